@@ -33,9 +33,9 @@ var (
 	gptDashed = regexp.MustCompile(`^gpt-([0-9])-([0-9])(-.*)?$`)
 )
 
-// spell lists the names a recorded name may stand for: as it is, then without
-// the window suffix, the route, the platform's decorations, the date, and at
-// last in the table's own spelling.
+// spell lists the names that a recorded name may stand for: the name itself, then without
+// the window suffix, the route, the platform's decorations and the date, and last in the
+// table's own spelling.
 func spell(name string) spelling {
 	var s spelling
 	n := fold(name)
@@ -121,9 +121,9 @@ func (e *UnknownModelError) Error() string {
 // maxNear is the number of suggestions in an UnknownModelError.
 const maxNear = 3
 
-// nearest returns up to n of the names similar to s, the most similar first:
-// at most half of s differs, or s contains the name. A long common beginning
-// counts in favour: it holds the family and version of a model.
+// nearest returns up to n of the names similar to s, the most similar first. A name is
+// similar when at most half of s differs, or s contains it. A long common beginning
+// counts in favour, as it holds the family and version of a model.
 func nearest(s string, names []string, n int) []string {
 	if len(s) > 100 {
 		return nil

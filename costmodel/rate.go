@@ -105,8 +105,8 @@ func (r *Rate) Cost(u prompt.Usage) [numClasses]float64 {
 	}
 }
 
-// Unwritten returns what a call costs more if all of its input that was not read was
-// written to the cache, USD: 0 where its log has writes, or none are billed.
+// Unwritten returns by how much a call costs more, USD, if it writes all input that it
+// did not read to the cache: 0 when its log has writes or the model bills none.
 func (r *Rate) Unwritten(u prompt.Usage) float64 {
 	if u.Writes() > 0 {
 		return 0
@@ -144,10 +144,9 @@ func (r *Rate) perToken(input int64) *[numClasses]float64 {
 	return &r.base
 }
 
-// Latency is how long a call takes by what the server has to process: a fixed
-// time, more for every token of input that it has to compute than for one that
-// it reads from the cache, and the output at a rate. The zero value takes no
-// time.
+// Latency models how long a call takes: a fixed time, a time for each input token that
+// the server computes and one for each that it reads from the cache, and a rate of output
+// tokens. The zero value takes no time.
 type Latency struct {
 	Base       time.Duration `yaml:"base" min:"0s" max:"1h" doc:"Time to the first token whatever the prompt."`
 	PerFresh   time.Duration `yaml:"per_fresh_token" min:"0s" max:"1s" doc:"For every input token that is computed, written to the cache or not. The provider's own table of 2024 (100,000 tokens: 11.5 s, 2.4 s from the cache) gives 98µs; 0s for both leaves recorded times as they are."`

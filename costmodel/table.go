@@ -90,7 +90,7 @@ func (t *Table) resolve(s *spelling) *Model {
 	return t.listed(s)
 }
 
-// listed resolves without regard to --price-as.
+// listed resolves a name without the aliases of --price-as.
 func (t *Table) listed(s *spelling) *Model {
 	for _, form := range s.forms {
 		if m := t.models[form]; m != nil {
@@ -107,10 +107,10 @@ func (t *Table) unknown(model string, s *spelling) error {
 	return &UnknownModelError{Model: model, Near: nearest(s.plain(), t.Names(), maxNear)}
 }
 
-// Merge returns t with the models of over added. A model that t has too keeps
-// the facts over does not state, and takes all its prices from over. A longer
-// spelling of a model of t ("claude-opus-4-6-20260205") becomes a model of its
-// own that starts from the same facts.
+// Merge returns t with the models of over added. A model that both have keeps the facts
+// that over does not state, and takes all its prices from over. A longer spelling of a
+// model of t ("claude-opus-4-6-20260205") becomes a model of its own that starts from the
+// same facts.
 func (t *Table) Merge(over *Table) *Table {
 	out := t.clone()
 	if over.asOf.After(out.asOf) {
@@ -194,7 +194,7 @@ func (t *Table) clone() *Table {
 	return out
 }
 
-// WithoutAlias returns t without what WithAliases said of a name.
+// WithoutAlias returns t without the alias that WithAliases gave a name.
 func (t *Table) WithoutAlias(name string) *Table {
 	out := t.clone()
 	delete(out.priceAs, fold(name))
@@ -247,8 +247,8 @@ type Price struct {
 	rate Rate
 }
 
-// Early reports whether a time lies ahead of all prices that the table lists for
-// the model: these are its first.
+// Early reports whether at precedes all prices that the table lists for the model; p has
+// the first of them.
 func (p *Price) Early(at time.Time) bool { return at.Before(p.From) }
 
 // Standard returns the rate.

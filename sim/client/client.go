@@ -4,15 +4,15 @@ package client
 
 import "github.com/compactsim/compactsim/internal/client"
 
-// Assembly is how requests are put together beside what the client's version says.
-// Its keys are those of client in a scenario; sizes are tokens.
+// Assembly holds the settings of how requests are assembled beyond what the client's
+// version says. Its keys are those of client in a scenario; sizes are tokens.
 type Assembly = client.Assembly
 
-// DefaultAssembly leaves everything as the version and the recording say.
+// DefaultAssembly leaves everything as the version and the recording have it.
 func DefaultAssembly() Assembly { return client.DefaultAssembly() }
 
-// ForVersion returns Claude Code's client as it was at a version such as "2.1.17".
-// What is no version counts as newest.
+// ForVersion returns Claude Code's client as it was at a version such as "2.1.17". Any
+// other text counts as the newest version.
 func ForVersion(release string) *client.ClaudeCode { return client.ForVersion(release) }
 
 // Counting is how a client estimates tokens.

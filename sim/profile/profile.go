@@ -6,13 +6,13 @@ package profile
 
 import "github.com/compactsim/compactsim/internal/profile"
 
-// Profile is what is fitted. Its fields are the keys of a profile's file.
+// Profile holds the fitted values. Its fields are the keys of a profile's file.
 type Profile = profile.Profile
 
 // Default returns the profile that comes with the program. The caller may change
 // its fields, but not what its lists hold.
 func Default() (*Profile, error) { return profile.Default() }
 
-// Parse reads a profile, as sim calibrate writes it, strictly; errors name file and
-// line, file by the name given.
+// Parse reads a profile strictly, in the form that sim calibrate writes. Errors give name
+// and the line.
 func Parse(text []byte, name string) (*Profile, error) { return profile.Parse(text, name) }

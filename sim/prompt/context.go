@@ -33,9 +33,8 @@ type Entry struct {
 	// Salt is mixed into the chain when it is not zero: the digest of a
 	// changed form. Verbatim entries have none.
 	Salt uint16
-	// Had is what the entry weighs as the client still has it, tokens, where the
-	// server leaves its content out: see LeaveOut. 0 for what the client has as it
-	// is here.
+	// Had is the size, tokens, of the entry as the client still has it, when the server
+	// leaves its content out (see LeaveOut); 0 when both have the same.
 	Had int32
 }
 
@@ -67,7 +66,7 @@ func (a *Arena) Add(b Block) Ref {
 // Reset empties the arena; references into it become invalid.
 func (a *Arena) Reset() { a.blocks = a.blocks[:0] }
 
-// Become makes a a copy of b: references into one hold in the other.
+// Become makes a a copy of b: references into b are valid in a.
 func (a *Arena) Become(b *Arena) { a.blocks = append(a.blocks[:0], b.blocks...) }
 
 // Reset makes c an empty context over the blocks of a session and the arena of
@@ -85,7 +84,8 @@ func (c *Context) CopyFrom(d *Context) {
 	c.sent, c.change = 0, NoChange
 }
 
-// Become makes c what d is, over a copy of its arena, keeping c's storage.
+// Become makes c a copy of d over arena, which must be a copy of d's arena, keeping c's
+// storage.
 func (c *Context) Become(d *Context, arena *Arena) {
 	entries := append(c.entries[:0], d.entries...)
 	*c = *d
@@ -159,9 +159,8 @@ func (c *Context) SetForm(i int, f Form, tokens int32, cause EditCause) {
 	c.touch(i, cause)
 }
 
-// LeaveOut makes the entry at position i a placeholder of so many tokens, as a
-// server does that is asked to: the client still has it in its form so far and
-// sends it so.
+// LeaveOut makes the entry at position i a placeholder of that many tokens, as a server
+// does on request. The client keeps and sends the entry in its present form.
 func (c *Context) LeaveOut(i int, tokens int32) {
 	had := c.entries[i].Had
 	if had == 0 && c.entries[i].Form != FormCleared {
@@ -218,8 +217,8 @@ func (c *Context) SetKey(l Level, key Digest) {
 	c.touch(i, CauseHead)
 }
 
-// Edits returns how often entries that were there have changed or moved: while
-// it stays, what was found at a position is still there.
+// Edits counts how often existing entries have changed or moved: while the count stays
+// the same, positions stay valid.
 func (c *Context) Edits() uint32 { return c.edits }
 
 // touch cuts the chain at position i and remembers the first change among the
@@ -273,16 +272,15 @@ func (c *Context) Tokens() int {
 	return int(e[len(e)-1].Cum)
 }
 
-// Sent tells c that its entries now stand in a request: later edits to them
-// are changes. It returns the change since the last request.
+// Sent marks all entries as sent: later edits to them are changes. It returns the change
+// since the last request.
 func (c *Context) Sent() Change {
 	ch := c.change
 	c.sent, c.change = len(c.entries), NoChange
 	return ch
 }
 
-// AppendAs adds an entry of another context like AppendEntry, in another form
-// that weighs tokens.
+// AppendAs is AppendEntry with another form, of that many tokens.
 func (c *Context) AppendAs(e Entry, f Form, tokens int32) int32 {
 	e.Form, e.Tokens, e.Salt, e.Had = f, tokens, uint16(f)<<8|1, 0
 	return c.AppendEntry(e)

@@ -26,8 +26,8 @@ type Part uint8
 // The parts of a conversation.
 const (
 	PartWhole Part = iota
-	PartUpTo       // what comes ahead of messages that stay, which are not sent
-	PartFrom       // what comes behind messages that stay, which are sent
+	PartUpTo       // the messages before those that stay; the latter are not sent
+	PartFrom       // the messages after those that stay; the latter are sent
 )
 
 // Intent is a model call that a layer asks for. The loop makes it, at its place
@@ -48,20 +48,19 @@ type Intent struct {
 	Instruction int32 // tokens of the instruction put at the end
 	Head        int32 // tokens of system prompt and tools, for Own
 	MaxOutput   int32 // output tokens allowed; 0 for the model's own limit
-	// Lead is the size of a user block put ahead of the messages, tokens; 0
-	// for none. It stands for what was cut off when a response would lead.
+	// Lead is the size, tokens, of a user block in front of the messages, 0 for none. It
+	// stands for what was cut off, where a response would otherwise come first.
 	Lead int32
-	// Strip is left out of the messages.
+	// Strip says what is left out of the messages.
 	Strip Strip
 	// SkipCacheWrite moves the message marker to the second-to-last message,
 	// where the conversation already has an entry.
 	SkipCacheWrite bool
-	// Rekey says that a parameter of the call belongs to the key of the messages
-	// and is another than the conversation's: without Own the call reads tools and system
-	// prompt only.
+	// Rekey says that a parameter in the cache key of the messages differs from the
+	// conversation's: without Own the call then reads only tools and system prompt.
 	Rekey bool
-	// Summarised is the number of tokens the answer stands for, Part which of the
-	// messages they are.
+	// Summarised is the number of tokens the answer stands for; Part says which messages
+	// they are.
 	Summarised int32
 	Part       Part
 	// Base identifies the text that the call brings up to date; zero for none.
@@ -77,13 +76,12 @@ type Intent struct {
 	// waits for.
 	Compacts bool
 	Ordinal  uint8 // distinguishes repeated calls of one layer at one point (retries)
-	// Number is the ordinal of the call among those the summariser is asked
-	// in a session, from 1. The loop sets it.
+	// Number counts the calls of a session that ask the summariser, from 1. The loop sets
+	// it.
 	Number int32
-	// Known, when set, is the answer: one the recording already gives, its tokens
-	// and how long the caller waited, or one the layer sizes by a model of its own.
-	// The summariser is not asked, unless the answer is only Sized and the call
-	// is made for real.
+	// Known, when set, is the answer: one that the recording gives, with its tokens and
+	// how long the caller waited, or one that the layer sizes by a model of its own. The
+	// summariser is not asked, unless the answer is Sized and the call is made for real.
 	Known *Answer
 	Sized bool
 }
@@ -103,31 +101,31 @@ type Answer struct {
 	Measured *Measured
 }
 
-// Measured is what a real server said of a call, beside what the cache model of
-// the calls really made had predicted for it.
+// Measured is what a real server reported for a call, and what the cache model predicted
+// for it from the calls really made.
 type Measured struct {
 	Usage      Usage // billed by the server, all iterations of the answer
-	Wasted     Usage // billed for attempts that broke off, or for a call that failed
+	Wasted     Usage // billed for attempts that broke off or for a call that failed
 	Predicted  Usage // input by the cache model; output by the stub
 	Iterations int32 // passes of the model inside the call
 	Attempts   int32 // requests sent, those that failed included
 	// Entities are the paths, commands, errors and other things worth keeping in
 	// what was summarised; Kept those of them that the summary has word for word.
 	Entities, Kept int32
-	// Missing and Cut are sections of the summary that are not there or went
-	// beyond their limit.
+	// Missing and Cut count the sections of the summary that are missing or exceed their
+	// limit.
 	Missing, Cut int32
 }
 
-// Why a model call gives no usable answer. The server refuses a call that is
-// too long or fails at its side: it is not billed. A call that answers with a
-// tool call or without text is.
+// Reasons why a model call gives no usable answer. A call that the server refuses as too
+// long, or that fails on its side, is not billed; one that answers with a tool call or
+// without text is.
 const (
 	FailTooLong  = "prompt too long"
 	FailAPI      = "API error"
 	FailToolCall = "tool call instead of text"
 	FailEmpty    = "empty text"
-	// FailDeadlock is of a call that waits for a compaction that waits for the call.
+	// FailDeadlock: the call waits for a compaction that waits for the call.
 	FailDeadlock = "deadlock: a call and a compaction wait for each other"
 )
 

@@ -13,10 +13,9 @@ type Marker struct {
 	Position int32 // index of the marked entry in the request
 	TTL      TTL
 	Scope    Scope
-	// Shift is the number of tokens by which the breakpoint truly stands
-	// behind the end of the entry, or ahead of it when negative. Blocks that
-	// no transcript shows are estimated as wholes, so a breakpoint that is
-	// known by its size may stand inside one.
+	// Shift is the number of tokens from the end of the entry to the true breakpoint,
+	// negative when that lies before the end. Blocks that no transcript shows are
+	// estimated as wholes, so a breakpoint whose size is known may lie inside one.
 	Shift int32
 }
 
@@ -72,16 +71,16 @@ type Request struct {
 	Change    Change
 	Tail      int32  // tokens behind the last entry that no marker can cover; never cached
 	Draw      uint64 // uniform 64-bit draw of this call, for what the server does at random
-	// Loss is the probability, 0…1, that the message entries this call would
-	// have read are lost, beside what the server itself loses. Draw decides.
+	// Loss is the probability, 0…1, that the message entries this call would have read
+	// are lost, in addition to what the server itself loses. Draw decides.
 	Loss float64
 	// Variant identifies the request parameters that are part of the key of
 	// message entries but not of tools and system, such as thinking on or off
 	// (platform.claude.com, prompt caching, "what invalidates the cache").
 	Variant uint32
-	// Unheld is the number of tokens ahead of the last breakpoint that later
-	// requests will not find; when negative, behind it that they will. It has
-	// no part in serving this request.
+	// Unheld is the number of tokens before the last breakpoint that later requests will
+	// not find; negative for tokens after it that they will find. It does not affect this
+	// request.
 	Unheld int32
 	// Shared is the number of tokens at the head of the request that other
 	// conversations, which are not simulated, keep in the cache.
@@ -94,9 +93,8 @@ type Request struct {
 	Last bool
 }
 
-// Serving is how a cache that needs no markers serves a client: a read ends at
-// the tokens Offset + n × Step that lie Lag or more in front of the end of the
-// shared prefix.
+// Serving is how a cache that needs no markers serves a client: a read ends at the last
+// of Offset + n × Step tokens that is at least Lag before the end of the shared prefix.
 type Serving struct {
 	Step   int32 // tokens; 0 for nothing known
 	Offset int32 // tokens, in [0, Step)

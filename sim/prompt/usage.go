@@ -111,8 +111,8 @@ func DigestString(s string) Digest {
 	return Digest{h.Hi, h.Lo}
 }
 
-// Odd constants of the fractional parts of √2, √3, √5 and √7: any odd numbers
-// without structure serve.
+// Odd constants from the fractional parts of √2, √3, √5 and √7: any odd numbers without
+// structure serve.
 const (
 	mix0 = 0x6a09e667f3bcc909
 	mix1 = 0xbb67ae8584caa73b

@@ -7,35 +7,34 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Serve says that what follows is sent by a party, numbered from 1, until another
-// is named. Parties that name themselves may run ahead of each other: each sends in
-// order of time, and a request that Ahead does not let pass is sent only when no
-// party will send anything from before it. Floor is a time, ns, from before which
-// nothing comes from anybody any more; it never falls.
+// Serve says that all that follows is sent by a party, numbered from 1, until it is
+// called again. Parties may run ahead of each other: each sends in order of time, and
+// sends a request that Ahead does not let pass only when no party will send anything
+// earlier. Floor is a time, ns, before which nobody sends anything more; it never falls.
 //
-// Of what happens at the very same time, that of a party with a lower number comes
-// first, whatever the order of calls: a request of it does not find what only then
-// becomes readable by the first token of a higher one. Requests of one time are sent
-// in the order of their parties.
+// Events of one time count in the order of their parties, whatever the order of calls: a
+// request does not find what becomes readable at the same time by the first token of a
+// party with a higher number. Requests of one time are sent in the order of their
+// parties.
 //
-// The result is that of sending everything in this order, unless Met reports
-// otherwise. With a capacity it is not: there everything depends on everything.
+// The result is that of sending everything in this order, unless Met reports otherwise.
+// With a capacity it is not, as every request then depends on all others.
 func (a *Anthropic) Serve(party uint32, floor int64) {
 	a.parties.now, a.parties.floor = party, floor
 }
 
-// Leave says that a party sends nothing any more: its messages need not be kept.
+// Leave says that a party sends nothing more: its messages need not be kept.
 func (a *Anthropic) Leave(party uint32) { a.parties.leave(party) }
 
-// Met reports whether parties have written, or read, messages of each other since
-// Reset. What was served is worth nothing then.
+// Met reports whether a party has written or read messages of another since Reset: the
+// outcomes so far are then void.
 func (a *Anthropic) Met() bool { return a.parties.met }
 
-// Ahead reports whether a request that arrives at t may be sent ahead of requests of
-// others from before t: it would read messages of its own party, and the party itself
-// has kept alive all entries on their prefix since it used them last. So neither what
-// it reads nor what it refreshes depends on others. Begin of the same request at the
-// same time, with nothing between, need not look it up again.
+// Ahead reports whether a request that arrives at t may be sent before earlier requests
+// of others: it would read messages of its own party, which itself has kept all entries
+// on their prefix alive since it last used them. So neither what the request reads nor
+// what it refreshes depends on others. If Begin of the same request at the same time is
+// the next call, it does not look the request up again.
 func (a *Anthropic) Ahead(t int64, r *prompt.Request) bool {
 	if a.cfg.EvictPerCall+r.Loss > 0 || a.room != nil {
 		return false
@@ -85,14 +84,14 @@ func (l *lineage) useEarlier(depth int32, t int64) {
 	l.uses = slices.Replace(l.uses, from, to, use{depth, t})
 }
 
-// parties are those who take turns at a cache, see Anthropic.Serve. The zero value
-// is that of a cache without any.
+// parties are the parties that take turns at a cache, see Anthropic.Serve. The zero value
+// has none.
 type parties struct {
-	now   uint32 // who is served, 0 for nobody in particular
-	floor int64  // nothing comes from before it
-	left  []bool // by party: it sends nothing any more
-	// roots are who has begun conversations, by the prefix that ends with the first
-	// message of them.
+	now   uint32 // party that is served, 0 for nobody in particular
+	floor int64  // nobody sends anything before it
+	left  []bool // by party: it sends nothing more
+	// roots are the parties that last began a conversation, by the prefix through its
+	// first message.
 	roots map[prompt.Digest]uint32
 	met   bool
 }
@@ -108,7 +107,7 @@ func (p *parties) clone() parties {
 	return c
 }
 
-// from returns the time from before which nothing comes, as far as parties say.
+// from returns the time before which nobody sends anything more.
 func (p *parties) from() int64 {
 	if p.now == 0 {
 		return never
@@ -123,18 +122,19 @@ func (p *parties) leave(party uint32) {
 	p.left[party] = true
 }
 
-// gone reports whether e holds messages of a party that sends nothing any more.
+// gone reports whether e holds messages of a party that sends nothing more.
 func (p *parties) gone(e *entry) bool {
 	return e.level == prompt.LevelMessages && int(e.party) < len(p.left) && p.left[e.party]
 }
 
-// meet notes when who is served comes upon messages that another has written.
+// meet notes that the served party uses e: the parties have met if another wrote these
+// messages.
 func (p *parties) meet(e *entry) {
 	p.met = p.met || e.party != p.now && e.level == prompt.LevelMessages
 }
 
-// root notes who sends a conversation of which nothing has been read yet. Those that
-// begin with the same message may come to read each other.
+// root notes that the served party begins a conversation. Conversations that begin with
+// the same message may come to read each other's.
 func (p *parties) root(r *prompt.Request) {
 	if p.now == 0 {
 		return

@@ -66,7 +66,7 @@ func (l Lifetimes) Within(o Lifetimes) bool {
 	return l[prompt.TTL5m] <= o[prompt.TTL5m] && l[prompt.TTL1h] <= o[prompt.TTL1h]
 }
 
-// Live gives entries other lifetimes than those of the Config, ahead of the first request, but where one is 0.
+// Live sets the lifetimes of entries, before the first request. Those of 0 stay as in the Config.
 func (a *Anthropic) Live(l Lifetimes) {
 	for class, life := range l {
 		if life != 0 {
@@ -75,11 +75,11 @@ func (a *Anthropic) Live(l Lifetimes) {
 	}
 }
 
-// Oldest returns the greatest age, since their last use, at which entries of each class counted as alive so far. Under
-// lifetimes from that to its own the cache would have done the same.
+// Oldest returns for each class the greatest age, since its last use, at which an entry has counted as alive. The
+// cache would have done the same under any lifetimes from these ages to its own.
 func (a *Anthropic) Oldest() Lifetimes { return a.oldest }
 
-// within reports whether entries of a class live as long as age, ns.
+// within reports whether entries of a class are alive at an age, ns.
 func (a *Anthropic) within(age int64, class prompt.TTL) bool {
 	if age > a.cfg.Lifetime[class] {
 		return false
@@ -129,8 +129,8 @@ func (a *Anthropic) CopyFrom(o *Anthropic) {
 // Begin serves the input of a request that arrives at t, in nanoseconds, and
 // returns how. The ticket of the outcome names the request until End.
 //
-// Read + Write5m + Write1h + Uncached are the effective tokens of the request:
-// Tokens less the deletions in force. The last is what Effective returns.
+// Read + Write5m + Write1h + Uncached are the effective tokens of the request, which
+// Effective returns: Tokens less the deletions in force.
 //
 // Expected is the prefix that the thread's previous request left, through its
 // last marker, less what has been deleted from it; it is 0 on the first request

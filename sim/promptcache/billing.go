@@ -41,9 +41,8 @@ func (a *Anthropic) bill(r *prompt.Request, m *marks, h hit) bill {
 	return b
 }
 
-// beyond returns by how many tokens what is read passes the end of the hit:
-// where a breakpoint stands inside an entry, and what other conversations keep
-// in the cache.
+// beyond returns by how many tokens the read goes past the end of the hit: where a
+// breakpoint lies inside an entry, and for what other conversations keep in the cache.
 func (a *Anthropic) beyond(r *prompt.Request, m *marks, h hit) int64 {
 	var n int64
 	if h.id != none {
@@ -67,8 +66,8 @@ func (b *bill) leave(n int64) {
 	}
 }
 
-// move takes n tokens from what is written and sent plain, in order of position,
-// and adds them to what is read; less than 0 gives back. The tail stays.
+// move takes n tokens from what is written and sent plain, in order of position, and adds
+// them to what is read; a negative n gives back. The tail stays.
 func (b *bill) move(n, tail int64) {
 	u := &b.usage
 	if n < 0 {

@@ -69,7 +69,7 @@ const (
 	DefaultLifetime1h = int64(time.Hour)
 )
 
-// Config is what the documents leave open and what one may want to vary: the keys of
+// Config holds what the documents leave open or an experiment may vary: the keys of
 // server in a scenario. The zero value is the default, written out by Filled.
 type Config struct {
 	Lookback         int           `yaml:"lookback" min:"1" doc:"Positions a marker looks back at for an entry, itself included. The worked example of the provider's page gives 20; older texts (20 before each) 21." unit:"positions"`

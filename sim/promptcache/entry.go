@@ -57,7 +57,7 @@ type entry struct {
 	deleted int32  // tokens deleted from its prefix when it was written
 	shift   int32  // tokens it holds beyond the end of its prefix; negative when fewer
 	party   uint32 // who wrote it, see Serve
-	readyBy uint32 // whose response began at ready; of several at once the first party's
+	readyBy uint32 // party whose response began at ready; of several the lowest
 }
 
 // keyAt returns the key of the prefix with a chain as request r would write it

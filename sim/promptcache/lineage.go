@@ -129,8 +129,8 @@ func (l *lineage) behind(depth int32) int {
 	return n
 }
 
-// end makes a use of what stood behind a depth one of the entry there: what is to
-// stand there next has not been used.
+// end turns uses of entries behind a depth into one of the entry there: the entries that
+// will follow it have not been used.
 func (l *lineage) end(depth int32) {
 	n := l.behind(depth)
 	switch {

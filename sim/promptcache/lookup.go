@@ -43,8 +43,8 @@ func (a *Anthropic) probe(t int64, k key) (int32, verdict) {
 	return id, found
 }
 
-// finding is what a request finds at a time, as long as nothing else is asked of the
-// cache.
+// finding is the result of looking a request up, valid until the cache serves anything
+// else.
 type finding struct {
 	request *prompt.Request // nil for none
 	at      int64
@@ -154,9 +154,9 @@ func (a *Anthropic) evicts(r *prompt.Request) bool {
 	return share > 0 && float64(r.Draw>>11)*0x1p-53 < share
 }
 
-// gathering is what the deletions of one thread's last request come to. A client
-// declares all that are in force with every request, so the next list is this
-// one and a few more: only those are looked at.
+// gathering sums up the deletions of a thread's last request. A client declares all that
+// are in force with every request, so the next list is this one and a few more: only
+// those are looked at.
 type gathering struct {
 	cuts  []cut
 	chain prompt.Digest // of the prefix through the last cut
@@ -179,8 +179,8 @@ func (a *Anthropic) gather(r *prompt.Request, th *thread) {
 	a.cuts = g.cuts
 }
 
-// newGathering returns 1 + the index of an empty gathering, with the storage of
-// one from ahead of a Reset if there is any.
+// newGathering returns 1 + the index of an empty gathering, with the storage of one from
+// before a Reset if there is any.
 func (a *Anthropic) newGathering() int32 {
 	n := len(a.gatherings)
 	if n < cap(a.gatherings) {
@@ -192,8 +192,8 @@ func (a *Anthropic) newGathering() int32 {
 	return int32(n + 1)
 }
 
-// same returns how many cuts of the last request lead the deletions of r
-// unchanged. The prefix they stand in must be the same for that.
+// same returns how many cuts of the last request come first, unchanged, among the
+// deletions of r: 0 unless the prefix that holds them is the same.
 func (g *gathering) same(r *prompt.Request) int {
 	n := len(g.cuts)
 	if n == 0 {

@@ -15,10 +15,10 @@ const (
 	openAIMinTokens = 1024
 	// openAIStep is the documented increment of a read, tokens.
 	openAIStep = 128
-	// openAIRetention is how long an idle prefix is kept, ns: the documents say 5 to
-	// 10 minutes and at most an hour. Of 11 recorded calls of gpt-5.3-codex and of
-	// a model of another provider that came 10 to 60 minutes after the last
-	// response one read what was left, of 11 that came after 5 to 10 minutes 5.
+	// openAIRetention is how long an idle prefix is kept, ns: the documents say 5 to 10
+	// minutes and at most an hour. Of 11 recorded calls of gpt-5.3-codex and of another
+	// provider's model, 10 to 60 minutes after the last response, one read what was left;
+	// 5 of 11 did after 5 to 10 minutes.
 	openAIRetention = int64(10 * time.Minute)
 	// openAILongest is how long later models keep one. Where a prompt of a person
 	// came 5 to 10 minutes after the last response, 10 of 11 recorded gpt-5.5 calls
@@ -27,30 +27,30 @@ const (
 	openAILongest = int64(time.Hour)
 )
 
-// OpenAIConfig is what the documents leave open and what one may want to vary.
-// The zero value is the default.
+// OpenAIConfig holds what the documents leave open or an experiment may vary. The zero
+// value is the default.
 type OpenAIConfig struct {
 	// MinTokens is the shortest prefix that is read; 0 means openAIMinTokens. A
 	// larger minimum of the request counts instead.
 	MinTokens int32
-	// Serving returns how the requests of a model are served; nil means
-	// ServingOf. A request that says so itself is served otherwise.
+	// Serving returns how the requests of a model are served; nil means ServingOf.
+	// Request.Serving overrides it.
 	Serving func(model string) prompt.Serving
 	// Retention is how long a prefix lives after its last use where Serving does
 	// not say, in nanoseconds; 0 means openAIRetention.
 	Retention int64
 	// Anchor is where the retention counts from.
 	Anchor anchor
-	// BillWrites bills what a request does not read as written, on models with a
-	// price for that (gpt-5.6 and later). By default it is plain input: recorded
-	// clients do not log writes, so that what was billed knows none.
+	// BillWrites bills what a request does not read as written, on models with a price
+	// for that (gpt-5.6 and later). By default it is plain input: recorded clients log no
+	// writes, so their bills have none.
 	BillWrites func(model string) bool
-	// OverflowPerCall is the probability in [0,1] that a call is served by
-	// another machine. That one holds what the thread's last such call sent, of
-	// the first tools and system: of 139 recorded calls of gpt-5.5 that lost
-	// their prefix behind a tool call 36 read what the one before had sent, 13
-	// that of an earlier one, 29 no more than the first call of the thread. The
-	// next call reads again. Request.Draw decides; Request.Loss adds to it. The default is 0.
+	// OverflowPerCall is the probability in [0,1] that a call is served by another machine.
+	// That one holds what the thread's last such call sent, and at the first one tools and
+	// system prompt: of 139 recorded calls of gpt-5.5 that lost their prefix after a tool
+	// call 36 read what the one before had sent, 13 what an earlier one had, 29 no more than
+	// the first call of the thread. The next call reads again. Request.Draw decides;
+	// Request.Loss adds to it. The default is 0.
 	OverflowPerCall float64
 }
 
@@ -86,11 +86,11 @@ func (c OpenAIConfig) filled() OpenAIConfig {
 	return c
 }
 
-// OpenAI is the automatic prompt cache of platform.openai.com: no markers, no
-// price for writing. A request reads the longest prefix that earlier requests
-// of its owner and model sent, cut down to a step; output is not cached before
-// a request sends it back, unless the client is served with replies. What other
-// conversations keep warm is read at least. Use NewOpenAI.
+// OpenAI is the automatic prompt cache of platform.openai.com: no markers, no price for
+// writing. A request reads the longest prefix that earlier requests of its owner and
+// model sent, cut down to a step, and at least what other conversations keep warm. Output
+// is not cached before a request sends it back, unless the client is served with replies.
+// Use NewOpenAI.
 //
 // What a request sends is readable from the moment its response begins and
 // lives for the retention after the last request that sent it. There is no
@@ -125,8 +125,8 @@ type openAIModel struct {
 type openAIThread struct {
 	thread
 	read int64 // what of that prefix would be read
-	// aside is the position of the last entry that a request of it has sent to a
-	// machine that it overflowed to.
+	// aside is the position of the last entry that the thread sent to the machine it
+	// overflowed to.
 	aside int32
 }
 
@@ -138,8 +138,7 @@ type openAIFlight struct {
 	open      bool
 }
 
-// NewOpenAI returns an empty cache. Fields of cfg that Validate refuses for
-// counts count as zero.
+// NewOpenAI returns an empty cache. Negative counts and times in cfg count as zero.
 func NewOpenAI(cfg OpenAIConfig) *OpenAI {
 	o := &OpenAI{cfg: cfg.filled(), byThread: map[uint32]int32{}, models: map[uint32]openAIModel{}}
 	o.longestLife = o.cfg.Retention
@@ -147,8 +146,8 @@ func NewOpenAI(cfg OpenAIConfig) *OpenAI {
 	return o
 }
 
-// NameModel sets the name of the model that requests refer to by an index. Without
-// one the model has the documented steps of 128 tokens. It stays over Reset.
+// NameModel sets the name of the model with an index, once: Reset keeps it. A model
+// without a name has the documented steps of 128 tokens.
 func (o *OpenAI) NameModel(id uint32, name string) {
 	if _, ok := o.models[id]; !ok {
 		o.models[id] = openAIModel{serving: o.cfg.Serving(name), writes: o.cfg.BillWrites(name)}
@@ -335,7 +334,7 @@ func (o *OpenAI) forget(id uint32) {
 	o.unused = append(o.unused, i)
 }
 
-// held returns how many of the entries of a request later ones find.
+// held returns how many entries of a request later requests find.
 func held(r *prompt.Request) int {
 	n := len(r.Entries)
 	if n == 0 || r.Unheld <= 0 {

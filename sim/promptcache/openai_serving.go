@@ -33,8 +33,8 @@ func Servings() [NumServings]prompt.Serving {
 	return [...]prompt.Serving{servedPlain, servedReplies, served512, served1024}
 }
 
-// ServingOf returns how recorded requests of a model were served. Later models of
-// a family than any recorded are taken for the newest of it.
+// ServingOf returns how recorded requests of a model were served. A model later than any
+// recorded one of its family is served like the newest.
 func ServingOf(model string) prompt.Serving {
 	rest, ok := strings.CutPrefix(model, "gpt-5.")
 	if !ok {

@@ -37,8 +37,8 @@ func (a *Anthropic) thread(id uint32) *thread {
 	return &a.threads[i]
 }
 
-// forget drops the state of a conversation. What its deletions came to keeps its
-// place for the one that gets the place of the state.
+// forget drops the state of a conversation. Its gathering of deletions stays with the
+// state's place, for the next conversation there.
 func (a *Anthropic) forget(id uint32) {
 	i := a.byThread[id]
 	delete(a.byThread, id)

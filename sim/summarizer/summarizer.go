@@ -134,7 +134,7 @@ func (f *Failures) draw(u float64) string {
 	return ""
 }
 
-// Rules says that the rates are those of one draw.
+// Rules refuses rates that add up to more than 1.
 func (f *Failures) Rules() []error {
 	sum := 0.0
 	for _, rate := range f.rates() {
@@ -162,9 +162,8 @@ func (s *Script) Rules() []error {
 	return []error{spec.Wrong("fail_as", "%q is no failure; known: %q", s.As, failureNames)}
 }
 
-// failure returns why a call fails, or "". One draw decides for all kinds, so
-// that raising one rate does not shift the calls that fail in another way by
-// more than that.
+// failure returns why a call fails, or "". One draw decides for all kinds, so raising one
+// rate shifts the calls that fail in other ways by no more than that.
 func (s *Stub) failure(in *prompt.Intent, src draws.Source, event uint64) string {
 	if slices.Contains(s.Calls, int(in.Number)) {
 		if s.As == "" {
@@ -186,8 +185,8 @@ func (s *Stub) failure(in *prompt.Intent, src draws.Source, event uint64) string
 // fixed part of one in the recordings and a short input, assumed.
 const toolCallTokens = 100
 
-// failed is the answer of a call that fails: it takes the time to the first
-// token, and a tool call takes its own output.
+// failed returns the answer of a call that fails: it takes the time to the first token,
+// and a tool call is billed for its output.
 func (s *Stub) failed(reason string) prompt.Answer {
 	a := prompt.Answer{Failed: reason, First: int64(s.FirstToken), Total: int64(s.FirstToken)}
 	if reason == prompt.FailToolCall {
@@ -196,9 +195,8 @@ func (s *Stub) failed(reason string) prompt.Answer {
 	return a
 }
 
-// Call is a model call that a layer asks for, with all it would send: what a
-// summariser needs that has the call made for real. It is only valid while the
-// loop waits for the answer.
+// Call is a model call that a layer asks for, with all that it sends, for a summariser
+// that makes it for real. It is valid only while the loop waits for the answer.
 type Call struct {
 	Intent *prompt.Intent
 	// Session is the recording the call is made in, Thread and Round where.
@@ -212,7 +210,7 @@ type Call struct {
 	Markers []prompt.Marker
 	Model   string // name, as in Intent.Model or the session's
 	Window  int64  // of the model, tokens
-	// Thinking and Effort are those of the conversation's requests by now.
+	// Thinking and Effort are the present settings of the conversation's requests.
 	Thinking, Effort Setting
 	// Draws, Event and Span are what Stub.Summarize takes.
 	Draws draws.Source
@@ -220,9 +218,9 @@ type Call struct {
 	Span  prompt.Digest
 }
 
-// Setting is a parameter of a conversation's requests as an event of the scenario
-// has left it. The zero value is that of the recording.
+// Setting is a parameter of a conversation's requests as the scenario's events have left
+// it. The zero value is that of the recording.
 type Setting struct {
 	Set   bool   // an event has changed it
-	Value string // in the event's words; "" where it gives none
+	Value string // as the event gives it; "" where it gives none
 }
