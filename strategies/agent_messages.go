@@ -14,7 +14,7 @@ type messagesParams struct {
 	Route    route `yaml:"route" doc:"queue: a message stands in the reader's next request; mailbox: in a file that the reader looks into at the next prompt (assumed), as agents in processes of their own do"`
 }
 
-// route is how messages come to their readers.
+// route is the way in which messages reach their readers.
 type route bool
 
 // The two routes (003:1712-1714).
@@ -26,7 +26,7 @@ const (
 // Names returns the names used in YAML, by value.
 func (route) Names() []string { return []string{"queue", "mailbox"} }
 
-// Rules returns what contradicts each other.
+// Rules returns contradictions between the parameters.
 func (p *messagesParams) Rules() []error {
 	if p.End|p.Progress|p.Siblings|p.Plan|p.Shutdown == 0 {
 		return []error{spec.Problem{Paths: []string{"end", "progress", "siblings", "plan_approval", "shutdown"},
@@ -55,9 +55,9 @@ func (l *messages) Clone() Layer { return &messages{params: l.params} }
 func (l *messages) Copy() Layer  { c := *l; return &c }
 func (l *messages) Reset()       { l.behind, l.begun = 0, false }
 
-// AfterResponse has the leader answer the sub-agent's plan behind its first response, and
-// sends messages of progress and to siblings. A message waits for its reader's next
-// round (003:2561, queuePendingMessage: drained at the next tool round).
+// AfterResponse lets the leader answer the sub-agent's plan after its first response, and
+// sends messages of progress and to siblings. A message waits for its reader's next round
+// (003:2561, queuePendingMessage: drained at the next tool round).
 func (l *messages) AfterResponse(t *Turn) Outcome {
 	p := &l.params
 	sent := !l.begun && l.post(t, t.Thread, p.Plan)
@@ -75,8 +75,7 @@ func (l *messages) AfterResponse(t *Turn) Outcome {
 	return Outcome{Verdict: Done}
 }
 
-// ThreadEnd sends the parent the message that the sub-agent is done, and its answer to
-// the request to end.
+// ThreadEnd tells the parent that the sub-agent is done, and answers its request to end.
 func (l *messages) ThreadEnd(t *Turn) Outcome {
 	end, shutdown := l.post(t, t.Parent, l.params.End), l.post(t, t.Parent, l.params.Shutdown)
 	if !end && !shutdown {
@@ -85,8 +84,8 @@ func (l *messages) ThreadEnd(t *Turn) Outcome {
 	return Outcome{Verdict: Done}
 }
 
-// post sends a message of a size from the thread, or as its parent. It reports whether
-// there is one.
+// post sends a message of a size from the sub-agent or from its parent. It reports
+// whether it did.
 func (l *messages) post(t *Turn, to, tokens int32) bool {
 	if tokens == 0 || !isAgent(t.Kind) || t.Parent < 0 {
 		return false

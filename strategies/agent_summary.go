@@ -20,7 +20,7 @@ type agentSummaryParams struct {
 	Lifetime       callLifetime `yaml:"lifetime" doc:"lifetime class its markers ask for: client, 5m or 1h; assumed"`
 }
 
-// Rules returns what contradicts each other.
+// Rules returns contradictions between the parameters.
 func (p *agentSummaryParams) Rules() []error {
 	if !p.SameModel && p.Model == "" {
 		return []error{spec.Wrong("model", "is not given, and same_model is off")}

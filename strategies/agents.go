@@ -20,7 +20,7 @@ var agentsDefinition = Define(agentsName,
 	agentsParams{Switch: on, Share: 1, Placeholder: 12, Identical: true, Boilerplate: 250},
 	func(p agentsParams) Layer { return &agents{params: p} }).with(Traits{Draws: true, Agents: true})
 
-// agents has no state: what a fork is shows in its context.
+// agents has no state: a fork shows in its context.
 type agents struct{ params agentsParams }
 
 func (l *agents) Name() string { return agentsName }
@@ -28,9 +28,8 @@ func (l *agents) Clone() Layer { c := *l; return &c }
 func (l *agents) Copy() Layer  { return l.Clone() }
 func (l *agents) Reset()       {}
 
-// Fork answers for a sub-agent that is about to start; Turn.Forked is that of
-// its parent (003:2547: a fork that finds the boilerplate in its history
-// refuses to fork).
+// Fork decides about a sub-agent that is about to start; Turn.Forked is that of its
+// parent (003:2547: a fork that finds the boilerplate in its history refuses to fork).
 func (l *agents) Fork(t *Turn) bool {
 	return (l.params.Recursive || !t.Forked) && t.Draw(agentsName, 0) < l.params.Share
 }

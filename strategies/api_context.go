@@ -75,10 +75,10 @@ func (k *keepTurns) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// basis is what the server's edits are decided on.
+// basis is the history that decides the server's edits.
 type basis bool
 
-// The two things a server may look at.
+// The histories that a server may look at.
 const (
 	basisEdited   basis = false // the history less what earlier requests cleared
 	basisOriginal basis = true  // the history as the client has it
@@ -87,7 +87,7 @@ const (
 // Names returns the names used in YAML, by value.
 func (basis) Names() []string { return []string{"edited", "original"} }
 
-// Rules returns what contradicts each other.
+// Rules returns contradictions between the parameters.
 func (p *clearThinking) Rules() []error {
 	if p.Enabled && p.IdleKeep > 0 && p.IdleAfter == 0 {
 		return []error{spec.Wrong("idle_after_minutes", "must be positive: idle_keep needs a gap")}
@@ -95,7 +95,7 @@ func (p *clearThinking) Rules() []error {
 	return nil
 }
 
-// Rules returns what contradicts each other.
+// Rules returns contradictions between the parameters.
 func (e *ClearToolUses) Rules() []error {
 	if e.Enabled && (e.InputTokens > 0) == (e.ToolUses > 0) {
 		return []error{errors.New("want one trigger, input_tokens or tool_uses")}
@@ -401,9 +401,9 @@ func (l *apiContext) clearThinking(t *Turn) {
 	l.thought.list = slices.Delete(l.thought.list, 0, n)
 }
 
-// keepTurns returns how many turns the client asks to keep in this request, 0
-// for all. After a long gap the cache is cold and it asks for fewer, once. The
-// client of March 26 to April 10, 2026 asked so ever after (B1; 2.1.101).
+// keepTurns returns how many turns the client asks to keep in this request, 0 for all.
+// After a long gap the cache is cold and it asks for fewer, once. The client of March 26
+// to April 10, 2026 kept asking for fewer (B1; 2.1.101).
 func (l *apiContext) keepTurns(t *Turn) int {
 	p := &l.params.Thinking
 	keep := int(p.Keep)

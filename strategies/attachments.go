@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// attachments are what a client puts back behind a summary. Sizes are tokens.
+// attachments are what a client puts back after a summary. Sizes are tokens.
 type attachments struct {
 	Files      fileBudget  `yaml:"files" doc:"files read, edited or written last, with their present content"`
 	Skills     skillBudget `yaml:"skills" doc:"skills invoked in the session, newest first"`
@@ -30,7 +30,7 @@ type skillBudget struct {
 	Total int32 `yaml:"total" doc:"tokens of all skills" unit:"tokens" min:"0" needs:"each"`
 }
 
-// Rules returns what contradicts each other.
+// Rules returns contradictions between the parameters.
 func (p *attachments) Rules() []error {
 	if p.Relist && p.Listing == 0 {
 		return []error{spec.Wrong("resend_skill_listing", "needs a skill_listing with a size")}
@@ -38,10 +38,10 @@ func (p *attachments) Rules() []error {
 	return nil
 }
 
-// Rules returns what contradicts each other.
+// Rules returns contradictions between the parameters.
 func (s *skillBudget) Rules() []error { return eachOver(s.Each, s.Total) }
 
-// Rules returns what contradicts each other.
+// Rules returns contradictions between the parameters.
 func (b *fileBudget) Rules() []error { return eachOver(b.Each, b.Total) }
 
 func eachOver(each, total int32) []error {
@@ -205,11 +205,11 @@ func isRead(t *Turn, i int) bool {
 	return (k == prompt.KindToolResult || k == prompt.KindAttachment) && b.Op == prompt.OpRead && reached(b) && ownFile(t, b)
 }
 
-// reached reports whether a block is of a file, and of a call that did not fail.
+// reached reports whether a block shows a file, and its call did not fail.
 func reached(b *prompt.Block) bool { return b.Object >= 0 && b.Flags&prompt.FlagError == 0 }
 
-// ownFile reports whether a block is of a file that has no way of its own back into the
-// context.
+// ownFile reports whether a block shows a file that returns to the context only as a
+// restored file.
 func ownFile(t *Turn, b *prompt.Block) bool {
 	path := t.object(b)
 	return !isPlan(path) && !isTranscript(path) && !strings.HasSuffix(path, "/CLAUDE.md") && path != "CLAUDE.md"
@@ -220,13 +220,12 @@ func isTranscript(path string) bool {
 	return strings.Contains(path, "/.claude/projects/") && strings.HasSuffix(path, ".jsonl")
 }
 
-// stubBytes is the most that a result weighs which only says that a file is unchanged.
+// stubBytes is the largest result that says only that a file is unchanged, bytes.
 const stubBytes = 200
 
-// asItIsNow returns the size that an object has behind accesses
-// (002:160), and the identity of what was written to it. A read of all of it gives
-// its size, a write another, an edit adds what it adds; reads of parts say that it has at
-// least as much, until one of all of it does.
+// asItIsNow returns the size of an object after accesses (002:160) and the identity of
+// what was written to it. A write or a read of the whole sets the size, an edit adds to
+// it; until the whole is known, reads of parts are lower bounds.
 func asItIsNow(object int32, accesses []*prompt.Block) (size memory, writes prompt.Digest) {
 	whole := false
 	for _, b := range accesses {
@@ -264,8 +263,7 @@ func (c *Carried) CopyFrom(o *Carried) {
 	c.skills = skills
 }
 
-// carriedOr returns what is carried on the thread, or a layer's own where
-// nobody keeps it for all layers.
+// carriedOr returns what the thread carries, or own where each layer keeps its own.
 func (t *Turn) carriedOr(own *Carried) *Carried {
 	if t.Carried != nil {
 		return t.Carried
@@ -295,7 +293,7 @@ func (m *memory) add(b *prompt.Block) {
 	m.bytes += b.Bytes
 }
 
-// resize gives a text another length, in bytes, of which a token takes as many as before.
+// resize sets the length of a text, bytes; bytes per token stay the same.
 func (m *memory) resize(length int32) {
 	length = max(0, length)
 	if m.bytes > 0 {
@@ -353,8 +351,8 @@ func (c *Carried) invoke(s memory) {
 	c.skills = append(c.skills, s)
 }
 
-// skillAt returns the skill that the result at position i loaded: the text the
-// client injects behind it, or the result itself when nothing follows.
+// skillAt returns the skill that the result at position i loaded: the text the client
+// injects after it, or the result itself when nothing follows.
 func skillAt(t *Turn, i, to int) memory {
 	var s memory
 	for j := i + 1; j < to; j++ {

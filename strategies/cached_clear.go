@@ -22,7 +22,7 @@ type cachedClearParams struct {
 	Pending    bool     `yaml:"count_pending_clears" doc:"a deletion lowers the client's count at once, not with the next response; assumed"`
 }
 
-// Rules returns what contradicts each other.
+// Rules returns contradictions between the parameters.
 func (p *cachedClearParams) Rules() []error {
 	errs := needTools(p.Tools)
 	if p.Threshold <= p.KeepRecent {
@@ -125,15 +125,15 @@ func (l *cachedClear) comeBack(t *Turn) {
 	t.Count(results.Counts{ReturnedTokens: tokens})
 }
 
-// clear makes the state that of a thread that has deleted nothing.
+// clear resets the state to that of a thread that has deleted nothing.
 func (l *cachedClear) clear(t *Turn) {
 	l.dropPins(t)
 	l.active.forget()
 	l.deleted, l.lost = l.deleted[:0], false
 }
 
-// unpin takes the blocks of deletions out again once they were sent, and with
-// them what they did. The results are not deleted a second time.
+// unpin removes the blocks of deletions once they were sent, and takes the deletions
+// back. The results are not deleted a second time.
 func (l *cachedClear) unpin(t *Turn) {
 	if len(l.pins) > 0 {
 		l.comeBack(t)

@@ -62,7 +62,7 @@ func (r *clearables) forget() {
 	r.paired, r.tokens, r.estimate, r.inputs = 0, 0, 0, 0
 }
 
-// reset does the same for another session, whose tools are others.
+// reset is forget for another session, which has other tools.
 func (r *clearables) reset() {
 	r.forget()
 	r.tools.reset()
@@ -95,7 +95,7 @@ func (r *clearables) refresh(t *Turn) bool {
 	return false
 }
 
-// standsAt reports whether an entry is at a position with a size.
+// standsAt reports whether the entry with an id is at a position and has a size.
 func standsAt(c *prompt.Context, at int, id, tokens int32) bool {
 	if at >= c.Len() {
 		return false

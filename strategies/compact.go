@@ -135,7 +135,7 @@ type hookSizes struct {
 	PostCompact  int32 `yaml:"post_compact" doc:"tokens PostCompact hooks add behind those" unit:"tokens" min:"0"`
 }
 
-// Rules returns what contradicts each other.
+// Rules returns contradictions between the parameters.
 func (p *CompactParams) Rules() []error {
 	var errs []error
 	if len(p.Call) == 0 {
@@ -161,8 +161,7 @@ func (p *CompactParams) Rules() []error {
 	return append(errs, p.serverRules()...)
 }
 
-// serverRules returns where the provider's compaction is asked for something
-// that it is not there for.
+// serverRules returns settings that the provider's compaction cannot follow.
 func (p *CompactParams) serverRules() []error {
 	var errs []error
 	if len(p.Call) > 0 && p.Call[0] != WayServer {
@@ -177,8 +176,8 @@ func (p *CompactParams) serverRules() []error {
 	return errs
 }
 
-// ValidateFor returns what is wrong with the parameters at a window whose trigger
-// is in order: what comes back would reach it by itself.
+// ValidateFor returns what is wrong with the parameters at a window, if the trigger is
+// valid there: that what comes back reaches the trigger by itself.
 func (p *CompactParams) ValidateFor(r *Reading) []error {
 	if v, ok := p.Trigger.Value(r); ok && p.Auto && p.Trigger.Measure <= MeasureTokens && len(p.Trigger.ValidateFor(r)) == 0 && p.Attachments.most() >= v {
 		return []error{fmt.Errorf("attachments of up to %d tokens are not below the trigger at %d", p.Attachments.most(), v)}

@@ -24,8 +24,8 @@ type summaryCall struct {
 	compacts  bool      // the call itself is above the trigger, and not barred
 }
 
-// count counts what became of a compaction that ends. While it lasts the client
-// signals every so many seconds that it is alive.
+// count adds up the retries, fallbacks and signals of a compaction that ends: while it
+// lasts, the client signals every so many seconds that it is alive.
 func (s *summaryCall) count(t *Turn, signal int64) {
 	t.Count(results.Counts{Retries: int64(s.retries)})
 	t.Count(results.Counts{Fallbacks: int64(s.fallbacks)})
@@ -34,10 +34,10 @@ func (s *summaryCall) count(t *Turn, signal int64) {
 	}
 }
 
-// ask makes the summary call in the way that is its turn.
+// ask makes the summary call in the current way.
 func (l *compact) ask(t *Turn) Outcome { return t.Call(l.intent(t)) }
 
-// intent is the summary call in the way that is its turn.
+// intent returns the summary call in the current way.
 func (l *compact) intent(t *Turn) prompt.Intent {
 	s := &l.call
 	way := l.params.Call[s.way]
@@ -176,8 +176,8 @@ func (l *compact) lead(t *Turn) int32 {
 	return 0
 }
 
-// choose sets what a compaction of the messages ahead of position to
-// summarises, sends and keeps.
+// choose sets what a compaction of the messages before position to summarises, sends and
+// keeps.
 func (l *compact) choose(t *Turn, to int) {
 	s, c := &l.call, t.Context
 	body := Body(c)
@@ -204,8 +204,8 @@ func (p *partialParams) of(by startedBy) direction {
 	return partialNone
 }
 
-// cut returns the position of the pivot among the entries [body, to): a legal
-// one at or ahead of the share of the messages.
+// cut returns the position of the pivot among the entries [body, to): a legal one at or
+// before the share of the messages.
 func (p *partialParams) cut(c *prompt.Context, body, to int) int {
 	n := int(p.Pivot * float64(countMessages(c, body, to)))
 	i := body
@@ -313,8 +313,8 @@ func keptFiles(t *Turn, from, to int, list []int32) []int32 {
 	return list
 }
 
-// inject appends what hooks of the user put behind a message set: SessionStart
-// hooks, then PostCompact hooks.
+// inject appends what hooks of the user put after a message set: SessionStart hooks, then
+// PostCompact hooks.
 func (h *hookSizes) inject(arena *prompt.Arena, refs []prompt.Ref) []prompt.Ref {
 	if h.SessionStart > 0 {
 		refs = append(refs, arena.Add(reminder("SessionStart hooks", h.SessionStart)))
@@ -325,9 +325,9 @@ func (h *hookSizes) inject(arena *prompt.Arena, refs []prompt.Ref) []prompt.Ref 
 	return refs
 }
 
-// summary is the user message that carries the summary, with the client's own
-// words around it. Only where nobody asked is the model asked to go on without
-// asking.
+// summary returns the user message that carries the summary, with the client's own words
+// around it. Unless a person asked for the compaction, they tell the model to go on
+// without asking.
 func (p *CompactParams) summary(a *prompt.Answer, by startedBy) prompt.Block {
 	b := summaryBlock(a)
 	if p.Analysis == analysisKeep && a.Output > a.Summary {

@@ -5,8 +5,8 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// keepParams say which messages a compaction of all of them leaves as they are:
-// the newest, behind the summary, or the person's own, ahead of it.
+// keepParams say which messages a compaction of all of them leaves as they are: the
+// newest, after the summary, or the person's own, before it.
 type keepParams struct {
 	Rounds int     `yaml:"rounds" doc:"newest API rounds that stay" min:"0" off:"0"`
 	Tokens int64   `yaml:"tokens" doc:"newest messages that stay, as many as have so many tokens" min:"0" off:"0"`
@@ -15,7 +15,7 @@ type keepParams struct {
 	Sent   bool    `yaml:"sent" doc:"the summary call is sent the newest messages all the same" needs:"rounds|tokens|share"`
 }
 
-// rules returns what contradicts each other.
+// rules returns contradictions between the parameters.
 func (k *keepParams) rules(partial direction) []error {
 	n := 0
 	for _, set := range []bool{k.Rounds > 0, k.Tokens > 0, k.Share > 0, k.User > 0} {
@@ -33,8 +33,8 @@ func (k *keepParams) rules(partial direction) []error {
 	return errs
 }
 
-// cut returns the position from which the newest messages among the entries
-// [body, to) stay: to when none does.
+// cut returns the position from which the newest messages among the entries [body, to)
+// stay: to when none stays.
 func (k *keepParams) cut(c *prompt.Context, body, to int) int {
 	budget := k.Tokens
 	switch {
@@ -57,8 +57,8 @@ func (k *keepParams) cut(c *prompt.Context, body, to int) int {
 	return i
 }
 
-// lastTurns returns the position from which the last n API rounds among the
-// entries [body, to) stand; their input comes with the rounds before.
+// lastTurns returns the position at which the last n API rounds among the entries [body,
+// to) begin; their input comes with the rounds before.
 func lastTurns(c *prompt.Context, body, to, n int) int {
 	i := to
 	for ; n > 0 && i > body; n-- {
@@ -72,8 +72,8 @@ func lastTurns(c *prompt.Context, body, to, n int) int {
 	return legalCut(c, i, body)
 }
 
-// keepUser drops what the person did not write among the entries [low, high), and
-// what is over the budget, and returns the position behind the rest.
+// keepUser drops from the entries [low, high) what the person did not write and what is
+// over the budget, and returns the position after the rest.
 func (k *keepParams) keepUser(c *prompt.Context, low, high int) int {
 	left, end, kept := k.User, high, 0
 	for i := high - 1; i >= low && left > 0; i-- {
@@ -93,10 +93,10 @@ func (k *keepParams) keepUser(c *prompt.Context, low, high int) int {
 	return low + kept
 }
 
-// measured brings what comes back behind a summary of so many tokens to the size
-// that the context has in recordings of the client, as far as the profile tells
-// one. The reminders the conversation opens with come back first, then what is
-// attached, in its order, then others that no parameter describes.
+// measured adjusts what comes back after a summary of that many tokens to the size that
+// the context has in recordings of the client, where the profile has one. The reminders
+// that open the conversation come first, then what is attached, in order, then others
+// that no parameter describes.
 func (l *compact) measured(t *Turn, summary int64, attached []prompt.Ref) []prompt.Ref {
 	s, c := &l.call, t.Context
 	body := Body(c)
@@ -117,8 +117,8 @@ func (l *compact) measured(t *Turn, summary int64, attached []prompt.Ref) []prom
 	return fill(c, attached, room-fitReminders(c, body, room))
 }
 
-// fill cuts attachments to so many tokens, the last ones first, and makes up for
-// what is missing.
+// fill cuts attachments to that many tokens, the last ones first, or fills up what is
+// missing.
 func fill(c *prompt.Context, attached []prompt.Ref, room int64) []prompt.Ref {
 	for i, ref := range attached {
 		if room <= 0 {

@@ -25,7 +25,7 @@ type compact struct {
 	carried  Carried // used where the thread has none
 	call     summaryCall
 	beside   besideCall
-	due      func(thread, round int32) bool // a schedule in the place of what starts compactions; nil for none
+	due      func(thread, round int32) bool // a schedule that replaces all other starts of compactions; nil for none
 }
 
 func (l *compact) Name() string { return CompactName }
@@ -92,9 +92,8 @@ func (l *compact) PromptTooLong(t *Turn) Outcome {
 	return l.start(t, t.Context.Len(), startedByRefusal)
 }
 
-// AfterCompaction takes the success of any layer: it resets the breaker, that
-// of session memory too, which is assumed. What is left above the window is no
-// success.
+// AfterCompaction resets the breaker after the success of any layer, session memory
+// included (assumed). A context still above the window is a failure.
 func (l *compact) AfterCompaction(t *Turn) {
 	l.refills.fresh = true
 	l.rent.bought(t)
@@ -188,8 +187,8 @@ type serverParams struct {
 	Beside       bool  `yaml:"beside" doc:"automatic ones run beside the conversation, which goes on; their block takes its place ahead of the next request"`
 }
 
-// partialParams says which messages a compaction summarises. It holds for those a
-// person asks for: the client offers it there.
+// partialParams says which messages a compaction summarises. It applies to those that a
+// person asks for, where the client offers the choice, and with Auto to automatic ones.
 type partialParams struct {
 	Direction direction `yaml:"direction" doc:"none for all messages, up_to for those ahead of the pivot, from for those behind it" off:"none"`
 	Pivot     float64   `yaml:"pivot" doc:"place of the pivot, as a share of the messages, 0…1; it moves back to where no pair is parted" unit:"share" min:"0" max:"1" needs:"direction=up_to|direction=from"`
@@ -274,7 +273,7 @@ type refillParams struct {
 	Within int64 `yaml:"within" doc:"requests behind a compaction within which reaching the trigger again is a refill" unit:"requests" min:"0" needs:"times"`
 }
 
-// refills are the refills of a thread in a row.
+// refills counts the refills of a thread in a row.
 type refills struct {
 	count   int
 	fresh   bool // a compaction that no trigger has followed yet

@@ -62,8 +62,8 @@ func holdsSummary(c *prompt.Context, from, to int) bool {
 	return false
 }
 
-// sameMessage reports whether the entries at positions i−1 and i are of one
-// message: those of one response do, and blocks that were logged as one.
+// sameMessage reports whether the entries at positions i−1 and i belong to one message:
+// those of a response do, and so do blocks logged as one message.
 func sameMessage(c *prompt.Context, i int) bool {
 	a, b := c.At(i-1), c.At(i)
 	if a.Kind.Assistant() || b.Kind.Assistant() {
@@ -82,7 +82,7 @@ func startOfMessage(c *prompt.Context, i, floor int) int {
 	return i
 }
 
-// countMessages returns the messages among the entries [from, to), as sameMessage parts them.
+// countMessages returns the messages among the entries [from, to), see sameMessage.
 func countMessages(c *prompt.Context, from, to int) int {
 	const answer = -1
 	n, last := 0, int32(0)
@@ -99,11 +99,10 @@ func countMessages(c *prompt.Context, from, to int) int {
 	return n
 }
 
-// legalCut returns the last position at or ahead of i, at least floor, at which
-// the messages can be parted: ahead of a whole message, and so that no tool
-// result behind it has its call ahead of it. A response is one message, so its
-// thinking stays with what it led to (002, session memory: "walks backward to
-// include any orphaned pairs").
+// legalCut returns the last position at or before i, at least floor, at which the
+// messages can be cut: before a whole message, and so that no tool result after it has
+// its call before it. A response is one message, so its thinking stays with what it led
+// to (002, session memory: "walks backward to include any orphaned pairs").
 func legalCut(c *prompt.Context, i, floor int) int {
 	for {
 		i = startOfMessage(c, i, floor)
@@ -179,9 +178,8 @@ func callsOfResponse(c *prompt.Context) int {
 	return n
 }
 
-// endOfAnswered returns the position behind the messages that can be sent: a
-// response whose tools are at work comes with their results, or the provider would
-// refuse it.
+// endOfAnswered returns the position after the messages that can be sent: the provider
+// refuses a response with tool calls unless their results follow.
 func endOfAnswered(c *prompt.Context) int {
 	if callsOfResponse(c) > 0 {
 		return startOfResponse(c)

@@ -167,8 +167,8 @@ type Mechanism struct {
 	On   bool   // it is in force: switching takes it away
 }
 
-// Mechanisms returns what can be switched in a strategy, in order of the layers
-// and their parameters. Of a layer that is off it is the layer alone.
+// Mechanisms returns what can be switched in a strategy, in order of the layers and their
+// parameters. Of a layer that is off it lists only the layer's own switch.
 func (s *Strategy) Mechanisms() []Mechanism {
 	var list []Mechanism
 	for i := range s.layers {

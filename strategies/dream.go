@@ -41,7 +41,7 @@ type dreamPhases struct {
 // turns returns the responses of all phases.
 func (p *dreamPhases) turns() int32 { return p.Orient + p.Gather + p.Consolidate + p.Prune }
 
-// Rules returns what contradicts each other.
+// Rules returns contradictions between the parameters.
 func (p *dreamPhases) Rules() []error {
 	if p.turns() < 1 {
 		return []error{errors.New("no responses, at least one is needed")}
@@ -93,7 +93,7 @@ func (l *dream) Clone() Layer { c := *l; return &c }
 func (l *dream) Copy() Layer  { return l.Clone() }
 func (l *dream) Reset()       { *l = dream{params: l.params} }
 
-// EndOfLoop goes through the gates, cheapest first, and dreams behind the last.
+// EndOfLoop goes through the gates, cheapest first, and dreams after the last.
 func (l *dream) EndOfLoop(t *Turn) Outcome {
 	switch {
 	case isAgent(t.Kind):

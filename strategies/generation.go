@@ -12,9 +12,8 @@ import (
 	"github.com/compactsim/compactsim/internal/version"
 )
 
-// Generation says whose client a preset is: that of an agent from a version
-// through another, as far as its sources show. Outside of them the nearest
-// generation stands for a client.
+// Generation says whose client a preset is: that of an agent from one version through
+// another, as its sources show. The nearest generation stands for other versions.
 type Generation struct {
 	Agent   string `yaml:"agent" doc:"as in a session's agent"`
 	From    string `yaml:"from" doc:"first version that the sources show; \"\" for all"`
@@ -24,8 +23,8 @@ type Generation struct {
 // Holds reports whether the sources of the generation show a version.
 func (g *Generation) Holds(release string) bool { return g.distance(release) == [3]int{} }
 
-// distance returns how far a version is from those of the generation, number by
-// number. What is no version counts as newest.
+// distance returns how far a version is from those of the generation, number by number.
+// Any text that is no version counts as newest.
 func (g *Generation) distance(release string) [3]int {
 	n, ok := version.Numbers(release)
 	if !ok {
@@ -64,12 +63,12 @@ func (r *Registry) Generations() []*Strategy {
 	return list
 }
 
-// ClientHalf returns what the generation settles of a scenario's client and levels, a
-// mapping of their keys; nil for nothing.
+// ClientHalf returns the keys of client and levels that the generation sets in a
+// scenario, as a mapping; nil for none.
 func (s *Strategy) ClientHalf() *yaml.Node { return s.client }
 
-// Members returns the strategies that sessions are simulated under: the
-// generations of a strategy that takes each session's own, else s alone.
+// Members returns the strategies that sessions are simulated under: the generations when
+// s takes each session's own, else s alone.
 func (s *Strategy) Members() []*Strategy {
 	if s.own != nil {
 		return s.own
@@ -77,9 +76,9 @@ func (s *Strategy) Members() []*Strategy {
 	return []*Strategy{s}
 }
 
-// For returns what a session of an agent's version is simulated under: of a
-// strategy of generations that of the client, or the nearest one; else s. An agent
-// without generations is taken to behave like the first one that has some.
+// For returns the strategy that a session of an agent's version is simulated under: the
+// client's generation, or the nearest one, when s takes each session's own, else s. An
+// agent without generations is taken to behave like the first one that has some.
 func (s *Strategy) For(agent, release string) *Strategy {
 	if s.own == nil {
 		return s
@@ -99,8 +98,8 @@ func (s *Strategy) For(agent, release string) *Strategy {
 	return nearest
 }
 
-// own makes s the strategy of all generations, with what its layers give changed
-// in those that have them.
+// own makes s the strategy of all generations. What its layers give changes the
+// generations that have these layers.
 func (p *presetReader) own(s *Strategy) (*Strategy, error) {
 	for _, g := range p.registry.Generations() {
 		member := *g
@@ -126,7 +125,7 @@ func (p *presetReader) own(s *Strategy) (*Strategy, error) {
 	return s, nil
 }
 
-// contradictions returns what of a preset excludes each other.
+// contradictions returns the keys of a preset that exclude each other.
 func (f *presetFile) contradictions(tree *spec.Tree) []error {
 	var errs []error
 	if f.Own && f.Generation.Agent != "" {

@@ -28,8 +28,8 @@ var keepaliveDefinition = Define(keepaliveName,
 	keepaliveParams{Switch: on, Every5m: 4.5, Every1h: 55, AtMost: 11, Output: 1},
 	func(p keepaliveParams) Layer { return &keepalive{params: p} }).with(Traits{Calls: true})
 
-// keepalive is the state of the layer on one thread. Nothing is sent behind the
-// last response of a thread: no recording says how long the person stayed.
+// keepalive is the state of the layer on one thread. Nothing is sent after the last
+// response of a thread: no recording says how long the person stayed.
 type keepalive struct {
 	params keepaliveParams
 	busy   bool  // a request is under way

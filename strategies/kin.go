@@ -10,12 +10,12 @@ import (
 	"github.com/compactsim/compactsim/internal/spec"
 )
 
-// Kin are the strategies that one simulation stands for. They are of one Kind: what they
-// differ in are parameters that their layers look at by Turn.Check and by polls alone, or lifetimes.
+// Kin are the strategies that one simulation stands for. They are of one Kind: they differ only in
+// lifetimes, and in parameters that their layers read through Turn.Check and polls alone.
 type Kin struct {
 	All    []*Strategy
 	Runs   int   // index of the one that is simulated
-	Alike  []int // indices of those that have acted alike so far, the one that runs as the last
+	Alike  []int // indices of those that have acted alike so far; the last one runs
 	Parted []int // of those that would have acted otherwise at some point
 
 	polled []polled // by layer
@@ -33,12 +33,12 @@ type polled struct {
 	low, high         int64 // of those alike
 }
 
-// leveled is implemented by parameters of a layer whose trigger is looked at by
+// leveled is implemented by parameters of a layer that reads its trigger through
 // Turn.Check alone.
 type leveled interface{ level() Trigger }
 
-// Kind returns what strategies have in common for which one simulation may stand, session by session where
-// they take its own generation, "" for a strategy that is simulated by itself.
+// Kind returns a text that is the same for all strategies for which one simulation may stand, session by
+// session where they take its own generation; "" for a strategy that is simulated by itself.
 func (s *Strategy) Kind() string {
 	var b strings.Builder
 	for _, g := range s.own {
@@ -77,13 +77,13 @@ func (s *Strategy) Kind() string {
 	return b.String()
 }
 
-// polls reports whether a layer looks at a parameter by Turn.Check and polls alone.
+// polls reports whether a layer reads a parameter through Turn.Check and polls alone.
 func (t *Traits) polls(path string) bool {
 	return slices.ContainsFunc(t.Polls, func(p string) bool { return path == p || strings.HasPrefix(path, p+".") })
 }
 
-// Stand makes a simulation of one of the strategies stand for those at the indices, of
-// which that is the last.
+// Stand makes the simulation stand for the strategies at the indices alike and run the
+// last of them.
 func (k *Kin) Stand(alike []int) {
 	k.Alike, k.Parted = append(k.Alike[:0], alike...), nil
 	k.Runs = alike[len(alike)-1]
@@ -100,10 +100,10 @@ func (k *Kin) Stand(alike []int) {
 	k.forget()
 }
 
-// agree reports whether nobody can answer otherwise.
+// agree reports whether no strategy can answer differently.
 func (k *Kin) agree() bool { return len(k.Alike) == 1 || k.same }
 
-// forget makes levels be looked up anew.
+// forget discards the levels, so that they are looked up again.
 func (k *Kin) forget() {
 	for i := range k.polled {
 		k.polled[i].known = false
@@ -144,7 +144,7 @@ func (k *Kin) Limit(limits []int64, layer string, own int64, r *Reading) {
 	}
 }
 
-// Differ returns the strategies under which the trigger of a layer answers otherwise than under the one that runs.
+// Differ returns the strategies under which a layer's trigger answers differently from the one that runs.
 func (k *Kin) Differ(layer string, r *Reading) (others []int) {
 	if k.agree() {
 		return nil
@@ -169,7 +169,7 @@ func (k *Kin) Differ(layer string, r *Reading) (others []int) {
 	return others
 }
 
-// Leave makes the simulation no longer stand for others.
+// Leave drops others from the strategies that the simulation stands for.
 func (k *Kin) Leave(others []int) {
 	k.Alike = slices.DeleteFunc(k.Alike, func(i int) bool { return slices.Contains(others, i) })
 	k.forget()
@@ -184,13 +184,13 @@ func (k *Kin) Adopt(layers []Layer) {
 	}
 }
 
-// adopter is a layer with parameters that are polled.
+// adopter is a layer whose parameters are polled.
 type adopter interface {
 	Layer
 	adopt(params any)
 }
 
-// splits reports whether a measure lies between levels of those alike.
+// splits reports whether a measured value lies between the levels of those alike.
 func (a *polled) splits(k *Kin, r *Reading, measured int64) bool {
 	if !a.known || a.window != r.Window || a.maxOutput != r.MaxOutput {
 		a.look(k, r)
@@ -198,7 +198,7 @@ func (a *polled) splits(k *Kin, r *Reading, measured int64) bool {
 	return measured >= a.low && measured < a.high
 }
 
-// check parts from the strategies whose trigger answers otherwise than the one that runs.
+// check parts from the strategies whose trigger answers unlike the one that runs.
 func (k *Kin) check(layer string, r *Reading, measured int64, fired bool) {
 	if k.agree() {
 		return
@@ -238,7 +238,7 @@ func (k *Kin) Part(agrees func(i int) bool) {
 }
 
 // poll asks how a layer would answer under the parameters of other strategies, and parts
-// from those that answer otherwise than the one that runs.
+// from those that answer differently from the one that runs.
 func poll[P any, A comparable](k *Kin, layer string, answer func(*P) A) {
 	if k.agree() {
 		return

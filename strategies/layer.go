@@ -79,8 +79,8 @@ type ThreadStart interface {
 	ThreadStart(*Turn) Outcome
 }
 
-// EndOfLoop is called when a response without tool calls has ended the query
-// loop, behind AfterResponse of all layers.
+// EndOfLoop is called when a response without tool calls has ended the query loop, after
+// AfterResponse of all layers.
 type EndOfLoop interface {
 	EndOfLoop(*Turn) Outcome
 }
@@ -96,17 +96,16 @@ type BackgroundResult interface {
 // and the next input, or while a sub-agent works. Its answer may be Pending; the
 // thread's next request then waits for the call.
 type Timer interface {
-	// Wake returns when Timer is to be called, ns on the session's clock; 0 for
-	// never. It is asked when the thread has begun, when a response has ended
-	// and behind every Timer. A later answer replaces an earlier one.
+	// Wake returns when Timer is to be called, ns on the session's clock; 0 for never. It
+	// is asked when the thread has begun, when a response has ended and after every
+	// Timer. A later answer replaces an earlier one.
 	Wake(*Turn) int64
 	Timer(*Turn) Outcome
 }
 
-// Fork is asked ahead of a sub-agent's start whether it begins with its
-// parent's context instead of its own prefix. Layers of the thread are then
-// clones of the parent's, as for a branch; ThreadStart can append to the
-// context.
+// Fork is asked before a sub-agent starts whether it begins with its parent's context
+// instead of its own prefix. Layers of the thread are then clones of the parent's, as for
+// a branch; ThreadStart can append to the context.
 type Fork interface {
 	Fork(*Turn) bool
 }
@@ -122,9 +121,9 @@ type ServerHint interface {
 	ServerHint(*Turn) Outcome
 }
 
-// AutoThreshold is implemented by layers that compact by themselves at a level
-// of the client's count. A client shows how much is left against that level,
-// and against the window without one.
+// AutoThreshold is implemented by layers that compact by themselves at a level of the
+// client's count. A client shows how much is left to that level, or without one to the
+// window.
 type AutoThreshold interface {
 	// AutoThreshold returns the level, tokens; false while the layer does not
 	// compact by itself on this thread.
@@ -157,8 +156,8 @@ func (k BoundaryKind) Compacts() bool { return k == BoundaryCompact || k == boun
 type Boundary struct {
 	Kind   BoundaryKind
 	Manual bool
-	// Replayed says that the recording did it: what it left is not the
-	// layer's doing.
+	// Replayed says that the recording did it: the layer does not answer for what is
+	// left.
 	Replayed bool
 	Before   int64 // context before it, by the server's count
 	After    int64 // context after it
@@ -167,24 +166,24 @@ type Boundary struct {
 	// the usage of the summary call where the client takes that for it. Left
 	// 0, it is After.
 	Reported int64
-	// Uncounted is how much a clearing takes off the client's count at once,
-	// ahead of the next response's usage.
+	// Uncounted is how much a clearing takes off the client's count at once, before the
+	// next response's usage.
 	Uncounted int64
 	Cleared   int   // tool results cleared
 	Deleted   int64 // tokens deleted by the server with the cached prefix kept
-	// Standing are the tokens that earlier deletions leave out of requests, and Before
-	// and After hold. The loop sets it.
+	// Standing are the tokens that earlier deletions leave out of requests and that
+	// Before and After include. The loop sets it.
 	Standing  int64
 	Restored  int // files that came back
 	Calls     int // summary calls made, failed ones included
 	Retries   int // of them, repetitions with the oldest rounds dropped
 	Fallbacks int // changes to another way of making the call
-	// Summarised are the messages that were replaced: a response, a prompt or a
-	// tool result each.
+	// Summarised counts the messages that were replaced: responses, prompts and tool
+	// results.
 	Summarised int
-	// PreservedFrom and PreservedTo are the ids of the first and the last
-	// message entry that were kept as they are, both 0 when none was. Parent is
-	// that of the last entry ahead of the compaction.
+	// PreservedFrom and PreservedTo are the ids of the first and the last message entry
+	// that were kept as they are, both 0 when none was. Parent is the id of the last
+	// entry before the compaction.
 	PreservedFrom, PreservedTo int32
 	Parent                     int32
 	// Since are the requests since the compaction before, or since the thread

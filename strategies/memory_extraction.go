@@ -28,7 +28,7 @@ type memoryParams struct {
 	Index       indexParams  `yaml:"index" doc:"what a prompt holds of the index of memory files"`
 }
 
-// Rules returns what contradicts each other.
+// Rules returns contradictions between the parameters.
 func (p *memoryParams) Rules() []error {
 	if p.SkipWritten && len(p.Paths) == 0 {
 		return []error{spec.Wrong("paths", "must name a path: skip_written needs one")}

@@ -34,7 +34,7 @@ const (
 // Names returns the names used in YAML, by value.
 func (countWay) Names() []string { return []string{"estimate", "true"} }
 
-// Rules returns what contradicts each other.
+// Rules returns contradictions between the parameters.
 func (p *microcompactParams) Rules() []error { return needTools(p.Tools) }
 
 // ValidateFor returns what is wrong with the parameters at a window.
@@ -128,7 +128,7 @@ func (l *microcompact) mark(t *Turn) Outcome {
 	return l.markUnder(&l.params)
 }
 
-// markUnder does so under given parameters.
+// markUnder is mark under given parameters.
 func (l *microcompact) markUnder(p *microcompactParams) Outcome {
 	total, saved := l.results.estimate, int64(0)
 	if l.params.Count == countTrue {

@@ -24,7 +24,7 @@ type presetFile struct {
 	Exclusive [][]string  `yaml:"exclusive" doc:"ahead of a request, of each list only one acts"`
 	// Generation says that the preset is what an agent's client did at some versions.
 	Generation Generation `yaml:"generation" doc:"the agent and the versions whose client this is"`
-	// Client is what the rest of the program makes of a session's client.
+	// Client is the client half of a generation.
 	Client yaml.Node `yaml:"client" doc:"the client half: keys of client in a scenario, and levels"`
 	// Own makes a strategy of all generations: its layers are what changes in
 	// theirs, where they have them.
@@ -54,9 +54,8 @@ func (r *Registry) AddPreset(text []byte, name string) error {
 	return nil
 }
 
-// Compose makes a strategy from a mapping of the keys of a preset file, without
-// adding it to the presets. Doc and rank in it do not matter. Errors begin with
-// where.
+// Compose makes a strategy from a mapping of the keys of a preset file, without adding it
+// to the presets. It ignores doc and rank. Errors begin with where.
 func (r *Registry) Compose(name string, body *yaml.Node, where string) (*Strategy, error) {
 	tree := &spec.Tree{Name: where, Root: spec.Clone(body)}
 	tree.Mark(tree.Root, where)
@@ -66,8 +65,8 @@ func (r *Registry) Compose(name string, body *yaml.Node, where string) (*Strateg
 	return r.preset(tree)
 }
 
-// BodyKeys returns the keys of a preset file beside those that name and describe
-// it: what its layers are and how they go together.
+// BodyKeys returns the keys of a preset file that say what its layers are and how they
+// combine, without those that name and describe it.
 func BodyKeys() []string {
 	return slices.DeleteFunc(spec.Keys(reflect.TypeFor[presetFile]()), func(key string) bool {
 		return key == "name" || key == "doc" || key == "rank"

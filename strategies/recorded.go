@@ -50,7 +50,7 @@ type recorded struct {
 	params   recordedParams
 	done     int
 	absorbed int32 // blocks of the round's input that went into events so far
-	cut      int32 // tokens taken from the head, which the recorded totals behind a compaction have again
+	cut      int32 // tokens taken from the head, which the recorded totals after a compaction include again
 	answer   prompt.Answer
 }
 
@@ -135,10 +135,9 @@ func (l *recorded) compact(t *Turn, e *traces.Event, a *prompt.Answer) {
 	t.Compacted(Boundary{Replayed: true, Manual: e.Manual, Before: before, After: int64(c.Tokens()), Chained: chained})
 }
 
-// fitReminders returns the tokens of the reminders in front of position to, cut
-// down to what there is room for beside the summary. How a first
-// call divides into static prefix and reminders is an estimate; what came back
-// after a compaction corrects it.
+// fitReminders returns the tokens of the reminders before position to, after cutting them
+// to the room beside the summary. How a first call divides into static prefix and
+// reminders is an estimate; what came back after a compaction corrects it.
 func fitReminders(c *prompt.Context, to int, room int64) int64 {
 	var total int64
 	for i := c.Messages(); i < to; i++ {
@@ -151,8 +150,8 @@ func fitReminders(c *prompt.Context, to int, room int64) int64 {
 	return total
 }
 
-// clear replaces the tool results a recorded microcompaction cleared, and
-// settles the difference to the recorded saving on the last of them.
+// clear replaces the tool results that a recorded microcompaction cleared, and sheds the
+// rest of the recorded saving.
 func (l *recorded) clear(t *Turn, e *traces.Event) {
 	c := t.Context
 	before := int64(c.Tokens())
@@ -170,15 +169,15 @@ func (l *recorded) clear(t *Turn, e *traces.Event) {
 	t.Compacted(Boundary{Kind: BoundaryMicro, Manual: e.Manual, Before: before, After: int64(c.Tokens())})
 }
 
-// shrink makes the context lose what the recording lost without a line that
-// says how: tool results first, oldest first, as clearing would.
+// shrink takes away what the recording lost without a line that says how, as clearing
+// would.
 func (l *recorded) shrink(t *Turn, e *traces.Event) {
 	l.shed(t, e.Saved)
 }
 
-// shed takes tokens from the oldest entries of the conversation, tool results
-// first, then anything; what is more than these weigh from the input of the round,
-// then from reminders and from the head at last: the recorded total is known.
+// shed takes tokens from the oldest entries of the conversation, tool results first; what
+// these cannot give it takes from the input of the round, then from reminders, and last
+// from the head: the recorded total is known.
 func (l *recorded) shed(t *Turn, tokens int32) {
 	body, end := Body(t.Context), t.InputAt
 	any := func(*prompt.Entry) bool { return true }
@@ -190,8 +189,8 @@ func (l *recorded) shed(t *Turn, tokens int32) {
 	l.cut += tokens - left
 }
 
-// take takes tokens from the entries [from, to) that match, in order, and returns
-// how many it did not find. Every entry keeps one.
+// take takes tokens from the entries [from, to) that match, in order, and returns how
+// many it could not take. Every entry keeps one.
 func (l *recorded) take(t *Turn, from, to int, tokens int32, match func(*prompt.Entry) bool) int32 {
 	c := t.Context
 	for i := from; i < to && tokens > 0; i++ {

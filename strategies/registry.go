@@ -25,28 +25,28 @@ type Definition struct {
 	Build  func(params any) Layer // takes what Params returned, set by a preset
 }
 
-// Traits say what a layer can do, as far as others have to know. A layer that
-// declares none may do anything.
+// Traits say what a layer can do, as others need to know it. A layer that declares none
+// may do anything.
 type Traits struct {
 	Declared bool // the fields below are filled in
 	Replays  bool // carries out what the recording did
 	Draws    bool // leaves something to chance, by itself or by what a summariser answers
 	Calls    bool // makes model calls of its own
-	Compacts bool // puts something smaller in the place of messages
+	Compacts bool // replaces messages by something smaller
 	Clears   bool // clears tool results or thinking, or puts them to disk
 	Hinted   bool // acts on a hint of the server
 	Notes    bool // changes what a memoised section of the system prompt holds
 	Agents   bool // acts on sub-agents alone
-	// Polls are the parameters that the layer looks at by Turn.Check and polls alone: until one of these answers
-	// otherwise under another value, a simulation under one is a simulation under the other.
+	// Polls are the parameters that the layer reads through Turn.Check and polls alone: a simulation under one
+	// value stands for other values as long as these answer the same.
 	Polls []string
 }
 
 // triggered is implemented by parameters of a layer that acts at a level.
 type triggered interface{ Fires() *Trigger }
 
-// limited is implemented by parameters whose sense depends on the window beside
-// that of their trigger.
+// limited is implemented by parameters that, besides their trigger, have to fit the
+// window.
 type limited interface{ ValidateFor(*Reading) []error }
 
 // Switch turns a layer on or off. Parameters embed it inline; a layer that is
@@ -60,8 +60,8 @@ func (s Switch) On() bool { return s.Enabled }
 
 var on = Switch{Enabled: true}
 
-// Define makes a Definition from default parameters of type P, a struct with YAML
-// tags. A method Rules() []error of *P says what contradicts each other.
+// Define makes a Definition from default parameters of type P, a struct with YAML tags. A
+// method Rules() []error of *P returns contradictions between them.
 func Define[P any](name, doc string, defaults P, build func(P) Layer) Definition {
 	return Definition{
 		Name: name,
@@ -130,7 +130,7 @@ var readBuiltin = sync.OnceValues(func() (*Registry, error) {
 	return r, nil
 })
 
-// ofOthers orders presets that are made of others behind them.
+// ofOthers sorts presets that are made of others after those.
 func ofOthers(name string) int {
 	if strings.HasPrefix(path.Base(name), "own") {
 		return 1

@@ -17,8 +17,8 @@ type rentParams struct {
 	Behind  float64 `yaml:"behind" doc:"tokens expected behind the first compaction beside the head; later ones go by the last" unit:"tokens" min:"0" max:"1e7" needs:"enabled"`
 }
 
-// defaultRent has the multipliers of Claude's prices (platform.claude.com, pricing),
-// and the output and size behind compactions of the recordings.
+// defaultRent has the multipliers of Claude's prices (platform.claude.com, pricing), and
+// the output and the size after compactions of the recordings.
 func defaultRent() rentParams {
 	return rentParams{Ratio: 1, Read: 0.1, Write: 1.25, Write1h: 2, Output: 5, Summary: 4900, Behind: 12_000}
 }
@@ -29,8 +29,8 @@ type rent struct {
 	behind float64 // tokens behind the head after the last compaction; 0 before it
 }
 
-// due adds the rent of the request ahead and reports whether the compaction is to
-// be bought in its place.
+// due adds the rent of the coming request and reports whether to buy the compaction
+// instead.
 func (p *rentParams) due(t *Turn, r *rent, way Way) bool {
 	if !p.Enabled {
 		return false
@@ -52,9 +52,9 @@ func (p *rentParams) due(t *Turn, r *rent, way Way) bool {
 	return false
 }
 
-// price returns what a compaction ahead of a request costs beyond the request as it
-// is: the call, and writing what comes back. Where the cache has expired, both
-// ways write a context.
+// price returns what a compaction before a request costs beyond the request as it is: the
+// call, and writing what comes back. Where the cache has expired, a context is written
+// either way.
 func (p *rentParams) price(t *Turn, size, head, behind float64, way Way) float64 {
 	write, prefix := p.Write, p.Read
 	if t.TTL == prompt.TTL1h {
@@ -70,7 +70,7 @@ func (p *rentParams) price(t *Turn, size, head, behind float64, way Way) float64
 	return call*size + p.Output*p.Summary + prefix*head + write*behind - prefix*size
 }
 
-// bought notes the size of the context behind a compaction.
+// bought notes the size of the context after a compaction.
 func (r *rent) bought(t *Turn) {
 	r.paid = 0
 	r.behind = float64(tokensBetween(t.Context, t.Context.Messages(), t.Context.Len()))

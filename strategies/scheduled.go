@@ -6,15 +6,15 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Scheduled returns the strategy that compacts as p says ahead of the requests
-// for which due answers true, given the indices of thread and round, and at no
-// other time. It draws what full-compact draws there.
+// Scheduled returns the strategy that compacts as p says before the requests for which
+// due answers true, given the indices of thread and round, and at no other time. It draws
+// what full-compact draws there.
 func Scheduled(p CompactParams, due func(thread, round int32) bool) *Strategy {
 	return NewStrategy("schedule", "full-compact on a schedule", &compact{params: p.Unscheduled(), due: due})
 }
 
-// WithoutFiles returns the parameters without files that come back: which ones do
-// depends on every compaction before.
+// WithoutFiles returns the parameters with no files that come back: which ones do depends
+// on every compaction before.
 func (p CompactParams) WithoutFiles() CompactParams {
 	p.Attachments.Files.Count = 0
 	return p
@@ -41,9 +41,9 @@ func (l *compact) onSchedule(t *Turn) Outcome {
 	return l.start(t, t.Context.Len(), startedByTrigger)
 }
 
-// ScheduledClear returns the strategy that clears the results that a request has
-// held before, of the tools that time-microcompact clears, ahead of the requests
-// for which due answers true and at no other time.
+// ScheduledClear returns the strategy that clears results that an earlier request has
+// sent, of the tools that time-microcompact clears, before the requests for which due
+// answers true and at no other time.
 func ScheduledClear(due func(thread, round int32) bool) *Strategy {
 	p := *timeClearDefinition.Params().(*timeClearParams)
 	l := timeClearDefinition.Build(&p).(*timeClear)
@@ -66,9 +66,9 @@ func (l *timeClear) onSchedule(t *Turn) Outcome {
 	return Outcome{Verdict: Done}
 }
 
-// SchedulesAlone reports whether the strategy is one of those that Scheduled
-// makes of its parameters, if their schedule is left open: full-compact alone,
-// of all messages, by itself. A strategy without layers is one of all.
+// SchedulesAlone reports whether the strategy is one that Scheduled makes of its
+// parameters with some schedule: full-compact alone, of all messages, not by hand or in a
+// gap. A strategy without layers is one too.
 func (s *Strategy) SchedulesAlone() bool {
 	if s.own != nil {
 		return false // another client for each session

@@ -17,7 +17,7 @@ type serverHintParams struct {
 	Pending    bool     `yaml:"count_pending_clears" doc:"a clearing lowers the client's count at once, not with the next response; assumed"`
 }
 
-// Rules returns what contradicts each other.
+// Rules returns contradictions between the parameters.
 func (p *serverHintParams) Rules() []error {
 	errs := needTools(p.Tools)
 	if p.Target < p.Floor {

@@ -48,7 +48,7 @@ type keepRange struct {
 	MaxTokens int64 `yaml:"max_tokens" doc:"tokens from which no older message is added" min:"0"`
 }
 
-// Rules returns what contradicts each other.
+// Rules returns contradictions between the parameters.
 func (p *keepRange) Rules() []error {
 	if p.MinTokens > p.MaxTokens {
 		return []error{spec.Wrong("min_tokens", "%d is more than max_tokens %d", p.MinTokens, p.MaxTokens)}
@@ -99,7 +99,7 @@ type sessionMemoryFile struct {
 	Marker   int32   `yaml:"marker" doc:"tokens that stand for what was cut off a section; assumed" unit:"tokens" min:"0"`
 }
 
-// Rules returns what contradicts each other.
+// Rules returns contradictions between the parameters.
 func (m *sessionMemoryFile) Rules() []error {
 	if m.Section > m.Total {
 		return []error{spec.Wrong("section", "%d is more than total %d", m.Section, m.Total)}
@@ -144,9 +144,8 @@ func (m *sessionMemoryFile) reminders(summarised int64) int64 {
 	return int64(n) * int64(m.Reminder)
 }
 
-// summary returns the tokens of the memory in the place of messages: each
-// section cut to its limit, with a marker where something was cut off.
-// Condensed sections never are.
+// summary returns the tokens of the memory when it replaces messages: each section cut to
+// its limit, with a marker where something was cut off. Condensed sections never are.
 func (m *sessionMemoryFile) summary(summarised int64) int64 {
 	if m.Condense {
 		return m.tokens(summarised)

@@ -182,8 +182,8 @@ func (l *sessionMemory) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	return Outcome{Declined, "the memory is up to date"}
 }
 
-// BeforeRequest puts the memory in the place of the messages, if it can: else
-// the layer behind it, a full compaction, takes its turn.
+// BeforeRequest replaces the messages by the memory, if it can; otherwise the next layer,
+// a full compaction, takes its turn.
 func (l *sessionMemory) BeforeRequest(t *Turn) Outcome {
 	switch {
 	case isAgent(t.Kind) && !l.params.Subagents:
@@ -362,9 +362,9 @@ func (l *sessionMemory) countBlock(b *prompt.Block) int64 {
 	return l.padded(b)
 }
 
-// AfterCompaction takes the success of any layer: what the breaker counts begins
-// from zero, growth counts from the new context (assumed), and an update that had
-// waited for the compaction is given up.
+// AfterCompaction follows a compaction of any layer: the breaker counts from zero, growth
+// counts from the new context (assumed), and an update that waited for the compaction is
+// given up.
 func (l *sessionMemory) AfterCompaction(t *Turn) {
 	l.refused, l.until = 0, 0
 	l.counted = int64(t.Context.Tokens())

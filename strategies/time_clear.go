@@ -18,7 +18,7 @@ type timeClearParams struct {
 	Pending     bool     `yaml:"count_pending_clears" doc:"a clearing lowers the client's count at once, not with the next response; assumed"`
 }
 
-// Rules returns what contradicts each other.
+// Rules returns contradictions between the parameters.
 func (p *timeClearParams) Rules() []error { return needTools(p.Tools) }
 
 // level is a longer gap as a condition.
@@ -42,7 +42,7 @@ type timeClear struct {
 	params  timeClearParams
 	gap     Trigger
 	results clearables
-	due     func(thread, round int32) bool // a schedule in the place of the gap; nil for none
+	due     func(thread, round int32) bool // a schedule that replaces the gap; nil for none
 }
 
 func (l *timeClear) Name() string { return TimeClearName }

@@ -50,7 +50,7 @@ type reread struct {
 	Limit  int32   `yaml:"limit" doc:"tokens one read returns at most; assumed" unit:"tokens" min:"0" needs:"share"`
 }
 
-// Rules returns what contradicts each other.
+// Rules returns contradictions between the parameters.
 func (p *toolStorageParams) Rules() []error {
 	if least := min(p.Limits.Default, p.Limits.Bash, p.Limits.Grep, p.Limits.MCP, p.Limits.Cap); p.Preview > least {
 		return []error{spec.Wrong("preview", "%d is more than the limit %d", p.Preview, least)}
@@ -58,7 +58,7 @@ func (p *toolStorageParams) Rules() []error {
 	return nil
 }
 
-// Rules returns what contradicts each other.
+// Rules returns contradictions between the parameters.
 func (p *reread) Rules() []error {
 	if p.Share > 0 && min(p.After, p.Output, p.Limit) < 1 {
 		return []error{errors.New("after, output and limit must be positive")}
@@ -95,7 +95,7 @@ type toolStorage struct {
 	message []freshResult
 	reads   readingBack
 	request int32 // number of the request under way, from 1; a branch goes on counting
-	acted   bool  // ahead of it
+	acted   bool  // it changed the context before this request
 }
 
 // freshResult is a result of the message that is decided about.
@@ -145,7 +145,7 @@ func (l *toolStorage) BeforeRequest(t *Turn) Outcome {
 	return l.readBack(t)
 }
 
-// finish answers for the request under way.
+// finish returns the outcome for the request under way.
 func (l *toolStorage) finish() Outcome {
 	if l.acted {
 		return Outcome{Verdict: Done}
@@ -364,9 +364,9 @@ func (l *toolStorage) IntentResult(t *Turn, a *prompt.Result) Outcome {
 	return l.readBack(t)
 }
 
-// appendRead puts a call of Read on the file a result is stored in behind the
-// context, and its result: the content as far as one read returns it. A read is
-// never stored, so it is as large as it is.
+// appendRead appends to the context a Read of the file that a result is stored in, and
+// its result: as much of the content as one read returns. A read is never stored, so it
+// keeps its size.
 func (l *toolStorage) appendRead(t *Turn, b *prompt.Block) {
 	c, p := t.Context, &l.params.Reread
 	l.reads.calls++

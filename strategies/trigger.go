@@ -37,11 +37,11 @@ type Reading struct {
 	MaxOutput int64 // output limit of the model, tokens
 }
 
-// Trigger is a condition as data: a measure reaches a value. The value is
-// Fixed, or a Fraction of the window, or the window less Reserve, or the
-// window less the model's output limit (capped at OutputCap when that is not
-// zero) less Reserve, or PctOverride per cent of what the output limit leaves;
-// of several the smallest counts. Shift moves it, and Less is taken off it in the end.
+// Trigger is a condition as data: a measure reaches a value. The value is Fixed, or a
+// Fraction of the window, or the window less Reserve, or the window less the model's
+// output limit (capped at OutputCap when that is not zero) less Reserve, or PctOverride
+// per cent of what the output limit leaves; of several the smallest counts. Shift then
+// moves it, and Less is subtracted last.
 type Trigger struct {
 	Measure       Measure `yaml:"measure" doc:"what is compared: client_tokens (the client's count), tokens (true ones), idle (ns) or rounds"`
 	Fixed         int64   `yaml:"fixed,omitempty" doc:"a value in the measure's own unit; 0 for none" min:"0"`
@@ -115,8 +115,8 @@ func (tr *Trigger) outputKept(r *Reading) int64 {
 	return r.MaxOutput
 }
 
-// vast is a window larger than any a client assumes: what is out of place
-// there is out of place everywhere.
+// vast is a window larger than any a client assumes: what is invalid there is invalid
+// everywhere.
 var vast = Reading{Window: 10_000_000, MaxOutput: 1}
 
 // Rules returns what is wrong with the trigger whatever the window.

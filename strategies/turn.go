@@ -19,7 +19,7 @@ type Turn struct {
 	Model   string         // of the round
 	User    *User          // what sessions of one user share; nil where there is none
 	Carried *Carried       // what the thread's client keeps beside the messages; nil where each layer keeps its own
-	// Profile is what recordings tell of the client; nil where there is nothing.
+	// Profile is what recordings show of the client; nil where there is none.
 	Profile *profile.Profile
 	Kind    traces.ThreadKind
 	Session int32 // index among the sessions of the user, as in User
@@ -98,16 +98,16 @@ func (t *Turn) Await(until int64) Outcome {
 	return Outcome{Verdict: Waiting}
 }
 
-// Awaited returns until when a hook wants to wait, and forgets it. It is for the
-// loop.
+// Awaited returns until when a hook wants to wait, and forgets it. Only the loop calls
+// it.
 func (t *Turn) Awaited() int64 {
 	until := t.await
 	t.await = 0
 	return until
 }
 
-// TakeBackground returns the background calls a hook asked for, and forgets
-// them. The list is valid until the next hook. It is for the loop.
+// TakeBackground returns the background calls a hook asked for, and forgets them. The
+// list is valid until the next hook. Only the loop calls it.
 func (t *Turn) TakeBackground() []prompt.Intent {
 	list := t.background
 	t.background = t.background[:0]
@@ -129,8 +129,8 @@ type Host interface {
 	Undelete(id int32)
 	// IsDeleted reports whether a deletion of the entry is in force.
 	IsDeleted(id int32) bool
-	// SetMemory gives the index of memory files, which stands in a memoised section,
-	// another content: requests show it after the next compaction.
+	// SetMemory sets the content of the index of memory files. It is in a memoised
+	// section: requests show it after the next compaction.
 	SetMemory(tokens int32, content prompt.Digest)
 	// Post sends a message to other threads of the session.
 	Post(m Message)
@@ -143,8 +143,8 @@ type Host interface {
 type Message struct {
 	To     int32 // the thread that reads it, or ToSiblings
 	Tokens int32
-	// Mailbox says that it goes to a file, which the reader looks into when somebody
-	// prompts it; else it stands in the input of the reader's next round.
+	// Mailbox says that it goes to a file, which the reader looks into at its next
+	// prompt; else it joins the input of the reader's next round.
 	Mailbox bool
 }
 
@@ -155,16 +155,16 @@ const ToSiblings int32 = -2
 // a response, and the lifetime has not passed since.
 func (t *Turn) Warm() bool { return t.Usage.Input() > 0 && t.Idle <= t.Life }
 
-// Intent returns the call a hook asked for, if any, and forgets it. It is for
-// the loop.
+// Intent returns the call a hook asked for, if any, and forgets it. Only the loop calls
+// it.
 func (t *Turn) Intent() (prompt.Intent, bool) {
 	in, asked := t.intent, t.pending
 	t.intent, t.pending = prompt.Intent{}, false
 	return in, asked
 }
 
-// Boundary returns what a hook reported about the context, and forgets it. It
-// is for the loop.
+// Boundary returns what a hook reported about the context, and forgets it. Only the loop
+// calls it.
 func (t *Turn) Boundary() Boundary {
 	b := t.record
 	t.record = Boundary{}
@@ -182,18 +182,18 @@ type User struct {
 	Ends []int64
 	// Live are the sessions that have begun and not ended.
 	Live []bool
-	// dreamLock is the state of the consolidation that all sessions share.
+	// Dream is the lock of the consolidation that all sessions share.
 	Dream dreamLock
 	// Memory is the index of the memory files that all sessions share.
 	Memory memoryIndex
 }
 
-// dreamLock is the lock file of the background consolidation: its time stands for
-// the last one, its holder for who is at it.
+// dreamLock is the lock file of the background consolidation: its time is that of the
+// last one, its holder whoever runs one now.
 type dreamLock struct {
 	Last   int64 // ns since the epoch: the lock's mtime; 0 for never
 	Holder int32 // 1 + index of the session that holds the lock, 0 for none
-	Before int64 // mtime ahead of the dream under way, which another session may still see
+	Before int64 // mtime before the dream under way, which another session may still see
 }
 
 // memoryIndex is the file that lists the memory files, a line each (MEMORY.md).
@@ -207,8 +207,8 @@ func (u *User) lives(session int32) bool {
 	return session >= 0 && int(session) < len(u.Live) && u.Live[session]
 }
 
-// since counts the sessions but one that had a response behind a time, ns since
-// the epoch; but is -1 to count all.
+// since counts the sessions, except but, that had a response after time, ns since the
+// epoch; but is -1 to count all.
 func (u *User) since(time int64, but int32) int {
 	n := 0
 	for i, end := range u.Ends {
