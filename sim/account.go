@@ -135,9 +135,9 @@ func (m *models) cost(i int32, at int64, u prompt.Usage) results.Cost {
 	return rate.Cost(u)
 }
 
-// rate returns the prices of a model at a date, nil when it has none: when the
-// date lies outside the period the price at hand holds for, it is looked up
-// again. It is valid until the next call.
+// rate returns the prices of a model at a date, nil when it has none. It looks them up
+// again when the date lies outside the period of the present price. It is valid until the
+// next call.
 func (m *models) rate(i int32, at int64) *costmodel.Rate {
 	o := m.of(i)
 	if !o.known {
@@ -151,7 +151,7 @@ func (m *models) rate(i int32, at int64) *costmodel.Rate {
 	return &o.rate
 }
 
-// take makes a price the one at hand.
+// take makes p the present price.
 func (o *model) take(p *costmodel.Price) {
 	o.rate, o.known, o.from, o.until = p.Standard(), true, math.MinInt64, math.MaxInt64
 	if !p.From.IsZero() {
@@ -162,15 +162,15 @@ func (o *model) take(p *costmodel.Price) {
 	}
 }
 
-// holds reports whether the price at hand is that of a time, unix ns; it is for
-// calls without one.
+// holds reports whether the present price is that of a time, unix ns; it is for any call
+// without a time.
 func (o *model) holds(at int64) bool {
 	return at <= 0 || o.from <= at && at < o.until
 }
 
-// Billed returns the row of what a session was billed: logged usage × price,
-// no model, summary calls that are logged included. Outputs that were not logged
-// whole are the derived ones. Prices are those of each call's date unless at is set.
+// Billed returns the row of what a session was billed: logged usage × price, without a
+// model, with the summary calls that are logged. Outputs that the log does not have in
+// full are derived. Prices are those of each call's date unless at is set.
 func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 	r := results.Row{Strategy: "billed", Session: s.ID, Sessions: 1}
 	m := models{ids: modelNumbers{}, prices: prices, at: at}
@@ -198,8 +198,8 @@ func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 	return r
 }
 
-// unwritten returns what a call of an automatic cache costs more if it wrote what it
-// did not read, USD.
+// unwritten returns by how much a call to an automatic cache costs more, USD, if it
+// writes what it does not read.
 func (m *models) unwritten(s *traces.Session, r *traces.Round) float64 {
 	if agents.Of(s.Agent).Cache(s.Models[r.Model]) != traces.CacheAutomatic {
 		return 0
@@ -245,10 +245,10 @@ func countEvents(r *results.Row, t *traces.Thread) {
 	r.ChainMax = max(r.ChainMax, compactions)
 }
 
-// timed returns how long a call takes to its first token and in all, ns. What the
-// summariser says of a call's time is ahead of what its input takes; a known
-// answer without a time takes what the latency model says, one with a time that. A
-// call made for real takes as long as it took.
+// timed returns how long a call takes to its first token and in all, ns. The time that
+// the summariser states comes before that of the call's input. A known answer takes the
+// time that it states, or else what the latency model gives; a call made for real takes
+// as long as it took.
 func (l *Loop) timed(t *thread, c *call, u prompt.Usage) (first, total int64) {
 	first, total = c.answer.First, max(c.answer.First, c.answer.Total)
 	switch {
@@ -268,10 +268,9 @@ func (l *Loop) timed(t *thread, c *call, u prompt.Usage) (first, total int64) {
 	return first, total
 }
 
-// shifted returns the recorded times of a conversation's call, moved by what the
-// server has to compute more, or less, than it did in the recording, and adds
-// that to the waiting of the row. No first token comes ahead of the model's base
-// because of it.
+// shifted returns the recorded times of a conversation's call, moved by what the server
+// has to compute more, or less, than it did in the recording, and adds the difference to
+// the waiting of the row. It moves no first token ahead of the model's base.
 func (l *Loop) shifted(t *thread, first, total int64, u prompt.Usage) (int64, int64) {
 	was := t.current().Usage
 	if was.Input() == 0 {
@@ -288,7 +287,7 @@ func (l *Loop) waited(t *thread, from int64, w results.Wait) {
 	t.replay.row.Waited(w, float64(l.clock.now-from)/1e9)
 }
 
-// waitOf says to which part the waiting for a layer's call belongs.
+// waitOf returns the part that the waiting for a layer's call belongs to.
 func waitOf(source string) results.Wait {
 	if source == results.SourceCompact.String() {
 		return results.WaitCompaction

@@ -9,21 +9,21 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// automatic is what a thread's earlier calls tell of the automatic cache behind it.
-// A call is only looked at when its response has ended.
+// automatic is what a thread's earlier calls show of the automatic cache they go to. A
+// call counts only once its response has ended.
 type automatic struct {
 	known         bool  // a call has been recorded
 	first         int64 // what the first one read, tokens
 	input, output int64 // of the last one, tokens
 	model         uint16
 	fits          [promptcache.NumServings]float64 // calls that each known way explains exactly
-	kept          float64                          // of what the call under way reads, what a loss leaves
+	kept          float64                          // tokens that a loss leaves of what the call under way reads
 }
 
-// serving returns how the requests of a thread are served, the zero value when
-// the profile leaves that to the server: as the profile says for the model and
-// the client's version, unless the thread's own calls say otherwise. What the
-// profile says counts for as many calls as its prior has.
+// serving returns how the requests of a thread are served: as the profile says for the
+// model and the client's version, unless the thread's own calls show otherwise, and the
+// zero value when the profile leaves it to the server. The profile counts for as many
+// calls as its prior has.
 func (t *thread) serving(model string) prompt.Serving {
 	p := t.replay.profile
 	if p == nil || !p.Codex.Switches.Served || !t.codex() {
@@ -99,8 +99,8 @@ func (t *thread) searched() int32 {
 	return n
 }
 
-// moveFound changes the place of what the provider found where reasoning of the call
-// that searched is left out: it came behind that, though it counts as input.
+// moveFound moves what the provider found when the reasoning of the call that searched is
+// left out: it came after that reasoning, though it counts as input.
 func (t *thread) moveFound(ev *traces.Event) {
 	if p := t.replay.profile; p == nil || !p.Codex.Switches.Search || !t.codex() || len(ev.Cleared) == 0 {
 		return
@@ -118,7 +118,7 @@ func (t *thread) moveFound(ev *traces.Event) {
 	}
 }
 
-// learnServed takes from a call that has ended what it tells of the cache.
+// learnServed takes from a call that has ended what it shows of the cache.
 func (t *thread) learnServed(r *traces.Round) {
 	u := &t.automatic
 	read := r.Usage.Read

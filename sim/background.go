@@ -109,7 +109,7 @@ func (l *Loop) sendBackground(t *thread, i int32) {
 	})
 }
 
-// marks says where the call's breakpoints stand on its messages.
+// marks returns where the call's breakpoints are on its messages.
 func (b *background) marks() client.Marks {
 	return client.Marks{TTL: b.ttl, SecondToLast: b.intent.SkipCacheWrite}
 }

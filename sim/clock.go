@@ -86,7 +86,7 @@ func (c *clock) next() (event, bool) {
 	return top, true
 }
 
-// sink puts e at its place from the root down.
+// sink puts e in its place from the root down.
 func (c *clock) sink(e event) {
 	n, i := len(c.heap), 0
 	for {

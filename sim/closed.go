@@ -8,12 +8,12 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// held are the loops that a closed one is held against, by what their agents fetch: how often agents fetch what they lack
-// is fitted, and has an interval. Draws are shared, so that what one with a smaller share fetches is fetched with a larger
-// one too, and a cohort is run again only where one of its agents does otherwise.
+// held are the loops that a closed one is compared with, by what their agents fetch: how often agents fetch what they
+// lack is fitted and has an interval. Draws are shared: what an agent fetches at a smaller share it also fetches at a
+// larger one, so a cohort runs again only where one of its agents acts differently.
 type held [RefetchAlways]*Loop
 
-// hold adds to the rows of a cohort what it costs in an open loop, and at both ends of the interval of the fit.
+// hold adds to the rows of a cohort what it costs in an open loop and at both ends of the fitted interval.
 func (b *batch) hold(ctx context.Context, h *held, cell int, cohort []int, rows []results.Row) error {
 	c := b.cells[cell]
 	if !b.Held || c.Agent.Refetch != RefetchFitted {

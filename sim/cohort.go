@@ -18,11 +18,11 @@ func (l *Loop) Run(s *traces.Session) (results.Row, error) {
 	return rows[0], nil
 }
 
-// RunCohort simulates sessions on one clock, at the times they were recorded,
-// with one cache for the sessions of each agent: they read what others have
-// written where they send the same. Of what happens at one time, that of the user
-// whose number is lower comes first. It returns their rows in the order given,
-// valid until the next run. A session without a time begins with the first one.
+// RunCohort simulates sessions on one clock, at the times they were recorded, with one
+// cache for the sessions of each agent: sessions that send the same read what others have
+// written. Events of one time happen in the order of their users' numbers. It returns the
+// rows in the order given, valid until the next run. A session without a time begins with
+// the first one.
 func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 	if err := l.reset(sessions); err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 	return l.play()
 }
 
-// play lets happen what is on the clock and returns the rows.
+// play runs all events on the clock and returns the rows.
 func (l *Loop) play() ([]results.Row, error) {
 	l.rows = l.rows[:0]
 	for n := 1; l.err == nil; n++ {

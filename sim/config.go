@@ -47,14 +47,14 @@ type Prices interface {
 // Config is one cell: everything a loop needs besides the sessions.
 type Config struct {
 	Strategy *strategies.Strategy
-	// Around, when not nil, says that cells with the same differ in nothing but their strategy and Lifetimes. A Runner may then
-	// simulate several of them at once, as far as they do the same: rows are as if it did not.
+	// Around, when not nil, is equal for cells that differ in nothing but their strategy and Lifetimes. A Runner may
+	// simulate several of these at once, as long as they act alike; the rows are the same as if it did not.
 	Around any
 	Client Client // nil: as the session's agent and version
-	// Assembly is how requests are put together beside what the version says;
-	// nil for client.DefaultAssembly.
+	// Assembly holds the settings of how requests are assembled beyond those of the
+	// version; nil for client.DefaultAssembly.
 	Assembly *client.Assembly
-	// Events happen to every session beside what it says, at most 64.
+	// Events happen to every session in addition to its own, at most 64.
 	Events []client.Event
 	// Server makes a cache of a kind. The sessions of an agent share one.
 	Server     func(kind traces.Cache) Server
@@ -62,23 +62,23 @@ type Config struct {
 	Prices     Prices
 	PricesAt   time.Time // zero: each call at its own date
 	Seed       uint64
-	// Owner returns the organisation a session belongs to, given its place in its
-	// cohort: it reads what its own organisation has written, and what is marked
-	// for everyone. Nil: all of them to one, 1.
+	// Owner returns the organisation of a session, given its place in its cohort: the
+	// session reads what its own organisation has written and what is marked for
+	// everyone. Nil: all belong to organisation 1.
 	Owner func(index int, s *traces.Session) uint32
-	// Person returns who has a session, given its place in its cohort, in place
-	// of Owner; nil: one user has them all.
+	// Person returns who has a session, given its place in its cohort, and replaces
+	// Owner; nil: one user has them all.
 	Person func(index int, s *traces.Session) Person
 	Window int64 // context window, tokens; 0: as the session's client
 	Verify bool  // check the invariants at every call
-	// Lifetimes are those of entries of the caches that Server makes, by class; 0 leaves its own.
+	// Lifetimes are those of entries in Server's caches, by class; 0 keeps a cache's own.
 	Lifetimes promptcache.Lifetimes
-	// HintAt is the size from which the server refuses requests of a client
-	// that takes hints, once each, with the hint to clear, tokens; 0 for never.
+	// HintAt is the size, tokens, from which the server refuses a request once with the
+	// hint to clear, when a layer takes hints; 0 for never.
 	HintAt int64
-	// Latency says how long calls take that the recording does not tell of, and
-	// what a change of the cached share makes of the others. The zero value
-	// leaves recorded times as they are.
+	// Latency gives the times of calls that the recording does not have, and how those of
+	// others change with the share that is cached. The zero value leaves recorded times
+	// as they are.
 	Latency costmodel.Latency
 	// Levels are what the client shows of how full the window is; the zero
 	// value notes none.
@@ -88,14 +88,14 @@ type Config struct {
 	// Needs returns what the actions of a session used of what had been said before; nil, or a nil index, measures
 	// nothing. It must be safe for concurrent use.
 	Needs func(*traces.Session) *needs.Index
-	// Agent is how the agent departs from what it did in the recording; the zero value does not.
+	// Agent says how the agent departs from what it did in the recording; zero: not at all.
 	Agent Agent
-	// Breaks watches every call with the break detector of a client, under Rules;
-	// nil for those of the client.
+	// Breaks watches every call with the break detector of a client. Rules are the
+	// detector's; nil for those of the client.
 	Breaks bool
 	Rules  *breaks.Rules
-	// Profile adds to the plain cache model what recordings tell of the client
-	// and of other conversations; nil for the plain model.
+	// Profile adds to the plain cache model what recordings show of the client and of
+	// other conversations; nil for the plain model.
 	Profile *profile.Profile
 	// Draw decides what the profile leaves open by draws; without it the more
 	// likely case is taken.
@@ -115,11 +115,11 @@ func (c *Config) window(cl Client, s *traces.Session, model string) int64 {
 	return RecordedWindow(s, cl.Window(model))
 }
 
-// RecordedWindow returns the context window that a session had with a model of
-// which its client knows one, tokens: its own where it tells of one, and at least
-// what its largest request needed. Claude Code does not tell: of summer 2026 on, one
-// that goes on above the threshold of the smaller window has the larger, unless it
-// compacts by itself below the larger one's threshold.
+// RecordedWindow returns the context window of a session, tokens: the logged one, or else
+// known, which its client has for the model, or largeWindow if a request is larger.
+// Claude Code logs none: from summer 2026 on a session that goes on above the threshold
+// of the smaller window has the larger one too. A session that Claude Code compacts below
+// the larger one's threshold keeps the smaller.
 func RecordedWindow(s *traces.Session, known int64) int64 {
 	w := known
 	if s.Window > 0 {
@@ -137,8 +137,8 @@ func RecordedWindow(s *traces.Session, known int64) int64 {
 // largeWindow is the larger of Claude Code's windows, tokens.
 const largeWindow = 1_000_000
 
-// compactsBelow reports whether a main conversation is compacted by the client itself
-// below the threshold of a window, which then is not its own.
+// compactsBelow reports whether the client itself compacts a main conversation below its
+// threshold at a window, which then is not the session's.
 func compactsBelow(s *traces.Session, window int64) bool {
 	limit := agents.Of(s.Agent).CompactsAt(s.Version(), window, client.MaxOutput)
 	for i := range s.Threads {
@@ -152,14 +152,14 @@ func compactsBelow(s *traces.Session, window int64) bool {
 	return false
 }
 
-// largeWindows is the first version of Claude Code whose recordings show windows of
-// a million that no suffix of a model's name tells: earlier ones that go on above
-// the threshold may have automatic compaction off.
+// largeWindows is the first version of Claude Code whose recordings show windows of a
+// million without a suffix of the model's name: earlier sessions that go on above the
+// threshold may have automatic compaction off.
 const largeWindows = "2.1.204"
 
-// goesOn reports whether a main conversation sends two requests in a row above the
-// threshold of its client at a window, which then is not its own: what the first
-// held lay behind the second check.
+// goesOn reports whether a main conversation sends two requests in a row above its
+// client's threshold at a window, which then is not the session's: the second check saw
+// what the first request held.
 func goesOn(s *traces.Session, window int64) bool {
 	if profile.Compare(s.Version(), largeWindows) < 0 {
 		return false
@@ -176,9 +176,8 @@ func goesOn(s *traces.Session, window int64) bool {
 	return false
 }
 
-// Assembly is how the client of a session assembles requests and what happens
-// to it beside what the session says. It is not changed by use: sessions of
-// several loops may share one.
+// Assembly is how the client of a session assembles requests, and the events that happen
+// to it. Use does not change it: sessions of several loops may share one.
 type Assembly struct {
 	client.Assembly
 	variables client.Variables
@@ -187,9 +186,8 @@ type Assembly struct {
 	laid      bool // the head is not that of the recording
 }
 
-// Assemble returns an assembly with events, at most changes.Max, that
-// happen to every session that has it. What Validate refuses in either has no
-// meaning.
+// Assemble returns an assembly with events, at most changes.Max, that happen to every
+// session that has it. Neither may be one that its Validate refuses.
 func Assemble(a client.Assembly, events []client.Event) *Assembly {
 	return &Assembly{
 		Assembly: a, variables: a.Env.Variables(), changes: changes.Compile(events),
@@ -207,7 +205,7 @@ func assemblyOf(c *Config) *Assembly {
 	return Assemble(*c.Assembly, c.Events)
 }
 
-// Person is who has a session, in what the persons of one cohort differ.
+// Person is the person that has a session, with all in which those of one cohort differ.
 type Person struct {
 	// Owner is the organisation, from 1: it reads what its own members have
 	// written, and what is marked for everyone.
@@ -223,8 +221,8 @@ type Person struct {
 	Levels *Levels
 }
 
-// person returns who has the session at a place in its cohort: without a word of
-// the configuration one user of one organisation has them all.
+// person returns who has the session at a place in its cohort. By default one user of one
+// organisation has them all.
 func (c *Config) person(index int, s *traces.Session) Person {
 	switch {
 	case c.Person != nil:
@@ -247,8 +245,7 @@ func (u *user) seat() int32 {
 	return int32(len(u.Ends) - 1)
 }
 
-// usersThrough makes room for the user with an index, with all of them at hand
-// without a past.
+// usersThrough makes room for the users through an index. New ones have no past.
 func (l *Loop) usersThrough(index int32) {
 	for int(index) >= len(l.users) {
 		if len(l.users) < cap(l.users) {

@@ -20,10 +20,10 @@ type told struct {
 	cleared   bool // content was cleared in place since then
 }
 
-// note takes what a layer did to the context: the client registers what it does
-// itself, so that the fall behind it is expected (000, 003). Deletions inside the
-// cached prefix are told by the server's count of them, and a truncation by
-// nobody: no client that is documented has both it and a detector.
+// note takes what a layer did to the context: the client registers what it does itself,
+// so that the fall after it is expected (000, 003). Deletions inside the cached prefix
+// show in the server's count of them; truncations show nowhere, as no documented client
+// has both them and a detector.
 func (d *told) note(b *strategies.Boundary) {
 	switch b.Kind {
 	case strategies.BoundaryCompact:
@@ -139,10 +139,9 @@ func markersHash(c *call) breaks.Hash {
 	return hashOf(d)
 }
 
-// extraBody stands for the further parameters of a request. The client has no
-// setting of its own for tool choice and citations, so that they are taken to
-// come this way (assumed). Thinking has one and is not among what is hashed
-// (000:604): the detector does not see it change.
+// extraBody stands for the further parameters of a request. The client has no setting of
+// its own for tool choice and citations, so these are assumed to come this way. Thinking
+// has a setting, which is not hashed (000:604): the detector does not see it change.
 func extraBody(h *head) breaks.Hash {
 	return hashOf(h.keys[changes.ActionToolChoice].Extend(h.keys[changes.ActionCitations]))
 }
@@ -171,8 +170,8 @@ func (t *thread) valueOf(a changes.Action) string {
 	return strconv.FormatUint(t.head.keys[a].Lo, 36)
 }
 
-// eachTool returns the tool definitions as far as they are told apart: the
-// client's own, those of servers, and web search, which stands among them.
+// eachTool returns the tool definitions as far as they can be distinguished: the client's
+// own, those of servers, and web search.
 func (t *thread) eachTool() []breaks.Tool {
 	var list []breaks.Tool
 	if _, to := t.stretch(prompt.LevelTools); to > 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// head is what stands ahead of a thread's conversation, and what is to become
-// of it. The zero value is that of the recording.
+// head is what comes before a thread's conversation, and the changes to it that are due.
+// The zero value is that of the recording.
 type head struct {
 	sections [client.NumSections]int32 // 1 + id of the entry of a section, 0 for none
 	markers  [prompt.MaxMarkers]prompt.Marker
@@ -19,7 +19,7 @@ type head struct {
 	// action.
 	keys     [changes.NumActions]prompt.Digest
 	fired    uint64 // events that have happened, a bit each
-	times    uint64 // changes without a value of their own
+	times    uint64 // contents that events have made so far
 	model    int32  // 1 + the model that an event switched to
 	notices  int32  // tokens to be told with the next input
 	recorded prompt.TTL
@@ -230,8 +230,8 @@ func (t *thread) find(id int32) int {
 	return -1
 }
 
-// headMarks returns the markers ahead of the messages of a request over entries,
-// none when it has not the thread's head or the client's own rule serves.
+// headMarks returns the markers before the messages of a request over entries: none when
+// these do not begin with the thread's head, or the client's own rule applies.
 func (t *thread) headMarks(entries []prompt.Entry) []prompt.Marker {
 	h := &t.head
 	if h.marked == 0 {
@@ -256,7 +256,7 @@ func (l *Loop) swap(c *prompt.Context, i int, grow int32, content prompt.Digest,
 	return c.At(i).ID
 }
 
-// asking describes a call for whose markers a lifetime is wanted.
+// asking describes a call that needs a lifetime for its markers.
 func (l *Loop) asking(t *thread, source string, lifetime prompt.Lifetime) client.Ask {
 	return client.Ask{
 		Source: source, Agent: t.agent(), Recorded: t.head.recorded, Overage: t.replay.overage, Lifetime: lifetime,
@@ -268,10 +268,9 @@ func (l *Loop) lifetime(t *thread, in *prompt.Intent) prompt.TTL {
 	return t.replay.assembly.Lifetime(&t.replay.assembly.variables, l.asking(t, in.Source, in.Lifetime), &t.replay.latch)
 }
 
-// keepTTL takes the lifetime for the conversation's next call. Where the
-// recording decides, that is what its client asked for: its eligibility, not
-// what the server made of it. A call that wrote nothing keeps the lifetime of
-// the one before.
+// keepTTL sets the lifetime of the conversation's next call. Where the recording decides,
+// it is what the recorded client asked for, whatever the server made of it. A call that
+// wrote nothing keeps the lifetime of the one before.
 func (l *Loop) keepTTL(t *thread, r *traces.Round) {
 	switch {
 	case r.Usage.Write1h > 0:

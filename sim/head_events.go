@@ -132,8 +132,8 @@ func (l *Loop) change(t *thread, c *changes.Change) {
 	}
 }
 
-// content is what an event makes of a text: the same wherever the same happens
-// for the same time.
+// content is the digest of what an event makes of a text: the same wherever the same
+// event is a thread's n-th change.
 func (l *Loop) content(t *thread, c *changes.Change) prompt.Digest {
 	t.head.times++
 	return prompt.DigestString(c.Action.String() + "\x00" + c.Value).ExtendInt(t.head.times)
@@ -158,9 +158,9 @@ func (l *Loop) changeTools(t *thread, c *changes.Change) {
 	l.headChanged(t)
 }
 
-// connect makes the tools of servers weigh n tokens, one of them coming or all
-// going: in the prefix, with all that follows from it, or announced behind it.
-// Where none is connected none goes.
+// connect makes the tools of servers weigh n tokens, as one server comes or all go: in
+// the prefix, with all that follows from it, or announced after it. When none is
+// connected, none goes.
 func (l *Loop) connect(t *thread, n int32, comes bool) {
 	if t.replay.assembly.System.MCP == client.MCPDeferred {
 		if comes || t.head.tools.deferred {
@@ -225,8 +225,8 @@ func (l *Loop) changeKey(t *thread, c *changes.Change) {
 	l.headChanged(t)
 }
 
-// announce tells with a round's input what is added to a conversation instead of
-// changing what stands ahead of it.
+// announce adds to a round's input the notices of what is added to a conversation without
+// changing its head.
 func (l *Loop) announce(t *thread) {
 	if t.head.notices <= 0 {
 		t.head.notices = 0

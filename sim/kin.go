@@ -11,10 +11,10 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 )
 
-// Cells whose strategies or lifetimes differ in values that have not mattered so far are one simulation. It runs under
-// one of them, and its layers ask at each decision how the others would have decided (strategies.Kin). Those that would
-// have decided otherwise are simulated behind it; the rows of the rest are its own, but for what names them and what a
-// client shows of its own limit.
+// Cells whose strategies or lifetimes differ in values that have not mattered so far are one simulation. It runs
+// under one of them, and its layers ask at each decision how the others would have decided (strategies.Kin). Those
+// that would have decided differently are simulated later; the others get the same rows, except for their names and
+// for what a client shows of its own limit.
 
 // kindred groups cells, by index, of which one simulation may stand for several, in the order of the first of each.
 func (r Runner) kindred(cells []Config) [][]int {
@@ -57,14 +57,14 @@ func (b *batch) newGroupLoop(ctx context.Context, group []int) *Loop {
 	return l
 }
 
-// related are what the strategies of a group are for sessions of one generation, and the copies of runs under them.
+// related are the strategies of a group for sessions of one generation, and the copies of runs under them.
 type related struct {
 	kin   *strategies.Kin
 	forks *forks
 }
 
-// relate finds what the strategies of a group are for the cohort of a loop. It reports false when its sessions are not
-// of one generation.
+// relate finds the strategies of a group for the cohort of a loop. It returns false when its sessions are not of one
+// generation.
 func (b *batch) relate(l *Loop, group []int) bool {
 	first, at := b.cells[group[0]].Strategy, -1
 	for _, s := range l.group {
@@ -134,8 +134,8 @@ func (b *batch) runGroup(ctx context.Context, l *Loop, group, cohort []int) erro
 	return failed
 }
 
-// stand makes a loop run under the longest lifetimes of a group's rest, for the cells that live no longer, and returns
-// the others.
+// stand makes a loop run under the longest lifetimes of the cells in rest, for those of them that live no longer, and
+// returns the others.
 func (b *batch) stand(l *Loop, group, rest []int) (others []int) {
 	var longest promptcache.Lifetimes
 	for _, k := range rest {
@@ -207,7 +207,7 @@ func (l *Loop) live(s Server) {
 	}
 }
 
-// standsFor reports whether the run would have gone no other way under shorter lifetimes.
+// standsFor reports whether the run would have been the same under shorter lifetimes.
 func (l *Loop) standsFor(life promptcache.Lifetimes) bool {
 	return life == l.config.Lifetimes || !slices.ContainsFunc(l.servers, func(s agentServer) bool {
 		switch s := s.Server.(type) {

@@ -128,7 +128,7 @@ type gauge struct {
 	blocked bool // the round's prompt met the blocking level
 }
 
-// sight is what a client has to show of a thread's window at one time.
+// sight is what a client can show of a thread's window at one time.
 type sight struct {
 	now                     int64 // ns on the cohort's clock
 	window, maxOutput, used int64
@@ -179,7 +179,7 @@ func (l *Loop) limitOf(t *thread) int64 {
 	return g.limit
 }
 
-// see returns what there is to show of a thread's window, and its limit.
+// see returns the sight of a thread's window, and its limit.
 func (l *Loop) see(t *thread) (sight, int64) {
 	limit, m := l.limitOf(t), t.replay.models.of(t.model())
 	return sight{
@@ -188,7 +188,7 @@ func (l *Loop) see(t *thread) (sight, int64) {
 	}, limit
 }
 
-// look notes the levels at a request, or behind a response.
+// look notes the levels at a request, or after a response.
 func (l *Loop) look(t *thread, sends bool) {
 	if !l.gauged(t) {
 		return
@@ -202,8 +202,8 @@ func (l *Loop) look(t *thread, sends bool) {
 	}
 }
 
-// show adds to a row the time at the levels until now, what a request meets, and goes on
-// at others.
+// show adds to a row the time at the present levels and what a request meets, and moves
+// to the levels of v.
 func (g *gauge) show(row *results.Row, levels *Levels, limit int64, v *sight) {
 	at := levels.of(limit, v.window, v.maxOutput, v.used)
 	if v.sends {
@@ -226,12 +226,12 @@ func (g *gauge) show(row *results.Row, levels *Levels, limit int64, v *sight) {
 	g.at, g.since, g.shown = at, v.now, true
 }
 
-// byHand is what a person asks for whose prompt the client does not take.
+// byHand is the compaction a person asks for when the client refuses the prompt.
 var byHand = []traces.Event{{Kind: traces.EventCompact, Manual: true}}
 
-// block stops a prompt at the blocking level if the client does: a compaction by
-// hand comes first, or the session ends there. It reports whether it did; the
-// prompt goes on behind the compaction, whatever became of it.
+// block stops a prompt at the blocking level if the client does: a compaction by hand
+// comes first, or the session ends. It reports whether it did; the prompt goes on after
+// the compaction, whatever became of that.
 func (l *Loop) block(t *thread) bool {
 	b := t.replay.levels.Block
 	if b == BlockOff || b == blockClient || t.gauge.blocked || !l.gauged(t) || t.current().Trigger != traces.TriggerPrompt {
@@ -266,7 +266,7 @@ func (l *Loop) block(t *thread) bool {
 	return false
 }
 
-// compactByHand asks the layer of a hook for a compaction and goes on behind it.
+// compactByHand asks the layer of a hook for a compaction and then goes on.
 func (l *Loop) compactByHand(t *thread, i int) {
 	h := t.hooks.before[i]
 	l.refresh(t)
@@ -282,8 +282,8 @@ func (l *Loop) compactByHand(t *thread, i int) {
 	l.send(t)
 }
 
-// cutOff ends a conversation ahead of its request. That of a sub-agent ends alone:
-// its parent goes on with the results it was recorded with.
+// cutOff ends a conversation before its request. A sub-agent's conversation ends alone:
+// its parent goes on with the recorded results.
 func (l *Loop) cutOff(t *thread) {
 	l.look(t, false)
 	t.replay.cut = true

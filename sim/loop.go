@@ -46,7 +46,7 @@ type Loop struct {
 	forks       *forks            // what goes on where strategies part; nil for a run that cannot be copied
 	held        held              // what a closed loop is held against
 	related     map[int]related   // by generation, of the cells of a group
-	failing     *traces.Session   // the one that err is of
+	failing     *traces.Session   // the one with the error err
 	err         error             // first violated invariant, or contract a layer broke
 }
 
@@ -273,8 +273,8 @@ func (l *Loop) fail(t *thread, layer int, what string) {
 	}
 }
 
-// manual reports whether a person asked for a compaction ahead of the round: no
-// layer is barred from carrying that out.
+// manual reports whether a person asked for a compaction before the round: no layer is
+// barred from carrying it out.
 func (l *Loop) manual(t *thread) bool {
 	for i := t.event; i < l.dueEvents(t); i++ {
 		if e := &t.trace.Events[i]; e.Manual && e.Kind == traces.EventCompact {
@@ -284,8 +284,8 @@ func (l *Loop) manual(t *thread) bool {
 	return false
 }
 
-// conclude takes the final answer of a layer ahead of a request: a failure
-// counts, and what was done bars the layers it excludes until the next one.
+// conclude takes the final answer of a layer before a request: a failure counts, and a
+// layer that acted bars those that it excludes until the next request.
 func (l *Loop) conclude(t *thread, layer int, out strategies.Outcome) {
 	switch out.Verdict {
 	case strategies.Failed:

@@ -53,10 +53,9 @@ func (t *thread) answersPerson() bool {
 		})
 }
 
-// expectLoss adds to the row what the call that has just been served would cost
-// more if it read no more than what stands ahead of the messages, times the
-// probability of that. What it does not read it writes, or sends uncached where
-// it writes nothing.
+// expectLoss adds to the row what the call that was just served would cost more if it
+// read only what comes before the messages, times the probability of that. What it does
+// not read it writes, or sends uncached if it writes nothing.
 func (l *Loop) expectLoss(t *thread, model int32, rate float64, u prompt.Usage) {
 	if rate <= 0 {
 		return
@@ -79,8 +78,8 @@ func (l *Loop) expectLoss(t *thread, model int32, rate float64, u prompt.Usage) 
 	t.replay.row.ExpectedLossUSD += rate * max(0, again.Total()-served.Total())
 }
 
-// headTokens returns what stands ahead of the messages of the request under way,
-// as far as its breakpoint reaches, tokens.
+// headTokens returns the tokens before the messages of the request under way, up to its
+// breakpoint.
 func (l *Loop) headTokens(t *thread) int64 {
 	at := t.context.Messages() - 1
 	if at < 0 {

@@ -11,11 +11,10 @@ import (
 )
 
 // Just before a call of the conversation is sent, what its answer uses is looked for in the context. What is
-// forgotten and can be had as it was costs a fetch: a call more, on the warm prefix, and the tokens of what it brings,
-// written once and read until the next compaction. That is added up beside the cost.
+// forgotten and can be had as it was costs a fetch: one more call on the warm prefix, and the tokens of what it
+// brings, written once and read until the next compaction. Their cost is added up apart from that of the calls.
 
-// replays reports whether a strategy repeats what the recording did, behind which the recorded agent has fetched what
-// it lacked.
+// replays reports whether a strategy repeats what the recording did, in which the agent fetched what it lacked.
 func replays(s *strategies.Strategy) bool {
 	return slices.ContainsFunc(s.LayerNames(), func(layer string) bool { return s.Traits(layer).Replays })
 }
@@ -24,7 +23,7 @@ func replays(s *strategies.Strategy) bool {
 // a path.
 const fetchOutput = 80
 
-// look tells the judge of what is new in the context, before a layer edits it.
+// look shows the judge what is new in the context, before a layer edits it.
 func (t *thread) look() {
 	if t.replay.needs != nil {
 		t.judge.Look(&t.context, t.round, &t.replay.row.Needs)
@@ -62,7 +61,7 @@ type missing struct {
 }
 
 // priceFetches adds to the row what it would cost to fetch what is missing, given how the server has served the call,
-// and what reading costs that was fetched before.
+// and to read what was fetched before.
 func (l *Loop) priceFetches(t *thread, model int32, u prompt.Usage) {
 	if len(t.missing) == 0 && t.judge.Kept == 0 {
 		return

@@ -1,7 +1,6 @@
 package sim
 
-// modelNumbers are numbers of models by name, from 1, which the parts of a cohort have in
-// common.
+// modelNumbers are numbers of models by name, from 1, that the parts of a cohort share.
 type modelNumbers map[string]uint32
 
 // number returns the number of a model, the next free one for a new name.
@@ -14,10 +13,10 @@ func (m modelNumbers) number(name string) uint32 {
 	return n
 }
 
-// NewPart returns a loop that simulates a part of a cohort, of which another may be
-// given. What they give servers means the same in all parts of one epoch, unix ns of the
-// start of the cohort's first session: their sessions may share a cache. The parts of a
-// cohort run in turns, never at once.
+// NewPart returns a loop that simulates a part of a cohort; other, if not nil, simulates
+// another part. Both give servers the same numbers of models, and times from the same
+// epoch (unix ns of the start of the cohort's first session), so their sessions may share
+// a cache. The parts of a cohort run in turns, never at once.
 func NewPart(c Config, epoch int64, other *Loop) *Loop {
 	l := NewLoop(c)
 	l.epoch = epoch
@@ -27,8 +26,8 @@ func NewPart(c Config, epoch int64, other *Loop) *Loop {
 	return l
 }
 
-// Stop ends the run under way with an error before its next event. It is for
-// servers and observers that the loop calls.
+// Stop ends the run under way with an error before its next event. Servers and observers
+// that the loop calls may call it.
 func (l *Loop) Stop(err error) {
 	if l.err == nil && len(l.replays) > 0 {
 		l.err, l.failing = err, l.replays[0].session

@@ -24,8 +24,8 @@ type summaries struct {
 	would int64 // as in payback
 }
 
-// ownPrefix reports whether a layer's call sends what the conversation itself
-// would send, so that what it reads tells what the conversation would have read.
+// ownPrefix reports whether a layer's call sends what the conversation itself would send,
+// so that its read shows what the conversation would have read.
 func ownPrefix(in *prompt.Intent) bool {
 	return !in.Own && in.Model == "" && in.Strip == 0 && !in.Rekey
 }

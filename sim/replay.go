@@ -46,7 +46,7 @@ type replay struct {
 	row      results.Row
 	latch    client.Latch
 	overage  bool              // the user has passed the plan's quota
-	contents uint64            // contents that stand once in the session
+	contents uint64            // contents that occur once in the session
 	asked    int32             // calls the summariser was asked about
 	extras   int32             // rounds that no recording has
 	replays  bool              // the strategy repeats the recording: the agent did fetch what it lacked
@@ -118,8 +118,8 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	}
 }
 
-// estimate returns the client's count of a block, tokens. Only what Claude Code says of
-// a call's name is known.
+// estimate returns the client's count of a block, tokens. That a call's name counts is
+// known only of Claude Code.
 func (s *replay) estimate(b *prompt.Block) int64 {
 	if s.named {
 		return s.count.Block(b, s.session.Tools)

@@ -35,20 +35,20 @@ type Runner struct {
 	// Skip, when not nil, reports that a row is not wanted: it is known, or another machine's. A cohort
 	// is simulated under a cell as long as one of its rows is wanted.
 	Skip func(cell, session int) bool
-	// Held makes rows of a closed loop say what it costs in others.
+	// Held adds to rows of a closed loop their cost in an open one and at both ends of the fit.
 	Held bool
 	// Observe, when not nil, returns the observer of a cell over a cohort, in
 	// place of the cell's own. It must be safe for concurrent use.
 	Observe func(cell int, cohort []*traces.Session) Observer
 }
 
-// partCalls is how many calls of sessions on a shelf are loaded at once, as far as cohorts allow: some 4 MB.
+// partCalls is how many calls of sessions on a shelf are loaded at once, if cohorts allow: some 4 MB.
 const partCalls = 8192
 
 // Broken is the error of a run in which sessions broke an invariant. The others
 // of their cohorts are simulated without them.
 type Broken struct {
-	Sessions map[int]error // by index: what its first cell says; each wraps ErrInvariant
+	Sessions map[int]error // by index: the error under the first cell that has one; each wraps ErrInvariant
 	Stopped  error         // what ended the run early, nil for nothing
 }
 
@@ -331,9 +331,8 @@ type Observer interface {
 	Served(p Point, layer string, r *prompt.Request, out *prompt.Outcome)
 }
 
-// PaybackObserver is an Observer that is also told at the end of a session what
-// became of each of its compactions. They count from 0 in the order in which
-// Changed told of them.
+// PaybackObserver is an Observer that is also told at the end of a session what became of
+// each of its compactions. They count from 0 in the order in which Changed reported them.
 type PaybackObserver interface {
 	Observer
 	Paid(session, compaction int, p *studies.Payback)

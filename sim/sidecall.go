@@ -103,9 +103,9 @@ func (l *Loop) refuse(t *thread, layer int, answer prompt.Answer) {
 	l.clock.schedule(l.clock.now+max(answer.First, answer.Total), eventEnd, i)
 }
 
-// Composer is a Summarizer that wants to see all that a call sends, because it
-// has the call made for real. An error ends the simulation: no answer can be
-// had, now or for any other call. Several loops ask it at once.
+// Composer is a Summarizer that makes real calls, and for that gets all that a call
+// sends. An error ends the simulation, as no later call can be answered either. Several
+// loops call it at once.
 type Composer interface {
 	Compose(ctx context.Context, c *summarizer.Call) (prompt.Answer, error)
 }
@@ -160,7 +160,7 @@ func textKey(a changes.Action, value string) prompt.Digest {
 	return prompt.DigestString(a.String() + "\x00" + value)
 }
 
-// context returns what ends calls that block.
+// context returns the context that ends calls that block.
 func (l *Loop) context() context.Context {
 	if l.ctx == nil {
 		return context.Background()

@@ -112,7 +112,7 @@ func (t *thread) answered() bool {
 	return true
 }
 
-// model returns the model of the round under way, of the last one behind it.
+// model returns the model of the round under way, or of the last one once it has ended.
 func (t *thread) model() int32 {
 	if t.head.model > 0 {
 		return t.head.model - 1
@@ -148,7 +148,7 @@ type hooks struct {
 	deletes  bool // a layer has results deleted from the cached prefix
 }
 
-// sleeper is a timer that by its settings may never want to be called.
+// sleeper is a timer whose settings may keep it from ever being called.
 type sleeper interface{ Sleeps() bool }
 
 type hook[T any] struct {

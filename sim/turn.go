@@ -67,7 +67,7 @@ func (l *Loop) dueEvents(t *thread) int {
 	return i
 }
 
-// settle takes what a hook reported about the context.
+// settle carries out what a hook reported about the context.
 func (l *Loop) settle(t *thread, layer int) {
 	t.inputAt = l.turn.InputAt
 	b := l.turn.Boundary()
@@ -91,7 +91,7 @@ func (l *Loop) settle(t *thread, layer int) {
 		row.Counts.ClearedTokens += max(0, b.Before-b.After)
 		t.counted = max(0, t.counted-b.Uncounted)
 		return
-	case strategies.BoundaryStore: // of what no response has counted yet
+	case strategies.BoundaryStore: // no response has counted it yet
 		t.trailing = max(0, t.trailing-b.Uncounted)
 		return
 	}
@@ -117,8 +117,8 @@ func (l *Loop) settle(t *thread, layer int) {
 	}
 }
 
-// recount makes the client's count what it is after a compaction: no response
-// to take the usage from, so the estimate of every message.
+// recount sets the client's count after a compaction to the estimate of every message, as
+// there is no response to take the usage from.
 func (l *Loop) recount(t *thread) {
 	t.counted, t.trailing = 0, 0
 	for i := t.context.Messages(); i < t.context.Len(); i++ {
@@ -131,7 +131,7 @@ func (l *Loop) recount(t *thread) {
 	}
 }
 
-// source says whose call it is.
+// source returns the source of a call.
 func (l *Loop) source(t *thread, c call) results.Source {
 	switch {
 	case c.extra != (extra{}):
@@ -227,9 +227,9 @@ func (l *Loop) open(t *thread) {
 	t.inbox = t.inbox[:0]
 }
 
-// hints lets the server refuse a request with the hint to clear, if it does so
-// at this size and a layer takes hints, and sends it again behind the layers'
-// answer. It reports whether it did.
+// hints lets the server refuse a request with the hint to clear, if it does so at this
+// size and a layer takes hints, and sends it again after the layers' answer. It reports
+// whether it did.
 func (l *Loop) hints(t *thread) bool {
 	at := l.config.HintAt
 	if at <= 0 || len(t.hooks.hints) == 0 || l.requestTokens(t) < at {

@@ -11,9 +11,9 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// unlogged is what a thread's past tells of that no line shows: sizes and habits
-// that the profile knows on average and the thread's earlier calls better. A
-// call is only looked at when its response has ended.
+// unlogged is what a thread's past reveals of what no line shows: sizes and habits that the
+// profile knows on average and the thread's earlier calls better. A call counts only once
+// its response has ended.
 type unlogged struct {
 	signs
 	behind   int32 // tokens of this round's results behind the marked one
@@ -33,7 +33,7 @@ type unlogged struct {
 // habit counts how often something happened when it could.
 type habit struct{ yes, no float64 }
 
-// see adds an observation; what was seen before counts for keep of it.
+// see adds an observation; keep is the weight that earlier ones retain.
 func (h *habit) see(happened bool, keep float64) {
 	h.yes, h.no = h.yes*keep, h.no*keep
 	if happened {
@@ -67,12 +67,12 @@ const (
 	// hiddenFirst and hiddenTotal are how long a hidden call takes to its first
 	// token and in all, ns. An assumption: it only delays when its entry is there.
 	hiddenFirst, hiddenTotal = int64(2e9), int64(3e9)
-	// surely is the share expected of what a rule says.
+	// surely is the share expected where a rule applies.
 	surely = 0.9
-	// keepHabit is what an observation counts for beside the next one: people
+	// keepHabit is the weight that an observation retains beside the next one: people
 	// switch suggestions on and off.
 	keepHabit = 0.5
-	// hiddenLayer tells hidden calls apart where layers have their index.
+	// hiddenLayer separates the draws of hidden calls from those of layers.
 	hiddenLayer = 0x7f
 )
 
@@ -163,8 +163,7 @@ func (t *thread) firstCall(p *profile.Profile) (share float64, tokens int64) {
 	return p.FirstCall(t.firstRead())
 }
 
-// firstRead returns what a profile goes by to tell what the first call of a thread
-// reads.
+// firstRead returns what a profile predicts the read of a thread's first call from.
 func (t *thread) firstRead() *profile.FirstRead {
 	s := t.replay.session
 	return &profile.FirstRead{
@@ -174,11 +173,11 @@ func (t *thread) firstRead() *profile.FirstRead {
 	}
 }
 
-// history returns what the first call of a thread reads that goes on where another
-// session ended a turn, or a file that begins there: all that was left, if the
-// time since then is within the lifetime (recorded: a file whose first line is
-// the end of a turn is warm exactly within it). One that leaves another session
-// amid a turn is another process, with a head of its own.
+// history returns what the first call of a thread reads when it goes on where another
+// session ended a turn, or in a file that begins with the end of one: all that was left,
+// if the time since then is within the lifetime (recorded: a file whose first line is the
+// end of a turn is warm exactly within it). A thread that leaves another session amid a
+// turn is another process, with a head of its own.
 func (t *thread) history(p *profile.Profile) (int32, bool) {
 	r := t.current()
 	since := t.trace.Since
@@ -191,8 +190,8 @@ func (t *thread) history(p *profile.Profile) (int32, bool) {
 	return t.ahead(), true
 }
 
-// ahead returns the tokens of the context ahead of the round's input; 0 when a
-// layer has since taken out so much that the input does not stand where it did.
+// ahead returns the tokens of the context before the round's input; 0 when a layer has
+// since taken out so much that the input has moved.
 func (t *thread) ahead() int32 {
 	entries := t.context.Seal()
 	if t.inputAt == 0 || t.inputAt > len(entries) {
@@ -238,8 +237,8 @@ func headOf(s *traces.Session, static int64) int64 {
 	return u.Read
 }
 
-// expects decides about something with a probability: the majority, or a draw
-// when what is random is drawn.
+// expects decides about something with a probability: for the majority, or by a draw when
+// draws are on.
 func (l *Loop) expects(t *thread, ordinal uint8, share float64) bool {
 	if !l.config.Draw {
 		return share >= 0.5
@@ -247,7 +246,7 @@ func (l *Loop) expects(t *thread, ordinal uint8, share float64) bool {
 	return draws.Unit(t.replay.draws.Uint64(draws.Unlogged, draws.Event(t.index, t.round, hiddenLayer, ordinal))) < share
 }
 
-// learn takes from a call that has ended what it tells about the thread.
+// learn takes from a call that has ended what it shows about the thread.
 func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
 	p := t.replay.profile
 	if p == nil {
@@ -280,8 +279,7 @@ func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
 	u.thinking.See(t.replay.session, r)
 }
 
-// compare takes from the read of a call, against what the last one had left,
-// what nothing else tells.
+// compare learns from how the read of a call differs from what the last one had left.
 func (l *Loop) compare(t *thread, r *traces.Round, life int64, miss prompt.MissClass) {
 	u, read := &t.unlogged, r.Usage.Read
 	acted, replaced := false, miss == prompt.MissHead || u.altered
