@@ -17,7 +17,7 @@ type automatic struct {
 	input, output int64 // of the last one, tokens
 	model         uint16
 	fits          [promptcache.NumServings]float64 // calls that each known way explains exactly
-	kept          float64                          // tokens that a loss leaves of what the call under way reads
+	kept          float64                          // share that a loss leaves of what the call under way reads
 }
 
 // serving returns how the requests of a thread are served: as the profile says for the

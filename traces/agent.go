@@ -33,12 +33,11 @@ type Agent struct {
 	Document func(head []byte) bool
 	// Places adds the folders where the agent keeps its sessions.
 	Places func(h *Home)
-	// Read reads recordings that were found already. The corpus takes the inputs
-	// over; on an error without a corpus they are closed. what names them in
-	// errors.
+	// Read reads recordings that were found already. The corpus owns the inputs; on an
+	// error without a corpus they are closed. Errors name the inputs as what.
 	Read func(ctx context.Context, opts Options, inputs *Inputs, what string) (*Corpus, error)
-	// Texts reads a line again, or a document, and returns what it says of the
-	// blocks that were read from it, and maybe of others.
+	// Texts reads a line or a document again and returns the texts of the blocks that
+	// were read from it, and maybe of others.
 	Texts func(text []byte) []Text
 
 	// ClaudeCode says that sessions have versions of Claude Code: fitted
@@ -67,13 +66,12 @@ type Text struct {
 	Withheld bool          // the line shows only an encrypted form
 }
 
-// Listener is shown what blocks say while recordings are read and the texts are in hand. It is safe for
-// concurrent use.
+// Listener is shown the texts of blocks while recordings are read. It is safe for concurrent use.
 type Listener interface {
-	// Hear returns what is to be remembered of the text of a block of a kind, nil for nothing. KindPrompt may still
-	// turn out to be another. The text is valid during the call only.
+	// Hear returns what to remember of the text of a block, nil for nothing. A KindPrompt may still turn out to be
+	// another kind. The text is valid only during the call.
 	Hear(k prompt.Kind, t *Text) any
-	// Index makes Session.Index of what was heard of each block of a session.
+	// Index makes Session.Index from what was heard of each block of a session.
 	Index(s *Session, heard []any) any
 }
 
@@ -151,9 +149,8 @@ type Stock struct {
 	Newest time.Time // latest modification
 }
 
-// Survey looks at places and returns those that hold files, each folder once.
-// What cannot be looked at is passed over: nobody asked for it. The error is
-// that of ctx.
+// Survey looks at places and returns those that hold files, each folder once. It skips
+// what cannot be read, as nobody asked for these places. The error is that of ctx.
 func Survey(ctx context.Context, places []Place) ([]Stock, error) {
 	var found []Stock
 	seen := map[string]bool{}

@@ -75,12 +75,12 @@ type Options struct {
 	Rates   Rates // tokens per byte of visible blocks; DefaultRates when zero
 	Strict  bool  // the first bad line, file or path is an error
 	MaxLine int   // longest line in bytes, longer ones are skipped as a problem; defaultMaxLine when 0
-	// MaxMemory is how many bytes of memory the program may hold while it reads, no bound when 0. It is
-	// the error of reading when the recordings take more.
+	// MaxMemory is how many bytes of memory the program may hold while it reads, 0 for no bound.
+	// Recordings that take more end reading with ErrMemory.
 	MaxMemory int64
-	// Batch is how many lines are held at once in the form between files and sessions, which takes
-	// some five times as much memory as sessions, twice while sessions are made of a batch; fewer than
-	// defaultBatch where memory is bounded when 0. Sessions do not depend on it.
+	// Batch is how many lines are held at once before sessions are made of them, in a form that takes
+	// some five times as much memory as sessions, twice during that. 0 means defaultBatch, or fewer
+	// where memory is bounded. Sessions do not depend on it.
 	Batch       int
 	Workers     int       // files read at the same time; GOMAXPROCS when 0
 	MaxProblems int       // problems kept per session and per corpus; defaultMaxProblems when 0
@@ -93,13 +93,13 @@ type Options struct {
 
 	// Listener, when not nil, is shown the texts of blocks and makes Session.Index.
 	Listener Listener
-	// Spoke, when not nil, is told what files speak of, 64 bits of the digests of names of sessions and calls: files
-	// that speak of the same belong together.
+	// Spoke, when not nil, is told which sessions and calls files speak of, by 64 bits of the digests of their
+	// names: files that speak of the same belong together.
 	Spoke func(file string, name uint64)
 	// Store, when not nil, keeps what is read for the next time. Sessions do not depend on it.
 	Store Store
-	// Shelf, when not nil, takes the bodies of sessions as they are read: Session.Load brings them back. One that it
-	// cannot take stays in memory. It gives what it keeps a number, and is safe for concurrent use.
+	// Shelf, when not nil, takes the bodies of sessions as they are read; Session.Load brings them back. A body that
+	// it cannot take stays in memory. It numbers what it keeps, and is safe for concurrent use.
 	Shelf shelf
 
 	long *sync.Mutex
@@ -113,14 +113,14 @@ type Store interface {
 	Put(key string, from any)
 }
 
-// Long is held by whoever reads a line of more than some MiB, so that workers do not hold several
-// at once. Of options without defaults it is nil.
+// Long returns the lock that a worker holds while it reads a line of more than some MiB, so that
+// no two do at once. It is nil for options without defaults.
 func (o Options) Long() *sync.Mutex { return o.long }
 
 // ErrMemory is wrapped by the error of recordings that take more memory than Options.MaxMemory.
 var ErrMemory = errors.New("the recordings take too much memory")
 
-// Room returns an error when there is no more memory, while a file of a name is read.
+// Room returns an error when the file called name is read and memory is used up.
 func (o Options) Room(name string) error {
 	if o.MaxMemory <= 0 {
 		return nil

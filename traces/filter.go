@@ -13,10 +13,10 @@ import (
 // Filter chooses sessions; the zero value takes all. A session has to satisfy
 // every field that is set, and in a list one of its entries.
 //
-// A session belongs to the period in which it begins (Session.Start, what a
-// listing shows) and is taken or left whole: cutting it would cut its context.
-// Select counts those that reach over an edge. ByCall takes every session with a
-// call in the period instead, for who counts calls one by one.
+// A session belongs to the period in which it begins (Session.Start, what a listing
+// shows) and is taken or left whole: cutting it would cut its context. Select counts the
+// sessions that cross an edge. ByCall instead takes every session with a call in the
+// period, for callers that count calls one by one.
 type Filter struct {
 	Since  time.Time // sessions that begin then or later; zero: no bound
 	Until  time.Time // sessions that begin before; zero: no bound

@@ -34,18 +34,17 @@ var ErrNoSessions = errors.New("no sessions")
 // Input is one recording: a file, or standard input spooled to one.
 type Input struct {
 	Name string // as shown to people: the path given and what was found below it, "-" for standard input
-	// Maybe says that the file was found in a folder by an ending such as .json:
-	// that it is no recording is no problem.
+	// Maybe says that the file was found in a folder by an ending such as .json: it is no
+	// Problem if it turns out to be no recording.
 	Maybe bool
 	path  string
 	fsys  fs.FS    // nil for the file system of the host
 	spool *os.File // standard input, without a name in any folder
 }
 
-// Stamp tells whether a file is the one that was read: where it lies, its size, when it was changed, and what it begins
-// and ends with.
+// Stamp identifies the content of a file without reading all of it: by its path, size, time of change, and both ends.
 type Stamp struct {
-	Path       string // absolute; "" for what is no file of the host, or cannot be read
+	Path       string // absolute; "" when it is no file of the host or cannot be read
 	Size       int64
 	Time       int64 // of the last change, unix ns
 	Head, Tail prompt.Digest
@@ -154,7 +153,7 @@ type finder struct {
 	files map[string]int
 }
 
-// unnamed returns the cause of an error of a file whose name stands ahead of it.
+// unnamed returns the cause of a file error, without the name that precedes it.
 func unnamed(err error) error {
 	var failed *fs.PathError
 	if errors.As(err, &failed) {

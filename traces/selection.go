@@ -21,8 +21,8 @@ type Selection struct {
 	Removed []removed
 	// Later are chosen sessions that also made calls after the period.
 	Later []*Session
-	// Earlier are sessions left out for nothing but beginning before the
-	// period in which they also made calls.
+	// Earlier are sessions left out only because they begin before the period, in which
+	// they also made calls.
 	Earlier []*Session
 	Undated int // sessions left out of a period because no line has a time
 	Mixed   int // chosen sessions that also called models that were not asked for

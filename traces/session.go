@@ -305,8 +305,8 @@ func (s *Session) StartTime() time.Time { return unixTime(s.Start) }
 // EndTime returns the time of the last line, zero if there is none.
 func (s *Session) EndTime() time.Time { return unixTime(s.End) }
 
-// CallName names the call at or behind a line of a recording, as a person gives it
-// back: the session's id, "/" and the number of its file from 1 unless that is the
+// CallName names the call at or after a line of a recording, in the form that a person
+// gives: the session's id, "/" and the number of its file from 1 unless that is the
 // first, ":" and the line.
 func CallName(id string, file uint16, line int32) string {
 	if file > 0 {
@@ -315,8 +315,8 @@ func CallName(id string, file uint16, line int32) string {
 	return id + ":" + strconv.Itoa(int(line))
 }
 
-// ParseCallName takes a name apart whose session may be the beginning of an id. It is not ok
-// for the name of a session alone.
+// ParseCallName takes the name of a call apart; its session may be the beginning of an id.
+// It is not ok for the name of a session alone.
 func ParseCallName(name string) (id string, file uint16, line int32, ok bool) {
 	at := strings.LastIndexByte(name, ':')
 	n, err := strconv.ParseInt(name[at+1:], 10, 32)

@@ -11,7 +11,7 @@ import (
 type shelf interface {
 	// Put keeps the value that a pointer points to and returns its number.
 	Put(from any) (n int, err error)
-	// Get reads the value of a number into what a pointer points to.
+	// Get reads the value with a number into what a pointer points to.
 	Get(n int, into any) error
 }
 
@@ -34,7 +34,7 @@ type shelved struct {
 	usage       prompt.Usage
 }
 
-// Shelve moves blocks, threads, tables and index of a session to a shelf; Load brings them back. With an error the
+// Shelve moves blocks, threads, tables and index of a session to a shelf; Load brings them back. On an error the
 // session stays as it is.
 func (s *Session) Shelve(to shelf) error {
 	n, err := to.Put(s.body())
@@ -47,7 +47,7 @@ func (s *Session) Shelve(to shelf) error {
 	return nil
 }
 
-// Load returns a session with all that was read of it: s itself, or a copy if its body is on a shelf.
+// Load returns the whole session: s itself, or a copy if its body is on a shelf.
 func (s *Session) Load() (*Session, error) {
 	if s.away == nil {
 		return s, nil
@@ -68,7 +68,7 @@ func (s *Session) body() *body {
 	return &body{s.Blocks, s.Tools, s.Objects, s.Threads, s.Summaries, s.Index}
 }
 
-// shelved returns the answers to what is asked of every session.
+// shelved returns the answers that are needed of every session.
 func (s *Session) shelved() *shelved {
 	first, last := s.callTimes()
 	return &shelved{models: s.ModelCalls(), first: first, last: last, peak: s.PeakInput(), usage: s.Usage()}
@@ -91,7 +91,7 @@ func (s *Session) Head() Head {
 	return h
 }
 
-// Shelved returns the session of a head, which load reads again when its body is wanted.
+// Shelved returns the session of a head; load reads it again when its body is needed.
 func (h *Head) Shelved(load func() (*Session, error)) *Session {
 	s := h.Session
 	s.away = &shelved{shelf: loader(load), models: h.Models, first: h.First, last: h.Last, peak: h.Peak, usage: h.Usage}

@@ -114,9 +114,9 @@ func VerdictOf(name []byte) Verdict {
 	return VerdictUnknown
 }
 
-// User tells the users of sessions apart: a digest of the home folder above the
-// working directory, of the working directory where it is in none. It names
-// nobody. It is zero for a session without a working directory.
+// User distinguishes the users of sessions: a digest of the name of the home folder above
+// the working directory, or of the whole directory when it is in none. It names nobody.
+// It is zero for a session without a working directory.
 func (s *Session) User() prompt.Digest {
 	if s.Project == "" {
 		return prompt.Digest{}

@@ -15,8 +15,8 @@ type CellCalls struct {
 // ForemostCells is how many cells a chart of single calls tells apart.
 const ForemostCells = 4
 
-// Foremost returns the names of the recorded cell and of the cheapest others of
-// those that a chart of single calls may show, in the order of the run.
+// Foremost returns the names of at most ForemostCells cells among those that may be
+// shown, bills aside: the recorded ones, then the cheapest, in the order of the run.
 func (r *Run) Foremost(may func(cell string) bool) []string {
 	rank := func(c *Cell) float64 {
 		if c.Strategy == StrategyRecorded {

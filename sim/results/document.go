@@ -19,7 +19,7 @@ type Document struct {
 	// Front is absent without a bound.
 	Front *Front    `json:"front,omitempty"`
 	Cells []Summary `json:"cells"`
-	// Files are the names of the files beside a summary in a folder of sim run --out; none elsewhere.
+	// Files are the names of the files beside a summary in a folder of sim run --out; nil elsewhere.
 	Files []string `json:"files,omitempty"`
 	// PassedOver is what ReadDocument did not know.
 	PassedOver PassedOver `json:"-"`
@@ -40,7 +40,7 @@ type Summary struct {
 	Strategy  string              `json:"strategy"`
 	Params    map[string]string   `json:"params"`
 	Sessions  int                 `json:"sessions"`
-	Seeds     int                 `json:"seeds,omitzero"` // whose mean the metrics are; 0 for one
+	Seeds     int                 `json:"seeds,omitzero"` // number of seeds that the metrics are means over; 0 for one
 	Metrics   map[string]float64  `json:"metrics"`        // by name, in the unit of the metric
 	Intervals map[string]Interval `json:"intervals"`      // by name, for metrics that have one
 	// VsRecorded is the difference in cost against the recorded cell, nil where
@@ -50,7 +50,7 @@ type Summary struct {
 	// refused, as "layer: reason".
 	Firings map[string]int `json:"firings,omitzero"`
 	Reasons map[string]int `json:"reasons,omitzero"`
-	// Breaks are what the client's break detector says against what happened.
+	// Breaks are what the client's break detector says, against what happened.
 	Breaks jsontext.Value `json:"breaks,omitzero"`
 }
 
@@ -61,8 +61,8 @@ type Interval struct {
 	Level float64 `json:"level"` // of confidence, in (0, 1]
 }
 
-// Interval returns the interval of a metric, false without one. The value lies in it
-// where draws make one of its ends pass the value.
+// Interval returns the interval of a metric, false without one. Where draws put the
+// value outside, the interval is widened to hold it.
 func (c *Cell) Interval(m Metric) (Interval, bool) {
 	lower, ok := LookupMetric(m.Low)
 	upper, also := LookupMetric(m.High)
@@ -75,7 +75,7 @@ func (c *Cell) Interval(m Metric) (Interval, bool) {
 	if !ok || !also || !within {
 		return Interval{}, false
 	}
-	return Interval{min(low, high, at), max(low, high, at), m.Level}, true // a fetch more may bring a compaction that pays
+	return Interval{min(low, high, at), max(low, high, at), m.Level}, true // one more fetch may bring a compaction that pays
 }
 
 // Document returns the summary of r. It fails on figures that are not finite,

@@ -132,7 +132,7 @@ var rowFields = []field{
 		Definition: "calls of a model without a price, which are not in the cost"}),
 }
 
-// rowForm is that of a row.
+// rowForm is the encoded form of a row.
 var rowForm = jsonlines.NewObject(jsonlines.Pass, membersOf(rowFields)...).Need("row")
 
 func membersOf(fields []field) []jsonlines.Member[Row] {
@@ -150,7 +150,7 @@ func counts[T int | int64](name string, at func(*Row) *T, m Metric, more ...Metr
 	return field{jsonlines.At(name, at, jsonlines.Count[T]()), append([]Metric{named(name, at, m)}, more...)}
 }
 
-// largest declares a count of which several rows have the largest.
+// largest declares a count of which added rows keep the largest.
 func largest[T int | int64](name string, at func(*Row) *T, m Metric) field {
 	m.Exact, m.Kind = true, KindMaximum
 	return field{jsonlines.At(name, at, jsonlines.Largest[T]()), []Metric{named(name, at, m)}}
@@ -172,7 +172,7 @@ func named[T number](name string, at func(*Row) *T, m Metric) Metric {
 	return m
 }
 
-// What becomes of a part whose name is not known, beside a place for others.
+// What becomes of a part with an unknown name, besides a place for others.
 const (
 	refuse = int(jsonlines.Refuse)
 	pass   = int(jsonlines.Pass)
@@ -205,7 +205,7 @@ func tokensOf(c Class, at func(*prompt.Usage) *int64) jsonlines.Member[prompt.Us
 	return jsonlines.At(c.String(), at, jsonlines.Count[int64]()).Or()
 }
 
-// tokenMetrics are those of Row.Usage.
+// tokenMetrics are the metrics of Row.Usage.
 func tokenMetrics() []Metric {
 	tokens := func(name string, better Better, definition string, f func(*prompt.Usage) int64) Metric {
 		return Metric{place: atTokens, Name: name, Unit: UnitTokens, Better: better, Exact: true, Definition: definition,
@@ -256,8 +256,8 @@ func sourceCosts() []Metric {
 	return ms
 }
 
-// expectedCost is the cost with what is lost for no visible reason. Of a bill
-// nothing is expected.
+// expectedCost is the cost with the expected cost of losses without a visible reason. A
+// bill has none.
 func expectedCost() Metric {
 	return Metric{place: atExpected, Name: "expected_cost_usd", Unit: UnitUSD, Better: Lower, Exact: true,
 		Definition: "cost_usd and what losses of cached messages without a visible reason cost on average: " +
@@ -315,8 +315,8 @@ func callHits() Metric {
 		func(r *Row) (int64, int64) { return int64(r.HitCalls), int64(r.LaterCalls) })
 }
 
-// ratio makes m the ratio of the sums of two counts. There is no sample when the
-// base is zero.
+// ratio makes m the ratio of the sums of two counts, without a sample when the base is
+// zero.
 func ratio(m Metric, parts func(*Row) (part, base int64)) Metric {
 	m.Kind, m.Unit, m.Exact = KindRatio, UnitRatio, true
 	m.Parts = func(r *Row) (float64, float64) {
@@ -415,8 +415,8 @@ func namesOf[T interface {
 	return names
 }
 
-// breakMetrics are what the client's break detector says. There is no sample
-// when it does not run.
+// breakMetrics are what the client's break detector says, without a sample when it does
+// not run.
 func breakMetrics() []Metric {
 	of := func(f func(*confusion.Matrix) int) func(*Row) (float64, bool) {
 		return func(r *Row) (float64, bool) {

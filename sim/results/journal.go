@@ -18,7 +18,7 @@ import (
 )
 
 // A Journal holds the rows of a run on the disk, in order of completion: a row takes some 4 kB of
-// memory, and what reports need of most of them is a Brief. It is safe for concurrent use.
+// memory, and reports need only a Brief of most rows. It is safe for concurrent use.
 type Journal struct {
 	mu    sync.Mutex
 	f     *os.File
@@ -32,7 +32,7 @@ type Journal struct {
 }
 
 // NewJournal returns an empty journal in the folder for temporary files, where it has no name that
-// a killed program could leave behind (but on Windows). The caller closes it.
+// a killed program could leave behind (except on Windows). The caller closes it.
 func NewJournal() (*Journal, error) {
 	f, err := os.CreateTemp("", "sim-rows-*.jsonl")
 	if err != nil {
@@ -42,11 +42,11 @@ func NewJournal() (*Journal, error) {
 	return &Journal{f: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
 }
 
-// ErrJournal is the error of a journal that cannot be gone on with.
+// ErrJournal is the error of a journal that cannot be continued.
 var ErrJournal = errors.New("rows of another run: other sessions, settings, prices, version or build")
 
-// OpenJournal opens the journal called name, or makes it. It outlives the program, so that another can
-// go on with it; only one has it at a time. Rows of another run are dropped, or with only an ErrJournal.
+// OpenJournal opens or makes the journal called name. It outlives the program, and another can continue
+// it; only one has it at a time. Begin drops rows of another run, or with only returns ErrJournal.
 func OpenJournal(name string, only bool) (*Journal, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -59,8 +59,8 @@ func OpenJournal(name string, only bool) (*Journal, error) {
 	return &Journal{f: f, w: bufio.NewWriterSize(f, 1<<16), named: true, only: only}, nil
 }
 
-// Begin says which run the rows are of. Of a journal that outlives the program it reads those of an
-// earlier one, as far as they are whole.
+// Begin says which run the rows belong to. From a journal that outlives the program it reads the
+// whole rows of an earlier program.
 func (j *Journal) Begin(run string) error {
 	if !j.named || j.known != nil {
 		return nil
@@ -107,7 +107,7 @@ func (j *Journal) Begin(run string) error {
 	return j.rewind()
 }
 
-// rewind takes away what stands behind the last whole row.
+// rewind removes what follows the last whole row.
 func (j *Journal) rewind() error {
 	_, err := j.f.Seek(j.end, io.SeekStart)
 	if err := errors.Join(err, j.f.Truncate(j.end)); err != nil {
@@ -143,8 +143,8 @@ func (j *Journal) Known(cell, session string) bool {
 	return ok
 }
 
-// Leave closes a journal and leaves it for another program: as it was before Begin, else with what was put, or when
-// nothing was, only if empty ones are kept too.
+// Leave closes a journal and leaves it for another program: as it was if Begin was not called, else with the rows
+// that were put. It removes one without rows, unless empty ones are kept too.
 func (j *Journal) Leave(empty bool) error {
 	if j.begin > 0 && j.end == j.begin && !empty {
 		j.Close()
@@ -161,7 +161,7 @@ func (j *Journal) Leave(empty bool) error {
 
 // Close removes the journal. Cells whose rows it held have no rows from then on.
 func (j *Journal) Close() {
-	_ = j.f.Close()           // what was written is of no use any more
+	_ = j.f.Close()           // what was written is no longer needed
 	_ = os.Remove(j.f.Name()) // it has none on most systems
 }
 

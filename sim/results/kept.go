@@ -15,7 +15,7 @@ type Brief struct {
 	USD        float64 // of all calls
 	SummaryUSD float64 // of the summary calls of compactions
 	Summaries  int     // these calls
-	// logged is Row.LoggedUSD given a bill without summary calls, loggedAll with some, USD.
+	// logged is Row.LoggedUSD for a bill without summary calls, loggedAll with some, USD.
 	logged, loggedAll float64
 }
 
@@ -119,7 +119,7 @@ func (c *Cell) EachRow(f func(*Row) error) error {
 	return nil
 }
 
-// Revise calls f with the rows of c and keeps what it makes of them.
+// Revise calls f with each row of c and keeps the row as f leaves it.
 func (c *Cell) Revise(f func(*Row) error) error {
 	i := 0
 	return c.EachRow(func(r *Row) error {

@@ -57,10 +57,9 @@ func Groups() []string {
 		groupNeeds, groupKinds, groupUses, groupSurvival}
 }
 
-// Kind is how the value of a metric over several rows follows from those of
-// each. A row without a sample takes no part in maxima and minima; what it
-// counts nevertheless, such as attempts at calls that were never answered, is
-// in sums.
+// Kind is how the value of a metric over several rows follows from the value of each. A
+// row without a sample takes no part in maxima and minima; sums include what it counts
+// nevertheless, such as attempts at calls that were never answered.
 type Kind uint8
 
 // The kinds of metrics.
@@ -108,8 +107,8 @@ type Metric struct {
 	// of Level, 1 for bounds that always hold; "" without an interval.
 	Low, High string
 	Level     float64
-	// Kind is how the figures of several rows make one. Row.Add and Kind agree:
-	// the Value of added rows is that of their values, joined.
+	// Kind is how the figures of several rows make one. Row.Add and Kind agree: the value
+	// of added rows is the Join of their values.
 	Kind Kind
 	// Value returns the figure for a row, in Unit. It is false when the row
 	// has no sample of it, such as a ratio over nothing.
@@ -121,9 +120,9 @@ type Metric struct {
 	place place
 }
 
-// Per returns the metric that is so much of m for each of another one, or for each
-// thousand of tokens: a ratio, so that different sessions can be compared. It is
-// false when one of the two does not add up over rows.
+// Per returns the ratio of m to another metric, or to a thousand of it for tokens, so
+// that different sessions can be compared. It is false when one of the two does not add
+// up over rows.
 func (m Metric) Per(base Metric) (Metric, bool) {
 	if m.Kind != KindSum || base.Kind != KindSum {
 		return Metric{}, false
@@ -201,8 +200,8 @@ func allFigures() []Metric {
 // Metrics returns every metric a row carries, in the order of publication.
 func Metrics() []Metric { return slices.Clone(published) }
 
-// Figures returns the number of sessions of a row, every metric, and the counts
-// of a row besides, from which ratios over several rows follow.
+// Figures returns the number of sessions of a row, every metric, and the further counts
+// from which ratios over several rows follow.
 func Figures() []Metric { return slices.Clone(figures) }
 
 // LookupMetric returns the metric with a name.

@@ -46,8 +46,8 @@ var closedForm = jsonlines.NewObject(jsonlines.Pass,
 	jsonlines.At("high_usd", func(c *recall.Closed) *float64 { return &c.HighUSD }, jsonlines.Amount{}),
 )
 
-// needMetrics are what is forgotten. There is no sample of what nothing was
-// measured of.
+// needMetrics are the metrics of what is forgotten, without a sample where nothing was
+// measured.
 func needMetrics() []Metric {
 	ms := []Metric{{place: atRefetch, Name: "cost_with_refetch_usd", Unit: UnitUSD, Better: Lower,
 		Low: "cost_with_refetch_low_usd", High: "cost_with_refetch_high_usd", Level: 0.95,
@@ -95,7 +95,7 @@ func needMetrics() []Metric {
 		func(n *recall.Needs) int64 { return n.Fetches }))
 }
 
-// closedMetrics are what a closed loop is held against.
+// closedMetrics are the costs that a closed loop is compared with.
 func closedMetrics() (ms []Metric) {
 	for _, c := range []struct {
 		name, definition string
@@ -114,8 +114,8 @@ func closedMetrics() (ms []Metric) {
 	return ms
 }
 
-// survivalMetrics are what contexts still have of what a person directed, and of what
-// the conversation had to do with.
+// survivalMetrics are the shares that contexts still have of what a person directed and
+// of what the conversation dealt with.
 func survivalMetrics() []Metric {
 	ms := []Metric{
 		needShare(atNeeds, "instruction_survival", groupNeeds, "directing sentences of the person (must, never, use …) "+
@@ -139,7 +139,7 @@ func survivalMetrics() []Metric {
 	return ms
 }
 
-// lossRates are what is gone by what took it out.
+// lossRates are the rates of what is lost, by what took it out.
 func lossRates() []Metric {
 	rate := func(name, by string, of func(*Row) int64) Metric {
 		m := ratio(Metric{place: atNeeds, Name: name, Better: Lower, Group: groupNeeds,

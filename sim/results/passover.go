@@ -99,8 +99,8 @@ func memberTypes(t reflect.Type, members map[string]reflect.Type) {
 	}
 }
 
-// unmarshal decodes a value whose schema is this package's. The schema is looked
-// at first: another one explains members that are unknown.
+// unmarshal decodes a value whose schema is this package's. It looks at the schema first,
+// as another schema explains unknown members.
 func (p PassedOver) unmarshal(data []byte, v any) error {
 	var head struct {
 		Schema *int `json:"schema"`
@@ -117,8 +117,8 @@ func (p PassedOver) unmarshal(data []byte, v any) error {
 	return p.Decode(data, v)
 }
 
-// known returns the names that are known, and counts the others as members of
-// what they are listed in. It is nil for no list.
+// known returns the names that are known, and counts the others as members of the list
+// they are in. It is nil for no list.
 func (p PassedOver) known(in string, names []string, known func(string) bool) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		if known(name) {

@@ -21,8 +21,8 @@ type Replications struct {
 	Cells    []*Cell
 }
 
-// Replications returns the cells that have sessions, those that differ in their seed
-// alone together, in the order of the run.
+// Replications returns the cells grouped, those that differ in their seed alone together,
+// in the order of the run.
 func (r *Run) Replications() []Replications {
 	var list []Replications
 	for i := range r.Cells {
@@ -41,9 +41,9 @@ func (r *Run) Replications() []Replications {
 	return list
 }
 
-// Replicated returns r with one cell in the place of replications that cover the same
-// sessions: its metrics are means over the seeds, with intervals, its rows those of the
-// first. Rows of each seed are in r alone.
+// Replicated returns r with one cell instead of replications that cover the same
+// sessions: its metrics are means over the seeds, with intervals, and its rows those of
+// the first seed. Only r has the rows of each seed.
 func (r *Run) Replicated() *Run {
 	out := *r
 	out.Cells, out.Notes = nil, slices.Clone(r.Notes)
@@ -120,7 +120,7 @@ func share(v reflect.Value, n float64) {
 const seedLevel = 0.95
 
 // OverSeeds returns Student's 95 % interval of the mean of a metric over the seeds of a
-// replicated cell, false where no seed has another value.
+// replicated cell, false when all seeds give the same value.
 func (c *Cell) OverSeeds(m Metric) (Interval, bool) {
 	values := c.bySeed(m)
 	if len(values) < 2 || !slices.ContainsFunc(values, func(v float64) bool { return v != values[0] }) {
@@ -143,7 +143,7 @@ func (c *Cell) bySeed(m Metric) []float64 {
 	return values
 }
 
-// meanBrief returns what reports need of a row: the mean over the seeds.
+// meanBrief returns the Brief of a row as the mean over the seeds.
 func (c *Cell) meanBrief(i int) Brief {
 	b := Brief{Session: c.session(i)}
 	for _, s := range c.seeds {

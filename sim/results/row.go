@@ -103,7 +103,7 @@ type CallRecord struct {
 	First    bool // first call of its thread
 	Context  int64
 	Cost     Cost
-	Rules    uint16 // of the profile, those that had something to say, a bit each (profile.Set)
+	Rules    uint16 // the profile's rules that had something to say, a bit each (profile.Set)
 }
 
 // Level is how full the client shows the window to be.
@@ -188,9 +188,9 @@ type Row struct {
 	// ExpectedLossUSD is what calls that lose their messages for no visible
 	// reason cost beyond CostUSD, on average.
 	ExpectedLossUSD float64
-	// BoundUSD is less than any schedule of full compaction costs, ReachedUSD what
-	// the best one found costs, and ClearBoundUSD less than any of clearing costs,
-	// in the sessions that Bounded counts.
+	// BoundUSD is a lower bound of the cost of any schedule of full compaction,
+	// ReachedUSD the cost of the best one found, and ClearBoundUSD a lower bound for
+	// schedules of clearing, over the sessions that Bounded counts.
 	BoundUSD, ReachedUSD, ClearBoundUSD float64
 	Bounded                             int
 	Counts                              Counts       // what happened beside the figures above
@@ -200,8 +200,8 @@ type Row struct {
 	// Reasons counts failures and refusals of layers, as "layer: reason".
 	Reasons         map[string]int
 	LoggedOutputUSD float64 // billed rows: output as logged, without what was derived
-	// UnloggedWritesUSD is, in billed rows, what the bill has more if all that was not
-	// read was written, where the provider bills writes and its logs carry none.
+	// UnloggedWritesUSD is, in billed rows, by how much the bill rises if all that was
+	// not read was written, where the provider bills writes and its logs carry none.
 	UnloggedWritesUSD float64
 	Unpriced          int // calls of a model without a price
 }
@@ -215,9 +215,8 @@ func (r *Row) Waited(w Wait, seconds float64) {
 // Add adds the figures of o to r; maxima are kept as maxima.
 func (r *Row) Add(o *Row) { rowForm.Add(r, o) }
 
-// LoggedUSD returns the cost of the calls that a log of the session shows, given
-// what it was billed: all but those of layers, of which the summary calls of
-// compactions count where the bill has them, USD.
+// LoggedUSD returns the cost, USD, of the calls that a log of the session shows: those of
+// the conversations, and of layers the summary calls of compactions if billed has some.
 func (r *Row) LoggedUSD(billed *Row) float64 {
 	return r.loggedUSD(billed.CallsBySource[SourceCompact] > 0)
 }
@@ -237,8 +236,8 @@ func (r *Row) loggedUSD(summaries bool) float64 {
 // CostUSD returns the total cost, USD.
 func (r *Row) CostUSD() float64 { return r.CostByClass.Total() + r.StorageUSD }
 
-// CutShort reports whether a conversation ended early, so that the row is of less
-// work than the recording has: no sum of it is comparable.
+// CutShort reports whether a conversation ended early, so that the row covers less work
+// than the recording and its sums compare with no others.
 func (r *Row) CutShort() bool { return r.Counts.Unsimulated > 0 }
 
 // OwnCalls returns the calls that the conversations themselves made.
@@ -246,8 +245,8 @@ func (r *Row) OwnCalls() int {
 	return r.CallsBySource[SourceMain] + r.CallsBySource[SourceAgent] + r.CallsBySource[SourceBranch]
 }
 
-// RankUSD returns what the row costs among others, USD: more than any when it was
-// cut short.
+// RankUSD returns the cost that ranks the row among others, USD: infinite when it was cut
+// short.
 func (r *Row) RankUSD() float64 {
 	if r.CutShort() {
 		return math.Inf(1)

@@ -21,8 +21,8 @@ type fileHead struct {
 	Content    string     `json:"content,omitempty"`
 	Provenance Origin     `json:"provenance"`
 	Cells      []cellHead `json:"cells"`
-	// Metrics are those that the program which wrote the rows knows. Of others the
-	// rows say nothing, whatever zeros are left out of them.
+	// Metrics are those that the writing program knows. The rows say nothing of others: a
+	// missing figure of those is unknown, not zero.
 	Metrics []string `json:"metrics,omitempty"`
 }
 
@@ -31,8 +31,8 @@ type cellHead struct {
 	Strategy   string            `json:"strategy"`
 	Params     map[string]string `json:"params"`
 	Unmeasured []string          `json:"unmeasured,omitempty"`
-	// Rows is how many rows of the cell the file has, so that one that was cut
-	// short shows; nil in files that do not tell.
+	// Rows is how many rows of the cell the file has, which shows a file that was cut
+	// short; nil in files that do not say.
 	Rows *int `json:"rows,omitempty"`
 }
 
@@ -234,7 +234,7 @@ func ReadRows(name string, r io.Reader) (*Run, error) {
 
 type rowReader struct {
 	run     *Run
-	metrics []string // that the head lists, nil for none
+	metrics []string // listed by the head, nil for none
 	cells   []cellRows
 	at      map[string]int // index of a cell
 	passed  PassedOver
@@ -244,7 +244,7 @@ type rowReader struct {
 
 // cellRows is what is known of the rows of a cell so far.
 type cellRows struct {
-	want *int // that the head tells of
+	want *int // as the head says
 	// seen are their sessions, nil as long as these come in order.
 	seen map[string]bool
 }
@@ -273,7 +273,7 @@ func (rr *rowReader) head(line []byte) error {
 	return nil
 }
 
-// whole returns an error when rows are missing that the head tells of.
+// whole returns an error when rows are missing that the head promises.
 func (rr *rowReader) whole(name string) error {
 	for i := range rr.run.Cells {
 		c := &rr.run.Cells[i]
@@ -324,18 +324,18 @@ func (rr *rowReader) add(c *Cell, k *cellRows, r *Row) error {
 		k.seen[r.Session] = true
 	}
 	if n := len(c.Rows); n == cap(c.Rows) && k.want != nil && *k.want > n {
-		// Rows are large: what the head tells of saves copies, and is believed as
-		// far as it is in proportion to what has come.
+		// Rows are large: the count in the head saves copies, and is trusted in
+		// proportion to the rows that have come.
 		c.Rows = slices.Grow(c.Rows, min(*k.want-n, 7*n+64))
 	}
 	c.Rows = append(c.Rows, *r)
 	return nil
 }
 
-// withoutYounger makes the metrics unmeasured that the program which wrote the
-// rows did not know: what it left out of them is not 0. Without a list of those
-// it did know, that goes for metrics of which no row has a figure, as far as
-// zeros are left out of rows and are no part of a sum that is there.
+// withoutYounger makes the metrics unmeasured that the writing program did not know: what
+// it left out of them is not 0. Without a list of those it knew, these are the metrics of
+// which no row has a figure, if rows leave out their zeros and no sum that is there
+// includes them.
 func (r *Run) withoutYounger(known []string) {
 	for _, m := range published {
 		if known != nil && slices.Contains(known, m.Name) || known == nil && (!m.omitted() || r.has(m)) {

@@ -33,8 +33,8 @@ type Run struct {
 	Notes []Note
 	// Cells are in the order of presentation. Names are unique.
 	Cells []Cell
-	// PassedOver is what the reader of the run did not know, nil for nothing.
-	// Footnotes tells it.
+	// PassedOver is what the reader of the run did not know, nil for nothing. Footnotes
+	// reports it.
 	PassedOver PassedOver
 	// Front is nil where it was not sought: see sim run --bound.
 	Front *Front
@@ -133,10 +133,9 @@ type Note struct {
 	Detail bool `json:"detail,omitzero"`
 }
 
-// Sum sorts the rows of every cell by session, adds them up into its total and
-// sets the model error where none is known by session. The order makes sums of floating-point numbers
-// independent of the order in which sessions finished. It fails when rows cannot be read from
-// their journal.
+// Sum sorts the rows of every cell by session, adds them up into its total and sets the model error
+// where none is known by session. Sorting makes sums of floating-point numbers independent of the
+// order in which sessions finished. It fails when rows cannot be read from their journal.
 func (r *Run) Sum() error {
 	for i := range r.Cells {
 		r.Cells[i].sum()
@@ -164,9 +163,9 @@ func (c *Cell) sum() {
 	c.Sessions = c.Total.Sessions
 }
 
-// sortRows sorts rows by session. They are large: each is moved once.
+// sortRows sorts rows by session. As they are large, it moves each once.
 func sortRows(rows []Row) {
-	from := make([]int, len(rows)) // where the row of a place is
+	from := make([]int, len(rows)) // index of the row for a place
 	for i := range from {
 		from[i] = i
 	}
@@ -230,8 +229,8 @@ func (r *Run) VsRecorded(c *Cell) (Difference, bool) {
 	return r.ModelError.Difference(c, ref)
 }
 
-// Covers reports whether c and d are of the same sessions, as far as their rows
-// tell; Sum has sorted them.
+// Covers reports whether c and d cover the same sessions, as far as their rows show; Sum
+// has sorted them.
 func (c *Cell) Covers(d *Cell) bool {
 	n := c.NumRows()
 	if c.Sessions != d.Sessions || n == 0 || d.NumRows() == 0 {

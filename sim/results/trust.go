@@ -9,17 +9,17 @@ import (
 	"github.com/compactsim/compactsim/internal/document"
 )
 
-// ModelError compares what was billed with the same calls through the model:
-// those that a log shows, without the calls the recorded strategy knows to have
-// been made besides. The zero value means that it is not known.
+// ModelError compares what was billed with the same calls through the model: those that a
+// log shows, without the unlogged ones that the recorded strategy makes too. The zero
+// value means that it is not known.
 type ModelError struct {
 	BilledUSD   float64 `json:"billed_usd"`
 	RecordedUSD float64 `json:"recorded_usd"`
 	// LossUSD is what losses without a visible reason add to RecordedUSD on average.
 	LossUSD float64 `json:"expected_loss_usd,omitzero"`
-	// Sessions is how many sessions the two were held against each other in. Low
-	// and High are the 95 % interval of Relative over other sessions like these; 0
-	// with fewer than two.
+	// Sessions is the number of sessions in which the two were compared. Low and High are
+	// the 95 % interval of Relative over other sessions like these; 0 with fewer than
+	// two.
 	Sessions int     `json:"sessions,omitzero"`
 	Low      float64 `json:"low,omitzero"`
 	High     float64 `json:"high,omitzero"`
@@ -57,13 +57,13 @@ func (e ModelError) String() string {
 	return text
 }
 
-// priorSessions is how many sessions the spread that is known beforehand counts
-// for beside those of a run: a handful says little of how far a model is off.
+// priorSessions is the number of a run's sessions that the prior spread weighs as much
+// as: a handful of sessions says little of how far a model is off.
 const priorSessions = 5
 
-// ErrorOf returns the model error of the recorded cell against the billed one.
-// When the two are not of the same sessions only their sums are known. Prior is
-// the spread of sessions elsewhere, 0 when that is not known.
+// ErrorOf returns the model error of the recorded cell against the billed one. When the
+// two do not cover the same sessions only their sums are known. Prior is the spread of
+// sessions elsewhere, 0 when that is not known.
 func ErrorOf(billed, recorded *Cell, prior float64) ModelError {
 	e := ModelError{BilledUSD: billed.Total.CostUSD(), RecordedUSD: recorded.Total.LoggedUSD(&billed.Total), Spread: prior}
 	e.LossUSD = recorded.Total.ExpectedLossUSD
@@ -97,8 +97,7 @@ func ErrorBetween(billed, model []float64) ModelError {
 	return e
 }
 
-// measure sets what follows from the errors of sessions. Spread holds what is
-// known beforehand.
+// measure sets what follows from the errors of sessions. Spread holds the prior one.
 func (e *ModelError) measure(billed, model []float64) {
 	e.Sessions = len(billed)
 	off := make([]float64, e.Sessions)
@@ -123,9 +122,9 @@ func (e *ModelError) measure(billed, model []float64) {
 // sessions, as a fraction of the latter.
 type Difference struct {
 	Relative float64 `json:"relative"`
-	// Low and High are the 95 % interval over other sessions like these, where the
-	// model is off by as much as it is on the recordings wherever the two differ.
-	// Known is false without rows.
+	// Low and High are the 95 % interval over other sessions like these, given that the
+	// model is off by as much as on the recordings wherever the two differ. Known is
+	// false without rows.
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 	Known bool    `json:"-"`
@@ -155,9 +154,8 @@ func (e ModelError) Difference(c, base *Cell) (Difference, bool) {
 	return d, true
 }
 
-// Interval returns the difference of costs by session, USD, each against that of
-// base at the same index. A session that costs the same both ways has the same
-// error both ways.
+// Interval returns the difference of costs by session, USD, against base at the same
+// index. A session that costs the same both ways has the same error both ways.
 func (e ModelError) Interval(costs, base []float64) Difference {
 	off := make([]float64, len(base))
 	var sum, total, squares float64
@@ -179,15 +177,14 @@ func (e ModelError) Interval(costs, base []float64) Difference {
 // level is the normal point of the ends of a 95 % interval.
 const level = 1.96
 
-// interval returns the 95 % interval of the ratio of two sums over sessions: the
-// ratio's standard error over sessions (Cochran 1977, Sampling Techniques,
-// §6.4), as far out as Student's t for so few of them says, and beside it noise, a standard
-// deviation that the upper sum has of its own. One session alone has no standard
-// error.
+// interval returns the 95 % interval of the ratio of two sums over sessions: the ratio's
+// standard error over sessions (Cochran 1977, Sampling Techniques, §6.4) times Student's t
+// for so few of them, combined with noise, a standard deviation of the upper sum itself.
+// One session alone has no standard error.
 //
-// Of percentiles of sessions drawn again five sessions miss the truth more often
-// (8.5 instead of 6.5 % of differences that are none), and the ratio of a draw
-// without the dear sessions is none of the corpus.
+// The percentile bootstrap over five sessions misses the truth more often (of differences
+// that are none 8.5 % instead of 6.5 %), and the ratio of a draw without the expensive
+// sessions says nothing of the corpus.
 func interval(part, base []float64, noise float64) (low, high float64) {
 	var sum, total, squares float64
 	for i := range part {

@@ -10,12 +10,11 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// agree returns an error for every figure that r holds twice, as a sum and in
-// parts, in two ways, and for every share of more than the whole. Such a row was
-// changed by hand or cut, and each figure would lead to another verdict. It is
-// for readers: a program that writes has nothing to gain from keeping back what
-// it computed. Misses and waits, s, are what parts with unknown names add to
-// the sums.
+// agree returns an error for every figure that r holds twice, as a sum and in parts, in
+// two ways, and for every share of more than the whole. Such a row was changed by hand or
+// cut, and each figure would lead to another verdict. Only readers call it: a writer has
+// no reason to withhold what it computed. Misses and waits, s, are what parts with
+// unknown names add to the sums.
 func (r *Row) agree(misses int64, waits float64) error {
 	var errs []error
 	same := func(what, by string, whole, parts any) {

@@ -96,8 +96,8 @@ func (m *merger) only() bool {
 	return len(m.files[list[0]]) == len(m.corpus.Inputs.Files)
 }
 
-// divide gives a file to the reader of its agent, nil for none. It returns true for a file that
-// only may be a recording and is none.
+// divide gives a file to the reader of its agent, if it has one. It returns true for a file
+// that may be a recording by its name and is none.
 func (m *merger) divide(in traces.Input, a *traces.Agent) bool {
 	switch {
 	case in.Maybe && (a == nil || a.Document == nil):
@@ -113,8 +113,8 @@ func (m *merger) divide(in traces.Input, a *traces.Agent) bool {
 	return false
 }
 
-// read reads every group and merges the corpora. That a group has no session is
-// an error only when no other has one.
+// read reads every group and merges the corpora. A group without a session is an error
+// only when no group has one.
 func (m *merger) read(ctx context.Context, opts traces.Options, what string) error {
 	c := m.corpus
 	if opts.Strict && len(c.Problems) > 0 {
@@ -146,7 +146,7 @@ func (m *merger) read(ctx context.Context, opts traces.Options, what string) err
 	return fmt.Errorf("%s: %w: %s", what, traces.ErrNoSessions, c.Problems[0])
 }
 
-// keep counts problems and keeps them up to the limit.
+// keep counts problems and stores them up to the limit.
 func (m *merger) keep(found []traces.Problem) {
 	c := m.corpus
 	c.NumProblems += len(found)

@@ -214,8 +214,8 @@ const minImage = 27
 // MaxSessions is the largest corpus that is generated at once.
 const MaxSessions = 10_000_000
 
-// maxCorpusBytes bounds the estimated memory of a Corpus: several seeds say more than
-// one corpus that is larger.
+// maxCorpusBytes bounds the estimated memory of a Corpus: several seeds say more than one
+// larger corpus.
 const maxCorpusBytes = 8 << 30
 
 // ErrSize is wrapped by the errors of corpora that are too large, or have no
@@ -282,10 +282,9 @@ func (g *Generator) memory(n int, seed uint64) float64 {
 	return size * float64(n) / float64(sample)
 }
 
-// Each makes the first n sessions of a seed, some at once, and gives each to a
-// function that may be called by as many goroutines: for corpora that do not stay
-// in memory. It stops at the first error and when the context is done; workers of 0
-// are one per core.
+// Each makes the first n sessions of a seed and gives each to do, for corpora that do not
+// stay in memory. Up to workers goroutines call do at once; 0 means one per core. It
+// stops at the first error and when the context is done.
 func (g *Generator) Each(ctx context.Context, n int, seed uint64, workers int, do func(*traces.Session) error) error {
 	if err := checkNumber(n); err != nil {
 		return err

@@ -16,11 +16,11 @@ type pen struct {
 	pending int // tokens of the input that no call has seen
 	input   int32
 	unseen  int // of the next call, tokens no line shows
-	n       int // calls drawn for, those gone back on included
+	n       int // calls drawn for, including those that were taken back
 	model   uint16
 	warm    bool // others have kept the static prefix readable at the first call
-	stale   bool // the next call finds nothing of its own
-	resumed bool // of its own the next call finds the static prefix alone
+	stale   bool // the next call finds nothing that the thread itself wrote
+	resumed bool // of what the thread wrote the next call finds only the static prefix
 	// compacted is set when the current turn has had a compaction.
 	compacted bool
 	trigger   traces.Trigger
@@ -41,8 +41,8 @@ func (w *pen) mark() pen {
 	return m
 }
 
-// open lays the prefix of the track. A first call that reads nothing shows a
-// reader less of the static prefix.
+// open lays the prefix of the track. When the first call reads nothing, a reader sees
+// less of the static prefix.
 func (w *pen) open(static int, reminders float64, warm bool) {
 	g, t := w.p.g, w.track()
 	hidden := static + int(reminders+0.5)
@@ -262,7 +262,7 @@ func (w *pen) rewind(mark *pen) {
 	branch.blocks = append(branch.blocks, main.blocks[mark.input:]...)
 	branch.rounds = append(branch.rounds, main.rounds[at:]...)
 	branch.uses, main.uses = main.uses-mark.uses, mark.uses
-	branch.rounds[0].Wait = 0 // a branch begins with its prompt
+	branch.rounds[0].Wait = 0 // a branch begins at its prompt
 	for i := range branch.rounds {
 		rd := &branch.rounds[i]
 		rd.Input.From, rd.Input.To = rd.Input.From-mark.input, rd.Input.To-mark.input

@@ -58,7 +58,7 @@ func (w *pen) fill(b *prompt.Block, tool *genTool, at spot) {
 	}
 }
 
-// replaced returns how much of the free text of an edit is what it replaces, bytes.
+// replaced returns how much of an edit's free text is the text it replaces, bytes.
 func replaced(free int32) int32 { return free * 2 / 5 }
 
 // minFree is the least length of free text in a tool's input, bytes.
