@@ -90,7 +90,7 @@ func (l *Loop) detect(t *thread, f *flight) {
 	}
 }
 
-// stateOf returns what the client hashes of a request ahead of a call (000:604).
+// stateOf returns what the client hashes of a request before a call (000:604).
 // Auto mode is not simulated and stays unknown.
 func (l *Loop) stateOf(t *thread, c *call) breaks.State {
 	h := &t.head

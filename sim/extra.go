@@ -54,7 +54,7 @@ type extra struct {
 	result int32 // of what it brings, tokens
 }
 
-// extend makes a round of its own ahead of the request, if there is something to fetch or the agent takes longer. It
+// extend makes a round of its own before the request, if there is something to fetch or the agent takes longer. It
 // reports whether it did.
 func (l *Loop) extend(t *thread) bool {
 	a := &l.config.Agent
@@ -87,7 +87,7 @@ func (l *Loop) extend(t *thread) bool {
 	return true
 }
 
-// fetch returns the round that fetches what is missing, as far as the agent does.
+// fetch returns the round that fetches what the agent fetches of what is missing.
 func (l *Loop) fetch(t *thread) extra {
 	var x extra
 	how := l.config.Agent.Refetch
@@ -126,8 +126,8 @@ func (l *Loop) fetch(t *thread) extra {
 	return x
 }
 
-// extended puts the call of a round that no recording has behind the context, and what it brought, and asks the layers
-// anew ahead of the recorded request.
+// extended appends to the context the call of a round that no recording has, and what it brought, and asks the layers
+// again before the recorded request.
 func (l *Loop) extended(t *thread, f *flight) {
 	s := t.replay
 	s.extras++

@@ -248,7 +248,7 @@ func (l *Loop) answer(t *thread, layer int, r *prompt.Result) {
 	l.resume(t, layer)
 }
 
-// resume goes on behind a layer that had waited for a call: with the next
+// resume goes on after a layer that waited for a call: with the next
 // layer, with the request that was refused, or with the gap it was made in.
 func (l *Loop) resume(t *thread, layer int) {
 	if t.held {

@@ -88,13 +88,13 @@ func (t *thread) same() prompt.Digest {
 	return prompt.DigestString("shared").Extend(prompt.DigestString(s.Agent)).Extend(prompt.DigestString(s.Version()))
 }
 
-// ownPrompt reports whether what stands ahead of the conversation is not that of
-// every user: a sub-agent's, or a caller's own.
+// ownPrompt reports whether the thread's head is not that of every user: a
+// sub-agent's, or a caller's own.
 func (l *Loop) ownPrompt(t *thread) bool { return t.agent() || t.replay.assembly.System.Custom }
 
 // shareTools makes the recorded tools those of every user who has as many tokens
-// of them: a marker for everyone holds what stands ahead of it as well, and a
-// recording does not tell in whose organisation it was made.
+// of them: a marker for everyone covers what comes before it as well, and a
+// recording does not show in whose organisation it was made.
 func (l *Loop) shareTools(t *thread) {
 	if l.ownPrompt(t) {
 		return
@@ -108,7 +108,7 @@ func (l *Loop) shareTools(t *thread) {
 	}
 }
 
-// divide puts the sections in the place of the recorded system prompt. Those
+// divide replaces the recorded system prompt by the sections. Those
 // through the static one are the same for every user of the version; the others
 // are as far the session's own as the recorded prompt is.
 func (l *Loop) divide(t *thread) {
@@ -180,7 +180,7 @@ func (t *thread) stretch(level prompt.Level) (from, to int) {
 	return from, max(from, to)
 }
 
-// mark notes where the markers ahead of the messages stand: where the client
+// mark notes the positions of the markers before the messages, when the client
 // puts more than the one behind the system prompt.
 func (l *Loop) mark(t *thread) {
 	h, system := &t.head, &t.replay.assembly.System

@@ -63,9 +63,8 @@ func (l *Loop) serve(t *thread, n int32) bool {
 	return true
 }
 
-// changeHead carries out what changes the head ahead of a round's input. What
-// the prompt depends on shows in it when a person speaks: the client renders it
-// once a turn.
+// changeHead carries out what changes the head before a round's input. The prompt
+// shows what it depends on when a person speaks: the client renders it once a turn.
 func (l *Loop) changeHead(t *thread) {
 	if len(t.replay.assembly.changes) == 0 {
 		return
@@ -318,7 +317,7 @@ func (l *Loop) once(t *thread) prompt.Digest {
 	return prompt.Digest{Hi: t.replay.draws.Session, Lo: 1}.ExtendInt(t.replay.contents)
 }
 
-// renderHead shows memoised sections anew behind a compaction. Only the main
+// renderHead renders memoised sections again after a compaction. Only the main
 // conversation clears them (000, clean-up).
 func (l *Loop) renderHead(t *thread) {
 	if t.agent() {

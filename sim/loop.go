@@ -121,7 +121,7 @@ func (l *Loop) start(t *thread) {
 	l.clock.schedule(l.clock.now+t.trace.Rounds[0].Wait, eventInput, t.id)
 }
 
-// end ends a thread behind its last response.
+// end ends a thread after its last response.
 func (l *Loop) end(t *thread) {
 	for _, h := range t.hooks.ending {
 		l.refresh(t)

@@ -30,8 +30,8 @@ func ownPrefix(in *prompt.Intent) bool {
 	return !in.Own && in.Model == "" && in.Strip == 0 && !in.Rekey
 }
 
-// payBack takes a finished call into the balance of the compaction ahead of it,
-// or of the one that is under way.
+// payBack adds a finished call to the balance of the compaction before it, or of
+// the one under way.
 func (l *Loop) payBack(t *thread, f *flight, cost *results.Cost) {
 	switch {
 	case f.layer >= 0:

@@ -242,7 +242,7 @@ type Client interface {
 	// Mark appends the cache markers of a request over entries to dst, in order
 	// of position.
 	Mark(dst []prompt.Marker, entries []prompt.Entry, m client.Marks) []prompt.Marker
-	// Counting is how the client estimates what stands behind the last response:
+	// Counting is how the client estimates what follows the last response:
 	// data, so that the hot loop calls no method through an interface.
 	Counting() client.Counting
 	// Window is the context window the client assumes for a model, tokens.

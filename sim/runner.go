@@ -339,7 +339,7 @@ type PaybackObserver interface {
 }
 
 // breakObserver is an Observer that is also told what the client's break detector
-// says of a call whose cache broke, ahead of the call's record.
+// says of a call whose cache broke, before the call's record.
 type breakObserver interface {
 	Observer
 	Broke(p Point, says string)

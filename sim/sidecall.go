@@ -11,8 +11,7 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 )
 
-// imagePlaceholder is what "[image]" weighs in the place of an image or a
-// document, tokens.
+// imagePlaceholder is the size of "[image]" instead of an image or a document, tokens.
 const imagePlaceholder = 3
 
 // build puts the input of an intent into a context of its own: the thread's prefix

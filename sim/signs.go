@@ -14,7 +14,7 @@ const entryDesktop = "claude-desktop"
 // toolSearch is the tool that loads the descriptions of others.
 const toolSearch = "ToolSearch"
 
-// signs are what the lines of a thread told so far about what its client does
+// signs are what the lines of a thread have shown so far of what its client does
 // with the next request.
 type signs struct {
 	thinking traces.Thinking
@@ -75,7 +75,7 @@ func (t *thread) rule(r profile.Rule) bool {
 	return t.replay.rules.Has(r)
 }
 
-// shrinks reports whether the recording's context shrinks ahead of the round and
+// shrinks reports whether the recording's context shrinks before the round and
 // no line says why.
 func (t *thread) shrinks() bool {
 	for i := t.event; i < len(t.trace.Events) && t.trace.Events[i].Round <= t.round; i++ {

@@ -58,7 +58,7 @@ func lifeOf(ttl prompt.TTL) int64 {
 	return promptcache.DefaultLifetime5m
 }
 
-// dueEvents returns the index behind the recorded events of the round.
+// dueEvents returns the index after the recorded events of the round.
 func (l *Loop) dueEvents(t *thread) int {
 	i := t.event
 	for i < len(t.trace.Events) && t.trace.Events[i].Round <= t.round {

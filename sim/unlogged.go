@@ -305,7 +305,7 @@ func (l *Loop) compare(t *thread, r *traces.Round, life int64, miss prompt.MissC
 }
 
 // hides reports whether the client makes a call at the end of the turn, by what
-// the lines ahead of the next request say and else by its habit.
+// the lines before the next request say, or else by its habit.
 func (l *Loop) hides(t *thread, p *profile.Profile) bool {
 	u, s := &t.unlogged, t.replay.session
 	kind := 0
@@ -342,9 +342,8 @@ func (s *replay) soon(r *traces.Round) bool {
 	return s.session.Entry == entryDesktop && r.Wait < soonAfter && !r.Signs.Has(traces.SignAway)
 }
 
-// hide makes the call that a client adds at the end of a turn, if it is taken
-// to: the conversation with the last response, which it caches, and a question
-// of its own behind it.
+// hide makes the call that a client is expected to add at the end of a turn: the
+// conversation with the last response, which it caches, and a question of its own.
 func (l *Loop) hide(t *thread, f *flight) {
 	p := t.replay.profile
 	if p == nil || !p.Switches.Hidden || t.hooks.suggests || !t.unlogged.ended || t.trace.Kind != traces.ThreadMain {

@@ -271,7 +271,7 @@ func (e *toolEdit) worth() bool {
 	return saving > 0 && e.past()+saving >= e.ClearAtLeast
 }
 
-// older returns the listed calls ahead of those that stay.
+// older returns the listed calls before those that stay.
 func (e *toolEdit) older() []clearable {
 	if e.KeepTokens == 0 {
 		return e.calls.olderResults(e.Keep)

@@ -196,7 +196,7 @@ func (l *cachedClear) remove(t *Turn) Outcome {
 	return Outcome{Verdict: Done}
 }
 
-// pin puts a block of deletions behind the input.
+// pin appends a block of deletions to the input.
 func (l *cachedClear) pin(t *Turn, edit prompt.Block) {
 	edit.Bytes = edit.Tokens * bytesPerToken
 	l.pins = append(l.pins, t.Context.Add(edit))

@@ -13,7 +13,7 @@ type toolset struct {
 	named    []string // none: all tools
 	excluded []string
 	mcp      bool   // MCP tools may be among them
-	member   []bool // by Block.Tool, as far as it was looked up
+	member   []bool // by Block.Tool, for those looked up so far
 }
 
 func (s *toolset) reset() { s.member = s.member[:0] }
@@ -193,7 +193,7 @@ func (r *clearables) older(keep int) []clearable {
 	return r.list[:max(0, len(r.list)-keep)]
 }
 
-// olderResults returns the listed calls ahead of the newest results.
+// olderResults returns the listed calls before the newest results.
 func (r *clearables) olderResults(keep int) []clearable {
 	i := len(r.list)
 	for ; i > 0 && keep > 0; i-- {

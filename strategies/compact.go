@@ -57,7 +57,7 @@ func (Way) Names() []string { return []string{"fork", "streaming", "small-model"
 // String returns the name used in YAML.
 func (w Way) String() string { return spec.Name(w) }
 
-// analysis is what becomes of the analysis a model writes ahead of its summary.
+// analysis is what becomes of the analysis a model writes before its summary.
 type analysis bool
 
 // The two ways to treat an analysis.

@@ -137,7 +137,7 @@ func endOfPast(t *Turn) int {
 	return to
 }
 
-// start begins a compaction of the messages ahead of position to.
+// start begins a compaction of the messages before position to.
 func (l *compact) start(t *Turn, to int, by startedBy) Outcome {
 	l.call = summaryCall{by: by, began: t.Now}
 	l.choose(t, to)

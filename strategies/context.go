@@ -2,7 +2,7 @@ package strategies
 
 import "github.com/compactsim/compactsim/sim/prompt"
 
-// Body returns the position of the first entry behind what every request of
+// Body returns the position of the first entry after what every request of
 // the thread starts with: tools, system prompt and the client's reminders.
 func Body(c *prompt.Context) int {
 	for i := range c.Len() {
@@ -15,7 +15,7 @@ func Body(c *prompt.Context) int {
 	return c.Len()
 }
 
-// nextRound returns the position of the first entry behind the API round that
+// nextRound returns the position of the first entry after the API round that
 // contains position i: the response and all results of its tools. The entries
 // from there on begin with a response, so cutting there parts no pair.
 func nextRound(c *prompt.Context, i int) int {
@@ -114,7 +114,7 @@ func legalCut(c *prompt.Context, i, floor int) int {
 	}
 }
 
-// strandedCall returns the position, at least floor, of a tool call ahead of
+// strandedCall returns the position, at least floor, of a tool call before
 // position i whose result is at i or after it; i when there is none.
 func strandedCall(c *prompt.Context, i, floor int) int {
 	with := map[int32]bool{}

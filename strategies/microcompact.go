@@ -68,7 +68,7 @@ var microcompactDefinition = Define(MicrocompactName,
 	}).with(Traits{Clears: true, Polls: []string{"trigger", "keep_last", "threshold", "min_saved"}})
 
 // microcompact is the state of the layer on one thread: the calls whose results
-// are not cleared, as far as they were looked at, and storage.
+// are not cleared, of those looked at so far, and storage.
 type microcompact struct {
 	params  microcompactParams
 	results clearables
@@ -175,7 +175,7 @@ func (l *microcompact) clear(t *Turn) {
 	l.results.forget()
 }
 
-// clearMemory empties the memory files attached ahead of position to.
+// clearMemory empties the memory files attached before position to.
 func (l *microcompact) clearMemory(c *prompt.Context, to int) {
 	for i := Body(c); i < to; i++ {
 		if e := c.At(i); e.Form == prompt.FormVerbatim && c.Block(e.Block).Flags&prompt.FlagMemory != 0 {

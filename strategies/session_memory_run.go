@@ -146,7 +146,7 @@ func (l *sessionMemory) intent(t *Turn) prompt.Intent {
 	}
 }
 
-// asked returns the tokens an update puts behind the conversation: instruction,
+// asked returns the tokens an update appends to the conversation: instruction,
 // reminders, and the memory as it is.
 func (l *sessionMemory) asked() int64 {
 	m := &l.params.Memory
@@ -211,7 +211,7 @@ func (l *sessionMemory) BeforeRequest(t *Turn) Outcome {
 
 // refuse leaves the compaction to the next layer. When no compaction follows, it
 // has failed there, and the breaker holds for this layer too (002: the breaker is
-// looked at ahead of both).
+// looked at before both).
 func (l *sessionMemory) refuse(t *Turn, reason string) Outcome {
 	l.refused++
 	l.until = 0
@@ -299,7 +299,7 @@ func (l *sessionMemory) padded(b *prompt.Block) int64 {
 	return (n*4 + 2) / 3
 }
 
-// compact keeps the messages from position keep on behind the memory:
+// compact keeps the messages from position keep on after the memory:
 // [memory][kept][attachments][hooks].
 func (l *sessionMemory) compact(t *Turn, keep int) Outcome {
 	c, from := t.Context, Body(t.Context)

@@ -21,7 +21,7 @@ type shortForkParams struct {
 	Accepted       float64      `yaml:"accepted" doc:"share of the others that the person takes, 0…1; the recorded calls are made all the same; assumed" unit:"share" min:"0" max:"1"`
 }
 
-// endOfTurnShare is the share of turns of recorded sessions behind which the
+// endOfTurnShare is the share of turns of recorded sessions after which the
 // next call reads more than the last one left: a call that no log shows had
 // cached the last response (58 % of 1,467 prompts).
 const endOfTurnShare = 0.58

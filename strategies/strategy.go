@@ -85,7 +85,7 @@ func (s *Strategy) Layers() []Layer {
 }
 
 // Bars returns for each of Layers, as bits by index, the layers that are not
-// asked ahead of a request once it has changed the context: those behind it in
+// asked before a request once it has changed the context: those after it in
 // a first_of group, and those it excludes.
 func (s *Strategy) Bars() []uint64 {
 	active := s.active()

@@ -182,7 +182,7 @@ func (l *toolStorage) decide(t *Turn, from int) bool {
 }
 
 // gather collects the results of the message that begins at position i, and
-// returns the position behind it. Results that another layer has cleared, and
+// returns the position after it. Results that another layer has cleared, and
 // those that were read back from disk, are left alone.
 func (l *toolStorage) gather(t *Turn, i int) int {
 	c := t.Context
@@ -310,11 +310,11 @@ type readingBack struct {
 	due    []dueRead
 	now    int32 // id of the stored result being read
 	calls  int32 // reads so far: their tool calls are numbered −1, −2, …
-	drawn  uint8 // draws made ahead of the request under way
+	drawn  uint8 // draws made before the request under way
 	answer prompt.Answer
 }
 
-// dueRead is a stored result that is read back ahead of a request.
+// dueRead is a stored result that is read back before a request.
 type dueRead struct{ id, request int32 }
 
 func (r *readingBack) clone() readingBack {

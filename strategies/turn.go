@@ -85,8 +85,8 @@ func (t *Turn) Compacted(b Boundary) {
 }
 
 // Background asks for a call beside the conversation, which goes on meanwhile.
-// The result comes to the layer's BackgroundResult; Ordinal tells calls of one
-// layer at one point apart. Context and layer state may have changed by then:
+// The result comes to the layer's BackgroundResult; Ordinal separates calls of
+// one layer at one point. Context and layer state may have changed by then:
 // refer to entries by id.
 func (t *Turn) Background(in prompt.Intent) { t.background = append(t.background, in) }
 

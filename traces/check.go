@@ -11,7 +11,7 @@ import (
 // recording did gives the recorded input tokens of every call exactly, its
 // tail aside. Rounds without recorded tokens count by their blocks. Threads begin
 // with a message to the model, reminders aside, and every result that has a call
-// stands behind it.
+// comes after it.
 func (s *Session) Check() error {
 	ids := map[string]bool{}
 	totals := make([][]int64, len(s.Threads))

@@ -154,7 +154,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// WithDefaults returns o with defaults in the place of zeros.
+// WithDefaults returns o with defaults for zeros.
 func (o Options) WithDefaults() Options {
 	if o.Rates == (Rates{}) {
 		o.Rates = DefaultRates()

@@ -23,7 +23,7 @@ type Filter struct {
 	ByCall bool      // Since and Until are about calls
 	// Projects are parts of Session.Project, or patterns when they hold one of
 	// *, ? and [. A pattern is that of path.Match, except that * and ? also
-	// match slashes, and matches the whole path or its end behind any slash.
+	// match slashes, and matches the whole path or its end after any slash.
 	// Backslashes of a project count as slashes.
 	Projects []string
 	// Models are parts of the name of a model that one of the session's calls
@@ -230,7 +230,7 @@ func parseMoment(text string, now time.Time, days int) (time.Time, error) {
 const maxAgeDays = 36500
 
 // parseAge reads a positive duration as time.ParseDuration does, with days
-// ahead of it.
+// before it.
 func parseAge(text string) (time.Duration, error) {
 	var age time.Duration
 	if n, rest, ok := strings.Cut(text, "d"); ok {

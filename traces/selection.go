@@ -112,7 +112,7 @@ func (s *Session) callTimes() (first, last int64) {
 	return first, last
 }
 
-// knownIn returns what the sessions have in the place of a condition, sorted.
+// knownIn returns what the sessions have where a condition looks, sorted.
 func (c *condition) knownIn(sessions []*Session) []string {
 	if c.known == nil {
 		return nil

@@ -45,7 +45,7 @@ type Session struct {
 	away *shelved // nil unless the body is on a shelf
 }
 
-// SummaryCall is the call behind a compaction.
+// SummaryCall is the call that made the summary of a compaction.
 type SummaryCall struct {
 	Thread, Event int32 // index into Session.Threads and Thread.Events
 	Model         string
@@ -187,7 +187,7 @@ type Event struct {
 	Round     int32 // happens before this round's request; len(Rounds) when nothing follows
 	PreTokens int32 // client's count that was logged, 0 if none
 	// PostTokens, Dropped and Preserved are what newer clients log of a compaction:
-	// their count of the messages behind it, the tokens that the session's compactions
+	// their count of the messages after it, the tokens that the session's compactions
 	// have dropped so far, and the messages that stayed as they were. 0 if not logged.
 	PostTokens, Dropped, Preserved int32
 	// Summary are the blocks of the summary, outside every round.

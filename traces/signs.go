@@ -7,8 +7,8 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Signs are what the lines ahead of a call tell about the client that made it,
-// a bit each. They are no content: they say what it did with the request.
+// Signs are what the lines before a call show of the client that made it, a bit
+// each. They are not content: they say what the client did with the request.
 type Signs uint16
 
 // The signs of a round.
@@ -29,7 +29,7 @@ const (
 func (s Signs) Has(set Signs) bool { return s&set == set }
 
 // Thinking follows whether the turns of a thread go with thinking, by the lines
-// ahead of its calls. The zero value has heard nothing: it thinks.
+// before its calls. The zero value has heard nothing: it thinks.
 type Thinking struct {
 	plain   bool // the turn goes without
 	told    bool // lines say how to think
@@ -40,10 +40,10 @@ type Thinking struct {
 // seen to think has none to switch off.
 func (k *Thinking) Off() bool { return k.plain && (k.thought || k.told) }
 
-// Hear takes the lines ahead of a round's request. One that says how to think
+// Hear takes the lines before a round's request. One that says how to think
 // decides; else an expanded command or skill, which is a meta prompt, and the start
 // of a plan switch thinking off, and a person's own words on again unless they come
-// with tool results (recorded: the tail of a request tells which, and of 3,292
+// with tool results (recorded: the tail of a request shows which, and of 3,292
 // calls of versions 2.1.6 to 2.1.37 this is right for all but 95, 87 of which
 // are of models whose tail does not).
 func (k *Thinking) Hear(s *Session, r *Round) {

@@ -8,8 +8,8 @@ import (
 
 // room is what a cache with a capacity keeps of its entries. An entry occupies
 // the tokens it holds beyond its prefix in the tree of entries, so a prefix that
-// was read is stored once; one that has expired or was lost stays in store while
-// something stands on it. Entries that a request in flight has read or written
+// was read is stored once; one that has expired or was lost stays stored while
+// something depends on it. Entries that a request in flight has read or written
 // are pinned; what stands in front of a pinned one is no leaf.
 type room struct {
 	capacity int64                          // tokens

@@ -25,11 +25,11 @@
 //   - A marker in front of the hit writes nothing: what is not billed is not
 //     written.
 //   - The prefix of an entry is what its writer read and wrote in front of it.
-//     An entry that comes later at a position in front of a longer one is not
+//     An entry written later at a position in front of a longer one is not
 //     on the longer one's path, and reading the longer one does not refresh it.
 //   - Requests in flight keep what they have read or written from the eviction
-//     that Config.Capacity brings about: the whole prefix, also when its end is
-//     lost otherwise.
+//     that Config.Capacity causes: the whole prefix, even when its end is lost
+//     for another reason.
 //
 // Times are int64 nanoseconds and must not run backwards from call to call.
 // No method is safe for concurrent use; Clone makes independent copies.

@@ -125,8 +125,8 @@ func sameRun(a, b prompt.Kind) bool {
 	return a == b && (a == prompt.KindToolUse || a == prompt.KindToolResult)
 }
 
-// evict loses the message entries that the request would read, and returns the
-// hit it falls back to.
+// evict drops the message entries that the request would read, and returns the
+// hit that is left.
 func (a *Anthropic) evict(t int64, r *prompt.Request, m *marks, h hit) hit {
 	for h.id != none && a.entries[h.id].level == prompt.LevelMessages {
 		for id := h.id; id != none; id = a.entries[id].parent {
@@ -211,7 +211,7 @@ func (g *gathering) same(r *prompt.Request) int {
 	return min(n, len(r.Deletions))
 }
 
-// add appends the deletions of r behind those that lead it. A deletion takes out
+// add appends the deletions of r that follow those in g. A deletion takes out
 // no more than its entry holds, and only the first of one position, or in order,
 // counts.
 func (g *gathering) add(r *prompt.Request) {

@@ -72,7 +72,7 @@ func (h *fileHead) write(w io.Writer) error {
 	return err
 }
 
-// WriteRows writes the rows of run as JSON lines behind a head line, by the name
+// WriteRows writes the rows of run as JSON lines after a head line, by the name
 // of the cell, then by session: equal runs give equal bytes, whatever the order
 // of their rows. It refuses rows of another strategy or without a session,
 // negative counts and costs, and figures that are absurd or not finite.

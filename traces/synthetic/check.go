@@ -23,7 +23,7 @@ var released = regexp.MustCompile(`^\d{1,9}\.\d{1,9}\.\d{1,9}$`)
 // minStatic is the smallest static prefix, tokens: nothing shorter is cached.
 const minStatic = 1024
 
-// Validate returns all problems of the workload at once, each behind the path of
+// Validate returns all problems of the workload at once, each after the path of
 // its key and a colon.
 func (w *Workload) Validate() []error {
 	var errs []error

@@ -227,7 +227,7 @@ func (c chooser) at(u float64) int {
 	return min(sort.SearchFloat64s(c, u), len(c)-1)
 }
 
-// Identifiers have the form and length of real ones, but carry a counter behind
+// Identifiers have the form and length of real ones, but carry a counter after
 // a part that is constant in a session: they are unique by construction and
 // compress well.
 
@@ -260,7 +260,7 @@ const (
 	toolUsePrefix = "toolu_01"
 )
 
-// apiID returns 22 characters of base 58 behind a prefix: 16 of the session and
+// apiID returns 22 characters of base 58 after a prefix: 16 of the session and
 // a counter of 6.
 func (d dice) apiID(prefix string, n uint64) string {
 	var b [22]byte

@@ -9,7 +9,7 @@ import (
 )
 
 // layer lays a plan out as the session that a reader would make of its
-// transcripts: thread behind thread, with names numbered as they appear.
+// transcripts: thread after thread, with names numbered as they appear.
 type layer struct {
 	p       *plan
 	s       *traces.Session
@@ -145,7 +145,7 @@ func (l *layer) thread(t *track) traces.Thread {
 	return out
 }
 
-// prefix lays the blocks ahead of the first round. The reminders are in the
+// prefix lays the blocks before the first round. The reminders are in the
 // message of the first input.
 func (l *layer) prefix(t *track, out *traces.Thread) {
 	s := l.s

@@ -119,7 +119,7 @@ func (w *pen) turn(rounds int) {
 	}
 }
 
-// signs returns what the lines that the transcript has ahead of a call tell.
+// signs returns what the lines of the transcript before a call show.
 func (w *pen) signs() traces.Signs {
 	if w.trigger != traces.TriggerPrompt || w.t > 0 {
 		return 0
@@ -226,7 +226,7 @@ func (w *pen) write(k prompt.Kind, tokens float64) {
 	w.p.add(w.track(), k, bytes, exact)
 }
 
-// compact plans a compaction ahead of a call: the context becomes the prefix, a
+// compact plans a compaction before a call: the context becomes the prefix, a
 // summary and what is put back, and nothing is pending.
 func (w *pen) compact(k spot, absorbed int) {
 	p, t := w.p, w.track()

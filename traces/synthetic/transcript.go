@@ -131,7 +131,7 @@ func (x *scribe) next(id string) fields {
 	return x.head(parent)
 }
 
-// thread writes the rounds of a thread, and behind each the branches that leave
+// thread writes the rounds of a thread, and after each the branches that leave
 // it there.
 func (x *scribe) thread(i int) {
 	t := &x.s.Threads[i]
