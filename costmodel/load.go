@@ -28,7 +28,7 @@ type priceFile struct {
 	Models map[string]yaml.Node `yaml:"models"`
 }
 
-// Rules returns what is wrong with the version of a file, and without models.
+// Rules refuses another schema and a file without models.
 func (f *priceFile) Rules() []error {
 	var errs []error
 	if f.Schema != 1 {
@@ -180,7 +180,7 @@ func value[T any](p *T) (v T) {
 	return v
 }
 
-// Rules returns what is wrong with the order of prices, and without any.
+// Rules refuses an empty provider, a model without prices, and prices out of order.
 func (f *modelFile) Rules() []error {
 	var errs []error
 	if f.Provider != nil && strings.TrimSpace(*f.Provider) == "" {
@@ -198,7 +198,7 @@ func (f *modelFile) Rules() []error {
 	return errs
 }
 
-// Rules returns what is wrong with the prices and with their tiers.
+// Rules refuses missing prices, also in tiers, and tiers out of order.
 func (f *periodFile) Rules() []error {
 	errs := f.listed.Rules()
 	last := int64(0)
@@ -228,7 +228,7 @@ func (l *listed) classes() [numClasses]*float64 {
 	}
 }
 
-// Rules returns which prices are missing.
+// Rules refuses a list without the prices that are required.
 func (l *listed) Rules() []error {
 	var errs []error
 	if l.Input == nil {

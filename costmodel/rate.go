@@ -20,8 +20,8 @@
 //     price, or at its 5-minute price, the default lifetime.
 //   - Tiers are chosen per request by all its input tokens and apply to the
 //     whole request.
-//   - Multipliers (batch, fast mode, geography) are facts of a model; no cost has them, as
-//     no recording names them.
+//   - Multipliers (batch, fast mode, geography) are facts about a model; no cost includes
+//     them, as no recording names them.
 //
 // # Price files
 //
@@ -62,8 +62,8 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// The token classes that are billed at prices of their own, in the order of
-// every array of them in this package: that of the classes of result rows.
+// The token classes that have prices of their own. All arrays of them in this
+// package are in this order, which is that of result rows.
 const (
 	uncached   = iota // input neither read from nor written to the cache
 	read              // input read from the cache

@@ -40,7 +40,7 @@ func (t *Table) AsOf() time.Time { return t.asOf }
 
 // Digest returns the SHA-256 of the price file the table was read from, in
 // hexadecimal as sha256sum prints it: it distinguishes files of one name. A
-// merged table has that of the file merged in last, an empty one none.
+// merged table has the digest of the file merged last, an empty one none.
 func (t *Table) Digest() string { return t.digest }
 
 // Names returns the canonical names of all models, sorted.

@@ -162,8 +162,8 @@ func (o *model) take(p *costmodel.Price) {
 	}
 }
 
-// holds reports whether the present price is that of a time, unix ns; it is for any call
-// without a time.
+// holds reports whether the present price is that of a time, unix ns; it is when the call
+// has no time.
 func (o *model) holds(at int64) bool {
 	return at <= 0 || o.from <= at && at < o.until
 }

@@ -205,7 +205,7 @@ func assemblyOf(c *Config) *Assembly {
 	return Assemble(*c.Assembly, c.Events)
 }
 
-// Person is the person that has a session, with all in which those of one cohort differ.
+// Person is who has a session: everything in which the persons of one cohort differ.
 type Person struct {
 	// Owner is the organisation, from 1: it reads what its own members have
 	// written, and what is marked for everyone.

@@ -85,8 +85,8 @@ func (d *deletions) copyFrom(o *deletions) {
 }
 
 // forget leaves out of the context what the provider leaves out by itself at
-// this round: the reasoning of finished turns. It is no act of the agent, so
-// it happens under every strategy, to what that has left of it.
+// this round: the reasoning of finished turns. As the agent has no part in it,
+// it happens under every strategy, to the reasoning that is left.
 func (l *Loop) forget(t *thread) {
 	for i := t.event; i < len(t.trace.Events) && t.trace.Events[i].Round <= t.round; i++ {
 		if ev := &t.trace.Events[i]; ev.Kind == traces.EventForget {

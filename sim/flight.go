@@ -47,7 +47,7 @@ type flight struct {
 	own        bool          // as in call
 	rules      profile.Set   // that had something to say about the request
 	told       int32         // 1 + index of what the break detector is told of it, 0 for nothing
-	class      results.Class // of what it does not read, where a compaction is ahead of it
+	class      results.Class // of what it does not read, when a compaction came before it
 }
 
 // fly sends a request and schedules its first token and its end.
@@ -188,7 +188,7 @@ func (l *Loop) launch(t *thread, layer int) {
 		return
 	}
 	s := t.replay
-	if in.Compacts { // the conversation goes on, and compacts, behind the call
+	if in.Compacts { // the conversation goes on, and compacts, after the call
 		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailDeadlock}, Source: in.Source})
 		return
 	}

@@ -15,7 +15,7 @@ type forks struct {
 	ended func(*Loop, error)
 }
 
-// copier is a layer of which a copy can go on from where it stands.
+// copier is a layer whose copy can go on from the same state.
 type copier interface{ Copy() strategies.Layer }
 
 // copyable reports whether the caches of the run can be copied.

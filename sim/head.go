@@ -21,7 +21,7 @@ type head struct {
 	fired    uint64 // events that have happened, a bit each
 	times    uint64 // contents that events have made so far
 	model    int32  // 1 + the model that an event switched to
-	notices  int32  // tokens to be told with the next input
+	notices  int32  // tokens of notices due with the next input
 	recorded prompt.TTL
 	flags    uint32 // changes of what the static section depends on
 	rendered uint32 // of them, in the prompt as it was last rendered
@@ -39,7 +39,7 @@ type pending struct {
 }
 
 // layOut shapes the head of a thread that begins: tools, system, reminders. Its
-// tokens stay those of the recording, but for the memory of sub-agents.
+// tokens stay those of the recording, except for the memory of sub-agents.
 func (l *Loop) layOut(t *thread) {
 	latch := t.replay.latch // nothing is decided before the first request
 	t.ttl = t.replay.assembly.Lifetime(&t.replay.assembly.variables, l.asking(t, "", prompt.LifetimeClient), &latch)

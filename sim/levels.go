@@ -71,7 +71,7 @@ const (
 // Names returns the names of blocks in files.
 func (Block) Names() []string { return []string{"client", "off", "compact", "end"} }
 
-// Rules says what is wrong with levels together.
+// Rules returns contradictions between the levels.
 func (v Levels) Rules() []error {
 	if v.Error > v.Warning {
 		return []error{spec.Wrong("error", "%d lies further below the limit than warning %d", v.Error, v.Warning)}

@@ -18,9 +18,9 @@ const toolSearch = "ToolSearch"
 // with the next request.
 type signs struct {
 	thinking traces.Thinking
-	ends     bool  // lines tell when a turn ends
+	ends     bool  // lines show when a turn ends
 	searched bool  // tools were searched for
-	hooked   int32 // 1 + id of the first entry behind a hook of this turn, 0 for none
+	hooked   int32 // 1 + id of the first entry after a hook of this turn, 0 for none
 	lost     bool  // the request under way has another head
 	altered  bool  // its messages differ from what was sent, from a hooked tool call on
 	// applied are the rules that had something to say about the request under way.

@@ -66,7 +66,7 @@ type thread struct {
 	missing  []missing // what its answer needs and the context does not have
 
 	forked bool // began with its parent's context
-	ended  bool // behind its last response
+	ended  bool // after its last response
 	idle   bool // between a response and the next input
 	hinted bool // the server has hinted at this request
 
@@ -76,7 +76,7 @@ type thread struct {
 	wakes  []int64 // by timer: when it rings, 0 for never
 
 	waiting  int // 1 + layer whose background call the thread waits for, 0 for none
-	waitHook int // index among the hooks ahead of a request
+	waitHook int // index among the hooks before a request
 	waitFrom int64
 	waitEnd  int64
 }
@@ -188,7 +188,7 @@ func (h *hooks) bind(layers []strategies.Layer, bars []uint64) {
 	}
 }
 
-// implements appends a layer to the list of those with a hook if it has it.
+// implements appends a layer to the list of those with a hook if it has the hook.
 func implements[T any](list []hook[T], i int, l strategies.Layer) []hook[T] {
 	if do, ok := l.(T); ok {
 		list = append(list, hook[T]{i, do})

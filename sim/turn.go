@@ -183,7 +183,7 @@ func (h *host) SetMemory(tokens int32, content prompt.Digest) {
 }
 
 // Post puts a message into the input of another thread's next round, or into its
-// mailbox. One to a thread that is not there is lost.
+// mailbox. One to a thread that does not exist is lost.
 func (h *host) Post(m strategies.Message) {
 	s, from := h.thread.replay, h.thread
 	for i := range s.session.Threads {

@@ -18,7 +18,7 @@ type unlogged struct {
 	signs
 	behind   int32 // tokens of this round's results behind the marked one
 	static   int64
-	hidden   [2]habit // calls at the end of turns: ahead of a person's words, and of a notice
+	hidden   [2]habit // calls at the end of turns: before a person's words, and before a notice
 	warm     habit    // expired calls that still read a shared prefix
 	shared   int64    // tokens of it
 	sharedBy uint16   // model that it was seen with

@@ -56,7 +56,7 @@ type clearables struct {
 
 func newClearables(tools []string) clearables { return clearables{tools: toolset{named: tools}} }
 
-// forget makes the list that of a context never looked at.
+// forget empties the list, as for a context never looked at.
 func (r *clearables) forget() {
 	r.next, r.list = 0, r.list[:0]
 	r.paired, r.tokens, r.estimate, r.inputs = 0, 0, 0, 0

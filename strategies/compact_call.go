@@ -12,13 +12,13 @@ import (
 type summaryCall struct {
 	from, to  int       // entries the call sends; from moves when the oldest are dropped
 	low, high int       // entries the summary replaces
-	end       int       // where what comes back is put: behind the messages that stay
+	end       int       // where what comes back is put: after the messages that stay
 	way       int       // index into CompactParams.Call
 	repeats   int       // repetitions of the way under way
 	retries   int       // repetitions with the oldest rounds dropped
 	fallbacks int       // changes to another way
 	made      int       // calls made
-	verified  bool      // the call under way holds the summary against what it stands for
+	verified  bool      // the call under way checks the summary against what it replaces
 	began     int64     // ns on the session's clock
 	by        startedBy // what started it
 	compacts  bool      // the call itself is above the trigger, and not barred

@@ -201,7 +201,7 @@ type direction uint8
 // The directions of a compaction.
 const (
 	partialNone direction = iota // all messages
-	partialUpTo                  // those ahead of the pivot: the prefix changes
+	partialUpTo                  // those before the pivot: the prefix changes
 	partialFrom                  // those from the pivot on: the prefix stays
 )
 

@@ -16,7 +16,7 @@ type Kin struct {
 	All    []*Strategy
 	Runs   int   // index of the one that is simulated
 	Alike  []int // indices of those that have acted alike so far; the last one runs
-	Parted []int // of those that would have acted otherwise at some point
+	Parted []int // of those that would have acted differently at some point
 
 	polled []polled // by layer
 	same   bool     // All are one strategy, in other surroundings

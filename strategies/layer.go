@@ -32,9 +32,9 @@ type Outcome struct {
 }
 
 // Layer is one mechanism of context management on one thread. Its hooks are
-// the further interfaces of this file that it implements. One with a method Copy()
-// Layer returns a copy that can go on from where it stands: unlike Clone, it keeps
-// what is under way.
+// the further interfaces of this file that it implements. A method Copy()
+// Layer, if it has one, returns a copy that can go on from the same state: unlike
+// Clone, it keeps what is under way.
 type Layer interface {
 	// Name is the name the registry knows the layer by.
 	Name() string

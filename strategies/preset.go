@@ -26,8 +26,8 @@ type presetFile struct {
 	Generation Generation `yaml:"generation" doc:"the agent and the versions whose client this is"`
 	// Client is the client half of a generation.
 	Client yaml.Node `yaml:"client" doc:"the client half: keys of client in a scenario, and levels"`
-	// Own makes a strategy of all generations: its layers are what changes in
-	// theirs, where they have them.
+	// Own makes a strategy of all generations: its layers change those of the
+	// generations that have them.
 	Own bool `yaml:"own" doc:"each session under the generation of its own client; layers change those of the generations"`
 }
 

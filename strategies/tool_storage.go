@@ -34,7 +34,7 @@ type storageLimits struct {
 	Cap     int32 `yaml:"cap" doc:"bytes no limit can pass" unit:"bytes" min:"0"`
 }
 
-// retune is a change of all limits by the flag that sets them from afar (003,
+// retune is a change of all limits by the flag that sets them remotely (003,
 // GrowthBook override).
 type retune struct {
 	Request int32   `yaml:"request" doc:"request of the conversation from which on the changed limits hold, from 1; 0 for never" min:"0"`
@@ -86,8 +86,8 @@ var toolStorageDefinition = Define(ToolStorageName,
 		return &toolStorage{params: p, never: toolset{named: p.Never, mcp: true}}
 	}).with(Traits{Draws: true, Calls: true, Clears: true})
 
-// toolStorage is the state of the layer on one thread. What was decided shows
-// in the context, which branches and forks copy.
+// toolStorage is the state of the layer on one thread. The context, which branches
+// and forks copy, shows what was decided.
 type toolStorage struct {
 	params  toolStorageParams
 	never   toolset
@@ -98,7 +98,7 @@ type toolStorage struct {
 	acted   bool  // it changed the context before this request
 }
 
-// freshResult is a result of the message that is decided about.
+// freshResult is a result of the message under decision.
 type freshResult struct {
 	at    int
 	bytes int32

@@ -114,7 +114,7 @@ func (t *Turn) TakeBackground() []prompt.Intent {
 	return list
 }
 
-// Host is what the loop does for a layer beside calls. Layers use it through the
+// Host is what the loop does for a layer besides calls. Layers use it through the
 // turn.
 type Host interface {
 	// Count adds to the counts of the row.

@@ -88,7 +88,7 @@ type Options struct {
 	// Progress, when not nil, receives what was read since the last call:
 	// decompressed bytes and files finished. It must be safe for concurrent use.
 	Progress func(bytes int64, files int)
-	// Found is told how many files there are before they are read, unless it is nil.
+	// Found, when not nil, is told the number of files before they are read.
 	Found func(files int)
 
 	// Listener, when not nil, is shown the texts of blocks and makes Session.Index.

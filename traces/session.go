@@ -96,7 +96,7 @@ type Thread struct {
 	// Since is the time from the last response of the session that this one
 	// continues to the thread's first request, ns; 0 when it continues none.
 	Since  int64
-	Prefix Span // immutable blocks ahead of the first round: tools, system, reminders; empty for a branch
+	Prefix Span // immutable blocks before the first round: tools, system, reminders; empty for a branch
 	Rounds []Round
 	Events []Event // what the recording did to the context, ordered by Round
 }

@@ -16,7 +16,7 @@ type Setting struct {
 	Values  []string
 	// Assign is the setting in a scenario under strategy own, as sim run --set takes it.
 	Assign string
-	Caveat string // what may go otherwise than simulated; "" for nothing
+	Caveat string // what may differ from the simulation; "" for nothing
 }
 
 // GroupThreshold is the group of settings that decide at which size a context is compacted.

@@ -104,7 +104,7 @@ var verdictNames = [NumVerdicts]string{
 // String returns the name used in reports.
 func (v Verdict) String() string { return verdictNames[min(v, NumVerdicts-1)] }
 
-// VerdictOf returns the verdict of a name as logged; VerdictUnknown for a new one.
+// VerdictOf returns the verdict with a name as logged; VerdictUnknown for a new one.
 func VerdictOf(name []byte) Verdict {
 	for v := VerdictUnknown; v < NumVerdicts; v++ {
 		if verdictNames[v] == string(name) {

@@ -8,7 +8,7 @@ const (
 	KindNone       Kind = iota
 	KindTools           // tool definitions
 	KindSystem          // system prompt
-	KindReminder        // context the client injects ahead of the first prompt (project files, environment)
+	KindReminder        // context the client injects before the first prompt (project files, environment)
 	KindPrompt          // text typed by a person
 	KindText            // text written by the model
 	KindThinking        // the model's thinking
@@ -45,7 +45,7 @@ const (
 	numLevels = 3
 )
 
-// Level returns the level a block of this kind stands on.
+// Level returns the level of a block of this kind.
 func (k Kind) Level() Level {
 	switch k {
 	case KindTools:
@@ -57,7 +57,7 @@ func (k Kind) Level() Level {
 }
 
 // Assistant reports whether the block is written by the model; every other
-// message block stands in a user message.
+// message block is in a user message.
 func (k Kind) Assistant() bool {
 	return k == KindText || k == KindThinking || k == KindToolUse
 }
@@ -105,7 +105,7 @@ const (
 // imageShift is where the flags of a block count its images beyond the first.
 const imageShift = 12
 
-// maxImages is the most images that flags tell apart.
+// maxImages is the largest number of images that flags hold.
 const maxImages = 16
 
 // Images returns the number of images in a block, at most 16.
@@ -116,7 +116,7 @@ func (f Flags) Images() int {
 	return 1 + int(f>>imageShift)
 }
 
-// WithImages returns the flags of a block that holds so many images more.
+// WithImages returns the flags of a block that holds n more images.
 func (f Flags) WithImages(n int) Flags {
 	if n = min(n+f.Images(), maxImages); n == 0 {
 		return f

@@ -43,7 +43,7 @@ type Intent struct {
 	// own, which is cold. Without it the call sends the thread's own context with an
 	// instruction at the end, and reads what the conversation left in the cache.
 	Own         bool
-	From        int32 // first message entry to send (position); entries ahead of it are left out unless they are the thread's prefix
+	From        int32 // first message entry to send (position); entries before it are left out unless they are the thread's prefix
 	To          int32 // first entry not to send; 0 for all
 	Instruction int32 // tokens of the instruction put at the end
 	Head        int32 // tokens of system prompt and tools, for Own

@@ -61,7 +61,7 @@ type Deletion struct {
 // Request is one call as the server sees it. Entries and the slices are only
 // valid during the call: the server must not keep them.
 type Request struct {
-	Thread    uint32 // identifies the conversation, to tell a miss from a cold start
+	Thread    uint32 // identifies the conversation, to distinguish a miss from a cold start
 	Owner     uint32 // organisation or workspace whose entries it may read
 	Model     uint32 // index of the model; caches are never shared between models
 	MinTokens int32  // minimum cacheable prefix of the model, tokens

@@ -69,7 +69,7 @@ type MissClass uint8
 const (
 	MissNone        MissClass = iota
 	MissExpiry                // the entry outlived its TTL
-	MissEdit                  // a message ahead of the end changed
+	MissEdit                  // a message before the end changed
 	MissCompaction            // a compaction replaced the messages
 	MissRewind                // the conversation went back to an earlier point
 	MissHead                  // tools, system prompt or a request parameter changed

@@ -135,7 +135,7 @@ func (l *lineage) end(depth int32) {
 	n := l.behind(depth)
 	switch {
 	case n == 0:
-	case n < len(l.uses) && l.uses[n].depth == depth: // used later than what stood behind it
+	case n < len(l.uses) && l.uses[n].depth == depth: // used later than what was behind it
 		l.uses = slices.Delete(l.uses, 0, n)
 	default:
 		l.uses = slices.Replace(l.uses, 0, n, use{depth, l.uses[n-1].at})

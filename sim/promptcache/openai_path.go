@@ -236,7 +236,7 @@ func (o *OpenAI) markKept(t int64) {
 			o.keeps[nd.run] = max(o.keeps[nd.run], nd.pos)
 		}
 	}
-	for i := len(o.runs) - 1; i >= 0; i-- { // a run comes behind its parent
+	for i := len(o.runs) - 1; i >= 0; i-- { // a run comes after its parent
 		if p := o.runs[i].parent; p != none && o.keeps[i] > o.runs[i].at {
 			o.keeps[p] = max(o.keeps[p], o.runs[i].at)
 		}
@@ -304,8 +304,7 @@ func (o *OpenAI) compactRuns() {
 	o.runs = o.runs[:n]
 }
 
-// cut ends a run with a position: what was sent of it beyond counts as sent
-// through there.
+// cut ends a run at a position: uses of what lay beyond count as uses through it.
 func (ru *run) cut(pos int32) {
 	ru.end = min(ru.end, pos)
 	beyond := 0

@@ -143,8 +143,8 @@ func membersOf(fields []field) []jsonlines.Member[Row] {
 	return list
 }
 
-// counts declares a count that adds up and is a figure under its own name. What
-// else it is published as may follow.
+// counts declares a count that adds up and is a figure under its own name;
+// further metrics may follow.
 func counts[T int | int64](name string, at func(*Row) *T, m Metric, more ...Metric) field {
 	m.Exact = true
 	return field{jsonlines.At(name, at, jsonlines.Count[T]()), append([]Metric{named(name, at, m)}, more...)}

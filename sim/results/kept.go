@@ -41,7 +41,7 @@ type kept struct {
 	list    []keptRow
 }
 
-// Keep adds a row to c: to a journal, or to Rows when there is none. It is for one goroutine at a time.
+// Keep adds a row to c: to a journal, or to Rows when there is none. Only one goroutine may call it at a time.
 func (c *Cell) Keep(j *Journal, r *Row) error {
 	if j == nil {
 		c.Rows = append(c.Rows, *r)

@@ -37,7 +37,7 @@ const (
 	ByPart   = "part"
 )
 
-// Groups of metrics that a summary leaves out and a table of its own shows.
+// Groups of metrics that have a table of their own and are not in a summary.
 const (
 	groupLevels      = "levels of the window"
 	groupResults     = "tool results"

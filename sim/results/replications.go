@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// SeedParam is the parameter of cells that are replications of each other: they
-// differ in the seed of all draws alone.
+// SeedParam is the parameter of cells that are replications of each other: only
+// the seed of all draws differs.
 const SeedParam = "seed"
 
 // Replications are the cells of a run that differ in their seed alone.

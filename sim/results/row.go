@@ -254,7 +254,7 @@ func (r *Row) RankUSD() float64 {
 	return r.CostUSD()
 }
 
-// Counts count what happens in a session beside the figures that have a field
+// Counts count what happens in a session, apart from the figures that have a field
 // of their own. Each is a metric, which says what it counts: see countForm.
 type Counts struct {
 	Stored, StoredTokens, Reread, Cleared, ClearedTokens, Deletions, DeletedTokens, ReturnedTokens int64

@@ -129,7 +129,7 @@ type Note struct {
 	Cell   string `json:"cell,omitzero"`   // empty: all cells
 	Metric string `json:"metric,omitzero"` // empty: the whole cell
 	Text   string `json:"text"`
-	// Detail says that the note stands only in reports that go into detail.
+	// Detail limits the note to reports that go into detail.
 	Detail bool `json:"detail,omitzero"`
 }
 

@@ -60,7 +60,7 @@ func Default() *Stub {
 	}
 }
 
-// Rules says what is wrong with the parameters together.
+// Rules returns contradictions between the parameters.
 func (s *Stub) Rules() []error {
 	var errs []error
 	if s.Sizing == Fraction && s.Share == 0 {

@@ -19,14 +19,14 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// list are the built-in agents. The first takes the place of agents that are not known,
-// and its reader says what is wrong with a file that no agent claims.
+// list are the built-in agents. The first stands for unknown agents, and its reader
+// says what is wrong with a file that no agent claims.
 var list = [...]*traces.Agent{
 	claudecode.Describe(), codex.Describe(), opencode.Describe(), pi.Describe(),
 }
 
-// Of returns the agent of a name, as in Session.Agent. An agent that is not
-// known is taken to behave like Claude Code.
+// Of returns the agent with a name, as in Session.Agent. An unknown agent is
+// taken to behave like Claude Code.
 func Of(name string) *traces.Agent {
 	for _, a := range list {
 		if a.Name == name {
