@@ -88,9 +88,9 @@ func meanRow(cells []*Cell) Row {
 	for _, c := range cells {
 		total.Add(&c.Total)
 	}
-	peak, chain := total.PeakContext, total.ChainMax
+	peak, chain, used := total.PeakContext, total.ChainMax, total.Left.Used
 	share(reflect.ValueOf(&total).Elem(), float64(len(cells)))
-	total.PeakContext, total.ChainMax = peak, chain
+	total.PeakContext, total.ChainMax, total.Left.Used = peak, chain, used
 	return total
 }
 
