@@ -13,10 +13,10 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Ablation is a scenario and, for each of its strategies, the same with one
-// mechanism switched: every cell is one that a scenario could name.
+// Ablation is a scenario together with, for each of its strategies, one cell per
+// mechanism that is switched. A scenario could name every one of these cells.
 type Ablation struct {
-	// Design has the cells of the scenario and behind them one for each change.
+	// Design has the cells of the scenario, followed by one for each change.
 	Design  *Design
 	Changes []studies.Change
 	Refused []studies.Refusal
@@ -25,10 +25,10 @@ type Ablation struct {
 	bases []Cell
 }
 
-// Ablate returns the cells of the scenario with every mechanism of its
-// strategies, and every switch of its client and server, switched one at a time.
-// Recorded is only a reference, unless it is all there is. A swept parameter is
-// an error.
+// Ablate returns the cells of the scenario, and for each of its strategies one
+// cell per mechanism, client switch and server switch with that one alone
+// switched. The recorded strategy is only a reference, unless there is no
+// other. A swept parameter is an error.
 func (f *File) Ablate() (*Ablation, error) {
 	d, err := f.Expand()
 	if err != nil {
@@ -70,7 +70,7 @@ func (d *Design) anyAxis() string {
 	return ""
 }
 
-// ablated returns the cells whose mechanisms are switched.
+// ablated returns the cells of strategies other than recorded, or all when there is no other.
 func ablated(cells []Cell) []Cell {
 	list := slices.DeleteFunc(slices.Clone(cells), func(c Cell) bool { return c.Strategy.Name == results.StrategyRecorded })
 	if len(list) == 0 {
@@ -92,8 +92,8 @@ func switchesAround(s *Scenario) []strategies.Mechanism {
 	return list
 }
 
-// change notes the cell of a base with mechanisms switched, or why there is
-// none.
+// change adds a base with mechanisms switched to the changes and returns its
+// cell. If there is no such cell, it adds the reason to Refused.
 func (a *Ablation) change(base *Cell, list ...strategies.Mechanism) (*Cell, bool) {
 	c := studies.Change{Base: base.Name, On: true}
 	for _, m := range list {
@@ -116,7 +116,7 @@ func (a *Ablation) change(base *Cell, list ...strategies.Mechanism) (*Cell, bool
 	return cell, true
 }
 
-// cell returns one strategy of the scenario after some assignments.
+// cell returns the cell of one strategy of the scenario with assignments applied.
 func (f *File) cell(strategy string, assignments []string) (*Cell, error) {
 	own := f.clone()
 	errs := []error{own.Choose(ablationOrigin, []string{strategy})}
@@ -141,8 +141,8 @@ func (f *File) cell(strategy string, assignments []string) (*Cell, error) {
 	return nil, fmt.Errorf("no cell of strategy %s", strategy)
 }
 
-// reason says what an error is in a line, without the place, the flags and the
-// assignments it comes from.
+// reason returns the text of an error on one line, without the file, flag and
+// assignments it names.
 func (a *Ablation) reason(err error, set []string) string {
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	for _, origin := range []string{a.file.tree.Name + ":", "--", ablationOrigin} {
@@ -156,12 +156,12 @@ func (a *Ablation) reason(err error, set []string) string {
 	return text
 }
 
-// ablationOrigin names in messages where an assignment of an ablation comes
-// from.
+// ablationOrigin is the origin that messages give for an assignment of an
+// ablation.
 const ablationOrigin = "ablation"
 
 // Ablate runs an ablation over the sessions of a corpus. With pairs it also
-// switches two at a time of the mechanisms that make a difference by themselves.
+// switches the mechanisms that make a difference by themselves two at a time.
 func (p *Plan) Ablate(ctx context.Context, corpus *traces.Corpus, a *Ablation, pairs bool) (*studies.Ablation, error) {
 	sessions := withCalls(corpus)
 	out := &studies.Ablation{}
@@ -181,8 +181,8 @@ func (p *Plan) Ablate(ctx context.Context, corpus *traces.Corpus, a *Ablation, p
 	return out, planned.ablatePairs(ctx, corpus, a, out)
 }
 
-// within returns the design without the changes that make a threshold
-// meaningless at the window of the sessions, and notes those as refused.
+// within returns the design without the changes whose threshold makes no sense
+// for the windows of the sessions, and adds those to Refused.
 func (a *Ablation) within(sessions []*traces.Session) *Design {
 	w := windows{}
 	for _, s := range sessions {
@@ -206,12 +206,12 @@ func (a *Ablation) within(sessions []*traces.Session) *Design {
 	return &d
 }
 
-// maxPairs is the most mechanisms of a strategy that are switched in pairs:
-// those that make the largest difference.
+// maxPairs is the largest number of mechanisms of a strategy that are switched
+// in pairs: those with the largest differences.
 const maxPairs = 24
 
-// ablatePairs adds to an ablation the pairs of mechanisms that make a difference
-// each.
+// ablatePairs adds to an ablation all pairs of mechanisms that each make a
+// difference.
 func (p *Plan) ablatePairs(ctx context.Context, corpus *traces.Corpus, a *Ablation, out *studies.Ablation) error {
 	both := Ablation{file: a.file, bases: a.bases}
 	d := *a.Design
@@ -247,8 +247,8 @@ func (p *Plan) ablatePairs(ctx context.Context, corpus *traces.Corpus, a *Ablati
 	return err
 }
 
-// effective returns the mechanisms of a base that make a difference, the largest
-// first.
+// effective returns the mechanisms of a base that make a difference, largest
+// difference first.
 func effective(out *studies.Ablation, base string) []strategies.Mechanism {
 	var list []strategies.Mechanism
 	for _, d := range out.Differences(base, 1) {

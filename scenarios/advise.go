@@ -35,13 +35,13 @@ type AgentAdvice struct {
 	PaidUSD  float64 `json:"paid_usd"`
 	AsIsUSD  float64 `json:"as_is_usd"` // simulated without a change
 	// Changes are ranked by what they save on sessions that were not used to choose
-	// them; Open are those that the sessions do not decide.
+	// them. Open are those about which the sessions allow no decision.
 	Changes  []Change  `json:"changes,omitempty"`
 	Open     []Change  `json:"undecided,omitempty"`
 	Together *Together `json:"together,omitempty"` // nil for fewer than two changes
 	Formulas []Formula `json:"formulas,omitempty"` // with Plan.Formulas
 	figures  *figures  // of Formulas
-	// Model is how far the model is from the bill, as a run shows it.
+	// Model is how far the model is from the bill, as run shows it.
 	Model results.ModelError `json:"model_error,omitzero"`
 	was   results.Row
 }
@@ -55,8 +55,8 @@ type Change struct {
 	Snippet  string  `json:"snippet"`
 	From     string  `json:"from_version,omitempty"`
 	Caveat   string  `json:"caveat,omitempty"`
-	Assign   string  `json:"set"`       // the same as sim run --set takes it, under strategy own
-	SavesUSD float64 `json:"saves_usd"` // on all sessions: what sim run shows
+	Assign   string  `json:"set"`       // the same as an argument of sim run --set, under strategy own
+	SavesUSD float64 `json:"saves_usd"` // on all sessions, as sim run shows it
 	// Unseen is what it saves on sessions that were not used to choose it, as a
 	// share of their cost, and its 90 % interval.
 	Unseen float64 `json:"unseen_share"`
@@ -65,26 +65,26 @@ type Change struct {
 	Agree  int     `json:"folds_agree"`             // folds whose sessions it makes cheaper
 	Folds  int     `json:"folds"`                   // folds with sessions on which it has an effect
 	Edge   string  `json:"edge,omitempty"`          // "lowest" or "highest" of the values tried
-	More   int     `json:"more_sessions,omitempty"` // about so many more would decide
+	More   int     `json:"more_sessions,omitempty"` // about how many more sessions would decide
 	Effect Effect  `json:"effect"`
-	// Projects are the values by project where projects differ enough to matter, and ProjectsMore what these save
-	// more on unseen sessions, as a share of their cost.
+	// Projects are the values by project where projects differ enough to matter. ProjectsMore
+	// is what these save in addition on unseen sessions, as a share of their cost.
 	Projects     []projectValue `json:"projects,omitempty"`
 	ProjectsMore float64        `json:"projects_more_share,omitzero"`
 	at           candidate
 }
 
-// Effect is what a change does beside its saving: before and with it.
+// Effect is what a change does besides saving: each figure before and after it.
 type Effect struct {
 	Compactions [2]int      `json:"compactions"`
 	Recall      *[2]float64 `json:"needed_recall,omitempty"` // nil where it is not measured
 	WaitSeconds [2]float64  `json:"added_latency_seconds"`
 }
 
-// lossy is the fall of recall from which on a saving is told as one at a loss.
+// lossy is the fall of recall above which a saving is reported as one at a loss.
 const lossy = 0.05
 
-// loses reports whether so much less stays at hand that it has to be said.
+// loses reports whether recall falls so far that the advice must say so.
 func (e *Effect) loses() bool { return e.Recall != nil && e.Recall[0]-e.Recall[1] > lossy }
 
 // Together is what several changes save, simulated together.
@@ -205,17 +205,17 @@ func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.S
 	return nil
 }
 
-// minAdvised is the least that a change must save to be told, USD: half a cent.
+// minAdvised is the least saving worth reporting, USD: half a cent.
 const minAdvised = 0.005
 
-// wins reports whether the change is advised: it saves on unseen sessions whatever
-// the chance, and in most folds.
+// wins reports whether the change is advised: the interval of its saving on unseen
+// sessions lies above 0, it saves in most folds, and it saves at least minAdvised.
 func (c *Change) wins() bool {
 	return c.Low > 0 && 2*c.Agree > c.Folds && c.SavesUSD >= minAdvised
 }
 
-// offered returns the settings that a version of the client honours, by group. An
-// unknown version is taken for the newest.
+// offered returns the settings that a version of the client honours, by group.
+// An unknown version counts as the newest.
 func offered(settings []traces.Setting, newest string) [][]candidate {
 	var groups []string
 	by := map[string][]candidate{}
@@ -238,7 +238,7 @@ func offered(settings []traces.Setting, newest string) [][]candidate {
 	return list
 }
 
-// together simulates all changes at once. One that the others make worthless goes.
+// together simulates all changes at once, without those that the others make worthless.
 func (p *Plan) together(ctx context.Context, sessions []*traces.Session, one *AgentAdvice) error {
 	if len(one.Changes) < 2 {
 		return nil
@@ -273,8 +273,8 @@ func effect(was, is *results.Row) Effect {
 	return e
 }
 
-// total returns the row of all sessions under strategy own with assignments, in a
-// closed loop: a saving that goes with fetching again what was forgotten is none.
+// total returns the row of all sessions under strategy own with assignments, in a closed
+// loop: what the agent fetches again because it was forgotten counts against a saving.
 func (p *Plan) total(ctx context.Context, sessions []*traces.Session, assignments []string) (*results.Row, error) {
 	rows, err := p.ownRows(ctx, sessions, [][]string{assignments}, sim.RefetchFitted)
 	if err != nil {
@@ -288,7 +288,7 @@ func (p *Plan) total(ctx context.Context, sessions []*traces.Session, assignment
 }
 
 // ownRows returns the rows of sessions under strategy own, with each of several
-// sets of assignments, in a loop that is closed as asked for.
+// sets of assignments and the given kind of closed loop.
 func (p *Plan) ownRows(
 	ctx context.Context, sessions []*traces.Session, sets [][]string, how sim.Refetch,
 ) ([][]results.Row, error) {

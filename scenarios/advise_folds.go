@@ -13,19 +13,19 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// A value is chosen on some sessions and judged on others: in each of foldRepeats
-// rounds the sessions, in the order of their start, fall into foldBlocks blocks, whose
-// borders move from round to round, and each block is judged by what the others
-// choose.
+// A value is chosen on some sessions and judged on others. In each of
+// foldRepeats rounds the sessions, in the order of their start, are divided
+// into foldBlocks blocks, whose borders move from round to round. Each block is
+// judged by the value that the other blocks choose.
 const (
 	foldBlocks  = 5
 	foldRepeats = 3
 	adviceLevel = 0.9 // of intervals
 )
 
-// searchCalls is how many calls a search simulates before it halves: beyond it the
-// values are first tried on a quarter of the sessions, which then take no part in
-// judging, and the best go on.
+// searchCalls is how many calls a search simulates in full. A larger search
+// first tries the values on a quarter of the sessions, which then take no part
+// in judging, and continues with the best.
 const (
 	searchCalls = 1_500_000
 	pruneEvery  = 4
@@ -82,8 +82,8 @@ func (p *Plan) search(ctx context.Context, sessions []*traces.Session, group []c
 	return c, nil
 }
 
-// costs returns the cost of each session, USD: as it is first, then by candidate.
-// A session that a value cuts short costs more than any.
+// costs returns the cost of each session, USD: first without a change, then by
+// candidate. A session that a value ends early counts cutShort times its cost.
 func (p *Plan) costs(ctx context.Context, sessions []*traces.Session, list []candidate) ([][]float64, error) {
 	sets := [][]string{nil}
 	for _, c := range list {
@@ -102,8 +102,8 @@ func (p *Plan) costs(ctx context.Context, sessions []*traces.Session, list []can
 	return costs, nil
 }
 
-// cutShort is what a session that a value ends early counts for, as a multiple of
-// what it costs without: it is no saving.
+// cutShort is the factor by which the cost of a session counts when a value
+// ends it early, so that this is no saving.
 const cutShort = 10
 
 func costOf(row, asItIs *results.Row) float64 {
@@ -113,7 +113,8 @@ func costOf(row, asItIs *results.Row) float64 {
 	return row.CostUSD()
 }
 
-// among returns a search that has come to its end over values whose costs by session are known: first as it is.
+// among returns a finished search over values with known costs by session; the
+// first is the client as it is.
 func among(costs [][]float64) (*tuner, []*choice) {
 	usd, _ := results.LookupMetric("cost_usd")
 	n := len(costs[0])
@@ -126,8 +127,8 @@ func among(costs [][]float64) (*tuner, []*choice) {
 	return t, list
 }
 
-// cheapest returns the index of the least sum over the sessions that count, the
-// first of equal ones.
+// cheapest returns the index of the value with the least sum over the sessions
+// that count, the first of equal ones.
 func cheapest(costs [][]float64, counts func(session int) bool) int {
 	t, list := among(costs)
 	return slices.Index(list, t.order(list, counts)[0])
@@ -145,7 +146,7 @@ func bestOf(group []candidate, costs [][]float64) (kept []candidate) {
 	return kept
 }
 
-// judge tells what the choice saves on sessions not used to choose it.
+// judge sets what the choice saves on sessions not used to choose it.
 func (c *Change) judge(costs [][]float64) {
 	t, list := among(costs)
 	g := t.heldOut(&studies.Tuning{}, list)
@@ -164,11 +165,11 @@ func blockOf(session, n, round int) int {
 	return (session*foldBlocks*foldRepeats/n + round) / foldRepeats % foldBlocks
 }
 
-// timeBlocks is into how many blocks of time sessions fall whose savings go together.
+// timeBlocks is the number of blocks of consecutive sessions whose savings are taken as correlated.
 const timeBlocks = 10
 
-// wider returns the larger of the deviations by session and by blocks of time, of values in order of time whose
-// mean is 0.
+// wider returns the larger of the deviations by session and by block of time.
+// The values are in order of time, and their mean is 0.
 func wider(off []float64) float64 {
 	byTime := make([]float64, min(timeBlocks, len(off)))
 	for s := range off {
@@ -177,9 +178,9 @@ func wider(off []float64) float64 {
 	return max(deviation(off), deviation(byTime))
 }
 
-// deviation returns half the width of Student's interval of the difference of two sums
-// of values like these, whose mean is 0. Where few values make up most of the spread
-// there are as many degrees of freedom as would make it up alike.
+// deviation returns half the width of Student's interval of the difference of two sums,
+// from differences whose mean is 0. If few values make up most of the spread, the degrees
+// of freedom are the number of equal values with the same kurtosis.
 func deviation(values []float64) float64 {
 	n := float64(len(values))
 	var squares, fourths float64

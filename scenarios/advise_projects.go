@@ -12,8 +12,8 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// The value of a setting is told by project where a permutation test says that projects differ, and where that saves
-// so much more on sessions that were not used to choose, as a share of their cost, that it matters.
+// The value of a setting is given by project where a permutation test finds that projects differ,
+// and where that saves enough more on sessions not used to choose it, as a share of their cost.
 const (
 	permutations = 199
 	differLevel  = 0.05
@@ -26,8 +26,8 @@ type projectValue struct {
 	Value   string `json:"value"` // "" for none: as it is
 }
 
-// byProject sets what projects choose, if they differ enough. Sessions of projects with fewer than foldBlocks of them
-// are one.
+// byProject sets what projects choose, if they differ enough. Projects with
+// fewer than foldBlocks sessions count as one project.
 func (c *Change) byProject(sessions []*traces.Session, tried []candidate, costs [][]float64) {
 	count := map[string]int{}
 	for _, s := range sessions {
@@ -73,8 +73,8 @@ func (c *Change) byProject(sessions []*traces.Session, tried []candidate, costs 
 	}
 }
 
-// apart returns what sessions cost less if the value for each is chosen by those of its group alone instead of by all,
-// in both cases by sessions of other blocks, USD.
+// apart returns how much less sessions cost, USD, if the value for each is chosen by its
+// own group instead of by all sessions, in both cases by sessions of other blocks.
 func apart(costs [][]float64, of []int, groups int) float64 {
 	n, values := len(of), len(costs)
 	const blocks = foldBlocks
@@ -111,7 +111,7 @@ func apart(costs [][]float64, of []int, groups int) float64 {
 	return less
 }
 
-// projects says what each project chooses; "" where they do not differ.
+// projects says what each project chooses; "" when they do not differ.
 func (c *Change) projects() string {
 	if len(c.Projects) == 0 {
 		return ""

@@ -22,7 +22,7 @@ func (a *Advice) Line() string {
 	return "no setting saves more on these sessions than chance explains"
 }
 
-// Verdict says in a line for each agent what to set, what it saves, how sure that is and at what loss.
+// Verdict says in a line for each agent what to set, what it saves, how certain that is and what is lost.
 func (a *Advice) Verdict() document.List {
 	var list document.List
 	var none []string
@@ -47,7 +47,7 @@ func (a *Advice) Verdict() document.List {
 	return list
 }
 
-// loss says what a saving costs in what is used later, "" for too little to tell.
+// loss says how much less of what is used later stays at hand, "" when it is little.
 func (e *Effect) loss() string {
 	if !e.loses() {
 		return ""
@@ -86,8 +86,8 @@ func (a *Advice) Document(remarks []string) *document.Document {
 	return d
 }
 
-// largeError is the model error that advice warns of, as a share: twice that of all recorded
-// sessions together (docs/validation.md).
+// largeError is the model error above which advice warns, as a share: twice
+// that of all recorded sessions together (docs/validation.md).
 const largeError = 0.1
 
 // paid lists what was paid by agent.
@@ -103,7 +103,7 @@ func (a *Advice) paid() *document.Table {
 	return t
 }
 
-// section shows the changes of an agent.
+// section returns the changes of an agent.
 func (x *AgentAdvice) section() document.Section {
 	s := document.Section{Title: x.Title}
 	say := func(format string, args ...any) {
@@ -177,7 +177,7 @@ func (x *AgentAdvice) table() *document.Table {
 	return t
 }
 
-// formulas holds closed forms against the simulation.
+// formulas compares closed forms with the simulation.
 func (x *AgentAdvice) formulas() *document.Table {
 	t := &document.Table{Columns: append(document.Left("QUANTITY", "CLOSED FORM", "HERE"), document.Right("", "GIVES", "SIMULATED")...)}
 	t.Notes = []string{fmt.Sprintf("%.0f %% of calls come behind a pause of more than 5 minutes, and half of the "+
@@ -199,7 +199,7 @@ func (x *AgentAdvice) formulas() *document.Table {
 	return t
 }
 
-// data is the list of changes for programs.
+// data returns the list of changes for programs.
 func (a *Advice) data() *document.Table {
 	t := &document.Table{Columns: document.Columns("agent", "advised", "setting", "value", "saves_usd",
 		"unseen_share", "unseen_low", "unseen_high", "folds_agree", "folds", "set")}

@@ -15,8 +15,8 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// family is what the bounds of several cells have in common: their surroundings,
-// and what a compaction does.
+// family is a set of cells with the same bounds: their surroundings and their
+// compactions are the same.
 type family struct {
 	cell   *Cell // the first of them
 	params strategies.CompactParams
@@ -26,7 +26,7 @@ type family struct {
 
 type bounds struct{ compact, clear schedule.Bound }
 
-// boundNote says what the bounds of all families add up to.
+// boundNote returns the note that gives the sum of the bounds, as a range over all families.
 func boundNote(families []*family) results.Note {
 	var sums [3][]float64
 	for _, f := range families {
@@ -53,13 +53,13 @@ func boundNote(families []*family) results.Note {
 		span(sums[0]), span(sums[1]), span(sums[2]))}
 }
 
-// lossPrices are what a lost need of weight 1 costs at the points of the front, USD:
-// from a cent for three, at which cost decides, to one at which nothing is given up.
+// lossPrices are the prices of a lost need of weight 1 at the points of the front, USD:
+// from a third of a cent, where cost decides, to one at which nothing is given up.
 var lossPrices = []float64{0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 30}
 
-// bound adds to the rows of a run what the best schedules of their sessions cost, where
-// the scenario asks for it, and to the run a note and the front of cost and recall. A
-// cell of full compaction alone is held against it.
+// bound adds to the rows of a run what the best schedules of their sessions cost, and to
+// the run a note and the front of cost and recall, if the scenario asks for it. A cell of
+// full compaction alone that costs less than its bound is an error.
 func (p *Plan) bound(
 	ctx context.Context, d *Design, sessions []*traces.Session, cells []results.Cell, run *results.Run,
 ) error {
@@ -98,8 +98,8 @@ func (p *Plan) bound(
 	return nil
 }
 
-// families returns what bounds the cells of a design: one for several cells where it
-// is the same.
+// families returns the families of the cells of a design, and the family of
+// each cell.
 func (p *Plan) families(d *Design) (families []*family, of []*family) {
 	for i := range d.Cells {
 		cell := &d.Cells[i]
@@ -122,8 +122,8 @@ func (p *Plan) families(d *Design) (families []*family, of []*family) {
 	return families, of
 }
 
-// mainFamily returns the family of the most cells, the first of equal ones, of those
-// whose compactions replace all messages; nil when there is none.
+// mainFamily returns the family with the most cells, the first of equal ones,
+// among those whose compactions replace all messages; nil when there is none.
 func mainFamily(families []*family) *family {
 	var main *family
 	for _, f := range families {
@@ -134,7 +134,7 @@ func mainFamily(families []*family) *family {
 	return main
 }
 
-// solve finds the bounds of a family, and the points of its front if that is asked for.
+// solve finds the bounds of a family and, if front is set, the points of its front.
 func (p *Plan) solve(ctx context.Context, f *family, sessions []*traces.Session, front bool) error {
 	f.bounds = make([]bounds, len(sessions))
 	c, err := p.config(f.cell)
@@ -166,7 +166,7 @@ func (p *Plan) solve(ctx context.Context, f *family, sessions []*traces.Session,
 	})
 }
 
-// front adds up the points of all sessions; nil where nothing tells what is lost. A
+// front adds up the points of all sessions; nil when no session has needs. A
 // session without texts loses nothing at any price.
 func (f *family) front() *results.Front {
 	if f == nil {

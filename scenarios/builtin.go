@@ -86,7 +86,7 @@ func embedded(from fs.FS, folder string) ([]Builtin, error) {
 	return all, nil
 }
 
-// oneOf refuses a value that is none of those known.
+// oneOf returns an error for a value that is not among those known.
 func oneOf(key, value string, known []string) error {
 	if slices.Contains(known, value) {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Chains runs the plan and follows every compaction. Sessions of a cohort stay
-// together; compactions are in the order of sessions, whatever the workers.
+// Chains runs the plan and follows every compaction. Sessions of a cohort stay together.
+// Compactions are in the order of sessions, however many workers there are.
 func (p *Plan) Chains(ctx context.Context, corpus *traces.Corpus) (*results.Run, []studies.Chains, error) {
 	d, err := p.design()
 	if err != nil {
@@ -31,8 +31,8 @@ func (p *Plan) Chains(ctx context.Context, corpus *traces.Corpus) (*results.Run,
 	return run, w.chains(d, run, corpus.Sessions), err
 }
 
-// Follow simulates the recorded cell of a run and the cheapest others once more, to see what charts of single calls
-// show: the calls of the longest sessions, and every compaction.
+// Follow simulates the recorded cell of a run and the cheapest others once more, for charts of
+// single calls: it returns the calls of the longest sessions and every compaction.
 func (p *Plan) Follow(
 	ctx context.Context, corpus *traces.Corpus, run *results.Run,
 ) ([]results.CellCalls, []studies.Chains, error) {
@@ -70,11 +70,11 @@ func (p *Plan) Follow(
 	w := newWatch(&few)
 	runner := sim.Runner{Workers: p.Workers, Cohorts: few.Scenario.Sessions.Cohort.group(sessions), Observe: w.observer}
 	runner.Keep = func(cell int, row *results.Row) error { w.finish(cell, row.Session); return nil }
-	var broken *sim.Broken // of that session the run has no row either
+	var broken *sim.Broken // the run has no row of that session either
 	if _, err := runner.Run(ctx, sessions, configs); err != nil && !errors.As(err, &broken) {
 		return nil, nil, err
 	}
-	for i := range list { // workers have sessions of a cell side by side
+	for i := range list { // workers simulate several sessions of a cell at once
 		slices.SortStableFunc(list[i].Calls, func(a, b results.CallRecord) int { return order[a.Session] - order[b.Session] })
 	}
 	return list, w.chains(&few, run, sessions), nil
@@ -87,7 +87,7 @@ type watch struct {
 	done []map[string][]studies.Compaction
 }
 
-// seen is where a session is followed.
+// seen is the observer of a session and the session's place in it.
 type seen struct {
 	by *chains.Observer
 	at int // in its cohort
@@ -124,8 +124,8 @@ func (w *watch) finish(cell int, session string) {
 	delete(w.open[cell], session)
 }
 
-// chains returns what was seen of the cells of a design in the order of sessions, with what their run says of their
-// cost.
+// chains returns the compactions of the cells of a design in the order of
+// sessions, with the cost of calls that led to none, from their run.
 func (w *watch) chains(d *Design, run *results.Run, sessions []*traces.Session) []studies.Chains {
 	var list []studies.Chains
 	for i := range d.Cells {
@@ -139,10 +139,10 @@ func (w *watch) chains(d *Design, run *results.Run, sessions []*traces.Session) 
 	return list
 }
 
-// dust is less than any call costs: what adding up in another order leaves, USD.
+// dust is less than any call costs: the rounding error of adding up in another order, USD.
 const dust = 1e-9
 
-// lost returns what the summary calls of a cell cost that led to no compaction,
+// lost returns the cost of a cell's summary calls that led to no compaction,
 // USD.
 func lost(run *results.Run, c *studies.Chains) float64 {
 	for i := range run.Cells {
@@ -160,14 +160,14 @@ func lost(run *results.Run, c *studies.Chains) float64 {
 	return 0
 }
 
-// maxCalls bounds the recorded calls of the sessions that are kept for each cell: a
-// record takes about 250 bytes.
+// maxCalls is the largest number of recorded calls kept for each cell: a record
+// takes about 250 bytes.
 const maxCalls = 10_000
 
 func anyCell(string) bool { return true }
 
-// longest returns the sessions with the most calls, at least one, as many as
-// maxCalls allows, in the order given.
+// longest returns the sessions with the most calls, as many as maxCalls allows
+// but at least one, in the order given.
 func longest(sessions []*traces.Session) []*traces.Session {
 	order := slices.Clone(sessions)
 	slices.SortStableFunc(order, func(a, b *traces.Session) int { return cmp.Compare(b.NumCalls(), a.NumCalls()) })

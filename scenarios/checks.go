@@ -19,10 +19,10 @@ import (
 // sessions at hand: a threshold that no window reaches, for instance.
 var ErrContradiction = errors.New("parameters contradict each other")
 
-// check asks whatever has a say in the sessions of a run, and returns all
-// problems at once: models without a price, in strict mode, events, capacities and
-// thresholds. Outside strict mode calls without a price cost nothing, and the
-// report says so.
+// check returns all that is wrong with a run over these sessions at once:
+// models without a price (in strict mode), events, capacities and thresholds.
+// Outside strict mode calls without a price cost nothing, and the report says
+// so.
 func (p *Plan) check(d *Design, sessions []*traces.Session, seen *survey) error {
 	var errs []error
 	if p.Strict {
@@ -34,9 +34,9 @@ func (p *Plan) check(d *Design, sessions []*traces.Session, seen *survey) error 
 	return errors.Join(append(errs, p.checkEvents(d, sessions), checkCapacity(d, sessions, seen), checkWindows(d, seen.windows))...)
 }
 
-// checkWindows reports thresholds that lie at or above the largest window of
-// the sessions, all at once. Where a scenario sets the window itself, expanding
-// it has checked that already.
+// checkWindows reports all thresholds at or above the largest window of the
+// sessions. Where a scenario sets the window itself, expansion has already
+// checked them.
 func checkWindows(d *Design, w windows) error {
 	var errs []error
 	var failed int64
@@ -60,8 +60,8 @@ func checkWindows(d *Design, w windows) error {
 	return fmt.Errorf("%w at the window of %d tokens of these sessions:\n%w", ErrContradiction, failed, errors.Join(errs...))
 }
 
-// checkWindow reports thresholds that a window the scenario sets makes
-// meaningless, with the places of both.
+// checkWindow reports thresholds that make no sense for the window that the
+// scenario sets, with the places of both.
 func (x *expansion) checkWindow(e *entry, v *variant, around []variant) {
 	done := map[int64]bool{}
 	for _, a := range around {
@@ -116,12 +116,12 @@ func checkCapacity(d *Design, sessions []*traces.Session, seen *survey) error {
 		ErrContradiction, at, key, agent, automatic, traces.AgentClaudeCode)
 }
 
-// ErrEvents is wrapped by errors of events that the sessions or the prices at hand
-// do not allow.
+// ErrEvents is wrapped by errors of events that do not work with the sessions
+// or the prices.
 var ErrEvents = errors.New("events that cannot be run")
 
-// checkEvents reports models that events switch to and that have no price at the
-// time of the first session: their calls would cost nothing.
+// checkEvents reports models that events switch to and that have no price at
+// the time of the first session: their calls would cost nothing.
 func (p *Plan) checkEvents(d *Design, sessions []*traces.Session) error {
 	var errs []error
 	for i := range d.Scenario.Events {
@@ -139,7 +139,7 @@ func (p *Plan) checkEvents(d *Design, sessions []*traces.Session) error {
 	return nil
 }
 
-// placeOfEvent returns the file and line of an event, as far as they are known.
+// placeOfEvent returns the file and line of an event if they are known.
 func (d *Design) placeOfEvent(i int) string {
 	if d.tree == nil {
 		return "scenario"
@@ -151,7 +151,7 @@ func (d *Design) placeOfEvent(i int) string {
 }
 
 // UnknownModels returns an error for every model of the sessions that has no
-// price, naming near ones and how the flags of commands that take sessions bill it.
+// price. It names similar models and the flag that bills one model as another.
 func (p *Plan) UnknownModels(sessions []*traces.Session) []error {
 	var errs []error
 	seen := map[string]bool{}

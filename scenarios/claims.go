@@ -23,14 +23,14 @@ var claimFiles embed.FS
 const claimFolder = "claims"
 
 // claim is a statement of a document about what its agent does or saves, with
-// the figures of a scenario that bear it out or do not.
+// the figures of a scenario that confirm or refute it.
 type claim struct {
 	ID     string `yaml:"id"`
 	Claim  string `yaml:"claim"`  // in words of our own
 	Source string `yaml:"source"` // document and line, for instance 003:1825
 	// With are settings of the scenario for this claim, as PATH=VALUE. Without are
-	// those that take away, beside them, what the verdict rests on: the mechanism of
-	// a claim that holds, what speaks against one that does not.
+	// further settings that take away what the verdict rests on: the mechanism of a
+	// claim that holds, or what refutes one that does not.
 	With    []string `yaml:"with"`
 	Without []string `yaml:"without"`
 	Figures []figure `yaml:"figures"`
@@ -39,23 +39,23 @@ type claim struct {
 	Reason string `yaml:"reason"`
 }
 
-// figure is a value of a run: an amount, less another, over a third.
+// figure is a value of a run: an amount, minus a second one, divided by a third.
 type figure struct {
 	Name   string `yaml:"name"`
 	amount `yaml:",inline"`
 	Less   *amount `yaml:"less"`
 	Over   *amount `yaml:"over"`
-	// As makes it the change that the mechanism makes: saved is the value without
-	// it less that with it, added the reverse.
+	// As selects the effect of the mechanism instead: saved is the value without it
+	// minus the value with it, added the reverse.
 	As string `yaml:"as"`
-	// Unit is one of results.Unit…; that of the amount when empty.
+	// Unit is one of results.Unit…; "" for that of the amount.
 	Unit string `yaml:"unit"`
-	// Claimed is what the document says of it; nil for a figure that only the
+	// Claimed is what the document says of the figure; nil for one that only the
 	// reason needs.
 	Claimed *bound `yaml:"claimed"`
-	// Otherwise is what the document says of it without the mechanism.
+	// Otherwise is what the document says of the figure without the mechanism.
 	Otherwise *bound `yaml:"otherwise"`
-	// Hand is the same worked out by hand.
+	// Hand is the same value calculated by hand.
 	Hand *struct {
 		Form      string  `yaml:"form"`
 		Value     float64 `yaml:"value"`
@@ -63,8 +63,8 @@ type figure struct {
 	} `yaml:"hand"`
 }
 
-// amount is one value of a cell: a metric, a sum over calls or over compactions,
-// how often a layer acted, or how often one gave a reason. Exactly one is set.
+// amount is one value of a cell: a metric, a sum over calls or compactions, how
+// often a layer acted, or how often a layer gave a reason. Exactly one is set.
 type amount struct {
 	Cell       string       `yaml:"cell"`
 	Metric     string       `yaml:"metric"`  // of results.Metrics
@@ -74,7 +74,7 @@ type amount struct {
 	Compaction *compactions `yaml:"compactions"`
 }
 
-// callSum adds up calls of a cell. Empty fields take all.
+// callSum adds up calls of a cell. An empty field selects all.
 type callSum struct {
 	Of      string `yaml:"of"` // one of callFields
 	Source  string `yaml:"source"`
@@ -83,7 +83,7 @@ type callSum struct {
 	From    int32  `yaml:"from"`   // first round of its thread, from 1
 	To      int32  `yaml:"to"`     // last round
 	Nth     int    `yaml:"nth"`    // only the nth of them in order of completion, from 1
-	Behind  int    `yaml:"behind"` // only the conversation's first call behind its nth compaction, from 1
+	Behind  int    `yaml:"behind"` // only the conversation's first call after its nth compaction, from 1
 }
 
 // compactions adds up compactions of a cell.
@@ -96,8 +96,8 @@ type compactions struct {
 type bound struct {
 	Is        string  `yaml:"is"` // one of relations
 	Value     float64 `yaml:"value"`
-	To        float64 `yaml:"to"`        // of between: the other end
-	Tolerance float64 `yaml:"tolerance"` // of about: share of the value
+	To        float64 `yaml:"to"`        // for between: the other end
+	Tolerance float64 `yaml:"tolerance"` // for about: share of the value
 }
 
 // relation compares a figure with what is claimed.
@@ -115,7 +115,7 @@ var relations = map[string]relation{
 	"below":    {"less than", func(v float64, b *bound) bool { return v < b.Value }},
 }
 
-// text says what is claimed of a figure in a unit.
+// text returns the claim in words, in a unit.
 func (b *bound) text(unit string) string {
 	text := func(v float64) string { return (&studies.Figure{Value: v, Unit: unit}).Text() }
 	switch {
@@ -127,7 +127,7 @@ func (b *bound) text(unit string) string {
 	return relations[b.Is].words + " " + text(b.Value)
 }
 
-// measured is what is added up of calls or of compactions.
+// measured is a quantity that is added up over calls or compactions.
 type measured[T any] struct {
 	unit  string
 	value func(*T) float64
@@ -158,7 +158,7 @@ var compactionFields = map[string]measured[studies.Compaction]{
 	"call_usd":  {results.UnitUSD, func(c *studies.Compaction) float64 { return c.CallCost.Total() }},
 }
 
-// takeClaims takes the claims out of a scenario: what is left is what is run.
+// takeClaims takes the claims out of a scenario, which can then be run, and returns them.
 func takeClaims(tree *spec.Tree) *yaml.Node {
 	claims := spec.Child(tree.Root, "claims")
 	if claims != nil {
@@ -180,7 +180,7 @@ func (f *File) claimed() ([]claim, error) {
 	return list, nil
 }
 
-// inBraces finds the figures that a reason names.
+// inBraces matches the figures that a reason names.
 var inBraces = regexp.MustCompile(`\{([a-z0-9_]+)(\.without)?\}`)
 
 // Rules says what is wrong with a claim.

@@ -26,11 +26,11 @@ type trial struct {
 // allClaims is the name of all claims together.
 const allClaims = claimFolder
 
-// TryClaims tries the claims called name: "claims" for all, "claims/NAME" for those
-// of a scenario, or the id of one. It returns what became of each, in the order of
-// the scenarios' names. Assignments (PATH=VALUE) change the scenarios ahead of what a
-// claim takes away; of all claims, those whose scenario has no such setting are left
-// out.
+// TryClaims tries the claims called name: "claims" for all, "claims/NAME" for
+// those of a scenario, or the id of one. It returns the findings in the order
+// of the scenarios' names. Assignments (PATH=VALUE) change the scenarios before
+// a claim's mechanism is taken away. A claim whose scenario rejects them is
+// left out if another remains.
 func TryClaims(
 	ctx context.Context, registry *strategies.Registry, prices *costmodel.Table, name string, assignments []string,
 ) ([]studies.Finding, error) {
@@ -77,12 +77,12 @@ func TryClaims(
 	return nil, fmt.Errorf("%w: %q%s; known: %s", ErrClaim, name, nearest.Hint(name, known), strings.Join(known, ", "))
 }
 
-// ErrClaim is wrapped by errors of claims that are not there and settings that
-// their scenarios do not have.
+// ErrClaim is wrapped by errors of claims that do not exist and of settings
+// that their scenarios do not have.
 var ErrClaim = errors.New("no claim to try")
 
-// try runs a claim's scenario with its mechanism and without, and compares the
-// figures of both with what is claimed.
+// try runs a claim's scenario with its mechanism and without it, and compares
+// the figures of both with what is claimed.
 func (f *File) try(
 	ctx context.Context, prices *costmodel.Table, c *claim, assignments []string,
 ) (studies.Finding, error) {
@@ -167,9 +167,9 @@ func claimSessions(ctx context.Context, s *Sessions) (*traces.Corpus, error) {
 	return g.Corpus(ctx, s.Generate.Sessions, s.Generate.Seed, 0)
 }
 
-// measure works out a figure of a run with the mechanism and of one without.
-// Where the latter has no such thing, a compaction for instance, the figure has no
-// value there.
+// measure returns a figure of a run with the mechanism and of one without. If
+// the latter lacks what is measured, a compaction for instance, the figure has
+// no value without the mechanism.
 func (f *figure) measure(with, without *trial) (studies.Figure, error) {
 	out := studies.Figure{Name: f.Name, Unit: f.Unit}
 	v, unit, err := with.figure(f)
@@ -205,7 +205,7 @@ func (f *figure) measure(with, without *trial) (studies.Figure, error) {
 	return out, nil
 }
 
-// figure works out a figure of one run, with its unit.
+// figure returns a figure of one run, with its unit.
 func (t *trial) figure(f *figure) (float64, string, error) {
 	v, unit, err := t.value(&f.amount)
 	if err != nil {
@@ -231,7 +231,7 @@ func (t *trial) figure(f *figure) (float64, string, error) {
 	return v, unit, nil
 }
 
-// errNothing is of figures of what a run does not have.
+// errNothing is wrapped by errors of figures about something the run does not have.
 var errNothing = errors.New("nothing to measure")
 
 // value returns an amount and its unit.
@@ -267,7 +267,7 @@ func (t *trial) value(a *amount) (float64, string, error) {
 	return v, m.Unit, nil
 }
 
-// sum adds up a list, or takes one of it, from 1.
+// sum adds up a list, or takes its nth member, counted from 1.
 func sum[T any](f measured[T], list []T, nth int) (float64, string, error) {
 	if nth > len(list) {
 		return 0, "", fmt.Errorf("%w: there are %d, not %d", errNothing, len(list), nth)
@@ -282,7 +282,7 @@ func sum[T any](f measured[T], list []T, nth int) (float64, string, error) {
 	return total, f.unit, nil
 }
 
-// picked returns the calls of a cell that are asked for.
+// picked returns the calls of a cell that want selects.
 func (t *trial) picked(cell string, want *callSum) ([]results.CallRecord, error) {
 	thread, err := want.thread()
 	if err != nil {

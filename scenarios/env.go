@@ -9,7 +9,7 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 )
 
-// layerSetting is what an environment variable makes of one parameter of a layer.
+// layerSetting is the value that an environment variable gives one parameter of a layer.
 type layerSetting struct {
 	layer string
 	path  string // of the parameter, joined by dots
@@ -21,7 +21,7 @@ type layerSetting struct {
 // client estimates).
 const maxBashOutput, bytesPerToken = 150_000, 4
 
-// settings returns what the variables of an environment make of layers.
+// settings returns the parameters of layers that the variables of an environment set.
 func settings(a *client.Assembly) []layerSetting {
 	var list []layerSetting
 	e := &a.Env
@@ -64,11 +64,11 @@ func settings(a *client.Assembly) []layerSetting {
 	return append(list, storage(e)...)
 }
 
-// previewBytes is what stays of a stored result (E4), bytes. Where a variable
-// allows less of a whole one, no more than that stays: assumed.
+// previewBytes is the size of the preview of a stored result (E4), bytes. If a variable
+// sets a smaller limit for whole results, that limit applies to the preview too: assumed.
 const previewBytes = 2000
 
-// storage returns what the variables about output make of stored results.
+// storage returns the parameters of stored results that the variables about output set.
 func storage(e *client.Env) []layerSetting {
 	var list []layerSetting
 	least := int64(previewBytes)
@@ -88,8 +88,8 @@ func storage(e *client.Env) []layerSetting {
 	return list
 }
 
-// under returns the strategy of a variant as the variables of an environment
-// change its layers: the same when none of them concerns it.
+// under returns the strategy of a variant with its layers changed by the
+// variables of an environment; the same strategy when none of them concerns it.
 func (x *expansion) under(e *entry, v *variant, a *client.Assembly) (*strategies.Strategy, error) {
 	list := settings(a)
 	if len(list) == 0 {

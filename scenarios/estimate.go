@@ -21,15 +21,15 @@ type Estimate struct {
 	Time     time.Duration // to simulate them on the plan's workers, without reading and reporting
 }
 
-// probeTime is how long an estimate simulates to learn the speed, and probeRun
+// probeTime is how long an estimate simulates to measure the speed. probeRun is
 // how many sessions in a row it takes of a cell: a loop is slower on its first.
 const (
 	probeTime = 150 * time.Millisecond
 	probeRun  = 6
 )
 
-// Estimate returns how large the run would be. The time is extrapolated by calls
-// from a short probe over cells and sessions spread evenly.
+// Estimate returns how large the run would be. The time is extrapolated by
+// calls from a short probe over cells and sessions chosen evenly.
 func (p *Plan) Estimate(ctx context.Context, corpus *traces.Corpus) (Estimate, error) {
 	sessions := withCalls(corpus)
 	if len(sessions) == 0 {
@@ -92,8 +92,8 @@ func probe(ctx context.Context, sessions []*traces.Session, configs []sim.Config
 	return time.Duration(float64(elapsed) * float64(calls) / float64(max(1, done.Load()))), nil
 }
 
-// spread cuts cells × sessions into chunks and mixes them, so that the first ones
-// come from everywhere.
+// spread cuts cells × sessions into chunks and mixes them, so that the first
+// chunks come from everywhere.
 func spread(sessions []*traces.Session, cells int) []chunk {
 	var chunks []chunk
 	for i := range cells {

@@ -15,10 +15,10 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 )
 
-// maxCells is the most cells of one scenario.
+// maxCells is the largest number of cells of one scenario.
 const maxCells = 20_000
 
-// ErrCells is the error of a scenario of too many cells for a run, but not for a search.
+// ErrCells is the error of a scenario with too many cells for a run. A search accepts such a scenario.
 var ErrCells = fmt.Errorf("more than %d cells: sweep fewer values, set design.points, or search with sim tune", maxCells)
 
 // Design is a scenario expanded: the cells to simulate.
@@ -48,7 +48,7 @@ type Cell struct {
 // ParamNames returns the names of Params in their order.
 func (c *Cell) ParamNames() []string { return slices.Clone(c.names) }
 
-// labels returns what charts call the axes, by the names that cells have for them.
+// labels returns the labels of the axes in charts, by the axes' names in cells.
 func (d *Design) labels() map[string]string {
 	labels := map[string]string{}
 	for i := range d.axes {
@@ -68,7 +68,7 @@ func (d *Design) labels() map[string]string {
 	return labels
 }
 
-// variant is one combination of values of some axes.
+// variant is one combination of values of axes.
 type variant struct {
 	params   [][2]string // name and value, in order
 	strategy *strategies.Strategy
@@ -77,9 +77,9 @@ type variant struct {
 
 // Expand returns the cells: the cartesian product of the axes that concern a
 // strategy. Axes of its layers multiply that strategy alone, those of client,
-// server, prices and seed all of them, those of the summariser the strategies
-// that ask it; or of these as many as the file has drawn. All problems are reported
-// at once, with file and line.
+// server, prices and seed all strategies, those of the summariser the
+// strategies that ask it. With design.points only that many drawn settings
+// become cells. All problems are reported at once, with file and line.
 func (f *File) Expand() (*Design, error) {
 	if f.samples() {
 		return f.sampled()
@@ -113,15 +113,15 @@ func (f *File) Expand() (*Design, error) {
 	x.product(d, around)
 	if len(x.errs) > 0 {
 		errs := x.tree.Sorted(x.errs)
-		same := func(a, b error) bool { return a.Error() == b.Error() } // --set says it of every strategy
+		same := func(a, b error) bool { return a.Error() == b.Error() } // --set reports it for every strategy
 		return nil, errors.Join(slices.CompactFunc(errs, same)...)
 	}
 	d.Scenario = *around[0].scenario
 	return d, nil
 }
 
-// datePrices writes the day in the place of prices at "today", so that cells are
-// named after it.
+// datePrices replaces "today" as the date of prices by the day, so that cell
+// names have the day.
 func (x *expansion) datePrices() error {
 	now := x.file.Now
 	if now.IsZero() {
@@ -152,8 +152,8 @@ func inOrder(axes []spec.Axis) []spec.Axis {
 	return axes
 }
 
-// listed returns the strategies of the scenario with the recorded one among
-// them, first when it is not named.
+// listed returns the strategies of the scenario and the recorded one, which
+// comes first unless the scenario names it.
 func (x *expansion) listed() []*yaml.Node {
 	list := spec.Child(x.tree.Root, "strategies")
 	if list != nil && list.Kind != yaml.SequenceNode && list.Tag != "!!null" {
@@ -216,7 +216,7 @@ func (x *expansion) surroundings(d *Design) []variant {
 	x.combine(d.axes, func(chosen []int) {
 		s := Default()
 		errs := x.tree.Decode(x.tree.Root, &s, "")
-		if before > 0 { // what the checker has reported keeps its default here
+		if before > 0 { // a value that the checker has reported keeps its default here
 			errs = x.checker.Flaws(x.tree.Root, &s, "")
 		}
 		for _, err := range errs {
@@ -279,7 +279,7 @@ func (x *expansion) compose(e *entry, params [][2]string) (*strategies.Strategy,
 	return s, nil
 }
 
-// in says under which values something is wrong.
+// in returns the values under which something is wrong.
 func in(params [][2]string) string {
 	if len(params) == 0 {
 		return ""
@@ -295,7 +295,7 @@ func join(params [][2]string) string {
 	return b.String()
 }
 
-// product multiplies strategies with what surrounds them.
+// product makes a cell of every strategy under every combination of what surrounds it.
 func (x *expansion) product(d *Design, around []variant) {
 	for _, e := range d.entries {
 		seen := map[string]bool{}
@@ -322,8 +322,8 @@ func (x *expansion) product(d *Design, around []variant) {
 	}
 }
 
-// newCell returns a cell with the parameters that it depends on: one that draws nothing
-// runs under one seed.
+// newCell returns a cell with the parameters that it depends on. A cell that
+// draws nothing runs under one seed.
 func newCell(name string, strategy *strategies.Strategy, v, around *variant) Cell {
 	c := Cell{Strategy: strategy, Params: map[string]string{}, Scenario: around.scenario}
 	params := slices.Clone(v.params)
@@ -345,8 +345,8 @@ func (c *Cell) hears(path string) bool {
 	return (path != results.SeedParam || c.Draws()) && (!strings.HasPrefix(path, "summarizer.") || asksSummarizer(c.Strategy))
 }
 
-// Draws reports whether figures of the cell may depend on the seed. A layer that does not
-// say whether it draws is taken to: more seeds cost time, fewer a wrong verdict.
+// Draws reports whether figures of the cell may depend on the seed. A layer that does not say
+// whether it draws counts as drawing: too many seeds cost time, too few a wrong verdict.
 func (c *Cell) Draws() bool {
 	s := c.Scenario
 	return s.Server.EvictPerCall > 0 || s.Client.System.UncachedChange > 0 ||
@@ -359,7 +359,7 @@ func (c *Cell) Draws() bool {
 }
 
 // asksSummarizer reports whether a strategy lets the summariser answer: whether
-// one of its layers makes calls whose answers no recording gives.
+// one of its layers makes calls that have no recorded answer.
 func asksSummarizer(s *strategies.Strategy) bool {
 	return slices.ContainsFunc(s.Members(), func(m *strategies.Strategy) bool {
 		return slices.ContainsFunc(m.Layers(), func(l strategies.Layer) bool {

@@ -20,9 +20,9 @@ import (
 // File is a scenario as written, with lists where parameters are swept. It can
 // be changed before it is expanded into cells.
 type File struct {
-	Now time.Time // the day of prices at "today"; zero: the day of Expand
-	// Builtin says that the text comes with the program: Silent names only what
-	// flags set.
+	Now time.Time // the day that "today" means for prices; zero: the day of Expand
+	// Builtin says that the text comes with the program, so that Silent names only
+	// settings from flags.
 	Builtin bool
 
 	registry  *strategies.Registry
@@ -41,9 +41,9 @@ type override struct {
 	origin string
 }
 
-// Parse reads the scenario file called name. What is wrong with its content is
-// found by Expand, together with what Set made of it; only text that is not one
-// YAML mapping is an error here.
+// Parse reads the scenario file called name. It returns an error only for text
+// that is not one YAML mapping. Expand finds what is wrong with the content,
+// including what Set made of it.
 func Parse(registry *strategies.Registry, text []byte, name string) (*File, error) {
 	tree, err := spec.Parse(text, name)
 	if err != nil {
@@ -64,14 +64,14 @@ func newFile(registry *strategies.Registry, s Scenario) (*File, error) {
 	return &File{registry: registry, tree: &spec.Tree{Name: "scenario", Root: root}}, nil
 }
 
-// clone returns a copy that can be changed by itself.
+// clone returns a copy that can be changed independently.
 func (f *File) clone() *File {
 	return &File{
 		Now: f.Now, Builtin: f.Builtin, registry: f.registry, tree: f.tree.Copy(), overrides: slices.Clone(f.overrides),
 	}
 }
 
-// Name returns the name of the scenario, that of its file when it has none.
+// Name returns the name of the scenario, or that of its file when it has none.
 func (f *File) Name() string {
 	if n := spec.Child(f.tree.Root, "name"); n != nil && n.Value != "" {
 		return n.Value
@@ -79,10 +79,10 @@ func (f *File) Name() string {
 	return f.tree.Name
 }
 
-// Assign carries out "path=value": the value is YAML, a list or a range of it an
-// axis. A path leads to a key of the scenario (server.lookback), to a parameter
-// of a layer in every strategy that has it (full-compact.trigger.fixed) or in
-// one (strategies.NAME.full-compact.trigger.fixed).
+// Assign carries out "path=value". The value is YAML; a list or a range makes an axis. A
+// path leads to a key of the scenario (server.lookback), to a parameter of a layer in
+// every strategy that has it (full-compact.trigger.fixed) or in one strategy
+// (strategies.NAME.full-compact.trigger.fixed).
 func (f *File) Assign(assignment string) error {
 	origin := "--set " + assignment
 	path, value, err := spec.Assignment(origin, assignment)
@@ -92,8 +92,8 @@ func (f *File) Assign(assignment string) error {
 	return f.put(origin, value, path)
 }
 
-// Set puts a Go value where keys of the scenario lead to; origin names in
-// messages where it comes from, for instance a flag.
+// Set puts a Go value at the place that keys lead to. Messages give origin, for
+// instance a flag, as its source.
 func (f *File) Set(origin string, value any, keys ...string) error {
 	n, err := spec.Encode(value)
 	if err != nil {
@@ -122,8 +122,8 @@ func (f *File) put(origin string, value *yaml.Node, path string) error {
 	return f.tree.Put(f.tree.Root, value, keys...)
 }
 
-// strategyPath splits strategies.NAME.REST. Names may hold dots: of those the
-// scenario has, the longest counts.
+// strategyPath splits strategies.NAME.REST. As names may hold dots, the longest
+// name that the scenario has counts.
 func (f *File) strategyPath(path string) (name, rest string, ok bool) {
 	path, ok = strings.CutPrefix(path, "strategies.")
 	if !ok {
@@ -137,7 +137,7 @@ func (f *File) strategyPath(path string) (name, rest string, ok bool) {
 	return name, rest, name != ""
 }
 
-// override checks that the layer has the parameter and keeps what to set.
+// override checks that the layer has the parameter and stores the override.
 func (f *File) override(o override) error {
 	path := strings.Join(o.keys, ".")
 	def, ok := f.registry.Definition(o.keys[0])
@@ -185,8 +185,8 @@ func (f *File) strategyNames() []string {
 	return names
 }
 
-// entryName returns the name of a strategy of the scenario as far as it can be
-// told.
+// entryName returns the name of a strategy of the scenario, as far as its node
+// gives one.
 func entryName(n *yaml.Node) string {
 	if n.Kind == yaml.ScalarNode {
 		return n.Value
@@ -199,8 +199,8 @@ func entryName(n *yaml.Node) string {
 	return ""
 }
 
-// Choose keeps the strategies with the given names only. Those the scenario
-// does not have are taken as presets; origin names the flag that asks.
+// Choose keeps only the strategies with the given names. A name that the scenario does
+// not have is taken as a preset; origin is the flag that asks for it.
 func (f *File) Choose(origin string, names []string) error {
 	list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	var errs []error
@@ -219,10 +219,10 @@ func (f *File) Choose(origin string, names []string) error {
 	return errors.Join(errs...)
 }
 
-// Locate makes the names of files in the scenario ones that open
-// from the working folder. Profiles, prices and files of real calls are named from the folder of the
-// scenario, where exists reports such a file, else from the working folder.
-// Recordings are named from the working folder. What is set afterwards stays as it is.
+// Locate rewrites names of files in the scenario so that they open from the working
+// folder. Profiles, prices and files of real calls are relative to the folder of the
+// scenario if exists reports such a file, else to the working folder. Recordings are
+// relative to the working folder. Later settings are not rewritten.
 func (f *File) Locate(exists func(name string) bool) {
 	if n := spec.Child(f.tree.Root, "profile"); n != nil && n.Value != ProfileDefault && n.Value != ProfileNone {
 		f.tree.Beside(n, exists)
@@ -230,21 +230,21 @@ func (f *File) Locate(exists func(name string) bool) {
 	for _, keys := range [][]string{{"prices", "file"}, {"live", "system"}, {"live", "tools"}} {
 		f.tree.Beside(spec.Find(f.tree.Root, keys...), exists)
 	}
-	// What is neither a path nor YAML is a profile that comes with the program.
+	// A value that is neither a path nor YAML is a profile that comes with the program.
 	n := spec.Find(f.tree.Root, "sessions", "generate", "profile")
 	if n != nil && (strings.ContainsAny(n.Value, `/\`) || strings.HasSuffix(n.Value, ".yaml") || strings.HasSuffix(n.Value, ".yml")) {
 		f.tree.Beside(n, exists)
 	}
 }
 
-// Resolved returns the scenario as a file that says everything: defaults
-// written, presets taken apart into their layers, axes as lists, and the day in
-// the place of prices at "today". Run again it makes the same rows.
+// Resolved returns the scenario as a complete file: defaults written out,
+// presets expanded into their layers, axes as lists, and the day instead of
+// prices at "today". A run of it makes the same rows.
 func (d *Design) Resolved() ([]byte, error) {
 	s := d.Scenario
 	s.Strategies = nil
 	if reflect.DeepEqual(s.Live, live.DefaultSettings()) {
-		s.Live = live.Settings{} // of no interest to most runs
+		s.Live = live.Settings{} // irrelevant to most runs
 	}
 	root, err := spec.Encode(s)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Formula is a quantity by a closed form over figures of the sessions, next to what the simulation of them finds. In all
-// of them r, w and w1 are the prices of a token that is read, written for five minutes and written for an hour, and g is
-// what a context grows by in a call.
+// Formula is a quantity that a closed form gives from figures of the sessions, beside what their
+// simulation gives. In all formulas r, w and w1 are the prices of a token that is read, written for
+// five minutes and written for an hour, and g is the growth of a context per call.
 type Formula struct {
 	Name      string  `json:"name"`
 	Form      string  `json:"formula"`
@@ -28,12 +28,12 @@ type Formula struct {
 	Simulated float64 `json:"simulated"`
 	Why       string  `json:"why,omitempty"` // what the formula leaves out, where the two differ by more than closeEnough
 
-	leaves string // what it does not know
-	// find gives it inputs, value and what the simulation finds, false where sessions or prices lack what it takes.
+	leaves string // what the formula leaves out
+	// find sets inputs, value and simulated value; false when sessions or prices lack what the formula needs.
 	find func(*Formula, *scale) bool
 }
 
-// scale is what closed forms are held against. The first error sticks, and no run follows it.
+// scale runs the simulations that formulas are compared with. After the first error it runs no more.
 type scale struct {
 	*figures
 	*Plan
@@ -56,27 +56,27 @@ var formulas = []Formula{
 		leaves: "it knows one growth and no end"},
 }
 
-// closeEnough is how far the simulation may be from the formula without a word.
+// closeEnough is the largest relative difference between simulation and formula that needs no explanation.
 const closeEnough = 0.05
 
-// figures are what closed forms take from the sessions of an agent.
+// figures are the inputs of closed forms from the sessions of an agent.
 type figures struct {
 	sessions []*traces.Session
 	growth   float64 // tokens a call, of main conversations
-	cold     float64 // share of their calls behind a pause of more than warm
+	cold     float64 // share of their calls after a pause longer than warm
 	median   int     // calls of a main conversation
 	tokenPrices
 }
 
-// warm and warm1h are how long a cache lasts, ns.
+// warm and warm1h are the two lifetimes of a cache entry, ns.
 const warm, warm1h = 5 * time.Minute, time.Hour
 
-// tokenPrices are those of a token, USD.
+// tokenPrices are the prices of a token, USD.
 type tokenPrices struct {
-	read, write, write1h, input, output float64 // write1h is write where there is no such lifetime
+	read, write, write1h, input, output float64 // write1h is write when there is no such lifetime
 }
 
-// formulas holds the closed forms against the simulation of the sessions of an agent.
+// formulas compares the closed forms with the simulation of the sessions of an agent.
 func (p *Plan) formulas(ctx context.Context, f *figures) ([]Formula, error) {
 	f.tokenPrices = p.pricesOf(common(f.sessions))
 	if f.growth == 0 || f.read <= 0 || f.write <= f.read {
@@ -100,7 +100,7 @@ func (p *Plan) formulas(ctx context.Context, f *figures) ([]Formula, error) {
 	return list, nil
 }
 
-// figuresOf measures main conversations.
+// figuresOf measures the main conversations of sessions.
 func figuresOf(sessions []*traces.Session) *figures {
 	f := &figures{sessions: sessions}
 	var grown, steps, cold, calls float64
@@ -146,7 +146,7 @@ func common(sessions []*traces.Session) (at *traces.Session) {
 	return at
 }
 
-// pricesOf returns the prices of the model that a session begins with, none where it is not known.
+// pricesOf returns the prices of the model that a session begins with, zero for an unknown model.
 func (p *Plan) pricesOf(s *traces.Session) (x tokenPrices) {
 	if s == nil || len(s.Models) == 0 {
 		return x
@@ -176,16 +176,16 @@ func (c *changeLog) Changed(p sim.Point, _ string, b strategies.Boundary) {
 	c.list = append(c.list, change{p, b})
 }
 
-// Checked, Answered and Served take no notice.
+// Checked, Answered and Served do nothing.
 func (*changeLog) Checked(sim.Point, strategies.Check)                        {}
 func (*changeLog) Answered(sim.Point, string, string, strategies.Outcome)     {}
 func (*changeLog) Served(sim.Point, string, *prompt.Request, *prompt.Outcome) {}
 
-// Closed forms of clearing are held against this: results of tools beyond the newest protected tokens go when they are
-// so many as one clearing takes, on a window that no conversation fills.
+// Closed forms of clearing are compared with this clearing: tool results older than the newest protected tokens go as
+// soon as there is enough for one clearing, on a window that no conversation fills.
 const protected, oneClearing, endless = 40_000, 20_000, 1 << 30
 
-// config returns the configuration of a strategy.
+// config returns the configuration of a strategy; an error goes to t.err.
 func (t *scale) config(strategy string, assignments ...string) sim.Config {
 	c, err := t.Config(strategy, assignments)
 	if t.err == nil {
@@ -195,7 +195,7 @@ func (t *scale) config(strategy string, assignments ...string) sim.Config {
 	return c
 }
 
-// clears returns the configuration of it.
+// clears returns the configuration that clears so many tokens at once.
 func (t *scale) clears(tokens int) sim.Config {
 	c := t.config("microcompact/v1",
 		"microcompact.trigger={measure: client_tokens, fixed: 1}", "microcompact.count=true",
@@ -204,7 +204,7 @@ func (t *scale) clears(tokens int) sim.Config {
 	return c
 }
 
-// run returns the rows of sessions by configuration, none behind an error.
+// run returns the rows of sessions by configuration; none after an error.
 func (t *scale) run(sessions []*traces.Session, workers int, list ...sim.Config) [][]results.Row {
 	if t.err != nil {
 		return make([][]results.Row, len(list))
@@ -214,7 +214,7 @@ func (t *scale) run(sessions []*traces.Session, workers int, list ...sim.Config)
 	return rows
 }
 
-// cheapest returns which configuration costs the least, and what each costs, USD.
+// cheapest returns the index of the configuration that costs the least, and the cost of each, USD.
 func (t *scale) cheapest(list []sim.Config) (int, []float64) {
 	var usd []float64
 	for _, rows := range t.run(t.sessions, t.Workers, list...) {
@@ -239,8 +239,8 @@ func (t *scale) calls(c sim.Config, s *traces.Session) (map[at]results.CallRecor
 	return records, seen.list
 }
 
-// clearing compares the first clearing of each conversation with a run without it, up to the next. It counts where the
-// cache is warm and the formula says that enough calls follow.
+// clearing compares the first clearing of each conversation, up to the next, with a run without
+// clearing. It counts those where the cache is warm and enough calls follow for the formula.
 func (x *Formula) clearing(t *scale) bool {
 	with, without := t.clears(oneClearing), t.config("none")
 	without.Window, without.Needs = endless, nil
@@ -281,7 +281,8 @@ func (x *Formula) clearing(t *scale) bool {
 	return true
 }
 
-// paid returns after how many calls a clearing had paid, or how many there were; saved is what the first saved.
+// paid returns after how many calls a clearing has paid for itself, or how many there were; saved is what it saved on
+// the first.
 func paid(whole, cleared map[at]results.CallRecord, from at, to int32, saved float64) float64 {
 	owed, was := 0.0, 0.0
 	for call := from; call.round < to; call.round++ {
@@ -298,7 +299,7 @@ func paid(whole, cleared map[at]results.CallRecord, from at, to int32, saved flo
 	return float64(to - from.round)
 }
 
-// batch tries clearings of the size that the formula says, and of a quarter to four times as much.
+// batch tries clearings of the size that the formula gives, and of a quarter to four times that.
 func (x *Formula) batch(t *scale) bool {
 	carry, premium := t.read*(1-t.cold)+t.write*t.cold, (t.write-t.read)*(1-t.cold)
 	x.Value = math.Sqrt(2 * premium * protected * t.growth / carry)
@@ -335,7 +336,7 @@ func (x *Formula) lifetime(t *scale) bool {
 		}
 		var long, short float64
 		for i := range s.Threads {
-			var last, head int64 // head stays warm through others: what the first call reads
+			var last, head int64 // other sessions keep the head warm: what the first call reads
 			for r := range s.Threads[i].Rounds {
 				now, wait := s.Threads[i].Rounds[r].Usage.Input(), time.Duration(s.Threads[i].Rounds[r].Wait)
 				switch {
@@ -368,8 +369,8 @@ func (x *Formula) lifetime(t *scale) bool {
 // summarizer.Default; instruction assumed).
 const closedOutput, closedInstruction = 4900, 1500
 
-// threshold tries full compaction at 60,000 to 180,000 tokens, and holds the formula against the cheapest if the agent
-// acts as recorded. Where they differ it tells the cheapest in a closed loop too.
+// threshold tries full compaction at 60,000 to 180,000 tokens and compares the formula with the cheapest when the
+// agent acts as recorded. Where they differ it also gives the cheapest in a closed loop.
 func (x *Formula) threshold(t *scale) bool {
 	var open, closed []sim.Config
 	for n := 60_000; n <= 180_000; n += 10_000 {
@@ -396,8 +397,8 @@ func (x *Formula) threshold(t *scale) bool {
 	}
 	left /= n
 	price := left*(t.write-t.read) + closedOutput*t.output + closedInstruction*t.input
-	// A cycle of n calls reads n·left + g·n²/2 and ends with a call that reads it all: per call that is least where
-	// g·n²/2 read once more equals the price.
+	// A cycle of n calls reads n·left + g·n²/2 and ends with a call that reads it all. The cost per
+	// call is least when reading g·n²/2 tokens costs as much as price and a read of left.
 	x.Value = left + math.Sqrt(2*t.growth*(price+left*t.read)/t.read)
 	x.Simulated = float64(60_000 + 10_000*best)
 	x.Inputs = fmt.Sprintf("L %s, g %s, K $%.2f", tokens(left), tokens(t.growth), price+left*t.read)

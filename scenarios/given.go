@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// given begins a line of a scenario that was run with a setting from outside: rows tell it, and the scenario has
-// its value alone.
+// given begins a line above a scenario that was run with a setting from
+// outside. Rows name that setting; the scenario has only its value.
 const given = "# --set "
 
-// WithGiven puts the settings that a scenario was run with ahead of its text, PATH=VALUE each.
+// WithGiven prepends the settings that a scenario was run with to its text, PATH=VALUE each.
 func WithGiven(scenario []byte, set []string) []byte {
 	var b []byte
 	for _, s := range set {
@@ -19,7 +19,7 @@ func WithGiven(scenario []byte, set []string) []byte {
 	return append(b, scenario...)
 }
 
-// Given returns the settings ahead of the text of a scenario.
+// Given returns the settings that WithGiven put before the text of a scenario.
 func Given(scenario []byte) (set []string, err error) {
 	for line := range strings.Lines(string(scenario)) {
 		quoted, ok := strings.CutPrefix(line, given)

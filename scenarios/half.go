@@ -14,7 +14,7 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// half is the client half of a preset: the keys of client, and levels.
+// half is the client half of a preset: the keys of client, and the levels.
 type half struct {
 	Client Client     `yaml:",inline"`
 	Levels sim.Levels `yaml:"levels"`
@@ -23,9 +23,9 @@ type half struct {
 // Values of Client.Prefix.
 const prefixSession, prefixPreset = "session", "preset"
 
-// under returns the client and the levels of a scenario under a preset: what the
-// scenario leaves at the default is the preset's, but for prefix and lifetimes
-// unless it asks for them.
+// under returns the client and the levels of a scenario under a preset. What
+// the scenario leaves at the default comes from the preset; prefix and
+// lifetimes do so only if the scenario asks for it.
 func (s *Scenario) under(g *strategies.Strategy) (*half, error) {
 	defaults := Default()
 	h, given := half{defaults.Client, defaults.Levels}, half{s.Client, s.Levels}
@@ -48,17 +48,17 @@ func (s *Scenario) under(g *strategies.Strategy) (*half, error) {
 	return &h, nil
 }
 
-// wearer is what sessions of a generation's agent have of it.
+// wearer is what sessions of a generation's agent take from the generation.
 type wearer struct {
-	version  string // it behaves as, "" for its own
+	version  string // version to behave as, "" for the session's own
 	assembly *sim.Assembly
 	levels   *sim.Levels
 }
 
-// people returns who has the sessions of a cell, given the organisations that they
-// belong to, nil for one; nil when they are as the cell says. A version is one of
-// Claude Code, and the client half of a preset is for sessions of its agent: those
-// of others keep their own client. A version that a generation holds is kept.
+// people returns the Person of each session of a cell, by the organisations they belong
+// to (nil: one organisation); nil when all are as the cell says. Versions are those of
+// Claude Code. The client half of a preset applies to sessions of its agent; others keep
+// their own client. A version that a generation holds is kept.
 func (c *Cell) people(owner func(int, *traces.Session) uint32) (func(int, *traces.Session) sim.Person, error) {
 	scenario := c.Scenario
 	worn := map[*strategies.Strategy]*wearer{}

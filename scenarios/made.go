@@ -15,31 +15,31 @@ import (
 )
 
 // madePrefix begins the path of a session that comes with the program and was
-// made for a question, not recorded.
+// made for a question instead of recorded.
 const madePrefix = "made:"
 
 // made are those sessions by name.
 var made = map[string]func() []*traces.Session{
-	// Two prompts, the second with a context of 200,000 tokens, of which the first
-	// 199,700 were sent before: 20,000 of prefix and a prompt of 179,700; a response
-	// of 100 and a prompt of 200 follow.
+	// Two prompts. The second has a context of 200,000 tokens, of which the first
+	// sent 199,700: 20,000 of prefix and a prompt of 179,700. A response of 100 and
+	// a prompt of 200 follow.
 	"full-window": one("full-window", 0, func(b *script) {
 		b.step(step{prompt: 179_700}).step(step{wait: time.Minute, prompt: 200})
 	}),
-	// One turn of 60 rounds that read a file of 5,200 tokens each, from a prefix of
-	// 26,000: the context passes 167,000 and is as large again later.
+	// One turn of 60 rounds that each read a file of 5,200 tokens, with a prefix of
+	// 26,000: the context passes 167,000 and grows as large again later.
 	"long-turn": one("long-turn", 6000, func(b *script) { b.turn(0, toolRead, 60, 5200) }),
 	// One turn of 60 commands with results of 4,000 tokens.
 	"command-turn": one("command-turn", 2000, func(b *script) { b.turn(0, toolBash, 60, 4000) }),
-	// One turn of 80 rounds with small results: from the tenth on the context is above
-	// 40,000 tokens.
+	// One turn of 80 rounds with small results: from the tenth round on the context
+	// is above 40,000 tokens.
 	"runaway-turn": one("runaway-turn", 2000, func(b *script) { b.turn(0, toolBash, 80, 1800) }),
 	"burst":        one("burst", 2000, burst),
 	"short-pauses": one("pauses", 2000, func(b *script) { b.paused(6*time.Minute, 8) }),
 	"long-pause":   one("pauses", 2000, func(b *script) { b.paused(65*time.Minute, 1) }),
-	// 20,000 tokens of prefix, then short prompts alone: the flip of a setting ahead
-	// of the third call meets next to no conversation, one ahead of the fortieth some
-	// 17,000 tokens.
+	// 20,000 tokens of prefix, then only short prompts: a setting that flips before
+	// the third call meets almost no conversation, one that flips before the
+	// fortieth some 17,000 tokens.
 	"young-session": one("young-session", 0, func(b *script) {
 		for range 42 {
 			b.step(step{wait: 30 * time.Second, prompt: 300})
@@ -60,7 +60,7 @@ var made = map[string]func() []*traces.Session{
 	// Two sub-agents started 30 seconds apart from one response that makes two calls;
 	// their results come ten minutes later.
 	"siblings": one("siblings", 2000, siblings),
-	// The same of an agent whose provider caches by itself, at every step of a prefix.
+	// The same for an agent whose provider caches by itself, at every step of a prefix.
 	"siblings-codex": one("siblings", 2000, func(b *script) {
 		b.s.Agent, b.s.Versions, b.s.Models = traces.AgentCodex, []string{"0.104.0"}, []string{"gpt-5-codex"}
 		siblings(b)
@@ -70,14 +70,14 @@ var made = map[string]func() []*traces.Session{
 	"large-results": one("large-results", 2000, func(b *script) { b.turn(0, toolBash, 14, 14_000) }),
 	"organisations": fiveUsers,
 	"six-results":   one("six-results", 2000, sixResults),
-	// Thirty files of 6,000 tokens, read one by one, with a pause of 65 minutes behind
-	// the twentieth.
+	// Thirty files of 6,000 tokens, read one by one, with a pause of 65 minutes
+	// after the twentieth.
 	"reading": one("reading", 2000, func(b *script) {
 		b.turn(0, toolRead, 20, 6000).turn(65*time.Minute, toolRead, 4, 6000)
 	}),
 }
 
-// one returns what writes a session whose reminders have so many tokens.
+// one returns a function that writes a session whose reminders have so many tokens.
 func one(name string, reminders int32, write func(*script)) func() []*traces.Session {
 	return func() []*traces.Session {
 		b := newScript(name, "made", reminders)
@@ -86,8 +86,8 @@ func one(name string, reminders int32, write func(*script)) func() []*traces.Ses
 	}
 }
 
-// MadeSessions returns the sessions at paths that begin with madePrefix, nil when
-// no path does. Other paths beside them are an error.
+// MadeSessions returns the sessions at paths that begin with madePrefix, nil
+// when no path does. Mixing them with other paths is an error.
 func MadeSessions(paths []string) (*traces.Corpus, error) {
 	c := &traces.Corpus{}
 	var errs []error
@@ -140,8 +140,8 @@ func siblings(b *script) {
 	b.agent(0, 2).agent(30*time.Second, 2)
 }
 
-// paused is a turn of 16 commands with results of 4,000 tokens, and then a person
-// who comes back some times after a pause; each time a turn of two commands.
+// paused adds a turn of 16 commands with results of 4,000 tokens, and then, so
+// many times, a pause and a turn of two commands.
 func (b *script) paused(gap time.Duration, times int) {
 	b.turn(0, toolBash, 16, 4000)
 	for range times {
@@ -149,8 +149,8 @@ func (b *script) paused(gap time.Duration, times int) {
 	}
 }
 
-// fiveUsers are five sessions of five users, a minute apart, each in a
-// project of its own.
+// fiveUsers are five sessions of five users, each in its own project, started a
+// minute apart.
 func fiveUsers() []*traces.Session {
 	var list []*traces.Session
 	for i := range 5 {
@@ -160,8 +160,8 @@ func fiveUsers() []*traces.Session {
 	return list
 }
 
-// sixResults are the six results of a drawing (001:962-970), 17,000 tokens, and
-// then prompts up to the threshold at which results are cleared.
+// sixResults adds the six results of a drawing (001:962-970), 17,000 tokens,
+// and then prompts up to the threshold at which results are cleared.
 func sixResults(b *script) {
 	b.bytes = exactBytes
 	b.step(step{prompt: 300, calls: 1, tool: toolBash})
@@ -184,7 +184,7 @@ type script struct {
 	bytes int32 // of a token
 }
 
-// Sizes of what is the same in all scripts: of the prefix of the main thread 70 %
+// Sizes that are the same in all scripts, tokens. Of the prefix of the main thread 70 %
 // are tools, as in recordings of Claude Code; a call takes 100 tokens.
 const (
 	scriptTools  = 14_000
@@ -192,13 +192,13 @@ const (
 	scriptUse    = 100
 	scriptText   = 100
 
-	// Bytes of a token. With three a client that takes a quarter of the bytes
-	// undercounts by a quarter; with four its estimate is exact.
+	// Bytes of a token. A client that counts four bytes as a token undercounts by a
+	// quarter with three, and is exact with four.
 	codeBytes, exactBytes = 3, 4
 )
 
 // newScript begins a session of a project with tools, a system prompt and
-// reminders of so many tokens ahead of its conversation.
+// reminders of so many tokens before its conversation.
 func newScript(name, project string, reminders int32) *script {
 	b := &script{bytes: codeBytes, s: traces.Session{
 		ID: name, Agent: traces.AgentClaudeCode, Versions: []string{"2.1.76"}, Project: project,
@@ -216,7 +216,7 @@ func newScript(name, project string, reminders int32) *script {
 	return b
 }
 
-// block appends a block of a content of its own and returns its index.
+// block appends a block with unique content and returns its index.
 func (b *script) block(k prompt.Kind, tokens int32) int32 {
 	i := int32(len(b.s.Blocks))
 	d := prompt.DigestString(fmt.Sprint(b.s.ID, k, i))
@@ -227,10 +227,10 @@ func (b *script) block(k prompt.Kind, tokens int32) int32 {
 	return i
 }
 
-// step is one call: a person's prompt or the results of the calls before, and a
+// step is one call: a prompt or the results of the previous calls, and a
 // response that makes calls.
 type step struct {
-	wait    time.Duration // since the response before
+	wait    time.Duration // since the previous response
 	prompt  int32
 	results []int32
 	calls   int
@@ -274,8 +274,8 @@ func (b *script) step(c step) *script {
 	return b
 }
 
-// bill gives a call the usage that a server would have billed whose cache never
-// expires.
+// bill gives a call the usage that a server with a cache that never expires
+// would have billed.
 func (b *script) bill(t *traces.Thread, r *traces.Round) {
 	r.Usage.Write5m = b.tokens(r.Input)
 	r.Usage.Output = b.tokens(r.Reply)
@@ -342,7 +342,7 @@ func (b *script) starting(after time.Duration) *script {
 	return b
 }
 
-// session ends the script. Its calls are dated as if nothing had taken longer.
+// session ends the script. Its calls are dated as if nothing took longer.
 func (b *script) session() *traces.Session {
 	s := b.s
 	s.End = s.Start

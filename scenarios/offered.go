@@ -11,8 +11,8 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// inSample says of a sweep that the cheapest cell was chosen on the sessions it is shown for, and what of the swept
-// parameters the clients that made them offer.
+// inSample returns the remarks on a sweep: the cheapest cell was chosen on the sessions
+// it is shown for, and which swept parameters their clients offer as settings.
 func inSample(sessions []*traces.Session, run *results.Run) []results.Note {
 	swept := map[string]bool{}
 	for i := range run.Cells {
@@ -31,8 +31,8 @@ func inSample(sessions []*traces.Session, run *results.Run) []results.Note {
 	return []results.Note{{Text: text}}
 }
 
-// offers says by which settings the agents of sessions offer a parameter. A threshold is offered by any setting of
-// one, in whatever measure.
+// offers names the settings by which the agents of sessions offer a parameter.
+// Any setting of a threshold offers a threshold, in whatever measure.
 func offers(param string, sessions []*traces.Session) string {
 	var by, none []string
 	for _, name := range slices.Sorted(maps.Keys(byAgent(sessions))) {

@@ -16,16 +16,16 @@ import (
 // strategyOwn is the preset that takes each session's own generation.
 const strategyOwn = "own"
 
-// standIn is what a generation stands for in a cell.
+// standIn counts the sessions of a cell that run under a generation.
 type standIn struct {
 	sessions       int
 	strange        int             // sessions of the versions in nearest
-	cost, recorded float64         // of its sessions in the cell, and as recorded, USD
-	nearest        map[string]bool // versions that its sources do not show
+	cost, recorded float64         // of its sessions, in the cell and as recorded, USD
+	nearest        map[string]bool // agents and versions that the generation's sources do not show
 }
 
-// generations returns remarks on cells of generations: which one stands for how
-// many sessions, and how its sessions do against the recording.
+// generations returns remarks on cells of generations: how many sessions run
+// under each, and how their cost compares with the recording.
 func generations(d *Design, sessions []*traces.Session, run *results.Run) []results.Note {
 	recorded := map[string]float64{}
 	if c := run.Reference(results.StrategyRecorded); c != nil {
@@ -39,7 +39,7 @@ func generations(d *Design, sessions []*traces.Session, run *results.Run) []resu
 		byID[s.ID] = s
 	}
 	var notes []results.Note
-	said := "" // which generations stand for what is the same in every cell
+	said := "" // the last remark on which sessions run under which generation, to print it once
 	for i := range d.Cells {
 		c := &d.Cells[i]
 		at := slices.IndexFunc(run.Cells, func(r results.Cell) bool { return r.Cell == c.Name })
@@ -69,7 +69,7 @@ func generations(d *Design, sessions []*traces.Session, run *results.Run) []resu
 	return notes
 }
 
-// note adds a session to those that a generation stands for.
+// note counts a session under its generation.
 func note(found map[*strategies.Strategy]*standIn, g *strategies.Strategy, s *traces.Session, cost, recorded float64) {
 	if found[g] == nil {
 		found[g] = &standIn{nearest: map[string]bool{}}
@@ -84,8 +84,8 @@ func note(found map[*strategies.Strategy]*standIn, g *strategies.Strategy, s *tr
 	}
 }
 
-// strangers counts the sessions of versions that the sources of their generation do
-// not show.
+// strangers counts the sessions whose version is not in the sources of their
+// generation.
 func strangers(found map[*strategies.Strategy]*standIn) int {
 	n := 0
 	for _, in := range found {
@@ -94,7 +94,7 @@ func strangers(found map[*strategies.Strategy]*standIn) int {
 	return n
 }
 
-// standsFor says for what the generations of a strategy stand, in their order.
+// standsFor says how many sessions run under each generation of a strategy, in the strategy's order.
 func standsFor(of *strategies.Strategy, found map[*strategies.Strategy]*standIn) string {
 	var parts []string
 	for _, g := range of.Members() {
@@ -111,7 +111,7 @@ func standsFor(of *strategies.Strategy, found map[*strategies.Strategy]*standIn)
 	return strings.Join(parts, "; ")
 }
 
-// byGeneration says how the sessions of each generation do against the recording.
+// byGeneration says how the cost of the sessions of each generation compares with the recording.
 func byGeneration(of *strategies.Strategy, found map[*strategies.Strategy]*standIn) string {
 	var parts []string
 	for _, g := range of.Members() {

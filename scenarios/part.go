@@ -13,10 +13,10 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// A run whose sessions no program has all of: some look at sessions (Sights), one learns from what they have seen (Gather),
-// some simulate (RunPart), and one puts their rows together (Join).
+// A run can be split when no program holds all sessions: some look at sessions (Sights), one learns
+// from what they saw (Gather), some simulate (RunPart), and one puts their rows together (Join).
 
-// Sights returns what has to be known of the sessions of a corpus that made calls.
+// Sights returns the Sight of each session of a corpus that made calls.
 func (p *Plan) Sights(ctx context.Context, corpus *traces.Corpus) ([]Sight, error) {
 	d, err := p.design()
 	if err != nil {
@@ -32,8 +32,8 @@ func (p *Plan) Sights(ctx context.Context, corpus *traces.Corpus) ([]Sight, erro
 	return list, err
 }
 
-// Gather begins a run: it checks what is to be run and learns from what was seen of the sessions of a corpus, a sight
-// for each, and returns what their rows depend on.
+// Gather begins a run: it checks what is to be run, learns from the sights of the
+// sessions of a corpus, one for each, and returns what their rows depend on.
 func (p *Plan) Gather(ctx context.Context, corpus *traces.Corpus, sights []Sight) (results.Provenance, error) {
 	p.seen = map[string]*Sight{}
 	for i := range sights {
@@ -49,8 +49,8 @@ func (p *Plan) Gather(ctx context.Context, corpus *traces.Corpus, sights []Sight
 	return p.provenance(p.begun.design, p.begun.seen)
 }
 
-// RunPart simulates those rows of the sessions of a corpus that are mine, under the profile that Plan.Profile returned
-// where the run was gathered. The cell behind those of the design is one that the model error needs.
+// RunPart simulates the rows of a corpus that mine selects, under the profile that Plan.Profile
+// returned after Gather. A cell after those of the design is one that the model error needs.
 func (p *Plan) RunPart(
 	ctx context.Context, corpus *traces.Corpus, fitted *profile.Profile, mine func(cell int, s *traces.Session) bool,
 ) ([]results.Cell, error) {
@@ -94,15 +94,15 @@ type parts struct {
 	plain *results.Cell
 }
 
-// Join returns the run that was gathered, of rows that other programs have simulated: rows calls keep with runs that
-// have them. It is an error when a row is missing.
+// Join finishes the run that Gather began from rows that other programs have simulated:
+// rows calls keep with each run that has some. A missing row is an error.
 func (p *Plan) Join(ctx context.Context, rows func(keep func(*results.Run) error) error) (*results.Run, error) {
 	plain := plainCell()
 	p.parts = &parts{rows, &plain}
 	return p.finish(ctx, p.begun)
 }
 
-// into takes the rows of all cells into a journal.
+// into copies the rows of all cells to a journal.
 func (x *parts) into(cells []results.Cell, journal *results.Journal, sessions int) error {
 	at := map[string]*results.Cell{x.plain.Cell: x.plain}
 	for i := range cells {
@@ -128,7 +128,7 @@ func (x *parts) into(cells []results.Cell, journal *results.Journal, sessions in
 	return err
 }
 
-// Cohorts returns the sessions that share a cache, by index; nil when each is alone.
+// Cohorts returns the groups of sessions that share a cache, by index; nil when each session is alone.
 func (d *Design) Cohorts(sessions []*traces.Session) [][]int {
 	return d.Scenario.Sessions.Cohort.group(sessions)
 }

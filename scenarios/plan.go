@@ -36,39 +36,39 @@ import (
 type Plan struct {
 	Registry *strategies.Registry
 	Prices   *costmodel.Table
-	// Design has the cells. When nil they are those of the default scenario
-	// under Strategies, Seed and Window, which a design does not look at.
+	// Design has the cells. If nil, they are those of the default scenario under
+	// Strategies, Seed and Window, which a given Design ignores.
 	Design     *Design
 	Strategies []string // names; DefaultStrategies when empty
 	Seed       uint64
-	Window     int64 // context window, tokens; 0: as the session's client
-	// Profiles are those that designs name beside default and none, by name.
+	Window     int64 // context window, tokens; 0: that of the session's client
+	// Profiles are the profiles that designs name besides default and none, by name.
 	Profiles map[string]*profile.Profile
-	learned  *profile.Profile // the default one with what the sessions of the run show
+	learned  *profile.Profile // the default profile with what the sessions of the run add
 	lessons  validate.Learned
-	library  *needs.Library // what actions used, of the sessions of the run
+	library  *needs.Library // what later actions used in the sessions of the run
 	Workers  int            // sessions simulated at once; 0 for one per core
-	Verify   bool           // check the invariants at every call, beside the design
+	Verify   bool           // check the invariants at every call, as Verify of the design does
 	Strict   bool           // a model without a price is an error
-	Formulas bool           // advice holds closed forms against the simulation
+	Formulas bool           // advice compares closed forms with the simulation
 	Version  string
 	Done     func(finished, total int) // progress; safe for concurrent use
-	// Journal, when not nil, holds the rows in place of memory.
+	// Journal, if not nil, keeps the rows instead of memory.
 	Journal *results.Journal
-	// Unfinished, when not nil, holds the simulated rows in place of both, and has those that an earlier
-	// program left; with Whole every row is there, and one that is not is an error.
+	// Unfinished, if not nil, keeps the simulated rows instead of memory and Journal, and has
+	// the rows that an earlier program left. With Whole it must have every row.
 	Unfinished *results.Journal
 	Whole      bool
-	// Summarize, when not nil, makes the summariser of a cell, by its name, from its
-	// stub: for instance one whose calls are made for real.
+	// Summarize, if not nil, makes the summariser of a cell from the cell's name
+	// and stub: for instance one that makes real calls.
 	Summarize func(cell string, stub *summarizer.Stub) sim.Summarizer
 
-	seen  map[string]*Sight // by session, what another program has seen
-	begun *running          // of a run whose parts other programs simulate
-	parts *parts            // nil unless they have
+	seen  map[string]*Sight // by session, what other programs have seen
+	begun *running          // the run that Gather began, whose parts other programs simulate
+	parts *parts            // the rows of other programs, nil if there are none
 
-	watch  *watch                                   // follows compactions, nil for nobody
-	record func(cell string, r *results.CallRecord) // every call; several at once unless Workers is 1
+	watch  *watch                                   // follows compactions; may be nil
+	record func(cell string, r *results.CallRecord) // gets every call, concurrently unless Workers is 1
 }
 
 // DefaultStrategies are run when nothing else is asked for.
@@ -79,10 +79,9 @@ func DefaultStrategies() []string {
 // errNoCalls is returned for a corpus without calls.
 var errNoCalls = fmt.Errorf("%w with calls", traces.ErrNoSessions)
 
-// Run simulates the sessions of a corpus. The recorded strategy is always among
-// the cells, as the row others are compared with, and so is the billed one. With
-// an error, that of a cancelled context among them, the cells complete so far come
-// too.
+// Run simulates the sessions of a corpus. The cells always include the recorded
+// strategy, with which others are compared, and the billed one. With an error,
+// a cancelled context included, Run also returns the cells complete so far.
 func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, error) {
 	r, err := p.begin(ctx, corpus)
 	if err != nil {
@@ -91,7 +90,7 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 	return p.finish(ctx, r)
 }
 
-// finish makes the run that was begun.
+// finish completes a run that begin returned.
 func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 	d, sessions, seen := r.design, r.sessions, r.seen
 	cells, runErr := p.rows(ctx, r, nil)
@@ -111,7 +110,7 @@ func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 	if err := p.bound(ctx, d, sessions, cells, run); err != nil && ctx.Err() == nil {
 		return nil, err
 	} else if err != nil && stopped == nil {
-		stopped, runErr = err, errors.Join(runErr, err) // who interrupts the bound has the rest
+		stopped, runErr = err, errors.Join(runErr, err) // who interrupts the bound still gets the rest
 	}
 	for _, cell := range cells {
 		if cell.NumRows() > 0 {
@@ -186,8 +185,8 @@ func (p *Plan) Prepare(ctx context.Context, corpus *traces.Corpus) error {
 	return p.learn(ctx, d, sessions, validate.OpeningsOf(sessions))
 }
 
-// rows returns the cells of a run with their rows, as far as it came: those that an earlier program has left, and of
-// others those that are mine, nil for all.
+// rows returns the cells of a run with their rows, as far as they are complete: those
+// that an earlier program left, and of the others those that mine selects (nil: all).
 func (p *Plan) rows(ctx context.Context, r *running, mine func(cell, session int) bool) ([]results.Cell, error) {
 	d, sessions := r.design, r.sessions
 	runner := sim.Runner{Workers: p.Workers, Cohorts: d.Cohorts(sessions), Held: p.Summarize == nil}
@@ -235,7 +234,7 @@ func (p *Plan) rows(ctx context.Context, r *running, mine func(cell, session int
 	return cells, err
 }
 
-// conclude adds to a run what is said of all its cells.
+// conclude adds to a run what concerns all its cells.
 func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Session, run *results.Run) error {
 	if err := run.Sum(); err != nil {
 		return err
@@ -257,8 +256,8 @@ func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Sessi
 	return nil
 }
 
-// Listener returns who has to listen while the sessions of the plan are read, nil for nobody: what actions used is
-// found in the texts. A session that was read without is read again when its figures are wanted.
+// Listener returns the listener that the reader of the plan's sessions must call, nil for none: what actions used is
+// found in the texts. A session read without it is read again when its figures are needed.
 func (p *Plan) Listener() traces.Listener {
 	d, err := p.design()
 	if err != nil || !slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Needs }) {
@@ -286,8 +285,8 @@ func (p *Plan) design() (*Design, error) {
 	return p.expand("plan", p.Strategies, nil)
 }
 
-// expand returns the cells of some strategies, those of the default when there are
-// none, under the default scenario with assignments.
+// expand returns the cells of some strategies (nil: those of the default) under
+// the default scenario with assignments.
 func (p *Plan) expand(origin string, names, assignments []string) (*Design, error) {
 	s := Default()
 	s.Seed, s.Client.Window = p.Seed, p.Window
@@ -334,7 +333,7 @@ func (p *Plan) configs(d *Design) ([]sim.Config, error) {
 		if p.record != nil {
 			c.Record = func(r *results.CallRecord) { p.record(d.Cells[i].Name, r) }
 		}
-		if p.Summarize == nil { // calls that are made for real are each cell's own
+		if p.Summarize == nil { // real calls are separate for each cell
 			c.Around = around(d.Cells[i].Scenario)
 		}
 		configs = append(configs, c)
@@ -342,8 +341,9 @@ func (p *Plan) configs(d *Design) ([]sim.Config, error) {
 	return configs, nil
 }
 
-// surroundings returns what cells have in common that differ in nothing but their strategy and the lifetimes of what is
-// cached: all else of a scenario, written out, so that settings that were drawn one by one have it in common too.
+// surroundings returns a function whose values are equal for scenarios that differ at most in strategies and cache
+// lifetimes. It compares everything else as written out, so that equal settings that were drawn separately are equal
+// too.
 func surroundings() func(*Scenario) any {
 	known := map[*Scenario]any{}
 	return func(s *Scenario) any {
@@ -397,7 +397,7 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 	return c, nil
 }
 
-// summarizer returns what answers summary calls in a cell with a stub.
+// summarizer returns the summariser of a cell with a stub.
 func (p *Plan) summarizer(cell string, stub *summarizer.Stub) sim.Summarizer {
 	if p.Summarize == nil {
 		return stub
@@ -410,7 +410,7 @@ func (c *Cell) result() results.Cell {
 	return results.Cell{Cell: c.Name, Strategy: c.Strategy.Name, Params: c.Params}
 }
 
-// priceDates returns the dates of prices of all cells, each once, in order.
+// priceDates returns the price dates of all cells, each once, in order.
 func (d *Design) priceDates() []priceDate {
 	var dates []priceDate
 	for i := range d.Cells {
@@ -421,8 +421,8 @@ func (d *Design) priceDates() []priceDate {
 	return dates
 }
 
-// learn adds to the default profile what the sessions show, before any cell runs:
-// a row depends on its session, the profile and the seed.
+// learn adds what the sessions show to the default profile before any cell
+// runs: a row depends on its session, the profile and the seed.
 func (p *Plan) learn(ctx context.Context, d *Design, sessions []*traces.Session, openings *validate.Openings) error {
 	if d.Scenario.Profile != ProfileDefault || d.Scenario.Sessions.Generate.Profile != "" {
 		return nil
@@ -462,7 +462,7 @@ func lesson(l *validate.Learned) string {
 	return text + strings.Join(l.Rules, ", ") + " predict them better than the plain cache"
 }
 
-// profile returns the profile of a name as Scenario.Profile has it, nil for none.
+// profile returns the profile that a value of Scenario.Profile names, nil for none.
 func (p *Plan) profile(name string) (*profile.Profile, error) {
 	switch name {
 	case ProfileNone, "":
@@ -479,8 +479,8 @@ func (p *Plan) profile(name string) (*profile.Profile, error) {
 	return nil, fmt.Errorf("profile %s has not been read", name)
 }
 
-// serve makes a cache of a kind. Of an automatic one a scenario sets where the
-// retention counts from and the share of calls that lose their messages.
+// serve makes the cache of a kind. For an automatic one a scenario sets where
+// the retention counts from and the share of calls that lose their messages.
 func (s *Server) serve(kind traces.Cache) sim.Server {
 	if kind == traces.CacheAutomatic {
 		return promptcache.NewOpenAI(promptcache.OpenAIConfig{

@@ -21,7 +21,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// provenance says what the figures depend on. Switches are the settings that
+// provenance returns what the figures depend on. Switches are the settings that
 // are not swept and differ from the default, by path.
 func (p *Plan) provenance(d *Design, seen *survey) (results.Provenance, error) {
 	digest, prices := digest(seen.digests), ""
@@ -45,8 +45,8 @@ func (p *Plan) provenance(d *Design, seen *survey) (results.Provenance, error) {
 	return origin, err
 }
 
-// priceTable names the prices of a design: a file's name, without its folder, or
-// else the date of the table that is built in.
+// priceTable names the prices of a design: the name of the file without its
+// folder, or the date of the built-in table.
 func (p *Plan) priceTable(d *Design) string {
 	if file := d.Scenario.Prices.File; file != "" {
 		return filepath.Base(file)
@@ -54,7 +54,7 @@ func (p *Plan) priceTable(d *Design) string {
 	return p.Prices.AsOf().Format(time.DateOnly)
 }
 
-// pricesFrom returns the dates of the prices of a design, and the file they are from.
+// pricesFrom names the dates of the prices of a design and the file they come from.
 func (p *Plan) pricesFrom(d *Design) string {
 	text := "call date"
 	if dates := d.priceDates(); len(dates) > 1 {
@@ -133,8 +133,8 @@ func byUse(calls map[string]int) []string {
 	return models
 }
 
-// annotate adds the assumptions the figures rest on. real says that summaries are
-// not those of the stub.
+// annotate adds the assumptions behind the figures. real says that summaries do
+// not come from the stub.
 func annotate(run *results.Run, d *Design, real bool) {
 	note := func(cell, metric, format string, args ...any) {
 		run.Notes = append(run.Notes, results.Note{Cell: cell, Metric: metric, Text: fmt.Sprintf(format, args...)})
@@ -167,7 +167,7 @@ func (d *Design) closes() bool {
 	return slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Agent.Refetch != sim.RefetchNever })
 }
 
-// departures says in what agents depart from the recording all the same.
+// departures says where agents do not act as recorded.
 func (d *Design) departures() string {
 	text := ""
 	if d.closes() {
@@ -179,8 +179,8 @@ func (d *Design) departures() string {
 	return text
 }
 
-// unlogged says which costs of a recorded cell are in no log: those of sessions
-// whose bill has their summary calls are.
+// unlogged says which costs of a recorded cell are in no log. A session whose
+// bill includes its summary calls adds nothing for these.
 func unlogged(c, billed *results.Cell) []string {
 	r := &c.Total
 	var parts []string
@@ -232,8 +232,8 @@ func (d *Design) waiting() string {
 	return fmt.Sprintf("first tokens move by %s for a token computed and %s for one read from the cache", l.PerFresh, l.PerCached)
 }
 
-// switches returns the settings around the strategies that are not swept and
-// differ from the default, as texts by path, and what was set in their layers from
+// switches returns, by path, the settings around the strategies that are not
+// swept and differ from the default, and the parameters of layers set from
 // outside the scenario.
 func (d *Design) switches() map[string]string {
 	out := map[string]string{}
@@ -247,8 +247,8 @@ func (d *Design) switches() map[string]string {
 	return out
 }
 
-// givenTo returns what was set in the layers of a strategy from outside the
-// scenario: it goes by its name still, and a sweep has other names.
+// givenTo returns the parameters of a strategy's layers that were set from outside the
+// scenario and are not swept: the name of the cell does not show these.
 func (d *Design) givenTo(strategy string) []string {
 	var set []string
 	for _, e := range d.entries {
@@ -263,8 +263,8 @@ func (d *Design) givenTo(strategy string) []string {
 	return set
 }
 
-// givenToLayers adds what was set in layers from outside the scenario, under the
-// strategy's name where strategies have other values.
+// givenToLayers adds the parameters of layers that were set from outside the
+// scenario, under the strategy's name if strategies have different values.
 func (d *Design) givenToLayers(out map[string]string) {
 	for _, e := range d.entries {
 		for _, g := range e.given {
@@ -284,9 +284,9 @@ type early struct {
 	prices   time.Time
 }
 
-// earlyPrices returns remarks on what is billed at prices that are not of its
-// date: calls from before the first prices of their model, and sessions that have
-// no date.
+// earlyPrices returns remarks on what is billed at prices of another date:
+// calls from before the first prices of their model, and sessions without a
+// date.
 func (p *Plan) earlyPrices(d *Design, sessions []*traces.Session) []results.Note {
 	var notes []results.Note
 	for _, date := range d.priceDates() {
@@ -307,8 +307,8 @@ func (p *Plan) earlyPrices(d *Design, sessions []*traces.Session) []results.Note
 	return notes
 }
 
-// early returns by model the sessions from before its first prices; at, when it is
-// not zero, is the date of all.
+// early returns, by model, the sessions from before its first prices. If at is
+// not zero, it is the date of all sessions.
 func (p *Plan) early(sessions []*traces.Session, at time.Time) map[string]*early {
 	byModel := map[string]*early{}
 	for _, s := range sessions {
@@ -338,8 +338,8 @@ func (p *Plan) early(sessions []*traces.Session, at time.Time) map[string]*early
 	return byModel
 }
 
-// text is the remark on a model. asked means that its date is the one that
-// prices were asked for.
+// text is the remark on a model. asked says that the date is the one prices
+// were asked for.
 func (e *early) text(model string, asked bool) string {
 	first, prices := e.first.UTC().Format(time.DateOnly), e.prices.Format(time.DateOnly)
 	if asked {
@@ -349,11 +349,11 @@ func (e *early) text(model string, asked bool) string {
 		document.Count(e.sessions, "session"), model, first, prices)
 }
 
-// interrupted makes a run honest that was stopped before its end: it says above
-// the figures how much of it there is, and for a recorded cell that is not whole
-// it leaves in the billed ones the same sessions, so that the two are still
-// comparable. What other cells lack is in results.Run.Footnotes. cells is the
-// number of cells there should be, bound whether it was asked for, err what stopped it. It comes before Sum.
+// interrupted marks a run that was stopped before its end: it adds a remark that says how
+// much was simulated. If the recorded cell lacks sessions, it drops them from the billed
+// cells too, so that the two stay comparable; results.Run.Footnotes says what other cells
+// lack. cells is the number of cells there should be, bound whether the bound was asked
+// for, err what stopped the run. It must run before Sum.
 func interrupted(run *results.Run, cells int, bound bool, err error) {
 	sessions := run.Workload.Sessions
 	done := 0
@@ -389,8 +389,8 @@ func interrupted(run *results.Run, cells int, bound bool, err error) {
 		Text: fmt.Sprintf("covers %d of %d sessions, and so does what was billed", recorded.NumRows(), sessions)})
 }
 
-// leaveOut takes the sessions that broke an invariant in any cell out of the rows
-// of all, so that cells stay comparable, and returns those that are left.
+// leaveOut drops the sessions that broke an invariant in any cell from the rows
+// of all cells, so that these stay comparable, and returns the other sessions.
 func leaveOut(broken *sim.Broken, sessions []*traces.Session, cells []results.Cell, seen *survey) []*traces.Session {
 	var left []*traces.Session
 	out := map[string]bool{}
@@ -421,17 +421,17 @@ func leftOut(broken *sim.Broken, sessions []*traces.Session) string {
 }
 
 // asRecorded reports whether the first cells of a design keep the client, the
-// server and the sessions as they were, so that their recorded cell says how far
-// the model is from the bill.
+// server and the sessions as they were, so that their recorded cell measures
+// the model error.
 func (d *Design) asRecorded() bool {
 	s, plain := &d.Scenario, Default()
 	return reflect.DeepEqual(s.Client, plain.Client) && reflect.DeepEqual(s.Server, plain.Server) &&
 		len(s.Events) == 0 && reflect.DeepEqual(s.Levels, plain.Levels) && s.Sessions.Cohort == plain.Sessions.Cohort
 }
 
-// modelError sets the model error of a run, beside what the profile says of
-// sessions elsewhere. Where the settings are not those of the recordings, it is
-// that of a recorded cell of its own, under the settings that are.
+// modelError sets the model error of a run, with the spread over sessions that
+// the profile gives. If the settings are not those of the recordings, it
+// simulates a recorded cell under those that are.
 func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Session, run *results.Run) error {
 	fitted, err := p.profile(d.Scenario.Profile)
 	if err != nil {
@@ -482,11 +482,11 @@ func (p *Plan) plainly(d *Design) (*sim.Config, error) {
 	plain := Default()
 	plain.Profile, plain.Prices, plain.Seed = d.Scenario.Profile, d.Scenario.Prices, d.Scenario.Seed
 	config, err := p.config(&Cell{Strategy: d.Cells[i].Strategy, Scenario: &plain})
-	config.Verify = false // what is wrong is told of the cells that were asked for
+	config.Verify = false // invariants are checked in the cells that were asked for
 	return &config, err
 }
 
-// plainCell returns that cell without rows.
+// plainCell returns the cell of plainly, without rows.
 func plainCell() results.Cell {
 	return results.Cell{Cell: "recorded as it was", Strategy: results.StrategyRecorded}
 }

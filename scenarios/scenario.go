@@ -81,9 +81,9 @@ func (s *Scenario) Rules() []error {
 	return errs
 }
 
-// Sessions are what is replayed: recordings at paths as given, relative to the
-// current folder, or the embedded samples when there are none, and of those the
-// ones a filter takes.
+// Sessions are what is replayed: recordings at paths relative to the current
+// folder, or the embedded samples when there are no paths; of those, the ones
+// that a filter selects.
 type Sessions struct {
 	Paths    []string `yaml:"paths" doc:"Recordings: files and folders, relative to the current folder, or - for standard input. Paths on the command line replace these. Without any, the samples that come with the program are replayed. made:NAME is a session that comes with the program, made for a question (sim scenarios run claims)."`
 	Since    string   `yaml:"since" doc:"Only sessions that begin from here on: a date (2026-03-01), a time (2026-03-01T15:04:05Z) or an age (7d, 36h). \"\" for no bound."` // as traces.FilterText has it
@@ -98,21 +98,20 @@ type Sessions struct {
 	Generate      Generate      `yaml:"generate" doc:"Sessions generated from a profile instead of recordings, without files. The same profile, seed and number give the same sessions. Excludes paths."`
 }
 
-// Sampling says which settings of what is swept are simulated.
+// Sampling says how many combinations of the swept values are simulated and how they are chosen.
 type Sampling struct {
 	Points int    `yaml:"points" min:"0" max:"20000" doc:"How many settings of what is swept are simulated, as many of each strategy; 0 for every combination. Replications (seed) are no setting: the first one counts."`
 	By     design `yaml:"by" needs:"points" doc:"How they are chosen: halton (a sequence that fills the space evenly, scrambled by the seed), latin-hypercube, random or grid (every so many values of each parameter)."`
 }
 
-// Generate says which sessions are made from a profile instead of read.
+// Generate says which sessions are made from a profile instead of being read.
 type Generate struct {
 	Profile  string `yaml:"profile" doc:"A name of sim traces gen --list, or a file that ends in .yaml. \"\" for none."`
 	Sessions int    `yaml:"sessions" min:"1" max:"10000000" needs:"profile" doc:"How many."`
 	Seed     uint64 `yaml:"seed" needs:"profile"`
 }
 
-// Rules refuses a filter that cannot be read, and sessions that are both read and
-// made.
+// Rules refuses an invalid filter, and sessions that are both read and made.
 func (s *Sessions) Rules() []error {
 	var errs []error
 	if _, err := s.Filter().Parse(time.Now(), time.UTC); err != nil {
@@ -135,7 +134,7 @@ func (s *Sessions) Filter() traces.FilterText {
 	return traces.FilterText{Since: s.Since, Until: s.Until, Projects: s.Projects, Models: s.Models, Agents: s.Agents}
 }
 
-// Fix writes a period counted from today, or in local days, as the times it
+// Fix writes the times that a period counted from today, or in local days,
 // means, so that it stays the same wherever the scenario is run.
 func (s *Sessions) Fix(f *traces.Filter) {
 	s.Since, s.Until, s.UTC = "", "", false
@@ -183,7 +182,7 @@ func (c cohort) group(sessions []*traces.Session) [][]int {
 	return list
 }
 
-// organisations say which sessions may read what others have written to the cache.
+// organisations say which sessions may read what other sessions wrote to the cache.
 type organisations uint8
 
 const (
@@ -194,8 +193,8 @@ const (
 // Names returns the names of organisations in files.
 func (organisations) Names() []string { return []string{"one", "session"} }
 
-// owner returns which organisation a session of a cohort belongs to, nil when
-// there is one.
+// owner returns the organisation of a session of a cohort, nil when there is
+// only one.
 func (o organisations) owner() func(int, *traces.Session) uint32 {
 	if o == organisationsOne {
 		return nil
@@ -203,8 +202,8 @@ func (o organisations) owner() func(int, *traces.Session) uint32 {
 	return func(index int, _ *traces.Session) uint32 { return uint32(index) + 1 }
 }
 
-// Client is the agent whose requests are assembled. Zero values mean: as the
-// session's.
+// Client is the agent whose requests are assembled. A zero value means that of
+// the session.
 type Client struct {
 	Version string `yaml:"version" doc:"Version of Claude Code to behave as, such as \"1.0.62\" (two markers on messages) or \"2.1.17\" (one): one to three numbers. A version newer than all known ones behaves as the newest. \"\" is each session's own. Sessions of other agents keep the client they were recorded with."`
 	Prefix  string `yaml:"prefix" enum:"session,preset" doc:"Whose system prompt and lifetimes are sent under a preset that is a whole client: session (those of the recording) or preset (sections, scopes and lifetimes of the preset's client)."`
@@ -213,7 +212,7 @@ type Client struct {
 	client.Assembly `yaml:",inline"`
 }
 
-// Rules refuses what is no version, and two windows.
+// Rules refuses an invalid version, and two windows.
 func (c *Client) Rules() []error {
 	var errs []error
 	if err := client.CheckVersion(c.Version); err != nil {
@@ -250,10 +249,10 @@ func (s *Server) Rules() []error {
 
 // defaultBytesPerToken is the memory that keys and values of one token take in
 // Llama 3.1 70B, whose configuration is public: 2 × 80 layers × 8 heads × 128
-// numbers of 2 bytes. Sizes of the providers' models are not.
+// numbers of 2 bytes. Providers do not publish the sizes of their models.
 const defaultBytesPerToken = 2 * 80 * 8 * 128 * 2
 
-// cache returns the settings as the cache model takes them.
+// cache returns the settings for the cache model.
 func (s *Server) cache() promptcache.Config {
 	c := s.Config
 	if s.CapacityBytes > 0 && s.BytesPerToken > 0 {
@@ -265,12 +264,11 @@ func (s *Server) cache() promptcache.Config {
 // Prices say what calls cost.
 type Prices struct {
 	At   priceDate         `yaml:"at" sweep:"true" doc:"Date of the prices: call (each call's own), today, or a date like 2026-03-01."`
-	File string            `yaml:"file" doc:"File with prices that add to or replace the built-in ones (\"\" for none), beside the scenario, else in the current folder."` // adds to or replaces the built-in prices
-	As   map[string]string `yaml:"as" doc:"Bill a model as another: {name-as-recorded: model}."`                                                                           // bill a model as another
+	File string            `yaml:"file" doc:"File with prices that add to or replace the built-in ones (\"\" for none), beside the scenario, else in the current folder."`
+	As   map[string]string `yaml:"as" doc:"Bill a model as another: {name-as-recorded: model}."`
 }
 
-// Default returns the scenario that `sim run` carries out: the one a file
-// changes.
+// Default returns the scenario of `sim run` without a file. A file changes it.
 func Default() Scenario {
 	stub := summarizer.Default()
 	stub.Failures, stub.Calls = map[string]summarizer.Failures{}, []int{}

@@ -18,11 +18,11 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Shard is a part of a run: Index of Count, from 0. What sessions teach, each part learns from all.
+// Shard is a part of a run: Index of Count, from 0. Every part learns from all sessions.
 type Shard struct{ Index, Count int }
 
-// ParseShard reads 3/8, or auto for a place in an array of Slurm's, or auto/8 for one in an indexed Job of
-// Kubernetes' with so many parts.
+// ParseShard reads 3/8, auto for the task's place in a Slurm array, or auto/8
+// for its place in an indexed Kubernetes Job of so many parts.
 func ParseShard(text string, getenv func(string) string) (Shard, error) {
 	index, count, _ := strings.Cut(text, "/")
 	first := 0
@@ -48,8 +48,8 @@ func ParseShard(text string, getenv func(string) string) (Shard, error) {
 	return Shard{i, n}, nil
 }
 
-// shards returns the part that each session is in under the first cell: sessions that share a cache
-// stay together, and parts have about as many calls.
+// shards returns the part of each session under the first cell. Sessions that
+// share a cache stay together, and parts have about the same number of calls.
 func (s Shard) shards(sessions []*traces.Session, cohorts [][]int) []int {
 	if cohorts == nil {
 		for i := range sessions {
@@ -75,10 +75,10 @@ func (s Shard) shards(sessions []*traces.Session, cohorts [][]int) []int {
 	return of
 }
 
-// few is the number of sessions for each part below which parts divide the cells too.
+// few is the number of sessions per part below which parts divide the cells too.
 const few = 4
 
-// known adds to cells the rows that an earlier program has left.
+// known adds the rows that an earlier program left to cells.
 func (p *Plan) known(r *running, cells []results.Cell) error {
 	id, err := p.identity(r)
 	if err != nil {
@@ -112,7 +112,7 @@ func (p *Plan) identity(r *running) (string, error) {
 		return "", err
 	}
 	anywhere := *r.design
-	anywhere.Scenario.Sessions.Paths = nil // their digest is in the provenance
+	anywhere.Scenario.Sessions.Paths = nil // the provenance has their digest
 	resolved, err := anywhere.Resolved()
 	if err != nil {
 		return "", err
@@ -126,7 +126,7 @@ func (p *Plan) identity(r *running) (string, error) {
 	return fmt.Sprintf("%x", sha256.Sum256(append(text, resolved...))), err
 }
 
-// unreleased reports whether different programs may have a version: it names no commit, or one that was changed since.
+// unreleased reports whether different programs may share a version: it names no commit, or one with later changes.
 func unreleased(version string) bool {
 	return strings.Contains(version, "devel") || strings.HasSuffix(version, "+dirty")
 }
@@ -147,7 +147,7 @@ var executable = sync.OnceValues(func() (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)), err
 })
 
-// RunShard simulates a part of the rows into p.Unfinished.
+// RunShard simulates the rows of a part into p.Unfinished.
 func (p *Plan) RunShard(ctx context.Context, corpus *traces.Corpus, part Shard) error {
 	r, err := p.begin(ctx, corpus)
 	if err != nil {

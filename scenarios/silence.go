@@ -16,22 +16,22 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Bounds of the trials that find settings without an effect. Calls are counted,
-// not seconds: what is found must not depend on the machine. trialCalls take
+// Limits of the trials that find settings without an effect. They count calls,
+// not seconds: the findings must not depend on the machine. trialCalls take
 // about 200 ms on one core.
 const (
 	maxTrials     = 12
-	trialCells    = 5000 // of all trials together, as far as more than one is made
+	trialCells    = 5000 // of all trials together, if there is more than one
 	trialSessions = 100
 	trialCalls    = 60_000
 	sampleCalls   = 20_000
 )
 
-// Silent returns a text for every setting that the scenario or a flag names and
-// that changes nothing: a run with the default in its place has the same rows.
-// Settings are tried one at a time on a sample of the sessions, within a tenth of
-// the calls of the run; those beyond that are not mentioned. Summaries are the
-// stub's, never real ones.
+// Silent returns a text for every setting of the scenario or a flag that
+// changes nothing: a run with the default instead has the same rows. Settings
+// are tried one at a time on a sample of the sessions. All trials together
+// simulate a tenth of the calls of the run, or trialCalls if that is more;
+// settings beyond that are not mentioned. Summaries always come from the stub.
 func (p *Plan) Silent(ctx context.Context, corpus *traces.Corpus) ([]string, error) {
 	d, err := p.design()
 	if err != nil {
@@ -60,16 +60,16 @@ func (p *Plan) Silent(ctx context.Context, corpus *traces.Corpus) ([]string, err
 	return texts, nil
 }
 
-// setting is a value that the scenario or a flag gives in the place of a default.
+// setting is a value that the scenario or a flag gives instead of a default.
 type setting struct {
 	path, value, at string
 	needs           string // conditions of the parameter, as in its tag
 	// without takes the setting out of a copy of the file.
 	without func(*File)
-	fixed   bool // it chooses sessions, which are read by now, so that it cannot be tried
+	fixed   bool // it chooses sessions; these are already read, so it cannot be tried
 }
 
-// text says what is set and where.
+// text says what is set, and where.
 func (s *setting) text() string {
 	switch {
 	case strings.HasPrefix(s.at, "--set "+s.path+"="), s.path == "":
@@ -80,13 +80,13 @@ func (s *setting) text() string {
 	return fmt.Sprintf("%s: %s %s", s.at, s.path, s.value)
 }
 
-// untried are parameters that no trial can test: they change no rows
-// by design, or what they name has been read ahead of the run. Nor are those of
-// real calls, below live.
+// untried are parameters that no trial can test: they change no rows by design,
+// or what they name is read before the run. Those of real calls, under live,
+// cannot be tested either.
 var untried = []string{
 	"schema", "name", "doc", "strategies", "verify", "bound", "events", "prices.file", "sessions.paths", "sessions.since",
 	"sessions.until", "sessions.project", "sessions.model", "sessions.agent", "sessions.generate.profile",
-	"needs", "agent.refetch", // the texts are not read for a trial
+	"needs", "agent.refetch", // a trial does not read the texts
 }
 
 // named returns the settings of a design that are not the default, in the order
@@ -116,7 +116,7 @@ func (d *Design) named() []setting {
 	}
 	for i, n := range d.eventNodes() {
 		e := &d.Scenario.Events[i]
-		// Others may have gone before: the node is found by its place.
+		// Other events may be removed already: the node is found by its position in the file.
 		list = append(list, setting{
 			path: fmt.Sprintf("events: %s %s", e.Do, moment(&e.At)), at: d.file.tree.At(n),
 			without: func(own *File) {
@@ -139,7 +139,7 @@ func (d *Design) named() []setting {
 	return list
 }
 
-// setting returns the one that keys lead to, which the file gives at a node.
+// setting returns the setting at keys, which the file gives at a node.
 func (d *Design) setting(keys []string, value string, at *yaml.Node) setting {
 	path := strings.Join(keys, ".")
 	return setting{
@@ -187,9 +187,9 @@ func (d *Design) changed() []changed {
 	return list
 }
 
-// needsOf returns the conditions of a parameter of a struct, or of the section it
-// belongs to. Tags may name parameters beside it: in the result all paths begin
-// with the prefix, or at the top of the scenario.
+// needsOf returns the conditions of a parameter of a struct, or of the section
+// it belongs to. Tags may name parameters of the same struct; the result has
+// full paths, beginning with the prefix or at the top of the scenario.
 func needsOf(v any, prefix, path string) string {
 	found := ""
 	spec.Fields(v, func(f *spec.Field) {
@@ -210,8 +210,8 @@ func needsOf(v any, prefix, path string) string {
 	return found
 }
 
-// remove takes the value that keys lead to out of a mapping, and mappings that
-// are empty then.
+// remove takes the value at keys out of a mapping, and then mappings that
+// became empty.
 func remove(n *yaml.Node, keys ...string) {
 	for i := 0; n != nil && i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value != keys[0] {
@@ -227,13 +227,13 @@ func remove(n *yaml.Node, keys ...string) {
 	}
 }
 
-// trials compares the rows of a scenario with those of the same without a setting.
+// trials compares the rows of a scenario with its rows without a setting.
 type trials struct {
 	plan   *Plan
 	design *Design
 	file   *File // without the settings that were found to be silent
-	// chunks are the sessions tried, a few first: most settings with an effect
-	// show it there. rows are those of the file, by chunk, once they are known.
+	// chunks are the sessions tried, a few of them first: most settings with an effect show
+	// it on those. rows are the rows of the file, by chunk, once they are known.
 	chunks [][]*traces.Session
 	cells  []Cell
 	rows   [][][]results.Row
@@ -257,8 +257,8 @@ func newTrials(p *Plan, d *Design, sessions []*traces.Session, settings int) *tr
 	return t
 }
 
-// sample returns sessions spread evenly, in chunks to be simulated one after
-// another, with few more calls than most. Those of a cohort stay together.
+// sample returns sessions chosen evenly, in chunks to be simulated one after another,
+// with about most calls at the most. Sessions of a cohort stay together.
 func sample(sessions []*traces.Session, how *Sessions, most int64) [][]*traces.Session {
 	groups := how.Cohort.group(sessions)
 	if groups != nil {
@@ -285,8 +285,8 @@ func sample(sessions []*traces.Session, how *Sessions, most int64) [][]*traces.S
 	return slices.DeleteFunc([][]*traces.Session{list[:first], list[first:]}, func(c []*traces.Session) bool { return len(c) == 0 })
 }
 
-// silent reports whether the rows without a setting are the same. A scenario that
-// cannot be run without it says no.
+// silent reports whether the rows without a setting are the same. If the scenario cannot be run
+// without it, they are not. A fixed setting is silent if its conditions are not met.
 func (t *trials) silent(ctx context.Context, s *setting) bool {
 	if s.fixed {
 		return s.needs != "" && !t.met(s)
@@ -317,8 +317,8 @@ func (t *trials) silent(ctx context.Context, s *setting) bool {
 	return true
 }
 
-// matched returns for each cell the one with the same parameters, as far as the
-// others have them; nil when one has none.
+// matched returns for each cell the one among others with the same values of
+// the parameters they share; nil if a cell has none.
 func matched(cells, others []Cell) []Cell {
 	byName := map[string]Cell{}
 	names := map[string][]string{} // of parameters, by strategy
@@ -342,8 +342,8 @@ func matched(cells, others []Cell) []Cell {
 	return list
 }
 
-// run simulates a chunk of sessions, nil when there are no calls left for it or it
-// fails: that is for the run itself to report.
+// run simulates a chunk of sessions; nil when not enough calls are left for it
+// or it fails, which the run itself then reports.
 func (t *trials) run(ctx context.Context, p *Plan, cells []Cell, chunk []*traces.Session) [][]results.Row {
 	for _, s := range chunk {
 		t.left -= int64(s.NumCalls() * len(cells))
@@ -363,7 +363,7 @@ func (t *trials) run(ctx context.Context, p *Plan, cells []Cell, chunk []*traces
 	return rows
 }
 
-// reason says why a setting is silent: a condition that is not met, else the
+// reason says why a setting is silent: a condition that is not met, or these
 // sessions.
 func (t *trials) reason(s *setting) string {
 	if s.needs != "" && !t.met(s) {
@@ -379,8 +379,8 @@ func (t *trials) reason(s *setting) string {
 	return " on these sessions"
 }
 
-// met reports whether some cell meets one of the conditions that a parameter
-// needs: PATH or PATH=VALUE of the scenario, or of a layer, joined by |.
+// met reports whether some cell meets one of the conditions of a parameter:
+// PATH or PATH=VALUE of the scenario or a layer, joined by |.
 func (t *trials) met(s *setting) bool {
 	var roots []*yaml.Node
 	seen := map[any]bool{}
@@ -412,7 +412,7 @@ func (t *trials) met(s *setting) bool {
 	})
 }
 
-// off reports whether a node holds nothing that would be in use.
+// off reports whether a node holds a value that switches its parameter off.
 func off(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && slices.Contains([]string{"", "0", "0s", "false", "null", "none"}, n.Value) ||
 		n.Kind == yaml.SequenceNode && len(n.Content) == 0

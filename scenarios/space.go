@@ -19,35 +19,35 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// region is a strategy of a scenario with the values that a search may give to what
-// is swept of it.
+// region is a strategy of a scenario with the values that a search may give its
+// swept parameters.
 type region struct {
 	strategy string
 	axes     []dimension
 }
 
-// dimension is a swept parameter: how Assign takes it, how cells name it, and its
-// values, of which numbers and times stand in order.
+// dimension is a swept parameter: its path for Assign, its name in cells, and
+// its values, sorted if they are numbers or times.
 type dimension struct {
 	path, name string
 	values     []string
-	low, high  float64 // the range of values that are numbers or times
+	low, high  float64 // the range, if the values are numbers or times
 	number     func(text string) (float64, bool)
-	text       func(float64) string // nil where values lie apart, such as names
+	text       func(float64) string // nil if there is nothing between two values, as with names
 }
 
-// point is a choice in a region, a value for each of its dimensions.
+// point is a choice in a region: a value for each dimension.
 type point []string
 
-// First returns the design of the first value of every axis, as a search takes the others from the file.
+// First returns the design with the first value of every axis. A search takes the other values from the file.
 func (f *File) First() (*Design, error) {
 	own := f.clone()
 	own.first = true
 	return own.Expand()
 }
 
-// regions returns what a search of the scenario chooses from, and a design of the recorded
-// strategy alone: under what is not swept, or by default.
+// regions returns what a search of the scenario chooses from, and a design of
+// the recorded strategy alone, in which swept parameters have their default.
 func (f *File) regions() ([]region, *Design, error) {
 	d, err := f.First()
 	if err != nil {
@@ -77,7 +77,7 @@ func (f *File) regions() ([]region, *Design, error) {
 			r.axes = append(r.axes, newDimension("strategies."+e.name+"."+a.Path, e.short[a.Path], &a))
 		}
 		for _, a := range d.axes {
-			if d.Cells[i].hears(a.Path) && a.Path != results.SeedParam { // chance is no setting
+			if d.Cells[i].hears(a.Path) && a.Path != results.SeedParam { // the seed is no setting
 				r.axes = append(r.axes, newDimension(a.Path, a.Path, &a))
 			}
 		}
@@ -94,7 +94,7 @@ func newDimension(path, name string, a *spec.Axis) dimension {
 	return d
 }
 
-// read finds out whether the values are numbers or times, and sorts them then.
+// read finds out whether the values are numbers or times, and sorts them if they are.
 func (d *dimension) read() {
 	for _, form := range forms {
 		var numbers []float64
@@ -115,7 +115,7 @@ func (d *dimension) read() {
 	}
 }
 
-// forms are the ways in which values with others between them are written.
+// forms are the notations of values that have other values between them.
 var forms = []struct {
 	number func(string) (float64, bool)
 	text   func(float64) string
@@ -143,7 +143,7 @@ func (r *region) size() int {
 	return n
 }
 
-// design is how points are chosen from a space that is too large to try whole.
+// design says how points are chosen from a space too large to try all of.
 type design uint8
 
 const (
@@ -159,8 +159,8 @@ func (design) Names() []string { return []string{"halton", "latin-hypercube", "r
 // Designs returns the names of designs, the usual one first.
 func Designs() []string { return design(0).Names() }
 
-// unit fills a matrix with points of the unit cube, a row each: independent ones, a
-// Latin hypercube, or Halton's sequence scrambled after Owen (2017).
+// unit fills a matrix with points of the unit cube, one per row: independent
+// ones, a Latin hypercube, or Halton's sequence scrambled after Owen (2017).
 func unit(by design, rows, columns int, seed uint64) *mat.Dense {
 	m := mat.NewDense(rows, columns, nil)
 	src := rand.NewPCG(seed, uint64(columns))
@@ -176,8 +176,8 @@ func unit(by design, rows, columns int, seed uint64) *mat.Dense {
 	return m
 }
 
-// sample returns at most n different points of a region: all when there are no more,
-// else those of a design. A grid takes every so many values of each dimension.
+// sample returns at most n different points of a region: all if there are no more, else
+// those of a design. A grid takes evenly spaced values of each dimension.
 func (r *region) sample(by design, n int, seed uint64) []point {
 	if r.size() <= n {
 		return r.grid(func(d *dimension) []string { return d.values })
@@ -194,7 +194,7 @@ func (r *region) sample(by design, n int, seed uint64) []point {
 	return distinct(list)
 }
 
-// drawn calls f with n points of a design in all, as many of each region, fewer where it has no more.
+// drawn calls f with about n points of a design, the same number for each region, fewer where a region is smaller.
 func drawn(regions []region, by design, n int, seed uint64, f func(*region, point) error) error {
 	for i := range regions {
 		for _, at := range regions[i].sample(by, max(1, n/len(regions)), seed) {
@@ -206,13 +206,13 @@ func drawn(regions []region, by design, n int, seed uint64, f func(*region, poin
 	return nil
 }
 
-// samples reports whether the file asks for some settings of what is swept.
+// samples reports whether the file asks for only some combinations of the swept values.
 func (f *File) samples() bool {
 	n := spec.Find(f.tree.Root, "design", "points")
 	return n != nil && n.Value != "0" && !f.first
 }
 
-// sampled returns the design with the settings that are drawn.
+// sampled returns the design with the drawn points as cells.
 func (f *File) sampled() (*Design, error) {
 	regions, d, err := f.regions()
 	if err != nil {
@@ -239,7 +239,7 @@ func (r *region) at(cube []float64) point {
 	return p
 }
 
-// grid returns every combination of some values of each dimension.
+// grid returns every combination of the values that of selects of each dimension.
 func (r *region) grid(of func(*dimension) []string) []point {
 	list := []point{{}}
 	for i := range r.axes {
@@ -254,7 +254,7 @@ func (r *region) grid(of func(*dimension) []string) []point {
 	return list
 }
 
-// evenly returns at most n values with the ends of the list among them.
+// evenly returns at most n evenly spaced values, the ends of the list included.
 func evenly(values []string, n int) []string {
 	if len(values) <= n {
 		return values
@@ -275,12 +275,12 @@ func distinct(points []point) []point {
 	})
 }
 
-// fine is the least step between values, as a share of what was swept: the gain of finer ones is
-// below what recordings tell apart.
+// fine is the least step between values, as a share of the swept range:
+// recordings do not resolve the gain of smaller ones.
 const fine = 0.01
 
-// around returns the points beside p that lie half-way to the nearest tried value below and
-// above it, dimension by dimension, within what was swept.
+// around returns the points half-way between p and the nearest tried value
+// below and above it, dimension by dimension, within the swept range.
 func (r *region) around(p point, tried []point) []point {
 	var list []point
 	for i := range r.axes {
@@ -309,7 +309,7 @@ func (r *region) around(p point, tried []point) []point {
 // cellAt returns the cell of a point of a region.
 func (f *File) cellAt(r *region, p point) (*Cell, error) {
 	own := f.clone()
-	own.first = true // of other strategies
+	own.first = true // ignores the axes of other strategies
 	var errs []error
 	for i := range r.axes {
 		errs = append(errs, own.Assign(r.axes[i].path+"="+p[i]))
@@ -337,7 +337,7 @@ func (f *File) cellAt(r *region, p point) (*Cell, error) {
 	return &c, nil
 }
 
-// edge says at which end of what was swept a point lies, "" for none.
+// edge says at which end of the swept range a point lies, "" for neither.
 func (r *region) edge(p point) string {
 	var list []string
 	for i := range r.axes {

@@ -14,9 +14,8 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 )
 
-// strategyKeys are the keys of a strategy of a scenario that is not just the
-// name of a preset. The other keys are those of a preset file's body: layers and
-// what orders them.
+// strategyKeys are the keys that a strategy of a scenario may have when it is a
+// mapping, besides those of a preset file's body: layers and what orders them.
 func strategyKeys() []string { return []string{"name", "doc", "preset", "set"} }
 
 // entry is one strategy of a scenario: the body of a preset file with its axes.
@@ -76,8 +75,7 @@ func (x *expansion) entry(n *yaml.Node) *entry {
 	return e
 }
 
-// reserved refuses strategies that take the name of a reference for something
-// else.
+// reserved refuses another strategy under the name of a reference.
 func (x *expansion) reserved(e *entry) {
 	switch e.name {
 	case results.StrategyBilled:
@@ -107,7 +105,7 @@ func (x *expansion) preset(e *entry, n *yaml.Node) bool {
 	return true
 }
 
-// take makes the layers of a strategy, every parameter written, the body of e.
+// take makes the layers of a strategy, with every parameter written out, the body of e.
 func (e *entry) take(s *strategies.Strategy) error {
 	text, err := s.YAML()
 	if err != nil {
@@ -171,14 +169,14 @@ func (x *expansion) mapping(e *entry) bool {
 	}
 	if set != nil && e.body != nil {
 		if child("doc") == nil {
-			e.doc = "" // the preset's own may not hold any more
+			e.doc = "" // that of the preset may no longer be true
 		}
 		x.set(e, set)
 	}
 	return len(x.errs) == before
 }
 
-// keysOnce reports keys that a mapping has twice.
+// keysOnce reports duplicate keys of a mapping.
 func (x *expansion) keysOnce(n *yaml.Node) {
 	c := spec.Checker{Tree: x.tree}
 	c.Check(n, map[string]yaml.Node{}, "strategy")
@@ -196,7 +194,7 @@ func (x *expansion) text(n *yaml.Node) string {
 	return strings.TrimSpace(n.Value)
 }
 
-// set carries out the changes of a preset's parameters.
+// set applies changes to a preset's parameters.
 func (x *expansion) set(e *entry, set *yaml.Node) {
 	if set.Kind != yaml.MappingNode {
 		x.errorf(set, "set takes parameters and values, such as full-compact.trigger.fixed: 120000")
@@ -210,7 +208,7 @@ func (x *expansion) set(e *entry, set *yaml.Node) {
 	}
 }
 
-// overrides carries out what was set from outside the file.
+// overrides applies what was set from outside the file.
 func (x *expansion) overrides(e *entry) error {
 	var errs []error
 	for _, o := range x.file.overrides {
@@ -228,7 +226,7 @@ func (x *expansion) overrides(e *entry) error {
 	return errors.Join(errs...)
 }
 
-// change puts a value into the parameters of every layer keys[0] of e. It
+// change puts a value into the parameters of every layer keys[0] of e and
 // reports whether e has that layer.
 func (x *expansion) change(e *entry, keys []string, value *yaml.Node) (bool, error) {
 	path := strings.Join(keys, ".")
@@ -267,8 +265,8 @@ func (x *expansion) change(e *entry, keys []string, value *yaml.Node) (bool, err
 	return true, errors.Join(errs...)
 }
 
-// ownLayer adds a layer to a strategy of generations that changes none of it yet, if
-// one of these has it.
+// ownLayer adds a layer without parameters to a strategy of generations if one
+// of these has the layer.
 func (x *expansion) ownLayer(e *entry, name string) {
 	if own := spec.Child(e.body, "own"); own == nil || own.Value != "true" {
 		return
@@ -296,9 +294,8 @@ func orNone(names []string) string {
 // layer is one layer within the body of a preset.
 type layer struct{ key, params *yaml.Node }
 
-// layersOf returns the layers below a body in order, those within groups
-// included: a mapping of a name to a mapping is a layer, one of a name to a list
-// a group.
+// layersOf returns the layers of a body in order, including those within
+// groups. A name with a mapping is a layer, a name with a list is a group.
 func layersOf(body *yaml.Node) []layer {
 	return collect(nil, spec.Child(body, "layers"))
 }
@@ -323,7 +320,7 @@ func collect(dst []layer, list *yaml.Node) []layer {
 }
 
 // layers checks the parameters of all layers of e, finds their axes and writes
-// every default.
+// out every default.
 func (x *expansion) layers(e *entry) {
 	if list := spec.Child(e.body, "layers"); list != nil && list.Kind != yaml.SequenceNode {
 		x.errorf(list, "layers takes a list of layers with their parameters")
@@ -362,7 +359,7 @@ func (x *expansion) complete(e *entry) {
 		}
 		e.variants = append(e.variants, v)
 	})
-	// A problem that another strategy has too is reported once, for both.
+	// A problem that another strategy shares is reported once, for both.
 	if len(x.errs) > before || len(e.variants) == 0 {
 		return
 	}
@@ -385,7 +382,7 @@ func (x *expansion) complete(e *entry) {
 	}
 }
 
-// params returns the names and values of a combination of axes.
+// params returns the names and values of one combination of axes.
 func (e *entry) params(chosen []int) [][2]string {
 	var params [][2]string
 	for i, a := range e.axes {
@@ -394,7 +391,7 @@ func (e *entry) params(chosen []int) [][2]string {
 	return params
 }
 
-// notePlaces notes where the layers of a scenario's own give parameters.
+// notePlaces notes where the scenario gives the parameters of layers.
 func (x *expansion) notePlaces(e *entry) {
 	var note func(n *yaml.Node, path string)
 	note = func(n *yaml.Node, path string) {
@@ -408,7 +405,7 @@ func (x *expansion) notePlaces(e *entry) {
 	}
 }
 
-// shortNames names axes without their layer where that tells them apart.
+// shortNames names axes without their layer if that is unambiguous.
 func shortNames(axes []spec.Axis) map[string]string {
 	uses := map[string]int{}
 	rest := func(path string) string {

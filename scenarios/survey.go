@@ -17,8 +17,8 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// Sight is what has to be known of a session before the first is simulated, and what is said of it without simulating.
-// It can be written by one program and read by another.
+// Sight is what must be known of a session before the first is simulated, and its billed
+// rows, which need no simulation. One program can write it and another read it.
 type Sight struct {
 	Head      traces.Head
 	Digest    prompt.Digest
@@ -28,13 +28,13 @@ type Sight struct {
 	Billed    []results.Row // by date of prices: no model
 }
 
-// ModelWindow is a context window that calls of a model had, tokens.
+// ModelWindow is a context window of a model in recorded calls, tokens.
 type ModelWindow struct {
 	Model  string
 	Window int64
 }
 
-// survey is what the sights of all sessions come to.
+// survey combines the sights of all sessions.
 type survey struct {
 	digests   []prompt.Digest // by session
 	automatic []bool          // by session
@@ -43,10 +43,10 @@ type survey struct {
 	billed    []results.Cell // one for each date of prices
 }
 
-// windows are the context windows that models had in sessions.
+// windows are the context windows that models have in sessions.
 type windows map[ModelWindow]bool
 
-// windowsOf returns the windows that models had in a session.
+// windowsOf returns the windows that models have in a session.
 func windowsOf(s *traces.Session) (list []ModelWindow) {
 	for _, model := range s.Models {
 		list = append(list, ModelWindow{model, sim.RecordedWindow(s, new(client.ClaudeCode).Window(model))})
@@ -70,7 +70,7 @@ func (w windows) largest(a *client.Assembly) int64 {
 	return largest
 }
 
-// look visits every session once while it is in memory, but those that another program has seen.
+// look visits every session once while it is in memory, except those that another program has seen.
 func (p *Plan) look(ctx context.Context, d *Design, sessions []*traces.Session) (*survey, error) {
 	x := &survey{
 		digests: make([]prompt.Digest, len(sessions)), automatic: make([]bool, len(sessions)), windows: windows{},
@@ -87,7 +87,7 @@ func (p *Plan) look(ctx context.Context, d *Design, sessions []*traces.Session) 
 	return x, err
 }
 
-// add takes what was seen of a session.
+// add adds the sight of a session.
 func (x *survey) add(i int, sight *Sight, rows *results.Journal) error {
 	x.digests[i], x.automatic[i] = sight.Digest, sight.Automatic
 	x.openings.Join(&sight.Opening)
@@ -100,7 +100,7 @@ func (x *survey) add(i int, sight *Sight, rows *results.Journal) error {
 	return nil
 }
 
-// sights calls f with what is to be seen of each session, several at once.
+// sights calls f with the sight of each session, concurrently.
 func (p *Plan) sights(
 	ctx context.Context, d *Design, sessions []*traces.Session, f func(i int, sight *Sight) error,
 ) error {
@@ -128,7 +128,7 @@ func (p *Plan) sights(
 	return err
 }
 
-// sight looks at a session that is in memory.
+// sight returns the sight of a session that is in memory.
 func (p *Plan) sight(s *traces.Session, dates []time.Time) *Sight {
 	x := &Sight{Digest: sessionDigest(s), Automatic: agents.Automatic(s)}
 	for _, at := range dates {
@@ -141,7 +141,7 @@ func (p *Plan) sight(s *traces.Session, dates []time.Time) *Sight {
 	return x
 }
 
-// billedCell returns the cell of what sessions were billed at prices of a date, without rows.
+// billedCell returns the cell of the bill at prices of a date, without rows.
 func (d *Design) billedCell(date priceDate) results.Cell {
 	c := results.Cell{
 		Cell: results.StrategyBilled, Strategy: results.StrategyBilled,
@@ -155,8 +155,8 @@ func (d *Design) billedCell(date priceDate) results.Cell {
 	return c
 }
 
-// digest identifies sessions by what a simulation depends on: blocks, rounds and events. It does not depend on their
-// order.
+// digest identifies sessions by what a simulation depends on: blocks, rounds
+// and events. Their order does not matter.
 func digest(list []prompt.Digest) prompt.Digest {
 	var all prompt.Digest
 	for _, d := range list {
@@ -166,7 +166,7 @@ func digest(list []prompt.Digest) prompt.Digest {
 	return all
 }
 
-// Digest identifies sessions, whose bodies are in memory, as the provenance of a run does.
+// Digest identifies sessions, which must be loaded, as the provenance of a run does.
 func Digest(sessions []*traces.Session) prompt.Digest {
 	var list []prompt.Digest
 	for _, s := range sessions {

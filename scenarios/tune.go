@@ -16,14 +16,14 @@ import (
 
 // Search says what Plan.Tune looks for and how long.
 type Search struct {
-	Objectives []string // metrics; the first decides, all make the front
+	Objectives []string // metrics; the first decides, all together make the front
 	SubjectTo  []string // such as needed_recall>=0.95
 	Budget     int      // in runs of one setting over all sessions
-	Design     string   // one of Designs: how settings are chosen where there are too many
+	Design     string   // one of Designs: how settings are chosen if there are too many
 	Points     int      // points of a sensitivity analysis; 0 for none
 }
 
-// Check returns what is wrong with s whatever is searched.
+// Check returns what is wrong with s, whatever is searched.
 func (s *Search) Check() error {
 	var errs []error
 	if len(s.Objectives) == 0 {
@@ -38,19 +38,19 @@ func (s *Search) Check() error {
 	return errors.Join(append(errs, (&tuner{search: *s}).read())...)
 }
 
-// ErrBudget is wrapped by the error of a budget that is no search.
+// ErrBudget is wrapped by the error of a budget too small for a search.
 var ErrBudget = errors.New("less than one run for each")
 
-// leastPoints is the least number of pairs of settings that indices are told from.
+// leastPoints is the least number of pairs of settings for sensitivity indices.
 const leastPoints = 4
 
 // Shares of the budget of a search.
 const (
-	tuneRungs   = 3 // times that two thirds of the settings are dropped
-	tuneRefine  = 4 // one part of so many goes into refining
-	tuneFinals  = 4 // and one into the settings that are left
+	tuneRungs   = 3 // how often two thirds of the settings are dropped
+	tuneRefine  = 4 // 1/tuneRefine of the budget goes into refining
+	tuneFinals  = 4 // 1/tuneFinals into the settings that are left
 	tuneLeast   = 10
-	learnedName = "learned" // the profile of all sessions, while some are simulated
+	learnedName = "learned" // the profile learned from all sessions, for runs over some of them
 )
 
 // tuner is a search under way.
@@ -71,7 +71,7 @@ type tuner struct {
 	work     float64
 }
 
-// choice is a setting that was simulated, at least on some sessions.
+// choice is a setting that was simulated on all or some sessions.
 type choice struct {
 	region *region
 	at     point
@@ -81,8 +81,8 @@ type choice struct {
 	cut          []bool // by session: it ended early
 }
 
-// Tune searches the values that the file sweeps for the best, by successive halving on one
-// half of the sessions and refinement there; the settings that are left run over all.
+// Tune searches the values that the file sweeps for the best, by successive halving and refinement
+// on one half of the sessions. The settings that are left run over all sessions.
 func (p *Plan) Tune(ctx context.Context, file *File, corpus *traces.Corpus, search Search) (*studies.Tuning, error) {
 	t := &tuner{plan: *p, file: file, search: search, corpus: corpus, sessions: withCalls(corpus), index: map[string]int{}}
 	if err := t.prepare(ctx); err != nil {
@@ -110,8 +110,8 @@ func (p *Plan) Tune(ctx context.Context, file *File, corpus *traces.Corpus, sear
 	return out, stopped
 }
 
-// choose returns the settings that are to run over all sessions: every one when the budget is
-// enough for them.
+// choose returns the settings to run over all sessions: every setting, if the
+// budget allows.
 func (t *tuner) choose(ctx context.Context, out *studies.Tuning) ([]*choice, error) {
 	n := len(t.sessions)
 	if out.Space <= t.search.Budget {
@@ -131,7 +131,7 @@ func (t *tuner) choose(ctx context.Context, out *studies.Tuning) ([]*choice, err
 	return t.refine(ctx, list)
 }
 
-// prepare reads what is asked for and learns from the sessions.
+// prepare reads the design and the metrics of the search and learns from the sessions.
 func (t *tuner) prepare(ctx context.Context) error {
 	if len(t.sessions) == 0 {
 		return errNoCalls
@@ -170,7 +170,7 @@ func (t *tuner) prepare(ctx context.Context) error {
 	return nil
 }
 
-// draw returns n settings in all, as many of each strategy, fewer where it has no more.
+// draw returns about n settings, the same number for each strategy, fewer where a strategy has fewer.
 func (t *tuner) draw(n int) ([]*choice, error) {
 	var list []*choice
 	err := drawn(t.regions, t.design, n, t.plan.Seed, func(r *region, at point) error {
@@ -197,10 +197,10 @@ func (t *tuner) try(r *region, at point) (*choice, error) {
 	return tried, nil
 }
 
-// halve tries settings on ever more of the first half of the sessions, drops two thirds of them
-// each time and returns those that are left.
+// halve tries settings on ever more of the first half of the sessions, drops
+// two thirds of the settings each time and returns those that are left.
 func (t *tuner) halve(ctx context.Context) ([]*choice, error) {
-	// A setting costs a ninth, a third and the whole of a half, with a third as many each time.
+	// A setting costs a ninth, a third and all of the half; each time a third as many settings run.
 	list, err := t.draw(max(len(t.regions), 3*t.search.Budget))
 	if err != nil {
 		return nil, err
@@ -220,10 +220,10 @@ func (t *tuner) halve(ctx context.Context) ([]*choice, error) {
 	return t.best(list, inFirst, keep), nil
 }
 
-// inFirst reports whether a session takes part in choosing: every second one by time.
+// inFirst reports whether a session takes part in choosing: every second session in order of time does.
 func inFirst(session int) bool { return session%2 == 0 }
 
-// refine tries values between those tried, around the best setting.
+// refine tries values between the tried ones, around the best setting.
 func (t *tuner) refine(ctx context.Context, list []*choice) ([]*choice, error) {
 	left := 2 * t.search.Budget / tuneRefine // half the sessions are half the work
 	for left > 0 {
@@ -249,7 +249,7 @@ func (t *tuner) refine(ctx context.Context, list []*choice) ([]*choice, error) {
 			return nil, err
 		}
 		left -= len(fresh)
-		fresh = slices.DeleteFunc(fresh, func(x *choice) bool { // what makes no difference is not worth a run over all sessions
+		fresh = slices.DeleteFunc(fresh, func(x *choice) bool { // a setting without an effect is not worth a run over all sessions
 			return slices.Equal(t.values(x, inFirst), t.values(best, inFirst))
 		})
 		list = t.best(append(list, fresh...), inFirst, len(list))
@@ -257,7 +257,7 @@ func (t *tuner) refine(ctx context.Context, list []*choice) ([]*choice, error) {
 	return list, nil
 }
 
-// simulate fills in the figures of settings on some sessions that have none there yet.
+// simulate simulates settings on some sessions and fills in their figures.
 func (t *tuner) simulate(ctx context.Context, list []*choice, on func(session int) bool) error {
 	part := *t.corpus
 	part.Sessions = nil
@@ -274,7 +274,7 @@ func (t *tuner) simulate(ctx context.Context, list []*choice, on func(session in
 	return t.note(run, list)
 }
 
-// run simulates settings beside the recorded strategy under a profile, "" for that of the scenario.
+// run simulates settings and the recorded strategy under a profile, "" for that of the scenario.
 func (t *tuner) run(ctx context.Context, list []*choice, corpus *traces.Corpus, fixed string) (*results.Run, error) {
 	d := *t.base
 	d.Cells = slices.Clone(t.base.Cells)
@@ -304,7 +304,7 @@ func (t *tuner) final(ctx context.Context, list []*choice) (*results.Run, error)
 	return run, errors.Join(err, t.note(run, list))
 }
 
-// note takes the figures of settings from the rows of a run.
+// note copies the figures of settings from the rows of a run.
 func (t *tuner) note(run *results.Run, list []*choice) error {
 	for i := range run.Cells {
 		c := &run.Cells[i]

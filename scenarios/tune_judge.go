@@ -11,13 +11,13 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// everywhere is every session.
+// everywhere selects every session.
 func everywhere(int) bool { return true }
 
-// judge ranks the settings that were left over all sessions, and says what choosing among
-// them gains on sessions that took no part.
+// judge ranks the settings that ran over all sessions, and says what choosing
+// among them gains on sessions that took no part in the choice.
 func (t *tuner) judge(out *studies.Tuning, finals []*choice) {
-	finals = slices.DeleteFunc(slices.Clone(finals), func(x *choice) bool { return x.cut == nil }) // a run that was stopped
+	finals = slices.DeleteFunc(slices.Clone(finals), func(x *choice) bool { return x.cut == nil }) // a stopped run leaves some without figures
 	order := t.order(finals, everywhere)
 	for i, x := range order {
 		s := studies.Setting{Cell: x.cell.Name, Keeps: t.keeps(x, everywhere), Edge: x.region.edge(x.at)}
@@ -35,7 +35,8 @@ func (t *tuner) judge(out *studies.Tuning, finals []*choice) {
 	}
 }
 
-// turned returns the objectives of a setting and what limits are on, so that lower is better.
+// turned returns the objectives of a setting and the metrics of the limits, negated where needed so that lower is
+// better.
 func (t *tuner) turned(x *choice) []float64 {
 	list := t.values(x, everywhere)
 	for i := range t.limits {
@@ -48,8 +49,8 @@ func (t *tuner) turned(x *choice) []float64 {
 	return list
 }
 
-// influence returns what each session adds to the first objective of figures: of a ratio, by the
-// delta method.
+// influence returns the contribution of each session to the first objective;
+// for a ratio, by the delta method.
 func (t *tuner) influence(parts, bases []float64, on func(session int) bool) []float64 {
 	part, base := 0.0, 0.0
 	for i := range parts {
@@ -70,14 +71,14 @@ func (t *tuner) influence(parts, bases []float64, on func(session int) bool) []f
 	return list
 }
 
-// ties reports whether the difference of two settings in the first objective can be chance.
+// ties reports whether chance can explain the difference of two settings in the first objective.
 func (t *tuner) ties(a, b *choice) bool {
 	difference, half := t.apart(a, b, everywhere)
 	return math.Abs(difference) <= half
 }
 
-// apart returns the difference of two settings in the first objective over some sessions, and half the
-// width of its interval on as many sessions again.
+// apart returns the difference of two settings in the first objective over some
+// sessions, and half the width of its interval on as many new sessions.
 func (t *tuner) apart(a, b *choice, on func(session int) bool) (difference, half float64) {
 	difference = t.value(a, 0, on) - t.value(b, 0, on)
 	x, y := t.influence(a.parts[0], a.bases[0], on), t.influence(b.parts[0], b.bases[0], on)
@@ -86,7 +87,7 @@ func (t *tuner) apart(a, b *choice, on func(session int) bool) (difference, half
 		whole += x[i]
 	}
 	for i := range x {
-		share := 0.0 // of a sum, what the session has of the difference by its size
+		share := 0.0 // for a sum: the part of the difference that the session's size explains
 		if t.metrics[0].Kind == results.KindSum && whole != 0 {
 			share = difference / whole * x[i]
 		}
@@ -95,8 +96,8 @@ func (t *tuner) apart(a, b *choice, on func(session int) bool) (difference, half
 	return difference, wider(x)
 }
 
-// heldOut chooses in each of several rounds on all sessions but a block, and judges the choice on that
-// block. Sessions that dropped and refined settings are in no block.
+// heldOut chooses, in each of several rounds, on all sessions but those of a block, and judges the
+// choice on that block. Sessions that dropped and refined settings are in no block.
 func (t *tuner) heldOut(out *studies.Tuning, finals []*choice) studies.Gain {
 	var judged []int
 	for i := range t.sessions {
@@ -143,14 +144,14 @@ func (t *tuner) heldOut(out *studies.Tuning, finals []*choice) studies.Gain {
 	was := t.value(&t.recorded, 0, in)
 	unseen := was - t.value(&choice{parts: [][]float64{parts}, bases: [][]float64{bases}}, 0, in)
 	seen, half := t.apart(&t.recorded, t.order(finals, everywhere)[0], in)
-	half += math.Abs(seen - unseen) // what choosing flatters
+	half += math.Abs(seen - unseen) // how much the choice flatters itself
 	gain, scale := sign*unseen, math.Abs(was)
 	g.Share, g.Low, g.High = gain/scale, (gain-half)/scale, (gain+half)/scale
 	return g
 }
 
-// sensitivity returns how much each swept parameter makes of the variance of the first objective:
-// pairs of points A and B of the space, and A with one coordinate of B after the other.
+// sensitivity returns the share of each swept parameter in the variance of the first objective,
+// from pairs of points A and B of the space and from A with one coordinate of B at a time.
 func (t *tuner) sensitivity(ctx context.Context) ([]studies.Index, error) {
 	var list []studies.Index
 	n := t.search.Points
@@ -203,11 +204,11 @@ func (t *tuner) sensitivity(ctx context.Context) ([]studies.Index, error) {
 	return list, nil
 }
 
-// sobolResamples is how often the points are drawn again for an interval.
+// sobolResamples is how often the points are resampled for an interval.
 const sobolResamples = 1000
 
-// indices returns the Sobol indices of the dimensions of a region from values at A, B and the mixed
-// points, a row for each pair.
+// indices returns the Sobol indices of the dimensions of a region from the
+// values at A, at B and at the mixed points, one row per pair.
 func indices(r *region, values [][]float64, seed uint64) []studies.Index {
 	n := len(values)
 	draw := rand.New(rand.NewPCG(seed, uint64(n)))
@@ -238,8 +239,8 @@ func indices(r *region, values [][]float64, seed uint64) []studies.Index {
 	return list
 }
 
-// sobol returns the first-order and total index of a dimension over some rows of values; 0 where
-// nothing varies.
+// sobol returns the first-order and total index of a dimension over some rows
+// of values; 0 when nothing varies.
 func sobol(values [][]float64, pick []int, dimension int) (first, total float64) {
 	mean, squares := 0.0, 0.0
 	for _, i := range pick {
@@ -254,6 +255,6 @@ func sobol(values [][]float64, pick []int, dimension int) (first, total float64)
 	if squares <= 0 {
 		return 0, 0
 	}
-	clip := func(share float64) float64 { return min(max(share/squares, 0), 1) } // estimates of few pairs are beyond
+	clip := func(share float64) float64 { return min(max(share/squares, 0), 1) } // estimates from few pairs leave this range
 	return clip(first), clip(total)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// read reads the design and the metrics that are asked for.
+// read reads the design, the objectives and the limits of the search.
 func (t *tuner) read() error {
 	var errs []error
 	at := slices.Index(Designs(), t.search.Design)
@@ -34,7 +34,7 @@ func (t *tuner) read() error {
 	return errors.Join(errs...)
 }
 
-// objective takes the name of a figure that is sought.
+// objective adds the metric called name to the objectives.
 func (t *tuner) objective(name string) error {
 	m, err := sought(name)
 	if err == nil && m.Better == results.Neither {
@@ -44,7 +44,7 @@ func (t *tuner) objective(name string) error {
 	return err
 }
 
-// limit takes what a setting has to keep, such as needed_recall>=0.95.
+// limit adds a limit that settings must keep, such as needed_recall>=0.95.
 func (t *tuner) limit(text string) error {
 	name, value, least := strings.Cut(text, ">=")
 	if !least {
@@ -65,7 +65,7 @@ func (t *tuner) limit(text string) error {
 	return nil
 }
 
-// sought returns the metric of a name, when it can be told for any part of the sessions.
+// sought returns the metric of a name: a sum over sessions or a ratio, which any part of the sessions determines.
 func sought(name string) (results.Metric, error) {
 	m, ok := results.LookupMetric(name)
 	if !ok {
@@ -81,8 +81,8 @@ func sought(name string) (results.Metric, error) {
 	return m, nil
 }
 
-// best returns the n best settings by some sessions, the best first, with the best of each strategy
-// among them.
+// best returns the n best settings by some sessions and the best of each
+// strategy, best first.
 func (t *tuner) best(list []*choice, on func(session int) bool, n int) []*choice {
 	order := t.order(list, on)
 	first := map[*region]bool{}
@@ -96,8 +96,8 @@ func (t *tuner) best(list []*choice, on func(session int) bool, n int) []*choice
 	return kept
 }
 
-// order returns settings by some sessions, the best first: those that keep the limits ahead of
-// others, then those that fewer others beat in every objective, then by the first objective.
+// order returns settings by some sessions, best first: by how far they miss the limits,
+// then by how many others beat them in every objective, then by the first objective.
 func (t *tuner) order(list []*choice, on func(session int) bool) []*choice {
 	type ranked struct {
 		*choice
@@ -152,7 +152,7 @@ func (t *tuner) value(x *choice, metric int, on func(session int) bool) float64 
 	return part
 }
 
-// values returns the objectives of a setting, so turned that lower is better.
+// values returns the objectives of a setting, negated where needed so that lower is better.
 func (t *tuner) values(x *choice, on func(session int) bool) []float64 {
 	var list []float64
 	for i := range t.search.Objectives {
@@ -165,8 +165,8 @@ func (t *tuner) values(x *choice, on func(session int) bool) []float64 {
 	return list
 }
 
-// missing returns by how much a setting misses the limits, as shares of them, and the share of
-// sessions that it ends early and the recording does not; 0 when it keeps all.
+// missing returns by how much a setting misses the limits, as shares of these, plus the
+// share of sessions that it ends early and the recording does not; 0 when it misses none.
 func (t *tuner) missing(x *choice, on func(session int) bool) float64 {
 	sum := 0.0
 	for i := range t.limits {
