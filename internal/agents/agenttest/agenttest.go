@@ -1,4 +1,4 @@
-// Package agenttest helps the tests of all readers.
+// Package agenttest has helpers for the tests of all readers.
 package agenttest
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Read reads files by a reader and checks every session.
+// Read reads files with the reader of an agent and checks every session.
 func Read(t testing.TB, a *traces.Agent, files map[string]string) *traces.Corpus {
 	t.Helper()
 	fsys := fstest.MapFS{}
@@ -41,8 +41,8 @@ func check(t testing.TB, c *traces.Corpus) {
 	}
 }
 
-// Recordings reads real recordings below ../shared beside the repository, and
-// skips the test where there are none.
+// Recordings reads real recordings under ../shared beside the repository, and
+// skips the test if there are none.
 func Recordings(t testing.TB, a *traces.Agent, folders ...string) *traces.Corpus {
 	t.Helper()
 	var paths []string
@@ -76,8 +76,8 @@ func Kinds(s *traces.Session, p traces.Span) (list []string) {
 	return list
 }
 
-// Fuzz runs a fuzz test: whatever the bytes, reading ends without a crash, and
-// what it gives is sound.
+// Fuzz runs a fuzz test: for any bytes, reading ends without a crash and
+// returns sound sessions.
 func Fuzz(f *testing.F, a *traces.Agent, seeds ...string) {
 	for _, s := range seeds {
 		f.Add([]byte(s))

@@ -10,10 +10,10 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Sample writes a session of an agent as the agent does, of several prompts, each
+// Sample returns a session in the format of an agent: several prompts, each
 // answered in several calls with tools between them, and a compaction. The same
 // agent, id and seed give the same bytes; sessions of different seeds share
-// nothing. Every line, or message, stands on a line of the file.
+// nothing. Every line, or message, is a line of the file.
 func Sample(agent, id string, seed uint64) string {
 	w := &writer{
 		id: id, random: rand.New(rand.NewPCG(seed, 1)), tag: fmt.Sprintf("%s%d", id, seed),
@@ -45,12 +45,12 @@ func Sample(agent, id string, seed uint64) string {
 	return form.text(w)
 }
 
-// form is how an agent writes.
+// form writes the format of an agent.
 type form interface {
 	head(w *writer)
 	prompt(w *writer, text string)
-	// call writes a call on a context that was read from the cache but for what it
-	// grew by, and the result of its tool when it names one.
+	// call writes a call whose context was read from the cache except for what it
+	// grew by, and the result of its tool if it names one.
 	call(w *writer, id, tool, said, result string, read, grown int)
 	compaction(w *writer, summary string)
 	text(w *writer) string
@@ -68,7 +68,7 @@ type writer struct {
 
 type object = map[string]any
 
-// words returns words that no other place has.
+// words returns n words that occur nowhere else.
 func (w *writer) words(n int) string {
 	var b strings.Builder
 	for b.Len() < n {
@@ -83,13 +83,13 @@ func (w *writer) line(o object) {
 	w.lines = append(w.lines, encode(o))
 }
 
-// encode writes an object with its type first: files are recognized by it.
+// encode writes an object with its type first, by which files are recognized.
 func encode(o object) string {
 	typ, typed := o["type"].(string)
 	delete(o, "type")
 	b, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // of strings and numbers alone
+		panic(err) // objects hold only strings and numbers
 	}
 	if typed {
 		return fmt.Sprintf(`{"type":%q,%s`, typ, b[1:])

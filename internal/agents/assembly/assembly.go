@@ -1,10 +1,10 @@
-// Package assembly turns what the readers of all agents find in recordings into
-// sessions. A reader has three things to do: scan a file (File), divide what it
-// says into threads of rounds (directly, or by handing steps to Rounds), and
-// describe its format (Format). The rest happens here: calls that several
-// sessions repeat belong to the earliest one, sub-agents are linked to what
-// started them, recorded token totals are laid over the blocks, and everything
-// is written out in the flat form of traces.Session.
+// Package assembly makes sessions of what the readers of all agents find in
+// recordings. A reader does three things: it scans a file (File), divides its
+// content into threads of rounds (directly, or by handing steps to Rounds), and
+// describes its format (Format). The rest happens here: calls that several
+// sessions repeat go to the earliest one, sub-agents are linked to the call
+// that started them, recorded token totals are laid over the blocks, and
+// everything is written out in the flat form of traces.Session.
 package assembly
 
 import (
@@ -12,34 +12,34 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// MaxTokens is the largest context that is believed, far above any context
-// window and far below the limits of an int32. It bounds every logged count, the
-// input of every call, logged or estimated, and the estimate of every list of
-// blocks that a line adds.
+// MaxTokens is the largest plausible context, far above any context window and
+// far below the limits of an int32. It bounds every logged count, the input of
+// every call, logged or estimated, and the estimate of every list of blocks
+// that a line adds.
 const MaxTokens = 100_000_000
 
 // Format is what the recordings of an agent have in common.
 type Format struct {
 	Agent string // as in Session.Agent
 	Rates traces.Rates
-	// Static returns the tokens of tools and system prompt that a version's
-	// first call is taken to begin with when it reads nothing that shows them.
-	// Nil when nothing is known: then all that no line shows is static.
+	// Static returns the tokens of tools and system prompt assumed for the first
+	// call of a version when it reads nothing that shows them. Nil when nothing is
+	// known: then all that no line shows is static.
 	Static func(version string) int64
 	// Head lays the blocks ahead of a thread's first round, for a format that
 	// shows what they consist of. Nil for the usual way (layPrefix).
 	Head func(t *Thread) []Block
-	// Exact says that outputs are logged in full and what was thought is counted
-	// apart, so that replies keep their size and a total that falls by what was
-	// thought means that the provider left it out.
+	// Exact says that outputs are logged in full and thinking is counted
+	// separately. Replies then keep their size, and a total that falls by the size
+	// of the thinking means that the provider left it out.
 	Exact bool
 	// Sealed says that summaries are encrypted, so that no line shows their size.
 	Sealed bool
 	// Linear says that lines follow the order of the conversation: a result
 	// pairs with the open call of its id, and times may run back.
 	Linear bool
-	// Unseen makes the block of tokens that a call's context grew by and no line
-	// shows. Nil for UnseenBlock.
+	// Unseen makes the block for the growth of a call's context that no line shows.
+	// Nil for UnseenBlock.
 	Unseen func(call string, tokens int64) prompt.Block
 	// Tail says that a few uncached tokens follow the last cache marker.
 	Tail bool
@@ -62,7 +62,7 @@ type Session struct {
 	Quality    traces.Quality
 
 	foreign map[string]bool // calls that an earlier session owns
-	heard   []any           // of the blocks, once they are written
+	heard   []any           // what was heard of the blocks, once they are written
 }
 
 // Place is a line of a file.
@@ -94,7 +94,7 @@ type Task struct {
 // Usage is the token count of a call as logged.
 type Usage struct {
 	prompt.Usage
-	Reasoning int64 // of the output; -1 when it is not counted apart
+	Reasoning int64 // of the output; -1 when it is not counted separately
 	OK        bool  // complete and possible
 	Assumed   bool  // the lifetime of writes is not logged
 }
@@ -119,8 +119,8 @@ func (c *Call) context() int64 { return c.Input() - c.tail }
 // Context returns the recorded input tokens of a call without its tail.
 func (f *Format) Context(c *Call) int64 { return c.Input() - f.tailOf(c) }
 
-// tailOf is the part of the uncached input behind the last cache
-// marker (traces.Round.Tail).
+// tailOf returns the part of the uncached input after the last cache marker
+// (traces.Round.Tail).
 func (f *Format) tailOf(c *Call) int64 {
 	if u := c.Usage.Usage; f.Tail && c.OK && u.Uncached <= traces.MaxTail && u.Uncached < u.Input() {
 		return u.Uncached
@@ -145,7 +145,7 @@ type Round struct {
 	total   int64 // input tokens: recorded, or by the blocks when the usage is unusable
 }
 
-// began is the time of the first thing that is known of a round.
+// began returns the earliest known time of a round.
 func (rd *Round) began() int64 {
 	if rd.InputAt != 0 {
 		return rd.InputAt
@@ -160,8 +160,8 @@ type Event struct {
 	Stayed  []Block // messages that stayed or came back
 	Text    []Block // the summary
 	Cleared []prompt.Digest
-	forgot  []*Block            // what was thought and left the context
-	summary *traces.SummaryCall // nil where it is not logged
+	forgot  []*Block            // thinking that left the context
+	summary *traces.SummaryCall // nil when it is not logged
 }
 
 // Thread is a conversation under construction.
@@ -176,7 +176,7 @@ type Thread struct {
 	Began         int64 // time of the first line, 0 if unknown
 
 	index     int32 // in the session
-	continued bool  // goes on with what an earlier session owns
+	continued bool  // continues calls that an earlier session owns
 }
 
 // Main returns the main thread of a session, without rounds.
@@ -184,7 +184,7 @@ func Main() *Thread {
 	return &Thread{Thread: traces.Thread{ID: "main", Kind: traces.ThreadMain, Parent: -1, ParentRound: -1}}
 }
 
-// Earlier returns the earlier of two times, of which 0 is unknown.
+// Earlier returns the earlier of two times; 0 is an unknown one.
 func Earlier(a, b int64) int64 {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -211,7 +211,7 @@ func Weigh(rates *traces.Rates, b *prompt.Block) int32 {
 	return int32(min(n, MaxTokens))
 }
 
-// Derived is a block that is known by its size alone.
+// Derived returns a block of which only the size is known.
 func Derived(k prompt.Kind, d prompt.Digest, tokens int64) prompt.Block {
 	return prompt.Block{Digest: d, Tokens: int32(tokens), Object: -1, Kind: k, Flags: prompt.FlagDerived}
 }
@@ -224,13 +224,13 @@ func (s *Session) Own(f *File) {
 	s.Problems.Join(f.Problems)
 }
 
-// Problem notes a defect at a line.
+// Problem records a defect at a line.
 func (s *Session) Problem(at Place, format string, args ...any) {
 	s.Problems.Add(at.Source.Name, int(at.Line), format, args...)
 }
 
-// assemble returns the session, which has no threads when it has no calls or
-// others own them all.
+// assemble returns the session. It has no threads when it has no calls or
+// others own all of them.
 func (s *Session) assemble() *traces.Session {
 	s.dropEmpty()
 	s.link()

@@ -13,8 +13,8 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// reading reads files a batch at a time. What a batch says of sessions and calls is remembered;
-// files that turn out to speak of what files of another batch speak of are read again together
+// reading reads files a batch at a time and remembers which sessions and calls each batch
+// mentions. Files that mention the same as files of another batch are read again together
 // with those, so that sessions are the same as if all files had been read at once.
 type reading[S interface{ Base() *File }] struct {
 	*Reader[S]
@@ -24,26 +24,26 @@ type reading[S interface{ Base() *File }] struct {
 	batches int
 
 	batch []int32          // of each file, from 1
-	with  []int32          // of each file, another that it belongs together with, or itself
-	first map[uint64]int32 // file that spoke of a name first, by 64 bits of its digest
+	with  []int32          // of each file, another file of its group, or itself
+	first map[uint64]int32 // the first file that mentioned a name, by 64 bits of the name's digest
 	made  []outcome
 
-	stamps   []traces.Stamp // of each file, where there is a store
+	stamps   []traces.Stamp // of each file, if there is a store
 	recalled []bool         // of each file: the store had it
-	names    [][]uint64     // of each file, what it spoke of
+	names    [][]uint64     // of each file, what it mentioned
 }
 
-// outcome is what has become of a draft.
+// outcome is the result of a draft.
 type outcome struct {
 	*traces.Session
 	problems Problems
-	file     int32 // the first
+	file     int32 // the first of its files
 	empty    bool  // no calls of its own
 	unsound  error
 }
 
-// shelve moves the body of a session that is of use to the shelf, if there is one. Where that has no room the session
-// stays in memory.
+// shelve moves the body of a usable session to the shelf, if there is one. If
+// the shelf has no room, the session stays in memory.
 func (b *reading[S]) shelve(o *outcome) {
 	o.empty = len(o.Threads) == 0
 	if b.opts.Shelf != nil && !o.empty && o.unsound == nil {
@@ -67,7 +67,7 @@ func newReading[S interface{ Base() *File }](r *Reader[S], opts traces.Options, 
 func (b *reading[S]) read(ctx context.Context) error {
 	b.recall()
 	var groups [][]int32
-	stem := "" // of the first file of a group: those in the folder of that name speak of the same session
+	stem := "" // of the first file of a group; files in the folder of that name belong to the same session
 	for i := range b.inputs {
 		if b.recalled[i] {
 			continue
@@ -91,8 +91,8 @@ func (b *reading[S]) read(ctx context.Context) error {
 	return nil
 }
 
-// torn returns the groups of files that belong together and were read in several batches, and
-// takes back what was made of them.
+// torn returns the groups of files that belong together but were read in
+// several batches, and drops what was made of them.
 func (b *reading[S]) torn() (groups [][]int32) {
 	members := map[int32][]int32{}
 	torn := map[int32]bool{}
@@ -110,7 +110,7 @@ func (b *reading[S]) torn() (groups [][]int32) {
 	return groups
 }
 
-// root returns the file that stands for all that belong together with one.
+// root returns the file that identifies the group of a file.
 func (b *reading[S]) root(i int32) int32 {
 	for b.with[i] != i {
 		b.with[i] = b.with[b.with[i]]
@@ -119,13 +119,13 @@ func (b *reading[S]) root(i int32) int32 {
 	return i
 }
 
-// join notes that two files belong together.
+// join puts two files into one group.
 func (b *reading[S]) join(i, j int32) {
 	i, j = b.root(i), b.root(j)
 	b.with[max(i, j)] = min(i, j)
 }
 
-// pass reads groups of files, each in one batch. While sessions are made of a batch, the next one is scanned.
+// pass reads groups of files, each in one batch. It scans a batch while sessions are made of the previous one.
 func (b *reading[S]) pass(ctx context.Context, groups [][]int32) error {
 	var gathering sync.WaitGroup
 	defer gathering.Wait()
@@ -171,7 +171,7 @@ func (b *reading[S]) pass(ctx context.Context, groups [][]int32) error {
 	return nil
 }
 
-// gather makes sessions of the files of a batch, and forgets what was scanned.
+// gather makes sessions of the files of a batch, and drops what was scanned.
 func (b *reading[S]) gather(scanned []S, batch []int32) {
 	b.batches++
 	at := make(map[*File]int32, len(batch))
@@ -218,7 +218,7 @@ func (b *reading[S]) gather(scanned []S, batch []int32) {
 	b.made = append(b.made, made...)
 }
 
-// speak notes that a file speaks of a session or a call, given 64 bits of the digest of its name.
+// speak records that a file mentions a session or a call, given 64 bits of the name's digest.
 func (b *reading[S]) speak(name uint64, file int32) {
 	if b.opts.Store != nil {
 		b.names[file] = append(b.names[file], name)
@@ -233,10 +233,10 @@ func (b *reading[S]) speak(name uint64, file int32) {
 	b.first[name] = file
 }
 
-// corpus returns what was read, and the problems found before with it.
+// corpus returns what was read, with the problems found before.
 func (b *reading[S]) corpus(inputs *traces.Inputs, found *Problems) *traces.Corpus {
 	c := &traces.Corpus{Inputs: inputs, Unknown: map[string]int{}, MaxLine: b.opts.MaxLine}
-	// Batches may be others the next time.
+	// The order must not depend on how files fell into batches.
 	slices.SortStableFunc(b.made, func(x, y outcome) int { return cmp.Compare(x.file, y.file) })
 	for _, f := range b.files {
 		c.Lines += f.Lines

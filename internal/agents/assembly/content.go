@@ -17,7 +17,7 @@ type Maker struct {
 	Unknown map[string]int  // counts types of content that make no block; nil to count none
 }
 
-// Say gives a block its text, where somebody wants it.
+// Say gives a block its text, if it is kept or heard.
 func (m Maker) Say(b *Block, t traces.Text) {
 	if m.Keep {
 		b.Text = &t
@@ -81,8 +81,8 @@ func (m Maker) Result(id prompt.Digest, text string, failed, image bool) Block {
 	return b
 }
 
-// CallID returns the digest that pairs a tool call with its result, zero where
-// the call has no id.
+// CallID returns the digest that pairs a tool call with its result, zero for a
+// call without an id.
 func CallID(id string) (d prompt.Digest) {
 	if id != "" {
 		d = prompt.DigestString(id)
@@ -111,9 +111,9 @@ func opOf(name string) prompt.Op {
 	return prompt.OpNone
 }
 
-// Counts makes the usage of a call of disjoint counts. Counts that are negative,
-// absurd or all zero make it unusable. Writes are taken to live five minutes:
-// neither pi nor OpenCode logs their lifetime.
+// Counts makes the usage of a call from disjoint counts. Counts that are
+// negative, absurd or all zero make it unusable. Writes are assumed to live
+// five minutes: neither pi nor OpenCode logs their lifetime.
 func Counts(input, read, write, output, reasoning int64) Usage {
 	u := Usage{Reasoning: reasoning}
 	for _, n := range [...]int64{input, read, write, output} {
@@ -129,8 +129,8 @@ func Counts(input, read, write, output, reasoning int64) Usage {
 	return u
 }
 
-// Decode reads JSON that need not be UTF-8: invalid bytes are a defect of their
-// own, named after what can be read has been.
+// Decode reads JSON that need not be UTF-8. Invalid bytes are reported as a
+// defect of their own, after everything else has been read.
 func Decode(b []byte, v any) error {
 	return json.Unmarshal(b, v, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 }
@@ -147,9 +147,9 @@ func TextsOf(blocks []Block) []traces.Text {
 	return list
 }
 
-// CacheByModel returns the kind of cache of the provider of a model: Anthropic's
-// for its own, whoever sells it, else one that needs no markers. Clients that
-// call several providers go by it.
+// CacheByModel returns the kind of cache of a model's provider, for clients
+// that call several: that of Anthropic for Anthropic's models, whoever sells
+// them, else one that needs no markers.
 func CacheByModel(model string) traces.Cache {
 	if strings.Contains(model, "claude") {
 		return traces.CacheMarked

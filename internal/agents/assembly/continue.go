@@ -7,9 +7,9 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// continueForeign takes out of the session the calls that an earlier one owns.
-// A thread that begins with such calls goes on with what they left in its
-// context; calls of others further on only leave their blocks there.
+// continueForeign removes the calls that an earlier session owns. A thread that
+// begins with such calls continues from what they left in its context; calls of
+// others further on only leave their blocks.
 func (s *Session) continueForeign() {
 	if len(s.foreign) == 0 {
 		return
@@ -24,7 +24,7 @@ func (s *Session) continueForeign() {
 			}
 		}
 	}
-	for i := len(s.Threads) - 1; i >= 0; i-- { // children first: they look at their parents' rounds
+	for i := len(s.Threads) - 1; i >= 0; i-- { // children first: they use their parents' rounds
 		s.takeOver(s.Threads[i])
 	}
 	began := make([][]Block, len(s.Threads))
@@ -50,8 +50,8 @@ func (s *Session) continueForeign() {
 	}
 }
 
-// refit keeps the totals behind compactions when the static prefix before them
-// has changed.
+// refit preserves the totals after compactions when the static prefix before
+// them has changed.
 func (t *Thread) refit(lost int64) {
 	for i := range t.Happened {
 		if t.Happened[i].Kind == traces.EventCompact {
@@ -60,7 +60,7 @@ func (t *Thread) refit(lost int64) {
 	}
 }
 
-// leading returns how many rounds at the start of a thread are others'.
+// leading returns how many rounds at the start of a thread belong to others.
 func (t *Thread) leading() int {
 	n := 0
 	for n < len(t.Calls) && t.Calls[n].foreign {
@@ -69,8 +69,8 @@ func (t *Thread) leading() int {
 	return n
 }
 
-// takeOver makes a branch that leaves its parent at a call of others a thread
-// of its own, with the context it inherits as prefix.
+// takeOver makes a branch that leaves its parent at a call of another session a
+// thread of its own, with the context it inherits as prefix.
 func (s *Session) takeOver(t *Thread) {
 	if t.Kind != traces.ThreadBranch || len(t.Calls) == 0 {
 		return
@@ -84,8 +84,8 @@ func (s *Session) takeOver(t *Thread) {
 	t.MidContext = true
 }
 
-// contextAt returns what a thread's context holds after the reply of a round;
-// for round -1 what it starts with.
+// contextAt returns the blocks of a thread's context after the reply of a
+// round; for round -1 those it starts with.
 func (s *Session) contextAt(t *Thread, round int) []Block {
 	var list []Block
 	if t.Kind == traces.ThreadBranch {
@@ -110,8 +110,8 @@ func (s *Session) contextAt(t *Thread, round int) []Block {
 	return list
 }
 
-// compacted is a context behind a compaction. static is the prefix that its
-// total was fitted to: what an earlier event took from it is made up for.
+// compacted returns the context after a compaction. static is the prefix that its total
+// was fitted to; an unseen block replaces what an earlier event took from it.
 func compacted(list []Block, ev *Event, static int64) []Block {
 	n := 0
 	for n < len(list) && list[n].Kind.Level() != prompt.LevelMessages {
@@ -128,8 +128,8 @@ func compacted(list []Block, ev *Event, static int64) []Block {
 	return list
 }
 
-// clearOldest takes what a recording lost from the oldest messages, and from
-// the prefix when it lost more than its messages weigh.
+// clearOldest removes the tokens that a recording lost from the oldest
+// messages, and from the prefix when the loss exceeds all messages.
 func clearOldest(list []Block, saved int32) {
 	saved = take(list, saved, func(b *Block) bool { return b.Kind.Level() == prompt.LevelMessages })
 	take(list, saved, func(*Block) bool { return true })
@@ -149,7 +149,7 @@ func take(list []Block, tokens int32, match func(*Block) bool) int32 {
 }
 
 // mergeForeign removes the rounds of others from a thread, which begins with
-// what the leading ones left.
+// the context that the leading ones left.
 func (s *Session) mergeForeign(t *Thread, began []Block) {
 	k := t.leading()
 	if k == len(t.Calls) {
@@ -167,7 +167,7 @@ func (s *Session) mergeForeign(t *Thread, began []Block) {
 			t.Since = t.Began - last
 		}
 	}
-	at := make([]int32, len(t.Calls)+1) // new index of each round, of the next own one for others'
+	at := make([]int32, len(t.Calls)+1) // new index of each round; for a round of others that of the next own one
 	var own []Round
 	var left []Block
 	for r := range t.Calls {
@@ -194,8 +194,8 @@ func (s *Session) mergeForeign(t *Thread, began []Block) {
 	s.moveChildren(t, at)
 }
 
-// moveEvents follows the rounds that events precede. Blocks that an event
-// absorbed are gone with the call they led to, or with a later compaction.
+// moveEvents updates the rounds of events. Blocks that an event absorbed are
+// gone with the call they led to, or with a later compaction.
 func (t *Thread) moveEvents(at []int32) {
 	for i := range t.Happened {
 		ev := &t.Happened[i]
@@ -210,20 +210,20 @@ func (t *Thread) moveEvents(at []int32) {
 	}
 }
 
-// compactedAt reports whether a compaction happened ahead of a round.
+// compactedAt reports whether a compaction happened before a round.
 func (t *Thread) compactedAt(round int) bool {
 	return slices.ContainsFunc(t.Happened, func(ev Event) bool {
 		return ev.Kind == traces.EventCompact && int(ev.Round) == round
 	})
 }
 
-// moveChildren follows the rounds that started other threads.
+// moveChildren updates the rounds that started other threads.
 func (s *Session) moveChildren(t *Thread, at []int32) {
 	for _, c := range s.Threads {
 		if c.Up != t || c.ParentRound < 0 {
 			continue
 		}
-		// The own round at or before the old one.
+		// The last own round up to the old one.
 		c.ParentRound = at[c.ParentRound+1] - 1
 	}
 }

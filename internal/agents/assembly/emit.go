@@ -19,7 +19,7 @@ type emitter struct {
 	uses    map[int32]int32         // index of tool calls in the session, by number
 	results map[prompt.Digest]int32 // index of tool results in the session, by call
 	message int32
-	untimed int // calls without a time that can be used
+	untimed int // calls without a usable time
 }
 
 // emit makes the session.
@@ -98,8 +98,8 @@ func (e *emitter) thread(t *Thread) traces.Thread {
 	return out
 }
 
-// delay is the time from the end of the response that started a thread, or
-// from the start of what it belongs to.
+// delay returns the time from the end of the response that started a thread, or
+// from the start of its parent or session.
 func (e *emitter) delay(t *Thread) int64 {
 	from := e.out.Start
 	if t.Up != nil {
@@ -199,7 +199,7 @@ func (e *emitter) cleared(ev *Event) []int32 {
 }
 
 // round makes a round with its intervals. The request is not logged: it is
-// taken to start with the last line of its input. before is the end of the
+// assumed to start with the last line of its input. before is the end of the
 // previous response, or the thread's start.
 func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.Round {
 	rd := &t.Calls[r]
@@ -256,7 +256,7 @@ func (e *emitter) flags(rd *Round, out *traces.Round) {
 }
 
 // intervals sets how long a round waited and streamed, given the end of the
-// response before it and how long compactions in between took.
+// previous response and how long compactions in between took.
 func intervals(out *traces.Round, rd *Round, before, compaction int64) {
 	if rd.First == 0 {
 		out.Flags |= traces.RoundNoTime
@@ -277,9 +277,9 @@ func intervals(out *traces.Round, rd *Round, before, compaction int64) {
 	out.Stream = max(out.First, rd.Last-request)
 }
 
-// Measure sums up in s.Quality what is known of the tokens: prefixes and
-// growth, and of these what no line shows. The last reply of a thread has not
-// been sent back and counts for nothing.
+// Measure sets in s.Quality how many tokens are known: prefixes and growth, and
+// the part of these that no line shows. The last reply of a thread has not been
+// sent back and is not counted.
 func Measure(s *traces.Session) {
 	s.Quality.Calls = s.NumCalls()
 	for i := range s.Threads {
@@ -308,12 +308,12 @@ func count(s *traces.Session, span traces.Span) {
 	}
 }
 
-// unlisted is the last place of a list of names, which stands for all names that
-// the list has no room for.
+// unlisted is the last place of a list of names. It stands for all names that
+// do not fit.
 const unlisted = math.MaxUint16
 
-// enter adds a name to a list and returns its place. Names beyond the last place
-// share that one, under the name unknown, which is a problem of the session.
+// enter adds a name to a list and returns its place. Names beyond the last place share
+// that place, under the name unknown, and are a problem of the session.
 func (e *emitter) enter(list *[]string, name, what string) uint16 {
 	if len(*list) < unlisted {
 		*list = append(*list, name)

@@ -13,7 +13,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// File is one recording while it is read and what was met in it.
+// File is one recording while it is read, with what was found in it.
 type File struct {
 	Name     string
 	Lines    int   // lines read, blank ones aside
@@ -24,11 +24,11 @@ type File struct {
 
 	strict  bool
 	claimed bool            // a session answers for its problems
-	spoken  []prompt.Digest // names of sessions and calls that it speaks of, beside those of its sessions
+	spoken  []prompt.Digest // names of sessions and calls it mentions, besides those of its sessions
 }
 
-// Speaks notes that the file has something to do with all other files that speak of
-// a name: the id of a session or of a call.
+// Speaks records that the file belongs together with all other files that
+// mention a name: the id of a session or of a call.
 func (f *File) Speaks(name string) {
 	if name != "" {
 		f.spoken = append(f.spoken, prompt.DigestString(name))
@@ -43,12 +43,12 @@ func NewFile(name string, opts traces.Options) *File {
 	}
 }
 
-// Base returns f, so that what embeds a file can be read by a Reader.
+// Base returns f, so that a Reader can read types that embed a File.
 func (f *File) Base() *File { return f }
 
-// Read hands every line of in that is not blank to parse. What parse refuses is
-// a problem of the file, or under Options.Strict the error that ends reading;
-// so is a file that cannot be read to its end, or is empty.
+// Read hands every line of in that is not blank to parse. A line that parse
+// refuses is a problem of the file, or under Options.Strict the error that ends
+// reading. So is a file that cannot be read to its end or is empty.
 func (f *File) Read(ctx context.Context, opts traces.Options, in traces.Input, parse func(Line) error) error {
 	r, err := in.Open()
 	if err != nil {
@@ -92,9 +92,9 @@ func (f *File) Read(ctx context.Context, opts traces.Options, in traces.Input, p
 	return nil
 }
 
-// ReadAll reads a file that is one document, nil when it cannot be read to its
-// end or is empty, which is a problem of the file, or under Options.Strict the
-// error.
+// ReadAll returns the text of a file that is one document. A file that cannot
+// be read to its end or is empty gives nil and a problem of the file, or under
+// Options.Strict the error.
 func (f *File) ReadAll(ctx context.Context, opts traces.Options, in traces.Input) ([]byte, error) {
 	r, err := in.Open()
 	if err != nil {
@@ -149,15 +149,15 @@ func (f *File) line(opts traces.Options, ln Line, parse func(Line) error) error 
 	return nil
 }
 
-// Loose notes blocks behind the last call of a thread as a problem.
+// Loose records blocks after the last call of a thread as a problem.
 func (f *File) Loose(blocks []Block) {
 	if n := len(blocks); n > 0 {
 		f.Problems.Add(f.Name, int(blocks[0].Line), "%d blocks behind the last counted call belong to no call", n)
 	}
 }
 
-// Refuse notes a defect of a line, from 1, or of the file as a whole at 0. It
-// is the error returned under Options.Strict.
+// Refuse records a defect of a line, counted from 1, or of the whole file at 0.
+// Under Options.Strict it returns the error.
 func (f *File) Refuse(line int, err error) error {
 	if line > 0 {
 		f.Bad++
@@ -170,7 +170,7 @@ func (f *File) Refuse(line int, err error) error {
 	return nil
 }
 
-// unread is Refuse for a file that cannot be read to its end: the problem that is kept first.
+// unread is Refuse for a file that cannot be read to its end; this problem is kept before all others.
 func (f *File) unread(err error) error {
 	list := f.Problems.List
 	f.Problems.List = nil
@@ -182,11 +182,11 @@ func (f *File) unread(err error) error {
 	return refused
 }
 
-// maxBlank is how many blank lines may follow each other: a compressed file of some kilobytes
-// may hold thousands of millions.
+// maxBlank is the largest number of consecutive blank lines: a compressed file
+// of some kilobytes may hold billions.
 const maxBlank = 10_000_000
 
-// Interruptible is a reader that ends with its context.
+// Interruptible is a reader that ends when its context does.
 type Interruptible struct {
 	Context context.Context
 	Reader  io.Reader
@@ -200,17 +200,17 @@ func (i *Interruptible) Read(p []byte) (int, error) {
 	return i.Reader.Read(p)
 }
 
-// TrimBOM removes the byte order mark some editors leave at the start.
+// TrimBOM removes the byte order mark that some editors write at the start.
 func TrimBOM(b []byte) []byte { return bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")) }
 
-// Problems are defects met: the first Limit of them, and the number of all.
+// Problems are the defects found: the first Limit of them, and the number of all.
 type Problems struct {
 	List  []traces.Problem
 	Total int
 	Limit int
 }
 
-// Add notes a defect of a file at a line, from 1, or of the whole file at 0.
+// Add records a defect of a file at a line, counted from 1, or of the whole file at 0.
 func (p *Problems) Add(file string, line int, format string, args ...any) {
 	p.Total++
 	if len(p.List) < p.Limit {
@@ -224,9 +224,9 @@ func (p *Problems) Join(q Problems) {
 	p.List = append(p.List, q.List[:min(len(q.List), max(0, p.Limit-len(p.List)))]...)
 }
 
-// Stamp returns a time stamp of a line in unix nanoseconds, 0 when there is none or
-// it is none that a transcript could have. Such a one counts as a bad line: what was waited, and
-// so what the cache had forgotten, is not known.
+// Stamp returns a time stamp of a line in unix nanoseconds, 0 for none or for
+// one no transcript could have. The latter makes the line a bad one: how long
+// it waited, and so what the cache had forgotten, is unknown.
 func (f *File) Stamp(line int, stamp []byte) int64 {
 	at := Time(stamp)
 	if at == 0 && len(stamp) > 0 {
@@ -236,7 +236,7 @@ func (f *File) Stamp(line int, stamp []byte) int64 {
 	return at
 }
 
-// Millis is Stamp for a time in unix milliseconds, of which 0 is none.
+// Millis is Stamp for a time in unix milliseconds, 0 for none.
 func (f *File) Millis(line int, ms int64) int64 {
 	at := Millis(ms)
 	if at == 0 && ms != 0 {
@@ -246,9 +246,9 @@ func (f *File) Millis(line int, ms int64) int64 {
 	return at
 }
 
-// Time returns a time stamp in unix nanoseconds, 0 when it is none that a
-// transcript could have. The form that agents write
-// (2026-03-25T02:17:20.880Z) is read without the generic parser.
+// Time returns a time stamp in unix nanoseconds, 0 when no transcript could
+// have it. The form that agents write (2026-03-25T02:17:20.880Z) is read
+// without the generic parser.
 func Time(b []byte) int64 {
 	if len(b) == 24 && b[4] == '-' && b[7] == '-' && b[10] == 'T' &&
 		b[13] == ':' && b[16] == ':' && b[19] == '.' && b[23] == 'Z' {
@@ -272,15 +272,15 @@ func Time(b []byte) int64 {
 	return sane(t)
 }
 
-// Millis returns a time in unix milliseconds as nanoseconds, 0 when it is none
-// that a transcript could have.
+// Millis returns a time in unix milliseconds as nanoseconds, 0 when no
+// transcript could have it.
 func Millis(ms int64) int64 { return sane(time.UnixMilli(ms).UTC()) }
 
-// maxUSD is the largest cost of one call that is believed.
+// maxUSD is the largest plausible cost of one call.
 const maxUSD = 1e5
 
-// Cost returns the cost of a call as logged. One that cannot be is a problem of
-// the line and counts for nothing.
+// Cost returns the cost of a call as logged. An impossible cost is a problem of
+// the line and counts as 0.
 func (f *File) Cost(line int, usd float64) float64 {
 	if usd >= 0 && usd <= maxUSD {
 		return usd
@@ -289,7 +289,7 @@ func (f *File) Cost(line int, usd float64) float64 {
 	return 0
 }
 
-// sane accepts the years a recording can come from, which keeps differences
+// sane accepts the years a recording can come from, so that differences stay
 // far from the limits of int64.
 func sane(t time.Time) int64 {
 	if y := t.Year(); y < 2020 || y > 2100 {

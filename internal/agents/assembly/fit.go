@@ -17,10 +17,10 @@ import (
 //	T(n+1) = static prefix + Kept + input(n+1)   after a compaction, less what it absorbed
 //	… − Saved                                    after a microcompaction, a shrink, or thought left out
 //
-// Visible blocks keep their estimate when it leaves a rest, which becomes an
-// unseen block; when they are estimated too high for the growth they are
-// scaled down to it. They are never scaled up to swallow what is unseen. Only
-// a reply whose final output was logged is scaled to that.
+// Visible blocks keep their estimate when it is too low for the growth; the
+// rest becomes an unseen block. When it is too high they are scaled down. They
+// are never scaled up to include what is unseen. Only a reply whose final
+// output was logged is scaled to that.
 func (s *Session) fit(t *Thread) {
 	for r := range t.Calls {
 		rd := &t.Calls[r]
@@ -63,7 +63,7 @@ func (s *Session) weigh(list []Block) (cut bool) {
 	return cut
 }
 
-// tooLarge notes a context that was cut to MaxTokens.
+// tooLarge records a context that was cut to MaxTokens.
 func (s *Session) tooLarge(at Place) {
 	s.Problem(at, "the context is estimated at more than %d tokens and is cut to that", MaxTokens)
 }
@@ -71,8 +71,8 @@ func (s *Session) tooLarge(at Place) {
 // clamp32 returns n, or the largest int32 when it is larger.
 func clamp32(n int64) int32 { return int32(min(n, math.MaxInt32)) }
 
-// scaleReply gives a reply the output tokens that were logged: what was thought
-// its own where that is counted apart, the rest to what is visible.
+// scaleReply scales a reply to the logged output tokens: thinking to its own
+// count where there is one, the visible blocks to the rest.
 func (rd *Round) scaleReply() {
 	if rd.Reasoning < 0 {
 		scale(rd.Output, rd.Reply)
@@ -108,16 +108,16 @@ type fitter struct {
 	s       *Session
 	t       *Thread
 	total   int64    // input tokens of the last call
-	last    *Round   // the last call, nil for one of the parent's thread or behind a compaction
+	last    *Round   // the last call, nil for one of the parent's thread or after a compaction
 	reply   []Block  // its reply
 	fixed   bool     // the reply was fitted in the parent's thread
 	final   bool     // the reply has its logged size
-	thought []*Block // what was thought and is still in the context
+	thought []*Block // thinking that is still in the context
 	events  []Event  // result: the events of the recording and those inferred
-	next    int      // first event of the thread that is not handled yet
+	next    int      // first event of the thread that is not yet handled
 }
 
-// begin fits what a thread starts from and returns the first round that is left.
+// begin fits what a thread starts with and returns the first round that is left.
 func (f *fitter) begin() int {
 	switch {
 	case f.t.Kind == traces.ThreadBranch:
@@ -128,8 +128,8 @@ func (f *fitter) begin() int {
 		f.total = Tokens(f.t.Ahead)
 		return 0
 	}
-	// A compaction ahead of the first call is history: its summary is part of
-	// what the thread begins with.
+	// A compaction before the first call is history: its summary belongs to what
+	// the thread begins with.
 	rd := &f.t.Calls[0]
 	var summary []Block
 	for _, ev := range f.take(0) {
@@ -157,7 +157,7 @@ func (f *fitter) leaveParent() {
 	f.reply = p.Calls[r].Reply
 }
 
-// take returns the events ahead of a round that are not handled yet.
+// take returns the events before a round that are not yet handled.
 func (f *fitter) take(round int) []Event {
 	from := f.next
 	for f.next < len(f.t.Happened) && int(f.t.Happened[f.next].Round) <= round {
@@ -202,8 +202,8 @@ func (f *fitter) done(rd *Round) {
 	}
 }
 
-// close fits the growth from the last call to rd. The event it returns, unless
-// it saved nothing, is one that no line shows.
+// close fits the growth from the last call to rd. The event it returns is one
+// that no line shows; without Saved it is none.
 func (f *fitter) close(rd *Round, events []Event) Event {
 	compact, micro := -1, -1
 	for i := range events {
@@ -238,8 +238,8 @@ func (f *fitter) close(rd *Round, events []Event) Event {
 	return Event{}
 }
 
-// bound sets the total of a round and reports whether blocks are to be fitted to
-// it: to the recorded one, or to MaxTokens when the estimate exceeds it. Else
+// bound sets the total of a round to the recorded one, or to MaxTokens when the
+// estimate exceeds it, and reports that blocks must be fitted to it. Otherwise
 // the estimate is the total.
 func (f *fitter) bound(rd *Round, estimate int64) bool {
 	if rd.OK {
@@ -253,12 +253,12 @@ func (f *fitter) bound(rd *Round, estimate int64) bool {
 	return estimate > MaxTokens
 }
 
-// shrunk is what a context lost and no line says why.
+// shrunk returns the event of a context that lost tokens for no logged reason.
 func shrunk(tokens int64) Event {
 	return Event{Event: traces.Event{Kind: traces.EventShrink, Saved: clamp32(tokens)}}
 }
 
-// shave scales what is visible down to a growth, if that can be.
+// shave scales visible blocks down to a growth, if possible.
 func (f *fitter) shave(rd *Round, growth int64) bool {
 	if left := growth - Tokens(f.reply); f.fixed || f.final && left >= 0 {
 		if left < 0 {
@@ -274,9 +274,9 @@ func (f *fitter) shave(rd *Round, growth int64) bool {
 	return true
 }
 
-// closeExact fits a growth where outputs are exact: a total that falls short at
-// a prompt by about what was thought shows that the provider left that out of
-// the context. Models of OpenAI through gpt-5.5 do so; gpt-5.6 keeps it.
+// closeExact fits a growth where outputs are exact. A total that falls short at a prompt
+// by about the size of the thinking shows that the provider left the thinking out of the
+// context. Models of OpenAI through gpt-5.5 do so; gpt-5.6 keeps it.
 func (f *fitter) closeExact(rd *Round, growth int64) Event {
 	visible := Tokens(rd.Before)
 	rest := growth - Tokens(f.reply) - visible
@@ -319,9 +319,9 @@ func (f *fitter) searched() bool {
 // webSearch is the tool that the provider runs inside a call.
 const webSearch = "web_search"
 
-// dropFound takes what the provider found out of the context behind the call that
-// searched: it counts as input of that call, which had it behind all else, and no
-// later call holds it. What no log shows is it ahead of what is visible.
+// dropFound removes the results of a web search from the context after the call
+// that searched. They count as input of that call, where they come last, and no
+// later call has them. Other unseen tokens come before the visible blocks.
 func (f *fitter) dropFound(tokens int64) Event {
 	rd := f.last
 	if last := &rd.Before[len(rd.Before)-1]; last.Kind == prompt.KindUnseen && int64(last.Tokens) >= tokens {
@@ -331,12 +331,12 @@ func (f *fitter) dropFound(tokens int64) Event {
 	}
 	f.s.unseen(rd, tokens)
 	found := &rd.Before[len(rd.Before)-1]
-	found.Digest = found.Digest.ExtendInt(1) // not that of what else no log shows
+	found.Digest = found.Digest.ExtendInt(1) // must differ from the digest of other unseen tokens
 	return Event{Event: traces.Event{Kind: traces.EventForget, Saved: clamp32(tokens)}, forgot: []*Block{found}}
 }
 
-// cutReply cuts the last reply down when the context grew by less than its
-// output: not all of that is sent back. It returns the tokens cut.
+// cutReply cuts the last reply when the context grew by less than its output:
+// not all output is sent back. It returns the tokens cut.
 func (f *fitter) cutReply(rd *Round, growth int64) int64 {
 	if growth < 0 || len(f.reply) == 0 || f.fixed {
 		return 0
@@ -351,8 +351,8 @@ func (f *fitter) cutReply(rd *Round, growth int64) int64 {
 }
 
 // closeCompact fits the first call after a compaction: what is neither static
-// prefix nor its own input was kept. Input that came before the compaction was
-// absorbed and keeps its estimate: no total shows it.
+// prefix nor its own input was kept. Input from before the compaction was
+// absorbed and keeps its estimate, because no total shows it.
 func (f *fitter) closeCompact(rd *Round, ev *Event) (lost Event) {
 	f.thought = nil
 	static, own := static(f.t), rd.Before[ev.Absorbed:]
@@ -371,7 +371,7 @@ func (f *fitter) closeCompact(rd *Round, ev *Event) (lost Event) {
 	ev.Kept = clamp32(left)
 	summary, stayed := Tokens(ev.Text), Tokens(ev.Stayed)
 	if f.s.Sealed && len(ev.Text) > 0 {
-		// It has what the messages that stayed leave of the context.
+		// The summary gets what the messages that stayed leave.
 		summary = max(summary, left-stayed)
 		scale(min(left, summary), ev.Text)
 	} else if summary > left {
@@ -389,8 +389,8 @@ func (s *Session) unseen(rd *Round, n int64) {
 	rd.Before = append(rd.Before, Block{Block: unseen(rd.ID, n)})
 }
 
-// deriveOutput gives a round its output: the logged one when it is final, else
-// what the fit left to the reply, which for the last call is its estimate.
+// deriveOutput sets the output of a round: the logged one when it is final,
+// else what the fit left to the reply, which for the last call is its estimate.
 func (s *Session) deriveOutput(rd *Round, last bool) {
 	rd.output = rd.Output
 	if rd.Final {
@@ -401,9 +401,9 @@ func (s *Session) deriveOutput(rd *Round, last bool) {
 	rd.output = max(rd.output, Tokens(rd.Reply))
 }
 
-// scale shares total among the blocks of lists in proportion to their tokens,
-// by largest remainder, so that the sum is exact. Blocks without tokens share
-// by count. Without any block nothing happens.
+// scale distributes total among the blocks of lists in proportion to their
+// tokens, by largest remainder, so that the sum is exact. Blocks without tokens
+// get equal parts. Without any block nothing happens.
 func scale(total int64, lists ...[]Block) {
 	var weights []*int32
 	for _, list := range lists {
@@ -414,9 +414,9 @@ func scale(total int64, lists ...[]Block) {
 	Share(total, weights)
 }
 
-// Share sets weights to shares of total in proportion to what they are, by
-// largest remainder, so that the sum is exact. Weights that are all zero share
-// by count. Weights must not be negative; without any nothing happens.
+// Share distributes total among weights in proportion to their values, by
+// largest remainder, so that the sum is exact. Weights that are all zero get
+// equal parts. Weights must not be negative; without any nothing happens.
 func Share(total int64, weights []*int32) {
 	if len(weights) == 0 {
 		return

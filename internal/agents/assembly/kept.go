@@ -11,13 +11,13 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// kept is what files that belong together came to, as a store has it: under the name of the first of them.
+// kept is the entry of a store for files that belong together, under the name of the first of them.
 type kept struct {
 	Files []keptFile
 	Made  []keptSession
 }
 
-// keptFile is what was met in a file.
+// keptFile is what was found in a file.
 type keptFile struct {
 	Name       string
 	Stamp      traces.Stamp
@@ -26,7 +26,7 @@ type keptFile struct {
 	Problems   Problems
 	Unknown    []counted
 	Claimed    bool
-	Names      []uint64 // of sessions and calls that it speaks of
+	Names      []uint64 // of sessions and calls that it mentions
 }
 
 // counted is a type of lines and their number.
@@ -43,7 +43,7 @@ type keptSession struct {
 	Unsound  string
 }
 
-// outcome is a session as it was, and its file by the index in entry.
+// outcome returns the session as it was read; its file is the index in the entry.
 func (m *keptSession) outcome() outcome {
 	o := outcome{Session: m.Session, problems: m.Problems, file: m.File}
 	if m.Unsound != "" {
@@ -52,13 +52,13 @@ func (m *keptSession) outcome() outcome {
 	return o
 }
 
-// key names what the store has of the files of which one is the first. What is read depends on these options.
+// key returns the name of the entry whose first file is i. What is read depends on these options.
 func (b *reading[S]) key(i int32) string {
 	o := &b.opts
 	return store.Key(b.Name, fmt.Sprint(o.Rates, o.Strict, o.MaxLine, o.MaxProblems), b.inputs[i].Name, b.stamps[i].Path)
 }
 
-// recall takes over what the store has of files that have not changed.
+// recall takes files that have not changed from the store.
 func (b *reading[S]) recall() {
 	if b.opts.Store == nil {
 		return
@@ -67,7 +67,7 @@ func (b *reading[S]) recall() {
 	found := make([]*kept, len(b.inputs))
 	made := make([][]outcome, len(b.inputs))
 	parallel.Each(b.opts.Workers, len(b.inputs), func(i int) {
-		if b.opts.Room(b.inputs[i].Name) != nil { // who reads the file tells
+		if b.opts.Room(b.inputs[i].Name) != nil { // the caller reports that file itself
 			return
 		}
 		var k kept
@@ -101,7 +101,7 @@ func (b *reading[S]) heard(k *kept) bool {
 	})
 }
 
-// fresh reports whether all files of an entry are as they were.
+// fresh reports whether all files of an entry are unchanged.
 func (b *reading[S]) fresh(k *kept, at map[string]int32) bool {
 	for i := range k.Files {
 		f := &k.Files[i]
@@ -112,7 +112,7 @@ func (b *reading[S]) fresh(k *kept, at map[string]int32) bool {
 	return true
 }
 
-// take makes the files of an entry, and what they came to, a batch of their own.
+// take makes the files of an entry and their sessions a batch of their own.
 func (b *reading[S]) take(k *kept, made []outcome, at map[string]int32) {
 	b.batches++
 	for i := range k.Files {
@@ -139,7 +139,7 @@ func (b *reading[S]) take(k *kept, made []outcome, at map[string]int32) {
 	}
 }
 
-// keep puts into the store what was read: of files that could be read to their end.
+// keep puts what was read into the store, for groups whose files could all be read to their end.
 func (b *reading[S]) keep() {
 	if b.opts.Store == nil {
 		return

@@ -34,8 +34,8 @@ type LineReader struct {
 
 const (
 	firstBuffer = 256 << 10
-	longLine    = 16 << 20 // of longer lines one is held at a time by those who share a turn
-	maxSkipped  = 16 << 30 // bytes of a line that is skipped: a compressed file may have no end to speak of
+	longLine    = 16 << 20 // of longer lines, readers that share a turn hold one at a time
+	maxSkipped  = 16 << 30 // bytes of a skipped line: a compressed file may be practically endless
 )
 
 // NewLineReader returns a reader of the lines of r that skips lines of more
@@ -44,8 +44,8 @@ func NewLineReader(r io.Reader, limit int) *LineReader {
 	return &LineReader{r: r, max: limit, buf: make([]byte, min(firstBuffer, max(limit+1, 16)))}
 }
 
-// Next returns the next line. The error is io.EOF after the last one, or the
-// reader's own after the lines that could be read.
+// Next returns the next line. The error is io.EOF after the last line, or that
+// of the underlying reader after the lines that could be read.
 func (l *LineReader) Next() (Line, error) {
 	searched := 0
 	if l.taken && l.to-l.from < firstBuffer {

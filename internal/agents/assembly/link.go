@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// starter is the tool call that may have started a sub-agent.
+// starter is a tool call that may have started a sub-agent.
 type starter struct {
 	thread *Thread
 	round  int32
@@ -16,9 +16,9 @@ type starter struct {
 	taken  bool
 }
 
-// link finds the round each sub-agent was started by: the tool call its lines
-// name, else the one whose prompt it begins with, else the latest round before
-// it began. Without a main thread sub-agents are orphans.
+// link finds the round that started each sub-agent: that of the tool call its
+// lines name, else of the call whose prompt it begins with, else the latest
+// round before it began. Without a main thread sub-agents are orphans.
 func (s *Session) link() {
 	byID := map[prompt.Digest]*starter{}
 	byPrompt := map[prompt.Digest][]*starter{}
@@ -96,7 +96,7 @@ func latestBefore(t *Thread, at int64) int32 {
 	return found
 }
 
-// breakRings hangs threads that are their own ancestors on the main thread.
+// breakRings attaches threads that are their own ancestors to the main thread.
 func (s *Session) breakRings(root *Thread) {
 	for _, t := range s.Threads {
 		depth := 0
@@ -124,8 +124,8 @@ func (s *Session) sortThreads() {
 	slices.SortStableFunc(s.Threads, func(a, c *Thread) int { return cmp.Compare(depth[a], depth[c]) })
 }
 
-// dropEmpty removes threads without calls: a path that was left for another
-// has calls, and so has the path it was left for.
+// dropEmpty removes threads without calls. A path that was left for another has
+// calls, and so has the other.
 func (s *Session) dropEmpty() {
 	s.Threads = slices.DeleteFunc(s.Threads, func(t *Thread) bool { return len(t.Calls) == 0 })
 }

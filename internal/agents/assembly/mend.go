@@ -8,19 +8,19 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// A request in which a result stands without its call, or that an assistant
-// begins, is refused by every API: no recording had one, whatever its lines say.
+// Every API refuses a request that begins with the assistant or has a result
+// without its call, so no recorded agent sent one, whatever the lines say.
 // Lines that are missing, doubled or out of order are therefore mended here, so
 // that what is simulated is well-formed.
 
-// unanswered is the round of a result that is not there.
+// unanswered is the round of a result that is missing.
 const unanswered = math.MaxInt32
 
-// toolCall is a tool call of a thread, or one of its parent that it answers.
+// toolCall is a tool call of a thread, or one of its parent whose result the thread has.
 type toolCall struct {
-	made     int32 // round that has it; -1 ahead of the first
+	made     int32 // round that has it; -1 before the first
 	due      int32 // round whose input its result belongs to
-	at       int32 // place in the input of that round where it was an input; -1 for a reply
+	at       int32 // index in the input of that round if the call is part of an input; -1 for a reply
 	answered int32 // round whose input has its result
 	number   int32 // in the session
 }
@@ -41,8 +41,8 @@ func (c calls) note(list []Block, made, due int32, input bool) {
 	}
 }
 
-// open returns the last call of an id that stands ahead of a round's input, or
-// in it ahead of a place, and has no result yet.
+// open returns the last call of an id that comes before an index in the input
+// of a round and has no result yet.
 func (c calls) open(id prompt.Digest, round, at int32) *toolCall {
 	for _, u := range slices.Backward(c[id]) {
 		if ahead := u.due < round || u.due == round && u.at < at; ahead && u.answered == unanswered {
@@ -52,8 +52,8 @@ func (c calls) open(id prompt.Digest, round, at int32) *toolCall {
 	return nil
 }
 
-// inherit returns the call of an id whose result a branch owes to the last
-// response it takes over.
+// inherit returns the call of an id in the last response that a branch
+// inherits, if the branch has its result.
 func inherit(all map[*Thread]calls, t *Thread, id prompt.Digest) *toolCall {
 	for ; t.Kind == traces.ThreadBranch && t.Up != nil; t = t.Up {
 		for _, u := range slices.Backward(all[t.Up][id]) {
@@ -68,8 +68,8 @@ func inherit(all map[*Thread]calls, t *Thread, id prompt.Digest) *toolCall {
 	return nil
 }
 
-// answer returns the call that a result at a place of a round's input answers, nil
-// for none, and notes it as answered.
+// answer returns the call that a result at an index of a round's input answers,
+// nil for none, and marks it as answered.
 func answer(all map[*Thread]calls, t *Thread, id prompt.Digest, round, at int32) *toolCall {
 	if id.IsZero() {
 		return nil
@@ -86,10 +86,10 @@ func answer(all map[*Thread]calls, t *Thread, id prompt.Digest, round, at int32)
 	return u
 }
 
-// mend puts the results of tools where they belong: behind their call, ahead of
-// the next request, and on the call's side of a compaction. A result whose call
-// is not in the recording stays as what it says. Parents come ahead of their
-// branches.
+// mend moves the results of tools to where they belong: after their call,
+// before the next request, and on the call's side of a compaction. A result
+// whose call is not in the recording stays, without an id. Parents come before
+// their branches.
 func (s *Session) mend() {
 	all := make(map[*Thread]calls, len(s.Threads))
 	for _, t := range s.Threads {
@@ -109,7 +109,7 @@ func (s *Session) mend() {
 	}
 }
 
-// mendInput takes out of the input of a round the results that belong elsewhere.
+// mendInput removes the results that belong elsewhere from the input of a round.
 func (s *Session) mendInput(all map[*Thread]calls, t *Thread, round int32, moved map[int32][]Block) {
 	rd := &t.Calls[round]
 	compacts := t.compactions(round)
@@ -140,9 +140,9 @@ func (s *Session) mendInput(all map[*Thread]calls, t *Thread, round int32, moved
 	}
 }
 
-// due returns the round whose input a result at a place of another's belongs to,
-// and the place of its call there, -1 when that is ahead of the input. Without a
-// call the result stays where it is and answers none.
+// due returns the round whose input a result belongs to, and the index of its
+// call in that input, -1 when the call comes before it. Without a call the
+// result stays where it is, and its id is removed.
 func (s *Session) due(all map[*Thread]calls, t *Thread, b *Block, round, place int32) (due, at int32) {
 	if u := answer(all, t, b.ID, round, place); u != nil {
 		return u.due, u.at
@@ -159,7 +159,7 @@ func (s *Session) due(all map[*Thread]calls, t *Thread, b *Block, round, place i
 	return round, math.MaxInt32
 }
 
-// compactions returns the compactions ahead of a round.
+// compactions returns the compactions before a round.
 func (t *Thread) compactions(round int32) (list []*Event) {
 	for i := range t.Happened {
 		if ev := &t.Happened[i]; ev.Kind == traces.EventCompact && ev.Round == round {
@@ -169,7 +169,7 @@ func (t *Thread) compactions(round int32) (list []*Event) {
 	return list
 }
 
-// insert adds results to the input of a round, ahead of its compactions.
+// insert adds results to the input of a round, before its compactions.
 func (t *Thread) insert(round int32, results []Block) {
 	if len(results) == 0 {
 		return
@@ -184,8 +184,8 @@ func (t *Thread) insert(round int32, results []Block) {
 	rd.Before = slices.Insert(rd.Before, int(at), results...)
 }
 
-// pair puts the results in the input of a round behind what the assistant said with their calls,
-// where more that it said stands between: a response whose usage is not in the recording.
+// pair moves the results in the input of a round behind the response that has their
+// calls, when a later response stands between: one whose usage is not in the recording.
 func (s *Session) pair(t *Thread, round int32) {
 	list := t.Calls[round].Before
 	assistant := func(b Block) bool { return b.Kind.Assistant() }
@@ -199,7 +199,7 @@ func (s *Session) pair(t *Thread, round int32) {
 				to = k
 			}
 		}
-		if list[to].ID == b.ID { // else it is a call of the response before
+		if list[to].ID == b.ID { // otherwise it is a call of the previous response
 			for to < i && assistant(list[to]) {
 				to++
 			}
@@ -222,7 +222,7 @@ func (s *Session) pair(t *Thread, round int32) {
 }
 
 // number gives tool calls their numbers and results those of their calls. It
-// comes last: what earlier sessions own may have taken calls out.
+// runs last: calls may have been removed because earlier sessions own them.
 func (s *Session) number() {
 	all := make(map[*Thread]calls, len(s.Threads))
 	n := int32(0)
@@ -252,10 +252,10 @@ func (s *Session) number() {
 	}
 }
 
-// address puts a message of no tokens ahead of what a conversation begins with
-// where that is the assistant's or nothing, the client's reminders and listings aside,
-// which some calls go without: what the assistant answers is not in the recording. A
-// branch from the start of a thread begins as that does.
+// address inserts an empty message before the first message of a conversation when that
+// is the assistant's or missing: what the assistant answers is not in the recording.
+// Reminders and listings of the client, which some calls lack, do not count as messages.
+// A branch from the start of a thread begins as the thread does.
 func (s *Session) address(t *Thread) {
 	root := t
 	for root.Kind == traces.ThreadBranch && root.Up != nil {

@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	// minStatic is the smallest read of a first call that is taken for the
-	// static prefix: nothing shorter can be cached (Anthropic, prompt caching).
+	// minStatic is the smallest read of a first call that counts as the static
+	// prefix: nothing shorter can be cached (Anthropic, prompt caching).
 	minStatic = 1024
 
-	// A first call of more than midContext tokens, of which less than one in
-	// midVisible is in the transcript, continues a conversation that is
-	// not in the recording (recorded: first calls have a median of 40k).
+	// A first call of more than midContext tokens, less than 1/midVisible of them
+	// in the transcript, continues a conversation that is not in the recording
+	// (recorded: first calls have a median of 40k).
 	midContext = 80_000
 	midVisible = 4
 
-	// toolsShare of the static prefix is tool definitions, the rest system
-	// prompt. An assumption: no recording separates them, and nothing that
-	// is simulated changes one without the other yet.
+	// toolsShare of the static prefix is tool definitions, the rest system prompt:
+	// an assumption. No recording separates the two, and nothing simulated so far
+	// changes one without the other.
 	toolsShare = 0.7
 )
 
-// layPrefix makes the blocks ahead of the first round of a thread: the static
-// prefix, and the rest of the first call that no line shows. The static part
-// is what the first call read from the cache; nothing later is looked at, so
-// that a session that is cut short gets the same prefix. Without a read it is
-// the version's for a main thread, and for a sub-agent all that is not visible.
+// layPrefix makes the blocks before the first round of a thread: the static
+// prefix, and the rest of the first call that no line shows. The static part is
+// what the first call read from the cache; later calls do not matter, so that a
+// session cut short gets the same prefix. Without a read it is the version's
+// for a main thread, and all that is not visible for a sub-agent.
 func (s *Session) layPrefix(t *Thread, summary []Block) {
 	rd := &t.Calls[0]
 	visible := Tokens(rd.Before) + Tokens(summary)
@@ -54,9 +54,8 @@ func (s *Session) layPrefix(t *Thread, summary []Block) {
 		}
 	}
 	if rest := total - static - Tokens(rd.Before) - Tokens(summary); rest > 0 {
-		// The client's reminders, or an unseen history. It is a session's own:
-		// it names project files and the day, and no line shows whether two
-		// are equal.
+		// The client's reminders, or an unseen history. No two sessions share it: it
+		// names project files and the day, and no line shows whether two are equal.
 		kind := prompt.KindReminder
 		if t.MidContext {
 			kind = prompt.KindUnseen
@@ -94,8 +93,8 @@ func (s *Session) staticOf(t *Thread, total, visible int64) int64 {
 	return hidden
 }
 
-// static returns the tokens of tools and system in the prefix of a thread, or
-// of the one a branch leaves.
+// static returns the tokens of tools and system in the prefix of a thread; for
+// a branch, of the thread it leaves.
 func static(t *Thread) int64 {
 	for t.Kind == traces.ThreadBranch && t.Up != nil {
 		t = t.Up
@@ -109,8 +108,8 @@ func static(t *Thread) int64 {
 	return n
 }
 
-// What is put where no line shows anything. A generator that emits sessions in
-// the parsed form builds the same blocks with these.
+// Blocks for tokens that no line shows. A generator that makes sessions in the
+// parsed form uses them too.
 
 // StaticPrefix is the tools and system prompt of a thread.
 type StaticPrefix struct {
@@ -136,13 +135,13 @@ func (p StaticPrefix) Blocks() [2]prompt.Block {
 	return [2]prompt.Block{derived(prompt.KindTools, d, tools), derived(prompt.KindSystem, d, p.Tokens-tools)}
 }
 
-// ReminderBlock returns the tokens between the static prefix and the first
-// visible line of a thread.
+// ReminderBlock returns the block of the tokens between the static prefix and
+// the first visible line of a thread.
 func ReminderBlock(session, thread string, tokens int64) prompt.Block {
 	return derived(prompt.KindReminder, restDigest(session, thread, tokens), tokens)
 }
 
-// UnseenBlock returns the tokens that a call's context grew by and no line shows.
+// UnseenBlock returns the block of the growth of a call's context that no line shows.
 func UnseenBlock(call string, tokens int64) prompt.Block {
 	return derived(prompt.KindUnseen, prompt.DigestString(call).ExtendInt(uint64(tokens)), tokens)
 }
@@ -151,13 +150,13 @@ func restDigest(session, thread string, tokens int64) prompt.Digest {
 	return prompt.DigestString(session + "\x00" + thread).ExtendInt(uint64(tokens))
 }
 
-// derived is a block that is known by its size alone.
+// derived returns a block of which only the size is known.
 func derived(k prompt.Kind, d prompt.Digest, tokens int64) prompt.Block {
 	return Derived(k, BlockDigest(k, d), tokens)
 }
 
-// BlockDigest is the digest of a block of a kind: the same words of a person
-// and of the model are not the same content.
+// BlockDigest returns the digest of a block: the same words of a person and of
+// the model are different content.
 func BlockDigest(k prompt.Kind, content prompt.Digest) prompt.Digest {
 	return content.ExtendInt(uint64(k))
 }

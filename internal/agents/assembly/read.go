@@ -21,8 +21,8 @@ type Reader[S interface{ Base() *File }] struct {
 	Sessions func(opts *traces.Options, files []S) []*Session
 }
 
-// Read reads recordings. The result does not depend on their order or the number
-// of workers. what names them in errors. The corpus takes the inputs over; on
+// Read reads recordings. The result depends neither on their order nor on the
+// number of workers. what names them in errors. The corpus owns the inputs; on
 // an error without a corpus they are closed.
 func (r *Reader[S]) Read(
 	ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string,
@@ -60,8 +60,8 @@ func Sort(list []*traces.Session) {
 	})
 }
 
-// UniqueID returns id, with a number behind it where an earlier session has it,
-// and notes it in taken.
+// UniqueID returns id, followed by a number if an earlier session has it, and
+// adds it to taken.
 func UniqueID(taken map[string]int, id string) string {
 	name := id
 	for n := max(1, taken[id]); taken[name] > 0; {
@@ -73,9 +73,9 @@ func UniqueID(taken map[string]int, id string) string {
 	return name
 }
 
-// own decides which session a call belongs to that several have: the one that
-// began first, and of those the one that ended first, since a continuation
-// outlives what it continues.
+// own decides which of several sessions owns a call: the one that began first,
+// and among those the one that ended first, since a continuation outlives what
+// it continues.
 func own(sessions []*Session) {
 	order := slices.Clone(sessions)
 	slices.SortStableFunc(order, func(a, b *Session) int {

@@ -28,17 +28,17 @@ type Step struct {
 	At     int64  // unix ns, 0 if unknown
 	First  int64  // time of the first line of a reply, where that is not At
 	Line   int32  // from 1
-	ID     string // of a reply; of a count what tells its call from others where the reply has none
+	ID     string // of a reply; of a count, what identifies its call if the reply has no id
 	Model  string // of the call that a count ends
 	Blocks []Block
 	Usage  Usage // of a count, or of the call that made a summary
 	Final  bool  // the counted output is final
 	Manual bool  // a compaction that a person asked for
-	Tokens int32 // of the context ahead of a compaction, as the client counted them
+	Tokens int32 // of the context before a compaction, as the client counted them
 }
 
-// Rounds divides the steps of one thread, in their order, into rounds. The
-// items between two counts are the input of a call and its reply.
+// Rounds divides the steps of one thread, in order, into rounds. The items
+// between two counts are the input of a call and its reply.
 type Rounds struct {
 	*Thread
 	Source           *File
@@ -53,7 +53,7 @@ type Rounds struct {
 	lastAt      int64
 }
 
-// NewRounds returns the rounds of a thread without any.
+// NewRounds returns a divider for a thread that has no rounds yet.
 func NewRounds(t *Thread, f *File) *Rounds {
 	return &Rounds{Thread: t, Source: f, open: Round{Call: &Call{}}}
 }
@@ -80,8 +80,8 @@ func (t *Rounds) Add(s *Step) {
 	}
 }
 
-// Done ends the thread and returns the blocks behind its last call, which belong
-// to none. Calls without an id get one of the session and their number.
+// Done ends the thread and returns the blocks after its last call, which belong to none.
+// A call without an id gets one from the session and the call's number.
 func (t *Rounds) Done(session string) []Block {
 	t.abandon()
 	for i := range t.Calls {
@@ -92,8 +92,8 @@ func (t *Rounds) Done(session string) []Block {
 	return t.open.Before
 }
 
-// input takes a message or a result: into the call under way when the model has
-// not answered yet, else into the next.
+// input adds a message or a result to the call under way if the model has not
+// answered yet, else to the next.
 func (t *Rounds) input(s *Step) {
 	said, answer := s.Kind == StepInput && isPrompt(s.Blocks), s.Kind == StepResult
 	if len(t.open.Reply) == 0 {
@@ -129,8 +129,8 @@ func (t *Rounds) reply(s *Step) {
 	r.Reply = append(r.Reply, s.Blocks...)
 }
 
-// abandon makes a call whose tokens were never counted, an interrupted one,
-// part of the input of the next: its text is in the context all the same.
+// abandon makes an interrupted call, whose tokens were never counted, part of
+// the input of the next: its text is in the context all the same.
 func (t *Rounds) abandon() {
 	r := &t.open
 	r.Before = append(append(r.Before, r.Reply...), t.next...)
@@ -140,7 +140,7 @@ func (t *Rounds) abandon() {
 	t.startNext()
 }
 
-// startNext forgets what was held for the next call.
+// startNext drops what was held for the next call.
 func (t *Rounds) startNext() {
 	t.next, t.nextAt = nil, 0
 	t.interrupted, t.nextPrompt, t.nextAnswer = false, false, false
@@ -168,9 +168,9 @@ func (t *Rounds) count(s *Step) {
 	t.startNext()
 }
 
-// compact notes that the history was replaced ahead of the next call. What
-// was said since the last call went into it. The summary comes last in the
-// blocks of the step, behind messages that stayed or came back.
+// compact records that the history was replaced before the next call. What was
+// said since the last call went into the summary. The summary comes last in the
+// blocks of the step, after messages that stayed or came back.
 func (t *Rounds) compact(s *Step) {
 	t.abandon()
 	ev := Event{Source: t.Source, Event: traces.Event{

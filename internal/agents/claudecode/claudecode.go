@@ -40,8 +40,8 @@ func member(_, name string) bool {
 	return false
 }
 
-// places adds the folders of sessions. CLAUDE_CONFIG_DIR takes the place of the
-// usual ones.
+// places adds the folders of sessions: those of CLAUDE_CONFIG_DIR if it is set,
+// else the usual ones.
 func places(h *traces.Home) {
 	p := traces.Place{Agent: Agent}
 	if dir := h.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
@@ -53,8 +53,8 @@ func places(h *traces.Home) {
 }
 
 // compactsAt returns the client's threshold: the window less 13,000 for 1.x
-// (001:230), less the output limit besides through 2.1.20, of which 20,000 at
-// most are reserved from 2.1.25 on, as recordings show.
+// (001:230), and since 2.0 also less the output limit, of which after 2.1.20 at
+// most 20,000 count, as recordings of 2.1.25 and later show.
 func compactsAt(release string, window, maxOutput int64) int64 {
 	const reserve, outputCap = 13_000, 20_000
 	switch {
@@ -67,8 +67,8 @@ func compactsAt(release string, window, maxOutput int64) int64 {
 }
 
 // summaryShares reports whether a version forks the conversation to summarise
-// it: from 2.1.25 on, the first whose recordings show the thresholds of the
-// generation that does. Which version did what is assumed.
+// it: from 2.1.25 on, the first whose recordings show the thresholds of a
+// generation that forks. That versions and generations agree is assumed.
 func summaryShares(release string) bool { return version.AtLeast(release, 2, 1, 25) }
 
 // ReadInputs reads transcripts that were found already; see assembly.Reader.
@@ -77,7 +77,7 @@ func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs,
 	return r.Read(ctx, opts, inputs, what)
 }
 
-// sessions makes a session of all that files hold of it.
+// sessions makes one session of all lines that files have of it.
 func sessions(opts *traces.Options, files []*source) []*assembly.Session {
 	recordings := group(files)
 	list := make([]*assembly.Session, len(recordings))
@@ -85,13 +85,13 @@ func sessions(opts *traces.Options, files []*source) []*assembly.Session {
 	return list
 }
 
-// format is what the assembly has to know of transcripts.
+// format describes transcripts to the assembly.
 var format = assembly.Format{Agent: Agent, Static: DefaultStatic, Tail: true}
 
-// staticByVersion is the static prefix (tools and system) of main threads when
-// the first call read nothing that would show it: what the recordings read
-// right after compactions and expiry, and on first calls of other sessions.
-// Each row holds from its version on.
+// staticByVersion is the static prefix (tools and system) of main threads whose
+// first call read nothing that would show it: what recordings read right after
+// compactions and expiry, and on first calls of other sessions. A row applies
+// from its version on.
 var staticByVersion = [...]struct {
 	from   [3]int // version
 	tokens int64
@@ -107,8 +107,8 @@ var staticByVersion = [...]struct {
 	{[3]int{}, 10_215},         // 1.0.17
 }
 
-// DefaultStatic returns the tokens of tools and system that a main thread of a
-// client version is taken to begin with when its first call reads nothing.
+// DefaultStatic returns the tokens of tools and system assumed for a main
+// thread of a client version when its first call reads nothing.
 func DefaultStatic(release string) int64 {
 	for _, row := range staticByVersion {
 		if version.AtLeast(release, row.from[:]...) {

@@ -14,11 +14,11 @@ import (
 // message is the API message of a line.
 type message struct {
 	present  bool
-	kind     prompt.Kind // of its texts: those of a person's message unless it is known to be an answer
+	kind     prompt.Kind // of its texts: that of a person's message unless it is known to be an answer
 	id       []byte
 	model    []byte
 	usage    assembly.Usage
-	passes   []assembly.Usage // ahead of it, see parser.usage
+	passes   []assembly.Usage // before the last one, see parser.usage
 	stopped  bool
 	from, to int32 // pieces of the source
 	manner   recordFlags
@@ -74,8 +74,8 @@ func (p *parser) content(m *message) {
 	}
 }
 
-// manner returns what a user's text is, by its first words: local commands and
-// notices reach the model, but nobody typed them as a prompt.
+// manner says by the first words of a user's text what it is. Local commands
+// and notices reach the model, but nobody typed them as a prompt.
 func manner(text []byte) recordFlags {
 	switch {
 	case bytes.HasPrefix(text, []byte(interrupted)):
@@ -115,7 +115,7 @@ type span struct {
 	digest prompt.Digest
 	bytes  int
 	text   []byte // where texts are kept
-	heard  any    // of what is said for others to hear
+	heard  any    // of texts for the listener
 }
 
 func (p *parser) span(b []byte) span {
@@ -129,7 +129,7 @@ func (p *parser) span(b []byte) span {
 	return s
 }
 
-// hear has a text heard where somebody listens.
+// hear passes a text to the listener, if there is one.
 func (p *parser) hear(k prompt.Kind, text []byte) any {
 	if p.ear == nil {
 		return nil
@@ -138,7 +138,7 @@ func (p *parser) hear(k prompt.Kind, text []byte) any {
 	return p.ear.Hear(k, &traces.Text{Text: unsafe.String(unsafe.SliceData(text), len(text))})
 }
 
-// said is span for a text that is said to be heard.
+// said returns the span of a text that the listener hears.
 func (p *parser) said(k prompt.Kind, b []byte) span {
 	s := p.span(b)
 	s.heard = p.hear(k, b)
@@ -153,7 +153,7 @@ func (p *parser) add(pc piece, text []byte) {
 	}
 }
 
-// texts reads a line again.
+// texts reads the texts of a line again.
 func texts(line []byte) []traces.Text {
 	p := &parser{src: &source{File: &assembly.File{Unknown: map[string]int{}}}, keep: true}
 	if p.parse(assembly.Line{Text: line, Number: 1}) != nil {
@@ -204,8 +204,8 @@ func (p *parser) block(m *message) {
 	}
 }
 
-// addPiece turns a block into a piece. Kinds that are not known weigh their
-// JSON: server tools and their results are part of the response.
+// addPiece turns a block into a piece. Unknown kinds are weighed by their JSON:
+// server tools and their results are part of the response.
 func (p *parser) addPiece(m *message, b *rawBlock) {
 	pc := piece{Block: prompt.Block{Object: -1}}
 	var s span
@@ -244,8 +244,8 @@ func (p *parser) addPiece(m *message, b *rawBlock) {
 	p.add(pc, s.text)
 }
 
-// thinkingSpan is the text of a thinking block. When the text is withheld the
-// signature carries it encrypted, in base64: three bytes of it in four.
+// thinkingSpan returns the text of a thinking block. When the text is withheld,
+// the signature has it, encrypted and in base64: three of its bytes in four.
 func thinkingSpan(b *rawBlock) span {
 	s := b.thinking
 	s.digest = s.digest.Extend(b.signature.digest)
@@ -255,8 +255,8 @@ func thinkingSpan(b *rawBlock) span {
 	return s
 }
 
-// resultContent reads the content of a tool result: a string, or parts whose
-// texts are taken together.
+// resultContent reads the content of a tool result: a string, or parts, whose
+// texts are joined.
 func (p *parser) resultContent() (s span, images int) {
 	if p.Peek() != '[' {
 		return p.said(prompt.KindToolResult, p.Text(&p.scratch)), 0
@@ -312,8 +312,8 @@ func (p *parser) seal(r *record, meta bool) {
 	}
 }
 
-// callID names the call of a response that has no message id, the same in copies
-// of the line.
+// callID names the call of a response without a message id; copies of the line
+// give the same name.
 func (r *record) callID() []byte {
 	d := r.uuid
 	if d.IsZero() {
@@ -322,11 +322,11 @@ func (r *record) callID() []byte {
 	return fmt.Appendf(nil, "line-%016x%016x", d.Hi, d.Lo)
 }
 
-// usage reads the token counts of a response. A response in which the model asked
-// an advisor has several passes under one id: the counts at the top are their sums,
-// and no request was that large. The usage is that of the last pass, and those
-// ahead of it are returned. The advisor, another model with a context of its own,
-// is left out.
+// usage reads the token counts of a response. A response in which the model
+// asked an advisor has several passes under one id; the counts at the top are
+// their sums, though no request was that large. The usage is that of the last
+// pass, and earlier ones are returned. The advisor, another model with its own
+// context, is left out.
 func (p *parser) usage(u *assembly.Usage) (ahead []assembly.Usage) {
 	p.passes = p.passes[:0]
 	p.counts(u, true)
@@ -338,9 +338,9 @@ func (p *parser) usage(u *assembly.Usage) (ahead []assembly.Usage) {
 	return slices.Clone(p.passes[:last])
 }
 
-// counts reads token counts and reports whether they are those of a pass of the
-// model; of a response as a whole they have its passes in a list. Counts that are
-// missing where they must not be, negative or absurd make the usage unusable.
+// counts reads token counts and reports whether they are those of a pass of the model.
+// Those of a whole response have its passes in a list. Required counts that are missing,
+// and counts that are negative or absurd, make the usage unusable.
 func (p *parser) counts(u *assembly.Usage, whole bool) (pass bool) {
 	var input, output, read, created, split5m, split1h int64
 	if p.Peek() != '{' {

@@ -52,8 +52,8 @@ type agentMessage struct {
 	message message
 }
 
-// parse reads one line. Unless it returns an error, what the line says is in
-// the source; a line that belongs to no conversation only adds to its counts.
+// parse reads one line. Unless it returns an error, the source has the content
+// of the line; a line that belongs to no conversation only adds to the counts.
 func (p *parser) parse(ln assembly.Line) error {
 	p.Scanner = jsonscan.New(ln.Text)
 	mark := len(p.src.pieces)
@@ -204,7 +204,7 @@ func (p *parser) metadata(b *boundary) {
 	}
 }
 
-// tokens returns a count of tokens, 0 for what cannot be one.
+// tokens returns a count of tokens, 0 for an impossible one.
 func (p *parser) tokens() int32 {
 	if n, ok := p.Int(); ok && n >= 0 && n <= assembly.MaxTokens {
 		return int32(n)
@@ -212,7 +212,7 @@ func (p *parser) tokens() int32 {
 	return 0
 }
 
-// preserved returns how many messages a compaction left as they were.
+// preserved returns how many messages a compaction left unchanged.
 func (p *parser) preserved() (n int32) {
 	for name := range p.Members {
 		if string(name) != "uuids" {
@@ -256,7 +256,7 @@ func (p *parser) finish(h *header) error {
 	return nil
 }
 
-// knownType reports whether lines of a type are known to be no part of the
+// knownType reports whether lines of a type are known to be outside the
 // conversation.
 func knownType(t []byte) bool {
 	switch string(t) {

@@ -20,7 +20,7 @@ type entry struct {
 // where returns the line of an entry.
 func (e entry) where() assembly.Place { return assembly.Place{Source: e.src.File, Line: e.line} }
 
-// recording is all that was found of one session, in the order of its files.
+// recording is all that was found of one session, in the order of the files.
 type recording struct {
 	id         string
 	sources    []*source
@@ -28,8 +28,8 @@ type recording struct {
 	start, end int64
 }
 
-// keeps reports whether the recording answers for the problems of a source:
-// the one whose records come first in it does.
+// keeps reports whether the problems of a source belong to the recording: they
+// do if its records come first in the source.
 func (r *recording) keeps(src *source) bool {
 	for _, e := range r.entries {
 		if e.src == src {
@@ -105,11 +105,11 @@ func (r *recording) order() {
 	slices.SortStableFunc(r.entries, func(a, b entry) int { return cmp.Compare(place[a.src], place[b.src]) })
 }
 
-// sessionsOf returns the session of every record of a source. Most files hold
+// sessionsOf returns the session of every record of a source. Most files have
 // one. In a continued file early lines may carry the id of the session they
-// were copied from: ids that are linked by parents are one session, which goes
-// by the name of the file or else by the last id. Ids that are not linked stay
-// apart: transcripts sent one after the other through standard input.
+// were copied from: ids that are linked by parents are one session, named after
+// the file or else by the last id. Ids that are not linked stay apart: they are
+// transcripts sent one after the other through standard input.
 func sessionsOf(src *source) []string {
 	ids := make([]string, len(src.records))
 	linked := linkIDs(src)
@@ -146,7 +146,7 @@ func sessionsOf(src *source) []string {
 	return ids
 }
 
-// fileStem is the name of a file without folder and endings.
+// fileStem returns the name of a file without folder and endings.
 func fileStem(name string) string {
 	stem := filepath.Base(name)
 	for _, s := range [...]string{".gz", ".zst", ".jsonl"} {
@@ -205,10 +205,10 @@ type stream struct {
 	tool    prompt.Digest // tool_use that started it, if a line names it
 }
 
-// split parts the entries of a recording into streams, the main one first
-// (though it may be empty), sub-agents in order of appearance. A sub-agent
-// found both in progress lines and in a file of its own is one stream, its
-// file first: that one is complete.
+// split divides the entries of a recording into streams: the main one first,
+// even if it is empty, then sub-agents in order of appearance. A sub-agent
+// found both in progress lines and in its own file is one stream, with the file
+// first, which is complete.
 func split(entries []entry) []*stream {
 	s := splitter{byAgent: map[string]*stream{}, chain: map[prompt.Digest]*stream{}}
 	main := s.open("")
@@ -255,8 +255,8 @@ func (s *splitter) add(st *stream, e entry) {
 	st.entries = append(st.entries, e)
 }
 
-// chained returns the stream of a sidechain line that names no agent: its
-// parent's, a new one for a line without parent, else the latest.
+// chained returns the stream of a sidechain line that names no agent: that of
+// its parent, a new one for a line without parent, else the latest.
 func (s *splitter) chained(e entry) *stream {
 	st := s.chain[e.parent]
 	switch {

@@ -6,12 +6,12 @@ import (
 
 // path is the nodes of one thread of a tree.
 type path struct {
-	anchor int32 // node of the parent path it leaves from; -1 for the start, or for the first path
+	anchor int32 // node of the parent path where it leaves; -1 for the start, or for the first path
 	parent int32 // index of the path it leaves; -1 for the first path
 	nodes  []int32
 }
 
-// paths parts a tree into its active path and the branches that rewinds left
+// paths divides a tree into its active path and the branches that rewinds left
 // behind, the active one first, parents before children. Every call is on
 // exactly one path.
 func (t *tree) paths(rates rateFunc) []path {
@@ -49,7 +49,7 @@ const (
 	dropped           // was never sent
 )
 
-// forks finds the nodes where a path is left.
+// forks finds the nodes where a branch leaves a path.
 type forks struct {
 	tree     *tree
 	rates    rateFunc
@@ -59,8 +59,8 @@ type forks struct {
 	cut      map[int32]verdict
 }
 
-// measure counts children and calls below each node. Parents come ahead of
-// their children, so one pass from the end does.
+// measure counts children and calls below each node. Parents come before their
+// children, so one pass from the end is enough.
 func (f *forks) measure() {
 	n := len(f.tree.nodes)
 	f.children, f.first, f.last = make([]int32, n), make([]int32, n), make([]int32, n)
@@ -85,8 +85,8 @@ func (f *forks) measure() {
 	}
 }
 
-// anchor returns the node a prompt answers: the nearest one above it that is
-// no notice or meta line.
+// anchor returns the node that a prompt answers: the nearest one above it that
+// is neither a notice nor a meta line.
 func (f *forks) anchor(i int32) int32 {
 	for i = f.tree.nodes[i].parent; i >= 0 && f.tree.nodes[i].soft(); {
 		i = f.tree.nodes[i].parent
@@ -94,9 +94,9 @@ func (f *forks) anchor(i int32) int32 {
 	return i
 }
 
-// judge looks at every node with several prompts below it. The prompt with the
-// latest call is active. An earlier one with calls was abandoned; one without
-// was taken back before it was sent, unless it is a part of the same message.
+// judge decides at every node with several prompts below it. The prompt with the latest
+// call is active. An earlier one with calls was abandoned; one without calls was taken
+// back before it was sent, unless it is part of the same message.
 func (f *forks) judge() {
 	prompts := map[int32][]int32{}
 	order := []int32{}
@@ -162,8 +162,8 @@ func (f *forks) partOfMessage(p int32, siblings []int32) bool {
 	return false
 }
 
-// top returns where a branch leaves the tree: the prompt, or the notices above
-// it that lead nowhere else.
+// top returns where a branch leaves the tree: at the prompt, or at the notices
+// above it that have no other descendants.
 func (f *forks) top(p, anchor int32) int32 {
 	for up := f.tree.nodes[p].parent; up != anchor && up >= 0 && f.children[up] == 1; up = f.tree.nodes[up].parent {
 		p = up
@@ -171,10 +171,10 @@ func (f *forks) top(p, anchor int32) int32 {
 	return p
 }
 
-// rewound asks the recorded totals whether the conversation went back from
-// prompt old to the anchor before prompt young was sent, or simply went on:
-// prompts that are queued during a turn are siblings too. The guess that is
-// closer to the total of young's first call wins; without totals the tree does.
+// rewound decides by the recorded totals whether the conversation went back
+// from prompt old to the anchor before prompt young was sent, or simply
+// continued: prompts queued during a turn are siblings too. The guess closer to
+// the total of young's first call wins; without totals the tree decides.
 func (f *forks) rewound(anchor, old, young int32) bool {
 	nodes := f.tree.nodes
 	begin, before := f.first[young], int32(-1)
@@ -197,9 +197,9 @@ func (f *forks) rewound(anchor, old, young int32) bool {
 	return abs(total-back) <= abs(total-on)
 }
 
-// callAbove returns the total a conversation had at the anchor, reply
-// included: from the nearest call above it, or below it from the first call of
-// the old branch less its own input.
+// callAbove returns the total of a conversation at the anchor, reply included:
+// from the nearest call above it, or else from the first call of the old branch
+// below it, less that call's own input.
 func (f *forks) callAbove(anchor, old int32) int64 {
 	for i := anchor; i >= 0; i = f.tree.nodes[i].parent {
 		if c := f.tree.nodes[i].call; c != nil && c.OK {

@@ -9,7 +9,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// recordKind says what a line is to its conversation.
+// recordKind says what a line is in its conversation.
 type recordKind uint8
 
 const (
@@ -31,11 +31,11 @@ const (
 	flagSoft                  // sent to the model, but nobody's prompt: local commands, notices, meta lines
 	flagCommand               // a local command: its time is when it was typed
 	flagProgress              // message of a sub-agent, found in a progress line
-	flagSynthetic             // looks like a response and is none
+	flagSynthetic             // looks like a response but is none
 )
 
-// record is one line, or the message of a sub-agent inside one, reduced to
-// what assembly needs. Text is gone: pieces keep its digest and length.
+// record is one line, or the message of a sub-agent inside one, reduced to what
+// assembly needs. Pieces keep the digest and length of their text.
 type record struct {
 	place    int64
 	at       int64 // unix ns, 0 if unknown
@@ -43,7 +43,7 @@ type record struct {
 	parent   prompt.Digest
 	logical  prompt.Digest // logicalParentUuid of a boundary
 	tool     prompt.Digest // tool_use that started the sub-agent of a progress line
-	content  prompt.Digest // of all pieces, to know a copy again
+	content  prompt.Digest // of all pieces, to recognize copies
 	line     int32
 	from, to int32 // pieces of the source
 	session  int32 // these and the following: names of the source, 0 for none
@@ -61,8 +61,7 @@ type record struct {
 
 func (r *record) has(f recordFlags) bool { return r.flags&f != 0 }
 
-// piece is a content block with what belongs to it by name. Its block has no
-// tokens yet.
+// piece is a content block with its id and names. Its block has no tokens yet.
 type piece struct {
 	prompt.Block
 	id     prompt.Digest // of the tool_use: pairs a call with its result
@@ -76,16 +75,16 @@ type piece struct {
 type answer struct {
 	id, model int32 // names of the source
 	usage     assembly.Usage
-	passes    []assembly.Usage // of the model ahead of that, nearly always none
+	passes    []assembly.Usage // earlier passes of the model, nearly always none
 	stopped   bool             // a stop reason is logged: the usage is final
 }
 
-// boundary is what a compaction left in the log.
+// boundary is what the log has of a compaction.
 type boundary struct {
 	manual    bool
 	preTokens int32
-	// Claude Code 2.1.204 and later: what is left, what has been dropped in all
-	// compactions, messages that stayed, and how long it took, ms.
+	// Claude Code 2.1.204 and later: what is left, what all compactions have
+	// dropped, messages that stayed, and the duration, ms.
 	postTokens, dropped, preserved, took int32
 	cleared                              []prompt.Digest // ids of tool calls whose results were cleared
 }

@@ -13,9 +13,9 @@ import (
 // builder divides a recording into the threads of a session.
 type builder struct {
 	session   *assembly.Session
-	claimed   map[string]*stream                // stream of every call met
+	claimed   map[string]*stream                // stream that owns each call
 	inherited map[*assembly.Thread][]int32      // nodes of the parent's path between its round and a branch
-	signs     map[*assembly.Thread]traces.Signs // behind the parent's round that a branch leaves
+	signs     map[*assembly.Thread]traces.Signs // of lines after the round where a branch leaves its parent
 }
 
 // build makes a session of a recording.
@@ -85,7 +85,7 @@ func (b *builder) addStream(st *stream) {
 	b.session.Threads = append(b.session.Threads, made...)
 }
 
-// branchID names a branch by its first call: it is unique, and the id of the
+// branchID names a branch by its first call, which is unique; the id of the
 // line that starts it is not kept.
 func (b *builder) branchID(t *tree, p path) string {
 	for _, i := range p.nodes {
@@ -97,7 +97,7 @@ func (b *builder) branchID(t *tree, p path) string {
 }
 
 // inherit finds where a branch leaves its parent: after the last round at or
-// above the anchor, with the input lines between as its own first input.
+// above the anchor. The input lines in between become the branch's first input.
 func (b *builder) inherit(t *tree, th *assembly.Thread, anchor int32) {
 	th.ParentRound = -1
 	after := int32(-1)
@@ -169,7 +169,7 @@ func (f *filler) node(i int32, later []int32) {
 	}
 }
 
-// input gathers a line. Of several results of a tool call the first counts.
+// input adds a line to the pending input. Of several results of a tool call the first counts.
 func (f *filler) input(n *node) {
 	for _, bl := range blocksOf(n.entry) {
 		result := bl.Kind == prompt.KindToolResult
@@ -187,8 +187,8 @@ func (f *filler) input(n *node) {
 	f.at = max(f.at, n.at)
 }
 
-// call closes a round. Passes of the model ahead of the last are rounds of their
-// own, which answer nothing that a line shows.
+// call closes a round. Earlier passes of the model are rounds of their own,
+// with input that no line shows.
 func (f *filler) call(i int32, c *call) {
 	c.Final = c.final()
 	for k, u := range c.passes {
@@ -207,7 +207,7 @@ func (f *filler) round(i int32, c *assembly.Call) {
 	f.pending, f.at, f.text, f.answers, f.signs = nil, 0, false, false, 0
 }
 
-// boundary opens an event ahead of the next round.
+// boundary starts an event before the next round.
 func (f *filler) boundary(n *node, later []int32) {
 	bd := &n.src.boundaries[n.record.boundary]
 	ev := assembly.Event{Source: n.src.File, Cleared: bd.cleared}
@@ -227,8 +227,8 @@ func (f *filler) boundary(n *node, later []int32) {
 	f.at = max(f.at, n.at)
 }
 
-// waited returns how long a compaction took: from the last thing before it.
-// The command that asks for one is logged behind the boundary, with the time
+// waited returns how long a compaction took, measured from the last line before
+// it. The command that asks for one is logged after the boundary, with the time
 // it was typed.
 func (f *filler) waited(n *node, later []int32) int64 {
 	base := f.at
@@ -251,7 +251,7 @@ func (f *filler) waited(n *node, later []int32) int64 {
 }
 
 // summary gives the blocks of a summary to the compaction before it; a summary
-// without a boundary is one itself.
+// without a boundary is a compaction itself.
 func (f *filler) summary(n *node) {
 	k := len(f.th.Happened) - 1
 	if k < 0 || f.th.Happened[k].Kind != traces.EventCompact || int(f.th.Happened[k].Round) != len(f.th.Calls) {

@@ -2,10 +2,10 @@ package claudecode
 
 import "github.com/compactsim/compactsim/traces"
 
-// settings are the settings of Claude Code that a simulation follows, with the
-// first version that knows each where the provider's documentation or change log
-// states one. CLAUDE_CODE_AUTO_COMPACT_WINDOW below 200,000 switches automatic
-// compaction off in some versions, so these values are not among those tried.
+// settings are the settings of Claude Code that a simulation follows, each with
+// the first version that has it where the provider's documentation or change
+// log states one. CLAUDE_CODE_AUTO_COMPACT_WINDOW below 200,000 switches
+// automatic compaction off in some versions, so such values are not tried.
 func settings() []traces.Setting {
 	const file, project = "~/.claude/settings.json", ".claude/settings.json"
 	return []traces.Setting{

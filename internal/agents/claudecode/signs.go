@@ -36,7 +36,7 @@ func (h *header) logged() traces.Signs {
 	return s
 }
 
-// sign reads a member of a person's line that tells how the turn is to be run.
+// sign reads a member of a person's line that says how the turn is to be run.
 func (p *parser) sign(h *header, member string) {
 	if member == "planContent" {
 		if len(p.Str()) > 0 {
@@ -63,7 +63,7 @@ func (p *parser) sign(h *header, member string) {
 	}
 }
 
-// says takes from a text what it is, by its first words.
+// says sets what a message is by the first words of its text.
 func (m *message) says(text []byte) {
 	m.manner |= manner(text)
 	switch {

@@ -48,8 +48,8 @@ func (p *parser) toolInput(in *toolInput) {
 	in.raw = p.From(from)
 }
 
-// edits adds up the edits of one call. An edit of all occurrences counts once: how
-// many there are stands in the file alone.
+// edits adds up the edits of one call. An edit of all occurrences counts once:
+// only the file shows how many there are.
 func (p *parser) edits(in *toolInput) {
 	if p.Peek() != '[' {
 		p.Skip()
@@ -76,7 +76,7 @@ func (p *parser) small() int32 {
 	return 0
 }
 
-// describe gives a tool call its tool, object, operation and identity: calls
+// describe sets the tool, object, operation and identity of a tool call: calls
 // with equal arguments differ by id.
 func (p *parser) describe(pc *piece, b *rawBlock) {
 	in := &b.input
@@ -124,8 +124,8 @@ func OpOf(name string) prompt.Op {
 	return prompt.OpNone
 }
 
-// attachment is text that the client puts into the conversation by itself:
-// memory files, hook output, reminders, and prompts queued during a turn.
+// attachment is text that the client adds to the conversation by itself: memory
+// files, hook output, reminders, and prompts queued during a turn.
 type attachment struct {
 	typ      []byte
 	rendered []byte // the text as it was sent, in newer versions
@@ -185,7 +185,7 @@ func (p *parser) gather(to *[]byte) {
 	}
 }
 
-// sent returns the text that went to the model, nil for what is only noted.
+// sent returns the text that went to the model, nil if none did.
 func (a *attachment) sent() []byte {
 	switch {
 	case len(a.rendered) > 0:
@@ -198,7 +198,7 @@ func (a *attachment) sent() []byte {
 	return a.body
 }
 
-// flags returns what layers ask for about an attachment of this type.
+// flags returns the flags of attachments of this type that layers look for.
 func (a *attachment) flags() prompt.Flags {
 	switch string(a.typ) {
 	case "skill_listing", "skill_discovery":

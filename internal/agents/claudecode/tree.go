@@ -16,7 +16,7 @@ type node struct {
 	call   *call // of a response
 	parent int32 // -1 for none; always an earlier node
 	thread int32 // -1: off every path
-	// behind are the signs of lines that follow and are no nodes.
+	// behind are the signs of the following lines that are not nodes.
 	behind traces.Signs
 }
 
@@ -26,31 +26,31 @@ func (n *node) isPrompt() bool {
 	return n.kind == recordUser && !n.has(flagSoft|flagResult|flagSummary) && n.from < n.to
 }
 
-// soft reports whether the node is passed over when looking for what a prompt
+// soft reports whether the node is skipped in the search for what a prompt
 // answers.
 func (n *node) soft() bool { return n.kind == recordAttachment || n.has(flagSoft) }
 
-// tree is the lines of a stream, joined as the conversation had them: lines of
-// a response by message id, boundaries by their logical parent, and lines
-// whose parent is missing by their place in the file. A parent is always an
-// earlier line, so there are no cycles, whatever the file claims.
+// tree is the lines of a stream as the conversation had them: lines of a
+// response are joined by message id, boundaries by their logical parent, and
+// lines whose parent is missing by their place in the file. A parent is always
+// an earlier line, so there are no cycles, whatever the file says.
 type tree struct {
 	nodes  []node
-	place  map[prompt.Digest]int32 // node of a line; of a line that is passed over, the node before it
+	place  map[prompt.Digest]int32 // node of a line; for a skipped line, the node before it
 	copies map[copyKey]int32
 	calls  map[string]int32
-	ahead  traces.Signs // signs ahead of the first node
+	ahead  traces.Signs // signs before the first node
 }
 
-// copyKey knows a line that was written again under another id: a resumed
-// session repeats its history with the times it had.
+// copyKey identifies a line that was written again under another id: a resumed
+// session repeats its history with the original times.
 type copyKey struct {
 	at      int64
 	content prompt.Digest
 }
 
-// plant builds the tree of a stream. Calls that another stream has claimed are
-// left out, so that each is in exactly one.
+// plant builds the tree of a stream, without calls that another stream has
+// claimed, so that each call is in exactly one.
 func (b *builder) plant(st *stream) *tree {
 	t := &tree{place: map[prompt.Digest]int32{}, copies: map[copyKey]int32{}, calls: map[string]int32{}}
 	t.nodes = make([]node, 0, len(st.entries))
@@ -129,8 +129,8 @@ func (t *tree) set(uuid prompt.Digest, i int32) {
 
 func (t *tree) last() int32 { return int32(len(t.nodes)) - 1 }
 
-// parentOf finds the node a line follows. Only prompts can be roots behind the
-// first line: a conversation taken back to its beginning.
+// parentOf finds the node that a line follows. After the first line only
+// prompts can be roots: they take a conversation back to its beginning.
 func (b *builder) parentOf(t *tree, e entry) int32 {
 	up := e.parent
 	if up.IsZero() && (e.kind == recordCompact || e.kind == recordMicrocompact) {

@@ -4,10 +4,10 @@
 // The items between two token counts are the input of a call and its reply: a
 // token_count line with new totals is what makes a call.
 //
-// A rollout does not log the ids of responses. A call is named by what copies of
-// the rollout repeat (a forked session begins with its parent's history): the id
-// the server gave to the first item of its reply, or before 0.142 its reply, the
-// totals so far, and the last tool call or else the session.
+// A rollout does not log the ids of responses. A call is named by what copies
+// of the rollout repeat (a forked session begins with its parent's history):
+// the server's id of the first item of its reply, or before 0.142 the reply
+// itself, the totals so far, and the last tool call or else the session.
 package codex
 
 import (
@@ -41,7 +41,7 @@ func Describe() *traces.Agent {
 	}
 }
 
-// member reports whether a line belongs to a rollout: a payload behind a known type.
+// member reports whether a line belongs to a rollout: a payload after a known type.
 func member(typ, name string) bool {
 	if name != "payload" {
 		return false
@@ -78,8 +78,8 @@ func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs,
 	return r.Read(ctx, opts, inputs, what)
 }
 
-// sessions makes one session of every rollout, ordered by start, then name of
-// the file: a call belongs to the first that has it.
+// sessions makes one session of every rollout, ordered by start, then by file
+// name: a call belongs to the first that has it.
 func sessions(opts *traces.Options, rollouts []*rollout) []*assembly.Session {
 	rollouts = slices.Clone(rollouts)
 	slices.SortStableFunc(rollouts, func(a, b *rollout) int {
@@ -114,7 +114,7 @@ func sessions(opts *traces.Options, rollouts []*rollout) []*assembly.Session {
 	return list
 }
 
-// format returns what the assembly has to know of a rollout.
+// format describes a rollout to the assembly.
 func (ro *rollout) format(opts *traces.Options) *assembly.Format {
 	return &assembly.Format{
 		Agent: Agent, Rates: opts.Rates, Exact: true, Sealed: true, Linear: true, Head: ro.layHead,
@@ -126,7 +126,7 @@ func (ro *rollout) format(opts *traces.Options) *assembly.Format {
 	}
 }
 
-// name makes the id of a rollout one that no earlier session has.
+// name gives a rollout an id that no earlier session has.
 func (ro *rollout) name(named map[string]int) {
 	if ro.id == "" {
 		ro.id, _, _ = strings.Cut(path.Base(ro.Name), ".")
@@ -136,8 +136,8 @@ func (ro *rollout) name(named map[string]int) {
 	ro.id = assembly.UniqueID(named, ro.id)
 }
 
-// disown takes calls that an earlier session owns out of a thread and returns
-// their number: what was said in them is input of the first call of its own.
+// disown removes the calls that an earlier session owns from a thread and returns their
+// number. What was said in them becomes input of the thread's first own call.
 func disown(t *assembly.Thread, owned map[string]bool) (repeated int) {
 	var kept []assembly.Round
 	var carry []assembly.Block
@@ -167,24 +167,24 @@ func disown(t *assembly.Thread, owned map[string]bool) (repeated int) {
 }
 
 const (
-	// builtinTools is what the client's own tool definitions weigh beside the
-	// instructions, tokens. Fitted with the two rates below on what the first
-	// calls after compactions read (9,600 in 0.140–0.142 from the terminal, 10,624
-	// from the editor, 9,984 in 0.144), which is the static prefix cut to a step.
+	// builtinTools is the weight of the client's own tool definitions besides the
+	// instructions, tokens. Fitted with the two rates below on what the first calls
+	// after compactions read (9,600 in 0.140–0.142 from the terminal, 10,624 from
+	// the editor, 9,984 in 0.144): the static prefix cut to a step.
 	builtinTools = 5300
 	// Tokens per byte of the instructions (Markdown), and of the JSON of tools the
 	// client adds: most of those are found by search and not sent.
 	instructionRate = 0.22
 	addedToolRate   = 0.05
-	// readStep is added to what a first call read for the static prefix: a read
-	// ends at the last step in front of the shared prefix's end.
+	// readStep is added to the read of a first call to get the static prefix: a
+	// read ends at the last step before the end of the shared prefix.
 	readStep = 128
 )
 
-// layHead makes the blocks ahead of the first round, tools and instructions.
-// Their size is estimated by the session's head; when the first call read about
-// as much, other sessions kept it warm and the read is the better figure. Their
-// digest is equal in all sessions with the same head.
+// layHead makes the blocks before the first round, tools and instructions.
+// Their size is estimated from the session's head. When the first call read
+// about as much, other sessions kept it warm and the read is the better figure.
+// Sessions with the same head have equal digests.
 func (ro *rollout) layHead(t *assembly.Thread) (ahead []assembly.Block) {
 	first := &t.Calls[0]
 	system := int64(float64(ro.head.instructions)*instructionRate + 0.5)

@@ -25,7 +25,7 @@ func newItem(maker assembly.Maker) responseItem {
 	return responseItem{maker: maker, scratch: new([]byte)}
 }
 
-// read takes the item at the cursor in the place of another.
+// read reads the item at the cursor and replaces the previous one.
 func (r *responseItem) read(s *jsonscan.Scanner) {
 	*r = responseItem{maker: r.maker, scratch: r.scratch}
 	s.Object(
@@ -36,8 +36,8 @@ func (r *responseItem) read(s *jsonscan.Scanner) {
 		jsonscan.To("action", &r.action), jsonscan.To("output", &r.output), jsonscan.To("tools", &r.tools))
 }
 
-// fill gives it the kind and blocks of an item of the conversation and reports
-// whether its type is known.
+// fill sets the kind and blocks of a step from an item of the conversation and
+// reports whether the item's type is known.
 func (r *responseItem) fill(it *assembly.Step) (known bool, err error) {
 	it.Kind, it.ID = assembly.StepReply, r.id
 	switch r.typ {
@@ -46,10 +46,10 @@ func (r *responseItem) fill(it *assembly.Step) (known bool, err error) {
 			it.Kind = assembly.StepInput
 		}
 	case "reasoning":
-		// What counts is the encrypted content; its length says little about
-		// its tokens, which the usage has.
+		// What counts is the encrypted content. Its length says little about its
+		// tokens, which the usage has.
 		b := newBlock(prompt.KindThinking, []byte(r.id), []byte(r.encrypted), r.summary)
-		if r.maker.Keep { // nobody listens to what was thought
+		if r.maker.Keep { // listeners do not hear thinking
 			text := r.summaries()
 			r.maker.Say(&b, traces.Text{Text: text, Withheld: text == ""})
 		}
@@ -115,8 +115,8 @@ func kind(v []byte) byte {
 	return v[0]
 }
 
-// text returns the text of a JSON value, a string's own, else the JSON. It is valid
-// until the next call.
+// text returns the text of a JSON string, or the JSON of another value. It is
+// valid until the next call.
 func (r *responseItem) text(v []byte) []byte {
 	if kind(v) != '"' {
 		return v
@@ -124,7 +124,7 @@ func (r *responseItem) text(v []byte) []byte {
 	return jsonscan.Unquote(v, r.scratch)
 }
 
-// summaries returns the texts that a reasoning item shows of itself.
+// summaries returns the summary texts of a reasoning item.
 func (r *responseItem) summaries() string {
 	if kind(r.summary) != '[' {
 		return ""
@@ -154,7 +154,7 @@ func (r *responseItem) message() ([]assembly.Block, error) {
 	return list, nil
 }
 
-// withText returns a block with its text where somebody wants it.
+// withText returns a block with its text, if texts are kept or heard.
 func (r *responseItem) withText(b assembly.Block, quoted bool, texts ...[]byte) assembly.Block {
 	if r.maker.Keep || r.maker.Ear != nil {
 		var text strings.Builder

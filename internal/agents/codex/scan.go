@@ -31,14 +31,14 @@ type rollout struct {
 	line     record
 }
 
-// head is what is known of the prefix ahead of the conversation.
+// head is what the rollout shows of the prefix before the conversation.
 type head struct {
 	instructions int // bytes
 	tools        int // bytes of the definitions the client adds, JSON
 	digest       prompt.Digest
 }
 
-// record is one line of a rollout. What shares its bytes is valid until the next line is read.
+// record is one line of a rollout. Fields that share its bytes are valid until the next line is read.
 type record struct {
 	timestamp, typ string
 
@@ -49,13 +49,13 @@ type record struct {
 	as    string       // the type that the payload was read as
 }
 
-// event is what happened, of which a token count matters.
+// event is the payload of an event_msg. Only token counts matter.
 type event struct {
 	typ  string
 	info []byte // JSON
 }
 
-// read reads a line. Its payload is scanned once where the type stands ahead of it, as clients write it.
+// read reads a line. Its payload is scanned once if the type comes before it, as clients write it.
 func (r *record) read(line []byte) error {
 	*r = record{item: r.item}
 	err := jsonscan.Object(line, jsonscan.To("timestamp", &r.timestamp), jsonscan.To("type", &r.typ), jsonscan.To("payload", r.payload))
@@ -67,7 +67,7 @@ func (r *record) read(line []byte) error {
 	return err
 }
 
-// payload reads the payload of a line as far as its type is known.
+// payload reads the payload of a line if its type is known.
 func (r *record) payload(s *jsonscan.Scanner) {
 	from := s.Offset()
 	switch r.as = r.typ; r.as {
@@ -152,8 +152,8 @@ func (ro *rollout) parse(ln assembly.Line) error {
 	return nil
 }
 
-// meta reads what the session is. Later lines repeat the first when a session
-// is taken up again, and are the parent's in a fork: the first is the file's own.
+// meta reads the description of the session. Later lines repeat the first when a session
+// is resumed, and are the parent's in a fork, so the first one counts.
 func (ro *rollout) meta(payload []byte) error {
 	var id, project, version string
 	var instructions, tools []byte
@@ -192,14 +192,14 @@ func (ro *rollout) response(it *assembly.Step, r *responseItem) error {
 }
 
 // unknown counts an item of a type that the reader does not know. Snapshots are
-// known to say nothing to the model.
+// known not to reach the model.
 func (ro *rollout) unknown(typ string) {
 	if typ != "ghost_snapshot" {
 		ro.Unknown["response_item/"+typ]++
 	}
 }
 
-// event reads a token count. One that repeats the totals of the last is no call.
+// event reads a token count. One that repeats the last totals is no call.
 func (ro *rollout) event(it *assembly.Step, e event) error {
 	if e.typ != "token_count" || kind(e.info) != '{' {
 		return nil
@@ -246,8 +246,8 @@ func (u tokenUsage) usage() assembly.Usage {
 }
 
 // replaced reads what replaced the history: messages that stayed or came back,
-// and a summary, which is either text or an item only the server can read. It
-// hands the types of items it does not know to unknown.
+// and a summary, which is either text or an item that only the server can read.
+// It calls unknown with the types of unknown items.
 func replaced(it *assembly.Step, payload []byte, mk assembly.Maker, unknown func(typ string)) error {
 	var message string
 	var history [][]byte
@@ -285,7 +285,7 @@ func replaced(it *assembly.Step, payload []byte, mk assembly.Maker, unknown func
 	return nil
 }
 
-// texts reads a line of a rollout again.
+// texts reads the texts of a line of a rollout again.
 func texts(line []byte) []traces.Text {
 	r := record{item: newItem(assembly.Maker{Keep: true})}
 	var it assembly.Step
@@ -332,8 +332,8 @@ func patched(patch []byte) string {
 	return ""
 }
 
-// failed reports whether a tool's output names an exit code that is not 0, in
-// its first lines as the client writes it.
+// failed reports whether the first lines of a tool's output, as the client
+// writes it, name an exit code other than 0.
 func failed(out []byte) bool {
 	const headBytes = 200
 	head := out[:min(len(out), headBytes)]

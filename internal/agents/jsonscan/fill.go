@@ -13,14 +13,14 @@ type Member struct {
 	into any
 }
 
-// To puts the value of a member into what a pointer points to: a *string takes a
-// string, an *int64 a whole number, a *[]byte the JSON of any value and a *[][]byte
-// that of each element of a list. JSON is not copied. A null leaves it as it is. A
-// func(*Scanner) has to consume the value itself.
+// To stores the value of a member through a pointer: a *string takes a string,
+// an *int64 a whole number, a *[]byte the JSON of any value and a *[][]byte
+// that of each element of a list. JSON is not copied. A null changes nothing. A
+// func(*Scanner) must consume the value itself.
 func To(name string, into any) Member { return Member{name, into} }
 
-// Object reads a text that is one object. Members that no one asked for are skipped;
-// a value of another kind than wanted is an error, which says at which byte.
+// Object reads a text that is one object. Members that are not listed are
+// skipped. A value of the wrong kind is an error, which names the byte.
 func Object(text []byte, members ...Member) error {
 	s := New(text)
 	s.Object(members...)
@@ -28,7 +28,7 @@ func Object(text []byte, members ...Member) error {
 	return s.err
 }
 
-// Object is the function of this name for the value at the cursor.
+// Object reads the object at the cursor, as the function Object does.
 func (s *Scanner) Object(members ...Member) {
 	if c := s.Peek(); c != '{' && c != 'n' {
 		s.failHere("an object")
@@ -38,7 +38,7 @@ func (s *Scanner) Object(members ...Member) {
 	}
 }
 
-// Unquote returns the text of a valid JSON string, with storage for it where it has escapes.
+// Unquote returns the text of a valid JSON string. It uses scratch if the string has escapes.
 func Unquote(raw []byte, scratch *[]byte) []byte {
 	if raw = raw[1 : len(raw)-1]; bytes.IndexByte(raw, '\\') < 0 {
 		return raw

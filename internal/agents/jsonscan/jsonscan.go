@@ -1,5 +1,5 @@
-// Package jsonscan walks over JSON text without building values: what most of
-// reading a recording is.
+// Package jsonscan walks over JSON text without building values, which is most
+// of the work of reading a recording.
 package jsonscan
 
 import (
@@ -12,13 +12,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is the nesting that is accepted, as jsontext has it: a line of ten
+// maxDepth is the accepted nesting, the same as jsontext's: a line of ten
 // million brackets must be an error, not a stack overflow.
 const maxDepth = 10000
 
 // Scanner walks over one JSON text. It accepts and rejects what jsontext does
 // when duplicate names and invalid UTF-8 are allowed (a differential fuzz test
-// holds it to that), and is several times as fast at what is done most:
+// checks that), and is several times as fast at the most frequent task,
 // skipping values. The first error sticks and ends every loop.
 type Scanner struct {
 	buf   []byte
@@ -40,7 +40,7 @@ func (e *syntaxError) Error() string {
 // New returns a scanner of a text, which it does not change.
 func New(text []byte) Scanner { return Scanner{buf: text} }
 
-// Err returns what is wrong with the text as far as it was read, nil for nothing.
+// Err returns the first error in the text read so far, nil for none.
 func (s *Scanner) Err() error { return s.err }
 
 func (s *Scanner) fail(what string) {
@@ -85,7 +85,7 @@ func (s *Scanner) Raw() []byte {
 	return s.From(from)
 }
 
-// Offset returns where the next token begins, bytes.
+// Offset returns the offset of the next token, bytes.
 func (s *Scanner) Offset() int {
 	s.space()
 	return s.pos
@@ -156,8 +156,8 @@ func (s *Scanner) Elements(yield func() bool) {
 	}
 }
 
-// separator consumes the comma ahead of the next member, or the closing
-// bracket, and reports whether the loop is over.
+// separator consumes the comma before the next member, or the closing bracket,
+// and reports whether the loop is over.
 func (s *Scanner) separator(closing byte, first bool) bool {
 	if s.err != nil {
 		return true
@@ -284,7 +284,7 @@ func (s *Scanner) Str() []byte {
 	return raw
 }
 
-// Text is Str with storage for the unescaped text.
+// Text is Str, with scratch for the unescaped text.
 func (s *Scanner) Text(scratch *[]byte) []byte {
 	if s.Peek() != '"' {
 		s.Skip()
@@ -326,8 +326,8 @@ const (
 	highBits = 0x8080808080808080
 )
 
-// control are the bytes that sequences of a backslash and one byte stand for, 0 for
-// what is none.
+// control has the byte that each sequence of a backslash and one byte stands
+// for, 0 for none.
 var control = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // rawString consumes the string at the cursor and returns what is between
@@ -362,9 +362,9 @@ func (s *Scanner) rawString() (raw []byte, escaped bool) {
 	}
 }
 
-// plain returns where the bytes of a string from i on end at a quote, a backslash or a
-// control character. It looks at eight at a time: the classic tests for a zero byte and
-// for a byte below a limit, whose lowest hit is always a true one.
+// plain returns where the plain bytes of a string from i on end: at a quote, a backslash
+// or a control character. It looks at eight at a time with the classic tests for a zero
+// byte and for a byte below a limit, whose lowest hit is always a true one.
 func plain(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
 		w := binary.LittleEndian.Uint64(b[i:])
@@ -421,7 +421,7 @@ func hex4(b []byte) (rune, bool) {
 // Unescape appends the text that raw, the inside of a valid JSON string,
 // encodes. A lone surrogate becomes U+FFFD.
 func Unescape(dst, raw []byte) []byte {
-	// No sequence is shorter than its text, so that there is room for whole words.
+	// No sequence is shorter than its text, so there is room for whole words.
 	const word = 8
 	dst = slices.Grow(dst, len(raw)+word)
 	n := len(dst)

@@ -3,9 +3,9 @@
 // one call. A sub-agent's session is an export of its own; the task that
 // started it names it.
 //
-// What follows is assumed: tools and system prompt are in no export, so all of
-// the first call that no part shows is taken for them; and writes to the cache
-// live for five minutes.
+// Two things are assumed. Tools and system prompt are in no export, so all of
+// the first call that no part shows counts as these. Writes to the cache live
+// for five minutes.
 package opencode
 
 import (
@@ -42,8 +42,8 @@ func Describe() *traces.Agent {
 	}
 }
 
-// document reports whether a file is an export: one JSON object that begins with
-// the session's info, whose id has a prefix of its own.
+// document reports whether a file is an export: one JSON object that begins
+// with the session's info, whose id has a distinctive prefix.
 func document(head []byte) bool {
 	d := jsontext.NewDecoder(bytes.NewReader(head))
 	for _, want := range []string{"{", "info", "{", "id"} {
@@ -55,8 +55,8 @@ func document(head []byte) bool {
 	return err == nil && strings.HasPrefix(t.String(), "ses_")
 }
 
-// places adds the database that holds sessions, beside its logins, and the
-// folder of files that earlier versions kept.
+// places adds the database of sessions, beside the logins, and the folder of
+// files that earlier versions kept.
 func places(h *traces.Home) {
 	data := h.XDG("XDG_DATA_HOME", ".local", "share")
 	h.Add(traces.Place{Agent: Agent, Unread: true, Flat: true, Suffixes: []string{".db"}}, data, "opencode")
@@ -151,7 +151,7 @@ type part struct {
 
 var errNoExport = errors.New("file is no export of a session: it has no messages")
 
-// scan reads one file. What an export holds ahead of a defect is kept.
+// scan reads one file. What precedes a defect in an export is kept.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, error) {
 	x := &export{
 		File: assembly.NewFile(in.Name, opts), thread: assembly.Main(),
@@ -193,7 +193,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, e
 	return x, nil
 }
 
-// eachMessage reads the info of an export and hands its messages to do, with
+// eachMessage reads the info of an export and calls do with its messages and
 // their offsets.
 func eachMessage(text []byte, session *info, do func(v []byte, offset int) error) (err error) {
 	s := jsonscan.New(text)
@@ -227,7 +227,7 @@ func eachMessage(text []byte, session *info, do func(v []byte, offset int) error
 	return s.Err()
 }
 
-// add takes a message into the rounds.
+// add adds a message to the rounds.
 func (x *export) add(m *message, line int32) {
 	r, name := x.rounds, x.ID+strconv.Itoa(x.messages)
 	created, completed := x.Millis(int(line), m.Info.Time.Created), x.Millis(int(line), m.Info.Time.Completed)
@@ -243,8 +243,8 @@ func (x *export) add(m *message, line int32) {
 		x.summarized(m, completed, line, blocks)
 		return
 	}
-	// The request starts when the message is created; the response ends when its
-	// first tool starts, the message with the last one.
+	// The request starts when the message is created. The response ends when its
+	// first tool starts, the message when its last tool ends.
 	end, first := completed, int64(0)
 	for i := range m.Parts {
 		p := &m.Parts[i]
@@ -274,8 +274,8 @@ func (x *export) add(m *message, line int32) {
 	}
 }
 
-// callID returns the id of a message as that of a call, "" where secrets were
-// taken out of an export and the id with them.
+// callID returns the id of a message as that of a call, "" if it was removed
+// with the secrets of an export.
 func (x *export) callID(id string) string {
 	if !strings.HasPrefix(id, "msg_") || x.calls[id] {
 		return ""
@@ -284,8 +284,8 @@ func (x *export) callID(id string) string {
 	return id
 }
 
-// usage splits the counts of a message into disjoint classes. Input leaves out
-// what was read; whether output holds the reasoning is seen from the total.
+// usage splits the counts of a message into disjoint classes. Input excludes
+// what was read; the total shows whether output includes reasoning.
 func (m *message) usage() assembly.Usage {
 	t := m.Info.Tokens
 	if t == nil {
@@ -298,8 +298,8 @@ func (m *message) usage() assembly.Usage {
 	return assembly.Counts(t.Input, t.Cache.Read, t.Cache.Write, output, t.Reasoning)
 }
 
-// summarized takes the answer to a compaction: what came before is replaced by
-// it. The message that asked for it has a part that says why.
+// summarized handles the answer to a compaction, which replaces what came
+// before. The message that asked for it has a part that says why.
 func (x *export) summarized(m *message, completed int64, line int32, blocks []assembly.Block) {
 	var summary []assembly.Block
 	for _, b := range blocks {
@@ -364,8 +364,8 @@ func answered(mk assembly.Maker, m *message, id string) []assembly.Block {
 	return list
 }
 
-// unsent reports whether a part is known to send nothing to the model. Texts and
-// folders that a message names as files are sent as texts of their own.
+// unsent reports whether a part is known to send nothing to the model. Texts
+// and folders that a message attaches as files are sent as separate texts.
 func (p *part) unsent() bool {
 	switch p.Type {
 	case "step-start", "step-finish", "snapshot", "patch", "agent", "subtask", "retry", "compaction":
@@ -376,16 +376,16 @@ func (p *part) unsent() bool {
 	return false
 }
 
-// toolID names a tool call by its place: exports may have its id taken out.
+// toolID names a tool call by its place, because exports may lack its id.
 func toolID(message string, part int) prompt.Digest {
 	return prompt.DigestString(message).ExtendInt(uint64(part))
 }
 
-// texts reads an export again.
+// texts reads the texts of an export again.
 func texts(text []byte) (list []traces.Text) {
 	var x info
 	mk, n := assembly.Maker{Keep: true}, 0
-	_ = eachMessage(text, &x, func(v []byte, _ int) error { // as far as it can be read
+	_ = eachMessage(text, &x, func(v []byte, _ int) error { // as far as it is readable
 		var m message
 		if assembly.Decode(v, &m) != nil {
 			return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// sessions makes sessions of exports: those of sub-agents are threads of the
+// sessions makes sessions of exports. Those of sub-agents are threads of the
 // session that started them. Of several exports of one session the one with the
 // most calls counts.
 func sessions(opts *traces.Options, files []*export) []*assembly.Session {
@@ -77,7 +77,7 @@ func (x *export) session(opts *traces.Options) *assembly.Session {
 }
 
 // link finds the task that started a sub-agent: in the export of its parent,
-// else in the first other export of its session that names it.
+// else in the first export of the session that names it.
 func (x *export) link(parent *export, members []*export) {
 	if x.thread.Kind != traces.ThreadAgent {
 		return

@@ -1,11 +1,11 @@
-// Package pi reads the sessions of pi and of Oh-My-Pi, whose format is pi's with
-// additions: JSON lines, the session first. Since version 3 entries form a tree
-// by parent; what an entry further back leads to beside the last one is a
-// branch that was left. Earlier versions are one list.
+// Package pi reads the sessions of pi and of Oh-My-Pi, whose format is pi's
+// with additions: JSON lines, the session first. Since version 3 entries form a
+// tree by parent; whatever does not lead to the last entry is a branch that was
+// left. Earlier versions are one list.
 //
-// What follows is assumed: tools and system prompt are in no line, so all of
-// the first call that no line shows is taken for them; and writes to the cache
-// live for five minutes.
+// Two things are assumed. Tools and system prompt are in no line, so all of the
+// first call that no line shows counts as these. Writes to the cache live for
+// five minutes.
 package pi
 
 import (
@@ -89,7 +89,7 @@ type message struct {
 	Role       string         `json:"role"`
 	Content    jsontext.Value `json:"content"`
 	Model      string         `json:"model"`
-	Timestamp  int64          `json:"timestamp"` // unix ms; of the model's, of the request
+	Timestamp  int64          `json:"timestamp"` // unix ms; for a message of the model, of the request
 	ResponseID string         `json:"responseId"`
 	StopReason string         `json:"stopReason"`
 	First      float64        `json:"ttft"` // ms
@@ -180,7 +180,7 @@ func (f *file) parse(ln assembly.Line) error {
 	return nil
 }
 
-// known reports whether lines of a type are known to say nothing to the model.
+// known reports whether lines of a type are known not to reach the model.
 func known(typ string) bool {
 	switch typ {
 	case "message", "model_change", "thinking_level_change", "custom", "label", "title", "session_init", "session_info",
@@ -190,7 +190,7 @@ func known(typ string) bool {
 	return false
 }
 
-// texts reads a line again.
+// texts reads the texts of a line again.
 func texts(text []byte) (list []traces.Text) {
 	var l line
 	if assembly.Decode(text, &l) != nil {
@@ -203,7 +203,7 @@ func texts(text []byte) (list []traces.Text) {
 	return list
 }
 
-// steps returns what a line means for its conversation.
+// steps returns the steps of a line.
 func (l *line) steps(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 	switch l.Type {
 	case "message":
@@ -250,7 +250,7 @@ func (l *line) message(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 }
 
 // answer returns the steps of the model's message, written when it ended. One
-// that failed before anything was counted is no call and is not sent again.
+// that failed before any token was counted is no call and is not sent again.
 func (l *line) answer(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 	m := &l.Message
 	u := m.usage()
@@ -277,11 +277,11 @@ func (l *line) answer(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 	}, err
 }
 
-// modelName leaves out the provider that Oh-My-Pi writes in front.
+// modelName removes the provider that Oh-My-Pi writes before the name.
 func modelName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
-// usage returns the counts of a call. Input leaves out what was read and
-// written; output holds what was thought.
+// usage returns the counts of a call. Input excludes what was read and written;
+// output includes thinking.
 func (m *message) usage() assembly.Usage {
 	if m.Usage == nil {
 		return assembly.Usage{}
@@ -334,8 +334,8 @@ func blocksOf(mk assembly.Maker, v jsontext.Value, kind prompt.Kind) ([]assembly
 	return list, nil
 }
 
-// textsOf returns the texts of content taken together, and whether it has an
-// image. It counts types of content it does not know.
+// textsOf returns the joined texts of content and whether it has an image. It
+// counts unknown types of content.
 func textsOf(v jsontext.Value, unknown map[string]int) (text string, image bool, err error) {
 	blocks, err := blocksOf(assembly.Maker{Keep: true, Unknown: unknown}, v, prompt.KindText)
 	var b strings.Builder
@@ -375,10 +375,10 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 	return list
 }
 
-// threads parts the tree into the path that leads to the last entry and the
-// branches that were left, parents before children.
+// threads divides the tree into the path to the last entry and the branches
+// that were left, parents before children.
 func (f *file) threads() []*assembly.Thread {
-	latest := make([]int32, len(f.entries)) // the last entry below or at each
+	latest := make([]int32, len(f.entries)) // the last entry at or below each
 	next := make([]int32, len(f.entries))   // the child that leads there, -1 for none
 	for i := len(f.entries) - 1; i >= 0; i-- {
 		latest[i] = max(latest[i], int32(i))
@@ -424,7 +424,7 @@ func (f *file) threads() []*assembly.Thread {
 	return f.finish(list)
 }
 
-// finish ends the threads. A branch goes by its first call.
+// finish ends the threads. A branch is named after its first call.
 func (f *file) finish(list []*assembly.Rounds) []*assembly.Thread {
 	var threads []*assembly.Thread
 	for i, r := range list {
@@ -444,8 +444,8 @@ func (f *file) finish(list []*assembly.Rounds) []*assembly.Thread {
 	return rooted(threads)
 }
 
-// rooted hangs branches of threads without calls on what those left, and makes
-// the first thread that leaves none the main one.
+// rooted attaches branches of threads without calls to what those threads left,
+// and makes the first thread without a parent the main one.
 func rooted(threads []*assembly.Thread) []*assembly.Thread {
 	var root *assembly.Thread
 	for _, t := range threads {
