@@ -1,18 +1,18 @@
-// Package audit explains a bill from recorded usage. Of what no log tells it is shown what the
-// simulation says: what compactions cost and gave.
+// Package audit explains a bill from recorded usage. Where no log has a figure,
+// as for the cost and effect of compactions, it takes that of a simulation.
 //
 //	report, err := audit.Run(sessions, audit.Options{Prices: table})
 //
-// What was paid is logged usage × price, as sim.Billed has it, split by model,
-// day, project, session, source and token class. What it was paid for comes from
-// comparing each call with the one before on its thread: what that call had left
-// in the cache and this one did not read is missed, and costs the difference
-// between writing and reading it. Package breaks says why.
+// What was paid is logged usage × price, as in sim.Billed, split by model, day,
+// project, session, source and token class. What it was paid for follows from a
+// comparison of each call with the previous one of its thread: what that call
+// had left in the cache and this one did not read is missed, and costs the
+// difference between writing and reading it. Package breaks says why.
 //
-// What another setting would have cost is plain arithmetic over the recorded
-// pauses. The same arithmetic for the settings in force is held against the
-// bill: Lifetime.Error is how far it is off on these sessions. A saving whose
-// interval over sessions, with that error by session, holds 0 is marked.
+// The cost under another setting is arithmetic over the recorded pauses.
+// Lifetime.Error compares the same arithmetic, for the settings in force, with
+// the bill. A saving is marked when its interval over sessions, with that error
+// by session, holds 0.
 package audit
 
 import (
@@ -24,18 +24,18 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Options say how a bill is explained.
+// Options say how to explain a bill.
 type Options struct {
 	Prices Prices
-	// Top is how many places of a finding, results and duplicate reads are kept; all
-	// when 0.
+	// Top is how many places of a finding, results and duplicate reads are kept; 0
+	// for all.
 	Top  int
 	Zone *time.Location // of days; UTC when nil
-	// In reports whether a time, unix ns, 0 for unknown, lies in the period that is
-	// reported; nil for all times. Calls at other times cost nothing here: the calls of
-	// the period are still compared with them.
+	// In reports whether a time, unix ns, 0 for unknown, is in the reported period;
+	// nil for all times. Calls at other times cost nothing here, but calls of the
+	// period are still compared with them.
 	In func(at int64) bool
-	// Compactions are those of the recordings simulated as they were recorded.
+	// Compactions are those of the recordings, from a simulation of the recorded strategy.
 	Compactions []studies.Compaction
 }
 
@@ -47,7 +47,7 @@ func first[T any](n int, list []T) []T {
 	return list[:min(n, len(list))]
 }
 
-// auditor gathers over sessions.
+// auditor collects over sessions.
 type auditor struct {
 	options   Options
 	report    Report
@@ -80,7 +80,7 @@ func Run(sessions []*traces.Session, o Options) *Report {
 	return a.finish(len(sessions))
 }
 
-// cut takes the calls outside the period out of the bill.
+// cut removes the calls outside the period from the bill.
 func (a *auditor) cut(calls []call) {
 	for i := range calls {
 		if c := &calls[i]; a.options.In != nil && !a.options.In(c.at) {
@@ -136,7 +136,7 @@ func (a *auditor) session(s *traces.Session) {
 // readAt is a round of a thread.
 type readAt struct{ thread, round int32 }
 
-// branchReads returns, by the round they leave, the most that a branch read.
+// branchReads returns, by the round they leave, the largest read of a branch's first call.
 func branchReads(s *traces.Session) map[readAt]int64 {
 	reads := map[readAt]int64{}
 	for i := range s.Threads {
@@ -149,8 +149,8 @@ func branchReads(s *traces.Session) map[readAt]int64 {
 	return reads
 }
 
-// start returns what a thread's context holds ahead of its own prefix: nothing,
-// or for a branch what its parent's held where it leaves.
+// start returns the context of a thread before its own prefix: nothing, or for
+// a branch the parent's context where it leaves.
 func start(s *traces.Session, i int32, ends [][]mix) mix {
 	t := &s.Threads[i]
 	for t.Kind == traces.ThreadBranch && t.Parent >= 0 {

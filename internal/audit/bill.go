@@ -14,7 +14,7 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// NoProject and NoDay name what a recording does not say.
+// NoProject and NoDay stand for what a recording does not say.
 const (
 	NoProject = "(no project)"
 	NoDay     = "(no time)"
@@ -24,7 +24,7 @@ const (
 type bill struct {
 	total   Sum
 	logged  float64
-	written float64 // what it has more if all that was not read was written
+	written float64 // additional cost if all that was not read was written
 	byClass [results.NumClasses]Line
 	by      [len(splitNames)]map[string]*Sum
 	days    map[[3]string]*Sum // by day, project and model
@@ -33,10 +33,10 @@ type bill struct {
 	last    string
 }
 
-// splitNames are the properties a call has one value of; the classes are apart.
+// splitNames are the properties with one value per call; the classes are separate.
 var splitNames = [...]string{"model", "source", "project", "month", "week", "day", "session"}
 
-// periods are those of them that are in order of time.
+// periods are those of them in order of time.
 var periods = []string{"month", "week", "day"}
 
 func newBill(zone *time.Location) *bill {
@@ -55,7 +55,7 @@ func (c *call) day(zone *time.Location) string {
 	return time.Unix(0, c.at).In(zone).Format(time.DateOnly)
 }
 
-// week returns the week of a day as ISO 8601 has it, such as 2026-W08.
+// week returns the ISO 8601 week of a day, such as 2026-W08.
 func week(day string) string {
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil {
@@ -105,7 +105,7 @@ func addTo[K comparable](sums map[K]*Sum, key K, c *call) {
 }
 
 // classes adds each token class of a call to its line. A call counts in every
-// class that it has tokens of.
+// class in which it has tokens.
 func (b *bill) classes(c *call) {
 	u := &c.r().Usage
 	for i, n := range [results.NumClasses]int64{u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther, u.Output} {
@@ -167,7 +167,7 @@ func (b *bill) report(r *Report) {
 	})
 }
 
-// sortBy sorts by an amount, the largest first, then by name.
+// sortBy sorts by an amount, largest first, then by name.
 func sortBy[T any](list []T, usd func(*T) float64, name func(*T) string) {
 	slices.SortStableFunc(list, func(a, b T) int {
 		return cmp.Or(cmp.Compare(usd(&b), usd(&a)), cmp.Compare(name(&a), name(&b)))
@@ -200,7 +200,7 @@ func newPricer(prices Prices, s *traces.Session) *pricer {
 	return p
 }
 
-// named returns the place of a model in the list, where it is put if it is new.
+// named returns the index of a model in the list, and adds a new one.
 func (p *pricer) named(name string, s *traces.Session) uint16 {
 	if i := slices.IndexFunc(p.list, func(m priced) bool { return m.name == name }); i >= 0 {
 		return uint16(i)
@@ -224,7 +224,7 @@ func (p *pricer) of(r *traces.Round) *priced {
 	return m
 }
 
-// holds reports whether the price at hand is that of a time, unix ns.
+// holds reports whether the current price applies at a time, unix ns.
 func (m *priced) holds(at int64) bool {
 	p := &m.price
 	return (p.From.IsZero() || p.From.UnixNano() <= at) && (p.Until.IsZero() || at < p.Until.UnixNano())
@@ -250,7 +250,7 @@ func (m *priced) perToken(input int64) results.Cost {
 	return list
 }
 
-// tally gathers what one finding rests on.
+// tally collects the evidence of one finding.
 type tally struct {
 	usd            float64
 	count          int
@@ -283,7 +283,7 @@ func (t *tally) add(s *traces.Session, p Place, tokens int64, usd float64, text 
 	}
 }
 
-// finding makes a finding of what was gathered, with the n dearest places.
+// finding makes a finding of the evidence, with the n most expensive places.
 func (t *tally) finding(name, title string, n int) Finding {
 	sortBy(t.places, func(p *Place) float64 { return p.USD }, func(p *Place) string { return p.File })
 	f := Finding{

@@ -10,7 +10,7 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// call is one recorded call with what is made of it.
+// call is one recorded call with the findings about it.
 type call struct {
 	session *traces.Session
 	thread  *traces.Thread
@@ -18,20 +18,20 @@ type call struct {
 	round   int32
 	source  results.Source
 	at, end int64 // unix ns of request and end of response; 0 when unknown
-	back    bool  // the clock ran back before it
+	back    bool  // the clock ran back just before it
 	untimed bool
-	gap     int64 // ns of the person's and the tools' pause before it; −1 for first calls and when unknown
+	gap     int64 // ns of the pause of people and tools before it; −1 for first calls and if unknown
 	tier    prompt.TTL
-	out     bool   // of the period that is reported: it is looked at, and costs nothing
+	out     bool   // outside the reported period: it is compared, and costs nothing
 	acted   events // what the agent did to its context before the request
-	ahead   int64  // tokens ahead of the first block that was cleared then; −1 where that is not known
+	ahead   int64  // tokens before the first block that was cleared then; −1 if unknown
 	model   *priced
 	cost    results.Cost
 	price   results.Cost // USD a token
-	left    int64        // tokens the call before had left in the cache
-	missed  int64        // of these, not read although they were sent again
+	left    int64        // tokens the previous call had left in the cache
+	missed  int64        // of these, sent again and not read
 	missUSD float64      // paid for writing them instead of reading
-	think   bool         // the client switched thinking on or off, which keeps its messages apart
+	think   bool         // the client switched thinking on or off and keeps the messages of both apart
 	reason  confusion.Reason
 	changed breaks.Fields
 }
@@ -50,8 +50,8 @@ func (c *call) r() *traces.Round { return &c.thread.Rounds[c.round] }
 // first reports whether the call is the first of its thread.
 func (c *call) first() bool { return c.round == 0 }
 
-// automatic reports whether the provider caches on its own account, in steps,
-// and bills no write.
+// automatic reports whether the provider caches by itself, in steps, and bills
+// no writes.
 func (c *call) automatic() bool { return agents.Automatic(c.session) }
 
 // fresh returns the price of a token that was not read, USD, as the call paid it.
@@ -65,7 +65,7 @@ func (c *call) fresh() float64 {
 	return paid / float64(n)
 }
 
-// place returns where to look at the call.
+// place returns the place of the call in the recording.
 func (c *call) place() Place {
 	return placeOf(c.session, c.r().File, c.r().Line)
 }
@@ -78,8 +78,8 @@ func placeOf(s *traces.Session, file uint16, line int32) Place {
 	return p
 }
 
-// step is what an automatic cache keeps in: less is no miss, tokens (facts:
-// every read is a multiple of 128, most land within 1,024 of what was sent).
+// step is the unit of an automatic cache, tokens; a smaller difference is no miss (facts:
+// every read is a multiple of 128, most end within 1,024 of what was sent).
 const step = 1024
 
 // leave returns the tokens a call leaves in the cache.
@@ -91,7 +91,7 @@ func (c *call) leave() int64 {
 	return u.Read + u.Writes()
 }
 
-// miss sets what the call did not read of what the one before had left.
+// miss sets how much of what the previous call had left the call did not read.
 func (c *call) miss(before *call) {
 	u := &c.r().Usage
 	c.left = before.leave()
@@ -102,23 +102,23 @@ func (c *call) miss(before *call) {
 	c.missUSD = float64(c.missed) * max(0, c.fresh()-c.price[results.ClassRead])
 }
 
-// Cause says why a call missed, by all that the recording tells: the events it
-// logs, the model, and the pause against the lifetime that was billed.
+// Cause says why a call missed, as far as the recording shows: by the logged
+// events, the model, and the pause compared with the billed lifetime.
 type Cause string
 
-// The causes. A call has the first that applies.
+// The causes. If several apply, call.cause decides.
 const (
-	CauseCompaction Cause = "compaction"    // a summary took the place of the messages
+	CauseCompaction Cause = "compaction"    // a summary replaced the messages
 	CauseEdit       Cause = "edit"          // the agent cleared results, or the context shrank and no line says why
 	CauseModel      Cause = "model"         // another model
 	CauseLongPause  Cause = "pause_over_1h" // longer than any lifetime on offer
-	CauseShortPause Cause = "pause_over_5m" // an entry with 5 minutes to live; one with an hour would have held
+	CauseShortPause Cause = "pause_over_5m" // an entry that lived 5 minutes; one with an hour would have lasted
 	CauseMessages   Cause = "messages"      // the server says that the client changed its messages
 	CauseSystem     Cause = "system"        // or its system prompt
 	CauseTools      Cause = "tools"         // or its tools
-	CauseThinking   Cause = "thinking"      // thinking was switched on or off, in clients that recordings show to pay for it
-	CauseInside     Cause = "inside"        // inside the lifetime that was paid for, for no visible reason
-	CauseTail       Cause = "tail"          // inside the lifetime, and too small for the detector to call it a break
+	CauseThinking   Cause = "thinking"      // thinking was switched on or off, in clients where that costs
+	CauseInside     Cause = "inside"        // within the lifetime that was paid for, for no visible reason
+	CauseTail       Cause = "tail"          // within the lifetime, and too small for the detector to call it a break
 	CauseUnknown    Cause = "unknown"       // the recording does not say how long the pause was
 	CauseNoLifetime Cause = "automatic"     // an automatic cache: it promises no lifetime
 )
@@ -128,9 +128,9 @@ var verdicts = map[traces.Verdict]Cause{
 	traces.VerdictMessages: CauseMessages, traces.VerdictSystem: CauseSystem, traces.VerdictTools: CauseTools,
 }
 
-// cause returns why a call missed. The server compares requests and knows nothing
-// of lifetimes: what had expired is not for what it names. Nor is what was edited: it
-// would have missed all the same, as the cache model has it.
+// cause returns why a call missed. The server's verdict compares requests and ignores
+// lifetimes, so an expiry counts before it. So does an edited context, unless the verdict
+// names the system prompt or the tools: in the cache model it would have missed anyway.
 func (c *call) cause() Cause {
 	paused := c.gap >= 0 && !c.back
 	named := verdicts[c.r().Verdict]
@@ -159,12 +159,12 @@ func (c *call) cause() Cause {
 	return CauseInside
 }
 
-// shortAhead reports whether most of what a call of an automatic cache missed stands
-// ahead of what was cleared. Such a cache reads up to the first change; other
-// servers fall back to the marker before it, so that their reads say nothing.
+// shortAhead reports whether most of what a call of an automatic cache missed
+// lies before what was cleared. Such a cache reads up to the first change;
+// others fall back to the marker before it, so that their reads say nothing.
 func (c *call) shortAhead() bool { return c.ahead >= 0 && 2*(c.ahead-c.r().Usage.Read) > c.missed }
 
-// misses sums up the calls that missed by cause, and what the detector says.
+// misses sums up the calls that missed by cause, and the detector's verdicts.
 type misses struct {
 	byCause map[Cause]*Miss
 	said    [confusion.NumReasons]Said
@@ -249,15 +249,15 @@ func walk(s *traces.Session, prices Prices) [][]call {
 	return threads
 }
 
-// switchesThinking reports whether recordings show that the client keeps the
-// messages of turns with and without thinking apart.
+// switchesThinking reports whether recordings show that the client keeps
+// messages with and without thinking apart.
 func switchesThinking(s *traces.Session) bool {
 	p, err := profile.Default()
 	return err == nil && agents.ClaudeCode(s) && p.RulesFor(s.Version()).Has(profile.RuleThinking)
 }
 
-// summaries returns the calls behind compactions that the recording logs, in the
-// order of Session.Summaries. They are no calls of a thread.
+// summaries returns the logged summary calls of compactions, in the order of
+// Session.Summaries. They belong to no thread.
 func summaries(s *traces.Session, prices Prices) []call {
 	var list []call
 	p := newPricer(prices, s)
@@ -275,7 +275,7 @@ func summaries(s *traces.Session, prices Prices) []call {
 	return list
 }
 
-// walker goes over one thread.
+// walker walks through one thread.
 type walker struct {
 	session *traces.Session
 	thread  *traces.Thread
@@ -286,7 +286,7 @@ type walker struct {
 	told    breaks.Call
 }
 
-// add fills what follows from the call before.
+// add sets what follows from the previous call.
 func (w *walker) add(c *call) {
 	r := c.r()
 	c.gap, c.tier, c.ahead = -1, w.tier, -1
@@ -309,7 +309,7 @@ func (w *walker) add(c *call) {
 	case before == nil:
 	case r.Usage.Input() > 0:
 		c.miss(before)
-	default: // no usable counts: what the call before left is not forgotten
+	default: // no usable counts: keep what the previous call left
 		c.left = before.left
 	}
 	switch {
@@ -320,8 +320,8 @@ func (w *walker) add(c *call) {
 	}
 }
 
-// ahead returns the tokens that stand ahead of a block in the context of a round; −1
-// for a block that is not of the thread's own rounds.
+// ahead returns the tokens before a block in the context of a round; −1 for a
+// block outside the thread's own rounds.
 func (w *walker) ahead(block, round int32) int64 {
 	for i := round - 1; i >= 0; i-- {
 		switch r := &w.thread.Rounds[i]; {
@@ -334,8 +334,8 @@ func (w *walker) ahead(block, round int32) int64 {
 	return -1
 }
 
-// clock sets when the call was. A request without a line of its own, such as a
-// retry, is taken to follow at once.
+// clock sets the time of the call. A request without a line of its own, such as
+// a retry, is assumed to follow at once.
 func (w *walker) clock(c *call, before *call) {
 	r := c.r()
 	c.at = r.At
@@ -354,8 +354,8 @@ func (w *walker) clock(c *call, before *call) {
 	c.back = r.At != 0 && before.r().At != 0 && r.At < before.r().At+before.r().First
 }
 
-// seen returns the call as the detector takes it. Results that the client
-// cleared are deletions it knows of.
+// seen returns the call in the form of the detector, which knows of results
+// that the client cleared.
 func (w *walker) seen(c *call) *breaks.Call {
 	u := &c.r().Usage
 	w.told = breaks.Call{
@@ -364,7 +364,7 @@ func (w *walker) seen(c *call) *breaks.Call {
 	}
 	if !c.untimed {
 		w.told.At, w.told.End = c.at, c.end
-		if c.back { // before the response it follows: the pause is not known
+		if c.back { // before the previous response: the pause is unknown
 			w.told.At, w.told.End = 0, 0
 		}
 	}

@@ -9,16 +9,16 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Compaction is what one recorded compaction cost and gave. No log shows most summary
-// calls: the figures are those of the recording simulated, as sim chains has them.
+// Compaction is the cost and effect of one recorded compaction. No log shows most summary calls, so
+// the figures are those of a simulation of the recording, the same as in sim chains.
 type Compaction struct {
-	Call    string  `json:"call"`     // the call behind it, as sim explain takes it
+	Call    string  `json:"call"`     // the call after it, as sim explain takes it
 	CallUSD float64 `json:"call_usd"` // its summary calls
-	NetUSD  float64 `json:"net_usd"`  // what it saved less what it cost
+	NetUSD  float64 `json:"net_usd"`  // what it saved minus what it cost
 	studies.Compaction
 }
 
-// compactions adds those of a session whose next call lies in the period.
+// compactions adds those of a session whose next call is in the period.
 func (a *auditor) compactions(s *traces.Session, threads [][]call, list []studies.Compaction) {
 	for i := range list {
 		x := &list[i]
@@ -39,7 +39,7 @@ func (a *auditor) compactions(s *traces.Session, threads [][]call, list []studie
 	}
 }
 
-// worstFirst sorts compactions by their net.
+// worstFirst sorts compactions by net saving, least first.
 func worstFirst(list []Compaction) {
 	slices.SortStableFunc(list, func(a, b Compaction) int { return cmp.Compare(a.NetUSD, b.NetUSD) })
 }

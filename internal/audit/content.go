@@ -9,11 +9,11 @@ import (
 // Content is one part of what the contexts were made of.
 type Content struct {
 	Part string `json:"part"`
-	// Tokens are added up over all calls: what stands in the context of ten calls
-	// counts ten times. Share is of all input tokens.
+	// Tokens are added up over all calls: what is in the context of ten calls
+	// counts ten times. Share is that of all input tokens.
 	Tokens int64   `json:"tokens_over_calls"`
 	Share  float64 `json:"share_over_calls"`
-	// Final is what stood in the last context of each thread.
+	// Final is what was in the last context of each thread.
 	Final      int64   `json:"final_tokens"`
 	FinalShare float64 `json:"final_share"`
 	USD        float64 `json:"cost_usd"` // its share of what each call paid for input
@@ -82,9 +82,9 @@ type content struct {
 	usd         [numParts]float64
 }
 
-// thread replays what the contexts of a thread held: its own blocks, and after
-// a compaction the prefix, the summary and what the client restored. It returns
-// the context at the end of each round, for the branches that leave there.
+// thread replays the contexts of a thread: its own blocks, and after a
+// compaction the prefix, the summary and what the client restored. It returns
+// the context at the end of each round, for the branches that start there.
 func (k *content) thread(s *traces.Session, calls []call, start mix, duplicate func(int32) bool) []mix {
 	t := calls[0].thread
 	ends := make([]mix, len(calls))
@@ -126,7 +126,7 @@ func (k *content) thread(s *traces.Session, calls []call, start mix, duplicate f
 	return ends
 }
 
-// call spreads what a call was billed for input over what it held.
+// call distributes the billed input of a call over its context.
 func (k *content) call(c *call, now *mix) {
 	input, held := c.r().Usage.Input(), now.total()
 	if input == 0 || held == 0 {
@@ -140,7 +140,7 @@ func (k *content) call(c *call, now *mix) {
 	}
 }
 
-// act changes a context as an event did.
+// act applies an event to a context.
 func (m *mix) act(s *traces.Session, ev *traces.Event) {
 	if ev.Kind == traces.EventCompact {
 		summary := min(s.Tokens(ev.Summary), int64(ev.Kept))
@@ -157,8 +157,8 @@ func (m *mix) act(s *traces.Session, ev *traces.Event) {
 	m.shrink(left)
 }
 
-// shrink takes tokens from everything but the prefix, by its size, when nobody
-// says what left.
+// shrink removes tokens from everything but the prefix, in proportion to size,
+// when no log says what left.
 func (m *mix) shrink(n int64) {
 	messages := m.total() - m[partPrefix]
 	if n <= 0 || messages <= 0 {

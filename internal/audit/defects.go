@@ -102,13 +102,13 @@ func (d *defects) report(r *Report) {
 }
 
 // adviseOthers is the advice for agents other than Claude Code, by agent and
-// finding. Of an agent without a line here it is said what it offers instead.
+// finding. For an agent without an entry, offers names the settings it has.
 var adviseOthers = map[string]map[string][]Advice{traces.AgentCodex: adviseCodex}
 
-// adviseCodex is what to do about the share of Codex in a finding, by its name:
-// Codex reads none of the settings of Claude Code (facts E11; config.toml as the
-// vendor documents it). Results are cut at some 10,000 tokens by default, a third
-// of it is proposed, as for Claude Code.
+// adviseCodex is the advice on the share of Codex in a finding, by the finding's
+// name: Codex reads none of the settings of Claude Code (facts E11; config.toml
+// as the vendor documents it). Its results are cut at some 10,000 tokens by
+// default; the advice is a third of that, as for Claude Code.
 var adviseCodex = map[string][]Advice{
 	"large_context":         {adviseThresholds},
 	string(CauseCompaction): {adviseThresholds},
@@ -132,7 +132,7 @@ var adviseCodex = map[string][]Advice{
 var adviseCodexOutput = Advice{Setting: "tool_output_token_limit = 3000",
 	Text: "config.toml: the most tokens of a tool's output that stay in the context"}
 
-// share sets whose money a finding is, the dearest agent first.
+// share sets each agent's share of a finding, the largest first.
 func (t *tally) share(f *Finding) {
 	for _, agent := range slices.Sorted(maps.Keys(t.agents)) {
 		f.Agents = append(f.Agents, Share{agent, t.agents[agent]})
@@ -140,8 +140,8 @@ func (t *tally) share(f *Finding) {
 	slices.SortStableFunc(f.Agents, func(a, b Share) int { return cmp.Compare(b.USD, a.USD) })
 }
 
-// perAgent gives each agent of a finding its own advice. What the finding holds
-// is the advice for Claude Code.
+// perAgent gives each agent of a finding its own advice. The finding itself has
+// the advice for Claude Code.
 func (f *Finding) perAgent() {
 	claude, several := f.Advice, len(f.Agents) > 1
 	f.Advice = []Advice{}
@@ -167,7 +167,7 @@ func (f *Finding) perAgent() {
 	}
 }
 
-// offers says what an agent's client can be told instead of what a finding is about.
+// offers says which settings an agent's client has for other findings.
 func offers(agent *traces.Agent) Advice {
 	var names []string
 	for i := range agent.Settings {

@@ -12,21 +12,21 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// DocumentOptions say how a bill explained is written.
+// DocumentOptions say how to write an audit.
 type DocumentOptions struct {
-	// Top is how many lines of a list, and how many findings in full, people see; all
-	// when 0. JSON has all that the report has, CSV too.
+	// Top is how many lines of a list, and how many full findings, people see; 0
+	// for all. JSON has the whole report, and so has CSV.
 	Top    int
-	Advice string // what the simulation advises, at the end; "" for nothing
+	Advice string // the advice of the simulation, at the end; "" for none
 	Prices string // the name of a price file, "" for the prices built in
 }
 
 const (
 	maxName = 40 // characters of a name in a table
-	minName = 24 // the same where there is little room
+	minName = 24 // the same where space is short
 )
 
-// pageNotes stand below every audit.
+// pageNotes are at the bottom of every audit.
 var pageNotes = []string{
 	"Prices are those of the API at each call's date, in USD: with a subscription nothing of it is billed.",
 	"LIMITED: tokens that count against the input rate limit, those not read from the cache.",
@@ -37,8 +37,8 @@ var pageNotes = []string{
 		"for the recorded lifetimes is from the bill. ~ the 95 % interval of a saving holds 0.",
 }
 
-// Document reports a bill explained. CSV is one list whose lines say which part of
-// the report they belong to; JSON is the report itself.
+// Document returns the audit as a document. CSV is one list whose lines name
+// the part of the report they belong to; JSON is the report itself.
 func (r *Report) Document(o DocumentOptions) *document.Document {
 	p := page{Report: r, options: o}
 	d := &document.Document{
@@ -62,13 +62,13 @@ func (r *Report) Document(o DocumentOptions) *document.Document {
 	return d
 }
 
-// page is an audit for people while it is laid out.
+// page is an audit for people under construction.
 type page struct {
 	*Report
 	options DocumentOptions
 }
 
-// section is a part of the page with one table, none without rows.
+// section returns a part of the page with one table, or nothing if the table has no rows.
 func section(title string, t *document.Table, texts ...string) []document.Section {
 	if len(t.Rows) == 0 {
 		return nil
@@ -80,7 +80,7 @@ func section(title string, t *document.Table, texts ...string) []document.Sectio
 	return []document.Section{s}
 }
 
-// columns are a name and figures in several units.
+// columns returns a name column followed by figures in several units.
 func columns(name string, figures ...[]document.Column) []document.Column {
 	return slices.Concat(document.Left(name), slices.Concat(figures...))
 }
@@ -89,7 +89,7 @@ func amounts(titles ...string) []document.Column { return document.Right(documen
 func sizes(titles ...string) []document.Column   { return document.Right(document.UnitTokens, titles...) }
 func counts(titles ...string) []document.Column  { return document.Right("", titles...) }
 
-// named is a column of names that may be clipped.
+// named returns a column of names that may be clipped.
 func named(title string) []document.Column { return []document.Column{{Title: title, Clip: minName}} }
 
 // spare returns columns that may be left out.
@@ -107,7 +107,7 @@ func (p *page) at(place *Place) string {
 	return p.shortID(place.Session) + strings.TrimPrefix(place.Call, place.Session)
 }
 
-// shortID returns as much of an id as tells the sessions apart.
+// shortID returns the beginning of an id that distinguishes it from other sessions.
 func (p *page) shortID(id string) string { return cmp.Or(p.short[id], id) }
 
 // tail keeps the end of a name that is too long.
@@ -118,7 +118,7 @@ func tail(name string, most int) string {
 	return name
 }
 
-// findings lists what cost money, then the dearest in full.
+// findings lists what cost money, then the most expensive findings in full.
 func (p *page) findings() []document.Section {
 	if len(p.Findings) == 0 {
 		return []document.Section{{Title: "Findings",
@@ -147,13 +147,13 @@ func (p *page) findings() []document.Section {
 	return sections
 }
 
-// finding says what to do, and where to look.
+// finding says what to do and where to look.
 func (p *page) finding(f *Finding) document.List {
 	var list document.List
 	add := func(label, text string) {
 		list = append(list, document.Item{Label: label, Text: text})
 	}
-	each := false // the settings have savings of their own
+	each := false // each setting has its own saving
 	for _, a := range f.Advice {
 		add("do", a.text(f))
 		if a.Saves != nil {
@@ -179,7 +179,7 @@ func (p *page) finding(f *Finding) document.List {
 	return list
 }
 
-// savingText writes a saving, marked when chance may have made it.
+// savingText formats a saving, marked when it may be chance.
 func savingText(amount *float64, chance bool) string {
 	if chance {
 		return "~" + cents(*amount)
@@ -187,7 +187,7 @@ func savingText(amount *float64, chance bool) string {
 	return cents(*amount)
 }
 
-// plusMinus writes the error of a saving.
+// plusMinus formats the error of a saving.
 func plusMinus(off *float64) string {
 	if off == nil {
 		return ""
@@ -195,7 +195,7 @@ func plusMinus(off *float64) string {
 	return " ± " + cents(*off)
 }
 
-// text says what to do, and whether the recorded clients could.
+// text says what to do, and whether the recorded clients can do it.
 func (a *Advice) text(f *Finding) string {
 	text := a.Text
 	if a.Setting != "" {
@@ -221,7 +221,7 @@ func (a *Advice) text(f *Finding) string {
 	return text + " (" + since + ")"
 }
 
-// agentName writes the name of an agent as its maker does.
+// agentName returns an agent's name in its maker's spelling.
 func agentName(name string) string {
 	if a := agents.Of(name); a.Name == name {
 		return a.Title
@@ -240,7 +240,7 @@ func (p *page) bill() []document.Section {
 	return []document.Section{s}
 }
 
-// split lists the dearest lines of a split, and the others as one.
+// split lists the most expensive lines of a split, and the others as one.
 func (p *page) split(split *Split) *document.Table {
 	t := &document.Table{Columns: slices.Concat(named("BY "+strings.ToUpper(split.By)), amounts("COST"),
 		counts("SHARE", "CALLS"), sizes("READ", "WRITTEN", "UNCACHED", "OUTPUT"), spare(sizes("LIMITED")))}
@@ -253,13 +253,13 @@ func (p *page) split(split *Split) *document.Table {
 	name := p.lineNames(split)
 	top := len(first(p.options.Top, split.Lines))
 	if len(split.Lines) == top+1 || split.By == "class" {
-		// A line for one other says less than the line itself. Classes share
-		// their calls, which would be counted twice.
+		// A line that sums up a single line says less than that line. Classes share
+		// calls, which the sum would count twice.
 		top = len(split.Lines)
 	}
 	shown, left, others := split.Lines[:top], split.Lines[top:], "%d others"
 	timed := slices.Contains(periods, split.By)
-	if timed { // the newest in full, those before ahead of them
+	if timed { // the newest in full, preceded by the sum of earlier ones
 		at := len(split.Lines) - top
 		shown, left, others = split.Lines[at:], split.Lines[:at], "%d before"
 	}
@@ -279,9 +279,9 @@ func (p *page) split(split *Split) *document.Table {
 	return t
 }
 
-// lineNames returns how the lines of a split are named: projects by the last
-// part of their path where that tells them apart, sessions by as much
-// of their id as does so.
+// lineNames returns how to name the lines of a split: projects by the last part
+// of their path and sessions by the beginning of their id, where these are
+// unique.
 func (p *page) lineNames(split *Split) func(*Line) string {
 	switch split.By {
 	case "project":
@@ -302,7 +302,7 @@ func (p *page) lineNames(split *Split) func(*Line) string {
 	return func(l *Line) string { return l.Name }
 }
 
-// reconciled shows the recordings against the provider's own figures.
+// reconciled compares the recordings with the provider's own figures.
 func (p *page) reconciled() []document.Section {
 	x := p.Reconciled
 	if x == nil {
@@ -379,7 +379,7 @@ func (p *page) lifetimes() []document.Section {
 	return section("Cache lifetimes", t)
 }
 
-// compactions shows what the simulation of the recordings says of them.
+// compactions shows the simulated cost and effect of compactions.
 func (p *page) compactions() []document.Section {
 	t := &document.Table{Columns: slices.Concat(named("CALL BEHIND"), document.Left("TRIGGER"), sizes("BEFORE"), spare(sizes("AFTER")),
 		spare(counts("CALL", "REWRITE", "SAVED")), counts("NET", "PAYBACK", "CALLS"))}
@@ -436,7 +436,7 @@ func (p *page) carried(title string, list []Carried) []document.Section {
 	return section(title, t)
 }
 
-// defects says what could not be told and why.
+// defects says what could not be determined and why.
 func (p *page) defects() []document.Section {
 	s := document.Section{Title: "What the recordings leave open"}
 	for i := range p.Defects {

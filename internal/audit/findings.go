@@ -10,23 +10,23 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// largeContext is the context above which reading it is a finding, tokens.
+// largeContext is the context size above which reading is a finding, tokens.
 const largeContext = 100_000
 
-// minFinding is the least a finding is worth telling, USD: half a cent.
+// minFinding is the least cost worth reporting, USD: half a cent.
 const minFinding = 0.005
 
-// evidence gathers what findings rest on.
+// evidence collects what findings rest on.
 type evidence struct {
 	causes  map[Cause]*tally
 	pauses  [2]tally // short ones, of the conversation and of sub-agents
-	hours   [2]tally // what an hour cost beyond 5 minutes
+	hours   [2]tally // extra cost of an hour over 5 minutes
 	context tally
 	unread  tally
 	lost    tally
 }
 
-// side tells the conversation from sub-agents.
+// side returns 0 for the conversation and 1 for sub-agents.
 func (c *call) side() int {
 	if c.source == results.SourceAgent {
 		return 1
@@ -68,7 +68,7 @@ func (e *evidence) call(c *call) {
 	e.causes[cause].add(c.session, c.place(), c.missed, c.missUSD, text)
 }
 
-// findings makes the list.
+// findings sets the findings of a report.
 func (e *evidence) findings(r *Report, t *toolResults, top int) {
 	list := e.lifetimes(r, top)
 	for _, f := range []struct {
@@ -121,8 +121,8 @@ func (e *evidence) others(top int) []Finding {
 	return list
 }
 
-// lifetimes are the findings whose saving is the arithmetic of lifetimes. Writing
-// for an hour is one only where 5 minutes would have been cheaper.
+// lifetimes are the findings whose saving follows from the arithmetic of lifetimes.
+// Writing for an hour is one only where 5 minutes would have been cheaper.
 func (e *evidence) lifetimes(r *Report, top int) []Finding {
 	var list []Finding
 	for i := range r.Lifetimes {
@@ -178,7 +178,7 @@ func (t *toolResults) findings(top int) []Finding {
 			if kinds[k].matches(c) {
 				tallies[k].add(c.session, c.Place, c.Tokens, c.USD,
 					fmt.Sprintf("%s, %d tokens in %d calls", c.Place.Text, c.Tokens, c.Calls))
-				if c.limited() { // the limit is a setting of Claude Code
+				if c.limited() { // only Claude Code has a setting for the limit
 					saved[k] += c.above(kinds[k].bytes)
 				}
 				break
@@ -209,9 +209,9 @@ func (c *Carried) above(bytes int64) float64 {
 	return c.USD * float64(c.Bytes-bytes) / float64(c.Bytes)
 }
 
-// Settings of Claude Code, with the first version that knows each (facts of the
-// provider's documentation and change log: E2, E3, E4, E9). No version is given
-// where no source states one.
+// Settings of Claude Code, with the first version that has each (facts of the
+// provider's documentation and change log: E2, E3, E4, E9). Where no source
+// states a version, none is given.
 var (
 	adviseHour = []Advice{
 		{Setting: "ENABLE_PROMPT_CACHING_1H=1", From: "2.1.108", Text: "environment: an hour for all calls",
@@ -289,13 +289,13 @@ type limit struct {
 	name, title string
 	setting     string
 	text        string
-	bytes       int64 // results above it are cut to it under the setting; 0: there is no setting
+	bytes       int64 // the setting cuts larger results to it; 0: there is no setting
 	matches     func(*Carried) bool
 }
 
-// limits bound large results, the first that matches. The client's own limits
-// are 30,000 characters for Bash, 25,000 tokens for MCP tools and 32,000 for
-// sub-agents (facts E4); those proposed are a third of that, an assumption.
+// limits bound large results; the first that matches counts. The client's own limits are
+// 30,000 characters for Bash, 25,000 tokens for MCP tools and 32,000 for sub-agents
+// (facts E4); the proposed ones are a third of those, an assumption.
 func limits() []limit {
 	return []limit{
 		{"large_mcp_results", "Large results of MCP tools", "MAX_MCP_OUTPUT_TOKENS=8000",
@@ -315,19 +315,19 @@ func limits() []limit {
 	}
 }
 
-// largeResult is the size from which a result counts as large, tokens. An
-// assumption: 6 % of the recorded results are as large (254 of 3,946 of Claude
-// Code, 214 of 3,810 of Codex).
+// largeResult is the least size of a large result, tokens. An assumption: 6 %
+// of the recorded results are that large (254 of 3,946 of Claude Code, 214 of
+// 3,810 of Codex).
 const largeResult = 4000
 
-// scope says what a setting of cache lifetimes does: which lifetime it gives, and
-// to whose calls. The zero scope touches none.
+// scope is the effect of a setting of cache lifetimes: which lifetime it sets,
+// and for whose calls. The zero scope affects none.
 type scope struct {
 	tier         string // as in Lifetime
 	main, agents bool
 }
 
-// touches reports whether the calls of a source are under the setting.
+// touches reports whether the setting applies to the calls of a source.
 func (s scope) touches(source string) bool {
 	if source == "agent" {
 		return s.agents
@@ -335,8 +335,8 @@ func (s scope) touches(source string) bool {
 	return s.main
 }
 
-// saving returns what a setting would have saved over all calls it touches, and
-// how far the arithmetic is from the bill for those whose lifetime it changes, USD.
+// saving returns what a setting would have saved over all calls it applies to, and how
+// far the arithmetic is from the bill for those whose lifetime it changes, USD.
 func (r *Report) saving(s scope) (saves, off float64) {
 	for i := range r.Lifetimes {
 		l := &r.Lifetimes[i]
@@ -355,8 +355,8 @@ func (r *Report) saving(s scope) (saves, off float64) {
 	return saves, off
 }
 
-// chance reports whether the interval of what a setting saves holds 0: sessions
-// are drawn again, and the arithmetic is off by as much as it is from the bill.
+// chance reports whether the interval of a setting's saving holds 0: sessions
+// are resampled, with the error of the arithmetic against the bill.
 func (r *Report) chance(s scope) bool {
 	at := map[*traces.Session]int{}
 	var billed, model, is, was []float64
@@ -384,8 +384,8 @@ func (r *Report) chance(s scope) bool {
 	return results.ErrorBetween(billed, model).Interval(is, was).Chance()
 }
 
-// priced gives each setting of a list its saving, the best first, and the finding
-// that of the best. A setting that saves nothing is no advice.
+// priced gives each setting of a list its saving, best first, and the finding
+// the saving of the best. A setting that saves nothing is left out.
 func (r *Report) priced(f *Finding, list []Advice, otherwise string) {
 	list = slices.Clone(list)
 	for i := range list {
@@ -404,8 +404,8 @@ func (r *Report) priced(f *Finding, list []Advice, otherwise string) {
 	f.Advice = list
 }
 
-// bothWays says, where a source was billed for both lifetimes, what one setting
-// for all of it comes to: what is cheaper for one part can be dearer for the other.
+// bothWays says what one setting costs for all of a source that was billed for both
+// lifetimes: what is cheaper for one part can be more expensive for the other.
 func (r *Report) bothWays(source, whose string) []string {
 	var recorded, five, hour float64
 	n := 0

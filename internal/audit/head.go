@@ -91,7 +91,7 @@ func (p *page) headClasses() string {
 		strings.Join(parts, ", "), document.Tokens(p.Total.Input()), document.Tokens(p.Total.Limited))
 }
 
-// headMisses says what the cache cost because it was not read.
+// headMisses says what cache misses cost.
 func (p *page) headMisses() string {
 	calls, cost := 0, 0.0
 	var parts []string
@@ -114,7 +114,7 @@ func (p *page) headMisses() string {
 	return line + "."
 }
 
-// causeWords say what a cause is.
+// causeWords describe causes.
 var causeWords = map[Cause]string{
 	CauseCompaction: "compactions",
 	CauseEdit:       "context cleared or cut",
@@ -131,7 +131,7 @@ var causeWords = map[Cause]string{
 	CauseNoLifetime: "automatic cache, no lifetime promised",
 }
 
-// classWords say what a token class is.
+// classWords describe token classes.
 var classWords = map[string]string{
 	results.ClassUncached.String():   "plain input",
 	results.ClassRead.String():       "reading the cache",
@@ -141,7 +141,7 @@ var classWords = map[string]string{
 	results.ClassOutput.String():     "output",
 }
 
-// reasonWords say what the detector says.
+// reasonWords describe the detector's reasons.
 var reasonWords = map[string]string{
 	"none": "no break", "first": "nothing to compare with", "excluded": "model not watched",
 	"compacted": "expected: compaction", "deleted": "expected: results cleared",
@@ -150,7 +150,7 @@ var reasonWords = map[string]string{
 	"server": "break: likely server side", "unknown": "break: pause not known",
 }
 
-// unreadWords say where tokens stood that were written and not read.
+// unreadWords say where tokens were that were written and not read.
 var unreadWords = map[string]string{
 	UnreadOnly: "the only call of a thread", UnreadLast: "the last call of a thread",
 	UnreadAgain: "the next call wrote it again",

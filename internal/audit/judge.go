@@ -7,7 +7,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Judgement is what the client's break detector and the audit say of a call.
+// Judgement is what the client's break detector and the audit find about a call.
 type Judgement struct {
 	Thread, Round int // indices into the session
 	Reason        confusion.Reason
@@ -15,7 +15,7 @@ type Judgement struct {
 	Missed        int64 // tokens
 }
 
-// Judge returns what is said of each call of the conversations of a session, by
+// Judge returns the judgements on the calls of a session's conversations, by
 // thread and round.
 func Judge(s *traces.Session, prices Prices) []Judgement {
 	var list []Judgement
@@ -31,8 +31,8 @@ func Judge(s *traces.Session, prices Prices) []Judgement {
 	return list
 }
 
-// classes are those of the cache model that causes fall into. What happens inside the
-// lifetime and for no visible reason is there an eviction.
+// classes are the cache model's classes of the causes. A miss within the
+// lifetime for no visible reason is an eviction there.
 var classes = map[Cause]prompt.MissClass{
 	CauseCompaction: prompt.MissCompaction, CauseEdit: prompt.MissEdit, CauseMessages: prompt.MissEdit,
 	CauseThinking: prompt.MissHead, CauseModel: prompt.MissModel, CauseLongPause: prompt.MissExpiry,
@@ -41,8 +41,8 @@ var classes = map[Cause]prompt.MissClass{
 	CauseNoLifetime: prompt.MissEviction,
 }
 
-// CountMisses sets in the billed row of a session the misses that the audit sees in its
-// recording, by class, and the calls that hit.
+// CountMisses sets, in the billed row of a session, the misses that the audit
+// finds in its recording, by class, and the calls that hit.
 func CountMisses(row *results.Row, s *traces.Session, prices Prices) {
 	for _, j := range Judge(s, prices) {
 		switch {

@@ -9,17 +9,17 @@ import (
 
 // Lifetime says what the calls of one source would have cost under other cache
 // lifetimes, by arithmetic over the recorded pauses: a call reads all that the
-// one before had left, unless the pause before it was longer than the lifetime;
-// then it reads nothing. Calls behind a compaction, another change of the
-// context, a change of model or an unknown pause read what they did, and so do
-// first calls. Output is as billed.
+// previous one had left, or nothing if the pause before it was longer than the
+// lifetime. Calls after a compaction, another change of the context, a change
+// of model or an unknown pause read what they did, and so do first calls.
+// Output is as billed.
 type Lifetime struct {
 	Source string  `json:"source"`
 	Tier   string  `json:"lifetime"` // billed: 5m or 1h
 	Calls  int     `json:"calls"`
 	Billed float64 `json:"billed_usd"`
-	// Recorded is the arithmetic for the lifetimes that were billed. Error is how
-	// far it is from the bill, as a share; nil when nothing was billed.
+	// Recorded is the result of the arithmetic for the billed lifetimes. Error is
+	// its difference from the bill, as a share; nil when nothing was billed.
 	Recorded float64  `json:"recorded_usd"`
 	Error    *float64 `json:"model_error"`
 	All5m    float64  `json:"all_5m_usd"`
@@ -31,16 +31,16 @@ type Lifetime struct {
 	Write5m  int64 `json:"cache_write_5m_tokens"` // of this or an unstated lifetime
 	Write1h  int64 `json:"cache_write_1h_tokens"`
 
-	sessions []sessionLifetime // of those with such calls, in order
+	sessions []sessionLifetime // of sessions with such calls, in order
 }
 
-// sessionLifetime is what a Lifetime says of one session, USD.
+// sessionLifetime has the figures of a Lifetime for one session, USD.
 type sessionLifetime struct {
 	session                        *traces.Session
 	billed, recorded, all5m, all1h float64
 }
 
-// in returns the figures of the session that is gathered.
+// in returns the figures of the current session.
 func (l *Lifetime) in(s *traces.Session) *sessionLifetime {
 	if n := len(l.sessions); n == 0 || l.sessions[n-1].session != s {
 		l.sessions = append(l.sessions, sessionLifetime{session: s})
@@ -51,8 +51,8 @@ func (l *Lifetime) in(s *traces.Session) *sessionLifetime {
 // ErrorUSD returns how far the arithmetic is from the bill, USD, without sign.
 func (l *Lifetime) ErrorUSD() float64 { return max(l.Recorded-l.Billed, l.Billed-l.Recorded) }
 
-// lifetimes keeps a Lifetime for the conversation, branches included, and one for
-// sub-agents, which are set apart; each by the lifetime that was billed.
+// lifetimes has a Lifetime for the conversation, branches included, and one for
+// sub-agents, which have their own setting; each by billed lifetime.
 type lifetimes [2][2]Lifetime
 
 // billedTier returns the lifetime that a call was billed for, or that of the
@@ -89,9 +89,9 @@ func (l *lifetimes) add(c *call) {
 	}
 }
 
-// under returns what a call would have cost if the entry left by the call
-// before had lived for a tier. Writes cost the price given, USD a token, or what
-// they did.
+// under returns what a call would have cost if the entry of the previous call
+// had lived for a tier. Writes cost the given price, USD a token; nil for the
+// price they had.
 func (c *call) under(tier prompt.TTL, write *float64) float64 {
 	u := &c.r().Usage
 	cached := u.Read + u.Writes()
@@ -124,8 +124,8 @@ func lives(tier prompt.TTL) int64 {
 	return breaks.Short
 }
 
-// writePrice returns what a written token cost in a call, USD; of one that wrote
-// nothing, what it would have cost with the lifetime in force.
+// writePrice returns the price of a written token in a call, USD; for a call
+// that wrote nothing, the price of the lifetime in force.
 func (c *call) writePrice() float64 {
 	if n := c.r().Usage.Writes(); n > 0 {
 		return (c.cost[results.ClassWrite5m] + c.cost[results.ClassWrite1h] + c.cost[results.ClassWriteOther]) / float64(n)

@@ -20,7 +20,7 @@ import (
 type Amounts struct {
 	Uncached int64   `json:"input_uncached_tokens"`
 	Read     int64   `json:"cache_read_tokens"`
-	Write5m  int64   `json:"cache_write_5m_tokens"` // and of no stated lifetime
+	Write5m  int64   `json:"cache_write_5m_tokens"` // includes writes of no stated lifetime
 	Write1h  int64   `json:"cache_write_1h_tokens"`
 	Output   int64   `json:"output_tokens"`
 	USD      float64 `json:"cost_usd"`
@@ -50,19 +50,19 @@ func (a *Amounts) plus(b *Amounts, sign int64) {
 	a.USD += float64(sign) * b.USD
 }
 
-// Compared is one day and model of both.
+// Compared is one day and model of the recordings and of the export.
 type Compared struct {
 	Day    string  `json:"day"`
 	Model  string  `json:"model"`
 	Ours   Amounts `json:"recorded"`
 	Theirs Amounts `json:"exported"`
-	// Difference is recorded less exported. A usage export has no USD, a cost
+	// Difference is recorded minus exported. A usage export has no USD and a cost
 	// export no tokens: there the difference is 0.
 	Difference Amounts `json:"difference"`
 }
 
-// Reconciled holds the recordings against an export of the provider's console,
-// over the days the export covers.
+// Reconciled compares the recordings with an export of the provider's console,
+// over the days that the export covers.
 type Reconciled struct {
 	File  string     `json:"file"`
 	Kind  string     `json:"kind"`
@@ -70,17 +70,17 @@ type Reconciled struct {
 	Until string     `json:"until"` // the last day
 	Lines []Compared `json:"lines"` // by day, then model
 	Total Compared   `json:"total"`
-	// Outside are recorded calls on other days, Untimed those without a time; Other
-	// are rows of the export that are not about tokens.
+	// Outside are recorded calls on other days, Untimed those without a time. Other
+	// counts rows of the export that are not about tokens.
 	Outside int `json:"calls_outside"`
 	Untimed int `json:"calls_untimed"`
 	Other   int `json:"other_rows"`
 }
 
-// dayModel is what an export has sums by.
+// dayModel is the key of the sums of an export.
 type dayModel struct{ day, model string }
 
-// recorded adds a call to what an export is held against.
+// recorded adds a call to the sums that are compared with an export.
 func (r *Report) recorded(c *call) {
 	if r.days == nil {
 		r.days = map[dayModel]*Sum{}
@@ -92,8 +92,8 @@ func (r *Report) recorded(c *call) {
 	addTo(r.days, dayModel{c.day(time.UTC), name}, c)
 }
 
-// Reconcile sets r.Reconciled. Names of models are matched as the price table
-// knows them.
+// Reconcile sets r.Reconciled. Names of models are matched through the price
+// table.
 func (r *Report) Reconcile(e *Export, prices Prices) {
 	lines := map[dayModel]*Compared{}
 	line := func(key dayModel) *Compared {
@@ -135,7 +135,7 @@ func (r *Report) Reconcile(e *Export, prices Prices) {
 	r.Reconciled = out
 }
 
-// compare sets the difference of what the export has.
+// compare sets the difference in what the export has.
 func (c *Compared) compare(kind string) {
 	d := c.Ours
 	d.plus(&c.Theirs, -1)
@@ -147,8 +147,8 @@ func (c *Compared) compare(kind string) {
 	c.Difference = d
 }
 
-// exportedModel returns the table's name of a model as an export spells it:
-// "claude-opus-4-5-20251101" or "Claude Opus 4.5".
+// exportedModel returns the price table's name of a model in the spelling of an
+// export: "claude-opus-4-5-20251101" or "Claude Opus 4.5".
 func exportedModel(name, day string, prices Prices) string {
 	at, err := time.Parse(time.DateOnly, day)
 	if err != nil {
@@ -168,7 +168,7 @@ const (
 	ExportCost  = "cost"  // USD: a row for each class
 )
 
-// Export is a CSV exported from the provider's console, read.
+// Export is a CSV export of the provider's console.
 type Export struct {
 	Name  string
 	Kind  string // ExportUsage or ExportCost
@@ -182,10 +182,10 @@ type exported struct {
 	amounts    Amounts
 }
 
-// Columns of the two exports of the Claude console: the pages Usage and Cost each
-// have one. The provider documents that they exist and not their columns; these
-// are the names that public programs read from them. tokenColumns are in the
-// order of the classes.
+// Columns of the two exports of the Claude console, from its pages Usage and
+// Cost. The provider documents the exports but not their columns; these are the
+// names that public programs read. tokenColumns are in the order of the
+// classes.
 var (
 	usageColumns = []string{"usage_date_utc", "model_version"}
 	tokenColumns = [results.NumClasses]string{
@@ -203,14 +203,14 @@ var (
 		"input_cache_write_1h": results.ClassWrite1h,
 		"output":               results.ClassOutput,
 	}
-	// beside are further columns of either, which sums do not need.
+	// beside are other columns of either export, which the sums do not need.
 	beside = []string{
 		"api_key", "api_key_id", "api_key_status", "workspace", "usage_type", "context_window", "web_search_count",
 		"inference_geo", "speed", "service_tier", "list_price_usd", "cost_type",
 	}
 )
 
-// usageWanted returns the columns a usage export must have.
+// usageWanted returns the columns that a usage export must have.
 func usageWanted() []string {
 	list := slices.Clone(usageColumns)
 	for _, c := range tokenColumns {
@@ -221,9 +221,9 @@ func usageWanted() []string {
 	return list
 }
 
-// ReadExport reads an export of the console's page Usage or Cost. Columns that
-// neither has, columns that are missing, and values that are no dates, counts or
-// amounts are errors with name and line.
+// ReadExport reads an export of the console's page Usage or Cost. Columns of
+// neither, missing columns, and values that are no dates, counts or amounts are
+// errors with name and line.
 func ReadExport(r io.Reader, name string) (*Export, error) {
 	in := csv.NewReader(r)
 	in.ReuseRecord = true
@@ -257,7 +257,7 @@ func ReadExport(r io.Reader, name string) (*Export, error) {
 	}
 }
 
-// columns finds where each column stands, and which export it is.
+// columns finds the position of each column, and which export it is.
 func (e *Export) columns(head []string) (map[string]int, error) {
 	at := map[string]int{}
 	var unknown []string
@@ -338,7 +338,7 @@ func (e *Export) row(record []string, at map[string]int) error {
 	return nil
 }
 
-// exportDay returns the day of a date or of a time.
+// exportDay returns the day of a date or a time.
 func exportDay(s string) (string, error) {
 	if len(s) >= len(time.DateOnly) {
 		if _, err := time.Parse(time.DateOnly, s[:len(time.DateOnly)]); err == nil {

@@ -9,26 +9,26 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Schema numbers the form of a report as JSON.
+// Schema is the version of a report as JSON.
 const Schema = 2
 
-// Report is a bill explained. Amounts are USD at API prices, counts of tokens
-// are tokens, lists are sorted by USD, the largest first, unless they say else; months,
-// weeks and days are in order.
+// Report explains a bill. Amounts are USD at API prices, counts of tokens are
+// tokens. Lists are sorted by USD, largest first, unless stated otherwise;
+// months, weeks and days are in order.
 type Report struct {
 	Schema   int    `json:"schema"` // Schema
 	Sessions int    `json:"sessions"`
 	From     string `json:"from"` // day of the first call in Zone; "" when no call has a time
 	Until    string `json:"until"`
 	Zone     string `json:"zone"` // of days, weeks and months
-	// Remarks say what was read, and name what could not be.
+	// Remarks say what was read and what could not be read.
 	Remarks []string `json:"remarks"`
 	Total   Sum      `json:"total"`
-	// LoggedOutputUSD is what the outputs cost as logged; the bill has the counts
-	// that were derived where the logged ones are not final.
+	// LoggedOutputUSD is the cost of the outputs as logged. The bill uses derived
+	// counts where the logged ones are not final.
 	LoggedOutputUSD float64 `json:"logged_output_usd"`
-	// UnloggedWritesUSD is what the bill has more if all that was not read was written,
-	// where the provider bills writes and its logs carry none.
+	// UnloggedWritesUSD is the additional cost if all that was not read was
+	// written, for providers that bill writes and log none.
 	UnloggedWritesUSD float64 `json:"unlogged_writes_usd"`
 
 	Splits   []Split   `json:"splits"`
@@ -38,7 +38,7 @@ type Report struct {
 	Detector []Said    `json:"detector"` // by reason, in the order of the reasons
 
 	Lifetimes   []Lifetime   `json:"lifetimes"`
-	Compactions []Compaction `json:"compactions"` // by their net, the least first
+	Compactions []Compaction `json:"compactions"` // by net saving, least first
 	Unread      []Unread     `json:"unread"`
 	Content     []Content    `json:"content"`
 	Results     []Carried    `json:"largest_results"`
@@ -47,11 +47,11 @@ type Report struct {
 	Reconciled  *Reconciled  `json:"reconciled,omitempty"`
 
 	days   map[dayModel]*Sum // of the provider: UTC
-	short  map[string]string // beginnings of ids that tell the sessions apart
+	short  map[string]string // beginnings of ids that distinguish the sessions
 	chains studies.Chains    // the compactions in the order they happened
 }
 
-// Day is what the calls of a day, to one model in one project, add up to.
+// Day has the sums of the calls of a day to one model in one project.
 type Day struct {
 	Day     string `json:"day"` // such as 2026-02-21, or NoDay
 	Project string `json:"project"`
@@ -68,7 +68,7 @@ type Sum struct {
 	Write1h    int64 `json:"cache_write_1h_tokens"`
 	WriteOther int64 `json:"cache_write_other_tokens"`
 	Output     int64 `json:"output_tokens"`
-	// Limited is what counts against the input rate limit: tokens that were not
+	// Limited are the tokens that count against the input rate limit: those not
 	// read from the cache (platform.claude.com, rate limits).
 	Limited int64   `json:"rate_limit_tokens"`
 	USD     float64 `json:"cost_usd"`
@@ -132,22 +132,22 @@ type Finding struct {
 	Count  int     `json:"count"`
 	Tokens int64   `json:"tokens"`
 	// Saves is what the best of the advice would have saved by the arithmetic of
-	// lifetimes or sizes, nil when that cannot be told without simulating. Error is
-	// how far the same arithmetic is from the bill, in USD, for savings by lifetime.
+	// lifetimes or sizes, nil if only a simulation can tell. For savings by
+	// lifetime, Error is how far the same arithmetic is from the bill, in USD.
 	Saves *float64 `json:"saves_usd"`
 	Error *float64 `json:"model_error_usd"`
-	// Chance says that the 95 % interval of what is saved, over sessions like these
+	// Chance says that the 95 % interval of the saving, over sessions like these
 	// and with the error of the arithmetic by session, holds 0.
 	Chance bool     `json:"saving_may_be_chance,omitzero"`
 	Advice []Advice `json:"advice"`
-	Agents []Share  `json:"agents,omitempty"` // of the cost, by the agent whose calls they are
+	Agents []Share  `json:"agents,omitempty"` // of the cost, by agent
 	Notes  []string `json:"notes,omitempty"`
 	Oldest string   `json:"oldest_version,omitempty"` // of the clients concerned
 	Newest string   `json:"newest_version,omitempty"`
 	Places []Place  `json:"places"`
 }
 
-// Share is what of a finding belongs to the sessions of one agent.
+// Share is the part of a finding that one agent's sessions have.
 type Share struct {
 	Agent string  `json:"agent"`
 	USD   float64 `json:"cost_usd"`
@@ -155,18 +155,18 @@ type Share struct {
 
 // Advice is something to do.
 type Advice struct {
-	// Setting is the line to write, exactly: an environment variable, a setting or
-	// a command; "" when there is none.
+	// Setting is the exact line to write: an environment variable, a setting or a
+	// command; "" when there is none.
 	Setting string `json:"setting,omitempty"`
-	From    string `json:"from_version,omitempty"` // first client version that knows it; "" when no source says
+	From    string `json:"from_version,omitempty"` // first client version that has it; "" when no source says
 	Text    string `json:"text"`
-	// Agent is the one the advice is for and USD its share of the finding; "" and 0
-	// where the finding is about one agent alone, or the advice for any.
+	// Agent is the agent the advice is for and USD its share of the finding; "" and
+	// 0 if the finding is about one agent alone, or the advice is for any.
 	Agent string  `json:"agent,omitempty"`
 	USD   float64 `json:"cost_usd,omitzero"`
-	// Saves is what the setting would have saved over all calls that it touches,
-	// those of other findings included, USD; Error is how far the arithmetic is from
-	// the bill for the calls it changes. Nil where no arithmetic tells.
+	// Saves is what the setting would have saved over all calls it applies to,
+	// those of other findings included, USD. Error is how far the arithmetic is
+	// from the bill for the calls it changes. Nil if there is no such arithmetic.
 	Saves *float64 `json:"saves_usd,omitempty"`
 	Error *float64 `json:"model_error_usd,omitempty"`
 	// Chance is as in Finding.
@@ -183,15 +183,15 @@ type Miss struct {
 	USD    float64 `json:"cost_usd"` // for writing what could have been read
 }
 
-// Said counts what the break detector says.
+// Said counts the detector's verdicts of one kind.
 type Said struct {
 	Reason string  `json:"reason"`
 	Calls  int     `json:"calls"`
-	Missed int     `json:"calls_that_missed"` // of these, those that read less than the call before had left
+	Missed int     `json:"calls_that_missed"` // of these, those that read less than the previous call had left
 	Tokens int64   `json:"missed_tokens"`
 	USD    float64 `json:"cost_usd"`
-	// Causes are the calls that missed by what the recording tells, which the
-	// detector does not see: events of the log, and lifetimes that were billed.
+	// Causes are the calls that missed by cause. The detector does not see what a
+	// cause rests on: logged events, and billed lifetimes.
 	Causes map[Cause]int `json:"causes,omitempty"`
 }
 
@@ -203,8 +203,8 @@ type Defect struct {
 	Names []string `json:"names"` // sessions, models or projects concerned
 }
 
-// data lays an audit out as one list for spreadsheets: each line says which part
-// of the report it belongs to. What a line has not is empty.
+// data returns an audit as one list for spreadsheets. Each line names the part
+// of the report it belongs to; what a line lacks is empty.
 func (r *Report) data() *document.Table {
 	l := lines{Table: document.Table{Columns: document.Columns("section", "name", "text", "cost_usd", "saves_usd",
 		"model_error_usd",
@@ -256,7 +256,7 @@ func (r *Report) data() *document.Table {
 	return &l.Table
 }
 
-// lines is the list while it is laid out.
+// lines is the list under construction.
 type lines struct{ document.Table }
 
 // add adds a line of the first values.

@@ -6,8 +6,8 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Unread is what was written to the cache and never read, by where it stood.
-// Other conversations may have read the tools and the system prompt of it; no
+// Unread is what was written to the cache and never read, by where it was.
+// Other conversations may have read the tools and the system prompt in it; no
 // log says so.
 type Unread struct {
 	Where  string  `json:"where"` // UnreadLast, UnreadAgain or UnreadOnly
@@ -16,7 +16,7 @@ type Unread struct {
 	USD    float64 `json:"cost_usd"` // beyond the price of plain input
 }
 
-// Where tokens stood that were written and not read.
+// Where tokens were that were written and not read.
 const (
 	UnreadOnly  = "only call" // of a thread with one call
 	UnreadLast  = "last call" // of its thread
@@ -25,8 +25,8 @@ const (
 
 type unread struct{ by map[string]*Unread }
 
-// add takes a call, the one after it on its thread (nil for the last), and what
-// the branches that leave it read at most.
+// add adds a call, given the next call of its thread (nil for the last) and the
+// largest read of the branches that leave it.
 func (u *unread) add(c, next *call, branches int64) (tokens int64, usd float64) {
 	writes := c.r().Usage.Writes()
 	if writes == 0 || c.automatic() {
@@ -85,15 +85,15 @@ type Carried struct {
 	session *traces.Session
 }
 
-// minDuplicate is the least size of a duplicate read, tokens. The notes that
-// stand for an unchanged file are smaller.
+// minDuplicate is the least size of a duplicate read, tokens. Notes that
+// replace an unchanged file are smaller.
 const minDuplicate = 100
 
-// fares are what one token costs that is sent from a round of a thread on, USD.
+// fares are the cost of sending one token from a round of a thread on, USD.
 type fares struct {
 	fresh  []float64 // as new in a round
-	until  []int     // first round that does not carry it: behind the next compaction
-	sums   []float64 // of what carrying costs, over the rounds before
+	until  []int     // first round that does not carry it: that after the next compaction
+	sums   []float64 // of the cost of carrying, over the rounds before
 	counts []int     // calls of the period, over the rounds before
 }
 
@@ -117,7 +117,7 @@ func newFares(calls []call) *fares {
 	return f
 }
 
-// carries returns what a token that was there before costs in a call, USD: the
+// carries returns the cost in a call of a token that was sent before, USD: the
 // price of reading it, or of writing it again for the share that was missed.
 func (c *call) carries() float64 {
 	read := c.price[results.ClassRead]
@@ -127,7 +127,7 @@ func (c *call) carries() float64 {
 	return read + float64(c.missed)/float64(c.left)*max(0, c.fresh()-read)
 }
 
-// carry returns what n tokens new in a round cost, and how many calls sent them.
+// carry returns the cost of n tokens that are new in a round, and how many calls sent them.
 func (f *fares) carry(n int64, round int) (usd float64, calls int) {
 	end := f.until[round]
 	return float64(n) * (f.fresh[round] + f.sums[end] - f.sums[round+1]), f.counts[end] - f.counts[round]
@@ -149,9 +149,9 @@ type readValue struct {
 	edits       int
 }
 
-// repeats reports whether a result holds what an earlier one still holds, and
-// remembers it: the same part of the same file, as long as before, and no edit
-// of the file in between. The content itself is not kept. It is one of a thread,
+// repeats reports whether a result repeats an earlier one, and remembers it:
+// the same part of the same file, of the same size, with no edit of the file in
+// between. It does not compare the content. The results of a thread must come
 // in order.
 func (k *reads) repeats(b *prompt.Block) (first int32, ok bool) {
 	if b.Object < 0 || b.Flags&prompt.FlagError != 0 {
@@ -176,10 +176,10 @@ func (k *reads) repeats(b *prompt.Block) (first int32, ok bool) {
 	return 0, false
 }
 
-// forget empties the memory: a compaction has removed what was read.
+// forget clears the memory: a compaction has removed what was read.
 func (k *reads) forget() { clear(k.seen) }
 
-// toolResults gathers the results of all sessions.
+// toolResults collects the results of all sessions.
 type toolResults struct {
 	all        []Carried
 	duplicates []Carried

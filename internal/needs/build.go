@@ -12,17 +12,17 @@ import (
 
 // Limits of the index. Assumed.
 const (
-	maxPlaces = 10  // the latest ones of a need, the first one beside
-	maxWalk   = 256 // posts of a term that are looked at
+	maxPlaces = 10  // the latest places of a need, and the first
+	maxWalk   = 256 // posts of a term that are examined
 	maxUses   = 24  // needs of a round: those whose strings are in the fewest blocks
-	// maxCandidates is how many strings of a round are looked at that are needs.
+	// maxCandidates is the largest number of strings of a round that become needs before the rarest are chosen.
 	maxCandidates = 512
-	// minWeight is the least weight of a need, thousandths: a string that stands in more than N^0.8 of N blocks is
-	// everywhere, and no need.
+	// minWeight is the least weight of a need, thousandths: a string in more than
+	// N^0.8 of N blocks is everywhere, and no need.
 	minWeight = 200
 )
 
-// compile returns what the actions of a session used, given what was heard of each of its blocks.
+// compile returns the index of a session, given what was heard of each of its blocks.
 func compile(s *traces.Session, heard []any) *Index {
 	b := builder{
 		s: s, texts: heard, table: newTable(heard), failed: map[int32]bool{},
@@ -52,7 +52,7 @@ type builder struct {
 	threadOf []int32
 	roundOf  []int32
 	changed  []int32 // by object: 1 + the last block that changed it
-	shown    []int32 // by object: 1 + the last block that shows all or a part of it
+	shown    []int32 // by object: 1 + the last block that shows all or part of it
 	blocks   int     // with text
 	at       uses
 	round    int32
@@ -89,7 +89,7 @@ func (b *builder) thread(i int32) {
 	b.x.threads[i] = b.at
 }
 
-// inherit goes through what a branch has of its parents, without their texts.
+// inherit applies the blocks that a branch inherits from its parents, without their texts.
 func (b *builder) inherit(i int32) {
 	t := &b.s.Threads[i]
 	if t.Kind != traces.ThreadBranch || t.Parent < 0 {
@@ -106,7 +106,7 @@ func (b *builder) inherit(i int32) {
 	}
 }
 
-// touch notes what a block does to its object.
+// touch records what a block does to its object.
 func (b *builder) touch(k int32) {
 	bl := &b.s.Blocks[k]
 	if bl.Object < 0 || int(bl.Object) >= len(b.changed) {
@@ -123,7 +123,7 @@ func (b *builder) touch(k int32) {
 	}
 }
 
-// summary posts a recorded summary: where a replay has it, it can be looked into.
+// summary posts the terms of a recorded summary, so that a replay that has it can find them.
 func (b *builder) summary(i int32, e *traces.Event) {
 	if e.Kind != traces.EventCompact || e.Summary.Len() == 0 {
 		return
@@ -146,7 +146,7 @@ func (b *builder) said(k int32) *utterance {
 	return h
 }
 
-// post notes what the blocks of a span say.
+// post records the terms, lines and directives of the blocks of a span.
 func (b *builder) post(thread, round int32, span traces.Span) {
 	for k := span.From; k < span.To; k++ {
 		b.threadOf[k], b.roundOf[k] = thread, round
@@ -180,7 +180,7 @@ func (b *builder) post(thread, round int32, span traces.Span) {
 
 func agent(k traces.ThreadKind) bool { return k == traces.ThreadAgent || k == traces.ThreadOrphan }
 
-// uses finds what a block of an answer used, if it is a tool call.
+// uses finds what a block of an answer used if it is a tool call.
 func (b *builder) uses(k int32) {
 	bl := &b.s.Blocks[k]
 	h := b.said(k)
@@ -195,7 +195,7 @@ func (b *builder) uses(k int32) {
 	}
 }
 
-// again adds the need of a file that is read again as it was.
+// again adds the need of a file that is read again unchanged.
 func (b *builder) again(k int32, bl *prompt.Block) {
 	last := b.shown[bl.Object] - 1
 	if last < 0 || b.changed[bl.Object]-1 > last {
@@ -239,7 +239,7 @@ func (b *builder) value(k int32, bl *prompt.Block, v *argument) {
 	for _, f := range v.lines() {
 		b.add(recall.NeedError, k, f.key, func(p *prompt.Block) bool { return p.Flags&prompt.FlagError != 0 })
 	}
-	path := int32(-1) // end of the one that was found, of which the last component is no need of its own
+	path := int32(-1) // end of a path that was found; its last component is no separate need
 	for _, f := range slices.Backward(v.terms()) {
 		if f.kind == recall.NeedPath && f.from+int32(f.size) == path {
 			continue
@@ -252,11 +252,11 @@ func (b *builder) value(k int32, bl *prompt.Block, v *argument) {
 
 func anything(*prompt.Block) bool { return true }
 
-// given reports whether a block is none of the model's own actions.
+// given reports whether a block is not an action of the model.
 func given(b *prompt.Block) bool { return b.Kind != prompt.KindToolUse }
 
-// replaced adds the need of the text that an edit replaces: by the rarest of its whole lines, else by the rarest of
-// its identifiers. Of a text that is found nowhere nothing is known.
+// replaced adds the need of the text that an edit replaces: the rarest of its whole
+// lines, else the rarest of its identifiers. A text that is found nowhere adds none.
 func (b *builder) replaced(k int32, v *argument) {
 	shown := func(p *prompt.Block) bool {
 		return p.Kind == prompt.KindToolResult || p.Kind == prompt.KindToolUse || p.Kind == prompt.KindAttachment
@@ -277,8 +277,8 @@ func (b *builder) replaced(k int32, v *argument) {
 	}
 }
 
-// add adds a need if what matched stands in what the thread has been told, and was first said in a block that the
-// origin takes. It reports whether it is one, now or already.
+// add adds a need if the thread has been told a string before, and first in a block that
+// origin accepts. It reports whether the string is a need of the round, new or not.
 func (b *builder) add(kind recall.NeedKind, k int32, key uint64, origin func(*prompt.Block) bool) bool {
 	key |= 1
 	if len(b.at.list)-int(b.at.starts[b.round]) >= maxCandidates {
@@ -301,7 +301,7 @@ func (b *builder) add(kind recall.NeedKind, k int32, key uint64, origin func(*pr
 		}
 		n++
 	}
-	// What a recorded summary said first is of this recording alone.
+	// What a recorded summary was the first to say belongs to this recording alone.
 	if n == 0 || b.s.Blocks[first.block].Kind == prompt.KindSummary || !origin(&b.s.Blocks[first.block]) {
 		return false
 	}
@@ -309,21 +309,21 @@ func (b *builder) add(kind recall.NeedKind, k int32, key uint64, origin func(*pr
 		b.walked = append(b.walked, first)
 	}
 	need := b.need(kind, k, key)
-	need.Weight = x.blocks // until the index is finished
+	need.Weight = x.blocks // a number of blocks until the index is finished
 	need.from, need.count = int32(len(b.x.places)), int32(len(b.walked))
 	for _, p := range b.walked {
 		b.x.places = append(b.x.places, Place{p.block, p.from, p.to})
 		b.source(&need, p.block)
 	}
 	if o := need.Object; kind == recall.NeedEdit && o >= 0 && !b.failed[b.s.Blocks[k].Call] && b.shown[o] > 0 {
-		need.Fetch = b.shown[o] - 1 // the edit went well: the file had it
+		need.Fetch = b.shown[o] - 1 // the edit succeeded, so the file had the text
 	}
 	b.at.list = append(b.at.list, need)
 	x.round = b.rounds
 	return true
 }
 
-// source notes whether a block can be fetched again, and whether a search found it.
+// source records whether a block can be fetched again, and whether a search finds it.
 func (b *builder) source(n *Need, k int32) {
 	bl := &b.s.Blocks[k]
 	reads := bl.Kind == prompt.KindToolResult && bl.Op == prompt.OpRead
@@ -336,7 +336,7 @@ func (b *builder) source(n *Need, k int32) {
 	}
 }
 
-// heard reports whether a block is one that the thread has been told.
+// heard reports whether the thread has been told a block.
 func (b *builder) heard(k int32) bool {
 	for i, round := b.within, int32(math.MaxInt32); ; {
 		if b.threadOf[k] == i && b.roundOf[k] <= round {
@@ -359,7 +359,7 @@ func (b *builder) heaviest() {
 	}
 }
 
-// blocksOf returns in how many blocks a need's string stands while the index is made.
+// blocksOf returns the number of blocks with a need's string while the index is made.
 func (n *Need) blocksOf() int32 {
 	if n.Kind == recall.NeedRead {
 		return 0
@@ -367,8 +367,8 @@ func (n *Need) blocksOf() int32 {
 	return n.Weight
 }
 
-// finish makes weights of the numbers of blocks, those of the model's own actions aside, and leaves out what is
-// everywhere.
+// finish turns numbers of blocks, without the model's own actions, into
+// weights, and drops needs whose string is everywhere.
 func (b *builder) finish() {
 	slices.SortStableFunc(b.x.directives, func(x, y directive) int { return cmp.Compare(x.block, y.block) })
 	all := math.Log(float64(max(2, b.blocks)))

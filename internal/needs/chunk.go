@@ -10,9 +10,9 @@ const (
 	classUpper
 	classDigit
 	classMark       // underscore
-	classJoin       // stands inside paths, addresses and qualified names
+	classJoin       // occurs inside paths, addresses and qualified names
 	classWide       // of a character beyond ASCII
-	classTurn       // of a word: a large letter follows a small one
+	classTurn       // in a word: a capital after a small letter
 	classOther byte = 0
 )
 
@@ -36,9 +36,9 @@ var classes = func() (t [256]byte) {
 	return t
 }()
 
-// chunk sorts up to 64 bytes: a bit of each word belongs to a byte. The first three are the digits of a number: 0 for what
-// stands in no word, or a small letter, a large one, a digit, an underscore, what joins, what is beyond ASCII, a dot. The
-// fourth tells line ends from the rest of what stands in no word, and slashes from what joins.
+// chunk classifies up to 64 bytes; each byte has a bit in each word. The first three are the digits of a number: 0
+// for a byte outside words, or a small letter, a capital, a digit, an underscore, a joining character, a byte beyond
+// ASCII, a dot. The fourth marks line ends among bytes outside words, and slashes among joining ones.
 type chunk struct{ a, b, c, d uint64 }
 
 func (c *chunk) words() uint64  { return c.a | c.b | c.c }
@@ -47,7 +47,7 @@ func (c *chunk) uppers() uint64 { return c.b &^ (c.a | c.c) }
 func (c *chunk) joins() uint64  { return c.a & c.c } // dots too
 func (c *chunk) ends() uint64   { return c.d &^ c.words() }
 
-// sorts has for each byte its bits of a chunk, 16 apart.
+// sorts has the bits of a chunk for each byte, 16 apart.
 var sorts = func() (t [256]uint64) {
 	for c, of := range classes {
 		switch of {
@@ -71,7 +71,7 @@ var sorts = func() (t [256]uint64) {
 	return t
 }()
 
-// put adds what sorts has of up to 16 bytes.
+// put adds up to 16 classified bytes.
 func (c *chunk) put(v uint64, at int) {
 	c.a |= v & 0xffff << (at & 63)
 	c.b |= v >> 16 & 0xffff << (at & 63)
@@ -79,7 +79,7 @@ func (c *chunk) put(v uint64, at int) {
 	c.d |= v >> 48 << (at & 63)
 }
 
-// sorted sorts 16 bytes.
+// sorted classifies 16 bytes.
 func sorted(t string) uint64 {
 	_ = t[15]
 	return sorts[t[0]] | sorts[t[1]]<<1 | sorts[t[2]]<<2 | sorts[t[3]]<<3 |
@@ -88,15 +88,15 @@ func sorted(t string) uint64 {
 		sorts[t[12]]<<12 | sorts[t[13]]<<13 | sorts[t[14]]<<14 | sorts[t[15]]<<15
 }
 
-// worth returns the bytes by which words are worth a look: most are short, of small letters, and no terms. A large letter
-// is a sign beside another one and behind a small one, what joins is one unless the word ends there, and so are the tenth
-// letter, and the last byte, of a word that may go on in the next chunk.
+// worth marks bytes whose word is worth examining: most words are short, of small letters, and no terms. Marked are
+// capitals beside another capital or after a small letter, joining characters inside a word, the first of ten letters
+// in a row, the last byte of the chunk if its word may continue in the next, and all other bytes of words.
 func (c *chunk) worth() uint64 {
 	words, lowers, uppers, joins := c.words(), c.lowers(), c.uppers(), c.joins()
 	long := words & (words >> 1)
 	long &= long >> 2
 	long &= long >> 4
-	long &= long >> 2 // plainName bytes of a word from here on
+	long &= long >> 2 // at least plainName bytes of a word from here on
 	return words&^(lowers|uppers|joins) | long | words&(1<<63) |
 		uppers&(lowers<<1|1|uppers<<1|uppers>>1|1<<63) | joins&^(^words>>1)
 }

@@ -2,7 +2,7 @@ package needs
 
 import "strings"
 
-// directing are the words that make a sentence of a person a direction. Assumed.
+// directing are the words that make a person's sentence a direction. Assumed.
 var directing = map[string]bool{
 	"must": true, "never": true, "always": true, "don't": true, "don’t": true, "not": true, "prefer": true, "use": true,
 	"only": true, "avoid": true, "ensure": true, "should": true, "required": true, "without": true,
@@ -12,7 +12,7 @@ var directing = map[string]bool{
 const (
 	minWords = 3
 	maxWords = 60
-	longest  = 16 // bytes of a directing word with what stands around it
+	longest  = 16 // bytes of a directing word and the characters around it
 )
 
 // directive is a directing sentence of a person or a summary.
@@ -21,8 +21,8 @@ type directive struct {
 	term  uint64 // digest of its words
 }
 
-// directives returns the digests of the directing sentences of a text: of their words, with what stands around a sentence
-// where it is listed or quoted left out. What a client puts into a prompt in tags is left out.
+// directives returns the digests of the words of a text's directing sentences, without the marks of lists and quotes
+// around them. A sentence that begins with a tag comes from the client and is left out.
 func directives(text string) (terms []uint64) {
 	for from := 0; from < len(text); {
 		to := sentence(text, from)
@@ -35,7 +35,7 @@ func directives(text string) (terms []uint64) {
 	return terms
 }
 
-// directiveSalt keeps directives apart from terms and lines.
+// directiveSalt makes directives differ from terms and lines.
 const directiveSalt = 0xc2b2ae3d27d4eb4f
 
 // Directs reports whether a sentence says what to do or not to do: by a word like must, never or use, in 3 to 60 words.
@@ -50,7 +50,7 @@ func Directs(s string) bool {
 	return found && words >= minWords
 }
 
-// begins has the bytes that a directing word begins with, what may stand around it included.
+// begins has the bytes that may begin a directing word, including the characters around it.
 var begins = func() (t [256]bool) {
 	for w := range directing {
 		t[w[0]], t[w[0]-'a'+'A'] = true, true
@@ -61,7 +61,7 @@ var begins = func() (t [256]bool) {
 	return t
 }()
 
-// around reports whether a character may stand around a directing word.
+// around reports whether a character may surround a directing word.
 func around(r rune) bool {
 	switch r {
 	case '.', ',', ':', ';', '!', '?', '"', '\'', '(', ')', '*', '`':

@@ -1,10 +1,10 @@
-// Package needs finds, in the texts of a recorded session, what every action used of what had been said before
-// it, and tells how much of that a simulated context still has.
+// Package needs finds, in the texts of a recorded session, what every action used of what
+// had been said before it, and how much of that a simulated context still has.
 //
-// A need is found by comparing strings, without a model: the text that an edit replaces, a path, an identifier, a
-// number or an address first seen in a result, in a person's words or in an answer and used later in an argument, a
-// file that is read again unchanged, an item of a plan that is taken up. What a model used without repeating it is
-// not seen.
+// A need is found by comparing strings, without a model: the text that an edit replaces;
+// a path, an identifier, a number or an address that first appears in a result, a prompt
+// or an answer and later in an argument; a file that is read again unchanged; an item of
+// a plan that is taken up. What a model uses without repeating it is not found.
 package needs
 
 import (
@@ -15,38 +15,38 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Need is one use of what had been said before.
+// Need is one use of something said before.
 type Need struct {
 	Kind   recall.NeedKind
 	Weight int32 // thousandths: rarity of what matched
-	Round  int32 // of the thread, whose answer uses it
+	Round  int32 // of the thread; its answer uses the need
 	Use    int32 // block of the tool call that uses it
 	Object int32 // of that call, -1 for none
-	// Fetch is the block that a fetch would bring again as it was: a file unchanged since. -1 for none.
+	// Fetch is the block that a fetch would bring back unchanged: a file not edited since. -1 for none.
 	Fetch int32
-	// Found is the first result that showed it, -1 where no tool had: what a search finds.
+	// Found is the first result that showed it, which a search finds; -1 if no tool showed it.
 	Found int32
-	Later int32  // uses of the same in the thread from here on, this one included
+	Later int32  // uses of the same string in the thread from here on, this one included
 	Term  uint64 // digest of what matched
 	from  int32  // first of its places
 	count int32
 }
 
-// Place is where a need is found: a span of the text of a block, bytes. That of a tool call is a span of one of its
-// string values.
+// Place is where the string of a need is: a span of the text of a block, bytes.
+// In a tool call it is a span of one of the string values.
 type Place struct{ Block, From, To int32 }
 
-// summary is what a recorded compaction left: blocks, and the digest of theirs.
+// summary is what a recorded compaction left: its blocks, and their joint digest.
 type summary struct {
 	digest prompt.Digest
 	blocks traces.Span
 }
 
-// Index is what the actions of a session used. It is not changed by use.
+// Index has what the actions of a session used. It does not change with use.
 type Index struct {
 	threads    []uses
 	places     []Place
-	directives []directive // by block, of persons and of recorded summaries
+	directives []directive // by block, of people and of recorded summaries
 	summaries  []summary
 }
 
@@ -68,7 +68,7 @@ func (x *Index) Round(thread, round int32) []Need {
 // Thread returns the needs of a thread in the order of rounds.
 func (x *Index) Thread(thread int32) []Need { return x.threads[thread].list }
 
-// Places returns where a need is found ahead of its use: the latest places, newest first, and the first one last.
+// Places returns the places of a need before its use: the latest, newest first, and then the first one.
 func (x *Index) Places(n *Need) []Place { return x.places[n.from : n.from+n.count] }
 
 // Len returns the number of needs.
@@ -80,7 +80,7 @@ func (x *Index) Len() int {
 	return n
 }
 
-// recorded returns the blocks of the recorded summary with a digest, none for another's.
+// recorded returns the blocks of the recorded summary with a digest, none for another summary.
 func (x *Index) recorded(d prompt.Digest) traces.Span {
 	for _, s := range slices.Backward(x.summaries) {
 		if s.digest == d {

@@ -11,21 +11,21 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// State is what became of a need.
+// State says whether a need is still at hand.
 type State uint8
 
-// The states of a need just before the action that has it.
+// The states of a need just before the action that uses it.
 const (
 	Verbatim    State = iota // in the context word for word
-	Recoverable              // not, and can be fetched again as it was: a file, a pointer
-	Gone                     // neither: at best a summary has it
+	Recoverable              // not in it, but can be fetched again unchanged: a file, a pointer
+	Gone                     // neither: at best in a summary
 )
 
 // Survival is the share of needs that a modelled summary is expected to keep, by kind, 0…1.
 type Survival [recall.NumNeedKinds]float64
 
-// Published returns what a published measurement says of summaries of coding sessions: 82 % of strings are there word
-// for word, and 7 % of facts are recalled, for which contents of files are taken (docs/fidelity.md).
+// Published returns what a published measurement found for summaries of coding sessions: they repeat 82 % of strings
+// word for word, and recall 7 % of facts, used here for contents of files (docs/fidelity.md).
 func Published() (s Survival) {
 	for k := range s {
 		s[k] = 0.82
@@ -34,8 +34,8 @@ func Published() (s Survival) {
 	return s
 }
 
-// Expected returns what modelled summaries keep: what a profile says of the kind, else what is published, and of the
-// contents of files in any case.
+// Expected returns what modelled summaries keep of each kind: what a profile
+// says, else what is published, which contents of files always use.
 func Expected(p *profile.Profile) Survival {
 	keeps := Published()
 	for k := range keeps {
@@ -46,7 +46,7 @@ func Expected(p *profile.Profile) Survival {
 	return keeps
 }
 
-// How an entry shows a block. The upper bits count the modelled summaries since the block went.
+// How an entry shows a block. The upper bits count the modelled summaries since the block left.
 const (
 	absent    uint8 = iota
 	whole           // as it is
@@ -58,7 +58,7 @@ const (
 	maxBehind = 1<<(8-formBits) - 1
 )
 
-// Judge tells what a thread's context has of what its actions need. It keeps its storage over sessions.
+// Judge finds what a thread's context has of what its actions need. It keeps its storage between sessions.
 type Judge struct {
 	x      *Index
 	blocks []prompt.Block
@@ -70,27 +70,27 @@ type Judge struct {
 	was      []uint8 // the same before the last compaction
 	low      int32   // blocks from low to high have been seen
 	high     int32
-	restored []int32 // objects that stand in the context as restored files
+	restored []int32 // objects that the context has as restored files
 	fetched  []int32 // blocks that were fetched since the last compaction
 	heard    []int32 // blocks with directives
 	kept     []int32 // needs, by place in the thread, that a modelled summary has room for
-	depth    int     // compactions behind the context
+	depth    int     // compactions before the context
 	modelled bool    // the context has a summary of which only the size is known
-	words    Words   // nil where no summary has any
+	words    Words   // nil if no summary has words
 	known    map[prompt.Digest]written
 	here     []written // of the summaries in the context
 	summary  int32     // id of the newest summary, -1 for none
 	edits    uint32
 	seen     int // entries looked at
 	said     recall.Portion
-	cuts     map[int32]int32 // bytes that are left of blocks that are shown in part
-	files    []uint8         // by object, what artifacts has found of it; 0 between compactions
-	met      []int32         // objects that artifacts has found
+	cuts     map[int32]int32 // remaining bytes of blocks that are shown in part
+	files    []uint8         // by object, what artifacts found of it; 0 between compactions
+	met      []int32         // objects that artifacts found
 	Kept     int64           // tokens fetched since the last compaction
 }
 
-// Reset makes j the judge of a thread of a session at its beginning; main threads have what a person says, and keeps is
-// what summaries have whose words are not known.
+// Reset makes j the judge of a thread of a session at its beginning. main says that
+// people speak in the thread; keeps is what summaries without known words keep.
 func (j *Judge) Reset(x *Index, blocks []prompt.Block, thread int32, main bool, keeps *Survival, words Words) {
 	n := len(blocks)
 	*j = Judge{
@@ -102,7 +102,7 @@ func (j *Judge) Reset(x *Index, blocks []prompt.Block, thread int32, main bool, 
 	clear(j.cuts)
 }
 
-// Inherit makes j go on from a thread of which its own is a branch.
+// Inherit makes j continue from the thread that its own branches off.
 func (j *Judge) Inherit(from *Judge) {
 	if j.x == nil || from.x != j.x {
 		return
@@ -127,8 +127,8 @@ func (j *Judge) Become(from *Judge) {
 	*j = c
 }
 
-// Look brings j up to date with a context. It has to look at what is new before a strategy edits it. It adds what a
-// compaction left of artifacts to the figures.
+// Look brings j up to date with a context. It must see new entries before a strategy
+// edits them. It adds what a compaction left of artifacts to the figures.
 func (j *Judge) Look(c *prompt.Context, round int32, to *recall.Needs) {
 	if c.Edits() != j.edits || c.Len() < j.seen {
 		j.again(c, round, to)
@@ -139,7 +139,7 @@ func (j *Judge) Look(c *prompt.Context, round int32, to *recall.Needs) {
 	j.seen, j.edits = c.Len(), c.Edits()
 }
 
-// again looks at all of a context that was edited.
+// again examines the whole context after an edit.
 func (j *Judge) again(c *prompt.Context, round int32, to *recall.Needs) {
 	newest := int32(-1)
 	for i := range c.Len() {
@@ -181,7 +181,7 @@ func (j *Judge) again(c *prompt.Context, round int32, to *recall.Needs) {
 	j.artifacts(to)
 }
 
-// older returns the state of a block behind one more summary.
+// older returns the state of a block after one more summary.
 func older(was uint8) uint8 {
 	n := was >> formBits
 	if was&formMask != absent || n > 0 {
@@ -190,7 +190,7 @@ func older(was uint8) uint8 {
 	return n << formBits
 }
 
-// see notes how an entry shows its block.
+// see records how an entry shows its block.
 func (j *Judge) see(c *prompt.Context, i int) {
 	e := c.At(i)
 	if e.Block < 0 {
@@ -199,7 +199,7 @@ func (j *Judge) see(c *prompt.Context, i int) {
 	}
 	form := [...]uint8{whole, part, pointer, cleared, absent}[e.Form]
 	if form == whole && e.Had > 0 {
-		form = cleared // the server leaves its content out
+		form = cleared // the server omits its content
 	}
 	j.reach(int32(e.Block))
 	if j.shown[e.Block] = form; form == part {
@@ -214,7 +214,7 @@ func (j *Judge) see(c *prompt.Context, i int) {
 	}
 }
 
-// reach widens what has been seen to a block.
+// reach extends the range of seen blocks to a block.
 func (j *Judge) reach(block int32) {
 	if j.high == 0 {
 		j.low = block
@@ -222,7 +222,7 @@ func (j *Judge) reach(block int32) {
 	j.low, j.high = min(j.low, block), max(j.high, block+1)
 }
 
-// seeMade notes what a block that no recording has shows: a file that was restored, or a summary.
+// seeMade records what a block that is not in the recording shows: a restored file, or a summary.
 func (j *Judge) seeMade(c *prompt.Context, i int, e *prompt.Entry) {
 	b := c.BlockAt(i)
 	switch {
@@ -257,25 +257,25 @@ func (j *Judge) hear(block int32, form uint8) {
 	}
 }
 
-// bringBack keeps what was fetched in a context that was edited in place.
+// bringBack keeps fetched blocks in a context that was edited in place.
 func (j *Judge) bringBack() {
 	for _, k := range j.fetched {
 		j.shown[k] = whole
 	}
 }
 
-// Fetch notes that a block was fetched again, of a weight in tokens.
+// Fetch records that a block was fetched again; tokens is its size.
 func (j *Judge) Fetch(block, tokens int32) {
 	j.shown[block] = whole
 	j.fetched = append(j.fetched, block)
 	j.Kept += int64(tokens)
 }
 
-// Has reports whether a block stands in the context as it is.
+// Has reports whether the context has a block unchanged.
 func (j *Judge) Has(block int32) bool { return j.shown[block]&formMask == whole }
 
-// Call adds what a request of a round has to the figures: of what its answer uses, and of what a person has said. Tell
-// is called for each need with the share of it that summaries are expected to keep, and may be nil.
+// Call adds to the figures what the request of a round has: of what its answer uses, and of what a person has said.
+// tell, which may be nil, is called for each need with the share of it that summaries are expected to keep.
 func (j *Judge) Call(round int32, to *recall.Needs, tell func(n *Need, state State, kept float64)) {
 	list := j.x.Round(j.thread, round)
 	for i := range list {
@@ -312,7 +312,7 @@ func (j *Judge) Call(round int32, to *recall.Needs, tell func(n *Need, state Sta
 	}
 }
 
-// state returns what became of a need, and of what is gone, the least number of modelled summaries since.
+// state returns the state of a need and the least number of modelled summaries since it left the context.
 func (j *Judge) state(n *Need) (State, uint8) {
 	behind, points := uint8(maxBehind), false
 	for _, p := range j.x.Places(n) {
@@ -329,7 +329,7 @@ func (j *Judge) state(n *Need) (State, uint8) {
 	case n.Object >= 0 && n.Kind <= recall.NeedRead && slices.Contains(j.restored, n.Object):
 		return Verbatim, 0
 	case n.Fetch >= 0 && j.shown[n.Fetch]&formMask == whole && n.Kind == recall.NeedEdit:
-		return Verbatim, 0 // the file stands there, which is what the edit was made from
+		return Verbatim, 0 // the file from which the edit was made
 	case j.says(n.Term):
 		return Verbatim, 0
 	case points || n.Fetch >= 0:
@@ -338,8 +338,8 @@ func (j *Judge) state(n *Need) (State, uint8) {
 	return Gone, behind
 }
 
-// fill chooses, of what a compaction has taken out and later rounds use, what fits a summary of a size in bytes: the
-// most used first. What an earlier summary had no room for is not there to be kept.
+// fill chooses what fits a summary of a size in bytes, from what a compaction removed and later
+// rounds use, most used first. What an earlier summary had no room for cannot be kept.
 func (j *Judge) fill(round, room int32) {
 	u := &j.x.threads[j.thread]
 	had := slices.Clone(j.kept)
@@ -376,7 +376,7 @@ func (j *Judge) fill(round, room int32) {
 	slices.Sort(j.kept)
 }
 
-// artifacts adds what a compaction left of paths, commands and failures. Of the summary counts what a recording tells.
+// artifacts adds what a compaction left of paths, commands and failures. Of the summary only a recorded one counts.
 func (j *Judge) artifacts(to *recall.Needs) {
 	depth := &to.ByDepth[recall.Depth(j.depth)]
 	count := func(kind recall.Artifact, here bool) {
@@ -415,14 +415,14 @@ func (j *Judge) artifacts(to *recall.Needs) {
 	j.met = j.met[:0]
 }
 
-// What artifacts has found of an object.
+// What artifacts found of an object.
 const (
 	fileMet uint8 = 1 << iota
 	fileEdited
 	fileHere
 )
 
-// meet notes a block of an object, and whether the context has it.
+// meet records a block of an object, and whether the context has it.
 func (j *Judge) meet(b *prompt.Block, here bool) {
 	if n := int(b.Object) + 1; n > len(j.files) {
 		j.files = append(j.files, make([]uint8, n-len(j.files))...)

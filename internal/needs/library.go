@@ -7,13 +7,13 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Library makes the indices of the sessions of a corpus, each once, when it is first asked for. It is safe for
-// concurrent use.
+// Library makes the indices of the sessions of a corpus, each when it is first
+// needed. It is safe for concurrent use.
 type Library struct {
 	ctx     context.Context
 	corpus  *traces.Corpus
 	mu      sync.Mutex
-	volumes map[string]*volume // by session, of those whose texts are read for it
+	volumes map[string]*volume // by session, for sessions whose texts are read again
 }
 
 // volume is the index of a session.
@@ -28,7 +28,7 @@ func NewLibrary(ctx context.Context, corpus *traces.Corpus) *Library {
 	return &Library{ctx: ctx, corpus: corpus, volumes: map[string]*volume{}}
 }
 
-// Of returns the index of a session, nil where there is no text or it cannot be read: see Err.
+// Of returns the index of a session, nil if there is no text or reading it failed: see Err.
 func (l *Library) Of(s *traces.Session) *Index {
 	if x, ok := s.Index.(*Index); ok && x.Len() > 0 {
 		return x

@@ -23,14 +23,14 @@ func NewListener() *Listener {
 	return &Listener{scanners: sync.Pool{New: func() any { return new(scanner) }}}
 }
 
-// utterance is what is remembered of the text of a block.
+// utterance is what is kept of the text of a block.
 type utterance struct {
-	marks      []mark     // terms and lines of what is no tool call
+	marks      []mark     // terms and lines of a block other than a tool call
 	values     []argument // of a tool call
 	directives []uint64   // terms
 }
 
-// mark is where a term or a line stands.
+// mark is the place of a term or a line.
 type mark struct {
 	key     uint64
 	from    int32 // byte of the text
@@ -67,7 +67,7 @@ func (l *Listener) Hear(k prompt.Kind, t *traces.Text) any {
 	return h
 }
 
-// says reports whether what a block of a kind says is looked at.
+// says reports whether the text of a block of a kind is examined.
 func says(k prompt.Kind) bool {
 	switch k {
 	case prompt.KindPrompt, prompt.KindText, prompt.KindToolUse, prompt.KindToolResult, prompt.KindSummary,
@@ -80,8 +80,8 @@ func says(k prompt.Kind) bool {
 // Index implements traces.Listener.
 func (l *Listener) Index(s *traces.Session, heard []any) any { return compile(s, heard) }
 
-// Build returns what the actions of a session of the corpus used. When nobody listened while the session was read,
-// its texts are read again, and it is an error when one cannot be.
+// Build returns the index of a session of the corpus. If no listener heard the
+// session, its texts are read again, and it is an error if one cannot be.
 func Build(ctx context.Context, corpus *traces.Corpus, s *traces.Session) (x *Index, err error) {
 	if x, ok := s.Index.(*Index); ok {
 		return x, nil

@@ -8,11 +8,11 @@ import (
 	"github.com/compactsim/compactsim/internal/recall"
 )
 
-// Limits of what is looked at. Shorter strings are found by chance, longer ones are data; a line is told apart
-// from others by more. Assumed.
+// Limits of the strings that are examined. Shorter ones match by chance, longer
+// ones are data; a line needs more bytes to be distinctive. Assumed.
 const (
-	minName    = 4   // bytes of an identifier with a sign that it is one
-	plainName  = 10  // bytes of an identifier without
+	minName    = 4   // bytes of an identifier with a sign that it is one, such as a digit
+	plainName  = 10  // bytes of an identifier without such a sign
 	minNumber  = 4   // digits
 	maxTerm    = 160 // bytes of a term
 	maxEnding  = 5   // letters of the ending of a file's name
@@ -21,8 +21,8 @@ const (
 	blockTerms = 1 << 16 // terms of a block
 )
 
-// digest returns the digest of a string, different for each salt: eight bytes at a time, the last ones twice where they
-// are no multiple, by the product of two words of which one depends on what came before.
+// digest returns the digest of a string, different for each salt. It takes eight bytes at a time (the last eight
+// overlap if the length is no multiple) by the product of two words, one of which depends on the bytes before.
 func digest(s string, salt uint64) uint64 {
 	const factor = 0x9fb21c651e98df25 // odd, with as many ones as zeros
 	h := salt ^ uint64(len(s))*factor
@@ -50,10 +50,10 @@ func four(s string) uint64 {
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
 }
 
-// lineSalt keeps lines apart from terms.
+// lineSalt makes lines differ from terms.
 const lineSalt = 0x9e3779b97f4a7c15
 
-// found are the terms of a text, and behind them its lines.
+// found are the terms of a text, followed by its lines.
 type found struct {
 	count int // of terms
 	all   []mark
@@ -66,21 +66,21 @@ func (f *found) lines() []mark { return f.all[f.count:] }
 type scanner struct {
 	found
 	room   int         // for further terms, or lines
-	once   bool        // what repeats itself is left out
+	once   bool        // repetitions are left out
 	lately [512]uint64 // keys, by their upper bits
 	chunks []chunk     // of the text, 64 bytes each
 	values []value
 }
 
-// scan finds the terms and the lines of a text; the result is valid until the next call. Of what repeats itself most is
-// left out: it is the first place in a text that counts.
+// scan finds the terms and the lines of a text; the result is valid until the next call.
+// Most repetitions are left out, because the first place in a text counts.
 func (s *scanner) scan(text string) {
 	s.once = true
 	clear(s.lately[:])
 	s.search(text, false)
 }
 
-// search finds the terms and the lines of a text, of a patch without the signs ahead of its lines.
+// search finds the terms and the lines of a text; in a patch, without the signs before its lines.
 func (s *scanner) search(text string, patch bool) {
 	s.all, s.room = s.all[:0], blockTerms
 	s.sort(text)
@@ -97,7 +97,7 @@ func (s *scanner) search(text string, patch bool) {
 	s.line(text, from, len(text), patch)
 }
 
-// sort sorts the bytes of a text.
+// sort classifies the bytes of a text.
 func (s *scanner) sort(text string) {
 	s.chunks = s.chunks[:0]
 	for ; len(text) >= 64; text = text[64:] {
@@ -144,7 +144,7 @@ func (s *scanner) findTerms(text string) {
 	}
 }
 
-// wordEnd returns where the word ends that goes on in a chunk.
+// wordEnd returns the end of a word that continues in chunk i.
 func (s *scanner) wordEnd(i int) int {
 	for ; i < len(s.chunks); i++ {
 		if words := s.chunks[i].words(); words != math.MaxUint64 {
@@ -166,7 +166,7 @@ func (s *scanner) cut(from, n int) chunk {
 	return c.part(0, n)
 }
 
-// run takes a run of letters, digits and what joins them apart.
+// run divides a run of letters, digits and joining characters into terms.
 func (s *scanner) run(text string, from, to int) {
 	from, to = ends(text, from, to)
 	n := to - from
@@ -200,7 +200,7 @@ func (s *scanner) run(text string, from, to int) {
 	}
 }
 
-// ends returns a run without what joins it to nothing.
+// ends returns a run without joining characters at its ends.
 func ends(text string, from, to int) (int, int) {
 	for from < to && classes[text[from]] == classJoin && text[from] != '/' && text[from] != '~' && text[from] != '.' {
 		from++
@@ -224,7 +224,7 @@ func (s *scanner) short(text string, from, n int, c *chunk) {
 	}
 }
 
-// parts takes a run apart byte by byte: one of more than 64 bytes, or with a slash.
+// parts divides a run byte by byte: one of more than 64 bytes, or with a slash.
 func (s *scanner) parts(text string, from, to int) {
 	slash := false
 	for i := from; i < to; i++ {
@@ -255,7 +255,7 @@ func (s *scanner) parts(text string, from, to int) {
 	}
 }
 
-// path adds a path by its last two components, so that paths that differ by a prefix are one, and by the last.
+// path adds a path by its last two components, so that paths with different prefixes are equal, and by the last one.
 func (s *scanner) path(text string, from, to int) {
 	if i := strings.IndexByte(text[from:to], ':'); i > 0 { // file:line
 		to = from + i
@@ -297,7 +297,7 @@ func (s *scanner) add(kind recall.NeedKind, text string, from, to int) {
 	s.mark(mark{digest(text[from:to], 0), int32(from), uint16(to - from), kind, false})
 }
 
-// mark notes a term or a line.
+// mark adds a term or a line.
 func (s *scanner) mark(m mark) {
 	s.room--
 	if s.once {
@@ -310,8 +310,8 @@ func (s *scanner) mark(m mark) {
 	s.all = append(s.all, m)
 }
 
-// line adds a line without white space at both ends, and without the number in front of it as tools show files, or the
-// sign in a patch.
+// line adds a line without white space at both ends, and without the line
+// number that tools show or the sign of a patch.
 func (s *scanner) line(text string, from, to int, patch bool) {
 	if to-from < minLine || s.room == 0 {
 		return
@@ -347,7 +347,7 @@ func trim(text string, from, to int) (int, int) {
 	return from, to
 }
 
-// letters reports whether a span is one to five letters, as the ending of a file's name.
+// letters reports whether a span is one to five letters, like the ending of a file name.
 func letters(text string, from, to int) bool {
 	if to-from < 1 || to-from > maxEnding {
 		return false

@@ -1,21 +1,21 @@
 package needs
 
-// table holds where the terms stand that tool calls have: no others are needs. It is an open hash table by digest, with
-// the places of each term, newest first. Digests of 64 bits are taken to be different.
+// table has the places of the terms that occur in tool calls; only these can be needs. It is an open hash table by
+// digest, with the places of each term, newest first. Digests of 64 bits are assumed to be unique.
 type table struct {
 	keys  []uint64 // 0 for a free slot
 	terms []term
 	posts []post
 }
 
-// term is what is known of one string.
+// term is the data of one string.
 type term struct {
 	head   int32 // of posts, newest
-	blocks int32 // of others than the model's own actions in which it stands
-	round  int32 // the last one of which it is a need, as the builder counts; 0 for none
+	blocks int32 // blocks that have it, without the model's own actions
+	round  int32 // the last round that needs it, as the builder counts; 0 for none
 }
 
-// post is one block in which a term stands.
+// post is one block that has a term.
 type post struct{ block, next, from, to int32 }
 
 // end closes a list of posts.
@@ -46,7 +46,7 @@ func newTable(heard []any) *table {
 	return t
 }
 
-// slot returns the place of a digest, free or not.
+// slot returns the slot of a digest, free or not.
 func (t *table) slot(key uint64) int {
 	mask := uint64(len(t.keys) - 1)
 	i := (key ^ key>>29) & mask
@@ -56,8 +56,8 @@ func (t *table) slot(key uint64) int {
 	return int(i)
 }
 
-// add notes that a term of the table stands in a block, once for each block, which counts unless it is the model's own
-// action.
+// add records that a block has a term of the table, once for each block. The
+// block counts unless it is the model's own action.
 func (t *table) add(block int32, m mark, own bool) {
 	i := t.slot(m.key | 1)
 	x := &t.terms[i]
@@ -71,7 +71,7 @@ func (t *table) add(block int32, m mark, own bool) {
 	}
 }
 
-// find returns a term, nil for one that stands nowhere so far.
+// find returns a term, nil for one that has not occurred.
 func (t *table) find(key uint64) *term {
 	if i := t.slot(key | 1); t.keys[i] != 0 && t.terms[i].head != end {
 		return &t.terms[i]

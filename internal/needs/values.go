@@ -14,13 +14,13 @@ import (
 // value is a string of a tool call's input.
 type value struct{ name, text string }
 
-// role says what a string is to its call.
+// role says what a string means in its call.
 type role uint8
 
 const (
 	roleOther role = iota
 	roleOld        // the text that an edit replaces
-	rolePatch      // lines that are taken out, added, or stay
+	rolePatch      // lines that are removed, added, or stay
 	rolePath       // the file that the call acts on
 	roleTask       // an item of a plan
 )
@@ -28,12 +28,12 @@ const (
 // patchHead begins a patch.
 const patchHead = "*** "
 
-// role returns what a string is to its call, by its name; a patch shows itself.
+// role returns the role of a string by its name; a patch is recognized by its text.
 func (v *value) role() role {
 	if strings.HasPrefix(v.text, patchHead) && strings.Contains(v.text, "\n") {
 		return rolePatch
 	}
-	switch strings.TrimPrefix(v.name, "edits.") { // of a call that makes several
+	switch strings.TrimPrefix(v.name, "edits.") { // of a call that makes several edits
 	case "old_string", "old_str", "oldString", "oldText":
 		return roleOld
 	case "file_path", "notebook_path", "filePath", "path":
@@ -44,7 +44,7 @@ func (v *value) role() role {
 	return roleOther
 }
 
-// call returns what is heard of a tool call.
+// call returns the utterance of a tool call.
 func (s *scanner) call(t *traces.Text) *utterance {
 	h := &utterance{}
 	if t.Quoted && strings.HasPrefix(t.Text, patchHead) && utf8.ValidString(t.Text) {
@@ -67,14 +67,14 @@ func (s *scanner) call(t *traces.Text) *utterance {
 	return h
 }
 
-// removed notes what stands in the lines of a patch that are taken out.
+// removed marks what is in the removed lines of a patch.
 func removed(text string, list []mark) {
 	for i := range list {
 		list[i].removed = text[strings.LastIndexByte(text[:list[i].from], '\n')+1] == '-'
 	}
 }
 
-// members notes the strings of a call's input.
+// members sets the strings of a call's input.
 func (s *scanner) members(t *traces.Text) {
 	var ok bool
 	if s.values, ok = members(s.values[:0], t.Text); !ok {
@@ -82,8 +82,8 @@ func (s *scanner) members(t *traces.Text) {
 	}
 }
 
-// members appends the strings of an input, and reports whether it is an object of JSON in UTF-8. Those of a list of
-// objects have the name of the list in front.
+// members appends the strings of an input, and reports whether it is a JSON
+// object in UTF-8. The name of a list of objects precedes the names in them.
 func members(list []value, input string) ([]value, bool) {
 	if !utf8.ValidString(input) {
 		return list, false
@@ -93,14 +93,14 @@ func members(list []value, input string) ([]value, bool) {
 	return w.list, ok && w.next() == 0
 }
 
-// walker goes through a JSON text.
+// walker walks through a JSON text.
 type walker struct {
 	text string
 	at   int
 	list []value
 }
 
-// value goes through a value inside depth others, of a name below the name top of the whole. It reports whether it ended.
+// value walks through a value at a depth, called name, inside the member top. It reports whether the value ended.
 func (w *walker) value(depth int, top, name string) bool {
 	switch c := w.next(); c {
 	case '{', '[':
@@ -124,12 +124,12 @@ func (w *walker) value(depth int, top, name string) bool {
 	}
 }
 
-// members goes through an object or a list.
+// members walks through an object or a list.
 func (w *walker) members(open byte, depth int, top string) bool {
 	w.at++
 	for first := true; ; first = false {
 		switch c := w.next(); {
-		case c == open+2: // ASCII has brackets so
+		case c == open+2: // in ASCII, closing brackets are two after opening ones
 			w.at++
 			return true
 		case c == ',' && !first:
@@ -155,7 +155,7 @@ func (w *walker) members(open byte, depth int, top string) bool {
 	}
 }
 
-// next returns the byte behind white space, 0 at the end.
+// next returns the next byte that is not white space, 0 at the end.
 func (w *walker) next() byte {
 	for ; w.at < len(w.text); w.at++ {
 		if c := w.text[w.at]; c > ' ' {

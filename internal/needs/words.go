@@ -2,14 +2,14 @@ package needs
 
 import "github.com/compactsim/compactsim/sim/prompt"
 
-// Words returns what a summary says that a run was given and no recording has, "" where its words are not known.
+// Words returns the text of a summary that a run was given and no recording has, "" if it is unknown.
 type Words func(summary *prompt.Block) string
 
 // written are the terms, lines and directives of a summary.
 type written map[uint64]bool
 
-// read returns what a summary has, nil where its words are not known: of a recorded one the directives, as its terms are
-// looked for where they stand. Each summary is scanned once.
+// read returns the content of a summary, nil if its words are unknown. For a recorded summary these
+// are its directives, because its terms are found as blocks. Each summary is scanned once.
 func (j *Judge) read(b *prompt.Block) written {
 	if w, ok := j.known[b.Digest]; ok {
 		return w
@@ -32,7 +32,7 @@ func (j *Judge) read(b *prompt.Block) written {
 	return w
 }
 
-// scanned returns what a text has, nil for none.
+// scanned returns the terms, lines and directives of a text, nil for none.
 func scanned(text string) written {
 	if text == "" {
 		return nil
@@ -49,7 +49,7 @@ func scanned(text string) written {
 	return w
 }
 
-// says reports whether a summary in the context that was read has a term.
+// says reports whether a summary in the context has a term.
 func (j *Judge) says(term uint64) bool {
 	for _, w := range j.here {
 		if w[term] {
@@ -59,7 +59,7 @@ func (j *Judge) says(term uint64) bool {
 	return false
 }
 
-// retell counts the directives that summaries repeat of prompts that are not in the context as they were.
+// retell counts the directives that summaries repeat from prompts that the context no longer has unchanged.
 func (j *Judge) retell() {
 	if len(j.here) == 0 {
 		return

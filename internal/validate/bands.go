@@ -16,28 +16,28 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Bands is what replications say about the input cost of sessions, calls that are
-// not the first of their thread: hidden calls and warm prefixes are drawn, and so is
-// what stays unexplained of a session. Losses are part of that. Drawn by their
-// rates besides they would count twice, and leave out threads that lose nothing.
+// Bands compares the input cost of sessions, without the first calls of threads, with
+// replications. Hidden calls, warm prefixes and the unexplained residual of a session are
+// drawn. The residual includes losses; drawing these by their rates too would count them
+// twice, and leave out threads that lose nothing.
 type Bands struct {
 	Replications int `json:"replications"`
 	Sessions     int `json:"sessions"`
 	Inside       int `json:"inside"` // sessions whose recorded cost lies in the 90 % band
-	// Interval is the mean over sessions of the interval score at 90 % as a
-	// share of the recorded cost (Gneiting and Raftery 2007, equation 43):
-	// width plus 2/0.1 times what lies outside. Naive is that of the naive
-	// rule's single figure taken as a band without width.
+	// Interval is the mean over sessions of the interval score at 90 % as a share
+	// of the recorded cost (Gneiting and Raftery 2007, equation 43): width plus
+	// 2/0.1 times what lies outside. Naive is the score of the naive rule's single
+	// figure as a band without width.
 	Interval      *float64 `json:"interval_score"`
 	IntervalNaive *float64 `json:"interval_score_naive"`
-	// MeanCorpus is the error of the corpus as the mean of the replications.
+	// MeanCorpus is the error of the corpus with the mean of the replications.
 	MeanCorpus *float64 `json:"corpus_cost_error_mean"`
 }
 
-// bandLevel is the share of replications a band leaves out, both sides together.
+// bandLevel is the share of replications outside a band, both sides together.
 const bandLevel = 0.1
 
-// replicate draws what stays random and fills in the bands.
+// replicate draws what is random and fills in the bands.
 func (r *Report) replicate(ctx context.Context, o Options, sessions []*traces.Session) error {
 	samples := make([][]float64, len(sessions))
 	err := parallel.Do(ctx, o.Workers, len(sessions), func(i int) error {
@@ -53,8 +53,8 @@ func (r *Report) replicate(ctx context.Context, o Options, sessions []*traces.Se
 				return err
 			}
 			if config.Profile != nil {
-				// Which residual a replication gets does not depend on how many
-				// there are: the seed decides it.
+				// The seed alone decides which residual a replication gets, not the number of
+				// replications.
 				src := draws.Source{Seed: config.Seed, Session: prompt.DigestString(sessions[i].ID).Lo}
 				usd *= math.Exp(residualFor(config.Profile, sessions[i], draws.Unit(src.Uint64(draws.Unlogged, 0))))
 			}
@@ -69,7 +69,7 @@ func (r *Report) replicate(ctx context.Context, o Options, sessions []*traces.Se
 	return nil
 }
 
-// hold holds the recorded cost of sessions against their samples.
+// hold compares the recorded cost of sessions with their samples.
 func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]float64) {
 	type sum struct {
 		actual, naive float64
@@ -97,7 +97,7 @@ func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]
 		slices.Sort(samples[i])
 		low, high := stats.Quantile(samples[i], bandLevel/2), stats.Quantile(samples[i], 1-bandLevel/2)
 		b.Sessions++
-		// A band without width is met to a hundredth of a cent per dollar.
+		// A band without width includes costs within a hundredth of a cent per dollar.
 		slack := 1e-4 * c.actual
 		inside := c.actual >= low-slack && c.actual <= high+slack
 		if inside {

@@ -16,21 +16,21 @@ import (
 const (
 	// residualSteps is the number of steps between the quantiles of a residual.
 	residualSteps = 20
-	// minResiduals is the fewest sessions that say what stays unexplained.
+	// minResiduals is the least number of sessions for a residual.
 	minResiduals = 10
-	// minEpoch is the fewest sessions with which an epoch has evidence.
+	// minEpoch is the least number of sessions that are evidence of an epoch.
 	minEpoch = 3
 )
 
-// Gain is how sessions are predicted by profiles that were fitted on other
-// sessions alike, and by the one that they began with: calls that are not first
-// ones.
+// Gain compares predictions of sessions by profiles fitted on other sessions
+// with predictions by the profile that fitting began with, over calls that are
+// not first ones.
 type Gain struct {
 	Folds       int
 	Fitted, Was Score
 }
 
-// String says both for people.
+// String describes the gain for people.
 func (g *Gain) String() string {
 	of := func(s *Score) string {
 		return fmt.Sprintf("%s of %d calls within 1 %%, session cost off by a median of %s, corpus by %s",
@@ -42,9 +42,9 @@ func (g *Gain) String() string {
 	return fmt.Sprintf("on %d folds by session a profile fitted on the others: %s; the built-in one: %s", g.Folds, of(&g.Fitted), of(&g.Was))
 }
 
-// Calibrate returns a profile fitted on the sessions of Claude Code and Codex with
-// what it leaves unexplained of their cost, and what it gains over base on sessions
-// it has not seen. Nothing is fitted on other agents' sessions.
+// Calibrate returns a profile fitted on the sessions of Claude Code and Codex,
+// including the residual of their cost, and its gain over base on unseen
+// sessions. Nothing is fitted on other agents' sessions.
 func Calibrate(
 	ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session,
 ) (*profile.Profile, *Gain, error) {
@@ -75,8 +75,8 @@ func Calibrate(
 	return p, g, nil
 }
 
-// folder predicts the sessions that a profile was fitted on by such as have not
-// seen them.
+// folder predicts the sessions that a profile was fitted on by profiles that
+// have not seen them.
 type folder struct {
 	ctx      context.Context
 	config   sim.Config
@@ -85,10 +85,9 @@ type folder struct {
 	list     []tried
 }
 
-// residuals sets what the profile leaves unexplained of the cost of sessions: as
-// profiles predict them that have not seen their repository, or for epochs without
-// evidence their epoch. Where sessions are too few, or of one repository or epoch,
-// it stays as it is.
+// residuals sets the residual of the cost of sessions: as predicted by profiles
+// that have not seen their repository, or for epochs without evidence their
+// epoch. Without enough sessions, repositories or epochs it stays as it is.
 func (f *folder) residuals() error {
 	p, by := f.p, byRepository
 	if _, err := divide(p, f.sessions, by); err != nil {
@@ -121,9 +120,9 @@ func (f *folder) residuals() error {
 	return nil
 }
 
-// unseen predicts sessions by profiles that have not seen their fold, of at most
-// evenFolds. By repository rules hold as in the profile: an epoch whose sessions
-// are nearly all of one repository would have none.
+// unseen predicts sessions by profiles that have not seen their fold, of at
+// most evenFolds. By repository the rules are those of the profile: an epoch
+// with nearly all sessions from one repository would have none.
 func (f *folder) unseen(by string) (*Report, error) {
 	d, err := divide(f.p, f.sessions, by)
 	if err != nil {
@@ -144,7 +143,7 @@ func (f *folder) unseen(by string) (*Report, error) {
 	})
 }
 
-// wider returns quantiles of which each lies as far out as that of either list.
+// wider returns quantiles that each lie as far out as the outer one of two lists.
 func wider(a, b []float64) []float64 {
 	list := slices.Clone(a)
 	for i := range min(len(a), len(b)) {
@@ -155,8 +154,8 @@ func wider(a, b []float64) []float64 {
 	return list
 }
 
-// setResiduals sets what stays unexplained of both clients' sessions, given their
-// calls as predicted by profiles that have not seen them.
+// setResiduals sets the residuals of both clients' sessions from their calls,
+// as predicted by profiles that have not seen them.
 func setResiduals(p *profile.Profile, calls []Call) {
 	if list := residuals(claudeCode(calls)); list != nil {
 		p.Residual = list
@@ -179,10 +178,10 @@ func residualFor(p *profile.Profile, s *traces.Session, share float64) float64 {
 	return profile.At(p.Residual, share)
 }
 
-// residuals returns quantiles of ln(recorded/predicted input cost) over sessions,
-// nil for fewer than minResiduals. Sessions that lost their messages are among
-// them: a band by rates alone leaves out nearly every session that was unlikely
-// to and did.
+// residuals returns quantiles of ln(recorded/predicted input cost) over
+// sessions, nil for fewer than minResiduals. They include sessions that lost
+// their messages: a band by rates alone leaves out nearly every session with an
+// unlikely loss.
 func residuals(calls []Call) []float64 {
 
 	cost := map[string]*[2]float64{}
@@ -208,8 +207,8 @@ func residuals(calls []Call) []float64 {
 	}
 	slices.Sort(logs)
 	for i := range residualSteps + 1 {
-		// Of n sessions the k-th has k/(n+1) of all others below it (type 6 of Hyndman
-		// and Fan), so that a band holds its share of sessions not seen.
+		// The k-th of n sessions is the quantile k/(n+1) (type 6 of Hyndman and Fan),
+		// so that a band holds its share of unseen sessions.
 		n := float64(len(logs))
 		p := (float64(i)/residualSteps*(n+1) - 1) / (n - 1)
 		quantiles = append(quantiles, round(stats.Quantile(logs, max(0, min(p, 1))), 5))
@@ -219,21 +218,21 @@ func residuals(calls []Call) []float64 {
 
 // Learned is what a folder of sessions added to a profile.
 type Learned struct {
-	First  int      `json:"first_calls"`       // sessions whose first call tells about the others'
+	First  int      `json:"first_calls"`       // sessions whose first call informs about the others'
 	Epochs []string `json:"epochs,omitempty"`  // first versions of epochs that the profile lacked
-	Rules  []string `json:"rules,omitempty"`   // that hold there, as "rule from version"
+	Rules  []string `json:"rules,omitempty"`   // rules that hold there, as "rule from version"
 	Of     int      `json:"sampled,omitempty"` // sessions they were tried on
 }
 
-// sampleSessions is how many sessions of an epoch that the profile lacks its rules
-// are tried on: enough for habits, few enough not to be waited for.
+// sampleSessions is the number of sessions of an epoch on which rules are tried
+// when the profile lacks it: enough for habits, few enough to be fast.
 const sampleSessions = 60
 
-// Learn returns a copy of a profile that knows more of some sessions: what first
-// calls of each user found, and for epochs of versions that the profile has no
-// evidence of, which rules hold there. A session tells nothing about itself: of
-// first calls its own does not count, and of what a rule gains it has at most one call
-// more than all others. first are the first calls of these sessions.
+// Learn returns a copy of a profile with what some sessions add: what first calls of each
+// user found, and which rules hold in epochs of versions for which the profile has no
+// evidence. A session tells nothing about itself: its own first call does not count for
+// it, and among the trials of a rule it has at most one call more than all others
+// together. first are the first calls of these sessions.
 func Learn(
 	ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session, first *Openings,
 ) (*profile.Profile, Learned, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// Class is the situation a call is predicted in. A call has one: the first of
-// the list that holds, so that a prompt after an expiry counts as expiry.
+// Class is the situation a call is predicted in: the first of the list that
+// applies, so that a prompt after an expiry counts as expiry.
 type Class uint8
 
 // The classes of a call.
@@ -44,7 +44,7 @@ type Call struct {
 	Entry             string // how the client was started
 	Epoch             string // of the version and the model, by the profile
 	File              string
-	Name              string // of the call behind the session's id (traces.CallName)
+	Name              string // of the call, without the session's id (traces.CallName)
 	Line              int
 	Thread            string
 	Kind              traces.ThreadKind
@@ -60,9 +60,9 @@ type Call struct {
 	Miss              prompt.MissClass
 	// Costs of the input, USD; 0 and Priced false for a model without a price.
 	PredictedUSD, ActualUSD, NaiveUSD float64
-	LossUSD                           float64 // what losses add on average
+	LossUSD                           float64 // average additional cost by losses
 	Priced                            bool
-	Rules                             profile.Set // that had something to say
+	Rules                             profile.Set // that applied
 
 	round *traces.Round
 }
@@ -76,13 +76,13 @@ func (c *Call) close(read int64) bool {
 // Error returns the predicted less the recorded read, tokens.
 func (c *Call) Error() int64 { return c.Predicted.Read - c.Actual.Read }
 
-// collapseShare is how much of the prefix left a call must read not to count
+// collapseShare is the share of the remaining prefix below which a read counts
 // as collapsed.
 const collapseShare = 0.9
 
-// Collapsed reports whether the recording read less than nine tenths of what the
-// thread had left although nothing visible explains it: inside the lifetime, with
-// the same model, no event, and no change of the request that the model sees too.
+// Collapsed reports whether the recording read less than nine tenths of what
+// the thread had left for no visible reason: within the lifetime, with the same
+// model, no event, and no change of the request in the model either.
 func (c *Call) Collapsed() bool {
 	switch c.Class {
 	case ClassToolResult, ClassPrompt, ClassSubAgent, ClassOther:
@@ -91,8 +91,8 @@ func (c *Call) Collapsed() bool {
 	return false
 }
 
-// changed reports whether the model too has the client send something else than
-// before: another head, or other messages from a hooked tool call on.
+// changed reports whether the client sends something different in the model
+// too: another head, or other messages from a hooked tool call on.
 func (c *Call) changed() bool {
 	return c.Miss == prompt.MissHead || c.Miss == prompt.MissEdit && c.Rules.Has(profile.RuleHook)
 }
@@ -105,10 +105,10 @@ type past struct {
 	known bool
 }
 
-// history describes the calls of one session: what each could know.
+// history describes the calls of one session and what was known before each.
 type history struct {
 	s  *traces.Session
-	at [][]past // behind each call, by thread
+	at [][]past // after each call, by thread
 }
 
 // callsOf returns the calls of a session's conversation in order of threads and
@@ -147,7 +147,7 @@ func (h *history) inherited(t *traces.Thread) past {
 	return past{}
 }
 
-// after returns what a call left, given what the one before it had left.
+// after returns what a call left, given what the previous one had left.
 // OpenAI's cache keeps all of the input and logs no writes.
 func (h *history) after(p past, r *traces.Round) past {
 	n := past{left: r.Usage.Read + r.Usage.Writes(), ttl: p.ttl, model: r.Model, known: true}
@@ -213,9 +213,9 @@ func (h *history) classOf(t *traces.Thread, rd *traces.Round, r int, p past, eve
 	return ClassOther
 }
 
-// naive predicts a call by the simplest rule one can write, told the true
-// totals: it reads all that the thread's last call left cached if the gap is
-// within the lifetime, else nothing, and writes the rest.
+// naive predicts a call by the simplest possible rule, given the true totals:
+// it reads all that the thread's last call left cached if the gap is within the
+// lifetime, else nothing, and writes the rest.
 func naive(c *Call, p past, tail int64) prompt.Usage {
 	u := prompt.Usage{Uncached: min(tail, c.Context)}
 	if p.known && c.Gap <= profile.Life(p.ttl) {

@@ -9,29 +9,28 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// CompactionCheck says whether a preset would have compacted where the recording
-// did. Its trigger is evaluated ahead of every call over the recorded contexts,
-// by the client's count on the recorded thread, so every recorded compaction
-// anchors it anew: one wrong decision does not spoil the next.
+// CompactionCheck says whether a preset would have compacted where the
+// recording did. Its trigger is evaluated before every call over the recorded
+// contexts, by the client's count on the recorded thread. Every recorded
+// compaction resets the context, so one wrong decision does not spoil the next.
 type CompactionCheck struct {
 	Strategy  string    `json:"strategy"`
-	Automatic int       `json:"automatic"` // recorded compactions of their own accord
+	Automatic int       `json:"automatic"` // recorded automatic compactions
 	Manual    int       `json:"manual"`    // asked for by a person: no trigger is expected
-	Hit       int       `json:"hit"`       // fired at the very call
-	Near      int       `json:"near"`      // fired at the very call or the one before
+	Hit       int       `json:"hit"`       // fired at exactly that call
+	Near      int       `json:"near"`      // fired at that call or the one before
 	Early     int       `json:"early"`     // fired at an earlier call since the last compaction
 	Late      int       `json:"late"`      // did not fire by then
 	False     int       `json:"false"`     // threads or stretches in which it fired and the recording never compacted
 	HitShare  *float64  `json:"hit_share"`
 	Size      SizeCheck `json:"context_behind"`
-	// First and Later are the first automatic compaction of each thread, and those
-	// behind others.
+	// First covers the first automatic compaction of each thread, Later the others.
 	First OffsetCheck `json:"first_in_thread"`
 	Later OffsetCheck `json:"later_in_thread"`
 	// Compactions are the recorded ones and the false ones, in order.
 	Compactions []CheckedCompaction `json:"compactions"`
 
-	off [2][]float64 // calls off, −1 for no partner: of first ones and later ones
+	off [2][]float64 // calls off, −1 for no partner: of first and of later ones
 }
 
 // CheckedCompaction is one compaction, recorded or fired.
@@ -40,7 +39,7 @@ type CheckedCompaction struct {
 	Version   string `json:"version"`
 	Thread    string `json:"thread"`
 	File      string `json:"file"`
-	name      string // behind the session's id
+	name      string // without the session's id
 	Line      int    `json:"line"`
 	Verdict   string `json:"verdict"` // hit, early, late, manual or false
 	Calls     int    `json:"calls"`   // calls between the firing and the recorded compaction; 0 when hit
@@ -67,8 +66,8 @@ func (p *probe) Name() string            { return "probe" }
 func (p *probe) Clone() strategies.Layer { return p }
 func (p *probe) Reset()                  {}
 
-// BeforeRequest notes the first threshold of a layer that compacts, if it
-// measures tokens: what only clears compacts nothing.
+// BeforeRequest records the first token threshold of a layer that compacts; a
+// layer that only clears compacts nothing.
 func (p *probe) BeforeRequest(t *strategies.Turn) strategies.Outcome {
 	for _, th := range p.preset.Thresholds(&t.Reading) {
 		if !p.preset.Traits(th.Layer).Compacts {
@@ -82,11 +81,11 @@ func (p *probe) BeforeRequest(t *strategies.Turn) strategies.Outcome {
 	return strategies.Outcome{Verdict: strategies.Declined, Reason: "only looks"}
 }
 
-// reading is what the preset compared ahead of a call.
+// reading is what the preset compared before a call.
 type reading struct{ count, threshold int64 }
 
-// CheckCompactions runs the trigger of a preset, of one of generations that of each
-// session's client, over recorded contexts.
+// CheckCompactions evaluates the trigger of a preset over recorded contexts; a
+// preset of generations evaluates that of each session's client.
 func (r *Report) CheckCompactions(config sim.Config, preset *strategies.Strategy, sessions []*traces.Session) error {
 	check := &CompactionCheck{Strategy: preset.Name, Compactions: []CheckedCompaction{}}
 	predicted := map[turn]int64{} // reads
@@ -156,7 +155,7 @@ func (c *CompactionCheck) thread(s *traces.Session, i int32, seen map[place]read
 	}
 }
 
-// What is said of a compaction.
+// Verdicts on a compaction.
 const (
 	verdictHit    = "hit"
 	verdictEarly  = "early"
@@ -185,7 +184,7 @@ func (c *CompactionCheck) recorded(
 	return x
 }
 
-// count counts the compactions by what is said of them.
+// count counts the compactions by verdict.
 func (c *CompactionCheck) count() {
 	n := map[string]int{}
 	for i := range c.Compactions {

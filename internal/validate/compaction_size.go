@@ -12,10 +12,10 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// SizeCheck says how well the size of the context behind automatic compactions
-// is told by what the preset would have left in their place, and by a constant:
-// the median behind those of all other sessions, with folds of all other folds. Errors are shares of the
-// recorded size.
+// SizeCheck compares two predictions of the context size after automatic
+// compactions: what the preset would have left, and a constant, the median
+// after those of all other sessions (with folds, of all other folds). Errors
+// are shares of the recorded size.
 type SizeCheck struct {
 	Compactions    int      `json:"compactions"`
 	Median         *float64 `json:"error_median"`
@@ -24,19 +24,19 @@ type SizeCheck struct {
 	ConstantMean   *float64 `json:"constant_error_mean"`
 }
 
-// OffsetCheck says at which calls the preset compacts when it goes on from its
-// own compactions: those of a thread are paired with the recorded automatic ones
-// in order.
+// OffsetCheck compares the calls at which the preset compacts, when it continues
+// from its own compactions, with the recorded ones. Those of a thread are paired in
+// order; recorded ones that a person asked for are paired but not counted.
 type OffsetCheck struct {
 	Compactions int      `json:"compactions"`      // recorded
-	Near        int      `json:"within_one_call"`  // of them, at the very call or one beside it
-	Missing     int      `json:"missing"`          // of them, without a partner
+	Near        int      `json:"within_one_call"`  // of these, at the same call or one beside it
+	Missing     int      `json:"missing"`          // of these, without a partner
 	Median      *float64 `json:"calls_off_median"` // calls between partners
 }
 
-// driven is a layer that compacts beside one that repeats what else the recording
-// did to its context. It compacts where a person asked for that, and everywhere
-// that the recording did if forced, else by its own trigger.
+// driven is a layer that compacts, beside one that repeats the other recorded
+// edits of the context. It compacts where a person asked for that, and with
+// forced everywhere that the recording did, else by its own trigger.
 type driven struct {
 	strategies.Layer
 	others strategies.BeforeRequest
@@ -44,7 +44,7 @@ type driven struct {
 	fired  func(place)
 }
 
-// Clone copies the layer; what repeats the recording keeps nothing between calls.
+// Clone copies the layer; the layer that repeats the recording has no state between calls.
 func (d *driven) Clone() strategies.Layer {
 	c := *d
 	c.Layer = d.Layer.Clone()
@@ -84,9 +84,9 @@ func (d *driven) AfterCompaction(t *strategies.Turn) {
 	}
 }
 
-// drive runs full-compact of a preset over a session and returns the rounds it
-// compacted ahead of, in order, with the context of the calls behind them,
-// tokens; nothing for a preset without that layer.
+// drive runs full-compact of a preset over a session. It returns the rounds it
+// compacted before, in order, and the context of every call, tokens; nothing
+// for a preset without that layer.
 func drive(
 	config sim.Config, preset *strategies.Strategy, s *traces.Session, forced bool,
 ) ([]place, map[place]int64, error) {
@@ -114,7 +114,7 @@ func drive(
 }
 
 // offsets pairs the automatic compactions of a session with those of a preset
-// that runs free.
+// that continues from its own.
 func (c *CompactionCheck) offsets(s *traces.Session, fired []place) {
 	for i := range s.Threads {
 		own := slices.DeleteFunc(slices.Clone(fired), func(p place) bool { return p.thread != int32(i) })
@@ -136,7 +136,7 @@ func (c *CompactionCheck) offsets(s *traces.Session, fired []place) {
 	}
 }
 
-// summarise sums up the sizes and offsets of all sessions.
+// summarise computes the sizes and offsets over all sessions.
 func (c *CompactionCheck) summarise() {
 	folds := slices.ContainsFunc(c.Compactions, func(x CheckedCompaction) bool {
 		return x.profile != c.Compactions[0].profile
@@ -180,7 +180,7 @@ func (c *CompactionCheck) summarise() {
 	}
 }
 
-// middle returns the median and the mean, nil of nothing.
+// middle returns the median and the mean, nil without values.
 func middle(x []float64) (med, mean *float64) {
 	if len(x) == 0 {
 		return nil, nil
@@ -193,7 +193,7 @@ func middle(x []float64) (med, mean *float64) {
 	return &m, &sum
 }
 
-// notes says how sizes and calls off compare.
+// notes describes how sizes and offsets compare.
 func (c *CompactionCheck) notes() []string {
 	var notes []string
 	if z := &c.Size; z.Compactions > 0 {

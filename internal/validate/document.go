@@ -11,7 +11,7 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// Document reports how well predictions met recordings. CSV is the table of
+// Document reports how well predictions match recordings. CSV is the table of
 // scores; JSON is the report itself.
 func (r *Report) Document() *document.Document {
 	d := &document.Document{JSON: document.Indented(r)}
@@ -31,7 +31,7 @@ func (r *Report) Document() *document.Document {
 	return d
 }
 
-// scores is one line for each set of calls, the naive rule beside it.
+// scores has one line for each set of calls, with the naive rule beside it.
 func (r *Report) scores() *document.Table {
 	t := &document.Table{Notes: r.notes(), Columns: []document.Column{{Name: "group", Title: "CALLS OF"}}}
 	for _, c := range [][2]string{
@@ -63,7 +63,7 @@ func (r *Report) scores() *document.Table {
 	return t
 }
 
-// skills is one line for each epoch: points against the naive rule, and bands.
+// skills has one line for each epoch: the scores against the naive rule, and the bands.
 func (r *Report) skills() *document.Table {
 	t := &document.Table{Columns: document.Left("AGAINST NAIVE, BY EPOCH")}
 	t.Columns = append(t.Columns, document.Right("", "N", "WITHIN 1 %", "NAIVE", "SKILL", "SESSIONS", "SKILL IN COST", "IN BAND")...)
@@ -87,8 +87,8 @@ func (r *Report) skills() *document.Table {
 	return t
 }
 
-// sessionCosts holds the three things that are said of a session's input cost
-// apart: the sum of its calls' predictions, what it is expected to be, and bands.
+// sessionCosts shows three figures of a session's input cost: the sum of the
+// predictions of its calls, its expected value, and its bands.
 func (r *Report) sessionCosts() *document.Table {
 	t := &document.Table{Columns: document.Left("INPUT COST OF SESSIONS")}
 	t.Columns = append(t.Columns, document.Right("", "SESSIONS", "MEDIAN", "CORPUS", "IN 90 % BAND", "INTERVAL SCORE")...)
@@ -144,7 +144,7 @@ func (r *Report) collapses() string {
 	return text + "."
 }
 
-// Percent writes a share; an empty set has none.
+// Percent formats a share, nil as a dash.
 func Percent(x *float64, signed bool) string {
 	if x == nil {
 		return document.Dash
@@ -197,7 +197,7 @@ func (c *CompactionCheck) table() *document.Table {
 	return t
 }
 
-// tokensOrDash is a size, a dash for none.
+// tokensOrDash formats a size, a dash for none.
 func tokensOrDash(n int64) any {
 	if n == 0 {
 		return document.Dash

@@ -10,28 +10,29 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// What the index of needs says was lost is held against what agents did behind recorded compactions and clearings: by
-// point, the strings that were known ahead of it and are used behind it, and whether a result showed them again before
-// that; and the calls that read again, search and fail to edit, against points of the same size where nothing was lost.
+// The losses in the index of needs are compared with what agents did after recorded compactions and clearings: for
+// each point, the strings that were known before it and are used after it, and whether a result showed them again
+// before that use; and the calls that read again, search and fail to edit, compared with points of the same size
+// without a loss.
 
-// windows are the numbers of rounds behind a point that are looked at, 0 for all up to the next compaction.
+// windows are the numbers of rounds after a point that are considered, 0 for all up to the next compaction.
 var windows = [...]int{5, 20, 0}
 
 // windowNames are those of windows in reports.
 var windowNames = [...]string{"5", "20", "all"}
 
-// stretch is what happened in some rounds behind a point.
+// stretch is what happened in some rounds after a point.
 type stretch struct {
 	Rounds   int `json:"rounds"`
-	Uses     int `json:"uses"`      // strings known ahead of the point and used again
-	Lost     int `json:"lost"`      // of those, the ones that nothing left in the context has
-	Fetched  int `json:"fetched"`   // lost ones that a result showed again before their use; without a loss, of all
+	Uses     int `json:"uses"`      // strings known before the point and used again
+	Lost     int `json:"lost"`      // of those, the ones not in the remaining context
+	Fetched  int `json:"fetched"`   // lost ones (without a loss, all) that a result showed again before their use
 	Again    int `json:"again"`     // reads of files that were read before
 	Searches int `json:"searches"`  // calls that search
 	Failed   int `json:"bad_edits"` // edits that failed
 }
 
-// looked is how often the agent looked for something, by 100 rounds.
+// looked is how often the agent looked for something, per 100 rounds.
 func (b *stretch) looked() float64 {
 	return 100 * float64(b.Again+b.Searches+b.Failed) / float64(max(1, b.Rounds))
 }
@@ -51,38 +52,38 @@ type moment struct {
 	Session string                `json:"session"`
 	Thread  int32                 `json:"thread"`
 	Round   int32                 `json:"round"`
-	Tokens  int64                 `json:"tokens"` // of the request ahead
+	Tokens  int64                 `json:"tokens"` // of the request before
 	Windows [len(windows)]stretch `json:"windows"`
-	Matched [len(windows)]float64 `json:"matched"` // looks by 100 rounds at the points matched with it
+	Matched [len(windows)]float64 `json:"matched"` // looks per 100 rounds at the matched points
 	Points  int                   `json:"points"`  // matched
 	uses    []use
 }
 
-// use is the first use of a string behind a point: how it was used, whether the summary and what else was left have it,
-// and whether a result showed it in between.
+// use is the first use of a string after a point: its kind, whether the summary or the
+// rest of the context has the string, and whether a result showed it in between.
 type use struct {
 	kind                     recall.NeedKind
 	summary, stayed, fetched bool
 }
 
-// lost reports whether nothing that was left has the string.
+// lost reports whether nothing that remained has the string.
 func (u *use) lost() bool { return !u.summary && !u.stayed }
 
-// Fidelity is what agents did behind recorded compactions and clearings.
+// Fidelity is what agents did after recorded compactions and clearings.
 type Fidelity struct {
 	Compactions []moment             `json:"compactions"`
 	Clearings   []moment             `json:"clearings"`
-	Matched     int                  `json:"matched_points"` // in which nothing was lost
-	Kinds       []kindFate           `json:"kinds"`          // behind compactions
+	Matched     int                  `json:"matched_points"` // without a loss
+	Kinds       []kindFate           `json:"kinds"`          // after compactions
 	All         kindFate             `json:"all_kinds"`
-	Cleared     kindFate             `json:"cleared"` // behind clearings, all kinds
+	Cleared     kindFate             `json:"cleared"` // after clearings, all kinds
 	Rank        [len(windows)]ranked `json:"rank"`
 	Brier       float64              `json:"brier"`      // of predictions by kind, from other sessions
 	BrierOne    float64              `json:"brier_flat"` // of one share for all kinds, from other sessions
 	Summaries   []survival           `json:"summaries"`
 }
 
-// CheckFidelity holds the index of needs against the recorded compactions and clearings of a corpus.
+// CheckFidelity compares the index of needs with the recorded compactions and clearings of a corpus.
 func CheckFidelity(ctx context.Context, corpus *traces.Corpus) (*Fidelity, error) {
 	f := &Fidelity{}
 	var free []moment
@@ -112,7 +113,7 @@ func CheckFidelity(ctx context.Context, corpus *traces.Corpus) (*Fidelity, error
 	return f, nil
 }
 
-// trail is a main thread with what is needed to look back from a round.
+// trail is a main thread with the data to look back from a round.
 type trail struct {
 	s      *traces.Session
 	x      *needs.Index
@@ -145,12 +146,12 @@ func newTrail(s *traces.Session, x *needs.Index, thread int32) *trail {
 	return t
 }
 
-// spot is where a block stands, seen from a point.
+// spot is where a block is, seen from a point.
 type spot uint8
 
 const (
-	elsewhere spot = iota // behind the point, or forgotten before
-	gone                  // the agent had been told, and it went
+	elsewhere spot = iota // after the point, or forgotten before
+	gone                  // the agent had been told, and it was removed
 	summed                // in the summary
 	staying               // in what stayed or came back
 )
@@ -190,7 +191,7 @@ func (t *trail) event(f *Fidelity, e *traces.Event) {
 	}
 }
 
-// preserved returns the first block of the messages that a compaction left as they were, each a line; first for none.
+// preserved returns the first block of the messages that a compaction left unchanged, one per line; first for none.
 func (t *trail) preserved(e *traces.Event, first int32) int32 {
 	block, line := first, int32(0)
 	for n := e.Preserved; block > 0; block-- {
@@ -204,7 +205,7 @@ func (t *trail) preserved(e *traces.Event, first int32) int32 {
 	return block
 }
 
-// since returns the first block behind the last compaction ahead of an event, and that compaction's summary.
+// since returns the first block after the last compaction before an event, and that compaction's summary.
 func since(t *traces.Thread, e *traces.Event) (block int32, summary traces.Span) {
 	for i := range t.Events {
 		if o := &t.Events[i]; o.Kind == traces.EventCompact && o.Round < e.Round {
@@ -214,10 +215,10 @@ func since(t *traces.Thread, e *traces.Event) (block int32, summary traces.Span)
 	return block, summary
 }
 
-// apart is how many rounds a point without a loss is away from a compaction or a clearing, at least. Assumed.
+// apart is the least distance of a point without a loss from a compaction or a clearing, in rounds. Assumed.
 const apart = 20
 
-// free returns points that are far from what shortens the context.
+// free returns points far from any compaction or clearing.
 func (t *trail) free() (list []moment) {
 	for r := int32(apart); int(r)+apart < len(t.main.Rounds); r += apart / 2 {
 		if slices.ContainsFunc(t.cuts, func(c int32) bool { return c > r-apart && c < r+apart }) {
@@ -234,7 +235,7 @@ func (t *trail) free() (list []moment) {
 	return list
 }
 
-// moment is what happened behind the point ahead of a round, up to the next compaction or clearing.
+// moment returns what happened after the point before a round, up to the next compaction or clearing.
 func (t *trail) moment(round int32, where func(block int32) spot) moment {
 	m := moment{Session: t.s.ID, Thread: t.thread, Round: round, Tokens: t.main.Rounds[round-1].Usage.Input()}
 	end := int32(len(t.main.Rounds))
@@ -247,7 +248,7 @@ func (t *trail) moment(round int32, where func(block int32) spot) moment {
 	for r := range round {
 		t.actions(r, func(b *prompt.Block) { read[b.Object] = read[b.Object] || b.Op == prompt.OpRead })
 	}
-	known := map[uint64]bool{} // terms that were used behind the point
+	known := map[uint64]bool{} // terms used after the point
 	for r := round; r < end; r++ {
 		now := stretch{Rounds: 1}
 		t.actions(r, func(b *prompt.Block) {
@@ -298,8 +299,8 @@ func (t *trail) actions(round int32, f func(*prompt.Block)) {
 	}
 }
 
-// use returns what became of a string that is used behind the point ahead of a round, and whether the agent had been
-// told it there.
+// use returns the fate of a string that is used after the point before a round,
+// and whether the agent had been told it before the point.
 func (t *trail) use(n *needs.Need, round int32, where func(block int32) spot) (u use, told bool) {
 	u.kind = n.Kind
 	for _, p := range t.x.Places(n) {

@@ -7,8 +7,8 @@ import (
 	"github.com/compactsim/compactsim/internal/profile"
 )
 
-// Document reports what agents did behind recorded compactions and clearings, and what summaries keep. CSV is the table
-// by kind; JSON is all of it.
+// Document reports what agents did after recorded compactions and clearings,
+// and what summaries keep. CSV is the table by kind; JSON is all of it.
 func (f *Fidelity) Document() *document.Document {
 	d := &document.Document{JSON: document.Indented(f)}
 	for _, t := range []*document.Table{f.kinds(), f.behind(), f.survivals()} {
@@ -19,7 +19,7 @@ func (f *Fidelity) Document() *document.Document {
 
 const compaction, clearing = "compaction", "clearing"
 
-// kinds is one line for each kind of use.
+// kinds has one line for each kind of use.
 func (f *Fidelity) kinds() *document.Table {
 	t := &document.Table{Columns: document.Left("BEHIND", "USED")}
 	t.Columns = append(t.Columns, document.Right("", "N", "IN SUMMARY", "LOST", "FETCHED FIRST", "FROM OTHER SESSIONS",
@@ -53,7 +53,7 @@ func (f *Fidelity) kinds() *document.Table {
 	return t
 }
 
-// estimated writes a share with its interval.
+// estimated formats a share with its interval.
 func estimated(e profile.Estimate) string {
 	if e.N == 0 {
 		return document.Dash
@@ -61,7 +61,7 @@ func estimated(e profile.Estimate) string {
 	return fmt.Sprintf("%s (%s … %s)", document.Percent(e.Value), document.Percent(e.Low), document.Percent(e.High))
 }
 
-// behind is one line for each number of rounds behind compactions, and behind clearings.
+// behind has one line for each number of rounds after compactions, and after clearings.
 func (f *Fidelity) behind() *document.Table {
 	t := &document.Table{Columns: append(document.Left("BEHIND"), document.Right("", "ROUNDS", "USES", "LOST",
 		"FETCHED FIRST", "LOOKS IN 100 ROUNDS", "AT MATCHED POINTS", "RANK, SHARE", "RANK, NUMBER", "N")...)}
@@ -97,7 +97,7 @@ func (f *Fidelity) behind() *document.Table {
 	return t
 }
 
-// survivals is one line for each kind of thing worth keeping.
+// survivals has one line for each kind of thing worth keeping.
 func (f *Fidelity) survivals() *document.Table {
 	t := &document.Table{Columns: append(document.Left("IN WHAT WAS SUMMARISED"), document.Right("", "N", "IN THE SUMMARY")...)}
 	for _, s := range f.Summaries {

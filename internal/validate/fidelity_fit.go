@@ -15,32 +15,32 @@ import (
 type kindFate struct {
 	Kind    string           `json:"kind"`
 	Uses    int              `json:"uses"`
-	Lost    int              `json:"lost"`       // of which nothing that was left has the string
-	Summary profile.Estimate `json:"in_summary"` // of those that nothing else has, what the summary has
-	Fetched profile.Estimate `json:"fetched"`    // of those lost
-	// Predicted is the mean of what the other sessions say, for each lost string.
+	Lost    int              `json:"lost"`       // of which nothing that remained has the string
+	Summary profile.Estimate `json:"in_summary"` // of those that nothing else has, the share in the summary
+	Fetched profile.Estimate `json:"fetched"`    // of the lost ones
+	// Predicted is the mean prediction from the other sessions, for each lost string.
 	Predicted float64 `json:"predicted"`
 	// Without is the share that a result showed again where nothing was lost.
 	Without profile.Estimate `json:"without_loss"`
 }
 
-// ranked are rank correlations (Spearman) of what was lost with how much more often the agent looked for something than
-// at matched points: of the share of uses that was lost, and of how many were by 100 rounds. 0 without three
-// compactions that differ.
+// ranked are rank correlations (Spearman) between what was lost and how much more often
+// the agent looked for something than at matched points: of the share of lost uses, and
+// of their number per 100 rounds. 0 for fewer than three different compactions.
 type ranked struct {
 	N      int     `json:"n"`
 	Share  float64 `json:"share"`
 	Number float64 `json:"number"`
 }
 
-// Limits of matched points. Assumed.
+// Limits of matching. Assumed.
 const (
-	alike     = 0.25 // distance of the logarithms of the requests' sizes, at most
+	alike     = 0.25 // largest distance of the logarithms of the requests' sizes
 	matches   = 5    // points for each compaction
 	perThread = 2    // of one session
 )
 
-// match gives every compaction and clearing the points without one that are the most like it in size.
+// match gives every compaction and clearing the points without one that are closest to it in size.
 func (f *Fidelity) match(free []moment) {
 	used := map[int]bool{}
 	for _, list := range [...][]moment{f.Compactions, f.Clearings} {
@@ -54,7 +54,7 @@ func (f *Fidelity) match(free []moment) {
 	}
 }
 
-// match fills in how often agents looked for something at points like m, and notes which they are.
+// match sets how often agents looked for something at points like m, and records those points in used.
 func (m *moment) match(free []moment, used map[int]bool) {
 	distance := func(k int) float64 { return math.Abs(math.Log(float64(free[k].Tokens+1) / float64(m.Tokens+1))) }
 	var order []int
@@ -81,7 +81,7 @@ func (m *moment) match(free []moment, used map[int]bool) {
 	}
 }
 
-// counts are uses of strings by kind: all, those that the summary alone has, those lost, and of these the fetched.
+// counts are uses of strings by kind: all, those that only the summary has, the lost, and of these the fetched.
 type counts [recall.NumNeedKinds]count
 
 type count struct{ uses, summary, lost, fetched int }
@@ -111,7 +111,7 @@ func (c *counts) sum() (all count) {
 	return all
 }
 
-// fate returns what became of the strings of a kind.
+// fate returns the figures of the strings of a kind.
 func (c *count) fate(kind string) kindFate {
 	return kindFate{
 		Kind: kind, Uses: c.uses, Lost: c.lost,
@@ -119,7 +119,7 @@ func (c *count) fate(kind string) kindFate {
 	}
 }
 
-// fit fills in how often lost strings are fetched, by kind, and how well other sessions predict that.
+// fit sets how often lost strings are fetched, by kind, and how well other sessions predict that.
 func (f *Fidelity) fit(free []moment) {
 	var all, cleared, without counts
 	by := map[string]*counts{}
@@ -151,8 +151,8 @@ func (f *Fidelity) fit(free []moment) {
 	}
 }
 
-// predict predicts of every lost string from the other sessions whether it is fetched. It returns the sums of the
-// predictions by kind.
+// predict predicts for every lost string, from the other sessions, whether it
+// is fetched. It returns the sums of the predictions by kind.
 func (f *Fidelity) predict(all *counts, by map[string]*counts) (predicted [recall.NumNeedKinds]float64) {
 	sum := all.sum()
 	for i := range f.Compactions {
@@ -177,25 +177,25 @@ func (f *Fidelity) predict(all *counts, by map[string]*counts) (predicted [recal
 	return predicted
 }
 
-// half is a share with half an observation on each side, so that none is certain.
+// half is a share with half an observation added on each side, so that none is 0 or 1.
 func half(yes, n int) float64 { return (float64(yes) + 0.5) / (float64(n) + 1) }
 
-// enough is how many lost strings a kind needs for a share of its own. Assumed.
+// enough is the least number of lost strings of a kind with its own share. Assumed.
 const enough = 15
 
-// Refetch returns how often agents fetch what they lost, by kind, as a profile has it: without what results would have
-// shown them again in any case. Nil without evidence.
+// Refetch returns how often agents fetch what they lost, by kind, for a profile: without
+// what results would have shown again anyway. Nil without evidence.
 func (f *Fidelity) Refetch() map[string]profile.Estimate {
 	return f.shares(func(k *kindFate) profile.Estimate { return excess(k.Fetched, k.Without.Value) })
 }
 
-// Kept returns the share of strings used behind compactions that the summary has, of those that nothing else has, by
-// kind, as a profile has it. Nil without evidence.
+// Kept returns, by kind, the share of strings used after compactions that the summary
+// has, of those that nothing else has, for a profile. Nil without evidence.
 func (f *Fidelity) Kept() map[string]profile.Estimate {
 	return f.shares(func(k *kindFate) profile.Estimate { return k.Summary })
 }
 
-// shares returns a share of every kind with enough observations, and of all kinds.
+// shares returns the share of every kind with enough observations, and that of all kinds.
 func (f *Fidelity) shares(of func(*kindFate) profile.Estimate) map[string]profile.Estimate {
 	all := of(&f.All)
 	if all.N == 0 {
@@ -210,14 +210,14 @@ func (f *Fidelity) shares(of func(*kindFate) profile.Estimate) map[string]profil
 	return list
 }
 
-// excess is a share of what would not have happened in any case.
+// excess returns a share without what would have happened anyway.
 func excess(e profile.Estimate, anyway float64) profile.Estimate {
 	rest := func(v float64) float64 { return math.Round(1e4*max(0, v-anyway)/(1-min(anyway, 0.99))) / 1e4 }
 	return profile.Estimate{Value: rest(e.Value), Low: rest(e.Low), High: rest(e.High), N: e.N}
 }
 
-// rank correlates, over compactions, what was lost with how much more often than at matched points the agent looked for
-// something.
+// rank correlates, over compactions, what was lost with how much more often
+// than at matched points the agent looked for something.
 func (f *Fidelity) rank(w int) ranked {
 	var share, number, looked []float64
 	for i := range f.Compactions {
@@ -231,10 +231,10 @@ func (f *Fidelity) rank(w int) ranked {
 	return ranked{N: len(looked), Share: spearman(share, looked), Number: spearman(number, looked)}
 }
 
-// leastRanked is how many values a rank correlation takes.
+// leastRanked is the least number of values for a rank correlation.
 const leastRanked = 3
 
-// spearman returns the rank correlation of two lists, 0 where it is not defined.
+// spearman returns the rank correlation of two lists, 0 where it is undefined.
 func spearman(a, b []float64) float64 {
 	if r := stat.Correlation(ranks(a), ranks(b), nil); len(a) >= leastRanked && !math.IsNaN(r) {
 		return r
@@ -242,7 +242,7 @@ func spearman(a, b []float64) float64 {
 	return 0
 }
 
-// ranks returns the ranks of values from 1, the mean of those that are equal.
+// ranks returns the ranks of values from 1; equal values get their mean rank.
 func ranks(values []float64) []float64 {
 	list := make([]float64, len(values))
 	for i, v := range values {

@@ -13,13 +13,13 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// survival is how much of what was worth keeping recorded summaries have word for word.
+// survival is the share of what was worth keeping that recorded summaries repeat word for word.
 type survival struct {
 	Kind string           `json:"kind"`
-	Kept profile.Estimate `json:"kept"` // N is how many stood in what the summaries replaced
+	Kept profile.Estimate `json:"kept"` // N is how many there were in what the summaries replaced
 }
 
-// direction is a person's sentence that says what to do, which is a sentence too.
+// direction is the kind of a person's sentence that says what to do; such a sentence also counts as a sentence.
 const direction = "direction"
 
 // survivalKinds are the kinds of survival in the order of reports.
@@ -27,12 +27,12 @@ var survivalKinds = [...]string{
 	fidelity.Path, fidelity.Command, fidelity.Error, fidelity.Sentence, direction, fidelity.Task,
 }
 
-// keeping counts what stood in what recorded summaries replaced, and what of it they have.
+// keeping counts what was in the context that recorded summaries replaced, and what of it they repeat.
 type keeping struct{ all, kept map[string]int }
 
 func newKeeping() keeping { return keeping{map[string]int{}, map[string]int{}} }
 
-// session adds the summaries of a session's conversations, found as those of live runs are (internal/live/fidelity).
+// session adds the summaries of a session's conversations, examined like those of live runs (internal/live/fidelity).
 func (k *keeping) session(ctx context.Context, corpus *traces.Corpus, s *traces.Session) (err error) {
 	var r *texts.Reader
 	for i := range s.Threads {
@@ -89,7 +89,7 @@ func (k *keeping) summary(r *texts.Reader, s *traces.Session, t *traces.Thread, 
 	return nil
 }
 
-// pieces reads what blocks say.
+// pieces reads the texts of blocks.
 func pieces(r *texts.Reader, s *traces.Session, spans ...traces.Span) (list []fidelity.Piece, err error) {
 	for _, span := range spans {
 		for b := span.From; b < span.To; b++ {

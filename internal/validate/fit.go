@@ -12,20 +12,20 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// Fit returns a profile fitted on sessions: on those of Claude Code, and the block
-// that is Codex's on its own. What is not fitted (switches, epochs, weight of the
-// prior) is taken from base.
+// Fit returns a profile fitted on sessions: on those of Claude Code, and its
+// Codex part on those of Codex. What is not fitted (switches, epochs, weight of
+// the prior) comes from base.
 //
-// Sizes are fitted first, with every rule tried everywhere, so that what follows
-// a changed head is known as such; then where the rules hold; then, under these,
-// what stays unexplained.
+// Sizes are fitted first, with every rule tried everywhere, so that the effects
+// of a changed head are recognized; then where the rules hold; then, under
+// these, what stays unexplained.
 func Fit(ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session) (*profile.Profile, error) {
 	p, _, err := fit(ctx, config, base, sessions, nil)
 	return p, err
 }
 
-// fit is Fit with the evidence of the rules given, which takes most of its time;
-// nil to gather it, and to return what was tried.
+// fit is Fit with given evidence of the rules, whose collection takes most of
+// the time; with nil it collects the evidence and returns the trials.
 func fit(
 	ctx context.Context, config sim.Config, base *profile.Profile, sessions []*traces.Session, known profile.Evidence,
 ) (*profile.Profile, []tried, error) {
@@ -63,7 +63,7 @@ func fit(
 	return &p, list, nil
 }
 
-// fitter predicts the sessions again and again with a profile that takes shape.
+// fitter predicts the sessions repeatedly with a profile that takes shape.
 type fitter struct {
 	ctx      context.Context
 	config   sim.Config
@@ -72,8 +72,8 @@ type fitter struct {
 	err      error // the first
 }
 
-// run returns the calls of the sessions, predicted with the profile as it is;
-// none behind an error.
+// run returns the calls of the sessions, predicted with the current profile;
+// none after an error.
 func (f *fitter) run() []Call {
 	if f.err != nil {
 		return nil
@@ -93,7 +93,7 @@ func claudeCode(calls []Call) []Call {
 
 // fitStatic returns the static prefix of main threads by version: the median of
 // what calls read right after the messages were replaced or their key changed,
-// else of what first calls read, which may be only a part others share.
+// else of what first calls read, which may be only a part shared with others.
 func fitStatic(calls []Call) []profile.Versioned {
 	after, first := map[string][]float64{}, map[string][]float64{}
 	for i := range calls {
@@ -113,8 +113,8 @@ func fitStatic(calls []Call) []profile.Versioned {
 	return byVersion(first)
 }
 
-// fitOwnSystem returns how much more than the first call of their session calls
-// read whose messages alone had changed.
+// fitOwnSystem returns how much more calls with only their messages changed
+// read than the first call of their session.
 func fitOwnSystem(calls []Call) profile.Estimate {
 	first := map[string]int64{}
 	var sizes []float64
@@ -133,12 +133,12 @@ func fitOwnSystem(calls []Call) profile.Estimate {
 	return median(sizes)
 }
 
-// minStatic is the least a read must have to be taken for a prefix, tokens: the
-// smallest minimum of a model (platform.claude.com, prompt caching).
+// minStatic is the least read that counts as a prefix, tokens: the smallest
+// minimum of a model (platform.claude.com, prompt caching).
 const minStatic = 1024
 
-// fitShared returns the share of expired calls that read a part of the prefix
-// all the same.
+// fitShared returns the share of expired calls that still read a part of the
+// prefix.
 func fitShared(calls []Call) profile.Estimate {
 	yes, n := 0, 0
 	for i := range calls {
@@ -152,8 +152,8 @@ func fitShared(calls []Call) profile.Estimate {
 	return wilson(yes, n)
 }
 
-// fitFirst returns how often first calls of sub-agents read a prefix that others
-// have cached, and the median of what they read by version.
+// fitFirst returns how often first calls of sub-agents read a prefix that
+// others have cached, and the median of such reads by version.
 func fitFirst(calls []Call) profile.FirstCalls {
 	yes, n := 0, 0
 	read := map[string][]float64{}
@@ -181,7 +181,7 @@ func byVersion(values map[string][]float64) []profile.Versioned {
 	return list
 }
 
-// fitCompactions returns what recorded compactions left, by the epochs of a
+// fitCompactions returns what recorded compactions left, by epochs of a
 // profile.
 func fitCompactions(p *profile.Profile, sessions []*traces.Session) profile.Compaction {
 	var all []float64
@@ -211,21 +211,20 @@ func fitCompactions(p *profile.Profile, sessions []*traces.Session) profile.Comp
 var lossGaps = struct{ prompt, tool []float64 }{[]float64{60, 240, 3600}, []float64{240, 3600}}
 
 const (
-	// lossPrompt and lossTool are the shares that a class is taken to lose before
-	// a call of it has been seen: those of three sets of recordings, 32 of 710
-	// prompts and 18 of 11,200 tool results.
+	// lossPrompt and lossTool are the prior shares of losses of a class: those of
+	// three sets of recordings, 32 of 710 prompts and 18 of 11,200 tool results.
 	lossPrompt, lossTool = 0.04, 0.0015
-	// lateCalls is how many calls of a thread stand ahead of one that hardly ever
-	// loses its messages: of 221 such prompts and 2,438 such tool results of 29
-	// sessions none did, where those ahead let expect 8 and 3.
+	// lateCalls is the number of calls of a thread after which it hardly ever loses
+	// its messages: of 221 such prompts and 2,438 such tool results of 29 sessions
+	// none did, where the rates of earlier calls predict 8 and 3.
 	lateCalls = 100
-	// lossWeight is how many calls of a class such a share counts for, and the
-	// share of the class for one of its rows.
+	// lossWeight is how many calls such a prior counts for, in a class, and the
+	// share of a class in each of its rows.
 	lossWeight = 30
 )
 
-// fitLosses returns how often calls inside the lifetime lose their messages for
-// no visible reason, over all versions: no version has enough of them for a
+// fitLosses returns how often calls within the lifetime lose their messages for
+// no visible reason, over all versions: no version has enough losses for a
 // share of its own.
 func fitLosses(calls []Call) profile.Losses {
 	return profile.Losses{
@@ -234,8 +233,8 @@ func fitLosses(calls []Call) profile.Losses {
 	}
 }
 
-// lossRows returns the shares of the calls of some classes by gap. A row with few
-// calls is drawn towards the share of all of them, and that towards prior.
+// lossRows returns the shares of the calls of some classes by gap. A row with few calls
+// is drawn towards the share of all of them, and that one towards prior.
 func lossRows(calls []Call, gaps []float64, prior float64, classes ...Class) []profile.GapShare {
 	all := make([]tally, len(gaps)+1) // the last one over all gaps
 	late := tally{}
@@ -260,7 +259,7 @@ func lossRows(calls []Call, gaps []float64, prior float64, classes ...Class) []p
 	return rows
 }
 
-// tally counts calls, and those that lost their messages by session.
+// tally counts calls, and by session those that lost their messages.
 type tally struct {
 	n    int
 	lost map[string]int
@@ -276,7 +275,7 @@ func (t *tally) see(c *Call) {
 	}
 }
 
-// estimate returns the share that lost, a prior share counting for lossWeight
+// estimate returns the share of losses, with prior counting for lossWeight
 // calls.
 func (t *tally) estimate(prior float64) profile.Estimate {
 	lost := bounded(slices.Collect(maps.Values(t.lost)))

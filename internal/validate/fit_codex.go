@@ -10,18 +10,18 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// minServed is the fewest calls from which it is told how a model serves a client.
+// minServed is the least number of calls that show how a model serves a client.
 const minServed = 5
 
-// fitCodex returns what sessions of Codex tell of their cache, losses aside. A
-// model they do not show keeps what base has.
+// fitCodex returns what sessions of Codex show of their cache, without losses.
+// A model that they do not show keeps the values of base.
 func fitCodex(base profile.Codex, sessions []*traces.Session) profile.Codex {
 	c := profile.Codex{Switches: base.Switches, Losses: base.Losses}
 	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return s.Agent != traces.AgentCodex })
 	c.Served = fitServed(own)
 	c.First = OpeningsOf(own).Codex
 	for i := range c.First {
-		c.First[i].Shown = profile.Shown{} // the shares of losses have it
+		c.First[i].Shown = profile.Shown{} // the shares of losses include it
 	}
 	for _, s := range base.Served {
 		if !slices.ContainsFunc(c.Served, func(x profile.Served) bool { return x.Model == s.Model }) {
@@ -40,15 +40,15 @@ func fitCodex(base profile.Codex, sessions []*traces.Session) profile.Codex {
 // epoch is a model at a client version.
 type epoch struct{ model, version string }
 
-// waysSeen counts the calls of an epoch, and those that each known way of serving
-// explains exactly.
+// waysSeen counts the calls of an epoch, and how many of them each known way of
+// serving explains exactly.
 type waysSeen struct {
 	epoch
 	n     int
 	exact [promptcache.NumServings]int
 }
 
-// best returns the way that explains most.
+// best returns the way that explains the most calls.
 func (w *waysSeen) best() int {
 	best := 0
 	for i, n := range w.exact {
@@ -60,7 +60,7 @@ func (w *waysSeen) best() int {
 }
 
 // fitServed returns how requests are served, by model and client version:
-// versions in a row that are served alike have one row.
+// consecutive versions that are served alike share a row.
 func fitServed(sessions []*traces.Session) []profile.Served {
 	var seen []*waysSeen
 	for _, s := range sessions {
@@ -82,7 +82,7 @@ func fitServed(sessions []*traces.Session) []profile.Served {
 	return servedRows(seen, sessions)
 }
 
-// see counts a call behind a tool call that read more than the thread's first.
+// see counts a call after a tool call that read more than the thread's first.
 func (w *waysSeen) see(t *traces.Thread, r int) {
 	before, rd := &t.Rounds[r-1], &t.Rounds[r]
 	if !goesOn(t, r) || rd.Usage.Read <= t.Rounds[0].Usage.Read {
@@ -120,7 +120,7 @@ func servedRows(seen []*waysSeen, sessions []*traces.Session) []profile.Served {
 		}
 		documented := float64(serving.Retention) / 1e9
 		if documented == 0 {
-			documented = 3600 // the most that the documents name, seconds
+			documented = 3600 // the longest retention that the documents name, seconds
 		}
 		rows = append(rows, profile.Served{
 			Model: first.model, Version: first.version,
@@ -135,12 +135,12 @@ func servedRows(seen []*waysSeen, sessions []*traces.Session) []profile.Served {
 	return rows
 }
 
-// retentionGain is how many calls fewer than the known retention another edge
-// must have on its wrong side to be taken for it.
+// retentionGain is how many fewer calls another edge must have on its wrong
+// side to replace the known retention.
 const retentionGain = 3
 
-// fitRetention returns the gap, seconds, that best divides calls that still read
-// more than the first call of their thread from those that do not.
+// fitRetention returns the gap, seconds, that best separates calls that still
+// read more than the first call of their thread from those that do not.
 func fitRetention(sessions []*traces.Session, known float64, of func(model, version string) bool) profile.Estimate {
 	var gaps []gapSeen
 	for _, s := range sessions {
@@ -158,15 +158,15 @@ func fitRetention(sessions []*traces.Session, known float64, of func(model, vers
 	return fitEdge(gaps, known, retentionGain)
 }
 
-// gapSeen is a call behind a gap, and whether it still read its prefix.
+// gapSeen is the gap before a call, and whether the call still read its prefix.
 type gapSeen struct {
 	seconds float64
 	alive   bool
 }
 
-// fitEdge returns the gap, seconds, that best divides the calls that are alive from
-// the others: the known one, unless another has at least gain calls fewer on its
-// wrong side. The interval holds the gaps with at most one call more there.
+// fitEdge returns the gap, seconds, that best separates the calls that are alive from the
+// others: the known one, unless another has at least gain fewer calls on its wrong side.
+// The interval holds the gaps with at most one more call there.
 func fitEdge(gaps []gapSeen, known float64, gain int) profile.Estimate {
 	wrong := func(edge float64) (n int) {
 		for _, g := range gaps {
@@ -191,16 +191,16 @@ func fitEdge(gaps []gapSeen, known float64, gain int) profile.Estimate {
 }
 
 const (
-	// idleSeconds is from when on a gap makes a loss more likely.
+	// idleSeconds is the gap above which a loss is more likely.
 	idleSeconds = 600
-	// codexLossWeight is how many calls the share of all models counts for in
-	// that of one, and the share of a model in that of its clients of one series.
+	// codexLossWeight is how many calls the share of all models counts for in that
+	// of one model, and the share of a model in that of one series of clients.
 	codexLossWeight = 20
 )
 
-// fitCodexLosses returns how often calls of Codex read less than their prefix for
-// no visible reason, and what is left then: by gap, by model and series of clients,
-// and early in a thread or later.
+// fitCodexLosses returns how often calls of Codex read less than their prefix
+// for no visible reason, and what is left then: by gap, by model and series of
+// clients, and by early and later calls of a thread.
 func fitCodexLosses(calls []Call) []profile.CodexLoss {
 	var idle codexTally
 	by := map[[2]string]*lossTallies{{}: {sessions: map[string]bool{}}} // by model and series, "" for all
@@ -233,7 +233,7 @@ func fitCodexLosses(calls []Call) []profile.CodexLoss {
 	if all.early.seen+all.later.seen == 0 {
 		return rows
 	}
-	var own *lossTallies // of the model at hand
+	var own *lossTallies // of the current model
 	of := map[string][]profile.CodexLoss{}
 	for _, at := range slices.SortedFunc(maps.Keys(by), byModelAndSeries) {
 		model, series, n := at[0], at[1], len(by[at].sessions)
@@ -252,12 +252,12 @@ func fitCodexLosses(calls []Call) []profile.CodexLoss {
 	return append(rows, all.rows("", "")...)
 }
 
-// byModelAndSeries orders a model ahead of its series.
+// byModelAndSeries orders a model before its series.
 func byModelAndSeries(a, b [2]string) int {
 	return cmp.Or(cmp.Compare(a[0], b[0]), profile.Compare(a[1], b[1]), cmp.Compare(a[1], b[1]))
 }
 
-// lossTallies are the first calls of threads, the later ones, and whose they are.
+// lossTallies are the first calls of threads, the later ones, and the sessions of both.
 type lossTallies struct {
 	early, later codexTally
 	sessions     map[string]bool
@@ -283,14 +283,14 @@ func (t *lossTallies) rows(model, series string) []profile.CodexLoss {
 	return []profile.CodexLoss{early, later}
 }
 
-// codexTally counts calls, those that lost a part of what was predicted, and the
-// tokens: predicted, and predicted less read. Seen are those that are no others'.
+// codexTally counts calls, those that lost a part of what was predicted, and the tokens:
+// predicted, and predicted minus read. Seen excludes those of other sessions.
 type codexTally struct {
 	seen                     int
 	n, lost, tokens, missing float64
 }
 
-// lossTokens is how much less than predicted a call reads to have lost it.
+// lossTokens is how much less than predicted a call reads when it counts as a loss.
 const lossTokens = 1024
 
 func (t *codexTally) see(c *Call) {
@@ -303,8 +303,8 @@ func (t *codexTally) see(c *Call) {
 	}
 }
 
-// drawn returns the tally with codexLossWeight calls more that lose as another's do,
-// of the sizes that its own have.
+// drawn returns the tally with codexLossWeight more calls that lose at the rate
+// of another tally, with its own sizes.
 func (t *codexTally) drawn(to *codexTally) codexTally {
 	d := *t
 	if to.n > 0 {
@@ -316,8 +316,8 @@ func (t *codexTally) drawn(to *codexTally) codexTally {
 	return d
 }
 
-// row returns the share that lost, and what they keep: so much that share × tokens
-// lost gives what was missing in all.
+// row returns the share of losses and the share of tokens they keep, so that
+// their expected loss is what was missing in total.
 func (t *codexTally) row() profile.CodexLoss {
 	share := proportion(t.lost, max(t.n, 1))
 	share.N = t.seen

@@ -12,9 +12,9 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// evidence returns how each rule did by epoch, at the calls at which it had
-// something to say. In the first of the rounds all of them are on, then each is
-// switched while the others hold where the round before says so.
+// evidence returns the trials of each rule at the calls to which it applied. In
+// the first round all rules are on; in later rounds each is switched while the
+// others hold where the previous round says so.
 func (f *fitter) evidence(rounds int) []tried {
 	p := *f.profile
 	p.Evidence = nil
@@ -43,15 +43,15 @@ func (f *fitter) evidence(rounds int) []tried {
 	return list
 }
 
-// tried is how a rule did in a session.
+// tried is the trial of a rule in a session.
 type tried struct {
 	rule    profile.Rule
 	session string
 	profile.Trial
 }
 
-// try counts by session the calls at which a rule had something to say, given the
-// same calls predicted with and without it.
+// try counts, by session, the calls to which a rule applied, given the same
+// calls predicted with and without it.
 func try(p *profile.Profile, r profile.Rule, on, off []Call) []tried {
 	var list []tried
 	with, without := offByCall(on), offByCall(off)
@@ -74,9 +74,9 @@ func try(p *profile.Profile, r profile.Rule, on, off []Call) []tried {
 	return list
 }
 
-// offByCall sums up by session how far the input cost of calls is from the
-// recorded one, without signs, USD: errors that cancel in a session say nothing
-// against a rule.
+// offByCall returns, by session, the sum of the absolute errors of the calls'
+// input cost, USD: errors that cancel within a session do not speak against a
+// rule.
 func offByCall(calls []Call) map[string]float64 {
 	off := map[string]float64{}
 	for i := range calls {
@@ -87,7 +87,7 @@ func offByCall(calls []Call) map[string]float64 {
 	return off
 }
 
-// evidenceOf sums up by epoch what was tried in some sessions.
+// evidenceOf adds up the trials of some sessions by epoch.
 func evidenceOf(list []tried, sessions []*traces.Session) profile.Evidence {
 	of := map[string]bool{}
 	for _, s := range sessions {
@@ -97,7 +97,7 @@ func evidenceOf(list []tried, sessions []*traces.Session) profile.Evidence {
 		rule profile.Rule
 		from string
 	}
-	by := map[key][]*profile.Trial{} // of a session each
+	by := map[key][]*profile.Trial{} // one per session
 	for i := range list {
 		if t := &list[i]; of[t.session] {
 			at := key{t.rule, t.From}
@@ -118,9 +118,9 @@ func evidenceOf(list []tried, sessions []*traces.Session) profile.Evidence {
 	return e.With(nil) // in order of epochs
 }
 
-// bounded returns the sum of counts of sessions, of which none has more than one
-// beyond those of all others: what happens again and again in one session has a
-// cause there.
+// bounded returns the sum of counts by session, where no session counts for
+// more than all others plus one: what happens repeatedly in one session has a
+// cause in that session.
 func bounded(counts []int) int {
 	sum, most := 0, 0
 	for _, n := range counts {
@@ -172,8 +172,8 @@ type turn struct {
 	round           int
 }
 
-// endedTurns returns the rounds whose predecessor ended a turn: its response
-// called no tool, and the log says so where the session has any end of a turn.
+// endedTurns returns the rounds whose predecessor ended a turn: its response called no
+// tool and, if the session's log has any end of a turn, the log says so.
 func endedTurns(sessions []*traces.Session) map[turn]bool {
 	ended := map[turn]bool{}
 	logged := func(r traces.Round) bool { return r.Signs.Has(traces.SignTurnEnd) }
@@ -190,8 +190,8 @@ func endedTurns(sessions []*traces.Session) map[turn]bool {
 	return ended
 }
 
-// Openings are what the first calls of sessions read that begin with a conversation of their own, of Claude Code and
-// of Codex.
+// Openings are the reads of the first calls of sessions that begin with their
+// own conversation, of Claude Code and of Codex.
 type Openings struct{ Claude, Codex []profile.FirstRead }
 
 // OpeningsOf returns the openings of sessions.
@@ -203,12 +203,12 @@ func OpeningsOf(sessions []*traces.Session) *Openings {
 	return o
 }
 
-// Join takes those of other sessions.
+// Join adds the openings of other sessions.
 func (o *Openings) Join(p *Openings) {
 	o.Claude, o.Codex = append(o.Claude, p.Claude...), append(o.Codex, p.Codex...)
 }
 
-// Add takes a session's.
+// Add adds the opening of a session.
 func (o *Openings) Add(s *traces.Session) {
 	if len(s.Threads) == 0 || s.Threads[0].Kind != traces.ThreadMain || len(s.Threads[0].Rounds) == 0 {
 		return

@@ -13,16 +13,16 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// The ways of dividing sessions for a cross-validation.
+// The ways to divide sessions for a cross-validation.
 const (
 	byRepository = "repository"
 	bySession    = "session"
 	byUser       = "user"
-	byEpoch      = "epoch" // client versions × models that treat the cache alike
-	byTime       = "time"  // each part is predicted from those before it
+	byEpoch      = "epoch" // client versions × models with the same cache behaviour
+	byTime       = "time"  // each part is predicted from earlier ones
 )
 
-// Folds are the names of the ways of dividing sessions for a cross-validation.
+// Folds returns the names of the ways to divide sessions for a cross-validation.
 func Folds() []string { return []string{byRepository, bySession, byUser, byEpoch, byTime} }
 
 // evenFolds is the number of folds by session and in time.
@@ -34,7 +34,7 @@ type division struct {
 	folds []string // by session
 }
 
-// learns reports whether what predicts a fold may be fitted on another.
+// learns reports whether the profile that predicts a fold may be fitted on another.
 func (d *division) learns(fold, from string) bool {
 	if d.by == byTime {
 		return from < fold
@@ -44,9 +44,9 @@ func (d *division) learns(fold, from string) bool {
 
 // CrossValidate fits a profile on all folds but one and scores that one, for
 // every fold: each call is predicted by a profile that has not seen its
-// repository, its session, its user, or its epoch. In time a fold is predicted
-// from those before it, and the first is not scored. What the bands take for
-// unexplained is that of the other folds, as these are predicted.
+// repository, session, user or epoch. By time a fold is predicted from earlier
+// ones, and the first is not scored. The residuals of the bands are those of
+// predictions of the other folds.
 func CrossValidate(ctx context.Context, o Options, base *profile.Profile, sessions []*traces.Session, by string) (*Report, error) {
 	d, err := divide(base, sessions, by)
 	if err != nil {
@@ -57,8 +57,8 @@ func CrossValidate(ctx context.Context, o Options, base *profile.Profile, sessio
 	})
 }
 
-// validate scores every fold with the profile that fit makes of what may be
-// learned for it.
+// validate scores every fold with the profile that fit makes of the folds it
+// may learn from.
 func (d *division) validate(
 	ctx context.Context, o Options, sessions []*traces.Session,
 	fit func(fold string, rest []*traces.Session) (*profile.Profile, error),
@@ -93,8 +93,8 @@ func (d *division) validate(
 	return r, r.replicate(ctx, o, scored)
 }
 
-// fit returns the profile that predicts each fold, none for one that nothing may
-// be learned for.
+// fit returns the profile that predicts each fold, none for a fold without
+// others to learn from.
 func (d *division) fit(
 	sessions []*traces.Session, fit func(fold string, rest []*traces.Session) (*profile.Profile, error),
 ) (map[string]*profile.Profile, error) {
@@ -118,7 +118,7 @@ func (d *division) fit(
 	return profiles, nil
 }
 
-// divide names the fold of each session; of epochs, those of a profile.
+// divide names the fold of each session; epochs are those of a profile.
 func divide(p *profile.Profile, sessions []*traces.Session, by string) (*division, error) {
 	d := &division{by: by, folds: make([]string, len(sessions))}
 	switch by {
@@ -158,8 +158,8 @@ func divide(p *profile.Profile, sessions []*traces.Session, by string) (*divisio
 	return d, nil
 }
 
-// repositoryOf names the folder below root that a session's file is in, else what
-// the session says it ran in.
+// repositoryOf names the folder below root that has a session's file, else the
+// folder the session says it ran in.
 func repositoryOf(s *traces.Session, root string) string {
 	if len(s.Files) > 0 {
 		if first, _, below := strings.Cut(strings.TrimPrefix(filepath.ToSlash(s.Files[0]), root), "/"); below {
@@ -169,8 +169,8 @@ func repositoryOf(s *traces.Session, root string) string {
 	return s.Project
 }
 
-// commonRoot returns the folder above all sessions, with a slash at its end: the
-// folders in it are the repositories, as agents and archives keep them.
+// commonRoot returns the folder above all sessions, with a slash at its end.
+// The folders in it are the repositories, in the layout of agents and archives.
 func commonRoot(sessions []*traces.Session) string {
 	root, known := "", false
 	for _, s := range sessions {

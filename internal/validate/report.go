@@ -11,7 +11,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Report is the outcome of a validation. Its top level is over the calls that
+// Report is the outcome of a validation. Its top level covers the calls that
 // are not the first of their thread.
 type Report struct {
 	Score
@@ -19,11 +19,11 @@ type Report struct {
 	// the 90 % band of the replications; nil without replications.
 	BandCoverage *float64 `json:"band_coverage"`
 	Bands        *Bands   `json:"bands,omitempty"`
-	Model        string   `json:"model"`   // what is switched on
+	Model        string   `json:"model"`   // the parts of the model that are on
 	Profile      string   `json:"profile"` // name of the profile, "none" for the plain cache model
 	Naive        Score    `json:"naive"`   // the naive rule on the same calls
-	// Steady leaves out the sessions in which the recording collapsed without
-	// a visible reason.
+	// Steady leaves out the sessions in which the recording collapsed without a
+	// visible reason.
 	Steady    Score         `json:"without_unexplained_collapse"`
 	Collapses int           `json:"unexplained_collapses"`
 	Classes   []Group       `json:"by_class"`
@@ -32,15 +32,15 @@ type Report struct {
 	Gaps      []Group       `json:"by_gap"`
 	Epochs    []Epoch       `json:"by_epoch"`
 	Costs     []SessionCost `json:"by_session"`
-	// Expected is the same cost with what losses add on average: of a session the
-	// expected cost and the prediction of its calls are two figures.
+	// Expected is the same cost with the average cost of losses: the expected cost
+	// of a session and the prediction of its calls are two figures.
 	Expected Expected    `json:"expected_cost"`
 	Worst    []WorstCall `json:"worst"`
 	Skipped  []Skipped   `json:"skipped"`
-	// Compactions is the check of a preset's trigger, nil when none was asked for.
+	// Compactions is the check of a preset's trigger, nil if none was asked for.
 	Compactions *CompactionCheck `json:"compactions,omitempty"`
-	// Verdicts holds predictions against what the server says of requests, nil
-	// where no call has such a verdict.
+	// Verdicts compares predictions with the server's verdicts on requests, nil if
+	// no call has one.
 	Verdicts *VerdictCheck `json:"verdicts,omitempty"`
 
 	calls      []Call
@@ -63,7 +63,7 @@ type SessionCost struct {
 	Session   string   `json:"session"`
 	Calls     int      `json:"calls"`
 	Predicted float64  `json:"predicted_usd"`
-	Expected  float64  `json:"expected_usd"` // with what losses add on average
+	Expected  float64  `json:"expected_usd"` // with the average cost of losses
 	Recorded  float64  `json:"recorded_usd"`
 	Error     *float64 `json:"error"` // predicted / recorded − 1
 	Collapses int      `json:"unexplained_collapses"`
@@ -104,15 +104,15 @@ func (r *Report) costs() {
 	r.Expected.Median, r.Expected.Corpus = sum.Median, sum.Corpus
 }
 
-// Expected is how the expected cost of sessions met the recorded one: of the calls
-// that are not first ones.
+// Expected compares the expected cost of sessions with the recorded one, over
+// calls that are not first ones.
 type Expected struct {
-	LossUSD float64  `json:"loss_usd"` // what losses add on average, over all sessions
+	LossUSD float64  `json:"loss_usd"` // average cost of losses, over all sessions
 	Median  *float64 `json:"session_cost_error_median"`
 	Corpus  *float64 `json:"corpus_cost_error"`
 }
 
-// WorstCall is a call the model missed, where to find it, and what each says.
+// WorstCall is a call that the model missed: its place, and both figures.
 type WorstCall struct {
 	Name      string  `json:"name"` // as sim explain takes it (traces.CallName)
 	Session   string  `json:"session"`
@@ -129,7 +129,7 @@ type WorstCall struct {
 	Collapsed bool    `json:"unexplained"`
 }
 
-// Skipped is a session, or a part of one, that could not be held against the
+// Skipped is a session, or a part of one, that could not be compared with the
 // recording.
 type Skipped struct {
 	Session string `json:"session"`

@@ -1,5 +1,5 @@
-// Package validate holds the model against recordings: every call of the
-// recorded conversation is predicted and compared with what was billed.
+// Package validate compares the model with recordings: every call of the
+// recorded conversation is predicted and compared with the bill.
 //
 // The policy is recorded: compactions, microcompactions, model switches, rewinds
 // and sub-agents happen where the recording has them, and the total of every
@@ -25,22 +25,22 @@ import (
 // Options say how to validate.
 type Options struct {
 	// Config is the cell that predicts: the recorded strategy on the modelled
-	// server. Its Record is replaced; it has the profile to predict with, nil for
+	// server. Its Record is replaced. It has the profile to predict with, nil for
 	// the plain cache.
 	Config sim.Config
-	// ConfigFor, when not nil, gives each session a cell of its own: the folds
-	// of a cross-validation do.
+	// ConfigFor, if not nil, gives each session its own cell, as the folds of a
+	// cross-validation need.
 	ConfigFor    func(*traces.Session) sim.Config
 	Workers      int    // sessions at once; 0 for one per core
 	Worst        int    // calls listed
-	Replications int    // runs with drawn evictions for bands; 0 for none
-	Model        string // what is switched on, for the report
+	Replications int    // runs with random draws, for bands; 0 for none
+	Model        string // the parts of the model that are on, for the report
 	Profile      string // name of the profile
-	// DrawnFor gives the cell of a replication: everything random drawn.
+	// DrawnFor returns the cell of a replication, with everything random drawn.
 	DrawnFor func(s *traces.Session, seed uint64) sim.Config
 }
 
-// DefaultWorst is how many calls a report usually lists.
+// DefaultWorst is the usual number of calls that a report lists.
 const DefaultWorst = 20
 
 // Run predicts every call of the sessions and compares. Sessions that cannot be
@@ -84,7 +84,7 @@ func (o *Options) configFor(s *traces.Session) sim.Config {
 	return o.Config
 }
 
-// place finds a round of a session.
+// place identifies a round of a session.
 type place struct{ thread, round int32 }
 
 // session predicts the calls of one session. Calls without recorded usage are left
@@ -102,7 +102,7 @@ func (o *Options) session(s *traces.Session) (calls []Call, skipped string, err 
 		return nil, "", fmt.Errorf("validate: %w", err)
 	}
 	epochs := config.Profile
-	if epochs == nil { // the plain cache is held against epochs too
+	if epochs == nil { // the plain cache is compared by epoch too
 		if epochs, err = profile.Default(); err != nil {
 			return nil, "", err
 		}
@@ -132,8 +132,8 @@ func (o *Options) session(s *traces.Session) (calls []Call, skipped string, err 
 	return calls, reasons(len(calls), without, lost), nil
 }
 
-// shareLoss shares what losses add to the cost of a session among its calls, as
-// these are predicted to cost.
+// shareLoss distributes the average cost of losses of a session among its
+// calls, in proportion to their predicted cost.
 func shareLoss(calls []Call, usd float64) {
 	sum := 0.0
 	for i := range calls {
@@ -180,7 +180,7 @@ func (c *Call) price(prices sim.Prices, at, start int64) {
 }
 
 // WithProfile returns a configuration that predicts with a profile: the plain
-// cache, and what the profile knows of the client.
+// cache with what the profile has about the client.
 func WithProfile(c sim.Config, p *profile.Profile) sim.Config {
 	c.Profile = p
 	c.Server, c.Lifetimes = serverOf, promptcache.Lifetimes{}
@@ -194,8 +194,8 @@ func Drawn(c sim.Config, p *profile.Profile, seed uint64) sim.Config {
 	return c
 }
 
-// serverOf returns a cache of a kind as documented. Requests tell it what the
-// profile knows of it.
+// serverOf returns a cache of a kind as documented. Requests carry what the
+// profile has about it.
 func serverOf(kind traces.Cache) sim.Server {
 	if kind == traces.CacheAutomatic {
 		return promptcache.NewOpenAI(promptcache.OpenAIConfig{})

@@ -13,8 +13,8 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// Score is how well predictions met the recording over a set of calls. Shares
-// and errors are nil for an empty set: no figure is computed over nothing.
+// Score says how well predictions match the recording over a set of calls.
+// Shares and errors are nil for an empty set.
 type Score struct {
 	Calls     int      `json:"calls"`
 	Exact     *float64 `json:"exact"`                // share of calls whose read was predicted to the token
@@ -30,8 +30,8 @@ type Score struct {
 // within is the tolerance of Within1, as a share of the context.
 const within = 0.01
 
-// rule chooses what is held against the recording: the model's or the naive
-// rule's prediction.
+// rule selects the prediction that is compared with the recording: the model's
+// or the naive rule's.
 type rule func(*Call) (read int64, usd float64)
 
 func byModel(c *Call) (int64, float64) { return c.Predicted.Read, c.PredictedUSD }
@@ -78,7 +78,7 @@ func score(calls []Call, predict rule, keep func(*Call) bool) Score {
 	return s
 }
 
-// sumCosts fills in the errors of input cost by session and over all.
+// sumCosts sets the errors of input cost by session and over all.
 func (s *Score) sumCosts(cost map[string]*[2]float64) {
 	var predicted, recorded float64
 	var errs []float64
@@ -100,9 +100,9 @@ func (s *Score) sumCosts(cost map[string]*[2]float64) {
 	}
 }
 
-// epochOf names the epoch of a client version, by the profile, and the family of
-// models: within both the cache is treated alike, as far as recordings tell. Of
-// other agents it is their name and the model.
+// epochOf names the epoch of a client version, by the profile, and the family
+// of models; within both the cache behaves alike, as far as recordings show.
+// For other agents it is their name and the model.
 func epochOf(p *profile.Profile, agent, version, model string) string {
 	if !agents.Of(agent).ClaudeCode {
 		return agent + ", " + model
@@ -114,8 +114,8 @@ func epochOf(p *profile.Profile, agent, version, model string) string {
 	return name + ", newer models"
 }
 
-// oldModel reports whether a model of Anthropic's is of version 4.5 or older: the
-// first numbers of its name, such as claude-opus-4-5-20251101, that are no date.
+// oldModel reports whether a model of Anthropic's has version 4.5 or older: the first
+// numbers of its name that are not a date, as in claude-opus-4-5-20251101.
 func oldModel(model string) bool {
 	var numbers []int
 	for _, part := range strings.FieldsFunc(model, func(r rune) bool { return r == '-' || r == '.' || r == '@' }) {
@@ -126,7 +126,7 @@ func oldModel(model string) bool {
 	return len(numbers) > 0 && slices.Compare(numbers, []int{4, 6}) < 0
 }
 
-// epochOfSession is the epoch of what a session calls first.
+// epochOfSession returns the epoch of a session's first call.
 func epochOfSession(p *profile.Profile, s *traces.Session) string {
 	model := ""
 	if len(s.Threads) > 0 && len(s.Threads[0].Rounds) > 0 {
@@ -135,22 +135,22 @@ func epochOfSession(p *profile.Profile, s *traces.Session) string {
 	return epochOf(p, s.Agent, s.Version(), model)
 }
 
-// Epoch is the score of the calls of one epoch against the naive rule.
+// Epoch is the score of the calls of one epoch, with that of the naive rule.
 type Epoch struct {
 	Group
-	// SkillCost and SkillCalls say how much smaller the error is than the naive
-	// rule's, from −1 (all of it is the model's) over 0 (the same) to 1 (none is
-	// left): of the input cost of sessions, summed without signs, and of calls that
-	// are not predicted within 1 % of their context. Nil without any.
+	// SkillCost and SkillCalls say how much smaller the error is than that of the
+	// naive rule, from −1 (all error is the model's) over 0 (equal) to 1 (no error
+	// is left): of the input cost of sessions, summed without signs, and of calls
+	// that are not predicted within 1 % of their context. Nil without any.
 	SkillCost  *float64 `json:"skill_session_cost"`
 	SkillCalls *float64 `json:"skill_calls"`
-	// Inside are the sessions whose recorded cost lies in the 90 % band, of Banded
-	// that begin in this epoch and have one.
+	// Inside counts the sessions whose recorded cost lies in the 90 % band, out of
+	// the Banded ones that begin in this epoch and have one.
 	Inside int `json:"band_inside"`
 	Banded int `json:"band_sessions"`
 }
 
-// Negative reports whether the naive rule is better in any way.
+// Negative reports whether the naive rule is better in either figure.
 func (e *Epoch) Negative() bool {
 	below := func(skill *float64) bool { return skill != nil && *skill < 0 }
 	return below(e.SkillCost) || below(e.SkillCalls)
@@ -185,8 +185,8 @@ func skill(model, naive float64) *float64 {
 	return ratio(naive-model, max(naive, model))
 }
 
-// costErrors sums up how far the input cost of sessions is from the recorded one,
-// without signs, USD.
+// costErrors returns the sum of the absolute errors of the input cost of
+// sessions, USD.
 func costErrors(calls []Call, predict rule, keep func(*Call) bool) float64 {
 	off := map[string]float64{}
 	for i := range calls {

@@ -7,16 +7,16 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// goesOn reports whether nothing that the recording shows came between a call that
-// answers tools and the one before it.
+// goesOn reports whether the recording shows nothing between a call that
+// answers tools and the call before it.
 func goesOn(t *traces.Thread, r int) bool {
 	acted := slices.ContainsFunc(t.Events, func(e traces.Event) bool { return int(e.Round) == r })
 	return !acted && t.Rounds[r-1].Model == t.Rounds[r].Model && t.Rounds[r].Trigger == traces.TriggerToolResult
 }
 
-// shownBy returns what a session of Codex shows of losses: its calls that answer
-// tools soon, of the model that it begins with. A read that ends more than two steps
-// ahead of the request before it is a loss.
+// shownBy returns what a session of Codex shows of losses: its calls that
+// answer tools soon, with the model that it begins with. A read that ends more
+// than two steps before the end of the previous request is a loss.
 func shownBy(s *traces.Session) (shown profile.Shown) {
 	model := s.Threads[0].Rounds[0].Model
 	for i := range s.Threads {

@@ -8,23 +8,23 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// VerdictCheck holds what is said of calls against the server's own verdict on
-// their prefix, over the calls that are not the first of their thread and have
-// one.
+// VerdictCheck compares predictions and opinions with the server's own verdict
+// on the prefix, over the calls that have one and are not the first of their
+// thread.
 type VerdictCheck struct {
 	Calls int           `json:"calls"`
 	Rows  []VerdictLine `json:"says"`
-	// Changed are the calls of which the server says that something diverged, and
-	// what; Found those of them that are predicted to miss, and Agreed those that
-	// are for the reason it gives. Unfounded are those predicted to miss over a
-	// change of which it says that nothing diverged.
+	// Changed counts the calls of which the server says that something diverged,
+	// and what. Found are those of them that are predicted to miss, and Agreed
+	// those that are predicted to miss for that reason. Unfounded are those
+	// predicted to miss over a change where the server says that nothing diverged.
 	Changed   int `json:"changed"`
 	Found     int `json:"found"`
 	Agreed    int `json:"agreed"`
 	Unfounded int `json:"unfounded"`
 }
 
-// VerdictLine counts the calls of which one thing is said, by the server's
+// VerdictLine counts the calls with one prediction or opinion, by the server's
 // verdict.
 type VerdictLine struct {
 	By     string         `json:"by"`
@@ -34,16 +34,16 @@ type VerdictLine struct {
 	by [traces.NumVerdicts]int
 }
 
-// Opinion is what others say of a call of a session: the client's break detector
-// and the audit's cause of a miss.
+// Opinion is what others say of a call of a session: the client's break
+// detector and the audit's cause of a miss.
 type Opinion struct {
 	Thread, Round   int // indices into the session
 	Detector, Cause string
 }
 
 // agrees reports whether a predicted miss is what a verdict names. The server
-// looks at the request alone: what no longer stands in the cache is gone for it,
-// whether it expired or was evicted.
+// compares requests alone: an entry that it no longer has is gone, whether it
+// expired or was evicted.
 func agrees(v traces.Verdict, m prompt.MissClass) bool {
 	switch v {
 	case traces.VerdictGone:
@@ -61,13 +61,13 @@ func agrees(v traces.Verdict, m prompt.MissClass) bool {
 // names reports whether a verdict says that something diverged, and what.
 func names(v traces.Verdict) bool { return v >= traces.VerdictGone && v < traces.NumVerdicts }
 
-// changes reports whether a class of miss is one of a request that changed.
+// changes reports whether a class of miss is due to a changed request.
 func changes(m prompt.MissClass) bool {
 	return agrees(traces.VerdictMessages, m) || agrees(traces.VerdictSystem, m) || agrees(traces.VerdictModel, m)
 }
 
-// CheckVerdicts holds predictions and opinions against the server's verdicts;
-// nothing comes of it where no call has one.
+// CheckVerdicts compares predictions and opinions with the server's verdicts;
+// without any verdict it does nothing.
 func (r *Report) CheckVerdicts(sessions []*traces.Session, opinions func(*traces.Session) []Opinion) {
 	said := map[turn]Opinion{}
 	for _, s := range sessions {
@@ -96,7 +96,7 @@ func (r *Report) CheckVerdicts(sessions []*traces.Session, opinions func(*traces
 	r.Verdicts = v
 }
 
-// add counts a call under each of those who say something of it.
+// add counts a call in the line of everyone who says something of it.
 func (v *VerdictCheck) add(c *Call, o Opinion) {
 	verdict := c.round.Verdict
 	v.Calls++
@@ -119,7 +119,7 @@ func (v *VerdictCheck) add(c *Call, o Opinion) {
 	}
 }
 
-// count adds to a line, which it puts behind the others of the same source.
+// count adds to a line, which is inserted after the others of the same source.
 func (v *VerdictCheck) count(by, says string, verdict traces.Verdict) {
 	at := len(v.Rows)
 	for i := range v.Rows {
@@ -136,7 +136,7 @@ func (v *VerdictCheck) count(by, says string, verdict traces.Verdict) {
 	v.Rows = append(v.Rows[:at:at], append([]VerdictLine{line}, v.Rows[at:]...)...)
 }
 
-// table is a line for each thing said, and a column for each verdict met.
+// table has a line for each prediction or opinion, and a column for each verdict.
 func (v *VerdictCheck) table() *document.Table {
 	t := &document.Table{Columns: document.Left("SAID BY", "SAYS")}
 	var met [traces.NumVerdicts]int

@@ -1,4 +1,4 @@
-// Package needstest writes short conversations of Claude Code for tests of what their actions use.
+// Package needstest writes short conversations of Claude Code for tests of needs.
 package needstest
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// Talk is a conversation of one session. A call of a tool takes 30 seconds; every response bills what was said so far,
-// a token for four bytes behind a head of 20,000.
+// Talk is a conversation of one session. A tool call takes 30 seconds. Every response
+// bills what was said so far, four bytes a token, after a head of 20,000 tokens.
 type Talk struct {
 	lines  []string
 	parent string
