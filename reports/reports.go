@@ -2,11 +2,11 @@
 //
 //	err := reports.Run(run, reports.Options{}).Write(os.Stdout, "table")
 //
-// A report is written for a terminal ("table"), or as "markdown", "csv" or "json".
-// Columns follow the metrics that results publishes. What people read carries one
-// frame: what was replayed above, footnotes below, and last the trust line, which
-// says how far the model is from what was billed on the same sessions. A difference
-// whose interval over sessions holds 0 is marked with ~.
+// A report is written for a terminal ("table"), or as "markdown", "csv" or
+// "json". Columns follow the metrics that results publishes. Reports for people
+// have a frame: what was replayed above, footnotes below, and last the trust
+// line, which says how far the model is from the bill of the same sessions. A
+// difference whose interval over sessions holds 0 is marked with ~.
 package reports
 
 import (
@@ -24,9 +24,9 @@ type Options = reports.Options
 // results.Document.
 func Run(run *results.Run, o Options) *document.Document { return reports.Run(run, o) }
 
-// Drawings returns the charts of a run: the cost of its cells, its sweeps and,
-// from the calls of some cells when given, the context of one session and hits
-// over time, each with the name of its file. Each draws itself as "svg" or "png".
+// Drawings returns the charts of a run, each with a file name: the cost of its
+// cells, its sweeps and, given the calls of some cells, the context of one
+// session and hits over time. Each draws itself as "svg" or "png".
 func Drawings(run *results.Run, calls []results.CellCalls) []reports.Drawing {
 	return reports.Drawings(run, calls)
 }

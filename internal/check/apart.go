@@ -11,21 +11,21 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// A run of other sessions than the baseline's is held against it by ratios and by
-// figures for each call or token: what tells one from the other is how much they
-// spread over sessions.
+// A run of other sessions than the baseline's is compared with it by ratios and
+// by figures per call or token. Their spread over sessions decides what
+// difference is significant.
 
 const (
-	// apartResamples leaves some draws behind the end of any interval.
+	// apartResamples leaves some draws beyond the end of any interval.
 	apartResamples = 4_000
-	// What an interval must rule out for a figure to hold: an increase beyond the bar
-	// by twice the figure, or a decrease by half of it. The smallest break worth a gate
-	// is larger: without every second read a bill is several times as large.
+	// What an interval must exclude for a figure to hold: an increase beyond the bar by twice
+	// the figure, or a decrease by half of it. The smallest break worth a gate is larger:
+	// with every second read missing, a bill is several times as large.
 	mostIncrease, mostDecrease = 2, 0.5
 )
 
-// parts returns both sums of a ratio in each session of a slice, as means over the
-// seeds. Sessions without either are left out.
+// parts returns both sums of a ratio in each session of a slice, as means over
+// the seeds. Sessions with neither are left out.
 func (s *slice) parts(m results.Metric) [][2]float64 {
 	list := [][2]float64{}
 	for j := range s.cell.Draws[0].Rows {
@@ -46,7 +46,7 @@ func (s *slice) part(row int, m results.Metric) (p [2]float64) {
 	return p
 }
 
-// ratioOf returns sums of sessions as a ratio.
+// ratioOf returns the ratio of sums over sessions.
 func ratioOf(parts [][2]float64) (r stats.Ratio) {
 	for _, p := range parts {
 		r.Add(p[0], p[1])
@@ -54,8 +54,8 @@ func ratioOf(parts [][2]float64) (r stats.Ratio) {
 	return r
 }
 
-// comparedApart finds what sessions of baseline and run have, or says why there is
-// nothing to compare. Of a group that the baseline does not have nothing is known.
+// comparedApart finds the figures of the sessions of baseline and run, or says why there
+// is nothing to compare. Nothing is known of a group that the baseline does not have.
 func (v *verdict) comparedApart() bool {
 	r := v.rule
 	switch {
@@ -85,8 +85,8 @@ func (v *verdict) leaveOpen(format string, args ...any) {
 	v.result.Status, v.result.Message = Undecided, fmt.Sprintf(format, args...)
 }
 
-// bars returns by what the ratio of the baseline is multiplied, and what is added to
-// it, to give the bar.
+// bars returns the factor and the addend that make the bar from the ratio of
+// the baseline.
 func (v *verdict) bars() (factor, add float64) {
 	if v.rule.Bar.Percent {
 		return 1 + v.sign*v.rule.Bar.Value, 0
@@ -94,9 +94,9 @@ func (v *verdict) bars() (factor, add float64) {
 	return 1, v.sign * v.rule.Bar.Value
 }
 
-// judgeApart decides on other sessions, with an interval that misses in a share of all
-// cases. Runs that accumulate until they tell are looked at more than once: the looks
-// share the chance of an alarm as 1/2, 1/6, 1/12 … of it, which add up to 1.
+// judgeApart decides on other sessions, with an interval that misses in a share
+// of all cases. Undecided runs accumulate and are judged repeatedly; the
+// judgements get 1/2, 1/6, 1/12 … of the chance of an alarm, which add up to 1.
 func (v *verdict) judgeApart(share float64) {
 	share /= float64(v.look * (v.look + 1))
 	factor, add := v.bars()
@@ -131,8 +131,8 @@ func (v *verdict) judgeApart(share float64) {
 	}
 }
 
-// tooFew reports whether no figures of so many sessions could break the rule: of all
-// ways to deal them out to both sides one alone is more than half of a share.
+// tooFew reports whether no figures of so many sessions could break the rule: a single
+// one of all ways to divide them between both sides is more than half of share.
 func (v *verdict) tooFew(share float64) bool {
 	ways, n, k := 1.0, len(v.before.Part)+len(v.after.Part), len(v.after.Part)
 	for i := range k {
@@ -141,13 +141,13 @@ func (v *verdict) tooFew(share float64) bool {
 	return ways*share/2 < 1
 }
 
-// sessions says how many there are on either side.
+// sessions says how many sessions each side has.
 func (v *verdict) sessions() string {
 	return fmt.Sprintf("%s against %d", document.Count(len(v.after.Part), "session"), len(v.before.Part))
 }
 
-// worst names the session of the run that is furthest beyond what the baseline has,
-// "" where names are hidden.
+// worst names the session of the run that exceeds the baseline most, "" if
+// names are hidden.
 func (v *verdict) worst(was float64) string {
 	rows, at, most := v.slice.cell.Draws[0].Rows, -1, 0.0
 	for j := range rows {
@@ -161,8 +161,8 @@ func (v *verdict) worst(was float64) string {
 	return "; most in session " + rows[at].Session
 }
 
-// pooled returns a cell over a group in all decided runs of a baseline, nil when there
-// is none.
+// pooled returns a cell over a group in all decided runs of a baseline, nil if
+// there is none.
 func (b *Baseline) pooled(cell, group string) *BaselineCell {
 	var all *BaselineCell
 	for _, run := range b.decided() {
@@ -181,7 +181,7 @@ func (b *Baseline) pooled(cell, group string) *BaselineCell {
 	return all
 }
 
-// add adds what adds up of another run.
+// add adds the additive figures of another run.
 func (c *BaselineCell) add(run *BaselineCell) {
 	for _, m := range results.Metrics() {
 		if v, ok := run.Metrics[m.Name]; ok && m.Kind != results.KindRatio {
@@ -202,7 +202,7 @@ func (b *Baseline) runs() []*Baseline {
 	return list
 }
 
-// decided returns the runs that later ones are held against.
+// decided returns the runs with which later ones are compared.
 func (b *Baseline) decided() []*Baseline {
 	return slices.DeleteFunc(b.runs(), func(r *Baseline) bool { return r.Undecided })
 }

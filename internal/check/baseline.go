@@ -19,7 +19,7 @@ import (
 // baselineSchema is the version of the encoded form of a baseline.
 const baselineSchema = 2
 
-// Baseline is what a check holds later runs against.
+// Baseline has the figures with which later runs are compared.
 type Baseline struct {
 	Schema         int    `json:"schema"`
 	Tool           string `json:"tool"` // always "sim check"
@@ -31,12 +31,12 @@ type Baseline struct {
 	PricesDigest   string `json:"prices_digest"`           // of the models in use
 	Prices         string `json:"prices"`                  // date of the table, ISO 8601
 	Key            string `json:"pseudonyms_key,omitzero"` // Input.Key
-	// Undecided says that these sessions could not tell: they are judged together with
-	// the next run, and later runs are not held against them.
+	// Undecided says that these sessions were too few: they are judged together
+	// with the next run, and later runs are not compared with them.
 	Undecided bool           `json:"undecided,omitzero"`
-	Earlier   []Baseline     `json:"earlier,omitempty"` // runs before this one, the last first
+	Earlier   []Baseline     `json:"earlier,omitempty"` // runs before this one, the latest first
 	Cells     []BaselineCell `json:"cells"`
-	// PassedOver is what ReadBaseline did not know.
+	// PassedOver counts what ReadBaseline did not know.
 	PassedOver results.PassedOver `json:"-"`
 }
 
@@ -46,21 +46,21 @@ type BaselineCell struct {
 	Strategy string `json:"strategy"`
 	Group    string `json:"group,omitzero"`
 	Sessions int    `json:"sessions"`
-	Draws    int    `json:"draws"` // seeds the cell was run under, 1 for a cell without draws
-	// Metrics are means over seeds by name, in the unit of the metric. Without a
-	// sample one is absent.
+	Draws    int    `json:"draws"` // seeds of the cell's runs, 1 for a cell without draws
+	// Metrics are means over seeds by name, in the unit of the metric. A metric
+	// without a sample is absent.
 	Metrics map[string]float64 `json:"metrics"`
-	// Seeds are the values under each seed, Draws of each, of what rules compared
-	// in a cell with draws when the baseline was made.
+	// Seeds has a value for each of the Draws seeds, for the metrics that rules
+	// compared in a cell with draws when the baseline was made.
 	Seeds map[string][]float64 `json:"seeds,omitempty"`
-	// Parts are both sums of a ratio in each session, of what rules compare where
-	// sessions may change.
+	// Parts has both sums of a ratio in each session, for the metrics that rules
+	// compare where sessions may change.
 	Parts map[string][][2]float64 `json:"parts,omitempty"`
 }
 
 const baselineTool = "sim check"
 
-// find returns a cell over a group, nil when there is none.
+// find returns a cell over a group, nil if there is none.
 func (b *Baseline) find(cell, group string) *BaselineCell {
 	i := slices.IndexFunc(b.Cells, func(c BaselineCell) bool { return c.Cell == cell && c.Group == group })
 	if i < 0 {
@@ -69,8 +69,8 @@ func (b *Baseline) find(cell, group string) *BaselineCell {
 	return &b.Cells[i]
 }
 
-// NewBaseline returns the figures of a run as the baseline called file keeps
-// them: all metrics of all cells, and those of groups that rules on it ask for.
+// NewBaseline returns the figures of a run for the baseline called file: all
+// metrics of all cells, and those of the groups that its rules name.
 func (f *File) NewBaseline(file string, in *Input) (*Baseline, error) {
 	if len(in.Sessions) == 0 {
 		return nil, errors.New("no sessions: nothing to compare later runs with")
@@ -96,10 +96,10 @@ func (f *File) NewBaseline(file string, in *Input) (*Baseline, error) {
 	return b, nil
 }
 
-// After returns b, of a run that was judged, in front of the runs that a baseline keeps
-// beside it. A run that left a rule open is one of them and holds nothing yet; the next one
-// that can tell takes it along. Of the same sessions again the later run stands, and runs of
-// another scenario go.
+// After puts b, the baseline of a judged run, before the runs that was has. A
+// run that left a rule open is kept undecided until a later run decides with
+// it. A later run of the same sessions replaces an earlier one, and runs of
+// another scenario are dropped.
 func (f *File) After(b, was *Baseline, open bool) *Baseline {
 	if b.Undecided = open; was == nil || f.Window < 2 {
 		return b
@@ -115,7 +115,7 @@ func (f *File) After(b, was *Baseline, open bool) *Baseline {
 	return b
 }
 
-// groupsOf returns the groups of a cell that rules on a baseline ask for, all
+// groupsOf returns the groups of a cell that rules on a baseline name, all
 // sessions first.
 func (f *File) groupsOf(file string, c *Cell, in *Input, known *sums) []group {
 	all := slices.Clone(known.groupsOf(in, ""))
@@ -133,8 +133,8 @@ func (f *File) groupsOf(file string, c *Cell, in *Input, known *sums) []group {
 	return all
 }
 
-// keep returns the figures of one slice. Costs that lack prices are left out, for
-// they would make a bar of too little.
+// keep returns the figures of one slice, without costs that lack prices: these
+// would make too low a bar.
 func (f *File) keep(file string, s *slice, metrics []results.Metric) (BaselineCell, error) {
 	out := BaselineCell{Cell: s.cell.Name, Strategy: s.cell.Strategy, Group: s.group.name, Sessions: s.sessions(), Draws: len(s.totals),
 		Metrics: map[string]float64{}, Seeds: map[string][]float64{}, Parts: map[string][][2]float64{}}
@@ -160,7 +160,7 @@ func (f *File) keep(file string, s *slice, metrics []results.Metric) (BaselineCe
 	return out, nil
 }
 
-// Write writes b as JSON with one cell a line. Equal baselines give equal bytes.
+// Write writes b as JSON with one cell per line. Equal baselines give equal bytes.
 func (b *Baseline) Write(w io.Writer) error {
 	head := *b
 	head.Cells = []BaselineCell{}
@@ -171,13 +171,13 @@ func (b *Baseline) Write(w io.Writer) error {
 }
 
 // ErrStale is wrapped by the errors for a baseline that this version cannot use
-// and may replace: one of another schema, or whose contents contradict.
+// and may replace: one of another schema, or with contradictory content.
 var ErrStale = errors.New("sim check --update writes it anew")
 
-// ReadBaseline reads what Write wrote. Another schema, something else than a
-// baseline, cells that occur twice, seeds that contradict the means and figures
-// that are no numbers are errors that begin with the name. Metrics it does not
-// know are kept, other members are counted in PassedOver.
+// ReadBaseline reads what Write wrote. Another schema, something other than a
+// baseline, repeated cells, seeds that contradict the means and figures that
+// are no numbers are errors that begin with name. Unknown metrics are kept,
+// other unknown members are counted in PassedOver.
 func ReadBaseline(name string, r io.Reader) (*Baseline, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -223,7 +223,7 @@ func (b *Baseline) validate() error {
 	return nil
 }
 
-// validate holds the values under seeds against their number and their mean.
+// validate compares the values of seeds with their number and their mean.
 func (c *BaselineCell) validate() error {
 	if c.Draws < 1 {
 		return fmt.Errorf("draws %d must be above 0", c.Draws)
@@ -244,13 +244,13 @@ func (c *BaselineCell) validate() error {
 	return nil
 }
 
-// decodeBaseline decodes data and looks whether it is a baseline of this schema.
-// That explains errors too: another schema has members of other kinds.
+// decodeBaseline decodes data and checks that it is a baseline of this schema.
+// That explains errors too, because another schema has members of other kinds.
 func decodeBaseline(data []byte, b *Baseline) error {
 	passed := results.PassedOver{}
 	err := passed.Decode(data, b)
 	if err == nil && nulls.Match(data) {
-		err = errors.New("a figure that is null") // which the decoder takes for 0
+		err = errors.New("a figure that is null") // which the decoder reads as 0
 	}
 	head := struct {
 		Schema int    `json:"schema"`
@@ -258,7 +258,7 @@ func decodeBaseline(data []byte, b *Baseline) error {
 	}{b.Schema, b.Tool}
 	if found := new(json.SemanticError); err != nil {
 		if again := json.Unmarshal(data, &head); again != nil && !errors.As(again, &found) {
-			return again // no JSON at all
+			return again // not JSON
 		}
 	}
 	switch {
@@ -273,11 +273,11 @@ func decodeBaseline(data []byte, b *Baseline) error {
 	return nil
 }
 
-// nulls matches a member or an element that is null. Write writes none.
+// nulls matches a member or an element that is null; Write writes none.
 var nulls = regexp.MustCompile(`[:,\[]\s*null\s*[,\]}]`)
 
-// Changes says in lines what a new baseline changes of an old one, nil for the first:
-// what it is of, and the metrics that rules on it name.
+// Changes says in lines how a new baseline differs from an old one: what it covers, and
+// the metrics that its rules name. It returns nil for the first baseline.
 func (f *File) Changes(file string, was, now *Baseline) []string {
 	if was == nil {
 		return []string{fmt.Sprintf("%s: new, %s of %s", file, document.Count(len(now.Cells), "row"), document.Count(now.Sessions, "session"))}

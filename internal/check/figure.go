@@ -37,7 +37,7 @@ func (a *Amount) UnmarshalYAML(n *yaml.Node) error {
 // MarshalYAML writes what UnmarshalYAML reads.
 func (a Amount) MarshalYAML() (any, error) { return a.String(), nil }
 
-// String returns the amount as it is written in a file.
+// String returns the amount in the form of a file.
 func (a Amount) String() string {
 	if a.Percent {
 		return strconv.FormatFloat(100*a.Value, 'g', 12, 64) + "%"
@@ -45,7 +45,7 @@ func (a Amount) String() string {
 	return strconv.FormatFloat(a.Value, 'g', -1, 64)
 }
 
-// of returns the amount in the unit of base, of which a percentage is taken.
+// of returns the amount in the unit of base; a percentage is one of base.
 func (a Amount) of(base float64) float64 {
 	if a.Percent {
 		return a.Value * math.Abs(base)
@@ -59,8 +59,8 @@ type sample struct {
 	spread          bool // the figure differs between seeds
 }
 
-// estimate returns the mean of values and Student's interval, which misses the true mean
-// in a share of all samples, in (0, 1), and has no width when all values are equal.
+// estimate returns the mean of values with Student's interval, which misses the true mean in a
+// share of all samples, in (0, 1). The interval has no width when all values are equal.
 func estimate(values []float64, share float64) sample {
 	if !spread(values) {
 		return sample{values[0], values[0], values[0], false}
@@ -82,16 +82,16 @@ func spread(values []float64) bool {
 
 func mean(values []float64) float64 {
 	if !spread(values) {
-		return values[0] // sums of equal numbers need not divide back to them
+		return values[0] // dividing a sum of equal numbers need not give the number
 	}
 	return stat.Mean(values, nil)
 }
 
-// figure writes a value of a unit for people.
+// figure formats a value of a unit for people.
 func figure(unit string, v float64) string { return precise(unit, v, 0) }
 
-// apart writes two values of a unit for people, with as many digits as tell them
-// apart where they are not equal.
+// apart formats two values of a unit for people, with enough digits to
+// distinguish them if they are not equal.
 func apart(unit string, a, b float64) (string, string) {
 	for more := 0; ; more++ {
 		x, y := precise(unit, a, more), precise(unit, b, more)
@@ -101,11 +101,11 @@ func apart(unit string, a, b float64) (string, string) {
 	}
 }
 
-// maxDigits is how many digits are added to tell two figures apart. Figures that
-// differ by less than the tolerance for rounding are never told apart.
+// maxDigits is the largest number of digits added to distinguish two figures. Figures
+// that differ by less than the tolerance for rounding are not distinguished.
 const maxDigits = 12
 
-// precise writes a value of a unit with more decimals than usual.
+// precise formats a value of a unit with more decimals than usual.
 func precise(unit string, v float64, more int) string {
 	switch unit {
 	case results.UnitUSD:
@@ -120,10 +120,10 @@ func precise(unit string, v float64, more int) string {
 	return signed(v, digits(v, decimals(v, 0, 1)+more))
 }
 
-// hugeFigure is the first figure that is written with a power of ten.
+// hugeFigure is the least figure that is written with a power of ten.
 const hugeFigure = 1e15
 
-// digits writes the size of v with some decimals.
+// digits formats the size of v with some decimals.
 func digits(v float64, decimals int) string {
 	v = math.Abs(v)
 	switch {
@@ -135,8 +135,8 @@ func digits(v float64, decimals int) string {
 	return document.Grouped(v, decimals)
 }
 
-// difference writes how far two values of a unit are apart: with as many decimals
-// as show that they are, and those of ratios in points.
+// difference formats the difference of two values of a unit: with enough
+// decimals to show it, and in points for ratios.
 func difference(unit string, v float64) string {
 	text := figure(unit, v)
 	for more := 1; v != 0 && zero(text); more++ {
@@ -152,7 +152,7 @@ func difference(unit string, v float64) string {
 	return text
 }
 
-// zero reports whether a figure that is written has no digit but 0.
+// zero reports whether the text of a figure has no digit but 0.
 func zero(text string) bool { return !strings.ContainsAny(text, "123456789∞") }
 
 func signed(v float64, text string) string {

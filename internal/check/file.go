@@ -1,4 +1,4 @@
-// Package check holds a run against rules: a gate for continuous integration.
+// Package check judges a run by rules: a gate for continuous integration.
 //
 // A check file names a scenario and rules. A rule bounds one metric, by itself
 // (min, max) or against a baseline (max_increase, max_decrease):
@@ -18,16 +18,16 @@
 //
 // # Figures that are drawn
 //
-// Sizes and failures of summaries, evictions and what layers leave to chance are
-// drawn, so that every figure of such a cell is a sample. It is simulated under
-// several seeds, and what decides is the interval of the mean over them: a rule
-// is broken when all of the interval lies beyond the bar, and its mean beyond by
-// more than the rule's min_effect. Against a baseline the seeds are paired. The
-// interval is Student's with a confidence of 1 − level/m, m being the number of
-// figures of the check that spread; so a check of any length in which nothing
-// has changed raises a false alarm in at most a share level of its runs (half of
-// that when the figures are near normal, for an alarm is on one side). A figure
-// that is the same under all seeds is compared as it is.
+// Sizes and failures of summaries, evictions and random choices of layers are
+// drawn, so that every figure of such a cell is a sample. The cell is simulated
+// under several seeds, and the interval of the mean over them decides: a rule
+// is broken when the whole interval lies beyond the bar, and its mean lies
+// beyond by more than the rule's min_effect. Against a baseline the seeds are
+// paired. The interval is Student's with a confidence of 1 − level/m, where m
+// is the number of figures of the check that spread, so that a check of any
+// length raises a false alarm in at most a share level of its runs (half of
+// that when the figures are near normal, because an alarm is one-sided). A
+// figure that is the same under all seeds is compared directly.
 package check
 
 import (
@@ -43,23 +43,23 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// What a check file leaves out.
+// Defaults of a check file.
 const (
 	// defaultSeeds is how many seeds a cell with draws is simulated under. Twenty
-	// make the interval of a mean about half a standard deviation wide to either
+	// make the interval of a mean about half a standard deviation wide on either
 	// side.
 	defaultSeeds = 20
-	// defaultLevel is the share of runs without a change in which a check may
-	// raise an alarm.
+	// defaultLevel is the share of runs without a change in which a check may raise
+	// an alarm.
 	defaultLevel = 0.05
 )
 
-// File is a check file. Fewer seeds than five, and a lower level, make intervals
-// too wide to find anything.
+// File is a check file. With fewer than five seeds or a lower level, intervals
+// are too wide to find anything.
 type File struct {
-	Name     string    `yaml:"-"` // as it was opened
+	Name     string    `yaml:"-"` // as opened
 	Scenario Source    `yaml:"-"`
-	From     yaml.Node `yaml:"scenario"` // where the scenario comes from, as written
+	From     yaml.Node `yaml:"scenario"` // source of the scenario, as written
 
 	Seeds             int     `yaml:"seeds" doc:"seeds that a cell with draws is simulated under" min:"5" max:"1000"`
 	Level             float64 `yaml:"level" doc:"share of runs without a change that may raise an alarm" min:"0.0001" max:"0.5"`
@@ -73,8 +73,8 @@ type File struct {
 	Rules             []Rule  `yaml:"rules"`
 }
 
-// Source is where a scenario comes from: a file or built-in scenario by its
-// name, or text within the check file.
+// Source is a scenario: a file or built-in scenario by its name, or text within
+// the check file.
 type Source struct {
 	Path string
 	Text []byte // lines have the numbers of the check file
@@ -82,8 +82,8 @@ type Source struct {
 }
 
 // Parse reads the check file called name. All problems are reported at once,
-// with file and line; what can be used is returned beside them, nil when the
-// text is no YAML mapping.
+// with file and line. The usable part is returned with them, nil when the text
+// is no YAML mapping.
 func Parse(text []byte, name string) (*File, error) {
 	tree, err := spec.Parse(text, name)
 	if err != nil {
@@ -101,7 +101,7 @@ func Parse(text []byte, name string) (*File, error) {
 	}
 	for i := range f.Rules {
 		r := &f.Rules[i]
-		r.settle() // Decode has reported what is wrong
+		r.settle() // Decode has reported the errors
 		r.Line, r.Baseline = list.Content[i].Line, baselinePath(cmp.Or(r.Against, f.Baseline))
 	}
 	return f, errors.Join(tree.Sorted(errs)...)
@@ -123,8 +123,8 @@ func (f *File) scenario(t *spec.Tree, text []byte) []error {
 	if own, err := spec.Parse(f.Scenario.Text, f.Name); err == nil && same(own.Root, n) {
 		return nil
 	}
-	// An alias, a file of one line, or one whose lines end otherwise than in \n:
-	// what is left of it has no lines to keep.
+	// An alias, a file of one line, or line ends other than \n: the text cannot
+	// keep its lines.
 	again, err := yaml.Marshal(spec.Clone(n))
 	f.Scenario.Text = again
 	if err != nil {
@@ -133,16 +133,16 @@ func (f *File) scenario(t *spec.Tree, text []byte) []error {
 	return nil
 }
 
-// same reports whether two nodes hold the same in the same lines.
+// same reports whether two nodes have the same content in the same lines.
 func same(a, b *yaml.Node) bool {
 	return a.Kind == b.Kind && a.ShortTag() == b.ShortTag() && a.Value == b.Value && a.Line == b.Line &&
 		slices.EqualFunc(a.Content, b.Content, same)
 }
 
-// cut returns the text of the mapping n below root with all that is not of it
+// cut returns the text of the mapping n below root with everything else
 // blanked, so that errors in it have the lines of the file.
 func cut(root, n *yaml.Node, text []byte) []byte {
-	end := len(text) + 1 // line of the key behind, from 1
+	end := len(text) + 1 // line of the next key, from 1
 	for i := 0; i < len(root.Content); i += 2 {
 		if line := root.Content[i].Line; line > n.Line {
 			end = min(end, line)
@@ -169,8 +169,8 @@ func (f *File) mayChange(strategy string) bool {
 	return strategy == results.StrategyBilled
 }
 
-// Baselines returns the files the rules are held against, each once and in the
-// shortest form of its path, in order.
+// Baselines returns the baseline files of the rules, each once, as the shortest
+// form of its path, in order.
 func (f *File) Baselines() []string {
 	var files []string
 	for i := range f.Rules {

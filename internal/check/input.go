@@ -9,26 +9,26 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Input is a run as a check looks at it.
+// Input is a run in the form that a check judges.
 type Input struct {
 	Version        string // of the tool
 	SessionsDigest string // of the sessions that were replayed
-	ScenarioDigest string // of the cells and all that surrounds them
+	ScenarioDigest string // of the cells and everything around them
 	PricesDigest   string // of the prices of the models in use
 	Prices         string // date of the table of prices, ISO 8601
 	Calls          int    // recorded calls of all sessions
 	Sessions       map[string]Session
 	Cells          []Cell
-	// Lost says of lines, files and sessions that could not be read what was wrong,
-	// each with its place. NumLost counts them all, of which Lost may be the first.
+	// Lost says what was wrong with lines, files and sessions that could not be read, each
+	// with its place. NumLost counts them all; Lost may have only the first.
 	Lost    []string
 	NumLost int
-	// Key identifies the key under which projects and sessions have pseudonyms; ""
-	// when they are called as they are.
+	// Key identifies the key of the pseudonyms of projects and sessions; "" if they
+	// have their own names.
 	Key string
 }
 
-// Session is what groups are made from.
+// Session has the properties that groups are made from.
 type Session struct {
 	Project, Model, Agent string
 	// Unpriced are the models of its calls that have no price.
@@ -39,8 +39,8 @@ type Session struct {
 type Cell struct {
 	Name     string
 	Strategy string
-	// Draws are the cell under each seed, at least one; a cell without draws has
-	// one. All have rows of the same sessions.
+	// Draws are the cell under each seed; a cell without draws has one. All have
+	// rows of the same sessions.
 	Draws []*results.Cell
 }
 
@@ -60,8 +60,8 @@ func (s *slice) values(m results.Metric) ([]float64, bool) {
 	return values, true
 }
 
-// targets returns the cells a rule speaks of. The bill is no strategy: it has to
-// be named.
+// targets returns the cells of a rule. The bill is no strategy: a rule must
+// name it.
 func (in *Input) targets(r *Rule) []*Cell {
 	var cells []*Cell
 	for i := range in.Cells {
@@ -72,7 +72,7 @@ func (in *Input) targets(r *Rule) []*Cell {
 	return cells
 }
 
-// speaksOf reports whether a rule is on a cell of a strategy.
+// speaksOf reports whether a rule applies to a cell of a strategy.
 func (r *Rule) speaksOf(cell, strategy string) bool {
 	switch {
 	case r.Strategy != "":
@@ -83,18 +83,18 @@ func (r *Rule) speaksOf(cell, strategy string) bool {
 	return strategy != results.StrategyBilled
 }
 
-// Touches reports whether a rule of the check speaks of a cell.
+// Touches reports whether a rule of the check applies to a cell.
 func (f *File) Touches(cell, strategy string) bool {
 	return slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.speaksOf(cell, strategy) })
 }
 
-// group is a choice of sessions.
+// group is a set of sessions.
 type group struct {
 	name string // "" for all sessions, else such as "project web" or "no project"
 	has  func(session string) bool
 }
 
-// groups returns the groups that a rule speaks of.
+// groups returns the groups of a rule.
 func (in *Input) groups(by string) []group {
 	var of func(Session) string
 	switch by {
@@ -109,7 +109,7 @@ func (in *Input) groups(by string) []group {
 	default:
 		return []group{{"sessions " + by, func(id string) bool { ok, _ := path.Match(by, id); return ok }}}
 	}
-	members := map[string]map[string]bool{} // sessions by what they have
+	members := map[string]map[string]bool{} // sessions by property
 	for id, s := range in.Sessions {
 		if members[of(s)] == nil {
 			members[of(s)] = map[string]bool{}
@@ -123,8 +123,8 @@ func (in *Input) groups(by string) []group {
 	return list
 }
 
-// groupName names the group of the sessions with a project, model or agent, or
-// without: two groups never have the same name.
+// groupName names the group of the sessions with, or without, a project, model
+// or agent. Different groups have different names.
 func groupName(by, name string) string {
 	if name == "" {
 		return "no " + by
@@ -139,8 +139,8 @@ type slice struct {
 	totals []results.Row // by seed
 }
 
-// sums adds up the rows of each cell and group once, for all rules. It holds what
-// else all rules share.
+// sums adds up the rows of each cell and group once, for all rules, and holds
+// what else all rules share.
 type sums struct {
 	slices  map[sliceKey]*slice
 	groups  map[string][]group // by Rule.Group
@@ -162,7 +162,7 @@ func (f *File) newSums() *sums {
 	return m
 }
 
-// groupsOf is Input.groups, found once.
+// groupsOf is Input.groups, computed once.
 func (m *sums) groupsOf(in *Input, by string) []group {
 	if m.groups[by] == nil {
 		m.groups[by] = in.groups(by)
@@ -170,8 +170,8 @@ func (m *sums) groupsOf(in *Input, by string) []group {
 	return m.groups[by]
 }
 
-// of returns a cell over a group, added up once. Rows are added in their order, so that
-// rounding does not depend on what is done beside.
+// of returns a cell over a group, added up once. Rows are added in order, so
+// that rounding does not depend on other work.
 func (m *sums) of(c *Cell, g group) *slice {
 	key := sliceKey{c, g.name}
 	if m.slices[key] == nil {

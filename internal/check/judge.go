@@ -14,14 +14,14 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Loaded is a baseline as found: the baseline, or why there is none.
+// Loaded is a baseline, or the reason why there is none.
 type Loaded struct {
 	Baseline *Baseline
 	Err      error
 }
 
-// Judge holds a run against the rules of f. Baselines are by the names that
-// File.Baselines gives.
+// Judge judges a run by the rules of f. baselines has the names of
+// File.Baselines.
 func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 	r := &Report{Schema: reportSchema, File: f.Name, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls, Results: []Result{}}
 	if len(in.Sessions) == 0 {
@@ -71,15 +71,15 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 	return r
 }
 
-// Empty is the report of a check that has nothing to judge, for a reason.
+// Empty returns the report of a check that has nothing to judge, for a reason.
 func (f *File) Empty(reason string) *Report {
 	r := &Report{Schema: reportSchema, File: f.Name, Results: []Result{}}
 	r.fail(f.Scenario.Line, "%s", reason)
 	return r
 }
 
-// cases returns what a rule has to judge: its cells and groups, or the one
-// reason why there are none.
+// cases returns what a rule has to judge: its cells and groups, or the reason
+// why there are none.
 func (f *File) cases(r *Rule, in *Input, all *sums, baselines map[string]Loaded) []*verdict {
 	base := Result{Line: r.Line, Metric: r.Metric.Name, Unit: r.Metric.Unit, Rule: r.Text(), Status: OK, Cell: r.Strategy}
 	if base.Cell == "" {
@@ -122,7 +122,7 @@ func (f *File) cases(r *Rule, in *Input, all *sums, baselines map[string]Loaded)
 	return cases
 }
 
-// knownCells says what a rule could have named that names no cell.
+// knownCells says which cells a rule that matches none could have named.
 func (in *Input) knownCells(r *Rule) string {
 	var names []string
 	for i := range in.Cells {
@@ -131,10 +131,10 @@ func (in *Input) knownCells(r *Rule) string {
 	return fmt.Sprintf("%s; the cells are %s", nearest.Hint(cmp.Or(r.Cell, r.Strategy), names), firstNames(names, maxNames))
 }
 
-// maxNames is how many names a message lists of those that could have been meant.
+// maxNames is how many possible names a message lists.
 const maxNames = 8
 
-// knownSessions says how sessions are called, unless that is hidden.
+// knownSessions says what sessions are called, unless that is hidden.
 func (in *Input) knownSessions() string {
 	if in.Key != "" {
 		return ""
@@ -150,26 +150,26 @@ func sessionsAre(n int) string {
 	return fmt.Sprintf("%d sessions are", n)
 }
 
-// verdict is one rule in one cell and group on its way to a result.
+// verdict is one rule in one cell and group, while it is judged.
 type verdict struct {
 	rule     *Rule
 	slice    *slice
 	result   Result
 	in       *Input
 	metrics  []results.Metric
-	sign     float64       // of values that grow towards the bar
-	was      *BaselineCell // the same cell and group in the baseline, nil without
+	sign     float64       // that of figures that grow towards the bar
+	was      *BaselineCell // the same cell and group in the baseline; may be nil
 	now      []float64     // the metric under each seed
-	then     []float64     // the same of the baseline, for rules against one
-	excess   []float64     // by how much each is beyond the bar, negative within it
+	then     []float64     // the same in the baseline, for rules against one
+	excess   []float64     // how far each is beyond the bar, negative within it
 	bar      float64
-	unpriced bool    // calls without a price keep it from being judged
-	effect   float64 // what the mean of excess must pass when it spreads
+	unpriced bool    // calls without a price prevent a judgement
+	effect   float64 // what the mean of excess must exceed when it spreads
 
 	apart         bool // the baseline is of other sessions
 	before, after stats.Ratio
-	pending       [][2]float64 // of runs that could not tell, which are judged together with this one
-	look          int          // how often these sessions have been judged, this time included
+	pending       [][2]float64 // of undecided runs, which are judged together with this one
+	look          int          // how often these sessions have been judged, including now
 }
 
 func unjudged(base Result, format string, args ...any) *verdict {
@@ -182,7 +182,7 @@ func (v *verdict) refuse(format string, args ...any) {
 	v.result.Status, v.result.Message = Unjudged, fmt.Sprintf(format, args...)
 }
 
-// prepare finds the figures and the bar, or says why the rule cannot be judged.
+// prepare sets the figures and the bar, or says why the rule cannot be judged.
 func (v *verdict) prepare(b *Baseline) {
 	var ok bool
 	if v.now, ok = v.slice.values(v.rule.Metric); !ok {
@@ -236,7 +236,7 @@ func (v *verdict) prepare(b *Baseline) {
 	}
 }
 
-// compared finds the values of the baseline, or says why there are none.
+// compared sets the values of the baseline, or says why there are none.
 func (v *verdict) compared(b *Baseline) bool {
 	r, name := v.rule, v.rule.Metric.Name
 	switch {
@@ -247,7 +247,7 @@ func (v *verdict) compared(b *Baseline) bool {
 		v.result.told = true
 	case v.was == nil:
 		v.refuse("%s has no such cell%s", r.Baseline, inGroup(v.result.Group))
-		// Groups have other names there; otherSessions reports that.
+		// Groups have other names there, which otherSessions reports.
 		v.result.told = v.result.Group != "" && b.Key != v.in.Key && b.SessionsDigest != v.in.SessionsDigest
 	case v.result.Baseline == nil:
 		v.refuse("%s has no %s of this cell", r.Baseline, name)
@@ -273,7 +273,7 @@ func inGroup(group string) string {
 	return " of " + group
 }
 
-// measure sets the bar and by how much each value is beyond it.
+// measure sets the bar and how far each value is beyond it.
 func (v *verdict) measure() {
 	r := v.rule
 	sign := v.sign
@@ -294,7 +294,7 @@ func (v *verdict) measure() {
 	}
 }
 
-// spread reports whether draws move what is compared.
+// spread reports whether draws affect what is compared.
 func (v *verdict) spread() bool {
 	return v.result.Status != Unjudged && (spread(v.now) || spread(v.then) && len(v.then) > 0)
 }
@@ -304,7 +304,7 @@ func (v *verdict) judge(share float64) {
 	excess := estimate(v.excess, share)
 	v.result.Bar, v.result.Margin = new(v.bar), new(0-excess.mean)
 	beyond := excess.mean > tolerance(v.bar)
-	past := beyond // the mean is beyond the bar, whatever is made of that
+	past := beyond // the mean is beyond the bar, whether or not that is a breach
 	if v.spread() {
 		v.result.Seeds = len(v.now)
 		now := estimate(v.now, share)
@@ -322,13 +322,13 @@ func (v *verdict) judge(share float64) {
 	v.result.Look = v.looker().look(v.rule.whole)
 }
 
-// looker returns what finds the rows that broke the rule.
+// looker returns the looker for the rows that broke the rule.
 func (v *verdict) looker() looker {
 	return looker{v.slice, v.was, v.metrics, !v.rule.Kind.relative(), v.apart}
 }
 
-// excuse says why a figure holds whose mean is beyond the bar, the least of the
-// interval being beyond by low.
+// excuse says why a figure holds though its mean is beyond the bar; low is how
+// far the lower end of the interval is beyond it.
 func (v *verdict) excuse(low float64) string {
 	if low > tolerance(v.bar) {
 		return fmt.Sprintf("beyond the bar by less than min_effect %s", v.rule.MinEffect)
@@ -336,11 +336,11 @@ func (v *verdict) excuse(low float64) string {
 	return "beyond the bar, which lies in the interval of the mean"
 }
 
-// tolerance is what figures may differ by between machines, which round sums of
+// tolerance is the difference of figures between machines, which round sums of
 // floating-point numbers differently.
 func tolerance(bar float64) float64 { return 1e-9 * math.Abs(bar) }
 
-// words says what a breach is.
+// words describes a breach.
 func (v *verdict) words(limit float64) string {
 	unit := v.rule.Metric.Unit
 	side := "above"

@@ -10,7 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// missCauses says what a class of misses comes from.
+// missCauses are the causes of classes of misses.
 var missCauses = map[string]string{
 	prompt.MissExpiry.String():      "pauses are longer than the lifetime of the entries",
 	prompt.MissEdit.String():        "messages ahead of the end change: clearing, deletions or rewritten results",
@@ -24,18 +24,18 @@ var missCauses = map[string]string{
 	prompt.MissMinimum.String():     "requests are below the smallest prompt that is cached",
 }
 
-// looker finds what of a cell grew.
+// looker finds the part of a cell that grew.
 type looker struct {
 	*slice
-	was     *BaselineCell // nil without
+	was     *BaselineCell // may be nil
 	metrics []results.Metric
-	level   bool // the rule is a level, which the baseline may be beyond as well
-	apart   bool // the baseline has other sessions: sums are compared for each call
+	level   bool // the rule is a level, and the baseline may be beyond it too
+	apart   bool // the baseline has other sessions: sums are compared per call
 }
 
-// look returns the one line that says what to look at when a metric is beyond
-// its bar: the part of it that grew most against the baseline or, for a level, the
-// largest where none grew.
+// look returns one line that says where to look when a metric is beyond its
+// bar: at the part of it that grew most against the baseline or, for a level
+// where none grew, at the largest.
 func (l looker) look(m results.Metric) string {
 	if m.Of != "" && (m.By == results.ByClass || m.By == results.BySource) {
 		return l.lookAtPart(m)
@@ -55,8 +55,8 @@ func (l looker) look(m results.Metric) string {
 	return fmt.Sprintf("%s: sim run --split shows its parts", m.Definition)
 }
 
-// lookAtPart says of a rule's own class or source how it changed, and what it
-// comes from: another one that grew more is not what the rule is about.
+// lookAtPart says how the class or source of a rule changed, and what causes
+// that. Another one that grew more is not the subject of the rule.
 func (l looker) lookAtPart(m results.Metric) string {
 	own := l.parts(func(o results.Metric) bool { return o.Name == m.Name })
 	line := m.Definition
@@ -83,8 +83,8 @@ type change struct {
 	metric   results.Metric
 	was, now float64
 	compared bool   // the baseline has it
-	each     string // what a sum is divided by, "" for none
-	still    bool   // it is the largest, for none grew
+	each     string // unit that a sum is divided by, "" for none
+	still    bool   // none grew, and it is the largest
 }
 
 func (c *change) growth() float64 { return c.now - c.was }
@@ -131,8 +131,8 @@ func (l looker) parts(take func(results.Metric) bool) []change {
 	return all
 }
 
-// largest returns the change that grew most, false when none grew. Of equal ones
-// it is the first.
+// largest returns the change that grew most, the first of equal ones; false
+// when none grew.
 func largest(all []change) (change, bool) {
 	if len(all) == 0 {
 		return change{}, false
@@ -149,8 +149,8 @@ func largest(all []change) (change, bool) {
 	return best, best.growth() > tolerance(best.now)
 }
 
-// foremost returns the change that grew most. When none did and the rule is a level,
-// it is the one that is the largest now, false when all are nothing.
+// foremost returns the change that grew most. If none did and the rule is a
+// level, it returns the largest value now, false when all are zero.
 func (l looker) foremost(all []change) (change, bool) {
 	worst, ok := largest(all)
 	if ok || !l.level {
@@ -163,7 +163,7 @@ func (l looker) foremost(all []change) (change, bool) {
 	return largest(now)
 }
 
-// lookAtCache names what grew, misses ahead of tokens, else the misses there are.
+// lookAtCache names what grew, misses before tokens, else the misses there are.
 func (l looker) lookAtCache() string {
 	misses, missed := l.misses()
 	if missed && !misses.still {
@@ -190,8 +190,8 @@ func (l looker) missClasses() []change {
 	return l.parts(func(m results.Metric) bool { return m.Of == "misses" && m.By == results.ByClass })
 }
 
-// cause says what a class of misses comes from. Of a recorded one nobody knows why an
-// entry was gone within its lifetime.
+// cause returns the cause of a class of misses. In a recorded cell nobody knows
+// why an entry was gone within its lifetime.
 func (l looker) cause(class string) string {
 	if l.cell.Strategy == results.StrategyBilled && class == prompt.MissEviction.String() {
 		return "calls within the lifetime did not read what was cached, for no visible reason; sim audit lists them"
@@ -199,7 +199,7 @@ func (l looker) cause(class string) string {
 	return missCauses[class]
 }
 
-// missWords says how a class of misses changed and where it comes from.
+// missWords says how a class of misses changed and what causes it.
 func (l looker) missWords(worst *change) string {
 	class := strings.TrimPrefix(worst.metric.Name, "misses_")
 	if worst.compared {
@@ -217,8 +217,8 @@ func (l looker) missWords(worst *change) string {
 		figure(results.UnitCalls, worst.now), figure(results.UnitCalls, all), class, beside, l.cause(class))
 }
 
-// lookAtCost names the token class whose cost grew most, and the misses behind
-// it when it is paid for writing or reading afresh.
+// lookAtCost names the token class whose cost grew most and, if that is a class
+// of tokens not read, the misses that cause it, else the source that grew most.
 func (l looker) lookAtCost() string {
 	worst, ok := l.foremost(l.parts(func(m results.Metric) bool { return m.Of == "cost_usd" && m.By == results.ByClass }))
 	if !ok {
@@ -249,7 +249,7 @@ func costWords(c *change) string {
 	return c.words()
 }
 
-// lookAtParts names the part of a metric that grew most, "" when there is none to
+// lookAtParts names the part of a metric that grew most, "" if there is none to
 // name.
 func (l looker) lookAtParts(of string) string {
 	worst, ok := l.foremost(l.parts(func(m results.Metric) bool { return m.Of == of }))

@@ -8,21 +8,21 @@ import (
 	"github.com/compactsim/compactsim/internal/document"
 )
 
-// ErrFailed is what a check returns that does not hold.
+// ErrFailed is wrapped by the error of a check that fails.
 var ErrFailed = errors.New("check failed")
 
-// Status says what became of a rule in one cell.
+// Status is the outcome of a rule in one cell.
 type Status string
 
-// What became of a rule.
+// The outcomes of a rule.
 const (
 	OK        Status = "ok"
 	Breach    Status = "breach"    // the figure is beyond the bar
-	Undecided Status = "undecided" // there are fewer sessions than can tell
-	Unjudged  Status = "unjudged"  // there is no figure, nothing to hold it against, or nothing that could fail
+	Undecided Status = "undecided" // there are too few sessions to decide
+	Unjudged  Status = "unjudged"  // there is no figure, nothing to compare it with, or nothing that could fail
 )
 
-// Result is what became of one rule in one cell and group. Figures are in the
+// Result is the outcome of one rule in one cell and group. Figures are in the
 // unit of the metric.
 type Result struct {
 	Line     int      `json:"line"` // of the rule
@@ -33,26 +33,26 @@ type Result struct {
 	Rule     string   `json:"rule"`
 	Status   Status   `json:"status"`
 	Observed *float64 `json:"observed,omitempty"` // mean over seeds
-	// Low and High are the interval of that mean; where the baseline has other sessions, of
-	// the difference to it, at the figure observed. They are absent where nothing is drawn.
+	// Low and High are the interval of that mean; if the baseline has other sessions, the interval of
+	// the difference from it, moved to the observed figure. They are absent where nothing is drawn.
 	Low      *float64 `json:"low,omitempty"`
 	High     *float64 `json:"high,omitempty"`
 	Baseline *float64 `json:"baseline,omitempty"` // mean over seeds
 	Bar      *float64 `json:"bar,omitempty"`      // what the figure may reach
-	Margin   *float64 `json:"margin,omitempty"`   // what is left to the bar, negative beyond it
+	Margin   *float64 `json:"margin,omitempty"`   // distance to the bar, negative beyond it
 	Seeds    int      `json:"seeds,omitzero"`
-	Sessions int      `json:"sessions,omitzero"` // judged, where the baseline has others
+	Sessions int      `json:"sessions,omitzero"` // judged, if the baseline has others
 	Before   int      `json:"baseline_sessions,omitzero"`
 	// Message says what is wrong and Look, in one line, what to look at.
 	Message string `json:"message,omitzero"`
 	Look    string `json:"look,omitzero"`
-	// Note says why a figure holds that is beyond its bar.
+	// Note says why a figure beyond its bar holds.
 	Note string `json:"note,omitzero"`
-	told bool   // a problem of the whole says why it is not judged
-	open bool   // undecided, whatever is made of that
+	told bool   // a problem of the whole run explains why it is not judged
+	open bool   // undecided, whatever follows from that
 }
 
-// Problem is something that fails a check beside its rules.
+// Problem is something other than a rule that fails a check.
 type Problem struct {
 	Line int    `json:"line,omitzero"` // in the check file, 0 for none
 	Text string `json:"text"`
@@ -85,12 +85,12 @@ func (r *Report) Err() error {
 // Broken reports whether a rule is broken.
 func (r *Report) Broken() bool { return r.count(Breach) > 0 }
 
-// Open reports whether there are fewer sessions than some rule takes to tell.
+// Open reports whether some rule needs more sessions to decide.
 func (r *Report) Open() bool {
 	return slices.ContainsFunc(r.Results, func(s Result) bool { return s.open })
 }
 
-// Compared reports whether a baseline was there for some rule.
+// Compared reports whether some rule had a baseline.
 func (r *Report) Compared() bool {
 	return slices.ContainsFunc(r.Results, func(s Result) bool { return s.Baseline != nil })
 }
@@ -106,7 +106,7 @@ func (r *Report) count(status Status) int {
 	return n
 }
 
-// Verdict counts what holds and what does not.
+// Verdict says how many rules hold and how many do not.
 func (r *Report) Verdict() string {
 	text := "nothing was compared"
 	if len(r.Results) > 0 {
@@ -131,7 +131,7 @@ func (r *Report) fail(line int, format string, args ...any) {
 	r.Problems = append(r.Problems, Problem{line, fmt.Sprintf(format, args...)})
 }
 
-// settle says whether everything holds.
+// settle sets whether everything holds.
 func (r *Report) settle() {
 	r.OK = len(r.Problems) == 0 && len(r.Results) > 0
 	for i := range r.Results {
@@ -147,9 +147,9 @@ type failure struct {
 	look    string
 }
 
-// failures returns all that fails the check: rules that are broken first, for they
-// say what a baseline of another scenario is about, then problems of the whole, then
-// what was not judged for a reason that no problem gives.
+// failures returns everything that fails the check: broken rules first, because
+// they explain a baseline of another scenario, then problems of the whole run,
+// then what was not judged for a reason that no problem gives.
 func (r *Report) failures() []failure {
 	var all, unjudged []failure
 	for i := range r.Results {

@@ -14,7 +14,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Kind is the sort of bar a rule sets.
+// Kind is the kind of bar of a rule.
 type Kind uint8
 
 // The kinds of bar.
@@ -34,7 +34,7 @@ func (k Kind) String() string { return kindNames[min(k, numKinds-1)] }
 // relative reports whether the bar is a margin against a baseline.
 func (k Kind) relative() bool { return k == MaxIncrease || k == MaxDecrease }
 
-// sign is that of figures that grow towards the bar.
+// sign is 1 if figures grow towards the bar, −1 if they fall.
 func (k Kind) sign() float64 {
 	if k == Min || k == MaxDecrease {
 		return -1
@@ -45,12 +45,12 @@ func (k Kind) sign() float64 {
 // Ways to group sessions; any other group is a pattern of session ids.
 const (
 	ByProject = "project"
-	ByModel   = "model" // the one most calls of the session went to
+	ByModel   = "model" // the model of most calls of the session
 	ByAgent   = "agent"
 )
 
-// Rule bounds one metric in the cells it names. Its line, its baseline and what
-// follows the keys are set by Parse.
+// Rule bounds one metric in the cells it names. Parse sets the line, the
+// baseline and the fields derived from keys.
 type Rule struct {
 	Name     string `yaml:"metric" doc:"name of the metric"`
 	Per      string `yaml:"per" doc:"divide it by this one, such as calls or output_tokens (for each thousand)"`
@@ -63,8 +63,8 @@ type Rule struct {
 	Max         *Amount `yaml:"max" doc:"the most the figure may be"`
 	MaxIncrease *Amount `yaml:"max_increase" doc:"the most it may lie above the baseline"`
 	MaxDecrease *Amount `yaml:"max_decrease" doc:"the most it may lie below the baseline"`
-	// MinEffect is what the mean of a figure that spreads must lie beyond its bar
-	// at least, a percentage of the baseline or of a bar without one.
+	// MinEffect is how far the mean of a figure that spreads must at least lie beyond its
+	// bar; a percentage is one of the baseline or, without a baseline, of the bar.
 	MinEffect *Amount `yaml:"min_effect" doc:"what the mean of a figure that is drawn must lie beyond the bar"`
 	Against   string  `yaml:"against" doc:"the baseline of this rule alone"`
 
@@ -72,20 +72,20 @@ type Rule struct {
 	whole    results.Metric // Metric without Per
 	Kind     Kind           `yaml:"-"`
 	Bar      Amount         `yaml:"-"`
-	Baseline string         `yaml:"-"` // file the rule is held against; "" for none
+	Baseline string         `yaml:"-"` // file with the baseline of the rule; "" for none
 	Line     int            `yaml:"-"` // in the check file
 }
 
-// Text returns what the rule asks for, for instance "max_increase 1%".
+// Text returns the requirement of the rule, for instance "max_increase 1%".
 func (r *Rule) Text() string { return r.Kind.String() + " " + r.Bar.String() }
 
-// Rules returns what is wrong with the rule beyond its single keys.
+// Rules returns errors that involve several keys of the rule.
 func (r *Rule) Rules() []error {
 	own := *r
 	return own.settle()
 }
 
-// settle finds the metric and the bar. It returns what is wrong with the rule.
+// settle finds the metric and the bar, and returns the errors of the rule.
 func (r *Rule) settle() []error {
 	var errs []error
 	wrong := func(key, format string, args ...any) { errs = append(errs, spec.Wrong(key, format, args...)) }
@@ -137,10 +137,10 @@ func (r *Rule) setPer(wrong func(key, format string, args ...any)) {
 }
 
 // defaultMinEffect is a tenth of a per cent: well below what a person would act
-// on, and above what rounding of sizes to whole tokens makes.
+// on, and above the effect of rounding sizes to whole tokens.
 var defaultMinEffect = Amount{0.001, true}
 
-// baselinePath returns the shortest form of a path, so that one file has one
+// baselinePath returns the shortest form of a path, so that a file has only one
 // name; "" for none.
 func baselinePath(name string) string {
 	if name == "" {
@@ -171,13 +171,13 @@ func (r *Rule) setBar(known bool) error {
 	return nil
 }
 
-// beyondRatio reports whether the bar of a ratio is one that no ratio reaches.
+// beyondRatio reports whether the bar of a ratio is out of reach of any ratio.
 func (r *Rule) beyondRatio() bool {
 	ofBaseline := r.Kind.relative() && r.Bar.Percent
 	return r.Metric.Unit == results.UnitRatio && !ofBaseline && r.Bar.Value > 1
 }
 
-// percentHint returns what an amount above 1 may be meant to say.
+// percentHint returns the percentage that an amount above 1 may be meant as.
 func percentHint(a Amount) string {
 	if a.Percent || a.Value > 100 {
 		return ""
@@ -185,8 +185,8 @@ func percentHint(a Amount) string {
 	return fmt.Sprintf(" (did you mean %s%%?)", a)
 }
 
-// checkMinEffect refuses an effect that lets everything pass: it is a room for what
-// does not matter, not a second bar.
+// checkMinEffect refuses an effect that lets everything pass: it is a margin
+// for negligible differences, not a second bar.
 func (r *Rule) checkMinEffect() error {
 	switch e := *r.MinEffect; {
 	case !(e.Value > 0):
@@ -207,7 +207,7 @@ func metricNames() []string {
 	return names
 }
 
-// Names reports the rules that name a strategy which a scenario does not have.
+// Names returns an error for rules that name a strategy which a scenario does not have.
 func (f *File) Names(strategies []string) error {
 	var errs []error
 	for i := range f.Rules {

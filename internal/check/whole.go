@@ -10,7 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// compareHeads fails baselines that are not there or not of this run.
+// compareHeads fails baselines that are missing or of another run.
 func (f *File) compareHeads(r *Report, in *Input, baselines map[string]Loaded) {
 	for _, file := range f.Baselines() {
 		i := slices.IndexFunc(f.Rules, func(r Rule) bool { return r.Baseline == file })
@@ -42,8 +42,8 @@ func (f *File) compareHeads(r *Report, in *Input, baselines map[string]Loaded) {
 	}
 }
 
-// needsSame returns the line of the first rule on a baseline that compares the same
-// sessions alone, 0 when none does.
+// needsSame returns the line of the first rule on a baseline that can only
+// compare the same sessions, 0 if there is none.
 func (f *File) needsSame(in *Input, file string) int {
 	for i := range f.Rules {
 		r := &f.Rules[i]
@@ -69,9 +69,9 @@ func (f *File) otherSessions(r *Report, in *Input, b *Baseline) string {
 	return " has pseudonyms under another key than this run" + untold
 }
 
-// update says how to take what is there now for the baseline, and to look at breaches
-// ahead of it: afterwards the baseline holds what broke them. Among the runs of a window
-// what breaks a rule is not taken.
+// update says how to make the current figures the baseline, and to look at
+// breaches before that: afterwards the baseline includes them. With a window, a
+// run that breaks a rule is not added.
 func (f *File) update(r *Report, takes string) string {
 	text := "sim check --update takes " + takes
 	if f.Window > 0 {
@@ -84,7 +84,7 @@ func (f *File) update(r *Report, takes string) string {
 }
 
 // compareScenarios fails a baseline of another scenario or of other prices,
-// unless that is what is judged.
+// unless the check is about that change.
 func (f *File) compareScenarios(r *Report, in *Input, b *Baseline, file string, line int) {
 	differs := func(what, was, now string) {
 		if f.ScenarioMayChange {
@@ -101,13 +101,13 @@ func (f *File) compareScenarios(r *Report, in *Input, b *Baseline, file string, 
 		line = f.Rules[rule].Line
 		differs("another scenario", fmt.Sprintf("digest %.8s", b.ScenarioDigest), fmt.Sprintf("%.8s", in.ScenarioDigest))
 	}
-	if b.SessionsDigest == in.SessionsDigest && b.PricesDigest != in.PricesDigest { // it is of the models of the sessions
+	if b.SessionsDigest == in.SessionsDigest && b.PricesDigest != in.PricesDigest { // the digest covers the models of the sessions
 		differs("other prices", fmt.Sprintf("digest %.8s, table of %s", b.PricesDigest, b.Prices), fmt.Sprintf("%.8s, %s", in.PricesDigest, in.Prices))
 	}
 }
 
-// compareCells fails cells of a baseline that rules on it speak of and that are
-// no longer simulated.
+// compareCells fails cells of a baseline that its rules name and that are no
+// longer simulated.
 func (f *File) compareCells(r *Report, in *Input, b *Baseline, file string) {
 	for i := range b.Cells {
 		c := &b.Cells[i]
@@ -124,7 +124,7 @@ func (f *File) compareCells(r *Report, in *Input, b *Baseline, file string) {
 	}
 }
 
-// tellLost fails a run of sessions that were not read whole.
+// tellLost fails a run of sessions that were not read completely.
 func (f *File) tellLost(r *Report, in *Input) {
 	if in.NumLost == 0 {
 		return
@@ -145,11 +145,11 @@ func (f *File) tellLost(r *Report, in *Input) {
 	}
 }
 
-// maxLost is how many of the lines, files and sessions that were lost are named.
+// maxLost is how many of the lost lines, files and sessions are named.
 const maxLost = 10
 
-// unpriced returns the most calls that a cell makes to models without a price,
-// and those models as far as they are the sessions' own, sorted.
+// unpriced returns the largest number of calls to models without a price in a
+// cell, and those models that the sessions themselves used, sorted.
 func (in *Input) unpriced() (calls int, models []string) {
 	for i := range in.Cells {
 		calls = max(calls, in.Cells[i].Draws[0].Total.Unpriced)
@@ -182,8 +182,8 @@ func (s *slice) unpriced() int {
 	return most
 }
 
-// cutShort returns in how many sessions of a slice a conversation ended early, if
-// that makes a metric too small: sums and times do not count what is left out.
+// cutShort returns in how many sessions of a slice a conversation ended early,
+// if that makes a metric too small: sums and times omit what is left out.
 func (s *slice) cutShort(m results.Metric) int {
 	most := 0
 	if m.Kind == results.KindSum && m.Group == "" && m.Name != "overflows" {
@@ -204,14 +204,14 @@ func sessionsEnd(n int) string {
 	return fmt.Sprintf("%d sessions end", n)
 }
 
-// lacksPrice reports whether a metric of a slice would be too small because calls
-// had no price, and the check does not allow that.
+// lacksPrice reports whether calls without a price make a metric of a slice too
+// small, and the check does not allow that.
 func (f *File) lacksPrice(s *slice, m results.Metric) bool {
 	priced := m.Unit == results.UnitUSD || m.Name == "net_negative_compactions"
 	return priced && f.Unpriced != "allow" && s.unpriced() > 0
 }
 
-// refuseUnpriced leaves a figure unjudged that lacks prices.
+// refuseUnpriced leaves a figure that lacks prices unjudged.
 func (v *verdict) refuseUnpriced(in *Input) {
 	v.refuse("%s", unpricedCalls(v.slice.unpriced(), in.unpricedModels(v.slice.group)))
 	v.result.told, v.unpriced = true, true
@@ -230,8 +230,8 @@ func unpricedCalls(n int, models []string) string {
 	return fmt.Sprintf("%s%s %s no price", document.Count(n, "call"), of, verb)
 }
 
-// tellUnpriced fails a run with figures that lack prices, once for all of them, or
-// notes that calls cost nothing.
+// tellUnpriced fails a run with figures that lack prices, once for all of them,
+// or notes that such calls cost nothing.
 func (f *File) tellUnpriced(r *Report, in *Input, cases []*verdict) {
 	var models, cells []string
 	calls, line := 0, 0
@@ -257,7 +257,7 @@ func (f *File) tellUnpriced(r *Report, in *Input, cases []*verdict) {
 	}
 }
 
-// firstNames joins the first names of a list, and says how many are left.
+// firstNames joins the first names of a list and says how many more there are.
 func firstNames(names []string, most int) string {
 	if left := len(names) - most; left > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), left)

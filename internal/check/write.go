@@ -41,7 +41,7 @@ func (r *Report) head() string {
 	return fmt.Sprintf("%s: %s, %s", r.File, document.Count(r.Sessions, "session"), document.Count(r.Calls, "call"))
 }
 
-// document returns the report as a document: all comparisons, then what fails.
+// document returns the report as a document: all comparisons, then the failures.
 func (r *Report) document() *document.Document {
 	d := &document.Document{Head: []string{r.head()}, Notes: append(slices.Clone(r.Notes), r.Verdict()), JSON: document.Indented(r)}
 	if t := r.table(func(s *Result) bool { return s.Status != OK || len(r.Results) <= maxLines }); len(r.Results) > 0 {
@@ -56,8 +56,8 @@ func (r *Report) document() *document.Document {
 	return d
 }
 
-// comment returns the report as a comment: the verdict, what fails, and what holds
-// folded.
+// comment returns the report as a comment: the verdict, the failures, and the
+// rest folded.
 func (r *Report) comment() *document.Document {
 	mark := "✅"
 	if !r.OK {
@@ -78,7 +78,7 @@ func (r *Report) comment() *document.Document {
 	return d
 }
 
-// failing returns a paragraph for each thing that fails, and what to look at.
+// failing returns a paragraph for each failure, with what to look at.
 func (r *Report) failing() (list [][]document.Block) {
 	for _, f := range r.failures() {
 		blocks := []document.Block{document.Text{Lead: "FAIL", Text: " " + r.at(f.line) + f.message}}
@@ -99,11 +99,11 @@ func (r *Report) at(line int) string {
 }
 
 const (
-	maxLines  = 100 // results that a table lists; of more it shows those that fail
-	shortName = 12  // characters of a name that are kept in any case
+	maxLines  = 100 // results that a table lists; of more it lists the failures
+	shortName = 12  // least number of characters of a name that are kept
 )
 
-// table lists the results that show takes.
+// table lists the results that show selects.
 func (r *Report) table(show func(*Result) bool) *document.Table {
 	t := &document.Table{Fitted: true, Columns: []document.Column{
 		{Name: "metric", Title: "METRIC", Break: true},
@@ -131,8 +131,8 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 	return t
 }
 
-// margin returns what is left to the bar. What figures differ by between machines
-// is nothing.
+// margin returns the distance to the bar. Differences between machines count as
+// 0.
 func (s *Result) margin() string {
 	if s.Margin == nil {
 		return document.Dash
@@ -163,8 +163,8 @@ func (s *Result) observed() (text, bar string) {
 	return text, bar
 }
 
-// Annotate writes a workflow command of GitHub for everything that fails, which
-// shows it at its line. file is the check file as the repository has it.
+// Annotate writes a workflow command of GitHub for every failure, which shows
+// it at its line. file is the path of the check file in the repository.
 func (r *Report) Annotate(w io.Writer, file string) error {
 	var b bytes.Buffer
 	for _, f := range r.harmless().failures() {
@@ -247,10 +247,10 @@ func (r *Report) JUnit(w io.Writer) error {
 	return nil
 }
 
-// harmless returns a copy of r whose texts are on one line each and hold no
-// command. Names of cells, projects and files come from recordings, and a runner
-// of workflows carries out what a job prints when it has the form of a command:
-// "::" at the start of a line, "##[" anywhere.
+// harmless returns a copy of r whose texts are on one line each and contain no
+// command. Names of cells, projects and files come from recordings, and a
+// workflow runner executes output in the form of a command: "::" at the start
+// of a line, "##[" anywhere.
 func (r *Report) harmless() *Report {
 	out := *r
 	out.Results, out.Problems, out.Notes = slices.Clone(r.Results), slices.Clone(r.Problems), slices.Clone(r.Notes)
@@ -271,8 +271,8 @@ func (r *Report) harmless() *Report {
 	return &out
 }
 
-// inert returns s without what ends a line, moves a cursor, turns the direction
-// of writing or begins a command.
+// inert returns s without characters that end a line, move a cursor, change the
+// direction of writing or begin a command.
 func inert(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {

@@ -10,9 +10,9 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// across holds each run against the first as if there were no others: a cell that
-// a third run lacks is compared where it is. Matches of one name are joined, in
-// the order of the baseline's groups; cells with different names come first.
+// across compares each run with the first, independently of the others: a cell
+// that a third run lacks is still compared. Matches with one name are joined,
+// in the order of the baseline's groups; cells with different names come first.
 func across(inputs []Input, wanted []string) ([]match, []string, error) {
 	joined := map[string]*match{}
 	var notes []string
@@ -52,12 +52,12 @@ func across(inputs []Input, wanted []string) ([]match, []string, error) {
 // runPair is two runs whose cells are matched.
 type runPair struct {
 	in        [2]Input
-	have, all [2][]group  // what is asked for, and all there is
+	have, all [2][]group  // what was asked for, and everything there is
 	only      [2][]string // names of cells that only one run has
 }
 
-// matches pairs the cells by name. When each run has one alone, beside what was
-// billed and recorded, these are compared whatever their names.
+// matches pairs the cells by name. If each run has a single cell besides the
+// billed and the recorded one, these are compared whatever their names.
 func (p *runPair) matches() ([]match, error) {
 	if m, ok := p.alone(p.have); ok {
 		return []match{m}, nil
@@ -84,7 +84,7 @@ func (p *runPair) matches() ([]match, error) {
 	return list, nil
 }
 
-// cells lists the groups of a run, or says that none of them is asked for.
+// cells lists the groups of a run, or says that it has none of those asked for.
 func (p *runPair) cells(i int) string {
 	if len(p.have[i]) == 0 {
 		return fmt.Sprintf("no such cell (its cells are %s)", document.Few(groupNames(p.all[i])))
@@ -92,8 +92,8 @@ func (p *runPair) cells(i int) string {
 	return "cells " + document.Few(groupNames(p.have[i]))
 }
 
-// alone matches the only groups of two runs, false when one has none or several.
-// The match has a name when both have the same.
+// alone matches the only groups of two runs; false when one has none or
+// several. The match has a name if both groups have the same.
 func (p *runPair) alone(have [2][]group) (match, bool) {
 	if len(have[0]) != 1 || len(have[1]) != 1 {
 		return match{}, false
@@ -111,7 +111,7 @@ func (p *runPair) match(name string, base, other group) match {
 	}}
 }
 
-// common matches the groups that both runs have, and keeps the names of others.
+// common matches the groups that both runs have, and stores the names of others.
 func (p *runPair) common(have [2][]group) []match {
 	var list []match
 	for i, groups := range have {
@@ -127,7 +127,7 @@ func (p *runPair) common(have [2][]group) []match {
 	return list
 }
 
-// leftOut says what each of the runs alone has: a note for each run or, where the
+// leftOut says what only one of the runs has: a note for each run or, if the
 // pair is one of several, one note.
 func (p *runPair) leftOut(single bool) []string {
 	var parts []string
@@ -146,7 +146,7 @@ func (p *runPair) leftOut(single bool) []string {
 	return parts
 }
 
-// differentCells says which cells are compared where their names differ.
+// differentCells says which cells with different names are compared.
 func differentCells(matches []match) []string {
 	if matches[0].name != "" {
 		return nil
@@ -158,5 +158,5 @@ func differentCells(matches []match) []string {
 	return []string{sentence("the cells compared: " + strings.Join(parts, ", "))}
 }
 
-// sentence makes a note of a text that begins with a word of ours.
+// sentence turns a text into a note: with a capital and a full stop.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }

@@ -1,10 +1,9 @@
-// Package compare holds runs, or cells of one run, against each other session by
-// session.
+// Package compare compares runs, or cells of one run, session by session.
 //
-// Two statements are kept apart. What the sides did on the sessions they share is
-// known: values and differences are those figures, without any test. What
-// another set of sessions of this kind would show is not: intervals, p-values
-// and verdicts speak of that, with the session as the unit that was drawn.
+// Two statements are kept apart. What the sides did on the sessions they share
+// is known: values and differences are those figures, without any test. What
+// another set of sessions of this kind would show is not known: intervals,
+// p-values and verdicts are about that, with the session as the sampling unit.
 package compare
 
 import (
@@ -18,23 +17,23 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Input is a run under a label of its own.
+// Input is a run with a label.
 type Input struct {
 	Label string
 	Run   *results.Run
 }
 
-// Options say what is compared and how sure the intervals are to be. The zero
-// value compares every cell that the runs share, at 95 %.
+// Options say what to compare, and at which level of confidence. The zero value
+// compares every cell that the runs share, at 95 %.
 type Options struct {
-	// Cells name the cells or strategies to compare, or are patterns of their
-	// names, see Cells. Of one run they are the sides; of several runs they choose
-	// among the cells that these share.
+	// Cells are names or patterns of the cells or strategies to compare, see Cells.
+	// In one run they are the sides; in several runs they select among the shared
+	// cells.
 	Cells []string
-	// Metrics name what to compare; all when empty.
+	// Metrics are the names of the metrics to compare; empty for all.
 	Metrics []string
-	// Baseline is the label that the others are held against; the first when
-	// empty.
+	// Baseline is the label of the side with which the others are compared; "" for
+	// the first.
 	Baseline string
 	// Resamples of the bootstrap, 100 to MaxResamples; 0 for 1,000.
 	Resamples int
@@ -52,9 +51,9 @@ const (
 	leastResamples   = 100
 )
 
-// MaxResamples is the largest number of resamples. The share of 2.5 % behind an end
-// of an interval has a standard error of 0.05 % then, and a metric takes up to
-// five megabytes.
+// MaxResamples is the largest number of resamples. The share of 2.5 % beyond an
+// end of an interval then has a standard error of 0.05 %, and a metric takes up
+// to five megabytes.
 const MaxResamples = 100_000
 
 // Report is a comparison of two or more sides.
@@ -64,33 +63,33 @@ type Report struct {
 	Seed      uint64
 	Inputs    []Input // the baseline's first
 	Labels    []string
-	// Chosen says that metrics were asked for by name: all of them are shown.
+	// Chosen says that metrics were selected by name, so that all of them are shown.
 	Chosen      bool
 	Comparisons []Comparison
-	Notes       []string // about all of it
+	Notes       []string // about the whole report
 }
 
-// Comparison is one side against the baseline over the sessions of both.
+// Comparison compares one side with the baseline over the sessions of both.
 type Comparison struct {
-	Cell     string // compared in two runs; "" when sides are themselves cells
+	Cell     string // the cell that two runs share; "" if sides are themselves cells
 	Base     string // label
 	Other    string // label
 	Sessions int    // in both
-	// Figures are in the order of publication, without those of which neither
-	// side has a sample, unless they were asked for by name.
+	// Figures are in the order of publication, without those for which neither side
+	// has a sample, unless they were selected by name.
 	Figures []Figure
-	Notes   []string // what was averaged, what did not match
+	Notes   []string // what was averaged, what has no counterpart
 
 	pairs *pairs
-	// drawn says that chance had a part in a side, reseeded that it had another
-	// in either: their seeds differ.
+	// drawn says that chance affected a side; reseeded that it affected one
+	// differently, because their seeds differ.
 	drawn, reseeded bool
 	errors          []results.ModelError // of the two runs
 }
 
-// Run compares inputs. It fails on labels, cells and metrics that are not
-// there, on figures that are not finite, and when there is nothing in common;
-// the error then names what there is.
+// Run compares inputs. It fails on unknown labels, cells and metrics, on
+// figures that are not finite, and if there is nothing in common; the error
+// names what exists.
 func Run(ctx context.Context, inputs []Input, o Options) (*Report, error) {
 	if o.Resamples == 0 {
 		o.Resamples = defaultResamples
@@ -124,8 +123,8 @@ func Run(ctx context.Context, inputs []Input, o Options) (*Report, error) {
 	return r, nil
 }
 
-// comparedOf returns the inputs with the cells that are compared, and those that
-// have no rows to compare: notes about others would not help.
+// comparedOf returns the inputs with only the compared cells, and those without
+// rows to compare: notes about others would not help.
 func comparedOf(inputs []Input, matches []match) []Input {
 	used := map[*results.Cell]bool{}
 	for _, m := range matches {
@@ -149,8 +148,7 @@ func comparedOf(inputs []Input, matches []match) []Input {
 	return list
 }
 
-// labelsOf returns the labels of the sides: of one run its cells, of several the
-// runs.
+// labelsOf returns the labels of the sides: the cells of one run, or the runs.
 func labelsOf(inputs []Input, matches []match) []string {
 	var labels []string
 	if len(inputs) == 1 {
@@ -185,7 +183,7 @@ func (o *Options) check() error {
 	return errors.Join(errs...)
 }
 
-// compareSides holds other against base.
+// compareSides compares other with base.
 func (r *Report) compareSides(ctx context.Context, name string, base, other side, metrics []results.Metric,
 	o Options) (*Comparison, error) {
 	p, notes, err := pair(base, other)

@@ -21,8 +21,8 @@ import (
 // Schema is the version of the document that the format json writes.
 const Schema = 1
 
-// estimated rounds what rests on chance to six digits: more mean nothing, and
-// the last ones differ between processors.
+// estimated rounds a random figure to six digits: more mean nothing, and the
+// last ones differ between processors.
 func estimated(v float64) float64 {
 	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
 		return v
@@ -137,7 +137,7 @@ func published(i *stats.Interval, level float64) *results.Interval {
 	return &results.Interval{Low: estimated(i.Low), High: estimated(i.High), Level: level}
 }
 
-// data has a line for each comparison and metric. What there is not is empty.
+// data has a line for each comparison and metric. A missing value is empty.
 func (r *Report) data(o WriteOptions) *document.Table {
 	t := &document.Table{Columns: document.Columns(
 		"cell", "baseline", "label", "sessions", "metric", "unit", "better", "exact", "baseline_value", "value",
@@ -178,7 +178,7 @@ func number(v *float64) any {
 
 // benchfmt writes the Go benchmark format: a line for each side, cell and
 // session, with the metrics as units and the side as the configuration "label".
-// benchstat -col label holds the sides against each other.
+// benchstat -col label compares the sides.
 func (r *Report) benchfmt(w io.Writer, o WriteOptions) error {
 	b := bufio.NewWriter(w)
 	metrics := r.shownMetrics(o)
@@ -203,7 +203,7 @@ func (r *Report) benchfmt(w io.Writer, o WriteOptions) error {
 	return nil
 }
 
-// shownMetrics returns the metrics that some comparison shows.
+// shownMetrics returns the metrics that any comparison shows.
 func (r *Report) shownMetrics(o WriteOptions) []results.Metric {
 	return slices.DeleteFunc(results.Metrics(), func(m results.Metric) bool {
 		return !slices.ContainsFunc(r.Comparisons, func(c Comparison) bool {
@@ -212,9 +212,9 @@ func (r *Report) shownMetrics(o WriteOptions) []results.Metric {
 	})
 }
 
-// writeUnit says which direction of a unit is better. It does not say that a unit
-// is exact, though figures of a session are: sessions are the repetitions here, in
-// which they differ, and benchstat makes no test of what it takes for exact.
+// writeUnit says which direction of a unit is better. It does not declare a
+// unit exact, though the figures of a session are: sessions are the repetitions
+// here and differ, and benchstat does not test exact units.
 func writeUnit(b *bufio.Writer, m results.Metric) {
 	if m.Better != results.Neither {
 		fmt.Fprintf(b, "Unit %s better=%s\n", m.Name, m.Better)
@@ -241,12 +241,12 @@ func (c *Comparison) benchmarks(b *bufio.Writer, s int, metrics []results.Metric
 	}
 }
 
-// processors is what a name of a benchmark must not end with: it would be taken
-// for the number of processors.
+// processors matches an end of a benchmark name that would be read as the
+// number of processors.
 var processors = regexp.MustCompile(`-(\d+)$`)
 
-// benchmark names a line the same on both sides. Lines of different sessions or
-// cells have different names.
+// benchmark gives a line the same name on both sides. Lines of different
+// sessions or cells have different names.
 func (c *Comparison) benchmark(session string, cell *results.Cell, s int) string {
 	name := "BenchmarkSession/session=" + benchmarkPart(session)
 	if c.Cell != "" {
@@ -268,9 +268,9 @@ func alike(a, b *results.Cell, params []string) bool {
 	return !slices.ContainsFunc(params, func(name string) bool { return a.Params[name] != b.Params[name] })
 }
 
-// benchmarkPart replaces what would end a part of a name, and its replacements:
-// different texts stay different. A slash, as in the names of strategies, becomes
-// a colon and a blank a plus sign; others are percent-encoded.
+// benchmarkPart replaces characters that would end a part of a name, and the replacements
+// themselves, so that different texts stay different. A slash, as in names of strategies,
+// becomes a colon and a blank a plus sign; others are percent-encoded.
 func benchmarkPart(s string) string {
 	var b strings.Builder
 	for _, r := range s {

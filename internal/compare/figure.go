@@ -16,13 +16,13 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	Missing Verdict = iota // a side has no sample: there is nothing to say
+	Missing Verdict = iota // a side has no sample
 	Same                   // no session differs
 	Unknown                // nothing can be said
 	Chance                 // the interval of the difference holds 0
 	Better
 	Worse
-	Below // of a metric without a direction of improvement
+	Below // for a metric without a direction of improvement
 	Above
 )
 
@@ -34,38 +34,37 @@ func (v Verdict) String() string {
 
 // Figure is a metric of both sides over the sessions they share. Values,
 // differences and intervals are in the unit of the metric; differences are the
-// other side's less the baseline's.
+// other side's value minus the baseline's.
 type Figure struct {
 	Metric results.Metric
-	// Summary says that the metric is one of those in the table of a run.
+	// Summary says that the metric is in the table of a run.
 	Summary bool
-	// Exact says that the figure is counted or priced call by call and that chance
-	// had no part in either side: the difference is what it is.
+	// Exact says that the figure is counted or priced call by call and chance
+	// affects neither side, so that the difference is exact.
 	Exact bool
 	Base  Sample
 	Other Sample
-	// Difference and what follows are set when both have a sample.
+	// Difference and the following fields are set when both sides have a sample.
 	Difference float64
-	Relative   Sample // difference / base as a fraction, nothing for a base of 0
-	// Interval is that of the difference, RelativeInterval that of the relative one for
-	// metrics of the run table and those asked for by name; nil when there are too
-	// few sessions or no difference.
+	Relative   Sample // difference / base as a fraction, none for a base of 0
+	// Interval is that of the difference, RelativeInterval that of the relative
+	// difference for metrics of the run table and those selected by name; nil when
+	// there are too few sessions or no difference.
 	Interval         *stats.Interval
 	RelativeInterval *stats.Interval
-	// Test is Wilcoxon's on the differences of sessions; Holm its p-value
-	// corrected for the number of metrics. Tested is false when no session
-	// differs.
+	// Test is Wilcoxon's on the differences of sessions; Holm is its p-value
+	// corrected for the number of metrics. Tested is false when no session differs.
 	Test   stats.SignedRank
 	Holm   float64
 	Tested bool
-	// Lower, Ties and Higher count the sessions in which the other side's value
-	// is below the baseline's, the same, and above.
+	// Lower, Ties and Higher count the sessions in which the other side's value is
+	// below, equal to and above the baseline's.
 	Lower, Ties, Higher int
 	Verdict             Verdict
 	Notes               []string
 }
 
-// Sample is a value that may not be there.
+// Sample is a value that may be missing.
 type Sample struct {
 	Value float64
 	OK    bool
@@ -74,8 +73,8 @@ type Sample struct {
 // Changed reports whether the two sides differ in any session.
 func (f *Figure) Changed() bool { return f.Verdict > Same }
 
-// Wins returns the sessions in which the other side is better, those in which
-// it is worse, and whether the metric has a better side at all.
+// Wins returns in how many sessions the other side is better and worse, and
+// whether the metric has a better side at all.
 func (f *Figure) Wins() (wins, losses int, ok bool) {
 	switch f.Metric.Better {
 	case results.Lower:
@@ -86,7 +85,7 @@ func (f *Figure) Wins() (wins, losses int, ok bool) {
 	return 0, 0, false
 }
 
-// Figure returns the figure of a metric, nil when there is none.
+// Figure returns the figure of a metric, nil if there is none.
 func (c *Comparison) Figure(name string) *Figure {
 	i := slices.IndexFunc(c.Figures, func(f Figure) bool { return f.Metric.Name == name })
 	if i < 0 {
@@ -100,8 +99,8 @@ func (c *Comparison) Changed() bool {
 	return slices.ContainsFunc(c.Figures, func(f Figure) bool { return f.Changed() })
 }
 
-// shown returns the figures to print: all when metrics or all of them were asked
-// for, otherwise those of the run table followed by those that changed.
+// shown returns the figures to print: all if they or metrics were asked for,
+// otherwise those of the run table followed by those that changed.
 func (r *Report) shown(c *Comparison, o WriteOptions) []Figure {
 	var list []Figure
 	for _, summary := range []bool{true, false} {
@@ -114,12 +113,12 @@ func (r *Report) shown(c *Comparison, o WriteOptions) []Figure {
 	return list
 }
 
-// scale is how the figures of one metric are written: all in one magnitude, with
-// the decimals that show their difference.
+// scale is the format of the figures of one metric: in one magnitude, with
+// enough decimals to show their difference.
 type scale struct {
 	divide         float64
 	prefix, suffix string
-	change         string // suffix of a difference, where it is another one
+	change         string // suffix of a difference, if it is another one
 	decimals       int
 }
 
@@ -170,7 +169,7 @@ func scaleOf(unit string, largest, diff float64) scale {
 	return s
 }
 
-// decimals returns how many show two digits of v, within bounds.
+// decimals returns how many decimals show two digits of v, within bounds.
 func decimals(v float64, least, most int) int {
 	if v == 0 {
 		return least
@@ -180,10 +179,10 @@ func decimals(v float64, least, most int) int {
 
 func (s scale) text(v float64) string { return s.write(v, "", s.suffix) }
 
-// signed writes a difference.
+// signed formats a difference.
 func (s scale) signed(v float64) string { return s.write(v, plus(v), s.change) }
 
-// bare writes a difference without its unit, for beside one that has it.
+// bare formats a difference without its unit, for use beside one with it.
 func (s scale) bare(v float64) string {
 	s.prefix = ""
 	return s.write(v, plus(v), "")
@@ -204,7 +203,7 @@ func (s scale) write(v float64, sign, suffix string) string {
 	return sign + s.prefix + number + suffix
 }
 
-// relative writes a relative difference with two digits at least, like +3.1 %
+// relative formats a relative difference with at least two digits, like +3.1 %
 // or −0.042 %.
 func relative(v float64) string {
 	sign := "+"
@@ -214,12 +213,12 @@ func relative(v float64) string {
 	return sign + percentage(v)
 }
 
-// percentage writes the size of a fraction in per cent.
+// percentage formats the size of a fraction in per cent.
 func percentage(v float64) string {
 	return document.Grouped(100*math.Abs(v), decimals(100*v, 1, 4)) + " %"
 }
 
-// pText writes a p-value.
+// pText formats a p-value.
 func pText(p float64) string {
 	switch {
 	case p < 0.001:
@@ -230,7 +229,7 @@ func pText(p float64) string {
 	return strconv.FormatFloat(p, 'f', 3, 64)
 }
 
-// effectText writes an effect size in [−1, 1].
+// effectText formats an effect size in [−1, 1].
 func effectText(v float64) string {
 	text := strconv.FormatFloat(math.Abs(v), 'f', 2, 64)
 	if v < 0 {

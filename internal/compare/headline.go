@@ -8,8 +8,8 @@ import (
 	"github.com/compactsim/compactsim/internal/document"
 )
 
-// headline says in a sentence or two what a comparison comes to: what matters
-// most, and the rest.
+// headline sums up a comparison in a sentence or two: lead is the most
+// important part.
 func (r *Report) headline(c *Comparison) (lead, text string) {
 	where := " on the same " + document.Count(c.Sessions, "session")
 	if c.Sessions == 1 {
@@ -30,9 +30,9 @@ func (r *Report) headline(c *Comparison) (lead, text string) {
 	return c.costs(f), where + values + r.outlook(f) + moves(c)
 }
 
-// costs says which side costs less. Where summaries are drawn it is about so
-// much, and where they were drawn under different seeds a difference that has no
-// verdict is none to speak of.
+// costs says which side costs less: approximately if summaries are drawn, and
+// not at all if they are drawn under different seeds and the difference has no
+// verdict.
 func (c *Comparison) costs(f *Figure) string {
 	about := ""
 	if !f.Exact {
@@ -67,7 +67,7 @@ func (r *Report) outlook(f *Figure) string {
 	return fmt.Sprintf("On other sessions of this kind: %s (%s). ", text, level100(r.Level))
 }
 
-// maxMoves is how many metrics a headline names beside the cost.
+// maxMoves is how many metrics a headline names besides the cost.
 const maxMoves = 4
 
 // moves lists the other metrics of the run table that differ.
@@ -90,7 +90,7 @@ func moves(c *Comparison) string {
 	return sentence(strings.Join(parts, ", "))
 }
 
-// unchanged is the lead of a comparison in which nothing differs.
+// unchanged is the lead of a comparison without differences.
 func (r *Report) unchanged(c *Comparison) string {
 	if len(c.told()) == 0 {
 		return "Nothing to compare between " + c.Base + " and " + c.Other
@@ -102,8 +102,8 @@ func (r *Report) unchanged(c *Comparison) string {
 	return "No difference" + in + " between " + c.Base + " and " + c.Other
 }
 
-// uneventful reports whether there is nothing to show of a comparison but that
-// nothing differs. A metric asked for by name that a side does not have is shown.
+// uneventful reports whether a comparison shows nothing except that nothing
+// differs. A metric selected by name that a side lacks is shown.
 func (r *Report) uneventful(c *Comparison) bool {
 	return !c.Changed() && !(r.Chosen && c.lacks())
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// resample sets the intervals of figures that differ by the paired bootstrap
+// resample sets the intervals of figures that differ, by the paired bootstrap
 // over n sessions. All metrics share the weights.
 func resample(ctx context.Context, list []*measured, n int, o Options) error {
 	var sums, maxima [][]float64
@@ -57,9 +57,9 @@ func resample(ctx context.Context, list []*measured, n int, o Options) error {
 	return nil
 }
 
-// compared reports whether a figure gets an interval of its relative difference:
-// those of the run table and those that were asked for by name. It takes a
-// column more.
+// compared reports whether a figure gets an interval of its relative
+// difference, which takes another column: those of the run table and those
+// selected by name do.
 func (m *measured) compared(o Options) bool { return m.Summary || len(o.Metrics) > 0 }
 
 // extremal reports whether a figure is a maximum or a minimum.
@@ -69,8 +69,8 @@ func (m *measured) extremal() bool {
 
 // interval sets the intervals from resampled columns: difference and baseline
 // of sums, part and base of both sides of ratios, the cells of both sides of
-// maxima. No session has a linear influence on a maximum, which leaves the plain
-// percentiles.
+// maxima. Sessions have no linear influence on a maximum, so its interval is
+// the plain percentiles.
 func (m *measured) interval(columns [][]float64, o Options) {
 	var differences, relatives []float64
 	for r := range o.Resamples {
@@ -104,8 +104,8 @@ func (m *measured) interval(columns [][]float64, o Options) {
 	}
 }
 
-// snapped takes an end that is zero but for the rounding of sums for zero: whether
-// an interval contains it decides a verdict.
+// snapped sets an end that is zero except for the rounding of sums to zero:
+// whether an interval contains zero decides a verdict.
 func snapped(i stats.Interval) *stats.Interval {
 	for _, end := range []*float64{&i.Low, &i.High} {
 		if math.Abs(*end) < 1e-9*(i.High-i.Low) {
@@ -116,7 +116,7 @@ func snapped(i stats.Interval) *stats.Interval {
 }
 
 // resampled returns the baseline's value and the difference in resample r, not
-// finite when a side has no sample in it.
+// finite if a side has no sample in it.
 func (m *measured) resampled(columns [][]float64, r int, o Options) (base, diff float64) {
 	switch m.Metric.Kind {
 	case results.KindSum:
@@ -155,16 +155,15 @@ func (m *measured) onRelative(difference, base []float64) []float64 {
 	return relative
 }
 
-// influence returns what each session does to a ratio of sums.
+// influence returns the influence of each session on a ratio of sums.
 func (s *series) influence() []float64 {
 	r := stats.Ratio{Part: s.part, Base: s.base}
 	return r.Influence()
 }
 
-// correct sets the corrected p-values. Metrics in which no session differs take
-// part in no correction: whatever the test, they could not come out. The metrics
-// of the run table are a family of their own, unless metrics were chosen: those
-// are one family.
+// correct sets the corrected p-values. Metrics in which no session differs are
+// excluded, because no test could reject for them. The metrics of the run table
+// are a family of their own; metrics selected by name are one family.
 func correct(list []*measured, chosen bool) {
 	for _, family := range []bool{true, false} {
 		var members []*measured
@@ -207,8 +206,8 @@ func (m *measured) judge(c *Comparison, level float64) {
 	}
 }
 
-// cutShort says on which side sessions ended early, "" for neither: its figures are
-// of less work, and nothing is better for that.
+// cutShort says on which side sessions ended early, "" for neither: its figures
+// cover less work, which is no improvement.
 func (c *Comparison) cutShort() string {
 	for s, label := range []string{c.Base, c.Other} {
 		ended := 0
@@ -247,8 +246,8 @@ func (m *measured) missing(c *Comparison) string {
 	return "nothing to compare: " + strings.Join(parts, ", ")
 }
 
-// tooFew says that the test cannot come out whatever the figures, "" when it can.
-// Sessions that do not differ are no part of it.
+// tooFew says that the test cannot reject whatever the figures, "" when it can.
+// Sessions that do not differ do not count.
 func (c *Comparison) tooFew(m *measured, level float64) string {
 	needed := stats.PairsNeeded(level)
 	switch {
@@ -262,7 +261,7 @@ func (c *Comparison) tooFew(m *measured, level float64) string {
 	return ""
 }
 
-// verdict holds interval and test against each other: both must say the same.
+// verdict combines interval and test, which must agree.
 func (m *measured) verdict(level float64) Verdict {
 	d, effect := m.Difference, m.Test.RankBiserial()
 	switch {
@@ -282,8 +281,8 @@ func (m *measured) verdict(level float64) Verdict {
 	return Worse
 }
 
-// modelError says that the error of the model on the sessions of either of the
-// two runs can make a difference of cost that has a verdict, "" when it cannot.
+// modelError says that the model error on the sessions of either run can
+// explain a difference of cost with a verdict, "" when it cannot.
 func (c *Comparison) modelError(m *measured) string {
 	if m.Metric.Name != "cost_usd" || m.Verdict <= Chance || c.errors == nil {
 		return ""
@@ -295,5 +294,5 @@ func (c *Comparison) modelError(m *measured) string {
 	return fmt.Sprintf("the model is off by %s of a session's cost: that can make this difference", percentage(worst.Spread))
 }
 
-// level100 writes a level in per cent.
+// level100 formats a level in per cent.
 func level100(level float64) string { return fmt.Sprintf("%.6g %%", 100*level) }

@@ -12,28 +12,28 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// rounding is the relative difference up to which two figures are the same:
+// rounding is the relative difference up to which two figures are equal, for
 // costs that were added up in another order.
 const rounding = 1e-12
 
-// series is a metric of one side, a value for each session.
+// series is a metric of one side, with a value for each session.
 type series struct {
-	rows  [][]*results.Row // by cell of the side that has figures for the metric; the rest is nil for none
+	rows  [][]*results.Row // by cell of the side that has figures for the metric; otherwise nil
 	value []float64        // 0 where has is false
-	part  []float64        // of a ratio, else nil
+	part  []float64        // of a ratio; otherwise nil
 	base  []float64
 	has   []bool
-	tops  extremes // of a maximum or a minimum, else nil
+	tops  extremes // of a maximum or a minimum; otherwise nil
 }
 
-// measured is a figure with what it was made from.
+// measured is a figure and the data it was made from.
 type measured struct {
 	Figure
 	side [2]series
 	diff []float64 // by session; 0 where a side has no sample
 }
 
-// measure returns the figures of metrics without what is drawn by chance.
+// measure returns the figures of metrics without intervals and tests.
 func measure(p *pairs, metrics []results.Metric, workers int) ([]*measured, error) {
 	list := make([]*measured, len(metrics))
 	for i, metric := range metrics {
@@ -43,7 +43,7 @@ func measure(p *pairs, metrics []results.Metric, workers int) ([]*measured, erro
 		}
 		list[i] = m
 	}
-	// Rows are large: each is read for all metrics while it is in the cache.
+	// Rows are large, so each is read for all metrics while it is in the processor's cache.
 	n := len(p.sessions)
 	parallel.Each(workers, (n+stretch-1)/stretch, func(i int) {
 		for _, m := range list {
@@ -86,7 +86,7 @@ func (m *measured) finish(p *pairs) error {
 		return fmt.Errorf("%s is too large to compare: %v in %s, %v in %s", m.Metric.Name, m.Base.Value,
 			p.sides[0].label, m.Other.Value, p.sides[1].label)
 	}
-	// Of a base next to nothing a multiple can be beyond the range of numbers.
+	// For a base near zero a multiple can exceed the range of numbers.
 	if v := m.Difference / math.Abs(m.Base.Value); m.Base.Value != 0 && finite(v) {
 		m.Relative = Sample{v, true}
 	}
@@ -133,7 +133,7 @@ func (m *measured) changed() bool {
 		!slices.Equal(m.side[0].part, m.side[1].part) || !slices.Equal(m.side[0].base, m.side[1].base)
 }
 
-// difference returns b − a, nothing when the two differ by rounding alone.
+// difference returns b − a, or 0 when the two differ only by rounding.
 func difference(a, b float64) float64 {
 	if math.Abs(b-a) <= rounding*max(math.Abs(a), math.Abs(b)) {
 		return 0
@@ -141,7 +141,7 @@ func difference(a, b float64) float64 {
 	return b - a
 }
 
-// largest returns the largest size of values, which rounding is in proportion to.
+// largest returns the largest absolute value, to which rounding is proportional.
 func largest(values []float64) float64 {
 	var size float64
 	for _, v := range values {
@@ -150,7 +150,7 @@ func largest(values []float64) float64 {
 	return size
 }
 
-// series returns an empty metric of one side.
+// series returns an empty series of one side.
 func (p *pairs) series(s int, metric results.Metric) series {
 	out := series{}
 	for c, cell := range p.sides[s].cells {
@@ -258,12 +258,12 @@ func sum(values []float64) float64 {
 	return t
 }
 
-// extremes are the values of which a maximum is taken, by cell of a side and
-// session: for a minimum their negatives, −∞ where a session has no sample.
+// extremes are the values whose maximum is taken, by cell of a side and session; for a
+// minimum their negatives. They are −∞ where a session has no sample.
 //
-// Cells are repetitions, and the maximum over a session's repetitions would grow
-// with their number: each cell has a maximum of its own, of which the mean is
-// taken.
+// Cells are repetitions, and the maximum over a session's repetitions would
+// grow with their number. Therefore each cell has its own maximum, and the mean
+// of these is taken.
 type extremes [][]float64
 
 func newExtremes(cells, sessions int) extremes {
@@ -274,7 +274,7 @@ func newExtremes(cells, sessions int) extremes {
 	return e
 }
 
-// direction is what a value of a kind is multiplied with to look for maxima.
+// direction is the factor that turns a search for the extreme of a kind into one for the maximum.
 func direction(k results.Kind) float64 {
 	if k == results.KindMinimum {
 		return -1
@@ -300,14 +300,14 @@ func (s *series) fillTops(m *results.Metric, from, to int) {
 	}
 }
 
-// sampled leaves the cells that have a sample in some session.
+// sampled returns the cells with a sample in some session.
 func (e extremes) sampled() extremes {
 	return slices.DeleteFunc(e, func(column []float64) bool {
 		return !slices.ContainsFunc(column, func(v float64) bool { return !math.IsInf(v, -1) })
 	})
 }
 
-// total returns the mean of the maxima of cells that are sampled.
+// total returns the mean of the maxima of the sampled cells.
 func (e extremes) total(k results.Kind) Sample {
 	if len(e) == 0 {
 		return Sample{}
@@ -319,7 +319,7 @@ func (e extremes) total(k results.Kind) Sample {
 	return Sample{direction(k) * sum / float64(len(e)), true}
 }
 
-// meanAt returns the mean over cells in resample r, not finite when one of them
+// meanAt returns the mean over cells in resample r, not finite if one of them
 // has no sample in it.
 func meanAt(columns [][]float64, r int, k results.Kind) float64 {
 	var sum float64
@@ -335,8 +335,8 @@ func summary() []string {
 		"added_latency_seconds"}
 }
 
-// chooseMetrics returns the metrics with names in the order of publication, all
-// for no names.
+// chooseMetrics returns the metrics called names in the order of publication;
+// all for no names.
 func chooseMetrics(names []string) ([]results.Metric, error) {
 	all := results.Metrics()
 	if len(names) == 0 {

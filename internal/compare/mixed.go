@@ -10,11 +10,11 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// partialRemarks begin the remark of a run that was stopped before its end.
+// partialRemarks begin the remark on a run that was stopped before its end.
 var partialRemarks = [...]string{"interrupted", "stopped by an error"}
 
-// mixed says what keeps runs from being alike, each with the values of all, and
-// which of them are not whole.
+// mixed says in what runs differ, each property with the values of all runs,
+// and which runs are incomplete.
 func mixed(inputs []Input) []string {
 	var notes []string
 	for _, property := range []struct {
@@ -36,8 +36,8 @@ func mixed(inputs []Input) []string {
 	return notes
 }
 
-// valuesOf writes the values of a property with the runs that have each, in the
-// order of the runs, and reports whether there are several.
+// valuesOf formats the values of a property with the runs that have each, in
+// the order of the runs, and reports whether there are several.
 func valuesOf(inputs []Input, of func(*results.Provenance) string) (text string, differ bool) {
 	var values []string
 	have := map[string][]string{} // labels by value
@@ -55,8 +55,8 @@ func valuesOf(inputs []Input, of func(*results.Provenance) string) (text string,
 	return strings.Join(parts, ", "), len(values) > 1
 }
 
-// switches says in which switches runs differ. Those that all runs have alike are
-// no difference.
+// switches says in which switches runs differ, without those that all runs
+// share.
 func switches(inputs []Input) []string {
 	names := map[string]bool{}
 	for _, in := range inputs {
@@ -111,7 +111,7 @@ func partial(in Input) []string {
 	return notes
 }
 
-// and joins names as a sentence does.
+// and joins names with commas and "and".
 func and(names []string) string {
 	last := len(names) - 1
 	if last < 1 {
@@ -120,12 +120,12 @@ func and(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// maxValue is how long a value in a note may be, in characters: two of them and
-// their labels fit a line.
+// maxValue is the largest length of a value in a note, in characters: two of
+// them and their labels fit on a line.
 const maxValue = 40
 
-// shortened takes out the middle of a long value, which has no blank to break a
-// line at. The formats for machines have the values whole.
+// shortened cuts the middle of a long value, which has no blank to break a line
+// at. The formats for machines have the whole values.
 func shortened(s string) string {
 	r := []rune(s)
 	if len(r) <= maxValue || strings.ContainsRune(s, ' ') {
@@ -141,14 +141,14 @@ func orNone(s string) string {
 	return s
 }
 
-// pricesOf returns how the prices of runs are called when they are held against each
-// other: by date, or by the name of a file with the beginning of its digest, for two
-// files may have one name. Files of one content are called alike. A run from before
-// digests were kept has a name alone, and so have the others of that name then:
-// nothing shows that they differ.
+// pricesOf returns a function that names the prices of runs in a comparison: by
+// date, or by the name of a file with the beginning of its digest, because two
+// files may have the same name. Files with the same content get the same name.
+// A run from before digests were kept has only a name, and then so have the
+// others with that name: nothing shows that they differ.
 func pricesOf(inputs []Input) func(*results.Provenance) string {
 	undigested := map[string]bool{} // names
-	called := map[string]string{}   // by digest, what the first run calls the file
+	called := map[string]string{}   // by digest, the name in the first run
 	for _, in := range inputs {
 		p := &in.Run.Provenance
 		if p.PricesDigest == "" {
@@ -167,6 +167,6 @@ func pricesOf(inputs []Input) func(*results.Provenance) string {
 	}
 }
 
-// shownDigest is how much of a digest a note has, in characters: 32 bits of a
+// shownDigest is the number of characters of a digest in a note: 32 bits of a
 // hexadecimal one.
 const shownDigest = 8

@@ -50,9 +50,9 @@ func pair(base, other side) (*pairs, []string, error) {
 	return p, notes, nil
 }
 
-// alike pairs sides whose cells list the same sessions in the same order, as
-// those of a run do. It is the common case, and fast; it reports whether it was
-// met.
+// alike pairs sides whose cells list the same sessions in the same ascending
+// order, as those of a run do. This common case is fast; alike reports whether
+// it applies.
 func (p *pairs) alike() bool {
 	first := p.sides[0].cells[0].Rows
 	for i := range first {
@@ -118,8 +118,8 @@ func (p *pairs) unmatched(have [2]map[string]int) []string {
 	return notes
 }
 
-// align leaves in both sides the cells whose parameters the other has too, as
-// far as the two can be told apart by the same parameters, and says what is
+// align keeps on both sides the cells whose parameters the other side has too,
+// if the same parameters distinguish the cells of both, and says what is
 // averaged.
 func (p *pairs) align() []string {
 	var notes []string
@@ -210,11 +210,10 @@ func varying(cells []*results.Cell) []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// drawn reports whether chance had a part in a row, so that another seed would
-// give other figures: a summary whose size was drawn, or written by a model; an
-// attempt at one that failed; another call that a layer decides on or sizes by a
-// draw; an eviction from the cache. The summaries of a recording have the sizes
-// that were logged.
+// drawn reports whether chance affected a row, so that another seed would give
+// other figures: a summary whose size was drawn, or that a model wrote; a
+// failed attempt at one; another call whose existence or size a layer draws; an
+// eviction from the cache. Recorded summaries have the logged sizes.
 func drawn(r *results.Row) bool {
 	switch {
 	case r.Strategy == results.StrategyBilled:
@@ -232,17 +231,17 @@ func drawn(r *results.Row) bool {
 	return r.FailedCompaction > 0
 }
 
-// undrawn are the sources whose calls are as they are under any seed. SourceOther
-// has those at the end of turns that no log shows, which the profile decides on.
+// undrawn are the sources whose calls are the same under any seed. SourceOther has the
+// calls at the end of turns that no log shows, which the profile decides on.
 var undrawn = []results.Source{
 	results.SourceMain, results.SourceAgent, results.SourceBranch, results.SourceKeepalive, results.SourceOther,
 }
 
-// chanceful are the settings around a strategy that leave something to chance in
-// every cell that is simulated, when they are not 0.
+// chanceful are the settings around a strategy that draw in every simulated
+// cell when they are not 0.
 var chanceful = []string{"server.evict_per_call", "client.system.uncached_change"}
 
-// drawn reports whether chance had a part in a side.
+// drawn reports whether chance affected a side.
 func (p *pairs) drawn(s int) bool {
 	side := &p.sides[s]
 	for _, c := range side.cells {
@@ -254,7 +253,7 @@ func (p *pairs) drawn(s int) bool {
 	return slices.ContainsFunc(p.rows[s], func(rows []*results.Row) bool { return slices.ContainsFunc(rows, drawn) })
 }
 
-// seeds returns the seeds of the cells of a side, ascending as texts.
+// seeds returns the seeds of the cells of a side as texts, ascending.
 func (p *pairs) seeds(s int) []string {
 	var list []string
 	for _, c := range p.sides[s].cells {
@@ -265,14 +264,14 @@ func (p *pairs) seeds(s int) []string {
 	return slices.Compact(list)
 }
 
-// chance notes where chance had a part in c.
+// chance sets where chance affected c.
 func (c *Comparison) chance() {
 	c.drawn = c.pairs.drawn(0) || c.pairs.drawn(1)
 	c.reseeded = c.drawn && !slices.Equal(c.pairs.seeds(0), c.pairs.seeds(1))
 }
 
-// differentSeeds says under which seeds the runs were drawn, when those that are
-// compared differ. Seeds that only one run has are left out where the others match.
+// differentSeeds says under which seeds the runs were drawn if the compared
+// ones differ. Seeds that only one run has are omitted where the others match.
 func (r *Report) differentSeeds() []string {
 	have := map[string][]string{} // by label
 	for i := range r.Comparisons {

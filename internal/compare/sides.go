@@ -13,17 +13,17 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// side is one side of a comparison: cells of a run whose figures
-// are averaged session by session.
+// side is one side of a comparison: cells of a run whose figures are averaged
+// session by session.
 type side struct {
 	label string
 	name  string // of the group of its cells
-	seed  string // of the run, for cells without a seed of their own
+	seed  string // of the run, for cells without their own seed
 	cells []*results.Cell
-	// sweepsSeed says that the run has cells under several seeds, anySeed that those of the
-	// side draw nothing and have run once: they are compared with every seed.
+	// sweepsSeed says that the run has cells under several seeds; anySeed that the side's
+	// cells draw nothing and ran once, so that they are compared with every seed.
 	sweepsSeed, anySeed bool
-	// switches are the settings of the run, for cells without values of their own.
+	// switches are the settings of the run, for cells without their own values.
 	switches map[string]string
 	// modelError is that of the run.
 	modelError results.ModelError
@@ -43,8 +43,8 @@ func (s side) of(g group) side {
 	return s
 }
 
-// fix says whether the cells are the same under all seeds: they have none in a run that
-// sweeps it.
+// fix sets whether the cells are the same under all seeds: they are if they
+// have no seed in a run that sweeps it.
 func (s *side) fix() {
 	s.anySeed = s.sweepsSeed && !slices.ContainsFunc(s.cells, hasSeed)
 }
@@ -59,8 +59,8 @@ func (s *side) param(c *results.Cell, name string) (string, bool) {
 	return s.seed, true
 }
 
-// setting returns what a setting around the strategy of a cell is, when it is not
-// the default.
+// setting returns the value of a setting around the strategy of a cell; false
+// when it is the default.
 func (s *side) setting(c *results.Cell, path string) (string, bool) {
 	if value, ok := c.Params[path]; ok {
 		return value, true
@@ -69,8 +69,8 @@ func (s *side) setting(c *results.Cell, path string) (string, bool) {
 	return value, ok
 }
 
-// settings writes the parameters of a cell with the given names, its own name
-// when there are none.
+// settings formats the parameters of a cell with the given names, or the cell's
+// name if there are none.
 func (s *side) settings(c *results.Cell, names []string) string {
 	if len(names) == 0 {
 		return c.Cell
@@ -89,7 +89,7 @@ type match struct {
 	sides []side
 }
 
-// checkInputs refuses labels and runs that cannot be compared.
+// checkInputs returns an error for labels and runs that cannot be compared.
 func checkInputs(inputs []Input) error {
 	var errs []error
 	for i, in := range inputs {
@@ -109,8 +109,8 @@ func checkInputs(inputs []Input) error {
 	return errors.Join(errs...)
 }
 
-// matched returns the inputs with the baseline first, and what is held against
-// what.
+// matched returns the inputs with the baseline first, and the matches to
+// compare.
 func matched(inputs []Input, o Options) ([]Input, []match, []string, error) {
 	cells, err := Cells(inputs, o.Cells)
 	if err != nil {
@@ -146,7 +146,7 @@ func baselineFirst[T any](items []T, name string, label func(T) string) ([]T, er
 		strings.Join(labels, ", "))
 }
 
-// within makes a side of each name of a cell or strategy of one run.
+// within makes a side for each name of a cell or strategy of one run.
 func within(in Input, o Options) ([]match, error) {
 	if len(o.Cells) < 2 {
 		return nil,
@@ -168,7 +168,7 @@ func within(in Input, o Options) ([]match, error) {
 	return []match{m}, err
 }
 
-// narrowed returns the cells with wanted names, all for none.
+// narrowed returns the groups with wanted names; all for no names.
 func narrowed(list []group, wanted []string) []group {
 	if len(wanted) == 0 {
 		return list
@@ -197,7 +197,7 @@ func unknownCell(name string, known []string) error {
 		strings.Join(known, ", "))
 }
 
-// group is the cells of a run that differ in their seed alone.
+// group is the cells of a run that differ only in their seed.
 type group struct{ results.Replications }
 
 // groups returns the cells that have rows, in the order of the run.
@@ -211,8 +211,8 @@ func groups(run *results.Run) []group {
 	return list
 }
 
-// named returns the cells of g that a name means: the group's or its strategy's
-// all of them, a cell's that one.
+// named returns the cells of g with a name: all for the name of the group or
+// its strategy, one for the name of a cell.
 func (g *group) named(name string) []*results.Cell {
 	if name == g.Cell || name == g.Strategy {
 		return g.Cells
@@ -234,7 +234,7 @@ func groupNames(groups []group) []string {
 	return list
 }
 
-// names returns what the cells of a run can be called: by group and by strategy.
+// names returns the names of the cells of a run: by group and by strategy.
 func names(run *results.Run) []string {
 	set := map[string]bool{}
 	for _, g := range groups(run) {
@@ -243,11 +243,11 @@ func names(run *results.Run) []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// Cells returns the names of cells and strategies that inputs have, with those
-// that a pattern matches in its place: every group of cells whose name or
-// strategy it takes, in the order of the runs, and where it takes neither the
-// cells one by one. A text that is the name of something is no pattern. Names
-// that nothing has are errors with the nearest one there is.
+// Cells returns names of cells and strategies of inputs, with each pattern
+// replaced by what it matches: every group whose name or strategy matches, in
+// the order of the runs, and in other groups the single cells. A text that is
+// an existing name is no pattern. An unknown name is an error with the nearest
+// known one.
 func Cells(inputs []Input, wanted []string) ([]string, error) {
 	var list []string
 	var errs []error
@@ -268,7 +268,7 @@ func Cells(inputs []Input, wanted []string) ([]string, error) {
 	return list, errors.Join(errs...)
 }
 
-// namesLike returns what a name or a pattern stands for.
+// namesLike returns the names that a name or a pattern stands for.
 func namesLike(inputs []Input, pattern string) ([]string, error) {
 	var known, list []string
 	for _, in := range inputs {
@@ -289,8 +289,8 @@ func namesLike(inputs []Input, pattern string) ([]string, error) {
 	return list, nil
 }
 
-// like returns the name of g when a pattern takes it or that of its strategy,
-// else those of its cells that it takes.
+// like returns the name of g when a pattern matches it or its strategy's name,
+// else the names of its cells that match.
 func (g *group) like(pattern string) []string {
 	if nearest.Match(pattern, g.Cell) || nearest.Match(pattern, g.Strategy) {
 		return []string{g.Cell}

@@ -14,12 +14,12 @@ import (
 
 // WriteOptions select what Write shows.
 type WriteOptions struct {
-	// All shows every metric that a side has, not only those of the table of a
-	// run and those that differ, and comparisons in which nothing differs too.
+	// All shows every metric of a side, not only those of the run table and those
+	// that differ, and also comparisons without differences.
 	All bool
 }
 
-// Formats returns the names that Write takes.
+// Formats returns the formats of Write.
 func Formats() []string { return append(document.Formats(), "benchfmt") }
 
 // Write writes r in a format of Formats: a table for a terminal, Markdown for a
@@ -38,8 +38,8 @@ func Write(w io.Writer, format string, r *Report, o WriteOptions) error {
 	return r.document(o).Write(w, format)
 }
 
-// document has a table for each comparison with differences and a line for those
-// without.
+// document has a table for each comparison with differences and a line for the
+// others.
 func (r *Report) document(o WriteOptions) *document.Document {
 	d := &document.Document{
 		Notes: slices.Concat(r.Notes, r.legend()),
@@ -62,8 +62,8 @@ func (r *Report) document(o WriteOptions) *document.Document {
 	return d
 }
 
-// comment is a headline, what moved, and all else folded: of the only comparison
-// with anything to show, or of each.
+// comment is a headline, what moved, and everything else folded: of the only
+// comparison with something to show, or of each.
 func (r *Report) comment(o WriteOptions) *document.Document {
 	d := &document.Document{Notes: slices.Concat(r.Notes, r.legend())}
 	var eventful []*Comparison
@@ -83,7 +83,7 @@ func (r *Report) comment(o WriteOptions) *document.Document {
 	return d
 }
 
-// folded shows figures behind a title, nothing for none.
+// folded returns a folded section of figures under a title; none without figures.
 func (r *Report) folded(title string, c *Comparison, figures []Figure) []document.Section {
 	if len(figures) == 0 {
 		return nil
@@ -91,8 +91,8 @@ func (r *Report) folded(title string, c *Comparison, figures []Figure) []documen
 	return []document.Section{{Name: title, Folded: true, Blocks: []document.Block{r.table(c, figures)}}}
 }
 
-// single shows the only comparison: the metrics that moved, and folded those that
-// did not move or are parts of others.
+// single shows the only comparison: the metrics that moved and, folded, those
+// that did not move or are parts of others.
 func (r *Report) single(c *Comparison, o WriteOptions) []document.Section {
 	lead, text := r.headline(c)
 	if c.Cell != "" && len(r.Comparisons) > 1 {
@@ -146,8 +146,8 @@ func (r *Report) beside(c *Comparison) []document.Section {
 }
 
 // moved reports whether a figure belongs above the fold: it differs on these
-// sessions and stands in the run table, or something can be said of others and it is
-// no part of another.
+// sessions and is in the run table, or it has a verdict on others and is not
+// part of another.
 func (f *Figure) moved() bool {
 	if !f.Changed() {
 		return false
@@ -155,7 +155,7 @@ func (f *Figure) moved() bool {
 	return f.Summary || f.Verdict > Chance && f.Metric.Of == "" && f.Metric.Group == ""
 }
 
-// noun is what comparisons are called: cells when there are but two sides.
+// noun is the word for comparisons: cells if there are only two sides.
 func (r *Report) noun() string {
 	if len(r.Labels) == 2 {
 		return "cell"
@@ -163,7 +163,7 @@ func (r *Report) noun() string {
 	return "comparison"
 }
 
-// name tells a comparison from the others.
+// name distinguishes a comparison from the others.
 func (r *Report) name(c *Comparison) string {
 	if len(r.Labels) == 2 && c.Cell != "" {
 		return c.Cell
@@ -171,7 +171,7 @@ func (r *Report) name(c *Comparison) string {
 	return c.title()
 }
 
-// lead counts what differs and names the comparison whose cost moved most.
+// lead counts the differences and names the comparison whose cost moved most.
 func (r *Report) lead() document.Text {
 	changed := 0
 	var most *Comparison
@@ -216,13 +216,13 @@ func (r *Report) overview() *document.Table {
 	return t
 }
 
-// sampled marks figures that rest on draws.
+// sampled marks figures that depend on draws.
 const sampled = "≈"
 
-// table lays out figures for people. The labels of the sides are above it in
-// full. Where all figures are drawn, the title says so.
+// table lays out figures for people. The full labels of the sides are above it.
+// If all figures are drawn, the title says so.
 func (r *Report) table(c *Comparison, figures []Figure) *document.Table {
-	const shortest = 8 // characters that stay of a label
+	const shortest = 8 // characters of a label that are always kept
 	t := &document.Table{Fitted: true, Columns: slices.Concat(
 		[]document.Column{
 			{Title: "METRIC", Break: true},
@@ -250,8 +250,8 @@ func (r *Report) table(c *Comparison, figures []Figure) *document.Table {
 }
 
 // row returns the fields of a figure, in the order of the columns of a table.
-// Those of the interval and of the relative difference leave out the unit, which
-// stands beside them and above.
+// The interval and the relative difference omit the unit, which is beside and
+// above them.
 func (f *Figure) row() []any {
 	sc := f.scale()
 	text := func(s Sample) any {
@@ -283,8 +283,8 @@ func (f *Figure) row() []any {
 	return row
 }
 
-// sessionsText writes in how many sessions the other side is better, the same
-// and worse; of metrics without a better side lower and higher.
+// sessionsText says in how many sessions the other side is better, equal and
+// worse; for metrics without a better side, lower and higher.
 func (f *Figure) sessionsText() string {
 	if wins, losses, ok := f.Wins(); ok {
 		return fmt.Sprintf("%d/%d/%d", wins, f.Ties, losses)
@@ -301,8 +301,8 @@ func (c *Comparison) title() string {
 }
 
 // fewSessions is the number of sessions below which intervals of skewed figures
-// hold clearly less than their level: 90 % at 20 sessions instead of 95, 88 % at
-// 12.
+// hold clearly less than their level: 90 % instead of 95 at 20 sessions, 88 %
+// at 12.
 const fewSessions = 30
 
 // legend says how to read the columns.
@@ -342,8 +342,8 @@ func (r *Report) legend() []string {
 	return lines
 }
 
-// modelErrors says how far the model is from the bill on the sessions of each run,
-// once when it is the same.
+// modelErrors says how far the model is from the bill on the sessions of each
+// run, once if that is the same.
 func (r *Report) modelErrors() []string {
 	var lines []string
 	same := true

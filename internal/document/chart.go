@@ -6,14 +6,14 @@ import (
 	"math"
 )
 
-// Chart is a picture of figures: panels below each other, or in columns, under
-// one title and one legend. All lengths are in points.
+// Chart draws figures: panels one below another, or in columns, with one title
+// and one legend. All lengths are in points.
 type Chart struct {
 	Title   string
-	Facts   []string // paragraphs below the title
-	Notes   []string // at the foot, each cut after a few lines
+	Facts   []string // paragraphs under the title
+	Notes   []string // at the bottom, each cut after a few lines
 	Source  string   // below the notes, cut after a few lines
-	Width   float64  // of a panel without the labels at its left
+	Width   float64  // of a panel, without the labels at its left
 	Columns int      // of panels; 0 is one
 	Panels  []Panel
 }
@@ -33,13 +33,13 @@ type Axis struct {
 	Log       bool
 	Grid      bool                   // a line across the panel at each tick
 	Bare      bool                   // no line along the axis
-	Names     bool                   // ticks name things: one without room is shortened, not left out
+	Names     bool                   // ticks name things: one without room is shortened, not omitted
 	Unit      string                 // of the values, one of Unit… or ""
-	Says      func(v float64) string // what a value means, where the scale is one of our own; nil otherwise
+	Says      func(v float64) string // what a value means on a scale of our own; nil otherwise
 	Ticks     []Tick
 }
 
-// Write returns a value in the unit of the axis, or the name of the tick that stands there.
+// Write returns a value in the unit of the axis, or the name of the tick at that value.
 func (a *Axis) Write(v float64) string {
 	if a.Names {
 		for _, t := range a.Ticks {
@@ -58,7 +58,7 @@ func (a *Axis) Write(v float64) string {
 	return Format(a.Unit, []float64{v})(v)
 }
 
-// Tick is a labelled place of an axis.
+// Tick is a labelled value of an axis.
 type Tick struct {
 	Value float64
 	Label string
@@ -70,9 +70,9 @@ type Mark uint8
 // The marks of a series.
 const (
 	MarkLine  Mark = iota // from point to point, broken where Y is NaN
-	MarkStep              // level from each point to the next
+	MarkStep              // horizontal from each point to the next
 	MarkDot               // a marker at each point, its text at the right
-	MarkBox               // rectangles from (X, Y) to (X2, Y2), their texts inside where there is room
+	MarkBox               // rectangles from (X, Y) to (X2, Y2), with their texts inside if they fit
 	MarkBand              // rectangles beneath the grid
 	MarkLevel             // lines across the panel at Y, their texts at its right
 	MarkText              // texts alone, at the right of their points
@@ -80,12 +80,12 @@ const (
 
 // Series is a set of figures with one look.
 type Series struct {
-	Name   string // in the legend, where series of one name share an entry; "" is not there
+	Name   string // in the legend, where series with the same name share an entry; "" has none
 	Mark   Mark
 	Style  Style
 	X, Y   []float64
 	X2, Y2 []float64 // boxes and bands: the opposite corners
-	Shade  []float64 // boxes: 0…1, a colour each from light to dark instead of that of the style
+	Shade  []float64 // boxes: 0…1, from light to dark, instead of the colour of the style
 	Texts  []string
 	Left   bool // texts: at the left of their points
 }
@@ -93,7 +93,7 @@ type Series struct {
 // Color is 0xRRGGBB.
 type Color uint32
 
-// Colors that people with any colour vision tell apart.
+// Colors that people with any colour vision can distinguish.
 const (
 	Black  Color = 0x262626
 	Grey   Color = 0x606060
@@ -145,7 +145,7 @@ func (s *Series) Point(x, y float64, text string) {
 	s.X, s.Y, s.Texts = append(s.X, x), append(s.Y, y), append(s.Texts, text)
 }
 
-// Dotted returns a line and the markers of its points, gaps aside.
+// Dotted returns a line and the markers of its points, without gaps.
 func (s *Series) Dotted() []Series {
 	dots := Series{Name: s.Name, Mark: MarkDot, Style: s.Style}
 	for i := range s.X {
@@ -156,7 +156,7 @@ func (s *Series) Dotted() []Series {
 	return []Series{*s, dots}
 }
 
-// Check reports what makes a chart impossible to draw.
+// Check returns an error for a chart that cannot be drawn.
 func (c *Chart) Check() error {
 	if len(c.Panels) == 0 {
 		return errors.New("a chart without panels")
@@ -201,8 +201,8 @@ func finite(values ...float64) bool {
 	return true
 }
 
-// Place names the i-th of n things along an axis, the first one at its upper
-// end, and returns its place.
+// Place names the i-th of n things along an axis, the first at its upper end,
+// and returns its position.
 func (a *Axis) Place(i, n int, name string) float64 {
 	a.Low, a.High, a.Names = -0.5, float64(n)-0.5, true
 	at := float64(n - 1 - i)
@@ -210,7 +210,7 @@ func (a *Axis) Place(i, n int, name string) float64 {
 	return at
 }
 
-// At returns where a value lies on an axis: 0 at its lower end, 1 at its upper.
+// At returns the position of a value on an axis: 0 at its lower end, 1 at its upper.
 func (a *Axis) At(v float64) float64 {
 	if a.Log {
 		return math.Log(v/a.Low) / math.Log(a.High/a.Low)
@@ -218,8 +218,8 @@ func (a *Axis) At(v float64) float64 {
 	return (v - a.Low) / (a.High - a.Low)
 }
 
-// Thin leaves one dot of those that lie in one place of a raster: thousands of
-// equal figures make one dot.
+// Thin keeps one dot in each place of a raster: thousands of equal figures make
+// one dot.
 func (s *Series) Thin(x, y *Axis, columns, rows float64) {
 	seen := map[[2]int]bool{}
 	all := *s

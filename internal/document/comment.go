@@ -11,14 +11,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxComment is the most characters of a comment: GitHub's limit is 65,536, and
-// whoever posts it may want a line of their own.
+// maxComment is the largest number of characters of a comment: GitHub's limit
+// is 65,536, and who posts it may add a line.
 const maxComment = 65_000
 
 // Comment writes d as Markdown for a comment on a pull request: folded sections
-// open on demand, notes are small, and nothing becomes a link or a mention. Of a
-// comment that would be too long folded sections are left out, the last first,
-// then rows of tables; a line says so.
+// open on demand, notes are small, and nothing becomes a link or a mention. A
+// comment that would be too long loses folded sections, the last first, then
+// rows of tables; a line says so.
 func (d *Document) Comment(w io.Writer) error {
 	text, err := d.fitting()
 	if err != nil {
@@ -30,7 +30,7 @@ func (d *Document) Comment(w io.Writer) error {
 	return nil
 }
 
-// fitting returns the longest comment that is not too long.
+// fitting returns the longest comment within the limit.
 func (d *Document) fitting() (string, error) {
 	folds, rows := 0, 0
 	for i := range d.Sections {
@@ -52,7 +52,7 @@ func (d *Document) fitting() (string, error) {
 		best = text
 		return true
 	}
-	// most tries numbers up to n for the largest that fits.
+	// most searches for the largest number up to n that fits.
 	most := func(n int, fit func(int) bool) {
 		sort.Search(n+1, func(i int) bool { return err != nil || !fit(i) })
 	}
@@ -69,7 +69,7 @@ func (d *Document) fitting() (string, error) {
 	return best, err
 }
 
-// comment writes d with so many folded sections, and rows in a table.
+// comment writes d with so many folded sections, and so many rows per table.
 func (d *Document) comment(folds, rows int) (string, error) {
 	var b bytes.Buffer
 	p := &page{b: &b, rows: rows}
@@ -102,7 +102,7 @@ func (d *Document) comment(folds, rows int) (string, error) {
 	return inert(b.String()), nil
 }
 
-// folded writes a section that opens below its heading.
+// folded writes a section that opens under its heading.
 func (p *page) folded(s *Section) error {
 	html := strings.NewReplacer("<", "&lt;", "&", "&amp;", ">", "&gt;")
 	p.paragraph("<details><summary>" + html.Replace(p.notes.marked(Printable(s.Title+s.Name), s.Notes)) + "</summary>")
@@ -113,18 +113,18 @@ func (p *page) folded(s *Section) error {
 	return nil
 }
 
-// live matches what a forge makes a link of in any text: mentions, numbers of
+// live matches what a forge turns into links in any text: mentions, numbers of
 // issues, addresses.
 var live = regexp.MustCompile(`(?i)@|#|\bgh-|www\.|:/`)
 
-// inert puts a character without width into these. Names come from recordings, and
-// a comment must not ping anybody.
+// inert puts a zero-width character into these. Names come from recordings, and
+// a comment must not notify anybody.
 func inert(s string) string { return live.ReplaceAllString(s, "${0}\u200b") }
 
-// maxFew is how many names a note lists.
+// maxFew is how many names Few lists.
 const maxFew = 5
 
-// Few joins names, the first few of many.
+// Few joins the first names of a list.
 func Few(names []string) string {
 	if len(names) <= maxFew {
 		return strings.Join(names, ", ")

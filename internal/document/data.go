@@ -10,16 +10,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// writeCSV writes the table of d for machines: names, then a line for each row. Texts are safe
-// for spreadsheets.
+// writeCSV writes the table of d for machines: column names, then a line for
+// each row. Texts are safe for spreadsheets.
 func writeCSV(b *bytes.Buffer, d *Document) error { return writeCells(b, d, Field) }
 
-// writeRawCSV is writeCSV with texts as they are.
+// writeRawCSV is writeCSV with unchanged texts.
 func writeRawCSV(b *bytes.Buffer, d *Document) error {
 	return writeCells(b, d, func(s string) string { return s })
 }
 
-// writeCells writes CSV with texts that are passed through safe.
+// writeCells writes CSV with texts that safe has processed.
 func writeCells(b *bytes.Buffer, d *Document, safe func(string) string) error {
 	t := d.data()
 	c := csv.NewWriter(b)
@@ -49,8 +49,8 @@ func writeCells(b *bytes.Buffer, d *Document, safe func(string) string) error {
 	return c.Error()
 }
 
-// writeJSON writes the published form of d or, when it has none, an array with
-// an object for each row of its table.
+// writeJSON writes the published form of d or, if it has none, an array with an
+// object for each row of its table.
 func writeJSON(b *bytes.Buffer, d *Document) error {
 	if d.JSON != nil {
 		return d.JSON(b)
@@ -85,7 +85,7 @@ func (o object) MarshalJSONTo(e *jsontext.Encoder) error {
 	return e.WriteToken(jsontext.EndObject)
 }
 
-// Lines writes values between a beginning and an end, each on a line of its own.
+// Lines writes values between a beginning and an end, one per line.
 func Lines[T any](w io.Writer, begin string, values []T, end string) error {
 	var b bytes.Buffer
 	b.WriteString(begin)

@@ -1,6 +1,6 @@
 // Package document is the one model of a report: sections of text, lists and
-// tables with footnotes, and the writers that turn it into a terminal's text,
-// Markdown, CSV, JSON and a page of HTML. It knows nothing of sessions.
+// tables with footnotes, and the writers that turn it into terminal text,
+// Markdown, CSV, JSON and an HTML page. It knows nothing of sessions.
 //
 // A verb builds a Document and writes it:
 //
@@ -14,15 +14,15 @@
 //	}
 //	err := d.Write(w, "markdown")
 //
-// Footnotes are given as texts beside what they belong to (Cell.Notes,
-// Column.Notes, Section.Notes, Text.Notes). The writers number them in the order
-// in which a reader meets their marks, equal texts once, and list them ahead of
-// Document.Notes.
+// Footnotes are given as texts with what they belong to (Cell.Notes,
+// Column.Notes, Section.Notes, Text.Notes). The writers number them in the
+// order in which a reader meets their marks, equal texts once, and list them
+// before Document.Notes.
 //
 // People see the columns with a title, machines those with a name. CSV and JSON
-// carry one table: Data, or the first of the sections. A report whose JSON is a
-// published schema of its own sets Document.JSON. Values in rows are strings,
-// numbers, booleans, nil for what is missing, or a Cell.
+// carry one table: Data, or the first of the sections. A report whose JSON has
+// a published schema sets Document.JSON. Values in rows are strings, numbers,
+// booleans, nil for a missing value, or a Cell.
 package document
 
 import (
@@ -42,36 +42,36 @@ type Document struct {
 	Sections []Section
 	// Notes follow the footnotes, a line each; an empty line leaves a gap.
 	Notes []string
-	// Data lays out the table that CSV and JSON carry; the first table of the
-	// sections when nil.
+	// Data returns the table for CSV and JSON; nil for the first table of the
+	// sections.
 	Data func() *Table
-	// JSON writes the published form of the report; the table of Data when nil.
+	// JSON writes the published form of the report; nil for the table of Data.
 	JSON func(io.Writer) error
 
-	screen Screen // what it is written for
+	screen Screen // what it is written to
 }
 
-// Width is where text is wrapped that goes to no screen, such as a file, in characters.
+// Width is the width at which text for a file is wrapped, in characters.
 const Width = 110
 
-// Screen is a writer at which a person sits.
+// Screen is a writer that a person looks at.
 type Screen struct {
 	io.Writer
-	Columns int  // its width in characters; 0 for a file, which has none
+	Columns int  // width in characters; 0 for a file, which has none
 	Styled  bool // it shows bold and colours
 }
 
 // Section is a part of a document.
 type Section struct {
-	// Title is a heading in words of ours, which a terminal shows in capitals.
+	// Title is a heading, which a terminal shows in capitals.
 	Title string
-	// Name is a heading shown as it is, one level below a title: what a part is
-	// about.
+	// Name is a heading shown unchanged, one level below a title: the subject of a
+	// part.
 	Name   string
 	Notes  []string // footnotes of the heading
 	Blocks []Block
-	// Folded says that a comment shows the section below its heading when it is
-	// opened, and leaves it out for want of room.
+	// Folded says that a comment hides the section under its heading until it is
+	// opened, and drops it if space is short.
 	Folded bool
 }
 
@@ -81,7 +81,7 @@ type Block interface{ block() }
 // Text is a paragraph.
 type Text struct {
 	Heading string // on a page: a heading below that of the section
-	Lead    string // its beginning, in bold where there is bold
+	Lead    string // its beginning, in bold if available
 	Text    string
 	Notes   []string // footnotes
 }
@@ -107,10 +107,10 @@ type Table struct {
 	Rows    [][]any
 	// Notes are lines below the table.
 	Notes []string
-	// A table has the width of its screen: what is the same in all rows stands above,
-	// columns are left out, shortened and wrapped as they allow, and a note names those
-	// that had no room. Fitted says that it keeps to Width in a file too, with all its
-	// columns but the spare ones; Wide that its lines may be of any length on a screen.
+	// A table has the width of its screen: a line above it states what is the same in all
+	// rows, columns are dropped, shortened and wrapped as they allow, and a note names the
+	// dropped ones. Fitted says that it keeps to Width in a file too, with all columns except
+	// spare ones; Wide says that its lines may have any length on a screen.
 	Fitted bool
 	Wide   bool
 }
@@ -118,19 +118,19 @@ type Table struct {
 // Column is one property of the rows.
 type Column struct {
 	Name  string // for machines
-	Title string // for people; "" leaves the column out
+	Title string // for people; "" hides the column
 	Unit  string // one of Unit…, or "" for text and plain counts
-	Right bool   // figures stand to the right
+	Right bool   // figures are right-aligned
 	Notes []string
 
-	// What a table may do for want of room:
-	Spare     int  // leave the column out, those of the highest number first, below 0 never
-	Clip      int  // take the middle out of texts, down to this many characters
-	ClipTitle int  // take the middle out of the title, down to this many characters
-	Break     bool // break names behind their underscores
+	// What a table may do when space is short:
+	Spare     int  // drop the column, highest number first, below 0 never
+	Clip      int  // cut the middle of texts, down to this many characters
+	ClipTitle int  // cut the middle of the title, down to this many characters
+	Break     bool // break names after their underscores
 }
 
-// Cell is a value that has a text or footnotes of its own.
+// Cell is a value with its own text or footnotes.
 type Cell struct {
 	Value any
 	Text  string // for people; Value in the unit of the column when empty
@@ -141,7 +141,7 @@ type Cell struct {
 var writers = []struct {
 	name  string
 	write func(*bytes.Buffer, *Document) error
-	safe  func([]byte) []byte // makes the whole harmless; nil for what is so by its parts, or not at all
+	safe  func([]byte) []byte // makes the whole output harmless; nil if its parts are harmless already, or for raw output
 }{
 	{"table", writeTerminal, Inert},
 	{"markdown", writeMarkdown, Inert},
@@ -151,8 +151,8 @@ var writers = []struct {
 	{"html", writeHTML, nil},
 }
 
-// Formats returns the names of the formats: table, markdown, csv, csv-raw (texts as
-// they are, also where a spreadsheet takes one for a formula), json and html.
+// Formats returns the names of the formats: table, markdown, csv, csv-raw (unchanged
+// texts, even if a spreadsheet takes one for a formula), json and html.
 func Formats() []string {
 	var names []string
 	for _, x := range writers {
@@ -193,7 +193,7 @@ func (t *Table) Write(w io.Writer, format string) error {
 	return d.Write(w, format)
 }
 
-// data returns the table that machines get.
+// data returns the table for machines.
 func (d *Document) data() *Table {
 	if d.Data != nil {
 		return d.Data()
@@ -208,7 +208,7 @@ func (d *Document) data() *Table {
 	return &Table{}
 }
 
-// Left returns columns of text with titles for people.
+// Left returns left-aligned columns of text with titles for people.
 func Left(titles ...string) []Column {
 	columns := make([]Column, len(titles))
 	for i, title := range titles {
@@ -217,7 +217,7 @@ func Left(titles ...string) []Column {
 	return columns
 }
 
-// Right returns columns of figures in a unit with titles for people.
+// Right returns right-aligned columns of figures in a unit, with titles for people.
 func Right(unit string, titles ...string) []Column {
 	columns := Left(titles...)
 	for i := range columns {
@@ -226,7 +226,7 @@ func Right(unit string, titles ...string) []Column {
 	return columns
 }
 
-// Columns returns columns of which machines get the names alone, for Data.
+// Columns returns columns that have only a name, for Data.
 func Columns(names ...string) []Column {
 	columns := make([]Column, len(names))
 	for i, name := range names {
@@ -235,7 +235,7 @@ func Columns(names ...string) []Column {
 	return columns
 }
 
-// footnotes numbers texts in the order in which their marks are met.
+// footnotes numbers texts in the order in which their marks appear.
 type footnotes []string
 
 // mark returns the marks of texts, "" for none.
@@ -252,7 +252,7 @@ func (f *footnotes) mark(texts []string) string {
 	return strings.Join(slices.Compact(marks), " ")
 }
 
-// marked returns a text with the marks of notes behind it.
+// marked returns a text followed by the marks of notes.
 func (f *footnotes) marked(text string, notes []string) string {
 	if marks := f.mark(notes); marks != "" {
 		return text + " " + marks

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// grid is a table as people see it: texts with the marks of their footnotes.
+// grid is a table for people: texts with the marks of their footnotes.
 type grid struct {
 	columns []Column
 	head    []field
 	rows    [][]field
-	names   bool // names are broken, texts are not
+	names   bool // names are broken, but not texts
 }
 
 // field is a text with the marks of its footnotes.
@@ -47,7 +47,7 @@ func at(row []any, i int) any {
 	return nil
 }
 
-// formats returns how the numbers of each column are written for people.
+// formats returns the format of the numbers of each column for people.
 func (t *Table) formats() []func(float64) string {
 	formats := make([]func(float64) string, len(t.Columns))
 	for i, c := range t.Columns {
@@ -99,12 +99,11 @@ func number(x any) (float64, bool) {
 	return 0, false
 }
 
-// left reports whether a column stands to the left.
+// left reports whether a column is left-aligned.
 func (g *grid) left(i int) bool { return i == 0 || !g.columns[i].Right }
 
-// lines returns the texts of head and rows with their marks. Within a column of
-// figures all take the width of the widest mark, so that digits stay below each
-// other.
+// lines returns the texts of head and rows with their marks. In a column of
+// figures all marks get the width of the widest, so that digits align.
 func (g *grid) lines(escape func(string) string) [][]string {
 	rows := append([][]field{g.head}, g.rows...)
 	texts := make([][]string, len(rows))
@@ -137,14 +136,14 @@ func (g *grid) lines(escape func(string) string) [][]string {
 
 const (
 	columnGap    = 2  // characters between two columns
-	leastWrapped = 20 // no column of text is wrapped below, in characters: fewer columns read better
-	leastBroken  = 12 // no column of names is broken below
+	leastWrapped = 20 // least width of a wrapped column of text, in characters: below it fewer columns read better
+	leastBroken  = 12 // least width of a column of broken names
 )
 
-// fit lays g out within a width, in characters. A table that fits stays as it is.
-// Of one that does not, what is the same in all rows is returned as a line above it,
-// and the titles of the columns that were left out: without drop only those that are
-// spare.
+// fit lays out g within a width, in characters. A table that fits stays
+// unchanged. Otherwise fit returns what is the same in all rows as a line above
+// the table, and the titles of the columns that were dropped: without drop only
+// spare ones.
 func (g grid) fit(width int, drop bool) (above string, left []string, fitted grid) {
 	g = g.clipTitles(width)
 	g.names = true
@@ -170,7 +169,7 @@ func (g *grid) widths() []int {
 
 func (g *grid) width() int { return sum(g.widths()) }
 
-// sum returns the width of columns beside each other.
+// sum returns the total width of columns side by side.
 func sum(widths []int) int {
 	n := columnGap * (len(widths) - 1)
 	for _, w := range widths {
@@ -179,7 +178,7 @@ func sum(widths []int) int {
 	return n
 }
 
-// pick returns the grid of some columns.
+// pick returns a grid with some of the columns.
 func (g *grid) pick(kept []int) grid {
 	out := grid{rows: make([][]field, len(g.rows))}
 	for _, i := range kept {
@@ -192,8 +191,8 @@ func (g *grid) pick(kept []int) grid {
 	return out
 }
 
-// withoutSame takes out the columns behind the first in which all of three rows or more
-// say the same, and returns a line with what they say.
+// withoutSame removes columns after the first that are the same in all rows, if
+// there are three rows or more, and returns a line with their values.
 func (g grid) withoutSame() (grid, string) {
 	if len(g.rows) < 3 {
 		return g, ""
@@ -218,9 +217,9 @@ func (g grid) withoutSame() (grid, string) {
 	return g.pick(kept), "in all rows: " + strings.Join(same, ", ")
 }
 
-// spared leaves out columns, and returns their titles: those that may be as long as
-// clipping does not make the room, then the last ones as long as wrapping does not
-// either if drop says so. The first column stays.
+// spared drops columns and returns their titles: spare ones until the rest fits
+// with clipping, then with drop the last ones until the rest fits with
+// wrapping. The first column stays.
 func (g grid) spared(width int, drop bool) (grid, []string) {
 	var left []string
 	for {
@@ -247,8 +246,8 @@ func indexes(n int) []int {
 	return list
 }
 
-// least returns the width of g once all that may be clipped is, and what may be
-// wrapped too if that is asked for.
+// least returns the width of g with everything clipped that may be clipped and,
+// if wrapped is set, everything wrapped that may be wrapped.
 func (g *grid) least(wrapped bool) int {
 	widths := g.widths()
 	for i, c := range g.columns {
@@ -262,7 +261,7 @@ func (g *grid) least(wrapped bool) int {
 	return sum(widths)
 }
 
-// clipTitles shortens titles that are wider than what stands below them, the
+// clipTitles shortens titles that are wider than their column's texts, the
 // widest first.
 func (g grid) clipTitles(width int) grid {
 	values := grid{columns: g.columns, head: make([]field, len(g.head)), rows: g.rows}
@@ -299,8 +298,8 @@ func (g grid) clipTitles(width int) grid {
 	return g
 }
 
-// clipped takes the middle out of long texts where columns allow it. Texts that
-// differ still do.
+// clipped cuts the middle of long texts where columns allow it. Different texts
+// stay different.
 func (g grid) clipped(width int) grid {
 	for i, c := range g.columns {
 		over, widths := g.width()-width, g.widths()
@@ -322,7 +321,7 @@ func (g grid) clipped(width int) grid {
 	return g
 }
 
-// wrapAt returns the width below which a column is not broken into lines, 0 when
+// wrapAt returns the width below which a column is not broken into lines, 0 if
 // it is not broken at all.
 func (g *grid) wrapAt(i int) int {
 	switch {
@@ -342,8 +341,8 @@ func (g *grid) wrap(i int, text string, size int) []string {
 	return wrapText(text, size)
 }
 
-// wrapped breaks texts over several rows: the widest column first, as far as it
-// takes to fit.
+// wrapped breaks texts over several rows, the widest column first, until the
+// table fits.
 func (g grid) wrapped(width int) grid {
 	widths := g.widths()
 	limits := g.limits(widths, width)
@@ -371,10 +370,10 @@ func (g grid) wrapped(width int) grid {
 	return g
 }
 
-// limits returns the widths to wrap columns at.
+// limits returns the widths at which to wrap columns.
 func (g *grid) limits(widths []int, width int) []int {
 	limits := slices.Clone(widths)
-	last := -1 // of those that are wrapped
+	last := -1 // the last of the wrapped columns
 	for sum(limits) > width {
 		widest := -1
 		for i := range limits {
@@ -400,7 +399,7 @@ func (g *grid) limits(widths []int, width int) []int {
 	return limits
 }
 
-// longest returns the width that a column takes when it is wrapped at a limit.
+// longest returns the width of a column that is wrapped at a limit.
 func (g *grid) longest(column, limit int) int {
 	size := runes(g.head[column].text)
 	for _, row := range g.rows {

@@ -18,13 +18,13 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// Figure is a picture on a page. Formats of text leave it out.
+// Figure is a picture on a page. Text formats omit it.
 type Figure struct {
-	Name string // what it shows, for a message when it cannot be drawn
+	Name string // for a message if it cannot be drawn
 	Draw func() (*Picture, error)
 }
 
-// Picture is a chart that is drawn.
+// Picture is a chart that has been drawn.
 type Picture struct {
 	Title         string
 	SVG           []byte
@@ -32,7 +32,7 @@ type Picture struct {
 	Spots         []Spot  // what a pointer finds
 }
 
-// Spot is a place of a picture, points from its upper left corner, half its size, and what stands there.
+// Spot is an area of a picture, points from its upper left corner and half its size, and what is there.
 type Spot struct {
 	X      float64 `json:"x"`
 	Y      float64 `json:"y"`
@@ -41,11 +41,11 @@ type Spot struct {
 	Text   string  `json:"t"`
 }
 
-// Tracks are series over steps of which a page shows one at a time, by group and variant. Formats of text, and
-// pages without scripts, leave them out.
+// Tracks are series over steps. A page shows one at a time, by group and
+// variant. Text formats, and pages without scripts, omit them.
 type Tracks struct {
-	Step  string   `json:"step"`  // what a step is called
-	Parts []string `json:"parts"` // what is stacked, from the bottom
+	Step  string   `json:"step"`  // the word for a step
+	Parts []string `json:"parts"` // what is stacked, from bottom to top
 	List  []Track  `json:"list"`
 }
 
@@ -57,29 +57,29 @@ type Track struct {
 	Stack   [][]int64      `json:"stack"`
 	When    []int64        `json:"when,omitempty"` // s since the first
 	USD     []float64      `json:"usd,omitempty"`
-	Notes   map[int]string `json:"notes"`          // what happened at a step; one that begins with "miss" has a mark of its own
+	Notes   map[int]string `json:"notes"`          // what happened at a step; "miss…" has its own mark
 	Look    string         `json:"look,omitempty"` // a command that explains step {n}
 }
 
-// Raw is text shown as it is, line by line. Formats of text leave it out.
+// Raw is text shown unchanged, line by line. Text formats omit it.
 type Raw string
 
 func (*Figure) block() {}
 func (*Tracks) block() {}
 func (Raw) block()     {}
 
-// Page is what a page has beside a document.
+// Page is what a page has besides a document.
 type Page struct {
-	Panel  string // markup ahead of the document
-	Script string // behind that of the page
-	Live   bool   // it may ask the server that it came from
+	Panel  string // markup before the document
+	Script string // after the script of the page
+	Live   bool   // the page may send requests to its own server
 }
 
 // writeHTML writes d as one page that needs nothing else.
 func writeHTML(b *bytes.Buffer, d *Document) error { return d.WritePage(b, Page{}) }
 
-// WritePage writes d as one page without a request to anywhere, but for what p allows. Nothing in it is carried
-// out but its own script, whatever d holds.
+// WritePage writes d as one page that makes no requests except those that p
+// allows. Only its own script runs, whatever d contains.
 func (d *Document) WritePage(w io.Writer, p Page) error {
 	files, err := assets("uPlot.min.css", "page.css", "uPlot.iife.min.js", "page.js")
 	if err != nil {
@@ -109,7 +109,7 @@ func (d *Document) WritePage(w io.Writer, p Page) error {
 	return err
 }
 
-// WriteBody writes what stands in a page between its head and its script.
+// WriteBody writes what a page has between its head and its script.
 func (d *Document) WriteBody(w io.Writer) error {
 	var h markupWriter
 	if err := h.body(d); err != nil {
@@ -119,7 +119,7 @@ func (d *Document) WriteBody(w io.Writer) error {
 	return err
 }
 
-// assets returns the texts of files.
+// assets returns the contents of files.
 func assets(names ...string) ([]string, error) {
 	texts := make([]string, len(names))
 	for i, name := range names {
@@ -138,28 +138,29 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// maxListed is how many points of a picture stand below it as a table: of more the tables of the page say enough.
+// maxListed is the largest number of points of a picture that are also listed in a table below it; for more, the
+// tables of the page suffice.
 const maxListed = 250
 
-// markupWriter writes a document as HTML. The standard library's templates would do, but a program that has them keeps every
-// method of every type: 7 MB.
+// markupWriter writes a document as HTML. The standard library's templates
+// would do too, but they make the linker keep every method of every type: 7 MB.
 type markupWriter struct {
 	b     bytes.Buffer
 	notes footnotes
 }
 
-// raw writes markup of ours.
+// raw writes trusted markup.
 func (h *markupWriter) raw(markup string) *markupWriter {
 	h.b.WriteString(markup)
 	return h
 }
 
-// text writes whatever a recording holds: as text, also within quotes.
+// text writes any text of a recording, escaped, also inside quotes.
 func (h *markupWriter) text(text string) *markupWriter {
 	return h.raw(html.EscapeString(Printable(text)))
 }
 
-// element writes an element with a text, nothing for none.
+// element writes an element with a text; nothing for an empty text.
 func (h *markupWriter) element(open, text, end string) {
 	if text != "" {
 		h.raw(open).text(text).raw(end)
@@ -210,7 +211,7 @@ func (h *markupWriter) body(d *Document) error {
 	return nil
 }
 
-// leastIndexed is from how many titles on a page lists them at its head.
+// leastIndexed is the number of titles from which a page has an index.
 const leastIndexed = 4
 
 // index lists the titles of sections, each a link.
@@ -226,7 +227,7 @@ func (h *markupWriter) index(sections []Section) {
 	h.raw("</nav>\n")
 }
 
-// anchor makes the name of a place on the page of a title.
+// anchor returns the name of the anchor of a title.
 func anchor(title string) string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -310,7 +311,7 @@ func (h *markupWriter) block(b Block) error {
 	return nil
 }
 
-// maxNamed is how long the names of rows may be that are not wrapped, in characters.
+// maxNamed is the largest length of row names that are not wrapped, in characters.
 const maxNamed = 32
 
 func (h *markupWriter) table(t *Table) {
@@ -363,7 +364,7 @@ func (h *markupWriter) figure(x *Figure) error {
 			return err
 		}
 	}
-	if n := len(picture.Spots); n > 0 && n <= maxListed { // for who cannot see the picture
+	if n := len(picture.Spots); n > 0 && n <= maxListed { // for readers who cannot see the picture
 		h.raw("<details><summary>Figures of this chart</summary><div class=\"wide\"><table><tbody>")
 		for _, spot := range picture.Spots {
 			h.element("<tr><td>", spot.Text, "</td></tr>\n")

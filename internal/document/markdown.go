@@ -10,11 +10,11 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 )
 
-// page is a document while it is written as Markdown.
+// page is a document being written as Markdown.
 type page struct {
 	b     *bytes.Buffer
 	notes footnotes
-	// rows is the most rows of a table.
+	// rows is the largest number of rows of a table.
 	rows int
 }
 
@@ -30,7 +30,7 @@ func writeMarkdown(b *bytes.Buffer, d *Document) error {
 	return nil
 }
 
-// body writes everything but the notes.
+// body writes everything except the notes.
 func (p *page) body(d *Document) error {
 	if d.Title != "" {
 		p.paragraph("# " + escapeLine(d.Title))
@@ -46,7 +46,7 @@ func (p *page) body(d *Document) error {
 	return nil
 }
 
-// paragraph writes a text with a gap ahead of it, nothing for none.
+// paragraph writes a text after a blank line; nothing for an empty text.
 func (p *page) paragraph(text string) {
 	if text == "" {
 		return

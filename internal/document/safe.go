@@ -9,11 +9,11 @@ import (
 	"unicode"
 )
 
-// Text of recordings is written by whoever made them. Here it is made harmless for what reads
-// the output: a terminal, the runner of a CI job, Markdown, a spreadsheet.
+// Text of recordings may contain anything. Here it is made harmless for its
+// readers: a terminal, the runner of a CI job, Markdown, a spreadsheet.
 
-// Printable makes text of recordings safe for a terminal and for one line: white
-// space becomes a space, other control and invalid characters U+FFFD.
+// Printable makes text of recordings safe for one line of a terminal: white
+// space becomes a space, other control and invalid characters become U+FFFD.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -26,8 +26,8 @@ func Printable(s string) string {
 	}, s)
 }
 
-// Runners of CI jobs carry out what a job prints when a line begins with "::" or holds "##["
-// or "##word[".
+// Runners of CI jobs execute lines of a job's output that begin with "::" or
+// contain "##[" or "##word[".
 var (
 	beginsCommand = regexp.MustCompile(`(?m)^(\s*)::`)
 	beginsFormula = regexp.MustCompile(`^\s*([=+@-]|::)`)
@@ -42,8 +42,8 @@ func Inert(b []byte) []byte {
 	return holdsCommand.ReplaceAll(beginsCommand.ReplaceAll(b, []byte("$1·::")), []byte("# #$1["))
 }
 
-// inertJSON makes JSON safe for a terminal and the runner of a CI job: the same values, with
-// what these would act on written as \u escapes. Such characters stand in strings alone.
+// inertJSON makes JSON safe for a terminal and the runner of a CI job: it escapes what these would
+// act on with \u. Such characters occur only in strings, so values stay the same.
 func inertJSON(b []byte) []byte {
 	harmless := func(r rune) bool { return r == '\n' || unicode.IsPrint(r) || r == unicode.ReplacementChar }
 	if bytes.IndexFunc(b, func(r rune) bool { return !harmless(r) }) < 0 && !bytes.Contains(b, []byte("##")) {
@@ -64,9 +64,9 @@ func inertJSON(b []byte) []byte {
 	return holdsCommand.ReplaceAll(out.Bytes(), []byte(`#\u0023$1[`))
 }
 
-// Field makes text safe for a field of CSV: printable, no formula of a spreadsheet, which = + -
-// and @ begin, and no command of a CI job. What would be one gets a ' in front, which
-// spreadsheets show as text.
+// Field makes text safe for a field of CSV: printable, no formula of a
+// spreadsheet (= + - and @ begin one), and no command of a CI job. A text that
+// would be one gets a ' in front, which spreadsheets take as the mark of text.
 func Field(s string) string {
 	s = holdsCommand.ReplaceAllString(Printable(s), "# #$1[")
 	if _, err := strconv.ParseFloat(s, 64); err == nil || !beginsFormula.MatchString(s) {
@@ -75,7 +75,7 @@ func Field(s string) string {
 	return "'" + s
 }
 
-// markup is what Markdown and HTML would take for markup, as it is shown as it is.
+// markup escapes what Markdown and HTML would take for markup.
 var markup = strings.NewReplacer(
 	`\`, `\\`, "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "<", "&lt;", "&", "&amp;", "~", `\~`,
 )

@@ -11,21 +11,21 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 )
 
-// terminal is a document while it is written as text.
+// terminal is a document being written as text.
 type terminal struct {
 	b      *bytes.Buffer
 	notes  footnotes
 	width  int
 	file   bool // there is no screen
 	styled bool
-	left   []string // titles of columns that had no room
+	left   []string // titles of dropped columns
 }
 
-// widest is where paragraphs are wrapped on a screen however wide it is, in
-// characters: longer lines read badly.
+// widest is the largest width of paragraphs on any screen, in characters:
+// longer lines read badly.
 const widest = 110
 
-// Looks of a text on a terminal that shows any (ECMA-48, select graphic rendition).
+// Styles of text on a terminal that shows any (ECMA-48, select graphic rendition).
 const (
 	bold   = "\x1b[1m"
 	cyan   = "\x1b[36m"
@@ -33,8 +33,8 @@ const (
 	normal = "\x1b[0m"
 )
 
-// writeTerminal writes d as text: lines within the width of its screen, columns two
-// spaces apart.
+// writeTerminal writes d as text: lines fit the width of its screen, columns
+// are two spaces apart.
 func writeTerminal(b *bytes.Buffer, d *Document) error {
 	t := &terminal{b: b, width: d.screen.Columns, file: d.screen.Columns == 0, styled: d.screen.Styled}
 	if t.file {
@@ -69,14 +69,14 @@ func (t *terminal) gap() {
 	}
 }
 
-// text writes a paragraph with a look.
+// text writes a paragraph in a style.
 func (t *terminal) text(text, look string) {
 	for _, line := range wrapText(Printable(text), min(t.width, widest)) {
 		fmt.Fprintln(t.b, t.look(line, look))
 	}
 }
 
-// look gives a line a look where there are any.
+// look applies a style to a line if the screen has any.
 func (t *terminal) look(line, look string) string {
 	if !t.styled || look == "" || line == "" {
 		return line
@@ -121,11 +121,11 @@ func isTable(b Block) bool {
 	return ok
 }
 
-// minLabel is the width that labels have at least: the texts of lists below each
-// other begin in one column.
+// minLabel is the least width of labels, so that the texts of consecutive lists
+// align.
 const minLabel = 5
 
-// list writes the labels of a list below each other, and the texts beside them.
+// list writes the labels of a list in a column, and the texts beside them.
 func (t *terminal) list(items List) {
 	width := 0
 	for _, x := range items {
@@ -197,8 +197,8 @@ func (t *terminal) grid(g grid) error {
 	return nil
 }
 
-// render lays out g: names to the left, figures to the right. Every text goes
-// through escape.
+// render lays out g: names left-aligned, figures right-aligned. Every text
+// passes through escape.
 func render(b *bytes.Buffer, r tw.Renderer, padding tw.Padding, g grid, escape func(string) string) error {
 	align := make(tw.Alignment, len(g.head))
 	for i := range align {
@@ -215,7 +215,7 @@ func render(b *bytes.Buffer, r tw.Renderer, padding tw.Padding, g grid, escape f
 		tablewriter.WithTrimSpace(tw.Off),
 		tablewriter.WithAlignment(align),
 		tablewriter.WithPadding(padding),
-		// The marks ¹ and the dots … and · count one column whatever the locale.
+		// The marks ¹ and the characters … and · have width 1 in every locale.
 		tablewriter.WithEastAsian(tw.Off),
 	)
 	texts := g.lines(escape)

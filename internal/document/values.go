@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// The units that values for people are written in.
+// The units of values for people.
 const (
 	UnitUSD     = "USD"
 	UnitTokens  = "tokens"
 	UnitRatio   = "ratio" // in [0, 1]
 	UnitSeconds = "s"
-	UnitRate    = "rate" // so many for each of something
+	UnitRate    = "rate" // so many for each of a thing
 )
 
 // Minus is the sign of negative numbers in text for people.
 const Minus = "−"
 
-// Dash stands in a table where there is nothing to tell.
+// Dash stands for a missing value in a table.
 const Dash = "–"
 
-// Format returns how the values of one column are written for people: all with
+// Format returns the format of the values of one column for people: all with
 // the same number of decimals.
 func Format(unit string, values []float64) func(float64) string {
 	switch unit {
@@ -41,8 +41,8 @@ func Format(unit string, values []float64) func(float64) string {
 	return func(v float64) string { return Grouped(v, 0) }
 }
 
-// Amounts returns how amounts of USD are written: in cents, or in hundredths of
-// a cent when all of values are below a dollar.
+// Amounts returns the format of amounts in USD: in cents, or in hundredths of a
+// cent if all values are below a dollar.
 func Amounts(values ...float64) func(float64) string {
 	decimals := 4
 	for _, v := range values {
@@ -53,7 +53,7 @@ func Amounts(values ...float64) func(float64) string {
 	return func(v float64) string { return USD(v, decimals) }
 }
 
-// USD writes an amount like $1,234.56.
+// USD formats an amount like $1,234.56.
 func USD(v float64, decimals int) string {
 	s := Grouped(math.Abs(v), decimals)
 	if v < 0 && strings.ContainsAny(s, "123456789") {
@@ -62,7 +62,7 @@ func USD(v float64, decimals int) string {
 	return "$" + s
 }
 
-// Grouped writes v with decimals and a comma between thousands.
+// Grouped formats v with decimals and a comma between thousands.
 func Grouped(v float64, decimals int) string {
 	s := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
 	whole, fraction, _ := strings.Cut(s, ".")
@@ -82,13 +82,13 @@ func Grouped(v float64, decimals int) string {
 	return b.String()
 }
 
-// Number is what is written as a figure.
+// Number is a type that is formatted as a figure.
 type Number interface{ int | int64 | float64 }
 
-// Whole writes a number without decimals.
+// Whole formats a number without decimals.
 func Whole[T Number](v T) string { return Grouped(float64(v), 0) }
 
-// Count writes a number of things: "1 session", "1,200 sessions".
+// Count formats a number of things: "1 session", "1,200 sessions".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -96,13 +96,13 @@ func Count(n int, noun string) string {
 	return Whole(n) + " " + noun + "s"
 }
 
-// Percent writes a ratio like 98.7 %.
+// Percent formats a ratio like 98.7 %.
 func Percent(v float64) string { return tenths(100*v) + " %" }
 
-// Points writes the difference of two shares in percentage points, like 0.4 pp.
+// Points formats the difference of two shares in percentage points, like 0.4 pp.
 func Points(v float64) string { return tenths(100*v) + " pp" }
 
-// tenths writes v with one decimal, zero without a sign.
+// tenths formats v with one decimal; zero has no sign.
 func tenths(v float64) string {
 	s := strconv.FormatFloat(math.Abs(v), 'f', 1, 64)
 	if v < 0 && s != "0.0" {
@@ -111,7 +111,7 @@ func tenths(v float64) string {
 	return s
 }
 
-// SignedPercent writes a relative difference like +3.1 % or −0.0 %.
+// SignedPercent formats a relative difference like +3.1 % or −0.0 %.
 func SignedPercent(v float64) string {
 	if v < 0 {
 		return Minus + Percent(-v)
@@ -119,7 +119,7 @@ func SignedPercent(v float64) string {
 	return "+" + Percent(math.Abs(v))
 }
 
-// Signed writes a difference with its sign, nothing for none.
+// Signed formats a difference with its sign; "" for zero.
 func Signed[T Number](v T, format func(T) string) string {
 	switch {
 	case v == 0:
@@ -130,7 +130,7 @@ func Signed[T Number](v T, format func(T) string) string {
 	return Minus + format(-v)
 }
 
-// Share writes a part of a whole in per cent, a dash when there is no whole.
+// Share formats a part of a whole in per cent, a dash if there is no whole.
 func Share(part, whole float64) string {
 	if whole == 0 {
 		return Dash
@@ -138,7 +138,7 @@ func Share(part, whole float64) string {
 	return Percent(part / whole)
 }
 
-// Tokens writes a number of tokens with up to three digits: 812, 9.9k, 167k,
+// Tokens formats a number of tokens with up to three digits: 812, 9.9k, 167k,
 // 1.24M, 18.0B.
 func Tokens[T Number](n T) string {
 	v := float64(n)
@@ -163,8 +163,8 @@ func Tokens[T Number](n T) string {
 	return Grouped(v, decimals) + suffix
 }
 
-// Seconds writes a time with its two largest units: 4.2 s, 42 s, 3 m 05 s,
-// 1 h 02 m.
+// Seconds formats a time with its two largest units: 4.2 s, 42 s, 3 m 05 s, 1 h
+// 02 m.
 func Seconds(v float64) string {
 	sign := ""
 	if v < 0 {
@@ -185,20 +185,20 @@ func Seconds(v float64) string {
 	return fmt.Sprintf("%s%s h %02d m", sign, Grouped(math.Floor(m/60), 0), int64(math.Mod(m, 60)))
 }
 
-// Plain writes a number for machines, in full and without an exponent.
+// Plain formats a number for machines, in full and without an exponent.
 func Plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// superscript writes a positive number in raised digits.
+// superscript formats a positive number in raised digits.
 func superscript(n int) string {
 	return strings.Map(func(r rune) rune { return []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")[r-'0'] }, strconv.Itoa(n))
 }
 
-// leastID is how much of an id a list shows at least, in characters: the first
-// group of a UUID.
+// leastID is the least number of characters of an id in a list: the first group
+// of a UUID.
 const leastID = 8
 
-// Beginnings returns each id as far as it differs from all others, but at
-// least leastID characters. An id that another begins with stays whole.
+// Beginnings returns the shortest beginning of each id that is unique, but at
+// least leastID characters. An id that is the beginning of another stays whole.
 func Beginnings(ids []string) []string {
 	order := slices.Sorted(slices.Values(ids))
 	out := make([]string, len(ids))
@@ -216,7 +216,7 @@ func Beginnings(ids []string) []string {
 	return out
 }
 
-// ByBeginning returns the Beginnings of ids by id.
+// ByBeginning returns the beginnings of ids by id.
 func ByBeginning(ids []string) map[string]string {
 	short := make(map[string]string, len(ids))
 	for i, b := range Beginnings(ids) {
@@ -225,7 +225,7 @@ func ByBeginning(ids []string) map[string]string {
 	return short
 }
 
-// common returns the number of characters that two texts begin with in common.
+// common returns the length of the common prefix of two texts, in characters.
 func common(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	n := 0

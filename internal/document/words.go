@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Flowed breaks the paragraphs of text, which empty lines part, into lines of at most
-// width characters. Lines that begin with a space stay as they are.
+// Flowed breaks the paragraphs of text, separated by empty lines, into lines of
+// at most width characters. Lines that begin with a space stay unchanged.
 func Flowed(text string, width int) string {
 	var lines []string
-	open := false // the last line goes on
+	open := false // the last line continues
 	for _, line := range strings.Split(text, "\n") {
 		whole := line == "" || line[0] == ' '
 		if open && !whole {
@@ -45,11 +45,11 @@ func wrapText(text string, width int) []string {
 	return append(lines, line)
 }
 
-// Shortened takes out the middle of a text that is longer than size characters.
+// Shortened cuts the middle of a text longer than size characters.
 func Shortened(text string, size int) string { return cut(text, size, size/2, "…") }
 
-// cut puts a mark in the place of the middle of a text that is longer than size
-// characters, of which head stand ahead of it.
+// cut replaces the middle of a text longer than size characters by a mark; head
+// characters precede it.
 func cut(text string, size, head int, mark string) string {
 	r := []rune(text)
 	if len(r) <= size {
@@ -59,10 +59,10 @@ func cut(text string, size, head int, mark string) string {
 	return string(r[:head]) + mark + string(r[len(r)-tail:])
 }
 
-// distinct returns what names are called in at most size characters: those that
-// are longer lose their middle. What is kept ahead of it is the third or, where
-// names would become the same, as much as tells them apart. Names that cannot be
-// told apart so are numbered.
+// distinct returns names of at most size characters: longer ones lose their
+// middle. They keep a third of the room before it or, where names would become
+// equal, as much as distinguishes them. Names that still do not differ are
+// numbered.
 func distinct(names []string, size int) map[string]string {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	heads := []int{size / 3}
@@ -86,8 +86,8 @@ func distinct(names []string, size int) map[string]string {
 	return short
 }
 
-// brokenName breaks a name behind its underscores into lines of at most size
-// characters, the further ones indented.
+// brokenName breaks a name after its underscores into lines of at most size
+// characters, with all but the first indented.
 func brokenName(name string, size int) []string {
 	var lines []string
 	line := ""

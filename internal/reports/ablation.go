@@ -13,9 +13,9 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Ablation reports what each mechanism of some strategies is worth: the figures of
-// the strategy as it is, and what switching each mechanism makes of them, the
-// largest difference in cost first. CSV has a row for every change and metric.
+// Ablation reports what each mechanism of some strategies is worth: the figures
+// of the strategy as it is, and those with each mechanism switched, largest
+// difference in cost first. CSV has a row for every change and metric.
 func Ablation(a *studies.Ablation) *document.Document {
 	d := &document.Document{
 		Head: headLines(a.Run),
@@ -40,7 +40,7 @@ func Ablation(a *studies.Ablation) *document.Document {
 	return d
 }
 
-// cell returns a cell of an ablation by its name, nil when it is not there.
+// ablatedCell returns a cell of an ablation by its name, nil if it is missing.
 func ablatedCell(a *studies.Ablation, name string) *results.Cell {
 	for i := range a.Run.Cells {
 		if a.Run.Cells[i].Cell == name {
@@ -50,8 +50,8 @@ func ablatedCell(a *studies.Ablation, name string) *results.Cell {
 	return nil
 }
 
-// ablationTable lists a strategy as it is and its mechanisms. What made no
-// difference and what could not be switched is named below.
+// ablationTable lists a strategy as it is and its mechanisms. Notes below name
+// those without a difference and those that cannot be switched.
 func ablationTable(a *studies.Ablation, base string) *document.Table {
 	t := &document.Table{Columns: slices.Concat(document.Left(base), document.Right("",
 		"COST", "DIFFERENCE", "%", "READ", "WRITTEN", "UNCACHED", "HIT", "COMPACTIONS", "CLEARINGS", "WAIT"))}
@@ -98,10 +98,10 @@ func ablationTable(a *studies.Ablation, base string) *document.Table {
 	return t
 }
 
-// maxPairRows is how many pairs a table for people lists.
+// maxPairRows is the largest number of pairs in a table for people.
 const maxPairRows = 20
 
-// pairTable lists the pairs that make more or less than their parts.
+// pairTable lists the pairs whose effect is not the sum of their parts.
 func pairTable(pairs []studies.Difference) *document.Table {
 	t := &document.Table{Columns: slices.Concat(document.Left("TWO AT A TIME"),
 		document.Right("", "DIFFERENCE", "%", "BEYOND THE PARTS"))}
@@ -126,7 +126,7 @@ func pairTable(pairs []studies.Difference) *document.Table {
 	return t
 }
 
-// changeText words a change: with or without a mechanism, or a value.
+// changeText describes a change: with or without a mechanism, or with a value.
 func changeText(c *studies.Change) string {
 	parts := make([]string, len(c.Set))
 	for i, set := range c.Set {
@@ -173,8 +173,8 @@ func ablationTrust(a *studies.Ablation) string {
 	return line
 }
 
-// ablationData has a row for every change and each metric that is no part of
-// another and that both cells have: the figure of the strategy as it is, that of
+// ablationData has a row for every change and each metric that is not part of
+// another and that both cells have: the figures of the strategy as it is and of
 // the change, and the difference.
 func ablationData(a *studies.Ablation) *document.Table {
 	t := &document.Table{Columns: document.Columns("strategy", "set", "in_force", "metric", "unit", "better",
@@ -211,7 +211,7 @@ type ablated struct {
 	Refused  []refusedChange    `json:"refused,omitempty"`
 }
 
-// ablatedChange is one change: figures less those of the strategy as it is.
+// ablatedChange is one change: its figures minus those of the strategy as it is.
 type ablatedChange struct {
 	Set         []string `json:"set"`
 	InForce     bool     `json:"in_force"`
@@ -237,7 +237,7 @@ type refusedChange struct {
 	Reason string `json:"reason"`
 }
 
-// ablationJSON writes a document with a strategy on a line.
+// ablationJSON writes a document with one strategy per line.
 func ablationJSON(w io.Writer, a *studies.Ablation) error {
 	begin, err := beginning(a.Run, notesOf(a.Run, false), "strategies")
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Chains reports the compactions of the cells of run, in tables for people the
-// least profitable first; of more than most in one cell, 0 for all, those of the
-// least and of the highest net. CSV has a row for every compaction, in the order
-// they happened.
+// Chains reports the compactions of the cells of run. Tables for people begin
+// with the least profitable; if a cell has more than most, 0 for all, they show
+// only those with the lowest and the highest net. CSV has a row for every
+// compaction, in the order they happened.
 func Chains(run *results.Run, cells []studies.Chains, most int) *document.Document {
 	d := &document.Document{
 		Head: headLines(run), Notes: append(slices.Clone(chainAssumptions), errorLine(run)),
@@ -41,7 +41,7 @@ func Chains(run *results.Run, cells []studies.Chains, most int) *document.Docume
 	return d
 }
 
-// chainAssumptions say what the figures rest on.
+// chainAssumptions state the assumptions behind the figures.
 var chainAssumptions = []string{
 	"NET is SAVED less CALL and REWRITE, until the next compaction of the conversation or its end. Each call saves " +
 		"the tokens that are " +
@@ -56,9 +56,9 @@ var chainAssumptions = []string{
 // maxThreadRunes keeps the names of sub-agents short.
 const maxThreadRunes = 12
 
-// chainTable lays out the compactions of a cell for people, those of the least net
-// first. What says nothing is left out: the layer when there is one, spirals when
-// there is none.
+// chainTable lays out the compactions of a cell for people, lowest net first.
+// Columns without information are left out: the layer when there is only one,
+// spirals when there are none.
 func chainTable(c *studies.Chains, most int) *document.Table {
 	list := make([]*studies.Compaction, len(c.Compactions))
 	layer, spiral := "", ""
@@ -174,7 +174,7 @@ func chainRecord(cell string, x *studies.Compaction) []any {
 		x.Context, x.Since, x.Chain, x.Place, x.Recompaction, x.Spiral, reported)
 }
 
-// chainsJSON writes a document of all cells, a compaction on a line.
+// chainsJSON writes a document of all cells, with one compaction per line.
 func chainsJSON(w io.Writer, run *results.Run, cells []studies.Chains) error {
 	var b bytes.Buffer
 	begin, err := beginning(run, nil, "cells")
@@ -205,7 +205,7 @@ func chainsJSON(w io.Writer, run *results.Run, cells []studies.Chains) error {
 		if err := document.Lines(&b, "", rows, ""); err != nil {
 			return err
 		}
-		b.Truncate(b.Len() - 2) // what ends the lines
+		b.Truncate(b.Len() - 2) // the separator of the lines
 		b.WriteString("]}")
 	}
 	b.WriteString("\n]}\n")
@@ -231,7 +231,7 @@ func costsByClass(c *results.Cost) map[string]float64 {
 	return m
 }
 
-// beginning is the beginning of a published document of a run, up to a list.
+// beginning returns the start of a published document of a run, up to a list.
 func beginning(run *results.Run, notes []results.Note, list string) (string, error) {
 	origin := results.Origin{Provenance: run.Provenance, Workload: run.Workload, ModelError: run.ModelError,
 		Notes: notes}

@@ -17,13 +17,13 @@ import (
 // Limits of charts over calls.
 const (
 	callsWidth  = 660
-	maxShares   = 240 // places along the share of reads
-	markers     = 9   // about, that tell one line from another
+	maxShares   = 240 // points of the share of reads
+	markers     = 9   // approximate number, to distinguish lines
 	maxBuckets  = 60  // spans of time
 	dropPercent = 10  // of its context that a thread must lose between two calls for the loss to be marked
 )
 
-// checkCalls refuses what a chart over calls cannot draw.
+// checkCalls returns an error for calls that a chart cannot draw.
 func checkCalls(calls []results.CellCalls) error {
 	if len(calls) > results.ForemostCells {
 		return fmt.Errorf("%d cells, at most %d can be told apart", len(calls), results.ForemostCells)
@@ -55,8 +55,8 @@ func checkCall(c *results.CallRecord) error {
 	return nil
 }
 
-// undrawn names the simulated cells of a run that a chart of calls leaves out,
-// in a note; "" when it draws all.
+// undrawn returns a note with the simulated cells of a run that a chart of
+// calls leaves out; "" when it draws all.
 func undrawn(run *results.Run, calls []results.CellCalls) string {
 	var names []string
 	for i := range run.Cells {
@@ -76,13 +76,13 @@ func undrawn(run *results.Run, calls []results.CellCalls) string {
 	return "not drawn: " + strings.Join(names, ", ")
 }
 
-// isMiss reports whether a call counts among the misses of its row: one of the
+// isMiss reports whether a call counts as a miss of its row: a call of the
 // conversation that read less than the best prefix of its thread.
 func isMiss(c *results.CallRecord) bool {
 	return c.Miss != prompt.MissNone && !c.First && c.Round >= 0
 }
 
-// isShown reports whether a call is one of the main conversation.
+// isShown reports whether a call belongs to the main conversation.
 func isShown(c *results.CallRecord) bool { return c.Round >= 0 && c.Source == results.SourceMain }
 
 // largestSession returns the session with the most shown calls in the first
@@ -116,7 +116,7 @@ type trace struct {
 	drops       []shrink // where the context shrank without a compaction
 }
 
-// shrink is where a context became smaller.
+// shrink is a point where a context became smaller.
 type shrink struct {
 	at   float64 // between two calls
 	from int64   // context before, tokens
@@ -142,7 +142,7 @@ func newTrace(of *results.CellCalls, session string) trace {
 	return t
 }
 
-// findShrinks places compactions and drops ahead of the call that follows them.
+// findShrinks places compactions and drops before the call that follows them.
 func (t *trace) findShrinks(summaries map[int32][]int64) {
 	last := map[int32]int64{} // context by thread
 	for i := range t.calls {
@@ -164,9 +164,9 @@ func (t *trace) findShrinks(summaries map[int32][]int64) {
 }
 
 // contextDrawing draws the context of the session with the most calls, tokens,
-// over its calls under at most four cells, with compactions and drops of the
-// context marked, its misses by class below, and the share of the input that was
-// read from the cache.
+// over its calls under at most four cells. It marks compactions and drops of
+// the context, and shows below them the misses by class and the share of the
+// input that was read from the cache.
 func contextDrawing(run *results.Run, calls []results.CellCalls) Drawing {
 	return Drawing{Name: "context", chart: func() (*document.Chart, error) { return contextChart(run, calls) }}
 }
@@ -257,7 +257,7 @@ func contextPanels(traces []trace, peak float64) []document.Panel {
 	return append(panels, shares)
 }
 
-// arrows marks what shortened a context, above what it was before.
+// arrows returns marks of what shortened a context, above the context before.
 func arrows(name string, shrinks []shrink, c document.Color, marker document.Marker) document.Series {
 	s := dotsOf("", document.Style{Color: c, Marker: marker, Size: 4})
 	for _, at := range shrinks {
@@ -267,8 +267,8 @@ func arrows(name string, shrinks []shrink, c document.Color, marker document.Mar
 	return s
 }
 
-// shareLine is the share of the input that was read, weighted by tokens over so
-// many calls at a time that it stays readable.
+// shareLine returns the share of the input that was read, weighted by tokens
+// over enough calls at a time to be readable.
 func shareLine(t *trace) document.Series {
 	var s document.Series
 	width := (len(t.calls) + maxShares - 1) / maxShares
@@ -286,7 +286,7 @@ func shareLine(t *trace) document.Series {
 }
 
 // missLanes returns a row of strokes for each class and cell with misses, nil
-// without any.
+// if there are none.
 func missLanes(traces []trace, styles []document.Style) *document.Panel {
 	var rows []document.Series
 	for class := range prompt.MissClass(prompt.NumMissClasses) {
@@ -326,17 +326,17 @@ func missLanes(traces []trace, styles []document.Style) *document.Panel {
 
 // hitDrawing draws the share of input tokens read from the cache over time, by
 // hours or days since the start of each session, under at most four cells, and
-// below it what misses cost: their missed tokens at what the call paid for its
-// other input, less the price of a read. All calls count, as in
+// below it what misses cost: missed tokens at the price that the call paid for
+// its other input, less the price of a read. All calls count, as in
 // cache_hit_ratio; all sessions share one clock that begins at their start.
 func hitDrawing(run *results.Run, calls []results.CellCalls) Drawing {
 	return Drawing{Name: "hit-ratio", chart: func() (*document.Chart, error) { return hitChart(run, calls) }}
 }
 
-// hitBucket is what happened in a span of time.
+// hitBucket has the sums of a span of time.
 type hitBucket struct {
 	usage  prompt.Usage
-	missed float64 // USD that misses cost
+	missed float64 // cost of misses, USD
 }
 
 func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, error) {
@@ -367,7 +367,7 @@ func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, err
 				x := float64(j) + 0.08 + wide*float64(i)
 				bars.Box(x*per, 0, (x+wide)*per, b.missed, "")
 			}
-			ratio := math.NaN() // nothing was called
+			ratio := math.NaN() // no calls
 			if in := b.usage.Input(); in > 0 {
 				ratio = float64(b.usage.Read) / float64(in)
 				values = append(values, ratio)
@@ -388,7 +388,7 @@ func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, err
 		ratios.Title += ", axis does not begin at 0"
 	}
 	panels := []document.Panel{ratios}
-	if highest > 0 && callsWidth/(longest*len(calls)) >= 2 { // points a bar
+	if highest > 0 && callsWidth/(longest*len(calls)) >= 2 { // points per bar
 		costs.Y = unitAxis(results.UnitUSD, 0, 1.1*highest, 5)
 		panels = append(panels, costs)
 	}
@@ -405,7 +405,7 @@ func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, err
 
 const day = 24 * time.Hour
 
-// bucketWidth returns the smallest span of time that cuts all calls into few
+// bucketWidth returns the smallest span of time that divides all calls into few
 // enough buckets.
 func bucketWidth(calls []results.CellCalls) time.Duration {
 	last := int64(0)
@@ -423,7 +423,7 @@ func bucketWidth(calls []results.CellCalls) time.Duration {
 	return time.Duration(last/maxBuckets/int64(day)+1) * day
 }
 
-// spanUnit returns the unit that the width of a bucket is named in.
+// spanUnit returns the unit for the width of a bucket.
 func spanUnit(w time.Duration) (time.Duration, string) {
 	switch {
 	case w >= day:
@@ -434,13 +434,13 @@ func spanUnit(w time.Duration) (time.Duration, string) {
 	return time.Minute, "minute"
 }
 
-// spanName writes the width of a bucket: "15 minutes", "1 day".
+// spanName formats the width of a bucket: "15 minutes", "1 day".
 func spanName(w time.Duration) string {
 	unit, name := spanUnit(w)
 	return document.Count(int(w/unit), name)
 }
 
-// timeAxis is the axis of n buckets in units of time.
+// timeAxis returns the axis of n buckets in units of time.
 func timeAxis(width time.Duration, n int) document.Axis {
 	unit, name := spanUnit(width)
 	a := unitAxis(results.UnitCount, 0, float64(n)*float64(width/unit), 12)
@@ -465,7 +465,7 @@ func bucketed(calls []results.CallRecord, width time.Duration) []hitBucket {
 	return buckets
 }
 
-// readPrices returns what a token read cost on average, USD, by model.
+// readPrices returns the average price of a token read, USD, by model.
 func readPrices(calls []results.CallRecord) map[string]float64 {
 	tokens, usd := map[string]int64{}, map[string]float64{}
 	for i := range calls {

@@ -18,8 +18,8 @@ const (
 )
 
 // CorpusChart draws the distributions of both corpora, a panel for each
-// dimension: the share of values up to x. The colour of a panel shows how alike
-// they are. Drawing fails when the corpora have no dimension in common.
+// dimension: the share of values up to x. The colour of a panel shows how
+// similar they are. Drawing fails when the corpora have no dimension in common.
 func CorpusChart(c *CorpusComparison) Drawing {
 	return Drawing{Name: "corpora", chart: func() (*document.Chart, error) {
 		if len(c.Dimensions) == 0 {
@@ -34,7 +34,7 @@ func CorpusChart(c *CorpusComparison) Drawing {
 	}}
 }
 
-// facts says what is drawn, and how many dimensions are how alike.
+// facts says what is drawn, and how many dimensions are how similar.
 func (c *CorpusComparison) facts() string {
 	count := map[string]int{}
 	for i := range c.Dimensions {
@@ -70,7 +70,7 @@ func (c *CorpusComparison) panel(d *CorpusDimension) document.Panel {
 	return p
 }
 
-// verdict says below a panel how alike the corpora are.
+// verdict says how similar the corpora are, below a panel.
 func (d *CorpusDimension) verdict() string {
 	if one := d.only(); one >= 0 {
 		return corpusRoles[one] + " only · " + d.fit()
@@ -78,7 +78,7 @@ func (d *CorpusDimension) verdict() string {
 	return "KS " + document.Percent(d.KS) + " · " + d.fit()
 }
 
-// corpusAxis spans both samples but for their outermost half per cent.
+// corpusAxis spans both samples without the outermost half per cent at each end.
 func corpusAxis(d *CorpusDimension) document.Axis {
 	low, high := math.Inf(1), math.Inf(-1)
 	for k := range d.Values {
@@ -106,7 +106,7 @@ func corpusAxis(d *CorpusDimension) document.Axis {
 	return a
 }
 
-// corpusLabel writes an end of a panel's scale in little room.
+// corpusLabel formats an end of a panel's scale compactly.
 func corpusLabel(x float64, unit string) string {
 	if unit == "seconds" {
 		switch {
@@ -126,8 +126,8 @@ func corpusLabel(x float64, unit string) string {
 	return corpusFigure(x)
 }
 
-// shares adds the steps of the share of sorted values up to x, none less than a
-// dot from the one before.
+// shares adds the steps of the share of sorted values up to x, each at least a
+// dot from the previous one.
 func shares(to *document.Series, x *document.Axis, values []float64) {
 	to.Point(x.Low, 0, "")
 	last := math.Inf(-1)
@@ -152,7 +152,7 @@ func ValidationDrawings(r *validate.Report) []Drawing {
 	}
 }
 
-// scatterChart holds the predicted against the recorded reads of calls.
+// scatterChart compares the predicted with the recorded reads of calls.
 func scatterChart(r *validate.Report) (*document.Chart, error) {
 	dots := validationDots(r, func(c *validate.Call) (x, y float64, ok bool) {
 		return float64(c.Actual.Read), float64(c.Predicted.Read), true
@@ -171,9 +171,9 @@ func scatterChart(r *validate.Report) (*document.Chart, error) {
 	return validationChart(r, fmt.Sprintf("Read by %s: predicted against recorded", document.Count(n, "call")), p)
 }
 
-// gapChart shows the error of the predicted reads by the gap ahead of a call.
+// gapChart shows the error of the predicted reads by the gap before a call.
 func gapChart(r *validate.Report) (*document.Chart, error) {
-	const shortest = 0.1 // s, that the logarithmic axis shows
+	const shortest = 0.1 // s, the left end of the logarithmic axis
 	longest := 10.0
 	dots := validationDots(r, func(c *validate.Call) (x, y float64, ok bool) {
 		if c.Context == 0 {
@@ -197,8 +197,8 @@ func gapChart(r *validate.Report) (*document.Chart, error) {
 	return validationChart(r, "Error of the predicted read by gap", p)
 }
 
-// validationDots returns the places of all calls but first ones: those as
-// predicted, and those that collapsed for no visible reason.
+// validationDots returns the places of all calls except first ones: those
+// without and those with a collapse for no visible reason.
 func validationDots(r *validate.Report, place func(*validate.Call) (x, y float64, ok bool)) []document.Series {
 	dots := []document.Series{
 		dotsOf("call", document.Style{Color: 0x0072b2, Size: 1.8}),

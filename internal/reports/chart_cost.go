@@ -16,14 +16,14 @@ import (
 const (
 	barsWidth  = 430
 	barPitch   = 30 // from bar to bar
-	maxBars    = 40 // that a page still shows
+	maxBars    = 40 // that a page has room for
 	maxTornado = 25
 )
 
-// Chart draws cost against recall, where that is measured of two strategies, and the
-// cost of every cell, USD, as bars stacked by token class: the reference cells and the
-// cheapest others when there are more than a page has room for. Drawing fails when there
-// is nothing to draw: no cells, no cost, or figures that are negative or not finite.
+// Chart draws cost against recall, if recall is measured for two strategies, and the cost
+// of every cell, USD, as bars stacked by token class. If a page has no room for all, it
+// draws the reference cells and the cheapest others. Drawing fails when there is nothing
+// to draw: no cells, no cost, or figures that are negative or not finite.
 func Chart(run *results.Run) Drawing {
 	return Drawing{Name: "cost", chart: func() (*document.Chart, error) {
 		c, err := costChart(run)
@@ -73,7 +73,7 @@ func costBars(run *results.Run) ([]costBar, error) {
 	return bars, nil
 }
 
-// worthABar leaves the reference cells and the cheapest others, in their order.
+// worthABar returns the reference cells and the cheapest others, in their order.
 func worthABar(bars []costBar) []costBar {
 	if len(bars) <= maxBars {
 		return bars
@@ -100,7 +100,7 @@ func worthABar(bars []costBar) []costBar {
 }
 
 // costParts are the names and colours of the parts of a bar. They differ in
-// luminance; blue is what goes through the cache.
+// luminance; blue is what passes through the cache.
 func costParts() []document.Series {
 	return []document.Series{
 		results.ClassUncached:   {Name: "uncached input", Style: document.Style{Color: 0x6e3705}},
@@ -163,8 +163,8 @@ func costChart(run *results.Run) (*document.Chart, error) {
 	return c, nil
 }
 
-// AblationDrawings returns a tornado chart for each strategy of an ablation that
-// has a mechanism which makes a difference.
+// AblationDrawings returns a tornado chart for each strategy of an ablation
+// that has a mechanism with an effect.
 func AblationDrawings(a *studies.Ablation) []Drawing {
 	var list []Drawing
 	for _, base := range a.Bases {
@@ -175,8 +175,8 @@ func AblationDrawings(a *studies.Ablation) []Drawing {
 	return list
 }
 
-// Tornado draws what switching each mechanism of a strategy makes of its cost,
-// the largest difference at the top.
+// Tornado draws the cost of a strategy with each mechanism switched, the
+// largest difference at the top.
 func Tornado(a *studies.Ablation, base string) Drawing {
 	return Drawing{Name: fileName("tornado", base), chart: func() (*document.Chart, error) { return tornado(a, base) }}
 }

@@ -17,21 +17,21 @@ import (
 // Limits of charts of a fleet.
 const (
 	maxFleetBins = 336 // a fortnight of hours
-	maxFleetRows = 14  // organisations that a picture has room for
+	maxFleetRows = 14  // organisations that a chart has room for
 )
 
-// FleetChart draws a fleet under the strategy of Cells[cell]: the tokens created ahead of
-// messages by hour, with the global scope or upgrades and without; what upgrades make the
-// fleet write; and the hit ratio by organisation and scope. Drawing fails when there is no
-// such cell or nothing was called.
+// FleetChart draws a fleet under the strategy of Cells[cell]: the tokens
+// created before messages by hour, with and without the global scope or
+// upgrades; the writes that upgrades cause; and the hit ratio by organisation
+// and scope. Drawing fails when there is no such cell or nothing was called.
 func FleetChart(f *studies.Fleet, cell int) Drawing {
 	return Drawing{Name: "fleet", chart: func() (*document.Chart, error) {
 		return fleetChart(f, cell, "A fleet and its cache", fleetParts())
 	}}
 }
 
-// FleetDrawings returns the charts of a fleet, each part of FleetChart by itself,
-// for every strategy.
+// FleetDrawings returns the charts of a fleet, each part of FleetChart
+// separately, for every strategy.
 func FleetDrawings(f *studies.Fleet) []Drawing {
 	var list []Drawing
 	for i := range f.Cells {
@@ -45,8 +45,8 @@ func FleetDrawings(f *studies.Fleet) []Drawing {
 	return list
 }
 
-// fleetPart is one of the pictures of a fleet. Its panel has no series when
-// there is nothing to show.
+// fleetPart is one of the charts of a fleet. Its panel has no series when there
+// is nothing to show.
 type fleetPart struct {
 	name  string // of a file
 	title string
@@ -85,7 +85,7 @@ func fleetChart(f *studies.Fleet, cell int, title string, parts []fleetPart) (*d
 	return c, nil
 }
 
-// fleetHours returns the tokens created ahead of messages, by time.
+// fleetHours draws the tokens created before messages, by time.
 func fleetHours(f *studies.Fleet, c *studies.FleetCell) document.Panel {
 	p := document.Panel{Title: "tokens created ahead of messages, per hour", Height: 210}
 	bin, styles, highest := fleetBin(len(c.Hours)), looks(), 1.0
@@ -127,8 +127,8 @@ func fleetHours(f *studies.Fleet, c *studies.FleetCell) document.Panel {
 	return p
 }
 
-// fleetBin returns how many hours a value stands for: one unless the picture
-// would have more values than it can show.
+// fleetBin returns how many hours a value covers: one, unless the chart would
+// have more values than it can show.
 func fleetBin(hours int) int {
 	for _, bin := range []int{1, 2, 3, 6, 12, 24} {
 		if hours <= bin*maxFleetBins {
@@ -138,12 +138,12 @@ func fleetBin(hours int) int {
 	return 24 * ((hours + 24*maxFleetBins - 1) / (24 * maxFleetBins))
 }
 
-// fleetAhead returns the tokens created ahead of messages in an hour.
+// fleetAhead returns the tokens created before messages in an hour.
 func fleetAhead(h *studies.FleetHour) int64 {
 	return h.Created[studies.FleetGlobal] + h.Created[studies.FleetOrgs]
 }
 
-// fleetValues returns the mean tokens an hour for each bin of hours.
+// fleetValues returns the mean tokens per hour for each bin of hours.
 func fleetValues(hours []studies.FleetHour, bin int) []float64 {
 	values := make([]float64, (len(hours)+bin-1)/bin)
 	for i := range hours {
@@ -152,7 +152,7 @@ func fleetValues(hours []studies.FleetHour, bin int) []float64 {
 	return values
 }
 
-// fleetTimes labels hours of the clock, and days at midnight, over a number of
+// fleetTimes labels hours of the clock, and days at midnight, over so many
 // hours.
 func fleetTimes(start time.Time, hours float64, bin int) document.Axis {
 	a := document.Axis{Title: "time (UTC)", High: hours}
@@ -181,7 +181,7 @@ func fleetTimes(start time.Time, hours float64, bin int) document.Axis {
 	return a
 }
 
-// upgradeBands grounds the hours in which upgrades reach people.
+// upgradeBands shades the hours in which upgrades reach people.
 func upgradeBands(f *studies.Fleet, p *document.Panel) []document.Series {
 	band := document.Series{Mark: document.MarkBand, Style: document.Style{Color: 0xe8e4f3}}
 	var texts []string
@@ -209,8 +209,8 @@ func fleetScopes() []document.Series {
 	}
 }
 
-// fleetMore returns what upgrades make the fleet write: the mean tokens created
-// an hour beyond those without them, by bin of hours and scope.
+// fleetMore returns the writes that upgrades cause: the mean tokens created per
+// hour beyond those without upgrades, by bin of hours and scope.
 func fleetMore(c *studies.FleetCell, without *studies.FleetPair, bin int) [][studies.NumFleetScopes]float64 {
 	hours := max(len(c.Hours), len(without.Hours))
 	more := make([][studies.NumFleetScopes]float64, (hours+bin-1)/bin)
@@ -226,8 +226,8 @@ func fleetMore(c *studies.FleetCell, without *studies.FleetPair, bin int) [][stu
 	return more
 }
 
-// fleetWave returns what upgrades make the fleet write, by time and scope;
-// nothing for a fleet that was not compared without them.
+// fleetWave draws the writes that upgrades cause, by time and scope; nothing
+// for a fleet that was not compared with one without upgrades.
 func fleetWave(f *studies.Fleet, c *studies.FleetCell) document.Panel {
 	p := document.Panel{Title: "tokens created beyond those without upgrades, per hour", Height: 130}
 	without := c.Pair(studies.WithoutUpgrades)
@@ -264,9 +264,9 @@ func fleetWave(f *studies.Fleet, c *studies.FleetCell) document.Panel {
 	return p
 }
 
-// fleetHits returns hit ratios: a dot for each scope, in lines for each
-// organisation and the fleet. They lie near each other and near 1, so that the
-// axis begins where the values do.
+// fleetHits draws hit ratios: a dot for each scope, in a line for each
+// organisation and the fleet. They lie close together and near 1, so the axis
+// begins where the values do.
 func fleetHits(_ *studies.Fleet, c *studies.FleetCell) document.Panel {
 	groups := fleetGroups(c)
 	kept := slices.Clone(groups[:len(groups)-1])

@@ -18,16 +18,16 @@ const (
 	frontSteps  = 60 // of the line of the bound
 )
 
-// frontPoint is a cell by what it costs with what is fetched again, USD, and by the
-// share of what is needed later that it keeps, both with their intervals.
+// frontPoint is a cell by its cost including what is fetched again, USD, and by
+// the share of what is needed later that it keeps, both with their intervals.
 type frontPoint struct {
 	cell          *results.Cell
 	usd, recall   float64
 	cost, recalls results.Interval
 }
 
-// frontPoints returns the cells that both are known of. In an open loop the interval
-// of the cost is from nothing that is fetched again to all.
+// frontPoints returns the cells with both figures. In an open loop the interval
+// of the cost is from no fetches to all.
 func frontPoints(run *results.Run) []frontPoint {
 	cost, _ := results.LookupMetric("cost_with_refetch_usd")
 	recall, _ := results.LookupMetric("needed_recall")
@@ -51,7 +51,7 @@ func frontPoints(run *results.Run) []frontPoint {
 	return points
 }
 
-// frontDrawing is a panel of cost against recall as a chart of its own.
+// frontDrawing returns a panel of cost against recall as a separate chart.
 func frontDrawing(run *results.Run, p document.Panel) Drawing {
 	return Drawing{Name: "front", chart: func() (*document.Chart, error) {
 		c := runChart(run, "What it costs not to forget", errorLine(run))
@@ -60,8 +60,8 @@ func frontDrawing(run *results.Run, p document.Panel) Drawing {
 	}}
 }
 
-// frontPanel draws cost against recall, a point for each cell, with the front of the
-// bound where it was sought; false with fewer than two cells that are no reference.
+// frontPanel draws cost against recall, a point for each cell, and the front of the bound
+// if it was computed; false with fewer than two cells other than references.
 func frontPanel(run *results.Run) (document.Panel, bool) {
 	points := frontPoints(run)
 	others := 0
@@ -94,14 +94,14 @@ func frontPanel(run *results.Run) (document.Panel, bool) {
 	return p, true
 }
 
-// fullRecall is where the axis of recall ends: what forgets less stands there.
+// fullRecall is the end of the recall axis: cells that forget less are drawn there.
 const fullRecall = 0.999
 
-// recallAt is the place of a recall on its axis: what is forgotten, on a logarithmic
-// scale, so that 98 and 99 % are as far apart as 90 and 95 %.
+// recallAt returns the place of a recall on its axis: the forgotten share on a
+// logarithmic scale, so that 98 and 99 % are as far apart as 90 and 95 %.
 func recallAt(recall float64) float64 { return -math.Log10(1 - min(max(recall, 0), fullRecall)) }
 
-// recallAxis returns the axis from below a recall on.
+// recallAxis returns the axis from just below a recall on.
 func recallAxis(least float64) document.Axis {
 	a := document.Axis{Title: "recall: what is used later and still at hand", Grid: true,
 		Low: recallAt(least) - 0.1, High: recallAt(fullRecall) + 0.1,
@@ -120,7 +120,7 @@ func recallAxis(least float64) document.Axis {
 	return a
 }
 
-// frontBars are the intervals of points, cost upright and recall level.
+// frontBars returns the intervals of points: vertical for cost, horizontal for recall.
 func frontBars(points []frontPoint) document.Series {
 	bars := document.Series{Name: "intervals of what is fetched and of what summaries keep",
 		Style: document.Style{Color: 0xc4c4c4, Width: 0.8}}
@@ -132,8 +132,8 @@ func frontBars(points []frontPoint) document.Series {
 	return bars
 }
 
-// frontLines are the schedules that know the future, those aside that another one
-// beats in both, and the bound that none passes.
+// frontLines returns the schedules that know the future, without those that
+// another beats in both figures, and the bound that none passes.
 func frontLines(f *results.Front, p *document.Panel) []document.Series {
 	below := document.Series{Name: "bound of full compaction, fetches left out",
 		Style: document.Style{Color: document.Grey, Width: 1.2, Dashes: []float64{4, 3}}}
@@ -162,7 +162,7 @@ func frontLines(f *results.Front, p *document.Panel) []document.Series {
 	return append([]document.Series{below}, dots...)
 }
 
-// frontDots are the cells: those of a sweep on a line, each other one by its name.
+// frontDots returns the cells: those of a sweep on a line, each other one under its name.
 func frontDots(run *results.Run, points []frontPoint, p *document.Panel) []document.Series {
 	swept := sweptNames(run)
 	byStrategy := map[string][]frontPoint{}
@@ -178,7 +178,7 @@ func frontDots(run *results.Run, points []frontPoint, p *document.Panel) []docum
 		x, y := frontWidth*p.X.At(recallAt(at.recall)), frontHeight*p.Y.At(at.usd)
 		room = append(room, label{x - 4, x + 4, y - 4, y + 4})
 	}
-	styles := slices.DeleteFunc(looks(), func(s document.Style) bool { return s.Color == document.Green }) // the front's
+	styles := slices.DeleteFunc(looks(), func(s document.Style) bool { return s.Color == document.Green }) // the colour of the front
 	var list []document.Series
 	for i, name := range names {
 		group, style := byStrategy[name], styles[i%len(styles)]
@@ -205,7 +205,7 @@ func frontDots(run *results.Run, points []frontPoint, p *document.Panel) []docum
 		if len(group) > 1 {
 			right.Name, left.Name = name, name
 		}
-		if varied(group, swept) == 1 { // of several values no line leads from one to the next
+		if varied(group, swept) == 1 { // lines connect values of one parameter only
 			line.Name = name
 			list = append(list, line)
 		}
@@ -227,7 +227,7 @@ func varied(points []frontPoint, swept []string) (n int) {
 // label is the area of a text or of a dot, points.
 type label struct{ left, right, below, over float64 }
 
-// labels are the areas that are taken.
+// labels are the occupied areas.
 type labels []label
 
 // Measures of a label beside a dot, points.
@@ -237,9 +237,8 @@ const (
 	labelAway   = 8
 )
 
-// place takes the room for the text of a dot at its left, −1, or at its right, 1,
-// where nothing else stands: intervals reach further to the right. A text without
-// room is left out.
+// place finds free room for the text of a dot at its right, 1, or its left, −1;
+// intervals reach further to the right. A text without room is left out.
 func (l *labels) place(x, y float64, text string) (side int, shown string) {
 	width := labelRune * float64(len([]rune(text)))
 	for _, side := range []int{-1, 1} {
@@ -258,7 +257,7 @@ func (l *labels) place(x, y float64, text string) (side int, shown string) {
 	return 1, ""
 }
 
-// shortName names a cell in a chart: one of a sweep whose name is too long by its strategy and values.
+// shortName names a cell in a chart. If the name of a cell of a sweep is too long, that is its strategy and values.
 func shortName(c *results.Cell, swept []string) string {
 	if len([]rune(c.Cell)) > maxNameRunes && len(c.Params) > 0 {
 		return cellName(c.Strategy + " " + sweptText(c, swept))

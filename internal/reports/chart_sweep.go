@@ -17,9 +17,9 @@ import (
 const (
 	linesWidth     = 560
 	mapWidth       = 560
-	maxMapValues   = 200 // tiles that carry their values
+	maxMapValues   = 200 // tiles that show their values
 	maxLevels      = 8   // lines across a chart
-	maxLinearRatio = 25  // how far the ends of an axis may lie apart before it is logarithmic
+	maxLinearRatio = 25  // largest ratio of the ends of a linear axis; beyond it the axis is logarithmic
 )
 
 // sweep is a metric over one or two parameters.
@@ -28,9 +28,9 @@ type sweep struct {
 	run    *results.Run
 	metric results.Metric
 	points []sweepPoint
-	flat   []*results.Cell // strategies that do not have the parameters
+	flat   []*results.Cell // strategies without the parameters
 	notes  []string
-	write  func(float64) string // values for people
+	write  func(float64) string // formats values for people
 }
 
 // sweepPoint is a cell that has the parameters of a sweep.
@@ -41,8 +41,8 @@ type sweepPoint struct {
 	group string // strategy and other parameters
 }
 
-// chart draws a metric over the parameters of a family. Cells that do not cover
-// as many sessions as the others are left out and named.
+// chart draws a metric over the parameters of a family. Cells that cover fewer
+// sessions than the others are left out and named.
 func (f *sweepFamily) chart(run *results.Run, metric string) (*document.Chart, error) {
 	m, ok := results.LookupMetric(metric)
 	if !ok {
@@ -59,7 +59,7 @@ func (f *sweepFamily) chart(run *results.Run, metric string) (*document.Chart, e
 	return s.lines(), nil
 }
 
-// place puts the cells in their places. Two in one would hide each other.
+// place assigns the cells to places. Two cells in one place are an error, because one would hide the other.
 func (s *sweep) place() error {
 	partial, unsampled, cut, sessions := 0, 0, 0, 0
 	for _, c := range s.cells {
@@ -76,7 +76,7 @@ func (s *sweep) place() error {
 		case !ok:
 			unsampled++
 		case c.Total.CutShort() && s.metric.Unit == results.UnitUSD:
-			cut++ // cheap for the work it leaves out
+			cut++ // cheap because of the work it leaves out
 		case slices.ContainsFunc(s.axes, func(a axis) bool { _, ok := c.Params[a.key]; return !ok }):
 			s.flat = append(s.flat, c)
 		default:
@@ -113,7 +113,7 @@ func (s *sweep) place() error {
 	return nil
 }
 
-// groupOf names the strategy and all parameters of a cell but those of axes.
+// groupOf names the strategy and all parameters of a cell except those of axes.
 func groupOf(c *results.Cell, axes []axis) string {
 	var b strings.Builder
 	b.WriteString(c.Strategy)
@@ -126,7 +126,7 @@ func groupOf(c *results.Cell, axes []axis) string {
 }
 
 // groupNames returns the names of groups for people, and what all have in
-// common but the strategy.
+// common besides the strategy.
 func groupNames(groups []string) (names []string, common string) {
 	count := map[string]int{}
 	for _, g := range groups {
@@ -151,7 +151,7 @@ func (s *sweep) values() []float64 {
 	return vs
 }
 
-// best returns the points of the best value and what they are called; none when
+// best returns the points with the best value and the word for them; none when
 // no value is better than another.
 func (s *sweep) best() ([]sweepPoint, string) {
 	values := s.values()
@@ -179,7 +179,7 @@ func (s *sweep) best() ([]sweepPoint, string) {
 }
 
 // beside returns the cells that do not depend on the parameters: the reference
-// cells that have a sample over the same number of sessions, and the flat ones.
+// cells with a sample over the same number of sessions, and the flat ones.
 func (s *sweep) beside() []*results.Cell {
 	var cells []*results.Cell
 	for _, name := range []string{results.StrategyRecorded, results.StrategyBilled} {
@@ -207,7 +207,7 @@ func (s *sweep) frame(common, trust string) *document.Chart {
 	return c
 }
 
-// metricTitle writes the name of a metric for people: cost_usd is Cost.
+// metricTitle returns the name of a metric for people: Cost for cost_usd.
 func metricTitle(m results.Metric) string {
 	t := strings.ReplaceAll(strings.TrimSuffix(strings.TrimSuffix(m.Name, "_usd"), "_seconds"), "_", " ")
 	return strings.ToUpper(t[:1]) + t[1:]
@@ -264,7 +264,7 @@ func (s *sweep) lines() *document.Chart {
 	return c
 }
 
-// overSeeds returns the intervals of means over seeds as upright strokes.
+// overSeeds returns the intervals of means over seeds as vertical strokes.
 func (s *sweep) overSeeds(points []sweepPoint, xs []float64) document.Series {
 	strokes := document.Series{Name: "95 % interval of the mean over seeds", Style: document.Style{Color: document.Grey, Width: 1}}
 	for _, pt := range points {
@@ -277,8 +277,8 @@ func (s *sweep) overSeeds(points []sweepPoint, xs []float64) document.Series {
 	return strokes
 }
 
-// xAxis sets the axis of the one parameter and returns the places of its values:
-// numbers by size, texts one after the other.
+// xAxis sets the axis of the one parameter and returns the places of its
+// values: numbers by size, texts one after another.
 func (s *sweep) xAxis(x *document.Axis) []float64 {
 	a := &s.axes[0]
 	xs := make([]float64, len(a.values))
@@ -305,15 +305,15 @@ func (s *sweep) xAxis(x *document.Axis) []float64 {
 	return xs
 }
 
-// title returns what is written at an axis: the name of the parameter with its unit, as
-// far as the run has it.
+// title returns the label of an axis: the name of the parameter and, if the run
+// has it, its unit.
 func (s *sweep) title(a *axis) string {
 	return document.Printable(cmp.Or(s.run.Provenance.Axes[a.key], a.key))
 }
 
-// levels returns lines across the chart for the cells beside the points, and the
-// values that the axis must show. One that would squeeze the points into a small
-// part of the chart becomes a note.
+// levels returns lines across the chart for the cells beside the points, and
+// the values that the axis must show. A line that would squeeze the points into
+// a small part of the chart becomes a note.
 func (s *sweep) levels() (list []document.Series, values []float64) {
 	values = s.values()
 	low, high := slices.Min(values), slices.Max(values)
@@ -341,7 +341,7 @@ func (s *sweep) levels() (list []document.Series, values []float64) {
 }
 
 // errorBand returns the model error around a recorded cost, USD; other metrics
-// are not billed.
+// have no bill to compare with.
 func (s *sweep) errorBand(p *document.Panel) []document.Series {
 	rel, ok := s.run.ModelError.Relative()
 	recorded := s.run.Reference(results.StrategyRecorded)
@@ -428,8 +428,8 @@ func places(a *axis) document.Axis {
 	return x
 }
 
-// covered reports whether chance may have made the difference of a point's cost
-// from the recorded one.
+// covered reports whether chance can explain the difference between a point's
+// cost and the recorded one.
 func (s *sweep) covered(p sweepPoint) bool {
 	d, ok := s.run.VsRecorded(p.cell)
 	return s.metric.Name == "cost_usd" && ok && d.Chance()

@@ -28,11 +28,10 @@ func (d Drawing) Draw(w io.Writer, format string) error {
 	return writeChart(w, format, c, d.Form)
 }
 
-// Drawings returns the charts of a run: the cost of its cells, alone and against what
-// they forget, its sweeps and,
-// from the calls of some cells when given, the context of one session and hits
-// over time. Calls of more cells than a chart tells apart are those of the
-// recorded cell and of the cheapest others.
+// Drawings returns the charts of a run: the cost of its cells, alone and
+// against what they forget; its sweeps; and, given the calls of some cells, the
+// context of one session and hits over time. Of more cells than a chart can
+// distinguish, it takes the recorded one and the cheapest others.
 func Drawings(run *results.Run, calls []results.CellCalls) []Drawing {
 	mean := run.Replicated()
 	list := []Drawing{costDrawing(run)}
@@ -49,7 +48,7 @@ func Drawings(run *results.Run, calls []results.CellCalls) []Drawing {
 }
 
 // foremost returns the calls of the recorded cell and of the cheapest others,
-// as many as a chart tells apart, in the order given.
+// as many as a chart can distinguish, in the order given.
 func foremost(run *results.Run, calls []results.CellCalls) []results.CellCalls {
 	if len(calls) <= results.ForemostCells {
 		return calls
@@ -60,7 +59,7 @@ func foremost(run *results.Run, calls []results.CellCalls) []results.CellCalls {
 	return slices.DeleteFunc(slices.Clone(calls), func(c results.CellCalls) bool { return !slices.Contains(names, c.Cell) })
 }
 
-// fileName joins parts into a name that any file system takes.
+// fileName joins parts into a name that every file system accepts.
 func fileName(parts ...string) string {
 	var clean []string
 	for _, p := range parts {
@@ -80,8 +79,8 @@ func fileName(parts ...string) string {
 	return strings.Join(clean, "-")
 }
 
-// runChart returns a chart of a run with its foot: notes, how far the model is from the
-// bill, and the source.
+// runChart returns a chart of a run with its foot: notes, the distance of the
+// model from the bill, and the source.
 func runChart(run *results.Run, title string, trust string, notes ...string) *document.Chart {
 	c := &document.Chart{Title: title, Source: trust + " · " + sourceLine(run)}
 	for _, note := range notes {
@@ -104,9 +103,9 @@ func sourceLine(run *results.Run) string {
 	return document.Printable(s)
 }
 
-// cellNotes returns the footnotes of a run with the names of their cells: a
-// chart has no place for marks. Cells of one text share a note, all that are drawn
-// need no names. A cell that is not drawn has no note.
+// cellNotes returns the footnotes of a run with the names of their cells, because a chart
+// has no place for marks. Cells with the same text share a note, and a note on all drawn
+// cells names none. A cell that is not drawn has no note.
 func cellNotes(run *results.Run, drawn func(cell string) bool) []string {
 	total := 0
 	for i := range run.Cells {
@@ -135,19 +134,19 @@ func cellNotes(run *results.Run, drawn func(cell string) bool) []string {
 	return texts
 }
 
-// maxNameRunes keeps the names of cells from taking all of the width.
+// maxNameRunes limits the width of cell names.
 const maxNameRunes = 44
 
-// cellName writes the name of a cell for a chart.
+// cellName formats the name of a cell for a chart.
 func cellName(name string) string { return document.Shortened(document.Printable(name), maxNameRunes) }
 
-// isReference reports whether other cells are held against c.
+// isReference reports whether other cells are compared with c.
 func isReference(c *results.Cell) bool {
 	return c.Strategy == results.StrategyBilled || c.Strategy == results.StrategyRecorded
 }
 
-// looks are the styles of lines in the order of use: no two share colour, dashes
-// or marker, and those used together most differ most in luminance.
+// looks are the styles of lines in the order of use: no two share colour,
+// dashes or marker, and those used together differ most in luminance.
 func looks() []document.Style {
 	return []document.Style{
 		{Color: document.Navy, Marker: document.Circle},
@@ -162,7 +161,7 @@ func looks() []document.Style {
 }
 
 // looksOf returns the styles of n lines. Those drawn first are wider, so that
-// they show under others with the same values.
+// they remain visible under others with the same values.
 func looksOf(n int) []document.Style {
 	styles := looks()[:n]
 	for i := range styles {
@@ -177,14 +176,14 @@ func dotsOf(name string, style document.Style) document.Series {
 	return document.Series{Name: name, Mark: document.MarkDot, Style: style}
 }
 
-// across returns a thin line from a point to another.
+// across returns a thin line between two points.
 func across(x, y, x2, y2 float64) document.Series {
 	style := document.Style{Color: document.Grey, Width: 0.8}
 	return document.Series{Style: style, X: []float64{x, x2}, Y: []float64{y, y2}}
 }
 
-// unitAxis returns an axis of a unit of results with labels at round values that
-// cut it into at most n parts.
+// unitAxis returns an axis of a unit of results with labels at round values
+// that divide it into at most n parts.
 func unitAxis(unit string, low, high float64, n int) document.Axis {
 	span := (high - low) / float64(n)
 	step := niceStep(span)
@@ -196,7 +195,7 @@ func unitAxis(unit string, low, high float64, n int) document.Axis {
 	}
 	a := document.Axis{Low: low, High: high, Unit: unit}
 	for i := math.Ceil(low/step - 1e-9); i*step <= high+step*1e-9; i++ {
-		v := i*step + 0 // a zero that came from below has no sign
+		v := i*step + 0 // avoids a negative zero
 		if unit == results.UnitRatio && v > 1+1e-9 {
 			break
 		}
@@ -219,11 +218,11 @@ func tickLabel(unit string, v, step float64) string {
 	return document.Grouped(v, 0)
 }
 
-// decimalsOf returns the decimals that tell multiples of a nice step apart.
+// decimalsOf returns the number of decimals that distinguish multiples of a nice step.
 func decimalsOf(step float64) int { return max(0, int(math.Ceil(-math.Log10(step)-1e-9))) }
 
-// niceStep returns the smallest of 1, 2 and 5 times a power of ten that is not
-// below v.
+// niceStep returns the smallest of 1, 2 and 5 times a power of ten that is at
+// least v.
 func niceStep(v float64) float64 {
 	base := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, m := range []float64{1, 2, 5} {
@@ -234,7 +233,7 @@ func niceStep(v float64) float64 {
 	return 10 * base
 }
 
-// timeStep returns the smallest round duration not below v, s.
+// timeStep returns the smallest round duration of at least v, s.
 func timeStep(v float64) float64 {
 	const h = 3600
 	for _, s := range []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, h, 2 * h, 3 * h, 6 * h, 12 * h} {
@@ -267,7 +266,7 @@ func dataRange(unit string, values []float64) (low, high float64) {
 	return low, high
 }
 
-// minSpan is a difference that is small for a unit.
+// minSpan returns a difference that is small for a unit.
 func minSpan(unit string) float64 {
 	switch unit {
 	case results.UnitUSD, results.UnitRatio:

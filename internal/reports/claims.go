@@ -9,10 +9,10 @@ import (
 	"github.com/compactsim/compactsim/internal/studies"
 )
 
-// Claims reports what became of the claims of the documents: for people a table,
-// the verdict where a narrow terminal still shows it, and behind it the reasons.
-// Beside each figure stands the same without the mechanism.
-// CSV has a row for every figure.
+// Claims reports whether the claims of the documents hold: for people a table,
+// with the verdict where a narrow terminal still shows it, followed by the
+// reasons. Each figure is shown with its value without the mechanism. CSV has a
+// row for every figure.
 func Claims(list []studies.Finding) *document.Document {
 	t := &document.Table{Columns: document.Left("ID", "VERDICT", "CLAIM", "SIMULATED", "WITHOUT", "SOURCE")}
 	var verdicts [studies.Reproduced + 1]int
@@ -49,8 +49,8 @@ func Claims(list []studies.Finding) *document.Document {
 	return d
 }
 
-// figureLine holds a figure against what is claimed and what was worked out by
-// hand.
+// figureLine compares a figure with what is claimed and with the value
+// calculated by hand.
 func figureLine(x *studies.Figure) string {
 	line := strings.ReplaceAll(x.Name, "_", " ") + ": " + x.Text() + against(x.Claimed, x.Holds)
 	if x.Hand != "" {
@@ -59,7 +59,7 @@ func figureLine(x *studies.Figure) string {
 	return line + "; without " + x.WithoutText() + against(x.Otherwise, x.OtherwiseHolds)
 }
 
-// against says whether a figure is what is claimed, "" where nothing is.
+// against says whether a figure is what is claimed, "" when nothing is claimed.
 func against(claimed string, holds bool) string {
 	switch {
 	case claimed == "":
@@ -95,7 +95,7 @@ func claimData(list []studies.Finding) *document.Table {
 	return t
 }
 
-// claimsJSON writes an array of all claims, one on a line.
+// claimsJSON writes an array of all claims, one per line.
 func claimsJSON(w io.Writer, list []studies.Finding) error {
 	type row struct {
 		studies.Finding

@@ -10,33 +10,33 @@ import (
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
-// CorpusComparison holds one corpus against another, dimension by dimension.
+// CorpusComparison compares one corpus with another, dimension by dimension.
 type CorpusComparison struct {
 	Names      [2]string // what the corpora are: the generated one, the recorded one
 	Sessions   [2]int    // compared
 	Dimensions []CorpusDimension
-	Absent     []string // dimensions of which neither corpus has a value
+	Absent     []string // dimensions without a value in either corpus
 	Remarks    []string // on how the corpora were chosen
 }
 
-// corpusRoles tell the corpora apart, whatever their names are.
+// corpusRoles distinguish the corpora, whatever their names are.
 var corpusRoles = [2]string{"generated", "recorded"}
 
 // CorpusDimension is one dimension of both corpora.
 type CorpusDimension struct {
 	Name   string
-	Unit   string       // as synthetic.Observation
+	Unit   string       // as in synthetic.Observation
 	Values [2][]float64 // ascending; one of the two may be empty
 	// KS is the Kolmogorov–Smirnov distance: the largest difference between the
 	// two shares of values up to some x, 0…1; 0 when one corpus has no values.
 	KS float64
 }
 
-// fewValues is the number of values below which a dimension says little.
+// fewValues is the number of values below which a dimension shows little.
 const fewValues = 30
 
-// CompareCorpora compares what was observed of two corpora, in the order of the
-// first. A dimension that only one of them has values of is a difference like any
+// CompareCorpora compares the observations of two corpora, in the order of the
+// first. A dimension with values in only one of them is a difference like any
 // other.
 func CompareCorpora(generated, recorded []synthetic.Observation) *CorpusComparison {
 	c := &CorpusComparison{}
@@ -75,8 +75,8 @@ func (c *CorpusComparison) add(name, unit string, generated, recorded []float64)
 	c.Dimensions = append(c.Dimensions, d)
 }
 
-// distance is the Kolmogorov–Smirnov distance of two sorted samples, 0 when one of
-// them is empty.
+// distance returns the Kolmogorov–Smirnov distance of two sorted samples, 0
+// when one of them is empty.
 func distance(a, b []float64) float64 {
 	worst, i, j := 0.0, 0, 0
 	for i < len(a) && j < len(b) {
@@ -103,8 +103,8 @@ func (d *CorpusDimension) only() int {
 	return -1
 }
 
-// fit says in a word how alike two samples are. It goes by the distance as it is
-// shown, in tenths of a per cent.
+// fit says in a word how similar two samples are, from the distance as shown,
+// in tenths of a per cent.
 func (d *CorpusDimension) fit() string {
 	ks := math.Round(d.KS*1000) / 1000
 	one := d.only()
@@ -127,12 +127,12 @@ func (d *CorpusDimension) quantile(corpus int, u float64) float64 {
 	at := u * float64(len(v)-1)
 	i := int(at)
 	step := float64((at - float64(i)) * (v[min(i+1,
-		len(v)-1)] - v[i])) // rounded by itself, so that every machine gives the same digits
+		len(v)-1)] - v[i])) // rounded separately, so that every machine gives the same digits
 	return v[i] + step
 }
 
-// corpusQuantiles are the quantiles that machines get of each dimension. People
-// get those from the median up, which have room on a terminal.
+// corpusQuantiles are the quantiles of each dimension for machines. People get
+// those from the median up, which fit on a terminal.
 var corpusQuantiles = []struct {
 	name   string
 	share  float64
@@ -140,8 +140,8 @@ var corpusQuantiles = []struct {
 }{{"p10", 0.1, false}, {"p50", 0.5, true}, {"p90", 0.9, true}, {"p99", 0.99, true}}
 
 // Document reports the comparison: sizes, quantiles and distance of each
-// dimension. In CSV and JSON figures are numbers in full, and what is not there is
-// empty or null.
+// dimension. CSV and JSON have numbers in full, and empty or null for missing
+// ones.
 func (c *CorpusComparison) Document() *document.Document {
 	return &document.Document{Sections: []document.Section{{Blocks: []document.Block{c.brief()}}}, Data: c.data}
 }
@@ -180,7 +180,7 @@ func (c *CorpusComparison) data() *document.Table {
 	return t
 }
 
-// brief is the table for people, as wide as a terminal.
+// brief returns the table for people, as wide as a terminal.
 func (c *CorpusComparison) brief() *document.Table {
 	t := &document.Table{Fitted: true, Notes: c.notes(),
 		Columns: slices.Concat(document.Left("DIMENSION"), document.Right("", "N", "REC."))}
@@ -230,7 +230,7 @@ func (d *CorpusDimension) title() string {
 	return d.Name + ", " + d.Unit
 }
 
-// figure writes a quantile of one corpus, a dash when it has no values.
+// figure formats a quantile of one corpus, a dash when it has no values.
 func (d *CorpusDimension) figure(corpus int, u float64) string {
 	if len(d.Values[corpus]) == 0 {
 		return document.Dash
@@ -238,7 +238,7 @@ func (d *CorpusDimension) figure(corpus int, u float64) string {
 	return corpusFigure(d.quantile(corpus, u))
 }
 
-// corpusFigure writes a value with three digits, or four before the point.
+// corpusFigure formats a value with three digits, or four before the point.
 func corpusFigure(x float64) string {
 	switch {
 	case x != 0 && math.Abs(x) < 1:

@@ -1,3 +1,3 @@
-// Package reports turns results into documents and charts, see package reports that
-// others can import: it has what this one says of runs.
+// Package reports turns results into documents and charts. The public package
+// reports exports what it has for runs.
 package reports

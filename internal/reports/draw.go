@@ -26,7 +26,7 @@ import (
 // ChartFormats returns the formats of charts.
 func ChartFormats() []string { return []string{"svg", "png"} }
 
-// ChartFormat returns the format that the extension of a file name asks for.
+// ChartFormat returns the format for the extension of a file name.
 func ChartFormat(name string) (string, error) {
 	format := strings.ToLower(strings.TrimPrefix(filepath.Ext(name), "."))
 	if !slices.Contains(ChartFormats(), format) {
@@ -43,7 +43,7 @@ func Figures(drawings []Drawing) (list []document.Block) {
 	return list
 }
 
-// picture draws the chart as SVG and says what stands where.
+// picture draws the chart as SVG, with the places of its points.
 func (d Drawing) picture() (*document.Picture, error) {
 	c, err := d.chart()
 	if err == nil {
@@ -61,11 +61,11 @@ func (d Drawing) picture() (*document.Picture, error) {
 	return &document.Picture{Title: c.Title, SVG: image.Bytes(), Width: s.width.Points(), Height: s.height.Points(), Spots: s.spots}, nil
 }
 
-// Form says how a chart is drawn, beside what it shows. A zero value takes the default.
+// Form says how a chart is drawn. A zero value means the default.
 type Form struct {
-	Width, Height int // pixels of a PNG; as large as the figures ask for. The SVG is the same picture.
+	Width, Height int // pixels of a PNG; as large as the figures require. The SVG is the same picture.
 	DPI           int // dots an inch of a PNG: 144
-	Footnotes     int // most lines below the chart: 2; below 0 for all
+	Footnotes     int // largest number of lines below the chart: 2; below 0 for all
 }
 
 // defaultDPI makes a point two pixels.
@@ -103,11 +103,11 @@ func writeChart(w io.Writer, format string, c *document.Chart, form Form) error 
 	return nil
 }
 
-// ErrTooSmall is the error of a chart that does not fit the size asked for.
+// ErrTooSmall is the error of a chart whose texts do not fit the requested size.
 var ErrTooSmall = errors.New("is too small for its texts")
 
-// sketch lays out a chart in the size asked for: texts keep theirs, the areas of the
-// panels take what is left.
+// sketch lays out a chart in the requested size: texts keep their size, the
+// areas of the panels take what is left.
 func (f Form) sketch(c *document.Chart) (*sketch, error) {
 	lines := max(cmp.Or(f.Footnotes, 2), 0)
 	s := newSketch(c, lines)
@@ -117,7 +117,7 @@ func (f Form) sketch(c *document.Chart) (*sketch, error) {
 	point := vg.Inch / vg.Length(cmp.Or(f.DPI, defaultDPI))
 	width, height := vg.Length(f.Width)*point, vg.Length(f.Height)*point
 	fitted, natural := *c, s
-	for range 4 { // lines of text break anew as the width changes
+	for range 4 { // texts wrap differently as the width changes
 		fitted.Panels = slices.Clone(fitted.Panels)
 		fitted.Width += float64(width-s.width) / float64(s.columns)
 		if !stretched(fitted.Panels, s.columns, float64(height-s.height)) || fitted.Width < leastPanel {
@@ -130,14 +130,14 @@ func (f Form) sketch(c *document.Chart) (*sketch, error) {
 	return s, nil
 }
 
-// Least sizes of a panel that shows anything, points.
+// Least sizes of a readable panel, points.
 const (
 	leastPanel = 40
 	leastRow   = 14 // of a row with a name
 )
 
-// stretched makes panels in rows of columns higher by so much in all, and reports whether
-// each has room for what it shows. Panels of rows with names change where there are no others.
+// stretched makes panels in rows of columns higher by so much in total, and reports whether each
+// has room for its content. Panels of named rows change only when there are no others.
 func stretched(panels []document.Panel, columns int, by float64) bool {
 	named := func(p document.Panel) bool { return p.Y.Names }
 	rigid := slices.ContainsFunc(panels, func(p document.Panel) bool { return !named(p) })
@@ -166,7 +166,7 @@ func stretched(panels []document.Panel, columns int, by float64) bool {
 func (s *sketch) svg(w io.Writer) error {
 	canvas := vgsvg.New(s.width, s.height)
 	page := draw.New(canvas)
-	page.SetColor(color.White) // an image is white to begin with
+	page.SetColor(color.White) // an image is white anyway
 	page.Fill(page.Rectangle.Path())
 	s.draw(page)
 	var image bytes.Buffer
@@ -221,7 +221,7 @@ func newSketch(c *document.Chart, footnotes int) *sketch {
 		s.left, right = max(s.left, p.left), max(right, p.right)
 	}
 	for i, p := range s.panels {
-		p.plot.Add(room{right}) // the data of all panels end at one place
+		p.plot.Add(room{right}) // the data of all panels end at the same place
 		height := p.height + 3*lineGap
 		for _, title := range []string{p.Title, p.X.Title} {
 			if title != "" {
@@ -262,7 +262,7 @@ func (s *sketch) panel(of *document.Panel) panel {
 	return p
 }
 
-// axis sets a scale of a length with its labels.
+// axis sets a scale of a length and its labels.
 func (s *sketch) axis(a *plot.Axis, of *document.Axis, length vg.Length, horizontal bool) {
 	a.Padding, a.Tick.Length = 0, 3
 	a.LineStyle = draw.LineStyle{Color: rgb(document.Grey), Width: vg.Points(0.8)}
@@ -306,8 +306,8 @@ func (s *sketch) axis(a *plot.Axis, of *document.Axis, length vg.Length, horizon
 	a.Tick.Marker = marker
 }
 
-// thin takes away labels that would touch others, from the lower end; the last
-// one stays.
+// thin removes labels that would touch others, from the lower end; the last one
+// stays.
 func thin(ticks []plot.Tick, span func(plot.Tick) (from, to vg.Length)) {
 	if len(ticks) == 0 {
 		return
@@ -360,7 +360,7 @@ func legendWidth(l *plot.Legend) vg.Length {
 	return r.Max.X - r.Min.X + legendGap
 }
 
-// draw puts everything below each other: title, facts, legend, panels, foot.
+// draw stacks the parts: title, facts, legend, panels, foot.
 func (s *sketch) draw(c draw.Canvas) {
 	left, y := c.Min.X+chartMargin, c.Max.Y-chartMargin
 	text := func(style draw.TextStyle, lines ...string) {
@@ -422,7 +422,7 @@ func textStyle(size vg.Length, c document.Color) draw.TextStyle {
 	return s
 }
 
-// wrapped breaks texts at spaces into lines of at most width.
+// wrapped breaks texts at spaces into lines no wider than width.
 func wrapped(s draw.TextStyle, width vg.Length, texts ...string) []string {
 	var lines []string
 	for _, text := range texts {
@@ -442,7 +442,7 @@ func wrapped(s draw.TextStyle, width vg.Length, texts ...string) []string {
 }
 
 // footnotesOf returns the notes and the source of a chart in at most so many lines, 0 for
-// all: where they are more, the notes share all lines but the last one.
+// all. If there are more, the notes share all lines except the last.
 func footnotesOf(c *document.Chart, s draw.TextStyle, width vg.Length, most int) []string {
 	lines := wrapped(s, width, append(slices.Clone(c.Notes), c.Source)...)
 	if most == 0 || len(lines) <= most {
@@ -463,7 +463,7 @@ func footnotesOf(c *document.Chart, s draw.TextStyle, width vg.Length, most int)
 	return append(notes, first(most-len(notes), c.Source)...)
 }
 
-// fitted shortens a text to a width, as far as three characters.
+// fitted shortens a text to a width, but not below three characters.
 func fitted(s draw.TextStyle, text string, width vg.Length) string {
 	short := text
 	for n := len([]rune(text)) - 1; n >= 3 && s.Width(short) > width; n-- {
@@ -472,8 +472,8 @@ func fitted(s draw.TextStyle, text string, width vg.Length) string {
 	return short
 }
 
-// drawable writes characters that the font of a style lacks as \u escapes:
-// they would vanish.
+// drawable writes characters that the font of a style lacks as \u escapes,
+// because they would vanish.
 func drawable(s draw.TextStyle, text string) string {
 	face := s.Handler.Cache().Lookup(s.Font, s.Font.Size).Face
 	var buf sfnt.Buffer

@@ -20,7 +20,7 @@ const (
 	legendBox = 11 * vg.Length(1) // of anything else
 )
 
-// addSeries adds what a panel shows: bands, the grid, the rest.
+// addSeries adds the content of a panel: bands, the grid, then the rest.
 func (s *sketch) addSeries(p *plot.Plot, of *document.Panel) {
 	for i := range of.Series {
 		if x := &of.Series[i]; x.Mark == document.MarkBand {
@@ -93,7 +93,7 @@ func (s *sketch) entry(name string, looks []*document.Series) plot.Legend {
 	return l
 }
 
-// lines returns the parts of a line between its gaps, a dot for a single point.
+// lines returns the parts of a line between its gaps; a single point becomes a dot.
 func lines(x *document.Series) []plot.Plotter {
 	var parts []plot.Plotter
 	var points plotter.XYs
@@ -240,7 +240,7 @@ func (s *sketch) shaded(x *document.Series) []plot.Plotter {
 	return append(list, in)
 }
 
-// inside writes the texts that have room in their boxes.
+// inside draws the texts that fit in their boxes.
 type inside struct {
 	*plotter.Labels
 	widths []float64 // of boxes
@@ -260,7 +260,7 @@ func (l inside) Plot(c draw.Canvas, p *plot.Plot) {
 	shown.Plot(c, p)
 }
 
-// GlyphBoxes returns none: the texts need no room of their own.
+// GlyphBoxes returns none: the texts need no extra room.
 func (inside) GlyphBoxes(*plot.Plot) []plot.GlyphBox { return nil }
 
 // beside returns the texts of a series beside its points.
@@ -292,8 +292,8 @@ type level struct {
 	style draw.LineStyle
 }
 
-// levels are lines across a panel by value, with their names at its right, set
-// apart where they would touch.
+// levels are lines across a panel by value, with their names at the right,
+// moved apart where they would touch.
 type levels struct {
 	list []level
 	text draw.TextStyle
@@ -322,7 +322,7 @@ func (l levels) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// GlyphBoxes asks for room at the right.
+// GlyphBoxes reserves room at the right.
 func (l levels) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
 	width := vg.Length(0)
 	for _, lv := range l.list {
@@ -331,7 +331,7 @@ func (l levels) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
 	return room{width}.GlyphBoxes(p)
 }
 
-// room keeps a width free at the right of the data.
+// room reserves a width at the right of the data.
 type room struct{ width vg.Length }
 
 // Plot implements plot.Plotter.
@@ -358,8 +358,8 @@ func (gradient) Thumbnail(c *draw.Canvas) {
 	}
 }
 
-// shade is the colour of a share of a scale, from light to dark: luminance falls
-// all the way, so that it reads the same in greyscale.
+// shade returns the colour of a share of a scale, from light to dark. Luminance
+// falls monotonically, so that it reads the same in greyscale.
 func shade(share float64) document.Color {
 	stops := []color.NRGBA{{240, 246, 252, 255}, {158, 202, 225, 255}, {49, 110, 180, 255}, {8, 38, 90, 255}}
 	at := min(max(share, 0), 1) * float64(len(stops)-1)
@@ -371,7 +371,7 @@ func shade(share float64) document.Color {
 	return mix(a.R, b.R)<<16 | mix(a.G, b.G)<<8 | mix(a.B, b.B)
 }
 
-// luminance returns that of a colour by the weights of Rec. 709, 0…1.
+// luminance returns the luminance of a colour by the weights of Rec. 709, 0…1.
 func luminance(c document.Color) float64 {
 	x := rgb(c)
 	return (0.2126*float64(x.R) + 0.7152*float64(x.G) + 0.0722*float64(x.B)) / 255

@@ -13,9 +13,9 @@ import (
 // fleetSchema is the version of the published figures of a fleet.
 const fleetSchema = 1
 
-// Fleet reports what the people of a fleet did: for people tables by strategy and
-// organisation with what they rest on, for machines a row for each strategy and
-// group (csv) or everything (json).
+// Fleet reports what the people of a fleet did: for people, tables by strategy
+// and organisation with their assumptions; for machines, a row for each
+// strategy and group (CSV) or everything (JSON).
 func Fleet(f *studies.Fleet) *document.Document {
 	d := &document.Document{
 		Head: fleetHead(f), Notes: fleetNotes(f),
@@ -94,7 +94,7 @@ func fleetSize(f *studies.Fleet) string {
 			"call"), scope, f.Seed)
 }
 
-// fleetPeaks says how much was under way at once.
+// fleetPeaks says how much was in progress at once.
 func fleetPeaks(f *studies.Fleet, c *studies.FleetCell) string {
 	at := func(p studies.FleetPeak) string {
 		return f.Start.Add(time.Duration(p.At * float64(time.Second))).UTC().Format("2006-01-02 15:04 UTC")
@@ -104,7 +104,7 @@ func fleetPeaks(f *studies.Fleet, c *studies.FleetCell) string {
 			"call"), at(c.PeakCalls))
 }
 
-// fleetNotes say what the columns mean and what the figures rest on.
+// fleetNotes say what the columns mean and state the assumptions.
 func fleetNotes(f *studies.Fleet) []string {
 	capacity := "The cache has no limit: the file sets no server.capacity."
 	if f.Capacity > 0 {
@@ -121,7 +121,7 @@ func fleetNotes(f *studies.Fleet) []string {
 		"People and models do the same whatever the cache does: what is compared are the same sessions and draws.",
 	}
 	for _, n := range f.Notes {
-		if n != "" { // with a capital and a full stop
+		if n != "" { // starts with a capital, ends with a full stop
 			n = strings.ToUpper(n[:1]) + strings.TrimSuffix(n[1:], ".") + "."
 		}
 		notes = append(notes, n)
@@ -141,7 +141,7 @@ func fleetNotes(f *studies.Fleet) []string {
 	return append(notes, fleetOverflows(f)...)
 }
 
-// fleetColumnsNote says what the columns mean, of those that are there.
+// fleetColumnsNote says what the present columns mean.
 func fleetColumnsNote(f *studies.Fleet) string {
 	note := "CALLS are those drawn and those that layers of the strategy add, such as summaries and memory. " +
 		"HIT is the share of the input read from the cache; GLOBAL, ORG and OWN are that of what every organisation " +
@@ -168,8 +168,8 @@ func fleetColumnsNote(f *studies.Fleet) string {
 		"has a cost of its own."
 }
 
-// fleetOverflows says under which strategies requests were too long: no column
-// shows it.
+// fleetOverflows says under which strategies requests were too long; no column
+// shows that.
 func fleetOverflows(f *studies.Fleet) []string {
 	var notes []string
 	for i := range f.Cells {
@@ -193,13 +193,13 @@ func fleetOverflows(f *studies.Fleet) []string {
 	return notes
 }
 
-// fleetWithout are the comparisons within a fleet.
+// fleetWithout returns the names of the comparisons within a fleet.
 func fleetWithout() []string {
 	return []string{studies.WithoutGlobalScope, studies.WithoutOverage, studies.WithoutUpgrades}
 }
 
-// fleetData has a line for each strategy and group: the fleet, its organisations,
-// its kinds of users. What a group has no sample of is empty.
+// fleetData has a line for each strategy and group: the fleet, its
+// organisations, its kinds of users. A missing sample is empty.
 func fleetData(f *studies.Fleet) *document.Table {
 	t := &document.Table{Columns: document.Columns("strategy", "group", "name", "users_active", "users", "sessions",
 		"overage_flips")}
@@ -231,8 +231,8 @@ func fleetData(f *studies.Fleet) *document.Table {
 	return t
 }
 
-// fleetLine is the line of a group; planned and effect are nil for groups that
-// have none.
+// fleetLine returns the line of a group; planned and effect are nil for groups
+// without them.
 func fleetLine(
 	c *studies.FleetCell, group string, g *studies.FleetGroup, planned *studies.FleetOrg,
 	effect func(*studies.FleetPair) *studies.FleetEffect,
@@ -265,8 +265,8 @@ func fleetLine(
 	return line
 }
 
-// FleetHours has a line for each strategy, comparison and hour of a fleet; without
-// is empty for the fleet as it is.
+// FleetHours has a line for each strategy, comparison and hour of a fleet; the
+// column without is empty for the fleet as it is.
 func FleetHours(f *studies.Fleet) *document.Table {
 	t := &document.Table{Columns: document.Columns("strategy", "without", "hour", "time", "sessions", "calls",
 		"read_tokens", "uncached_tokens",

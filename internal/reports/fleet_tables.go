@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/internal/studies"
 )
 
-// fleetTables are the tables of a fleet under one strategy.
+// fleetTables returns the tables of a fleet under one strategy.
 func fleetTables(f *studies.Fleet, c *studies.FleetCell) []*document.Table {
 	tables := []*document.Table{fleetMain(f, c), fleetWritten(f, c)}
 	for _, without := range fleetWithout() {
@@ -25,8 +25,8 @@ func fleetTables(f *studies.Fleet, c *studies.FleetCell) []*document.Table {
 	return tables
 }
 
-// fleetHas reports whether a fleet has what it is compared without: else it is
-// held against itself.
+// fleetHas reports whether a fleet has what a comparison removes; otherwise the
+// comparison would be with itself.
 func fleetHas(f *studies.Fleet, p *studies.FleetPair) bool {
 	switch p.Without {
 	case studies.WithoutGlobalScope:
@@ -37,7 +37,7 @@ func fleetHas(f *studies.Fleet, p *studies.FleetPair) bool {
 	return true
 }
 
-// columns are a name and figures in several units.
+// columns returns a name column followed by figures in several units.
 func columns(name string, figures ...[]document.Column) []document.Column {
 	return slices.Concat(document.Left(name), slices.Concat(figures...))
 }
@@ -56,7 +56,7 @@ func fleetGroups(c *studies.FleetCell) []*studies.FleetGroup {
 	return append(list, &c.Total)
 }
 
-// fleetMetrics are metrics of a group, a dash for one without a sample.
+// fleetMetrics returns metrics of a group, a dash for a missing sample.
 func fleetMetrics(g *studies.FleetGroup, names ...string) []any {
 	list := make([]any, len(names))
 	for i, name := range names {
@@ -68,10 +68,10 @@ func fleetMetrics(g *studies.FleetGroup, names ...string) []any {
 	return list
 }
 
-// maxFleetRunes keeps the names of organisations from taking the width of a table.
+// maxFleetRunes limits the width of organisation names in a table.
 const maxFleetRunes = 20
 
-// fleetName is the name of a group in tables.
+// fleetName returns the name of a group in tables.
 func fleetName(name string) string {
 	return document.Shortened(document.Printable(name), maxFleetRunes)
 }
@@ -94,7 +94,7 @@ func fleetMain(f *studies.Fleet, c *studies.FleetCell) *document.Table {
 		for scope := range studies.FleetScope(studies.NumFleetScopes) {
 			if v, ok := g.Scope(scope).HitRatio(); ok {
 				row = append(row, v)
-			} else { // nobody asked for it
+			} else { // not requested
 				row = append(row, document.Dash)
 			}
 		}
@@ -107,7 +107,7 @@ func fleetMain(f *studies.Fleet, c *studies.FleetCell) *document.Table {
 	return t
 }
 
-// fleetWritten has the tokens of each organisation, what was written by scope.
+// fleetWritten has the tokens of each organisation, with writes by scope.
 func fleetWritten(f *studies.Fleet, c *studies.FleetCell) *document.Table {
 	t := &document.Table{
 		Title:   "Tokens written to the cache by who shares them, and all others",
@@ -136,14 +136,14 @@ func fleetWritten(f *studies.Fleet, c *studies.FleetCell) *document.Table {
 	return t
 }
 
-// fleetPairTitles are what comparisons are called.
+// fleetPairTitles are the titles of comparisons.
 var fleetPairTitles = map[string]string{
 	studies.WithoutGlobalScope: "What the global scope saves (WITHOUT: what is everyone's is each organisation's)",
 	studies.WithoutOverage:     "What passing the quota costs (WITHOUT: everybody stays inside the plan)",
 	studies.WithoutUpgrades:    "What upgrades of the client cost (WITHOUT: it stays as it is)",
 }
 
-// fleetPair has what a comparison makes of tokens written and of cost.
+// fleetPair has the effect of a comparison on tokens written and on cost.
 func fleetPair(p *studies.FleetPair) *document.Table {
 	sign, word := -1.0, "MORE"
 	if p.Without == studies.WithoutGlobalScope {
@@ -176,7 +176,7 @@ func fleetPair(p *studies.FleetPair) *document.Table {
 	return t
 }
 
-// fleetWaves has what upgrades did to the tokens written ahead of messages.
+// fleetWaves has the effect of upgrades on the tokens written before messages.
 func fleetWaves(f *studies.Fleet, c *studies.FleetCell) *document.Table {
 	t := &document.Table{
 		Title: "Tokens written ahead of messages, per hour: as long BEFORE an upgrade as it takes, DURING it and as " +
@@ -195,12 +195,12 @@ func fleetWaves(f *studies.Fleet, c *studies.FleetCell) *document.Table {
 	return t
 }
 
-// fleetClock is the time at seconds from the start.
+// fleetClock returns the time so many seconds after the start.
 func fleetClock(f *studies.Fleet, seconds float64) string {
 	return f.Start.Add(time.Duration(seconds * float64(time.Second))).UTC().Format("01-02 15:04")
 }
 
-// signedCount writes a difference of counts.
+// signedCount formats a difference of counts.
 func signedCount(n int64) string {
 	if n > 0 {
 		return "+" + document.Whole(n)

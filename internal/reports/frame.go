@@ -15,8 +15,8 @@ import (
 // maxModels is the number of models that a head names.
 const maxModels = 3
 
-// headLines says what was replayed: one line of facts, then the remarks. Facts
-// that are not known are left out.
+// headLines says what was replayed: one line of facts, then the remarks.
+// Unknown facts are left out.
 func headLines(run *results.Run) []string {
 	w := &run.Workload
 	facts := []string{document.Count(w.Sessions, "session"), document.Count(w.Calls, "call")}
@@ -58,10 +58,10 @@ func qualityText(shares []results.Share) string {
 	return strings.Join(texts, ", ")
 }
 
-// selected returns run with at most limit of its cells for a table of lines,
-// and a line that says which are left out: the references in their place, then
-// the cheapest half and the dearest half of the others, by cost. All cells stay
-// when they fit or limit is 0.
+// selected returns run with at most limit of its cells for a table, and a line
+// that says which are left out. It keeps the references in their place and, by
+// cost, the cheapest half and the most expensive half of the others. All cells
+// stay when they fit or limit is 0.
 func selected(run *results.Run, limit int) (*results.Run, string) {
 	if limit <= 0 || len(run.Cells) <= limit {
 		return run, ""
@@ -94,7 +94,7 @@ func selected(run *results.Run, limit int) (*results.Run, string) {
 }
 
 // sweptNames returns the parameters in which cells of one strategy differ: the
-// columns a table needs beside the strategy.
+// columns that a table needs besides the strategy.
 func sweptNames(run *results.Run) []string {
 	names := map[string]bool{}
 	first := map[string]*results.Cell{}
@@ -114,7 +114,7 @@ func sweptNames(run *results.Run) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// chanceMark stands ahead of a difference whose interval holds 0.
+// chanceMark precedes a difference whose interval holds 0.
 const chanceMark = "~"
 
 // vsRecorded returns the cost of a cell relative to the recorded one, for
@@ -141,7 +141,7 @@ func errorLine(run *results.Run) string {
 // chanceLine says what the mark means.
 const chanceLine = chanceMark + " the 95 % interval of the difference holds 0"
 
-// trustLine is errorLine, with the mark explained where a cost has it.
+// trustLine is errorLine, with the mark explained when a cost has it.
 func trustLine(run *results.Run) string {
 	if !marked(run) {
 		return errorLine(run)
@@ -149,7 +149,7 @@ func trustLine(run *results.Run) string {
 	return errorLine(run) + "; " + chanceLine
 }
 
-// chartTrust is trustLine with the mark first: the end of a long line may be cut.
+// chartTrust is trustLine with the mark first, because the end of a long line may be cut.
 func chartTrust(run *results.Run) string {
 	if !marked(run) {
 		return errorLine(run)

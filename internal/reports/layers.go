@@ -11,8 +11,8 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// layers shows how often each layer acted, and why layers failed or refused to, a
-// line for each layer and reason. A table without lines is left out.
+// layers shows how often each layer acted, and why layers failed or refused,
+// with a line for each layer and reason. A table without lines is left out.
 func (t *tables) layers() []*document.Table {
 	return slices.Concat(
 		t.lines("firings by layer", []document.Column{{Title: "LAYER"}, {Title: "FIRINGS", Right: true}},
@@ -29,9 +29,9 @@ func (t *tables) layers() []*document.Table {
 			}))
 }
 
-// breaks shows what the client's break detector says against what happened, a line
-// for each reason it gave or should have given, then the changes it named and the
-// calls of layers, of which nobody knows what they missed.
+// breaks compares what the client's break detector says with what happened: a
+// line for each reason it gave or should have given, then the changes it named
+// and the calls of layers, whose misses are unknown.
 func (t *tables) breaks() []*document.Table {
 	right := func(title string) document.Column { return document.Column{Title: title, Right: true} }
 	columns := []document.Column{
@@ -45,7 +45,7 @@ func (t *tables) breaks() []*document.Table {
 
 const breaksTitle = "what the break detector says against what happened"
 
-// lines lays out the lines of each cell, no table when there are none.
+// lines lays out the lines of each cell; no table when there are none.
 func (t *tables) lines(title string, columns []document.Column, of func(*results.Row) [][]any) []*document.Table {
 	x := t.begin(title)
 	x.Columns = append(x.Columns, columns...)
@@ -109,8 +109,8 @@ func breakLines(b *confusion.Matrix) [][]any {
 	return lines
 }
 
-// fieldLines are the changes that breaks were put down to. One break can name
-// several.
+// fieldLines returns the changes that the detector named as causes. One break
+// can name several.
 func fieldLines(b *confusion.Matrix) [][]any {
 	var lines [][]any
 	for f := confusion.FieldSystem; int(f) < confusion.NumFields; f++ {
@@ -145,7 +145,7 @@ func missedText(calls *[prompt.NumMissClasses]int) string {
 	return strings.Join(texts, ", ")
 }
 
-// share writes a share, nothing for one that is not known.
+// share formats a share, nothing for an unknown one.
 func share(v float64, ok bool) any {
 	if !ok {
 		return nil

@@ -11,29 +11,29 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// PageParts are what a page shows beside the figures of a run, as far as it is there.
+// PageParts are the optional parts of a page, besides the figures of a run.
 type PageParts struct {
-	Verdict  document.List      // the advice in short
+	Verdict  document.List      // the advice in brief
 	Advice   *document.Document // what to set
 	Calls    []results.CellCalls
 	Chains   []studies.Chains
 	Ablation *studies.Ablation
-	Part     string                 // of the sessions that Ablation is of, "" for all
+	Part     string                 // the part of the sessions that Ablation covers, "" for all
 	Scenario string                 // YAML
 	Sessions map[string]PageSession // by id
-	Chosen   map[string]string      // arguments of sim explain that choose a cell, by its name, for those that have any
+	Chosen   map[string]string      // arguments of sim explain that select a cell, by the cell's name
 }
 
-// PageSession is what a page says of a session.
+// PageSession describes a session on a page.
 type PageSession struct {
-	Label string   // for people, ahead of the id
-	Files []string // that sim explain reads it from; none for the samples
+	Label string   // for people, before the id
+	Files []string // from which sim explain reads it; none for the samples
 }
 
 // page is a document with a section for each part of a report.
 type page struct{ *document.Document }
 
-// add makes a section of a document.
+// add adds a section for a document.
 func (p page) add(title string, of *document.Document, folded bool) {
 	s := document.Section{Title: title, Folded: folded}
 	say := func(lines []string) {
@@ -43,7 +43,7 @@ func (p page) add(title string, of *document.Document, folded bool) {
 			}
 		}
 	}
-	if of.Title != "" { // of a run the head stands above all
+	if of.Title != "" { // the head of the run is at the top
 		say(of.Head)
 	}
 	for _, x := range of.Sections {
@@ -70,8 +70,8 @@ func last(blocks []document.Block) document.Block {
 	return blocks[len(blocks)-1]
 }
 
-// Page is the report of a run for a browser: the decision, strategies, charts, calls, compactions, mechanisms, and what
-// the figures rest on.
+// Page returns the report of a run for a browser: the decision, strategies,
+// charts, calls, compactions, mechanisms, and what the figures depend on.
 func Page(run *results.Run, parts PageParts) *document.Document {
 	p := page{&document.Document{Title: pageTitle(run)}}
 	table := Run(run, Options{Split: true, Whole: true, MaxCells: maxPagedCells})
@@ -137,7 +137,7 @@ func (p page) ablation(a *studies.Ablation, part string) {
 	s.Blocks = append(Figures(AblationDrawings(a)), s.Blocks...)
 }
 
-// verdict says in a line which strategy is the cheapest, by how much, how sure that is and at what loss.
+// verdict says in a line which strategy is the cheapest, by how much, how certain that is and what is lost.
 func verdict(run *results.Run) document.List {
 	run = run.Replicated()
 	best := cheapest(run, "cost_usd")

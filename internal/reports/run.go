@@ -17,10 +17,10 @@ import (
 type Options struct {
 	Split      bool // tables of cost and tokens by token class, cost by source, misses by class
 	PerSession bool // CSV: a row for each cell and session instead of each cell
-	// MaxCells is the most cells that tables for people list, 0 for all: of
-	// more they show the cheapest and the dearest.
+	// MaxCells is the largest number of cells in tables for people, 0 for all. Of
+	// more they show the cheapest and the most expensive.
 	MaxCells int
-	Whole    bool // all columns, for who has the room
+	Whole    bool // all columns, for readers who have room
 }
 
 // Run reports what the cells of a run cost: a line for each, footnotes and the
@@ -54,14 +54,13 @@ func Run(run *results.Run, o Options) *document.Document {
 	return d
 }
 
-// notesOf returns the notes of a run, without those that go into detail unless
-// they are asked for.
+// notesOf returns the notes of a run; those marked as detail only with detail.
 func notesOf(run *results.Run, detail bool) []results.Note {
 	return slices.DeleteFunc(run.Footnotes(), func(n results.Note) bool { return n.Detail && !detail })
 }
 
 // optimum says which of the swept cells is the cheapest if the agent acts as
-// recorded, and which one if it fetches again what is forgotten. Nothing is said
+// recorded, and which one if it fetches again what is forgotten; nothing
 // without a sweep.
 func (t *tables) optimum() []string {
 	if len(t.swept) == 0 {
@@ -83,7 +82,7 @@ func (t *tables) optimum() []string {
 	return []string{strings.Join(said, "; ")}
 }
 
-// cheapest returns the simulated cell of the lowest metric that did all the work, nil without one.
+// cheapest returns the simulated cell with the lowest metric among those that did all the work, nil without one.
 func cheapest(run *results.Run, metric string) (best *results.Cell) {
 	m, _ := results.LookupMetric(metric)
 	least := math.Inf(1)
@@ -110,7 +109,7 @@ type tables struct {
 	swept      []string
 	every      bool
 	notes      []results.Note
-	used       map[string]bool // texts of notes that something on the page points at
+	used       map[string]bool // texts of notes to which something on the page points
 }
 
 // noted returns the texts of the notes that want selects.
@@ -125,7 +124,7 @@ func (t *tables) noted(want func(results.Note) bool) []string {
 	return texts
 }
 
-// unmarked returns the notes that nothing on the page points at.
+// unmarked returns the notes to which nothing on the page points.
 func (t *tables) unmarked() []string {
 	var texts []string
 	for _, n := range t.notes {
@@ -154,7 +153,7 @@ func (t *tables) main() *document.Table {
 		}},
 	}
 	recall, fetched := t.metric("RECALL", "needed_recall"), t.cost("WITH RE-FETCH", "cost_with_refetch_usd")
-	if anyValue(t.run, "cost_open_loop_usd") { // COST has the fetches
+	if anyValue(t.run, "cost_open_loop_usd") { // COST includes the fetches
 		fetched = t.between("WITH RE-FETCH", "cost_with_refetch_usd")
 	}
 	regret := ofWhole(t.metric("REGRET", "regret_usd"))
@@ -164,14 +163,14 @@ func (t *tables) main() *document.Table {
 		t.metric("WAIT", "added_latency_seconds").spared(2)}
 	bound := anyValue(t.run, "bound_usd")
 	switch {
-	case t.every: // what decides comes first: the others may not be in sight
+	case t.every: // the most important come first, as others may be out of sight
 		columns = append(columns, fetched, recall, t.recallRange())
 		if bound {
 			columns = append(columns, regret)
 		}
 		columns = append(append(columns, hit), doings...)
 	case bound:
-		columns[1] = columns[1].spared(2) // REGRET tells more
+		columns[1] = columns[1].spared(2) // REGRET says more
 		columns = append(columns, regret, hit, recall, t.recallRange(), t.metric("RULES KEPT", "instruction_survival").spared(1), fetched)
 	default:
 		columns = append(append(append(columns, hit), doings...), recall, t.recallRange(), fetched)
@@ -185,8 +184,8 @@ func (t *tables) main() *document.Table {
 	})
 }
 
-// begin returns a table with the columns that name a cell: the strategy with the
-// parameters that are swept, or the name of the cell when none are.
+// begin returns a table with the columns that name a cell: the strategy and the
+// swept parameters, or the name of the cell if none are swept.
 func (t *tables) begin(title string) *document.Table {
 	x := &document.Table{Title: title, Columns: []document.Column{{Title: "STRATEGY"}}}
 	for _, name := range t.swept {
@@ -195,7 +194,7 @@ func (t *tables) begin(title string) *document.Table {
 	return x
 }
 
-// row returns a row that begins with what names a cell.
+// row returns a row that begins with the columns that name a cell.
 func (t *tables) row(c *results.Cell) []any {
 	name := c.Cell
 	if len(t.swept) > 0 {
@@ -208,8 +207,8 @@ func (t *tables) row(c *results.Cell) []any {
 	return row
 }
 
-// table lays out a row for each cell. Notes on a cell that onName selects stand
-// with its name.
+// table lays out a row for each cell. Notes on a cell that onName selects are
+// attached to its name.
 func (t *tables) table(title string, columns []column, onName func(results.Note) bool) *document.Table {
 	x := t.begin(title)
 	for _, col := range columns {
@@ -234,7 +233,7 @@ func (t *tables) table(title string, columns []column, onName func(results.Note)
 	return x
 }
 
-// metric is the column of a published metric; cells without a sample stay empty.
+// metric returns the column of a published metric; cells without a sample are empty.
 func (t *tables) metric(title, name string) column {
 	m, ok := results.LookupMetric(name)
 	if !ok {
@@ -260,8 +259,8 @@ func (t *tables) metric(title, name string) column {
 	}}
 }
 
-// between is the column of the interval of a metric, or of its value where the
-// interval has no width.
+// between returns the column of the interval of a metric, or of its value if
+// the interval has no width.
 func (t *tables) between(title, name string) column {
 	col := t.cost(title, name)
 	value := col.text
@@ -278,8 +277,8 @@ func (t *tables) between(title, name string) column {
 	return col
 }
 
-// recallRange is the column of what is recalled if summaries keep nothing and if
-// they keep all that fits, empty where they make no difference.
+// recallRange returns the column of recall if summaries keep nothing and if
+// they keep all that fits, empty where that makes no difference.
 func (t *tables) recallRange() column {
 	m, _ := results.LookupMetric("needed_recall")
 	col := t.between("LEAST … MOST", m.Name).spared(6)
@@ -293,13 +292,13 @@ func (t *tables) recallRange() column {
 	return col
 }
 
-// spared says when the column goes for want of room.
+// spared sets when the column is dropped for lack of room.
 func (c column) spared(order int) column {
 	c.spare = order
 	return c
 }
 
-// ofWhole leaves a column empty for cells that did less work than others.
+// ofWhole empties a column for cells that did less work than others.
 func ofWhole(col column) column {
 	text := col.text
 	col.text = func(c *results.Cell) string {
@@ -311,8 +310,8 @@ func ofWhole(col column) column {
 	return col
 }
 
-// cost is the column of a cost, or of what an answered call costs where sessions
-// ended early: the total is then of less work than that of others.
+// cost returns the column of a cost, or of the cost per answered call if
+// sessions ended early: the total then covers less work than that of others.
 func (t *tables) cost(title, name string) column {
 	col := t.metric(title, name)
 	m, _ := results.LookupMetric(name)
@@ -326,8 +325,8 @@ func (t *tables) cost(title, name string) column {
 	return col
 }
 
-// splits shows what the main figures are made of. Parts that are zero in every
-// cell are left out, and so are tables without parts.
+// splits shows the parts of the main figures. Parts that are zero in every cell
+// and tables without parts are left out.
 func (t *tables) splits() []*document.Table {
 	tokens := []string{"input_uncached_tokens", "cache_read_tokens", "cache_write_5m_tokens",
 		"cache_write_1h_tokens", "cache_write_other_tokens", "output_tokens"}
@@ -354,8 +353,8 @@ func (t *tables) splits() []*document.Table {
 	return list
 }
 
-// groups shows each group of metrics in a table of its own, without what is zero
-// in every cell.
+// groups shows each group of metrics in its own table, without those that are
+// zero in every cell.
 func (t *tables) groups() []*document.Table {
 	var list []*document.Table
 	for _, group := range results.Groups() {
@@ -375,8 +374,8 @@ func (t *tables) groups() []*document.Table {
 	return list
 }
 
-// present returns the columns of the metrics that are not zero in every cell, with
-// titles as parts of a total.
+// present returns the columns of the metrics that are not zero in every cell,
+// with titles as parts of a total.
 func (t *tables) present(names []string, total string) []column {
 	var columns []column
 	for _, name := range names {
@@ -422,9 +421,9 @@ func anyValue(run *results.Run, name string) bool {
 	})
 }
 
-// runData is a run for spreadsheets: cell, strategy, a column param.NAME for each
-// parameter, the session, the number of sessions and all metrics in their units.
-// A metric without a sample is empty.
+// runData is a run for spreadsheets: cell, strategy, a column param.NAME for
+// each parameter, the session, the number of sessions and all metrics in their
+// units. A missing sample is empty.
 func runData(run *results.Run, perSession bool) *document.Table {
 	params := paramNames(run)
 	metrics := results.Metrics()
@@ -466,7 +465,7 @@ func runData(run *results.Run, perSession bool) *document.Table {
 	return t
 }
 
-// given returns a figure for machines, nil when there is none.
+// given returns a figure for machines, nil if there is none.
 func given(ok bool, v float64) any {
 	if !ok {
 		return nil

@@ -10,10 +10,10 @@ import (
 	"github.com/compactsim/compactsim/internal/document"
 )
 
-// maxSpots is how many points of a series say what they are: of more every n-th does.
+// maxSpots is the largest number of points of a series that describe themselves; of more, every n-th does.
 const maxSpots = 1500
 
-// find notes what stands where in the data of a panel.
+// find records the places of the points of a panel.
 func (s *sketch) find(p *panel, data draw.Canvas) {
 	size := data.Size()
 	for i := range p.Series {
@@ -22,7 +22,7 @@ func (s *sketch) find(p *panel, data draw.Canvas) {
 			continue
 		}
 		if strings.HasPrefix(x.Name, "intervals") {
-			continue // their ends; the points themselves say what they are
+			continue // ends of intervals; the points describe themselves
 		}
 		every := 1 + (len(x.X)-1)/maxSpots
 		for j := 0; j < len(x.X); j += every {
@@ -45,14 +45,14 @@ func (s *sketch) find(p *panel, data draw.Canvas) {
 
 func tenth(v float64) float64 { return math.Round(10*v) / 10 }
 
-// shortTitle is a title without its explanation and its unit.
+// shortTitle returns a title without its explanation and its unit.
 func shortTitle(title string) string {
 	title, _, _ = strings.Cut(title, ":")
 	title, _, _ = strings.Cut(title, " (")
 	return title
 }
 
-// says returns what a point of a series is. A panel without a title of its axis has that of the lowest.
+// says describes a point of a series. A panel without an axis title uses that of the lowest panel.
 func (p *panel) says(x *document.Series, j int, below string) string {
 	var parts []string
 	add := func(text string) {

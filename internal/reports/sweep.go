@@ -14,16 +14,15 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// maxSlices is how many maps of one metric are drawn when more than two
-// parameters were swept: one for each setting of the others.
+// maxSlices is the largest number of maps of one metric with more than two
+// swept parameters: one map for each setting of the others.
 const maxSlices = 12
 
 // sweepDrawings returns the charts of the swept parameters of run for each
-// metric; without metrics for those of cost_usd, cache_hit_ratio and compactions
-// that some cell has a sample of. Lines of strategies with the same one
-// parameter share a chart, as many as it tells apart. Two parameters make a map
-// for each strategy and setting of the rest. It returns nothing for a run
-// without a sweep.
+// metric; by default those of cost_usd, cache_hit_ratio and compactions for
+// which some cell has a sample. Strategies with the same single parameter share
+// a chart, as many as it can distinguish. Two parameters make a map for each
+// strategy and setting of the rest. Without a sweep it returns nothing.
 func sweepDrawings(run *results.Run, metrics ...string) []Drawing {
 	if len(metrics) == 0 {
 		metrics = []string{"cost_usd", "cache_hit_ratio", "compactions"}
@@ -44,7 +43,7 @@ func sweepDrawings(run *results.Run, metrics ...string) []Drawing {
 	return list
 }
 
-// sampled reports whether a cell that is no reference has a sample of a metric.
+// sampled reports whether a cell other than a reference has a sample of a metric.
 func sampled(run *results.Run, name string) bool {
 	m, ok := results.LookupMetric(name)
 	return ok && slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
@@ -71,7 +70,7 @@ func (f *sweepFamily) keys() []string {
 	return keys
 }
 
-// sweepFamilies groups the cells of a run by what was swept of them.
+// sweepFamilies groups the cells of a run by their swept parameters.
 func sweepFamilies(run *results.Run) []sweepFamily {
 	byStrategy := map[string][]*results.Cell{}
 	var strategies []string
@@ -116,8 +115,8 @@ func sweepFamilies(run *results.Run) []sweepFamily {
 	return readable
 }
 
-// split returns f in parts of as many lines as a chart can show. Cells without the
-// parameter are in each.
+// split divides f into parts of as many lines as a chart can show. Cells
+// without the parameter are in each.
 func (f sweepFamily) split() []sweepFamily {
 	if len(f.axes) > 1 {
 		return []sweepFamily{f}
@@ -179,16 +178,16 @@ func sliced(strategy string, axes []axis, cells []*results.Cell) []sweepFamily {
 // axis is a parameter that takes several values under one strategy.
 type axis struct {
 	key string
-	// values are the texts of the parameter, each once: by size when all are
-	// numbers, else in the order of the cells.
+	// values are the texts of the parameter, each once: by size if all are numbers,
+	// else in the order of the cells.
 	values []string
-	// numeric says that all values are numbers as people write them: 155000,
-	// 155k, 1.5M, 80%, or all are durations such as 5m and 1h.
+	// numeric says that all values are numbers in human notation (155000, 155k,
+	// 1.5M, 80%) or all are durations such as 5m and 1h.
 	numeric bool
 }
 
-// axesOf returns the swept parameters of cells, that with the most values first.
-// Reference cells have no part in it.
+// axesOf returns the swept parameters of cells other than references, the one
+// with the most values first.
 func axesOf(cells []*results.Cell) []axis {
 	values := map[string][]string{}
 	swept := map[string]bool{}
@@ -219,7 +218,7 @@ func axesOf(cells []*results.Cell) []axis {
 	return axes
 }
 
-// newAxis sorts the values of a parameter. Two texts of one number are one
+// newAxis sorts the values of a parameter. Two texts of the same number are one
 // value.
 func newAxis(key string, values []string) axis {
 	a := axis{key: key, values: values}
@@ -242,14 +241,14 @@ func newAxis(key string, values []string) axis {
 	return a
 }
 
-// index returns the place of a value among those of a, −1 when it is not there.
+// index returns the index of a value among those of a, −1 if it is missing.
 func (a *axis) index(value string) int {
 	return slices.IndexFunc(a.values, func(v string) bool {
 		return v == value || a.numeric && numberOf(v) == numberOf(value)
 	})
 }
 
-// label writes a value so that it takes little room: 167k for 167000.
+// label formats a value compactly: 167k for 167000.
 func (a *axis) label(value string) string {
 	if a.numeric && len(value) > 4 {
 		if short := document.Tokens(numberOf(value)); numberOf(short) == numberOf(value) {
@@ -259,17 +258,17 @@ func (a *axis) label(value string) string {
 	return document.Shortened(document.Printable(value), maxValueRunes)
 }
 
-// maxValueRunes is the length of values at an axis, characters.
+// maxValueRunes is the largest length of values at an axis, characters.
 const maxValueRunes = 18
 
-// numberOf returns the number that a value of a numeric axis is.
+// numberOf returns the number of a value of a numeric axis.
 func numberOf(value string) float64 {
 	v, _, _ := parseNumber(value)
 	return v
 }
 
-// parseNumber reads a number as people write it: with k, M, G or B for powers of a
-// thousand or % for hundredths, or else a duration, in seconds.
+// parseNumber reads a number in human notation: with k, M, G or B for powers of
+// a thousand, with % for hundredths, or a duration, in seconds.
 func parseNumber(text string) (v float64, duration, ok bool) {
 	s := strings.TrimSpace(text)
 	scale := 1.0

@@ -14,13 +14,13 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// maxTracked is how many calls of a cell a page follows one by one: of more, those of the longest
-// sessions. A call takes some 40 bytes of the page.
+// maxTracked is how many calls of a cell a page follows one by one; of more,
+// those of the longest sessions. A call takes about 40 bytes of the page.
 const maxTracked = 8_000
 
-// Tracks returns what each call of the conversations of some cells read, wrote, sent uncached and answered,
-// session by session, of the sessions with the most calls. Of sessions that are named by their id a command
-// explains a call; chosen are the arguments that choose a cell there, by its name.
+// Tracks returns what each call of the conversations of some cells read, wrote, sent uncached and
+// answered, session by session, for the sessions with the most calls. A command can explain the
+// calls of the given sessions, by id; chosen are its arguments for a cell, by the cell's name.
 func Tracks(
 	calls []results.CellCalls, sessions map[string]PageSession, chosen map[string]string,
 ) *document.Tracks {
@@ -31,7 +31,7 @@ func Tracks(
 		for j := range calls[i].Calls {
 			c := &calls[i].Calls[j]
 			if c.Round < 0 && c.Source == results.SourceOther {
-				continue // no log shows it: sim explain, whose numbers these are, has none for it
+				continue // no log shows it, and sim explain has no number for it
 			}
 			bySession[c.Session] = append(bySession[c.Session], c)
 		}
@@ -52,7 +52,7 @@ func Tracks(
 	return t
 }
 
-// Quoted writes arguments as a shell takes them.
+// Quoted quotes arguments for a shell.
 func Quoted(args ...string) string {
 	list := slices.Clone(args)
 	for i, arg := range list {
@@ -65,7 +65,7 @@ func Quoted(args ...string) string {
 	return strings.Join(list, " ")
 }
 
-// tracked returns the sessions to follow, by most calls.
+// tracked returns the sessions to follow, most calls first.
 func tracked(calls []results.CellCalls) (kept []string) {
 	count := map[string]int{}
 	for i := range calls {
@@ -92,7 +92,7 @@ func tracked(calls []results.CellCalls) (kept []string) {
 func trackOf(calls []*results.CallRecord) document.Track {
 	slices.SortStableFunc(calls, func(a, b *results.CallRecord) int { return cmp.Compare(a.Start, b.Start) })
 	t := document.Track{Stack: make([][]int64, 4), Notes: map[int]string{}}
-	last := map[int32]int64{} // context of the call before, by thread
+	last := map[int32]int64{} // context of the previous call, by thread
 	for i, c := range calls {
 		u := c.Usage
 		for k, n := range []int64{u.Read, u.Write5m + u.Write1h + u.WriteOther, u.Uncached, u.Output} {
@@ -110,7 +110,7 @@ func trackOf(calls []*results.CallRecord) document.Track {
 	return t
 }
 
-// callNote says what happened at a call behind one with a context of before tokens, "" for nothing.
+// callNote says what happened at a call, given the context of the previous call in tokens; "" for nothing.
 func callNote(c *results.CallRecord, before int64) string {
 	fell := ""
 	if c.Round >= 0 && c.Context < before {

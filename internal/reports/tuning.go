@@ -12,12 +12,12 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// maxTuned is how many settings a table for people lists.
+// maxTuned is the largest number of settings in a table for people.
 const maxTuned = 12
 
-// Tuning reports a search: the best setting, what choosing it gains on sessions that took no part,
-// what ties with it, the front, and which parameters matter. CSV has a row for every setting that
-// was left.
+// Tuning reports a search: the best setting, what choosing it gains on sessions
+// that took no part, what ties with it, the front, and which parameters matter.
+// CSV has a row for every setting that was left.
 func Tuning(t *studies.Tuning) *document.Document {
 	d := &document.Document{
 		Title: "What to set", Head: append(headLines(t.Run), tuningWork(t)),
@@ -49,7 +49,7 @@ func tuningWork(t *studies.Tuning) string {
 	return text
 }
 
-// tuningBest says what won, how sure that is, and how to run it again.
+// tuningBest says what won, how certain that is, and how to run it again.
 func tuningBest(t *studies.Tuning) document.List {
 	if len(t.Settings) == 0 {
 		return document.List{{Text: "No setting was simulated over all sessions."}}
@@ -109,7 +109,7 @@ func heldOutText(t *studies.Tuning) string {
 		name, shown(g.Share), low, high, g.Agree, g.Folds)
 }
 
-// tuningTable lists the settings that were left, the best first, below the recorded strategy.
+// tuningTable lists the settings that were left, best first, below the recorded strategy.
 func tuningTable(t *studies.Tuning) *document.Table {
 	shown := *t.Run
 	shown.Cells = nil
@@ -157,7 +157,7 @@ func markOf(s *studies.Setting, place int) string {
 	return strings.Join(marks, ", ")
 }
 
-// soughtMetrics returns the objectives, what limits are on, and cost and recall.
+// soughtMetrics returns the objectives, the metrics of the limits, and cost and recall.
 func soughtMetrics(t *studies.Tuning) []results.Metric {
 	list := slices.Clone(t.Objectives)
 	for _, l := range t.Limits {
@@ -175,7 +175,7 @@ func soughtMetrics(t *studies.Tuning) []results.Metric {
 	})
 }
 
-// indexTable lists how much of the variance each parameter makes.
+// indexTable lists the share of each parameter in the variance.
 func indexTable(t *studies.Tuning) *document.Table {
 	x := &document.Table{
 		Columns: slices.Concat(document.Left("STRATEGY", "PARAMETER"), document.Right("", "BY ITSELF", "90 %", "IN ALL", "90 %")),
@@ -190,7 +190,7 @@ func indexTable(t *studies.Tuning) *document.Table {
 	return x
 }
 
-// Sensitivity draws how much of the variance of the first objective each parameter makes.
+// Sensitivity draws the share of each parameter in the variance of the first objective.
 func Sensitivity(t *studies.Tuning) Drawing {
 	return Drawing{Name: "sensitivity", chart: func() (*document.Chart, error) { return sensitivity(t), nil }}
 }
@@ -235,7 +235,7 @@ func tuningData(t *studies.Tuning) *document.Table {
 	return x
 }
 
-// valueOf returns a metric of a cell, nil without a sample.
+// valueOf returns a metric of a cell, nil if it has no sample.
 func valueOf(run *results.Run, cell string, m results.Metric) any {
 	for i := range run.Cells {
 		if run.Cells[i].Cell == cell {
@@ -247,7 +247,7 @@ func valueOf(run *results.Run, cell string, m results.Metric) any {
 	return nil
 }
 
-// publishedTuning is a search as JSON has it.
+// publishedTuning returns a search in its JSON form.
 func publishedTuning(t *studies.Tuning) any {
 	type setting struct {
 		studies.Setting

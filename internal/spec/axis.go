@@ -9,18 +9,18 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// maxAxis is the most values of one axis.
+// maxAxis is the largest number of values of one axis.
 const maxAxis = 10_000
 
-// Axis is a list or a range in place of one value: a parameter that is swept.
+// Axis is a list or a range instead of one value: a swept parameter.
 type Axis struct {
-	Path   string       // keys that lead to the parameter, joined by dots
+	Path   string       // keys of the parameter, joined by dots
 	Node   *yaml.Node   // the list; Choose replaces it
 	Values []*yaml.Node // the values in canonical form, at least one, each once
-	Texts  []string     // the same as texts
+	Texts  []string     // their texts
 }
 
-// Choose puts value i in the place of the list.
+// Choose replaces the list by value i.
 func (a *Axis) Choose(i int) {
 	line, column := a.Node.Line, a.Node.Column
 	*a.Node = *a.Values[i]
@@ -36,7 +36,7 @@ func (a *Axis) List() *yaml.Node {
 	return n
 }
 
-// axis collects the values of a list in the place of one value of type t.
+// axis collects the values of a list that replaces one value of type t.
 func (c *Checker) axis(n *yaml.Node, values []*yaml.Node, t reflect.Type, tag reflect.StructTag, path string) {
 	if len(values) == 0 {
 		c.errorf(n, "axis %s has no values", path)
@@ -77,14 +77,14 @@ func (c *Checker) add(a Axis) {
 	case len(a.Values) > maxAxis:
 		c.errorf(a.Node, "axis %s has %d values, more than %d", a.Path, len(a.Values), maxAxis)
 	case len(a.Values) == 1:
-		a.Choose(0) // a list of one value is that value
+		a.Choose(0) // a list of one value is the same as that value
 	case len(a.Values) > 1:
 		c.Axes = append(c.Axes, a)
 	}
 }
 
-// canonical returns a decoded value as it is written back, so that equal values
-// have equal texts. A type that only reads itself keeps its form.
+// canonical returns a decoded value in the form in which it is written back, so that
+// equal values have equal texts. A type that cannot be written back keeps its form.
 func canonical(n *yaml.Node, v reflect.Value) (*yaml.Node, string) {
 	if opaque(v.Type()) && !v.Type().Implements(reflect.TypeFor[yaml.Marshaler]()) {
 		return Clone(n), Flow(n)
@@ -96,12 +96,12 @@ func canonical(n *yaml.Node, v reflect.Value) (*yaml.Node, string) {
 	return out, Flow(out)
 }
 
-// isRange reports whether n is written {from: …, to: …, step: …}.
+// isRange reports whether n has the form {from: …, to: …, step: …}.
 func isRange(n *yaml.Node) bool {
 	return n.Kind == yaml.MappingNode && Child(n, "from") != nil
 }
 
-// rangeAxis lists the values of a range: from, from + step, … as far as to.
+// rangeAxis lists the values of a range: from, from + step, … up to to.
 func (c *Checker) rangeAxis(n *yaml.Node, t reflect.Type, tag reflect.StructTag, path string) {
 	bounds := map[string]reflect.Value{}
 	before := len(c.Errs)
@@ -164,8 +164,8 @@ func stepped(bounds map[string]reflect.Value, t reflect.Type) ([]reflect.Value, 
 	return values, nil
 }
 
-// countSteps returns how often a step goes into a range. Whole numbers are
-// counted as such: a float64 does not hold all of them.
+// countSteps returns how often a step fits into a range. Whole numbers are
+// counted as integers, because a float64 does not hold all of them.
 func countSteps(from, to, step reflect.Value) (int, error) {
 	const slack = 1e-9 // a share of a step: 0.1 + 0.1 + 0.1 is not quite 0.3
 	var forward, ordered bool
@@ -192,8 +192,8 @@ func countSteps(from, to, step reflect.Value) (int, error) {
 	return int(n), nil
 }
 
-// setStep sets v to from + i × step, floating-point numbers to 12 digits so that
-// steps of a tenth look like it.
+// setStep sets v to from + i × step. Floating-point numbers are rounded to 12
+// digits, so that steps of a tenth look like tenths.
 func setStep(v, from, step reflect.Value, i int) {
 	switch {
 	case v.CanInt():

@@ -13,30 +13,30 @@ import (
 	"github.com/compactsim/compactsim/internal/nearest"
 )
 
-// Enum is a small integer or boolean type with a name for each of its values, by
-// index: files hold the names. A boolean has the name of false first.
+// Enum is a small integer or boolean type with a name for each of its values,
+// by index; files hold the names. The first name of a boolean is that of false.
 type Enum interface{ Names() []string }
 
-// Defaulter is an element of a list or a map that does not begin with zero values.
+// Defaulter is an element of a list or a map whose defaults are not zero.
 type Defaulter interface{ SetDefaults() }
 
 // Ruled is a struct whose values can contradict each other in ways that no tag
-// says. An error made by Wrong or a Problem is reported at the values it names,
-// another one at the struct.
+// expresses. An error made by Wrong, or a Problem, is reported at the values it
+// names, any other error at the struct.
 type Ruled interface{ Rules() []error }
 
-// Bounded is a struct that the bounds of a tag hold for in a way of its own: an
-// estimate by its value, a distribution by its draws. Within returns why it does not
-// lie in low…high, which are infinite without a bound.
+// Bounded is a struct with its own meaning of the bounds of a tag: an estimate
+// applies them to its value, a distribution to its draws. Within returns why it
+// is not in low…high, which are infinite without a bound.
 type Bounded interface{ Within(low, high float64) error }
 
-// Labelled is a struct of which one parameter says what another one counts. Label returns
-// the name and the unit of the parameter key, "" for those that its tags give.
+// Labelled is a struct with a parameter that decides what another one counts. Label
+// returns the name and the unit of the parameter key, "" for those that its tags give.
 type Labelled interface {
 	Label(key string) (name, unit string)
 }
 
-// Label returns what a chart writes at an axis of the parameter at a path of v: its name
+// Label returns the label of an axis for the parameter at a path of v: its name
 // in words and, unless the name ends with it, its unit: keep recent (results).
 func Label(v any, path string) string {
 	name, unit := path, ""
@@ -62,7 +62,7 @@ func Label(v any, path string) string {
 	return name + " (" + unit + ")"
 }
 
-// Field is a parameter: a field of a struct as its tags declare it.
+// Field is a parameter: a field of a struct with what its tags declare.
 type Field struct {
 	Path  string // of YAML keys, joined by dots
 	Doc   string
@@ -79,7 +79,7 @@ func (f *Field) Nested() bool { return isStruct(f.Value.Type()) }
 func (f *Field) Text() string { return Line(f.Value.Interface()) }
 
 // Fields calls visit for every parameter of a struct, or a pointer to one, in
-// order, each mapping ahead of what is in it.
+// order, each mapping before its content.
 func Fields(v any, visit func(*Field)) {
 	value := reflect.Indirect(reflect.ValueOf(v))
 	if value.Kind() == reflect.Struct {
@@ -107,8 +107,8 @@ func walk(v reflect.Value, path string, visit func(*Field)) {
 	}
 }
 
-// keyOf returns the YAML key of a field and whether its own fields take its place;
-// ok is false for a field that files do not have.
+// keyOf returns the YAML key of a field and whether its own fields replace it
+// (inline); ok is false for a field that is not in files.
 func keyOf(f *reflect.StructField) (name string, inline, ok bool) {
 	name, rest, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 	if name == "" {
@@ -117,7 +117,7 @@ func keyOf(f *reflect.StructField) (name string, inline, ok bool) {
 	return name, strings.Contains(rest, "inline"), (f.IsExported() || f.Anonymous) && name != "-"
 }
 
-// Difference is a parameter that two structs have different values for.
+// Difference is a parameter with different values in two structs.
 type Difference struct{ Path, A, B string }
 
 // Diff returns the parameters in which two structs of one type differ, as YAML.
@@ -159,8 +159,8 @@ func Keys(t reflect.Type) []string {
 	return keys
 }
 
-// fieldOf returns the field of a struct type with a YAML key: the indices that
-// lead to it through inlined structs.
+// fieldOf returns the field of a struct type with a YAML key, and its indices
+// through inlined structs.
 func fieldOf(t reflect.Type, key string) (reflect.StructField, []int, bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -178,9 +178,9 @@ func fieldOf(t reflect.Type, key string) (reflect.StructField, []int, bool) {
 	return reflect.StructField{}, nil, false
 }
 
-// Paths returns the keys that lead to every field of a struct type, joined by
-// dots, in the order of the fields. Lists, maps and types that decode themselves
-// end a path.
+// Paths returns the keys of every field of a struct type, joined by dots, in
+// the order of the fields. A path ends at a list, a map or a type that decodes
+// itself.
 func Paths(v any) []string { return paths(nil, base(reflect.TypeOf(v)), "") }
 
 func paths(dst []string, t reflect.Type, path string) []string {
@@ -195,8 +195,8 @@ func paths(dst []string, t reflect.Type, path string) []string {
 	return dst
 }
 
-// CheckPath returns an error that names the nearest path when keys do not lead to
-// a field of v's type.
+// CheckPath returns an error that names the nearest path if v's type has no
+// field at keys.
 func CheckPath(v any, keys ...string) error {
 	t := base(reflect.TypeOf(v))
 	for _, key := range keys {
@@ -239,13 +239,13 @@ func base(t reflect.Type) reflect.Type {
 	return t
 }
 
-// isStruct reports whether values of t are mappings with the keys of its fields.
+// isStruct reports whether values of t are mappings whose keys are its fields.
 func isStruct(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t != nodeType && t != timeType && !opaque(t)
 }
 
 // opaque reports whether a type decodes itself, so that its kind says nothing
-// about what the file holds.
+// about its form in files.
 func opaque(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[yaml.Unmarshaler]()) ||
@@ -265,7 +265,7 @@ func enumNames(t reflect.Type) []string {
 	return nil
 }
 
-// Name returns the name of a value of an Enum, its number when it has none.
+// Name returns the name of a value of an Enum, its number if it has no name.
 func Name[E interface {
 	~bool | ~uint8 | ~int
 	Enum
@@ -280,7 +280,7 @@ func enumName(v reflect.Value, names []string) string {
 	return fmt.Sprint(ordinal(v))
 }
 
-// ordinal returns the index that a value of an Enum has among its names.
+// ordinal returns the index of a value of an Enum among its names.
 func ordinal(v reflect.Value) int {
 	switch {
 	case v.CanUint():
@@ -293,7 +293,7 @@ func ordinal(v reflect.Value) int {
 	return 0
 }
 
-// setOrdinal sets a value of an Enum to that of an index.
+// setOrdinal sets a value of an Enum to the one at an index.
 func setOrdinal(v reflect.Value, i int) {
 	switch {
 	case v.CanUint():
@@ -305,13 +305,13 @@ func setOrdinal(v reflect.Value, i int) {
 	}
 }
 
-// unknown words a value that is none of those known.
+// unknown returns the message for a value that is not among those known.
 func unknown(value string, known []string) string {
 	named := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return name == "" })
 	return fmt.Sprintf("unknown value %q%s; want %s", value, nearest.Hint(value, named), strings.Join(named, " or "))
 }
 
-// bound returns the number of a tag that bounds a field, in ns for a duration.
+// bound returns the number in a tag that bounds a field, in ns for a duration.
 func bound(tag reflect.StructTag, key string, t reflect.Type) (v float64, text string, ok bool) {
 	if text = tag.Get(key); text == "" {
 		return 0, "", false
@@ -324,8 +324,8 @@ func bound(tag reflect.StructTag, key string, t reflect.Type) (v float64, text s
 	return v, text, err == nil
 }
 
-// outside words why a value does not lie within the bounds of its tags, "" when
-// it does. What is not finite lies within none.
+// outside says why a value is outside the bounds of its tags, "" if it is
+// inside. A value that is not finite is always outside.
 func outside(v reflect.Value, tag reflect.StructTag) string {
 	t := v.Type()
 	var x float64
@@ -371,8 +371,8 @@ func outside(v reflect.Value, tag reflect.StructTag) string {
 	return "must be at least " + lowText
 }
 
-// flaw words what is wrong with one value by its tags, behind its path; "" when
-// nothing is.
+// flaw says what is wrong with one value by its tags, without its path; "" for
+// nothing.
 func flaw(v reflect.Value, tag reflect.StructTag) string {
 	if text := outside(v, tag); text != "" {
 		return " " + Line(v.Interface()) + " " + text

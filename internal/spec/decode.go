@@ -16,8 +16,8 @@ import (
 	"github.com/compactsim/compactsim/internal/nearest"
 )
 
-// Decode reads one document of the file called name over what v points to, and
-// checks it by tags and rules. All problems are reported at once.
+// Decode reads one document of the file called name into what v points to, whose values
+// are the defaults, and checks it by tags and rules. All problems are reported at once.
 func Decode(text []byte, name string, v any) error {
 	tree, err := Parse(text, name)
 	if err != nil {
@@ -26,17 +26,17 @@ func Decode(text []byte, name string, v any) error {
 	return errors.Join(tree.Decode(tree.Root, v, "")...)
 }
 
-// Decode reads a node over what v points to, checks it by tags and rules, and
-// returns all problems. What cannot be read keeps its value. The path is what
-// leads to the node in messages, "" at the top.
+// Decode reads a node into what v points to, checks it by tags and rules, and
+// returns all problems. Values that cannot be read keep their default. path is
+// that of the node in messages, "" at the top.
 func (t *Tree) Decode(n *yaml.Node, v any, path string) []error {
 	c := Checker{Tree: t, single: true}
 	c.read(n, reflect.ValueOf(v).Elem(), "", path, false)
 	return append(c.Errs, c.Flaws(n, v, path)...)
 }
 
-// Flaws returns what is wrong with a value read from n, by tags and rules, but
-// for what concerns values that the checker could not read.
+// Flaws returns what is wrong with a value read from n, by tags and rules,
+// except for problems with values that the checker could not read.
 func (c *Checker) Flaws(n *yaml.Node, v any, path string) []error {
 	var problems []Problem
 	validate(reflect.ValueOf(v), "", path, &problems)
@@ -54,30 +54,30 @@ func (c *Checker) misread(path string) bool {
 	return slices.ContainsFunc(c.lost, func(lost string) bool { return leadsTo(path, lost) || leadsTo(lost, path) })
 }
 
-// leadsTo reports whether a path is another one or the beginning of it.
+// leadsTo reports whether a path equals another one or begins it.
 func leadsTo(path, to string) bool {
 	rest, ok := strings.CutPrefix(to, path)
 	return ok && (path == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// Checker walks nodes against Go types and collects what does not fit: unknown
-// and repeated keys, values of another kind or out of bounds, lists where one
+// Checker compares nodes with Go types and collects mismatches: unknown and
+// repeated keys, values of the wrong kind or out of bounds, lists where one
 // value is wanted.
 type Checker struct {
 	Tree *Tree
-	// Sweep makes a list or a range in the place of one value an axis. Without
-	// it fields of structs are still swept that carry the tag sweep:"true", with
-	// all below them.
+	// Sweep makes every list or range that replaces one value an axis. Without it
+	// only fields of structs with the tag sweep:"true", and everything below them,
+	// are swept.
 	Sweep bool
 
 	Axes []Axis
 	Errs []error
 
 	single bool     // nothing is swept
-	lost   []string // paths of what could not be read
+	lost   []string // paths of values that could not be read
 }
 
-// Check walks n against the type of v; path is what leads to n, "" at the top.
+// Check compares n with the type of v; path is that of n, "" at the top.
 func (c *Checker) Check(n *yaml.Node, v any, path string) {
 	c.read(n, reflect.New(reflect.TypeOf(v)).Elem(), "", path, c.Sweep)
 }
@@ -86,13 +86,13 @@ func (c *Checker) errorf(n *yaml.Node, format string, args ...any) {
 	c.Errs = append(c.Errs, c.Tree.Errorf(n, format, args...))
 }
 
-// lose reports that the value of a path cannot be read.
+// lose reports that the value at a path cannot be read.
 func (c *Checker) lose(n *yaml.Node, path, format string, args ...any) {
 	c.errorf(n, format, args...)
 	c.lost = append(c.lost, path)
 }
 
-// read sets v, whose field has a tag, to what n says.
+// read sets v, whose field has a tag, to the value of n.
 func (c *Checker) read(n *yaml.Node, v reflect.Value, tag reflect.StructTag, path string, sweep bool) {
 	t := v.Type()
 	if t == nodeType {
@@ -139,7 +139,7 @@ func (c *Checker) read(n *yaml.Node, v reflect.Value, tag reflect.StructTag, pat
 	}
 }
 
-// sound reports whether a scalar with a tag of its own, such as !!float x, is
+// sound reports whether a scalar with an explicit tag, such as !!float x, is
 // what the tag says.
 func (c *Checker) sound(n *yaml.Node, path string) bool {
 	if n.Kind != yaml.ScalarNode || n.Style&yaml.TaggedStyle == 0 {
@@ -152,7 +152,7 @@ func (c *Checker) sound(n *yaml.Node, path string) bool {
 	return err == nil
 }
 
-// mapping reports whether n is a mapping with words for keys, each once.
+// mapping reports whether n is a mapping whose keys are words, each once.
 func (c *Checker) mapping(n *yaml.Node, path string) bool {
 	if n.Kind != yaml.MappingNode {
 		c.lose(n, path, "%s takes keys and values, not %s", named(path), kindOf(n))
@@ -174,7 +174,7 @@ func (c *Checker) mapping(n *yaml.Node, path string) bool {
 	return true
 }
 
-// keyError refuses keys that are not written as a word.
+// keyError returns an error for a key that is not a word.
 func keyError(key *yaml.Node) error {
 	switch {
 	case key.Kind != yaml.ScalarNode, isNull(key):
@@ -187,8 +187,7 @@ func keyError(key *yaml.Node) error {
 	return nil
 }
 
-// fields reads a mapping into a struct. Of a repeated key the first
-// counts.
+// fields reads a mapping into a struct. The first of repeated keys counts.
 func (c *Checker) fields(n *yaml.Node, v reflect.Value, path string, sweep bool) {
 	var met []string
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -204,8 +203,8 @@ func (c *Checker) fields(n *yaml.Node, v reflect.Value, path string, sweep bool)
 	}
 }
 
-// values reads a mapping over a copy of a map, so that what the map came from
-// keeps its values. With the tag whole, the mapping replaces it.
+// values reads a mapping into a copy of a map, so that the original keeps its
+// values. With the tag whole, the mapping replaces the map.
 func (c *Checker) values(n *yaml.Node, v reflect.Value, tag reflect.StructTag, path string, sweep bool) {
 	t := v.Type()
 	m := reflect.MakeMap(t)
@@ -239,8 +238,8 @@ func element(t reflect.Type) reflect.Value {
 	return p.Elem()
 }
 
-// list reads a value of a list type. A list of lists in its place is an axis,
-// when the elements are not lists themselves.
+// list reads a value of a list type. A list of lists instead is an axis, unless
+// the elements are lists themselves.
 func (c *Checker) list(n *yaml.Node, v reflect.Value, tag reflect.StructTag, path string, sweep bool) {
 	if n.Kind != yaml.SequenceNode {
 		c.lose(n, path, "%s takes a list, not %s", named(path), kindOf(n))
@@ -265,7 +264,7 @@ func (c *Checker) list(n *yaml.Node, v reflect.Value, tag reflect.StructTag, pat
 	v.Set(list)
 }
 
-// isNull reports whether n is no value.
+// isNull reports whether n is null.
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
 // leaf reads one value, or an axis of them.
@@ -296,8 +295,8 @@ func (c *Checker) leaf(n *yaml.Node, v reflect.Value, tag reflect.StructTag, pat
 	v.Set(value)
 }
 
-// composite reports whether values of a type that decodes itself may be more
-// than a scalar.
+// composite reports whether values of a type that decodes itself may be other
+// than scalars.
 func composite(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Struct:
@@ -308,8 +307,8 @@ func composite(t reflect.Type) bool {
 	return false
 }
 
-// numeric reports whether values of t are numbers or, like durations, written
-// for numbers. A small type that decodes itself is an enumeration.
+// numeric reports whether values of t are numbers or written like numbers, as
+// durations are. A small type that decodes itself is an enumeration.
 func numeric(t reflect.Type) bool {
 	if enumNames(t) != nil || opaque(t) && t.Kind() != reflect.Int64 && t.Kind() != reflect.Float64 {
 		return false
@@ -323,7 +322,7 @@ func numeric(t reflect.Type) bool {
 	return false
 }
 
-// decoded returns n as a value of type t. Wrong values are worded for people.
+// decoded returns n as a value of type t. Errors are worded for people.
 func decoded(n *yaml.Node, t reflect.Type) (reflect.Value, error) {
 	v := reflect.New(t)
 	if isNull(n) {
@@ -358,9 +357,9 @@ func decoded(n *yaml.Node, t reflect.Type) (reflect.Value, error) {
 	return v.Elem(), fmt.Errorf("want %s, not %s", wanted(t), quoted(n))
 }
 
-// holds reports whether a type keeps a floating-point number as it is written.
-// Node.Decode would cut off fractions for integers, and convert what lies beyond
-// them to any number.
+// holds reports whether a type holds a floating-point number exactly. For
+// integers Node.Decode would cut off fractions, and convert numbers out of
+// range to arbitrary ones.
 func holds(n *yaml.Node, t reflect.Type) bool {
 	low, high := 0.0, 0x1p64 // whole numbers: low ≤ f < high
 	switch t.Kind() {
@@ -395,10 +394,10 @@ func wanted(t reflect.Type) string {
 	return t.Kind().String()
 }
 
-// linePattern matches the place that yaml.v3 puts ahead of its errors.
+// linePattern matches the place that yaml.v3 puts before its errors.
 var linePattern = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)$`)
 
-// Reason returns the text of an error of yaml.v3 without its preamble and line.
+// Reason returns the text of an error of yaml.v3 without prefix and line.
 func Reason(err error) string {
 	texts := []string{err.Error()}
 	var te *yaml.TypeError

@@ -12,9 +12,9 @@ import (
 // manualWidth is the width of the comments of a manual, characters.
 const manualWidth = 80
 
-// Manual returns a struct as a file with every field, above each what its tag doc says
-// or, by path, a chapter. A chapter without a path comes first. Text of chapters
-// is kept as it is.
+// Manual returns a struct as a file with every field. Above each field is its
+// tag doc or, by path, a chapter. A chapter without a path comes first. The
+// text of chapters stays unchanged.
 func Manual(v any, chapters map[string]string) ([]byte, error) {
 	root, err := Describe(v)
 	if err != nil {
@@ -45,8 +45,8 @@ func Manual(v any, chapters map[string]string) ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
-// Chapters takes a text apart: one begins behind each line "== PATH", the first has
-// no path.
+// Chapters divides a text into chapters: each line "== PATH" begins one, and
+// the first has no path.
 func Chapters(text string) map[string]string {
 	list := map[string]string{}
 	for i, part := range strings.Split("\n"+text, "\n== ") {
@@ -59,7 +59,7 @@ func Chapters(text string) map[string]string {
 	return list
 }
 
-// keyAt returns the node of the key that a path leads to, nil for none.
+// keyAt returns the node of the key at a path, nil for none.
 func keyAt(n *yaml.Node, path string) *yaml.Node {
 	head, rest, more := strings.Cut(path, ".")
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -82,7 +82,7 @@ func commented(text string) string {
 	return b.String()
 }
 
-// wrapped breaks a text into lines of so many characters.
+// wrapped breaks a text into lines of at most width characters.
 func wrapped(text string, width int) string {
 	var b strings.Builder
 	left := width

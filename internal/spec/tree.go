@@ -16,18 +16,18 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// maxNodes bounds a document after its aliases are expanded, so that a few
-// lines of nested aliases cannot fill the memory.
+// maxNodes bounds a document with expanded aliases, so that a few lines of
+// nested aliases cannot fill the memory.
 const maxNodes = 1 << 18
 
-// Tree is one YAML document as nodes: what is read twice, changed or written
-// back before it becomes Go values. Aliases are expanded: no node
+// Tree is one YAML document as nodes, for text that is read twice, changed or
+// written back before it becomes Go values. Aliases are expanded: no node
 // occurs twice.
 type Tree struct {
 	Name string     // of the file, for messages
 	Root *yaml.Node // the top of the document
 
-	from map[*yaml.Node]string // where nodes that are not of the file come from
+	from map[*yaml.Node]string // origins of nodes that are not from the file
 }
 
 // Parse reads a file of exactly one document. Errors carry file and line.
@@ -58,7 +58,7 @@ func Parse(text []byte, name string) (*Tree, error) {
 	return &Tree{Name: name, Root: root}, nil
 }
 
-// yamlError returns an error of yaml.v3 as file:line: text.
+// yamlError returns an error of yaml.v3 in the form file:line: text.
 func yamlError(name string, err error) error {
 	if m := linePattern.FindStringSubmatch(err.Error()); m != nil {
 		return fmt.Errorf("%s:%s: %s", name, m[1], m[2])
@@ -66,8 +66,8 @@ func yamlError(name string, err error) error {
 	return fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
 }
 
-// expander copies nodes with aliases replaced by their anchors. It stops
-// when left runs out.
+// expander copies nodes and replaces aliases by their anchors. It stops when
+// left reaches 0.
 type expander struct {
 	left int
 	open map[*yaml.Node]bool // anchors whose nodes are being copied
@@ -96,7 +96,7 @@ func (e *expander) expand(n *yaml.Node) *yaml.Node {
 	return &c
 }
 
-// enter notes that the node of an anchor is being copied.
+// enter marks the node of an anchor as being copied.
 func (e *expander) enter(n *yaml.Node) {
 	if n.Anchor == "" {
 		return
@@ -113,7 +113,7 @@ func Clone(n *yaml.Node) *yaml.Node {
 	return e.expand(n)
 }
 
-// At returns the place of a node: file:line, or the origin given to Mark.
+// At returns the place of a node: file:line, or the origin set by Mark.
 func (t *Tree) At(n *yaml.Node) string {
 	if origin, ok := t.from[n]; ok {
 		return origin
@@ -124,8 +124,8 @@ func (t *Tree) At(n *yaml.Node) string {
 	return t.Name + ":" + strconv.Itoa(n.Line)
 }
 
-// Mark says that a node and all below it come from origin instead of the file:
-// a flag of the command line, for instance.
+// Mark says that a node and all below it come from origin instead of the file,
+// for instance from a flag of the command line.
 func (t *Tree) Mark(n *yaml.Node, origin string) {
 	if t.from == nil {
 		t.from = map[*yaml.Node]string{}
@@ -141,7 +141,7 @@ func (t *Tree) Errorf(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", t.At(n), fmt.Errorf(format, args...))
 }
 
-// Sorted sorts errors by their lines in the document, those of other places behind.
+// Sorted sorts errors by their lines in the document, followed by those of other places.
 func (t *Tree) Sorted(errs []error) []error {
 	line := func(err error) int {
 		rest, ok := strings.CutPrefix(err.Error(), t.Name+":")
@@ -155,7 +155,7 @@ func (t *Tree) Sorted(errs []error) []error {
 	return errs
 }
 
-// Child returns the value of a key of a mapping, nil when there is none.
+// Child returns the value of a key of a mapping, nil if it is missing.
 func Child(n *yaml.Node, key string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -168,7 +168,7 @@ func Child(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// Find returns the node that keys lead to below n, nil when there is none.
+// Find returns the node at keys below n, nil if it is missing.
 func Find(n *yaml.Node, keys ...string) *yaml.Node {
 	for _, key := range keys {
 		n = Child(n, key)
@@ -176,14 +176,14 @@ func Find(n *yaml.Node, keys ...string) *yaml.Node {
 	return n
 }
 
-// Reach returns the node that a path such as orgs[1].users or orgs.1.users leads to,
-// or the last one on the way that the file has.
+// Reach returns the node at a path such as orgs[1].users or orgs.1.users, or
+// the last node on the way that the file has.
 func Reach(n *yaml.Node, path string) *yaml.Node {
 	n, _ = reach(n, path)
 	return n
 }
 
-// reach is Reach, and reports whether the file has the whole path.
+// reach is Reach; it reports whether the file has the whole path.
 func reach(n *yaml.Node, path string) (*yaml.Node, bool) {
 	if path == "" {
 		return n, true
@@ -201,23 +201,23 @@ func reach(n *yaml.Node, path string) (*yaml.Node, bool) {
 	return n, true
 }
 
-// Beside makes the name of a file that a node holds, which is relative to the
-// folder of the tree's file, relative to the working folder. A name without a file
-// there stays as it is when there is one in the working folder; so do absolute
-// names, and nodes that are nil or no text.
+// Beside rewrites the file name in a node from relative to the folder of the
+// tree's file to relative to the working folder. If there is no such file but
+// one in the working folder, the name stays unchanged; so do absolute names,
+// and nodes that are nil or no text.
 func (t *Tree) Beside(n *yaml.Node, exists func(name string) bool) {
 	if n == nil || n.Kind != yaml.ScalarNode || isNull(n) || n.Value == "" || filepath.IsAbs(n.Value) {
 		return
 	}
 	beside := filepath.ToSlash(filepath.Join(filepath.Dir(t.Name), n.Value))
 	if filepath.Dir(t.Name) == "." || !exists(beside) && exists(n.Value) {
-		return // a name such as ./mine stays as it is written
+		return // a name such as ./mine stays as written
 	}
 	n.Value = beside
 }
 
-// Put sets the value that keys lead to below n, making mappings on the way. It
-// fails when there is something other than a mapping.
+// Put sets the value at keys below n and makes missing mappings. It fails if
+// there is something other than a mapping.
 func (t *Tree) Put(n *yaml.Node, value *yaml.Node, keys ...string) error {
 	for i, key := range keys {
 		if isNull(n) {
@@ -247,7 +247,7 @@ func (t *Tree) Put(n *yaml.Node, value *yaml.Node, keys ...string) error {
 	return nil
 }
 
-// moved keeps the origin of a node that was copied into another.
+// moved keeps the origin of a node that was copied to another.
 func (t *Tree) moved(from, to *yaml.Node) {
 	if origin, ok := t.from[from]; ok {
 		t.from[to] = origin
@@ -256,7 +256,7 @@ func (t *Tree) moved(from, to *yaml.Node) {
 	}
 }
 
-// Assignment reads PATH=VALUE, whose value is YAML. Errors begin with the origin.
+// Assignment reads PATH=VALUE, whose value is YAML. Errors begin with origin.
 func Assignment(origin, text string) (path string, value *yaml.Node, err error) {
 	path, text, ok := strings.Cut(text, "=")
 	path = strings.TrimSpace(path)
@@ -283,7 +283,7 @@ func Text(s string) *yaml.Node {
 	return n
 }
 
-// Copy returns a deep copy of the document whose nodes have the places of the
+// Copy returns a deep copy of the document. Its nodes have the places of the
 // originals.
 func (t *Tree) Copy() *Tree {
 	c := &Tree{Name: t.Name, from: maps.Clone(t.from)} // nodes beside the root have places too

@@ -12,13 +12,13 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Problem is something wrong with values: Text says what, Paths lead to them, the
-// one to report first.
+// Problem is something wrong with values. Text says what; Paths are those of
+// the values, the one to report first.
 type Problem struct {
 	Paths []string
 	Text  string
 
-	about bool // the text goes on behind the first path
+	about bool // the text continues after the first path
 }
 
 func (p Problem) Error() string {
@@ -33,8 +33,8 @@ func Wrong(path, format string, args ...any) error {
 	return Problem{Paths: []string{path}, Text: fmt.Sprintf(format, args...), about: true}
 }
 
-// Validate returns what is wrong with a struct, or what a pointer to one leads to,
-// by its tags and rules.
+// Validate returns what is wrong with a struct, or with what a pointer to one
+// points to, by its tags and rules.
 func Validate(v any) []Problem {
 	var list []Problem
 	validate(reflect.ValueOf(v), "", "", &list)
@@ -77,8 +77,8 @@ func validate(v reflect.Value, tag reflect.StructTag, path string, list *[]Probl
 	}
 }
 
-// fields validates what is in a struct. An inlined one has no bounds and rules of
-// its own where the outer one has some: by promotion they are the same.
+// fields validates the content of a struct. An inlined struct has no bounds and
+// rules of its own if the outer one has some: by promotion they are the same.
 func fields(v reflect.Value, path string, list *[]Problem) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
@@ -99,7 +99,7 @@ func fields(v reflect.Value, path string, list *[]Problem) {
 	}
 }
 
-// method returns a struct, or a copy of it, as what has the methods of T.
+// method returns a struct, or a copy of it, as a T if it has T's methods.
 func method[T any](v reflect.Value) (T, bool) {
 	var none T
 	if !v.CanInterface() || !reflect.PointerTo(v.Type()).Implements(reflect.TypeFor[T]()) {
@@ -114,7 +114,7 @@ func method[T any](v reflect.Value) (T, bool) {
 	return m, ok
 }
 
-// within appends why a struct does not lie within the bounds of its tag.
+// within adds the reason why a struct is outside the bounds of its tag.
 func within(v reflect.Value, tag reflect.StructTag, path string, list *[]Problem) {
 	b, ok := method[Bounded](v)
 	if !ok {
@@ -133,7 +133,7 @@ func within(v reflect.Value, tag reflect.StructTag, path string, list *[]Problem
 	}
 }
 
-// rules appends what the rules of a struct say.
+// rules adds the problems that the rules of a struct find.
 func rules(v reflect.Value, path string, list *[]Problem) {
 	r, ok := method[Ruled](v)
 	if !ok {
@@ -144,7 +144,7 @@ func rules(v reflect.Value, path string, list *[]Problem) {
 	}
 }
 
-// below returns an error of a struct as a problem of what the struct is part of.
+// below turns an error of a struct into a problem of the struct that contains it.
 func below(path string, err error) Problem {
 	var p Problem
 	if !errors.As(err, &p) {
@@ -164,10 +164,10 @@ func below(path string, err error) Problem {
 }
 
 // Place returns a problem of values below root as an error at the first of them
-// that the file has, with the places of the others behind.
+// that the file has, followed by the places of the others.
 func (t *Tree) Place(root *yaml.Node, p Problem) error { return t.place(root, p, "") }
 
-// place is Place for a node that a path leads to.
+// place is Place for a node at a path.
 func (t *Tree) place(n *yaml.Node, p Problem, path string) error {
 	var first *yaml.Node
 	var others []string

@@ -10,17 +10,17 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Encode returns the node of a Go value, with the names of its Enums.
+// Encode returns the node of a Go value; Enums are written by name.
 func Encode(v any) (*yaml.Node, error) { return encode(reflect.ValueOf(v), false) }
 
-// Describe returns a struct as a mapping with every field, its doc and unit above
-// it as a comment.
+// Describe returns a struct as a mapping with every field, each with its doc
+// and unit in a comment above it.
 func Describe(v any) (*yaml.Node, error) {
 	return encode(reflect.Indirect(reflect.ValueOf(v)), true)
 }
 
-// Line returns a value as YAML on one line: a mapping in braces, a text of several
-// lines in double quotes.
+// Line returns a value as YAML on one line: a mapping in braces, a multi-line
+// text in double quotes.
 func Line(v any) string {
 	n, err := Encode(v)
 	if err != nil {
@@ -33,7 +33,7 @@ func Line(v any) string {
 	return text
 }
 
-// Flow writes a node on one line, a text without quotes.
+// Flow returns a node on one line, a text without quotes.
 func Flow(n *yaml.Node) string {
 	if n.Kind == yaml.ScalarNode {
 		return n.Value
@@ -45,7 +45,7 @@ func Flow(n *yaml.Node) string {
 	return text
 }
 
-// line writes a node on one line and changes its style for that.
+// line writes a node on one line, changing its style.
 func line(n *yaml.Node) (string, error) {
 	if n.Kind != yaml.ScalarNode {
 		n.Style = yaml.FlowStyle
@@ -55,7 +55,7 @@ func line(n *yaml.Node) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// quoteLines gives the texts of several lines in a node double quotes.
+// quoteLines sets double quotes for multi-line texts in a node.
 func quoteLines(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "\n") {
 		n.Style = yaml.DoubleQuotedStyle
@@ -65,7 +65,7 @@ func quoteLines(n *yaml.Node) {
 	}
 }
 
-// encode returns the node of a value. A described one has every field, with
+// encode returns the node of a value. With described it has every field, with
 // comments, and lists on one line unless they hold structs.
 func encode(v reflect.Value, described bool) (*yaml.Node, error) {
 	if !v.IsValid() || !described && plain(v.Type(), nil) {
@@ -74,7 +74,7 @@ func encode(v reflect.Value, described bool) (*yaml.Node, error) {
 	t := v.Type()
 	switch names := enumNames(t); {
 	case names != nil:
-		return encodePlain(reflect.ValueOf(enumName(v, names))) // off is quoted, for readers of YAML 1.1
+		return encodePlain(reflect.ValueOf(enumName(v, names))) // off is quoted, because YAML 1.1 reads it as false
 	case t == durationType:
 		return Text(shortDuration(time.Duration(v.Int()))), nil
 	case opaque(t), t == timeType, t == nodeType:
@@ -140,7 +140,7 @@ func encodeKey(v reflect.Value) (*yaml.Node, error) {
 	return encode(v, false)
 }
 
-// encodePlain encodes what yaml.v3 knows how to.
+// encodePlain encodes what yaml.v3 can encode.
 func encodePlain(v reflect.Value) (*yaml.Node, error) {
 	var value any
 	if v.IsValid() {
@@ -183,7 +183,7 @@ func encodeFields(n *yaml.Node, v reflect.Value, described bool) error {
 	return nil
 }
 
-// comment returns the comment above a field: its doc, and its unit where the doc lacks it.
+// comment returns the comment above a field: its doc, and its unit if the doc lacks it.
 func comment(tag reflect.StructTag) string {
 	doc, unit := tag.Get("doc"), tag.Get("unit")
 	if strings.Contains(strings.ToLower(doc), unit) {
@@ -222,7 +222,7 @@ func plain(t reflect.Type, seen []reflect.Type) bool {
 	return true
 }
 
-// shortDuration returns a duration as Go writes it, without zero parts at the end.
+// shortDuration returns a duration in Go's form, without trailing zero parts.
 func shortDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
