@@ -11,18 +11,18 @@ import (
 	"github.com/compactsim/compactsim/scenarios"
 )
 
-// What a run takes beside what a sample of its files shows.
+// Costs of a run that a sample of its files does not show.
 const (
-	sampleFiles  = 40       // files that are read to learn how many calls a byte of recordings has, spread evenly
-	sampleBytes  = 64 << 20 // of them, as stored
+	sampleFiles  = 40       // evenly spread files that are read to estimate calls per byte
+	sampleBytes  = 64 << 20 // size of these, as stored
 	nameBytes    = 11       // of a name and its file in a shuffle
 	rowBytes     = 4000     // of a row as JSON
 	columnBytes  = 500      // of a row as Parquet
 	baseMemory   = 200      // MiB, of a worker with nothing to do
-	memoryFactor = 4        // memory that a byte of the largest block takes while it is read
+	memoryFactor = 4        // bytes of memory per byte of the largest block while it is read
 )
 
-// dryRun says what a run would take. Nothing is submitted.
+// dryRun says how large a run would be. Nothing is submitted.
 func dryRun(ctx context.Context, w io.Writer, r *recipe, files []recording, coreHour float64) error {
 	bytes, largest := (&block{Files: files}).bytes(), int64(0)
 	for _, f := range files {
@@ -48,12 +48,12 @@ func dryRun(ctx context.Context, w io.Writer, r *recipe, files []recording, core
 		}
 	}
 	scale := float64(bytes) / float64(max(1, seen))
-	hours := scale * (2*read + e.Time.Hours()*float64(plan.Workers)) // it is read twice where no store is shared
+	hours := scale * (2*read + e.Time.Hours()*float64(plan.Workers)) // read twice unless a store is shared
 	rows := scale * float64(e.Sessions*e.Cells)
 	calls := scale * float64(e.Calls)
 	shuffle := calls / float64(e.Cells) * nameBytes
 	if len(files) > 0 && strings.HasSuffix(files[0].Name, parsed.Suffix) {
-		shuffle = scale * float64(e.Sessions) * nameBytes // such files speak of sessions alone
+		shuffle = scale * float64(e.Sessions) * nameBytes // such files mention only sessions
 	}
 	memory := baseMemory + (max(largest, roomBytes)*memoryFactor+int64(roomBlocks*usual.maxRows)*rowBytes)>>20
 	_, err = fmt.Fprintf(w, "%d files, %.1f MB as stored; figures below are from %d of them, %.1f MB\n"+
@@ -71,7 +71,7 @@ func dryRun(ctx context.Context, w io.Writer, r *recipe, files []recording, core
 
 func mega(bytes int64) float64 { return float64(bytes) / 1e6 }
 
-// spread returns a block of files that are spread evenly.
+// spread returns a block of evenly spread files.
 func spread(files []recording) *block {
 	var b block
 	n := min(sampleFiles, len(files))

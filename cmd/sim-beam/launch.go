@@ -17,7 +17,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// launch is a run seen from where it is launched.
+// launch is a run from the launcher's side.
 type launch struct {
 	recipe         *recipe
 	files          []recording
@@ -32,8 +32,8 @@ type launch struct {
 	problems []string // lines
 }
 
-// run makes a run: it has sessions looked at, learns from what was seen, has them simulated and joins their rows. Of one
-// that fails nothing is left in a local folder.
+// run makes a run: workers look at sessions, the launcher learns from what they saw, workers
+// simulate, and the launcher joins the rows. A run that fails leaves nothing in a local folder.
 func (l *launch) run(ctx context.Context) (err error) {
 	begun := time.Now()
 	if out := l.recipe.Out; local(out) {
@@ -87,7 +87,7 @@ func (l *launch) blocks(ctx context.Context, stage string, list []block) ([]stri
 	return names, nil
 }
 
-// survey has all sessions looked at. Those whose files turn out to be in several blocks are looked at again, together.
+// survey has workers look at all sessions, and again at those whose files turn out to be in several blocks, together.
 func (l *launch) survey(ctx context.Context) error {
 	l.links, l.index = newLinks(len(l.files)), map[string]int{}
 	for _, f := range l.files {
@@ -120,7 +120,7 @@ func (l *launch) survey(ctx context.Context) error {
 // first returns the first file of a session.
 func (l *launch) first(s *scenarios.Sight) int { return l.index[s.Head.Session.Files[0]] }
 
-// look has blocks looked at, and takes what was seen.
+// look has workers look at blocks, and collects what they saw.
 func (l *launch) look(ctx context.Context, stage string, blocks []block) error {
 	names, err := l.blocks(ctx, stage, blocks)
 	if err != nil {
@@ -152,7 +152,7 @@ func (l *launch) look(ctx context.Context, stage string, blocks []block) error {
 	return l.follow(ctx, stage+linksFile)
 }
 
-// complain writes down what could not be read.
+// complain writes a file with what could not be read.
 func (l *launch) complain(ctx context.Context) error {
 	if len(l.problems) == 0 {
 		return nil
@@ -164,7 +164,7 @@ func (l *launch) complain(ctx context.Context) error {
 	})
 }
 
-// follow reads links.
+// follow reads the links that a pass wrote.
 func (l *launch) follow(ctx context.Context, pass string) error {
 	lines, err := l.lines(ctx, pass)
 	for _, line := range lines {
@@ -188,7 +188,7 @@ func (l *launch) lines(ctx context.Context, pass string) ([]string, error) {
 	return slices.Collect(strings.Lines(string(text))), err
 }
 
-// gather begins the run over what was seen, and adds to the recipe what was learned.
+// gather begins the run with what was seen, and adds what was learned to the recipe.
 func (l *launch) gather(ctx context.Context) (*scenarios.Plan, error) {
 	plan, err := l.recipe.plan()
 	if err != nil {
@@ -225,7 +225,7 @@ func (l *launch) gather(ctx context.Context) (*scenarios.Plan, error) {
 	return plan, errors.Join(err, l.write(ctx, recipeFile, l.recipe))
 }
 
-// reload reads a session again: learning takes a closer look at a few.
+// reload reads a session again, because learning examines a few sessions closely.
 func (l *launch) reload(ctx context.Context, h *traces.Head) (*traces.Session, error) {
 	var b block
 	root := l.links.root(l.index[h.Session.Files[0]])
@@ -250,7 +250,7 @@ func (l *launch) reload(ctx context.Context, h *traces.Head) (*traces.Session, e
 	return x.corpus.Sessions[i].Load()
 }
 
-// simulate has all sessions simulated, and returns the names of the blocks.
+// simulate has workers simulate all sessions, and returns the names of the blocks.
 func (l *launch) simulate(ctx context.Context, plan *scenarios.Plan) ([]string, error) {
 	l.links.together(plan.Design, l.sessions.Sessions, l.index)
 	calls, sessions := make([]int, len(l.files)), make([]int, len(l.files))
@@ -268,7 +268,7 @@ func (l *launch) simulate(ctx context.Context, plan *scenarios.Plan) ([]string, 
 	return names, err
 }
 
-// join makes the run of its rows and writes it.
+// join makes the run from its rows and writes it.
 func (l *launch) join(ctx context.Context, plan *scenarios.Plan, names []string) error {
 	run, err := plan.Join(ctx, func(keep func(*results.Run) error) error {
 		for _, name := range names {
@@ -310,7 +310,7 @@ func (l *launch) join(ctx context.Context, plan *scenarios.Plan, names []string)
 	return reports.Run(run, reports.Options{MaxCells: maxLines}).Write(l.stdout, "table")
 }
 
-// maxLines is how many cells the table lists, as that of sim run.
+// maxLines is the largest number of cells in the table, the same as in sim run.
 const maxLines = 40
 
 // rowsOf reads the rows of a block.

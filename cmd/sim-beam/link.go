@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// links say which files belong together: each leads to one that does, the first of them to itself.
+// links group files that belong together: each file leads to another one of its group, the first one to itself.
 type links []int
 
 func newLinks(files int) links {
@@ -19,7 +19,7 @@ func newLinks(files int) links {
 	return l
 }
 
-// root returns the first of the files that belong together with one.
+// root returns the first file of the group of a file.
 func (l links) root(i int) int {
 	for l[i] != i {
 		l[i] = l[l[i]]
@@ -33,7 +33,7 @@ func (l links) join(i, j int) {
 	l[max(i, j)] = min(i, j)
 }
 
-// groups returns the files that belong together, in the order of the first ones.
+// groups returns the groups of files, in the order of their first ones.
 func (l links) groups() [][]int {
 	var list [][]int
 	at := make([]int, len(l))
@@ -50,20 +50,20 @@ func (l links) groups() [][]int {
 
 // Sizes of blocks.
 const (
-	readBytes = 64 << 20 // of files, as stored, that are looked at together
-	readFiles = 2000     // of these
-	blocksFor = 4        // blocks for each of those that are simulated at once, so that all end at about one time
+	readBytes = 64 << 20 // of files, as stored, read together
+	readFiles = 2000     // number of these
+	blocksFor = 4        // blocks per slot of the simulation, so that all slots end at about the same time
 )
 
-// limits are those of what is simulated together.
+// limits bound what is simulated together.
 type limits struct {
-	minCalls, maxCalls int // of sessions: fewer are not worth a block
-	maxRows            int // which are in memory; a row takes some 4 kB
+	minCalls, maxCalls int // of sessions: fewer calls are not worth a block
+	maxRows            int // held in memory; a row takes about 4 kB
 }
 
 var usual = limits{2000, 50_000, 10_000}
 
-// toRead divides groups of files into blocks that are looked at. Groups of a folder stay together as far as that goes.
+// toRead divides groups of files into blocks to look at. Groups of a folder stay together if possible.
 func toRead(files []recording, groups [][]int, parallel int) []block {
 	whole := make([]block, len(groups))
 	var total int64
@@ -87,9 +87,9 @@ func toRead(files []recording, groups [][]int, parallel int) []block {
 	return append(list, b)
 }
 
-// toSimulate divides what is to be simulated into blocks of whole groups of files and, where these are few or large, of
-// cells. weight is the number of calls of the sessions in a file, by index of the file that a session begins in; sessions
-// likewise.
+// toSimulate divides the simulation into blocks of whole groups of files and,
+// where these are few or large, of cells. calls and sessions are the numbers of
+// calls and sessions by file, the file in which a session begins.
 func (l limits) toSimulate(files []recording, groups [][]int, calls, sessions []int, cells, parallel int) []block {
 	type group struct {
 		files           []int
@@ -124,7 +124,7 @@ func (l limits) toSimulate(files []recording, groups [][]int, calls, sessions []
 		for _, i := range g.files {
 			b.Files = append(b.Files, files[i])
 		}
-		// A block of many calls is divided by cells: it alone would be the end of the run.
+		// A block of many calls is divided by cells, because it would end last.
 		parts := min(cells, max((g.calls+limit-1)/limit, (g.sessions*cells+l.maxRows-1)/l.maxRows))
 		for i := range parts {
 			b.From, b.To = i*cells/parts, (i+1)*cells/parts
@@ -143,7 +143,7 @@ func (l links) together(d *scenarios.Design, sessions []*traces.Session, index m
 	}
 }
 
-// order puts what was seen into the order of a corpus.
+// order sorts sights in the order of a corpus.
 func order(sights []scenarios.Sight) {
 	slices.SortStableFunc(sights, func(a, b scenarios.Sight) int {
 		x, y := &a.Head.Session, &b.Head.Session

@@ -1,5 +1,5 @@
-// Command sim-beam runs a scenario over sessions as a pipeline of Apache Beam: in this process (Prism), or on a cluster of
-// Flink, Spark or Dataflow. Its rows are those of sim run, byte for byte. README.md tells how to begin.
+// Command sim-beam runs a scenario over sessions as a pipeline of Apache Beam: in this process (Prism), or on a
+// cluster of Flink, Spark or Dataflow. Its rows are those of sim run, byte for byte. README.md says how to begin.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	_ "time/tzdata" // where the system of a worker has no time zones
+	_ "time/tzdata" // for workers whose system has no time zones
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/spf13/pflag"
@@ -21,7 +21,7 @@ import (
 	"github.com/compactsim/compactsim/sim"
 )
 
-// usageError marks an error as the caller's: wrong flags, or files asked for that are not there.
+// usageError marks an error as the caller's: wrong flags, or requested files that do not exist.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -45,8 +45,8 @@ func main() {
 		fmt.Print(usage, own, "\nFlags of Beam, such as --runner, --endpoint and --environment_type, are taken too: README.md.\n")
 		return
 	}
-	_ = flag.CommandLine.Parse(nil) // pflag has set them
-	beam.Init()                     // of a worker it does not return
+	_ = flag.CommandLine.Parse(nil) // pflag has set the flags
+	beam.Init()                     // does not return in a worker
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	if err != nil {
 		err = usageError{err}
@@ -60,7 +60,7 @@ func main() {
 	}
 	fmt.Fprintln(os.Stderr, "sim-beam: "+document.Printable(err.Error()))
 	var wrong usageError
-	switch { // as sim has it
+	switch { // as in sim
 	case interrupted:
 		os.Exit(130)
 	case errors.Is(err, sim.ErrInvariant):

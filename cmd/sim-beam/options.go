@@ -23,7 +23,7 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 )
 
-// options are the flags, which mean what they mean to sim run.
+// options are the flags; they mean the same as in sim run.
 type options struct {
 	scenario         string
 	strategies, set  []string
@@ -59,7 +59,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.Float64Var(&o.coreHour, "core-hour", 0.05, "price of an hour of a core for --dry-run, `USD`")
 }
 
-// run does what the flags ask for.
+// run carries out the command.
 func (o *options) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
 	o.globs = flags.Args()
 	r, err := o.recipe(flags)
@@ -86,7 +86,7 @@ func (o *options) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr 
 	return l.run(ctx)
 }
 
-// parallelism is how many blocks may be simulated at once.
+// parallelism returns how many blocks may be simulated at once.
 func parallelism() int {
 	if *jobopts.Parallelism > 0 {
 		return *jobopts.Parallelism
@@ -94,7 +94,7 @@ func parallelism() int {
 	return runtime.NumCPU()
 }
 
-// recipe returns all that a worker has to know, or all that is wrong with scenario, flags and prices.
+// recipe returns all that a worker needs, or all that is wrong with scenario, flags and prices.
 func (o *options) recipe(flags *pflag.FlagSet) (*recipe, error) {
 	registry, err := strategies.Builtin()
 	if err != nil {
@@ -123,7 +123,7 @@ func (o *options) recipe(flags *pflag.FlagSet) (*recipe, error) {
 	if s.Generate.Profile != "" {
 		return nil, errors.New("sessions.generate: sim traces gen writes sessions into files, which can be read here")
 	}
-	for i, path := range s.Paths { // as sim run writes them into its folder
+	for i, path := range s.Paths { // as sim run writes them to its folder
 		if local(path) {
 			if s.Paths[i], err = filepath.Abs(strings.TrimPrefix(path, "file://")); err != nil {
 				return nil, err
@@ -142,7 +142,7 @@ func (o *options) recipe(flags *pflag.FlagSet) (*recipe, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = r.plan() // what no worker could do is told before there is one
+	_, err = r.plan() // reports errors before there is a worker
 	return r, err
 }
 
@@ -166,7 +166,7 @@ func (o *options) file(registry *strategies.Registry) (*scenarios.File, error) {
 	return file, err
 }
 
-// override puts the flags that were given into the scenario.
+// override applies the given flags to the scenario.
 func (o *options) override(flags *pflag.FlagSet, file *scenarios.File) []error {
 	var errs []error
 	set := func(flag string, value any, keys ...string) {
@@ -199,10 +199,11 @@ func (o *options) override(flags *pflag.FlagSet, file *scenarios.File) []error {
 	return errs
 }
 
-// folder makes the output folder. It refuses one with files in it; with --force it replaces a run in a local one.
+// folder creates the output folder. It refuses one with files in it; with --force it replaces a run in a local
+// folder.
 func (o *options) folder(ctx context.Context) (string, error) {
 	if !local(o.out) {
-		for _, glob := range []string{"*", "*/*"} { // a * may not match a /
+		for _, glob := range []string{"*", "*/*"} { // a * need not match a /
 			if list, err := list(ctx, at(o.out, glob)); err != nil {
 				return "", fmt.Errorf("--out %s: %w", o.out, err)
 			} else if len(list) > 0 {
@@ -236,8 +237,8 @@ func (o *options) folder(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// runFiles are the files of a run, partFiles those of a run under way, as globs in the order in which they are removed:
-// what is left of a run is known as one by its run.json or its recipe.
+// runFiles are the files of a run, partFiles those of a run in progress, as globs in the
+// order of removal: run.json or the recipe identifies what is left as a run.
 var (
 	runFiles = []string{
 		"rows.jsonl", "report.txt", "scenario.yaml", fitted, problemsFile, rowsFolder + "/rows-*-of-*.parquet", rowsFolder, runFile,
@@ -247,7 +248,7 @@ var (
 	}
 )
 
-// holdsRun reports whether a folder has a run in it, or one that did not end.
+// holdsRun reports whether a folder has a run, complete or not.
 func holdsRun(dir string) bool {
 	for _, name := range []string{runFile, filepath.Join(partsFolder, recipeFile)} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
@@ -257,7 +258,7 @@ func holdsRun(dir string) bool {
 	return false
 }
 
-// remove removes the files of a folder that match, and no folder that has others in it.
+// remove removes the matching files of a folder, and folders that become empty.
 func remove(dir string, globs []string) error {
 	for _, glob := range globs {
 		names, err := fs.Glob(os.DirFS(dir), glob)
@@ -279,7 +280,7 @@ func isFolder(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// removeParts removes what a run needs only while it is under way.
+// removeParts removes what a run needs only while it is in progress.
 func removeParts(dir string) error {
 	dir = filepath.Join(dir, partsFolder)
 	err := errors.Join(store.Clean(filepath.Join(dir, sessionsFolder)), remove(dir, partFiles))

@@ -32,9 +32,9 @@ func init() {
 
 // Names in the output folder.
 const (
-	partsFolder    = "parts"        // of the run under way; it goes when the run is whole
+	partsFolder    = "parts"        // of the run in progress; removed when the run is complete
 	sessionsFolder = "sessions"     // of these, parsed
-	runFile        = "run.json"     // the last file of a run that is written
+	runFile        = "run.json"     // written last
 	rowsFolder     = "rows"         // Parquet
 	problemsFile   = "problems.txt" // what could not be read: a side output
 	recipeFile     = "recipe"
@@ -43,13 +43,13 @@ const (
 
 // Counters of the pipelines.
 var (
-	bytesSent  = beam.NewCounter("sim", "bytes")  // of names of sessions and calls, sent to be met
+	bytesSent  = beam.NewCounter("sim", "bytes")  // names of sessions and calls, sent to be compared
 	callsTaken = beam.NewCounter("sim", "calls")  // simulated, once for each cell
 	rowsMade   = beam.NewCounter("sim", "rows")   // written
 	blocksDone = beam.NewCounter("sim", "blocks") // simulated
 )
 
-// worker is what a worker has of a run.
+// worker is a worker's state of a run.
 type worker struct {
 	Out     string
 	recipe  *recipe
@@ -57,7 +57,7 @@ type worker struct {
 	learned *profile.Profile
 }
 
-// begin reads the recipe, and refuses to work on that of another program.
+// begin reads the recipe, and returns an error if another program wrote it.
 func (w *worker) begin(ctx context.Context) error {
 	w.recipe = new(recipe)
 	if err := getValue(ctx, at(w.Out, partsFolder, recipeFile), w.recipe); err != nil {
@@ -80,8 +80,8 @@ type surveyor struct{ Worker worker }
 // Setup is called by Beam.
 func (f *surveyor) Setup(ctx context.Context) error { return f.Worker.begin(ctx) }
 
-// ProcessElement writes what is seen of the sessions of a block, named like the block, and emits what its files speak of:
-// each name once with the file, those that belong together, and what was wrong.
+// ProcessElement writes the sights of the sessions of a block to a file with the block's name. It emits each name
+// that the block's files mention, once and with the file, the files that belong together, and the problems.
 func (f *surveyor) ProcessElement(
 	ctx context.Context, name string, spoke func(int, []byte), link, problem func(string),
 ) error {
@@ -89,7 +89,7 @@ func (f *surveyor) ProcessElement(
 	if err := getValue(ctx, at(f.Worker.Out, partsFolder, name+".block"), &b); err != nil {
 		return err
 	}
-	first := map[uint64]int{} // place in the block of the file that spoke of a name first
+	first := map[uint64]int{} // index in the block of the first file that mentions a name
 	own := newLinks(len(b.Files))
 	x, err := b.read(ctx, f.Worker.recipe, f.Worker.plan, func(i int, name uint64) {
 		if before, ok := first[name]; ok {
@@ -128,10 +128,11 @@ func (f *surveyor) ProcessElement(
 	return putValue(ctx, at(f.Worker.Out, partsFolder, name+".sights"), sights)
 }
 
-// nameHeaps is over how many heaps names are spread, equal ones in one: elements of an engine cost much more than bytes.
+// nameHeaps is the number of heaps of names, with equal names in one: elements of an engine cost much more than
+// bytes.
 const nameHeaps = 64
 
-// meet emits a line for every two files that speak of the same.
+// meet emits a line for every two files that mention the same name.
 func meet(_ int, heaps func(*[]byte) bool, link func(string)) error {
 	first := map[uint64]uint64{} // file of each name
 	for heap := []byte(nil); heaps(&heap); {
@@ -158,8 +159,8 @@ type simulator struct{ Worker worker }
 // Setup is called by Beam.
 func (f *simulator) Setup(ctx context.Context) error { return f.Worker.begin(ctx) }
 
-// ProcessElement writes the rows of a block, named like the block: who does it again writes the same. The name is emitted
-// for Prism alone, which waits for a stage without output in a loop that never sleeps.
+// ProcessElement writes the rows of a block to a file with the block's name; a repetition writes the same. The name
+// is emitted only for Prism, which waits for a stage without output in a loop that never sleeps.
 func (f *simulator) ProcessElement(ctx context.Context, name string, done func(string)) error {
 	var b block
 	w := &f.Worker
@@ -200,7 +201,7 @@ func (f *simulator) ProcessElement(ctx context.Context, name string, done func(s
 	return put(ctx, at(w.Out, rowsFolder, path.Base(name)+".parquet"), func(out io.Writer) error { return table.Write(out, export.FormatParquet) })
 }
 
-// writer writes lines into a file, in their order.
+// writer writes lines to a file, in order.
 type writer struct{ File string }
 
 // ProcessElement writes all lines.
@@ -216,13 +217,13 @@ func (f *writer) ProcessElement(ctx context.Context, _ int, lines func(*string) 
 	})
 }
 
-// into has lines written into a file, which is empty when there are none.
+// into writes lines to a file, which is empty if there are none.
 func into(s beam.Scope, name string, lines beam.PCollection) {
-	lines = beam.Flatten(s, lines, beam.Create(s, "")) // of no element there is no group
+	lines = beam.Flatten(s, lines, beam.Create(s, "")) // without elements there is no group
 	beam.ParDo0(s, &writer{name}, beam.GroupByKey(s, beam.AddFixedKey(s, lines)))
 }
 
-// elements are the names of blocks, each on a worker of its own as far as there are.
+// elements returns the names of blocks, each on a worker of its own if there are enough.
 func elements(s beam.Scope, names []string) beam.PCollection {
 	return beam.Reshuffle(s, beam.CreateList(s, names))
 }
@@ -245,7 +246,7 @@ func simulate(ctx context.Context, out string, names []string) (beam.PipelineRes
 	return launched(beamx.RunWithMetrics(ctx, p))
 }
 
-// launched says in one line why a job has failed: the engine's error has stacks of several programs in it.
+// launched says in one line why a job failed: the engine's error has stacks of several programs.
 func launched(r beam.PipelineResult, err error) (beam.PipelineResult, error) {
 	if err == nil {
 		return r, nil
@@ -263,7 +264,7 @@ func launched(r beam.PipelineResult, err error) (beam.PipelineResult, error) {
 	return r, fmt.Errorf("the job failed: %s", text)
 }
 
-// counted returns a counter of a job, 0 where the engine has none.
+// counted returns a counter of a job, 0 if the engine has none.
 func counted(r beam.PipelineResult, name string) int64 {
 	if r == nil {
 		return 0

@@ -21,7 +21,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// local reports whether a path is in the file system of the machine, or one that all machines have mounted.
+// local reports whether a path is in the file system of the machine, or one that all machines mount.
 func local(name string) bool {
 	return !strings.Contains(name, "://") || strings.HasPrefix(name, "file://")
 }
@@ -35,7 +35,7 @@ func list(ctx context.Context, glob string) ([]string, error) {
 	defer fs.Close()
 	names, err := fs.List(ctx, glob)
 	if err != nil {
-		if _, text, ok := strings.Cut(err.Error(), "HostID: "); ok { // ahead of what is wrong S3 tells of requests and hosts
+		if _, text, ok := strings.Cut(err.Error(), "HostID: "); ok { // S3 puts requests and hosts before the error
 			_, text, _ = strings.Cut(text, ", ")
 			err = errors.New(strings.TrimPrefix(text, "api error "))
 		}
@@ -70,7 +70,7 @@ func put(ctx context.Context, name string, write func(io.Writer) error) error {
 	return errors.Join(err, w.Close())
 }
 
-// open opens a file of the output folder, or of a corpus.
+// open opens a file of the output folder or of a corpus.
 func open(ctx context.Context, name string) (io.ReadCloser, error) {
 	if local(name) {
 		return files.Open(name)
@@ -115,12 +115,12 @@ func getValue(ctx context.Context, name string, v any) error {
 // recording is a file of a corpus.
 type recording struct {
 	Name  string
-	Index int   // in the order of names
-	Maybe bool  // as traces.Input has it
+	Index int   // in order of names
+	Maybe bool  // as in traces.Input
 	Size  int64 // bytes as stored
 }
 
-// find returns the recordings that match, in the order of their names, and what could not be looked into.
+// find returns the matching recordings in the order of their names, and what could not be examined.
 func find(ctx context.Context, globs []string) (found []recording, problems []string, err error) {
 	if len(globs) == 0 {
 		return nil, nil, errors.New("which sessions? give files, folders or globs")
@@ -142,7 +142,7 @@ func find(ctx context.Context, globs []string) (found []recording, problems []st
 		}
 		glob = strings.TrimPrefix(glob, "file://")
 		names := []string{glob}
-		if _, missing := os.Lstat(glob); missing != nil { // a name that is there may have a [ in it
+		if _, missing := os.Lstat(glob); missing != nil { // an existing name may contain a [
 			names, err = filepath.Glob(glob)
 		}
 		if err != nil {
@@ -179,7 +179,7 @@ func find(ctx context.Context, globs []string) (found []recording, problems []st
 	return found, problems, nil
 }
 
-// size returns the size of a file, 0 where it cannot be told: who reads it tells why.
+// size returns the size of a file, 0 if unknown: reading the file reports the reason.
 func size(ctx context.Context, name string) int64 {
 	if local(name) {
 		info, err := os.Stat(name)

@@ -18,7 +18,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// block is what a worker does at once: the files of whole sessions, and of what is simulated the cells [From, To).
+// block is a worker's unit of work: the files of whole sessions and, in the simulation, the cells [From, To).
 type block struct {
 	Files    []recording
 	From, To int
@@ -32,9 +32,9 @@ func (b *block) bytes() (n int64) {
 	return n
 }
 
-// room is what a worker has in memory, bytes of files as stored, however many blocks its engine hands it at once. A block is
-// read and simulated on all cores; where it leaves one idle, another block takes it. Each has rows too: roomBlocks of
-// them at most.
+// room bounds a worker's memory, bytes of files as stored, however many blocks its engine
+// gives it at once. A block is read and simulated on all cores; when one is idle, another
+// block can use it. Blocks also have rows, so there are at most roomBlocks of them.
 var room = semaphore.NewWeighted(roomBytes)
 
 const (
@@ -42,7 +42,7 @@ const (
 	roomBlocks = 4
 )
 
-// read reads the sessions of a block that the plan asks for. A block without any is no error.
+// read reads the sessions of a block that the plan selects. A block without any is no error.
 func (b *block) read(ctx context.Context, r *recipe, p *scenarios.Plan, spoke func(i int, name uint64)) (*reading, error) {
 	x := &reading{place: map[string]int{}, names: map[string]string{}, size: min(max(b.bytes(), roomBytes/roomBlocks), roomBytes)}
 	if err := room.Acquire(ctx, x.size); err != nil {
@@ -62,7 +62,7 @@ func (b *block) read(ctx context.Context, r *recipe, p *scenarios.Plan, spoke fu
 	if spoke != nil {
 		opts.Spoke = func(file string, name uint64) { spoke(x.place[file], name) }
 	}
-	if r.Out != "" && local(r.Out) && x.copies == "" { // copies have other names each time
+	if r.Out != "" && local(r.Out) && x.copies == "" { // copies have a different name each time
 		kept, err := store.Open(filepath.Join(r.Out, partsFolder, sessionsFolder), new(needs.Index))
 		if err == nil {
 			kept.Share(r.Program)
@@ -84,19 +84,19 @@ func (b *block) read(ctx context.Context, r *recipe, p *scenarios.Plan, spoke fu
 	return x, nil
 }
 
-// reading is what was read of a block.
+// reading is the content of a block.
 type reading struct {
 	corpus   *traces.Corpus
 	problems []string          // of files, as text
-	place    map[string]int    // in the block, by the names of files
-	names    map[string]string // of the corpus, by those that were read
-	copies   string            // folder of files that were fetched
+	place    map[string]int    // index in the block, by names of files
+	names    map[string]string // names in the corpus, by names of the files that were read
+	copies   string            // folder of fetched files
 	shelf    *store.Shelf
 	store    *store.Store
 	size     int64 // of room
 }
 
-// close gives up room, and what was kept to read faster or out of memory: nothing of it is a result.
+// close releases room, and what was stored for speed or outside of memory; none of it is a result.
 func (x *reading) close() {
 	defer room.Release(x.size)
 	if x.corpus != nil {
@@ -113,7 +113,7 @@ func (x *reading) close() {
 	}
 }
 
-// fetch returns the name under which a recording can be read here.
+// fetch returns a local name of a recording.
 func (x *reading) fetch(ctx context.Context, name string) (_ string, err error) {
 	if local(name) {
 		return name, nil
@@ -146,7 +146,7 @@ func (x *reading) fetch(ctx context.Context, name string) (_ string, err error) 
 	return to, errors.Join(err, out.Close())
 }
 
-// corpusOf reads files, and writes down what was wrong with them.
+// corpusOf reads files, and records what was wrong with them.
 func (x *reading) corpusOf(ctx context.Context, b *block, opts traces.Options, paths []string) error {
 	inputs, err := traces.Find(ctx, opts, paths...)
 	if err != nil {
@@ -174,7 +174,7 @@ func (x *reading) corpusOf(ctx context.Context, b *block, opts traces.Options, p
 	return nil
 }
 
-// tell notes a problem under the name of the recording.
+// tell records a problem under the name of the recording.
 func (x *reading) tell(p traces.Problem) {
 	if name := x.names[p.File]; name != "" {
 		p.File = name

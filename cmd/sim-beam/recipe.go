@@ -20,20 +20,20 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// recipe is what a worker has to know of a run. It is written into the output folder, where workers read it.
+// recipe is all that a worker needs to know of a run. It is written to the output folder, where workers read it.
 type recipe struct {
 	Scenario []byte   // resolved
-	Set      []string // settings that were given: rows tell them, and the scenario has their values alone
-	Prices   []byte   // the file that the scenario names; empty for the built-in ones alone
-	Profile  []byte   // the file that the scenario names, or once the sessions are known what was learned from them
+	Set      []string // from --set: rows name them, the scenario has only their values
+	Prices   []byte   // the price file of the scenario; empty for the built-in prices
+	Profile  []byte   // the profile file of the scenario, or once the sessions are known what was learned from them
 	Strict   bool
-	Program  string // digest of the program, which workers must have too
+	Program  string // digest of the program, which must be that of the workers
 	Out      string // the output folder
 	Paths    []string
 	Origin   results.Provenance // of the rows, once the sessions are known
 }
 
-// fitted is the name under which a profile of a recipe is read.
+// fitted is the name of the file from which a recipe's profile is read.
 const fitted = "profile.yaml"
 
 // plan returns the plan of a recipe.
@@ -86,7 +86,7 @@ func (r *recipe) plan() (*scenarios.Plan, error) {
 	return p, nil
 }
 
-// filter chooses the sessions of a corpus that the scenario asks for.
+// filter selects the sessions of a corpus for the scenario.
 func filter(p *scenarios.Plan, c *traces.Corpus) (traces.Selection, error) {
 	f, err := p.Design.Scenario.Sessions.Filter().Parse(time.Now(), time.UTC)
 	if err != nil {
@@ -95,7 +95,7 @@ func filter(p *scenarios.Plan, c *traces.Corpus) (traces.Selection, error) {
 	return f.Apply(c), nil
 }
 
-// version returns the version of the program, as sim tells it.
+// version returns the version of the program in the form of sim.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
@@ -121,10 +121,10 @@ var programDigest = sync.OnceValue(func() string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 })
 
-// errProgram is the error of a worker that is another program than the launcher.
+// errProgram is the error of a worker that runs another program than the launcher.
 var errProgram = errors.New("this worker is another version of sim-beam than the launcher: give both the same program")
 
-// check refuses a worker of another version.
+// check returns an error for a worker of another version.
 func (r *recipe) check() error {
 	if own := programDigest(); own == "" || own != r.Program {
 		return fmt.Errorf("%w (SHA-256 %.12s… here, %.12s… there)", errProgram, own, r.Program)

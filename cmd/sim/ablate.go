@@ -83,7 +83,7 @@ Without --strategy and SCENARIO it takes ` + pipeline + `.`,
 	return cmd
 }
 
-// pipeline is the strategy that is taken apart when none is named.
+// pipeline is the strategy to ablate when none is named.
 const pipeline = "claude-code/2026-03"
 
 func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
@@ -108,8 +108,8 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
 		s.saveAblation(context.WithoutCancel(cmd.Context()), out))
 }
 
-// planned returns what is ablated. A strategy that the command line does not name is
-// the pipeline.
+// planned returns the ablation. If the command line names no strategy, it
+// ablates the pipeline.
 func (f *ablateFlags) planned(cmd *cobra.Command, args []string) (*study, *scenarios.Ablation, error) {
 	named := slices.ContainsFunc(args, func(arg string) bool {
 		s, err := asScenario(arg)

@@ -39,7 +39,7 @@ Without a path it reads the usual places of coding agents.`,
 	return cmd
 }
 
-// begin is sim alone: advice on a person's own sessions, help where there are none.
+// begin runs sim without a verb: advice on the person's own sessions, or help if there are none.
 func begin(cmd *cobra.Command) error {
 	found, _, err := survey(cmd.Context())
 	if err != nil {
@@ -82,7 +82,7 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 	return advice.Document(read.Remarks).Write(cmd.OutOrStdout(), f.format)
 }
 
-// sayBill says on a terminal what was paid, as soon as that is known: what saves takes longer.
+// sayBill prints on a terminal what was paid as soon as that is known, because the advice takes longer.
 func sayBill(cmd *cobra.Command, sessions []*traces.Session, prices *costmodel.Table) {
 	paid, total := map[string]float64{}, 0.0
 	for _, s := range sessions {
@@ -97,7 +97,7 @@ func sayBill(cmd *cobra.Command, sessions []*traces.Session, prices *costmodel.T
 	say(cmd.ErrOrStderr(), "%s; trying what their clients offer", text)
 }
 
-// advice finds what to set.
+// advice finds the settings to advise.
 func (f *traceFlags) advice(
 	cmd *cobra.Command, corpus *traces.Corpus, prices *costmodel.Table,
 ) (*scenarios.Advice, error) {
@@ -108,7 +108,7 @@ func (f *traceFlags) advice(
 	return plan.Advise(cmd.Context(), corpus)
 }
 
-// plan is one under which sessions are simulated as they were recorded.
+// plan returns a plan that simulates sessions as they were recorded.
 func (f *traceFlags) plan(prices *costmodel.Table) (*scenarios.Plan, error) {
 	registry, err := strategies.Builtin()
 	if err != nil {

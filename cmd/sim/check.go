@@ -15,12 +15,12 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// checkName is the check file that sim check takes when none is named.
+// checkName is the check file of sim check when none is named.
 const checkName = "sim-check.yaml"
 
 // checkFlags are the flags of sim check.
 type checkFlags struct {
-	runFlags // what reading and planning of a run need
+	runFlags // the flags for reading and planning a run
 	keys     keyFlags
 	file     string
 	output   string
@@ -147,8 +147,8 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	return file, plan, errors.Join(errs...)
 }
 
-// checkScenario returns the scenario of a check: text in it, a file beside it or
-// a built-in one; nil when the check has none.
+// checkScenario returns the scenario of a check: text in it, a file beside it
+// or a built-in one; nil if the check has none.
 func checkScenario(file *check.File) (*scenarioText, error) {
 	s := &file.Scenario
 	var found *scenarioText
@@ -189,7 +189,7 @@ func strategyNames(plan *scenarios.Plan) []string {
 	return names
 }
 
-// sweepsSeed refuses a scenario that sweeps the seed: the check does.
+// sweepsSeed returns an error for a scenario that sweeps the seed, because the check does.
 func sweepsSeed(name string, plan *scenarios.Plan) error {
 	for i := range plan.Design.Cells {
 		if _, swept := plan.Design.Cells[i].Params[results.SeedParam]; swept {
@@ -200,12 +200,12 @@ func sweepsSeed(name string, plan *scenarios.Plan) error {
 	return nil
 }
 
-// replay simulates the sessions of a check. Remarks are on how they were read.
+// replay simulates the sessions of a check. The remarks are about how they were read.
 func (f *checkFlags) replay(
 	cmd *cobra.Command, file *check.File, plan *scenarios.Plan, args []string, hide hiding,
 ) (*check.Input, []string, error) {
 	reading := f.read
-	// Samples are what the scenario of a check asks for, not a stopgap: nothing
+	// Samples are the sessions of the scenario here, not a substitute, so nothing
 	// else is offered.
 	reading.quiet = f.read.quiet || hide.on() || len(plan.Design.Scenario.Sessions.Paths) == 0
 	reading.generate = plan.Design.Scenario.Sessions.Generate
@@ -217,7 +217,7 @@ func (f *checkFlags) replay(
 	defer corpus.Close()
 	var remarks results.Workload
 	if reading.sample {
-		reading.sample = false // what the scenario asks for
+		reading.sample = false // the scenario asks for them
 		remarks.Remarks = []string{"gated are the samples that come with sim: neither PATH nor sessions.paths of the scenario names others"}
 	}
 	if err := f.beforehand(cmd, plan, corpus, hide); err != nil {
@@ -240,8 +240,8 @@ func (f *checkFlags) replay(
 	return in, remarks.Remarks, nil
 }
 
-// beforehand refuses models without a price where the check is strict, and names
-// settings that change nothing. Otherwise the report names calls without a price.
+// beforehand refuses models without a price if the check is strict, and names settings
+// that change nothing. Otherwise the report names calls without a price.
 func (f *checkFlags) beforehand(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus, hide hiding) error {
 	if f.read.strict {
 		if err := refuseUnpriced(plan, corpus.Sessions, hide); err != nil {

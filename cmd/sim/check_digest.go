@@ -19,19 +19,19 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// beside are the keys of a scenario that a baseline does not depend on: what it
-// is called, which sessions it names and which file prices come from (both have a
-// digest of their own), real calls, which a check does not make, and the strategies,
-// which are part of the cells.
+// beside are the keys of a scenario that a baseline does not depend on: its
+// name, the sessions and the price file it names (both have their own digest),
+// real calls, which a check does not make, and the strategies, which are part
+// of the cells.
 var beside = map[string][]string{
 	"":         {"schema", "name", "doc", "strategies", "verify", "bound", "live"},
 	"sessions": {"paths", "since", "until", "utc", "project", "model", "agent", "generate"},
 	"prices":   {"file"},
 }
 
-// scenarioDigest identifies the cells of a plan: their strategies in full, and
-// of what surrounds them all that is not the default, so that a key which a later
-// version adds changes no digest. A profile from a file counts by what is in it.
+// scenarioDigest identifies the cells of a plan: their strategies in full and, of what
+// surrounds them, everything that is not the default, so that a key which a later version
+// adds changes no digest. A profile from a file is identified by its content.
 func scenarioDigest(plan *scenarios.Plan) (string, error) {
 	defaults, err := plain(scenarios.Default())
 	if err != nil {
@@ -68,8 +68,8 @@ func scenarioDigest(plan *scenarios.Plan) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// layersOf returns a strategy as maps, lists and values, without what is said
-// about it.
+// layersOf returns a strategy as maps, lists and values, without its name and
+// description.
 func layersOf(s *strategies.Strategy) (map[string]any, error) {
 	text, err := s.YAML()
 	if err != nil {
@@ -84,7 +84,7 @@ func layersOf(s *strategies.Strategy) (map[string]any, error) {
 	return layers, nil
 }
 
-// plain returns a scenario as maps, lists and values, without what is beside it.
+// plain returns a scenario as maps, lists and values, without the keys in beside.
 func plain(s any) (map[string]any, error) {
 	text, err := yaml.Marshal(s)
 	if err != nil {
@@ -106,7 +106,7 @@ func plain(s any) (map[string]any, error) {
 	return m, nil
 }
 
-// unlike returns what of m is not as in was.
+// unlike returns the values of m that differ from those of was.
 func unlike(m, was map[string]any) map[string]any {
 	out := map[string]any{}
 	for key, value := range m {
@@ -124,9 +124,9 @@ func unlike(m, was map[string]any) map[string]any {
 	return out
 }
 
-// pricesDigest identifies what the models in use cost while the sessions lasted:
-// those that were recorded, and those that strategies and scenario name. Models
-// and periods that a newer table adds change nothing.
+// pricesDigest identifies the prices of the models in use while the sessions
+// lasted: those that were recorded, and those that strategies and scenario
+// name. Models and periods that a newer table adds change nothing.
 func pricesDigest(plan *scenarios.Plan, sessions []*traces.Session) (string, error) {
 	named, err := namedModels(plan)
 	if err != nil {
@@ -155,8 +155,8 @@ func pricesDigest(plan *scenarios.Plan, sessions []*traces.Session) (string, err
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// priceDates returns the dates that the cells of a plan take prices of, each once;
-// zero is that of each call.
+// priceDates returns the price dates of the cells of a plan, each once; zero is
+// the date of each call.
 func priceDates(plan *scenarios.Plan) ([]time.Time, error) {
 	var dates []time.Time
 	for i := range plan.Design.Cells {

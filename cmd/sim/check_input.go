@@ -16,9 +16,9 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// withSeeds returns a design that runs the cells with draws that a check speaks
-// of under all its seeds: the scenario's and those that follow it. draws are the
-// names of the runs of each cell of d, in the order of the seeds.
+// withSeeds returns a design that runs those cells with draws that a check
+// names under all its seeds: the scenario's and the following ones. draws are
+// the names of the runs of each cell of d, in the order of the seeds.
 func withSeeds(d *scenarios.Design, file *check.File) (seeded *scenarios.Design, draws [][]string) {
 	out := *d
 	out.Cells = nil
@@ -40,7 +40,7 @@ func withSeeds(d *scenarios.Design, file *check.File) (seeded *scenarios.Design,
 	return &out, draws
 }
 
-// checkInput returns a run as a check looks at it.
+// checkInput returns a run in the form that a check judges.
 func checkInput(
 	plan *scenarios.Plan, corpus *traces.Corpus, run *results.Run, draws [][]string, hide hiding,
 ) (*check.Input, error) {
@@ -53,7 +53,7 @@ func checkInput(
 		return nil, err
 	}
 	table := run.Provenance.Prices
-	if plan.Design.Scenario.Prices.File != "" { // the name of a file
+	if plan.Design.Scenario.Prices.File != "" { // the name of the file
 		table = hide.name(table)
 	}
 	in := &check.Input{Version: version(),
@@ -96,8 +96,8 @@ func checkInput(
 	return in, nil
 }
 
-// usualModel returns the model that most calls of a session went to, of equals
-// the first seen.
+// usualModel returns the model of most calls of a session, the first seen of
+// equals.
 func usualModel(s *traces.Session) string {
 	if len(s.Models) == 0 {
 		return ""
@@ -111,10 +111,10 @@ func usualModel(s *traces.Session) string {
 	return s.Models[slices.Index(calls, slices.Max(calls))]
 }
 
-// lost says what of the recordings is not in the figures: lines that could not be
-// read, files that could not be read to their end, sessions without a call.
-// Problems with single calls that were read are none. n counts all; at most the
-// first that reading keeps are listed.
+// lost says which parts of the recordings are not in the figures: lines that
+// could not be read, files that could not be read to their end, sessions
+// without a call. Problems with single calls that were read do not count. n
+// counts all; the list has at most those that reading keeps.
 func lost(c *traces.Corpus, hide hiding) (told []string, n int) {
 	n = c.NumProblems
 	for _, p := range c.Problems {
@@ -122,10 +122,10 @@ func lost(c *traces.Corpus, hide hiding) (told []string, n int) {
 	}
 	for _, s := range c.Sessions {
 		n += s.Quality.BadLines - s.Quality.Problems
-		bad := s.Quality.BadLines // told ahead of problems with calls
+		bad := s.Quality.BadLines // counted before problems with calls
 		for _, p := range s.Problems {
 			switch {
-			case p.Line == 0: // the file, as opposed to a line of it
+			case p.Line == 0: // the whole file, not a line
 				n++
 			case bad > 0:
 				bad--
@@ -138,8 +138,8 @@ func lost(c *traces.Corpus, hide hiding) (told []string, n int) {
 	return told, n
 }
 
-// unpricedModels returns the models of a session that a plan has no price for, at the
-// dates of prices that its cells ask for or, without one, when the session began.
+// unpricedModels returns the models of a session for which a plan has no price,
+// at the price dates of its cells or, without one, when the session began.
 func unpricedModels(plan *scenarios.Plan, dates []time.Time, s *traces.Session) map[string]error {
 	missing := map[string]error{}
 	for _, at := range dates {
@@ -155,8 +155,8 @@ func unpricedModels(plan *scenarios.Plan, dates []time.Time, s *traces.Session) 
 	return missing
 }
 
-// refuseUnpriced is the error of a strict check for models without a price. It
-// names the keys of the scenario: sim check has no flags for prices.
+// refuseUnpriced returns the error of a strict check for models without a price. It names
+// keys of the scenario, because sim check has no flags for prices.
 func refuseUnpriced(plan *scenarios.Plan, sessions []*traces.Session, hide hiding) error {
 	dates, err := priceDates(plan)
 	if err != nil {
@@ -178,7 +178,7 @@ func refuseUnpriced(plan *scenarios.Plan, sessions []*traces.Session, hide hidin
 			}
 			name, key := hide.model(model), model
 			if name != model {
-				key = "A" // a pseudonym bills nothing
+				key = "A" // a pseudonym cannot be billed as a model
 			}
 			errs = append(errs, fmt.Errorf("--strict: no price for model %q%s; prices in the scenario gives "+
 				"one: {file: FILE}, or {as: {%s: %s}}", name, near, key, other))
@@ -187,11 +187,11 @@ func refuseUnpriced(plan *scenarios.Plan, sessions []*traces.Session, hide hidin
 	return errors.Join(errs...)
 }
 
-// hiding puts pseudonyms into what a check prints and keeps, under a key; without
-// one it changes nothing.
+// hiding puts pseudonyms under a key into what a check prints and stores;
+// without a key it changes nothing.
 type hiding struct{ key []byte }
 
-// hiding returns what the flags ask for, or what is wrong with them.
+// hiding returns the hiding that the flags ask for, or what is wrong with them.
 func (f *checkFlags) hiding() (hiding, error) {
 	if f.keys.anonymize && f.read.verbose {
 		return hiding{}, errors.New("--anonymize and --verbose exclude each other: problems name files")
@@ -210,7 +210,7 @@ func (h hiding) name(s string) string {
 	return export.Pseudonym(h.key, s)
 }
 
-// keyName returns a pseudonym of its own that distinguishes keys; "" without a
+// keyName returns a separate pseudonym that distinguishes keys; "" without a
 // key.
 func (h hiding) keyName() string {
 	if !h.on() {
@@ -227,7 +227,7 @@ func (h hiding) model(s string) string {
 	return export.ModelName(h.key, s)
 }
 
-// problem words a problem of reading. The problem of a line may quote the line.
+// problem describes a problem of reading. The problem of a line may quote the line.
 func (h hiding) problem(p traces.Problem) string {
 	if h.on() {
 		p.File, p.Text = h.name(p.File), "could not be read"

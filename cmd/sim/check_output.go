@@ -17,7 +17,7 @@ import (
 	"github.com/compactsim/compactsim/scenarios"
 )
 
-// publish writes a report wherever it is asked for. It fails when the check does.
+// publish writes a report to all requested outputs. It fails when the check does.
 func (f *checkFlags) publish(cmd *cobra.Command, r *check.Report) error {
 	errs := []error{r.Write(cmd.OutOrStdout(), f.output)}
 	if f.junit != "" {
@@ -32,8 +32,8 @@ func (f *checkFlags) publish(cmd *cobra.Command, r *check.Report) error {
 	return errors.Join(append(errs, r.Err())...)
 }
 
-// inRepository returns a path relative to the repository that a workflow of
-// GitHub has checked out, as its annotations want it.
+// inRepository returns a path relative to the repository that a GitHub workflow
+// has checked out, as its annotations require.
 func inRepository(path string) string {
 	full, err := filepath.Abs(path)
 	if root := os.Getenv("GITHUB_WORKSPACE"); root != "" && err == nil {
@@ -44,7 +44,7 @@ func inRepository(path string) string {
 	return filepath.ToSlash(path)
 }
 
-// appendFile adds to a file, which is made when it is not there.
+// appendFile appends to a file, which it creates if missing.
 func appendFile(name string, write func(io.Writer) error) error {
 	w, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -56,8 +56,8 @@ func appendFile(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// loadBaselines reads the baselines of a check. What is wrong with one fails its
-// rules, not the others.
+// loadBaselines reads the baselines of a check. An error in one fails only its
+// own rules.
 func loadBaselines(file *check.File) map[string]check.Loaded {
 	all := map[string]check.Loaded{}
 	for _, name := range file.Baselines() {
@@ -79,7 +79,7 @@ func loadBaseline(path string) (*check.Baseline, error) {
 	return check.ReadBaseline(path, r)
 }
 
-// replaceable refuses to write over a file that is no baseline.
+// replaceable returns an error for a file that is to be overwritten and is no baseline.
 func replaceable(file *check.File, were map[string]check.Loaded) error {
 	var errs []error
 	for _, name := range file.Baselines() {
@@ -92,7 +92,7 @@ func replaceable(file *check.File, were map[string]check.Loaded) error {
 	return errors.Join(errs...)
 }
 
-// oneName refuses rules that call one baseline by two names.
+// oneName returns an error for rules that give one baseline two names.
 func oneName(file *check.File) error {
 	names := map[string]string{}
 	var errs []error
@@ -116,7 +116,7 @@ func (f *checkFlags) renew(
 ) (map[string]check.Loaded, error) {
 	w := cmd.OutOrStdout()
 	if f.output != "text" {
-		w = cmd.ErrOrStderr() // standard output holds the document
+		w = cmd.ErrOrStderr() // standard output is for the document
 	}
 	now := map[string]check.Loaded{}
 	for _, name := range file.Baselines() {
@@ -140,7 +140,7 @@ func (f *checkFlags) renew(
 //go:embed check_starter.yaml
 var checkStarter []byte
 
-// startCheck writes a first check file, never over another.
+// startCheck writes a first check file; it never overwrites one.
 func startCheck(cmd *cobra.Command, name string, paths []string) error {
 	if len(paths) > 0 {
 		return usageError{errors.New("--init takes no paths of sessions: write them into the file")}
@@ -156,8 +156,8 @@ func startCheck(cmd *cobra.Command, name string, paths []string) error {
 	return nil
 }
 
-// junitPlace refuses a file for JUnit that cannot be made, or that the check itself
-// is made from: its file, scenario, baselines, key, prices, profile and recordings.
+// junitPlace returns an error if a JUnit file cannot be created, or would overwrite an
+// input of the check: its file, scenario, baselines, key, prices, profile or recordings.
 func (f *checkFlags) junitPlace(file *check.File, plan *scenarios.Plan) error {
 	if f.junit == "" {
 		return nil
@@ -190,8 +190,8 @@ func (f *checkFlags) junitPlace(file *check.File, plan *scenarios.Plan) error {
 	return nil
 }
 
-// isJUnit returns an error for a file that is there and begins as no document of
-// JUnit does: it may be a recording.
+// isJUnit returns an error for an existing file that does not begin like a
+// JUnit document: it may be a recording.
 func isJUnit(name string) error {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {

@@ -77,7 +77,7 @@ func (f *compareRunsFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return usageError{errors.New("which runs? Give folders of sim run --out")}
 	}
-	// Zero means the default to the package and is a mistake here.
+	// The package takes zero as the default; as a flag it is a mistake.
 	if f.options.Resamples == 0 || f.options.Level == 0 {
 		return usageError{errors.New("--resamples and --level must be above 0")}
 	}
@@ -86,7 +86,7 @@ func (f *compareRunsFlags) run(cmd *cobra.Command, args []string) error {
 	for i, arg := range args {
 		var err error
 		inputs[i], err = readInput(cmd.Context(), arg)
-		if !slices.Contains(args[:i], arg) { // said already
+		if !slices.Contains(args[:i], arg) { // already reported
 			errs = append(errs, err)
 		}
 	}
@@ -113,7 +113,7 @@ func (f *compareRunsFlags) run(cmd *cobra.Command, args []string) error {
 func readInput(ctx context.Context, arg string) (compare.Input, error) {
 	label, path := "", arg
 	if l, p, found := strings.Cut(arg, "="); found {
-		// A path may hold a "=" of its own.
+		// A path may contain "=".
 		if _, err := os.Stat(arg); err != nil {
 			label, path = l, p
 			if label == "" {
@@ -128,8 +128,8 @@ func readInput(ctx context.Context, arg string) (compare.Input, error) {
 	return compare.Input{Label: label, Run: run}, err
 }
 
-// labelOf returns the name of the folder that holds a run, or that of the file
-// when it is called otherwise than in such a folder.
+// labelOf returns the name of the folder of a run, or that of the file if it
+// does not have the usual name.
 func labelOf(path string) (string, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -141,14 +141,14 @@ func labelOf(path string) (string, error) {
 	return strings.TrimSuffix(filepath.Base(full), ".jsonl"), nil
 }
 
-// anonymize puts pseudonyms into runs, and into the names of cells that were asked
-// for, when the flags ask for it.
+// anonymize puts pseudonyms into runs, and into the names of selected cells,
+// when the flags ask for it.
 func (f *compareRunsFlags) anonymize(inputs []compare.Input) error {
 	key, err := f.keys.key()
 	if err != nil || key == nil {
 		return err
 	}
-	// Patterns are of the names that a person knows.
+	// Patterns match the real names.
 	if f.options.Cells, err = compare.Cells(inputs, f.options.Cells); err != nil {
 		return err
 	}
@@ -167,8 +167,8 @@ func (f *compareRunsFlags) anonymize(inputs []compare.Input) error {
 	return nil
 }
 
-// rename notes what the strategies and cells of a run are called once it is
-// hidden: cells also without the seed, as repetitions are.
+// rename records the names of the strategies and cells of a run once it has
+// pseudonyms; cells also without the seed, like repetitions.
 func rename(as map[string]string, run, hidden *results.Run) {
 	for i := range run.Cells {
 		was, is := &run.Cells[i], &hidden.Cells[i]
@@ -180,12 +180,12 @@ func rename(as map[string]string, run, hidden *results.Run) {
 	}
 }
 
-// partialForm matches the remark of a run that is not whole, which distinguishes figures
-// alone.
+// partialForm matches the remark of an incomplete run; such remarks differ only
+// in figures.
 var partialForm = regexp.MustCompile(`^(interrupted|stopped by an error): [\d,]+ of [\d,]+ sessions? simulated`)
 
-// partialRemarks returns the beginnings of the remarks that say that a run is not
-// whole: what is compared must not look complete for being without names.
+// partialRemarks returns the beginnings of the remarks that say that a run is
+// incomplete: pseudonyms must not make it look complete.
 func partialRemarks(run *results.Run) []string {
 	var list []string
 	for _, remark := range run.Workload.Remarks {
@@ -196,17 +196,17 @@ func partialRemarks(run *results.Run) []string {
 	return list
 }
 
-// confidence is the value of a flag that takes a level of confidence as a share or
+// confidence is the value of a flag with a level of confidence, as a share or
 // in per cent: 0.99, 99%.
 type confidence struct{ level *float64 }
 
-// Set reads a level. 99 without its sign is an error that names it; bounds are
-// those of the comparison.
+// Set reads a level. 99 without a per cent sign is an error that says so. The
+// comparison checks the bounds.
 func (c confidence) Set(text string) error {
 	number, percent := strings.CutSuffix(text, "%")
 	share := number
 	if percent {
-		share += "e-2" // rounds once, as a division of 99.9 does not
+		share += "e-2" // rounds once, unlike a division of 99.9
 	}
 	v, err := strconv.ParseFloat(share, 64)
 	if err != nil {
@@ -227,5 +227,5 @@ func (c confidence) String() string {
 	return strconv.FormatFloat(*c.level, 'g', -1, 64)
 }
 
-// Type names the kind of value in the help.
+// Type returns the word for the value in help.
 func (confidence) Type() string { return "level" }

@@ -58,7 +58,7 @@ it all are meant.`,
 	return cmd
 }
 
-// check returns the server, or all that is wrong with the flags.
+// check returns the server, or everything that is wrong with the flags.
 func (f *devserverFlags) check() (*devserver.Server, error) {
 	faults, err := devserver.ParseFaults(f.faults...)
 	f.options.Faults = faults
@@ -86,10 +86,10 @@ func (f *devserverFlags) checkListen() error {
 	return fmt.Errorf("%w; add --allow-remote if they may", err)
 }
 
-// errReachable is the error of an address that is not this machine's alone.
+// errReachable is the error of an address that other machines can reach.
 var errReachable = errors.New("other machines could reach that")
 
-// checkLoopback returns what is wrong with an address to listen at that other machines must not reach.
+// checkLoopback returns an error for an address to listen at that other machines can reach.
 func checkLoopback(listen string) error {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -126,11 +126,10 @@ export OPENAI_BASE_URL=%[1]s/v1 OPENAI_API_KEY=dev
 		context.Cause(ctx))
 }
 
-// shutdownGrace is how long requests under way may take after an interrupt.
+// shutdownGrace is the time for open requests after an interrupt.
 const shutdownGrace = 2 * time.Second
 
-// serve serves until the context ends, and gives requests under way some time
-// then.
+// serve serves until the context ends, and then gives open requests some time.
 func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	stopped := make(chan struct{})
@@ -139,7 +138,7 @@ func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 		defer cancel()
 		if server.Shutdown(grace) != nil {
-			_ = server.Close() // it is the end of those that are left
+			_ = server.Close() // ends the remaining requests
 		}
 	})
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {

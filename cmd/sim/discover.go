@@ -18,12 +18,12 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// discoverFlags say whether a person's own sessions may be read without naming
-// them. Nothing is opened before that: until then files are counted.
+// discoverFlags say whether a person's own sessions may be read without being
+// named. Without that permission files are only counted, not opened.
 type discoverFlags struct {
 	discover bool
 	yes      bool
-	pays     bool // yes is the answer to another question alone: whether to make real calls
+	pays     bool // yes answers only the other question: whether to make real calls
 }
 
 func (f *discoverFlags) bind(cmd *cobra.Command) {
@@ -34,7 +34,7 @@ func (f *discoverFlags) bind(cmd *cobra.Command) {
 		"ask nothing: read what --discover finds")
 }
 
-// wanted reports whether sessions are to be looked for.
+// wanted reports whether to look for sessions.
 func (f *discoverFlags) wanted() bool { return f.discover || f.yes && !f.pays }
 
 // errDeclined is returned when a person does not want their sessions read.
@@ -50,8 +50,8 @@ func survey(ctx context.Context) ([]traces.Stock, string, error) {
 	return found, home, err
 }
 
-// offer says on standard error which sessions sim could read instead of its
-// samples: one line, none when there are none.
+// offer says in one line on standard error which sessions sim could read
+// instead of its samples; nothing if there are none.
 func offer(cmd *cobra.Command) error {
 	found, home, err := survey(cmd.Context())
 	if err != nil {
@@ -75,7 +75,7 @@ func offer(cmd *cobra.Command) error {
 }
 
 // choose returns the folders to read, after saying so and, on a terminal,
-// asking. origin says in a report where the sessions come from.
+// asking. origin is for reports: where the sessions come from.
 func (f *discoverFlags) choose(cmd *cobra.Command, quiet bool) (paths []string, origin string, err error) {
 	found, home, err := survey(cmd.Context())
 	if err != nil {
@@ -98,7 +98,7 @@ func (f *discoverFlags) choose(cmd *cobra.Command, quiet bool) (paths []string, 
 	}
 	list, leaves := strings.Join(shown, ", "), "nothing leaves this machine"
 	if f.pays {
-		leaves = "reading sends nothing anywhere" // what is summarised may go to a model, which is asked of later
+		leaves = "reading sends nothing anywhere" // a model may summarise them, which is asked later
 	}
 	if (!f.yes || f.pays) && isTerminal(cmd.InOrStdin()) && isTerminal(w) {
 		question := fmt.Sprintf("Read the sessions in %s? %s. [y/N] ", list, strings.ToUpper(leaves[:1])+leaves[1:])
@@ -129,12 +129,12 @@ func lookedIn(home string) string {
 	return strings.Join(dirs, ", ")
 }
 
-// ask reports whether the answer to a question is yes. The error is why ctx ended.
+// ask reports whether the answer to a question is yes. The error is the cause of ctx's end.
 func ask(ctx context.Context, r io.Reader, w io.Writer, question string) (bool, error) {
 	fmt.Fprint(w, question)
 	answer := make(chan string, 1)
 	go func() {
-		line, _ := bufio.NewReader(r).ReadString('\n') // an end of input is no yes
+		line, _ := bufio.NewReader(r).ReadString('\n') // the end of input is not a yes
 		answer <- line
 	}()
 	select {
@@ -150,7 +150,7 @@ func ask(ctx context.Context, r io.Reader, w io.Writer, question string) (bool, 
 	}
 }
 
-// stockText words what is at a place.
+// stockText describes what is at a place.
 func stockText(s traces.Stock, home string) string {
 	text := fmt.Sprintf("%s in %s (%s, %s, newest %s)", document.Count(s.Files, "file"), tilde(s.Dir, home), s.Agent,
 		megabytes(s.Bytes), s.Newest.Local().Format(time.DateOnly))
@@ -171,7 +171,7 @@ func tilde(path, home string) string {
 	return path
 }
 
-// megabytes words bytes in units of 10⁶.
+// megabytes formats bytes in units of 10⁶.
 func megabytes(n int64) string {
 	switch {
 	case n < 1e5:

@@ -108,7 +108,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	return d.Write(cmd.OutOrStdout(), f.format)
 }
 
-// loggedOf returns what the recording says of an explained session.
+// loggedOf returns what the recording has about an explained session.
 func loggedOf(e *studies.Explanation, s *traces.Session, prices sim.Prices) explain.Logged {
 	row := sim.Billed(s, prices, time.Time{})
 	logged := explain.Logged{USD: row.CostUSD()}
@@ -129,8 +129,8 @@ func loggedOf(e *studies.Explanation, s *traces.Session, prices sim.Prices) expl
 	return logged
 }
 
-// callAt returns the conversation's call at a line of a file or the next behind it, nil
-// for none.
+// callAt returns the conversation's call at a line of a file or the next one
+// after it, nil for none.
 func callAt(e *studies.Explanation, file string, line int) *studies.ExplainedCall {
 	var at *studies.ExplainedCall
 	for i := range e.Calls {
@@ -204,7 +204,7 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	f.read.listener = needs.NewListener() // what is simulated asks what was used later
+	f.read.listener = needs.NewListener() // the simulation asks what was used later
 	corpus, err := f.read.corpus(cmd, args)
 	if err != nil {
 		return err
@@ -252,7 +252,7 @@ func (f *auditFlags) explain(
 	switch _, cells, err := plan.Chains(ctx, corpus); {
 	case err == nil:
 		o.Compactions = cells[0].Compactions
-	case !errors.Is(err, traces.ErrNoSessions): // sessions without a call have none
+	case !errors.Is(err, traces.ErrNoSessions): // sessions without a call have no advice
 		return nil, err
 	}
 	report := audit.Run(corpus.Sessions, o)

@@ -112,7 +112,7 @@ func (f *exportFlags) export(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// exportSessions writes sessions as they are once they are read.
+// exportSessions writes sessions unchanged, once they are read.
 func (f *exportFlags) exportSessions(cmd *cobra.Command, args []string) error {
 	var errs []error
 	if len(args) == 0 {
@@ -149,8 +149,8 @@ func (f *exportFlags) exportSessions(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// write writes the data and what describes it, both or none. A link, or what is no regular
-// file, is written through by itself.
+// write writes the data and its description, both or none. A link, or what is
+// no regular file, is written to directly.
 func (f *exportFlags) write(ctx context.Context, table *export.Table, format string) error {
 	table.Raw = f.raw
 	data := func(w io.Writer) error { return table.Write(untilDone{ctx, w}, format) }
@@ -182,7 +182,7 @@ func (u untilDone) Write(p []byte) (int, error) {
 	return u.w.Write(p)
 }
 
-// metaFile returns the file for what a format has no place for.
+// metaFile returns the file for the metadata that a format has no place for.
 func (f *exportFlags) metaFile(format string) (string, bool) {
 	return f.output + ".meta.json", format != export.FormatParquet
 }
@@ -235,7 +235,7 @@ func (f *exportFlags) runs(args []string) []string {
 	return all
 }
 
-// sameFile reports whether two paths are or will be one file.
+// sameFile reports whether two paths are or will be the same file.
 func sameFile(a, b string) bool {
 	one, errA := os.Stat(a)
 	other, errB := os.Stat(b)
@@ -245,8 +245,8 @@ func sameFile(a, b string) bool {
 	return errA != nil && errB != nil && place(a) == place(b)
 }
 
-// place returns the path of a file that is not there, through the links to its
-// folder, in one case: some file systems know no other.
+// place returns the path of a file that does not exist yet, with the links to
+// its folder resolved, in lower case: some file systems ignore case.
 func place(file string) string {
 	dir := filepath.Dir(file)
 	if full, err := filepath.Abs(dir); err == nil {
@@ -258,7 +258,7 @@ func place(file string) string {
 	return strings.ToLower(filepath.Join(dir, filepath.Base(file)))
 }
 
-// read returns the runs, those with labels last, and what is to be said of them.
+// read returns the runs, those with labels last, and the remarks on them.
 func (f *exportFlags) read(ctx context.Context, args []string) (sources []export.Source, remarks []string, err error) {
 	var errs []error
 	add := func(label, path string) {

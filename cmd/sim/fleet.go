@@ -59,7 +59,7 @@ func fleetSheet() (*document.Table, error) {
 
 // fleetFlags are the flags of sim fleet run.
 type fleetFlags struct {
-	read       readFlags // workers and quiet alone
+	read       readFlags // only workers and quiet
 	strategies []string
 	seed       uint64
 	days       int
@@ -70,7 +70,7 @@ type fleetFlags struct {
 	verify     bool
 }
 
-// defaultFleet is what is run when no fleet is named.
+// defaultFleet is the fleet when none is named.
 const defaultFleet = "office"
 
 func newFleetRun() *cobra.Command {
@@ -124,8 +124,8 @@ func (f *fleetFlags) run(cmd *cobra.Command, args []string) error {
 		folder.saveFleet(context.WithoutCancel(cmd.Context()), file, result))
 }
 
-// largeFleet is the memory above which a fleet is announced, bytes: more than that of
-// ten-thousand, less than most machines have.
+// largeFleet is the memory above which sim warns of a fleet's size, bytes: more
+// than ten-thousand needs, less than most machines have.
 const largeFleet = 6e9
 
 // warn says how much memory a large fleet takes.
@@ -136,7 +136,7 @@ func (f *fleetFlags) warn(cmd *cobra.Command, file *fleet.File) {
 	}
 }
 
-// plan checks everything that can be wrong before anything is simulated.
+// plan checks everything that can be checked before the simulation.
 func (f *fleetFlags) plan(cmd *cobra.Command, args []string) (*fleet.Runner, *fleet.File, error) {
 	errs := []error{f.check(args)}
 	registry, err := strategies.Builtin()
@@ -154,7 +154,7 @@ func (f *fleetFlags) plan(cmd *cobra.Command, args []string) (*fleet.Runner, *fl
 	}
 	priceFile := f.prices
 	if file != nil {
-		priceFile = file.Prices.File // with the flag in it
+		priceFile = file.Prices.File // includes the flag
 	}
 	prices, err := priceTable(priceFile, nil)
 	errs = append(errs, err)
@@ -162,7 +162,7 @@ func (f *fleetFlags) plan(cmd *cobra.Command, args []string) (*fleet.Runner, *fl
 	return runner, file, errors.Join(errs...)
 }
 
-// check returns what is wrong with the flags by themselves.
+// check returns what is wrong with the flags alone.
 func (f *fleetFlags) check(args []string) error {
 	var errs []error
 	if len(args) > 1 {
@@ -172,7 +172,7 @@ func (f *fleetFlags) check(args []string) error {
 	return errors.Join(errs...)
 }
 
-// simulate runs a fleet and shows how far it is.
+// simulate runs a fleet and shows progress.
 func (f *fleetFlags) simulate(cmd *cobra.Command, runner *fleet.Runner, file *fleet.File) (*studies.Fleet, error) {
 	s := &simulating{}
 	runner.Done = s.done
@@ -194,8 +194,8 @@ func (f *fleetFlags) simulate(cmd *cobra.Command, runner *fleet.Runner, file *fl
 	return result, interruptedFleet(ctx, "simulating", err)
 }
 
-// interruptedFleet says of an error that it is but the end of the context, and
-// during what it came.
+// interruptedFleet replaces an error that only reports the end of the context,
+// and says during what it came.
 func interruptedFleet(ctx context.Context, during string, err error) error {
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
@@ -203,9 +203,9 @@ func interruptedFleet(ctx context.Context, during string, err error) error {
 	return fmt.Errorf("interrupted while %s: %w", during, context.Cause(ctx))
 }
 
-// fleetProvenance says what the figures of a fleet depend on: of the settings, those of
-// prices, which no other figure shows, and the limit of the cache. A file of prices is
-// named without its folder, which depends on where sim runs.
+// fleetProvenance says what the figures of a fleet depend on. Of the settings it has only
+// those of prices, which no other figure shows, and the limit of the cache. A price file
+// is named without its folder, which depends on where sim runs.
 func fleetProvenance(runner *fleet.Runner, file *fleet.File, people *fleet.Population) results.Provenance {
 	digest := scenarios.Digest(people.Sessions)
 	p := results.Provenance{
@@ -230,8 +230,8 @@ func fleetProvenance(runner *fleet.Runner, file *fleet.File, people *fleet.Popul
 	return p
 }
 
-// fleetProgress says how far a fleet is: a session counts once for each strategy and
-// comparison. Users end in the order of the day, so sessions do not show the time left.
+// fleetProgress formats the progress of a fleet: a session counts once for each strategy and
+// comparison. Users finish in the order of the day, so sessions do not show the time left.
 func fleetProgress(done, total int64) string {
 	if done == 0 {
 		return "drawing people and sessions"
@@ -239,13 +239,13 @@ func fleetProgress(done, total int64) string {
 	return fmt.Sprintf("simulating: %d %% · %d of %d sessions × strategies and comparisons", 100*done/max(1, total), done, total)
 }
 
-// anyFile opens files by any path, not only by those below a folder.
+// anyFile opens files at any path, not only below a folder.
 type anyFile struct{}
 
 // Open implements fs.FS.
 func (anyFile) Open(name string) (fs.File, error) { return files.Open(name) }
 
-// changes returns what the flags that were given change in the fleet.
+// changes returns the changes that the given flags make to the fleet.
 func (f *fleetFlags) changes(cmd *cobra.Command) []fleet.Change {
 	var list []fleet.Change
 	set := func(name string, value any, keys ...string) {
@@ -266,7 +266,7 @@ func (f *fleetFlags) changes(cmd *cobra.Command) []fleet.Change {
 // holdsFleet reports whether a folder holds the figures of a fleet.
 func holdsFleet(dir string) bool { return isThere(files.Path(filepath.Join(dir, fleetFile))) }
 
-// saveFleet writes the files of a fleet, if a folder is asked for.
+// saveFleet writes the files of a fleet, if there is an output folder.
 func (o *outFolder) saveFleet(ctx context.Context, file *fleet.File, f *studies.Fleet) error {
 	if o == nil {
 		return nil

@@ -22,7 +22,7 @@ import (
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
-// Formats in which generated sessions are written.
+// Formats of generated sessions.
 const (
 	genJSONL = "jsonl"
 	genGzip  = "jsonl.gz"
@@ -93,7 +93,7 @@ func (f *genFlags) run(cmd *cobra.Command, args []string) error {
 	return f.write(cmd, w, g)
 }
 
-// check returns all that is wrong with the flags by themselves.
+// check returns everything that is wrong with the flags alone.
 func (f *genFlags) check(cmd *cobra.Command, args []string) error {
 	var errs []error
 	if len(args) > 0 {
@@ -119,7 +119,7 @@ func (f *genFlags) check(cmd *cobra.Command, args []string) error {
 	return errors.Join(errs...)
 }
 
-// freeFolder returns an error when a folder holds anything.
+// freeFolder returns an error for a folder that is not empty.
 func freeFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -133,7 +133,7 @@ func freeFolder(dir string) error {
 	return nil
 }
 
-// generator returns what draws the sessions of a profile.
+// generator returns the generator of the sessions of a profile.
 func (f *genFlags) generator(profile string) (*synthetic.Workload, *synthetic.Generator, error) {
 	w, err := synthetic.LoadWorkload(profile)
 	if err != nil {
@@ -180,7 +180,7 @@ func listWorkloads(w io.Writer) error {
 	return s.Write(w, "table")
 }
 
-// largeCorpus is the size that is announced before it is written, bytes.
+// largeCorpus is the size above which sim warns before writing, bytes.
 const largeCorpus = 1e9
 
 // write writes the sessions as they are generated, so that a corpus of any size
@@ -203,8 +203,8 @@ func (f *genFlags) write(cmd *cobra.Command, w *synthetic.Workload, g *synthetic
 	return nil
 }
 
-// expected returns the bytes that the sessions will take on disk, estimated from
-// the first of them.
+// expected returns the size of the sessions on disk, bytes, estimated from the
+// first of them.
 func (f *genFlags) expected(w *synthetic.Workload, g *synthetic.Generator) (float64, error) {
 	sample := min(f.sessions/64+1, 8)
 	var size counter
@@ -218,7 +218,7 @@ func (f *genFlags) expected(w *synthetic.Workload, g *synthetic.Generator) (floa
 	return float64(size) * float64(f.sessions) / float64(sample), nil
 }
 
-// tally counts what has been written: whole sessions, and files.
+// tally counts what is written: complete sessions, and files.
 type tally struct {
 	sessions, calls, files int
 	bytes                  int64
@@ -359,8 +359,8 @@ func (f *compareFlags) check(cmd *cobra.Command, args []string) error {
 	return errors.Join(errs...)
 }
 
-// changing returns an error that says why those of some flags that were given are
-// of no use.
+// changing returns an error that says why those of some flags that were given
+// have no effect.
 func changing(cmd *cobra.Command, why string, flags ...string) error {
 	var errs []error
 	for _, name := range flags {
@@ -371,13 +371,13 @@ func changing(cmd *cobra.Command, why string, flags ...string) error {
 	return errors.Join(errs...)
 }
 
-// isProfile reports whether an argument is a profile and no path.
+// isProfile reports whether an argument is a profile, not a path.
 func isProfile(arg string) bool {
 	return slices.Contains(synthetic.WorkloadNames(), arg) || isYAML(arg)
 }
 
-// sessions returns the sessions of a profile or under a path, or those that are
-// there when none is given: what to call them, and remarks on how they were chosen.
+// sessions returns the sessions of a profile or under a path, or existing ones when
+// neither is given, with a name for them and remarks on how they were chosen.
 func (f *compareFlags) sessions(cmd *cobra.Command, paths []string) (
 	c *traces.Corpus, name string, remarks []string, err error,
 ) {
@@ -401,7 +401,7 @@ func (f *compareFlags) sessions(cmd *cobra.Command, paths []string) (
 	return c, name, read.remarks(c), nil
 }
 
-// generate makes the sessions of a profile, and says so where a file or folder has
+// generate makes the sessions of a profile, and says so if a file or folder has
 // its name.
 func (f *compareFlags) generate(cmd *cobra.Command, profile string) (*traces.Corpus, error) {
 	if _, err := os.Lstat(profile); err == nil && !f.read.quiet && slices.Contains(synthetic.WorkloadNames(), profile) {

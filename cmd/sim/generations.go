@@ -21,7 +21,7 @@ func newGenerations() *cobra.Command {
 	return cmd
 }
 
-// generationSheet lists the presets that are a client's generation, one a row.
+// generationSheet lists the presets that are a generation of a client, one per row.
 func generationSheet() (*document.Table, error) {
 	registry, err := strategies.Builtin()
 	if err != nil {
@@ -73,7 +73,7 @@ func versionsOf(g *strategies.Generation) string {
 	}
 }
 
-// compactsAt returns the level of the full compaction.
+// compactsAt returns the level of full compaction.
 func compactsAt(g *strategies.Strategy) string {
 	for _, t := range g.Thresholds(&usualReading) {
 		if t.Layer == strategies.CompactName {
@@ -96,7 +96,7 @@ func waysOf(p *strategies.CompactParams) string {
 	return text
 }
 
-// stays says which messages a compaction leaves as they are.
+// stays says which messages a compaction leaves unchanged.
 func stays(p *strategies.CompactParams) string {
 	switch k := &p.Keep; {
 	case k.Rounds == 1:
@@ -113,7 +113,7 @@ func stays(p *strategies.CompactParams) string {
 	return "nothing"
 }
 
-// clientOf says what the client half of a generation sends.
+// clientOf describes what the client half of a generation sends.
 func clientOf(g *strategies.Strategy) (string, error) {
 	if g.ClientHalf() == nil {
 		return "as recorded", nil

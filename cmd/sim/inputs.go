@@ -21,7 +21,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// priceFlags say what models cost.
+// priceFlags set the prices of models.
 type priceFlags struct {
 	file string
 	as   []string
@@ -32,7 +32,7 @@ func (f *priceFlags) bind(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.as, "price-as", nil, "bill model A as model B, given as `A=B`; repeatable")
 }
 
-// table returns the prices that the flags ask for.
+// table returns the prices that the flags select.
 func (f *priceFlags) table() (*costmodel.Table, error) {
 	table, err := priceTable(f.file, f.as)
 	if err != nil {
@@ -97,8 +97,7 @@ func loadProfile(name string) (*profile.Profile, error) {
 	return profile.Parse(text, name)
 }
 
-// runAt reads the rows of a run from the folder it was written into or from the
-// file itself.
+// runAt reads the rows of a run from its output folder or from the file itself.
 func runAt(ctx context.Context, path string) (*results.Run, error) {
 	file, err := rowsOf(path)
 	if err != nil {
@@ -116,7 +115,7 @@ func runAt(ctx context.Context, path string) (*results.Run, error) {
 	return run, nil
 }
 
-// rowsOf returns the rows file that a path means.
+// rowsOf returns the rows file for a path.
 func rowsOf(path string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -136,8 +135,8 @@ func rowsOf(path string) (string, error) {
 	return file, nil
 }
 
-// interruptible is a reader that ends with the error of its context: reading
-// standard input may wait for ever, and nothing else would end it.
+// interruptible is a reader that ends with the error of its context. Reading
+// standard input may block for ever, and nothing else would end it.
 type interruptible struct {
 	ctx  context.Context
 	r    io.Reader
@@ -145,7 +144,7 @@ type interruptible struct {
 	pipe *io.PipeReader
 }
 
-// Read reads from r, which is left alone until the first call.
+// Read reads from r, which is not touched before the first call.
 func (i *interruptible) Read(p []byte) (int, error) {
 	i.once.Do(func() {
 		from, to := io.Pipe()
@@ -153,7 +152,7 @@ func (i *interruptible) Read(p []byte) (int, error) {
 		context.AfterFunc(i.ctx, func() { to.CloseWithError(i.ctx.Err()) })
 		go func() {
 			_, err := io.Copy(to, i.r)
-			to.CloseWithError(err) // nil is the end
+			to.CloseWithError(err) // nil means the end
 		}()
 	})
 	return i.pipe.Read(p)
@@ -162,14 +161,14 @@ func (i *interruptible) Read(p []byte) (int, error) {
 // anonymizeKeyVariable may hold the key of pseudonyms instead of a file.
 const anonymizeKeyVariable = "SIM_ANONYMIZE_KEY"
 
-// keyFlags say under which key names become pseudonyms.
+// keyFlags select the key of pseudonyms.
 type keyFlags struct {
 	anonymize bool
 	file      string
-	create    string // file for a key that is made
+	create    string // file for a new key
 }
 
-// bind binds the flags that every verb with pseudonyms has.
+// bind binds the flags of every verb with pseudonyms.
 func (f *keyFlags) bind(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.anonymize, "anonymize", false, "replace names of sessions, projects and files by pseudonyms")
 	cmd.Flags().StringVar(&f.file, "anonymize-key", "", "the key of pseudonyms is in `FILE`")
@@ -190,8 +189,8 @@ func (f *keyFlags) check() error {
 	return errors.Join(errs...)
 }
 
-// key returns the key of pseudonyms, nil without --anonymize. Blanks around it, such as the end of the
-// line in a file, do not count.
+// key returns the key of pseudonyms, nil without --anonymize. White space
+// around it, such as the line end of a file, does not count.
 func (f *keyFlags) key() ([]byte, error) {
 	if err := f.check(); err != nil || !f.anonymize {
 		return nil, err
@@ -218,7 +217,7 @@ func (f *keyFlags) key() ([]byte, error) {
 	return key, nil
 }
 
-// saveKey writes a new key into a file that only its owner may read.
+// saveKey writes a new key to a file that only its owner can read.
 func saveKey(ctx context.Context, file string, key []byte) error {
 	err := files.New(ctx, file, 0o600, func(w io.Writer) error { _, err := fmt.Fprintf(w, "%s\n", key); return err })
 	if err != nil {

@@ -35,15 +35,15 @@ import (
 type liveCalls struct {
 	flags      *liveFlags
 	folder     *cassette.Folder
-	gate       *backend.Gate // nil when no server may be asked
+	gate       *backend.Gate // nil if no server may be called
 	opts       live.Options
 	priced     func(model string) bool
 	strategies map[string]*strategies.Strategy // by cell
 	events     []client.Event
-	models     map[string]int // calls to make by model, as a dry run found
+	models     map[string]int // calls to make by model, from a dry run
 }
 
-// live prepares the real calls of a plan over a corpus, nil without any. It asks no server.
+// live prepares the real calls of a plan over a corpus; nil if it has none. It calls no server.
 func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCalls, error) {
 	if !f.real() {
 		return nil, nil
@@ -70,8 +70,8 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 		return nil, err
 	}
 	if f.Provider == live.Anthropic {
-		// Chat completions have no breakpoints, and no cache that is documented
-		// well enough to predict.
+		// Chat completions have no breakpoints, and no cache documented well enough to
+		// predict.
 		c.opts.Shadow = &shadow.Cache{MinTokens: prices.minTokens}
 	}
 	var err error
@@ -88,7 +88,7 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 	return c, nil
 }
 
-// open opens the cassettes and, if it may be asked, the server.
+// open opens the cassettes and, if calls are allowed, the server.
 func (c *liveCalls) open(prices pricesNow) (err error) {
 	f := c.flags
 	o := cassette.Options{Redact: f.Redact, Keep: live.Titles()}
@@ -112,7 +112,7 @@ func (c *liveCalls) open(prices pricesNow) (err error) {
 	return nil
 }
 
-// summarizer returns what answers the calls of a cell with a stub.
+// summarizer returns the summariser of a cell with a stub.
 func (c *liveCalls) summarizer(cell string, stub *summarizer.Stub, dry bool) sim.Summarizer {
 	opts := c.opts
 	opts.Name, opts.Stub, opts.Dry = cell, stub, dry
@@ -122,19 +122,19 @@ func (c *liveCalls) summarizer(cell string, stub *summarizer.Stub, dry bool) sim
 	return live.New(opts)
 }
 
-// report returns what was done, of all cells together.
+// report returns what was done, for all cells together.
 func (c *liveCalls) report() live.Report {
 	sum := c.opts.Shared.Report()
 	if c.gate != nil {
-		// The gate knows of every request, also of a call that came to no end.
+		// The gate counts every request, even of a call that did not finish.
 		spent := c.gate.Spent()
 		sum.USD, sum.Usage = spent.USD, spent.Usage
 	}
 	return sum
 }
 
-// done returns what was done, nil for a run without real calls. Later calls, as for charts, come from cassettes
-// alone.
+// done returns what was done, nil for a run without real calls. Later calls,
+// for instance for charts, come only from cassettes.
 func (c *liveCalls) done() *live.Report {
 	if c == nil {
 		return nil
@@ -144,8 +144,8 @@ func (c *liveCalls) done() *live.Report {
 	return &r
 }
 
-// agree estimates the cost by running the cells with the stub, and asks on a terminal whether to pay it, if there
-// is any.
+// agree estimates the cost by running the cells with the stub and, on a
+// terminal, asks whether to pay it if there is any.
 func (c *liveCalls) agree(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) error {
 	if text := c.flags.mute(c.events); text != "" {
 		say(cmd.ErrOrStderr(), "warning: %s", text)
@@ -182,7 +182,7 @@ func (c *liveCalls) agree(cmd *cobra.Command, plan *scenarios.Plan, corpus *trac
 	return nil
 }
 
-// question asks whether texts may leave this machine: how much of whose, and for where.
+// question asks whether texts may leave this machine: how much text, of whose sessions, and to where.
 func (c *liveCalls) question(e *live.Estimate, corpus *traces.Corpus) string {
 	projects := map[string]bool{}
 	for _, s := range corpus.Sessions {
@@ -201,7 +201,7 @@ func (c *liveCalls) question(e *live.Estimate, corpus *traces.Corpus) string {
 // errNoCalls is returned when a person does not want real calls made.
 var errNoCalls = errors.New("no call was made, as you wish")
 
-// estimate runs the cells with the stub in the place of real calls.
+// estimate runs the cells with the stub instead of real calls.
 func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *traces.Corpus) (live.Report, error) {
 	dry := *plan
 	dry.Done, dry.Workers = nil, 0
@@ -214,8 +214,8 @@ func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *
 	return r, nil
 }
 
-// checkModels refuses, ahead of the first call, what models are known not to take, and a budget without their
-// prices.
+// checkModels returns, before the first call, an error for settings that models
+// are known to reject, and for a budget without their prices.
 func (c *liveCalls) checkModels(dry *live.Report) error {
 	var errs []error
 	for _, why := range slices.Sorted(maps.Keys(dry.Untaken)) {
@@ -236,7 +236,7 @@ func (c *liveCalls) unpriced() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.models)), c.priced)
 }
 
-// pricesNow are the prices of today: real calls are made now, whenever their sessions were.
+// pricesNow are today's prices: real calls are made now, whenever their sessions were.
 type pricesNow struct {
 	table *costmodel.Table
 	now   time.Time
@@ -261,7 +261,7 @@ func (p pricesNow) known(model string) bool {
 	return err == nil
 }
 
-// maxOutput returns the most tokens that a model can answer, 0 when no source states it.
+// maxOutput returns the largest output of a model, tokens; 0 if no source states it.
 func (p pricesNow) maxOutput(model string) int {
 	if price, err := p.table.Lookup(model, p.now); err == nil {
 		return price.Model.MaxOutput
@@ -269,7 +269,8 @@ func (p pricesNow) maxOutput(model string) int {
 	return 0
 }
 
-// minTokens returns the shortest prefix that a model caches, tokens; when no source states it 1,024, as most have.
+// minTokens returns the shortest prefix that a model caches, tokens; if no source states it 1,024, as for most
+// models.
 func (p pricesNow) minTokens(model string) int32 {
 	if price, err := p.table.Lookup(model, p.now); err == nil && price.Model.MinCache > 0 {
 		return int32(price.Model.MinCache)
@@ -277,7 +278,7 @@ func (p pricesNow) minTokens(model string) int32 {
 	return 1024
 }
 
-// advised adds to an error that every other call would meet what to do about it.
+// advised adds advice to an error that every other call would get too.
 func (c *liveCalls) advised(ctx context.Context, err error) error {
 	if c == nil || err == nil || ctx.Err() != nil {
 		return err

@@ -25,16 +25,16 @@ import (
 // summarizeStub is --summarizer for sizes drawn from a distribution; its other values are the modes of cassettes.
 const summarizeStub = "stub"
 
-// liveFlags say whether real models write the summaries, and within which limits.
-// Where calls are stored and sent is no part of a scenario: a file from somebody
-// else must not choose who gets the key.
+// liveFlags say whether real models write the summaries, and within which
+// limits. Where calls are stored and sent is not part of a scenario: somebody
+// else's file must not choose who gets the key.
 type liveFlags struct {
 	summarizer string
 	cassettes  string
 	baseURL    string
 	insecure   bool
 	at         string // scheme and host of the server
-	yes        *bool  // of the flags about reading
+	yes        *bool  // the flag of reading
 	live.Settings
 }
 
@@ -66,13 +66,13 @@ func (f *liveFlags) set(set func(flag string, value any, keys ...string)) {
 // real reports whether calls are real, now or when they were stored.
 func (f *liveFlags) real() bool { return f.summarizer != summarizeStub }
 
-// mode is what is done about calls that are not stored, of real ones.
+// mode returns how real calls that are not stored are handled.
 func (f *liveFlags) mode() cassette.Mode { return cassette.Mode(f.summarizer) }
 
-// asks reports whether a server may be asked.
+// asks reports whether a server may be called.
 func (f *liveFlags) asks() bool { return f.real() && f.mode() != cassette.Replay }
 
-// check returns what is wrong with the flags, of which assigned are those of --set.
+// check returns what is wrong with the flags; assigned are the arguments of --set.
 func (f *liveFlags) check(cmd *cobra.Command, assigned []string) (errs []error) {
 	known := []string{summarizeStub, string(cassette.Record), string(cassette.Replay), string(cassette.RecordMissing)}
 	if !slices.Contains(known, f.summarizer) {
@@ -98,7 +98,7 @@ func (f *liveFlags) check(cmd *cobra.Command, assigned []string) (errs []error) 
 	return errs
 }
 
-// checkEvents refuses values of events that no real call can say: a simulated request takes any text.
+// checkEvents returns an error for values of events that no real call can have: a simulated request takes any text.
 func (f *liveFlags) checkEvents(events []client.Event) error {
 	for i := range events {
 		e := &events[i]
@@ -112,7 +112,7 @@ func (f *liveFlags) checkEvents(events []client.Event) error {
 	return nil
 }
 
-// mute says which events change simulated calls and no real one, "" for none.
+// mute says which events change simulated calls but no real one, "" for none.
 func (f *liveFlags) mute(events []client.Event) string {
 	var unnamed, parts []string
 	for i := range events {
@@ -150,7 +150,7 @@ func (f *liveFlags) head() (system []wire.Block, tools []wire.Tool, err error) {
 	return system, tools, nil
 }
 
-// about says which key of the block live an error is about.
+// about says which key of the block live an error concerns.
 func about(key string, err error) error {
 	if err == nil {
 		return nil
@@ -158,7 +158,7 @@ func about(key string, err error) error {
 	return fmt.Errorf("live.%s: %w", key, err)
 }
 
-// readTools reads tool definitions, nothing without a name of a file.
+// readTools reads tool definitions; none if name is empty.
 func readTools(name string) (list []wire.Tool, err error) {
 	if name == "" {
 		return nil, nil
@@ -185,10 +185,10 @@ func readTools(name string) (list []wire.Tool, err error) {
 	return list, errors.Join(errs...)
 }
 
-// environment returns the name of a variable of the provider's environment.
+// environment returns the name of a variable of the provider.
 func (f *liveFlags) environment(name string) string { return strings.ToUpper(f.Provider) + "_" + name }
 
-// server returns who is asked, with the key from the environment.
+// server returns the server to call, with the key from the environment.
 func (f *liveFlags) server() (backend.Backend, error) {
 	keyName, baseName := f.environment("API_KEY"), f.environment("BASE_URL")
 	c := backend.Config{
@@ -226,7 +226,7 @@ func (f *liveFlags) server() (backend.Backend, error) {
 	return b, nil
 }
 
-// hostOf returns scheme and host of a base URL: its path and user may be secrets.
+// hostOf returns scheme and host of a base URL, without path and user, which may be secrets.
 func hostOf(base string) string {
 	u, err := url.Parse(base)
 	if err != nil {

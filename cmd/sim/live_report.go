@@ -13,8 +13,8 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 )
 
-// remark adds to a run what its real calls were; c is nil without any, err what ended it. Calls that the server
-// refused are reported on w too, as such a run ends well.
+// remark adds the real calls to the remarks of a run; c is nil without any, err what ended it. It
+// also reports calls that the server refused on w, because such a run succeeds.
 func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 	if c == nil {
 		return
@@ -37,7 +37,7 @@ func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 	}
 }
 
-// earlier explains a time waited below zero, where a row of the run has one.
+// earlier explains a negative waiting time, if a row of the run has one.
 func earlier(run *results.Run) (results.Note, bool) {
 	const name = "added_latency_seconds"
 	below := slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
@@ -47,7 +47,7 @@ func earlier(run *results.Run) (results.Note, bool) {
 		"had to be computed, by more than summaries were waited for"}, below
 }
 
-// announce says which strategies ask something of the server.
+// announce says which strategies use features of the server.
 func (c *liveCalls) announce(w io.Writer) {
 	if c.flags.Provider != live.Anthropic {
 		return
@@ -62,7 +62,7 @@ func (c *liveCalls) announce(w io.Writer) {
 	}
 }
 
-// estimateText says what real calls are likely to take.
+// estimateText says what real calls are expected to cost and take.
 func (c *liveCalls) estimateText(e *live.Estimate) string {
 	text := fmt.Sprintf("about %s, ", document.Count(e.Calls, "real call"))
 	if e.Stored > 0 {
@@ -84,14 +84,14 @@ func (c *liveCalls) estimateText(e *live.Estimate) string {
 	return text
 }
 
-// priceless says of models that they have no price, and what gives them one.
+// priceless says that models have no price, and how to give them one.
 func priceless(models []string) string {
 	return fmt.Sprintf("%s, for which no price is known, so that no --budget-usd can hold (--prices FILE or "+
 		"--price-as %s=MODEL gives one)",
 		strings.Join(models, ", "), models[0])
 }
 
-// declares returns what a strategy has the provider's server clear, by its parameters.
+// declares returns what the parameters of a strategy have the provider's server clear.
 func declares(s *strategies.Strategy) live.Clearing {
 	p, ok := s.Params(strategies.APIContextName).(strategies.APIContextParams)
 	on := s.LayerNames()
@@ -119,7 +119,7 @@ func compactsOnServer(s *strategies.Strategy) bool {
 	return ok && slices.Contains(s.LayerNames(), strategies.CompactName) && slices.Contains(p.Call, strategies.WayServer)
 }
 
-// declaredText says what a strategy asks of the server, "" for nothing.
+// declaredText describes the server features that a strategy uses, "" for none.
 func declaredText(s *strategies.Strategy) string {
 	var parts []string
 	if c := declares(s); len(c.Tools) > 0 || c.Thinking != nil {
@@ -134,7 +134,7 @@ func declaredText(s *strategies.Strategy) string {
 	return "asks the server " + strings.Join(parts, ", and ")
 }
 
-// edits names what is to be cleared.
+// edits names what the server is to clear.
 func edits(c *live.Clearing) string {
 	var parts []string
 	if n := len(c.Tools); n > 0 {

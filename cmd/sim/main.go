@@ -36,8 +36,8 @@ const (
 	exitInterrupted = 130 // stopped by a signal
 )
 
-// usageError marks an error as the caller's: wrong flags, names, files asked
-// for that are not there.
+// usageError marks an error as the caller's: wrong flags or names, or requested
+// files that do not exist.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -56,7 +56,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	}
 	say(stderr, "%v", err)
 	var usage usageError
-	var refused *wire.Failure // by a server that real calls go to
+	var refused *wire.Failure // from a server of real calls
 	switch {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
@@ -119,7 +119,7 @@ coding agents, where there are any.`,
 	return root
 }
 
-// flagError says what is wrong with the flags of a command in the reader's words.
+// flagError describes an error in the flags of a command for the user.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {

@@ -23,12 +23,12 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// say writes a message of the program without control characters, which names of
-// files may have, in lines that fit a terminal.
+// say writes a message of the program, in lines that fit a terminal and without
+// control characters, which file names may have.
 func say(w io.Writer, format string, args ...any) {
 	text := "sim: " + fmt.Sprintf(format, args...)
 	if isTerminal(w) {
-		lines := strings.Split(text, "\n") // errors of their own
+		lines := strings.Split(text, "\n") // several errors
 		for i := range lines {
 			lines[i] = document.Flowed(lines[i], widthOf(screenOf(w)))
 		}
@@ -37,7 +37,7 @@ func say(w io.Writer, format string, args ...any) {
 	tell(w, text)
 }
 
-// tell writes text, lines of it, that is harmless to a terminal and to the runner of a CI job.
+// tell writes lines of text that are harmless to a terminal and to the runner of a CI job.
 func tell(w io.Writer, text string) {
 	lines := strings.Split(text, "\n")
 	for i := range lines {
@@ -49,34 +49,34 @@ func tell(w io.Writer, text string) {
 // Files of an output folder.
 const (
 	rowsFile      = "rows.jsonl"       // canonical rows
-	journalFile   = "unfinished.jsonl" // rows so far, of a run that is under way or was killed
+	journalFile   = "unfinished.jsonl" // rows so far, of a run that is in progress or was killed
 	documentFile  = "run.json"         // the published summary
-	profileFile   = "profile.yaml"     // what recordings show, of these sessions too
+	profileFile   = "profile.yaml"     // what recordings show, these sessions included
 	scenarioFile  = "scenario.yaml"    // the resolved scenario
 	reportFile    = "report.txt"       // the table
 	chainsFile    = "chains.csv"       // compactions of the recorded cell and the cheapest others
-	ablationFile  = "ablation.csv"     // of sim ablate: differences
-	liveFile      = "live.json"        // what real calls took and gave
+	ablationFile  = "ablation.csv"     // differences of sim ablate
+	liveFile      = "live.json"        // what real calls took and returned
 	summariesFile = "summaries.csv"    // a line for each
-	fleetFile     = "fleet.json"       // of sim fleet run: all figures
+	fleetFile     = "fleet.json"       // all figures of sim fleet run
 	fleetYAMLFile = "fleet.yaml"       // the resolved fleet
 	orgsFile      = "orgs.csv"         // a row for each strategy and organisation
 	hoursFile     = "hours.csv"        // a row for each hour, with and without what is compared
 	chartFolder   = "charts"           // SVG and PNG
 )
 
-// outputFlags say where pictures and files go.
+// outputFlags say where to write pictures and files.
 type outputFlags struct {
 	chart  string
 	form   reports.Form // of charts
 	out    string
 	force  bool
-	resume bool // go on with what a killed run left, and with nothing else
+	resume bool // continue what a killed run left, and only that
 	shared bool // several programs write into the folder
 }
 
-// bind binds the flags: picture names what --chart draws, what names the contents of
-// the folder.
+// bind binds the flags. picture names what --chart draws, what names the
+// content of the folder.
 func (f *outputFlags) bind(cmd *cobra.Command, picture, what string) {
 	flags := cmd.Flags()
 	f.bindChart(cmd, picture)
@@ -101,12 +101,12 @@ func (f *outputFlags) bindForm(cmd *cobra.Command) {
 // defaultForm is how charts are drawn unless flags say otherwise.
 var defaultForm = reports.Form{DPI: 144, Footnotes: 2}
 
-// checkForm returns what is wrong with how charts are drawn, if any are: by the flags named.
+// checkForm returns an error for a wrong form of charts, or for one without charts; by names the flags that draw.
 func (f *outputFlags) checkForm(drawn bool, by string) error {
-	if !drawn && f.form != defaultForm && f.form != (reports.Form{}) { // zero where a verb has no such flags
+	if !drawn && f.form != defaultForm && f.form != (reports.Form{}) { // zero in a verb without such flags
 		return fmt.Errorf("--size, --dpi and --footnotes are for charts: they belong to %s", by)
 	}
-	if f.form.DPI != 0 && (f.form.DPI < 36 || f.form.DPI > 1200) { // 0 where a verb draws nothing
+	if f.form.DPI != 0 && (f.form.DPI < 36 || f.form.DPI > 1200) { // 0 in a verb that draws nothing
 		return fmt.Errorf("--dpi %d: must be from 36 to 1200", f.form.DPI)
 	}
 	if f.form.Footnotes < 0 {
@@ -115,7 +115,7 @@ func (f *outputFlags) checkForm(drawn bool, by string) error {
 	return nil
 }
 
-// drawn returns a drawing in the form asked for.
+// drawn returns a drawing in the requested form.
 func (f *outputFlags) drawn(d reports.Drawing) reports.Drawing {
 	if d.Form = f.form; d.Form.Footnotes == 0 {
 		d.Form.Footnotes = -1
@@ -146,7 +146,7 @@ func (s *sizeFlag) Set(text string) error {
 	return nil
 }
 
-// Type returns what help calls the value.
+// Type returns the word for the value in help.
 func (s *sizeFlag) Type() string { return "WxH" }
 
 // check returns what is wrong with the flags.
@@ -165,7 +165,7 @@ func (f *outputFlags) check() error {
 	return errors.Join(errs...)
 }
 
-// oneChart refuses a picture of several strategies.
+// oneChart returns an error for a picture of several strategies.
 func (f *outputFlags) oneChart(strategies int) error {
 	if f.chart == "" || strategies < 2 {
 		return nil
@@ -173,7 +173,7 @@ func (f *outputFlags) oneChart(strategies int) error {
 	return fmt.Errorf("--chart %s: one strategy to a chart; --out draws one for each", f.chart)
 }
 
-// draw draws the picture that was asked for. That there is nothing to draw is a warning.
+// draw draws the requested picture. If there is nothing to draw, it warns.
 func (f *outputFlags) draw(cmd *cobra.Command, d reports.Drawing) error {
 	if f.chart == "" {
 		return nil
@@ -192,8 +192,8 @@ func (f *outputFlags) draw(cmd *cobra.Command, d reports.Drawing) error {
 	return files.Write(cmd.Context(), f.chart, func(w io.Writer) error { _, err := b.WriteTo(w); return err })
 }
 
-// placeFor returns an error when no file can be written under a name that a flag
-// gives: better known before anything is computed.
+// placeFor returns an error if no file can be written under the name that a
+// flag gives, before anything is computed.
 func placeFor(flag, file string) error {
 	if file == "" {
 		return nil
@@ -213,7 +213,7 @@ func placeFor(flag, file string) error {
 	return nil
 }
 
-// because returns the cause of an error of a file whose name stands ahead of it.
+// because returns the cause of an error of a file, without the file's name.
 func because(err error) error {
 	var failed *fs.PathError
 	if errors.As(err, &failed) {
@@ -222,35 +222,35 @@ func because(err error) error {
 	return err
 }
 
-// isFolder reports whether there is a folder of a name.
+// isFolder reports whether there is a folder with a name.
 func isFolder(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir()
 }
 
-// isThere reports whether there is anything of a name.
+// isThere reports whether there is a file or folder with a name.
 func isThere(name string) bool {
 	_, err := os.Lstat(name)
 	return err == nil
 }
 
-// besideSummary are the files that a summary may name, but for charts.
+// besideSummary are the files that a summary may name, except charts.
 var besideSummary = []string{rowsFile, scenarioFile, profileFile, reportFile, chainsFile, ablationFile, liveFile, summariesFile,
 	fleetYAMLFile, orgsFile, hoursFile}
 
-// outFolder is where the files of a run go, all together (files.WriteAll).
+// outFolder collects the files of a run, which are written together (files.WriteAll).
 type outFolder struct {
 	dir     string
 	flags   *outputFlags
-	ours    bool // it holds an earlier run, whose files go
+	ours    bool // it holds an earlier run, whose files are removed
 	files   []files.Member
-	summary files.Member // run.json or fleet.json, which names the others
+	summary files.Member // run.json or fleet.json, which lists the others
 	warn    io.Writer    // for charts that cannot be drawn
 }
 
-// folder returns the output folder, nil without --out. It refuses one with files in it
-// unless --force is set. what names the contents; holds reports whether a folder has
-// earlier ones.
+// folder returns the output folder, nil without --out. It refuses a folder with
+// files unless --force is set. what names the content; holds reports whether a
+// folder has an earlier one.
 func (f *outputFlags) folder(cmd *cobra.Command, what string, holds func(dir string) bool) (*outFolder, error) {
 	if f.out == "" {
 		return nil, nil
@@ -286,7 +286,7 @@ func (f *outputFlags) folder(cmd *cobra.Command, what string, holds func(dir str
 	return nil, usageError{err}
 }
 
-// journal returns the journal of rows in the folder, which has those of a run that was killed.
+// journal returns the journal of rows in the folder, including those that a killed run left.
 func (o *outFolder) journal(only bool) (*results.Journal, error) {
 	if err := os.MkdirAll(o.dir, 0o777); err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
@@ -325,13 +325,13 @@ func (o *outFolder) addReport(name string, r report, format string) {
 	o.add(name, func(w io.Writer) error { return r.Write(w, format) })
 }
 
-// setSummary sets the file that names all others, JSON of a report.
+// setSummary sets the file that lists all others, the JSON of a report.
 func (o *outFolder) setSummary(name string, r report) {
 	o.summary = files.Member{Name: name, Write: func(w io.Writer) error { return r.Write(w, "json") }}
 }
 
-// addCharts adds the drawings in a folder of the folder, in each of the formats. One that cannot be drawn is left out
-// with a warning.
+// addCharts adds the drawings in a subfolder, in each of the formats. One that
+// cannot be drawn is left out with a warning.
 func (o *outFolder) addCharts(dir string, drawings []reports.Drawing, formats ...string) {
 	for _, d := range drawings {
 		for _, format := range formats {
@@ -345,8 +345,8 @@ func (o *outFolder) addCharts(dir string, drawings []reports.Drawing, formats ..
 	}
 }
 
-// save writes the files, all or none, and takes those of an earlier run away. The summary
-// names them and takes its place last.
+// save writes the files, all or none, and removes those of an earlier run. The
+// summary lists them and is replaced last.
 func (o *outFolder) save(ctx context.Context) error {
 	var names []string
 	for _, m := range o.files {
@@ -358,7 +358,7 @@ func (o *outFolder) save(ctx context.Context) error {
 	return files.WriteAll(ctx, o.dir, o.files, old)
 }
 
-// writeNaming writes a JSON object with a last member files: the names of what lies beside it.
+// writeNaming writes a JSON object with an additional last member files: the names of the files beside it.
 func writeNaming(w io.Writer, names []string, write func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
@@ -373,8 +373,8 @@ func writeNaming(w io.Writer, names []string, write func(io.Writer) error) error
 	return err
 }
 
-// earlier returns the files of an earlier run in the folder: those that its summary names or,
-// of an older version, the charts. Names that no run writes are not ours to remove.
+// earlier returns the files of an earlier run in the folder: those that its summary lists
+// or, for an older version, the charts. Names that no run writes are not removed.
 func (o *outFolder) earlier() []string {
 	if !o.ours {
 		return nil
@@ -398,7 +398,7 @@ func (o *outFolder) earlier() []string {
 	})
 }
 
-// writeOr writes into a file, or to standard output without one.
+// writeOr writes to a file, or to standard output without one.
 func writeOr(cmd *cobra.Command, file string, write func(io.Writer) error) error {
 	if file == "" {
 		return write(cmd.OutOrStdout())

@@ -21,21 +21,21 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// When progress is shown.
+// Times at which progress is shown.
 const (
 	paintEvery = 100 * time.Millisecond // on a terminal
-	paintAfter = 300 * time.Millisecond // what is over by then needs no line
+	paintAfter = 300 * time.Millisecond // shorter work needs no line
 	printEvery = 10 * time.Second       // elsewhere
 )
 
-// isTerminal reports whether a person sits at f.
+// isTerminal reports whether f is a terminal.
 func isTerminal(f any) bool {
 	file, ok := f.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// screenOf returns w as a screen: as wide as the terminal or COLUMNS says, with
-// colours on a terminal unless NO_COLOR is set (no-color.org).
+// screenOf returns w as a screen: with the width of the terminal or COLUMNS,
+// and with colours on a terminal unless NO_COLOR is set (no-color.org).
 func screenOf(w io.Writer) *document.Screen {
 	s := &document.Screen{Writer: w}
 	if isTerminal(w) {
@@ -50,7 +50,7 @@ func screenOf(w io.Writer) *document.Screen {
 	return s
 }
 
-// widthOf returns the width of what a command writes to, in columns.
+// widthOf returns the width of a command's output, in columns.
 func widthOf(w io.Writer) int {
 	if s, ok := w.(*document.Screen); ok && s.Columns > 0 {
 		return s.Columns
@@ -58,8 +58,8 @@ func widthOf(w io.Writer) int {
 	return document.Width
 }
 
-// progress shows how far a long command is: on a terminal as a line that is
-// rewritten, elsewhere as lines far apart.
+// progress shows the progress of a long command: on a terminal in a line that
+// is rewritten, elsewhere in occasional lines.
 type progress struct {
 	w        io.Writer
 	terminal bool
@@ -69,8 +69,8 @@ type progress struct {
 	width    int       // columns painted
 }
 
-// watch shows text until stop is called, which takes the line off a terminal.
-// stop may be called again.
+// watch shows text until stop is called, which removes the line from a
+// terminal. stop may be called again.
 func watch(w io.Writer, terminal bool, text func(elapsed time.Duration) string) (stop func()) {
 	p := &progress{w: w, terminal: terminal, text: text, start: time.Now()}
 	over := make(chan struct{})
@@ -110,9 +110,9 @@ func (p *progress) show(now time.Time) {
 	fmt.Fprintf(p.w, "sim: %s\n", p.text(elapsed))
 }
 
-// paint writes over the line that was painted before.
+// paint overwrites the previous line.
 func (p *progress) paint(text string) {
-	// A line that fills the last column would begin another one.
+	// A line that fills the last column would start another one.
 	if most := widthOf(screenOf(p.w)) - 1; utf8.RuneCountInString(text) > most {
 		text = string([]rune(text)[:max(0, most-1)]) + "…"
 	}
@@ -149,8 +149,8 @@ func (r *reading) text(elapsed time.Duration) string {
 	return fmt.Sprintf("reading: %d %% · %s · %s left", 100*files/all, text, roundTime(left))
 }
 
-// simulating counts the sessions that were simulated, one under two strategies
-// as two.
+// simulating counts the sessions that were simulated; one under two strategies
+// counts twice.
 type simulating struct {
 	calls    float64 // of a session, on average
 	finished atomic.Int64
@@ -180,13 +180,13 @@ func (s *simulating) text(elapsed time.Duration) string {
 		100*done/max(1, total), done, total, rate, roundTime(left))
 }
 
-// simulate runs a plan and shows how far it is.
+// simulate runs a plan and shows progress.
 func (f *readFlags) simulate(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) (*results.Run, error) {
 	defer f.watched(cmd, plan, corpus)()
 	return plan.Run(cmd.Context(), corpus)
 }
 
-// watched makes a plan show how far it is until stop is called.
+// watched makes a plan show progress until stop is called.
 func (f *readFlags) watched(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) (stop func()) {
 	calls := 0
 	for _, s := range corpus.Sessions {
@@ -210,7 +210,7 @@ func (f *readFlags) watch(cmd *cobra.Command, text func(elapsed time.Duration) s
 	return watch(w, isTerminal(w), text)
 }
 
-// dryRun prints how large a run would be.
+// dryRun prints how large the run would be.
 func dryRun(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) error {
 	e, err := plan.Estimate(cmd.Context(), corpus)
 	if err != nil {
@@ -258,7 +258,7 @@ func cellLines(d *scenarios.Design) []string {
 	return lines
 }
 
-// few writes values, of many only the first two and the last.
+// few formats values; of many only the first two and the last.
 func few(values []string) string {
 	if len(values) > 6 {
 		values = []string{values[0], values[1], "…", values[len(values)-1]}
@@ -266,7 +266,7 @@ func few(values []string) string {
 	return strings.Join(values, " ")
 }
 
-// roundTime rounds an estimate to what it is worth.
+// roundTime rounds an estimate to its precision.
 func roundTime(d time.Duration) string {
 	switch {
 	case d < 100*time.Millisecond:

@@ -31,7 +31,7 @@ type readFlags struct {
 	quiet   bool
 	verbose bool
 	noStore bool
-	bare    bool // what is printed has no place for remarks
+	bare    bool // the output has no place for remarks
 
 	choice   filterFlags
 	discover discoverFlags
@@ -39,11 +39,11 @@ type readFlags struct {
 
 	filter    traces.Filter
 	selection traces.Selection
-	origin    string   // where sessions that were looked for come from
-	found     []string // paths of sessions that were looked for
+	origin    string   // where discovered sessions come from
+	found     []string // paths of discovered sessions
 	listener  traces.Listener
-	ahead     func([]*traces.Session) // is shown the sessions before their texts are looked at; nil for nobody
-	shelf     *store.Shelf            // takes what is read out of memory, nil to keep it there
+	ahead     func([]*traces.Session) // gets the sessions before their texts are examined; may be nil
+	shelf     *store.Shelf            // stores what is read outside of memory; nil to keep it in memory
 	sample    bool                    // the samples were read because nobody named sessions
 }
 
@@ -53,7 +53,7 @@ func (f *readFlags) bind(cmd *cobra.Command) {
 	f.discover.bind(cmd)
 }
 
-// bindReading binds the flags about how sessions are read, whichever they are.
+// bindReading binds the flags about how any sessions are read.
 func (f *readFlags) bindReading(cmd *cobra.Command) {
 	f.bindBasics(cmd, "files read and sessions simulated at once; 0 means one per core")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "stop at the first bad line, unreadable file or model without a price")
@@ -62,13 +62,13 @@ func (f *readFlags) bindReading(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "name every problem met while reading")
 }
 
-// bindBasics binds the flags of every verb that takes its time.
+// bindBasics binds the flags of every long-running verb.
 func (f *readFlags) bindBasics(cmd *cobra.Command, workers string) {
 	cmd.Flags().IntVar(&f.workers, "workers", 0, workers)
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print the report alone")
 }
 
-// check returns what is wrong with the flags, and takes the filter from them.
+// check returns what is wrong with the flags, and sets the filter.
 func (f *readFlags) check(cmd *cobra.Command) error {
 	errs := []error{f.checkReading()}
 	var err error
@@ -96,9 +96,9 @@ func (f *readFlags) checkReading() error {
 	return errors.Join(errs...)
 }
 
-// corpus reads the sessions under paths that the filter takes, and says on
+// corpus reads the sessions under paths that pass the filter, and reports on
 // standard error what was wrong with them. Without a path it reads those in the
-// usual places when the flags ask for that, else the embedded samples.
+// usual places if the flags ask for that, else the embedded samples.
 func (f *readFlags) corpus(cmd *cobra.Command, paths []string) (c *traces.Corpus, err error) {
 	if err := f.check(cmd); err != nil {
 		return nil, err
@@ -135,8 +135,8 @@ func (f *readFlags) corpus(cmd *cobra.Command, paths []string) (c *traces.Corpus
 	return nil, err
 }
 
-// readTwice is read where what sessions cost is wanted ahead of what their texts say, which takes twice as long. A
-// store has both at once.
+// readTwice first reads without texts, so that the costs of sessions are known early, and
+// then again with them, which takes twice as long. A store has both at once.
 func (f *readFlags) readTwice(cmd *cobra.Command, paths []string) (*traces.Corpus, error) {
 	if f.ahead == nil || slices.Contains(paths, "-") {
 		return f.read(cmd, paths)
@@ -159,13 +159,13 @@ func (f *readFlags) readTwice(cmd *cobra.Command, paths []string) (*traces.Corpu
 	return f.read(cmd, paths)
 }
 
-// lookOnly is a store that nothing is put into.
+// lookOnly is a store that stores nothing.
 type lookOnly struct{ traces.Store }
 
 // Put implements traces.Store.
 func (lookOnly) Put(string, any) {}
 
-// read reads what is under paths, or the samples, and shows how far it is.
+// read reads what is under paths, or the samples, and shows progress.
 func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, err error) {
 	ctx := cmd.Context()
 	var so reading
@@ -178,8 +178,8 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		opts.Shelf = f.shelf
 	}
 	if opts.MaxMemory > 0 {
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(opts.MaxMemory / 4 * 3)) // of the collector, until all is read
-		if f.shelf == nil {                                                      // who keeps all sessions in memory anyhow may as well collect seldom
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(opts.MaxMemory / 4 * 3)) // for the collector, until all is read
+		if f.shelf == nil {                                                      // all sessions are in memory anyway: collect seldom
 			defer debug.SetGCPercent(debug.SetGCPercent(400))
 		}
 	}
@@ -220,9 +220,9 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 	return c, err
 }
 
-// tell writes each of the problems of a corpus to standard error where -v asks for that. What
-// they take out of the figures stands above those (remarks); where nothing does, as in CSV, their number
-// is told here.
+// tell writes every problem of a corpus to standard error with -v. remarks says
+// above the figures what the problems take out of them; where there are no
+// remarks, as in CSV, tell prints their number.
 func (f *readFlags) tell(cmd *cobra.Command, c *traces.Corpus) {
 	w := cmd.ErrOrStderr()
 	if !f.verbose {
@@ -249,7 +249,7 @@ func (f *readFlags) tell(cmd *cobra.Command, c *traces.Corpus) {
 	}
 }
 
-// warnUnpriced names the models whose calls will cost nothing.
+// warnUnpriced names the models whose calls are counted as free.
 func (f *readFlags) warnUnpriced(cmd *cobra.Command, plan *scenarios.Plan, sessions []*traces.Session) {
 	if f.quiet {
 		return
@@ -276,7 +276,7 @@ func (f *readFlags) remark(cmd *cobra.Command, w *results.Workload, c *traces.Co
 	add := func(format string, args ...any) { w.Remarks = append(w.Remarks, fmt.Sprintf(format, args...)) }
 	if f.sample {
 		add("These are the samples that come with sim. For your own sessions: %s ~/.claude/projects",
-			strings.Replace(cmd.CommandPath(), " merge", " run", 1)) // shards are of sim run
+			strings.Replace(cmd.CommandPath(), " merge", " run", 1)) // shards belong to sim run
 	}
 	w.Remarks = append(w.Remarks, f.remarks(c)...)
 	if unread := len(unreadFiles(c)); unread > 0 && c.Inputs != nil {
@@ -294,7 +294,7 @@ func (f *readFlags) remark(cmd *cobra.Command, w *results.Workload, c *traces.Co
 	}
 }
 
-// maxUnread is how many files that could not be read are named above the figures.
+// maxUnread is the largest number of unreadable files named above the figures.
 const maxUnread = 3
 
 // unreadFiles returns the problems of files that could not be read, or not to their end.
@@ -306,8 +306,8 @@ func unreadFiles(c *traces.Corpus) []traces.Problem {
 	return slices.DeleteFunc(list, func(p traces.Problem) bool { return !p.Unread })
 }
 
-// remarks says where sessions come from that nobody named, which of them the filter took,
-// and what could not be read.
+// remarks says where discovered sessions come from, which of them passed the
+// filter, and what could not be read.
 func (f *readFlags) remarks(c *traces.Corpus) []string {
 	var list []string
 	if f.origin != "" {
@@ -321,7 +321,7 @@ func (f *readFlags) remarks(c *traces.Corpus) []string {
 	unread := unreadFiles(c)
 	told := c.BadLines + len(unread)
 	if c.Inputs != nil {
-		told += c.Inputs.Dangling // as links left out
+		told += c.Inputs.Dangling // links that were left out
 	}
 	if others := c.NumProblems - told; others > 0 {
 		lost = append(lost, document.Count(others, "problem")+" with what was read")
@@ -339,7 +339,7 @@ func (f *readFlags) remarks(c *traces.Corpus) []string {
 	return list
 }
 
-// sessions reads or generates what a plan replays, notes in the plan where it
+// sessions reads or generates what a plan replays, records in the plan where it
 // was found, and warns of models without a price. The caller closes the corpus.
 func (f *runFlags) sessions(
 	cmd *cobra.Command, plan *scenarios.Plan, args []string,
@@ -358,7 +358,7 @@ func (f *runFlags) sessions(
 	if !f.read.strict {
 		f.read.warnUnpriced(cmd, plan, corpus.Sessions)
 	}
-	if f.whole { // whoever made the shards was told
+	if f.whole { // these warnings came with the shards
 		return corpus, nil
 	}
 	if err := f.read.warnSilent(cmd, plan, corpus); err != nil {
@@ -367,12 +367,12 @@ func (f *runFlags) sessions(
 	return corpus, nil
 }
 
-// filterFlags choose among the sessions that are read.
+// filterFlags select among the sessions that are read.
 type filterFlags struct {
 	text   traces.FilterText
 	tz     string
 	zone   *time.Location // that tz names
-	byCall bool           // --since and --until choose calls
+	byCall bool           // --since and --until select calls
 }
 
 func (f *filterFlags) bind(cmd *cobra.Command) {
@@ -399,7 +399,7 @@ func (f *filterFlags) parse(cmd *cobra.Command) (traces.Filter, error) {
 	return filter, errors.Join(append(f.empty(cmd), err)...)
 }
 
-// empty returns an error for every flag that wants a time and has none.
+// empty returns an error for every flag that needs a time and has none.
 func (f *filterFlags) empty(cmd *cobra.Command) []error {
 	var errs []error
 	for _, name := range []string{"since", "until"} {

@@ -68,7 +68,7 @@ func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 	return writeOr(cmd, f.file, func(w io.Writer) error { return d.Write(w, "html") })
 }
 
-// pageFor is placeFor for a page, which is HTML whatever its name promises.
+// pageFor is placeFor for a page, which is HTML whatever the extension of its name.
 func pageFor(flag, file string) error {
 	switch ext := strings.ToLower(filepath.Ext(file)); ext {
 	case "", ".html", ".htm":
@@ -78,7 +78,7 @@ func pageFor(flag, file string) error {
 	}
 }
 
-// page makes the document of a run that was kept, or of one that it simulates.
+// page makes the document of a stored run, or of one that it simulates.
 func (f *reportFlags) page(cmd *cobra.Command, args []string, key []byte) (*document.Document, error) {
 	if len(args) == 1 && holdsRun(args[0]) {
 		run, err := runAt(cmd.Context(), args[0])
@@ -106,7 +106,7 @@ func (f *reportFlags) page(cmd *cobra.Command, args []string, key []byte) (*docu
 	return s.page(cmd.Context(), run, key)
 }
 
-// anonymous makes the document of a page, with pseudonyms under a key unless that is nil.
+// anonymous makes the document of a page, with pseudonyms if key is not nil.
 func anonymous(key []byte, run *results.Run, parts reports.PageParts) *document.Document {
 	if key == nil {
 		return reports.Page(run, parts)
@@ -133,7 +133,7 @@ func anonymous(key []byte, run *results.Run, parts reports.PageParts) *document.
 	return reports.Page(hidden, parts)
 }
 
-// write writes the page of a run into a file, if there is to be one.
+// write writes the page of a run to file, if there is one.
 func (s *study) write(cmd *cobra.Command, run *results.Run, file string) error {
 	if file == "" || cmd.Context().Err() != nil {
 		return nil
@@ -149,7 +149,7 @@ func (s *study) write(cmd *cobra.Command, run *results.Run, file string) error {
 func (s *study) page(ctx context.Context, run *results.Run, key []byte) (*document.Document, error) {
 	parts := reports.PageParts{Chosen: map[string]string{}}
 	advised := *s.plan
-	advised.Summarize, advised.Journal = nil, nil // advice is of the stub: nobody agreed to pay for it
+	advised.Summarize, advised.Journal = nil, nil // advice uses the stub: nobody agreed to pay for it
 	advice, err := advised.Advise(ctx, s.corpus)
 	if err != nil {
 		return nil, fmt.Errorf("advice for the page: %w", err)
@@ -175,10 +175,10 @@ func (s *study) page(ctx context.Context, run *results.Run, key []byte) (*docume
 	return anonymous(key, run, parts), nil
 }
 
-// Limits of what a page finds out beside its run, some two seconds of work each.
+// Limits of what a page computes in addition to its run, about two seconds of work each.
 const (
-	maxBounded = 8_000   // calls whose best schedule is sought unasked
-	maxAblated = 120_000 // calls simulated to say what mechanisms are worth
+	maxBounded = 8_000   // calls whose best schedule is searched without being asked
+	maxAblated = 120_000 // calls simulated to find what mechanisms are worth
 )
 
 // numCalls returns the calls of sessions.
@@ -189,8 +189,8 @@ func numCalls(sessions []*traces.Session) (n int) {
 	return n
 }
 
-// ablation says what each mechanism of a strategy is worth, own if that is simulated, on the sessions with the most
-// calls, and which these are; nothing for a sweep.
+// ablation finds what each mechanism of a strategy is worth, of own if it is simulated,
+// on the sessions with the most calls, and says which these are; nothing for a sweep.
 func (s *study) ablation(ctx context.Context) (*studies.Ablation, string, error) {
 	base := ""
 	for i := range s.plan.Design.Cells {

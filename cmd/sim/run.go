@@ -46,15 +46,15 @@ type runFlags struct {
 	profile    string
 	html       string
 	shard      string
-	searches   bool // few of the cells are simulated
-	whole      bool // the rows are all there, as shards left them
+	searches   bool // only few of the cells are simulated
+	whole      bool // shards left all rows
 }
 
-// maxLines is how many cells a table lists; of more it shows the cheapest and
-// the dearest.
+// maxLines is the largest number of cells in a table; of more it shows the
+// cheapest and the most expensive.
 const maxLines = 40
 
-// bindCells binds what every verb has that runs the cells of a scenario.
+// bindCells binds the flags of every verb that runs the cells of a scenario.
 func (f *runFlags) bindCells(cmd *cobra.Command) {
 	f.read.bind(cmd)
 	flags := cmd.Flags()
@@ -78,15 +78,15 @@ func (f *runFlags) bindCells(cmd *cobra.Command) {
 // study is what a verb simulates: the cells of a plan over the sessions of a corpus.
 type study struct {
 	plan   *scenarios.Plan
-	file   *scenarios.File // the scenario with the flags in it
+	file   *scenarios.File // the scenario, including the flags
 	corpus *traces.Corpus
-	folder *outFolder // nil when no files are asked for
-	sample bool       // the sessions are those that come with the program
-	set    []string   // settings that were given
+	folder *outFolder // nil without output files
+	sample bool       // the sessions are the embedded samples
+	set    []string   // settings from --set
 }
 
-// study checks what needs no sessions. All problems are reported at once, with
-// those that the verb itself has found.
+// study checks everything that needs no sessions. All problems are reported at
+// once, with those that the verb has found.
 func (f *runFlags) study(cmd *cobra.Command, args []string, problems ...error) (*study, error) {
 	asked, paths, err := splitArgs(args)
 	if err != nil {
@@ -99,7 +99,7 @@ func (f *runFlags) study(cmd *cobra.Command, args []string, problems ...error) (
 	return &study{plan: plan, file: file, set: f.set}, nil
 }
 
-// open refuses a folder in use and reads the sessions, which the caller closes.
+// open returns an error for a folder in use, and reads the sessions, which the caller closes.
 func (f *runFlags) open(cmd *cobra.Command, s *study, args []string) (err error) {
 	if err := cmd.Context().Err(); err != nil {
 		return fmt.Errorf("interrupted before anything was read: %w", err)
@@ -160,7 +160,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if f.shard != "" && f.output.out == "" {
 		return usageError{errors.New("--shard belongs to --out, the folder that all shards share")}
 	}
-	if f.html == "" && !f.live.real() { // advice and real calls look at all sessions again and again
+	if f.html == "" && !f.live.real() { // advice and real calls use all sessions repeatedly
 		defer f.read.shelve()()
 	}
 	if err := f.open(cmd, s, args); err != nil {
@@ -196,17 +196,17 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	calls.remark(cmd.ErrOrStderr(), run, runErr)
 	f.read.remark(cmd, &run.Workload, s.corpus)
-	made := calls.done() // no real calls from here on
+	made := calls.done() // from here on there are no real calls
 	o := reports.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()}
 	return errors.Join(runErr,
 		reports.Run(run, o).Write(cmd.OutOrStdout(), f.format),
 		f.output.draw(cmd, reports.Chart(run)),
 		s.write(cmd, run, f.html),
-		// What was computed is kept, also of a run that was interrupted.
+		// Results are kept, even of an interrupted run.
 		s.save(context.WithoutCancel(cmd.Context()), run, made, runErr != nil))
 }
 
-// most returns how many lines a table has at most, 0 for no limit.
+// most returns the largest number of lines of a table, 0 for no limit.
 func (f *runFlags) most() int {
 	if f.all {
 		return 0
@@ -214,8 +214,8 @@ func (f *runFlags) most() int {
 	return maxLines
 }
 
-// save writes the files of a run. Of a partial one, which ended early, what cannot
-// be drawn is missing for that reason.
+// save writes the files of a run. If the run is partial because it ended early,
+// what cannot be drawn is left out without an error.
 func (s *study) save(ctx context.Context, run *results.Run, made *live.Report, partial bool) error {
 	o := s.folder
 	if o == nil {
@@ -261,8 +261,8 @@ func (s *study) scenario() ([]byte, error) {
 	return scenarios.WithGiven(resolved, s.set), err
 }
 
-// resolvedScenario returns the scenario with absolute paths, so that it can be run
-// again from any folder. Standard input cannot be read again: its path stays "-".
+// resolvedScenario returns the scenario with absolute paths, so that it can be run again
+// from any folder. Standard input, "-", cannot be read again and stays.
 func resolvedScenario(plan *scenarios.Plan) ([]byte, error) {
 	paths := &plan.Design.Scenario.Sessions.Paths
 	given := *paths
@@ -281,8 +281,8 @@ func resolvedScenario(plan *scenarios.Plan) ([]byte, error) {
 	return plan.Design.Resolved()
 }
 
-// parsed returns the plan and the scenario with the flags in it, or all that is
-// wrong with scenario, flags and prices.
+// parsed returns the plan and the scenario with the flags applied, or
+// everything that is wrong with scenario, flags and prices.
 func (f *runFlags) parsed(
 	cmd *cobra.Command, asked *scenarioText, paths []string,
 ) (*scenarios.Plan, *scenarios.File, error) {
@@ -296,7 +296,7 @@ func (f *runFlags) parsed(
 		return nil, nil, errors.Join(append(errs, err)...)
 	}
 	file.Builtin = asked.builtin
-	file.Locate(isFile) // ahead of the flags: what they name is from the working folder
+	file.Locate(isFile) // before the flags, whose files are relative to the working folder
 	errs = append(errs, f.override(cmd, file, paths)...)
 	design, err := file.Expand()
 	if f.searches && errors.Is(err, scenarios.ErrCells) {
@@ -329,8 +329,8 @@ func (f *runFlags) plan(cmd *cobra.Command, asked *scenarioText, paths []string)
 	return plan, err
 }
 
-// filter takes the scenario's choice of sessions, which has that of the flags in
-// it, and writes the period into the scenario as the times it means.
+// filter returns the scenario's filter of sessions, which includes that of the
+// flags, and writes the period into the scenario as the times it means.
 func (f *runFlags) filter(cmd *cobra.Command, s *scenarios.Sessions) error {
 	choice := &f.read.choice
 	choice.text = s.Filter()
@@ -346,7 +346,7 @@ func (f *runFlags) filter(cmd *cobra.Command, s *scenarios.Sessions) error {
 	return nil
 }
 
-// namedProfiles returns the profile of a scenario by its name when it is a file's.
+// namedProfiles returns the profile of a scenario by its name if it is a file.
 func namedProfiles(name string) (map[string]*profile.Profile, error) {
 	if name == scenarios.ProfileDefault || name == scenarios.ProfileNone {
 		return nil, nil
@@ -366,7 +366,7 @@ func aliasesOf(as map[string]string) []string {
 	return list
 }
 
-// checkOutput returns what is wrong with the flags about what is printed.
+// checkOutput returns what is wrong with the output flags.
 func (f *runFlags) checkOutput() []error {
 	errs := []error{f.output.check()}
 	if f.perSession && !strings.HasPrefix(f.format, "csv") {
@@ -378,7 +378,7 @@ func (f *runFlags) checkOutput() []error {
 	return errs
 }
 
-// override puts the flags that were given into the scenario.
+// override applies the given flags to the scenario.
 func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []string) []error {
 	var errs []error
 	set := func(flag string, value any, keys ...string) {
@@ -422,7 +422,7 @@ func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []st
 	}
 	said := map[string]bool{}
 	return slices.DeleteFunc(errs, func(err error) bool {
-		if err == nil || said[err.Error()] { // a flag given twice is wrong once
+		if err == nil || said[err.Error()] { // a flag given twice is reported once
 			return true
 		}
 		said[err.Error()] = true

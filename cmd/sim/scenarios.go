@@ -63,7 +63,7 @@ func scenarioSheet() (*document.Table, error) {
 	return s, nil
 }
 
-// referenceName is what sim scenarios show calls the manual.
+// referenceName is the name of the manual in sim scenarios show.
 const referenceName = "reference"
 
 // scenarioByName returns the text of a built-in scenario, or the manual.
@@ -85,12 +85,12 @@ type scenarioText struct {
 	builtin bool // comes with the program
 }
 
-// scenarioPrefix makes an argument a scenario whatever else has its name.
+// scenarioPrefix makes an argument a scenario even if something else has its name.
 const scenarioPrefix = "scenario:"
 
 // splitArgs finds the scenario among the arguments: a built-in name, a .yaml
-// file, or scenario:NAME; the rest are paths of recordings. Without one it is
-// the default scenario.
+// file, or scenario:NAME; the rest are paths of recordings. Without one it
+// returns the default scenario.
 func splitArgs(args []string) (*scenarioText, []string, error) {
 	var found *scenarioText
 	var foundAs string
@@ -121,7 +121,7 @@ func splitArgs(args []string) (*scenarioText, []string, error) {
 	return found, paths, nil
 }
 
-// asScenario returns the scenario an argument names, nil when it is a path.
+// asScenario returns the scenario that an argument names, nil for a path.
 func asScenario(arg string) (*scenarioText, error) {
 	if name, ok := strings.CutPrefix(arg, scenarioPrefix); ok {
 		if isYAML(name) {
@@ -135,9 +135,9 @@ func asScenario(arg string) (*scenarioText, error) {
 	}
 	known, err := scenarios.LookupBuiltin(arg)
 	if err != nil {
-		return nil, nil // a path: whether it exists is seen when it is read
+		return nil, nil // a path; reading it shows whether it exists
 	}
-	// What --out made under the scenario's own name holds no recordings.
+	// An output folder with the name of the scenario holds no recordings.
 	if statErr == nil && !(info.IsDir() && holdsRun(arg)) {
 		kind := "file"
 		if info.IsDir() {
@@ -154,7 +154,7 @@ func isYAML(name string) bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
-// isFile reports whether there is a file of a name.
+// isFile reports whether there is a file with a name.
 func isFile(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && !info.IsDir()
@@ -176,8 +176,8 @@ func readScenario(file string) (*scenarioText, error) {
 	return &scenarioText{file, text, false}, nil
 }
 
-// hintScenario adds to the error about a path that is not there the scenario
-// that may have been meant.
+// hintScenario adds to the error of a missing path the scenario that may have
+// been meant.
 func hintScenario(err error, args []string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -201,7 +201,7 @@ func hintScenario(err error, args []string) error {
 	return err
 }
 
-// claimsName is what sim scenarios run calls the scenarios that try claims.
+// claimsName is the name of the claim scenarios in sim scenarios run.
 const claimsName = "claims"
 
 func newScenariosRun() *cobra.Command {
@@ -251,11 +251,11 @@ func newStrategies() *cobra.Command {
 		newGenerations(), newStrategiesDiff())
 }
 
-// usualReading is the window and output limit that thresholds are shown for:
+// usualReading is the window and output limit for which thresholds are shown:
 // those of the recorded sessions.
 var usualReading = strategies.Reading{Window: 200_000, MaxOutput: client.MaxOutput}
 
-// strategySheet lists strategies, one a row.
+// strategySheet lists strategies, one per row.
 func strategySheet() (*document.Table, error) {
 	registry, err := strategies.Builtin()
 	if err != nil {
@@ -290,8 +290,8 @@ func strategySheet() (*document.Table, error) {
 	return s, nil
 }
 
-// firstSentence returns a text up to its first full stop at the end of a word,
-// on one line.
+// firstSentence returns a text up to its first full stop after a word, on one
+// line.
 func firstSentence(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if i := strings.Index(text, ". "); i >= 0 {
@@ -338,7 +338,7 @@ func newStrategiesDiff() *cobra.Command {
 	return cmd
 }
 
-// differenceSheet lists differing parameters, one a row.
+// differenceSheet lists differing parameters, one per row.
 func differenceSheet(a, b *strategies.Strategy) *document.Table {
 	s := &document.Table{Columns: []document.Column{
 		{Name: "parameter", Title: "PARAMETER"},

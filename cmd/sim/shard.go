@@ -18,8 +18,8 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// keepRows keeps the rows of a run outside of memory, and in its folder, where a killed program leaves them. The
-// caller says how the run ended. Real calls have a record of their own.
+// keepRows keeps the rows of a run outside of memory, and in its folder, where they survive if the
+// program is killed. The caller passes the run's error to done. Real calls have their own storage.
 func (f *runFlags) keepRows(s *study, paid bool) (done func(error), err error) {
 	p := s.plan
 	if p.Journal, err = results.NewJournal(); err != nil || paid {
@@ -34,9 +34,9 @@ func (f *runFlags) keepRows(s *study, paid bool) (done func(error), err error) {
 	return func(ended error) {
 		p.Journal.Close()
 		if ended != nil && !f.whole {
-			_ = p.Unfinished.Leave(false) // what is lost of it is simulated again
+			_ = p.Unfinished.Leave(false) // rows lost here are simulated again
 			if fresh {
-				_ = os.Remove(s.folder.dir) // where nothing was left
+				_ = os.Remove(s.folder.dir) // if nothing was left in it
 			}
 			return
 		}
@@ -49,7 +49,7 @@ func shardName(s scenarios.Shard) string {
 	return fmt.Sprintf("shard-%d-of-%d.jsonl", s.Index, s.Count)
 }
 
-// runShard simulates a part of the rows into a file of the folder, which parts share.
+// runShard simulates a part of the rows into a file of the folder that all parts share.
 func (f *runFlags) runShard(cmd *cobra.Command, s *study, paid bool) error {
 	part, err := scenarios.ParseShard(f.shard, os.Getenv)
 	if err != nil {
@@ -71,7 +71,7 @@ func (f *runFlags) runShard(cmd *cobra.Command, s *study, paid bool) error {
 	there := isThere(name) && !f.output.force
 	open := name + ".part"
 	if there {
-		open = name // its rows are those of this run, or an error
+		open = name // resumed, if its rows are of this run
 	}
 	if s.plan.Unfinished, err = results.OpenJournal(open, there); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (f *runFlags) runShard(cmd *cobra.Command, s *study, paid bool) error {
 	return nil
 }
 
-// takeSettings sets what shards in a folder were given.
+// takeSettings applies the settings that the shards in a folder were given.
 func (f *runFlags) takeSettings(dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, scenarioFile))
 	if err != nil || len(f.set) > 0 {
@@ -143,7 +143,7 @@ no row is simulated again. A shard that is missing, or is of another run, is an 
 	f.bindCells(cmd)
 	f.live.bind(cmd, &f.read.discover.yes)
 	f.output.bind(cmd, "cost and recall by strategy", "run")
-	cmd.Flags().VisitAll(func(flag *pflag.Flag) { // the scenario has the rest
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) { // the scenario has the others
 		flag.Hidden = !strings.Contains(" format chart quiet workers help ", " "+flag.Name+" ")
 	})
 	return cmd
@@ -171,7 +171,7 @@ func joinShards(dir string) error {
 	return errors.Join(err, out.Close())
 }
 
-// shardsIn returns the shards of a folder, which are all of one run.
+// shardsIn returns the shards of a folder, all of one run.
 func shardsIn(dir string) ([]string, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "shard-*-of-*.jsonl"))
 	if err != nil || len(names) == 0 {
@@ -209,7 +209,8 @@ func shardsIn(dir string) ([]string, error) {
 	return names, nil
 }
 
-// appendRows appends the rows of a shard, with their head for the first one, and returns the head; w is nil for that alone.
+// appendRows appends the rows of a shard, with their head for the first shard, and returns the head; with a nil w it
+// only returns the head.
 func appendRows(w io.Writer, name string, first bool) ([]byte, error) {
 	f, err := files.Open(name)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/compactsim/compactsim/internal/store"
 )
 
-// storeFolder returns where parsed sessions are kept.
+// storeFolder returns the folder of parsed sessions.
 func storeFolder() (string, error) {
 	dir, err := os.UserCacheDir()
 	return filepath.Join(dir, "compactsim", "sessions"), err
 }
 
-// openStore returns the store of parsed sessions, nil where there is none: --no-store, or a user without a folder for
-// what can be made again.
+// openStore returns the store of parsed sessions; nil with --no-store, or for a
+// user without a cache folder.
 func (f *readFlags) openStore() *store.Store {
 	if f.noStore {
 		return nil
@@ -35,7 +35,7 @@ func (f *readFlags) openStore() *store.Store {
 	return s
 }
 
-// closeStore says what could not be kept, and with -v what was damaged.
+// closeStore reports what could not be stored and, with -v, what was damaged.
 func (f *readFlags) closeStore(cmd *cobra.Command, s *store.Store) {
 	if s == nil {
 		return
@@ -50,8 +50,8 @@ func (f *readFlags) closeStore(cmd *cobra.Command, s *store.Store) {
 	}
 }
 
-// shelve has sessions kept out of memory from when they are read until they are simulated. Where there is no room for
-// a file they stay in memory.
+// shelve keeps sessions outside of memory between reading and simulation. If
+// there is no room for a file, they stay in memory.
 func (f *readFlags) shelve() (stop func()) {
 	shelf, err := store.NewShelf(new(needs.Index))
 	if err != nil {
@@ -69,7 +69,7 @@ changed is read again. The folder holds 1 GiB at most; what was used longest ago
 		listing("Say where parsed sessions are kept and how much they take", storeTable), newStoreClean())
 }
 
-// storeTable says how much is kept.
+// storeTable says how much is stored.
 func storeTable() (*document.Table, error) {
 	dir, err := storeFolder()
 	if err != nil {

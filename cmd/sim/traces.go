@@ -23,7 +23,7 @@ func newTraces() *cobra.Command {
 		newTracesList(), newTracesShow(), newTracesGen(), newTracesCompare(), newTracesFit(), newTracesStore())
 }
 
-// traceFlags are the flags of verbs that look at sessions as they were recorded.
+// traceFlags are the flags of verbs that show sessions as recorded.
 type traceFlags struct {
 	read   readFlags
 	format string
@@ -36,8 +36,8 @@ func (f *traceFlags) bind(cmd *cobra.Command, formats ...string) {
 	f.prices.bind(cmd)
 }
 
-// configured returns how a strategy is simulated outside of a scenario, at the prices
-// of the flags.
+// configured returns the configuration that simulates a strategy outside of a
+// scenario, at the prices of the flags.
 func (f *traceFlags) configured(
 	plan scenarios.Plan, strategy string, set ...string,
 ) (sim.Config, *strategies.Registry, error) {
@@ -55,8 +55,8 @@ func (f *traceFlags) configured(
 	return config, plan.Registry, nil
 }
 
-// session reads what is under paths and returns the one session whose id begins with
-// prefix. The caller closes the corpus.
+// session reads what is under paths and returns the one session whose id begins
+// with prefix. The caller closes the corpus.
 func (f *traceFlags) session(
 	cmd *cobra.Command, prefix string, paths []string,
 ) (*traces.Session, *traces.Corpus, error) {
@@ -75,8 +75,8 @@ func (f *traceFlags) session(
 	return s, corpus, nil
 }
 
-// findSession returns the one session whose id a name begins with. The name may be that of
-// a call (traces.ParseCallName).
+// findSession returns the one session whose id begins with name, which may also
+// name a call (traces.ParseCallName).
 func findSession(corpus *traces.Corpus, name string) (*traces.Session, error) {
 	prefix, _, _, _ := traces.ParseCallName(name)
 	var found []*traces.Session
@@ -102,7 +102,7 @@ func findSession(corpus *traces.Corpus, name string) (*traces.Session, error) {
 	return nil, usageError{fmt.Errorf("%s is the beginning of %d ids: %s", prefix, len(found), strings.Join(ids, ", "))}
 }
 
-// column is a column of a table and where its values come from.
+// column is a column of a table and the function that gives its values.
 type column[T any] struct {
 	document.Column
 	of func(T) any
@@ -120,12 +120,12 @@ func tableOf[T any](columns []column[T], rows []T) *document.Table {
 	return t
 }
 
-// label is a column of texts.
+// label returns a column of texts.
 func label[T any](name, title string, of func(T) any) column[T] {
 	return column[T]{document.Column{Name: name, Title: title}, of}
 }
 
-// figure is a column of numbers.
+// figure returns a column of numbers.
 func figure[T any](name, title, unit string, of func(T) any) column[T] {
 	return column[T]{document.Column{Name: name, Title: title, Unit: unit, Right: true}, of}
 }
@@ -167,10 +167,10 @@ of any length. CSV and JSON have all of it, and the files.`,
 	return cmd
 }
 
-// minModel is how far the names of models are clipped where there is little room.
+// minModel is the least width of clipped model names.
 const minModel = 16
 
-// wideNote explains columns that a brief list has not.
+// wideNote explains the columns that a brief list lacks.
 const wideNote = "UNSEEN: share of new tokens in no transcript line. DERIVED: outputs logged before they were final. " +
 	"ASSUMED: calls whose cache lifetime is not logged."
 
@@ -226,7 +226,7 @@ func (s *listed) unseen() any {
 	return float64(s.Quality.UnseenTokens) / max(1, float64(s.Quality.InputTokens))
 }
 
-// sessionSheet lists sessions, one a row.
+// sessionSheet lists sessions, one per row.
 func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table) *document.Table {
 	var rows []*listed
 	var total results.Row
@@ -248,8 +248,8 @@ func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table) *document.Tabl
 	return t
 }
 
-// mainModel returns the model of the first round, with a plus sign when there
-// are others.
+// mainModel returns the model of the first round, with a plus sign if there are
+// others.
 func mainModel(s *traces.Session) string {
 	if len(s.Models) == 0 {
 		return ""
@@ -267,8 +267,8 @@ func mainModel(s *traces.Session) string {
 	return first
 }
 
-// gaps counts the pauses of the main thread and its branches, from the end of a
-// response to the next request, that are longer than d.
+// gaps counts the pauses of the main thread and its branches that are longer
+// than d, from the end of a response to the next request.
 func gaps(s *traces.Session, d time.Duration) int {
 	n := 0
 	for i := range s.Threads {
@@ -285,12 +285,12 @@ func gaps(s *traces.Session, d time.Duration) int {
 	return n
 }
 
-// wideColumns are shown by --wide alone.
+// wideColumns are shown only by --wide.
 var wideColumns = []string{"agent", "version", "gaps_over_5m", "gaps_over_1h", "sub_agents", "unseen_share",
 	"derived_outputs", "assumed_lifetimes", "problems"}
 
-// brief leaves in a list of sessions what has room on a terminal: ids as far as
-// they stay distinct, and the columns that most people look for.
+// brief shortens a list of sessions to what fits a terminal: ids as long as
+// they must be to differ, and the most useful columns.
 func brief(s *document.Table) {
 	for i := range s.Columns {
 		if slices.Contains(wideColumns, s.Columns[i].Name) {

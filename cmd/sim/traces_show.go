@@ -55,7 +55,7 @@ func (f *traceFlags) show(w io.Writer, s *traces.Session, name string, table *co
 	return d.Write(w, f.format)
 }
 
-// describe returns what is known of a session, a line each.
+// describe returns what is known of a session, one fact per line.
 func describe(s *traces.Session, table *costmodel.Table) []string {
 	billed := sim.Billed(s, table, time.Time{})
 	q := &s.Quality
@@ -80,14 +80,14 @@ func describe(s *traces.Session, table *costmodel.Table) []string {
 	return lines
 }
 
-// call is a row of a session: a call, or an event before one, which has no more than
-// a place and a wait.
+// call is a row of a session: a call, or an event before one, which has only a
+// place and a wait.
 type call struct {
 	traces.Round
 	thread                *traces.Thread
 	number                int // of the round
 	event, model, trigger string
-	said                  string // the server's verdict where it names a difference
+	said                  string // the server's verdict if it names a difference
 	file                  string
 	fresh, unseen, missed int64
 }
@@ -121,10 +121,10 @@ var callColumns = []column[*call]{
 	label(verdictColumn, "SERVER SAYS", func(c *call) any { return c.said }),
 }
 
-// around is how many calls are shown on each side of one that was named.
+// around is the number of calls shown on each side of a named one.
 const around = 3
 
-// near returns the calls around the one that has a name, all for the name of a session.
+// near returns the calls around a named one; all for the name of a session.
 func near(s *traces.Session, calls []*call, name string) []*call {
 	_, file, line, ok := traces.ParseCallName(name)
 	if !ok || int(file) >= len(s.Files) {
@@ -137,8 +137,8 @@ func near(s *traces.Session, calls []*call, name string) []*call {
 	return calls[max(0, at-around):min(len(calls), at+around+1)]
 }
 
-// callSheet lists the calls of a session, or those around the one that has a name, with
-// the events before them.
+// callSheet lists the calls of a session, or those around a named one, with the
+// events before them.
 func callSheet(s *traces.Session, name string) *document.Table {
 	var calls []*call
 	for i := range s.Threads {
@@ -164,7 +164,7 @@ func callSheet(s *traces.Session, name string) *document.Table {
 		}
 	}
 	if !slices.ContainsFunc(calls, func(c *call) bool { return c.said != "" }) {
-		// Forms for programs have the column all the same.
+		// Formats for programs have the column anyway.
 		i := slices.IndexFunc(columns, func(c column[*call]) bool { return c.Name == verdictColumn })
 		columns[i].Title = ""
 	}
@@ -208,10 +208,10 @@ func eventText(e *traces.Event) string {
 	return text
 }
 
-// missed returns the tokens that the call before had left in the cache and this
-// one, by the log, did not read: a cache miss, whatever its cause. 0 for the
-// first call of a thread. An automatic cache keeps all that was sent, in steps:
-// less than a step is no miss.
+// missed returns the tokens that the previous call had left in the cache and
+// that this one, by the log, did not read: a cache miss, whatever its cause. It
+// is 0 for the first call of a thread. An automatic cache keeps all that was
+// sent, in steps; less than a step is no miss.
 func missed(s *traces.Session, t *traces.Thread, j int) int64 {
 	if j == 0 {
 		return 0

@@ -77,8 +77,8 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) error {
 	return errors.Join(runErr, reports.Tuning(out).Write(cmd.OutOrStdout(), f.format), f.output.draw(cmd, picture))
 }
 
-// again returns the command that runs the best setting. A parameter that --set swept goes by the
-// name it had there.
+// again returns the command that runs the best setting. A parameter that --set
+// swept has the name it had there.
 func (f *tuneFlags) again(args []string, best []studies.Setting) []string {
 	command := []string{"sim", "run"}
 	for _, arg := range args {

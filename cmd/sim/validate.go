@@ -28,7 +28,7 @@ type validateFlags struct {
 	traceFlags
 	strategy     string
 	chartDir     string
-	charts       outputFlags // their form alone
+	charts       outputFlags // only their form
 	profile      string
 	folds        string
 	alone        bool
@@ -114,8 +114,8 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 	return report.Document().Write(cmd.OutOrStdout(), f.format)
 }
 
-// opinions returns what the break detector and the audit say of the calls of a
-// session.
+// opinions returns the verdicts of the break detector and the audit on the
+// calls of a session.
 func opinions(s *traces.Session, prices audit.Prices) []validate.Opinion {
 	var list []validate.Opinion
 	for _, j := range audit.Judge(s, prices) {

@@ -20,7 +20,7 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// group returns a command that does nothing but hold verbs.
+// group returns a command that only holds verbs.
 func group(use, short, long string, verbs ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
@@ -38,7 +38,7 @@ func group(use, short, long string, verbs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// unknownCommand is the error of a verb that is not there.
+// unknownCommand returns the error of a verb that does not exist.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	var known []string
 	for _, c := range cmd.Commands() {
@@ -47,7 +47,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	return usageError{fmt.Errorf("unknown command %q%s; see %s --help", name, nearest.Hint(name, known), cmd.CommandPath())}
 }
 
-// noArgs refuses arguments.
+// noArgs returns an error if there are arguments.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usageError{fmt.Errorf("%s takes no arguments, not %q", cmd.CommandPath(), args)}
@@ -55,7 +55,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// listing returns a verb ls that prints a table of what the program holds.
+// listing returns a verb ls that prints a table of what the program has.
 func listing(short string, build func() (*document.Table, error)) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
@@ -74,8 +74,8 @@ func listing(short string, build func() (*document.Table, error)) *cobra.Command
 	return cmd
 }
 
-// showing returns a verb show that prints what has a name, a kind of thing that
-// the verb ls beside it lists.
+// showing returns a verb show that prints a named thing of the kind that ls
+// lists.
 func showing(what, short string, names func() []string, text func(name string) ([]byte, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:               "show NAME",
@@ -95,27 +95,27 @@ func showing(what, short string, names func() []string, text func(name string) (
 	}
 }
 
-// complete returns what a shell is told of names that can stand at a place, or behind a
-// comma there.
+// complete returns the completions of names at a position, or after a comma
+// there.
 func complete(names func() []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		list := slices.Clone(names())
 		for i := range list {
 			list[i] = begun[:strings.LastIndex(begun, ",")+1] + list[i]
 		}
-		return list, cobra.ShellCompDirectiveDefault // files may stand there too
+		return list, cobra.ShellCompDirectiveDefault // files are possible too
 	}
 }
 
-// completeFlag tells a shell the values of a flag.
+// completeFlag sets the completions of a flag's values.
 func completeFlag(cmd *cobra.Command, flag string, names func() []string) {
-	// The error is of a flag that is not there, or told of twice.
+	// The error means a flag that does not exist, or one registered twice.
 	if err := cmd.RegisterFlagCompletionFunc(flag, complete(names)); err != nil {
 		panic(err)
 	}
 }
 
-// presetNames lists the strategies that come with the program.
+// presetNames returns the strategies that come with the program.
 func presetNames() []string {
 	registry, err := strategies.Builtin()
 	if err != nil {
@@ -124,7 +124,7 @@ func presetNames() []string {
 	return registry.Presets()
 }
 
-// scenarioNames lists the scenarios that come with the program.
+// scenarioNames returns the scenarios that come with the program.
 func scenarioNames() []string {
 	list, err := scenarios.Builtins()
 	if err != nil {
@@ -137,8 +137,8 @@ func scenarioNames() []string {
 	return names
 }
 
-// sessionNames lists the files in the usual places of agents, whose names hold the ids
-// of their sessions.
+// sessionNames returns the files in the usual places of agents, whose names
+// contain the ids of their sessions.
 func sessionNames() []string {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -148,7 +148,7 @@ func sessionNames() []string {
 	for _, p := range agents.Places(home, os.Getenv) {
 		found, err := traces.Find(context.Background(), traces.Options{}, p.Dir)
 		if err != nil {
-			continue // such a place is not there
+			continue // the place does not exist
 		}
 		for _, in := range found.Files {
 			name, _, _ := strings.Cut(filepath.Base(in.Name), ".jsonl")
@@ -158,9 +158,8 @@ func sessionNames() []string {
 	return names
 }
 
-// bindFormat adds the flag --format, which says how a report is written, to a
-// command. Without names the known formats are those of reports; the first is the
-// default.
+// bindFormat adds the flag --format to a command. Without known the formats are
+// those of reports; the first is the default.
 func bindFormat(cmd *cobra.Command, name *string, known ...string) {
 	if len(known) == 0 {
 		known = document.Formats()
@@ -172,7 +171,7 @@ func bindFormat(cmd *cobra.Command, name *string, known ...string) {
 	completeFlag(cmd, "format", func() []string { return known })
 }
 
-// formatFlag is the name of a format among those known.
+// formatFlag is the name of a known format.
 type formatFlag struct {
 	name  *string
 	known []string
@@ -192,7 +191,7 @@ func (f *formatFlag) Set(name string) error {
 	return checkFormat(name, f.known)
 }
 
-// Type returns what help calls the value.
+// Type returns the word for the value in help.
 func (f *formatFlag) Type() string { return "string" }
 
 // checkFormat returns an error that names the nearest known format.
@@ -203,14 +202,14 @@ func checkFormat(format string, known []string) error {
 	return fmt.Errorf("unknown format %q%s", format, nearest.Among(format, known))
 }
 
-// flagGroup is a heading of help and the names of the flags below it.
+// flagGroup is a heading of help and the names of the flags under it.
 type flagGroup struct {
 	title string
 	flags []string
 }
 
-// flagGroups are the headings of help and the flags below each. What is in none
-// of them comes under "Flags".
+// flagGroups are the headings of help and the flags under each. Flags of no
+// group appear under "Flags".
 var flagGroups = []flagGroup{
 	{"Sessions", []string{
 		"discover", "yes", "since", "until", "tz", "project", "model", "agent", "strict", "sessions",
@@ -226,22 +225,22 @@ var flagGroups = []flagGroup{
 	{"General", []string{"workers", "quiet", "verbose", "help", "version"}},
 }
 
-// help prints what a command is for and how it is called.
+// help prints what a command does and how to use it.
 func help(cmd *cobra.Command, _ []string) {
 	w := cmd.OutOrStdout()
 	width := widthOf(w)
 	fmt.Fprint(w, document.Flowed(cmp.Or(cmd.Long, cmd.Short), width)+"\n\n"+usageText(cmd, width))
 }
 
-// usage prints how a command is called.
+// usage prints how to use a command.
 func usage(cmd *cobra.Command) error {
 	w := cmd.OutOrStderr()
 	_, err := fmt.Fprint(w, usageText(cmd, widthOf(w)))
 	return err
 }
 
-// usageText says how a command is called, in lines of some width: its form,
-// examples, verbs and flags by group.
+// usageText says how to use a command, in lines of a width: its form, examples,
+// verbs and flags by group.
 func usageText(cmd *cobra.Command, width int) string {
 	var b strings.Builder
 	b.WriteString("Usage:\n")

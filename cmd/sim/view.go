@@ -78,7 +78,7 @@ func (f *viewFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return fmt.Errorf("listening at %s: %w", f.listen, err)
 	}
-	v.host, v.token = strings.TrimSuffix(l.Addr().String(), ":80"), rand.Text() // a browser leaves out :80
+	v.host, v.token = strings.TrimSuffix(l.Addr().String(), ":80"), rand.Text() // browsers leave out :80
 	url := fmt.Sprintf("http://%s/?t=%s", v.host, v.token)
 	fmt.Fprintf(cmd.OutOrStdout(), "%s until Ctrl-C\n", url)
 	if !f.noOpen {
@@ -90,7 +90,7 @@ func (f *viewFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// openBrowser shows a page. The address was printed: where there is no browser it is opened by hand.
+// openBrowser opens a page. The address has been printed, so that without a browser it can be opened by hand.
 func openBrowser(ctx context.Context, url string) {
 	open := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
 	if open == nil {
@@ -99,19 +99,19 @@ func openBrowser(ctx context.Context, url string) {
 	_ = command.CommandContext(ctx, open[0], append(open[1:], url)...).Start() //nolint:gosec // a fixed program and our address
 }
 
-// viewer answers the page and what its dials ask for.
+// viewer serves the page and the requests of its dials.
 type viewer struct {
 	corpus      *traces.Corpus
 	plan        scenarios.Plan // what all variants have in common
 	paths       []string
-	sample      bool     // the sessions are those that come with the program
+	sample      bool     // the sessions are the embedded samples
 	remarks     []string // what was read, and what could not be
-	chosen      string   // arguments that choose sessions and prices, for commands to copy
+	chosen      string   // arguments that select sessions and prices, for commands to copy
 	host, token string
-	fit         sync.Map // of the name of a strategy: the paths of the dials that it has, joined
+	fit         sync.Map // by name of a strategy: the paths of its dials, joined
 }
 
-// learned is the name that variants know the profile by that was fitted to all sessions of the page.
+// learned is the name under which variants find the profile fitted to all sessions of the page.
 const learned = "of these sessions"
 
 // viewer reads the sessions and what the profile learns from them.
@@ -153,7 +153,7 @@ func (f *viewFlags) viewer(cmd *cobra.Command, args []string) (*viewer, error) {
 	return v, nil
 }
 
-// ServeHTTP answers who has the token and comes from this page.
+// ServeHTTP serves requests with the token that come from this page.
 func (v *viewer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -202,10 +202,10 @@ func (v *viewer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(b.Bytes()) // who has gone needs no answer
+	_, _ = w.Write(b.Bytes()) // a client that has gone needs no answer
 }
 
-// page writes the whole page with the settings as they are.
+// page writes the whole page with the current settings.
 func (v *viewer) page(ctx context.Context, b *bytes.Buffer) error {
 	ask := viewAsk{Variant: Variant{Strategy: "own"}}
 	d, err := v.document(ctx, &ask)

@@ -10,13 +10,13 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// dial is a setting with the values that its slider takes.
+// dial is a setting with the values of its slider.
 type dial struct {
 	Label, Path string
 	Values      []string
 }
 
-// dials are the sliders of the page. It shows those that the strategy has; every other parameter is a line of text.
+// dials are the sliders of the page. It shows those that the strategy has; other parameters are entered as text.
 func dials() []dial {
 	var thresholds []string
 	for n := 20_000; n <= 950_000; n += 10_000 {
@@ -42,7 +42,7 @@ func dials() []dial {
 	}
 }
 
-// settings are sliders for what a client really offers, but for those among the others.
+// settings are sliders for the settings that a client really has, without those in dials.
 func settings(agent string) (list []dial) {
 	for _, s := range agents.Of(agent).Settings {
 		path, _, _ := strings.Cut(s.Assign, "=")
@@ -63,7 +63,7 @@ func (v *viewer) agents() (names []string) {
 	return names
 }
 
-// fits returns the paths of the dials that a strategy takes, separated by spaces.
+// fits returns the paths of the dials that a strategy has, separated by spaces.
 func (v *viewer) fits(strategy string) string {
 	if known, ok := v.fit.Load(strategy); ok {
 		return known.(string)
@@ -82,7 +82,7 @@ func (v *viewer) fits(strategy string) string {
 	return strings.Join(paths, " ")
 }
 
-// inClient returns what the clients that made sessions take in place of assignments, a line each.
+// inClient returns the settings, one per line, that have the effect of assignments in the clients of sessions.
 func inClient(sessions []*traces.Session, set []string) string {
 	var lines []string
 	for _, s := range sessions {
@@ -101,7 +101,7 @@ func inClient(sessions []*traces.Session, set []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// maxChoices is how many sessions can be chosen by name.
+// maxChoices is the largest number of sessions that can be selected by name.
 const maxChoices = 2000
 
 // panel returns the form with the dials.

@@ -25,11 +25,11 @@ import (
 type Variant struct {
 	Strategy string   `json:"strategy"`
 	Set      []string `json:"set"`
-	Dials    []string `json:"dials"` // as Set, but left out where the strategy has them not
-	As       string   `json:"as"`    // model whose prices hold for all, "" for each its own
+	Dials    []string `json:"dials"` // like Set, but ignored if the strategy lacks the parameter
+	As       string   `json:"as"`    // model whose prices apply to all, "" for each model's own
 }
 
-// turn puts the dials that the strategy has ahead of the other settings.
+// turn puts the dials that the strategy has before the other settings.
 func (v *viewer) turn(of *Variant) {
 	fits := strings.Fields(v.fits(of.Strategy))
 	of.Set = append(slices.DeleteFunc(of.Dials, func(assignment string) bool {
@@ -39,18 +39,18 @@ func (v *viewer) turn(of *Variant) {
 	of.Dials = nil
 }
 
-// viewAsk is what the page asks for.
+// viewAsk is a request of the page.
 type viewAsk struct {
 	Variant
 	Agent    string   `json:"agent"`
 	Sessions []string `json:"sessions"` // ids, none for all
 	Pinned   *Variant `json:"pinned"`
-	// What explains a call: its cell and its number in the only session.
+	// The call to explain: its cell, and its number in the only session.
 	Cell string `json:"cell"`
 	Call int    `json:"call"`
 }
 
-// choose returns the sessions that are asked for.
+// choose returns the requested sessions.
 func (v *viewer) choose(ask *viewAsk) *traces.Corpus {
 	wanted := map[string]bool{}
 	for _, id := range ask.Sessions {
@@ -94,7 +94,7 @@ func (v *viewer) explain(ask *viewAsk) (*document.Document, error) {
 	return explain.Document(e, explain.Options{Call: ask.Call, Logged: loggedOf(e, chosen[0], config.Prices)})
 }
 
-// document simulates what is asked for.
+// document simulates what was requested.
 func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document, error) {
 	chosen := v.choose(ask)
 	plan, err := v.planOf(&ask.Variant)
@@ -136,7 +136,7 @@ func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document
 	return d, nil
 }
 
-// command returns the command line that gives what is asked for.
+// command returns the command line with the same result as a request.
 func (v *viewer) command(ask *viewAsk, sessions []*traces.Session) string {
 	strategies := slices.Compact([]string{results.StrategyRecorded, ask.Strategy})
 	line := "sim run --strategy " + reports.Quoted(strings.Join(strategies, ",")) + v.settingsText(&ask.Variant)
@@ -167,7 +167,7 @@ func (v *viewer) settingsText(of *Variant) string {
 	return text
 }
 
-// aliases returns the models of all sessions that a variant bills as another.
+// aliases returns the models of all sessions that a variant bills as another model.
 func (v *viewer) aliases(of *Variant) map[string]string {
 	as := map[string]string{}
 	for _, s := range v.corpus.Sessions {
@@ -180,7 +180,7 @@ func (v *viewer) aliases(of *Variant) map[string]string {
 	return as
 }
 
-// planOf returns the plan of a variant beside the recorded strategy.
+// planOf returns the plan of a variant and the recorded strategy.
 func (v *viewer) planOf(of *Variant) (*scenarios.Plan, error) {
 	file, err := scenarios.Parse(v.plan.Registry, []byte("schema: 1\n"), "view")
 	if err != nil {
@@ -236,7 +236,7 @@ func (v *viewer) pin(ctx context.Context, corpus *traces.Corpus, run *results.Ru
 	foreign := func(name string) bool { return name != results.StrategyBilled && name != results.StrategyRecorded }
 	for _, c := range other.Cells {
 		if foreign(c.Strategy) {
-			c.Cell, c.Strategy = pinMark+c.Cell, pinMark+c.Strategy // a strategy of its own in tables and charts
+			c.Cell, c.Strategy = pinMark+c.Cell, pinMark+c.Strategy // a separate strategy in tables and charts
 			run.Cells = append(run.Cells, c)
 		}
 	}
@@ -249,7 +249,7 @@ func (v *viewer) pin(ctx context.Context, corpus *traces.Corpus, run *results.Ru
 	return nil
 }
 
-// shownSessions returns what a page says of each session, by id.
+// shownSessions returns the descriptions of sessions on a page, by id.
 func shownSessions(sessions []*traces.Session, samples bool) map[string]reports.PageSession {
 	shown := map[string]reports.PageSession{}
 	for _, s := range sessions {
