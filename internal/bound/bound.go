@@ -1,13 +1,13 @@
-// Package bound says what the cheapest schedule costs for a session whose future
-// is known: the least that any strategy can reach which only chooses when to
-// compact.
+// Package bound finds the cost of the cheapest schedule for a session whose
+// future is known: the least that any strategy can reach that only chooses when
+// to compact.
 //
-// Two replays tell all that a schedule can meet: one without a compaction, and
-// one that compacts ahead of every request. What a call costs behind a compaction
-// follows from them, as the prefix that it reads, the gap before it and what it
-// adds are the same and only the tokens ahead of them differ. A dynamic program
-// over (call, last compaction) finds the least sum. The assumptions are in
-// docs/bound.md.
+// Two replays show everything that a schedule can meet: one without a
+// compaction, and one that compacts before every request. They determine what a
+// call costs after a compaction: the prefix that it reads, the gap before it
+// and what it adds are the same, and only the number of tokens before them
+// differs. A dynamic program over (call, last compaction) finds the least sum.
+// docs/bound.md lists the assumptions.
 package bound
 
 import (
@@ -27,22 +27,22 @@ import (
 
 // Bound is the least cost of a session, USD.
 type Bound struct {
-	// Below is not above the cost of any schedule.
+	// Below is a lower bound of the cost of every schedule.
 	Below float64
-	// Schedule are the rounds ahead of which each thread compacts that come out
-	// cheapest, in order; Reached is what they cost in the loop.
+	// Schedule are the rounds before which each thread compacts in the cheapest
+	// schedule found, in order; Reached is its cost in the loop.
 	Schedule [][]int32
 	Reached  float64
-	// Front are the same if what is forgotten has a price, by the prices asked for.
+	// Front has the same for each price of what is forgotten.
 	Front []Point
 }
 
-// Point is the best that can be done where each need that nothing in the context and
-// no fetch can answer costs so much.
+// Point is the best result if each need that neither the context nor a fetch
+// can answer costs so much.
 type Point struct {
-	// Below is not above the cost of any schedule and the price of what it loses, USD.
+	// Below is a lower bound of the cost of every schedule plus the price of what it loses, USD.
 	Below float64
-	Row   results.Row // of the schedule that comes out cheapest
+	Row   results.Row // of the cheapest schedule found
 }
 
 // Compactions returns the number of compactions of the schedule.
@@ -54,16 +54,16 @@ func (b *Bound) Compactions() int {
 	return n
 }
 
-// due says ahead of which rounds of a thread an action is taken.
+// due says before which rounds of a thread an action is taken.
 type due func(thread, round int32) bool
 
-// action makes the strategy that takes an action on a schedule.
+// action makes the strategy that takes an action by a schedule.
 type action func(due) *strategies.Strategy
 
 // Compact returns the bound over all schedules of compactions as p makes them,
-// in the surroundings of a cell, whose strategy does not count, and for prices of a
-// lost need of weight 1, USD, points of the front of cost and recall. These need
-// an index of what the session uses; without one there are none.
+// in the surroundings of a cell, whose strategy is ignored, and points of the
+// front of cost and recall for prices of a lost need of weight 1, USD. These
+// points need an index of what the session uses; without one there are none.
 func Compact(c sim.Config, p strategies.CompactParams, s *traces.Session, prices ...float64) (*Bound, error) {
 	with := func(p strategies.CompactParams) action {
 		return func(f due) *strategies.Strategy { return strategies.Scheduled(p, f) }
@@ -78,23 +78,22 @@ func Compact(c sim.Config, p strategies.CompactParams, s *traces.Session, prices
 	return find(c, s, x, with(p), with(p.WithoutFiles()))
 }
 
-// Clear returns the bound over all schedules that clear in place results of tool
-// calls that a request has held: none does better than one that clears all of them
-// whenever it clears.
+// Clear returns the bound over all schedules that clear in place the tool
+// results of earlier requests: clearing all of them each time is never worse.
 func Clear(c sim.Config, s *traces.Session) (*Bound, error) {
 	act := func(f due) *strategies.Strategy { return strategies.ScheduledClear(f) }
 	return find(c, s, &solver{clears: true, prices: []float64{0}}, act, act)
 }
 
-// find returns the bound of an action. Least is an action that leaves no more
-// than any that came before can make of it.
+// find returns the bound of an action. least is an action that leaves no more
+// than any sequence of actions can.
 func find(c sim.Config, s *traces.Session, x *solver, act, least action) (*Bound, error) {
 	x.session = s
 	if agents.CacheOf(s) == traces.CacheAutomatic {
 		x.coarse = automaticStep
 	}
 	c.Levels, c.Breaks, c.Verify, c.Overflow = sim.Levels{}, false, false, sim.OverflowAnswer
-	open := c // the agent that fetches nothing pays the least
+	open := c // an agent that fetches nothing pays least
 	open.Agent, open.Needs = sim.Agent{}, nil
 	var err error
 	if x.never, x.window, err = replay(open, act, s, func(int32, int32) bool { return false }); err != nil {
@@ -122,8 +121,8 @@ func find(c sim.Config, s *traces.Session, x *solver, act, least action) (*Bound
 	return b, nil
 }
 
-// reach simulates a session under a schedule: by thread, the rounds ahead of which
-// the action is taken.
+// reach simulates a session under a schedule: by thread, the rounds before
+// which the action is taken.
 func reach(c sim.Config, act action, s *traces.Session, schedule [][]int32) (results.Row, error) {
 	c.Strategy = act(func(thread, round int32) bool { return slices.Contains(schedule[thread], round) })
 	row, err := sim.NewLoop(c).Run(s)
@@ -133,8 +132,8 @@ func reach(c sim.Config, act action, s *traces.Session, schedule [][]int32) (res
 	return row, nil
 }
 
-// automaticStep is the coarsest step in which automatic caches count what is
-// read, tokens (promptcache.Servings).
+// automaticStep is the coarsest step of reads from automatic caches, tokens
+// (promptcache.Servings).
 const automaticStep = 1024
 
 // call is one request of a replay.
@@ -146,24 +145,24 @@ type call struct {
 	end      int64
 	rate     costmodel.Rate
 	limited  bool   // of the session's first model, whose window is known
-	hidden   []call // that the client adds behind it
+	hidden   []call // calls that the client adds after it
 }
 
-// usd returns the cost of the call with other usage.
+// usd returns the cost of the call with a different usage.
 func (c *call) usd(u prompt.Usage) float64 {
 	cost := results.Cost(c.rate.Cost(u))
 	return cost.Total()
 }
 
-// thread are the calls of a thread: its own by round, and those of the compaction
-// ahead of each.
+// thread has the calls of a thread: its own by round, and those of the
+// compaction before each.
 type thread struct {
 	own       []call
 	summaries [][]call
-	acted     []bool // the action was taken ahead of the call
+	acted     []bool // the action was taken before the call
 }
 
-// acts notes where an action is taken. It observes nothing else.
+// acts records where an action is taken. It observes nothing else.
 type acts struct{ threads []thread }
 
 func (a acts) Changed(p sim.Point, _ string, b strategies.Boundary) {
@@ -175,7 +174,7 @@ func (acts) Checked(sim.Point, strategies.Check)                        {}
 func (acts) Answered(sim.Point, string, string, strategies.Outcome)     {}
 func (acts) Served(sim.Point, string, *prompt.Request, *prompt.Outcome) {}
 
-// replayed are the calls of a session under one schedule.
+// replayed has the calls of a session under one schedule.
 type replayed struct {
 	threads []thread
 }
@@ -232,8 +231,8 @@ type rates struct {
 	known  map[string]costmodel.Price
 }
 
-// of returns the prices of a model for a call so many ns into the session; those
-// of a model without a price bill nothing.
+// of returns the prices of a model for a call so many ns into the session; zero
+// for a model without a price.
 func (r *rates) of(model string, start int64) costmodel.Rate {
 	at := r.at
 	if at.IsZero() {

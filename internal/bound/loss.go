@@ -6,25 +6,25 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// loss is a need of a call that is lost once the path has compacted ahead of a call
-// from a place on: where the last block that answers it stands.
+// loss is a need of a call that is lost once the path has compacted before a call
+// at or after a place: that of the last block that answers the need.
 type loss struct {
 	from   int
-	weight float64 // 1 for a need of what stands in one block; what a first summary is expected to keep is taken off
+	weight float64 // 1 for a need found in one block, less what a first summary is expected to keep
 }
 
-// standing says where on its path a block comes into the context, by block.
+// standing is the place on its path where a block enters the context, by block.
 type standing []int
 
-// Places of blocks that no compaction takes out, and of those that no request has.
+// Places of blocks that no compaction removes, and of blocks in no request.
 const (
 	stays  = -1
 	absent = -2
 )
 
-// losses notes what the calls of a session lose to a compaction. What a file has, or
-// may come back with a restored one, is not lost; nor is more of the rest than one
-// summary drops, however many follow each other. So no schedule loses less.
+// losses records what the calls of a session lose to a compaction. What a file has, or
+// may return with a restored one, is not lost. Of the rest only what one summary drops is
+// lost, however many follow each other, so that no schedule loses less.
 func (x *solver) losses(index *needs.Index, s *traces.Session, keeps needs.Survival, restores bool) {
 	at := standingOf(s)
 	x.lost = make([][][]loss, len(s.Threads))
@@ -45,8 +45,8 @@ func (x *solver) losses(index *needs.Index, s *traces.Session, keeps needs.Survi
 	}
 }
 
-// last returns the place of the last of some blocks to come; false where one never
-// goes, or none was there.
+// last returns the place of the last of some blocks; false if one is never
+// removed, or none was there.
 func (at standing) last(places []needs.Place) (int, bool) {
 	from := absent
 	for _, p := range places {
@@ -60,8 +60,8 @@ func (at standing) last(places []needs.Place) (int, bool) {
 	return from, from >= 0
 }
 
-// standingOf places the blocks of a session: what a round sends comes with its call,
-// what it answers with the next one.
+// standingOf returns the places of the blocks of a session: the input of a
+// round enters with its call, its answer with the next one.
 func standingOf(s *traces.Session) standing {
 	at := make(standing, len(s.Blocks))
 	for b := range at {
@@ -87,9 +87,9 @@ func standingOf(s *traces.Session) standing {
 	return at
 }
 
-// goneAt returns what call k of a path loses by the state it is made in, weight: of
-// state j + 1, what stood ahead of call j or came with it. It holds until the next
-// call of goneAt.
+// goneAt returns the weight that call k of a path loses, by the state in which
+// it is made: in state j + 1, what came before or with call j. It is valid
+// until the next call of goneAt.
 func (x *solver) goneAt(thread, base, k int) []float64 {
 	if cap(x.gone) < k+2 {
 		x.gone = make([]float64, 2*k+2)

@@ -8,15 +8,15 @@ import (
 )
 
 // solver finds the cheapest schedule of a session by dynamic programming over
-// (call, last action). What a thread has behind it is a path of calls, those of
-// the threads it branched off from among them; state 0 is a path without an action,
-// state j + 1 one whose last action was ahead of call j.
+// (call, last action). The history of a thread is a path of calls, including
+// those of the threads it branched off from. State 0 is a path without an
+// action, state j + 1 one whose last action was before call j.
 type solver struct {
 	session *traces.Session
 	never   *replayed // no action at all
-	always  *replayed // one ahead of every call
+	always  *replayed // one before every call
 	window  int64     // of the session's first model, tokens
-	coarse  int64     // of an automatic cache: most tokens that its steps leave unread
+	coarse  int64     // of an automatic cache: the most tokens that its steps leave unread
 	clears  bool      // the action clears in place instead of compacting
 	prices  []float64 // of a lost need, USD; the first is 0
 	lost    [][][]loss
@@ -27,19 +27,19 @@ type solver struct {
 // node is a call of a path in both replays.
 type node struct {
 	never, always *call
-	acted         bool  // the action can be taken ahead of it
-	delta         int64 // tokens the context gains by it: fewer than 0 as a rule
-	next          int   // first call from here on ahead of which there is something new to clear
+	acted         bool  // the action can be taken before it
+	delta         int64 // tokens by which it grows the context, usually negative
+	next          int   // first call from here on before which there is something new to clear
 }
 
 // choices are the decisions of a thread: by round, state and price, whether to act.
 type choices struct {
-	base int // calls of the path ahead of the thread
+	base int // calls of the path before the thread
 	act  [][]bool
 }
 
-// solve returns, for each price, the least cost with what is lost, and the schedule
-// that has it.
+// solve returns, for each price, the least cost including what is lost, and its
+// schedule.
 func (x *solver) solve() (least []float64, schedules [][][]int32) {
 	x.chosen = make([]choices, len(x.session.Threads))
 	least = make([]float64, len(x.prices))
@@ -66,13 +66,13 @@ func add(to, values []float64) {
 	}
 }
 
-// branches reports whether a thread goes on with its parent's context.
+// branches reports whether a thread continues its parent's context.
 func (x *solver) branches(i int) bool {
 	t := &x.session.Threads[i]
 	return t.Kind == traces.ThreadBranch && t.Parent >= 0
 }
 
-// children calls f for the branches that begin behind a round of a thread.
+// children calls f for the branches that begin after a round of a thread.
 func (x *solver) children(i int, round int, f func(child int)) {
 	for c := range x.session.Threads {
 		if t := &x.session.Threads[c]; x.branches(c) && int(t.Parent) == i && int(t.ParentRound) == round {
@@ -81,8 +81,8 @@ func (x *solver) children(i int, round int, f func(child int)) {
 	}
 }
 
-// thread returns the least cost of a thread and its branches, with the price of what
-// is lost, by the state it begins in and then by price, given the path ahead of it.
+// thread returns the least cost of a thread and its branches, including the price of what
+// is lost, by the state it begins in and then by price, given the path before it.
 func (x *solver) thread(i int, ahead []node) []float64 {
 	base, n := len(ahead), len(x.prices)
 	path := x.path(i, ahead)
@@ -115,7 +115,7 @@ func (x *solver) thread(i int, ahead []node) []float64 {
 	return least
 }
 
-// path returns the calls of a thread behind those ahead of it.
+// path returns the calls of a thread after those before it.
 func (x *solver) path(i int, ahead []node) []node {
 	never, always := x.never.threads[i], x.always.threads[i]
 	path := ahead
@@ -134,7 +134,7 @@ func (x *solver) path(i int, ahead []node) []node {
 	return path
 }
 
-// state returns what a path's last action gained, and the tokens up to there.
+// state returns the gain of a path's last action, and the tokens up to there.
 func state(path []node, s int) (delta, cut int64) {
 	if s == 0 {
 		return 0, math.MaxInt64
@@ -142,7 +142,7 @@ func state(path []node, s int) (delta, cut int64) {
 	return path[s-1].delta, path[s-1].always.context
 }
 
-// stay returns the cost of call k without an action ahead of it, and whether it
+// stay returns the cost of call k without an action before it, and whether it
 // fits the window.
 func (x *solver) stay(i int, path []node, k, s int) (usd float64, fits bool) {
 	c := path[k].never
@@ -155,7 +155,7 @@ func (x *solver) stay(i int, path []node, k, s int) (usd float64, fits bool) {
 	return usd, fits
 }
 
-// act returns the cost of an action ahead of call k and of the call itself.
+// act returns the cost of an action before call k and of the call itself.
 func (x *solver) act(i int, path []node, base, k, s int) float64 {
 	c := path[k].always
 	usd := c.usd(c.usage)
@@ -175,9 +175,9 @@ func (x *solver) act(i int, path []node, base, k, s int) float64 {
 	return usd
 }
 
-// summary returns the cost of a summary call over so many tokens more than it had
-// where every call is compacted. One that reads more than the head finds the
-// whole conversation in the cache. What passes the window is cut off.
+// summary returns the cost of a summary call over delta more tokens than when
+// every call is compacted. A call that reads more than the head finds the whole
+// conversation in the cache. What exceeds the window is cut off.
 func (x *solver) summary(c *call, head, delta int64) float64 {
 	u := c.usage
 	input := u.Input() + delta
@@ -191,9 +191,9 @@ func (x *solver) summary(c *call, head, delta int64) float64 {
 	return c.usd(resized(u, input, read))
 }
 
-// rewritten returns what a clearing ahead of call k costs beyond one that comes
-// behind a clearing of all the results before it: what stands behind the first
-// result that it clears is not read.
+// rewritten returns what a clearing before call k costs beyond one after a
+// clearing of all earlier results: what follows the first cleared result is not
+// read.
 func (x *solver) rewritten(path []node, k, s int, delta int64) float64 {
 	c := path[k].always
 	first := path[s].next
@@ -205,7 +205,7 @@ func (x *solver) rewritten(path []node, k, s int, delta int64) float64 {
 	return c.usd(resized(c.usage, c.usage.Input(), min(c.usage.Read, readable))) - c.usd(c.usage)
 }
 
-// follow notes the schedule of a thread that begins in a state, and of its
+// follow records the schedule of a thread that begins in a state, and of its
 // branches, at a price.
 func (x *solver) follow(i, s, at int, schedule [][]int32) {
 	x.children(i, -1, func(c int) { x.follow(c, s, at, schedule) })
@@ -218,22 +218,22 @@ func (x *solver) follow(i, s, at int, schedule [][]int32) {
 	}
 }
 
-// movedUSD returns the cost of a call of a thread if the context ahead of it were
-// so many tokens larger, of which the first cut stand for what was replaced.
+// movedUSD returns the cost of a call of a thread if the context before it were
+// larger by delta tokens, of which the first cut replace what was removed.
 func (x *solver) movedUSD(c *call, thread int, delta, cut int64) float64 {
 	if delta == 0 {
 		return c.usd(c.usage)
 	}
 	read := c.readable(delta, cut)
-	if x.coarse > 0 { // and what the first call found stays warm, whatever follows
+	if x.coarse > 0 { // what the first call found stays warm, whatever follows
 		read = max(read+x.coarse, x.session.Threads[thread].Rounds[0].Usage.Read)
 	}
 	return c.usd(resized(c.usage, c.usage.Input()+delta, read))
 }
 
-// readable returns what such a call reads, tokens, if it is there. One that lost
-// its prefix by time or at the head loses as much of another; of other losses it
-// is assumed that they would not have happened.
+// readable returns what such a call can read, tokens, if it is cached. A call
+// that lost its prefix by time or at the head loses as much of another. Other
+// losses are assumed not to happen.
 func (c *call) readable(delta, cut int64) int64 {
 	read := max(min(c.usage.Read, cut), c.usage.Read+delta)
 	switch c.miss {
@@ -244,8 +244,8 @@ func (c *call) readable(delta, cut int64) int64 {
 	return max(read, c.expected+delta)
 }
 
-// resized returns the usage of a request of another size that reads so much: what
-// stands behind the last marker stays, and the rest is written as before.
+// resized returns the usage of a request of another size that reads so much: what follows
+// the last marker stays uncached, and the rest is written as before.
 func resized(u prompt.Usage, input, read int64) prompt.Usage {
 	input = max(0, input)
 	v := prompt.Usage{Output: u.Output, Read: max(0, min(read, input))}

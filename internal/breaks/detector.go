@@ -1,5 +1,5 @@
 // Package breaks detects breaks of the prompt cache the way a client does: from
-// what it sends and the usage it is told, without a look into the server
+// what it sends and the usage in responses, without knowledge of the server
 // (seed 000, "cache break detection", of 2026-03).
 //
 //	var d breaks.Detector
@@ -10,10 +10,10 @@
 //		}
 //	}
 //
-// A break is a fall of the tokens read from the cache against the call before
-// of the same source. Calls are simulated or recorded alike: the loop of package
-// sim makes them of what it sends, and who reads recordings of rounds. A
-// confusion.Matrix holds what the detector says against what the cache model knows.
+// A break is a fall of the tokens read from the cache since the previous call of the same
+// source. Simulated and recorded calls are treated alike: package sim makes a Call from
+// what it sends, readers of recordings make one from a round. A confusion.Matrix compares
+// the detector's verdicts with what the cache model knows.
 package breaks
 
 import (
@@ -25,8 +25,8 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Short and Long are the pauses, in ns, past which an entry may have expired
-// (seed 000). The client looks at the short one alone; the long one is an
+// Short and Long are the pauses, in ns, after which an entry may have expired
+// (seed 000). The client only knows the short one; the long one is an
 // extension.
 const (
 	Short = int64(5 * time.Minute)
@@ -37,36 +37,36 @@ const (
 type Call struct {
 	Source  results.Source
 	Thread  int32  // which conversation of that source
-	Model   string // as asked for
+	Model   string // as requested
 	At      int64  // ns when the request was sent, on any clock; At and End both 0: unknown
 	End     int64  // ns when its response ended
 	Read    int64  // tokens read from the cache
 	Context int64  // input tokens
-	// Deleted counts all tokens deleted from the cache by edits so far: it is
-	// cumulative, as the server reports it.
+	// Deleted counts all tokens that edits have deleted from the cache so far: it
+	// is cumulative, as the server reports it.
 	Deleted   int64
 	State     State
-	Compacted bool // the messages were replaced by a summary since the call before
-	Cleared   bool // the client itself had content cleared in place since then
+	Compacted bool // a summary replaced the messages since the previous call
+	Cleared   bool // the client cleared content in place since then
 }
 
-// timed reports whether it is known when the call was.
+// timed reports whether the time of the call is known.
 func (c *Call) timed() bool { return c.At != 0 || c.End != 0 }
 
 // Verdict is what the detector says of one call.
 type Verdict struct {
 	Reason   confusion.Reason
-	Changed  Fields // all that changed against the call before
-	From, To int64  // tokens read by the call before and by this one
-	Gap      int64  // ns from the end of the call before to this request; 0 when unknown
+	Changed  Fields // all differences from the previous call
+	From, To int64  // tokens read by the previous call and by this one
+	Gap      int64  // ns from the end of the previous call to this request; 0 when unknown
 	says     string
 }
 
 // Broke reports whether the cache broke.
 func (v *Verdict) Broke() bool { return v.Reason.Broke() }
 
-// Text says the reason in words, as the client logs it (000:614-621): of what
-// changed with the values from and to, where the detector is told to keep them.
+// Text gives the reason in words, as the client logs it (000:614-621), with old
+// and new values if the detector keeps them.
 func (v *Verdict) Text() string {
 	switch v.Reason {
 	case confusion.Model, confusion.State:
@@ -86,13 +86,13 @@ func (v *Verdict) Text() string {
 	return v.Reason.String()
 }
 
-// source is what has a baseline of its own.
+// source identifies calls that share a baseline.
 type source struct {
 	source results.Source
 	thread int32
 }
 
-// baseline is what the last call of a source left to compare with.
+// baseline is the state of a source after its last call.
 type baseline struct {
 	known   bool // a call was seen since the last compaction
 	read    int64
@@ -104,17 +104,17 @@ type baseline struct {
 }
 
 // Detector watches the calls of one session. The zero Detector is ready to use.
-// Calls of one source come in order; how sources mix does not matter. It keeps
-// its storage over Reset.
+// Calls of one source must come in order; how sources mix does not matter.
+// Reset keeps its storage.
 type Detector struct {
 	Rules  *Rules // nil for those of the client
-	Values bool   // verdicts on breaks name what changed from what to what
+	Values bool   // verdicts on breaks have old and new values
 
 	sources   map[source]int
 	baselines []baseline
-	last      source // of the call before, whose baseline is at index at
+	last      source // of the previous call, whose baseline is at index at
 	at        int
-	model     string // that was looked at last, and whether it is excluded
+	model     string // the model checked last, and whether it is excluded
 	excluded  bool
 }
 
@@ -125,8 +125,8 @@ func (d *Detector) Become(from *Detector) {
 	d.baselines, d.sources = baselines, maps.Clone(from.sources)
 }
 
-// sourceOf returns whose baseline a call is compared with: a summary call
-// continues the conversation it summarises.
+// sourceOf returns the source of a call: a summary call continues the
+// conversation it summarises.
 func sourceOf(c *Call) source {
 	s := source{c.Source, c.Thread}
 	if s.source == results.SourceCompact {
@@ -135,11 +135,11 @@ func sourceOf(c *Call) source {
 	return s
 }
 
-// Excluded reports whether calls of a model are not watched: small models have
-// another cache behaviour (000:627).
+// Excluded reports whether calls of a model are not watched: the cache of small
+// models behaves differently (000:627).
 func Excluded(model string) bool { return strings.Contains(strings.ToLower(model), "haiku") }
 
-// See takes the next call of a source and says whether its cache broke.
+// See takes the next call of a source and returns whether its cache broke.
 func (d *Detector) See(c *Call) Verdict {
 	if c.Model != d.model {
 		d.model, d.excluded = c.Model, Excluded(c.Model)
@@ -160,7 +160,7 @@ func (d *Detector) See(c *Call) Verdict {
 	return v
 }
 
-// baseline returns the baseline of a source, a new one for a source not met yet.
+// baseline returns the baseline of a source, a new one for a new source.
 func (d *Detector) baseline(s source) *baseline {
 	if len(d.baselines) > 0 && s == d.last {
 		return &d.baselines[d.at]
@@ -184,7 +184,7 @@ func (d *Detector) Reset() {
 	d.baselines = d.baselines[:0]
 }
 
-// compare says what a call is against the baseline.
+// compare compares a call with the baseline.
 func (b *baseline) compare(c *Call, rules Rules) Verdict {
 	v := Verdict{From: b.read, To: c.Read}
 	switch {
@@ -211,7 +211,7 @@ func (b *baseline) compare(c *Call, rules Rules) Verdict {
 	return v
 }
 
-// cause names why the cache broke: what changed before how long the pause was.
+// cause names why the cache broke: a change takes precedence over the length of the pause.
 func (v *Verdict) cause(timed bool) confusion.Reason {
 	switch {
 	case v.Changed.Has(confusion.FieldModel):
@@ -228,7 +228,7 @@ func (v *Verdict) cause(timed bool) confusion.Reason {
 	return confusion.Server
 }
 
-// take makes a call the baseline of the next one.
+// take makes a call the new baseline.
 func (b *baseline) take(c *Call) {
 	b.known, b.read, b.deleted = true, c.Read, c.Deleted
 	b.end, b.timed = c.End, c.timed()
@@ -253,17 +253,17 @@ type Rules struct {
 	MinDrop  int64   `yaml:"min_drop" min:"0" needs:"breaks" doc:"A break is a fall of the tokens read from the cache by more than so many."`
 	MinShare float64 `yaml:"min_share" min:"0" max:"1" needs:"breaks" doc:"The fall is also by more than this share, 0 to 1, of those read before."`
 	// DeletedBaseline says that the client keeps the server's count of deleted
-	// tokens and so expects the fall that its deletions make. Without it that is
-	// taken for a break (002:56).
+	// tokens and so expects the fall that its deletions cause. Otherwise it takes
+	// that fall for a break (002:56).
 	DeletedBaseline bool `yaml:"deleted_baseline" needs:"cached-microcompact" doc:"Keep the server's count of deleted tokens (cache_edits), so that the fall a deletion makes is expected. Off, each is a false break."`
 }
 
-// DefaultRules returns those of the client.
+// DefaultRules returns the rules of the client.
 func DefaultRules() Rules {
 	return Rules{MinDrop: MinDrop, MinShare: MinDropShare, DeletedBaseline: true}
 }
 
-// fell reports whether a read of fewer tokens than before is a break.
+// fell reports whether reading now instead of before tokens is a break.
 func (r *Rules) fell(before, now int64) bool {
 	fall := before - now
 	return fall > r.MinDrop && float64(fall) > r.MinShare*float64(before)

@@ -8,8 +8,8 @@ import (
 	"github.com/compactsim/compactsim/internal/confusion"
 )
 
-// differences says what a call changed against the baseline, from what to what
-// (000:591, 614-618): the model first, then the fields in their order.
+// differences says how a call differs from the baseline, with old and new
+// values (000:591, 614-618): the model first, then the fields in order.
 func (b *baseline) differences(c *Call, changed Fields) string {
 	now, before := &c.State, &b.state
 	var list []string
@@ -26,7 +26,7 @@ func (b *baseline) differences(c *Call, changed Fields) string {
 	return strings.Join(list, "; ")
 }
 
-// difference says how one field changed, "" where only that is known.
+// difference says how one field changed, "" if the values are unknown.
 func difference(f confusion.Field, model, modelBefore string, now, before *State) string {
 	switch f {
 	case confusion.FieldModel:
@@ -58,7 +58,7 @@ func difference(f confusion.Field, model, modelBefore string, now, before *State
 	return ""
 }
 
-// arrow says from what to what a value changed; "none" stands for an empty one.
+// arrow shows an old and a new value; "none" stands for an empty one.
 func arrow(from, to string) string {
 	none := func(s string) string {
 		if s == "" {
@@ -69,8 +69,8 @@ func arrow(from, to string) string {
 	return none(from) + " → " + none(to)
 }
 
-// toolsChanged says how many tools came and went and which, and which have
-// another definition; "" where single tools are not known.
+// toolsChanged says which and how many tools were added and removed, and which
+// have another definition; "" if single tools are unknown.
 func toolsChanged(now, before []Tool) string {
 	if now == nil || before == nil {
 		return ""

@@ -20,7 +20,7 @@ const (
 // String returns off or on, "" for unknown.
 func (f Flag) String() string { return [...]string{"", "off", "on"}[min(f, On)] }
 
-// Hash stands for content that is only compared. Zero is unknown.
+// Hash stands for content that is only compared. Zero means unknown.
 type Hash uint64
 
 // Tool is one tool definition.
@@ -29,10 +29,10 @@ type Tool struct {
 	Schema Hash
 }
 
-// State is what a client sends ahead of the conversation and beside it: all
-// that can change the cache key without a message changing (000:604). Every
-// field may be unknown, which is its zero value; what is unknown on either side
-// of a comparison has not changed.
+// State is what a client sends before the conversation and beside it:
+// everything that can change the cache key without a change of messages
+// (000:604). A zero field is unknown, and a field that is unknown on either
+// side of a comparison counts as unchanged.
 type State struct {
 	SystemText      Hash   // text of the system prompt
 	SystemMarkers   Hash   // its cache markers: place, scope and lifetime
@@ -41,7 +41,7 @@ type State struct {
 	Tools           Hash   // all tool definitions
 	EachTool        []Tool // each of them, to say which changed; nil: unknown
 	FastMode        Flag
-	GlobalStrategy  string   // where the globally scoped part of the prompt stands
+	GlobalStrategy  string   // position of the globally scoped part of the prompt
 	Betas           []string // beta headers in the order sent; nil: unknown
 	AutoMode        Flag
 	Overage         Flag   // a subscriber draws on credits beyond the plan
@@ -68,7 +68,7 @@ func (f Fields) String() string {
 // Has reports whether the set holds a field.
 func (f Fields) Has(field confusion.Field) bool { return f>>field&1 != 0 }
 
-// Changed returns which fields differ between s and an earlier state.
+// Changed returns the fields that differ between s and an earlier state.
 func (s *State) Changed(before *State) Fields {
 	var f Fields
 	f.note(confusion.FieldSystem, differ(s.SystemText, before.SystemText))
@@ -101,8 +101,8 @@ func differList[T comparable](a, b []T) bool {
 	return a != nil && b != nil && !slices.Equal(a, b)
 }
 
-// keep fills what is unknown in s from an earlier state, so that a value is
-// compared with the last one that was known.
+// keep fills unknown fields of s from an earlier state, so that a value is
+// compared with the last known one.
 func (s *State) keep(before *State) {
 	fill(&s.SystemText, before.SystemText)
 	fill(&s.SystemMarkers, before.SystemMarkers)

@@ -1,5 +1,5 @@
-// Package chains tells of every compaction of a run what led to it, what it
-// cost, and whether the calls behind it paid it back.
+// Package chains says of every compaction of a run what led to it, what it
+// cost, and whether the calls after it paid it back.
 package chains
 
 import (
@@ -25,21 +25,21 @@ func NewObserver(cohort []*traces.Session) *Observer {
 }
 
 // Compactions returns the compactions of a session of the cohort in the order
-// they happened, spirals flagged. It is for the end of the run.
+// they happened, with spirals flagged. Call it at the end of the run.
 func (o *Observer) Compactions(session int) []studies.Compaction {
 	s := o.sessions[session]
 	s.flag()
 	return s.list
 }
 
-// Checked notes the trigger that fired last.
+// Checked records the trigger that fired last.
 func (o *Observer) Checked(p sim.Point, c strategies.Check) {
 	if c.Fired {
 		o.sessions[p.Session].thread(p.Thread).fired = c
 	}
 }
 
-// Answered notes in which hook a layer began to act.
+// Answered records in which hook a layer began to act.
 func (o *Observer) Answered(p sim.Point, _, hook string, out strategies.Outcome) {
 	acts := out.Verdict == strategies.Done || out.Verdict == strategies.Pending
 	if acts && hook != "intent_result" && hook != "background_result" {
@@ -47,7 +47,7 @@ func (o *Observer) Answered(p sim.Point, _, hook string, out strategies.Outcome)
 	}
 }
 
-// Changed takes a compaction.
+// Changed records a compaction.
 func (o *Observer) Changed(p sim.Point, layer string, b strategies.Boundary) {
 	if b.Kind.Compacts() {
 		o.sessions[p.Session].compacted(p, layer, &b)
@@ -64,7 +64,7 @@ func (o *Observer) Served(p sim.Point, layer string, _ *prompt.Request, _ *promp
 	t.fired, t.hook = strategies.Check{}, ""
 }
 
-// Paid completes a compaction with what became of it.
+// Paid completes a compaction with its payback.
 func (o *Observer) Paid(session, compaction int, p *studies.Payback) {
 	c := &o.sessions[session].list[compaction]
 	c.Payback = *p
@@ -73,11 +73,11 @@ func (o *Observer) Paid(session, compaction int, p *studies.Payback) {
 	}
 }
 
-// session is what happened in one session so far.
+// session is the history of one session so far.
 type session struct {
 	trace   *traces.Session
 	list    []studies.Compaction
-	before  []int // by compaction: the one ahead of it in its conversation, -1 for none
+	before  []int // by compaction: the previous one in its conversation, -1 for none
 	threads []thread
 	chains  int
 }
@@ -89,7 +89,7 @@ type thread struct {
 	own   []int // its compactions
 	since int   // requests since the last one
 
-	// What came ahead of the next request.
+	// What preceded the next request.
 	fired strategies.Check
 	hook  string
 }
@@ -102,8 +102,8 @@ func newSession(s *traces.Session) *session {
 	return &session{trace: s, threads: make([]thread, len(s.Threads))}
 }
 
-// thread returns the state of a conversation. A branch begins where its parent
-// was then.
+// thread returns the state of a conversation. A branch begins with the state of
+// its parent at that point.
 func (s *session) thread(i int32) *thread {
 	t := &s.threads[i]
 	if t.begun {
@@ -117,7 +117,7 @@ func (s *session) thread(i int32) *thread {
 	return t
 }
 
-// at returns where a conversation was behind the response of a round.
+// at returns the place of a conversation after the response of a round.
 func (s *session) at(i int32, round int) place {
 	t := s.thread(i)
 	for k := len(t.own) - 1; k >= 0; k-- {
@@ -128,7 +128,7 @@ func (s *session) at(i int32, round int) place {
 	return place{t.from.last, t.from.since + round + 1}
 }
 
-// compacted takes a compaction of a conversation.
+// compacted records a compaction of a conversation.
 func (s *session) compacted(p sim.Point, layer string, b *strategies.Boundary) {
 	t := s.thread(p.Thread)
 	last := t.from.last
@@ -189,16 +189,16 @@ func triggerOf(t *thread, b *strategies.Boundary) string {
 	return triggerAuto
 }
 
-// What makes a spiral. Rapid refills are those of the client's own breaker:
+// Conditions of a spiral. Rapid refills are those of the client's own breaker:
 // three within three requests each.
 const (
-	refillWithin = 3 // requests behind a compaction
+	refillWithin = 3 // requests after a compaction
 	refillTimes  = 3
-	unpaidTimes  = 2 // compactions that the next one followed before they had paid
+	unpaidTimes  = 2 // compactions followed by the next one before they had paid
 )
 
-// flag marks compactions that are part of a spiral. What a person asked for ends
-// one.
+// flag marks compactions that are part of a spiral. A compaction that a person
+// asked for ends one.
 func (s *session) flag() {
 	refills, unpaid := make([]int, len(s.list)), make([]int, len(s.list))
 	for i := range s.list {
@@ -221,7 +221,7 @@ func (s *session) flag() {
 	}
 }
 
-// mark flags a compaction and n ahead of it.
+// mark flags a compaction and the n before it.
 func (s *session) mark(i, n int, spiral string) {
 	for ; n >= 0 && i >= 0; n-- {
 		s.list[i].Spiral = spiral

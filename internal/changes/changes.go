@@ -1,5 +1,5 @@
-// Package changes holds what can happen to a session beside what its recording
-// says: a server of tools connects, somebody changes the effort.
+// Package changes has the events that a scenario adds to a recorded session: a
+// server of tools connects, somebody changes the effort.
 package changes
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Event is something that happens to a session beside what it says: a server of
-// tools connects, somebody changes the effort.
+// Event is something that happens to a session in addition to its recording: a
+// server of tools connects, somebody changes the effort.
 type Event struct {
 	At      When   `yaml:"at" doc:"the moment"`
 	Do      string `yaml:"do" doc:"what happens"`
@@ -22,8 +22,8 @@ type Event struct {
 	Threads string `yaml:"threads" doc:"where it happens: main (abandoned branches included) or all" enum:",main,all"`
 }
 
-// When is the moment of an event: exactly one field is not zero. All are
-// checked ahead of a request.
+// When is the time of an event; exactly one field is not zero. All are checked
+// before a request.
 type When struct {
 	Round  int32         `yaml:"round" doc:"ahead of this request of the thread, from 1" min:"0"`
 	Every  int32         `yaml:"every" doc:"ahead of every request whose number is a multiple" min:"0"`
@@ -31,7 +31,7 @@ type When struct {
 	After  time.Duration `yaml:"after" doc:"ahead of the first request at that time since the session's start" min:"0s"`
 }
 
-// Rules returns what contradicts each other.
+// Rules returns the contradictions between fields.
 func (w *When) Rules() []error {
 	moments := 0
 	for _, set := range []bool{w.Round != 0, w.Every != 0, w.Tokens != 0, w.After != 0} {
@@ -51,22 +51,22 @@ const (
 	ThreadsAll  = "all"
 )
 
-// Max is the most events of a scenario.
+// Max is the largest number of events of a scenario.
 const Max = 64
 
-// MaxTokens is the most tokens that one event adds or takes away: ten times
-// the largest window of a model, beyond which a number is a slip.
+// MaxTokens is the largest number of tokens that one event adds or removes: ten
+// times the largest window of a model, beyond which a number is a slip.
 const MaxTokens = 10_000_000
 
 // Action is what an event does.
 type Action uint8
 
-// What events do.
+// The actions.
 const (
 	ActionTools       Action = iota // another set of tools
 	ActionDenyRule                  // a rule that names a whole tool
 	ActionMCPConnect                // a server of tools connects
-	ActionMCPLeave                  // it goes away
+	ActionMCPLeave                  // it disconnects
 	ActionSystem                    // another static system prompt: an upgrade, a resume after one
 	ActionFlag                      // a remote flag that the system prompt depends on
 	ActionClaudeMD                  // project files are edited
@@ -77,9 +77,9 @@ const (
 	ActionEffort                    // effort
 	ActionThinking                  // thinking mode or budget
 	ActionToolChoice                // tool choice
-	ActionImages                    // images in a request, or none any more
+	ActionImages                    // images in a request, or no longer any
 	ActionModel                     // another model
-	ActionOverage                   // the user passes the plan's quota, or no longer does
+	ActionOverage                   // the user exceeds the plan's quota, or no longer does
 	ActionPermission                // permission mode
 	ActionOutputStyle               // output style
 	ActionSkill                     // a skill or command
@@ -87,13 +87,13 @@ const (
 	NumActions        = int(ActionMessage) + 1
 )
 
-// takes is what the value of an event is.
+// takes is the kind of an event's value.
 type takes uint8
 
 const (
 	takesTokens takes = iota // a number of tokens, up to MaxTokens; negative for what gets shorter
-	takesSwitch              // on or off; without a value the other
-	takesText                // any text; without one a different one every time
+	takesSwitch              // on or off; toggles without a value
+	takesText                // any text; without a value a different one every time
 	takesModel               // the name of a model
 )
 
@@ -101,13 +101,13 @@ const (
 type action struct {
 	name  string
 	takes takes
-	// level is where the change enters the cache key (A7, E1), for actions
-	// that change a parameter of the request and no text of it.
+	// level is where the change enters the cache key (A7, E1), for actions that
+	// change a parameter of the request but not its text.
 	level prompt.Level
-	// key says that the action does so.
+	// key says that the action changes such a parameter.
 	key bool
-	// stays says that the client does not take it back (E1: the header of
-	// fast mode stays).
+	// stays says that the client does not undo it (E1: the header of fast mode
+	// stays).
 	stays bool
 }
 
@@ -142,14 +142,14 @@ func (a Action) String() string { return actions[min(int(a), NumActions-1)].name
 // for an action that changes no parameter of the request.
 func (a Action) Key() (prompt.Level, bool) { return actions[a].level, actions[a].key }
 
-// Stays reports whether the client never takes the action back.
+// Stays reports whether the client never undoes the action.
 func (a Action) Stays() bool { return actions[a].stays }
 
 // Switches reports whether the action's value is on or off.
 func (a Action) Switches() bool { return actions[a].takes == takesSwitch }
 
-// shrinks reports whether the action's tokens may be negative: a text that is
-// there gets shorter. What is added to a request has no such text.
+// shrinks reports whether the action's tokens may be negative, because an
+// existing text gets shorter. What is added to a request has no existing text.
 func (a Action) shrinks() bool {
 	switch a {
 	case ActionTools, ActionDenyRule, ActionSystem, ActionClaudeMD:
@@ -167,18 +167,17 @@ func Names() []string {
 	return names
 }
 
-// Change is an event as the loop takes it.
+// Change is an event in the form of the loop.
 type Change struct {
 	When
 	Action Action
-	Agents bool // happens on sub-agents as well
+	Agents bool // also happens on sub-agents
 	Value  string
 	Tokens int32 // the value as a number
 	Given  bool  // a value was given
 }
 
-// Compile returns the events as the loop takes them. Events that Validate
-// refuses have no meaning.
+// Compile returns the events in the form of the loop. They must be valid.
 func Compile(events []Event) []Change {
 	list := make([]Change, 0, len(events))
 	for i := range events {
@@ -193,8 +192,8 @@ func Compile(events []Event) []Change {
 	return list
 }
 
-// Due reports whether the event is to happen ahead of the request with a
-// number, from 1, at a size of the context and a time since the session's start,
+// Due reports whether the event happens before the request with a number, from
+// 1, at a size of the context in tokens and a time since the session's start,
 // ns.
 func (w *When) Due(request int32, tokens, now int64) bool {
 	switch {
@@ -208,7 +207,7 @@ func (w *When) Due(request int32, tokens, now int64) bool {
 	return now >= int64(w.After)
 }
 
-// Rules returns what no tag says.
+// Rules returns the errors that no tag expresses.
 func (e *Event) Rules() []error {
 	i, known := slices.Index(Names(), e.Do), Names()
 	if i < 0 {
@@ -221,7 +220,7 @@ func (e *Event) Rules() []error {
 	return nil
 }
 
-// wants returns what a value should be, "" when it is that.
+// wants returns what a value should be, "" if it is valid.
 func (a Action) wants(value string) string {
 	switch actions[a].takes {
 	case takesTokens:

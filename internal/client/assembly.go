@@ -6,8 +6,8 @@ import (
 	"github.com/compactsim/compactsim/internal/changes"
 )
 
-// Assembly is how requests are put together beside what the client's version
-// says. Its keys are those of client in a scenario.
+// Assembly is how requests are put together, in addition to the client's
+// version. Its keys are those of client in a scenario.
 type Assembly struct {
 	Provider string  `yaml:"provider" enum:"first_party,bedrock,third_party" doc:"Who serves the requests: first_party, bedrock or third_party. Another one than the first shares no system prompt among organisations, has the billing header in the cache key (assumed), and gives no 1h entries under ttl policy."`
 	Windows  windows `yaml:"windows" doc:"Which models have a window of 1,000,000 beside those whose names end in [1m]."`
@@ -24,7 +24,7 @@ const (
 	ProviderThirdParty = "third_party" // Vertex, Foundry, gateways
 )
 
-// DefaultAssembly leaves everything as the version and the recording say.
+// DefaultAssembly leaves everything to the version and the recording.
 func DefaultAssembly() Assembly {
 	return Assembly{
 		Provider: ProviderFirstParty, System: DefaultSystem(), TTL: DefaultTTL(),
@@ -37,7 +37,7 @@ func DefaultAssembly() Assembly {
 // Event is a change of a session's surroundings, such as of its model or tools.
 type Event = changes.Event
 
-// When is the moment of an Event.
+// When is the time of an Event.
 type When = changes.When
 
 // HeaderInKey reports whether the line that changes with every request is part
@@ -55,7 +55,7 @@ func (a *Assembly) HeaderInKey() bool {
 // The windows that a client knows, tokens.
 const smallWindow, largeWindow = 200_000, 1_000_000
 
-// windows says which models have the large window beside those whose name ends
+// windows says which models have the large window besides those whose name ends
 // in [1m].
 type windows struct {
 	Capability bool `yaml:"capability" doc:"Those that can by themselves: Opus from 4.6, Sonnet from 4.6, Haiku 5.5, Fable, Mythos."`
@@ -72,8 +72,8 @@ var (
 	withHeader = []string{"sonnet-4"}
 )
 
-// Window returns the context window of a client whose version takes w for a
-// model, tokens: the name's suffix first, then what the model can, the beta
+// Window returns the context window of a client whose version assumes w for a
+// model, tokens: from the name's suffix, else what the model can, the beta
 // header, the environment, and 200,000.
 func (a *Assembly) Window(v *Variables, model string, w int64) int64 {
 	if a.Windows.Capability && named(model, capable) || a.Windows.Beta && named(model, withHeader) {
@@ -88,7 +88,7 @@ func (a *Assembly) Window(v *Variables, model string, w int64) int64 {
 	return w
 }
 
-// named reports whether a model's name holds one of some words.
+// named reports whether a model's name contains one of some words.
 func named(model string, words []string) bool {
 	for _, word := range words {
 		if strings.Contains(model, word) {

@@ -25,14 +25,14 @@ type ClaudeCode struct {
 	Count Counting
 }
 
-// ForVersion returns the client as it was at a version such as "2.1.17".
-// Versions 1.x put two markers on messages (raw captures of 1.0.62); later ones
-// put one (leaked client of 2.1.x). What is no version counts as newest; of one
-// with a suffix, such as 2.1.17-beta, the numbers count.
+// ForVersion returns the client at a version such as "2.1.17". Versions 1.x put
+// two markers on messages (raw captures of 1.0.62); later ones put one (leaked
+// client of 2.1.x). What is no version counts as newest; of a version with a
+// suffix, such as 2.1.17-beta, only the numbers count.
 //
-// How they count is read off the token counts that 14 recorded compactions
-// logged: 2.1.1 counts the last response alone; from 2.1.5 on a quarter of the
-// bytes that follow is added, without a pad; and from 2.1.17 through 2.1.29 the
+// The token counts that 14 recorded compactions logged show how they count:
+// 2.1.1 counts the last response alone; from 2.1.5 on a quarter of the
+// following bytes is added, without a pad; and from 2.1.17 through 2.1.29 the
 // output is the figure of the stream's start, as in the log.
 func ForVersion(release string) *ClaudeCode {
 	c := &ClaudeCode{MessageMarkers: 1, Count: Counting{Trailing: true, StringIsFree: true, Unpadded: true}}
@@ -61,24 +61,24 @@ func (c *ClaudeCode) Window(model string) int64 {
 	return 200_000
 }
 
-// MaxOutput is the output limit the client asks for: 32,000 tokens, which the
+// MaxOutput is the output limit the client requests: 32,000 tokens, as
 // thresholds of recordings through 2.1.20 show (200k − 32k − 13k = 155k).
 const MaxOutput = 32_000
 
 // Marks is how the markers of one request are placed.
 type Marks struct {
 	TTL prompt.TTL
-	// SecondToLast puts the message marker on the last block of the
-	// second-to-last message, as forks do that must not write the cache.
+	// SecondToLast puts the message marker on the last block of the second-to-last
+	// message, for forks that must not write the cache.
 	SecondToLast bool
-	// Head are the markers ahead of the messages, in order of position; none
-	// for one behind the last entry there.
+	// Head are the markers before the messages, in order of position; none for one
+	// after the last entry there.
 	Head []prompt.Marker
 }
 
 // Mark appends the markers of a request over entries to dst, in order of
-// position: those ahead of the messages, then those on messages. Of more than a
-// request may carry the first are left out: assumed.
+// position: those before the messages, then those on messages. If there are
+// more than a request may carry, the first ones are left out: assumed.
 func (c *ClaudeCode) Mark(dst []prompt.Marker, entries []prompt.Entry, m Marks) []prompt.Marker {
 	messages := 0
 	for messages < len(entries) && entries[messages].Kind.Level() != prompt.LevelMessages {
@@ -134,8 +134,8 @@ func endOfSecondToLast(entries []prompt.Entry, messages int) int {
 type Codex struct{}
 
 // codexWindow is the context window the client works with, tokens: 95 % of the
-// 272,000 of its model catalogue (openai/codex#40095), as token_count events of
-// recorded sessions say.
+// 272,000 of its model catalogue (openai/codex#40095), as in token_count events
+// of recorded sessions.
 const codexWindow = 258_400
 
 // Window returns the context window the client assumes for a model, tokens.
@@ -156,15 +156,15 @@ func Marking(messages int) *ClaudeCode {
 	return c
 }
 
-// versions are those of Claude Code from which on requests or counts are known to
-// differ, see ForVersion.
+// versions are the versions of Claude Code at which requests or counts are
+// known to change, see ForVersion.
 func versions() []string { return []string{"1.0.62", "2.1.1", "2.1.5", "2.1.17", "2.1.30"} }
 
 var dotted = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9}){0,2}$`)
 
-// CheckVersion returns an error for what is no version: one to three numbers with
-// dots between them. Versions that are newer than all known are some; "" is none
-// and no error.
+// CheckVersion returns an error for what is no version: one to three numbers
+// with dots between them. A version newer than all known ones is valid; so is
+// "".
 func CheckVersion(release string) error {
 	if release == "" || dotted.MatchString(release) {
 		return nil

@@ -5,31 +5,31 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Counting is how a client estimates tokens. True tokens and this
-// count are two numbers: triggers use this one.
+// Counting is how a client estimates tokens. True tokens and this count are two
+// numbers: triggers use this one.
 type Counting struct {
-	// Trailing adds the estimate of everything behind the last response to
-	// its usage; without it the usage stands alone.
+	// Trailing adds the estimate of everything after the last response to its
+	// usage; otherwise the usage alone counts.
 	Trailing bool
-	// StringIsFree gives nothing for a message whose content is a bare
-	// string, as versions through 2.1 do.
+	// StringIsFree counts 0 for a message whose content is a bare string, as
+	// versions through 2.1 do.
 	StringIsFree bool
-	// LoggedOutput counts the output as it was logged, which is not final in
-	// those versions, instead of the whole output.
+	// LoggedOutput counts the output as logged, which is not final in those
+	// versions, instead of the whole output.
 	LoggedOutput bool
-	// Unpadded leaves a quarter of the bytes as it is.
+	// Unpadded does not pad the quarter of the bytes.
 	Unpadded bool
-	// InputOnly takes input_tokens alone for the usage of the last response:
-	// neither what was read nor what was written, nor the output.
+	// InputOnly takes only input_tokens as the usage of the last response, without
+	// what was read or written, and without the output.
 	InputOnly bool
-	// DenseInput counts a token for two bytes of a tool call's input instead
-	// of four.
+	// DenseInput counts a token for two bytes of a tool call's input instead of
+	// four.
 	DenseInput bool
 	// DocumentBytes counts a document by its bytes, as text.
 	DocumentBytes bool
 }
 
-// Tokens an image or a document counts for.
+// Tokens of an image or a document.
 const mediaTokens = 2000
 
 // Block returns the client's estimate for one block, tokens: a quarter of its
@@ -60,8 +60,8 @@ func (c *Counting) Block(b *prompt.Block, tools []string) int64 {
 	return (raw*4 + 2) / 3
 }
 
-// quarter returns a token for four bytes of a block and of what it is called, or for
-// two of a dense tool input.
+// quarter returns a token for four bytes of a block and of its name, or for two
+// bytes of a dense tool input.
 func (c *Counting) quarter(b *prompt.Block, name int) int64 {
 	if c.DenseInput && b.Kind == prompt.KindToolUse {
 		return int64(int(b.Bytes)+1)/2 + int64(name+3)/4
@@ -71,7 +71,7 @@ func (c *Counting) quarter(b *prompt.Block, name int) int64 {
 
 // Response returns what the client takes from the usage of a response, tokens:
 // effective is the request less what was deleted from it, logged the output as
-// the log has it.
+// logged.
 func (c *Counting) Response(u prompt.Usage, effective, logged int64) int64 {
 	switch {
 	case c.InputOnly:
@@ -82,8 +82,8 @@ func (c *Counting) Response(u prompt.Usage, effective, logged int64) int64 {
 	return effective + u.Output
 }
 
-// count is what a scenario says about counting. "version" is as the client's
-// version does it.
+// count is what a scenario says about counting. "version" is the way of the
+// client's version.
 type count struct {
 	Canonical      string `yaml:"canonical" enum:"full,input_only" doc:"What it takes from the last usage: full (input, read, written and output) or input_only (input_tokens alone, which undercounts)."`
 	Trailing       string `yaml:"trailing" enum:"version,true,false" doc:"Adds an estimate of what followed: version, true or false."`
@@ -95,7 +95,7 @@ type count struct {
 
 const byVersion = "version"
 
-// Rules returns what no tag says.
+// Rules returns the errors that no tag expresses.
 func (n *count) Rules() []error {
 	if n.ToolInputBytes != 4 && n.ToolInputBytes != 2 {
 		return []error{spec.Wrong("tool_input_bytes", "%d: a token takes 4 bytes, or 2", n.ToolInputBytes)}
@@ -103,7 +103,7 @@ func (n *count) Rules() []error {
 	return nil
 }
 
-// Over returns how a client counts whose version counts like c.
+// Over returns how a client counts whose version counts as c.
 func (n *count) Over(c Counting) Counting {
 	choose := func(to *bool, value string, yes bool) {
 		if value == "true" || value == "false" {

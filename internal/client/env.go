@@ -9,9 +9,9 @@ import (
 	"github.com/compactsim/compactsim/internal/spec"
 )
 
-// Env are environment variables of the client under their real names; "" is
-// not set. The tag env says what a variable takes: flag, number, percent or
-// ttl. Those without a use in this package change layers (scenarios).
+// Env are environment variables of the client under their real names; "" is not
+// set. The tag env gives the kind of value: flag, number, percent or ttl. Those
+// that this package does not use change layers (scenarios).
 type Env struct {
 	AutocompactPct     string `yaml:"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE" env:"percent" doc:"Per cent used from which on it compacts, in (0, 100]; the client ignores others. It only lowers: full-compact, session-memory and microcompact .trigger.pct_override."`
 	DisableCompact     string `yaml:"DISABLE_COMPACT" env:"flag" doc:"No compaction at all: full-compact, microcompact, time-microcompact and cached-microcompact .enabled, session-memory.compact."`
@@ -33,8 +33,8 @@ type Env struct {
 	DisableOpus        string `yaml:"DISABLE_PROMPT_CACHING_OPUS" env:"flag"`
 	DisableFable       string `yaml:"DISABLE_PROMPT_CACHING_FABLE" env:"flag"`
 	UserType           string `yaml:"USER_TYPE" needs:"client.ttl.choice=policy" env:"user" doc:"ant is an employee (ttl.employee), external is not."`
-	// Features by the names of the documents (003:1973-1989). Each switches its layer
-	// where a strategy has it.
+	// Features by the names of the documents (003:1973-1989). Each switches its
+	// layer in strategies that have it.
 	SessionMemory      string `yaml:"tengu_session_memory" env:"flag" doc:"Session memory: session-memory.enabled. This and the next are features by the names of the client; 1 is on, 0 off, and a strategy without the layer does not change."`
 	SessionCompact     string `yaml:"tengu_sm_compact" env:"flag" doc:"Its use in place of a summary: session-memory.compact."`
 	Dream              string `yaml:"tengu_onyx_plover" env:"flag" doc:"dream.enabled."`
@@ -45,8 +45,8 @@ type Env struct {
 	HistorySnip        string `yaml:"HISTORY_SNIP" env:"flag" doc:"Named in the documents without a word on what it does: taken, and without effect."`
 }
 
-// Variables are what the variables of an Env mean for requests. The zero value
-// is that of no variables.
+// Variables are the effects of an Env on requests. The zero value is that of no
+// variables.
 type Variables struct {
 	force5m   bool
 	enable1h  bool
@@ -56,15 +56,15 @@ type Variables struct {
 	agents    string // of sub-agents
 	uncached  []string
 	small     bool  // no window of a million
-	window    int64 // tokens the client takes for its window, 0 for none
-	auto      int64 // tokens that thresholds are counted from at most, 0 for none
+	window    int64 // window that the client assumes, tokens, 0 for none
+	auto      int64 // largest number of tokens that thresholds are counted from, 0 for none
 }
 
 // Bounds of CLAUDE_CODE_AUTO_COMPACT_WINDOW, tokens (E3).
 const minAutoWindow, maxAutoWindow = 100_000, 1_000_000
 
-// Variables returns what the variables mean. Values that validate refuses count
-// as not set.
+// Variables returns the effects of the variables. Invalid values count as not
+// set.
 func (e *Env) Variables() Variables {
 	v := Variables{
 		force5m: On(e.Force5m), enable1h: On(e.Enable1h), bedrock1h: On(e.EnableBedrock1h), employee: e.UserType == employee,
@@ -99,7 +99,7 @@ func (v *Variables) Uncached(model string) bool {
 	return false
 }
 
-// AutoWindow returns what thresholds are counted from in a window of w tokens.
+// AutoWindow returns the tokens that thresholds are counted from in a window of w tokens.
 func (v *Variables) AutoWindow(w int64) int64 {
 	if v.auto > 0 {
 		return min(w, v.auto)
@@ -123,14 +123,14 @@ func Number(value string) (int64, bool) {
 	return n, err == nil && n > 0 && n <= math.MaxInt32
 }
 
-// Percent returns the value of a variable that takes per cent. The client
-// ignores what does not lie in (0, 100].
+// Percent returns the value of a variable in per cent. The client ignores
+// values outside (0, 100].
 func Percent(value string) (float64, bool) {
 	f, err := strconv.ParseFloat(value, 64)
 	return f, err == nil && f > 0 && f <= 100
 }
 
-// Rules returns the variables whose values the client could not read.
+// Rules returns errors for variables whose values the client cannot read.
 func (e *Env) Rules() []error {
 	var errs []error
 	v := reflect.ValueOf(e).Elem()
@@ -143,7 +143,7 @@ func (e *Env) Rules() []error {
 	return errs
 }
 
-// wanted returns what a variable of a kind takes, "" when the value is that.
+// wanted returns what a variable of a kind takes, "" if the value is valid.
 func wanted(kind, value string) string {
 	ok, want := value == "", ""
 	switch kind {

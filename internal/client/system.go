@@ -6,7 +6,7 @@ import (
 )
 
 // System is how the system prompt is divided and marked. Sizes are tokens of
-// the recorded prefix, whose total stays what it is.
+// the recorded prefix, whose total stays the same.
 type System struct {
 	Split          string      `yaml:"split" enum:"none,sections" doc:"none: as one block with one marker behind it. sections: a billing header, the identity (marker for the organisation), the static part (marker for everyone), project files if claude_md says so, what is memoised, and what is not. Sub-agents have a prompt of their own: no sections but the header."`
 	Sizes          sizes       `yaml:"sizes" needs:"split=sections" doc:"Sections take their tokens in this order; what does not fit is counted among the reasons. All assumed but the order."`
@@ -71,9 +71,9 @@ const (
 	ClaudeMDSystem = "system"
 )
 
-// DefaultSystem does not divide the system prompt. The sizes are assumed but
-// for their order and which of them change (000:36-60); the identity is one
-// line.
+// DefaultSystem does not divide the system prompt. The sizes are assumed; the
+// order of the sections and which of them change are not (000:36-60). The
+// identity is one line.
 func DefaultSystem() System {
 	return System{
 		Split: "none", Sizes: sizes{Billing: 40, Identity: 15, Memoised: 800, Uncached: 100},
@@ -86,11 +86,11 @@ func DefaultSystem() System {
 // Divided reports whether the system prompt is sent in sections.
 func (s *System) Divided() bool { return s.Split == SplitSections }
 
-// Cut divides a system prompt of so many tokens, with project of them moved
-// ahead from the reminders, into sections in order. Sections ahead take first;
-// short is what the sizes ask for beyond the total. What no section asks for is
-// the static one's, or the memoised one's when the static one has a size. A
-// custom prompt has no sections behind the billing header.
+// Cut divides a system prompt of total tokens, project of them moved here from
+// the reminders, into sections in order. Earlier sections are filled first;
+// short is what the sizes require beyond the total. The rest goes to the static
+// section, or to the memoised one if the static one has a size. A custom prompt
+// has no sections after the billing header.
 func (s *System) Cut(total, project int32, custom bool) (sizes [NumSections]int32, short int32) {
 	want := s.Sizes
 	left := total
@@ -133,7 +133,7 @@ func (s *System) markers() int {
 	return n
 }
 
-// Rules returns what contradicts each other.
+// Rules returns the contradictions between settings.
 func (s *System) Rules() []error {
 	var errs []error
 	if n := s.markers(); n > prompt.MaxMarkers {

@@ -7,7 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// TTL is which lifetime the client asks for.
+// TTL says which lifetime the client requests.
 type TTL struct {
 	Choice     string   `yaml:"choice" enum:"recorded,5m,1h,policy" doc:"recorded (what the recording asked for at that call), 5m, 1h, or policy. The policy: employees, and subscribers who are not in overage, get 1h for sources on the list, everybody else 5m; Bedrock with ENABLE_PROMPT_CACHING_1H_BEDROCK gets 1h for all. The variables of env come first."` // 000:125-185
 	Source     string   `yaml:"source" enum:"repl_main_thread,sdk" needs:"choice=policy" doc:"What the client calls the main conversation: repl_main_thread or sdk."`
@@ -27,7 +27,7 @@ const (
 )
 
 // sourceCompact is the source of summary calls, which count as the conversation
-// they are made for.
+// they serve.
 const sourceCompact = "compact"
 
 // sourceAgent is the source of a sub-agent's own calls (000:164: agent:*).
@@ -43,22 +43,22 @@ func DefaultTTL() TTL {
 }
 
 // Latch is the state of a session: whether its user may have 1h entries, once
-// that was asked.
+// that has been asked.
 type Latch struct{ known, eligible bool }
 
-// Ask is one call for whose markers a lifetime is wanted.
+// Ask is a call whose markers need a lifetime.
 type Ask struct {
 	Source   string     // of the call; "" for the conversation's own
 	Agent    bool       // the conversation is a sub-agent's
-	Recorded prompt.TTL // what the recording asked for there
-	Overage  bool       // the user has passed the plan's quota
+	Recorded prompt.TTL // what the recorded call requested
+	Overage  bool       // the user has exceeded the plan's quota
 	Lifetime prompt.Lifetime
 }
 
-// Lifetime returns the lifetime a call asks for. Variables come first: forcing
-// 5m wins over the settings of a lifetime, those over asking for 1h (the order
-// of the settings is assumed, that of the variables E2). Then what the caller
-// wants for its short forks, then the choice.
+// Lifetime returns the lifetime a call requests. Variables come first: forcing
+// 5m has precedence over the settings of a lifetime, those over requesting 1h
+// (the order of the settings is assumed, that of the variables E2). Then comes
+// what the caller wants for its short forks, then the choice.
 func (a *Assembly) Lifetime(v *Variables, k Ask, latch *Latch) prompt.TTL {
 	set := v.main
 	if k.Agent {
@@ -113,7 +113,7 @@ func (t *TTL) allows(k Ask) bool {
 	return false
 }
 
-// Rules returns what no tag says.
+// Rules returns the errors that no tag expresses.
 func (t *TTL) Rules() []error {
 	var errs []error
 	for _, pattern := range t.Allow {

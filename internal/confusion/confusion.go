@@ -1,26 +1,26 @@
-// Package confusion counts what a client's break detector says of calls against
-// what the cache model knows of them.
+// Package confusion compares a client's break detector with the cache model,
+// call by call.
 package confusion
 
 import "github.com/compactsim/compactsim/sim/prompt"
 
-// Reason is what a client's break detector says of a call. It names what
-// the client can know, which need not be what happened: see Matrix.
+// Reason is the verdict of a client's break detector on a call. It names what
+// the client can know, which may differ from what happened: see Matrix.
 type Reason uint8
 
 // The reasons. Those from Model on are breaks.
 const (
-	None       Reason = iota // no fall past the thresholds
+	None       Reason = iota // no fall beyond the thresholds
 	First                    // nothing to compare with
 	Excluded                 // a model that is not watched
-	Compacted                // the messages were replaced: a fall is expected
+	Compacted                // a summary replaced the messages: a fall is expected
 	Deleted                  // the client had tokens deleted or cleared: a fall is expected
 	Model                    // another model
-	State                    // something else ahead of the conversation or beside it changed
+	State                    // something else before the conversation or beside it changed
 	Expiry5m                 // nothing changed, a pause of more than 5 minutes: possible expiry
 	Expiry1h                 // nothing changed, a pause of more than an hour: possible expiry
 	Server                   // nothing changed, no pause: likely the server
-	Unknown                  // nothing changed, and it is not known how long the pause was
+	Unknown                  // nothing changed, and the length of the pause is unknown
 	NumReasons = int(Unknown) + 1
 )
 
@@ -35,9 +35,9 @@ func (r Reason) String() string { return reasonNames[min(int(r), NumReasons-1)] 
 func (r Reason) Broke() bool { return r >= Model }
 
 // Means reports whether a reason, as the client means it, names a miss of a
-// class. "Server" is all that happens to an unchanged prompt: evicted, not yet
-// readable, out of the reach of the look-back, too short. A changed message has
-// no reason of its own: the detector does not look at messages.
+// class. "Server" is everything that happens to an unchanged prompt: evicted,
+// not yet readable, beyond the look-back, too short. A changed message has no
+// reason of its own, because the detector does not look at messages.
 func (r Reason) Means(m prompt.MissClass) bool {
 	switch r {
 	case Model:
@@ -86,17 +86,16 @@ var fieldNames = [NumFields]string{
 // String returns the name used in reports.
 func (f Field) String() string { return fieldNames[min(int(f), NumFields-1)] }
 
-// Matrix counts what a client's break detector says against what the cache
+// Matrix counts the verdicts of a client's break detector by what the cache
 // model knows, call by call. The zero Matrix is empty.
 type Matrix struct {
-	// Calls are those of conversations, by what was said of them and by what
-	// they missed.
+	// Calls are those of conversations, by verdict and by class of miss.
 	Calls [NumReasons][prompt.NumMissClasses]int
-	// Changed are the breaks among them with something changed, by all that was
-	// named and by what they missed.
+	// Changed are the breaks among them with a change, by each named field and by
+	// class of miss.
 	Changed [NumFields][prompt.NumMissClasses]int
-	// Beside are calls that layers made, by what was said of them. Each is a
-	// conversation of its own to the server, so nobody knows what it missed.
+	// Beside are calls that layers made, by verdict. Each is a conversation of its
+	// own to the server, so what it missed is unknown.
 	Beside [NumReasons]int
 }
 
@@ -139,10 +138,10 @@ func (b *Matrix) Broke() int {
 	return n
 }
 
-// Said returns the calls the detector gave a reason.
+// Said returns the calls with a reason.
 func (b *Matrix) Said(r Reason) int { return total(&b.Calls[r]) }
 
-// Right returns those of them where the cache model agrees.
+// Right returns those of them on which the cache model agrees.
 func (b *Matrix) Right(r Reason) int {
 	n := 0
 	for m, k := range b.Calls[r] {
@@ -166,7 +165,7 @@ func (b *Matrix) NamedRight(f Field) int {
 }
 
 // True returns the calls that missed in the way a reason means, whatever the
-// detector said of them. Calls of models it does not watch are left out.
+// detector's verdict. Calls of models it does not watch are left out.
 func (b *Matrix) True(r Reason) int {
 	n := 0
 	for said := range b.Calls {
@@ -182,8 +181,8 @@ func (b *Matrix) True(r Reason) int {
 	return n
 }
 
-// Found returns the calls that missed in the way r means, and of which the
-// detector said r or a reason with the same meaning: both expiries mean one.
+// Found returns the calls that missed in the way r means, and for which the
+// detector gave r or a reason with the same meaning: both expiries have one.
 func (b *Matrix) Found(r Reason) int {
 	n := b.Right(r)
 	switch r {
@@ -195,12 +194,12 @@ func (b *Matrix) Found(r Reason) int {
 	return n
 }
 
-// Precision returns the share of calls given a reason that missed in the way it
-// means, in [0, 1]; false when the detector never gave it.
+// Precision returns the share of calls with a reason that missed in the way it
+// means, in [0, 1]; false if the detector never gave it.
 func (b *Matrix) Precision(r Reason) (float64, bool) { return share(b.Right(r), b.Said(r)) }
 
 // Recall returns the share of calls that missed in the way a reason means for
-// which the detector gave it, in [0, 1]; false when there was no such call, and
+// which the detector gave it, in [0, 1]; false if there was no such call, and
 // for reasons that mean no miss. The two expiries count as one.
 func (b *Matrix) Recall(r Reason) (float64, bool) {
 	if !r.Broke() && r != Compacted {

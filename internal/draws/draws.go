@@ -1,7 +1,7 @@
 // Package draws gives counter-based random numbers: a draw is a pure function
 // of seed, session, purpose and a stable event id. Two cells that differ in one
-// parameter see the same draws, an extra call shifts nothing, and state forks
-// freely because there is none.
+// parameter see the same draws, an extra call shifts nothing, and there is no
+// state to fork.
 package draws
 
 import (
@@ -19,14 +19,14 @@ const (
 	SummaryLatency                    // how long does this summary take
 	SummaryFailure                    // does this summary call fail
 	Unlogged                          // does something happen that no log shows
-	Layer                             // what a layer leaves to chance
+	Layer                             // random choices of a layer
 )
 
 // Source draws for one session under one seed.
 type Source struct{ Seed, Session uint64 }
 
 // Event is the stable id of a call: its thread and round, and the ordinal of
-// calls that a layer inserts ahead of that round (0 for the round's own call).
+// calls that a layer inserts before that round (0 for the round's own call).
 func Event(thread, round int32, layer, ordinal uint8) uint64 {
 	return uint64(uint32(thread))<<40 ^ uint64(uint32(round))<<16 ^ uint64(layer)<<8 ^ uint64(ordinal)
 }

@@ -14,25 +14,25 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 )
 
-// Options select what of an explanation is shown.
+// Options select what to show of an explanation.
 type Options struct {
-	Call int  // number of the call to show whole; 0 for a list of calls
+	Call int  // number of the call to show in full; 0 for a list of calls
 	All  bool // list every call, not only those where something happened
-	// Logged is what the recording says; the zero value says nothing.
+	// Logged is what the recording says; may be zero.
 	Logged Logged
 }
 
-// Logged is what the recording says of a session that is replayed.
+// Logged is what the recording says about the replayed session.
 type Logged struct {
 	USD float64 // of all calls, logged usage × price
-	// Reads are the tokens that each call of the explanation read as logged, in its
-	// order; −1 for one that no log shows. Empty unless the strategy is the
-	// recording's: another sends other requests.
+	// Reads are the logged reads of the explanation's calls, tokens, in order; −1
+	// for a call that no log shows. Empty unless the strategy is the recorded one,
+	// because others send other requests.
 	Reads []int64
 }
 
-// Document reports an explanation: a list of calls or one call whole. JSON has
-// every call whole.
+// Document reports an explanation: a list of calls or one call in full. JSON
+// has every call in full.
 func Document(e *studies.Explanation, o Options) (*document.Document, error) {
 	if o.Call < 0 || o.Call > len(e.Calls) {
 		return nil, fmt.Errorf("call %d: the session has calls 1 to %d", o.Call, len(e.Calls))
@@ -63,7 +63,7 @@ func Document(e *studies.Explanation, o Options) (*document.Document, error) {
 	return d, nil
 }
 
-// read returns what a call read as logged, −1 where that is not known.
+// read returns the logged read of a call, −1 if unknown.
 func (l *Logged) read(c *studies.ExplainedCall) int64 {
 	if i := c.Number - 1; i >= 0 && i < len(l.Reads) {
 		return l.Reads[i]
@@ -71,14 +71,14 @@ func (l *Logged) read(c *studies.ExplainedCall) int64 {
 	return -1
 }
 
-// differs reports whether a call's logged read is so far from the simulated one
-// that the call's story is another: a tenth of its context, an assumption.
+// differs reports whether a call's logged read is far from the simulated one,
+// so that the explanation may not apply: a tenth of its context, an assumption.
 func (l *Logged) differs(c *studies.ExplainedCall) bool {
 	n := l.read(c)
 	return n >= 0 && max(n-c.Read, c.Read-n)*10 > c.Context
 }
 
-// trust says what of an explanation is simulated, and how far its total is from
+// trust says what in an explanation is simulated, and how far its total is from
 // the bill.
 func (l *Logged) trust(e *studies.Explanation) string {
 	total, hidden, apart := 0.0, 0.0, 0
@@ -107,7 +107,7 @@ func (l *Logged) trust(e *studies.Explanation) string {
 	return text
 }
 
-// list lists calls, one a line.
+// list lists calls, one per line.
 func list(e *studies.Explanation, o *Options) []document.Section {
 	t := &document.Table{Columns: slices.Concat(document.Left("CALL", "THREAD"), document.Right("", "ROUND", "LINE"),
 		document.Left("AFTER"),
@@ -116,7 +116,7 @@ func list(e *studies.Explanation, o *Options) []document.Section {
 	for i := range e.Calls {
 		c := &e.Calls[i]
 		what, declined := happened(c, e.Window)
-		again := what == "" && declined == last // the layer goes on declining
+		again := what == "" && declined == last // the layer still declines
 		if what == "" && !again {
 			what = declined
 		}
@@ -144,8 +144,8 @@ func list(e *studies.Explanation, o *Options) []document.Section {
 		document.Text{Text: text + "; a call's number shows it whole"}}}}
 }
 
-// happened says in a few words what is worth knowing of a call, and what a layer
-// declined although its trigger had fired; "" when nothing is.
+// happened says in a few words what is notable about a call, and what a layer
+// declined although its trigger had fired; "" for nothing.
 func happened(c *studies.ExplainedCall, window int64) (what, declined string) {
 	var parts []string
 	fired := ""
@@ -181,7 +181,7 @@ func happened(c *studies.ExplainedCall, window int64) (what, declined string) {
 	return strings.Join(parts, "; "), declined
 }
 
-// whole shows one call whole.
+// whole shows one call in full.
 func whole(c *studies.ExplainedCall, l *Logged) []document.Section {
 	who := "the conversation's request"
 	if c.Layer != "" {
@@ -241,7 +241,7 @@ func steps(c *studies.ExplainedCall) document.List {
 	return items
 }
 
-// measured writes what a trigger measures: times, which it has in ns, as such.
+// measured formats what a trigger measures; times are in ns.
 func measured(s *studies.Step, v int64) string {
 	if s.Measure == strategies.MeasureIdle.String() {
 		return document.Seconds(float64(v) / 1e9)
@@ -280,13 +280,13 @@ func served(c *studies.ExplainedCall, l *Logged) document.List {
 		document.Whole(c.Write5m), document.Whole(c.Write1h), document.Whole(c.Uncached), document.Whole(c.Output), document.USD(c.CostUSD, 4))})
 }
 
-// barWidth is how many characters stand for the whole request.
+// barWidth is the number of characters for the whole request.
 const barWidth = 40
 
-// shades draw cache classes apart without colour.
+// shades distinguish cache classes without colour.
 var shades = map[string]string{"read": "░", "write_5m": "▓", "write_1h": "█", "uncached": "·"}
 
-// request draws the request, a segment a line, as long as it is heavy.
+// request draws the request, one segment per line, in proportion to its size.
 func request(c *studies.ExplainedCall) *document.Table {
 	t := &document.Table{Columns: slices.Concat(document.Left("SEGMENT"), document.Right("", "BLOCKS", "TOKENS"),
 		document.Left("WHERE"))}
@@ -307,8 +307,8 @@ func request(c *studies.ExplainedCall) *document.Table {
 	return t
 }
 
-// folded joins the small segments of a conversation that share a cache class:
-// what stands out stays alone.
+// folded joins the small segments of a conversation with the same cache class;
+// notable ones stay separate.
 func folded(c *studies.ExplainedCall) []studies.Segment {
 	var list []studies.Segment
 	open := false // the last of list is a run of small segments
@@ -340,7 +340,7 @@ func standsBack(s *studies.Segment, total int64) bool {
 	return false
 }
 
-// characters returns how many characters stand for n of total tokens.
+// characters returns the number of characters for n of total tokens.
 func characters(n, total int64) int {
 	if total <= 0 {
 		return 0

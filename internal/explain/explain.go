@@ -29,8 +29,8 @@ func Session(c sim.Config, s *traces.Session) (*studies.Explanation, error) {
 	}, nil
 }
 
-// key finds the calls a record may belong to. Of a thread's layers several can
-// make a request at one time: how those were served tells them apart.
+// key finds the calls that a record may belong to. Several layers of a thread can make a
+// request at the same time; how those were served distinguishes them.
 type key struct {
 	thread int32
 	start  int64
@@ -41,7 +41,7 @@ type key struct {
 type observer struct {
 	session *traces.Session
 	calls   []studies.ExplainedCall
-	says    string                   // of the break detector, of the call that lands next
+	says    string                   // of the break detector, about the call that lands next
 	steps   map[int32][]studies.Step // by thread, since its last request
 	open    map[key][]int            // calls in flight
 }
@@ -65,7 +65,7 @@ func (o *observer) Answered(p sim.Point, layer, hook string, out strategies.Outc
 
 func (o *observer) Changed(p sim.Point, layer string, b strategies.Boundary) {
 	after := b.After
-	if b.Kind != strategies.BoundaryCompact { // behind that no deletion is in force
+	if b.Kind != strategies.BoundaryCompact { // after a compaction no deletion is in force
 		after -= b.Standing + b.Deleted
 	}
 	o.step(p, studies.Step{
@@ -75,7 +75,7 @@ func (o *observer) Changed(p sim.Point, layer string, b strategies.Boundary) {
 
 func (o *observer) Served(p sim.Point, layer string, r *prompt.Request, out *prompt.Outcome) {
 	t := &o.session.Threads[p.Thread]
-	round := &t.Rounds[min(int(p.Round), len(t.Rounds)-1)] // calls behind the last response belong to its round
+	round := &t.Rounds[min(int(p.Round), len(t.Rounds)-1)] // calls after the last response belong to its round
 	call := studies.ExplainedCall{
 		Number: len(o.calls) + 1, Thread: t.ID, Kind: t.Kind.String(), Round: min(int(p.Round), len(t.Rounds)-1),
 		Layer:   layer,
@@ -93,7 +93,7 @@ func (o *observer) Served(p sim.Point, layer string, r *prompt.Request, out *pro
 	o.calls = append(o.calls, call)
 }
 
-// Broke keeps what the client's break detector says for the call that lands next.
+// Broke keeps the break detector's verdict on the call that lands next.
 func (o *observer) Broke(_ sim.Point, says string) { o.says = says }
 
 // landed completes the call a record belongs to.
@@ -116,8 +116,8 @@ func (o *observer) landed(r *results.CallRecord) {
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// edited returns where a request differs from what its thread sent before, nil
-// for one that only appends.
+// edited returns where a request differs from the previous one of its thread,
+// nil if it only appends.
 func edited(r *prompt.Request) *studies.Edited {
 	at := int(r.Change.At)
 	if at < 0 {
@@ -134,8 +134,8 @@ func edited(r *prompt.Request) *studies.Edited {
 	return e
 }
 
-// segments joins the entries of a request while kind, form and cache class stay
-// the same.
+// segments joins consecutive entries of a request with the same kind, form and
+// cache class.
 func segments(r *prompt.Request, out *prompt.Outcome) []studies.Segment {
 	var list []studies.Segment
 	marker, deletion := 0, 0
@@ -144,7 +144,7 @@ func segments(r *prompt.Request, out *prompt.Outcome) []studies.Segment {
 		s := studies.Segment{Kind: e.Kind.String(), Form: form(e.Form), Class: class(r, out, int32(i))}
 		tokens := int64(e.Tokens)
 		if deletion < len(r.Deletions) && r.Deletions[deletion].Position == int32(i) {
-			// The server leaves out what it reads; the rest is sent whole.
+			// The server omits the content of what it reads; the rest is sent in full.
 			if int32(i) <= out.HitAt {
 				s.Form = "deleted"
 				tokens -= int64(min(r.Deletions[deletion].Tokens, e.Tokens))
@@ -204,7 +204,7 @@ func class(r *prompt.Request, out *prompt.Outcome, at int32) string {
 }
 
 // writtenOr returns a class if anything was billed in it: a prefix below the
-// minimum is not written although it is marked.
+// minimum is not written even if it is marked.
 func writtenOr(tokens int64, c results.Class) string {
 	if tokens == 0 {
 		return results.ClassUncached.String()

@@ -19,8 +19,8 @@ const MinKey = 16
 
 // Pseudonym returns 16 characters that stand for text: the first 80 bits of its
 // HMAC-SHA-256 under key in lower-case base32. The same text has the same
-// pseudonym wherever it occurs, so that exports under one key can be joined;
-// without the key nobody can try texts out. Empty text stays empty.
+// pseudonym everywhere, so that exports under one key can be joined; without
+// the key nobody can test guesses. Empty text stays empty.
 func Pseudonym(key []byte, text string) string {
 	if text == "" {
 		return ""
@@ -30,7 +30,7 @@ func Pseudonym(key []byte, text string) string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(mac.Sum(nil)[:10]))
 }
 
-// ModelName returns the name of a model when it is formed like one, else its
+// ModelName returns the name of a model if it has the form of one, else its
 // pseudonym.
 func ModelName(key []byte, name string) string {
 	if isModel(name) {
@@ -40,10 +40,10 @@ func ModelName(key []byte, name string) string {
 }
 
 // Anonymize returns a copy of run without the ids of its sessions and without
-// paths and sentences. It looks at the form of a name, not at what it says: a
-// deployment, a strategy or a layer that somebody called after a project stays,
-// and so do dates and figures, by which who has the recordings can find them. What
-// it keeps is listed, all else is replaced:
+// paths and sentences. It judges a name by its form, not by its meaning: a
+// deployment, a strategy or a layer named after a project stays, and so do
+// dates and figures, which identify the sessions for anybody with the
+// recordings. Anonymize keeps the following and replaces everything else:
 //
 //   - figures, and dates in ISO 8601, stay;
 //   - names of strategies, layers, parameters and models stay when they are
@@ -56,7 +56,7 @@ func ModelName(key []byte, name string) string {
 //   - remarks and notes are dropped: they are sentences about the sessions.
 //     results.Run.Footnotes still gives those that follow from the figures.
 //
-// Rows are sorted by pseudonym, which says nothing of the order of the ids.
+// Rows are sorted by pseudonym, which does not reveal the order of the ids.
 func Anonymize(run *results.Run, key []byte) *results.Run {
 	a := anonymizer{key: key, known: map[string]bool{}}
 	for _, m := range run.Workload.Models {
@@ -78,7 +78,7 @@ type anonymizer struct {
 	known map[string]bool // models and strategies of the run, true for those that stay
 }
 
-// unless returns s when it may stay, else its pseudonym.
+// unless returns s if it may stay, else its pseudonym.
 func (a *anonymizer) unless(stays bool, s string) string {
 	if stays {
 		return s
@@ -134,7 +134,7 @@ func (a *anonymizer) cell(c *results.Cell) results.Cell {
 	return out
 }
 
-// cellName returns the name of a cell made of what stays of its strategy and
+// cellName returns the name of a cell from the kept forms of its strategy and
 // its parameters, " name=value" each; a name of any other form becomes a
 // pseudonym.
 func (a *anonymizer) cellName(c *results.Cell) string {
@@ -196,9 +196,8 @@ func (a *anonymizer) counts(m map[string]int, rename func(string) string) map[st
 	return out
 }
 
-// What of a text may leave the machine as it is. Each of these looks at the
-// form of a text alone: what does not have the form of something harmless is
-// taken for a person's words or paths.
+// Forms of text that may leave the machine. Text without a harmless form is
+// treated as a person's words or paths.
 var (
 	// A strategy with its variant, a layer, the path of a parameter. No blank,
 	// no second slash, no leading dot, slash, tilde or drive.
@@ -228,6 +227,5 @@ func isSetting(s string) bool {
 		slices.Contains([]string{"true", "false", "on", "off", "none", "null", "auto", "default", "call", "today"}, s)
 }
 
-// isPricesAt reports whether s gives the date of prices in one of the ways a run
-// does.
+// isPricesAt reports whether s is a date of prices in a form that runs have.
 func isPricesAt(s string) bool { return s == "call date" || isDate(s) || datesForm.MatchString(s) }

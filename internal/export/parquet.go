@@ -40,7 +40,7 @@ func (t *Table) parquet(w io.Writer) error {
 	return pw.Close()
 }
 
-// options returns the schema and what the file says of itself.
+// options returns the schema and the metadata.
 func (t *Table) options() ([]parquet.WriterOption, error) {
 	d := t.Description()
 	runs, err := json.Marshal(d.Runs, json.Deterministic(true))
@@ -85,8 +85,8 @@ func (c *Column) node() parquet.Node {
 	return parquet.Encoded(parquet.String(), &parquet.RLEDictionary)
 }
 
-// ordered is a group whose fields stay in the order of the table instead of
-// being sorted by name.
+// ordered is a group whose fields keep the order of the table instead of being
+// sorted by name.
 type ordered struct {
 	parquet.Group
 	names []string
@@ -107,11 +107,11 @@ func (o ordered) Fields() []parquet.Field {
 
 // blockRows is the number of rows whose columns are filled in turn. A row has
 // some kilobytes of figures: those of a block stay in the processor's cache
-// while column after column asks for them.
+// while one column after another reads them.
 const blockRows = 64
 
-// encode fills a row group: its columns, which know nothing of each other, in as
-// many shares as there are processors.
+// encode fills a row group. Its columns are independent and are divided among
+// the processors.
 func (t *Table) encode(columns []*parquet.ColumnWriter, rows []record) error {
 	shares := min(runtime.GOMAXPROCS(0), len(columns))
 	errs := make([]error, shares)
@@ -130,14 +130,14 @@ func (t *Table) encode(columns []*parquet.ColumnWriter, rows []record) error {
 	all.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return err // of the first column, as with one share
+			return err // the first column's, as with one share
 		}
 	}
 	return nil
 }
 
-// encode writes the values of a column for some rows; values is room for them.
-// A text that is repeated from row to row, such as the name of a cell, is made once.
+// encode writes the values of a column for some rows; values is its buffer. A
+// text that repeats from row to row, such as the name of a cell, is made once.
 func (c *Column) encode(w *parquet.ColumnWriter, values []parquet.Value, rows []record, column int) error {
 	level := 0 // of definition
 	if c.Nullable {

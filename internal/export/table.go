@@ -1,12 +1,12 @@
 // Package export writes the rows of runs as tables for other programs: JSON
-// lines, CSV and Parquet with the same columns, and a pseudonymised form of a
-// run for whoever is not to see where it comes from.
+// lines, CSV and Parquet with the same columns, and a form of a run with
+// pseudonyms for readers who must not see its origin.
 //
-// A table has one row for each run, cell and session. Its columns are the
-// figures that package results declares, behind what names the row and ahead of
-// parameters and the counts of layers; docs/schema.md lists them. A figure
-// without a sample is null in JSON and Parquet and empty in CSV, never 0. Equal
-// runs give equal bytes in every format.
+// A table has one row for each run, cell and session. Its columns are those
+// that name the row, the figures that package results declares, the parameters
+// and the counts of layers; docs/schema.md lists them. A figure without a
+// sample is null in JSON and Parquet and empty in CSV, never 0. Equal runs give
+// equal bytes in every format.
 //
 // What the figures depend on is in the key-value metadata of a Parquet file.
 // JSON lines and CSV have no place for it: Table.Describe writes it for a file
@@ -30,9 +30,9 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Version is the version of the columns of an export. A column that goes, or
-// that means something else, raises it; a column that is added does not. The
-// version of the figures themselves is results.Schema.
+// Version is the version of the columns of an export. Removing a column or
+// changing its meaning raises it; adding one does not. The figures have their
+// own version, results.Schema.
 const Version = 1
 
 // Type is the type of a column.
@@ -43,7 +43,7 @@ const (
 	String Type = "string"
 	Int64  Type = "int64"
 	Double Type = "double"
-	// JSON is an object of counts by name, as text but in JSON lines.
+	// JSON is an object of counts by name; text in all formats but JSON lines.
 	JSON Type = "json"
 )
 
@@ -61,10 +61,10 @@ type Column struct {
 	Group      string `json:"group,omitzero"`
 	Definition string `json:"definition"`
 
-	// One of the two gives the value; false is null.
+	// One of the two gives the value; false means null.
 	text   func(*record) (string, bool)
 	figure func(*results.Row) (float64, bool)
-	// at is the place of a figure in record.measured.
+	// at is the index of a figure in record.measured.
 	at int
 }
 
@@ -77,14 +77,14 @@ type record struct {
 	measured []bool
 }
 
-// number returns the figure of a row, false when it is null, or what keeps it
-// from being written.
+// number returns the figure of a row, false for null, or the reason why it
+// cannot be written.
 func (c *Column) number(r *record) (float64, bool, error) {
 	if !r.measured[c.at] {
 		return 0, false, nil
 	}
 	v, ok := c.figure(r.row)
-	if ok && (v-v != 0 || c.Type == Int64 && v != math.Trunc(v)) { // v-v is 0 for all that is finite
+	if ok && (v-v != 0 || c.Type == Int64 && v != math.Trunc(v)) { // v-v is 0 for finite values
 		return 0, false, fmt.Errorf("cell %q, session %q: %s is %v, which is no %s", r.cell.Cell, r.row.Session, c.Name, v, c.Type)
 	}
 	return v, ok, nil
@@ -94,8 +94,8 @@ func textColumn(name string, nullable bool, definition string, text func(*record
 	return Column{Name: name, Type: String, Nullable: nullable, Definition: definition, text: text}
 }
 
-// keys returns the columns that name a row. The label of a run is among them
-// when one was given.
+// keys returns the columns that name a row, including the label of a run if one
+// was given.
 func keys(labelled bool) []Column {
 	list := []Column{
 		textColumn("run", true, "label given to the run; null for a run without one",
@@ -113,8 +113,8 @@ func keys(labelled bool) []Column {
 	return list
 }
 
-// figures returns the columns of the figures of a row. The first one, of its
-// sessions, is never null.
+// figures returns the columns of the figures of a row. The first one, the
+// number of sessions, is never null.
 func figures() []Column {
 	var list []Column
 	for i, m := range results.Figures() {
@@ -129,7 +129,7 @@ func figures() []Column {
 	return list
 }
 
-// tallies returns the columns of what layers did.
+// tallies returns the columns of the counts of layers.
 func tallies() []Column {
 	return []Column{
 		{Name: "firings", Type: JSON, Nullable: true, Unit: results.UnitCount,
@@ -168,8 +168,8 @@ func parameters(sources []Source) []Column {
 	return list
 }
 
-// parameterColumn returns the column of a parameter: a name that needs no
-// quotes in a query.
+// parameterColumn returns the column name of a parameter, which needs no quotes
+// in a query.
 func parameterColumn(name string) string {
 	return "p_" + strings.Map(func(r rune) rune {
 		switch {
@@ -180,8 +180,8 @@ func parameterColumn(name string) string {
 	}, name)
 }
 
-// counts returns m as a JSON object with its names in order, false when it is
-// empty. What is no UTF-8 in them becomes U+FFFD.
+// counts returns m as a JSON object with sorted names, false if it is empty.
+// Invalid UTF-8 becomes U+FFFD.
 func counts(m map[string]int) (string, bool) {
 	if len(m) == 0 {
 		return "", false
@@ -197,11 +197,11 @@ type Source struct {
 	Run   *results.Run
 }
 
-// Table is what is written: a row for each source, cell and session, in the
-// order of the sources, then by cell and session. It refers to the runs it was
-// made from, which must not change.
+// Table has a row for each source, cell and session, in the order of the
+// sources, then by cell and session. It refers to its runs, which must not
+// change.
 type Table struct {
-	// Raw leaves texts in CSV as they are, also where a spreadsheet takes one for a formula.
+	// Raw leaves texts in CSV unchanged, even if a spreadsheet takes one for a formula.
 	Raw bool
 
 	columns []Column
@@ -210,13 +210,12 @@ type Table struct {
 	group   int // rows of a row group of Parquet
 }
 
-// groupRows is the number of rows of a row group. It bounds what is held in
-// memory of each group and gives readers something to skip.
+// groupRows is the number of rows of a row group. It bounds the memory for a
+// group and lets readers skip groups.
 const groupRows = 1 << 16
 
 // New returns the table of runs. It fails on a run without rows, on one that
-// results would not encode, and on a cell and session that occur twice under
-// one label.
+// results would not encode, and on a repeated cell and session under one label.
 func New(sources []Source) (*Table, error) {
 	if len(sources) == 0 {
 		return nil, errors.New("exporting: no run")
@@ -246,7 +245,7 @@ func (t *Table) Len() int { return len(t.records) }
 
 // add adds the rows of a run.
 func (t *Table) add(s *Source, figures []Column) error {
-	// What the summary of a run refuses is refused here in the same words.
+	// The summary of a run has the same checks and words.
 	if _, err := s.Run.Document(); err != nil {
 		return err
 	}
@@ -300,7 +299,7 @@ type Origin struct {
 	results.Origin
 }
 
-// Description is what a table says of itself.
+// Description is the metadata of a table.
 type Description struct {
 	Export  int      `json:"export"` // see Version
 	Schema  int      `json:"schema"` // see results.Schema
@@ -309,8 +308,8 @@ type Description struct {
 	Columns []Column `json:"columns"`
 }
 
-// Description returns what is known of the table beside its rows. The notes of
-// a run are its footnotes, warnings that follow from the figures included.
+// Description returns the metadata of the table. The notes of a run are its
+// footnotes, including warnings that follow from the figures.
 func (t *Table) Description() Description {
 	d := Description{Export: Version, Schema: results.Schema, Rows: len(t.records), Columns: t.Columns()}
 	for _, s := range t.sources {

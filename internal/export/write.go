@@ -25,7 +25,7 @@ const (
 // Formats returns the formats, which are the extensions of their files.
 func Formats() []string { return []string{FormatJSONL, FormatCSV, FormatParquet} }
 
-// FormatOf returns the format that the extension of a file name asks for.
+// FormatOf returns the format for the extension of a file name.
 func FormatOf(name string) (string, error) {
 	ext := strings.TrimPrefix(filepath.Ext(name), ".")
 	if !slices.Contains(Formats(), ext) {
@@ -108,7 +108,7 @@ func (t *Table) csv(w io.Writer) error {
 	return out.Error()
 }
 
-// append appends the value of a row, and nothing for null: the shortest decimal
+// append appends the value of a row, nothing for null: the shortest decimal
 // that reads back as the same number, or a text.
 func (c *Column) append(b []byte, r *record, quoted bool) ([]byte, error) {
 	if c.figure == nil {
@@ -128,7 +128,7 @@ func (c *Column) append(b []byte, r *record, quoted bool) ([]byte, error) {
 	return strconv.AppendFloat(b, v, 'g', -1, 64), nil
 }
 
-// quote appends s as a JSON string. What is no UTF-8 becomes U+FFFD.
+// quote appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func quote(b []byte, s string) []byte {
 	quoted, err := jsontext.AppendQuote(b, s)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"os"
 )
 
-// ErrNoFile is wrapped by the error of a name that is no regular file: a FIFO, a device, a
-// socket, or a link to one. Opening one may wait for ever, reading one may never end.
+// ErrNoFile is wrapped by the error of a name that is no regular file: a FIFO, a device, a socket,
+// or a link to one. Opening one may block for ever, and reading one may never end.
 var ErrNoFile = errors.New("only regular files are read")
 
-// Open opens a regular file, at once or not at all. What WriteAll has left in a journal is
-// found under its own name.
+// Open opens a regular file, without blocking. A file that WriteAll left in a
+// journal is found under its own name.
 func Open(name string) (*os.File, error) {
 	path := Path(name)
 	info, err := os.Stat(path)
@@ -23,7 +23,7 @@ func Open(name string) (*os.File, error) {
 	if err := Regular(name, info); err != nil {
 		return nil, err
 	}
-	// Between the look and the opening another file may have taken the name.
+	// Between the check and the opening another file may have taken the name.
 	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, err
@@ -57,11 +57,11 @@ func Regular(name string, info fs.FileInfo) error {
 	return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("it is a %s: %w", kind, ErrNoFile)}
 }
 
-// maxText is the longest file that is read as a whole, bytes: settings, prices, profiles and
-// keys are far smaller.
+// maxText is the largest file that is read as a whole, bytes: settings, prices,
+// profiles and keys are far smaller.
 const maxText = 64 << 20
 
-// Read returns what is in a regular file of 64 MiB at most.
+// Read returns the content of a regular file of at most 64 MiB.
 func Read(name string) ([]byte, error) {
 	f, err := Open(name)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package files reads and writes files so that nothing is lost and nothing blocks: what is
-// written is there whole or not at all, also when the disk is full or the program is
-// killed; what is read is a regular file.
+// Package files reads and writes files so that nothing is lost and nothing
+// blocks: a file is written completely or not at all, even if the disk is full
+// or the program is killed, and only regular files are read.
 package files
 
 import (
@@ -13,8 +13,8 @@ import (
 	"runtime"
 )
 
-// System is what writing needs of a file system. The functions have the meaning and the
-// errors of those of package os.
+// System is the part of a file system that writing needs. The functions have
+// the meaning and the errors of those of package os.
 type System interface {
 	Mkdir(name string, perm fs.FileMode) error
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
@@ -41,8 +41,8 @@ func (host) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 
 type systemKey struct{}
 
-// With returns a context under which files are written to another file system than the
-// host's. Tests write to one that fails.
+// With returns a context under which files are written to a file system other
+// than the host's, for instance one that fails, for tests.
 func With(ctx context.Context, s System) context.Context {
 	return context.WithValue(ctx, systemKey{}, s)
 }
@@ -55,8 +55,8 @@ func system(ctx context.Context) System {
 	return host{}
 }
 
-// Unsynced returns a context under which files need not be on the disk when they have taken
-// their places: many small ones that can be made again, such as generated sessions.
+// Unsynced returns a context under which files need not be on the disk when they are in
+// place, for many small ones that can be made again, such as generated sessions.
 func Unsynced(ctx context.Context) context.Context { return With(ctx, unsynced{system(ctx)}) }
 
 type unsynced struct{ System }
@@ -70,13 +70,13 @@ type unsyncedFile struct{ File }
 
 func (unsyncedFile) Sync() error { return nil }
 
-// makeFolder makes a folder and those above it, and returns those that it made, the
-// outermost first.
+// makeFolder makes a folder and its missing parents, and returns those that it
+// made, the outermost first.
 func makeFolder(s System, dir string) (made []string, err error) {
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
 		return nil, nil
 	}
-	if to, err := os.Readlink(dir); err == nil { // a link to a folder that is not there yet
+	if to, err := os.Readlink(dir); err == nil { // a link to a missing folder
 		if !filepath.IsAbs(to) {
 			to = filepath.Join(filepath.Dir(dir), to)
 		}
@@ -93,8 +93,8 @@ func makeFolder(s System, dir string) (made []string, err error) {
 	return append(made, dir), nil
 }
 
-// syncFolder has the entries of a folder written to the disk. Windows has no such call, and
-// some file systems refuse it for folders.
+// syncFolder writes the entries of a folder to the disk. Windows has no such
+// call, and some file systems refuse it for folders.
 func syncFolder(s System, dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -110,7 +110,7 @@ func syncFolder(s System, dir string) error {
 	return errors.Join(err, f.Close())
 }
 
-// removeTree removes a folder of ours and all in it, through s.
+// removeTree removes one of our folders with its content, through s.
 func removeTree(s System, dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +127,7 @@ func removeTree(s System, dir string) error {
 	return errors.Join(append(errs, gone(s.Remove(dir)))...)
 }
 
-// gone passes over the error of removing what is not there.
+// gone ignores the error of removing what does not exist.
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

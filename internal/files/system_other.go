@@ -13,7 +13,7 @@ const (
 	nonblock   = 0
 )
 
-// hold does nothing here: abandoned goes by age.
+// hold does nothing here: abandoned uses the age.
 func hold(string) (release func()) { return func() {} }
 
 // abandoned reports whether a file or folder is older than any write takes.
@@ -22,5 +22,5 @@ func abandoned(name string) bool {
 	return err == nil && time.Since(info.ModTime()) > 24*time.Hour
 }
 
-// Lock does nothing here: two processes may write one file.
+// Lock does nothing here: two processes may write the same file.
 func Lock(*os.File) bool { return true }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// errInvalid is what file systems say that cannot sync a folder.
+// errInvalid is the error of file systems that cannot sync a folder.
 const errInvalid = syscall.EINVAL
 
 // nonblock opens a FIFO without waiting for its other end.
@@ -34,7 +34,7 @@ func abandoned(name string) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }
 
-// Lock takes a file for this process until it is closed; false when another has it.
+// Lock locks a file for this process until it is closed; false if another process has the lock.
 func Lock(f *os.File) bool {
 	return !errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }

@@ -18,19 +18,19 @@ type Member struct {
 	Write func(io.Writer) error
 }
 
-// journal is the folder of files that are complete and on their way to their places. A
-// folder of new files becomes the journal by one rename: until then the old files hold,
-// from then on the new ones.
+// journal is the folder of complete files that are to be moved to their places.
+// A folder of new files becomes the journal by one rename: until then the old
+// files are valid, from then on the new ones.
 const journal = ".sim-journal"
 
-// planFile says in a journal what is left to do but renaming: names to remove, one a line,
-// behind the name that comes last.
+// planFile says in a journal what is left to do besides renaming: the name that
+// comes last, followed by the names to remove, one per line.
 const planFile = ".plan"
 
-// WriteAll writes files into a folder, which is made when it is not there. Whatever happens,
-// a kill at any moment included, the folder holds all of the new files or all that it held
-// before, for those who read by Open; the last member takes its place last, and the old
-// files are removed behind it. Everything else in the folder stays.
+// WriteAll writes files into a folder, which it makes if missing. Whatever
+// happens, including a kill at any moment, readers that use Open see either all
+// new files or all previous ones. The last member is moved last, and then the
+// old files are removed. Everything else in the folder stays.
 func WriteAll(ctx context.Context, dir string, members []Member, old []string) error {
 	if len(members) == 0 {
 		return nil
@@ -45,7 +45,7 @@ func WriteAll(ctx context.Context, dir string, members []Member, old []string) e
 	}
 	if err != nil {
 		for _, dir := range slices.Backward(made) {
-			_ = s.Remove(dir) // only empty ones go
+			_ = s.Remove(dir) // fails unless it is empty
 		}
 		return fmt.Errorf("write into %s: %w", dir, err)
 	}
@@ -69,13 +69,13 @@ func writeAll(s System, dir string, members []Member, old []string) error {
 	}
 	release()
 	if err != nil {
-		_ = removeTree(s, staged) // the first error is the one to tell
+		_ = removeTree(s, staged) // the first error is reported
 		return err
 	}
 	return errors.Join(cause(syncFolder(s, dir)), settle(s, dir))
 }
 
-// stage writes the members into a folder of their own, down to the disk.
+// stage writes the members into a separate folder and syncs them.
 func stage(s System, dir, staged string, members []Member) error {
 	folders := []string{staged}
 	for _, m := range members {
@@ -104,16 +104,16 @@ func stage(s System, dir, staged string, members []Member) error {
 	return nil
 }
 
-// Recover finishes what a killed program has begun with WriteAll.
+// Recover finishes a WriteAll of a killed program.
 func Recover(ctx context.Context, dir string) error { return settle(system(ctx), dir) }
 
-// settle moves the files of a journal to their places. It may be called again and by
-// several programs at once: what is moved already is passed over.
+// settle moves the files of a journal to their places. It may be called repeatedly and by
+// several programs at once: files that are already moved are skipped.
 func settle(s System, dir string) error {
 	from := filepath.Join(dir, journal)
 	plan, err := os.ReadFile(filepath.Join(from, planFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return removeTree(s, from) // all is moved
+		return removeTree(s, from) // everything is moved
 	}
 	if err != nil {
 		return err
@@ -166,8 +166,8 @@ func journaled(dir string) (names []string, err error) {
 	return names, err
 }
 
-// Path returns where a file is to be read: under its name, or in the journal of a program
-// that was killed before it came to its place.
+// Path returns where to read a file: under its name, or in the journal of a
+// program that was killed before moving it.
 func Path(name string) string {
 	waiting := filepath.Join(filepath.Dir(name), journal, filepath.Base(name))
 	if _, err := os.Lstat(waiting); err == nil {
@@ -176,12 +176,12 @@ func Path(name string) string {
 	return name
 }
 
-// Ours reports whether the name in a folder is one of those that a killed program may
+// Ours reports whether a name in a folder is one that a killed program may
 // leave.
 func Ours(name string) bool { return name == journal || strings.HasPrefix(name, temporary) }
 
-// Writable returns an error when no file can be written into a folder, or into the one in
-// which it would have to be made: better known ahead of the work than behind it.
+// Writable returns an error if no file can be written into a folder, or into the one in
+// which it would have to be made, so that this is known before the work.
 func Writable(dir string) error {
 	for {
 		_, err := os.Lstat(dir)
@@ -192,7 +192,7 @@ func Writable(dir string) error {
 	}
 	f, err := os.CreateTemp(dir, temporary+"*")
 	var failed *fs.PathError
-	if errors.As(err, &failed) { // it names a file that nobody asked for
+	if errors.As(err, &failed) { // it names a temporary file
 		return fmt.Errorf("nothing can be written into %s: %w", dir, failed.Err)
 	}
 	if err != nil {

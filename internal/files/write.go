@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// Write writes a file whole or not at all: into a temporary file beside it that takes its
-// name at the end. A link stays a link, a file that was there keeps its permissions, and
-// what is no file (a device, a pipe) is written to. Errors name the file.
+// Write writes a file completely or not at all: into a temporary file beside it that
+// finally takes its name. A link stays a link, an existing file keeps its permissions,
+// and what is no file (a device, a pipe) is written to directly. Errors name the file.
 func Write(ctx context.Context, name string, write func(io.Writer) error) error {
 	target, mode := name, fs.FileMode(0)
 	sweep(system(ctx), filepath.Dir(name), "."+filepath.Base(name)+temporary)
@@ -30,7 +30,7 @@ func Write(ctx context.Context, name string, write func(io.Writer) error) error 
 			err = replace(system(ctx), target, mode, write)
 		}
 	default:
-		if _, linked := os.Readlink(name); linked == nil { // a link to what is not there yet
+		if _, linked := os.Readlink(name); linked == nil { // a link to a missing file
 			err = writeThrough(system(ctx), name, write)
 		} else {
 			err = replace(system(ctx), target, mode, write)
@@ -42,8 +42,8 @@ func Write(ctx context.Context, name string, write func(io.Writer) error) error 
 	return nil
 }
 
-// New writes a file that must not be there yet, which errors.Is of fs.ErrExist tells. It is
-// there whole or not at all. A perm of 0 is what the user has set for new files.
+// New writes a file that must not exist yet (else errors.Is reports fs.ErrExist),
+// completely or not at all. A perm of 0 stands for the user's default for new files.
 func New(ctx context.Context, name string, perm fs.FileMode, write func(io.Writer) error) error {
 	if _, err := os.Lstat(name); err == nil {
 		return fmt.Errorf("write %s: %w", name, fs.ErrExist)
@@ -54,8 +54,8 @@ func New(ctx context.Context, name string, perm fs.FileMode, write func(io.Write
 	return nil
 }
 
-// replace renames a new file over target. A mode of 0 leaves the permissions to what the
-// user has set for new files.
+// replace renames a new file over target. A mode of 0 stands for the user's
+// default permissions.
 func replace(s System, target string, mode fs.FileMode, write func(io.Writer) error) error {
 	dir, base := filepath.Dir(target), filepath.Base(target)
 	name := filepath.Join(dir, "."+base+temporary+random())
@@ -75,13 +75,13 @@ func replace(s System, target string, mode fs.FileMode, write func(io.Writer) er
 		err = cause(s.Rename(name, target))
 	}
 	if err != nil {
-		_ = s.Remove(name) // the first error is the one to tell
+		_ = s.Remove(name) // the first error is reported
 		return err
 	}
 	return cause(syncFolder(s, dir))
 }
 
-// finish writes a file and closes it, with what it holds on the disk.
+// finish writes a file, syncs its content to the disk and closes it.
 func finish(f File, write func(io.Writer) error) error {
 	err := write(f)
 	if err == nil {
@@ -90,7 +90,7 @@ func finish(f File, write func(io.Writer) error) error {
 	return errors.Join(err, cause(f.Close()))
 }
 
-// writeThrough writes to the device, pipe or link of a name without replacing it.
+// writeThrough writes to the device, pipe or link with a name without replacing it.
 func writeThrough(s System, name string, write func(io.Writer) error) error {
 	w, err := s.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
@@ -104,9 +104,9 @@ const temporary = ".sim-new-"
 
 func random() string { return fmt.Sprintf("%08x", rand.Uint32()) }
 
-// sweep removes what a killed program has left in a folder under names with a prefix.
+// sweep removes what a killed program left in a folder under names with a prefix.
 func sweep(s System, dir, prefix string) {
-	entries, _ := os.ReadDir(dir) // what cannot be listed is not ours to clean
+	entries, _ := os.ReadDir(dir) // a folder that cannot be listed is not ours to clean
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if id, ok := strings.CutPrefix(e.Name(), prefix); !ok || len(id) != len(random()) || !abandoned(path) {
@@ -120,8 +120,8 @@ func sweep(s System, dir, prefix string) {
 	}
 }
 
-// cause is what the system says of a file, without the path: that may be the temporary
-// file's, and Write says which file it is about.
+// cause returns the system's error for a file without the path, which may be
+// that of the temporary file; Write names the right one.
 func cause(err error) error {
 	path, link := (*fs.PathError)(nil), (*os.LinkError)(nil)
 	switch {

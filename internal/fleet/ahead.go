@@ -15,37 +15,37 @@ import (
 
 // party is a user with the sessions of a clock.
 type party struct {
-	begin    int64 // when the first of them begins, ns on the clock
+	begin    int64 // start of the first of them, ns on the clock
 	sessions []int // by index in the population
 	thread   uint32
 }
 
-// ahead simulates the sessions of a clock user by user. Users share only the cache
-// entries ahead of messages: a user runs ahead as long as its requests read its own
-// messages, and waits for all others with a request that does not. The data of a user
-// thus stays in the cache of a core, and the result is that of handling every event in
-// order of time.
+// ahead simulates the sessions of a clock user by user. Users share only the
+// cache entries before messages: a user runs ahead as long as its requests read
+// its own messages, and waits for all others at a request that does not. A
+// user's data thus stays in the cache of a core, and the result is that of
+// handling every event in order of time.
 type ahead struct {
 	pop     *Population
 	job     *job
 	config  func(*seat) sim.Config
 	epoch   int64
 	parties []party
-	ended   func(sessions int) // called when a party has ended, with so many; nil for nobody
+	ended   func(sessions int) // called with the number of sessions when a party has ended; may be nil
 	meter   *meter
 	servers map[traces.Cache]*metered
-	waiting turns   // parties that have not begun, or have a request that depends on others
+	waiting turns   // parties that have not begun, or whose next request depends on others
 	seats   []*seat // by party; nil before it starts and after it ends
 	free    []*seat
 	all     []*seat
 	sides   uint32
-	safe    int64 // no party sends anything from before it, ns
+	safe    int64 // no party sends anything from before this time, ns
 }
 
 var errStopped = errors.New("stopped")
 
-// runAhead simulates the sessions of a clock user by user. It reports whether the
-// result is valid: not when users have read messages of each other.
+// runAhead simulates the sessions of a clock user by user. It reports whether
+// the result is valid: it is not if users have read each other's messages.
 func (r *Runner) runAhead(
 	ctx context.Context, p *Population, j *job, prices time.Time, ended func(sessions int),
 ) (bool, error) {
@@ -116,7 +116,7 @@ func (a *ahead) server(cache traces.Cache) *metered {
 	return a.servers[cache]
 }
 
-// run runs a party until it has to wait again, or has ended.
+// run runs a party until it must wait again or has ended.
 func (a *ahead) run(next turn) error {
 	s := a.seats[next.party]
 	if s == nil {
@@ -177,14 +177,14 @@ type seat struct {
 	stop   func()
 	err    error
 
-	stopped bool // nobody asks the seat to go on any more
+	stopped bool // nobody resumes the seat any more
 }
 
-// over is what a seat yields, in place of a time, when its party has ended.
+// over is what a seat yields instead of a time when its party has ended.
 const over = -1
 
-// parties simulates the seat's party, and the next it is given whenever it is asked
-// to go on.
+// parties simulates the seat's party, and then the next one it is given
+// whenever it is resumed.
 func (s *seat) parties(yield func(int64) bool) {
 	s.yield = yield
 	for {
@@ -202,7 +202,7 @@ func (s *seat) parties(yield func(int64) bool) {
 	}
 }
 
-// shared is a server as one seat sees it.
+// shared is a server as seen by one seat.
 type shared struct {
 	*metered
 	seat *seat
@@ -228,7 +228,7 @@ func (s *shared) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	return s.metered.Begin(t, r)
 }
 
-// wait returns when all parties have reached a time; false when the run was stopped.
+// wait returns when all parties have reached a time; false if the run was stopped.
 func (s *seat) wait(t int64) bool {
 	a := s.clock
 	if here := (turn{t, s.party}); len(a.waiting) == 0 || here.before(a.waiting[0]) {

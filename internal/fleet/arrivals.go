@@ -19,21 +19,21 @@ import (
 // arrival is one session's beginning.
 type arrival struct {
 	at   int64 // ns from the fleet's start
-	user int32 // index in the organisation; -1 for none named
+	user int32 // index in the organisation; -1 if the trace names none
 }
 
 // dayCells is the number of steps over which the rate of a day is constant.
 const dayCells = 24 * 12
 
-// calendar is the expected number of a user's sessions from the fleet's start on,
-// tabulated: arrivals at a rate that varies are those of a steady process on
+// calendar is the expected number of a user's sessions since the fleet's start,
+// tabulated: arrivals at a varying rate are those of a steady process on
 // another clock.
 type calendar struct {
 	sum  []float64 // through the end of each cell
 	cell int64     // ns
 }
 
-// newCalendar tabulates the rate of arrivals over some days from a start.
+// newCalendar tabulates the rate of arrivals over so many days from a start.
 func newCalendar(a *Arrivals, perDay float64, start time.Time, days int) calendar {
 	c := calendar{cell: day / dayCells}
 	local := start.Add(a.Offset).UTC()
@@ -78,8 +78,8 @@ func (c *calendar) total() float64 {
 	return c.sum[len(c.sum)-1]
 }
 
-// at returns the time by which so many sessions are expected, ns from the start;
-// false when there are not so many.
+// at returns the time by which so many sessions are expected, ns from the
+// start; false if there are fewer.
 func (c *calendar) at(n float64) (int64, bool) {
 	i := sort.SearchFloat64s(c.sum, n)
 	if i == len(c.sum) {
@@ -120,7 +120,7 @@ func (f *File) expected(o *Org) float64 {
 	return float64(o.Users) * c.total()
 }
 
-// readTimes reads the times of traces, and adds what is wrong with them.
+// readTimes reads the times of traces, and records what is wrong with them.
 func (f *File) readTimes(bad *flaws, files fs.FS) {
 	f.times = map[int][]arrival{}
 	for i := range f.Orgs {
@@ -137,11 +137,11 @@ func (f *File) readTimes(bad *flaws, files fs.FS) {
 	}
 }
 
-// maxTimesBytes is how much of a file of times is read: 50 bytes for each of as many
-// sessions as there may be.
+// maxTimesBytes is how much of a file of times is read: 50 bytes for each of
+// the largest number of sessions.
 const maxTimesBytes = 50 * maxSessions
 
-// maxTimesFlaws is how many lines of a file of times are complained about.
+// maxTimesFlaws is the largest number of lines of a file of times that are reported.
 const maxTimesFlaws = 20
 
 func (f *File) readFile(bad *flaws, files fs.FS, org int, path string) {

@@ -14,7 +14,7 @@ import (
 	"github.com/compactsim/compactsim/internal/spec"
 )
 
-// Change is a value that goes into a fleet in place of its own.
+// Change is a value that replaces one of a fleet.
 type Change struct {
 	origin string // for messages
 	keys   []string
@@ -22,7 +22,7 @@ type Change struct {
 	err    error // what is wrong with the change itself
 }
 
-// Set returns the change of a key, whose origin messages name.
+// Set returns the change of a key; messages name origin.
 func Set(origin string, value any, keys ...string) Change {
 	n, err := spec.Encode(value)
 	if err != nil {
@@ -31,8 +31,8 @@ func Set(origin string, value any, keys ...string) Change {
 	return Change{origin, keys, n, err}
 }
 
-// Assign reads a change written as PATH=VALUE. The path orgs.NAME.KEY leads to a key
-// of one organisation, orgs.*.KEY to that of all.
+// Assign reads a change in the form PATH=VALUE. The path orgs.NAME.KEY is a key
+// of one organisation, orgs.*.KEY that of all.
 func Assign(text string) Change {
 	c := Change{origin: "--set " + text}
 	var path string
@@ -41,10 +41,10 @@ func Assign(text string) Change {
 	return c
 }
 
-// Load returns the fleet of a name in Names, or of a file, with changes: what holds a
-// slash or ends in .yaml or .yml is a file. A fleet names its files from its own folder,
-// where there is such a file, else from the working folder; changes name them from the
-// working folder. What is wrong with the fleet itself is reported ahead of the changes.
+// Load returns a fleet in Names, or in a file, with changes; a name with a slash or
+// ending in .yaml or .yml is a file. Files that a fleet names are relative to its own
+// folder if they exist there, else to the working folder; those in changes are relative
+// to the working folder. Errors in the fleet itself are reported before those in changes.
 func Load(name string, in Inputs, changes ...Change) (*File, error) {
 	tree, err := open(name, in.Files)
 	if err != nil {
@@ -73,7 +73,7 @@ func Load(name string, in Inputs, changes ...Change) (*File, error) {
 	return read(tree, in)
 }
 
-// open returns the tree of a fleet, with its files named from the working folder.
+// open returns the tree of a fleet, with its files relative to the working folder.
 func open(name string, files fs.FS) (*spec.Tree, error) {
 	builtin := !namesFile(name)
 	var text []byte
@@ -104,7 +104,7 @@ func open(name string, files fs.FS) (*spec.Tree, error) {
 // everyOrg stands for all organisations in a path.
 const everyOrg = "*"
 
-// apply puts the value where its path leads to. Errors name the origin.
+// apply puts the value at its path. Errors name the origin.
 func (c *Change) apply(tree *spec.Tree) error {
 	if c.err != nil {
 		return c.err
@@ -147,8 +147,8 @@ func (c *Change) apply(tree *spec.Tree) error {
 	return nil
 }
 
-// splitOrg splits a path into the organisation at its head and the keys behind. A name
-// may itself have dots: the longest that is one of names is taken.
+// splitOrg splits a path into the organisation it begins with and the keys
+// after it. As names may have dots, the longest that is one of names is taken.
 func splitOrg(path, names []string) (who string, keys []string) {
 	for n := len(path) - 1; n > 1; n-- {
 		if who = strings.Join(path[:n], "."); slices.Contains(names, who) {
@@ -158,8 +158,8 @@ func splitOrg(path, names []string) (who string, keys []string) {
 	return path[0], path[1:]
 }
 
-// From returns the fleet with its files named from a folder: written there, it means
-// the same wherever it is run from.
+// From returns the fleet with its files relative to dir: written there, it
+// means the same wherever it is run.
 func (f *File) From(dir string) *File {
 	moved := *f
 	moved.Prices.File = nameFrom(dir, f.Prices.File)
@@ -179,8 +179,8 @@ func (f *File) From(dir string) *File {
 	return &moved
 }
 
-// nameFrom returns the name, from a folder, of a file that is named from the working
-// folder. Absolute names stay.
+// nameFrom converts a file name from relative to the working folder to relative
+// to dir. Absolute names stay.
 func nameFrom(dir, name string) string {
 	if name == "" || filepath.IsAbs(name) {
 		return name

@@ -27,14 +27,14 @@ const (
 	hour        = int64(time.Hour)      // ns
 )
 
-// flaws is what is wrong with a fleet.
+// flaws are the errors of a fleet.
 type flaws []spec.Problem
 
 func (fs *flaws) add(path, format string, args ...any) {
 	*fs = append(*fs, spec.Problem{Paths: []string{path}, Text: path + ": " + fmt.Sprintf(format, args...)})
 }
 
-// once adds what is not there yet.
+// once adds an error that is not there yet.
 func (fs *flaws) once(path, text string) {
 	text = path + ": " + text
 	if !slices.ContainsFunc(*fs, func(p spec.Problem) bool { return p.Text == text }) {
@@ -94,7 +94,7 @@ func (f *File) checkStrategies(fs *flaws, registry *strategies.Registry) {
 	}
 }
 
-// cache returns how the modelled cache is set up.
+// cache returns the configuration of the modelled cache.
 func (s *Server) cache() promptcache.Config {
 	return promptcache.Config{
 		TTLInKey: s.TTLInKey, Lookback: s.Lookback, Lifetime5m: s.Life5m, Lifetime1h: s.Life1h, Capacity: s.Capacity,
@@ -207,7 +207,7 @@ func (f *File) checkProfiles(fs *flaws, o *Org, path string) {
 		for _, err := range d.flaws() {
 			key, text, _ := strings.Cut(err.Error(), ": ")
 			if dist := map[string]*synthetic.Dist{"turns": s.Turns, "rounds": s.Rounds}[key]; dist != nil && len(spec.Validate(dist)) > 0 {
-				continue // it is told of by itself
+				continue // reported separately
 			}
 			if place := f.setBy(o, path, key); place != "" {
 				fs.once(place, text)
@@ -221,8 +221,8 @@ func (f *File) checkProfiles(fs *flaws, o *Org, path string) {
 	}
 }
 
-// A fleet is held in memory whole. What it takes is 780 bytes a call with
-// auto-compact/167k, of the fleet ten-thousand (1.4 GB for 1.8 million calls).
+// A fleet is held in memory completely. It takes 780 bytes per call with
+// auto-compact/167k, measured with the fleet ten-thousand (1.4 GB for 1.8 million calls).
 const (
 	bytesPerCall = 800
 	maxCalls     = 100_000_000 // expected of the whole fleet, 80 GB
@@ -230,14 +230,14 @@ const (
 	maxSessionCalls = 1_000_000
 )
 
-// The mean calls of a profile are those of so many sessions, or fewer long ones.
+// The mean number of calls of a profile is taken over so many sessions, or fewer long ones.
 const (
 	sampledSessions = 16
 	sampledCalls    = 5000
 )
 
-// Calls returns how many calls all sessions of the fleet are expected to make: the mean of
-// some of each profile, by how many begin.
+// Calls returns the expected number of calls of all sessions of the fleet: the
+// mean of some sessions of each profile, weighted by their numbers.
 func (f *File) Calls() (float64, error) {
 	list, err := f.callsByOrg()
 	sum := 0.0
@@ -247,7 +247,7 @@ func (f *File) Calls() (float64, error) {
 	return sum, err
 }
 
-// Memory returns roughly what so many calls take while they are simulated, bytes.
+// Memory returns roughly the memory for simulating so many calls, bytes.
 func Memory(calls float64) float64 { return calls * bytesPerCall }
 
 // callsByOrg returns the expected calls of each organisation.
@@ -282,15 +282,15 @@ func meanCalls(g *synthetic.Generator, seed uint64) float64 {
 	return float64(calls) / float64(n)
 }
 
-// checkSize refuses a fleet that no memory holds. Only one with nothing else wrong has a
-// size.
+// checkSize returns an error for a fleet that fits no memory. It runs only if
+// nothing else is wrong.
 func (f *File) checkSize() []spec.Problem {
 	sessions := 0.0
 	for i := range f.Orgs {
 		sessions += f.expected(&f.Orgs[i]) + float64(len(f.times[i]))
 	}
 	if sessions*maxSessionCalls <= maxCalls {
-		return nil // whatever they are, and without drawing any
+		return nil // without drawing any
 	}
 	list, err := f.callsByOrg()
 	if err != nil {
@@ -313,8 +313,8 @@ func (f *File) checkSize() []spec.Problem {
 	return bad
 }
 
-// fits returns a function that reports thresholds of a strategy that are always reached,
-// or never, at the window of the file, or else at the largest of the sessions.
+// fits returns a function that reports thresholds of a strategy that are always or never
+// reached at the window of the file, or else at the largest window of the sessions.
 func (f *File) fits() func(*strategies.Strategy) error {
 	window, of := f.Window, ", as the key window says; 0 is the client's"
 	if window <= 0 {
@@ -322,7 +322,7 @@ func (f *File) fits() func(*strategies.Strategy) error {
 	}
 	return func(s *strategies.Strategy) error {
 		if window <= 0 {
-			return nil // no profile can be read, which is an error of its own
+			return nil // no profile can be read, which is a separate error
 		}
 		if err := s.ValidateFor(&strategies.Reading{Window: window, MaxOutput: client.MaxOutput}); err != nil {
 			return fmt.Errorf("%w (window %d%s)", err, window, of)
@@ -370,6 +370,6 @@ func windowOf(w *synthetic.Workload) int64 {
 // startsAgents is the tool of a workload without which it has no agents.
 const startsAgents = "Task"
 
-// passedWindow is the window of sessions that pass the one of their model's name,
-// tokens: the simulation takes them for those of a model with the large one.
+// passedWindow is the window of sessions that exceed the one of their model's name,
+// tokens: the simulation treats them as those of a model with the large window.
 const passedWindow = 1_000_000

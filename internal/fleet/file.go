@@ -45,10 +45,10 @@ type File struct {
 	Upgrades []Upgrade `yaml:"upgrades" doc:"Upgrades of the client that change its static prompt, such as {at: 14h, over: 2h, static: 200} or {at: 2026-03-04T09:00:00Z}. A user has one from a time drawn evenly over that time, a session from when it begins or is resumed. static is the tokens by which the prompt grows, and may be negative."`
 	Orgs     []Org     `yaml:"orgs"`
 
-	// times are those of files that arrivals name, by organisation.
+	// times are read from the files that arrivals name, by organisation.
 	times  map[int][]arrival
 	known  *known // nil keeps nothing
-	inputs Inputs // what rules ask while the file is read
+	inputs Inputs // for rules while the file is read
 }
 
 // Moment is a time, written as 2026-03-02T09:00:00Z or, for midnight in UTC, as a
@@ -69,8 +69,8 @@ func (m *Moment) UnmarshalYAML(n *yaml.Node) error {
 // MarshalYAML writes the time as it is read.
 func (m Moment) MarshalYAML() (any, error) { return m.Format(time.RFC3339), nil }
 
-// Prices say where prices come from. The program that runs the fleet reads them:
-// Runner.Prices are those that count.
+// Prices say where prices come from. The program that runs the fleet reads
+// them; Runner.Prices are the ones that count.
 type Prices struct {
 	File string `yaml:"file" doc:"A file with prices that add to or replace the built-in ones; --prices takes its place. Here and below a file is one in the folder of the fleet; if there is none, one in the folder in which sim runs. Flags name files from the latter."`
 }
@@ -84,7 +84,7 @@ type Server struct {
 	Capacity int64         `yaml:"capacity" min:"0" max:"9007199254740992" doc:"What the cache of a provider holds, tokens, least recently used first out; 0 for no limit, as nothing is documented."`
 }
 
-// Client is what all clients of the fleet have in common.
+// Client has the settings that all clients of the fleet share.
 type Client struct {
 	Version     string        `yaml:"version" doc:"Version of the client, in place of the profiles'; \"\" leaves those. Prompts of another version or another size are not shared."`
 	Static      int           `yaml:"static" doc:"Tokens of tools and system prompt, in place of the profiles'; 0 leaves those."`
@@ -94,16 +94,16 @@ type Client struct {
 	System      client.System `yaml:"system" doc:"How the system prompt is divided and marked: the keys of client.system in a scenario, with defaults of a fleet."`
 }
 
-// Upgrade is a new version of the client with another static prompt. A user has
-// it from a time drawn evenly between At and At + Over, and a session from when
-// it begins or is resumed.
+// Upgrade is a new version of the client with another static prompt. A user
+// gets it at a time drawn evenly between At and At + Over; a session has it if
+// it begins or is resumed after that.
 type Upgrade struct {
 	At     time.Duration `yaml:"at"`                                // from the start
 	Over   time.Duration `yaml:"over"`                              // until the last users have it
 	Static int32         `yaml:"static" min:"-100000" max:"100000"` // tokens by which the prompt grows
 }
 
-// Org is an organisation: its people, and what sessions they have.
+// Org is an organisation: its people and their sessions.
 type Org struct {
 	Name      string             `yaml:"name"`
 	Users     int                `yaml:"users" min:"1" max:"1000000"`
@@ -147,20 +147,20 @@ type Arrivals struct {
 	File    string        `yaml:"file" doc:"A file with one of these on each line."`
 }
 
-// Overage says who passes the quota of their plan.
+// Overage says who exceeds the quota of their plan.
 type Overage struct {
 	Share float64       `yaml:"share" min:"0" max:"1" doc:"The share of them who do on a day with sessions."`
 	After time.Duration `yaml:"after" min:"0s" max:"24h" doc:"How long behind the start of the day's first session."`
 	Lasts time.Duration `yaml:"lasts" min:"0s" max:"24h" doc:"For how long."`
 }
 
-// Kinds of users, by how they are entitled and who serves them.
+// Kinds of users, by entitlement and provider.
 const (
 	KindEmployee   = "employee"    // of the provider: an hour, whatever the quota
 	KindSubscriber = "subscriber"  // of a plan: an hour inside its quota
 	KindAPI        = "api"         // pays by the token: five minutes
 	KindBedrock    = "bedrock"     // served by Bedrock
-	KindThirdParty = "third_party" // served by others still
+	KindThirdParty = "third_party" // served by others
 )
 
 // Kinds returns the kinds of users in the order in which they are reported.
@@ -168,8 +168,8 @@ func Kinds() []string {
 	return []string{KindEmployee, KindSubscriber, KindAPI, KindBedrock, KindThirdParty}
 }
 
-// defaultFile is what a file changes. Sources: DESIGN.md §2 for lifetimes, the
-// client's own defaults for the rest.
+// defaultFile has the defaults of a file. Sources: DESIGN.md §2 for lifetimes,
+// the client's own defaults for the rest.
 func defaultFile() File {
 	ttl, system := client.DefaultTTL(), client.DefaultSystem()
 	system.Split = client.SplitSections
@@ -189,11 +189,11 @@ func defaultFile() File {
 // pricesAtCall prices each call at its own date.
 const pricesAtCall = "call"
 
-// SetDefaults makes o what the entry of an organisation changes.
+// SetDefaults sets the defaults of an organisation's entry.
 func (o *Org) SetDefaults() {
 	*o = Org{
 		Kinds:    map[string]float64{KindSubscriber: 1},
-		MCPTools: 5000, // as an event that does not say: assumed
+		MCPTools: 5000, // as for an event without a value: assumed
 		Sessions: Sessions{Profiles: map[string]float64{"short-fix": 1}, PerDay: 3},
 		Arrivals: Arrivals{Process: ProcessDiurnal, Peak: 14, Focus: 2, Weekend: 0.2},
 		Overage:  Overage{After: 3 * time.Hour, Lasts: 4 * time.Hour},
@@ -219,7 +219,7 @@ func Names() []string {
 	return names
 }
 
-// referenceName is what Text and Load call the manual, a fleet like others.
+// referenceName is the name of the manual in Text and Load; the manual is a valid fleet.
 const referenceName = "reference"
 
 // Text returns the YAML of a fleet that comes with the program, or of the manual: every
@@ -251,15 +251,14 @@ func reference() ([]byte, error) {
 type Inputs struct {
 	// Files are fleets and the times of traces; nil for none.
 	Files fs.FS
-	// Registry has the strategies; nil leaves their names for the Runner to look
-	// at.
+	// Registry has the strategies; with nil only the Runner checks their names.
 	Registry *strategies.Registry
 }
 
-// read takes a fleet strictly. The error names every problem at once with file and line:
-// unknown keys and names with the nearest known one, values out of range, and
-// fleets that could not end. Names of files in it are from the working folder. It writes
-// the dates of upgrades as times from the start into the tree, and leaves it as it is else.
+// read reads a fleet strictly. The error names every problem at once with file and line:
+// unknown keys and names with the nearest known one, values out of range, and fleets that
+// could not end. Names of files in it are relative to the working folder. It replaces the
+// dates of upgrades in the tree by times from the start, and changes nothing else.
 func read(tree *spec.Tree, in Inputs) (*File, error) {
 	f := defaultFile()
 	f.known, f.inputs = new(known), in
@@ -277,8 +276,8 @@ func read(tree *spec.Tree, in Inputs) (*File, error) {
 	return &f, nil
 }
 
-// dates writes the dates at which upgrades begin as times from the start, for which the
-// file is asked first.
+// dates replaces the dates at which upgrades begin by times from the start,
+// which is read first.
 func dates(root *yaml.Node, start time.Time) {
 	upgrades := spec.Child(root, "upgrades")
 	if upgrades == nil || upgrades.Kind != yaml.SequenceNode {
@@ -319,9 +318,9 @@ func (f *File) pricesText() string {
 	return f.PricesAt
 }
 
-// locate makes the names of files in a fleet's text ones that open from
-// the working folder. A fleet names profiles, prices and times from its own folder,
-// where there is such a file, else from the working folder.
+// locate rewrites names of files in a fleet's text so that they open from the
+// working folder. Profiles, prices and times are relative to the fleet's own
+// folder if they exist there, else to the working folder.
 func locate(tree *spec.Tree, files fs.FS) {
 	exists := func(name string) bool {
 		info, err := fs.Stat(files, name)
@@ -346,15 +345,15 @@ func locate(tree *spec.Tree, files fs.FS) {
 	}
 }
 
-// namesFile reports whether a fleet or a profile is that of a file, not one that
-// comes with the program.
+// namesFile reports whether a name of a fleet or a profile is a file, not one
+// that comes with the program.
 func namesFile(name string) bool {
 	return strings.ContainsAny(name, `/\`) || slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name))
 }
 
-// byFile orders names of profiles by that of the file, then by those of the folders
-// it is in, the innermost first: what is drawn does not depend on where a fleet is
-// run from, unless two files are told apart by nothing but "..".
+// byFile orders names of profiles by file, then by folders, innermost first, so
+// that what is drawn does not depend on where a fleet is run, unless two files
+// differ only by "..".
 func byFile(a, b string) int {
 	return slices.Compare(fromFile(a), fromFile(b))
 }

@@ -28,28 +28,28 @@ type Population struct {
 	of     []stretch // by session
 }
 
-// stretch is a session as its user had it.
+// stretch is a session as its user had it, with its resumptions.
 type stretch struct {
 	user int32   // index into people
 	runs []int64 // when the session began and was resumed, ns from the fleet's start
 	cuts []cut   // ahead of each resumption
 }
 
-// cut is what a session holds when it is resumed.
+// cut is the content of a session when it is resumed.
 type cut struct {
 	rounds  int // of the main conversation
 	threads int
 }
 
-// ErrNoSessions says that a fleet has nobody who begins a session.
+// ErrNoSessions says that nobody in a fleet begins a session.
 var ErrNoSessions = errors.New("no session begins")
 
-// member is what generation makes of one user.
+// member is the generated data of one user.
 type member struct {
 	person   person
 	sessions []*traces.Session
 	of       []stretch // by session, without the user
-	next     []numbers // that the sessions leave free; zero until one is resumed
+	next     []numbers // unused numbers of the sessions; zero until one is resumed
 }
 
 // Generate draws the people and their sessions. The result does not depend on
@@ -74,7 +74,7 @@ func (f *File) Generate(ctx context.Context, workers int) (*Population, error) {
 	return f.population(members)
 }
 
-// batchUsers is the number of users generated between two looks at the context.
+// batchUsers is the number of users generated between two checks of the context.
 const batchUsers = 32
 
 // batch are some users of an organisation.
@@ -109,7 +109,7 @@ func (f *File) batches() []batch {
 	return list
 }
 
-// byUser deals the times of a trace to the users: those of nobody in turn.
+// byUser assigns the times of a trace to the users; times without a user go to each in turn.
 func (f *File) byUser(org int) [][]int64 {
 	times := make([][]int64, f.Orgs[org].Users)
 	turn := 0
@@ -140,7 +140,7 @@ func (b *batch) run(m *mix, members []member) {
 	}
 }
 
-// member makes one user with the sessions that begin at the times given.
+// member generates one user with the sessions that begin at the given times.
 func (f *File) member(org, user int, src draws.Source, m *mix, begins []int64) member {
 	p := member{person: f.person(org, user, src)}
 	f.exceed(&p.person, user, src, begins)
@@ -193,7 +193,7 @@ func move(s *traces.Session, start int64) {
 	}
 }
 
-// population gathers what was made of the users, in order.
+// population collects the generated users, in order.
 func (f *File) population(members []member) (*Population, error) {
 	n := 0
 	for i := range members {
@@ -222,7 +222,7 @@ func (f *File) population(members []member) (*Population, error) {
 
 // workload returns what the sessions of an organisation are drawn from under a
 // profile. What other conversations keep warm is simulated, so every session
-// begins with the whole static prefix; and sessions are resumed by the fleet.
+// begins with the whole static prefix; and the fleet resumes sessions.
 func (f *File) workload(o *Org, profile string) (*synthetic.Workload, error) {
 	d := f.drawnFrom(o, profile)
 	if d.err != nil {
@@ -234,7 +234,7 @@ func (f *File) workload(o *Org, profile string) (*synthetic.Workload, error) {
 	return d.workload, nil
 }
 
-// changed is workload without a look at whether it can be.
+// changed is workload without the check whether it can be drawn.
 func (f *File) changed(o *Org, profile string) (*synthetic.Workload, error) {
 	w, err := synthetic.LoadWorkload(profile)
 	if err != nil {
@@ -273,8 +273,8 @@ func (f *File) setBy(o *Org, path, key string) string {
 	return ""
 }
 
-// checkPrompts refuses upgrades that leave less than no prompt, and tools of servers that
-// are more than all of it.
+// checkPrompts returns errors for upgrades that make the prompt negative, and
+// for tools of servers that are larger than the prompt.
 func (f *File) checkPrompts(fs *flaws) {
 	for i := range f.Orgs {
 		o := &f.Orgs[i]
@@ -299,14 +299,14 @@ func (f *File) checkPrompts(fs *flaws) {
 	}
 }
 
-// mix are the generators of an organisation by weight.
+// mix has the generators of an organisation by weight.
 type mix struct {
 	sum  []float64 // running sums of the weights
 	made []*synthetic.Generator
 	from []*drawnFrom // of made
 }
 
-// at returns the generator at a share of all weights.
+// at returns the generator at a share of the total weight.
 func (m *mix) at(share float64) *synthetic.Generator {
 	share *= m.sum[len(m.sum)-1]
 	for i, sum := range m.sum {
@@ -317,7 +317,7 @@ func (m *mix) at(share float64) *synthetic.Generator {
 	return m.made[len(m.made)-1]
 }
 
-// generator returns what the nth session of a user is drawn from.
+// generator returns the generator of the nth session of a user.
 func (m *mix) generator(src draws.Source, user, n int) *synthetic.Generator {
 	return m.at(draws.Unit(src.Uint64(drawProfile, place(user, n))))
 }
@@ -353,14 +353,14 @@ func (f *File) generators() ([]mix, error) {
 }
 
 // known keeps what the sessions of a fleet are drawn from: organisations share
-// profiles, which are asked for while the fleet is read, sized and drawn.
+// profiles, which are needed while the fleet is read, sized and drawn.
 type known struct {
 	mu   sync.Mutex
 	kept map[string]*drawnFrom // by all that they depend on
 }
 
-// drawnFrom is what sessions are drawn from. What takes long is made when it is first
-// asked for.
+// drawnFrom is what sessions are drawn from. Slow parts are computed when they
+// are first needed.
 type drawnFrom struct {
 	workload  *synthetic.Workload // nil when it cannot be read
 	err       error               // of reading it

@@ -14,7 +14,7 @@ const maxHours = 20_000
 // scopes are the input tokens of calls by who shares them.
 type scopes [studies.NumFleetScopes]studies.FleetTokens
 
-// meter counts what the servers of one run are asked.
+// meter counts the requests to the servers of one run.
 type meter struct {
 	shift int64 // from the servers' clock to the fleet's, ns
 	orgs  []scopes
@@ -29,7 +29,7 @@ type meter struct {
 type run struct {
 	began   int64 // first request, ns on the fleet's clock; -1 for none
 	ended   int64 // end of the last response
-	resumed bool  // it goes on with the session of the run ahead of it
+	resumed bool  // it continues the session of the previous run
 }
 
 // mains counts the requests of a main conversation: it has one for each round.
@@ -90,7 +90,7 @@ func (m *meter) run(thread uint32) int32 {
 	return m.runOf[thread]
 }
 
-// add takes what another meter has counted beside this one.
+// add adds the counts of another meter.
 func (m *meter) add(o *meter) {
 	m.calls.add(o.calls)
 	m.runs = append(m.runs, o.runs...)
@@ -169,10 +169,10 @@ func (m *meter) hour(at int64) *studies.FleetHour {
 	return &m.hours[i]
 }
 
-// divide divides the input of a call by scope. Everyone shares what is ahead of the
-// last global marker, the organisation what else is ahead of the last marker above the
-// messages; of both the read part comes first, then
-// what is written, then what is neither.
+// divide divides the input of a call by scope. Everyone shares the part before
+// the last global marker, the organisation the rest before the last marker of
+// the head. In both, the read part comes first, then what is written, then the
+// rest.
 func divide(r *prompt.Request, out *prompt.Outcome) scopes {
 	var ends [studies.NumFleetScopes]int64
 	for i := range r.Markers {
@@ -201,15 +201,15 @@ func divide(r *prompt.Request, out *prompt.Outcome) scopes {
 	return parts
 }
 
-// overlap returns the length that two half-open stretches have in common.
+// overlap returns the length of the intersection of two half-open intervals.
 func overlap(a, b, c, d int64) int64 { return max(0, min(b, d)-max(a, c)) }
 
 func (s *spell) add(o spell) {
 	s.began, s.ended = append(s.began, o.began...), append(s.ended, o.ended...)
 }
 
-// sessions returns when the sessions with a request were open: one that is closed and
-// resumed twice or more, each time once unless it was still answered.
+// sessions returns when the sessions with a request were open. A session that is closed
+// and resumed counts once for each time, unless it was still being answered.
 func (m *meter) sessions() spell {
 	var s spell
 	for i := range m.runs {
@@ -226,8 +226,8 @@ func (m *meter) sessions() spell {
 	return s
 }
 
-// peak returns the most that are under way at once, and sorts s. What begins as
-// another ends is under way beside it.
+// peak returns the largest number in progress at once, and sorts s. What begins
+// when another ends overlaps with it.
 func (s *spell) peak() studies.FleetPeak {
 	slices.Sort(s.began)
 	slices.Sort(s.ended)

@@ -15,7 +15,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// The purposes of draws in this package, apart from those of internal/draws.
+// The purposes of draws in this package; they differ from those of internal/draws.
 const (
 	drawArrival draws.Purpose = 64 + iota
 	drawKind
@@ -30,8 +30,8 @@ const (
 // place is the stable id of the nth thing of a user.
 func place(user, n int) uint64 { return uint64(user)<<32 ^ uint64(uint32(n))<<8 }
 
-// source draws for the people of an organisation: by its name, so that others
-// may come and go.
+// source draws for the people of an organisation, by its name, so that other
+// organisations can be added and removed.
 func (f *File) source(o *Org) draws.Source {
 	return draws.Source{Seed: f.Seed, Session: prompt.DigestString(o.Name).Lo}
 }
@@ -77,10 +77,10 @@ func (o *Org) kindAt(share float64) uint8 {
 	return last
 }
 
-// subscribes reports whether the user has a plan whose quota can end.
+// subscribes reports whether the user has a plan with a quota.
 func (p *person) subscribes() bool { return Kinds()[p.kind] == KindSubscriber }
 
-// provider returns who serves the user's requests.
+// provider returns the provider that serves the user's requests.
 func (p *person) provider() string {
 	switch Kinds()[p.kind] {
 	case KindBedrock:
@@ -91,8 +91,8 @@ func (p *person) provider() string {
 	return client.ProviderFirstParty
 }
 
-// exceed draws when the user passes the quota: on a day with sessions, that long
-// behind the first of them. Begins are the times at which the user's sessions
+// exceed draws when the user exceeds the quota: on a day with sessions, so long
+// after the first of them. begins are the times at which the user's sessions
 // begin or are resumed, in order.
 func (f *File) exceed(p *person, user int, src draws.Source, begins []int64) {
 	o := &f.Orgs[p.org]
@@ -101,7 +101,7 @@ func (f *File) exceed(p *person, user int, src draws.Source, begins []int64) {
 	}
 	last := int64(-1)
 	for _, at := range begins {
-		today := (at + int64(o.Arrivals.Offset) + day) / day // from 0, whatever the offset
+		today := (at + int64(o.Arrivals.Offset) + day) / day // counted from 0, whatever the offset
 		if today == last {
 			continue
 		}
@@ -113,13 +113,13 @@ func (f *File) exceed(p *person, user int, src draws.Source, begins []int64) {
 	}
 }
 
-// over reports whether the user is beyond the quota at a time.
+// over reports whether the user has exceeded the quota at a time.
 func (p *person) over(at int64) bool {
 	return slices.ContainsFunc(p.overages, func(v overage) bool { return v.from <= at && at < v.to })
 }
 
-// turns returns the times behind one and through another at which the user
-// passes the quota or gets it back, in order.
+// turns returns the times after one time and up to another at which the user
+// exceeds the quota or gets it back, in order.
 func (p *person) turns(after, through int64) []int64 {
 	var list []int64
 	for _, v := range p.overages {
@@ -133,19 +133,19 @@ func (p *person) turns(after, through int64) []int64 {
 	return slices.Compact(list)
 }
 
-// turn is a party of a clock that waits for everybody else to come to a time. Parties
-// are numbered as their users are: by organisation and, in each, by ordinal. That is
-// the order of all that happens at one time: the clock
-// of a cohort has it (sim.Loop.RunCohort), turns have it for requests, and the caches
-// for first tokens (promptcache.Anthropic.Serve).
+// turn is a party of a clock that waits until all others have reached a time.
+// Parties are numbered like their users: by organisation and, in each, by
+// ordinal. Events at the same time are handled in that order: by the clock of a
+// cohort (sim.Loop.RunCohort), by turns for requests, and by the caches for
+// first tokens (promptcache.Anthropic.Serve).
 type turn struct {
 	at    int64 // ns
-	party int32 // index: of those that wait for one time the first goes on first
+	party int32 // index; of parties waiting for the same time the lowest is first
 }
 
 func (a turn) before(b turn) bool { return a.at < b.at || a.at == b.at && a.party < b.party }
 
-// turns is a heap of those that wait, the one that goes on next first.
+// turns is a heap of waiting parties, the next one first.
 type turns []turn
 
 func (h turns) Len() int           { return len(h) }
@@ -161,10 +161,10 @@ func (h *turns) Pop() any {
 	return v
 }
 
-// resume continues the conversation of a with b, which follows it in time: the context
-// of a comes ahead of the first prompt of b, in place of what b had there. It returns
-// where the numbers of the next one start; from is where those of b do. Nothing of b
-// may be used afterwards.
+// resume continues the conversation of a with b, which follows it in time: the
+// context of a replaces what b had before its first prompt. The numbers of b
+// start at from; resume returns the first free ones after it. b must not be
+// used afterwards.
 func resume(a, b *traces.Session, from numbers) numbers {
 	j := newJoint(a, b, from)
 	next := numbersAfter(b.Blocks)
@@ -193,8 +193,8 @@ func resume(a, b *traces.Session, from numbers) numbers {
 	return numbers{from.messages + next.messages, from.calls + next.calls}
 }
 
-// numbers are those that blocks still leave free: kept beside a session, so that
-// its blocks are not looked through at each of many resumptions.
+// numbers are the free numbers of blocks, kept beside a session so that many
+// resumptions need not search its blocks.
 type numbers struct {
 	messages, calls int32
 }
@@ -241,7 +241,7 @@ func merge(a, b []string) (all []string, at []int) {
 	return all, at
 }
 
-// thread takes a thread of b into a: the main one at the end of that of a.
+// thread moves a thread of b to a: the main one to the end of a's main thread.
 func (j *joint) thread(t *traces.Thread, main bool) {
 	for i := range t.Rounds {
 		r := &t.Rounds[i]
@@ -287,11 +287,11 @@ func (j *joint) span(s traces.Span) traces.Span {
 }
 
 // variant is the fleet without something, named by a Without… constant of
-// results; the empty one is the fleet as it is.
+// results; "" is the fleet as it is.
 type variant string
 
-// localClient never marks anything for everyone: what it would is for the
-// organisation.
+// localClient never marks anything for everyone; it marks it for the
+// organisation instead.
 type localClient struct{ sim.Client }
 
 // Mark marks as the client does, for the organisation.
@@ -312,7 +312,7 @@ type cast struct {
 	assemblies map[string]*sim.Assembly
 }
 
-// persons returns who has each session, by index.
+// persons returns the person of each session, by index.
 func (p *Population) persons(without variant) []sim.Person {
 	c := cast{pop: p, without: without, clients: map[string]sim.Client{}, assemblies: map[string]*sim.Assembly{}}
 	list := make([]sim.Person, len(p.Sessions))
@@ -325,7 +325,7 @@ func (p *Population) persons(without variant) []sim.Person {
 	return list
 }
 
-// client returns the client of a version, one for all its users.
+// client returns the client of a version, shared by all its users.
 func (c *cast) client(version string) sim.Client {
 	if known, ok := c.clients[version]; ok {
 		return known
@@ -383,7 +383,7 @@ func (f *File) assembly(o *Org, who *person, over bool) client.Assembly {
 	return a
 }
 
-// events returns what happens to a session beside what it says.
+// events returns the events of a session that are not in its recording.
 func (p *Population) events(i int, s *traces.Session, without variant) []client.Event {
 	f, of := p.file, &p.of[i]
 	who := &p.people[of.user]
@@ -410,7 +410,7 @@ func (p *Population) events(i int, s *traces.Session, without variant) []client.
 	return list
 }
 
-// unheard counts the flips beyond the number that a session can have.
+// unheard counts the flips beyond the largest number that a session can have.
 func (p *Population) unheard() int {
 	n := 0
 	for i := range p.Sessions {
@@ -434,7 +434,7 @@ func (p *Population) heard(i int) int {
 	return n
 }
 
-// event is one on the main conversation, that long behind the session's start.
+// event returns an event on the main conversation, so long after the session's start.
 func event(do, value string, after int64) client.Event {
 	e := client.Event{Do: do, Value: value, Threads: changes.ThreadsMain, At: client.When{After: time.Duration(after)}}
 	if after == 0 {
@@ -443,8 +443,8 @@ func event(do, value string, after int64) client.Event {
 	return e
 }
 
-// runFrom returns the first time that the session began or was resumed at or
-// behind a time; false for none.
+// runFrom returns the first time at or after a time at which the session began
+// or was resumed; false for none.
 func (s *stretch) runFrom(at int64) (int64, bool) {
 	for _, run := range s.runs {
 		if run >= at {

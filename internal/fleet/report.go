@@ -43,8 +43,8 @@ func (p *Population) report(cells []cell) *studies.Fleet {
 	return out
 }
 
-// Orgs returns what was drawn for the organisations, in the order of the file: what a
-// run is going to simulate.
+// Orgs returns what was drawn for the organisations, in the order of the file:
+// what a run will simulate.
 func (p *Population) Orgs() []studies.FleetOrg {
 	f := p.file
 	list := make([]studies.FleetOrg, len(f.Orgs))
@@ -161,16 +161,16 @@ func sumScopes(orgs []scopes) []studies.FleetTokens {
 	return sum[:]
 }
 
-// turns returns the times at which a session passes the quota of its user, or has it
-// back.
+// turns returns the times at which the user of a session exceeds the quota or
+// gets it back.
 func (p *Population) turns(session int) []int64 {
 	of := &p.of[session]
 	return p.people[of.user].turns(of.runs[0], last(p.Sessions[session])-p.file.Start.UnixNano())
 }
 
-// flips puts into a comparison what flips alone make of cost: that of sessions which
-// begin within the quota, as all else of overage is the shorter lifetime of those that
-// begin beyond it. Clients that keep the first answer do nothing at a flip.
+// flips adds to a comparison the effect of flips alone on cost: that of sessions which
+// begin within the quota, because the rest of overage is the shorter lifetime of sessions
+// that begin beyond it. Clients that keep the first answer do nothing at a flip.
 func (p *Population) flips(pair *studies.FleetPair, with, without []results.Row) {
 	if p.file.Client.Latch {
 		return
@@ -203,7 +203,7 @@ func (p *Population) pair(with *studies.FleetCell, off *cell) studies.FleetPair 
 	return pair
 }
 
-// waves returns what the upgrades do to what is created ahead of messages.
+// waves returns the effect of the upgrades on what is created before messages.
 func (f *File) waves(hours []studies.FleetHour) []studies.FleetWave {
 	var list []studies.FleetWave
 	for k := range f.Upgrades {
@@ -223,12 +223,12 @@ func (f *File) waves(hours []studies.FleetHour) []studies.FleetWave {
 	return list
 }
 
-// head returns the tokens created ahead of messages in an hour.
+// head returns the tokens created before messages in an hour.
 func head(h *studies.FleetHour) int64 {
 	return h.Created[studies.FleetGlobal] + h.Created[studies.FleetOrgs]
 }
 
-// mean returns the tokens created ahead of messages over hours [from, to) of the
+// mean returns the tokens created before messages over hours [from, to) of the
 // series, per hour; 0 for none.
 func mean(hours []studies.FleetHour, from, to int) float64 {
 	from, to = max(from, 0), min(to, len(hours))

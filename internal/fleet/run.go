@@ -1,7 +1,7 @@
-// Package fleet simulates the users of several organisations on one clock, with
-// one cache between them: what a scope that everyone shares saves, what an
-// upgrade of the client costs, what users who pass their plan's quota do to the
-// cache, and how many calls are under way at once.
+// Package fleet simulates the users of several organisations on one clock with
+// a shared cache: what a scope that everyone shares saves, what an upgrade of
+// the client costs, what users who exceed their plan's quota do to the cache,
+// and how many calls are in flight at once.
 //
 // A fleet is a YAML file; Text("reference") explains every key. Load reads one,
 // File.Generate makes its people and their sessions, and a Runner simulates them under
@@ -12,9 +12,9 @@
 //	runner := fleet.Runner{Registry: registry, Prices: prices}
 //	result, err := runner.Simulate(ctx, people)
 //
-// Users share only the cache entries ahead of messages, so each is simulated ahead of
-// the others until a request depends on them. The result is that of handling every event
-// in order of time, see ahead.
+// Users share only the cache entries before messages, so each is simulated
+// ahead of the others until a request depends on them. The result is that of
+// handling every event in order of time, see ahead.
 //
 // Every session is a function of the fleet's seed, the name of its organisation,
 // and the user's and the session's ordinals. Adding users, organisations or days
@@ -44,17 +44,17 @@ import (
 type Runner struct {
 	Registry *strategies.Registry
 	Prices   sim.Prices
-	// Workers is how many cores work: on the sessions of users while they are
-	// drawn, then on clocks. Each strategy and each comparison has one clock for all
-	// sessions that may meet in a cache. 0 is one per core; the result does not depend
-	// on it.
+	// Workers is the number of cores to use: on the sessions of users while they
+	// are drawn, then on clocks. Each strategy and each comparison has one clock
+	// for all sessions that may meet in a cache. 0 means one per core; the result
+	// does not depend on it.
 	Workers int
 	Verify  bool // check the invariants at every call
-	// Done, when not nil, is called with the sessions simulated so far, of all that
-	// are to be: it must be safe for concurrent use.
+	// Done, if not nil, is called with the number of sessions simulated so far and
+	// their total. It must be safe for concurrent use.
 	Done func(finished, total int)
 
-	oneClock bool // every event in order of time, as a reference
+	oneClock bool // handle every event in order of time, as a reference
 }
 
 // cell is one run of the fleet.
@@ -66,10 +66,10 @@ type cell struct {
 	meter    *meter
 }
 
-// Simulate simulates a population under the strategies of its fleet. When the context
-// is cancelled, or something fails, what is finished comes with the error: strategies
+// Simulate simulates a population under the strategies of its fleet. If the context is
+// cancelled, or something fails, it returns what is finished with the error: strategies
 // with all their clocks, and comparisons that are finished too. A clock that stopped
-// half-way counts as nothing. The result is nil when no strategy is finished.
+// half-way does not count. The result is nil if no strategy is finished.
 func (r *Runner) Simulate(ctx context.Context, p *Population) (*studies.Fleet, error) {
 	cells, err := r.cells(p)
 	if err != nil {
@@ -114,8 +114,8 @@ func (r *Runner) report(p *Population, cells []cell) *studies.Fleet {
 	return out
 }
 
-// finished returns the runs that are through, comparisons only with the run that they
-// are compared with.
+// finished returns the finished runs; a comparison only with the run that it is
+// compared with.
 func finished(cells []cell) []cell {
 	var list []cell
 	base := false
@@ -131,7 +131,7 @@ func finished(cells []cell) []cell {
 	return list
 }
 
-// cells returns the runs to make, strategy by strategy, each as it is first.
+// cells returns the runs to make, strategy by strategy, the fleet as it is first.
 func (r *Runner) cells(p *Population) ([]cell, error) {
 	var list []cell
 	persons := map[variant][]sim.Person{}
@@ -160,8 +160,8 @@ func (r *Runner) cells(p *Population) ([]cell, error) {
 	return list, nil
 }
 
-// variants returns the fleet as it is and without what it is compared without,
-// where it has that.
+// variants returns the fleet as it is and without each thing it is compared
+// without, if it has that.
 func (p *Population) variants() []variant {
 	f := p.file
 	list := []variant{""}
@@ -187,16 +187,16 @@ type job struct {
 	meter    *meter // nil until it has been simulated
 }
 
-// meeting is where sessions may find what others have written: the cache of a
-// provider, and in it the part of an organisation, or that of everyone for −1.
+// meeting is where sessions may find what others wrote: the cache of a
+// provider, and in it the part of an organisation, or −1 for everyone's.
 type meeting struct {
 	provider string
 	org      int32
 }
 
-// jobs divides the runs into clocks, run by run and of each the largest first. Sessions that cannot meet
-// change nothing for each other, so those of a meeting have a clock: it fits a core's
-// own memory better, and others turn beside it.
+// jobs divides the runs into clocks, run by run and largest first. Sessions
+// that cannot meet do not affect each other, so each meeting has its own clock:
+// that suits a core's own memory better, and several clocks run at once.
 func (p *Population) jobs(cells []cell) []job {
 	var list []job
 	for i := range cells {
@@ -233,8 +233,8 @@ func (p *Population) shared(without variant) []bool {
 	return list
 }
 
-// meeting returns where a session meets others. A capacity is the provider's: who is
-// served by one meets there.
+// meeting returns where a session meets others. A capacity is the provider's,
+// so with one all its sessions meet.
 func (p *Population) meeting(session int, shared []bool) meeting {
 	who := &p.people[p.of[session].user]
 	m := meeting{provider: who.provider(), org: who.org}
@@ -244,8 +244,7 @@ func (p *Population) meeting(session int, shared []bool) meeting {
 	return m
 }
 
-// pool runs the clocks of all cells on the workers, and brings what they have metered
-// together.
+// pool runs the clocks of all cells on the workers and combines their meters.
 func (r *Runner) pool(ctx context.Context, p *Population, cells []cell, prices time.Time) error {
 	jobs := p.jobs(cells)
 	done := progress{total: len(cells) * len(p.Sessions), tell: r.Done}
@@ -255,8 +254,8 @@ func (r *Runner) pool(ctx context.Context, p *Population, cells []cell, prices t
 	})
 }
 
-// sum brings together what the clocks of each run have metered, where all of them
-// are through.
+// sum combines the meters of the clocks of each run if all of them are
+// finished.
 func sum(jobs []job) {
 	cut := map[*cell]bool{}
 	for i := range jobs {
@@ -273,7 +272,7 @@ func sum(jobs []job) {
 	}
 }
 
-// progress tells how many sessions have been simulated.
+// progress reports how many sessions have been simulated.
 type progress struct {
 	finished atomic.Int64
 	total    int
@@ -287,8 +286,8 @@ func (p *progress) add(sessions int) {
 	}
 }
 
-// run simulates the sessions of a clock: user by user, or all of them event by event
-// where they share more than the entries ahead of messages.
+// run simulates the sessions of a clock: user by user, or event by event if
+// they share more than the entries before messages.
 func (r *Runner) run(ctx context.Context, p *Population, j *job, prices time.Time, done *progress) error {
 	if !r.oneClock && p.file.Server.Capacity == 0 {
 		ok, err := r.runAhead(ctx, p, j, prices, done.add)
@@ -304,13 +303,13 @@ func (r *Runner) run(ctx context.Context, p *Population, j *job, prices time.Tim
 	return nil
 }
 
-// config returns the cell that a clock simulates, with a server for each agent; person
-// says who has the session at an index of a cohort.
+// config returns the cell that a clock simulates, with a server for each agent;
+// person returns the Person of the session at an index of a cohort.
 func (r *Runner) config(
 	p *Population, j *job, prices time.Time, server func(traces.Cache) sim.Server, person func(int) sim.Person,
 ) sim.Config {
 	return sim.Config{
-		Overflow: sim.OverflowAnswer, // what ends early cannot be held against its own variants
+		Overflow: sim.OverflowAnswer, // a session that ends early cannot be compared with its variants
 		Strategy: j.cell.strategy, Server: server, Summarizer: summarizer.Default(),
 		Prices: r.Prices, PricesAt: prices, Seed: p.file.Seed, Window: p.file.Window, Verify: r.Verify,
 		Person: func(i int, _ *traces.Session) sim.Person { return person(i) },

@@ -2,27 +2,27 @@ package jsonlines
 
 import "bytes"
 
-// Writer writes lines of values that have much in common: a member that is that of the last value is
-// copied from the last line. Maps of a value must not change once it is written.
+// Writer writes lines of values that have much in common: a member equal to that of the last value
+// is copied from the last line. Maps of a value must not change once it is written.
 type Writer[A any] struct {
 	of         *Object[A]
 	known      bool
 	last       A
 	line, next []byte
-	ends       []int // of the members in the line, each with the comma behind it
+	ends       []int // of the members in the line, each with the following comma
 }
 
 // Writer returns a writer of lines of the form.
 func (o *Object[A]) Writer() *Writer[A] { return &Writer[A]{of: o, ends: make([]int, len(o.members))} }
 
-// Last returns the value of the last line, zero when there is none.
+// Last returns the value of the last line, zero if there is none.
 func (w *Writer[A]) Last() *A { return &w.last }
 
 // Line returns a as one line of JSON, with its end, as Object.Append writes it; it is valid until the next call. The
 // error names a member that is out of bounds.
 func (w *Writer[A]) Line(label string, a *A) ([]byte, error) {
 	if n := len(w.line); n > 1 {
-		w.line[n-1] = ',' // which went at the end of the line
+		w.line[n-1] = ',' // replaced at the end of the line
 	}
 	e := encoder{label: label, text: append(w.next[:0], '{')}
 	from := 1
@@ -50,8 +50,8 @@ func (w *Writer[A]) Line(label string, a *A) ([]byte, error) {
 	return append(e.text, "}\n"...), e.err
 }
 
-// ReadNext reads a line into a, which holds what r has read by ReadNext before, or is zero: a member that has the text
-// it had in the last line is passed over.
+// ReadNext reads a line into a, which holds what r has read by ReadNext before,
+// or is zero: a member with the same text as in the last line is skipped.
 func (o *Object[A]) ReadNext(r *Reader, line []byte, a *A) error {
 	if r.texts == nil {
 		r.texts = make([][]byte, len(o.members))
@@ -80,7 +80,7 @@ func (o *Object[A]) ReadNext(r *Reader, line []byte, a *A) error {
 	return err
 }
 
-// again takes the text of a value, if that is what stands there.
+// again consumes the text of a value if it comes next.
 func (r *Reader) again(text []byte) bool {
 	rest := r.text[r.at:]
 	n := len(text)

@@ -24,7 +24,7 @@ type Part[T any] interface {
 	same(v, w *T) bool
 }
 
-// Member is a part of an A that has a name in its JSON object.
+// Member is a part of an A with a name in its JSON object.
 type Member[A any] struct {
 	Name     string
 	Optional bool // left out when empty
@@ -32,12 +32,12 @@ type Member[A any] struct {
 	take     func(to, from *A)
 }
 
-// At returns the member with a name at a place of A.
+// At returns the member called name at a place of A.
 func At[A, E any](name string, at func(*A) *E, part Part[E]) Member[A] {
 	return Member[A]{Name: name, part: place[A, E]{at, part}, take: func(to, from *A) { *at(to) = *at(from) }}
 }
 
-// Or returns the member m, which is left out when it is empty.
+// Or returns m as an optional member, which is left out when it is empty.
 func (m Member[A]) Or() Member[A] {
 	m.Optional = true
 	return m
@@ -60,14 +60,14 @@ type Object[A any] struct {
 	members []Member[A]
 	keys    keys
 	strange Strange
-	need    string // what an object without one of its members is called; "" allows it
+	need    string // name of the object in the error if it lacks a member; "" allows that
 	sum     func(a, b *A)
 	needed  uint64 // the members that are not optional
 	zero    A
 }
 
-// NewObject returns the form of an object. It writes its members in the order
-// given and reads them in any; strange is Pass or Refuse.
+// NewObject returns the form of an object. It writes its members in the given
+// order and reads them in any order; strange is Pass or Refuse.
 func NewObject[A any](strange Strange, members ...Member[A]) *Object[A] {
 	o := &Object[A]{members: members, strange: strange}
 	names := make([]string, len(members))
@@ -81,14 +81,14 @@ func NewObject[A any](strange Strange, members ...Member[A]) *Object[A] {
 	return o
 }
 
-// Need makes an object an error that lacks a member which is not optional.
-// The error calls the object by the name given.
+// Need makes it an error if an object lacks a member that is not optional. The
+// error calls the object by name.
 func (o *Object[A]) Need(name string) *Object[A] {
 	o.need = name
 	return o
 }
 
-// Sum makes a function add up objects that would else be added member by member.
+// Sum sets a function that adds up objects, instead of adding member by member.
 func (o *Object[A]) Sum(add func(a, b *A)) *Object[A] {
 	o.sum = add
 	return o
@@ -139,7 +139,7 @@ func (o *Object[A]) object(r *Reader, member func(i int) bool) (seen uint64, ok 
 	return seen, ok
 }
 
-// without words which members an object lacks.
+// without says which members an object lacks.
 func (o *Object[A]) without(missing uint64) string {
 	var names []string
 	for i, m := range o.members {
@@ -190,8 +190,8 @@ func (o *Object[A]) same(a, b *A) bool {
 	return true
 }
 
-// Strange says what a reader does with a member that it does not know: the
-// index of the figure to add it to, or one of the constants.
+// Strange says what a reader does with an unknown member: it adds it to the
+// figure with this index, or does what a constant says.
 type Strange int
 
 // What happens to unknown members.

@@ -1,6 +1,6 @@
 // Package jsonlines writes and reads lines of JSON by a table of members, and
-// documents that hold a list of cells with one cell a line, so that a difference
-// between two of them is a difference of lines.
+// documents that hold a list of cells with one cell per line, so that documents
+// can be compared line by line.
 //
 // An Object lists the members of a type, each with its place and the Part that
 // writes, reads, adds up and bounds it:
@@ -10,8 +10,8 @@
 //		jsonlines.At("note", func(r *Row) *string { return &r.Note }, jsonlines.Text{}).Or(),
 //	)
 //
-// A Reader expects what the object writes, members in their order without blanks,
-// and takes any other JSON as well.
+// A Reader expects the form that the object writes, members in order without
+// blanks, and accepts any other JSON too.
 package jsonlines
 
 import (
@@ -27,9 +27,9 @@ import (
 // empty is the list of cells in the head of a document.
 var empty = []byte(`"cells":[]`)
 
-// Write writes the JSON of head, whose member "cells" is an empty list, with the
-// cells in it, each on a line of its own. Equal values give equal bytes. The error
-// of a cell that cannot be encoded says which it is, from 1.
+// Write writes the JSON of head, whose member "cells" is an empty list, with
+// the cells in it, one per line. Equal values give equal bytes. If a cell
+// cannot be encoded, the error gives its number, from 1.
 func Write[T any](w io.Writer, head any, cells []T) error {
 	text, err := json.Marshal(head, json.Deterministic(true))
 	if err != nil {
@@ -60,7 +60,7 @@ func Write[T any](w io.Writer, head any, cells []T) error {
 	return err
 }
 
-// Line returns the line in text, from 1, that a JSON error points at.
+// Line returns the line in text, from 1, of a JSON error.
 func Line(text []byte, err error) int {
 	var offset int64
 	var semantic *json.SemanticError

@@ -10,23 +10,23 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Reader reads lines of one form. It expects what an Object writes, members in
-// their order without blanks, and takes all other JSON as well, more slowly.
+// Reader reads lines of one form. It expects the form that an Object writes,
+// members in order without blanks, and accepts all other JSON too, more slowly.
 type Reader struct {
 	// Label is the label of the last line read.
 	Label string
-	// Passed counts the members that were not known, by name; the names of nested
-	// ones are joined by dots. The caller makes the map.
+	// Passed counts unknown members by name; the names of nested ones are joined by
+	// dots. The caller makes the map.
 	Passed map[string]int
-	// Beyond sums up figures of the last line that have unknown names, by the
-	// member they are in.
+	// Beyond adds up figures of the last line with unknown names, by the member
+	// that contains them.
 	Beyond map[string]float64
 
 	text   []byte
 	at     int
 	depth  int
 	top    string // member of the line
-	doubt  bool   // the line holds more than the reader looked at
+	doubt  bool   // the line may hold more than the reader examined
 	fault  fault
 	copies map[string]string
 	texts  [][]byte // of the members of the last line, for ReadNext
@@ -38,7 +38,7 @@ type fault struct {
 	text string
 }
 
-// in notes that the value stands in the member of a name.
+// in adds the name of the member that contains the value.
 func (f *fault) in(name string) { f.path = append(f.path, name) }
 
 // within is in for the fault that is returned.
@@ -97,7 +97,7 @@ type keys struct {
 	find   map[string]int
 }
 
-// maxKeys is how many members the set of those that an object has can hold.
+// maxKeys is the largest number of members that a set of keys holds.
 const maxKeys = 64
 
 // newKeys panics with too many names: forms are part of the program.
@@ -155,7 +155,7 @@ func (r *Reader) object(of *keys, member func(i int) bool, strange func(name str
 }
 
 // key reads a name with its colon and returns its index, -1 for an unknown one.
-// The key next, or one close behind it, is the likely one.
+// It expects the key next, or one soon after it.
 func (r *Reader) key(of *keys, next int) (i int, name string, ok bool) {
 	r.space()
 	if rest := r.text[r.at:]; len(rest) > 1 {
@@ -189,7 +189,7 @@ func (r *Reader) space() {
 	}
 }
 
-// is takes a literal text. When the text is another one, nothing is taken.
+// is consumes a literal text. If the text is another one, it consumes nothing.
 func (r *Reader) is(text string) bool {
 	end := r.at + len(text)
 	if end > len(r.text) || string(r.text[r.at:end]) != text {
@@ -199,7 +199,7 @@ func (r *Reader) is(text string) bool {
 	return true
 }
 
-// string takes a string. The result is valid until the next call.
+// string consumes a string. The result is valid until the next call.
 func (r *Reader) string() ([]byte, bool) {
 	if r.at >= len(r.text) || r.text[r.at] != '"' {
 		return nil, false
@@ -217,7 +217,7 @@ func (r *Reader) string() ([]byte, bool) {
 	return nil, false
 }
 
-// escaped takes a string that is not plain ASCII.
+// escaped consumes a string that is not plain ASCII.
 func (r *Reader) escaped() ([]byte, bool) {
 	r.doubt = true
 	start := r.at
@@ -234,7 +234,7 @@ func (r *Reader) escaped() ([]byte, bool) {
 	return nil, false
 }
 
-// shared returns the one copy of b.
+// shared returns the shared copy of b.
 func (r *Reader) shared(b []byte) string {
 	if s, ok := r.copies[string(b)]; ok {
 		return s
@@ -247,7 +247,7 @@ func (r *Reader) shared(b []byte) string {
 	return s
 }
 
-// integer takes a whole number that fits.
+// integer consumes a whole number that fits.
 func (r *Reader) integer() (int64, bool) {
 	start, v := r.at, int64(0)
 	if r.at < len(r.text) && r.text[r.at] == '-' {
@@ -275,7 +275,7 @@ func (r *Reader) integer() (int64, bool) {
 	return v, true
 }
 
-// float takes a number that a float64 can hold.
+// float consumes a number that a float64 can hold.
 func (r *Reader) float() (float64, bool) {
 	if v, n := decimal(r.text[r.at:]); n > 0 {
 		r.at += n
@@ -293,9 +293,9 @@ func (r *Reader) float() (float64, bool) {
 // tens are the powers of ten that a float64 holds exactly.
 var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}
 
-// decimal reads the usual number: a few digits with or without a fraction, which
-// is one exact number divided by another and so rounded once. It returns the
-// length of the text, 0 for a number of another form.
+// decimal reads a number in the usual form: a few digits with or without a
+// fraction. It is one exact number divided by another and so rounded once. It
+// returns the length of the text, 0 for another form.
 func decimal(b []byte) (v float64, n int) {
 	var digits uint64
 	point := -1
@@ -372,7 +372,7 @@ func (r *Reader) pass(name string) bool {
 
 // count counts an unknown member of the object that the reader is in.
 func (r *Reader) count(name string) {
-	r.doubt = true // of names that occur twice
+	r.doubt = true // because of repeated names
 	if r.depth > 1 {
 		name = r.top + "." + name
 	}
@@ -398,7 +398,7 @@ func (r *Reader) unknown(name string, known *keys) bool {
 	return false
 }
 
-// mismatch refuses a value that is not of the kind wanted.
+// mismatch refuses a value of the wrong kind.
 func (r *Reader) mismatch(want string) bool {
 	d := jsontext.NewDecoder(bytes.NewBuffer(r.text[r.at:]))
 	value, err := d.ReadValue()

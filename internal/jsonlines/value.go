@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Most is the largest count that a JSON reader with 64-bit floating-point
-// numbers takes exactly. It bounds amounts too: statistics square and cube them.
+// Most is the largest count that a JSON reader with 64-bit floating-point numbers reads
+// exactly. It bounds amounts too, because statistics square and cube them.
 const Most = 1 << 53
 
 // Integer is the form of whole numbers within bounds.
@@ -21,8 +21,7 @@ type Integer[T int | int32 | int64] struct {
 // Count returns the form of counts, which are not negative.
 func Count[T int | int32 | int64]() Integer[T] { return Integer[T]{most: Most} }
 
-// Largest returns the form of counts of which the largest of several is that
-// of all.
+// Largest returns the form of counts whose sum is the largest of them.
 func Largest[T int | int32 | int64]() Integer[T] { return Integer[T]{most: Most, largest: true} }
 
 func (p Integer[T]) append(e *encoder, v *T) { e.text = strconv.AppendInt(e.text, int64(*v), 10) }
@@ -90,8 +89,8 @@ func (p Amount) check(v *float64) *fault {
 	return nil
 }
 
-// float appends a number as JSON writes it: the shortest decimal that reads back
-// as the same.
+// float appends a number in the form of JSON: the shortest decimal that reads
+// back as the same.
 func (e *encoder) float(v float64) {
 	abs := math.Abs(v)
 	switch {
@@ -112,8 +111,8 @@ func (e *encoder) float(v float64) {
 	e.text = b
 }
 
-// Text is the form of a string. Shared ones occur again and again: a reader
-// keeps one copy.
+// Text is the form of a string. Shared ones repeat often: a reader keeps one
+// copy.
 type Text struct{ Shared bool }
 
 func (p Text) append(e *encoder, v *string) { e.quote(*v) }
@@ -136,8 +135,8 @@ func (p Text) add(_, _ *string)       {}
 func (p Text) check(_ *string) *fault { return nil }
 func (p Text) same(v, w *string) bool { return *v == *w }
 
-// Label returns the member for a text that belongs to a line and not to its
-// value, such as the cell of a row.
+// Label returns the member for a text that belongs to a line, not to its value,
+// such as the cell of a row.
 func Label[A any](name string) Member[A] {
 	return Member[A]{Name: name, part: label[A]{}, take: func(_, _ *A) {}}
 }

@@ -11,26 +11,26 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Reasons why an answer is no summary, as the report counts them.
+// Reasons why an answer has no summary, as the report counts them.
 const (
 	whyRefusal      = "refusal"
 	whyNoCompaction = "no compaction"
 	whyNotOffered   = "the server offers no compaction of its own, and was not asked"
 )
 
-// reading is what an answer of a model gives.
+// reading is the content of a model's answer.
 type reading struct {
 	text     string // the summary that enters the context
-	analysis string // what stood ahead of it
+	analysis string // what preceded the summary
 	failed   string // one of prompt.Fail…, "" for none
-	why      string // the failure for the report: what failed has no word for
+	why      string // the failure for the report, if failed has no word for it
 	tokens   int32  // of text, in the server's count
-	output   int32  // tokens of the whole answer, thinking included: estimated where the server gave no count
+	output   int32  // tokens of the whole answer, thinking included; estimated if the server gave no count
 	missing  int32
 	cut      int32
 }
 
-// read takes the summary out of a reply: the analysis is dropped, tags may be missing, limits are kept.
+// read extracts the summary from a reply: it drops the analysis, accepts missing tags and enforces limits.
 func (p *plan) read(reply *wire.Reply) reading {
 	whole, output := reply.Text, reply.Billed().Output
 	var r reading
@@ -67,9 +67,9 @@ func (p *plan) read(reply *wire.Reply) reading {
 	return r
 }
 
-// unusable returns why a reply gives no summary, as prompt.Fail… and for the report, "" for one that does. Words
-// beside a tool call lead up to it: they are a summary only inside its block, and where the model has stopped
-// there.
+// unusable returns why a reply has no summary, as prompt.Fail… and for the
+// report, "" if it has one. Words beside a tool call introduce the call: they
+// are a summary only inside its block, if the model stopped there.
 func (p *plan) unusable(reply *wire.Reply, text string, tagged bool) (failed, why string) {
 	switch {
 	case reply.StopReason == "refusal":
@@ -86,8 +86,8 @@ func (p *plan) unusable(reply *wire.Reply, text string, tagged bool) (failed, wh
 	return "", ""
 }
 
-// compactionOutput returns the output tokens of the provider's compactions, of the whole call where they are not
-// told apart.
+// compactionOutput returns the output tokens of the provider's compactions, or
+// of the whole call if they are not counted separately.
 func compactionOutput(reply *wire.Reply) int64 {
 	var n int64
 	for _, it := range reply.Iterations {
@@ -101,10 +101,10 @@ func compactionOutput(reply *wire.Reply) int64 {
 	return n
 }
 
-// dress is what may stand around the number and the title of a section.
+// dress are characters that may surround the number and the title of a section.
 const dress = " \t#*_0123456789.)"
 
-// sectionsOf returns the wanted sections of a text, in its order. What precedes the first belongs to none.
+// sectionsOf returns the wanted sections of a text, in its order. Text before the first belongs to none.
 func sectionsOf(text string, wanted []section) []Section {
 	var list []Section
 	for line := range strings.Lines(text) {
@@ -123,19 +123,19 @@ func sectionsOf(text string, wanted []section) []Section {
 }
 
 // extract returns the text in the summary block of an answer and in the
-// analysis ahead of it, and whether there is such a block; the whole of an answer
-// that has neither is a summary. Tags inside the summary are the model's words.
+// analysis before it, and whether there is such a block. The whole of an answer
+// with neither is a summary. Tags inside the summary are the model's words.
 func extract(text string) (summary, analysis string, tagged bool) {
 	text = clean(text)
 	lower := cassette.Lowered(text)
-	find := func(tag string, from int) int { // the end of the text where there is none
+	find := func(tag string, from int) int { // the end of the text if it is missing
 		if i := strings.Index(lower[from:], tag); i >= 0 {
 			return from + i
 		}
 		return len(text)
 	}
 	var outside, inside strings.Builder
-	at, open := 0, find(cassette.SummaryOpen, 0) // what is ahead of at is dealt with
+	at, open := 0, find(cassette.SummaryOpen, 0) // text before at is done
 	opened, closed := strings.LastIndex(lower, cassette.SummaryOpen), strings.LastIndex(lower, cassette.SummaryClose)
 	for {
 		begin := find(cassette.AnalysisOpen, at)
@@ -168,8 +168,8 @@ func extract(text string) (summary, analysis string, tagged bool) {
 	return strings.TrimSpace(outside.String() + text[at:stop]), analysis, tagged
 }
 
-// instructionVersion changes with the words of the instructions, so that answers to other words are not taken for
-// answers.
+// instructionVersion changes with the words of the instructions, so that
+// answers to other words are not used.
 const instructionVersion = "1"
 
 // section is a section that a summary must have.
@@ -191,7 +191,7 @@ var summarySections = [...]section{
 	{"Optional Next Step", "The next step, only if it follows from what was asked for last. Quote the words it follows from."},
 }
 
-// workSections end a summary behind which messages stay (002:118).
+// workSections end a summary after which messages stay (002:118).
 var workSections = [...]section{
 	{"Work Completed", "What was done by the end of these messages, with file names and code."},
 	{"Context for Continuing Work", "What somebody must know to understand the messages that follow and to go on from them."},
@@ -230,8 +230,8 @@ const summaryForm = textOnly + "It is one <analysis> block and behind it one <su
 
 const memoryForm = textOnly + "It is the whole file inside one <summary> block, and nothing else."
 
-// instruction returns the words at the end of a call. Quote is how the summarised part begins, custom what the user
-// wants of summaries, notes the session memory to bring up to date, "" for none.
+// instruction returns the words at the end of a call. quote is the beginning of the summarised part, custom what the
+// user wants of summaries, notes the session memory to update; each may be "".
 func (p *plan) instruction(quote, custom, notes string) string {
 	if p.kind == kindMemory {
 		return memoryInstruction(custom, notes)
@@ -262,11 +262,11 @@ In <summary>, write these sections under these numbers and titles, in this order
 	return b.String()
 }
 
-// numbered returns the title of a section as an answer must have it.
+// numbered returns the title of a section in the form that an answer must have.
 func numbered(i int, s section) string { return strconv.Itoa(i+1) + ". " + s.title }
 
-// serverInstructions are this program's words for the provider's compaction, with the user's. They replace the
-// provider's own, so they ask for the summary too, and are cut to what a compaction on demand takes.
+// serverInstructions are this program's and the user's words for the provider's compaction. They replace the
+// provider's own, so they also ask for the summary. They are cut to the limit of a compaction on demand.
 func serverInstructions(custom string) string {
 	words := "Summarise this conversation so that the work can go on from your summary alone: what was asked for, decisions, paths, commands, code and errors exactly as they are, what is done, what is pending, and the next step."
 	if custom = strings.TrimSpace(custom); custom != "" {
@@ -275,7 +275,8 @@ func serverInstructions(custom string) string {
 	return cut(words, maxInstructions)
 }
 
-// maxInstructions bounds what is asked of a compaction on demand: as many bytes as the provider takes characters.
+// maxInstructions bounds the instructions of a compaction on demand: as many bytes as the provider accepts
+// characters.
 const maxInstructions = 16_384
 
 // memoryInstruction asks for the whole session memory: anew, or from notes.
@@ -296,9 +297,9 @@ func memoryInstruction(custom, notes string) string {
 	return b.String()
 }
 
-// Titles returns what identifies the sections of an answer. An answer repeats it from
-// the instruction: cassettes without texts can keep it, so that a replay knows
-// the sections and their sizes too.
+// Titles returns the titles that identify the sections of an answer. An answer
+// repeats them from the instruction, so cassettes without texts can keep them,
+// and a replay knows the sections and their sizes too.
 func Titles() []string {
 	var list []string
 	for _, part := range []prompt.Part{prompt.PartWhole, prompt.PartUpTo} {

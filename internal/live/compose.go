@@ -15,20 +15,20 @@ import (
 	"github.com/compactsim/compactsim/sim/summarizer"
 )
 
-// composeVersion changes with the form of the requests, so that stored calls of another form are not taken for
-// answers.
+// composeVersion changes with the form of the requests, so that stored calls of
+// another form are not used.
 const composeVersion = "2"
 
-// Composed counts what in the requests is not as the recording has it.
+// Composed counts how requests differ from the recording.
 type Composed struct {
-	Unanswered int   `json:"unanswered"` // tool calls that got a result saying there is none
-	Uncalled   int   `json:"uncalled"`   // results left out, as their call is not there
-	Repeated   int   `json:"repeated"`   // tool calls left out, as an earlier one has the same id
-	Thinking   int   `json:"thinking"`   // thinking blocks left out: another key signed them
-	Unthought  int   `json:"unthought"`  // calls that should think and cannot: they have no place for it
-	Media      int   `json:"media"`      // images and documents that became placeholders
-	Filler     int64 `json:"filler"`     // bytes that stand for text that nothing shows
-	Lost       int   `json:"lost"`       // summaries whose text is not known, sent as filler
+	Unanswered int   `json:"unanswered"` // tool calls with a result that says there is none
+	Uncalled   int   `json:"uncalled"`   // results left out because their call is missing
+	Repeated   int   `json:"repeated"`   // tool calls left out because an earlier one has the same id
+	Thinking   int   `json:"thinking"`   // thinking blocks left out because another key signed them
+	Unthought  int   `json:"unthought"`  // calls that should think and cannot, because there is no room
+	Media      int   `json:"media"`      // images and documents replaced by placeholders
+	Filler     int64 `json:"filler"`     // bytes of text that no recording shows
+	Lost       int   `json:"lost"`       // summaries with unknown text, sent as filler
 }
 
 // composer makes the request of one call.
@@ -39,10 +39,10 @@ type composer struct {
 	plan   *plan
 	texts  Texts
 	blocks []placed
-	span   []fidelity.Piece // what the summary replaces, for Fidelity
+	span   []fidelity.Piece // the part that the summary replaces, for Fidelity
 	// effective is the request as the server is assumed to leave it.
 	effective *wire.Request
-	quote     string // how the part to summarise begins, for a part that does not begin the conversation
+	quote     string // the beginning of the part to summarise, if that does not begin the conversation
 	count     Composed
 }
 
@@ -83,7 +83,7 @@ func (p *composer) request() (*wire.Request, error) {
 	return r, nil
 }
 
-// notes returns the session memory that the call brings up to date, "" for none.
+// notes returns the session memory that the call updates, "" for none.
 func (p *composer) notes() string {
 	base := p.call.Intent.Base
 	if base.IsZero() {
@@ -97,7 +97,7 @@ func (p *composer) notes() string {
 	return text
 }
 
-// end returns the position behind the conversation: that of the instruction, if the call has one.
+// end returns the position after the conversation: that of the instruction, if the call has one.
 func (p *composer) end() int {
 	n := p.call.Context.Len()
 	if p.call.Intent.Instruction > 0 && n > 0 && p.call.Context.At(n-1).Block < 0 {
@@ -121,7 +121,7 @@ func (p *composer) entry(i int) error {
 		p.count.Thinking++
 		return nil
 	case e.Tokens <= 0 && e.Kind != prompt.KindToolUse && e.Kind != prompt.KindToolResult:
-		return nil // what weighs nothing is not sent
+		return nil // an entry without weight is not sent
 	case e.Block < 0:
 		return p.injected(i, e, b)
 	}
@@ -142,7 +142,7 @@ func (p *composer) entry(i int) error {
 	return nil
 }
 
-// place adds a block of the recording in the form its entry has.
+// place adds a block of the recording in the form of its entry.
 func (p *composer) place(i int, e prompt.Entry, b *prompt.Block, content *texts.Content) {
 	switch e.Kind {
 	case prompt.KindToolUse:
@@ -176,7 +176,7 @@ func (p *composer) place(i int, e prompt.Entry, b *prompt.Block, content *texts.
 	}
 }
 
-// shown returns the text of an entry that is no tool call and no result.
+// shown returns the text of an entry other than a tool call or a result.
 func shown(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
 	text := clean(content.Text)
 	switch {
@@ -192,7 +192,7 @@ func shown(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
 	return withMedia(text, content.Media)
 }
 
-// result returns the text of a tool result in the form its entry has.
+// result returns the text of a tool result in the form of its entry.
 func result(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
 	text := withMedia(clean(content.Text), content.Media)
 	switch {
@@ -208,7 +208,7 @@ func result(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
 	return text
 }
 
-// own returns the part of a result's text that is the tool's, without placeholders.
+// own returns the tool's part of a result's text, without placeholders.
 func own(text string, e prompt.Entry, b *prompt.Block, content *texts.Content) string {
 	switch e.Form {
 	case prompt.FormCleared, prompt.FormPointer:
@@ -224,7 +224,7 @@ func share(text string, e prompt.Entry, b *prompt.Block) string {
 	return cut(text, int(int64(len(text))*int64(e.Tokens)/int64(max(1, b.Tokens))))
 }
 
-// callID names a tool call and its result, or by its place a block that has no pair.
+// callID names a tool call and its result; a block without a counterpart is named by its place.
 func callID(b *prompt.Block, at int) string {
 	if b.Call > 0 {
 		return "toolu_" + strconv.Itoa(int(b.Call))
@@ -232,7 +232,7 @@ func callID(b *prompt.Block, at int) string {
 	return "toolu_at_" + strconv.Itoa(at)
 }
 
-// object returns the input of a tool call as the API wants it: a JSON object.
+// object returns the input of a tool call in the form the API requires: a JSON object.
 func object(input jsontext.Value) jsontext.Value {
 	if !input.IsValid() {
 		return jsontext.Value("{}")
@@ -243,7 +243,7 @@ func object(input jsontext.Value) jsontext.Value {
 	return jsontext.Value(`{"input":` + string(input) + `}`)
 }
 
-// cover keeps an entry that the summary replaces, and how that begins.
+// cover records an entry that the summary replaces, and how the part begins.
 func (p *composer) cover(i int, b *prompt.Block, text string, input jsontext.Value) {
 	if i < p.plan.pivot {
 		return
@@ -263,18 +263,18 @@ func (p *composer) cover(i int, b *prompt.Block, text string, input jsontext.Val
 	p.span = append(p.span, piece)
 }
 
-// placed is a block of a request, who says it, and the entry of the call's context that it shows.
+// placed is a block of a request, its speaker, and the entry of the call's context that it shows.
 type placed struct {
 	at    int
 	role  wire.Role
 	block wire.Block
-	// left is what the server is assumed to leave of the block by the edits that are
-	// declared; nil for all of it. Its breakpoint is the block's.
+	// left is what the server is assumed to leave of the block after the declared
+	// edits; nil for all of it. It has the block's breakpoint.
 	left *wire.Block
 }
 
-// pair puts tool results at once behind the message with the calls, as the API wants it. A call without a result
-// gets one that says so; a result without a call is left out.
+// pair puts tool results directly after the message with their calls, as the API requires. A call
+// without a result gets one that says so; a result without a call is left out.
 func pair(in []placed, n *Composed) []placed {
 	results, called := map[string]placed{}, map[string]bool{}
 	for _, p := range in {
@@ -320,7 +320,7 @@ func pair(in []placed, n *Composed) []placed {
 	return out
 }
 
-// alternate has a message of the user be the first and the last.
+// alternate makes the first and the last message the user's.
 func alternate(blocks []placed) []placed {
 	said := func(at int, text string) placed {
 		return placed{at: at, role: wire.RoleUser, block: wire.Block{Kind: wire.KindText, Text: text}}
@@ -337,7 +337,7 @@ func alternate(blocks []placed) []placed {
 	return blocks
 }
 
-// messages groups blocks by who says them.
+// messages groups consecutive blocks by speaker.
 func messages(blocks []placed) []wire.Message {
 	var list []wire.Message
 	for _, p := range blocks {
@@ -350,8 +350,8 @@ func messages(blocks []placed) []wire.Message {
 	return list
 }
 
-// mark puts cache breakpoints where the client has them: at the block of the marked entry, or the last one sent
-// ahead of it. Of two at one block the later one stays.
+// mark puts cache breakpoints where the client has them: at the block of the marked
+// entry, or the last one sent before it. Of two at one block the later one stays.
 func mark(r *wire.Request, h headPlaces, blocks []placed, call *summarizer.Call) {
 	markers := call.Markers
 	if n := len(markers); n > prompt.MaxMarkers {
@@ -368,7 +368,7 @@ func mark(r *wire.Request, h headPlaces, blocks []placed, call *summarizer.Call)
 	}
 }
 
-// breakpoint returns where the breakpoint of a marker goes, nil where nothing ahead of it is sent.
+// breakpoint returns the place of the breakpoint for a marker, nil if nothing before it is sent.
 func breakpoint(r *wire.Request, h headPlaces, blocks []placed, c *prompt.Context, at int) *wire.Cache {
 	if at < 0 || at >= c.Len() {
 		return nil
@@ -391,12 +391,13 @@ func breakpoint(r *wire.Request, h headPlaces, blocks []placed, c *prompt.Contex
 	return nil
 }
 
-// whole reports whether a cleared entry is sent as the client has it, since the server clears it by declared edits.
+// whole reports whether a cleared entry is sent as the client has it, because the declared edits make the server
+// clear it.
 func (p *composer) whole(e prompt.Entry) bool {
 	return len(p.plan.edits.Tools) > 0 && e.Form == prompt.FormCleared && e.Had > 0
 }
 
-// had returns an entry that the server clears as the client has it: whole, or the beginning of what it stored.
+// had returns an entry that the server clears in the form the client has: whole, or the beginning of what it stored.
 func had(e prompt.Entry, b *prompt.Block) prompt.Entry {
 	e.Form, e.Tokens = prompt.FormVerbatim, e.Had
 	if e.Had < b.Tokens {
@@ -405,8 +406,8 @@ func had(e prompt.Entry, b *prompt.Block) prompt.Entry {
 	return e
 }
 
-// restore gives the block added last what the client still has of it, and remembers what the server is assumed to
-// leave.
+// restore gives the block added last the content that the client still has, and
+// records what the server is assumed to leave.
 func (p *composer) restore(had wire.Block) {
 	b := &p.blocks[len(p.blocks)-1]
 	left := b.block
@@ -414,8 +415,8 @@ func (p *composer) restore(had wire.Block) {
 	b.block.Text, b.block.Input = had.Text, had.Input
 }
 
-// left returns a request as the server is assumed to leave it: the request itself
-// where nothing is cleared in it.
+// left returns a request as the server is assumed to leave it: the request
+// itself if nothing in it is cleared.
 func left(r *wire.Request, blocks []placed) *wire.Request {
 	if !slices.ContainsFunc(blocks, func(p placed) bool { return p.left != nil }) {
 		return r

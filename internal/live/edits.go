@@ -15,33 +15,33 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Clearing is what a strategy asks the server to leave out of each request.
+// Clearing is what a strategy makes the server leave out of each request.
 type Clearing struct {
-	Thinking *ClearThinking // nil for what the server does by itself
+	Thinking *ClearThinking // nil for the server's default
 	Tools    []ClearTools
 	// SkipAgents says that requests of sub-agents declare nothing.
 	SkipAgents bool
 }
 
-// ClearThinking is an edit that leaves out thinking, declared in calls that think: the provider refuses it in
-// others.
+// ClearThinking is an edit that removes thinking. It is declared only in calls
+// that think, because the provider rejects it in others.
 type ClearThinking struct {
 	Keep int // newest turns whose thinking stays; 0 for all
 }
 
-// ClearTools is an edit that leaves out results of tools. One of the triggers is set.
+// ClearTools is an edit that removes results of tools. One of the triggers is set.
 type ClearTools struct {
-	InputTokens int64 // of input from which on it clears
+	InputTokens int64 // input tokens from which on it clears
 	ToolUses    int64 // calls from which on it clears
 	Keep        int   // newest calls that stay
 	AtLeast     int64 // tokens below which nothing is cleared; 0 for any
-	// Only are the tools it is for, none for all; Exclude those it is not for.
+	// Only are the tools it applies to, none for all; Exclude those it does not apply to.
 	Only, Exclude []string
-	Inputs        bool // the input of a call goes too
+	Inputs        bool // the input of a call is removed too
 }
 
-// declared returns what a call declares of a clearing: nothing beside a compaction on demand, which the provider
-// takes apart only.
+// declared returns what a call declares of a clearing: nothing with a
+// compaction on demand, which the provider only accepts alone.
 func (e Clearing) declared(c *summarizer.Call, p *plan) Clearing {
 	if p.kind == kindServer || e.SkipAgents && ofAgent(c) {
 		return Clearing{}
@@ -76,21 +76,21 @@ func (e *Clearing) names() []string {
 	return list
 }
 
-// param distinguishes calls by their edits: types, and a digest of all they say. The tools are in the key
-// elsewhere.
+// param distinguishes calls by their edits: types, and a digest of their
+// settings. The tools are in another part of the key.
 func (e *Clearing) param() string {
 	d := prompt.DigestString(string(e.object(nil)))
 	for i := range e.Tools {
 		d = d.Extend(prompt.DigestString(strings.Join(e.Tools[i].Only, "\n")))
 	}
 	if len(e.Tools) > 0 {
-		d = d.ExtendInt(1) // what they clear is sent as the client has it
+		d = d.ExtendInt(1) // what they clear is sent in the client's form
 	}
 	return fmt.Sprintf("%s/%016x", strings.Join(e.names(), "+"), d.Hi)
 }
 
-// object returns the edits for a request with tools in the provider's form, that for thinking first, as the provider
-// wants it.
+// object returns the edits for a request with tools in the provider's form,
+// with the one for thinking first, as the provider requires.
 func (e *Clearing) object(tools []wire.Tool) jsontext.Value {
 	m := api.ContextManagement{}
 	if t := e.Thinking; t != nil {
@@ -103,12 +103,12 @@ func (e *Clearing) object(tools []wire.Tool) jsontext.Value {
 	for i := range e.Tools {
 		m.Edits = append(m.Edits, e.Tools[i].edit(tools))
 	}
-	b, _ := json.Marshal(m, jsontext.AllowInvalidUTF8(true)) // it holds no values that could fail
+	b, _ := json.Marshal(m, jsontext.AllowInvalidUTF8(true)) // it has no values that could fail
 	return b
 }
 
-// edit returns the edit for a request with tools. The provider takes the tools to exclude: all others, of an edit
-// for some.
+// edit returns the edit for a request with tools. The provider takes the tools
+// to exclude: for an edit of some tools, all others.
 func (e *ClearTools) edit(tools []wire.Tool) api.Edit {
 	edit := api.Edit{
 		Type: api.EditTools, Trigger: &api.Amount{Type: "input_tokens", Value: e.InputTokens},
@@ -126,7 +126,7 @@ func (e *ClearTools) edit(tools []wire.Tool) api.Edit {
 	return edit
 }
 
-// excluded returns the tools that the edit is not for, each once.
+// excluded returns the tools that the edit does not apply to, each once.
 func (e *ClearTools) excluded(tools []wire.Tool) []string {
 	var list, only []string
 	add := func(name string) {

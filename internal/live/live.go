@@ -1,12 +1,12 @@
 // Package live has real models write the summaries of a run. It composes the
-// request of a call from the texts behind the blocks that the simulated client
-// would send, has it made or takes a stored answer, and says what came back in
-// the terms of a modelled answer: sizes, times, a digest.
+// request of a call from the texts of the blocks that the simulated client
+// would send, makes the call or takes a stored answer, and returns the result
+// in the terms of a modelled answer: sizes, times, a digest.
 //
-// An answer that is stored is taken without composing anything: a call is
-// identified by the chain of what it sends and by its parameters, never by the
-// bytes of a request. A run over stored calls gives the same answers each time,
-// and needs neither texts nor a server.
+// A stored answer is used without composing anything: a call is identified by
+// the chain of what it sends and by its parameters, never by the bytes of a
+// request. A run over stored calls gives the same answers each time, and needs
+// neither texts nor a server.
 package live
 
 import (
@@ -31,11 +31,11 @@ import (
 // Summarizer answers summary calls by real models. It is safe for concurrent use: the sessions of a run share one.
 type Summarizer struct {
 	opts   Options
-	digest string // of the options that a call depends on
+	digest string // of the options that calls depend on
 	memory memory
 }
 
-// New returns a summariser. Settings are taken as checked.
+// New returns a summariser. The settings must be valid.
 func New(o Options) *Summarizer {
 	if o.Sources == nil {
 		o.Sources = []string{sourceCompact, sourceSessionMemory}
@@ -66,13 +66,13 @@ func (s *Summarizer) Summarize(in *prompt.Intent, src draws.Source, event uint64
 	return s.opts.Stub.Summarize(in, src, event, span)
 }
 
-// Compose answers a call: as the recording says where it is known, by a model or
-// a stored call for the sources that are live, by the stub else. A call that a
-// layer can go on from, as after a prompt that is too long, is an answer with
-// its reason in Failed. An error means that the run cannot go on: a wrong key or
-// model, a budget that is spent, a stored call that is missing, ctx at its end,
-// which the error then wraps. It names the call and leaves the session to who runs
-// it. What was paid for is stored by then.
+// Compose answers a call: from the recording if it has the answer, by a model
+// or a stored call for live sources, else by the stub. A call that failed in a
+// way a layer can handle, such as a prompt that is too long, is an answer with
+// its reason in Failed. An error means that the run cannot continue: a wrong
+// key or model, an exhausted budget, a missing stored call, or the end of ctx,
+// whose error it then wraps. It names the call; the caller adds the session.
+// What was paid for is stored by then.
 func (s *Summarizer) Compose(ctx context.Context, c *summarizer.Call) (prompt.Answer, error) {
 	if !s.opts.made(c.Intent) {
 		return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
@@ -121,10 +121,10 @@ func (s *Summarizer) fetch(ctx context.Context, c *summarizer.Call, p *plan) (*c
 	return s.opts.Calls.Do(ctx, s.about(c, p), call)
 }
 
-// errDry is why a call is not made in a dry run.
+// errDry is the error of a call in a dry run.
 var errDry = errors.New("a dry run makes no calls")
 
-// call composes a call and has it made.
+// call composes a call and makes it.
 func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan) (*cassette.Cassette, error) {
 	if s.opts.Dry {
 		return nil, errDry
@@ -159,7 +159,7 @@ func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan) (*ca
 	return got, nil
 }
 
-// book counts a call that went to a server. A prediction is compared with the count of an answer alone.
+// book counts a call that went to a server. A prediction is only compared with the count of an answer.
 func (s *Summarizer) book(p *plan, made *composer, got *cassette.Cassette) {
 	billed, wasted, requests := billedOf(got)
 	usd := s.opts.Prices(p.model, billed) + s.opts.Prices(p.model, wasted)
@@ -188,7 +188,7 @@ func (s *Summarizer) book(p *plan, made *composer, got *cassette.Cassette) {
 	})
 }
 
-// billedOf returns what a call was billed, with what no answer came of apart, and how many requests it took.
+// billedOf returns the bill of a call, separately the part without an answer, and the number of its requests.
 func billedOf(c *cassette.Cassette) (billed, wasted prompt.Usage, requests int) {
 	if f := c.Failure; f != nil {
 		return billed, f.Billed, f.Attempts
@@ -196,9 +196,10 @@ func billedOf(c *cassette.Cassette) (billed, wasted prompt.Usage, requests int) 
 	return c.Reply.Billed(), c.Reply.Wasted, max(1, c.Reply.Attempts)
 }
 
-// failed returns the failure of a call where a layer can go on from it, an error where the run cannot. A failure
-// beside another error, as when the budget ends ahead of the next attempt, is booked and ends the run. A call that
-// met the end of the run before the server had it is not: how many there are depends on the machine.
+// failed returns the failure of a call if a layer can handle it, or an error if the run cannot continue. A failure
+// together with another error, for instance when the budget ends before the next attempt, is booked and ends the run.
+// A call that the end of the run stopped before the server had it is not booked, because their number depends on the
+// machine.
 func (s *Summarizer) failed(ctx context.Context, p *plan, composer *composer, err error) (*wire.Failure, error) {
 	var f *wire.Failure
 	if !errors.As(err, &f) {
@@ -220,7 +221,7 @@ func (s *Summarizer) failed(ctx context.Context, p *plan, composer *composer, er
 	return f, nil
 }
 
-// alone reports whether an error is a failure of a call and nothing beside it.
+// alone reports whether an error is a failure of a call and nothing else.
 func alone(err error) bool {
 	switch e := any(err).(type) { // this very error: what it wraps comes next
 	case *wire.Failure:
@@ -233,7 +234,7 @@ func alone(err error) bool {
 	return false
 }
 
-// compose returns the request of a call and what it was made of.
+// compose returns the request of a call and its composer.
 func (s *Summarizer) compose(ctx context.Context, c *summarizer.Call, p *plan) (*wire.Request, *composer, error) {
 	reader, err := s.opts.Texts(ctx, c.Session)
 	if err != nil {
@@ -244,7 +245,7 @@ func (s *Summarizer) compose(ctx context.Context, c *summarizer.Call, p *plan) (
 	return request, composer, errors.Join(err, reader.Close())
 }
 
-// answer turns a call into the terms of a modelled one.
+// answer returns the result of a call in the terms of a modelled one.
 func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette, replayed bool) prompt.Answer {
 	m := &prompt.Measured{Entities: int32(len(got.Entities)), Kept: int32(totalOf(kinds(got.Entities)).Kept)}
 	var attempts int
@@ -266,8 +267,8 @@ func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette,
 	return a
 }
 
-// take fills in what a reply gives, and returns why it gives no summary. From is the summary it was made from, if
-// any.
+// take sets what a reply gives, and returns why it has no summary. from is the
+// summary it was made from, if any.
 func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette, from prompt.Digest) string {
 	reply := got.Reply
 	m, r := a.Measured, p.read(reply)
@@ -290,9 +291,9 @@ func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette, fro
 	return ""
 }
 
-// Shared is what the summarisers of a run have in common, beside the calls that
-// are stored: what was done, and words for those that come later. The zero value is empty and ready to use; it must
-// not be copied.
+// Shared is what the summarisers of a run share, besides stored calls: the
+// report, and words for later calls. The zero value is empty and ready to use;
+// it must not be copied.
 type Shared struct {
 	mu        sync.Mutex
 	report    Report
@@ -300,7 +301,7 @@ type Shared struct {
 	estimated sync.Map // keys of calls that a dry run has counted
 }
 
-// spoken are the words of an answer, for later calls: what is stored may be filler.
+// spoken has the words of an answer for later calls, because what is stored may be filler.
 type spoken struct{ text, analysis string }
 
 func (s *Shared) say(k cassette.Key, r *reading) { s.words.Store(k, spoken{r.text, r.analysis}) }
@@ -328,18 +329,18 @@ type Texts interface {
 	Close() error
 }
 
-// Shadow is a model of the cache that the calls really made have left behind.
+// Shadow is a model of the cache that real calls leave behind.
 type Shadow interface {
-	// Predict returns what the server should have read, written and processed for a request that began at a time.
-	// It is asked for every answered call, in order of the answers, and must be safe for concurrent use.
+	// Predict returns what the server should have read, written and processed for a request that began at a time. It
+	// is called for every answered call, in order of the answers, and must be safe for concurrent use.
 	Predict(at time.Time, r *wire.Request, reply *wire.Reply) prompt.Usage
 }
 
 // Fidelity finds what is worth keeping, and what of it a summary keeps. It must be safe for concurrent use.
 type Fidelity interface {
-	// Entities returns what is worth keeping in what a summary replaces, and
-	// whether the summary has it. Root is the folder of the project, below which
-	// paths may be given relative to it; "" for none.
+	// Entities returns what is worth keeping in the part that a summary replaces,
+	// and whether the summary has it. root is the folder of the project, below
+	// which paths may be relative; "" for none.
 	Entities(root string, span []fidelity.Piece, summary string) []cassette.Entity
 	// Survive returns how many of the entities a later summary has.
 	Survive(root string, entities []cassette.Entity, summary string) int
@@ -347,19 +348,19 @@ type Fidelity interface {
 
 // Store keeps calls. *cassette.Folder is one.
 type Store interface {
-	// Do returns a call, and true when it was there; else it has ask make it, once however many want it, and stores
-	// it unless ask returns an error.
+	// Do returns a call, and true if it was stored. Otherwise ask makes it, once
+	// for all concurrent callers, and Do stores it unless ask returns an error.
 	Do(ctx context.Context, call cassette.Call, ask cassette.Ask) (*cassette.Cassette, bool, error)
-	// Has reports whether the call is there.
+	// Has reports whether the call is stored.
 	Has(call cassette.Call) bool
 }
 
-// Options are what a Summarizer needs. Texts and either Backend or Calls must be given, except for a dry run.
+// Options configure a Summarizer. Texts and either Backend or Calls must be given, except for a dry run.
 type Options struct {
 	// Settings without sources or MaxOutput have the defaults.
 	Settings
-	// MaxOutputOf returns the most a model can answer, tokens, which no call exceeds; 0 where that is not known.
-	// Nil for none.
+	// MaxOutputOf returns the largest output of a model, tokens, which no call
+	// exceeds; 0 if unknown. Nil for no limit.
 	MaxOutputOf func(model string) int
 	// System and Tools are the head of calls that share the conversation's; nil for placeholders of the recorded
 	// size.
@@ -374,12 +375,12 @@ type Options struct {
 	Shadow  Shadow
 	// Prices return the price of a call, USD; nil for 0.
 	Prices   func(model string, u prompt.Usage) float64
-	Fidelity Fidelity         // nil for no word about what summaries keep
+	Fidelity Fidelity         // nil to measure nothing
 	Name     string           // of the cell, for the report
 	Now      func() time.Time // nil for time.Now
-	// Shared is given to all summarisers of a run, so that they have one report, none sends filler for
-	// what another's call has answered, and a call that several make is estimated
-	// once in a dry run; nil for one of its own.
+	// Shared is given to all summarisers of a run, so that they have one report,
+	// none sends filler for what another's call has answered, and a dry run
+	// estimates a call of several once; nil for a separate one.
 	Shared *Shared
 	// Dry estimates calls instead of making them: Stub answers all that are not stored.
 	Dry bool

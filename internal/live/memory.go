@@ -15,7 +15,7 @@ type memory struct{ texts sync.Map }
 // written is a summary as a model wrote it.
 type written struct {
 	text     string
-	analysis string // what stood ahead of it, which most clients throw away
+	analysis string // what preceded the summary; most clients discard it
 	// words and thoughts are text and analysis as the model wrote them, where
 	// filler replaces these and the call was made in this run.
 	words, thoughts string
@@ -34,11 +34,11 @@ func (w *written) sent() (text, analysis string) {
 	return w.text, w.analysis
 }
 
-// usualHeader is what the client's own words around a summary weigh, tokens: 30 to say that the session goes on, 60
-// for a pointer to the transcript, 45 to ask no questions (strategies.SummaryText).
+// usualHeader is the size of the client's own words around a summary, tokens: 30 to say that the session continues,
+// 60 for a pointer to the transcript, 45 to ask no questions (strategies.SummaryText).
 const usualHeader = 135
 
-// message returns the text of a summary message of so many tokens: with the analysis, where that size is nearer.
+// message returns the text of a summary message of so many tokens, with the analysis if that size is nearer.
 func (w *written) message(tokens int32) string {
 	text, analysis := w.sent()
 	without, with := tokens-w.tokens-usualHeader, tokens-w.output-usualHeader
@@ -65,7 +65,7 @@ func (m *memory) find(d prompt.Digest) (written, bool) {
 	return w, ok
 }
 
-// Words returns what a summary says that a call of the run was answered with, "" where its text is not known.
+// Words returns the text of a summary from a call of the run, "" if it is unknown.
 func (s *Summarizer) Words(summary *prompt.Block) string {
 	w, ok := s.memory.find(summary.Digest)
 	if !ok || w.lost && w.words == "" {
@@ -86,9 +86,9 @@ const memoryHeader = "# "
 // overflow marks where a section was cut.
 const overflow = "\n[... the section was longer and has been cut]\n"
 
-// keepLimits cuts each section of a memory to its limit, and all to one size where they exceed theirs together;
-// headers and descriptions stay. It returns the number of sections cut. A token is four bytes here, as for the
-// client.
+// keepLimits cuts each section of a memory to its limit, and all to a common size if
+// together they exceed theirs. Headers and descriptions stay. It returns the number of
+// sections cut. A token is four bytes here, as in the client.
 func keepLimits(text string) (string, int32) {
 	parts := splitSections(text)
 	most := sectionTokens * bytesPerToken
@@ -115,7 +115,7 @@ func keepLimits(text string) (string, int32) {
 	return strings.TrimSpace(b.String()), n
 }
 
-// memoryPart is a section of a memory: its header with the line in italics, and what is below.
+// memoryPart is a section of a memory: its header with the line in italics, and its body.
 type memoryPart struct{ head, body string }
 
 // splitSections divides a memory at the lines that begin with "# ".
@@ -138,7 +138,7 @@ func splitSections(text string) []memoryPart {
 	return parts
 }
 
-// waterLevel returns the largest size such that sizes cut to it add up to no more than total.
+// waterLevel returns the largest size to which sizes can be cut so that they add up to at most total.
 func waterLevel(sizes []int, total int) int {
 	sorted := slices.Sorted(slices.Values(sizes))
 	for i, size := range sorted {

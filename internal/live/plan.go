@@ -17,11 +17,11 @@ import (
 	"github.com/compactsim/compactsim/sim/summarizer"
 )
 
-// kind is what a call asks for.
+// kind is the kind of a call's answer.
 type kind uint8
 
 const (
-	kindSummary kind = iota // nine sections behind an analysis
+	kindSummary kind = iota // nine sections after an analysis
 	kindMemory              // the session memory: ten sections
 	kindServer              // the provider's own compaction
 )
@@ -33,7 +33,7 @@ const (
 	wayServer           = "server"
 )
 
-// plan is what a call asks for, decided by sizes and digests alone.
+// plan is what a call requests; it depends only on sizes and digests.
 type plan struct {
 	kind      kind
 	part      prompt.Part
@@ -41,10 +41,10 @@ type plan struct {
 	model     string
 	maxOutput int // tokens of the answer
 	thinking  wire.Thinking
-	room      int  // tokens of output beyond those, for thinking
+	room      int  // tokens of output besides those, for thinking
 	unthought bool // the call should think and cannot
 	effort    string
-	edits     Clearing // that the call declares
+	edits     Clearing // declared by the call
 	betas     []string
 	key       cassette.Key
 }
@@ -88,15 +88,15 @@ func (p *plan) need(beta string) {
 	}
 }
 
-// leastOutput is what a call asks for however small its window seems, tokens: sizes are estimates, and a prompt
-// that is too long is the server's to refuse.
+// leastOutput is the least output that a call requests, however small its window seems, tokens:
+// sizes are estimates, and it is up to the server to refuse a prompt that is too long.
 const leastOutput = 1024
 
 // estimateError is the part of a prompt, one in 20, that a server may count beyond the estimate. Assumed.
 const estimateError = 20
 
-// bounded returns the output a call may ask for, tokens: what the model can answer, and its window leaves. The
-// window of a model that replaces the session's is not known.
+// bounded returns the output a call may request, tokens: what the model can answer and
+// its window leaves. The window of a model that replaces the session's is unknown.
 func (o *Options) bounded(output int, model string, c *summarizer.Call) int {
 	if o.MaxOutputOf != nil {
 		if most := o.MaxOutputOf(model); most > 0 {
@@ -117,9 +117,9 @@ var (
 	platformSuffix = regexp.MustCompile(`-v[0-9]+(:[0-9]+k?)*$`)
 )
 
-// askedName returns a recorded name as the provider's own endpoint takes it:
-// "us.anthropic.claude-opus-4-5-20251101-v1:0", "claude-opus-4-5@20251101" and "claude-opus-4-5[1m]" are those of
-// platforms and of a window.
+// askedName returns a recorded name in the form of the provider's own endpoint:
+// "us.anthropic.claude-opus-4-5-20251101-v1:0", "claude-opus-4-5@20251101" and
+// "claude-opus-4-5[1m]" are names of platforms and of a window.
 func askedName(recorded string) string {
 	name := recorded
 	if n := len(name) - len("[1m]"); n > 0 && strings.EqualFold(name[n:], "[1m]") {
@@ -153,9 +153,9 @@ func pivot(c *summarizer.Call) int {
 	return to
 }
 
-// Estimate returns what a call would take, from its sizes alone: a cold one, as
-// what a server has in its cache is not known ahead. A call that is not live or
-// that the recording answers takes nothing.
+// Estimate returns what a call would take, from its sizes alone and with a cold
+// cache, because the server's cache is unknown in advance. A call that is not
+// live, or that the recording answers, takes nothing.
 func (s *Summarizer) Estimate(c *summarizer.Call) Estimate {
 	if !s.opts.made(c.Intent) {
 		return Estimate{}
@@ -178,8 +178,8 @@ func (s *Summarizer) Estimate(c *summarizer.Call) Estimate {
 	return Estimate{Calls: 1, Usage: u, USD: s.opts.Prices(p.model, u), MostUSD: s.opts.Prices(p.model, most)}
 }
 
-// memorySize returns what a session memory weighs that is brought up to date, tokens: a call writes all of it
-// again.
+// memorySize returns the size of a session memory that is updated, tokens: a
+// call writes all of it again.
 func (s *Summarizer) memorySize(c *summarizer.Call) int64 {
 	size := int64(c.Intent.Instruction)
 	if w, ok := s.memory.find(c.Intent.Base); ok {
@@ -211,9 +211,9 @@ func coldUsage(c *summarizer.Call) prompt.Usage {
 	return u
 }
 
-// about returns what identifies a call. What it sends is in the chain, so that nothing is composed for it; a
-// repetition of a failed call differs by its ordinal. A parameter that only some calls have is left out of others,
-// whose keys stay.
+// about returns what identifies a call. What it sends is in the chain, so that nothing is
+// composed for it; a repetition of a failed call differs by its ordinal. A parameter that
+// only some calls have is omitted in others, whose keys stay the same.
 func (s *Summarizer) about(c *summarizer.Call, p *plan) cassette.Call {
 	in := c.Intent
 	prefix := "prefix=0" // the conversation's
@@ -259,7 +259,7 @@ func (s *Summarizer) about(c *summarizer.Call, p *plan) cassette.Call {
 	return a
 }
 
-// headDigest identifies a head of placeholders by the names of the session's tools and the sizes.
+// headDigest identifies a head of placeholders by the names of the session's tools and by sizes.
 func headDigest(c *summarizer.Call) string {
 	var d prompt.Digest
 	for _, name := range c.Session.Tools {
@@ -272,8 +272,8 @@ func headDigest(c *summarizer.Call) string {
 	return fmt.Sprintf("%016x%016x", d.Hi, d.Lo)
 }
 
-// held identifies which of the cleared calls and results the client no longer has whole, for calls with edits; zero
-// for none.
+// held identifies, for calls with edits, which cleared calls and results the
+// client no longer has in full; zero for none.
 func held(c *prompt.Context) prompt.Digest {
 	var d prompt.Digest
 	for i := c.Messages(); i < c.Len(); i++ {
@@ -295,10 +295,10 @@ func markers(list []prompt.Marker) string {
 	return strings.Join(parts, " ")
 }
 
-// digest identifies the options that are part of every request. Those that about adds for single calls are not
-// among them.
+// digest identifies the options that are part of every request, without those
+// that about adds for single calls.
 func (o *Options) digest() string {
-	// The last member is how calls once asked for a compaction: it stays, so that stored calls are found.
+	// The last member is how calls used to request a compaction; it stays so that stored calls are found.
 	words := jsontext.Value(`{"edits":[{"type":"compact_20260112",` +
 		`"trigger":{"type":"input_tokens","value":50000},"pause_after_compaction":true`)
 	if strings.TrimSpace(o.Instructions) != "" {

@@ -16,31 +16,31 @@ import (
 
 // Report sums up what a Summarizer did. It holds no text.
 type Report struct {
-	Made     int `json:"made"`     // calls that were sent, whatever came of them
+	Made     int `json:"made"`     // calls that were sent, whatever the outcome
 	Replayed int `json:"replayed"` // calls answered from stored ones
-	// Refused and Unanswered are those of Made without an answer: not taken by the server, or not answered for
-	// another reason.
+	// Refused and Unanswered are those of Made without an answer: the server
+	// refused them, or there was another reason.
 	Refused    int `json:"refused,omitzero"`
 	Unanswered int `json:"unanswered,omitzero"`
-	// Shared are calls that another call of the run was made or replayed for, for instance of another strategy.
+	// Shared are calls whose answer another call of the run made or replayed, for instance that of another strategy.
 	Shared  int `json:"shared"`
 	Stubbed int `json:"stubbed"` // calls left to the stub
 	Known   int `json:"known"`   // calls the recording answers
-	// Requests are those sent for the calls made; more than these are retries.
+	// Requests are those sent for the calls made; the excess over Made are retries.
 	Requests int64 `json:"requests"`
-	// Usage is what the server billed for the calls made; Answered the usage of those that were answered, without
-	// what was wasted ahead, and Predicted the cache model's prediction of that.
+	// Usage is what the server billed for the calls made. Answered is the usage of those that were
+	// answered, without what was wasted before, and Predicted is the cache model's prediction of that.
 	Usage     prompt.Usage `json:"usage"`
 	Answered  prompt.Usage `json:"answered"`
 	Predicted prompt.Usage `json:"predicted"`
 	USD       float64      `json:"usd"` // price of Usage
-	// Wasted is the part of Usage that no answer came of: attempts that broke off,
-	// and calls that failed.
+	// Wasted is the part of Usage without an answer: attempts that broke off, and
+	// calls that failed.
 	Wasted prompt.Usage `json:"wasted,omitzero"`
-	// Estimated are calls whose usage the server did not count: it is estimated, and in neither Predicted nor
-	// Answered.
+	// Estimated are calls whose usage the server did not count: it is estimated,
+	// and part of neither Predicted nor Answered.
 	Estimated int `json:"estimated,omitzero"`
-	// ReplayedUSD is what the replayed calls had cost when they were made.
+	// ReplayedUSD is what the replayed calls cost when they were made.
 	ReplayedUSD float64 `json:"replayed_usd"`
 	// Failures are the calls without a summary by cause, made or replayed.
 	Failures map[string]int `json:"failures"`
@@ -52,23 +52,23 @@ type Report struct {
 	Kept     int64    `json:"kept"`
 	Composed Composed `json:"composed"`
 	Estimate Estimate `json:"-"` // of a dry run
-	// Models are the calls that a dry run found to be made, by model; Untaken those that the model does not take,
-	// by reason.
+	// Models are the calls that a dry run would make, by model; Untaken those that
+	// the model does not accept, by reason.
 	Models  map[string]int `json:"-"`
 	Untaken map[string]int `json:"-"`
 	Calls   []Call         `json:"calls"` // each of them, by cell, session and number
 
-	// In whole billionths of a dollar, so that the order of concurrent calls does not show.
+	// In whole billionths of a dollar, so that the order of concurrent calls does not matter.
 	spent, likely, most int64
 }
 
 // Retries returns the requests that were sent again.
 func (r *Report) Retries() int64 { return max(0, r.Requests-int64(r.Made)) }
 
-// Estimate is what calls would take, as far as sizes tell.
+// Estimate is the expected size of calls.
 type Estimate struct {
 	Calls  int          `json:"calls"`
-	Stored int          `json:"stored"` // of these, calls that are stored already: they cost nothing
+	Stored int          `json:"stored"` // of these, the stored ones, which cost nothing
 	Usage  prompt.Usage `json:"usage"`  // cold, with the output of the stub
 	USD    float64      `json:"usd"`
 	// MostUSD is the price with all the output that is allowed.
@@ -101,7 +101,7 @@ func count(m *map[string]int, name string) {
 	(*m)[name]++
 }
 
-// Report returns what was done so far.
+// Report returns the report so far.
 func (s *Shared) Report() Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,51 +134,51 @@ type Call struct {
 	Cell     string `json:"cell"`
 	Session  string `json:"session"`
 	Thread   int32  `json:"thread"`
-	Round    int32  `json:"round"`  // call of the thread ahead of which it was made, from 0
+	Round    int32  `json:"round"`  // the call was made before this round of the thread, from 0
 	Number   int32  `json:"number"` // among the live calls of the session in this cell, from 1
 	Source   string `json:"source"`
 	Way      string `json:"way"`
 	Model    string `json:"model"`
-	Replayed bool   `json:"replayed"`        // the answer was stored ahead of the run
+	Replayed bool   `json:"replayed"`        // the answer was stored before the run
 	Shared   bool   `json:"shared,omitzero"` // the answer is another call's of the run
 	Failed   string `json:"failed,omitzero"` // why it gave no summary
-	// Answered says that there was a reply. Refused is why the server did not take the request: no part of written
-	// reports.
+	// Answered says that there was a reply. Refused is why the server refused the
+	// request; it is not written to reports.
 	Answered bool   `json:"-"`
 	Refused  string `json:"-"`
 
 	Usage     prompt.Usage `json:"usage"`     // by the server, tokens
 	Predicted prompt.Usage `json:"predicted"` // input by the cache model, output by the stub
-	// Wasted is what attempts that broke off were billed, those of a call that
-	// failed included: no part of Usage. Estimated says that the server gave no
-	// count, so that Usage is estimated from bytes.
+	// Wasted is the bill of attempts that broke off, including those of a failed
+	// call; it is not part of Usage. Estimated says that the server gave no count,
+	// so that Usage is estimated from bytes.
 	Wasted    prompt.Usage `json:"wasted,omitzero"`
 	Estimated bool         `json:"estimated,omitzero"`
 	Attempts  int32        `json:"attempts"`
 	Seconds   float64      `json:"seconds"` // from the request to the end of the response
-	// Betas, Edits, Thinking and Effort are what the call asked for: beta features, types of edits, mode and
-	// budget, a name.
+	// Betas, Edits, Thinking and Effort are what the call requested: beta features,
+	// types of edits, mode and budget, a name.
 	Betas    []string `json:"betas,omitzero"`
 	Edits    []string `json:"edits,omitzero"`
 	Thinking string   `json:"thinking,omitzero"`
 	Effort   string   `json:"effort,omitzero"`
-	// Thought is the part of the output that was thinking, tokens; Cleared what the declared edits took out.
+	// Thought is the part of the output that was thinking, tokens; Cleared is what the declared edits removed.
 	Thought int64        `json:"thought_tokens,omitzero"`
 	Cleared wire.Cleared `json:"cleared,omitzero"`
 
 	Tokens   int32     `json:"tokens"` // of the summary
 	Bytes    int32     `json:"bytes"`
 	Sections []Section `json:"sections,omitzero"` // in the order of the summary
-	// Kinds are the entities of what was summarised, and how many the summary has, by kind in order of first
-	// appearance.
+	// Kinds are the entities of the summarised part, and how many the summary has,
+	// by kind in order of first appearance.
 	Kinds []Share `json:"kinds,omitzero"`
-	// Drift is how many the summary has of the entities that earlier summaries of its chain stood for, the last one
-	// first.
+	// Drift is how many entities of earlier summaries in its chain the summary
+	// still has, the last summary first.
 	Drift []Share `json:"drift,omitzero"`
 
 	key  cassette.Key
-	made bool  // for this call or for another that it is equal to
-	cost int64 // nano-USD that it cost when it was made
+	made bool  // for this call or an equal one
+	cost int64 // nano-USD, cost when it was made
 }
 
 // Section is a section of a summary.
@@ -187,7 +187,7 @@ type Section struct {
 	Bytes int    `json:"bytes"` // of its text, without the title
 }
 
-// Share is a part of what there is.
+// Share is a part of a whole.
 type Share struct {
 	Kind string `json:"kind,omitzero"`
 	All  int    `json:"all"`
@@ -207,7 +207,7 @@ func kinds(list []cassette.Entity) []Share {
 	return shares
 }
 
-// record notes a call for the report, and why it gave no summary, "" for one that did.
+// record adds a call to the report, and why it has no summary, "" if it has one.
 func (s *Summarizer) record(
 	c *summarizer.Call, p *plan, got *cassette.Cassette, a *prompt.Answer, why string, replayed bool,
 ) {
@@ -242,8 +242,8 @@ func (s *Summarizer) record(
 	})
 }
 
-// refused returns why a server refused a call, "" otherwise. A stored call without texts has lost the server's
-// words.
+// refused returns why a server refused a call, "" otherwise. A stored call
+// without texts has lost the server's words.
 func refused(got *cassette.Cassette) string {
 	f := got.Failure
 	if f == nil || f.Cause != wire.CauseRequest {
@@ -258,7 +258,7 @@ func refused(got *cassette.Cassette) string {
 // maxDrift is how many summaries back a chain is followed.
 const maxDrift = 8
 
-// drift returns what a summary has of the entities of those it was made from.
+// drift returns how many entities of its predecessors a summary has.
 func (s *Summarizer) drift(root string, w written) []Share {
 	if s.opts.Fidelity == nil || w.lost {
 		return nil
@@ -275,7 +275,7 @@ func (s *Summarizer) drift(root string, w written) []Share {
 	return list
 }
 
-// from returns the newest summary that a call summarises or brings up to date, zero for none.
+// from returns the newest summary that a call summarises or updates, zero for none.
 func (s *Summarizer) from(c *summarizer.Call, p *plan) prompt.Digest {
 	if !c.Intent.Base.IsZero() {
 		return c.Intent.Base
@@ -290,8 +290,8 @@ func (s *Summarizer) from(c *summarizer.Call, p *plan) prompt.Digest {
 	return prompt.Digest{}
 }
 
-// settle orders the calls and marks each as made, replayed or shared. Of equal calls the first in order counts as
-// the first: which it was depends on the machine.
+// settle sorts the calls and marks each as made, replayed or shared. Of equal calls the
+// first in this order counts as the first, because the actual one depends on the machine.
 func (r *Report) settle() {
 	slices.SortStableFunc(r.Calls, func(a, b Call) int {
 		return cmp.Or(cmp.Compare(a.Cell, b.Cell), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Number, b.Number))

@@ -19,24 +19,24 @@ import (
 // Providers of real models.
 const (
 	Anthropic = "anthropic"
-	OpenAI    = "openai" // and whoever offers the same interface
+	OpenAI    = "openai" // also servers with the same interface
 )
 
 const (
-	// DefaultMaxOutput bounds a call that says nothing of its output, tokens: the
-	// client's own cap for summaries, of which 99.99 % take 17,387 at most.
+	// DefaultMaxOutput bounds a call without a limit of its own, tokens: the
+	// client's cap for summaries, of which 99.99 % take at most 17,387.
 	DefaultMaxOutput = 20_000
-	// mostInstructions is the longest text of Settings.Instructions, characters: a compaction on demand takes
-	// 16,384 (platform.claude.com, compaction), some of them this program's.
+	// mostInstructions is the longest text of Settings.Instructions, characters: a compaction on demand
+	// accepts 16,384 (platform.claude.com, compaction), some of them this program's.
 	mostInstructions = 16_000
 )
 
-// Settings are what real calls are made with: the block live of a scenario.
+// Settings configure real calls: the block live of a scenario.
 type Settings struct {
 	Provider string `yaml:"provider" enum:"anthropic,openai" doc:"anthropic, or openai for any server with chat completions (vLLM, llama.cpp)."`
 	// Model replaces the session's model, under exactly this name. A strategy that
-	// names a model of its own keeps it. Recorded names are sent without what a cloud
-	// platform or the client puts around them.
+	// names its own model keeps it. Recorded names are sent without what a cloud
+	// platform or the client adds to them.
 	Model   string   `yaml:"model" doc:"Model to ask in place of the session's (\"\" for that), under exactly this name. A small model that a strategy names for itself stays."`
 	Sources []string `yaml:"sources" enum:"compact,session_memory" doc:"Whose calls are real: compact, session_memory. The others are the stub's."`
 	// Files of the head of calls that share the conversation's.
@@ -55,7 +55,7 @@ type Settings struct {
 	Timeout      time.Duration `yaml:"timeout" above:"0s" max:"24h" doc:"Longest time for one request. 90s of silence end it too; with a timeout above 10m a silence of that length does."`
 }
 
-// DefaultSettings returns the settings of a scenario that says nothing.
+// DefaultSettings returns the settings of a scenario without a block live.
 func DefaultSettings() Settings {
 	return Settings{
 		Provider: Anthropic, Sources: []string{sourceCompact, sourceSessionMemory}, Betas: []string{}, Thinking: thinkingAuto,
@@ -63,7 +63,7 @@ func DefaultSettings() Settings {
 	}
 }
 
-// efforts returns the names that a provider has for efforts.
+// efforts returns the provider's names of efforts.
 func (s *Settings) efforts() []string {
 	if s.Provider == OpenAI {
 		return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
@@ -71,7 +71,7 @@ func (s *Settings) efforts() []string {
 	return api.Efforts()
 }
 
-// Rules refuses words that no call can say, and what the provider has no word for.
+// Rules returns errors for values that no call can have, and for features that the provider lacks.
 func (s *Settings) Rules() []error {
 	var errs []error
 	wrong := func(when bool, key, format string, args ...any) {
@@ -95,11 +95,11 @@ func (s *Settings) Rules() []error {
 	return errs
 }
 
-// says reports whether the settings say something of thinking.
+// says reports whether the settings set thinking.
 func (s *Settings) says() bool { return s.Thinking != "" && s.Thinking != thinkingAuto }
 
-// CheckWord returns an error when real calls cannot say a value of thinking or
-// effort, as settings and the events of scenarios have them.
+// CheckWord returns an error if real calls cannot have a value of thinking or
+// effort from settings or the events of scenarios.
 func (s *Settings) CheckWord(name, value string) error {
 	switch name {
 	case "effort":
@@ -123,8 +123,8 @@ func (s *Settings) Switches(to map[string]string) {
 	}
 }
 
-// Words about thinking beside a number of tokens, as settings and the events of
-// scenarios have them.
+// Words about thinking, besides a number of tokens, in settings and the events
+// of scenarios.
 const (
 	thinkingAuto     = "auto" // as the strategy's call implies, in settings
 	thinkingOff      = "off"  // leave it out
@@ -134,14 +134,14 @@ const (
 )
 
 const (
-	// thinkingRoom is what a call that thinks may say beyond its answer, tokens: the largest budget of the recorded
-	// client, since no log shows that of a recording.
+	// thinkingRoom is the additional output of a call that thinks, tokens: the largest budget
+	// of the recorded client, because no log shows that of a recording.
 	thinkingRoom = 31_999
-	// leastBudget is the smallest budget that the provider takes, tokens.
+	// leastBudget is the smallest budget that the provider accepts, tokens.
 	leastBudget = 1024
 )
 
-// parseThinking returns what a word or a number of tokens says of thinking, "on" in the form that the model takes.
+// parseThinking returns the thinking for a word or a number of tokens; "on" is in the form that the model accepts.
 func parseThinking(value, model string) (wire.Thinking, error) {
 	switch value {
 	case thinkingOff:
@@ -161,7 +161,7 @@ func parseThinking(value, model string) (wire.Thinking, error) {
 	return wire.Thinking{Mode: wire.ThinkingBudget, Budget: n}, nil
 }
 
-// untaken returns what a call says that its model is known not to take.
+// untaken returns the parameters of a call that its model is known to reject.
 func (p *plan) untaken(provider string) []string {
 	var why []string
 	takes, _ := api.AbilityOf(p.model)
@@ -176,7 +176,7 @@ func (p *plan) untaken(provider string) []string {
 	return why
 }
 
-// usualThinking is the form in which a model thinks, nothing for one that cannot as far as its name shows.
+// usualThinking is the form in which a model thinks, none for one that by its name cannot.
 func usualThinking(model string) wire.Thinking {
 	takes, known := api.AbilityOf(model)
 	switch {
@@ -188,7 +188,7 @@ func usualThinking(model string) wire.Thinking {
 	return wire.Thinking{}
 }
 
-// think returns the thinking a call asks for and the output it allows for that, tokens. Refused means that the call
+// think returns the thinking a call requests and the output it allows for that, tokens. refused means that the call
 // should think and cannot: there is no room for a budget, or it answers tool calls whose thinking it does not send.
 func (o *Options) think(c *summarizer.Call, p *plan) (t wire.Thinking, room int, refused bool) {
 	if t = o.wanted(c, p.model); !t.On() {
@@ -207,9 +207,9 @@ func (o *Options) think(c *summarizer.Call, p *plan) (t wire.Thinking, room int,
 	return t, room, false
 }
 
-// wanted returns the thinking a call should ask for: an event of the scenario comes first, then the settings, then
-// the recording. Calls under a prompt of their own, and calls that strip thinking, follow neither event nor
-// recording.
+// wanted returns the thinking a call should request: an event of the scenario
+// comes first, then the settings, then the recording. Calls under their own
+// prompt, and calls that strip thinking, follow neither event nor recording.
 func (o *Options) wanted(c *summarizer.Call, model string) wire.Thinking {
 	if o.Provider == OpenAI { // its API has no parameter for it
 		return wire.Thinking{}
@@ -230,7 +230,7 @@ func (o *Options) wanted(c *summarizer.Call, model string) wire.Thinking {
 	return wire.Thinking{}
 }
 
-// effort returns the effort that a call asks for: the conversation's on its own prefix, where an event names it.
+// effort returns the effort that a call requests: the conversation's on its own prefix, if an event names it.
 func (o *Options) effort(c *summarizer.Call) string {
 	if along(c) && c.Effort.Value != "" {
 		return c.Effort.Value
@@ -260,7 +260,7 @@ func thought(c *summarizer.Call) bool {
 	return false
 }
 
-// answersCalls reports whether the last message of the model that a call sends calls tools.
+// answersCalls reports whether the last model message that a call sends calls tools.
 func answersCalls(c *summarizer.Call) bool {
 	said := false
 	for i := c.Context.Len() - 1; i >= c.Context.Messages(); i-- {

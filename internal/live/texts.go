@@ -11,8 +11,8 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// The texts that stand in a request for what is not sent whole. They are this
-// package's own; their sizes are near those of the clients that are simulated.
+// Texts in a request for what is not sent in full. They are this package's own;
+// their sizes are near those of the simulated clients.
 const (
 	clearedText   = "[Old tool result content cleared]"
 	emptyResult   = "(no output)"
@@ -26,7 +26,7 @@ const (
 	storedPointer = "<persisted-output>\nThe output is stored in a file and can be read again there.\n</persisted-output>"
 )
 
-// stored returns what stays of a result put to disk, within so many bytes: the beginning, or only that it is there.
+// stored returns what remains of a result stored on disk, within so many bytes: its beginning, or only a notice.
 func stored(text string, size int) string {
 	room := size - len(storedOpening) - len(storedClosing)
 	if room <= 0 || text == "" {
@@ -46,14 +46,14 @@ func withMedia(text, media string) string {
 	return text + "\n[" + media + "]"
 }
 
-// clean returns a text that any server takes: valid UTF-8.
+// clean returns a text that any server accepts: valid UTF-8.
 func clean(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 // bytesPerToken is the size of a token of English text, for texts made to a size.
 const bytesPerToken = 4
 
-// stand returns a text of about so many tokens for what no recording shows. It says so, and is the same at every
-// call.
+// stand returns a text of about so many tokens that replaces what no recording
+// shows. It says so, and is the same in every call.
 func stand(what string, tokens int32) string {
 	var b strings.Builder
 	size := max(0, int(tokens)) * bytesPerToken
@@ -64,7 +64,7 @@ func stand(what string, tokens int32) string {
 	return cut(b.String(), max(size, len(what)+70))
 }
 
-// cut returns the first n bytes of a text, less where a rune would be parted.
+// cut returns the first n bytes of a text, or fewer so as not to divide a rune.
 func cut(text string, n int) string {
 	if n >= len(text) {
 		return text
@@ -76,8 +76,8 @@ func cut(text string, n int) string {
 	return text[:n]
 }
 
-// injected adds an entry whose block no recording has: a summary, what came back behind it, or the client's own
-// words.
+// injected adds an entry whose block is not in the recording: a summary, what
+// returned after it, or the client's own words.
 func (p *composer) injected(i int, e prompt.Entry, b *prompt.Block) error {
 	role := wire.RoleUser
 	if e.Kind.Assistant() {
@@ -92,7 +92,7 @@ func (p *composer) injected(i int, e prompt.Entry, b *prompt.Block) error {
 	return nil
 }
 
-// words returns the text of a block that no recording has.
+// words returns the text of a block that is not in the recording.
 func (p *composer) words(i int, e prompt.Entry, b *prompt.Block) (string, error) {
 	switch e.Kind {
 	case prompt.KindSummary:
@@ -133,8 +133,8 @@ func (p *composer) firstInjected() int {
 	return -1
 }
 
-// restored returns what a client puts back behind a summary: a file as last read, a plan, todos, a skill; "" where
-// that is not known. What was written to a file since is not in it.
+// restored returns what a client puts back after a summary: a file as last read, a plan,
+// todos, a skill; "" if unknown. Later writes to a file are not included.
 func (p *composer) restored(e prompt.Entry, b *prompt.Block) (string, error) {
 	s := p.call.Session
 	at := p.origin(b)
@@ -176,7 +176,7 @@ func (p *composer) origin(b *prompt.Block) int {
 	return at
 }
 
-// past returns the number of blocks of the session that are there at the call.
+// past returns the number of blocks of the session that exist at the time of the call.
 func (p *composer) past() int {
 	s := p.call.Session
 	if t := int(p.call.Thread); t < len(s.Threads) {
@@ -187,8 +187,8 @@ func (p *composer) past() int {
 	return len(s.Blocks)
 }
 
-// madeFrom reports whether a client's block of so many tokens was made from a block with a digest: an unchanged
-// file, or a text.
+// madeFrom reports whether a client's block of so many tokens was made from the
+// block with a digest: an unchanged file, or a text.
 func madeFrom(made, from prompt.Digest, tokens int32) bool {
 	of := from.ExtendInt(uint64(tokens))
 	return made == of || made == of.Extend(prompt.Digest{}) || made == (prompt.Digest{}).Extend(from).ExtendInt(uint64(tokens))
@@ -205,15 +205,15 @@ const (
 // The fixed words of a tool definition take about so many tokens.
 const toolTokens = 30
 
-// headPlaces are the entries that the blocks of the head show, for markers: the last one of the tools, each of the
-// system prompt.
+// headPlaces are the entries that the blocks of the head show, for markers: the
+// last one of the tools, and each of the system prompt.
 type headPlaces struct {
 	tools  int
 	system []int
 }
 
-// head puts tools and system prompt into a request: those given for calls on the conversation's prefix, else
-// placeholders of the size of the entries.
+// head puts tools and system prompt into a request: the given ones for calls on
+// the conversation's prefix, else placeholders of the size of the entries.
 func (p *composer) head(r *wire.Request) headPlaces {
 	c := p.call.Context
 	var tools int32
@@ -233,7 +233,7 @@ func (p *composer) head(r *wire.Request) headPlaces {
 		return places
 	}
 	r.Tools, r.System = slices.Clone(p.opts.Tools), slices.Clone(p.opts.System)
-	for i := range r.Tools { // breakpoints are the client's
+	for i := range r.Tools { // the client sets the breakpoints
 		r.Tools[i].Cache = wire.CacheNone
 	}
 	for i := range r.System {
@@ -248,8 +248,8 @@ func (p *composer) head(r *wire.Request) headPlaces {
 	return places
 }
 
-// ownHead puts in the system prompt of a call that has its own, and the tools that its messages call, as the API
-// wants.
+// ownHead sets the system prompt of a call that has its own, and the tools that
+// its messages call, as the API requires.
 func (p *composer) ownHead(r *wire.Request, sizes []int32) {
 	if slices.ContainsFunc(p.blocks, func(b placed) bool { return b.block.Kind == wire.KindToolUse }) {
 		r.Tools = p.tools(0)
@@ -265,7 +265,7 @@ func (p *composer) ownHead(r *wire.Request, sizes []int32) {
 	}
 }
 
-// systemBlock is a system prompt of about so many tokens; a short one is the words alone.
+// systemBlock returns a system prompt of about so many tokens; a short one is only the words.
 func systemBlock(words string, tokens int32) wire.Block {
 	if rest := int(tokens) - len(words)/bytesPerToken; rest > toolTokens {
 		words += "\n\n" + stand("the rest of a system prompt", int32(rest))
@@ -290,7 +290,7 @@ func (p *composer) tools(tokens int32) []wire.Tool {
 	return list
 }
 
-// names returns the names of the session's tools as the API takes them, in order, each once.
+// names returns the names of the session's tools in the form of the API, sorted, each once.
 func (p *composer) names() []string {
 	var list []string
 	add := func(name string) {
@@ -319,7 +319,7 @@ func (p *composer) toolName(b *prompt.Block, read string) string {
 	return safeName(read)
 }
 
-// safeName returns a name in the characters and the length the API takes for tools.
+// safeName returns a name in the characters and the length that the API accepts for tools.
 func safeName(name string) string {
 	const longest = 64
 	name = strings.Map(func(r rune) rune {

@@ -14,7 +14,7 @@ import (
 	"github.com/compactsim/compactsim/internal/live/wire"
 )
 
-// Text says how many calls were real, and which models it knows no price of.
+// Text says how many calls were real, and which models have no known price.
 func (r *Report) Text(unpriced []string, err error) string {
 	var parts []string
 	if text := r.sentText(unpriced); text != "" {
@@ -35,7 +35,7 @@ func (r *Report) Text(unpriced []string, err error) string {
 	return "summaries by real models: " + strings.Join(parts, ", ")
 }
 
-// sentText says what was sent and what came of it, "" for nothing.
+// sentText says what was sent and with what result, "" for nothing.
 func (r *Report) sentText(unpriced []string) string {
 	if r.Made == 0 {
 		if r.USD > 0 {
@@ -63,7 +63,7 @@ func (r *Report) sentText(unpriced []string) string {
 	return text
 }
 
-// Notes are what must be known beside figures that rest on real calls.
+// Notes are the caveats of figures that depend on real calls.
 func (r *Report) Notes() []string {
 	var notes []string
 	for _, why := range slices.Sorted(maps.Keys(r.Failures)) {
@@ -107,8 +107,8 @@ func (r *Report) Notes() []string {
 // maxReasons is how many reasons of a server are listed.
 const maxReasons = 3
 
-// Refusals counts the calls that a server refused for what they hold, and says
-// why in its words, the commonest reason first.
+// Refusals counts the calls that a server refused for their content, and gives
+// its reasons, the most frequent first.
 func Refusals(calls []Call) (n int, text string) {
 	of := map[string]int{}
 	for i := range calls {
@@ -128,7 +128,7 @@ func Refusals(calls []Call) (n int, text string) {
 	return n, text
 }
 
-// leftOutText says what servers left out of calls with edits that were answered, "" without such calls.
+// leftOutText says what servers left out of answered calls with edits, "" without such calls.
 func leftOutText(calls []Call) string {
 	var n int
 	var sum wire.Cleared
@@ -178,7 +178,7 @@ func kindsText(calls []Call) string {
 	return strings.Join(parts, ", ")
 }
 
-// driftText says what summaries keep of what up to three before them stood for.
+// driftText says what summaries keep of the entities of up to three earlier ones.
 func driftText(calls []Call) string {
 	text := ""
 	for n, before := range []string{"before", "2 before", "3 before"} {
@@ -268,7 +268,7 @@ func totalOf(list []Share) (sum Share) {
 	return sum
 }
 
-// joined writes the elements of a list with semicolons between them.
+// joined joins the elements of a list with semicolons.
 func joined[T any](list []T, text func(T) string) string {
 	parts := make([]string, len(list))
 	for i, v := range list {
@@ -277,7 +277,7 @@ func joined[T any](list []T, text func(T) string) string {
 	return strings.Join(parts, ";")
 }
 
-// Thousands writes a number of tokens in thousands.
+// Thousands formats a number of tokens in thousands.
 func Thousands(n int64) string {
 	if n < 10_000 {
 		return fmt.Sprint(n)

@@ -1,4 +1,4 @@
-// Package nearest finds the known name closest to one that is not known.
+// Package nearest finds the known name closest to an unknown one.
 package nearest
 
 import (
@@ -9,9 +9,9 @@ import (
 )
 
 // Name returns the candidate closest to name by edit distance and whether it is
-// close enough to be meant: at most a third of the longer name is different.
-// Names of other lengths are passed over, so that a file in the place of a name
-// is not held against each letter by letter.
+// close enough to be meant: at most a third of the longer name differs.
+// Candidates of a very different length are skipped, so that a file in place of
+// a name is not compared letter by letter.
 func Name(name string, candidates []string) (string, bool) {
 	best, at := "", -1
 	for _, c := range candidates {
@@ -25,7 +25,7 @@ func Name(name string, candidates []string) (string, bool) {
 	return best, at >= 0 && at <= limit(name, best)
 }
 
-// limit is how many changes make another name.
+// limit returns the number of changes that make a different name.
 func limit(a, b string) int { return max(len(a), len(b))/3 + 1 }
 
 // Hint returns ` (did you mean "x"?)`, or "" when nothing is close.
@@ -36,13 +36,13 @@ func Hint(name string, candidates []string) string {
 	return ""
 }
 
-// Among returns what is said behind a name that none of those known is: Hint, or all of
-// them when nothing is close.
+// Among returns what to say after an unknown name: Hint, or all known names if
+// nothing is close.
 func Among(name string, known []string) string {
 	return cmp.Or(Hint(name, known), "; known: "+strings.Join(known, ", "))
 }
 
-// Like returns Hint or, when nothing is close, the first three candidates that hold name.
+// Like returns Hint or, if nothing is close, the first three candidates that contain name.
 func Like(name string, candidates []string) string {
 	hint := Hint(name, candidates)
 	var holding []string
@@ -78,10 +78,10 @@ func Distance(a, b string) int {
 	return row[len(b)]
 }
 
-// Match reports whether a pattern takes the name of a cell or a strategy. The
-// pattern is that of path.Match, in which *, ? and classes here stand for slashes
-// too: names of strategies have them. A name takes itself; a malformed pattern
-// takes nothing else.
+// Match reports whether a pattern matches the name of a cell or a strategy.
+// Patterns are those of path.Match, but *, ? and classes also match slashes,
+// which names of strategies have. A name matches itself; a malformed pattern
+// matches nothing else.
 func Match(pattern, name string) bool {
 	if pattern == name {
 		return true

@@ -17,13 +17,13 @@ func Workers(limit, n int) int {
 	return max(1, min(limit, n))
 }
 
-// Each calls task for 0…n−1, as many at once as Workers says.
+// Each calls task for 0…n−1, as many at once as Workers allows.
 func Each(limit, n int, task func(i int)) {
 	_ = Do(context.Background(), limit, n, func(i int) error { task(i); return nil }) // it never fails
 }
 
-// Do is Each for tasks that can fail. It starts no more of them once ctx has ended or
-// one has failed, and returns why; it returns nil when all n are done.
+// Do is Each for tasks that can fail. Once ctx has ended or a task has failed
+// it starts no more, and returns the error; nil when all n are done.
 func Do(ctx context.Context, limit, n int, task func(i int) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -1,5 +1,5 @@
-// Package parsed reads and writes Parquet files of sessions that were read already, one in a row: as sim has them in
-// memory, without their texts, some 3 % of the recordings. They are for programs in which sessions lie in memory alike.
+// Package parsed reads and writes Parquet files of parsed sessions, one per row, in sim's memory layout and without
+// texts: about 3 % of the size of the recordings. Only programs with the same layout can read them.
 package parsed
 
 import (
@@ -22,16 +22,16 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// Suffix is how the name of a file ends that is read as one of sessions.
+// Suffix is the ending of the names of such files.
 const Suffix = ".parquet"
 
-// keyLayout is the key of metadata under which a file says how sessions lie in it.
+// keyLayout is the key of metadata for the layout of the sessions in a file.
 const keyLayout = "sim.sessions"
 
-// groupBytes is how many bytes of sessions are in a row group.
+// groupBytes is the size of a row group, bytes of sessions.
 const groupBytes = 16 << 20
 
-// row is a session in a file. What stands ahead of the body is for queries.
+// row is a session in a file. The fields before the body are for queries.
 type row struct {
 	Session string `parquet:"session"`
 	Agent   string `parquet:"agent,dict"`
@@ -45,7 +45,7 @@ func newCoder() (*store.Coder[traces.Session], error) {
 	return store.NewCoder[traces.Session](new(needs.Index))
 }
 
-// Write writes sessions, which were read with a listener.
+// Write writes sessions that were read with a listener.
 func Write(w io.Writer, sessions []*traces.Session) error {
 	coder, err := newCoder()
 	if err != nil {
@@ -81,8 +81,8 @@ func Write(w io.Writer, sessions []*traces.Session) error {
 	return sealed.seal()
 }
 
-// Read reads files of sessions, and has agents read the recordings among the inputs: see agents.ReadInputs. Sessions of
-// files have no texts, and were read from the file.
+// Read reads files of sessions, and has agents read the recordings among the inputs: see agents.ReadInputs. Sessions
+// of such files have no texts, and their file is the one they were read from.
 func Read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
 	var ours []traces.Input
 	recordings := *inputs
@@ -133,7 +133,7 @@ func Read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what 
 	return c, fmt.Errorf("%s: %w", what, traces.ErrNoSessions)
 }
 
-// leaveOutTwins leaves out sessions that were read from another file too: their calls count as repeated.
+// leaveOutTwins removes sessions that were also read from another file: their calls count as repeated.
 func leaveOutTwins(c *traces.Corpus) {
 	type identity struct {
 		agent, id string
@@ -159,7 +159,7 @@ var (
 // read adds the sessions of a file to a corpus.
 func read(ctx context.Context, opts traces.Options, name string, c *traces.Corpus) (err error) {
 	defer func() {
-		if recover() != nil { // a damaged file is one to the library of Parquet
+		if recover() != nil { // the Parquet library may panic on a damaged file
 			err = errDamaged
 		}
 	}()
@@ -203,7 +203,7 @@ func read(ctx context.Context, opts traces.Options, name string, c *traces.Corpu
 			}
 			s.Files = []string{name}
 			if opts.Shelf != nil {
-				_ = s.Shelve(opts.Shelf) // it stays in memory
+				_ = s.Shelve(opts.Shelf) // if it fails, the session stays in memory
 			}
 			c.Sessions = append(c.Sessions, s)
 		}

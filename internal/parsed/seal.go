@@ -11,25 +11,26 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// A file is sealed with a digest of all of it, in the metadata of its footer, where it stands for itself as zeros. Parquet
-// has checksums of pages alone, and a reader believes a damaged footer: it leaves rows out or asks for all memory.
+// A file is sealed with a digest of all its bytes, in the metadata of its footer, where the digest itself counts as
+// zeros. Parquet only has checksums of pages, and a reader trusts a damaged footer: it leaves rows out or asks for
+// all memory.
 
-// keyDigest is the key of metadata under which the digest stands.
+// keyDigest is the key of metadata for the digest.
 const keyDigest = "sim.digest"
 
-// unsealed is the digest of a file that is being written: a mark, and room for 16 bytes in hexadecimal.
+// unsealed is the digest in a file being written: a mark, and room for 16 bytes in hexadecimal.
 const unsealed = mark + "00000000000000000000000000000000"
 
 const mark = "xxh3-128:"
 
-// maxFooter is how many bytes of the end of a file are looked at for its digest.
+// maxFooter is how many bytes at the end of a file are searched for its digest.
 const maxFooter = 64 << 20
 
-// sealer writes a file, and its footer once the digest is in it.
+// sealer writes a file, holding back its footer until the digest is in it.
 type sealer struct {
 	w      io.Writer
 	digest *xxh3.Hasher128
-	footer *bytes.Buffer // what is written at last, nil before
+	footer *bytes.Buffer // the footer, nil before it begins
 }
 
 func newSealer(w io.Writer) *sealer { return &sealer{w: w, digest: xxh3.New128()} }
@@ -60,7 +61,7 @@ func sum(h *xxh3.Hasher128) []byte {
 	return b[:]
 }
 
-// checkSeal returns errForm for a file without a digest, errDamaged for one that is not as it was written.
+// checkSeal returns errForm for a file without a digest, errDamaged for one that has changed since it was written.
 func checkSeal(in io.ReaderAt, size int64) error {
 	var tail [8]byte // the length of the footer, and PAR1
 	if _, err := in.ReadAt(tail[:], max(0, size-8)); err != nil {

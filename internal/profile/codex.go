@@ -8,16 +8,16 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Codex is what recordings tell of the automatic cache behind Codex. The zero
+// Codex is what recordings show of the automatic cache behind Codex. The zero
 // value is the plain cache.
 type Codex struct {
 	Switches CodexSwitches `yaml:"switches"`
-	// Served is how requests are served, by model and client version; of a model
-	// in ascending order of versions.
+	// Served is how requests are served, by model and client version; for each
+	// model in ascending order of versions.
 	Served []Served `yaml:"served,omitempty"`
 	// First is what the first calls of sessions read, by user and model.
 	First []FirstRead `yaml:"first_reads,omitempty"`
-	shown *shown      // of them, what they lost; nil until they are learned or read
+	shown *shown      // their losses; nil until they are learned or read
 	// Losses are the shares of calls that read an earlier state of their thread
 	// for no visible reason.
 	Losses []CodexLoss `yaml:"unexplained_losses,omitempty" min:"0" max:"1"`
@@ -25,13 +25,13 @@ type Codex struct {
 	Residual []float64 `yaml:"session_residual,flow,omitempty" min:"-20" max:"20"`
 }
 
-// CodexSwitches turn the parts of the model that go beyond the plain cache on.
+// CodexSwitches turn on the parts of the model that go beyond the plain cache.
 type CodexSwitches struct {
 	// Served takes the steps of reads, cached responses and the retention from
 	// the table, and from what the thread's earlier calls have shown.
 	Served bool `yaml:"served"`
-	// Warm lets a call whose prefix is gone read what the first call of its
-	// thread has read: others keep that in the cache.
+	// Warm lets a call whose prefix is gone read what the first call of its thread
+	// read, because others keep that in the cache.
 	Warm bool `yaml:"warm_head"`
 	// Search leaves uncached what the provider's web search adds to a call.
 	Search bool `yaml:"web_search"`
@@ -45,40 +45,40 @@ func (s CodexSwitches) Names() []string { return switchedOn(s) }
 // Served is how the requests of a client are served.
 type Served struct {
 	Model   string `yaml:"model"`
-	Version string `yaml:"version"` // of the client, from which on it is so
-	// Step, Offset, Lag and Replies are those of prompt.Serving.
+	Version string `yaml:"version"` // of the client; the first version that is served so
+	// Step, Offset, Lag and Replies are as in prompt.Serving.
 	Step    int32 `yaml:"step" min:"1"`
 	Offset  int32 `yaml:"offset" min:"0"`
 	Lag     int32 `yaml:"lag" min:"0"`
 	Replies bool  `yaml:"replies"`
-	// Exact is the share of calls behind a tool call that read exactly that.
+	// Exact is the share of calls after a tool call that read exactly that.
 	Exact Estimate `yaml:"exact"`
 	// Retention is how long an idle prefix is read, seconds: at most ten years.
 	Retention Estimate `yaml:"retention_seconds" min:"0" max:"315360000"`
 }
 
-// CodexLoss is the share of calls that read an earlier state of their thread. A
-// call has the first row that holds for it.
+// CodexLoss is the share of calls that read an earlier state of their thread.
+// The first row that applies to a call counts.
 type CodexLoss struct {
-	// Model is whose calls they are, none for those of every model.
+	// Model is the model of the calls, "" for all models.
 	Model string `yaml:"model,omitempty"`
-	// Series are the clients of which the row is, such as 0.118, none for all.
+	// Series is the series of clients, such as 0.118, "" for all.
 	Series string `yaml:"series,omitempty"`
-	// Calls is through how many calls of a thread the row holds, 0 for all.
+	// Calls is the number of calls of a thread up to which the row applies, 0 for all.
 	Calls int `yaml:"to_call,omitempty" min:"0"`
-	// Idle is from which time on since the last response it holds, seconds.
+	// Idle is the time since the last response from which on it applies, seconds.
 	Idle float64 `yaml:"from_seconds,omitempty" min:"0"`
-	// Kept is the part of what they would have read that such calls read: so much
-	// that share and size together give what all calls of the row lost.
+	// Kept is the part of their prefix that such calls still read, so that share
+	// and size together give the total loss of the row's calls.
 	Kept float64 `yaml:"kept" min:"0" max:"1"`
-	// Estimate is the share, that of a series drawn towards the one of its model, and
-	// that towards the one of all.
+	// Estimate is the share; that of a series is drawn towards that of its model,
+	// and that towards the share of all.
 	Estimate `yaml:",inline"`
 }
 
-// ServingFor returns how the requests of a model are served at a client version:
-// as the newest recorded version not after it, else as the oldest. It reports
-// whether the model has been recorded.
+// ServingFor returns how the requests of a model are served at a client
+// version: as at the newest recorded version not after it, else as at the
+// oldest. It reports whether the model has been recorded.
 func (c *Codex) ServingFor(model, version string) (prompt.Serving, bool) {
 	var at *Served
 	for i := range c.Served {
@@ -94,9 +94,9 @@ func (c *Codex) ServingFor(model, version string) (prompt.Serving, bool) {
 	}, true
 }
 
-// LossFor returns the probability, 0…1, that a call which reads an own prefix
-// reads an earlier state of its thread for no visible reason, and the part of
-// that prefix, 0…1, which it reads then.
+// LossFor returns the probability, 0…1, that a call with an own prefix reads an
+// earlier state of its thread for no visible reason, and the part of that
+// prefix, 0…1, that it then reads.
 func (c *Codex) LossFor(at *Case) (share, kept float64) {
 	for i := range c.Losses {
 		l := &c.Losses[i]
@@ -108,7 +108,7 @@ func (c *Codex) LossFor(at *Case) (share, kept float64) {
 	return 0, 1
 }
 
-// Rules returns what no tag says.
+// Rules returns the errors that no tag expresses.
 func (c *Codex) Rules() []error {
 	var errs []error
 	for i, s := range c.Served {
@@ -123,10 +123,10 @@ func (c *Codex) Rules() []error {
 	return errs
 }
 
-// FirstRead returns what the first call of a session is expected to read, tokens:
-// what those of the user's other sessions read most often, of the same model if
-// there are any; for a user who is not known the median over users of the same, and
-// of all models for one that was not recorded. Of f, Read does not matter.
+// FirstRead returns the expected read of a session's first call, tokens: the
+// most frequent read of the user's other sessions, with the same model if there
+// are any; for an unknown user the median over users with that model, or over
+// all models if it was not recorded. The field Read of f is ignored.
 func (c *Codex) FirstRead(f *FirstRead) int64 {
 	for _, model := range []string{f.Model, ""} {
 		by := c.readsByUser(f.Session, model)
@@ -147,8 +147,8 @@ func (c *Codex) FirstRead(f *FirstRead) int64 {
 	return 0
 }
 
-// readsByUser returns what the first calls of all sessions but one read by user, of
-// one model or of all.
+// readsByUser returns the reads of the first calls of all sessions but one by
+// user, for one model or all.
 func (c *Codex) readsByUser(session, model string) map[string][]int64 {
 	by := map[string][]int64{}
 	for i := range c.First {
@@ -159,7 +159,7 @@ func (c *Codex) readsByUser(session, model string) map[string][]int64 {
 	return by
 }
 
-// mostOften returns the most frequent of some numbers, of several the smallest.
+// mostOften returns the most frequent number, the smallest if there are several.
 func mostOften(list []int64) int64 {
 	best, most := int64(0), 0
 	counts := map[int64]int{}

@@ -8,15 +8,15 @@ import (
 	"github.com/compactsim/compactsim/internal/spec"
 )
 
-// Rule is something a client does that no line shows and the lines around a
-// call give away. A profile says for which versions it holds.
+// Rule is a behaviour of a client that no line shows, but that the lines around
+// a call imply. A profile says for which versions it holds.
 type Rule uint8
 
-// The rules. Each is a mechanism; how often it was right is data.
+// The rules. Each is a mechanism; how often it predicts correctly is data.
 const (
 	// RuleThinking: an expanded command or skill, or the start of a plan, switches
-	// thinking off until the next prompt that says how to think. Message entries
-	// are kept apart by it.
+	// thinking off until the next prompt that sets it. Messages with and without
+	// thinking have separate entries.
 	RuleThinking Rule = iota
 	// RuleHook: context that a hook added to a tool's result changes its form at
 	// the next prompt, so that the messages differ from there on.
@@ -26,12 +26,12 @@ const (
 	RuleRestart
 	// RuleToolSearch: the first search for tools changes the tools.
 	RuleToolSearch
-	// RuleShrink: a context that shrank at a prompt was cached that way at the end
-	// of the turn before.
+	// RuleShrink: a context that shrank at a prompt was cached in that form at the
+	// end of the previous turn.
 	RuleShrink
 	// RuleAway: the summary for a person who comes back caches the last response.
 	RuleAway
-	// RuleWarm: the head of the prompt is warm behind an expiry.
+	// RuleWarm: the head of the prompt is warm after an expiry.
 	RuleWarm
 	NumRules
 )
@@ -55,20 +55,20 @@ func (s Set) Has(r Rule) bool { return s>>r&1 != 0 }
 // With returns the set with a rule.
 func (s Set) With(r Rule) Set { return s | 1<<r }
 
-// Trial is how a rule did in an epoch: calls at which it has something to say,
-// how many of them were predicted within 1 % of their context with it alone (gained)
-// and without it alone (lost), and by how much nearer it brought the input costs of calls to
-// the bill. Of these two counts a session has at most one more than all others: it
-// cannot speak for them.
+// Trial is the outcome of a rule in an epoch: the calls to which it applied,
+// how many of them were predicted within 1 % of their context only with it
+// (gained) and only without it (lost), and by how much it brought the input
+// costs of calls nearer to the bill. For both counts a session has at most one
+// call more than all others, so that one session cannot decide.
 type Trial struct {
 	From   string  `yaml:"from"` // first version of the epoch
 	Calls  int     `yaml:"calls" min:"0"`
 	Gained int     `yaml:"gained" min:"0"`
 	Lost   int     `yaml:"lost" min:"0"`
-	Saved  float64 `yaml:"saved_usd,omitempty"` // of the errors of calls without their signs, USD; negative where they grew
+	Saved  float64 `yaml:"saved_usd,omitempty"` // of the absolute errors of calls, USD; negative where they grew
 }
 
-// verdict is what trials say of a rule.
+// verdict is the result of trials of a rule.
 type verdict uint8
 
 const (
@@ -77,13 +77,13 @@ const (
 	fails
 )
 
-// luck is the most that chance may explain of what a rule gains: a coin thrown for
-// each call that it sets right or wrong does as well in 13 % of cases. Three calls
-// that agree (12.5 %), or five of six (10.9 %), are the fewest to go by.
+// luck is the largest chance with which a gain of a rule may be random: a coin thrown for
+// each call that the rule corrects or spoils does as well in 13 % of cases. Three calls
+// that agree (12.5 %), or five of six (10.9 %), are the least evidence.
 const luck = 0.13
 
-// judge returns holds or fails when calls that a rule sets right and calls that it
-// sets wrong differ by more than luck, else open. A rule that makes costs worse
+// judge returns holds or fails if the numbers of calls that a rule corrects and
+// spoils differ by more than luck, else open. A rule that makes costs worse
 // does not hold.
 func judge(with, without int, saved float64) verdict {
 	switch {
@@ -95,8 +95,8 @@ func judge(with, without int, saved float64) verdict {
 	return open
 }
 
-// coin returns the probability that a coin, thrown heads + tails times, shows heads
-// as often or more often.
+// coin returns the probability that heads + tails throws of a coin show heads
+// at least as often.
 func coin(heads, tails int) float64 {
 	factorial := func(n int) float64 { v, _ := math.Lgamma(float64(n) + 1); return v }
 	sum, n := 0.0, heads+tails
@@ -106,10 +106,10 @@ func coin(heads, tails int) float64 {
 	return sum
 }
 
-// Evidence is how the rules did, by rule and epoch.
+// Evidence has the trials of rules, by rule and epoch.
 type Evidence map[string][]Trial
 
-// With returns the evidence with that of further epochs.
+// With returns the evidence with that of more epochs.
 func (e Evidence) With(more Evidence) Evidence {
 	all := Evidence{}
 	for _, of := range []Evidence{e, more} {
@@ -133,9 +133,9 @@ func (p *Profile) Tried(epoch string) bool {
 	return false
 }
 
-// Epoch returns the first version of the epoch that a version is in: clients
-// between two of these behave alike as far as recordings tell. It is "" ahead
-// of the first.
+// Epoch returns the first version of the epoch of a version: clients between
+// two of these behave alike as far as recordings show. It is "" before the
+// first.
 func (p *Profile) Epoch(version string) string {
 	from := ""
 	for _, e := range p.Epochs {
@@ -147,9 +147,9 @@ func (p *Profile) Epoch(version string) string {
 	return from
 }
 
-// RulesFor returns the rules that hold for a version: those that hold by the
-// trials of its epoch. Where these leave it open, or are missing, a rule holds if
-// it would have won in the epochs judged by each other.
+// RulesFor returns the rules that hold for a version by the trials of its
+// epoch. If these are undecided or missing, a rule holds if it would have won
+// in the epochs when each is judged by the others.
 func (p *Profile) RulesFor(version string) Set {
 	epoch := p.Epoch(version)
 	var set Set
@@ -167,9 +167,9 @@ func (p *Profile) RulesFor(version string) Set {
 	return (set | p.Force) &^ p.Forbid
 }
 
-// wins reports whether a rule that is switched on in each epoch exactly when more
-// calls of the others together are right with it than without holds by the epochs
-// in which it is, and gains in at least two of them.
+// wins reports whether a rule gains overall, and in at least two epochs, when
+// each epoch switches it on exactly if it is right more often than wrong in the
+// others.
 func wins(trials []Trial) bool {
 	var all, on Trial
 	for i := range trials {
@@ -188,7 +188,7 @@ func wins(trials []Trial) bool {
 	return gained > 1 && judge(on.Gained, on.Lost, on.Saved) == holds
 }
 
-// checkEvidence refuses rules that are unknown and epochs out of order.
+// checkEvidence returns errors for unknown rules and epochs out of order.
 func (p *Profile) checkEvidence() []error {
 	var errs []error
 	if !slices.IsSortedFunc(p.Epochs, Compare) {
@@ -207,21 +207,21 @@ func (p *Profile) checkEvidence() []error {
 	return errs
 }
 
-// Habit is how often a client did something when it could, in an epoch, by how
-// it was started and by what came next.
+// Habit is how often a client did something when it could, by epoch, by how it
+// was started and by what came next.
 type Habit struct {
 	From     string `yaml:"from"`             // first version of the epoch
 	Entry    string `yaml:"entry,omitempty"`  // traces.Session.Entry
-	Notice   bool   `yaml:"notice,omitempty"` // a notice of a background task came next, not a person's words
+	Notice   bool   `yaml:"notice,omitempty"` // the notice of a background task came next, not a person's prompt
 	Estimate `yaml:",inline"`
 }
 
-// leastHabit and mostHabit bound a share that is taken from others: a session
-// may always show another.
+// leastHabit and mostHabit bound a share taken from others, because a session
+// may always behave differently.
 const leastHabit, mostHabit = 0.1, 0.9
 
-// HiddenFor returns the share of turns with a hidden call: that of the epoch and
-// of how the client was started, else that of other epochs, else of all.
+// HiddenFor returns the share of turns with a hidden call: that of the epoch and of how
+// the client was started, else that of other epochs, else that of all.
 func (p *Profile) HiddenFor(version, entry string, notice bool) float64 {
 	epoch := p.Epoch(version)
 	share := func(match func(*Habit) bool) (float64, bool) {

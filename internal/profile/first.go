@@ -11,8 +11,8 @@ import (
 )
 
 // FirstRead is what the first call of a session found in the cache. Sessions of
-// one user, version, model and way of starting share a head, so that the others'
-// first calls tell what the next one reads.
+// the same user, version, model and way of starting share a head, so that the
+// first calls of others predict the next one's read.
 type FirstRead struct {
 	User    string `yaml:"user,omitempty"` // Key of traces.Session.User
 	Version string `yaml:"version"`
@@ -24,8 +24,8 @@ type FirstRead struct {
 	Shown   `yaml:",inline"`
 }
 
-// Key returns the short form of a digest that profiles keep: it tells users and
-// sessions apart and names none. It is "" for the zero digest.
+// Key returns the short form of a digest for profiles: it distinguishes users
+// and sessions but names none. It is "" for the zero digest.
 func Key(d prompt.Digest) string {
 	if d.IsZero() {
 		return ""
@@ -33,8 +33,8 @@ func Key(d prompt.Digest) string {
 	return fmt.Sprintf("%08x", uint32(d.Lo))
 }
 
-// Name returns a name from a recording, such as a version or a model, as profiles
-// keep it: "" for what is none, so that no text of a recording gets into one.
+// Name returns a name from a recording, such as a version or a model, for a
+// profile; "" for anything else, so that no text of a recording gets into one.
 func Name(s string) string {
 	const longest = 80
 	odd := func(r rune) bool {
@@ -47,31 +47,31 @@ func Name(s string) string {
 }
 
 const (
-	// minFirst is the least that can be cached, tokens: a first call that reads less
-	// has found nothing.
+	// minFirst is the least that can be cached, tokens: a first call that reads
+	// less found nothing.
 	minFirst = 1024
 	// firstWeight is how many first calls of a user the share of all others counts
 	// for.
 	firstWeight = 1
-	// certain is the share from which on what is likely is taken for sure.
+	// certain is the share above which a likely event counts as certain.
 	certain = 0.85
 )
 
-// firstKey is what first calls with the same head have in common.
+// firstKey identifies first calls with the same head.
 type firstKey struct{ user, version, model, entry string }
 
 func (f *FirstRead) key() firstKey { return firstKey{f.User, f.Version, f.Model, f.Entry} }
 
-// group is the first calls of one key: how many there are, and those that found
-// something, by time.
+// group has the first calls of one key: their number, and by time those that
+// found something.
 type group struct {
 	epoch string
 	all   tally
 	warm  []FirstRead
 }
 
-// firsts are the first calls of a profile by what they have in common, and
-// whether that of a session found something.
+// firsts has the first calls of a profile by key, and whether that of each
+// session found something.
 type firsts struct {
 	groups map[firstKey]*group
 	warm   map[string]bool
@@ -101,12 +101,11 @@ func (p *Profile) indexFirsts() *firsts {
 	return x
 }
 
-// FirstCall returns how likely the first call of a session finds its head in the
-// cache, and how large that is, tokens, by what other sessions found: the share
-// among the user's in the epoch, to which that of everybody's counts for one
-// call; the size of the user's last one of the same version, model and way of
-// starting, else of those that have the most in common. Of f, Read does not
-// matter.
+// FirstCall returns how likely the first call of a session finds its head in
+// the cache, and the size of that head, tokens, from other sessions: the share
+// of the user's in the epoch, in which the share of everybody counts for one
+// call; and the size of the user's last one with the same version, model and
+// way of starting, else of those most alike. The field Read of f is ignored.
 func (p *Profile) FirstCall(f *FirstRead) (share float64, tokens int64) {
 	x := p.firsts
 	if x == nil {
@@ -115,7 +114,7 @@ func (p *Profile) FirstCall(f *FirstRead) (share float64, tokens int64) {
 	epoch := p.Epoch(f.Version)
 	var all, own tally
 	rank := -1
-	var like []FirstRead // of the groups with the most in common, the one nearest in time
+	var like []FirstRead // of the most similar groups, the one nearest in time
 	for k, g := range x.groups {
 		same := k.user == f.User && f.User != ""
 		if g.epoch == epoch {
@@ -145,7 +144,7 @@ func (p *Profile) FirstCall(f *FirstRead) (share float64, tokens int64) {
 		}
 	}
 	best := like[0]
-	if rank < ofUser { // of others: the middle one
+	if rank < ofUser { // of other users: the median
 		slices.SortFunc(like, func(a, b FirstRead) int { return cmp.Compare(a.Read, b.Read) })
 		best = like[len(like)/2]
 	}
@@ -158,7 +157,7 @@ func (p *Profile) FirstCall(f *FirstRead) (share float64, tokens int64) {
 }
 
 // nearest returns the first call of another session that found something and is
-// nearest to f: the last one before it, else the next one.
+// nearest to f in time: the last one before it, else the next one.
 func (g *group) nearest(f *FirstRead) (FirstRead, bool) {
 	at, _ := slices.BinarySearchFunc(g.warm, f.At+1, func(o FirstRead, t int64) int { return cmp.Compare(o.At, t) })
 	for i := at - 1; i >= 0; i-- {
@@ -174,12 +173,12 @@ func (g *group) nearest(f *FirstRead) (FirstRead, bool) {
 	return FirstRead{}, false
 }
 
-// ofUser is the least likeness of two first calls of one user.
+// ofUser is the least likeness of two first calls of the same user.
 const ofUser = 8
 
-// likeness returns how much two first calls have in common: that they are of one
-// user counts most, then the version, the model and how the client was started,
-// then whether they are of one epoch, which is near.
+// likeness returns how much two first calls have in common: the same user
+// counts most, then the version, the model and how the client was started, then
+// the same epoch (near).
 func likeness(f, o *FirstRead, same, near bool) int {
 	n := 0
 	if same {
@@ -199,9 +198,8 @@ func likeness(f, o *FirstRead, same, near bool) int {
 	return n
 }
 
-// nearer reports whether a is a better sign of f than b, which has as much in
-// common with it: the last one before f, else the next one after it; of two at
-// one time the larger.
+// nearer reports whether a predicts f better than the equally similar b: the
+// last one before f, else the next one after it; at the same time the larger.
 func nearer(f, a, b *FirstRead) bool {
 	if before, than := a.At <= f.At, b.At <= f.At; before != than {
 		return before
@@ -233,8 +231,8 @@ func (t *tally) add(happened bool) {
 	}
 }
 
-// share returns the share, of which prior counts for weight observations; what
-// is nearly certain is taken for sure.
+// share returns the share, with prior counting for weight observations; a
+// nearly certain share is rounded to certain.
 func (t *tally) share(prior, weight float64) float64 {
 	s := (prior*weight + t.yes) / (weight + t.n)
 	switch {
@@ -246,17 +244,17 @@ func (t *tally) share(prior, weight float64) float64 {
 	return math.Round(s*1e6) / 1e6
 }
 
-// Learn adds first reads of further sessions to a profile, each session once:
-// those of Claude Code, and those of Codex to its own.
+// Learn adds first reads of more sessions to a profile, each session once:
+// those of Claude Code, and those of Codex to its Codex part.
 func (p *Profile) Learn(reads, codex []FirstRead) {
 	p.FirstReads, p.Codex.First = joined(p.FirstReads, reads), joined(p.Codex.First, codex)
 	p.index()
 }
 
-// index orders what sessions show for those who look at it.
+// index builds the lookup tables of what sessions show.
 func (p *Profile) index() { p.firsts, p.Codex.shown = p.indexFirsts(), p.Codex.indexShown() }
 
-// joined returns a list of its own with what more has of other sessions, by time.
+// joined returns a new list with the reads of other sessions in more added, by time.
 func joined(list, more []FirstRead) []FirstRead {
 	list = slices.Clone(list)
 	known := map[string]bool{}

@@ -1,7 +1,7 @@
-// Package profile holds what is fitted from recordings and documented nowhere: how
-// large the static prefix of a client is, how long entries really live, which
-// calls a client makes that no log shows. Every number carries its sample size
-// and an interval.
+// Package profile has what is fitted from recordings and documented nowhere:
+// how large the static prefix of a client is, how long entries really live,
+// which calls a client makes that no log shows. Every number has its sample
+// size and an interval.
 package profile
 
 import (
@@ -35,8 +35,8 @@ type Estimate struct {
 	N     int     `yaml:"samples" json:"samples" min:"0"`
 }
 
-// Within refuses what is no number, and a value that does not lie in low…high: the
-// bounds of a tag hold for it.
+// Within returns an error for a value that is no number or outside low…high,
+// the bounds of a tag.
 func (e *Estimate) Within(low, high float64) error {
 	switch sum := math.Abs(e.Value) + math.Abs(e.Low) + math.Abs(e.High); {
 	case !(sum <= math.MaxFloat64):
@@ -53,27 +53,27 @@ type Versioned struct {
 	Estimate `yaml:",inline"`
 }
 
-// Switches turn the parts of the model that go beyond the plain cache on.
+// Switches turn on the parts of the model that go beyond the plain cache.
 type Switches struct {
-	// Static takes the static prefix from the table by version, and from what
-	// the session's earlier calls have shown.
+	// Static takes the static prefix from the table by version, and from the
+	// session's earlier calls.
 	Static bool `yaml:"static_prefix"`
-	// Thinking keeps message entries apart by thinking on and off, and turns it
-	// off for the rest of a turn once a skill or command has been expanded.
+	// Thinking keeps messages with and without thinking in separate entries, and turns
+	// thinking off for the rest of a turn once a skill or command has been expanded.
 	Thinking bool `yaml:"thinking"`
 	// Hidden makes the unlogged calls at the end of a turn.
 	Hidden bool `yaml:"hidden_calls"`
 	// Shared lets other conversations keep the head of the prompt in the cache.
 	Shared bool `yaml:"shared_prefix"`
-	// Unheld leaves results of parallel calls uncached that come after the
-	// marked one, and takes what an earlier call of the thread is recorded to
-	// have left uncached out of the entry it wrote.
+	// Unheld leaves results of parallel calls after the marked one uncached, and
+	// removes what an earlier recorded call of the thread left uncached from the
+	// entry it wrote.
 	Unheld bool `yaml:"unheld_tail"`
 	// First lets the first call of a thread find the part of its prefix that
 	// other conversations keep in the cache.
 	First bool `yaml:"first_calls"`
-	// Behind sizes the context behind a compaction as recordings show it, in
-	// strategies that ask for that.
+	// Behind sizes the context after a compaction as in recordings, for strategies
+	// that ask for that.
 	Behind bool `yaml:"behind_compaction"`
 }
 
@@ -91,8 +91,8 @@ func switchedOn[S any](s S) []string {
 	return names
 }
 
-// FirstCalls are how often the first call of a sub-agent reads a prefix that other
-// conversations have cached, and the median size of it by version.
+// FirstCalls says how often the first call of a sub-agent reads a prefix that
+// other conversations have cached, and the median of its size by version.
 type FirstCalls struct {
 	Agent       Estimate    `yaml:"sub_agent" min:"0" max:"1"`
 	AgentTokens []Versioned `yaml:"sub_agent_tokens" min:"0" max:"200000"`
@@ -104,48 +104,48 @@ type Profile struct {
 	Source   string   `yaml:"source"` // what it was fitted on
 	Switches Switches `yaml:"switches"`
 	// Epochs are the first versions of ranges of clients that behave alike, in
-	// ascending order, and Evidence is how the rules did in them.
+	// ascending order. Evidence has the trials of the rules in them.
 	Epochs   []string `yaml:"epochs,flow"`
 	Evidence Evidence `yaml:"rules,omitempty"`
 	// Static is the size of tools and system prompt of main threads, tokens,
 	// by version in ascending order: at most the window of most models.
 	Static []Versioned `yaml:"static_prefix_tokens" min:"0" max:"200000"`
-	// OwnSystem is how much further than what all users share the part of the
-	// prompt reaches that stays when the messages change, tokens: the session's own
-	// system prompt, in clients that mark both.
+	// OwnSystem is how far the part of the prompt that stays when the messages
+	// change extends beyond what all users share, tokens: the session's own system
+	// prompt, in clients that mark both.
 	OwnSystem Estimate `yaml:"own_system_tokens"`
-	// Hidden is the share of turns after which the client makes a call that no
-	// log shows and that caches the last response.
+	// Hidden is the share of turns after which the client makes an unlogged call
+	// that caches the last response.
 	Hidden []Habit `yaml:"hidden_call_share" min:"0" max:"1"`
 	// Shared is the share of expired calls that still read a prefix other
 	// conversations keep warm.
 	Shared Estimate   `yaml:"shared_after_expiry" min:"0" max:"1"`
 	First  FirstCalls `yaml:"first_calls"`
-	// FirstReads are what first calls of sessions read, by time.
+	// FirstReads are the reads of first calls of sessions, by time.
 	FirstReads []FirstRead `yaml:"first_reads,omitempty"`
-	firsts     *firsts     // of them, by what they have in common; nil until they are learned or read
-	// Codex is what holds for Codex alone.
+	firsts     *firsts     // the same by key; nil until they are learned or read
+	// Codex applies to Codex alone.
 	Codex   Codex      `yaml:"codex"`
 	Losses  Losses     `yaml:"unexplained_losses"`
 	Compact Compaction `yaml:"compaction"`
-	// Residual is what stays unexplained of a session's input cost: quantiles at
-	// equal steps from 0 to 1 of ln(recorded/predicted), over sessions as predicted
-	// by profiles that have not seen their repository. Bands draw from it. NewResidual is that of epochs which the
-	// profile has no evidence of, from profiles that have not seen the epoch.
+	// Residual is the unexplained part of a session's input cost: quantiles at equal steps
+	// from 0 to 1 of ln(recorded/predicted), over sessions as predicted by profiles that have
+	// not seen their repository. Bands draw from it. NewResidual is that of epochs without
+	// evidence, from profiles that have not seen the epoch.
 	Residual    []float64 `yaml:"session_residual,flow" min:"-20" max:"20"`
 	NewResidual []float64 `yaml:"session_residual_without_evidence,flow,omitempty" min:"-20" max:"20"`
 	// Fitted are the epochs with evidence: ranges of client versions with models.
 	Fitted []string `yaml:"epochs_with_evidence,omitempty"`
-	// Refetch is how often agents fetch, before they use it, what a compaction took from them and nothing else would
-	// have shown them again, by kind of need, and "all" for kinds with few.
+	// Refetch is how often agents fetch, before they use it, what a compaction removed and nothing else
+	// would have shown again, by kind of need, and "all" for kinds with few needs.
 	Refetch map[string]Estimate `yaml:"refetch,omitempty"`
-	// Kept is the share of strings, of those used behind a compaction, that the summary or what comes back with it has.
+	// Kept is the share of strings used after a compaction that the summary or what returns with it has, by kind.
 	Kept map[string]Estimate `yaml:"summary_keeps,omitempty"`
-	// Weight is how many observations of a session the profile's own share
-	// counts for when the session's earlier calls have shown something else.
+	// Weight is how many observations of a session the profile's own share counts
+	// for when the session's earlier calls show otherwise.
 	Weight float64 `yaml:"prior_weight" min:"0"`
-	// Force and Forbid are rules that hold whatever the evidence says, and that do
-	// not: to see how a rule does.
+	// Force and Forbid are rules that hold, or do not hold, whatever the evidence
+	// says, to try a rule.
 	Force  Set `yaml:"-" json:"-"`
 	Forbid Set `yaml:"-" json:"-"`
 }
@@ -158,7 +158,7 @@ func (p *Profile) RefetchOf(kind string) Estimate {
 	return p.Refetch["all"]
 }
 
-// KeptOf returns the share that summaries keep of a kind of need, and whether there is evidence. P may be nil.
+// KeptOf returns the share that summaries keep of a kind of need, and whether there is evidence; p may be nil.
 func (p *Profile) KeptOf(kind string) (Estimate, bool) {
 	if p == nil || p.Kept == nil {
 		return Estimate{}, false
@@ -173,11 +173,11 @@ func (p *Profile) KeptOf(kind string) (Estimate, bool) {
 //go:embed default.yaml
 var defaultText []byte
 
-// defaultProfile is read once: every plan asks for it.
+// defaultProfile is read once, because every plan needs it.
 var defaultProfile = sync.OnceValues(func() (*Profile, error) { return Parse(defaultText, "default.yaml") })
 
-// Default returns the profile that comes with the program. The caller may change
-// its fields, but not what its lists hold.
+// Default returns the profile that comes with the program. The caller may
+// change its fields, but not the content of its lists.
 func Default() (*Profile, error) {
 	p, err := defaultProfile()
 	if err != nil {
@@ -197,7 +197,7 @@ func Parse(text []byte, name string) (*Profile, error) {
 	return &p, nil
 }
 
-// Digest returns the SHA-256 of what the profile holds, as JSON, hexadecimal.
+// Digest returns the SHA-256 of the profile's JSON, hexadecimal.
 func (p *Profile) Digest() (string, error) {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -223,7 +223,7 @@ func (p *Profile) Write(w io.Writer) error {
 }
 
 // oneLine puts estimates and rows below a node on one line: mappings of scalars
-// that have a sample size, or are elements of a list.
+// that have a sample size, or that are elements of a list.
 func oneLine(n *yaml.Node, row bool) {
 	flat := n.Kind == yaml.MappingNode
 	for _, child := range n.Content {
@@ -245,9 +245,9 @@ func (p *Profile) FirstOfAgent(version string) (share float64, tokens int64) {
 	return p.First.Agent.Value, int64(lookup(p.First.AgentTokens, version))
 }
 
-// lookup returns the estimate of the newest version not after the one asked for
-// and of the same major and minor number, else that of the oldest such one, else
-// that of the first row.
+// lookup returns the estimate of the newest version not after the given one
+// with the same major and minor number, else that of the oldest such version,
+// else that of the first row.
 func lookup(list []Versioned, version string) float64 {
 	if len(list) == 0 {
 		return 0
@@ -271,14 +271,14 @@ func series(version string) [2]int {
 	return [2]int{major, minor}
 }
 
-// Series names the clients that share the major and minor number of a version.
+// Series names the series of a version: its major and minor number.
 func Series(version string) string {
 	s := series(version)
 	return fmt.Sprintf("%d.%d", s[0], s[1])
 }
 
-// At returns a quantile of a residual at a share 0…1, by linear interpolation; 0
-// without any.
+// At returns the quantile of a residual at a share 0…1, by linear
+// interpolation; 0 without a residual.
 func At(residual []float64, share float64) float64 {
 	if len(residual) == 0 {
 		return 0
@@ -286,9 +286,9 @@ func At(residual []float64, share float64) float64 {
 	return stats.Quantile(residual, share)
 }
 
-// Spread returns how far the input cost of a session lies from the predicted one,
-// as a fraction: the root of the mean square of what the residual stands for; 0
-// without any.
+// Spread returns the typical distance of a session's input cost from the
+// predicted one, as a fraction: the root mean square of the residual; 0 without
+// a residual.
 func (p *Profile) Spread() float64 {
 	const steps = 200
 	sum := 0.0
@@ -300,8 +300,8 @@ func (p *Profile) Spread() float64 {
 }
 
 // Life returns how long an entry of a class lives after the end of the last
-// response that used it, ns (platform.claude.com, prompt caching). A limit fitted
-// to recordings is right for no more calls than the documented one.
+// response that used it, ns (platform.claude.com, prompt caching). A limit
+// fitted to recordings predicts no more calls correctly.
 func Life(ttl prompt.TTL) int64 {
 	if ttl == prompt.TTL1h {
 		return 3600e9
@@ -309,8 +309,8 @@ func Life(ttl prompt.TTL) int64 {
 	return 300e9
 }
 
-// Compare orders versions such as "2.1.17" by their numbers. It is asked at every
-// call of a simulation: of numbers nothing is allocated.
+// Compare orders versions such as "2.1.17" by their numbers. Every simulated
+// call uses it, so numbers cause no allocation.
 func Compare(a, b string) int {
 	for a != "" || b != "" {
 		var x, y int
@@ -323,8 +323,8 @@ func Compare(a, b string) int {
 	return 0
 }
 
-// part returns the first number of a version, and the others. What is no number
-// orders as 0.
+// part returns the first number of a version, and the rest. A part that is no
+// number orders as 0.
 func part(version string) (n int, rest string) {
 	number, rest, _ := strings.Cut(version, ".")
 	if number != "" {
@@ -333,7 +333,7 @@ func part(version string) (n int, rest string) {
 	return n, rest
 }
 
-// Rules returns what no tag says.
+// Rules returns the errors that no tag expresses.
 func (p *Profile) Rules() []error {
 	errs := append(ascending("static_prefix_tokens", p.Static), ascending("first_calls.sub_agent_tokens", p.First.AgentTokens)...)
 	return append(errs, p.checkEvidence()...)

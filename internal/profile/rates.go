@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/internal/spec"
 )
 
-// Losses are the shares of calls that lost their messages inside the lifetime
+// Losses are the shares of calls that lost their messages within the lifetime
 // for no visible reason, by what the call answers and by the time since the
 // last response ended.
 type Losses struct {
@@ -16,30 +16,29 @@ type Losses struct {
 	ToolResult []GapShare `yaml:"after_tool_result,omitempty" min:"0" max:"1"`
 }
 
-// GapShare is a share among calls whose gap is at most a number of seconds, and
-// more than that of the row ahead. The last row holds for all longer gaps. Rows
-// that hold late in a thread stand ahead of the others.
+// GapShare is a share among calls with a gap of at most so many seconds, and
+// more than that of the previous row. The last row applies to all longer gaps.
+// Rows for late calls of a thread come before the others.
 type GapShare struct {
-	After    int     `yaml:"after_calls,omitempty" min:"0"` // calls of the thread that must stand ahead
+	After    int     `yaml:"after_calls,omitempty" min:"0"` // number of calls of the thread before the call, at least
 	Seconds  float64 `yaml:"to_seconds"`
 	Estimate `yaml:",inline"`
 }
 
-// Case is a call that may lose what it would read.
+// Case is a call that may lose its read.
 type Case struct {
-	Version, Model string // of Codex; its losses go by them
-	// Prompt says that the call answers a person in a main conversation, not
-	// the results of tools alone.
+	Version, Model string // of Codex, whose losses depend on them
+	// Prompt says that the call answers a person in a main conversation, not only
+	// tool results.
 	Prompt bool
 	// Gap is the time since the thread's last response ended, ns.
 	Gap int64
-	// Ordinal is the number of calls of the thread ahead of it.
+	// Ordinal is the number of earlier calls of the thread.
 	Ordinal int
 }
 
-// LossRate returns the probability, 0…1, that a call which reads messages loses
-// them although nothing that a recording shows explains it. A profile without
-// rates answers 0.
+// LossRate returns the probability, 0…1, that a call loses the messages it
+// would read for no reason that a recording shows. Without rates it is 0.
 func (p *Profile) LossRate(c *Case) float64 {
 	rows := p.Losses.ToolResult
 	if c.Prompt {
@@ -57,7 +56,7 @@ func (p *Profile) LossRate(c *Case) float64 {
 	return 0
 }
 
-// Rules refuses rows out of order.
+// Rules returns an error for rows out of order.
 func (l *Losses) Rules() []error {
 	var errs []error
 	for _, list := range []struct {
@@ -80,40 +79,39 @@ func (l *Losses) Rules() []error {
 
 // Compaction is what recorded compactions left: medians.
 type Compaction struct {
-	// Beyond is what the context behind a compaction of a main conversation has
-	// beyond OpeningShare of what the conversation opened with, tokens: of all
-	// clients, and by epoch.
+	// Beyond is how much larger the context after a compaction of a main
+	// conversation is than OpeningShare of what the conversation opened with,
+	// tokens: for all clients, and by epoch.
 	Beyond  Estimate `yaml:"beyond_opening_tokens" min:"-1000000" max:"1000000"`
 	ByEpoch []Beyond `yaml:"beyond_opening_tokens_by_epoch,omitempty" min:"-1000000" max:"1000000"`
 }
 
-// Beyond is Compaction.Beyond of the clients of an epoch.
+// Beyond is Compaction.Beyond for the clients of an epoch.
 type Beyond struct {
 	From     string `yaml:"from"` // first version of the epoch
 	Estimate `yaml:",inline"`
 }
 
 // OpeningShare is the share of what a conversation opens with (tools, system
-// prompt, reminders) that counts for the size behind a compaction. Tools and
-// system prompt stay and reminders come back in part; in 29 recorded compactions
-// the size follows the opening by less than one to one, and not at all when a
-// large opening is one of reminders. Of 0.3, 0.4, 0.5 and 0.6 this errs least when
-// sessions are left out.
+// prompt, reminders) in the context after a compaction. Tools and system prompt
+// stay and reminders return in part; in 29 recorded compactions the size grows
+// less than the opening does, and not at all when a large opening is one of
+// reminders. Of 0.3, 0.4, 0.5 and 0.6 this value errs least when sessions are
+// left out.
 const OpeningShare = 0.4
 
 const (
 	// pooledCompactions is how many compactions of an epoch those of all epochs
 	// count for.
 	pooledCompactions = 10
-	// leastCompactions is from how many compactions on their median is taken for
-	// anything.
+	// leastCompactions is the least number of compactions for a median.
 	leastCompactions = 10
 )
 
-// ContextBehind returns the size of the context behind a compaction of a main
-// conversation, tokens, by the version of its client and what it opened with,
-// tokens. It is 0 when the profile does not say: its switch is off, or it has
-// seen too few compactions.
+// ContextBehind returns the size of the context after a compaction of a main
+// conversation, tokens, given the version of its client and what it opened
+// with, tokens. It is 0 if the switch is off or the profile has too few
+// compactions.
 func (p *Profile) ContextBehind(version string, opening int64) int64 {
 	c := &p.Compact
 	if !p.Switches.Behind || c.Beyond.N < leastCompactions {

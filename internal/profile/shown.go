@@ -1,9 +1,9 @@
 package profile
 
-// Shown is what a session of Codex shows of losses that no line explains: how many of
-// its calls answer tools, the tokens they were due to read, and those of them that
-// they did not. A session that the profile was fitted on has none: the shares of
-// losses have it.
+// Shown is what a session of Codex shows of losses that no line explains: how
+// many of its calls answer tools, the tokens they were due to read, and how
+// many of those they did not read. It is empty for sessions that the profile
+// was fitted on, which are part of the shares of losses.
 type Shown struct {
 	Early       int64 `yaml:"early_calls,omitempty" min:"0"` // of the first EarlyCalls of a thread
 	EarlyTokens int64 `yaml:"early_tokens,omitempty" min:"0"`
@@ -13,31 +13,31 @@ type Shown struct {
 }
 
 const (
-	// EarlyCalls is how many calls of a thread lose more often than the rest.
+	// EarlyCalls is the number of first calls of a thread that lose more often than the rest.
 	EarlyCalls = 10
-	// knownLosses is how many losses the shares of a profile count for where other
-	// sessions show how many there are. In random halves of the recordings, predicted
-	// by each other, anything from 2 to 32 is closer than not to look.
+	// knownLosses is how many losses the shares of a profile count for when other
+	// sessions show their number. In random halves of the recordings, predicted by
+	// each other, any value from 2 to 32 is better than ignoring the sessions.
 	knownLosses = 8
 )
 
-// shown is what the sessions of a profile show: of each model, and by session.
+// shown has what the sessions of a profile show: by model, and by session.
 type shown struct {
 	all map[string]due
 	own map[string]shownBy
 }
 
-// shownBy is what a session shows, and of which model.
+// shownBy is what a session shows, and its model.
 type shownBy struct {
 	model string
 	due
 }
 
-// due is what calls were due to lose by the shares of a profile, losses and tokens,
-// and the tokens that they lost.
+// due is the expected number of losses by the shares of a profile, the tokens
+// of the calls, and the expected tokens lost.
 type due struct{ losses, tokens, missing float64 }
 
-// plus returns the sum with n times another.
+// plus returns the sum of d and n times o.
 func (d due) plus(o due, n float64) due {
 	return due{d.losses + n*o.losses, d.tokens + n*o.tokens, d.missing + n*o.missing}
 }
@@ -61,8 +61,8 @@ func (c *Codex) indexShown() *shown {
 	return x
 }
 
-// LossScale returns how many times as much as LossFor says the calls of a session
-// lose, given its Key: as other sessions of the model show that the profile was not
+// LossScale returns the ratio of the losses of a session, given its Key, to those
+// of LossFor, as shown by other sessions of the model that the profile was not
 // fitted on.
 func (c *Codex) LossScale(session, model string) float64 {
 	if c.shown == nil {

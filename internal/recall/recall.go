@@ -1,8 +1,8 @@
-// Package recall holds what a strategy left of what later actions used: rows carry
-// it.
+// Package recall has the figures of rows about what a strategy left of what
+// later actions used.
 package recall
 
-// NeedKind is what an action used of what had been said before it.
+// NeedKind is the kind of what an action used.
 type NeedKind uint8
 
 // The kinds of need.
@@ -26,13 +26,13 @@ func NeedNames() []string { return needNames[:] }
 // String returns the lower-case name used in reports.
 func (k NeedKind) String() string { return needNames[min(int(k), NumNeedKinds-1)] }
 
-// Artifact is what a conversation has to do with, and should still know of.
+// Artifact is a kind of thing that a conversation works on and should still know.
 type Artifact uint8
 
 // The types of artifact.
 const (
 	ArtifactEdited  Artifact = iota // a path that was edited or written
-	ArtifactRead                    // a path that was read only
+	ArtifactRead                    // a path that was only read
 	ArtifactCommand                 // a command that was run
 	ArtifactError                   // the result of a call that failed
 	NumArtifacts    = 4
@@ -41,52 +41,52 @@ const (
 // ArtifactNames returns the names of the types, by value.
 func ArtifactNames() []string { return []string{"edited", "read", "command", "error"} }
 
-// NumDepths is how many numbers of compactions are told apart.
+// NumDepths is the number of classes of compaction counts.
 const NumDepths = 4
 
-// Depths returns the numbers of compactions behind a conversation, by name.
+// Depths returns the names of the classes of compaction counts.
 func Depths() []string { return []string{"0", "1", "2", "3_or_more"} }
 
-// Depth returns the place of a number of compactions among those of Needs.
+// Depth returns the class of a number of compactions.
 func Depth(compactions int) int { return min(max(0, compactions), NumDepths-1) }
 
 // Portion is a part of a whole.
 type Portion struct{ Part, Whole int64 }
 
-// NeedTally adds up needs by what became of them. Weights are in thousandths: a
-// need of what stands in one block of a long session weighs 1,000.
+// NeedTally adds up needs by their state. Weights are in thousandths: a need of
+// a string in a single block of a long session weighs 1,000.
 type NeedTally struct {
 	Count       int64
 	Weight      int64
 	Verbatim    int64 // weight of those in the context word for word
-	Recoverable int64 // weight of those that are not, and can be fetched as they were
-	Summarized  int64 // weight that modelled summaries keep of the others, as expected
-	Most        int64 // the same at most: all that fits their size
+	Recoverable int64 // weight of others that can be fetched again unchanged
+	Summarized  int64 // weight of the rest that modelled summaries are expected to keep
+	Most        int64 // the largest possible Summarized: all that fits their size
 }
 
 // Kept returns the weight that is not gone.
 func (n *NeedTally) Kept() int64 { return n.Verbatim + n.Recoverable + n.Summarized }
 
-// Needs is what a strategy left of what later actions used. It is empty where the
-// texts of the session were not looked at.
+// Needs is what a strategy left of what later actions used. It is empty if the
+// texts of the session were not examined.
 type Needs struct {
 	Kinds        [NumNeedKinds]NeedTally
-	Removed      int64              // tokens that compactions and clearings took out
-	Instructions [NumDepths]Portion // directing sentences of the person over all requests: those there word for word
+	Removed      int64              // tokens that compactions and clearings removed
+	Instructions [NumDepths]Portion // the person's directing sentences over all requests; Part: those there word for word
 	Summarized   int64              // of Instructions, those that only a summary can have
 	Artifacts    [NumArtifacts]Portion
-	ByDepth      [NumDepths]Portion // artifacts by compactions behind the conversation
+	ByDepth      [NumDepths]Portion // artifacts by number of compactions before the conversation
 	Fetches      int64
-	RefetchUSD   float64 // of fetching what is recoverable, beside the cost
-	// Closed is what the row costs in an open loop and at both ends of the interval of what agents fetch, USD; zero
-	// but in a closed loop.
+	RefetchUSD   float64 // of fetching what is recoverable, in addition to the cost
+	// Closed is the cost of the row in an open loop and at both ends of the
+	// interval of what agents fetch, USD; zero except in a closed loop.
 	Closed Closed
-	// Apart has a bit for each way to choose what is fetched, sim.Refetch, in which the agent would have done otherwise
-	// somewhere. It is known of a closed loop as fitted, and no part of what is written.
+	// Apart has a bit for each value of sim.Refetch under which the agent would have acted
+	// differently somewhere. It is only known for a fitted closed loop, and is not written.
 	Apart uint8
 }
 
-// Closed holds a closed loop against others: see Needs.
+// Closed compares a closed loop with others: see Needs.
 type Closed struct{ OpenUSD, LowUSD, HighUSD float64 }
 
 // Known reports whether the loop is closed.

@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// Ratio is the quotient of two sums over what was drawn, such as sessions: the
+// Ratio is the quotient of two sums over sampled units, such as sessions: the
 // part and the base of each.
 type Ratio struct{ Part, Base []float64 }
 
-// Add adds what one session has of both sums.
+// Add adds the part and the base of one session.
 func (r *Ratio) Add(part, base float64) {
 	r.Part, r.Base = append(r.Part, part), append(r.Base, base)
 }
@@ -35,15 +35,15 @@ func total(values []float64) float64 {
 	return t
 }
 
-// LeastKept is the share of resamples in which a ratio must have a base for its
-// interval to mean anything.
+// LeastKept is the least share of resamples with a base for the interval of a
+// ratio to be meaningful.
 const LeastKept = 0.9
 
-// Apart returns the interval of now − factor × was: of two ratios over sessions that
-// were drawn apart, each resampled by itself (BCa, see Accelerated). The interval is
-// as much wider as few sessions ask for by Welch's degrees of freedom (Welch 1947),
-// so that many on one side do not make up for few on the other. Below two sessions
-// on a side, and where resamples lack a base, it is all numbers.
+// Apart returns the interval of now − factor × was for two ratios over independent
+// samples of sessions, each resampled independently (BCa, see Accelerated). The interval
+// is widened for small samples by Welch's degrees of freedom (Welch 1947), so that many
+// sessions on one side do not make up for few on the other. With fewer than two sessions
+// on a side, and if resamples lack a base, it is the whole line.
 func (b Bootstrap) Apart(ctx context.Context, was, now Ratio, factor, level float64) (Interval, error) {
 	everything := Interval{math.Inf(-1), math.Inf(1)}
 	if len(was.Part) < 2 || len(now.Part) < 2 {
@@ -53,7 +53,7 @@ func (b Bootstrap) Apart(ctx context.Context, was, now Ratio, factor, level floa
 	if err != nil {
 		return everything, err
 	}
-	b.Seed++ // the two sides are drawn by themselves
+	b.Seed++ // the two sides are resampled independently
 	after, err := b.Draw(ctx, len(now.Part), [][]float64{now.Part, now.Base}, nil)
 	if err != nil {
 		return everything, err

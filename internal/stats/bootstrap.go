@@ -1,6 +1,6 @@
-// Package stats holds the statistics of paired comparisons: quantiles, the
-// signed-rank test of Wilcoxon, Holm's correction, and the bootstrap over pairs
-// with its replacement for many pairs. It knows nothing of sessions or metrics.
+// Package stats has the statistics of paired comparisons: quantiles, the signed-rank test
+// of Wilcoxon, Holm's correction, and the bootstrap over pairs with its normal
+// approximation for many pairs. It knows nothing of sessions or metrics.
 //
 // All inputs must be finite. Same inputs and seed give the same bits, whatever
 // the number of workers.
@@ -19,10 +19,10 @@ import (
 	"github.com/compactsim/compactsim/internal/parallel"
 )
 
-// Bootstrap draws pairs with replacement, as many as there are, and does so
-// Resamples times. The weight of a pair is the number of times it was drawn; all
-// columns share the weights, so that functions of several columns can be
-// resampled together.
+// Bootstrap draws as many pairs as there are, with replacement, Resamples
+// times. The weight of a pair is the number of times it was drawn. All columns
+// share the weights, so that functions of several columns can be resampled
+// together.
 type Bootstrap struct {
 	Seed      uint64
 	Resamples int // at least 1
@@ -35,9 +35,9 @@ type Draws struct {
 	Maxima [][]float64 // by column, then by resample
 }
 
-// Draw returns weighted sums of the columns sums, and the maxima of the columns
-// maxima over the pairs that were drawn. Every column has n values, one for each
-// pair. Draw fails when ctx ends.
+// Draw returns the weighted sums of the columns in sums, and the maxima of the
+// columns in maxima over the drawn pairs. Every column has n values, one for
+// each pair. Draw fails when ctx ends.
 func (b Bootstrap) Draw(ctx context.Context, n int, sums, maxima [][]float64) (Draws, error) {
 	d := Draws{matrix(len(sums), b.Resamples), matrix(len(maxima), b.Resamples)}
 	tops, columns := make([]descent, len(maxima)), make([]sparse, len(sums))
@@ -70,7 +70,7 @@ func (b Bootstrap) Draw(ctx context.Context, n int, sums, maxima [][]float64) (D
 	return d, nil
 }
 
-// room is what a goroutine draws into.
+// room is the storage of a goroutine.
 type room struct {
 	counts  []uint8
 	weights weights
@@ -84,16 +84,16 @@ func matrix(n, size int) [][]float64 {
 	return all
 }
 
-// Accelerated returns the bias-corrected and accelerated interval of a bootstrap
-// (BCa, Efron 1987) of an estimate: between quantiles of draws that are moved by
-// the share of draws below the estimate and by the skewness of influence, the
-// linear influence of each pair on the estimate. The order of draws does not
-// matter.
+// Accelerated returns the bias-corrected and accelerated interval of a
+// bootstrap (BCa, Efron 1987) of an estimate. Its quantiles of draws are
+// shifted by the share of draws below the estimate and by the skewness of
+// influence, the linear influence of each pair on the estimate. The order of
+// draws does not matter.
 //
-// Percentile intervals of few pairs are too narrow: resamples vary by n − 1 of n
-// parts as much as the estimate does, and by normal instead of Student's
-// quantiles. The quantiles are taken so much further out (Hesterberg 2015, §4.2);
-// at 12 pairs that is 1.1 instead of 2.5 % at either end for a level of 0.95.
+// Percentile intervals of few pairs are too narrow: the variance of resamples is (n −
+// 1)/n of the estimate's, and the quantiles are normal instead of Student's. Both are
+// corrected by taking quantiles further out (Hesterberg 2015, §4.2); at 12 pairs and a
+// level of 0.95 those are 1.1 instead of 2.5 % at either end.
 func Accelerated(draws []float64, estimate float64, influence []float64, level float64) Interval {
 	return acceleratedBy(draws, estimate, influence, widened(level, float64(max(len(influence), 2)-1)))
 }
@@ -110,16 +110,16 @@ func acceleratedBy(draws []float64, estimate float64, influence []float64, z flo
 	}
 }
 
-// widened returns the point of the standard normal distribution at which to take
-// a percentile in place of that of the level, given the degrees of freedom.
+// widened returns the point of the standard normal distribution at which to
+// take a percentile instead of that of the level, given the degrees of freedom.
 func widened(level, freedom float64) float64 {
 	t := distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(1 - (1-level)/2)
 	return math.Sqrt((freedom+1)/freedom) * t
 }
 
-// biasOf returns the normal point of the share of ascending draws that are below
-// estimate, those equal to it up to rounding by half. A share of none or all
-// counts as that of half a draw.
+// biasOf returns the normal quantile of the share of ascending draws below
+// estimate, where those equal to it up to rounding count half. A share of none
+// or all counts as that of half a draw.
 func biasOf(ascending []float64, estimate float64) float64 {
 	const rounding = 1e-12
 	off := rounding * math.Abs(estimate)
@@ -131,9 +131,9 @@ func biasOf(ascending []float64, estimate float64) float64 {
 }
 
 // skewness returns Σx³/(Σx²)^1.5 of values about their mean, which lies between
-// −1 and 1. It does not depend on the unit of the values, so they are taken in
-// that of the largest: squares of large ones would overflow. Of values that are
-// not finite it is 0.
+// −1 and 1. It does not depend on the unit of the values, so they are scaled by
+// the largest: squares of large ones would overflow. It is 0 if a value is not
+// finite.
 func skewness(values []float64) float64 {
 	unit := largest(values)
 	if unit == 0 || math.IsNaN(unit) || math.IsInf(unit, 0) {
@@ -154,7 +154,7 @@ func skewness(values []float64) float64 {
 	return cubes / (squares * math.Sqrt(squares))
 }
 
-// largest returns the largest size of values, NaN when one of them is.
+// largest returns the largest absolute value, NaN if a value is NaN.
 func largest(values []float64) float64 {
 	var size float64
 	for _, v := range values {
@@ -163,7 +163,7 @@ func largest(values []float64) float64 {
 	return size
 }
 
-// accelerated returns the probability whose quantile stands in for that of the
+// accelerated returns the probability whose quantile replaces that of the
 // normal point z. Beyond the pole of the formula it is 0 or 1.
 func accelerated(z, bias, acceleration float64) float64 {
 	at := bias + z
@@ -196,7 +196,7 @@ func Quantile(ascending []float64, p float64) float64 {
 	return low + (at-float64(below))*(high-low)
 }
 
-// Interval is a two-sided confidence interval, in the unit of what it is about.
+// Interval is a two-sided confidence interval, in the unit of its quantity.
 type Interval struct{ Low, High float64 }
 
 // Contains reports whether v lies in the interval, its ends included.
@@ -212,11 +212,10 @@ func Percentile(draws []float64, level float64) Interval {
 	return Interval{Quantile(sorted, outside), Quantile(sorted, 1-outside)}
 }
 
-// StandardErrorOfSum returns the standard error of the sum of values under
-// drawing as many of them with replacement: what a bootstrap of the sum tends
-// to with the number of resamples. For a smooth function of sums, give the
-// linear influence of each pair on it (the delta method, or infinitesimal
-// jackknife).
+// StandardErrorOfSum returns the standard error of the sum of values when as
+// many of them are drawn with replacement: the limit of a bootstrap of the sum
+// for many resamples. For a smooth function of sums, pass the linear influence
+// of each pair on it (the delta method, or infinitesimal jackknife).
 func StandardErrorOfSum(values []float64) float64 {
 	unit := largest(values) // squares of large values would overflow
 	if unit == 0 {
@@ -235,11 +234,11 @@ func StandardErrorOfSum(values []float64) float64 {
 }
 
 // PairsNeeded returns the number of pairs below which no two-sided test of
-// signs or ranks can come out at a level, whatever the data: the least n with
+// signs or ranks can reject at a level, whatever the data: the least n with
 // 2/2ⁿ ≤ 1 − level, 6 for 0.95.
 func PairsNeeded(level float64) int {
 	for n := 1; n < 64; n++ {
-		// A level such as 0.95 is a little off its decimal value.
+		// The binary value of a level such as 0.95 is not exact.
 		if math.Exp2(float64(1-n)) <= (1-level)*(1+1e-9) {
 			return n
 		}

@@ -8,19 +8,19 @@ import (
 	"github.com/compactsim/compactsim/internal/draws"
 )
 
-// resampling is the purpose of the draws of a bootstrap, apart from those of a
-// simulation.
+// resampling is the purpose of the draws of a bootstrap, which keeps them apart
+// from those of a simulation.
 const resampling draws.Purpose = 1 << 32
 
-// lanes is the number of resamples that are drawn and added up together.
+// lanes is the number of resamples drawn and added up together.
 const lanes = 4
 
-// weights are how often each pair is drawn in some resamples.
+// weights are how often each pair was drawn in some resamples.
 type weights [][lanes]float64
 
-// count draws len(counts) pairs. Each draw of 64 bits gives two of them: the
-// halves scaled to the number of pairs, off uniform by at most n/2³². The chance
-// that a byte does not hold how often a pair was drawn is below 10⁻⁵⁰⁰.
+// count draws len(counts) pairs. Each 64-bit draw gives two: its halves, scaled
+// to the number of pairs, which are off uniform by at most n/2³². The chance
+// that a byte cannot hold the count of a pair is below 10⁻⁵⁰⁰.
 func count(counts []uint8, source draws.Source) {
 	clear(counts)
 	n := uint64(len(counts))
@@ -33,8 +33,7 @@ func count(counts []uint8, source draws.Source) {
 	}
 }
 
-// sparse is a column without its zeros: many columns count what happens in few
-// pairs.
+// sparse is a column without its zeros: many columns count events of few pairs.
 type sparse struct {
 	pairs  []uint32
 	values []float64
@@ -50,8 +49,8 @@ func newSparse(column []float64) sparse {
 	return s
 }
 
-// sum adds up the column under weights. The sums are variables of their own so that
-// they stay in registers.
+// sum adds up the column under weights. The sums are separate variables, so
+// that they stay in registers.
 func (s *sparse) sum(w weights) [lanes]float64 {
 	var s0, s1, s2, s3 float64
 	for k, i := range s.pairs {
@@ -68,8 +67,8 @@ func (s *sparse) sum(w weights) [lanes]float64 {
 // resample misses all of them with a chance of about e⁻³².
 const maxSorted = 32
 
-// descent finds the largest value of a column among the pairs drawn: most
-// resamples hold one of its first few.
+// descent finds the largest value of a column among the drawn pairs: most
+// resamples have one of its first few.
 type descent []int // indices of the largest values, descending
 
 func newDescent(column []float64) descent {
@@ -81,7 +80,7 @@ func newDescent(column []float64) descent {
 	return order[:min(maxSorted, len(order))]
 }
 
-// max returns the largest value of a pair that was drawn; one was.
+// max returns the largest value of a drawn pair; there is at least one.
 func (d descent) max(column []float64, counts []uint8) float64 {
 	for _, i := range d {
 		if counts[i] > 0 {

@@ -8,14 +8,15 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Coder turns values of a type into text and back, for files that another program reads. It is safe for concurrent use.
+// Coder turns values of a type into text and back, for files that are exchanged between programs. It is safe for
+// concurrent use.
 type Coder[T any] struct {
 	kind kind
-	// Layout is a digest of how values lie in memory. A text is read where it is the same.
+	// Layout is a digest of the memory layout of values. Only programs with the same layout can read a text.
 	Layout string
 }
 
-// NewCoder returns a coder. types are pointers to what interfaces of values may hold.
+// NewCoder returns a coder. types are pointers to the types that interfaces in values may hold.
 func NewCoder[T any](types ...any) (*Coder[T], error) {
 	k := newKinds(types).kind(reflect.TypeFor[*T]())
 	sum := xxh3.HashString128(runtime.GOARCH + k.layout).Bytes()

@@ -9,15 +9,15 @@ import (
 	"unsafe"
 )
 
-// form writes and reads the values of a type. What holds no pointer is copied as it lies in memory; the layout is a
-// part of the name of an entry, so that nothing is read that was written under another one.
+// form writes and reads the values of a type. Memory without pointers is copied unchanged; the
+// layout is a part of the name of an entry, so that nothing written under another layout is read.
 type form struct {
-	size uintptr // of what is copied as it is, 0 for what is not
+	size uintptr // of values that are copied unchanged, 0 for others
 	put  func(to []byte, from unsafe.Pointer) []byte
 	get  func(from *input, to unsafe.Pointer)
 }
 
-// input is what is left to read, and the first error.
+// input is the rest of the text, and the first error.
 type input struct {
 	rest []byte
 	err  error
@@ -116,7 +116,7 @@ func text() form {
 	}
 }
 
-// slice is the form of slices, of which nil and one of length 0 are two.
+// slice is the form of slices, in which nil differs from length 0.
 func slice(t reflect.Type, elem form) form {
 	step := t.Elem().Size()
 	return form{
@@ -179,11 +179,11 @@ func pointer(t reflect.Type, elem form) form {
 	}
 }
 
-// fields is the form of a struct. Fields without pointers that lie side by side are copied together.
+// fields is the form of a struct. Adjacent fields without pointers are copied together.
 func (f forms) fields(t reflect.Type) (form, error) {
 	var list []form
 	var at []uintptr
-	from := -1 // field that begins what is copied together
+	from := -1 // first field of those that are copied together
 	for i := range t.NumField() + 1 {
 		if i < t.NumField() && flat(t.Field(i).Type) {
 			if from < 0 {
@@ -219,8 +219,8 @@ func (f forms) fields(t reflect.Type) (form, error) {
 	}, nil
 }
 
-// dynamic is the form of interfaces: 1 + the number of the type, then the value. Of a type that is not known nothing
-// is kept.
+// dynamic is the form of interfaces: 1 + the number of the type, then the
+// value. A value of an unknown type is not kept.
 func (f forms) dynamic(t reflect.Type) (form, error) {
 	list := make([]form, len(f.types))
 	for i, p := range f.types {
@@ -251,7 +251,7 @@ func (f forms) dynamic(t reflect.Type) (form, error) {
 	}, nil
 }
 
-// layout describes how values of a type lie in memory.
+// layout describes the memory layout of values of a type.
 func (f forms) layout(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Struct:

@@ -6,8 +6,8 @@ import (
 	"reflect"
 )
 
-// Shelf keeps values for as long as a program runs, in a file of the folder for temporary files that has no name (but
-// on Windows), so that a killed program leaves nothing behind. It is safe for concurrent use.
+// Shelf keeps values as long as a program runs, in a temporary file without a name (except on
+// Windows), so that a killed program leaves nothing behind. It is safe for concurrent use.
 type Shelf struct {
 	f *os.File
 	*kinds
@@ -15,7 +15,7 @@ type Shelf struct {
 	ends []int64 // of each value in the file
 }
 
-// NewShelf returns an empty shelf. types are pointers to what interfaces of values may hold.
+// NewShelf returns an empty shelf. types are pointers to the types that interfaces in values may hold.
 func NewShelf(types ...any) (*Shelf, error) {
 	f, err := os.CreateTemp("", "sim-sessions-*")
 	if err != nil {
@@ -25,9 +25,9 @@ func NewShelf(types ...any) (*Shelf, error) {
 	return &Shelf{f: f, kinds: newKinds(types)}, nil
 }
 
-// Close gives up all values.
+// Close drops all values.
 func (s *Shelf) Close() {
-	_ = s.f.Close()           // of no use any more
+	_ = s.f.Close()           // no longer needed
 	_ = os.Remove(s.f.Name()) // it has none on most systems
 }
 
@@ -51,7 +51,7 @@ func (s *Shelf) Put(from any) (int, error) {
 	return n, nil
 }
 
-// Get reads the value of a number into what a pointer points to.
+// Get reads the value with a number into what a pointer points to.
 func (s *Shelf) Get(n int, into any) error {
 	v := reflect.ValueOf(into)
 	k := s.kind(v.Type())
@@ -72,7 +72,7 @@ func (s *Shelf) Get(n int, into any) error {
 	return nil
 }
 
-// end returns where a value ends, 0 for the one ahead of the first.
+// end returns where a value ends, 0 for the one before the first.
 func (s *Shelf) end(n int) int64 {
 	if n < 0 {
 		return 0

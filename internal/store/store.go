@@ -1,5 +1,5 @@
-// Package store keeps what was made of files for the next time, in a folder that may be removed at any moment: an
-// entry that is not there, is damaged, or was written by another program is made again.
+// Package store keeps data computed from files for the next run, in a folder that may be removed at
+// any moment: an entry that is missing, damaged, or from another program is computed again.
 //
 // An entry is a value in the form that its type has in memory, under a digest of its own. It has the name of a key,
 // the program, and the layout of the type, so that a program does not read what another one, or an earlier state of
@@ -26,15 +26,15 @@ import (
 	"github.com/compactsim/compactsim/internal/files"
 )
 
-// Limit is how much a folder holds, bytes: sessions take some 3 % of their recordings. What was used longest ago
-// goes first.
+// Limit is the largest size of a folder, bytes: sessions take about 3 % of
+// their recordings. The least recently used entries are removed first.
 const Limit = 1 << 30
 
 const (
 	suffix    = ".entry"
 	temporary = "new-*"
 	digestLen = 16
-	// used is how old the time of an entry may be that says when it was used last.
+	// used is the resolution of the time at which an entry was last used.
 	used = time.Hour
 )
 
@@ -85,8 +85,8 @@ type kind struct {
 // Counts say what became of the entries that were asked for and written.
 type Counts struct{ Found, Missing, Damaged, Written int }
 
-// Open returns the store in a folder, which is made when the first entry is written. types are pointers to what
-// interfaces of entries may hold.
+// Open returns the store in a folder, which is made when the first entry is
+// written. types are pointers to the types that interfaces in entries may hold.
 func Open(dir string, types ...any) (*Store, error) {
 	s := &Store{dir: dir, kinds: newKinds(types)}
 	exe, err := os.Executable()
@@ -101,10 +101,10 @@ func Open(dir string, types ...any) (*Store, error) {
 	return s, nil
 }
 
-// Share names the program, so that copies of it on several machines share the folder.
+// Share names the program, so that copies of it on several machines can share the folder.
 func (s *Store) Share(program string) { s.program = runtime.GOARCH + program }
 
-// kind returns how values are kept that a pointer of a type points to.
+// kind returns the form of values of the type that a pointer type points to.
 func (s *kinds) kind(t reflect.Type) kind {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +123,7 @@ func (s *Store) name(key string, k kind) string {
 	return filepath.Join(s.dir, fmt.Sprintf("%x%s", h, suffix))
 }
 
-// Get reads the entry of a key into the value that into points to, and reports whether there was a good one.
+// Get reads the entry of a key into the value that into points to, and reports whether there was a valid one.
 func (s *Store) Get(key string, into any) bool {
 	v := reflect.ValueOf(into)
 	err := s.read(key, v)
@@ -167,7 +167,7 @@ func (s *Store) read(key string, v reflect.Value) error {
 	}
 	err = k.open(*text, v)
 	if now := time.Now(); err == nil && now.Sub(info.ModTime()) > used {
-		_ = os.Chtimes(name, now, now) // who reads alone does not say when
+		_ = os.Chtimes(name, now, now) // a user with read access only cannot set the time
 	}
 	return err
 }
@@ -184,7 +184,7 @@ func (k *kind) open(text []byte, into reflect.Value) error {
 	return left.err
 }
 
-// seal returns a value with its digest ahead of it.
+// seal returns a value preceded by its digest.
 func (k *kind) seal(from reflect.Value) []byte {
 	text := k.put(make([]byte, digestLen, 64<<10), from.UnsafePointer())
 	sum := xxh3.Hash128(text[digestLen:]).Bytes()
@@ -192,7 +192,7 @@ func (k *kind) seal(from reflect.Value) []byte {
 	return text
 }
 
-// Put writes the value that from points to as the entry of a key. Close tells what could not be written.
+// Put writes the value that from points to as the entry of a key. Close reports errors of writing.
 func (s *Store) Put(key string, from any) {
 	v := reflect.ValueOf(from)
 	if s.failed() {
@@ -236,8 +236,8 @@ func (s *Store) failed() bool {
 	return s.err != nil
 }
 
-// Close removes what was used longest ago when the folder holds more than Limit, and returns what was done and the
-// first error of writing.
+// Close removes the least recently used entries if the folder exceeds Limit,
+// and returns the counts and the first error of writing.
 func (s *Store) Close() (Counts, error) {
 	err := s.err
 	if s.counts.Written > 0 {
@@ -253,7 +253,7 @@ type Entry struct {
 	Used  time.Time // within an hour
 }
 
-// List returns the entries of a folder, those used longest ago first; none for a folder that is not there.
+// List returns the entries of a folder, least recently used first; none for a missing folder.
 func List(dir string) ([]Entry, error) {
 	found, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -286,7 +286,7 @@ func Clean(dir string) error {
 	return nil
 }
 
-// trim removes entries until a folder holds no more than a number of bytes, and some room besides.
+// trim removes entries until a folder is smaller than limit by some margin.
 func trim(dir string, limit int64) error {
 	list, err := List(dir)
 	if err != nil {

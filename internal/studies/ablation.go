@@ -1,4 +1,4 @@
-// Package studies holds the documents that go beyond the rows of a run:
+// Package studies has the documents that go beyond the rows of a run:
 // ablations, chains of compactions, explanations of single sessions, findings
 // about claims, and fleets.
 package studies
@@ -30,15 +30,15 @@ type Change struct {
 	Doc   string
 }
 
-// Refusal is a mechanism that cannot be switched by itself.
+// Refusal is a mechanism that cannot be switched alone.
 type Refusal struct {
 	Base   string
 	Set    string // as path=value
 	Reason string
 }
 
-// Difference is what a change makes of the figures of its base: changed less
-// unchanged. Tokens, USD, seconds.
+// Difference is the effect of a change on the figures of its base: changed
+// minus unchanged. Tokens, USD, seconds.
 type Difference struct {
 	Change      *Change
 	USD         float64 // positive: what is in force in the base saves it
@@ -54,8 +54,8 @@ type Difference struct {
 	Compactions int
 	Cleared     int // microcompactions
 	Latency     float64
-	// Extra is what a pair makes beyond the sum of its two mechanisms, USD; it is
-	// meant for pairs only.
+	// Extra is the effect of a pair beyond the sum of its two mechanisms, USD; only
+	// for pairs.
 	Extra float64
 }
 
@@ -66,8 +66,8 @@ func (d *Difference) None() bool {
 	return x == Difference{}
 }
 
-// Differences returns the changes of one mechanism of a base, or of two, the
-// largest in USD first. A change whose cell is not in the run, which was
+// Differences returns the changes of one mechanism of a base, or of two,
+// largest in USD first. A change whose cell is missing, because the run was
 // interrupted, is left out.
 func (a *Ablation) Differences(base string, mechanisms int) []Difference {
 	b := a.cell(base)
@@ -114,7 +114,7 @@ func (a *Ablation) difference(c *Change, base, cell *results.Cell) Difference {
 	return d
 }
 
-// interactions fills in what pairs make beyond their parts.
+// interactions sets the effect of pairs beyond their parts.
 func (a *Ablation) interactions(base string, pairs []Difference) {
 	alone := map[string]float64{}
 	for _, d := range a.Differences(base, 1) {

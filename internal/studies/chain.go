@@ -9,19 +9,19 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Compaction is one compaction of a session: what led to it, what it did to the
-// context, and what became of it. Sizes are tokens by the server's count.
+// Compaction is one compaction of a session: what led to it, its effect on the
+// context, and its payback. Sizes are tokens by the server's count.
 type Compaction struct {
 	Session string  `json:"session"`
 	Thread  string  `json:"thread"`
-	Round   int     `json:"round"` // of the thread, ahead of whose request it happened
+	Round   int     `json:"round"` // of the thread; it happened before this round's request
 	File    string  `json:"file,omitzero"`
 	Line    int     `json:"line,omitzero"`
 	At      float64 `json:"at_seconds"` // on the session's clock
 	Layer   string  `json:"layer"`
 	What    string  `json:"what"` // compaction or truncation
-	// Trigger is auto, manual, refused, idle, hint, or recorded for one that is
-	// repeated because the recording has it. Measured was compared with Value, ≥.
+	// Trigger is auto, manual, refused, idle, hint, or recorded for a repetition of
+	// a recorded one. Measured was compared with Value, ≥.
 	Trigger  string `json:"trigger"`
 	Measure  string `json:"measure,omitzero"`
 	Measured int64  `json:"measured,omitzero"`
@@ -29,15 +29,15 @@ type Compaction struct {
 	Source   string `json:"call_source,omitzero"` // of its summary calls; empty without one
 	Before   int64  `json:"before_tokens"`
 	After    int64  `json:"after_tokens"`
-	// Reported is the size the client shows afterwards where that is not After:
+	// Reported is the size the client shows afterwards if that differs from After:
 	// version 1 takes the usage of the summary call for it.
 	Reported int64 `json:"reported_tokens,omitzero"`
-	// Since are the requests since the compaction before, or since the
+	// Since is the number of requests since the previous compaction, or since the
 	// conversation began.
 	Since int `json:"since_requests"`
 	// Chain numbers the conversations of a session that were compacted, from 1;
-	// Place is the compaction's place in it. A branch goes on with the chain of
-	// its parent.
+	// Place is the compaction's place in it. A branch continues the chain of its
+	// parent.
 	Chain        int    `json:"chain"`
 	Place        int    `json:"place"`
 	Recompaction bool   `json:"recompaction"`    // what was compacted already held a summary
@@ -60,7 +60,7 @@ type Chains struct {
 	Cell        string       `json:"cell"`
 	Strategy    string       `json:"strategy"`
 	Compactions []Compaction `json:"compactions"`
-	// LostUSD is what summary calls cost that led to no compaction.
+	// LostUSD is the cost of summary calls that led to no compaction.
 	LostUSD float64 `json:"lost_usd"`
 }
 
@@ -69,16 +69,16 @@ type ChainTotals struct {
 	Compactions int `json:"compactions"`
 	PaidBack    int `json:"paid_back"`
 	NetNegative int `json:"net_negative_compactions"` // cost more than they saved
-	Unpriced    int `json:"unpriced"`                 // of models without a price: neither paid nor not
+	Unpriced    int `json:"unpriced"`                 // of models without a price: whether they paid back is unknown
 	Spirals     int `json:"spirals"`                  // chains with flagged compactions
 	ChainMax    int `json:"chain_max"`
-	// MedianPayback is the median number of calls of those that paid back, the
-	// lower of two in the middle; 0 when none did.
+	// MedianPayback is the median number of calls until payback among those that
+	// paid back, the lower of the two middle ones; 0 if none did.
 	MedianPayback int     `json:"median_payback_calls"`
 	CallUSD       float64 `json:"call_usd"`
 	RewriteUSD    float64 `json:"rewrite_usd"`
 	GainUSD       float64 `json:"gain_usd"`
-	NetUSD        float64 `json:"net_usd"` // less what was lost in calls without a compaction
+	NetUSD        float64 `json:"net_usd"` // without the cost of calls that led to no compaction
 }
 
 // Totals sums up c.
@@ -143,24 +143,24 @@ func (c *Chains) Told() []string {
 	return []string{line, balance + ": net " + money(t.NetUSD)}
 }
 
-// Payback is what a compaction cost and what the calls behind it saved, until
+// Payback is what a compaction cost and what the calls after it saved, until
 // the next compaction or the end of the conversation. Money is USD at the
 // prices of the calls themselves.
 //
-// Without the compaction the next request would have had Saved tokens more and
-// would have read what was in the cache. With R tokens read where W would have
-// been, prices r for reading and w for writing, it costs (w − r)·(W − R − Saved)
-// more for re-writing, and r·Saved less for what it no longer carries. Each
-// later call saves r·Saved, and w·Saved when the cache behind the change had
-// gone cold: it would have written those tokens again.
+// Without the compaction the next request would have had Saved more tokens and
+// would have read what was in the cache. With R tokens read instead of W, and
+// prices r for reading and w for writing, it costs (w − r)·(W − R − Saved) more
+// for rewriting, and r·Saved less for what it no longer carries. Each later
+// call saves r·Saved, and w·Saved if the cache after the change had gone cold:
+// it would have written those tokens again.
 type Payback struct {
 	Saved      int64        `json:"saved_tokens"` // tokens that the context lost; negative when it grew
 	Calls      int          `json:"calls"`        // summary calls, failed ones included
 	Usage      prompt.Usage `json:"-"`            // of the summary calls
 	CallCost   results.Cost `json:"-"`            // of the summary calls
-	Front      int64        `json:"front_tokens"` // ahead of the change, which stayed as they were
+	Front      int64        `json:"front_tokens"` // before the change, which stayed unchanged
 	Rewritten  int64        `json:"rewritten_tokens"`
-	RewriteUSD float64      `json:"rewrite_usd"`            // what re-writing those cost above reading them
+	RewriteUSD float64      `json:"rewrite_usd"`            // extra cost of rewriting over reading
 	GainUSD    float64      `json:"gain_usd"`               // what the next and the later calls saved
 	Later      int          `json:"later_calls"`            // with the smaller context, the next one included
 	PaidAfter  int          `json:"payback_calls,omitzero"` // calls until GainUSD had covered everything; 0 for never
@@ -168,7 +168,7 @@ type Payback struct {
 	ReadPrice  float64      `json:"read_usd_a_token"`       // of the last of these calls
 }
 
-// LaterCall is a call of the conversation behind a compaction. Prices are USD a
+// LaterCall is a call of the conversation after a compaction. Prices are USD a
 // token.
 type LaterCall struct {
 	Read       int64   // tokens read from the cache
@@ -177,8 +177,8 @@ type LaterCall struct {
 	WritePrice float64 // of tokens that are not read, in the class they go into
 }
 
-// Next adds the request that follows the compaction. would is what it would have
-// read without it, tokens.
+// Next adds the request after the compaction. would is what it would have read
+// without it, tokens.
 func (p *Payback) Next(c *LaterCall, would int64) {
 	rewritten := would - c.Read - p.Saved
 	gain := float64(p.Saved) * c.ReadPrice
@@ -211,17 +211,17 @@ func (p *Payback) took(c *LaterCall, gain float64) {
 // CostUSD returns what the compaction cost: its calls and the re-writing, USD.
 func (p *Payback) CostUSD() float64 { return p.CallCost.Total() + p.RewriteUSD }
 
-// NetUSD returns what the compaction saved less what it cost, USD.
+// NetUSD returns what the compaction saved minus what it cost, USD.
 func (p *Payback) NetUSD() float64 { return p.GainUSD - p.CostUSD() }
 
-// Priced reports whether what the compaction saved has a price: a call behind
-// it was of a model that the price table knows. Without a call behind it there
-// is nothing to price.
+// Priced reports whether what the compaction saved has a price: a later call
+// was of a model in the price table. Without a later call there is nothing to
+// price.
 func (p *Payback) Priced() bool { return p.Later == 0 || p.ReadPrice > 0 }
 
-// Needed returns the calls it takes to pay back the cost while the cache stays
-// warm: the break-even of one clear on a warm cache, with the summary call in
-// it. It is false when the context did not shrink or nothing is known of prices.
+// Needed returns the number of calls that pay back the cost while the cache stays warm:
+// the break-even of one clearing on a warm cache, including the summary call. It is false
+// if the context did not shrink or prices are unknown.
 func (p *Payback) Needed() (calls float64, ok bool) {
 	each := float64(p.Saved) * p.ReadPrice
 	if each <= 0 {
@@ -230,7 +230,7 @@ func (p *Payback) Needed() (calls float64, ok bool) {
 	return p.CostUSD() / each, true
 }
 
-// PaidText says after how many calls the compaction had paid back: in figures, never, or that there is no price.
+// PaidText says after how many calls the compaction paid back: a figure, never, or that there is no price.
 func (p *Payback) PaidText() string {
 	switch {
 	case !p.Priced():

@@ -18,9 +18,9 @@ type ExplainedCall struct {
 	Number   int     `json:"call"` // from 1, in the order of requests
 	Thread   string  `json:"thread"`
 	Kind     string  `json:"thread_kind"`
-	Round    int     `json:"round"` // of the thread; the round ahead of which a layer's call was made
+	Round    int     `json:"round"` // of the thread; a layer's call was made before this round
 	Source   string  `json:"source"`
-	Layer    string  `json:"layer,omitzero"` // that made the call; empty for the conversation's own
+	Layer    string  `json:"layer,omitzero"` // layer that made the call; empty for the conversation's own
 	Trigger  string  `json:"after"`          // what the conversation's call answers
 	Model    string  `json:"model"`
 	File     string  `json:"file,omitzero"`
@@ -29,7 +29,7 @@ type ExplainedCall struct {
 	End      float64 `json:"end_seconds"`
 	Idle     float64 `json:"idle_seconds"` // since the thread's last response ended
 	Steps    []Step  `json:"steps,omitempty"`
-	Change   *Edited `json:"change,omitempty"` // first change among what had been sent
+	Change   *Edited `json:"change,omitempty"` // first change in what had been sent
 	Context  int64   `json:"context_tokens"`
 	Uncached int64   `json:"uncached_tokens"`
 	Read     int64   `json:"read_tokens"`
@@ -38,7 +38,7 @@ type ExplainedCall struct {
 	Output   int64   `json:"output_tokens"`
 	Expected int64   `json:"expected_tokens"`   // the thread's best prefix would have read
 	Miss     string  `json:"miss"`              // class of the shortfall, "none"
-	Detector string  `json:"detector,omitzero"` // what the client's break detector says of a break, "" for none
+	Detector string  `json:"detector,omitzero"` // the client's break detector on a break, "" for none
 	First    bool    `json:"first"`             // first call of its thread
 	CostUSD  float64 `json:"cost_usd"`
 	// Segments are the request's entries in order, joined while kind, form
@@ -49,13 +49,13 @@ type ExplainedCall struct {
 // Shortfall returns the tokens expected from the cache and not read.
 func (c *ExplainedCall) Shortfall() int64 { return max(0, c.Expected-c.Read) }
 
-// Step is one thing that happened ahead of a call: a trigger that was
-// evaluated, a layer that answered, or a change of the context.
+// Step is one thing that happened before a call: a trigger that was evaluated,
+// a layer that answered, or a change of the context.
 type Step struct {
 	Layer   string `json:"layer"`
 	Hook    string `json:"hook,omitzero"`
 	Measure string `json:"measure,omitzero"` // of a trigger
-	// Measured was compared with Value, ≥; Fired is what came of it.
+	// Measured was compared with Value, ≥; Fired is the result.
 	Measured int64  `json:"measured,omitzero"`
 	Value    int64  `json:"value,omitzero"`
 	Fired    bool   `json:"fired,omitzero"`
@@ -67,12 +67,12 @@ type Step struct {
 	Chained  bool   `json:"chained,omitzero"` // the compacted context already held a summary
 }
 
-// Edited is where a request first differs from what its thread sent before.
+// Edited is where a request first differs from the previous one of its thread.
 type Edited struct {
 	Position int    `json:"position"` // entry, from 0
 	Kind     string `json:"kind"`     // of the entry now there
 	Cause    string `json:"cause"`
-	Ahead    int64  `json:"unchanged_tokens"` // tokens in front of it
+	Ahead    int64  `json:"unchanged_tokens"` // tokens before it
 	Behind   int64  `json:"behind_tokens"`    // tokens from it on
 }
 

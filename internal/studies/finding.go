@@ -8,12 +8,12 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Finding is a claim of a document and what a simulation makes of it.
+// Finding is a claim of a document with the result of its simulation.
 type Finding struct {
 	ID       string   `json:"id"`
 	Claim    string   `json:"claim"`
 	Source   string   `json:"source"`   // document and line
-	Scenario string   `json:"scenario"` // that shows it
+	Scenario string   `json:"scenario"` // scenario that tests it
 	Without  []string `json:"without"`  // settings that take away what the verdict rests on
 	Figures  []Figure `json:"figures"`
 	Reason   string   `json:"reason"`
@@ -24,27 +24,27 @@ type Figure struct {
 	Name    string  `json:"name"`
 	Value   float64 `json:"value"`
 	Unit    string  `json:"unit"`             // one of Unit…
-	Claimed string  `json:"claimed,omitzero"` // what the document says of it, in words; empty for nothing
-	Holds   bool    `json:"holds"`            // it is so
-	// Without is the value with the settings that take the mechanism away, nil where
+	Claimed string  `json:"claimed,omitzero"` // what the document says of it, in words; may be empty
+	Holds   bool    `json:"holds"`            // the claim is true
+	// Without is the value with the settings that remove the mechanism, nil if
 	// there is none; WithoutHolds says whether it is as claimed.
 	Without      *float64 `json:"without"`
 	WithoutHolds bool     `json:"without_holds"`
-	// Otherwise is what the document says of that value, empty for nothing.
+	// Otherwise is what the document says of that value; may be empty.
 	Otherwise      string `json:"otherwise,omitzero"`
 	OtherwiseHolds bool   `json:"otherwise_holds,omitzero"`
-	// Hand is the same worked out by hand, with its value and by how much the
-	// simulation may differ from it; empty without.
+	// Hand is the calculation by hand, with its value and the largest allowed
+	// difference from the simulation; may be empty.
 	Hand      string  `json:"hand,omitzero"`
 	ByHand    float64 `json:"by_hand,omitzero"`
 	Tolerance float64 `json:"tolerance,omitzero"`
 }
 
-// Agrees reports whether the figure is what was worked out by hand, true without
-// that.
+// Agrees reports whether the figure agrees with the calculation by hand; true
+// without one.
 func (f *Figure) Agrees() bool { return f.Hand == "" || math.Abs(f.Value-f.ByHand) <= f.Tolerance }
 
-// Verdict says what became of a claim.
+// Verdict is the outcome of a claim.
 type Verdict uint8
 
 // Verdicts.
@@ -139,7 +139,7 @@ func (f *Figure) text(v float64) string {
 	return thousands(v) + " " + f.Unit
 }
 
-// usdText keeps at least three digits that say something.
+// usdText keeps at least three significant digits.
 func usdText(v float64) string {
 	if v == 0 {
 		return "$0"

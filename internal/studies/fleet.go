@@ -8,9 +8,9 @@ import (
 )
 
 // Fleet is what the users of several organisations did on one clock with one
-// cache, under one strategy or more.
+// cache, under one or more strategies.
 type Fleet struct {
-	// Provenance says what the figures depend on; zero when the caller of the
+	// Provenance says what the figures depend on; zero if the caller of the
 	// simulation does not set it.
 	Provenance results.Provenance `json:"provenance,omitzero"`
 
@@ -21,10 +21,10 @@ type Fleet struct {
 	Seed  uint64    `json:"seed"`
 	// PricesAt is how prices were dated: "call date", or a date, ISO 8601.
 	PricesAt string `json:"prices_at,omitzero"`
-	// GlobalScope says that clients ask for a scope that every organisation
-	// shares where they can.
+	// GlobalScope says that clients request a scope that every organisation shares,
+	// where they can.
 	GlobalScope bool `json:"global_scope"`
-	// Capacity is what the cache of a provider holds, tokens; 0 for no limit.
+	// Capacity is the size of a provider's cache, tokens; 0 for no limit.
 	Capacity int64          `json:"cache_capacity_tokens,omitzero"`
 	Orgs     []FleetOrg     `json:"orgs"`
 	Upgrades []FleetUpgrade `json:"upgrades,omitzero"`
@@ -35,8 +35,8 @@ type Fleet struct {
 	Notes []string `json:"notes,omitzero"`
 }
 
-// FleetOrg is what was planned for an organisation: its people and the sessions
-// they begin.
+// FleetOrg is the plan of an organisation: its people and the sessions they
+// begin.
 type FleetOrg struct {
 	Name     string         `json:"name"`
 	Users    int            `json:"users"`
@@ -64,17 +64,17 @@ type FleetCell struct {
 	Orgs     []FleetGroup `json:"orgs"`  // in the order of Fleet.Orgs
 	Kinds    []FleetGroup `json:"kinds"` // by how users are entitled; without scopes
 	Hours    []FleetHour  `json:"hours"` // from the start, without gaps
-	// PeakSessions and PeakCalls are the most at one time: sessions between
-	// the first request and the last response of each time that they are open,
-	// and calls in flight.
+	// PeakSessions and PeakCalls are the largest numbers at one time: of open
+	// sessions, from the first request to the last response each time they are
+	// open, and of calls in flight.
 	PeakSessions FleetPeak   `json:"peak_sessions"`
 	PeakCalls    FleetPeak   `json:"peak_calls"`
 	Pairs        []FleetPair `json:"pairs,omitzero"`
 	Waves        []FleetWave `json:"waves,omitzero"` // one for each upgrade
 }
 
-// Pair returns the comparison with the fleet that goes without something, nil
-// when it was not made.
+// Pair returns the comparison with the fleet without something, nil if it was
+// not made.
 func (c *FleetCell) Pair(without string) *FleetPair {
 	for i := range c.Pairs {
 		if c.Pairs[i].Without == without {
@@ -92,8 +92,8 @@ type FleetGroup struct {
 	Row results.Row `json:"-"`
 	// Metrics are those of Row by name, in the unit of the metric.
 	Metrics map[string]float64 `json:"metrics"`
-	// Scopes are the input tokens by who shares them; none for groups they were
-	// not counted for.
+	// Scopes are the input tokens by who shares them; none for groups without these
+	// counts.
 	Scopes []FleetTokens `json:"scopes,omitzero"`
 }
 
@@ -119,7 +119,7 @@ func (g *FleetGroup) Describe() {
 type FleetScope uint8
 
 // The parts of a request, in order: through the last marker for everyone,
-// through the last marker ahead of the messages, and the rest.
+// through the last marker before the messages, and the rest.
 const (
 	FleetGlobal FleetScope = iota // every organisation
 	FleetOrgs                     // the users of an organisation
@@ -199,14 +199,14 @@ const (
 )
 
 // FleetPair compares the fleet with itself without something: the same sessions
-// and draws, and all else as it is.
+// and draws, and everything else unchanged.
 type FleetPair struct {
 	Without string        `json:"without"` // one of the Without… constants
 	Total   FleetEffect   `json:"total"`
 	Orgs    []FleetEffect `json:"orgs"`  // in the order of Fleet.Orgs
 	Hours   []FleetHour   `json:"hours"` // of the fleet without it
 	// Events is how often it happened: flips into or out of overage, users who
-	// upgraded; 0 for what has no number.
+	// upgraded; 0 if it cannot be counted.
 	Events int `json:"events,omitzero"`
 }
 
@@ -221,17 +221,17 @@ type FleetEffect struct {
 	ReadWithout    int64        `json:"read_tokens_without"`
 	USD            float64      `json:"cost_usd"`
 	USDWithout     float64      `json:"cost_usd_without"`
-	// Events are those whose own effect is known, EventTokens and EventUSD the
-	// tokens created and the cost that they make for. Users who upgraded have all of
-	// the effect, and count for the fleet alone; flips have that on sessions that
-	// began within the quota, and none where clients keep their first answer.
+	// Events are those with a known effect; EventTokens and EventUSD are the tokens
+	// created and the cost that they cause. Users who upgraded cause the whole
+	// effect, and count only for the fleet; flips cause that on sessions that began
+	// within the quota, and none where clients keep their first answer.
 	Events      int     `json:"events,omitzero"`
 	EventTokens int64   `json:"events_created_tokens,omitzero"`
 	EventUSD    float64 `json:"events_cost_usd,omitzero"`
 }
 
-// PerEvent returns what each event makes for: tokens created and USD. It is false
-// where there is none whose effect is known.
+// PerEvent returns the effect of each event: tokens created and USD; false if
+// no event has a known effect.
 func (e *FleetEffect) PerEvent() (tokens, usd float64, ok bool) {
 	if e.Events == 0 {
 		return 0, 0, false
@@ -250,23 +250,23 @@ func NewFleetEffect(name string, with, without *results.Row) FleetEffect {
 	}
 }
 
-// SavedTokens returns the tokens of creation that it saves; negative when it
-// makes for more.
+// SavedTokens returns the tokens of creation that it saves; negative if it
+// causes more.
 func (e *FleetEffect) SavedTokens() int64 { return e.CreatedWithout - e.Created }
 
-// SavedUSD returns the cost that it saves; negative when it makes for more.
+// SavedUSD returns the cost that it saves; negative if it causes more.
 func (e *FleetEffect) SavedUSD() float64 { return e.USDWithout - e.USD }
 
-// FleetWave is what an upgrade does to the tokens created ahead of messages, in
-// the global and the organisations' scope, by hour: means over the hours that
-// begin in the length of the upgrade, at least one hour, before it, during it
-// and behind it. Upgrades and hours overlap as they do.
+// FleetWave is the effect of an upgrade on the tokens created before messages,
+// in the global and the organisations' scope, by hour: means over the hours
+// that begin within the length of the upgrade, at least one hour, before it,
+// during it and after it. Upgrades and hours may overlap.
 type FleetWave struct {
 	Upgrade int     `json:"upgrade"` // index into Fleet.Upgrades
 	Before  float64 `json:"before_tokens_per_hour"`
 	During  float64 `json:"during_tokens_per_hour"`
 	After   float64 `json:"after_tokens_per_hour"`
-	// Peak is the hour during or behind it with the most.
+	// Peak is the hour during or after it with the most.
 	PeakHour   int   `json:"peak_hour"`
 	PeakTokens int64 `json:"peak_tokens"`
 }

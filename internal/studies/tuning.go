@@ -4,10 +4,10 @@ import "github.com/compactsim/compactsim/sim/results"
 
 // Tuning is a search for the best settings of some strategies.
 type Tuning struct {
-	// Run has the settings that were left at the end over all sessions, beside the
-	// recorded strategy and the bill.
+	// Run has the settings that were left, over all sessions, with the recorded
+	// strategy and the bill.
 	Run *results.Run
-	// Objectives are what was sought: the first decides, all make the front.
+	// Objectives are the metrics of the search: the first decides, all together make the front.
 	Objectives []results.Metric
 	Limits     []Limit
 	Settings   []Setting // of Run, the best first
@@ -17,14 +17,14 @@ type Tuning struct {
 	Tried  int     // settings simulated at least in part
 	Work   float64 // in runs of one setting over all sessions
 	Budget int
-	// Chosen are the sessions on which settings were dropped and refined, Judged the others;
-	// 0 and all when every setting was simulated over all sessions.
+	// Chosen is the number of sessions on which settings were dropped and refined, Judged
+	// that of the others; 0 and all if every setting was simulated over all sessions.
 	Chosen, Judged int
 	HeldOut        Gain
 	Indices        []Index
 }
 
-// Limit is what a setting has to keep.
+// Limit is a bound that a setting must keep.
 type Limit struct {
 	Metric results.Metric
 	Least  bool // the value is the least allowed, else the most
@@ -39,14 +39,14 @@ func (l *Limit) Keeps(v float64) bool {
 	return v <= l.Value
 }
 
-// Setting is a strategy with values for what was swept.
+// Setting is a strategy with values for its swept parameters.
 type Setting struct {
 	Cell  string   `json:"cell"`
-	Set   []string `json:"set"`            // as sim run --set takes it
+	Set   []string `json:"set"`            // as arguments of sim run --set
 	Keeps bool     `json:"keeps"`          // it keeps the limits and ends no session early
 	Tie   bool     `json:"tie"`            // the difference to the best one can be chance
 	Front bool     `json:"front"`          // no other one is better in one objective and as good in the others
-	Edge  string   `json:"edge,omitempty"` // at which ends of what was swept it lies
+	Edge  string   `json:"edge,omitempty"` // at which ends of the swept range it lies
 }
 
 // Gain is what choosing saves on sessions that took no part in the choice.
@@ -61,13 +61,13 @@ type Gain struct {
 	Folds int     `json:"folds"`       // of those in which the values differ
 }
 
-// Index is how much of the variance of the first objective over the space comes from a parameter.
+// Index is the share of a parameter in the variance of the first objective over the space.
 type Index struct {
 	Strategy  string `json:"strategy"`
 	Parameter string `json:"parameter"`
-	// First is what it makes by itself, Total with all its interactions, as shares of the
-	// variance (Sobol 1993; estimators of Saltelli et al. 2010 and Jansen 1999), with 90 %
-	// intervals from resampling.
+	// First is the parameter's own share of the variance, Total includes all its
+	// interactions (Sobol 1993; estimators of Saltelli et al. 2010 and Jansen
+	// 1999), with 90 % intervals from resampling.
 	First     float64 `json:"first"`
 	FirstLow  float64 `json:"first_low"`
 	FirstHigh float64 `json:"first_high"`

@@ -17,9 +17,9 @@ type want struct{ line, block int32 }
 type file struct {
 	name  string
 	wants []want // all blocks in it, by line
-	next  int    // first of wants behind the last line read
-	base  int    // lines ahead of those that lines counts
-	seeks bool   // a place in it can be gone to
+	next  int    // index in wants after the last line read
+	base  int    // lines before those that lines counts
+	seeks bool   // the file can be read from a place
 	in    io.Closer
 	lines *assembly.LineReader
 }
@@ -40,22 +40,22 @@ func (f *file) of(number int32) []want {
 	return f.wants[from:to]
 }
 
-// passed reports whether a line lies behind what was read last.
+// passed reports whether a line was already read.
 func (f *file) passed(number int32) bool { return f.next > 0 && number <= f.wants[f.next-1].line }
 
-// at returns the first of wants on a line or behind it.
+// at returns the index of the first of wants on a line or after it.
 func (f *file) at(number int32) int {
 	i, _ := slices.BinarySearchFunc(f.wants, number, func(w want, n int32) int { return cmp.Compare(w.line, n) })
 	return i
 }
 
-// farAhead is how many blocks are passed over before it pays to start again at
-// the place of a line.
+// farAhead is the number of skipped blocks from which reopening at a line's
+// place is faster.
 const farAhead = 64
 
-// jump goes to the place of a line in a file that was just opened. Where that
-// cannot be, in a compressed file or one whose reader keeps no places, the lines
-// ahead are read.
+// jump goes to the place of a line in a file that was just opened. If that is
+// impossible, in a compressed file or with a reader that keeps no places, the
+// lines before it are read.
 func (f *file) jump(rc io.Reader, number int32, place int64) {
 	s, ok := rc.(io.Seeker)
 	if !ok || place <= 0 {
@@ -113,8 +113,8 @@ func (r *Reader) loadDocument(f *file) error {
 
 var errNotInCorpus = errors.New("the file is not among the recordings of this corpus")
 
-// advance reads a file up to a line and returns it. Lines on the way that have
-// blocks are kept for later. The result is valid until the next call.
+// advance reads a file up to a line and returns it. Lines with blocks on the
+// way are kept. The result is valid until the next call.
 func (r *Reader) advance(f *file, number int32, place int64) ([]byte, error) {
 	if err := r.ready(f, number, place); err != nil {
 		return nil, err
@@ -149,8 +149,8 @@ func (r *Reader) advance(f *file, number int32, place int64) ([]byte, error) {
 	}
 }
 
-// ready opens a file, or opens it again to go back. The file used longest ago
-// is closed when too many are open.
+// ready opens a file, or reopens it to go back. If too many files are open, it
+// closes the least recently used one.
 func (r *Reader) ready(f *file, number int32, place int64) error {
 	if f.in != nil && (f.passed(number) || f.seeks && f.at(number) > f.next+farAhead) {
 		if err := f.close(); err != nil {
@@ -182,9 +182,8 @@ func (r *Reader) ready(f *file, number int32, place int64) error {
 }
 
 // cacheBytes is how much text of lines a reader holds: several times what most
-// recorded sessions have in lines with blocks, so that results that come late
-// and sub-agents that speak in their parent's file are found without reading the
-// file again.
+// recorded sessions have in lines with blocks, so that late results, and
+// sub-agents in their parent's file, are found without reading the file again.
 const cacheBytes = 16 << 20
 
 // key names a line.
@@ -193,7 +192,7 @@ type key struct {
 	number int32
 }
 
-// cache holds the text of the lines that were read last.
+// cache holds the text of the last lines read.
 type cache struct {
 	limit int // bytes
 	held  int // bytes
@@ -206,8 +205,8 @@ func (c *cache) get(k key) ([]byte, bool) {
 	return text, ok
 }
 
-// put keeps a copy of a line in the place of the oldest. A line that would drive
-// out a quarter of all is not kept.
+// put keeps a copy of a line and drops the oldest. A line that would displace a
+// quarter of the cache is not kept.
 func (c *cache) put(k key, text []byte) {
 	if _, ok := c.lines[k]; ok || len(text) > c.limit/4 {
 		return

@@ -12,11 +12,11 @@ import (
 )
 
 // MaxFiller is the longest filler, bytes: far above any context window, so that
-// a count that cannot be does not take the machine's memory.
+// an impossible count does not exhaust the memory.
 const MaxFiller = 16 << 20
 
-// sizeOf returns the bytes of text that take the place of a block: its own, else those
-// for which the estimate gives the block's tokens.
+// sizeOf returns the size of the text that replaces a block, bytes: the block's
+// own, else the size for which the estimate gives its tokens.
 func sizeOf(b *prompt.Block) int {
 	if b.Bytes > 0 {
 		return min(int(b.Bytes), MaxFiller)
@@ -26,16 +26,16 @@ func sizeOf(b *prompt.Block) int {
 	return int(min(max(0, n), MaxFiller))
 }
 
-// words are what filler is made of: 64 of them, so that six bits choose one.
+// words are the words of filler: 64 of them, so that six bits choose one.
 var words = strings.Fields(`
 	a after again all and any at back before both buffer by call check close count data each end entry error every
 	field file first for from given group if in index into is key last length line list loop map name next node of
 	on once open or order other part path read same set size some step text then value while with`)
 
-// Filler returns n bytes of text in the place of content that is not there. The
-// text begins by saying that it is filler, and for what. It is a function of
-// its arguments; of the digest alone from the first words on. At most MaxFiller
-// bytes are returned, none for a negative n.
+// Filler returns n bytes of text that replace missing content. The text begins
+// by saying that it is filler, and for what. It is a function of its arguments,
+// and after the first words of the digest alone. At most MaxFiller bytes are
+// returned, none for a negative n.
 func Filler(d prompt.Digest, n int, what string) string {
 	n = min(max(0, n), MaxFiller)
 	text := make([]byte, 0, n+16)
@@ -52,8 +52,8 @@ func Filler(d prompt.Digest, n int, what string) string {
 	return string(cut(text, n))
 }
 
-// cut shortens text to n bytes. Where that parts a character, points take its
-// place, and the place of a space at the end, so that trimming takes nothing.
+// cut shortens text to n bytes. Points replace a divided character, and a space
+// at the end, so that trimming removes nothing.
 func cut(text []byte, n int) []byte {
 	end := n
 	for end > 0 && end < len(text) && !utf8.RuneStart(text[end]) {
@@ -69,8 +69,8 @@ func cut(text []byte, n int) []byte {
 	return text
 }
 
-// fillerInput returns a JSON object of n bytes, or of the least it takes, that
-// takes the place of the input of a tool call on a path.
+// fillerInput returns a JSON object of n bytes, or more if it needs them, that
+// replaces the input of a tool call on a path.
 func fillerInput(d prompt.Digest, n int, path string) jsontext.Value {
 	v := []byte(`{`)
 	if path != "" {

@@ -1,6 +1,5 @@
-// Package texts reads the text behind the blocks of a session again, on demand:
-// a session keeps of every block where its line is and the digest of its
-// content, never the text itself.
+// Package texts rereads the text of a session's blocks on demand: a session
+// keeps the line and the content digest of every block, never the text itself.
 package texts
 
 import (
@@ -26,28 +25,28 @@ const (
 // Content is what a block says. Texts are valid UTF-8: bytes of the recording
 // that are not become U+FFFD.
 type Content struct {
-	// Text of everything but a tool call. Parts of a result or a message are
-	// taken together as they follow each other.
+	// Text is that of everything but a tool call. Parts of a result or a message
+	// are joined in order.
 	Text string
 	// Name of the tool, of a tool call and of its result.
 	Name string
-	// Input of a tool call: a JSON object. What the recording has as another
-	// value or as text is the member "input" of one.
+	// Input is that of a tool call: a JSON object. Another value or text in the
+	// recording becomes its member "input".
 	Input jsontext.Value
 	Error bool // the tool call failed
-	// Media is MediaImage or MediaDocument when the block is one, or is a
-	// result with images beside its text. What they show is left out.
+	// Media is MediaImage or MediaDocument if the block is one, or is a result with
+	// images beside its text. Their content is left out.
 	Media string
-	// Filler says that Text or Input is made up to the block's size, because
-	// no line shows the real one.
+	// Filler says that Text or Input is made up to the block's size, because no
+	// line shows the real text.
 	Filler bool
 }
 
-// Reader reads the texts of one session. It holds the lines it last came past,
-// at most cacheBytes of them, and goes forward through a file when it can:
-// asking for blocks in the session's order costs about what parsing does, going
-// back further than the lines held starts the file again. It is not safe for
-// concurrent use; a session may have any number of readers.
+// Reader reads the texts of one session. It holds the last lines it passed, at
+// most cacheBytes of them, and reads a file forward when it can: reading blocks
+// in the session's order costs about as much as parsing, going back beyond the
+// held lines starts the file again. It is not safe for concurrent use; a
+// session may have any number of readers.
 type Reader struct {
 	ctx    context.Context
 	corpus *traces.Corpus
@@ -61,12 +60,12 @@ type Reader struct {
 }
 
 // maxOpen is how many files of a session are open at the same time: those of a
-// few threads that are asked for in turns.
+// few threads that are read in turns.
 const maxOpen = 8
 
 // Open returns a reader of the texts of a session of the corpus. Reading ends
-// with ctx. Files are opened when they are first needed. It is an error when the
-// session has lines in a format that is not known.
+// with ctx. Files are opened when they are first needed. It is an error if the
+// session has lines in an unknown format.
 func Open(ctx context.Context, corpus *traces.Corpus, s *traces.Session) (*Reader, error) {
 	r := &Reader{ctx: ctx, corpus: corpus, s: s, files: make([]file, len(s.Files)), cache: cache{limit: cacheBytes}}
 	for i, name := range s.Files {
@@ -94,7 +93,7 @@ func Open(ctx context.Context, corpus *traces.Corpus, s *traces.Session) (*Reade
 	return r, nil
 }
 
-// Close closes the files that are open. Block fails from then on.
+// Close closes the open files. Block then fails.
 func (r *Reader) Close() error {
 	r.closed = true
 	var errs []error
@@ -107,8 +106,8 @@ func (r *Reader) Close() error {
 
 // Block returns the content of the block with an index in Session.Blocks. A
 // block that no line shows gets filler of its size. It is an error, which names
-// file and line, when the file cannot be read or no longer says what the session
-// was read from.
+// file and line, if the file cannot be read or has changed since the session
+// was read.
 func (r *Reader) Block(i int32) (Content, error) {
 	switch {
 	case r.closed:
@@ -194,13 +193,13 @@ func (r *Reader) fill(c *Content, b *prompt.Block) {
 	}
 }
 
-// line is a line that is decoded, or a document: the blocks it must hold, and
-// what was found of them.
+// line is a decoded line or document: the blocks it must have, and what was
+// found of them.
 type line struct {
 	file   *file
 	number int32
 	wants  []want
-	found  []*traces.Text // by wants, nil for what was not found
+	found  []*traces.Text // by wants, nil if not found
 }
 
 // decode takes what a line says of the blocks that are on it.
@@ -226,7 +225,7 @@ func (l *line) text(block int32) *traces.Text {
 	return nil
 }
 
-// Input returns a tool call's input as Content.Input has it, given as traces.Text has it.
+// Input returns a tool call's input in the form of Content.Input, given that of traces.Text.
 func Input(input string, quoted bool) jsontext.Value {
 	v := jsontext.Value(input)
 	switch {
@@ -236,7 +235,7 @@ func Input(input string, quoted bool) jsontext.Value {
 		return jsontext.Value(`{}`)
 	case quoted || !v.IsValid():
 		text, err := jsontext.AppendQuote(nil, input)
-		if err != nil { // not UTF-8: what could not be kept is replaced
+		if err != nil { // not UTF-8: the invalid bytes are replaced
 			text, _ = jsontext.AppendQuote(nil, bytes.ToValidUTF8(v, []byte("\uFFFD")))
 		}
 		v = text

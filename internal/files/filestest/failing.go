@@ -1,4 +1,4 @@
-// Package filestest has a file system that fails, for tests of all that writes files.
+// Package filestest has a file system that fails, for tests of code that writes files.
 package filestest
 
 import (
@@ -9,27 +9,27 @@ import (
 	"github.com/compactsim/compactsim/internal/files"
 )
 
-// Failing is the host's file system whose operation number At fails with Err: an opening, a
-// write of which half is done, a sync, a change of mode, a closing, a renaming, a removal, a
-// new folder. It is safe for concurrent use.
+// Failing is the host's file system, in which operation number At fails with
+// Err: opening, writing (half of which is done), syncing, changing the mode,
+// closing, renaming, removing, making a folder. It is safe for concurrent use.
 type Failing struct {
 	At   int   // 1 is the first operation, 0 none
 	Err  error // what the operation returns
-	Dead bool  // all that follow fail too and do nothing, as after a kill
+	Dead bool  // all later operations fail too and do nothing, as after a kill
 
 	mu   sync.Mutex
 	ops  int
 	last string
 }
 
-// Ops returns how many operations were asked for, and what the failing one was.
+// Ops returns the number of operations, and the one that failed.
 func (s *Failing) Ops() (n int, failed string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ops, s.last
 }
 
-// fails counts an operation and reports whether it is to fail.
+// fails counts an operation and reports whether it must fail.
 func (s *Failing) fails(op, name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func (f *file) Chmod(mode fs.FileMode) error {
 	return f.File.Chmod(mode)
 }
 
-// Close closes the file of the host even when it fails, as an operating system does.
+// Close closes the host's file even when it fails, as an operating system does.
 func (f *file) Close() error {
 	err := f.File.Close()
 	if f.s.fails("close", f.Name()) {

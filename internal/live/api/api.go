@@ -1,6 +1,6 @@
-// Package api declares the JSON of the two APIs that calls are made in: Anthropic's
-// Messages API and the chat completions of OpenAI. The client writes the requests
-// and reads the answers, the test server the other way round.
+// Package api declares the JSON of the two APIs used for calls: Anthropic's
+// Messages API and the chat completions of OpenAI. The client writes requests
+// and reads answers, the test server does the reverse.
 package api
 
 import (
@@ -178,13 +178,13 @@ type AnswerBlock struct {
 	ID        string         `json:"id,omitzero"`
 	Name      string         `json:"name,omitzero"`
 	Input     jsontext.Value `json:"input,omitzero"`
-	// Of pieces and ends alone.
+	// Only in pieces and ends.
 	PartialJSON *string `json:"partial_json,omitzero"`
 	StopReason  *string `json:"stop_reason,omitzero"`
 }
 
-// Usage counts tokens. A count that is nil is not told: in the last event of a
-// stream it has not changed.
+// Usage counts tokens. A nil count is absent: in the last event of a stream it
+// has not changed.
 type Usage struct {
 	Input      *int64         `json:"input_tokens,omitzero"`
 	Creation   *int64         `json:"cache_creation_input_tokens,omitzero"`
@@ -212,12 +212,12 @@ type Iteration struct {
 	Usage `json:",embed"`
 }
 
-// AppliedEdits lists what the declared edits took out.
+// AppliedEdits lists what the declared edits removed.
 type AppliedEdits struct {
 	Edits []AppliedEdit `json:"applied_edits"`
 }
 
-// AppliedEdit is what one edit took out.
+// AppliedEdit is what one edit removed.
 type AppliedEdit struct {
 	Type        string `json:"type"`
 	ToolUses    *int64 `json:"cleared_tool_uses,omitzero"`
@@ -262,13 +262,13 @@ type ErrorBody struct {
 
 var modelVersion = regexp.MustCompile(`^claude-(?:[a-z]+-)?([0-9]+)(?:-([0-9]{1,2}))?(?:-|$)`)
 
-// Ability is what a model takes of thinking and effort.
+// Ability says which kinds of thinking and effort a model accepts.
 type Ability struct{ Adaptive, Budget, Effort bool }
 
-// AbilityOf returns what a model takes by the version in its name, and whether that has
-// one (platform.claude.com, thinking and effort): budgets from 3.7 up to 4.6, adaptive
-// thinking from 4.6 on, effort from 4.6, of Opus from 4.5 on. A name without a version
-// is assumed to take all.
+// AbilityOf returns the ability of a model by the version in its name, and
+// whether the name has one (platform.claude.com, thinking and effort): budgets
+// from 3.7 up to 4.6, adaptive thinking from 4.6 on, effort from 4.6, for Opus
+// from 4.5 on. A model without a version is assumed to accept everything.
 func AbilityOf(model string) (a Ability, known bool) {
 	m := modelVersion.FindStringSubmatch(model)
 	if m == nil {
@@ -286,7 +286,7 @@ func AbilityOf(model string) (a Ability, known bool) {
 	}, true
 }
 
-// Efforts are those that the Messages API takes.
+// Efforts returns the efforts of the Messages API.
 func Efforts() []string { return []string{"low", "medium", "high", "xhigh", "max"} }
 
 // ChatRequest is a request for a chat completion.
@@ -362,8 +362,8 @@ type ChatChoice struct {
 	FinishReason *string      `json:"finish_reason"`
 }
 
-// ChatUsage counts tokens; those read from a cache or written to it are among the
-// prompt's, those of reasoning among the completion's.
+// ChatUsage counts tokens. Those read from a cache or written to it are part of
+// the prompt's, those of reasoning part of the completion's.
 type ChatUsage struct {
 	Prompt     int64 `json:"prompt_tokens"`
 	Completion int64 `json:"completion_tokens"`
@@ -377,5 +377,5 @@ type ChatUsage struct {
 	} `json:"completion_tokens_details,omitzero"`
 }
 
-// ChatEnd is the event behind which nothing more comes.
+// ChatEnd is the last event of a stream.
 const ChatEnd = "[DONE]"

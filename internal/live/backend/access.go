@@ -13,9 +13,9 @@ import (
 	"github.com/compactsim/compactsim/internal/live/wire"
 )
 
-// Key is a secret that identifies the caller to a server. It shows as "[key]"
-// however it is printed, also inside of other values: it is kept in a function,
-// for fmt prints what it finds in unexported fields without asking.
+// Key is a secret that identifies the caller to a server. It prints as "[key]",
+// also inside other values: because fmt prints unexported fields directly, the
+// secret is kept in a function.
 type Key struct{ reveal func() string }
 
 // NewKey returns a key, without white space around it; "" is none.
@@ -27,8 +27,8 @@ func NewKey(secret string) Key {
 	return Key{reveal: func() string { return secret }}
 }
 
-// check reports a key that no header can hold, as pasting it with a line break in
-// it makes one.
+// check returns an error for a key that no header can hold, for instance one
+// pasted with a line break.
 func (k Key) check() error {
 	if strings.ContainsFunc(k.secret(), func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return errors.New("it holds a blank, a line break or a letter that no key has: copy it anew, in one line")
@@ -47,7 +47,7 @@ func (k Key) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, shownKey) }
 // MarshalText returns "[key]".
 func (k Key) MarshalText() ([]byte, error) { return []byte(shownKey), nil }
 
-// secret returns what is sent.
+// secret returns the key itself.
 func (k Key) secret() string {
 	if k.reveal == nil {
 		return ""
@@ -83,8 +83,8 @@ func (k Key) redact(s string) string {
 	return b.String()
 }
 
-// forms returns every part of the shortest length of the key as it is, and in base64 of either
-// alphabet wherever in a text the key begins; the whole key when it is shorter.
+// forms returns every part of the shortest length of the key, plain and in base64 of
+// either alphabet for any position of the key in a text; the whole key if it is shorter.
 func (k Key) forms() map[string]bool {
 	secret := k.secret()
 	if secret == "" {
@@ -97,16 +97,16 @@ func (k Key) forms() map[string]bool {
 		}
 	}
 	add(secret)
-	for at := range 3 { // bytes of a text in front of the key, modulo three
+	for at := range 3 { // bytes of a text before the key, modulo three
 		for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 			text := alphabet.EncodeToString([]byte("\x00\x00"[:at] + secret))
-			add(text[min(len(text), (8*at+5)/6):max(0, len(text)-1)]) // without characters that hold other bits
+			add(text[min(len(text), (8*at+5)/6):max(0, len(text)-1)]) // without characters that also encode other bits
 		}
 	}
 	return forms
 }
 
-// redactReply takes the key out of all that a server says in an answer.
+// redactReply removes the key from everything a server says in an answer.
 func (k Key) redactReply(r *wire.Reply) {
 	for _, s := range []*string{&r.ID, &r.Model, &r.StopReason, &r.Text, &r.Compaction} {
 		*s = k.redact(*s)
@@ -119,8 +119,8 @@ func (k Key) redactReply(r *wire.Reply) {
 	}
 }
 
-// Insecure reports whether what is sent to a base URL can be read on its way: without encryption to
-// another machine.
+// Insecure reports whether requests to a base URL can be read in transit:
+// without encryption to another machine.
 func Insecure(base string) bool {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" {
@@ -130,8 +130,8 @@ func Insecure(base string) bool {
 	return u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
-// parseBase parses a base URL. Errors show no more of it than scheme and host: it
-// may hold a secret.
+// parseBase parses a base URL. Errors show only scheme and host, because the
+// rest may hold a secret.
 func parseBase(s string) (*url.URL, error) {
 	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return nil, errors.New("it holds a blank or a line break")
@@ -148,7 +148,7 @@ func parseBase(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// messagesURL returns where messages are asked for, of a base URL with the version or the whole path or without.
+// messagesURL returns the URL for messages, given a base URL without version, with version or with the whole path.
 func messagesURL(base string) (string, error) {
 	_, err := parseBase(base)
 	root := strings.TrimSuffix(strings.TrimRight(base, "/"), "/messages")
@@ -158,8 +158,8 @@ func messagesURL(base string) (string, error) {
 // versioned is a path that names a version: /v1, /v1beta/openai, /api/paas/v4.
 var versioned = regexp.MustCompile(`/v[0-9][a-z0-9]*(/|$)`)
 
-// chatURL returns where completions are asked for, of a base URL, whose version is 1 if it names none. One that ends
-// with the path of the completions is taken as it is: for servers that have them under no version.
+// chatURL returns the URL for completions, given a base URL; its version is 1 if it names none. A
+// URL that ends with the path of completions stays unchanged, for servers without a version.
 func chatURL(base string) (string, error) {
 	const completions = "/chat/completions"
 	u, err := parseBase(base)

@@ -1,6 +1,6 @@
-// Package backend sends requests in the vocabulary of package wire to models and
-// returns their answers. A Client speaks the Messages API or the chat completions
-// that many servers offer. Around it stand, from the inside to the outside,
+// Package backend sends requests in the vocabulary of package wire to models
+// and returns their answers. A Client speaks the Messages API or the chat
+// completions that many servers offer. Around it are, from the inside out,
 //
 //	Gate     limits what is sent: at once, per minute, in all, and its price
 //	Retry    sends again what failed for the moment
@@ -10,10 +10,10 @@
 //
 //	Breaker{Backend: &Retry{Backend: gate}}
 //
-// With the gate inside, every attempt counts against the limits and the usage of
-// every attempt is booked, also that of a stream that broke off.
+// With the gate inside, every attempt counts against the limits, and the usage
+// of every attempt is booked, including that of a stream that broke off.
 //
-// An error that a server or the network caused is a [wire.Failure]. When the
+// An error caused by a server or the network is a [wire.Failure]. When the
 // caller's context ends, the error wraps the context's error and a Failure with
 // what had been billed by then.
 package backend
@@ -48,16 +48,16 @@ type Backend interface {
 
 // Config says how to reach a server.
 type Config struct {
-	Key     Key    // may be missing for chat completions of servers that ask for none
+	Key     Key    // may be empty for chat completions of servers that need none
 	BaseURL string // "" for Anthropic's own Messages API
 	Limits  Limits
 }
 
-// Limits of one attempt that are used when a configuration leaves them zero.
+// Default limits of one attempt.
 const (
 	// defaultIdle bounds the time without a byte. Servers send pings in between.
 	defaultIdle = 90 * time.Second
-	// defaultMaxResponse is in bytes: the longest output on offer (128,000 tokens) makes some 4 MB of events.
+	// defaultMaxResponse is in bytes: the longest available output (128,000 tokens) makes about 4 MB of events.
 	defaultMaxResponse = 8 << 20
 )
 
@@ -65,8 +65,8 @@ const (
 type Limits struct {
 	MaxResponse int64         // bytes of the response's body, decompressed
 	Timeout     time.Duration // from the request to the end of the response
-	// Idle bounds the time without a byte of the response. Its default is Timeout where that exceeds
-	// [wire.DefaultTimeout]: who allows more has a server that is long silent over a prompt.
+	// Idle bounds the time without a byte of the response. Its default is Timeout if that exceeds
+	// [wire.DefaultTimeout]: a longer timeout implies a server that is silent for long over a prompt.
 	Idle time.Duration
 }
 
@@ -92,7 +92,7 @@ type protocol struct {
 	take     func(p *partial, data []byte) error // an event of its answer
 }
 
-// Client asks one server. The zero value is not usable.
+// Client calls one server. The zero value is not usable.
 type Client struct {
 	protocol protocol
 	http     *http.Client
@@ -103,20 +103,20 @@ type Client struct {
 func newClient(c Config, p protocol) *Client {
 	return &Client{
 		protocol: p, key: c.Key, limits: c.Limits.withDefaults(),
-		// A redirection would take the key along to wherever it points.
+		// A redirection would send the key to another address.
 		http: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
 }
 
-// partial is an answer while its events come in.
+// partial is an answer while its events arrive.
 type partial struct {
 	reply   wire.Reply
 	text    strings.Builder
 	bytes   int64 // of output so far
 	most    int64 // tokens of output that the request allows
-	thought bool  // a block of thinking came
-	refused bool  // a refusal came
-	done    bool  // the last event came
+	thought bool  // a block of thinking has arrived
+	refused bool  // a refusal has arrived
+	done    bool  // the last event has arrived
 	first   time.Duration
 }
 
@@ -126,7 +126,7 @@ func (c *Client) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("backend: request to %s: %w", r.Model, err)
 	}
-	// What recordings hold need not be valid text; such bytes go out as U+FFFD.
+	// Recordings need not be valid text; invalid bytes are sent as U+FFFD.
 	body, err := json.Marshal(value, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return nil, fmt.Errorf("backend: request to %s: %w", r.Model, err)
@@ -161,11 +161,11 @@ func (c *Client) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
 	return nil, f
 }
 
-// errCut is what a stream ends with that was cut between two events.
+// errCut is the error of a stream that was cut between two events.
 var errCut = errors.New("the stream ended before its last event")
 
-// exchange posts a body and calls take with the data of each event of the answer.
-// It never returns nil: take ends a stream that is complete with io.EOF.
+// exchange posts a body and calls take with the data of each event of the
+// answer. It never returns nil: take ends a complete stream with io.EOF.
 func (c *Client) exchange(ctx context.Context, r *wire.Request, body []byte, take func(data []byte) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.limits.Timeout, errTimeout)
 	defer cancel()
@@ -197,7 +197,7 @@ func (c *Client) exchange(ctx context.Context, r *wire.Request, body []byte, tak
 	return w.cause(cmp.Or(err, errCut))
 }
 
-// refused returns why a response is no stream of events, nil for one that is.
+// refused returns why a response is not a stream of events, nil if it is one.
 func (c *Client) refused(resp *http.Response, body io.Reader) error {
 	r := &refusal{status: resp.StatusCode, header: resp.Header}
 	switch {
@@ -226,8 +226,8 @@ func (c *Client) refused(resp *http.Response, body io.Reader) error {
 	}
 }
 
-// events calls take with the data of each event until it returns an error or the stream ends. A last event without
-// a blank line behind it is incomplete and left out, except for the end mark, which some gateways send that way.
+// events calls take with the data of each event until it returns an error or the stream ends. A last event without a
+// blank line after it is incomplete and dropped, except for the end mark, which some gateways send that way.
 func events(r io.Reader, limit int64, take func(data []byte) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, int(limit)+1)
@@ -263,11 +263,11 @@ func decode(data []byte, event any) error {
 	return nil
 }
 
-// maxTokens is the largest count that is taken from a server.
+// maxTokens is the largest plausible count from a server.
 const maxTokens = 100_000_000
 
-// trust drops a usage with a count that no call can have, which is the error: what it says of the
-// bill cannot be believed, and no answer is taken with it.
+// trust drops a usage with an impossible count and returns an error: its bill
+// is not credible, and the answer is not used.
 func (p *partial) trust() error {
 	r := &p.reply
 	usages := []wire.Usage{r.Usage, r.Billed()}
@@ -285,14 +285,14 @@ func (p *partial) trust() error {
 	return nil
 }
 
-// billed returns what a stream that broke off costs as far as is known: the counted input, and the output so far.
+// billed returns the known cost of a stream that broke off: the counted input, and the output so far.
 func (p *partial) billed() wire.Usage {
 	u := p.reply.Billed()
 	u.Output = max(u.Output, outputOf(p.bytes, p.most))
 	return u
 }
 
-// finish returns the reply of a stream that is complete.
+// finish returns the reply of a complete stream.
 func (p *partial) finish(total time.Duration) *wire.Reply {
 	r := &p.reply
 	r.Text = p.text.String()
@@ -300,8 +300,8 @@ func (p *partial) finish(total time.Duration) *wire.Reply {
 	if p.refused {
 		r.StopReason = "refusal"
 	}
-	// What is shown of the thinking may be shorter than it, or nothing: where the
-	// server does not count it, it is what the rest leaves of the output.
+	// The visible thinking may be shorter than the actual one, or empty. If the
+	// server does not count thinking, it is the output minus the rest.
 	output := r.Billed().Output
 	r.Thinking = min(max(r.Thinking, 0), output)
 	if r.Thinking == 0 && p.thought {
@@ -316,14 +316,14 @@ var (
 	errTimeout  = errors.New("the response took too long")
 )
 
-// watcher ends an exchange that is silent for too long or whose response is too large, and knows how far it came.
+// watcher ends an exchange that is silent for too long or whose response is too large, and records its progress.
 type watcher struct {
 	ctx    context.Context // of the exchange
 	cancel context.CancelCauseFunc
 	body   io.Reader
 	idle   time.Duration
 	timer  *time.Timer
-	left   int64       // bytes of the response that are still read
+	left   int64       // bytes of the response that may still be read
 	sent   atomic.Bool // the request went out in full
 	begun  bool        // a response began
 }
@@ -339,7 +339,7 @@ func watch(ctx context.Context, l Limits) *watcher {
 	return w
 }
 
-// Read reads on and gives the response another while.
+// Read reads on and extends the time for the response.
 func (w *watcher) Read(p []byte) (int, error) {
 	if w.left < 0 {
 		return 0, errTooLarge
@@ -360,13 +360,13 @@ func (w *watcher) stop() {
 	w.cancel(nil)
 }
 
-// brokenError is why a response is incomplete although the server may have begun to work, and bill that.
+// brokenError is the error of an incomplete response that the server may still bill.
 type brokenError struct{ error }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *brokenError) Unwrap() error { return e.error }
 
-// cause returns the error of an exchange: why it was ended, else what it met.
+// cause returns the error of an exchange: the reason why it was ended, else the error it met.
 func (w *watcher) cause(err error) error {
 	if cause := context.Cause(w.ctx); cause != nil {
 		err = cause

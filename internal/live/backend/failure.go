@@ -20,10 +20,10 @@ import (
 // maxMessage is how many bytes of a server's message a failure keeps.
 const maxMessage = 300
 
-// maxRead is how many bytes of a server's message are looked at.
+// maxRead is how many bytes of a server's message are read.
 const maxRead = 8 << 10
 
-// refusal is what a server says when it answers with an error.
+// refusal is an error answer of a server.
 type refusal struct {
 	status  int
 	kind    string // the type of the error, in the provider's words
@@ -34,7 +34,7 @@ type refusal struct {
 // Error returns the server's message.
 func (r *refusal) Error() string { return r.message }
 
-// take fills in an error of the API. Its code counts as the kind where it is a known one.
+// take takes over an error of the API. Its code counts as the kind if it is a known one.
 func (r *refusal) take(e *api.Error) {
 	if e == nil {
 		return
@@ -48,8 +48,8 @@ func (r *refusal) take(e *api.Error) {
 	r.message = cmp.Or(e.Message, r.message)
 }
 
-// failure turns the error of an exchange into a failure. What no server sent is
-// told without the address, which may hold a key.
+// failure turns the error of an exchange into a failure. Errors that no server
+// sent are reported without the address, which may hold a key.
 func (c *Client) failure(err error) *wire.Failure {
 	var known *wire.Failure
 	if errors.As(err, &known) {
@@ -85,8 +85,8 @@ func (c *Client) failure(err error) *wire.Failure {
 	return f
 }
 
-// kinds are causes by the type of an error, which says more than the status: an error inside a stream comes with
-// 200.
+// kinds are causes by the type of an error, which is more specific than the
+// status: an error inside a stream has status 200.
 var kinds = map[string]wire.Cause{
 	"overloaded_error":        wire.CauseOverloaded,
 	"rate_limit_error":        wire.CauseRate,
@@ -113,7 +113,7 @@ var statuses = map[int]wire.Cause{
 	http.StatusNotFound:              wire.CauseModel,
 	http.StatusRequestEntityTooLarge: wire.CauseTooLong,
 	http.StatusRequestTimeout:        wire.CauseTimeout,
-	http.StatusConflict:              wire.CauseServer, // it passes, as the provider's own clients take it
+	http.StatusConflict:              wire.CauseServer, // passes, as in the provider's own clients
 	http.StatusTooManyRequests:       wire.CauseRate,
 	529:                              wire.CauseOverloaded,
 }
@@ -123,8 +123,8 @@ func (r *refusal) cause() wire.Cause {
 	if (sized || r.status < http.StatusMultipleChoices) && tooLong.MatchString(r.message) {
 		return wire.CauseTooLong
 	}
-	// An account without credit is refused as a bad request: no other request
-	// will fare better.
+	// An account without credit gets a bad-request error; every other request would
+	// get it too.
 	if strings.Contains(r.message, "credit balance is too low") {
 		return wire.CauseAuth
 	}
@@ -140,11 +140,11 @@ func (r *refusal) cause() wire.Cause {
 	return wire.CauseRequest
 }
 
-// tooLong finds what servers say about a prompt beyond the window.
+// tooLong matches servers' messages about a prompt beyond the window.
 var tooLong = regexp.MustCompile(`(?i)(prompt|input) is too long|maximum context length|context length exceeded|` +
 	`exceeds? the (available )?context|input tokens exceed|exceed context limit`)
 
-// gaps find the size of a prompt, its output, which is added to it, and the limit in such a message.
+// gaps match the size of a prompt, its output, which is added to it, and the limit in such a message.
 var gaps = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)too long: *(?P<size>[\d,]+) tokens? *> *(?P<limit>[\d,]+)`),
 	regexp.MustCompile(`(?i)(?:maximum context length is|configured limit of) *(?P<limit>[\d,]+).*?` +
@@ -152,9 +152,9 @@ var gaps = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)exceed context limit: *(?P<size>[\d,]+) *\+ *(?P<output>[\d,]+) *> *(?P<limit>[\d,]+)`),
 }
 
-// excess returns by how many tokens a prompt is too long, 0 when the message does not tell.
+// excess returns by how many tokens a prompt is too long, 0 if the message does not say.
 func excess(message string) int64 {
-	const most = 1 << 40 // of tokens in a message: sums stay in range
+	const most = 1 << 40 // of tokens in a message, so that sums stay in range
 	for _, re := range gaps {
 		m := re.FindStringSubmatch(message)
 		if m == nil {
@@ -176,8 +176,8 @@ func excess(message string) int64 {
 	return 0
 }
 
-// retryAfter returns how long a response asks to wait, 0 for no word or a past time. A date is compared with the
-// server's own clock where the response shows it: ours may be wrong.
+// retryAfter returns how long a response asks to wait, 0 for no value or a past time. A date is
+// compared with the server's clock if the response shows it, because ours may be wrong.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
 		return seconds(ms / 1000)
@@ -207,7 +207,7 @@ func seconds(s float64) time.Duration {
 	return time.Duration(s * float64(time.Second))
 }
 
-// ended returns the error of a call whose context ended: the context's, with what the attempts were billed.
+// ended returns the error of a call whose context ended: the context's error, with what the attempts were billed.
 func ended(ctx context.Context, attempts int, billed wire.Usage) error {
 	return fmt.Errorf("%w: %w", ctx.Err(),
 		&wire.Failure{Cause: wire.CauseBroken, Message: "the caller gave up", Attempts: attempts, Billed: billed})

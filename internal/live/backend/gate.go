@@ -9,7 +9,7 @@ import (
 	"github.com/compactsim/compactsim/internal/live/wire"
 )
 
-// The limits of a gate that no waiting helps against.
+// Limits of a gate for which waiting does not help.
 var (
 	ErrBudget   = errors.New("the budget for live calls is used up")
 	ErrMaxCalls = errors.New("the number of live calls is used up")
@@ -20,20 +20,20 @@ var (
 type Quota struct {
 	Concurrency int // requests in flight
 	Calls       int // requests in all, repeated attempts included
-	// BudgetUSD bounds the cost: a request is sent only if its estimate fits into what those in flight leave of it.
+	// BudgetUSD bounds the cost: a request is sent only if its estimate fits into what is left after those in flight.
 	BudgetUSD float64
 	// Price returns the price in USD of a usage. A budget needs one.
 	Price func(model string, u wire.Usage) float64
-	// Priced reports whether Price knows a model, nil for all: within a budget no other is asked.
+	// Priced reports whether Price knows a model, nil for all: with a budget no other model is called.
 	Priced func(model string) bool
 }
 
-// Gate lets requests through in their order, as far as its quota goes. Requests wait, until their context ends, for
-// those in flight; what does not come back (calls, budget) is an error.
+// Gate lets requests through in order, within its quota. Requests wait for those in
+// flight, until their context ends. An exhausted limit (calls, budget) is an error.
 type Gate struct {
 	backend Backend
 	quota   Quota
-	turn    chan struct{} // held by the one who waits at the gate; others queue for it
+	turn    chan struct{} // held by the request that waits at the gate; others queue for it
 	settled chan struct{} // a request in flight has ended
 
 	mu       sync.Mutex
@@ -54,7 +54,7 @@ func NewGate(b Backend, q Quota) *Gate {
 	return &Gate{backend: b, quota: q, turn: make(chan struct{}, 1), settled: make(chan struct{}, 1)}
 }
 
-// Spent returns what went through so far.
+// Spent returns what has gone through so far.
 func (g *Gate) Spent() Spent {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -88,7 +88,7 @@ func (g *Gate) price(model string, u wire.Usage) float64 {
 	return g.quota.Price(model, u)
 }
 
-// enter returns when the request may be sent. One at a time waits at the gate, so that none is overtaken.
+// enter returns when the request may be sent. One request at a time waits at the gate, so that none is overtaken.
 func (g *Gate) enter(ctx context.Context, model string, cost float64) error {
 	select {
 	case g.turn <- struct{}{}:
@@ -107,7 +107,8 @@ func (g *Gate) enter(ctx context.Context, model string, cost float64) error {
 	return fmt.Errorf("waiting to send a request: %w", ctx.Err())
 }
 
-// take takes what a request needs, or returns that one in flight has to end before, or why it will never do.
+// take reserves what a request needs, or returns that one in flight must end first, or why the request can never be
+// sent.
 func (g *Gate) take(model string, cost float64) (full bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -130,7 +131,7 @@ func (g *Gate) take(model string, cost float64) (full bool, err error) {
 	return false, nil
 }
 
-// leave books a request that has ended.
+// leave books a finished request.
 func (g *Gate) leave(model string, u wire.Usage, reserved float64) {
 	cost := g.price(model, u)
 	g.mu.Lock()
@@ -139,7 +140,7 @@ func (g *Gate) leave(model string, u wire.Usage, reserved float64) {
 	g.spent.Usage.Add(u)
 	g.reserved -= reserved
 	if g.spent.InFlight == 0 {
-		g.reserved = 0 // no remainder of rounding
+		g.reserved = 0 // removes rounding errors
 	}
 	g.mu.Unlock()
 	select {
@@ -148,8 +149,8 @@ func (g *Gate) leave(model string, u wire.Usage, reserved float64) {
 	}
 }
 
-// actual returns what to book for a request: the estimate of its input where a server counts none, so that a budget
-// holds.
+// actual returns what to book for a request: the estimated input if a server
+// counts none, so that a budget holds.
 func actual(estimate wire.Usage, r *wire.Reply, err error) wire.Usage {
 	var f *wire.Failure
 	switch {
@@ -171,18 +172,18 @@ func actual(estimate wire.Usage, r *wire.Reply, err error) wire.Usage {
 	return f.Billed
 }
 
-// bytesPerToken turns uncounted output into tokens: text of recorded sessions has 0.26 tokens a byte.
+// bytesPerToken converts uncounted output into tokens: text of recorded sessions has 0.26 tokens a byte.
 const bytesPerToken = 4
 
-// tokensPerByte bounds the tokens of a request: recorded sessions have 0.26 to 0.33 a byte, and the tokenizer of
-// newer models makes 30 % more of the same text.
+// tokensPerByte bounds the tokens of a request: recorded sessions have 0.26 to 0.33 a
+// byte, and the tokenizer of newer models makes 30 % more of the same text.
 const tokensPerByte = 0.4
 
 // overhead is what a block or a tool adds to its text, tokens; a tool call adds the most, 54 in recorded sessions.
 const overhead = 60
 
-// Estimate returns the most that a request is likely to be billed: nothing is in the cache, all is written with the
-// longest lifetime asked for, and the output is as long as it may be.
+// Estimate returns an upper estimate of a request's bill: nothing is in the cache, everything is
+// written with the longest requested lifetime, and the output is as long as allowed.
 func Estimate(r *wire.Request) wire.Usage {
 	size, blocks, longest := 0, 0, wire.CacheNone
 	for p := range r.Parts() {
@@ -210,8 +211,8 @@ func outputOf(bytes, most int64) int64 {
 	return min((bytes+bytesPerToken-1)/bytesPerToken, most)
 }
 
-// estimateUncounted estimates what a server has not counted of a complete answer, as gateways leave usage out of
-// streams: the input as the most it is likely to be, the output from its bytes.
+// estimateUncounted estimates what a server did not count of a complete answer, because gateways
+// omit usage in streams: the input as its upper estimate, the output from its bytes.
 func estimateUncounted(r *wire.Request, reply *wire.Reply, bytes int64) {
 	if len(reply.Iterations) > 0 {
 		return

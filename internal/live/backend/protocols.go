@@ -15,11 +15,11 @@ import (
 	"github.com/compactsim/compactsim/internal/live/wire"
 )
 
-// anthropicURL is where Anthropic's own API is.
+// anthropicURL is the address of Anthropic's own API.
 const anthropicURL = "https://api.anthropic.com/"
 
-// NewAnthropic returns a client of a Messages API. It reports a base URL that is none, and a key that is missing or
-// cannot be sent.
+// NewAnthropic returns a client of a Messages API. It returns an error for an
+// invalid base URL, and for a key that is missing or cannot be sent.
 func NewAnthropic(c Config) (*Client, error) {
 	endpoint, err := messagesURL(cmp.Or(c.BaseURL, anthropicURL))
 	if err != nil {
@@ -45,8 +45,9 @@ func NewAnthropic(c Config) (*Client, error) {
 	}), nil
 }
 
-// messagesOf returns a request in the form of the Messages API. Schemas and inputs go out as they are, since
-// another order of keys is another prefix. tool_choice is part of the cache's key: tools are denied in words alone.
+// messagesOf returns a request in the form of the Messages API. Schemas and inputs are sent unchanged, because
+// another order of keys makes another prefix. tool_choice is part of the cache key, so tools are denied only in
+// words.
 func messagesOf(r *wire.Request) (*api.Request, error) {
 	q := &api.Request{Model: r.Model, MaxTokens: &r.MaxTokens, Stream: true, ContextManagement: r.ContextManagement}
 	if r.Compaction != nil {
@@ -79,7 +80,7 @@ func messagesOf(r *wire.Request) (*api.Request, error) {
 	return q, nil
 }
 
-// marker returns the breakpoint that asks for a cache entry, nil for none.
+// marker returns the breakpoint for a cache entry, nil for none.
 func marker(c wire.Cache) *api.CacheControl {
 	if c == wire.CacheNone {
 		return nil
@@ -117,7 +118,7 @@ func input(b *wire.Block) jsontext.Value {
 	return b.Input
 }
 
-// message takes an event of the Messages API.
+// message processes an event of the Messages API.
 func (p *partial) message(data []byte) error {
 	var e api.Event
 	if err := decode(data, &e); err != nil {
@@ -177,7 +178,7 @@ func (p *partial) open(b *api.AnswerBlock) {
 	}
 }
 
-// usage takes counts, which are totals of the whole message.
+// usage sets counts, which are totals of the whole message.
 func (p *partial) usage(u *api.Usage) {
 	merge(&p.reply.Usage, u)
 	if u.Details != nil {
@@ -194,8 +195,8 @@ func (p *partial) usage(u *api.Usage) {
 	}
 }
 
-// merge puts the given counts into a usage. Written tokens that the split leaves out live for five minutes, the
-// API's default; a split that exceeds the total is believed.
+// merge puts the given counts into a usage. Written tokens that are not in the split live
+// for five minutes, the API's default; a split that exceeds the total takes precedence.
 func merge(to *wire.Usage, u *api.Usage) {
 	set := func(to, from *int64) {
 		if from != nil {
@@ -213,7 +214,7 @@ func merge(to *wire.Usage, u *api.Usage) {
 	}
 }
 
-// cleared adds up what edits took out.
+// cleared adds up what edits removed.
 func (p *partial) cleared(list []api.AppliedEdit) {
 	p.reply.Cleared = wire.Cleared{}
 	for _, e := range list {
@@ -240,13 +241,13 @@ func unquoted(v jsontext.Value) string {
 	return s
 }
 
-// NewOpenAI returns a client of the chat completions of OpenAI or of a server that
-// offers the same interface (vLLM, llama.cpp, gateways). The base URL has the
+// NewOpenAI returns a client of the chat completions of OpenAI or of a server
+// with the same interface (vLLM, llama.cpp, gateways). The base URL has the
 // version, if it is not /v1, or the whole path, as in
-// http://localhost:8000/chat/completions. What the interface has no word for is
-// left out: cache breakpoints, betas, thinking, the server's compaction and edits.
-// It reports a base URL that is none, and a key that cannot be sent or
-// that OpenAI's own server misses.
+// http://localhost:8000/chat/completions. Features that the interface lacks are
+// left out: cache breakpoints, betas, thinking, the server's compaction and
+// edits. It returns an error for an invalid base URL, and for a key that cannot
+// be sent or that OpenAI's own server requires.
 func NewOpenAI(c Config) (*Client, error) {
 	endpoint, err := chatURL(c.BaseURL)
 	if err != nil {
@@ -271,8 +272,8 @@ func NewOpenAI(c Config) (*Client, error) {
 	}), nil
 }
 
-// ownServer reports whether a base URL is OpenAI's: its newer models know only max_completion_tokens, others often
-// only max_tokens.
+// ownServer reports whether a base URL is OpenAI's: its newer models only
+// accept max_completion_tokens, other servers often only max_tokens.
 func ownServer(base string) bool {
 	u, err := url.Parse(base)
 	return err == nil && (u.Hostname() == "openai.com" || strings.HasSuffix(u.Hostname(), ".openai.com"))
@@ -303,7 +304,7 @@ func chatOf(r *wire.Request, own bool) (*api.ChatRequest, error) {
 		q.Tools = append(q.Tools, t)
 	}
 	if r.ToolsDenied && len(q.Tools) > 0 {
-		q.ToolChoice = "none" // no part of the key of a prefix cache here
+		q.ToolChoice = "none" // not part of the key of a prefix cache here
 	}
 	return q, nil
 }
@@ -319,7 +320,7 @@ func joined(blocks []wire.Block) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// chatMessages returns a message in the form of chat completions, with tool results as messages of their own.
+// chatMessages returns a message in the form of chat completions, in which tool results are separate messages.
 func chatMessages(m wire.Message) ([]api.ChatMessage, error) {
 	var list []api.ChatMessage
 	said := api.ChatMessage{Role: string(m.Role)}
@@ -355,7 +356,7 @@ var stops = map[string]string{
 	"content_filter": "refusal",
 }
 
-// completion takes an event of a chat completion.
+// completion processes an event of a chat completion.
 func (p *partial) completion(data []byte) error {
 	if string(data) == api.ChatEnd {
 		p.done = true
@@ -374,9 +375,9 @@ func (p *partial) completion(data []byte) error {
 		p.reply.ID, p.reply.Model = e.ID, e.Model
 	}
 	if u := e.Usage; u != nil {
-		// Tokens written have a price of their own from GPT-5.6 on and a lifetime
-		// without a class here: they count among those of five minutes, whose multiple
-		// of the input's price they share.
+		// From GPT-5.6 on written tokens have their own price, and a lifetime without a
+		// class here. They count as those of five minutes, which have the same multiple
+		// of the input's price.
 		read := min(max(u.Details.Cached, 0), u.Prompt)
 		written := min(max(u.Details.Written, 0), u.Prompt-read)
 		p.reply.Usage = wire.Usage{Uncached: u.Prompt - read - written, Read: read, Write5m: written, Output: u.Completion}

@@ -15,39 +15,40 @@ import (
 )
 
 const (
-	// tries are the requests for one call where Retry says no number.
+	// tries is the default number of requests for one call.
 	tries = 4
-	// shortWait and longWait are the longest waits after the first failure and after any, where a server names none.
+	// shortWait and longWait are the longest waits after the first failure and after any failure if a server names
+	// none.
 	shortWait, longWait = time.Second, 30 * time.Second
-	// maxAfter is the longest wait that a server may ask for: beyond it the call fails and says so.
+	// maxAfter is the longest wait that a server may ask for; beyond it the call fails and says so.
 	maxAfter = 2 * time.Minute
 )
 
-// Retry sends a request again after a failure that may pass. Before attempt n+1
-// it waits between nothing and 2^(n−1) seconds, 30 at most, drawn evenly ("full jitter"), so
-// that calls which failed together do not come back together; or for as long as
-// the server asks and up to a tenth more.
+// Retry repeats a request after a failure that may pass. Before attempt n+1 it
+// waits a random time up to 2^(n−1) seconds, at most 30 ("full jitter"), so
+// that calls which failed together are not repeated together; or as long as the
+// server asks and up to a tenth more.
 type Retry struct {
 	Backend  Backend
 	Attempts int          // requests for one call, the first one included; 0 for 4
 	Jitter   draws.Source // of the waits
-	// Sleep waits for a time or until the context ends, whose error it returns; nil really waits.
+	// Sleep waits for a time or until the context ends, whose error it then returns; nil for a real wait.
 	Sleep func(context.Context, time.Duration) error
 
-	waits atomic.Uint64 // of all calls: each has a draw of its own
+	waits atomic.Uint64 // of all calls, so that each has its own draw
 }
 
-// afterShare is how much longer than a server asks Retry waits at most.
+// afterShare is the largest additional wait, as a share of what a server asks for.
 const afterShare = 0.1
 
 // waiting is the purpose of the draws here.
 const waiting draws.Purpose = 1 << 16
 
 // Do sends the request until it is answered, fails for good, or may not be sent
-// again. Attempts of reply and failure count all requests; Billed of a failure is
-// what all of them were billed, Wasted of a reply what those that failed were.
-// When a gate lets no more through between two attempts, the error is the gate's,
-// and only its Spent knows what the first ones were billed.
+// again. Attempts of reply and failure count all requests. Billed of a failure
+// is the bill of all of them, Wasted of a reply that of the failed ones. If a
+// gate rejects the request between two attempts, the error is the gate's, and
+// only its Spent knows the bill of earlier attempts.
 func (r *Retry) Do(ctx context.Context, q *wire.Request) (*wire.Reply, error) {
 	pause := r.Sleep
 	if pause == nil {
@@ -65,7 +66,7 @@ func (r *Retry) Do(ctx context.Context, q *wire.Request) (*wire.Reply, error) {
 		if known {
 			billed.Add(f.Billed)
 		} else {
-			sent-- // it was turned away ahead of the server
+			sent-- // the gate rejected it
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -83,7 +84,7 @@ func (r *Retry) Do(ctx context.Context, q *wire.Request) (*wire.Reply, error) {
 	}
 }
 
-// wait returns how long to wait after the nth attempt, or why there is no other.
+// wait returns how long to wait after the nth attempt, or why there is no further one.
 func (r *Retry) wait(f *wire.Failure, n int) (d time.Duration, stop string) {
 	switch {
 	case !f.Passing():
@@ -115,15 +116,15 @@ func gaveUp(f *wire.Failure, attempts int, billed wire.Usage, why string) error 
 	return &last
 }
 
-// ErrBreaker says that no more calls are made since the ones before all failed.
+// ErrBreaker says that calls have stopped because the previous ones all failed.
 var ErrBreaker = errors.New("no more live calls")
 
 // maxFailed is how many calls may fail in a row, as in Claude Code's own breaker from 2.1.76 on.
 const maxFailed = 3
 
-// Breaker makes no more calls once three in a row have failed, whoever made them. A refusal of one request's
-// content, such as a prompt that is too long, is an answer: the server works. Calls whose caller gave up do not
-// count.
+// Breaker stops calls once three in a row have failed, whoever made them. A
+// refusal of one request's content, such as a prompt that is too long, is an
+// answer: the server works. Calls whose caller gave up do not count.
 type Breaker struct {
 	Backend Backend
 
@@ -132,7 +133,7 @@ type Breaker struct {
 	last string // the last of them
 }
 
-// Do makes a call, or returns ErrBreaker with the failure that was the last.
+// Do makes a call, or returns ErrBreaker with the last failure.
 func (b *Breaker) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) {
 	if err := b.open(); err != nil {
 		return nil, err
@@ -151,13 +152,13 @@ func (b *Breaker) open() error {
 	return nil
 }
 
-// refusedAlone reports whether a server refused a request for what it holds.
+// refusedAlone reports whether a server refused a request for its content.
 func refusedAlone(f *wire.Failure) bool {
 	refused := f.Status == http.StatusBadRequest || f.Status == http.StatusUnprocessableEntity
 	return f.Cause == wire.CauseTooLong || f.Cause == wire.CauseRequest && refused
 }
 
-// note counts how a call ended.
+// note counts the outcome of a call.
 func (b *Breaker) note(err error, gone bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

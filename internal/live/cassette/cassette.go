@@ -1,9 +1,9 @@
-// Package cassette stores live calls: one file for each, so that a run whose
-// summaries a real model wrote can be replayed without asking it again.
+// Package cassette stores live calls, one file for each, so that a run whose
+// summaries a real model wrote can be replayed without calling it again.
 //
-// A file is JSON, named by the key of its call. It holds what the call was for and
-// what came back. There is no room in it for a key of a provider or a header. A call whose request differs has another
-// key: it is missing, and never answered by what another call got.
+// A file is JSON, named by the key of its call. It has the purpose of the call and its
+// answer. It has no field for a provider's key or a header. A call with a different
+// request has another key: it is missing, and never answered by another call's answer.
 package cassette
 
 import (
@@ -26,15 +26,15 @@ import (
 
 // Call identifies a call and says what it is for.
 type Call struct {
-	// The first six identify nothing: they inform people, and find the cassette that
-	// is nearest to one that is missing.
+	// The first six do not identify the call: they inform people, and help to find
+	// the cassette nearest to a missing one.
 	Session string `json:"session"` // id of the recording
 	Source  string `json:"source"`  // as in prompt.Intent.Source
-	Model   string `json:"model"`   // that is asked
+	Model   string `json:"model"`   // the called model
 	Thread  int32  `json:"thread"`  // of the session, where the call is made
 	Round   int32  `json:"round"`   // of the thread, where the call is made
 	Number  int32  `json:"number"`  // ordinal among the calls of the session, from 1
-	// Chain is that of the last block the call sends, and Params what its answer
+	// Chain is that of the last block the call sends; Params are what its answer
 	// depends on besides, each as "name=value". They make the key.
 	Chain  prompt.Digest `json:"chain"`
 	Params []string      `json:"params"`
@@ -46,21 +46,21 @@ func (c Call) Key() Key { return chainKey(c.Chain, c.Params...) }
 // Cassette is one stored call. What a Folder returns is shared and must not be changed.
 type Cassette struct {
 	Call Call `json:"call"`
-	// Began is when the call was made, for people; zero when it is not known.
+	// Began is when the call was made, for people; zero if unknown.
 	Began time.Time `json:"began,omitzero"`
-	// Texts says of a cassette that was read that its texts are the model's own; else they are filler of the same
-	// size. What is stored is assumed to have its texts.
+	// Texts says, in a cassette that was read, that the texts are the model's own; otherwise
+	// they are filler of the same size. What is stored is assumed to have its texts.
 	Texts bool `json:"texts"`
 	// Reply is what the model answered, nil for a call that failed; Failure is why, nil for one that was answered.
 	Reply   *wire.Reply   `json:"reply,omitzero"`
 	Failure *wire.Failure `json:"failure,omitzero"`
 	// Predicted is what the model of the cache predicted for the call, tokens.
 	Predicted prompt.Usage `json:"predicted"`
-	// Entities are the things worth keeping in what was summarised.
+	// Entities are the things worth keeping in the summarised part.
 	Entities []Entity `json:"entities,omitempty"`
 }
 
-// Entity is something worth keeping in what was summarised.
+// Entity is something worth keeping in the summarised part.
 type Entity struct {
 	Kind string `json:"kind"`
 	// Text is "" in a cassette without texts.
@@ -68,11 +68,11 @@ type Entity struct {
 	Kept bool   `json:"kept,omitzero"` // the summary has it
 }
 
-// Key names a call: equal content asked with equal parameters has equal keys, in every process and on every
-// platform.
+// Key names a call: equal content with equal parameters has equal keys, in
+// every process and on every platform.
 type Key [16]byte
 
-// chainKey returns the key of a call that sends content of a chain under parameters, whose order counts.
+// chainKey returns the key of a call that sends content with a chain under parameters, whose order counts.
 func chainKey(chain prompt.Digest, params ...string) Key {
 	b := binary.BigEndian.AppendUint64(nil, chain.Hi)
 	b = binary.BigEndian.AppendUint64(b, chain.Lo)
@@ -83,7 +83,7 @@ func chainKey(chain prompt.Digest, params ...string) Key {
 	return keyOf(prompt.DigestBytes(b))
 }
 
-// keyOf returns a digest in the form of a key: the high half first.
+// keyOf returns a digest as a key, the high half first.
 func keyOf(d prompt.Digest) (k Key) {
 	binary.BigEndian.PutUint64(k[:8], d.Hi)
 	binary.BigEndian.PutUint64(k[8:], d.Lo)
@@ -99,10 +99,10 @@ func parseKey(s string) (k Key, err error) {
 	return k, err
 }
 
-// MarshalText returns what String does.
+// MarshalText returns the same as String.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText takes 32 hexadecimal digits, letters small.
+// UnmarshalText reads 32 lower-case hexadecimal digits.
 func (k *Key) UnmarshalText(text []byte) error {
 	var got Key
 	if len(text) != hex.EncodedLen(len(got)) {
@@ -115,11 +115,11 @@ func (k *Key) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// ErrMissing reports a call that no cassette holds.
+// ErrMissing is the error of a call that no cassette has.
 var ErrMissing = errors.New("no cassette holds this call")
 
-// missing returns the error of a call that is not stored, or has changed since, with the nearest stored call of the
-// session and what differs.
+// missing returns the error of a call that is not stored, or has changed since,
+// with the nearest stored call of the session and the differences.
 func (f *Folder) missing(call Call) error {
 	told := redactCall(call)
 	entries, _ := os.ReadDir(f.dir) // a folder that cannot be read has none
@@ -210,7 +210,7 @@ func differences(stored, now *Call) []string {
 	return list
 }
 
-// short returns a value for people: of a digest the first digits.
+// short returns a value for people: the first digits of a digest.
 func short(s string) string {
 	const told = 8
 	if _, err := parseKey(s); err == nil {

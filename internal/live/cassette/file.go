@@ -22,21 +22,21 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// version is the version of the files that are written, and the only one that is read.
+// version is the version of the files, the only one that is written and read.
 const version = 1
 
-// form is a cassette as its file has it.
+// form is a cassette in the form of its file.
 type form struct {
 	Version  int `json:"version"`
 	Key      Key `json:"key"`
 	Cassette `json:",embed"`
-	// Asked is what earlier programs kept of a request: it is read over.
+	// Asked is what earlier programs kept of a request; it is ignored.
 	Asked    jsontext.Value `json:"request,omitzero"`
 	Withheld *withheld      `json:"withheld,omitzero"`
 	Sum      string         `json:"sum,omitzero"` // of the answer, see sum
 }
 
-// usage is a prompt.Usage as files have it.
+// usage is a prompt.Usage in the form of files.
 type usage struct {
 	Uncached   int64 `json:"uncached,omitzero"`
 	Read       int64 `json:"read,omitzero"`
@@ -46,7 +46,7 @@ type usage struct {
 	Output     int64 `json:"output,omitzero"`
 }
 
-// values says how files write what has no JSON of its own: digests as keys, times in nanoseconds.
+// values defines the form of values without JSON of their own: digests as keys, times in nanoseconds.
 var values = json.JoinOptions(
 	json.WithMarshalers(json.JoinMarshalers(
 		json.MarshalToFunc(func(e *jsontext.Encoder, d prompt.Digest) error { return json.MarshalEncode(e, keyOf(d)) }),
@@ -90,7 +90,7 @@ func (f *form) cassette(k Key) (*Cassette, error) {
 	if err == nil && f.Withheld != nil {
 		err = f.Withheld.restore(&c)
 	}
-	if err == nil && f.Sum != "" { // files of programs that did not sum have none
+	if err == nil && f.Sum != "" { // files of older programs have no sum
 		var sum string
 		if sum, err = f.sum(); err == nil && sum != f.Sum {
 			err = fmt.Errorf("its answer is not the one that was stored (its sum is %.14s… and not %.14s…)", sum, f.Sum)
@@ -180,7 +180,7 @@ func decode(b []byte) (*form, error) {
 	return nil, fmt.Errorf("it is damaged (%w): %s", err, remedy)
 }
 
-// maxFile is the longest file that is read, bytes: a cassette has some kilobytes.
+// maxFile is the largest file that is read, bytes: a cassette has some kilobytes.
 const maxFile = 64 << 20
 
 // read reads the cassette that a file has under a key.
@@ -205,12 +205,12 @@ func read(path string, k Key) (*Cassette, error) {
 	return got.cassette(k)
 }
 
-// sumMark says how a sum is taken: a change of that changes the mark, and must still read sums of this one.
+// sumMark identifies the way to compute a sum. A change of it must change the mark and still read sums of this one.
 const sumMark = "1:"
 
-// sum returns the SHA-256 of what came back: a summary changed by hand would give figures that nobody paid for. It
-// covers the members, not the bytes of the file, whose ends of lines a repository may change. Texts go in as they
-// are: to write them as JSON takes as long as to read the file.
+// sum returns the SHA-256 of the answer: a summary changed by hand would give figures that nobody paid for. It covers
+// the members, not the bytes of the file, whose line ends a repository may change. Texts are hashed unchanged,
+// because encoding them as JSON takes as long as reading the file.
 func (f *form) sum() (string, error) {
 	h := sha256.New()
 	bare := *f
@@ -239,8 +239,8 @@ func (f *form) sum() (string, error) {
 	return sumMark + hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// sumText adds a text with its length, so that no two lists of texts are one; invalid UTF-8 counts as the file
-// writes it.
+// sumText adds a text with its length, so that different lists of texts differ;
+// invalid UTF-8 counts in the form that the file has.
 func sumText(h hash.Hash, text string) {
 	if !utf8.ValidString(text) {
 		text = string([]rune(text))

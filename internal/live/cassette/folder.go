@@ -14,40 +14,40 @@ import (
 	"github.com/compactsim/compactsim/internal/files"
 )
 
-// Mode says what a folder does about calls that it does not have.
+// Mode says how a folder handles calls that it does not have.
 type Mode string
 
 // The modes of a folder.
 const (
-	Replay        Mode = "replay"         // a call that is not stored is an error: nothing is asked of a server
-	Record        Mode = "live"           // every call is made anew, once in the life of the Folder
-	RecordMissing Mode = "record-missing" // a call that is not stored is made, and one that failed for a passing reason
+	Replay        Mode = "replay"         // a call that is not stored is an error; no server is called
+	Record        Mode = "live"           // every call is made again, once in the life of the Folder
+	RecordMissing Mode = "record-missing" // calls are made if they are not stored, or failed for a passing reason
 )
 
 // Options say how cassettes are written. The zero value keeps all texts.
 type Options struct {
-	// Redact replaces the texts of requests and answers by sizes in steps and by digests under a key that is not
-	// kept. The run that records sees the same filler as one that replays.
+	// Redact replaces the texts of requests and answers by rounded sizes and by digests under
+	// a key that is not kept. The recording run sees the same filler as a replaying one.
 	Redact bool
-	// Keep are strings that Redact leaves in answers beside the tags of analysis and summary, such as titles of
-	// sections.
+	// Keep are strings that Redact leaves in answers besides the tags of analysis
+	// and summary, such as titles of sections.
 	Keep []string
 }
 
-// Folder is a folder of cassettes, which are read when asked for. It is safe for concurrent use.
+// Folder is a folder of cassettes, which are read when needed. It is safe for concurrent use.
 type Folder struct {
 	dir  string
 	mode Mode
 	opts Options
-	blur blur // of this recording
+	blur blur // of this run
 
 	mu    sync.Mutex
 	slots map[Key]*slot
 }
 
-// slot is a call that was asked for.
+// slot is a call that was requested.
 type slot struct {
-	turn chan struct{} // held by who looks for the call, or makes it
+	turn chan struct{} // held while the call is searched or made
 	made atomic.Bool   // stored by this Folder
 }
 
@@ -61,11 +61,11 @@ func (f *Folder) slot(k Key) *slot {
 	return f.slots[k]
 }
 
-// suffix is the ending of the files; what has another is passed over.
+// suffix is the ending of the files; others are ignored.
 const suffix = ".json"
 
-// Open returns the cassettes of a folder. To replay the folder must exist, to
-// record it is made.
+// Open returns the cassettes of a folder. For replay the folder must exist; for
+// recording it is made if missing.
 func Open(dir string, mode Mode, opts Options) (*Folder, error) {
 	if mode != Replay {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -87,7 +87,7 @@ func Open(dir string, mode Mode, opts Options) (*Folder, error) {
 // path returns the file of a call.
 func (f *Folder) path(k Key) string { return filepath.Join(f.dir, k.String()+suffix) }
 
-// load returns the cassette of a call, or ErrMissing; any other error names the file and what to do.
+// load returns the cassette of a call, or ErrMissing; any other error names the file and the remedy.
 func (f *Folder) load(call Call) (*Cassette, error) {
 	c, err := f.find(call)
 	if err == nil && c == nil {
@@ -96,7 +96,7 @@ func (f *Folder) load(call Call) (*Cassette, error) {
 	return c, err
 }
 
-// find is load that returns nil without an error when there is none.
+// find is load, but returns nil without an error if there is none.
 func (f *Folder) find(call Call) (*Cassette, error) {
 	k := call.Key()
 	path := f.path(k)
@@ -111,15 +111,16 @@ func (f *Folder) find(call Call) (*Cassette, error) {
 	return c, nil
 }
 
-// Has reports whether Do answers a call from the folder without making it. A file
-// that cannot be read counts as stored: Do returns the error.
+// Has reports whether Do answers a call from the folder without making it. A
+// file that cannot be read counts as stored: Do returns the error.
 func (f *Folder) Has(call Call) bool {
 	c, err := f.there(call)
 	return c != nil || err != nil && !errors.Is(err, ErrMissing)
 }
 
-// store writes a cassette, in the place of one of the same call, and returns it as it will be read. It is there whole
-// or not at all, whatever ends the program. A failure that every call would meet, such as a wrong key, is no cassette.
+// store writes a cassette, replacing one of the same call, and returns it as it will be read. It is written
+// completely or not at all, even if the program is killed. A failure that every call would get, such as a wrong key,
+// is not stored.
 func (f *Folder) store(c *Cassette) (*Cassette, error) {
 	k := c.Call.Key()
 	refused := func(why error) (*Cassette, error) {
@@ -148,7 +149,7 @@ func (f *Folder) store(c *Cassette) (*Cassette, error) {
 		return refused(err)
 	}
 	stored.Call = c.Call
-	// What was paid for is kept, whatever has been interrupted meanwhile.
+	// What was paid for is kept even after an interruption.
 	err = files.Write(context.Background(), f.path(k), func(w io.Writer) error { _, err := w.Write(b); return err })
 	if err != nil {
 		return refused(err)
@@ -160,15 +161,15 @@ func (f *Folder) store(c *Cassette) (*Cassette, error) {
 // Ask makes a call.
 type Ask = func(context.Context) (*Cassette, error)
 
-// Do returns the cassette of a call, and true when it was there already; else,
-// unless the folder is only replayed, ask makes it, and what that returns is
-// stored: whatever was paid for is on disk when Do returns. Of several that want
-// a call at once one asks and the others get the same. The Call of what ask
-// returns is set to call; the cassette that Do returns is what a replay gives,
-// with filler for texts that are withheld.
+// Do returns the cassette of a call, and true if it was stored already.
+// Otherwise, except for replay, ask makes it and the result is stored: whatever
+// was paid for is on disk when Do returns. If several want a call at once, one
+// asks and the others get the same result. Do sets the Call of the result to
+// call. The returned cassette is what a replay gives, with filler for withheld
+// texts.
 //
-// What ask returns an error for is not stored, nor is a failure that every call
-// would meet, which is the error then.
+// If ask returns an error, nothing is stored; nor is a failure that every call
+// would get, which is then the error.
 func (f *Folder) Do(ctx context.Context, call Call, ask Ask) (*Cassette, bool, error) {
 	turn := f.slot(call.Key()).turn
 	select {
@@ -185,8 +186,8 @@ func (f *Folder) Do(ctx context.Context, call Call, ask Ask) (*Cassette, bool, e
 	return c, false, err
 }
 
-// there returns the cassette that answers a call in the folder's mode, nil for one to be made. RecordMissing
-// repeats a passing failure once in the Folder's life.
+// there returns the cassette that answers a call in the folder's mode, nil if the call
+// must be made. RecordMissing repeats a passing failure once in the Folder's life.
 func (f *Folder) there(call Call) (*Cassette, error) {
 	if f.mode == Replay {
 		return f.load(call)
@@ -202,7 +203,7 @@ func (f *Folder) there(call Call) (*Cassette, error) {
 	return c, err
 }
 
-// record has a call made and stores it.
+// record makes a call with ask and stores it.
 func (f *Folder) record(ctx context.Context, call Call, ask Ask) (*Cassette, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -15,8 +15,8 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// blur replaces texts by what tells little of them: sizes in steps, and digests under a key that is made
-// for a folder while it is open and stored nowhere. Who has the files cannot try texts against a digest.
+// blur replaces texts by data that reveal little: rounded sizes, and digests under a key that is made when a folder
+// is opened and stored nowhere. The files do not allow anybody to test guesses against a digest.
 type blur struct{ key [32]byte }
 
 func newBlur() (b blur) {
@@ -41,7 +41,8 @@ func step(n int) int {
 	return (n + to - 1) / to * to
 }
 
-// part is a stretch of a withheld text: kept because it says nothing, or replaced by a step of size and a keyed digest.
+// part is a stretch of a withheld text: kept because it reveals nothing, or replaced by a rounded size and a keyed
+// digest.
 type part struct {
 	Kept   string        `json:"kept,omitzero"`
 	Bytes  int           `json:"bytes,omitzero"`
@@ -55,8 +56,8 @@ type withheld struct {
 	Message    []part `json:"message,omitempty"` // of a failure
 }
 
-// marks are the tags around the parts of a summary, in any case. They decide what of an answer enters the context,
-// so they are never withheld.
+// marks are the tags around the parts of a summary, in any case. They decide
+// which part of an answer enters the context, so they are never withheld.
 var marks = [...]string{AnalysisOpen, AnalysisClose, SummaryOpen, SummaryClose}
 
 // The tags around the parts of a summary.
@@ -69,7 +70,7 @@ const (
 
 const white = " \t\r\n"
 
-// withhold parts a text. Marks and white space at the ends of a stretch stay.
+// withhold divides a text into parts. Marks and white space at the ends of a stretch are kept.
 func (b *blur) withhold(text string, keep []string) []part {
 	var list []part
 	kept := func(s string) {
@@ -100,8 +101,8 @@ func (b *blur) withhold(text string, keep []string) []part {
 	return list
 }
 
-// nextMark returns the place and size of the first, then longest, of marks and keep in a text, all in small
-// letters; the end of the text without any.
+// nextMark returns the place and size of the first, then longest, of marks and
+// keep in a text, all in lower case; the end of the text if there is none.
 func nextMark(lower string, keep []string) (at, size int) {
 	at = len(lower)
 	for _, list := range [][]string{marks[:], keep} {
@@ -117,7 +118,7 @@ func nextMark(lower string, keep []string) (at, size int) {
 	return at, size
 }
 
-// Lowered returns a text with the letters of ASCII small, of the same length.
+// Lowered returns a text with its ASCII letters in lower case, of the same length.
 func Lowered(text string) string {
 	b := []byte(text)
 	for i, c := range b {
@@ -128,7 +129,7 @@ func Lowered(text string) string {
 	return string(b)
 }
 
-// refill returns a text of about the sizes that withhold left, with filler for what is missing.
+// refill returns a text of about the sizes that withhold left, with filler for the missing parts.
 func refill(list []part) (string, error) {
 	n := 0
 	for _, p := range list {
@@ -147,12 +148,12 @@ func refill(list []part) (string, error) {
 	return b.String(), nil
 }
 
-// maxParam is the longest parameter that a redacted cassette keeps, bytes: longer ones may hold somebody's words.
+// maxParam is the longest parameter that a redacted cassette keeps, bytes: longer ones may be somebody's words.
 const maxParam = 120
 
 const withheldParam = "(withheld) "
 
-// redactCall returns a call as a redacted cassette has it.
+// redactCall returns a call in the form of a redacted cassette.
 func redactCall(c Call) Call {
 	c.Params = slices.Clone(c.Params)
 	for i, p := range c.Params {
@@ -163,12 +164,12 @@ func redactCall(c Call) Call {
 	return c
 }
 
-// hidesParams reports whether a parameter was withheld, so that the key cannot be computed from the rest.
+// hidesParams reports whether a parameter was withheld, so that the key cannot be recomputed.
 func (c Call) hidesParams() bool {
 	return slices.ContainsFunc(c.Params, func(p string) bool { return strings.HasPrefix(p, withheldParam) })
 }
 
-// redact takes the texts out of a file and leaves their sizes.
+// redact removes the texts from a file and keeps their sizes.
 func (f *form) redact(b *blur, keep []string) {
 	f.Texts = false
 	f.Call.Params = redactCall(Call{Params: f.Call.Params}).Params
@@ -195,7 +196,7 @@ func (f *form) redact(b *blur, keep []string) {
 	}
 }
 
-// restore puts filler where texts were taken out.
+// restore puts filler where texts were removed.
 func (w *withheld) restore(c *Cassette) (err error) {
 	fill := func(to *string, list []part) {
 		if err == nil && len(list) > 0 {

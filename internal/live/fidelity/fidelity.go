@@ -1,8 +1,8 @@
 // Package fidelity finds which of the things worth keeping in a stretch of a
-// conversation a summary of it has word for word.
+// conversation its summary has word for word.
 //
-// That a string survives is an upper bound of what a model still knows: a
-// summary can hold a path and not say what was done to it.
+// The survival of a string is an upper bound of what a model still knows: a
+// summary can have a path without saying what was done to it.
 package fidelity
 
 import (
@@ -39,10 +39,10 @@ type Piece struct {
 // Words finds entities word for word.
 type Words struct{}
 
-// Entities returns what is worth keeping in what a summary replaces, in order of
-// first appearance, open tasks last, and whether the summary has it word for word.
-// Root is the folder of the project: a path below it may be given relative to it;
-// "" for none.
+// Entities returns what is worth keeping in the part that a summary replaces,
+// in order of first appearance, open tasks last, and whether the summary has it
+// word for word. root is the folder of the project, below which paths may be
+// relative; "" for none.
 func (Words) Entities(root string, span []Piece, summary string) []cassette.Entity {
 	x := index{seen: map[cassette.Entity]bool{}}
 	for i := range span {
@@ -66,7 +66,7 @@ func (Words) Survive(root string, entities []cassette.Entity, summary string) in
 	return n
 }
 
-// has reports whether a text has an entity, white space aside.
+// has reports whether a text has an entity, ignoring white space.
 func has(text string, e *cassette.Entity, root string) bool {
 	if strings.Contains(text, e.Text) {
 		return true
@@ -75,15 +75,15 @@ func has(text string, e *cassette.Entity, root string) bool {
 	return e.Kind == Path && root != "" && below && len(rest) >= minText && strings.Contains(text, rest)
 }
 
-// index collects the entities of a stretch of conversation, by their texts with white space made single.
+// index collects the entities of a stretch of conversation, by their texts with single white space.
 type index struct {
 	list  []cassette.Entity
 	seen  map[cassette.Entity]bool
-	tasks []cassette.Entity // open ones as last written
+	tasks []cassette.Entity // the open ones of the last list
 }
 
-// Limits of what counts as an entity, bytes: shorter strings are found by
-// chance, longer ones are not repeated word for word. Assumed.
+// Limits of entities, bytes: shorter strings match by chance, longer ones are
+// not repeated word for word. Assumed.
 const (
 	minText = 6
 	maxText = 240
@@ -113,7 +113,7 @@ func (x *index) add(kind, text string) {
 	x.list = append(x.list, e)
 }
 
-// call collects what a tool call says: the command it runs, the tasks it lists.
+// call collects the content of a tool call: the command it runs, the tasks it lists.
 func (x *index) call(input jsontext.Value) {
 	var in struct {
 		Command jsontext.Value `json:"command"` // a string, or a list of words
@@ -127,7 +127,7 @@ func (x *index) call(input jsontext.Value) {
 		} `json:"plan"`
 	}
 	if len(input) == 0 || json.Unmarshal(input, &in) != nil {
-		return // another tool's input of the same names
+		return // another tool's input with the same names
 	}
 	command, _, _ := strings.Cut(strings.TrimSpace(commandLine(in.Command)), "\n")
 	x.add(Command, command)
@@ -148,8 +148,8 @@ func (x *index) call(input jsontext.Value) {
 	}
 }
 
-// commandLine returns a command given as a string, or as words of which the last may be a shell's script (bash -lc
-// SCRIPT).
+// commandLine returns a command given as a string, or as words, the last of
+// which may be a shell's script (bash -lc SCRIPT).
 func commandLine(v jsontext.Value) string {
 	var line string
 	if json.Unmarshal(v, &line) == nil {
@@ -165,14 +165,14 @@ func commandLine(v jsontext.Value) string {
 	return strings.Join(words, " ")
 }
 
-// squeeze makes white space single and takes it off both ends.
+// squeeze makes white space single and trims both ends.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 var errorWord = regexp.MustCompile(`(?i)\b(error|fail|failed|failure|fatal|panic|exception|cannot|denied|` +
 	`not found|no such|undefined|invalid)\b`)
 
-// errorLine returns the line of a failed result that says what is wrong: the first with a word for it, else the
-// first.
+// errorLine returns the line of a failed result that says what is wrong: the
+// first with a word for it, else the first line.
 func errorLine(text string) string {
 	first := ""
 	for line := range strings.Lines(text) {
@@ -188,8 +188,8 @@ func errorLine(text string) string {
 	return first
 }
 
-// sentences returns the sentences of four words or more. Lines end sentences; what stands in the client's own tags
-// is left out.
+// sentences returns the sentences of four words or more. Lines end sentences;
+// text in the client's own tags is left out.
 func sentences(text string) []string {
 	var list []string
 	for line := range strings.Lines(clientTags.ReplaceAllString(text, "\n")) {
@@ -204,15 +204,15 @@ func sentences(text string) []string {
 	return list
 }
 
-// clientTags are what a client puts into a prompt beside what was typed.
+// clientTags match what a client adds to the typed prompt.
 var clientTags = func() *regexp.Regexp {
 	const tags = "(system-reminder|command-name|command-message|command-args|local-command-stdout|local-command-stderr|" +
 		"local-command-caveat|environment_context|user_instructions|INSTRUCTIONS)"
 	return regexp.MustCompile("(?s)<" + tags + ">.*?</" + tags + ">")
 }()
 
-// sentenceEnd returns the index behind the first full stop, question or exclamation mark before white space, or the
-// length.
+// sentenceEnd returns the index after the first full stop, question or
+// exclamation mark that white space follows, or the length.
 func sentenceEnd(s string) int {
 	for i, r := range s {
 		if !strings.ContainsRune(".!?。！？", r) {

@@ -1,6 +1,6 @@
-// Package wire is what goes to a model and comes back from it, without the form
-// of a provider: what the live summariser composes, what backends send, and what
-// cassettes keep.
+// Package wire is what is sent to a model and comes back, independent of a
+// provider's form: what the live summariser composes, what backends send, and
+// what cassettes keep.
 package wire
 
 import (
@@ -26,7 +26,7 @@ const (
 	KindToolResult Kind = "tool_result"
 )
 
-// Role says who speaks in a message.
+// Role is the speaker of a message.
 type Role string
 
 // The roles of messages.
@@ -35,8 +35,8 @@ const (
 	RoleAssistant Role = "assistant"
 )
 
-// Cache is the lifetime of the cache entry that a breakpoint at a block asks
-// for; "" for no breakpoint.
+// Cache is the lifetime of the cache entry that a breakpoint at a block
+// requests; "" for no breakpoint.
 type Cache string
 
 // The lifetimes of cache entries.
@@ -70,14 +70,15 @@ type Request struct {
 	System    []Block   `json:"system,omitempty"`
 	Tools     []Tool    `json:"tools,omitempty"`
 	Messages  []Message `json:"messages"`
-	Betas     []string  `json:"betas,omitempty"` // beta features to ask for, by the names of their headers
+	Betas     []string  `json:"betas,omitempty"` // requested beta features, by the names of their headers
 	// ContextManagement is the object of server-side edits (editing, compaction) in the provider's form; nil for
 	// none.
 	ContextManagement jsontext.Value `json:"context_management,omitzero"`
-	// Compaction asks for a compaction on demand, which the provider takes without ContextManagement; nil for none.
+	// Compaction requests a compaction on demand, which the provider accepts only without ContextManagement; nil for
+	// none.
 	Compaction *Compaction `json:"compaction,omitzero"`
 	Thinking   Thinking    `json:"thinking,omitzero"`
-	// Effort is the effort asked of the model, by the provider's name ("low" to "max"); "" to leave it out.
+	// Effort is the requested effort, by the provider's name ("low" to "max"); "" to omit it.
 	Effort string `json:"effort,omitzero"`
 	// ToolsDenied says that the model must not call a tool although they are listed.
 	ToolsDenied bool `json:"tools_denied,omitzero"`
@@ -96,8 +97,8 @@ type Part struct {
 // Size returns the bytes of the texts.
 func (p *Part) Size() int { return len(p.Texts[0]) + len(p.Texts[1]) + len(p.Texts[2]) }
 
-// Parts yields what a request is made of in the order in which providers cache it:
-// tools, system prompt, messages.
+// Parts yields the parts of a request in the order in which providers cache
+// them: tools, system prompt, messages.
 func (r *Request) Parts() iter.Seq[Part] {
 	return func(yield func(Part) bool) {
 		blocks := func(who string, list []Block) bool {
@@ -125,35 +126,34 @@ func (r *Request) Parts() iter.Seq[Part] {
 	}
 }
 
-// Compaction is a compaction that the provider makes of all messages of a call,
-// whose only answer it is.
+// Compaction is a compaction of all messages of a call by the provider, which
+// is the call's only answer.
 type Compaction struct {
-	Instructions string `json:"instructions,omitzero"` // in the place of the provider's own; "" for those
+	Instructions string `json:"instructions,omitzero"` // replaces the provider's own; "" for those
 }
 
-// Mode says whether and how a model thinks ahead of its answer.
+// Mode says whether and how a model thinks before its answer.
 type Mode string
 
 // The modes of thinking.
 const (
-	ThinkingUnsaid   Mode = "" // left out: as the model does by itself
+	ThinkingUnsaid   Mode = "" // omitted: the model's default
 	ThinkingDisabled Mode = "disabled"
 	ThinkingAdaptive Mode = "adaptive" // as much as the model sees fit
 	ThinkingBudget   Mode = "enabled"  // up to a number of tokens
 )
 
-// Thinking is what a call says of thinking. The zero value says nothing.
+// Thinking is a call's setting of thinking. The zero value sets nothing.
 type Thinking struct {
 	Mode Mode `json:"mode"`
 	// Budget is in tokens, for ThinkingBudget: 1,024 at least, and less than MaxTokens.
 	Budget int `json:"budget,omitzero"`
 }
 
-// On reports whether the call asks for thinking.
+// On reports whether the call requests thinking.
 func (t Thinking) On() bool { return t.Mode == ThinkingAdaptive || t.Mode == ThinkingBudget }
 
-// String returns the mode, and the budget of one that has one; "" for nothing
-// said.
+// String returns the mode, and its budget if it has one; "" for the zero value.
 func (t Thinking) String() string {
 	if t.Mode == ThinkingBudget {
 		return fmt.Sprintf("%s/%d", t.Mode, t.Budget)
@@ -169,27 +169,27 @@ type Tool struct {
 	Cache       Cache          `json:"cache,omitzero"`
 }
 
-// Usage is what a server says it billed, tokens.
+// Usage is what a server reports as billed, tokens.
 type Usage = prompt.Usage
 
-// Iteration is one pass of the model inside a call: a server-side compaction takes one that the call's usage leaves
-// out.
+// Iteration is one pass of the model inside a call: a server-side compaction
+// has one that the call's usage excludes.
 type Iteration struct {
 	Type  string `json:"type"` // "message" or "compaction"
 	Usage Usage  `json:"usage"`
 }
 
-// Cleared is what the server left out of a prompt by the edits that were declared.
+// Cleared is what the server left out of a prompt because of declared edits.
 type Cleared struct {
 	ToolUses int64 `json:"tool_uses,omitzero"` // calls of tools
-	Turns    int64 `json:"turns,omitzero"`     // turns whose thinking went
+	Turns    int64 `json:"turns,omitzero"`     // turns whose thinking was removed
 	Input    int64 `json:"input,omitzero"`     // tokens of input
 }
 
 // Reply is what a model answered. It is complete: a stream that breaks off is a Failure.
 type Reply struct {
 	ID         string      `json:"id"`
-	Model      string      `json:"model"` // that answered
+	Model      string      `json:"model"` // of the model that answered
 	StopReason string      `json:"stop_reason"`
 	Text       string      `json:"text"`                // of all text blocks, joined
 	Compaction string      `json:"compaction,omitzero"` // text of a server-side compaction
@@ -201,19 +201,19 @@ type Reply struct {
 	Total time.Duration `json:"total_ns"`
 	// Attempts is how many requests were sent, the last one included.
 	Attempts int `json:"attempts"`
-	// Estimated says that the server did not count all: the rest of Usage is estimated from bytes.
+	// Estimated says that the server did not count everything: the rest of Usage is estimated from bytes.
 	Estimated bool `json:"estimated,omitzero"`
-	// Wasted is what attempts before this one were billed, as counted or estimated: no part of Usage and Billed.
+	// Wasted is the bill of earlier attempts, as counted or estimated; it is not part of Usage and Billed.
 	Wasted Usage `json:"wasted,omitzero"`
-	// Thinking is the part of the output that was thinking, tokens: as counted, or what the text leaves of the
-	// output.
+	// Thinking is the part of the output that was thinking, tokens: as counted, or
+	// the output minus the text.
 	Thinking int64 `json:"thinking,omitzero"`
-	// Cleared is what edits declared in the request took out of the prompt.
+	// Cleared is what edits declared in the request removed from the prompt.
 	Cleared Cleared `json:"cleared,omitzero"`
 }
 
-// Billed returns the usage of all iterations of the attempt that succeeded, of
-// the call itself when it has none.
+// Billed returns the usage of all iterations of the successful attempt, or that
+// of the call itself if it has none.
 func (r *Reply) Billed() Usage {
 	if len(r.Iterations) == 0 {
 		return r.Usage
@@ -234,16 +234,16 @@ const (
 	CauseRate       Cause = "rate limited"       // 429
 	CauseOverloaded Cause = "overloaded"         // 529
 	CauseServer     Cause = "server error"       // 500 and its like
-	CauseBroken     Cause = "broken stream"      // cut before its end: the server may have begun to work
+	CauseBroken     Cause = "broken stream"      // cut before its end; the server may have begun to work
 	CauseNetwork    Cause = "network"            // the server could not be reached
-	CauseTimeout    Cause = "timeout"            // no end of the response in time
-	CauseAuth       Cause = "authentication"     // 401, 403: the key
+	CauseTimeout    Cause = "timeout"            // the response did not end in time
+	CauseAuth       Cause = "authentication"     // 401, 403: wrong key
 	CauseModel      Cause = "unknown model"      // 404
 	CauseRequest    Cause = "bad request"        // 400, other than too long
 	CauseTooLarge   Cause = "response too large" // beyond the limit for a response
 )
 
-// Failure is a call without a reply. It holds nothing of the request's headers.
+// Failure is a call without a reply. It has nothing of the request's headers.
 type Failure struct {
 	Cause    Cause         `json:"cause"`
 	Status   int           `json:"status,omitzero"`   // of HTTP, 0 for none
@@ -251,8 +251,8 @@ type Failure struct {
 	Excess   int64         `json:"excess,omitzero"`   // CauseTooLong: tokens above the limit, if told
 	After    time.Duration `json:"after_ns,omitzero"` // how long the server asks to wait; 0 for no word
 	Attempts int           `json:"attempts"`          // requests sent, the last one included
-	// Billed is what the attempts were billed: what the server had counted before
-	// a stream broke off, or an estimate where it may have begun and said nothing.
+	// Billed is the bill of the attempts: what the server had counted before a
+	// stream broke off, or an estimate if it may have begun without a count.
 	Billed Usage `json:"billed,omitzero"`
 }
 
