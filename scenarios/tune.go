@@ -236,9 +236,12 @@ func (t *tuner) refine(ctx context.Context, list []*choice) ([]*choice, error) {
 		}
 		var fresh []*choice
 		for _, at := range best.region.around(best.at, tried) {
+			if len(fresh) == left {
+				break
+			}
 			if x, err := t.try(best.region, at); err != nil {
 				return nil, err
-			} else if x != nil && len(fresh) < left {
+			} else if x != nil {
 				fresh = append(fresh, x)
 			}
 		}
