@@ -23,9 +23,9 @@ const (
 	adviceLevel = 0.9 // of intervals
 )
 
-// searchCalls is how many calls a search simulates in full. A larger search
-// first tries the values on a quarter of the sessions, which then take no part
-// in judging, and continues with the best.
+// searchCalls is how many calls times values a search simulates in full. A larger
+// one of enough values and sessions first tries the values on a quarter of the
+// sessions, which then take no part in judging, and continues with the best.
 const (
 	searchCalls = 1_500_000
 	pruneEvery  = 4
@@ -83,7 +83,7 @@ func (p *Plan) search(ctx context.Context, sessions []*traces.Session, group []c
 }
 
 // costs returns the cost of each session, USD: first without a change, then by
-// candidate. A session that a value ends early counts cutShort times its cost.
+// candidate. A session that only a value ends early counts cutShort times its cost without it.
 func (p *Plan) costs(ctx context.Context, sessions []*traces.Session, list []candidate) ([][]float64, error) {
 	sets := [][]string{nil}
 	for _, c := range list {
@@ -102,8 +102,8 @@ func (p *Plan) costs(ctx context.Context, sessions []*traces.Session, list []can
 	return costs, nil
 }
 
-// cutShort is the factor by which the cost of a session counts when a value
-// ends it early, so that this is no saving.
+// cutShort is the factor by which the cost of a session without a value counts
+// when the value ends it early, so that this is no saving.
 const cutShort = 10
 
 func costOf(row, asItIs *results.Row) float64 {
@@ -180,7 +180,7 @@ func wider(off []float64) float64 {
 
 // deviation returns half the width of Student's interval of the difference of two sums,
 // from differences whose mean is 0. If few values make up most of the spread, the degrees
-// of freedom are the number of equal values with the same kurtosis.
+// of freedom are one less than the number of equal values with the same kurtosis.
 func deviation(values []float64) float64 {
 	n := float64(len(values))
 	var squares, fourths float64

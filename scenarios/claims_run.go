@@ -29,8 +29,8 @@ const allClaims = claimFolder
 // TryClaims tries the claims called name: "claims" for all, "claims/NAME" for
 // those of a scenario, or the id of one. It returns the findings in the order
 // of the scenarios' names. Assignments (PATH=VALUE) change the scenarios before
-// a claim's mechanism is taken away. A claim whose scenario rejects them is
-// left out if another remains.
+// a claim's mechanism is taken away. With assignments a claim that fails is left
+// out if another remains.
 func TryClaims(
 	ctx context.Context, registry *strategies.Registry, prices *costmodel.Table, name string, assignments []string,
 ) ([]studies.Finding, error) {

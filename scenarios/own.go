@@ -84,8 +84,8 @@ func note(found map[*strategies.Strategy]*standIn, g *strategies.Strategy, s *tr
 	}
 }
 
-// strangers counts the sessions whose version is not in the sources of their
-// generation.
+// strangers counts the sessions whose agent or version is not in the sources of
+// their generation.
 func strangers(found map[*strategies.Strategy]*standIn) int {
 	n := 0
 	for _, in := range found {

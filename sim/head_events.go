@@ -132,7 +132,7 @@ func (l *Loop) change(t *thread, c *changes.Change) {
 }
 
 // content is the digest of what an event makes of a text: the same wherever the same
-// event is a thread's n-th change.
+// event makes a thread's n-th content.
 func (l *Loop) content(t *thread, c *changes.Change) prompt.Digest {
 	t.head.times++
 	return prompt.DigestString(c.Action.String() + "\x00" + c.Value).ExtendInt(t.head.times)

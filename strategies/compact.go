@@ -161,7 +161,7 @@ func (p *CompactParams) Rules() []error {
 	return append(errs, p.serverRules()...)
 }
 
-// serverRules returns settings that the provider's compaction cannot follow.
+// serverRules returns the settings that contradict the way of the call, or what is kept.
 func (p *CompactParams) serverRules() []error {
 	var errs []error
 	if len(p.Call) > 0 && p.Call[0] != WayServer {

@@ -188,7 +188,7 @@ type serverParams struct {
 }
 
 // partialParams says which messages a compaction summarises. It applies to those that a
-// person asks for, where the client offers the choice, and with Auto to automatic ones.
+// person asks for, where the client offers the choice, and with Auto to those that the trigger starts.
 type partialParams struct {
 	Direction direction `yaml:"direction" doc:"none for all messages, up_to for those ahead of the pivot, from for those behind it" off:"none"`
 	Pivot     float64   `yaml:"pivot" doc:"place of the pivot, as a share of the messages, 0…1; it moves back to where no pair is parted" unit:"share" min:"0" max:"1" needs:"direction=up_to|direction=from"`

@@ -75,7 +75,7 @@ func (in Input) open(size int) (io.ReadCloser, error) {
 			f.Close()
 			return nil, fmt.Errorf("reading zstd: %w", err)
 		}
-		return &unpacked{z, stored, func() error { release(z); return f.Close() }}, nil
+		return &unpacked{z, stored, sync.OnceValue(func() error { release(z); return f.Close() })}, nil
 	}
 	return &plainFile{br, br, f}, nil
 }

@@ -233,12 +233,8 @@ func TestDamagedFile(t *testing.T) {
 	if got, want := rowsIn(t, out), alone(t, "--strategy", "none", dir); got != want {
 		t.Error("the rows of the others differ")
 	}
-	out, err = launchWith(t, "--strict", "--strategy", "none", dir)
-	if err == nil || !strings.Contains(err.Error(), "torn.jsonl.gz") {
+	if _, err := launchWith(t, "--strict", "--strategy", "none", dir); err == nil || !strings.Contains(err.Error(), "torn.jsonl.gz") {
 		t.Errorf("strict: %v", err)
-	}
-	if err := launchInto(t, out, "--strategy", "none", dir); err != nil {
-		t.Errorf("the next try needs another folder: %v", err)
 	}
 }
 

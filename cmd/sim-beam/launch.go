@@ -33,21 +33,16 @@ type launch struct {
 }
 
 // run makes a run: workers look at sessions, the launcher learns from what they saw, workers
-// simulate, and the launcher joins the rows. A run that fails leaves nothing in a local folder.
-func (l *launch) run(ctx context.Context) (err error) {
+// simulate, and the launcher joins the rows. A run that fails leaves its parts behind: workers may still write.
+func (l *launch) run(ctx context.Context) error {
 	begun := time.Now()
-	if out := l.recipe.Out; local(out) {
-		defer func() {
-			if err != nil {
-				err = errors.Join(err, remove(out, runFiles))
-			}
-			err = errors.Join(err, removeParts(out))
-		}()
-	}
 	if err := l.write(ctx, recipeFile, l.recipe); err != nil {
 		return err
 	}
 	if err := l.survey(ctx); err != nil {
+		return err
+	}
+	if err := l.complain(ctx); err != nil {
 		return err
 	}
 	plan, err := l.gather(ctx)
@@ -60,7 +55,7 @@ func (l *launch) run(ctx context.Context) (err error) {
 		return err
 	}
 	simulated := time.Now()
-	if err := errors.Join(l.complain(ctx), l.join(ctx, plan, blocks)); err != nil {
+	if err := l.join(ctx, plan, blocks); err != nil {
 		return err
 	}
 	fmt.Fprintf(l.stderr, "sim-beam: looked at %s in %s, simulated %s in %s, joined in %s\n", document.Count(len(l.files), "file"),
@@ -204,11 +199,7 @@ func (l *launch) gather(ctx context.Context) (*scenarios.Plan, error) {
 		l.sessions.Sessions = append(l.sessions.Sessions, h.Shelved(func() (*traces.Session, error) { return l.reload(ctx, h) }))
 	}
 	if len(l.sights) == 0 {
-		why := ""
-		if len(l.problems) > 0 {
-			why = fmt.Sprintf("; %s, the first: %s", document.Count(len(l.problems), "problem"), strings.TrimSpace(l.problems[0]))
-		}
-		return nil, usageError{fmt.Errorf("%w with calls in %s%s", traces.ErrNoSessions, document.Count(len(l.files), "file"), why)}
+		return nil, usageError{fmt.Errorf("%w with calls in %s", traces.ErrNoSessions, document.Count(len(l.files), "file"))}
 	}
 	if l.recipe.Origin, err = plan.Gather(ctx, l.sessions, l.sights); err != nil {
 		return nil, err
@@ -304,6 +295,11 @@ func (l *launch) join(ctx context.Context, plan *scenarios.Plan, names []string)
 			continue
 		}
 		if err := put(ctx, at(out, f.name), f.write); err != nil {
+			return err
+		}
+	}
+	if local(out) {
+		if err := removeParts(out); err != nil {
 			return err
 		}
 	}

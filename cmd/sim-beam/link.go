@@ -63,7 +63,7 @@ type limits struct {
 
 var usual = limits{2000, 50_000, 10_000}
 
-// toRead divides groups of files into blocks to look at. Groups of a folder stay together if possible.
+// toRead divides groups of files into blocks to look at. Groups are taken in order of their names.
 func toRead(files []recording, groups [][]int, parallel int) []block {
 	whole := make([]block, len(groups))
 	var total int64

@@ -236,7 +236,8 @@ func fleetProgress(done, total int64) string {
 	if done == 0 {
 		return "drawing people and sessions"
 	}
-	return fmt.Sprintf("simulating: %d %% · %d of %d sessions × strategies and comparisons", 100*done/max(1, total), done, total)
+	return fmt.Sprintf("simulating: %d %% · %s of %s sessions × strategies and comparisons",
+		100*done/max(1, total), document.Whole(done), document.Whole(total))
 }
 
 // anyFile opens files at any path, not only below a folder.

@@ -176,8 +176,8 @@ func (s *simulating) text(elapsed time.Duration) string {
 	}
 	left := time.Duration(float64(elapsed) / float64(done) * float64(total-done))
 	rate := float64(done) * s.calls / elapsed.Seconds()
-	return fmt.Sprintf("simulating: %d %% · %d of %d sessions × strategies · %.0f calls/s · %s left",
-		100*done/max(1, total), done, total, rate, roundTime(left))
+	return fmt.Sprintf("simulating: %d %% · %s of %s sessions × strategies · %s calls/s · %s left",
+		100*done/max(1, total), document.Whole(done), document.Whole(total), document.Whole(rate), roundTime(left))
 }
 
 // simulate runs a plan and shows progress.

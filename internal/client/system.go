@@ -86,8 +86,8 @@ func DefaultSystem() System {
 // Divided reports whether the system prompt is sent in sections.
 func (s *System) Divided() bool { return s.Split == SplitSections }
 
-// Cut divides a system prompt of total tokens, project of them moved here from
-// the reminders, into sections in order. Earlier sections are filled first;
+// Cut divides a system prompt of total tokens, and project more that are moved
+// here from the reminders, into sections in order. Earlier sections are filled first;
 // short is what the sizes require beyond the total. The rest goes to the static
 // section, or to the memoised one if the static one has a size. A custom prompt
 // has no sections after the billing header.

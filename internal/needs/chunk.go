@@ -89,8 +89,8 @@ func sorted(t string) uint64 {
 }
 
 // worth marks bytes whose word is worth examining: most words are short, of small letters, and no terms. Marked are
-// capitals beside another capital or after a small letter, joining characters inside a word, the first of ten letters
-// in a row, the last byte of the chunk if its word may continue in the next, and all other bytes of words.
+// capitals beside another capital or after a small letter, joining characters inside a word, bytes that begin ten bytes
+// of one word, the last byte of the chunk if its word may continue in the next, and all other bytes of words.
 func (c *chunk) worth() uint64 {
 	words, lowers, uppers, joins := c.words(), c.lowers(), c.uppers(), c.joins()
 	long := words & (words >> 1)

@@ -35,7 +35,7 @@ func Published() (s Survival) {
 }
 
 // Expected returns what modelled summaries keep of each kind: what a profile
-// says, else what is published, which contents of files always use.
+// says, else what is published, which contents of files that were read always use.
 func Expected(p *profile.Profile) Survival {
 	keeps := Published()
 	for k := range keeps {
@@ -46,7 +46,7 @@ func Expected(p *profile.Profile) Survival {
 	return keeps
 }
 
-// How an entry shows a block. The upper bits count the modelled summaries since the block left.
+// How an entry shows a block. The upper bits count the summaries since the block left.
 const (
 	absent    uint8 = iota
 	whole           // as it is

@@ -64,7 +64,7 @@ type CodexLoss struct {
 	Model string `yaml:"model,omitempty"`
 	// Series is the series of clients, such as 0.118, "" for all.
 	Series string `yaml:"series,omitempty"`
-	// Calls is the number of calls of a thread up to which the row applies, 0 for all.
+	// Calls is the largest number of earlier calls of a thread to which the row applies, 0 for all.
 	Calls int `yaml:"to_call,omitempty" min:"0"`
 	// Idle is the time since the last response from which on it applies, seconds.
 	Idle float64 `yaml:"from_seconds,omitempty" min:"0"`

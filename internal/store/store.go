@@ -63,7 +63,10 @@ func (s *kinds) buffer(n int) *[]byte {
 	if !ok {
 		b = new([]byte)
 	}
-	*b = slices.Grow((*b)[:0], n)[:n]
+	if cap(*b) < n {
+		*b = make([]byte, n)
+	}
+	*b = (*b)[:n]
 	return b
 }
 

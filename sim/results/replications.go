@@ -120,7 +120,7 @@ func share(v reflect.Value, n float64) {
 const seedLevel = 0.95
 
 // OverSeeds returns Student's 95 % interval of the mean of a metric over the seeds of a
-// replicated cell, false when all seeds give the same value.
+// replicated cell, false when all seeds give the same value or only one gives any.
 func (c *Cell) OverSeeds(m Metric) (Interval, bool) {
 	values := c.bySeed(m)
 	if len(values) < 2 || !slices.ContainsFunc(values, func(v float64) bool { return v != values[0] }) {
