@@ -12,8 +12,8 @@ func TestPartialRemarks(t *testing.T) {
 	for remark, want := range map[string]string{
 		"interrupted: 1,200 of 12,000 sessions simulated (4,000 sessions in 3 cells); the figures cover these": "interrupted: 1,200 of 12,000 sessions simulated",
 		"stopped by an error: 0 of 1 session simulated (1 session in 1 cell); the figures cover these":         "stopped by an error: 0 of 1 session simulated",
-		"interrupted before the bound was found": "interrupted before the bound was found",
-		"of the project secret":                  "",
+		"interrupted before the bound was found":                                                               "interrupted before the bound was found",
+		"of the project secret":                                                                                "",
 	} {
 		var run results.Run
 		run.Workload.Remarks = []string{remark}
