@@ -97,6 +97,7 @@ type Usage struct {
 	Reasoning int64 // of the output; -1 when it is not counted separately
 	OK        bool  // complete and possible
 	Assumed   bool  // the lifetime of writes is not logged
+	Bad       bool  // a count is impossible
 }
 
 // Call is one API call.

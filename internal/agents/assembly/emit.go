@@ -3,6 +3,7 @@ package assembly
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -203,6 +204,10 @@ func (e *emitter) cleared(ev *Event) []int32 {
 // previous response, or the thread's start.
 func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.Round {
 	rd := &t.Calls[r]
+	if rd.First != 0 && rd.InputAt-rd.First > mostAhead {
+		e.s.Problem(rd.Place, "time runs back: the response is older than its request, which takes its time")
+		rd.InputAt = rd.First
+	}
 	out := traces.Round{
 		ID: rd.ID, Logged: rd.Output, At: rd.InputAt, Line: rd.Line, File: e.files[rd.Source],
 		Model: e.intern(e.models, &e.out.Models, rd.Model, "models"), Trigger: traces.TriggerOther,
@@ -252,8 +257,14 @@ func (e *emitter) flags(rd *Round, out *traces.Round) {
 	}
 	if !rd.OK {
 		e.s.Problem(rd.Place, "call %s has no usable token counts; its size is estimated", rd.ID)
+	} else if rd.Bad {
+		e.s.Problem(rd.Place, "call %s has an impossible token count; its output is estimated", rd.ID)
 	}
 }
+
+// mostAhead is how much older than its request a response may be, ns: lines are now and
+// then written late (recorded: one call in 40,000, by minutes).
+const mostAhead = int64(10 * time.Minute)
 
 // intervals sets how long a round waited and streamed, given the end of the
 // previous response and how long compactions in between took.

@@ -355,7 +355,9 @@ func (p *parser) counts(u *assembly.Usage, whole bool) (pass bool) {
 			seen = true
 			input = p.count(u)
 		case "output_tokens":
+			ok := u.OK
 			output = p.count(u)
+			u.OK = ok // the output can be derived
 		case "cache_read_input_tokens":
 			read = p.count(u)
 		case "cache_creation_input_tokens":
@@ -412,7 +414,7 @@ func (p *parser) count(u *assembly.Usage) int64 {
 	}
 	n, ok := p.Int()
 	if !ok || n < 0 || n > assembly.MaxTokens {
-		u.OK = false
+		u.OK, u.Bad = false, true
 		return 0
 	}
 	return n

@@ -92,7 +92,7 @@ func (p *parser) field(h *header, name []byte) {
 	case "parentToolUseID":
 		h.tool = p.key()
 	case "timestamp":
-		h.at = p.src.Stamp(int(h.line), p.Str())
+		h.at = p.stamp(h.line)
 	case "sessionId":
 		h.session = p.src.names.add(p.Str())
 	case "agentId":
@@ -170,7 +170,7 @@ func (p *parser) innerLine(a *agentMessage, line int32) {
 		case "uuid":
 			a.uuid = p.key()
 		case "timestamp":
-			a.at = p.src.Stamp(int(line), p.Str())
+			a.at = p.stamp(line)
 		case "message":
 			p.message(&a.message)
 		default:
@@ -374,4 +374,13 @@ func (p *parser) agentLine(h *header) error {
 		p.src.records = append(p.src.records, r)
 	}
 	return nil
+}
+
+// stamp reads the time stamp of a line. An empty one is no time that could be read.
+func (p *parser) stamp(line int32) int64 {
+	text := p.Str()
+	if text != nil && len(text) == 0 {
+		text = []byte(`""`)
+	}
+	return p.src.Stamp(int(line), text)
 }

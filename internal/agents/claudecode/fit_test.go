@@ -253,6 +253,53 @@ func TestClockThatRunsBack(t *testing.T) {
 	}
 }
 
+// A request that is hours younger than its response has the response's time.
+func TestRequestFromTheFuture(t *testing.T) {
+	s := newScript("S")
+	s.prompt("go")
+	s.call("m1", 20_000, text("a"))
+	s.clock = s.clock.Add(2 * time.Hour)
+	s.prompt("more")
+	s.clock = s.clock.Add(time.Minute - 2*time.Hour)
+	s.call("m2", 20_010, text("c"))
+	got := sessionOf(t, s)
+	if wait := time.Duration(got.Threads[0].Rounds[1].Wait); wait < time.Minute || wait > 2*time.Minute {
+		t.Errorf("waited %v", wait)
+	}
+	if p := got.Problems; len(p) != 1 || !strings.Contains(p[0].Text, "older than its request") {
+		t.Errorf("problems %v", p)
+	}
+}
+
+// A line without a time that can be read is told, an empty time too.
+func TestEmptyTime(t *testing.T) {
+	for stamp, bad := range map[any]int{"": 1, "yesterday": 1, nil: 0} {
+		s := newScript("S")
+		s.add(fields{"type": "user", "message": fields{"role": "user", "content": "go"}, "timestamp": stamp})
+		s.call("m1", 20_000, text("a"))
+		if c := corpusOf(t, traces.Options{}, map[string][]byte{"s.jsonl": s.bytes()}); c.BadLines != bad {
+			t.Errorf("%v: %d bad lines, want %d", stamp, c.BadLines, bad)
+		}
+	}
+}
+
+// An impossible output leaves the counts of the input as they are, on whatever line of the call it is.
+func TestImpossibleOutput(t *testing.T) {
+	for _, output := range []any{-5, 1e300, "12", 99999999999} {
+		s := newScript("S")
+		s.prompt("go")
+		s.callUsage("m1", fields{"input_tokens": 3, "cache_creation_input_tokens": 20_000, "output_tokens": output}, text("a"))
+		got := sessionOf(t, s)
+		r := &got.Threads[0].Rounds[0]
+		if r.Usage.Input() != 20_003 || r.Flags&traces.RoundOutputDerived == 0 {
+			t.Errorf("%v: %+v, flags %b", output, r.Usage, r.Flags)
+		}
+		if p := got.Problems; len(p) != 1 || !strings.Contains(p[0].Text, "impossible token count") {
+			t.Errorf("%v: problems %v", output, p)
+		}
+	}
+}
+
 func TestTiers(t *testing.T) {
 	s := newScript("S")
 	s.prompt("go")

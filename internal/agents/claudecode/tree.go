@@ -196,9 +196,11 @@ func (c *call) join(e entry) {
 		}
 	}
 	a := &e.src.answers[e.answer]
+	bad := c.Bad || a.usage.Bad
 	if !c.OK || len(a.passes) > len(c.passes) {
 		c.Usage, c.passes = a.usage, a.passes
 	}
+	c.Bad = bad
 	c.Output = max(c.Output, a.usage.Output)
 	c.stopped = c.stopped || a.stopped
 	c.First, c.Last = assembly.Earlier(c.First, e.at), max(c.Last, e.at)
@@ -206,7 +208,8 @@ func (c *call) join(e entry) {
 
 // final reports whether the logged output is the final count. Before 2.1.59 it
 // is the value at the start of the stream (recorded: at most 10 tokens in 63 %
-// of calls) unless the end of the response was logged with a stop reason.
+// of calls) unless the end of the response was logged with a stop reason. With an
+// impossible count on one of its lines it is not known.
 func (c *call) final() bool {
-	return c.OK && c.Output > 0 && (c.stopped || version.AtLeast(c.Version, 2, 1, 59))
+	return c.OK && !c.Bad && c.Output > 0 && (c.stopped || version.AtLeast(c.Version, 2, 1, 59))
 }
