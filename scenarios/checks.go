@@ -9,6 +9,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/changes"
 	"github.com/compactsim/compactsim/internal/client"
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -162,7 +163,7 @@ func (p *Plan) UnknownModels(sessions []*traces.Session) []error {
 			}
 			seen[m] = true
 			if _, err := p.Prices.Lookup(m, s.StartTime()); err != nil {
-				errs = append(errs, fmt.Errorf("%w; --price-as %s=MODEL bills it as another, --prices FILE gives one", err, m))
+				errs = append(errs, fmt.Errorf("%w; --price-as %s bills it as another, --prices FILE gives one", err, document.Quoted(m+"=MODEL")))
 			}
 		}
 	}

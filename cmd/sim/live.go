@@ -222,8 +222,8 @@ func (c *liveCalls) checkModels(dry *live.Report) error {
 		errs = append(errs, errors.New(why))
 	}
 	if none := c.unpriced(); c.flags.Budget > 0 && len(none) > 0 {
-		errs = append(errs, fmt.Errorf("--budget-usd: no price is known for %s; --prices FILE or --price-as %s=MODEL "+
-			"gives one", strings.Join(none, ", "), none[0]))
+		errs = append(errs, fmt.Errorf("--budget-usd: no price is known for %s; --prices FILE or --price-as %s "+
+			"gives one", strings.Join(none, ", "), document.Quoted(none[0]+"=MODEL")))
 	}
 	if len(errs) > 0 {
 		return usageError{errors.Join(errs...)}

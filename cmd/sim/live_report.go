@@ -87,8 +87,8 @@ func (c *liveCalls) estimateText(e *live.Estimate) string {
 // priceless says that models have no price, and how to give them one.
 func priceless(models []string) string {
 	return fmt.Sprintf("%s, for which no price is known, so that no --budget-usd can hold (--prices FILE or "+
-		"--price-as %s=MODEL gives one)",
-		strings.Join(models, ", "), models[0])
+		"--price-as %s gives one)",
+		strings.Join(models, ", "), document.Quoted(models[0]+"=MODEL"))
 }
 
 // declares returns what the parameters of a strategy have the provider's server clear.

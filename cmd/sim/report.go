@@ -157,7 +157,7 @@ func (s *study) page(ctx context.Context, run *results.Run, key []byte) (*docume
 	parts.Advice, parts.Verdict = advice.Document(nil), advice.Verdict()
 	for i := range run.Cells {
 		if c := &run.Cells[i]; len(c.Params)+len(run.Provenance.Switches) == 0 {
-			parts.Chosen[c.Cell] = "--strategy " + reports.Quoted(c.Strategy)
+			parts.Chosen[c.Cell] = "--strategy " + document.Quoted(c.Strategy)
 		}
 	}
 	if parts.Calls, parts.Chains, err = s.plan.Follow(ctx, s.corpus, run); err != nil {

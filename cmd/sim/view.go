@@ -21,7 +21,6 @@ import (
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/profile"
-	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -132,7 +131,7 @@ func (f *viewFlags) viewer(cmd *cobra.Command, args []string) (*viewer, error) {
 	}
 	for _, flag := range []string{"since", "until", "tz", "project", "model", "agent", "prices", "price-as"} {
 		if given := cmd.Flags().Lookup(flag); given != nil && given.Changed {
-			v.chosen += " --" + flag + " " + reports.Quoted(strings.Trim(given.Value.String(), "[]"))
+			v.chosen += " --" + flag + " " + document.Quoted(strings.Trim(given.Value.String(), "[]"))
 		}
 	}
 	v.sample = f.read.sample

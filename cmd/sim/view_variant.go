@@ -119,11 +119,11 @@ func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document
 	for _, c := range run.Cells {
 		switch of := strings.TrimPrefix(c.Cell, pinMark); {
 		case of != c.Cell:
-			chosenBy[c.Cell] = "--strategy " + reports.Quoted(ask.Pinned.Strategy) + v.settingsText(ask.Pinned)
+			chosenBy[c.Cell] = "--strategy " + document.Quoted(ask.Pinned.Strategy) + v.settingsText(ask.Pinned)
 		case c.Strategy == results.StrategyRecorded:
 			chosenBy[c.Cell] = "--strategy " + results.StrategyRecorded
 		case c.Strategy == ask.Strategy:
-			chosenBy[c.Cell] = "--strategy " + reports.Quoted(ask.Strategy) + v.settingsText(&ask.Variant)
+			chosenBy[c.Cell] = "--strategy " + document.Quoted(ask.Strategy) + v.settingsText(&ask.Variant)
 		}
 	}
 	parts := reports.PageParts{Chosen: chosenBy, Calls: calls, Sessions: shownSessions(chosen.Sessions, v.sample), Scenario: string(scenario)}
@@ -139,7 +139,7 @@ func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document
 // command returns the command line with the same result as a request.
 func (v *viewer) command(ask *viewAsk, sessions []*traces.Session) string {
 	strategies := slices.Compact([]string{results.StrategyRecorded, ask.Strategy})
-	line := "sim run --strategy " + reports.Quoted(strings.Join(strategies, ",")) + v.settingsText(&ask.Variant)
+	line := "sim run --strategy " + document.Quoted(strings.Join(strategies, ",")) + v.settingsText(&ask.Variant)
 	paths := v.paths
 	if len(ask.Sessions) > 0 && !v.sample {
 		paths = nil
@@ -149,20 +149,20 @@ func (v *viewer) command(ask *viewAsk, sessions []*traces.Session) string {
 		slices.Sort(paths)
 		paths = slices.Compact(paths)
 	} else if ask.Agent != "" {
-		line += " --agent " + reports.Quoted(ask.Agent)
+		line += " --agent " + document.Quoted(ask.Agent)
 	}
-	return line + v.chosen + strings.TrimSuffix(" "+reports.Quoted(paths...), " ")
+	return line + v.chosen + strings.TrimSuffix(" "+document.Quoted(paths...), " ")
 }
 
 // settingsText returns the settings of a variant as arguments.
 func (v *viewer) settingsText(of *Variant) string {
 	text := ""
 	for _, assignment := range of.Set {
-		text += " --set " + reports.Quoted(assignment)
+		text += " --set " + document.Quoted(assignment)
 	}
 	as := v.aliases(of)
 	for _, model := range slices.Sorted(maps.Keys(as)) {
-		text += " --price-as " + reports.Quoted(model+"="+of.As)
+		text += " --price-as " + document.Quoted(model+"="+of.As)
 	}
 	return text
 }

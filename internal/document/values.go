@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // The units of values for people.
@@ -233,4 +234,17 @@ func common(a, b string) int {
 		n++
 	}
 	return n
+}
+
+// Quoted quotes arguments for a shell.
+func Quoted(args ...string) string {
+	list := slices.Clone(args)
+	for i, arg := range list {
+		if arg == "" || strings.ContainsFunc(arg, func(r rune) bool {
+			return unicode.IsSpace(r) || strings.ContainsRune("'\"\\$&|;<>()*?[]{}`#~!^%", r)
+		}) {
+			list[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(list, " ")
 }

@@ -61,3 +61,17 @@ func TestSuperscript(t *testing.T) {
 		}
 	}
 }
+
+// A name from a recording is one argument of a command that a person copies.
+func TestQuoted(t *testing.T) {
+	for arg, want := range map[string]string{
+		"gpt-5=MODEL": "gpt-5=MODEL", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "x; touch /tmp/y #`id`": "'x; touch /tmp/y #`id`'",
+	} {
+		if got := Quoted(arg); got != want {
+			t.Errorf("%q: %s, want %s", arg, got, want)
+		}
+	}
+	if got := Quoted("a", "b c"); got != "a 'b c'" {
+		t.Errorf("two: %s", got)
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -42,7 +41,7 @@ func Tracks(
 				if s, ok := sessions[id]; ok {
 					track.Label = document.Printable(s.Label + " · " + id[:min(8, len(id))])
 					if how := chosen[calls[i].Cell]; how != "" {
-						track.Look = document.Printable(strings.TrimSpace(fmt.Sprintf("sim explain %s {n} %s %s", Quoted(id), how, Quoted(s.Files...))))
+						track.Look = document.Printable(strings.TrimSpace(fmt.Sprintf("sim explain %s {n} %s %s", document.Quoted(id), how, document.Quoted(s.Files...))))
 					}
 				}
 				t.List = append(t.List, track)
@@ -50,19 +49,6 @@ func Tracks(
 		}
 	}
 	return t
-}
-
-// Quoted quotes arguments for a shell.
-func Quoted(args ...string) string {
-	list := slices.Clone(args)
-	for i, arg := range list {
-		if arg == "" || strings.ContainsFunc(arg, func(r rune) bool {
-			return unicode.IsSpace(r) || strings.ContainsRune("'\"\\$&|;<>()*?[]{}`#~!^%", r)
-		}) {
-			list[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(list, " ")
 }
 
 // tracked returns the sessions to follow, most calls first.

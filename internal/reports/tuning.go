@@ -72,7 +72,7 @@ func tuningBest(t *studies.Tuning) document.List {
 	if len(ties) > 0 {
 		list = append(list, document.Item{Label: "ties", Text: "Chance can make the difference to " + document.Few(ties) + "."})
 	}
-	return append(list, document.Item{Label: "again", Text: Quoted(t.Command...), Whole: true})
+	return append(list, document.Item{Label: "again", Text: document.Quoted(t.Command...), Whole: true})
 }
 
 func limitsText(limits []studies.Limit) string {

@@ -253,6 +253,20 @@ func TestClockThatRunsBack(t *testing.T) {
 	}
 }
 
+// A response that is lost is reported where only a line of the client's own follows it.
+func TestLostResponse(t *testing.T) {
+	s := newScript("S")
+	s.prompt("go")
+	s.call("m1", 20_000, text("a"))
+	s.head = "lost"
+	s.add(fields{"type": "system", "subtype": "turn_duration", "durationMs": 900})
+	s.prompt("more")
+	s.call("m2", 20_010, text("c"))
+	if p := sessionOf(t, s).Problems; len(p) != 1 || !strings.Contains(p[0].Text, "parent is not in the recording") {
+		t.Errorf("problems %v", p)
+	}
+}
+
 // A request that is hours younger than its response has the response's time.
 func TestRequestFromTheFuture(t *testing.T) {
 	s := newScript("S")

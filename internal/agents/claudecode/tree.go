@@ -148,9 +148,7 @@ func (b *builder) parentOf(t *tree, e entry) int32 {
 	if up == e.logical {
 		return t.last() // the line before a boundary is often not written
 	}
-	if e.kind != recordPass {
-		b.problem(e, "parent is not in the recording ahead of its line; the line before it taken instead")
-	}
+	b.problem(e, "parent is not in the recording ahead of its line; the line before it taken instead")
 	return t.last()
 }
 
