@@ -205,7 +205,7 @@ func (e *emitter) cleared(ev *Event) []int32 {
 func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.Round {
 	rd := &t.Calls[r]
 	if rd.First != 0 && rd.InputAt-rd.First > mostAhead {
-		e.s.Problem(rd.Place, "time runs back: the response is older than its request, which takes its time")
+		e.s.Problem(rd.Place, "time runs back: the response is older than its request; its time is taken for both")
 		rd.InputAt = rd.First
 	}
 	out := traces.Round{

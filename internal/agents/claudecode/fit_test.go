@@ -267,7 +267,7 @@ func TestLostResponse(t *testing.T) {
 	}
 }
 
-// A request that is hours younger than its response has the response's time.
+// A request logged hours later than its response has the response's time.
 func TestRequestFromTheFuture(t *testing.T) {
 	s := newScript("S")
 	s.prompt("go")

@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -49,5 +50,25 @@ func TestPassesBehindAnAdvisor(t *testing.T) {
 	}
 	for i := range main.Events {
 		t.Errorf("event %v: no context shrank", main.Events[i].Kind)
+	}
+}
+
+// A pass whose count of output is impossible keeps its input, and its output is no final one.
+func TestPassWithAnImpossibleOutput(t *testing.T) {
+	pass := func(read, output int) fields {
+		return fields{"type": "message", "input_tokens": 2, "cache_read_input_tokens": read, "output_tokens": output}
+	}
+	usage := pass(40_000, 500)
+	usage["iterations"] = []fields{pass(20_000, -5), pass(20_000, 500)}
+	s := newScript("S")
+	s.prompt("go")
+	s.callUsage("m1", usage, text("one"))
+	got := sessionOf(t, s)
+	r := got.Threads[0].Rounds
+	if len(r) != 2 || r[0].Usage.Read != 20_000 || r[0].Flags&(traces.RoundOutputDerived|traces.RoundOutputUnknown) == 0 {
+		t.Errorf("rounds %+v", r)
+	}
+	if p := got.Problems; len(p) != 1 || !strings.Contains(p[0].Text, "impossible token count") {
+		t.Errorf("problems %v", p)
 	}
 }
