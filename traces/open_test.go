@@ -195,6 +195,30 @@ func TestTornGzip(t *testing.T) {
 	}
 }
 
+// A decoder that met a torn file, or was left amid one, reads the next file as a new one does.
+func TestDecodersAreUsedAgain(t *testing.T) {
+	text := strings.Repeat("line of a transcript\n", 100_000)
+	whole, torn := filepath.Join(t.TempDir(), "x.zst"), filepath.Join(t.TempDir(), "y.zst")
+	z := zstded(t, text)
+	write(t, whole, z)
+	write(t, torn, z[:len(z)/2])
+	in, err := Find(t.Context(), Options{}, whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := readInput(t, torn); err == nil {
+			t.Error("a torn file has no error")
+		}
+		if head, err := in.Files[0].Head(10); err != nil || string(head) != text[:10] {
+			t.Errorf("head %q, %v", head, err)
+		}
+		if got, err := readInput(t, whole); err != nil || got != text {
+			t.Errorf("%d bytes, %v; want %d", len(got), err, len(text))
+		}
+	}
+}
+
 func TestCloseBeforeTheEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl.gz")
 	write(t, path, gzipped(t, strings.Repeat("line of a transcript\n", 1_000_000)))
