@@ -95,7 +95,7 @@ func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Con
 	if err := context.Cause(ctx); err != nil && finished < total {
 		stopped = err
 		if errors.Is(err, context.Canceled) {
-			stopped = fmt.Errorf("interrupted after %s of %s: %w", document.Whole(finished), document.Count(int(total), "session"), err)
+			stopped = fmt.Errorf("interrupted after %s of %s sessions × strategies: %w", document.Whole(finished), document.Whole(total), err)
 		}
 	}
 	return b.rows, brokenIn(b.broken, stopped)
