@@ -43,9 +43,9 @@ func (l *Loop) build(t *thread, side *prompt.Context, in *prompt.Intent) {
 	}
 	for i := max(from, kept); i < to; i++ {
 		if in.Strip == 0 {
-			side.AppendSame(t.context.At(i))
+			side.AppendSame(*t.context.At(i))
 		} else {
-			include(side, t.context.At(i), in.Strip)
+			include(side, *t.context.At(i), in.Strip)
 		}
 	}
 	if in.Instruction > 0 {

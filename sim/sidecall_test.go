@@ -71,7 +71,7 @@ func TestWhatACallLeavesOut(t *testing.T) {
 		c.Append(0)
 		side := new(prompt.Context)
 		side.Reset([]prompt.Block{tc.block}, new(prompt.Arena))
-		include(side, c.At(0), tc.strip)
+		include(side, *c.At(0), tc.strip)
 		var got []int32
 		for i := range side.Len() {
 			got = append(got, side.At(i).Tokens)

@@ -140,7 +140,7 @@ func (r *clearables) update(t *Turn) {
 				r.inputs += int64(e.Tokens)
 			}
 		case prompt.KindToolResult:
-			r.pair(&e, b, i)
+			r.pair(e, b, i)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func lastTurns(c *prompt.Context, body, to, n int) int {
 func (k *keepParams) keepUser(c *prompt.Context, low, high int) int {
 	left, end, kept := k.User, high, 0
 	for i := high - 1; i >= low && left > 0; i-- {
-		e := c.At(i)
+		e := *c.At(i)
 		if e.Kind != prompt.KindPrompt {
 			continue
 		}

@@ -195,7 +195,7 @@ func (l *recorded) take(t *Turn, from, to int, tokens int32, match func(*prompt.
 	c := t.Context
 	for i := from; i < to && tokens > 0; i++ {
 		e := c.At(i)
-		if n := min(tokens, e.Tokens-1); n > 0 && match(&e) {
+		if n := min(tokens, e.Tokens-1); n > 0 && match(e) {
 			c.SetForm(i, prompt.FormCleared, e.Tokens-n, prompt.CauseEdit)
 			tokens -= n
 		}

@@ -115,7 +115,7 @@ func (p *composer) add(at int, role wire.Role, b wire.Block) {
 
 // entry adds the block of an entry of the conversation.
 func (p *composer) entry(i int) error {
-	e, b := p.call.Context.At(i), p.call.Context.BlockAt(i)
+	e, b := *p.call.Context.At(i), p.call.Context.BlockAt(i)
 	switch {
 	case e.Kind == prompt.KindThinking:
 		p.count.Thinking++

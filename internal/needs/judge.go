@@ -194,7 +194,7 @@ func older(was uint8) uint8 {
 func (j *Judge) see(c *prompt.Context, i int) {
 	e := c.At(i)
 	if e.Block < 0 {
-		j.seeMade(c, i, &e)
+		j.seeMade(c, i, e)
 		return
 	}
 	form := [...]uint8{whole, part, pointer, cleared, absent}[e.Form]

@@ -266,7 +266,7 @@ func TestRestoredFile(t *testing.T) {
 // Of three artifacts behind a compaction that keeps one result: the file that was read is there, the commands are not.
 func TestArtifacts(t *testing.T) {
 	d := ahead(t, editing(false), 14)
-	read := d.c.At(d.at(t, prompt.KindToolResult, prompt.OpRead))
+	read := *d.c.At(d.at(t, prompt.KindToolResult, prompt.OpRead))
 	d.compact(prompt.Block{Kind: prompt.KindSummary, Tokens: 10, Bytes: 40, Digest: prompt.DigestString("s")})
 	d.c.AppendEntry(read)
 	d.row = recall.Needs{}

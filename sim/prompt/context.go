@@ -95,8 +95,8 @@ func (c *Context) Become(d *Context, arena *Arena) {
 // Len returns the number of entries.
 func (c *Context) Len() int { return len(c.entries) }
 
-// At returns the entry at position i.
-func (c *Context) At(i int) Entry { return c.entries[i] }
+// At returns the entry at position i, for reading, until the next edit.
+func (c *Context) At(i int) *Entry { return &c.entries[i] }
 
 // Block returns the block an entry was made from.
 func (c *Context) Block(r Ref) *Block {
@@ -234,7 +234,13 @@ func (c *Context) touch(i int, cause EditCause) {
 // Seal brings chain and cumulative tokens up to date and returns the entries,
 // which stay valid until the next edit.
 func (c *Context) Seal() []Entry {
-	c.sealed = min(c.sealed, len(c.entries))
+	if c.sealed != len(c.entries) {
+		c.seal()
+	}
+	return c.entries
+}
+
+func (c *Context) seal() {
 	var chain Digest
 	var cum int32
 	level := LevelTools
@@ -260,7 +266,6 @@ func (c *Context) Seal() []Entry {
 		e.Chain, e.Cum = chain, cum
 	}
 	c.sealed = len(c.entries)
-	return c.entries
 }
 
 // Tokens returns the tokens of all entries.
