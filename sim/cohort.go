@@ -76,7 +76,7 @@ func (l *Loop) reset(sessions []*traces.Session) error {
 		l.servers[i].Reset()
 	}
 	l.flights, l.free = l.flights[:0], l.free[:0]
-	l.err, l.sides, l.failing = nil, 0, nil
+	l.err, l.sides, l.failing, l.host.thread = nil, 0, nil, nil
 	l.endBackgrounds()
 	l.users = l.users[:0]
 	for len(l.pool) < len(sessions) {

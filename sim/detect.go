@@ -13,6 +13,7 @@ import (
 // told is what a thread's client tells its break detector of the next call.
 type told struct {
 	state     breaks.State
+	same      uint64 // number of the state
 	edits     uint32 // 1 + edits of the context that the state was taken at, 0 for never
 	ttl       prompt.TTL
 	overage   bool
@@ -49,14 +50,19 @@ func (l *Loop) snapshot(t *thread, c *call, i int32) {
 	}
 	d.At, d.Context, d.Compacted, d.Cleared = t.replay.now(f.start), f.context, false, false
 	if c.layer >= 0 {
-		d.State = l.stateOf(t, c)
+		d.State, d.Same = l.stateOf(t, c), 0
 		return
 	}
 	k := &t.told
 	if edits := t.context.Edits() + 1; k.edits != edits || k.ttl != c.marks.TTL || k.overage != t.replay.overage {
 		k.state, k.edits, k.ttl, k.overage = l.stateOf(t, c), edits, c.marks.TTL, t.replay.overage
+		l.states++
+		k.same = l.states
 	}
-	d.State, d.Compacted, d.Cleared = k.state, k.compacted, k.cleared
+	if d.Same != k.same {
+		d.State, d.Same = k.state, k.same
+	}
+	d.Compacted, d.Cleared = k.compacted, k.cleared
 	k.compacted, k.cleared = false, false
 }
 

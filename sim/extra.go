@@ -79,7 +79,7 @@ func (l *Loop) extend(t *thread) bool {
 	}
 	t.replay.row.Needs.Apart |= 1 << RefetchNever
 	l.keepTTL(t, t.current())
-	l.fly(t, call{
+	l.fly(t, &call{
 		layer: -1, extra: x, entries: t.context.Seal(), deletions: t.deleted.resolve(&t.context),
 		marks: client.Marks{TTL: t.ttl}, tail: t.current().Tail, change: t.context.Sent(), model: t.model(),
 		answer: prompt.Answer{Output: x.output},

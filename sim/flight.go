@@ -51,7 +51,7 @@ type flight struct {
 }
 
 // fly sends a request and schedules its first token and its end.
-func (l *Loop) fly(t *thread, c call) {
+func (l *Loop) fly(t *thread, c *call) {
 	s := t.replay
 	m := s.models.of(c.model)
 	c.marks.Head = t.headMarks(c.entries)
@@ -90,19 +90,20 @@ func (l *Loop) fly(t *thread, c call) {
 	if l.config.Verify {
 		l.verify(t, c.layer, &out)
 	}
-	first, total := l.timed(t, &c, out.Usage)
+	first, total := l.timed(t, c, out.Usage)
 	i := l.newFlight()
-	l.flights[i] = flight{
+	f := &l.flights[i]
+	*f = flight{
 		thread: t.id, layer: int32(c.layer), background: c.background, ticket: out.Ticket, model: c.model, start: l.clock.now,
-		source: l.source(t, c), answer: c.answer, outcome: out, context: out.Effective, first: c.layer < 0 && !t.started, own: c.own,
-		extra: c.extra,
+		source: l.source(t, c), context: out.Effective, first: c.layer < 0 && !t.started, own: c.own, extra: c.extra,
 	}
+	f.answer, f.outcome = c.answer, out
 	if c.layer < 0 {
-		l.flights[i].rules = t.unlogged.applied
+		f.rules = t.unlogged.applied
 	}
-	l.snapshot(t, &c, i)
-	l.notePayback(t, &l.flights[i])
-	l.tellServed(t, c.layer, &l.flights[i].outcome)
+	l.snapshot(t, c, i)
+	l.notePayback(t, f)
+	l.tellServed(t, c.layer, &f.outcome)
 	l.clock.schedule(l.clock.now+first, eventFirst, i)
 	l.clock.schedule(l.clock.now+max(first, total), eventEnd, i)
 }
@@ -223,7 +224,7 @@ func (l *Loop) launch(t *thread, layer int) {
 		l.sideDeleted.copyFrom(&t.deleted) // those of what the call sends as the conversation does
 		c.deletions = l.sideDeleted.resolve(&l.side)
 	}
-	l.fly(t, c)
+	l.fly(t, &c)
 }
 
 // deliver hands the result of an intent back to its layer.

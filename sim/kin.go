@@ -192,10 +192,6 @@ func (s *replay) rowUnder(k int, row *results.Row) {
 	gauges := make([]gauge, len(s.session.Threads))
 	for i := range s.sights {
 		v := &s.sights[i]
-		if v.stops {
-			row.Counts.BlockedCalls++
-			continue
-		}
 		gauges[v.thread].show(row, s.levels, s.limits[int(v.limits)+k], v)
 	}
 }

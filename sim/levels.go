@@ -98,12 +98,14 @@ func (v *Levels) of(limit, window, maxOutput, used int64) levels {
 		blocking = max(blocking, limit)
 	}
 	var at levels
-	for level, bound := range [...]int64{
-		results.LevelWarning: limit - v.Warning, results.LevelError: limit - v.Error, results.LevelBlocking: blocking,
-	} {
-		if level > int(results.LevelNormal) && used >= bound {
-			at |= 1 << level
-		}
+	if used >= limit-v.Warning {
+		at |= 1 << results.LevelWarning
+	}
+	if used >= limit-v.Error {
+		at |= 1 << results.LevelError
+	}
+	if used >= blocking {
+		at |= 1 << results.LevelBlocking
 	}
 	if at == 0 {
 		return 1 << results.LevelNormal
@@ -148,7 +150,7 @@ func (t *thread) count() int64 {
 
 // gauged reports whether a person sees how full a thread's window is.
 func (l *Loop) gauged(t *thread) bool {
-	return *t.replay.levels != Levels{} && !t.agent()
+	return t.replay.gauged && !t.agent()
 }
 
 // limitOf returns the limit of a thread's client.
@@ -195,16 +197,32 @@ func (l *Loop) look(t *thread, sends bool) {
 	}
 	v, limit := l.see(t)
 	v.sends = sends
-	if l.turn.Kin != nil {
-		t.replay.sights = append(t.replay.sights, v)
-	} else {
-		t.gauge.show(&t.replay.row, t.replay.levels, limit, &v)
+	l.show(t, limit, &v)
+}
+
+// show adds a sight to the row, or keeps it as long as the simulation stands for several strategies: their clients may
+// have other limits.
+func (l *Loop) show(t *thread, limit int64, v *sight) {
+	s, kin := t.replay, l.turn.Kin
+	if kin != nil && len(kin.Alike) > 1 {
+		s.sights = append(s.sights, *v)
+		return
 	}
+	for i := range s.sights {
+		k := &s.sights[i]
+		l.threads[s.base+k.thread].gauge.show(&s.row, s.levels, s.limits[int(k.limits)+kin.Runs], k)
+	}
+	s.sights = s.sights[:0]
+	t.gauge.show(&s.row, s.levels, limit, v)
 }
 
 // show adds to a row the time at the present levels and what a request meets, and moves
 // to the levels of v.
 func (g *gauge) show(row *results.Row, levels *Levels, limit int64, v *sight) {
+	if v.stops {
+		row.Counts.BlockedCalls++
+		return
+	}
 	at := levels.of(limit, v.window, v.maxOutput, v.used)
 	if v.sends {
 		row.Left.See(percentLeft(limit, v.used))
@@ -218,9 +236,12 @@ func (g *gauge) show(row *results.Row, levels *Levels, limit int64, v *sight) {
 			row.Counts.BlockedCalls++
 		}
 	}
-	for level := range row.SecondsAt {
-		if g.shown && g.at.has(results.Level(level)) {
-			row.SecondsAt[level] += float64(v.now-g.since) / 1e9
+	if g.shown {
+		seconds := float64(v.now-g.since) / 1e9
+		for level := range row.SecondsAt {
+			if g.at.has(results.Level(level)) {
+				row.SecondsAt[level] += seconds
+			}
 		}
 	}
 	g.at, g.since, g.shown = at, v.now, true
@@ -248,11 +269,7 @@ func (l *Loop) block(t *thread) bool {
 		return false
 	}
 	t.gauge.blocked = true
-	if l.turn.Kin != nil {
-		t.replay.sights = append(t.replay.sights, sight{stops: true})
-	} else {
-		t.replay.row.Counts.BlockedCalls++
-	}
+	l.show(t, limit, &sight{stops: true})
 	if b == BlockEnd {
 		l.cutOff(t)
 		return true

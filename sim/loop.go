@@ -42,6 +42,7 @@ type Loop struct {
 	ctx         context.Context   // ends a simulation and what it waits for; nil for never
 	composer    Composer          // the summariser, when it wants to see calls
 	sides       uint32            // calls that layers made
+	states      uint64            // states of requests that break detectors were told of
 	epoch       int64             // unix ns at which the clock stands at 0; 0 for the first session's start
 	forks       *forks            // what goes on where strategies part; nil for a run that cannot be copied
 	held        held              // what a closed loop is held against
@@ -324,7 +325,7 @@ func (l *Loop) send(t *thread) {
 	}
 	l.keepTTL(t, r)
 	l.look(t, true)
-	l.fly(t, call{
+	l.fly(t, &call{
 		layer: -1, entries: t.context.Seal(), deletions: t.deleted.resolve(&t.context),
 		marks: client.Marks{TTL: t.ttl}, tail: r.Tail, change: t.context.Sent(), model: t.model(),
 		answer: prompt.Answer{Output: int32(r.Usage.Output), First: r.First, Total: r.Stream},

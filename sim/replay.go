@@ -22,6 +22,7 @@ type replay struct {
 	strategy *strategies.Strategy
 	ends     bool // a request refused for good ends the session
 	levels   *Levels
+	gauged   bool  // a person sees them
 	place    int32 // of the user among those of the loop
 	user     *user
 	seat     int32     // among the sessions of the user
@@ -70,6 +71,7 @@ type replay struct {
 // reset makes s the state of a session at its beginning.
 func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.session, s.version, s.origin, s.user = session, session.Version(), origin, &l.users[s.place]
+	s.gauged = *s.levels != Levels{}
 	if s.client == nil {
 		s.client = l.config.Client
 	}

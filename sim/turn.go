@@ -12,22 +12,15 @@ import (
 // refresh brings the turn the layers see up to date.
 func (l *Loop) refresh(t *thread) {
 	u, s := &l.turn, t.replay
-	l.host.thread = t
-	r := t.round
-	round := &noRound
+	if l.host.thread != t {
+		l.host.thread = t
+		l.present(t)
+	}
+	u.Round, u.Trigger = t.round, noRound.Trigger
 	if n := len(t.trace.Rounds); n > 0 {
-		round = &t.trace.Rounds[min(int(r), n-1)]
+		u.Trigger = t.trace.Rounds[min(int(t.round), n-1)].Trigger
 	}
-	u.Context, u.Blocks = &t.context, s.session.Blocks
-	u.Tools, u.Objects = s.session.Tools, s.session.Objects
-	u.Carried = &t.carried
-	if u.Profile = nil; s.session.Agent != traces.AgentCodex {
-		u.Profile = s.profile // of Claude Code
-	}
-	u.Agent, u.Version, u.User = s.session.Agent, s.version, &s.user.User
-	u.Kind, u.Thread, u.Round, u.Session, u.Epoch = t.trace.Kind, t.index, r, s.seat, s.session.Start
-	u.Parent, u.Running, u.Forked = t.trace.Parent, t.running, t.forked
-	u.Trigger = round.Trigger
+	u.Running, u.Forked = t.running, t.forked
 	u.Now, u.Idle = s.now(l.clock.now), l.clock.now-t.lastEnd
 	u.TTL, u.Life, u.Usage, u.Deleted = t.ttl, lifeOf(t.ttl), t.usage, t.serverDeleted
 	u.InputAt = min(t.inputAt, t.context.Len())
@@ -44,6 +37,19 @@ func (l *Loop) refresh(t *thread) {
 	u.Reading.Values[strategies.MeasureIdle] = u.Idle
 	u.Reading.Values[strategies.MeasureRounds] = t.rounds
 	l.watch(t)
+}
+
+// present sets what stays the same throughout a thread.
+func (l *Loop) present(t *thread) {
+	u, s := &l.turn, t.replay
+	u.Context, u.Blocks = &t.context, s.session.Blocks
+	u.Tools, u.Objects = s.session.Tools, s.session.Objects
+	u.Carried = &t.carried
+	if u.Profile = nil; s.session.Agent != traces.AgentCodex {
+		u.Profile = s.profile // of Claude Code
+	}
+	u.Agent, u.Version, u.User = s.session.Agent, s.version, &s.user.User
+	u.Kind, u.Thread, u.Session, u.Epoch, u.Parent = t.trace.Kind, t.index, s.seat, s.session.Start, t.trace.Parent
 }
 
 // noRound stands for the round of a thread that has none.
@@ -132,7 +138,7 @@ func (l *Loop) recount(t *thread) {
 }
 
 // source returns the source of a call.
-func (l *Loop) source(t *thread, c call) results.Source {
+func (l *Loop) source(t *thread, c *call) results.Source {
 	switch {
 	case c.extra != (extra{}):
 		return results.SourceReread

@@ -46,8 +46,9 @@ type Call struct {
 	// is cumulative, as the server reports it.
 	Deleted   int64
 	State     State
-	Compacted bool // a summary replaced the messages since the previous call
-	Cleared   bool // the client cleared content in place since then
+	Same      uint64 // calls with one number here, not 0, have the same State
+	Compacted bool   // a summary replaced the messages since the previous call
+	Cleared   bool   // the client cleared content in place since then
 }
 
 // timed reports whether the time of the call is known.
@@ -101,6 +102,7 @@ type baseline struct {
 	deleted int64
 	model   string
 	state   State
+	same    uint64 // as in the call
 }
 
 // Detector watches the calls of one session. The zero Detector is ready to use.
@@ -199,7 +201,9 @@ func (b *baseline) compare(c *Call, rules Rules) Verdict {
 	if timed {
 		v.Gap = c.At - b.end
 	}
-	v.Changed = c.State.Changed(&b.state)
+	if c.Same == 0 || c.Same != b.same {
+		v.Changed = c.State.Changed(&b.state)
+	}
 	v.Changed.note(confusion.FieldModel, differ(c.Model, b.model))
 	switch {
 	case !rules.fell(b.read, c.Read):
@@ -235,9 +239,12 @@ func (b *baseline) take(c *Call) {
 	if c.Model != "" {
 		b.model = c.Model
 	}
+	if c.Same != 0 && c.Same == b.same {
+		return
+	}
 	state := c.State
 	state.keep(&b.state)
-	b.state = state
+	b.state, b.same = state, c.Same
 }
 
 // Thresholds and lifetimes of the client's detector (seed 000).

@@ -70,3 +70,24 @@ func TestSourcesDoNotMeet(t *testing.T) {
 		}
 	})
 }
+
+// Numbers of states only save comparing them: with a number for each state, or for some, the verdicts are the same.
+func TestNumbersOfStatesChangeNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		numbers := map[[2]any]uint64{}
+		var plain, numbered Detector
+		for _, c := range rapid.SliceOf(rapid.Custom(drawCall)).Draw(t, "calls") {
+			want := plain.See(&c)
+			state := [2]any{c.State.Tools, c.State.Effort}
+			if numbers[state] == 0 {
+				numbers[state] = uint64(len(numbers) + 1)
+			}
+			if rapid.IntRange(0, 3).Draw(t, "numbered") > 0 {
+				c.Same = numbers[state]
+			}
+			if v := numbered.See(&c); v != want {
+				t.Fatalf("numbered %+v, plain %+v", v, want)
+			}
+		}
+	})
+}
