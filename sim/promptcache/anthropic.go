@@ -18,8 +18,12 @@ type Anthropic struct {
 	free     []int32 // flights that are not open
 	threads  []thread
 	byThread map[uint32]int32
-	unused   []int32 // threads that are forgotten
-	room     *room   // nil without a capacity
+	recent   struct { // the thread asked for last
+		id uint32
+		at int32 // 1 + its index, 0 for none
+	}
+	unused []int32 // threads that are forgotten
+	room   *room   // nil without a capacity
 	// gatherings are the deletions of threads that declare some; once is for a
 	// thread's first, and cuts are those of the request under way.
 	gatherings []gathering
@@ -49,6 +53,7 @@ func (a *Anthropic) Reset() {
 	a.flights, a.free = a.flights[:0], a.free[:0]
 	a.threads, a.gatherings = a.threads[:0], a.gatherings[:0]
 	clear(a.byThread)
+	a.recent.at = 0
 	a.found.request = nil
 	a.unused = a.unused[:0]
 	a.parties.reset()

@@ -24,6 +24,9 @@ type thread struct {
 
 // thread returns the state of a conversation.
 func (a *Anthropic) thread(id uint32) *thread {
+	if a.recent.at > 0 && a.recent.id == id {
+		return &a.threads[a.recent.at-1]
+	}
 	i, ok := a.byThread[id]
 	if !ok {
 		if n := len(a.unused); n > 0 {
@@ -34,6 +37,7 @@ func (a *Anthropic) thread(id uint32) *thread {
 		}
 		a.byThread[id] = i
 	}
+	a.recent.id, a.recent.at = id, i+1
 	return &a.threads[i]
 }
 
@@ -42,6 +46,7 @@ func (a *Anthropic) thread(id uint32) *thread {
 func (a *Anthropic) forget(id uint32) {
 	i := a.byThread[id]
 	delete(a.byThread, id)
+	a.recent.at = 0
 	cuts := a.threads[i].cuts
 	if cuts > 0 {
 		a.gatherings[cuts-1] = gathering{cuts: a.gatherings[cuts-1].cuts[:0]}
