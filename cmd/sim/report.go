@@ -16,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/internal/export"
 	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/internal/studies"
+	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -129,7 +130,7 @@ func anonymous(key []byte, run *results.Run, parts reports.PageParts) *document.
 			c.Session, c.Thread = export.Pseudonym(key, c.Session), ""
 		}
 	}
-	parts.Scenario, parts.Sessions = "", nil
+	parts.Scenario, parts.Labels = "", nil
 	return reports.Page(hidden, parts)
 }
 
@@ -155,9 +156,10 @@ func (s *study) page(ctx context.Context, run *results.Run, key []byte) (*docume
 		return nil, fmt.Errorf("advice for the page: %w", err)
 	}
 	parts.Advice, parts.Verdict = advice.Document(nil), advice.Verdict()
+	read := readsAgain(&s.plan.Design.Scenario.Sessions)
 	for i := range run.Cells {
 		if c := &run.Cells[i]; len(c.Params)+len(run.Provenance.Switches) == 0 {
-			parts.Chosen[c.Cell] = "--strategy " + document.Quoted(c.Strategy)
+			parts.Chosen[c.Cell] = "--strategy " + document.Quoted(c.Strategy) + read
 		}
 	}
 	if parts.Calls, parts.Chains, err = s.plan.Follow(ctx, s.corpus, run); err != nil {
@@ -171,8 +173,27 @@ func (s *study) page(ctx context.Context, run *results.Run, key []byte) (*docume
 		return nil, err
 	}
 	parts.Scenario = string(text)
-	parts.Sessions = shownSessions(s.corpus.Sessions, s.sample)
+	parts.Labels = labelsOf(s.corpus.Sessions)
 	return anonymous(key, run, parts), nil
+}
+
+// readsAgain returns the arguments, each after a space, that read the same sessions.
+func readsAgain(s *scenarios.Sessions) string {
+	text := ""
+	for _, x := range []struct {
+		flag   string
+		values []string
+	}{{"since", []string{s.Since}}, {"until", []string{s.Until}}, {"project", s.Projects}, {"model", s.Models}, {"agent", s.Agents}} {
+		for _, value := range x.values {
+			if value != "" {
+				text += " --" + x.flag + " " + document.Quoted(value)
+			}
+		}
+	}
+	if len(s.Paths) > 0 {
+		text += " " + document.Quoted(s.Paths...)
+	}
+	return text
 }
 
 // Limits of what a page computes in addition to its run, about two seconds of work each.

@@ -37,10 +37,10 @@ func (f *traceFlags) bind(cmd *cobra.Command, formats ...string) {
 }
 
 // configured returns the configuration that simulates a strategy outside of a
-// scenario, at the prices of the flags.
+// scenario, at the prices of the flags, and the plan that made it.
 func (f *traceFlags) configured(
 	plan scenarios.Plan, strategy string, set ...string,
-) (sim.Config, *strategies.Registry, error) {
+) (sim.Config, *scenarios.Plan, error) {
 	var err error
 	if plan.Prices, err = f.prices.table(); err != nil {
 		return sim.Config{}, nil, err
@@ -52,7 +52,7 @@ func (f *traceFlags) configured(
 	if err != nil {
 		return sim.Config{}, nil, usageError{err}
 	}
-	return config, plan.Registry, nil
+	return config, &plan, nil
 }
 
 // session reads what is under paths and returns the one session whose id begins

@@ -71,14 +71,14 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.check(); err != nil {
 		return usageError{err}
 	}
-	config, registry, err := f.configured(scenarios.Plan{Seed: 1}, results.StrategyRecorded)
+	config, plan, err := f.configured(scenarios.Plan{Seed: 1}, results.StrategyRecorded)
 	if err != nil {
 		return err
 	}
 	config.Latency = costmodel.Latency{} // calls are predicted at their recorded times
 	var preset *strategies.Strategy
 	if f.strategy != "" {
-		if preset, err = registry.Strategy(f.strategy); err != nil {
+		if preset, err = plan.Registry.Strategy(f.strategy); err != nil {
 			return usageError{err}
 		}
 	}

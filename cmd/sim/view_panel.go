@@ -146,9 +146,9 @@ func (v *viewer) panel() string {
 `)
 	fmt.Fprintf(&b, "<details><summary>Sessions: <output id=\"chosen\">all %d</output></summary>"+
 		"<label>Choose some, or none for all<br><select name=\"session\" multiple size=\"8\">", len(v.corpus.Sessions))
-	shown := shownSessions(v.corpus.Sessions, v.sample)
+	labels := labelsOf(v.corpus.Sessions)
 	for _, s := range v.corpus.Sessions[:min(len(v.corpus.Sessions), maxChoices)] {
-		option(s.ID, shown[s.ID].Label+" · "+s.ID)
+		option(s.ID, labels[s.ID]+" · "+s.ID)
 	}
 	b.WriteString(`</select></label></details>
 <div><button type="button" id="pin">Pin this</button> <button type="button" id="unpin" hidden>Take the pin out</button> ` +

@@ -115,18 +115,18 @@ func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document
 			return nil, fmt.Errorf("pinned: %w", err)
 		}
 	}
-	chosenBy := map[string]string{}
+	chosenBy, read := map[string]string{}, v.reads(v.paths)
 	for _, c := range run.Cells {
 		switch of := strings.TrimPrefix(c.Cell, pinMark); {
 		case of != c.Cell:
-			chosenBy[c.Cell] = "--strategy " + document.Quoted(ask.Pinned.Strategy) + v.settingsText(ask.Pinned)
+			chosenBy[c.Cell] = "--strategy " + document.Quoted(ask.Pinned.Strategy) + v.settingsText(ask.Pinned) + read
 		case c.Strategy == results.StrategyRecorded:
-			chosenBy[c.Cell] = "--strategy " + results.StrategyRecorded
+			chosenBy[c.Cell] = "--strategy " + results.StrategyRecorded + read
 		case c.Strategy == ask.Strategy:
-			chosenBy[c.Cell] = "--strategy " + document.Quoted(ask.Strategy) + v.settingsText(&ask.Variant)
+			chosenBy[c.Cell] = "--strategy " + document.Quoted(ask.Strategy) + v.settingsText(&ask.Variant) + read
 		}
 	}
-	parts := reports.PageParts{Chosen: chosenBy, Calls: calls, Sessions: shownSessions(chosen.Sessions, v.sample), Scenario: string(scenario)}
+	parts := reports.PageParts{Chosen: chosenBy, Calls: calls, Labels: labelsOf(chosen.Sessions), Scenario: string(scenario)}
 	d := reports.Page(run, parts)
 	how := []document.Block{document.Raw(v.command(ask, chosen.Sessions))}
 	if text := inClient(chosen.Sessions, ask.Set); text != "" && ask.Strategy == "own" {
@@ -151,7 +151,12 @@ func (v *viewer) command(ask *viewAsk, sessions []*traces.Session) string {
 	} else if ask.Agent != "" {
 		line += " --agent " + document.Quoted(ask.Agent)
 	}
-	return line + v.chosen + strings.TrimSuffix(" "+document.Quoted(paths...), " ")
+	return line + v.reads(paths)
+}
+
+// reads returns the arguments, each after a space, that read paths as the page did.
+func (v *viewer) reads(paths []string) string {
+	return v.chosen + strings.TrimSuffix(" "+document.Quoted(paths...), " ")
 }
 
 // settingsText returns the settings of a variant as arguments.
@@ -249,14 +254,10 @@ func (v *viewer) pin(ctx context.Context, corpus *traces.Corpus, run *results.Ru
 	return nil
 }
 
-// shownSessions returns the descriptions of sessions on a page, by id.
-func shownSessions(sessions []*traces.Session, samples bool) map[string]reports.PageSession {
-	shown := map[string]reports.PageSession{}
+// labelsOf returns the labels of sessions on a page, by id.
+func labelsOf(sessions []*traces.Session) map[string]string {
+	labels := map[string]string{}
 	for _, s := range sessions {
-		x := reports.PageSession{Files: s.Files}
-		if samples {
-			x.Files = nil
-		}
 		var parts []string
 		if at := s.StartTime(); !at.IsZero() {
 			parts = append(parts, at.UTC().Format(time.DateOnly))
@@ -264,8 +265,7 @@ func shownSessions(sessions []*traces.Session, samples bool) map[string]reports.
 		if s.Project != "" {
 			parts = append(parts, path.Base(filepath.ToSlash(s.Project)))
 		}
-		x.Label = strings.Join(append(parts, agents.Of(s.Agent).Title, document.Count(s.NumCalls(), "call")), " · ")
-		shown[s.ID] = x
+		labels[s.ID] = strings.Join(append(parts, agents.Of(s.Agent).Title, document.Count(s.NumCalls(), "call")), " · ")
 	}
-	return shown
+	return labels
 }

@@ -44,9 +44,10 @@ type Spot struct {
 // Tracks are series over steps. A page shows one at a time, by group and
 // variant. Text formats, and pages without scripts, omit them.
 type Tracks struct {
-	Step  string   `json:"step"`  // the word for a step
-	Parts []string `json:"parts"` // what is stacked, from bottom to top
-	List  []Track  `json:"list"`
+	Step     string            `json:"step"`               // the word for a step
+	Parts    []string          `json:"parts"`              // what is stacked, from bottom to top
+	Commands map[string]string `json:"commands,omitempty"` // by variant: what explains step {n} of group {id}
+	List     []Track           `json:"list"`
 }
 
 // Track is one series. Stack has a list for each part with a value for each step.
@@ -57,8 +58,7 @@ type Track struct {
 	Stack   [][]int64      `json:"stack"`
 	When    []int64        `json:"when,omitempty"` // s since the first
 	USD     []float64      `json:"usd,omitempty"`
-	Notes   map[int]string `json:"notes"`          // what happened at a step; "miss…" has its own mark
-	Look    string         `json:"look,omitempty"` // a command that explains step {n}
+	Notes   map[int]string `json:"notes"` // what happened at a step; "miss…" has its own mark
 }
 
 // Raw is text shown unchanged, line by line. Text formats omit it.

@@ -92,10 +92,15 @@ func (l *Logged) trust(e *studies.Explanation) string {
 			apart++
 		}
 	}
-	text := fmt.Sprintf("reads, misses and costs are simulated: %s in all, billed %s", document.USD(total, 2),
+	ends := &e.TurnEnds
+	text := fmt.Sprintf("reads, misses and costs are simulated: %s in all, billed %s", document.USD(total+ends.CostUSD, 2),
 		document.USD(l.USD, 2))
 	if hidden > 0 {
 		text += fmt.Sprintf("; %s of it for calls no log shows", document.USD(hidden, 2))
+	}
+	if ends.Calls > 0 {
+		text += fmt.Sprintf("; %s of it for %s at the end of turns, neither logged nor listed",
+			document.USD(ends.CostUSD, 2), document.Count(ends.Calls, "call"))
 	}
 	if len(l.Reads) > 0 && l.USD > 0 {
 		text += "; model error " + document.SignedPercent((total-hidden)/l.USD-1)

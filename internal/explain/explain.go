@@ -25,7 +25,7 @@ func Session(c sim.Config, s *traces.Session) (*studies.Explanation, error) {
 	}
 	return &studies.Explanation{
 		Schema: results.Schema, Session: s.ID, Strategy: c.Strategy.Name, Agent: s.Agent, Version: s.Version(),
-		Window: loop.Window(), Calls: o.calls,
+		Window: loop.Window(), Calls: o.calls, TurnEnds: o.turnEnds,
 	}, nil
 }
 
@@ -44,6 +44,8 @@ type observer struct {
 	says    string                   // of the break detector, about the call that lands next
 	steps   map[int32][]studies.Step // by thread, since its last request
 	open    map[key][]int            // calls in flight
+
+	turnEnds studies.TurnEnds
 }
 
 func (o *observer) step(p sim.Point, s studies.Step) {
@@ -100,6 +102,11 @@ func (o *observer) Broke(_ sim.Point, says string) { o.says = says }
 func (o *observer) landed(r *results.CallRecord) {
 	says := o.says
 	o.says = ""
+	if r.Round < 0 && r.Source == results.SourceOther {
+		o.turnEnds.Calls++
+		o.turnEnds.CostUSD += r.Cost.Total()
+		return
+	}
 	k := key{r.Thread, r.Start, r.Round < 0}
 	at := slices.IndexFunc(o.open[k], func(i int) bool {
 		c := &o.calls[i]

@@ -18,16 +18,10 @@ type PageParts struct {
 	Calls    []results.CellCalls
 	Chains   []studies.Chains
 	Ablation *studies.Ablation
-	Part     string                 // the part of the sessions that Ablation covers, "" for all
-	Scenario string                 // YAML
-	Sessions map[string]PageSession // by id
-	Chosen   map[string]string      // arguments of sim explain that select a cell, by the cell's name
-}
-
-// PageSession describes a session on a page.
-type PageSession struct {
-	Label string   // for people, before the id
-	Files []string // from which sim explain reads it; none for the samples
+	Part     string            // the part of the sessions that Ablation covers, "" for all
+	Scenario string            // YAML
+	Labels   map[string]string // of sessions, for people, by id; nil if commands must not name them
+	Chosen   map[string]string // arguments of sim explain that select a cell, by the cell's name
 }
 
 // page is a document with a section for each part of a report.
@@ -97,7 +91,7 @@ func Page(run *results.Run, parts PageParts) *document.Document {
 		p.Sections = append(p.Sections, document.Section{Title: "Charts", Blocks: figures})
 	}
 	if len(parts.Calls) > 0 {
-		tracks, note := Tracks(parts.Calls, parts.Sessions, parts.Chosen), ""
+		tracks, note := Tracks(parts.Calls, parts.Labels, parts.Chosen), ""
 		followed := map[string]bool{}
 		for i := range tracks.List {
 			followed[tracks.List[i].Group] = true

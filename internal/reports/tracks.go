@@ -18,13 +18,17 @@ import (
 const maxTracked = 8_000
 
 // Tracks returns what each call of the conversations of some cells read, wrote, sent uncached and
-// answered, session by session, for the sessions with the most calls. A command can explain the
-// calls of the given sessions, by id; chosen are its arguments for a cell, by the cell's name.
-func Tracks(
-	calls []results.CellCalls, sessions map[string]PageSession, chosen map[string]string,
-) *document.Tracks {
+// answered, session by session, for the sessions with the most calls. labels and chosen are those
+// of PageParts.
+func Tracks(calls []results.CellCalls, labels, chosen map[string]string) *document.Tracks {
 	t := &document.Tracks{Step: "call", Parts: []string{"read", "written", "uncached", "output"}}
 	kept := tracked(calls)
+	if len(labels) > 0 {
+		t.Commands = map[string]string{}
+		for cell, how := range chosen {
+			t.Commands[cell] = document.Printable("sim explain {id} {n} " + how)
+		}
+	}
 	for i := range calls {
 		bySession := map[string][]*results.CallRecord{}
 		for j := range calls[i].Calls {
@@ -38,11 +42,8 @@ func Tracks(
 			if list := bySession[id]; len(list) > 0 {
 				track := trackOf(list)
 				track.Group, track.Variant = document.Printable(id), calls[i].Cell
-				if s, ok := sessions[id]; ok {
-					track.Label = document.Printable(s.Label + " · " + id[:min(8, len(id))])
-					if how := chosen[calls[i].Cell]; how != "" {
-						track.Look = document.Printable(strings.TrimSpace(fmt.Sprintf("sim explain %s {n} %s %s", document.Quoted(id), how, document.Quoted(s.Files...))))
-					}
+				if label, ok := labels[id]; ok {
+					track.Label = document.Printable(label + " · " + id[:min(8, len(id))])
 				}
 				t.List = append(t.List, track)
 			}

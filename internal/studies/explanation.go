@@ -10,6 +10,14 @@ type Explanation struct {
 	Version  string          `json:"version"`
 	Window   int64           `json:"window_tokens"`
 	Calls    []ExplainedCall `json:"calls"`
+	TurnEnds TurnEnds        `json:"turn_ends,omitzero"`
+}
+
+// TurnEnds are the calls that the client is expected to make at the end of turns and that no
+// log shows. They have no number.
+type TurnEnds struct {
+	Calls   int     `json:"calls"`
+	CostUSD float64 `json:"cost_usd"`
 }
 
 // ExplainedCall is one call with what led to it and how the server served it.

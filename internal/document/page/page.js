@@ -92,6 +92,8 @@ const page = (() => {
   const dark = () => matchMedia("(prefers-color-scheme: dark)").matches;
   const ink = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+  const quoted = text => /^[\w.-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'"; // for a shell
+
   // tracks draws what each call of a conversation read, wrote and sent uncached, with what happened at it.
   function tracks(box) {
     const d = data(box), height = 320, pick = c => box.querySelector("." + c), list = box.querySelector("table");
@@ -117,8 +119,9 @@ const page = (() => {
       const parts = d.parts.map((p, k) => p + " " + tokens(shown.stack[k][i]));
       pick("step").textContent = d.step + " " + (i + 1) + " of " + shown.total.length + (shown.when ? " · " + seconds(shown.when[i]) + " after the first" : "") + " · " +
         parts.join(" · ") + (shown.usd ? " · $" + shown.usd[i].toFixed(4) : "") + (shown.notes[i] ? "\n" + shown.notes[i] : "");
-      pick("look").textContent = (shown.look || "").replace("{n}", i + 1);
-      pick("look").hidden = copy.hidden = !shown.look;
+      const command = d.commands?.[shown.variant] || "";
+      pick("look").textContent = command.replace(/\{(id|n)\}/g, (_, key) => key === "n" ? i + 1 : quoted(shown.group));
+      pick("look").hidden = copy.hidden = !command;
       pick("why").replaceChildren();
       plot.redraw(false);
       if (asked) box.dispatchEvent(new CustomEvent("asked", { bubbles: true, detail: { session: shown.group, cell: shown.variant, call: i + 1, into: pick("why") } }));

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/internal/studies"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// What sim explain says a session costs is what its row of sim run says, to within rounding. The samples
+// teach the profile how the person's first calls fare, so an explanation that learned from less differs.
+func TestExplainAgreesWithRun(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "run")
+	if code, _, errs := exec(t, "run", "-q", "--strategy", "own,auto-compact/155k", "--out", dir); code != 0 {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	run, err := runAt(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	atEnds := 0
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		if c.Strategy == results.StrategyBilled {
+			continue
+		}
+		err := c.EachRow(func(row *results.Row) error {
+			code, out, errs := exec(t, "explain", "-q", row.Session, "--strategy", c.Strategy, "--format", "json")
+			if code != 0 {
+				t.Fatalf("explain %s: exit %d: %s", row.Session, code, errs)
+			}
+			var e studies.Explanation
+			if err := json.NewDecoder(strings.NewReader(out)).Decode(&e); err != nil {
+				t.Fatal(err)
+			}
+			total := e.TurnEnds.CostUSD
+			for j := range e.Calls {
+				total += e.Calls[j].CostUSD
+			}
+			if want := row.CostUSD(); math.Abs(total-want) > 1e-9*want {
+				t.Errorf("%s of %s: explained $%.6f, run $%.6f", c.Cell, row.Session, total, want)
+			}
+			if calls := len(e.Calls) + e.TurnEnds.Calls; calls != row.Calls {
+				t.Errorf("%s of %s: explained %d calls, run %d", c.Cell, row.Session, calls, row.Calls)
+			}
+			atEnds += e.TurnEnds.Calls
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if atEnds == 0 {
+		t.Error("no sample has a call at the end of a turn")
+	}
+}
