@@ -48,3 +48,41 @@ func TestDigest(t *testing.T) {
 		t.Errorf("the built-in table changed to %q", builtin.Digest())
 	}
 }
+
+// Whatever changes what a call costs changes the key, and nothing else does.
+func TestKey(t *testing.T) {
+	const base = "schema: 1\nas_of: 2026-11-01\nmodels:\n  m: {window: 9000, aliases: [n], prices: [{input: 3, output: 15}, {from: 2026-03-01, input: 2, output: 9}]}\n"
+	load := func(text string) *costmodel.Table {
+		table, err := costmodel.Load(strings.NewReader(text), "prices.yaml")
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		return table
+	}
+	key := load(base).Key()
+	if again := load("# a note\n" + base).Key(); again != key {
+		t.Errorf("the key is %s, and %s when read again", key, again)
+	}
+	seen := map[string]string{key: base}
+	for _, change := range [][2]string{
+		{"input: 3", "input: 4"}, {"output: 9", "output: 8"}, {"2026-03-01", "2026-03-02"}, {"[n]", "[o]"}, {"9000", "8000"},
+		{"as_of: 2026-11-01", "as_of: 2026-11-02"}, {"  m:", "  k:"}, {"output: 15", "output: 15, read: 0.1"},
+	} {
+		text := strings.Replace(base, change[0], change[1], 1)
+		if text == base {
+			t.Fatalf("%q is not in the file", change[0])
+		}
+		key := load(text).Key()
+		if seen[key] != "" {
+			t.Errorf("one key for\n%sand\n%s", seen[key], text)
+		}
+		seen[key] = text
+	}
+	aliased, err := load(base).WithAliases(map[string]string{"x": "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen[aliased.Key()] != "" {
+		t.Error("an alias does not change the key")
+	}
+}

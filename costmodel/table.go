@@ -2,7 +2,9 @@ package costmodel
 
 import (
 	"bytes"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,6 +44,26 @@ func (t *Table) AsOf() time.Time { return t.asOf }
 // hexadecimal as sha256sum prints it: it distinguishes files of one name. A
 // merged table has the digest of the file merged last, an empty one none.
 func (t *Table) Digest() string { return t.digest }
+
+// Key identifies what calls cost: tables of one key price every call alike.
+func (t *Table) Key() string {
+	h := sha256.New()
+	fmt.Fprintln(h, t.asOf.UnixNano())
+	for _, names := range []map[string]string{t.aliases, t.priceAs} {
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			fmt.Fprintf(h, "%q is %q\n", name, names[name])
+		}
+		fmt.Fprintln(h)
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.models)) {
+		m := t.models[name]
+		fmt.Fprintf(h, "%q %v\n", name, []any{m.Window, m.MaxOutput, m.MinCache, m.Batch, m.GeoUS, m.Regional})
+		for _, p := range m.periods {
+			fmt.Fprintln(h, p.from.UnixNano(), p.fast, p.storage, p.rate)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
 
 // Names returns the canonical names of all models, sorted.
 func (t *Table) Names() []string {

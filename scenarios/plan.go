@@ -53,6 +53,9 @@ type Plan struct {
 	Formulas bool           // advice compares closed forms with the simulation
 	Version  string
 	Done     func(finished, total int) // progress; safe for concurrent use
+	// Store, if not nil, keeps what was seen of sessions for the next run over the same Folder.
+	Store  traces.Store
+	Folder string
 	// Journal, if not nil, keeps the rows instead of memory.
 	Journal *results.Journal
 	// Unfinished, if not nil, keeps the simulated rows instead of memory and Journal, and has

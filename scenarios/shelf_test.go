@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"reflect"
+	"sync/atomic"
 	"testing"
 
+	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/internal/store"
 	"github.com/compactsim/compactsim/internal/studies"
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -75,6 +78,80 @@ func TestRowsFromShelf(t *testing.T) {
 		}
 		if len(got[0].chains) == 0 || !reflect.DeepEqual(got[0].chains, got[1].chains) {
 			t.Errorf("cohort %s: other compactions from a shelf", cohort)
+		}
+	}
+}
+
+// sightsFound counts the sights that a store has.
+type sightsFound struct {
+	*store.Store
+	n atomic.Int32
+}
+
+func (s *sightsFound) Get(key string, into any) bool {
+	ok := s.Store.Get(key, into)
+	if list, is := into.(*[]keptSight); is && ok {
+		s.n.Add(int32(len(*list)))
+	}
+	return ok
+}
+
+// A run over sessions that an earlier one has seen takes what was seen, and bills them anew when prices, or a session,
+// have changed.
+func TestSightsOfTheLastRun(t *testing.T) {
+	t.Parallel()
+	kept, err := store.Open(t.TempDir(), new(needs.Index))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := shelved(t, madeCorpus(t, 20))
+	keep := func(i int, of uint64) {
+		if err := c.Sessions[i].Keep(kept, c.Sessions[i].ID, prompt.Digest{Lo: of}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range c.Sessions {
+		keep(i, 1)
+	}
+	aliases, err := threeCells(t).Prices.WithAliases(map[string]string{c.Sessions[0].Models[0]: "claude-haiku-4-5"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, test := range []struct {
+		prices *costmodel.Table
+		change func()
+		found  int32
+	}{
+		{nil, nil, 0}, {nil, nil, 20}, {aliases, nil, 0}, {aliases, nil, 20}, {nil, func() { keep(7, 2) }, 20}, {nil, nil, 20},
+	} {
+		if test.change != nil {
+			test.change()
+		}
+		var rows [2]string
+		from := &sightsFound{Store: kept}
+		for k := range rows {
+			p := threeCells(t)
+			if test.prices != nil {
+				p.Prices = test.prices
+			}
+			if k == 0 {
+				p.Store = from
+			}
+			run, err := p.Run(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b bytes.Buffer
+			if err := results.WriteRows(&b, run); err != nil {
+				t.Fatal(err)
+			}
+			rows[k] = b.String()
+		}
+		if rows[0] != rows[1] {
+			t.Errorf("run %d: rows with a store:\n%s\nwant\n%s", i, rows[0], rows[1])
+		}
+		if n := from.n.Load(); n != test.found {
+			t.Errorf("run %d: %d sights found, want %d", i, n, test.found)
 		}
 	}
 }

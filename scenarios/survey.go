@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -77,6 +78,9 @@ func (p *Plan) look(ctx context.Context, d *Design, sessions []*traces.Session) 
 	}
 	for _, date := range d.priceDates() {
 		x.billed = append(x.billed, d.billedCell(date))
+		if p.Journal == nil {
+			x.billed[len(x.billed)-1].Rows = make([]results.Row, 0, len(sessions))
+		}
 	}
 	var adding sync.Mutex
 	err := p.sights(ctx, d, sessions, func(i int, sight *Sight) error {
@@ -112,20 +116,76 @@ func (p *Plan) sights(
 		}
 		dates = append(dates, at)
 	}
-	err := parallel.Do(ctx, p.Workers, len(sessions), func(i int) error {
-		if known := p.seen[sessions[i].ID]; known != nil {
-			return f(i, known)
+	key := ""
+	if p.Store != nil {
+		key = fmt.Sprintf("sights %q %s %v", p.Folder, p.Prices.Key(), dates)
+	}
+	err := parallel.Do(ctx, p.Workers, (len(sessions)+together-1)/together, func(n int) error {
+		from := n * together
+		kept := p.keptSights(key, n)
+		for i, s := range sessions[from:min(from+together, len(sessions))] {
+			x := cmp.Or(p.seen[s.ID], kept.of[s.Kept()])
+			if x == nil {
+				whole, err := s.Load()
+				if err != nil {
+					return err
+				}
+				x = p.sight(whole, dates)
+			}
+			kept.add(s.Kept(), x)
+			if err := f(from+i, x); err != nil {
+				return err
+			}
 		}
-		s, err := sessions[i].Load()
-		if err != nil {
-			return err
+		if kept.more {
+			p.Store.Put(kept.key, &kept.list)
 		}
-		return f(i, p.sight(s, dates))
+		return nil
 	})
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("interrupted before anything was simulated: %w", err)
 	}
 	return err
+}
+
+// together is how many sessions have their sights in one entry of the store.
+const together = 16
+
+// keptSights are the sights of some sessions: those that the last run over the folder kept, by traces.Session.Kept, and
+// those of this run.
+type keptSights struct {
+	key  string // "" without a store
+	of   map[string]*Sight
+	list []keptSight
+	more bool // some are new
+}
+
+type keptSight struct {
+	Session string
+	Sight   Sight
+}
+
+// keptSights returns the n-th sights that the store has under a key.
+func (p *Plan) keptSights(key string, n int) keptSights {
+	if key == "" {
+		return keptSights{}
+	}
+	k := keptSights{key: fmt.Sprintf("%s %d", key, n), of: map[string]*Sight{}}
+	var last []keptSight
+	p.Store.Get(k.key, &last)
+	for i := range last {
+		k.of[last[i].Session] = &last[i].Sight
+	}
+	return k
+}
+
+// add adds the sight of a session, if a store has the session.
+func (k *keptSights) add(session string, x *Sight) {
+	if k.key == "" || session == "" {
+		return
+	}
+	k.list = append(k.list, keptSight{session, *x})
+	k.more = k.more || k.of[session] == nil
 }
 
 // sight returns the sight of a session that is in memory.

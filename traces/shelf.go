@@ -112,3 +112,59 @@ func (l loader) Get(_ int, into any) error {
 	}
 	return err
 }
+
+// inStore is the shelf of a session whose body a store has too.
+type inStore struct {
+	shelf
+	key string
+}
+
+// keptBody is a body in a store, with the state of the recordings that it was read from.
+type keptBody struct {
+	Of   prompt.Digest
+	Body body
+}
+
+// Kept identifies what the session is, on this machine, if a store has it: "" if none has.
+func (s *Session) Kept() string {
+	if s.away == nil {
+		return ""
+	}
+	of, _ := s.away.shelf.(inStore)
+	return of.key
+}
+
+// Keep puts the body of a session into a store under a key. of identifies the state of the recordings that it was read
+// from.
+func (s *Session) Keep(to Store, key string, of prompt.Digest) error {
+	whole, err := s.Load()
+	if err != nil {
+		return err
+	}
+	to.Put(key, &keptBody{of, *whole.body()})
+	if s.away != nil {
+		s.away.shelf = inStore{s.away.shelf, fmt.Sprintf("%s %x", key, of)}
+	}
+	return nil
+}
+
+// Kept returns the session of a head, whose body a store has under a key if it was kept in the state of. A body that
+// the store has lost meanwhile is read again.
+func (h *Head) Kept(from Store, key string, of prompt.Digest, again func() (*Session, error)) *Session {
+	s := h.Shelved(func() (*Session, error) {
+		var k keptBody
+		if !from.Get(key, &k) || k.Of != of {
+			s, err := again()
+			if err == nil {
+				from.Put(key, &keptBody{of, *s.body()})
+			}
+			return s, err
+		}
+		b := &k.Body
+		return &Session{
+			Blocks: b.Blocks, Tools: b.Tools, Objects: b.Objects, Threads: b.Threads, Summaries: b.Summaries, Index: b.Index,
+		}, nil
+	})
+	s.away.shelf = inStore{s.away.shelf, fmt.Sprintf("%s %x", key, of)}
+	return s
+}

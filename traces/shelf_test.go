@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/internal/store"
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
@@ -62,5 +63,48 @@ func TestShelve(t *testing.T) {
 	shelf.Close()
 	if _, err := s.Load(); err == nil {
 		t.Error("a session is loaded from a shelf that is closed")
+	}
+}
+
+// A body that a store has is loaded from there; one of another state of the recordings, or none, is read again and kept.
+func TestKept(t *testing.T) {
+	c, err := agents.ReadFS(t.Context(), traces.Options{Listener: needs.NewListener()}, synthetic.Samples())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	kept, err := store.Open(t.TempDir(), new(needs.Index))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, old, now := c.Sessions[0], prompt.Digest{Lo: 1}, prompt.Digest{Lo: 2}
+	if err := want.Keep(kept, "body", old); err != nil {
+		t.Fatal(err)
+	}
+	head := want.Head()
+	for _, test := range []struct {
+		key   string
+		of    prompt.Digest
+		again int
+	}{{"body", old, 0}, {"body", now, 1}, {"body", now, 0}, {"other", now, 1}, {"other", now, 0}} {
+		again := 0
+		s := head.Kept(kept, test.key, test.of, func() (*traces.Session, error) {
+			again++
+			return want, nil
+		})
+		if len(s.Threads) > 0 || s.NumCalls() != want.NumCalls() || s.Kept() == "" {
+			t.Errorf("%+v: %d threads, %d calls, kept as %q", test, len(s.Threads), s.NumCalls(), s.Kept())
+		}
+		whole, err := s.Load()
+		if err != nil || !reflect.DeepEqual(whole, want) {
+			t.Errorf("%+v: %v:\n%+v\nwant\n%+v", test, err, whole, want)
+		}
+		if again != test.again {
+			t.Errorf("%+v: read again %d times", test, again)
+		}
+	}
+	failed := errors.New("gone")
+	if _, err := head.Kept(kept, "none", now, func() (*traces.Session, error) { return nil, failed }).Load(); !errors.Is(err, failed) {
+		t.Errorf("error %v of a recording that is gone", err)
 	}
 }

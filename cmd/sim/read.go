@@ -44,6 +44,7 @@ type readFlags struct {
 	listener  traces.Listener
 	ahead     func([]*traces.Session) // gets the sessions before their texts are examined; may be nil
 	shelf     *store.Shelf            // stores what is read outside of memory; nil to keep it in memory
+	kept      *store.Store            // where they were kept; nil for nowhere
 	sample    bool                    // the samples were read because nobody named sessions
 }
 
@@ -197,6 +198,7 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		c, err = agents.ReadFS(ctx, opts, synthetic.Samples())
 	} else {
 		kept := f.openStore()
+		f.kept = kept
 		switch {
 		case kept == nil:
 		case f.ahead != nil && f.listener == nil: // they will be read again
@@ -354,6 +356,9 @@ func (f *runFlags) sessions(
 	}
 	if f.read.found != nil {
 		s.Paths = f.read.found
+	}
+	if f.read.kept != nil {
+		plan.Store, plan.Folder = f.read.kept, strings.Join(s.Paths, "\n")
 	}
 	if !f.read.strict {
 		f.read.warnUnpriced(cmd, plan, corpus.Sessions)

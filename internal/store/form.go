@@ -74,6 +74,8 @@ func (f forms) of(t reflect.Type) (form, error) {
 		return f.fields(t)
 	case reflect.Interface:
 		return f.dynamic(t)
+	case reflect.Map:
+		return f.mapping(t)
 	}
 	return form{}, fmt.Errorf("values of type %s are not kept", t)
 }
@@ -179,6 +181,45 @@ func pointer(t reflect.Type, elem form) form {
 	}
 }
 
+// mapping is the form of maps, in which nil differs from an empty one.
+func (f forms) mapping(t reflect.Type) (form, error) {
+	key, err := f.of(t.Key())
+	if err != nil {
+		return form{}, err
+	}
+	elem, err := f.of(t.Elem())
+	return form{
+		put: func(to []byte, from unsafe.Pointer) []byte {
+			v := reflect.NewAt(t, from).Elem()
+			if v.IsNil() {
+				return append(to, 0)
+			}
+			to = binary.AppendUvarint(to, uint64(v.Len())+1)
+			k, e := reflect.New(t.Key()), reflect.New(t.Elem())
+			for at := v.MapRange(); at.Next(); {
+				k.Elem().SetIterKey(at)
+				e.Elem().SetIterValue(at)
+				to = elem.put(key.put(to, k.UnsafePointer()), e.UnsafePointer())
+			}
+			return to
+		},
+		get: func(from *input, to unsafe.Pointer) {
+			n := from.count()
+			if n == 0 {
+				return
+			}
+			v := reflect.MakeMap(t)
+			for ; n > 1 && from.err == nil; n-- {
+				k, e := reflect.New(t.Key()), reflect.New(t.Elem())
+				key.get(from, k.UnsafePointer())
+				elem.get(from, e.UnsafePointer())
+				v.SetMapIndex(k.Elem(), e.Elem())
+			}
+			reflect.NewAt(t, to).Elem().Set(v)
+		},
+	}, err
+}
+
 // fields is the form of a struct. Adjacent fields without pointers are copied together.
 func (f forms) fields(t reflect.Type) (form, error) {
 	var list []form
@@ -263,6 +304,8 @@ func (f forms) layout(t reflect.Type) string {
 		return "{" + b.String() + "}"
 	case reflect.Slice, reflect.Pointer:
 		return t.Kind().String() + " " + f.layout(t.Elem())
+	case reflect.Map:
+		return "map " + f.layout(t.Key()) + " " + f.layout(t.Elem())
 	case reflect.Array:
 		return fmt.Sprintf("[%d]%s", t.Len(), f.layout(t.Elem()))
 	case reflect.Interface:

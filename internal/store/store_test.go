@@ -30,8 +30,9 @@ type sample struct {
 		ID    string
 		Spans []int64
 	}
-	Next  *struct{ Name string }
-	Index any
+	Next   *struct{ Name string }
+	Counts map[string]int32
+	Index  any
 }
 
 func open(t testing.TB, dir string) *Store {
@@ -63,6 +64,12 @@ func TestRoundTrip(t *testing.T) {
 		if rapid.Bool().Draw(t, "next") {
 			want.Next = &struct{ Name string }{"next"}
 		}
+		want.Counts = rapid.Custom(func(t *rapid.T) map[string]int32 {
+			if rapid.Bool().Draw(t, "nil") {
+				return nil
+			}
+			return rapid.MapOf(rapid.String(), rapid.Int32()).Draw(t, "counts")
+		}).Draw(t, "map")
 		if rapid.Bool().Draw(t, "index") {
 			want.Index = &extra{[]int32{1, 2}, "words"}
 		}

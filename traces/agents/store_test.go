@@ -30,7 +30,8 @@ func (counter) Index(_ *traces.Session, heard []any) any {
 }
 
 // What is read with a store is what is read without, whatever happened to the recordings in between: files that come,
-// go, grow, are cut, change places, or are read beside others or alone, with a listener and without.
+// go, grow, are cut, change places, or are read beside others or alone, with a listener and without, with bodies in
+// memory and without, and though some bodies are lost before they are loaded.
 func TestStore(t *testing.T) {
 	source := related(t)
 	names, err := os.ReadDir(source)
@@ -54,8 +55,19 @@ func TestStore(t *testing.T) {
 				t.Fatal(err)
 			}
 			opts.Store = kept
+			if draw.IntN(2) == 0 {
+				if opts.Shelf, err = store.NewShelf(new(sizes)); err != nil {
+					t.Fatal(err)
+				}
+			}
 			got := corpusOf(t, opts, dir)
-			again := corpusOf(t, opts, dir)
+			again := corpusOf(t, opts, dir, func() {
+				for _, e := range must(store.List(filepath.Join(dir, ".store"))) {
+					if draw.IntN(4) == 0 {
+						_ = os.Remove(e.Name)
+					}
+				}
+			})
 			n, err := kept.Close()
 			if err != nil || n.Damaged > 0 || want != nil && n.Found == 0 {
 				t.Fatal(n, err)
@@ -67,15 +79,30 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// corpusOf reads a folder, nil without sessions. An index that nobody asked for is left out.
-func corpusOf(t *testing.T, opts traces.Options, dir string) *traces.Corpus {
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// corpusOf reads a folder, nil without sessions, and loads its sessions after what meanwhile does. An index that nobody
+// asked for is left out.
+func corpusOf(t *testing.T, opts traces.Options, dir string, meanwhile ...func()) *traces.Corpus {
 	c, err := Read(t.Context(), opts, dir)
 	if err != nil || c == nil {
 		return nil
 	}
+	for _, do := range meanwhile {
+		do()
+	}
 	c.Inputs = nil
-	for _, s := range c.Sessions {
-		if opts.Listener == nil {
+	for i := range c.Sessions {
+		s, err := c.Sessions[i].Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Sessions[i] = s; opts.Listener == nil {
 			s.Index = nil
 		}
 	}

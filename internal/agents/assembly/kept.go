@@ -1,13 +1,16 @@
 package assembly
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/internal/store"
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -35,22 +38,85 @@ type counted struct {
 	N    int
 }
 
-// keptSession is an outcome.
+// keptSession is an outcome. The body of a usable session is an entry of its own.
 type keptSession struct {
-	Session  *traces.Session
+	Head     traces.Head
 	Problems Problems
 	File     int32 // index into kept.Files
+	Empty    bool
 	Unsound  string
+	Heard    bool // it has an index
 }
 
-// outcome returns the session as it was read; its file is the index in the entry.
-func (m *keptSession) outcome() outcome {
-	o := outcome{Session: m.Session, problems: m.Problems, file: m.File}
+// usable reports whether the session has a body that is worth keeping.
+func (o *outcome) usable() bool { return !o.empty && o.unsound == nil }
+
+// state identifies the state of the recordings of an entry.
+func (k *kept) state() prompt.Digest {
+	var d prompt.Digest
+	for i := range k.Files {
+		s := &k.Files[i].Stamp
+		d = d.Extend(prompt.DigestString(s.Path)).ExtendInt(uint64(s.Size)).ExtendInt(uint64(s.Time)).Extend(s.Head).Extend(s.Tail)
+	}
+	return d
+}
+
+// outcome returns a session as it was read; its file is the index in the entry. The body is read from the store when it
+// is needed if sessions are kept out of memory, at once if not.
+func (b *reading[S]) outcome(k *kept, i int, key string) (outcome, error) {
+	m := &k.Made[i]
+	o := outcome{problems: m.Problems, file: m.File, empty: m.Empty}
 	if m.Unsound != "" {
 		o.unsound = errors.New(m.Unsound)
 	}
-	return o
+	if !o.usable() {
+		s := m.Head.Session
+		o.Session = &s
+		return o, nil
+	}
+	again := func() (*traces.Session, error) { return nil, errLost }
+	if b.opts.Shelf != nil {
+		again = b.again(k, m.Head.Session.ID)
+	}
+	o.Session = m.Head.Kept(b.opts.Store, bodyKey(key, i), k.state(), again)
+	if b.opts.Shelf != nil {
+		return o, nil
+	}
+	var err error
+	o.Session, err = o.Load()
+	return o, err
 }
+
+// errLost says that a body is not in the store.
+var errLost = errors.New("the body of a session is not kept")
+
+// again returns how to read the files of an entry again, for the session with an id.
+func (b *reading[S]) again(k *kept, id string) func() (*traces.Session, error) {
+	r, opts, from, files := b.Reader, b.opts, b.inputs, k.Files
+	opts.Store, opts.Shelf, opts.Progress, opts.Spoke = nil, nil, nil, nil
+	return func() (*traces.Session, error) {
+		var inputs []traces.Input
+		var all []int32
+		for _, in := range from {
+			if slices.ContainsFunc(files, func(f keptFile) bool { return f.Name == in.Name }) {
+				all, inputs = append(all, int32(len(inputs))), append(inputs, in)
+			}
+		}
+		anew := newReading(r, opts, inputs)
+		if err := anew.pass(context.Background(), [][]int32{all}); err != nil {
+			return nil, err
+		}
+		for i := range anew.made {
+			if o := &anew.made[i]; o.ID == id && len(o.Threads) > 0 && o.unsound == nil {
+				return o.Session, nil
+			}
+		}
+		return nil, fmt.Errorf("%s has changed since this program began", files[0].Name)
+	}
+}
+
+// bodyKey returns the name of the entry that has the body of a session, the i-th of those under a key.
+func bodyKey(key string, i int) string { return store.Key(key, "body", strconv.Itoa(i)) }
 
 // key returns the name of the entry whose first file is i. What is read depends on these options.
 func (b *reading[S]) key(i int32) string {
@@ -76,8 +142,10 @@ func (b *reading[S]) recall() {
 			return
 		}
 		for j := range k.Made {
-			o := k.Made[j].outcome()
-			b.shelve(&o)
+			o, err := b.outcome(&k, j, b.key(int32(i)))
+			if err != nil {
+				return
+			}
 			made[i] = append(made[i], o)
 		}
 		k.Made = nil
@@ -97,7 +165,7 @@ func (b *reading[S]) recall() {
 // heard reports whether the sessions of an entry have an index if one is wanted.
 func (b *reading[S]) heard(k *kept) bool {
 	return b.opts.Listener == nil || !slices.ContainsFunc(k.Made, func(m keptSession) bool {
-		return m.Unsound == "" && m.Session.Index == nil
+		return !m.Heard && m.Unsound == ""
 	})
 }
 
@@ -147,6 +215,7 @@ func (b *reading[S]) keep() {
 	groups := map[int32]*kept{}
 	place := make([]int32, len(b.files)) // of each file in its group
 	lost := map[int32]bool{}
+	sessions := map[int32][]outcome{}
 	for i, f := range b.files {
 		root := b.root(int32(i))
 		k := groups[root]
@@ -167,24 +236,25 @@ func (b *reading[S]) keep() {
 		lost[root] = lost[root] || b.recalled[i] || unread || was.Stamp.Path == ""
 	}
 	for _, o := range b.made {
-		m := keptSession{Session: o.Session, Problems: o.problems, File: place[o.file]}
+		m := keptSession{Problems: o.problems, File: place[o.file], Empty: o.empty, Heard: b.opts.Listener != nil}
 		if o.unsound != nil {
 			m.Unsound = o.unsound.Error()
 		}
-		k := groups[b.root(o.file)]
-		k.Made = append(k.Made, m)
+		if m.Head.Session.ID, m.Head.Session.Quality = o.ID, o.Quality; o.usable() {
+			m.Head = o.Head()
+		}
+		root := b.root(o.file)
+		groups[root].Made, sessions[root] = append(groups[root].Made, m), append(sessions[root], o)
 	}
 	maps.DeleteFunc(groups, func(root int32, _ *kept) bool { return lost[root] })
 	roots := slices.Sorted(maps.Keys(groups))
 	parallel.Each(b.opts.Workers, len(roots), func(i int) {
-		k := groups[roots[i]]
-		for j := range k.Made {
-			var err error
-			if k.Made[j].Session, err = k.Made[j].Session.Load(); err != nil {
+		k, key := groups[roots[i]], b.key(roots[i])
+		for j, o := range sessions[roots[i]] {
+			if o.usable() && o.Keep(b.opts.Store, bodyKey(key, j), k.state()) != nil {
 				return
 			}
 		}
-		b.opts.Store.Put(b.key(roots[i]), k)
-		clear(k.Made)
+		b.opts.Store.Put(key, k)
 	})
 }
