@@ -12,7 +12,7 @@ import (
 )
 
 // inSample returns the remarks on a sweep: the cheapest cell was chosen on the sessions
-// it is shown for, and which swept parameters their clients offer as settings.
+// it is shown for, unless the run was interrupted, and which swept parameters their clients offer as settings.
 func inSample(sessions []*traces.Session, run *results.Run) []results.Note {
 	swept := map[string]bool{}
 	for i := range run.Cells {
@@ -21,7 +21,7 @@ func inSample(sessions []*traces.Session, run *results.Run) []results.Note {
 		}
 	}
 	maps.DeleteFunc(swept, func(_ string, is bool) bool { return !is })
-	if len(swept) == 0 {
+	if len(swept) == 0 || run.Workload.Unfinished > 0 {
 		return nil
 	}
 	text := "the cheapest is chosen on these very sessions; sim advise PATH judges settings on others"

@@ -366,8 +366,9 @@ func interrupted(run *results.Run, cells int, bound bool, err error) {
 	if !errors.Is(err, context.Canceled) {
 		how = "stopped by an error"
 	}
-	remark := fmt.Sprintf("%s: %s of %s simulated (%s in %s); the figures cover these", how, document.Whole(done),
-		document.Count(cells*sessions, "session"), document.Count(sessions, "session"), document.Count(cells, "cell"))
+	remark := fmt.Sprintf("%s: %s of %s done (%s × %s), so rows may cover different sessions", how, document.Whole(done),
+		document.Count(cells*sessions, "simulation"), document.Count(sessions, "session"), document.Count(cells, "cell"))
+	run.Workload.Unfinished = cells*sessions - done
 	if bound && done == cells*sessions {
 		remark = how + " before the bound was found"
 	}

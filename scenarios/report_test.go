@@ -214,9 +214,12 @@ func TestInterruptedRun(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(tc.sessions) {
 			t.Errorf("after %d: sessions %v, want %v", tc.after, got, tc.sessions)
 		}
-		want := fmt.Sprintf("interrupted: %d of 15 sessions simulated (5 sessions in 3 cells); the figures cover these", tc.after)
+		want := fmt.Sprintf("interrupted: %d of 15 simulations done (5 sessions × 3 cells), so rows may cover different sessions", tc.after)
 		if !slices.Contains(run.Workload.Remarks, want) {
 			t.Errorf("remarks %q lack %q", run.Workload.Remarks, want)
+		}
+		if got := run.Workload.Unfinished; got != 15-tc.after {
+			t.Errorf("after %d: %d unfinished", tc.after, got)
 		}
 		if notes := fmt.Sprint(run.Footnotes()); !strings.Contains(notes, tc.says) {
 			t.Errorf("after %d: notes %s lack %q", tc.after, notes, tc.says)
@@ -278,7 +281,7 @@ func TestInterruptedWorkers(t *testing.T) {
 			rows += len(c.Rows)
 		}
 	}
-	if want := fmt.Sprintf("interrupted: %d of 15 sessions", rows); !strings.Contains(fmt.Sprint(run.Workload.Remarks), want) {
+	if want := fmt.Sprintf("interrupted: %d of 15 simulations", rows); !strings.Contains(fmt.Sprint(run.Workload.Remarks), want) {
 		t.Errorf("remarks %q lack %q", run.Workload.Remarks, want)
 	}
 }

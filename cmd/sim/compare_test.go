@@ -10,10 +10,10 @@ import (
 // What an anonymized comparison keeps of a run that is not whole names nobody.
 func TestPartialRemarks(t *testing.T) {
 	for remark, want := range map[string]string{
-		"interrupted: 1,200 of 12,000 sessions simulated (4,000 sessions in 3 cells); the figures cover these": "interrupted: 1,200 of 12,000 sessions simulated",
-		"stopped by an error: 0 of 1 session simulated (1 session in 1 cell); the figures cover these":         "stopped by an error: 0 of 1 session simulated",
-		"interrupted before the bound was found":                                                               "interrupted before the bound was found",
-		"of the project secret":                                                                                "",
+		"interrupted: 1,200 of 12,000 simulations done (4,000 sessions × 3 cells), so rows may cover different sessions": "interrupted: 1,200 of 12,000 simulations done",
+		"stopped by an error: 0 of 1 simulation done (1 session × 1 cell), so rows may cover different sessions":         "stopped by an error: 0 of 1 simulation done",
+		"interrupted before the bound was found": "interrupted before the bound was found",
+		"of the project secret":                  "",
 	} {
 		var run results.Run
 		run.Workload.Remarks = []string{remark}

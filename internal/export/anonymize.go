@@ -103,7 +103,7 @@ func (a *anonymizer) provenance(p *results.Provenance) results.Provenance {
 }
 
 func (a *anonymizer) workload(w *results.Workload) results.Workload {
-	out := results.Workload{Sessions: w.Sessions, Calls: w.Calls, First: a.date(w.First), Last: a.date(w.Last),
+	out := results.Workload{Sessions: w.Sessions, Unfinished: w.Unfinished, Calls: w.Calls, First: a.date(w.First), Last: a.date(w.Last),
 		PricesAt: a.unless(isPricesAt(w.PricesAt), w.PricesAt)}
 	for _, m := range w.Models {
 		out.Models = append(out.Models, a.unless(isModel(m), m))

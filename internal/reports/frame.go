@@ -135,7 +135,11 @@ func vsRecorded(run *results.Run, c *results.Cell) (text string, chance bool) {
 
 // errorLine says how far the model is from the bill.
 func errorLine(run *results.Run) string {
-	return "model error on these sessions: " + run.ModelError.String()
+	which := "these sessions"
+	if n := run.ModelError.Sessions; run.Workload.Unfinished > 0 && n > 0 && n < run.Workload.Sessions {
+		which = fmt.Sprintf("%d of %s", n, document.Count(run.Workload.Sessions, "session"))
+	}
+	return "model error on " + which + ": " + run.ModelError.String()
 }
 
 // chanceLine says what the mark means.

@@ -53,6 +53,24 @@ func TestPageBeginsWithVerdict(t *testing.T) {
 	}
 }
 
+// An interrupted run names no cheapest cell, because its rows may cover different sessions, and says how many sessions
+// the model error is of.
+func TestInterruptedRunNamesNoCheapest(t *testing.T) {
+	t.Parallel()
+	run := lineSweep()
+	said := func() string { return strings.Join(Run(run, Options{}).Notes, "\n") }
+	if !strings.Contains(said(), "cheapest: ") || verdict(run) == nil {
+		t.Fatalf("a whole sweep names no cheapest cell: %s", said())
+	}
+	run.Workload.Unfinished, run.Workload.Sessions, run.ModelError.Sessions = 3, 48, 45
+	if strings.Contains(said(), "cheapest: ") || verdict(run) != nil {
+		t.Errorf("an interrupted sweep names the cheapest: %s", said())
+	}
+	if want := "model error on 45 of 48 sessions: "; !strings.Contains(said(), want) {
+		t.Errorf("%s lacks %q", said(), want)
+	}
+}
+
 // Of 10,000 strategies a page lists the cheapest and the dearest, and stays below 2 MB.
 func TestPageOfTenThousandStrategies(t *testing.T) {
 	t.Parallel()

@@ -79,16 +79,20 @@ func (t *tables) optimum() []string {
 			said = append(said, fmt.Sprintf("%s: %s, %s", words[i], best.Cell, document.Amounts(least)(least)))
 		}
 	}
+	if len(said) == 0 {
+		return nil
+	}
 	return []string{strings.Join(said, "; ")}
 }
 
-// cheapest returns the simulated cell with the lowest metric among those that did all the work, nil without one.
+// cheapest returns the simulated cell with the lowest metric among those that did all the work, nil without one
+// and for an interrupted run, whose cells may cover different sessions.
 func cheapest(run *results.Run, metric string) (best *results.Cell) {
 	m, _ := results.LookupMetric(metric)
 	least := math.Inf(1)
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		if v, ok := c.Value(m); ok && v < least && !isReference(c) && !c.Total.CutShort() {
+		if v, ok := c.Value(m); ok && run.Workload.Unfinished == 0 && v < least && !isReference(c) && !c.Total.CutShort() {
 			best, least = c, v
 		}
 	}

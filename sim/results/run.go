@@ -65,7 +65,8 @@ type Workload struct {
 	Quality  []Share  `json:"quality,omitempty"`
 	// Remarks are sentences that belong above the figures: what the sessions
 	// are, what every strategy keeps of the recording.
-	Remarks []string `json:"remarks,omitempty"`
+	Remarks    []string `json:"remarks,omitempty"`
+	Unfinished int      `json:"unfinished,omitzero"` // simulations of a session that an interrupted run lacks
 }
 
 // Share is a measure of data quality: the share Value in [0, 1] of Of is What,
