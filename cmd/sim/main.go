@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -89,7 +90,8 @@ coding agents, where there are any.`,
 			}
 			return begin(cmd)
 		},
-		Args: cobra.ArbitraryArgs,
+		Args:              cobra.ArbitraryArgs,
+		PersistentPreRunE: givenValues,
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(usage)
@@ -117,6 +119,22 @@ coding agents, where there are any.`,
 		newCheck(),
 	)
 	return root
+}
+
+// givenValues returns an error for flags without the value they ask for, such as --out "$DIR" of
+// an unset variable. No price file is a value, and periods report it with all that is wrong.
+func givenValues(cmd *cobra.Command, _ []string) error {
+	var errs []error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" && !slices.Contains([]string{"prices", "since", "until"}, f.Name) {
+			name, _ := pflag.UnquoteUsage(f)
+			errs = append(errs, fmt.Errorf("--%s: no %s given", f.Name, name))
+		}
+	})
+	if len(errs) > 0 {
+		return usageError{errors.Join(errs...)}
+	}
+	return nil
 }
 
 // flagError describes an error in the flags of a command for the user.
