@@ -79,7 +79,7 @@ Without --strategy and SCENARIO it takes ` + pipeline + `.`,
 	flags.BoolVar(&f.pairs, "pairs", false, "also switch two at a time of those that make a difference")
 	f.output.bind(cmd, "the differences", "run")
 	flags.Lookup("strategy").DefValue = ""
-	flags.Lookup("strategy").Usage = "strategies whose mechanisms are switched, separated by commas"
+	flags.Lookup("strategy").Usage = "`NAMES` of strategies whose mechanisms are switched, separated by commas"
 	return cmd
 }
 

@@ -59,14 +59,14 @@ variable ` + anonymizeKeyVariable + `.`,
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.options.Cells, "strategy", nil,
-		"cells, strategies or patterns such as 'auto-compact/*', separated by commas")
-	flags.StringSliceVar(&f.options.Metrics, "metric", nil, "metrics to compare, separated by commas")
+		"`NAMES` of cells, of strategies or patterns such as 'auto-compact/*', separated by commas")
+	flags.StringSliceVar(&f.options.Metrics, "metric", nil, "`METRICS` to compare, separated by commas")
 	flags.StringVar(&f.options.Baseline, "baseline", "", "`LABEL` of the run to compare with, the first by default")
 	flags.IntVar(&f.options.Resamples, "resamples", 1000,
-		fmt.Sprintf("resamples of the bootstrap, 100 to %d", compare.MaxResamples))
+		fmt.Sprintf("`N` resamples of the bootstrap, 100 to %d", compare.MaxResamples))
 	f.options.Level = compareLevel
-	flags.Var(confidence{&f.options.Level}, "level", "confidence of the intervals: 0.99 or 99%")
-	flags.Uint64Var(&f.options.Seed, "seed", 1, "seed of the resamples")
+	flags.Var(confidence{&f.options.Level}, "level", "confidence `LEVEL` of the intervals: 0.99 or 99%")
+	flags.Uint64Var(&f.options.Seed, "seed", 1, "seed `N` of the resamples")
 	flags.BoolVar(&f.all, "all", false, "every metric, not only those of the run table and those that differ")
 	bindFormat(cmd, &f.format, compare.Formats()...)
 	f.keys.bind(cmd)

@@ -51,10 +51,10 @@ it all are meant.`,
 	flags.BoolVar(&f.allowRemote, "allow-remote", false, "listen at an address that other machines can reach")
 	flags.StringArrayVar(&f.faults, "fault", nil, "`FAULT` to make, as above")
 	o := &f.options
-	flags.Int64Var(&o.Window, "window", o.Window, "tokens of the longest prompt")
-	flags.DurationVar(&o.Latency, "latency", 0, "time to the first token")
-	flags.IntVar(&o.SummaryTokens, "summary-tokens", o.SummaryTokens, "tokens of a summary, its analysis included")
-	flags.Uint64Var(&o.Seed, "seed", o.Seed, "of faults that meet a share of the requests")
+	flags.Int64Var(&o.Window, "window", o.Window, "longest prompt, `TOKENS`")
+	flags.DurationVar(&o.Latency, "latency", 0, "`TIME` to the first token, such as 500ms")
+	flags.IntVar(&o.SummaryTokens, "summary-tokens", o.SummaryTokens, "`TOKENS` of a summary, its analysis included")
+	flags.Uint64Var(&o.Seed, "seed", o.Seed, "seed `N` of faults that meet a share of the requests")
 	return cmd
 }
 

@@ -56,10 +56,10 @@ the name of a call in the lists of sim audit and sim validate.`,
 	}
 	f.bind(cmd, "table", "json")
 	flags := cmd.Flags()
-	flags.StringVar(&f.strategy, "strategy", "recorded", "strategy to explain")
+	flags.StringVar(&f.strategy, "strategy", "recorded", "`NAME` of the strategy to explain")
 	completeFlag(cmd, "strategy", presetNames)
 	cmd.ValidArgsFunction = complete(sessionNames)
-	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random draws")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed `N` of all random draws")
 	flags.Int64Var(&f.window, "window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
 	flags.BoolVar(&f.all, "all", false, "list every call")
 	flags.StringArrayVar(&f.set, "set", nil, "set a parameter of the strategy, `LAYER.PARAMETER=VALUE`; repeatable")

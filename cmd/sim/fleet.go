@@ -91,16 +91,16 @@ prints the manual of the files.
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.strategies, "strategy", nil, "strategies in place of the fleet's, separated by commas")
+	flags.StringSliceVar(&f.strategies, "strategy", nil, "`NAMES` of strategies in place of the fleet's, separated by commas")
 	completeFlag(cmd, "strategy", presetNames)
-	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random draws")
-	flags.IntVar(&f.days, "days", 1, "days over which sessions begin")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed `N` of all random draws")
+	flags.IntVar(&f.days, "days", 1, "`N` days over which sessions begin")
 	flags.StringArrayVar(&f.set, "set", nil, "set a key of the fleet as `PATH=VALUE`; repeatable")
 	flags.StringVar(&f.prices, "prices", "", "prices from `FILE` add to the built-in ones or replace them")
 	bindFormat(cmd, &f.format)
 	f.output.bind(cmd, "tokens created by hour, and hits by scope,", "fleet")
 	flags.BoolVar(&f.verify, "verify", false, "check the invariants at every call")
-	f.read.bindBasics(cmd, "cores used at once; 0 means all")
+	f.read.bindBasics(cmd, "`N` cores used at once; 0 means all")
 	return cmd
 }
 

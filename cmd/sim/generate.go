@@ -41,8 +41,8 @@ type genFlags struct {
 
 func (f *genFlags) bind(cmd *cobra.Command, sessions int) {
 	flags := cmd.Flags()
-	flags.IntVar(&f.sessions, "sessions", sessions, "sessions to generate")
-	flags.Uint64Var(&f.seed, "seed", 1, "the same profile, seed and number give the same sessions")
+	flags.IntVar(&f.sessions, "sessions", sessions, "`N` sessions to generate")
+	flags.Uint64Var(&f.seed, "seed", 1, "the same profile, seed `N` and number give the same sessions")
 }
 
 func newTracesGen() *cobra.Command {
@@ -66,7 +66,7 @@ kind: the numbers of the simulation itself.`,
 	flags.StringVar(&f.profile, "profile", "", "`NAME` of a profile, or a file that ends in .yaml or .yml")
 	bindFormat(cmd, &f.format, genJSONL, genGzip)
 	flags.StringVarP(&f.out, "output", "o", "", "write the sessions into an empty or new `DIR`")
-	flags.IntVar(&f.workers, "workers", 0, "sessions generated at once; 0 for one per core")
+	flags.IntVar(&f.workers, "workers", 0, "`N` sessions generated at once; 0 for one per core")
 	flags.BoolVar(&f.list, "list", false, "name the profiles and what they stress")
 	return cmd
 }
@@ -434,7 +434,7 @@ numbers of the simulation itself.`,
 	}
 	f.read.bind(cmd)
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the profile into `FILE`, not to standard output")
-	cmd.Flags().StringVar(&f.base, "base", "short-fix", "profile with what recordings do not show")
+	cmd.Flags().StringVar(&f.base, "base", "short-fix", "`PROFILE` with what recordings do not show")
 	return cmd
 }
 

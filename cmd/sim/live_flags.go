@@ -42,7 +42,7 @@ func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
 	f.yes, f.Settings = yes, live.DefaultSettings()
 	flags := cmd.Flags()
 	flags.StringVar(&f.summarizer, "summarizer", summarizeStub,
-		"what answers summary calls: stub, live (a real model), replay (stored calls) or record-missing; "+
+		"`SOURCE` of summaries: stub, live (a real model), replay (stored calls) or record-missing; "+
 			"--set live.KEY=VALUE sets what has no flag")
 	flags.Lookup("yes").Usage += "; with --summarizer make real calls, and nothing else"
 	flags.StringVar(&f.cassettes, "cassettes", "cassettes", "`DIR` where real calls are stored and replayed from")
@@ -51,9 +51,9 @@ func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
 	flags.BoolVar(&f.insecure, "insecure", false,
 		"send conversations and the key without encryption: http to another machine")
 	flags.StringVar(&f.Provider, "provider", f.Provider,
-		"who makes real calls: anthropic, or openai for any server with its interface")
+		"`NAME` of the interface of real calls: anthropic, or openai for any server that has its")
 	flags.StringVar(&f.Model, "live-model", "", "`MODEL` to ask in place of the session's")
-	flags.Float64Var(&f.Budget, "budget-usd", 0, "stop before real calls cost more; 0 for no limit")
+	flags.Float64Var(&f.Budget, "budget-usd", 0, "stop before real calls cost more than `USD`; 0 for no limit")
 }
 
 // set puts the flags into the scenario.

@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Every verb has a manual page with its flags. MAN names a folder to keep the pages in:
+// Every verb has a manual page with its flags, and every flag that takes a value has a name for
+// it in capitals. MAN names a folder to keep the pages in:
 // `make man` and the release do, for the generator is no part of the program.
 func TestManPages(t *testing.T) {
 	dir := os.Getenv("MAN")
@@ -42,6 +43,9 @@ func TestManPages(t *testing.T) {
 		c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
 			if !f.Hidden && !strings.Contains(string(page), "--"+f.Name+`\fP`) {
 				t.Errorf("%s does not tell of --%s", name, f.Name)
+			}
+			if value, _ := pflag.UnquoteUsage(f); value != "" && value == strings.ToLower(value) {
+				t.Errorf("%s: the value of --%s is called %q: put a name in capitals between backquotes in its usage", name, f.Name, value)
 			}
 		})
 	}

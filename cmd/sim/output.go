@@ -94,8 +94,8 @@ func (f *outputFlags) bindChart(cmd *cobra.Command, picture string) {
 func (f *outputFlags) bindForm(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Var((*sizeFlag)(&f.form), "size", "charts of `WxH` pixels at --dpi, such as 1600x1000; default: as the figures need")
-	flags.IntVar(&f.form.DPI, "dpi", defaultForm.DPI, "dots an inch of PNG charts, 36 to 1200")
-	flags.IntVar(&f.form.Footnotes, "footnotes", defaultForm.Footnotes, "most lines of footnotes below a chart, 0 for all")
+	flags.IntVar(&f.form.DPI, "dpi", defaultForm.DPI, "`N` dots an inch of PNG charts, 36 to 1200")
+	flags.IntVar(&f.form.Footnotes, "footnotes", defaultForm.Footnotes, "at most `N` lines of footnotes below a chart, 0 for all")
 }
 
 // defaultForm is how charts are drawn unless flags say otherwise.

@@ -56,7 +56,7 @@ func (f *readFlags) bind(cmd *cobra.Command) {
 
 // bindReading binds the flags about how any sessions are read.
 func (f *readFlags) bindReading(cmd *cobra.Command) {
-	f.bindBasics(cmd, "files read and sessions simulated at once; 0 means one per core")
+	f.bindBasics(cmd, "`N` files read and sessions simulated at once; 0 means one per core")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "stop at the first bad line, unreadable file or model without a price")
 	cmd.Flags().IntVar(&f.memory, "max-memory", 1024, "memory that reading may take, `MiB`")
 	cmd.Flags().BoolVar(&f.noStore, "no-store", false, "read recordings again, and keep nothing of them for the next time")

@@ -59,7 +59,7 @@ func (f *runFlags) bindCells(cmd *cobra.Command) {
 	f.read.bind(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.strategies, "strategy", scenarios.DefaultStrategies(),
-		"strategies to run, separated by commas")
+		"`NAMES` of the strategies to run, separated by commas")
 	flags.StringArrayVar(&f.set, "set", nil,
 		"set a parameter of the scenario as `PATH=VALUE`; a list sweeps it; repeatable")
 	completeFlag(cmd, "strategy", presetNames)
@@ -67,7 +67,7 @@ func (f *runFlags) bindCells(cmd *cobra.Command) {
 	flags.BoolVar(&f.verify, "verify", false, "check the invariants at every call")
 	flags.BoolVar(&f.closed, "closed-loop", false,
 		"let the agent fetch again what it needs and no longer has, as often as recordings show")
-	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random draws")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed `N` of all random draws")
 	flags.Int64Var(&f.window, "window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
 	flags.StringVar(&f.profile, "profile", scenarios.ProfileDefault,
 		"behaviour that recordings show: default, none or a `FILE` of sim calibrate or an earlier run")

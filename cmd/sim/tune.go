@@ -45,7 +45,7 @@ cannot tell from it, and the front of several objectives.`,
 	flags.StringArrayVar(&f.search.SubjectTo, "subject-to", nil, "what to keep, as `METRIC>=VALUE` or METRIC<=VALUE; repeatable")
 	flags.IntVar(&f.search.Budget, "budget", 50, "work of the search, in `RUNS` of one setting over all sessions")
 	flags.StringVar(&f.search.Design, "design", scenarios.Designs()[0],
-		"how settings are drawn where there are too many: halton, latin-hypercube, random or grid")
+		"`DESIGN` that draws settings where there are too many: halton, latin-hypercube, random or grid")
 	flags.IntVar(&f.search.Points, "sensitivity", 0,
 		"also say which parameters matter, from `N` pairs of settings, each with one more run for every parameter")
 	completeFlag(cmd, "design", scenarios.Designs)

@@ -59,11 +59,11 @@ the calls at which the recording did.`,
 	flags.StringVar(&f.chartDir, "chart-dir", "", "draw scatter.svg and error-by-gap.svg into `DIR`")
 	f.charts.bindForm(cmd)
 	flags.StringVar(&f.profile, "profile", "default", "fitted numbers: default, none or a `FILE` of sim calibrate")
-	flags.StringVar(&f.folds, "folds", "", "score each session with a profile fitted on others, by `repository`, session, user, epoch or time")
+	flags.StringVar(&f.folds, "folds", "", "score each session with a profile fitted on others, by `KIND`: repository, session, user, epoch or time")
 	flags.BoolVar(&f.alone, "alone", false, "predict each session by the profile alone, without what the others show")
 	flags.BoolVar(&f.fidelity, "fidelity", false, "hold what compactions forgot against what the agent did behind them, instead")
 	flags.IntVar(&f.replications, "replications", 0, "`N` random draws for the bands of a session's cost")
-	flags.IntVar(&f.worst, "worst", validate.DefaultWorst, "worst calls to list")
+	flags.IntVar(&f.worst, "worst", validate.DefaultWorst, "`N` worst calls to list")
 	return cmd
 }
 
@@ -216,7 +216,7 @@ another kind of profile, which sim traces fit writes.`,
 	}
 	f.read.bind(cmd)
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the profile into `FILE`, not to standard output")
-	cmd.Flags().StringVar(&f.name, "name", "fitted", "name of the profile")
+	cmd.Flags().StringVar(&f.name, "name", "fitted", "`NAME` of the profile")
 	return cmd
 }
 

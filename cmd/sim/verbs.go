@@ -166,7 +166,7 @@ func bindFormat(cmd *cobra.Command, name *string, known ...string) {
 	}
 	*name = known[0]
 	last := len(known) - 1
-	usage := "output: " + strings.Join(known[:last], ", ") + " or " + known[last]
+	usage := "output `FORMAT`: " + strings.Join(known[:last], ", ") + " or " + known[last]
 	cmd.Flags().Var(&formatFlag{name, known}, "format", usage)
 	completeFlag(cmd, "format", func() []string { return known })
 }
