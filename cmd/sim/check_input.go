@@ -70,8 +70,13 @@ func checkInput(
 			continue
 		}
 		own := check.Session{Project: hide.name(s.Project), Model: hide.model(usualModel(s)), Agent: s.Agent}
-		for _, model := range slices.Sorted(maps.Keys(unpricedModels(plan, dates, s))) {
-			own.Unpriced = append(own.Unpriced, hide.model(model))
+		if missing := unpricedModels(plan, dates, s); len(missing) > 0 {
+			own.Unpriced = map[string]int{}
+			for i, calls := range callsByModel(s) {
+				if missing[s.Models[i]] != nil {
+					own.Unpriced[hide.model(s.Models[i])] += calls
+				}
+			}
 		}
 		in.Sessions[s.ID] = own
 	}
@@ -102,13 +107,19 @@ func usualModel(s *traces.Session) string {
 	if len(s.Models) == 0 {
 		return ""
 	}
+	calls := callsByModel(s)
+	return s.Models[slices.Index(calls, slices.Max(calls))]
+}
+
+// callsByModel returns the recorded calls of each model of a session, in the order of Models.
+func callsByModel(s *traces.Session) []int {
 	calls := make([]int, len(s.Models))
 	for i := range s.Threads {
 		for j := range s.Threads[i].Rounds {
 			calls[s.Threads[i].Rounds[j].Model]++
 		}
 	}
-	return s.Models[slices.Index(calls, slices.Max(calls))]
+	return calls
 }
 
 // lost says which parts of the recordings are not in the figures: lines that

@@ -31,8 +31,8 @@ type Input struct {
 // Session has the properties that groups are made from.
 type Session struct {
 	Project, Model, Agent string
-	// Unpriced are the models of its calls that have no price.
-	Unpriced []string
+	// Unpriced are its calls of models that have no price, by model.
+	Unpriced map[string]int
 }
 
 // Cell is one cell of the scenario under one or more seeds.

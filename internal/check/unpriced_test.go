@@ -13,11 +13,11 @@ func unpricedRun() *Input {
 	d := in.Cells[0].Draws[0]
 	for i := range d.Rows {
 		if d.Rows[i].Session == "b" {
-			d.Rows[i].Unpriced = 3
+			d.Rows[i].Unpriced = 5
 		}
 	}
-	d.Total.Unpriced = 3
-	in.Sessions["b"] = Session{Project: "web", Unpriced: []string{"m"}}
+	d.Total.Unpriced = 5 // with two that the strategy adds
+	in.Sessions["b"] = Session{Project: "web", Unpriced: map[string]int{"m": 3}}
 	return in
 }
 

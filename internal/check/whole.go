@@ -148,29 +148,19 @@ func (f *File) tellLost(r *Report, in *Input) {
 // maxLost is how many of the lost lines, files and sessions are named.
 const maxLost = 10
 
-// unpriced returns the largest number of calls to models without a price in a
-// cell, and those models that the sessions themselves used, sorted.
-func (in *Input) unpriced() (calls int, models []string) {
-	for i := range in.Cells {
-		calls = max(calls, in.Cells[i].Draws[0].Total.Unpriced)
-	}
-	if calls == 0 {
-		return 0, nil
-	}
-	return calls, in.unpricedModels(in.groups("")[0])
-}
-
-// unpricedModels returns the models without a price of the sessions of a group,
-// sorted.
-func (in *Input) unpricedModels(g group) []string {
-	var models []string
+// unpriced returns the recorded calls of the sessions of a group to models without a price, and
+// those models, sorted. If there are none, it is the calls that a strategy adds, at most added.
+func (in *Input) unpriced(g group, added int) (calls int, models []string) {
 	for id, s := range in.Sessions {
 		if g.has(id) {
-			models = append(models, s.Unpriced...)
+			for model, n := range s.Unpriced {
+				calls += n
+				models = append(models, model)
+			}
 		}
 	}
 	slices.Sort(models)
-	return slices.Compact(models)
+	return cmp.Or(calls, added), slices.Compact(models)
 }
 
 // unpriced returns how many calls of a slice have no price.
@@ -213,7 +203,7 @@ func (f *File) lacksPrice(s *slice, m results.Metric) bool {
 
 // refuseUnpriced leaves a figure that lacks prices unjudged.
 func (v *verdict) refuseUnpriced(in *Input) {
-	v.refuse("%s", unpricedCalls(v.slice.unpriced(), in.unpricedModels(v.slice.group)))
+	v.refuse("%s", unpricedCalls(in.unpriced(v.slice.group, v.slice.unpriced())))
 	v.result.told, v.unpriced = true, true
 }
 
@@ -239,8 +229,9 @@ func (f *File) tellUnpriced(r *Report, in *Input, cases []*verdict) {
 		if !c.unpriced {
 			continue
 		}
-		calls, line = max(calls, c.slice.unpriced()), cmp.Or(line, c.result.Line)
-		models = append(models, in.unpricedModels(c.slice.group)...)
+		n, of := in.unpriced(c.slice.group, c.slice.unpriced())
+		calls, line = max(calls, n), cmp.Or(line, c.result.Line)
+		models = append(models, of...)
 		if !slices.Contains(cells, c.result.Cell) {
 			cells = append(cells, c.result.Cell)
 		}
@@ -252,8 +243,12 @@ func (f *File) tellUnpriced(r *Report, in *Input, cases []*verdict) {
 			unpricedCalls(calls, models), firstNames(cells, maxNames), append(models, "A")[0])
 		return
 	}
-	if calls, models = in.unpriced(); calls > 0 {
-		r.Notes = append(r.Notes, unpricedCalls(calls, models)+" and cost nothing here; --strict refuses such models")
+	added := 0
+	for i := range in.Cells {
+		added = max(added, in.Cells[i].Draws[0].Total.Unpriced)
+	}
+	if added > 0 {
+		r.Notes = append(r.Notes, unpricedCalls(in.unpriced(in.groups("")[0], added))+" and cost nothing here; --strict refuses such models")
 	}
 }
 
