@@ -10,26 +10,39 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// Line says in one line what the best change is: the end of an audit.
+// Line says in one line what the best change is, or why there is none: the end of an audit.
 func (a *Advice) Line() string {
+	var none []string
 	for i := range a.Agents {
 		if one := &a.Agents[i]; len(one.Changes) > 0 {
 			c := &one.Changes[0]
 			return fmt.Sprintf("%s: %s (%s) saves %s on these sessions, %s of those not used to choose it",
 				one.Title, c.Does, c.Setting, document.USD(c.SavesUSD, 2), share(c))
 		}
+		none = append(none, a.Agents[i].Title+": "+a.Agents[i].none())
 	}
-	return "no setting saves more on these sessions than chance explains"
+	return strings.Join(none, "; ")
+}
+
+// none says why no change is advised.
+func (x *AgentAdvice) none() string {
+	switch {
+	case len(agents.Of(x.Agent).Settings) == 0:
+		return "its client offers no setting that a simulation follows"
+	case x.Sessions < foldBlocks:
+		return fmt.Sprintf("too few sessions to advise: %s, and choosing on some and judging on others takes at least %d",
+			document.Count(x.Sessions, "session"), foldBlocks)
+	}
+	return "no setting of this client saves more than chance explains"
 }
 
 // Verdict says in a line for each agent what to set, what it saves, how certain that is and what is lost.
 func (a *Advice) Verdict() document.List {
 	var list document.List
-	var none []string
 	for i := range a.Agents {
 		x := &a.Agents[i]
 		if len(x.Changes) == 0 {
-			none = append(none, x.Title)
+			list = append(list, document.Item{Label: x.Title, Text: x.none() + "."})
 			continue
 		}
 		c := &x.Changes[0]
@@ -39,10 +52,6 @@ func (a *Advice) Verdict() document.List {
 			text += fmt.Sprintf(" %s below.", document.Count(more, "more change"))
 		}
 		list = append(list, document.Item{Label: x.Title, Text: text})
-	}
-	if len(none) > 0 {
-		list = append(list, document.Item{Label: strings.Join(none, ", "),
-			Text: "no setting saves more on these sessions than chance explains."})
 	}
 	return list
 }
@@ -109,17 +118,8 @@ func (x *AgentAdvice) section() document.Section {
 	say := func(format string, args ...any) {
 		s.Blocks = append(s.Blocks, document.Text{Text: fmt.Sprintf(format, args...)})
 	}
-	if len(agents.Of(x.Agent).Settings) == 0 {
-		say("Its client offers no setting that a simulation follows.")
-		return s
-	}
-	if x.Sessions < foldBlocks {
-		say("Too few sessions to advise: choosing on some and judging on others takes at least %d; found: %s.",
-			foldBlocks, document.Count(x.Sessions, "session"))
-		return s
-	}
 	if len(x.Changes) == 0 {
-		say("No setting of this client saves more than chance explains.")
+		say("%s", document.Sentence(x.none()))
 	} else {
 		s.Blocks = append(s.Blocks, x.table())
 	}
@@ -136,7 +136,7 @@ func (x *AgentAdvice) section() document.Section {
 		}
 		text += c.Effect.loss()
 		if c.Caveat != "" {
-			text += " " + strings.ToUpper(c.Caveat[:1]) + c.Caveat[1:] + "."
+			text += " " + document.Sentence(c.Caveat)
 		}
 		text += fmt.Sprintf(" `sim run --closed-loop --agent %s --strategy own --set %s PATH` shows %s.", x.Agent, c.Assign,
 			document.USD(x.AsIsUSD-c.SavesUSD, 2))

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -174,5 +176,33 @@ func TestProjectsApart(t *testing.T) {
 	}
 	if wrong > 18 { // of 200 at 5 %: more in 1 of 200 such tests
 		t.Errorf("projects that do not differ are told apart in %d of 200 cases", wrong)
+	}
+}
+
+// An agent without a change is told the reason of its own, on the page and at the end of an audit as in the advice.
+func TestEveryAgentHasItsOwnReason(t *testing.T) {
+	const chance, few, none = "no setting of this client saves more than chance explains",
+		"too few sessions to advise: 1 session, and choosing on some and judging on others takes at least 5",
+		"its client offers no setting that a simulation follows"
+	a := Advice{Agents: []AgentAdvice{
+		{Agent: traces.AgentClaudeCode, Title: "Claude Code", Sessions: 45},
+		{Agent: traces.AgentPi, Title: "pi", Sessions: 1},
+		{Agent: traces.AgentOpenCode, Title: "OpenCode", Sessions: 7},
+	}}
+	want := document.List{{Label: "Claude Code", Text: chance + "."}, {Label: "pi", Text: few + "."}, {Label: "OpenCode", Text: none + "."}}
+	if got := a.Verdict(); !slices.Equal(got, want) {
+		t.Errorf("the verdict is %+v", got)
+	}
+	if got, want := a.Line(), "Claude Code: "+chance+"; pi: "+few+"; OpenCode: "+none; got != want {
+		t.Errorf("the line is %q", got)
+	}
+	var page bytes.Buffer
+	if err := a.Document(nil).Write(&page, "markdown"); err != nil {
+		t.Fatal(err)
+	}
+	for _, reason := range []string{chance, few, none} {
+		if !strings.Contains(page.String(), document.Sentence(reason)) {
+			t.Errorf("%q is not in\n%s", reason, page.String())
+		}
 	}
 }

@@ -26,7 +26,7 @@ func across(inputs []Input, wanted []string) ([]match, []string, error) {
 		matches, err := p.matches()
 		if err != nil {
 			errs = append(errs, err)
-			notes = append(notes, sentence(err.Error()))
+			notes = append(notes, document.Sentence(err.Error()))
 			continue
 		}
 		for _, m := range matches {
@@ -141,7 +141,7 @@ func (p *runPair) leftOut(single bool) []string {
 			strings.Join(parts, "; "))}
 	}
 	for i := range parts {
-		parts[i] = sentence(parts[i])
+		parts[i] = document.Sentence(parts[i])
 	}
 	return parts
 }
@@ -155,8 +155,5 @@ func differentCells(matches []match) []string {
 	for _, s := range matches[0].sides {
 		parts = append(parts, s.label+" "+s.name)
 	}
-	return []string{sentence("the cells compared: " + strings.Join(parts, ", "))}
+	return []string{document.Sentence("the cells compared: " + strings.Join(parts, ", "))}
 }
-
-// sentence turns a text into a note: with a capital and a full stop.
-func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }

@@ -87,7 +87,7 @@ func moves(c *Comparison) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return sentence(strings.Join(parts, ", "))
+	return document.Sentence(strings.Join(parts, ", "))
 }
 
 // unchanged is the lead of a comparison without differences.

@@ -97,6 +97,9 @@ func Count(n int, noun string) string {
 	return Whole(n) + " " + noun + "s"
 }
 
+// Sentence returns a text with a capital and a full stop.
+func Sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
+
 // Percent formats a ratio like 98.7 %.
 func Percent(v float64) string { return tenths(100*v) + " %" }
 
