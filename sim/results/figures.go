@@ -101,8 +101,8 @@ var rowFields = []field{
 
 	amount("added_latency_seconds", func(r *Row) *float64 { return &r.AddedLatency }, Metric{
 		place: atCompaction, Unit: UnitSeconds, Better: Lower,
-		Definition: "waiting that context management added, seconds of the simulated clock; " +
-			"calls of sub-agents and of conversations that run at the same time count each"}),
+		Definition: "waiting that context management added, seconds of the simulated clock, negative where earlier " +
+			"first tokens outweigh it; calls of sub-agents and of conversations that run at the same time count each"}),
 	split("added_latency_seconds_by_part", waitNames[:], beyond,
 		func(r *Row) *[numWaits]float64 { return &r.Waits },
 		func(a *[numWaits]float64) []float64 { return a[:] }, jsonlines.Amount{Signed: true}, waitMetrics()...).optional(),
