@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,12 +56,19 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestLargestSession: the session with the most calls of the main conversation
-// is shown.
-func TestLargestSession(t *testing.T) {
+// TestTellingSession: the session with the most calls of the main conversation is shown, but one in which the cells
+// differ before one in which they do not: a session of 60 calls never compacts, one of 50 does in one of two cells.
+func TestTellingSession(t *testing.T) {
 	calls := []results.CellCalls{{}, {Calls: append(conversation("a", 60, 0), conversation("b", 65, 0)...)}}
-	if got := largestSession(calls); got != "b" {
+	if got := tellingSession(calls); got != "b" {
 		t.Errorf("session %q, want b: 65 calls against 60", got)
+	}
+	compacts := func(at int64) []results.CallRecord { return append(conversation("a", 60, 0), conversation("b", 50, at)...) }
+	if got := tellingSession([]results.CellCalls{{Calls: compacts(0)}, {Calls: compacts(60_000)}}); got != "b" {
+		t.Errorf("session %q, want b: only there the cells differ", got)
+	}
+	if got := tellingSession([]results.CellCalls{{Calls: compacts(60_000)}, {Calls: compacts(60_000)}}); got != "a" {
+		t.Errorf("session %q, want a: the cells differ nowhere", got)
 	}
 }
 
@@ -165,5 +173,26 @@ func TestOneCall(t *testing.T) {
 	wantTexts(t, b.Bytes(), "session 5f2c · 1 call of the main conversation · claude-opus-4-6")
 	if err := hitDrawing(sweepRun(), twoCells(1)).Draw(io.Discard, "png"); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Of 700 calls the share of reads has a point for three at a time, and yet the one that read nothing is there, at its
+// call.
+func TestEveryMissShows(t *testing.T) {
+	calls := make([]results.CallRecord, 700)
+	for i := range calls {
+		calls[i].Usage = prompt.Usage{Read: 90, Uncached: 10}
+	}
+	calls[72].Usage = prompt.Usage{Write5m: 100}
+	calls[400].Usage = prompt.Usage{} // nothing was sent
+	line := shareLine(calls, 3)
+	at := slices.Index(line.X, 73)
+	if len(line.X) != 234 || at < 0 || line.Y[at] != 0 {
+		t.Fatalf("%d points, want 234; one at call 73: %v of %v", len(line.X), at, line.X)
+	}
+	for i, y := range line.Y {
+		if want := 0.9; i != at && y != want {
+			t.Errorf("call %v: %v, want %v", line.X[i], y, want)
+		}
 	}
 }

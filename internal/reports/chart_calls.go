@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -85,23 +86,29 @@ func isMiss(c *results.CallRecord) bool {
 // isShown reports whether a call belongs to the main conversation.
 func isShown(c *results.CallRecord) bool { return c.Round >= 0 && c.Source == results.SourceMain }
 
-// largestSession returns the session with the most shown calls in the first
-// cell that has any; of equal ones, the first in order of ids.
-func largestSession(calls []results.CellCalls) string {
-	count := map[string]int{}
+// tellingSession returns, of the sessions that are not compacted as often in every cell, or of all when there are none,
+// the one with the most shown calls in the first cell that has any; of equal ones, the first in order of ids.
+func tellingSession(calls []results.CellCalls) string {
+	count, compactions := map[string]int{}, make([]map[string]int, len(calls))
+	first := -1
 	for i := range calls {
+		compactions[i] = map[string]int{}
 		for j := range calls[i].Calls {
-			if c := &calls[i].Calls[j]; isShown(c) {
+			switch c := &calls[i].Calls[j]; {
+			case c.Source == results.SourceCompact:
+				compactions[i][c.Session]++
+			case isShown(c) && (first < 0 || first == i):
+				first = i
 				count[c.Session]++
 			}
 		}
-		if len(count) > 0 {
-			break
-		}
+	}
+	differs := func(id string) bool {
+		return slices.ContainsFunc(compactions, func(n map[string]int) bool { return n[id] != compactions[0][id] })
 	}
 	best := ""
-	for id, n := range count {
-		if best == "" || n > count[best] || n == count[best] && id < best {
+	for _, id := range slices.Sorted(maps.Keys(count)) {
+		if x, y := differs(id), differs(best); best == "" || x && !y || x == y && count[id] > count[best] {
 			best = id
 		}
 	}
@@ -175,7 +182,7 @@ func contextChart(run *results.Run, calls []results.CellCalls) (*document.Chart,
 	if err := checkCalls(calls); err != nil {
 		return nil, err
 	}
-	session := largestSession(calls)
+	session := tellingSession(calls)
 	var traces []trace
 	var models []string
 	most, peak := 0, int64(0)
@@ -220,6 +227,13 @@ func contextPanels(traces []trace, peak float64) []document.Panel {
 	context := document.Panel{Title: "Context (tokens)", Height: 250, Y: unitAxis(results.UnitTokens, 0, 1.1*peak, 6)}
 	shares := document.Panel{Title: "Read from the cache (% of input)", Height: 70, Y: unitAxis(results.UnitRatio, 0, 1.12, 3)}
 	context.Y.Grid, shares.Y.Grid = true, true
+	width := 1
+	for i := range traces {
+		width = max(width, (len(traces[i].calls)+maxShares-1)/maxShares)
+	}
+	if width > 1 {
+		shares.Title = fmt.Sprintf("Read from the cache (%% of input, the lowest of %d calls)", width)
+	}
 	styles := looksOf(len(traces))
 	var cuts []document.Series
 	dropName := fmt.Sprintf("drop of more than %d %% without one", dropPercent)
@@ -243,7 +257,7 @@ func contextPanels(traces []trace, peak float64) []document.Panel {
 		cuts = append(cuts,
 			arrows(dropName, t.drops, styles[i].Color, document.OpenArrow),
 			arrows("compaction", t.compactions, styles[i].Color, document.Arrow))
-		line = shareLine(t)
+		line = shareLine(t.calls, width)
 		line.Style = styles[i]
 		line.Style.Width *= 0.65
 		shares.Series = append(shares.Series, line)
@@ -267,19 +281,19 @@ func arrows(name string, shrinks []shrink, c document.Color, marker document.Mar
 	return s
 }
 
-// shareLine returns the share of the input that was read, weighted by tokens
-// over enough calls at a time to be readable.
-func shareLine(t *trace) document.Series {
+// shareLine returns the share of the input that was read: of so many calls at a time the lowest, at its call, so that
+// every miss shows.
+func shareLine(calls []results.CallRecord, width int) document.Series {
 	var s document.Series
-	width := (len(t.calls) + maxShares - 1) / maxShares
-	for from := 0; from < len(t.calls); from += width {
-		to := min(from+width, len(t.calls))
-		var u prompt.Usage
-		for _, c := range t.calls[from:to] {
-			u.Add(c.Usage)
+	for from := 0; from < len(calls); from += width {
+		lowest, at := math.Inf(1), 0
+		for i := from; i < min(from+width, len(calls)); i++ {
+			if u := &calls[i].Usage; u.Input() > 0 && float64(u.Read)/float64(u.Input()) < lowest {
+				lowest, at = float64(u.Read)/float64(u.Input()), i
+			}
 		}
-		if u.Input() > 0 {
-			s.Point(float64(from+1+to)/2, float64(u.Read)/float64(u.Input()), "")
+		if !math.IsInf(lowest, 1) {
+			s.Point(float64(at+1), lowest, "")
 		}
 	}
 	return s
