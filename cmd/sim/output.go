@@ -19,6 +19,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/files"
+	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -333,14 +334,17 @@ func (o *outFolder) setSummary(name string, r report) {
 // addCharts adds the drawings in a subfolder, in each of the formats. One that
 // cannot be drawn is left out with a warning.
 func (o *outFolder) addCharts(dir string, drawings []reports.Drawing, formats ...string) {
-	for _, d := range drawings {
-		for _, format := range formats {
-			var b bytes.Buffer
-			if err := o.flags.drawn(d).Draw(&b, format); err != nil {
-				say(o.warn, "warning: the chart %s is not drawn: %v", d.Name, err)
-				break
-			}
-			o.addText(filepath.Join(dir, d.Name+"."+format), b.Bytes())
+	n := len(formats)
+	texts, errs := make([]bytes.Buffer, n*len(drawings)), make([]error, n*len(drawings))
+	parallel.Each(0, len(texts), func(i int) {
+		errs[i] = o.flags.drawn(drawings[i/n]).Draw(&texts[i], formats[i%n])
+	})
+	for i := range texts {
+		d := &drawings[i/n]
+		if errs[i] == nil {
+			o.addText(filepath.Join(dir, d.Name+"."+formats[i%n]), texts[i].Bytes())
+		} else if i%n == 0 || errs[i-1] == nil {
+			say(o.warn, "warning: the chart %s is not drawn: %v", d.Name, errs[i])
 		}
 	}
 }
