@@ -340,21 +340,27 @@ func (s *sweep) levels() (list []document.Series, values []float64) {
 	return list, values
 }
 
-// errorBand returns the model error around a recorded cost, USD; other metrics
-// have no bill to compare with.
+// errorBand returns where the bill of a recorded cost may lie by the model error, USD, or by its interval where there is
+// one; other metrics have no bill to compare with.
 func (s *sweep) errorBand(p *document.Panel) []document.Series {
-	rel, ok := s.run.ModelError.Relative()
+	e := s.run.ModelError
+	rel, ok := e.Relative()
 	recorded := s.run.Reference(results.StrategyRecorded)
 	if !ok || rel == 0 || s.metric.Name != "cost_usd" || recorded == nil || !slices.Contains(s.beside(), recorded) {
 		return nil
 	}
+	under, over, text := -math.Abs(rel), math.Abs(rel), "±"+document.Percent(math.Abs(rel))
+	if e.Sessions > 1 {
+		under, over = e.Low, e.High
+		text = document.SignedPercent(under) + " … " + document.SignedPercent(over) + " (95 %)"
+	}
 	v, _ := recorded.Value(s.metric)
-	low, high := max(v*(1-math.Abs(rel)), p.Y.Low), min(v*(1+math.Abs(rel)), p.Y.High)
+	low, high := max(v/(1+over), p.Y.Low), min(v/(1+under), p.Y.High)
 	if low >= high {
 		return nil
 	}
 	band := document.Series{Mark: document.MarkBand, Style: document.Style{Color: 0xe4e4e4}}
-	band.Name = "model error around recorded, ±" + document.Percent(math.Abs(rel))
+	band.Name = "model error around recorded, " + text
 	band.Box(p.X.Low, low, p.X.High, high, "")
 	return []document.Series{band}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -89,6 +90,26 @@ func TestSweepLines(t *testing.T) {
 	// two lines themselves are stroked.
 	if n := bytes.Count(svg, []byte("fill:#E6781E")); n != 10 {
 		t.Errorf("%d boxes of the second line, want 9 and one in the legend", n)
+	}
+}
+
+// TestSweepErrorBand: of a recorded cost of $1,010 the bill is expected between 1,010 / 1.02 and 1,010 / 0.99.
+func TestSweepErrorBand(t *testing.T) {
+	run := lineSweep()
+	run.ModelError.Sessions, run.ModelError.Low, run.ModelError.High = 45, -0.01, 0.02
+	var b bytes.Buffer
+	if err := whole(sweepDrawings(run, "cost_usd")[0]).Draw(&b, "svg"); err != nil {
+		t.Fatal(err)
+	}
+	wantTexts(t, b.Bytes(), "model error around recorded, −1.0 % … +2.0 % (95 %)")
+	chart, err := sweepDrawings(run, "cost_usd")[0].chart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range chart.Panels[0].Series {
+		if s.Mark == document.MarkBand && (math.Abs(s.Y[0]-990.2) > 0.1 || math.Abs(s.Y2[0]-1020.2) > 0.1) {
+			t.Errorf("the band is from %v to %v", s.Y, s.Y2)
+		}
 	}
 }
 
