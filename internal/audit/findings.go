@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/results"
@@ -162,8 +163,16 @@ func (t *toolResults) findings(top int) []Finding {
 			fmt.Sprintf("%s, read at line %d already", d.Place.Text, d.First))
 	}
 	f := twice.finding("duplicate_reads", "Files read again unchanged while the first read was still there", top)
-	saves := f.USD
-	f.Saves, f.Advice = &saves, adviseDuplicate
+	f.Advice = adviseDuplicate
+	for _, share := range f.Agents {
+		if agents.Of(share.Agent).ClaudeCode || adviseOthers[share.Agent][f.Name] != nil {
+			saves := share.USD
+			if f.Saves != nil {
+				saves += *f.Saves
+			}
+			f.Saves = &saves
+		}
+	}
 	f.Notes = []string{"at most: what it cost to send them and carry them along; the calls themselves would have " +
 		"been made"}
 	list = append(list, f)
@@ -335,29 +344,11 @@ func (s scope) touches(source string) bool {
 	return s.main
 }
 
-// saving returns what a setting would have saved over all calls it applies to, and how
-// far the arithmetic is from the bill for those whose lifetime it changes, USD.
-func (r *Report) saving(s scope) (saves, off float64) {
-	for i := range r.Lifetimes {
-		l := &r.Lifetimes[i]
-		if !s.touches(l.Source) {
-			continue
-		}
-		if s.tier == "1h" {
-			saves += l.Recorded - l.All1h
-		} else {
-			saves += l.Recorded - l.All5m
-		}
-		if l.Tier != s.tier {
-			off += l.ErrorUSD()
-		}
-	}
-	return saves, off
-}
-
-// chance reports whether the interval of a setting's saving holds 0: sessions
+// saving returns what a setting would have saved over all calls of Claude Code
+// that it applies to, and how far the arithmetic is from the bill for those whose
+// lifetime it changes, USD. It is chance if the saving's interval holds 0: sessions
 // are resampled, with the error of the arithmetic against the bill.
-func (r *Report) chance(s scope) bool {
+func (r *Report) saving(s scope) (saves, off float64, chance bool) {
 	at := map[*traces.Session]int{}
 	var billed, model, is, was []float64
 	for i := range r.Lifetimes {
@@ -365,7 +356,8 @@ func (r *Report) chance(s scope) bool {
 		if !s.touches(l.Source) {
 			continue
 		}
-		for _, x := range l.sessions {
+		wrong := 0.0
+		for _, x := range l.settable() {
 			k, ok := at[x.session]
 			if !ok {
 				k, at[x.session] = len(was), len(was)
@@ -376,21 +368,28 @@ func (r *Report) chance(s scope) bool {
 				cost = x.all1h
 			}
 			is[k], was[k] = is[k]+cost, was[k]+x.recorded
+			saves += x.recorded - cost
 			if l.Tier != s.tier {
 				billed[k], model[k] = billed[k]+x.billed, model[k]+x.recorded
+				wrong += x.recorded - x.billed
 			}
 		}
+		off += math.Abs(wrong)
 	}
-	return results.ErrorBetween(billed, model).Interval(is, was).Chance()
+	return saves, off, results.ErrorBetween(billed, model).Interval(is, was).Chance()
 }
 
 // priced gives each setting of a list its saving, best first, and the finding
-// the saving of the best. A setting that saves nothing is left out.
+// the saving of the best. A setting that saves nothing is left out, and where
+// nothing of the finding is Claude Code's, so is the saving.
 func (r *Report) priced(f *Finding, list []Advice, otherwise string) {
+	if !slices.ContainsFunc(f.Agents, func(s Share) bool { return agents.Of(s.Agent).ClaudeCode }) {
+		return
+	}
 	list = slices.Clone(list)
 	for i := range list {
-		saves, off := r.saving(list[i].lives)
-		list[i].Saves, list[i].Error, list[i].Chance = &saves, &off, r.chance(list[i].lives)
+		saves, off, chance := r.saving(list[i].lives)
+		list[i].Saves, list[i].Error, list[i].Chance = &saves, &off, chance
 	}
 	slices.SortStableFunc(list, func(a, b Advice) int { return cmp.Compare(*b.Saves, *a.Saves) })
 	f.Saves, f.Error, f.Chance = list[0].Saves, list[0].Error, list[0].Chance
@@ -410,9 +409,13 @@ func (r *Report) bothWays(source, whose string) []string {
 	var recorded, five, hour float64
 	n := 0
 	for i := range r.Lifetimes {
-		if l := &r.Lifetimes[i]; l.Source == source {
-			n++
-			recorded, five, hour = recorded+l.Recorded, five+l.All5m, hour+l.All1h
+		l := &r.Lifetimes[i]
+		if l.Source != source || len(l.settable()) == 0 {
+			continue
+		}
+		n++
+		for _, x := range l.settable() {
+			recorded, five, hour = recorded+x.recorded, five+x.all5m, hour+x.all1h
 		}
 	}
 	if n < 2 {

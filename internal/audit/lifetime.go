@@ -5,6 +5,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // Lifetime says what the calls of one source would have cost under other cache
@@ -48,8 +49,16 @@ func (l *Lifetime) in(s *traces.Session) *sessionLifetime {
 	return &l.sessions[len(l.sessions)-1]
 }
 
-// ErrorUSD returns how far the arithmetic is from the bill, USD, without sign.
-func (l *Lifetime) ErrorUSD() float64 { return max(l.Recorded-l.Billed, l.Billed-l.Recorded) }
+// settable returns the sessions of Claude Code, whose client alone has settings of lifetimes.
+func (l *Lifetime) settable() []sessionLifetime {
+	var list []sessionLifetime
+	for _, x := range l.sessions {
+		if agents.ClaudeCode(x.session) {
+			list = append(list, x)
+		}
+	}
+	return list
+}
 
 // lifetimes has a Lifetime for the conversation, branches included, and one for
 // sub-agents, which have their own setting; each by billed lifetime.

@@ -7,13 +7,20 @@ import (
 )
 
 // settings is the bill by lifetime of the recorded sessions of Claude Code that
-// the page docs/audit.md names, in cents.
+// the page docs/audit.md names, in cents, and of a session of pi, where an hour
+// would have cost more.
 func settings() *Report {
+	claude, pi := &traces.Session{Agent: traces.AgentClaudeCode}, &traces.Session{Agent: traces.AgentPi}
+	l := func(source, tier string, billed, recorded, all5m, all1h float64) Lifetime {
+		return Lifetime{Source: source, Tier: tier, sessions: []sessionLifetime{
+			{claude, billed, recorded, all5m, all1h}, {pi, 50, 44.22, 44.22, 45.33},
+		}}
+	}
 	return &Report{Lifetimes: []Lifetime{
-		{Source: "main", Tier: "5m", Billed: 90.00, Recorded: 90.49, All5m: 90.49, All1h: 82.40},
-		{Source: "main", Tier: "1h", Billed: 149.89, Recorded: 139.88, All5m: 147.12, All1h: 139.88},
-		{Source: "agent", Tier: "5m", Billed: 0.90, Recorded: 0.90, All5m: 0.90, All1h: 1.05},
-		{Source: "agent", Tier: "1h", Billed: 46.08, Recorded: 46.08, All5m: 38.23, All1h: 46.08},
+		l("main", "5m", 90.00, 90.49, 90.49, 82.40),
+		l("main", "1h", 149.89, 139.88, 147.12, 139.88),
+		l("agent", "5m", 0.90, 0.90, 0.90, 1.05),
+		l("agent", "1h", 46.08, 46.08, 38.23, 46.08),
 	}}
 }
 
@@ -34,7 +41,7 @@ func TestSavingOfASetting(t *testing.T) {
 		{"5 minutes, conversation", scope{"5m", true, false}, -7.24, 10.01},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			saves, off := settings().saving(test.scope)
+			saves, off, _ := settings().saving(test.scope)
 			wantUSD(t, "saving", saves, test.saves)
 			wantUSD(t, "error", off, test.off)
 		})
@@ -43,24 +50,50 @@ func TestSavingOfASetting(t *testing.T) {
 
 // The best setting comes first, and one that would have cost more is no advice.
 func TestAdviceByItsSaving(t *testing.T) {
-	var f Finding
+	claude := []Share{{traces.AgentPi, 2}, {traces.AgentClaudeCode, 1}}
+	f := Finding{Agents: claude}
 	settings().priced(&f, adviseHour, "")
 	if len(f.Advice) != 2 || f.Advice[0].Setting != `"promptCacheTtl": "1h"` || adviseHour[0].Saves != nil {
 		t.Errorf("%+v", f.Advice)
 	}
 	wantUSD(t, "the finding's", *f.Saves, 8.09)
 	wantUSD(t, "for all calls", *f.Advice[1].Saves, 7.94)
-	f = Finding{}
+	f = Finding{Agents: claude}
 	settings().priced(&f, adviseFive, "nothing")
 	if len(f.Advice) != 1 || f.Advice[0].Setting != "FORCE_PROMPT_CACHING_5M=1" {
 		t.Errorf("5 minutes for the conversation cost more: %+v", f.Advice)
 	}
-	f = Finding{}
+	f = Finding{Agents: claude}
 	settings().priced(&f, adviseAgentsHour, "nothing")
 	if len(f.Advice) != 1 || f.Advice[0].Text != "nothing" {
 		t.Errorf("%+v", f.Advice)
 	}
 	wantUSD(t, "sub-agents", *f.Saves, -0.15)
+	f = Finding{Agents: claude[:1]}
+	settings().priced(&f, adviseHour, "")
+	if f.Saves != nil || f.Error != nil || f.Notes != nil {
+		t.Errorf("a saving by a setting that the client lacks: %+v", f)
+	}
+}
+
+// What reading files again cost is a saving where there is advice against it.
+func TestSavingOfDuplicates(t *testing.T) {
+	of := func(agent string) Carried {
+		return Carried{session: &traces.Session{Agent: agent}, Place: Place{File: agent}, USD: 2}
+	}
+	for _, test := range []struct {
+		agents []Carried
+		saves  float64
+	}{
+		{[]Carried{of(traces.AgentPi)}, 0},
+		{[]Carried{of(traces.AgentPi), of(traces.AgentCodex), of(traces.AgentClaudeCode)}, 4},
+	} {
+		saves := 0.0
+		if f := (&toolResults{duplicates: test.agents}).findings(0)[0]; f.Saves != nil {
+			saves = *f.Saves
+		}
+		wantUSD(t, "duplicates", saves, test.saves)
+	}
 }
 
 // Each agent of a finding has its own settings and its share; what is for any
@@ -129,11 +162,11 @@ func TestChanceOfASaving(t *testing.T) {
 	} {
 		l := Lifetime{Source: "main", Tier: "5m"}
 		for i := range 20 {
-			x := l.in(&traces.Session{})
+			x := l.in(&traces.Session{Agent: traces.AgentClaudeCode})
 			*x = sessionLifetime{session: x.session, billed: 10 + test.off, recorded: 10, all1h: 10 - test.saves(i), all5m: 10}
 		}
 		r := &Report{Lifetimes: []Lifetime{l}}
-		if got := r.chance(scope{"1h", true, true}); got != test.chance {
+		if _, _, got := r.saving(scope{"1h", true, true}); got != test.chance {
 			t.Errorf("%s: chance %v, want %v", test.name, got, test.chance)
 		}
 	}
