@@ -31,10 +31,10 @@ var pageNotes = []string{
 	"Prices are those of the API at each call's date, in USD: with a subscription nothing of it is billed.",
 	"LIMITED: tokens that count against the input rate limit, those not read from the cache.",
 	"Findings overlap: one token can be in several, so they do not add up. COST is what the thing itself cost; " +
-		"SAVES what the advice would have saved.",
-	"Of these figures only those of compactions are simulated. Savings by lifetime are arithmetic over the recorded pauses; ± is how far the same " +
-		"arithmetic " +
-		"for the recorded lifetimes is from the bill. ~ the 95 % interval of a saving holds 0.",
+		"SAVES what the advice would have saved, on all calls that it touches; as 1: by the same change as finding 1.",
+	"Two things are simulated: what compactions cost and saved, and the last line, what to set. Savings by lifetime are arithmetic over the " +
+		"recorded pauses; ± is how far the same arithmetic for the recorded lifetimes is from the bill. " +
+		"~ the 95 % interval of a saving holds 0.",
 }
 
 // Document returns the audit as a document. CSV is one list whose lines name
@@ -135,6 +135,10 @@ func (p *page) findings() []document.Section {
 		if f.Error != nil {
 			off = "±" + cents(*f.Error)
 		}
+		same := func(g Finding) bool { return f.best() != "" && g.best() == f.best() }
+		if k := slices.IndexFunc(p.Findings[:i], same); k >= 0 {
+			saves, off = fmt.Sprint("as ", k+1), ""
+		}
 		t.Rows = append(t.Rows, []any{fmt.Sprint(i + 1), f.Title, f.USD, saves, off, fmt.Sprint(f.Count), f.Tokens})
 	}
 	sections := section("Findings", t)
@@ -145,6 +149,16 @@ func (p *page) findings() []document.Section {
 		})
 	}
 	return sections
+}
+
+// best returns the setting that saves what a finding's advice saves, "" for none.
+func (f *Finding) best() string {
+	for _, a := range f.Advice {
+		if a.Saves != nil && *a.Saves == *f.Saves {
+			return a.Setting
+		}
+	}
+	return ""
 }
 
 // finding says what to do and where to look.

@@ -49,6 +49,8 @@ func audited() *Report {
 				Advice: []Advice{{Text: "for any agent"}, {Agent: "codex", USD: 1.5, Setting: "limit = 1", Text: "config.toml"}, {Agent: "claude-code", USD: 0.5, Text: "no setting"}},
 				Places: []Place{place(50, 2, "")}},
 			{Name: "small", Title: "Smaller than its error", USD: 1, Count: 1, Tokens: 5, Saves: &little, Error: &off, Chance: true, Advice: []Advice{}, Places: []Place{}},
+			{Name: "same", Title: "Sub-agents, by the change of the first", USD: 0.5, Count: 1, Tokens: 5, Saves: &saves, Error: &off,
+				Advice: []Advice{{Setting: "ENABLE_PROMPT_CACHING_1H=1", Text: "environment: entries live an hour", Saves: &saves, Error: &off}}, Places: []Place{}},
 		},
 		Misses: []Miss{{Cause: CauseShortPause, Calls: 3, Tokens: 120_000, USD: 5}},
 		Detector: []Said{{Reason: "none", Calls: 6}, {Reason: "expiry_5m", Calls: 3, Missed: 3, Tokens: 120_000, USD: 5,
