@@ -67,7 +67,7 @@ the name of a call in the lists of sim audit and sim validate.`,
 }
 
 func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
-	config, plan, err := f.configured(scenarios.Plan{Seed: f.seed, Window: f.window, Workers: f.read.workers}, f.strategy, f.set...)
+	_, plan, err := f.configured(scenarios.Plan{Seed: f.seed, Window: f.window, Workers: f.read.workers}, f.strategy, f.set...)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,8 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if err := plan.Prepare(cmd.Context(), corpus); err != nil { // as sim run learns from all sessions
 		return err
 	}
-	if config, err = plan.Config(f.strategy, f.set); err != nil {
+	config, err := plan.Config(f.strategy, f.set)
+	if err != nil {
 		return err
 	}
 	e, err := explain.Session(config, s)
