@@ -12,11 +12,21 @@ import (
 )
 
 // What sim explain says a session costs is what its row of sim run says, to within rounding. The samples
-// teach the profile how the person's first calls fare, so an explanation that learned from less differs.
+// teach the profile how the person's first calls fare, so an explanation that learned from less differs. In
+// a closed loop the conversation makes calls that no recording has.
 func TestExplainAgreesWithRun(t *testing.T) {
-	t.Parallel()
+	for _, refetch := range []string{"never", "fitted"} {
+		t.Run(refetch, func(t *testing.T) {
+			t.Parallel()
+			explainAgrees(t, "--set", "agent.refetch="+refetch)
+		})
+	}
+}
+
+func explainAgrees(t *testing.T, set ...string) {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
-	if code, _, errs := exec(t, "run", "-q", "--strategy", "own,auto-compact/155k", "--out", dir); code != 0 {
+	if code, _, errs := exec(t, append(set, "run", "-q", "--strategy", "own,auto-compact/155k", "--out", dir)...); code != 0 {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	run, err := runAt(t.Context(), dir)
@@ -30,7 +40,7 @@ func TestExplainAgreesWithRun(t *testing.T) {
 			continue
 		}
 		err := c.EachRow(func(row *results.Row) error {
-			code, out, errs := exec(t, "explain", "-q", row.Session, "--strategy", c.Strategy, "--format", "json")
+			code, out, errs := exec(t, append(set, "explain", "-q", row.Session, "--strategy", c.Strategy, "--format", "json")...)
 			if code != 0 {
 				t.Fatalf("explain %s: exit %d: %s", row.Session, code, errs)
 			}

@@ -108,10 +108,17 @@ func (o *observer) landed(r *results.CallRecord) {
 		return
 	}
 	k := key{r.Thread, r.Start, r.Round < 0}
-	at := slices.IndexFunc(o.open[k], func(i int) bool {
-		c := &o.calls[i]
-		return c.Read == r.Usage.Read && c.Uncached == r.Usage.Uncached && c.Write5m == r.Usage.Write5m && c.Write1h == r.Usage.Write1h
-	})
+	find := func() int {
+		return slices.IndexFunc(o.open[k], func(i int) bool {
+			c := &o.calls[i]
+			return c.Read == r.Usage.Read && c.Uncached == r.Usage.Uncached && c.Write5m == r.Usage.Write5m && c.Write1h == r.Usage.Write1h
+		})
+	}
+	at := find()
+	if at < 0 && k.layer { // the conversation's own, which no recording has: a closed loop fetches again
+		k.layer = false
+		at = find()
+	}
 	if at < 0 {
 		return
 	}
