@@ -37,7 +37,7 @@ func (p *page) head() []string {
 	}
 	if p.UnloggedWritesUSD >= 0.005 {
 		add(fmt.Sprintf("The provider bills writes of some models and their logs carry none: %s if nothing was written, as here, "+
-			"and %s if all was that was not read.", cents(p.Total.USD), cents(p.Total.USD+p.UnloggedWritesUSD)))
+			"and %s if all that was not read was.", cents(p.Total.USD), cents(p.Total.USD+p.UnloggedWritesUSD)))
 	}
 	if len(p.Findings) > 0 {
 		add("SESSION:LINE below names a call: sim explain SESSION:LINE PATH shows it.")

@@ -63,7 +63,9 @@ func TestTellingSession(t *testing.T) {
 	if got := tellingSession(calls); got != "b" {
 		t.Errorf("session %q, want b: 65 calls against 60", got)
 	}
-	compacts := func(at int64) []results.CallRecord { return append(conversation("a", 60, 0), conversation("b", 50, at)...) }
+	compacts := func(at int64) []results.CallRecord {
+		return append(conversation("a", 60, 0), conversation("b", 50, at)...)
+	}
 	if got := tellingSession([]results.CellCalls{{Calls: compacts(0)}, {Calls: compacts(60_000)}}); got != "b" {
 		t.Errorf("session %q, want b: only there the cells differ", got)
 	}

@@ -35,6 +35,7 @@ func TestDecodeReportsEverythingAtOnce(t *testing.T) {
 func TestDecodeRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                        "empty document",
+		"\x80\x81\x00binary":      "no text: a file of settings is YAML",
 		"name: a\n---\nname: b\n": "more than one document",
 		"name: a\nname: b\n":      `key "name" is repeated`,
 		"name: [a\n":              "b.yaml:",

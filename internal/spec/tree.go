@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -32,6 +33,9 @@ type Tree struct {
 
 // Parse reads a file of exactly one document. Errors carry file and line.
 func Parse(text []byte, name string) (*Tree, error) {
+	if !utf8.Valid(text) && !bytes.HasPrefix(text, []byte("\xff\xfe")) && !bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		return nil, fmt.Errorf("%s: no text: a file of settings is YAML", name)
+	}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc yaml.Node
 	err := dec.Decode(&doc)

@@ -320,7 +320,7 @@ func (c *Cell) warnings() []Note {
 	}
 	if t.UnloggedWritesUSD >= 0.005 {
 		notes = append(notes, Note{Cell: c.Cell, Metric: "cost_usd", Detail: true, Text: fmt.Sprintf(
-			"the provider bills writes of some models and their logs carry none: $%.2f if nothing was written, $%.2f if all was that was not read",
+			"the provider bills writes of some models and their logs carry none: $%.2f if nothing was written, $%.2f if all that was not read was",
 			t.CostUSD(), t.CostUSD()+t.UnloggedWritesUSD)})
 	}
 	return notes

@@ -65,7 +65,7 @@ func TestFootnotes(t *testing.T) {
 		{Cell: "billed", Metric: "cost_usd", Detail: true,
 			Text: "output $1.25 as logged, $4.00 with the counts that are not final derived"},
 		{Cell: "billed", Metric: "cost_usd", Detail: true, Text: fmt.Sprintf("the provider bills writes of some models and "+
-			"their logs carry none: $%.2f if nothing was written, $%.2f if all was that was not read",
+			"their logs carry none: $%.2f if nothing was written, $%.2f if all that was not read was",
 			r.Cells[0].Total.CostUSD(), r.Cells[0].Total.CostUSD()+0.5)},
 		{Cell: "half", Metric: "overflows", Text: "12 sessions pass the window"},
 		{Cell: "half", Metric: "compactions", Text: "2 compactions failed"},
