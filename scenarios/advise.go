@@ -84,6 +84,9 @@ type Effect struct {
 // lossy is the fall of recall above which a saving is reported as one at a loss.
 const lossy = 0.05
 
+// longer is how many seconds more waiting the advice speaks of.
+const longer = 60
+
 // loses reports whether recall falls so far that the advice must say so.
 func (e *Effect) loses() bool { return e.Recall != nil && e.Recall[0]-e.Recall[1] > lossy }
 

@@ -16,8 +16,8 @@ func (a *Advice) Line() string {
 	for i := range a.Agents {
 		if one := &a.Agents[i]; len(one.Changes) > 0 {
 			c := &one.Changes[0]
-			return fmt.Sprintf("%s: %s (%s) saves %s on these sessions, %s of those not used to choose it",
-				one.Title, c.Does, c.Setting, document.USD(c.SavesUSD, 2), share(c))
+			return strings.TrimSuffix(fmt.Sprintf("%s: %s (%s) saves %s on these sessions, %s of those not used to choose it.%s",
+				one.Title, c.Does, c.Setting, document.USD(c.SavesUSD, 2), share(c), c.Effect.loss()), ".")
 		}
 		none = append(none, a.Agents[i].Title+": "+a.Agents[i].none())
 	}
@@ -56,13 +56,18 @@ func (a *Advice) Verdict() document.List {
 	return list
 }
 
-// loss says how much less of what is used later stays at hand, "" when it is little.
+// loss says how much less of what is used later stays at hand and how much longer
+// compactions and the like make people wait, "" when both are little.
 func (e *Effect) loss() string {
-	if !e.loses() {
-		return ""
+	text := ""
+	if e.loses() {
+		text = fmt.Sprintf(" A saving at a loss: %.0f %% of what is used later is gone and cannot be fetched, instead of %.0f %%.",
+			100*(1-e.Recall[1]), 100*(1-e.Recall[0]))
 	}
-	return fmt.Sprintf(" A saving at a loss: %.0f %% of what is used later is gone and cannot be fetched, instead of %.0f %%.",
-		100*(1-e.Recall[1]), 100*(1-e.Recall[0]))
+	if was, is := e.WaitSeconds[0], e.WaitSeconds[1]; is-was >= longer {
+		text += fmt.Sprintf(" Waiting grows from %s to %s.", document.Seconds(was), document.Seconds(is))
+	}
+	return text
 }
 
 // share is what a change saves on unseen sessions, with its interval.

@@ -120,22 +120,34 @@ func TestAdviceIsWhatARunShows(t *testing.T) {
 	}
 }
 
-// A saving with which a sixth of what is used later is gone is told as one at a loss; one that keeps it is not.
+// What a saving loses is told beside it, in the advice, in brief and behind an audit: a sixth of what is used later, and more than an hour of waiting.
+// A change that keeps both is told without a word of them.
 func TestSavingAtALoss(t *testing.T) {
 	for _, c := range []struct {
-		after float64
-		says  bool
-	}{{0.83, true}, {0.94, false}} {
+		recall, wait float64
+		loss         string
+	}{
+		{0.83, 1000, " A saving at a loss: 17 % of what is used later is gone and cannot be fetched, instead of 2 %."},
+		{0.98, 5220, " Waiting grows from 17 m 00 s to 1 h 27 m."},
+		{0.94, 1079, ""},
+	} {
 		settings := agents.Of(traces.AgentCodex).Settings
 		one := AgentAdvice{Agent: traces.AgentCodex, Sessions: 20, AsIsUSD: 10, Changes: []Change{{
-			SavesUSD: 3, at: candidate{setting: &settings[0]}, Effect: Effect{Recall: &[2]float64{0.98, c.after}}}}}
+			SavesUSD: 3, at: candidate{setting: &settings[0]},
+			Effect: Effect{Recall: &[2]float64{0.98, c.recall}, WaitSeconds: [2]float64{1020, c.wait}}}}}
 		var page bytes.Buffer
 		a := Advice{Agents: []AgentAdvice{one}}
 		if err := a.Document(nil).Write(&page, "markdown"); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(page.String(), "17 % of what is used later is gone") != c.says {
-			t.Errorf("recall from 98 to %.0f %%:\n%s", 100*c.after, page.String())
+		if !strings.Contains(page.String(), "0 of 0 folds agree."+c.loss+" \\`sim run") {
+			t.Errorf("%+v in\n%s", c, page.String())
+		}
+		if got := a.Verdict()[0].Text; !strings.HasSuffix(got, "on sessions not used to choose it."+c.loss) {
+			t.Errorf("%+v in brief: %s", c, got)
+		}
+		if got := a.Line() + "."; !strings.HasSuffix(got, "of those not used to choose it."+c.loss) {
+			t.Errorf("%+v behind an audit: %s", c, got)
 		}
 	}
 }
