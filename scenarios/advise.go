@@ -32,6 +32,7 @@ type AgentAdvice struct {
 	Version  string  `json:"version"` // the newest among the sessions; "" for unknown
 	Sessions int     `json:"sessions"`
 	Calls    int     `json:"calls"`
+	Unpriced int     `json:"unpriced_calls,omitempty"` // calls of a model without a price, which cost nothing
 	PaidUSD  float64 `json:"paid_usd"`
 	AsIsUSD  float64 `json:"as_is_usd"` // simulated without a change
 	// Changes are ranked by what they save on sessions that were not used to choose
@@ -204,7 +205,8 @@ func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.S
 	if err := run.Sum(); err != nil {
 		return err
 	}
-	one.PaidUSD, one.Model = run.Cells[0].Total.CostUSD(), run.ModelError
+	paid := &run.Cells[0].Total
+	one.PaidUSD, one.Unpriced, one.Model = paid.CostUSD(), paid.Unpriced, run.ModelError
 	return nil
 }
 

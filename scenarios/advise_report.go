@@ -113,6 +113,10 @@ func (a *Advice) paid() *document.Table {
 		x := &a.Agents[i]
 		t.Rows = append(t.Rows, []any{x.Title, document.Whole(x.Sessions), document.Whole(x.Calls),
 			document.USD(x.PaidUSD, 2), document.USD(x.AsIsUSD, 2)})
+		if x.Unpriced > 0 {
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s of models without a price cost nothing here; --price-as bills them as another.",
+				x.Title, document.Count(x.Unpriced, "call")))
+		}
 	}
 	return t
 }
