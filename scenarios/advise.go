@@ -35,6 +35,9 @@ type AgentAdvice struct {
 	Unpriced int     `json:"unpriced_calls,omitempty"` // calls of a model without a price, which cost nothing
 	PaidUSD  float64 `json:"paid_usd"`
 	AsIsUSD  float64 `json:"as_is_usd"` // simulated without a change
+	// UnloggedUSD is the part of AsIsUSD for calls that no log shows: summaries, calls at the
+	// end of turns, and those that fetch again what was forgotten.
+	UnloggedUSD float64 `json:"unlogged_usd"`
 	// Changes are ranked by what they save on sessions that were not used to choose
 	// them. Open are those about which the sessions allow no decision.
 	Changes  []Change  `json:"changes,omitempty"`
@@ -148,11 +151,16 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 	if err := p.trust(ctx, one, sessions); err != nil {
 		return nil, err
 	}
-	all, err := p.total(ctx, sessions, nil)
+	rows, err := p.ownRows(ctx, sessions, [][]string{nil}, sim.RefetchFitted)
 	if err != nil {
 		return nil, err
 	}
-	one.was, one.AsIsUSD = *all, all.CostUSD()
+	for i := range rows[0] {
+		row, billed := &rows[0][i], sim.Billed(sessions[i], p.Prices, time.Time{})
+		one.was.Add(row)
+		one.UnloggedUSD += row.CostUSD() - row.LoggedUSD(&billed)
+	}
+	one.AsIsUSD = one.was.CostUSD()
 	if len(sessions) < foldBlocks {
 		return one, nil // too few to choose on some and judge on others
 	}
@@ -168,7 +176,7 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 		if err != nil {
 			return nil, err
 		}
-		found.SavesUSD, found.Effect = one.AsIsUSD-with.CostUSD(), effect(all, with)
+		found.SavesUSD, found.Effect = one.AsIsUSD-with.CostUSD(), effect(&one.was, with)
 		if found.wins() {
 			one.Changes = append(one.Changes, *found)
 		} else {

@@ -85,7 +85,8 @@ func (a *Advice) Document(remarks []string) *document.Document {
 		Sections: []document.Section{{Blocks: []document.Block{a.paid()}}},
 		Notes: []string{
 			"SIMULATED: the client as it is, row own of `sim run --closed-loop --agent …`; its agent fetches again what it " +
-				"lacks and can have. SAVES is what a setting takes off that. Unseen sessions are those that were not used to " +
+				"lacks and can have. UNLOGGED is the part of it for calls that no log shows, such as summaries and what is fetched " +
+				"again, which is not in PAID. SAVES is what a setting takes off SIMULATED. Unseen sessions are those that were not used to " +
 				"choose the value. RECALL is the share of what is used later that stays at hand or can be fetched.",
 		},
 	}
@@ -107,12 +108,12 @@ const largeError = 0.1
 // paid lists what was paid by agent.
 func (a *Advice) paid() *document.Table {
 	t := &document.Table{
-		Columns: append(document.Left("AGENT"), document.Right("", "SESSIONS", "CALLS", "PAID", "SIMULATED")...),
+		Columns: append(document.Left("AGENT"), document.Right("", "SESSIONS", "CALLS", "PAID", "SIMULATED", "UNLOGGED")...),
 	}
 	for i := range a.Agents {
 		x := &a.Agents[i]
 		t.Rows = append(t.Rows, []any{x.Title, document.Whole(x.Sessions), document.Whole(x.Calls),
-			document.USD(x.PaidUSD, 2), document.USD(x.AsIsUSD, 2)})
+			document.USD(x.PaidUSD, 2), document.USD(x.AsIsUSD, 2), document.USD(x.UnloggedUSD, 2)})
 		if x.Unpriced > 0 {
 			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s of models without a price cost nothing here; --price-as bills them as another.",
 				x.Title, document.Count(x.Unpriced, "call")))

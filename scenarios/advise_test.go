@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -97,6 +98,17 @@ func TestAdviceIsWhatARunShows(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := &a.Agents[0]
+	row, err := p.total(t.Context(), withCalls(corpus), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := 0.0 // of the conversations; no log of the samples has a summary call
+	for s := results.SourceMain; s < results.SourceCompact; s++ {
+		own += row.CostBySource[s].Total()
+	}
+	if math.Abs(one.AsIsUSD-one.UnloggedUSD-own) > 1e-9 || one.UnloggedUSD < 0.01 {
+		t.Errorf("of $%.4f no log shows $%.4f; the conversations cost $%.4f", one.AsIsUSD, one.UnloggedUSD, own)
+	}
 	tried := append(one.Changes, one.Open...)
 	if len(tried) == 0 {
 		t.Fatal("no setting was tried")
