@@ -234,7 +234,7 @@ func offered(settings []traces.Setting, newest string) [][]candidate {
 	by := map[string][]candidate{}
 	for i := range settings {
 		s := &settings[i]
-		if s.From != "" && newest != "" && profile.Compare(newest, s.From) < 0 {
+		if later(s, newest) {
 			continue
 		}
 		if !slices.Contains(groups, s.Group) {
@@ -249,6 +249,11 @@ func offered(settings []traces.Setting, newest string) [][]candidate {
 		list = append(list, by[g])
 	}
 	return list
+}
+
+// later reports whether a version of the client does not honour a setting yet.
+func later(s *traces.Setting, version string) bool {
+	return s.From != "" && version != "" && profile.Compare(version, s.From) < 0
 }
 
 // together simulates all changes at once, without those that the others make worthless.

@@ -111,23 +111,33 @@ func apart(costs [][]float64, of []int, groups int) float64 {
 	return less
 }
 
-// projects says what each project chooses; "" when they do not differ.
-func (c *Change) projects() string {
+// maxProjects is how many projects, those with the most sessions, the text names.
+const maxProjects = 3
+
+// projects says what the projects with the most sessions choose, and whether that is
+// advised, as the change itself is; "" when projects do not differ.
+func (c *Change) projects(advised bool) string {
 	if len(c.Projects) == 0 {
 		return ""
 	}
 	var list []string
-	for _, p := range c.Projects {
+	for _, p := range c.Projects[:min(len(c.Projects), maxProjects)] {
 		does := "as it is"
 		if p.Value != "" {
 			does = c.at.setting.With(c.at.setting.Does, p.Value)
 		}
 		list = append(list, fmt.Sprintf("%s in %s", does, cmp.Or(p.Project, "sessions without a project")))
 	}
-	text := fmt.Sprintf(" Projects differ: %s; set apart they save %s more on unseen sessions", strings.Join(list, ", "),
-		document.Percent(c.ProjectsMore))
-	if c.at.setting.Project != "" {
-		text += " (" + c.at.setting.Project + " of the project)"
+	text := strings.Join(list, ", ")
+	if more := len(c.Projects) - maxProjects; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
 	}
-	return text + "."
+	saves := document.Percent(c.ProjectsMore) + " more on unseen sessions"
+	if !advised {
+		return fmt.Sprintf(" Nor is a value for each project, though it saves %s: %s.", saves, text)
+	}
+	if c.at.setting.Project != "" {
+		saves += " (" + c.at.setting.Project + " of the project)"
+	}
+	return fmt.Sprintf(" Projects differ, and a value for each saves %s: %s.", saves, text)
 }

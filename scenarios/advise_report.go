@@ -137,7 +137,7 @@ func (x *AgentAdvice) section() document.Section {
 		c := &x.Changes[i]
 		text := fmt.Sprintf("%s: %s. On unseen sessions %s; %d of %d folds agree.",
 			c.Where, c.Snippet, share(c), c.Agree, c.Folds)
-		text += c.projects()
+		text += c.projects(true)
 		if c.Edge != "" {
 			text += fmt.Sprintf(" It is the %s value tried.", c.Edge)
 		}
@@ -154,16 +154,37 @@ func (x *AgentAdvice) section() document.Section {
 	}
 	for i := range x.Open {
 		c := &x.Open[i]
+		if c.Folds == 0 {
+			continue // it changes nothing on other sessions
+		}
 		text := fmt.Sprintf("Not advised: %s, %s on unseen sessions, %d of %d folds", c.Does, share(c), c.Agree, c.Folds)
-		if c.More > 0 {
+		if c.More > 0 && c.More <= maxMore {
 			text += fmt.Sprintf("; about %s would decide it", document.Count(c.More, "more session"))
 		}
-		say("%s.%s", text, c.projects())
+		say("%s.%s", text, c.projects(false))
+	}
+	if names := x.later(); len(names) > 0 {
+		say("Not tried, as these sessions ran %s at most: %s. `sim audit` says what an update would save.", x.Version, strings.Join(names, ", "))
 	}
 	if len(x.Formulas) > 0 {
 		s.Blocks = append(s.Blocks, x.formulas())
 	}
 	return s
+}
+
+// maxMore is the largest number of further sessions worth naming: beyond it the
+// setting may as well have no effect.
+const maxMore = 1000
+
+// later returns the settings that only a newer client honours, each with its first version.
+func (x *AgentAdvice) later() (names []string) {
+	settings := agents.Of(x.Agent).Settings
+	for i := range settings {
+		if s := &settings[i]; later(s, x.Version) {
+			names = append(names, s.Name+" (from "+s.From+")")
+		}
+	}
+	return names
 }
 
 // table lists the changes and what they do together.

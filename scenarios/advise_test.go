@@ -164,6 +164,27 @@ func TestSavingAtALoss(t *testing.T) {
 	}
 }
 
+// Of what is not advised, a setting without an effect on other sessions is not listed, and a number of sessions that nobody
+// waits for is not named; settings of newer versions are.
+func TestWhatIsNotAdvised(t *testing.T) {
+	open := func(does string, folds, more int) Change { return Change{Does: does, Folds: folds, More: more} }
+	a := Advice{Agents: []AgentAdvice{{Agent: traces.AgentClaudeCode, Version: "2.1.200", Sessions: 20, Open: []Change{
+		open("nothing", 0, 0), open("soon", 15, 1000), open("never", 15, 1001)}}}}
+	var page bytes.Buffer
+	if err := a.Document(nil).Write(&page, "markdown"); err != nil {
+		t.Fatal(err)
+	}
+	text := page.String()
+	if strings.Contains(text, "nothing,") || !strings.Contains(text, "soon, +0.0 % (90 %: +0.0 % … +0.0 %) on unseen sessions, 0 of 15 folds; about 1,000 more sessions would decide it.") ||
+		!strings.Contains(text, "never, +0.0 % (90 %: +0.0 % … +0.0 %) on unseen sessions, 0 of 15 folds.") {
+		t.Errorf("not advised:\n%s", text)
+	}
+	if !strings.Contains(text, "Not tried, as these sessions ran 2.1.200 at most: CLAUDE\\_CODE\\_PROMPT\\_CACHE\\_TTL (from 2.1.243), ") ||
+		strings.Contains(text, "(from 2.1.108)") {
+		t.Errorf("not tried:\n%s", text)
+	}
+}
+
 // Values are told by project where projects choose differently, on other sessions too; where what they choose is
 // chance that is told in no more than 5 of 100 cases.
 func TestProjectsApart(t *testing.T) {
@@ -189,8 +210,17 @@ func TestProjectsApart(t *testing.T) {
 	if len(c.Projects) != 2 || c.Projects[0] != (projectValue{"api", "30"}) || c.Projects[1] != (projectValue{"web", "60"}) || c.ProjectsMore < 0.1 {
 		t.Errorf("projects that differ by 20 %%: %+v, %.3f more", c.Projects, c.ProjectsMore)
 	}
-	if want := " Projects differ: compact at 30 % of the window in api, compact at 60 % of the window in web; set apart they save "; !strings.HasPrefix(c.projects(), want) {
-		t.Errorf("told as %q", c.projects())
+	both := ": compact at 30 % of the window in api, compact at 60 % of the window in web."
+	for advised, want := range map[bool]string{true: " Projects differ, and a value for each saves ", false: " Nor is a value for each project, though it saves "} {
+		if got := c.projects(advised); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, both) {
+			t.Errorf("advised %t: told as %q", advised, got)
+		}
+	}
+	for range 4 {
+		c.Projects = append(c.Projects, projectValue{Project: "docs"})
+	}
+	if got := c.projects(false); !strings.HasSuffix(got, " in web, as it is in docs, and 3 more.") {
+		t.Errorf("six projects: told as %q", got)
 	}
 	wrong := 0
 	for range 200 {
