@@ -60,6 +60,9 @@ func checkInput(
 		SessionsDigest: hide.name(run.Provenance.SessionsDigest), ScenarioDigest: digest, PricesDigest: prices,
 		Prices: table, Calls: run.Workload.Calls, Sessions: map[string]check.Session{}}
 	in.Lost, in.NumLost = lost(corpus, hide)
+	if n, first := uncountedCalls(corpus); n > 0 {
+		in.Uncounted, in.UncountedIn = n, hide.name(first.ID)
+	}
 	in.Key = hide.keyName()
 	dates, err := priceDates(plan)
 	if err != nil {

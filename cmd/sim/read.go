@@ -308,6 +308,17 @@ func unreadFiles(c *traces.Corpus) []traces.Problem {
 	return slices.DeleteFunc(list, func(p traces.Problem) bool { return !p.Unread })
 }
 
+// uncountedCalls returns how many calls have token counts that cannot be read, and the
+// first session with such a call.
+func uncountedCalls(c *traces.Corpus) (n int, first *traces.Session) {
+	for _, s := range c.Sessions {
+		if n += s.Quality.Uncounted; first == nil && n > 0 {
+			first = s
+		}
+	}
+	return n, first
+}
+
 // remarks says where discovered sessions come from, which of them passed the
 // filter, and what could not be read.
 func (f *readFlags) remarks(c *traces.Corpus) []string {
@@ -320,8 +331,16 @@ func (f *readFlags) remarks(c *traces.Corpus) []string {
 	if c.BadLines > 0 {
 		lost = append(lost, fmt.Sprintf("%s of %s could not be read, wholly or in part", document.Count(c.BadLines, "line"), document.Whole(c.Lines)))
 	}
-	unread := unreadFiles(c)
-	told := c.BadLines + len(unread)
+	unread, calls := unreadFiles(c), 0
+	uncounted, _ := uncountedCalls(c)
+	for _, s := range c.Sessions {
+		calls += s.NumCalls()
+	}
+	if uncounted > 0 {
+		list = append(list, fmt.Sprintf("%s of %s calls have token counts that cannot be read: they are not in the bill; -v names them",
+			document.Whole(int64(uncounted)), document.Whole(int64(calls))))
+	}
+	told := c.BadLines + len(unread) + uncounted
 	if c.Inputs != nil {
 		told += c.Inputs.Dangling // links that were left out
 	}

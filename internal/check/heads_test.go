@@ -127,6 +127,20 @@ func TestCellsThatAreGone(t *testing.T) {
 	}
 }
 
+// Calls with counts that cannot be read fail the check, as far as they are not allowed.
+func TestUncounted(t *testing.T) {
+	now := plainRun()
+	now.Uncounted, now.UncountedIn = 2, "s1"
+	f := levels(t, "unread: 100\nrules:\n  - {metric: cost_usd, max: 4}\n")
+	says(t, f.Judge(now, nil), "have token counts that cannot be read, as in session s1, so that costs are too low; uncounted: 0 are allowed")
+	f.Uncounted = 2
+	r := f.Judge(now, nil)
+	says(t, r)
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "uncounted: 2 allows that") {
+		t.Errorf("notes %q", r.Notes)
+	}
+}
+
 // What was lost in reading fails the check by name, as far as it is not allowed.
 func TestLost(t *testing.T) {
 	now := plainRun()

@@ -23,6 +23,9 @@ type Input struct {
 	// with its place. NumLost counts them all; Lost may have only the first.
 	Lost    []string
 	NumLost int
+	// Uncounted are calls with token counts that cannot be read, UncountedIn a session with some.
+	Uncounted   int
+	UncountedIn string
 	// Key identifies the key of the pseudonyms of projects and sessions; "" if they
 	// have their own names.
 	Key string

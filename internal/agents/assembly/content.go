@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -111,21 +112,36 @@ func opOf(name string) prompt.Op {
 	return prompt.OpNone
 }
 
+// Count is a logged count of tokens, -1 for null and all else that is no whole number.
+type Count int64
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (c *Count) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	text, err := d.ReadValue()
+	n, bad := strconv.ParseInt(string(text), 10, 64)
+	if bad != nil {
+		n = -1
+	}
+	*c = Count(n)
+	return err
+}
+
 // Counts makes the usage of a call from disjoint counts. Counts that are
 // negative, absurd or all zero make it unusable. Writes are assumed to live
 // five minutes: neither pi nor OpenCode logs their lifetime.
-func Counts(input, read, write, output, reasoning int64) Usage {
+func Counts(input, read, write, output Count, reasoning int64) Usage {
 	u := Usage{Reasoning: reasoning}
-	for _, n := range [...]int64{input, read, write, output} {
+	for _, n := range [...]Count{input, read, write, output} {
 		if n < 0 || n > MaxTokens {
+			u.Bad = true
 			return u
 		}
 	}
-	if input+read+write == 0 || reasoning > output {
+	if input+read+write == 0 || reasoning > int64(output) {
 		return u
 	}
 	u.OK, u.Assumed = true, write > 0
-	u.Usage = prompt.Usage{Uncached: input, Read: read, Write5m: write, Output: output}
+	u.Usage = prompt.Usage{Uncached: int64(input), Read: int64(read), Write5m: int64(write), Output: int64(output)}
 	return u
 }
 

@@ -255,11 +255,15 @@ func (e *emitter) flags(rd *Round, out *traces.Round) {
 		out.Flags |= traces.RoundTierAssumed
 		q.AssumedTiers++
 	}
-	if !rd.OK {
-		e.s.Problem(rd.Place, "call %s has no usable token counts; its size is estimated", rd.ID)
-	} else if rd.Bad {
-		e.s.Problem(rd.Place, "call %s has an impossible token count; its output is estimated", rd.ID)
+	text := "call %s has no usable token counts; its size is estimated"
+	switch {
+	case rd.OK && rd.Bad:
+		text = "call %s has an impossible token count; its output is estimated"
+	case rd.OK:
+		return
 	}
+	q.Uncounted++
+	e.s.Problem(rd.Place, text, rd.ID)
 }
 
 // mostAhead is how much older than its request a response may be, ns: lines are now and

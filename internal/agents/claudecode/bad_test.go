@@ -99,6 +99,9 @@ func TestUnusableUsage(t *testing.T) {
 		{"absurd", fields{"input_tokens": 1e18, "output_tokens": 1}},
 		{"not a number", fields{"input_tokens": "3"}},
 		{"fraction", fields{"input_tokens": 3.5}},
+		{"null", fields{"input_tokens": nil, "cache_read_input_tokens": 20_000, "output_tokens": 1}},
+		{"null reads", fields{"input_tokens": 20_000, "cache_read_input_tokens": nil, "output_tokens": 1}},
+		{"null writes", fields{"input_tokens": 20_000, "cache_creation": fields{"ephemeral_1h_input_tokens": nil}}},
 		{"all zero", fields{"input_tokens": 0, "output_tokens": 0}},
 		{"sum is absurd", fields{"input_tokens": 90_000_000, "cache_read_input_tokens": 90_000_000}},
 	} {
@@ -117,7 +120,7 @@ func TestUnusableUsage(t *testing.T) {
 			got := sessionOf(t, s)
 			want(t, "threads", shape(got), "main: m1 m2 m3")
 			r := got.Threads[0].Rounds
-			if r[1].Usage.Input() != 0 || len(got.Problems) != 1 || got.Problems[0].Line != 4 {
+			if r[1].Usage.Input() != 0 || got.Quality.Uncounted != 1 || len(got.Problems) != 1 || got.Problems[0].Line != 4 {
 				t.Errorf("usage %+v problems %v", r[1].Usage, got.Problems)
 			}
 			// 22,000 − 20,000 − 2 × (260 + 310).

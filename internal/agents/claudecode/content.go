@@ -406,12 +406,8 @@ func (p *parser) creation(u *assembly.Usage) (split5m, split1h int64) {
 	return split5m, split1h
 }
 
-// count reads one token count; null is none.
+// count reads one token count, of which null is none.
 func (p *parser) count(u *assembly.Usage) int64 {
-	if p.Peek() == 'n' {
-		p.Skip()
-		return 0
-	}
 	n, ok := p.Int()
 	if !ok || n < 0 || n > assembly.MaxTokens {
 		u.OK, u.Bad = false, true

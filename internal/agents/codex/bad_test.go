@@ -3,6 +3,7 @@ package codex_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -172,4 +173,26 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A call with a count that cannot be read, in its own counts or in the totals, is a
+// call of its own, and a line that repeats it is none.
+func TestUncounted(t *testing.T) {
+	for _, bad := range []string{`"12"`, `null`, `1.5`} {
+		r := good().user("two").assistant("msg_2", "b")
+		r.calls++
+		r.event(`{"input_tokens":9000,"cached_input_tokens":` + bad + `,"output_tokens":20,"total_tokens":9020}`)
+		for id := range 2 {
+			r.user("three").assistant(fmt.Sprint("msg_", 3+id), "c")
+			for range 2 {
+				r.line("event_msg", fmt.Sprintf(`{"type":"token_count","info":{"total_token_usage":{"input_tokens":%[1]s,"total_tokens":%[2]d},`+
+					`"last_token_usage":{"input_tokens":%[1]s}}}`, bad, id))
+			}
+		}
+		c := read(t, map[string]string{"a.jsonl": r.text()})
+		s := c.Sessions[0]
+		if c.BadLines != 0 || s.NumCalls() != 4 || s.Quality.Uncounted != 3 || s.Quality.Problems != 3 {
+			t.Errorf("%s: %d calls, %d of them not counted, problems %v", bad, s.NumCalls(), s.Quality.Uncounted, s.Problems)
+		}
+	}
 }

@@ -27,6 +27,7 @@ type rollout struct {
 	end      int64
 	model    string
 	totals   tokenUsage // of the last token count
+	info     []byte     // of the last one with totals that cannot be read
 	called   string     // id of the last tool call
 	line     record
 }
@@ -96,9 +97,9 @@ func (u *tokenUsage) read(text []byte) error {
 		return nil
 	}
 	return jsonscan.Object(text,
-		jsonscan.To("input_tokens", &u.Input), jsonscan.To("cached_input_tokens", &u.Cached),
-		jsonscan.To("cache_write_tokens", &u.CacheWrite), jsonscan.To("output_tokens", &u.Output),
-		jsonscan.To("reasoning_output_tokens", &u.Reasoning), jsonscan.To("total_tokens", &u.Total))
+		jsonscan.Count("input_tokens", &u.Input), jsonscan.Count("cached_input_tokens", &u.Cached),
+		jsonscan.Count("cache_write_tokens", &u.CacheWrite), jsonscan.Count("output_tokens", &u.Output),
+		jsonscan.Count("reasoning_output_tokens", &u.Reasoning), jsonscan.Count("total_tokens", &u.Total))
 }
 
 var errNoRecord = errors.New("line is no record of a rollout: it has no type")
@@ -213,8 +214,10 @@ func (ro *rollout) event(it *assembly.Step, e event) error {
 		total.read(sums), last.read(counts)); err != nil {
 		return err
 	}
-	if total == ro.totals {
+	if unread := total.least() < 0; !unread && total == ro.totals || unread && bytes.Equal(e.info, ro.info) {
 		return nil
+	} else if unread {
+		ro.info = bytes.Clone(e.info)
 	}
 	ro.totals = total
 	if window > 0 && window <= assembly.MaxTokens {
@@ -227,13 +230,16 @@ func (ro *rollout) event(it *assembly.Step, e event) error {
 	return nil
 }
 
+// least returns the least of the counts that classes are made of.
+func (u *tokenUsage) least() int64 {
+	return min(u.Input, u.Cached, u.CacheWrite, u.Output, u.Reasoning)
+}
+
 // usage splits what the API reported into disjoint classes.
-func (u tokenUsage) usage() assembly.Usage {
+func (u *tokenUsage) usage() assembly.Usage {
 	c := assembly.Usage{Reasoning: u.Reasoning}
-	for _, n := range [...]int64{u.Input, u.Cached, u.CacheWrite, u.Output, u.Reasoning} {
-		if n < 0 || n > assembly.MaxTokens {
-			return c
-		}
+	if u.least() < 0 || max(u.Input, u.Cached, u.CacheWrite, u.Output, u.Reasoning) > assembly.MaxTokens {
+		return c
 	}
 	if u.Input == 0 || u.Cached+u.CacheWrite > u.Input || u.Reasoning > u.Output {
 		return c

@@ -19,6 +19,17 @@ type Member struct {
 // func(*Scanner) must consume the value itself.
 func To(name string, into any) Member { return Member{name, into} }
 
+// Count stores a count that must be there, -1 for null and all else that is no whole number.
+func Count(name string, into *int64) Member {
+	return Member{name, func(s *Scanner) {
+		n, ok := s.Int()
+		if !ok {
+			n = -1
+		}
+		*into = n
+	}}
+}
+
 // Object reads a text that is one object. Members that are not listed are
 // skipped. A value of the wrong kind is an error, which names the byte.
 func Object(text []byte, members ...Member) error {

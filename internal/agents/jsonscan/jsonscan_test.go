@@ -137,3 +137,13 @@ func TestObject(t *testing.T) {
 		t.Errorf("null: %v", err)
 	}
 }
+
+// A count that is no whole number is one that cannot be, and the rest is read.
+func TestCount(t *testing.T) {
+	for text, want := range map[string]int64{`7`: 7, `null`: -1, `"7"`: -1, `7.5`: -1, `[7]`: -1, `1e99`: -1} {
+		var n, after int64
+		if err := Object([]byte(`{"n":`+text+`,"after":3}`), Count("n", &n), Count("after", &after)); err != nil || n != want || after != 3 {
+			t.Errorf("%s: %d and %d, %v", text, n, after, err)
+		}
+	}
+}

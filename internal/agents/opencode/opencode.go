@@ -112,13 +112,13 @@ type message struct {
 		USD     float64 `json:"cost"`
 		Summary any     `json:"summary"`
 		Tokens  *struct {
-			Total     int64 `json:"total"`
-			Input     int64 `json:"input"`
-			Output    int64 `json:"output"`
-			Reasoning int64 `json:"reasoning"`
+			Total     int64          `json:"total"`
+			Input     assembly.Count `json:"input"`
+			Output    assembly.Count `json:"output"`
+			Reasoning assembly.Count `json:"reasoning"`
 			Cache     struct {
-				Read  int64 `json:"read"`
-				Write int64 `json:"write"`
+				Read  assembly.Count `json:"read"`
+				Write assembly.Count `json:"write"`
 			} `json:"cache"`
 		} `json:"tokens"`
 	} `json:"info"`
@@ -264,9 +264,9 @@ func (x *export) add(m *message, line int32) {
 		Kind: assembly.StepReply, At: end, First: cmp.Or(first, end), Line: line,
 		ID: x.callID(m.Info.ID), Blocks: uses,
 	})
-	if u := m.usage(); u.OK {
+	if u := m.usage(); u.OK || u.Bad {
 		r.Add(&assembly.Step{
-			Kind: assembly.StepCount, At: end, Line: line, Model: m.Info.Model, Usage: u, Final: true,
+			Kind: assembly.StepCount, At: end, Line: line, Model: m.Info.Model, Usage: u, Final: u.OK,
 		})
 	}
 	if len(results) > 0 {
@@ -292,10 +292,10 @@ func (m *message) usage() assembly.Usage {
 		return assembly.Usage{}
 	}
 	output := t.Output
-	if sum := t.Input + t.Output + t.Cache.Read + t.Cache.Write; t.Total == sum+t.Reasoning || t.Reasoning > output {
+	if sum := t.Input + t.Output + t.Cache.Read + t.Cache.Write; assembly.Count(t.Total) == sum+t.Reasoning || t.Reasoning > output {
 		output += t.Reasoning
 	}
-	return assembly.Counts(t.Input, t.Cache.Read, t.Cache.Write, output, t.Reasoning)
+	return assembly.Counts(t.Input, t.Cache.Read, t.Cache.Write, output, int64(t.Reasoning))
 }
 
 // summarized handles the answer to a compaction, which replaces what came

@@ -217,3 +217,17 @@ func FuzzRead(f *testing.F) {
 	s.user(`{"type":"compaction"}`).answer(`,"summary":true`, words("sum"), 8100, 0, 8, 3).answer("", words("b"), 5000, 0, 10, 0)
 	agenttest.Fuzz(f, Describe(), s.text())
 }
+
+// A call with a count that cannot be read is a call without counts; one with counts of
+// zero was aborted and is none.
+func TestUncounted(t *testing.T) {
+	for bad, uncounted := range map[string]int{`"input":null`: 1, `"input":"12"`: 1, `"input":-5`: 1, `"input":0`: 0} {
+		s := newScript("ses_1", "").user(words("one"))
+		s.answer("", words("a"), 8000, 0, 100, 0).user(words("two")).answer("", words("b"), 77, 0, 0, 0)
+		c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": strings.Replace(s.text(), `"input":77`, bad, 1)})
+		got := c.Sessions[0]
+		if got.NumCalls() != 1+uncounted || got.Quality.Uncounted != uncounted || c.BadLines != 0 {
+			t.Errorf("%s: %d calls, %d of them not counted, problems %v", bad, got.NumCalls(), got.Quality.Uncounted, got.Problems)
+		}
+	}
+}

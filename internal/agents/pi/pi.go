@@ -98,11 +98,11 @@ type message struct {
 	Command    string         `json:"command"` // of a bashExecution
 	Output     string         `json:"output"`
 	Usage      *struct {
-		Input     int64  `json:"input"`
-		Output    int64  `json:"output"`
-		Read      int64  `json:"cacheRead"`
-		Write     int64  `json:"cacheWrite"`
-		Reasoning *int64 `json:"reasoningTokens"`
+		Input     assembly.Count `json:"input"`
+		Output    assembly.Count `json:"output"`
+		Read      assembly.Count `json:"cacheRead"`
+		Write     assembly.Count `json:"cacheWrite"`
+		Reasoning *int64         `json:"reasoningTokens"`
 		Cost      struct {
 			Total float64 `json:"total"`
 		} `json:"cost"`
@@ -254,7 +254,7 @@ func (l *line) message(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 func (l *line) answer(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 	m := &l.Message
 	u := m.usage()
-	if !u.OK && (m.StopReason == "error" || m.StopReason == "aborted") {
+	if !u.OK && !u.Bad && (m.StopReason == "error" || m.StopReason == "aborted") {
 		return nil, nil
 	}
 	blocks, err := blocksOf(mk, m.Content, prompt.KindText)

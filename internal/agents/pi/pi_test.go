@@ -288,3 +288,19 @@ func FuzzRead(f *testing.F) {
 		add("compaction", `"summary":"s"`).user("two").answer(words("b"), 3, 6000, 4000, 10).text(),
 		`{"type":"message","message":{"role":"user","content":"x"}}`+"\n"+`{"type":"session","cwd":"/"}`+"\n")
 }
+
+// A call with a count that cannot be read has no counts, and what it said is read; also
+// one that was aborted, for which none would be no call.
+func TestUncounted(t *testing.T) {
+	for _, bad := range []string{`"input":null`, `"input":"12"`, `"input":-5`} {
+		for _, reason := range []string{"stop", "aborted"} {
+			s := newScript().user("one").answer(words("a"), 1, 5000, 10, 20).user("two").answer(words("b"), 77, 5011, 10, 20)
+			text := strings.Replace(s.text(), `"input":77`, bad, 1)
+			at := strings.LastIndex(text, `"stop"`)
+			got := readOne(t, text[:at]+`"`+reason+`"`+text[at+len(`"stop"`):])
+			if got.NumCalls() != 2 || got.Quality.Uncounted != 1 || got.Quality.BadLines != 0 || got.Threads[0].Rounds[1].Usage.Input() != 0 {
+				t.Errorf("%s: %d calls, %d of them not counted, problems %v", bad, got.NumCalls(), got.Quality.Uncounted, got.Problems)
+			}
+		}
+	}
+}
