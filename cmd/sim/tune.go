@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/internal/studies"
@@ -68,7 +69,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) error {
 	if out == nil {
 		return runErr
 	}
-	out.Command = f.again(args, out.Settings)
+	out.Command = f.again(cmd, args, out.Settings)
 	f.read.remark(cmd, &out.Run.Workload, s.corpus)
 	picture := reports.Chart(out.Run)
 	if len(out.Indices) > 0 {
@@ -77,13 +78,15 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) error {
 	return errors.Join(runErr, reports.Tuning(out).Write(cmd.OutOrStdout(), f.format), f.output.draw(cmd, picture))
 }
 
-// again returns the command that runs the best setting. A parameter that --set
-// swept has the name it had there.
-func (f *tuneFlags) again(args []string, best []studies.Setting) []string {
-	command := []string{"sim", "run"}
+// again returns the command that gives the figures of the best setting. A parameter that
+// --set swept has the name it had there.
+func (f *tuneFlags) again(cmd *cobra.Command, args []string, best []studies.Setting) []string {
+	command, paths := []string{"sim", "run"}, []string(nil)
 	for _, arg := range args {
 		if asked, err := asScenario(arg); err == nil && asked != nil {
 			command = append(command, arg)
+		} else {
+			paths = append(paths, arg)
 		}
 	}
 	if len(best) == 0 {
@@ -106,5 +109,31 @@ func (f *tuneFlags) again(args []string, best []studies.Setting) []string {
 	for _, set := range chosen {
 		command = append(command, "--set", set)
 	}
-	return command
+	return slices.Concat(command, givenFlags(cmd, "discover", "since", "until", "tz", "project", "model", "agent",
+		"closed-loop", "profile", "seed", "window", "prices", "price-as", "prices-at"), paths)
+}
+
+// givenFlags returns the flags among names that the command line has, as arguments.
+func givenFlags(cmd *cobra.Command, names ...string) (args []string) {
+	for _, name := range names {
+		flag := cmd.Flags().Lookup(name)
+		if flag == nil || !flag.Changed {
+			continue
+		}
+		values := []string{flag.Value.String()}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			switch {
+			case flag.NoOptDefVal == "":
+				args = append(args, "--"+name, value)
+			case value == flag.NoOptDefVal:
+				args = append(args, "--"+name)
+			default:
+				args = append(args, "--"+name+"="+value)
+			}
+		}
+	}
+	return args
 }

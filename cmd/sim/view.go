@@ -129,10 +129,8 @@ func (f *viewFlags) viewer(cmd *cobra.Command, args []string) (*viewer, error) {
 	if v.corpus, err = f.read.corpus(cmd, args); err != nil {
 		return nil, err
 	}
-	for _, flag := range []string{"since", "until", "tz", "project", "model", "agent", "prices", "price-as"} {
-		if given := cmd.Flags().Lookup(flag); given != nil && given.Changed {
-			v.chosen += " --" + flag + " " + document.Quoted(strings.Trim(given.Value.String(), "[]"))
-		}
+	if given := givenFlags(cmd, "since", "until", "tz", "project", "model", "agent", "prices", "price-as"); len(given) > 0 {
+		v.chosen = " " + document.Quoted(given...)
 	}
 	v.sample = f.read.sample
 	if f.read.found != nil {
