@@ -19,17 +19,21 @@ func (t *tuner) read() error {
 	var errs []error
 	at := slices.Index(Designs(), t.search.Design)
 	if at < 0 {
-		errs = append(errs, fmt.Errorf("unknown design %q%s", t.search.Design, nearest.Among(t.search.Design, Designs())))
+		errs = append(errs, fmt.Errorf("--design: unknown design %q%s", t.search.Design, nearest.Among(t.search.Design, Designs())))
 	}
 	t.design = design(max(at, 0))
 	for i, name := range t.search.Objectives {
 		if slices.Contains(t.search.Objectives[:i], name) {
-			errs = append(errs, fmt.Errorf("objective %s is named twice", name))
+			errs = append(errs, fmt.Errorf("--objective: %s is named twice", name))
 		}
-		errs = append(errs, t.objective(name))
+		if err := t.objective(name); err != nil {
+			errs = append(errs, fmt.Errorf("--objective: %w", err))
+		}
 	}
 	for _, text := range t.search.SubjectTo {
-		errs = append(errs, t.limit(text))
+		if err := t.limit(text); err != nil {
+			errs = append(errs, fmt.Errorf("--subject-to %s: %w", text, err))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -38,7 +42,7 @@ func (t *tuner) read() error {
 func (t *tuner) objective(name string) error {
 	m, err := sought(name)
 	if err == nil && m.Better == results.Neither {
-		err = fmt.Errorf("objective %s: neither more nor less of it is better by itself", name)
+		err = fmt.Errorf("neither more nor less of %s is better by itself", name)
 	}
 	t.metrics = append(t.metrics, m)
 	return err
@@ -50,7 +54,7 @@ func (t *tuner) limit(text string) error {
 	if !least {
 		var most bool
 		if name, value, most = strings.Cut(text, "<="); !most {
-			return fmt.Errorf("%q: want METRIC>=VALUE or METRIC<=VALUE", text)
+			return errors.New("want METRIC>=VALUE or METRIC<=VALUE")
 		}
 	}
 	m, err := sought(strings.TrimSpace(name))
@@ -58,8 +62,11 @@ func (t *tuner) limit(text string) error {
 		return err
 	}
 	v, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-	if err != nil {
-		return fmt.Errorf("%q: %q is no number", text, value)
+	switch {
+	case err != nil || math.IsNaN(v) || math.IsInf(v, 0):
+		return fmt.Errorf("%q is no number", value)
+	case m.Unit == results.UnitRatio && v > 1:
+		return errors.New("a ratio is at most 1")
 	}
 	t.metrics, t.limits = append(t.metrics, m), append(t.limits, studies.Limit{Metric: m, Least: least, Value: v})
 	return nil
@@ -73,7 +80,7 @@ func sought(name string) (results.Metric, error) {
 		for _, m := range results.Metrics() {
 			known = append(known, m.Name)
 		}
-		return m, fmt.Errorf("unknown metric %q%s", name, nearest.Hint(name, known))
+		return m, fmt.Errorf("unknown metric %q%s; docs/schema.md describes all there are", name, nearest.Like(name, known))
 	}
 	if m.Kind != results.KindSum && m.Kind != results.KindRatio {
 		return m, fmt.Errorf("%s is a %s: a search wants a figure that adds up over sessions, or a ratio", name, m.Kind)

@@ -140,11 +140,13 @@ func TestTuneRefuses(t *testing.T) {
 	}{
 		{Search{Budget: 1}, two, "--budget 1 is less than one run for each of 2 strategies"},
 		{Search{Budget: 5}, sweptThresholds, "31 settings are more than the budget of 5, and dropping some takes 10 sessions, not 5"},
-		{Search{Budget: 5, Objectives: []string{"cost"}}, two, `unknown metric "cost"`},
-		{Search{Budget: 5, Objectives: []string{"compactions"}}, two, "objective compactions: neither more nor less"},
+		{Search{Budget: 5, Objectives: []string{"cost"}}, two, `--objective: unknown metric "cost" (did you mean "cost_usd"`},
+		{Search{Budget: 5, Objectives: []string{"compactions"}}, two, "--objective: neither more nor less of compactions"},
 		{Search{Budget: 5, Objectives: []string{"chain_max"}}, two, "chain_max is a maximum"},
-		{Search{Budget: 5, SubjectTo: []string{"cost_usd<3"}}, two, "want METRIC>=VALUE or METRIC<=VALUE"},
+		{Search{Budget: 5, SubjectTo: []string{"cost_usd<3"}}, two, "--subject-to cost_usd<3: want METRIC>=VALUE or METRIC<=VALUE"},
 		{Search{Budget: 5, SubjectTo: []string{"cost_usd<=x"}}, two, `"x" is no number`},
+		{Search{Budget: 5, SubjectTo: []string{"cost_usd<=NaN"}}, two, `"NaN" is no number`},
+		{Search{Budget: 5, SubjectTo: []string{"needed_recall>=2"}}, two, "--subject-to needed_recall>=2: a ratio is at most 1"},
 		{Search{Budget: 5}, "schema: 1\nstrategies: [recorded]\n", "no strategy beside recorded"},
 	} {
 		if _, err := tune(t, c.text, c.s, nil); err == nil || !strings.Contains(err.Error(), c.want) {

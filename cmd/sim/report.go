@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/export"
@@ -82,6 +83,9 @@ func pageFor(flag, file string) error {
 // page makes the document of a stored run, or of one that it simulates.
 func (f *reportFlags) page(cmd *cobra.Command, args []string, key []byte) (*document.Document, error) {
 	if len(args) == 1 && holdsRun(args[0]) {
+		if err := finished(cmd); err != nil {
+			return nil, usageError{err}
+		}
 		run, err := runAt(cmd.Context(), args[0])
 		if err != nil {
 			return nil, usageError{err}
@@ -105,6 +109,22 @@ func (f *reportFlags) page(cmd *cobra.Command, args []string, key []byte) (*docu
 	}
 	f.read.remark(cmd, &run.Workload, s.corpus)
 	return s.page(cmd.Context(), run, key)
+}
+
+// finished returns an error for flags that say what to simulate.
+func finished(cmd *cobra.Command) error {
+	var names []string
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		switch flag.Name {
+		case "output", "format", "anonymize", "anonymize-key", "quiet", "verbose", "workers", "max-memory", "no-store":
+		default:
+			names = append(names, "--"+flag.Name)
+		}
+	})
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: only with PATH, because a finished run has its sessions and strategies", strings.Join(names, ", "))
 }
 
 // anonymous makes the document of a page, with pseudonyms if key is not nil.
