@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -210,7 +211,7 @@ func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.R
 	}
 	out := traces.Round{
 		ID: rd.ID, Logged: rd.Output, At: rd.InputAt, Line: rd.Line, File: e.files[rd.Source],
-		Model: e.intern(e.models, &e.out.Models, rd.Model, "models"), Trigger: traces.TriggerOther,
+		Model: e.intern(e.models, &e.out.Models, cmp.Or(rd.Model, unnamed), "models"), Trigger: traces.TriggerOther,
 		Signs: rd.Signs, Verdict: rd.Verdict,
 	}
 	if rd.OK {
@@ -327,6 +328,9 @@ func count(s *traces.Session, span traces.Span) {
 // do not fit.
 const unlisted = math.MaxUint16
 
+// unnamed is the name of a model whose name is missing, and of all that are unlisted.
+const unnamed = "unknown"
+
 // enter adds a name to a list and returns its place. Names beyond the last place share
 // that place, under the name unknown, and are a problem of the session.
 func (e *emitter) enter(list *[]string, name, what string) uint16 {
@@ -335,7 +339,7 @@ func (e *emitter) enter(list *[]string, name, what string) uint16 {
 		return uint16(len(*list) - 1)
 	}
 	if len(*list) == unlisted {
-		*list = append(*list, "unknown")
+		*list = append(*list, unnamed)
 		e.s.Problems.Add(e.s.Files[0].Name, 0, "session %s has more than %d %s; further ones are listed as unknown",
 			e.s.ID, unlisted, what)
 	}

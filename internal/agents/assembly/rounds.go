@@ -186,7 +186,7 @@ func (t *Rounds) compact(s *Step) {
 		ev.Wait = max(0, s.At-t.lastAt)
 	}
 	if s.Usage.OK {
-		ev.summary = &traces.SummaryCall{Model: s.Model, Usage: s.Usage.Usage}
+		ev.summary = &traces.SummaryCall{Model: cmp.Or(s.Model, unnamed), Usage: s.Usage.Usage}
 	}
 	t.open.InputAt = max(t.open.InputAt, s.At)
 	t.Happened = append(t.Happened, ev)

@@ -266,3 +266,15 @@ func TestLineOverTheLimit(t *testing.T) {
 	want(t, "threads", shape(got), "main: m1 m2")
 	want(t, "problem", fmt.Sprint(got.Problems), "[-:2: line is longer than 65536 bytes]")
 }
+
+// A model without a name has one by which it can be priced.
+func TestNamelessModel(t *testing.T) {
+	for _, model := range []any{nil, ""} {
+		s := good()
+		s.add(fields{"type": "assistant", "message": fields{"id": "m3", "model": model, "content": []fields{text("three")},
+			"usage": fields{"input_tokens": 20_020, "output_tokens": 1}}})
+		if got := sessionOf(t, s); got.Models[got.Threads[0].Rounds[2].Model] != "unknown" {
+			t.Errorf("%v: models %q", model, got.Models)
+		}
+	}
+}
