@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/internal/studies"
@@ -32,8 +33,8 @@ func (s *Search) Check() error {
 	if s.Budget < 1 {
 		errs = append(errs, fmt.Errorf("--budget %d: want 1 or more", s.Budget))
 	}
-	if s.Points != 0 && s.Points < leastPoints {
-		errs = append(errs, fmt.Errorf("--sensitivity %d: want %d or more, or 0 for none", s.Points, leastPoints))
+	if s.Points != 0 && (s.Points < leastPoints || s.Points > studies.MostPairs) {
+		errs = append(errs, fmt.Errorf("--sensitivity %d: want %d to %d, or 0 for none", s.Points, leastPoints, studies.MostPairs))
 	}
 	return errors.Join(append(errs, (&tuner{search: *s}).read())...)
 }
@@ -69,6 +70,7 @@ type tuner struct {
 	recorded choice
 	choices  []*choice
 	work     float64
+	done     int // simulations of finished runs, for Plan.Done
 }
 
 // choice is a setting that was simulated on all or some sessions.
@@ -101,6 +103,7 @@ func (p *Plan) Tune(ctx context.Context, file *File, corpus *traces.Corpus, sear
 	}
 	stopped := err
 	if search.Points > 0 && stopped == nil {
+		out.Pairs = search.Points
 		if out.Indices, stopped = t.sensitivity(ctx); stopped != nil {
 			return nil, stopped
 		}
@@ -294,6 +297,15 @@ func (t *tuner) run(ctx context.Context, list []*choice, corpus *traces.Corpus, 
 	}
 	plan := t.plan
 	plan.Design = &d
+	if told := plan.Done; told != nil { // the runs of a search count as one
+		var most atomic.Int64
+		before := t.done
+		plan.Done = func(finished, total int) {
+			most.Store(int64(total))
+			told(before+finished, before+total)
+		}
+		defer func() { t.done += int(most.Load()) }()
+	}
 	return plan.Run(ctx, corpus)
 }
 

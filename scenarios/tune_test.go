@@ -185,6 +185,31 @@ func TestSobolIndices(t *testing.T) {
 	}
 }
 
+// The runs of a search count as one: what is done grows up to all of it, and every new run adds to both.
+func TestProgressOfASearch(t *testing.T) {
+	p, _ := samplePlan(t)
+	p.Workers = 1
+	var done [][2]int
+	p.Done = func(finished, total int) { done = append(done, [2]int{finished, total}) }
+	s := Search{Budget: 10, Points: 4, Objectives: []string{"cost_usd"}, Design: Designs()[0]}
+	if _, err := p.Tune(t.Context(), scenarioOf(t, p, sweptThresholds), madeCorpus(t, 10), s); err != nil {
+		t.Fatal(err)
+	}
+	last, runs := [2]int{}, 0
+	for _, d := range done {
+		if d[0] < last[0] || d[1] < last[1] || d[0] > d[1] {
+			t.Fatalf("%d of %d behind %d of %d", d[0], d[1], last[0], last[1])
+		}
+		if d[1] > last[1] {
+			runs++
+		}
+		last = d
+	}
+	if last[0] != last[1] || runs < 5 {
+		t.Errorf("at the end %d of %d in %d runs", last[0], last[1], runs)
+	}
+}
+
 // Of two parameters one of which does nothing here, that one makes none of the variance.
 func TestSensitivityNamesWhatMatters(t *testing.T) {
 	text := strings.TrimSuffix(sweptThresholds, "}\n") + ", full-compact.breaker: [2, 3, 4]}\n"

@@ -174,6 +174,9 @@ func (s *simulating) text(elapsed time.Duration) string {
 	if done == 0 {
 		return "simulating"
 	}
+	if done >= total { // more may follow
+		return fmt.Sprintf("simulated: %s sessions × strategies", document.Whole(done))
+	}
 	left := time.Duration(float64(elapsed) / float64(done) * float64(total-done))
 	rate := float64(done) * s.calls / elapsed.Seconds()
 	return fmt.Sprintf("simulating: %d %% · %s of %s sessions × strategies · %s calls/s · %s left",

@@ -74,6 +74,10 @@ func TestSimulatingText(t *testing.T) {
 	if got := s.text(4 * time.Second); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	s.done(48, 48) // a search that prepares its next run does not end in 0 s
+	if got := s.text(16 * time.Second); got != "simulated: 48 sessions × strategies" {
+		t.Errorf("at the end: %q", got)
+	}
 }
 
 // 30 MB in 2 s are 15 MB/s.

@@ -187,7 +187,35 @@ func indexTable(t *studies.Tuning) *document.Table {
 		x.Rows = append(x.Rows, []any{v.Strategy, v.Parameter, document.Percent(v.First), between(v.FirstLow, v.FirstHigh),
 			document.Percent(v.Total), between(v.TotalLow, v.TotalHigh)})
 	}
+	if text := fewPairs(t); text != "" {
+		x.Notes = append(x.Notes, text)
+	}
 	return x
+}
+
+// fewPairs says what the intervals of the indices leave open, "" for nothing.
+func fewPairs(t *studies.Tuning) string {
+	var open []string
+	for i := range t.Indices {
+		x := &t.Indices[i]
+		if x.First > x.TotalHigh {
+			open = append(open, x.Parameter+" makes more by itself than in all")
+		}
+		for j := range t.Indices[:i] {
+			y := &t.Indices[j]
+			if x.Strategy == y.Strategy && min(x.Total, y.Total) > 0 && x.TotalLow <= y.TotalHigh && y.TotalLow <= x.TotalHigh {
+				open = append(open, "which of "+y.Parameter+" and "+x.Parameter+" matters more is open")
+			}
+		}
+	}
+	if len(open) == 0 {
+		return ""
+	}
+	text := document.Count(t.Pairs, "pair") + " are too few: " + document.Few(open)
+	if more := min(16*t.Pairs, studies.MostPairs); more > t.Pairs {
+		text += fmt.Sprintf("; try --sensitivity %d", more)
+	}
+	return text + "."
 }
 
 // Sensitivity draws the share of each parameter in the variance of the first objective.

@@ -22,7 +22,12 @@ type Tuning struct {
 	Chosen, Judged int
 	HeldOut        Gain
 	Indices        []Index
+	Pairs          int // of settings, for Indices
 }
+
+// MostPairs is the largest number of pairs of settings for indices: intervals are then
+// some 4 percentage points wide, and more pairs tell little more.
+const MostPairs = 4096
 
 // Limit is a bound that a setting must keep.
 type Limit struct {
