@@ -3,6 +3,7 @@ package scenarios
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -117,6 +118,11 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 	sessions := withCalls(corpus)
 	if len(sessions) == 0 {
 		return nil, errNoCalls
+	}
+	if p.Strict {
+		if errs := p.UnknownModels(sessions); len(errs) > 0 {
+			return nil, errors.Join(errs...)
+		}
 	}
 	d, err := p.expand("advise", []string{strategyOwn}, nil)
 	if err != nil {

@@ -244,6 +244,9 @@ func (p Problem) String() string {
 	return p.Text
 }
 
+// Error implements error: under Options.Strict a problem ends reading.
+func (p Problem) Error() string { return p.String() }
+
 // NumCalls returns the API calls over all threads.
 func (s *Session) NumCalls() int {
 	n := 0

@@ -115,5 +115,5 @@ func (f *traceFlags) plan(prices *costmodel.Table) (*scenarios.Plan, error) {
 		return nil, err
 	}
 	return &scenarios.Plan{Registry: registry, Prices: prices, Strategies: []string{results.StrategyRecorded}, Seed: 1,
-		Workers: f.read.workers, Version: version(), Formulas: f.read.verbose}, nil
+		Workers: f.read.workers, Strict: f.read.strict, Version: version(), Formulas: f.read.verbose}, nil
 }

@@ -239,19 +239,10 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	return report.Document(o).Write(cmd.OutOrStdout(), f.format)
 }
 
-// explain makes the report. Under --strict a model without a price is an error.
+// explain makes the report.
 func (f *auditFlags) explain(
 	ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table, export *audit.Export,
 ) (*audit.Report, error) {
-	if f.read.strict {
-		for _, s := range corpus.Sessions {
-			for _, model := range s.Models {
-				if _, err := prices.Lookup(model, s.StartTime()); err != nil {
-					return nil, fmt.Errorf("session %s: %w", s.ID, err)
-				}
-			}
-		}
-	}
 	o := audit.Options{Prices: prices, Top: f.top, Zone: f.read.choice.zone, In: f.read.filter.InPeriod}
 	plan, err := f.plan(prices)
 	if err != nil {

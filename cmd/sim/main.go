@@ -20,11 +20,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/check"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // Exit codes of the command.
@@ -58,6 +60,8 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	say(stderr, "%v", err)
 	var usage usageError
 	var refused *wire.Failure // from a server of real calls
+	var strict traces.Problem
+	var unpriced *costmodel.UnknownModelError
 	switch {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
@@ -66,6 +70,8 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	case errors.Is(err, sim.ErrInvariant):
 		return exitInvariant
 	case errors.As(err, &refused) && refused.Fatal():
+		return exitUsage
+	case errors.As(err, &strict), errors.As(err, &unpriced): // --strict refuses them
 		return exitUsage
 	case errors.As(err, &usage), errors.Is(err, scenarios.ErrContradiction), errors.Is(err, scenarios.ErrEvents), errors.Is(err, scenarios.ErrBudget):
 		return exitUsage

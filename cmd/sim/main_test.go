@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log"
 	"os"
 	"path/filepath"
@@ -91,6 +92,9 @@ func TestExitCodes(t *testing.T) {
 	notes := filepath.Dir(write("notes/readme.txt", "no sessions here"))
 	broken := write("broken.jsonl", "{\"type\":\"user\"\n")
 	prices := write("prices.yaml", "schema: 1\nmodels:\n  - nmae: x\n")
+	call := func(model, input string) string {
+		return write(model+"/s.jsonl", fmt.Sprintf(`{"type":"assistant","sessionId":"s","uuid":"1","message":{"id":"m","model":%q,"usage":{"input_tokens":%s}}}`, model, input))
+	}
 	for _, tc := range []struct {
 		args string
 		code int
@@ -118,7 +122,12 @@ func TestExitCodes(t *testing.T) {
 		{"run " + filepath.Join(dir, "nowhere"), exitUsage, "nowhere"},
 		{"run " + notes, exitUsage, "no sessions"},
 		{"run " + broken, exitUsage, "no sessions"},
-		{"run --strict " + broken, exitRuntime, "broken.jsonl:1"},
+		{"run --strict " + broken, exitUsage, "broken.jsonl:1"},
+		{"audit --strict " + broken, exitUsage, "broken.jsonl:1"},
+		{"run --strict " + call("acme-9", "12"), exitUsage, `no price for model "acme-9"`},
+		{"audit --strict " + call("acme-9", "12"), exitUsage, `no price for model "acme-9"`},
+		{"advise --strict " + call("acme-9", "12"), exitUsage, `no price for model "acme-9"`},
+		{"run --strict " + call("claude-opus-4-6", "null"), exitUsage, "session s: 1 call with token counts that cannot be read"},
 		{"traces show", exitUsage, "sim traces ls"},
 		{"traces show zzz", exitUsage, "no session zzz"},
 		{"traces ls", exitOK, ""},

@@ -57,7 +57,7 @@ func (f *readFlags) bind(cmd *cobra.Command) {
 // bindReading binds the flags about how any sessions are read.
 func (f *readFlags) bindReading(cmd *cobra.Command) {
 	f.bindBasics(cmd, "`N` files read and sessions simulated at once; 0 means one per core")
-	cmd.Flags().BoolVar(&f.strict, "strict", false, "stop at the first bad line, unreadable file or model without a price")
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "stop at the first bad line, unreadable file or count, or model without a price")
 	cmd.Flags().IntVar(&f.memory, "max-memory", 1024, "memory that reading may take, `MiB`")
 	cmd.Flags().BoolVar(&f.noStore, "no-store", false, "read recordings again, and keep nothing of them for the next time")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "name every problem met while reading")
@@ -213,6 +213,12 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		defer func() { f.closeStore(cmd, kept) }()
 	}
 	stop()
+	if err == nil && f.strict {
+		if _, first := uncountedCalls(c); first != nil {
+			err = errors.Join(traces.Problem{File: first.Files[0], Text: fmt.Sprintf("session %s: %s with token counts that cannot be read",
+				first.ID, document.Count(first.Quality.Uncounted, "call"))}, c.Close())
+		}
+	}
 	if errors.Is(err, traces.ErrMemory) {
 		err = fmt.Errorf("%w; --max-memory allows more, --since and --project read less", err)
 	}

@@ -164,8 +164,7 @@ func (f *File) Refuse(line int, err error) error {
 	}
 	f.Problems.Add(f.Name, line, "%s", err)
 	if f.strict {
-		p := traces.Problem{File: f.Name, Line: line, Text: err.Error()}
-		return errors.New(p.String())
+		return traces.Problem{File: f.Name, Line: line, Text: err.Error()}
 	}
 	return nil
 }
