@@ -11,7 +11,6 @@ import (
 	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/internal/store"
 	"github.com/compactsim/compactsim/internal/studies"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -96,8 +95,8 @@ func (s *sightsFound) Get(key string, into any) bool {
 	return ok
 }
 
-// A run over sessions that an earlier one has seen takes what was seen, and bills them anew when prices, or a session,
-// have changed.
+// A run over sessions that an earlier one has seen takes what was seen. It bills anew what has changed: prices, their
+// date, a session, or the id that a session has beside others.
 func TestSightsOfTheLastRun(t *testing.T) {
 	t.Parallel()
 	kept, err := store.Open(t.TempDir(), new(needs.Index))
@@ -105,24 +104,35 @@ func TestSightsOfTheLastRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := shelved(t, madeCorpus(t, 20))
-	keep := func(i int, of uint64) {
-		if err := c.Sessions[i].Keep(kept, c.Sessions[i].ID, prompt.Digest{Lo: of}); err != nil {
+	for _, s := range c.Sessions {
+		if err := s.Keep(kept, s.ID); err != nil {
 			t.Fatal(err)
 		}
-	}
-	for i := range c.Sessions {
-		keep(i, 1)
 	}
 	aliases, err := threeCells(t).Prices.WithAliases(map[string]string{c.Sessions[0].Models[0]: "claude-haiku-4-5"})
 	if err != nil {
 		t.Fatal(err)
 	}
+	grow := func() {
+		whole, err := c.Sessions[7].Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole.Threads[0].Rounds[0].Usage.Uncached += 100_000
+		head := whole.Head()
+		if err := whole.Keep(kept, "grown"); err != nil {
+			t.Fatal(err)
+		}
+		c.Sessions[7] = head.FromStore(kept, "grown", nil)
+	}
 	for i, test := range []struct {
 		prices *costmodel.Table
+		date   string
 		change func()
 		found  int32
 	}{
-		{nil, nil, 0}, {nil, nil, 20}, {aliases, nil, 0}, {aliases, nil, 20}, {nil, func() { keep(7, 2) }, 20}, {nil, nil, 20},
+		{}, {found: 20}, {prices: aliases}, {prices: aliases, found: 20}, {date: "2026-10-01"}, {date: "2026-10-01", found: 20},
+		{change: grow, found: 20}, {found: 20}, {change: func() { c.Sessions[3].ID += "-2" }, found: 20},
 	} {
 		if test.change != nil {
 			test.change()
@@ -133,6 +143,11 @@ func TestSightsOfTheLastRun(t *testing.T) {
 			p := threeCells(t)
 			if test.prices != nil {
 				p.Prices = test.prices
+			}
+			if test.date != "" {
+				if p.Design, err = p.expand("test", []string{"none"}, []string{"prices.at=" + test.date}); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if k == 0 {
 				p.Store = from

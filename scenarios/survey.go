@@ -116,15 +116,16 @@ func (p *Plan) sights(
 		}
 		dates = append(dates, at)
 	}
-	key := ""
+	key, together := "", 1
 	if p.Store != nil {
+		together = sightsTogether
 		key = fmt.Sprintf("sights %q %s %v", p.Folder, p.Prices.Key(), dates)
 	}
 	err := parallel.Do(ctx, p.Workers, (len(sessions)+together-1)/together, func(n int) error {
 		from := n * together
 		kept := p.keptSights(key, n)
 		for i, s := range sessions[from:min(from+together, len(sessions))] {
-			x := cmp.Or(p.seen[s.ID], kept.of[s.Kept()])
+			x := cmp.Or(p.seen[s.ID], kept.of[nameOf(s)])
 			if x == nil {
 				whole, err := s.Load()
 				if err != nil {
@@ -132,7 +133,7 @@ func (p *Plan) sights(
 				}
 				x = p.sight(whole, dates)
 			}
-			kept.add(s.Kept(), x)
+			kept.add(s, x)
 			if err := f(from+i, x); err != nil {
 				return err
 			}
@@ -148,11 +149,11 @@ func (p *Plan) sights(
 	return err
 }
 
-// together is how many sessions have their sights in one entry of the store.
-const together = 16
+// sightsTogether is how many sessions have their sights in one entry of the store.
+const sightsTogether = 16
 
-// keptSights are the sights of some sessions: those that the last run over the folder kept, by traces.Session.Kept, and
-// those of this run.
+// keptSights are the sights of some sessions: those that the last run over the folder kept, by nameOf, and those of this
+// run.
 type keptSights struct {
 	key  string // "" without a store
 	of   map[string]*Sight
@@ -163,6 +164,14 @@ type keptSights struct {
 type keptSight struct {
 	Session string
 	Sight   Sight
+}
+
+// nameOf identifies a session, and the id that it has beside the others, if a store has it; else it returns "".
+func nameOf(s *traces.Session) string {
+	if key := s.StoreKey(); key != "" {
+		return key + " " + s.ID
+	}
+	return ""
 }
 
 // keptSights returns the n-th sights that the store has under a key.
@@ -180,12 +189,11 @@ func (p *Plan) keptSights(key string, n int) keptSights {
 }
 
 // add adds the sight of a session, if a store has the session.
-func (k *keptSights) add(session string, x *Sight) {
-	if k.key == "" || session == "" {
-		return
+func (k *keptSights) add(s *traces.Session, x *Sight) {
+	if name := nameOf(s); k.key != "" && name != "" {
+		k.list = append(k.list, keptSight{name, *x})
+		k.more = k.more || k.of[name] == nil
 	}
-	k.list = append(k.list, keptSight{session, *x})
-	k.more = k.more || k.of[session] == nil
 }
 
 // sight returns the sight of a session that is in memory.

@@ -119,14 +119,8 @@ type inStore struct {
 	key string
 }
 
-// keptBody is a body in a store, with the state of the recordings that it was read from.
-type keptBody struct {
-	Of   prompt.Digest
-	Body body
-}
-
-// Kept identifies what the session is, on this machine, if a store has it: "" if none has.
-func (s *Session) Kept() string {
+// StoreKey returns the key under which a store has the body of the session, "" if none has. Bodies of one key are equal.
+func (s *Session) StoreKey() string {
 	if s.away == nil {
 		return ""
 	}
@@ -134,37 +128,32 @@ func (s *Session) Kept() string {
 	return of.key
 }
 
-// Keep puts the body of a session into a store under a key. of identifies the state of the recordings that it was read
-// from.
-func (s *Session) Keep(to Store, key string, of prompt.Digest) error {
+// Keep puts the body of a session into a store under a key, which must identify the state of the recordings that it was
+// read from.
+func (s *Session) Keep(to Store, key string) error {
 	whole, err := s.Load()
 	if err != nil {
 		return err
 	}
-	to.Put(key, &keptBody{of, *whole.body()})
+	to.Put(key, whole.body())
 	if s.away != nil {
-		s.away.shelf = inStore{s.away.shelf, fmt.Sprintf("%s %x", key, of)}
+		s.away.shelf = inStore{s.away.shelf, key}
 	}
 	return nil
 }
 
-// Kept returns the session of a head, whose body a store has under a key if it was kept in the state of. A body that
-// the store has lost meanwhile is read again.
-func (h *Head) Kept(from Store, key string, of prompt.Digest, again func() (*Session, error)) *Session {
+// FromStore returns the session of a head, whose body Keep has put into a store. again reads the session again if the
+// store has lost it meanwhile.
+func (h *Head) FromStore(from Store, key string, again func() (*Session, error)) *Session {
 	s := h.Shelved(func() (*Session, error) {
-		var k keptBody
-		if !from.Get(key, &k) || k.Of != of {
-			s, err := again()
-			if err == nil {
-				from.Put(key, &keptBody{of, *s.body()})
-			}
-			return s, err
+		var b body
+		if !from.Get(key, &b) {
+			return again()
 		}
-		b := &k.Body
 		return &Session{
 			Blocks: b.Blocks, Tools: b.Tools, Objects: b.Objects, Threads: b.Threads, Summaries: b.Summaries, Index: b.Index,
 		}, nil
 	})
-	s.away.shelf = inStore{s.away.shelf, fmt.Sprintf("%s %x", key, of)}
+	s.away.shelf = inStore{s.away.shelf, key}
 	return s
 }

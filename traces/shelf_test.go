@@ -7,7 +7,6 @@ import (
 
 	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/internal/store"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
@@ -66,8 +65,8 @@ func TestShelve(t *testing.T) {
 	}
 }
 
-// A body that a store has is loaded from there; one of another state of the recordings, or none, is read again and kept.
-func TestKept(t *testing.T) {
+// A body that a store has is loaded from there; one that it has lost is read again.
+func TestFromStore(t *testing.T) {
 	c, err := agents.ReadFS(t.Context(), traces.Options{Listener: needs.NewListener()}, synthetic.Samples())
 	if err != nil {
 		t.Fatal(err)
@@ -77,34 +76,30 @@ func TestKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, old, now := c.Sessions[0], prompt.Digest{Lo: 1}, prompt.Digest{Lo: 2}
-	if err := want.Keep(kept, "body", old); err != nil {
+	want := c.Sessions[0]
+	if err := want.Keep(kept, "body"); err != nil {
 		t.Fatal(err)
 	}
 	head := want.Head()
-	for _, test := range []struct {
-		key   string
-		of    prompt.Digest
-		again int
-	}{{"body", old, 0}, {"body", now, 1}, {"body", now, 0}, {"other", now, 1}, {"other", now, 0}} {
-		again := 0
-		s := head.Kept(kept, test.key, test.of, func() (*traces.Session, error) {
-			again++
+	for key, lost := range map[string]bool{"body": false, "other": true} {
+		again := false
+		s := head.FromStore(kept, key, func() (*traces.Session, error) {
+			again = true
 			return want, nil
 		})
-		if len(s.Threads) > 0 || s.NumCalls() != want.NumCalls() || s.Kept() == "" {
-			t.Errorf("%+v: %d threads, %d calls, kept as %q", test, len(s.Threads), s.NumCalls(), s.Kept())
+		if len(s.Threads) > 0 || s.NumCalls() != want.NumCalls() || s.StoreKey() != key {
+			t.Errorf("%s: %d threads, %d calls, key %q", key, len(s.Threads), s.NumCalls(), s.StoreKey())
 		}
 		whole, err := s.Load()
 		if err != nil || !reflect.DeepEqual(whole, want) {
-			t.Errorf("%+v: %v:\n%+v\nwant\n%+v", test, err, whole, want)
+			t.Errorf("%s: %v:\n%+v\nwant\n%+v", key, err, whole, want)
 		}
-		if again != test.again {
-			t.Errorf("%+v: read again %d times", test, again)
+		if again != lost {
+			t.Errorf("%s: read again: %v", key, again)
 		}
 	}
 	failed := errors.New("gone")
-	if _, err := head.Kept(kept, "none", now, func() (*traces.Session, error) { return nil, failed }).Load(); !errors.Is(err, failed) {
+	if _, err := head.FromStore(kept, "none", func() (*traces.Session, error) { return nil, failed }).Load(); !errors.Is(err, failed) {
 		t.Errorf("error %v of a recording that is gone", err)
 	}
 }

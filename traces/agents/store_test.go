@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/store"
@@ -127,5 +128,51 @@ func change(t *testing.T, draw *rand.Rand, source, dir, name string) {
 	}
 	if err := os.WriteFile(to, text, 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Sessions that were read before their files grew are loaded as they were, though another program has kept the later
+// state. If their bodies are lost, the program says that the files have changed, and does not mix two states.
+func TestStoreKeepsStatesApart(t *testing.T) {
+	source, dir := related(t), t.TempDir()
+	names := must(os.ReadDir(source))
+	for _, e := range names {
+		text := must(os.ReadFile(filepath.Join(source, e.Name())))
+		if err := os.WriteFile(filepath.Join(dir, e.Name()), text[:len(text)*2/3], 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	opts := traces.Options{Listener: counter{}}
+	want := corpusOf(t, opts, dir)
+	opts.Store, opts.Shelf = must(store.Open(filepath.Join(dir, ".store"), new(sizes))), must(store.NewShelf(new(sizes)))
+	corpusOf(t, opts, dir)
+	grow := func() {
+		for _, e := range names {
+			text := must(os.ReadFile(filepath.Join(source, e.Name())))
+			if err := os.WriteFile(filepath.Join(dir, e.Name()), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		corpusOf(t, opts, dir)
+	}
+	if got := corpusOf(t, opts, dir, grow); !reflect.DeepEqual(got, want) {
+		t.Error("sessions of the first state are not as they were")
+	}
+	c, err := Read(t.Context(), opts, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range names {
+		if err := os.Truncate(filepath.Join(dir, e.Name()), 1000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.Clean(filepath.Join(dir, ".store")); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range c.Sessions {
+		if _, err := s.Load(); err == nil || !strings.Contains(err.Error(), "has changed since this program began") {
+			t.Errorf("session %s: error %v", s.ID, err)
+		}
 	}
 }

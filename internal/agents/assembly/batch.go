@@ -65,7 +65,7 @@ func newReading[S interface{ Base() *File }](r *Reader[S], opts traces.Options, 
 
 // read reads all files that the store does not have, some of them twice.
 func (b *reading[S]) read(ctx context.Context) error {
-	b.recall()
+	b.recall(ctx)
 	var groups [][]int32
 	stem := "" // of the first file of a group; files in the folder of that name belong to the same session
 	for i := range b.inputs {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/compactsim/compactsim/internal/parallel"
 	"github.com/compactsim/compactsim/internal/store"
@@ -51,19 +50,27 @@ type keptSession struct {
 // usable reports whether the session has a body that is worth keeping.
 func (o *outcome) usable() bool { return !o.empty && o.unsound == nil }
 
-// state identifies the state of the recordings of an entry.
-func (k *kept) state() prompt.Digest {
-	var d prompt.Digest
+// stamps are those of the files of an entry, by name.
+type stamps map[string]traces.Stamp
+
+func (k *kept) stamps() stamps {
+	of := make(stamps, len(k.Files))
 	for i := range k.Files {
-		s := &k.Files[i].Stamp
-		d = d.Extend(prompt.DigestString(s.Path)).ExtendInt(uint64(s.Size)).ExtendInt(uint64(s.Time)).Extend(s.Head).Extend(s.Tail)
+		of[k.Files[i].Name] = k.Files[i].Stamp
 	}
-	return d
+	return of
+}
+
+// bodyKey returns the name of the entry with the body of a session, the i-th of those under a key. It includes the state
+// of the recordings: bodies stay as they are, whoever reads a later state.
+func (k *kept) bodyKey(key string, of stamps, i int) string {
+	d := prompt.DigestString(fmt.Sprint(of, k.Made[i].Heard, i, key))
+	return fmt.Sprintf("body %016x%016x", d.Hi, d.Lo)
 }
 
 // outcome returns a session as it was read; its file is the index in the entry. The body is read from the store when it
 // is needed if sessions are kept out of memory, at once if not.
-func (b *reading[S]) outcome(k *kept, i int, key string) (outcome, error) {
+func (b *reading[S]) outcome(ctx context.Context, k *kept, i int, of stamps, key string) (outcome, error) {
 	m := &k.Made[i]
 	o := outcome{problems: m.Problems, file: m.File, empty: m.Empty}
 	if m.Unsound != "" {
@@ -74,49 +81,54 @@ func (b *reading[S]) outcome(k *kept, i int, key string) (outcome, error) {
 		o.Session = &s
 		return o, nil
 	}
-	again := func() (*traces.Session, error) { return nil, errLost }
+	key = k.bodyKey(key, of, i)
 	if b.opts.Shelf != nil {
-		again = b.again(k, m.Head.Session.ID)
-	}
-	o.Session = m.Head.Kept(b.opts.Store, bodyKey(key, i), k.state(), again)
-	if b.opts.Shelf != nil {
+		o.Session = m.Head.FromStore(b.opts.Store, key, b.again(ctx, of, m, key))
 		return o, nil
 	}
 	var err error
-	o.Session, err = o.Load()
+	o.Session, err = m.Head.FromStore(b.opts.Store, key, func() (*traces.Session, error) { return nil, errLost }).Load()
 	return o, err
 }
 
 // errLost says that a body is not in the store.
 var errLost = errors.New("the body of a session is not kept")
 
-// again returns how to read the files of an entry again, for the session with an id.
-func (b *reading[S]) again(k *kept, id string) func() (*traces.Session, error) {
-	r, opts, from, files := b.Reader, b.opts, b.inputs, k.Files
+// again returns how to read the files of an entry again for one of its sessions, if they are as they were, and to keep
+// its body under a key.
+func (b *reading[S]) again(ctx context.Context, of stamps, m *keptSession, key string) func() (*traces.Session, error) {
+	r, opts, all, to, id, heard := b.Reader, b.opts, b.inputs, b.opts.Store, m.Head.Session.ID, m.Heard
 	opts.Store, opts.Shelf, opts.Progress, opts.Spoke = nil, nil, nil, nil
 	return func() (*traces.Session, error) {
 		var inputs []traces.Input
-		var all []int32
-		for _, in := range from {
-			if slices.ContainsFunc(files, func(f keptFile) bool { return f.Name == in.Name }) {
-				all, inputs = append(all, int32(len(inputs))), append(inputs, in)
+		var group []int32
+		for _, in := range all {
+			if _, ok := of[in.Name]; ok {
+				group, inputs = append(group, int32(len(inputs))), append(inputs, in)
 			}
 		}
 		anew := newReading(r, opts, inputs)
-		if err := anew.pass(context.Background(), [][]int32{all}); err != nil {
+		if err := anew.pass(ctx, [][]int32{group}); err != nil {
 			return nil, err
 		}
-		for i := range anew.made {
-			if o := &anew.made[i]; o.ID == id && len(o.Threads) > 0 && o.unsound == nil {
-				return o.Session, nil
+		for _, in := range inputs {
+			if in.Stamp() != of[in.Name] {
+				return nil, fmt.Errorf("%s has changed since this program began: run it again", in.Name)
 			}
 		}
-		return nil, fmt.Errorf("%s has changed since this program began", files[0].Name)
+		for i := range anew.made {
+			o := &anew.made[i]
+			if o.ID != id || !o.usable() {
+				continue
+			}
+			if heard == (opts.Listener != nil) {
+				return o.Session, o.Keep(to, key)
+			}
+			return o.Session, nil
+		}
+		return nil, fmt.Errorf("%s: session %s cannot be read again", inputs[0].Name, id)
 	}
 }
-
-// bodyKey returns the name of the entry that has the body of a session, the i-th of those under a key.
-func bodyKey(key string, i int) string { return store.Key(key, "body", strconv.Itoa(i)) }
 
 // key returns the name of the entry whose first file is i. What is read depends on these options.
 func (b *reading[S]) key(i int32) string {
@@ -125,7 +137,7 @@ func (b *reading[S]) key(i int32) string {
 }
 
 // recall takes files that have not changed from the store.
-func (b *reading[S]) recall() {
+func (b *reading[S]) recall(ctx context.Context) {
 	if b.opts.Store == nil {
 		return
 	}
@@ -138,11 +150,13 @@ func (b *reading[S]) recall() {
 		}
 		var k kept
 		b.stamps[i] = b.inputs[i].Stamp()
-		if b.stamps[i].Path == "" || !b.opts.Store.Get(b.key(int32(i)), &k) || !b.heard(&k) {
+		key := b.key(int32(i))
+		if b.stamps[i].Path == "" || !b.opts.Store.Get(key, &k) || !b.heard(&k) {
 			return
 		}
+		of := k.stamps()
 		for j := range k.Made {
-			o, err := b.outcome(&k, j, b.key(int32(i)))
+			o, err := b.outcome(ctx, &k, j, of, key)
 			if err != nil {
 				return
 			}
@@ -250,8 +264,9 @@ func (b *reading[S]) keep() {
 	roots := slices.Sorted(maps.Keys(groups))
 	parallel.Each(b.opts.Workers, len(roots), func(i int) {
 		k, key := groups[roots[i]], b.key(roots[i])
+		of := k.stamps()
 		for j, o := range sessions[roots[i]] {
-			if o.usable() && o.Keep(b.opts.Store, bodyKey(key, j), k.state()) != nil {
+			if o.usable() && o.Keep(b.opts.Store, k.bodyKey(key, of, j)) != nil {
 				return
 			}
 		}
