@@ -197,3 +197,39 @@ func TestSharedRunThatFails(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A loop that went on from where one session's strategies parted does so for the next session with that one's own files:
+// those that session b has read do not come back behind a compaction.
+func TestForksOfSeveralSessions(t *testing.T) {
+	stub := summarizer.Default()
+	var cells []Config
+	for _, level := range []int{60_000, 90_000} {
+		c := written(t, fmt.Sprintf("  - full-compact: {trigger: {fixed: %d}, attachments: {files: {count: 5, each: 5000, total: 50000}}}\n", level))
+		c.Summarizer, c.Around = stub, stub
+		cells = append(cells, c)
+	}
+	reads := func(id, path string) *traces.Session {
+		s := newSession(id).turns(40, 0, 4000).session()
+		for range s.Blocks {
+			s.Objects = append(s.Objects, path)
+		}
+		return s
+	}
+	a, b := reads("a", "main.go"), reads("b", "CLAUDE.md")
+	got, err := Runner{Workers: 1}.Run(context.Background(), []*traces.Session{a, b}, cells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range cells {
+		want, err := NewLoop(cells[i]).Run(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := differing(&got[i][1], &want); a != "" {
+			t.Errorf("cell %d has %s and by itself %s", i, a, b)
+		}
+		if got[i][0].Counts.Restored == 0 || want.Counts.Restored > 0 {
+			t.Errorf("cell %d restores %d files of a, %d of b", i, got[i][0].Counts.Restored, want.Counts.Restored)
+		}
+	}
+}

@@ -210,7 +210,9 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		if inputs, err = traces.Find(ctx, opts, paths...); err == nil {
 			c, err = parsed.Read(ctx, opts, inputs, strings.Join(paths, ", "))
 		}
-		defer func() { f.closeStore(cmd, kept) }()
+		if f.shelf == nil {
+			defer f.closeStore(cmd, kept)
+		}
 	}
 	stop()
 	if err == nil && f.strict {
@@ -382,7 +384,7 @@ func (f *runFlags) sessions(
 	if f.read.found != nil {
 		s.Paths = f.read.found
 	}
-	if f.read.kept != nil {
+	if f.read.kept != nil && f.read.shelf != nil {
 		plan.Store, plan.Folder = f.read.kept, strings.Join(s.Paths, "\n")
 	}
 	if !f.read.strict {

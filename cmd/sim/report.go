@@ -177,8 +177,13 @@ func (s *study) page(ctx context.Context, run *results.Run, key []byte) (*docume
 	}
 	parts.Advice, parts.Verdict = advice.Document(nil), advice.Verdict()
 	read := readsAgain(&s.plan.Design.Scenario.Sessions)
+	if seed := run.Provenance.Seed; seed != 1 {
+		read = fmt.Sprintf(" --seed %d", seed) + read
+	}
 	for i := range run.Cells {
-		if c := &run.Cells[i]; len(c.Params)+len(run.Provenance.Switches) == 0 {
+		c := &run.Cells[i]
+		told := c.Strategy != results.StrategyBilled && s.plan.Design.Scenario.Profile == scenarios.ProfileDefault
+		if told && len(c.Params)+len(run.Provenance.Switches) == 0 { // sim explain has flags for the rest
 			parts.Chosen[c.Cell] = "--strategy " + document.Quoted(c.Strategy) + read
 		}
 	}

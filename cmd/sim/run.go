@@ -161,7 +161,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return usageError{errors.New("--shard belongs to --out, the folder that all shards share")}
 	}
 	if f.html == "" && !f.live.real() { // advice and real calls use all sessions repeatedly
-		defer f.read.shelve()()
+		defer f.read.shelve(cmd)()
 	}
 	if err := f.open(cmd, s, args); err != nil {
 		return err

@@ -51,14 +51,17 @@ func (f *readFlags) closeStore(cmd *cobra.Command, s *store.Store) {
 }
 
 // shelve keeps sessions outside of memory between reading and simulation. If
-// there is no room for a file, they stay in memory.
-func (f *readFlags) shelve() (stop func()) {
+// there is no room for a file, they stay in memory. The store is in use until stop.
+func (f *readFlags) shelve(cmd *cobra.Command) (stop func()) {
 	shelf, err := store.NewShelf(new(needs.Index))
 	if err != nil {
 		return func() {}
 	}
 	f.shelf = shelf
-	return shelf.Close
+	return func() {
+		shelf.Close()
+		f.closeStore(cmd, f.kept)
+	}
 }
 
 func newTracesStore() *cobra.Command {

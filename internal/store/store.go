@@ -1,5 +1,5 @@
 // Package store keeps data computed from files for the next run, in a folder that may be removed at
-// any moment: an entry that is missing, damaged, or from another program is computed again.
+// any moment: an entry that is missing, damaged, or from another program is computed again, from files that must still be there.
 //
 // An entry is a value in the form that its type has in memory, under a digest of its own. It has the name of a key,
 // the program, and the layout of the type, so that a program does not read what another one, or an earlier state of
