@@ -229,10 +229,14 @@ func loggedOutput(r *traces.Round, cost float64) float64 {
 	return cost * float64(r.Logged) / float64(r.Usage.Output)
 }
 
-// countEvents adds what the recorded agent did to its context.
+// countEvents adds what the recorded agent did to its context ahead of a call. What no call
+// follows changed none, and a simulation has no call to replay it at.
 func countEvents(r *results.Row, t *traces.Thread) {
 	compactions := 0
 	for i := range t.Events {
+		if int(t.Events[i].Round) >= len(t.Rounds) {
+			continue
+		}
 		switch t.Events[i].Kind {
 		case traces.EventCompact:
 			compactions++

@@ -139,13 +139,15 @@ func TestUnreadClass(t *testing.T) {
 }
 
 // A recording with three compactions on one thread and one on another compacted four times,
-// twice what was compacted already.
+// twice what was compacted already. One that no call follows does not count.
 func TestRecordedEventsAreCounted(t *testing.T) {
 	var row results.Row
 	compact, micro := traces.Event{Kind: traces.EventCompact}, traces.Event{Kind: traces.EventMicrocompact}
-	countEvents(&row, &traces.Thread{Events: []traces.Event{compact, micro, compact, compact}})
-	countEvents(&row, &traces.Thread{Events: []traces.Event{micro, compact}})
-	countEvents(&row, &traces.Thread{Events: []traces.Event{{Kind: traces.EventShrink}}})
+	calls, last := make([]traces.Round, 1), compact
+	last.Round = 1
+	countEvents(&row, &traces.Thread{Rounds: calls, Events: []traces.Event{compact, micro, compact, compact, last}})
+	countEvents(&row, &traces.Thread{Rounds: calls, Events: []traces.Event{micro, compact}})
+	countEvents(&row, &traces.Thread{Rounds: calls, Events: []traces.Event{{Kind: traces.EventShrink}}})
 	if row.Compactions != 4 || row.Recompactions != 2 || row.Microcompactions != 2 {
 		t.Errorf("%d compactions, %d of them again, %d microcompactions", row.Compactions, row.Recompactions, row.Microcompactions)
 	}

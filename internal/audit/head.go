@@ -19,8 +19,12 @@ func (p *page) head() []string {
 	if p.options.Prices != "" {
 		prices = "the prices of " + p.options.Prices
 	}
-	lines := []string{fmt.Sprintf("%s at %s · %s · %s%s", cents(p.Total.USD), prices,
-		document.Count(p.Sessions, "session"), document.Count(p.Total.Calls, "call"), period)}
+	summaries := p.summaries()
+	calls := document.Count(p.Total.Calls-summaries, "call")
+	if summaries > 0 {
+		calls += " and " + document.Count(summaries, "logged summary call")
+	}
+	lines := []string{fmt.Sprintf("%s at %s · %s · %s%s", cents(p.Total.USD), prices, document.Count(p.Sessions, "session"), calls, period)}
 	add := func(line string) {
 		if line != "" {
 			lines = append(lines, line)
@@ -45,18 +49,28 @@ func (p *page) head() []string {
 	return lines
 }
 
-// classes returns the bill by token class.
-func (r *Report) classes() []Line {
-	i := slices.IndexFunc(r.Splits, func(s Split) bool { return s.By == "class" })
+// by returns the lines of a split of the bill.
+func (r *Report) by(property string) []Line {
+	i := slices.IndexFunc(r.Splits, func(s Split) bool { return s.By == property })
 	if i < 0 {
 		return nil
 	}
 	return r.Splits[i].Lines
 }
 
+// summaries returns how many calls of the bill wrote summaries; sim run counts them apart.
+func (r *Report) summaries() int {
+	for _, l := range r.by("source") {
+		if l.Name == results.SourceCompact.String() {
+			return l.Calls
+		}
+	}
+	return 0
+}
+
 // class returns what a token class cost.
 func (r *Report) class(c results.Class) float64 {
-	for _, l := range r.classes() {
+	for _, l := range r.by("class") {
 		if l.Name == c.String() {
 			return l.USD
 		}
@@ -78,7 +92,7 @@ func (p *page) headUnpriced() string {
 // headClasses says what was paid for.
 func (p *page) headClasses() string {
 	var parts []string
-	for _, l := range p.classes() {
+	for _, l := range p.by("class") {
 		if l.USD >= 0.005 {
 			parts = append(parts,
 				fmt.Sprintf("%s %s (%s)", cents(l.USD), classWords[l.Name], document.Share(l.USD, p.Total.USD)))
