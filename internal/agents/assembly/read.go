@@ -32,7 +32,7 @@ func (r *Reader[S]) Read(
 	for _, p := range inputs.Problems {
 		if opts.Strict {
 			inputs.Close()
-			return nil, fmt.Errorf("%s: %s", r.Name, p)
+			return nil, fmt.Errorf("%s: %w", r.Name, p)
 		}
 		found.Add(p.File, p.Line, "%s", p.Text)
 	}
