@@ -50,27 +50,32 @@ type keptSession struct {
 // usable reports whether the session has a body that is worth keeping.
 func (o *outcome) usable() bool { return !o.empty && o.unsound == nil }
 
-// stamps are those of the files of an entry, by name.
-type stamps map[string]traces.Stamp
-
-func (k *kept) stamps() stamps {
-	of := make(stamps, len(k.Files))
-	for i := range k.Files {
-		of[k.Files[i].Name] = k.Files[i].Stamp
-	}
-	return of
+// state is the state of the files of an entry.
+type state struct {
+	stamps map[string]traces.Stamp // by name
+	digest prompt.Digest           // of the stamps and the key of the entry
 }
 
-// bodyKey returns the name of the entry with the body of a session, the i-th of those under a key. It includes the state
-// of the recordings: bodies stay as they are, whoever reads a later state.
-func (k *kept) bodyKey(key string, of stamps, i int) string {
-	d := prompt.DigestString(fmt.Sprint(of, k.Made[i].Heard, i, key))
-	return fmt.Sprintf("body %016x%016x", d.Hi, d.Lo)
+func (k *kept) state(key string) state {
+	s := state{make(map[string]traces.Stamp, len(k.Files)), prompt.DigestString(key)}
+	for i := range k.Files {
+		f := &k.Files[i]
+		s.stamps[f.Name] = f.Stamp
+		s.digest = s.digest.Extend(prompt.DigestString(f.Name + "\x00" + f.Stamp.Path)).ExtendInt(uint64(f.Stamp.Size)).
+			ExtendInt(uint64(f.Stamp.Time)).Extend(f.Stamp.Head).Extend(f.Stamp.Tail)
+	}
+	return s
+}
+
+// bodyKey returns the name of the entry with the body of the i-th session. It includes the state of the recordings:
+// bodies stay as they are, whoever reads a later state.
+func (k *kept) bodyKey(of *state, i int) string {
+	return fmt.Sprintf("body %016x%016x %d %t", of.digest.Hi, of.digest.Lo, i, k.Made[i].Heard)
 }
 
 // outcome returns a session as it was read; its file is the index in the entry. The body is read from the store when it
 // is needed if sessions are kept out of memory, at once if not.
-func (b *reading[S]) outcome(ctx context.Context, k *kept, i int, of stamps, key string) (outcome, error) {
+func (b *reading[S]) outcome(ctx context.Context, k *kept, i int, of *state) (outcome, error) {
 	m := &k.Made[i]
 	o := outcome{problems: m.Problems, file: m.File, empty: m.Empty}
 	if m.Unsound != "" {
@@ -81,7 +86,7 @@ func (b *reading[S]) outcome(ctx context.Context, k *kept, i int, of stamps, key
 		o.Session = &s
 		return o, nil
 	}
-	key = k.bodyKey(key, of, i)
+	key := k.bodyKey(of, i)
 	if b.opts.Shelf != nil {
 		o.Session = m.Head.FromStore(b.opts.Store, key, b.again(ctx, of, m, key))
 		return o, nil
@@ -96,14 +101,14 @@ var errLost = errors.New("the body of a session is not kept")
 
 // again returns how to read the files of an entry again for one of its sessions, if they are as they were, and to keep
 // its body under a key.
-func (b *reading[S]) again(ctx context.Context, of stamps, m *keptSession, key string) func() (*traces.Session, error) {
+func (b *reading[S]) again(ctx context.Context, of *state, m *keptSession, key string) func() (*traces.Session, error) {
 	r, opts, all, to, id, heard := b.Reader, b.opts, b.inputs, b.opts.Store, m.Head.Session.ID, m.Heard
 	opts.Store, opts.Shelf, opts.Progress, opts.Spoke = nil, nil, nil, nil
 	return func() (*traces.Session, error) {
 		var inputs []traces.Input
 		var group []int32
 		for _, in := range all {
-			if _, ok := of[in.Name]; ok {
+			if _, ok := of.stamps[in.Name]; ok {
 				group, inputs = append(group, int32(len(inputs))), append(inputs, in)
 			}
 		}
@@ -112,7 +117,7 @@ func (b *reading[S]) again(ctx context.Context, of stamps, m *keptSession, key s
 			return nil, err
 		}
 		for _, in := range inputs {
-			if in.Stamp() != of[in.Name] {
+			if in.Stamp() != of.stamps[in.Name] {
 				return nil, fmt.Errorf("%s has changed since this program began: run it again", in.Name)
 			}
 		}
@@ -154,9 +159,9 @@ func (b *reading[S]) recall(ctx context.Context) {
 		if b.stamps[i].Path == "" || !b.opts.Store.Get(key, &k) || !b.heard(&k) {
 			return
 		}
-		of := k.stamps()
+		of := k.state(key)
 		for j := range k.Made {
-			o, err := b.outcome(ctx, &k, j, of, key)
+			o, err := b.outcome(ctx, &k, j, &of)
 			if err != nil {
 				return
 			}
@@ -250,6 +255,10 @@ func (b *reading[S]) keep() {
 		lost[root] = lost[root] || b.recalled[i] || unread || was.Stamp.Path == ""
 	}
 	for _, o := range b.made {
+		root := b.root(o.file)
+		if lost[root] {
+			continue
+		}
 		m := keptSession{Problems: o.problems, File: place[o.file], Empty: o.empty, Heard: b.opts.Listener != nil}
 		if o.unsound != nil {
 			m.Unsound = o.unsound.Error()
@@ -257,16 +266,15 @@ func (b *reading[S]) keep() {
 		if m.Head.Session.ID, m.Head.Session.Quality = o.ID, o.Quality; o.usable() {
 			m.Head = o.Head()
 		}
-		root := b.root(o.file)
 		groups[root].Made, sessions[root] = append(groups[root].Made, m), append(sessions[root], o)
 	}
 	maps.DeleteFunc(groups, func(root int32, _ *kept) bool { return lost[root] })
 	roots := slices.Sorted(maps.Keys(groups))
 	parallel.Each(b.opts.Workers, len(roots), func(i int) {
 		k, key := groups[roots[i]], b.key(roots[i])
-		of := k.stamps()
+		of := k.state(key)
 		for j, o := range sessions[roots[i]] {
-			if o.usable() && o.Keep(b.opts.Store, k.bodyKey(key, of, j)) != nil {
+			if o.usable() && o.Keep(b.opts.Store, k.bodyKey(&of, j)) != nil {
 				return
 			}
 		}
