@@ -180,9 +180,9 @@ func rename(as map[string]string, run, hidden *results.Run) {
 	}
 }
 
-// partialForm matches the remark of an incomplete run; such remarks differ only
+// partialForm matches the remark of an incomplete run, of earlier versions too; such remarks differ only
 // in figures.
-var partialForm = regexp.MustCompile(`^(interrupted|stopped by an error)(: [\d,]+ of [\d,]+ simulations? done| before the bound was found)`)
+var partialForm = regexp.MustCompile(`^(interrupted|stopped by an error)(: [\d,]+ of [\d,]+ (simulations? done|sessions? simulated)| before the bound was found)`)
 
 // partialRemarks returns the beginnings of the remarks that say that a run is
 // incomplete: pseudonyms must not make it look complete.
