@@ -128,7 +128,7 @@ func Read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what 
 	case len(c.Sessions) > 0:
 		return c, nil
 	case len(c.Problems) > 0:
-		return c, fmt.Errorf("%s: %w: %s", what, traces.ErrNoSessions, c.Problems[0])
+		return c, fmt.Errorf("%s: %w: %s", what, traces.ErrNoSessions, c.Problems[0].String())
 	}
 	return c, fmt.Errorf("%s: %w", what, traces.ErrNoSessions)
 }

@@ -123,13 +123,14 @@ func (r *Reader) Block(i int32) (Content, error) {
 	if r.last.file != f || r.last.number != b.Line && r.agent.Document == nil {
 		if err := r.load(f, b.Line, b.Place); err != nil {
 			p := traces.Problem{File: f.name, Line: int(b.Line), Text: "text cannot be read"}
-			return Content{}, fmt.Errorf("texts: %s: %w", p, err)
+			return Content{}, fmt.Errorf("texts: %s: %w", p.String(), err)
 		}
 	}
 	p := r.last.text(i)
 	if p == nil {
-		return Content{}, fmt.Errorf("texts: %s", traces.Problem{File: f.name, Line: int(b.Line), Text: fmt.Sprintf(
-			"the %s that was read here is gone: the file has changed since; read the sessions again", b.Kind)})
+		gone := traces.Problem{File: f.name, Line: int(b.Line), Text: fmt.Sprintf(
+			"the %s that was read here is gone: the file has changed since; read the sessions again", b.Kind)}
+		return Content{}, errors.New("texts: " + gone.String())
 	}
 	return r.content(b, p), nil
 }

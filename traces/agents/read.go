@@ -118,7 +118,7 @@ func (m *merger) divide(in traces.Input, a *traces.Agent) bool {
 func (m *merger) read(ctx context.Context, opts traces.Options, what string) error {
 	c := m.corpus
 	if opts.Strict && len(c.Problems) > 0 {
-		return fmt.Errorf("reading recordings: %s", c.Problems[0])
+		return fmt.Errorf("reading recordings: %w", c.Problems[0])
 	}
 	var none error
 	for _, a := range list {
@@ -143,7 +143,7 @@ func (m *merger) read(ctx context.Context, opts traces.Options, what string) err
 	case none != nil:
 		return none
 	}
-	return fmt.Errorf("%s: %w: %s", what, traces.ErrNoSessions, c.Problems[0])
+	return fmt.Errorf("%s: %w: %s", what, traces.ErrNoSessions, c.Problems[0].String())
 }
 
 // keep counts problems and stores them up to the limit.
