@@ -43,7 +43,7 @@ func (s *Session) Shelve(to shelf) error {
 	}
 	s.away = s.shelved()
 	s.away.shelf, s.away.n = to, n
-	s.Blocks, s.Tools, s.Objects, s.Threads, s.Summaries, s.Index = nil, nil, nil, nil, nil, nil
+	new(body).give(s)
 	return nil
 }
 
@@ -58,9 +58,13 @@ func (s *Session) Load() (*Session, error) {
 	}
 	whole := *s
 	whole.away = nil
-	whole.Blocks, whole.Tools, whole.Objects, whole.Threads = b.Blocks, b.Tools, b.Objects, b.Threads
-	whole.Summaries, whole.Index = b.Summaries, b.Index
+	b.give(&whole)
 	return &whole, nil
+}
+
+// give makes b the body of a session.
+func (b *body) give(s *Session) {
+	s.Blocks, s.Tools, s.Objects, s.Threads, s.Summaries, s.Index = b.Blocks, b.Tools, b.Objects, b.Threads, b.Summaries, b.Index
 }
 
 // body returns what a shelf keeps.
@@ -86,8 +90,8 @@ type Head struct {
 func (s *Session) Head() Head {
 	a := s.shelved()
 	h := Head{*s, a.models, a.first, a.last, a.peak, a.usage}
-	h.Session.Blocks, h.Session.Tools, h.Session.Objects, h.Session.Threads = nil, nil, nil, nil
-	h.Session.Summaries, h.Session.Index, h.Session.away = nil, nil, nil
+	new(body).give(&h.Session)
+	h.Session.away = nil
 	return h
 }
 
@@ -150,9 +154,9 @@ func (h *Head) FromStore(from Store, key string, again func() (*Session, error))
 		if !from.Get(key, &b) {
 			return again()
 		}
-		return &Session{
-			Blocks: b.Blocks, Tools: b.Tools, Objects: b.Objects, Threads: b.Threads, Summaries: b.Summaries, Index: b.Index,
-		}, nil
+		s := new(Session)
+		b.give(s)
+		return s, nil
 	})
 	s.away.shelf = inStore{s.away.shelf, key}
 	return s

@@ -75,9 +75,9 @@ func checkInput(
 		own := check.Session{Project: hide.name(s.Project), Model: hide.model(usualModel(s)), Agent: s.Agent}
 		if missing := unpricedModels(plan, dates, s); len(missing) > 0 {
 			own.Unpriced = map[string]int{}
-			for i, calls := range callsByModel(s) {
+			for i, calls := range s.ModelCalls() {
 				if missing[s.Models[i]] != nil {
-					own.Unpriced[hide.model(s.Models[i])] += calls
+					own.Unpriced[hide.model(s.Models[i])] += int(calls)
 				}
 			}
 		}
@@ -110,19 +110,8 @@ func usualModel(s *traces.Session) string {
 	if len(s.Models) == 0 {
 		return ""
 	}
-	calls := callsByModel(s)
+	calls := s.ModelCalls()
 	return s.Models[slices.Index(calls, slices.Max(calls))]
-}
-
-// callsByModel returns the recorded calls of each model of a session, in the order of Models.
-func callsByModel(s *traces.Session) []int {
-	calls := make([]int, len(s.Models))
-	for i := range s.Threads {
-		for j := range s.Threads[i].Rounds {
-			calls[s.Threads[i].Rounds[j].Model]++
-		}
-	}
-	return calls
 }
 
 // lost says which parts of the recordings are not in the figures: lines that

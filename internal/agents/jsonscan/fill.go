@@ -19,7 +19,7 @@ type Member struct {
 // func(*Scanner) must consume the value itself.
 func To(name string, into any) Member { return Member{name, into} }
 
-// Count stores a count that must be there, -1 for null and all else that is no whole number.
+// Count makes a Member that holds a count: -1 for null and all else that is no whole number.
 func Count(name string, into *int64) Member {
 	return Member{name, func(s *Scanner) {
 		n, ok := s.Int()
