@@ -52,15 +52,20 @@ func (o *outcome) usable() bool { return !o.empty && o.unsound == nil }
 
 // state is the state of the files of an entry.
 type state struct {
-	stamps map[string]traces.Stamp // by name
-	digest prompt.Digest           // of the stamps and the key of the entry
+	files  []stamped
+	digest prompt.Digest // of the files and the key of the entry
 }
 
-func (k *kept) state(key string) state {
-	s := state{make(map[string]traces.Stamp, len(k.Files)), prompt.DigestString(key)}
+type stamped struct {
+	name string
+	traces.Stamp
+}
+
+func (k *kept) state(key string) *state {
+	s := &state{make([]stamped, len(k.Files)), prompt.DigestString(key)}
 	for i := range k.Files {
 		f := &k.Files[i]
-		s.stamps[f.Name] = f.Stamp
+		s.files[i] = stamped{f.Name, f.Stamp}
 		s.digest = s.digest.Extend(prompt.DigestString(f.Name + "\x00" + f.Stamp.Path)).ExtendInt(uint64(f.Stamp.Size)).
 			ExtendInt(uint64(f.Stamp.Time)).Extend(f.Stamp.Head).Extend(f.Stamp.Tail)
 	}
@@ -86,9 +91,11 @@ func (b *reading[S]) outcome(ctx context.Context, k *kept, i int, of *state) (ou
 		o.Session = &s
 		return o, nil
 	}
-	key := k.bodyKey(of, i)
+	key, id, heard := k.bodyKey(of, i), m.Head.Session.ID, m.Heard
 	if b.opts.Shelf != nil {
-		o.Session = m.Head.FromStore(b.opts.Store, key, b.again(ctx, of, m, key))
+		o.Session = m.Head.FromStore(b.opts.Store, key, func() (*traces.Session, error) {
+			return b.again(ctx, of, id, key, heard)
+		})
 		return o, nil
 	}
 	var err error
@@ -99,40 +106,41 @@ func (b *reading[S]) outcome(ctx context.Context, k *kept, i int, of *state) (ou
 // errLost says that a body is not in the store.
 var errLost = errors.New("the body of a session is not kept")
 
-// again returns how to read the files of an entry again for one of its sessions, if they are as they were, and to keep
-// its body under a key.
-func (b *reading[S]) again(ctx context.Context, of *state, m *keptSession, key string) func() (*traces.Session, error) {
-	r, opts, all, to, id, heard := b.Reader, b.opts, b.inputs, b.opts.Store, m.Head.Session.ID, m.Heard
+// again reads the files of an entry again for the session with an id, if they are as they were, and keeps its body under
+// a key.
+func (b *reading[S]) again(ctx context.Context, of *state, id, key string, heard bool) (*traces.Session, error) {
+	opts := b.opts
 	opts.Store, opts.Shelf, opts.Progress, opts.Spoke = nil, nil, nil, nil
-	return func() (*traces.Session, error) {
-		var inputs []traces.Input
-		var group []int32
-		for _, in := range all {
-			if _, ok := of.stamps[in.Name]; ok {
-				group, inputs = append(group, int32(len(inputs))), append(inputs, in)
-			}
-		}
-		anew := newReading(r, opts, inputs)
-		if err := anew.pass(ctx, [][]int32{group}); err != nil {
-			return nil, err
-		}
-		for _, in := range inputs {
-			if in.Stamp() != of.stamps[in.Name] {
-				return nil, fmt.Errorf("%s has changed since this program began: run it again", in.Name)
-			}
-		}
-		for i := range anew.made {
-			o := &anew.made[i]
-			if o.ID != id || !o.usable() {
-				continue
-			}
-			if heard == (opts.Listener != nil) {
-				return o.Session, o.Keep(to, key)
-			}
-			return o.Session, nil
-		}
-		return nil, fmt.Errorf("%s: session %s cannot be read again", inputs[0].Name, id)
+	var inputs []traces.Input
+	var group []int32
+	isOf := func(in *traces.Input) int {
+		return slices.IndexFunc(of.files, func(f stamped) bool { return f.name == in.Name })
 	}
+	for i := range b.inputs {
+		if isOf(&b.inputs[i]) >= 0 {
+			group, inputs = append(group, int32(len(inputs))), append(inputs, b.inputs[i])
+		}
+	}
+	anew := newReading(b.Reader, opts, inputs)
+	if err := anew.pass(ctx, [][]int32{group}); err != nil {
+		return nil, err
+	}
+	for i := range inputs {
+		if inputs[i].Stamp() != of.files[isOf(&inputs[i])].Stamp {
+			return nil, fmt.Errorf("%s has changed since this program began: run it again", inputs[i].Name)
+		}
+	}
+	for i := range anew.made {
+		o := &anew.made[i]
+		if o.ID != id || !o.usable() {
+			continue
+		}
+		if heard == (opts.Listener != nil) {
+			return o.Session, o.Keep(b.opts.Store, key)
+		}
+		return o.Session, nil
+	}
+	return nil, fmt.Errorf("%s: session %s cannot be read again", inputs[0].Name, id)
 }
 
 // key returns the name of the entry whose first file is i. What is read depends on these options.
@@ -147,6 +155,7 @@ func (b *reading[S]) recall(ctx context.Context) {
 		return
 	}
 	b.stamps = make([]traces.Stamp, len(b.inputs))
+	later := &reading[S]{Reader: b.Reader, opts: b.opts, inputs: b.inputs} // all that bodies need, as long as sessions live
 	found := make([]*kept, len(b.inputs))
 	made := make([][]outcome, len(b.inputs))
 	parallel.Each(b.opts.Workers, len(b.inputs), func(i int) {
@@ -161,7 +170,7 @@ func (b *reading[S]) recall(ctx context.Context) {
 		}
 		of := k.state(key)
 		for j := range k.Made {
-			o, err := b.outcome(ctx, &k, j, &of)
+			o, err := later.outcome(ctx, &k, j, of)
 			if err != nil {
 				return
 			}
@@ -274,7 +283,7 @@ func (b *reading[S]) keep() {
 		k, key := groups[roots[i]], b.key(roots[i])
 		of := k.state(key)
 		for j, o := range sessions[roots[i]] {
-			if o.usable() && o.Keep(b.opts.Store, k.bodyKey(&of, j)) != nil {
+			if o.usable() && o.Keep(b.opts.Store, k.bodyKey(of, j)) != nil {
 				return
 			}
 		}
