@@ -10,7 +10,6 @@ type eventKind uint8
 const (
 	eventStart eventKind = iota // a thread begins
 	eventInput                  // a round's input has arrived
-	eventFirst                  // the first token of a call
 	eventEnd                    // the end of a call
 	eventTimer                  // the time a layer asked for
 	eventAwait                  // the latest time a layer waits for a background call
@@ -22,7 +21,7 @@ const (
 type event struct {
 	at   int64  // ns
 	seq  uint64 // the user in the upper bits, above seqBits
-	of   int32  // flight for first and end, else thread
+	of   int32  // flight for an end, else thread
 	arg  int16  // which of the thread's timers or hooks
 	kind eventKind
 }

@@ -50,7 +50,7 @@ type flight struct {
 	class      results.Class // of what it does not read, when a compaction came before it
 }
 
-// fly sends a request and schedules its first token and its end.
+// fly sends a request, tells the server when its first token comes, and schedules its end.
 func (l *Loop) fly(t *thread, c *call) {
 	s := t.replay
 	m := s.models.of(c.model)
@@ -104,7 +104,7 @@ func (l *Loop) fly(t *thread, c *call) {
 	l.snapshot(t, c, i)
 	l.notePayback(t, f)
 	l.tellServed(t, c.layer, &f.outcome)
-	l.clock.schedule(l.clock.now+first, eventFirst, i)
+	s.server.FirstToken(l.clock.now+first, out.Ticket)
 	l.clock.schedule(l.clock.now+max(first, total), eventEnd, i)
 }
 

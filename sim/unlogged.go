@@ -375,6 +375,6 @@ func (l *Loop) hide(t *thread, f *flight) {
 		thread: t.id, layer: -1, hidden: true, source: results.SourceOther, ticket: out.Ticket, model: f.model, start: l.clock.now,
 		answer: prompt.Answer{First: hiddenFirst, Total: hiddenTotal}, outcome: out, context: out.Effective,
 	}
-	l.clock.schedule(l.clock.now+hiddenFirst, eventFirst, i)
+	t.replay.server.FirstToken(l.clock.now+hiddenFirst, out.Ticket)
 	l.clock.schedule(l.clock.now+hiddenTotal, eventEnd, i)
 }

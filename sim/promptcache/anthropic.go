@@ -201,8 +201,8 @@ func (a *Anthropic) Effective(ticket int32) int64 {
 	return 0
 }
 
-// FirstToken records that the response of a request began at t: what it
-// wrote is readable from then on. An unknown ticket is ignored.
+// FirstToken records that the response of a request begins at t, a time that may
+// lie ahead: what it wrote is readable from then on. An unknown ticket is ignored.
 func (a *Anthropic) FirstToken(t int64, ticket int32) {
 	f := a.flight(ticket)
 	if f == nil {

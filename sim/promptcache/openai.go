@@ -241,8 +241,8 @@ func (o *OpenAI) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	return out
 }
 
-// FirstToken records that the response of a request began at t: what it
-// sent is readable from then on. An unknown ticket is ignored.
+// FirstToken records that the response of a request begins at t, a time that may
+// lie ahead: what it sent is readable from then on. An unknown ticket is ignored.
 func (o *OpenAI) FirstToken(t int64, ticket int32) {
 	f := o.flight(ticket)
 	if f == nil {
