@@ -145,9 +145,7 @@ func (l *Loop) land(i int32) {
 // reply appends the response of a round and goes on to the next.
 func (l *Loop) reply(t *thread, f *flight) {
 	r, s := t.current(), t.replay
-	for b := r.Reply.From; b < r.Reply.To; b++ {
-		t.context.Append(prompt.Ref(b))
-	}
+	t.context.AppendRange(prompt.Ref(r.Reply.From), prompt.Ref(r.Reply.To))
 	t.look()
 	t.counted, t.trailing = s.count.Response(f.outcome.Usage, f.context, r.Logged), 0
 	t.lastEnd, t.started, t.idle = l.clock.now, true, true

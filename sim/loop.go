@@ -89,9 +89,7 @@ func (l *Loop) happen(e event) {
 func (l *Loop) start(t *thread) {
 	s := t.replay
 	if !t.forked && t.trace.Kind != traces.ThreadBranch {
-		for b := t.trace.Prefix.From; b < t.trace.Prefix.To; b++ {
-			t.context.Append(prompt.Ref(b))
-		}
+		t.context.AppendRange(prompt.Ref(t.trace.Prefix.From), prompt.Ref(t.trace.Prefix.To))
 		l.layOut(t)
 	}
 	if t.trace.Kind != traces.ThreadBranch { // it goes on from its parent's last response
@@ -190,17 +188,15 @@ func (l *Loop) input(t *thread) {
 		t.late, t.heldAt = true, l.clock.now
 		return
 	}
-	r, s := t.current(), t.replay
+	r := t.current()
 	t.idle, t.late = false, false
 	if t.event < len(t.trace.Events) {
 		l.forget(t)
 	}
 	l.changeHead(t)
 	t.inputAt = t.context.Len()
-	for b := r.Input.From; b < r.Input.To; b++ {
-		t.context.Append(prompt.Ref(b))
-		t.trailing += s.estimate(&s.session.Blocks[b])
-	}
+	t.context.AppendRange(prompt.Ref(r.Input.From), prompt.Ref(r.Input.To))
+	t.trailing += t.score().estimate
 	if len(t.inbox)+len(t.mailbox) > 0 {
 		l.open(t)
 	}

@@ -1,12 +1,9 @@
 package sim
 
 import (
-	"slices"
-
 	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
-	"github.com/compactsim/compactsim/traces"
 )
 
 // Now and then a call inside the lifetime loses its messages though nothing
@@ -38,19 +35,6 @@ func (s *replay) lossScale(model string) float64 {
 		s.scaled, s.scale = model, s.profile.Codex.LossScale(key, profile.Name(model))
 	}
 	return s.scale
-}
-
-// answersPerson reports whether the round under way answers a person in the main
-// conversation, and not the results of tools alone.
-func (t *thread) answersPerson() bool {
-	if t.agent() {
-		return false
-	}
-	r := t.current()
-	return r.Trigger != traces.TriggerToolResult ||
-		slices.ContainsFunc(t.replay.session.Blocks[r.Input.From:r.Input.To], func(b prompt.Block) bool {
-			return b.Kind == prompt.KindPrompt && b.Flags&prompt.FlagMeta == 0
-		})
 }
 
 // expectLoss adds to the row what the call that was just served would cost more if it

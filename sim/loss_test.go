@@ -90,7 +90,8 @@ func TestAnswersPerson(t *testing.T) {
 	at := func(kind traces.ThreadKind, round int32, flags prompt.Flags) bool {
 		b.s.Blocks[len(b.s.Blocks)-1].Flags = flags
 		b.s.Threads[0].Kind = kind
-		th := thread{replay: &replay{session: &b.s}, trace: &b.s.Threads[0], round: round}
+		s := &replay{session: &b.s}
+		th := thread{replay: s, trace: &b.s.Threads[0], round: round, scores: s.scores(nil, &b.s.Threads[0])}
 		return th.answersPerson()
 	}
 	for _, tc := range []struct {

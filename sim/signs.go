@@ -35,8 +35,7 @@ type signs struct {
 func (l *Loop) heed(t *thread) {
 	u, r := &t.unlogged.signs, t.current()
 	u.lost, u.altered, u.applied, u.coming, u.shrunk = false, false, u.coming, 0, false
-	t.unlogged.behind = behindMarked(t.input())
-	u.thinking.Hear(t.replay.session, r)
+	u.thinking.Hear(t.score().Content, r.Signs)
 	if t.replay.profile == nil {
 		return
 	}
@@ -60,12 +59,6 @@ func (l *Loop) heed(t *thread) {
 	if asked && t.shrinks() && r.Signs&(traces.SignResume|traces.SignCommand) == 0 {
 		u.shrunk = t.rule(profile.RuleShrink)
 	}
-}
-
-// input returns the blocks of the round's input.
-func (t *thread) input() []prompt.Block {
-	r := t.current()
-	return t.replay.session.Blocks[r.Input.From:r.Input.To]
 }
 
 // rule notes that a rule has something to say about the request, and reports
@@ -96,19 +89,11 @@ func (l *Loop) otherHead(t *thread, r *traces.Round) bool {
 	case r.Trigger == traces.TriggerPrompt && u.ended && u.ends && t.replay.session.Entry == entryDesktop &&
 		r.Signs&(traces.SignTurnEnd|traces.SignInterrupt) == 0:
 		return t.rule(profile.RuleRestart)
-	case !u.searched && t.hears(toolSearch):
+	case !u.searched && t.score().searched:
 		u.searched = true
 		return t.rule(profile.RuleToolSearch)
 	}
 	return false
-}
-
-// hears reports whether the round's input has a result of a tool.
-func (t *thread) hears(tool string) bool {
-	s := t.replay.session
-	return slices.ContainsFunc(t.input(), func(b prompt.Block) bool {
-		return b.Kind == prompt.KindToolResult && s.Tools[b.Tool] == tool
-	})
 }
 
 // alter gives the entry at a position another content of the same size: the
@@ -121,25 +106,4 @@ func (l *Loop) alter(t *thread, i int) {
 		}
 		l.swap(&t.context, i, 0, prompt.DigestString("altered").ExtendInt(uint64(t.round)), cause)
 	}
-}
-
-// behindMarked returns the tokens of results behind the one that the client
-// marks. Results of parallel calls stand in the order in which they came; the
-// client marks the last of them and then sends them in the order of the calls,
-// so that those called later stand behind the breakpoint. The recordings have
-// 500 calls with several results: of 415 in order, and of 9 whose last call came
-// last, none left more than the usual tail uncached; of 76 others all but 3 did.
-func behindMarked(blocks []prompt.Block) int32 {
-	last, behind := int32(0), int32(0)
-	for i := range blocks {
-		if blocks[i].Kind == prompt.KindToolResult {
-			last = blocks[i].Call // its result came last
-		}
-	}
-	for i := range blocks {
-		if blocks[i].Kind == prompt.KindToolResult && blocks[i].Call > last {
-			behind += blocks[i].Tokens
-		}
-	}
-	return behind
 }

@@ -11,8 +11,9 @@ import (
 type thread struct {
 	replay   *replay
 	trace    *traces.Thread
-	id       int32 // index into the loop's threads
-	index    int32 // in the session
+	scores   []score // by round
+	id       int32   // index into the loop's threads
+	index    int32   // in the session
 	context  prompt.Context
 	layers   []strategies.Layer
 	strategy *strategies.Strategy // that the layers are of
@@ -85,13 +86,14 @@ type thread struct {
 func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 	*t = thread{
 		replay: s, trace: &s.session.Threads[i], id: s.base + i, index: i, context: t.context, layers: layers,
-		strategy: s.strategy,
-		hooks:    t.hooks, child: -1, deleted: t.deleted, inbox: t.inbox[:0], mailbox: t.mailbox[:0], wakes: t.wakes[:0],
+		strategy: s.strategy, scores: t.scores,
+		hooks: t.hooks, child: -1, deleted: t.deleted, inbox: t.inbox[:0], mailbox: t.mailbox[:0], wakes: t.wakes[:0],
 		judge: t.judge, missing: t.missing[:0],
 	}
 	if s.needs != nil {
 		t.judge.Reset(s.needs, s.session.Blocks, i, !t.agent(), &s.keeps, s.words)
 	}
+	t.scores = s.scores(t.scores[:0], t.trace)
 	t.deleted.reset()
 	t.context.Reset(s.session.Blocks, &s.arena)
 }
@@ -102,15 +104,7 @@ func (t *thread) agent() bool {
 }
 
 // answered reports whether the response under way calls no tool.
-func (t *thread) answered() bool {
-	r := t.current()
-	for b := r.Reply.From; b < r.Reply.To; b++ {
-		if t.replay.session.Blocks[b].Kind == prompt.KindToolUse {
-			return false
-		}
-	}
-	return true
-}
+func (t *thread) answered() bool { return !t.score().Calls }
 
 // model returns the model of the round under way, or of the last one once it has ended.
 func (t *thread) model() int32 {

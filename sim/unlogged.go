@@ -16,7 +16,6 @@ import (
 // its response has ended.
 type unlogged struct {
 	signs
-	behind   int32 // tokens of this round's results behind the marked one
 	static   int64
 	hidden   [2]habit // calls at the end of turns: before a person's words, and before a notice
 	warm     habit    // expired calls that still read a shared prefix
@@ -89,8 +88,9 @@ func (l *Loop) describe(t *thread, model string, unheld int64) {
 	u, r := &t.unlogged, &l.request
 	r.Variant = t.variant(p)
 	if n := len(r.Markers); p.Switches.Unheld && unheld >= 0 && n > 0 {
-		r.Markers[n-1].Shift = -u.behind
-		r.Unheld = int32(unheld) - u.behind
+		behind := t.score().behind
+		r.Markers[n-1].Shift = -behind
+		r.Unheld = int32(unheld) - behind
 	}
 	// What others keep warm is found from a breakpoint, by a request that begins
 	// as theirs do.
@@ -264,19 +264,14 @@ func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
 	if !u.known && read >= minShared && !t.trace.MidContext {
 		u.shared, u.sharedBy = read, r.Model
 	}
-	u.known, u.model, u.left, u.ended = true, r.Model, read+r.Usage.Writes(), true
+	u.known, u.model, u.left, u.ended = true, r.Model, read+r.Usage.Writes(), t.answered()
 	switch {
 	case r.Usage.Write1h > 0:
 		u.ttl = prompt.TTL1h
 	case r.Usage.Writes() > 0:
 		u.ttl = prompt.TTL5m
 	}
-	for b := r.Reply.From; b < r.Reply.To; b++ {
-		if t.replay.session.Blocks[b].Kind == prompt.KindToolUse {
-			u.ended = false
-		}
-	}
-	u.thinking.See(t.replay.session, r)
+	u.thinking.See(t.score().Content)
 }
 
 // compare learns from how the read of a call differs from what the last one had left.

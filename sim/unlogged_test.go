@@ -109,7 +109,7 @@ func onThread(kind traces.ThreadKind, r traces.Round) (*Loop, *thread) {
 		c.Append(prompt.Ref(i))
 	}
 	s := &traces.Session{Start: 1000 * second, Models: []string{"m"}, Threads: []traces.Thread{{Kind: kind, Rounds: []traces.Round{r}}}}
-	t := &thread{trace: &s.Threads[0], replay: &replay{session: s, assembly: new(Assembly)}, context: *c, inputAt: 2}
+	t := &thread{trace: &s.Threads[0], replay: &replay{session: s, assembly: new(Assembly)}, context: *c, inputAt: 2, scores: make([]score, 1)}
 	l := &Loop{request: prompt.Request{Markers: []prompt.Marker{{Position: 0}, {Position: 1}}}}
 	l.request.Entries = t.context.Seal()
 	return l, t
@@ -213,7 +213,7 @@ func TestDescribed(t *testing.T) {
 	} {
 		l, th := onThread(traces.ThreadMain, traces.Round{Wait: tc.wait})
 		th.replay.profile = &profile.Profile{Switches: profile.Switches{Unheld: tc.held}}
-		th.unlogged.behind, th.unlogged.shrunk, th.started = 40, true, true
+		th.scores[0].behind, th.unlogged.shrunk, th.started = 40, true, true
 		l.describe(th, "m", tc.unheld)
 		r := &l.request
 		if r.Markers[1].Shift != tc.shift || r.Markers[0].Shift != 0 || r.Unheld != tc.without || r.Shared != tc.share {

@@ -1,7 +1,6 @@
 package traces
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -46,35 +45,46 @@ func (k *Thinking) Off() bool { return k.plain && (k.thought || k.told) }
 // with tool results (recorded: the tail of a request shows which, and of 3,292
 // calls of versions 2.1.6 to 2.1.37 this is right for all but 95, 87 of which
 // are of models whose tail does not).
-func (k *Thinking) Hear(s *Session, r *Round) {
-	var meta, person, results bool
-	for _, b := range s.Blocks[r.Input.From:r.Input.To] {
-		switch b.Kind {
-		case prompt.KindToolResult:
-			results = true
-		case prompt.KindPrompt:
-			meta = meta || b.Flags&prompt.FlagMeta != 0
-			person = person || b.Flags&prompt.FlagMeta == 0
-		}
-	}
-	k.told = k.told || r.Signs&(SignPlan|SignThinking) != 0
+func (k *Thinking) Hear(c Content, signs Signs) {
+	k.told = k.told || signs&(SignPlan|SignThinking) != 0
 	switch {
-	case r.Signs&(SignPlan|SignThinkingOff) != 0:
+	case signs&(SignPlan|SignThinkingOff) != 0:
 		k.plain = true
-	case r.Signs.Has(SignThinking):
+	case signs.Has(SignThinking):
 		k.plain = false
-	case meta:
+	case c.Meta:
 		k.plain = true
-	case person && !results:
+	case c.Person && !c.Results:
 		k.plain = false
 	}
 }
 
 // See takes the response of a round.
-func (k *Thinking) See(s *Session, r *Round) {
-	k.thought = k.thought || slices.ContainsFunc(s.Blocks[r.Reply.From:r.Reply.To], func(b prompt.Block) bool {
-		return b.Kind == prompt.KindThinking
-	})
+func (k *Thinking) See(c Content) { k.thought = k.thought || c.Thinks }
+
+// Content is which kinds of block a round has.
+type Content struct {
+	Meta, Person, Results bool // the input has a prompt of the client's, one of a person's, results of tools
+	Calls, Thinks         bool // the response calls tools, shows thinking
+}
+
+// Content returns which kinds of block a round of s has.
+func (s *Session) Content(r *Round) Content {
+	var c Content
+	for b := r.Input.From; b < r.Input.To; b++ {
+		switch s.Blocks[b].Kind {
+		case prompt.KindToolResult:
+			c.Results = true
+		case prompt.KindPrompt:
+			meta := s.Blocks[b].Flags&prompt.FlagMeta != 0
+			c.Meta, c.Person = c.Meta || meta, c.Person || !meta
+		}
+	}
+	for b := r.Reply.From; b < r.Reply.To; b++ {
+		c.Calls = c.Calls || s.Blocks[b].Kind == prompt.KindToolUse
+		c.Thinks = c.Thinks || s.Blocks[b].Kind == prompt.KindThinking
+	}
+	return c
 }
 
 // Verdict is why the server says that a request did not continue what it had

@@ -237,9 +237,10 @@ func walk(s *traces.Session, prices Prices) [][]call {
 			c.cost = c.model.cost(t.Rounds[r].Usage)
 			c.price = c.model.perToken(t.Rounds[r].Usage.Input())
 			off := thinking.Off()
-			thinking.Hear(s, &t.Rounds[r])
+			content := s.Content(&t.Rounds[r])
+			thinking.Hear(content, t.Rounds[r].Signs)
 			c.think = switches && r > 0 && off != thinking.Off()
-			thinking.See(s, &t.Rounds[r])
+			thinking.See(content)
 			w.add(c)
 			verdict := detector.See(w.seen(c))
 			c.reason, c.changed = verdict.Reason, verdict.Changed

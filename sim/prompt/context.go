@@ -141,6 +141,15 @@ func (c *Context) Append(r Ref) int32 {
 	return id
 }
 
+// AppendRange appends the blocks from to to−1 of the session.
+func (c *Context) AppendRange(from, to Ref) {
+	for r := from; r < to; r++ {
+		b := &c.blocks[r]
+		c.entries = append(c.entries, Entry{Tokens: b.Tokens, Block: r, ID: c.nextID, Kind: b.Kind})
+		c.nextID++
+	}
+}
+
 // Add stores a new block in the arena and appends it.
 func (c *Context) Add(b Block) int32 { return c.Append(c.arena.Add(b)) }
 

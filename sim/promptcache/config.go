@@ -31,7 +31,8 @@
 //     that Config.Capacity causes: the whole prefix, even when its end is lost
 //     for another reason.
 //
-// Times are int64 nanoseconds and must not run backwards from call to call.
+// Times are int64 nanoseconds and must not run backwards from call to call; that of
+// a first token may lie ahead.
 // No method is safe for concurrent use; Clone makes independent copies.
 package promptcache
 
