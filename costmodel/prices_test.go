@@ -244,7 +244,7 @@ func TestCostByClass(t *testing.T) {
 	u := prompt.Usage{Uncached: 14, Read: 51_000, Write5m: 2_000, Write1h: 1_000, WriteOther: 500, Output: 800}
 	wantClasses(t, "cost", p.Cost(u), [results.NumClasses]float64{0.00007, 0.0255, 0.0125, 0.01, 0.003125, 0.02})
 	r := p.Standard()
-	if zero := r.Cost(prompt.Usage{}); zero != [results.NumClasses]float64{} {
+	if zero := r.Cost(&prompt.Usage{}); zero != [results.NumClasses]float64{} {
 		t.Errorf("no tokens cost %g", zero)
 	}
 }

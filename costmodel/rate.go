@@ -4,7 +4,7 @@
 //	table, err := costmodel.Default()
 //	price, err := table.Lookup("claude-opus-4-5-20251101", at) // names as recorded
 //	rate := price.Standard()                                   // once per model and period
-//	usd := rate.Cost(usage)                                    // per call, by class
+//	usd := rate.Cost(&usage)                                   // per call, by class
 //
 // # Where prices come from
 //
@@ -93,8 +93,8 @@ type rateTier struct {
 // input tokens of the call — uncached, read and written — and applies to the
 // whole call, output included; so u must be one call, not a sum of calls,
 // unless the model has no tiers. It does not allocate.
-func (r *Rate) Cost(u prompt.Usage) [numClasses]float64 {
-	p := r.perToken(u.Input())
+func (r *Rate) Cost(u *prompt.Usage) [numClasses]float64 {
+	p := r.PerToken(u.Input())
 	return [numClasses]float64{
 		uncached:   float64(u.Uncached) * p[uncached],
 		read:       float64(u.Read) * p[read],
@@ -111,14 +111,14 @@ func (r *Rate) Unwritten(u prompt.Usage) float64 {
 	if u.Writes() > 0 {
 		return 0
 	}
-	p := r.perToken(u.Input())
+	p := r.PerToken(u.Input())
 	return max(0, float64(u.Uncached)*(p[write5m]-p[uncached]))
 }
 
 // PerMTok returns the prices of a call with the given number of input tokens,
 // USD per million tokens by class.
 func (r *Rate) PerMTok(input int64) [numClasses]float64 {
-	p := *r.perToken(input)
+	p := *r.PerToken(input)
 	for i := range p {
 		p[i] *= perMillion
 	}
@@ -135,7 +135,9 @@ func (r *Rate) Thresholds() []int64 {
 	return at
 }
 
-func (r *Rate) perToken(input int64) *[numClasses]float64 {
+// PerToken returns the prices of a call with the given number of input tokens,
+// USD per token by class. They belong to r: do not change them.
+func (r *Rate) PerToken(input int64) *[numClasses]float64 {
 	for i := len(r.tiers) - 1; i >= 0; i-- {
 		if input > r.tiers[i].above {
 			return &r.tiers[i].perToken
@@ -169,11 +171,12 @@ func DefaultLatency() Latency {
 }
 
 // First returns the time from a request to its first token, ns.
-func (l *Latency) First(u prompt.Usage) int64 { return int64(l.Base) + l.Prompt(u) }
+func (l *Latency) First(u prompt.Usage) int64 { return int64(l.Base) + l.Prompt(u.Input(), u.Read) }
 
-// Prompt returns the part of First that depends on the input, ns.
-func (l *Latency) Prompt(u prompt.Usage) int64 {
-	return int64(l.PerFresh)*(u.Input()-u.Read) + int64(l.PerCached)*u.Read
+// Prompt returns the part of First that depends on the input, ns, given all of its tokens and
+// those that are read.
+func (l *Latency) Prompt(input, read int64) int64 {
+	return int64(l.PerFresh)*(input-read) + int64(l.PerCached)*read
 }
 
 // Total returns the time from a request to the end of its response, ns.

@@ -14,7 +14,7 @@ func TestCostDoesNotAllocate(t *testing.T) {
 	r := p.Standard()
 	u := prompt.Usage{Uncached: 12, Read: 120_000, Write5m: 900, Output: 300}
 	var sum float64
-	if n := testing.AllocsPerRun(100, func() { c := r.Cost(u); sum += c[results.ClassRead] }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { c := r.Cost(&u); sum += c[results.ClassRead] }); n != 0 {
 		t.Errorf("%g allocations a call, want 0", n)
 	}
 	if sum == 0 {
@@ -53,7 +53,7 @@ func BenchmarkCost(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				u.Read++
-				c := r.Cost(u)
+				c := r.Cost(&u)
 				sum += c[results.ClassRead]
 			}
 			b.ReportMetric(sum/float64(b.N), "USD/op")

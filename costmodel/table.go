@@ -278,7 +278,7 @@ func (p *Price) Standard() Rate { return p.rate }
 
 // Cost returns what one call costs, USD by class; see
 // [Rate.Cost].
-func (p *Price) Cost(u prompt.Usage) [numClasses]float64 { return p.rate.Cost(u) }
+func (p *Price) Cost(u prompt.Usage) [numClasses]float64 { return p.rate.Cost(&u) }
 
 func (m *Model) price(at time.Time) Price {
 	i := len(m.periods) - 1

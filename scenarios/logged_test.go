@@ -33,10 +33,10 @@ func TestLoggedSummaryCallsAreBilled(t *testing.T) {
 		t.Fatalf("%d summary calls, %v", len(s.Summaries), err)
 	}
 	rate := price.Standard()
-	summary := results.Cost(rate.Cost(s.Summaries[0].Usage))
+	summary := results.Cost(rate.Cost(&s.Summaries[0].Usage))
 	want := summary.Total()
 	for _, r := range s.Threads[0].Rounds {
-		cost := results.Cost(rate.Cost(r.Usage))
+		cost := results.Cost(rate.Cost(&r.Usage))
 		want += cost.Total()
 	}
 	billed, recorded := run.Reference(results.StrategyBilled), run.Reference(results.StrategyRecorded)

@@ -14,9 +14,9 @@ import (
 
 // account adds a finished call to the row.
 func (l *Loop) account(t *thread, f *flight) {
-	cost := t.replay.models.cost(f.model, t.replay.date(f.start), f.outcome.Usage)
+	cost := t.replay.models.cost(f.model, t.replay.date(f.start), &f.outcome.Usage)
 	src, r := f.source, &t.replay.row
-	bill(r, src, f.outcome.Usage, &cost)
+	bill(r, src, &f.outcome.Usage, &cost)
 	l.payBack(t, f, &cost)
 	l.detect(t, f)
 	if f.layer < 0 && !f.hidden {
@@ -126,7 +126,7 @@ func (m *models) of(i int32) *model { return &m.list[i] }
 
 // cost prices a call at its own date. One of a model without a price costs
 // nothing and is counted.
-func (m *models) cost(i int32, at int64, u prompt.Usage) results.Cost {
+func (m *models) cost(i int32, at int64, u *prompt.Usage) results.Cost {
 	rate := m.rate(i, at)
 	if rate == nil {
 		m.unpriced++
@@ -180,8 +180,8 @@ func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 		src := ownSource(t.Kind)
 		for j := range t.Rounds {
 			round := &t.Rounds[j]
-			cost := m.cost(int32(round.Model), round.At, round.Usage)
-			bill(&r, src, round.Usage, &cost)
+			cost := m.cost(int32(round.Model), round.At, &round.Usage)
+			bill(&r, src, &round.Usage, &cost)
 			r.PeakContext = max(r.PeakContext, round.Usage.Input())
 			r.LoggedOutputUSD += loggedOutput(round, cost[results.ClassOutput])
 			r.UnloggedWritesUSD += m.unwritten(s, round)
@@ -190,8 +190,8 @@ func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 	}
 	for i := range s.Summaries {
 		c := &s.Summaries[i]
-		cost := m.cost(m.named(c.Model, 0, s.StartTime()), s.Threads[c.Thread].Events[c.Event].At, c.Usage)
-		bill(&r, results.SourceCompact, c.Usage, &cost)
+		cost := m.cost(m.named(c.Model, 0, s.StartTime()), s.Threads[c.Thread].Events[c.Event].At, &c.Usage)
+		bill(&r, results.SourceCompact, &c.Usage, &cost)
 		r.LoggedOutputUSD += cost[results.ClassOutput]
 	}
 	r.Unpriced = m.unpriced
@@ -211,7 +211,7 @@ func (m *models) unwritten(s *traces.Session, r *traces.Round) float64 {
 }
 
 // bill adds a call to a row.
-func bill(r *results.Row, src results.Source, u prompt.Usage, cost *results.Cost) {
+func bill(r *results.Row, src results.Source, u *prompt.Usage, cost *results.Cost) {
 	r.Calls++
 	r.Usage.Add(u)
 	r.CostByClass.Add(cost)
@@ -253,35 +253,41 @@ func countEvents(r *results.Row, t *traces.Thread) {
 // the summariser states comes before that of the call's input. A known answer takes the
 // time that it states, or else what the latency model gives; a call made for real takes
 // as long as it took.
-func (l *Loop) timed(t *thread, c *call, u prompt.Usage) (first, total int64) {
+func (l *Loop) timed(t *thread, c *call, u *prompt.Usage) (first, total int64) {
 	first, total = c.answer.First, max(c.answer.First, c.answer.Total)
 	switch {
 	case c.extra != (extra{}):
-		u.Output = int64(c.answer.Output)
-		return l.config.Latency.First(u), l.config.Latency.Total(u)
+		return l.modelled(c, u)
 	case c.layer < 0:
 		return l.shifted(t, first, total, u)
 	case c.answer.Measured != nil: // by the clock of whoever made the call
 	case !c.known:
-		input := l.config.Latency.Prompt(u)
+		input := l.config.Latency.Prompt(u.Input(), u.Read)
 		return first + input, total + input
 	case total == 0:
-		u.Output = int64(c.answer.Output)
-		return l.config.Latency.First(u), l.config.Latency.Total(u)
+		return l.modelled(c, u)
 	}
 	return first, total
+}
+
+// modelled returns the times that the latency model gives a call.
+func (l *Loop) modelled(c *call, u *prompt.Usage) (first, total int64) {
+	v := *u
+	v.Output = int64(c.answer.Output)
+	return l.config.Latency.First(v), l.config.Latency.Total(v)
 }
 
 // shifted returns the recorded times of a conversation's call, moved by what the server
 // has to compute more, or less, than it did in the recording, and adds the difference to
 // the waiting of the row. It moves no first token ahead of the model's base.
-func (l *Loop) shifted(t *thread, first, total int64, u prompt.Usage) (int64, int64) {
-	was := t.current().Usage
-	if was.Input() == 0 {
+func (l *Loop) shifted(t *thread, first, total int64, u *prompt.Usage) (int64, int64) {
+	was := &t.current().Usage
+	input := was.Input()
+	if input == 0 {
 		return first, total // nobody knows what the recorded server did
 	}
 	m := &l.config.Latency
-	moved := max(first+m.Prompt(u)-m.Prompt(was), min(first, int64(m.Base)))
+	moved := max(first+m.Prompt(u.Input(), u.Read)-m.Prompt(input, was.Read), min(first, int64(m.Base)))
 	t.replay.row.Waited(results.WaitFirstToken, float64(moved-first)/1e9)
 	return moved, total + moved - first
 }

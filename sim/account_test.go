@@ -92,7 +92,7 @@ func TestPricesOfEachDate(t *testing.T) {
 			want[1] = 0.5
 		}
 		for i, at := range []time.Time{noon.Add(-1), noon} {
-			cost := m.cost(0, at.UnixNano(), u)
+			cost := m.cost(0, at.UnixNano(), &u)
 			if got := cost.Total(); !near(got, want[i]) {
 				t.Errorf("%s, %v: $%g, want $%g", name, at, got, want[i])
 			}
@@ -133,12 +133,12 @@ func TestLoggedShareOfAnOutput(t *testing.T) {
 func TestSummariserTimesAreAheadOfTheInput(t *testing.T) {
 	l := &Loop{config: Config{Latency: costmodel.DefaultLatency()}}
 	c := &call{answer: prompt.Answer{First: 2 * second, Total: 9 * second}}
-	first, total := l.timed(nil, c, prompt.Usage{Write5m: 20_000})
+	first, total := l.timed(nil, c, &prompt.Usage{Write5m: 20_000})
 	if !near(float64(first)/1e9, 2.608) || !near(float64(total)/1e9, 9.608) {
 		t.Errorf("%g s to the first token, %g s in all", float64(first)/1e9, float64(total)/1e9)
 	}
 	c.known = true
-	if first, total = l.timed(nil, c, prompt.Usage{Write5m: 20_000}); first != 2*second || total != 9*second {
+	if first, total = l.timed(nil, c, &prompt.Usage{Write5m: 20_000}); first != 2*second || total != 9*second {
 		t.Errorf("a known time became %d and %d ns", first, total)
 	}
 }

@@ -120,7 +120,7 @@ func (l *Loop) landBackground(t *thread, f *flight) {
 	b := l.backgrounds[f.background-1]
 	b.result.Answer = f.answer
 	if !f.refused {
-		b.result.Usage.Add(f.outcome.Usage)
+		b.result.Usage.Add(&f.outcome.Usage)
 	}
 	if b.turn++; f.answer.Failed == "" && b.turn < b.intent.Turns {
 		l.nextTurn(t, b, f)
@@ -159,7 +159,7 @@ func (l *Loop) await(t *thread, hook, layer int) {
 		return
 	}
 	t.waiting, t.waitHook, t.waitEnd, t.waitFrom = layer+1, hook, max(until, l.clock.now), l.clock.now
-	l.clock.add(event{at: t.waitEnd, of: t.id, kind: eventAwait})
+	l.clock.schedule(t.waitEnd, eventAwait, t.id)
 	l.detectDeadlock(t)
 }
 

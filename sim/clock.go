@@ -19,10 +19,15 @@ const (
 // happens user by user, for each in the order it was scheduled. So nothing depends on
 // what other users had scheduled before.
 type event struct {
-	at   int64  // ns
-	seq  uint64 // the user in the upper bits, above seqBits
-	of   int32  // flight for an end, else thread
-	arg  int16  // which of the thread's timers or hooks
+	at  int64  // ns
+	seq uint64 // the user in the upper bits, above seqBits
+	what
+}
+
+// what happens at an event. It is apart so that an event has few enough fields to be kept in registers.
+type what struct {
+	of   int32 // flight for an end, else thread
+	arg  int16 // which of the thread's timers or hooks
 	kind eventKind
 }
 
@@ -48,7 +53,7 @@ func (c *clock) reset() { *c = clock{heap: c.heap[:0]} }
 // schedule adds an event. A time in the past is taken for now: time never runs
 // back.
 func (c *clock) schedule(at int64, kind eventKind, of int32) {
-	c.add(event{at: at, of: of, kind: kind})
+	c.add(event{at: at, what: what{of: of, kind: kind}})
 }
 
 // add puts an event on the clock; its sequence number is the clock's.
@@ -128,7 +133,7 @@ func (l *Loop) setTimer(t *thread, i int) {
 	at = max(at+t.replay.origin, l.clock.now)
 	if t.wakes[i] != at {
 		t.wakes[i] = at
-		l.clock.add(event{at: at, of: t.id, arg: int16(i), kind: eventTimer})
+		l.clock.add(event{at: at, what: what{t.id, int16(i), eventTimer}})
 	}
 }
 

@@ -59,20 +59,20 @@ func (l *Loop) fly(t *thread, c *call) {
 	if t.replay.assembly.variables.Uncached(m.name) {
 		l.markers = l.markers[:0]
 	}
-	l.request = prompt.Request{
-		Thread: uint32(t.id), Owner: s.owner, Model: m.id, MinTokens: m.minCache,
-		Entries: c.entries, Markers: l.markers, Deletions: c.deletions, Change: c.change, Tail: c.tail,
-		Last: c.last, Serving: t.serving(m.name),
-	}
+	q := &l.request
+	*q = prompt.Request{}
+	q.Thread, q.Owner, q.Model, q.MinTokens = uint32(t.id), s.owner, m.id, m.minCache
+	q.Entries, q.Markers, q.Deletions, q.Change, q.Tail = c.entries, l.markers, c.deletions, c.change, c.tail
+	q.Last, q.Serving = c.last, t.serving(m.name)
 	event := draws.Event(t.index, t.round, 0, 0)
 	if c.extra != (extra{}) {
 		event = draws.Event(t.index, t.round, 0, 1)
 	}
 	if c.layer >= 0 {
 		event = c.event
-		l.request.Thread = c.side // a conversation of its own: it leaves no prefix to miss
+		q.Thread = c.side // a conversation of its own: it leaves no prefix to miss
 	}
-	l.request.Draw = s.draws.Uint64(draws.Eviction, event)
+	q.Draw = s.draws.Uint64(draws.Eviction, event)
 	lossRate := 0.0
 	if c.layer < 0 {
 		r := t.current()
@@ -80,24 +80,24 @@ func (l *Loop) fly(t *thread, c *call) {
 		lossRate = l.lossRate(t, m.name)
 	}
 	if l.config.Draw {
-		l.request.Loss, lossRate = lossRate, 0
+		q.Loss, lossRate = lossRate, 0
 	}
-	out := s.server.Begin(l.clock.now, &l.request)
-	l.expectLoss(t, c.model, lossRate, out.Usage)
-	if c.layer < 0 && t.replay.needs != nil && !t.replay.replays && l.config.Agent.Refetch == RefetchNever {
-		l.priceFetches(t, c.model, out.Usage)
-	}
-	if l.config.Verify {
-		l.verify(t, c.layer, &out)
-	}
-	first, total := l.timed(t, c, out.Usage)
 	i := l.newFlight()
 	f := &l.flights[i]
-	*f = flight{
-		thread: t.id, layer: int32(c.layer), background: c.background, ticket: out.Ticket, model: c.model, start: l.clock.now,
-		source: l.source(t, c), context: out.Effective, first: c.layer < 0 && !t.started, own: c.own, extra: c.extra,
+	*f = flight{}
+	f.outcome = s.server.Begin(l.clock.now, q)
+	out := &f.outcome
+	l.expectLoss(t, c.model, lossRate, &out.Usage)
+	if c.layer < 0 && t.replay.needs != nil && !t.replay.replays && l.config.Agent.Refetch == RefetchNever {
+		l.priceFetches(t, c.model, &out.Usage)
 	}
-	f.answer, f.outcome = c.answer, out
+	if l.config.Verify {
+		l.verify(t, c.layer, out)
+	}
+	first, total := l.timed(t, c, &out.Usage)
+	f.thread, f.layer, f.background, f.ticket, f.model = t.id, int32(c.layer), c.background, out.Ticket, c.model
+	f.start, f.source, f.context, f.answer = l.clock.now, l.source(t, c), out.Effective, c.answer
+	f.first, f.own, f.extra = c.layer < 0 && !t.started, c.own, c.extra
 	if c.layer < 0 {
 		f.rules = t.unlogged.applied
 	}

@@ -40,7 +40,7 @@ func (s *replay) lossScale(model string) float64 {
 // expectLoss adds to the row what the call that was just served would cost more if it
 // read only what comes before the messages, times the probability of that. What it does
 // not read it writes, or sends uncached if it writes nothing.
-func (l *Loop) expectLoss(t *thread, model int32, rate float64, u prompt.Usage) {
+func (l *Loop) expectLoss(t *thread, model int32, rate float64, u *prompt.Usage) {
 	if rate <= 0 {
 		return
 	}
@@ -55,11 +55,8 @@ func (l *Loop) expectLoss(t *thread, model int32, rate float64, u prompt.Usage) 
 	if price == nil {
 		return
 	}
-	served := results.Cost(price.Cost(u))
-	u.Read -= lost
-	addWrite(&u, &u, lost)
-	again := results.Cost(price.Cost(u))
-	t.replay.row.ExpectedLossUSD += rate * max(0, again.Total()-served.Total())
+	p := price.PerToken(u.Input())
+	t.replay.row.ExpectedLossUSD += rate * float64(lost) * max(0, p[writtenAs(u)]-p[results.ClassRead])
 }
 
 // headTokens returns the tokens before the messages of the request under way, up to its

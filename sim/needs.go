@@ -62,7 +62,7 @@ type missing struct {
 
 // priceFetches adds to the row what it would cost to fetch what is missing, given how the server has served the call,
 // and to read what was fetched before.
-func (l *Loop) priceFetches(t *thread, model int32, u prompt.Usage) {
+func (l *Loop) priceFetches(t *thread, model int32, u *prompt.Usage) {
 	if len(t.missing) == 0 && t.judge.Kept == 0 {
 		return
 	}
@@ -85,22 +85,33 @@ func (l *Loop) priceFetches(t *thread, model int32, u prompt.Usage) {
 		row.Fetches++
 		extra.Read += u.Input()
 		extra.Output = fetchOutput
-		addWrite(&extra, &u, fetched+fetchOutput)
+		addWrite(&extra, u, fetched+fetchOutput)
 	}
 	if extra != (prompt.Usage{}) {
-		cost := results.Cost(price.Cost(extra))
+		cost := results.Cost(price.Cost(&extra))
 		row.RefetchUSD += cost.Total()
 	}
 }
 
 // addWrite adds input to what is not read, in the class in which a call of the conversation was written.
 func addWrite(to, as *prompt.Usage, tokens int64) {
-	switch {
-	case as.Write5m > 0: // of two lifetimes messages have the shorter one
+	switch writtenAs(as) {
+	case results.ClassWrite5m:
 		to.Write5m += tokens
-	case as.Write1h > 0:
+	case results.ClassWrite1h:
 		to.Write1h += tokens
 	default:
 		to.Uncached += tokens
 	}
+}
+
+// writtenAs returns the class in which messages of a call were written.
+func writtenAs(u *prompt.Usage) results.Class {
+	switch {
+	case u.Write5m > 0: // of two lifetimes messages have the shorter one
+		return results.ClassWrite5m
+	case u.Write1h > 0:
+		return results.ClassWrite1h
+	}
+	return results.ClassUncached
 }

@@ -165,7 +165,7 @@ func TestFetchOfAClearedFile(t *testing.T) {
 	if u.Write5m == 0 {
 		t.Fatalf("the call writes with another lifetime: %+v", u)
 	}
-	cost, later := results.Cost(rate.Cost(fetch)), results.Cost(rate.Cost(prompt.Usage{Read: file}))
+	cost, later := results.Cost(rate.Cost(&fetch)), results.Cost(rate.Cost(&prompt.Usage{Read: file}))
 	if want := cost.Total() + later.Total(); math.Abs(row.Needs.RefetchUSD-want) > 1e-9 {
 		t.Errorf("$%.6f, want $%.6f for the fetch and one call behind it", row.Needs.RefetchUSD, want)
 	}

@@ -54,16 +54,16 @@ func (s *summaries) add(f *flight, cost *results.Cost) {
 		s.would = 1 + f.outcome.Usage.Read
 	}
 	s.calls++
-	s.usage.Add(f.outcome.Usage)
+	s.usage.Add(&f.outcome.Usage)
 	s.cost.Add(cost)
 }
 
 // land adds a call of the conversation.
 func (p *payback) land(t *thread, f *flight) {
-	prices := t.replay.models.of(f.model).rate.PerMTok(f.outcome.Usage.Input())
+	prices := t.replay.models.of(f.model).rate.PerToken(f.outcome.Usage.Input())
 	c := studies.LaterCall{
 		Read: f.outcome.Usage.Read, Context: f.context,
-		ReadPrice: prices[results.ClassRead] / 1e6, WritePrice: prices[f.class] / 1e6,
+		ReadPrice: prices[results.ClassRead], WritePrice: prices[f.class],
 	}
 	if p.Later > 0 {
 		p.Add(&c)

@@ -76,9 +76,12 @@ func (l *Loop) dueEvents(t *thread) int {
 // settle carries out what a hook reported about the context.
 func (l *Loop) settle(t *thread, layer int) {
 	t.inputAt = l.turn.InputAt
+	if !l.turn.Reported() {
+		return
+	}
 	b := l.turn.Boundary()
 	b.Standing = t.deleted.tokens - b.Deleted
-	if b.Kind != strategies.BoundaryNone && l.config.Observer != nil {
+	if l.config.Observer != nil {
 		l.config.Observer.Changed(l.point(t), t.layers[layer].Name(), b)
 	}
 	t.told.note(&b)
@@ -88,8 +91,6 @@ func (l *Loop) settle(t *thread, layer int) {
 		row.Needs.Removed += max(0, b.Before-b.After)
 	}
 	switch b.Kind {
-	case strategies.BoundaryNone:
-		return
 	case strategies.BoundaryMicro, strategies.BoundaryServer:
 		if b.Kind == strategies.BoundaryMicro {
 			row.Microcompactions++

@@ -121,7 +121,7 @@ func (l *Loop) verifyRow(s *replay) {
 	var usage prompt.Usage
 	var cost float64
 	for i := range r.UsageBySource {
-		usage.Add(r.UsageBySource[i])
+		usage.Add(&r.UsageBySource[i])
 		cost += r.CostBySource[i].Total()
 	}
 	if usage != r.Usage || math.Abs(cost-r.CostByClass.Total()) > 1e-6*(1+cost) {

@@ -163,6 +163,10 @@ func (t *Turn) Intent() (prompt.Intent, bool) {
 	return in, asked
 }
 
+// Reported reports whether a hook reported something about the context since the last call
+// of Boundary. Only the loop calls it.
+func (t *Turn) Reported() bool { return t.record.Kind != BoundaryNone }
+
 // Boundary returns what a hook reported about the context, and forgets it. Only the loop
 // calls it.
 func (t *Turn) Boundary() Boundary {

@@ -283,7 +283,7 @@ func (s *Session) Usage() prompt.Usage {
 	var u prompt.Usage
 	for i := range s.Threads {
 		for j := range s.Threads[i].Rounds {
-			u.Add(s.Threads[i].Rounds[j].Usage)
+			u.Add(&s.Threads[i].Rounds[j].Usage)
 		}
 	}
 	return u

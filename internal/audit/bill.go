@@ -235,7 +235,7 @@ func (m *priced) cost(u prompt.Usage) results.Cost {
 	if !m.known {
 		return results.Cost{}
 	}
-	return m.rate.Cost(u)
+	return m.rate.Cost(&u)
 }
 
 // perToken returns the prices of a request of so many input tokens, USD a token.
@@ -243,11 +243,7 @@ func (m *priced) perToken(input int64) results.Cost {
 	if !m.known {
 		return results.Cost{}
 	}
-	list := results.Cost(m.rate.PerMTok(input))
-	for i := range list {
-		list[i] /= 1e6
-	}
-	return list
+	return *m.rate.PerToken(input)
 }
 
 // tally collects the evidence of one finding.

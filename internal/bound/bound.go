@@ -150,7 +150,7 @@ type call struct {
 
 // usd returns the cost of the call with a different usage.
 func (c *call) usd(u prompt.Usage) float64 {
-	cost := results.Cost(c.rate.Cost(u))
+	cost := results.Cost(c.rate.Cost(&u))
 	return cost.Total()
 }
 

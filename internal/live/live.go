@@ -166,9 +166,9 @@ func (s *Summarizer) book(p *plan, made *composer, got *cassette.Cassette) {
 	s.opts.Shared.update(func(r *Report) {
 		r.Made++
 		r.Requests += int64(max(1, requests))
-		r.Usage.Add(billed)
-		r.Usage.Add(wasted)
-		r.Wasted.Add(wasted)
+		r.Usage.Add(&billed)
+		r.Usage.Add(&wasted)
+		r.Wasted.Add(&wasted)
 		r.spent += nanos(usd)
 		accumulate(&r.Composed, &made.count)
 		switch reply := got.Reply; {
@@ -182,8 +182,8 @@ func (s *Summarizer) book(p *plan, made *composer, got *cassette.Cassette) {
 		case reply.Estimated:
 			r.Estimated++
 		case s.opts.Shadow != nil:
-			r.Answered.Add(billed)
-			r.Predicted.Add(got.Predicted)
+			r.Answered.Add(&billed)
+			r.Predicted.Add(&got.Predicted)
 		}
 	})
 }

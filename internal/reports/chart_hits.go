@@ -147,7 +147,7 @@ func bucketed(calls []results.CallRecord, width time.Duration) []hitBucket {
 		for len(buckets) <= at {
 			buckets = append(buckets, hitBucket{})
 		}
-		buckets[at].usage.Add(c.Usage)
+		buckets[at].usage.Add(&c.Usage)
 		if isMiss(c) {
 			buckets[at].missed += missCost(c, reads[c.Model])
 		}

@@ -173,7 +173,7 @@ func (c *Call) price(prices sim.Prices, at, start int64) {
 	}
 	rate := p.Standard()
 	usd := func(u prompt.Usage) float64 {
-		cost := results.Cost(rate.Cost(u))
+		cost := results.Cost(rate.Cost(&u))
 		return cost.Total()
 	}
 	c.PredictedUSD, c.ActualUSD, c.NaiveUSD, c.Priced = usd(c.Predicted), usd(c.Actual), usd(c.Naive), true

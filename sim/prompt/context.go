@@ -135,18 +135,26 @@ func (c *Context) Messages() int {
 // Append adds the block r at the end, verbatim, and returns the entry's id.
 func (c *Context) Append(r Ref) int32 {
 	b := c.Block(r)
-	id := c.nextID
+	e := c.next()
+	e.Tokens, e.Block, e.Kind = b.Tokens, r, b.Kind
+	return e.ID
+}
+
+// next appends an empty entry. It is filled where it stands: copies of short fields as one long value wait for each
+// of them.
+func (c *Context) next() *Entry {
+	c.entries = append(c.entries, Entry{})
+	e := &c.entries[len(c.entries)-1]
+	e.ID = c.nextID
 	c.nextID++
-	c.entries = append(c.entries, Entry{Tokens: b.Tokens, Block: r, ID: id, Kind: b.Kind})
-	return id
+	return e
 }
 
 // AppendRange appends the blocks from to to−1 of the session.
 func (c *Context) AppendRange(from, to Ref) {
 	for r := from; r < to; r++ {
-		b := &c.blocks[r]
-		c.entries = append(c.entries, Entry{Tokens: b.Tokens, Block: r, ID: c.nextID, Kind: b.Kind})
-		c.nextID++
+		b, e := &c.blocks[r], c.next()
+		e.Tokens, e.Block, e.Kind = b.Tokens, r, b.Kind
 	}
 }
 

@@ -18,15 +18,15 @@ type Usage struct {
 }
 
 // Input returns all input tokens: read, written and uncached.
-func (u Usage) Input() int64 {
+func (u *Usage) Input() int64 {
 	return u.Uncached + u.Read + u.Writes()
 }
 
 // Writes returns the tokens written to the cache in any tier.
-func (u Usage) Writes() int64 { return u.Write5m + u.Write1h + u.WriteOther }
+func (u *Usage) Writes() int64 { return u.Write5m + u.Write1h + u.WriteOther }
 
 // Add adds v to u.
-func (u *Usage) Add(v Usage) {
+func (u *Usage) Add(v *Usage) {
 	u.Uncached += v.Uncached
 	u.Read += v.Read
 	u.Write5m += v.Write5m

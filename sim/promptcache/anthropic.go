@@ -153,12 +153,12 @@ func (a *Anthropic) CopyFrom(o *Anthropic) {
 // A request that Validate refuses is served all the same: markers out of range,
 // out of order or too many are left out, deletions likewise, and a 5m marker in
 // front of a 1h one is billed as 1h.
-func (a *Anthropic) Begin(t int64, r *prompt.Request) prompt.Outcome {
+func (a *Anthropic) Begin(t int64, r *prompt.Request) (out prompt.Outcome) {
 	if a.found.request != r || a.found.at != t {
 		a.find(t, r)
 	}
 	a.found.request = nil
-	m, h := a.found.marks, a.found.hit
+	m, h := &a.found.marks, a.found.hit
 	th := a.thread(r.Thread)
 	if a.cuts = nil; len(r.Deletions) > 0 {
 		a.gather(r, th)
@@ -170,13 +170,14 @@ func (a *Anthropic) Begin(t int64, r *prompt.Request) prompt.Outcome {
 		a.parties.root(r)
 	}
 	if a.evicts(r) {
-		h = a.evict(t, r, &m, h)
+		h = a.evict(t, r, m, h)
 	}
-	b := a.bill(r, &m, h)
-	out := prompt.Outcome{Usage: b.usage, HitAt: h.pos}
+	var b bill
+	a.bill(r, m, h, &b)
+	out.Usage, out.HitAt = b.usage, h.pos
 
-	a.classify(t, r, &m, h, th, &out)
-	a.leave(r, &m, h, &b, th)
+	a.classify(t, r, m, h, th, &out)
+	a.leave(r, m, h, &b, th)
 	out.Deleted = th.total
 	if r.Last {
 		a.forget(r.Thread)
@@ -187,8 +188,8 @@ func (a *Anthropic) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	f.effective = b.usage.Input()
 	out.Effective = f.effective
 	a.hit = h.id
-	a.store(t, r, &m, h, &b, out.Ticket)
-	a.withhold(r, &m, f)
+	a.store(t, r, m, h, &b, out.Ticket)
+	a.withhold(r, m, f)
 	return out
 }
 

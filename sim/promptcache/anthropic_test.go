@@ -31,7 +31,7 @@ func TestPrefixExtension(t *testing.T) {
 			t.Fatalf("call %d reads %d after %+v", i, o.Usage.Read, prev)
 		}
 		prev = o.Usage
-		sum.Add(o.Usage)
+		sum.Add(&o.Usage)
 	}
 	if want := int64(s.entries[len(s.entries)-1].Cum); sum.Writes() != want || sum.Uncached != 0 {
 		t.Errorf("written %d and %d plain, want each of %d tokens once", sum.Writes(), sum.Uncached, want)
@@ -76,7 +76,7 @@ func TestReset(t *testing.T) {
 			if i%2 == 0 {
 				a.End(int64(i), o.Ticket, 0)
 			}
-			u.Add(o.Usage)
+			u.Add(&o.Usage)
 		}
 		return u
 	}

@@ -13,10 +13,10 @@ type bill struct {
 	deleted int64 // tokens deleted from the whole request
 }
 
-// bill splits the input of r by the positions of the provider's page: A is the
+// bill splits the input of r, for b which is empty, by the positions of the provider's page: A is the
 // end of the hit, B the last 1h marker behind it, else A, and C the last
 // marker. A is read, A to B written for 1h, B to C for 5m; the rest is plain.
-func (a *Anthropic) bill(r *prompt.Request, m *marks, h hit) bill {
+func (a *Anthropic) bill(r *prompt.Request, m *marks, h hit, b *bill) {
 	end := int32(len(r.Entries)) - 1
 	posB, posC := h.pos, h.pos
 	for k := range m.at[:m.n] {
@@ -27,7 +27,6 @@ func (a *Anthropic) bill(r *prompt.Request, m *marks, h hit) bill {
 			}
 		}
 	}
-	var b bill
 	b.inHit = a.deletedThrough(h)
 	b.usage.Read = cum(r, h.pos) - b.inHit
 	b.usage.Write1h = a.fresh(r, h.pos, posB)
@@ -38,7 +37,6 @@ func (a *Anthropic) bill(r *prompt.Request, m *marks, h hit) bill {
 	if k := m.last(); k != nil && k.Position > h.pos && k.Shift < 0 {
 		b.leave(-int64(k.Shift))
 	}
-	return b
 }
 
 // beyond returns by how many tokens the read goes past the end of the hit: where a

@@ -91,7 +91,10 @@ func (a *Anthropic) alive(id int32, t int64) bool {
 // insert adds an entry under k behind parent and points the table at it.
 func (a *Anthropic) insert(t int64, k key, parent int32, m *mark, deleted int32) int32 {
 	id := int32(len(a.entries))
-	e := entry{key: k, ttl: m.TTL, level: m.level, ready: never, parent: parent, deleted: deleted, shift: m.Shift, party: a.parties.now}
+	a.entries = append(a.entries, entry{})
+	e := &a.entries[id]
+	e.key, e.ttl, e.level, e.ready, e.parent = k, m.TTL, m.level, never, parent
+	e.deleted, e.shift, e.party = deleted, m.Shift, a.parties.now
 	if parent == none || a.cfg.NoPrefixRefresh {
 		e.lineage = a.newLineage(none)
 	} else {
@@ -101,7 +104,6 @@ func (a *Anthropic) insert(t int64, k key, parent int32, m *mark, deleted int32)
 		}
 		e.lineage, e.depth = p.lineage, p.depth+1
 	}
-	a.entries = append(a.entries, e)
 	l := &a.lineages[e.lineage]
 	l.tip = id
 	l.short = l.short || m.TTL == prompt.TTL5m

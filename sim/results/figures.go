@@ -199,7 +199,7 @@ var usageForm = jsonlines.NewObject(jsonlines.Refuse,
 	tokensOf(ClassWrite1h, func(u *prompt.Usage) *int64 { return &u.Write1h }),
 	tokensOf(ClassWriteOther, func(u *prompt.Usage) *int64 { return &u.WriteOther }),
 	tokensOf(ClassOutput, func(u *prompt.Usage) *int64 { return &u.Output }),
-).Sum(func(u, v *prompt.Usage) { u.Add(*v) })
+).Sum(func(u, v *prompt.Usage) { u.Add(v) })
 
 func tokensOf(c Class, at func(*prompt.Usage) *int64) jsonlines.Member[prompt.Usage] {
 	return jsonlines.At(c.String(), at, jsonlines.Count[int64]()).Or()

@@ -113,7 +113,7 @@ func sample(strategy, session string) Row {
 			r.CostByClass[c] += r.CostBySource[s][c]
 		}
 	}
-	r.UsageBySource[SourceMain].Add(prompt.Usage{Uncached: 22, Read: 128, Write5m: 110, Write1h: 60, WriteOther: 30})
+	r.UsageBySource[SourceMain].Add(&prompt.Usage{Uncached: 22, Read: 128, Write5m: 110, Write1h: 60, WriteOther: 30})
 	return r
 }
 

@@ -50,7 +50,7 @@ func usual(strategy, session string) Row {
 		r.CostBySource[s] = Cost{ClassUncached: 0.0008850000000000017 * float64(n+1), ClassRead: 7.371229000000001 / float64(n+1),
 			ClassWrite5m: 5.776725000000003 / float64(n+1), ClassOutput: 1.4314250000000004 / float64(n+1)}
 		r.Calls += r.CallsBySource[s]
-		r.Usage.Add(r.UsageBySource[s])
+		r.Usage.Add(&r.UsageBySource[s])
 		r.CostByClass.Add(&r.CostBySource[s])
 	}
 	r.Waited(WaitCompaction, 185.882589981)

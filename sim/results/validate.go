@@ -35,7 +35,7 @@ func (r *Row) agree(misses int64, waits float64) error {
 	}
 	var tokens prompt.Usage
 	for i := range r.UsageBySource {
-		tokens.Add(r.UsageBySource[i])
+		tokens.Add(&r.UsageBySource[i])
 	}
 	if tokens != r.Usage {
 		same("tokens", BySource, r.Usage, tokens)

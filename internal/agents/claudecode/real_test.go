@@ -66,7 +66,8 @@ func TestRecordings(t *testing.T) {
 		if err := s.Check(); err != nil {
 			t.Error(err)
 		}
-		u.Add(s.Usage())
+		usage := s.Usage()
+		u.Add(&usage)
 		for i := range s.Threads {
 			rounds[s.Threads[i].Kind] += len(s.Threads[i].Rounds)
 			for _, r := range s.Threads[i].Rounds {

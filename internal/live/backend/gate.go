@@ -137,7 +137,7 @@ func (g *Gate) leave(model string, u wire.Usage, reserved float64) {
 	g.mu.Lock()
 	g.spent.InFlight--
 	g.spent.USD += cost
-	g.spent.Usage.Add(u)
+	g.spent.Usage.Add(&u)
 	g.reserved -= reserved
 	if g.spent.InFlight == 0 {
 		g.reserved = 0 // removes rounding errors

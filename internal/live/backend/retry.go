@@ -64,7 +64,7 @@ func (r *Retry) Do(ctx context.Context, q *wire.Request) (*wire.Reply, error) {
 		var f *wire.Failure
 		known, sent := errors.As(err, &f), n
 		if known {
-			billed.Add(f.Billed)
+			billed.Add(&f.Billed)
 		} else {
 			sent-- // the gate rejected it
 		}

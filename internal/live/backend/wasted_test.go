@@ -133,8 +133,9 @@ func TestBooksAgreeWithTheServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told.Add(reply.Billed())
-			told.Add(reply.Wasted)
+			billed := reply.Billed()
+			told.Add(&billed)
+			told.Add(&reply.Wasted)
 		}
 		booked, counted := g.Spent().Usage, s.Counts().Billed
 		if told != booked {

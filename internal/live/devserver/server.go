@@ -135,10 +135,10 @@ func (s *Server) bill(a *answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(a.iterations) == 0 {
-		s.counts.Billed.Add(a.usage)
+		s.counts.Billed.Add(&a.usage)
 	}
 	for _, it := range a.iterations {
-		s.counts.Billed.Add(it.Usage)
+		s.counts.Billed.Add(&it.Usage)
 	}
 }
 

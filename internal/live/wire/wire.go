@@ -220,7 +220,7 @@ func (r *Reply) Billed() Usage {
 	}
 	var u Usage
 	for _, it := range r.Iterations {
-		u.Add(it.Usage)
+		u.Add(&it.Usage)
 	}
 	return u
 }
