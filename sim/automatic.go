@@ -20,13 +20,13 @@ type automatic struct {
 	kept          float64                          // share that a loss leaves of what the call under way reads
 }
 
-// serving returns how the requests of a thread are served: as the profile says for the
+// serving returns how the requests of a thread of Codex are served: as the profile says for the
 // model and the client's version, unless the thread's own calls show otherwise, and the
 // zero value when the profile leaves it to the server. The profile counts for as many
 // calls as its prior has.
 func (t *thread) serving(model string) prompt.Serving {
 	p := t.replay.profile
-	if p == nil || !p.Codex.Switches.Served || !t.codex() {
+	if p == nil || !p.Codex.Switches.Served {
 		return prompt.Serving{}
 	}
 	base, ok := p.Codex.ServingFor(model, t.replay.version)

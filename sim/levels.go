@@ -181,13 +181,12 @@ func (l *Loop) limitOf(t *thread) int64 {
 	return g.limit
 }
 
-// see returns the sight of a thread's window, and its limit.
-func (l *Loop) see(t *thread) (sight, int64) {
+// see takes the sight of a thread's window, for v which is empty, and returns its limit.
+func (l *Loop) see(t *thread, v *sight) (limit int64) {
 	limit, m := l.limitOf(t), t.replay.models.of(t.model())
-	return sight{
-		now: l.clock.now, window: m.window, maxOutput: m.maxOutput, used: t.count(), thread: t.index, limits: t.gauge.limits,
-		blocked: t.gauge.blocked,
-	}, limit
+	v.now, v.window, v.maxOutput, v.used = l.clock.now, m.window, m.maxOutput, t.count()
+	v.thread, v.limits, v.blocked = t.index, t.gauge.limits, t.gauge.blocked
+	return limit
 }
 
 // look notes the levels at a request, or after a response.
@@ -195,9 +194,8 @@ func (l *Loop) look(t *thread, sends bool) {
 	if !l.gauged(t) {
 		return
 	}
-	v, limit := l.see(t)
-	v.sends = sends
-	l.show(t, limit, &v)
+	v := sight{sends: sends}
+	l.show(t, l.see(t, &v), &v)
 }
 
 // show adds a sight to the row, or keeps it as long as the simulation stands for several strategies: their clients may
@@ -258,7 +256,8 @@ func (l *Loop) block(t *thread) bool {
 	if b == BlockOff || b == blockClient || t.gauge.blocked || !l.gauged(t) || t.current().Trigger != traces.TriggerPrompt {
 		return false
 	}
-	v, limit := l.see(t)
+	var v sight
+	limit := l.see(t, &v)
 	full := func(limit int64) bool {
 		return t.replay.levels.of(limit, v.window, v.maxOutput, v.used).has(results.LevelBlocking)
 	}

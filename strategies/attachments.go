@@ -217,7 +217,7 @@ func ownFile(t *Turn, b *prompt.Block) bool {
 
 // isTranscript reports whether a path is that of a session's transcript.
 func isTranscript(path string) bool {
-	return strings.Contains(path, "/.claude/projects/") && strings.HasSuffix(path, ".jsonl")
+	return strings.HasSuffix(path, ".jsonl") && strings.Contains(path, "/.claude/projects/")
 }
 
 // stubBytes is the largest result that says only that a file is unchanged, bytes.

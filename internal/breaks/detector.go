@@ -118,6 +118,7 @@ type Detector struct {
 	at        int
 	model     string // the model checked last, and whether it is excluded
 	excluded  bool
+	verdict   Verdict // on the last call
 }
 
 // Become makes d a copy of another detector, keeping d's storage.
@@ -141,20 +142,25 @@ func sourceOf(c *Call) source {
 // models behaves differently (000:627).
 func Excluded(model string) bool { return strings.Contains(strings.ToLower(model), "haiku") }
 
-// See takes the next call of a source and returns whether its cache broke.
-func (d *Detector) See(c *Call) Verdict {
+// See takes the next call of a source and returns whether its cache broke, valid until the
+// next call.
+func (d *Detector) See(c *Call) *Verdict {
+	v := &d.verdict
+	*v = Verdict{}
 	if c.Model != d.model {
 		d.model, d.excluded = c.Model, Excluded(c.Model)
 	}
 	if d.excluded {
-		return Verdict{Reason: confusion.Excluded, To: c.Read}
+		v.Reason, v.To = confusion.Excluded, c.Read
+		return v
 	}
-	rules := DefaultRules()
-	if d.Rules != nil {
-		rules = *d.Rules
+	rules := d.Rules
+	if rules == nil {
+		of := DefaultRules()
+		rules = &of
 	}
 	b := d.baseline(sourceOf(c))
-	v := b.compare(c, rules)
+	b.compare(c, rules, v)
 	if d.Values && (v.Reason == confusion.Model || v.Reason == confusion.State) {
 		v.says = b.differences(c, v.Changed)
 	}
@@ -186,16 +192,16 @@ func (d *Detector) Reset() {
 	d.baselines = d.baselines[:0]
 }
 
-// compare compares a call with the baseline.
-func (b *baseline) compare(c *Call, rules Rules) Verdict {
-	v := Verdict{From: b.read, To: c.Read}
+// compare compares a call with the baseline, for a verdict that says nothing yet.
+func (b *baseline) compare(c *Call, rules *Rules, v *Verdict) {
+	v.From, v.To = b.read, c.Read
 	switch {
 	case c.Compacted:
 		v.Reason = confusion.Compacted
-		return v
+		return
 	case !b.known:
 		v.Reason = confusion.First
-		return v
+		return
 	}
 	timed := b.timed && c.timed() && c.At >= b.end
 	if timed {
@@ -212,7 +218,6 @@ func (b *baseline) compare(c *Call, rules Rules) Verdict {
 	default:
 		v.Reason = v.cause(timed)
 	}
-	return v
 }
 
 // cause names why the cache broke: a change takes precedence over the length of the pause.

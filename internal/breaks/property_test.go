@@ -55,7 +55,7 @@ func TestSourcesDoNotMeet(t *testing.T) {
 		said := map[source][]Verdict{}
 		for i := range calls {
 			key := sourceOf(&calls[i])
-			said[key] = append(said[key], mixed.See(&calls[i]))
+			said[key] = append(said[key], *mixed.See(&calls[i]))
 		}
 		slices.SortStableFunc(calls, func(a, b Call) int {
 			x, y := sourceOf(&a), sourceOf(&b)
@@ -63,7 +63,7 @@ func TestSourcesDoNotMeet(t *testing.T) {
 		})
 		for i := range calls {
 			key := sourceOf(&calls[i])
-			if v := apart.See(&calls[i]); v != said[key][0] {
+			if v := *apart.See(&calls[i]); v != said[key][0] {
 				t.Fatalf("apart %+v, mixed %+v", v, said[key][0])
 			}
 			said[key] = said[key][1:]
@@ -78,7 +78,7 @@ func TestNumbersOfStatesChangeNothing(t *testing.T) {
 		var plain, numbered Detector
 		for _, c := range rapid.SliceOf(rapid.Custom(drawCall)).Draw(t, "calls") {
 			c.Source, c.Thread, c.Model = results.SourceMain, 0, "opus" // one source, so that calls meet
-			want := plain.See(&c)
+			want := *plain.See(&c)
 			state := [2]any{c.State.Tools, c.State.Effort}
 			if numbers[state] == 0 {
 				numbers[state] = uint64(len(numbers) + 1)
@@ -86,7 +86,7 @@ func TestNumbersOfStatesChangeNothing(t *testing.T) {
 			if rapid.IntRange(0, 3).Draw(t, "numbered") > 0 {
 				c.Same = numbers[state]
 			}
-			if v := numbered.See(&c); v != want {
+			if v := *numbered.See(&c); v != want {
 				t.Fatalf("numbered %+v, plain %+v", v, want)
 			}
 		}

@@ -149,8 +149,8 @@ func (h *table) find(entries []entry, k key) int32 {
 	hash := k.hash()
 	tag := uint32(hash) | 1
 	mask := len(h.slots) - 1
-	for i := int(hash >> h.shift); ; i++ {
-		s := h.slots[i&mask]
+	for i := int(hash >> (h.shift & 63)); ; i++ { // a shift that needs no test
+		s := &h.slots[i&mask]
 		if s.tag == 0 {
 			return none
 		}
@@ -236,6 +236,7 @@ func (h *leafHeap) sink() {
 type mark struct {
 	prompt.Marker
 	level prompt.Level // of the marked entry
+	new   bool         // the lookup found nothing under the marker's own key
 }
 
 // marks are the markers of one request that take part, in order of position.
@@ -258,7 +259,7 @@ func (m *marks) collect(r *prompt.Request, limit int) {
 		if e.Cum < r.MinTokens {
 			continue
 		}
-		m.at[m.n] = mark{k, e.Kind.Level()}
+		m.at[m.n] = mark{k, e.Kind.Level(), false}
 		m.n++
 		if k.Scope == prompt.ScopeGlobal {
 			m.global = last

@@ -65,7 +65,7 @@ func (a *Anthropic) find(t int64, r *prompt.Request) {
 // marker back, then from the one in front of it, and so on.
 func (a *Anthropic) lookup(t int64, r *prompt.Request, m *marks) hit {
 	for k := m.n - 1; k >= 0; k-- {
-		if h := a.walk(t, r, m.at[k].Marker, m.global); h.id != none {
+		if h := a.walk(t, r, &m.at[k], m.global); h.id != none {
 			return h
 		}
 	}
@@ -75,7 +75,7 @@ func (a *Anthropic) lookup(t int64, r *prompt.Request, m *marks) hit {
 // walk looks for an entry from a marker back to the end of its look-back.
 // Prefixes up to the last global marker are also looked for among the global
 // entries.
-func (a *Anthropic) walk(t int64, r *prompt.Request, m prompt.Marker, global int32) hit {
+func (a *Anthropic) walk(t int64, r *prompt.Request, m *mark, global int32) hit {
 	left := a.cfg.Lookback
 	k := a.keyAt(r, prompt.Digest{}, prompt.ScopeOrg, m.TTL, prompt.LevelMessages)
 	g := a.keyAt(r, prompt.Digest{}, prompt.ScopeGlobal, m.TTL, prompt.LevelMessages)
@@ -94,8 +94,12 @@ func (a *Anthropic) walk(t int64, r *prompt.Request, m prompt.Marker, global int
 			k.variant, g.variant = 0, 0
 		}
 		k.chain = e.Chain
-		if id, v := a.probe(t, k); v == found {
+		id, v := a.probe(t, k)
+		if v == found {
 			return hit{id, p}
+		}
+		if p == m.Position {
+			m.new = v == absent && m.Scope == prompt.ScopeOrg
 		}
 		if p <= global {
 			g.chain = e.Chain

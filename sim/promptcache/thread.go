@@ -265,17 +265,9 @@ func (a *Anthropic) withhold(r *prompt.Request, m *marks, f *flight) {
 // for the longer of the two TTLs and is readable from the first response.
 func (a *Anthropic) write(t int64, r *prompt.Request, m *mark, parent int32, deleted int64) int32 {
 	k := a.keyAt(r, r.Entries[m.Position].Chain, m.Scope, m.TTL, m.level)
-	if id := a.table.find(a.entries, k); id != none {
-		e := &a.entries[id]
-		a.parties.meet(e)
-		if a.alive(id, t) {
-			a.bury(id, t)
-			e.ttl = max(e.ttl, m.TTL)
+	if !m.new {
+		if id, alive := a.rewrite(t, k, m.TTL); alive {
 			return id
-		}
-		e.state = stateDead
-		if a.room != nil {
-			a.release(id)
 		}
 	}
 	id := a.insert(t, k, parent, m, int32(deleted))
@@ -283,4 +275,23 @@ func (a *Anthropic) write(t int64, r *prompt.Request, m *mark, parent int32, del
 		a.admit(t, id, cum(r, m.Position)+int64(m.Shift)-deleted)
 	}
 	return id
+}
+
+// rewrite returns the entry of a key if it is alive; one that is not gives way.
+func (a *Anthropic) rewrite(t int64, k key, ttl prompt.TTL) (id int32, alive bool) {
+	if id = a.table.find(a.entries, k); id == none {
+		return none, false
+	}
+	e := &a.entries[id]
+	a.parties.meet(e)
+	if a.alive(id, t) {
+		a.bury(id, t)
+		e.ttl = max(e.ttl, ttl)
+		return id, true
+	}
+	e.state = stateDead
+	if a.room != nil {
+		a.release(id)
+	}
+	return none, false
 }
