@@ -12,10 +12,9 @@ import (
 // sends a request that Ahead does not let pass only when no party will send anything
 // earlier. Floor is a time, ns, before which nobody sends anything more; it never falls.
 //
-// Events of one time count in the order of their parties, whatever the order of calls: a
-// request does not find what becomes readable at the same time by the first token of a
-// party with a higher number. Requests of one time are sent in the order of their
-// parties.
+// Requests of one time count in the order of their parties, whatever the order of calls: one
+// does not find what a party with a higher number sends at the same time, even if that is
+// readable at once. What was sent before is readable from its first token on to all.
 //
 // The result is that of sending everything in this order, unless Met reports otherwise.
 // With a capacity it is not, as every request then depends on all others.

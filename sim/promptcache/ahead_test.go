@@ -223,26 +223,31 @@ func TestUsesOfWhatIsSwept(t *testing.T) {
 	}
 }
 
-// At one time a party does not find what a higher one writes, even if the first token
-// of that has been told before; a higher one finds what is of a lower one.
+// At one time a party does not find what a higher one sends, even if that is readable at once; a higher one finds what
+// is of a lower one, and everyone what was sent before.
 func TestFirstTokenAtTheSameTime(t *testing.T) {
 	for _, tc := range []struct {
-		writers []uint32 // in the order in which their first tokens are told
+		sent    time.Duration // when the writers' requests arrive
+		writers []uint32      // in the order in which their first tokens are told
 		reader  uint32
 		want    int64
-	}{{[]uint32{1}, 2, 2000}, {[]uint32{3}, 2, 0}, {[]uint32{3, 1}, 2, 2000}, {[]uint32{1, 3}, 2, 2000}, {[]uint32{3}, 4, 2000}} {
+	}{
+		{time.Second, []uint32{1}, 2, 2000}, {time.Second, []uint32{3}, 2, 0}, {time.Second, []uint32{3, 1}, 2, 2000},
+		{time.Second, []uint32{1, 3}, 2, 2000}, {time.Second, []uint32{3}, 4, 2000}, {0, []uint32{3}, 2, 2000},
+	} {
 		cache := New(Config{})
 		for i, tickets := 0, make([]int32, len(tc.writers)); i < 2*len(tickets); i++ {
 			party := tc.writers[i%len(tickets)]
 			if i < len(tickets) {
 				cache.Serve(party, 0)
-				tickets[i] = cache.Begin(0, newSide(cache, party, prompt.TTL5m, prompt.TTL5m).request()).Ticket
+				request := newSide(cache, party, prompt.TTL5m, prompt.TTL5m).request()
+				tickets[i] = cache.Begin(int64(tc.sent), request).Ticket
 				continue
 			}
 			cache.FirstToken(int64(time.Second), tickets[i-len(tickets)])
 		}
 		if read, _ := newSide(cache, tc.reader, prompt.TTL5m, prompt.TTL5m).call(time.Second); read != tc.want {
-			t.Errorf("party %d behind %v: %d tokens are read, want %d", tc.reader, tc.writers, read, tc.want)
+			t.Errorf("party %d behind %v of %s: %d tokens are read, want %d", tc.reader, tc.writers, tc.sent, read, tc.want)
 		}
 	}
 }

@@ -183,7 +183,7 @@ func (a *Anthropic) Begin(t int64, r *prompt.Request) (out prompt.Outcome) {
 		a.forget(r.Thread)
 	}
 
-	out.Ticket = a.open()
+	out.Ticket = a.open(t)
 	f := &a.flights[out.Ticket]
 	f.effective = b.usage.Input()
 	out.Effective = f.effective
@@ -210,10 +210,14 @@ func (a *Anthropic) FirstToken(t int64, ticket int32) {
 		return
 	}
 	a.found.request = nil
+	by := uint32(0)
+	if t == f.at {
+		by = f.party
+	}
 	for _, id := range f.written[:f.writes] {
 		e := &a.entries[id]
-		if t < e.ready || t == e.ready && f.party < e.readyBy {
-			e.ready, e.readyBy = t, f.party
+		if t < e.ready || t == e.ready && by < e.readyBy {
+			e.ready, e.readyBy = t, by
 		}
 	}
 }

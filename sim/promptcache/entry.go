@@ -57,7 +57,9 @@ type entry struct {
 	deleted int32  // tokens deleted from its prefix when it was written
 	shift   int32  // tokens it holds beyond the end of its prefix; negative when fewer
 	party   uint32 // who wrote it, see Serve
-	readyBy uint32 // party whose response began at ready; of several the lowest
+	// readyBy is, where the writer's request arrived at ready too, the party that sent it,
+	// of several the lowest, else 0.
+	readyBy uint32
 }
 
 // keyAt returns the key of the prefix with a chain as request r would write it
