@@ -175,10 +175,10 @@ func (f *finder) add(opts Options, path string) error {
 		if err := files.Regular(path, info); err != nil {
 			return fmt.Errorf("%w, and - for standard input", err)
 		}
-		f.file(path, false)
+		f.file(path, realOf(path), false)
 		return nil
 	}
-	found := f.walk(path)
+	found := f.walk(path, realOf(path))
 	if err := f.ctx.Err(); err != nil {
 		return fmt.Errorf("listing recordings: %w", err)
 	}
@@ -192,10 +192,18 @@ func (f *finder) add(opts Options, path string) error {
 	return nil
 }
 
-// walk adds the recordings below dir and returns how many lie there, those
-// known already and folders that cannot be read included.
-func (f *finder) walk(dir string) int {
-	found, err := f.readDir(dir)
+// realOf returns a path without links, or the path itself when they cannot be followed.
+func realOf(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// walk adds the recordings below dir, whose path without links is real, and returns how
+// many lie there, those known already and folders that cannot be read included.
+func (f *finder) walk(dir, real string) int {
+	found, err := f.readDir(dir, real)
 	if err != nil {
 		f.in.Problems = append(f.in.Problems, Problem{File: dir, Text: "folder cannot be read: " + reason(err)})
 		return 1
@@ -203,11 +211,7 @@ func (f *finder) walk(dir string) int {
 	return found
 }
 
-func (f *finder) readDir(dir string) (int, error) {
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return 0, err
-	}
+func (f *finder) readDir(dir, real string) (int, error) {
 	if seen := f.dirs[real]; seen {
 		return 1, nil
 	}
@@ -221,7 +225,7 @@ func (f *finder) readDir(dir string) (int, error) {
 		if f.ctx.Err() != nil { // add tells
 			return found, nil
 		}
-		path := filepath.Join(dir, e.Name())
+		path, at := filepath.Join(dir, e.Name()), filepath.Join(real, e.Name())
 		isDir := e.IsDir()
 		if e.Type()&fs.ModeSymlink != 0 {
 			info, err := os.Stat(path)
@@ -230,13 +234,13 @@ func (f *finder) readDir(dir string) (int, error) {
 				f.in.Dangling++
 				continue
 			}
-			isDir = info.IsDir()
+			isDir, at = info.IsDir(), realOf(path)
 		}
 		switch {
 		case isDir:
-			found += f.walk(path)
+			found += f.walk(path, at)
 		case hasSuffix(e.Name()):
-			f.file(path, endsIn(path, documents[:]))
+			f.file(path, at, endsIn(path, documents[:]))
 			found++
 		}
 	}
@@ -249,13 +253,9 @@ func endsIn(name string, endings []string) bool {
 	return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(name, e) })
 }
 
-// file adds a file once. Of several spellings the first in order is kept, so
-// that the order of arguments does not show.
-func (f *finder) file(path string, maybe bool) {
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		real = path
-	}
+// file adds a file once, by its path without links. Of several spellings the first in
+// order is kept, so that the order of arguments does not show.
+func (f *finder) file(path, real string, maybe bool) {
 	if i, ok := f.files[real]; ok {
 		known := &f.in.Files[i]
 		known.Name, known.Maybe = min(known.Name, path), known.Maybe && maybe
