@@ -212,10 +212,12 @@ func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.S
 		return err
 	}
 	billed := results.Cell{Cell: results.StrategyBilled, Strategy: results.StrategyBilled}
-	for _, s := range sessions {
-		billed.Rows = append(billed.Rows, sim.Billed(s, p.Prices, time.Time{}))
+	recorded := results.Cell{Cell: results.StrategyRecorded, Strategy: results.StrategyRecorded}
+	for i, s := range sessions {
+		bill := sim.Billed(s, p.Prices, time.Time{})
+		billed.Rows, recorded.Rows = append(billed.Rows, &bill), append(recorded.Rows, &rows[0][i])
 	}
-	run := results.Run{Cells: []results.Cell{billed, {Cell: results.StrategyRecorded, Strategy: results.StrategyRecorded, Rows: rows[0]}}}
+	run := results.Run{Cells: []results.Cell{billed, recorded}}
 	if err := run.Sum(); err != nil {
 		return err
 	}

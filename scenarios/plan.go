@@ -216,7 +216,7 @@ func (p *Plan) rows(ctx context.Context, r *running, mine func(cell, session int
 	}
 	if journal == nil && mine == nil {
 		for i := range cells {
-			cells[i].Rows = make([]results.Row, 0, len(sessions))
+			cells[i].Rows = make([]*results.Row, 0, len(sessions))
 		}
 	}
 	var keeping sync.Mutex

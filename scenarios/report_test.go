@@ -239,7 +239,7 @@ func checkRows(t *testing.T, c *results.Cell, whole *results.Run) {
 			continue
 		}
 		for _, row := range c.Rows {
-			if !slices.ContainsFunc(whole.Cells[i].Rows, func(r results.Row) bool { return reflect.DeepEqual(r, row) }) {
+			if !slices.ContainsFunc(whole.Cells[i].Rows, func(r *results.Row) bool { return reflect.DeepEqual(r, row) }) {
 				t.Errorf("%s, session %s: not the row of the whole run", c.Cell, row.Session)
 			}
 		}

@@ -82,7 +82,7 @@ var settable = []string{
 // changes something.
 func TestSilentSettingsAreSilentInAnyCompany(t *testing.T) {
 	r, table := registry(t), prices(t)
-	rows := func(t *rapid.T, strategy string, set []string, c *traces.Corpus) ([][]results.Row, []string, bool) {
+	rows := func(t *rapid.T, strategy string, set []string, c *traces.Corpus) ([][]*results.Row, []string, bool) {
 		f, err := newFile(r, Default())
 		if err != nil {
 			t.Fatal(err)
@@ -108,7 +108,7 @@ func TestSilentSettingsAreSilentInAnyCompany(t *testing.T) {
 		if err != nil {
 			return nil, nil, false
 		}
-		var out [][]results.Row
+		var out [][]*results.Row
 		for i := range run.Cells {
 			out = append(out, run.Cells[i].Rows)
 		}

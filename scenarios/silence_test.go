@@ -39,18 +39,18 @@ func silent(t *testing.T, text string, c *traces.Corpus) []string {
 
 // cellRows returns the rows of a scenario by cell, those of cells that follow each
 // other and have the same once.
-func cellRows(t *testing.T, text string, c *traces.Corpus) [][]results.Row {
+func cellRows(t *testing.T, text string, c *traces.Corpus) [][]*results.Row {
 	t.Helper()
 	p := Plan{Registry: registry(t), Prices: prices(t), Design: expand(t, text)}
 	run, err := p.Run(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rows [][]results.Row
+	var rows [][]*results.Row
 	for i := range run.Cells {
 		rows = append(rows, run.Cells[i].Rows)
 	}
-	return slices.CompactFunc(rows, func(a, b []results.Row) bool { return cmp.Equal(a, b) })
+	return slices.CompactFunc(rows, func(a, b []*results.Row) bool { return cmp.Equal(a, b) })
 }
 
 // A setting that can have no effect is named with its place and why; a run without

@@ -79,7 +79,7 @@ func (p *Plan) look(ctx context.Context, d *Design, sessions []*traces.Session) 
 	for _, date := range d.priceDates() {
 		x.billed = append(x.billed, d.billedCell(date))
 		if p.Journal == nil {
-			x.billed[len(x.billed)-1].Rows = make([]results.Row, 0, len(sessions))
+			x.billed[len(x.billed)-1].Rows = make([]*results.Row, 0, len(sessions))
 		}
 	}
 	var adding sync.Mutex

@@ -39,7 +39,7 @@ func (s *slice) parts(m results.Metric) [][2]float64 {
 // part returns both sums of a ratio in one session of the cell.
 func (s *slice) part(row int, m results.Metric) (p [2]float64) {
 	for _, d := range s.cell.Draws {
-		part, base := m.Parts(&d.Rows[row])
+		part, base := m.Parts(d.Rows[row])
 		p[0] += part / float64(len(s.cell.Draws))
 		p[1] += base / float64(len(s.cell.Draws))
 	}

@@ -38,7 +38,8 @@ func cell(name string, draws ...[]tally) Cell {
 	for _, d := range draws {
 		run := results.Run{Cells: []results.Cell{{Cell: name, Strategy: name}}}
 		for _, t := range d {
-			run.Cells[0].Rows = append(run.Cells[0].Rows, t.row(name))
+			row := t.row(name)
+			run.Cells[0].Rows = append(run.Cells[0].Rows, &row)
 		}
 		run.Sum()
 		c.Draws = append(c.Draws, &run.Cells[0])

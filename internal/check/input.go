@@ -186,7 +186,7 @@ func (m *sums) of(c *Cell, g group) *slice {
 			s.totals[i] = results.Row{}
 			for j := range d.Rows {
 				if g.has(d.Rows[j].Session) {
-					s.totals[i].Add(&d.Rows[j])
+					s.totals[i].Add(d.Rows[j])
 				}
 			}
 		}

@@ -34,7 +34,7 @@ func TestSharedWorkChangesNoBit(t *testing.T) {
 					var want results.Row
 					for j := range d.Rows {
 						if id := d.Rows[j].Session; of(id, in.Sessions[id]) == g.name {
-							want.Add(&d.Rows[j])
+							want.Add(d.Rows[j])
 						}
 					}
 					if by == "" {

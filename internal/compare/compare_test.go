@@ -88,7 +88,7 @@ func TestIntervalsAreFullEnumeration(t *testing.T) {
 	figures := func(sessions []int) [3]float64 {
 		var usd, read, input, peak [2]float64
 		for _, i := range sessions {
-			for s, row := range []*results.Row{&x.Cells[0].Rows[i], &y.Cells[0].Rows[i]} {
+			for s, row := range []*results.Row{x.Cells[0].Rows[i], y.Cells[0].Rows[i]} {
 				usd[s] += row.CostByClass[results.ClassRead]
 				read[s] += float64(row.Usage.Read)
 				input[s] += float64(row.Usage.Read + row.Usage.Uncached)
@@ -184,7 +184,7 @@ func TestVerdicts(t *testing.T) {
 // Nineteen sessions are a little cheaper, one is so much dearer that the total
 // of another twenty could go either way: the test of ranks alone does not decide.
 func TestVerdictTakesBoth(t *testing.T) {
-	var x, y []results.Row
+	var x, y []*results.Row
 	for i := range 20 {
 		change, name := -10-float64(i)/100, string(rune('a'+i))
 		if i == 7 {
@@ -327,7 +327,7 @@ func TestFalseAlarms(t *testing.T) {
 		alarms := 0
 		chance := rand.New(rand.NewPCG(1, 2))
 		for trial := range trials {
-			var x, y []results.Row
+			var x, y []*results.Row
 			for i := range tc.n {
 				name := fmt.Sprintf("s%02d", i)
 				x = append(x, session("x", name, 100, 9e4, 1e4, 1e5))

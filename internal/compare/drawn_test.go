@@ -15,7 +15,7 @@ func seeded(strategy string, seed uint64, usd float64, change func(*results.Row)
 	r.Provenance.Seed = seed
 	if change != nil {
 		for i := range r.Cells[0].Rows {
-			change(&r.Cells[0].Rows[i])
+			change(r.Cells[0].Rows[i])
 		}
 	}
 	return r
@@ -130,7 +130,7 @@ func TestSharedSeedsDoNotDiffer(t *testing.T) {
 		for _, seed := range seeds {
 			c := named("c seed="+seed, "c", map[string]string{"seed": seed}, "abcdefgh", 2)
 			for i := range c.Rows {
-				summarised(&c.Rows[i])
+				summarised(c.Rows[i])
 			}
 			cells = append(cells, c)
 		}

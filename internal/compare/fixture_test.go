@@ -10,8 +10,8 @@ import (
 
 // session makes a row: cost in USD, read and uncached input tokens, the largest
 // request.
-func session(strategy, name string, usd float64, read, uncached, peak int64) results.Row {
-	r := results.Row{Strategy: strategy, Session: name, Sessions: 1, Calls: 10, PeakContext: peak}
+func session(strategy, name string, usd float64, read, uncached, peak int64) *results.Row {
+	r := &results.Row{Strategy: strategy, Session: name, Sessions: 1, Calls: 10, PeakContext: peak}
 	r.Usage.Read, r.Usage.Uncached = read, uncached
 	r.UsageBySource[results.SourceMain] = r.Usage
 	r.CallsBySource[results.SourceMain] = 10
@@ -31,7 +31,7 @@ func run(cells ...results.Cell) *results.Run {
 	return r
 }
 
-func cell(name string, rows ...results.Row) results.Cell {
+func cell(name string, rows ...*results.Row) results.Cell {
 	c := results.Cell{Cell: name, Strategy: name, Rows: rows}
 	for i := range c.Rows {
 		c.Rows[i].Strategy = name
@@ -57,8 +57,8 @@ func after() *results.Run {
 	return run(cell("x", eight([]float64{-1, -2, -3, -4, -5, -6, 0, 1}, 2, 149_000)...))
 }
 
-func eight(change []float64, cold int, peak int64) []results.Row {
-	var rows []results.Row
+func eight(change []float64, cold int, peak int64) []*results.Row {
+	var rows []*results.Row
 	for i := range 8 {
 		usd := float64(10 * (i + 1))
 		if change != nil {
@@ -75,15 +75,15 @@ func eight(change []float64, cold int, peak int64) []results.Row {
 
 // many makes rows of n sessions that differ from those of another shift by a
 // bounded share, as sessions do: most are small, few compact.
-func many(n int, shift float64) []results.Row {
-	rows := make([]results.Row, n)
+func many(n int, shift float64) []*results.Row {
+	rows := make([]*results.Row, n)
 	for i := range rows {
 		u := math.Mod(float64(i)*0.618033988749895, 1)
 		v := math.Mod(float64(i)*0.754877666246693+shift, 1)
 		usd := math.Exp(3*u) * (1 + shift*v/5)
 		tokens := int64(1e5 * math.Exp(3*u))
 		r := session("x", fmt.Sprintf("s%06d", i), usd, tokens*9/10+int64(shift*v*1e3), tokens/10, 20_000+tokens/100)
-		fill(&r, u, v, shift)
+		fill(r, u, v, shift)
 		rows[i] = r
 	}
 	return rows

@@ -62,7 +62,7 @@ func (p *pairs) alike() bool {
 		for _, c := range p.sides[s].cells {
 			rows := make([]*results.Row, len(c.Rows))
 			for i := range rows {
-				rows[i] = &c.Rows[i]
+				rows[i] = c.Rows[i]
 				if len(rows) != len(first) || rows[i].Session != p.sessions[i] || i > 0 && p.sessions[i] <= p.sessions[i-1] {
 					p.sessions, p.rows = nil, [2][][]*results.Row{}
 					return false
@@ -80,7 +80,7 @@ func (p *pairs) index() {
 		for _, c := range p.sides[s].cells {
 			at := make(map[string]*results.Row, len(c.Rows))
 			for i := range c.Rows {
-				at[c.Rows[i].Session] = &c.Rows[i]
+				at[c.Rows[i].Session] = c.Rows[i]
 			}
 			rows := make([]*results.Row, len(p.sessions))
 			for i, session := range p.sessions {

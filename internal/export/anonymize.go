@@ -127,10 +127,11 @@ func (a *anonymizer) cell(c *results.Cell) results.Cell {
 			out.Unmeasured = append(out.Unmeasured, name)
 		}
 	}
-	for i := range c.Rows {
-		out.Rows = append(out.Rows, a.row(&c.Rows[i]))
+	for _, r := range c.Rows {
+		row := a.row(r)
+		out.Rows = append(out.Rows, &row)
 	}
-	slices.SortStableFunc(out.Rows, func(x, y results.Row) int { return cmp.Compare(x.Session, y.Session) })
+	slices.SortStableFunc(out.Rows, func(x, y *results.Row) int { return cmp.Compare(x.Session, y.Session) })
 	return out
 }
 

@@ -22,6 +22,10 @@ func walk(v reflect.Value, path string, visit func(path, s string)) {
 	switch v.Kind() {
 	case reflect.String:
 		visit(path, v.String())
+	case reflect.Pointer:
+		if !v.IsNil() {
+			walk(v.Elem(), path, visit)
+		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			walk(v.Field(i), strings.TrimPrefix(path+"."+v.Type().Field(i).Name, "."), visit)
@@ -50,7 +54,9 @@ func plant(v reflect.Value, make func() string) {
 				plant(v.Field(i), make)
 			}
 		}
-	case reflect.Pointer: // what a row has of needs: numbers alone
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		plant(v.Elem(), make)
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
 		fallthrough
@@ -224,7 +230,7 @@ func TestPseudonymsPair(t *testing.T) {
 	}
 	form := regexp.MustCompile(`^[a-z2-7]{16}$`)
 	for i, c := range got.Cells {
-		bySession := map[string]results.Row{}
+		bySession := map[string]*results.Row{}
 		for _, r := range c.Rows {
 			bySession[r.Session] = r
 		}
@@ -237,7 +243,7 @@ func TestPseudonymsPair(t *testing.T) {
 				t.Errorf("cell %q, session %q: figures changed", c.Cell, r.Session)
 			}
 		}
-		if !slices.IsSortedFunc(c.Rows, func(a, b results.Row) int { return strings.Compare(a.Session, b.Session) }) {
+		if !slices.IsSortedFunc(c.Rows, func(a, b *results.Row) int { return strings.Compare(a.Session, b.Session) }) {
 			t.Errorf("cell %q: rows are not in the order of pseudonyms", c.Cell)
 		}
 	}

@@ -17,13 +17,13 @@ import (
 // exported returns the Parquet file of a run of two strategies over two
 // sessions, as sim export writes it.
 func exported() *bytes.Reader {
-	row := func(strategy, session string, usd float64, read, written int64) results.Row {
-		return results.Row{Strategy: strategy, Session: session, Sessions: 1, Usage: prompt.Usage{Read: read, Write5m: written},
+	row := func(strategy, session string, usd float64, read, written int64) *results.Row {
+		return &results.Row{Strategy: strategy, Session: session, Sessions: 1, Usage: prompt.Usage{Read: read, Write5m: written},
 			CostByClass: results.Cost{results.ClassRead: usd}}
 	}
 	table, err := export.New([]export.Source{{Run: &results.Run{Cells: []results.Cell{
-		{Cell: "none", Strategy: "none", Rows: []results.Row{row("none", "a", 2, 300, 100), row("none", "b", 1, 0, 0)}},
-		{Cell: "recorded", Strategy: "recorded", Rows: []results.Row{row("recorded", "a", 1.5, 100, 100), row("recorded", "b", 1.25, 0, 0)}},
+		{Cell: "none", Strategy: "none", Rows: []*results.Row{row("none", "a", 2, 300, 100), row("none", "b", 1, 0, 0)}},
+		{Cell: "recorded", Strategy: "recorded", Rows: []*results.Row{row("recorded", "a", 1.5, 100, 100), row("recorded", "b", 1.25, 0, 0)}},
 	}}}})
 	if err != nil {
 		log.Fatal(err)

@@ -11,12 +11,12 @@ import (
 )
 
 // figuresOf returns a row with figures in every field that a simulation fills.
-func figuresOf(strategy, session string, seed uint64) results.Row {
+func figuresOf(strategy, session string, seed uint64) *results.Row {
 	draw := rand.New(rand.NewPCG(seed, 1))
 	tokens := func() prompt.Usage {
 		return prompt.Usage{Uncached: draw.Int64N(1e4), Read: draw.Int64N(1e7), Write5m: draw.Int64N(1e6), Output: draw.Int64N(1e5)}
 	}
-	r := results.Row{Strategy: strategy, Session: session, Sessions: 1, Calls: 1 + draw.IntN(200), Usage: tokens(),
+	r := &results.Row{Strategy: strategy, Session: session, Sessions: 1, Calls: 1 + draw.IntN(200), Usage: tokens(),
 		Misses: draw.IntN(9), MissedTokens: draw.Int64N(1e5), HitCalls: draw.IntN(90), LaterCalls: 100, Compactions: draw.IntN(4),
 		ChainMax: draw.IntN(4), PeakContext: draw.Int64N(2e5), AddedLatency: draw.NormFloat64() * 100}
 	r.MissesByClass[1] = r.Misses

@@ -258,8 +258,8 @@ func (t *Table) add(s *Source, figures []Column) error {
 				return name == f.Name || name == f.Of || name == f.Group
 			})
 		}
-		for j := range c.Rows {
-			t.records = append(t.records, record{label: s.Label, cell: c, row: &c.Rows[j], measured: measured})
+		for _, row := range c.Rows {
+			t.records = append(t.records, record{label: s.Label, cell: c, row: row, measured: measured})
 		}
 	}
 	slices.SortStableFunc(t.records[before:], func(a, b record) int {

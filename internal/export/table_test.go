@@ -86,7 +86,7 @@ func TestRoundTrip(t *testing.T) {
 	var want []map[string]any
 	for _, c := range []*results.Cell{&run.Cells[1], &run.Cells[0]} { // cells by name
 		for i := range c.Rows {
-			want = append(want, expected(c, &c.Rows[i]))
+			want = append(want, expected(c, c.Rows[i]))
 		}
 	}
 	packed, metadata := unpack(t, written(t, table, export.FormatParquet))

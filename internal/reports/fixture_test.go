@@ -8,8 +8,8 @@ import (
 // row makes a row of 447 calls for session a and 3,000 for b. Its cost, USD, is
 // given by token class; all of it is the main conversation's but the output of
 // summary calls, whose cost is given apart.
-func row(strategy, session string, usage prompt.Usage, cost results.Cost, summaries float64) results.Row {
-	r := results.Row{Strategy: strategy, Session: session, Sessions: 1, Calls: 447, Usage: usage, CostByClass: cost}
+func row(strategy, session string, usage prompt.Usage, cost results.Cost, summaries float64) *results.Row {
+	r := &results.Row{Strategy: strategy, Session: session, Sessions: 1, Calls: 447, Usage: usage, CostByClass: cost}
 	if session == "b" {
 		r.Calls = 3000
 	}
@@ -47,7 +47,7 @@ func bill() *results.Run {
 	a := prompt.Usage{Uncached: 20e3, Read: 900e3, Write5m: 50e3, Write1h: 30e3, Output: 10e3}
 	b := prompt.Usage{Uncached: 180e3, Read: 8100e3, Write5m: 450e3, Write1h: 270e3, Output: 90e3}
 	bCost := results.Cost{90, 360, 180, 90, 0, 180} // 900
-	cell := func(name, strategy string, rows ...results.Row) *results.Cell {
+	cell := func(name, strategy string, rows ...*results.Row) *results.Cell {
 		run.Cells = append(run.Cells, results.Cell{Cell: name, Strategy: strategy, Rows: rows})
 		return &run.Cells[len(run.Cells)-1]
 	}
@@ -90,7 +90,7 @@ func bill() *results.Run {
 // compacting gives the first session of c compactions, the second a miss, and
 // both half of the waiting, s.
 func compacting(c *results.Cell, compactions, recompactions int, wait float64) {
-	a, b := &c.Rows[0], &c.Rows[1]
+	a, b := c.Rows[0], c.Rows[1]
 	a.Compactions, a.Recompactions, a.ChainMax = compactions, recompactions, compactions
 	a.Waited(results.WaitCompaction, wait/2)
 	b.Waited(results.WaitCompaction, wait/2)
@@ -107,7 +107,7 @@ func compacting(c *results.Cell, compactions, recompactions int, wait float64) {
 // least 12 %, and what layers did.
 func acting(c *results.Cell) {
 	for i := range c.Rows {
-		r := &c.Rows[i]
+		r := c.Rows[i]
 		r.Waits = [3]float64{1800, -2.5, 65}
 		r.SecondsAt[results.LevelWarning] = 3600
 		r.Left = results.Left{Calls: 150, Sum: 9000, Used: 80 + 8*i}

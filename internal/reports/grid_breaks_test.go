@@ -18,8 +18,8 @@ import (
 // once the tools and always the system prompt.
 func brokenRun() *results.Run {
 	run := &results.Run{Cells: []results.Cell{
-		{Cell: "none", Strategy: "none", Rows: []results.Row{{Strategy: "none", Session: "a", Sessions: 1}}},
-		{Cell: "billed", Strategy: "billed", Rows: []results.Row{{Strategy: "billed", Session: "a", Sessions: 1}}},
+		{Cell: "none", Strategy: "none", Rows: []*results.Row{{Strategy: "none", Session: "a", Sessions: 1}}},
+		{Cell: "billed", Strategy: "billed", Rows: []*results.Row{{Strategy: "billed", Session: "a", Sessions: 1}}},
 	}}
 	b := &run.Cells[0].Rows[0].Breaks
 	b.Calls[confusion.None] = [prompt.NumMissClasses]int{prompt.MissNone: 1_200, prompt.MissExpiry: 2}

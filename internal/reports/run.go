@@ -444,13 +444,13 @@ func runData(run *results.Run, perSession bool) *document.Table {
 	}
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		rows := []results.Row{c.Total}
-		rows[0].Sessions = c.Sessions
+		total := c.Total
+		total.Sessions = c.Sessions
+		rows := []*results.Row{&total}
 		if perSession {
 			rows = c.Rows
 		}
-		for j := range rows {
-			r := &rows[j]
+		for _, r := range rows {
 			line := []any{c.Cell, c.Strategy}
 			for _, p := range params {
 				line = append(line, c.Params[p])

@@ -37,7 +37,7 @@ func sweepRun() *results.Run {
 func addCell(run *results.Run, name, strategy string, params map[string]string, t results.Row) {
 	c := results.Cell{Cell: name, Strategy: strategy, Params: params, Sessions: t.Sessions, Total: t}
 	for i := range t.Sessions {
-		c.Rows = append(c.Rows, results.Row{Strategy: strategy, Session: fmt.Sprintf("%02d", i), Sessions: 1,
+		c.Rows = append(c.Rows, &results.Row{Strategy: strategy, Session: fmt.Sprintf("%02d", i), Sessions: 1,
 			CostByClass: results.Cost{results.ClassRead: t.CostUSD() / float64(t.Sessions)}})
 	}
 	run.Cells = append(run.Cells, c)

@@ -27,7 +27,7 @@ func full() *Run {
 	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		c.Rows = []Row{sample(c.Strategy, "s1"), sample(c.Strategy, "s2")}
+		c.Rows = []*Row{sample(c.Strategy, "s1"), sample(c.Strategy, "s2")}
 		c.Rows[1].StorageUSD = 0.1
 	}
 	r.Sum()
@@ -84,7 +84,7 @@ func TestDocumentRoundTrip(t *testing.T) {
 // TestSampleIsFull keeps the round trip honest: a field of Row that sample
 // leaves at zero could be missing from the codec unseen.
 func TestSampleIsFull(t *testing.T) {
-	r := reflect.ValueOf(sample("x", "s"))
+	r := reflect.ValueOf(*sample("x", "s"))
 	for i := range r.NumField() {
 		if r.Field(i).IsZero() {
 			t.Errorf("sample does not set %s", r.Type().Field(i).Name)

@@ -26,7 +26,7 @@ func TestJournal(t *testing.T) {
 		rows := slices.Clone(c.Rows)
 		c.Rows = nil
 		for k := range slices.Backward(rows) {
-			if err := c.Keep(j, &rows[k]); err != nil {
+			if err := c.Keep(j, rows[k]); err != nil {
 				t.Fatal(err)
 			}
 		}

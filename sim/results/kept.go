@@ -44,7 +44,8 @@ type kept struct {
 // Keep adds a row to c: to a journal, or to Rows when there is none. Only one goroutine may call it at a time.
 func (c *Cell) Keep(j *Journal, r *Row) error {
 	if j == nil {
-		c.Rows = append(c.Rows, *r)
+		row := *r
+		c.Rows = append(c.Rows, &row)
 		return nil
 	}
 	err := c.owns(r)
@@ -83,7 +84,7 @@ func (c *Cell) Brief(i int) Brief {
 
 // Drop leaves out the rows of sessions.
 func (c *Cell) Drop(drop func(session string) bool) {
-	c.Rows = slices.DeleteFunc(c.Rows, func(r Row) bool { return drop(r.Session) })
+	c.Rows = slices.DeleteFunc(c.Rows, func(r *Row) bool { return drop(r.Session) })
 	if c.kept != nil {
 		c.kept.list = slices.DeleteFunc(c.kept.list, func(k keptRow) bool { return drop(k.Session) })
 	}
@@ -91,8 +92,8 @@ func (c *Cell) Drop(drop func(session string) bool) {
 
 // EachRow calls f with the rows of c, by session when they are added up. A row is valid during the call.
 func (c *Cell) EachRow(f func(*Row) error) error {
-	for i := range c.Rows {
-		if err := f(&c.Rows[i]); err != nil {
+	for _, r := range c.Rows {
+		if err := f(r); err != nil {
 			return err
 		}
 	}

@@ -84,8 +84,8 @@ func TestPublishedNames(t *testing.T) {
 
 // sample is a row in which every figure is another number, so that a metric or
 // a codec that takes the wrong one shows.
-func sample(strategy, session string) Row {
-	r := Row{
+func sample(strategy, session string) *Row {
+	r := &Row{
 		Strategy: strategy, Session: session, Sessions: 1, Calls: 169, // 7 + … + 19
 		Usage:  prompt.Usage{Uncached: 100, Read: 700, Write5m: 110, Write1h: 60, WriteOther: 30, Output: 91},
 		Misses: 55, MissedTokens: 901, HitCalls: 30, LaterCalls: 40, Compactions: 7, Microcompactions: 8,
@@ -169,7 +169,7 @@ func TestValues(t *testing.T) {
 			t.Errorf("no metric %s", name)
 			continue
 		}
-		if got, ok := m.Value(&r); !ok || got != want {
+		if got, ok := m.Value(r); !ok || got != want {
 			t.Errorf("%s = %v, %v; want %v", name, got, ok, want)
 		}
 	}
@@ -185,7 +185,7 @@ func TestPartsAddUp(t *testing.T) {
 	sums := map[string]float64{}
 	for _, m := range Metrics() {
 		if m.Of != "" {
-			v, _ := m.Value(&r)
+			v, _ := m.Value(r)
 			sums[m.Of+" by "+m.By] += v
 		}
 	}
@@ -253,7 +253,7 @@ func partsOfBreaks() []string {
 // TestUnmeasured: what a cell does not measure has no sample, and neither have
 // its parts or the metrics of a group.
 func TestUnmeasured(t *testing.T) {
-	c := Cell{Cell: "billed", Strategy: "billed", Total: sample("billed", ""), Unmeasured: []string{"misses", groupLevels}}
+	c := Cell{Cell: "billed", Strategy: "billed", Total: *sample("billed", ""), Unmeasured: []string{"misses", groupLevels}}
 	for name, want := range map[string]bool{"misses": false, "misses_edit": false, "calls": true,
 		"warning_calls": false, "blocking_seconds": false, "percent_left": false, "stored_results": true} {
 		m, _ := LookupMetric(name)
@@ -270,8 +270,8 @@ func TestAddedRows(t *testing.T) {
 	b.Left = Left{Calls: 10, Sum: 900, Used: 15}
 	b.Firings, b.Reasons = map[string]int{"dream": 1, "microcompact": 2}, nil
 	var total Row
-	total.Add(&a)
-	total.Add(&b)
+	total.Add(a)
+	total.Add(b)
 	if want := (Left{Calls: 50, Sum: 3500, Used: 97}); total.Left != want {
 		t.Errorf("left %+v, want %+v", total.Left, want)
 	}

@@ -78,7 +78,7 @@ func TestSourceOfLaterVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range run.Cells[0].Rows {
-		r := &run.Cells[0].Rows[i]
+		r := run.Cells[0].Rows[i]
 		if r.CallsBySource[SourceOther] != 3 || r.UsageBySource[SourceOther].Read != 7 || r.CostBySource[SourceOther][ClassRead] != 11 || r.CostBySource[SourceOther][ClassOutput] != 7 {
 			t.Errorf("%+v", r)
 		}

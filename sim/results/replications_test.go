@@ -12,7 +12,7 @@ func seeded(seed string, usd float64, misses int) Cell {
 	row := costing("x", "a", usd)
 	row.Misses, row.PeakContext, row.Firings = misses, int64(misses), map[string]int{"layer": misses}
 	row.Left = Left{Calls: 1, Used: 10 * misses}
-	return Cell{Cell: "x w=1 seed=" + seed, Strategy: "x", Params: map[string]string{"seed": seed, "w": "1"}, Rows: []Row{row}}
+	return Cell{Cell: "x w=1 seed=" + seed, Strategy: "x", Params: map[string]string{"seed": seed, "w": "1"}, Rows: []*Row{row}}
 }
 
 // Three seeds of $10, $12 and $14 are one cell of $12 with Student's interval: the

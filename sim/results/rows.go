@@ -120,8 +120,7 @@ func (c *Cell) writeRows(w io.Writer, line []byte) ([]byte, error) {
 	}
 	rows := slices.Clone(c.Rows)
 	sortRows(rows)
-	for i := range rows {
-		r := &rows[i]
+	for i, r := range rows {
 		err := c.owns(r)
 		if err == nil && i > 0 && r.Session == rows[i-1].Session {
 			err = errTwice
@@ -323,12 +322,8 @@ func (rr *rowReader) add(c *Cell, k *cellRows, r *Row) error {
 		}
 		k.seen[r.Session] = true
 	}
-	if n := len(c.Rows); n == cap(c.Rows) && k.want != nil && *k.want > n {
-		// Rows are large: the count in the head saves copies, and is trusted in
-		// proportion to the rows that have come.
-		c.Rows = slices.Grow(c.Rows, min(*k.want-n, 7*n+64))
-	}
-	c.Rows = append(c.Rows, *r)
+	row := *r
+	c.Rows = append(c.Rows, &row)
 	return nil
 }
 
@@ -358,9 +353,8 @@ func (m Metric) omitted() bool {
 // has reports whether a row has a figure of m other than 0.
 func (r *Run) has(m Metric) bool {
 	for i := range r.Cells {
-		rows := r.Cells[i].Rows
-		for j := range rows {
-			if v, ok := m.Value(&rows[j]); ok && v != 0 {
+		for _, row := range r.Cells[i].Rows {
+			if v, ok := m.Value(row); ok && v != 0 {
 				return true
 			}
 		}

@@ -16,7 +16,8 @@ func BenchmarkReadRows(b *testing.B) {
 	for i := range run.Cells {
 		c := &run.Cells[i]
 		for s := range rows / len(run.Cells) {
-			c.Rows = append(c.Rows, usual(c.Strategy, fmt.Sprintf("1356fdc2-9e7f-4c43-b1c4-%012d", s)))
+			row := usual(c.Strategy, fmt.Sprintf("1356fdc2-9e7f-4c43-b1c4-%012d", s))
+			c.Rows = append(c.Rows, &row)
 		}
 	}
 	if err := WriteRows(&file, run); err != nil {
@@ -63,7 +64,8 @@ func usual(strategy, session string) Row {
 func BenchmarkWriteRows(b *testing.B) {
 	run := &Run{Cells: []Cell{{Cell: "none", Strategy: "none"}}}
 	for s := range 20_000 {
-		run.Cells[0].Rows = append(run.Cells[0].Rows, usual("none", fmt.Sprintf("1356fdc2-9e7f-4c43-b1c4-%012d", s)))
+		row := usual("none", fmt.Sprintf("1356fdc2-9e7f-4c43-b1c4-%012d", s))
+		run.Cells[0].Rows = append(run.Cells[0].Rows, &row)
 	}
 	for b.Loop() {
 		if err := WriteRows(io.Discard, run); err != nil {

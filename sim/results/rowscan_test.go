@@ -34,7 +34,7 @@ func readRow(line []byte) (string, Row, error) {
 // The form of a row is valid JSON, and reads as the row it was made of, also
 // when its members come in another order, with blanks and with escapes.
 func TestRowInAnyForm(t *testing.T) {
-	for _, r := range []Row{{Session: "a"}, usual("s", "a"), sample("s", "a\u2028<é>")} {
+	for _, r := range []Row{{Session: "a"}, usual("s", "a"), *sample("s", "a\u2028<é>")} {
 		line := lineOf(t, "some cell x=1", &r)
 		for _, text := range [][]byte{line, shuffled(t, line)} {
 			cell, got, err := readRow(text)
@@ -65,7 +65,7 @@ func shuffled(t interface{ Fatal(...any) }, line []byte) []byte {
 func TestRowFormsAgree(t *testing.T) {
 	taken := 0
 	rapid.Check(t, func(t *rapid.T) {
-		r := rapid.SampledFrom([]Row{usual("s", "a"), sample("s", "a")}).Draw(t, "row")
+		r := rapid.SampledFrom([]Row{usual("s", "a"), *sample("s", "a")}).Draw(t, "row")
 		line := lineOf(t, "c", &r)
 		for range rapid.IntRange(0, 3).Draw(t, "changes") {
 			at := rapid.IntRange(0, len(line)-1).Draw(t, "at")
@@ -111,7 +111,7 @@ func agrees(t interface {
 
 // FuzzRow: no line is another row in another form, or when it is written.
 func FuzzRow(f *testing.F) {
-	for _, r := range []Row{{Session: "a"}, usual("s", "a"), sample("s", "a")} {
+	for _, r := range []Row{{Session: "a"}, usual("s", "a"), *sample("s", "a")} {
 		f.Add(lineOf(f, "c", &r))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) { agrees(t, line) })

@@ -83,8 +83,8 @@ type Cell struct {
 	Strategy string
 	Params   map[string]string
 	Sessions int
-	Total    Row   // of all sessions; set by Sum from Rows, or given without rows
-	Rows     []Row // one per session, unless they are in a journal; see EachRow
+	Total    Row    // of all sessions; set by Sum from Rows, or given without rows
+	Rows     []*Row // one per session, unless they are in a journal; see EachRow
 	// Unmeasured names the metrics, and groups of metrics, that this cell has
 	// no figures for, such as added latency of a bill. Their parts are
 	// unmeasured with them.
@@ -159,31 +159,14 @@ func (c *Cell) sum() {
 	c.sort()
 	c.Total = Row{Strategy: c.Strategy}
 	for i := range c.Rows {
-		c.Total.Add(&c.Rows[i])
+		c.Total.Add(c.Rows[i])
 	}
 	c.Sessions = c.Total.Sessions
 }
 
-// sortRows sorts rows by session. As they are large, it moves each once.
-func sortRows(rows []Row) {
-	from := make([]int, len(rows)) // index of the row for a place
-	for i := range from {
-		from[i] = i
-	}
-	slices.SortStableFunc(from, func(a, b int) int { return cmp.Compare(rows[a].Session, rows[b].Session) })
-	for i, k := range from {
-		if k == i {
-			continue
-		}
-		first := rows[i]
-		for at := i; ; at = k {
-			if k, from[at] = from[at], at; k == i {
-				rows[at] = first
-				break
-			}
-			rows[at] = rows[k]
-		}
-	}
+// sortRows sorts rows by session.
+func sortRows(rows []*Row) {
+	slices.SortStableFunc(rows, func(a, b *Row) int { return cmp.Compare(a.Session, b.Session) })
 }
 
 // Reference returns the first cell of a strategy, nil when there is none.

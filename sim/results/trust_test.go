@@ -72,7 +72,7 @@ func TestFewSessionsTakeTheSpreadKnownBeforehand(t *testing.T) {
 		t.Errorf("spread %v in %v … %v, want %v and no interval", e.Spread, e.Low, e.High, want)
 	}
 	other := recorded
-	other.Rows = []Row{costing("x", "000", 6)}
+	other.Rows = []*Row{costing("x", "000", 6)}
 	other.sum()
 	if d, ok := e.Difference(&other, &recorded); !ok || !d.Chance() {
 		t.Errorf("a third less in one session is sure: %+v", d)
@@ -87,7 +87,7 @@ func TestChance(t *testing.T) {
 	for factor, want := range map[float64]bool{1: true, 1.005: true, 0.995: true, 0.67: false, 1.5: false} {
 		other := Cell{Cell: "x", Strategy: "x"}
 		for i := range recorded.Rows {
-			r := &recorded.Rows[i]
+			r := recorded.Rows[i]
 			other.Rows = append(other.Rows, costing("x", r.Session, factor*r.CostUSD()))
 		}
 		other.sum()

@@ -113,9 +113,9 @@ func (c *Cell) validate() error {
 	if err := c.validateTotal(); err != nil {
 		return err
 	}
-	for i := range c.Rows {
-		if err := rowForm.Check(&c.Rows[i]); err != nil {
-			return fmt.Errorf("cell %q, session %q: %w", c.Cell, c.Rows[i].Session, err)
+	for _, r := range c.Rows {
+		if err := rowForm.Check(r); err != nil {
+			return fmt.Errorf("cell %q, session %q: %w", c.Cell, r.Session, err)
 		}
 	}
 	return nil
