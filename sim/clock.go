@@ -10,6 +10,7 @@ type eventKind uint8
 const (
 	eventStart eventKind = iota // a thread begins
 	eventInput                  // a round's input has arrived
+	eventFirst                  // the first token of a call, where it comes at once
 	eventEnd                    // the end of a call
 	eventTimer                  // the time a layer asked for
 	eventAwait                  // the latest time a layer waits for a background call
@@ -21,12 +22,12 @@ const (
 type event struct {
 	at  int64  // ns
 	seq uint64 // the user in the upper bits, above seqBits
-	what
+	happening
 }
 
-// what happens at an event. It is apart so that an event has few enough fields to be kept in registers.
-type what struct {
-	of   int32 // flight for an end, else thread
+// happening is what an event is. It is apart so that an event has few enough fields to be kept in registers.
+type happening struct {
+	of   int32 // flight for a first token and an end, else thread
 	arg  int16 // which of the thread's timers or hooks
 	kind eventKind
 }
@@ -53,7 +54,7 @@ func (c *clock) reset() { *c = clock{heap: c.heap[:0]} }
 // schedule adds an event. A time in the past is taken for now: time never runs
 // back.
 func (c *clock) schedule(at int64, kind eventKind, of int32) {
-	c.add(event{at: at, what: what{of: of, kind: kind}})
+	c.add(event{at: at, happening: happening{of: of, kind: kind}})
 }
 
 // add puts an event on the clock; its sequence number is the clock's.
@@ -133,7 +134,7 @@ func (l *Loop) setTimer(t *thread, i int) {
 	at = max(at+t.replay.origin, l.clock.now)
 	if t.wakes[i] != at {
 		t.wakes[i] = at
-		l.clock.add(event{at: at, what: what{t.id, int16(i), eventTimer}})
+		l.clock.add(event{at: at, happening: happening{t.id, int16(i), eventTimer}})
 	}
 }
 

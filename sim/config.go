@@ -26,8 +26,8 @@ import (
 )
 
 // Server is a modelled prompt cache. Times are ns on the cohort's clock and
-// never run back, but that of a first token, which is told with the request and
-// lies ahead.
+// never run back, but that of a first token may lie ahead: it is told as soon as
+// the request has been served.
 type Server interface {
 	Begin(t int64, r *prompt.Request) prompt.Outcome
 	FirstToken(t int64, ticket int32)

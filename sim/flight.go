@@ -50,7 +50,7 @@ type flight struct {
 	class      results.Class // of what it does not read, when a compaction came before it
 }
 
-// fly sends a request, tells the server when its first token comes, and schedules its end.
+// fly sends a request and schedules its end.
 func (l *Loop) fly(t *thread, c *call) {
 	s := t.replay
 	m := s.models.of(c.model)
@@ -106,8 +106,19 @@ func (l *Loop) fly(t *thread, c *call) {
 	l.snapshot(t, c, i)
 	l.notePayback(t, f)
 	l.tellServed(t, c.layer, &f.outcome)
-	s.server.FirstToken(l.clock.now+first, out.Ticket)
+	l.tellFirst(i, first)
 	l.clock.schedule(l.clock.now+max(first, total), eventEnd, i)
+}
+
+// tellFirst tells the server when the first token of a flight comes, ns from now. One that comes at once is an event:
+// what is due at this time already does not find what the request writes.
+func (l *Loop) tellFirst(i int32, first int64) {
+	if first == 0 {
+		l.clock.schedule(l.clock.now, eventFirst, i)
+		return
+	}
+	f := &l.flights[i]
+	l.threads[f.thread].replay.server.FirstToken(l.clock.now+first, f.ticket)
 }
 
 func (l *Loop) newFlight() int32 {

@@ -143,7 +143,7 @@ func (s *replay) copyFrom(o *replay, l *Loop) {
 func (t *thread) copyFrom(o *thread, l *Loop) {
 	context, layers, hooks, deleted, judge := t.context, t.layers, t.hooks, t.deleted, t.judge
 	inbox, mailbox, wakes, missing, carried := t.inbox, t.mailbox, t.wakes, t.missing, t.carried
-	*t = *o
+	*t = *o // scores are shared: nobody changes them
 	t.replay = l.replays[o.replay.index]
 	context.Become(&o.context, &t.replay.arena)
 	layers = layers[:0]

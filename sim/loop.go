@@ -75,6 +75,9 @@ func (l *Loop) happen(e event) {
 		l.start(&l.threads[e.of])
 	case eventInput:
 		l.input(&l.threads[e.of])
+	case eventFirst:
+		f := &l.flights[e.of]
+		l.threads[f.thread].replay.server.FirstToken(l.clock.now, f.ticket)
 	case eventEnd:
 		l.land(e.of)
 	case eventTimer:

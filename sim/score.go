@@ -7,8 +7,8 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// score is what the lines of a round say whatever a strategy does: found once, when a session begins, for all
-// strategies that its simulation comes to stand for.
+// score is what the lines of a round say whatever a strategy does: found once, when a thread is prepared, for all
+// strategies that the simulation comes to stand for.
 type score struct {
 	traces.Content
 	searched bool  // the input has the result of a search for tools
@@ -26,7 +26,7 @@ func (s *replay) scores(list []score, t *traces.Thread) []score {
 		for k := range in {
 			b := &in[k]
 			c.estimate += s.estimate(b)
-			c.searched = c.searched || b.Kind == prompt.KindToolResult && s.session.Tools[b.Tool] == toolSearch
+			c.searched = c.searched || b.Kind == prompt.KindToolResult && b.Tool != 0 && s.session.Tools[b.Tool] == toolSearch
 		}
 		list = append(list, c)
 	}

@@ -370,6 +370,6 @@ func (l *Loop) hide(t *thread, f *flight) {
 		thread: t.id, layer: -1, hidden: true, source: results.SourceOther, ticket: out.Ticket, model: f.model, start: l.clock.now,
 		answer: prompt.Answer{First: hiddenFirst, Total: hiddenTotal}, outcome: out, context: out.Effective,
 	}
-	t.replay.server.FirstToken(l.clock.now+hiddenFirst, out.Ticket)
+	l.tellFirst(i, hiddenFirst)
 	l.clock.schedule(l.clock.now+hiddenTotal, eventEnd, i)
 }

@@ -140,8 +140,8 @@ func (c *Context) Append(r Ref) int32 {
 	return e.ID
 }
 
-// next appends an empty entry. It is filled where it stands: copies of short fields as one long value wait for each
-// of them.
+// next appends an empty entry. Callers fill it where it stands: a value that is built first is copied in long words,
+// which must wait for the short ones just written.
 func (c *Context) next() *Entry {
 	c.entries = append(c.entries, Entry{})
 	e := &c.entries[len(c.entries)-1]

@@ -151,7 +151,7 @@ func (h *table) find(entries []entry, k key) int32 {
 	hash := k.hash()
 	tag := uint32(hash) | 1
 	mask := len(h.slots) - 1
-	for i := int(hash >> (h.shift & 63)); ; i++ { // a shift that needs no test
+	for i := int(hash >> (h.shift & 63)); ; i++ { // the mask spares a test for shifts of 64 and more
 		s := &h.slots[i&mask]
 		if s.tag == 0 {
 			return none
@@ -261,7 +261,7 @@ func (m *marks) collect(r *prompt.Request, limit int) {
 		if e.Cum < r.MinTokens {
 			continue
 		}
-		m.at[m.n] = mark{k, e.Kind.Level(), false}
+		m.at[m.n] = mark{Marker: k, level: e.Kind.Level()}
 		m.n++
 		if k.Scope == prompt.ScopeGlobal {
 			m.global = last
