@@ -298,7 +298,7 @@ func (t *trials) silent(ctx context.Context, s *setting) bool {
 		return false
 	}
 	cells := matched(t.cells, d.Cells)
-	if cells == nil {
+	if cells == nil || len(d.Cells) > countNames(t.cells) { // without it more is simulated
 		return false
 	}
 	plan := *t.plan
@@ -315,6 +315,15 @@ func (t *trials) silent(ctx context.Context, s *setting) bool {
 	}
 	t.file, t.cells, t.plan.Prices = own, cells, plan.Prices
 	return true
+}
+
+// countNames returns the number of cells with different names.
+func countNames(cells []Cell) int {
+	names := map[string]bool{}
+	for i := range cells {
+		names[cells[i].Name] = true
+	}
+	return len(names)
 }
 
 // matched returns for each cell the one among others with the same values of

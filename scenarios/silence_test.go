@@ -238,6 +238,26 @@ func TestSilentSettingsOfLayers(t *testing.T) {
 	}
 }
 
+// A flag that leaves some of the values that a file sweeps has an effect: the other cells are gone.
+func TestFewerValuesAreNotSilent(t *testing.T) {
+	text := "strategies:\n  - {name: x, preset: auto-compact/167k, set: {full-compact.trigger.fixed: [60000, 70000, 80000]}}\n"
+	f, err := Parse(registry(t), []byte(text), "t.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Assign("full-compact.trigger.fixed=[60000, 80000]"); err != nil {
+		t.Fatal(err)
+	}
+	d, err := f.Expand()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Silent(t.Context(), samples(t, "short-fix"))
+	if err != nil || len(list) > 0 || len(d.Cells) != 3 { // with recorded
+		t.Errorf("%q, %d cells, %v", list, len(d.Cells), err)
+	}
+}
+
 // Silent names a sample of a large corpus as such.
 func TestSilentSettingsOfASample(t *testing.T) {
 	one := samples(t, "short-fix").Sessions[0]

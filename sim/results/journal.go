@@ -207,11 +207,10 @@ func (j *Journal) line(k *keptRow, buf []byte) ([]byte, error) {
 func (j *Journal) read(buf []byte, at int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	err := j.w.Flush()
-	if err == nil {
-		_, err = j.f.ReadAt(buf, at)
+	if err := j.w.Flush(); err != nil {
+		return fmt.Errorf("keeping rows: %w", err)
 	}
-	if err != nil {
+	if _, err := j.f.ReadAt(buf, at); err != nil {
 		return fmt.Errorf("reading rows that were kept: %w", err)
 	}
 	return nil
