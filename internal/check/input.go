@@ -184,9 +184,9 @@ func (m *sums) of(c *Cell, g group) *slice {
 				continue
 			}
 			s.totals[i] = results.Row{}
-			for j := range d.Rows {
-				if g.has(d.Rows[j].Session) {
-					s.totals[i].Add(d.Rows[j])
+			for _, row := range d.Rows {
+				if g.has(row.Session) {
+					s.totals[i].Add(row)
 				}
 			}
 		}

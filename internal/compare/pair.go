@@ -60,15 +60,13 @@ func (p *pairs) alike() bool {
 	}
 	for s := range p.sides {
 		for _, c := range p.sides[s].cells {
-			rows := make([]*results.Row, len(c.Rows))
-			for i := range rows {
-				rows[i] = c.Rows[i]
-				if len(rows) != len(first) || rows[i].Session != p.sessions[i] || i > 0 && p.sessions[i] <= p.sessions[i-1] {
+			for i, row := range c.Rows {
+				if len(c.Rows) != len(first) || row.Session != p.sessions[i] || i > 0 && p.sessions[i] <= p.sessions[i-1] {
 					p.sessions, p.rows = nil, [2][][]*results.Row{}
 					return false
 				}
 			}
-			p.rows[s] = append(p.rows[s], rows)
+			p.rows[s] = append(p.rows[s], c.Rows)
 		}
 	}
 	return true
@@ -79,8 +77,8 @@ func (p *pairs) index() {
 	for s := range p.sides {
 		for _, c := range p.sides[s].cells {
 			at := make(map[string]*results.Row, len(c.Rows))
-			for i := range c.Rows {
-				at[c.Rows[i].Session] = c.Rows[i]
+			for _, row := range c.Rows {
+				at[row.Session] = row
 			}
 			rows := make([]*results.Row, len(p.sessions))
 			for i, session := range p.sessions {
