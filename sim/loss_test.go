@@ -77,37 +77,3 @@ func TestDrawnLossesHaveTheirExpectation(t *testing.T) {
 		t.Errorf("the mean of %d draws is $%.6f ± %.6f, the expected cost $%.6f", n, mean, deviation, want)
 	}
 }
-
-// A prompt that comes with the results of tools answers a person, a command's
-// expansion does not, and a sub-agent answers nobody.
-func TestAnswersPerson(t *testing.T) {
-	s := newSession("s").turns(1, 0, 0).session()
-	b := &sessionBuilder{s: *s}
-	b.round(traces.TriggerToolResult, second, 500)
-	b.block(prompt.KindPrompt, 20)
-	r := &b.s.Threads[0].Rounds[1]
-	r.Input.From, r.Input.To = int32(len(b.s.Blocks))-1, int32(len(b.s.Blocks))
-	at := func(kind traces.ThreadKind, round int32, flags prompt.Flags) bool {
-		b.s.Blocks[len(b.s.Blocks)-1].Flags = flags
-		b.s.Threads[0].Kind = kind
-		s := &replay{session: &b.s}
-		th := thread{replay: s, trace: &b.s.Threads[0], round: round, scores: s.scores(nil, &b.s.Threads[0])}
-		return th.answersPerson()
-	}
-	for _, tc := range []struct {
-		name  string
-		kind  traces.ThreadKind
-		round int32
-		flags prompt.Flags
-		want  bool
-	}{
-		{"a prompt", traces.ThreadMain, 0, 0, true},
-		{"a prompt with results", traces.ThreadMain, 1, 0, true},
-		{"results with an expansion", traces.ThreadMain, 1, prompt.FlagMeta, false},
-		{"a task", traces.ThreadAgent, 0, 0, false},
-	} {
-		if got := at(tc.kind, tc.round, tc.flags); got != tc.want {
-			t.Errorf("%s: %v", tc.name, got)
-		}
-	}
-}

@@ -214,25 +214,3 @@ func TestCallsNoteRules(t *testing.T) {
 		}
 	}
 }
-
-// Of parallel results those called later than the one that came last stand behind the
-// client's marker.
-func TestResultsBehindTheMarker(t *testing.T) {
-	result := func(call, tokens int32) prompt.Block {
-		return prompt.Block{Kind: prompt.KindToolResult, Call: call, Tokens: tokens}
-	}
-	for name, tc := range map[string]struct {
-		blocks []prompt.Block
-		want   int32
-	}{
-		"in order":       {[]prompt.Block{result(1, 10), result(2, 20), result(3, 40)}, 0},
-		"the third came": {[]prompt.Block{result(1, 10), result(3, 40), result(2, 20)}, 40},
-		"the first last": {[]prompt.Block{result(3, 40), result(2, 20), result(1, 10)}, 60},
-		"no result":      {[]prompt.Block{result(3, 40), result(1, 10), {Kind: prompt.KindReminder, Call: 9, Tokens: 500}}, 40},
-		"a prompt alone": {[]prompt.Block{{Kind: prompt.KindPrompt, Tokens: 300}}, 0},
-	} {
-		if got := behindMarked(tc.blocks); got != tc.want {
-			t.Errorf("%s: %d tokens behind the marker, want %d", name, got, tc.want)
-		}
-	}
-}
