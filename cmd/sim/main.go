@@ -147,9 +147,15 @@ func givenValues(cmd *cobra.Command, _ []string) error {
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
+			return unknownCommand(cmd, args[0]) // whose flag it is meant to be
+		}
+		name := unknown.GetSpecifiedName()
+		if err := removed(cmd, "--"+name); err != nil {
+			return err
+		}
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-		name := unknown.GetSpecifiedName()
 		err = fmt.Errorf("unknown flag --%s%s", name, nearest.Hint(name, known))
 	}
 	var invalid *pflag.InvalidValueError

@@ -40,6 +40,9 @@ func group(use, short, long string, verbs ...*cobra.Command) *cobra.Command {
 
 // unknownCommand returns the error of a verb that does not exist.
 func unknownCommand(cmd *cobra.Command, name string) error {
+	if err := removed(cmd, name); err != nil {
+		return err
+	}
 	var known []string
 	for _, c := range cmd.Commands() {
 		known = append(known, c.Name())

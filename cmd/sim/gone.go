@@ -1,0 +1,21 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// gone names what serves in place of a command, a flag or a value of a flag that earlier states of
+// the program had. A key is a command path, with the flag or the value behind it. The table ends
+// with the first release.
+var gone = map[string]string{}
+
+// removed returns the error of a command, flag or value that is gone, or nil where name, as gone
+// has it behind the command's path, never was one.
+func removed(cmd *cobra.Command, name string) error {
+	if instead, ok := gone[cmd.CommandPath()+" "+name]; ok {
+		return usageError{fmt.Errorf("%s %s is gone: %s", cmd.CommandPath(), name, instead)}
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+)
+
+// What is gone answers with the one line that names what serves instead, as wrong usage, even with
+// flags behind it that nothing knows any more.
+func TestGone(t *testing.T) {
+	for name, instead := range gone {
+		args := append(strings.Fields(name)[1:], "--never-a-flag")
+		if strings.Contains(name, "--") {
+			args = args[:len(args)-1]
+		}
+		var stderr strings.Builder
+		code := execute(context.Background(), args, strings.NewReader(""), io.Discard, &stderr)
+		want := "sim: " + name + " is gone: " + instead + "\n"
+		if code != exitUsage || stderr.String() != want {
+			t.Errorf("%s: exit code %d, %q, want %d, %q", name, code, stderr.String(), exitUsage, want)
+		}
+		if strings.Contains(instead, "\n") {
+			t.Errorf("%s: what serves instead is more than a line", name)
+		}
+	}
+}
