@@ -15,9 +15,6 @@ import (
 //go:embed builtin/*.yaml
 var builtin embed.FS
 
-// builtinFolder holds the scenarios for sim run.
-const builtinFolder = "builtin"
-
 //go:embed manual.txt
 var manual string
 
@@ -32,19 +29,34 @@ type Builtin struct {
 }
 
 // Builtins returns the embedded scenarios by name.
-func Builtins() ([]Builtin, error) { return embedded(builtin, builtinFolder) }
-
-// claimScenarios returns the embedded scenarios that try claims, by name.
-func claimScenarios() ([]Builtin, error) { return embedded(claimFiles, claimFolder) }
-
-// LookupBuiltin returns the embedded scenario with a name, those of claims under
-// claims/NAME; an unknown one is an error that names the nearest.
-func LookupBuiltin(name string) (*Builtin, error) {
-	list := Builtins
-	if name == claimFolder || strings.HasPrefix(name, claimFolder+"/") {
-		list = claimScenarios
+func Builtins() ([]Builtin, error) {
+	files, err := fs.Glob(builtin, "builtin/*.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("list scenarios: %w", err)
 	}
-	all, err := list()
+	var all []Builtin
+	for _, file := range files {
+		text, err := fs.ReadFile(builtin, file)
+		if err != nil {
+			return nil, fmt.Errorf("read scenario: %w", err)
+		}
+		tree, err := spec.Parse(text, file)
+		if err != nil {
+			return nil, err
+		}
+		b := Builtin{Name: strings.TrimSuffix(path.Base(file), ".yaml"), Text: text}
+		if doc := spec.Child(tree.Root, "doc"); doc != nil {
+			b.Doc = strings.TrimSpace(doc.Value)
+		}
+		all = append(all, b)
+	}
+	return all, nil
+}
+
+// LookupBuiltin returns the embedded scenario with a name; an unknown one is an
+// error that names the nearest.
+func LookupBuiltin(name string) (*Builtin, error) {
+	all, err := Builtins()
 	if err != nil {
 		return nil, err
 	}
@@ -56,34 +68,6 @@ func LookupBuiltin(name string) (*Builtin, error) {
 		names = append(names, all[i].Name)
 	}
 	return nil, fmt.Errorf("unknown scenario %q%s", name, nearest.Among(name, names))
-}
-
-// embedded returns the scenarios in a folder of files.
-func embedded(from fs.FS, folder string) ([]Builtin, error) {
-	files, err := fs.Glob(from, folder+"/*.yaml")
-	if err != nil {
-		return nil, fmt.Errorf("list scenarios: %w", err)
-	}
-	var all []Builtin
-	for _, file := range files {
-		text, err := fs.ReadFile(from, file)
-		if err != nil {
-			return nil, fmt.Errorf("read scenario: %w", err)
-		}
-		tree, err := spec.Parse(text, file)
-		if err != nil {
-			return nil, err
-		}
-		b := Builtin{Name: strings.TrimSuffix(path.Base(file), ".yaml"), Text: text}
-		if folder != builtinFolder {
-			b.Name = folder + "/" + b.Name
-		}
-		if doc := spec.Child(tree.Root, "doc"); doc != nil {
-			b.Doc = strings.TrimSpace(doc.Value)
-		}
-		all = append(all, b)
-	}
-	return all, nil
 }
 
 // oneOf returns an error for a value that is not among those known.

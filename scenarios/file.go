@@ -28,8 +28,7 @@ type File struct {
 	registry  *strategies.Registry
 	tree      *spec.Tree
 	overrides []override
-	claims    *yaml.Node // of Claims, nil without any
-	first     bool       // Expand takes the first value of every axis
+	first     bool // Expand takes the first value of every axis
 }
 
 // override sets a parameter of a layer in the strategy called name, or with an
@@ -52,7 +51,7 @@ func Parse(registry *strategies.Registry, text []byte, name string) (*File, erro
 	if tree.Root.Kind != yaml.MappingNode {
 		return nil, tree.Errorf(tree.Root, "a scenario is a mapping of keys like strategies and server")
 	}
-	return &File{registry: registry, claims: takeClaims(tree), tree: tree}, nil
+	return &File{registry: registry, tree: tree}, nil
 }
 
 // newFile returns a scenario put together by a program.
@@ -69,14 +68,6 @@ func (f *File) clone() *File {
 	return &File{
 		Now: f.Now, Builtin: f.Builtin, registry: f.registry, tree: f.tree.Copy(), overrides: slices.Clone(f.overrides),
 	}
-}
-
-// Name returns the name of the scenario, or that of its file when it has none.
-func (f *File) Name() string {
-	if n := spec.Child(f.tree.Root, "name"); n != nil && n.Value != "" {
-		return n.Value
-	}
-	return f.tree.Name
 }
 
 // Assign carries out "path=value". The value is YAML; a list or a range makes an axis. A

@@ -85,7 +85,7 @@ func (s *Scenario) Rules() []error {
 // folder, or the embedded samples when there are no paths; of those, the ones
 // that a filter selects.
 type Sessions struct {
-	Paths    []string `yaml:"paths" doc:"Recordings: files and folders, relative to the current folder, or - for standard input. Paths on the command line replace these. Without any, the samples that come with the program are replayed. made:NAME is a session that comes with the program, made for a question (sim scenarios run claims)."`
+	Paths    []string `yaml:"paths" doc:"Recordings: files and folders, relative to the current folder, or - for standard input. Paths on the command line replace these. Without any, the samples that come with the program are replayed."`
 	Since    string   `yaml:"since" doc:"Only sessions that begin from here on: a date (2026-03-01), a time (2026-03-01T15:04:05Z) or an age (7d, 36h). \"\" for no bound."` // as traces.FilterText has it
 	Until    string   `yaml:"until" doc:"Only sessions that begin up to here; a date includes the day."`
 	UTC      bool     `yaml:"utc" needs:"since|until" doc:"Dates are days in UTC; off, in local time."`

@@ -20,17 +20,13 @@ func TestShippedScenariosSetNothingInVain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	claims, err := claimScenarios()
-	if err != nil {
-		t.Fatal(err)
+	for _, f := range claimFiles(t) {
+		builtins = append(builtins, Builtin{Name: f.name, Text: f.scenario})
 	}
-	for _, b := range append(builtins, claims...) {
+	for _, b := range builtins {
 		d := expand(t, string(b.Text))
-		c, err := MadeSessions(d.Scenario.Sessions.Paths)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c == nil {
+		c := madeSessions(t, d.Scenario.Sessions.Paths...)
+		if len(c.Sessions) == 0 {
 			c = samples(t)
 		}
 		list, err := (&Plan{Registry: registry(t), Prices: prices(t), Design: d}).Silent(t.Context(), c)
@@ -81,6 +77,7 @@ var settable = []string{
 // all of them, the rows are the same, whatever else is set. Where none is named each
 // changes something.
 func TestSilentSettingsAreSilentInAnyCompany(t *testing.T) {
+	outer := t
 	r, table := registry(t), prices(t)
 	rows := func(t *rapid.T, strategy string, set []string, c *traces.Corpus) ([][]*results.Row, []string, bool) {
 		f, err := newFile(r, Default())
@@ -115,10 +112,7 @@ func TestSilentSettingsAreSilentInAnyCompany(t *testing.T) {
 		return out, list, true
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		c, err := MadeSessions([]string{madePrefix + rapid.SampledFrom([]string{"full-window", "siblings", "turns", "organisations", "long-pause"}).Draw(t, "sessions")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := madeSessions(outer, rapid.SampledFrom([]string{"full-window", "siblings", "turns", "organisations", "long-pause"}).Draw(t, "sessions"))
 		if rapid.IntRange(0, 3).Draw(t, "agent") == 0 {
 			c = asCodex(c)
 		}

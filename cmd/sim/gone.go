@@ -9,7 +9,9 @@ import (
 // gone names what serves in place of a command, a flag or a value of a flag that earlier states of
 // the program had. A key is a command path, with the flag or the value behind it. The table ends
 // with the first release.
-var gone = map[string]string{}
+var gone = map[string]string{
+	"sim scenarios run": "docs/claims.md has the claims with their figures; sim run NAME runs a scenario",
+}
 
 // removed returns the error of a command, flag or value that is gone, or nil where name, as gone
 // has it behind the command's path, never was one.

@@ -184,11 +184,6 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 			defer debug.SetGCPercent(debug.SetGCPercent(400))
 		}
 	}
-	if c, err := scenarios.MadeSessions(paths); err != nil {
-		return nil, usageError{err}
-	} else if c != nil {
-		return c, nil
-	}
 	stop := f.watch(cmd, so.text)
 	if len(paths) == 0 && f.generate.Profile != "" {
 		gen := genFlags{sessions: f.generate.Sessions, seed: f.generate.Seed, workers: f.workers}

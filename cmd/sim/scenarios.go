@@ -11,12 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -24,7 +22,7 @@ import (
 func newScenarios() *cobra.Command {
 	return group("scenarios", "Look at the scenarios that come with the program", "",
 		listing("List the built-in scenarios", scenarioSheet), showing("scenario",
-			"Print a built-in scenario, or the manual under the name reference", scenarioNames, scenarioByName), newScenariosRun())
+			"Print a built-in scenario, or the manual under the name reference", scenarioNames, scenarioByName))
 }
 
 // scenarioSheet lists the built-in scenarios with what they expand to.
@@ -43,10 +41,7 @@ func scenarioSheet() (*document.Table, error) {
 			{Name: "cells", Title: "CELLS", Right: true},
 			{Name: "doc", Title: "WHAT"},
 		},
-		Notes: []string{
-			"sim run NAME [PATH…] runs one, sim scenarios show NAME prints it, sim scenarios show reference the manual.",
-			"sim scenarios run claims tries what the documents claim.",
-		},
+		Notes:  []string{"sim run NAME [PATH…] runs one, sim scenarios show NAME prints it, sim scenarios show reference the manual."},
 		Fitted: true,
 	}
 	for _, b := range all {
@@ -199,48 +194,6 @@ func hintScenario(err error, args []string) error {
 		}
 	}
 	return err
-}
-
-// claimsName is the name of the claim scenarios in sim scenarios run.
-const claimsName = "claims"
-
-func newScenariosRun() *cobra.Command {
-	var format string
-	var set []string
-	cmd := &cobra.Command{
-		Use:   "run CLAIM",
-		Short: "Try what the documents claim: reproduced or refuted, with the figures",
-		Long: `Runs a scenario for every claim of the documents, on sessions made for it, with the mechanism
-it is about and without, and prints what was simulated, whether the claim holds, and why.
-
-CLAIM is the id of one, claims/NAME for those of a scenario, or claims for all. sim scenarios show
-claims/NAME prints a scenario, sim run claims/NAME runs it. --set changes it, to try to break a claim.`,
-		Example: "  sim scenarios run claims\n  sim scenarios run breaker-stops-runaway --set full-compact.breaker=10",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError{fmt.Errorf("sim scenarios run takes one argument, a claim or %s; sim run NAME runs a scenario", claimsName)}
-			}
-			registry, err := strategies.Builtin()
-			if err != nil {
-				return err
-			}
-			prices, err := costmodel.Default()
-			if err != nil {
-				return err
-			}
-			list, err := scenarios.TryClaims(cmd.Context(), registry, prices, args[0], set)
-			if errors.Is(err, scenarios.ErrClaim) {
-				return usageError{err}
-			}
-			if err != nil {
-				return err
-			}
-			return reports.Claims(list).Write(cmd.OutOrStdout(), format)
-		},
-	}
-	bindFormat(cmd, &format)
-	cmd.Flags().StringArrayVar(&set, "set", nil, "change the scenarios of the claims, `PATH=VALUE`; repeatable")
-	return cmd
 }
 
 func newStrategies() *cobra.Command {

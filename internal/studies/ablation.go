@@ -1,6 +1,5 @@
 // Package studies has the documents that go beyond the rows of a run:
-// ablations, chains of compactions, explanations of single sessions, findings
-// about claims, and fleets.
+// ablations, chains of compactions, explanations of single sessions, and fleets.
 package studies
 
 import (

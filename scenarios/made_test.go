@@ -1,24 +1,16 @@
 package scenarios
 
 import (
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
+	"testing"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
-// madePrefix begins the path of a session that comes with the program and was
-// made for a question instead of recorded.
-const madePrefix = "made:"
-
-// made are those sessions by name.
+// made are the sessions that were made for claims instead of recorded, by name.
 var made = map[string]func() []*traces.Session{
 	// Two prompts. The second has a context of 200,000 tokens, of which the first
 	// sent 199,700: 20,000 of prefix and a prompt of 179,700. A response of 100 and
@@ -86,36 +78,18 @@ func one(name string, reminders int32, write func(*script)) func() []*traces.Ses
 	}
 }
 
-// MadeSessions returns the sessions at paths that begin with madePrefix, nil
-// when no path does. Mixing them with other paths is an error.
-func MadeSessions(paths []string) (*traces.Corpus, error) {
+// madeSessions returns the sessions called names.
+func madeSessions(t testing.TB, names ...string) *traces.Corpus {
+	t.Helper()
 	c := &traces.Corpus{}
-	var errs []error
-	for _, p := range paths {
-		name, ok := strings.CutPrefix(p, madePrefix)
-		if !ok {
-			continue
-		}
+	for _, name := range names {
 		write := made[name]
 		if write == nil {
-			var names []string
-			for _, known := range slices.Sorted(maps.Keys(made)) {
-				names = append(names, madePrefix+known)
-			}
-			errs = append(errs, fmt.Errorf("no session %s%s", p, nearest.Among(p, names)))
-			continue
+			t.Fatalf("no session %q", name)
 		}
 		c.Sessions = append(c.Sessions, write()...)
 	}
-	switch {
-	case len(errs) > 0:
-		return nil, errors.Join(errs...)
-	case len(c.Sessions) == 0:
-		return nil, nil
-	case !slices.ContainsFunc(paths, func(p string) bool { return !strings.HasPrefix(p, madePrefix) }):
-		return c, nil
-	}
-	return nil, fmt.Errorf("sessions of %sNAME cannot be mixed with recordings", madePrefix)
+	return c
 }
 
 // burst is a turn of six commands, then five at once whose results have 25,000
