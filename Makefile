@@ -3,8 +3,7 @@
 # make race   the tests of packages that work on several cores under the race detector, but for long ones
 # make torture damaged input, failing writes, kills and hostile servers for TORTURE seconds each, seeds printed
 # make mutants take behaviours out of the source one by one: which rows of docs/coverage.md do not notice?
-# make operators bounds and arithmetic of one package changed one by one (PKG=./strategies MUTANTS=file.go): which change does no test notice?
-# make gremlins the same by a tool of others, with a build for each change (GREMLINS=flags)
+# make gremlins bounds and arithmetic of one package changed one by one (PKG=./strategies GREMLINS=flags): which change does no test notice?
 # make browser look at the pages of sim in a real browser (Chromium)
 # make picture draw the page of the samples for the head of the README (Chromium)
 # make golden hold what the program prints and writes against digests (SIM=binary, GOLDEN=flags)
@@ -24,7 +23,7 @@ PKG ?= ./sim/promptcache
 BUILDFLAGS ?= -trimpath
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all build run test race torture golden bench lint fuzz cross dist weight mutants operators gremlins flink slurm browser picture man
+.PHONY: all build run test race torture golden bench lint fuzz cross dist weight mutants gremlins flink slurm browser picture man
 
 all: build test lint
 
@@ -73,9 +72,6 @@ browser:
 
 mutants:
 	go run ./.ci/mutants $(MUTANTS)
-
-operators:
-	go run ./.ci/mutants -operators $(PKG) $(MUTANTS)
 
 # One worker, so that a busy machine makes no mutant time out.
 gremlins:

@@ -11,28 +11,22 @@
 //
 // Parameters share one build of each package's tests, and so do blocks that change one
 // function; what else a block changes has a build of its own.
-//
-//	go run ./.ci/mutants -operators ./sim [TEXT]   one package, only changes whose place or expression holds TEXT
-//
-// Operators are changed one by one: the bound of a comparison or its sense, and arithmetic.
-// All changes of a package are in one build of its tests; each is tried with the tests that
-// reach it. It names, file by file, those that no test notices and .ci/equivalents.txt does not list.
 package main
 
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
-	"time"
 )
 
 const (
@@ -60,16 +54,7 @@ func (n named) pattern() string { return "^(" + strings.Join(n.tests, "|") + ")$
 
 func main() {
 	log.SetFlags(0)
-	operators := flag.String("operators", "", "change the operators of a `package` instead")
-	most := flag.Duration("most", time.Hour, "with -operators, leave out tests of a change that take more together")
-	flag.Parse()
-	only := strings.Join(flag.Args(), " ")
-	if *operators != "" {
-		if err := tryOperators(*operators, only, *most); err != nil {
-			log.Fatal(err)
-		}
-		return
-	}
+	only := strings.Join(os.Args[1:], " ")
 	rows, err := readRows()
 	if err != nil {
 		log.Fatal(err)
@@ -100,12 +85,23 @@ func main() {
 // tryAll tries mutants, one on each core, and returns how many are not noticed.
 func tryAll(mutants []mutant, rows map[string][]named) int {
 	var wrong atomic.Int64
-	each(mutants, func(m mutant) {
-		if err := m.try(rows); err != nil {
-			wrong.Add(1)
-			fmt.Printf("%s\n\t%s: %v\n", m.row, m.where, err)
-		}
-	})
+	var wg sync.WaitGroup
+	next := make(chan mutant)
+	for range runtime.NumCPU() {
+		wg.Go(func() {
+			for m := range next {
+				if err := m.try(rows); err != nil {
+					wrong.Add(1)
+					fmt.Printf("%s\n\t%s: %v\n", m.row, m.where, err)
+				}
+			}
+		})
+	}
+	for _, m := range mutants {
+		next <- m
+	}
+	close(next)
+	wg.Wait()
 	return int(wrong.Load())
 }
 

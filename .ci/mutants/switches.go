@@ -264,8 +264,7 @@ func (c *code) check(dir string) (*loaded, error) {
 	if p, ok := c.packages[dir]; ok {
 		return p, nil
 	}
-	p := &loaded{fset: token.NewFileSet(), info: &types.Info{
-		Selections: map[*ast.SelectorExpr]*types.Selection{}, Types: map[ast.Expr]types.TypeAndValue{}}}
+	p := &loaded{fset: token.NewFileSet(), info: &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}}}
 	for _, name := range c.files[dir] {
 		f, err := parser.ParseFile(p.fset, filepath.Join(dir, name), nil, parser.SkipObjectResolution)
 		if err != nil {
