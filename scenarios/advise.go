@@ -44,8 +44,6 @@ type AgentAdvice struct {
 	Changes  []Change  `json:"changes,omitempty"`
 	Open     []Change  `json:"undecided,omitempty"`
 	Together *Together `json:"together,omitempty"` // nil for fewer than two changes
-	Formulas []Formula `json:"formulas,omitempty"` // with Plan.Formulas
-	figures  *figures  // of Formulas
 	// Model is how far the model is from the bill, as run shows it.
 	Model results.ModelError `json:"model_error,omitzero"`
 	was   results.Row
@@ -72,11 +70,6 @@ type Change struct {
 	Edge   string  `json:"edge,omitempty"`          // "lowest" or "highest" of the values tried
 	More   int     `json:"more_sessions,omitempty"` // about how many more sessions would decide
 	Effect Effect  `json:"effect"`
-	// Projects are the values by project where projects differ enough to matter. ProjectsMore
-	// is what these save in addition on unseen sessions, as a share of their cost.
-	Projects     []projectValue `json:"projects,omitempty"`
-	ProjectsMore float64        `json:"projects_more_share,omitzero"`
-	at           candidate
 }
 
 // Effect is what a change does besides saving: each figure before and after it.
@@ -191,12 +184,6 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 	}
 	slices.SortStableFunc(one.Changes, func(a, b Change) int { return cmp.Compare(b.Unseen, a.Unseen) })
 	one.Changes = one.Changes[:min(len(one.Changes), maxChanges)]
-	if p.Formulas {
-		one.figures = figuresOf(sessions)
-		if one.Formulas, err = p.formulas(ctx, one.figures); err != nil {
-			return nil, err
-		}
-	}
 	return one, p.together(ctx, sessions, one)
 }
 

@@ -67,10 +67,9 @@ func (p *Plan) search(ctx context.Context, sessions []*traces.Session, group []c
 	c := &Change{
 		Setting: at.setting.Name, Value: at.value, Where: at.setting.Where, From: at.setting.From, Caveat: at.setting.Caveat,
 		Does: at.setting.With(at.setting.Does, at.value), Snippet: at.setting.With(at.setting.Snippet, at.value),
-		Assign: at.assign(), at: at,
+		Assign: at.assign(),
 	}
 	c.judge(costs)
-	c.byProject(sessions, tried, costs)
 	if n := len(at.setting.Values); n > 2 {
 		switch slices.Index(at.setting.Values, at.value) {
 		case 0:

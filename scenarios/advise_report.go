@@ -137,7 +137,6 @@ func (x *AgentAdvice) section() document.Section {
 		c := &x.Changes[i]
 		text := fmt.Sprintf("%s: %s. On unseen sessions %s; %d of %d folds agree.",
 			c.Where, c.Snippet, share(c), c.Agree, c.Folds)
-		text += c.projects(true)
 		if c.Edge != "" {
 			text += fmt.Sprintf(" It is the %s value tried.", c.Edge)
 		}
@@ -161,13 +160,10 @@ func (x *AgentAdvice) section() document.Section {
 		if c.More > 0 && c.More <= maxMore {
 			text += fmt.Sprintf("; about %s would decide it", document.Count(c.More, "more session"))
 		}
-		say("%s.%s", text, c.projects(false))
+		say("%s.", text)
 	}
 	if names := x.later(); len(names) > 0 {
 		say("Not tried, as these sessions ran %s at most: %s. `sim audit` says what an update would save.", x.Version, strings.Join(names, ", "))
-	}
-	if len(x.Formulas) > 0 {
-		s.Blocks = append(s.Blocks, x.formulas())
 	}
 	return s
 }
@@ -204,28 +200,6 @@ func (x *AgentAdvice) table() *document.Table {
 	}
 	if x.Together != nil {
 		row("", fmt.Sprintf("%d of them together", len(x.Together.Settings)), x.Together.SavesUSD, &x.Together.Effect)
-	}
-	return t
-}
-
-// formulas compares closed forms with the simulation.
-func (x *AgentAdvice) formulas() *document.Table {
-	t := &document.Table{Columns: append(document.Left("QUANTITY", "CLOSED FORM", "HERE"), document.Right("", "GIVES", "SIMULATED")...)}
-	t.Notes = []string{fmt.Sprintf("%.0f %% of calls come behind a pause of more than 5 minutes, and half of the "+
-		"conversations end within %d calls.", 100*x.figures.cold, x.figures.median)}
-	for i := range x.Formulas {
-		f := &x.Formulas[i]
-		show := document.Tokens[float64]
-		switch f.Unit {
-		case "calls":
-			show = func(n float64) string { return fmt.Sprintf("%.1f", n) }
-		case "USD":
-			show = func(n float64) string { return document.USD(n, 2) }
-		}
-		t.Rows = append(t.Rows, []any{f.Name, f.Form, f.Inputs, show(f.Value), show(f.Simulated)})
-		if f.Why != "" {
-			t.Notes = append(t.Notes, f.Name+": "+f.Why+".")
-		}
 	}
 	return t
 }

@@ -3,7 +3,6 @@ package scenarios
 import (
 	"bytes"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -143,10 +142,8 @@ func TestSavingAtALoss(t *testing.T) {
 		{0.98, 5220, " Waiting grows from 17 m 00 s to 1 h 27 m."},
 		{0.94, 1079, ""},
 	} {
-		settings := agents.Of(traces.AgentCodex).Settings
 		one := AgentAdvice{Agent: traces.AgentCodex, Sessions: 20, AsIsUSD: 10, Changes: []Change{{
-			SavesUSD: 3, at: candidate{setting: &settings[0]},
-			Effect: Effect{Recall: &[2]float64{0.98, c.recall}, WaitSeconds: [2]float64{1020, c.wait}}}}}
+			SavesUSD: 3, Effect: Effect{Recall: &[2]float64{0.98, c.recall}, WaitSeconds: [2]float64{1020, c.wait}}}}}
 		var page bytes.Buffer
 		a := Advice{Agents: []AgentAdvice{one}}
 		if err := a.Document(nil).Write(&page, "markdown"); err != nil {
@@ -182,54 +179,6 @@ func TestWhatIsNotAdvised(t *testing.T) {
 	if !strings.Contains(text, "Not tried, as these sessions ran 2.1.200 at most: CLAUDE\\_CODE\\_PROMPT\\_CACHE\\_TTL (from 2.1.243), ") ||
 		strings.Contains(text, "(from 2.1.108)") {
 		t.Errorf("not tried:\n%s", text)
-	}
-}
-
-// Values are told by project where projects choose differently, on other sessions too; where what they choose is
-// chance that is told in no more than 5 of 100 cases.
-func TestProjectsApart(t *testing.T) {
-	settings := agents.Of(traces.AgentClaudeCode).Settings
-	tried := []candidate{{&settings[0], "30"}, {&settings[0], "60"}}
-	r := rand.New(rand.NewPCG(3, 4))
-	told := func(differ float64) *Change {
-		var sessions []*traces.Session
-		costs := make([][]float64, 3)
-		for i := range 40 {
-			own := 1 - 2*float64(i%2) // one project saves by the first value, the other by the second
-			sessions = append(sessions, &traces.Session{Project: []string{"api", "web"}[i%2]})
-			usd, chance := math.Exp(r.NormFloat64()), 0.1*r.NormFloat64()
-			costs[0] = append(costs[0], usd)
-			costs[1] = append(costs[1], usd*(1-differ*own+chance))
-			costs[2] = append(costs[2], usd*(1+differ*own-chance))
-		}
-		c := &Change{at: tried[0]}
-		c.byProject(sessions, tried, costs)
-		return c
-	}
-	c := told(0.2)
-	if len(c.Projects) != 2 || c.Projects[0] != (projectValue{"api", "30"}) || c.Projects[1] != (projectValue{"web", "60"}) || c.ProjectsMore < 0.1 {
-		t.Errorf("projects that differ by 20 %%: %+v, %.3f more", c.Projects, c.ProjectsMore)
-	}
-	both := ": compact at 30 % of the window in api, compact at 60 % of the window in web."
-	for advised, want := range map[bool]string{true: " Projects differ, and a value for each saves ", false: " Nor is a value for each project, though it saves "} {
-		if got := c.projects(advised); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, both) {
-			t.Errorf("advised %t: told as %q", advised, got)
-		}
-	}
-	for range 4 {
-		c.Projects = append(c.Projects, projectValue{Project: "docs"})
-	}
-	if got := c.projects(false); !strings.HasSuffix(got, " in web, as it is in docs, and 3 more.") {
-		t.Errorf("six projects: told as %q", got)
-	}
-	wrong := 0
-	for range 200 {
-		if len(told(0).Projects) > 0 {
-			wrong++
-		}
-	}
-	if wrong > 18 { // of 200 at 5 %: more in 1 of 200 such tests
-		t.Errorf("projects that do not differ are told apart in %d of 200 cases", wrong)
 	}
 }
 

@@ -50,7 +50,6 @@ type Plan struct {
 	Workers  int            // sessions simulated at once; 0 for one per core
 	Verify   bool           // check the invariants at every call, as Verify of the design does
 	Strict   bool           // a model without a price is an error
-	Formulas bool           // advice compares closed forms with the simulation
 	Version  string
 	Done     func(finished, total int) // progress; safe for concurrent use
 	// Store, if not nil, keeps what was seen of sessions for the next run over the same Folder.

@@ -10,7 +10,6 @@ type Setting struct {
 	Group   string
 	From    string // first version that honours it; "" where no source states one
 	Where   string // the file or environment that Snippet goes to
-	Project string // the file of a project that Snippet may go to instead; "" where none is known
 	Snippet string
 	Does    string // in a few words
 	Values  []string

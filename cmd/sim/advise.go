@@ -29,8 +29,7 @@ func newAdvise() *cobra.Command {
 		Long: `Tries the settings that each client really offers on the sessions under PATH, by
 simulation, and says which of them save: how much on all sessions, how much on
 sessions that were not used to choose the value, and what the agent would have
-forgotten. With -v closed forms stand beside what the simulation finds.
-Without a path it reads the usual places of coding agents.`,
+forgotten. Without a path it reads the usual places of coding agents.`,
 		Example: `  sim advise ~/.claude/projects
   sim advise --since 30d --format json ~/.codex/sessions`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -115,5 +114,5 @@ func (f *traceFlags) plan(prices *costmodel.Table) (*scenarios.Plan, error) {
 		return nil, err
 	}
 	return &scenarios.Plan{Registry: registry, Prices: prices, Strategies: []string{results.StrategyRecorded}, Seed: 1,
-		Workers: f.read.workers, Strict: f.read.strict, Version: version(), Formulas: f.read.verbose}, nil
+		Workers: f.read.workers, Strict: f.read.strict, Version: version()}, nil
 }
