@@ -15,7 +15,6 @@ import (
 	"github.com/compactsim/compactsim/internal/audit"
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/explain"
-	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/scenarios"
@@ -167,8 +166,7 @@ func callNumber(args []string) (call int, rest []string, err error) {
 // auditFlags are the flags of sim audit.
 type auditFlags struct {
 	traceFlags
-	top       int
-	reconcile string
+	top int
 }
 
 func newAudit() *cobra.Command {
@@ -182,21 +180,16 @@ cost, what compactions cost and saved, what the contexts held, and for each find
 where to look and what to set. --since and --until choose calls, not sessions; days,
 weeks (ISO 8601) and months are those of --tz. Two things are simulated: what compactions
 cost and saved, and the last line, the best change that sim advise finds. Prices are those of
-the API; a subscription pays none of it.
-
---reconcile compares the recordings with a CSV exported from the page Usage or Cost of
-the provider's console.`,
+the API; a subscription pays none of it.`,
 		Example: `  sim audit ~/.claude/projects
   sim audit --since 7d --project api ~/.claude/projects
-  sim audit --top 0 --tz Europe/Berlin ~/.claude/projects
-  sim audit --reconcile claude_api_tokens.csv --format markdown ~/.claude/projects`,
+  sim audit --top 0 --tz Europe/Berlin ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.bind(cmd)
 	flags := cmd.Flags()
 	f.read.choice.byCall = true
 	flags.IntVar(&f.top, "top", 5, "`N` findings in full, and lines of each list; the others are summed up; 0 for all")
-	flags.StringVar(&f.reconcile, "reconcile", "", "compare with a usage or cost CSV `FILE` of the provider's console")
 	return cmd
 }
 
@@ -204,10 +197,6 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	prices, err := f.prices.table()
 	if f.top < 0 {
 		err = errors.Join(err, fmt.Errorf("--top %d must not be negative", f.top))
-	}
-	var export *audit.Export
-	if err == nil && f.reconcile != "" {
-		export, err = readExport(f.reconcile)
 	}
 	if err != nil {
 		return usageError{err}
@@ -218,7 +207,7 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer corpus.Close()
-	report, err := f.explain(cmd.Context(), corpus, prices, export)
+	report, err := f.explain(cmd.Context(), corpus, prices)
 	if err != nil {
 		return err
 	}
@@ -240,9 +229,7 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // explain makes the report.
-func (f *auditFlags) explain(
-	ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table, export *audit.Export,
-) (*audit.Report, error) {
+func (f *auditFlags) explain(ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table) (*audit.Report, error) {
 	o := audit.Options{Prices: prices, Top: f.top, Zone: f.read.choice.zone, In: f.read.filter.InPeriod}
 	plan, err := f.plan(prices)
 	if err != nil {
@@ -254,18 +241,5 @@ func (f *auditFlags) explain(
 	case !errors.Is(err, traces.ErrNoSessions): // sessions without a call have no advice
 		return nil, err
 	}
-	report := audit.Run(corpus.Sessions, o)
-	if export != nil {
-		report.Reconcile(export, prices)
-	}
-	return report, nil
-}
-
-func readExport(file string) (*audit.Export, error) {
-	r, err := files.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("--reconcile: %w", err)
-	}
-	defer r.Close()
-	return audit.ReadExport(r, file)
+	return audit.Run(corpus.Sessions, o), nil
 }

@@ -11,6 +11,7 @@ import (
 // with the first release.
 var gone = map[string]string{
 	"sim scenarios run": "docs/claims.md has the claims with their figures; sim run NAME runs a scenario",
+	"sim audit --reconcile": "sim audit --tz UTC --format json has every day by model (days)",
 }
 
 // removed returns the error of a command, flag or value that is gone, or nil where name, as gone

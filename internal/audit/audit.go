@@ -100,7 +100,6 @@ func (a *auditor) session(s *traces.Session) {
 	for i := range logged {
 		if !logged[i].out {
 			a.bill.add(&logged[i])
-			a.report.recorded(&logged[i])
 		}
 	}
 	branches := branchReads(s)
@@ -115,7 +114,6 @@ func (a *auditor) session(s *traces.Session) {
 				continue
 			}
 			a.bill.add(c)
-			a.report.recorded(c)
 			a.misses.add(c)
 			a.lifetimes.add(c)
 			a.evidence.call(c)

@@ -45,7 +45,7 @@ func (r *Report) Document(o DocumentOptions) *document.Document {
 		Title: "The bill: " + document.USD(r.Total.USD, 2), Head: p.head(), Data: r.data, JSON: document.Indented(r),
 	}
 	for _, sections := range [][]document.Section{
-		p.findings(), p.bill(), p.reconciled(), p.misses(), p.lifetimes(), p.compactions(), p.content(), p.defects(),
+		p.findings(), p.bill(), p.misses(), p.lifetimes(), p.compactions(), p.content(), p.defects(),
 	} {
 		d.Sections = append(d.Sections, sections...)
 	}
@@ -314,48 +314,6 @@ func (p *page) lineNames(split *Split) func(*Line) string {
 		return func(l *Line) string { return p.shortID(l.Name) }
 	}
 	return func(l *Line) string { return l.Name }
-}
-
-// reconciled compares the recordings with the provider's own figures.
-func (p *page) reconciled() []document.Section {
-	x := p.Reconciled
-	if x == nil {
-		return nil
-	}
-	t := &document.Table{Columns: document.Left("DAY", "MODEL")}
-	if x.Kind == ExportCost {
-		t.Columns = append(t.Columns, amounts("RECORDED", "EXPORTED", "DIFFERENCE")...)
-	} else {
-		t.Columns = append(t.Columns,
-			counts("READ", "± READ", "WRITTEN", "± WRITTEN", "UNCACHED", "± UNCACHED", "OUTPUT", "± OUTPUT")...)
-	}
-	for i := range x.Lines {
-		t.Rows = append(t.Rows, reconciledRow(&x.Lines[i], x.Kind, x.Lines[i].Day))
-	}
-	t.Rows = append(t.Rows, reconciledRow(&x.Total, x.Kind, "total"))
-	return section("Against the console's export", t,
-		fmt.Sprintf("%s has %s … %s. The difference (±) is recorded less exported. "+
-			"Outside these days: %s; without a time: %d. Rows of the export that are not about tokens: %d.",
-			x.File, x.From, x.Until, document.Count(x.Outside, "recorded call"), x.Untimed, x.Other))
-}
-
-func reconciledRow(c *Compared, kind, day string) []any {
-	if kind == ExportCost {
-		return []any{day, c.Model, c.Ours.USD, c.Theirs.USD, c.Difference.USD}
-	}
-	d := &c.Difference
-	row := []any{day, c.Model}
-	for _, pair := range [][2]int64{
-		{c.Ours.Read, d.Read}, {c.Ours.Write5m + c.Ours.Write1h, d.Write5m + d.Write1h}, {c.Ours.Uncached, d.Uncached},
-		{c.Ours.Output, d.Output},
-	} {
-		sign := ""
-		if pair[1] > 0 {
-			sign = "+"
-		}
-		row = append(row, document.Tokens(pair[0]), sign+document.Whole(pair[1]))
-	}
-	return row
 }
 
 func (p *page) misses() []document.Section {

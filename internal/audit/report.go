@@ -44,9 +44,7 @@ type Report struct {
 	Results     []Carried    `json:"largest_results"`
 	Duplicates  []Carried    `json:"duplicate_reads"`
 	Defects     []Defect     `json:"defects"`
-	Reconciled  *Reconciled  `json:"reconciled,omitempty"`
 
-	days   map[dayModel]*Sum // of the provider: UTC
 	short  map[string]string // beginnings of ids that distinguish the sessions
 	chains studies.Chains    // the compactions in the order they happened
 }
@@ -250,9 +248,6 @@ func (r *Report) data() *document.Table {
 	for _, d := range r.Defects {
 		l.add("open", d.Kind, d.Text+": "+strings.Join(d.Names, ", "), nil, nil, nil, d.Count)
 	}
-	if r.Reconciled != nil {
-		l.reconciled(r.Reconciled)
-	}
 	return &l.Table
 }
 
@@ -301,14 +296,4 @@ func known(usd *float64) any {
 		return nil
 	}
 	return *usd
-}
-
-func (l *lines) reconciled(x *Reconciled) {
-	for i := range x.Lines {
-		c := &x.Lines[i]
-		for k, a := range []*Amounts{&c.Ours, &c.Theirs, &c.Difference} {
-			section := "reconcile_" + []string{"recorded", "exported", "difference"}[k]
-			l.add(section, c.Day, c.Model, a.USD, nil, nil, nil, a.Uncached+a.Read+a.Write5m+a.Write1h, a.Output)
-		}
-	}
 }
