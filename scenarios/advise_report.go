@@ -163,7 +163,7 @@ func (x *AgentAdvice) section() document.Section {
 		say("%s.", text)
 	}
 	if names := x.later(); len(names) > 0 {
-		say("Not tried, as these sessions ran %s at most: %s. `sim audit` says what an update would save.", x.Version, strings.Join(names, ", "))
+		say("Not tried, as these sessions ran %s at most: %s.", x.Version, strings.Join(names, ", "))
 	}
 	return s
 }

@@ -173,14 +173,13 @@ func newAudit() *cobra.Command {
 	var f auditFlags
 	cmd := &cobra.Command{
 		Use:   "audit [PATH…]",
-		Short: "Explain the bill of recorded sessions: where the money went and what to do",
+		Short: "Explain the bill of recorded sessions: where the money went",
 		Long: `Explains the bill of the sessions under PATH from recorded usage. It shows what
-was paid for, what cache misses cost and why, what other cache lifetimes would have
-cost, what compactions cost and saved, what the contexts held, and for each finding
-where to look and what to set. --since and --until choose calls, not sessions; days,
-weeks (ISO 8601) and months are those of --tz. Two things are simulated: what compactions
-cost and saved, and the last line, the best change that sim advise finds. Prices are those of
-the API; a subscription pays none of it.`,
+was paid for, what cache misses cost and why, what compactions cost and saved, what the
+contexts held, and for each finding where to look. --since and --until choose calls, not
+sessions; days, weeks (ISO 8601) and months are those of --tz. Two things are simulated:
+what compactions cost and saved, and the last line, the best change that sim advise finds.
+Prices are those of the API; a subscription pays none of it.`,
 		Example: `  sim audit ~/.claude/projects
   sim audit --since 7d --project api ~/.claude/projects
   sim audit --top 0 --tz Europe/Berlin ~/.claude/projects`,

@@ -8,11 +8,6 @@
 // comparison of each call with the previous one of its thread: what that call
 // had left in the cache and this one did not read is missed, and costs the
 // difference between writing and reading it. Package breaks says why.
-//
-// The cost under another setting is arithmetic over the recorded pauses.
-// Lifetime.Error compares the same arithmetic, for the settings in force, with
-// the bill. A saving is marked when its interval over sessions, with that error
-// by session, holds 0.
 package audit
 
 import (

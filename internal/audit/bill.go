@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/profile"
+	"github.com/compactsim/compactsim/internal/breaks"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -167,6 +167,67 @@ func (b *bill) report(r *Report) {
 	})
 }
 
+// Lifetime is what the calls of one source with one billed lifetime cost.
+type Lifetime struct {
+	Source string  `json:"source"`
+	Tier   string  `json:"lifetime"` // billed: 5m or 1h
+	Calls  int     `json:"calls"`
+	Billed float64 `json:"billed_usd"`
+	// Paused5m and Paused1h count the pauses of more than 5 minutes and of more
+	// than an hour.
+	Paused5m int   `json:"pauses_over_5m"`
+	Paused1h int   `json:"pauses_over_1h"`
+	Write5m  int64 `json:"cache_write_5m_tokens"` // of this or an unstated lifetime
+	Write1h  int64 `json:"cache_write_1h_tokens"`
+}
+
+// lifetimes has a Lifetime for the conversation, branches included, and one for
+// sub-agents; each by billed lifetime.
+type lifetimes [2][2]Lifetime
+
+// billedTier returns the lifetime that a call was billed for, or that of the
+// entry it read when it wrote nothing.
+func (c *call) billedTier() prompt.TTL {
+	switch u := &c.r().Usage; {
+	case u.Write1h > 0:
+		return prompt.TTL1h
+	case u.Writes() > 0:
+		return prompt.TTL5m
+	}
+	return c.tier
+}
+
+func (l *lifetimes) add(c *call) {
+	if c.automatic() || !c.model.known {
+		return
+	}
+	t := &l[c.side()][c.billedTier()]
+	u := &c.r().Usage
+	t.Calls++
+	t.Billed += c.cost.Total()
+	t.Write5m += u.Write5m + u.WriteOther
+	t.Write1h += u.Write1h
+	if c.gap > breaks.Short {
+		t.Paused5m++
+	}
+	if c.gap > breaks.Long {
+		t.Paused1h++
+	}
+}
+
+func (l *lifetimes) report(r *Report) {
+	for side, source := range [2]string{"main", "agent"} {
+		for _, tier := range [2]prompt.TTL{prompt.TTL5m, prompt.TTL1h} {
+			one := l[side][tier]
+			if one.Calls == 0 {
+				continue
+			}
+			one.Source, one.Tier = source, tier.String()
+			r.Lifetimes = append(r.Lifetimes, one)
+		}
+	}
+}
+
 // sortBy sorts by an amount, largest first, then by name.
 func sortBy[T any](list []T, usd func(*T) float64, name func(*T) string) {
 	slices.SortStableFunc(list, func(a, b T) int {
@@ -248,12 +309,11 @@ func (m *priced) perToken(input int64) results.Cost {
 
 // tally collects the evidence of one finding.
 type tally struct {
-	usd            float64
-	count          int
-	tokens         int64
-	places         []Place
-	oldest, newest string             // versions of the client
-	agents         map[string]float64 // USD
+	usd    float64
+	count  int
+	tokens int64
+	places []Place
+	agents map[string]float64 // USD
 }
 
 func (t *tally) add(s *traces.Session, p Place, tokens int64, usd float64, text string) {
@@ -266,26 +326,17 @@ func (t *tally) add(s *traces.Session, p Place, tokens int64, usd float64, text 
 		t.agents = map[string]float64{}
 	}
 	t.agents[s.Agent] += usd
-	if !agents.ClaudeCode(s) {
-		return
-	}
-	for _, v := range s.Versions {
-		if t.oldest == "" || profile.Compare(v, t.oldest) < 0 {
-			t.oldest = v
-		}
-		if t.newest == "" || profile.Compare(v, t.newest) > 0 {
-			t.newest = v
-		}
-	}
 }
 
 // finding makes a finding of the evidence, with the n most expensive places.
 func (t *tally) finding(name, title string, n int) Finding {
 	sortBy(t.places, func(p *Place) float64 { return p.USD }, func(p *Place) string { return p.File })
 	f := Finding{
-		Name: name, Title: title, USD: t.usd, Count: t.count, Tokens: t.tokens, Oldest: t.oldest, Newest: t.newest,
-		Advice: []Advice{}, Places: append([]Place{}, first(n, t.places)...),
+		Name: name, Title: title, USD: t.usd, Count: t.count, Tokens: t.tokens, Places: append([]Place{}, first(n, t.places)...),
 	}
-	t.share(&f)
+	for agent, usd := range t.agents {
+		f.Agents = append(f.Agents, Share{agent, usd})
+	}
+	sortBy(f.Agents, func(s *Share) float64 { return s.USD }, func(s *Share) string { return s.Agent })
 	return f
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
@@ -30,11 +29,8 @@ const (
 var pageNotes = []string{
 	"Prices are those of the API at each call's date, in USD: with a subscription nothing of it is billed.",
 	"LIMITED: tokens that count against the input rate limit, those not read from the cache.",
-	"Findings overlap: one token can be in several, so they do not add up. COST is what the thing itself cost; " +
-		"SAVES what the advice would have saved, on all calls that it touches; as 1: by the same change as finding 1.",
-	"Two things are simulated: what compactions cost and saved, and the last line, what to set. Savings by lifetime are arithmetic over the " +
-		"recorded pauses; ± is how far the same arithmetic for the recorded lifetimes is from the bill. " +
-		"~ the 95 % interval of a saving holds 0.",
+	"Findings overlap: one token can be in several, so they do not add up. COST is what the thing itself cost.",
+	"Two things are simulated: what compactions cost and saved, and the last line, what to set.",
 }
 
 // Document returns the audit as a document. CSV is one list whose lines name
@@ -124,22 +120,10 @@ func (p *page) findings() []document.Section {
 		return []document.Section{{Title: "Findings",
 			Blocks: []document.Block{document.Text{Text: "None above half a cent."}}}}
 	}
-	t := &document.Table{Columns: slices.Concat(document.Left("#", "WHAT"), amounts("COST"),
-		counts("SAVES", "ERROR"), spare(counts("TIMES")), spare(sizes("TOKENS")))}
+	t := &document.Table{Columns: slices.Concat(document.Left("#", "WHAT"), amounts("COST"), spare(counts("TIMES")), spare(sizes("TOKENS")))}
 	for i := range p.Findings {
 		f := &p.Findings[i]
-		saves, off := document.Dash, ""
-		if f.Saves != nil {
-			saves = savingText(f.Saves, f.Chance)
-		}
-		if f.Error != nil {
-			off = "±" + cents(*f.Error)
-		}
-		same := func(g Finding) bool { return f.best() != "" && g.best() == f.best() }
-		if k := slices.IndexFunc(p.Findings[:i], same); k >= 0 {
-			saves, off = fmt.Sprint("as ", k+1), ""
-		}
-		t.Rows = append(t.Rows, []any{fmt.Sprint(i + 1), f.Title, f.USD, saves, off, fmt.Sprint(f.Count), f.Tokens})
+		t.Rows = append(t.Rows, []any{fmt.Sprint(i + 1), f.Title, f.USD, fmt.Sprint(f.Count), f.Tokens})
 	}
 	sections := section("Findings", t)
 	for i := range first(p.options.Top, p.Findings) {
@@ -151,32 +135,18 @@ func (p *page) findings() []document.Section {
 	return sections
 }
 
-// best returns the setting that saves what a finding's advice saves, "" for none.
-func (f *Finding) best() string {
-	for _, a := range f.Advice {
-		if a.Saves != nil && *a.Saves == *f.Saves {
-			return a.Setting
-		}
-	}
-	return ""
-}
-
-// finding says what to do and where to look.
+// finding says whose it is and where to look.
 func (p *page) finding(f *Finding) document.List {
 	var list document.List
 	add := func(label, text string) {
 		list = append(list, document.Item{Label: label, Text: text})
 	}
-	each := false // each setting has its own saving
-	for _, a := range f.Advice {
-		add("do", a.text(f))
-		if a.Saves != nil {
-			each = true
-			add("saves", savingText(a.Saves, a.Chance)+plusMinus(a.Error))
+	if len(f.Agents) > 1 {
+		var shares []string
+		for _, share := range f.Agents {
+			shares = append(shares, agentName(share.Agent)+" "+cents(share.USD))
 		}
-	}
-	if f.Saves != nil && !each {
-		add("saves", savingText(f.Saves, f.Chance)+plusMinus(f.Error))
+		add("by", strings.Join(shares, ", "))
 	}
 	for _, note := range f.Notes {
 		add("note", note)
@@ -191,48 +161,6 @@ func (p *page) finding(f *Finding) document.List {
 			strings.TrimSpace(fmt.Sprintf("%s  %s  %s", p.at(place), cents(place.USD), strings.Join(words, " "))))
 	}
 	return list
-}
-
-// savingText formats a saving, marked when it may be chance.
-func savingText(amount *float64, chance bool) string {
-	if chance {
-		return "~" + cents(*amount)
-	}
-	return cents(*amount)
-}
-
-// plusMinus formats the error of a saving.
-func plusMinus(off *float64) string {
-	if off == nil {
-		return ""
-	}
-	return " ± " + cents(*off)
-}
-
-// text says what to do, and whether the recorded clients can do it.
-func (a *Advice) text(f *Finding) string {
-	text := a.Text
-	if a.Setting != "" {
-		text = a.Setting + "  " + text
-	}
-	if a.Agent != "" {
-		text = agentName(a.Agent) + ", " + cents(a.USD) + " of it: " + text
-	}
-	if a.From == "" {
-		return text
-	}
-	since, ran := "from "+a.From, f.Oldest
-	if f.Oldest != f.Newest {
-		ran += "–" + f.Newest
-	}
-	switch {
-	case f.Newest == "":
-	case profile.Compare(f.Newest, a.From) < 0:
-		since += fmt.Sprintf("; these ran %s: update first", ran)
-	case profile.Compare(f.Oldest, a.From) < 0:
-		since += fmt.Sprintf("; these ran %s: update the older ones", ran)
-	}
-	return text + " (" + since + ")"
 }
 
 // agentName returns an agent's name in its maker's spelling.
@@ -336,17 +264,11 @@ func (p *page) misses() []document.Section {
 }
 
 func (p *page) lifetimes() []document.Section {
-	t := &document.Table{Columns: slices.Concat(document.Left("CALLS OF", "BILLED"), counts("N"),
-		amounts("BILL", "BY ARITHMETIC"),
-		counts("ERROR"), amounts("ALL 5 MIN", "ALL 1 H"), counts("PAUSES > 5 MIN", "> 1 H"))}
+	t := &document.Table{Columns: slices.Concat(document.Left("CALLS OF", "BILLED"), counts("N"), amounts("BILL"),
+		counts("PAUSES > 5 MIN", "> 1 H"))}
 	for i := range p.Lifetimes {
 		l := &p.Lifetimes[i]
-		off := document.Dash
-		if l.Error != nil {
-			off = document.SignedPercent(*l.Error)
-		}
-		t.Rows = append(t.Rows,
-			[]any{l.Source, l.Tier, l.Calls, l.Billed, l.Recorded, off, l.All5m, l.All1h, l.Paused5m, l.Paused1h})
+		t.Rows = append(t.Rows, []any{l.Source, l.Tier, l.Calls, l.Billed, l.Paused5m, l.Paused1h})
 	}
 	return section("Cache lifetimes", t)
 }

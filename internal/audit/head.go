@@ -9,7 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// head says what the bill is, where it went and what would lower it.
+// head says what the bill is and where it went.
 func (p *page) head() []string {
 	period := ""
 	if p.From != "" {

@@ -122,26 +122,15 @@ type Place struct {
 	Text    string  `json:"text,omitempty"` // what is there
 }
 
-// Finding is something that cost money and what can be done about it.
+// Finding is something that cost money.
 type Finding struct {
-	Name   string  `json:"name"`  // for machines
-	Title  string  `json:"title"` // one line for people
-	USD    float64 `json:"cost_usd"`
-	Count  int     `json:"count"`
-	Tokens int64   `json:"tokens"`
-	// Saves is what the best of the advice would have saved by the arithmetic of
-	// lifetimes or sizes, nil if only a simulation can tell. For savings by
-	// lifetime, Error is how far the same arithmetic is from the bill, in USD.
-	Saves *float64 `json:"saves_usd"`
-	Error *float64 `json:"model_error_usd"`
-	// Chance says that the 95 % interval of the saving, over sessions like these
-	// and with the error of the arithmetic by session, holds 0.
-	Chance bool     `json:"saving_may_be_chance,omitzero"`
-	Advice []Advice `json:"advice"`
+	Name   string   `json:"name"`  // for machines
+	Title  string   `json:"title"` // one line for people
+	USD    float64  `json:"cost_usd"`
+	Count  int      `json:"count"`
+	Tokens int64    `json:"tokens"`
 	Agents []Share  `json:"agents,omitempty"` // of the cost, by agent
 	Notes  []string `json:"notes,omitempty"`
-	Oldest string   `json:"oldest_version,omitempty"` // of the clients concerned
-	Newest string   `json:"newest_version,omitempty"`
 	Places []Place  `json:"places"`
 }
 
@@ -149,28 +138,6 @@ type Finding struct {
 type Share struct {
 	Agent string  `json:"agent"`
 	USD   float64 `json:"cost_usd"`
-}
-
-// Advice is something to do.
-type Advice struct {
-	// Setting is the exact line to write: an environment variable, a setting or a
-	// command; "" when there is none.
-	Setting string `json:"setting,omitempty"`
-	From    string `json:"from_version,omitempty"` // first client version that has it; "" when no source says
-	Text    string `json:"text"`
-	// Agent is the agent the advice is for and USD its share of the finding; "" and
-	// 0 if the finding is about one agent alone, or the advice is for any.
-	Agent string  `json:"agent,omitempty"`
-	USD   float64 `json:"cost_usd,omitzero"`
-	// Saves is what the setting would have saved over all calls it applies to,
-	// those of other findings included, USD. Error is how far the arithmetic is
-	// from the bill for the calls it changes. Nil if there is no such arithmetic.
-	Saves *float64 `json:"saves_usd,omitempty"`
-	Error *float64 `json:"model_error_usd,omitempty"`
-	// Chance is as in Finding.
-	Chance bool `json:"saving_may_be_chance,omitzero"`
-
-	lives scope
 }
 
 // Miss is what was missed for one cause.
@@ -204,9 +171,8 @@ type Defect struct {
 // data returns an audit as one list for spreadsheets. Each line names the part
 // of the report it belongs to; what a line lacks is empty.
 func (r *Report) data() *document.Table {
-	l := lines{Table: document.Table{Columns: document.Columns("section", "name", "text", "cost_usd", "saves_usd",
-		"model_error_usd",
-		"count", "tokens", "output_tokens", "rate_limit_tokens", "session", "file", "line")}}
+	l := lines{Table: document.Table{Columns: document.Columns("section", "name", "text", "cost_usd", "saves_usd", "count", "tokens",
+		"output_tokens", "rate_limit_tokens", "session", "file", "line")}}
 	l.sum("total", "", &r.Total)
 	for i := range r.Splits {
 		for j := range r.Splits[i].Lines {
@@ -217,26 +183,23 @@ func (r *Report) data() *document.Table {
 		l.finding(&r.Findings[i])
 	}
 	for _, m := range r.Misses {
-		l.add("miss", string(m.Cause), "", m.USD, nil, nil, m.Calls, m.Tokens)
+		l.add("miss", string(m.Cause), "", m.USD, nil, m.Calls, m.Tokens)
 	}
 	for _, d := range r.Detector {
-		l.add("detector", d.Reason, "", d.USD, nil, nil, d.Calls, d.Tokens)
+		l.add("detector", d.Reason, "", d.USD, nil, d.Calls, d.Tokens)
 	}
 	for _, c := range r.Content {
-		l.add("content", c.Part, "", c.USD, nil, nil, nil, c.Tokens)
+		l.add("content", c.Part, "", c.USD, nil, nil, c.Tokens)
 	}
 	for _, u := range r.Unread {
-		l.add("never_read", u.Where, "", u.USD, nil, nil, u.Calls, u.Tokens)
+		l.add("never_read", u.Where, "", u.USD, nil, u.Calls, u.Tokens)
 	}
 	for _, t := range r.Lifetimes {
-		for i, usd := range []float64{t.Billed, t.Recorded, t.All5m, t.All1h} {
-			l.add("lifetime", t.Source+" "+t.Tier, []string{"billed", "by arithmetic", "all 5m", "all 1h"}[i], usd, nil,
-				nil, t.Calls)
-		}
+		l.add("lifetime", t.Source+" "+t.Tier, "billed", t.Billed, nil, t.Calls)
 	}
 	for i := range r.Compactions {
 		c := &r.Compactions[i]
-		l.at(&Place{Session: c.Session, File: c.File, Line: c.Line}, "compaction", "", "", c.RewriteUSD, c.NetUSD, nil, c.Later,
+		l.at(&Place{Session: c.Session, File: c.File, Line: c.Line}, "compaction", "", "", c.RewriteUSD, c.NetUSD, c.Later,
 			c.Saved)
 	}
 	for i := range r.Results {
@@ -246,7 +209,7 @@ func (r *Report) data() *document.Table {
 		l.carried("duplicate_read", &r.Duplicates[i])
 	}
 	for _, d := range r.Defects {
-		l.add("open", d.Kind, d.Text+": "+strings.Join(d.Names, ", "), nil, nil, nil, d.Count)
+		l.add("open", d.Kind, d.Text+": "+strings.Join(d.Names, ", "), nil, nil, d.Count)
 	}
 	return &l.Table
 }
@@ -267,33 +230,17 @@ func (l *lines) at(p *Place, values ...any) {
 }
 
 func (l *lines) sum(section, name string, s *Sum) {
-	l.add(section, name, "", s.USD, nil, nil, s.Calls, s.Input(), s.Output, s.Limited)
+	l.add(section, name, "", s.USD, nil, s.Calls, s.Input(), s.Output, s.Limited)
 }
 
 func (l *lines) carried(section string, c *Carried) {
-	l.at(&c.Place, section, c.Tool, c.Object, c.USD, nil, nil, c.Calls, c.Tokens)
+	l.at(&c.Place, section, c.Tool, c.Object, c.USD, nil, c.Calls, c.Tokens)
 }
 
 func (l *lines) finding(f *Finding) {
-	l.add("finding", f.Name, f.Title, f.USD, known(f.Saves), known(f.Error), f.Count, f.Tokens)
-	for i := range f.Advice {
-		a := &f.Advice[i]
-		var usd any
-		if a.Agent != "" {
-			usd = a.USD
-		}
-		l.add("advice", f.Name, a.text(f), usd, known(a.Saves), known(a.Error))
-	}
+	l.add("finding", f.Name, f.Title, f.USD, nil, f.Count, f.Tokens)
 	for i := range f.Places {
 		p := &f.Places[i]
 		l.at(p, "place", f.Name, p.Text, p.USD)
 	}
-}
-
-// known returns an amount, nil for none.
-func known(usd *float64) any {
-	if usd == nil {
-		return nil
-	}
-	return *usd
 }

@@ -62,6 +62,18 @@ func (u *unread) add(c, next *call, branches int64) (tokens int64, usd float64) 
 	return tokens, usd
 }
 
+// writePrice returns the price of a written token in a call, USD; for a call
+// that wrote nothing, the price of the lifetime in force.
+func (c *call) writePrice() float64 {
+	if n := c.r().Usage.Writes(); n > 0 {
+		return (c.cost[results.ClassWrite5m] + c.cost[results.ClassWrite1h] + c.cost[results.ClassWriteOther]) / float64(n)
+	}
+	if c.tier == prompt.TTL1h {
+		return c.price[results.ClassWrite1h]
+	}
+	return c.price[results.ClassWrite5m]
+}
+
 func (u *unread) report(r *Report) {
 	for _, one := range u.by {
 		r.Unread = append(r.Unread, *one)

@@ -84,19 +84,6 @@ func ErrorOf(billed, recorded *Cell, prior float64) ModelError {
 	return e
 }
 
-// ErrorBetween returns the model error between what sessions were billed and what
-// the model says of them, USD, by the same index.
-func ErrorBetween(billed, model []float64) ModelError {
-	var e ModelError
-	for i := range billed {
-		e.BilledUSD, e.RecordedUSD = e.BilledUSD+billed[i], e.RecordedUSD+model[i]
-	}
-	if e.BilledUSD > 0 {
-		e.measure(billed, model)
-	}
-	return e
-}
-
 // measure sets what follows from the errors of sessions. Spread holds the prior one.
 func (e *ModelError) measure(billed, model []float64) {
 	e.Sessions = len(billed)
