@@ -216,13 +216,6 @@ func (t *Table) clone() *Table {
 	return out
 }
 
-// WithoutAlias returns t without the alias that WithAliases gave a name.
-func (t *Table) WithoutAlias(name string) *Table {
-	out := t.clone()
-	delete(out.priceAs, fold(name))
-	return out
-}
-
 // Model is what a table knows about a model besides its prices. A zero figure
 // means that no source states it.
 type Model struct {

@@ -21,7 +21,7 @@ import (
 // be changed before it is expanded into cells.
 type File struct {
 	Now time.Time // the day that "today" means for prices; zero: the day of Expand
-	// Builtin says that the text comes with the program, so that Silent names only
+	// Builtin says that the text comes with the program, so that Unmet names only
 	// settings from flags.
 	Builtin bool
 

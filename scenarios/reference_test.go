@@ -70,6 +70,17 @@ func prices(t testing.TB) *costmodel.Table {
 	return table
 }
 
+// asCodex returns sessions as if Codex had recorded them.
+func asCodex(c *traces.Corpus) *traces.Corpus {
+	out := &traces.Corpus{}
+	for _, s := range c.Sessions {
+		v := *s
+		v.Agent = traces.AgentCodex
+		out.Sessions = append(out.Sessions, &v)
+	}
+	return out
+}
+
 func expand(t testing.TB, text string) *Design {
 	t.Helper()
 	f, err := Parse(registry(t), []byte(text), "t.yaml")

@@ -248,8 +248,8 @@ func (f *checkFlags) beforehand(cmd *cobra.Command, plan *scenarios.Plan, corpus
 			return usageError{err}
 		}
 	}
-	if hide.on() {
-		return nil
+	if !hide.on() {
+		f.read.warnUnmet(cmd, plan)
 	}
-	return f.read.warnSilent(cmd, plan, corpus)
+	return nil
 }

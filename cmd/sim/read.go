@@ -264,16 +264,14 @@ func (f *readFlags) warnUnpriced(cmd *cobra.Command, plan *scenarios.Plan, sessi
 	}
 }
 
-// warnSilent names the settings that change nothing.
-func (f *readFlags) warnSilent(cmd *cobra.Command, plan *scenarios.Plan, c *traces.Corpus) error {
+// warnUnmet names the settings that change nothing.
+func (f *readFlags) warnUnmet(cmd *cobra.Command, plan *scenarios.Plan) {
 	if f.quiet {
-		return nil
+		return
 	}
-	texts, err := plan.Silent(cmd.Context(), c)
-	for _, text := range texts {
+	for _, text := range plan.Design.Unmet() {
 		say(cmd.ErrOrStderr(), "warning: %s", text)
 	}
-	return err
 }
 
 // remark puts above the figures of a verb what was read and what was lost.
@@ -385,11 +383,8 @@ func (f *runFlags) sessions(
 	if !f.read.strict {
 		f.read.warnUnpriced(cmd, plan, corpus.Sessions)
 	}
-	if f.whole { // these warnings came with the shards
-		return corpus, nil
-	}
-	if err := f.read.warnSilent(cmd, plan, corpus); err != nil {
-		return nil, errors.Join(err, corpus.Close())
+	if !f.whole { // these warnings came with the shards
+		f.read.warnUnmet(cmd, plan)
 	}
 	return corpus, nil
 }
