@@ -10,7 +10,7 @@ import (
 // the program had. A key is a command path, with the flag or the value behind it. The table ends
 // with the first release.
 var gone = map[string]string{
-	"sim scenarios run": "docs/claims.md has the claims with their figures; sim run NAME runs a scenario",
+	"sim scenarios run":     "docs/claims.md has the claims with their figures; sim run NAME runs a scenario",
 	"sim audit --reconcile": "sim audit --tz UTC --format json has every day by model (days)",
 }
 
