@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/sim/summarizer"
@@ -36,8 +35,6 @@ type composed struct {
 	windowSize    int64
 	base          prompt.Digest
 	summary       int32 // tokens of the block with the digest of the answer, 0 for none
-	effort        summarizer.Setting
-	thinking      summarizer.Setting
 }
 
 func (c *composer) Compose(_ context.Context, k *summarizer.Call) (prompt.Answer, error) {
@@ -48,7 +45,6 @@ func (c *composer) Compose(_ context.Context, k *summarizer.Call) (prompt.Answer
 	c.calls = append(c.calls, composed{
 		source: k.Intent.Source, model: k.Model, tokens: k.Context.Tokens(), last: last.Kind, chain: last.Chain,
 		markers: slices.Clone(k.Markers), session: k.Session.ID, windowSize: k.Window, base: k.Intent.Base,
-		effort: k.Effort, thinking: k.Thinking,
 	})
 	for i := range entries {
 		if k.Context.BlockAt(i).Digest == c.answer.Digest {
@@ -67,8 +63,7 @@ func TestComposerSeesTheCall(t *testing.T) {
 		Summary: 2500, Bytes: 9000, Output: 4000, First: second, Total: 20 * second, Digest: prompt.DigestString("summary"),
 		Measured: &prompt.Measured{
 			Usage:      prompt.Usage{Uncached: 11, Read: 150_000, Write5m: 5000, Write1h: 600, Output: 4000},
-			Predicted:  prompt.Usage{Uncached: 12, Read: 151_000, Write5m: 4600, Output: 3900},
-			Iterations: 1, Attempts: 3, Entities: 40, Kept: 30, Missing: 2, Cut: 1,
+			Iterations: 1, Attempts: 3, Missing: 2, Cut: 1,
 		},
 	}}
 	c.Summarizer = k
@@ -88,41 +83,13 @@ func TestComposerSeesTheCall(t *testing.T) {
 		Restored: 5, NetNegative: 1,
 		LiveCalls: 1, LiveAttempts: 3, LiveIterations: 1,
 		LiveUncached: 11, LiveRead: 150_000, LiveWrite: 5600, LiveOutput: 4000,
-		PredictedUncached: 12, PredictedRead: 151_000, PredictedWrite: 4600, PredictedOutput: 3900,
-		Entities: 40, EntitiesKept: 30, SectionsMissing: 2, SectionsCut: 1,
+		SectionsMissing: 2, SectionsCut: 1,
 	}
 	if row.Counts != want {
 		t.Errorf("counts %+v, want %+v", row.Counts, want)
 	}
 	if got := row.UsageBySource[results.SourceCompact].Output; got != 4000 {
 		t.Errorf("the call bills %d output tokens, want 4,000", got)
-	}
-}
-
-// A call is told of the thinking and the effort that events have set by then, in
-// their words: nothing ahead of them or behind one that takes them back, no words
-// where the event has none.
-func TestComposerSeesWhatEventsSet(t *testing.T) {
-	none, high := summarizer.Setting{}, summarizer.Setting{Set: true, Value: "high"}
-	for _, tc := range []struct {
-		events           []client.Event
-		effort, thinking summarizer.Setting
-	}{
-		{nil, none, none},
-		{[]client.Event{atRound(30, "effort", "high")}, high, none},
-		{[]client.Event{atRound(900, "effort", "high")}, none, none},
-		{[]client.Event{atRound(9, "effort", "low"), atRound(30, "effort", "high"), atRound(31, "thinking", "disabled")}, high, summarizer.Setting{Set: true, Value: "disabled"}},
-		{[]client.Event{atRound(9, "effort", "high"), atRound(30, "effort", "default")}, none, none},
-		{[]client.Event{atRound(9, "thinking", "")}, none, summarizer.Setting{Set: true}},
-	} {
-		c := testConfig(t, "auto-compact/167k")
-		c.Events = tc.events
-		k := &composer{Stub: summarizer.Default(), answer: prompt.Answer{Summary: 2500, Bytes: 9000, Output: 4000, Digest: prompt.DigestString("summary")}}
-		c.Summarizer = k
-		run(t, c, newSession("s").turns(40, 0, 4000).session())
-		if len(k.calls) != 1 || k.calls[0].effort != tc.effort || k.calls[0].thinking != tc.thinking {
-			t.Errorf("%v: %+v, want effort %v and thinking %v", tc.events, k.calls, tc.effort, tc.thinking)
-		}
 	}
 }
 

@@ -166,14 +166,16 @@ func (l *Loop) globalStrategy(t *thread) string {
 
 // valueOf returns what events have made of a parameter, as text.
 func (t *thread) valueOf(a changes.Action) string {
-	s := t.setting(a)
-	switch {
-	case !s.Set:
+	key := t.head.keys[a]
+	if key.IsZero() {
 		return "as recorded"
-	case s.Value != "":
-		return s.Value
 	}
-	return strconv.FormatUint(t.head.keys[a].Lo, 36)
+	for i := range t.replay.assembly.changes {
+		if c := &t.replay.assembly.changes[i]; c.Action == a && c.Given && textKey(a, c.Value) == key {
+			return c.Value
+		}
+	}
+	return strconv.FormatUint(key.Lo, 36)
 }
 
 // eachTool returns the tool definitions as far as they can be distinguished: the client's

@@ -127,8 +127,7 @@ func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, eve
 	}
 	answer, err := l.composer.Compose(l.context(), &summarizer.Call{
 		Intent: in, Session: t.replay.session, Thread: t.index, Round: t.round, Context: side, Markers: l.markers,
-		Model: m.name, Window: m.window, Thinking: t.setting(changes.ActionThinking), Effort: t.setting(changes.ActionEffort),
-		Draws: t.replay.draws, Event: event, Span: span,
+		Model: m.name, Window: m.window, Draws: t.replay.draws, Event: event, Span: span,
 	})
 	if err != nil && l.err == nil {
 		l.failing = t.replay.session
@@ -137,21 +136,6 @@ func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, eve
 	}
 	t.replay.measure(answer.Measured)
 	return answer
-}
-
-// setting returns what events have made of a parameter of the thread's requests
-// that takes a text.
-func (t *thread) setting(a changes.Action) summarizer.Setting {
-	key := t.head.keys[a]
-	if key.IsZero() {
-		return summarizer.Setting{}
-	}
-	for i := range t.replay.assembly.changes {
-		if c := &t.replay.assembly.changes[i]; c.Action == a && c.Given && textKey(a, c.Value) == key {
-			return summarizer.Setting{Set: true, Value: c.Value}
-		}
-	}
-	return summarizer.Setting{Set: true}
 }
 
 // textKey is what a parameter with a text puts into the cache key.
@@ -180,12 +164,6 @@ func (s *replay) measure(m *prompt.Measured) {
 	n.LiveRead += m.Usage.Read
 	n.LiveWrite += m.Usage.Write5m + m.Usage.Write1h + m.Usage.WriteOther
 	n.LiveOutput += m.Usage.Output
-	n.PredictedUncached += m.Predicted.Uncached
-	n.PredictedRead += m.Predicted.Read
-	n.PredictedWrite += m.Predicted.Write5m + m.Predicted.Write1h + m.Predicted.WriteOther
-	n.PredictedOutput += m.Predicted.Output
-	n.Entities += int64(m.Entities)
-	n.EntitiesKept += int64(m.Kept)
 	n.SectionsMissing += int64(m.Missing)
 	n.SectionsCut += int64(m.Cut)
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// APIContextParams are the parameters of api-context: what the client asks the
+// apiContextParams are the parameters of api-context: what the client asks the
 // server to leave out of each request. Sizes are tokens.
-type APIContextParams struct {
+type apiContextParams struct {
 	Switch      `yaml:",inline"`
 	Subagents   bool          `yaml:"subagents" doc:"requests of sub-agents ask for it too; assumed"`
 	Basis       basis         `yaml:"basis" doc:"what triggers and clear_at_least look at: edited (the history less what was cleared before) or original (the whole history, so that each request clears anew); assumed"`
 	Thinking    clearThinking `yaml:"clear_thinking" doc:"clear_thinking_20251015, listed first"`
-	Results     ClearToolUses `yaml:"clear_results" doc:"clear_tool_uses_20250919 for tools whose results are the waste"`
-	Uses        ClearToolUses `yaml:"clear_uses" doc:"clear_tool_uses_20250919 for tools whose input is the waste"`
+	Results     clearToolUses `yaml:"clear_results" doc:"clear_tool_uses_20250919 for tools whose results are the waste"`
+	Uses        clearToolUses `yaml:"clear_uses" doc:"clear_tool_uses_20250919 for tools whose input is the waste"`
 	Placeholder int32         `yaml:"placeholder" doc:"tokens of the text in the place of a cleared result" unit:"tokens" min:"0"`
 	EmptyUse    int32         `yaml:"empty_use" doc:"tokens of a call whose input was cleared; assumed" unit:"tokens" min:"0"`
 }
@@ -35,8 +35,8 @@ type clearThinking struct {
 	EveryTurn bool      `yaml:"every_turn" doc:"once there was a long gap, all later requests keep as few; off, only the first does, and what it cleared stays cleared" needs:"idle_keep"`
 }
 
-// ClearToolUses says which tool calls the server clears, and when.
-type ClearToolUses struct {
+// clearToolUses says which tool calls the server clears, and when.
+type clearToolUses struct {
 	Enabled      bool     `yaml:"enabled" doc:"off, this edit is not asked for"`
 	InputTokens  int64    `yaml:"input_tokens" doc:"input tokens from which on it clears; 0 for no such trigger" min:"0" needs:"enabled"`
 	ToolUses     int64    `yaml:"tool_uses" doc:"calls of these tools from which on it clears; 0 for no such trigger" unit:"calls" min:"0" needs:"enabled"`
@@ -96,7 +96,7 @@ func (p *clearThinking) Rules() []error {
 }
 
 // Rules returns contradictions between the parameters.
-func (e *ClearToolUses) Rules() []error {
+func (e *clearToolUses) Rules() []error {
 	if e.Enabled && (e.InputTokens > 0) == (e.ToolUses > 0) {
 		return []error{errors.New("want one trigger, input_tokens or tool_uses")}
 	}
@@ -104,42 +104,42 @@ func (e *ClearToolUses) Rules() []error {
 }
 
 // Fires returns the trigger of the clearing of results.
-func (p *APIContextParams) Fires() *Trigger {
+func (p *apiContextParams) Fires() *Trigger {
 	if !p.Results.Enabled || p.Results.InputTokens == 0 {
 		return nil
 	}
 	return &Trigger{Measure: MeasureTokens, Fixed: p.Results.InputTokens}
 }
 
-func defaultAPIContext() APIContextParams {
-	return APIContextParams{
+func defaultAPIContext() apiContextParams {
+	return apiContextParams{
 		Switch: on, Subagents: true, Placeholder: 12, EmptyUse: 60,
 		Thinking: clearThinking{Enabled: true, IdleKeep: 1, IdleAfter: 60},
-		Results: ClearToolUses{
+		Results: clearToolUses{
 			Enabled: true, InputTokens: 180000, Keep: 3, ClearAtLeast: 140000,
 			Tools: []string{"Read", "Bash", "Grep", "Glob", "WebFetch", "WebSearch"}, ExcludeTools: []string{},
 		},
-		Uses: ClearToolUses{
+		Uses: clearToolUses{
 			Enabled: true, InputTokens: 180000, Keep: 3, ClearAtLeast: 140000, ClearInputs: true,
 			Tools: []string{"Edit", "Write", "NotebookEdit"}, ExcludeTools: []string{},
 		},
 	}
 }
 
-// APIContextName is the registry's name of the layer.
-const APIContextName = "api-context"
+// apiContextName is the registry's name of the layer.
+const apiContextName = "api-context"
 
-var apiContextDefinition = Define(APIContextName,
+var apiContextDefinition = Define(apiContextName,
 	"asks the server to leave old tool results and thinking out of each request",
 	defaultAPIContext(),
-	func(p APIContextParams) Layer { return newAPIContext(p) }).with(Traits{Clears: true})
+	func(p apiContextParams) Layer { return newAPIContext(p) }).with(Traits{Clears: true})
 
 // apiContext is the server's side of context editing for one thread. The client
 // sends its whole history each time, and what the server leaves out follows from
 // that history alone; here the context holds what is left, so that only what is
 // new needs to be looked at.
 type apiContext struct {
-	params  APIContextParams
+	params  apiContextParams
 	results toolEdit
 	uses    toolEdit
 	thought thoughts
@@ -147,11 +147,11 @@ type apiContext struct {
 	saved   int64 // tokens left out so far
 }
 
-func newAPIContext(p APIContextParams) *apiContext {
+func newAPIContext(p apiContextParams) *apiContext {
 	return &apiContext{params: p, results: newToolEdit(p, p.Results), uses: newToolEdit(p, p.Uses)}
 }
 
-func (l *apiContext) Name() string { return APIContextName }
+func (l *apiContext) Name() string { return apiContextName }
 
 func (l *apiContext) Clone() Layer {
 	c := *l
@@ -203,7 +203,7 @@ func (l *apiContext) BeforeRequest(t *Turn) Outcome {
 
 // toolEdit is a clear_tool_uses edit on one thread.
 type toolEdit struct {
-	ClearToolUses
+	clearToolUses
 	basis       basis
 	placeholder int32
 	emptyUse    int32
@@ -212,9 +212,9 @@ type toolEdit struct {
 	saved       int64      // tokens that took out
 }
 
-func newToolEdit(p APIContextParams, e ClearToolUses) toolEdit {
+func newToolEdit(p apiContextParams, e clearToolUses) toolEdit {
 	return toolEdit{
-		ClearToolUses: e, basis: p.Basis, placeholder: p.Placeholder, emptyUse: p.EmptyUse,
+		clearToolUses: e, basis: p.Basis, placeholder: p.Placeholder, emptyUse: p.EmptyUse,
 		calls: clearables{tools: toolset{named: e.Tools, excluded: e.ExcludeTools, mcp: true}},
 	}
 }

@@ -12,14 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/internal/live"
 	"github.com/compactsim/compactsim/internal/live/backend"
 	"github.com/compactsim/compactsim/internal/live/cassette"
-	"github.com/compactsim/compactsim/internal/live/fidelity"
-	"github.com/compactsim/compactsim/internal/live/shadow"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/internal/parsed"
 	"github.com/compactsim/compactsim/internal/texts"
@@ -39,8 +36,7 @@ type liveCalls struct {
 	opts       live.Options
 	priced     func(model string) bool
 	strategies map[string]*strategies.Strategy // by cell
-	events     []client.Event
-	models     map[string]int // calls to make by model, from a dry run
+	models     map[string]int                  // calls to make by model, from a dry run
 }
 
 // live prepares the real calls of a plan over a corpus; nil if it has none. It calls no server.
@@ -56,23 +52,14 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 	f.Settings = plan.Design.Scenario.Live
 	prices := pricesNow{plan.Prices, time.Now()}
 	c := &liveCalls{
-		flags: f, priced: prices.known, events: plan.Design.Scenario.Events, strategies: map[string]*strategies.Strategy{},
+		flags: f, priced: prices.known, strategies: map[string]*strategies.Strategy{},
 		opts: live.Options{
 			Settings: f.Settings, Shared: &live.Shared{}, MaxOutputOf: prices.maxOutput, Prices: prices.usd,
-			Fidelity: fidelity.Words{},
-			Texts:    func(ctx context.Context, s *traces.Session) (live.Texts, error) { return texts.Open(ctx, corpus, s) },
+			Texts: func(ctx context.Context, s *traces.Session) (live.Texts, error) { return texts.Open(ctx, corpus, s) },
 		},
 	}
 	for i := range plan.Design.Cells {
 		c.strategies[plan.Design.Cells[i].Name] = plan.Design.Cells[i].Strategy
-	}
-	if err := f.checkEvents(c.events); err != nil {
-		return nil, err
-	}
-	if f.Provider == live.Anthropic {
-		// Chat completions have no breakpoints, and no cache documented well enough to
-		// predict.
-		c.opts.Shadow = &shadow.Cache{MinTokens: prices.minTokens}
 	}
 	var err error
 	if c.opts.System, c.opts.Tools, err = f.head(); err != nil {
@@ -116,9 +103,6 @@ func (c *liveCalls) open(prices pricesNow) (err error) {
 func (c *liveCalls) summarizer(cell string, stub *summarizer.Stub, dry bool) sim.Summarizer {
 	opts := c.opts
 	opts.Name, opts.Stub, opts.Dry = cell, stub, dry
-	if s := c.strategies[cell]; s != nil && c.flags.Provider == live.Anthropic {
-		opts.Clear = declares(s)
-	}
 	return live.New(opts)
 }
 
@@ -147,9 +131,6 @@ func (c *liveCalls) done() *live.Report {
 // agree estimates the cost by running the cells with the stub and, on a
 // terminal, asks whether to pay it if there is any.
 func (c *liveCalls) agree(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) error {
-	if text := c.flags.mute(c.events); text != "" {
-		say(cmd.ErrOrStderr(), "warning: %s", text)
-	}
 	if !c.flags.asks() {
 		return nil
 	}
@@ -157,7 +138,7 @@ func (c *liveCalls) agree(cmd *cobra.Command, plan *scenarios.Plan, corpus *trac
 	if err != nil {
 		return err
 	}
-	if err := c.checkModels(&dry); err != nil {
+	if err := c.checkPrices(); err != nil {
 		return err
 	}
 	c.announce(cmd.ErrOrStderr())
@@ -214,19 +195,11 @@ func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *
 	return r, nil
 }
 
-// checkModels returns, before the first call, an error for settings that models
-// are known to reject, and for a budget without their prices.
-func (c *liveCalls) checkModels(dry *live.Report) error {
-	var errs []error
-	for _, why := range slices.Sorted(maps.Keys(dry.Untaken)) {
-		errs = append(errs, errors.New(why))
-	}
+// checkPrices returns, before the first call, an error for a budget without the prices of all models.
+func (c *liveCalls) checkPrices() error {
 	if none := c.unpriced(); c.flags.Budget > 0 && len(none) > 0 {
-		errs = append(errs, fmt.Errorf("--budget-usd: no price is known for %s; --prices FILE or --price-as %s "+
-			"gives one", strings.Join(none, ", "), document.Quoted(none[0]+"=MODEL")))
-	}
-	if len(errs) > 0 {
-		return usageError{errors.Join(errs...)}
+		return usageError{fmt.Errorf("--budget-usd: no price is known for %s; --prices FILE or --price-as %s "+
+			"gives one", strings.Join(none, ", "), document.Quoted(none[0]+"=MODEL"))}
 	}
 	return nil
 }
@@ -269,15 +242,6 @@ func (p pricesNow) maxOutput(model string) int {
 	return 0
 }
 
-// minTokens returns the shortest prefix that a model caches, tokens; if no source states it 1,024, as for most
-// models.
-func (p pricesNow) minTokens(model string) int32 {
-	if price, err := p.table.Lookup(model, p.now); err == nil && price.Model.MinCache > 0 {
-		return int32(price.Model.MinCache)
-	}
-	return 1024
-}
-
 // advised adds advice to an error that every other call would get too.
 func (c *liveCalls) advised(ctx context.Context, err error) error {
 	if c == nil || err == nil || ctx.Err() != nil {
@@ -288,7 +252,7 @@ func (c *liveCalls) advised(ctx context.Context, err error) error {
 	var f *wire.Failure
 	switch {
 	case errors.Is(err, cassette.ErrMissing):
-		hint = "--summarizer record-missing makes what is missing, or replay under the settings that were recorded"
+		hint = "--summarizer record-missing makes it"
 	case errors.Is(err, backend.ErrBreaker):
 		hint = "try again later, or look at --base-url; " + on
 	case errors.Is(err, backend.ErrBudget), errors.Is(err, backend.ErrMaxCalls):

@@ -12,8 +12,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/internal/changes"
-	"github.com/compactsim/compactsim/internal/client"
 	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/live"
 	"github.com/compactsim/compactsim/internal/live/backend"
@@ -96,39 +94,6 @@ func (f *liveFlags) check(cmd *cobra.Command, assigned []string) (errs []error) 
 		}
 	}
 	return errs
-}
-
-// checkEvents returns an error for values of events that no real call can have: a simulated request takes any text.
-func (f *liveFlags) checkEvents(events []client.Event) error {
-	for i := range events {
-		e := &events[i]
-		if e.Value == "" || e.Value == "default" {
-			continue
-		}
-		if err := f.CheckWord(e.Do, e.Value); err != nil {
-			return usageError{fmt.Errorf("event %d of the scenario: %s %w, or default", i+1, e.Do, err)}
-		}
-	}
-	return nil
-}
-
-// mute says which events change simulated calls but no real one, "" for none.
-func (f *liveFlags) mute(events []client.Event) string {
-	var unnamed, parts []string
-	for i := range events {
-		e := &events[i]
-		switch thinks := e.Do == changes.ActionThinking.String(); {
-		case thinks && f.Provider == live.OpenAI:
-			parts = []string{"the scenario's events of thinking do not reach real calls: chat completions have no word for it"}
-		case e.Value == "" && (thinks || e.Do == changes.ActionEffort.String()):
-			unnamed = append(unnamed, fmt.Sprintf("%d (%s)", i+1, e.Do))
-		}
-	}
-	if len(unnamed) > 0 {
-		parts = append(parts, fmt.Sprintf("event %s of the scenario names no value: real calls behind it say what "+
-			"they would without it", strings.Join(unnamed, ", ")))
-	}
-	return strings.Join(parts, "; ")
 }
 
 // head reads the files of system prompt and tools.

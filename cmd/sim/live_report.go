@@ -9,6 +9,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/live"
+	"github.com/compactsim/compactsim/internal/live/api"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -23,7 +24,6 @@ func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 		run.Provenance.Switches = map[string]string{}
 	}
 	run.Provenance.Switches["summarizer"] = c.flags.summarizer
-	c.flags.Switches(run.Provenance.Switches)
 	r := c.report()
 	if n, text := live.Refusals(r.Calls); n > 0 {
 		say(w, "warning: the server refused %s: %s", document.Count(n, "real call"), text)
@@ -47,17 +47,16 @@ func earlier(run *results.Run) (results.Note, bool) {
 		"had to be computed, by more than summaries were waited for"}, below
 }
 
-// announce says which strategies use features of the server.
+// announce says which strategies use a feature of the server.
 func (c *liveCalls) announce(w io.Writer) {
 	if c.flags.Provider != live.Anthropic {
 		return
 	}
 	said := map[string]bool{}
 	for _, cell := range slices.Sorted(maps.Keys(c.strategies)) {
-		s := c.strategies[cell]
-		if text := declaredText(s); text != "" && !said[s.Name+text] {
-			said[s.Name+text] = true
-			say(w, "%s %s", s.Name, text)
+		if s := c.strategies[cell]; compactsOnServer(s) && !said[s.Name] {
+			said[s.Name] = true
+			say(w, "%s asks the server to compact on demand (beta %s)", s.Name, api.BetaOnDemand)
 		}
 	}
 }
@@ -91,57 +90,8 @@ func priceless(models []string) string {
 		strings.Join(models, ", "), document.Quoted(models[0]+"=MODEL"))
 }
 
-// declares returns what the parameters of a strategy have the provider's server clear.
-func declares(s *strategies.Strategy) live.Clearing {
-	p, ok := s.Params(strategies.APIContextName).(strategies.APIContextParams)
-	on := s.LayerNames()
-	if !ok || !slices.Contains(on, strategies.APIContextName) {
-		return live.Clearing{}
-	}
-	c := live.Clearing{SkipAgents: !p.Subagents}
-	if p.Thinking.Enabled {
-		c.Thinking = &live.ClearThinking{Keep: int(p.Thinking.Keep)}
-	}
-	for _, e := range []strategies.ClearToolUses{p.Results, p.Uses} {
-		if e.Enabled {
-			c.Tools = append(c.Tools, live.ClearTools{
-				InputTokens: e.InputTokens, ToolUses: e.ToolUses, Keep: e.Keep, AtLeast: e.ClearAtLeast,
-				Only: e.Tools, Exclude: e.ExcludeTools, Inputs: e.ClearInputs,
-			})
-		}
-	}
-	return c
-}
-
 // compactsOnServer reports whether a strategy has the provider compact.
 func compactsOnServer(s *strategies.Strategy) bool {
 	p, ok := s.Params(strategies.CompactName).(strategies.CompactParams)
 	return ok && slices.Contains(s.LayerNames(), strategies.CompactName) && slices.Contains(p.Call, strategies.WayServer)
-}
-
-// declaredText describes the server features that a strategy uses, "" for none.
-func declaredText(s *strategies.Strategy) string {
-	var parts []string
-	if c := declares(s); len(c.Tools) > 0 || c.Thinking != nil {
-		parts = append(parts, fmt.Sprintf("%s (beta context-management-2025-06-27)", edits(&c)))
-	}
-	if compactsOnServer(s) {
-		parts = append(parts, "to compact on demand (beta compact-2026-09-04)")
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "asks the server " + strings.Join(parts, ", and ")
-}
-
-// edits names what the server is to clear.
-func edits(c *live.Clearing) string {
-	var parts []string
-	if n := len(c.Tools); n > 0 {
-		parts = append(parts, fmt.Sprintf("to clear tool results by %s", document.Count(n, "edit")))
-	}
-	if c.Thinking != nil {
-		parts = append(parts, "to clear thinking where a call thinks")
-	}
-	return strings.Join(parts, " and ")
 }

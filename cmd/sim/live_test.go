@@ -171,20 +171,16 @@ func TestLiveRunRefused(t *testing.T) {
 		{"an empty key", [2]string{"ANTHROPIC_API_KEY", " \n"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "ANTHROPIC_API_KEY, which is empty"},
 		{"a key in two lines", [2]string{"ANTHROPIC_API_KEY", "sk-other-7719\nsk-other-7719"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "copy it anew, in one line (the key is from ANTHROPIC_API_KEY"},
 		{"OpenAI without a key", [2]string{"OPENAI_API_KEY", ""}, []string{"--summarizer", "live", "--yes", "--provider", "openai", "--base-url", "https://api.openai.com/v1"}, exitUsage, "OpenAI's own server needs a key"},
-		{"thinking that is none", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.thinking=100"}, exitUsage, `live.thinking "100": real calls take off, on, disabled, adaptive or a number of tokens from 1024 on, or auto`},
-		{"thinking of another model", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.thinking=adaptive", "--live-model", "claude-haiku-4-5"}, exitUsage, "thinking adaptive: claude-haiku-4-5 does not take it"},
-		{"thinking of another provider", [2]string{}, []string{"--summarizer", "live", "--yes", "--provider", "openai", "--set", "live.thinking=adaptive"}, exitUsage, "live.thinking is not for chat completions, which have no word for it"},
-		{"an effort that is none", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.effort=lots"}, exitUsage, `live.effort "lots" (did you mean "low"?): real calls take low, medium`},
 		{"long instructions", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.instructions=" + strings.Repeat("x", 16_001)}, exitUsage, "live.instructions has 16001 characters"},
-		{"effort of another model", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.effort=max", "--live-model", "claude-haiku-4-5-20251001"}, exitUsage, "effort max: claude-haiku-4-5-20251001 does not take it"},
-		{"effort without it", [2]string{}, []string{"--set", "live.effort=low"}, exitUsage, "--set live.effort=low belongs to --summarizer"},
+		{"a setting without it", [2]string{}, []string{"--set", "live.max_calls=3"}, exitUsage, "--set live.max_calls=3 belongs to --summarizer"},
+		{"a key that is gone", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.thinking=off"}, exitUsage, `unknown parameter "live.thinking"`},
 		{"no consent", [2]string{}, []string{"--summarizer", "live"}, exitUsage, "--yes makes them without a question"},
 		{"wrong key", [2]string{"ANTHROPIC_API_KEY", "sk-other-7719"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "; check the key in ANTHROPIC_API_KEY"},
 		{"unknown model", [2]string{}, []string{"--summarizer", "live", "--yes"}, exitUsage, "; --live-model asks another model"},
 		{"no server", [2]string{"ANTHROPIC_BASE_URL", "http://127.0.0.1:1"}, []string{"--summarizer", "live", "--yes", "--set", "live.attempts=1"}, exitRuntime, "connection refused"},
 		{"no URL", [2]string{"ANTHROPIC_BASE_URL", "nowhere"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "URL"},
 		{"nothing to replay", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "none"}, exitUsage, "there is no folder none to replay"},
-		{"a call that is missing", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "empty"}, exitRuntime, "; --summarizer record-missing makes what is missing"},
+		{"a call that is missing", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "empty"}, exitRuntime, "; --summarizer record-missing makes it\n"},
 		{"a budget without prices", [2]string{}, []string{"--summarizer", "live", "--yes", "--budget-usd", "1", "--live-model", "dev-unpriced"}, exitUsage, "no price is known for dev-unpriced"},
 		{"a source that has no instruction", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.sources=[compcat]"}, exitUsage, `unknown value "compcat" (did you mean "compact"`},
 		{"an empty system prompt", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.system=nothing.txt"}, exitUsage, "nothing.txt is empty"},
@@ -261,15 +257,15 @@ func TestBudgetNeedsEveryPrice(t *testing.T) {
 	t.Parallel()
 	c := &liveCalls{flags: &liveFlags{Settings: live.Settings{Budget: 1}}, priced: func(model string) bool { return model == "claude-opus-4-6" }}
 	c.models = map[string]int{"claude-opus-4-6": 2}
-	if err := c.checkModels(&live.Report{}); err != nil {
+	if err := c.checkPrices(); err != nil {
 		t.Errorf("refused: %v", err)
 	}
 	c.models["dev-unpriced"] = 1
-	if err := c.checkModels(&live.Report{}); err == nil || !strings.Contains(err.Error(), "no price is known for dev-unpriced;") {
+	if err := c.checkPrices(); err == nil || !strings.Contains(err.Error(), "no price is known for dev-unpriced;") {
 		t.Errorf("%v", err)
 	}
 	c.flags.Budget = 0
-	if err := c.checkModels(&live.Report{}); err != nil {
+	if err := c.checkPrices(); err != nil {
 		t.Errorf("without a budget: %v", err)
 	}
 }

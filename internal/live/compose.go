@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/compactsim/compactsim/internal/live/fidelity"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/internal/texts"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -25,7 +24,6 @@ type Composed struct {
 	Uncalled   int   `json:"uncalled"`   // results left out because their call is missing
 	Repeated   int   `json:"repeated"`   // tool calls left out because an earlier one has the same id
 	Thinking   int   `json:"thinking"`   // thinking blocks left out because another key signed them
-	Unthought  int   `json:"unthought"`  // calls that should think and cannot, because there is no room
 	Media      int   `json:"media"`      // images and documents replaced by placeholders
 	Filler     int64 `json:"filler"`     // bytes of text that no recording shows
 	Lost       int   `json:"lost"`       // summaries with unknown text, sent as filler
@@ -39,22 +37,13 @@ type composer struct {
 	plan   *plan
 	texts  Texts
 	blocks []placed
-	span   []fidelity.Piece // the part that the summary replaces, for Fidelity
-	// effective is the request as the server is assumed to leave it.
-	effective *wire.Request
-	quote     string // the beginning of the part to summarise, if that does not begin the conversation
-	count     Composed
+	quote  string // the beginning of the part to summarise, if that does not begin the conversation
+	count  Composed
 }
 
 // request returns the request of the call.
 func (p *composer) request() (*wire.Request, error) {
-	r := &wire.Request{
-		Model: p.plan.model, MaxTokens: p.plan.maxOutput + p.plan.room, Betas: p.plan.betas,
-		Thinking: p.plan.thinking, Effort: p.plan.effort, ToolsDenied: true,
-	}
-	if p.plan.unthought {
-		p.count.Unthought++
-	}
+	r := &wire.Request{Model: p.plan.model, MaxTokens: p.plan.maxOutput, Betas: p.plan.betas, ToolsDenied: true}
 	c := p.call.Context
 	end := p.end()
 	for i := c.Messages(); i < end; i++ {
@@ -68,18 +57,14 @@ func (p *composer) request() (*wire.Request, error) {
 	}
 	p.blocks = alternate(pair(p.blocks, &p.count))
 	h := p.head(r)
-	switch {
-	case p.plan.kind == kindServer:
+	if p.plan.kind == kindServer {
 		r.Compaction = &wire.Compaction{}
 		if strings.TrimSpace(p.opts.Instructions) != "" || p.call.Intent.Instruction > 0 {
 			r.Compaction.Instructions = clean(serverInstructions(p.opts.Instructions))
 		}
-	case !p.plan.edits.none():
-		r.ContextManagement = p.plan.edits.object(r.Tools)
 	}
 	mark(r, h, p.blocks, p.call)
 	r.Messages = messages(p.blocks)
-	p.effective = left(r, p.blocks)
 	return r, nil
 }
 
@@ -126,7 +111,7 @@ func (p *composer) entry(i int) error {
 		return p.injected(i, e, b)
 	}
 	content := texts.Content{}
-	if e.Form != prompt.FormCleared || e.Kind == prompt.KindToolUse || p.whole(e) {
+	if e.Form != prompt.FormCleared || e.Kind == prompt.KindToolUse {
 		var err error
 		if content, err = p.texts.Block(int32(e.Block)); err != nil {
 			return err
@@ -150,28 +135,22 @@ func (p *composer) place(i int, e prompt.Entry, b *prompt.Block, content *texts.
 		if e.Form == prompt.FormCleared {
 			input = jsontext.Value("{}")
 		}
-		p.cover(i, b, "", input)
+		p.cover(i, string(input))
 		p.add(i, wire.RoleAssistant, wire.Block{Kind: wire.KindToolUse, ID: callID(b, i), Name: p.toolName(b, content.Name),
 			Input: input})
-		if p.whole(e) {
-			p.restore(wire.Block{Input: object(content.Input)})
-		}
 	case prompt.KindToolResult:
 		text := result(e, b, content)
-		p.cover(i, b, own(text, e, b, content), nil)
+		p.cover(i, own(text, e, b, content))
 		p.add(i, wire.RoleUser, wire.Block{
 			Kind: wire.KindToolResult, ID: callID(b, i), Text: text, Error: content.Error || b.Flags&prompt.FlagError != 0,
 		})
-		if p.whole(e) {
-			p.restore(wire.Block{Text: result(had(e, b), b, content)})
-		}
 	default:
 		role := wire.RoleUser
 		if e.Kind.Assistant() {
 			role = wire.RoleAssistant
 		}
 		text := shown(e, b, content)
-		p.cover(i, b, text, nil)
+		p.cover(i, text)
 		p.add(i, role, wire.Block{Kind: wire.KindText, Text: text})
 	}
 }
@@ -243,24 +222,11 @@ func object(input jsontext.Value) jsontext.Value {
 	return jsontext.Value(`{"input":` + string(input) + `}`)
 }
 
-// cover records an entry that the summary replaces, and how the part begins.
-func (p *composer) cover(i int, b *prompt.Block, text string, input jsontext.Value) {
-	if i < p.plan.pivot {
-		return
+// cover records how the part begins that the summary replaces.
+func (p *composer) cover(i int, text string) {
+	if i >= p.plan.pivot && p.quote == "" && p.plan.part == prompt.PartFrom {
+		p.quote = strings.Join(strings.Fields(cut(text, 200)), " ")
 	}
-	if p.quote == "" && p.plan.part == prompt.PartFrom {
-		p.quote = strings.Join(strings.Fields(cut(text+string(input), 200)), " ")
-	}
-	if p.opts.Fidelity == nil {
-		return
-	}
-	piece := fidelity.Piece{
-		Kind: b.Kind, Meta: b.Flags&prompt.FlagMeta != 0, Failed: b.Flags&prompt.FlagError != 0, Text: text, Input: input,
-	}
-	if o := p.call.Session.Objects; b.Object >= 0 && int(b.Object) < len(o) {
-		piece.Object = o[b.Object]
-	}
-	p.span = append(p.span, piece)
 }
 
 // placed is a block of a request, its speaker, and the entry of the call's context that it shows.
@@ -268,9 +234,6 @@ type placed struct {
 	at    int
 	role  wire.Role
 	block wire.Block
-	// left is what the server is assumed to leave of the block after the declared
-	// edits; nil for all of it. It has the block's breakpoint.
-	left *wire.Block
 }
 
 // pair puts tool results directly after the message with their calls, as the API requires. A call
@@ -389,46 +352,4 @@ func breakpoint(r *wire.Request, h headPlaces, blocks []placed, c *prompt.Contex
 		return &r.Tools[n-1].Cache
 	}
 	return nil
-}
-
-// whole reports whether a cleared entry is sent as the client has it, because the declared edits make the server
-// clear it.
-func (p *composer) whole(e prompt.Entry) bool {
-	return len(p.plan.edits.Tools) > 0 && e.Form == prompt.FormCleared && e.Had > 0
-}
-
-// had returns an entry that the server clears in the form the client has: whole, or the beginning of what it stored.
-func had(e prompt.Entry, b *prompt.Block) prompt.Entry {
-	e.Form, e.Tokens = prompt.FormVerbatim, e.Had
-	if e.Had < b.Tokens {
-		e.Form = prompt.FormRange
-	}
-	return e
-}
-
-// restore gives the block added last the content that the client still has, and
-// records what the server is assumed to leave.
-func (p *composer) restore(had wire.Block) {
-	b := &p.blocks[len(p.blocks)-1]
-	left := b.block
-	b.left = &left
-	b.block.Text, b.block.Input = had.Text, had.Input
-}
-
-// left returns a request as the server is assumed to leave it: the request
-// itself if nothing in it is cleared.
-func left(r *wire.Request, blocks []placed) *wire.Request {
-	if !slices.ContainsFunc(blocks, func(p placed) bool { return p.left != nil }) {
-		return r
-	}
-	rest := slices.Clone(blocks)
-	for i := range rest {
-		if l := rest[i].left; l != nil {
-			rest[i].block = *l
-			rest[i].block.Cache = blocks[i].block.Cache
-		}
-	}
-	e := *r
-	e.Messages = messages(rest)
-	return &e
 }

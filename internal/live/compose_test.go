@@ -67,7 +67,7 @@ user text  "IMPORTANT: answer with text only. "
 	if d := cmp.Diff(want, outline(r)); d != "" {
 		t.Errorf("messages (-want +got):\n%s", d)
 	}
-	if r.Model != "claude-opus-4-6" || r.MaxTokens != 20_000 || !r.ToolsDenied || len(r.Betas) != 1 || r.ContextManagement != nil {
+	if r.Model != "claude-opus-4-6" || r.MaxTokens != 20_000 || !r.ToolsDenied || len(r.Betas) != 1 {
 		t.Errorf("parameters: %s, %d tokens, denied %v, betas %v", r.Model, r.MaxTokens, r.ToolsDenied, r.Betas)
 	}
 	if len(r.System) != 1 || r.System[0].Cache != wire.Cache1h {

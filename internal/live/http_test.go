@@ -350,24 +350,6 @@ func TestInterruptOverHTTP(t *testing.T) {
 	}
 }
 
-// A call of a session that has changed since is missing and says what differs:
-// no other answer is taken for it.
-func TestMissingCall(t *testing.T) {
-	_, web := serve(t, devserver.Options{})
-	dir := t.TempDir()
-	s := conversation("alpha")
-	compose(t, newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, cassette.Record, cassette.Options{})}), s.call())
-	s = conversation("alpha")
-	s.context.SetForm(8, prompt.FormCleared, 9, prompt.CauseEdit)
-	l := newLive(t, Options{Settings: Settings{Model: "claude-haiku-4-5"}, Calls: folder(t, dir, cassette.Replay, cassette.Options{})})
-	_, err := l.Compose(t.Context(), s.call())
-	for _, want := range []string{"what is sent", "model (stored claude-opus-4-6, now claude-haiku-4-5)"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v\ndoes not name %q", err, want)
-		}
-	}
-}
-
 var _ summarizerLike = (*Summarizer)(nil)
 
 // summarizerLike is what the loop asks for.

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/live/cassette"
@@ -28,29 +27,14 @@ func TestIdentity(t *testing.T) {
 	if name(Options{}, nil) != base {
 		t.Fatal("the same call has two names")
 	}
-	clearing := Options{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}}}
 	seen := map[cassette.Key]string{base: "nothing"}
 	for what, got := range map[string]cassette.Key{
-		"another model":         name(Options{Settings: Settings{Model: "claude-haiku-4-5"}}, nil),
-		"output":                name(Options{Settings: Settings{MaxOutput: 100}}, nil),
-		"instructions":          name(Options{Settings: Settings{Instructions: "Briefly."}}, nil),
-		"system prompt":         name(Options{System: []wire.Block{{Text: "x"}}}, nil),
-		"tools":                 name(Options{Tools: []wire.Tool{{Name: "x"}}}, nil),
-		"betas":                 name(Options{Settings: Settings{Betas: []string{"x"}}}, nil),
-		"a budget of thinking":  name(Options{Settings: Settings{Thinking: "4000"}}, nil),
-		"no thinking":           name(Options{Settings: Settings{Thinking: "disabled"}}, nil),
-		"a recorded thinking":   name(Options{}, func(s *script, _ *summarizer.Call) { s.thinks() }),
-		"effort":                name(Options{Settings: Settings{Effort: "low"}}, nil),
-		"edits":                 name(Options{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}}}, nil),
-		"edits of some tools":   name(Options{Clear: Clearing{Tools: []ClearTools{{ToolUses: 5, Only: []string{"Bash"}}}}}, nil),
-		"cleared by the server": name(clearing, func(s *script, _ *summarizer.Call) { s.context.LeaveOut(8, 9) }),
-		"cleared by the client": name(clearing, func(s *script, _ *summarizer.Call) {
-			s.context.SetForm(8, prompt.FormCleared, 9, prompt.CauseEdit)
-		}),
-		"stored, and cleared by the server": name(clearing, func(s *script, _ *summarizer.Call) {
-			s.context.SetForm(8, prompt.FormRange, 40, prompt.CauseEdit)
-			s.context.LeaveOut(8, 9)
-		}),
+		"another model":        name(Options{Settings: Settings{Model: "claude-haiku-4-5"}}, nil),
+		"output":               name(Options{Settings: Settings{MaxOutput: 100}}, nil),
+		"instructions":         name(Options{Settings: Settings{Instructions: "Briefly."}}, nil),
+		"system prompt":        name(Options{System: []wire.Block{{Text: "x"}}}, nil),
+		"tools":                name(Options{Tools: []wire.Tool{{Name: "x"}}}, nil),
+		"betas":                name(Options{Settings: Settings{Betas: []string{"x"}}}, nil),
 		"a compaction":         name(Options{}, byServer),
 		"way":                  name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Way = "streaming" }),
 		"source":               name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Source = sourceSessionMemory }),
@@ -74,8 +58,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// Calls that say nothing of thinking, effort and edits are the calls that they
-// were before there was a word for these: what is stored of them is found.
+// The keys of calls stay what they are: what is stored, and was paid for, is found.
 func TestKeysStay(t *testing.T) {
 	for want, o := range map[string]Options{
 		"5320fb876a6ce9ffea445dba700e8896": {},
@@ -88,50 +71,6 @@ func TestKeysStay(t *testing.T) {
 		call := l.about(c, &p)
 		if got := call.Key().String(); got != want {
 			t.Errorf("key %s, want %s", got, want)
-		}
-	}
-}
-
-// What a call says nothing of is no part of its key: edits in one that declares none.
-func TestIdleOptionsStayOut(t *testing.T) {
-	key := func(clear Clearing, way string) cassette.Key {
-		c := conversation("alpha").call()
-		if way != "" {
-			c.Intent.Way = way
-		}
-		l := newLive(t, Options{Clear: clear, Calls: &shelf{}})
-		p := l.opts.plan(c)
-		call := l.about(c, &p)
-		return call.Key()
-	}
-	clear, thoughts := Clearing{Tools: []ClearTools{{ToolUses: 5}}}, Clearing{Thinking: &ClearThinking{}}
-	for what, tc := range map[string]struct {
-		clear Clearing
-		way   string
-		same  bool
-	}{
-		"edits beside a compaction on demand": {clear, wayServer, true},
-		"edits":                               {clear, "", false},
-		"thinking to clear without any":       {thoughts, "", true},
-	} {
-		if same := key(tc.clear, tc.way) == key(Clearing{}, tc.way); same != tc.same {
-			t.Errorf("%s: the same key %v, want %v", what, same, tc.same)
-		}
-	}
-}
-
-// A call whose thinking or effort is another is missing by name.
-func TestThinkingIsANamedMiss(t *testing.T) {
-	dir := t.TempDir()
-	s := conversation("alpha")
-	compose(t, newLive(t, Options{Backend: &fakeServer{}, Texts: library(s), Calls: folder(t, dir, cassette.Record, cassette.Options{})}), s.call())
-	l := newLive(t, Options{
-		Settings: Settings{Thinking: "adaptive", Effort: "low"}, Calls: folder(t, dir, cassette.Replay, cassette.Options{}),
-	})
-	_, err := l.Compose(t.Context(), conversation("alpha").call())
-	for _, want := range []string{"thinking (stored without, now adaptive)", "effort (stored without, now low)"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v\ndoes not name %q", err, want)
 		}
 	}
 }

@@ -20,7 +20,6 @@ import (
 
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/internal/live/cassette"
-	"github.com/compactsim/compactsim/internal/live/fidelity"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/internal/texts"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -89,18 +88,16 @@ func (s *Summarizer) Compose(ctx context.Context, c *summarizer.Call) (prompt.An
 			s.opts.Shared.update(func(r *Report) { r.expect(&e) })
 		}
 		if e.Stored == 0 {
-			s.opts.Shared.update(func(r *Report) {
-				count(&r.Models, p.model)
-				for _, why := range p.untaken(s.opts.Provider) {
-					count(&r.Untaken, why)
-				}
-			})
+			s.opts.Shared.update(func(r *Report) { count(&r.Models, p.model) })
 			return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
 		}
 	}
 	got, replayed, err := s.fetch(ctx, c, &p)
 	if errors.Is(err, errDry) {
 		return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
+	}
+	if errors.Is(err, cassette.ErrMissing) {
+		return prompt.Answer{}, err // it names the call
 	}
 	if err != nil {
 		return prompt.Answer{}, fmt.Errorf("live call %d (%s, round %d): %w", c.Intent.Number, c.Intent.Source, c.Round, err)
@@ -146,20 +143,14 @@ func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan) (*ca
 		return &cassette.Cassette{Failure: f, Began: end, Texts: true}, nil
 	}
 	got := &cassette.Cassette{Reply: reply, Began: end.Add(-reply.Total), Texts: true}
-	if s.opts.Shadow != nil {
-		got.Predicted = s.opts.Shadow.Predict(got.Began, composer.effective, reply)
-	}
 	if r := p.read(reply); r.failed == "" {
 		s.opts.Shared.say(p.key, &r)
-		if s.opts.Fidelity != nil {
-			got.Entities = s.opts.Fidelity.Entities(c.Session.Project, composer.span, r.text)
-		}
 	}
 	s.book(p, composer, got)
 	return got, nil
 }
 
-// book counts a call that went to a server. A prediction is only compared with the count of an answer.
+// book counts a call that went to a server.
 func (s *Summarizer) book(p *plan, made *composer, got *cassette.Cassette) {
 	billed, wasted, requests := billedOf(got)
 	usd := s.opts.Prices(p.model, billed) + s.opts.Prices(p.model, wasted)
@@ -181,9 +172,6 @@ func (s *Summarizer) book(p *plan, made *composer, got *cassette.Cassette) {
 			}
 		case reply.Estimated:
 			r.Estimated++
-		case s.opts.Shadow != nil:
-			r.Answered.Add(&billed)
-			r.Predicted.Add(&got.Predicted)
 		}
 	})
 }
@@ -247,7 +235,7 @@ func (s *Summarizer) compose(ctx context.Context, c *summarizer.Call, p *plan) (
 
 // answer returns the result of a call in the terms of a modelled one.
 func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette, replayed bool) prompt.Answer {
-	m := &prompt.Measured{Entities: int32(len(got.Entities)), Kept: int32(totalOf(kinds(got.Entities)).Kept)}
+	m := &prompt.Measured{}
 	var attempts int
 	m.Usage, m.Wasted, attempts = billedOf(got)
 	m.Attempts = int32(attempts)
@@ -259,17 +247,14 @@ func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette,
 			a.Failed, a.Excess = prompt.FailTooLong, f.Excess
 		}
 	} else {
-		m.Predicted = got.Predicted
-		m.Predicted.Output = int64(s.opts.Stub.Summarize(c.Intent, c.Draws, c.Event, c.Span).Output)
-		why = s.take(&a, p, got, s.from(c, p))
+		why = s.take(&a, p, got)
 	}
 	s.record(c, p, got, &a, why, replayed)
 	return a
 }
 
-// take sets what a reply gives, and returns why it has no summary. from is the
-// summary it was made from, if any.
-func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette, from prompt.Digest) string {
+// take sets what a reply gives, and returns why it has no summary.
+func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette) string {
 	reply := got.Reply
 	m, r := a.Measured, p.read(reply)
 	m.Iterations = int32(max(1, len(reply.Iterations)))
@@ -278,10 +263,7 @@ func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette, fro
 		return cmp.Or(r.why, r.failed)
 	}
 	a.Summary, a.Bytes = r.tokens, int32(len(r.text))
-	w := written{
-		text: r.text, analysis: r.analysis, tokens: r.tokens, output: a.Output,
-		lost: !got.Texts, entities: got.Entities, from: from,
-	}
+	w := written{text: r.text, analysis: r.analysis, tokens: r.tokens, output: a.Output, lost: !got.Texts}
 	if w.lost {
 		said := s.opts.Shared.said(p.key)
 		w.words, w.thoughts = said.text, said.analysis
@@ -329,23 +311,6 @@ type Texts interface {
 	Close() error
 }
 
-// Shadow is a model of the cache that real calls leave behind.
-type Shadow interface {
-	// Predict returns what the server should have read, written and processed for a request that began at a time. It
-	// is called for every answered call, in order of the answers, and must be safe for concurrent use.
-	Predict(at time.Time, r *wire.Request, reply *wire.Reply) prompt.Usage
-}
-
-// Fidelity finds what is worth keeping, and what of it a summary keeps. It must be safe for concurrent use.
-type Fidelity interface {
-	// Entities returns what is worth keeping in the part that a summary replaces,
-	// and whether the summary has it. root is the folder of the project, below
-	// which paths may be relative; "" for none.
-	Entities(root string, span []fidelity.Piece, summary string) []cassette.Entity
-	// Survive returns how many of the entities a later summary has.
-	Survive(root string, entities []cassette.Entity, summary string) int
-}
-
 // Store keeps calls. *cassette.Folder is one.
 type Store interface {
 	// Do returns a call, and true if it was stored. Otherwise ask makes it, once
@@ -366,18 +331,15 @@ type Options struct {
 	// size.
 	System []wire.Block
 	Tools  []wire.Tool
-	Clear  Clearing // what a strategy declares to the server
 
 	Backend Backend
 	Calls   Store // stored calls; nil for none
 	Texts   func(context.Context, *traces.Session) (Texts, error)
 	Stub    *summarizer.Stub // of calls that are not made; nil for summarizer.Default()
-	Shadow  Shadow
 	// Prices return the price of a call, USD; nil for 0.
-	Prices   func(model string, u prompt.Usage) float64
-	Fidelity Fidelity         // nil to measure nothing
-	Name     string           // of the cell, for the report
-	Now      func() time.Time // nil for time.Now
+	Prices func(model string, u prompt.Usage) float64
+	Name   string           // of the cell, for the report
+	Now    func() time.Time // nil for time.Now
 	// Shared is given to all summarisers of a run, so that they have one report,
 	// none sends filler for what another's call has answered, and a dry run
 	// estimates a call of several once; nil for a separate one.

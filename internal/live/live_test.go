@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/live/cassette"
-	"github.com/compactsim/compactsim/internal/live/fidelity"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
@@ -54,19 +52,16 @@ func TestWhatGoesLive(t *testing.T) {
 func TestAnswer(t *testing.T) {
 	s := conversation("alpha")
 	at := time.Unix(1000, 0)
-	shadow := &fakeShadow{}
+	store := &shelf{}
 	server := &fakeServer{answer: func(int, *wire.Request) (*wire.Reply, error) {
 		r := good()
 		r.Attempts = 3
 		return r, nil
 	}}
-	kept := &fakeFidelity{}
 	l := newLive(t, Options{
-		Backend: server, Texts: library(s), Prices: dollars, Shadow: shadow, Now: func() time.Time { return at },
-		Fidelity: kept, Name: "cell",
+		Backend: server, Texts: library(s), Prices: dollars, Calls: store, Now: func() time.Time { return at }, Name: "cell",
 	})
-	c := s.call()
-	a := compose(t, l, c)
+	a := compose(t, l, s.call())
 	text := strings.TrimSpace(full("/src/a.go"))
 	want := int32(float64(300*len(text))/float64(len(good().Text)) + 0.5)
 	if a.Summary != want || a.Bytes != int32(len(text)) || a.Output != 300 || a.Digest.IsZero() {
@@ -75,65 +70,22 @@ func TestAnswer(t *testing.T) {
 	if a.First != int64(time.Second) || a.Total != int64(5*time.Second) || a.Failed != "" {
 		t.Errorf("times %d and %d, failed %q", a.First, a.Total, a.Failed)
 	}
-	stub := summarizer.Default().Summarize(c.Intent, c.Draws, c.Event, c.Span)
-	m := prompt.Measured{
-		Usage:     prompt.Usage{Uncached: 100, Read: 500, Output: 300},
-		Predicted: prompt.Usage{Read: 7, Output: int64(stub.Output)}, Iterations: 1, Attempts: 3, Entities: 8, Kept: 1,
-	}
+	m := prompt.Measured{Usage: prompt.Usage{Uncached: 100, Read: 500, Output: 300}, Iterations: 1, Attempts: 3}
 	if *a.Measured != m {
 		t.Errorf("measured %+v, want %+v", *a.Measured, m)
 	}
-	if !shadow.at.Equal(at.Add(-5 * time.Second)) {
-		t.Errorf("the call is said to have begun at %v, 5 s before its end", shadow.at)
-	}
-	if span := kept.span; len(span) != 8 || span[2].Kind != prompt.KindToolUse || string(span[2].Input) != `{"file_path":"/src/a.go"}` || span[3].Text == "" {
-		t.Errorf("the span has %d pieces: %+v", len(span), span)
+	for _, got := range store.calls {
+		if !got.Began.Equal(at.Add(-5 * time.Second)) {
+			t.Errorf("the call is said to have begun at %v, want 5 s before its end", got.Began)
+		}
 	}
 	r := l.opts.Shared.Report()
-	if r.USD != 0.4 || r.Retries() != 2 || r.Usage.Output != 300 || r.Entities != 8 || r.Kept != 1 {
+	if r.USD != 0.4 || r.Retries() != 2 || r.Usage.Output != 300 {
 		t.Errorf("report %+v", r)
 	}
-	if len(r.Calls) != 1 || r.Calls[0].Cell != "cell" || r.Calls[0].Tokens != want || len(r.Calls[0].Sections) != 9 ||
-		len(r.Calls[0].Kinds) != 1 || r.Calls[0].Kinds[0] != (Share{Kind: "piece", All: 8, Kept: 1}) {
+	if len(r.Calls) != 1 || r.Calls[0].Cell != "cell" || r.Calls[0].Tokens != want || len(r.Calls[0].Sections) != 9 {
 		t.Errorf("calls %+v", r.Calls)
 	}
-}
-
-// fakeFidelity takes every piece for an entity, by the path of a call or its text.
-type fakeFidelity struct{ span []fidelity.Piece }
-
-func (f *fakeFidelity) Entities(_ string, span []fidelity.Piece, summary string) []cassette.Entity {
-	f.span = span
-	var list []cassette.Entity
-	for _, p := range span {
-		e := cassette.Entity{Kind: "piece", Text: p.Text}
-		if p.Kind == prompt.KindToolUse {
-			e.Text = strings.TrimSuffix(strings.TrimPrefix(string(p.Input), `{"file_path":"`), `"}`)
-		}
-		e.Kept = e.Text != "" && strings.Contains(summary, e.Text)
-		list = append(list, e)
-	}
-	return list
-}
-
-func (*fakeFidelity) Survive(_ string, entities []cassette.Entity, summary string) int {
-	n := 0
-	for _, e := range entities {
-		if e.Text != "" && strings.Contains(summary, e.Text) {
-			n++
-		}
-	}
-	return n
-}
-
-type fakeShadow struct {
-	at      time.Time
-	request *wire.Request
-}
-
-func (f *fakeShadow) Predict(at time.Time, r *wire.Request, _ *wire.Reply) prompt.Usage {
-	f.at, f.request = at, r
-	return prompt.Usage{Read: 7}
 }
 
 // compactInto puts a summary in the place of a conversation's messages.
@@ -167,38 +119,6 @@ func TestChain(t *testing.T) {
 	compose(t, other, s.call())
 	if lost := other.opts.Shared.Report().Composed.Lost; lost != 1 {
 		t.Errorf("%d summaries are lost to a run that has not made them, want 1", lost)
-	}
-}
-
-// Of the eight entities that the first summary stood for it keeps one, the second
-// summary, made from the first, one too, and the third none: drift is told from the
-// summary before backwards.
-func TestDrift(t *testing.T) {
-	s := conversation("alpha")
-	server := &fakeServer{answer: func(n int, _ *wire.Request) (*wire.Reply, error) {
-		r := good()
-		r.Text = "<summary>1. Primary Request and Intent: " + []string{"", "/src/a.go", "/src/a.go too", "nothing"}[n] + "</summary>"
-		return r, nil
-	}}
-	l := newLive(t, Options{Backend: server, Texts: library(s), Fidelity: &fakeFidelity{}})
-	for n := range 3 {
-		c := s.call()
-		c.Intent.Number = int32(n + 1)
-		a := compose(t, l, c)
-		s.compactInto(&a)
-	}
-	calls := l.opts.Shared.Report().Calls
-	if len(calls) != 3 || calls[0].Drift != nil {
-		t.Fatalf("%d calls, drift of the first %v", len(calls), calls[0].Drift)
-	}
-	if d := calls[1].Drift; len(d) != 1 || d[0] != (Share{All: 8, Kept: 1}) {
-		t.Errorf("drift of the second summary %v, want 1 of 8", d)
-	}
-	if d := calls[2].Drift; len(d) != 2 || d[0] != (Share{All: 1}) || d[1] != (Share{All: 8}) {
-		t.Errorf("drift of the third summary %v, want none of the second one's 1 and of the first one's 8", d)
-	}
-	if got := calls[0].Sections; len(got) != 1 || got[0] != (Section{Title: "Primary Request and Intent", Bytes: len("/src/a.go")}) {
-		t.Errorf("sections %v", got)
 	}
 }
 
@@ -293,7 +213,7 @@ func TestReplay(t *testing.T) {
 			a := compose(t, l, s.call())
 			m := *a.Measured
 			a.Measured = nil
-			list = append(list, a, prompt.Answer{Excess: m.Usage.Input(), Output: int32(m.Predicted.Output)})
+			list = append(list, a, prompt.Answer{Excess: m.Usage.Input(), Output: int32(m.Usage.Output)})
 			s.compactInto(&a)
 		}
 		return list

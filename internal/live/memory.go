@@ -22,8 +22,6 @@ type written struct {
 	tokens          int32 // of text, in the server's count
 	output          int32 // of both
 	lost            bool  // filler replaces the text, as in a replay
-	entities        []cassette.Entity
-	from            prompt.Digest // of the summary it was made from, zero for none
 }
 
 // sent returns summary and analysis as later calls send them.

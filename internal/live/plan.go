@@ -12,7 +12,6 @@ import (
 
 	"github.com/compactsim/compactsim/internal/live/api"
 	"github.com/compactsim/compactsim/internal/live/cassette"
-	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
 )
@@ -40,11 +39,6 @@ type plan struct {
 	pivot     int // position of the first entry the summary replaces
 	model     string
 	maxOutput int // tokens of the answer
-	thinking  wire.Thinking
-	room      int  // tokens of output besides those, for thinking
-	unthought bool // the call should think and cannot
-	effort    string
-	edits     Clearing // declared by the call
 	betas     []string
 	key       cassette.Key
 }
@@ -68,24 +62,11 @@ func (o *Options) plan(c *summarizer.Call) plan {
 	if p.part = in.Part; p.part == prompt.PartFrom {
 		p.pivot = pivot(c)
 	}
-	p.thinking, p.room, p.unthought = o.think(c, &p)
-	p.effort = o.effort(c)
-	p.edits = o.Clear.declared(c, &p)
 	p.betas = append([]string(nil), o.Betas...) // nil for none
-	switch {
-	case p.kind == kindServer:
-		p.need(api.BetaOnDemand)
-	case !p.edits.none():
-		p.need(api.BetaEditing)
+	if p.kind == kindServer && !slices.Contains(p.betas, api.BetaOnDemand) {
+		p.betas = append(p.betas, api.BetaOnDemand)
 	}
 	return p
-}
-
-// need adds a beta that the call needs to those of every call.
-func (p *plan) need(beta string) {
-	if !slices.Contains(p.betas, beta) {
-		p.betas = append(p.betas, beta)
-	}
 }
 
 // leastOutput is the least output that a call requests, however small its window seems, tokens:
@@ -174,7 +155,7 @@ func (s *Summarizer) Estimate(c *summarizer.Call) Estimate {
 	}
 	u.Output = min(u.Output, int64(p.maxOutput))
 	most := u
-	most.Output = int64(p.maxOutput + p.room)
+	most.Output = int64(p.maxOutput)
 	return Estimate{Calls: 1, Usage: u, USD: s.opts.Prices(p.model, u), MostUSD: s.opts.Prices(p.model, most)}
 }
 
@@ -212,8 +193,7 @@ func coldUsage(c *summarizer.Call) prompt.Usage {
 }
 
 // about returns what identifies a call. What it sends is in the chain, so that nothing is
-// composed for it; a repetition of a failed call differs by its ordinal. A parameter that
-// only some calls have is omitted in others, whose keys stay the same.
+// composed for it; a repetition of a failed call differs by its ordinal.
 func (s *Summarizer) about(c *summarizer.Call, p *plan) cassette.Call {
 	in := c.Intent
 	prefix := "prefix=0" // the conversation's
@@ -242,19 +222,8 @@ func (s *Summarizer) about(c *summarizer.Call, p *plan) cassette.Call {
 	if entries := c.Context.Seal(); len(entries) > 0 {
 		a.Chain = entries[len(entries)-1].Chain
 	}
-	said := func(when bool, name string, value func() string) {
-		if when {
-			a.Params = append(a.Params, name+"="+value())
-		}
-	}
-	said(p.kind == kindServer, "compaction", func() string { return "on-demand" })
-	said(!p.edits.none(), "edits", p.edits.param)
-	said(p.thinking.Mode != wire.ThinkingUnsaid, "thinking", p.thinking.String)
-	said(p.room > 0, "thinking_room", func() string { return strconv.Itoa(p.room) })
-	said(p.effort != "", "effort", func() string { return p.effort })
-	if len(p.edits.Tools) > 0 {
-		d := held(c.Context)
-		said(!d.IsZero(), "held", func() string { return fmt.Sprintf("%016x", d.Hi) })
+	if p.kind == kindServer {
+		a.Params = append(a.Params, "compaction=on-demand")
 	}
 	return a
 }
@@ -270,20 +239,6 @@ func headDigest(c *summarizer.Call) string {
 		d = d.ExtendInt(uint64(e.Kind)).ExtendInt(uint64(e.Tokens))
 	}
 	return fmt.Sprintf("%016x%016x", d.Hi, d.Lo)
-}
-
-// held identifies, for calls with edits, which cleared calls and results the
-// client no longer has in full; zero for none.
-func held(c *prompt.Context) prompt.Digest {
-	var d prompt.Digest
-	for i := c.Messages(); i < c.Len(); i++ {
-		e := c.At(i)
-		tool := e.Kind == prompt.KindToolUse || e.Kind == prompt.KindToolResult
-		if tool && e.Form == prompt.FormCleared && e.Had != c.BlockAt(i).Tokens {
-			d = d.ExtendInt(uint64(i)).ExtendInt(uint64(e.Had))
-		}
-	}
-	return d
 }
 
 // markers writes where breakpoints are and how long they ask for.

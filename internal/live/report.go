@@ -28,35 +28,25 @@ type Report struct {
 	Known   int `json:"known"`   // calls the recording answers
 	// Requests are those sent for the calls made; the excess over Made are retries.
 	Requests int64 `json:"requests"`
-	// Usage is what the server billed for the calls made. Answered is the usage of those that were
-	// answered, without what was wasted before, and Predicted is the cache model's prediction of that.
-	Usage     prompt.Usage `json:"usage"`
-	Answered  prompt.Usage `json:"answered"`
-	Predicted prompt.Usage `json:"predicted"`
-	USD       float64      `json:"usd"` // price of Usage
+	// Usage is what the server billed for the calls made.
+	Usage prompt.Usage `json:"usage"`
+	USD   float64      `json:"usd"` // price of Usage
 	// Wasted is the part of Usage without an answer: attempts that broke off, and
 	// calls that failed.
 	Wasted prompt.Usage `json:"wasted,omitzero"`
-	// Estimated are calls whose usage the server did not count: it is estimated,
-	// and part of neither Predicted nor Answered.
+	// Estimated are calls whose usage the server did not count: it is estimated.
 	Estimated int `json:"estimated,omitzero"`
 	// ReplayedUSD is what the replayed calls cost when they were made.
 	ReplayedUSD float64 `json:"replayed_usd"`
 	// Failures are the calls without a summary by cause, made or replayed.
 	Failures map[string]int `json:"failures"`
-	// Missing and Cut are sections of summaries; Entities and Kept as in
-	// prompt.Measured.
-	Missing  int64    `json:"missing"`
-	Cut      int64    `json:"cut"`
-	Entities int64    `json:"entities"`
-	Kept     int64    `json:"kept"`
-	Composed Composed `json:"composed"`
-	Estimate Estimate `json:"-"` // of a dry run
-	// Models are the calls that a dry run would make, by model; Untaken those that
-	// the model does not accept, by reason.
-	Models  map[string]int `json:"-"`
-	Untaken map[string]int `json:"-"`
-	Calls   []Call         `json:"calls"` // each of them, by cell, session and number
+	// Missing and Cut are sections of summaries.
+	Missing  int64          `json:"missing"`
+	Cut      int64          `json:"cut"`
+	Composed Composed       `json:"composed"`
+	Estimate Estimate       `json:"-"`     // of a dry run
+	Models   map[string]int `json:"-"`     // calls that a dry run would make, by model
+	Calls    []Call         `json:"calls"` // each of them, by cell, session and number
 
 	// In whole billionths of a dollar, so that the order of concurrent calls does not matter.
 	spent, likely, most int64
@@ -106,7 +96,7 @@ func (s *Shared) Report() Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.report
-	r.Failures, r.Models, r.Untaken = maps.Clone(r.Failures), maps.Clone(r.Models), maps.Clone(r.Untaken)
+	r.Failures, r.Models = maps.Clone(r.Failures), maps.Clone(r.Models)
 	r.Calls = slices.Clone(r.Calls)
 	r.settle()
 	r.USD, r.Estimate.USD, r.Estimate.MostUSD = float64(r.spent)/nano, float64(r.likely)/nano, float64(r.most)/nano
@@ -142,39 +132,23 @@ type Call struct {
 	Replayed bool   `json:"replayed"`        // the answer was stored before the run
 	Shared   bool   `json:"shared,omitzero"` // the answer is another call's of the run
 	Failed   string `json:"failed,omitzero"` // why it gave no summary
-	// Answered says that there was a reply. Refused is why the server refused the
-	// request; it is not written to reports.
-	Answered bool   `json:"-"`
-	Refused  string `json:"-"`
+	// Refused is why the server refused the request; it is not written to reports.
+	Refused string `json:"-"`
 
-	Usage     prompt.Usage `json:"usage"`     // by the server, tokens
-	Predicted prompt.Usage `json:"predicted"` // input by the cache model, output by the stub
+	Usage prompt.Usage `json:"usage"` // by the server, tokens
 	// Wasted is the bill of attempts that broke off, including those of a failed
 	// call; it is not part of Usage. Estimated says that the server gave no count,
 	// so that Usage is estimated from bytes.
 	Wasted    prompt.Usage `json:"wasted,omitzero"`
 	Estimated bool         `json:"estimated,omitzero"`
 	Attempts  int32        `json:"attempts"`
-	Seconds   float64      `json:"seconds"` // from the request to the end of the response
-	// Betas, Edits, Thinking and Effort are what the call requested: beta features,
-	// types of edits, mode and budget, a name.
-	Betas    []string `json:"betas,omitzero"`
-	Edits    []string `json:"edits,omitzero"`
-	Thinking string   `json:"thinking,omitzero"`
-	Effort   string   `json:"effort,omitzero"`
-	// Thought is the part of the output that was thinking, tokens; Cleared is what the declared edits removed.
-	Thought int64        `json:"thought_tokens,omitzero"`
-	Cleared wire.Cleared `json:"cleared,omitzero"`
+	Seconds   float64      `json:"seconds"`                 // from the request to the end of the response
+	Betas     []string     `json:"betas,omitzero"`          // features that the call requested
+	Thought   int64        `json:"thought_tokens,omitzero"` // the part of the output that was thinking
 
 	Tokens   int32     `json:"tokens"` // of the summary
 	Bytes    int32     `json:"bytes"`
 	Sections []Section `json:"sections,omitzero"` // in the order of the summary
-	// Kinds are the entities of the summarised part, and how many the summary has,
-	// by kind in order of first appearance.
-	Kinds []Share `json:"kinds,omitzero"`
-	// Drift is how many entities of earlier summaries in its chain the summary
-	// still has, the last summary first.
-	Drift []Share `json:"drift,omitzero"`
 
 	key  cassette.Key
 	made bool  // for this call or an equal one
@@ -187,26 +161,6 @@ type Section struct {
 	Bytes int    `json:"bytes"` // of its text, without the title
 }
 
-// Share is a part of a whole.
-type Share struct {
-	Kind string `json:"kind,omitzero"`
-	All  int    `json:"all"`
-	Kept int    `json:"kept"`
-}
-
-// kinds counts entities by kind.
-func kinds(list []cassette.Entity) []Share {
-	var shares []Share
-	for _, e := range list {
-		s := Share{Kind: e.Kind, All: 1}
-		if e.Kept {
-			s.Kept = 1
-		}
-		shares = merged(shares, s)
-	}
-	return shares
-}
-
 // record adds a call to the report, and why it has no summary, "" if it has one.
 func (s *Summarizer) record(
 	c *summarizer.Call, p *plan, got *cassette.Cassette, a *prompt.Answer, why string, replayed bool,
@@ -215,20 +169,15 @@ func (s *Summarizer) record(
 	call := Call{
 		Cell: s.opts.Name, Session: c.Session.ID, Thread: c.Thread, Round: c.Round, Number: c.Intent.Number,
 		Source: c.Intent.Source, Way: c.Intent.Way, Model: p.model, Failed: a.Failed,
-		Usage: m.Usage, Predicted: m.Predicted, Wasted: m.Wasted, Estimated: got.Reply != nil && got.Reply.Estimated,
-		Attempts: m.Attempts, Seconds: float64(a.Total) / 1e9,
-		Tokens: a.Summary, Bytes: a.Bytes, Kinds: kinds(got.Entities),
-		Betas: p.betas, Edits: p.edits.names(), Thinking: p.thinking.String(), Effort: p.effort,
+		Usage: m.Usage, Wasted: m.Wasted, Attempts: m.Attempts, Seconds: float64(a.Total) / 1e9,
+		Tokens: a.Summary, Bytes: a.Bytes, Betas: p.betas, Refused: refused(got),
 		key: p.key, made: !replayed, cost: nanos(s.opts.Prices(p.model, m.Usage) + s.opts.Prices(p.model, m.Wasted)),
 	}
 	if got.Reply != nil {
-		call.Answered = true
-		call.Thought, call.Cleared = got.Reply.Thinking, got.Reply.Cleared
+		call.Estimated, call.Thought = got.Reply.Estimated, got.Reply.Thinking
 	}
-	call.Refused = refused(got)
 	if w, ok := s.memory.find(a.Digest); ok && a.Failed == "" {
 		call.Sections = sectionsOf(w.text, p.sections())
-		call.Drift = s.drift(c.Session.Project, w)
 	}
 	s.opts.Shared.update(func(r *Report) {
 		r.Calls = append(r.Calls, call)
@@ -237,8 +186,6 @@ func (s *Summarizer) record(
 		}
 		r.Missing += int64(m.Missing)
 		r.Cut += int64(m.Cut)
-		r.Entities += int64(m.Entities)
-		r.Kept += int64(m.Kept)
 	})
 }
 
@@ -253,41 +200,6 @@ func refused(got *cassette.Cassette) string {
 		return fmt.Sprintf("HTTP %d", f.Status)
 	}
 	return fmt.Sprintf("HTTP %d, %s", f.Status, f.Message)
-}
-
-// maxDrift is how many summaries back a chain is followed.
-const maxDrift = 8
-
-// drift returns how many entities of its predecessors a summary has.
-func (s *Summarizer) drift(root string, w written) []Share {
-	if s.opts.Fidelity == nil || w.lost {
-		return nil
-	}
-	var list []Share
-	for from := w.from; len(list) < maxDrift && !from.IsZero(); {
-		earlier, ok := s.memory.find(from)
-		if !ok || len(earlier.entities) == 0 || earlier.lost {
-			break
-		}
-		list = append(list, Share{All: len(earlier.entities), Kept: s.opts.Fidelity.Survive(root, earlier.entities, w.text)})
-		from = earlier.from
-	}
-	return list
-}
-
-// from returns the newest summary that a call summarises or updates, zero for none.
-func (s *Summarizer) from(c *summarizer.Call, p *plan) prompt.Digest {
-	if !c.Intent.Base.IsZero() {
-		return c.Intent.Base
-	}
-	for i := c.Context.Len() - 1; i >= p.pivot; i-- {
-		if d := c.Context.BlockAt(i).Digest; c.Context.At(i).Kind == prompt.KindSummary {
-			if _, ok := s.memory.find(d); ok {
-				return d
-			}
-		}
-	}
-	return prompt.Digest{}
 }
 
 // settle sorts the calls and marks each as made, replayed or shared. Of equal calls the

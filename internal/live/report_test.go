@@ -9,15 +9,14 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// A call whose first two attempts broke off costs all three; the prediction is
-// held against the answer's own usage. A replay tells the same.
+// A call whose first two attempts broke off costs all three. A replay tells the same.
 func TestWasted(t *testing.T) {
 	reply := good() // 100 uncached, 500 read, 300 of output: $0.40
 	reply.Attempts, reply.Wasted = 3, wire.Usage{Uncached: 1000, Output: 50}
 	server := &fakeServer{answer: func(int, *wire.Request) (*wire.Reply, error) { return reply, nil }}
 	s := conversation("alpha")
 	store := &shelf{}
-	l := newLive(t, Options{Backend: server, Texts: library(s), Prices: dollars, Shadow: &fakeShadow{}, Calls: store})
+	l := newLive(t, Options{Backend: server, Texts: library(s), Prices: dollars, Calls: store})
 	c := s.call()
 	own, wasted := prompt.Usage{Uncached: 100, Read: 500, Output: 300}, prompt.Usage{Uncached: 1000, Output: 50}
 	if m := compose(t, l, c).Measured; m.Usage != own || m.Wasted != wasted || m.Attempts != 3 {
@@ -25,7 +24,7 @@ func TestWasted(t *testing.T) {
 	}
 	r := l.opts.Shared.Report()
 	all := prompt.Usage{Uncached: 1100, Read: 500, Output: 350}
-	if r.Usage != all || r.Wasted != wasted || r.Answered != own || math.Abs(r.USD-1.45) > 1e-9 {
+	if r.Usage != all || r.Wasted != wasted || math.Abs(r.USD-1.45) > 1e-9 {
 		t.Errorf("report %+v", r)
 	}
 	if got := r.Calls[0]; got.Usage != own || got.Wasted != wasted {
@@ -44,19 +43,19 @@ func TestWasted(t *testing.T) {
 	}
 }
 
-// What a call that failed was billed is booked and compared with nothing.
+// What a call that failed was billed is booked.
 func TestFailedUsage(t *testing.T) {
 	server := &fakeServer{answer: func(int, *wire.Request) (*wire.Reply, error) {
 		return nil, &wire.Failure{Cause: wire.CauseBroken, Attempts: 2, Billed: wire.Usage{Uncached: 900, Output: 100}}
 	}}
 	s := conversation("alpha")
-	l := newLive(t, Options{Backend: server, Texts: library(s), Prices: dollars, Shadow: &fakeShadow{}})
+	l := newLive(t, Options{Backend: server, Texts: library(s), Prices: dollars})
 	m := compose(t, l, s.call()).Measured
 	if want := (prompt.Measured{Wasted: prompt.Usage{Uncached: 900, Output: 100}, Attempts: 2}); *m != want {
 		t.Errorf("measured %+v, want %+v", *m, want)
 	}
 	r := l.opts.Shared.Report()
-	if none := (prompt.Usage{}); r.Answered != none || r.Predicted != none || r.USD != 1 || r.Usage != m.Wasted {
+	if r.USD != 1 || r.Usage != m.Wasted {
 		t.Errorf("report %+v", r)
 	}
 }
@@ -78,27 +77,19 @@ func TestBudgetBehindFailure(t *testing.T) {
 	}
 }
 
-// Usage that is told from bytes says nothing of the cache model, nor does that of
-// a server whose cache nobody models.
-func TestNotCompared(t *testing.T) {
-	for name, c := range map[string]struct {
-		shadow    Shadow
-		estimated bool
-	}{"no count": {&fakeShadow{}, true}, "no model of the cache": {nil, false}} {
+// Usage that is told from bytes is said to be.
+func TestEstimatedUsage(t *testing.T) {
+	for _, estimated := range []bool{false, true} {
 		server := &fakeServer{answer: func(int, *wire.Request) (*wire.Reply, error) {
 			r := good()
-			r.Estimated = c.estimated
+			r.Estimated = estimated
 			return r, nil
 		}}
 		s := conversation("alpha")
-		l := newLive(t, Options{Backend: server, Texts: library(s), Shadow: c.shadow})
+		l := newLive(t, Options{Backend: server, Texts: library(s)})
 		compose(t, l, s.call())
-		r := l.opts.Shared.Report()
-		if none := (prompt.Usage{}); r.Answered != none || r.Predicted != none || r.Usage.Output != 300 {
-			t.Errorf("%s: report %+v", name, r)
-		}
-		if (r.Estimated == 1) != c.estimated || r.Calls[0].Estimated != c.estimated {
-			t.Errorf("%s: %d calls are said to be estimated", name, r.Estimated)
+		if r := l.opts.Shared.Report(); (r.Estimated == 1) != estimated || r.Calls[0].Estimated != estimated || r.Usage.Output != 300 {
+			t.Errorf("estimated %v: report %+v", estimated, r)
 		}
 	}
 }

@@ -4,14 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/summarizer"
-	"github.com/compactsim/compactsim/traces"
 )
 
 // compacting answers with a compaction and nothing else.
@@ -40,26 +37,10 @@ func sent(t *testing.T, o Options, edit func(*script, *summarizer.Call)) *wire.R
 
 func byServer(_ *script, c *summarizer.Call) { c.Intent.Way = wayServer }
 
-// sameJSON compares two values of JSON, whatever the order of members.
-func sameJSON(t *testing.T, what string, got jsontext.Value, want string) {
-	t.Helper()
-	var g, w any
-	if err := json.Unmarshal(got, &g); err != nil {
-		t.Fatalf("%s: %v: %s", what, err, got)
-	}
-	if err := json.Unmarshal([]byte(want), &w); err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(w, g); d != "" {
-		t.Errorf("%s (-want +got):\n%s", what, d)
-	}
-}
-
-// The provider's compaction on demand: a field of its own, its beta, no
-// instruction of ours at the end of the conversation, and no edits beside it, as
-// the provider takes them apart only.
+// The provider's compaction on demand: a field of its own, its beta, and no
+// instruction of ours at the end of the conversation.
 func TestComposeOnDemand(t *testing.T) {
-	o := Options{Settings: Settings{Betas: []string{"mine"}}, Clear: Clearing{Tools: []ClearTools{{ToolUses: 5}}}}
+	o := Options{Settings: Settings{Betas: []string{"mine"}}}
 	s := conversation("alpha")
 	c := s.call()
 	s.context.Truncate(s.context.Len()-1, prompt.CauseNone)
@@ -68,8 +49,8 @@ func TestComposeOnDemand(t *testing.T) {
 	o.Backend, o.Texts = server, library(s)
 	a := compose(t, newLive(t, o), c)
 	r := server.last()
-	if d := cmp.Diff(&wire.Compaction{}, r.Compaction); d != "" || len(r.ContextManagement) > 0 {
-		t.Errorf("compaction %s, edits %s", d, r.ContextManagement)
+	if d := cmp.Diff(&wire.Compaction{}, r.Compaction); d != "" {
+		t.Errorf("compaction %s", d)
 	}
 	if d := cmp.Diff([]string{"mine", "compact-2026-09-04"}, r.Betas); d != "" {
 		t.Errorf("betas: %s", d)
@@ -110,96 +91,39 @@ func TestInstructionsOfCompaction(t *testing.T) {
 	}
 }
 
-// What a strategy declares of results stands in the requests of its other calls,
-// with every parameter, and for some tools alone by excluding the others that the
-// request has.
-func TestComposeEdits(t *testing.T) {
-	clearing := Clearing{Tools: []ClearTools{
-		{InputTokens: 180_000, AtLeast: 140_000, Keep: 3, Only: []string{"Read", "Grep"}, Exclude: []string{"mcp: x"}},
-		{ToolUses: 12, Keep: 0, Only: []string{"Edit"}, Inputs: true},
-	}, SkipAgents: true}
-	r := sent(t, Options{Clear: clearing}, nil)
-	sameJSON(t, "context_management", r.ContextManagement, `{"edits":[
-		{"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":180000},"keep":{"type":"tool_uses","value":3},
-			"clear_at_least":{"type":"input_tokens","value":140000},"exclude_tools":["mcp__x","Bash"]},
-		{"type":"clear_tool_uses_20250919","trigger":{"type":"tool_uses","value":12},"keep":{"type":"tool_uses","value":0},
-			"exclude_tools":["Read","Bash"],"clear_tool_inputs":true}]}`)
-	if d := cmp.Diff([]string{"context-management-2025-06-27"}, r.Betas); d != "" {
-		t.Errorf("betas: %s", d)
-	}
-	last := r.Messages[len(r.Messages)-1]
-	if text := last.Blocks[len(last.Blocks)-1].Text; !strings.Contains(text, "Summarise this conversation.") {
-		t.Errorf("the request ends with %q", text)
-	}
-	agent := func(s *script, _ *summarizer.Call) {
-		s.session.Threads = []traces.Thread{{Kind: traces.ThreadAgent}}
-	}
-	if r := sent(t, Options{Clear: clearing}, agent); len(r.ContextManagement) > 0 || len(r.Betas) > 0 {
-		t.Errorf("a sub-agent declares %s with %v", r.ContextManagement, r.Betas)
-	}
-	clearing.SkipAgents = false
-	if r := sent(t, Options{Clear: clearing}, agent); len(r.ContextManagement) == 0 {
-		t.Error("a sub-agent that is to declare edits does not")
-	}
-}
-
-// Thinking is left out by the server in calls that think alone, ahead of all other
-// edits: the provider refuses it in others.
-func TestComposeClearThinking(t *testing.T) {
-	o := Options{Clear: Clearing{Thinking: &ClearThinking{Keep: 2}, Tools: []ClearTools{{ToolUses: 5, Keep: 1}}}}
-	const tools = `{"type":"clear_tool_uses_20250919","trigger":{"type":"tool_uses","value":5},"keep":{"type":"tool_uses","value":1}}`
-	sameJSON(t, "without thinking", sent(t, o, nil).ContextManagement, `{"edits":[`+tools+`]}`)
-	o.Thinking = "adaptive"
-	sameJSON(t, "with thinking", sent(t, o, nil).ContextManagement,
-		`{"edits":[{"type":"clear_thinking_20251015","keep":{"type":"thinking_turns","value":2}},`+tools+`]}`)
-	o.Clear.Thinking.Keep = 0
-	sameJSON(t, "all of it", sent(t, o, nil).ContextManagement, `{"edits":[{"type":"clear_thinking_20251015","keep":"all"},`+tools+`]}`)
-}
-
-// What the server has cleared, the client still has, and sends; what the client has
-// cleared, it has no more. The summary stands for what the server leaves, and so does
-// what the cache is taken to hold.
+// What the modelled server has cleared goes out as the placeholder that the context has, and nothing declares edits.
 func TestClearedByTheServer(t *testing.T) {
-	for _, whole := range []bool{false, true} {
-		s := conversation("alpha")
-		for _, i := range []int{6, 5} { // the result of the read and its call
-			if whole {
-				s.context.LeaveOut(i, 9)
-			} else {
-				s.context.SetForm(i, prompt.FormCleared, 9, prompt.CauseEdit)
-			}
-		}
-		shadow, kept, server := &fakeShadow{}, &fakeFidelity{}, &fakeServer{}
-		l := newLive(t, Options{
-			Backend: server, Texts: library(s), Shadow: shadow, Fidelity: kept,
-			Clear: Clearing{Tools: []ClearTools{{ToolUses: 1}}},
-		})
-		c := s.call()
-		c.Markers[1].Position = 6
-		compose(t, l, c)
-		find := func(r *wire.Request, k wire.Kind) wire.Block {
-			for _, m := range r.Messages {
-				for _, b := range m.Blocks {
-					if b.Kind == k {
-						return b
-					}
-				}
-			}
-			t.Fatalf("no %s is sent", k)
-			return wire.Block{}
-		}
-		r := server.last()
-		result, use := find(r, wire.KindToolResult), find(r, wire.KindToolUse)
-		if whole != strings.Contains(result.Text, "func Login") || whole != strings.Contains(string(use.Input), "a.go") || result.Cache != wire.Cache5m {
-			t.Errorf("whole %v: sent %+v and %+v", whole, use, result)
-		}
-		if was := find(shadow.request, wire.KindToolResult); was.Text != clearedText || was.Cache != wire.Cache5m {
-			t.Errorf("whole %v: the cache is taken to hold %+v", whole, was)
-		}
-		for _, p := range kept.span {
-			if strings.Contains(p.Text+string(p.Input), "func Login") || strings.Contains(string(p.Input), "a.go") {
-				t.Errorf("whole %v: the summary stands for %+v", whole, p)
-			}
-		}
+	r := sent(t, Options{}, func(s *script, _ *summarizer.Call) { s.context.LeaveOut(6, 9) })
+	if got := r.Messages[2].Blocks[0]; got.Kind != wire.KindToolResult || got.Text != clearedText || len(r.Betas) > 0 {
+		t.Errorf("sent %+v with %v", got, r.Betas)
+	}
+}
+
+// recall is the call of a script that has its instruction already.
+func (s *script) recall() *summarizer.Call {
+	s.context.Truncate(s.context.Len()-1, prompt.CauseNone)
+	return s.call()
+}
+
+// A server that offers no compaction is not asked for one: the call fails at once,
+// for the strategy to go on, and is not estimated.
+func TestNoCompactionOffered(t *testing.T) {
+	server := &fakeServer{}
+	s := conversation("alpha")
+	l := newLive(t, Options{Backend: server, Texts: library(s), Settings: Settings{Provider: OpenAI}})
+	c := s.call()
+	c.Intent.Way = wayServer
+	if a := compose(t, l, c); a.Failed != prompt.FailAPI || len(server.requests) != 0 {
+		t.Errorf("%d requests, %+v", len(server.requests), a)
+	}
+	if e := l.Estimate(c); e != (Estimate{}) {
+		t.Errorf("estimated %+v", e)
+	}
+	if r := l.opts.Shared.Report(); r.Failures[whyNotOffered] != 1 || r.Made != 0 {
+		t.Errorf("report %+v", r)
+	}
+	c = s.recall()
+	if a := compose(t, l, c); a.Failed != "" || len(server.requests) != 1 {
+		t.Errorf("the next way: %d requests, %+v", len(server.requests), a)
 	}
 }

@@ -21,7 +21,7 @@ func TestSharedCalls(t *testing.T) {
 			s := conversation("alpha")
 			l := newLive(t, Options{Name: name, Backend: web, Texts: library(s), Calls: calls, Prices: dollars, Shared: &shared})
 			if name == "third" { // which has a call of its own
-				l.opts.Effort = "low"
+				l.opts.Model = "claude-opus-4-7"
 			}
 			compose(t, l, s.call())
 		}

@@ -87,7 +87,7 @@ func (p *composer) injected(i int, e prompt.Entry, b *prompt.Block) error {
 	if err != nil {
 		return err
 	}
-	p.cover(i, b, text, nil)
+	p.cover(i, text)
 	p.add(i, role, wire.Block{Kind: wire.KindText, Text: text})
 	return nil
 }

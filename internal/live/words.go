@@ -73,27 +73,8 @@ func (r *Report) Notes() []string {
 		}
 		notes = append(notes, text)
 	}
-	if got, want := r.Answered, r.Predicted; r.Made > 0 && got.Input() > 0 && want.Input() > 0 {
-		notes = append(notes, fmt.Sprintf(
-			"of %s input tokens the server read %s from its cache and wrote %s; by the cache model of these calls, with "+
-				"sizes estimated from bytes, %s, %s and %s",
-			Thousands(got.Input()), Thousands(got.Read), Thousands(got.Writes()),
-			Thousands(want.Input()), Thousands(want.Read), Thousands(want.Writes())))
-	}
-	if r.Entities > 0 {
-		notes = append(notes, fmt.Sprintf("summaries keep %.0f %% of %d things worth keeping word for word (%s)%s: an "+
-			"upper bound of what is still known",
-			100*float64(r.Kept)/float64(r.Entities), r.Entities, kindsText(r.Calls), driftText(r.Calls)))
-	}
 	if r.Missing+r.Cut > 0 {
 		notes = append(notes, fmt.Sprintf("sections of summaries: %d missing, %d cut to their limit", r.Missing, r.Cut))
-	}
-	if text := leftOutText(r.Calls); text != "" {
-		notes = append(notes, text)
-	}
-	if n := r.Composed.Unthought; n > 0 {
-		notes = append(notes, fmt.Sprintf("%s went without thinking, though the conversation thinks: there is no room "+
-			"for a budget, or what is answered last are tool calls, whose thinking cannot be sent", document.Count(n, "real call")))
 	}
 	if n := r.Composed.Filler; n > 0 {
 		notes = append(notes, Thousands(n)+" bytes of the requests stand for text that no recording shows")
@@ -128,74 +109,6 @@ func Refusals(calls []Call) (n int, text string) {
 	return n, text
 }
 
-// leftOutText says what servers left out of answered calls with edits, "" without such calls.
-func leftOutText(calls []Call) string {
-	var n int
-	var sum wire.Cleared
-	for i := range calls {
-		if c := &calls[i]; len(c.Edits) > 0 && c.Answered {
-			n++
-			sum.ToolUses += c.Cleared.ToolUses
-			sum.Turns += c.Cleared.Turns
-			sum.Input += c.Cleared.Input
-		}
-	}
-	switch {
-	case n == 0:
-		return ""
-	case sum == wire.Cleared{}:
-		return fmt.Sprintf("%s declared edits to the server, which found nothing to leave out", document.Count(n, "real call"))
-	}
-	return fmt.Sprintf("%s declared edits to the server, which left out %s of tools and the thinking of %s: %s "+
-		"tokens of input",
-		document.Count(n, "real call"), document.Count(int(sum.ToolUses), "call"), document.Count(int(sum.Turns), "turn"), Thousands(sum.Input))
-}
-
-// merged adds a share to the one of its kind.
-func merged(list []Share, s Share) []Share {
-	i := slices.IndexFunc(list, func(k Share) bool { return k.Kind == s.Kind })
-	if i < 0 {
-		return append(list, s)
-	}
-	list[i].All += s.All
-	list[i].Kept += s.Kept
-	return list
-}
-
-// kindsText says what is kept by kind of entity.
-func kindsText(calls []Call) string {
-	var kinds []Share
-	for i := range calls {
-		for _, s := range calls[i].Kinds {
-			kinds = merged(kinds, s)
-		}
-	}
-	slices.SortFunc(kinds, func(a, b Share) int { return strings.Compare(a.Kind, b.Kind) })
-	var parts []string
-	for _, k := range kinds {
-		parts = append(parts, fmt.Sprintf("%ss %d of %d", k.Kind, k.Kept, k.All))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// driftText says what summaries keep of the entities of up to three earlier ones.
-func driftText(calls []Call) string {
-	text := ""
-	for n, before := range []string{"before", "2 before", "3 before"} {
-		var sum Share
-		for i := range calls {
-			if d := calls[i].Drift; n < len(d) {
-				sum.All += d[n].All
-				sum.Kept += d[n].Kept
-			}
-		}
-		if sum.All > 0 {
-			text += fmt.Sprintf("; of what the summary %s stood for %.0f %%", before, 100*float64(sum.Kept)/float64(sum.All))
-		}
-	}
-	return text
-}
-
 // summaryColumns are the columns of summaries.csv.
 var summaryColumns = []struct {
 	name  string
@@ -217,31 +130,18 @@ var summaryColumns = []struct {
 	{"read_tokens", func(c *Call) any { return c.Usage.Read }},
 	{"write_tokens", func(c *Call) any { return c.Usage.Writes() }},
 	{"output_tokens", func(c *Call) any { return c.Usage.Output }},
-	{"uncached_tokens_predicted", func(c *Call) any { return c.Predicted.Uncached }},
-	{"read_tokens_predicted", func(c *Call) any { return c.Predicted.Read }},
-	{"write_tokens_predicted", func(c *Call) any { return c.Predicted.Writes() }},
-	{"output_tokens_predicted", func(c *Call) any { return c.Predicted.Output }},
 	{"summary_tokens", func(c *Call) any { return c.Tokens }},
 	{"summary_bytes", func(c *Call) any { return c.Bytes }},
 	{"sections", func(c *Call) any {
-		return joined(c.Sections, func(s Section) string { return fmt.Sprintf("%s=%d", s.Title, s.Bytes) })
-	}},
-	{"entities", func(c *Call) any { return totalOf(c.Kinds).All }},
-	{"entities_kept", func(c *Call) any { return totalOf(c.Kinds).Kept }},
-	{"entities_kept_by_kind", func(c *Call) any {
-		return joined(c.Kinds, func(s Share) string { return fmt.Sprintf("%s=%d/%d", s.Kind, s.Kept, s.All) })
-	}},
-	{"drift", func(c *Call) any {
-		return joined(c.Drift, func(s Share) string { return fmt.Sprintf("%d/%d", s.Kept, s.All) })
+		parts := make([]string, len(c.Sections))
+		for i, s := range c.Sections {
+			parts[i] = fmt.Sprintf("%s=%d", s.Title, s.Bytes)
+		}
+		return strings.Join(parts, ";")
 	}},
 	{"shared", func(c *Call) any { return c.Shared }},
-	{"thinking", func(c *Call) any { return c.Thinking }},
 	{"thinking_tokens", func(c *Call) any { return c.Thought }},
-	{"effort", func(c *Call) any { return c.Effort }},
 	{"betas", func(c *Call) any { return strings.Join(c.Betas, ";") }},
-	{"edits", func(c *Call) any { return strings.Join(c.Edits, ";") }},
-	{"cleared_tool_uses", func(c *Call) any { return c.Cleared.ToolUses }},
-	{"cleared_tokens", func(c *Call) any { return c.Cleared.Input }},
 }
 
 // WriteSummaries writes a line for each live call of a report.
@@ -257,24 +157,6 @@ func (r *Report) WriteSummaries(w io.Writer) error {
 		return fmt.Errorf("write summaries: %w", err)
 	}
 	return nil
-}
-
-// totalOf adds up shares of all kinds.
-func totalOf(list []Share) (sum Share) {
-	for _, s := range list {
-		sum.All += s.All
-		sum.Kept += s.Kept
-	}
-	return sum
-}
-
-// joined joins the elements of a list with semicolons.
-func joined[T any](list []T, text func(T) string) string {
-	parts := make([]string, len(list))
-	for i, v := range list {
-		parts[i] = text(v)
-	}
-	return strings.Join(parts, ";")
 }
 
 // Thousands formats a number of tokens in thousands.

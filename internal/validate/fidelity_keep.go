@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/compactsim/compactsim/internal/live/fidelity"
 	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/internal/texts"
@@ -24,7 +23,7 @@ const direction = "direction"
 
 // survivalKinds are the kinds of survival in the order of reports.
 var survivalKinds = [...]string{
-	fidelity.Path, fidelity.Command, fidelity.Error, fidelity.Sentence, direction, fidelity.Task,
+	entityPath, entityCommand, entityError, entitySentence, direction, entityTask,
 }
 
 // keeping counts what was in the context that recorded summaries replaced, and what of it they repeat.
@@ -32,7 +31,7 @@ type keeping struct{ all, kept map[string]int }
 
 func newKeeping() keeping { return keeping{map[string]int{}, map[string]int{}} }
 
-// session adds the summaries of a session's conversations, examined like those of live runs (internal/live/fidelity).
+// session adds the summaries of a session's conversations.
 func (k *keeping) session(ctx context.Context, corpus *traces.Corpus, s *traces.Session) (err error) {
 	var r *texts.Reader
 	for i := range s.Threads {
@@ -78,19 +77,19 @@ func (k *keeping) summary(r *texts.Reader, s *traces.Session, t *traces.Thread, 
 	}
 	text := ""
 	for i := range summary {
-		text += summary[i].Text + "\n"
+		text += summary[i].text + "\n"
 	}
-	for _, x := range (fidelity.Words{}).Entities(s.Project, span, text) {
-		k.add(x.Kind, x.Kept)
-		if x.Kind == fidelity.Sentence && needs.Directs(x.Text) {
-			k.add(direction, x.Kept)
+	for _, x := range entities(s.Project, span, text) {
+		k.add(x.kind, x.kept)
+		if x.kind == entitySentence && needs.Directs(x.text) {
+			k.add(direction, x.kept)
 		}
 	}
 	return nil
 }
 
 // pieces reads the texts of blocks.
-func pieces(r *texts.Reader, s *traces.Session, spans ...traces.Span) (list []fidelity.Piece, err error) {
+func pieces(r *texts.Reader, s *traces.Session, spans ...traces.Span) (list []piece, err error) {
 	for _, span := range spans {
 		for b := span.From; b < span.To; b++ {
 			c, err := r.Block(b)
@@ -101,11 +100,11 @@ func pieces(r *texts.Reader, s *traces.Session, spans ...traces.Span) (list []fi
 				continue
 			}
 			bl := &s.Blocks[b]
-			p := fidelity.Piece{
-				Kind: bl.Kind, Meta: bl.Flags&prompt.FlagMeta != 0, Failed: c.Error, Text: c.Text, Input: c.Input,
+			p := piece{
+				kind: bl.Kind, meta: bl.Flags&prompt.FlagMeta != 0, failed: c.Error, text: c.Text, input: c.Input,
 			}
 			if bl.Object >= 0 && int(bl.Object) < len(s.Objects) {
-				p.Object = s.Objects[bl.Object]
+				p.object = s.Objects[bl.Object]
 			}
 			list = append(list, p)
 		}

@@ -101,17 +101,12 @@ type Answer struct {
 	Measured *Measured
 }
 
-// Measured is what a real server reported for a call, and what the cache model predicted
-// for it from the calls really made.
+// Measured is what a real server reported for a call.
 type Measured struct {
 	Usage      Usage // billed by the server, all iterations of the answer
 	Wasted     Usage // billed for attempts that broke off or for a call that failed
-	Predicted  Usage // input by the cache model; output by the stub
 	Iterations int32 // passes of the model inside the call
 	Attempts   int32 // requests sent, those that failed included
-	// Entities are the paths, commands, errors and other things worth keeping in
-	// what was summarised; Kept those of them that the summary has word for word.
-	Entities, Kept int32
 	// Missing and Cut count the sections of the summary that are missing or exceed their
 	// limit.
 	Missing, Cut int32

@@ -58,9 +58,8 @@ func TestPublishedNames(t *testing.T) {
 		"head_changes count", "keepalive_signals count", "answered_over_window calls", "ended_sessions count", "unsimulated_calls calls", "keepalives calls",
 		"net_negative_compactions count",
 		"live_calls calls", "live_attempts calls", "live_iterations count", "live_uncached_tokens tokens", "live_read_tokens tokens",
-		"live_write_tokens tokens", "live_output_tokens tokens", "live_uncached_tokens_predicted tokens",
-		"live_read_tokens_predicted tokens", "live_write_tokens_predicted tokens", "live_output_tokens_predicted tokens",
-		"entities count", "entities_kept count", "sections_missing count", "sections_cut count",
+		"live_write_tokens tokens", "live_output_tokens tokens",
+		"sections_missing count", "sections_cut count",
 		"breaks calls", "breaks_model calls", "breaks_state calls", "breaks_expiry_5m calls", "breaks_expiry_1h calls",
 		"breaks_server calls", "breaks_unknown calls",
 	}

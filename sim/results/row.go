@@ -268,7 +268,6 @@ type Counts struct {
 	Background, HeadChanges, Signals, Beyond, Ended, Unsimulated, Keepalives, NetNegative int64
 
 	LiveCalls, LiveAttempts, LiveIterations, LiveUncached, LiveRead, LiveWrite, LiveOutput,
-	PredictedUncached, PredictedRead, PredictedWrite, PredictedOutput, Entities, EntitiesKept,
 	SectionsMissing, SectionsCut int64
 }
 

@@ -210,17 +210,8 @@ type Call struct {
 	Markers []prompt.Marker
 	Model   string // name, as in Intent.Model or the session's
 	Window  int64  // of the model, tokens
-	// Thinking and Effort are the present settings of the conversation's requests.
-	Thinking, Effort Setting
 	// Draws, Event and Span are what Stub.Summarize takes.
 	Draws draws.Source
 	Event uint64
 	Span  prompt.Digest
-}
-
-// Setting is a parameter of a conversation's requests as the scenario's events have left
-// it. The zero value is that of the recording.
-type Setting struct {
-	Set   bool   // an event has changed it
-	Value string // as the event gives it; "" where it gives none
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/live/backend"
-	"github.com/compactsim/compactsim/internal/live/wire"
 )
 
 // A base URL that would lead to another path than that of the API is found ahead
@@ -102,19 +101,5 @@ func TestKeyThatCannotBeSent(t *testing.T) {
 	}
 	if _, err := backend.NewOpenAI(backend.Config{BaseURL: "https://api.openai.com/v1"}); err == nil || !strings.Contains(err.Error(), "needs a key") {
 		t.Errorf("OpenAI without a key: %v", err)
-	}
-}
-
-// Effort goes out under the name that chat completions have for it, and thinking,
-// which they have none for, not at all.
-func TestEffortOfCompletions(t *testing.T) {
-	url, body := refusing(t)
-	for _, effort := range []string{"", "low"} {
-		r := conversation()
-		r.Effort, r.Thinking = effort, wire.Thinking{Mode: wire.ThinkingAdaptive}
-		failure(t, do(openAIAt(t, url, backend.Limits{}), r))
-		if strings.Contains(body(), `"reasoning_effort":"low"`) != (effort != "") || strings.Contains(body(), "reasoning_effort") != (effort != "") || strings.Contains(body(), "adaptive") {
-			t.Errorf("effort %q: %s", effort, body())
-		}
 	}
 }

@@ -186,11 +186,22 @@ const overhead = 60
 // written with the longest requested lifetime, and the output is as long as allowed.
 func Estimate(r *wire.Request) wire.Usage {
 	size, blocks, longest := 0, 0, wire.CacheNone
-	for p := range r.Parts() {
-		size += p.Size()
+	add := func(c wire.Cache, texts ...string) {
+		for _, t := range texts {
+			size += len(t)
+		}
 		blocks++
-		if p.Cache == wire.Cache1h || longest == wire.CacheNone {
-			longest = p.Cache
+		if c == wire.Cache1h || longest == wire.CacheNone {
+			longest = c
+		}
+	}
+	for _, t := range r.Tools {
+		add(t.Cache, t.Name, t.Description, string(t.InputSchema))
+	}
+	for _, list := range append([]wire.Message{{Blocks: r.System}}, r.Messages...) {
+		for i := range list.Blocks {
+			b := &list.Blocks[i]
+			add(b.Cache, b.Text, b.Name, string(b.Input))
 		}
 	}
 	input := int64(float64(size)*tokensPerByte) + int64(blocks)*overhead

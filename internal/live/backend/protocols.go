@@ -49,18 +49,9 @@ func NewAnthropic(c Config) (*Client, error) {
 // another order of keys makes another prefix. tool_choice is part of the cache key, so tools are denied only in
 // words.
 func messagesOf(r *wire.Request) (*api.Request, error) {
-	q := &api.Request{Model: r.Model, MaxTokens: &r.MaxTokens, Stream: true, ContextManagement: r.ContextManagement}
+	q := &api.Request{Model: r.Model, MaxTokens: &r.MaxTokens, Stream: true}
 	if r.Compaction != nil {
 		q.Compaction = &api.Compaction{Type: "summarize", Instructions: r.Compaction.Instructions}
-	}
-	if r.Thinking.Mode != wire.ThinkingUnsaid {
-		q.Thinking = &api.Thinking{Type: string(r.Thinking.Mode)}
-		if r.Thinking.Budget != 0 {
-			q.Thinking.Budget = &r.Thinking.Budget
-		}
-	}
-	if r.Effort != "" {
-		q.OutputConfig = &api.OutputConfig{Effort: r.Effort}
 	}
 	for _, t := range r.Tools {
 		q.Tools = append(q.Tools, api.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema,
@@ -151,9 +142,6 @@ func (p *partial) message(data []byte) error {
 		if e.Usage != nil {
 			p.usage(e.Usage)
 		}
-		if e.ContextManagement != nil {
-			p.cleared(e.ContextManagement.Edits)
-		}
 	case "message_stop":
 		p.done = true
 	case "error":
@@ -214,16 +202,6 @@ func merge(to *wire.Usage, u *api.Usage) {
 	}
 }
 
-// cleared adds up what edits removed.
-func (p *partial) cleared(list []api.AppliedEdit) {
-	p.reply.Cleared = wire.Cleared{}
-	for _, e := range list {
-		p.reply.Cleared.ToolUses += value(e.ToolUses)
-		p.reply.Cleared.Turns += value(e.Turns)
-		p.reply.Cleared.Input += e.InputTokens
-	}
-}
-
 // value returns what a pointer points to, zero for nil.
 func value[T any](p *T) (v T) {
 	if p != nil {
@@ -245,9 +223,9 @@ func unquoted(v jsontext.Value) string {
 // with the same interface (vLLM, llama.cpp, gateways). The base URL has the
 // version, if it is not /v1, or the whole path, as in
 // http://localhost:8000/chat/completions. Features that the interface lacks are
-// left out: cache breakpoints, betas, thinking, the server's compaction and
-// edits. It returns an error for an invalid base URL, and for a key that cannot
-// be sent or that OpenAI's own server requires.
+// left out: cache breakpoints, betas and the server's compaction. It returns an
+// error for an invalid base URL, and for a key that cannot be sent or that
+// OpenAI's own server requires.
 func NewOpenAI(c Config) (*Client, error) {
 	endpoint, err := chatURL(c.BaseURL)
 	if err != nil {
@@ -281,8 +259,7 @@ func ownServer(base string) bool {
 
 // chatOf returns a request in the form of chat completions.
 func chatOf(r *wire.Request, own bool) (*api.ChatRequest, error) {
-	q := &api.ChatRequest{Model: r.Model, Stream: true, ReasoningEffort: r.Effort,
-		StreamOptions: api.StreamOptions{IncludeUsage: true}}
+	q := &api.ChatRequest{Model: r.Model, Stream: true, StreamOptions: api.StreamOptions{IncludeUsage: true}}
 	if own {
 		q.MaxCompletionTokens = r.MaxTokens
 	} else {

@@ -65,11 +65,12 @@ func TestKey(t *testing.T) {
 		seen[k] = name
 	}
 	k := chainKey(chain, "a")
-	if got, err := parseKey(k.String()); err != nil || got != k {
+	var got Key
+	if err := got.UnmarshalText([]byte(k.String())); err != nil || got != k {
 		t.Errorf("%s parsed is %s, %v", k, got, err)
 	}
 	for _, bad := range []string{"", "12", strings.Repeat("g", 32), strings.Repeat("A", 32), k.String() + "0"} {
-		if _, err := parseKey(bad); err == nil {
+		if err := got.UnmarshalText([]byte(bad)); err == nil {
 			t.Errorf("%q is taken for a key", bad)
 		}
 	}
@@ -193,60 +194,18 @@ func TestNoPlaceForSecrets(t *testing.T) {
 	visit("form", reflect.TypeFor[form]())
 }
 
-// A request that has changed is named as missing, with what is another in the
-// cassette that is nearest to it.
+// A request that has changed is missing: no other call's answer is taken for it.
 func TestMissing(t *testing.T) {
 	dir := t.TempDir()
-	other := nth(9)
-	other.Session = "T"
-	store(t, dir, Options{}, answered(nth(1)), answered(nth(2)), answered(other))
+	store(t, dir, Options{}, answered(nth(1)), answered(nth(2)))
 	f := openFolder(t, dir, Replay, Options{})
-
-	changed := nth(2)
+	changed, moved, stranger := nth(2), nth(1), nth(3)
 	changed.Chain.Lo++
-	changed.Params = []string{"model=claude-haiku-4-5", "ordinal=2", "effort=high"}
-	_, err := f.load(changed)
-	wantError(t, "another request", err, "no cassette holds this call, "+changed.Key().String()+": the nearest, "+
-		filepath.Join(dir, nth(2).Key().String()+".json")+", differs in what is sent; model (stored claude-opus-4-6, now claude-haiku-4-5); "+
-		"effort (stored without, now high)")
-	if !errors.Is(err, ErrMissing) {
-		t.Errorf("%T", err)
-	}
-
-	moved := nth(1)
-	moved.Params, moved.Number = []string{moved.Params[1], moved.Params[0]}, 5
-	_, err = f.load(moved)
-	wantError(t, "another order", err, nth(1).Key().String()+".json, differs in number (stored 1, now 5)")
-	moved.Number = 1
-	_, err = f.load(moved)
-	wantError(t, "only another order", err, "the order of its parameters")
-
-	stranger := nth(1)
-	stranger.Session, stranger.Chain = "U", prompt.Digest{Hi: 99}
-	_, err = f.load(stranger)
-	wantError(t, "another session", err, "none of the 3 cassettes in "+dir+" belongs to this session")
-	_, err = openFolder(t, t.TempDir(), Replay, Options{}).load(stranger)
-	wantError(t, "an empty folder", err, "has no cassettes")
-}
-
-// What a call is for outweighs how it is made; what was stored meanwhile is
-// looked at too.
-func TestNearest(t *testing.T) {
-	dir := t.TempDir()
-	elsewhere := nth(8)
-	elsewhere.Params = []string{"a=1", "b=1", "c=1"}
-	store(t, dir, Options{}, answered(elsewhere))
-	f := openFolder(t, dir, RecordMissing, Options{})
-	call := nth(1)
-	call.Chain.Hi, call.Params = 1000, elsewhere.Params
-	for _, want := range []Call{elsewhere, nth(1)} {
-		if !f.Has(want) {
-			if _, err := f.store(answered(want)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := f.load(call); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "the nearest, "+f.path(want.Key())) {
-			t.Errorf("%v: want call %d as the nearest", err, want.Number)
+	moved.Params = []string{moved.Params[1], moved.Params[0]}
+	for _, call := range []Call{changed, moved, stranger} {
+		_, err := f.load(call)
+		if want := fmt.Sprintf("no recorded answer for call %d of session S", call.Number); !errors.Is(err, ErrMissing) || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

@@ -32,15 +32,14 @@ func TestDefects(t *testing.T) {
 		"cut off":         {func(s string) string { return s[:len(s)/2] }, "it is cut off: delete it"},
 		"empty":           {func(string) string { return "" }, "it is cut off: delete it"},
 		"no JSON":         {replace(`"reply"`, `reply`), "it is damaged"},
-		"unknown member":  {replace(`"entities"`, `"entries"`), "it is damaged"},
+		"unknown member":  {replace(`"reply"`, `"answer"`), "it is damaged"},
 		"more behind it":  {func(s string) string { return s + s }, "it is damaged"},
 		"another's name":  {replace(nth(1).name(), nth(2).name()), "it holds the call " + nth(2).name() + " and not the one it is named by"},
 		"another chain":   {replace(`"chain": "0000000000000001`, `"chain": "0000000000000002`), "its key is not that of its call, "},
 		"no reply":        {replace(`"reply"`, `"withheld": null, "reply": null, "reply"`), "it is damaged"},
 		"negative":        {replace(`"output": 900`, `"output": -900`), "negative"},
 		"another output":  {replace(`"output": 900`, `"output": 901`), "its answer is not the one that was stored"},
-		"another entity":  {replace(`"kept": true`, `"kept": false`), "its answer is not the one that was stored"},
-		"another read":    {replace(`"read": 99000`, `"read": 99001`), "its answer is not the one that was stored"},
+		"another read":    {replace(`"read": 100000`, `"read": 100001`), "its answer is not the one that was stored"},
 		"another text":    {replace(`<summary>`, `<summary> `), "its answer is not the one that was stored"},
 		"neither texts":   {replace(`"texts": true`, `"texts": false`), "texts must be there or be withheld"},
 		"absurd withheld": {replace(`"texts": true`, `"texts": false, "withheld": {"text": [{"bytes": 99999999999}]}`), "out of range"},
@@ -69,8 +68,8 @@ func TestSumStays(t *testing.T) {
 		c    *Cassette
 		want string
 	}{
-		{answered(nth(1)), "1:6b3341ec452e5f5e7e85b0cada963d379914d227c08437e2a415cd6b80438c08"},
-		{refused(nth(2), wire.CauseTooLong), "1:e52d0890f1ecbd478482ab185691ff848706dea758f33549059924bfd9892e52"},
+		{answered(nth(1)), "2:d487d1b6934c765e36c33c7e866c2155e54ee3b771fd6480b434d561ca5f09a6"},
+		{refused(nth(2), wire.CauseTooLong), "2:7d34b66b1cc13ae59cbccbd6a5db01c81205231f6ff24570ce012ac37f4d6046"},
 	} {
 		if got, err := formOf(tc.c).sum(); err != nil || got != tc.want {
 			t.Errorf("sum %s, %v; want %s", got, err, tc.want)
@@ -78,7 +77,8 @@ func TestSumStays(t *testing.T) {
 	}
 }
 
-// Files of earlier programs are read: without a sum, and with the sizes and digests of what was sent.
+// Files of earlier programs are read: without a sum or with one of what is no longer kept, and with the sizes and
+// digests of what was sent.
 func TestEarlierFiles(t *testing.T) {
 	dir := t.TempDir()
 	store(t, dir, Options{}, answered(nth(1)))
@@ -92,7 +92,9 @@ func TestEarlierFiles(t *testing.T) {
 		t.Fatalf("no sum in %s", b)
 	}
 	asked := replace(`"texts"`, `"request": {"model": "m", "messages": ["user text 10 B 0123456789abcdef"]}, "texts"`)(string(b))
-	for _, text := range []string{before + "\n}\n", asked, strings.ReplaceAll(string(b), "\n", "\r\n")} {
+	kept := replace(`"texts"`, `"predicted": {"read": 9}, "entities": [{"kind": "path", "kept": true}], "texts"`)(
+		replace(`"sum": "2:`, `"sum": "1:00`)(string(b)))
+	for _, text := range []string{before + "\n}\n", asked, kept, strings.ReplaceAll(string(b), "\n", "\r\n")} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -30,10 +31,13 @@ type form struct {
 	Version  int `json:"version"`
 	Key      Key `json:"key"`
 	Cassette `json:",embed"`
-	// Asked is what earlier programs kept of a request; it is ignored.
-	Asked    jsontext.Value `json:"request,omitzero"`
-	Withheld *withheld      `json:"withheld,omitzero"`
-	Sum      string         `json:"sum,omitzero"` // of the answer, see sum
+	// Asked, Predicted and Entities are what earlier programs kept of a request, of the cache model and of the
+	// summarised part; they are ignored.
+	Asked     jsontext.Value `json:"request,omitzero"`
+	Predicted jsontext.Value `json:"predicted,omitzero"`
+	Entities  jsontext.Value `json:"entities,omitzero"`
+	Withheld  *withheld      `json:"withheld,omitzero"`
+	Sum       string         `json:"sum,omitzero"` // of the answer, see sum
 }
 
 // usage is a prompt.Usage in the form of files.
@@ -90,7 +94,7 @@ func (f *form) cassette(k Key) (*Cassette, error) {
 	if err == nil && f.Withheld != nil {
 		err = f.Withheld.restore(&c)
 	}
-	if err == nil && f.Sum != "" { // files of older programs have no sum
+	if err == nil && f.Sum != "" && !strings.HasPrefix(f.Sum, oldMark) {
 		var sum string
 		if sum, err = f.sum(); err == nil && sum != f.Sum {
 			err = fmt.Errorf("its answer is not the one that was stored (its sum is %.14s… and not %.14s…)", sum, f.Sum)
@@ -113,10 +117,9 @@ func (f *form) check() error {
 		return fmt.Errorf("its key is not that of its call, %s", f.Call.Key())
 	}
 	back := struct {
-		reply     *wire.Reply
-		failure   *wire.Failure
-		predicted prompt.Usage
-	}{f.Reply, f.Failure, f.Predicted}
+		reply   *wire.Reply
+		failure *wire.Failure
+	}{f.Reply, f.Failure}
 	if n := least(reflect.ValueOf(back)); n < 0 {
 		return fmt.Errorf("a count or time is negative: %d", n)
 	}
@@ -205,8 +208,12 @@ func read(path string, k Key) (*Cassette, error) {
 	return got.cassette(k)
 }
 
-// sumMark identifies the way to compute a sum. A change of it must change the mark and still read sums of this one.
-const sumMark = "1:"
+// The marks identify the way to compute a sum. Files of older programs have none, or one that covers what is no
+// longer kept: these are not checked.
+const (
+	sumMark = "2:"
+	oldMark = "1:"
+)
 
 // sum returns the SHA-256 of the answer: a summary changed by hand would give figures that nobody paid for. It covers
 // the members, not the bytes of the file, whose line ends a repository may change. Texts are hashed unchanged,
@@ -221,7 +228,7 @@ func (f *form) sum() (string, error) {
 		r.Text, r.Compaction = "", ""
 		bare.Reply = &r
 	}
-	b, err := json.Marshal([]any{bare.Texts, bare.Reply, bare.Failure, bare.Withheld, bare.Predicted}, values,
+	b, err := json.Marshal([]any{bare.Texts, bare.Reply, bare.Failure, bare.Withheld}, values,
 		json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return "", err
@@ -229,12 +236,6 @@ func (f *form) sum() (string, error) {
 	sumText(h, string(b))
 	for _, t := range texts {
 		sumText(h, t)
-	}
-	for i := range f.Entities {
-		e := &f.Entities[i]
-		sumText(h, e.Kind)
-		sumText(h, e.Text)
-		sumText(h, fmt.Sprint(e.Kept))
 	}
 	return sumMark + hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -32,10 +32,8 @@ func answered(call Call) *Cassette {
 			Usage:      wire.Usage{Uncached: 3, Read: 100_000, Write5m: 2000, Write1h: 10, Output: 900},
 			Iterations: []wire.Iteration{{Type: "compaction", Usage: wire.Usage{Output: 400}}, {Type: "message", Usage: wire.Usage{Output: 500}}},
 			First:      1500 * time.Millisecond, Total: 20 * time.Second, Attempts: 2,
-			Estimated: true, Wasted: wire.Usage{Write1h: 70, Output: 8}, Thinking: 300, Cleared: wire.Cleared{ToolUses: 4, Turns: 2, Input: 5000},
+			Estimated: true, Wasted: wire.Usage{Write1h: 70, Output: 8}, Thinking: 300,
 		},
-		Predicted: prompt.Usage{Uncached: 5, Read: 99_000, Write5m: 3000, Write1h: 1, WriteOther: 2, Output: 800},
-		Entities:  []Entity{{"path", "/home/canary/main.go", true}, {"command", "go test ./canary", false}},
 	}
 }
 

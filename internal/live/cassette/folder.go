@@ -91,7 +91,7 @@ func (f *Folder) path(k Key) string { return filepath.Join(f.dir, k.String()+suf
 func (f *Folder) load(call Call) (*Cassette, error) {
 	c, err := f.find(call)
 	if err == nil && c == nil {
-		err = f.missing(call)
+		err = fmt.Errorf("%w for call %d of session %s", ErrMissing, call.Number, call.Session)
 	}
 	return c, err
 }

@@ -153,15 +153,15 @@ const maxParam = 120
 
 const withheldParam = "(withheld) "
 
-// redactCall returns a call in the form of a redacted cassette.
-func redactCall(c Call) Call {
-	c.Params = slices.Clone(c.Params)
-	for i, p := range c.Params {
+// redactParams returns the parameters of a call in the form of a redacted cassette.
+func redactParams(params []string) []string {
+	params = slices.Clone(params)
+	for i, p := range params {
 		if len(p) > maxParam {
-			c.Params[i] = fmt.Sprintf("%sparameter of up to %d B", withheldParam, step(len(p)))
+			params[i] = fmt.Sprintf("%sparameter of up to %d B", withheldParam, step(len(p)))
 		}
 	}
-	return c
+	return params
 }
 
 // hidesParams reports whether a parameter was withheld, so that the key cannot be recomputed.
@@ -172,7 +172,7 @@ func (c Call) hidesParams() bool {
 // redact removes the texts from a file and keeps their sizes.
 func (f *form) redact(b *blur, keep []string) {
 	f.Texts = false
-	f.Call.Params = redactCall(Call{Params: f.Call.Params}).Params
+	f.Call.Params = redactParams(f.Call.Params)
 	var w withheld
 	if f.Reply != nil {
 		r := *f.Reply
@@ -190,10 +190,7 @@ func (f *form) redact(b *blur, keep []string) {
 		e.Message = ""
 		f.Failure = &e
 	}
-	f.Withheld, f.Entities = &w, slices.Clone(f.Entities)
-	for i := range f.Entities {
-		f.Entities[i].Text = ""
-	}
+	f.Withheld = &w
 }
 
 // restore puts filler where texts were removed.

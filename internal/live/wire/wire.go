@@ -5,7 +5,6 @@ package wire
 
 import (
 	"fmt"
-	"iter"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -71,94 +70,16 @@ type Request struct {
 	Tools     []Tool    `json:"tools,omitempty"`
 	Messages  []Message `json:"messages"`
 	Betas     []string  `json:"betas,omitempty"` // requested beta features, by the names of their headers
-	// ContextManagement is the object of server-side edits (editing, compaction) in the provider's form; nil for
-	// none.
-	ContextManagement jsontext.Value `json:"context_management,omitzero"`
-	// Compaction requests a compaction on demand, which the provider accepts only without ContextManagement; nil for
-	// none.
+	// Compaction requests a compaction on demand; nil for none.
 	Compaction *Compaction `json:"compaction,omitzero"`
-	Thinking   Thinking    `json:"thinking,omitzero"`
-	// Effort is the requested effort, by the provider's name ("low" to "max"); "" to omit it.
-	Effort string `json:"effort,omitzero"`
 	// ToolsDenied says that the model must not call a tool although they are listed.
 	ToolsDenied bool `json:"tools_denied,omitzero"`
-}
-
-// Part is a tool definition or a block of a request.
-type Part struct {
-	Who    string    // "tool", "system" or the role of the message
-	Kind   Kind      // of a block; "" for a tool
-	Texts  [3]string // name, description and schema of a tool; text, name and input of a block
-	ID     string
-	Failed bool // the tool call failed
-	Cache  Cache
-}
-
-// Size returns the bytes of the texts.
-func (p *Part) Size() int { return len(p.Texts[0]) + len(p.Texts[1]) + len(p.Texts[2]) }
-
-// Parts yields the parts of a request in the order in which providers cache
-// them: tools, system prompt, messages.
-func (r *Request) Parts() iter.Seq[Part] {
-	return func(yield func(Part) bool) {
-		blocks := func(who string, list []Block) bool {
-			for i := range list {
-				b := &list[i]
-				if !yield(Part{who, b.Kind, [3]string{b.Text, b.Name, string(b.Input)}, b.ID, b.Error, b.Cache}) {
-					return false
-				}
-			}
-			return true
-		}
-		for _, t := range r.Tools {
-			if !yield(Part{Who: "tool", Texts: [3]string{t.Name, t.Description, string(t.InputSchema)}, Cache: t.Cache}) {
-				return
-			}
-		}
-		if !blocks("system", r.System) {
-			return
-		}
-		for i := range r.Messages {
-			if !blocks(string(r.Messages[i].Role), r.Messages[i].Blocks) {
-				return
-			}
-		}
-	}
 }
 
 // Compaction is a compaction of all messages of a call by the provider, which
 // is the call's only answer.
 type Compaction struct {
 	Instructions string `json:"instructions,omitzero"` // replaces the provider's own; "" for those
-}
-
-// Mode says whether and how a model thinks before its answer.
-type Mode string
-
-// The modes of thinking.
-const (
-	ThinkingUnsaid   Mode = "" // omitted: the model's default
-	ThinkingDisabled Mode = "disabled"
-	ThinkingAdaptive Mode = "adaptive" // as much as the model sees fit
-	ThinkingBudget   Mode = "enabled"  // up to a number of tokens
-)
-
-// Thinking is a call's setting of thinking. The zero value sets nothing.
-type Thinking struct {
-	Mode Mode `json:"mode"`
-	// Budget is in tokens, for ThinkingBudget: 1,024 at least, and less than MaxTokens.
-	Budget int `json:"budget,omitzero"`
-}
-
-// On reports whether the call requests thinking.
-func (t Thinking) On() bool { return t.Mode == ThinkingAdaptive || t.Mode == ThinkingBudget }
-
-// String returns the mode, and its budget if it has one; "" for the zero value.
-func (t Thinking) String() string {
-	if t.Mode == ThinkingBudget {
-		return fmt.Sprintf("%s/%d", t.Mode, t.Budget)
-	}
-	return string(t.Mode)
 }
 
 // Tool is one tool definition.
@@ -177,13 +98,6 @@ type Usage = prompt.Usage
 type Iteration struct {
 	Type  string `json:"type"` // "message" or "compaction"
 	Usage Usage  `json:"usage"`
-}
-
-// Cleared is what the server left out of a prompt because of declared edits.
-type Cleared struct {
-	ToolUses int64 `json:"tool_uses,omitzero"` // calls of tools
-	Turns    int64 `json:"turns,omitzero"`     // turns whose thinking was removed
-	Input    int64 `json:"input,omitzero"`     // tokens of input
 }
 
 // Reply is what a model answered. It is complete: a stream that breaks off is a Failure.
@@ -208,8 +122,6 @@ type Reply struct {
 	// Thinking is the part of the output that was thinking, tokens: as counted, or
 	// the output minus the text.
 	Thinking int64 `json:"thinking,omitzero"`
-	// Cleared is what edits declared in the request removed from the prompt.
-	Cleared Cleared `json:"cleared,omitzero"`
 }
 
 // Billed returns the usage of all iterations of the successful attempt, or that

@@ -1,9 +1,4 @@
-// Package fidelity finds which of the things worth keeping in a stretch of a
-// conversation its summary has word for word.
-//
-// The survival of a string is an upper bound of what a model still knows: a
-// summary can have a path without saying what was done to it.
-package fidelity
+package validate
 
 import (
 	"regexp"
@@ -13,73 +8,67 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/compactsim/compactsim/internal/live/cassette"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // The kinds of entity.
 const (
-	Path     = "path"     // a file that was read, edited or written
-	Command  = "command"  // a command that was run: its first line
-	Error    = "error"    // the line that says what failed
-	Sentence = "sentence" // a sentence of the person
-	Task     = "task"     // a task that was open at the end
+	entityPath     = "path"     // a file that was read, edited or written
+	entityCommand  = "command"  // a command that was run: its first line
+	entityError    = "error"    // the line that says what failed
+	entitySentence = "sentence" // a sentence of the person
+	entityTask     = "task"     // a task that was open at the end
 )
 
-// Piece is a block of the conversation with its text.
-type Piece struct {
-	Kind   prompt.Kind
-	Meta   bool           // injected by the client
-	Failed bool           // the result of a call that failed
-	Object string         // path of the file that a call is about, "" for none
-	Text   string         // of a prompt or a result
-	Input  jsontext.Value // of a call: a JSON object
+// piece is a block of the conversation with its text.
+type piece struct {
+	kind   prompt.Kind
+	meta   bool           // injected by the client
+	failed bool           // the result of a call that failed
+	object string         // path of the file that a call is about, "" for none
+	text   string         // of a prompt or a result
+	input  jsontext.Value // of a call: a JSON object
 }
 
-// Words finds entities word for word.
-type Words struct{}
+// entity is something worth keeping in the part that a summary replaces.
+type entity struct {
+	kind, text string
+	kept       bool // the summary has it
+}
 
-// Entities returns what is worth keeping in the part that a summary replaces,
+// entities returns what is worth keeping in the part that a summary replaces,
 // in order of first appearance, open tasks last, and whether the summary has it
 // word for word. root is the folder of the project, below which paths may be
 // relative; "" for none.
-func (Words) Entities(root string, span []Piece, summary string) []cassette.Entity {
-	x := index{seen: map[cassette.Entity]bool{}}
+//
+// The survival of a string is an upper bound of what a model still knows: a
+// summary can have a path without saying what was done to it.
+func entities(root string, span []piece, summary string) []entity {
+	x := entityIndex{seen: map[entity]bool{}}
 	for i := range span {
 		x.piece(&span[i])
 	}
 	list, text := append(x.list, x.tasks...), squeeze(summary)
 	for i := range list {
-		list[i].Kept = has(text, &list[i], root)
+		list[i].kept = list[i].in(text, root)
 	}
 	return list
 }
 
-// Survive returns how many of the entities a later summary has.
-func (Words) Survive(root string, entities []cassette.Entity, summary string) int {
-	text, n := squeeze(summary), 0
-	for i := range entities {
-		if has(text, &entities[i], root) {
-			n++
-		}
-	}
-	return n
-}
-
-// has reports whether a text has an entity, ignoring white space.
-func has(text string, e *cassette.Entity, root string) bool {
-	if strings.Contains(text, e.Text) {
+// in reports whether a text has the entity, ignoring white space.
+func (e *entity) in(text, root string) bool {
+	if strings.Contains(text, e.text) {
 		return true
 	}
-	rest, below := strings.CutPrefix(e.Text, strings.TrimSuffix(root, "/")+"/")
-	return e.Kind == Path && root != "" && below && len(rest) >= minText && strings.Contains(text, rest)
+	rest, below := strings.CutPrefix(e.text, strings.TrimSuffix(root, "/")+"/")
+	return e.kind == entityPath && root != "" && below && len(rest) >= minText && strings.Contains(text, rest)
 }
 
-// index collects the entities of a stretch of conversation, by their texts with single white space.
-type index struct {
-	list  []cassette.Entity
-	seen  map[cassette.Entity]bool
-	tasks []cassette.Entity // the open ones of the last list
+// entityIndex collects the entities of a stretch of conversation, by their texts with single white space.
+type entityIndex struct {
+	list  []entity
+	seen  map[entity]bool
+	tasks []entity // the open ones of the last list
 }
 
 // Limits of entities, bytes: shorter strings match by chance, longer ones are
@@ -90,23 +79,23 @@ const (
 )
 
 // piece collects the entities of a piece.
-func (x *index) piece(p *Piece) {
+func (x *entityIndex) piece(p *piece) {
 	switch {
-	case p.Kind == prompt.KindToolUse:
-		x.add(Path, p.Object)
-		x.call(p.Input)
-	case p.Kind == prompt.KindToolResult && p.Failed:
-		x.add(Error, errorLine(p.Text))
-	case p.Kind == prompt.KindPrompt && !p.Meta:
-		for _, s := range sentences(p.Text) {
-			x.add(Sentence, s)
+	case p.kind == prompt.KindToolUse:
+		x.add(entityPath, p.object)
+		x.call(p.input)
+	case p.kind == prompt.KindToolResult && p.failed:
+		x.add(entityError, errorLine(p.text))
+	case p.kind == prompt.KindPrompt && !p.meta:
+		for _, s := range sentences(p.text) {
+			x.add(entitySentence, s)
 		}
 	}
 }
 
-func (x *index) add(kind, text string) {
-	e := cassette.Entity{Kind: kind, Text: squeeze(text)}
-	if len(e.Text) < minText || len(e.Text) > maxText || x.seen[e] {
+func (x *entityIndex) add(kind, text string) {
+	e := entity{kind: kind, text: squeeze(text)}
+	if len(e.text) < minText || len(e.text) > maxText || x.seen[e] {
 		return
 	}
 	x.seen[e] = true
@@ -114,7 +103,7 @@ func (x *index) add(kind, text string) {
 }
 
 // call collects the content of a tool call: the command it runs, the tasks it lists.
-func (x *index) call(input jsontext.Value) {
+func (x *entityIndex) call(input jsontext.Value) {
 	var in struct {
 		Command jsontext.Value `json:"command"` // a string, or a list of words
 		Todos   []struct {
@@ -130,14 +119,14 @@ func (x *index) call(input jsontext.Value) {
 		return // another tool's input with the same names
 	}
 	command, _, _ := strings.Cut(strings.TrimSpace(commandLine(in.Command)), "\n")
-	x.add(Command, command)
+	x.add(entityCommand, command)
 	if len(in.Todos) == 0 && len(in.Plan) == 0 {
 		return
 	}
 	x.tasks = x.tasks[:0]
 	open := func(text, status string) {
 		if text = squeeze(text); status != "completed" && len(text) >= minText && len(text) <= maxText {
-			x.tasks = append(x.tasks, cassette.Entity{Kind: Task, Text: text})
+			x.tasks = append(x.tasks, entity{kind: entityTask, text: text})
 		}
 	}
 	for _, t := range in.Todos {
