@@ -43,7 +43,7 @@ LONG = Ablation|Settings|EqualScenarios|Verdicts|ByHand|Claims|PresetsKeep|Schem
 
 race:
 	go test -vet=off -race -short -skip '$(LONG)' $$(go list -f '{{range .Imports}}{{if eq . "sync"}}{{$$.ImportPath}}{{end}}{{end}}' ./... | grep -v /cmd/sim$$)
-	go test -vet=off -race -run 'Progress|Interrupt|Goes|Devserver' ./cmd/sim
+	go test -vet=off -race -run 'Progress|Interrupt|Goes' ./cmd/sim
 
 # The tests that have a long form run one after the other; TORTURE_SEED repeats one.
 torture:

@@ -19,19 +19,6 @@ devel() { sed -i -E 's/"version":"v?[^"]*"/"version":"(devel)"/' "$T/$1/rows.jso
 # Sums of what is too long to keep: sessions and such.
 same() { cmp "$1" "$2" && echo same; }
 
-# A server of the program's own, whose address is then in $URL.
-serve() {
-  sim devserver "$@" >"$T/../server-$$.log" 2>&1 &
-  SERVER=$!
-  trap 'kill $SERVER; wait $SERVER 2>/dev/null; rm -f "$T/../server-$$.log"' EXIT
-  for _ in $(seq 200); do
-    URL=$(sed -n 's/^listening at \(http[^ ]*\).*/\1/p' "$T/../server-$$.log")
-    [ -n "$URL" ] && break
-    sleep 0.02
-  done
-  export ANTHROPIC_API_KEY=dev OPENAI_API_KEY=dev
-}
-
 # Runs scripts/NAME.txtar, commands in front of the files that they work on, in $T. Given files that did not change go
 # at the end, and so does Parquet, which holds the program's version.
 script() {

@@ -1,17 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"fmt"
-	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
+
+	"github.com/compactsim/compactsim/internal/live/livetest"
 )
 
 // console is one command of a document with the output it shows.
@@ -39,8 +36,8 @@ func consoles(t *testing.T, file string) []console {
 			inside = true
 		case line == "```":
 			inside = false
-		case inside && (strings.HasPrefix(line, "$ sim") || strings.HasPrefix(line, "$ export")):
-			all = append(all, console{file: file, line: i + 1, args: unquoted(strings.TrimPrefix(strings.TrimPrefix(line, "$ "), "sim "))})
+		case inside && strings.HasPrefix(line, "$ sim"):
+			all = append(all, console{file: file, line: i + 1, args: unquoted(strings.TrimPrefix(line, "$ sim "))})
 		case inside && len(all) > 0:
 			c := &all[len(all)-1]
 			c.want = append(c.want, line)
@@ -62,68 +59,8 @@ func unquoted(line string) []string {
 	return words
 }
 
-// docsPort is the port that documents name for a server of their own.
-const docsPort = "8765"
-
-// freePort returns a port that nobody listens at.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
-
-// usePort puts another port in the place of the documents' own.
-func (c *console) usePort(port string) {
-	for i := range c.args {
-		c.args[i] = strings.ReplaceAll(c.args[i], ":"+docsPort, ":"+port)
-	}
-	for i := range c.want {
-		c.want[i] = strings.ReplaceAll(c.want[i], ":"+docsPort, ":"+port)
-	}
-}
-
-// settles sets the environment of an export, or begins a command that runs in the
-// background until the document ends; false for any other.
-func (c *console) settles(t *testing.T) bool {
-	t.Helper()
-	if c.args[0] == "export" {
-		for _, pair := range c.args[1:] {
-			name, value, _ := strings.Cut(pair, "=")
-			t.Setenv(name, value)
-		}
-		return true
-	}
-	last := len(c.args) - 1
-	if c.args[last] != "&" {
-		return false
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	out, in := io.Pipe()
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		code := execute(ctx, c.args[:last], strings.NewReader(""), in, io.Discard)
-		in.CloseWithError(fmt.Errorf("it ended with %d", code))
-	})
-	t.Cleanup(func() {
-		cancel()
-		out.Close()
-		wg.Wait()
-	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil || len(c.want) == 0 || strings.TrimSpace(line) != c.want[0] {
-		t.Fatalf("%s:%d: sim %s begins with %q (%v), want %q", c.file, c.line, strings.Join(c.args, " "), line, err, c.want)
-	}
-	wg.Go(func() { _, _ = io.Copy(io.Discard, out) })
-	return true
-}
+// docsServer is the address that documents name for a server of models.
+const docsServer = "http://127.0.0.1:8765"
 
 // Every command in the documents is executed, in order and in one folder per
 // document, and prints what the document shows.
@@ -145,11 +82,10 @@ func TestDocuments(t *testing.T) {
 				return
 			}
 			t.Chdir(t.TempDir())
-			port := freePort(t)
+			server := livetest.Start(t)
 			for _, c := range commands {
-				c.usePort(port)
-				if c.settles(t) {
-					continue
+				for i := range c.args {
+					c.args[i] = strings.Replace(c.args[i], docsServer, server.URL, 1)
 				}
 				var out, errs bytes.Buffer
 				if code := execute(context.Background(), c.args, strings.NewReader(""), &out, &errs); code != exitOK {

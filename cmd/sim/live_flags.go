@@ -172,7 +172,7 @@ func (f *liveFlags) server() (backend.Backend, error) {
 		if _, there := os.LookupEnv(keyName); there {
 			empty = ", which is empty"
 		}
-		return nil, fmt.Errorf("--summarizer %s needs a key in the environment's %s%s; to try it without one: sim devserver",
+		return nil, fmt.Errorf("--summarizer %s needs a key in the environment's %s%s; docs/live.md shows how to try it without one",
 			f.summarizer, keyName, empty)
 	}
 	if backend.Insecure(c.BaseURL) && !f.insecure {

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/live"
-	"github.com/compactsim/compactsim/internal/live/devserver"
 )
 
 // Calls that the server refuses are told on standard error and in a note with its
@@ -14,7 +13,7 @@ func TestRefusedCallsAreTold(t *testing.T) {
 	if apart(t) {
 		return
 	}
-	liveServer(t, devserver.Options{}, "400")
+	liveServer(t, "400")
 	args := []string{"run", "--strategy", "claude-code/2026-03", "--summarizer"}
 	for _, mode := range [][]string{{"live", "--yes"}, {"replay"}} {
 		code, out, errs := simRun(t, append(args, mode...)...)
@@ -69,7 +68,7 @@ func TestYesReadsNothingBesideASummarizer(t *testing.T) {
 	if apart(t) {
 		return
 	}
-	liveServer(t, devserver.Options{})
+	liveServer(t)
 	args := []string{"run", "--strategy", "auto-compact/167k", "--yes", "--summarizer"}
 	for _, mode := range []string{"live", "replay"} {
 		code, out, errs := simRun(t, append(args, mode)...)

@@ -1,19 +1,15 @@
 package main
 
 import (
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/compactsim/compactsim/internal/live/devserver"
+	"github.com/compactsim/compactsim/internal/live/livetest"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -27,47 +23,22 @@ type asked struct {
 	Output     jsontext.Value `json:"output_config"`
 }
 
-// listening serves real calls on loopback as liveServer does, and keeps what was
-// asked.
-type listening struct {
-	mu   sync.Mutex
-	list []asked
-}
-
-func listen(t *testing.T) *listening {
+// liveOut runs the samples with real calls and returns what the server was asked.
+func liveOut(t *testing.T, server *livetest.Server, args ...string) (list []asked, out, errs string) {
 	t.Helper()
-	liveServer(t, devserver.Options{})
-	server, err := devserver.New(devserver.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &listening{}
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
+	before := len(server.Requests())
+	code, out, errs := simRun(t, append([]string{"run", "--summarizer", "live", "--yes"}, args...)...)
+	for _, r := range server.Requests()[before:] {
 		a := asked{betas: r.Header.Get("Anthropic-Beta")}
-		if err != nil || json.Unmarshal(body, &a, json.RejectUnknownMembers(false)) != nil {
+		if err := json.Unmarshal([]byte(r.Body), &a, json.RejectUnknownMembers(false)); err != nil {
 			t.Errorf("a request cannot be read: %v", err)
 		}
-		l.mu.Lock()
-		l.list = append(l.list, a)
-		l.mu.Unlock()
-		r.Body = io.NopCloser(strings.NewReader(string(body)))
-		server.ServeHTTP(w, r)
-	}))
-	t.Cleanup(web.Close)
-	t.Setenv("ANTHROPIC_BASE_URL", web.URL)
-	return l
-}
-
-// run runs the samples with real calls and returns what was asked.
-func (l *listening) run(t *testing.T, args ...string) (list []asked, out, errs string) {
-	t.Helper()
-	l.list = nil
-	code, out, errs := simRun(t, append([]string{"run", "--summarizer", "live", "--yes"}, args...)...)
-	if code != exitOK || len(l.list) == 0 {
-		t.Fatalf("%v: exit %d, %d requests\n%s\n%s", args, code, len(l.list), out, errs)
+		list = append(list, a)
 	}
-	return l.list, out, errs
+	if code != exitOK || len(list) == 0 {
+		t.Fatalf("%v: exit %d, %d requests\n%s\n%s", args, code, len(list), out, errs)
+	}
+	return list, out, errs
 }
 
 // What a strategy has the server do stands in its requests with no further flag: compaction on demand, and the beta that
@@ -76,8 +47,8 @@ func TestRequestsSayWhatStrategiesSay(t *testing.T) {
 	if apart(t) {
 		return
 	}
-	l := listen(t)
-	list, _, errs := l.run(t, "--strategy", "claude-code/2026-10", "--set", "live.betas=[mine]")
+	server := liveServer(t)
+	list, _, errs := liveOut(t, server, "--strategy", "claude-code/2026-10", "--set", "live.betas=[mine]")
 	if !strings.Contains(errs, "claude-code/2026-10 asks the server to compact on demand (beta compact-2026-09-04)") {
 		t.Errorf("standard error does not announce it:\n%s", errs)
 	}
@@ -87,7 +58,7 @@ func TestRequestsSayWhatStrategiesSay(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"--strategy", "auto-compact/small-model"}, {"--strategy", "claude-code/2026-03", "--set", "api-context.enabled=true"}} {
-		list, _, errs := l.run(t, args...)
+		list, _, errs := liveOut(t, server, args...)
 		for _, a := range list {
 			if a.betas != "" || len(a.Compaction)+len(a.Management)+len(a.Thinking)+len(a.Output) > 0 {
 				t.Errorf("%v: asked %+v", args, a)
@@ -105,9 +76,9 @@ func TestCellsShareCalls(t *testing.T) {
 	if apart(t) {
 		return
 	}
-	l := listen(t)
+	server := liveServer(t)
 	args := []string{"--strategy", "auto-compact/167k", "--set", "full-compact.breaker=[3,4]", "--out"}
-	list, out, _ := l.run(t, append(args, "made")...)
+	list, out, _ := liveOut(t, server, append(args, "made")...)
 	if len(list) != 4 || !strings.Contains(out, "4 real calls made for $") || !strings.Contains(out, ", 4 calls shared within the run") || strings.Contains(out, "replayed") {
 		t.Errorf("%d requests\n%s", len(list), out)
 	}
@@ -125,8 +96,8 @@ func TestBrokenCassettesStopTheRun(t *testing.T) {
 	if apart(t) {
 		return
 	}
-	l := listen(t)
-	l.run(t, "--strategy", "auto-compact/167k")
+	server := liveServer(t)
+	liveOut(t, server, "--strategy", "auto-compact/167k")
 	var broken string
 	for name := range storedFiles(t, "cassettes") {
 		broken = max(broken, name)
@@ -135,18 +106,18 @@ func TestBrokenCassettesStopTheRun(t *testing.T) {
 	if err := os.Truncate(path, 100); err != nil {
 		t.Fatal(err)
 	}
-	l.list = nil
+	before := len(server.Requests())
 	args := []string{"run", "--strategy", "auto-compact/167k", "--summarizer", "record-missing", "--yes"}
 	code, _, errs := simRun(t, args...)
-	if code != exitRuntime || !strings.Contains(errs, path+": it is cut off: delete it and record the call again") || len(l.list) > 0 {
-		t.Fatalf("exit %d, %d requests: %s", code, len(l.list), errs)
+	if code != exitRuntime || !strings.Contains(errs, path+": it is cut off: delete it and record the call again") || len(server.Requests()) > before {
+		t.Fatalf("exit %d, %d requests: %s", code, len(server.Requests())-before, errs)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	code, out, errs := simRun(t, args...)
-	if code != exitOK || len(l.list) != 1 || !strings.Contains(out, "1 real call made for $") || !strings.Contains(out, "3 calls replayed") {
-		t.Errorf("exit %d, %d requests\n%s\n%s", code, len(l.list), out, errs)
+	if n := len(server.Requests()) - before; code != exitOK || n != 1 || !strings.Contains(out, "1 real call made for $") || !strings.Contains(out, "3 calls replayed") {
+		t.Errorf("exit %d, %d requests\n%s\n%s", code, n, out, errs)
 	}
 }
 
@@ -156,9 +127,9 @@ func TestWaitBelowZero(t *testing.T) {
 	if apart(t) {
 		return
 	}
-	l := listen(t)
+	server := liveServer(t)
 	const note = "below zero: first tokens came earlier"
-	_, out, _ := l.run(t, "--strategy", "auto-compact/167k,claude-code/2026-03")
+	_, out, _ := liveOut(t, server, "--strategy", "auto-compact/167k,claude-code/2026-03")
 	if strings.Count(out, note) != 1 || !strings.Contains(out, "WAIT ¹") {
 		t.Errorf("the waits below zero are not explained once:\n%s", out)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io/fs"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/compactsim/compactsim/internal/live"
-	"github.com/compactsim/compactsim/internal/live/devserver"
+	"github.com/compactsim/compactsim/internal/live/livetest"
 )
 
 // liveKey is what no file and no message may hold.
@@ -21,22 +20,12 @@ const liveKey = "dev-canary-9f3a1c"
 
 // liveServer serves real calls on loopback, with faults, and says so to the
 // environment. The test runs in a folder of its own.
-func liveServer(t *testing.T, o devserver.Options, faults ...string) *devserver.Server {
+func liveServer(t *testing.T, faults ...string) *livetest.Server {
 	t.Helper()
-	parsed, err := devserver.ParseFaults(faults...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Faults = append(o.Faults, parsed...)
-	server, err := devserver.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listening := httptest.NewServer(server)
-	t.Cleanup(listening.Close)
+	server := livetest.Start(t, faults...)
 	t.Chdir(t.TempDir())
 	t.Setenv("HOME", t.TempDir())
-	t.Setenv("ANTHROPIC_BASE_URL", listening.URL)
+	t.Setenv("ANTHROPIC_BASE_URL", server.URL)
 	t.Setenv("ANTHROPIC_API_KEY", liveKey)
 	return server
 }
@@ -81,15 +70,14 @@ func TestLiveRunSurvivesFaultsAndIsReplayed(t *testing.T) {
 	if apart(t) {
 		return
 	}
-	server := liveServer(t, devserver.Options{},
-		"429:retry-after=0@1", "529@2", "500@4", "reset@6", "malformed@8", "truncated@10", "too-long@12", "too-long-no-gap@14", "empty@16", "tool-call@18", "refusal@20")
+	server := liveServer(t, "429:0@1", "529@2", "500@4", "reset@6", "cut@8", "error-event@10", "too-long@12", "empty@14", "tool-call@16", "refusal@18")
 	code, out, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--set", "live.concurrency=1", "--set", "live.attempts=6", "--out", "live")...)
 	if code != exitOK || !strings.Contains(out, "summaries by real models: ") || !strings.Contains(out, "gave no summary: prompt too long") {
 		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
 	}
-	counts := server.Counts()
-	if counts.Requests < 18 || counts.Answered == 0 {
-		t.Errorf("%d requests, %d answered: not every fault was met", counts.Requests, counts.Answered)
+	requests, answered := server.Count()
+	if requests < 18 || answered == 0 {
+		t.Errorf("%d requests, %d answered: not every fault was met", requests, answered)
 	}
 	t.Setenv("ANTHROPIC_API_KEY", "")
 	for _, name := range []string{"one", "two"} {
@@ -97,8 +85,8 @@ func TestLiveRunSurvivesFaultsAndIsReplayed(t *testing.T) {
 			t.Fatalf("replay: exit %d\n%s\n%s", code, out, errs)
 		}
 	}
-	if after := server.Counts(); after.Requests != counts.Requests {
-		t.Errorf("the replays made %d requests", after.Requests-counts.Requests)
+	if after, _ := server.Count(); after != requests {
+		t.Errorf("the replays made %d requests", after-requests)
 	}
 	first, one, two := storedFiles(t, "live"), storedFiles(t, "one"), storedFiles(t, "two")
 	for name, text := range one {
@@ -126,21 +114,23 @@ func TestLiveRunGoesOn(t *testing.T) {
 	if apart(t) {
 		return
 	}
-	server := liveServer(t, devserver.Options{})
+	server := liveServer(t)
 	code, out, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--set", "live.concurrency=1", "--set", "live.max_calls=3")...)
 	if code != exitRuntime || !strings.Contains(out, "stopped by an error") || !strings.Contains(errs, "the number of live calls is used up") {
 		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
 	}
-	if n := server.Counts().Requests; n != 3 {
+	if n, _ := server.Count(); n != 3 {
 		t.Errorf("%d requests, want the 3 allowed", n)
 	}
 	if code, out, errs = simRun(t, liveRun("--summarizer", "record-missing", "--yes")...); code != exitOK || !strings.Contains(out, "3 calls replayed") {
 		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
 	}
-	for digest, c := range server.Counts().Digests {
-		if c.Requests != 1 {
-			t.Errorf("request %s was made %d times", digest, c.Requests)
+	seen := map[string]bool{}
+	for n, r := range server.Requests() {
+		if seen[r.Body] {
+			t.Errorf("request %d was made before", n+1)
 		}
+		seen[r.Body] = true
 	}
 }
 
@@ -149,7 +139,7 @@ func TestLiveRunRefused(t *testing.T) {
 	if apart(t) {
 		return
 	}
-	liveServer(t, devserver.Options{Models: []string{"claude-opus-9"}})
+	liveServer(t, "404")
 	if err := os.MkdirAll("empty", 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +201,7 @@ func TestDamagedCassette(t *testing.T) {
 	if apart(t) {
 		return
 	}
-	liveServer(t, devserver.Options{})
+	liveServer(t)
 	if code, _, errs := simRun(t, liveRun("--summarizer", "live", "--yes")...); code != exitOK {
 		t.Fatal(errs)
 	}
@@ -232,22 +222,24 @@ func TestFailedCallsAreNotMadeWithoutConsent(t *testing.T) {
 	if apart(t) {
 		return
 	}
-	server := liveServer(t, devserver.Options{}, "529@2")
+	server := liveServer(t, "529@2")
 	if code, _, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--set", "live.concurrency=1", "--set", "live.attempts=1")...); code != exitOK {
 		t.Fatal(errs)
 	}
-	before := server.Counts().Requests
+	before, _ := server.Count()
 	code, _, errs := simRun(t, liveRun("--summarizer", "record-missing")...)
-	if n := server.Counts().Requests - before; code != exitUsage || n != 0 || !strings.Contains(errs, "--yes makes them without a question") || strings.Contains(errs, ": $0.00") {
+	n, _ := server.Count()
+	if n -= before; code != exitUsage || n != 0 || !strings.Contains(errs, "--yes makes them without a question") || strings.Contains(errs, ": $0.00") {
 		t.Fatalf("exit %d, %d requests\n%s", code, n, errs)
 	}
 	if code, _, errs = simRun(t, liveRun("--summarizer", "record-missing", "--yes", "--set", "live.concurrency=1")...); code != exitOK {
 		t.Fatal(errs)
 	}
-	before = server.Counts().Requests
+	before, _ = server.Count()
 	// Everything is stored now: there is nothing to ask.
-	if code, _, errs = simRun(t, liveRun("--summarizer", "record-missing")...); code != exitOK || server.Counts().Requests != before {
-		t.Errorf("exit %d, %d requests\n%s", code, server.Counts().Requests-before, errs)
+	code, _, errs = simRun(t, liveRun("--summarizer", "record-missing")...)
+	if n, _ = server.Count(); code != exitOK || n != before {
+		t.Errorf("exit %d, %d requests\n%s", code, n-before, errs)
 	}
 }
 
@@ -277,7 +269,7 @@ func TestReportTellsAllThatWasPaid(t *testing.T) {
 		return
 	}
 	paid := func(requests string, faults ...string) float64 {
-		liveServer(t, devserver.Options{}, faults...)
+		liveServer(t, faults...)
 		code, _, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--set", "live.concurrency=1", "--set", "live.max_calls="+requests, "--out", "live")...)
 		if code != exitRuntime {
 			t.Fatal(errs)
@@ -297,7 +289,7 @@ func TestReportTellsAllThatWasPaid(t *testing.T) {
 	for _, tc := range []struct {
 		fault string
 		least float64
-	}{{"reset@3", two}, {"reset@2-3", one}, {"reset@1-3", 0}} {
+	}{{"reset@3", two}, {"reset@2,3", one}, {"reset@1,2,3", 0}} {
 		if got := paid("3", tc.fault); got <= tc.least+one/100 {
 			t.Errorf("%s: $%.4f for three requests, $%.4f for those that were answered", tc.fault, got, tc.least)
 		}

@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -86,6 +87,40 @@ func (f *viewFlags) run(cmd *cobra.Command, args []string) error {
 	if err := serve(ctx, l, v); err != nil {
 		return fmt.Errorf("serving at %s: %w", v.host, err)
 	}
+	return nil
+}
+
+// checkLoopback returns an error for an address to listen at that other machines can reach.
+func checkLoopback(listen string) error {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return fmt.Errorf("--listen %q: want HOST:PORT", listen)
+	}
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("--listen %q: other machines could reach that", listen)
+}
+
+// shutdownGrace is the time for open requests after an interrupt.
+const shutdownGrace = 2 * time.Second
+
+// serve serves until the context ends, and then gives open requests some time.
+func serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	stopped := make(chan struct{})
+	context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
+		defer cancel()
+		if server.Shutdown(grace) != nil {
+			_ = server.Close() // ends the remaining requests
+		}
+	})
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	<-stopped
 	return nil
 }
 

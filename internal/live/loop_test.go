@@ -14,7 +14,6 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/live/cassette"
-	"github.com/compactsim/compactsim/internal/live/devserver"
 	"github.com/compactsim/compactsim/internal/live/wire"
 	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/internal/needs/needstest"
@@ -78,8 +77,8 @@ func (a *asked) Do(_ context.Context, r *wire.Request) (*wire.Reply, error) {
 	return good(), nil
 }
 
-// The simulation of the samples has its summaries written by a server, which
-// takes every request; a replay gives the same rows.
+// The simulation of the samples has its summaries written by a server; a replay
+// gives the same rows.
 func TestSamples(t *testing.T) {
 	corpus, err := agents.ReadFS(t.Context(), traces.Options{}, synthetic.Samples())
 	if err != nil {
@@ -87,7 +86,7 @@ func TestSamples(t *testing.T) {
 	}
 	defer corpus.Close()
 	for _, name := range []string{"auto-compact/167k", "auto-compact/small-model"} {
-		_, web := serve(t, devserver.Options{Window: 1_000_000, SummaryTokens: 500})
+		_, web := serve(t)
 		dir := t.TempDir()
 		l := newLive(t, Options{Backend: web, Texts: readingOf(corpus), Calls: folder(t, dir, cassette.Record, cassette.Options{})})
 		made := simulate(t, name, corpus, l)

@@ -64,6 +64,21 @@ func TestComposeOnDemand(t *testing.T) {
 	}
 }
 
+// A compaction on demand over HTTP gives a summary, and the report names its beta.
+func TestServerOverHTTP(t *testing.T) {
+	_, web := serve(t)
+	s := conversation("alpha")
+	call := s.call()
+	call.Intent.Way = wayServer
+	l := newLive(t, Options{Backend: web, Texts: library(s)})
+	if a := compose(t, l, call); a.Failed != "" || a.Summary < 100 {
+		t.Errorf("%+v", a)
+	}
+	if d := cmp.Diff([]string{"compact-2026-09-04"}, l.opts.Shared.Report().Calls[0].Betas); d != "" {
+		t.Errorf("betas %s", d)
+	}
+}
+
 // Instructions of the client's own are sent where the strategy has some, and where
 // the user wants something of summaries; else the provider's own hold.
 func TestInstructionsOfCompaction(t *testing.T) {

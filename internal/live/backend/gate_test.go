@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,7 +16,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/draws"
 	"github.com/compactsim/compactsim/internal/live/backend"
-	"github.com/compactsim/compactsim/internal/live/devserver"
+	"github.com/compactsim/compactsim/internal/live/livetest"
 	"github.com/compactsim/compactsim/internal/live/wire"
 )
 
@@ -43,8 +45,7 @@ func TestEstimate(t *testing.T) {
 	if got, want := backend.Estimate(short(100)), (wire.Usage{Uncached: 64, Output: 100}); got != want {
 		t.Errorf("estimate %+v, want %+v", got, want)
 	}
-	_, url := serve(t, devserver.Options{})
-	reply, err := anthropicAt(t, url, backend.Limits{}).Do(context.Background(), conversation())
+	reply, err := anthropicAt(t, livetest.Start(t).URL, backend.Limits{}).Do(context.Background(), conversation())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,8 +223,8 @@ func (f backendFunc) Do(ctx context.Context, r *wire.Request) (*wire.Reply, erro
 // three: all are answered, none twice, and the books are the server's.
 func TestHundredCalls(t *testing.T) {
 	for _, name := range []string{"anthropic", "openai"} {
-		s, url := serve(t, devserver.Options{Seed: 7, SummaryTokens: 300}, "429@8%", "529@8%", "500@4%", "reset@8%", "cut@4%", "malformed@4%")
-		g := gate(t, both(t, url, backend.Limits{})[name], backend.Quota{Concurrency: 50, Price: price, BudgetUSD: 100})
+		s := livetest.Start(t, "429"+every(11, 3), "529"+every(11, 6), "500"+every(23, 2), "reset"+every(11, 9), "cut"+every(17, 4), "error-event"+every(19, 5))
+		g := gate(t, both(t, s.URL, backend.Limits{})[name], backend.Quota{Concurrency: 50, Price: price, BudgetUSD: 100})
 		stack := &backend.Breaker{Backend: &backend.Retry{Backend: g, Attempts: 12, Sleep: quick, Jitter: draws.Source{Seed: 1}}}
 		var wg sync.WaitGroup
 		var attempts, output atomic.Int64
@@ -241,17 +242,32 @@ func TestHundredCalls(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		c := s.Counts()
-		if len(c.Digests) != 100 || c.Answered != 100 || c.Requests != int(attempts.Load()) || c.Requests < 120 {
-			t.Errorf("%s: %d digests, %d answered, %d requests, %d attempts", name, len(c.Digests), c.Answered, c.Requests, attempts.Load())
-		}
-		for d, n := range c.Digests {
-			if n.Answered != 1 {
-				t.Errorf("%s: %s was answered %d times", name, d, n.Answered)
+		answered := map[string]int{}
+		for _, r := range s.Requests() {
+			if r.Answered {
+				answered[r.Body]++
 			}
 		}
-		if sp := g.Spent(); sp.Calls != c.Requests || sp.InFlight != 0 || sp.Usage.Output < output.Load() || sp.USD <= 0 {
+		for _, n := range answered {
+			if n != 1 {
+				t.Errorf("%s: a call was answered %d times", name, n)
+			}
+		}
+		requests, all := s.Count()
+		if len(answered) != 100 || all != 100 || requests != int(attempts.Load()) || requests < 120 {
+			t.Errorf("%s: %d calls, %d answered, %d requests, %d attempts", name, len(answered), all, requests, attempts.Load())
+		}
+		if sp := g.Spent(); sp.Calls != requests || sp.InFlight != 0 || sp.Usage.Output < output.Load() || sp.USD <= 0 {
 			t.Errorf("%s: spent %+v, output %d", name, sp, output.Load())
 		}
 	}
+}
+
+// every returns the ordinals of each nth request from a first, as a fault has them.
+func every(nth, first int) string {
+	var list []string
+	for n := first; n < 300; n += nth {
+		list = append(list, strconv.Itoa(n))
+	}
+	return "@" + strings.Join(list, ",")
 }

@@ -14,29 +14,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/live/backend"
-	"github.com/compactsim/compactsim/internal/live/devserver"
 	"github.com/compactsim/compactsim/internal/live/wire"
 )
 
 // canary is a key that must show up nowhere.
 const canary = "dev-acme-canary5f1b9c7e2d"
-
-// serve starts a development server with the faults.
-func serve(t testing.TB, o devserver.Options, faults ...string) (*devserver.Server, string) {
-	t.Helper()
-	parsed, err := devserver.ParseFaults(faults...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Faults = append(o.Faults, parsed...)
-	s, err := devserver.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := httptest.NewServer(s)
-	t.Cleanup(h.Close)
-	return s, h.URL
-}
 
 func anthropicAt(t testing.TB, url string, l backend.Limits) *backend.Client {
 	t.Helper()

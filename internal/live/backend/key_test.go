@@ -57,3 +57,21 @@ func TestKeyIsTakenOutOfMessages(t *testing.T) {
 		}
 	}
 }
+
+// Nor does a chat completion that quotes it, whole or in pieces.
+func TestKeyIsTakenOutOfCompletions(t *testing.T) {
+	for _, pieces := range [][]string{{canary}, {canary[:9], canary[9:]}, {canary[5:16]}} {
+		body := ""
+		for _, p := range pieces {
+			body += `data: {"id":"` + canary + `","model":"m","choices":[{"delta":{"content":"` + p + `"},"finish_reason":"stop"}]}` + "\n\n"
+		}
+		url := says(t, 200, body+"data: [DONE]\n\n", "Content-Type", "text/event-stream")
+		reply, err := openAIAt(t, url, backend.Limits{}).Do(t.Context(), short(100))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shown := fmt.Sprintf("%+v", *reply); strings.Contains(shown, canary[5:13]) || !strings.Contains(reply.Text, "[key]") {
+			t.Errorf("%q: %s", pieces, shown)
+		}
+	}
+}

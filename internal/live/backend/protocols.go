@@ -49,7 +49,7 @@ func NewAnthropic(c Config) (*Client, error) {
 // another order of keys makes another prefix. tool_choice is part of the cache key, so tools are denied only in
 // words.
 func messagesOf(r *wire.Request) (*api.Request, error) {
-	q := &api.Request{Model: r.Model, MaxTokens: &r.MaxTokens, Stream: true}
+	q := &api.Request{Model: r.Model, MaxTokens: r.MaxTokens, Stream: true}
 	if r.Compaction != nil {
 		q.Compaction = &api.Compaction{Type: "summarize", Instructions: r.Compaction.Instructions}
 	}
@@ -79,8 +79,8 @@ func marker(c wire.Cache) *api.CacheControl {
 	return &api.CacheControl{Type: "ephemeral", TTL: string(c)}
 }
 
-func contents(blocks []wire.Block) (api.Content, error) {
-	list := make(api.Content, len(blocks))
+func contents(blocks []wire.Block) ([]api.Block, error) {
+	list := make([]api.Block, len(blocks))
 	for i := range blocks {
 		b, out := &blocks[i], &list[i]
 		out.Type, out.CacheControl = string(b.Kind), marker(b.Cache)

@@ -100,6 +100,17 @@ func TestAbsurdCountsAreRefused(t *testing.T) {
 			t.Errorf("%s, broken off: %+v", usage, f)
 		}
 	}
+	for _, usage := range []string{
+		`{"prompt_tokens":-1000000000,"completion_tokens":5}`,
+		`{"prompt_tokens":70,"completion_tokens":3000000000}`,
+		`{"prompt_tokens":9000000000000,"completion_tokens":5}`,
+	} {
+		url := says(t, 200, chunks(`data: {"id":"c1","choices":[],"usage":`+usage+"}\n\ndata: [DONE]\n\n"), "Content-Type", "text/event-stream")
+		_, err := openAIAt(t, url, backend.Limits{}).Do(t.Context(), short(100)) // ten bytes were said
+		if f := failure(t, err); f.Cause != wire.CauseServer || f.Billed != (wire.Usage{Output: 3}) {
+			t.Errorf("%s: %+v", usage, f)
+		}
+	}
 }
 
 // An answer is complete with its last event, whatever the server does then.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/live/backend"
-	"github.com/compactsim/compactsim/internal/live/devserver"
+	"github.com/compactsim/compactsim/internal/live/livetest"
 	"github.com/compactsim/compactsim/internal/live/wire"
 )
 
@@ -91,8 +91,7 @@ func TestResetAheadOfTheResponseIsBooked(t *testing.T) {
 // An endless answer is billed as much output as the request allowed, whatever came:
 // 8 MB of it are no two million tokens.
 func TestFloodIsBookedWithinTheOutputAllowed(t *testing.T) {
-	_, server := serve(t, devserver.Options{}, "flood")
-	for name, b := range both(t, server, backend.Limits{}) {
+	for name, b := range both(t, livetest.Start(t, "flood").URL, backend.Limits{}) {
 		g := gate(t, b, backend.Quota{Price: price})
 		f := failure(t, do(g, conversation()))
 		if most := int64(conversation().MaxTokens); f.Cause != wire.CauseTooLarge || f.Billed.Output != most || g.Spent().Usage.Output != most {
@@ -124,8 +123,8 @@ func TestBudgetRefusesUnpricedModels(t *testing.T) {
 // and no less than the server counted.
 func TestBooksAgreeWithTheServer(t *testing.T) {
 	for _, name := range []string{"anthropic", "openai"} {
-		s, url := serve(t, devserver.Options{}, "reset@1", "cut@3", "truncated@5", "error-event@7", "529@9")
-		g := gate(t, both(t, url, backend.Limits{})[name], backend.Quota{Price: price})
+		s := livetest.Start(t, "reset@1", "cut@3", "error-event@5", "529@7")
+		g := gate(t, both(t, s.URL, backend.Limits{})[name], backend.Quota{Price: price})
 		r := &backend.Retry{Backend: g, Sleep: quick}
 		var told wire.Usage
 		for range 5 {
@@ -137,7 +136,10 @@ func TestBooksAgreeWithTheServer(t *testing.T) {
 			told.Add(&billed)
 			told.Add(&reply.Wasted)
 		}
-		booked, counted := g.Spent().Usage, s.Counts().Billed
+		booked, counted := g.Spent().Usage, wire.Usage{}
+		for _, r := range s.Requests() {
+			counted.Add(&r.Billed)
+		}
 		if told != booked {
 			t.Errorf("%s: told %+v, booked %+v", name, told, booked)
 		}
