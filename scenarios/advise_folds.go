@@ -7,7 +7,6 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -136,7 +135,7 @@ func cheapest(costs [][]float64, counts func(session int) bool) int {
 // bestOf returns the candidates that are cheapest, in their order.
 func bestOf(group []candidate, costs [][]float64) (kept []candidate) {
 	t, list := among(costs)
-	best := t.best(list[1:], everywhere, pruneKeep)
+	best := t.order(list[1:], everywhere)[:pruneKeep]
 	for i := range group {
 		if slices.Contains(best, list[1+i]) {
 			kept = append(kept, group[i])
@@ -148,7 +147,7 @@ func bestOf(group []candidate, costs [][]float64) (kept []candidate) {
 // judge sets what the choice saves on sessions not used to choose it.
 func (c *Change) judge(costs [][]float64) {
 	t, list := among(costs)
-	g := t.heldOut(&studies.Tuning{}, list)
+	g := t.heldOut(list)
 	if c.Agree, c.Folds = g.Agree, g.Folds; math.IsNaN(g.Share) {
 		return // nothing costs anything
 	}

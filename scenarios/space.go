@@ -31,9 +31,7 @@ type region struct {
 type dimension struct {
 	path, name string
 	values     []string
-	low, high  float64 // the range, if the values are numbers or times
-	number     func(text string) (float64, bool)
-	text       func(float64) string // nil if there is nothing between two values, as with names
+	sorted     bool
 }
 
 // point is a choice in a region: a value for each dimension.
@@ -96,42 +94,20 @@ func newDimension(path, name string, a *spec.Axis) dimension {
 
 // read finds out whether the values are numbers or times, and sorts them if they are.
 func (d *dimension) read() {
-	for _, form := range forms {
-		var numbers []float64
-		for _, v := range d.values {
-			if x, ok := form.number(v); ok {
-				numbers = append(numbers, x)
-			}
-		}
-		if len(numbers) == len(d.values) {
-			d.number, d.text, d.low, d.high = form.number, form.text, slices.Min(numbers), slices.Max(numbers)
+	for _, number := range []func(string) (float64, error){
+		func(s string) (float64, error) { return strconv.ParseFloat(s, 64) },
+		func(s string) (float64, error) { v, err := time.ParseDuration(s); return v.Seconds(), err },
+	} {
+		d.sorted = !slices.ContainsFunc(d.values, func(v string) bool { _, err := number(v); return err != nil })
+		if d.sorted {
 			slices.SortFunc(d.values, func(a, b string) int {
-				x, _ := d.number(a)
-				y, _ := d.number(b)
+				x, _ := number(a)
+				y, _ := number(b)
 				return cmp.Compare(x, y)
 			})
 			return
 		}
 	}
-}
-
-// forms are the notations of values that have other values between them.
-var forms = []struct {
-	number func(string) (float64, bool)
-	text   func(float64) string
-}{
-	{
-		func(s string) (float64, bool) { v, err := strconv.ParseInt(s, 10, 64); return float64(v), err == nil },
-		func(v float64) string { return strconv.FormatInt(int64(math.Round(v)), 10) },
-	},
-	{
-		func(s string) (float64, bool) { v, err := strconv.ParseFloat(s, 64); return v, err == nil },
-		func(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) },
-	},
-	{
-		func(s string) (float64, bool) { v, err := time.ParseDuration(s); return v.Seconds(), err == nil },
-		func(v float64) string { return time.Duration(v * float64(time.Second)).Round(time.Second).String() },
-	},
 }
 
 // size returns the number of points of a region, at most the largest int32.
@@ -275,37 +251,6 @@ func distinct(points []point) []point {
 	})
 }
 
-// fine is the least step between values, as a share of the swept range:
-// recordings do not resolve the gain of smaller ones.
-const fine = 0.01
-
-// around returns the points half-way between p and the nearest tried value
-// below and above it, dimension by dimension, within the swept range.
-func (r *region) around(p point, tried []point) []point {
-	var list []point
-	for i := range r.axes {
-		d := &r.axes[i]
-		if d.text == nil {
-			continue
-		}
-		here, _ := d.number(p[i])
-		for _, end := range []float64{d.low, d.high} {
-			near := end
-			for _, other := range tried {
-				if v, _ := d.number(other[i]); (v-here)*(end-here) > 0 && math.Abs(v-here) < math.Abs(near-here) {
-					near = v
-				}
-			}
-			beside := slices.Clone(p)
-			beside[i] = d.text((here + near) / 2)
-			if math.Abs(near-here) >= 2*fine*(d.high-d.low) && beside[i] != p[i] && beside[i] != d.text(near) {
-				list = append(list, beside)
-			}
-		}
-	}
-	return list
-}
-
 // cellAt returns the cell of a point of a region.
 func (f *File) cellAt(r *region, p point) (*Cell, error) {
 	own := f.clone()
@@ -342,7 +287,7 @@ func (r *region) edge(p point) string {
 	var list []string
 	for i := range r.axes {
 		d := &r.axes[i]
-		if d.text == nil || len(d.values) < 3 {
+		if !d.sorted || len(d.values) < 3 {
 			continue
 		}
 		switch p[i] {

@@ -4,24 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
-	"sync/atomic"
 
-	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Search says what Plan.Tune looks for and how long.
+// Search says what Plan.Tune looks for among how many settings.
 type Search struct {
 	Objectives []string // metrics; the first decides, all together make the front
 	SubjectTo  []string // such as needed_recall>=0.95
-	Budget     int      // in runs of one setting over all sessions
+	Budget     int      // the most settings to try
 	Design     string   // one of Designs: how settings are chosen if there are too many
-	Points     int      // points of a sensitivity analysis; 0 for none
 }
 
 // Check returns what is wrong with s, whatever is searched.
@@ -33,47 +29,24 @@ func (s *Search) Check() error {
 	if s.Budget < 1 {
 		errs = append(errs, fmt.Errorf("--budget %d: want 1 or more", s.Budget))
 	}
-	if s.Points != 0 && (s.Points < leastPoints || s.Points > studies.MostPairs) {
-		errs = append(errs, fmt.Errorf("--sensitivity %d: want %d to %d, or 0 for none", s.Points, leastPoints, studies.MostPairs))
-	}
 	return errors.Join(append(errs, (&tuner{search: *s}).read())...)
 }
 
 // ErrBudget is wrapped by the error of a budget too small for a search.
-var ErrBudget = errors.New("less than one run for each")
-
-// leastPoints is the least number of pairs of settings for sensitivity indices.
-const leastPoints = 4
-
-// Shares of the budget of a search.
-const (
-	tuneRungs   = 3 // how often two thirds of the settings are dropped
-	tuneRefine  = 4 // 1/tuneRefine of the budget goes into refining
-	tuneFinals  = 4 // 1/tuneFinals into the settings that are left
-	tuneLeast   = 10
-	learnedName = "learned" // the profile learned from all sessions, for runs over some of them
-)
+var ErrBudget = errors.New("less than one setting for each")
 
 // tuner is a search under way.
 type tuner struct {
-	plan     Plan
-	file     *File
 	search   Search
 	design   design
-	corpus   *traces.Corpus
 	sessions []*traces.Session // by start
 	index    map[string]int    // of sessions, by id
 	metrics  []results.Metric  // objectives, then limits
 	limits   []studies.Limit
-	regions  []region
-	base     *Design
 	recorded choice
-	choices  []*choice
-	work     float64
-	done     int // simulations of finished runs, for Plan.Done
 }
 
-// choice is a setting that was simulated on all or some sessions.
+// choice is a setting that was simulated.
 type choice struct {
 	region *region
 	at     point
@@ -83,240 +56,54 @@ type choice struct {
 	cut          []bool // by session: it ended early
 }
 
-// Tune searches the values that the file sweeps for the best, by successive halving and refinement
-// on one half of the sessions. The settings that are left run over all sessions.
+// Tune simulates the settings that the file sweeps, or as many of them as the budget allows, and
+// judges them.
 func (p *Plan) Tune(ctx context.Context, file *File, corpus *traces.Corpus, search Search) (*studies.Tuning, error) {
-	t := &tuner{plan: *p, file: file, search: search, corpus: corpus, sessions: withCalls(corpus), index: map[string]int{}}
-	if err := t.prepare(ctx); err != nil {
-		return nil, err
-	}
-	out := &studies.Tuning{Budget: search.Budget, Objectives: t.metrics[:len(search.Objectives)], Limits: t.limits}
-	for i := range t.regions {
-		out.Space = min(out.Space+t.regions[i].size(), math.MaxInt32)
-	}
-	finals, err := t.choose(ctx, out)
-	if err != nil {
-		return nil, err
-	}
-	if out.Run, err = t.final(ctx, finals); out.Run == nil {
-		return nil, err
-	}
-	stopped := err
-	if search.Points > 0 && stopped == nil {
-		out.Pairs = search.Points
-		if out.Indices, stopped = t.sensitivity(ctx); stopped != nil {
-			return nil, stopped
-		}
-	}
-	out.Tried, out.Work = len(t.choices), t.work
-	t.judge(out, finals)
-	return out, stopped
-}
-
-// choose returns the settings to run over all sessions: every setting, if the
-// budget allows.
-func (t *tuner) choose(ctx context.Context, out *studies.Tuning) ([]*choice, error) {
-	n := len(t.sessions)
-	if out.Space <= t.search.Budget {
-		out.Judged = n
-		return t.draw(out.Space)
-	}
-	if n < tuneLeast {
-		return nil, fmt.Errorf("%d settings are more than the budget of %d, and dropping some takes %d sessions, not %d: "+
-			"raise --budget or sweep fewer values", out.Space, t.search.Budget, tuneLeast, n)
-	}
-	out.Judged = n / 2
-	out.Chosen = n - out.Judged
-	list, err := t.halve(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return t.refine(ctx, list)
-}
-
-// prepare reads the design and the metrics of the search and learns from the sessions.
-func (t *tuner) prepare(ctx context.Context) error {
+	t := &tuner{search: search, sessions: withCalls(corpus), index: map[string]int{}}
 	if len(t.sessions) == 0 {
-		return errNoCalls
+		return nil, errNoCalls
 	}
 	for i, s := range t.sessions {
 		t.index[s.ID] = i
 	}
 	if err := t.read(); err != nil {
-		return err
+		return nil, err
 	}
-	var err error
-	if t.regions, t.base, err = t.file.regions(); err != nil {
-		return err
+	regions, design, err := file.regions()
+	switch {
+	case err != nil:
+		return nil, err
+	case len(regions) == 0:
+		return nil, errors.New("nothing to search: the scenario has no strategy beside recorded")
+	case search.Budget < len(regions):
+		return nil, fmt.Errorf("--budget %d is %w of %d strategies", search.Budget, ErrBudget, len(regions))
 	}
-	if len(t.regions) == 0 {
-		return errors.New("nothing to search: the scenario has no strategy beside recorded")
+	out := &studies.Tuning{Objectives: t.metrics[:len(search.Objectives)], Limits: t.limits}
+	for i := range regions {
+		out.Space = min(out.Space+regions[i].size(), math.MaxInt32)
 	}
-	if t.search.Budget < len(t.regions) {
-		return fmt.Errorf("--budget %d is %w of %d strategies", t.search.Budget, ErrBudget, len(t.regions))
-	}
-	if t.plan.Design == nil {
-		t.plan.Design = t.base
-	}
-	if err := t.plan.Prepare(ctx, t.corpus); err != nil {
-		return err
-	}
-	fitted, err := t.plan.Profile()
-	if err != nil || fitted == nil {
-		return err
-	}
-	t.plan.Profiles = maps.Clone(t.plan.Profiles)
-	if t.plan.Profiles == nil {
-		t.plan.Profiles = map[string]*profile.Profile{}
-	}
-	t.plan.Profiles[learnedName] = fitted
-	return nil
-}
-
-// draw returns about n settings, the same number for each strategy, fewer where a strategy has fewer.
-func (t *tuner) draw(n int) ([]*choice, error) {
 	var list []*choice
-	err := drawn(t.regions, t.design, n, t.plan.Seed, func(r *region, at point) error {
-		tried, err := t.try(r, at)
-		if tried != nil {
-			list = append(list, tried)
+	err = drawn(regions, t.design, min(out.Space, search.Budget), p.Seed, func(r *region, at point) error {
+		cell, err := file.cellAt(r, at)
+		if err == nil {
+			list = append(list, &choice{region: r, at: at, cell: *cell})
+			design.Cells = append(design.Cells, *cell)
 		}
 		return err
 	})
-	return list, err
-}
-
-// try returns a new choice of a point, nil for one that was tried before.
-func (t *tuner) try(r *region, at point) (*choice, error) {
-	if slices.ContainsFunc(t.choices, func(x *choice) bool { return x.region == r && slices.Equal(x.at, at) }) {
-		return nil, nil
-	}
-	cell, err := t.file.cellAt(r, at)
 	if err != nil {
 		return nil, err
 	}
-	tried := &choice{region: r, at: at, cell: *cell}
-	t.choices = append(t.choices, tried)
-	return tried, nil
-}
-
-// halve tries settings on ever more of the first half of the sessions, drops
-// two thirds of the settings each time and returns those that are left.
-func (t *tuner) halve(ctx context.Context) ([]*choice, error) {
-	// A setting costs a ninth, a third and all of the half; each time a third as many settings run.
-	list, err := t.draw(max(len(t.regions), 3*t.search.Budget))
-	if err != nil {
-		return nil, err
+	plan := *p
+	plan.Design = design
+	var runErr error
+	if out.Run, runErr = plan.Run(ctx, corpus); out.Run == nil {
+		return nil, runErr
 	}
-	keep := max(len(t.regions), t.search.Budget/tuneFinals)
-	for rung := range tuneRungs {
-		step := 2 * int(math.Pow(3, float64(tuneRungs-1-rung)))
-		for step > 2 && len(t.sessions)/step < 3 {
-			step -= 2
-		}
-		on := func(session int) bool { return session%step == 0 }
-		if err := t.simulate(ctx, list, on); err != nil {
-			return nil, err
-		}
-		list = t.best(list, on, max(keep, len(list)/3))
-	}
-	return t.best(list, inFirst, keep), nil
-}
-
-// inFirst reports whether a session takes part in choosing: every second session in order of time does.
-func inFirst(session int) bool { return session%2 == 0 }
-
-// refine tries values between the tried ones, around the best setting.
-func (t *tuner) refine(ctx context.Context, list []*choice) ([]*choice, error) {
-	left := 2 * t.search.Budget / tuneRefine // half the sessions are half the work
-	for left > 0 {
-		best := t.best(list, inFirst, 1)[0]
-		var tried []point
-		for _, x := range t.choices {
-			if x.region == best.region {
-				tried = append(tried, x.at)
-			}
-		}
-		var fresh []*choice
-		for _, at := range best.region.around(best.at, tried) {
-			if len(fresh) == left {
-				break
-			}
-			if x, err := t.try(best.region, at); err != nil {
-				return nil, err
-			} else if x != nil {
-				fresh = append(fresh, x)
-			}
-		}
-		if len(fresh) == 0 {
-			break
-		}
-		if err := t.simulate(ctx, fresh, inFirst); err != nil {
-			return nil, err
-		}
-		left -= len(fresh)
-		fresh = slices.DeleteFunc(fresh, func(x *choice) bool { // a setting without an effect is not worth a run over all sessions
-			return slices.Equal(t.values(x, inFirst), t.values(best, inFirst))
-		})
-		list = t.best(append(list, fresh...), inFirst, len(list))
-	}
-	return list, nil
-}
-
-// simulate simulates settings on some sessions and fills in their figures.
-func (t *tuner) simulate(ctx context.Context, list []*choice, on func(session int) bool) error {
-	part := *t.corpus
-	part.Sessions = nil
-	for i, s := range t.sessions {
-		if on(i) {
-			part.Sessions = append(part.Sessions, s)
-		}
-	}
-	t.work += float64(len(list)*len(part.Sessions)) / float64(len(t.sessions))
-	run, err := t.run(ctx, list, &part, learnedName)
-	if err != nil {
-		return err
-	}
-	return t.note(run, list)
-}
-
-// run simulates settings and the recorded strategy under a profile, "" for that of the scenario.
-func (t *tuner) run(ctx context.Context, list []*choice, corpus *traces.Corpus, fixed string) (*results.Run, error) {
-	d := *t.base
-	d.Cells = slices.Clone(t.base.Cells)
-	for _, x := range list {
-		d.Cells = append(d.Cells, x.cell)
-	}
-	if fixed != "" && t.plan.Profiles[fixed] != nil {
-		for i := range d.Cells {
-			s := *d.Cells[i].Scenario
-			s.Profile, s.Bound = fixed, false
-			d.Cells[i].Scenario = &s
-		}
-		d.Scenario.Profile, d.Scenario.Bound = fixed, false
-	}
-	plan := t.plan
-	plan.Design = &d
-	if told := plan.Done; told != nil { // the runs of a search count as one
-		var most atomic.Int64
-		before := t.done
-		plan.Done = func(finished, total int) {
-			most.Store(int64(total))
-			told(before+finished, before+total)
-		}
-		defer func() { t.done += int(most.Load()) }()
-	}
-	return plan.Run(ctx, corpus)
-}
-
-// final runs the settings that are left over all sessions.
-func (t *tuner) final(ctx context.Context, list []*choice) (*results.Run, error) {
-	t.work += float64(len(list))
-	run, err := t.run(ctx, list, t.corpus, "")
-	if run == nil {
-		return nil, err
-	}
-	return run, errors.Join(err, t.note(run, list))
+	out.Tried = len(list)
+	runErr = errors.Join(runErr, t.note(out.Run, list))
+	t.judge(out, list)
+	return out, runErr
 }
 
 // note copies the figures of settings from the rows of a run.

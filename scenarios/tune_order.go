@@ -88,21 +88,6 @@ func sought(name string) (results.Metric, error) {
 	return m, nil
 }
 
-// best returns the n best settings by some sessions and the best of each
-// strategy, best first.
-func (t *tuner) best(list []*choice, on func(session int) bool, n int) []*choice {
-	order := t.order(list, on)
-	first := map[*region]bool{}
-	var kept []*choice
-	for i, x := range order {
-		if i < n || !first[x.region] {
-			kept = append(kept, x)
-		}
-		first[x.region] = true
-	}
-	return kept
-}
-
 // order returns settings by some sessions, best first: by how far they miss the limits,
 // then by how many others beat them in every objective, then by the first objective.
 func (t *tuner) order(list []*choice, on func(session int) bool) []*choice {

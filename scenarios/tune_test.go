@@ -71,8 +71,8 @@ strategies:
     set: {full-compact.trigger: {measure: client_tokens}, full-compact.trigger.fixed: {from: 60000, to: 180000, step: 4000}}
 `
 
-// With a budget for all, the best is the cheapest of a plain sweep; with a third of it the search
-// comes within half a per cent of that.
+// With a budget for all, the best is the cheapest of a plain sweep; with a third of it, the cheapest
+// of as many settings, which is within two per cent of that.
 func TestTuneFindsTheBestOfASweep(t *testing.T) {
 	corpus := madeCorpus(t, 20)
 	all, err := tune(t, sweptThresholds, Search{Budget: 100}, corpus)
@@ -85,15 +85,15 @@ func TestTuneFindsTheBestOfASweep(t *testing.T) {
 			least = min(least, c.Total.CostUSD())
 		}
 	}
-	if got := all.value(all.Settings[0].Cell, "cost_usd"); got != least || all.Tried != 31 || all.Work != 31 || all.Chosen != 0 || all.Judged != 20 {
-		t.Errorf("best of all costs %v, the sweep's %v; %d tried, work %v, judged %d", got, least, all.Tried, all.Work, all.Judged)
+	if got := all.value(all.Settings[0].Cell, "cost_usd"); got != least || all.Tried != 31 {
+		t.Errorf("best of all costs %v, the sweep's %v; %d tried", got, least, all.Tried)
 	}
 	some, err := tune(t, sweptThresholds, Search{Budget: 10}, corpus)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := some.value(some.Settings[0].Cell, "cost_usd"); got > 1.005*least || some.Work > 14 || some.Chosen != 10 || some.Judged != 10 {
-		t.Errorf("searched: $%v (the best is $%v), work %v, chosen on %d", got, least, some.Work, some.Chosen)
+	if got := some.value(some.Settings[0].Cell, "cost_usd"); got > 1.02*least || some.Tried > 10 || some.Space != 31 {
+		t.Errorf("searched: $%v (the best is $%v), %d of %d tried", got, least, some.Tried, some.Space)
 	}
 }
 
@@ -138,8 +138,7 @@ func TestTuneRefuses(t *testing.T) {
 		text string
 		want string
 	}{
-		{Search{Budget: 1}, two, "--budget 1 is less than one run for each of 2 strategies"},
-		{Search{Budget: 5}, sweptThresholds, "31 settings are more than the budget of 5, and dropping some takes 10 sessions, not 5"},
+		{Search{Budget: 1}, two, "--budget 1 is less than one setting for each of 2 strategies"},
 		{Search{Budget: 5, Objectives: []string{"cost"}}, two, `--objective: unknown metric "cost" (did you mean "cost_usd"`},
 		{Search{Budget: 5, Objectives: []string{"compactions"}}, two, "--objective: neither more nor less of compactions"},
 		{Search{Budget: 5, Objectives: []string{"chain_max"}}, two, "chain_max is a maximum"},
@@ -151,75 +150,6 @@ func TestTuneRefuses(t *testing.T) {
 	} {
 		if _, err := tune(t, c.text, c.s, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.s, err, c.want)
-		}
-	}
-}
-
-// The Sobol indices of Ishigami's function with a = 7, b = 0.1 are known: 0.314, 0.442, 0 by
-// themselves and 0.558, 0.442, 0.244 in all (Saltelli et al. 2008, table 4.1).
-func TestSobolIndices(t *testing.T) {
-	const n = 4096
-	f := func(u []float64) float64 {
-		x := make([]float64, 3)
-		for i := range x {
-			x[i] = math.Pi * (2*u[i] - 1)
-		}
-		return math.Sin(x[0]) + 7*math.Pow(math.Sin(x[1]), 2) + 0.1*math.Pow(x[2], 4)*math.Sin(x[0])
-	}
-	cube := unit(designHalton, n, 6, 1)
-	values := make([][]float64, n)
-	all := make([]int, n)
-	for i := range values {
-		a, b := cube.RawRowView(i)[:3], cube.RawRowView(i)[3:]
-		values[i], all[i] = []float64{f(a), f(b)}, i
-		for d := range a {
-			mixed := slices.Clone(a)
-			mixed[d] = b[d]
-			values[i] = append(values[i], f(mixed))
-		}
-	}
-	for d, want := range [][2]float64{{0.314, 0.558}, {0.442, 0.442}, {0, 0.244}} {
-		if first, total := sobol(values, all, d); math.Abs(first-want[0]) > 0.03 || math.Abs(total-want[1]) > 0.03 {
-			t.Errorf("x%d: %.3f by itself, %.3f in all, want %v", d+1, first, total, want)
-		}
-	}
-}
-
-// The runs of a search count as one: what is done grows up to all of it, and every new run adds to both.
-func TestProgressOfASearch(t *testing.T) {
-	p, _ := samplePlan(t)
-	p.Workers = 1
-	var done [][2]int
-	p.Done = func(finished, total int) { done = append(done, [2]int{finished, total}) }
-	s := Search{Budget: 10, Points: 4, Objectives: []string{"cost_usd"}, Design: Designs()[0]}
-	if _, err := p.Tune(t.Context(), scenarioOf(t, p, sweptThresholds), madeCorpus(t, 10), s); err != nil {
-		t.Fatal(err)
-	}
-	last, runs := [2]int{}, 0
-	for _, d := range done {
-		if d[0] < last[0] || d[1] < last[1] || d[0] > d[1] {
-			t.Fatalf("%d of %d behind %d of %d", d[0], d[1], last[0], last[1])
-		}
-		if d[1] > last[1] {
-			runs++
-		}
-		last = d
-	}
-	if last[0] != last[1] || runs < 5 {
-		t.Errorf("at the end %d of %d in %d runs", last[0], last[1], runs)
-	}
-}
-
-// Of two parameters one of which does nothing here, that one makes none of the variance.
-func TestSensitivityNamesWhatMatters(t *testing.T) {
-	text := strings.TrimSuffix(sweptThresholds, "}\n") + ", full-compact.breaker: [2, 3, 4]}\n"
-	out, err := tune(t, text, Search{Budget: 200, Points: 8}, madeCorpus(t, 10))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range out.Indices {
-		if idle := x.Parameter != "trigger.fixed"; idle != (x.Total == 0) {
-			t.Errorf("%s makes %v of the variance", x.Parameter, x.Total)
 		}
 	}
 }
@@ -248,28 +178,6 @@ func TestDesigns(t *testing.T) {
 	}
 	if got := len(r.sample(designRandom, 100, 1)); got != 100 {
 		t.Errorf("a sample as large as the space has %d points", got)
-	}
-}
-
-// Values between others keep their form, and end where the step is finer than what recordings tell
-// apart.
-func TestRefinedValues(t *testing.T) {
-	f := func(values ...string) dimension {
-		d := dimension{values: values}
-		d.read()
-		return d
-	}
-	r := region{axes: []dimension{f("100000", "60000", "180000"), f("5m", "1h"), f("none", "all")}}
-	got := r.around(point{"100000", "5m", "all"}, []point{{"60000", "5m", "all"}, {"100000", "5m", "all"}})
-	var text []string
-	for _, p := range got {
-		text = append(text, strings.Join(p, " "))
-	}
-	if want := "80000 5m all; 140000 5m all; 100000 32m30s all"; strings.Join(text, "; ") != want {
-		t.Errorf("around: %q, want %q", text, want)
-	}
-	if got := r.around(point{"100000", "1h", "none"}, []point{{"101000", "1h", ""}, {"99000", "1h", ""}, {"100000", "59m", ""}}); len(got) != 0 {
-		t.Errorf("steps below a hundredth of the range: %v", got)
 	}
 }
 

@@ -13,6 +13,7 @@ var gone = map[string]string{
 	"sim scenarios run":     "docs/claims.md has the claims with their figures; sim run NAME runs a scenario",
 	"sim audit --reconcile": "sim audit --tz UTC --format json has every day by model (days)",
 	"sim devserver":         "docs/live.md starts a server of your own for live calls without a key",
+	"sim tune --sensitivity": "sim run --set PATH=[VALUE, …] --chart FILE shows what one parameter makes",
 }
 
 // removed returns the error of a command, flag or value that is gone, or nil where name, as gone

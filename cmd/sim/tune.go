@@ -26,29 +26,26 @@ func newTune() *cobra.Command {
 		ValidArgsFunction: complete(scenarioNames),
 		Short:             "Search the values that a scenario sweeps for the best setting",
 		Long: `Searches what SCENARIO or --set sweeps for the setting that is best in --objective
-and keeps what --subject-to asks for. Where there are more settings than --budget
-runs, it draws some, drops two thirds of them time and again on every second
-session, and tries values between those that are left. It prints the best setting,
-what choosing it gains on sessions that took no part in the choice, what chance
-cannot tell from it, and the front of several objectives.`,
+and keeps what --subject-to asks for. It tries every setting, or as many as --budget
+where there are more. It prints the best setting, what choosing it gains on sessions
+that took no part in the choice, what chance cannot tell from it, and the front of
+several objectives.`,
 		Example: `  sim tune thresholds ~/.claude/projects
   sim tune thresholds --objective cost_with_refetch_usd --subject-to 'needed_recall>=0.9' ~/.claude/projects
   sim tune thresholds --objective cost_usd,needed_recall --chart front.svg ~/.claude/projects
   sim tune --strategy auto-compact/167k --set 'full-compact.trigger.fixed={from: 60000, to: 165000, step: 500}' \
-    --set 'server.lifetime_5m=[1m, 5m, 1h]' --budget 30 --sensitivity 32 ~/.claude/projects`,
+    --set 'server.lifetime_5m=[1m, 5m, 1h]' --budget 30 ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.tune(cmd, args) },
 	}
 	f.bindCells(cmd)
-	f.output.bindChart(cmd, "cost and recall by setting, or with --sensitivity which parameters matter,")
+	f.output.bindChart(cmd, "cost and recall by setting")
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.search.Objectives, "objective", []string{"cost_usd"},
 		"`METRIC` to improve; of several, separated by commas, the first decides and all make the front")
 	flags.StringArrayVar(&f.search.SubjectTo, "subject-to", nil, "what to keep, as `METRIC>=VALUE` or METRIC<=VALUE; repeatable")
-	flags.IntVar(&f.search.Budget, "budget", 50, "work of the search, in `RUNS` of one setting over all sessions")
+	flags.IntVar(&f.search.Budget, "budget", 50, "try at most `N` settings")
 	flags.StringVar(&f.search.Design, "design", scenarios.Designs()[0],
 		"`DESIGN` that draws settings where there are too many: halton, latin-hypercube, random or grid")
-	flags.IntVar(&f.search.Points, "sensitivity", 0,
-		"also say which parameters matter, from `N` pairs of settings, each with one more run for every parameter")
 	completeFlag(cmd, "design", scenarios.Designs)
 	return cmd
 }
@@ -71,11 +68,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) error {
 	}
 	out.Command = f.again(cmd, args, out.Settings)
 	f.read.remark(cmd, &out.Run.Workload, s.corpus)
-	picture := reports.Chart(out.Run)
-	if len(out.Indices) > 0 {
-		picture = reports.Sensitivity(out)
-	}
-	return errors.Join(runErr, reports.Tuning(out).Write(cmd.OutOrStdout(), f.format), f.output.draw(cmd, picture))
+	return errors.Join(runErr, reports.Tuning(out).Write(cmd.OutOrStdout(), f.format), f.output.draw(cmd, reports.Chart(out.Run)))
 }
 
 // again returns the command that gives the figures of the best setting. A parameter that

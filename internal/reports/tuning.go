@@ -16,11 +16,11 @@ import (
 const maxTuned = 12
 
 // Tuning reports a search: the best setting, what choosing it gains on sessions
-// that took no part, what ties with it, the front, and which parameters matter.
-// CSV has a row for every setting that was left.
+// that took no part, what ties with it, and the front.
+// CSV has a row for every setting.
 func Tuning(t *studies.Tuning) *document.Document {
 	d := &document.Document{
-		Title: "What to set", Head: append(headLines(t.Run), tuningWork(t)),
+		Title: "What to set", Head: append(headLines(t.Run), document.Whole(t.Tried)+" of "+document.Count(t.Space, "setting")+" tried"),
 		Data: func() *document.Table { return tuningData(t) },
 		JSON: func(w io.Writer) error { return document.Indented(publishedTuning(t))(w) },
 		Notes: []string{
@@ -30,23 +30,7 @@ func Tuning(t *studies.Tuning) *document.Document {
 	}
 	d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{tuningBest(t)}},
 		document.Section{Blocks: []document.Block{tuningTable(t)}})
-	if len(t.Indices) > 0 {
-		d.Sections = append(d.Sections, document.Section{Title: "which parameters matter", Blocks: []document.Block{indexTable(t)}})
-	}
 	return d
-}
-
-// tuningWork says how much was simulated.
-func tuningWork(t *studies.Tuning) string {
-	tried := document.Whole(t.Tried) + " of " + document.Count(t.Space, "setting") + " tried"
-	if t.Tried > t.Space {
-		tried = document.Count(t.Space, "setting") + " tried, and " + document.Whole(t.Tried-t.Space) + " between them"
-	}
-	text := fmt.Sprintf("%s, the work of %s over all sessions", tried, document.Count(int(math.Ceil(t.Work)), "run"))
-	if t.Chosen > 0 {
-		text += fmt.Sprintf("; dropped and refined on %s, judged on the other %d", document.Count(t.Chosen, "session"), t.Judged)
-	}
-	return text
 }
 
 // tuningBest says what won, how certain that is, and how to run it again.
@@ -109,7 +93,7 @@ func heldOutText(t *studies.Tuning) string {
 		name, shown(g.Share), low, high, g.Agree, g.Folds)
 }
 
-// tuningTable lists the settings that were left, best first, below the recorded strategy.
+// tuningTable lists the settings, best first, below the recorded strategy.
 func tuningTable(t *studies.Tuning) *document.Table {
 	shown := *t.Run
 	shown.Cells = nil
@@ -175,76 +159,7 @@ func soughtMetrics(t *studies.Tuning) []results.Metric {
 	})
 }
 
-// indexTable lists the share of each parameter in the variance.
-func indexTable(t *studies.Tuning) *document.Table {
-	x := &document.Table{
-		Columns: slices.Concat(document.Left("STRATEGY", "PARAMETER"), document.Right("", "BY ITSELF", "90 %", "IN ALL", "90 %")),
-		Notes: []string{"Share of the variance of " + t.Objectives[0].Name + " over the swept values (Sobol indices): what a parameter makes " +
-			"by itself, and with all in which it takes part. One at 0 in all does not matter here."},
-	}
-	for _, v := range t.Indices {
-		between := func(low, high float64) string { return document.Percent(low) + " … " + document.Percent(high) }
-		x.Rows = append(x.Rows, []any{v.Strategy, v.Parameter, document.Percent(v.First), between(v.FirstLow, v.FirstHigh),
-			document.Percent(v.Total), between(v.TotalLow, v.TotalHigh)})
-	}
-	if text := fewPairs(t); text != "" {
-		x.Notes = append(x.Notes, text)
-	}
-	return x
-}
-
-// fewPairs says what the intervals of the indices leave open, "" for nothing.
-func fewPairs(t *studies.Tuning) string {
-	var open []string
-	for i := range t.Indices {
-		x := &t.Indices[i]
-		if x.First > x.TotalHigh {
-			open = append(open, x.Parameter+" makes more by itself than in all")
-		}
-		for j := range t.Indices[:i] {
-			y := &t.Indices[j]
-			if x.Strategy == y.Strategy && min(x.Total, y.Total) > 0 && x.TotalLow <= y.TotalHigh && y.TotalLow <= x.TotalHigh {
-				open = append(open, "which of "+y.Parameter+" and "+x.Parameter+" matters more is open")
-			}
-		}
-	}
-	if len(open) == 0 {
-		return ""
-	}
-	text := document.Count(t.Pairs, "pair") + " are too few: " + document.Few(open)
-	if more := min(16*t.Pairs, studies.MostPairs); more > t.Pairs {
-		text += fmt.Sprintf("; try --sensitivity %d", more)
-	}
-	return text + "."
-}
-
-// Sensitivity draws the share of each parameter in the variance of the first objective.
-func Sensitivity(t *studies.Tuning) Drawing {
-	return Drawing{Name: "sensitivity", chart: func() (*document.Chart, error) { return sensitivity(t), nil }}
-}
-
-func sensitivity(t *studies.Tuning) *document.Chart {
-	p := document.Panel{Height: 30 * float64(len(t.Indices)), X: unitAxis(results.UnitRatio, 0, 1, 5)}
-	p.X.Title, p.X.Grid, p.Y.Bare = "share of the variance of "+t.Objectives[0].Name, true, true
-	series := []document.Series{
-		{Name: "by itself", Mark: document.MarkBox, Style: document.Style{Color: document.Blue}},
-		{Name: "with others", Mark: document.MarkBox, Style: document.Style{Color: document.Sky}},
-		{Name: "90 % interval in all", Mark: document.MarkBox, Style: document.Style{Color: document.Black}},
-	}
-	for i, v := range t.Indices {
-		y := p.Y.Place(i, len(t.Indices), document.Shortened(v.Parameter, maxNameRunes))
-		first, total := min(max(v.First, 0), 1), min(max(v.Total, 0), 1)
-		series[1].Box(0, y-0.3, max(first, total), y+0.3, "")
-		series[0].Box(0, y-0.3, min(first, total), y+0.3, "")
-		series[2].Box(min(max(v.TotalLow, 0), 1), y-0.03, min(max(v.TotalHigh, 0), 1), y+0.03, "")
-	}
-	p.Series = []document.Series{series[1], series[0], series[2]}
-	c := runChart(t.Run, "Which parameters matter", errorLine(t.Run))
-	c.Facts, c.Width, c.Panels = headLines(t.Run)[:1], barsWidth+30, []document.Panel{p}
-	return c
-}
-
-// tuningData has a row for each setting that was left, with every metric sought.
+// tuningData has a row for each setting, with every metric sought.
 func tuningData(t *studies.Tuning) *document.Table {
 	names := []string{"cell", "set", "keeps", "tie", "front"}
 	list := soughtMetrics(t)
@@ -294,8 +209,7 @@ func publishedTuning(t *studies.Tuning) any {
 		names = append(names, m.Name)
 	}
 	out := map[string]any{
-		"objectives": names, "subject_to": limitsText(t.Limits), "space": t.Space, "tried": t.Tried, "work_runs": t.Work,
-		"sessions_chosen_on": t.Chosen, "sessions_judged_on": t.Judged, "settings": list, "sensitivity": t.Indices,
+		"objectives": names, "subject_to": limitsText(t.Limits), "space": t.Space, "tried": t.Tried, "settings": list,
 	}
 	if !math.IsInf(t.HeldOut.High, 0) && !math.IsNaN(t.HeldOut.Share) {
 		out["held_out"] = t.HeldOut

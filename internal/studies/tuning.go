@@ -2,10 +2,9 @@ package studies
 
 import "github.com/compactsim/compactsim/sim/results"
 
-// Tuning is a search for the best settings of some strategies.
+// Tuning is a search for the best setting of some strategies.
 type Tuning struct {
-	// Run has the settings that were left, over all sessions, with the recorded
-	// strategy and the bill.
+	// Run has the settings that were tried, with the recorded strategy and the bill.
 	Run *results.Run
 	// Objectives are the metrics of the search: the first decides, all together make the front.
 	Objectives []results.Metric
@@ -13,21 +12,10 @@ type Tuning struct {
 	Settings   []Setting // of Run, the best first
 	Command    []string  // that runs the best setting again
 
-	Space  int     // settings to choose from
-	Tried  int     // settings simulated at least in part
-	Work   float64 // in runs of one setting over all sessions
-	Budget int
-	// Chosen is the number of sessions on which settings were dropped and refined, Judged
-	// that of the others; 0 and all if every setting was simulated over all sessions.
-	Chosen, Judged int
-	HeldOut        Gain
-	Indices        []Index
-	Pairs          int // of settings, for Indices
+	Space   int // settings to choose from
+	Tried   int
+	HeldOut Gain
 }
-
-// MostPairs is the largest number of pairs of settings for indices: intervals are then
-// some 4 percentage points wide, and more pairs tell little more.
-const MostPairs = 4096
 
 // Limit is a bound that a setting must keep.
 type Limit struct {
@@ -64,19 +52,4 @@ type Gain struct {
 	Level float64 `json:"level"`
 	Agree int     `json:"folds_agree"` // folds that improve
 	Folds int     `json:"folds"`       // of those in which the values differ
-}
-
-// Index is the share of a parameter in the variance of the first objective over the space.
-type Index struct {
-	Strategy  string `json:"strategy"`
-	Parameter string `json:"parameter"`
-	// First is the parameter's own share of the variance, Total includes all its
-	// interactions (Sobol 1993; estimators of Saltelli et al. 2010 and Jansen
-	// 1999), with 90 % intervals from resampling.
-	First     float64 `json:"first"`
-	FirstLow  float64 `json:"first_low"`
-	FirstHigh float64 `json:"first_high"`
-	Total     float64 `json:"total"`
-	TotalLow  float64 `json:"total_low"`
-	TotalHigh float64 `json:"total_high"`
 }
