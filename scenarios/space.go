@@ -170,10 +170,19 @@ func (r *region) sample(by design, n int, seed uint64) []point {
 	return distinct(list)
 }
 
-// drawn calls f with about n points of a design, the same number for each region, fewer where a region is smaller.
+// drawn calls f with every point if there are at most n, else with about n of a design, the same number for each
+// region, fewer where a region is smaller.
 func drawn(regions []region, by design, n int, seed uint64, f func(*region, point) error) error {
+	all := 0
 	for i := range regions {
-		for _, at := range regions[i].sample(by, max(1, n/len(regions)), seed) {
+		all += regions[i].size()
+	}
+	each := n
+	if all > n {
+		each = max(1, n/len(regions))
+	}
+	for i := range regions {
+		for _, at := range regions[i].sample(by, each, seed) {
 			if err := f(&regions[i], at); err != nil {
 				return err
 			}

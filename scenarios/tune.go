@@ -83,7 +83,7 @@ func (p *Plan) Tune(ctx context.Context, file *File, corpus *traces.Corpus, sear
 		out.Space = min(out.Space+regions[i].size(), math.MaxInt32)
 	}
 	var list []*choice
-	err = drawn(regions, t.design, min(out.Space, search.Budget), p.Seed, func(r *region, at point) error {
+	err = drawn(regions, t.design, search.Budget, p.Seed, func(r *region, at point) error {
 		cell, err := file.cellAt(r, at)
 		if err == nil {
 			list = append(list, &choice{region: r, at: at, cell: *cell})

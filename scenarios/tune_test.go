@@ -97,6 +97,17 @@ func TestTuneFindsTheBestOfASweep(t *testing.T) {
 	}
 }
 
+// A budget for all settings tries all of each strategy, however many the others have.
+func TestTuneTriesAllOfUnequalStrategies(t *testing.T) {
+	out, err := tune(t, sweptThresholds+"  - auto-compact/155k\n", Search{Budget: 32}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.Space != 32 || out.Tried != 32 || len(out.Settings) != 32 {
+		t.Errorf("%d of %d tried, %d told", out.Tried, out.Space, len(out.Settings))
+	}
+}
+
 // A limit that the cheapest misses moves the choice; one that nothing meets is told as such. The front
 // holds no setting that another beats in both figures.
 func TestTuneKeepsLimits(t *testing.T) {
