@@ -149,3 +149,124 @@ func (x *choice) take(metrics []results.Metric, r *results.Row, session int) {
 		}
 	}
 }
+
+// everywhere selects every session.
+func everywhere(int) bool { return true }
+
+// judge ranks settings, and says what choosing among them gains on sessions that took no part in
+// the choice.
+func (t *tuner) judge(out *studies.Tuning, list []*choice) {
+	list = slices.DeleteFunc(list, func(x *choice) bool { return x.cut == nil }) // a stopped run leaves some without figures
+	order := t.order(list, everywhere)
+	for i, x := range order {
+		s := studies.Setting{Cell: x.cell.Name, Keeps: t.keeps(x, everywhere), Edge: x.region.edge(x.at)}
+		for k := range x.region.axes {
+			s.Set = append(s.Set, x.region.axes[k].path+"="+x.at[k])
+		}
+		s.Tie = i > 0 && s.Keeps && t.ties(order[0], x)
+		s.Front = s.Keeps && len(t.metrics) > 1 && !slices.ContainsFunc(order, func(y *choice) bool {
+			return t.keeps(y, everywhere) && dominates(t.turned(y), t.turned(x))
+		})
+		out.Settings = append(out.Settings, s)
+	}
+	if len(order) > 0 {
+		out.HeldOut = t.heldOut(order)
+	}
+}
+
+// turned returns the objectives of a setting and the metrics of the limits, negated where needed so that lower is
+// better.
+func (t *tuner) turned(x *choice) []float64 {
+	list := t.values(x, everywhere)
+	for i := range t.limits {
+		v := t.value(x, len(t.search.Objectives)+i, everywhere)
+		if t.limits[i].Least {
+			v = -v
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// influence returns the contribution of each session to the first objective;
+// for a ratio, by the delta method.
+func (t *tuner) influence(parts, bases []float64) []float64 {
+	if t.metrics[0].Kind != results.KindRatio {
+		return slices.Clone(parts)
+	}
+	part, base := 0.0, 0.0
+	for i := range parts {
+		part, base = part+parts[i], base+bases[i]
+	}
+	list := make([]float64, len(parts))
+	for i := range parts {
+		list[i] = (parts[i] - part/base*bases[i]) / base
+	}
+	return list
+}
+
+// ties reports whether chance can explain the difference of two settings in the first objective.
+func (t *tuner) ties(a, b *choice) bool {
+	difference, half := t.apart(a, b)
+	return math.Abs(difference) <= half
+}
+
+// apart returns the difference of two settings in the first objective, and half the width of its
+// interval on as many new sessions.
+func (t *tuner) apart(a, b *choice) (difference, half float64) {
+	difference = t.value(a, 0, everywhere) - t.value(b, 0, everywhere)
+	x, y := t.influence(a.parts[0], a.bases[0]), t.influence(b.parts[0], b.bases[0])
+	whole := 0.0
+	for i := range x {
+		whole += x[i]
+	}
+	for i := range x {
+		share := 0.0 // for a sum: the part of the difference that the session's size explains
+		if t.metrics[0].Kind == results.KindSum && whole != 0 {
+			share = difference / whole * x[i]
+		}
+		x[i] -= y[i] + share
+	}
+	return difference, wider(x)
+}
+
+// heldOut chooses, in each of several rounds, on all sessions but those of a block, and judges the
+// choice on that block.
+func (t *tuner) heldOut(list []*choice) studies.Gain {
+	n := len(t.sessions)
+	g := studies.Gain{Level: adviceLevel, Low: math.Inf(-1), High: math.Inf(1)}
+	if n < foldBlocks {
+		return g
+	}
+	parts, bases := make([]float64, n), make([]float64, n)
+	sign := 1.0
+	if t.metrics[0].Better == results.Higher {
+		sign = -1
+	}
+	for round := range foldRepeats {
+		for b := range foldBlocks {
+			in := func(i int) bool { return blockOf(i, n, round) == b }
+			chosen := t.order(list, func(i int) bool { return !in(i) })[0]
+			gain := sign * (t.value(&t.recorded, 0, in) - t.value(chosen, 0, in))
+			if gain != 0 {
+				g.Folds++
+			}
+			if gain > 0 {
+				g.Agree++
+			}
+			for i := range n {
+				if in(i) {
+					parts[i] += chosen.parts[0][i] / foldRepeats
+					bases[i] += chosen.bases[0][i] / foldRepeats
+				}
+			}
+		}
+	}
+	was := t.value(&t.recorded, 0, everywhere)
+	unseen := was - t.value(&choice{parts: [][]float64{parts}, bases: [][]float64{bases}}, 0, everywhere)
+	seen, half := t.apart(&t.recorded, t.order(list, everywhere)[0])
+	half += math.Abs(seen - unseen) // how much the choice flatters itself
+	gain, scale := sign*unseen, math.Abs(was)
+	g.Share, g.Low, g.High = gain/scale, (gain-half)/scale, (gain+half)/scale
+	return g
+}
