@@ -14,6 +14,8 @@ var gone = map[string]string{
 	"sim audit --reconcile": "sim audit --tz UTC --format json has every day by model (days)",
 	"sim devserver":         "docs/live.md starts a server of your own for live calls without a key",
 	"sim tune --sensitivity": "sim run --set PATH=[VALUE, …] --chart FILE shows what one parameter makes",
+	"sim tune --sensitivity":  "sim run --set PATH=[VALUE, …] --chart FILE shows what one parameter makes",
+	"sim validate --fidelity": "sim calibrate fits what agents fetch again after compactions",
 }
 
 // removed returns the error of a command, flag or value that is gone, or nil where name, as gone

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/audit"
 	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/nearest"
 	"github.com/compactsim/compactsim/internal/profile"
@@ -32,7 +31,6 @@ type validateFlags struct {
 	profile      string
 	folds        string
 	alone        bool
-	fidelity     bool
 	replications int
 	worst        int
 }
@@ -48,7 +46,6 @@ next to the simplest possible rule. --strategy also tests whether a preset compa
 the calls at which the recording did.`,
 		Example: `  sim validate ~/.claude/projects
   sim validate --strategy own --format json session.jsonl
-  sim validate --fidelity ~/.claude/projects
   sim validate --chart-dir charts ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
@@ -61,7 +58,6 @@ the calls at which the recording did.`,
 	flags.StringVar(&f.profile, "profile", "default", "fitted numbers: default, none or a `FILE` of sim calibrate")
 	flags.StringVar(&f.folds, "folds", "", "score each session with a profile fitted on others, by `KIND`: repository, session, user, epoch or time")
 	flags.BoolVar(&f.alone, "alone", false, "predict each session by the profile alone, without what the others show")
-	flags.BoolVar(&f.fidelity, "fidelity", false, "hold what compactions forgot against what the agent did behind them, instead")
 	flags.IntVar(&f.replications, "replications", 0, "`N` random draws for the bands of a session's cost")
 	flags.IntVar(&f.worst, "worst", validate.DefaultWorst, "`N` worst calls to list")
 	return cmd
@@ -91,13 +87,6 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 	if len(corpus.Sessions) == 0 {
 		return usageError{traces.ErrNoSessions}
 	}
-	if f.fidelity {
-		report, err := validate.CheckFidelity(cmd.Context(), corpus)
-		if err != nil {
-			return err
-		}
-		return report.Document().Write(cmd.OutOrStdout(), f.format)
-	}
 	report, err := f.validate(cmd, config, corpus.Sessions)
 	if err != nil {
 		return err
@@ -107,22 +96,10 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	report.CheckVerdicts(corpus.Sessions, func(s *traces.Session) []validate.Opinion { return opinions(s, config.Prices) })
 	if err := f.draw(cmd, report); err != nil {
 		return err
 	}
 	return report.Document().Write(cmd.OutOrStdout(), f.format)
-}
-
-// opinions returns the verdicts of the break detector and the audit on the
-// calls of a session.
-func opinions(s *traces.Session, prices audit.Prices) []validate.Opinion {
-	var list []validate.Opinion
-	for _, j := range audit.Judge(s, prices) {
-		o := validate.Opinion{Thread: j.Thread, Round: j.Round, Detector: j.Reason.String(), Cause: string(j.Cause)}
-		list = append(list, o)
-	}
-	return list
 }
 
 func (f *validateFlags) validate(
@@ -247,11 +224,9 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	fitted.Name = f.name
-	behind, err := validate.CheckFidelity(cmd.Context(), corpus)
-	if err != nil {
+	if fitted.Refetch, fitted.Kept, err = validate.FitRefetch(cmd.Context(), corpus); err != nil {
 		return err
 	}
-	fitted.Refetch, fitted.Kept = behind.Refetch(), behind.Kept()
 	say(cmd.ErrOrStderr(), "%s", gain)
 	return writeOr(cmd, f.out, fitted.Write)
 }

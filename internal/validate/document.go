@@ -22,9 +22,6 @@ func (r *Report) Document() *document.Document {
 	if r.Compactions != nil {
 		tables = append(tables, r.Compactions.table())
 	}
-	if r.Verdicts != nil {
-		tables = append(tables, r.Verdicts.table())
-	}
 	for _, t := range tables {
 		d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{t}})
 	}

@@ -39,9 +39,6 @@ type Report struct {
 	Skipped  []Skipped   `json:"skipped"`
 	// Compactions is the check of a preset's trigger, nil if none was asked for.
 	Compactions *CompactionCheck `json:"compactions,omitempty"`
-	// Verdicts compares predictions with the server's verdicts on requests, nil if
-	// no call has one.
-	Verdicts *VerdictCheck `json:"verdicts,omitempty"`
 
 	calls      []Call
 	profileFor func(*traces.Session) *profile.Profile // that predicted a session
