@@ -30,7 +30,7 @@ var floors = map[string]int{
 	"sim":               3,
 	"internal/parsed":   3,
 	"strategies":        2,
-	"sim/client":        2,
+	"internal/client":   2,
 	"sim/promptcache":   2,
 	"sim/summarizer":    2,
 	"internal/breaks":   2,
@@ -38,7 +38,7 @@ var floors = map[string]int{
 	"traces":            1,
 	"costmodel":         1,
 	"sim/results":       1,
-	"sim/profile":       1,
+	"internal/profile":  1,
 	"sim/prompt":        0,
 	"internal":          0,
 }
@@ -56,9 +56,7 @@ var annexes = map[string]string{
 	"internal/confusion": "sim/results",
 	"internal/recall":    "sim/results",
 	"internal/studies":   "sim/results",
-	"internal/profile":   "sim/profile",
-	"internal/changes":   "sim/client",
-	"internal/client":    "sim/client",
+	"internal/changes":   "internal/client",
 }
 
 // room returns the room a package belongs to and its floor.
