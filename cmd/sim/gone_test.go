@@ -11,9 +11,12 @@ import (
 // flags behind it that nothing knows any more.
 func TestGone(t *testing.T) {
 	for name, instead := range gone {
-		args := append(strings.Fields(name)[1:], "--never-a-flag")
-		if strings.Contains(name, "--") {
-			args = args[:len(args)-1]
+		args := strings.Fields(name)[1:]
+		switch {
+		case strings.HasPrefix(name, "--"):
+			args = append([]string{"run"}, strings.Fields(name)...)
+		case !strings.Contains(name, "--"):
+			args = append(args, "--never-a-flag")
 		}
 		var stderr strings.Builder
 		code := execute(context.Background(), args, strings.NewReader(""), io.Discard, &stderr)

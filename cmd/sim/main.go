@@ -159,6 +159,10 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
+		name := "--" + invalid.GetFlag().Name + " " + invalid.GetValue()
+		if instead, ok := gone[name]; ok {
+			return usageError{fmt.Errorf("%s is gone: %s", name, instead)}
+		}
 		reason := invalid.Unwrap()
 		var number *strconv.NumError
 		if errors.As(reason, &number) {

@@ -12,20 +12,12 @@ import (
 
 // writeCSV writes the table of d for machines: column names, then a line for
 // each row. Texts are safe for spreadsheets.
-func writeCSV(b *bytes.Buffer, d *Document) error { return writeCells(b, d, Field) }
-
-// writeRawCSV is writeCSV with unchanged texts.
-func writeRawCSV(b *bytes.Buffer, d *Document) error {
-	return writeCells(b, d, func(s string) string { return s })
-}
-
-// writeCells writes CSV with texts that safe has processed.
-func writeCells(b *bytes.Buffer, d *Document, safe func(string) string) error {
+func writeCSV(b *bytes.Buffer, d *Document) error {
 	t := d.data()
 	c := csv.NewWriter(b)
 	record := make([]string, len(t.Columns))
 	for i := range t.Columns {
-		record[i] = safe(t.Columns[i].Name)
+		record[i] = Field(t.Columns[i].Name)
 	}
 	if err := c.Write(record); err != nil {
 		return err
@@ -36,7 +28,7 @@ func writeCells(b *bytes.Buffer, d *Document, safe func(string) string) error {
 			switch x := plain(x).(type) {
 			case nil:
 			case string:
-				record[i] = safe(x)
+				record[i] = Field(x)
 			default:
 				record[i] = fmt.Sprint(x)
 			}

@@ -141,18 +141,16 @@ type Cell struct {
 var writers = []struct {
 	name  string
 	write func(*bytes.Buffer, *Document) error
-	safe  func([]byte) []byte // makes the whole output harmless; nil if its parts are harmless already, or for raw output
+	safe  func([]byte) []byte // makes the whole output harmless; nil if its parts are harmless already
 }{
 	{"table", writeTerminal, Inert},
 	{"markdown", writeMarkdown, Inert},
 	{"csv", writeCSV, nil},
-	{"csv-raw", writeRawCSV, nil},
 	{"json", writeJSON, inertJSON},
 	{"html", writeHTML, nil},
 }
 
-// Formats returns the names of the formats: table, markdown, csv, csv-raw (unchanged
-// texts, even if a spreadsheet takes one for a formula), json and html.
+// Formats returns the names of the formats: table, markdown, csv, json and html.
 func Formats() []string {
 	var names []string
 	for _, x := range writers {

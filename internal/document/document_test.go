@@ -110,7 +110,7 @@ func TestWriteErrors(t *testing.T) {
 			t.Errorf("%s: %v", format, err)
 		}
 	}
-	if err := sample().Write(io.Discard, "xml"); err == nil || !strings.Contains(err.Error(), "known: table, markdown, csv, csv-raw, json") {
+	if err := sample().Write(io.Discard, "xml"); err == nil || !strings.Contains(err.Error(), "known: table, markdown, csv, json") {
 		t.Errorf("xml: %v", err)
 	}
 }
