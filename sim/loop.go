@@ -205,7 +205,7 @@ func (l *Loop) input(t *thread) {
 	}
 	l.announce(t)
 	l.heed(t)
-	t.inputEnd, t.retried, t.hinted, t.barred, t.gauge.blocked = l.clock.now, false, false, 0, false
+	t.retried, t.hinted, t.barred, t.gauge.blocked = false, false, 0, false
 	t.judged, t.extended = false, false
 	t.look()
 	l.ask(t, 0)

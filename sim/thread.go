@@ -21,7 +21,6 @@ type thread struct {
 	round    int32 // the round under way
 	inputAt  int   // position of the first entry of its input
 	event    int   // first recorded event not yet due
-	inputEnd int64 // time its input was complete
 	lastEnd  int64 // end of the last response; the thread's start before the first
 	started  bool  // a response has been received
 	ttl      prompt.TTL

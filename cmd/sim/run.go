@@ -81,7 +81,6 @@ type study struct {
 	file   *scenarios.File // the scenario, including the flags
 	corpus *traces.Corpus
 	folder *outFolder // nil without output files
-	sample bool       // the sessions are the embedded samples
 	set    []string   // settings from --set
 }
 
@@ -110,7 +109,6 @@ func (f *runFlags) open(cmd *cobra.Command, s *study, args []string) (err error)
 		}
 	}
 	s.corpus, err = f.sessions(cmd, s.plan, args)
-	s.sample = f.read.sample
 	return err
 }
 

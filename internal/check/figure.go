@@ -56,19 +56,18 @@ func (a Amount) of(base float64) float64 {
 // sample is the mean of a figure over seeds with its confidence interval.
 type sample struct {
 	mean, low, high float64
-	spread          bool // the figure differs between seeds
 }
 
 // estimate returns the mean of values with Student's interval, which misses the true mean in a
 // share of all samples, in (0, 1). The interval has no width when all values are equal.
 func estimate(values []float64, share float64) sample {
 	if !spread(values) {
-		return sample{values[0], values[0], values[0], false}
+		return sample{values[0], values[0], values[0]}
 	}
 	n := float64(len(values))
 	mean, deviation := stat.MeanStdDev(values, nil)
 	half := -distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(share/2) * deviation / math.Sqrt(n)
-	return sample{mean, mean - half, mean + half, true}
+	return sample{mean, mean - half, mean + half}
 }
 
 func spread(values []float64) bool {

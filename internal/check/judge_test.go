@@ -192,7 +192,7 @@ func TestInterval(t *testing.T) {
 	if math.Abs(got.low-(3-half)) > 1e-4 || math.Abs(got.high-(3+half)) > 1e-4 || got.mean != 3 {
 		t.Errorf("got %+v, want 3 ± %.4f", got, half)
 	}
-	if got := estimate([]float64{0.1, 0.1, 0.1}, 0.05); got != (sample{0.1, 0.1, 0.1, false}) {
+	if got := estimate([]float64{0.1, 0.1, 0.1}, 0.05); got != (sample{0.1, 0.1, 0.1}) {
 		t.Errorf("equal values give %+v", got)
 	}
 }

@@ -213,7 +213,7 @@ func (b *builder) again(k int32, bl *prompt.Block) {
 }
 
 func (b *builder) need(kind recall.NeedKind, k int32, term uint64) Need {
-	return Need{Kind: kind, Round: b.round, Use: k, Object: b.s.Blocks[k].Object, Fetch: -1, Found: -1, Term: term}
+	return Need{Kind: kind, Round: b.round, Object: b.s.Blocks[k].Object, Fetch: -1, Found: -1, Term: term}
 }
 
 // value adds what a string of an argument used.

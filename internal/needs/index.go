@@ -20,8 +20,7 @@ type Need struct {
 	Kind   recall.NeedKind
 	Weight int32 // thousandths: rarity of what matched
 	Round  int32 // of the thread; its answer uses the need
-	Use    int32 // block of the tool call that uses it
-	Object int32 // of that call, -1 for none
+	Object int32 // of the tool call that uses it, -1 for none
 	// Fetch is the block that a fetch would bring back unchanged: a file not edited since. -1 for none.
 	Fetch int32
 	// Found is the first result that showed it, which a search finds; -1 if no tool showed it.

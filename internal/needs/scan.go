@@ -13,7 +13,6 @@ import (
 const (
 	minName    = 4   // bytes of an identifier with a sign that it is one, such as a digit
 	plainName  = 10  // bytes of an identifier without such a sign
-	minNumber  = 4   // digits
 	maxTerm    = 160 // bytes of a term
 	maxEnding  = 5   // letters of the ending of a file's name
 	minLine    = 12  // bytes of a line, white space at both ends aside

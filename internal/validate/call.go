@@ -38,7 +38,7 @@ func (c Class) String() string { return classNames[min(c, numClasses-1)] }
 
 // Call is one call of a recorded conversation with its prediction.
 type Call struct {
-	Session, Project  string
+	Session           string
 	Agent             string
 	Version, Model    string
 	Entry             string // how the client was started
@@ -167,7 +167,7 @@ func (h *history) call(t *traces.Thread, r int, p past, events []traces.Event) C
 	rd := &t.Rounds[r]
 	now := h.after(p, rd)
 	c := Call{
-		Session: h.s.ID, Agent: h.s.Agent, Project: h.s.Project, Version: h.s.Version(), Model: h.s.Models[rd.Model], Entry: h.s.Entry, round: rd,
+		Session: h.s.ID, Agent: h.s.Agent, Version: h.s.Version(), Model: h.s.Models[rd.Model], Entry: h.s.Entry, round: rd,
 		Line: int(rd.Line), Thread: t.ID, Kind: t.Kind, Round: r, TTL: now.ttl,
 		TierKnown: rd.Flags&traces.RoundTierAssumed == 0 && !agents.Automatic(h.s), Gap: rd.Wait, Context: rd.Usage.Input(), Left: p.left,
 		Actual: input(rd.Usage), Class: h.classOf(t, rd, r, p, events),

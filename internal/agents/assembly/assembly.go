@@ -35,9 +35,6 @@ type Format struct {
 	Exact bool
 	// Sealed says that summaries are encrypted, so that no line shows their size.
 	Sealed bool
-	// Linear says that lines follow the order of the conversation: a result
-	// pairs with the open call of its id, and times may run back.
-	Linear bool
 	// Unseen makes the block for the growth of a call's context that no line shows.
 	// Nil for UnseenBlock.
 	Unseen func(call string, tokens int64) prompt.Block

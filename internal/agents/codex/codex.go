@@ -117,7 +117,7 @@ func sessions(opts *traces.Options, rollouts []*rollout) []*assembly.Session {
 // format describes a rollout to the assembly.
 func (ro *rollout) format(opts *traces.Options) *assembly.Format {
 	return &assembly.Format{
-		Agent: Agent, Rates: opts.Rates, Exact: true, Sealed: true, Linear: true, Head: ro.layHead,
+		Agent: Agent, Rates: opts.Rates, Exact: true, Sealed: true, Head: ro.layHead,
 		Unseen: func(call string, tokens int64) prompt.Block {
 			b := newBlock(prompt.KindUnseen, []byte(call))
 			b.Tokens, b.Flags, b.Bytes = int32(tokens), prompt.FlagDerived, 0

@@ -364,7 +364,7 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 		f.Speaks(f.id)
 		f.id = assembly.UniqueID(named, f.id)
 		s := &assembly.Session{
-			Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true, Linear: true},
+			Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true},
 			ID:     f.id, Project: f.project, Start: f.start, End: f.end, LoggedUSD: f.usd,
 			Files: []*assembly.File{f.File}, Problems: assembly.Problems{Limit: opts.MaxProblems},
 		}
