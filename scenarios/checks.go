@@ -13,7 +13,6 @@ import (
 	"github.com/compactsim/compactsim/internal/spec"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // ErrContradiction is wrapped by errors of parameters that cannot work on the
@@ -21,7 +20,7 @@ import (
 var ErrContradiction = errors.New("parameters contradict each other")
 
 // check returns all that is wrong with a run over these sessions at once:
-// models without a price (in strict mode), events, capacities and thresholds.
+// models without a price (in strict mode), events and thresholds.
 // Outside strict mode calls without a price cost nothing, and the report says
 // so.
 func (p *Plan) check(d *Design, sessions []*traces.Session, seen *survey) error {
@@ -32,7 +31,7 @@ func (p *Plan) check(d *Design, sessions []*traces.Session, seen *survey) error 
 	if d.Scenario.Bound && d.Scenario.Sessions.Cohort != cohortSession {
 		errs = append(errs, errors.New("bound: sessions.cohort lets sessions share a cache, and the bound is that of a session alone"))
 	}
-	return errors.Join(append(errs, p.checkEvents(d, sessions), checkCapacity(d, sessions, seen), checkWindows(d, seen.windows))...)
+	return errors.Join(append(errs, p.checkEvents(d, sessions), checkWindows(d, seen.windows))...)
 }
 
 // checkWindows reports all thresholds at or above the largest window of the
@@ -87,34 +86,6 @@ func (x *expansion) checkWindow(e *entry, v *variant, around []variant) {
 		}
 		x.once(fmt.Errorf("%s: %w (client.window %d%s)", at, err, window, place))
 	}
-}
-
-// checkCapacity refuses a capacity for sessions whose cache has none.
-func checkCapacity(d *Design, sessions []*traces.Session, seen *survey) error {
-	automatic, agent := 0, ""
-	for i, s := range sessions {
-		if seen.automatic[i] {
-			automatic++
-			agent = agents.Of(s.Agent).Title
-		}
-	}
-	limited := slices.ContainsFunc(d.Cells, func(c Cell) bool {
-		return c.Scenario.Server.Capacity > 0 || c.Scenario.Server.CapacityBytes > 0
-	})
-	if automatic == 0 || !limited {
-		return nil
-	}
-	key, at := "server.capacity", ""
-	for _, name := range []string{"capacity", "capacity_bytes"} {
-		path := "server." + name
-		swept := slices.ContainsFunc(d.axes, func(a spec.Axis) bool { return a.Path == path })
-		if n := spec.Find(d.tree.Root, "server", name); n != nil && (swept || n.Value != "0") {
-			key, at = path, d.tree.At(n)+": "
-		}
-	}
-	return fmt.Errorf("%[1]w: %[2]s%[3]s: the cache of %[4]s's provider is modelled without a limit, "+
-		"and %[5]d of these sessions are recordings of %[4]s; --agent %[6]s leaves them out",
-		ErrContradiction, at, key, agent, automatic, traces.AgentClaudeCode)
 }
 
 // ErrEvents is wrapped by errors of events that do not work with the sessions

@@ -489,5 +489,5 @@ func (s *Server) serve(kind traces.Cache) sim.Server {
 			Anchor: s.Anchor, OverflowPerCall: s.EvictPerCall,
 		})
 	}
-	return promptcache.New(s.cache())
+	return promptcache.New(s.Config)
 }

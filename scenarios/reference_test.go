@@ -148,7 +148,7 @@ func decodeOver(t *testing.T, text string) Scenario {
 // defaults of a scenario say.
 func TestDefaultsAreThoseOfTheModels(t *testing.T) {
 	s := Default()
-	if diff := cmp.Diff(promptcache.Config{}.Filled(), s.Server.cache()); diff != "" {
+	if diff := cmp.Diff(promptcache.Config{}.Filled(), s.Server.Config); diff != "" {
 		t.Errorf("server (-zero value +default):\n%s", diff)
 	}
 	s.Summarizer.Failures, s.Summarizer.Calls = nil, nil
@@ -162,12 +162,12 @@ func TestDefaultsAreThoseOfTheModels(t *testing.T) {
 func TestEverySettingReachesTheModel(t *testing.T) {
 	d := expand(t, `
 server: {lookback: 7, every_block_counts: true, max_markers: 2, lifetime_5m: 1m, lifetime_1h: 2h, anchor: start,
-  prefix_refresh: false, ttl_in_key: true, delete_uncached: true, evict_per_call: 0.5, capacity: 100000}
+  prefix_refresh: false, ttl_in_key: true, delete_uncached: true, evict_per_call: 0.5}
 summarizer: {sizing: fraction, median: 1, sigma: 1, share: 0.5, stripped: 1, bytes_per_token: 1, first_token: 1s,
   output_rate: 1, failure_rate: 0.1, failures: {fork: {api: 1}}, fail_calls: [3], fail_as: ""}
 `)
 	zero := Default()
-	differ(t, d.Scenario.Server.cache(), zero.Server.cache())
+	differ(t, d.Scenario.Server.Config, zero.Server.Config)
 	differ(t, d.Scenario.Summarizer, zero.Summarizer)
 }
 

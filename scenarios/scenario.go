@@ -231,34 +231,7 @@ func (c *Client) Rules() []error {
 type Server struct {
 	promptcache.Config `yaml:",inline"`
 
-	CapacityBytes int64 `yaml:"capacity_bytes" min:"0" doc:"The same as memory in bytes instead of tokens: divided by the size of the keys and values of one token. 0 for no limit."`
-	BytesPerToken int64 `yaml:"bytes_per_token" min:"1" needs:"capacity_bytes" doc:"For Llama 3.1 70B that is 2 × 80 layers × 8 heads × 128 × 2 bytes."`
-	HintAt        int64 `yaml:"hint_at" min:"0" needs:"server-hint" doc:"Size, tokens, from which the server refuses a request of a strategy that takes hints (layer server-hint) once, with the hint to clear. 0 for never. When the provider hints is not documented." unit:"tokens"`
-}
-
-// Rules refuses lifetimes and capacities that contradict each other.
-func (s *Server) Rules() []error {
-	errs := s.Config.Rules()
-	if s.Capacity > 0 && s.CapacityBytes > 0 {
-		errs = append(errs, spec.Problem{
-			Paths: []string{"capacity", "capacity_bytes"}, Text: "a capacity in tokens and one in bytes contradict each other",
-		})
-	}
-	return errs
-}
-
-// defaultBytesPerToken is the memory that keys and values of one token take in
-// Llama 3.1 70B, whose configuration is public: 2 × 80 layers × 8 heads × 128
-// numbers of 2 bytes. Providers do not publish the sizes of their models.
-const defaultBytesPerToken = 2 * 80 * 8 * 128 * 2
-
-// cache returns the settings for the cache model.
-func (s *Server) cache() promptcache.Config {
-	c := s.Config
-	if s.CapacityBytes > 0 && s.BytesPerToken > 0 {
-		c.Capacity = max(1, s.CapacityBytes/s.BytesPerToken) // 0 would be no limit
-	}
-	return c
+	HintAt int64 `yaml:"hint_at" min:"0" needs:"server-hint" doc:"Size, tokens, from which the server refuses a request of a strategy that takes hints (layer server-hint) once, with the hint to clear. 0 for never. When the provider hints is not documented." unit:"tokens"`
 }
 
 // Prices say what calls cost.
@@ -281,7 +254,7 @@ func Default() Scenario {
 		Strategies: defaultStrategies(),
 		Client:     Client{Prefix: prefixSession, Assembly: client.DefaultAssembly()},
 		Events:     []changes.Event{},
-		Server:     Server{Config: promptcache.Config{}.Filled(), BytesPerToken: defaultBytesPerToken},
+		Server:     Server{Config: promptcache.Config{}.Filled()},
 		Summarizer: *stub,
 		Live:       live.DefaultSettings(),
 		Profile:    ProfileDefault,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -204,8 +203,8 @@ func interruptedFleet(ctx context.Context, during string, err error) error {
 }
 
 // fleetProvenance says what the figures of a fleet depend on. Of the settings it has only
-// those of prices, which no other figure shows, and the limit of the cache. A price file
-// is named without its folder, which depends on where sim runs.
+// the price file, which no other figure shows: named without its folder, which depends on
+// where sim runs.
 func fleetProvenance(runner *fleet.Runner, file *fleet.File, people *fleet.Population) results.Provenance {
 	digest := scenarios.Digest(people.Sessions)
 	p := results.Provenance{
@@ -217,15 +216,8 @@ func fleetProvenance(runner *fleet.Runner, file *fleet.File, people *fleet.Popul
 			p.Prices = table.AsOf().Format(time.DateOnly)
 		}
 	}
-	set := map[string]string{}
 	if file.Prices.File != "" {
-		set["prices.file"] = filepath.Base(file.Prices.File)
-	}
-	if file.Server.Capacity > 0 {
-		set["server.capacity"] = strconv.FormatInt(file.Server.Capacity, 10)
-	}
-	if len(set) > 0 {
-		p.Switches = set
+		p.Switches = map[string]string{"prices.file": filepath.Base(file.Prices.File)}
 	}
 	return p
 }

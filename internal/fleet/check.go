@@ -97,7 +97,7 @@ func (f *File) checkStrategies(fs *flaws, registry *strategies.Registry) {
 // cache returns the configuration of the modelled cache.
 func (s *Server) cache() promptcache.Config {
 	return promptcache.Config{
-		TTLInKey: s.TTLInKey, Lookback: s.Lookback, Lifetime5m: s.Life5m, Lifetime1h: s.Life1h, Capacity: s.Capacity,
+		TTLInKey: s.TTLInKey, Lookback: s.Lookback, Lifetime5m: s.Life5m, Lifetime1h: s.Life1h,
 	}
 }
 

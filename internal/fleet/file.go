@@ -81,7 +81,6 @@ type Server struct {
 	Life5m   time.Duration `yaml:"lifetime_5m" min:"1ns" max:"24h" doc:"How long entries of 5m stay unused."`
 	Life1h   time.Duration `yaml:"lifetime_1h" min:"1ns" max:"24h" doc:"How long entries of 1h stay unused."`
 	Lookback int           `yaml:"lookback" min:"1" max:"1000" doc:"Positions that a marker looks back."`
-	Capacity int64         `yaml:"capacity" min:"0" max:"9007199254740992" doc:"What the cache of a provider holds, tokens, least recently used first out; 0 for no limit, as nothing is documented."`
 }
 
 // Client has the settings that all clients of the fleet share.

@@ -34,7 +34,6 @@ func TestParseRefuses(t *testing.T) {
 		"schema: 1\nstrategies: [nonne]\norgs:\n  - {name: a}":                            `f.yaml:2: strategies[0]: unknown strategy "nonne" (did you mean "none"?)`,
 		"schema: 1\nstrategies: [recorded]\norgs:\n  - {name: a}":                         "f.yaml:2: strategies[0]: a fleet has no recording",
 		"schema: 1\ncompare: [overrage]\norgs:\n  - {name: a}":                            `f.yaml:2: compare[0]: unknown value "overrage" (did you mean "overage"?)`,
-		"schema: 1\nserver: {capacity: -1}\norgs:\n  - {name: a}":                         "f.yaml:2: server.capacity -1 must lie in",
 		"schema: 1\nserver:\n  lifetime_5m: 2h\norgs: []":                                 "f.yaml:3: server.lifetime_5m: longer than lifetime_1h",
 		"schema: 1\nclient:\n  system:\n    split: none\norgs: []":                        "f.yaml:4: client.system.split: global_scope wants the system prompt in sections",
 		"schema: 1\nclient: {system: {mcp: prefx}}\norgs: []":                             `f.yaml:2: client.system.mcp: unknown value "prefx"`,

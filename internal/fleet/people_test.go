@@ -62,7 +62,7 @@ func TestOrganisationsAreIndependent(t *testing.T) {
 }
 
 // Sessions that cannot meet have clocks of their own, with the figures of one clock
-// for all, which a cache of limited capacity has: one that everything fits into.
+// for all of a provider.
 func TestClocksOfTheirOwn(t *testing.T) {
 	const head = "schema: 1\nstrategies: [auto-compact/167k]\n"
 	const orgs = `
@@ -73,19 +73,49 @@ orgs:
   - {name: delta, users: 5, kinds: {bedrock: 0.5, subscriber: 0.5}}
 `
 	for keys, want := range map[string]int{"": 4, "client: {global_scope: false}": 6} {
-		own := parse(t, head+keys+orgs)
-		p := generate(t, own)
+		p := generate(t, parse(t, head+keys+orgs))
 		if n := len(p.jobs([]cell{{}})); n != want {
 			t.Errorf("%q: %d clocks, want %d", keys, n, want)
 		}
-		one := parse(t, head+"server: {capacity: 1000000000}\n"+keys+orgs)
-		if n := len(generate(t, one).jobs([]cell{{}})); n != 3 {
-			t.Errorf("%q: %d clocks with a capacity, want one for each provider", keys, n)
+		r := runner(t)
+		own, err := r.Simulate(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if a, b := simulate(t, own), simulate(t, one); !reflect.DeepEqual(a.Cells, b.Cells) {
-			t.Errorf("%q: clocks of their own make %+v, one makes %+v", keys, a.Cells[0].Total.Row.Usage, b.Cells[0].Total.Row.Usage)
+		if one := byProvider(t, r, p); !reflect.DeepEqual(own.Cells, one.Cells) {
+			t.Errorf("%q: clocks of their own make %+v, one makes %+v", keys, own.Cells[0].Total.Row.Usage, one.Cells[0].Total.Row.Usage)
 		}
 	}
+}
+
+// byProvider simulates a population with one clock for all sessions of a provider.
+func byProvider(t *testing.T, r *Runner, p *Population) *studies.Fleet {
+	cells, err := r.cells(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := p.file.pricesAt()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var jobs []job
+	for i := range cells {
+		of := map[string][]int{}
+		for k := range p.Sessions {
+			provider := p.people[p.of[k].user].provider()
+			of[provider] = append(of[provider], k)
+		}
+		for _, sessions := range of {
+			jobs = append(jobs, job{cell: &cells[i], sessions: sessions})
+		}
+	}
+	for i := range jobs {
+		if err := r.runTogether(t.Context(), p, &jobs[i], at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum(jobs)
+	return p.report(cells)
 }
 
 // The same result however many cores work.

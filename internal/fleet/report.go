@@ -14,7 +14,7 @@ func (p *Population) report(cells []cell) *studies.Fleet {
 	f := p.file
 	out := &studies.Fleet{
 		Name: f.Name, Doc: f.Doc, Start: f.Start.UTC(), Days: f.Days, Seed: f.Seed,
-		PricesAt: f.pricesText(), GlobalScope: f.Client.GlobalScope, Capacity: f.Server.Capacity,
+		PricesAt: f.pricesText(), GlobalScope: f.Client.GlobalScope,
 		Orgs: p.Orgs(), Upgrades: p.upgrades(), Notes: p.notes(),
 	}
 	for i := 0; i < len(cells); {

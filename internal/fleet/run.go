@@ -233,12 +233,11 @@ func (p *Population) shared(without variant) []bool {
 	return list
 }
 
-// meeting returns where a session meets others. A capacity is the provider's,
-// so with one all its sessions meet.
+// meeting returns where a session meets others.
 func (p *Population) meeting(session int, shared []bool) meeting {
 	who := &p.people[p.of[session].user]
 	m := meeting{provider: who.provider(), org: who.org}
-	if p.file.Server.Capacity > 0 || m.provider == client.ProviderFirstParty && shared[m.org] {
+	if m.provider == client.ProviderFirstParty && shared[m.org] {
 		m.org = -1
 	}
 	return m
@@ -289,7 +288,7 @@ func (p *progress) add(sessions int) {
 // run simulates the sessions of a clock: user by user, or event by event if
 // they share more than the entries before messages.
 func (r *Runner) run(ctx context.Context, p *Population, j *job, prices time.Time, done *progress) error {
-	if !r.oneClock && p.file.Server.Capacity == 0 {
+	if !r.oneClock {
 		ok, err := r.runAhead(ctx, p, j, prices, done.add)
 		if ok || err != nil {
 			return err

@@ -181,29 +181,3 @@ func TestOverage(t *testing.T) {
 		t.Errorf("begun beyond the quota, %d flips: %+v, want an effect of which none is the flip's", back.Orgs[0].Flips, e)
 	}
 }
-
-// A cache that holds one conversation at a time loses what another needs again;
-// one that holds all of them is like one without a limit.
-func TestCapacity(t *testing.T) {
-	text := func(capacity int) string {
-		return fmt.Sprintf(`schema: 1
-strategies: [none]
-compare: []
-server: {capacity: %d}
-orgs:
-  - name: acme
-    users: 3
-    kinds: {api: 1}
-    sessions: {turns: {min: 5}, rounds: {min: 4}, model: claude-opus-4-6}
-    arrivals: {process: trace, times: [0s 0, 10s 1, 20s 2]}
-`, capacity)
-	}
-	unlimited := simulate(t, parse(t, text(0))).Cells[0].Total.Row
-	if large := simulate(t, parse(t, text(1e9))).Cells[0].Total.Row; large.Usage != unlimited.Usage {
-		t.Errorf("with room for everything %+v, without a limit %+v", large.Usage, unlimited.Usage)
-	}
-	small := simulate(t, parse(t, text(40_000))).Cells[0].Total.Row
-	if small.MissesByClass[prompt.MissEviction] == 0 || small.Usage.Writes() <= unlimited.Usage.Writes() {
-		t.Errorf("40,000 tokens for three conversations: misses %v, %d written of %d", small.MissesByClass, small.Usage.Writes(), unlimited.Usage.Writes())
-	}
-}

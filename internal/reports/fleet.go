@@ -85,9 +85,6 @@ func fleetSize(f *studies.Fleet) string {
 	if sum.Resumed > 0 {
 		sessions += " and " + document.Count(sum.Resumed, "resumption")
 	}
-	if f.Capacity > 0 {
-		scope += fmt.Sprintf(", cache of %s tokens", document.Whole(f.Capacity))
-	}
 	return fmt.Sprintf("%s in %s, %s from %s: %s, %s drawn; %s, seed %d",
 		document.Count(sum.Users, "user"), document.Count(len(f.Orgs), "organisation"),
 		document.Count(f.Days, "day"), f.Start.Format(time.DateOnly), sessions, document.Count(sum.Calls,
@@ -106,18 +103,13 @@ func fleetPeaks(f *studies.Fleet, c *studies.FleetCell) string {
 
 // fleetNotes say what the columns mean and state the assumptions.
 func fleetNotes(f *studies.Fleet) []string {
-	capacity := "The cache has no limit: the file sets no server.capacity."
-	if f.Capacity > 0 {
-		capacity = fmt.Sprintf("The cache of a provider holds %s tokens (server.capacity), least recently used first "+
-			"out.", document.Whole(f.Capacity))
-	}
 	notes := []string{
 		fleetColumnsNote(f),
 		"Assumed: how many users are of which kind, load tools of MCP servers, resume sessions or pass their quota " +
 			"is the fleet " +
 			"file's, not measured. Scopes are as documented: users with tools of MCP servers in their prompt, and " +
 			"those of " +
-			"other providers, share nothing with other organisations. " + capacity,
+			"other providers, share nothing with other organisations. The cache has no limit.",
 		"People and models do the same whatever the cache does: what is compared are the same sessions and draws.",
 	}
 	for _, n := range f.Notes {
@@ -149,9 +141,6 @@ func fleetColumnsNote(f *studies.Fleet) string {
 		"one, and the session alone. MISSES are calls that read less than the best their conversation had in the " +
 		"cache. " +
 		"DREAMS are consolidations of a user's memory: after 24 hours and five other sessions."
-	if f.Capacity > 0 {
-		note += " EVICTED are the misses on what a full cache had thrown out."
-	}
 	if fleetSum(f).Flips > 0 {
 		note += " FLIPS are the changes into or out of overage that sessions lived through."
 	}

@@ -10,7 +10,7 @@ import (
 
 // fleetTables returns the tables of a fleet under one strategy.
 func fleetTables(f *studies.Fleet, c *studies.FleetCell) []*document.Table {
-	tables := []*document.Table{fleetMain(f, c), fleetWritten(f, c)}
+	tables := []*document.Table{fleetMain(f, c), fleetWritten(c)}
 	for _, without := range fleetWithout() {
 		if p := c.Pair(without); p != nil && fleetHas(f, p) {
 			tables = append(tables, fleetPair(p))
@@ -108,14 +108,10 @@ func fleetMain(f *studies.Fleet, c *studies.FleetCell) *document.Table {
 }
 
 // fleetWritten has the tokens of each organisation, with writes by scope.
-func fleetWritten(f *studies.Fleet, c *studies.FleetCell) *document.Table {
+func fleetWritten(c *studies.FleetCell) *document.Table {
 	t := &document.Table{
 		Title:   "Tokens written to the cache by who shares them, and all others",
 		Columns: columns("WHO", sizes("GLOBAL", "ORG", "OWN", "WRITTEN", "OF IT 1H", "READ", "UNCACHED", "OUTPUT")),
-	}
-	if f.Capacity > 0 {
-		t.Columns = append(t.Columns, counts("EVICTED")...)
-		t.Title += "; misses on what was EVICTED"
 	}
 	for _, g := range fleetGroups(c) {
 		row := []any{fleetName(g.Name)}
@@ -125,13 +121,9 @@ func fleetWritten(f *studies.Fleet, c *studies.FleetCell) *document.Table {
 			all.Add(s)
 			row = append(row, s.Written)
 		}
-		row = slices.Concat(row, []any{all.Written}, fleetMetrics(g, "cache_write_1h_tokens"),
+		t.Rows = append(t.Rows, slices.Concat(row, []any{all.Written}, fleetMetrics(g, "cache_write_1h_tokens"),
 			[]any{all.Read, all.Uncached},
-			fleetMetrics(g, "output_tokens"))
-		if f.Capacity > 0 {
-			row = append(row, fleetMetrics(g, "misses_eviction")...)
-		}
-		t.Rows = append(t.Rows, row)
+			fleetMetrics(g, "output_tokens")))
 	}
 	return t
 }

@@ -23,12 +23,10 @@ type Fleet struct {
 	PricesAt string `json:"prices_at,omitzero"`
 	// GlobalScope says that clients request a scope that every organisation shares,
 	// where they can.
-	GlobalScope bool `json:"global_scope"`
-	// Capacity is the size of a provider's cache, tokens; 0 for no limit.
-	Capacity int64          `json:"cache_capacity_tokens,omitzero"`
-	Orgs     []FleetOrg     `json:"orgs"`
-	Upgrades []FleetUpgrade `json:"upgrades,omitzero"`
-	Cells    []FleetCell    `json:"cells"` // in the order of the strategies asked for
+	GlobalScope bool           `json:"global_scope"`
+	Orgs        []FleetOrg     `json:"orgs"`
+	Upgrades    []FleetUpgrade `json:"upgrades,omitzero"`
+	Cells       []FleetCell    `json:"cells"` // in the order of the strategies asked for
 	// Unpriced are the models of the sessions that have no price, sorted.
 	Unpriced []string `json:"unpriced_models,omitzero"`
 	// Notes are what a reader of the figures must know, as sentences.

@@ -17,7 +17,6 @@ import (
 // readable at once. What was sent before is readable from its first token on to all.
 //
 // The result is that of sending everything in this order, unless Met reports otherwise.
-// With a capacity it is not, as every request then depends on all others.
 func (a *Anthropic) Serve(party uint32, floor int64) {
 	a.parties.now, a.parties.floor = party, floor
 }
@@ -35,7 +34,7 @@ func (a *Anthropic) Met() bool { return a.parties.met }
 // what it refreshes depends on others. If Begin of the same request at the same time is
 // the next call, it does not look the request up again.
 func (a *Anthropic) Ahead(t int64, r *prompt.Request) bool {
-	if a.cfg.EvictPerCall+r.Loss > 0 || a.room != nil {
+	if a.cfg.EvictPerCall+r.Loss > 0 {
 		return false
 	}
 	if i, ok := a.byThread[r.Thread]; ok && a.threads[i].left && a.threads[i].level != prompt.LevelMessages {

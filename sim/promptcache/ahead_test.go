@@ -76,7 +76,7 @@ func TestAhead(t *testing.T) {
 			t.Errorf("%s: ahead is %v, want %v", name, ahead, tc.want)
 		}
 	}
-	for name, cfg := range map[string]Config{"capacity": {Capacity: 1e6}, "lost at random": {EvictPerCall: 1e-9}} {
+	for name, cfg := range map[string]Config{"lost at random": {EvictPerCall: 1e-9}} {
 		s := newSide(New(cfg), 1, short, short)
 		s.call(0)
 		if _, ahead := s.call(1); ahead {

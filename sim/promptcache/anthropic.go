@@ -23,7 +23,6 @@ type Anthropic struct {
 		at int32 // 1 + its index, 0 for none
 	}
 	unused []int32 // threads that are forgotten
-	room   *room   // nil without a capacity
 	// gatherings are the deletions of threads that declare some; once is for a
 	// thread's first, and cuts are those of the request under way.
 	gatherings []gathering
@@ -39,7 +38,7 @@ type Anthropic struct {
 
 // New returns an empty cache. Counts of cfg that are out of range count as zero.
 func New(cfg Config) *Anthropic {
-	a := &Anthropic{cfg: cfg.settings(), byThread: map[uint32]int32{}, room: newRoom(cfg.Capacity)}
+	a := &Anthropic{cfg: cfg.settings(), byThread: map[uint32]int32{}}
 	a.table.resize(minTable)
 	return a
 }
@@ -58,9 +57,6 @@ func (a *Anthropic) Reset() {
 	a.unused = a.unused[:0]
 	a.parties.reset()
 	a.oldest = Lifetimes{}
-	if a.room != nil {
-		a.room.reset()
-	}
 }
 
 // Lifetimes are those of entries by TTL class.
@@ -123,7 +119,6 @@ func (a *Anthropic) CopyFrom(o *Anthropic) {
 	}
 	clear(c.byThread)
 	maps.Copy(c.byThread, o.byThread)
-	c.room = o.room.clone()
 	c.gatherings, c.once, c.cuts = cloneGatherings(o.gatherings), gathering{}, nil
 	c.remap, c.relined = a.remap[:0], a.relined[:0]
 	c.found.request = nil
@@ -236,9 +231,6 @@ func (a *Anthropic) End(t int64, ticket int32, output int64) {
 		for _, id := range f.held[:f.holds] {
 			a.use(id, t)
 		}
-	}
-	if a.room != nil {
-		a.unpin(ticket)
 	}
 	*f = flight{}
 	a.free = append(a.free, ticket)

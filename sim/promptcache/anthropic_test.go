@@ -142,7 +142,6 @@ func TestConfigBounds(t *testing.T) {
 		"lifetime_5m -1ns must be above 0s":             func(c *promptcache.Config) { c.Lifetime5m = -1 },
 		"evict_per_call 1.5 must lie in 0…1":            func(c *promptcache.Config) { c.EvictPerCall = 1.5 },
 		"evict_per_call .nan must lie in 0…1":           func(c *promptcache.Config) { c.EvictPerCall = math.NaN() },
-		"capacity -1 must not be negative":              func(c *promptcache.Config) { c.Capacity = -1 },
 		"lifetime_5m 5m is longer than lifetime_1h 1ns": func(c *promptcache.Config) { c.Lifetime1h = 1 },
 	} {
 		c, got := promptcache.Config{}.Filled(), ""

@@ -114,35 +114,3 @@ func BenchmarkDeletions(b *testing.B) {
 		call++
 	}
 }
-
-// BenchmarkCapacity is a call of one of 50 conversations in turn, on a cache that
-// holds all of them, half of them or none of their ends.
-func BenchmarkCapacity(b *testing.B) {
-	const threads = 50
-	s := newSession(200)
-	total := int64(s.entries[len(s.entries)-1].Cum)
-	for _, c := range []struct {
-		name     string
-		capacity int64
-	}{{"off", 0}, {"whole", threads * total}, {"half", threads * total / 2}, {"tight", total}} {
-		b.Run(c.name, func(b *testing.B) {
-			a := promptcache.New(promptcache.Config{Capacity: c.capacity})
-			markers := []prompt.Marker{{Position: 0}, {Position: 1}, {}}
-			r := prompt.Request{MinTokens: 1024, Markers: markers, Change: prompt.NoChange}
-			b.ReportAllocs()
-			var t int64
-			n := 0
-			for b.Loop() {
-				r.Thread, r.Owner = uint32(n%threads), uint32(n%threads)
-				end := s.ends[n/threads%len(s.ends)]
-				r.Entries = s.entries[:end]
-				markers[2].Position = int32(end - 1)
-				o := a.Begin(t, &r)
-				a.FirstToken(t+1e8, o.Ticket)
-				a.End(t+2e8, o.Ticket, 100)
-				t += 3e8
-				n++
-			}
-		})
-	}
-}

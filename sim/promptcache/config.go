@@ -20,16 +20,13 @@
 // sent, without markers or a price for writing.
 //
 // What no document says is decided by a field of Config or OpenAIConfig, which names the
-// default and why. Three points have no switch:
+// default and why. Two points have no switch:
 //
 //   - A marker in front of the hit writes nothing: what is not billed is not
 //     written.
 //   - The prefix of an entry is what its writer read and wrote in front of it.
 //     An entry written later at a position in front of a longer one is not
 //     on the longer one's path, and reading the longer one does not refresh it.
-//   - Requests in flight keep what they have read or written from the eviction
-//     that Config.Capacity causes: the whole prefix, even when its end is lost
-//     for another reason.
 //
 // Times are int64 nanoseconds and must not run backwards from call to call; that of
 // a first token may lie ahead.
@@ -84,7 +81,6 @@ type Config struct {
 	TTLInKey        bool    `yaml:"ttl_in_key" doc:"Keep entries of different lifetimes apart. Undocumented; off, a 5m marker finds what a 1h marker wrote."`
 	DeleteUncached  bool    `yaml:"delete_uncached" needs:"cached-microcompact" doc:"Server-side deletions act on tokens that are not read from the cache as well. Undocumented; off, what an expired entry held is written again in full."`
 	EvictPerCall    float64 `yaml:"evict_per_call" min:"0" max:"1" doc:"Probability, 0…1, that the message entries a call would have read are lost. Recordings show about 0.007, nearly all from one repository." unit:"share of calls"`
-	Capacity        int64   `yaml:"capacity" min:"0" doc:"Tokens that all entries of a server occupy together, whoever owns them; what a prefix shares is stored once. 0 for no limit. What does not fit pushes out what has expired, then what was used least recently, from the end of a conversation to its front (vLLM, SGLang: also set long lifetimes, as they have none). Anthropic documents nothing: an assumption. Refused for Codex's sessions." unit:"tokens"`
 }
 
 // unless is a switch that is on by default: its zero value is written true.

@@ -39,67 +39,12 @@ func (a *Anthropic) CheckStructure() error {
 			return fmt.Errorf("entry %d stands behind the tip %d of its lineage", id, l.tip)
 		}
 	}
-	if err := a.checkRoom(); err != nil {
-		return err
-	}
 	for i := range a.lineages {
 		for j := 1; j < len(a.lineages[i].uses); j++ {
 			u, v := a.lineages[i].uses[j-1], a.lineages[i].uses[j]
 			if u.depth <= v.depth || u.at > v.at {
 				return fmt.Errorf("uses of lineage %d are out of order: %v before %v", i, u, v)
 			}
-		}
-	}
-	return nil
-}
-
-// checkRoom verifies that the figures of what is stored add up, that what is in
-// the cache is stored on stored prefixes, that only what is stored is pinned, and
-// that every leaf can be evicted.
-func (a *Anthropic) checkRoom() error {
-	m := a.room
-	if m == nil {
-		return nil
-	}
-	var used int64
-	children, pins := make([]int32, len(m.places)), make([]int32, len(m.places))
-	for i := range m.pins {
-		for _, id := range m.pins[i] {
-			if id != none {
-				pins[id]++
-			}
-		}
-	}
-	for id := range m.places {
-		p, e := &m.places[id], &a.entries[id]
-		if e.state == stateLive && !p.stored {
-			return fmt.Errorf("entry %d is in the cache and takes no room", id)
-		}
-		if !p.stored {
-			continue
-		}
-		used += p.own
-		if e.parent != none {
-			children[e.parent]++
-			if !m.places[e.parent].stored {
-				return fmt.Errorf("entry %d stands on %d, which is not stored", id, e.parent)
-			}
-		}
-	}
-	if used != m.used || used > m.capacity {
-		return fmt.Errorf("%d tokens are stored, counted as %d, of %d", used, m.used, m.capacity)
-	}
-	for id := range m.places {
-		p := &m.places[id]
-		switch leaf := p.stored && p.children == 0; {
-		case p.children != children[id]:
-			return fmt.Errorf("entry %d has %d children, counted as %d", id, children[id], p.children)
-		case p.pins != pins[id] || p.pins > 0 && !p.stored:
-			return fmt.Errorf("entry %d, stored %t, is pinned %d times, counted as %d", id, p.stored, pins[id], p.pins)
-		case leaf && a.entries[id].state != stateLive:
-			return fmt.Errorf("entry %d is lost and takes room", id)
-		case leaf && p.pins == 0 && !p.queued:
-			return fmt.Errorf("leaf %d cannot be evicted", id)
 		}
 	}
 	return nil

@@ -138,12 +138,8 @@ func (a *Anthropic) evict(t int64, r *prompt.Request, m *marks, h hit) hit {
 			if e.level != prompt.LevelMessages {
 				break
 			}
-			if e.state != stateLive {
-				continue
-			}
-			e.state = stateEvicted
-			if a.room != nil {
-				a.release(id)
+			if e.state == stateLive {
+				e.state = stateEvicted
 			}
 		}
 		h = a.lookup(t, r, m)

@@ -55,29 +55,22 @@ func TestADayKeepsWhatLives(t *testing.T) {
 // BenchmarkDay is a day of 10,000 conversations of 100 calls on one cache, and
 // what stays on the heap of it.
 func BenchmarkDay(b *testing.B) {
-	for _, c := range []struct {
-		name     string
-		capacity int64
-	}{{"unlimited", 0}, {"capacity", 1_000_000_000}} {
-		b.Run(c.name, func(b *testing.B) {
-			const sessions, calls = 10_000, 100
-			var before, after runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&before)
-			var a *promptcache.Anthropic
-			most := 0
-			for b.Loop() {
-				a = promptcache.New(promptcache.Config{Capacity: c.capacity})
-				most = day(a, sessions, calls)
-			}
-			runtime.GC()
-			runtime.ReadMemStats(&after)
-			size := float64(after.HeapAlloc - before.HeapAlloc)
-			b.ReportMetric(size/1e6, "MB")
-			b.ReportMetric(float64(most), "entries")
-			b.ReportMetric(size/float64(most), "bytes/entry")
-			b.ReportMetric(float64(b.N)*sessions*calls/b.Elapsed().Seconds(), "calls/s")
-			runtime.KeepAlive(a)
-		})
+	const sessions, calls = 10_000, 100
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var a *promptcache.Anthropic
+	most := 0
+	for b.Loop() {
+		a = promptcache.New(promptcache.Config{})
+		most = day(a, sessions, calls)
 	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	size := float64(after.HeapAlloc - before.HeapAlloc)
+	b.ReportMetric(size/1e6, "MB")
+	b.ReportMetric(float64(most), "entries")
+	b.ReportMetric(size/float64(most), "bytes/entry")
+	b.ReportMetric(float64(b.N)*sessions*calls/b.Elapsed().Seconds(), "calls/s")
+	runtime.KeepAlive(a)
 }

@@ -33,14 +33,11 @@ type refEntry struct {
 	gone    bool
 	evicted bool
 	prefix  *refEntry // next entry in front, as its writer read or wrote it
-	stored  bool      // it takes room, when there is a capacity
-	kept    int       // requests in flight that have read or written it or what stands on it
 }
 
 type refFlight struct {
 	uses   []*refEntry
 	writes []*refEntry
-	keeps  []*refEntry
 }
 
 type refThread struct {
@@ -158,7 +155,6 @@ func (c *reference) begin(t int64, r *prompt.Request, ticket int32) (prompt.Usag
 	f := &refFlight{}
 	c.open[ticket] = f
 	c.use(t, hit, f)
-	c.keep(hit, f)
 	prev := hit
 	for _, m := range r.Markers {
 		if int(m.Position) <= at || r.Entries[m.Position].Cum < r.MinTokens {
@@ -170,7 +166,6 @@ func (c *reference) begin(t int64, r *prompt.Request, ticket int32) (prompt.Usag
 		}
 		prev = c.write(t, r, m, prev, deleted)
 		c.use(t, prev, f)
-		c.keep(prev, f)
 		f.writes = append(f.writes, prev)
 		c.threads[r.Thread] = &refThread{ttl: m.TTL, pos: int(m.Position), cum: int64(r.Entries[m.Position].Cum),
 			deleted: deleted, owner: r.Owner, model: r.Model, entries: chains(r)}
@@ -253,7 +248,6 @@ func (c *reference) write(t int64, r *prompt.Request, m prompt.Marker, prefix *r
 		ttl: m.TTL, keyTTL: m.TTL, message: e.Kind.Level() == prompt.LevelMessages,
 		cum: int64(e.Cum), deleted: deleted, lastUse: t, prefix: prefix}
 	c.written = append(c.written, w)
-	c.admit(t, w)
 	return w
 }
 
@@ -342,9 +336,6 @@ func (c *reference) end(t int64, ticket int32) {
 	for _, e := range c.open[ticket].uses {
 		e.pins--
 		e.lastUse = t
-	}
-	for _, e := range c.open[ticket].keeps {
-		e.kept--
 	}
 	delete(c.open, ticket)
 }

@@ -17,7 +17,7 @@ import (
 // TestScripts runs testdata/scripts: conversations against one cache, each file the
 // worked examples of one part of the documents, named in its comments.
 //
-//	new [lookback=N] [blocks] [start] [no-refresh] [ttl-in-key] [delete-uncached] [evict=P] [capacity=N]
+//	new [lookback=N] [blocks] [start] [no-refresh] [ttl-in-key] [delete-uncached] [evict=P]
 //	ctx NAME            append blocks, one "kind tokens [xN] [tag]" a line; equal lines at
 //	                    equal positions are equal content
 //	edit NAME at=I tokens=N [cause=C], replace NAME from=I to=J [cause=C], truncate NAME n=N,
@@ -27,7 +27,6 @@ import (
 //	call …              begin, first token and end; for=D is its duration, default 0
 //	first TICKET t=D, end TICKET t=D
 //	validate …          as begin, prints what the provider would refuse
-//	stored              prints the tokens that entries occupy
 //
 // Positions count from 0; "last" is the last block.
 func TestScripts(t *testing.T) {
@@ -70,8 +69,6 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 			return describe(&r, &o, false)
 		}
 		return describe(&r, &o, true)
-	case "stored":
-		return fmt.Sprintf("%d tokens", s.cache.Stored())
 	case "validate":
 		r := s.request(t, d)
 		if err := s.cache.Validate(&r); err != nil {
@@ -102,7 +99,6 @@ func scriptConfig(t *testing.T, d *datadriven.TestData) promptcache.Config {
 		d.ScanArgs(t, "evict", &p)
 		c.EvictPerCall, _ = strconv.ParseFloat(p, 64)
 	}
-	d.MaybeScanArgs(t, "capacity", &c.Capacity)
 	c.EveryBlockCounts = d.HasArg("blocks")
 	if d.HasArg("no-refresh") {
 		c.NoPrefixRefresh = true

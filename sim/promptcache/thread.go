@@ -221,15 +221,9 @@ func (a *Anthropic) hold(f *flight, id int32) {
 // uses.
 func (a *Anthropic) store(t int64, r *prompt.Request, m *marks, h hit, b *bill, ticket int32) {
 	f, prev := &a.flights[ticket], h.id
-	if a.room != nil {
-		a.room.openPins(ticket)
-	}
 	if prev != none {
 		a.bury(prev, t)
 		a.hold(f, prev)
-		if a.room != nil {
-			a.room.pin(ticket, prev)
-		}
 	}
 	for i := range m.at[:m.n] {
 		k := &m.at[i]
@@ -238,9 +232,6 @@ func (a *Anthropic) store(t int64, r *prompt.Request, m *marks, h hit, b *bill, 
 		}
 		prev = a.write(t, r, k, prev, a.deletedAt(b, h, k.Position))
 		a.hold(f, prev)
-		if a.room != nil {
-			a.room.pin(ticket, prev)
-		}
 		f.written[f.writes] = prev
 		f.writes++
 	}
@@ -271,11 +262,7 @@ func (a *Anthropic) write(t int64, r *prompt.Request, m *mark, parent int32, del
 			return id
 		}
 	}
-	id := a.insert(t, k, parent, m, int32(deleted))
-	if a.room != nil {
-		a.admit(t, id, cum(r, m.Position)+int64(m.Shift)-deleted)
-	}
-	return id
+	return a.insert(t, k, parent, m, int32(deleted))
 }
 
 // rewrite returns the entry of a key if it is alive; one that is not gives way.
@@ -291,8 +278,5 @@ func (a *Anthropic) rewrite(t int64, k key, ttl prompt.TTL) (id int32, alive boo
 		return id, true
 	}
 	e.state = stateDead
-	if a.room != nil {
-		a.release(id)
-	}
 	return none, false
 }
