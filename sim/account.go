@@ -53,6 +53,19 @@ func (s *replay) accountMiss(f *flight) {
 	r.MissedTokens += f.outcome.Shortfall()
 }
 
+// modelNumbers are numbers of models by name, from 1, that all sessions share.
+type modelNumbers map[string]uint32
+
+// number returns the number of a model, the next free one for a new name.
+func (m modelNumbers) number(name string) uint32 {
+	n, ok := m[name]
+	if !ok {
+		n = uint32(len(m) + 1)
+		m[name] = n
+	}
+	return n
+}
+
 // models are the models of a session with what the loop needs of each.
 type models struct {
 	prices   Prices

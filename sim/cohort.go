@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -40,7 +41,7 @@ func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 
 // play runs all events on the clock and returns the rows.
 func (l *Loop) play() ([]results.Row, error) {
-	l.rows = l.rows[:0]
+	l.rows = slices.Grow(l.rows[:0], len(l.replays))
 	for n := 1; l.err == nil; n++ {
 		e, ok := l.clock.next()
 		if !ok {
@@ -88,20 +89,14 @@ func (l *Loop) reset(sessions []*traces.Session) error {
 		threads += len(s.Threads)
 	}
 	l.threads = l.threads[:cap(l.threads)] // what is stored is used again
-	for len(l.threads) < threads {
-		l.threads = append(l.threads, thread{})
-	}
-	l.threads = l.threads[:threads]
+	l.threads = slices.Grow(l.threads, max(0, threads-len(l.threads)))[:threads]
 	return l.fill(sessions)
 }
 
 // fill brings the sessions of a cohort and their threads to their initial
 // state.
 func (l *Loop) fill(sessions []*traces.Session) error {
-	first, base := l.epoch, int32(0)
-	if first == 0 {
-		first = begin(sessions)
-	}
+	first, base := begin(sessions), int32(0)
 	for i, session := range sessions {
 		if err := l.seat(i, session); err != nil {
 			return err

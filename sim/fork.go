@@ -57,7 +57,7 @@ func (l *Loop) partWays(t *thread, hook int) {
 
 // copyFrom makes l an independent copy of a run under way, keeping l's storage.
 func (l *Loop) copyFrom(o *Loop) {
-	l.config, l.assembly, l.models, l.ctx, l.epoch, l.forks = o.config, o.assembly, o.models, o.ctx, o.epoch, o.forks
+	l.config, l.assembly, l.models, l.ctx, l.forks = o.config, o.assembly, o.models, o.ctx, o.forks
 	l.sides, l.states, l.err, l.failing, l.host.thread = o.sides, o.states, o.err, o.failing, nil
 	heap := append(l.clock.heap[:0], o.clock.heap...)
 	l.clock = o.clock

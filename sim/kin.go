@@ -114,7 +114,9 @@ func (b *batch) runGroup(ctx context.Context, l *Loop, group, cohort []int) erro
 		}
 		if failed == nil && err != nil {
 			failed = err
-			l.Stop(err)
+			if l.err == nil { // ends the run at its next event
+				l.err, l.failing = err, l.group[0]
+			}
 		}
 	}
 	if l.forks != nil {

@@ -43,7 +43,6 @@ type Loop struct {
 	composer    Composer          // the summariser, when it wants to see calls
 	sides       uint32            // calls that layers made
 	states      uint64            // states of requests that break detectors were told of
-	epoch       int64             // unix ns at which the clock stands at 0; 0 for the first session's start
 	forks       *forks            // what goes on where strategies part; nil for a run that cannot be copied
 	held        held              // what a closed loop is held against
 	related     map[int]related   // by generation, of the cells of a group

@@ -73,36 +73,6 @@ func TestEndOfTheContextWithTheRun(t *testing.T) {
 	cancel()
 }
 
-// Parts of a cohort number models alike, and a loop that runs nothing cannot be stopped.
-func TestParts(t *testing.T) {
-	a := NewPart(testConfig(t, "none"), 7, nil)
-	a.models.number("x")
-	b, c := NewPart(testConfig(t, "none"), 7, a), NewPart(testConfig(t, "none"), 7, nil)
-	if n, m, k := b.models.number("y"), b.models.number("x"), c.models.number("y"); n != 2 || m != 1 || k != 1 {
-		t.Errorf("the other part's second model is number %d, its first %d, and that of a part for itself %d; want 2, 1, 1", n, m, k)
-	}
-	stop := errors.New("stop")
-	if a.Stop(stop); a.err != nil {
-		t.Errorf("a loop that runs nothing: %v", a.err)
-	}
-	c = stopping(t, stop)
-	if _, err := c.Run(newSession("s").turns(3, 0, 100).session()); !errors.Is(err, stop) {
-		t.Errorf("%v, want the first error", err)
-	}
-}
-
-// stopping returns a loop that stops behind its first call, with an error and then another.
-func stopping(t *testing.T, err error) *Loop {
-	c := testConfig(t, "none")
-	var l *Loop
-	c.Record = func(*results.CallRecord) {
-		l.Stop(err)
-		l.Stop(errors.New("another"))
-	}
-	l = NewLoop(c)
-	return l
-}
-
 // A price holds from its first moment to the one ahead of the next price; a call without a
 // time has the one at hand.
 func TestWhenAPriceHolds(t *testing.T) {

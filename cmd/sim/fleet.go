@@ -223,7 +223,7 @@ func fleetProvenance(runner *fleet.Runner, file *fleet.File, people *fleet.Popul
 }
 
 // fleetProgress formats the progress of a fleet: a session counts once for each strategy and
-// comparison. Users finish in the order of the day, so sessions do not show the time left.
+// comparison, when its clock has ended.
 func fleetProgress(done, total int64) string {
 	if done == 0 {
 		return "drawing people and sessions"

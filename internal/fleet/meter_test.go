@@ -26,15 +26,8 @@ orgs:
 		"1h 0, 5h 0, 9h 0, 9h 1, 1h 2, 1h 3, 9h 2, 9h 3": {Count: 4, At: 9 * 3600},
 	} {
 		f := parse(t, text+times+"]}\n")
-		for name, r := range map[string]*Runner{"user by user": runner(t), "one clock": {oneClock: true}} {
-			r.Registry, r.Prices = runner(t).Registry, runner(t).Prices
-			out, err := r.Run(t.Context(), f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := out.Cells[0].PeakSessions; got != want {
-				t.Errorf("%s, %s: %+v, want %+v", times, name, got, want)
-			}
+		if got := simulate(t, f).Cells[0].PeakSessions; got != want {
+			t.Errorf("%s: %+v, want %+v", times, got, want)
 		}
 	}
 }

@@ -133,34 +133,6 @@ func (p *person) turns(after, through int64) []int64 {
 	return slices.Compact(list)
 }
 
-// turn is a party of a clock that waits until all others have reached a time.
-// Parties are numbered like their users: by organisation and, in each, by
-// ordinal. Events at the same time are handled in that order: by the clock of a
-// cohort (sim.Loop.RunCohort), by turns for requests, and by the caches for
-// first tokens (promptcache.Anthropic.Serve).
-type turn struct {
-	at    int64 // ns
-	party int32 // index; of parties waiting for the same time the lowest is first
-}
-
-func (a turn) before(b turn) bool { return a.at < b.at || a.at == b.at && a.party < b.party }
-
-// turns is a heap of waiting parties, the next one first.
-type turns []turn
-
-func (h turns) Len() int           { return len(h) }
-func (h turns) Less(i, j int) bool { return h[i].before(h[j]) }
-func (h turns) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *turns) Push(v any)        { *h = append(*h, v.(turn)) }
-
-// Pop takes the last one out: heap.Pop has put the first there.
-func (h *turns) Pop() any {
-	last := len(*h) - 1
-	v := (*h)[last]
-	*h = (*h)[:last]
-	return v
-}
-
 // resume continues the conversation of a with b, which follows it in time: the
 // context of a replaces what b had before its first prompt. The numbers of b
 // start at from; resume returns the first free ones after it. b must not be

@@ -61,63 +61,6 @@ func TestOrganisationsAreIndependent(t *testing.T) {
 	}
 }
 
-// Sessions that cannot meet have clocks of their own, with the figures of one clock
-// for all of a provider.
-func TestClocksOfTheirOwn(t *testing.T) {
-	const head = "schema: 1\nstrategies: [auto-compact/167k]\n"
-	const orgs = `
-orgs:
-  - {name: acme, users: 6, resume: 0.2, mcp: 0.3, kinds: {api: 0.5, third_party: 0.5}}
-  - {name: birch, users: 5}
-  - {name: cedar, users: 4, mcp: 1}
-  - {name: delta, users: 5, kinds: {bedrock: 0.5, subscriber: 0.5}}
-`
-	for keys, want := range map[string]int{"": 4, "client: {global_scope: false}": 6} {
-		p := generate(t, parse(t, head+keys+orgs))
-		if n := len(p.jobs([]cell{{}})); n != want {
-			t.Errorf("%q: %d clocks, want %d", keys, n, want)
-		}
-		r := runner(t)
-		own, err := r.Simulate(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if one := byProvider(t, r, p); !reflect.DeepEqual(own.Cells, one.Cells) {
-			t.Errorf("%q: clocks of their own make %+v, one makes %+v", keys, own.Cells[0].Total.Row.Usage, one.Cells[0].Total.Row.Usage)
-		}
-	}
-}
-
-// byProvider simulates a population with one clock for all sessions of a provider.
-func byProvider(t *testing.T, r *Runner, p *Population) *studies.Fleet {
-	cells, err := r.cells(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := p.file.pricesAt()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var jobs []job
-	for i := range cells {
-		of := map[string][]int{}
-		for k := range p.Sessions {
-			provider := p.people[p.of[k].user].provider()
-			of[provider] = append(of[provider], k)
-		}
-		for _, sessions := range of {
-			jobs = append(jobs, job{cell: &cells[i], sessions: sessions})
-		}
-	}
-	for i := range jobs {
-		if err := r.runTogether(t.Context(), p, &jobs[i], at); err != nil {
-			t.Fatal(err)
-		}
-	}
-	sum(jobs)
-	return p.report(cells)
-}
-
 // The same result however many cores work.
 func TestDeterministic(t *testing.T) {
 	text := func(procs, workers int) *studies.Fleet {

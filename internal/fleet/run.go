@@ -12,10 +12,6 @@
 //	runner := fleet.Runner{Registry: registry, Prices: prices}
 //	result, err := runner.Simulate(ctx, people)
 //
-// Users share only the cache entries before messages, so each is simulated
-// ahead of the others until a request depends on them. The result is that of
-// handling every event in order of time, see ahead.
-//
 // Every session is a function of the fleet's seed, the name of its organisation,
 // and the user's and the session's ordinals. Adding users, organisations or days
 // leaves the sessions of the others as they are.
@@ -53,8 +49,6 @@ type Runner struct {
 	// Done, if not nil, is called with the number of sessions simulated so far and
 	// their total. It must be safe for concurrent use.
 	Done func(finished, total int)
-
-	oneClock bool // handle every event in order of time, as a reference
 }
 
 // cell is one run of the fleet.
@@ -249,7 +243,11 @@ func (r *Runner) pool(ctx context.Context, p *Population, cells []cell, prices t
 	done := progress{total: len(cells) * len(p.Sessions), tell: r.Done}
 	defer sum(jobs)
 	return parallel.Do(ctx, parallel.Workers(r.Workers, len(jobs)), len(jobs), func(k int) error {
-		return r.run(ctx, p, &jobs[k], prices, &done)
+		err := r.run(ctx, p, &jobs[k], prices)
+		if err == nil {
+			done.add(len(jobs[k].sessions))
+		}
+		return err
 	})
 }
 
@@ -278,55 +276,30 @@ type progress struct {
 	tell     func(finished, total int) // nil for nobody
 }
 
-// add counts so many sessions more; fewer when they have to be simulated again.
+// add counts so many sessions more.
 func (p *progress) add(sessions int) {
 	if n := p.finished.Add(int64(sessions)); p.tell != nil {
 		p.tell(int(n), p.total)
 	}
 }
 
-// run simulates the sessions of a clock: user by user, or event by event if
-// they share more than the entries before messages.
-func (r *Runner) run(ctx context.Context, p *Population, j *job, prices time.Time, done *progress) error {
-	if !r.oneClock {
-		ok, err := r.runAhead(ctx, p, j, prices, done.add)
-		if ok || err != nil {
-			return err
-		}
-		done.add(-len(j.sessions)) // all of them ended
-	}
-	if err := r.runTogether(ctx, p, j, prices); err != nil {
-		return err
-	}
-	done.add(len(j.sessions))
-	return nil
-}
-
-// config returns the cell that a clock simulates, with a server for each agent;
-// person returns the Person of the session at an index of a cohort.
-func (r *Runner) config(
-	p *Population, j *job, prices time.Time, server func(traces.Cache) sim.Server, person func(int) sim.Person,
-) sim.Config {
-	return sim.Config{
-		Overflow: sim.OverflowAnswer, // a session that ends early cannot be compared with its variants
-		Strategy: j.cell.strategy, Server: server, Summarizer: summarizer.Default(),
-		Prices: r.Prices, PricesAt: prices, Seed: p.file.Seed, Window: p.file.Window, Verify: r.Verify,
-		Person: func(i int, _ *traces.Session) sim.Person { return person(i) },
-	}
-}
-
-// runTogether simulates the sessions of a clock event by event.
-func (r *Runner) runTogether(ctx context.Context, p *Population, j *job, prices time.Time) error {
+// run simulates the sessions of a clock.
+func (r *Runner) run(ctx context.Context, p *Population, j *job, prices time.Time) error {
 	sessions := make([]*traces.Session, len(j.sessions))
 	all := make([]int, len(j.sessions))
 	for i, k := range j.sessions {
 		sessions[i], all[i] = p.Sessions[k], i
 	}
 	meter := newMeter(p, j.sessions)
-	server := func(traces.Cache) sim.Server {
-		return &metered{Anthropic: promptcache.New(p.file.Server.cache()), meter: meter}
+	config := sim.Config{
+		Overflow: sim.OverflowAnswer, // a session that ends early cannot be compared with its variants
+		Strategy: j.cell.strategy, Summarizer: summarizer.Default(),
+		Prices: r.Prices, PricesAt: prices, Seed: p.file.Seed, Window: p.file.Window, Verify: r.Verify,
+		Server: func(traces.Cache) sim.Server {
+			return &metered{Anthropic: promptcache.New(p.file.Server.cache()), meter: meter}
+		},
+		Person: func(i int, _ *traces.Session) sim.Person { return j.cell.persons[j.sessions[i]] },
 	}
-	config := r.config(p, j, prices, server, func(i int) sim.Person { return j.cell.persons[j.sessions[i]] })
 	runner := sim.Runner{Workers: 1, Cohorts: [][]int{all}}
 	rows, err := runner.Run(ctx, sessions, []sim.Config{config})
 	if err != nil {

@@ -30,9 +30,6 @@ type Anthropic struct {
 	cuts       []cut
 	remap      []int32 // scratch of the sweep: new ids of entries
 	relined    []int32 // scratch of the sweep: new indices of lineages
-	parties    parties // who is served, when several take turns
-	found      finding
-	hit        int32 // what the last request has read, until the next
 	oldest     Lifetimes
 }
 
@@ -53,9 +50,7 @@ func (a *Anthropic) Reset() {
 	a.threads, a.gatherings = a.threads[:0], a.gatherings[:0]
 	clear(a.byThread)
 	a.recent.at = 0
-	a.found.request = nil
 	a.unused = a.unused[:0]
-	a.parties.reset()
 	a.oldest = Lifetimes{}
 }
 
@@ -121,8 +116,6 @@ func (a *Anthropic) CopyFrom(o *Anthropic) {
 	maps.Copy(c.byThread, o.byThread)
 	c.gatherings, c.once, c.cuts = cloneGatherings(o.gatherings), gathering{}, nil
 	c.remap, c.relined = a.remap[:0], a.relined[:0]
-	c.found.request = nil
-	c.parties = o.parties.clone()
 	*a = c
 }
 
@@ -149,42 +142,34 @@ func (a *Anthropic) CopyFrom(o *Anthropic) {
 // out of order or too many are left out, deletions likewise, and a 5m marker in
 // front of a 1h one is billed as 1h.
 func (a *Anthropic) Begin(t int64, r *prompt.Request) (out prompt.Outcome) {
-	if a.found.request != r || a.found.at != t {
-		a.find(t, r)
-	}
-	a.found.request = nil
-	m, h := &a.found.marks, a.found.hit
+	a.reserve(t, prompt.MaxMarkers)
+	var m marks
+	m.collect(r, a.cfg.MaxMarkers)
+	h := a.lookup(t, r, &m)
 	th := a.thread(r.Thread)
 	if a.cuts = nil; len(r.Deletions) > 0 {
 		a.gather(r, th)
 	}
-	if h.id != none {
-		a.parties.meet(&a.entries[h.id])
-	}
-	if h.id == none || a.entries[h.id].level != prompt.LevelMessages {
-		a.parties.root(r)
-	}
 	if a.evicts(r) {
-		h = a.evict(t, r, m, h)
+		h = a.evict(t, r, &m, h)
 	}
 	var b bill
-	a.bill(r, m, h, &b)
+	a.bill(r, &m, h, &b)
 	out.Usage, out.HitAt = b.usage, h.pos
 
-	a.classify(t, r, m, h, th, &out)
-	a.leave(r, m, h, &b, th)
+	a.classify(t, r, &m, h, th, &out)
+	a.leave(r, &m, h, &b, th)
 	out.Deleted = th.total
 	if r.Last {
 		a.forget(r.Thread)
 	}
 
-	out.Ticket = a.open(t)
+	out.Ticket = a.open()
 	f := &a.flights[out.Ticket]
 	f.effective = b.usage.Input()
 	out.Effective = f.effective
-	a.hit = h.id
-	a.store(t, r, m, h, &b, out.Ticket)
-	a.withhold(r, m, f)
+	a.store(t, r, &m, h, &b, out.Ticket)
+	a.withhold(r, &m, f)
 	return out
 }
 
@@ -204,16 +189,8 @@ func (a *Anthropic) FirstToken(t int64, ticket int32) {
 	if f == nil {
 		return
 	}
-	a.found.request = nil
-	by := uint32(0)
-	if t == f.at {
-		by = f.party
-	}
 	for _, id := range f.written[:f.writes] {
-		e := &a.entries[id]
-		if t < e.ready || t == e.ready && by < e.readyBy {
-			e.ready, e.readyBy = t, by
-		}
+		a.entries[id].ready = min(a.entries[id].ready, t)
 	}
 }
 
@@ -226,7 +203,6 @@ func (a *Anthropic) End(t int64, ticket int32, output int64) {
 	if f == nil {
 		return
 	}
-	a.found.request = nil
 	if a.cfg.Anchor == anchorEnd {
 		for _, id := range f.held[:f.holds] {
 			a.use(id, t)

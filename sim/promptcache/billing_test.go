@@ -6,14 +6,22 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
+// twoEntries returns the request of a system prompt of 2,000 tokens and a message of 100.
+func twoEntries() *prompt.Request {
+	var c prompt.Context
+	c.Reset(nil, new(prompt.Arena))
+	c.Add(prompt.Block{Kind: prompt.KindSystem, Tokens: 2000, Digest: prompt.Digest{Lo: 1}, Object: -1})
+	c.Add(prompt.Block{Kind: prompt.KindPrompt, Tokens: 100, Digest: prompt.Digest{Lo: 2}, Object: -1})
+	return &prompt.Request{MinTokens: 1024, Entries: c.Seal(), Change: prompt.NoChange}
+}
+
 // The tail of a request, which no entry has, is plain input: it adds to what is sent,
 // and stays when others keep all that stands ahead of it in the cache.
 func TestTailStaysPlain(t *testing.T) {
 	for shared, want := range map[int32]prompt.Usage{0: {Uncached: 2100 + 50}, 2100: {Read: 2100, Uncached: 50}, 9000: {Read: 2100, Uncached: 50}} {
-		s := newSide(New(Config{}), 1, prompt.TTL5m, prompt.TTL5m)
-		r := s.request()
-		r.Markers, r.Tail, r.Shared = nil, 50, shared
-		if out := s.cache.Begin(0, r); out.Usage != want || out.Deleted != 0 {
+		r := twoEntries()
+		r.Tail, r.Shared = 50, shared
+		if out := New(Config{}).Begin(0, r); out.Usage != want || out.Deleted != 0 {
 			t.Errorf("%d shared: %+v, %d deleted; want %+v", shared, out.Usage, out.Deleted, want)
 		}
 	}
@@ -38,8 +46,7 @@ func TestGivenBack(t *testing.T) {
 // Of markers the first of a position takes part, of those that stand on an entry, in order,
 // behind the least that can be cached: 1,024 tokens. No more than the limit are looked at.
 func TestMarkersThatTakePart(t *testing.T) {
-	s := newSide(New(Config{}), 1, prompt.TTL5m, prompt.TTL5m)
-	r := s.request() // entries of 2,000 and 100 tokens
+	r := twoEntries()
 	for _, tc := range []struct {
 		at    []int32
 		least int32

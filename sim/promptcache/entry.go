@@ -53,13 +53,9 @@ type entry struct {
 	ready   int64 // ns: when the writer's response began; never until then
 	parent  int32
 	lineage int32
-	depth   int32  // entries in front of it that its uses refresh
-	deleted int32  // tokens deleted from its prefix when it was written
-	shift   int32  // tokens it holds beyond the end of its prefix; negative when fewer
-	party   uint32 // who wrote it, see Serve
-	// readyBy is, where the writer's request arrived at ready too, the party that sent it,
-	// of several the lowest, else 0.
-	readyBy uint32
+	depth   int32 // entries in front of it that its uses refresh
+	deleted int32 // tokens deleted from its prefix when it was written
+	shift   int32 // tokens it holds beyond the end of its prefix; negative when fewer
 }
 
 // keyAt returns the key of the prefix with a chain as request r would write it
@@ -96,7 +92,7 @@ func (a *Anthropic) insert(t int64, k key, parent int32, m *mark, deleted int32)
 	a.entries = append(a.entries, entry{})
 	e := &a.entries[id]
 	e.key, e.ttl, e.level, e.ready, e.parent = k, m.TTL, m.level, never, parent
-	e.deleted, e.shift, e.party = deleted, m.Shift, a.parties.now
+	e.deleted, e.shift = deleted, m.Shift
 	if parent == none || a.cfg.NoPrefixRefresh {
 		e.lineage = a.newLineage(none)
 	} else {

@@ -1,10 +1,6 @@
 package promptcache
 
-import (
-	"slices"
-
-	"github.com/compactsim/compactsim/sim/prompt"
-)
+import "github.com/compactsim/compactsim/sim/prompt"
 
 // lineage is a stretch of a path through the tree of entries without a branch:
 // what one conversation adds call by call. A read of its tip refreshes all of
@@ -57,11 +53,6 @@ func (a *Anthropic) use(id int32, t int64) {
 		e := &a.entries[id]
 		l := &a.lineages[e.lineage]
 		n := len(l.uses)
-		if n > 0 && l.uses[n-1].at > t {
-			l.useEarlier(e.depth, t)
-			id = l.base
-			continue
-		}
 		for n > 0 && l.uses[n-1].depth <= e.depth {
 			n--
 		}
@@ -106,7 +97,8 @@ func (a *Anthropic) buryFrom(id int32, t int64) {
 // split makes p the tip of its lineage: what stands behind it becomes a lineage
 // of its own that branches off from p. Whoever continues from p now appends to
 // the lineage, so a path that moves on stays in one piece, and each abandoned
-// tail is moved once. A use of the tail was one of p.
+// tail is moved once. The caller appends and uses an entry behind p next, which
+// is why the uses of p and of what stands in front of it may go.
 func (a *Anthropic) split(p int32) {
 	src, depth := a.entries[p].lineage, a.entries[p].depth
 	tail := a.newLineage(p)
@@ -116,30 +108,12 @@ func (a *Anthropic) split(p int32) {
 		a.entries[id].lineage = tail
 	}
 	from.tip = p
-	to.uses = append(to.uses, from.uses[:from.behind(depth)]...)
-	from.end(depth)
-}
-
-// behind returns the number of uses of entries behind a depth.
-func (l *lineage) behind(depth int32) int {
 	n := 0
-	for n < len(l.uses) && l.uses[n].depth > depth {
+	for n < len(from.uses) && from.uses[n].depth > depth {
 		n++
 	}
-	return n
-}
-
-// end turns uses of entries behind a depth into one of the entry there: the entries that
-// will follow it have not been used.
-func (l *lineage) end(depth int32) {
-	n := l.behind(depth)
-	switch {
-	case n == 0:
-	case n < len(l.uses) && l.uses[n].depth == depth: // used later than what was behind it
-		l.uses = slices.Delete(l.uses, 0, n)
-	default:
-		l.uses = slices.Replace(l.uses, 0, n, use{depth, l.uses[n-1].at})
-	}
+	to.uses = append(to.uses, from.uses[:n]...)
+	from.uses = from.uses[:0]
 }
 
 // pinned reports whether a request in flight uses e or an entry behind it.

@@ -37,28 +37,10 @@ func (a *Anthropic) probe(t int64, k key) (int32, verdict) {
 		return id, evicted
 	case !a.alive(id, t):
 		return id, expired
-	case e.ready > t, e.ready == t && e.readyBy > a.parties.now:
+	case e.ready > t:
 		return id, notReadable
 	}
 	return id, found
-}
-
-// finding is the result of looking a request up, valid until the cache serves anything
-// else.
-type finding struct {
-	request *prompt.Request // nil for none
-	at      int64
-	marks   marks
-	hit     hit
-}
-
-// find looks a request up, with room for what it will write.
-func (a *Anthropic) find(t int64, r *prompt.Request) {
-	a.reserve(t, prompt.MaxMarkers)
-	f := &a.found
-	f.request, f.at = r, t
-	f.marks.collect(r, a.cfg.MaxMarkers)
-	f.hit = a.lookup(t, r, &f.marks)
 }
 
 // lookup returns the longest prefix of r that a marker reaches: from the last

@@ -5,7 +5,7 @@ package promptcache
 // constant per entry written.
 func (a *Anthropic) reserve(t int64, n int) {
 	if len(a.entries)+n > len(a.table.slots)/2 {
-		a.sweep(min(t, a.parties.from()), n)
+		a.sweep(t, n)
 	}
 }
 
@@ -52,7 +52,7 @@ func (a *Anthropic) markKept(t int64) int {
 	}
 	for id := range a.entries {
 		e := &a.entries[id]
-		if e.state != stateDead && !a.parties.gone(e) && t-a.lastUse(e) <= a.cfg.Lifetime[e.ttl] {
+		if e.state != stateDead && t-a.lastUse(e) <= a.cfg.Lifetime[e.ttl] {
 			keep(int32(id))
 		}
 	}
@@ -105,7 +105,6 @@ func (a *Anthropic) compactLineages() {
 		if b := a.lineages[i].base; b != none {
 			a.lineages[i].base = a.remap[b]
 		}
-		a.lineages[i].end(a.entries[a.lineages[i].tip].depth)
 		a.lineages[i], a.lineages[n] = a.lineages[n], a.lineages[i]
 		n++
 	}

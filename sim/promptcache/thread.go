@@ -179,22 +179,20 @@ type flight struct {
 	held      [prompt.MaxMarkers + 1]int32 // entries whose prefixes it uses
 	written   [prompt.MaxMarkers]int32     // entries that its response makes readable
 	effective int64                        // input tokens after deletions
-	at        int64                        // when it arrived
-	party     uint32                       // who sent it, see Serve
 	holds     int8
 	writes    int8
 	open      bool
 }
 
-// open returns the number of a new flight, which arrives at t.
-func (a *Anthropic) open(t int64) int32 {
+// open returns the number of a new flight.
+func (a *Anthropic) open() int32 {
 	if n := len(a.free); n > 0 {
 		i := a.free[n-1]
 		a.free = a.free[:n-1]
-		a.flights[i] = flight{open: true, at: t, party: a.parties.now}
+		a.flights[i] = flight{open: true}
 		return i
 	}
-	a.flights = append(a.flights, flight{open: true, at: t, party: a.parties.now})
+	a.flights = append(a.flights, flight{open: true})
 	return int32(len(a.flights) - 1)
 }
 
@@ -271,7 +269,6 @@ func (a *Anthropic) rewrite(t int64, k key, ttl prompt.TTL) (id int32, alive boo
 		return none, false
 	}
 	e := &a.entries[id]
-	a.parties.meet(e)
 	if a.alive(id, t) {
 		a.bury(id, t)
 		e.ttl = max(e.ttl, ttl)

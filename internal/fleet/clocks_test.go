@@ -16,86 +16,96 @@ import (
 	"github.com/compactsim/compactsim/sim"
 )
 
-// Users who run ahead of each other come to what one clock comes to, to the last
-// figure of every row, hour, scope and peak.
-func TestAheadIsOneClock(t *testing.T) {
-	r := runner(t)
-	rapid.Check(t, func(t *rapid.T) {
-		text := drawFleet(t)
-		f, err := readText([]byte(text), "test.yaml", Inputs{})
+// Sessions that cannot meet have clocks of their own, with the figures of one clock
+// for all of a provider.
+func TestClocksOfTheirOwn(t *testing.T) {
+	const head = "schema: 1\nstrategies: [auto-compact/167k]\n"
+	const orgs = `
+orgs:
+  - {name: acme, users: 6, resume: 0.2, mcp: 0.3, kinds: {api: 0.5, third_party: 0.5}}
+  - {name: birch, users: 5}
+  - {name: cedar, users: 4, mcp: 1}
+  - {name: delta, users: 5, kinds: {bedrock: 0.5, subscriber: 0.5}}
+`
+	for keys, want := range map[string]int{"": 4, "client: {global_scope: false}": 6} {
+		p := generate(t, parse(t, head+keys+orgs))
+		if n := len(p.jobs([]cell{{}})); n != want {
+			t.Errorf("%q: %d clocks, want %d", keys, n, want)
+		}
+		r := runner(t)
+		own, err := r.Simulate(t.Context(), p)
 		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
+			t.Fatal(err)
 		}
-		p, err := f.Generate(context.Background(), 1)
-		if err != nil {
-			t.Skip(err) // no session
+		if one := byProvider(t, r, p); !reflect.DeepEqual(own.Cells, one.Cells) {
+			t.Errorf("%q: clocks of their own make %+v, one makes %+v", keys, own.Cells[0].Total.Row.Usage, one.Cells[0].Total.Row.Usage)
 		}
-		r.oneClock = true
-		want, err := r.Simulate(context.Background(), p)
-		if err != nil && strings.Contains(err.Error(), "(window ") {
-			t.Skip(err) // the strategy contradicts it
-		}
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
-		r.oneClock = false
-		got, err := r.Simulate(context.Background(), p)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
-		if !reflect.DeepEqual(got, want) {
-			t.Fatalf("%s\n%s", unlike(got, want), text)
-		}
-	})
-}
-
-// aheadStrategies are those whose layers call at other times than the conversation,
-// share memory files, fork, delete and compact.
-var aheadStrategies = []string{
-	"none", "auto-compact/167k", "auto-compact/small-model", "claude-code/2026-03", "claude-code/2026-10", "keepalive", "dream",
-	"memory-extraction", "session-memory", "fork-agents", "coordinator", "cached-microcompact", "end-of-turn", "api-context",
-}
-
-// Users have no messages in common, so none of the strategies makes their clocks one
-// again.
-func TestUsersDoNotMeet(t *testing.T) {
-	f, err := Load("office", Inputs{})
-	if err != nil {
-		t.Fatal(err)
 	}
-	f.Strategies, f.Compare = aheadStrategies, nil
-	p := generate(t, f)
-	r := runner(t)
+}
+
+// byProvider simulates a population with one clock for all sessions of a provider.
+func byProvider(t *testing.T, r *Runner, p *Population) *studies.Fleet {
+	t.Helper()
 	cells, err := r.cells(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := f.pricesAt()
+	at, err := p.file.pricesAt()
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs := p.jobs(cells)
-	for i := range jobs {
-		if ok, err := r.runAhead(t.Context(), p, &jobs[i], at, nil); !ok || err != nil {
-			t.Errorf("%s: met, or %v", jobs[i].cell.strategy.Name, err)
+	var jobs []job
+	for i := range cells {
+		of := map[string][]int{}
+		for k := range p.Sessions {
+			provider := p.people[p.of[k].user].provider()
+			of[provider] = append(of[provider], k)
+		}
+		for _, sessions := range of {
+			jobs = append(jobs, job{cell: &cells[i], sessions: sessions})
 		}
 	}
+	for i := range jobs {
+		if err := r.run(t.Context(), p, &jobs[i], at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum(jobs)
+	return p.report(cells)
 }
 
-// unlike says where two results differ first.
-func unlike(got, want *studies.Fleet) string {
-	for i := range want.Cells {
-		g, w := &got.Cells[i], &want.Cells[i]
-		for k := range w.Hours {
-			if k >= len(g.Hours) || g.Hours[k] != w.Hours[k] {
-				return fmt.Sprintf("%s, hour %d: %+v, want %+v", w.Strategy, k, g.Hours[k], w.Hours[k])
-			}
+// The same holds for fleets of any shape, to the last figure of every row, hour, scope
+// and peak.
+func TestDrawnClocksOfTheirOwn(t *testing.T) {
+	r := runner(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		text := drawFleet(rt)
+		f, err := readText([]byte(text), "test.yaml", Inputs{})
+		if err != nil {
+			rt.Fatalf("%v\n%s", err, text)
 		}
-		if !reflect.DeepEqual(g, w) {
-			return fmt.Sprintf("%s: %+v, want %+v", w.Strategy, g, w)
+		p, err := f.Generate(context.Background(), 1)
+		if err != nil {
+			rt.Skip(err) // no session
 		}
-	}
-	return "not the cells"
+		got, err := r.Simulate(context.Background(), p)
+		if err != nil && strings.Contains(err.Error(), "(window ") {
+			rt.Skip(err) // the strategy contradicts it
+		}
+		if err != nil {
+			rt.Fatalf("%v\n%s", err, text)
+		}
+		if want := byProvider(t, r, p); !reflect.DeepEqual(got.Cells, want.Cells) {
+			rt.Fatalf("%s\n%s", unlike(got, want), text)
+		}
+	})
+}
+
+// drawnStrategies are those whose layers call at other times than the conversation,
+// share memory files, fork, delete and compact.
+var drawnStrategies = []string{
+	"none", "auto-compact/167k", "auto-compact/small-model", "claude-code/2026-03", "claude-code/2026-10", "keepalive", "dream",
+	"memory-extraction", "session-memory", "fork-agents", "coordinator", "cached-microcompact", "end-of-turn", "api-context",
 }
 
 // drawFleet draws a small fleet.
@@ -103,7 +113,7 @@ func drawFleet(t *rapid.T) string {
 	pick := func(name string, from ...string) string { return rapid.SampledFrom(from).Draw(t, name) }
 	var b strings.Builder
 	fmt.Fprintf(&b, "schema: 1\nseed: %d\ndays: %s\n", rapid.Uint32().Draw(t, "seed"), pick("days", "1", "1", "2"))
-	fmt.Fprintf(&b, "strategies: [%s]\n", pick("strategy", aheadStrategies...))
+	fmt.Fprintf(&b, "strategies: [%s]\n", pick("strategy", drawnStrategies...))
 	fmt.Fprintf(&b, "server: {ttl_in_key: %s, lifetime_5m: %s}\n", pick("in key", "true", "false"), pick("lifetime", "5m", "1m", "20m"))
 	fmt.Fprintf(&b, "client: {global_scope: %s, latch: %s, static: %s}\n", pick("global", "true", "true", "false"), pick("latch", "true", "false"), pick("static", "20000", "5000"))
 	fmt.Fprintf(&b, "window: %s\n", pick("window", "0", "60000"))
@@ -122,6 +132,22 @@ func drawFleet(t *rapid.T) string {
 	return b.String()
 }
 
+// unlike says where two results differ first.
+func unlike(got, want *studies.Fleet) string {
+	for i := range want.Cells {
+		g, w := &got.Cells[i], &want.Cells[i]
+		for k := range w.Hours {
+			if k >= len(g.Hours) || g.Hours[k] != w.Hours[k] {
+				return fmt.Sprintf("%s, hour %d: %+v, want %+v", w.Strategy, k, g.Hours[k], w.Hours[k])
+			}
+		}
+		if !reflect.DeepEqual(g, w) {
+			return fmt.Sprintf("%s: %+v, want %+v", w.Strategy, g, w)
+		}
+	}
+	return "not the cells"
+}
+
 // stopping are prices that cancel a run when they have been asked so often.
 type stopping struct {
 	sim.Prices
@@ -136,8 +162,8 @@ func (p *stopping) Lookup(model string, at time.Time) (costmodel.Price, error) {
 	return p.Prices.Lookup(model, at)
 }
 
-// A run that is cancelled while users wait for each other ends with the reason.
-func TestAheadIsCancelled(t *testing.T) {
+// A run that is cancelled while its clocks run ends with the reason.
+func TestCancelledClock(t *testing.T) {
 	f, err := Load("office", Inputs{})
 	if err != nil {
 		t.Fatal(err)
