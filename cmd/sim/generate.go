@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -17,7 +16,6 @@ import (
 
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/files"
-	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
@@ -28,7 +26,7 @@ const (
 	genGzip  = "jsonl.gz"
 )
 
-// genFlags are the flags of the verbs that generate sessions.
+// genFlags say which sessions to generate, as the flags of sim traces gen.
 type genFlags struct {
 	profile  string
 	sessions int
@@ -37,12 +35,6 @@ type genFlags struct {
 	format   string
 	out      string
 	list     bool
-}
-
-func (f *genFlags) bind(cmd *cobra.Command, sessions int) {
-	flags := cmd.Flags()
-	flags.IntVar(&f.sessions, "sessions", sessions, "`N` sessions to generate")
-	flags.Uint64Var(&f.seed, "seed", 1, "the same profile, seed `N` and number give the same sessions")
 }
 
 func newTracesGen() *cobra.Command {
@@ -58,11 +50,12 @@ without files: sessions.generate in a scenario. The profile of sim calibrate is 
 kind: the numbers of the simulation itself.`,
 		Example: `  sim traces gen --list
   sim traces gen --profile chat --sessions 50 --seed 7 -o sessions
-  sim traces compare sessions ~/.claude/projects --chart compared.svg`,
+  sim traces ls sessions`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.bind(cmd, 20)
 	flags := cmd.Flags()
+	flags.IntVar(&f.sessions, "sessions", 20, "`N` sessions to generate")
+	flags.Uint64Var(&f.seed, "seed", 1, "the same profile, seed `N` and number give the same sessions")
 	flags.StringVar(&f.profile, "profile", "", "`NAME` of a profile, or a file that ends in .yaml or .yml")
 	bindFormat(cmd, &f.format, genJSONL, genGzip)
 	flags.StringVarP(&f.out, "output", "o", "", "write the sessions into an empty or new `DIR`")
@@ -78,7 +71,7 @@ func (f *genFlags) run(cmd *cobra.Command, args []string) error {
 	if f.list {
 		return listWorkloads(cmd.OutOrStdout())
 	}
-	w, g, err := f.generator(f.profile)
+	w, g, err := f.generator()
 	if err != nil {
 		return err
 	}
@@ -133,9 +126,9 @@ func freeFolder(dir string) error {
 	return nil
 }
 
-// generator returns the generator of the sessions of a profile.
-func (f *genFlags) generator(profile string) (*synthetic.Workload, *synthetic.Generator, error) {
-	w, err := synthetic.LoadWorkload(profile)
+// generator returns the profile and the generator of its sessions.
+func (f *genFlags) generator() (*synthetic.Workload, *synthetic.Generator, error) {
+	w, err := synthetic.LoadWorkload(f.profile)
 	if err != nil {
 		return nil, nil, usageError{err}
 	}
@@ -150,9 +143,9 @@ func (f *genFlags) generator(profile string) (*synthetic.Workload, *synthetic.Ge
 	return w, g, nil
 }
 
-// corpus generates the sessions of a profile into memory.
-func (f *genFlags) corpus(ctx context.Context, profile string) (*traces.Corpus, error) {
-	_, g, err := f.generator(profile)
+// corpus generates the sessions of the profile into memory.
+func (f *genFlags) corpus(ctx context.Context) (*traces.Corpus, error) {
+	_, g, err := f.generator()
 	if err != nil {
 		return nil, err
 	}
@@ -278,87 +271,6 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// compareFlags are the flags of sim traces compare.
-type compareFlags struct {
-	gen    genFlags
-	read   readFlags
-	format string
-	output outputFlags
-}
-
-func newTracesCompare() *cobra.Command {
-	var f compareFlags
-	cmd := &cobra.Command{
-		Use:   "compare GENERATED [RECORDED]",
-		Short: "Compare generated sessions with recorded ones, dimension by dimension",
-		Long: `Compares two sets of sessions: quantiles and the Kolmogorov–Smirnov distance of turns,
-calls, sizes, times, contexts and sub-agents. Each set is a file or folder of
-transcripts, or a profile (a name of sim traces gen --list, or a .yaml or .yml file)
-from which sessions are generated. Without RECORDED it takes the samples that come
-with sim, with --discover the sessions in the usual places.
-
---sessions and --seed apply to profiles; --since, --project and the other filters to
-the sessions of paths.`,
-		Example: `  sim traces compare recorded
-  sim traces compare recorded ~/.claude/projects --sessions 500 --chart compared.png`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-	}
-	f.gen.bind(cmd, 300)
-	f.read.bind(cmd)
-	bindFormat(cmd, &f.format)
-	f.output.bindChart(cmd, "the distributions")
-	return cmd
-}
-
-func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
-	if err := f.check(cmd, args); err != nil {
-		return usageError{err}
-	}
-	var observed [2][]synthetic.Observation
-	var names [2]string
-	var remarks []string
-	for i, paths := range [2][]string{args[:1], args[1:]} {
-		c, name, more, err := f.sessions(cmd, paths)
-		if err != nil {
-			return err
-		}
-		observed[i], names[i], remarks = synthetic.Observe(c.Sessions), name, append(remarks, more...)
-		c.Close()
-	}
-	compared := reports.CompareCorpora(observed[0], observed[1])
-	compared.Names, compared.Remarks = names, remarks
-	return errors.Join(compared.Document().Write(cmd.OutOrStdout(), f.format),
-		f.output.draw(cmd, reports.CorpusChart(compared)))
-}
-
-// check returns all that is wrong before anything is read or generated.
-func (f *compareFlags) check(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 && len(args) != 2 {
-		return errors.New("compare takes the generated sessions and the recorded ones, each a profile or a path; " +
-			"without the latter the samples that come with sim")
-	}
-	f.gen.workers = f.read.workers
-	errs := []error{f.read.check(cmd), f.output.check()}
-	if f.read.discover.wanted() && len(args) == 2 {
-		errs = append(errs, fmt.Errorf("--discover looks for the recorded sessions: leave out %s", args[1]))
-	}
-	profiles := 0
-	for _, arg := range args {
-		if isProfile(arg) {
-			_, _, err := f.gen.generator(arg)
-			errs, profiles = append(errs, err), profiles+1
-		}
-	}
-	if profiles == 0 {
-		errs = append(errs, changing(cmd, "is for profiles, of which none is compared", "sessions", "seed"))
-	}
-	if profiles == 2 {
-		errs = append(errs, changing(cmd, "chooses among sessions of paths, and only profiles are compared",
-			"since", "until", "project", "model", "agent"))
-	}
-	return errors.Join(errs...)
-}
-
 // changing returns an error that says why those of some flags that were given
 // have no effect.
 func changing(cmd *cobra.Command, why string, flags ...string) error {
@@ -369,45 +281,6 @@ func changing(cmd *cobra.Command, why string, flags ...string) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// isProfile reports whether an argument is a profile, not a path.
-func isProfile(arg string) bool {
-	return slices.Contains(synthetic.WorkloadNames(), arg) || isYAML(arg)
-}
-
-// sessions returns the sessions of a profile or under a path, or existing ones when
-// neither is given, with a name for them and remarks on how they were chosen.
-func (f *compareFlags) sessions(cmd *cobra.Command, paths []string) (
-	c *traces.Corpus, name string, remarks []string, err error,
-) {
-	if len(paths) == 1 && isProfile(paths[0]) {
-		c, err = f.generate(cmd, paths[0])
-		return c, "profile " + paths[0], nil, err
-	}
-	read := f.read
-	if len(paths) == 1 {
-		name, read.discover = paths[0], discoverFlags{}
-	}
-	if c, err = read.corpus(cmd, paths); err != nil {
-		return nil, "", nil, err
-	}
-	switch {
-	case read.sample:
-		name = "the samples that come with sim"
-	case len(paths) == 0:
-		name = "the sessions found"
-	}
-	return c, name, read.remarks(c), nil
-}
-
-// generate makes the sessions of a profile, and says so if a file or folder has
-// its name.
-func (f *compareFlags) generate(cmd *cobra.Command, profile string) (*traces.Corpus, error) {
-	if _, err := os.Lstat(profile); err == nil && !f.read.quiet && slices.Contains(synthetic.WorkloadNames(), profile) {
-		say(cmd.ErrOrStderr(), "%[1]s is the profile of that name; ./%[1]s is the file", profile)
-	}
-	return f.gen.corpus(cmd.Context(), profile)
 }
 
 // fitFlags are the flags of sim traces fit.
@@ -429,7 +302,7 @@ the client's version, comes from the base profile.
 Sessions are generated from this profile. The profile of sim calibrate is another: the
 numbers of the simulation itself.`,
 		Example: `  sim traces fit ~/.claude/projects -o mine.yaml
-  sim traces compare mine.yaml ~/.claude/projects`,
+  sim traces gen --profile mine.yaml -o sessions`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.read.bind(cmd)

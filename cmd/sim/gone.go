@@ -10,12 +10,13 @@ import (
 // the program had. A key is a command path, with the flag or the value behind it; a flag's value
 // that was the same for all commands stands alone. The table ends with the first release.
 var gone = map[string]string{
-	"sim scenarios run":       "docs/claims.md has the claims with their figures; sim run NAME runs a scenario",
+	"sim scenarios run":       "docs/claims.md has every claim with its figures",
 	"sim audit --reconcile":   "sim audit --format json lists every day by model",
 	"sim devserver":           "any local server with the interface of OpenAI serves; docs/live.md shows three",
 	"sim tune --sensitivity":  "sim run --set PATH=[VALUE, …] --chart FILE draws the effect of one parameter",
 	"--format csv-raw":        "--format csv keeps spreadsheets from taking a text for a formula, --format json has texts unchanged",
 	"sim validate --fidelity": "sim calibrate fits what agents fetch again after compactions",
+	"sim traces compare":      "sim traces fit writes a profile of each set of sessions; diff the two",
 }
 
 // removed returns the error of a command, flag or value that is gone, or nil where name, as gone

@@ -186,8 +186,8 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 	}
 	stop := f.watch(cmd, so.text)
 	if len(paths) == 0 && f.generate.Profile != "" {
-		gen := genFlags{sessions: f.generate.Sessions, seed: f.generate.Seed, workers: f.workers}
-		c, err = gen.corpus(ctx, f.generate.Profile)
+		gen := genFlags{profile: f.generate.Profile, sessions: f.generate.Sessions, seed: f.generate.Seed, workers: f.workers}
+		c, err = gen.corpus(ctx)
 	} else if len(paths) == 0 {
 		f.sample = true
 		c, err = agents.ReadFS(ctx, opts, synthetic.Samples())

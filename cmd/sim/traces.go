@@ -20,7 +20,7 @@ import (
 
 func newTraces() *cobra.Command {
 	return group("traces", "Look at recorded sessions", "",
-		newTracesList(), newTracesShow(), newTracesGen(), newTracesCompare(), newTracesFit(), newTracesStore())
+		newTracesList(), newTracesShow(), newTracesGen(), newTracesFit(), newTracesStore())
 }
 
 // traceFlags are the flags of verbs that show sessions as recorded.

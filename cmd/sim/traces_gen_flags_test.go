@@ -16,8 +16,6 @@ func TestWorkloadFlags(t *testing.T) {
 	for _, args := range []string{
 		"gen chat", "gen --list foo", "gen --list --sessions 3", "gen", "gen --profile chat --seed 2", "gen --profile chat --workers -1 -o " + nowhere,
 		"gen --profile chat --format yaml -o " + nowhere, "gen --profile chat --sessions 0 -o " + nowhere,
-		"compare", "compare a b c", "compare chat --sessions 0", "compare chat --workers -3", "compare chat chat --chart " + nowhere + ".svg",
-		"compare chat --chart a.gif", "compare chat chat --project x", "compare a --seed 3", "compare a b --discover", "compare nosuch.yml",
 		"fit", "fit a --base nosuch", "fit a -o " + nowhere, "fit a --workers -1",
 	} {
 		var out, errs bytes.Buffer

@@ -15,8 +15,8 @@ import (
 // The size of what will be written is known before it is, in both formats.
 func TestGeneratedSizeIsExpected(t *testing.T) {
 	for _, format := range []string{genJSONL, genGzip} {
-		f := genFlags{sessions: 70, seed: 3, format: format, out: t.TempDir()}
-		w, g, err := f.generator("short-fix")
+		f := genFlags{profile: "short-fix", sessions: 70, seed: 3, format: format, out: t.TempDir()}
+		w, g, err := f.generator()
 		if err != nil {
 			t.Fatal(err)
 		}

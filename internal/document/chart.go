@@ -6,16 +6,14 @@ import (
 	"math"
 )
 
-// Chart draws figures: panels one below another, or in columns, with one title
-// and one legend. All lengths are in points.
+// Chart draws figures: panels one below another, with one title and one legend. All lengths are in points.
 type Chart struct {
-	Title   string
-	Facts   []string // paragraphs under the title
-	Notes   []string // at the bottom, each cut after a few lines
-	Source  string   // below the notes, cut after a few lines
-	Width   float64  // of a panel, without the labels at its left
-	Columns int      // of panels; 0 is one
-	Panels  []Panel
+	Title  string
+	Facts  []string // paragraphs under the title
+	Notes  []string // at the bottom, each cut after a few lines
+	Source string   // below the notes, cut after a few lines
+	Width  float64  // of a panel, without the labels at its left
+	Panels []Panel
 }
 
 // Panel is one area of a chart.

@@ -119,8 +119,8 @@ func (f Form) sketch(c *document.Chart) (*sketch, error) {
 	fitted, natural := *c, s
 	for range 4 { // texts wrap differently as the width changes
 		fitted.Panels = slices.Clone(fitted.Panels)
-		fitted.Width += float64(width-s.width) / float64(s.columns)
-		if !stretched(fitted.Panels, s.columns, float64(height-s.height)) || fitted.Width < leastPanel {
+		fitted.Width += float64(width - s.width)
+		if !stretched(fitted.Panels, float64(height-s.height)) || fitted.Width < leastPanel {
 			return nil, fmt.Errorf("%dx%d %w; try %dx%d", f.Width, f.Height, ErrTooSmall,
 				int(math.Ceil(float64(natural.width/point))), int(math.Ceil(float64(natural.height/point))))
 		}
@@ -136,15 +136,15 @@ const (
 	leastRow   = 14 // of a row with a name
 )
 
-// stretched makes panels in rows of columns higher by so much in total, and reports whether each
-// has room for its content. Panels of named rows change only when there are no others.
-func stretched(panels []document.Panel, columns int, by float64) bool {
+// stretched makes panels higher by so much in total, and reports whether each has room for its
+// content. Panels of named rows change only when there are no others.
+func stretched(panels []document.Panel, by float64) bool {
 	named := func(p document.Panel) bool { return p.Y.Names }
 	rigid := slices.ContainsFunc(panels, func(p document.Panel) bool { return !named(p) })
 	sum := 0.0
-	for i := 0; i < len(panels); i += columns {
-		if !rigid || !named(panels[i]) {
-			sum += panels[i].Height
+	for _, p := range panels {
+		if !rigid || !named(p) {
+			sum += p.Height
 		}
 	}
 	fits := true
@@ -183,7 +183,6 @@ func (s *sketch) svg(w io.Writer) error {
 const (
 	chartMargin = 14 * vg.Length(1)
 	lineGap     = 4 * vg.Length(1)
-	panelGap    = 16 * vg.Length(1)
 	legendGap   = 14 * vg.Length(1) // between entries
 )
 
@@ -194,9 +193,7 @@ type sketch struct {
 	facts, foot        []string        // lines
 	legend             [][]plot.Legend // lines
 	panels             []panel
-	columns            int
-	rows               []vg.Length // heights
-	left               vg.Length   // of the data in a column
+	left               vg.Length // of the data
 	width, height      vg.Length
 	spots              []document.Spot // of the points that were drawn
 }
@@ -206,12 +203,12 @@ type panel struct {
 	*document.Panel
 	plot                             *plot.Plot
 	left, right, below, over, height vg.Length
+	row                              vg.Length // height with the titles
 }
 
 // newSketch lays out a chart with at most so many lines of footnotes, 0 for all.
 func newSketch(c *document.Chart, footnotes int) *sketch {
-	s := &sketch{chart: c, columns: max(c.Columns, 1)}
-	s.columns = min(s.columns, len(c.Panels))
+	s := &sketch{chart: c}
 	s.head, s.label, s.small = textStyle(14, document.Black), textStyle(10, document.Black), textStyle(9, document.Grey)
 	for i := range c.Panels {
 		s.panels = append(s.panels, s.panel(&c.Panels[i]))
@@ -220,28 +217,25 @@ func newSketch(c *document.Chart, footnotes int) *sketch {
 	for _, p := range s.panels {
 		s.left, right = max(s.left, p.left), max(right, p.right)
 	}
-	for i, p := range s.panels {
+	for i := range s.panels {
+		p := &s.panels[i]
 		p.plot.Add(room{right}) // the data of all panels end at the same place
-		height := p.height + 3*lineGap
+		p.row = p.height + 3*lineGap
 		for _, title := range []string{p.Title, p.X.Title} {
 			if title != "" {
-				height += lineHeight(s.label)
+				p.row += lineHeight(s.label)
 			}
 		}
-		if i%s.columns == 0 {
-			s.rows = append(s.rows, 0)
-		}
-		s.rows[len(s.rows)-1] = max(s.rows[len(s.rows)-1], height)
 	}
-	width := (s.left+vg.Length(c.Width)+panelGap)*vg.Length(s.columns) - panelGap
+	width := s.left + vg.Length(c.Width)
 	s.facts = wrapped(s.small, width, c.Facts...)
 	s.foot = footnotesOf(c, s.small, width, footnotes)
 	s.legend = s.entries(width)
 	s.width = width + 2*chartMargin
 	s.height = 2*chartMargin + lineHeight(s.head) + lineHeight(s.small)*vg.Length(len(s.facts)+len(s.foot)) +
 		lineHeight(s.label)*vg.Length(len(s.legend)) + 3*lineGap
-	for _, h := range s.rows {
-		s.height += h
+	for _, p := range s.panels {
+		s.height += p.row
 	}
 	return s
 }
@@ -383,9 +377,7 @@ func (s *sketch) draw(c draw.Canvas) {
 		y -= lineHeight(s.label)
 	}
 	y -= lineGap
-	for i, p := range s.panels {
-		column := i % s.columns
-		left = c.Min.X + chartMargin + vg.Length(column)*(s.left+vg.Length(s.chart.Width)+panelGap)
+	for _, p := range s.panels {
 		top := y
 		if p.Title != "" {
 			text(s.label, p.Title)
@@ -401,11 +393,8 @@ func (s *sketch) draw(c draw.Canvas) {
 		title := s.label
 		title.XAlign, title.YAlign = draw.XCenter, draw.YTop
 		c.FillText(title, vg.Point{X: data.Center().X, Y: area.Min.Y - 1}, drawable(title, p.X.Title))
-		if y = top; column == s.columns-1 || i == len(s.panels)-1 {
-			y -= s.rows[i/s.columns]
-		}
+		y = top - p.row
 	}
-	left = c.Min.X + chartMargin
 	y -= lineGap
 	text(s.small, s.foot...)
 }

@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/stats"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -217,12 +219,30 @@ func TestProfilesStressWhatTheySay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		observed[name] = map[string][]float64{}
-		for _, o := range Observe(c.Sessions) {
-			observed[name][o.Name] = o.Values
+		o := observe(c.Sessions)
+		for _, s := range c.Sessions {
+			agents, compactions := 0, 0
+			for i := range s.Threads {
+				t := &s.Threads[i]
+				if t.Kind == traces.ThreadAgent {
+					agents++
+				}
+				for k := range t.Events {
+					if t.Events[k].Kind == traces.EventCompact {
+						compactions++
+					}
+				}
+			}
+			o.add("sub-agents per session", float64(agents))
+			o.add("compactions per session", float64(compactions))
 		}
+		slices.Sort(o.values["sub-agents per session"])
+		slices.Sort(o.values["compactions per session"])
+		observed[name] = o.values
 	}
-	at := func(profile, dimension string, u float64) float64 { return quantileOf(observed[profile][dimension], u) }
+	at := func(profile, dimension string, u float64) float64 {
+		return stats.Quantile(observed[profile][dimension], u)
+	}
 	for _, tt := range []struct {
 		name string
 		ok   bool

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/stats"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -92,7 +93,7 @@ func TestSamplerDrawsTheQuantiles(t *testing.T) {
 		}
 		slices.Sort(drawn)
 		for _, u := range []float64{0.05, 0.25, 0.5, 0.75, 0.95, 0.999} {
-			got, want := quantileOf(drawn, u), d.quantile(u)
+			got, want := stats.Quantile(drawn, u), d.quantile(u)
 			tolerance := 0.1 // three standard errors where the quantiles are steepest
 			if u > 0.99 {
 				tolerance = 0.3
@@ -101,7 +102,7 @@ func TestSamplerDrawsTheQuantiles(t *testing.T) {
 				t.Errorf("%+v: quantile %v of draws is %v, want %v", d, u, got, want)
 			}
 		}
-		if low, high := quantileOf(drawn, 0), quantileOf(drawn, 1); low < d.Min || d.Max > 0 && high > d.Max {
+		if low, high := stats.Quantile(drawn, 0), stats.Quantile(drawn, 1); low < d.Min || d.Max > 0 && high > d.Max {
 			t.Errorf("%+v: draws from %v to %v", d, low, high)
 		}
 	}
