@@ -23,7 +23,7 @@ PKG ?= ./sim/promptcache
 BUILDFLAGS ?= -trimpath
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all build run test race torture golden bench lint fuzz cross dist weight mutants gremlins flink slurm browser picture man
+.PHONY: all build run test race torture golden bench lint fuzz cross dist weight mutants gremlins flink browser picture man
 
 all: build test lint
 
@@ -49,7 +49,7 @@ race:
 torture:
 	@mkdir -p bin
 	TORTURE=$(TORTURE) go test -vet=off -timeout 60m -count=1 -v -parallel 2 \
-	  -run 'Mutants|OtherForms|KilledRuns|EveryWriteFails|RandomOperations|Bomb|MemoryIsBounded|Hostile' ./cmd/sim | tee bin/torture.log | \
+	  -run 'Mutants|OtherForms|KilledRun|EveryWriteFails|RandomOperations|Bomb|MemoryIsBounded|Hostile' ./cmd/sim | tee bin/torture.log | \
 	  grep -E '^ *(---|FAIL|ok|panic)|SEED|seed|killed|mutants|failing'
 	@! grep -E '^(FAIL|panic)' bin/torture.log
 	go test -vet=off -count=1 ./internal/files ./internal/live/backend ./internal/live/cassette
@@ -62,9 +62,6 @@ picture:
 
 flink:
 	.ci/flink/run
-
-slurm:
-	.ci/slurm
 
 browser:
 	go build -trimpath -buildvcs=false -o bin/sim ./cmd/sim

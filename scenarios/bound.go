@@ -79,7 +79,7 @@ func (p *Plan) bound(
 	}
 	for i := range d.Cells {
 		alone := d.Cells[i].Strategy.SchedulesAlone() && p.Summarize == nil && d.Cells[i].Scenario.Agent == sim.Agent{}
-		err := cells[i].Revise(func(r *results.Row) error {
+		for _, r := range cells[i].Rows {
 			b := &of[i].bounds[at[r.Session]]
 			r.BoundUSD, r.ReachedUSD, r.ClearBoundUSD, r.Bounded = b.compact.Below, b.compact.Reached, b.clear.Below, 1
 			whole := r.OverWindow == 0 && r.Counts.Unsimulated == 0
@@ -87,10 +87,6 @@ func (p *Plan) bound(
 				return fmt.Errorf("%w: session %s under %s costs $%.6f, less than the bound of $%.6f",
 					sim.ErrInvariant, r.Session, d.Cells[i].Name, r.CostUSD(), b.compact.Below)
 			}
-			return nil
-		})
-		if err != nil {
-			return err
 		}
 	}
 	run.Notes = append(run.Notes, boundNote(families))

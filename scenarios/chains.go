@@ -69,7 +69,7 @@ func (p *Plan) Follow(
 	}
 	w := newWatch(&few)
 	runner := sim.Runner{Workers: p.Workers, Cohorts: few.Scenario.Sessions.Cohort.group(sessions), Observe: w.observer}
-	runner.Keep = func(cell int, row *results.Row) error { w.finish(cell, row.Session); return nil }
+	runner.Keep = func(cell int, row *results.Row) { w.finish(cell, row.Session) }
 	var broken *sim.Broken // the run has no row of that session either
 	if _, err := runner.Run(ctx, sessions, configs); err != nil && !errors.As(err, &broken) {
 		return nil, nil, err

@@ -29,9 +29,8 @@ type standIn struct {
 func generations(d *Design, sessions []*traces.Session, run *results.Run) []results.Note {
 	recorded := map[string]float64{}
 	if c := run.Reference(results.StrategyRecorded); c != nil {
-		for i := range c.NumRows() {
-			row := c.Brief(i)
-			recorded[row.Session] = row.USD
+		for _, row := range c.Rows {
+			recorded[row.Session] = row.CostUSD()
 		}
 	}
 	byID := map[string]*traces.Session{}
@@ -47,10 +46,9 @@ func generations(d *Design, sessions []*traces.Session, run *results.Run) []resu
 			continue
 		}
 		found := map[*strategies.Strategy]*standIn{}
-		for j := range run.Cells[at].NumRows() {
-			row := run.Cells[at].Brief(j)
+		for _, row := range run.Cells[at].Rows {
 			if s := byID[row.Session]; s != nil {
-				note(found, c.Strategy.For(s.Agent, s.Version()), s, row.USD, recorded[s.ID])
+				note(found, c.Strategy.For(s.Agent, s.Version()), s, row.CostUSD(), recorded[s.ID])
 			}
 		}
 		text := standsFor(c.Strategy, found)

@@ -71,10 +71,10 @@ func (p *Plan) RunPart(
 		var keeping sync.Mutex
 		runner.Workers = p.Workers
 		runner.Skip = func(cell, session int) bool { return !mine(first+cell, r.sessions[session]) }
-		runner.Keep = func(cell int, row *results.Row) error {
+		runner.Keep = func(cell int, row *results.Row) {
 			keeping.Lock()
 			defer keeping.Unlock()
-			return cells[first+cell].Keep(nil, row)
+			cells[first+cell].Keep(row)
 		}
 		_, err := runner.Run(ctx, r.sessions, configs)
 		return err
@@ -102,8 +102,8 @@ func (p *Plan) Join(ctx context.Context, rows func(keep func(*results.Run) error
 	return p.finish(ctx, p.begun)
 }
 
-// into copies the rows of all cells to a journal.
-func (x *parts) into(cells []results.Cell, journal *results.Journal, sessions int) error {
+// into copies the rows of all cells.
+func (x *parts) into(cells []results.Cell, sessions int) error {
 	at := map[string]*results.Cell{x.plain.Cell: x.plain}
 	for i := range cells {
 		at[cells[i].Cell] = &cells[i]
@@ -114,14 +114,12 @@ func (x *parts) into(cells []results.Cell, journal *results.Journal, sessions in
 			if to == nil {
 				return fmt.Errorf("rows of a cell %s: not of this run", run.Cells[i].Cell)
 			}
-			if err := run.Cells[i].EachRow(func(r *results.Row) error { return to.Keep(journal, r) }); err != nil {
-				return err
-			}
+			to.Rows = append(to.Rows, run.Cells[i].Rows...)
 		}
 		return nil
 	})
 	for i := range cells {
-		if n := cells[i].NumRows(); err == nil && n != sessions {
+		if n := len(cells[i].Rows); err == nil && n != sessions {
 			err = fmt.Errorf("cell %s has %d rows of %d: a part is missing or came twice", cells[i].Cell, n, sessions)
 		}
 	}

@@ -55,12 +55,6 @@ type Plan struct {
 	// Store, if not nil, keeps what was seen of sessions for the next run over the same Folder.
 	Store  traces.Store
 	Folder string
-	// Journal, if not nil, keeps the rows instead of memory.
-	Journal *results.Journal
-	// Unfinished, if not nil, keeps the simulated rows instead of memory and Journal, and has
-	// the rows that an earlier program left. With Whole it must have every row.
-	Unfinished *results.Journal
-	Whole      bool
 	// Summarize, if not nil, makes the summariser of a cell from the cell's name
 	// and stub: for instance one that makes real calls.
 	Summarize func(cell string, stub *summarizer.Stub) sim.Summarizer
@@ -95,7 +89,7 @@ func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, er
 // finish completes a run that begin returned.
 func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 	d, sessions, seen := r.design, r.sessions, r.seen
-	cells, runErr := p.rows(ctx, r, nil)
+	cells, runErr := p.rows(ctx, r)
 	stopped, remark := runErr, ""
 	var broken *sim.Broken
 	if errors.As(runErr, &broken) {
@@ -115,7 +109,7 @@ func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 		stopped, runErr = err, errors.Join(runErr, err) // who interrupts the bound still gets the rest
 	}
 	for _, cell := range cells {
-		if cell.NumRows() > 0 {
+		if len(cell.Rows) > 0 {
 			run.Cells = append(run.Cells, cell)
 		}
 	}
@@ -187,9 +181,8 @@ func (p *Plan) Prepare(ctx context.Context, corpus *traces.Corpus) error {
 	return p.learn(ctx, d, sessions, validate.OpeningsOf(sessions))
 }
 
-// rows returns the cells of a run with their rows, as far as they are complete: those
-// that an earlier program left, and of the others those that mine selects (nil: all).
-func (p *Plan) rows(ctx context.Context, r *running, mine func(cell, session int) bool) ([]results.Cell, error) {
+// rows returns the cells of a run with their rows, as far as they are complete.
+func (p *Plan) rows(ctx context.Context, r *running) ([]results.Cell, error) {
 	d, sessions := r.design, r.sessions
 	runner := sim.Runner{Workers: p.Workers, Cohorts: d.Cohorts(sessions), Held: p.Summarize == nil}
 	if p.Done != nil {
@@ -199,37 +192,23 @@ func (p *Plan) rows(ctx context.Context, r *running, mine func(cell, session int
 	cells := make([]results.Cell, len(d.Cells))
 	for i := range cells {
 		cells[i] = d.Cells[i].result()
+		cells[i].Rows = make([]*results.Row, 0, len(sessions))
 	}
-	journal := p.Journal
-	switch {
-	case p.parts != nil:
-		return cells, p.parts.into(cells, p.Journal, len(sessions))
-	case p.Unfinished != nil:
-		journal = p.Unfinished
-		if err := p.known(r, cells); err != nil {
-			return nil, err
-		}
-		runner.Skip = func(cell, session int) bool {
-			return mine != nil && !mine(cell, session) || journal.Known(cells[cell].Cell, sessions[session].ID)
-		}
-	}
-	if journal == nil && mine == nil {
-		for i := range cells {
-			cells[i].Rows = make([]*results.Row, 0, len(sessions))
-		}
+	if p.parts != nil {
+		return cells, p.parts.into(cells, len(sessions))
 	}
 	var keeping sync.Mutex
-	runner.Keep = func(cell int, row *results.Row) error {
+	runner.Keep = func(cell int, row *results.Row) {
 		keeping.Lock()
 		defer keeping.Unlock()
-		return cells[cell].Keep(journal, row)
+		cells[cell].Keep(row)
 	}
 	if p.watch != nil {
 		keep := runner.Keep
 		runner.Observe = p.watch.observer
-		runner.Keep = func(cell int, row *results.Row) error {
+		runner.Keep = func(cell int, row *results.Row) {
 			p.watch.finish(cell, row.Session)
-			return keep(cell, row)
+			keep(cell, row)
 		}
 	}
 	_, err := runner.Run(ctx, sessions, r.configs)
@@ -238,9 +217,7 @@ func (p *Plan) rows(ctx context.Context, r *running, mine func(cell, session int
 
 // conclude adds to a run what concerns all its cells.
 func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Session, run *results.Run) error {
-	if err := run.Sum(); err != nil {
-		return err
-	}
+	run.Sum()
 	annotate(run, d, p.Summarize != nil)
 	run.Notes = append(run.Notes, generations(d, sessions, run)...)
 	run.Notes = append(run.Notes, inSample(sessions, run)...)

@@ -186,9 +186,9 @@ func unlogged(c, billed *results.Cell) []string {
 	var parts []string
 	summaries := r.CostBySource[results.SourceCompact].Total()
 	if billed != nil && billed.Covers(c) {
-		for i := range billed.NumRows() {
-			if billed.Brief(i).Summaries > 0 {
-				summaries -= c.Brief(i).SummaryUSD
+		for i, row := range billed.Rows {
+			if row.CallsBySource[results.SourceCompact] > 0 {
+				summaries -= c.Rows[i].CostBySource[results.SourceCompact].Total()
 			}
 		}
 	}
@@ -359,7 +359,7 @@ func interrupted(run *results.Run, cells int, bound bool, err error) {
 	done := 0
 	for i := range run.Cells {
 		if c := &run.Cells[i]; c.Strategy != results.StrategyBilled {
-			done += c.NumRows()
+			done += len(c.Rows)
 		}
 	}
 	how := "interrupted"
@@ -374,12 +374,12 @@ func interrupted(run *results.Run, cells int, bound bool, err error) {
 	}
 	run.Workload.Remarks = append(run.Workload.Remarks, remark)
 	recorded := run.Reference(results.StrategyRecorded)
-	if recorded == nil || recorded.NumRows() == sessions {
+	if recorded == nil || len(recorded.Rows) == sessions {
 		return
 	}
 	have := map[string]bool{}
-	for i := range recorded.NumRows() {
-		have[recorded.Brief(i).Session] = true
+	for _, row := range recorded.Rows {
+		have[row.Session] = true
 	}
 	for i := range run.Cells {
 		if c := &run.Cells[i]; c.Strategy == results.StrategyBilled {
@@ -387,7 +387,7 @@ func interrupted(run *results.Run, cells int, bound bool, err error) {
 		}
 	}
 	run.Notes = append(run.Notes, results.Note{Cell: recorded.Cell, Metric: "cost_usd",
-		Text: fmt.Sprintf("covers %d of %d sessions, and so does what was billed", recorded.NumRows(), sessions)})
+		Text: fmt.Sprintf("covers %d of %d sessions, and so does what was billed", len(recorded.Rows), sessions)})
 }
 
 // leaveOut drops the sessions that broke an invariant in any cell from the rows
@@ -454,19 +454,17 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 	if p.parts != nil {
 		cell = *p.parts.plain
 	} else {
-		_, err = sim.Runner{Workers: p.Workers, Keep: func(_ int, row *results.Row) error {
+		_, err = sim.Runner{Workers: p.Workers, Keep: func(_ int, row *results.Row) {
 			keeping.Lock()
 			defer keeping.Unlock()
-			return cell.Keep(p.Journal, row)
+			cell.Keep(row)
 		}}.Run(ctx, sessions, []sim.Config{*config})
 		if err != nil {
 			return err
 		}
 	}
 	plainly := results.Run{Cells: []results.Cell{cell}}
-	if err := plainly.Sum(); err != nil {
-		return err
-	}
+	plainly.Sum()
 	run.ModelError = results.ErrorOf(billed, &plainly.Cells[0], spread)
 	run.Notes = append(run.Notes, results.Note{
 		Text: "the model error is that of the sessions as they were, without the client, server and events of this scenario",

@@ -78,30 +78,26 @@ func (p *Plan) look(ctx context.Context, d *Design, sessions []*traces.Session) 
 	}
 	for _, date := range d.priceDates() {
 		x.billed = append(x.billed, d.billedCell(date))
-		if p.Journal == nil {
-			x.billed[len(x.billed)-1].Rows = make([]*results.Row, 0, len(sessions))
-		}
+		x.billed[len(x.billed)-1].Rows = make([]*results.Row, 0, len(sessions))
 	}
 	var adding sync.Mutex
 	err := p.sights(ctx, d, sessions, func(i int, sight *Sight) error {
 		adding.Lock()
 		defer adding.Unlock()
-		return x.add(i, sight, p.Journal)
+		x.add(i, sight)
+		return nil
 	})
 	return x, err
 }
 
 // add adds the sight of a session.
-func (x *survey) add(i int, sight *Sight, rows *results.Journal) error {
+func (x *survey) add(i int, sight *Sight) {
 	x.digests[i], x.automatic[i] = sight.Digest, sight.Automatic
 	x.openings.Join(&sight.Opening)
 	x.windows.add(sight.Windows)
 	for k := range sight.Billed {
-		if err := x.billed[k].Keep(rows, &sight.Billed[k]); err != nil {
-			return err
-		}
+		x.billed[k].Keep(&sight.Billed[k])
 	}
-	return nil
 }
 
 // sights calls f with the sight of each session, concurrently.

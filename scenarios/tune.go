@@ -101,13 +101,13 @@ func (p *Plan) Tune(ctx context.Context, file *File, corpus *traces.Corpus, sear
 		return nil, runErr
 	}
 	out.Tried = len(list)
-	runErr = errors.Join(runErr, t.note(out.Run, list))
+	t.note(out.Run, list)
 	t.judge(out, list)
 	return out, runErr
 }
 
 // note copies the figures of settings from the rows of a run.
-func (t *tuner) note(run *results.Run, list []*choice) error {
+func (t *tuner) note(run *results.Run, list []*choice) {
 	for i := range run.Cells {
 		c := &run.Cells[i]
 		x := &t.recorded
@@ -119,14 +119,10 @@ func (t *tuner) note(run *results.Run, list []*choice) error {
 			x = list[at]
 		}
 		x.make(len(t.metrics), len(t.sessions))
-		if err := c.EachRow(func(r *results.Row) error {
+		for _, r := range c.Rows {
 			x.take(t.metrics, r, t.index[r.Session])
-			return nil
-		}); err != nil {
-			return fmt.Errorf("figures of %s: %w", c.Cell, err)
 		}
 	}
-	return nil
 }
 
 func (x *choice) make(metrics, sessions int) {

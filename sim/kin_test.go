@@ -190,10 +190,11 @@ func TestBrokenSessionsOfASharedRun(t *testing.T) {
 
 // What ends a shared run is told.
 func TestSharedRunThatFails(t *testing.T) {
-	full := errors.New("the disk is full")
-	runner := Runner{Workers: 1, Keep: func(int, *results.Row) error { return full }}
-	_, err := runner.Run(context.Background(), []*traces.Session{newSession("a").turns(40, 0, 4000).session()}, thresholds(t, 60_000, 90_000))
-	if !errors.Is(err, full) {
+	ctx, stop := context.WithCancelCause(context.Background())
+	enough := errors.New("that is enough")
+	runner := Runner{Workers: 1, Keep: func(int, *results.Row) { stop(enough) }}
+	sessions := []*traces.Session{newSession("a").turns(40, 0, 4000).session(), newSession("b").turns(40, 0, 4000).session()}
+	if _, err := runner.Run(ctx, sessions, thresholds(t, 60_000, 90_000)); !errors.Is(err, enough) {
 		t.Errorf("%v", err)
 	}
 }

@@ -30,9 +30,9 @@ type Runner struct {
 	// stands in one of them. Without any, every session is alone.
 	Cohorts [][]int
 	// Keep, when not nil, is given each row when it is complete, in place of the result of Run. It must
-	// be safe for concurrent use; an error ends the run.
-	Keep func(cell int, row *results.Row) error
-	// Skip, when not nil, reports that a row is not wanted: it is known, or another machine's. A cohort
+	// be safe for concurrent use.
+	Keep func(cell int, row *results.Row)
+	// Skip, when not nil, reports that a row is not wanted: it is another machine's. A cohort
 	// is simulated under a cell as long as one of its rows is wanted.
 	Skip func(cell, session int) bool
 	// Held adds to rows of a closed loop their cost in an open one and at both ends of the fit.
@@ -42,7 +42,7 @@ type Runner struct {
 	Observe func(cell int, cohort []*traces.Session) Observer
 }
 
-// partCalls is how many calls of sessions on a shelf are loaded at once, if cohorts allow: some 4 MB.
+// partCalls is how many calls of sessions that are not in memory are loaded at once, if cohorts allow: some 4 MB.
 const partCalls = 8192
 
 // Broken is the error of a run in which sessions broke an invariant. The others
@@ -229,8 +229,8 @@ func (b *batch) keep(ctx context.Context, h *held, cell int, cohort []int, rows 
 		}
 		if b.Keep == nil {
 			b.rows[cell][session] = rows[i]
-		} else if err := b.Keep(cell, &rows[i]); err != nil {
-			return err
+		} else {
+			b.Keep(cell, &rows[i])
 		}
 	}
 	return nil

@@ -98,9 +98,8 @@ type Options struct {
 	Spoke func(file string, name uint64)
 	// Store, when not nil, keeps what is read for the next time. Sessions do not depend on it.
 	Store Store
-	// Shelf, when not nil, takes the bodies of sessions as they are read; Session.Load brings them back. A body that
-	// it cannot take stays in memory. It numbers what it keeps, and is safe for concurrent use.
-	Shelf shelf
+	// Lazy leaves the bodies of sessions in Store, as far as they are there, until Session.Load.
+	Lazy bool
 
 	long *sync.Mutex
 }
@@ -109,8 +108,8 @@ type Options struct {
 type Store interface {
 	// Get reads a value into what a pointer points to and reports whether there was one, whole and of this type.
 	Get(key string, into any) bool
-	// Put keeps the value that a pointer points to, if it can.
-	Put(key string, from any)
+	// Put keeps the value that a pointer points to, and reports whether it could.
+	Put(key string, from any) bool
 }
 
 // Long returns the lock that a worker holds while it reads a line of more than some MiB, so that

@@ -42,7 +42,7 @@ type Session struct {
 	// Index is what Options.Listener made of the texts; nil without one.
 	Index any
 
-	away *shelved // nil unless the body is on a shelf
+	away *away // nil if the body is in memory
 }
 
 // SummaryCall is the call that made the summary of a compaction.

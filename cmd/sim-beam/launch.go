@@ -189,14 +189,11 @@ func (l *launch) gather(ctx context.Context) (*scenarios.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if plan.Journal, err = results.NewJournal(); err != nil {
-		return nil, err
-	}
 	order(l.sights)
 	l.sessions = &traces.Corpus{}
 	for i := range l.sights {
 		h := &l.sights[i].Head
-		l.sessions.Sessions = append(l.sessions.Sessions, h.Shelved(func() (*traces.Session, error) { return l.reload(ctx, h) }))
+		l.sessions.Sessions = append(l.sessions.Sessions, h.Without(func() (*traces.Session, error) { return l.reload(ctx, h) }))
 	}
 	if len(l.sights) == 0 {
 		return nil, usageError{fmt.Errorf("%w with calls in %s", traces.ErrNoSessions, document.Count(len(l.files), "file"))}

@@ -69,15 +69,11 @@ func (b *block) read(ctx context.Context, r *recipe, p *scenarios.Plan, spoke fu
 			opts.Store, x.store = kept, kept
 		}
 	}
-	shelf, err := store.NewShelf(new(needs.Index))
-	if err == nil {
-		opts.Shelf, x.shelf = shelf, shelf
-	}
 	if err := x.corpusOf(ctx, b, opts, paths); err != nil {
 		x.close()
 		return nil, err
 	}
-	if _, err = filter(p, x.corpus); err != nil {
+	if _, err := filter(p, x.corpus); err != nil {
 		x.close()
 		return nil, err
 	}
@@ -91,19 +87,15 @@ type reading struct {
 	place    map[string]int    // index in the block, by names of files
 	names    map[string]string // names in the corpus, by names of the files that were read
 	copies   string            // folder of fetched files
-	shelf    *store.Shelf
 	store    *store.Store
 	size     int64 // of room
 }
 
-// close releases room, and what was stored for speed or outside of memory; none of it is a result.
+// close releases room, and what was stored for speed; none of it is a result.
 func (x *reading) close() {
 	defer room.Release(x.size)
 	if x.corpus != nil {
 		_ = x.corpus.Close()
-	}
-	if x.shelf != nil {
-		x.shelf.Close()
 	}
 	if x.store != nil {
 		_, _ = x.store.Close()

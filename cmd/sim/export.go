@@ -136,7 +136,6 @@ func (f *exportFlags) exportSessions(cmd *cobra.Command, args []string) error {
 		return usageError{err}
 	}
 	read := readFlags{listener: needs.NewListener(), verbose: true}
-	defer read.shelve(cmd)()
 	c, err := read.corpus(cmd, args)
 	if err != nil {
 		return err

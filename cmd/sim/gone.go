@@ -17,6 +17,9 @@ var gone = map[string]string{
 	"--format csv-raw":        "--format csv keeps spreadsheets from taking a text for a formula, --format json has texts unchanged",
 	"sim validate --fidelity": "sim calibrate fits what agents fetch again after compactions",
 	"sim traces compare":      "sim traces fit writes a profile of each set of sessions; diff the two",
+	"sim merge":               "a sweep takes seconds on one machine, and sim-beam divides larger ones (docs/scale.md)",
+	"sim run --resume":        "a run takes seconds: run it again; an interrupted one leaves its folder as it was",
+	"sim run --shard":         "a sweep takes seconds on one machine, and sim-beam divides larger ones (docs/scale.md)",
 }
 
 // removed returns the error of a command, flag or value that is gone, or nil where name, as gone

@@ -105,7 +105,6 @@ coding agents, where there are any.`,
 	root.AddCommand(
 		newAdvise(),
 		newRun(),
-		newMerge(),
 		newReport(),
 		newView(),
 		newExplain(),

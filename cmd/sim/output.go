@@ -49,31 +49,28 @@ func tell(w io.Writer, text string) {
 
 // Files of an output folder.
 const (
-	rowsFile      = "rows.jsonl"       // canonical rows
-	journalFile   = "unfinished.jsonl" // rows so far, of a run that is in progress or was killed
-	documentFile  = "run.json"         // the published summary
-	profileFile   = "profile.yaml"     // what recordings show, these sessions included
-	scenarioFile  = "scenario.yaml"    // the resolved scenario
-	reportFile    = "report.txt"       // the table
-	chainsFile    = "chains.csv"       // compactions of the recorded cell and the cheapest others
-	ablationFile  = "ablation.csv"     // differences of sim ablate
-	liveFile      = "live.json"        // what real calls took and returned
-	summariesFile = "summaries.csv"    // a line for each
-	fleetFile     = "fleet.json"       // all figures of sim fleet run
-	fleetYAMLFile = "fleet.yaml"       // the resolved fleet
-	orgsFile      = "orgs.csv"         // a row for each strategy and organisation
-	hoursFile     = "hours.csv"        // a row for each hour, with and without what is compared
-	chartFolder   = "charts"           // SVG and PNG
+	rowsFile      = "rows.jsonl"    // canonical rows
+	documentFile  = "run.json"      // the published summary
+	profileFile   = "profile.yaml"  // what recordings show, these sessions included
+	scenarioFile  = "scenario.yaml" // the resolved scenario
+	reportFile    = "report.txt"    // the table
+	chainsFile    = "chains.csv"    // compactions of the recorded cell and the cheapest others
+	ablationFile  = "ablation.csv"  // differences of sim ablate
+	liveFile      = "live.json"     // what real calls took and returned
+	summariesFile = "summaries.csv" // a line for each
+	fleetFile     = "fleet.json"    // all figures of sim fleet run
+	fleetYAMLFile = "fleet.yaml"    // the resolved fleet
+	orgsFile      = "orgs.csv"      // a row for each strategy and organisation
+	hoursFile     = "hours.csv"     // a row for each hour, with and without what is compared
+	chartFolder   = "charts"        // SVG and PNG
 )
 
 // outputFlags say where to write pictures and files.
 type outputFlags struct {
-	chart  string
-	form   reports.Form // of charts
-	out    string
-	force  bool
-	resume bool // continue what a killed run left, and only that
-	shared bool // several programs write into the folder
+	chart string
+	form  reports.Form // of charts
+	out   string
+	force bool
 }
 
 // bind binds the flags. picture names what --chart draws, what names the
@@ -159,9 +156,6 @@ func (f *outputFlags) check() error {
 	}
 	if f.force && f.out == "" {
 		errs = append(errs, errors.New("--force belongs to --out"))
-	}
-	if f.resume && f.out == "" {
-		errs = append(errs, errors.New("--resume belongs to --out, where the unfinished run is"))
 	}
 	return errors.Join(errs...)
 }
@@ -258,14 +252,14 @@ func (f *outputFlags) folder(cmd *cobra.Command, what string, holds func(dir str
 	}
 	o := &outFolder{dir: filepath.Clean(f.out), flags: f, warn: cmd.ErrOrStderr()}
 	entries, err := os.ReadDir(o.dir)
-	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return files.Ours(e.Name()) || e.Name() == journalFile })
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return files.Ours(e.Name()) })
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case err == nil || missing:
 		if err := files.Writable(o.dir); err != nil {
 			return nil, usageError{fmt.Errorf("--out %s: %w", o.dir, err)}
 		}
-		if missing && !f.resume {
+		if missing {
 			return o, nil
 		}
 	case isThere(o.dir) && !isFolder(o.dir):
@@ -274,25 +268,14 @@ func (f *outputFlags) folder(cmd *cobra.Command, what string, holds func(dir str
 		return nil, usageError{fmt.Errorf("--out %s: %w", o.dir, because(err))}
 	}
 	o.ours = holds(o.dir)
-	unfinished := isThere(filepath.Join(o.dir, journalFile))
 	switch {
-	case f.resume && !unfinished:
-		return nil, usageError{fmt.Errorf("--resume: there is no unfinished %s in %s", what, o.dir)}
-	case len(entries) == 0 || f.force || unfinished || f.shared && !o.ours:
+	case len(entries) == 0 || f.force:
 		return o, nil
 	case o.ours:
 		return nil, usageError{fmt.Errorf("--out %s: holds an earlier %s; --force replaces it", o.dir, what)}
 	}
 	err = fmt.Errorf("--out %s: not empty and not a %s of sim; --force writes into it all the same", o.dir, what)
 	return nil, usageError{err}
-}
-
-// journal returns the journal of rows in the folder, including those that a killed run left.
-func (o *outFolder) journal(only bool) (*results.Journal, error) {
-	if err := os.MkdirAll(o.dir, 0o777); err != nil {
-		return nil, fmt.Errorf("--out: %w", err)
-	}
-	return results.OpenJournal(filepath.Join(o.dir, journalFile), only)
 }
 
 // holdsRun reports whether a folder holds the summary of a run.

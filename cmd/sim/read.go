@@ -43,7 +43,7 @@ type readFlags struct {
 	found     []string // paths of discovered sessions
 	listener  traces.Listener
 	ahead     func([]*traces.Session) // gets the sessions before their texts are examined; may be nil
-	shelf     *store.Shelf            // stores what is read outside of memory; nil to keep it in memory
+	lazy      bool                    // bodies of sessions that the store has stay there until they are needed
 	kept      *store.Store            // where they were kept; nil for nowhere
 	sample    bool                    // the samples were read because nobody named sessions
 }
@@ -164,7 +164,7 @@ func (f *readFlags) readTwice(cmd *cobra.Command, paths []string) (*traces.Corpu
 type lookOnly struct{ traces.Store }
 
 // Put implements traces.Store.
-func (lookOnly) Put(string, any) {}
+func (lookOnly) Put(string, any) bool { return false }
 
 // read reads what is under paths, or the samples, and shows progress.
 func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, err error) {
@@ -173,16 +173,11 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 	opts := traces.Options{
 		Strict: f.strict, Workers: f.workers, Stdin: &interruptible{ctx: ctx, r: cmd.InOrStdin()}, Progress: so.add,
 		Found:     func(files int) { so.all.Store(int64(files)) },
-		MaxMemory: int64(f.memory) << 20, Listener: f.listener,
-	}
-	if f.shelf != nil {
-		opts.Shelf = f.shelf
+		MaxMemory: int64(f.memory) << 20, Listener: f.listener, Lazy: f.lazy,
 	}
 	if opts.MaxMemory > 0 {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(opts.MaxMemory / 4 * 3)) // for the collector, until all is read
-		if f.shelf == nil {                                                      // all sessions are in memory anyway: collect seldom
-			defer debug.SetGCPercent(debug.SetGCPercent(400))
-		}
+		defer debug.SetGCPercent(debug.SetGCPercent(400))                        // all sessions are in memory anyway: collect seldom
 	}
 	stop := f.watch(cmd, so.text)
 	if len(paths) == 0 && f.generate.Profile != "" {
@@ -192,21 +187,20 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		f.sample = true
 		c, err = agents.ReadFS(ctx, opts, synthetic.Samples())
 	} else {
-		kept := f.openStore()
-		f.kept = kept
+		f.kept = f.openStore()
 		switch {
-		case kept == nil:
+		case f.kept == nil:
 		case f.ahead != nil && f.listener == nil: // they will be read again
-			opts.Store = lookOnly{kept}
+			opts.Store = lookOnly{f.kept}
 		default:
-			opts.Store = kept
+			opts.Store = f.kept
 		}
 		var inputs *traces.Inputs
 		if inputs, err = traces.Find(ctx, opts, paths...); err == nil {
 			c, err = parsed.Read(ctx, opts, inputs, strings.Join(paths, ", "))
 		}
-		if f.shelf == nil {
-			defer f.closeStore(cmd, kept)
+		if !f.lazy {
+			defer f.closeStore(cmd)
 		}
 	}
 	stop()
@@ -279,7 +273,7 @@ func (f *readFlags) remark(cmd *cobra.Command, w *results.Workload, c *traces.Co
 	add := func(format string, args ...any) { w.Remarks = append(w.Remarks, fmt.Sprintf(format, args...)) }
 	if f.sample {
 		add("These are the samples that come with sim. For your own sessions: %s ~/.claude/projects",
-			strings.Replace(cmd.CommandPath(), " merge", " run", 1)) // shards belong to sim run
+			cmd.CommandPath())
 	}
 	w.Remarks = append(w.Remarks, f.remarks(c)...)
 	if unread := len(unreadFiles(c)); unread > 0 && c.Inputs != nil {
@@ -377,15 +371,13 @@ func (f *runFlags) sessions(
 	if f.read.found != nil {
 		s.Paths = f.read.found
 	}
-	if f.read.kept != nil && f.read.shelf != nil {
+	if f.read.kept != nil && f.read.lazy {
 		plan.Store, plan.Folder = f.read.kept, strings.Join(s.Paths, "\n")
 	}
 	if !f.read.strict {
 		f.read.warnUnpriced(cmd, plan, corpus.Sessions)
 	}
-	if !f.whole { // these warnings came with the shards
-		f.read.warnUnmet(cmd, plan)
-	}
+	f.read.warnUnmet(cmd, plan)
 	return corpus, nil
 }
 

@@ -170,7 +170,7 @@ func (s *study) write(cmd *cobra.Command, run *results.Run, file string) error {
 func (s *study) page(ctx context.Context, run *results.Run, key []byte) (*document.Document, error) {
 	parts := reports.PageParts{Chosen: map[string]string{}}
 	advised := *s.plan
-	advised.Summarize, advised.Journal = nil, nil // advice uses the stub: nobody agreed to pay for it
+	advised.Summarize = nil // advice uses the stub: nobody agreed to pay for it
 	advice, err := advised.Advise(ctx, s.corpus)
 	if err != nil {
 		return nil, fmt.Errorf("advice for the page: %w", err)
@@ -274,7 +274,7 @@ func (s *study) ablation(ctx context.Context) (*studies.Ablation, string, error)
 		part = fmt.Sprintf("Of the %s with the most calls; sim ablate --strategy %s has all %s.", document.Count(n, "session"), base, document.Whole(len(all)))
 	}
 	plan := *s.plan
-	plan.Summarize, plan.Journal, plan.Done = nil, nil, nil
+	plan.Summarize, plan.Done = nil, nil
 	out, err := plan.Ablate(ctx, &some, a, false)
 	return out, part, err
 }

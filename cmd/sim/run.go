@@ -1,12 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -45,9 +45,7 @@ type runFlags struct {
 	window     int64
 	profile    string
 	html       string
-	shard      string
 	searches   bool // only few of the cells are simulated
-	whole      bool // shards left all rows
 }
 
 // maxLines is the largest number of cells in a table; of more it shows the
@@ -103,7 +101,7 @@ func (f *runFlags) open(cmd *cobra.Command, s *study, args []string) (err error)
 	if err := cmd.Context().Err(); err != nil {
 		return fmt.Errorf("interrupted before anything was read: %w", err)
 	}
-	if f.output.shared = f.shard != ""; !f.dryRun {
+	if !f.dryRun {
 		if s.folder, err = f.output.folder(cmd, "run", holdsRun); err != nil {
 			return err
 		}
@@ -142,29 +140,25 @@ sim scenarios show reference prints the manual. Flags override the scenario.`,
 	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("list every cell, even more than %d", maxLines))
 	flags.BoolVar(&f.bound, "bound", false, "say what the best schedule costs, and how far each strategy is from it")
 	flags.StringVar(&f.html, "html", "", "write the page of sim report as well, into `FILE`")
-	flags.BoolVar(&f.output.resume, "resume", false, "with --out: refuse anything but going on with what this run, killed or interrupted, left in DIR")
-	flags.StringVar(&f.shard, "shard", "",
-		"with --out: simulate part `I/N` alone, from 0, for sim merge; auto in an array of Slurm's, auto/N in a Job of Kubernetes'")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be simulated and how long it would take, and stop")
 	return cmd
 }
 
-func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
+func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	f.read.discover.pays = cmd.Flags().Changed("summarizer")
 	s, err := f.study(cmd, args, append(f.live.check(cmd, f.set), pageFor("--html", f.html))...)
 	if err != nil {
 		return err
 	}
-	if f.shard != "" && f.output.out == "" {
-		return usageError{errors.New("--shard belongs to --out, the folder that all shards share")}
-	}
-	if f.html == "" && !f.live.real() { // advice and real calls use all sessions repeatedly
-		defer f.read.shelve(cmd)()
+	f.read.lazy = f.html == "" && !f.live.real() // advice and real calls use all sessions repeatedly
+	if f.read.lazy {
+		defer f.read.closeStore(cmd)
 	}
 	if err := f.open(cmd, s, args); err != nil {
 		return err
 	}
 	defer s.corpus.Close()
+	defer debug.SetGCPercent(debug.SetGCPercent(50)) // rows stay, and are most of what is allocated from here on
 	if f.dryRun {
 		return dryRun(cmd, s.plan, s.corpus)
 	}
@@ -176,16 +170,6 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
 		if err := calls.agree(cmd, s.plan, s.corpus); err != nil {
 			return err
 		}
-	}
-	if f.shard != "" {
-		return f.runShard(cmd, s, calls != nil)
-	}
-	if s.folder != nil && !f.perSession {
-		var done func(ended error)
-		if done, err = f.keepRows(s, calls != nil); err != nil {
-			return err
-		}
-		defer func() { done(err) }()
 	}
 	run, runErr := f.read.simulate(cmd, s.plan, s.corpus)
 	runErr = calls.advised(cmd.Context(), runErr)
@@ -200,8 +184,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) (err error) {
 		reports.Run(run, o).Write(cmd.OutOrStdout(), f.format),
 		f.output.draw(cmd, reports.Chart(run)),
 		s.write(cmd, run, f.html),
-		// Results are kept, even of an interrupted run.
-		s.save(context.WithoutCancel(cmd.Context()), run, made, runErr != nil))
+		s.save(cmd, run, made, runErr != nil))
 }
 
 // most returns the largest number of lines of a table, 0 for no limit.
@@ -212,15 +195,19 @@ func (f *runFlags) most() int {
 	return maxLines
 }
 
-// save writes the files of a run. If the run is partial because it ended early,
-// what cannot be drawn is left out without an error.
-func (s *study) save(ctx context.Context, run *results.Run, made *live.Report, partial bool) error {
-	o := s.folder
+// save writes the files of a run, none if it was interrupted. If an error ended the run early, what cannot be drawn is
+// left out without another.
+func (s *study) save(cmd *cobra.Command, run *results.Run, made *live.Report, partial bool) error {
+	o, ctx := s.folder, cmd.Context()
 	if o == nil {
 		return nil
 	}
-	// The rows are kept even when a chart cannot be drawn.
+	// The rows are written even when a chart cannot be drawn.
 	calls, chains, followErr := s.plan.Follow(ctx, s.corpus, run)
+	if err := ctx.Err(); err != nil {
+		say(cmd.ErrOrStderr(), "nothing is written into %s", o.dir)
+		return err
+	}
 	if partial {
 		followErr = nil
 	}

@@ -36,31 +36,17 @@ func (f *readFlags) openStore() *store.Store {
 }
 
 // closeStore reports what could not be stored and, with -v, what was damaged.
-func (f *readFlags) closeStore(cmd *cobra.Command, s *store.Store) {
-	if s == nil {
+func (f *readFlags) closeStore(cmd *cobra.Command) {
+	if f.kept == nil {
 		return
 	}
-	n, err := s.Close()
+	n, err := f.kept.Close()
 	w := cmd.ErrOrStderr()
 	if err != nil && !f.quiet {
 		say(w, "warning: parsed sessions are not kept: %v; --no-store does not try", err)
 	}
 	if f.verbose && n.Damaged > 0 {
 		say(w, "%s of parsed sessions that were kept: damaged, read again", document.Count(n.Damaged, "file"))
-	}
-}
-
-// shelve keeps sessions outside of memory between reading and simulation. If
-// there is no room for a file, they stay in memory. The store is in use until stop.
-func (f *readFlags) shelve(cmd *cobra.Command) (stop func()) {
-	shelf, err := store.NewShelf(new(needs.Index))
-	if err != nil {
-		return func() {}
-	}
-	f.shelf = shelf
-	return func() {
-		shelf.Close()
-		f.closeStore(cmd, f.kept)
 	}
 }
 

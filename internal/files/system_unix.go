@@ -3,7 +3,6 @@
 package files
 
 import (
-	"errors"
 	"os"
 	"syscall"
 )
@@ -32,9 +31,4 @@ func abandoned(name string) bool {
 	}
 	defer f.Close()
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
-}
-
-// Lock locks a file for this process until it is closed; false if another process has the lock.
-func Lock(f *os.File) bool {
-	return !errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }

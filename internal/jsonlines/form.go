@@ -20,8 +20,6 @@ type Part[T any] interface {
 	add(v, w *T)
 	// check returns a fault for a value out of bounds.
 	check(v *T) *fault
-	// same reports whether two values have the same text.
-	same(v, w *T) bool
 }
 
 // Member is a part of an A with a name in its JSON object.
@@ -29,12 +27,11 @@ type Member[A any] struct {
 	Name     string
 	Optional bool // left out when empty
 	part     Part[A]
-	take     func(to, from *A)
 }
 
 // At returns the member called name at a place of A.
 func At[A, E any](name string, at func(*A) *E, part Part[E]) Member[A] {
-	return Member[A]{Name: name, part: place[A, E]{at, part}, take: func(to, from *A) { *at(to) = *at(from) }}
+	return Member[A]{Name: name, part: place[A, E]{at, part}}
 }
 
 // Or returns m as an optional member, which is left out when it is empty.
@@ -53,7 +50,6 @@ func (p place[A, E]) scan(r *Reader, a *A) bool { return p.part.scan(r, p.at(a))
 func (p place[A, E]) empty(a *A) bool           { return p.part.empty(p.at(a)) }
 func (p place[A, E]) add(a, b *A)               { p.part.add(p.at(a), p.at(b)) }
 func (p place[A, E]) check(a *A) *fault         { return p.part.check(p.at(a)) }
-func (p place[A, E]) same(a, b *A) bool         { return p.part.same(p.at(a), p.at(b)) }
 
 // Object is the form of a JSON object with the given members, at most 64.
 type Object[A any] struct {
@@ -63,7 +59,6 @@ type Object[A any] struct {
 	need    string // name of the object in the error if it lacks a member; "" allows that
 	sum     func(a, b *A)
 	needed  uint64 // the members that are not optional
-	zero    A
 }
 
 // NewObject returns the form of an object. It writes its members in the given
@@ -121,22 +116,16 @@ func (o *Object[A]) append(e *encoder, a *A) {
 }
 
 func (o *Object[A]) scan(r *Reader, a *A) bool {
-	_, ok := o.object(r, func(i int) bool { return o.members[i].part.scan(r, a) })
-	return ok
-}
-
-// object reads an object, member the values of its members. It returns the set of those that were there.
-func (o *Object[A]) object(r *Reader, member func(i int) bool) (seen uint64, ok bool) {
-	seen, ok = r.object(&o.keys, member, func(name string) bool {
+	seen, ok := r.object(&o.keys, func(i int) bool { return o.members[i].part.scan(r, a) }, func(name string) bool {
 		if o.strange == Refuse {
 			return r.unknown(name, &o.keys)
 		}
 		return r.pass(name)
 	})
 	if missing := o.needed &^ seen; ok && o.need != "" && missing != 0 {
-		return seen, r.refuse(o.without(missing))
+		return r.refuse(o.without(missing))
 	}
-	return seen, ok
+	return ok
 }
 
 // without says which members an object lacks.
@@ -179,15 +168,6 @@ func (o *Object[A]) check(a *A) *fault {
 		}
 	}
 	return nil
-}
-
-func (o *Object[A]) same(a, b *A) bool {
-	for i := range o.members {
-		if !o.members[i].part.same(a, b) {
-			return false
-		}
-	}
-	return true
 }
 
 // Strange says what a reader does with an unknown member: it adds it to the
@@ -314,8 +294,6 @@ func (n *Names[A, E]) check(a *A) *fault {
 	return nil
 }
 
-func (n *Names[A, E]) same(a, b *A) bool { return slices.Equal(n.all(a), n.all(b)) }
-
 var noKeys keys
 
 // Tally is the form of counts by any name; nil is left out.
@@ -372,5 +350,3 @@ func (Tally) check(m *map[string]int) *fault {
 	}
 	return nil
 }
-
-func (Tally) same(m, n *map[string]int) bool { return (*m == nil) == (*n == nil) && maps.Equal(*m, *n) }

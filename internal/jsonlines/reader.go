@@ -29,7 +29,6 @@ type Reader struct {
 	doubt  bool   // the line may hold more than the reader examined
 	fault  fault
 	copies map[string]string
-	texts  [][]byte // of the members of the last line, for ReadNext
 }
 
 // fault is what is wrong with a value.
@@ -63,31 +62,25 @@ func (f *fault) Error() string {
 
 // Read reads a line into a, which is zero. The error names the member at fault.
 func (o *Object[A]) Read(r *Reader, line []byte, a *A) error {
-	_, err := o.read(r, line, a, func(i int) bool { return o.members[i].part.scan(r, a) })
-	return err
-}
-
-// read is Read, member reading the values of members. It returns the set of those that were there.
-func (o *Object[A]) read(r *Reader, line []byte, a *A, member func(i int) bool) (seen uint64, err error) {
 	r.text, r.at, r.depth, r.doubt, r.fault, r.Beyond = line, 0, 0, false, fault{}, nil
-	seen, ok := o.object(r, member)
+	ok := o.scan(r, a)
 	if r.space(); ok && r.at < len(line) {
 		ok = r.refuse("more than one value on a line")
 	}
 	if !ok || r.doubt {
 		var value jsontext.Value
 		if err := json.Unmarshal(line, &value); err != nil {
-			return seen, err
+			return err
 		}
 	}
 	switch {
 	case !ok:
 		f := r.fault
-		return seen, &f
+		return &f
 	case r.doubt:
-		return seen, o.Check(a)
+		return o.Check(a)
 	}
-	return seen, nil
+	return nil
 }
 
 // keys are the names of an object's members.

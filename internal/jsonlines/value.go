@@ -55,8 +55,6 @@ func (p Integer[T]) check(v *T) *fault {
 	return nil
 }
 
-func (p Integer[T]) same(v, w *T) bool { return *v == *w }
-
 func bounds(v any) string { return fmt.Sprintf("is %v, which no run can have", v) }
 
 // Amount is the form of costs and times. Signed ones may be negative.
@@ -78,9 +76,8 @@ func (p Amount) scan(r *Reader, v *float64) bool {
 
 func (p Amount) within(v float64) bool { return v <= Most && (v >= 0 || p.Signed && v >= -Most) }
 
-func (p Amount) empty(v *float64) bool   { return *v == 0 }
-func (p Amount) add(v, w *float64)       { *v += *w }
-func (p Amount) same(v, w *float64) bool { return *v == *w }
+func (p Amount) empty(v *float64) bool { return *v == 0 }
+func (p Amount) add(v, w *float64)     { *v += *w }
 
 func (p Amount) check(v *float64) *fault {
 	if !p.within(*v) {
@@ -133,12 +130,11 @@ func (p Text) scan(r *Reader, v *string) bool {
 func (p Text) empty(v *string) bool   { return *v == "" }
 func (p Text) add(_, _ *string)       {}
 func (p Text) check(_ *string) *fault { return nil }
-func (p Text) same(v, w *string) bool { return *v == *w }
 
 // Label returns the member for a text that belongs to a line, not to its value,
 // such as the cell of a row.
 func Label[A any](name string) Member[A] {
-	return Member[A]{Name: name, part: label[A]{}, take: func(_, _ *A) {}}
+	return Member[A]{Name: name, part: label[A]{}}
 }
 
 type label[A any] struct{}
@@ -149,10 +145,9 @@ func (label[A]) scan(r *Reader, _ *A) bool {
 	return Text{Shared: true}.scan(r, &r.Label)
 }
 
-func (label[A]) empty(*A) bool     { return false }
-func (label[A]) add(_, _ *A)       {}
-func (label[A]) check(*A) *fault   { return nil }
-func (label[A]) same(_, _ *A) bool { return false }
+func (label[A]) empty(*A) bool   { return false }
+func (label[A]) add(_, _ *A)     {}
+func (label[A]) check(*A) *fault { return nil }
 
 // encoder collects the text of a line.
 type encoder struct {

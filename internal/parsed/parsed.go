@@ -202,9 +202,6 @@ func read(ctx context.Context, opts traces.Options, name string, c *traces.Corpu
 				opts.Spoke(name, prompt.DigestString(s.ID).Lo)
 			}
 			s.Files = []string{name}
-			if opts.Shelf != nil {
-				_ = s.Shelve(opts.Shelf) // if it fails, the session stays in memory
-			}
 			c.Sessions = append(c.Sessions, s)
 		}
 		if errors.Is(err, io.EOF) {

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/needs"
-	"github.com/compactsim/compactsim/internal/store"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 	"github.com/compactsim/compactsim/traces/synthetic"
@@ -51,32 +50,22 @@ func readFrom(t *testing.T, opts traces.Options, paths ...string) (*traces.Corpu
 	return Read(t.Context(), opts, inputs, "files")
 }
 
-// Sessions are read as they were written, but for where they are from, on a shelf or off it.
+// Sessions are read as they were written, but for where they are from.
 func TestReadsWhatWasWritten(t *testing.T) {
 	want := samples(t).Sessions
 	path := written(t, "s.parquet", want)
-	shelf, err := store.NewShelf(new(needs.Index))
+	c, err := readFrom(t, traces.Options{}, path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer shelf.Close()
-	for name, opts := range map[string]traces.Options{"memory": {}, "shelf": {Shelf: shelf}} {
-		c, err := readFrom(t, opts, path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(c.Sessions) != len(want) {
-			t.Fatalf("%s: %d sessions, want %d", name, len(c.Sessions), len(want))
-		}
-		for i, s := range c.Sessions {
-			if s, err = s.Load(); err != nil {
-				t.Fatal(err)
-			}
-			was := *want[i]
-			was.Files = []string{path}
-			if !reflect.DeepEqual(s, &was) {
-				t.Errorf("%s: session %s differs from what was written", name, s.ID)
-			}
+	if len(c.Sessions) != len(want) {
+		t.Fatalf("%d sessions, want %d", len(c.Sessions), len(want))
+	}
+	for i, s := range c.Sessions {
+		was := *want[i]
+		was.Files = []string{path}
+		if !reflect.DeepEqual(s, &was) {
+			t.Errorf("session %s differs from what was written", s.ID)
 		}
 	}
 }

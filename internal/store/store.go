@@ -195,11 +195,12 @@ func (k *kind) seal(from reflect.Value) []byte {
 	return text
 }
 
-// Put writes the value that from points to as the entry of a key. Close reports errors of writing.
-func (s *Store) Put(key string, from any) {
+// Put writes the value that from points to as the entry of a key, and reports whether it could. Close reports errors of
+// writing.
+func (s *Store) Put(key string, from any) bool {
 	v := reflect.ValueOf(from)
 	if s.failed() {
-		return
+		return false
 	}
 	err := s.write(key, v)
 	s.mu.Lock()
@@ -208,6 +209,7 @@ func (s *Store) Put(key string, from any) {
 		s.counts.Written++
 	}
 	s.err = cmp.Or(s.err, err)
+	return err == nil
 }
 
 func (s *Store) write(key string, v reflect.Value) error {

@@ -12,6 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
+// sameRows compares what is exported of cells.
+var sameRows = cmpopts.IgnoreUnexported(Cell{})
+
 // full is a run that uses every field.
 func full() *Run {
 	r := &Run{
@@ -108,7 +111,7 @@ func TestRowsRoundTrip(t *testing.T) {
 }
 
 // TestRowsCanonical: the file is sorted by cell and session whatever the order
-// in memory, and a journal in order of completion reads as the same run.
+// in memory, and rows in order of completion read as the same run.
 func TestRowsCanonical(t *testing.T) {
 	var want, shuffled bytes.Buffer
 	if err := WriteRows(&want, full()); err != nil {
@@ -139,7 +142,7 @@ func TestRowsCanonical(t *testing.T) {
 
 	lines := strings.SplitAfter(want.String(), "\n")
 	slices.Reverse(lines[1 : len(lines)-1])
-	got, err := ReadRows("journal", strings.NewReader(strings.Join(lines, "")))
+	got, err := ReadRows("rows", strings.NewReader(strings.Join(lines, "")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,15 +151,15 @@ func TestRowsCanonical(t *testing.T) {
 	}
 }
 
-// TestTornJournal: the rows before a torn last line are not lost.
-func TestTornJournal(t *testing.T) {
+// TestTornRows: the rows before a torn last line are not lost.
+func TestTornRows(t *testing.T) {
 	var b bytes.Buffer
 	if err := WriteRows(&b, full()); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadRows("journal", bytes.NewReader(b.Bytes()[:b.Len()-100]))
-	if err == nil || !strings.HasPrefix(err.Error(), "journal:5: ") {
-		t.Errorf("error %v, want one at journal:5", err)
+	got, err := ReadRows("rows", bytes.NewReader(b.Bytes()[:b.Len()-100]))
+	if err == nil || !strings.HasPrefix(err.Error(), "rows:5: ") {
+		t.Errorf("error %v, want one at rows:5", err)
 	}
 	if got == nil || len(got.Cells[1].Rows) != 2 || len(got.Cells[0].Rows) != 1 || got.Cells[0].Sessions != 1 {
 		t.Errorf("got %+v, want the three rows before the torn one", got)
@@ -352,7 +355,7 @@ func TestRowsCutShort(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `cut.jsonl: 1 of 2 rows of cell "recorded" are there`) || run == nil || len(run.Cells[0].Rows) != 1 {
 		t.Errorf("%v, %v", run, err)
 	}
-	if _, err := ReadRows("journal.jsonl", strings.NewReader(bareHead)); err != nil {
+	if _, err := ReadRows("rows.jsonl", strings.NewReader(bareHead)); err != nil {
 		t.Errorf("a head that tells no number of rows, and no row: %v", err)
 	}
 }

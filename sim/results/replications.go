@@ -143,19 +143,18 @@ func (c *Cell) bySeed(m Metric) []float64 {
 	return values
 }
 
-// meanBrief returns the Brief of a row as the mean over the seeds.
-func (c *Cell) meanBrief(i int) Brief {
-	b := Brief{Session: c.session(i)}
-	for _, s := range c.seeds {
-		x := s.Brief(i)
-		b.USD += x.USD
-		b.SummaryUSD += x.SummaryUSD
-		b.Summaries += x.Summaries
-		b.logged += x.logged
-		b.loggedAll += x.loggedAll
+// costs returns the cost of each row, USD: of a replicated cell the mean over the seeds.
+func (c *Cell) costs() []float64 {
+	cells := c.seeds
+	if cells == nil {
+		cells = []*Cell{c}
 	}
-	n := len(c.seeds)
-	b.USD, b.SummaryUSD, b.Summaries = b.USD/float64(n), b.SummaryUSD/float64(n), b.Summaries/n
-	b.logged, b.loggedAll = b.logged/float64(n), b.loggedAll/float64(n)
-	return b
+	list := make([]float64, len(c.Rows))
+	for i := range list {
+		for _, s := range cells {
+			list[i] += s.Rows[i].CostUSD()
+		}
+		list[i] /= float64(len(cells))
+	}
+	return list
 }

@@ -218,13 +218,8 @@ func (r *Row) Add(o *Row) { rowForm.Add(r, o) }
 // LoggedUSD returns the cost, USD, of the calls that a log of the session shows: those of
 // the conversations, and of layers the summary calls of compactions if billed has some.
 func (r *Row) LoggedUSD(billed *Row) float64 {
-	return r.loggedUSD(billed.CallsBySource[SourceCompact] > 0)
-}
-
-// loggedUSD is LoggedUSD given whether the bill has summary calls.
-func (r *Row) loggedUSD(summaries bool) float64 {
 	var usd float64
-	if summaries {
+	if billed.CallsBySource[SourceCompact] > 0 {
 		usd = r.CostBySource[SourceCompact].Total()
 	}
 	for s := SourceMain; s < SourceCompact; s++ {

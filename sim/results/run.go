@@ -84,13 +84,12 @@ type Cell struct {
 	Params   map[string]string
 	Sessions int
 	Total    Row    // of all sessions; set by Sum from Rows, or given without rows
-	Rows     []*Row // one per session, unless they are in a journal; see EachRow
+	Rows     []*Row // one per session
 	// Unmeasured names the metrics, and groups of metrics, that this cell has
 	// no figures for, such as added latency of a bill. Their parts are
 	// unmeasured with them.
 	Unmeasured []string
 
-	kept  *kept
 	seeds []*Cell // of a replicated cell, see Run.Replicated
 }
 
@@ -136,27 +135,23 @@ type Note struct {
 
 // Sum sorts the rows of every cell by session, adds them up into its total and sets the model error
 // where none is known by session. Sorting makes sums of floating-point numbers independent of the
-// order in which sessions finished. It fails when rows cannot be read from their journal.
-func (r *Run) Sum() error {
+// order in which sessions finished.
+func (r *Run) Sum() {
 	for i := range r.Cells {
 		r.Cells[i].sum()
-	}
-	if err := sumKept(r.Cells); err != nil {
-		return err
 	}
 	billed, recorded := r.Reference(StrategyBilled), r.Reference(StrategyRecorded)
 	if billed != nil && recorded != nil && r.ModelError.Sessions == 0 {
 		r.ModelError = ErrorOf(billed, recorded, 0)
 	}
-	return nil
 }
 
-// sum sorts the rows of c and adds up those in memory.
+// sum sorts the rows of c and adds them up.
 func (c *Cell) sum() {
-	if c.NumRows() == 0 {
+	if len(c.Rows) == 0 {
 		return
 	}
-	c.sort()
+	sortRows(c.Rows)
 	c.Total = Row{Strategy: c.Strategy}
 	for i := range c.Rows {
 		c.Total.Add(c.Rows[i])
@@ -216,24 +211,21 @@ func (r *Run) VsRecorded(c *Cell) (Difference, bool) {
 // Covers reports whether c and d cover the same sessions, as far as their rows show; Sum
 // has sorted them.
 func (c *Cell) Covers(d *Cell) bool {
-	n := c.NumRows()
-	if c.Sessions != d.Sessions || n == 0 || d.NumRows() == 0 {
+	if c.Sessions != d.Sessions || len(c.Rows) == 0 || len(d.Rows) == 0 {
 		return c.Sessions == d.Sessions
 	}
-	for i := range n {
-		if n != d.NumRows() || c.session(i) != d.session(i) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(c.Rows, d.Rows, func(r, s *Row) bool { return r.Session == s.Session })
 }
 
-// session returns the session of a row.
-func (c *Cell) session(i int) string {
-	if c.kept != nil {
-		return c.kept.list[i].Session
-	}
-	return c.Rows[i].Session
+// Keep adds a copy of a row to c.
+func (c *Cell) Keep(r *Row) {
+	row := *r
+	c.Rows = append(c.Rows, &row)
+}
+
+// Drop leaves out the rows of sessions.
+func (c *Cell) Drop(drop func(session string) bool) {
+	c.Rows = slices.DeleteFunc(c.Rows, func(r *Row) bool { return drop(r.Session) })
 }
 
 // Footnotes returns the warnings that follow from the figures, in the order of

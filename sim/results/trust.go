@@ -67,18 +67,16 @@ const priorSessions = 5
 func ErrorOf(billed, recorded *Cell, prior float64) ModelError {
 	e := ModelError{BilledUSD: billed.Total.CostUSD(), RecordedUSD: recorded.Total.LoggedUSD(&billed.Total), Spread: prior}
 	e.LossUSD = recorded.Total.ExpectedLossUSD
-	if billed.NumRows() == 0 || !billed.Covers(recorded) || e.BilledUSD == 0 {
+	n := len(billed.Rows)
+	if n == 0 || !billed.Covers(recorded) || e.BilledUSD == 0 {
 		return e
 	}
-	bill, model := make([]float64, billed.NumRows()), make([]float64, billed.NumRows())
+	bill, model := make([]float64, n), make([]float64, n)
 	e.RecordedUSD = recorded.Total.LoggedUSD(&Row{})
 	for i := range bill {
-		was, is := billed.Brief(i), recorded.Brief(i)
-		bill[i], model[i] = was.USD, is.logged
-		if was.Summaries > 0 {
-			model[i] = is.loggedAll
-		}
-		e.RecordedUSD += model[i] - is.logged // a summary call that is logged in this session
+		was, is := billed.Rows[i], recorded.Rows[i]
+		bill[i], model[i] = was.CostUSD(), is.LoggedUSD(was)
+		e.RecordedUSD += model[i] - is.LoggedUSD(&Row{}) // a summary call that is logged in this session
 	}
 	e.measure(bill, model)
 	return e
@@ -128,15 +126,8 @@ func (e ModelError) Difference(c, base *Cell) (Difference, bool) {
 		return Difference{}, false
 	}
 	d := Difference{Relative: (c.Total.CostUSD() - total) / total}
-	if c.NumRows() > 0 && base.NumRows() > 0 {
-		usd := func(c *Cell) []float64 {
-			list := make([]float64, c.NumRows())
-			for i := range list {
-				list[i] = c.Brief(i).USD
-			}
-			return list
-		}
-		d = e.Interval(usd(c), usd(base))
+	if len(c.Rows) > 0 && len(base.Rows) > 0 {
+		d = e.Interval(c.costs(), base.costs())
 	}
 	return d, true
 }

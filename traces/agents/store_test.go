@@ -56,11 +56,7 @@ func TestStore(t *testing.T) {
 				t.Fatal(err)
 			}
 			opts.Store = kept
-			if draw.IntN(2) == 0 {
-				if opts.Shelf, err = store.NewShelf(new(sizes)); err != nil {
-					t.Fatal(err)
-				}
-			}
+			opts.Lazy = draw.IntN(2) == 0
 			got := corpusOf(t, opts, dir)
 			again := corpusOf(t, opts, dir, func() {
 				for _, e := range must(store.List(filepath.Join(dir, ".store"))) {
@@ -144,7 +140,7 @@ func TestStoreKeepsStatesApart(t *testing.T) {
 	}
 	opts := traces.Options{Listener: counter{}}
 	want := corpusOf(t, opts, dir)
-	opts.Store, opts.Shelf = must(store.Open(filepath.Join(dir, ".store"), new(sizes))), must(store.NewShelf(new(sizes)))
+	opts.Store, opts.Lazy = must(store.Open(filepath.Join(dir, ".store"), new(sizes))), true
 	corpusOf(t, opts, dir)
 	grow := func() {
 		for _, e := range names {

@@ -42,15 +42,6 @@ type outcome struct {
 	unsound  error
 }
 
-// shelve moves the body of a usable session to the shelf, if there is one. If
-// the shelf has no room, the session stays in memory.
-func (b *reading[S]) shelve(o *outcome) {
-	o.empty = len(o.Threads) == 0
-	if b.opts.Shelf != nil && !o.empty && o.unsound == nil {
-		_ = o.Shelve(b.opts.Shelf)
-	}
-}
-
 func newReading[S interface{ Base() *File }](r *Reader[S], opts traces.Options, inputs []traces.Input) *reading[S] {
 	b := &reading[S]{
 		Reader: r, opts: opts, inputs: inputs, files: make([]*File, len(inputs)),
@@ -87,7 +78,7 @@ func (b *reading[S]) read(ctx context.Context) error {
 	if err := b.pass(ctx, b.torn()); err != nil {
 		return err
 	}
-	b.keep()
+	b.keep(ctx)
 	return nil
 }
 
@@ -208,11 +199,12 @@ func (b *reading[S]) gather(scanned []S, batch []int32) {
 	made := make([]outcome, len(drafts))
 	parallel.Each(b.opts.Workers, len(drafts), func(i int) {
 		s := drafts[i].assemble()
-		made[i] = outcome{Session: s, problems: drafts[i].Problems, file: at[drafts[i].Files[0]], unsound: s.Check()}
+		made[i] = outcome{
+			Session: s, problems: drafts[i].Problems, file: at[drafts[i].Files[0]], empty: len(s.Threads) == 0, unsound: s.Check(),
+		}
 		if b.opts.Listener != nil && made[i].unsound == nil {
 			s.Index = b.opts.Listener.Index(s, drafts[i].heard)
 		}
-		b.shelve(&made[i])
 		drafts[i] = nil
 	})
 	b.made = append(b.made, made...)

@@ -78,8 +78,8 @@ func (k *kept) bodyKey(of *state, i int) string {
 	return fmt.Sprintf("body %016x%016x %d %t", of.digest.Hi, of.digest.Lo, i, k.Made[i].Heard)
 }
 
-// outcome returns a session as it was read; its file is the index in the entry. The body is read from the store when it
-// is needed if sessions are kept out of memory, at once if not.
+// outcome returns a session as it was read; its file is the index in the entry. If sessions are lazy, the body is read
+// when it is needed, else at once.
 func (b *reading[S]) outcome(ctx context.Context, k *kept, i int, of *state) (outcome, error) {
 	m := &k.Made[i]
 	o := outcome{problems: m.Problems, file: m.File, empty: m.Empty}
@@ -91,16 +91,25 @@ func (b *reading[S]) outcome(ctx context.Context, k *kept, i int, of *state) (ou
 		o.Session = &s
 		return o, nil
 	}
-	key, id, heard := k.bodyKey(of, i), m.Head.Session.ID, m.Heard
-	if b.opts.Shelf != nil {
-		o.Session = m.Head.FromStore(b.opts.Store, key, func() (*traces.Session, error) {
-			return b.again(ctx, of, id, key, heard)
-		})
+	if b.opts.Lazy {
+		o.Session = b.lazy(ctx, k, i, of)
 		return o, nil
 	}
 	var err error
-	o.Session, err = m.Head.FromStore(b.opts.Store, key, func() (*traces.Session, error) { return nil, errLost }).Load()
+	o.Session, err = m.Head.FromStore(b.opts.Store, k.bodyKey(of, i), func() (*traces.Session, error) { return nil, errLost }).Load()
 	return o, err
+}
+
+// lazy returns the i-th session of an entry without its body, which the store has.
+func (b *reading[S]) lazy(ctx context.Context, k *kept, i int, of *state) *traces.Session {
+	m, key := &k.Made[i], k.bodyKey(of, i)
+	id, heard := m.Head.Session.ID, m.Heard
+	return m.Head.FromStore(b.opts.Store, key, func() (*traces.Session, error) { return b.again(ctx, of, id, key, heard) })
+}
+
+// later returns all that bodies need as long as sessions live.
+func (b *reading[S]) later() *reading[S] {
+	return &reading[S]{Reader: b.Reader, opts: b.opts, inputs: b.inputs}
 }
 
 // errLost says that a body is not in the store.
@@ -110,7 +119,7 @@ var errLost = errors.New("the body of a session is not kept")
 // a key.
 func (b *reading[S]) again(ctx context.Context, of *state, id, key string, heard bool) (*traces.Session, error) {
 	opts := b.opts
-	opts.Store, opts.Shelf, opts.Progress, opts.Spoke = nil, nil, nil, nil
+	opts.Store, opts.Progress, opts.Spoke = nil, nil, nil
 	var inputs []traces.Input
 	var group []int32
 	isOf := func(in *traces.Input) int {
@@ -136,7 +145,7 @@ func (b *reading[S]) again(ctx context.Context, of *state, id, key string, heard
 			continue
 		}
 		if heard == (opts.Listener != nil) {
-			return o.Session, o.Keep(b.opts.Store, key)
+			o.Keep(b.opts.Store, key)
 		}
 		return o.Session, nil
 	}
@@ -155,7 +164,7 @@ func (b *reading[S]) recall(ctx context.Context) {
 		return
 	}
 	b.stamps = make([]traces.Stamp, len(b.inputs))
-	later := &reading[S]{Reader: b.Reader, opts: b.opts, inputs: b.inputs} // all that bodies need, as long as sessions live
+	later := b.later()
 	found := make([]*kept, len(b.inputs))
 	made := make([][]outcome, len(b.inputs))
 	parallel.Each(b.opts.Workers, len(b.inputs), func(i int) {
@@ -236,7 +245,7 @@ func (b *reading[S]) take(k *kept, made []outcome, at map[string]int32) {
 }
 
 // keep puts what was read into the store, for groups whose files could all be read to their end.
-func (b *reading[S]) keep() {
+func (b *reading[S]) keep(ctx context.Context) {
 	if b.opts.Store == nil {
 		return
 	}
@@ -278,13 +287,19 @@ func (b *reading[S]) keep() {
 		groups[root].Made, sessions[root] = append(groups[root].Made, m), append(sessions[root], o)
 	}
 	maps.DeleteFunc(groups, func(root int32, _ *kept) bool { return lost[root] })
-	roots := slices.Sorted(maps.Keys(groups))
+	roots, later := slices.Sorted(maps.Keys(groups)), b.later()
 	parallel.Each(b.opts.Workers, len(roots), func(i int) {
 		k, key := groups[roots[i]], b.key(roots[i])
 		of := k.state(key)
 		for j, o := range sessions[roots[i]] {
-			if o.usable() && o.Keep(b.opts.Store, k.bodyKey(of, j)) != nil {
+			if !o.usable() {
+				continue
+			}
+			if !o.Keep(b.opts.Store, k.bodyKey(of, j)) {
 				return
+			}
+			if b.opts.Lazy {
+				*o.Session = *later.lazy(ctx, k, j, of)
 			}
 		}
 		b.opts.Store.Put(key, k)

@@ -15,28 +15,26 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// shelved puts the sessions of a corpus on a shelf.
-func shelved(t *testing.T, c *traces.Corpus) *traces.Corpus {
+// stored returns a corpus whose sessions have their bodies in a store.
+func stored(t *testing.T, c *traces.Corpus) (*traces.Corpus, *store.Store) {
 	t.Helper()
-	shelf, err := store.NewShelf(new(needs.Index))
+	kept, err := store.Open(t.TempDir(), new(needs.Index))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(shelf.Close)
-	for _, s := range c.Sessions {
-		if err := s.Shelve(shelf); err != nil {
-			t.Fatal(err)
+	for i, s := range c.Sessions {
+		if !s.Keep(kept, s.ID) {
+			t.Fatalf("session %s is not kept", s.ID)
 		}
-		if len(s.Blocks)+len(s.Threads)+len(s.Objects) > 0 {
-			t.Fatalf("session %s is still in memory", s.ID)
-		}
+		head := s.Head()
+		c.Sessions[i] = head.FromStore(kept, s.ID, nil)
 	}
-	return c
+	return c, kept
 }
 
 // Sessions that are loaded a part at a time have the figures, the compactions and the calls of those that are all in
 // memory, alone and in cohorts that share a cache: 40 sessions of some 300 calls are more than a part.
-func TestRowsFromShelf(t *testing.T) {
+func TestRowsFromStore(t *testing.T) {
 	t.Parallel()
 	for _, cohort := range []string{"session", "project"} {
 		type outcome struct {
@@ -48,7 +46,7 @@ func TestRowsFromShelf(t *testing.T) {
 		for i := range got {
 			c := madeCorpus(t, 40)
 			if i > 0 {
-				c = shelved(t, c)
+				c, _ = stored(t, c)
 			}
 			p := threeCells(t)
 			p.Workers = 1 + i
@@ -70,13 +68,13 @@ func TestRowsFromShelf(t *testing.T) {
 			}
 		}
 		if got[0].rows != got[1].rows {
-			t.Errorf("cohort %s: rows from a shelf:\n%s\nwant\n%s", cohort, got[1].rows, got[0].rows)
+			t.Errorf("cohort %s: rows from a store:\n%s\nwant\n%s", cohort, got[1].rows, got[0].rows)
 		}
 		if len(got[0].calls) == 0 || !reflect.DeepEqual(got[0].calls, got[1].calls) {
-			t.Errorf("cohort %s: other calls from a shelf", cohort)
+			t.Errorf("cohort %s: other calls from a store", cohort)
 		}
 		if len(got[0].chains) == 0 || !reflect.DeepEqual(got[0].chains, got[1].chains) {
-			t.Errorf("cohort %s: other compactions from a shelf", cohort)
+			t.Errorf("cohort %s: other compactions from a store", cohort)
 		}
 	}
 }
@@ -99,16 +97,7 @@ func (s *sightsFound) Get(key string, into any) bool {
 // date, a session, or the id that a session has beside others.
 func TestSightsOfTheLastRun(t *testing.T) {
 	t.Parallel()
-	kept, err := store.Open(t.TempDir(), new(needs.Index))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := shelved(t, madeCorpus(t, 20))
-	for _, s := range c.Sessions {
-		if err := s.Keep(kept, s.ID); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c, kept := stored(t, madeCorpus(t, 20))
 	aliases, err := threeCells(t).Prices.WithAliases(map[string]string{c.Sessions[0].Models[0]: "claude-haiku-4-5"})
 	if err != nil {
 		t.Fatal(err)
@@ -120,8 +109,8 @@ func TestSightsOfTheLastRun(t *testing.T) {
 		}
 		whole.Threads[0].Rounds[0].Usage.Uncached += 100_000
 		head := whole.Head()
-		if err := whole.Keep(kept, "grown"); err != nil {
-			t.Fatal(err)
+		if !whole.Keep(kept, "grown") {
+			t.Fatal("the session is not kept")
 		}
 		c.Sessions[7] = head.FromStore(kept, "grown", nil)
 	}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// sweep is a command line that takes some seconds, without its output folder.
+var sweep = []string{"run", "thresholds", "--set", "sessions.generate.profile=long-refactor", "--set", "sessions.generate.sessions=60",
+	"--workers", "1", "-q", "--force"}
+
+// Ctrl-C during a run prints the table of what was simulated so far, and leaves the output folder as it was: with the
+// earlier run, or none.
+func TestInterruptedRunWritesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	before := filepath.Join(dir, "before")
+	if code, _, text := exec(t, "run", "-q", "--strategy", "none", "--out", before); code != exitOK {
+		t.Fatal(text)
+	}
+	was := tree(t, dir)
+	for _, name := range []string{"before", "fresh"} {
+		out := filepath.Join(dir, name)
+		for wait := 250 * time.Millisecond; ; wait *= 2 {
+			cmd, _ := process(t, append(sweep, "--out", out)...)
+			var stdout, stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(wait)
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			if code := exitCode(cmd.Wait()); code != exitInterrupted {
+				t.Fatalf("%s: exit %d after %v, want %d: %s", name, code, wait, exitInterrupted, stderr.String())
+			}
+			if now := tree(t, dir); !maps.Equal(now, was) {
+				t.Fatalf("%s: the folder has changed: %d files, want %d", name, len(now), len(was))
+			}
+			if stdout.Len() == 0 { // before the first session was simulated
+				continue
+			}
+			if text := stdout.String(); !strings.Contains(text, "STRATEGY") || !strings.Contains(text, "interrupted: ") {
+				t.Errorf("%s: no table of what was simulated:\n%s", name, text)
+			}
+			if want := "nothing is written into " + out; !strings.Contains(stderr.String(), want) {
+				t.Errorf("%s: %q, want %q", name, stderr.String(), want)
+			}
+			break
+		}
+		if isThere(filepath.Join(dir, "fresh")) {
+			t.Errorf("%s: an interrupted run leaves a folder", name)
+		}
+	}
+}
+
+// A run that is killed at any moment leaves what was there or its own files, whole.
+func TestKilledRun(t *testing.T) {
+	t.Parallel()
+	more, long := budget(6)
+	dir := t.TempDir()
+	run := func(place string, kill time.Duration, args ...string) int {
+		cmd, _ := process(t, append(args, "-q", "--force", "--out", filepath.Join(dir, place, "run"))...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if kill > 0 {
+			time.AfterFunc(kill, func() { _ = cmd.Process.Kill() })
+		}
+		return exitCode(cmd.Wait())
+	}
+	if code := run("old", 0, "run", "--strategy", "none"); code != exitOK {
+		t.Fatalf("exit %d", code)
+	}
+	begun := time.Now()
+	if code := run("fresh", 0, "run", "quick"); code != exitOK {
+		t.Fatalf("exit %d", code)
+	}
+	took := time.Since(begun)
+	fresh := tree(t, filepath.Join(dir, "fresh"))
+	r := rand.New(rand.NewPCG(seedOf(t, long), 1))
+	for n := 0; more(n); n++ {
+		place := filepath.Join(dir, "killed")
+		if err := os.RemoveAll(place); err != nil {
+			t.Fatal(err)
+		}
+		if n%2 == 0 {
+			if err := os.CopyFS(place, os.DirFS(filepath.Join(dir, "old"))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before, kill := tree(t, place), time.Duration(r.Int64N(int64(took)))
+		code := run("killed", kill, "run", "quick")
+		checkWhole(t, fmt.Sprintf("killed after %v", kill), tree(t, place), before, fresh, code, "")
+	}
+}
