@@ -53,6 +53,7 @@ var annexes = map[string]string{
 	"internal/reports":   "reports",
 	"internal/compare":   "reports",
 	"internal/export":    "reports",
+	"internal/pseudonym": "reports",
 	"internal/confusion": "sim/results",
 	"internal/recall":    "sim/results",
 	"internal/studies":   "sim/results",

@@ -10,7 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/check"
-	"github.com/compactsim/compactsim/internal/export"
+	"github.com/compactsim/compactsim/internal/pseudonym"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -210,7 +210,7 @@ func (h hiding) name(s string) string {
 	if !h.on() {
 		return s
 	}
-	return export.Pseudonym(h.key, s)
+	return pseudonym.Of(h.key, s)
 }
 
 // keyName returns a separate pseudonym that distinguishes keys; "" without a
@@ -227,7 +227,7 @@ func (h hiding) model(s string) string {
 	if !h.on() {
 		return s
 	}
-	return export.ModelName(h.key, s)
+	return pseudonym.Model(h.key, s)
 }
 
 // problem describes a problem of reading. The problem of a line may quote the line.

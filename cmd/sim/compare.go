@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/compare"
-	"github.com/compactsim/compactsim/internal/export"
+	"github.com/compactsim/compactsim/internal/pseudonym"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -154,7 +154,7 @@ func (f *compareRunsFlags) anonymize(inputs []compare.Input) error {
 	}
 	hiddenAs := map[string]string{}
 	for i := range inputs {
-		hidden := export.Anonymize(inputs[i].Run, key)
+		hidden := pseudonym.Run(inputs[i].Run, key)
 		hidden.Workload.Remarks = partialRemarks(inputs[i].Run)
 		rename(hiddenAs, inputs[i].Run, hidden)
 		inputs[i].Run = hidden

@@ -17,6 +17,7 @@ import (
 	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/needs"
 	"github.com/compactsim/compactsim/internal/parsed"
+	"github.com/compactsim/compactsim/internal/pseudonym"
 )
 
 // exportFlags are the flags of sim export.
@@ -90,7 +91,7 @@ func (f *exportFlags) export(cmd *cobra.Command, args []string) error {
 	}
 	for i := range sources {
 		if key != nil {
-			sources[i].Run = export.Anonymize(sources[i].Run, key)
+			sources[i].Run = pseudonym.Run(sources[i].Run, key)
 		}
 	}
 	table, err := export.New(sources)

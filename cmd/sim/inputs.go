@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/export"
 	"github.com/compactsim/compactsim/internal/files"
 	"github.com/compactsim/compactsim/internal/profile"
+	"github.com/compactsim/compactsim/internal/pseudonym"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -211,8 +211,8 @@ func (f *keyFlags) key() ([]byte, error) {
 	case len(key) == 0 && f.file == "":
 		return nil, fmt.Errorf("--anonymize needs a key: --anonymize-key FILE or %s; "+
 			"sim export --new-anonymize-key FILE makes one", anonymizeKeyVariable)
-	case len(key) < export.MinKey:
-		return nil, fmt.Errorf("%s: a key of pseudonyms has %d bytes or more, this one has %d", from, export.MinKey, len(key))
+	case len(key) < pseudonym.MinKey:
+		return nil, fmt.Errorf("%s: a key of pseudonyms has %d bytes or more, this one has %d", from, pseudonym.MinKey, len(key))
 	}
 	return key, nil
 }

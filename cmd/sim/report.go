@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/internal/export"
+	"github.com/compactsim/compactsim/internal/pseudonym"
 	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/internal/studies"
 	"github.com/compactsim/compactsim/scenarios"
@@ -132,7 +132,7 @@ func anonymous(key []byte, run *results.Run, parts reports.PageParts) *document.
 	if key == nil {
 		return reports.Page(run, parts)
 	}
-	hidden := export.Anonymize(run, key)
+	hidden := pseudonym.Run(run, key)
 	names := map[string]string{}
 	for i := range run.Cells {
 		names[run.Cells[i].Cell] = hidden.Cells[i].Cell
@@ -140,14 +140,14 @@ func anonymous(key []byte, run *results.Run, parts reports.PageParts) *document.
 	for i := range parts.Calls {
 		parts.Calls[i].Cell = names[parts.Calls[i].Cell]
 		for j := range parts.Calls[i].Calls {
-			parts.Calls[i].Calls[j].Session = export.Pseudonym(key, parts.Calls[i].Calls[j].Session)
+			parts.Calls[i].Calls[j].Session = pseudonym.Of(key, parts.Calls[i].Calls[j].Session)
 		}
 	}
 	for i := range parts.Chains {
 		parts.Chains[i].Cell = names[parts.Chains[i].Cell]
 		for j := range parts.Chains[i].Compactions {
 			c := &parts.Chains[i].Compactions[j]
-			c.Session, c.Thread = export.Pseudonym(key, c.Session), ""
+			c.Session, c.Thread = pseudonym.Of(key, c.Session), ""
 		}
 	}
 	parts.Scenario, parts.Labels = "", nil

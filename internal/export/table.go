@@ -1,6 +1,5 @@
 // Package export writes the rows of runs as tables for other programs: JSON
-// lines, CSV and Parquet with the same columns, and a form of a run with
-// pseudonyms for readers who must not see its origin.
+// lines, CSV and Parquet with the same columns.
 //
 // A table has one row for each run, cell and session. Its columns are those
 // that name the row, the figures that package results declares, the parameters

@@ -1,4 +1,6 @@
-package export
+// Package pseudonym puts keyed pseudonyms in the place of what names sessions, projects, files and people's words, for
+// readers who must not see the origin of figures.
+package pseudonym
 
 import (
 	"cmp"
@@ -17,11 +19,11 @@ import (
 // MinKey is the least length of a key, bytes.
 const MinKey = 16
 
-// Pseudonym returns 16 characters that stand for text: the first 80 bits of its
+// Of returns 16 characters that stand for text: the first 80 bits of its
 // HMAC-SHA-256 under key in lower-case base32. The same text has the same
-// pseudonym everywhere, so that exports under one key can be joined; without
+// pseudonym everywhere, so that files under one key can be joined; without
 // the key nobody can test guesses. Empty text stays empty.
-func Pseudonym(key []byte, text string) string {
+func Of(key []byte, text string) string {
 	if text == "" {
 		return ""
 	}
@@ -30,20 +32,19 @@ func Pseudonym(key []byte, text string) string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(mac.Sum(nil)[:10]))
 }
 
-// ModelName returns the name of a model if it has the form of one, else its
-// pseudonym.
-func ModelName(key []byte, name string) string {
+// Model returns the name of a model if it has the form of one, else its pseudonym.
+func Model(key []byte, name string) string {
 	if isModel(name) {
 		return name
 	}
-	return Pseudonym(key, name)
+	return Of(key, name)
 }
 
-// Anonymize returns a copy of run without the ids of its sessions and without
+// Run returns a copy of run without the ids of its sessions and without
 // paths and sentences. It judges a name by its form, not by its meaning: a
 // deployment, a strategy or a layer named after a project stays, and so do
 // dates and figures, which identify the sessions for anybody with the
-// recordings. Anonymize keeps the following and replaces everything else:
+// recordings. Run keeps the following and replaces everything else:
 //
 //   - figures, and dates in ISO 8601, stay;
 //   - names of strategies, layers, parameters and models stay when they are
@@ -57,7 +58,7 @@ func ModelName(key []byte, name string) string {
 //     results.Run.Footnotes still gives those that follow from the figures.
 //
 // Rows are sorted by pseudonym, which does not reveal the order of the ids.
-func Anonymize(run *results.Run, key []byte) *results.Run {
+func Run(run *results.Run, key []byte) *results.Run {
 	a := anonymizer{key: key, known: map[string]bool{}}
 	for _, m := range run.Workload.Models {
 		a.known[m] = isModel(m)
@@ -83,7 +84,7 @@ func (a *anonymizer) unless(stays bool, s string) string {
 	if stays {
 		return s
 	}
-	return Pseudonym(a.key, s)
+	return Of(a.key, s)
 }
 
 func (a *anonymizer) name(s string) string  { return a.unless(isName(s), s) }
@@ -93,11 +94,11 @@ func (a *anonymizer) date(s string) string  { return a.unless(isDate(s), s) }
 func (a *anonymizer) provenance(p *results.Provenance) results.Provenance {
 	digest := p.PricesDigest
 	if digest != "" {
-		digest = Pseudonym(a.key, digest)
+		digest = Of(a.key, digest)
 	}
 	return results.Provenance{
 		Version: a.unless(isVersion(p.Version), p.Version), Seed: p.Seed,
-		SessionsDigest: Pseudonym(a.key, p.SessionsDigest),
+		SessionsDigest: Of(a.key, p.SessionsDigest),
 		Prices:         a.date(p.Prices), PricesDigest: digest, Switches: a.settings(p.Switches),
 	}
 }
@@ -141,7 +142,7 @@ func (a *anonymizer) cell(c *results.Cell) results.Cell {
 func (a *anonymizer) cellName(c *results.Cell) string {
 	rest, ok := strings.CutPrefix(c.Cell, c.Strategy)
 	if !ok {
-		return Pseudonym(a.key, c.Cell)
+		return Of(a.key, c.Cell)
 	}
 	name := a.name(c.Strategy)
 	for rest != "" {
@@ -152,7 +153,7 @@ func (a *anonymizer) cellName(c *results.Cell) string {
 			}
 		}
 		if longest == "" {
-			return Pseudonym(a.key, c.Cell)
+			return Of(a.key, c.Cell)
 		}
 		rest = rest[len(longest):]
 		p, v, _ := strings.Cut(longest[1:], "=")
@@ -174,14 +175,14 @@ func (a *anonymizer) settings(m map[string]string) map[string]string {
 
 func (a *anonymizer) row(r *results.Row) results.Row {
 	out := *r // all but names and maps are figures
-	out.Strategy, out.Session = a.name(r.Strategy), Pseudonym(a.key, r.Session)
+	out.Strategy, out.Session = a.name(r.Strategy), Of(a.key, r.Session)
 	out.Firings = a.counts(r.Firings, a.name)
 	out.Reasons = a.counts(r.Reasons, func(s string) string {
 		layer, reason, ok := strings.Cut(s, ": ")
 		if !ok {
-			return Pseudonym(a.key, s)
+			return Of(a.key, s)
 		}
-		return a.name(layer) + ": " + Pseudonym(a.key, reason)
+		return a.name(layer) + ": " + Of(a.key, reason)
 	})
 	return out
 }

@@ -1,4 +1,4 @@
-package export_test
+package pseudonym_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/export"
+	"github.com/compactsim/compactsim/internal/pseudonym"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -92,7 +92,7 @@ func TestNothingPlantedLeaves(t *testing.T) {
 		if planted < 50 {
 			t.Fatalf("only %d fields were filled", planted)
 		}
-		anonymous := export.Anonymize(&run, key)
+		anonymous := pseudonym.Run(&run, key)
 		walk(reflect.ValueOf(anonymous).Elem(), "", func(path, s string) {
 			if strings.Contains(s, "canary") {
 				t.Errorf("%s holds %q", path, s)
@@ -106,11 +106,9 @@ func TestNothingPlantedLeaves(t *testing.T) {
 	}
 }
 
-// outputs returns a run in every form in which it can leave, and its Parquet
-// file unpacked.
+// outputs returns a run in every form in which it can leave.
 func outputs(t *testing.T, run *results.Run) map[string][]byte {
 	t.Helper()
-	table := tableOf(t, export.Source{Run: run})
 	all := map[string][]byte{}
 	write := func(name string, write func(*bytes.Buffer) error) {
 		var b bytes.Buffer
@@ -119,10 +117,12 @@ func outputs(t *testing.T, run *results.Run) map[string][]byte {
 		}
 		all[name] = b.Bytes()
 	}
-	for _, format := range export.Formats() {
-		write(format, func(b *bytes.Buffer) error { return table.Write(b, format) })
+	for i := range run.Cells {
+		for _, r := range run.Cells[i].Rows { // each was planted on its own
+			r.Strategy = run.Cells[i].Strategy
+		}
 	}
-	write("description", func(b *bytes.Buffer) error { return table.Describe(b) })
+	write("rows", func(b *bytes.Buffer) error { return results.WriteRows(b, run) })
 	write("document", func(b *bytes.Buffer) error {
 		d, err := run.Document()
 		if err != nil {
@@ -130,8 +130,6 @@ func outputs(t *testing.T, run *results.Run) map[string][]byte {
 		}
 		return results.WriteDocument(b, d)
 	})
-	rows, metadata := unpack(t, all[export.FormatParquet])
-	all["unpacked"] = fmt.Appendf(nil, "%v %v", rows, metadata)
 	return all
 }
 
@@ -144,7 +142,7 @@ func TestNamesThatStay(t *testing.T) {
 	plant(reflect.ValueOf(&run).Elem(), func() string { planted++; return "canary" + strconv.Itoa(planted) })
 	walk(reflect.ValueOf(&run).Elem(), "", func(path, s string) { at[s] = path })
 	var stayed []string
-	walk(reflect.ValueOf(export.Anonymize(&run, key)).Elem(), "", func(path, s string) {
+	walk(reflect.ValueOf(pseudonym.Run(&run, key)).Elem(), "", func(path, s string) {
 		if was, ok := at[s]; ok {
 			if was != path {
 				t.Errorf("%q moved from %s to %s", s, was, path)
@@ -175,15 +173,15 @@ func TestWhatStaysOfARun(t *testing.T) {
 	run.Workload.Quality = []results.Share{{Of: "tokens", What: "unseen", Value: 0.25}}
 	run.Workload.Remarks = []string{"sessions of /home/me/acme"}
 	run.Notes = []results.Note{{Text: "read from /home/me/acme"}}
-	got := export.Anonymize(run, key)
+	got := pseudonym.Run(run, key)
 
-	wantProvenance := results.Provenance{Version: run.Provenance.Version, Seed: 1, SessionsDigest: export.Pseudonym(key, "deb6e9e4"), Prices: "2026-11-01",
+	wantProvenance := results.Provenance{Version: run.Provenance.Version, Seed: 1, SessionsDigest: pseudonym.Of(key, "deb6e9e4"), Prices: "2026-11-01",
 		Switches: map[string]string{"server.lifetime_5m": "10m", "prices.file": "yunmxsxjwvalkjms", "client.model": "claude-opus-4-6"}}
 	if !reflect.DeepEqual(got.Provenance, wantProvenance) {
 		t.Errorf("provenance\n%+v, want\n%+v", got.Provenance, wantProvenance)
 	}
 	wantWorkload := results.Workload{Sessions: 2, First: "2026-01-28", Last: "2026-03-12", PricesAt: "call date", Quality: run.Workload.Quality,
-		Models: append(slices.Clone(run.Workload.Models[:5]), export.Pseudonym(key, run.Workload.Models[5]))}
+		Models: append(slices.Clone(run.Workload.Models[:5]), pseudonym.Of(key, run.Workload.Models[5]))}
 	if !reflect.DeepEqual(got.Workload, wantWorkload) {
 		t.Errorf("workload\n%+v, want\n%+v", got.Workload, wantWorkload)
 	}
@@ -201,7 +199,7 @@ func TestWhatStaysOfARun(t *testing.T) {
 // The name of a cell changes as its parameters do, so that it can still be
 // told from others and found again.
 func TestCellNames(t *testing.T) {
-	secret := export.Pseudonym(key, "my plan")
+	secret := pseudonym.Of(key, "my plan")
 	for _, tc := range []struct {
 		cell, strategy string
 		params         map[string]string
@@ -210,11 +208,11 @@ func TestCellNames(t *testing.T) {
 		{"none", "none", nil, "none"},
 		{"compact-at a.b=my plan c=5m", "compact-at", map[string]string{"a.b": "my plan", "c": "5m"}, "compact-at a.b=" + secret + " c=5m"},
 		{"my plan", "my plan", nil, secret},
-		{"compact-at of acme", "compact-at", nil, export.Pseudonym(key, "compact-at of acme")},
-		{"x", "compact-at", nil, export.Pseudonym(key, "x")},
+		{"compact-at of acme", "compact-at", nil, pseudonym.Of(key, "compact-at of acme")},
+		{"x", "compact-at", nil, pseudonym.Of(key, "x")},
 	} {
 		run := &results.Run{Cells: []results.Cell{{Cell: tc.cell, Strategy: tc.strategy, Params: tc.params}}}
-		if got := export.Anonymize(run, key).Cells[0].Cell; got != tc.want {
+		if got := pseudonym.Run(run, key).Cells[0].Cell; got != tc.want {
 			t.Errorf("cell %q becomes %q, want %q", tc.cell, got, tc.want)
 		}
 	}
@@ -224,7 +222,7 @@ func TestCellNames(t *testing.T) {
 // another it has another; figures do not change, nor does the run given.
 func TestPseudonymsPair(t *testing.T) {
 	run, again := runOf(5), runOf(5)
-	got := export.Anonymize(run, key)
+	got := pseudonym.Run(run, key)
 	if !reflect.DeepEqual(run, again) {
 		t.Error("the run given was changed")
 	}
@@ -235,8 +233,8 @@ func TestPseudonymsPair(t *testing.T) {
 			bySession[r.Session] = r
 		}
 		for _, r := range run.Cells[i].Rows {
-			p := export.Pseudonym(key, r.Session)
-			if !form.MatchString(p) || p == export.Pseudonym([]byte("another key of 16"), r.Session) {
+			p := pseudonym.Of(key, r.Session)
+			if !form.MatchString(p) || p == pseudonym.Of([]byte("another key of 16"), r.Session) {
 				t.Errorf("pseudonym %q of %q", p, r.Session)
 			}
 			if g := bySession[p]; g.Usage != r.Usage || g.CostUSD() != r.CostUSD() || g.Firings["full-compact"] != r.Firings["full-compact"] {
