@@ -21,7 +21,6 @@ const checkName = "sim-check.yaml"
 // checkFlags are the flags of sim check.
 type checkFlags struct {
 	runFlags // the flags for reading and planning a run
-	keys     keyFlags
 	file     string
 	output   string
 	junit    string
@@ -44,7 +43,9 @@ PATH replaces the sessions of the scenario. FILE ends in .yaml or .yml, or --fil
 it. docs/ci.md describes every key of the file and has a workflow for GitHub.
 
 --anonymize replaces projects, recordings and models with a resource name by keyed
-hashes, in report and baselines. The key is that of sim export.`,
+hashes, in report and baselines. The key, 16 bytes or more, is in a file or in the variable
+` + anonymizeKeyVariable + `, and in no output; --new-anonymize-key makes one. One key gives a session
+the same pseudonym everywhere: sim run, compare and report take it too.`,
 		Example: `  sim check --init
   sim check --update
   sim check --junit check.xml ci/check.yaml sessions/`,
@@ -59,6 +60,7 @@ hashes, in report and baselines. The key is that of sim export.`,
 	flags.BoolVar(&f.update, "update", false, "write the baselines anew and say what changed")
 	flags.BoolVar(&f.init, "init", false, "write a check file to begin with, and stop")
 	f.keys.bind(cmd)
+	flags.StringVar(&f.keys.create, "new-anonymize-key", "", "make a key and write it into a new `FILE`")
 	f.read.bindReading(cmd)
 	return cmd
 }
@@ -94,6 +96,11 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 		return f.publish(cmd, file.Empty(hide.reason(err)))
 	case err != nil:
 		return err
+	}
+	if f.keys.create != "" {
+		if err := saveKey(cmd.Context(), f.keys.create, hide.key); err != nil {
+			return err
+		}
 	}
 	report := file.Judge(in, baselines)
 	switch {

@@ -165,7 +165,7 @@ func (f *checkFlags) junitPlace(file *check.File, plan *scenarios.Plan) error {
 	if err := placeFor("--junit", f.junit); err != nil {
 		return err
 	}
-	reads := [][2]string{{"the check itself", file.Name}, {"the key of pseudonyms", f.keys.file}}
+	reads := [][2]string{{"the check itself", file.Name}, {"the key of pseudonyms", f.keys.file}, {"the key of pseudonyms", f.keys.create}}
 	if path := file.Scenario.Path; isYAML(path) {
 		reads = append(reads, [2]string{"its scenario", besideCheck(file, path)})
 	}

@@ -93,45 +93,6 @@ func TestExportInterrupted(t *testing.T) {
 	}
 }
 
-// A key that was made is one that only its owner may read, and another one each
-// time.
-func TestNewKey(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	run := recordedRun(t)
-	keys := map[string]bool{}
-	for _, name := range []string{"one", "two"} {
-		file := filepath.Join(dir, name)
-		if code, _, stderr := exec(t, "export", run, "-o", file+".csv", "--anonymize", "--new-anonymize-key", file); code != exitOK {
-			t.Fatal(stderr)
-		}
-		info, err := os.Stat(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info.Mode().Perm() != 0o600 {
-			t.Errorf("mode %v", info.Mode())
-		}
-		key, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		keys[string(key)] = true
-		for _, out := range []string{file + ".csv", file + ".csv.meta.json"} {
-			text, err := os.ReadFile(out)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if bytes.Contains(text, bytes.TrimSpace(key)) {
-				t.Errorf("%s holds the key", out)
-			}
-		}
-	}
-	if len(keys) != 2 {
-		t.Error("the same key twice")
-	}
-}
-
 // The commands of docs/analysis.md that are not of sim print what stands below
 // them, and its Go code is that of the example.
 func TestAnalysisDocument(t *testing.T) {

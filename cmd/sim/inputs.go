@@ -210,7 +210,7 @@ func (f *keyFlags) key() ([]byte, error) {
 	switch {
 	case len(key) == 0 && f.file == "":
 		return nil, fmt.Errorf("--anonymize needs a key: --anonymize-key FILE or %s; "+
-			"sim export --new-anonymize-key FILE makes one", anonymizeKeyVariable)
+			"sim check --new-anonymize-key FILE makes one", anonymizeKeyVariable)
 	case len(key) < pseudonym.MinKey:
 		return nil, fmt.Errorf("%s: a key of pseudonyms has %d bytes or more, this one has %d", from, pseudonym.MinKey, len(key))
 	}

@@ -26,7 +26,6 @@ import (
 type reportFlags struct {
 	runFlags
 	file string
-	keys keyFlags
 }
 
 func newReport() *cobra.Command {
@@ -132,26 +131,34 @@ func anonymous(key []byte, run *results.Run, parts reports.PageParts) *document.
 	if key == nil {
 		return reports.Page(run, parts)
 	}
-	hidden := pseudonym.Run(run, key)
+	parts.Scenario, parts.Labels = "", nil
+	return reports.Page(hidden(key, run, parts.Calls, parts.Chains), parts)
+}
+
+// hidden returns run with pseudonyms, which it puts into its calls and compactions too; run itself if key is nil.
+func hidden(key []byte, run *results.Run, calls []results.CellCalls, chains []studies.Chains) *results.Run {
+	if key == nil {
+		return run
+	}
+	out := pseudonym.Run(run, key)
 	names := map[string]string{}
 	for i := range run.Cells {
-		names[run.Cells[i].Cell] = hidden.Cells[i].Cell
+		names[run.Cells[i].Cell] = out.Cells[i].Cell
 	}
-	for i := range parts.Calls {
-		parts.Calls[i].Cell = names[parts.Calls[i].Cell]
-		for j := range parts.Calls[i].Calls {
-			parts.Calls[i].Calls[j].Session = pseudonym.Of(key, parts.Calls[i].Calls[j].Session)
+	for i := range calls {
+		calls[i].Cell = names[calls[i].Cell]
+		for j := range calls[i].Calls {
+			calls[i].Calls[j].Session = pseudonym.Of(key, calls[i].Calls[j].Session)
 		}
 	}
-	for i := range parts.Chains {
-		parts.Chains[i].Cell = names[parts.Chains[i].Cell]
-		for j := range parts.Chains[i].Compactions {
-			c := &parts.Chains[i].Compactions[j]
-			c.Session, c.Thread = pseudonym.Of(key, c.Session), ""
+	for i := range chains {
+		chains[i].Cell = names[chains[i].Cell]
+		for j := range chains[i].Compactions {
+			c := &chains[i].Compactions[j]
+			c.Session, c.Thread, c.File = pseudonym.Of(key, c.Session), "", ""
 		}
 	}
-	parts.Scenario, parts.Labels = "", nil
-	return reports.Page(hidden, parts)
+	return out
 }
 
 // write writes the page of a run to file, if there is one.
@@ -159,7 +166,7 @@ func (s *study) write(cmd *cobra.Command, run *results.Run, file string) error {
 	if file == "" || cmd.Context().Err() != nil {
 		return nil
 	}
-	d, err := s.page(cmd.Context(), run, nil)
+	d, err := s.page(cmd.Context(), run, s.key)
 	if err != nil {
 		return err
 	}

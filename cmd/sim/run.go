@@ -16,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/internal/document"
 	"github.com/compactsim/compactsim/internal/live"
 	"github.com/compactsim/compactsim/internal/profile"
+	"github.com/compactsim/compactsim/internal/pseudonym"
 	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
@@ -45,7 +46,8 @@ type runFlags struct {
 	window     int64
 	profile    string
 	html       string
-	searches   bool // only few of the cells are simulated
+	keys       keyFlags // bound by the verbs that have pseudonyms
+	searches   bool     // only few of the cells are simulated
 }
 
 // maxLines is the largest number of cells in a table; of more it shows the
@@ -79,6 +81,7 @@ type study struct {
 	file   *scenarios.File // the scenario, including the flags
 	corpus *traces.Corpus
 	folder *outFolder // nil without output files
+	key    []byte     // of pseudonyms; nil for none
 	set    []string   // settings from --set
 }
 
@@ -123,17 +126,23 @@ the samples that come with the program.
 
 SCENARIO is the name of a built-in scenario (sim scenarios ls) or a .yaml file
 that says which strategies, which server, which prices; lists in it are swept.
-sim scenarios show reference prints the manual. Flags override the scenario.`,
+sim scenarios show reference prints the manual. Flags override the scenario.
+
+--anonymize replaces session ids and everything that could be a path, a project or a person's words by
+keyed hashes, in all that is printed, drawn and written; what names them throughout (profile.yaml, live.json,
+summaries.csv) is not written. The key is in the file of --anonymize-key or in the variable ` + anonymizeKeyVariable + `.`,
 		Example: `  sim run
   sim run ~/.claude/projects
   sim run --strategy none,auto-compact/155k --split session.jsonl
   sim run thresholds ~/.claude/projects --out thresholds
+  sim run ~/.claude/projects --out shared --anonymize --anonymize-key ~/sim.key
   sim run --set server.lifetime_5m=[5m,1h] --dry-run ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.bindCells(cmd)
 	f.live.bind(cmd, &f.read.discover.yes)
 	f.output.bind(cmd, "cost and recall by strategy", "run")
+	f.keys.bind(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.split, "split", false, "show cost by token class and by source")
 	flags.BoolVar(&f.perSession, "per-session", false, "with --format csv: a row for each session")
@@ -146,10 +155,12 @@ sim scenarios show reference prints the manual. Flags override the scenario.`,
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	f.read.discover.pays = cmd.Flags().Changed("summarizer")
-	s, err := f.study(cmd, args, append(f.live.check(cmd, f.set), pageFor("--html", f.html))...)
+	key, err := f.keys.key()
+	s, err := f.study(cmd, args, append(f.live.check(cmd, f.set), pageFor("--html", f.html), err)...)
 	if err != nil {
 		return err
 	}
+	s.key = key
 	f.read.lazy = f.html == "" && !f.live.real() // advice and real calls use all sessions repeatedly
 	if f.read.lazy {
 		defer f.read.closeStore(cmd)
@@ -179,10 +190,10 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	calls.remark(cmd.ErrOrStderr(), run, runErr)
 	f.read.remark(cmd, &run.Workload, s.corpus)
 	made := calls.done() // from here on there are no real calls
-	o := reports.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()}
+	o, shown := reports.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()}, hidden(key, run, nil, nil)
 	return errors.Join(runErr,
-		reports.Run(run, o).Write(cmd.OutOrStdout(), f.format),
-		f.output.draw(cmd, reports.Chart(run)),
+		reports.Run(shown, o).Write(cmd.OutOrStdout(), f.format),
+		f.output.draw(cmd, reports.Chart(shown)),
 		s.write(cmd, run, f.html),
 		s.save(cmd, run, made, runErr != nil))
 }
@@ -211,12 +222,13 @@ func (s *study) save(cmd *cobra.Command, run *results.Run, made *live.Report, pa
 	if partial {
 		followErr = nil
 	}
+	run = hidden(s.key, run, calls, chains)
 	if err := s.addRun(run); err != nil {
 		return err
 	}
 	o.addReport(reportFile, reports.Run(run, reports.Options{Split: true}), "table")
 	o.addReport(chainsFile, reports.Chains(run, chains, 0), "csv")
-	if made != nil {
+	if made != nil && s.key == nil {
 		o.add(liveFile, document.Indented(made))
 		o.add(summariesFile, made.WriteSummaries)
 	}
@@ -234,7 +246,7 @@ func (s *study) addRun(run *results.Run) error {
 	s.folder.setSummary(documentFile, reports.Run(run, reports.Options{}))
 	s.folder.addText(scenarioFile, scenario)
 	fitted, err := s.plan.Profile()
-	if fitted != nil && err == nil {
+	if fitted != nil && err == nil && s.key == nil {
 		s.folder.add(profileFile, fitted.Write)
 	}
 	return err
@@ -243,6 +255,9 @@ func (s *study) addRun(run *results.Run) error {
 // scenario returns the scenario of a run, with the settings that were given.
 func (s *study) scenario() ([]byte, error) {
 	resolved, err := resolvedScenario(s.plan)
+	if err == nil && s.key != nil {
+		return pseudonym.Scenario(resolved, s.key)
+	}
 	return scenarios.WithGiven(resolved, s.set), err
 }
 
