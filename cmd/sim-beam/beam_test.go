@@ -20,8 +20,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/internal/files"
-	"github.com/compactsim/compactsim/internal/needs"
-	"github.com/compactsim/compactsim/internal/parsed"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -206,10 +204,6 @@ func TestSameRows(t *testing.T) {
 			if err != nil || name == "other client" && !strings.Contains(string(head), `"full-compact.trigger.fixed":"100000"`) {
 				t.Errorf("the setting of a layer is not told: %v", err)
 			}
-			shards, err := filepath.Glob(filepath.Join(out, rowsFolder, "*.parquet"))
-			if err != nil || len(shards) < 2 {
-				t.Errorf("%d shards of Parquet, %v", len(shards), err)
-			}
 			if _, err := os.Stat(filepath.Join(out, partsFolder)); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("parts are left: %v", err)
 			}
@@ -289,31 +283,6 @@ func TestOtherVersion(t *testing.T) {
 	_, err := simulate(t.Context(), out, []string{"rows-00000-of-00001"})
 	if err == nil || !strings.Contains(err.Error(), errProgram.Error()) {
 		t.Errorf("%v, want %v", err, errProgram)
-	}
-}
-
-// Files of parsed sessions have the rows of the recordings.
-func TestParsedSessions(t *testing.T) {
-	dir := samples(t)
-	corpus, err := agents.Read(t.Context(), traces.Options{Listener: needs.NewListener()}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer corpus.Close()
-	folder := t.TempDir()
-	for i, part := range [][]*traces.Session{corpus.Sessions[:2], corpus.Sessions[2:]} {
-		var b bytes.Buffer
-		if err := parsed.Write(&b, part); err != nil {
-			t.Fatal(err)
-		}
-		write(t, filepath.Join(folder, fmt.Sprintf("%d.parquet", i)), b.Bytes())
-	}
-	out, err := launchWith(t, "--scenario", "thresholds", filepath.Join(folder, "*.parquet"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if rowsIn(t, out) != alone(t, "--scenario", "thresholds", dir) {
-		t.Error("the rows are not those of the recordings")
 	}
 }
 
@@ -465,7 +434,7 @@ func TestDryRun(t *testing.T) {
 	if err := o.run(t.Context(), flags, &b, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"sessions ×", "core-hours", "MiB of memory", "shuffled", "Parquet", "$"} {
+	for _, want := range []string{"sessions ×", "core-hours", "MiB of memory", "shuffled", "MB of rows", "$"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in %s", want, b.String())
 		}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/parsed"
 	"github.com/compactsim/compactsim/scenarios"
 )
 
@@ -17,7 +15,6 @@ const (
 	sampleBytes  = 64 << 20 // size of these, as stored
 	nameBytes    = 11       // of a name and its file in a shuffle
 	rowBytes     = 4000     // of a row as JSON
-	columnBytes  = 500      // of a row as Parquet
 	baseMemory   = 200      // MiB, of a worker with nothing to do
 	memoryFactor = 4        // bytes of memory per byte of the largest block while it is read
 )
@@ -52,20 +49,17 @@ func dryRun(ctx context.Context, w io.Writer, r *recipe, files []recording, core
 	rows := scale * float64(e.Sessions*e.Cells)
 	calls := scale * float64(e.Calls)
 	shuffle := calls / float64(e.Cells) * nameBytes
-	if len(files) > 0 && strings.HasSuffix(files[0].Name, parsed.Suffix) {
-		shuffle = scale * float64(e.Sessions) * nameBytes // such files mention only sessions
-	}
 	memory := baseMemory + (max(largest, roomBytes)*memoryFactor+int64(roomBlocks*usual.maxRows)*rowBytes)>>20
 	_, err = fmt.Fprintf(w, "%d files, %.1f MB as stored; figures below are from %d of them, %.1f MB\n"+
 		"%.0f sessions × %d cells = %.0f calls to simulate\n"+
 		"%.3f core-hours, at $%.3f each $%.2f\n"+
 		"about %d MiB of memory in a worker\n"+
 		"%.1f MB shuffled, %.2f %% of what is read\n"+
-		"%.1f MB of rows, and %.1f MB as Parquet\n",
+		"%.1f MB of rows\n",
 		len(files), mega(bytes), len(sample.Files), mega(seen),
 		scale*float64(e.Sessions), e.Cells, calls,
 		hours, coreHour, hours*coreHour,
-		memory, shuffle/1e6, 100*shuffle/float64(max(1, bytes)), rows*rowBytes/1e6, rows*columnBytes/1e6)
+		memory, shuffle/1e6, 100*shuffle/float64(max(1, bytes)), rows*rowBytes/1e6)
 	return err
 }
 

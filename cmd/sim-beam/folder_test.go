@@ -20,7 +20,7 @@ import (
 // With --force a run is replaced, and no file that another has put there.
 func TestForce(t *testing.T) {
 	dir, foreign := samples(t), t.TempDir()
-	for _, name := range []string{"parts/mine", "rows/mine", "mine"} {
+	for _, name := range []string{"parts/mine", "mine"} {
 		write(t, filepath.Join(foreign, name), nil)
 	}
 	if err := launchInto(t, foreign, "--force", dir); err == nil || !strings.Contains(err.Error(), "not a run") {
@@ -33,16 +33,15 @@ func TestForce(t *testing.T) {
 	if err := launchInto(t, out, dir); err == nil || !strings.Contains(err.Error(), "--force") {
 		t.Errorf("a run without --force: %v", err)
 	}
-	for _, name := range []string{"parts/mine", "rows/mine", "mine"} {
+	for _, name := range []string{"parts/mine", "mine"} {
 		write(t, filepath.Join(out, name), nil)
 	}
-	write(t, filepath.Join(out, rowsFolder, "rows-00099-of-00100.parquet"), nil)
 	if err := launchInto(t, out, "--force", "--strategy", "none", "--profile", "none", dir); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]bool{
-		"parts/mine": true, "rows/mine": true, "mine": true, runFile: true,
-		fitted: false, "rows/rows-00099-of-00100.parquet": false, "parts/recipe": false, "parts/sessions": false,
+		"parts/mine": true, "mine": true, runFile: true,
+		fitted: false, "parts/recipe": false, "parts/sessions": false,
 	} {
 		if _, err := os.Stat(filepath.Join(out, name)); (err == nil) != want || err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v, want it there: %t", name, err, want)

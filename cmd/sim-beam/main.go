@@ -29,7 +29,7 @@ func (e usageError) Unwrap() error { return e.error }
 const usage = `sim-beam [flags] GLOB…
 
 Simulates the sessions in the files that match, as sim run does, as a pipeline of Apache Beam, and writes a run into --out
-that sim compare, check, report and export read.
+that sim compare and report read.
 
 `
 

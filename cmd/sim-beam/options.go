@@ -241,7 +241,7 @@ func (o *options) folder(ctx context.Context) (string, error) {
 // order of removal: run.json or the recipe identifies what is left as a run.
 var (
 	runFiles = []string{
-		"rows.jsonl", "report.txt", "scenario.yaml", fitted, problemsFile, rowsFolder + "/rows-*-of-*.parquet", rowsFolder, runFile,
+		"rows.jsonl", "report.txt", "scenario.yaml", fitted, problemsFile, runFile,
 	}
 	partFiles = []string{
 		"*-of-*.block", "*-of-*.sights", "rows-*-of-*.jsonl", "*" + linksFile, "*" + problemsFile, recipeFile,

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/metrics"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
 
-	"github.com/compactsim/compactsim/internal/export"
 	"github.com/compactsim/compactsim/internal/profile"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
@@ -35,7 +33,6 @@ const (
 	partsFolder    = "parts"        // of the run in progress; removed when the run is complete
 	sessionsFolder = "sessions"     // of these, parsed
 	runFile        = "run.json"     // written last
-	rowsFolder     = "rows"         // Parquet
 	problemsFile   = "problems.txt" // what could not be read: a side output
 	recipeFile     = "recipe"
 	linksFile      = "links.txt"
@@ -189,14 +186,8 @@ func (f *simulator) ProcessElement(ctx context.Context, name string, done func(s
 	for _, s := range x.corpus.Sessions {
 		callsTaken.Inc(ctx, int64(s.NumCalls()*(b.To-b.From)))
 	}
-	run.Cells = cells[:len(w.plan.Design.Cells)]
-	run.Sum()
-	table, err := export.New([]export.Source{{Run: run}})
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
 	done(name)
-	return put(ctx, at(w.Out, rowsFolder, path.Base(name)+".parquet"), func(out io.Writer) error { return table.Write(out, export.FormatParquet) })
+	return nil
 }
 
 // writer writes lines to a file, in order.

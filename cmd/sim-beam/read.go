@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/compactsim/compactsim/internal/needs"
-	"github.com/compactsim/compactsim/internal/parsed"
 	"github.com/compactsim/compactsim/internal/store"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // block is a worker's unit of work: the files of whole sessions and, in the simulation, the cells [From, To).
@@ -147,7 +147,7 @@ func (x *reading) corpusOf(ctx context.Context, b *block, opts traces.Options, p
 	for i := range inputs.Files {
 		inputs.Files[i].Maybe = b.Files[x.place[inputs.Files[i].Name]].Maybe
 	}
-	c, err := parsed.Read(ctx, opts, inputs, "block")
+	c, err := agents.ReadInputs(ctx, opts, inputs, "block")
 	if err != nil && (c == nil || !errors.Is(err, traces.ErrNoSessions)) {
 		return err
 	}

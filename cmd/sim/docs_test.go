@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	osexec "os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ type console struct {
 	file string
 	line int
 	args []string
+	into string // the file that its output goes to
 	want []string
 }
 
@@ -37,7 +39,8 @@ func consoles(t *testing.T, file string) []console {
 		case line == "```":
 			inside = false
 		case inside && strings.HasPrefix(line, "$ sim"):
-			all = append(all, console{file: file, line: i + 1, args: unquoted(strings.TrimPrefix(line, "$ sim "))})
+			line, into, _ := strings.Cut(line, " > ")
+			all = append(all, console{file: file, line: i + 1, into: into, args: unquoted(strings.TrimPrefix(line, "$ sim "))})
 		case inside && len(all) > 0:
 			c := &all[len(all)-1]
 			c.want = append(c.want, line)
@@ -61,6 +64,20 @@ func unquoted(line string) []string {
 
 // docsServer is the address that documents name for a server of models.
 const docsServer = "http://127.0.0.1:8765"
+
+// run executes a command and returns what it prints, unless that goes to a file.
+func (c *console) run(t *testing.T) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if code := execute(context.Background(), c.args, strings.NewReader(""), &out, &errs); code != exitOK {
+		t.Fatalf("%s:%d: sim %s: exit %d: %s", c.file, c.line, strings.Join(c.args, " "), code, errs.String())
+	}
+	if c.into == "" {
+		return out.String()
+	}
+	write(t, c.into, out.Bytes())
+	return ""
+}
 
 // Every command in the documents is executed, in order and in one folder per
 // document, and prints what the document shows.
@@ -87,12 +104,9 @@ func TestDocuments(t *testing.T) {
 				for i := range c.args {
 					c.args[i] = strings.Replace(c.args[i], docsServer, server.URL, 1)
 				}
-				var out, errs bytes.Buffer
-				if code := execute(context.Background(), c.args, strings.NewReader(""), &out, &errs); code != exitOK {
-					t.Fatalf("%s:%d: sim %s: exit %d: %s", c.file, c.line, strings.Join(c.args, " "), code, errs.String())
-				}
-				if missing, ok := showsInOrder(strings.Split(out.String(), "\n"), c.want); !ok {
-					t.Errorf("%s:%d: sim %s does not print %q; it prints\n%s", c.file, c.line, strings.Join(c.args, " "), missing, out.String())
+				out := c.run(t)
+				if missing, ok := showsInOrder(strings.Split(out, "\n"), c.want); !ok {
+					t.Errorf("%s:%d: sim %s does not print %q; it prints\n%s", c.file, c.line, strings.Join(c.args, " "), missing, out)
 				}
 			}
 		})
@@ -120,4 +134,41 @@ func showsInOrder(got, want []string) (missing string, ok bool) {
 		got, any = got[1:], false
 	}
 	return "", true
+}
+
+// The commands of docs/analysis.md that are not of sim print what stands below them.
+func TestAnalysisDocument(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	file, err := filepath.Abs("../../docs/analysis.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := osexec.LookPath("awk"); err != nil {
+		t.Skip("no awk")
+	}
+	t.Chdir(t.TempDir())
+	for _, c := range consoles(t, file) {
+		c.run(t)
+	}
+	out, err := osexec.CommandContext(t.Context(), "sh", "-c", fenced(t, string(text), "sh")).CombinedOutput()
+	if want := fenced(t, string(text), "text"); err != nil || string(out) != want {
+		t.Errorf("%v: the command prints\n%s, want\n%s", err, out, want)
+	}
+}
+
+// fenced returns the only block of a language in a document.
+func fenced(t *testing.T, text, language string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(text, "\n```"+language+"\n")
+	block, _, closed := strings.Cut(rest, "```\n")
+	if !ok || !closed {
+		t.Fatalf("no block of %s", language)
+	}
+	return block
 }

@@ -120,7 +120,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 	out, session := filepath.Join(dir, "out"), hostileTexts[0]+"s0"+hostileTexts[0]
 	lines := []string{"run -v --split --strategy recorded,none --out OUT IN", "check -v --github --file CHECK IN", "traces show SESSION IN", "explain SESSION 2 IN",
-		"export OUT -o DIR/x.csv --force", "export OUT -o DIR/x.jsonl --force", "run --dry-run IN"}
+		"run --dry-run IN"}
 	for _, format := range []string{"table", "markdown", "csv", "json"} {
 		for _, verb := range []string{"run IN", "traces ls IN", "audit IN", "chains IN", "compare OUT --strategy recorded,none",
 			"validate IN"} {
@@ -139,7 +139,7 @@ func TestHostileTexts(t *testing.T) {
 		}
 		harmless(t, "sim "+line, stdout)
 		harmless(t, "stderr of sim "+line, annotation.ReplaceAllString(stderr, ""))
-		if strings.Contains(line, "csv") && code == exitOK && !strings.HasPrefix(line, "export") {
+		if strings.Contains(line, "csv") && code == exitOK {
 			plainCells(t, "sim "+line, stdout)
 		}
 		if strings.Contains(line, "markdown") && strings.Contains(stdout, "<script") {

@@ -18,7 +18,6 @@ import (
 	"github.com/compactsim/compactsim/internal/live/backend"
 	"github.com/compactsim/compactsim/internal/live/cassette"
 	"github.com/compactsim/compactsim/internal/live/wire"
-	"github.com/compactsim/compactsim/internal/parsed"
 	"github.com/compactsim/compactsim/internal/texts"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim"
@@ -43,11 +42,6 @@ type liveCalls struct {
 func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCalls, error) {
 	if !f.real() {
 		return nil, nil
-	}
-	for _, s := range corpus.Sessions {
-		if len(s.Files) > 0 && strings.HasSuffix(s.Files[0], parsed.Suffix) {
-			return nil, usageError{fmt.Errorf("%s: it has no texts to summarize; name the recordings it was made of", s.Files[0])}
-		}
 	}
 	f.Settings = plan.Design.Scenario.Live
 	prices := pricesNow{plan.Prices, time.Now()}

@@ -118,7 +118,6 @@ coding agents, where there are any.`,
 		newValidate(),
 		newCalibrate(),
 		newAudit(),
-		newExport(),
 		newFleet(),
 		newCheck(),
 	)

@@ -21,7 +21,7 @@ var variants = []string{"--strategy none", "--strategy recorded,none", "--strate
 
 // An operation is one command line of a sequence on one folder.
 type operation struct {
-	verb    string // run, export, check, compare
+	verb    string // run, check, compare
 	place   string // folder or file
 	variant int
 	fails   int           // the operation of the file system that fails, 0 for none
@@ -36,7 +36,7 @@ func (o operation) String() string {
 // randomOperation draws an operation; real kills are for long tests.
 func randomOperation(r *rand.Rand, long bool) operation {
 	o := operation{variant: r.IntN(len(variants)), place: []string{"a", "b"}[r.IntN(2)]}
-	o.verb = []string{"run", "run", "export", "check", "compare"}[r.IntN(5)]
+	o.verb = []string{"run", "run", "check", "compare"}[r.IntN(4)]
 	switch {
 	case o.verb == "compare" || r.IntN(3) == 0:
 	case long && o.verb == "run" && r.IntN(4) > 0:
@@ -52,7 +52,6 @@ type world struct {
 	t         *testing.T
 	dir, in   string
 	runs      []map[string]string // files of a run of each variant
-	exports   []map[string]string
 	baselines []string
 	state     map[string]map[string]string // by place
 }
@@ -64,8 +63,6 @@ func (w *world) line(o operation) []string {
 	switch o.verb {
 	case "run":
 		line = "run -q " + variants[o.variant] + " --force --out " + at + " " + w.in
-	case "export":
-		line = fmt.Sprintf("export %s/run%d -o %s.csv --force", filepath.Dir(w.in), o.variant, at)
 	case "check":
 		line = fmt.Sprintf("check -q --update --file %s/check%d.yaml", w.dir, o.variant)
 	case "compare":
@@ -99,10 +96,6 @@ func (w *world) do(o operation) error {
 		return nil
 	case "run":
 		return w.holds(o.place, tree(w.t, filepath.Join(w.dir, o.place)), w.runs[o.variant], code, text)
-	case "export":
-		found := tree(w.t, w.dir)
-		maps.DeleteFunc(found, func(name, _ string) bool { return !strings.HasPrefix(name, o.place+".csv") })
-		return w.holds(o.place+".csv", found, w.exports[o.variant], code, text)
 	}
 	name := fmt.Sprintf("baseline%d.json", o.variant)
 	found := map[string]string{}
@@ -115,12 +108,6 @@ func (w *world) do(o operation) error {
 // holds compares what is at a place with what was there and with what was to be there.
 func (w *world) holds(place string, found, fresh map[string]string, code int, text string) error {
 	old := w.state[place]
-	for name := range found {
-		if short, ok := strings.CutPrefix(name, place); ok { // files of an export, by ending
-			found[short] = found[name]
-			delete(found, name)
-		}
-	}
 	isOld := maps.Equal(found, old) || len(found)+len(old) == 0
 	kept := maps.Clone(found) // without old files that nothing took the place of
 	maps.DeleteFunc(kept, func(name, text string) bool { _, ok := fresh[name]; return !ok && code != exitOK && old[name] == text })
@@ -144,20 +131,13 @@ func newWorld(t *testing.T) *world {
 	write(t, filepath.Join(w.in, "s.jsonl"), []byte(oneCall))
 	for i := range variants {
 		w.begin()
-		for _, o := range []operation{{verb: "run", place: "a", variant: i}, {verb: "export", place: "a", variant: i}, {verb: "check", variant: i}} {
-			if o.verb == "export" {
-				if err := os.CopyFS(fmt.Sprintf("%s/run%d", top, i), os.DirFS(filepath.Join(w.dir, "a"))); err != nil {
-					t.Fatal(err)
-				}
-			}
+		for _, o := range []operation{{verb: "run", place: "a", variant: i}, {verb: "check", variant: i}} {
 			if code, _, errs := exec(t, w.line(o)...); code != exitOK {
 				t.Fatalf("%v: exit %d: %s", o, code, errs)
 			}
 		}
 		w.runs = append(w.runs, tree(t, filepath.Join(w.dir, "a")))
-		all := tree(t, w.dir)
-		w.exports = append(w.exports, map[string]string{"": all["a.csv"], ".meta.json": all["a.csv.meta.json"]})
-		w.baselines = append(w.baselines, all[fmt.Sprintf("baseline%d.json", i)])
+		w.baselines = append(w.baselines, tree(t, w.dir)[fmt.Sprintf("baseline%d.json", i)])
 	}
 	return w
 }
@@ -183,7 +163,7 @@ func (w *world) run(ops []operation) (int, error) {
 	return 0, nil
 }
 
-// Whatever order runs, exports, checks and comparisons come in, whatever of them fails or is
+// Whatever order runs, checks and comparisons come in, whatever of them fails or is
 // killed: what is in a folder is what a whole operation left. A sequence that goes wrong is told
 // without the operations that it does not need.
 func TestRandomOperations(t *testing.T) {

@@ -223,6 +223,29 @@ func isFolder(name string) bool {
 	return err == nil && info.IsDir()
 }
 
+// sameFile reports whether two paths are or will be the same file.
+func sameFile(a, b string) bool {
+	one, errA := os.Stat(a)
+	other, errB := os.Stat(b)
+	if errA == nil && errB == nil {
+		return os.SameFile(one, other)
+	}
+	return errA != nil && errB != nil && place(a) == place(b)
+}
+
+// place returns the path of a file that does not exist yet, with the links to
+// its folder resolved, in lower case: some file systems ignore case.
+func place(file string) string {
+	dir := filepath.Dir(file)
+	if full, err := filepath.Abs(dir); err == nil {
+		dir = full
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	return strings.ToLower(filepath.Join(dir, filepath.Base(file)))
+}
+
 // isThere reports whether there is a file or folder with a name.
 func isThere(name string) bool {
 	_, err := os.Lstat(name)

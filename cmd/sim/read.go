@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/internal/parsed"
 	"github.com/compactsim/compactsim/internal/store"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
@@ -197,7 +196,7 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		}
 		var inputs *traces.Inputs
 		if inputs, err = traces.Find(ctx, opts, paths...); err == nil {
-			c, err = parsed.Read(ctx, opts, inputs, strings.Join(paths, ", "))
+			c, err = agents.ReadInputs(ctx, opts, inputs, strings.Join(paths, ", "))
 		}
 		if !f.lazy {
 			defer f.closeStore(cmd)

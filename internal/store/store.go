@@ -42,23 +42,17 @@ const (
 type Store struct {
 	dir     string
 	program string
-	*kinds
+	forms   forms
+	buffers sync.Pool // *[]byte
 
+	mu     sync.Mutex
+	known  map[reflect.Type]kind // how values are kept, by the type of a pointer to them
 	counts Counts
 	err    error // of the first entry that could not be written
 }
 
-// kinds are how values are kept, by the type of a pointer to them.
-type kinds struct {
-	forms forms
-	mu    sync.Mutex
-	known map[reflect.Type]kind
-
-	buffers sync.Pool // *[]byte
-}
-
 // buffer returns a buffer of n bytes, which goes back to buffers.
-func (s *kinds) buffer(n int) *[]byte {
+func (s *Store) buffer(n int) *[]byte {
 	b, ok := s.buffers.Get().(*[]byte)
 	if !ok {
 		b = new([]byte)
@@ -68,14 +62,6 @@ func (s *kinds) buffer(n int) *[]byte {
 	}
 	*b = (*b)[:n]
 	return b
-}
-
-func newKinds(types []any) *kinds {
-	k := &kinds{known: map[reflect.Type]kind{}}
-	for _, p := range types {
-		k.forms.types = append(k.forms.types, reflect.TypeOf(p))
-	}
-	return k
 }
 
 // kind is how values of a type are kept.
@@ -91,7 +77,10 @@ type Counts struct{ Found, Missing, Damaged, Written int }
 // Open returns the store in a folder, which is made when the first entry is
 // written. types are pointers to the types that interfaces in entries may hold.
 func Open(dir string, types ...any) (*Store, error) {
-	s := &Store{dir: dir, kinds: newKinds(types)}
+	s := &Store{dir: dir, known: map[reflect.Type]kind{}}
+	for _, p := range types {
+		s.forms.types = append(s.forms.types, reflect.TypeOf(p))
+	}
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("keep parsed sessions: %w", err)
@@ -108,7 +97,7 @@ func Open(dir string, types ...any) (*Store, error) {
 func (s *Store) Share(program string) { s.program = runtime.GOARCH + program }
 
 // kind returns the form of values of the type that a pointer type points to.
-func (s *kinds) kind(t reflect.Type) kind {
+func (s *Store) kind(t reflect.Type) kind {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, ok := s.known[t]

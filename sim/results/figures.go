@@ -10,7 +10,7 @@ import (
 // A figure of a row is declared here once: its member in rows.jsonl, its place
 // in Row, how it adds up and what bounds it, whether every row has it, and the
 // metrics that it is published as. Adding, writing, reading and checking rows,
-// the list of metrics and the columns of exports follow from the declaration.
+// and the list of metrics follow from the declaration.
 
 // field is a member of a row with its metrics.
 type field struct {
@@ -26,8 +26,7 @@ var rowFields = []field{
 	{Member: jsonlines.Label[Row]("cell")},
 	{Member: jsonlines.At("strategy", func(r *Row) *string { return &r.Strategy }, jsonlines.Text{Shared: true})},
 	{Member: jsonlines.At("session", func(r *Row) *string { return &r.Session }, jsonlines.Text{})},
-	counts("sessions", func(r *Row) *int { return &r.Sessions }, Metric{Unit: UnitCount,
-		Definition: "sessions added up in the row"}),
+	{Member: jsonlines.At("sessions", func(r *Row) *int { return &r.Sessions }, jsonlines.Count[int]())},
 	counts("calls", func(r *Row) *int { return &r.Calls }, Metric{place: atCalls, Unit: UnitCalls, Better: Lower,
 		Definition: "requests answered by a model, summary calls included"}),
 	split("calls_by_source", sourceNames[:], int(SourceOther),
@@ -46,9 +45,8 @@ var rowFields = []field{
 	amount("storage_usd", func(r *Row) *float64 { return &r.StorageUSD }, Metric{
 		place: atStorage, Unit: UnitUSD, Better: Lower, Exact: true,
 		Definition: "price of keeping cache entries, for providers that charge by time"}),
-	amount("expected_loss_usd", func(r *Row) *float64 { return &r.ExpectedLossUSD }, Metric{
-		place: besides, Unit: UnitUSD, Exact: true, Of: "expected_cost_usd",
-		Definition: "what losses for no visible reason cost beyond cost_usd, on average"}, expectedCost()).optional(),
+	{jsonlines.At("expected_loss_usd", func(r *Row) *float64 { return &r.ExpectedLossUSD }, jsonlines.Amount{}).Or(),
+		[]Metric{expectedCost()}},
 
 	bounds("bound_usd", func(r *Row) *float64 { return &r.BoundUSD },
 		"no schedule of full compaction costs less, known the future", regret()),
@@ -56,8 +54,7 @@ var rowFields = []field{
 		"cost of the best schedule of full compaction that was found for bound_usd"),
 	bounds("clear_bound_usd", func(r *Row) *float64 { return &r.ClearBoundUSD },
 		"no schedule that clears tool results and makes no call costs less, known the future"),
-	counts("bounded", func(r *Row) *int { return &r.Bounded }, Metric{place: besides, Unit: UnitCount, Of: "bound_usd",
-		Definition: "sessions whose bound was sought"}).optional(),
+	{Member: jsonlines.At("bounded", func(r *Row) *int { return &r.Bounded }, jsonlines.Count[int]()).Or()},
 
 	counts("misses", func(r *Row) *int { return &r.Misses }, Metric{
 		place: atMisses, Unit: UnitCalls, Better: Lower,
@@ -65,15 +62,9 @@ var rowFields = []field{
 	split("misses_by_class", missNames, beyond,
 		func(r *Row) *[prompt.NumMissClasses]int { return &r.MissesByClass },
 		byMiss, jsonlines.Count[int](), missMetrics()...),
-	counts("missed_tokens", func(r *Row) *int64 { return &r.MissedTokens }, Metric{
-		place: besides, Unit: UnitTokens, Of: "misses",
-		Definition: "tokens that misses did not read of the best prefix of their thread"}),
-	counts("hit_calls", func(r *Row) *int { return &r.HitCalls }, Metric{
-		place: besides, Unit: UnitCalls, Of: "call_hit_ratio",
-		Definition: "calls that read all of the best prefix of their thread"}),
-	counts("later_calls", func(r *Row) *int { return &r.LaterCalls }, Metric{
-		place: besides, Unit: UnitCalls, Of: "call_hit_ratio",
-		Definition: "calls that are not the first of their thread"}, callHits()),
+	{Member: jsonlines.At("missed_tokens", func(r *Row) *int64 { return &r.MissedTokens }, jsonlines.Count[int64]())},
+	{Member: jsonlines.At("hit_calls", func(r *Row) *int { return &r.HitCalls }, jsonlines.Count[int]())},
+	{jsonlines.At("later_calls", func(r *Row) *int { return &r.LaterCalls }, jsonlines.Count[int]()), []Metric{callHits()}},
 
 	counts("compactions", func(r *Row) *int { return &r.Compactions }, Metric{place: atCompaction, Unit: UnitCount,
 		Definition: "times that messages were replaced by a summary"}),
@@ -92,12 +83,8 @@ var rowFields = []field{
 	counts("overflows", func(r *Row) *int { return &r.Overflows }, Metric{
 		place: atCompaction, Unit: UnitCalls, Better: Lower,
 		Definition: "requests that a server refuses as too long"}),
-	counts("over_window", func(r *Row) *int { return &r.OverWindow }, Metric{
-		place: besides, Unit: UnitCount, Of: "overflows",
-		Definition: "sessions with at least one request that a server refuses as too long and no layer shortens"}),
-	counts("failed_compactions", func(r *Row) *int { return &r.FailedCompaction }, Metric{
-		place: besides, Unit: UnitCount, Of: "compactions",
-		Definition: "compactions that failed"}),
+	{Member: jsonlines.At("over_window", func(r *Row) *int { return &r.OverWindow }, jsonlines.Count[int]())},
+	{Member: jsonlines.At("failed_compactions", func(r *Row) *int { return &r.FailedCompaction }, jsonlines.Count[int]())},
 
 	amount("added_latency_seconds", func(r *Row) *float64 { return &r.AddedLatency }, Metric{
 		place: atCompaction, Unit: UnitSeconds, Better: Lower,
@@ -119,17 +106,9 @@ var rowFields = []field{
 		metrics: countMetrics()},
 	{Member: jsonlines.At("firings", func(r *Row) *map[string]int { return &r.Firings }, jsonlines.Tally{}).Or()},
 	{Member: jsonlines.At("reasons", func(r *Row) *map[string]int { return &r.Reasons }, jsonlines.Tally{}).Or()},
-	amount("logged_output_usd", func(r *Row) *float64 { return &r.LoggedOutputUSD }, Metric{
-		place: besidesLast, Unit: UnitUSD, Exact: true,
-		Definition: "billed rows: price of the output as logged, without what was derived; no sample in others",
-		Value:      func(r *Row) (float64, bool) { return r.LoggedOutputUSD, r.Strategy == StrategyBilled }}).optional(),
-	amount("unlogged_writes_usd", func(r *Row) *float64 { return &r.UnloggedWritesUSD }, Metric{
-		place: besidesLast, Unit: UnitUSD, Exact: true,
-		Definition: "billed rows: what the bill has more if all input that was not read was written, where the provider bills " +
-			"writes and its logs carry none; no sample in others",
-		Value: func(r *Row) (float64, bool) { return r.UnloggedWritesUSD, r.Strategy == StrategyBilled }}).optional(),
-	counts("unpriced_calls", func(r *Row) *int { return &r.Unpriced }, Metric{place: besides, Unit: UnitCalls,
-		Definition: "calls of a model without a price, which are not in the cost"}),
+	{Member: jsonlines.At("logged_output_usd", func(r *Row) *float64 { return &r.LoggedOutputUSD }, jsonlines.Amount{}).Or()},
+	{Member: jsonlines.At("unlogged_writes_usd", func(r *Row) *float64 { return &r.UnloggedWritesUSD }, jsonlines.Amount{}).Or()},
+	{Member: jsonlines.At("unpriced_calls", func(r *Row) *int { return &r.Unpriced }, jsonlines.Count[int]())},
 }
 
 // rowForm is the encoded form of a row.
@@ -143,11 +122,10 @@ func membersOf(fields []field) []jsonlines.Member[Row] {
 	return list
 }
 
-// counts declares a count that adds up and is a figure under its own name;
-// further metrics may follow.
-func counts[T int | int64](name string, at func(*Row) *T, m Metric, more ...Metric) field {
+// counts declares a count that adds up and is a figure under its own name.
+func counts[T int | int64](name string, at func(*Row) *T, m Metric) field {
 	m.Exact = true
-	return field{jsonlines.At(name, at, jsonlines.Count[T]()), append([]Metric{named(name, at, m)}, more...)}
+	return field{jsonlines.At(name, at, jsonlines.Count[T]()), []Metric{named(name, at, m)}}
 }
 
 // largest declares a count of which added rows keep the largest.

@@ -175,34 +175,22 @@ const (
 	atNeeds
 	atCounts
 	atBreaks
-	besides // columns of an export that are no metrics
-	besidesLast
 )
 
-// figures are those of a row in the order of publication, and published the
-// metrics among them.
-var (
-	figures   = allFigures()
-	published = slices.DeleteFunc(slices.Clone(figures[1:]), func(m Metric) bool { return m.place >= besides })
-)
+// published are the metrics of all members of a row in the order of publication.
+var published = allMetrics()
 
-// allFigures collects the metrics of all members of a row. The count of sessions
-// comes first.
-func allFigures() []Metric {
+func allMetrics() []Metric {
 	var list []Metric
 	for _, f := range rowFields {
 		list = append(list, f.metrics...)
 	}
-	slices.SortStableFunc(list[1:], func(a, b Metric) int { return cmp.Compare(a.place, b.place) })
+	slices.SortStableFunc(list, func(a, b Metric) int { return cmp.Compare(a.place, b.place) })
 	return list
 }
 
 // Metrics returns every metric a row carries, in the order of publication.
 func Metrics() []Metric { return slices.Clone(published) }
-
-// Figures returns the number of sessions of a row, every metric, and the further counts
-// from which ratios over several rows follow.
-func Figures() []Metric { return slices.Clone(figures) }
 
 // LookupMetric returns the metric with a name.
 func LookupMetric(name string) (Metric, bool) {
