@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/internal/files"
+	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -128,7 +129,7 @@ func write(t *testing.T, name string, text []byte) {
 	}
 }
 
-// alone returns the rows that one program without Beam computes, as lines.
+// alone returns the file of rows that one program without Beam computes.
 func alone(t *testing.T, args ...string) string {
 	t.Helper()
 	var o options
@@ -151,21 +152,20 @@ func alone(t *testing.T, args ...string) string {
 		t.Fatal(err)
 	}
 	defer corpus.Close()
+	chosen, err := filter(plan, corpus)
+	if err != nil {
+		t.Fatal(err)
+	}
 	run, err := plan.Run(t.Context(), corpus)
 	if err != nil {
 		t.Fatal(err)
 	}
+	reports.Remark(&run.Workload, corpus, &chosen)
 	var b bytes.Buffer
 	if err := results.WriteRows(&b, run); err != nil {
 		t.Fatal(err)
 	}
-	return rowLines(b.String())
-}
-
-// rowLines returns a file of rows without its head, which has the names of files and when prices are of.
-func rowLines(text string) string {
-	_, rows, _ := strings.Cut(text, "\n")
-	return rows
+	return b.String()
 }
 
 func rowsIn(t *testing.T, out string) string {
@@ -174,7 +174,7 @@ func rowsIn(t *testing.T, out string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rowLines(string(text))
+	return string(text)
 }
 
 // The rows of a pipeline are those of one program, byte for byte, whatever is divided: sessions, cells or cohorts.
@@ -229,6 +229,81 @@ func TestDamagedFile(t *testing.T) {
 	}
 	if _, err := launchWith(t, "--strict", "--strategy", "none", dir); err == nil || !strings.Contains(err.Error(), "torn.jsonl.gz") {
 		t.Errorf("strict: %v", err)
+	}
+}
+
+// Recordings with problems have the file of rows of one program, byte for byte, with the remarks above its figures: lines
+// and files that cannot be read, of sessions in one file or two or of none, a link that leads nowhere, calls that are
+// repeated, an agent that is not supported, and sessions that the scenario leaves out.
+func TestRemarks(t *testing.T) {
+	dir := samples(t)
+	bad := func(name, text string) {
+		t.Helper()
+		was, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.SplitAfter(string(was), "\n")
+		lines[len(lines)/2] = text
+		write(t, filepath.Join(dir, name), []byte(strings.Join(lines, "")))
+	}
+	var halves, others []string
+	for _, d := range []string{"z", "b"} {
+		err := filepath.WalkDir(filepath.Join(dir, d), func(path string, e fs.DirEntry, err error) error {
+			if name, err := filepath.Rel(dir, path); err == nil && d == "z" && !e.IsDir() {
+				halves = append(halves, name)
+			} else if err == nil && strings.HasSuffix(name, ".jsonl") && !strings.Contains(name, "subagents") {
+				others = append(others, name)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(halves) == 0 || len(others) == 0 {
+		t.Fatalf("%q, %q", halves, others)
+	}
+	bad(halves[0], "{\"type\":\"assistant\"\n")
+	bad(others[0], "no JSON\n")
+	text, err := os.ReadFile(filepath.Join(dir, others[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := strings.TrimSuffix(filepath.Base(others[0]), ".jsonl")
+	write(t, filepath.Join(dir, "m", "resumed.jsonl"), []byte(strings.ReplaceAll(string(text), id, "resumed")))
+	torn := zipped([]byte(strings.Repeat("{\"type\":\"x\"}\n", 1000)))
+	write(t, filepath.Join(dir, "c", "torn.jsonl.gz"), torn[:len(torn)/2])
+	torn = zipped([]byte(strings.NewReplacer("msg_", "msg_again_", id, "cut").Replace(string(text))))
+	write(t, filepath.Join(dir, "a", "cut.jsonl.gz"), torn[:len(torn)/3*2])
+	write(t, filepath.Join(dir, "d", "none.jsonl"), []byte("{\"type\":\"user\"}\n{\n[]\n"))
+	if err := os.Symlink("nowhere", filepath.Join(dir, "lost.jsonl")); err != nil {
+		t.Skip(err)
+	}
+	for name, more := range map[string][]string{
+		"all": nil, "some": {"--set", "sessions.since=2026-02-10", "--set", "sessions.utc=true"}, "many cells": {"--scenario", "thresholds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := append(more, dir)
+			out, err := launchWith(t, args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, want := rowsIn(t, out), alone(t, args...)
+			if got != want {
+				got, _, _ := strings.Cut(got, "\n")
+				want, _, _ := strings.Cut(want, "\n")
+				t.Errorf("the rows differ; their heads are\n%s, want\n%s", got, want)
+			}
+			for _, told := range []string{"could not be read, wholly or in part", "files could not be read to the end", "1 link left out", `"of":"files"`} {
+				if !strings.Contains(want, told) {
+					t.Errorf("no %q above the figures: %.2000s", told, want)
+				}
+			}
+			if name == "some" && !strings.Contains(want, "filter: since 2026-02-10") || name == "all" && !strings.Contains(want, "repeated by resumed sessions") {
+				t.Errorf("%.2000s", want)
+			}
+		})
 	}
 }
 
@@ -298,11 +373,11 @@ func simulated(t *testing.T, dir string) (*launch, *scenarios.Plan, []string) {
 		t.Fatal(err)
 	}
 	r.Out = t.TempDir()
-	found, _, err := find(t.Context(), o.globs)
+	found, other, err := find(t.Context(), o.globs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &launch{recipe: r, files: found, parallel: 2, limits: small, stdout: io.Discard, stderr: io.Discard}
+	l := &launch{recipe: r, files: found, other: other, parallel: 2, limits: small, stdout: io.Discard, stderr: io.Discard}
 	if err := errors.Join(l.write(t.Context(), recipeFile, r), l.survey(t.Context())); err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 type launch struct {
 	recipe         *recipe
 	files          []recording
+	other          *traces.Inputs // what could not be examined
 	parallel       int
 	limits         limits
 	stdout, stderr io.Writer
@@ -30,12 +31,16 @@ type launch struct {
 	sights   []scenarios.Sight
 	sessions *traces.Corpus
 	problems []string // lines
+	whole    []string // blocks of the simulation that have the first cell: together they have each file once
 }
 
 // run makes a run: workers look at sessions, the launcher learns from what they saw, workers
 // simulate, and the launcher joins the rows. A run that fails leaves its parts behind: workers may still write.
 func (l *launch) run(ctx context.Context) error {
 	begun := time.Now()
+	for _, p := range l.other.Problems {
+		l.problems = append(l.problems, line(p))
+	}
 	if err := l.write(ctx, recipeFile, l.recipe); err != nil {
 		return err
 	}
@@ -248,9 +253,20 @@ func (l *launch) simulate(ctx context.Context, plan *scenarios.Plan) ([]string, 
 		sessions[at]++
 	}
 	blocks := l.limits.toSimulate(l.files, l.links.groups(), calls, sessions, len(plan.Design.Cells), l.parallel)
+	groups := slices.DeleteFunc(l.links.groups(), func(group []int) bool {
+		return slices.ContainsFunc(group, func(i int) bool { return sessions[i] > 0 })
+	})
+	if len(groups) > 0 { // what these files lack is told too
+		blocks = append(blocks, toRead(l.files, groups, l.parallel)...)
+	}
 	names, err := l.blocks(ctx, "rows", blocks)
 	if err != nil {
 		return nil, err
+	}
+	for i, name := range names {
+		if blocks[i].From == 0 {
+			l.whole = append(l.whole, name)
+		}
 	}
 	_, err = simulate(ctx, l.recipe.Out, names)
 	return names, err
@@ -270,6 +286,9 @@ func (l *launch) join(ctx context.Context, plan *scenarios.Plan, names []string)
 		}
 		return nil
 	})
+	if err == nil {
+		err = l.remark(ctx, plan, run)
+	}
 	if err != nil {
 		return err
 	}
@@ -301,6 +320,30 @@ func (l *launch) join(ctx context.Context, plan *scenarios.Plan, names []string)
 		}
 	}
 	return reports.Run(run, reports.Options{MaxCells: maxLines}).Write(l.stdout, "table")
+}
+
+// remark puts above the figures what was read and what was lost, as sim run does.
+func (l *launch) remark(ctx context.Context, plan *scenarios.Plan, run *results.Run) error {
+	all := rest{Unsupported: map[string]int{}}
+	for _, name := range l.whole {
+		var of rest
+		if err := getValue(ctx, at(l.recipe.Out, partsFolder, name+".rest"), &of); err != nil {
+			return err
+		}
+		all.add(&of)
+	}
+	chosen, err := filter(plan, &traces.Corpus{})
+	if err != nil {
+		return err
+	}
+	chosen.Sessions, chosen.Of, chosen.Undated, chosen.Mixed = make([]*traces.Session, all.Chosen), all.Of, all.Undated, all.Mixed
+	chosen.Later, chosen.Earlier = inOrder(all.Later), inOrder(all.Earlier)
+	reports.Remark(&run.Workload, &traces.Corpus{
+		Sessions: l.sessions.Sessions, Lines: all.Lines, BadLines: all.BadLines, Repeated: all.Repeated, Unsupported: all.Unsupported,
+		Problems: append(l.other.Problems, all.List...), NumProblems: len(l.other.Problems) + all.Problems,
+		Inputs: &traces.Inputs{Files: make([]traces.Input, all.Files), Dangling: l.other.Dangling},
+	}, &chosen)
+	return nil
 }
 
 // maxLines is the largest number of cells in the table, the same as in sim run.

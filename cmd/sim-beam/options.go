@@ -69,9 +69,9 @@ func (o *options) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr 
 	if o.out == "" && !o.dryRun {
 		return usageError{errors.New("--out: which folder does the run go into?")}
 	}
-	found, problems, err := find(ctx, r.Paths)
-	if err == nil && r.Strict && len(problems) > 0 {
-		err = errors.New(strings.TrimSpace(problems[0]))
+	found, other, err := find(ctx, r.Paths)
+	if err == nil && r.Strict && len(other.Problems) > 0 {
+		err = other.Problems[0]
 	}
 	if err != nil {
 		return usageError{err}
@@ -82,7 +82,7 @@ func (o *options) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr 
 	if r.Out, err = o.folder(ctx); err != nil {
 		return usageError{err}
 	}
-	l := launch{recipe: r, files: found, problems: problems, parallel: parallelism(), limits: o.limits, stdout: stdout, stderr: stderr}
+	l := launch{recipe: r, files: found, other: other, parallel: parallelism(), limits: o.limits, stdout: stdout, stderr: stderr}
 	return l.run(ctx)
 }
 
@@ -244,7 +244,7 @@ var (
 		"rows.jsonl", "report.txt", "scenario.yaml", fitted, problemsFile, runFile,
 	}
 	partFiles = []string{
-		"*-of-*.block", "*-of-*.sights", "rows-*-of-*.jsonl", "*" + linksFile, "*" + problemsFile, recipeFile,
+		"*-of-*.block", "*-of-*.sights", "rows-*-of-*.jsonl", "rows-*-of-*.rest", "*" + linksFile, "*" + problemsFile, recipeFile,
 	}
 )
 

@@ -179,6 +179,11 @@ func (f *simulator) ProcessElement(ctx context.Context, name string, done func(s
 	if err := put(ctx, at(w.Out, partsFolder, name+".jsonl"), func(out io.Writer) error { return results.WriteRows(out, run) }); err != nil {
 		return err
 	}
+	if b.From == 0 { // others have the same sessions
+		if err := putValue(ctx, at(w.Out, partsFolder, name+".rest"), &x.rest); err != nil {
+			return err
+		}
+	}
 	blocksDone.Inc(ctx, 1)
 	for i := range cells {
 		rowsMade.Inc(ctx, int64(len(cells[i].Rows)))

@@ -120,8 +120,9 @@ type recording struct {
 	Size  int64 // bytes as stored
 }
 
-// find returns the matching recordings in the order of their names, and what could not be examined.
-func find(ctx context.Context, globs []string) (found []recording, problems []string, err error) {
+// find returns the matching recordings in the order of their names, and what could not be examined, without files.
+func find(ctx context.Context, globs []string) (found []recording, other *traces.Inputs, err error) {
+	other = &traces.Inputs{}
 	if len(globs) == 0 {
 		return nil, nil, errors.New("which sessions? give files, folders or globs")
 	}
@@ -166,9 +167,7 @@ func find(ctx context.Context, globs []string) (found []recording, problems []st
 		for _, in := range inputs.Files {
 			found = append(found, recording{Name: in.Name, Maybe: in.Maybe})
 		}
-		for _, p := range inputs.Problems {
-			problems = append(problems, line(p))
-		}
+		other.Problems, other.Dangling = inputs.Problems, inputs.Dangling
 	}
 	slices.SortFunc(found, func(a, b recording) int { return strings.Compare(a.Name, b.Name) })
 	found = slices.CompactFunc(found, func(a, b recording) bool { return a.Name == b.Name })
@@ -176,7 +175,7 @@ func find(ctx context.Context, globs []string) (found []recording, problems []st
 		found[i].Index = i
 		found[i].Size = size(ctx, found[i].Name)
 	}
-	return found, problems, nil
+	return found, other, nil
 }
 
 // size returns the size of a file, 0 if unknown: reading the file reports the reason.

@@ -73,7 +73,7 @@ func (b *block) read(ctx context.Context, r *recipe, p *scenarios.Plan, spoke fu
 		x.close()
 		return nil, err
 	}
-	if _, err := filter(p, x.corpus); err != nil {
+	if err := x.choose(p); err != nil {
 		x.close()
 		return nil, err
 	}
@@ -83,6 +83,7 @@ func (b *block) read(ctx context.Context, r *recipe, p *scenarios.Plan, spoke fu
 // reading is the content of a block.
 type reading struct {
 	corpus   *traces.Corpus
+	rest     rest
 	problems []string          // of files, as text
 	place    map[string]int    // index in the block, by names of files
 	names    map[string]string // names in the corpus, by names of the files that were read
@@ -152,13 +153,9 @@ func (x *reading) corpusOf(ctx context.Context, b *block, opts traces.Options, p
 		return err
 	}
 	x.corpus = c
-	for _, p := range c.Problems {
-		x.tell(p)
-	}
+	x.tell(c.Problems)
 	for _, s := range c.Sessions {
-		for _, p := range s.Problems {
-			x.tell(p)
-		}
+		x.tell(s.Problems)
 		for i, name := range s.Files {
 			s.Files[i] = x.names[name]
 		}
@@ -166,12 +163,56 @@ func (x *reading) corpusOf(ctx context.Context, b *block, opts traces.Options, p
 	return nil
 }
 
-// tell records a problem under the name of the recording.
-func (x *reading) tell(p traces.Problem) {
-	if name := x.names[p.File]; name != "" {
-		p.File = name
+// tell records problems under the names of recordings.
+func (x *reading) tell(list []traces.Problem) {
+	for i := range list {
+		if name := x.names[list[i].File]; name != "" {
+			list[i].File = name
+		}
+		x.problems = append(x.problems, line(list[i]))
 	}
-	x.problems = append(x.problems, line(p))
+}
+
+// rest is what is known of the files of a block besides the sessions chosen of them.
+type rest struct {
+	Files, Lines, BadLines, Problems, Repeated int
+	List                                       []traces.Problem
+	Unsupported                                map[string]int
+	Chosen, Of, Undated, Mixed                 int              // as in traces.Selection
+	Later, Earlier                             []traces.Session // the same, their names and beginnings
+}
+
+// choose leaves in the corpus the sessions that the scenario selects, and notes the rest.
+func (x *reading) choose(p *scenarios.Plan) error {
+	chosen, err := filter(p, x.corpus)
+	if err != nil {
+		return err
+	}
+	c := x.corpus
+	x.rest = rest{
+		Files: len(c.Inputs.Files), Lines: c.Lines, BadLines: c.BadLines, Problems: c.NumProblems, Repeated: c.Repeated,
+		List: c.Problems, Unsupported: c.Unsupported,
+		Chosen: len(chosen.Sessions), Of: chosen.Of, Undated: chosen.Undated, Mixed: chosen.Mixed,
+	}
+	for _, s := range chosen.Later {
+		x.rest.Later = append(x.rest.Later, traces.Session{ID: s.ID, Start: s.Start})
+	}
+	for _, s := range chosen.Earlier {
+		x.rest.Earlier = append(x.rest.Earlier, traces.Session{ID: s.ID, Start: s.Start})
+	}
+	return nil
+}
+
+// add adds the rest of another block.
+func (r *rest) add(o *rest) {
+	r.Files, r.Lines, r.BadLines, r.Problems = r.Files+o.Files, r.Lines+o.Lines, r.BadLines+o.BadLines, r.Problems+o.Problems
+	r.Repeated += o.Repeated
+	r.List = append(r.List, o.List...)
+	for agent, n := range o.Unsupported {
+		r.Unsupported[agent] += n
+	}
+	r.Chosen, r.Of, r.Undated, r.Mixed = r.Chosen+o.Chosen, r.Of+o.Of, r.Undated+o.Undated, r.Mixed+o.Mixed
+	r.Later, r.Earlier = append(r.Later, o.Later...), append(r.Earlier, o.Earlier...)
 }
 
 // line returns a problem as a line.

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/check"
 	"github.com/compactsim/compactsim/internal/pseudonym"
+	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -60,7 +61,7 @@ func checkInput(
 		SessionsDigest: hide.name(run.Provenance.SessionsDigest), ScenarioDigest: digest, PricesDigest: prices,
 		Prices: table, Calls: run.Workload.Calls, Sessions: map[string]check.Session{}}
 	in.Lost, in.NumLost = lost(corpus, hide)
-	if n, first := uncountedCalls(corpus); n > 0 {
+	if n, first := reports.Uncounted(corpus); n > 0 {
 		in.Uncounted, in.UncountedIn = n, hide.name(first.ID)
 	}
 	in.Key = hide.keyName()

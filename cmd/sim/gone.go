@@ -21,9 +21,6 @@ var gone = map[string]string{
 	"sim run --resume":        "a run takes seconds: run it again; an interrupted one leaves its folder as it was",
 	"sim run --shard":         "a sweep takes seconds on one machine, and sim-beam divides larger ones (docs/scale.md)",
 	"sim export":              "rows.jsonl of sim run --out, or sim run --format csv --per-session; sim run --anonymize for others to read",
-	"sim merge":               "a sweep takes seconds on one machine, and sim-beam divides larger ones (docs/scale.md)",
-	"sim run --resume":        "a run takes seconds: run it again; an interrupted one leaves its folder as it was",
-	"sim run --shard":         "a sweep takes seconds on one machine, and sim-beam divides larger ones (docs/scale.md)",
 }
 
 // removed returns the error of a command, flag or value that is gone, or nil where name, as gone

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/reports"
 	"github.com/compactsim/compactsim/internal/store"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
@@ -204,7 +204,7 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 	}
 	stop()
 	if err == nil && f.strict {
-		if _, first := uncountedCalls(c); first != nil {
+		if _, first := reports.Uncounted(c); first != nil {
 			err = errors.Join(traces.Problem{File: first.Files[0], Text: fmt.Sprintf("session %s: %s with token counts that cannot be read",
 				first.ID, document.Count(first.Quality.Uncounted, "call"))}, c.Close())
 		}
@@ -269,48 +269,14 @@ func (f *readFlags) warnUnmet(cmd *cobra.Command, plan *scenarios.Plan) {
 
 // remark puts above the figures of a verb what was read and what was lost.
 func (f *readFlags) remark(cmd *cobra.Command, w *results.Workload, c *traces.Corpus) {
-	add := func(format string, args ...any) { w.Remarks = append(w.Remarks, fmt.Sprintf(format, args...)) }
 	if f.sample {
-		add("These are the samples that come with sim. For your own sessions: %s ~/.claude/projects",
-			cmd.CommandPath())
+		w.Remarks = append(w.Remarks, fmt.Sprintf("These are the samples that come with sim. For your own sessions: %s ~/.claude/projects",
+			cmd.CommandPath()))
 	}
-	w.Remarks = append(w.Remarks, f.remarks(c)...)
-	if unread := len(unreadFiles(c)); unread > 0 && c.Inputs != nil {
-		share := float64(unread) / float64(max(unread, len(c.Inputs.Files)))
-		w.Quality = append(w.Quality, results.Share{Of: "files", What: "unread", Value: share})
+	if f.origin != "" {
+		w.Remarks = append(w.Remarks, f.origin)
 	}
-	for _, agent := range slices.Sorted(maps.Keys(c.Unsupported)) {
-		add("%s of %s left out: its recordings are not supported", document.Count(c.Unsupported[agent], "file"), agent)
-	}
-	if c.Inputs != nil && c.Inputs.Dangling > 0 {
-		add("%s left out: no file at the other end", document.Count(c.Inputs.Dangling, "link"))
-	}
-	if c.Repeated > 0 {
-		add("%s repeated by resumed sessions counted once", document.Count(c.Repeated, "call"))
-	}
-}
-
-// maxUnread is the largest number of unreadable files named above the figures.
-const maxUnread = 3
-
-// unreadFiles returns the problems of files that could not be read, or not to their end.
-func unreadFiles(c *traces.Corpus) []traces.Problem {
-	list := slices.Clone(c.Problems)
-	for _, s := range c.Sessions {
-		list = append(list, s.Problems...)
-	}
-	return slices.DeleteFunc(list, func(p traces.Problem) bool { return !p.Unread })
-}
-
-// uncountedCalls returns how many calls have token counts that cannot be read, and the
-// first session with such a call.
-func uncountedCalls(c *traces.Corpus) (n int, first *traces.Session) {
-	for _, s := range c.Sessions {
-		if n += s.Quality.Uncounted; first == nil && n > 0 {
-			first = s
-		}
-	}
-	return n, first
+	reports.Remark(w, c, &f.selection)
 }
 
 // remarks says where discovered sessions come from, which of them passed the
@@ -320,38 +286,7 @@ func (f *readFlags) remarks(c *traces.Corpus) []string {
 	if f.origin != "" {
 		list = append(list, f.origin)
 	}
-	list = append(list, f.selection.Remarks()...)
-	var lost []string
-	if c.BadLines > 0 {
-		lost = append(lost, fmt.Sprintf("%s of %s could not be read, wholly or in part", document.Count(c.BadLines, "line"), document.Whole(c.Lines)))
-	}
-	unread, calls := unreadFiles(c), 0
-	uncounted, _ := uncountedCalls(c)
-	for _, s := range c.Sessions {
-		calls += s.NumCalls()
-	}
-	if uncounted > 0 {
-		list = append(list, fmt.Sprintf("%s of %s calls have token counts that cannot be read: they are not in the bill; -v names them",
-			document.Whole(int64(uncounted)), document.Whole(int64(calls))))
-	}
-	told := c.BadLines + len(unread) + uncounted
-	if c.Inputs != nil {
-		told += c.Inputs.Dangling // links that were left out
-	}
-	if others := c.NumProblems - told; others > 0 {
-		lost = append(lost, document.Count(others, "problem")+" with what was read")
-	}
-	if len(lost) > 0 {
-		list = append(list, strings.Join(lost, ", ")+"; -v names them")
-	}
-	if len(unread) > 0 {
-		text := fmt.Sprintf("%s could not be read to the end; what is missing is not in the figures", document.Count(len(unread), "file"))
-		for _, p := range unread[:min(len(unread), maxUnread)] {
-			text += "; " + p.String()
-		}
-		list = append(list, text)
-	}
-	return list
+	return append(list, reports.Reading(c, &f.selection)...)
 }
 
 // sessions reads or generates what a plan replays, records in the plan where it
