@@ -240,7 +240,7 @@ func (r *trial) value(t *testing.T, a *amount) quantity {
 	var list []results.CallRecord
 	for _, c := range r.calls[a.Cell] {
 		if want.Behind > 0 {
-			if at := &compactions[want.Behind-1]; c.Session != at.Session || c.Thread != 0 || int(c.Round) != int(at.Round) {
+			if at := &compactions[want.Behind-1]; c.Session != at.Session || c.Thread != 0 || int(c.Round) != at.Round {
 				continue
 			}
 		}

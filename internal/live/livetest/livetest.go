@@ -140,13 +140,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status, _ := strconv.Atoi(c.fault)
 	switch {
 	case json.Unmarshal(body, c) != nil:
-		http.Error(w, "no JSON", 400)
+		http.Error(w, "no JSON", http.StatusBadRequest)
 	case !c.chat && !strings.HasPrefix(r.Header.Get("X-Api-Key"), "dev"):
-		http.Error(w, "invalid key", 401)
+		http.Error(w, "invalid key", http.StatusUnauthorized)
 	case status > 0:
 		http.Error(w, http.StatusText(status), status)
 	case c.fault == "too-long":
-		http.Error(w, fmt.Sprintf("prompt is too long: %d tokens > %d maximum", c.input, c.input/2), 400)
+		http.Error(w, fmt.Sprintf("prompt is too long: %d tokens > %d maximum", c.input, c.input/2), http.StatusBadRequest)
 	default:
 		c.stream(func(u prompt.Usage, answered bool) {
 			s.mu.Lock()
