@@ -19,7 +19,7 @@
 FUZZTIME ?= 10s
 TORTURE ?= 400
 BENCHTIME ?= 1s
-PKG ?= ./sim/promptcache
+PKG ?= ./internal/serving/promptcache
 BUILDFLAGS ?= -trimpath
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
@@ -52,7 +52,7 @@ torture:
 	  -run 'Mutants|OtherForms|KilledRun|EveryWriteFails|RandomOperations|Bomb|MemoryIsBounded|Hostile' ./cmd/sim | tee bin/torture.log | \
 	  grep -E '^ *(---|FAIL|ok|panic)|SEED|seed|killed|mutants|failing'
 	@! grep -E '^(FAIL|panic)' bin/torture.log
-	go test -vet=off -count=1 ./internal/files ./internal/live/backend ./internal/live/cassette
+	go test -vet=off -count=1 ./internal/kit/files ./internal/serving/live/backend ./internal/serving/live/cassette
 
 picture:
 	go build -trimpath -buildvcs=false -o bin/sim ./cmd/sim

@@ -17,45 +17,30 @@ const module = "github.com/compactsim/compactsim/"
 // each room owns. A room covers the packages below it unless they have a line
 // of their own.
 var floors = map[string]int{
-	"cmd/sim":           6,
-	"cmd/sim-beam":      6,
-	"scenarios":         5,
-	"reports":           5,
-	"internal/bound":    4,
-	"internal/chains":   4,
-	"internal/explain":  4,
-	"internal/validate": 4,
-	"internal/audit":    4,
-	"internal/fleet":    4,
-	"sim":               3,
-	"strategies":        2,
-	"internal/client":   2,
-	"sim/promptcache":   2,
-	"sim/summarizer":    2,
-	"internal/breaks":   2,
-	"internal/needs":    2,
-	"traces":            1,
-	"costmodel":         1,
-	"sim/results":       1,
-	"internal/profile":  1,
-	"sim/prompt":        0,
-	"internal":          0,
+	"cmd/sim":                  7,
+	"cmd/sim-beam":             7,
+	"scenarios":                6,
+	"reports":                  6,
+	"internal/study":           5,
+	"internal/loop":            4,
+	"strategies":               3,
+	"internal/serving":         2,
+	"traces":                   1,
+	"costmodel":                1,
+	"sim/results":              1,
+	"internal/serving/profile": 1,
+	"sim/prompt":               0,
+	"internal/kit":             0,
 }
 
-// annexes are the rooms whose packages stand under internal because no library
-// needs them.
+// annexes are rooms that belong to another room, or stand on another floor than
+// the folder they are in.
 var annexes = map[string]string{
-	"internal/agents":    "traces",
-	"internal/texts":     "traces",
-	"internal/live":      "sim/summarizer",
-	"internal/check":     "reports",
-	"internal/reports":   "reports",
-	"internal/compare":   "reports",
-	"internal/pseudonym": "reports",
-	"internal/confusion": "sim/results",
-	"internal/recall":    "sim/results",
-	"internal/studies":   "sim/results",
-	"internal/changes":   "internal/client",
+	"internal/reading":         "traces",
+	"internal/report":          "reports",
+	"internal/study/confusion": "sim/results",
+	"internal/study/recall":    "sim/results",
+	"internal/study/studies":   "sim/results",
 }
 
 // room returns the room a package belongs to and its floor.

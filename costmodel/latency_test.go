@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 

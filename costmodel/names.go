@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	near "github.com/compactsim/compactsim/internal/nearest"
+	near "github.com/compactsim/compactsim/internal/kit/nearest"
 )
 
 // spelling is a model name as recorded, taken apart.

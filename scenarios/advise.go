@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/needs"
-	"github.com/compactsim/compactsim/internal/profile"
-	"github.com/compactsim/compactsim/internal/validate"
-	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/needs"
+	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/internal/study/validate"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -150,12 +150,12 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 	if err := p.trust(ctx, one, sessions); err != nil {
 		return nil, err
 	}
-	rows, err := p.ownRows(ctx, sessions, [][]string{nil}, sim.RefetchFitted)
+	rows, err := p.ownRows(ctx, sessions, [][]string{nil}, loop.RefetchFitted)
 	if err != nil {
 		return nil, err
 	}
 	for i := range rows[0] {
-		row, billed := &rows[0][i], sim.Billed(sessions[i], p.Prices, time.Time{})
+		row, billed := &rows[0][i], loop.Billed(sessions[i], p.Prices, time.Time{})
 		one.was.Add(row)
 		one.UnloggedUSD += row.CostUSD() - row.LoggedUSD(&billed)
 	}
@@ -194,14 +194,14 @@ func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.S
 		return err
 	}
 	config.Needs, config.Breaks = nil, false
-	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, []sim.Config{config})
+	rows, err := loop.Runner{Workers: p.Workers}.Run(ctx, sessions, []loop.Config{config})
 	if err != nil {
 		return err
 	}
 	billed := results.Cell{Cell: results.StrategyBilled, Strategy: results.StrategyBilled}
 	recorded := results.Cell{Cell: results.StrategyRecorded, Strategy: results.StrategyRecorded}
 	for i, s := range sessions {
-		bill := sim.Billed(s, p.Prices, time.Time{})
+		bill := loop.Billed(s, p.Prices, time.Time{})
 		billed.Rows, recorded.Rows = append(billed.Rows, &bill), append(recorded.Rows, &rows[0][i])
 	}
 	run := results.Run{Cells: []results.Cell{billed, recorded}}
@@ -287,7 +287,7 @@ func effect(was, is *results.Row) Effect {
 // total returns the row of all sessions under strategy own with assignments, in a closed
 // loop: what the agent fetches again because it was forgotten counts against a saving.
 func (p *Plan) total(ctx context.Context, sessions []*traces.Session, assignments []string) (*results.Row, error) {
-	rows, err := p.ownRows(ctx, sessions, [][]string{assignments}, sim.RefetchFitted)
+	rows, err := p.ownRows(ctx, sessions, [][]string{assignments}, loop.RefetchFitted)
 	if err != nil {
 		return nil, err
 	}
@@ -301,21 +301,21 @@ func (p *Plan) total(ctx context.Context, sessions []*traces.Session, assignment
 // ownRows returns the rows of sessions under strategy own, with each of several
 // sets of assignments and the given kind of closed loop.
 func (p *Plan) ownRows(
-	ctx context.Context, sessions []*traces.Session, sets [][]string, how sim.Refetch,
+	ctx context.Context, sessions []*traces.Session, sets [][]string, how loop.Refetch,
 ) ([][]results.Row, error) {
-	var configs []sim.Config
+	var configs []loop.Config
 	for _, set := range sets {
 		c, err := p.Config(strategyOwn, set)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", strings.Join(set, " "), err)
 		}
-		if c.Agent.Refetch = how; how == sim.RefetchNever {
+		if c.Agent.Refetch = how; how == loop.RefetchNever {
 			c.Needs = nil
 		}
 		c.Breaks = false
 		configs = append(configs, c)
 	}
-	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, configs)
+	rows, err := loop.Runner{Workers: p.Workers}.Run(ctx, sessions, configs)
 	if err != nil {
 		return nil, err
 	}

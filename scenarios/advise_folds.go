@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -87,7 +87,7 @@ func (p *Plan) costs(ctx context.Context, sessions []*traces.Session, list []can
 	for _, c := range list {
 		sets = append(sets, []string{c.assign()})
 	}
-	rows, err := p.ownRows(ctx, sessions, sets, sim.RefetchFitted)
+	rows, err := p.ownRows(ctx, sessions, sets, loop.RefetchFitted)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/traces/agents"
 )
 

@@ -6,10 +6,10 @@ import (
 	"reflect"
 	"slices"
 
-	schedule "github.com/compactsim/compactsim/internal/bound"
-	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/internal/parallel"
-	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/parallel"
+	"github.com/compactsim/compactsim/internal/loop"
+	schedule "github.com/compactsim/compactsim/internal/study/bound"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -78,14 +78,14 @@ func (p *Plan) bound(
 		at[s.ID] = i
 	}
 	for i := range d.Cells {
-		alone := d.Cells[i].Strategy.SchedulesAlone() && p.Summarize == nil && d.Cells[i].Scenario.Agent == sim.Agent{}
+		alone := d.Cells[i].Strategy.SchedulesAlone() && p.Summarize == nil && d.Cells[i].Scenario.Agent == loop.Agent{}
 		for _, r := range cells[i].Rows {
 			b := &of[i].bounds[at[r.Session]]
 			r.BoundUSD, r.ReachedUSD, r.ClearBoundUSD, r.Bounded = b.compact.Below, b.compact.Reached, b.clear.Below, 1
 			whole := r.OverWindow == 0 && r.Counts.Unsimulated == 0
 			if alone && whole && r.CostUSD() < b.compact.Below*(1-1e-9) {
 				return fmt.Errorf("%w: session %s under %s costs $%.6f, less than the bound of $%.6f",
-					sim.ErrInvariant, r.Session, d.Cells[i].Name, r.CostUSD(), b.compact.Below)
+					loop.ErrInvariant, r.Session, d.Cells[i].Name, r.CostUSD(), b.compact.Below)
 			}
 		}
 	}
@@ -141,7 +141,7 @@ func (p *Plan) solve(ctx context.Context, f *family, sessions []*traces.Session,
 	var prices []float64
 	if front {
 		prices = lossPrices
-	} else if c.Agent == (sim.Agent{}) {
+	} else if c.Agent == (loop.Agent{}) {
 		c.Needs = nil
 	}
 	return parallel.Do(ctx, p.Workers, len(sessions), func(i int) error {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -33,7 +33,7 @@ func TestBrokenSessionIsLeftOut(t *testing.T) {
 		}
 		breakSession(t, c.Sessions[0])
 		got, err := run(c.Sessions)
-		if !errors.Is(err, sim.ErrInvariant) || !strings.Contains(err.Error(), c.Sessions[0].ID) {
+		if !errors.Is(err, loop.ErrInvariant) || !strings.Contains(err.Error(), c.Sessions[0].ID) {
 			t.Fatalf("error %v, want an invariant of session %s", err, c.Sessions[0].ID)
 		}
 		want := "1 session left out, an invariant is violated: " + c.Sessions[0].ID

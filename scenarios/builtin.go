@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/internal/kit/nearest"
+	"github.com/compactsim/compactsim/internal/kit/spec"
 )
 
 //go:embed builtin/*.yaml

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/compactsim/compactsim/internal/chains"
-	"github.com/compactsim/compactsim/internal/studies"
-	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/study/chains"
+	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -68,9 +68,9 @@ func (p *Plan) Follow(
 		return nil, nil, err
 	}
 	w := newWatch(&few)
-	runner := sim.Runner{Workers: p.Workers, Cohorts: few.Scenario.Sessions.Cohort.group(sessions), Observe: w.observer}
+	runner := loop.Runner{Workers: p.Workers, Cohorts: few.Scenario.Sessions.Cohort.group(sessions), Observe: w.observer}
 	runner.Keep = func(cell int, row *results.Row) { w.finish(cell, row.Session) }
-	var broken *sim.Broken // the run has no row of that session either
+	var broken *loop.Broken // the run has no row of that session either
 	if _, err := runner.Run(ctx, sessions, configs); err != nil && !errors.As(err, &broken) {
 		return nil, nil, err
 	}
@@ -103,7 +103,7 @@ func newWatch(d *Design) *watch {
 }
 
 // observer returns the observer of a cell over a cohort of sessions.
-func (w *watch) observer(cell int, cohort []*traces.Session) sim.Observer {
+func (w *watch) observer(cell int, cohort []*traces.Session) loop.Observer {
 	o := chains.NewObserver(cohort)
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/changes"
-	"github.com/compactsim/compactsim/internal/client"
-	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/internal/serving/changes"
+	"github.com/compactsim/compactsim/internal/serving/client"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )

@@ -13,7 +13,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/kit/document"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/claims.md")

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/client"
-	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/internal/serving/client"
 	"github.com/compactsim/compactsim/strategies"
 )
 

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/parallel"
-	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/internal/kit/parallel"
+	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -59,14 +59,14 @@ type chunk struct {
 
 // probe simulates chunks until its time is up and returns how long all calls
 // would take.
-func probe(ctx context.Context, sessions []*traces.Session, configs []sim.Config, workers, calls int) (time.Duration, error) {
+func probe(ctx context.Context, sessions []*traces.Session, configs []loop.Config, workers, calls int) (time.Duration, error) {
 	chunks := spread(sessions, len(configs))
 	var done atomic.Int64
 	start := time.Now()
 	timed, stop := context.WithTimeout(ctx, probeTime)
 	defer stop()
 	err := parallel.Do(timed, workers, len(chunks), func(i int) error {
-		loop := sim.NewLoop(configs[chunks[i].cell])
+		loop := loop.NewLoop(configs[chunks[i].cell])
 		for _, s := range chunks[i].sessions {
 			if timed.Err() != nil {
 				break

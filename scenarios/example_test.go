@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/reading/synthetic"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
-	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 // Read sessions, run two strategies over them, print the difference.

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/internal/studies"
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/reading/synthetic"
+	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 // figure is a value of a run: an amount, minus a second one, divided by a third.

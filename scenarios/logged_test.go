@@ -6,8 +6,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/compactsim/compactsim/internal/agents/agenttest"
-	"github.com/compactsim/compactsim/internal/audit"
+	"github.com/compactsim/compactsim/internal/reading/agenttest"
+	"github.com/compactsim/compactsim/internal/study/audit"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/needs"
+	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )

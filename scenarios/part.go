@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/compactsim/compactsim/internal/needs"
-	"github.com/compactsim/compactsim/internal/profile"
-	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/needs"
+	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -67,7 +67,7 @@ func (p *Plan) RunPart(
 	for i := range cells {
 		cells[i] = d.Cells[i].result()
 	}
-	simulate := func(runner sim.Runner, configs []sim.Config, first int) error {
+	simulate := func(runner loop.Runner, configs []loop.Config, first int) error {
 		var keeping sync.Mutex
 		runner.Workers = p.Workers
 		runner.Skip = func(cell, session int) bool { return !mine(first+cell, r.sessions[session]) }
@@ -79,11 +79,11 @@ func (p *Plan) RunPart(
 		_, err := runner.Run(ctx, r.sessions, configs)
 		return err
 	}
-	err = simulate(sim.Runner{Cohorts: d.Cohorts(r.sessions), Held: true}, r.configs, 0)
+	err = simulate(loop.Runner{Cohorts: d.Cohorts(r.sessions), Held: true}, r.configs, 0)
 	plain, other := p.plainly(d)
 	if err = errors.Join(err, other); err == nil && plain != nil {
 		cells = append(cells, plainCell())
-		err = simulate(sim.Runner{}, []sim.Config{*plain}, len(d.Cells))
+		err = simulate(loop.Runner{}, []loop.Config{*plain}, len(d.Cells))
 	}
 	return cells, errors.Join(err, p.library.Err())
 }

@@ -20,13 +20,13 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/needs"
-	"github.com/compactsim/compactsim/internal/profile"
-	"github.com/compactsim/compactsim/internal/validate"
-	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/needs"
+	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/internal/serving/promptcache"
+	"github.com/compactsim/compactsim/internal/serving/summarizer"
+	"github.com/compactsim/compactsim/internal/study/validate"
 	"github.com/compactsim/compactsim/sim/results"
-	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -57,7 +57,7 @@ type Plan struct {
 	Folder string
 	// Summarize, if not nil, makes the summariser of a cell from the cell's name
 	// and stub: for instance one that makes real calls.
-	Summarize func(cell string, stub *summarizer.Stub) sim.Summarizer
+	Summarize func(cell string, stub *summarizer.Stub) loop.Summarizer
 
 	seen  map[string]*Sight // by session, what other programs have seen
 	begun *running          // the run that Gather began, whose parts other programs simulate
@@ -91,7 +91,7 @@ func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 	d, sessions, seen := r.design, r.sessions, r.seen
 	cells, runErr := p.rows(ctx, r)
 	stopped, remark := runErr, ""
-	var broken *sim.Broken
+	var broken *loop.Broken
 	if errors.As(runErr, &broken) {
 		stopped, remark = broken.Stopped, leftOut(broken, sessions)
 		if sessions = leaveOut(broken, sessions, cells, seen); len(sessions) == 0 {
@@ -138,7 +138,7 @@ type running struct {
 	design   *Design
 	sessions []*traces.Session
 	seen     *survey
-	configs  []sim.Config
+	configs  []loop.Config
 }
 
 // begin checks what is to be run, and learns from the sessions.
@@ -184,7 +184,7 @@ func (p *Plan) Prepare(ctx context.Context, corpus *traces.Corpus) error {
 // rows returns the cells of a run with their rows, as far as they are complete.
 func (p *Plan) rows(ctx context.Context, r *running) ([]results.Cell, error) {
 	d, sessions := r.design, r.sessions
-	runner := sim.Runner{Workers: p.Workers, Cohorts: d.Cohorts(sessions), Held: p.Summarize == nil}
+	runner := loop.Runner{Workers: p.Workers, Cohorts: d.Cohorts(sessions), Held: p.Summarize == nil}
 	if p.Done != nil {
 		total := len(r.configs) * len(sessions)
 		runner.Done = func(n int) { p.Done(n, total) }
@@ -288,21 +288,21 @@ func (p *Plan) expand(origin string, names, assignments []string) (*Design, erro
 
 // Config returns what a loop needs to simulate one strategy under the plan, with
 // assignments as File.Assign takes them. A swept parameter is an error.
-func (p *Plan) Config(strategy string, assignments []string) (sim.Config, error) {
+func (p *Plan) Config(strategy string, assignments []string) (loop.Config, error) {
 	d, err := p.expand("strategy", []string{strategy}, assignments)
 	if err != nil {
-		return sim.Config{}, err
+		return loop.Config{}, err
 	}
 	cells := slices.DeleteFunc(d.Cells, func(c Cell) bool { return c.Strategy.Name != strategy })
 	if len(cells) != 1 {
-		return sim.Config{}, fmt.Errorf("%d cells of strategy %s: one value for each parameter is wanted here", len(cells), strategy)
+		return loop.Config{}, fmt.Errorf("%d cells of strategy %s: one value for each parameter is wanted here", len(cells), strategy)
 	}
 	return p.config(&cells[0])
 }
 
 // configs returns the cells as the runner takes them.
-func (p *Plan) configs(d *Design) ([]sim.Config, error) {
-	var configs []sim.Config
+func (p *Plan) configs(d *Design) ([]loop.Config, error) {
+	var configs []loop.Config
 	around := surroundings()
 	for i := range d.Cells {
 		c, err := p.config(&d.Cells[i])
@@ -335,17 +335,17 @@ func surroundings() func(*Scenario) any {
 	}
 }
 
-func (p *Plan) config(cell *Cell) (sim.Config, error) {
+func (p *Plan) config(cell *Cell) (loop.Config, error) {
 	s := cell.Scenario
 	at, err := s.Prices.At.On(time.Time{})
 	if err != nil {
-		return sim.Config{}, fmt.Errorf("prices.at: %w", err)
+		return loop.Config{}, fmt.Errorf("prices.at: %w", err)
 	}
 	fitted, err := p.profile(s.Profile)
 	if err != nil {
-		return sim.Config{}, err
+		return loop.Config{}, err
 	}
-	c := sim.Config{
+	c := loop.Config{
 		Strategy:   cell.Strategy,
 		Profile:    fitted,
 		Server:     s.Server.serve,
@@ -371,13 +371,13 @@ func (p *Plan) config(cell *Cell) (sim.Config, error) {
 		c.Needs = p.library.Of
 	}
 	if c.Person, err = cell.people(c.Owner); err != nil {
-		return sim.Config{}, err
+		return loop.Config{}, err
 	}
 	return c, nil
 }
 
 // summarizer returns the summariser of a cell with a stub.
-func (p *Plan) summarizer(cell string, stub *summarizer.Stub) sim.Summarizer {
+func (p *Plan) summarizer(cell string, stub *summarizer.Stub) loop.Summarizer {
 	if p.Summarize == nil {
 		return stub
 	}
@@ -460,7 +460,7 @@ func (p *Plan) profile(name string) (*profile.Profile, error) {
 
 // serve makes the cache of a kind. For an automatic one a scenario sets where
 // the retention counts from and the share of calls that lose their messages.
-func (s *Server) serve(kind traces.Cache) sim.Server {
+func (s *Server) serve(kind traces.Cache) loop.Server {
 	if kind == traces.CacheAutomatic {
 		return promptcache.NewOpenAI(promptcache.OpenAIConfig{
 			Anchor: s.Anchor, OverflowPerCall: s.EvictPerCall,

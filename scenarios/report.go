@@ -13,11 +13,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/internal/spec"
-	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/results"
-	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -164,7 +164,7 @@ func annotate(run *results.Run, d *Design, real bool) {
 
 // closes reports whether a cell is in a closed loop.
 func (d *Design) closes() bool {
-	return slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Agent.Refetch != sim.RefetchNever })
+	return slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Agent.Refetch != loop.RefetchNever })
 }
 
 // departures says where agents do not act as recorded.
@@ -392,7 +392,7 @@ func interrupted(run *results.Run, cells int, bound bool, err error) {
 
 // leaveOut drops the sessions that broke an invariant in any cell from the rows
 // of all cells, so that these stay comparable, and returns the other sessions.
-func leaveOut(broken *sim.Broken, sessions []*traces.Session, cells []results.Cell, seen *survey) []*traces.Session {
+func leaveOut(broken *loop.Broken, sessions []*traces.Session, cells []results.Cell, seen *survey) []*traces.Session {
 	var left []*traces.Session
 	out := map[string]bool{}
 	for i, s := range sessions {
@@ -413,7 +413,7 @@ func leaveOut(broken *sim.Broken, sessions []*traces.Session, cells []results.Ce
 }
 
 // leftOut names the sessions that broke an invariant.
-func leftOut(broken *sim.Broken, sessions []*traces.Session) string {
+func leftOut(broken *loop.Broken, sessions []*traces.Session) string {
 	var ids []string
 	for _, i := range slices.Sorted(maps.Keys(broken.Sessions)) {
 		ids = append(ids, sessions[i].ID)
@@ -454,11 +454,11 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 	if p.parts != nil {
 		cell = *p.parts.plain
 	} else {
-		_, err = sim.Runner{Workers: p.Workers, Keep: func(_ int, row *results.Row) {
+		_, err = loop.Runner{Workers: p.Workers, Keep: func(_ int, row *results.Row) {
 			keeping.Lock()
 			defer keeping.Unlock()
 			cell.Keep(row)
-		}}.Run(ctx, sessions, []sim.Config{*config})
+		}}.Run(ctx, sessions, []loop.Config{*config})
 		if err != nil {
 			return err
 		}
@@ -473,7 +473,7 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 }
 
 // plainly returns the recorded cell under the settings of the recordings, nil where they are those of the design.
-func (p *Plan) plainly(d *Design) (*sim.Config, error) {
+func (p *Plan) plainly(d *Design) (*loop.Config, error) {
 	i := slices.IndexFunc(d.Cells, func(c Cell) bool { return c.Strategy.Name == results.StrategyRecorded })
 	if i < 0 || d.asRecorded() {
 		return nil, nil

@@ -9,17 +9,17 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/breaks"
-	"github.com/compactsim/compactsim/internal/changes"
-	"github.com/compactsim/compactsim/internal/client"
-	"github.com/compactsim/compactsim/internal/live"
-	"github.com/compactsim/compactsim/internal/spec"
-	"github.com/compactsim/compactsim/sim"
-	"github.com/compactsim/compactsim/sim/promptcache"
-	"github.com/compactsim/compactsim/sim/summarizer"
+	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/reading/synthetic"
+	"github.com/compactsim/compactsim/internal/serving/breaks"
+	"github.com/compactsim/compactsim/internal/serving/changes"
+	"github.com/compactsim/compactsim/internal/serving/client"
+	"github.com/compactsim/compactsim/internal/serving/live"
+	"github.com/compactsim/compactsim/internal/serving/promptcache"
+	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 // schema is the version of the scenario format.
@@ -48,13 +48,13 @@ type Scenario struct {
 	Summarizer summarizer.Stub   `yaml:"summarizer" sweep:"true" doc:"Answers of summary calls. They have sizes and times only, and no text."`
 	Live       live.Settings     `yaml:"live,omitempty" doc:"Calls that real models answer (sim run --summarizer live, docs/live.md): the block alone makes none. Which server is asked, and where calls are stored, is for the command line to say: ANTHROPIC_BASE_URL, --base-url, --cassettes."`
 	Latency    costmodel.Latency `yaml:"latency" sweep:"true" doc:"How long calls take. A call of the conversation keeps its recorded time, moved by the difference between the input tokens that the simulated and the recorded server had to compute, and to read from the cache. The time of its input adds to the summarizer's times; calls of layers without a time of their own take all of it. docs/latency.md gives the source of the figures: 3,441 recorded calls."`
-	Levels     sim.Levels        `yaml:"levels" sweep:"true" doc:"Levels of the window that the client shows, by its own count, on main conversations (--split counts calls and times). The limit is where the strategy compacts by itself, else the window. With all at 0 nothing is counted."`
-	Overflow   sim.Overflow      `yaml:"overflow" sweep:"true" doc:"What becomes of a request that the server refuses as longer than the window and that no layer can shorten: end (the session ends, as in the client; what is not simulated is counted, and the row shows what an answered call costs and is not compared), answer (it is answered and priced as if the window were larger) or strategy (end under strategies that shorten contexts, answer under the others: none, recorded, keepalive)."`
+	Levels     loop.Levels       `yaml:"levels" sweep:"true" doc:"Levels of the window that the client shows, by its own count, on main conversations (--split counts calls and times). The limit is where the strategy compacts by itself, else the window. With all at 0 nothing is counted."`
+	Overflow   loop.Overflow     `yaml:"overflow" sweep:"true" doc:"What becomes of a request that the server refuses as longer than the window and that no layer can shorten: end (the session ends, as in the client; what is not simulated is counted, and the row shows what an answered call costs and is not compared), answer (it is answered and priced as if the window were larger) or strategy (end under strategies that shorten contexts, answer under the others: none, recorded, keepalive)."`
 	Breaks     bool              `yaml:"breaks" doc:"Watch every call with the break detector of the client (docs/breaks.md): --split compares its reasons with what happened."`
 	Detector   breaks.Rules      `yaml:"detector" sweep:"true" needs:"breaks" doc:"Its rules (sources: 000, 002)."`
 	Profile    string            `yaml:"profile" doc:"Behaviour of the client and of other conversations that recordings show and no document describes: prefixes that others keep warm, calls that no log shows, thinking switched by commands. default is fitted on recorded sessions of Claude Code and Codex (docs/validation.md says how well it predicts), none is the plain cache model; any other value is a file that sim calibrate wrote (beside the scenario, else in the current folder). Sessions of further agents ignore it. Its lifetimes apply in sim validate only; a run uses those of the server."`
 	Needs      bool              `yaml:"needs" doc:"Measure what is forgotten (docs/fidelity.md): what later actions use of what had been said, found in the texts of the sessions. Sessions without texts have no figures."`
-	Agent      sim.Agent         `yaml:"agent" sweep:"true" doc:"How the agent departs from what it did in the recording. With all at 0 it acts as recorded whatever was forgotten."`
+	Agent      loop.Agent        `yaml:"agent" sweep:"true" doc:"How the agent departs from what it did in the recording. With all at 0 it acts as recorded whatever was forgotten."`
 	Prices     Prices            `yaml:"prices"`
 	Seed       uint64            `yaml:"seed" sweep:"true" doc:"Seed of all random draws: sizes and failures of summaries, evictions. Cells that differ in one parameter see the same draws."`
 	Design     Sampling          `yaml:"design"`
@@ -259,7 +259,7 @@ func Default() Scenario {
 		Live:       live.DefaultSettings(),
 		Profile:    ProfileDefault,
 		Latency:    costmodel.DefaultLatency(),
-		Levels:     sim.DefaultLevels(),
+		Levels:     loop.DefaultLevels(),
 		Breaks:     true, Detector: breaks.DefaultRules(),
 		Needs:  true,
 		Prices: Prices{At: priceDateCall, As: map[string]string{}},

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/needs"
-	"github.com/compactsim/compactsim/internal/store"
-	"github.com/compactsim/compactsim/internal/studies"
+	"github.com/compactsim/compactsim/internal/reading/store"
+	"github.com/compactsim/compactsim/internal/serving/needs"
+	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )

@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/audit"
-	"github.com/compactsim/compactsim/internal/client"
-	"github.com/compactsim/compactsim/internal/parallel"
-	"github.com/compactsim/compactsim/internal/validate"
-	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/internal/kit/parallel"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/client"
+	"github.com/compactsim/compactsim/internal/study/audit"
+	"github.com/compactsim/compactsim/internal/study/validate"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -50,7 +50,7 @@ type windows map[ModelWindow]bool
 // windowsOf returns the windows that models have in a session.
 func windowsOf(s *traces.Session) (list []ModelWindow) {
 	for _, model := range s.Models {
-		list = append(list, ModelWindow{model, sim.RecordedWindow(s, new(client.ClaudeCode).Window(model))})
+		list = append(list, ModelWindow{model, loop.RecordedWindow(s, new(client.ClaudeCode).Window(model))})
 	}
 	return list
 }
@@ -196,7 +196,7 @@ func (k *keptSights) add(s *traces.Session, x *Sight) {
 func (p *Plan) sight(s *traces.Session, dates []time.Time) *Sight {
 	x := &Sight{Digest: sessionDigest(s), Automatic: agents.Automatic(s)}
 	for _, at := range dates {
-		row := sim.Billed(s, p.Prices, at)
+		row := loop.Billed(s, p.Prices, at)
 		audit.CountMisses(&row, s, p.Prices)
 		x.Billed = append(x.Billed, row)
 	}

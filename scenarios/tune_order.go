@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/internal/studies"
+	"github.com/compactsim/compactsim/internal/kit/nearest"
+	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/sim/results"
 )
 

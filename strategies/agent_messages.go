@@ -1,6 +1,6 @@
 package strategies
 
-import "github.com/compactsim/compactsim/internal/spec"
+import "github.com/compactsim/compactsim/internal/kit/spec"
 
 // messagesParams are the parameters of agent-messages. Sizes are tokens.
 type messagesParams struct {

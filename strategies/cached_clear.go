@@ -3,7 +3,7 @@ package strategies
 import (
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )

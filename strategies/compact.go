@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/internal/kit/spec"
 )
 
 // CompactParams are the parameters of full-compact. Sizes are tokens; each

@@ -6,10 +6,10 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/internal/kit/spec"
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/version"
+	"github.com/compactsim/compactsim/internal/kit/version"
 )
 
 // Generation says whose client a preset is: that of an agent from one version through

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 

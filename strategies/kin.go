@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/internal/kit/spec"
 )
 
 // Kin are the strategies that one simulation stands for. They are of one Kind: they differ only in

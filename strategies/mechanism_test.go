@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/internal/kit/spec"
 )
 
 // switchable has a parameter of every kind that can be switched, and two that

@@ -9,8 +9,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/internal/kit/nearest"
+	"github.com/compactsim/compactsim/internal/kit/spec"
 )
 
 // presetFile is a preset as written in YAML.

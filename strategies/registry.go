@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/internal/kit/nearest"
 )
 
 // Definition is a kind of layer that presets can name: its typed parameters

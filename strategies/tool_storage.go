@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )

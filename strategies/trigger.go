@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/compactsim/compactsim/internal/spec"
+	"github.com/compactsim/compactsim/internal/kit/spec"
 )
 
 // Measure names a quantity a trigger compares. Token measures are tokens,

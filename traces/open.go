@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/files"
+	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 

@@ -31,7 +31,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/parallel"
+	"github.com/compactsim/compactsim/internal/kit/parallel"
 )
 
 const folder = ".ci/golden"

@@ -19,13 +19,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/pflag"
 
-	"github.com/compactsim/compactsim/internal/files"
-	"github.com/compactsim/compactsim/internal/reports"
+	"github.com/compactsim/compactsim/internal/kit/files"
+	"github.com/compactsim/compactsim/internal/reading/synthetic"
+	"github.com/compactsim/compactsim/internal/report/charts"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
-	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 func TestMain(m *testing.M) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/internal/reports"
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/report/charts"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/agents/assembly"
+	"github.com/compactsim/compactsim/internal/reading/assembly"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/traces"
 )

@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/files"
-	"github.com/compactsim/compactsim/internal/store"
+	"github.com/compactsim/compactsim/internal/kit/files"
+	"github.com/compactsim/compactsim/internal/reading/store"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/strategies"
 )

@@ -17,7 +17,7 @@ import (
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/gcs" // gs://
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/s3"  // s3://
 
-	"github.com/compactsim/compactsim/internal/files"
+	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/traces"
 )
 

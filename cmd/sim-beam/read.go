@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/compactsim/compactsim/internal/needs"
-	"github.com/compactsim/compactsim/internal/store"
+	"github.com/compactsim/compactsim/internal/reading/store"
+	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"

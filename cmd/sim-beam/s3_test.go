@@ -10,7 +10,7 @@ import (
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
-	"github.com/compactsim/compactsim/internal/files"
+	"github.com/compactsim/compactsim/internal/kit/files"
 )
 
 // Recordings and output in buckets, and what is wrong with a bucket.

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/internal/needs"
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/scenarios"
-	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -85,7 +85,7 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 func sayBill(cmd *cobra.Command, sessions []*traces.Session, prices *costmodel.Table) {
 	paid, total := map[string]float64{}, 0.0
 	for _, s := range sessions {
-		row := sim.Billed(s, prices, time.Time{})
+		row := loop.Billed(s, prices, time.Time{})
 		paid[agents.Of(s.Agent).Title] += row.CostUSD()
 		total += row.CostUSD()
 	}

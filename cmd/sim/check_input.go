@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/check"
-	"github.com/compactsim/compactsim/internal/pseudonym"
-	"github.com/compactsim/compactsim/internal/reports"
+	"github.com/compactsim/compactsim/internal/report/charts"
+	"github.com/compactsim/compactsim/internal/report/check"
+	"github.com/compactsim/compactsim/internal/report/pseudonym"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"

@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/internal/compare"
-	"github.com/compactsim/compactsim/internal/pseudonym"
+	"github.com/compactsim/compactsim/internal/report/compare"
+	"github.com/compactsim/compactsim/internal/report/pseudonym"
 	"github.com/compactsim/compactsim/sim/results"
 )
 

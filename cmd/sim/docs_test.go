@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/live/livetest"
+	"github.com/compactsim/compactsim/internal/serving/live/livetest"
 )
 
 // console is one command of a document with the output it shows.

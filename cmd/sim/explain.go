@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/audit"
-	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/internal/explain"
-	"github.com/compactsim/compactsim/internal/needs"
-	"github.com/compactsim/compactsim/internal/studies"
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/needs"
+	"github.com/compactsim/compactsim/internal/study/audit"
+	"github.com/compactsim/compactsim/internal/study/explain"
+	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/scenarios"
-	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -115,8 +115,8 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // loggedOf returns what the recording has about an explained session.
-func loggedOf(e *studies.Explanation, s *traces.Session, prices sim.Prices) explain.Logged {
-	row := sim.Billed(s, prices, time.Time{})
+func loggedOf(e *studies.Explanation, s *traces.Session, prices loop.Prices) explain.Logged {
+	row := loop.Billed(s, prices, time.Time{})
 	logged := explain.Logged{USD: row.CostUSD()}
 	if e.Strategy != "recorded" {
 		return logged

@@ -14,10 +14,10 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/internal/files"
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/files"
+	"github.com/compactsim/compactsim/internal/reading/synthetic"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 // Formats of generated sessions.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/compactsim/compactsim/traces/synthetic"
+	"github.com/compactsim/compactsim/internal/reading/synthetic"
 )
 
 // sampleSession returns a session of the samples, of some hundred lines.

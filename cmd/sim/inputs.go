@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/files"
-	"github.com/compactsim/compactsim/internal/profile"
-	"github.com/compactsim/compactsim/internal/pseudonym"
+	"github.com/compactsim/compactsim/internal/kit/files"
+	"github.com/compactsim/compactsim/internal/report/pseudonym"
+	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/sim/results"
 )
 

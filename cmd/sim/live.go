@@ -12,17 +12,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/internal/draws"
-	"github.com/compactsim/compactsim/internal/live"
-	"github.com/compactsim/compactsim/internal/live/backend"
-	"github.com/compactsim/compactsim/internal/live/cassette"
-	"github.com/compactsim/compactsim/internal/live/wire"
-	"github.com/compactsim/compactsim/internal/texts"
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/draws"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/reading/texts"
+	"github.com/compactsim/compactsim/internal/serving/live"
+	"github.com/compactsim/compactsim/internal/serving/live/backend"
+	"github.com/compactsim/compactsim/internal/serving/live/cassette"
+	"github.com/compactsim/compactsim/internal/serving/live/wire"
+	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/scenarios"
-	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -65,7 +65,7 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 	if plan.Workers == 0 && f.asks() {
 		plan.Workers = f.Concurrency
 	}
-	plan.Summarize = func(cell string, stub *summarizer.Stub) sim.Summarizer { return c.summarizer(cell, stub, false) }
+	plan.Summarize = func(cell string, stub *summarizer.Stub) loop.Summarizer { return c.summarizer(cell, stub, false) }
 	return c, nil
 }
 
@@ -94,7 +94,7 @@ func (c *liveCalls) open(prices pricesNow) (err error) {
 }
 
 // summarizer returns the summariser of a cell with a stub.
-func (c *liveCalls) summarizer(cell string, stub *summarizer.Stub, dry bool) sim.Summarizer {
+func (c *liveCalls) summarizer(cell string, stub *summarizer.Stub, dry bool) loop.Summarizer {
 	opts := c.opts
 	opts.Name, opts.Stub, opts.Dry = cell, stub, dry
 	return live.New(opts)
@@ -180,7 +180,7 @@ var errNoCalls = errors.New("no call was made, as you wish")
 func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *traces.Corpus) (live.Report, error) {
 	dry := *plan
 	dry.Done, dry.Workers = nil, 0
-	dry.Summarize = func(cell string, stub *summarizer.Stub) sim.Summarizer { return c.summarizer(cell, stub, true) }
+	dry.Summarize = func(cell string, stub *summarizer.Stub) loop.Summarizer { return c.summarizer(cell, stub, true) }
 	if _, err := dry.Run(ctx, corpus); err != nil {
 		return live.Report{}, fmt.Errorf("estimate the real calls: %w", c.advised(ctx, err))
 	}

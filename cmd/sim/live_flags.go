@@ -12,12 +12,12 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/internal/files"
-	"github.com/compactsim/compactsim/internal/live"
-	"github.com/compactsim/compactsim/internal/live/backend"
-	"github.com/compactsim/compactsim/internal/live/cassette"
-	"github.com/compactsim/compactsim/internal/live/wire"
-	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/internal/kit/files"
+	"github.com/compactsim/compactsim/internal/kit/nearest"
+	"github.com/compactsim/compactsim/internal/serving/live"
+	"github.com/compactsim/compactsim/internal/serving/live/backend"
+	"github.com/compactsim/compactsim/internal/serving/live/cassette"
+	"github.com/compactsim/compactsim/internal/serving/live/wire"
 )
 
 // summarizeStub is --summarizer for sizes drawn from a distribution; its other values are the modes of cassettes.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/live"
+	"github.com/compactsim/compactsim/internal/serving/live"
 )
 
 // What was sent is told apart from what was answered.

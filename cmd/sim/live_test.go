@@ -11,8 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/compactsim/compactsim/internal/live"
-	"github.com/compactsim/compactsim/internal/live/livetest"
+	"github.com/compactsim/compactsim/internal/serving/live"
+	"github.com/compactsim/compactsim/internal/serving/live/livetest"
 )
 
 // liveKey is what no file and no message may hold.

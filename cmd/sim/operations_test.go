@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/files"
-	"github.com/compactsim/compactsim/internal/files/filestest"
+	"github.com/compactsim/compactsim/internal/kit/files"
+	"github.com/compactsim/compactsim/internal/kit/files/filestest"
 )
 
 // variants are what the runs of a sequence of operations simulate.

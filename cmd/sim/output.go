@@ -17,10 +17,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/internal/files"
-	"github.com/compactsim/compactsim/internal/parallel"
-	"github.com/compactsim/compactsim/internal/reports"
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/files"
+	"github.com/compactsim/compactsim/internal/kit/parallel"
+	"github.com/compactsim/compactsim/internal/report/charts"
 	"github.com/compactsim/compactsim/sim/results"
 )
 

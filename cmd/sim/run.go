@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/internal/live"
-	"github.com/compactsim/compactsim/internal/profile"
-	"github.com/compactsim/compactsim/internal/pseudonym"
-	"github.com/compactsim/compactsim/internal/reports"
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/report/charts"
+	"github.com/compactsim/compactsim/internal/report/pseudonym"
+	"github.com/compactsim/compactsim/internal/serving/live"
+	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/scenarios"
-	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -394,7 +394,7 @@ func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []st
 	set("profile", f.profile, "profile")
 	set("verify", f.verify, "verify")
 	if f.closed {
-		set("closed-loop", sim.RefetchFitted.Names()[sim.RefetchFitted], "agent", "refetch")
+		set("closed-loop", loop.RefetchFitted.Names()[loop.RefetchFitted], "agent", "refetch")
 	}
 	set("bound", f.bound, "bound")
 	set("prices", f.prices.file, "prices", "file")

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/internal/client"
-	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/internal/files"
-	"github.com/compactsim/compactsim/internal/nearest"
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/files"
+	"github.com/compactsim/compactsim/internal/kit/nearest"
+	"github.com/compactsim/compactsim/internal/serving/client"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/strategies"
 )

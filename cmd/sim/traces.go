@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/scenarios"
-	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -40,17 +40,17 @@ func (f *traceFlags) bind(cmd *cobra.Command, formats ...string) {
 // scenario, at the prices of the flags, and the plan that made it.
 func (f *traceFlags) configured(
 	plan scenarios.Plan, strategy string, set ...string,
-) (sim.Config, *scenarios.Plan, error) {
+) (loop.Config, *scenarios.Plan, error) {
 	var err error
 	if plan.Prices, err = f.prices.table(); err != nil {
-		return sim.Config{}, nil, err
+		return loop.Config{}, nil, err
 	}
 	if plan.Registry, err = strategies.Builtin(); err != nil {
-		return sim.Config{}, nil, err
+		return loop.Config{}, nil, err
 	}
 	config, err := plan.Config(strategy, set)
 	if err != nil {
-		return sim.Config{}, nil, usageError{err}
+		return loop.Config{}, nil, usageError{err}
 	}
 	return config, &plan, nil
 }
@@ -231,7 +231,7 @@ func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table) *document.Tabl
 	var rows []*listed
 	var total results.Row
 	for _, session := range corpus.Sessions {
-		s := &listed{session, sim.Billed(session, prices, time.Time{})}
+		s := &listed{session, loop.Billed(session, prices, time.Time{})}
 		rows = append(rows, s)
 		total.Add(&s.bill)
 	}

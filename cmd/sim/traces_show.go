@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/document"
-	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -57,7 +57,7 @@ func (f *traceFlags) show(w io.Writer, s *traces.Session, name string, table *co
 
 // describe returns what is known of a session, one fact per line.
 func describe(s *traces.Session, table *costmodel.Table) []string {
-	billed := sim.Billed(s, table, time.Time{})
+	billed := loop.Billed(s, table, time.Time{})
 	q := &s.Quality
 	lines := []string{
 		fmt.Sprintf("session %s · %s · %s", s.ID, strings.TrimSpace(s.Agent+" "+s.Version()), s.Project),

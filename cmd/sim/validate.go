@@ -9,13 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/files"
-	"github.com/compactsim/compactsim/internal/nearest"
-	"github.com/compactsim/compactsim/internal/profile"
-	"github.com/compactsim/compactsim/internal/reports"
-	"github.com/compactsim/compactsim/internal/validate"
+	"github.com/compactsim/compactsim/internal/kit/files"
+	"github.com/compactsim/compactsim/internal/kit/nearest"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/report/charts"
+	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/internal/study/validate"
 	"github.com/compactsim/compactsim/scenarios"
-	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -103,7 +103,7 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 func (f *validateFlags) validate(
-	cmd *cobra.Command, config sim.Config, sessions []*traces.Session,
+	cmd *cobra.Command, config loop.Config, sessions []*traces.Session,
 ) (*validate.Report, error) {
 	config.Profile = nil
 	o := validate.Options{
@@ -121,7 +121,7 @@ func (f *validateFlags) validate(
 	}
 	if p != nil {
 		o.Config, o.Profile = validate.WithProfile(config, p), p.Name
-		o.DrawnFor = func(_ *traces.Session, seed uint64) sim.Config { return validate.Drawn(config, p, seed) }
+		o.DrawnFor = func(_ *traces.Session, seed uint64) loop.Config { return validate.Drawn(config, p, seed) }
 		o.Model += " with " + strings.Join(p.Switches.Names(), ", ")
 		if !slices.ContainsFunc(sessions, func(s *traces.Session) bool { return !agents.Automatic(s) }) {
 			o.Model = "OpenAI's cache with " + strings.Join(p.Codex.Switches.Names(), ", ")

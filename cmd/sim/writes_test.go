@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/files"
-	"github.com/compactsim/compactsim/internal/files/filestest"
+	"github.com/compactsim/compactsim/internal/kit/files"
+	"github.com/compactsim/compactsim/internal/kit/files/filestest"
 )
 
 // oneCall is a session of one call, the smallest there is.

@@ -3,7 +3,7 @@ package results
 import (
 	"unsafe"
 
-	"github.com/compactsim/compactsim/internal/jsonlines"
+	"github.com/compactsim/compactsim/internal/kit/jsonlines"
 )
 
 // count is one of the counts of a row, declared once as a member and as a metric.

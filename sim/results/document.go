@@ -6,8 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/compactsim/compactsim/internal/confusion"
-	"github.com/compactsim/compactsim/internal/jsonlines"
+	"github.com/compactsim/compactsim/internal/kit/jsonlines"
+	"github.com/compactsim/compactsim/internal/study/confusion"
 )
 
 // Document is the published summary of a run: metrics by name, without rows.

@@ -1,9 +1,9 @@
 package results
 
 import (
-	"github.com/compactsim/compactsim/internal/confusion"
-	"github.com/compactsim/compactsim/internal/jsonlines"
-	"github.com/compactsim/compactsim/internal/recall"
+	"github.com/compactsim/compactsim/internal/kit/jsonlines"
+	"github.com/compactsim/compactsim/internal/study/confusion"
+	"github.com/compactsim/compactsim/internal/study/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 

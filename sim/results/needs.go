@@ -3,8 +3,8 @@ package results
 import (
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/jsonlines"
-	"github.com/compactsim/compactsim/internal/recall"
+	"github.com/compactsim/compactsim/internal/kit/jsonlines"
+	"github.com/compactsim/compactsim/internal/study/recall"
 )
 
 var tallyForm = jsonlines.NewObject(jsonlines.Pass,

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/recall"
+	"github.com/compactsim/compactsim/internal/study/recall"
 )
 
 // seeded is a cell under a seed, of one session that costs usd with so many misses.

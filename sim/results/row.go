@@ -5,8 +5,8 @@ package results
 import (
 	"math"
 
-	"github.com/compactsim/compactsim/internal/confusion"
-	"github.com/compactsim/compactsim/internal/recall"
+	"github.com/compactsim/compactsim/internal/study/confusion"
+	"github.com/compactsim/compactsim/internal/study/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 

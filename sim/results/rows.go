@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/compactsim/compactsim/internal/jsonlines"
+	"github.com/compactsim/compactsim/internal/kit/jsonlines"
 )
 
 // fileHead is the first line of a file of rows: all of a run but its

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/compactsim/compactsim/internal/jsonlines"
+	"github.com/compactsim/compactsim/internal/kit/jsonlines"
 )
 
 // lineOf returns a row as WriteRows writes it, without the end of the line.

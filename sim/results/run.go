@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/kit/document"
 )
 
 // Schema is the version of every encoded form of a run. Decoders refuse

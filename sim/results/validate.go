@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/document"
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 

@@ -3,7 +3,7 @@
 //
 //	corpus, err := agents.Read(ctx, traces.Options{}, "recordings")
 //
-// A new agent is a folder under internal/agents, which describes it and reads
+// A new agent is a folder under internal/reading, which describes it and reads
 // its files, and a line in the list below.
 package agents
 
@@ -12,10 +12,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/compactsim/compactsim/internal/agents/claudecode"
-	"github.com/compactsim/compactsim/internal/agents/codex"
-	"github.com/compactsim/compactsim/internal/agents/opencode"
-	"github.com/compactsim/compactsim/internal/agents/pi"
+	"github.com/compactsim/compactsim/internal/reading/claudecode"
+	"github.com/compactsim/compactsim/internal/reading/codex"
+	"github.com/compactsim/compactsim/internal/reading/opencode"
+	"github.com/compactsim/compactsim/internal/reading/pi"
 	"github.com/compactsim/compactsim/traces"
 )
 

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/agents/assembly"
-	"github.com/compactsim/compactsim/internal/parallel"
+	"github.com/compactsim/compactsim/internal/kit/parallel"
+	"github.com/compactsim/compactsim/internal/reading/assembly"
 	"github.com/compactsim/compactsim/traces"
 )
 

@@ -1,0 +1,174 @@
+package loop
+
+import (
+	"context"
+
+	"github.com/compactsim/compactsim/internal/kit/draws"
+	"github.com/compactsim/compactsim/internal/serving/changes"
+	"github.com/compactsim/compactsim/internal/serving/client"
+	"github.com/compactsim/compactsim/internal/serving/summarizer"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// imagePlaceholder is the size of "[image]" instead of an image or a document, tokens.
+const imagePlaceholder = 3
+
+// build puts the input of an intent into a context of its own: the thread's prefix
+// or a head of the call's own, what stands for messages cut off, the messages,
+// and the instruction.
+func (l *Loop) build(t *thread, side *prompt.Context, in *prompt.Intent) {
+	side.Reset(t.replay.session.Blocks, &t.replay.arena)
+	from, to := int(in.From), int(in.To)
+	if to == 0 || to > t.context.Len() {
+		to = t.context.Len()
+	}
+	body := strategies.Body(&t.context)
+	kept, shared := body, !in.Own
+	if shared && in.Strip == 0 && in.Lead == 0 && from <= body {
+		kept = max(to, body) // as it is, with its ids, which deletions refer to
+	}
+	if shared {
+		side.CopyFrom(&t.context)
+		side.Truncate(kept, prompt.CauseNone)
+		if in.Rekey {
+			side.SetKey(prompt.LevelMessages, prompt.DigestString(in.Source).ExtendInt(uint64(in.MaxOutput)))
+		}
+		l.forkHead(t, side)
+	} else if in.Head > 0 {
+		side.Add(injected(prompt.KindSystem, in.Source, in.Head))
+	}
+	if in.Lead > 0 {
+		side.Add(injected(prompt.KindPrompt, "earlier conversation truncated", in.Lead))
+	}
+	for i := max(from, kept); i < to; i++ {
+		if in.Strip == 0 {
+			side.AppendSame(*t.context.At(i))
+		} else {
+			include(side, *t.context.At(i), in.Strip)
+		}
+	}
+	if in.Instruction > 0 {
+		side.Add(injected(prompt.KindPrompt, in.Source, in.Instruction))
+	}
+}
+
+// injected is a block the client writes itself: the same text at every call.
+func injected(k prompt.Kind, text string, tokens int32) prompt.Block {
+	b := prompt.Block{
+		Digest: prompt.DigestString(text).ExtendInt(uint64(tokens)),
+		Kind:   k, Tokens: tokens, Object: -1,
+	}
+	if k.Level() == prompt.LevelMessages {
+		b.Flags = prompt.FlagMeta
+	}
+	return b
+}
+
+// include adds an entry of the conversation to a call's context, less what the
+// call leaves out.
+func include(side *prompt.Context, e prompt.Entry, strip prompt.Strip) {
+	b := side.Block(e.Block)
+	switch {
+	case strip&prompt.StripListings != 0 && b.Flags&prompt.FlagListing != 0,
+		strip&prompt.StripThinking != 0 && e.Kind == prompt.KindThinking:
+	case strip&prompt.StripMedia != 0 && (e.Kind == prompt.KindImage || e.Kind == prompt.KindDocument):
+		side.AppendAs(e, prompt.FormPointer, min(e.Tokens, imagePlaceholder))
+	case strip&prompt.StripMedia != 0 && b.Flags&prompt.FlagImage != 0 && e.Form == prompt.FormVerbatim:
+		side.AppendAs(e, prompt.FormRange, min(e.Tokens, imagePlaceholder+b.Bytes/3))
+	default:
+		side.AppendSame(e)
+	}
+}
+
+// callModel returns the model of a call that a layer asks for: the round's, or
+// the one the layer names.
+func (l *Loop) callModel(t *thread, in *prompt.Intent) int32 {
+	if in.Model == "" {
+		return t.model()
+	}
+	i := t.replay.models.named(in.Model, t.replay.client.Window(in.Model), t.replay.session.StartTime())
+	t.replay.nameModels()
+	return i
+}
+
+// refuse lets a call end without an answer: the server takes its time to say
+// so, reads and writes nothing, and bills nothing.
+func (l *Loop) refuse(t *thread, layer int, answer prompt.Answer) {
+	i := l.newFlight()
+	l.flights[i] = flight{
+		thread: t.id, layer: int32(layer), refused: true, start: l.clock.now, answer: answer,
+	}
+	l.clock.schedule(l.clock.now+max(answer.First, answer.Total), eventEnd, i)
+}
+
+// Composer is a Summarizer that makes real calls, and for that gets all that a call
+// sends. An error ends the simulation, as no later call can be answered either. Several
+// loops call it at once.
+type Composer interface {
+	Compose(ctx context.Context, c *summarizer.Call) (prompt.Answer, error)
+}
+
+// summarize asks the summariser for the answer of a call that sends side.
+func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, event uint64, span prompt.Digest, marks client.Marks) prompt.Answer {
+	if l.composer == nil || in.Known != nil && !in.Sized {
+		return l.config.Summarizer.Summarize(in, t.replay.draws, event, span)
+	}
+	if in.Known != nil {
+		t.replay.asked++
+		in.Number = t.replay.asked
+	}
+	m := t.replay.models.of(l.callModel(t, in))
+	entries := side.Seal()
+	marks.Head = t.headMarks(entries)
+	l.markers = t.replay.client.Mark(l.markers[:0], entries, marks)
+	if t.replay.assembly.variables.Uncached(m.name) {
+		l.markers = l.markers[:0]
+	}
+	answer, err := l.composer.Compose(l.context(), &summarizer.Call{
+		Intent: in, Session: t.replay.session, Thread: t.index, Round: t.round, Context: side, Markers: l.markers,
+		Model: m.name, Window: m.window, Draws: t.replay.draws, Event: event, Span: span,
+	})
+	if err != nil && l.err == nil {
+		l.failing = t.replay.session
+		l.err = err
+		return prompt.Answer{Failed: prompt.FailAPI}
+	}
+	t.replay.measure(answer.Measured)
+	return answer
+}
+
+// textKey is what a parameter with a text puts into the cache key.
+func textKey(a changes.Action, value string) prompt.Digest {
+	return prompt.DigestString(a.String() + "\x00" + value)
+}
+
+// context returns the context that ends calls that block.
+func (l *Loop) context() context.Context {
+	if l.ctx == nil {
+		return context.Background()
+	}
+	return l.ctx
+}
+
+// measure adds what a real server said of a call to the row.
+func (s *replay) measure(m *prompt.Measured) {
+	if m == nil {
+		return
+	}
+	n := &s.row.Counts
+	n.LiveCalls++
+	n.LiveAttempts += int64(m.Attempts)
+	n.LiveIterations += int64(m.Iterations)
+	n.LiveUncached += m.Usage.Uncached
+	n.LiveRead += m.Usage.Read
+	n.LiveWrite += m.Usage.Write5m + m.Usage.Write1h + m.Usage.WriteOther
+	n.LiveOutput += m.Usage.Output
+	n.SectionsMissing += int64(m.Missing)
+	n.SectionsCut += int64(m.Cut)
+}
+
+// event is the stable id of a call that a layer makes at the round under way.
+func (l *Loop) event(t *thread, layer int, ordinal uint8) uint64 {
+	return draws.Event(t.index, t.round, t.hooks.keys[layer], ordinal)
+}

@@ -1,0 +1,39 @@
+package loop
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// gpt-5.6-sol bills writes at $6.25 a million against $5.00 of input, and Codex logs
+// none: what was not read may have cost $1.25 a million more. gpt-5.5 bills none, a
+// call whose log has writes is as logged, and Claude Code logs all writes.
+func TestBillWithUnloggedWrites(t *testing.T) {
+	table, err := costmodel.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := func(agent, model string, u prompt.Usage) *traces.Session {
+		return &traces.Session{Agent: agent, Models: []string{model}, Threads: []traces.Thread{{Rounds: []traces.Round{{Usage: u}, {Usage: u}}}}}
+	}
+	for name, tc := range map[string]struct {
+		agent, model string
+		usage        prompt.Usage
+		want         float64 // USD of two calls
+	}{
+		"bills writes":  {traces.AgentCodex, "gpt-5.6-sol", prompt.Usage{Uncached: 40_000, Read: 100_000, Output: 500}, 2 * 40_000 * 1.25 / 1e6},
+		"logs them":     {traces.AgentCodex, "gpt-5.6-sol", prompt.Usage{Uncached: 40_000, WriteOther: 1}, 0},
+		"bills none":    {traces.AgentCodex, "gpt-5.5", prompt.Usage{Uncached: 40_000}, 0},
+		"marked caches": {traces.AgentClaudeCode, "claude-opus-4-6", prompt.Usage{Uncached: 40_000}, 0},
+	} {
+		row := Billed(session(tc.agent, tc.model, tc.usage), table, time.Date(2026, 7, 10, 0, 0, 0, 0, time.UTC))
+		if math.Abs(row.UnloggedWritesUSD-tc.want) > 1e-9 || row.Unpriced > 0 {
+			t.Errorf("%s: $%f, want $%f; %d unpriced", name, row.UnloggedWritesUSD, tc.want, row.Unpriced)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package loop
+
+import (
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// A client of summer 2026 that sends two requests in a row above the threshold of
+// 200,000, 167,000, has the window of a million that its log does not tell of; one
+// such request may be the last response alone. Earlier clients may have had automatic
+// compaction off, and sub-agents have windows of their own. One that compacts by itself
+// below the threshold of a million has the smaller window.
+func TestWindowThatTheRecordingShows(t *testing.T) {
+	for name, tc := range map[string]struct {
+		version string
+		kind    traces.ThreadKind
+		inputs  []int64
+		auto    int32 // what the client counted at its own compaction, 0 without one, -1 where no line says
+		want    int64
+	}{
+		"goes on":            {"2.1.219", traces.ThreadMain, []int64{150_000, 167_000, 168_000}, 0, 1_000_000},
+		"just one":           {"2.1.219", traces.ThreadMain, []int64{150_000, 168_000, 40_000, 168_000}, 0, 200_000},
+		"below":              {"2.1.219", traces.ThreadMain, []int64{166_999, 166_999}, 0, 200_000},
+		"earlier":            {"2.1.62", traces.ThreadMain, []int64{168_000, 169_000}, 0, 200_000},
+		"a sub-agent":        {"2.1.219", traces.ThreadAgent, []int64{168_000, 169_000}, 0, 200_000},
+		"past all":           {"2.1.62", traces.ThreadMain, []int64{200_001}, 0, 1_000_000},
+		"compacts by itself": {"2.1.226", traces.ThreadMain, []int64{168_000, 204_000}, 167_009, 200_000},
+		"no size logged":     {"2.1.226", traces.ThreadMain, []int64{168_000, 204_000}, -1, 1_000_000},
+		"compacts later":     {"2.1.226", traces.ThreadMain, []int64{168_000, 960_000}, 967_400, 1_000_000},
+		"all of it":          {"2.1.62", traces.ThreadMain, []int64{200_000}, 0, 200_000},
+		"the first of them":  {"2.1.204", traces.ThreadMain, []int64{167_000, 167_000}, 0, 1_000_000},
+		"compacts at it":     {"2.1.226", traces.ThreadMain, []int64{168_000, 960_000}, 967_000, 1_000_000},
+		"of the model":       {"2.1.219", traces.ThreadMain, nil, 0, 200_000},
+	} {
+		s := &traces.Session{Agent: traces.AgentClaudeCode, Versions: []string{tc.version}, Threads: []traces.Thread{{Kind: tc.kind}}}
+		for _, n := range tc.inputs {
+			s.Threads[0].Rounds = append(s.Threads[0].Rounds, traces.Round{Usage: prompt.Usage{Read: n}})
+		}
+		if tc.auto != 0 {
+			s.Threads[0].Events = []traces.Event{{Kind: traces.EventCompact, PreTokens: max(0, tc.auto)}}
+		}
+		if got := RecordedWindow(s, 200_000); got != tc.want {
+			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package claudecode
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/version"
+	"github.com/compactsim/compactsim/internal/reading/assembly"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// node is a message of the tree: a response with all its lines, a line of a
+// user message, or a boundary.
+type node struct {
+	entry        // the first line
+	call   *call // of a response
+	parent int32 // -1 for none; always an earlier node
+	thread int32 // -1: off every path
+	// behind are the signs of the following lines that are not nodes.
+	behind traces.Signs
+}
+
+// isPrompt reports whether the node is a person's prompt, the only kind of
+// node whose siblings can be a rewind.
+func (n *node) isPrompt() bool {
+	return n.kind == recordUser && !n.has(flagSoft|flagResult|flagSummary) && n.from < n.to
+}
+
+// soft reports whether the node is skipped in the search for what a prompt
+// answers.
+func (n *node) soft() bool { return n.kind == recordAttachment || n.has(flagSoft) }
+
+// tree is the lines of a stream as the conversation had them: lines of a
+// response are joined by message id, boundaries by their logical parent, and
+// lines whose parent is missing by their place in the file. A parent is always
+// an earlier line, so there are no cycles, whatever the file says.
+type tree struct {
+	nodes  []node
+	place  map[prompt.Digest]int32 // node of a line; for a skipped line, the node before it
+	copies map[copyKey]int32
+	calls  map[string]int32
+	ahead  traces.Signs // signs before the first node
+}
+
+// copyKey identifies a line that was written again under another id: a resumed
+// session repeats its history with the original times.
+type copyKey struct {
+	at      int64
+	content prompt.Digest
+}
+
+// plant builds the tree of a stream, without calls that another stream has
+// claimed, so that each call is in exactly one.
+func (b *builder) plant(st *stream) *tree {
+	t := &tree{place: map[prompt.Digest]int32{}, copies: map[copyKey]int32{}, calls: map[string]int32{}}
+	t.nodes = make([]node, 0, len(st.entries))
+	for _, e := range st.entries {
+		b.grow(t, e, st)
+	}
+	return t
+}
+
+func (b *builder) grow(t *tree, e entry, st *stream) {
+	if _, known := t.place[e.uuid]; known && !e.uuid.IsZero() {
+		return
+	}
+	if e.kind == recordPass {
+		if e.has(flagSynthetic) {
+			b.session.Quality.Synthetic++
+		}
+		up := b.parentOf(t, e)
+		t.set(e.uuid, up)
+		if up >= 0 {
+			t.nodes[up].behind |= e.signs
+		} else {
+			t.ahead |= e.signs
+		}
+		return
+	}
+	key := copyKey{e.at, e.content}
+	if e.kind == recordAssistant {
+		b.growCall(t, e, st, key)
+		return
+	}
+	if e.at != 0 && e.from < e.to {
+		if i, ok := t.copies[key]; ok {
+			t.set(e.uuid, i)
+			return
+		}
+	}
+	t.add(node{entry: e, parent: b.parentOf(t, e)}, key)
+}
+
+// growCall adds a line of a response to its call, or starts the call.
+func (b *builder) growCall(t *tree, e entry, st *stream, key copyKey) {
+	id := e.src.names.at(e.src.answers[e.answer].id)
+	if i, ok := t.calls[id]; ok {
+		t.set(e.uuid, i)
+		if _, copied := t.copies[key]; !copied || e.at == 0 {
+			t.nodes[i].call.join(e)
+			t.copies[key] = i
+		}
+		return
+	}
+	if owner := b.claimed[id]; owner != nil && owner != st {
+		t.set(e.uuid, t.last())
+		return
+	}
+	b.claimed[id] = st
+	i := t.add(node{entry: e, parent: b.parentOf(t, e), call: newCall(id, e)}, key)
+	t.calls[id] = i
+}
+
+func (t *tree) add(n node, key copyKey) int32 {
+	i := int32(len(t.nodes))
+	t.nodes = append(t.nodes, n)
+	t.set(n.uuid, i)
+	if n.at != 0 {
+		t.copies[key] = i
+	}
+	return i
+}
+
+func (t *tree) set(uuid prompt.Digest, i int32) {
+	if !uuid.IsZero() {
+		t.place[uuid] = i
+	}
+}
+
+func (t *tree) last() int32 { return int32(len(t.nodes)) - 1 }
+
+// parentOf finds the node that a line follows. After the first line only
+// prompts can be roots: they take a conversation back to its beginning.
+func (b *builder) parentOf(t *tree, e entry) int32 {
+	up := e.parent
+	if up.IsZero() && (e.kind == recordCompact || e.kind == recordMicrocompact) {
+		up = e.logical
+	}
+	if up.IsZero() {
+		if n := (node{entry: e}); n.isPrompt() && !e.has(flagProgress) {
+			return -1
+		}
+		return t.last()
+	}
+	if i, ok := t.place[up]; ok {
+		return i
+	}
+	if up == e.logical {
+		return t.last() // the line before a boundary is often not written
+	}
+	b.problem(e, "parent is not in the recording ahead of its line; the line before it taken instead")
+	return t.last()
+}
+
+// call is one API call, joined from the lines of its response.
+type call struct {
+	assembly.Call
+	passes  []assembly.Usage // of the model ahead of the last one
+	stopped bool
+}
+
+// blocksOf returns the blocks of a line.
+func blocksOf(e entry) []assembly.Block {
+	list := make([]assembly.Block, 0, e.to-e.from)
+	for i := e.from; i < e.to; i++ {
+		p := &e.src.pieces[i]
+		b := assembly.Block{
+			Block: p.Block, ID: p.id, Tool: e.src.names.at(p.tool), Object: e.src.names.at(p.object), Source: e.src.File,
+			Heard: p.heard,
+		}
+		if p.task > 0 {
+			b.Task = &e.src.tasks[p.task-1]
+		}
+		list = append(list, b)
+	}
+	return list
+}
+
+func newCall(id string, e entry) *call {
+	a := &e.src.answers[e.answer]
+	return &call{passes: a.passes, stopped: a.stopped, Call: assembly.Call{
+		ID: id, Model: e.src.names.at(a.model), Version: e.src.names.at(e.version), Project: e.src.names.at(e.project),
+		Place: e.where(), Verdict: e.verdict, Usage: a.usage, Blocks: blocksOf(e), First: e.at, Last: e.at,
+	}}
+}
+
+// join adds another line of the response. Input and cache counts are the same
+// on every line; output grows as the response streams.
+func (c *call) join(e entry) {
+	for _, b := range blocksOf(e) {
+		same := func(o assembly.Block) bool { return o.Digest == b.Digest && o.ID == b.ID && o.Line != b.Line }
+		if !slices.ContainsFunc(c.Blocks, same) {
+			c.Blocks = append(c.Blocks, b)
+		}
+	}
+	a := &e.src.answers[e.answer]
+	bad := c.Bad || a.usage.Bad
+	if !c.OK || len(a.passes) > len(c.passes) {
+		c.Usage, c.passes = a.usage, a.passes
+	}
+	c.Bad = bad
+	c.Output = max(c.Output, a.usage.Output)
+	c.stopped = c.stopped || a.stopped
+	c.First, c.Last = assembly.Earlier(c.First, e.at), max(c.Last, e.at)
+}
+
+// final reports whether the logged output is the final count. Before 2.1.59 it
+// is the value at the start of the stream (recorded: at most 10 tokens in 63 %
+// of calls) unless the end of the response was logged with a stop reason. With an
+// impossible count on one of its lines it is not known.
+func (c *call) final() bool {
+	return c.OK && !c.Bad && c.Output > 0 && (c.stopped || version.AtLeast(c.Version, 2, 1, 59))
+}

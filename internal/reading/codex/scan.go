@@ -1,0 +1,353 @@
+package codex
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/reading/assembly"
+	"github.com/compactsim/compactsim/internal/reading/jsonscan"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// rollout is one file.
+type rollout struct {
+	*assembly.File
+	*assembly.Rounds
+	id       string // of the session: that of the first session_meta line
+	project  string
+	versions []string
+	window   int64 // largest context window logged, tokens
+	head     head
+	start    int64 // time of the first line with one, unix ns
+	end      int64
+	model    string
+	totals   tokenUsage // of the last token count
+	info     []byte     // of the last one with totals that cannot be read
+	called   string     // id of the last tool call
+	line     record
+}
+
+// head is what the rollout shows of the prefix before the conversation.
+type head struct {
+	instructions int // bytes
+	tools        int // bytes of the definitions the client adds, JSON
+	digest       prompt.Digest
+}
+
+// record is one line of a rollout. Fields that share its bytes are valid until the next line is read.
+type record struct {
+	timestamp, typ string
+
+	item  responseItem // of a response_item
+	event event        // of an event_msg
+	model string       // of a turn_context
+	rest  []byte       // the payload, JSON
+	as    string       // the type that the payload was read as
+}
+
+// event is the payload of an event_msg. Only token counts matter.
+type event struct {
+	typ  string
+	info []byte // JSON
+}
+
+// read reads a line. Its payload is scanned once if the type comes before it, as clients write it.
+func (r *record) read(line []byte) error {
+	*r = record{item: r.item}
+	err := jsonscan.Object(line, jsonscan.To("timestamp", &r.timestamp), jsonscan.To("type", &r.typ), jsonscan.To("payload", r.payload))
+	if err == nil && r.as != r.typ {
+		s := jsonscan.New(r.rest)
+		r.payload(&s)
+		err = s.Err()
+	}
+	return err
+}
+
+// payload reads the payload of a line if its type is known.
+func (r *record) payload(s *jsonscan.Scanner) {
+	from := s.Offset()
+	switch r.as = r.typ; r.as {
+	case "response_item":
+		r.item.read(s)
+	case "event_msg":
+		r.event = event{}
+		s.Object(jsonscan.To("type", &r.event.typ), jsonscan.To("info", &r.event.info))
+	case "turn_context":
+		r.model = ""
+		s.Object(jsonscan.To("model", &r.model))
+	default:
+		if s.Peek() != 0 { // lines of other types may have none
+			s.Skip()
+		}
+	}
+	r.rest = s.From(from)
+}
+
+// tokenUsage is what the API reported. Input includes what was read from the
+// cache and what was written to it.
+type tokenUsage struct{ Input, Cached, CacheWrite, Output, Reasoning, Total int64 }
+
+func (u *tokenUsage) read(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	return jsonscan.Object(text,
+		jsonscan.Count("input_tokens", &u.Input), jsonscan.Count("cached_input_tokens", &u.Cached),
+		jsonscan.Count("cache_write_tokens", &u.CacheWrite), jsonscan.Count("output_tokens", &u.Output),
+		jsonscan.Count("reasoning_output_tokens", &u.Reasoning), jsonscan.Count("total_tokens", &u.Total))
+}
+
+var errNoRecord = errors.New("line is no record of a rollout: it has no type")
+
+// scan reads one file.
+func scan(ctx context.Context, opts traces.Options, in traces.Input) (*rollout, error) {
+	f := assembly.NewFile(in.Name, opts)
+	ro := &rollout{File: f, Rounds: assembly.NewRounds(assembly.Main(), f)}
+	ro.line.item = newItem(assembly.Maker{Ear: opts.Listener})
+	return ro, ro.Read(ctx, opts, in, ro.parse)
+}
+
+// parse reads one line.
+func (ro *rollout) parse(ln assembly.Line) error {
+	r := &ro.line
+	if err := r.read(ln.Text); err != nil {
+		return err
+	}
+	if r.typ == "" {
+		return errNoRecord
+	}
+	at := ro.Stamp(ln.Number, []byte(r.timestamp))
+	if at != 0 {
+		if ro.start == 0 {
+			ro.start = at
+		}
+		ro.end = max(ro.end, at)
+	}
+	it := &assembly.Step{At: at, Line: int32(ln.Number)}
+	var err error
+	switch r.typ {
+	case "session_meta":
+		err = ro.meta(r.rest)
+	case "turn_context":
+		ro.model = r.model
+	case "response_item":
+		err = ro.response(it, &r.item)
+	case "event_msg":
+		err = ro.event(it, r.event)
+	case "compacted":
+		if err = replaced(it, r.rest, r.item.maker, ro.unknown); err == nil {
+			ro.Add(it)
+		}
+	case "world_state":
+	default:
+		ro.Unknown[r.typ]++
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.typ, err)
+	}
+	return nil
+}
+
+// meta reads the description of the session. Later lines repeat the first when a session
+// is resumed, and are the parent's in a fork, so the first one counts.
+func (ro *rollout) meta(payload []byte) error {
+	var id, project, version string
+	var instructions, tools []byte
+	if err := jsonscan.Object(payload,
+		jsonscan.To("id", &id), jsonscan.To("cwd", &project), jsonscan.To("cli_version", &version),
+		jsonscan.To("base_instructions", &instructions), jsonscan.To("dynamic_tools", &tools)); err != nil {
+		return err
+	}
+	if version != "" && !slices.Contains(ro.versions, version) {
+		ro.versions = append(ro.versions, version)
+	}
+	if ro.id != "" {
+		return nil
+	}
+	ro.id, ro.project = id, project
+	ro.head = head{instructions: len(instructions), tools: len(tools)}
+	ro.head.digest = prompt.DigestBytes(instructions).Extend(prompt.DigestBytes(tools))
+	return nil
+}
+
+// response reads an item of the conversation.
+func (ro *rollout) response(it *assembly.Step, r *responseItem) error {
+	known, err := r.fill(it)
+	switch {
+	case err != nil:
+		return err
+	case known:
+		if it.Kind == assembly.StepReply {
+			ro.called = cmp.Or(r.callID, ro.called)
+		}
+		ro.Add(it)
+	default:
+		ro.unknown(r.typ)
+	}
+	return nil
+}
+
+// unknown counts an item of a type that the reader does not know. Snapshots are
+// known not to reach the model.
+func (ro *rollout) unknown(typ string) {
+	if typ != "ghost_snapshot" {
+		ro.Unknown["response_item/"+typ]++
+	}
+}
+
+// event reads a token count. One that repeats the last totals is no call.
+func (ro *rollout) event(it *assembly.Step, e event) error {
+	if e.typ != "token_count" || kind(e.info) != '{' {
+		return nil
+	}
+	var sums, counts []byte
+	var total, last tokenUsage
+	var window int64
+	if err := errors.Join(
+		jsonscan.Object(e.info, jsonscan.To("total_token_usage", &sums), jsonscan.To("last_token_usage", &counts),
+			jsonscan.To("model_context_window", &window)),
+		total.read(sums), last.read(counts)); err != nil {
+		return err
+	}
+	if unread := total.least() < 0; !unread && total == ro.totals || unread && bytes.Equal(e.info, ro.info) {
+		return nil
+	} else if unread {
+		ro.info = bytes.Clone(e.info)
+	}
+	ro.totals = total
+	if window > 0 && window <= assembly.MaxTokens {
+		ro.window = max(ro.window, window)
+	}
+	it.Kind, it.Model, it.Usage = assembly.StepCount, ro.model, last.usage()
+	it.ID = fmt.Sprint(cmp.Or(ro.called, ro.id), total)
+	it.Final = it.Usage.OK
+	ro.Add(it)
+	return nil
+}
+
+// least returns the least of the counts that classes are made of.
+func (u *tokenUsage) least() int64 {
+	return min(u.Input, u.Cached, u.CacheWrite, u.Output, u.Reasoning)
+}
+
+// usage splits what the API reported into disjoint classes.
+func (u *tokenUsage) usage() assembly.Usage {
+	c := assembly.Usage{Reasoning: u.Reasoning}
+	if u.least() < 0 || max(u.Input, u.Cached, u.CacheWrite, u.Output, u.Reasoning) > assembly.MaxTokens {
+		return c
+	}
+	if u.Input == 0 || u.Cached+u.CacheWrite > u.Input || u.Reasoning > u.Output {
+		return c
+	}
+	c.OK = true
+	c.Usage = prompt.Usage{
+		Uncached: u.Input - u.Cached - u.CacheWrite, Read: u.Cached, WriteOther: u.CacheWrite, Output: u.Output,
+	}
+	return c
+}
+
+// replaced reads what replaced the history: messages that stayed or came back,
+// and a summary, which is either text or an item that only the server can read.
+// It calls unknown with the types of unknown items.
+func replaced(it *assembly.Step, payload []byte, mk assembly.Maker, unknown func(typ string)) error {
+	var message string
+	var history [][]byte
+	if err := jsonscan.Object(payload, jsonscan.To("message", &message), jsonscan.To("replacement_history", &history)); err != nil {
+		return err
+	}
+	it.Kind = assembly.StepCompact
+	var summary []assembly.Block
+	if message != "" {
+		r := newItem(mk)
+		text := []byte(message)
+		summary = append(summary, r.withText(newBlock(prompt.KindSummary, text), false, text))
+	}
+	for _, text := range history {
+		item, kept, of := newItem(mk), assembly.Step{}, jsonscan.New(text)
+		if item.read(&of); of.Err() != nil {
+			return of.Err()
+		}
+		known, err := item.fill(&kept)
+		if err != nil {
+			return err
+		}
+		if !known {
+			unknown(item.typ)
+		}
+		for _, b := range kept.Blocks {
+			if b.Kind == prompt.KindSummary {
+				summary = append(summary, b)
+			} else {
+				it.Blocks = append(it.Blocks, b)
+			}
+		}
+	}
+	it.Blocks = append(it.Blocks, summary...)
+	return nil
+}
+
+// texts reads the texts of a line of a rollout again.
+func texts(line []byte) []traces.Text {
+	r := record{item: newItem(assembly.Maker{Keep: true})}
+	var it assembly.Step
+	if r.read(line) != nil {
+		return nil
+	}
+	switch r.typ {
+	case "response_item":
+		_, _ = r.item.fill(&it) // what cannot be read has no blocks
+	case "compacted":
+		_ = replaced(&it, r.rest, r.item.maker, func(string) {})
+	}
+	return assembly.TextsOf(it.Blocks)
+}
+
+// opOf returns what a tool of Codex does to its object.
+func opOf(name string) prompt.Op {
+	switch name {
+	case "read_file", "view_image":
+		return prompt.OpRead
+	case "apply_patch":
+		return prompt.OpEdit
+	case "exec_command", "exec", "write_stdin", "shell", "shell_command", "local_shell", "container.exec",
+		"unified_exec", "wait":
+		return prompt.OpExec
+	case "grep_files", "list_dir", "tool_search":
+		return prompt.OpSearch
+	case "web_search":
+		return prompt.OpFetch
+	case "spawn_agent":
+		return prompt.OpAgent
+	}
+	return prompt.OpNone
+}
+
+// patched returns the first file a patch touches, or "".
+func patched(patch []byte) string {
+	for _, head := range []string{"*** Update File: ", "*** Add File: ", "*** Delete File: "} {
+		if _, after, ok := bytes.Cut(patch, []byte(head)); ok {
+			path, _, _ := bytes.Cut(after, []byte("\n"))
+			return string(bytes.TrimSpace(path))
+		}
+	}
+	return ""
+}
+
+// failed reports whether the first lines of a tool's output, as the client
+// writes it, name an exit code other than 0.
+func failed(out []byte) bool {
+	const headBytes = 200
+	head := out[:min(len(out), headBytes)]
+	for _, mark := range []string{"Process exited with code ", "Exit code: "} {
+		if _, after, ok := bytes.Cut(head, []byte(mark)); ok {
+			code, _, _ := bytes.Cut(after, []byte("\n"))
+			return !bytes.Equal(bytes.TrimSpace(code), []byte("0"))
+		}
+	}
+	return false
+}

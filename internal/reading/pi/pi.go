@@ -1,0 +1,469 @@
+// Package pi reads the sessions of pi and of Oh-My-Pi, whose format is pi's
+// with additions: JSON lines, the session first. Since version 3 entries form a
+// tree by parent; whatever does not lead to the last entry is a branch that was
+// left. Earlier versions are one list.
+//
+// Two things are assumed. Tools and system prompt are in no line, so all of the
+// first call that no line shows counts as these. Writes to the cache live for
+// five minutes.
+package pi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/reading/assembly"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Agent is the name of the recorded agent in Session.Agent.
+const Agent = traces.AgentPi
+
+// Describe returns what the rest of the program needs to know about pi. It marks
+// the last message for models of Anthropic, compacts 16,384 tokens ahead of the
+// window's end, and asks for a summary in a request of its own, as its source
+// has it.
+func Describe() *traces.Agent {
+	return &traces.Agent{
+		Name: Agent, Title: "pi", Read: ReadInputs, Texts: texts, Markers: 1,
+		Member: func(typ, name string) bool {
+			return typ == "session" && (name == "cwd" || name == "modelId" || name == "thinkingLevel")
+		},
+		Places: func(h *traces.Home) {
+			h.Add(traces.Place{Agent: Agent}, h.From("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions")
+		},
+		Cache:         assembly.CacheByModel,
+		CompactsAt:    func(_ string, window, _ int64) int64 { return window - 16_384 },
+		Settings:      settings(),
+		SummaryShares: func(string) bool { return false },
+	}
+}
+
+// ReadInputs reads sessions that were found already; see assembly.Reader.
+func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
+	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
+	return r.Read(ctx, opts, inputs, what)
+}
+
+// file is one file.
+type file struct {
+	*assembly.File
+	id, project string
+	start, end  int64
+	usd         float64
+	entries     []entry
+	index       map[string]int32 // of entries, by id
+	maker       assembly.Maker
+}
+
+// entry is a line of the tree.
+type entry struct {
+	parent int32 // index, -1 for none
+	steps  []assembly.Step
+}
+
+// line is one line.
+type line struct {
+	Type      string         `json:"type"`
+	ID        string         `json:"id"`
+	Parent    string         `json:"parentId"`
+	Timestamp string         `json:"timestamp"`
+	Cwd       string         `json:"cwd"`
+	Message   message        `json:"message"`
+	Content   jsontext.Value `json:"content"` // of a custom message
+	Summary   string         `json:"summary"`
+	Tokens    int64          `json:"tokensBefore"`
+}
+
+// message is what a person, the model or a tool said.
+type message struct {
+	Role       string         `json:"role"`
+	Content    jsontext.Value `json:"content"`
+	Model      string         `json:"model"`
+	Timestamp  int64          `json:"timestamp"` // unix ms; for a message of the model, of the request
+	ResponseID string         `json:"responseId"`
+	StopReason string         `json:"stopReason"`
+	First      float64        `json:"ttft"` // ms
+	ToolCall   string         `json:"toolCallId"`
+	Failed     bool           `json:"isError"`
+	Command    string         `json:"command"` // of a bashExecution
+	Output     string         `json:"output"`
+	Usage      *struct {
+		Input     assembly.Count `json:"input"`
+		Output    assembly.Count `json:"output"`
+		Read      assembly.Count `json:"cacheRead"`
+		Write     assembly.Count `json:"cacheWrite"`
+		Reasoning *int64         `json:"reasoningTokens"`
+		Cost      struct {
+			Total float64 `json:"total"`
+		} `json:"cost"`
+	} `json:"usage"`
+}
+
+// content is a content block.
+type content struct {
+	Type      string         `json:"type"`
+	Text      string         `json:"text"`
+	Thinking  string         `json:"thinking"`
+	Signature string         `json:"thinkingSignature"`
+	ID        string         `json:"id"`
+	Name      string         `json:"name"`
+	Arguments jsontext.Value `json:"arguments"`
+	Data      string         `json:"data"`
+}
+
+var errNoType = errors.New("not a line of a session: it has no type")
+
+// scan reads one file.
+func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
+	f := &file{File: assembly.NewFile(in.Name, opts), index: map[string]int32{}}
+	f.maker = assembly.Maker{Ear: opts.Listener, Unknown: f.Unknown}
+	return f, f.Read(ctx, opts, in, f.parse)
+}
+
+// parse reads one line.
+func (f *file) parse(ln assembly.Line) error {
+	var l line
+	if err := assembly.Decode(ln.Text, &l); err != nil {
+		return err
+	}
+	if l.Type == "" {
+		return errNoType
+	}
+	at := f.Stamp(ln.Number, []byte(l.Timestamp))
+	if at != 0 {
+		f.start, f.end = assembly.Earlier(f.start, at), max(f.end, at)
+	}
+	if l.Type == "session" {
+		if f.id == "" {
+			f.id, f.project = l.ID, l.Cwd
+		}
+		return nil
+	}
+	steps, err := l.steps(f.maker, at)
+	if err != nil {
+		return fmt.Errorf("%s: %w", l.Type, err)
+	}
+	if steps == nil && !known(l.Type) {
+		f.Unknown[l.Type]++
+	}
+	for i := range steps {
+		steps[i].Line = int32(ln.Number)
+	}
+	if u := l.Message.Usage; u != nil {
+		f.usd += f.Cost(ln.Number, u.Cost.Total)
+	}
+	if l.ID == "" && steps == nil {
+		return nil
+	}
+	e := entry{parent: int32(len(f.entries)) - 1, steps: steps}
+	if i, ok := f.index[l.Parent]; ok {
+		e.parent = i
+	} else if l.ID != "" && l.Parent == "" {
+		e.parent = -1
+	} else if l.Parent != "" {
+		f.Problems.Add(f.Name, ln.Number, "parent %s is not in the file; the line before is taken for it", l.Parent)
+	}
+	if l.ID != "" {
+		f.index[l.ID] = int32(len(f.entries))
+	}
+	f.entries = append(f.entries, e)
+	return nil
+}
+
+// known reports whether lines of a type are known not to reach the model.
+func known(typ string) bool {
+	switch typ {
+	case "message", "model_change", "thinking_level_change", "custom", "label", "title", "session_init", "session_info",
+		"ttsr_injection", "mode_change", "custom_message", "branch_summary", "compaction":
+		return true
+	}
+	return false
+}
+
+// texts reads the texts of a line again.
+func texts(text []byte) (list []traces.Text) {
+	var l line
+	if assembly.Decode(text, &l) != nil {
+		return nil
+	}
+	steps, _ := l.steps(assembly.Maker{Keep: true}, 0) // what cannot be read has no blocks
+	for i := range steps {
+		list = append(list, assembly.TextsOf(steps[i].Blocks)...)
+	}
+	return list
+}
+
+// steps returns the steps of a line.
+func (l *line) steps(mk assembly.Maker, at int64) ([]assembly.Step, error) {
+	switch l.Type {
+	case "message":
+		return l.message(mk, at)
+	case "compaction":
+		return []assembly.Step{{
+			Kind: assembly.StepCompact, At: at, Tokens: int32(min(max(0, l.Tokens), assembly.MaxTokens)),
+			Blocks: []assembly.Block{mk.Text(prompt.KindSummary, l.Summary)},
+		}}, nil
+	case "branch_summary":
+		b := meta(mk.Text(prompt.KindAttachment, l.Summary))
+		return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: []assembly.Block{b}}}, nil
+	case "custom_message":
+		blocks, err := blocksOf(mk, l.Content, prompt.KindAttachment)
+		for i := range blocks {
+			blocks[i] = meta(blocks[i])
+		}
+		return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: blocks}}, err
+	}
+	return nil, nil
+}
+
+func meta(b assembly.Block) assembly.Block {
+	b.Flags |= prompt.FlagMeta
+	return b
+}
+
+// message returns the steps of a message.
+func (l *line) message(mk assembly.Maker, at int64) ([]assembly.Step, error) {
+	m := &l.Message
+	switch m.Role {
+	case "assistant":
+		return l.answer(mk, at)
+	case "toolResult":
+		texts, image, err := textsOf(m.Content, mk.Unknown)
+		b := mk.Result(assembly.CallID(m.ToolCall), texts, m.Failed, image)
+		return []assembly.Step{{Kind: assembly.StepResult, At: at, Blocks: []assembly.Block{b}}}, err
+	case "bashExecution":
+		b := meta(mk.Text(prompt.KindAttachment, m.Command+"\n"+m.Output))
+		return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: []assembly.Block{b}}}, nil
+	}
+	blocks, err := blocksOf(mk, m.Content, prompt.KindPrompt)
+	return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: blocks}}, err
+}
+
+// answer returns the steps of the model's message, written when it ended. One
+// that failed before any token was counted is no call and is not sent again.
+func (l *line) answer(mk assembly.Maker, at int64) ([]assembly.Step, error) {
+	m := &l.Message
+	u := m.usage()
+	if !u.OK && !u.Bad && (m.StopReason == "error" || m.StopReason == "aborted") {
+		return nil, nil
+	}
+	blocks, err := blocksOf(mk, m.Content, prompt.KindText)
+	begun := assembly.Millis(m.Timestamp)
+	if begun == 0 && m.Timestamp != 0 || begun > at {
+		begun = at
+	}
+	first := int64(0)
+	if begun != 0 && m.First > 0 && m.First < float64(at-begun)/1e6 {
+		first = begun + int64(m.First*1e6)
+	}
+	id := m.ResponseID
+	if id == "" {
+		id = l.ID + "@" + strconv.FormatInt(m.Timestamp, 10)
+	}
+	return []assembly.Step{
+		{Kind: assembly.StepInput, At: begun},
+		{Kind: assembly.StepReply, At: at, First: first, ID: id, Blocks: blocks},
+		{Kind: assembly.StepCount, At: at, Model: modelName(m.Model), Usage: u, Final: u.OK},
+	}, err
+}
+
+// modelName removes the provider that Oh-My-Pi writes before the name.
+func modelName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
+
+// usage returns the counts of a call. Input excludes what was read and written;
+// output includes thinking.
+func (m *message) usage() assembly.Usage {
+	if m.Usage == nil {
+		return assembly.Usage{}
+	}
+	reasoning := int64(-1)
+	if r := m.Usage.Reasoning; r != nil && *r >= 0 {
+		reasoning = *r
+	}
+	return assembly.Counts(m.Usage.Input, m.Usage.Read, m.Usage.Write, m.Usage.Output, reasoning)
+}
+
+// blocksOf returns the blocks of content, a string or a list; kind is that of
+// its texts.
+func blocksOf(mk assembly.Maker, v jsontext.Value, kind prompt.Kind) ([]assembly.Block, error) {
+	if v.Kind() == '"' {
+		var text string
+		err := assembly.Decode(v, &text)
+		return []assembly.Block{mk.Text(kind, text)}, err
+	}
+	var parts []content
+	if v.Kind() != '[' {
+		return nil, nil
+	}
+	if err := assembly.Decode(v, &parts); err != nil {
+		return nil, err
+	}
+	var list []assembly.Block
+	for _, p := range parts {
+		switch p.Type {
+		case "text":
+			list = append(list, mk.Text(kind, p.Text))
+		case "thinking":
+			b := mk.Text(prompt.KindThinking, p.Thinking)
+			if p.Thinking == "" {
+				b.Digest = b.Digest.Extend(prompt.DigestString(p.Signature))
+				b.Bytes = int32(len(p.Signature) / 4 * 3)
+				if mk.Keep {
+					b.Text.Withheld = true
+				}
+			}
+			list = append(list, b)
+		case "toolCall":
+			list = append(list, mk.Use(assembly.CallID(p.ID), p.Name, p.Arguments))
+		case "image":
+			list = append(list, mk.Text(prompt.KindImage, p.Data))
+		default:
+			mk.Skip(p.Type)
+		}
+	}
+	return list, nil
+}
+
+// textsOf returns the joined texts of content and whether it has an image. It
+// counts unknown types of content.
+func textsOf(v jsontext.Value, unknown map[string]int) (text string, image bool, err error) {
+	blocks, err := blocksOf(assembly.Maker{Keep: true, Unknown: unknown}, v, prompt.KindText)
+	var b strings.Builder
+	for i := range blocks {
+		if blocks[i].Kind == prompt.KindImage {
+			image = true
+			continue
+		}
+		b.WriteString(blocks[i].Text.Text)
+	}
+	return b.String(), image, err
+}
+
+// sessions makes one session of every file.
+func sessions(opts *traces.Options, files []*file) []*assembly.Session {
+	named := map[string]int{}
+	var list []*assembly.Session
+	for _, f := range files {
+		if f.Lines == 0 {
+			continue
+		}
+		if f.id == "" {
+			f.id, _, _ = strings.Cut(path.Base(f.Name), ".")
+			f.Problems.Add(f.Name, 0, "no session line; the session is named by its file")
+		}
+		f.Speaks(f.id)
+		f.id = assembly.UniqueID(named, f.id)
+		s := &assembly.Session{
+			Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true},
+			ID:     f.id, Project: f.project, Start: f.start, End: f.end, LoggedUSD: f.usd,
+			Files: []*assembly.File{f.File}, Problems: assembly.Problems{Limit: opts.MaxProblems},
+		}
+		s.Threads = f.threads()
+		s.Own(f.File)
+		list = append(list, s)
+	}
+	return list
+}
+
+// threads divides the tree into the path to the last entry and the branches
+// that were left, parents before children.
+func (f *file) threads() []*assembly.Thread {
+	latest := make([]int32, len(f.entries)) // the last entry at or below each
+	next := make([]int32, len(f.entries))   // the child that leads there, -1 for none
+	for i := len(f.entries) - 1; i >= 0; i-- {
+		latest[i] = max(latest[i], int32(i))
+		if latest[i] == int32(i) {
+			next[i] = -1
+		}
+		if p := f.entries[i].parent; p >= 0 && latest[i] > latest[p] {
+			latest[p], next[p] = latest[i], int32(i)
+		}
+	}
+	var list []*assembly.Rounds
+	of := make([]int, len(f.entries))      // thread of each entry
+	calls := make([]int32, len(f.entries)) // calls of the thread so far
+	seen := map[string]bool{}
+	for i := range f.entries {
+		e := &f.entries[i]
+		if p := e.parent; p >= 0 && next[p] == int32(i) {
+			of[i] = of[p]
+		} else {
+			of[i] = len(list)
+			t := assembly.Main()
+			if p >= 0 {
+				t.Kind, t.Up, t.ParentRound = traces.ThreadBranch, list[of[p]].Thread, calls[p]-1
+			} else if len(list) > 0 {
+				t.Kind, t.Up = traces.ThreadBranch, list[0].Thread
+			}
+			list = append(list, assembly.NewRounds(t, f.File))
+			list[of[i]].Project = f.project
+		}
+		r := list[of[i]]
+		for k := range e.steps {
+			st := &e.steps[k]
+			if st.Kind == assembly.StepReply {
+				if seen[st.ID] {
+					st.ID = ""
+				}
+				seen[st.ID] = true
+			}
+			r.Add(st)
+		}
+		calls[i] = int32(len(r.Calls))
+	}
+	return f.finish(list)
+}
+
+// finish ends the threads. A branch is named after its first call.
+func (f *file) finish(list []*assembly.Rounds) []*assembly.Thread {
+	var threads []*assembly.Thread
+	for i, r := range list {
+		id := f.id
+		if i > 0 {
+			id += "/" + strconv.Itoa(i)
+		}
+		loose := r.Done(id)
+		if r.Kind == traces.ThreadBranch && len(r.Calls) > 0 {
+			r.ID = r.Calls[0].ID
+		}
+		if i == 0 && len(r.Calls) > 0 {
+			f.Loose(loose)
+		}
+		threads = append(threads, r.Thread)
+	}
+	return rooted(threads)
+}
+
+// rooted attaches branches of threads without calls to what those threads left,
+// and makes the first thread without a parent the main one.
+func rooted(threads []*assembly.Thread) []*assembly.Thread {
+	var root *assembly.Thread
+	for _, t := range threads {
+		if len(t.Calls) == 0 {
+			continue
+		}
+		for t.Up != nil && len(t.Up.Calls) == 0 {
+			t.Up, t.ParentRound = t.Up.Up, t.Up.ParentRound
+		}
+		switch {
+		case t.Up != nil:
+		case root == nil:
+			root = t
+			t.Kind, t.ID, t.ParentRound = traces.ThreadMain, "main", -1
+		default:
+			t.Kind, t.Up, t.ParentRound = traces.ThreadBranch, root, -1
+		}
+	}
+	slices.SortStableFunc(threads, func(a, b *assembly.Thread) int { return cmp.Compare(a.Kind, b.Kind) })
+	return threads
+}

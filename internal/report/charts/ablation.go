@@ -1,0 +1,281 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Ablation reports what each mechanism of some strategies is worth: the figures
+// of the strategy as it is, and those with each mechanism switched, largest
+// difference in cost first. CSV has a row for every change and metric.
+func Ablation(a *studies.Ablation) *document.Document {
+	d := &document.Document{
+		Head: headLines(a.Run),
+		Notes: []string{
+			"DIFFERENCE is the cost with one mechanism switched less the cost as it is: what “without” takes away " +
+				"had saved a positive one, " +
+				"what “with” adds costs it. Differences do not add up: mechanisms stand in for each other (--pairs).",
+			"Any line again: sim run --strategy NAME --set PATH=VALUE.", ablationTrust(a),
+		},
+		Data: func() *document.Table { return ablationData(a) },
+		JSON: func(w io.Writer) error { return ablationJSON(w, a) },
+	}
+	for _, base := range a.Bases {
+		tables := []*document.Table{ablationTable(a, base)}
+		if pairs := a.Differences(base, 2); len(pairs) > 0 {
+			tables = append(tables, pairTable(pairs))
+		}
+		for _, t := range tables {
+			d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{t}})
+		}
+	}
+	return d
+}
+
+// ablatedCell returns a cell of an ablation by its name, nil if it is missing.
+func ablatedCell(a *studies.Ablation, name string) *results.Cell {
+	for i := range a.Run.Cells {
+		if a.Run.Cells[i].Cell == name {
+			return &a.Run.Cells[i]
+		}
+	}
+	return nil
+}
+
+// ablationTable lists a strategy as it is and its mechanisms. Notes below name
+// those without a difference and those that cannot be switched.
+func ablationTable(a *studies.Ablation, base string) *document.Table {
+	t := &document.Table{Columns: slices.Concat(document.Left(base), document.Right("",
+		"COST", "DIFFERENCE", "%", "READ", "WRITTEN", "UNCACHED", "HIT", "COMPACTIONS", "CLEARINGS", "WAIT"))}
+	cell := ablatedCell(a, base)
+	if cell == nil {
+		return t
+	}
+	was := &cell.Total
+	money := document.Amounts(was.CostUSD())
+	hit := ""
+	if n := was.Usage.Input(); n > 0 {
+		hit = document.Percent(float64(was.Usage.Read) / float64(n))
+	}
+	t.Rows = append(t.Rows, []any{
+		"as it is", money(was.CostUSD()), "", "", document.Tokens(was.Usage.Read), document.Tokens(was.Usage.Writes()),
+		document.Tokens(was.Usage.Uncached), hit, was.Compactions, was.Microcompactions,
+		document.Seconds(was.AddedLatency),
+	})
+	var none []string
+	list := a.Differences(base, 1)
+	for i := range list {
+		d := &list[i]
+		if d.None() {
+			none = append(none, changeText(d.Change))
+			continue
+		}
+		t.Rows = append(t.Rows, []any{
+			changeText(d.Change), money(was.CostUSD() + d.USD), differenceText(d, money), relativeText(d),
+			document.Signed(d.Read, document.Tokens), document.Signed(d.Written, document.Tokens),
+			document.Signed(d.Uncached, document.Tokens),
+			document.Signed(d.Hit, document.Points), document.Signed(d.Compactions, document.Whole),
+			document.Signed(d.Cleared, document.Whole),
+			document.Signed(d.Latency, document.Seconds),
+		})
+	}
+	if slices.Sort(none); len(none) > 0 {
+		t.Notes = append(t.Notes, "no effect here: "+strings.Join(none, ", "))
+	}
+	for _, r := range a.Refused {
+		if r.Base == base {
+			t.Notes = append(t.Notes, "not by itself: "+r.Set+": "+r.Reason)
+		}
+	}
+	return t
+}
+
+// maxPairRows is the largest number of pairs in a table for people.
+const maxPairRows = 20
+
+// pairTable lists the pairs whose effect is not the sum of their parts.
+func pairTable(pairs []studies.Difference) *document.Table {
+	t := &document.Table{Columns: slices.Concat(document.Left("TWO AT A TIME"),
+		document.Right("", "DIFFERENCE", "%", "BEYOND THE PARTS"))}
+	slices.SortStableFunc(pairs,
+		func(x, y studies.Difference) int { return cmp.Compare(math.Abs(y.Extra), math.Abs(x.Extra)) })
+	amounts := make([]float64, len(pairs))
+	for i := range pairs {
+		amounts[i] = pairs[i].USD
+	}
+	money := document.Amounts(amounts...)
+	for i := range pairs {
+		d := &pairs[i]
+		if strings.ContainsAny(money(d.Extra), "123456789") && len(t.Rows) < maxPairRows {
+			t.Rows = append(t.Rows,
+				[]any{changeText(d.Change), differenceText(d, money), relativeText(d), document.Signed(d.Extra, money)})
+		}
+	}
+	if left := len(pairs) - len(t.Rows); left > 0 {
+		t.Notes = append(t.Notes,
+			document.Count(left, "pair")+" of less interest left out: the sum of its parts, or nearly")
+	}
+	return t
+}
+
+// changeText describes a change: with or without a mechanism, or with a value.
+func changeText(c *studies.Change) string {
+	parts := make([]string, len(c.Set))
+	for i, set := range c.Set {
+		switch value := strings.TrimPrefix(set, c.Paths[i]+"="); value {
+		case "true":
+			parts[i] = "with " + c.Paths[i]
+		case "false":
+			parts[i] = "without " + c.Paths[i]
+		default:
+			parts[i] = set
+		}
+	}
+	return document.Printable(strings.Join(parts, " and "))
+}
+
+func differenceText(d *studies.Difference, money func(float64) string) string {
+	text := document.Signed(d.USD, money)
+	if d.Cut {
+		return "sessions end"
+	}
+	if d.Covered {
+		return chanceMark + text
+	}
+	return text
+}
+
+func relativeText(d *studies.Difference) string {
+	if d.Relative == 0 || d.Cut {
+		return ""
+	}
+	return document.SignedPercent(d.Relative)
+}
+
+// ablationTrust says how far the model is from the bill.
+func ablationTrust(a *studies.Ablation) string {
+	line := errorLine(a.Run)
+	for _, base := range a.Bases {
+		for _, n := range []int{1, 2} {
+			if slices.ContainsFunc(a.Differences(base, n), func(d studies.Difference) bool { return d.Covered }) {
+				return line + "; " + chanceLine
+			}
+		}
+	}
+	return line
+}
+
+// ablationData has a row for every change and each metric that is not part of
+// another and that both cells have: the figures of the strategy as it is and of
+// the change, and the difference.
+func ablationData(a *studies.Ablation) *document.Table {
+	t := &document.Table{Columns: document.Columns("strategy", "set", "in_force", "metric", "unit", "better",
+		"baseline_value", "value",
+		"difference", "relative", "within_model_error", "beyond_parts")}
+	for _, base := range a.Bases {
+		for _, d := range slices.Concat(a.Differences(base, 1), a.Differences(base, 2)) {
+			for _, m := range results.Metrics() {
+				was, ok := ablatedCell(a, base).Value(m)
+				is, both := ablatedCell(a, d.Change.Cell).Value(m)
+				if !ok || !both || m.Of != "" || m.Group != "" {
+					continue
+				}
+				var covered, beyond any
+				if m.Name == "cost_usd" {
+					covered, beyond = d.Covered, given(len(d.Change.Paths) > 1, d.Extra)
+				}
+				t.Rows = append(t.Rows, []any{
+					d.Change.Base, strings.Join(d.Change.Set, " "), d.Change.On, m.Name, m.Unit, m.Better.String(),
+					document.Plain(was), document.Plain(is),
+					document.Plain(is - was), given(was != 0, (is-was)/was), covered, beyond,
+				})
+			}
+		}
+	}
+	return t
+}
+
+// ablated is a strategy in a document.
+type ablated struct {
+	Strategy string             `json:"strategy"`
+	Metrics  map[string]float64 `json:"metrics"`
+	Changes  []ablatedChange    `json:"changes"`
+	Refused  []refusedChange    `json:"refused,omitempty"`
+}
+
+// ablatedChange is one change: its figures minus those of the strategy as it is.
+type ablatedChange struct {
+	Set         []string `json:"set"`
+	InForce     bool     `json:"in_force"`
+	Doc         string   `json:"doc,omitzero"`
+	USD         float64  `json:"difference_usd"`
+	Relative    float64  `json:"difference_share"`
+	Covered     bool     `json:"within_model_error"`
+	Cut         bool     `json:"sessions_end,omitzero"`
+	Calls       int      `json:"calls"`
+	Read        int64    `json:"cache_read_tokens"`
+	Written     int64    `json:"cache_write_tokens"`
+	Uncached    int64    `json:"input_uncached_tokens"`
+	Output      int64    `json:"output_tokens"`
+	Hit         float64  `json:"cache_hit_ratio"`
+	Compactions int      `json:"compactions"`
+	Cleared     int      `json:"microcompactions"`
+	Latency     float64  `json:"added_latency_seconds"`
+	Beyond      *float64 `json:"beyond_parts_usd,omitzero"`
+}
+
+type refusedChange struct {
+	Set    string `json:"set"`
+	Reason string `json:"reason"`
+}
+
+// ablationJSON writes a document with one strategy per line.
+func ablationJSON(w io.Writer, a *studies.Ablation) error {
+	begin, err := beginning(a.Run, notesOf(a.Run, false), "strategies")
+	if err != nil {
+		return fmt.Errorf("an ablation: %w", err)
+	}
+	list := make([]ablated, len(a.Bases))
+	for i, base := range a.Bases {
+		list[i] = published(a, base)
+	}
+	return document.Lines(w, begin, list, "]}")
+}
+
+func published(a *studies.Ablation, base string) ablated {
+	out := ablated{Strategy: base, Metrics: map[string]float64{}, Changes: []ablatedChange{}}
+	if c := ablatedCell(a, base); c != nil {
+		for _, m := range results.Metrics() {
+			if v, ok := c.Value(m); ok {
+				out.Metrics[m.Name] = v
+			}
+		}
+	}
+	for n := 1; n <= 2; n++ {
+		for _, d := range a.Differences(base, n) {
+			x := ablatedChange{
+				d.Change.Set, d.Change.On, d.Change.Doc, d.USD, d.Relative, d.Covered, d.Cut, d.Calls, d.Read, d.Written,
+				d.Uncached, d.Output,
+				d.Hit, d.Compactions, d.Cleared, d.Latency, nil,
+			}
+			if n > 1 {
+				x.Beyond = &d.Extra
+			}
+			out.Changes = append(out.Changes, x)
+		}
+	}
+	for _, r := range a.Refused {
+		if r.Base == base {
+			out.Refused = append(out.Refused, refusedChange{r.Set, r.Reason})
+		}
+	}
+	return out
+}

@@ -1,0 +1,137 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/csv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// switched is an ablation of auto-compact/167k over the bill of two sessions. The
+// model error is +1 %: $1,010 recorded against $1,000 billed. By hand, against
+// $1,005:
+//
+//	without the layer                     $1,262.50  +$257.50  +25.6 %
+//	with dropping                           $505.00  −$500.00  −49.8 %
+//	without re-reading                    $1,010.00    +$5.00   +0.5 %, within the model error
+//	without either of the first and third $1,300.00  +$295.00  +29.4 %, $32.50 beyond $257.50 + $5
+func switched() *studies.Ablation {
+	run := bill()
+	const base = "auto-compact/167k"
+	a := &studies.Ablation{Run: run, Bases: []string{base}}
+	change := func(on bool, cost float64, from string, set ...string) {
+		c := studies.Change{Cell: base + " " + strings.Join(set, " "), Base: base, Set: set, On: on}
+		for _, s := range set {
+			path, _, _ := strings.Cut(s, "=")
+			c.Paths = append(c.Paths, path)
+		}
+		i := 0
+		for run.Cells[i].Cell != from {
+			i++
+		}
+		cell := run.Cells[i]
+		cell.Cell, cell.Strategy = c.Cell, base
+		cell.Total.CostByClass = results.Cost{results.ClassRead: cost}
+		run.Cells = append(run.Cells, cell)
+		a.Changes = append(a.Changes, c)
+	}
+	change(true, 1262.5, "none", "full-compact.enabled=false")
+	change(false, 505, "drop|oldest", "truncate-oldest.enabled=true")
+	change(true, 1010, base, "full-compact.attachments.files.count=0")
+	change(true, 1005, base, "full-compact.breaker=0")
+	change(true, 1005, base, "full-compact.manual=false")
+	change(true, 1300, "none", "full-compact.enabled=false", "full-compact.attachments.files.count=0")
+	a.Refused = []studies.Refusal{{Base: base, Set: "full-compact.trigger.reserve_output=false", Reason: "output_cap means nothing without it"}}
+	return a
+}
+
+// TestAblationGolden holds the outputs against files that a person read through.
+func TestAblationGolden(t *testing.T) {
+	for file, format := range map[string]string{"ablation.txt": "table", "ablation.md": "markdown", "ablation.csv": "csv", "ablation.json": "json"} {
+		t.Run(file, func(t *testing.T) {
+			var got bytes.Buffer
+			if err := Ablation(switched()).Write(&got, format); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, file, got.Bytes())
+		})
+	}
+	t.Run("tornado.svg", func(t *testing.T) {
+		var got bytes.Buffer
+		if err := Tornado(switched(), "auto-compact/167k").Draw(&got, "svg"); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "tornado.svg", got.Bytes())
+	})
+}
+
+// The rows for machines are tidy: every change has every metric once, with the
+// figure as it is, that of the change and their difference; by hand, for the
+// costs above.
+func TestAblationIsTidy(t *testing.T) {
+	var got bytes.Buffer
+	if err := Ablation(switched()).Write(&got, "csv"); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(&got).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	costs, seen := map[string][]string{}, map[[2]string]bool{}
+	for _, line := range lines[1:] {
+		if id := [2]string{line[1], line[3]}; seen[id] {
+			t.Errorf("%v stands twice", id)
+		} else {
+			seen[id] = true
+		}
+		if line[3] == "cost_usd" {
+			costs[line[1]] = line[6:]
+		} else if line[10] != "" || line[11] != "" {
+			t.Errorf("%v: the model error and what pairs make are of the cost alone", line)
+		}
+	}
+	want := map[string][]string{
+		"full-compact.enabled=false":                                        {"1005", "1262.5", "257.5", "0.2562189054726368", "true", ""},
+		"truncate-oldest.enabled=true":                                      {"1005", "505", "-500", "-0.4975124378109453", "false", ""},
+		"full-compact.attachments.files.count=0":                            {"1005", "1010", "5", "0.004975124378109453", "true", ""},
+		"full-compact.breaker=0":                                            {"1005", "1005", "0", "0", "false", ""},
+		"full-compact.manual=false":                                         {"1005", "1005", "0", "0", "false", ""},
+		"full-compact.enabled=false full-compact.attachments.files.count=0": {"1005", "1300", "295", "0.2935323383084577", "true", "32.5"},
+	}
+	if diff := cmp.Diff(want, costs); diff != "" {
+		t.Errorf("costs (-want +got):\n%s", diff)
+	}
+}
+
+// What makes no difference is named, and gets no bar.
+func TestAblationWithoutEffect(t *testing.T) {
+	var got bytes.Buffer
+	if err := Ablation(switched()).Write(&got, "table"); err != nil {
+		t.Fatal(err)
+	}
+	if want := "no effect here: full-compact.breaker=0, without full-compact.manual\n"; !strings.Contains(got.String(), want) {
+		t.Errorf("no %q in\n%s", want, got.String())
+	}
+	if n := len(tornadoBars(switched(), "auto-compact/167k")); n != 3 {
+		t.Errorf("%d bars, want 3", n)
+	}
+	a := switched()
+	a.Changes = a.Changes[3:5]
+	if err := Tornado(a, "auto-compact/167k").Draw(&got, "svg"); err == nil || len(AblationDrawings(a)) > 0 {
+		t.Errorf("a chart of nothing: %v", err)
+	}
+}
+
+// The charts report what the writer could not take.
+func TestTornadoOnAFullDisk(t *testing.T) {
+	for _, format := range ChartFormats() {
+		if err := Tornado(switched(), "auto-compact/167k").Draw(fullDisk{}, format); err == nil {
+			t.Errorf("%s: the error of the writer was lost", format)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package reports
+
+import (
+	"math"
+	"testing"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/study/recall"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// keeping is a cell that costs so much and keeps shares of what is needed later: word for word, and in summaries as
+// expected and at most.
+func keeping(name string, usd, verbatim, expected, most float64) results.Cell {
+	r := &results.Row{Strategy: name, Session: "s", Sessions: 1, CostByClass: results.Cost{results.ClassRead: usd}}
+	r.CostBySource[results.SourceMain] = r.CostByClass
+	r.Needs.Kinds[recall.NeedName] = recall.NeedTally{Count: 10, Weight: 10000, Verbatim: int64(10000 * verbatim),
+		Summarized: int64(10000 * expected), Most: int64(10000 * most)}
+	r.Needs.RefetchUSD = 1
+	return results.Cell{Cell: name, Strategy: name, Rows: []*results.Row{r}}
+}
+
+func forgetting(t *testing.T, cells ...results.Cell) *results.Run {
+	t.Helper()
+	run := &results.Run{Cells: cells}
+	run.Sum()
+	return run
+}
+
+// A cell stands at the cost with what is fetched and at what it forgets, 10 % a unit from 1 %, with bars from nothing
+// that is fetched to all, and from summaries that keep nothing to those that keep all that fits.
+func TestFrontPanel(t *testing.T) {
+	run := forgetting(t, keeping("recorded", 9, 1, 0, 0), keeping("a", 4, 0.8, 0.1, 0.19), keeping("b", 7, 0.99, 0, 0))
+	run.Front = &results.Front{Needs: 10, Points: []results.FrontPoint{
+		{Price: 0, Below: 2, WithRefetchUSD: 3, Recall: 0.8}, {Price: 1, Below: 5, WithRefetchUSD: 6, Recall: 0.9}}}
+	p, ok := frontPanel(run)
+	if !ok {
+		t.Fatal("no picture of two strategies")
+	}
+	at := map[string][2]float64{}
+	for _, s := range p.Series {
+		for i := range s.X {
+			if s.Mark == document.MarkDot && len(s.Texts) > 0 && s.Texts[i] != "" {
+				at[s.Texts[i]] = [2]float64{s.X[i], s.Y[i]}
+			}
+		}
+	}
+	for name, want := range map[string][2]float64{"a": {1, 5}, "b": {2, 8}, "recorded": {3, 10}} {
+		if got := at[name]; math.Abs(got[0]-want[0]) > 1e-9 || got[1] != want[1] {
+			t.Errorf("%s stands at %v, want %v", name, got, want)
+		}
+	}
+	bars := p.Series[0]
+	// The second cell: $4 to $5 at 90 %, and 80 to 99 % at $5.
+	want := [][2]float64{{1, 4}, {1, 5}, {0, math.NaN()}, {-math.Log10(0.2), 5}, {2, 5}}
+	for i, w := range want {
+		if x, y := bars.X[6+i], bars.Y[6+i]; math.Abs(x-w[0]) > 1e-9 || y != w[1] && !math.IsNaN(w[1]) {
+			t.Errorf("bars of a: point %d at (%v, %v), want %v", i, x, y, w)
+		}
+	}
+	// Of a loss of 1 in 10 needs, one that costs $1 takes $1 off the bound of $5; one that costs nothing says $2.
+	if got := run.Front.Least(0.9); got != 4 {
+		t.Errorf("the front at 90 %% lies at $%v, want $4", got)
+	}
+	if _, ok := frontPanel(forgetting(t, keeping("recorded", 9, 1, 0, 0), keeping("a", 4, 0.8, 0.1, 0.19))); ok {
+		t.Error("one strategy has a picture")
+	}
+}

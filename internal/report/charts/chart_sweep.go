@@ -1,0 +1,442 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Limits of charts of a sweep.
+const (
+	linesWidth     = 560
+	mapWidth       = 560
+	maxMapValues   = 200 // tiles that show their values
+	maxLevels      = 8   // lines across a chart
+	maxLinearRatio = 25  // largest ratio of the ends of a linear axis; beyond it the axis is logarithmic
+)
+
+// sweep is a metric over one or two parameters.
+type sweep struct {
+	*sweepFamily
+	run    *results.Run
+	metric results.Metric
+	points []sweepPoint
+	flat   []*results.Cell // strategies without the parameters
+	notes  []string
+	write  func(float64) string // formats values for people
+}
+
+// sweepPoint is a cell that has the parameters of a sweep.
+type sweepPoint struct {
+	cell  *results.Cell
+	at    [2]int // indices of values, by axis
+	value float64
+	group string // strategy and other parameters
+}
+
+// chart draws a metric over the parameters of a family. Cells that cover fewer
+// sessions than the others are left out and named.
+func (f *sweepFamily) chart(run *results.Run, metric string) (*document.Chart, error) {
+	m, ok := results.LookupMetric(metric)
+	if !ok {
+		return nil, fmt.Errorf("unknown metric %q", metric)
+	}
+	s := &sweep{sweepFamily: f, run: run, metric: m}
+	if err := s.place(); err != nil {
+		return nil, err
+	}
+	s.write = document.Format(m.Unit, s.values())
+	if len(f.axes) == 2 {
+		return s.tiles(), nil
+	}
+	return s.lines(), nil
+}
+
+// place assigns the cells to places. Two cells in one place are an error, because one would hide the other.
+func (s *sweep) place() error {
+	partial, unsampled, cut, sessions := 0, 0, 0, 0
+	for _, c := range s.cells {
+		sessions = max(sessions, c.Sessions)
+	}
+	seen := map[string]string{}
+	for _, c := range s.cells {
+		v, ok := c.Value(s.metric)
+		switch {
+		case math.IsNaN(v) || math.IsInf(v, 0):
+			return fmt.Errorf("cell %q: %s %v cannot be drawn", c.Cell, s.metric.Name, v)
+		case c.Sessions < sessions:
+			partial++
+		case !ok:
+			unsampled++
+		case c.Total.CutShort() && s.metric.Unit == results.UnitUSD:
+			cut++ // cheap because of the work it leaves out
+		case slices.ContainsFunc(s.axes, func(a axis) bool { _, ok := c.Params[a.key]; return !ok }):
+			s.flat = append(s.flat, c)
+		default:
+			p := sweepPoint{cell: c, value: v, group: groupOf(c, s.axes)}
+			for i := range s.axes {
+				p.at[i] = s.axes[i].index(c.Params[s.axes[i].key])
+			}
+			place := fmt.Sprint(p.at)
+			if len(s.axes) == 1 {
+				place += p.group
+			}
+			if other, ok := seen[place]; ok {
+				return fmt.Errorf("cells %q and %q share one place of the chart", other, c.Cell)
+			}
+			seen[place] = c.Cell
+			s.points = append(s.points, p)
+		}
+	}
+	if len(s.points) == 0 {
+		return fmt.Errorf("no cell has a sample of %s", s.metric.Name)
+	}
+	if s.note != "" {
+		s.notes = append(s.notes, s.note)
+	}
+	if partial > 0 {
+		s.notes = append(s.notes, document.Count(partial, "cell")+" not drawn: fewer sessions than the others")
+	}
+	if unsampled > 0 {
+		s.notes = append(s.notes, document.Count(unsampled, "cell")+" without a sample of "+s.metric.Name)
+	}
+	if cut > 0 {
+		s.notes = append(s.notes, document.Count(cut, "cell")+" not drawn: sessions end early")
+	}
+	return nil
+}
+
+// groupOf names the strategy and all parameters of a cell except those of axes.
+func groupOf(c *results.Cell, axes []axis) string {
+	var b strings.Builder
+	b.WriteString(c.Strategy)
+	for _, k := range slices.Sorted(maps.Keys(c.Params)) {
+		if !slices.ContainsFunc(axes, func(a axis) bool { return a.key == k }) {
+			fmt.Fprintf(&b, "\n%s=%s", k, c.Params[k])
+		}
+	}
+	return b.String()
+}
+
+// groupNames returns the names of groups for people, and what all have in
+// common besides the strategy.
+func groupNames(groups []string) (names []string, common string) {
+	count := map[string]int{}
+	for _, g := range groups {
+		for _, part := range strings.Split(g, "\n")[1:] {
+			count[part]++
+		}
+	}
+	for _, g := range groups {
+		parts := slices.DeleteFunc(strings.Split(g, "\n"), func(p string) bool { return count[p] == len(groups) })
+		names = append(names, document.Printable(strings.Join(parts, " ")))
+	}
+	shared := slices.DeleteFunc(slices.Sorted(maps.Keys(count)), func(p string) bool { return count[p] < len(groups) })
+	return names, document.Printable(strings.Join(shared, " · "))
+}
+
+// values returns the values of all points.
+func (s *sweep) values() []float64 {
+	vs := make([]float64, len(s.points))
+	for i, p := range s.points {
+		vs[i] = p.value
+	}
+	return vs
+}
+
+// best returns the points with the best value and the word for them; none when
+// no value is better than another.
+func (s *sweep) best() ([]sweepPoint, string) {
+	values := s.values()
+	want, name := slices.Min(values), "lowest"
+	if s.metric.Better == results.Higher {
+		want, name = slices.Max(values), "highest"
+	}
+	best := slices.DeleteFunc(slices.Clone(s.points), func(p sweepPoint) bool { return p.value != want })
+	if s.metric.Better == results.Neither || len(best) == len(s.points) {
+		return nil, ""
+	}
+	var at []string
+	for _, a := range s.axes {
+		text := a.label(best[0].cell.Params[a.key])
+		if len(s.axes) > 1 {
+			text = document.Printable(a.key) + " " + text
+		}
+		at = append(at, text)
+	}
+	name += ": " + s.write(want) + " at " + strings.Join(at, ", ")
+	if n := len(best) - 1; n > 0 {
+		name += " and " + strconv.Itoa(n) + " more"
+	}
+	return best, name
+}
+
+// beside returns the cells that do not depend on the parameters: the reference
+// cells with a sample over the same number of sessions, and the flat ones.
+func (s *sweep) beside() []*results.Cell {
+	var cells []*results.Cell
+	for _, name := range []string{results.StrategyRecorded, results.StrategyBilled} {
+		if c := s.run.Reference(name); c != nil && c.Sessions == s.points[0].cell.Sessions {
+			if v, ok := c.Value(s.metric); ok && !math.IsNaN(v) && !math.IsInf(v, 0) {
+				cells = append(cells, c)
+			}
+		}
+	}
+	return append(cells, s.flat...)
+}
+
+// frame returns a chart of s with what all its cells have in common.
+func (s *sweep) frame(common, trust string) *document.Chart {
+	drawn := map[string]bool{}
+	for _, p := range s.points {
+		drawn[p.cell.Cell] = true
+	}
+	notes := append(s.notes, cellNotes(s.run, func(cell string) bool { return drawn[cell] })...)
+	over := document.Printable(strings.Join(s.keys(), " and "))
+	c := runChart(s.run, metricTitle(s.metric)+" against "+over, trust, notes...)
+	second := []string{s.slice, common, document.Count(len(s.points), "cell")}
+	second = slices.DeleteFunc(second, func(t string) bool { return t == "" })
+	c.Facts = []string{headLines(s.run)[0], strings.Join(second, " · ")}
+	return c
+}
+
+// metricTitle returns the name of a metric for people: Cost for cost_usd.
+func metricTitle(m results.Metric) string {
+	t := strings.ReplaceAll(strings.TrimSuffix(strings.TrimSuffix(m.Name, "_usd"), "_seconds"), "_", " ")
+	return strings.ToUpper(t[:1]) + t[1:]
+}
+
+// lines draws a line for each strategy and setting of the other parameters.
+func (s *sweep) lines() *document.Chart {
+	p := document.Panel{Height: 300}
+	xs := s.xAxis(&p.X)
+	var groups []string
+	for _, pt := range s.points {
+		if !slices.Contains(groups, pt.group) {
+			groups = append(groups, pt.group)
+		}
+	}
+	names, common := groupNames(groups)
+	styles := looksOf(len(groups))
+	points := slices.Clone(s.points)
+	slices.SortStableFunc(points, func(a, b sweepPoint) int { return cmp.Compare(a.at[0], b.at[0]) })
+	for i, g := range groups {
+		line := document.Series{Name: document.Shortened(names[i], maxNameRunes), Style: styles[i]}
+		for _, pt := range points {
+			if pt.group == g {
+				line.Point(xs[pt.at[0]], pt.value, "")
+			}
+		}
+		p.Series = append(p.Series, line.Dotted()...)
+	}
+	if best, name := s.best(); len(best) > 0 {
+		ring := dotsOf(name, document.Style{Color: document.Black, Marker: document.Ring, Size: 6})
+		for _, pt := range best {
+			ring.Point(xs[pt.at[0]], pt.value, "")
+		}
+		p.Series = append(p.Series, ring)
+	}
+	levels, values := s.levels()
+	if seeds := s.overSeeds(points, xs); len(seeds.X) > 0 {
+		p.Series = append(p.Series, seeds)
+		values = append(values, slices.DeleteFunc(slices.Clone(seeds.Y), math.IsNaN)...)
+	}
+	low, high := dataRange(s.metric.Unit, values)
+	p.Y = unitAxis(s.metric.Unit, low, high, 6)
+	p.Y.Grid = true
+	p.Series = append(levels, append(p.Series, s.errorBand(&p)...)...)
+	unit := s.metric.Unit
+	if unit == results.UnitRatio {
+		unit = "%"
+	}
+	if p.Title = metricTitle(s.metric) + " (" + unit + ")"; low != 0 {
+		p.Title += ", axis does not begin at 0"
+	}
+	c := s.frame(common, errorLine(s.run))
+	c.Width, c.Panels = linesWidth, []document.Panel{p}
+	return c
+}
+
+// overSeeds returns the intervals of means over seeds as vertical strokes.
+func (s *sweep) overSeeds(points []sweepPoint, xs []float64) document.Series {
+	strokes := document.Series{Name: "95 % interval of the mean over seeds", Style: document.Style{Color: document.Grey, Width: 1}}
+	for _, pt := range points {
+		if b, spread := pt.cell.OverSeeds(s.metric); spread {
+			for _, y := range []float64{b.Low, b.High, math.NaN()} {
+				strokes.Point(xs[pt.at[0]], y, "")
+			}
+		}
+	}
+	return strokes
+}
+
+// xAxis sets the axis of the one parameter and returns the places of its
+// values: numbers by size, texts one after another.
+func (s *sweep) xAxis(x *document.Axis) []float64 {
+	a := &s.axes[0]
+	xs := make([]float64, len(a.values))
+	for i, v := range a.values {
+		xs[i] = float64(i)
+		if a.numeric {
+			xs[i] = numberOf(v)
+		}
+		x.Ticks = append(x.Ticks, document.Tick{Value: xs[i], Label: a.label(v)})
+	}
+	x.Title, x.Names = s.title(a), !a.numeric
+	low, high := xs[0], xs[len(xs)-1]
+	if x.Log = low > 0 && high/low > maxLinearRatio; x.Log {
+		margin := math.Pow(high/low, 0.04)
+		x.Title += " (logarithmic)"
+		x.Low, x.High = low/margin, high*margin
+		return xs
+	}
+	margin := 0.04 * (high - low)
+	if x.Names {
+		margin = 0.5
+	}
+	x.Low, x.High = low-margin, high+margin
+	return xs
+}
+
+// title returns the label of an axis: the name of the parameter and, if the run
+// has it, its unit.
+func (s *sweep) title(a *axis) string {
+	return document.Printable(cmp.Or(s.run.Provenance.Axes[a.key], a.key))
+}
+
+// levels returns lines across the chart for the cells beside the points, and
+// the values that the axis must show. A line that would squeeze the points into
+// a small part of the chart becomes a note.
+func (s *sweep) levels() (list []document.Series, values []float64) {
+	values = s.values()
+	low, high := slices.Min(values), slices.Max(values)
+	span := max(high-low, 0.05*math.Abs(high), minSpan(s.metric.Unit))
+	for _, c := range s.beside() {
+		v, _ := c.Value(s.metric)
+		name := document.Shortened(document.Printable(c.Cell), maxNameRunes/2)
+		if v < low-3*span || v > high+3*span || len(list) == maxLevels {
+			s.notes = append(s.notes, "not drawn, "+name+": "+s.write(v))
+			continue
+		}
+		style := document.Style{Color: document.Grey, Width: 1, Dashes: []float64{2, 3, 6, 3}}
+		switch c.Strategy {
+		case results.StrategyRecorded:
+			style = document.Style{Color: document.Black, Width: 1.2}
+		case results.StrategyBilled:
+			style = document.Style{Color: document.Black, Width: 1.2, Dashes: []float64{1, 2}}
+		}
+		lv := document.Series{Mark: document.MarkLevel, Style: style}
+		lv.Point(0, v, name+" "+s.write(v))
+		list = append(list, lv)
+		values = append(values, v)
+	}
+	return list, values
+}
+
+// errorBand returns where the bill of a recorded cost may lie by the model error, USD, or by its interval where there is
+// one; other metrics have no bill to compare with.
+func (s *sweep) errorBand(p *document.Panel) []document.Series {
+	e := s.run.ModelError
+	rel, ok := e.Relative()
+	recorded := s.run.Reference(results.StrategyRecorded)
+	if !ok || rel == 0 || s.metric.Name != "cost_usd" || recorded == nil || !slices.Contains(s.beside(), recorded) {
+		return nil
+	}
+	under, over, text := -math.Abs(rel), math.Abs(rel), "±"+document.Percent(math.Abs(rel))
+	if e.Sessions > 1 {
+		under, over = e.Low, e.High
+		text = document.SignedPercent(under) + " … " + document.SignedPercent(over) + " (95 %)"
+	}
+	v, _ := recorded.Value(s.metric)
+	low, high := max(v/(1+over), p.Y.Low), min(v/(1+under), p.Y.High)
+	if low >= high {
+		return nil
+	}
+	band := document.Series{Mark: document.MarkBand, Style: document.Style{Color: 0xe4e4e4}}
+	band.Name = "model error around recorded, " + text
+	band.Box(p.X.Low, low, p.X.High, high, "")
+	return []document.Series{band}
+}
+
+// tiles draws a map of two parameters: a tile for each pair of values.
+func (s *sweep) tiles() *document.Chart {
+	columns, rows := len(s.axes[0].values), len(s.axes[1].values)
+	values := s.values()
+	low, high := slices.Min(values), slices.Max(values)
+	map_ := document.Series{Name: s.write(low) + " … " + s.write(high), Mark: document.MarkBox}
+	printed, marked, widest := columns*rows <= maxMapValues, false, 0
+	for _, pt := range s.points {
+		text := ""
+		if printed {
+			text = s.write(pt.value)
+			if s.covered(pt) {
+				text, marked = chanceMark+text, true
+			}
+			widest = max(widest, len([]rune(text)))
+		}
+		tile(&map_, pt, text)
+		share := 0.0
+		if high > low {
+			share = (pt.value - low) / (high - low)
+		}
+		map_.Shade = append(map_.Shade, share)
+	}
+	width, height := max(9, float64(mapWidth)/float64(columns)), 24.0
+	if printed {
+		width = max(5*float64(widest)+10, min(width, 72))
+	} else {
+		height = min(max(9, mapWidth*2/3/float64(rows)), height)
+	}
+	p := document.Panel{Title: s.title(&s.axes[1]), Height: height * float64(rows),
+		X: places(&s.axes[0]), Y: places(&s.axes[1]), Series: []document.Series{map_}}
+	p.X.Title, p.X.Names = s.title(&s.axes[0]), !s.axes[0].numeric
+	if best, name := s.best(); len(best) > 0 {
+		outline := document.Series{Name: name, Mark: document.MarkBox}
+		outline.Style = document.Style{Color: 0xc83c00, Hollow: true}
+		for _, pt := range best {
+			tile(&outline, pt, "")
+		}
+		p.Series = append(p.Series, outline)
+	}
+	for _, c := range s.beside() {
+		v, _ := c.Value(s.metric)
+		s.notes = append(s.notes, "for comparison, "+cellName(c.Cell)+": "+s.write(v))
+	}
+	_, common := groupNames([]string{s.points[0].group})
+	common = strings.TrimSuffix(s.points[0].cell.Strategy+" · "+common, " · ")
+	trust := errorLine(s.run)
+	if marked {
+		trust = chartTrust(s.run)
+	}
+	c := s.frame(common, trust)
+	c.Width, c.Panels = max(width*float64(columns), linesWidth*3/4), []document.Panel{p}
+	return c
+}
+
+func tile(to *document.Series, p sweepPoint, text string) {
+	x, y := float64(p.at[0]), float64(p.at[1])
+	to.Box(x-0.5, y-0.5, x+0.5, y+0.5, text)
+}
+
+// places returns an axis with the values of a parameter beside each other.
+func places(a *axis) document.Axis {
+	x := document.Axis{Low: -0.5, High: float64(len(a.values)) - 0.5}
+	for i, v := range a.values {
+		x.Ticks = append(x.Ticks, document.Tick{Value: float64(i), Label: a.label(v)})
+	}
+	return x
+}
+
+// covered reports whether chance can explain the difference between a point's
+// cost and the recorded one.
+func (s *sweep) covered(p sweepPoint) bool {
+	d, ok := s.run.VsRecorded(p.cell)
+	return s.metric.Name == "cost_usd" && ok && d.Chance()
+}

@@ -1,0 +1,276 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Drawing is a chart that can be written in the formats of ChartFormats.
+type Drawing struct {
+	Name string // of a file, without extension: lower-case letters, digits, - and _
+	Form Form
+
+	chart func() (*document.Chart, error)
+}
+
+// Draw writes the chart in a format of ChartFormats.
+func (d Drawing) Draw(w io.Writer, format string) error {
+	c, err := d.chart()
+	if err != nil {
+		return fmt.Errorf("drawing %s: %w", d.Name, err)
+	}
+	return writeChart(w, format, c, d.Form)
+}
+
+// Drawings returns the charts of a run: the cost of its cells, alone and
+// against what they forget; its sweeps; and, given the calls of some cells, the
+// context of one session and hits over time. Of more cells than a chart can
+// distinguish, it takes the recorded one and the cheapest others.
+func Drawings(run *results.Run, calls []results.CellCalls) []Drawing {
+	mean := run.Replicated()
+	list := []Drawing{costDrawing(run)}
+	if panel, ok := frontPanel(mean); ok {
+		list = append(list, frontDrawing(mean, panel))
+	}
+	list = append(list, sweepDrawings(mean)...)
+	calls = slices.DeleteFunc(slices.Clone(calls), func(c results.CellCalls) bool { return len(c.Calls) == 0 })
+	if len(calls) > 0 {
+		calls = foremost(run, calls)
+		list = append(list, contextDrawing(run, calls), hitDrawing(run, calls))
+	}
+	return list
+}
+
+// foremost returns the calls of the recorded cell and of the cheapest others,
+// as many as a chart can distinguish, in the order given.
+func foremost(run *results.Run, calls []results.CellCalls) []results.CellCalls {
+	if len(calls) <= results.ForemostCells {
+		return calls
+	}
+	names := run.Foremost(func(cell string) bool {
+		return slices.ContainsFunc(calls, func(c results.CellCalls) bool { return c.Cell == cell })
+	})
+	return slices.DeleteFunc(slices.Clone(calls), func(c results.CellCalls) bool { return !slices.Contains(names, c.Cell) })
+}
+
+// fileName joins parts into a name that every file system accepts.
+func fileName(parts ...string) string {
+	var clean []string
+	for _, p := range parts {
+		p = strings.Trim(strings.Map(func(r rune) rune {
+			switch {
+			case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-', r == '_':
+				return r
+			case r >= 'A' && r <= 'Z':
+				return r + 'a' - 'A'
+			}
+			return '-'
+		}, p), "-")
+		if p != "" {
+			clean = append(clean, p)
+		}
+	}
+	return strings.Join(clean, "-")
+}
+
+// runChart returns a chart of a run with its foot: notes, the distance of the
+// model from the bill, and the source.
+func runChart(run *results.Run, title string, trust string, notes ...string) *document.Chart {
+	c := &document.Chart{Title: title, Source: trust + " · " + sourceLine(run)}
+	for _, note := range notes {
+		c.Notes = append(c.Notes, document.Printable(note))
+	}
+	return c
+}
+
+// sourceLine says where the figures come from.
+func sourceLine(run *results.Run) string {
+	p := &run.Provenance
+	s := "source: " + document.Count(run.Workload.Sessions, "session") + " replayed by sim"
+	if p.Version != "" {
+		s += " " + p.Version
+	}
+	s += fmt.Sprintf(", seed %d", p.Seed)
+	if p.Prices != "" {
+		s += ", price table of " + p.Prices
+	}
+	return document.Printable(s)
+}
+
+// cellNotes returns the footnotes of a run with the names of their cells, because a chart
+// has no place for marks. Cells with the same text share a note, and a note on all drawn
+// cells names none. A cell that is not drawn has no note.
+func cellNotes(run *results.Run, drawn func(cell string) bool) []string {
+	total := 0
+	for i := range run.Cells {
+		if drawn(run.Cells[i].Cell) {
+			total++
+		}
+	}
+	var texts []string
+	names := map[string][]string{}
+	for _, n := range notesOf(run, false) {
+		if n.Cell != "" && !drawn(n.Cell) {
+			continue
+		}
+		if _, ok := names[n.Text]; !ok {
+			texts, names[n.Text] = append(texts, n.Text), nil
+		}
+		if n.Cell != "" {
+			names[n.Text] = append(names[n.Text], cellName(n.Cell))
+		}
+	}
+	for i, text := range texts {
+		if list := names[text]; len(list) > 0 && (len(list) < total || total == 1) {
+			texts[i] = strings.Join(list, ", ") + ": " + text
+		}
+	}
+	return texts
+}
+
+// maxNameRunes limits the width of cell names.
+const maxNameRunes = 44
+
+// cellName formats the name of a cell for a chart.
+func cellName(name string) string { return document.Shortened(document.Printable(name), maxNameRunes) }
+
+// isReference reports whether other cells are compared with c.
+func isReference(c *results.Cell) bool {
+	return c.Strategy == results.StrategyBilled || c.Strategy == results.StrategyRecorded
+}
+
+// looks are the styles of lines in the order of use: no two share colour,
+// dashes or marker, and those used together differ most in luminance.
+func looks() []document.Style {
+	return []document.Style{
+		{Color: document.Navy, Marker: document.Circle},
+		{Color: document.Orange, Dashes: []float64{7, 3}, Marker: document.Square},
+		{Color: document.Sky, Dashes: []float64{2, 2}, Marker: document.Pyramid},
+		{Color: document.Brown, Dashes: []float64{9, 3, 2, 3}, Marker: document.Cross},
+		{Color: document.Green, Dashes: []float64{14, 4}, Marker: document.Ring},
+		{Color: document.Grey, Dashes: []float64{4, 2}, Marker: document.Plus},
+		{Color: document.Purple, Dashes: []float64{9, 2, 2, 2, 2, 2}, Marker: document.OpenSquare},
+		{Color: document.Black, Dashes: []float64{1, 3}, Marker: document.Triangle},
+	}
+}
+
+// looksOf returns the styles of n lines. Those drawn first are wider, so that
+// they remain visible under others with the same values.
+func looksOf(n int) []document.Style {
+	styles := looks()[:n]
+	for i := range styles {
+		styles[i].Width = 1.4 + 0.35*float64(min(n-1-i, 3))
+		styles[i].Size = 1.6 + styles[i].Width
+	}
+	return styles
+}
+
+// dotsOf returns a series of dots.
+func dotsOf(name string, style document.Style) document.Series {
+	return document.Series{Name: name, Mark: document.MarkDot, Style: style}
+}
+
+// across returns a thin line between two points.
+func across(x, y, x2, y2 float64) document.Series {
+	style := document.Style{Color: document.Grey, Width: 0.8}
+	return document.Series{Style: style, X: []float64{x, x2}, Y: []float64{y, y2}}
+}
+
+// unitAxis returns an axis of a unit of results with labels at round values
+// that divide it into at most n parts.
+func unitAxis(unit string, low, high float64, n int) document.Axis {
+	span := (high - low) / float64(n)
+	step := niceStep(span)
+	switch unit {
+	case results.UnitSeconds:
+		step = timeStep(span)
+	case results.UnitCount, results.UnitCalls:
+		step = max(step, 1)
+	}
+	a := document.Axis{Low: low, High: high, Unit: unit}
+	for i := math.Ceil(low/step - 1e-9); i*step <= high+step*1e-9; i++ {
+		v := i*step + 0 // avoids a negative zero
+		if unit == results.UnitRatio && v > 1+1e-9 {
+			break
+		}
+		a.Ticks = append(a.Ticks, document.Tick{Value: v, Label: tickLabel(unit, v, step)})
+	}
+	return a
+}
+
+func tickLabel(unit string, v, step float64) string {
+	switch unit {
+	case results.UnitUSD:
+		return document.USD(v, decimalsOf(step))
+	case results.UnitRatio:
+		return document.Grouped(100*v, decimalsOf(100*step)) + " %"
+	case results.UnitTokens:
+		return document.Tokens(v)
+	case results.UnitSeconds:
+		return document.Seconds(v)
+	}
+	return document.Grouped(v, 0)
+}
+
+// decimalsOf returns the number of decimals that distinguish multiples of a nice step.
+func decimalsOf(step float64) int { return max(0, int(math.Ceil(-math.Log10(step)-1e-9))) }
+
+// niceStep returns the smallest of 1, 2 and 5 times a power of ten that is at
+// least v.
+func niceStep(v float64) float64 {
+	base := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{1, 2, 5} {
+		if m*base >= v*(1-1e-9) {
+			return m * base
+		}
+	}
+	return 10 * base
+}
+
+// timeStep returns the smallest round duration of at least v, s.
+func timeStep(v float64) float64 {
+	const h = 3600
+	for _, s := range []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, h, 2 * h, 3 * h, 6 * h, 12 * h} {
+		if s >= v {
+			return s
+		}
+	}
+	return 24 * 3600 * niceStep(v/(24*3600))
+}
+
+// dataRange returns the ends of an axis for values of a unit, with a margin on
+// each side. An axis that would begin in the lower half of its values begins at
+// zero.
+func dataRange(unit string, values []float64) (low, high float64) {
+	low, high = slices.Min(values), slices.Max(values)
+	if low >= 0 && low < 0.5*high || high == 0 && low == 0 {
+		low = 0
+	}
+	span := high - low
+	if span <= 1e-9*math.Abs(high) {
+		span = math.Max(math.Abs(high)*0.02, minSpan(unit))
+	}
+	if low != 0 {
+		low -= 0.16 * span
+	}
+	high += 0.12 * span
+	if low == 0 {
+		high = max(high, 4*minSpan(unit))
+	}
+	return low, high
+}
+
+// minSpan returns a difference that is small for a unit.
+func minSpan(unit string) float64 {
+	switch unit {
+	case results.UnitUSD, results.UnitRatio:
+		return 1e-4
+	}
+	return 1
+}

@@ -1,0 +1,482 @@
+package reports
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"image/color"
+	"image/png"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/image/font/sfnt"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+)
+
+// ChartFormats returns the formats of charts.
+func ChartFormats() []string { return []string{"svg", "png"} }
+
+// ChartFormat returns the format for the extension of a file name.
+func ChartFormat(name string) (string, error) {
+	format := strings.ToLower(strings.TrimPrefix(filepath.Ext(name), "."))
+	if !slices.Contains(ChartFormats(), format) {
+		return "", fmt.Errorf("chart file %q: extension must be one of .%s", name, strings.Join(ChartFormats(), ", ."))
+	}
+	return format, nil
+}
+
+// Figures returns drawings for a page.
+func Figures(drawings []Drawing) (list []document.Block) {
+	for _, d := range drawings {
+		list = append(list, &document.Figure{Name: d.Name, Draw: d.picture})
+	}
+	return list
+}
+
+// picture draws the chart as SVG, with the places of its points.
+func (d Drawing) picture() (*document.Picture, error) {
+	c, err := d.chart()
+	if err == nil {
+		err = c.Check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.Facts, c.Notes, c.Source = nil, nil, "" // the page has them
+	s := newSketch(c, 0)
+	var image bytes.Buffer
+	if err := s.svg(&image); err != nil {
+		return nil, err
+	}
+	return &document.Picture{Title: c.Title, SVG: image.Bytes(), Width: s.width.Points(), Height: s.height.Points(), Spots: s.spots}, nil
+}
+
+// Form says how a chart is drawn. A zero value means the default.
+type Form struct {
+	Width, Height int // pixels of a PNG; as large as the figures require. The SVG is the same picture.
+	DPI           int // dots an inch of a PNG: 144
+	Footnotes     int // largest number of lines below the chart: 2; below 0 for all
+}
+
+// defaultDPI makes a point two pixels.
+const defaultDPI = 144
+
+// writeChart draws a chart in a format of ChartFormats. SVG bytes depend on the
+// chart and its form alone; PNG bytes can differ between architectures.
+func writeChart(w io.Writer, format string, c *document.Chart, form Form) error {
+	if err := c.Check(); err != nil {
+		return fmt.Errorf("drawing a chart: %w", err)
+	}
+	s, err := form.sketch(c)
+	if err != nil {
+		return fmt.Errorf("drawing a chart: %w", err)
+	}
+	var image bytes.Buffer
+	switch format {
+	case "svg":
+		err = s.svg(&image)
+	case "png":
+		canvas := vgimg.NewWith(vgimg.UseWH(s.width, s.height), vgimg.UseDPI(cmp.Or(form.DPI, defaultDPI)))
+		s.draw(draw.New(canvas))
+		// Plain areas of few colours: the best compression takes twice the time
+		// for a few kilobytes.
+		err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&image, canvas.Image())
+	default:
+		err = fmt.Errorf("unknown format %q (known: %s)", format, strings.Join(ChartFormats(), ", "))
+	}
+	if err != nil {
+		return fmt.Errorf("drawing a chart: %w", err)
+	}
+	if _, err := w.Write(image.Bytes()); err != nil {
+		return fmt.Errorf("writing a chart: %w", err)
+	}
+	return nil
+}
+
+// ErrTooSmall is the error of a chart whose texts do not fit the requested size.
+var ErrTooSmall = errors.New("is too small for its texts")
+
+// sketch lays out a chart in the requested size: texts keep their size, the
+// areas of the panels take what is left.
+func (f Form) sketch(c *document.Chart) (*sketch, error) {
+	lines := max(cmp.Or(f.Footnotes, 2), 0)
+	s := newSketch(c, lines)
+	if f.Width == 0 || f.Height == 0 {
+		return s, nil
+	}
+	point := vg.Inch / vg.Length(cmp.Or(f.DPI, defaultDPI))
+	width, height := vg.Length(f.Width)*point, vg.Length(f.Height)*point
+	fitted, natural := *c, s
+	for range 4 { // texts wrap differently as the width changes
+		fitted.Panels = slices.Clone(fitted.Panels)
+		fitted.Width += float64(width - s.width)
+		if !stretched(fitted.Panels, float64(height-s.height)) || fitted.Width < leastPanel {
+			return nil, fmt.Errorf("%dx%d %w; try %dx%d", f.Width, f.Height, ErrTooSmall,
+				int(math.Ceil(float64(natural.width/point))), int(math.Ceil(float64(natural.height/point))))
+		}
+		s = newSketch(&fitted, lines)
+	}
+	s.width, s.height = width, height
+	return s, nil
+}
+
+// Least sizes of a readable panel, points.
+const (
+	leastPanel = 40
+	leastRow   = 14 // of a row with a name
+)
+
+// stretched makes panels higher by so much in total, and reports whether each has room for its
+// content. Panels of named rows change only when there are no others.
+func stretched(panels []document.Panel, by float64) bool {
+	named := func(p document.Panel) bool { return p.Y.Names }
+	rigid := slices.ContainsFunc(panels, func(p document.Panel) bool { return !named(p) })
+	sum := 0.0
+	for _, p := range panels {
+		if !rigid || !named(p) {
+			sum += p.Height
+		}
+	}
+	fits := true
+	for i := range panels {
+		p := &panels[i]
+		least := float64(leastPanel)
+		if named(*p) {
+			least = leastRow * float64(len(p.Y.Ticks))
+		}
+		if !rigid || !named(*p) {
+			p.Height *= 1 + by/sum
+		}
+		fits = fits && p.Height >= least
+	}
+	return fits
+}
+
+// svg draws the chart as SVG.
+func (s *sketch) svg(w io.Writer) error {
+	canvas := vgsvg.New(s.width, s.height)
+	page := draw.New(canvas)
+	page.SetColor(color.White) // an image is white anyway
+	page.Fill(page.Rectangle.Path())
+	s.draw(page)
+	var image bytes.Buffer
+	if _, err := canvas.WriteTo(&image); err != nil {
+		return err
+	}
+	// Arial has the widths of Liberation Sans, which few readers of an SVG have.
+	_, err := w.Write(bytes.ReplaceAll(image.Bytes(), []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")))
+	return err
+}
+
+// Measures of a chart.
+const (
+	chartMargin = 14 * vg.Length(1)
+	lineGap     = 4 * vg.Length(1)
+	legendGap   = 14 * vg.Length(1) // between entries
+)
+
+// sketch is a chart that is laid out.
+type sketch struct {
+	chart              *document.Chart
+	head, label, small draw.TextStyle
+	facts, foot        []string        // lines
+	legend             [][]plot.Legend // lines
+	panels             []panel
+	left               vg.Length // of the data
+	width, height      vg.Length
+	spots              []document.Spot // of the points that were drawn
+}
+
+// panel is a panel with the room around its data.
+type panel struct {
+	*document.Panel
+	plot                             *plot.Plot
+	left, right, below, over, height vg.Length
+	row                              vg.Length // height with the titles
+}
+
+// newSketch lays out a chart with at most so many lines of footnotes, 0 for all.
+func newSketch(c *document.Chart, footnotes int) *sketch {
+	s := &sketch{chart: c}
+	s.head, s.label, s.small = textStyle(14, document.Black), textStyle(10, document.Black), textStyle(9, document.Grey)
+	for i := range c.Panels {
+		s.panels = append(s.panels, s.panel(&c.Panels[i]))
+	}
+	right := vg.Length(0)
+	for _, p := range s.panels {
+		s.left, right = max(s.left, p.left), max(right, p.right)
+	}
+	for i := range s.panels {
+		p := &s.panels[i]
+		p.plot.Add(room{right}) // the data of all panels end at the same place
+		p.row = p.height + 3*lineGap
+		for _, title := range []string{p.Title, p.X.Title} {
+			if title != "" {
+				p.row += lineHeight(s.label)
+			}
+		}
+	}
+	width := s.left + vg.Length(c.Width)
+	s.facts = wrapped(s.small, width, c.Facts...)
+	s.foot = footnotesOf(c, s.small, width, footnotes)
+	s.legend = s.entries(width)
+	s.width = width + 2*chartMargin
+	s.height = 2*chartMargin + lineHeight(s.head) + lineHeight(s.small)*vg.Length(len(s.facts)+len(s.foot)) +
+		lineHeight(s.label)*vg.Length(len(s.legend)) + 3*lineGap
+	for _, p := range s.panels {
+		s.height += p.row
+	}
+	return s
+}
+
+// panel makes the plot of a panel and measures the room around its data.
+func (s *sketch) panel(of *document.Panel) panel {
+	p := panel{Panel: of, plot: plot.New()}
+	p.plot.BackgroundColor = nil
+	s.axis(&p.plot.X, &of.X, vg.Length(s.chart.Width), true)
+	s.axis(&p.plot.Y, &of.Y, vg.Length(of.Height), false)
+	s.addSeries(p.plot, of)
+	p.plot.X.Min, p.plot.X.Max, p.plot.Y.Min, p.plot.Y.Max = of.X.Low, of.X.High, of.Y.Low, of.Y.High
+	size := vg.Point{X: vg.Length(s.chart.Width) + 100, Y: vg.Length(of.Height) + 50}
+	data := p.plot.DataCanvas(draw.Canvas{Rectangle: vg.Rectangle{Max: size}})
+	p.left, p.right = data.Min.X, size.X-data.Max.X
+	p.below, p.over = data.Min.Y, size.Y-data.Max.Y
+	p.height = p.over + vg.Length(of.Height) + p.below
+	return p
+}
+
+// axis sets a scale of a length and its labels.
+func (s *sketch) axis(a *plot.Axis, of *document.Axis, length vg.Length, horizontal bool) {
+	a.Padding, a.Tick.Length = 0, 3
+	a.LineStyle = draw.LineStyle{Color: rgb(document.Grey), Width: vg.Points(0.8)}
+	a.Tick.LineStyle = a.LineStyle
+	if !horizontal {
+		a.Tick.Length = 0
+	}
+	if of.Bare {
+		a.Width = 0
+		if of.Names {
+			a.Padding = 2 * lineGap
+		}
+	}
+	if of.Log {
+		a.Scale = plot.LogScale{}
+	}
+	style := s.small
+	if of.Names && !horizontal {
+		style = s.label
+	}
+	a.Tick.Label.Font, a.Tick.Label.Color = style.Font, style.Color
+	if !horizontal {
+		// gonum/plot raises these labels by their descent, and few reach below the line.
+		a.Tick.Label.YAlign = draw.YCenter - draw.YAlignment((style.FontExtents().Descent-1)/style.Height("Ág"))
+	}
+	marker := make(plot.ConstantTicks, len(of.Ticks))
+	for i, t := range of.Ticks {
+		marker[i] = plot.Tick{Value: t.Value, Label: drawable(style, t.Label)}
+		if horizontal && of.Names {
+			marker[i].Label = fitted(style, marker[i].Label, length/vg.Length(of.High-of.Low)-8)
+		}
+	}
+	slices.SortFunc(marker, func(a, b plot.Tick) int { return cmp.Compare(a.Value, b.Value) })
+	thin(marker, func(t plot.Tick) (from, to vg.Length) {
+		at, half := length*vg.Length(of.At(t.Value)), style.Height("0")/2
+		if horizontal {
+			half = style.Width(t.Label)/2 + 4
+		}
+		return at - half, at + half
+	})
+	a.Tick.Marker = marker
+}
+
+// thin removes labels that would touch others, from the lower end; the last one
+// stays.
+func thin(ticks []plot.Tick, span func(plot.Tick) (from, to vg.Length)) {
+	if len(ticks) == 0 {
+		return
+	}
+	last, _ := span(ticks[len(ticks)-1])
+	end := vg.Length(math.Inf(-1))
+	for i := range ticks[:len(ticks)-1] {
+		from, to := span(ticks[i])
+		if from < end || to > last {
+			ticks[i].Label = ""
+			continue
+		}
+		end = to
+	}
+}
+
+// entries distributes the entries of the legend over lines. Series of one name
+// share an entry.
+func (s *sketch) entries(width vg.Length) [][]plot.Legend {
+	var names []string
+	looks := map[string][]*document.Series{}
+	for i := range s.chart.Panels {
+		for j := range s.chart.Panels[i].Series {
+			x := &s.chart.Panels[i].Series[j]
+			if x.Name == "" {
+				continue
+			}
+			if looks[x.Name] == nil {
+				names = append(names, x.Name)
+			}
+			looks[x.Name] = append(looks[x.Name], x)
+		}
+	}
+	var lines [][]plot.Legend
+	x := width
+	for _, name := range names {
+		l := s.entry(name, looks[name])
+		w := legendWidth(&l)
+		if x+w > width {
+			lines, x = append(lines, nil), 0
+		}
+		lines[len(lines)-1] = append(lines[len(lines)-1], l)
+		x += w
+	}
+	return lines
+}
+
+func legendWidth(l *plot.Legend) vg.Length {
+	r := l.Rectangle(draw.Canvas{})
+	return r.Max.X - r.Min.X + legendGap
+}
+
+// draw stacks the parts: title, facts, legend, panels, foot.
+func (s *sketch) draw(c draw.Canvas) {
+	left, y := c.Min.X+chartMargin, c.Max.Y-chartMargin
+	text := func(style draw.TextStyle, lines ...string) {
+		for _, txt := range lines {
+			y -= lineHeight(style)
+			c.FillText(style, vg.Point{X: left, Y: y + lineGap}, drawable(style, txt))
+		}
+	}
+	text(s.head, s.chart.Title)
+	text(s.small, s.facts...)
+	y -= lineGap
+	for _, entries := range s.legend {
+		x := left
+		for i := range entries {
+			entries[i].Draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+				Min: vg.Point{X: x, Y: y - lineHeight(s.label)}, Max: vg.Point{X: s.width, Y: y},
+			}})
+			x += legendWidth(&entries[i])
+		}
+		y -= lineHeight(s.label)
+	}
+	y -= lineGap
+	for _, p := range s.panels {
+		top := y
+		if p.Title != "" {
+			text(s.label, p.Title)
+			y -= lineGap
+		}
+		area := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+			Min: vg.Point{X: left + s.left - p.left, Y: y - p.height},
+			Max: vg.Point{X: left + s.left + vg.Length(s.chart.Width), Y: y},
+		}}
+		p.plot.Draw(area)
+		data := p.plot.DataCanvas(area)
+		s.find(&p, data)
+		title := s.label
+		title.XAlign, title.YAlign = draw.XCenter, draw.YTop
+		c.FillText(title, vg.Point{X: data.Center().X, Y: area.Min.Y - 1}, drawable(title, p.X.Title))
+		y = top - p.row
+	}
+	y -= lineGap
+	text(s.small, s.foot...)
+}
+
+// lineHeight returns the distance between two lines of a style.
+func lineHeight(s draw.TextStyle) vg.Length { return s.Height("Ág") + lineGap }
+
+// textStyle returns a style of texts.
+func textStyle(size vg.Length, c document.Color) draw.TextStyle {
+	s := plot.New().Title.TextStyle
+	s.Font.Variant, s.Font.Size = "Sans", size
+	s.Color = rgb(c)
+	s.XAlign, s.YAlign = draw.XLeft, draw.YBottom
+	return s
+}
+
+// wrapped breaks texts at spaces into lines no wider than width.
+func wrapped(s draw.TextStyle, width vg.Length, texts ...string) []string {
+	var lines []string
+	for _, text := range texts {
+		line := ""
+		for word := range strings.FieldsSeq(drawable(s, text)) {
+			if line != "" && s.Width(line+" "+word) > width {
+				lines = append(lines, line)
+				line = ""
+			}
+			line = strings.TrimPrefix(line+" "+word, " ")
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// footnotesOf returns the notes and the source of a chart in at most so many lines, 0 for
+// all. If there are more, the notes share all lines except the last.
+func footnotesOf(c *document.Chart, s draw.TextStyle, width vg.Length, most int) []string {
+	lines := wrapped(s, width, append(slices.Clone(c.Notes), c.Source)...)
+	if most == 0 || len(lines) <= most {
+		return lines
+	}
+	first := func(n int, text string) []string {
+		lines := wrapped(s, width-s.Width(" …"), text)
+		if len(lines) > n {
+			lines = lines[:n]
+			lines[n-1] += " …"
+		}
+		return lines
+	}
+	if len(c.Notes) == 0 || most == 1 {
+		return first(most, c.Source)
+	}
+	notes := first(most-1, strings.Join(c.Notes, " · "))
+	return append(notes, first(most-len(notes), c.Source)...)
+}
+
+// fitted shortens a text to a width, but not below three characters.
+func fitted(s draw.TextStyle, text string, width vg.Length) string {
+	short := text
+	for n := len([]rune(text)) - 1; n >= 3 && s.Width(short) > width; n-- {
+		short = document.Shortened(text, n)
+	}
+	return short
+}
+
+// drawable writes characters that the font of a style lacks as \u escapes,
+// because they would vanish.
+func drawable(s draw.TextStyle, text string) string {
+	face := s.Handler.Cache().Lookup(s.Font, s.Font.Size).Face
+	var buf sfnt.Buffer
+	var b strings.Builder
+	for _, r := range text {
+		if i, err := face.GlyphIndex(&buf, r); err != nil || i == 0 {
+			fmt.Fprintf(&b, "\\u%04x", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func rgb(c document.Color) color.NRGBA {
+	return color.NRGBA{uint8(c >> 16), uint8(c >> 8), uint8(c), 255}
+}

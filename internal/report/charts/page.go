@@ -1,0 +1,224 @@
+package reports
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// PageParts are the optional parts of a page, besides the figures of a run.
+type PageParts struct {
+	Verdict  document.List      // the advice in brief
+	Advice   *document.Document // what to set
+	Calls    []results.CellCalls
+	Chains   []studies.Chains
+	Ablation *studies.Ablation
+	Part     string            // the part of the sessions that Ablation covers, "" for all
+	Scenario string            // YAML
+	Labels   map[string]string // of sessions, for people, by id; nil if commands must not name them
+	Chosen   map[string]string // arguments of sim explain that select a cell, by the cell's name
+}
+
+// page is a document with a section for each part of a report.
+type page struct{ *document.Document }
+
+// add adds a section for a document.
+func (p page) add(title string, of *document.Document, folded bool) {
+	s := document.Section{Title: title, Folded: folded}
+	say := func(lines []string) {
+		for _, line := range lines {
+			if line != "" {
+				s.Blocks = append(s.Blocks, document.Text{Text: line})
+			}
+		}
+	}
+	if of.Title != "" { // the head of the run is at the top
+		say(of.Head)
+	}
+	for _, x := range of.Sections {
+		if name := x.Title + x.Name; name != "" {
+			s.Blocks = append(s.Blocks, document.Text{Heading: name, Notes: x.Notes})
+		}
+		s.Blocks = append(s.Blocks, x.Blocks...)
+	}
+	notes := slices.DeleteFunc(slices.Clone(of.Notes), func(line string) bool { return line == "" })
+	if t, ok := last(s.Blocks).(*document.Table); ok {
+		noted := *t
+		noted.Notes = slices.Concat(t.Notes, notes)
+		s.Blocks[len(s.Blocks)-1], notes = &noted, nil
+	}
+	say(notes)
+	p.Sections = append(p.Sections, s)
+}
+
+// last returns the last of some blocks, nil for none.
+func last(blocks []document.Block) document.Block {
+	if len(blocks) == 0 {
+		return nil
+	}
+	return blocks[len(blocks)-1]
+}
+
+// Page returns the report of a run for a browser: the decision, strategies,
+// charts, calls, compactions, mechanisms, and what the figures depend on.
+func Page(run *results.Run, parts PageParts) *document.Document {
+	p := page{&document.Document{Title: pageTitle(run)}}
+	table := Run(run, Options{Split: true, Whole: true, MaxCells: maxPagedCells})
+	p.Head = table.Head
+	if short := append(slices.Clone(parts.Verdict), verdict(run)...); len(short) > 0 {
+		p.Sections = append(p.Sections, document.Section{Title: "In short", Blocks: []document.Block{short}})
+	}
+	if parts.Advice != nil {
+		p.add("What to set", parts.Advice, false)
+	}
+	said, split := document.Document{}, document.Document{}
+	for _, s := range table.Sections[1:] {
+		if t, ok := s.Blocks[0].(*document.Table); ok && t.Title == breaksTitle {
+			said.Sections = append(said.Sections, s)
+		} else {
+			split.Sections = append(split.Sections, s)
+		}
+	}
+	table.Sections = table.Sections[:1]
+	p.add("Strategies", table, false)
+	shown, _ := selected(run, maxPagedCells)
+	if figures := Figures(Drawings(shown, parts.Calls)); len(figures) > 0 {
+		p.Sections = append(p.Sections, document.Section{Title: "Charts", Blocks: figures})
+	}
+	if len(parts.Calls) > 0 {
+		tracks, note := Tracks(parts.Calls, parts.Labels, parts.Chosen), ""
+		followed := map[string]bool{}
+		for i := range tracks.List {
+			followed[tracks.List[i].Group] = true
+		}
+		if n := run.Workload.Sessions; len(followed) < n {
+			note = fmt.Sprintf("Of %s the %d with the most calls.", document.Count(n, "session"), len(followed))
+		}
+		blocks := []document.Block{document.Text{Text: "What each call read from the cache, wrote into it, sent beside it and answered. " +
+			"▾ marks a miss, ◆ a compaction or a call of the client, ◇ what was cleared. Drag to zoom; click, or use the arrow keys, " +
+			"to see one call. Calls that no log shows are left out. " + note}, tracks}
+		p.Sections = append(p.Sections, document.Section{Title: "Every call", Blocks: blocks})
+	}
+	if len(parts.Chains) > 0 {
+		p.add("Compactions", Chains(run, parts.Chains, maxPaged), true)
+	}
+	if len(said.Sections) > 0 {
+		p.add("Breaks that the client sees", &said, true)
+	}
+	if parts.Ablation != nil {
+		p.ablation(parts.Ablation, parts.Part)
+	}
+	if len(split.Sections) > 0 {
+		p.add("Cost, tokens and misses by class", &split, true)
+	}
+	p.Sections = append(p.Sections, provenance(run, parts.Scenario))
+	return p.Document
+}
+
+// ablation adds what each mechanism of a strategy is worth.
+func (p page) ablation(a *studies.Ablation, part string) {
+	d := Ablation(a)
+	if part != "" {
+		d.Notes = append([]string{part}, d.Notes...)
+	}
+	p.add("What each mechanism is worth", d, true)
+	s := &p.Sections[len(p.Sections)-1]
+	s.Blocks = append(Figures(AblationDrawings(a)), s.Blocks...)
+}
+
+// verdict says in a line which strategy is the cheapest, by how much, how certain that is and what is lost.
+func verdict(run *results.Run) document.List {
+	run = run.Replicated()
+	best := cheapest(run, "cost_usd")
+	if best == nil {
+		return nil
+	}
+	values := func(name string) (is, was string) {
+		m, _ := results.LookupMetric(name)
+		v, ok := best.Value(m)
+		if !ok {
+			return "", ""
+		}
+		write := document.Format(m.Unit, []float64{v})
+		is = write(v)
+		if ref := run.Reference(results.StrategyRecorded); ref != nil {
+			if w, ok := ref.Value(m); ok && write(w) != is {
+				was = " instead of " + write(w)
+			}
+		}
+		return is, was
+	}
+	cost, was := values("cost_usd")
+	label, text := "Cheapest strategy", best.Cell+": "+cost+was
+	if d, ok := run.VsRecorded(best); ok {
+		if d.Relative > 0 {
+			label = "No strategy is cheaper than what was recorded; the nearest"
+		}
+		text += ", " + document.SignedPercent(d.Relative)
+		if d.Known {
+			text += fmt.Sprintf(" (95 %%: %s … %s)", document.SignedPercent(d.Low), document.SignedPercent(d.High))
+		}
+		if d.Chance() {
+			text += ", which may be chance"
+		}
+	}
+	text += "."
+	if recall, was := values("needed_recall"); recall != "" {
+		text += " Of what is used later " + recall + was + " stays at hand."
+	}
+	if usd, was := values("cost_with_refetch_usd"); usd != "" && usd != cost {
+		text += " With what is forgotten fetched again " + usd + was
+		m, _ := results.LookupMetric("cost_with_refetch_usd")
+		if other := cheapest(run, m.Name); other != nil && other != best {
+			v, _ := other.Value(m)
+			text += "; then " + other.Cell + " is the cheapest, " + document.Format(m.Unit, []float64{v})(v)
+		}
+		text += "."
+	}
+	return document.List{{Label: label, Text: text}}
+}
+
+// Limits of a page.
+const (
+	maxPaged      = 40  // compactions of a cell
+	maxPagedCells = 100 // cells in its tables and charts
+)
+
+func pageTitle(run *results.Run) string {
+	w := &run.Workload
+	title := fmt.Sprintf("What %s cost", document.Count(w.Sessions, "session"))
+	if w.First != "" && w.Last != "" && w.First != w.Last {
+		title += ", " + w.First + " … " + w.Last
+	}
+	return title
+}
+
+// provenance says what the figures depend on.
+func provenance(run *results.Run, scenario string) document.Section {
+	p := &run.Provenance
+	var list document.List
+	item := func(label, text string) {
+		if text != "" {
+			list = append(list, document.Item{Label: label, Text: text})
+		}
+	}
+	item("program", p.Version)
+	item("seed", fmt.Sprint(p.Seed))
+	item("sessions", p.SessionsDigest)
+	item("prices", strings.TrimSpace(p.Prices+" "+p.PricesDigest))
+	item("profile", strings.TrimSpace(p.Profile+" "+p.ProfileDigest))
+	for _, name := range slices.Sorted(maps.Keys(p.Switches)) {
+		item(name, p.Switches[name])
+	}
+	trust := strings.ToUpper(errorLine(run)[:1]) + errorLine(run)[1:]
+	s := document.Section{Title: "What the figures rest on", Folded: true, Blocks: []document.Block{document.Text{Text: trust}, list}}
+	if scenario != "" {
+		s.Blocks = append(s.Blocks, document.Raw(scenario))
+	}
+	return s
+}

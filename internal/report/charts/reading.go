@@ -1,0 +1,92 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Remark puts above the figures of a workload what was read of a corpus and chosen of it, and what was lost.
+func Remark(w *results.Workload, c *traces.Corpus, chosen *traces.Selection) {
+	add := func(format string, args ...any) { w.Remarks = append(w.Remarks, fmt.Sprintf(format, args...)) }
+	w.Remarks = append(w.Remarks, Reading(c, chosen)...)
+	if unread := len(unreadFiles(c)); unread > 0 && c.Inputs != nil {
+		share := float64(unread) / float64(max(unread, len(c.Inputs.Files)))
+		w.Quality = append(w.Quality, results.Share{Of: "files", What: "unread", Value: share})
+	}
+	for _, agent := range slices.Sorted(maps.Keys(c.Unsupported)) {
+		add("%s of %s left out: its recordings are not supported", document.Count(c.Unsupported[agent], "file"), agent)
+	}
+	if c.Inputs != nil && c.Inputs.Dangling > 0 {
+		add("%s left out: no file at the other end", document.Count(c.Inputs.Dangling, "link"))
+	}
+	if c.Repeated > 0 {
+		add("%s repeated by resumed sessions counted once", document.Count(c.Repeated, "call"))
+	}
+}
+
+// maxUnread is the largest number of unreadable files named above the figures.
+const maxUnread = 3
+
+// unreadFiles returns the problems of files that could not be read, or not to their end, by file.
+func unreadFiles(c *traces.Corpus) []traces.Problem {
+	list := slices.Clone(c.Problems)
+	for _, s := range c.Sessions {
+		list = append(list, s.Problems...)
+	}
+	list = slices.DeleteFunc(list, func(p traces.Problem) bool { return !p.Unread })
+	slices.SortStableFunc(list, func(p, q traces.Problem) int { return cmp.Compare(p.File, q.File) })
+	return list
+}
+
+// Uncounted returns how many calls have token counts that cannot be read, and the first session with such a call.
+func Uncounted(c *traces.Corpus) (n int, first *traces.Session) {
+	for _, s := range c.Sessions {
+		if n += s.Quality.Uncounted; first == nil && n > 0 {
+			first = s
+		}
+	}
+	return n, first
+}
+
+// Reading says which sessions of a corpus passed the filter, and what could not be read.
+func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
+	list := chosen.Remarks()
+	var lost []string
+	if c.BadLines > 0 {
+		lost = append(lost, fmt.Sprintf("%s of %s could not be read, wholly or in part", document.Count(c.BadLines, "line"), document.Whole(c.Lines)))
+	}
+	unread, calls := unreadFiles(c), 0
+	uncounted, _ := Uncounted(c)
+	for _, s := range c.Sessions {
+		calls += s.NumCalls()
+	}
+	if uncounted > 0 {
+		list = append(list, fmt.Sprintf("%s of %s calls have token counts that cannot be read: they are not in the bill; -v names them",
+			document.Whole(int64(uncounted)), document.Whole(int64(calls))))
+	}
+	told := c.BadLines + len(unread) + uncounted
+	if c.Inputs != nil {
+		told += c.Inputs.Dangling // links that were left out
+	}
+	if others := c.NumProblems - told; others > 0 {
+		lost = append(lost, document.Count(others, "problem")+" with what was read")
+	}
+	if len(lost) > 0 {
+		list = append(list, strings.Join(lost, ", ")+"; -v names them")
+	}
+	if len(unread) > 0 {
+		text := fmt.Sprintf("%s could not be read to the end; what is missing is not in the figures", document.Count(len(unread), "file"))
+		for _, p := range unread[:min(len(unread), maxUnread)] {
+			text += "; " + p.String()
+		}
+		list = append(list, text)
+	}
+	return list
+}

@@ -1,0 +1,489 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Options select what a report shows beyond one line for each cell.
+type Options struct {
+	Split      bool // tables of cost and tokens by token class, cost by source, misses by class
+	PerSession bool // CSV: a row for each cell and session instead of each cell
+	// MaxCells is the largest number of cells in tables for people, 0 for all. Of
+	// more they show the cheapest and the most expensive.
+	MaxCells int
+	Whole    bool // all columns, for readers who have room
+}
+
+// Run reports what the cells of a run cost: a line for each, footnotes and the
+// trust line. CSV has a line for each cell, or for each cell and session, with
+// all metrics in their units; JSON is the published summary, see
+// results.Document.
+func Run(run *results.Run, o Options) *document.Document {
+	bySeed := run
+	run = run.Replicated()
+	shown, rest := selected(run, o.MaxCells)
+	t := &tables{run: shown, whole: run, swept: sweptNames(shown), every: o.Whole, notes: notesOf(shown, o.Split), used: map[string]bool{}}
+	d := &document.Document{
+		Head: headLines(run),
+		Data: func() *document.Table { return runData(bySeed, o.PerSession) },
+		JSON: func(w io.Writer) error { return writeRun(w, run) },
+	}
+	if rest != "" {
+		d.Head = append(d.Head, rest)
+	}
+	list := []*document.Table{t.main()}
+	if o.Split {
+		list = append(list, slices.Concat(t.splits(), t.groups(), t.layers(), t.breaks())...)
+	}
+	for _, x := range list {
+		d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{x}})
+	}
+	if len(run.Cells) < len(bySeed.Cells) {
+		d.Notes = append(d.Notes, "± half the 95 % interval of the mean over the seeds; a row for each seed is in --format csv")
+	}
+	d.Notes = append(d.Notes, slices.Concat(t.unmarked(), t.optimum(), []string{"", trustLine(run)})...)
+	return d
+}
+
+// notesOf returns the notes of a run; those marked as detail only with detail.
+func notesOf(run *results.Run, detail bool) []results.Note {
+	return slices.DeleteFunc(run.Footnotes(), func(n results.Note) bool { return n.Detail && !detail })
+}
+
+// optimum says which of the swept cells is the cheapest if the agent acts as
+// recorded, and which one if it fetches again what is forgotten; nothing
+// without a sweep.
+func (t *tables) optimum() []string {
+	if len(t.swept) == 0 {
+		return nil
+	}
+	metrics := [2]string{"cost_usd", "cost_with_refetch_usd"}
+	words := [2]string{"cheapest", "with what is forgotten fetched again"}
+	if anyValue(t.whole, "cost_open_loop_usd") {
+		metrics, words = [2]string{"cost_open_loop_usd", "cost_usd"}, [2]string{"cheapest in the open loop", "in the closed loop"}
+	}
+	var said []string
+	for i, name := range metrics {
+		m, _ := results.LookupMetric(name)
+		if best := cheapest(t.whole, name); best != nil {
+			least, _ := best.Value(m)
+			said = append(said, fmt.Sprintf("%s: %s, %s", words[i], best.Cell, document.Amounts(least)(least)))
+		}
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	return []string{strings.Join(said, "; ")}
+}
+
+// cheapest returns the simulated cell with the lowest metric among those that did all the work, nil without one
+// and for an interrupted run, whose cells may cover different sessions.
+func cheapest(run *results.Run, metric string) (best *results.Cell) {
+	m, _ := results.LookupMetric(metric)
+	least := math.Inf(1)
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		if v, ok := c.Value(m); ok && run.Workload.Unfinished == 0 && v < least && !isReference(c) && !c.Total.CutShort() {
+			best, least = c, v
+		}
+	}
+	return best
+}
+
+func writeRun(w io.Writer, run *results.Run) error {
+	d, err := run.Document()
+	if err != nil {
+		return err
+	}
+	return results.WriteDocument(w, d)
+}
+
+// tables lays out the cells of a run.
+type tables struct {
+	run, whole *results.Run // what is shown, and what it is compared within
+	swept      []string
+	every      bool
+	notes      []results.Note
+	used       map[string]bool // texts of notes to which something on the page points
+}
+
+// noted returns the texts of the notes that want selects.
+func (t *tables) noted(want func(results.Note) bool) []string {
+	var texts []string
+	for _, n := range t.notes {
+		if want(n) {
+			texts = append(texts, n.Text)
+			t.used[n.Text] = true
+		}
+	}
+	return texts
+}
+
+// unmarked returns the notes to which nothing on the page points.
+func (t *tables) unmarked() []string {
+	var texts []string
+	for _, n := range t.notes {
+		if !t.used[n.Text] {
+			texts = append(texts, n.Text)
+		}
+	}
+	return texts
+}
+
+// column is one column of figures: a metric, or something derived from the
+// cell when metric is empty.
+type column struct {
+	title, metric string
+	text          func(*results.Cell) string
+	spare         int // as document.Column.Spare
+}
+
+// main lists the cells, with the notes on metrics that have no column of their own.
+func (t *tables) main() *document.Table {
+	columns := []column{
+		t.cost("COST", "cost_usd"),
+		{title: "VS RECORDED", text: func(c *results.Cell) string {
+			text, _ := vsRecorded(t.whole, c)
+			return text
+		}},
+	}
+	recall, fetched := t.metric("RECALL", "needed_recall"), t.cost("WITH RE-FETCH", "cost_with_refetch_usd")
+	if anyValue(t.run, "cost_open_loop_usd") { // COST includes the fetches
+		fetched = t.between("WITH RE-FETCH", "cost_with_refetch_usd")
+	}
+	regret := ofWhole(t.metric("REGRET", "regret_usd"))
+	hit, recall, fetched := t.metric("HIT", "cache_hit_ratio").spared(-1), recall.spared(-1), fetched.spared(-1)
+	doings := []column{t.metric("MISSES", "misses").spared(3), t.metric("COMPACTIONS", "compactions").spared(1),
+		t.metric("CHAIN", "chain_max").spared(4), t.metric("PEAK", "peak_context_tokens").spared(5),
+		t.metric("WAIT", "added_latency_seconds").spared(2)}
+	bound := anyValue(t.run, "bound_usd")
+	switch {
+	case t.every: // the most important come first, as others may be out of sight
+		columns = append(columns, fetched, recall, t.recallRange())
+		if bound {
+			columns = append(columns, regret)
+		}
+		columns = append(append(columns, hit), doings...)
+	case bound:
+		columns[1] = columns[1].spared(2) // REGRET says more
+		columns = append(columns, regret, hit, recall, t.recallRange(), t.metric("RULES KEPT", "instruction_survival").spared(1), fetched)
+	default:
+		columns = append(append(append(columns, hit), doings...), recall, t.recallRange(), fetched)
+	}
+	columns = slices.DeleteFunc(columns, func(c column) bool {
+		m, _ := results.LookupMetric(c.metric)
+		return (m.Group != "" || m.Level > 0) && !anyValue(t.run, m.Name)
+	})
+	return t.table("", columns, func(n results.Note) bool {
+		return !slices.ContainsFunc(columns, func(c column) bool { return c.metric != "" && c.metric == n.Metric })
+	})
+}
+
+// begin returns a table with the columns that name a cell: the strategy and the
+// swept parameters, or the name of the cell if none are swept.
+func (t *tables) begin(title string) *document.Table {
+	x := &document.Table{Title: title, Columns: []document.Column{{Title: "STRATEGY"}}}
+	for _, name := range t.swept {
+		x.Columns = append(x.Columns, document.Column{Title: name, Right: true})
+	}
+	return x
+}
+
+// row returns a row that begins with the columns that name a cell.
+func (t *tables) row(c *results.Cell) []any {
+	name := c.Cell
+	if len(t.swept) > 0 {
+		name = c.Strategy
+	}
+	row := []any{name}
+	for _, p := range t.swept {
+		row = append(row, c.Params[p])
+	}
+	return row
+}
+
+// table lays out a row for each cell. Notes on a cell that onName selects are
+// attached to its name.
+func (t *tables) table(title string, columns []column, onName func(results.Note) bool) *document.Table {
+	x := t.begin(title)
+	for _, col := range columns {
+		x.Columns = append(x.Columns,
+			document.Column{Title: col.title, Right: true, Spare: col.spare, Notes: t.noted(func(n results.Note) bool {
+				return n.Cell == "" && n.Metric != "" && n.Metric == col.metric
+			})})
+	}
+	for i := range t.run.Cells {
+		c := &t.run.Cells[i]
+		row := t.row(c)
+		row[0] = document.Cell{Value: row[0], Notes: t.noted(func(n results.Note) bool {
+			return onName != nil && n.Cell == c.Cell && onName(n)
+		})}
+		for _, col := range columns {
+			row = append(row, document.Cell{Value: col.text(c), Notes: t.noted(func(n results.Note) bool {
+				return n.Cell == c.Cell && n.Metric != "" && n.Metric == col.metric
+			})})
+		}
+		x.Rows = append(x.Rows, row)
+	}
+	return x
+}
+
+// metric returns the column of a published metric; cells without a sample are empty.
+func (t *tables) metric(title, name string) column {
+	m, ok := results.LookupMetric(name)
+	if !ok {
+		return column{title: title, metric: name, text: func(*results.Cell) string { return "" }}
+	}
+	var values []float64
+	for i := range t.run.Cells {
+		if v, ok := t.run.Cells[i].Value(m); ok {
+			values = append(values, v)
+		}
+	}
+	format := document.Format(m.Unit, values)
+	return column{title: title, metric: name, text: func(c *results.Cell) string {
+		v, ok := c.Value(m)
+		if !ok {
+			return ""
+		}
+		b, _ := c.OverSeeds(m)
+		if half := format((b.High - b.Low) / 2); half != format(0) {
+			return format(v) + " ± " + strings.TrimSuffix(half, " %")
+		}
+		return format(v)
+	}}
+}
+
+// between returns the column of the interval of a metric, or of its value if
+// the interval has no width.
+func (t *tables) between(title, name string) column {
+	col := t.cost(title, name)
+	value := col.text
+	m, _ := results.LookupMetric(name)
+	col.text = func(c *results.Cell) string {
+		b, ok := c.Interval(m)
+		format := document.Format(m.Unit, []float64{b.High})
+		low, high := format(b.Low), format(b.High)
+		if !ok || low == high || c.Total.CutShort() {
+			return value(c)
+		}
+		return strings.TrimSuffix(low, " %") + " … " + high
+	}
+	return col
+}
+
+// recallRange returns the column of recall if summaries keep nothing and if
+// they keep all that fits, empty where that makes no difference.
+func (t *tables) recallRange() column {
+	m, _ := results.LookupMetric("needed_recall")
+	col := t.between("LEAST … MOST", m.Name).spared(6)
+	text := col.text
+	col.text = func(c *results.Cell) string {
+		if b, ok := c.Interval(m); !ok || b.Low == b.High {
+			return ""
+		}
+		return text(c)
+	}
+	return col
+}
+
+// spared sets when the column is dropped for lack of room.
+func (c column) spared(order int) column {
+	c.spare = order
+	return c
+}
+
+// ofWhole empties a column for cells that did less work than others.
+func ofWhole(col column) column {
+	text := col.text
+	col.text = func(c *results.Cell) string {
+		if c.Total.CutShort() {
+			return ""
+		}
+		return text(c)
+	}
+	return col
+}
+
+// cost returns the column of a cost, or of the cost per answered call if
+// sessions ended early: the total then covers less work than that of others.
+func (t *tables) cost(title, name string) column {
+	col := t.metric(title, name)
+	m, _ := results.LookupMetric(name)
+	total := col.text
+	col.text = func(c *results.Cell) string {
+		if v, ok := c.Value(m); ok && c.Total.CutShort() {
+			return document.USD(v/float64(max(1, c.Total.OwnCalls())), 4) + "/call"
+		}
+		return total(c)
+	}
+	return col
+}
+
+// splits shows the parts of the main figures. Parts that are zero in every cell
+// and tables without parts are left out.
+func (t *tables) splits() []*document.Table {
+	tokens := []string{"input_uncached_tokens", "cache_read_tokens", "cache_write_5m_tokens",
+		"cache_write_1h_tokens", "cache_write_other_tokens", "output_tokens"}
+	var list []*document.Table
+	for _, s := range []struct {
+		title, total string
+		parts        []string
+	}{
+		{"cost by token class", "cost_usd", append(partsOf("cost_usd", results.ByClass), "storage_usd")},
+		{"tokens by class", "", tokens},
+		{"cost by source", "cost_usd", append(partsOf("cost_usd", results.BySource), "storage_usd")},
+		{"misses by class", "misses", partsOf("misses", results.ByClass)},
+		{"added latency by part", "added_latency_seconds", partsOf("added_latency_seconds", results.ByPart)},
+	} {
+		columns := t.present(s.parts, s.total)
+		if len(columns) == 0 {
+			continue
+		}
+		if s.total != "" {
+			columns = append(columns, t.metric("TOTAL", s.total))
+		}
+		list = append(list, t.table(s.title, columns, nil))
+	}
+	return list
+}
+
+// groups shows each group of metrics in its own table, without those that are
+// zero in every cell.
+func (t *tables) groups() []*document.Table {
+	var list []*document.Table
+	for _, group := range results.Groups() {
+		var names []string
+		for _, m := range results.Metrics() {
+			if m.Group == group {
+				names = append(names, m.Name)
+			}
+		}
+		if columns := t.present(names, group); len(columns) > 0 {
+			for i := range columns {
+				columns[i].title = upper(columns[i].metric)
+			}
+			list = append(list, t.table(group, columns, nil))
+		}
+	}
+	return list
+}
+
+// present returns the columns of the metrics that are not zero in every cell,
+// with titles as parts of a total.
+func (t *tables) present(names []string, total string) []column {
+	var columns []column
+	for _, name := range names {
+		if anyValue(t.run, name) {
+			columns = append(columns, t.metric(partTitle(name, total), name))
+		}
+	}
+	return columns
+}
+
+// partsOf returns the names of the metrics that add up to one.
+func partsOf(metric, by string) []string {
+	var names []string
+	for _, m := range results.Metrics() {
+		if m.Of == metric && m.By == by {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// partTitle shortens the name of a part to a column title: cost_usd_write_5m
+// of cost_usd becomes WRITE 5M.
+func partTitle(name, total string) string {
+	name = strings.TrimPrefix(name, total+"_")
+	for _, prefix := range []string{"input_", "cache_"} {
+		name = strings.TrimPrefix(name, prefix)
+	}
+	for _, suffix := range []string{"_tokens", "_usd"} {
+		name = strings.TrimSuffix(name, suffix)
+	}
+	return upper(name)
+}
+
+func upper(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "_", " ")) }
+
+// anyValue reports whether a metric is not zero in some cell.
+func anyValue(run *results.Run, name string) bool {
+	m, ok := results.LookupMetric(name)
+	return ok && slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
+		v, ok := c.Value(m)
+		return ok && v != 0
+	})
+}
+
+// runData is a run for spreadsheets: cell, strategy, a column param.NAME for
+// each parameter, the session, the number of sessions and all metrics in their
+// units. A missing sample is empty.
+func runData(run *results.Run, perSession bool) *document.Table {
+	params := paramNames(run)
+	metrics := results.Metrics()
+	t := &document.Table{Columns: document.Columns("cell", "strategy")}
+	for _, p := range params {
+		t.Columns = append(t.Columns, document.Column{Name: "param." + p})
+	}
+	if perSession {
+		t.Columns = append(t.Columns, document.Column{Name: "session"})
+	}
+	t.Columns = append(t.Columns, document.Column{Name: "sessions"})
+	for _, m := range metrics {
+		t.Columns = append(t.Columns, document.Column{Name: m.Name})
+	}
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		total := c.Total
+		total.Sessions = c.Sessions
+		rows := []*results.Row{&total}
+		if perSession {
+			rows = c.Rows
+		}
+		for _, r := range rows {
+			line := []any{c.Cell, c.Strategy}
+			for _, p := range params {
+				line = append(line, c.Params[p])
+			}
+			if perSession {
+				line = append(line, r.Session)
+			}
+			line = append(line, strconv.Itoa(r.Sessions))
+			for _, m := range metrics {
+				v, ok := c.RowValue(r, m)
+				line = append(line, given(ok, v))
+			}
+			t.Rows = append(t.Rows, line)
+		}
+	}
+	return t
+}
+
+// given returns a figure for machines, nil if there is none.
+func given(ok bool, v float64) any {
+	if !ok {
+		return nil
+	}
+	return document.Plain(v)
+}
+
+// paramNames returns the parameters of all cells, sorted.
+func paramNames(run *results.Run) []string {
+	set := map[string]bool{}
+	for i := range run.Cells {
+		for name := range run.Cells[i].Params {
+			set[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(set))
+}

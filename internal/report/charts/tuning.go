@@ -1,0 +1,218 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// maxTuned is the largest number of settings in a table for people.
+const maxTuned = 12
+
+// Tuning reports a search: the best setting, what choosing it gains on sessions
+// that took no part, what ties with it, and the front.
+// CSV has a row for every setting.
+func Tuning(t *studies.Tuning) *document.Document {
+	d := &document.Document{
+		Title: "What to set", Head: append(headLines(t.Run), document.Whole(t.Tried)+" of "+document.Count(t.Space, "setting")+" tried"),
+		Data: func() *document.Table { return tuningData(t) },
+		JSON: func(w io.Writer) error { return document.Indented(publishedTuning(t))(w) },
+		Notes: []string{
+			"FRONT: no other setting is better in one of the figures sought and as good in the others. TIE: the 90 % interval of " +
+				"its difference to the best one holds 0.", trustLine(t.Run),
+		},
+	}
+	d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{tuningBest(t)}},
+		document.Section{Blocks: []document.Block{tuningTable(t)}})
+	return d
+}
+
+// tuningBest says what won, how certain that is, and how to run it again.
+func tuningBest(t *studies.Tuning) document.List {
+	if len(t.Settings) == 0 {
+		return document.List{{Text: "No setting was simulated over all sessions."}}
+	}
+	best := &t.Settings[0]
+	list := document.List{{Label: "best", Text: best.Cell}}
+	if !best.Keeps {
+		list[0] = document.Item{Label: "none", Text: "No setting tried keeps " + limitsText(t.Limits) + "; the nearest is " + best.Cell + "."}
+	}
+	list = append(list, document.Item{Label: "unseen", Text: heldOutText(t)})
+	if best.Edge != "" {
+		list = append(list, document.Item{Label: "edge", Text: "It has " + best.Edge + " that was swept: sweep beyond it."})
+	}
+	var ties []string
+	for i := range t.Settings {
+		if t.Settings[i].Tie {
+			ties = append(ties, t.Settings[i].Cell)
+		}
+	}
+	if len(ties) > 0 {
+		list = append(list, document.Item{Label: "ties", Text: "Chance can make the difference to " + document.Few(ties) + "."})
+	}
+	return append(list, document.Item{Label: "again", Text: document.Quoted(t.Command...), Whole: true})
+}
+
+func limitsText(limits []studies.Limit) string {
+	var list []string
+	for _, l := range limits {
+		sign := " ≤ "
+		if l.Least {
+			sign = " ≥ "
+		}
+		list = append(list, l.Metric.Name+sign+document.Plain(l.Value))
+	}
+	if len(list) == 0 {
+		return "every session to its end"
+	}
+	return strings.Join(list, " and ")
+}
+
+func heldOutText(t *studies.Tuning) string {
+	g, name := &t.HeldOut, t.Objectives[0].Name
+	if math.IsInf(g.High, 0) || math.IsNaN(g.Share) {
+		return "too few sessions to choose on some and judge on others"
+	}
+	shown := func(v float64) string {
+		if t.Objectives[0].Better == results.Lower {
+			v = -v
+		}
+		return document.SignedPercent(v)
+	}
+	low, high := shown(g.High), shown(g.Low)
+	if t.Objectives[0].Better == results.Higher {
+		low, high = high, low
+	}
+	return fmt.Sprintf("%s %s against recorded on sessions not used to choose (90 %%: %s … %s), better in %d of %d folds",
+		name, shown(g.Share), low, high, g.Agree, g.Folds)
+}
+
+// tuningTable lists the settings, best first, below the recorded strategy.
+func tuningTable(t *studies.Tuning) *document.Table {
+	shown := *t.Run
+	shown.Cells = nil
+	marks := map[string]string{}
+	if base := t.Run.Reference(results.StrategyRecorded); base != nil {
+		shown.Cells = append(shown.Cells, *base)
+	}
+	rest := 0
+	for i := range t.Settings {
+		s := &t.Settings[i]
+		at := slices.IndexFunc(t.Run.Cells, func(c results.Cell) bool { return c.Cell == s.Cell })
+		if len(shown.Cells) > maxTuned && !s.Front || at < 0 {
+			rest++
+			continue
+		}
+		shown.Cells = append(shown.Cells, t.Run.Cells[at])
+		marks[s.Cell] = markOf(s, i)
+	}
+	x := &tables{run: &shown, whole: t.Run, swept: sweptNames(t.Run), used: map[string]bool{}}
+	columns := []column{{title: "MARK", text: func(c *results.Cell) string { return marks[c.Cell] }}}
+	for _, m := range soughtMetrics(t) {
+		columns = append(columns, x.metric(strings.ToUpper(m.Name), m.Name))
+	}
+	columns = append(columns, column{title: "VS RECORDED", spare: 1, text: func(c *results.Cell) string {
+		text, _ := vsRecorded(t.Run, c)
+		return text
+	}})
+	table := x.table("", columns, nil)
+	if rest > 0 {
+		table.Notes = append(table.Notes, document.Count(rest, "further setting")+" in --format csv")
+	}
+	return table
+}
+
+func markOf(s *studies.Setting, place int) string {
+	var marks []string
+	for _, m := range []struct {
+		is   bool
+		text string
+	}{{place == 0 && s.Keeps, "best"}, {s.Tie, "tie"}, {s.Front && place > 0, "front"}, {!s.Keeps, "fails"}} {
+		if m.is {
+			marks = append(marks, m.text)
+		}
+	}
+	return strings.Join(marks, ", ")
+}
+
+// soughtMetrics returns the objectives, the metrics of the limits, and cost and recall.
+func soughtMetrics(t *studies.Tuning) []results.Metric {
+	list := slices.Clone(t.Objectives)
+	for _, l := range t.Limits {
+		list = append(list, l.Metric)
+	}
+	for _, name := range []string{"cost_usd", "needed_recall"} {
+		if m, ok := results.LookupMetric(name); ok && anyValue(t.Run, name) {
+			list = append(list, m)
+		}
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(list, func(m results.Metric) bool {
+		defer func() { seen[m.Name] = true }()
+		return seen[m.Name]
+	})
+}
+
+// tuningData has a row for each setting, with every metric sought.
+func tuningData(t *studies.Tuning) *document.Table {
+	names := []string{"cell", "set", "keeps", "tie", "front"}
+	list := soughtMetrics(t)
+	for _, m := range list {
+		names = append(names, m.Name)
+	}
+	x := &document.Table{Columns: document.Columns(names...)}
+	for i := range t.Settings {
+		s := &t.Settings[i]
+		row := []any{s.Cell, strings.Join(s.Set, " "), s.Keeps, s.Tie, s.Front}
+		for _, m := range list {
+			row = append(row, valueOf(t.Run, s.Cell, m))
+		}
+		x.Rows = append(x.Rows, row)
+	}
+	return x
+}
+
+// valueOf returns a metric of a cell, nil if it has no sample.
+func valueOf(run *results.Run, cell string, m results.Metric) any {
+	for i := range run.Cells {
+		if run.Cells[i].Cell == cell {
+			if v, ok := run.Cells[i].Value(m); ok {
+				return v
+			}
+		}
+	}
+	return nil
+}
+
+// publishedTuning returns a search in its JSON form.
+func publishedTuning(t *studies.Tuning) any {
+	type setting struct {
+		studies.Setting
+		Metrics map[string]any `json:"metrics"`
+	}
+	list := []setting{}
+	for _, s := range t.Settings {
+		v := setting{s, map[string]any{}}
+		for _, m := range soughtMetrics(t) {
+			v.Metrics[m.Name] = valueOf(t.Run, s.Cell, m)
+		}
+		list = append(list, v)
+	}
+	var names []string
+	for _, m := range t.Objectives {
+		names = append(names, m.Name)
+	}
+	out := map[string]any{
+		"objectives": names, "subject_to": limitsText(t.Limits), "space": t.Space, "tried": t.Tried, "settings": list,
+	}
+	if !math.IsInf(t.HeldOut.High, 0) && !math.IsNaN(t.HeldOut.Share) {
+		out["held_out"] = t.HeldOut
+	}
+	return out
+}

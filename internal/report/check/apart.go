@@ -1,0 +1,208 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// A run of other sessions than the baseline's is compared with it by ratios and
+// by figures per call or token. Their spread over sessions decides what
+// difference is significant.
+
+const (
+	// apartResamples leaves some draws beyond the end of any interval.
+	apartResamples = 4_000
+	// What an interval must exclude for a figure to hold: an increase beyond the bar by twice
+	// the figure, or a decrease by half of it. The smallest break worth a gate is larger:
+	// with every second read missing, a bill is several times as large.
+	mostIncrease, mostDecrease = 2, 0.5
+)
+
+// parts returns both sums of a ratio in each session of a slice, as means over
+// the seeds. Sessions with neither are left out.
+func (s *slice) parts(m results.Metric) [][2]float64 {
+	list := [][2]float64{}
+	for j := range s.cell.Draws[0].Rows {
+		if p := s.part(j, m); p != [2]float64{} && s.group.has(s.cell.Draws[0].Rows[j].Session) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// part returns both sums of a ratio in one session of the cell.
+func (s *slice) part(row int, m results.Metric) (p [2]float64) {
+	for _, d := range s.cell.Draws {
+		part, base := m.Parts(d.Rows[row])
+		p[0] += part / float64(len(s.cell.Draws))
+		p[1] += base / float64(len(s.cell.Draws))
+	}
+	return p
+}
+
+// ratioOf returns the ratio of sums over sessions.
+func ratioOf(parts [][2]float64) (r stats.Ratio) {
+	for _, p := range parts {
+		r.Add(p[0], p[1])
+	}
+	return r
+}
+
+// comparedApart finds the figures of the sessions of baseline and run, or says why there
+// is nothing to compare. Nothing is known of a group that the baseline does not have.
+func (v *verdict) comparedApart() bool {
+	r := v.rule
+	switch {
+	case r.Metric.Kind != results.KindRatio:
+		v.refuse("these are other sessions, of which a %s says nothing: per: calls in the rule compares it", r.Metric.Kind)
+	case v.was == nil && v.result.Group != "":
+		v.leaveOpen("%s has no sessions of %s", r.Baseline, v.result.Group)
+	case v.was == nil:
+		v.refuse("%s has no such cell", r.Baseline)
+	case v.was.Parts[r.Metric.Name] == nil:
+		v.refuse("%s has no sessions of %s, which no rule compared when it was made: sim check --update", r.Baseline,
+			r.Metric.Name)
+	default:
+		v.before, v.after = ratioOf(v.was.Parts[r.Metric.Name]), ratioOf(append(v.slice.parts(r.Metric), v.pending...))
+		if was := v.before.Value(); len(v.before.Part) > 0 && !math.IsNaN(was) && !math.IsInf(was, 0) {
+			v.result.Baseline = new(was)
+			return true
+		}
+		v.refuse("%s has no sample of %s", r.Baseline, r.Metric.Name)
+	}
+	return false
+}
+
+// leaveOpen says why too little is known to judge.
+func (v *verdict) leaveOpen(format string, args ...any) {
+	v.result.open = true
+	v.result.Status, v.result.Message = Undecided, fmt.Sprintf(format, args...)
+}
+
+// bars returns the factor and the addend that make the bar from the ratio of
+// the baseline.
+func (v *verdict) bars() (factor, add float64) {
+	if v.rule.Bar.Percent {
+		return 1 + v.sign*v.rule.Bar.Value, 0
+	}
+	return 1, v.sign * v.rule.Bar.Value
+}
+
+// judgeApart decides on other sessions, with an interval that misses in a share
+// of all cases. Undecided runs accumulate and are judged repeatedly; the
+// judgements get 1/2, 1/6, 1/12 … of the chance of an alarm, which add up to 1.
+func (v *verdict) judgeApart(share float64) {
+	share /= float64(v.look * (v.look + 1))
+	factor, add := v.bars()
+	was, now := *v.result.Baseline, v.after.Value()
+	bar := factor*was + add
+	v.result.Observed, v.result.Bar = new(now), new(bar)
+	mean := v.sign * (now - bar)
+	v.result.Margin = new(0 - mean)
+	v.result.Sessions, v.result.Before = len(v.after.Part), len(v.before.Part)
+	boot := stats.Bootstrap{Seed: 1, Resamples: apartResamples}
+	d, err := boot.Apart(context.Background(), v.before, v.after, factor, 1-share)
+	low, high := v.sign*(d.Low-add), v.sign*(d.High-add)
+	low, high = min(low, high), max(low, high)
+	if err != nil || v.tooFew(share) || math.IsInf(high-low, 0) {
+		v.leaveOpen("%s cannot tell", v.sessions())
+		return
+	}
+	v.result.Low, v.result.High = new(factor*was+d.Low), new(factor*was+d.High)
+	most := mostIncrease * max(math.Abs(was), math.Abs(bar))
+	if v.sign < 0 {
+		most = mostDecrease * math.Abs(was)
+	}
+	switch {
+	case low > tolerance(bar) && mean > v.rule.MinEffect.of(was):
+		v.result.Status, v.result.Message = Breach, v.words(bar)
+		v.result.Look = v.looker().look(v.rule.whole) + v.worst(factor*was)
+	case high > most:
+		v.leaveOpen("%s cannot tell: %s on these may be %s on others", v.sessions(),
+			figure(v.rule.Metric.Unit, now), figure(v.rule.Metric.Unit, bar+v.sign*high))
+	case mean > tolerance(bar):
+		v.result.Note = v.excuse(low)
+	}
+}
+
+// tooFew reports whether no figures of so many sessions could break the rule: a single
+// one of all ways to divide them between both sides is more than half of share.
+func (v *verdict) tooFew(share float64) bool {
+	ways, n, k := 1.0, len(v.before.Part)+len(v.after.Part), len(v.after.Part)
+	for i := range k {
+		ways *= float64(n-i) / float64(i+1)
+	}
+	return ways*share/2 < 1
+}
+
+// sessions says how many sessions each side has.
+func (v *verdict) sessions() string {
+	return fmt.Sprintf("%s against %d", document.Count(len(v.after.Part), "session"), len(v.before.Part))
+}
+
+// worst names the session of the run that exceeds the baseline most, "" if
+// names are hidden.
+func (v *verdict) worst(was float64) string {
+	rows, at, most := v.slice.cell.Draws[0].Rows, -1, 0.0
+	for j := range rows {
+		if p := v.slice.part(j, v.rule.Metric); v.slice.group.has(rows[j].Session) && v.sign*(p[0]-was*p[1]) > most {
+			at, most = j, v.sign*(p[0]-was*p[1])
+		}
+	}
+	if at < 0 || v.in.Key != "" {
+		return ""
+	}
+	return "; most in session " + rows[at].Session
+}
+
+// pooled returns a cell over a group in all decided runs of a baseline, nil if
+// there is none.
+func (b *Baseline) pooled(cell, group string) *BaselineCell {
+	var all *BaselineCell
+	for _, run := range b.decided() {
+		c := run.find(cell, group)
+		switch {
+		case c == nil:
+		case all == nil:
+			own := *c
+			own.Metrics, own.Parts = map[string]float64{}, map[string][][2]float64{}
+			all = &own
+			all.add(c)
+		default:
+			all.add(c)
+		}
+	}
+	return all
+}
+
+// add adds the additive figures of another run.
+func (c *BaselineCell) add(run *BaselineCell) {
+	for _, m := range results.Metrics() {
+		if v, ok := run.Metrics[m.Name]; ok && m.Kind != results.KindRatio {
+			c.Metrics[m.Name] = m.Kind.Join(c.Metrics[m.Name], v)
+		}
+	}
+	for name, parts := range run.Parts {
+		c.Parts[name] = slices.Concat(c.Parts[name], parts)
+	}
+}
+
+// runs returns the runs of a baseline, the last one first.
+func (b *Baseline) runs() []*Baseline {
+	list := []*Baseline{b}
+	for i := range b.Earlier {
+		list = append(list, &b.Earlier[i])
+	}
+	return list
+}
+
+// decided returns the runs with which later ones are compared.
+func (b *Baseline) decided() []*Baseline {
+	return slices.DeleteFunc(b.runs(), func(r *Baseline) bool { return r.Undecided })
+}

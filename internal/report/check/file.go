@@ -1,0 +1,183 @@
+// Package check judges a run by rules: a gate for continuous integration.
+//
+// A check file names a scenario and rules. A rule bounds one metric, by itself
+// (min, max) or against a baseline (max_increase, max_decrease):
+//
+//	scenario: ci.yaml
+//	baseline: baseline.json
+//	rules:
+//	  - metric: cache_hit_ratio
+//	    strategy: claude-code/2026-03
+//	    min: 0.92
+//	  - metric: cost_usd
+//	    max_increase: 1%
+//
+// What a check cannot judge fails it: no sessions, a metric without a sample, a
+// cell or group that matches nothing, a baseline that is missing or belongs to
+// other sessions or another scenario, and a rule that no figure could break.
+//
+// # Figures that are drawn
+//
+// Sizes and failures of summaries, evictions and random choices of layers are
+// drawn, so that every figure of such a cell is a sample. The cell is simulated
+// under several seeds, and the interval of the mean over them decides: a rule
+// is broken when the whole interval lies beyond the bar, and its mean lies
+// beyond by more than the rule's min_effect. Against a baseline the seeds are
+// paired. The interval is Student's with a confidence of 1 − level/m, where m
+// is the number of figures of the check that spread, so that a check of any
+// length raises a false alarm in at most a share level of its runs (half of
+// that when the figures are near normal, because an alarm is one-sided). A
+// figure that is the same under all seeds is compared directly.
+package check
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Defaults of a check file.
+const (
+	// defaultSeeds is how many seeds a cell with draws is simulated under. Twenty
+	// make the interval of a mean about half a standard deviation wide on either
+	// side.
+	defaultSeeds = 20
+	// defaultLevel is the share of runs without a change in which a check may raise
+	// an alarm.
+	defaultLevel = 0.05
+)
+
+// File is a check file. With fewer than five seeds or a lower level, intervals
+// are too wide to find anything.
+type File struct {
+	Name     string    `yaml:"-"` // as opened
+	Scenario Source    `yaml:"-"`
+	From     yaml.Node `yaml:"scenario"` // source of the scenario, as written
+
+	Seeds             int     `yaml:"seeds" doc:"seeds that a cell with draws is simulated under" min:"5" max:"1000"`
+	Level             float64 `yaml:"level" doc:"share of runs without a change that may raise an alarm" min:"0.0001" max:"0.5"`
+	Baseline          string  `yaml:"baseline" doc:"file that the rules are held against"`
+	ScenarioMayChange bool    `yaml:"scenario_may_change" doc:"another scenario than the baseline's is what is judged"`
+	SessionsMayChange *bool   `yaml:"sessions_may_change" doc:"other sessions than the baseline's are what is judged, on ratios and figures per call; without it for billed alone"`
+	Undecided         string  `yaml:"undecided" doc:"what becomes of a rule that fewer sessions than can tell leave open: it fails the check or passes" enum:"fail,pass"`
+	Window            int     `yaml:"window" doc:"runs that a baseline keeps, the last ones; each is judged and then added by --update" min:"0" max:"1000"`
+	Unread            int     `yaml:"unread" doc:"lines, files and sessions that may be lost in reading" min:"0"`
+	Uncounted         int     `yaml:"uncounted" doc:"calls with token counts that cannot be read: the bill lacks these" min:"0"`
+	Unpriced          string  `yaml:"unpriced" doc:"refuse leaves costs unjudged that lack prices, allow lets such calls cost nothing" enum:"refuse,allow"`
+	Rules             []Rule  `yaml:"rules"`
+}
+
+// Source is a scenario: a file or built-in scenario by its name, or text within
+// the check file.
+type Source struct {
+	Path string
+	Text []byte // lines have the numbers of the check file
+	Line int
+}
+
+// Parse reads the check file called name. All problems are reported at once,
+// with file and line. The usable part is returned with them, nil when the text
+// is no YAML mapping.
+func Parse(text []byte, name string) (*File, error) {
+	tree, err := spec.Parse(text, name)
+	if err != nil {
+		return nil, err
+	}
+	if tree.Root.Kind != yaml.MappingNode {
+		return nil, tree.Errorf(tree.Root, "a check is a mapping with the keys scenario and rules")
+	}
+	f := &File{Name: name, Seeds: defaultSeeds, Level: defaultLevel, Unpriced: "refuse", Undecided: "fail"}
+	errs := tree.Decode(tree.Root, f, "")
+	errs = append(errs, f.scenario(tree, text)...)
+	list := spec.Child(tree.Root, "rules")
+	if list == nil || len(list.Content) == 0 {
+		errs = append(errs, fmt.Errorf("%s: a check needs rules", name))
+	}
+	for i := range f.Rules {
+		r := &f.Rules[i]
+		r.settle() // Decode has reported the errors
+		r.Line, r.Baseline = list.Content[i].Line, baselinePath(cmp.Or(r.Against, f.Baseline))
+	}
+	return f, errors.Join(tree.Sorted(errs)...)
+}
+
+// scenario finds the scenario: a name, or a mapping within the file.
+func (f *File) scenario(t *spec.Tree, text []byte) []error {
+	n := spec.Child(t.Root, "scenario")
+	switch {
+	case n == nil:
+		return []error{fmt.Errorf("%s: a check needs a scenario: a file, the name of a built-in one, or a mapping", f.Name)}
+	case n.Kind == yaml.ScalarNode && n.Value != "":
+		f.Scenario = Source{Path: n.Value, Line: n.Line}
+		return nil
+	case n.Kind != yaml.MappingNode:
+		return []error{t.Errorf(n, "scenario takes a file, the name of a built-in one, or a mapping")}
+	}
+	f.Scenario = Source{Text: cut(t.Root, n, text), Line: n.Line}
+	if own, err := spec.Parse(f.Scenario.Text, f.Name); err == nil && same(own.Root, n) {
+		return nil
+	}
+	// An alias, a file of one line, or line ends other than \n: the text cannot
+	// keep its lines.
+	again, err := yaml.Marshal(spec.Clone(n))
+	f.Scenario.Text = again
+	if err != nil {
+		return []error{t.Errorf(n, "scenario: %w", err)}
+	}
+	return nil
+}
+
+// same reports whether two nodes have the same content in the same lines.
+func same(a, b *yaml.Node) bool {
+	return a.Kind == b.Kind && a.ShortTag() == b.ShortTag() && a.Value == b.Value && a.Line == b.Line &&
+		slices.EqualFunc(a.Content, b.Content, same)
+}
+
+// cut returns the text of the mapping n below root with everything else
+// blanked, so that errors in it have the lines of the file.
+func cut(root, n *yaml.Node, text []byte) []byte {
+	end := len(text) + 1 // line of the next key, from 1
+	for i := 0; i < len(root.Content); i += 2 {
+		if line := root.Content[i].Line; line > n.Line {
+			end = min(end, line)
+		}
+	}
+	lines := strings.Split(string(text), "\n")
+	for i := range lines {
+		switch {
+		case i+1 < n.Line || i+1 >= end:
+			lines[i] = ""
+		case i+1 == n.Line && n.Column > 1:
+			own := []rune(lines[i])
+			lines[i] = strings.Repeat(" ", n.Column-1) + string(own[min(n.Column-1, len(own)):])
+		}
+	}
+	return []byte(strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n")
+}
+
+// mayChange reports whether cells of a strategy are compared over different sessions.
+func (f *File) mayChange(strategy string) bool {
+	if f.SessionsMayChange != nil {
+		return *f.SessionsMayChange
+	}
+	return strategy == results.StrategyBilled
+}
+
+// Baselines returns the baseline files of the rules, each once, as the shortest
+// form of its path, in order.
+func (f *File) Baselines() []string {
+	var files []string
+	for i := range f.Rules {
+		if b := f.Rules[i].Baseline; b != "" && !slices.Contains(files, b) {
+			files = append(files, b)
+		}
+	}
+	return files
+}

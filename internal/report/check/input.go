@@ -1,0 +1,196 @@
+package check
+
+import (
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/nearest"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Input is a run in the form that a check judges.
+type Input struct {
+	Version        string // of the tool
+	SessionsDigest string // of the sessions that were replayed
+	ScenarioDigest string // of the cells and everything around them
+	PricesDigest   string // of the prices of the models in use
+	Prices         string // date of the table of prices, ISO 8601
+	Calls          int    // recorded calls of all sessions
+	Sessions       map[string]Session
+	Cells          []Cell
+	// Lost says what was wrong with lines, files and sessions that could not be read, each
+	// with its place. NumLost counts them all; Lost may have only the first.
+	Lost    []string
+	NumLost int
+	// Uncounted are calls with token counts that cannot be read, UncountedIn a session with some.
+	Uncounted   int
+	UncountedIn string
+	// Key identifies the key of the pseudonyms of projects and sessions; "" if they
+	// have their own names.
+	Key string
+}
+
+// Session has the properties that groups are made from.
+type Session struct {
+	Project, Model, Agent string
+	// Unpriced are its calls of models that have no price, by model.
+	Unpriced map[string]int
+}
+
+// Cell is one cell of the scenario under one or more seeds.
+type Cell struct {
+	Name     string
+	Strategy string
+	// Draws are the cell under each seed; a cell without draws has one. All have
+	// rows of the same sessions.
+	Draws []*results.Cell
+}
+
+// sessions returns how many sessions the slice covers.
+func (s *slice) sessions() int { return s.totals[0].Sessions }
+
+// values returns a metric under each seed, false when one of them has no sample.
+func (s *slice) values(m results.Metric) ([]float64, bool) {
+	values := make([]float64, len(s.totals))
+	for i := range s.totals {
+		v, ok := s.cell.Draws[i].RowValue(&s.totals[i], m)
+		if !ok {
+			return nil, false
+		}
+		values[i] = v
+	}
+	return values, true
+}
+
+// targets returns the cells of a rule. The bill is no strategy: a rule must
+// name it.
+func (in *Input) targets(r *Rule) []*Cell {
+	var cells []*Cell
+	for i := range in.Cells {
+		if c := &in.Cells[i]; r.speaksOf(c.Name, c.Strategy) {
+			cells = append(cells, c)
+		}
+	}
+	return cells
+}
+
+// speaksOf reports whether a rule applies to a cell of a strategy.
+func (r *Rule) speaksOf(cell, strategy string) bool {
+	switch {
+	case r.Strategy != "":
+		return strategy == r.Strategy
+	case r.Cell != "":
+		return nearest.Match(r.Cell, cell)
+	}
+	return strategy != results.StrategyBilled
+}
+
+// Touches reports whether a rule of the check applies to a cell.
+func (f *File) Touches(cell, strategy string) bool {
+	return slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.speaksOf(cell, strategy) })
+}
+
+// group is a set of sessions.
+type group struct {
+	name string // "" for all sessions, else such as "project web" or "no project"
+	has  func(session string) bool
+}
+
+// groups returns the groups of a rule.
+func (in *Input) groups(by string) []group {
+	var of func(Session) string
+	switch by {
+	case "":
+		return []group{{"", func(string) bool { return true }}}
+	case ByProject:
+		of = func(s Session) string { return s.Project }
+	case ByModel:
+		of = func(s Session) string { return s.Model }
+	case ByAgent:
+		of = func(s Session) string { return s.Agent }
+	default:
+		return []group{{"sessions " + by, func(id string) bool { ok, _ := path.Match(by, id); return ok }}}
+	}
+	members := map[string]map[string]bool{} // sessions by property
+	for id, s := range in.Sessions {
+		if members[of(s)] == nil {
+			members[of(s)] = map[string]bool{}
+		}
+		members[of(s)][id] = true
+	}
+	var list []group
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		list = append(list, group{groupName(by, name), func(id string) bool { return members[name][id] }})
+	}
+	return list
+}
+
+// groupName names the group of the sessions with, or without, a project, model
+// or agent. Different groups have different names.
+func groupName(by, name string) string {
+	if name == "" {
+		return "no " + by
+	}
+	return by + " " + name
+}
+
+// slice is one cell over one group: its total under each seed.
+type slice struct {
+	cell   *Cell
+	group  group
+	totals []results.Row // by seed
+}
+
+// sums adds up the rows of each cell and group once, for all rules, and holds
+// what else all rules share.
+type sums struct {
+	slices  map[sliceKey]*slice
+	groups  map[string][]group // by Rule.Group
+	metrics []results.Metric
+}
+
+type sliceKey struct {
+	cell  *Cell
+	group string
+}
+
+func (f *File) newSums() *sums {
+	m := &sums{slices: map[sliceKey]*slice{}, groups: map[string][]group{}, metrics: results.Metrics()}
+	for i := range f.Rules {
+		if r := &f.Rules[i]; r.Per != "" && !slices.ContainsFunc(m.metrics, func(o results.Metric) bool { return o.Name == r.Metric.Name }) {
+			m.metrics = append(m.metrics, r.Metric)
+		}
+	}
+	return m
+}
+
+// groupsOf is Input.groups, computed once.
+func (m *sums) groupsOf(in *Input, by string) []group {
+	if m.groups[by] == nil {
+		m.groups[by] = in.groups(by)
+	}
+	return m.groups[by]
+}
+
+// of returns a cell over a group, added up once. Rows are added in order, so
+// that rounding does not depend on other work.
+func (m *sums) of(c *Cell, g group) *slice {
+	key := sliceKey{c, g.name}
+	if m.slices[key] == nil {
+		s := &slice{cell: c, group: g, totals: make([]results.Row, len(c.Draws))}
+		for i, d := range c.Draws {
+			if s.totals[i] = d.Total; g.name == "" {
+				continue
+			}
+			s.totals[i] = results.Row{}
+			for _, row := range d.Rows {
+				if g.has(row.Session) {
+					s.totals[i].Add(row)
+				}
+			}
+		}
+		m.slices[key] = s
+	}
+	return m.slices[key]
+}

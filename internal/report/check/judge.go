@@ -1,0 +1,376 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/nearest"
+	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Loaded is a baseline, or the reason why there is none.
+type Loaded struct {
+	Baseline *Baseline
+	Err      error
+}
+
+// Judge judges a run by the rules of f. baselines has the names of
+// File.Baselines.
+func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
+	r := &Report{Schema: reportSchema, File: f.Name, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls, Results: []Result{}}
+	if len(in.Sessions) == 0 {
+		return f.Empty("no sessions with calls: nothing was simulated")
+	}
+	f.tellLost(r, in)
+	var cases []*verdict
+	all := f.newSums()
+	for i := range f.Rules {
+		cases = append(cases, f.cases(&f.Rules[i], in, all, baselines)...)
+	}
+	drawn, apart := 0, 0
+	for _, c := range cases {
+		switch {
+		case c.result.Status == OK && c.apart:
+			apart++
+		case c.spread():
+			drawn++
+		}
+	}
+	share := f.Level / float64(max(1, drawn+apart))
+	for _, c := range cases {
+		switch {
+		case c.result.Status != OK:
+		case c.apart:
+			c.judgeApart(share)
+		default:
+			c.judge(share)
+		}
+		if c.result.Status == Undecided && f.Undecided == "pass" {
+			c.result.Status, c.result.Note, c.result.Message = OK, "undecided: "+c.result.Message, ""
+		}
+		r.Results = append(r.Results, c.result)
+	}
+	f.tellUnpriced(r, in, cases)
+	f.compareHeads(r, in, baselines)
+	if drawn > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s of draws: means over %d seeds", document.Count(drawn, "figure"), f.Seeds))
+	}
+	if apart > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s of other sessions than the baseline's", document.Count(apart, "figure")))
+	}
+	if drawn+apart > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("without a change at most %.3g %% of runs raise an alarm", 100*f.Level))
+	}
+	r.settle()
+	return r
+}
+
+// Empty returns the report of a check that has nothing to judge, for a reason.
+func (f *File) Empty(reason string) *Report {
+	r := &Report{Schema: reportSchema, File: f.Name, Results: []Result{}}
+	r.fail(f.Scenario.Line, "%s", reason)
+	return r
+}
+
+// cases returns what a rule has to judge: its cells and groups, or the reason
+// why there are none.
+func (f *File) cases(r *Rule, in *Input, all *sums, baselines map[string]Loaded) []*verdict {
+	base := Result{Line: r.Line, Metric: r.Metric.Name, Unit: r.Metric.Unit, Rule: r.Text(), Status: OK, Cell: r.Strategy}
+	if base.Cell == "" {
+		base.Cell = r.Cell
+	}
+	cells := in.targets(r)
+	if len(cells) == 0 {
+		base.Group = r.Group
+		return []*verdict{unjudged(base, "no cell matches%s", in.knownCells(r))}
+	}
+	var cases []*verdict
+	for _, c := range cells {
+		found := false
+		for _, g := range all.groupsOf(in, r.Group) {
+			s := all.of(c, g)
+			if s.sessions() == 0 {
+				continue
+			}
+			found = true
+			v := &verdict{rule: r, slice: s, result: base, in: in, metrics: all.metrics, sign: r.Kind.sign(), look: 1}
+			v.result.Cell, v.result.Group = c.Name, g.name
+			if f.lacksPrice(s, r.Metric) {
+				v.refuseUnpriced(in)
+			} else if n := s.cutShort(r.Metric); n > 0 {
+				v.refuse("%s early, so that this is of less work; overflow: answer in the scenario goes on",
+					sessionsEnd(n))
+			} else {
+				b := baselines[r.Baseline].Baseline
+				v.apart = b != nil && r.Kind.relative() && b.SessionsDigest != in.SessionsDigest && f.mayChange(c.Strategy)
+				v.prepare(b)
+			}
+			cases = append(cases, v)
+		}
+		if !found {
+			v := unjudged(base, "no session matches group %q%s", r.Group, in.knownSessions())
+			v.result.Cell, v.result.Group = c.Name, r.Group
+			cases = append(cases, v)
+		}
+	}
+	return cases
+}
+
+// knownCells says which cells a rule that matches none could have named.
+func (in *Input) knownCells(r *Rule) string {
+	var names []string
+	for i := range in.Cells {
+		names = append(names, in.Cells[i].Name)
+	}
+	return fmt.Sprintf("%s; the cells are %s", nearest.Hint(cmp.Or(r.Cell, r.Strategy), names), firstNames(names, maxNames))
+}
+
+// maxNames is how many possible names a message lists.
+const maxNames = 8
+
+// knownSessions says what sessions are called, unless that is hidden.
+func (in *Input) knownSessions() string {
+	if in.Key != "" {
+		return ""
+	}
+	ids := slices.Sorted(maps.Keys(in.Sessions))
+	return fmt.Sprintf("; the %s called %s", sessionsAre(len(ids)), firstNames(ids, 3))
+}
+
+func sessionsAre(n int) string {
+	if n == 1 {
+		return "session is"
+	}
+	return fmt.Sprintf("%d sessions are", n)
+}
+
+// verdict is one rule in one cell and group, while it is judged.
+type verdict struct {
+	rule     *Rule
+	slice    *slice
+	result   Result
+	in       *Input
+	metrics  []results.Metric
+	sign     float64       // that of figures that grow towards the bar
+	was      *BaselineCell // the same cell and group in the baseline; may be nil
+	now      []float64     // the metric under each seed
+	then     []float64     // the same in the baseline, for rules against one
+	excess   []float64     // how far each is beyond the bar, negative within it
+	bar      float64
+	unpriced bool    // calls without a price prevent a judgement
+	effect   float64 // what the mean of excess must exceed when it spreads
+
+	apart         bool // the baseline is of other sessions
+	before, after stats.Ratio
+	pending       [][2]float64 // of undecided runs, which are judged together with this one
+	look          int          // how often these sessions have been judged, including now
+}
+
+func unjudged(base Result, format string, args ...any) *verdict {
+	v := &verdict{result: base}
+	v.refuse(format, args...)
+	return v
+}
+
+func (v *verdict) refuse(format string, args ...any) {
+	v.result.Status, v.result.Message = Unjudged, fmt.Sprintf(format, args...)
+}
+
+// prepare sets the figures and the bar, or says why the rule cannot be judged.
+func (v *verdict) prepare(b *Baseline) {
+	var ok bool
+	if v.now, ok = v.slice.values(v.rule.Metric); !ok {
+		v.refuse("%s has no sample here", v.rule.Metric.Name)
+		return
+	}
+	for _, x := range v.now {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			v.refuse("%s is %v", v.rule.Metric.Name, x)
+			return
+		}
+	}
+	v.result.Observed = new(mean(v.now))
+	switch {
+	case v.apart:
+		v.was = b.pooled(v.result.Cell, v.result.Group)
+		for _, run := range b.runs() {
+			if c := run.find(v.result.Cell, v.result.Group); run.Undecided && c != nil {
+				v.pending = append(v.pending, c.Parts[v.rule.Metric.Name]...)
+				v.look++
+			}
+		}
+		v.comparedApart()
+		return
+	case b != nil:
+		v.was = b.find(v.result.Cell, v.result.Group)
+	}
+	if v.was != nil {
+		if was, ok := v.was.Metrics[v.rule.Metric.Name]; ok {
+			v.result.Baseline = new(was)
+		}
+	}
+	if v.rule.Kind.relative() && !v.compared(b) {
+		return
+	}
+	v.measure()
+	if bar := v.bar + v.effect; math.IsNaN(bar) || math.IsInf(bar, 0) {
+		v.refuse("cannot fail: the bar is larger than any number")
+		return
+	}
+	scale := math.Abs(v.bar)
+	if len(v.then) > 0 {
+		scale = max(scale, math.Abs(mean(v.then)))
+	}
+	if v.spread() && scale > 0 && v.effect > scale {
+		v.refuse("cannot fail: min_effect %s is more than the whole of it, %s", figure(v.rule.Metric.Unit, v.effect), figure(v.rule.Metric.Unit, scale))
+		return
+	}
+	if limit, ok := v.rule.vacuous(v.bar, v.effect, v.spread()); ok {
+		v.refuse("cannot fail: %s", limit)
+	}
+}
+
+// compared sets the values of the baseline, or says why there are none.
+func (v *verdict) compared(b *Baseline) bool {
+	r, name := v.rule, v.rule.Metric.Name
+	switch {
+	case r.Baseline == "":
+		v.refuse("cannot fail: %s needs a baseline (against: FILE, or baseline: FILE above the rules)", r.Kind)
+	case b == nil:
+		v.refuse("there is no baseline to hold it against")
+		v.result.told = true
+	case v.was == nil:
+		v.refuse("%s has no such cell%s", r.Baseline, inGroup(v.result.Group))
+		// Groups have other names there, which otherSessions reports.
+		v.result.told = v.result.Group != "" && b.Key != v.in.Key && b.SessionsDigest != v.in.SessionsDigest
+	case v.result.Baseline == nil:
+		v.refuse("%s has no %s of this cell", r.Baseline, name)
+	case v.was.Draws > 1 && v.was.Seeds[name] == nil:
+		v.refuse("%s has no seeds of %s, which no rule compared when it was made: sim check --update", r.Baseline, name)
+	case v.was.Draws == 1:
+		v.then = slices.Repeat([]float64{*v.result.Baseline}, len(v.now))
+	case len(v.was.Seeds[name]) != len(v.now) && len(v.now) > 1:
+		v.refuse("%s has %d seeds, this check has %d: sim check --update", r.Baseline, len(v.was.Seeds[name]), len(v.now))
+	case len(v.now) == 1:
+		v.then = v.was.Seeds[name]
+		v.now = slices.Repeat(v.now, len(v.then))
+	default:
+		v.then = v.was.Seeds[name]
+	}
+	return v.result.Status != Unjudged
+}
+
+func inGroup(group string) string {
+	if group == "" {
+		return ""
+	}
+	return " of " + group
+}
+
+// measure sets the bar and how far each value is beyond it.
+func (v *verdict) measure() {
+	r := v.rule
+	sign := v.sign
+	v.excess = make([]float64, len(v.now))
+	if !r.Kind.relative() {
+		v.bar = r.Bar.Value
+		v.effect = r.MinEffect.of(v.bar)
+		for i, x := range v.now {
+			v.excess[i] = sign * (x - v.bar)
+		}
+		return
+	}
+	base := mean(v.then)
+	allowed := r.Bar.of(base)
+	v.bar, v.effect = base+sign*allowed, r.MinEffect.of(base)
+	for i, x := range v.now {
+		v.excess[i] = sign*(x-v.then[i]) - allowed
+	}
+}
+
+// spread reports whether draws affect what is compared.
+func (v *verdict) spread() bool {
+	return v.result.Status != Unjudged && (spread(v.now) || spread(v.then) && len(v.then) > 0)
+}
+
+// judge decides, with intervals that miss in a share of all cases.
+func (v *verdict) judge(share float64) {
+	excess := estimate(v.excess, share)
+	v.result.Bar, v.result.Margin = new(v.bar), new(0-excess.mean)
+	beyond := excess.mean > tolerance(v.bar)
+	past := beyond // the mean is beyond the bar, whether or not that is a breach
+	if v.spread() {
+		v.result.Seeds = len(v.now)
+		now := estimate(v.now, share)
+		v.result.Low, v.result.High = new(now.low), new(now.high)
+		beyond = excess.low > tolerance(v.bar) && excess.mean > v.effect
+	}
+	if !beyond {
+		if past {
+			v.result.Note = v.excuse(excess.low)
+		}
+		return
+	}
+	v.result.Status = Breach
+	v.result.Message = v.words(v.bar)
+	v.result.Look = v.looker().look(v.rule.whole)
+}
+
+// looker returns the looker for the rows that broke the rule.
+func (v *verdict) looker() looker {
+	return looker{v.slice, v.was, v.metrics, !v.rule.Kind.relative(), v.apart}
+}
+
+// excuse says why a figure holds though its mean is beyond the bar; low is how
+// far the lower end of the interval is beyond it.
+func (v *verdict) excuse(low float64) string {
+	if low > tolerance(v.bar) {
+		return fmt.Sprintf("beyond the bar by less than min_effect %s", v.rule.MinEffect)
+	}
+	return "beyond the bar, which lies in the interval of the mean"
+}
+
+// tolerance is the difference of figures between machines, which round sums of
+// floating-point numbers differently.
+func tolerance(bar float64) float64 { return 1e-9 * math.Abs(bar) }
+
+// words describes a breach.
+func (v *verdict) words(limit float64) string {
+	unit := v.rule.Metric.Unit
+	side := "above"
+	if v.sign < 0 {
+		side = "below"
+	}
+	observed, bar := apart(unit, *v.result.Observed, limit)
+	text := fmt.Sprintf("%s of %s%s is %s, %s %s", v.result.Metric, v.result.Cell, inGroup(v.result.Group), observed, side, bar)
+	if v.rule.Kind.relative() {
+		text += fmt.Sprintf(" (%s from %s", v.rule.Text(), figure(unit, *v.result.Baseline))
+		if v.apart {
+			text += ", " + v.sessions()
+		}
+		text += ")"
+	}
+	return text
+}
+
+// vacuous reports whether no figure could break a rule with a bar, and why.
+func (r *Rule) vacuous(bar, effect float64, spread bool) (why string, ok bool) {
+	if !spread {
+		effect = 0
+	}
+	name := r.Metric.Name
+	low := r.Kind == Min || r.Kind == MaxDecrease
+	switch {
+	case low && !strings.HasPrefix(name, "added_latency_seconds") && bar-effect <= 0:
+		return fmt.Sprintf("%s is never below 0, the bar is %s", name, figure(r.Metric.Unit, bar)), true
+	case !low && r.Metric.Unit == results.UnitRatio && bar+effect >= 1:
+		return fmt.Sprintf("%s is never above 100 %%, the bar is %s", name, figure(r.Metric.Unit, bar)), true
+	}
+	return "", false
+}

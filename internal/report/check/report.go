@@ -1,0 +1,172 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+)
+
+// ErrFailed is wrapped by the error of a check that fails.
+var ErrFailed = errors.New("check failed")
+
+// Status is the outcome of a rule in one cell.
+type Status string
+
+// The outcomes of a rule.
+const (
+	OK        Status = "ok"
+	Breach    Status = "breach"    // the figure is beyond the bar
+	Undecided Status = "undecided" // there are too few sessions to decide
+	Unjudged  Status = "unjudged"  // there is no figure, nothing to compare it with, or nothing that could fail
+)
+
+// Result is the outcome of one rule in one cell and group. Figures are in the
+// unit of the metric.
+type Result struct {
+	Line     int      `json:"line"` // of the rule
+	Metric   string   `json:"metric"`
+	Unit     string   `json:"unit"`
+	Cell     string   `json:"cell,omitzero"`
+	Group    string   `json:"group,omitzero"`
+	Rule     string   `json:"rule"`
+	Status   Status   `json:"status"`
+	Observed *float64 `json:"observed,omitempty"` // mean over seeds
+	// Low and High are the interval of that mean; if the baseline has other sessions, the interval of
+	// the difference from it, moved to the observed figure. They are absent where nothing is drawn.
+	Low      *float64 `json:"low,omitempty"`
+	High     *float64 `json:"high,omitempty"`
+	Baseline *float64 `json:"baseline,omitempty"` // mean over seeds
+	Bar      *float64 `json:"bar,omitempty"`      // what the figure may reach
+	Margin   *float64 `json:"margin,omitempty"`   // distance to the bar, negative beyond it
+	Seeds    int      `json:"seeds,omitzero"`
+	Sessions int      `json:"sessions,omitzero"` // judged, if the baseline has others
+	Before   int      `json:"baseline_sessions,omitzero"`
+	// Message says what is wrong and Look, in one line, what to look at.
+	Message string `json:"message,omitzero"`
+	Look    string `json:"look,omitzero"`
+	// Note says why a figure beyond its bar holds.
+	Note string `json:"note,omitzero"`
+	told bool   // a problem of the whole run explains why it is not judged
+	open bool   // undecided, whatever follows from that
+}
+
+// Problem is something other than a rule that fails a check.
+type Problem struct {
+	Line int    `json:"line,omitzero"` // in the check file, 0 for none
+	Text string `json:"text"`
+}
+
+// Report is what a check found.
+type Report struct {
+	Schema   int       `json:"schema"`
+	File     string    `json:"file"`
+	OK       bool      `json:"ok"`
+	Version  string    `json:"version"`
+	Sessions int       `json:"sessions"`
+	Calls    int       `json:"calls"`
+	Results  []Result  `json:"results"`
+	Problems []Problem `json:"problems,omitempty"`
+	Notes    []string  `json:"notes,omitempty"`
+}
+
+// reportSchema is the version of the encoded form of a report.
+const reportSchema = 1
+
+// Err returns nil when everything holds, else an error that wraps ErrFailed.
+func (r *Report) Err() error {
+	if r.OK {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrFailed, r.Verdict())
+}
+
+// Broken reports whether a rule is broken.
+func (r *Report) Broken() bool { return r.count(Breach) > 0 }
+
+// Open reports whether some rule needs more sessions to decide.
+func (r *Report) Open() bool {
+	return slices.ContainsFunc(r.Results, func(s Result) bool { return s.open })
+}
+
+// Compared reports whether some rule had a baseline.
+func (r *Report) Compared() bool {
+	return slices.ContainsFunc(r.Results, func(s Result) bool { return s.Baseline != nil })
+}
+
+// count counts the results of a status.
+func (r *Report) count(status Status) int {
+	n := 0
+	for i := range r.Results {
+		if r.Results[i].Status == status {
+			n++
+		}
+	}
+	return n
+}
+
+// Verdict says how many rules hold and how many do not.
+func (r *Report) Verdict() string {
+	text := "nothing was compared"
+	if len(r.Results) > 0 {
+		text = fmt.Sprintf("%d of %s ok", r.count(OK), document.Count(len(r.Results), "comparison"))
+	}
+	for _, s := range []struct {
+		status Status
+		words  string
+	}{{Breach, "beyond the bar"}, {Undecided, "undecided"}, {Unjudged, "not judged"}} {
+		if n := r.count(s.status); n > 0 {
+			text += fmt.Sprintf(", %d %s", n, s.words)
+		}
+	}
+	if len(r.Problems) > 0 {
+		text += ", " + document.Count(len(r.Problems), "problem")
+	}
+	return text
+}
+
+// fail adds a problem.
+func (r *Report) fail(line int, format string, args ...any) {
+	r.Problems = append(r.Problems, Problem{line, fmt.Sprintf(format, args...)})
+}
+
+// settle sets whether everything holds.
+func (r *Report) settle() {
+	r.OK = len(r.Problems) == 0 && len(r.Results) > 0
+	for i := range r.Results {
+		r.OK = r.OK && r.Results[i].Status == OK
+	}
+}
+
+// failure is one thing that fails a check.
+type failure struct {
+	line    int
+	title   string
+	message string
+	look    string
+}
+
+// failures returns everything that fails the check: broken rules first, because
+// they explain a baseline of another scenario, then problems of the whole run,
+// then what was not judged for a reason that no problem gives.
+func (r *Report) failures() []failure {
+	var all, unjudged []failure
+	for i := range r.Results {
+		s := &r.Results[i]
+		switch {
+		case s.Status == Breach:
+			all = append(all, failure{s.Line, s.Metric, s.Message, s.Look})
+		case s.Status != OK && !s.told:
+			where := s.Metric
+			if s.Cell != "" {
+				where += " of " + s.Cell
+			}
+			unjudged = append(unjudged, failure{s.Line, s.Metric, fmt.Sprintf("%s%s (%s): %s", where, inGroup(s.Group), s.Rule, s.Message), s.Look})
+		}
+	}
+	for _, p := range r.Problems {
+		all = append(all, failure{p.Line, "sim check", p.Text, ""})
+	}
+	return append(all, unjudged...)
+}

@@ -1,0 +1,288 @@
+package check
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+)
+
+// Formats returns the formats of Report.Write.
+func Formats() []string { return []string{"text", "markdown", "json"} }
+
+// Write writes the report as a table for a terminal, as Markdown for a comment on a
+// pull request and the page of a workflow run, or in the format json for programs.
+func (r *Report) Write(w io.Writer, format string) error {
+	var err error
+	switch r = r.harmless(); format {
+	case "text":
+		err = r.document().Write(w, "table")
+	case "markdown":
+		err = r.comment().Comment(w)
+	case "json":
+		err = r.document().Write(w, format)
+	default:
+		return fmt.Errorf("unknown report format %q (known: %s)", format, strings.Join(Formats(), ", "))
+	}
+	if err != nil {
+		return fmt.Errorf("writing a check: %w", err)
+	}
+	return nil
+}
+
+// head says what was checked.
+func (r *Report) head() string {
+	return fmt.Sprintf("%s: %s, %s", r.File, document.Count(r.Sessions, "session"), document.Count(r.Calls, "call"))
+}
+
+// document returns the report as a document: all comparisons, then the failures.
+func (r *Report) document() *document.Document {
+	d := &document.Document{Head: []string{r.head()}, Notes: append(slices.Clone(r.Notes), r.Verdict()), JSON: document.Indented(r)}
+	if t := r.table(func(s *Result) bool { return s.Status != OK || len(r.Results) <= maxLines }); len(r.Results) > 0 {
+		if left := len(r.Results) - len(t.Rows); left > 0 {
+			t.Notes = append(t.Notes, document.Count(left, "comparison")+" that hold not listed; --format json has them")
+		}
+		d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{t}})
+	}
+	for _, blocks := range r.failing() {
+		d.Sections = append(d.Sections, document.Section{Blocks: blocks})
+	}
+	return d
+}
+
+// comment returns the report as a comment: the verdict, the failures, and the
+// rest folded.
+func (r *Report) comment() *document.Document {
+	mark := "✅"
+	if !r.OK {
+		mark = "❌"
+	}
+	first := document.Section{Blocks: []document.Block{document.Text{Lead: mark + " sim check: " + r.Verdict(), Text: " (" + r.head() + ")"}}}
+	if t := r.table(func(s *Result) bool { return s.Status != OK }); len(t.Rows) > 0 {
+		first.Blocks = append(first.Blocks, t)
+	}
+	for _, blocks := range r.failing() {
+		first.Blocks = append(first.Blocks, blocks...)
+	}
+	d := &document.Document{Notes: r.Notes, Sections: []document.Section{first}}
+	if t := r.table(func(s *Result) bool { return s.Status == OK }); len(t.Rows) > 0 {
+		d.Sections = append(d.Sections, document.Section{
+			Name: document.Count(len(t.Rows), "comparison") + " ok", Folded: true, Blocks: []document.Block{t}})
+	}
+	return d
+}
+
+// failing returns a paragraph for each failure, with what to look at.
+func (r *Report) failing() (list [][]document.Block) {
+	for _, f := range r.failures() {
+		blocks := []document.Block{document.Text{Lead: "FAIL", Text: " " + r.at(f.line) + f.message}}
+		if f.look != "" {
+			blocks = append(blocks, document.Text{Text: "look: " + f.look})
+		}
+		list = append(list, blocks)
+	}
+	return list
+}
+
+// at returns the place of a line in the check file, as a prefix.
+func (r *Report) at(line int) string {
+	if line == 0 {
+		return r.File + ": "
+	}
+	return fmt.Sprintf("%s:%d: ", r.File, line)
+}
+
+const (
+	maxLines  = 100 // results that a table lists; of more it lists the failures
+	shortName = 12  // least number of characters of a name that are kept
+)
+
+// table lists the results that show selects.
+func (r *Report) table(show func(*Result) bool) *document.Table {
+	t := &document.Table{Fitted: true, Columns: []document.Column{
+		{Name: "metric", Title: "METRIC", Break: true},
+		{Name: "cell", Title: "CELL", Clip: shortName}, {Name: "group", Clip: shortName}, {Name: "rule", Title: "RULE"},
+		{Name: "observed", Title: "OBSERVED", Right: true}, {Name: "bar", Title: "BAR", Right: true, Spare: 1},
+		{Name: "margin", Title: "MARGIN", Right: true, Spare: 3}, {Name: "baseline", Title: "BASELINE", Right: true, Spare: 2},
+		{Name: "status", Title: "RESULT"},
+	}}
+	words := map[Status]string{OK: "ok", Breach: "FAIL", Undecided: "undecided", Unjudged: "FAIL"}
+	for i := range r.Results {
+		v := &r.Results[i]
+		if !show(v) {
+			continue
+		}
+		if v.Group != "" {
+			t.Columns[2].Title = "SESSIONS"
+		}
+		status := document.Cell{Value: words[v.Status]}
+		if v.Note != "" {
+			status.Notes = []string{v.Note}
+		}
+		observed, bar := v.observed()
+		t.Rows = append(t.Rows, []any{v.Metric, v.Cell, v.Group, v.Rule, observed, bar, v.margin(), v.figure(v.Baseline), status})
+	}
+	return t
+}
+
+// margin returns the distance to the bar. Differences between machines count as
+// 0.
+func (s *Result) margin() string {
+	if s.Margin == nil {
+		return document.Dash
+	}
+	v := *s.Margin
+	if s.Bar != nil && math.Abs(v) <= tolerance(*s.Bar) {
+		v = 0
+	}
+	return difference(s.Unit, v)
+}
+
+func (s *Result) figure(v *float64) string {
+	if v == nil {
+		return document.Dash
+	}
+	return figure(s.Unit, *v)
+}
+
+// observed returns the figure with half the width of its interval, and the bar.
+func (s *Result) observed() (text, bar string) {
+	text, bar = s.figure(s.Observed), s.figure(s.Bar)
+	if s.Status == Breach && s.Observed != nil && s.Bar != nil {
+		text, bar = apart(s.Unit, *s.Observed, *s.Bar)
+	}
+	if s.Low != nil && s.High != nil && *s.High > *s.Low {
+		text += " ± " + difference(s.Unit, (*s.High-*s.Low)/2)
+	}
+	return text, bar
+}
+
+// Annotate writes a workflow command of GitHub for every failure, which shows
+// it at its line. file is the path of the check file in the repository.
+func (r *Report) Annotate(w io.Writer, file string) error {
+	var b bytes.Buffer
+	for _, f := range r.harmless().failures() {
+		text := f.message
+		if f.look != "" {
+			text += "\n" + f.look
+		}
+		fmt.Fprintf(&b, "::error file=%s,line=%d,title=%s::%s\n", property(file), max(1, f.line), property(f.title), data(text))
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("writing annotations: %w", err)
+	}
+	return nil
+}
+
+// data escapes the text of a workflow command.
+func data(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+}
+
+// property escapes a property of a workflow command.
+func property(s string) string { return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(data(s)) }
+
+// The JUnit form: one test for each result and each problem.
+type (
+	junitSuite struct {
+		XMLName  xml.Name    `xml:"testsuite"`
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Class   string        `xml:"classname,attr"`
+		Name    string        `xml:"name,attr"`
+		File    string        `xml:"file,attr"`
+		Line    int           `xml:"line,attr,omitempty"`
+		Failure *junitFailure `xml:"failure"`
+	}
+	junitFailure struct {
+		Message string `xml:"message,attr"`
+		Type    string `xml:"type,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// JUnit writes the report as a JUnit test suite.
+func (r *Report) JUnit(w io.Writer) error {
+	r = r.harmless()
+	suite := junitSuite{Name: "sim check " + r.File, Tests: len(r.Problems) + len(r.Results)}
+	add := func(name string, line int, failure *junitFailure) {
+		suite.Cases = append(suite.Cases, junitCase{Class: r.File, Name: name, File: r.File, Line: line, Failure: failure})
+		if failure != nil {
+			suite.Failures++
+		}
+	}
+	for _, p := range r.Problems {
+		add("check", p.Line, &junitFailure{Message: p.Text, Type: "problem"})
+	}
+	for i := range r.Results {
+		s := &r.Results[i]
+		var failure *junitFailure
+		if s.Status != OK {
+			failure = &junitFailure{Message: s.Message, Type: string(s.Status), Text: s.Look}
+		}
+		add(fmt.Sprintf("%s %s of %s%s", s.Metric, s.Rule, s.Cell, inGroup(s.Group)), s.Line, failure)
+	}
+	text, err := xml.MarshalIndent(struct {
+		XMLName  xml.Name `xml:"testsuites"`
+		Tests    int      `xml:"tests,attr"`
+		Failures int      `xml:"failures,attr"`
+		Suite    junitSuite
+	}{Tests: suite.Tests, Failures: suite.Failures, Suite: suite}, "", "  ")
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+	}
+	if err != nil {
+		return fmt.Errorf("writing JUnit: %w", err)
+	}
+	return nil
+}
+
+// harmless returns a copy of r whose texts are on one line each and contain no
+// command. Names of cells, projects and files come from recordings, and a
+// workflow runner executes output in the form of a command: "::" at the start
+// of a line, "##[" anywhere.
+func (r *Report) harmless() *Report {
+	out := *r
+	out.Results, out.Problems, out.Notes = slices.Clone(r.Results), slices.Clone(r.Problems), slices.Clone(r.Notes)
+	texts := []*string{&out.File, &out.Version}
+	for i := range out.Results {
+		s := &out.Results[i]
+		texts = append(texts, &s.Cell, &s.Group, &s.Rule, &s.Message, &s.Look, &s.Note)
+	}
+	for i := range out.Problems {
+		texts = append(texts, &out.Problems[i].Text)
+	}
+	for i := range out.Notes {
+		texts = append(texts, &out.Notes[i])
+	}
+	for _, text := range texts {
+		*text = inert(*text)
+	}
+	return &out
+}
+
+// inert returns s without characters that end a line, move a cursor, change the
+// direction of writing or begin a command.
+func inert(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+	s = strings.ReplaceAll(s, "##[", "# #[")
+	if strings.HasPrefix(s, "::") {
+		s = "·" + s
+	}
+	return strings.ReplaceAll(s, " ::", " ·::") // lines are wrapped at spaces
+}

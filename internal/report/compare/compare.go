@@ -1,0 +1,226 @@
+// Package compare compares runs, or cells of one run, session by session.
+//
+// Two statements are kept apart. What the sides did on the sessions they share
+// is known: values and differences are those figures, without any test. What
+// another set of sessions of this kind would show is not known: intervals,
+// p-values and verdicts are about that, with the session as the sampling unit.
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Input is a run with a label.
+type Input struct {
+	Label string
+	Run   *results.Run
+}
+
+// Options say what to compare, and at which level of confidence. The zero value
+// compares every cell that the runs share, at 95 %.
+type Options struct {
+	// Cells are names or patterns of the cells or strategies to compare, see Cells.
+	// In one run they are the sides; in several runs they select among the shared
+	// cells.
+	Cells []string
+	// Metrics are the names of the metrics to compare; empty for all.
+	Metrics []string
+	// Baseline is the label of the side with which the others are compared; "" for
+	// the first.
+	Baseline string
+	// Resamples of the bootstrap, 100 to MaxResamples; 0 for 1,000.
+	Resamples int
+	// Level of confidence, in [0.5, 1); 0 for 0.95.
+	Level float64
+	Seed  uint64 // of the resamples
+	// Workers is the number of goroutines, 0 for one per processor.
+	Workers int
+}
+
+// defaults of Options.
+const (
+	defaultResamples = 1000
+	defaultLevel     = 0.95
+	leastResamples   = 100
+)
+
+// MaxResamples is the largest number of resamples. The share of 2.5 % beyond an
+// end of an interval then has a standard error of 0.05 %, and a metric takes up
+// to five megabytes.
+const MaxResamples = 100_000
+
+// Report is a comparison of two or more sides.
+type Report struct {
+	Level     float64
+	Resamples int
+	Seed      uint64
+	Inputs    []Input // the baseline's first
+	Labels    []string
+	// Chosen says that metrics were selected by name, so that all of them are shown.
+	Chosen      bool
+	Comparisons []Comparison
+	Notes       []string // about the whole report
+}
+
+// Comparison compares one side with the baseline over the sessions of both.
+type Comparison struct {
+	Cell     string // the cell that two runs share; "" if sides are themselves cells
+	Base     string // label
+	Other    string // label
+	Sessions int    // in both
+	// Figures are in the order of publication, without those for which neither side
+	// has a sample, unless they were selected by name.
+	Figures []Figure
+	Notes   []string // what was averaged, what has no counterpart
+
+	pairs *pairs
+	// drawn says that chance affected a side; reseeded that it affected one
+	// differently, because their seeds differ.
+	drawn, reseeded bool
+	errors          []results.ModelError // of the two runs
+}
+
+// Run compares inputs. It fails on unknown labels, cells and metrics, on
+// figures that are not finite, and if there is nothing in common; the error
+// names what exists.
+func Run(ctx context.Context, inputs []Input, o Options) (*Report, error) {
+	if o.Resamples == 0 {
+		o.Resamples = defaultResamples
+	}
+	if o.Level == 0 {
+		o.Level = defaultLevel
+	}
+	metrics, err := chooseMetrics(o.Metrics)
+	if err := errors.Join(o.check(), checkInputs(inputs), err); err != nil {
+		return nil, err
+	}
+	ordered, matches, notes, err := matched(inputs, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{
+		Level: o.Level, Resamples: o.Resamples, Seed: o.Seed, Inputs: ordered, Chosen: len(o.Metrics) > 0,
+		Notes: mixed(comparedOf(ordered, matches)),
+	}
+	r.Labels = labelsOf(ordered, matches)
+	for _, m := range matches {
+		for _, other := range m.sides[1:] {
+			c, err := r.compareSides(ctx, m.name, m.sides[0], other, metrics, o)
+			if err != nil {
+				return nil, err
+			}
+			r.Comparisons = append(r.Comparisons, *c)
+		}
+	}
+	r.Notes = slices.Concat(r.Notes, r.differentSeeds(), notes)
+	return r, nil
+}
+
+// comparedOf returns the inputs with only the compared cells, and those without
+// rows to compare: notes about others would not help.
+func comparedOf(inputs []Input, matches []match) []Input {
+	used := map[*results.Cell]bool{}
+	for _, m := range matches {
+		for _, s := range m.sides {
+			for _, c := range s.cells {
+				used[c] = true
+			}
+		}
+	}
+	list := slices.Clone(inputs)
+	for i := range list {
+		run := *list[i].Run
+		run.Cells = nil
+		for k := range list[i].Run.Cells {
+			if c := &list[i].Run.Cells[k]; used[c] || len(c.Rows) == 0 {
+				run.Cells = append(run.Cells, *c)
+			}
+		}
+		list[i].Run = &run
+	}
+	return list
+}
+
+// labelsOf returns the labels of the sides: the cells of one run, or the runs.
+func labelsOf(inputs []Input, matches []match) []string {
+	var labels []string
+	if len(inputs) == 1 {
+		for _, s := range matches[0].sides {
+			labels = append(labels, s.label)
+		}
+		return labels
+	}
+	for _, in := range inputs {
+		labels = append(labels, in.Label)
+	}
+	return labels
+}
+
+func (o *Options) check() error {
+	var errs []error
+	if o.Resamples < leastResamples {
+		errs = append(errs, fmt.Errorf("%d resamples: at least %d", o.Resamples, leastResamples))
+	}
+	if o.Resamples > MaxResamples {
+		errs = append(errs, fmt.Errorf("%d resamples: at most %d", o.Resamples, MaxResamples))
+	}
+	// The comparison is false for NaN.
+	if !(o.Level >= 0.5 && o.Level < 1) {
+		errs = append(errs, fmt.Errorf("level %v: at least 0.5 and below 1", o.Level))
+	}
+	if outside := (1 - o.Level) / 2; o.Resamples >= leastResamples && o.Level < 1 && outside*float64(o.Resamples) < 1 {
+		errs = append(errs,
+			fmt.Errorf("%d resamples are too few for a level of %v: at least %.0f", o.Resamples, o.Level,
+				math.Ceil(1/outside)))
+	}
+	return errors.Join(errs...)
+}
+
+// compareSides compares other with base.
+func (r *Report) compareSides(ctx context.Context, name string, base, other side, metrics []results.Metric,
+	o Options) (*Comparison, error) {
+	p, notes, err := pair(base, other)
+	if err != nil {
+		return nil, inCell(name, err)
+	}
+	c := &Comparison{
+		Cell: name, Base: base.label, Other: other.label, Sessions: len(p.sessions), Notes: notes, pairs: p,
+	}
+	c.chance()
+	for _, s := range []side{base, other} {
+		c.errors = append(c.errors, s.modelError)
+	}
+	list, err := measure(p, metrics, o.Workers)
+	if err != nil {
+		return nil, inCell(name, err)
+	}
+	if !r.Chosen {
+		list = slices.DeleteFunc(list, func(m *measured) bool { return !m.Base.OK && !m.Other.OK })
+	}
+	if len(p.sessions) >= stats.PairsNeeded(o.Level) {
+		if err := resample(ctx, list, len(p.sessions), o); err != nil {
+			return nil, err
+		}
+	}
+	correct(list, len(o.Metrics) > 0)
+	for _, m := range list {
+		m.Exact = m.Metric.Exact && !c.drawn
+		m.judge(c, o.Level)
+		c.Figures = append(c.Figures, m.Figure)
+	}
+	return c, nil
+}
+
+func inCell(name string, err error) error {
+	if name == "" {
+		return err
+	}
+	return fmt.Errorf("cell %q: %w", name, err)
+}

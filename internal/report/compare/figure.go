@@ -1,0 +1,239 @@
+package compare
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Verdict says what the figures show about other sessions of the same kind.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Missing Verdict = iota // a side has no sample
+	Same                   // no session differs
+	Unknown                // nothing can be said
+	Chance                 // the interval of the difference holds 0
+	Better
+	Worse
+	Below // for a metric without a direction of improvement
+	Above
+)
+
+// String returns the word for a verdict, "~" for Chance, "?" for Missing and
+// Unknown.
+func (v Verdict) String() string {
+	return [...]string{"?", "same", "?", "~", "better", "worse", "lower", "higher"}[min(v, Above)]
+}
+
+// Figure is a metric of both sides over the sessions they share. Values,
+// differences and intervals are in the unit of the metric; differences are the
+// other side's value minus the baseline's.
+type Figure struct {
+	Metric results.Metric
+	// Summary says that the metric is in the table of a run.
+	Summary bool
+	// Exact says that the figure is counted or priced call by call and chance
+	// affects neither side, so that the difference is exact.
+	Exact bool
+	Base  Sample
+	Other Sample
+	// Difference and the following fields are set when both sides have a sample.
+	Difference float64
+	Relative   Sample // difference / base as a fraction, none for a base of 0
+	// Interval is that of the difference, RelativeInterval that of the relative
+	// difference for metrics of the run table and those selected by name; nil when
+	// there are too few sessions or no difference.
+	Interval         *stats.Interval
+	RelativeInterval *stats.Interval
+	// Test is Wilcoxon's on the differences of sessions; Holm is its p-value
+	// corrected for the number of metrics. Tested is false when no session differs.
+	Test   stats.SignedRank
+	Holm   float64
+	Tested bool
+	// Lower, Ties and Higher count the sessions in which the other side's value is
+	// below, equal to and above the baseline's.
+	Lower, Ties, Higher int
+	Verdict             Verdict
+	Notes               []string
+}
+
+// Sample is a value that may be missing.
+type Sample struct {
+	Value float64
+	OK    bool
+}
+
+// Changed reports whether the two sides differ in any session.
+func (f *Figure) Changed() bool { return f.Verdict > Same }
+
+// Wins returns in how many sessions the other side is better and worse, and
+// whether the metric has a better side at all.
+func (f *Figure) Wins() (wins, losses int, ok bool) {
+	switch f.Metric.Better {
+	case results.Lower:
+		return f.Lower, f.Higher, true
+	case results.Higher:
+		return f.Higher, f.Lower, true
+	}
+	return 0, 0, false
+}
+
+// Figure returns the figure of a metric, nil if there is none.
+func (c *Comparison) Figure(name string) *Figure {
+	i := slices.IndexFunc(c.Figures, func(f Figure) bool { return f.Metric.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &c.Figures[i]
+}
+
+// Changed reports whether any figure differs.
+func (c *Comparison) Changed() bool {
+	return slices.ContainsFunc(c.Figures, func(f Figure) bool { return f.Changed() })
+}
+
+// shown returns the figures to print: all if they or metrics were asked for,
+// otherwise those of the run table followed by those that changed.
+func (r *Report) shown(c *Comparison, o WriteOptions) []Figure {
+	var list []Figure
+	for _, summary := range []bool{true, false} {
+		for _, f := range c.Figures {
+			if f.Summary == summary && (o.All || r.Chosen || f.Summary || f.Changed()) {
+				list = append(list, f)
+			}
+		}
+	}
+	return list
+}
+
+// scale is the format of the figures of one metric: in one magnitude, with
+// enough decimals to show their difference.
+type scale struct {
+	divide         float64
+	prefix, suffix string
+	change         string // suffix of a difference, if it is another one
+	decimals       int
+}
+
+func (f *Figure) scale() scale {
+	return scaleOf(f.Metric.Unit, max(math.Abs(f.Base.Value), math.Abs(f.Other.Value)), f.Difference)
+}
+
+// scaleOf returns the scale of a unit for values up to largest that differ by
+// diff.
+func scaleOf(unit string, largest, diff float64) scale {
+	s := scale{divide: 1}
+	least, most := 0, 4
+	switch unit {
+	case results.UnitUSD:
+		s.prefix, least, most = "$", 2, 6
+	case results.UnitRatio:
+		s.divide, s.suffix, s.change, least = 0.01, " %", " pp", 1
+	case results.UnitSeconds:
+		s.suffix, least, most = " s", 1, 2
+		switch {
+		case largest >= 6000:
+			s.divide, s.suffix = 3600, " h"
+		case largest >= 600:
+			s.divide, s.suffix = 60, " min"
+		}
+	case results.UnitTokens:
+		for i, suffix := range []string{"M", "B", "T"} {
+			if divide := 1e6 * math.Pow(1000, float64(i)); largest >= 0.9995*divide {
+				s.divide, s.suffix, least = divide, suffix, 1
+			}
+		}
+	default:
+		most = 1
+	}
+	if s.change == "" {
+		s.change = s.suffix
+	}
+	s.decimals = decimals(diff/s.divide, least, most)
+	if s.divide == 1 && unit == results.UnitTokens {
+		s.decimals = 0
+	}
+	if unit == results.UnitCount || unit == results.UnitCalls {
+		s.decimals = 0
+		if diff != math.Trunc(diff) || largest != math.Trunc(largest) {
+			s.decimals = 1
+		}
+	}
+	return s
+}
+
+// decimals returns how many decimals show two digits of v, within bounds.
+func decimals(v float64, least, most int) int {
+	if v == 0 {
+		return least
+	}
+	return min(max(1-int(math.Floor(math.Log10(math.Abs(v)))), least), most)
+}
+
+func (s scale) text(v float64) string { return s.write(v, "", s.suffix) }
+
+// signed formats a difference.
+func (s scale) signed(v float64) string { return s.write(v, plus(v), s.change) }
+
+// bare formats a difference without its unit, for use beside one with it.
+func (s scale) bare(v float64) string {
+	s.prefix = ""
+	return s.write(v, plus(v), "")
+}
+
+func plus(v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return "+"
+}
+
+func (s scale) write(v float64, sign, suffix string) string {
+	number := document.Grouped(math.Abs(v)/s.divide, s.decimals)
+	if v < 0 && strings.ContainsAny(number, "123456789") {
+		sign = document.Minus
+	}
+	return sign + s.prefix + number + suffix
+}
+
+// relative formats a relative difference with at least two digits, like +3.1 %
+// or −0.042 %.
+func relative(v float64) string {
+	sign := "+"
+	if v < 0 {
+		sign = document.Minus
+	}
+	return sign + percentage(v)
+}
+
+// percentage formats the size of a fraction in per cent.
+func percentage(v float64) string {
+	return document.Grouped(100*math.Abs(v), decimals(100*v, 1, 4)) + " %"
+}
+
+// pText formats a p-value.
+func pText(p float64) string {
+	switch {
+	case p < 0.001:
+		return "<0.001"
+	case p > 0.999:
+		return "1"
+	}
+	return strconv.FormatFloat(p, 'f', 3, 64)
+}
+
+// effectText formats an effect size in [−1, 1].
+func effectText(v float64) string {
+	text := strconv.FormatFloat(math.Abs(v), 'f', 2, 64)
+	if v < 0 {
+		return document.Minus + text
+	}
+	return "+" + text
+}

@@ -1,0 +1,172 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// partialRemarks begin the remark on a run that was stopped before its end.
+var partialRemarks = [...]string{"interrupted", "stopped by an error"}
+
+// mixed says in what runs differ, each property with the values of all runs,
+// and which runs are incomplete.
+func mixed(inputs []Input) []string {
+	var notes []string
+	for _, property := range []struct {
+		what string
+		of   func(*results.Provenance) string
+	}{
+		{"versions of the tool", func(p *results.Provenance) string { return p.Version }},
+		{"sets of sessions", func(p *results.Provenance) string { return p.SessionsDigest }},
+		{"prices", pricesOf(inputs)},
+	} {
+		if values, differ := valuesOf(inputs, property.of); differ {
+			notes = append(notes, fmt.Sprintf("The runs have different %s: %s.", property.what, values))
+		}
+	}
+	notes = append(notes, switches(inputs)...)
+	for _, in := range inputs {
+		notes = append(notes, partial(in)...)
+	}
+	return notes
+}
+
+// valuesOf formats the values of a property with the runs that have each, in
+// the order of the runs, and reports whether there are several.
+func valuesOf(inputs []Input, of func(*results.Provenance) string) (text string, differ bool) {
+	var values []string
+	have := map[string][]string{} // labels by value
+	for _, in := range inputs {
+		v := of(&in.Run.Provenance)
+		if have[v] == nil {
+			values = append(values, v)
+		}
+		have[v] = append(have[v], in.Label)
+	}
+	var parts []string
+	for _, v := range values {
+		parts = append(parts, and(have[v])+" "+shortened(orNone(v)))
+	}
+	return strings.Join(parts, ", "), len(values) > 1
+}
+
+// switches says in which switches runs differ, without those that all runs
+// share.
+func switches(inputs []Input) []string {
+	names := map[string]bool{}
+	for _, in := range inputs {
+		for name := range in.Run.Provenance.Switches {
+			names[name] = true
+		}
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		values, differ := valuesOf(inputs, func(p *results.Provenance) string { return p.Switches[name] })
+		if differ {
+			parts = append(parts, fmt.Sprintf("%s: %s", name, values))
+		}
+	}
+	switch {
+	case len(parts) == 0:
+		return nil
+	case len(parts) == 1:
+		return []string{"The runs differ in the switch " + parts[0] + "."}
+	}
+	return []string{fmt.Sprintf("The runs differ in %d switches: %s.", len(parts), strings.Join(parts, "; "))}
+}
+
+// partial says what a run lacks.
+func partial(in Input) []string {
+	var notes []string
+	add := func(format string, args ...any) {
+		notes = append(notes, "Run "+in.Label+fmt.Sprintf(format, args...)+".")
+	}
+	if note := in.Run.PassedOver.Note(); note != "" {
+		add(" holds what is %s", note)
+	}
+	for _, remark := range in.Run.Workload.Remarks {
+		for _, how := range partialRemarks {
+			if strings.HasPrefix(remark, how) {
+				add(" was %s", strings.TrimSuffix(remark, "."))
+			}
+		}
+	}
+	for i := range in.Run.Cells {
+		c := &in.Run.Cells[i]
+		if n := c.Total.Unpriced; n > 0 {
+			add(", cell %s: %s of models without a price not in the cost", c.Cell, document.Count(n, "call"))
+		}
+		if n := c.Total.Counts.Unsimulated; n > 0 {
+			add(", cell %s: %s not simulated, sessions end early", c.Cell, document.Count(int(n), "recorded call"))
+		}
+		if len(c.Rows) == 0 {
+			add(": cell %s has no session", c.Cell)
+		}
+	}
+	return notes
+}
+
+// and joins names with commas and "and".
+func and(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// maxValue is the largest length of a value in a note, in characters: two of
+// them and their labels fit on a line.
+const maxValue = 40
+
+// shortened cuts the middle of a long value, which has no blank to break a line
+// at. The formats for machines have the whole values.
+func shortened(s string) string {
+	r := []rune(s)
+	if len(r) <= maxValue || strings.ContainsRune(s, ' ') {
+		return s
+	}
+	return string(r[:maxValue/2-1]) + "…" + string(r[len(r)-maxValue/2:])
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "(none)"
+	}
+	return s
+}
+
+// pricesOf returns a function that names the prices of runs in a comparison: by
+// date, or by the name of a file with the beginning of its digest, because two
+// files may have the same name. Files with the same content get the same name.
+// A run from before digests were kept has only a name, and then so have the
+// others with that name: nothing shows that they differ.
+func pricesOf(inputs []Input) func(*results.Provenance) string {
+	undigested := map[string]bool{} // names
+	called := map[string]string{}   // by digest, the name in the first run
+	for _, in := range inputs {
+		p := &in.Run.Provenance
+		if p.PricesDigest == "" {
+			undigested[p.Prices] = true
+		} else if called[p.PricesDigest] == "" {
+			called[p.PricesDigest] = p.Prices
+		}
+	}
+	return func(p *results.Provenance) string {
+		if p.PricesDigest == "" || undigested[p.Prices] {
+			return p.Prices
+		}
+		digest := []rune(p.PricesDigest)
+		return shortened(orNone(called[p.PricesDigest])) + " (digest " + string(digest[:min(len(digest),
+			shownDigest)]) + ")"
+	}
+}
+
+// shownDigest is the number of characters of a digest in a note: 32 bits of a
+// hexadecimal one.
+const shownDigest = 8

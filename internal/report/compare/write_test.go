@@ -1,0 +1,205 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/csv"
+	"flag"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// pipes is before and after under names that Markdown would take for markup,
+// with a cell in which nothing differs, one that costs 1 USD a session more, and
+// figures that are drawn.
+func pipes(t testing.TB) *Report {
+	x, y := before(), after()
+	for i, r := range []*results.Run{x, y} {
+		for j := range r.Cells[0].Rows {
+			r.Cells[0].Rows[j].AddedLatency = float64(j) * float64(1+i)
+		}
+		r.Cells = append(r.Cells, named("a|b <c>", "a", nil, "abcdefgh", 2), named("z", "z", nil, "abcdefgh", float64(3+i)))
+		r.Sum()
+		r.ModelError = results.ModelError{BilledUSD: 100, RecordedUSD: 93, Sessions: 8, Low: -0.1, High: -0.04, Gross: 0.08, Spread: 0.1}
+	}
+	y.Provenance.Prices = "2026-02-02"
+	return compared(t, Options{}, Input{"o|d", x}, Input{"new", y})
+}
+
+// TestGolden holds the formats against files that were read through by a person.
+// The figures of cost, hit ratio and peak are those of the comment on before.
+func TestGolden(t *testing.T) {
+	single := compared(t, Options{Cells: []string{"x"}}, Input{"old", before()}, Input{"new", after()})
+	for _, tc := range []struct {
+		file, format string
+		report       *Report
+		all          bool
+	}{
+		{"table.txt", "table", pipes(t), false},
+		{"several.md", "markdown", pipes(t), false},
+		{"single.md", "markdown", single, false},
+		{"one-differs.md", "markdown", compared(t, Options{Cells: []string{"x", "a|b <c>"}}, pipes(t).Inputs...), false},
+		{"compare.csv", "csv", single, false},
+		{"compare.json", "json", pipes(t), false},
+		{"compare.bench", "benchfmt", compared(t, Options{Metrics: []string{"cost_usd", "cache_read_tokens", "added_latency_seconds"}},
+			Input{"old", before()}, Input{"new", after()}), false},
+	} {
+		t.Run(tc.file, func(t *testing.T) {
+			var got bytes.Buffer
+			if err := Write(&got, tc.format, tc.report, WriteOptions{All: tc.all}); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join("testdata", tc.file)
+			if *update {
+				if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+				t.Errorf("%s differs (-want +got); -update rewrites it:\n%s", path, diff)
+			}
+		})
+	}
+}
+
+// All shows more metrics than the default, which shows those of the run table
+// and those that differ.
+func TestAll(t *testing.T) {
+	lines := func(all bool) [][]string {
+		var b bytes.Buffer
+		r := compared(t, Options{}, Input{"x", before()}, Input{"y", after()})
+		if err := Write(&b, "csv", r, WriteOptions{All: all}); err != nil {
+			t.Fatal(err)
+		}
+		list, err := csv.NewReader(&b).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	some, all := lines(false), lines(true)
+	// Cost, its read class and main source; hit ratio, read and uncached tokens;
+	// peak. The other metrics of the run table stand there without a difference.
+	want := []string{"cost_usd", "cache_hit_ratio", "misses", "compactions", "chain_max", "peak_context_tokens", "added_latency_seconds",
+		"input_uncached_tokens", "cache_read_tokens", "expected_cost_usd", "cost_usd_read", "cost_usd_main"}
+	var got []string
+	for _, line := range some[1:] {
+		got = append(got, line[4])
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("metrics shown: %s", diff)
+	}
+	if len(all) < 2*len(some) {
+		t.Errorf("%d lines of all metrics, %d by default", len(all), len(some))
+	}
+}
+
+// Names of benchmarks end with no number of processors and hold no white space.
+func TestBenchmarkNames(t *testing.T) {
+	c := &Comparison{Cell: "p t=1/2", pairs: &pairs{sides: [2]side{{cells: []*results.Cell{{}}}}}}
+	if got, want := c.benchmark("0-1234", c.pairs.sides[0].cells[0], 0), "BenchmarkSession/session=0-1234/cell=p+t=1:2"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	c.Cell = ""
+	if got, want := c.benchmark("a b-12", c.pairs.sides[0].cells[0], 0), "BenchmarkSession/session=a+b%2D12"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// Every session of every cell has a line, whatever they are called.
+func TestNoBenchmarkIsLost(t *testing.T) {
+	names := []string{"p/q", "p:q", "p q", "p+q", "p_q", "p\tq", "p%q", "p%2Fq", "p-1", "p_1", "p%2D1", "p\u2028q", "é"}
+	side := func(name, strategy string) results.Cell {
+		c := results.Cell{Cell: name, Strategy: strategy}
+		for i, name := range names {
+			c.Rows = append(c.Rows, session(strategy, name, float64(i), 90, 10, 100))
+		}
+		return c
+	}
+	var b strings.Builder
+	r := compared(t, Options{Cells: []string{"x", "z"}}, Input{"run", run(side("x1", "x"), side("x2", "x"), side("z", "z"))})
+	if err := Write(&b, "benchfmt", r, WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	lines := map[string]bool{}
+	for line := range strings.Lines(b.String()) {
+		if name, _, _ := strings.Cut(line, " "); strings.HasPrefix(name, "Benchmark") {
+			lines[name] = true
+		}
+	}
+	// The strategy x has two cells without a parameter to tell them apart.
+	if len(lines) != 3*len(names) {
+		t.Errorf("%d lines of %d sessions in three cells: %q", len(lines), len(names), slices.Sorted(maps.Keys(lines)))
+	}
+}
+
+// A comment links nothing and pings nobody, whatever runs and sessions are called.
+func TestMarkdownIsInert(t *testing.T) {
+	for _, name := range []string{"@octocat", "fix #12", "a/b#1", "gh-3", "GH-3", "https://x.example/y", "www.x.example", "me@x.example"} {
+		x, y := run(named(name, "c", nil, "abcdefg", 1), named("d", "d", nil, "abcdefg", 2)), run(named(name, "c", nil, "abcdef", 2), named("d", "d", nil, "abcdefg", 3))
+		x.Cells[0].Rows[6].Session = name
+		for _, o := range []Options{{}, {Cells: []string{name}}} {
+			var b strings.Builder
+			if err := Write(&b, "markdown", compared(t, o, Input{name, x}, Input{"new", y}), WriteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if found := regexp.MustCompile(`(?i)@\w|#\d|\bgh-\d|www\.\w|://`).FindString(b.String()); found != "" {
+				t.Errorf("%s leaves %q:\n%s", name, found, b.String())
+			}
+			if !strings.Contains(b.String(), "\u200b") {
+				t.Errorf("%s is not there", name)
+			}
+		}
+	}
+}
+
+// The legend says how many comparisons there are, and of few sessions that intervals are
+// too narrow.
+func TestLegend(t *testing.T) {
+	one := Comparison{Sessions: 40, Figures: []Figure{{Interval: &stats.Interval{}}}}
+	r := &Report{Level: 0.95, Resamples: 1000, Comparisons: []Comparison{one}}
+	has := func(text string) bool { return strings.Contains(strings.Join(r.legend(), "\n"), text) }
+	const boot, several, few = "paired bootstrap", "2 comparisons", "fewer than 30 sessions"
+	if !has(boot) || has(several) || has(few) {
+		t.Errorf("%q", r.legend())
+	}
+	one.Sessions = 29
+	if r.Comparisons = append(r.Comparisons, one); !has(boot) || !has(several) || !has(few) {
+		t.Errorf("of few sessions: %q", r.legend())
+	}
+}
+
+func TestUnknownFormat(t *testing.T) {
+	if err := Write(io.Discard, "xml", pipes(t), WriteOptions{}); err == nil || !strings.Contains(err.Error(), "benchfmt") {
+		t.Errorf("error %v", err)
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, os.ErrClosed }
+
+// No format reports success when the writer failed.
+func TestWriteErrors(t *testing.T) {
+	for _, format := range Formats() {
+		if err := Write(fullDisk{}, format, pipes(t), WriteOptions{}); err == nil {
+			t.Errorf("%s: the error of the writer was lost", format)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+// Package client assembles requests the way an agent's client does: where it
+// puts cache markers, which lifetime it asks for, and how it counts tokens.
+// It is neither strategy nor server.
+package client
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/nearest"
+	"github.com/compactsim/compactsim/internal/kit/version"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// ClaudeCode assembles requests like Claude Code. The zero value is not
+// useful: use ForVersion.
+type ClaudeCode struct {
+	// MessageMarkers is the number of markers on messages: 1 on the last
+	// block, or 2 with one on the last block of the second-to-last message.
+	MessageMarkers int
+	// SystemScope is who shares the marked system prompt.
+	SystemScope prompt.Scope
+	// Count is how it counts tokens.
+	Count Counting
+}
+
+// ForVersion returns the client at a version such as "2.1.17". Versions 1.x put
+// two markers on messages (raw captures of 1.0.62); later ones put one (leaked
+// client of 2.1.x). What is no version counts as newest; of a version with a
+// suffix, such as 2.1.17-beta, only the numbers count.
+//
+// The token counts that 14 recorded compactions logged show how they count:
+// 2.1.1 counts the last response alone; from 2.1.5 on a quarter of the
+// following bytes is added, without a pad; and from 2.1.17 through 2.1.29 the
+// output is the figure of the stream's start, as in the log.
+func ForVersion(release string) *ClaudeCode {
+	c := &ClaudeCode{MessageMarkers: 1, Count: Counting{Trailing: true, StringIsFree: true, Unpadded: true}}
+	switch release = numbers(release); {
+	case !dotted.MatchString(release):
+	case !version.AtLeast(release, 2):
+		c.MessageMarkers = 2
+		c.Count.Trailing = false
+	case !version.AtLeast(release, 2, 1, 5):
+		c.Count.Trailing = false
+	case version.AtLeast(release, 2, 1, 17) && !version.AtLeast(release, 2, 1, 30):
+		c.Count.LoggedOutput = true
+	}
+	return c
+}
+
+// Counting returns how the client counts tokens.
+func (c *ClaudeCode) Counting() Counting { return c.Count }
+
+// Window returns the context window the client assumes for a model, tokens:
+// 1,000,000 for names with the suffix [1m], else 200,000.
+func (c *ClaudeCode) Window(model string) int64 {
+	if strings.HasSuffix(model, "[1m]") {
+		return 1_000_000
+	}
+	return 200_000
+}
+
+// MaxOutput is the output limit the client requests: 32,000 tokens, as
+// thresholds of recordings through 2.1.20 show (200k − 32k − 13k = 155k).
+const MaxOutput = 32_000
+
+// Marks is how the markers of one request are placed.
+type Marks struct {
+	TTL prompt.TTL
+	// SecondToLast puts the message marker on the last block of the second-to-last
+	// message, for forks that must not write the cache.
+	SecondToLast bool
+	// Head are the markers before the messages, in order of position; none for one
+	// after the last entry there.
+	Head []prompt.Marker
+}
+
+// Mark appends the markers of a request over entries to dst, in order of
+// position: those before the messages, then those on messages. If there are
+// more than a request may carry, the first ones are left out: assumed.
+func (c *ClaudeCode) Mark(dst []prompt.Marker, entries []prompt.Entry, m Marks) []prompt.Marker {
+	messages := 0
+	for messages < len(entries) && entries[messages].Kind.Level() != prompt.LevelMessages {
+		messages++
+	}
+	if head := m.Head; len(head) > 0 {
+		for _, k := range head[max(0, len(head)+c.MessageMarkers-prompt.MaxMarkers):] {
+			k.TTL = m.TTL
+			dst = append(dst, k)
+		}
+	} else if messages > 0 {
+		dst = append(dst, prompt.Marker{Position: int32(messages - 1), TTL: m.TTL, Scope: c.SystemScope})
+	}
+	last := markable(entries, len(entries)-1, messages)
+	if last < messages {
+		return dst
+	}
+	if !m.SecondToLast && c.MessageMarkers < 2 {
+		return append(dst, prompt.Marker{Position: int32(last), TTL: m.TTL})
+	}
+	if p := markable(entries, endOfSecondToLast(entries, messages), messages); p >= messages {
+		dst = append(dst, prompt.Marker{Position: int32(p), TTL: m.TTL})
+	}
+	if !m.SecondToLast {
+		dst = append(dst, prompt.Marker{Position: int32(last), TTL: m.TTL})
+	}
+	return dst
+}
+
+// markable returns the last position from i back that can carry a marker:
+// thinking cannot (platform.claude.com, prompt caching).
+func markable(entries []prompt.Entry, i, messages int) int {
+	for i >= messages && entries[i].Kind == prompt.KindThinking {
+		i--
+	}
+	return i
+}
+
+// endOfSecondToLast returns the position of the last block of the
+// second-to-last message, or messages−1 when there is one message only.
+// Adjacent entries of one role are one message.
+func endOfSecondToLast(entries []prompt.Entry, messages int) int {
+	i := len(entries) - 1
+	assistant := entries[i].Kind.Assistant()
+	for i >= messages && entries[i].Kind.Assistant() == assistant {
+		i--
+	}
+	return i
+}
+
+// Codex assembles requests like the Codex CLI, for a cache that needs no
+// markers. The zero value is ready to use.
+type Codex struct{}
+
+// codexWindow is the context window the client works with, tokens: 95 % of the
+// 272,000 of its model catalogue (openai/codex#40095), as in token_count events
+// of recorded sessions.
+const codexWindow = 258_400
+
+// Window returns the context window the client assumes for a model, tokens.
+func (c *Codex) Window(string) int64 { return codexWindow }
+
+// Mark adds nothing: the provider caches every prefix.
+func (c *Codex) Mark(dst []prompt.Marker, _ []prompt.Entry, _ Marks) []prompt.Marker { return dst }
+
+// Counting returns how the client counts what follows the last response: a token
+// for four bytes (openai/codex, codex-rs/core).
+func (c *Codex) Counting() Counting { return Counting{Trailing: true, Unpadded: true} }
+
+// Marking returns a client other than Claude Code that marks so many messages
+// of a request and counts like Claude Code's newest version.
+func Marking(messages int) *ClaudeCode {
+	c := ForVersion("")
+	c.MessageMarkers = messages
+	return c
+}
+
+// versions are the versions of Claude Code at which requests or counts are
+// known to change, see ForVersion.
+func versions() []string { return []string{"1.0.62", "2.1.1", "2.1.5", "2.1.17", "2.1.30"} }
+
+var dotted = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9}){0,2}$`)
+
+// CheckVersion returns an error for what is no version: one to three numbers
+// with dots between them. A version newer than all known ones is valid; so is
+// "".
+func CheckVersion(release string) error {
+	if release == "" || dotted.MatchString(release) {
+		return nil
+	}
+	return fmt.Errorf("%q is no version%s; want numbers such as %s, or \"\" for each session's own",
+		release, nearest.Hint(release, versions()), strings.Join(versions(), ", "))
+}
+
+// numbers returns a recorded version without what follows its numbers.
+func numbers(release string) string {
+	if i := strings.IndexAny(release, "-+ "); i > 0 {
+		return release[:i]
+	}
+	return release
+}

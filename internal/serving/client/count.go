@@ -1,0 +1,120 @@
+package client
+
+import (
+	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Counting is how a client estimates tokens. True tokens and this count are two
+// numbers: triggers use this one.
+type Counting struct {
+	// Trailing adds the estimate of everything after the last response to its
+	// usage; otherwise the usage alone counts.
+	Trailing bool
+	// StringIsFree counts 0 for a message whose content is a bare string, as
+	// versions through 2.1 do.
+	StringIsFree bool
+	// LoggedOutput counts the output as logged, which is not final in those
+	// versions, instead of the whole output.
+	LoggedOutput bool
+	// Unpadded does not pad the quarter of the bytes.
+	Unpadded bool
+	// InputOnly takes only input_tokens as the usage of the last response, without
+	// what was read or written, and without the output.
+	InputOnly bool
+	// DenseInput counts a token for two bytes of a tool call's input instead of
+	// four.
+	DenseInput bool
+	// DocumentBytes counts a document by its bytes, as text.
+	DocumentBytes bool
+}
+
+// Tokens of an image or a document.
+const mediaTokens = 2000
+
+// Block returns the client's estimate for one block, tokens: a quarter of its
+// bytes, padded by a third unless Unpadded, and rounded up; images and documents
+// 2,000 unless DocumentBytes, each image in a result beside its text (001:1002-1016).
+// Tools are the names of tools by Block.Tool: a call counts with its name (002:22). Nil
+// leaves the names out.
+func (c *Counting) Block(b *prompt.Block, tools []string) int64 {
+	var raw int64
+	switch {
+	case b.Kind == prompt.KindUnseen || b.Kind == prompt.KindTools || b.Kind == prompt.KindSystem:
+		return 0 // not in the client's message list
+	case b.Kind == prompt.KindImage || b.Kind == prompt.KindDocument && !c.DocumentBytes:
+		raw = mediaTokens
+	case c.StringIsFree && b.Flags&prompt.FlagString != 0:
+		return 0
+	case b.Kind == prompt.KindToolUse && int(b.Tool) < len(tools):
+		raw = c.quarter(b, len(tools[b.Tool]))
+	default:
+		raw = c.quarter(b, 0)
+		if b.Kind == prompt.KindToolResult {
+			raw += int64(b.Flags.Images()) * mediaTokens
+		}
+	}
+	if c.Unpadded {
+		return raw
+	}
+	return (raw*4 + 2) / 3
+}
+
+// quarter returns a token for four bytes of a block and of its name, or for two
+// bytes of a dense tool input.
+func (c *Counting) quarter(b *prompt.Block, name int) int64 {
+	if c.DenseInput && b.Kind == prompt.KindToolUse {
+		return int64(int(b.Bytes)+1)/2 + int64(name+3)/4
+	}
+	return int64(int(b.Bytes)+name+3) / 4
+}
+
+// Response returns what the client takes from the usage of a response, tokens:
+// effective is the request less what was deleted from it, logged the output as
+// logged.
+func (c *Counting) Response(u prompt.Usage, effective, logged int64) int64 {
+	switch {
+	case c.InputOnly:
+		return u.Uncached
+	case c.LoggedOutput:
+		return effective + logged
+	}
+	return effective + u.Output
+}
+
+// count is what a scenario says about counting. "version" is the way of the
+// client's version.
+type count struct {
+	Canonical      string `yaml:"canonical" enum:"full,input_only" doc:"What it takes from the last usage: full (input, read, written and output) or input_only (input_tokens alone, which undercounts)."`
+	Trailing       string `yaml:"trailing" enum:"version,true,false" doc:"Adds an estimate of what followed: version, true or false."`
+	StringIsFree   string `yaml:"string_is_free" enum:"version,true,false" doc:"Gives nothing for a message that is a bare string: version, true or false."`
+	Padded         string `yaml:"padded" enum:"version,true,false" doc:"Pads the estimate by a third: version, true or false."`
+	ToolInputBytes int    `yaml:"tool_input_bytes" doc:"Bytes of a token in the input of a tool call: 4 or 2."`
+	Documents      string `yaml:"documents" enum:"fixed,bytes" doc:"Documents count 2,000 each (fixed), or by their bytes like text (bytes)."`
+}
+
+const byVersion = "version"
+
+// Rules returns the errors that no tag expresses.
+func (n *count) Rules() []error {
+	if n.ToolInputBytes != 4 && n.ToolInputBytes != 2 {
+		return []error{spec.Wrong("tool_input_bytes", "%d: a token takes 4 bytes, or 2", n.ToolInputBytes)}
+	}
+	return nil
+}
+
+// Over returns how a client counts whose version counts as c.
+func (n *count) Over(c Counting) Counting {
+	choose := func(to *bool, value string, yes bool) {
+		if value == "true" || value == "false" {
+			*to = (value == "true") == yes
+		}
+	}
+	choose(&c.Trailing, n.Trailing, true)
+	choose(&c.StringIsFree, n.StringIsFree, true)
+	choose(&c.Unpadded, n.Padded, false)
+	c.InputOnly = c.InputOnly || n.Canonical == "input_only"
+	c.DenseInput = c.DenseInput || n.ToolInputBytes == 2
+	c.DocumentBytes = c.DocumentBytes || n.Documents == "bytes"
+	return c
+}

@@ -1,0 +1,125 @@
+package client
+
+import (
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// TTL says which lifetime the client requests.
+type TTL struct {
+	Choice     string   `yaml:"choice" enum:"recorded,5m,1h,policy" doc:"recorded (what the recording asked for at that call), 5m, 1h, or policy. The policy: employees, and subscribers who are not in overage, get 1h for sources on the list, everybody else 5m; Bedrock with ENABLE_PROMPT_CACHING_1H_BEDROCK gets 1h for all. The variables of env come first."` // 000:125-185
+	Source     string   `yaml:"source" enum:"repl_main_thread,sdk" needs:"choice=policy" doc:"What the client calls the main conversation: repl_main_thread or sdk."`
+	Employee   bool     `yaml:"employee" needs:"choice=policy" doc:"The user is one of the provider's own people."`
+	Subscriber bool     `yaml:"subscriber" needs:"choice=policy" doc:"The user has a subscription."`
+	Overage    bool     `yaml:"overage" needs:"choice=policy" doc:"Above the plan's quota from the start; events flip it (overage)."`
+	Allow      []string `yaml:"allow" needs:"choice=policy" doc:"Sources that get 1h; a * at the end matches any rest. Sub-agents are agent:builtin, summary calls count as the conversation they are made for. 2.1.240 has [repl_main_thread*, sdk, auto_mode, memdir_relevance]."`
+	Latch      bool     `yaml:"latch" needs:"choice=policy" doc:"What is first found out about the user holds for the session. Off, an overage flips the lifetime (what that costs depends on server.ttl_in_key)."`
+}
+
+// Values of TTL.Choice.
+const (
+	choiceRecorded = "recorded"
+	Choice5m       = "5m"
+	Choice1h       = "1h"
+	ChoicePolicy   = "policy"
+)
+
+// sourceCompact is the source of summary calls, which count as the conversation
+// they serve.
+const sourceCompact = "compact"
+
+// sourceAgent is the source of a sub-agent's own calls (000:164: agent:*).
+const sourceAgent = "agent:builtin"
+
+// DefaultTTL keeps what the recording asked for. Under policy the user is a
+// subscriber inside the plan, with the allow-list of 000:161-165.
+func DefaultTTL() TTL {
+	return TTL{
+		Choice: choiceRecorded, Source: "repl_main_thread", Subscriber: true,
+		Allow: []string{"repl_main_thread*", "sdk", "agent:*"}, Latch: true,
+	}
+}
+
+// Latch is the state of a session: whether its user may have 1h entries, once
+// that has been asked.
+type Latch struct{ known, eligible bool }
+
+// Ask is a call whose markers need a lifetime.
+type Ask struct {
+	Source   string     // of the call; "" for the conversation's own
+	Agent    bool       // the conversation is a sub-agent's
+	Recorded prompt.TTL // what the recorded call requested
+	Overage  bool       // the user has exceeded the plan's quota
+	Lifetime prompt.Lifetime
+}
+
+// Lifetime returns the lifetime a call requests. Variables come first: forcing
+// 5m has precedence over the settings of a lifetime, those over requesting 1h
+// (the order of the settings is assumed, that of the variables E2). Then comes
+// what the caller wants for its short forks, then the choice.
+func (a *Assembly) Lifetime(v *Variables, k Ask, latch *Latch) prompt.TTL {
+	set := v.main
+	if k.Agent {
+		set = v.agents
+	}
+	t := &a.TTL
+	switch {
+	case v.force5m:
+		return prompt.TTL5m
+	case set != "":
+		return class(set == Choice1h)
+	case v.enable1h:
+		return prompt.TTL1h
+	case k.Lifetime == prompt.Lifetime5m, k.Lifetime == prompt.Lifetime1h:
+		return class(k.Lifetime == prompt.Lifetime1h)
+	case t.Choice == Choice5m, t.Choice == Choice1h:
+		return class(t.Choice == Choice1h)
+	case t.Choice != ChoicePolicy:
+		return k.Recorded
+	case a.Provider == ProviderBedrock && v.bedrock1h:
+		return prompt.TTL1h // no allow-list
+	}
+	if !latch.known || !t.Latch {
+		latch.known = true
+		latch.eligible = a.Provider == ProviderFirstParty && (t.Employee || v.employee || t.Subscriber && !k.Overage)
+	}
+	return class(latch.eligible && t.allows(k))
+}
+
+func class(long bool) prompt.TTL {
+	if long {
+		return prompt.TTL1h
+	}
+	return prompt.TTL5m
+}
+
+// allows reports whether the source of a call is on the allow-list.
+func (t *TTL) allows(k Ask) bool {
+	source := k.Source
+	switch {
+	case source != "" && source != sourceCompact:
+	case k.Agent:
+		source = sourceAgent
+	default:
+		source = t.Source
+	}
+	for _, pattern := range t.Allow {
+		if prefix, any := strings.CutSuffix(pattern, "*"); any && strings.HasPrefix(source, prefix) || source == pattern {
+			return true
+		}
+	}
+	return false
+}
+
+// Rules returns the errors that no tag expresses.
+func (t *TTL) Rules() []error {
+	var errs []error
+	for _, pattern := range t.Allow {
+		if i := strings.IndexByte(pattern, '*'); pattern == "" || i >= 0 && i < len(pattern)-1 {
+			errs = append(errs, spec.Wrong("allow", "%q: a source, with a * at its end at most", pattern))
+		}
+	}
+	return errs
+}

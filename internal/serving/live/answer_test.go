@@ -1,0 +1,213 @@
+package live
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/compactsim/compactsim/internal/serving/live/wire"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// What stands in the summary block is the summary, whatever the model makes of
+// the tags.
+func TestExtract(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"as asked for", "<analysis>a</analysis>\n<summary>\ns\n</summary>", "s"},
+		{"no tags", " s ", "s"},
+		{"no summary tag", "<analysis>a</analysis> s", "s"},
+		{"no end of the summary", "<analysis>a</analysis><summary>s", "s"},
+		{"no end of the analysis", "<analysis>a<summary>s</summary>", "s"},
+		{"analysis alone", "<analysis>a</analysis>", ""},
+		{"analysis cut off", "<analysis>a", ""},
+		{"two analyses", "<analysis>a</analysis>x<analysis>b</analysis><summary>s</summary>", "s"},
+		{"upper case", "<ANALYSIS>a</Analysis><Summary>s</SUMMARY>", "s"},
+		{"a tag of the summary inside the analysis", "<analysis>in <summary> I say</analysis><summary>s</summary>", "s"},
+		{"a tag inside the summary", "<summary>s </summary> t</summary> bye", "s </summary> t"},
+		{"words around it", "Here: <summary>s</summary> Done.", "s"},
+		{"an analysis inside the summary", "<analysis>a</analysis><summary>The page has <analysis>b</analysis> tags.</summary>", "The page has <analysis>b</analysis> tags."},
+		{"the tag of an analysis inside the summary", "<summary>It opens <analysis> and goes on.</summary>", "It opens <analysis> and goes on."},
+		{"no end of the analysis, and one in the summary", "<analysis>a<summary>s <analysis>b</analysis> t</summary>", "s <analysis>b</analysis> t"},
+		{"a summary tag inside the analysis alone", "<analysis>in <summary> I say</analysis> s", "s"},
+		{"empty", "<summary>\n</summary>", ""},
+		{"a comparison", "a < b and <c>", "a < b and <c>"},
+		{"broken UTF-8", "s\xff", "s\uFFFD"},
+	} {
+		if got, _, _ := extract(c.text); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// The analysis is what stands in its blocks.
+func TestExtractAnalysis(t *testing.T) {
+	for text, want := range map[string]string{
+		"<analysis> a </analysis>x<analysis>b</analysis><summary>s</summary>": "a\nb",
+		"<analysis>a<summary>s</summary>":                                     "a",
+		"<summary>s</summary>":                                                "",
+		"<analysis>a</analysis><summary>s<analysis>b</analysis></summary>":    "a",
+	} {
+		if _, got, _ := extract(text); got != want {
+			t.Errorf("%q: analysis %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A message that weighs as much as the whole answer and the client's own words,
+// 135 tokens, has the analysis too: the client has kept it. One of a client that
+// strips it does not, however short the analysis is.
+func TestAnalysisKept(t *testing.T) {
+	for _, c := range []struct {
+		tokens, output, message int32
+		kept                    bool
+	}{
+		{1000, 1040, 1135, false}, // 40 tokens of analysis are fewer than those of the client's words
+		{1000, 1040, 1175, true},
+		{1000, 1600, 1135, false},
+		{1000, 1600, 1090, false}, // a client that asks for no continuation
+		{1000, 1600, 1690, true},
+	} {
+		w := written{text: "s", analysis: "a", tokens: c.tokens, output: c.output}
+		want := "s"
+		if c.kept {
+			want = "Analysis:\na\n\nSummary:\ns"
+		}
+		if got := w.message(c.message); got != want {
+			t.Errorf("%d of %d tokens are the summary, in a message of %d: %q, want %q", c.tokens, c.output, c.message, got, want)
+		}
+		w.analysis = ""
+		if got := w.message(c.message); got != "s" {
+			t.Errorf("an answer without an analysis says %q", got)
+		}
+	}
+}
+
+// Sections are found under the usual dresses of a title.
+func TestMissing(t *testing.T) {
+	all := full("x")
+	missing := func(text string, wanted []section) int { return len(wanted) - len(sectionsOf(text, wanted)) }
+	if n := missing(all, summarySections[:]); n != 0 {
+		t.Errorf("%d sections of a full summary are missing", n)
+	}
+	bold := strings.ReplaceAll(strings.ReplaceAll(all, "1. Primary Request and Intent", "## **1. primary request AND intent**"), "9. ", "### ")
+	if n := missing(bold, summarySections[:]); n != 0 {
+		t.Errorf("%d sections under other dresses are missing", n)
+	}
+	if n := missing(strings.ReplaceAll(all, "Pending Tasks", "To do"), summarySections[:]); n != 1 {
+		t.Errorf("%d sections are missing, want 1", n)
+	}
+	if n := missing("Current Work\nas said under Current Work", summarySections[:]); n != 8 {
+		t.Errorf("%d sections are missing, want 8", n)
+	}
+}
+
+// Tokens of the summary are its share, by bytes, of the output: 40 of 100 bytes
+// at 50 tokens are 20.
+func TestRead(t *testing.T) {
+	analysis := strings.Repeat("a", 20)
+	whole := "<analysis>" + analysis + "</analysis><summary>" + strings.Repeat("s", 40) + "</summary>"
+	whole += strings.Repeat(" ", 100-len(whole))
+	usage := wire.Usage{Uncached: 10, Output: 50}
+	for _, c := range []struct {
+		name  string
+		plan  plan
+		reply wire.Reply
+		want  reading
+	}{
+		{"a summary", plan{maxOutput: 1000}, wire.Reply{StopReason: "end_turn", Text: whole, Usage: usage},
+			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 20, output: 50, missing: 9}},
+		{"at its limit", plan{maxOutput: 1000}, wire.Reply{StopReason: "max_tokens", Text: whole, Usage: usage},
+			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 20, output: 50, missing: 9, cut: 1}},
+		{"a server that keeps no limit", plan{maxOutput: 10}, wire.Reply{StopReason: "end_turn", Text: whole, Usage: usage},
+			reading{text: strings.Repeat("s", 20), analysis: analysis, tokens: 10, output: 50, missing: 9, cut: 1}},
+		{"nothing", plan{maxOutput: 1000}, wire.Reply{StopReason: "end_turn", Usage: usage}, reading{failed: prompt.FailEmpty, output: 50}},
+		{"a tool call", plan{maxOutput: 1000}, wire.Reply{StopReason: "tool_use", ToolCalls: []string{"Read"}, Usage: usage},
+			reading{failed: prompt.FailToolCall, output: 50}},
+		{"a tool call behind an analysis", plan{maxOutput: 1000},
+			wire.Reply{StopReason: "tool_use", Text: "<analysis>a</analysis>", ToolCalls: []string{"Read"}, Usage: usage},
+			reading{failed: prompt.FailToolCall, output: 50}},
+		{"a tool call behind a summary", plan{maxOutput: 1000},
+			wire.Reply{StopReason: "tool_use", Text: whole, ToolCalls: []string{"Read"}, Usage: usage},
+			reading{failed: prompt.FailToolCall, output: 50}},
+		{"a stop for a tool that is not named", plan{maxOutput: 1000},
+			wire.Reply{StopReason: "tool_use", Text: whole, Usage: usage}, reading{failed: prompt.FailToolCall, output: 50}},
+		{"words ahead of a tool call", plan{maxOutput: 1000},
+			wire.Reply{StopReason: "max_tokens", Text: "Let me look at the file first.", ToolCalls: []string{"Read"}, Usage: usage},
+			reading{failed: prompt.FailToolCall, output: 50}},
+		{"a tool call and a summary that the model ends with", plan{maxOutput: 1000},
+			wire.Reply{StopReason: "end_turn", Text: whole, ToolCalls: []string{"Read"}, Usage: usage},
+			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 20, output: 50, missing: 9}},
+		{"a server that counts nothing", plan{maxOutput: 1000}, wire.Reply{StopReason: "end_turn", Text: whole},
+			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 10, output: 25, missing: 9}},
+		{"a refusal", plan{maxOutput: 1000}, wire.Reply{StopReason: "refusal", Text: "I cannot.", Usage: usage},
+			reading{failed: prompt.FailEmpty, why: whyRefusal, output: 50}},
+		{"the provider's compaction", plan{kind: kindServer, maxOutput: 1000}, wire.Reply{
+			StopReason: "compaction", Compaction: strings.Repeat("c", 40), Iterations: []wire.Iteration{
+				{Type: "compaction", Usage: wire.Usage{Uncached: 900, Output: 10}}, {Type: "message", Usage: usage},
+			}}, reading{text: strings.Repeat("c", 40), tokens: 10, output: 60}},
+		{"no compaction below the threshold", plan{kind: kindServer, maxOutput: 1000},
+			wire.Reply{StopReason: "end_turn", Text: "Hello.", Usage: usage}, reading{failed: prompt.FailEmpty, why: whyNoCompaction, output: 50}},
+	} {
+		if got := c.plan.read(&c.reply); got != c.want {
+			t.Errorf("%s:\ngot  %+v\nwant %+v", c.name, got, c.want)
+		}
+	}
+}
+
+// memoryText is a session memory whose sections have so many bytes each.
+func memoryText(sizes ...int) string {
+	var b strings.Builder
+	for i, n := range sizes {
+		b.WriteString("# " + memorySections[i].title + "\n_" + memorySections[i].asks + "_\n" + strings.Repeat("x", n-1) + "\n")
+	}
+	return b.String()
+}
+
+// A section is cut to 8,000 bytes, its marker included; header and description
+// stay. Ten full sections come down together to 48,000.
+func TestMemoryLimits(t *testing.T) {
+	text, n := keepLimits(memoryText(100, 9000, 8000))
+	parts := splitSections(text + "\n")
+	if n != 1 || len(parts) != 3 {
+		t.Fatalf("%d sections cut of %d, want 1 of 3", n, len(parts))
+	}
+	if len(parts[1].body) != 8000 || !strings.HasSuffix(parts[1].body, overflow) {
+		t.Errorf("the long section has %d bytes, want 8000 with the marker", len(parts[1].body))
+	}
+	if len(parts[0].body) != 100 || len(parts[2].body) != 8000 {
+		t.Errorf("sections within the limit came down to %d and %d bytes", len(parts[0].body), len(parts[2].body))
+	}
+	if want := "# Current State\n_" + memorySections[1].asks + "_\n"; parts[1].head != want {
+		t.Errorf("header %q, want %q", parts[1].head, want)
+	}
+	text, n = keepLimits(memoryText(8000, 8000, 8000, 8000, 8000, 8000, 8000, 8000, 8000, 8000))
+	if len(text) > 48_000 || len(text) < 47_000 || n != 10 {
+		t.Errorf("ten full sections: %d bytes and %d cut, want about 48,000 and 10", len(text), n)
+	}
+}
+
+// Sizes under the level stay, the others share what is left: of 10 bytes for
+// 1, 4 and 9 the level is 5.
+func TestWaterLevel(t *testing.T) {
+	if got := waterLevel([]int{9, 1, 4}, 10); got != 5 {
+		t.Errorf("level %d, want 5", got)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		sizes := rapid.SliceOfN(rapid.IntRange(0, 50), 0, 12).Draw(rt, "sizes")
+		total := rapid.IntRange(0, 300).Draw(rt, "total")
+		sum := func(level int) (n int) {
+			for _, s := range sizes {
+				n += min(s, level)
+			}
+			return n
+		}
+		level := waterLevel(sizes, total)
+		if sum(level) > total {
+			rt.Fatalf("level %d: %d of %d", level, sum(level), total)
+		}
+		if sum(level+1) > sum(level) && sum(level+1) <= total {
+			rt.Fatalf("level %d could be higher", level)
+		}
+	})
+}

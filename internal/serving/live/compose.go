@@ -1,0 +1,355 @@
+package live
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/reading/texts"
+	"github.com/compactsim/compactsim/internal/serving/live/wire"
+	"github.com/compactsim/compactsim/internal/serving/summarizer"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// composeVersion changes with the form of the requests, so that stored calls of
+// another form are not used.
+const composeVersion = "2"
+
+// Composed counts how requests differ from the recording.
+type Composed struct {
+	Unanswered int   `json:"unanswered"` // tool calls with a result that says there is none
+	Uncalled   int   `json:"uncalled"`   // results left out because their call is missing
+	Repeated   int   `json:"repeated"`   // tool calls left out because an earlier one has the same id
+	Thinking   int   `json:"thinking"`   // thinking blocks left out because another key signed them
+	Media      int   `json:"media"`      // images and documents replaced by placeholders
+	Filler     int64 `json:"filler"`     // bytes of text that no recording shows
+	Lost       int   `json:"lost"`       // summaries with unknown text, sent as filler
+}
+
+// composer makes the request of one call.
+type composer struct {
+	opts   *Options
+	memory *memory
+	call   *summarizer.Call
+	plan   *plan
+	texts  Texts
+	blocks []placed
+	quote  string // the beginning of the part to summarise, if that does not begin the conversation
+	count  Composed
+}
+
+// request returns the request of the call.
+func (p *composer) request() (*wire.Request, error) {
+	r := &wire.Request{Model: p.plan.model, MaxTokens: p.plan.maxOutput, Betas: p.plan.betas, ToolsDenied: true}
+	c := p.call.Context
+	end := p.end()
+	for i := c.Messages(); i < end; i++ {
+		if err := p.entry(i); err != nil {
+			return nil, fmt.Errorf("entry %d of %d: %w", i, c.Len(), err)
+		}
+	}
+	if p.plan.kind != kindServer {
+		p.add(end, wire.RoleUser, wire.Block{Kind: wire.KindText,
+			Text: p.plan.instruction(p.quote, p.opts.Instructions, p.notes())})
+	}
+	p.blocks = alternate(pair(p.blocks, &p.count))
+	h := p.head(r)
+	if p.plan.kind == kindServer {
+		r.Compaction = &wire.Compaction{}
+		if strings.TrimSpace(p.opts.Instructions) != "" || p.call.Intent.Instruction > 0 {
+			r.Compaction.Instructions = clean(serverInstructions(p.opts.Instructions))
+		}
+	}
+	mark(r, h, p.blocks, p.call)
+	r.Messages = messages(p.blocks)
+	return r, nil
+}
+
+// notes returns the session memory that the call updates, "" for none.
+func (p *composer) notes() string {
+	base := p.call.Intent.Base
+	if base.IsZero() {
+		return ""
+	}
+	w, ok := p.memory.find(base)
+	if !ok || w.lost && w.words == "" {
+		p.count.Lost++
+	}
+	text, _ := w.sent()
+	return text
+}
+
+// end returns the position after the conversation: that of the instruction, if the call has one.
+func (p *composer) end() int {
+	n := p.call.Context.Len()
+	if p.call.Intent.Instruction > 0 && n > 0 && p.call.Context.At(n-1).Block < 0 {
+		n--
+	}
+	return n
+}
+
+func (p *composer) add(at int, role wire.Role, b wire.Block) {
+	if b.Kind == wire.KindText && strings.TrimSpace(b.Text) == "" {
+		return // the API refuses empty text
+	}
+	p.blocks = append(p.blocks, placed{at: at, role: role, block: b})
+}
+
+// entry adds the block of an entry of the conversation.
+func (p *composer) entry(i int) error {
+	e, b := *p.call.Context.At(i), p.call.Context.BlockAt(i)
+	switch {
+	case e.Kind == prompt.KindThinking:
+		p.count.Thinking++
+		return nil
+	case e.Tokens <= 0 && e.Kind != prompt.KindToolUse && e.Kind != prompt.KindToolResult:
+		return nil // an entry without weight is not sent
+	case e.Block < 0:
+		return p.injected(i, e, b)
+	}
+	content := texts.Content{}
+	if e.Form != prompt.FormCleared || e.Kind == prompt.KindToolUse {
+		var err error
+		if content, err = p.texts.Block(int32(e.Block)); err != nil {
+			return err
+		}
+	}
+	if content.Filler {
+		p.count.Filler += int64(len(content.Text))
+	}
+	if content.Media != "" {
+		p.count.Media++
+	}
+	p.place(i, e, b, &content)
+	return nil
+}
+
+// place adds a block of the recording in the form of its entry.
+func (p *composer) place(i int, e prompt.Entry, b *prompt.Block, content *texts.Content) {
+	switch e.Kind {
+	case prompt.KindToolUse:
+		input := object(content.Input)
+		if e.Form == prompt.FormCleared {
+			input = jsontext.Value("{}")
+		}
+		p.cover(i, string(input))
+		p.add(i, wire.RoleAssistant, wire.Block{Kind: wire.KindToolUse, ID: callID(b, i), Name: p.toolName(b, content.Name),
+			Input: input})
+	case prompt.KindToolResult:
+		text := result(e, b, content)
+		p.cover(i, own(text, e, b, content))
+		p.add(i, wire.RoleUser, wire.Block{
+			Kind: wire.KindToolResult, ID: callID(b, i), Text: text, Error: content.Error || b.Flags&prompt.FlagError != 0,
+		})
+	default:
+		role := wire.RoleUser
+		if e.Kind.Assistant() {
+			role = wire.RoleAssistant
+		}
+		text := shown(e, b, content)
+		p.cover(i, text)
+		p.add(i, role, wire.Block{Kind: wire.KindText, Text: text})
+	}
+}
+
+// shown returns the text of an entry other than a tool call or a result.
+func shown(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
+	text := clean(content.Text)
+	switch {
+	case e.Form == prompt.FormCleared:
+		return clearedText
+	case e.Kind == prompt.KindImage:
+		return withMedia(text, "image")
+	case e.Kind == prompt.KindDocument:
+		return withMedia(text, "document")
+	case e.Form == prompt.FormRange:
+		return share(text, e, b)
+	}
+	return withMedia(text, content.Media)
+}
+
+// result returns the text of a tool result in the form of its entry.
+func result(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
+	text := withMedia(clean(content.Text), content.Media)
+	switch {
+	case e.Form == prompt.FormCleared:
+		return clearedText
+	case e.Form == prompt.FormPointer:
+		return stored(text, int(e.Tokens)*bytesPerToken)
+	case e.Form == prompt.FormRange && b.Flags&prompt.FlagImage == 0:
+		return stored(text, len(share(text, e, b)))
+	case strings.TrimSpace(text) == "":
+		return emptyResult
+	}
+	return text
+}
+
+// own returns the tool's part of a result's text, without placeholders.
+func own(text string, e prompt.Entry, b *prompt.Block, content *texts.Content) string {
+	switch e.Form {
+	case prompt.FormCleared, prompt.FormPointer:
+		return ""
+	case prompt.FormRange:
+		return share(clean(content.Text), e, b)
+	}
+	return text
+}
+
+// share returns the beginning of a text, as much as its entry still weighs.
+func share(text string, e prompt.Entry, b *prompt.Block) string {
+	return cut(text, int(int64(len(text))*int64(e.Tokens)/int64(max(1, b.Tokens))))
+}
+
+// callID names a tool call and its result; a block without a counterpart is named by its place.
+func callID(b *prompt.Block, at int) string {
+	if b.Call > 0 {
+		return "toolu_" + strconv.Itoa(int(b.Call))
+	}
+	return "toolu_at_" + strconv.Itoa(at)
+}
+
+// object returns the input of a tool call in the form the API requires: a JSON object.
+func object(input jsontext.Value) jsontext.Value {
+	if !input.IsValid() {
+		return jsontext.Value("{}")
+	}
+	if input.Kind() == '{' {
+		return input
+	}
+	return jsontext.Value(`{"input":` + string(input) + `}`)
+}
+
+// cover records how the part begins that the summary replaces.
+func (p *composer) cover(i int, text string) {
+	if i >= p.plan.pivot && p.quote == "" && p.plan.part == prompt.PartFrom {
+		p.quote = strings.Join(strings.Fields(cut(text, 200)), " ")
+	}
+}
+
+// placed is a block of a request, its speaker, and the entry of the call's context that it shows.
+type placed struct {
+	at    int
+	role  wire.Role
+	block wire.Block
+}
+
+// pair puts tool results directly after the message with their calls, as the API requires. A call
+// without a result gets one that says so; a result without a call is left out.
+func pair(in []placed, n *Composed) []placed {
+	results, called := map[string]placed{}, map[string]bool{}
+	for _, p := range in {
+		if _, twice := results[p.block.ID]; p.block.Kind == wire.KindToolResult && !twice {
+			results[p.block.ID] = p
+		}
+	}
+	out := make([]placed, 0, len(in))
+	var open []placed
+	answer := func() {
+		for _, call := range open {
+			r, ok := results[call.block.ID]
+			if !ok {
+				n.Unanswered++
+				r = placed{at: call.at, role: wire.RoleUser,
+					block: wire.Block{Kind: wire.KindToolResult, ID: call.block.ID, Text: missingResult}}
+			}
+			out = append(out, r)
+		}
+		open = open[:0]
+	}
+	for _, p := range in {
+		switch {
+		case p.block.Kind == wire.KindToolResult:
+			n.Uncalled++
+			answer()
+			continue
+		case p.block.Kind == wire.KindToolUse && called[p.block.ID]:
+			n.Repeated++
+			continue
+		case p.block.Kind == wire.KindToolUse:
+			called[p.block.ID] = true
+			open = append(open, p)
+			if _, ok := results[p.block.ID]; ok {
+				n.Uncalled--
+			}
+		case p.role == wire.RoleUser:
+			answer()
+		}
+		out = append(out, p)
+	}
+	answer()
+	return out
+}
+
+// alternate makes the first and the last message the user's.
+func alternate(blocks []placed) []placed {
+	said := func(at int, text string) placed {
+		return placed{at: at, role: wire.RoleUser, block: wire.Block{Kind: wire.KindText, Text: text}}
+	}
+	if len(blocks) == 0 {
+		return []placed{said(0, leadingText)}
+	}
+	if blocks[0].role == wire.RoleAssistant {
+		blocks = slices.Insert(blocks, 0, said(blocks[0].at, leadingText))
+	}
+	if last := blocks[len(blocks)-1]; last.role == wire.RoleAssistant {
+		blocks = append(blocks, said(last.at, pausedText))
+	}
+	return blocks
+}
+
+// messages groups consecutive blocks by speaker.
+func messages(blocks []placed) []wire.Message {
+	var list []wire.Message
+	for _, p := range blocks {
+		if n := len(list); n == 0 || list[n-1].Role != p.role {
+			list = append(list, wire.Message{Role: p.role})
+		}
+		m := &list[len(list)-1]
+		m.Blocks = append(m.Blocks, p.block)
+	}
+	return list
+}
+
+// mark puts cache breakpoints where the client has them: at the block of the marked
+// entry, or the last one sent before it. Of two at one block the later one stays.
+func mark(r *wire.Request, h headPlaces, blocks []placed, call *summarizer.Call) {
+	markers := call.Markers
+	if n := len(markers); n > prompt.MaxMarkers {
+		markers = markers[n-prompt.MaxMarkers:]
+	}
+	for _, m := range markers {
+		ttl := wire.Cache5m
+		if m.TTL == prompt.TTL1h {
+			ttl = wire.Cache1h
+		}
+		if b := breakpoint(r, h, blocks, call.Context, int(m.Position)); b != nil {
+			*b = ttl
+		}
+	}
+}
+
+// breakpoint returns the place of the breakpoint for a marker, nil if nothing before it is sent.
+func breakpoint(r *wire.Request, h headPlaces, blocks []placed, c *prompt.Context, at int) *wire.Cache {
+	if at < 0 || at >= c.Len() {
+		return nil
+	}
+	if c.At(at).Kind.Level() == prompt.LevelMessages {
+		for i := len(blocks) - 1; i >= 0; i-- {
+			if blocks[i].at <= at {
+				return &blocks[i].block.Cache
+			}
+		}
+	}
+	for i := len(h.system) - 1; i >= 0; i-- {
+		if n := len(r.System); h.system[i] <= at && n > 0 {
+			return &r.System[min(i, n-1)].Cache
+		}
+	}
+	if n := len(r.Tools); n > 0 && h.tools >= 0 && h.tools <= at {
+		return &r.Tools[n-1].Cache
+	}
+	return nil
+}

@@ -1,0 +1,335 @@
+package live
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/compactsim/compactsim/internal/reading/texts"
+	"github.com/compactsim/compactsim/internal/serving/live/wire"
+	"github.com/compactsim/compactsim/internal/serving/summarizer"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// request composes one call over a script.
+func request(t *testing.T, s *script, c *summarizer.Call, o Options) (*wire.Request, Composed) {
+	t.Helper()
+	server := &fakeServer{}
+	o.Backend, o.Texts = server, library(s)
+	l := newLive(t, o)
+	compose(t, l, c)
+	return server.last(), l.opts.Shared.Report().Composed
+}
+
+// outline writes messages one block a line: role, kind, id, and how the text
+// begins.
+func outline(r *wire.Request) string {
+	var b strings.Builder
+	for _, m := range r.Messages {
+		for _, k := range m.Blocks {
+			text := k.Text
+			if k.Kind == wire.KindToolUse {
+				text = k.Name + string(k.Input)
+			}
+			text = strings.ReplaceAll(text, "\n", "|")
+			fmt.Fprintf(&b, "%s %s %s%s %q\n", m.Role, k.Kind, k.ID, breakpointOf(k.Cache), cut(text, 34))
+		}
+	}
+	return b.String()
+}
+
+func breakpointOf(c wire.Cache) string {
+	if c == wire.CacheNone {
+		return ""
+	}
+	return "[" + string(c) + "]"
+}
+
+// A call that shares the conversation's prefix sends what the conversation
+// sent, less the thinking, and the instruction behind it; the breakpoints stand
+// where the client has them.
+func TestComposeFork(t *testing.T) {
+	s := conversation("alpha")
+	r, n := request(t, s, s.call(), Options{Settings: Settings{Betas: []string{"some-beta"}}})
+	want := `user text  "Please fix the login of alpha."
+assistant text  "I look at the file."
+assistant tool_use toolu_1 "Read{\"file_path\":\"/src/a.go\"}"
+user tool_result toolu_1 "package a||func Login() {}|"
+assistant tool_use toolu_2 "Bash{\"command\":\"go test ./...\"}"
+user tool_result toolu_2 "ok  example.org/a|ok  example.org/"
+assistant text  "All tests pass."
+user text [5m] "Good. Now the logout."
+user text  "IMPORTANT: answer with text only. "
+`
+	if d := cmp.Diff(want, outline(r)); d != "" {
+		t.Errorf("messages (-want +got):\n%s", d)
+	}
+	if r.Model != "claude-opus-4-6" || r.MaxTokens != 20_000 || !r.ToolsDenied || len(r.Betas) != 1 {
+		t.Errorf("parameters: %s, %d tokens, denied %v, betas %v", r.Model, r.MaxTokens, r.ToolsDenied, r.Betas)
+	}
+	if len(r.System) != 1 || r.System[0].Cache != wire.Cache1h {
+		t.Errorf("system prompt: %d blocks, want one with a breakpoint of 1h", len(r.System))
+	}
+	// 300 tokens of system prompt and 200 of two tools, at four bytes a token.
+	if n := len(r.System[0].Text); n < 1100 || n > 1300 {
+		t.Errorf("system prompt of %d bytes, want about 1200", n)
+	}
+	if len(r.Tools) != 2 || r.Tools[0].Name != "Read" || r.Tools[1].Name != "Bash" {
+		t.Errorf("tools %v, want Read and Bash", r.Tools)
+	}
+	if n.Thinking != 1 || n.Unanswered != 0 || n.Lost != 0 {
+		t.Errorf("counts %+v, want one thinking block", n)
+	}
+}
+
+// A call under a prompt of its own has no tools but those that its messages
+// call, and a system prompt of its own size: one line for a small model.
+func TestComposeOwnPrefix(t *testing.T) {
+	for head, want := range map[int32]int{20: len(summarySystem), 3000: (3000 - 2*toolTokens) * bytesPerToken} {
+		s := newScript("own")
+		s.say(prompt.KindPrompt, "Do it.")
+		n := s.use(1, `{}`)
+		s.result(n, "done")
+		s.context.Reset(s.session.Blocks, &s.arena)
+		s.context.Add(prompt.Block{Kind: prompt.KindSystem, Tokens: head, Object: -1, Digest: prompt.DigestString("head")})
+		for i := 2; i < len(s.session.Blocks); i++ {
+			s.context.Append(prompt.Ref(i))
+		}
+		c := s.call()
+		c.Intent.Own, c.Intent.Head, c.Intent.MaxOutput, c.Model = true, head, 5000, "claude-haiku-4-5"
+		c.Markers = nil
+		r, _ := request(t, s, c, Options{System: []wire.Block{{Kind: wire.KindText, Text: "given"}}})
+		if got := len(r.System[0].Text); got < want-10 || got > want+10 || !strings.HasPrefix(r.System[0].Text, summarySystem) {
+			t.Errorf("head of %d tokens: a system prompt of %d bytes, want %d", head, got, want)
+		}
+		if len(r.Tools) != 2 || r.MaxTokens != 5000 || r.Model != "claude-haiku-4-5" {
+			t.Errorf("head of %d tokens: %d tools, %d tokens of output, model %s", head, len(r.Tools), r.MaxTokens, r.Model)
+		}
+	}
+}
+
+// A given head goes out as it is, with the client's breakpoints and no others.
+func TestComposeGivenHead(t *testing.T) {
+	s := conversation("alpha")
+	given := []wire.Block{{Kind: wire.KindText, Text: "You are it.", Cache: wire.Cache5m}, {Kind: wire.KindText, Text: "Rules.", Cache: wire.Cache5m}}
+	tools := []wire.Tool{{Name: "Read", InputSchema: jsontext.Value(`{}`)}}
+	r, _ := request(t, s, s.call(), Options{System: given, Tools: tools})
+	want := []wire.Block{{Kind: wire.KindText, Text: "You are it.", Cache: wire.Cache1h}, {Kind: wire.KindText, Text: "Rules."}}
+	if d := cmp.Diff(want, r.System); d != "" {
+		t.Errorf("system prompt (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(tools, r.Tools[:1]); d != "" || given[0].Cache != wire.Cache5m {
+		t.Errorf("tools: %s; the caller's own blocks changed: %v", d, given[0].Cache)
+	}
+}
+
+// The form of an entry decides what is sent of its block.
+func TestComposeForms(t *testing.T) {
+	long := strings.Repeat("0123456789", 2000) // 20,000 bytes, 5,001 tokens
+	s := newScript("forms")
+	s.say(prompt.KindPrompt, "Go.")
+	for range 6 {
+		s.use(1, `{"file_path":"/src/a.go"}`)
+	}
+	for n := range int32(5) {
+		s.result(n+1, long)
+	}
+	s.block(prompt.Block{Kind: prompt.KindToolResult, Call: 6, Flags: prompt.FlagError}, texts.Content{Text: " ", Error: true})
+	s.block(prompt.Block{Kind: prompt.KindImage}, texts.Content{Media: "image"})
+	s.block(prompt.Block{Kind: prompt.KindDocument}, texts.Content{Media: "document"})
+	s.say(prompt.KindText, "   ")
+	s.fill()
+	at := func(n int) int { return 2 + 1 + 6 + n }
+	s.context.SetForm(at(1), prompt.FormCleared, 10, prompt.CauseEdit)
+	s.context.SetForm(at(2), prompt.FormRange, 550, prompt.CauseEdit)   // 550/5001 of 20,000 = 2,199 bytes
+	s.context.SetForm(at(3), prompt.FormPointer, 12, prompt.CauseEdit)  // 48 bytes: no room for a preview
+	s.context.SetForm(at(4), prompt.FormPointer, 500, prompt.CauseEdit) // 2,000 bytes
+	s.context.SetForm(8, prompt.FormCleared, 30, prompt.CauseEdit)      // the last call's input
+	r, n := request(t, s, s.call(), Options{})
+	if got := string(r.Messages[1].Blocks[5].Input); got != "{}" {
+		t.Errorf("a cleared call sends the input %s", got)
+	}
+	results := r.Messages[2].Blocks
+	preview := long[:2199-len(storedOpening)-len(storedClosing)]
+	for i, want := range []string{
+		long, "[Old tool result content cleared]", storedOpening + preview + storedClosing, storedPointer,
+		storedOpening + long[:2000-len(storedOpening)-len(storedClosing)] + storedClosing, "(no output)", "[image]", "[document]",
+	} {
+		if got := results[i].Text; got != want {
+			t.Errorf("block %d: %d bytes %q, want %d bytes %q", i, len(got), cut(got, 90), len(want), cut(want, 90))
+		}
+	}
+	if !results[5].Error || results[0].Error {
+		t.Error("the failed call is not told from the others")
+	}
+	if n.Media != 2 {
+		t.Errorf("%d placeholders for media, want 2", n.Media)
+	}
+	if last := r.Messages[len(r.Messages)-1]; last.Role != wire.RoleUser || len(r.Messages) != 3 {
+		t.Errorf("%d messages, the last by %s: a text without words is not sent", len(r.Messages), last.Role)
+	}
+}
+
+// What was cut off the front stands as a marker, and a response never leads.
+func TestComposeLead(t *testing.T) {
+	for _, lead := range []int32{12, 0} {
+		s := newScript("lead")
+		s.say(prompt.KindText, "I go on.")
+		s.say(prompt.KindPrompt, "Yes.")
+		s.context.Reset(s.session.Blocks, &s.arena)
+		s.context.Append(0)
+		s.context.Append(1)
+		if lead > 0 {
+			s.context.Add(prompt.Block{Kind: prompt.KindPrompt, Tokens: lead, Object: -1, Flags: prompt.FlagMeta})
+		}
+		s.context.Append(2)
+		s.context.Append(3)
+		c := s.call()
+		c.Intent.Lead = lead
+		c.Intent.Summarised -= lead // which it stands not for
+		want := truncatedText
+		if lead == 0 {
+			want = leadingText
+		}
+		r, _ := request(t, s, c, Options{})
+		if got := r.Messages[0]; got.Role != wire.RoleUser || len(got.Blocks) != 1 || got.Blocks[0].Text != want {
+			t.Errorf("lead of %d tokens: the first message is %+v", lead, got)
+		}
+	}
+}
+
+// Behind a compaction comes back what the session shows: a file as it was read
+// before the call, a text whose digest tells it. The rest says that it is
+// unknown, and is counted.
+func TestComposeRestored(t *testing.T) {
+	s := newScript("restored")
+	file := "package b\n" + strings.Repeat("var x int\n", 100)
+	n := s.use(1, `{"file_path":"/src/b.go"}`)
+	s.block(prompt.Block{Kind: prompt.KindToolResult, Call: n, Tool: 1, Op: prompt.OpRead, Object: 1}, texts.Content{Text: file})
+	todo := s.use(2, `{"todos":["ship it"]}`)
+	s.result(todo, "noted")
+	s.block(prompt.Block{Kind: prompt.KindToolResult, Call: 9, Tool: 1, Op: prompt.OpRead, Object: 1}, texts.Content{Text: strings.Repeat("a read of the future", 500)})
+	s.session.Threads = append(s.session.Threads, thread(6))
+	s.context.Reset(s.session.Blocks, &s.arena)
+	s.context.Append(0)
+	s.context.Append(1)
+	read, list := s.session.Blocks[3], s.session.Blocks[4]
+	attach := func(d prompt.Digest, tokens, object int32) {
+		s.context.Add(prompt.Block{Kind: prompt.KindAttachment, Digest: d, Tokens: tokens, Object: object, Flags: prompt.FlagMeta, Op: prompt.OpRead})
+	}
+	attach(read.Digest.ExtendInt(100).Extend(prompt.Digest{}), 100, 1)
+	attach(prompt.DigestString("written to since"), 50, 1)
+	attach(list.Digest.ExtendInt(uint64(list.Tokens)), list.Tokens, -1)
+	attach(prompt.DigestString("a reminder"), 40, -1)
+	r, count := request(t, s, s.call(), Options{})
+	blocks := r.Messages[0].Blocks
+	part := func(tokens int) string { return file[:len(file)*tokens/int(read.Tokens)] }
+	for i, want := range []string{
+		"<system-reminder>\nThe file /src/b.go as it was read:\n" + part(100) + "\n</system-reminder>",
+		"<system-reminder>\nThe file /src/b.go as it was read:\n" + part(50) + "\n</system-reminder>",
+		"<system-reminder>\n" + `{"todos":["ship it"]}` + "\n</system-reminder>",
+		stand("text of the client", 40),
+	} {
+		if d := cmp.Diff(want, blocks[i].Text); d != "" {
+			t.Errorf("attachment %d (-want +got):\n%s", i, d)
+		}
+	}
+	if want := int64(len(stand("text of the client", 40))); count.Filler != want {
+		t.Errorf("%d bytes of filler, want %d", count.Filler, want)
+	}
+}
+
+// No more than four breakpoints go out, and none for what is not sent.
+func TestComposeMarkers(t *testing.T) {
+	s := conversation("alpha")
+	c := s.call()
+	c.Markers = []prompt.Marker{
+		{Position: 0, TTL: prompt.TTL1h}, // the fifth from the end
+		{Position: 1, TTL: prompt.TTL1h},
+		{Position: 3}, // thinking, which is not sent: the prompt ahead of it
+		{Position: 6},
+		{Position: 9},
+	}
+	r, _ := request(t, s, c, Options{})
+	n := 0
+	count := func(c wire.Cache) {
+		if c != wire.CacheNone {
+			n++
+		}
+	}
+	for _, tool := range r.Tools {
+		count(tool.Cache)
+	}
+	for _, b := range r.System {
+		count(b.Cache)
+	}
+	for _, m := range r.Messages {
+		for _, b := range m.Blocks {
+			count(b.Cache)
+		}
+	}
+	if n != 4 {
+		t.Errorf("%d breakpoints, want 4", n)
+	}
+	if r.Tools[1].Cache != wire.CacheNone || r.System[0].Cache != wire.Cache1h {
+		t.Error("head: want a breakpoint of 1h at the system prompt alone")
+	}
+	if got := outline(r); !strings.Contains(got, `user text [5m] "Please fix`) || !strings.Contains(got, `tool_result toolu_1[5m]`) {
+		t.Errorf("breakpoints of messages:\n%s", got)
+	}
+	s = conversation("alpha")
+	c = s.call()
+	c.Markers = []prompt.Marker{{Position: 0, TTL: prompt.TTL1h}, {Position: -1}, {Position: 1000}}
+	if r, _ = request(t, s, c, Options{}); r.Tools[1].Cache != wire.Cache1h || r.Tools[0].Cache != wire.CacheNone {
+		t.Error("tools: want a breakpoint of 1h at the last one alone")
+	}
+}
+
+// A summary of the later part says where that begins; one of everything, or of
+// what a call left things out of, does not.
+func TestComposePart(t *testing.T) {
+	s := conversation("alpha")
+	c := s.call()
+	tail := s.context.At(s.context.Len() - 2).Tokens
+	c.Intent.Summarised, c.Intent.Part = tail, prompt.PartFrom
+	r, _ := request(t, s, c, Options{})
+	m := r.Messages[len(r.Messages)-1].Blocks
+	got := m[len(m)-1].Text
+	if !strings.Contains(got, "later part") || !strings.Contains(got, `"Good. Now the logout."`) {
+		t.Errorf("the instruction does not name the part:\n%s", cut(got, 500))
+	}
+	s = conversation("alpha")
+	c = s.call()
+	c.Intent.Part = prompt.PartUpTo
+	r, _ = request(t, s, c, Options{})
+	m = r.Messages[len(r.Messages)-1].Blocks
+	got = m[len(m)-1].Text
+	if !strings.Contains(got, "8. Work Completed") || !strings.Contains(got, "9. Context for Continuing Work") || strings.Contains(got, "Current Work") {
+		t.Errorf("sections where messages follow:\n%s", got)
+	}
+}
+
+// Custom instructions stand in the instruction, which says at its start and at
+// its end that no tool may be called.
+func TestInstruction(t *testing.T) {
+	for _, p := range []plan{{}, {kind: kindMemory}, {part: prompt.PartUpTo}} {
+		got := p.instruction("", "Name every ticket.", "")
+		if strings.Count(got, "Call no tool") != 2 || !strings.Contains(got, "Name every ticket.") {
+			t.Errorf("kind %d part %d: %q", p.kind, p.part, got)
+		}
+		for _, s := range p.sections() {
+			if !strings.Contains(got, s.title) {
+				t.Errorf("kind %d part %d: section %s is not asked for", p.kind, p.part, s.title)
+			}
+		}
+	}
+	if n := len((&plan{}).sections()); n != 9 {
+		t.Errorf("%d sections of a summary, want 9", n)
+	}
+	if n := len((&plan{kind: kindMemory}).sections()); n != 10 {
+		t.Errorf("%d sections of a session memory, want 10", n)
+	}
+}

@@ -1,0 +1,221 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/reading/synthetic"
+	"github.com/compactsim/compactsim/internal/reading/texts"
+	"github.com/compactsim/compactsim/internal/serving/live/cassette"
+	"github.com/compactsim/compactsim/internal/serving/live/wire"
+	"github.com/compactsim/compactsim/internal/serving/needs"
+	"github.com/compactsim/compactsim/internal/serving/needs/needstest"
+	"github.com/compactsim/compactsim/internal/serving/promptcache"
+	"github.com/compactsim/compactsim/internal/study/recall"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// readingOf opens the texts of a corpus.
+func readingOf(corpus *traces.Corpus) func(context.Context, *traces.Session) (Texts, error) {
+	return func(ctx context.Context, s *traces.Session) (Texts, error) { return texts.Open(ctx, corpus, s) }
+}
+
+// simulate runs sessions under a strategy with a summariser.
+func simulate(
+	t *testing.T, strategy string, corpus *traces.Corpus, l *Summarizer, change ...func(*loop.Config),
+) []results.Row {
+	t.Helper()
+	registry, err := strategies.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := registry.Strategy(strategy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prices, err := costmodel.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := loop.Config{
+		Strategy: s, Summarizer: l, Prices: prices, Seed: 1, Verify: true,
+		Server: func(traces.Cache) loop.Server { return promptcache.New(promptcache.Config{}) },
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	rows, err := loop.Runner{}.Run(t.Context(), corpus.Sessions, []loop.Config{c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows[0]
+}
+
+// asked is a server of which only the calls are counted.
+type asked struct {
+	n    atomic.Int64
+	look func(r *wire.Request)
+}
+
+func (a *asked) Do(_ context.Context, r *wire.Request) (*wire.Reply, error) {
+	a.n.Add(1)
+	a.look(r)
+	return good(), nil
+}
+
+// The simulation of the samples has its summaries written by a server; a replay
+// gives the same rows.
+func TestSamples(t *testing.T) {
+	corpus, err := agents.ReadFS(t.Context(), traces.Options{}, synthetic.Samples())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer corpus.Close()
+	for _, name := range []string{"auto-compact/167k", "auto-compact/small-model"} {
+		_, web := serve(t)
+		dir := t.TempDir()
+		l := newLive(t, Options{Backend: web, Texts: readingOf(corpus), Calls: folder(t, dir, cassette.Record, cassette.Options{})})
+		made := simulate(t, name, corpus, l)
+		// The samples are compacted four times under these strategies.
+		if r := l.opts.Shared.Report(); r.Made != 4 || len(r.Failures) > 0 || r.Missing > 0 || r.Composed.Lost > 0 {
+			t.Errorf("%s: report %+v", name, r)
+		}
+		replayed := simulate(t, name, corpus, newLive(t, Options{Calls: folder(t, dir, cassette.Replay, cassette.Options{})}))
+		if d := cmp.Diff(made, replayed); d != "" {
+			t.Errorf("%s: the replay gives other rows (-made +replayed):\n%s", name, cut(d, 2000))
+		}
+	}
+}
+
+// What a model has written is looked into: of two names that are used behind a compaction the summary has one. A replay
+// of the stored call finds the same; where the call was stored without its texts, what it keeps is modelled.
+func TestWhatASummaryKeepsIsMeasured(t *testing.T) {
+	var talk needstest.Talk
+	talk.Person("go on")
+	talk.Call("Bash", `{"command":"make"}`, "undefined: frobnicateAll and unfrobnicateAny")
+	for i := range 30 {
+		talk.Call("Bash", fmt.Sprintf(`{"command":"step-%d"}`, i), fmt.Sprintf("unrelated_%d ", i)+strings.Repeat("and so on ", 300))
+	}
+	talk.Call("Bash", `{"command":"grep frobnicateAll"}`, "ok")
+	talk.Call("Bash", `{"command":"grep unfrobnicateAny"}`, "ok")
+	corpus, _ := talk.Read(t)
+	kept := func(l *Summarizer) recall.NeedTally {
+		t.Helper()
+		row := simulate(t, "auto-compact/167k", corpus, l, func(c *loop.Config) {
+			c.Needs, c.Window = needs.NewLibrary(t.Context(), corpus).Of, 70_000
+		})[0]
+		if row.Compactions != 1 {
+			t.Fatalf("%d compactions, want one", row.Compactions)
+		}
+		return row.Needs.Kinds[recall.NeedName]
+	}
+	server := &fakeServer{answer: func(int, *wire.Request) (*wire.Reply, error) {
+		r := good()
+		r.Text = "<summary>" + full("The build says undefined: `frobnicateAll`.") + "</summary>"
+		return r, nil
+	}}
+	stored, bare := t.TempDir(), t.TempDir()
+	real := Options{Backend: server, Texts: readingOf(corpus)}
+	real.Calls = folder(t, stored, cassette.Record, cassette.Options{})
+	made := kept(newLive(t, real))
+	if made.Count != 2 || made.Weight != 2000 || made.Verbatim != 1000 || made.Summarized != 0 || made.Most != 0 {
+		t.Errorf("live: %+v, want one name of two there and nothing expected of the other", made)
+	}
+	replayed := Options{Calls: folder(t, stored, cassette.Replay, cassette.Options{})}
+	if again := kept(newLive(t, replayed)); again != made {
+		t.Errorf("replayed: %+v, want %+v", again, made)
+	}
+	real.Calls = folder(t, bare, cassette.Record, cassette.Options{Redact: true})
+	kept(newLive(t, real))
+	replayed.Calls = folder(t, bare, cassette.Replay, cassette.Options{})
+	if n := kept(newLive(t, replayed)); n.Verbatim != 0 || n.Summarized != 1640 {
+		t.Errorf("replayed without texts: %+v, want 82 %% of both expected", n)
+	}
+}
+
+// Whatever strategies make of recorded sessions, the API would take it.
+func TestRecordings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("recorded sessions take long")
+	}
+	folder := filepath.Join("..", "..", "..", "..", "shared", "traces")
+	if _, err := fs.Stat(os.DirFS(folder), "."); err != nil {
+		t.Skipf("no recordings at %s", folder)
+	}
+	corpus, err := agents.Read(t.Context(), traces.Options{}, folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer corpus.Close()
+	for _, name := range []string{"auto-compact/167k", "partial/from", "claude-code/1", "claude-code/2026-03"} {
+		server := &asked{look: func(r *wire.Request) {
+			if f := faults(r.Messages); f != nil {
+				t.Errorf("%s: %v", name, f)
+			}
+		}}
+		simulate(t, name, corpus, newLive(t, Options{Backend: server, Texts: readingOf(corpus)}))
+		if server.n.Load() == 0 {
+			t.Errorf("%s: no call was made", name)
+		}
+	}
+}
+
+// BenchmarkCompose composes a call of some 160,000 tokens, BenchmarkReplay takes
+// its answer from a cassette.
+func BenchmarkCompose(b *testing.B) {
+	s, l := benchmarked(b, Options{Backend: &asked{look: func(*wire.Request) {}}})
+	bench(b, s, l)
+}
+
+func BenchmarkReplay(b *testing.B) {
+	dir := b.TempDir()
+	record, err := cassette.Open(dir, cassette.Record, cassette.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, l := benchmarked(b, Options{Backend: &fakeServer{}, Calls: record})
+	if _, err := l.Compose(b.Context(), s.call()); err != nil {
+		b.Fatal(err)
+	}
+	replay, err := cassette.Open(dir, cassette.Replay, cassette.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, l = benchmarked(b, Options{Calls: replay})
+	bench(b, s, l)
+}
+
+func benchmarked(b *testing.B, o Options) (*script, *Summarizer) {
+	s := newScript("bench")
+	s.say(prompt.KindPrompt, "Go.")
+	for range 400 {
+		s.result(s.use(1, `{"file_path":"/src/a.go"}`), string(make([]byte, 1500)))
+	}
+	s.fill()
+	o.Texts = library(s)
+	return s, New(o)
+}
+
+func bench(b *testing.B, s *script, l *Summarizer) {
+	c := s.call()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := l.Compose(b.Context(), c); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

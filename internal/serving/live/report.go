@@ -1,0 +1,238 @@
+package live
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/serving/live/cassette"
+	"github.com/compactsim/compactsim/internal/serving/live/wire"
+	"github.com/compactsim/compactsim/internal/serving/summarizer"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Report sums up what a Summarizer did. It holds no text.
+type Report struct {
+	Made     int `json:"made"`     // calls that were sent, whatever the outcome
+	Replayed int `json:"replayed"` // calls answered from stored ones
+	// Refused and Unanswered are those of Made without an answer: the server
+	// refused them, or there was another reason.
+	Refused    int `json:"refused,omitzero"`
+	Unanswered int `json:"unanswered,omitzero"`
+	// Shared are calls whose answer another call of the run made or replayed, for instance that of another strategy.
+	Shared  int `json:"shared"`
+	Stubbed int `json:"stubbed"` // calls left to the stub
+	Known   int `json:"known"`   // calls the recording answers
+	// Requests are those sent for the calls made; the excess over Made are retries.
+	Requests int64 `json:"requests"`
+	// Usage is what the server billed for the calls made.
+	Usage prompt.Usage `json:"usage"`
+	USD   float64      `json:"usd"` // price of Usage
+	// Wasted is the part of Usage without an answer: attempts that broke off, and
+	// calls that failed.
+	Wasted prompt.Usage `json:"wasted,omitzero"`
+	// Estimated are calls whose usage the server did not count: it is estimated.
+	Estimated int `json:"estimated,omitzero"`
+	// ReplayedUSD is what the replayed calls cost when they were made.
+	ReplayedUSD float64 `json:"replayed_usd"`
+	// Failures are the calls without a summary by cause, made or replayed.
+	Failures map[string]int `json:"failures"`
+	// Missing and Cut are sections of summaries.
+	Missing  int64          `json:"missing"`
+	Cut      int64          `json:"cut"`
+	Composed Composed       `json:"composed"`
+	Estimate Estimate       `json:"-"`     // of a dry run
+	Models   map[string]int `json:"-"`     // calls that a dry run would make, by model
+	Calls    []Call         `json:"calls"` // each of them, by cell, session and number
+
+	// In whole billionths of a dollar, so that the order of concurrent calls does not matter.
+	spent, likely, most int64
+}
+
+// Retries returns the requests that were sent again.
+func (r *Report) Retries() int64 { return max(0, r.Requests-int64(r.Made)) }
+
+// Estimate is the expected size of calls.
+type Estimate struct {
+	Calls  int          `json:"calls"`
+	Stored int          `json:"stored"` // of these, the stored ones, which cost nothing
+	Usage  prompt.Usage `json:"usage"`  // cold, with the output of the stub
+	USD    float64      `json:"usd"`
+	// MostUSD is the price with all the output that is allowed.
+	MostUSD float64 `json:"most_usd"`
+}
+
+const nano = 1e9
+
+func nanos(usd float64) int64 { return int64(math.Round(usd * nano)) }
+
+// update changes the report.
+func (s *Shared) update(f func(r *Report)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(&s.report)
+}
+
+// expect adds an estimate.
+func (r *Report) expect(e *Estimate) {
+	accumulate(&r.Estimate, e)
+	r.likely += nanos(e.USD)
+	r.most += nanos(e.MostUSD)
+}
+
+// count counts under a name.
+func count(m *map[string]int, name string) {
+	if *m == nil {
+		*m = map[string]int{}
+	}
+	(*m)[name]++
+}
+
+// Report returns the report so far.
+func (s *Shared) Report() Report {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.report
+	r.Failures, r.Models = maps.Clone(r.Failures), maps.Clone(r.Models)
+	r.Calls = slices.Clone(r.Calls)
+	r.settle()
+	r.USD, r.Estimate.USD, r.Estimate.MostUSD = float64(r.spent)/nano, float64(r.likely)/nano, float64(r.most)/nano
+	return r
+}
+
+// accumulate adds the numbers of a struct, and of structs in it, to those of another.
+func accumulate[T any](to, from *T) {
+	var add func(to, from reflect.Value)
+	add = func(to, from reflect.Value) {
+		switch to.Kind() {
+		case reflect.Int, reflect.Int64:
+			to.SetInt(to.Int() + from.Int())
+		case reflect.Struct:
+			for i := range to.NumField() {
+				add(to.Field(i), from.Field(i))
+			}
+		}
+	}
+	add(reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem())
+}
+
+// Call describes one live call, without its texts.
+type Call struct {
+	Cell     string `json:"cell"`
+	Session  string `json:"session"`
+	Thread   int32  `json:"thread"`
+	Round    int32  `json:"round"`  // the call was made before this round of the thread, from 0
+	Number   int32  `json:"number"` // among the live calls of the session in this cell, from 1
+	Source   string `json:"source"`
+	Way      string `json:"way"`
+	Model    string `json:"model"`
+	Replayed bool   `json:"replayed"`        // the answer was stored before the run
+	Shared   bool   `json:"shared,omitzero"` // the answer is another call's of the run
+	Failed   string `json:"failed,omitzero"` // why it gave no summary
+	// Refused is why the server refused the request; it is not written to reports.
+	Refused string `json:"-"`
+
+	Usage prompt.Usage `json:"usage"` // by the server, tokens
+	// Wasted is the bill of attempts that broke off, including those of a failed
+	// call; it is not part of Usage. Estimated says that the server gave no count,
+	// so that Usage is estimated from bytes.
+	Wasted    prompt.Usage `json:"wasted,omitzero"`
+	Estimated bool         `json:"estimated,omitzero"`
+	Attempts  int32        `json:"attempts"`
+	Seconds   float64      `json:"seconds"`                 // from the request to the end of the response
+	Betas     []string     `json:"betas,omitzero"`          // features that the call requested
+	Thought   int64        `json:"thought_tokens,omitzero"` // the part of the output that was thinking
+
+	Tokens   int32     `json:"tokens"` // of the summary
+	Bytes    int32     `json:"bytes"`
+	Sections []Section `json:"sections,omitzero"` // in the order of the summary
+
+	key  cassette.Key
+	made bool  // for this call or an equal one
+	cost int64 // nano-USD, cost when it was made
+}
+
+// Section is a section of a summary.
+type Section struct {
+	Title string `json:"title"`
+	Bytes int    `json:"bytes"` // of its text, without the title
+}
+
+// record adds a call to the report, and why it has no summary, "" if it has one.
+func (s *Summarizer) record(
+	c *summarizer.Call, p *plan, got *cassette.Cassette, a *prompt.Answer, why string, replayed bool,
+) {
+	m := a.Measured
+	call := Call{
+		Cell: s.opts.Name, Session: c.Session.ID, Thread: c.Thread, Round: c.Round, Number: c.Intent.Number,
+		Source: c.Intent.Source, Way: c.Intent.Way, Model: p.model, Failed: a.Failed,
+		Usage: m.Usage, Wasted: m.Wasted, Attempts: m.Attempts, Seconds: float64(a.Total) / 1e9,
+		Tokens: a.Summary, Bytes: a.Bytes, Betas: p.betas, Refused: refused(got),
+		key: p.key, made: !replayed, cost: nanos(s.opts.Prices(p.model, m.Usage) + s.opts.Prices(p.model, m.Wasted)),
+	}
+	if got.Reply != nil {
+		call.Estimated, call.Thought = got.Reply.Estimated, got.Reply.Thinking
+	}
+	if w, ok := s.memory.find(a.Digest); ok && a.Failed == "" {
+		call.Sections = sectionsOf(w.text, p.sections())
+	}
+	s.opts.Shared.update(func(r *Report) {
+		r.Calls = append(r.Calls, call)
+		if why != "" {
+			count(&r.Failures, why)
+		}
+		r.Missing += int64(m.Missing)
+		r.Cut += int64(m.Cut)
+	})
+}
+
+// refused returns why a server refused a call, "" otherwise. A stored call
+// without texts has lost the server's words.
+func refused(got *cassette.Cassette) string {
+	f := got.Failure
+	if f == nil || f.Cause != wire.CauseRequest {
+		return ""
+	}
+	if !got.Texts || f.Message == "" {
+		return fmt.Sprintf("HTTP %d", f.Status)
+	}
+	return fmt.Sprintf("HTTP %d, %s", f.Status, f.Message)
+}
+
+// settle sorts the calls and marks each as made, replayed or shared. Of equal calls the
+// first in this order counts as the first, because the actual one depends on the machine.
+func (r *Report) settle() {
+	slices.SortStableFunc(r.Calls, func(a, b Call) int {
+		return cmp.Or(cmp.Compare(a.Cell, b.Cell), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Number, b.Number))
+	})
+	made := map[cassette.Key]int{}
+	for i := range r.Calls {
+		if r.Calls[i].made {
+			made[r.Calls[i].key]++
+		}
+	}
+	seen := map[cassette.Key]bool{}
+	var cost int64
+	r.Replayed, r.Shared = 0, 0
+	for i := range r.Calls {
+		c := &r.Calls[i]
+		c.made = made[c.key] > 0
+		if c.made {
+			made[c.key]--
+		}
+		c.Replayed = !c.made && !seen[c.key]
+		c.Shared = !c.made && seen[c.key]
+		seen[c.key] = true
+		switch {
+		case c.Replayed:
+			r.Replayed++
+			cost += c.cost
+		case c.Shared:
+			r.Shared++
+		}
+	}
+	r.ReplayedUSD = float64(cost) / nano
+}

@@ -1,0 +1,41 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/compactsim/compactsim/internal/serving/live/wire"
+)
+
+// A call is counted with what came of it; one that the end of the run met before a
+// server had it is not.
+func TestWhatWasSent(t *testing.T) {
+	for _, c := range []struct {
+		name                      string
+		failure                   wire.Failure
+		interrupted               bool
+		made, refused, unanswered int
+	}{
+		{"no connection", wire.Failure{Cause: wire.CauseNetwork, Attempts: 4}, false, 1, 0, 1},
+		{"a wrong key", wire.Failure{Cause: wire.CauseAuth, Attempts: 1}, false, 1, 1, 0},
+		{"interrupted in the queue", wire.Failure{Cause: wire.CauseBroken}, true, 0, 0, 0},
+		{"interrupted at the server", wire.Failure{Cause: wire.CauseBroken, Attempts: 1, Billed: wire.Usage{Uncached: 9}}, true, 1, 0, 1},
+	} {
+		s := conversation("alpha")
+		ctx, cancel := context.WithCancel(t.Context())
+		server := &fakeServer{answer: func(int, *wire.Request) (*wire.Reply, error) {
+			if c.interrupted {
+				cancel()
+				return nil, fmt.Errorf("%w: %w", context.Canceled, &c.failure)
+			}
+			return nil, &c.failure
+		}}
+		l := newLive(t, Options{Backend: server, Texts: library(s)})
+		_, _ = l.Compose(ctx, s.call())
+		cancel()
+		if r := l.opts.Shared.Report(); r.Made != c.made || r.Refused != c.refused || r.Unanswered != c.unanswered {
+			t.Errorf("%s: %d made, %d refused, %d unanswered; want %d, %d, %d", c.name, r.Made, r.Refused, r.Unanswered, c.made, c.refused, c.unanswered)
+		}
+	}
+}

@@ -1,0 +1,335 @@
+package live
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/serving/live/wire"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Texts in a request for what is not sent in full. They are this package's own;
+// their sizes are near those of the simulated clients.
+const (
+	clearedText   = "[Old tool result content cleared]"
+	emptyResult   = "(no output)"
+	missingResult = "[The result of this call is not there.]"
+	truncatedText = "[earlier conversation truncated for compaction retry]"
+	leadingText   = "[The conversation begins with a response.]"
+	pausedText    = "[The conversation stands here.]"
+	summaryHeader = "The conversation before this point has been summarised, as it did not fit any more. What follows is the summary.\n\n"
+	storedOpening = "<persisted-output>\nThe output was large and is stored in a file. It begins like this:\n"
+	storedClosing = "\n</persisted-output>"
+	storedPointer = "<persisted-output>\nThe output is stored in a file and can be read again there.\n</persisted-output>"
+)
+
+// stored returns what remains of a result stored on disk, within so many bytes: its beginning, or only a notice.
+func stored(text string, size int) string {
+	room := size - len(storedOpening) - len(storedClosing)
+	if room <= 0 || text == "" {
+		return storedPointer
+	}
+	return storedOpening + cut(text, room) + storedClosing
+}
+
+// withMedia returns a text with the placeholder of its image or document.
+func withMedia(text, media string) string {
+	if media == "" {
+		return text
+	}
+	if text == "" {
+		return "[" + media + "]"
+	}
+	return text + "\n[" + media + "]"
+}
+
+// clean returns a text that any server accepts: valid UTF-8.
+func clean(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
+// bytesPerToken is the size of a token of English text, for texts made to a size.
+const bytesPerToken = 4
+
+// stand returns a text of about so many tokens that replaces what no recording
+// shows. It says so, and is the same in every call.
+func stand(what string, tokens int32) string {
+	var b strings.Builder
+	size := max(0, int(tokens)) * bytesPerToken
+	fmt.Fprintf(&b, "[This stands for %s, which the recording does not show. It tells nothing.]\n", what)
+	for line := 1; b.Len() < size; line++ {
+		fmt.Fprintf(&b, "%d. Nothing is known of this line, and nothing follows from it.\n", line)
+	}
+	return cut(b.String(), max(size, len(what)+70))
+}
+
+// cut returns the first n bytes of a text, or fewer so as not to divide a rune.
+func cut(text string, n int) string {
+	if n >= len(text) {
+		return text
+	}
+	n = max(n, 0)
+	for n > 0 && text[n]&0xC0 == 0x80 {
+		n--
+	}
+	return text[:n]
+}
+
+// injected adds an entry whose block is not in the recording: a summary, what
+// returned after it, or the client's own words.
+func (p *composer) injected(i int, e prompt.Entry, b *prompt.Block) error {
+	role := wire.RoleUser
+	if e.Kind.Assistant() {
+		role = wire.RoleAssistant
+	}
+	text, err := p.words(i, e, b)
+	if err != nil {
+		return err
+	}
+	p.cover(i, text)
+	p.add(i, role, wire.Block{Kind: wire.KindText, Text: text})
+	return nil
+}
+
+// words returns the text of a block that is not in the recording.
+func (p *composer) words(i int, e prompt.Entry, b *prompt.Block) (string, error) {
+	switch e.Kind {
+	case prompt.KindSummary:
+		w, ok := p.memory.find(b.Digest)
+		if !ok || w.lost && w.words == "" {
+			p.count.Lost++
+		}
+		if ok {
+			return summaryHeader + w.message(e.Tokens), nil
+		}
+		return p.filler("a summary", e.Tokens), nil
+	case prompt.KindPrompt:
+		if p.call.Intent.Lead > 0 && e.Tokens == p.call.Intent.Lead && i == p.firstInjected() {
+			return truncatedText, nil
+		}
+	case prompt.KindAttachment:
+		if text, err := p.restored(e, b); err != nil || text != "" {
+			return text, err
+		}
+	}
+	return p.filler("text of the client", e.Tokens), nil
+}
+
+func (p *composer) filler(what string, tokens int32) string {
+	text := stand(what, tokens)
+	p.count.Filler += int64(len(text))
+	return text
+}
+
+// firstInjected returns the position of the client's first own prompt, which replaces messages that were cut off.
+func (p *composer) firstInjected() int {
+	c := p.call.Context
+	for i := c.Messages(); i < c.Len(); i++ {
+		if e := c.At(i); e.Block < 0 && e.Kind == prompt.KindPrompt {
+			return i
+		}
+	}
+	return -1
+}
+
+// restored returns what a client puts back after a summary: a file as last read, a plan,
+// todos, a skill; "" if unknown. Later writes to a file are not included.
+func (p *composer) restored(e prompt.Entry, b *prompt.Block) (string, error) {
+	s := p.call.Session
+	at := p.origin(b)
+	if at < 0 {
+		return "", nil
+	}
+	content, err := p.texts.Block(int32(at))
+	if err != nil || content.Filler {
+		return "", err
+	}
+	text := clean(content.Text)
+	if text == "" {
+		text = clean(string(content.Input))
+	}
+	text = share(text, e, &s.Blocks[at])
+	if text == "" {
+		return "", nil
+	}
+	if b.Object >= 0 && int(b.Object) < len(s.Objects) {
+		text = "The file " + clean(s.Objects[b.Object]) + " as it was read:\n" + text
+	}
+	return "<system-reminder>\n" + text + "\n</system-reminder>", nil
+}
+
+// origin returns the block that a client's block was made from, by digest; else the largest read of its file so
+// far; -1 for none.
+func (p *composer) origin(b *prompt.Block) int {
+	at, size := -1, int32(0)
+	blocks := p.call.Session.Blocks[:p.past()]
+	for i := range blocks {
+		o := &blocks[i]
+		if o.Tokens >= b.Tokens && madeFrom(b.Digest, o.Digest, b.Tokens) {
+			return i
+		}
+		if b.Object >= 0 && o.Object == b.Object && o.Kind == prompt.KindToolResult && o.Op == prompt.OpRead && o.Tokens > size {
+			at, size = i, o.Tokens
+		}
+	}
+	return at
+}
+
+// past returns the number of blocks of the session that exist at the time of the call.
+func (p *composer) past() int {
+	s := p.call.Session
+	if t := int(p.call.Thread); t < len(s.Threads) {
+		if r := int(p.call.Round); r < len(s.Threads[t].Rounds) {
+			return int(s.Threads[t].Rounds[r].Input.To)
+		}
+	}
+	return len(s.Blocks)
+}
+
+// madeFrom reports whether a client's block of so many tokens was made from the
+// block with a digest: an unchanged file, or a text.
+func madeFrom(made, from prompt.Digest, tokens int32) bool {
+	of := from.ExtendInt(uint64(tokens))
+	return made == of || made == of.Extend(prompt.Digest{}) || made == (prompt.Digest{}).Extend(from).ExtendInt(uint64(tokens))
+}
+
+// System prompts of this package, for the head of a request.
+const (
+	agentSystem = "You are an agent that helps a person with software. You read and change files and run " +
+		"commands by your tools."
+	summarySystem = "You summarise conversations between a person and a coding agent so that the work can go on " +
+		"from your summary."
+)
+
+// The fixed words of a tool definition take about so many tokens.
+const toolTokens = 30
+
+// headPlaces are the entries that the blocks of the head show, for markers: the
+// last one of the tools, and each of the system prompt.
+type headPlaces struct {
+	tools  int
+	system []int
+}
+
+// head puts tools and system prompt into a request: the given ones for calls on
+// the conversation's prefix, else placeholders of the size of the entries.
+func (p *composer) head(r *wire.Request) headPlaces {
+	c := p.call.Context
+	var tools int32
+	var sizes []int32
+	places := headPlaces{tools: -1}
+	for i := range c.Messages() {
+		if e := c.At(i); e.Kind == prompt.KindTools {
+			tools += e.Tokens
+			places.tools = i
+		} else {
+			sizes = append(sizes, e.Tokens)
+			places.system = append(places.system, i)
+		}
+	}
+	if p.call.Intent.Own {
+		p.ownHead(r, sizes)
+		return places
+	}
+	r.Tools, r.System = slices.Clone(p.opts.Tools), slices.Clone(p.opts.System)
+	for i := range r.Tools { // the client sets the breakpoints
+		r.Tools[i].Cache = wire.CacheNone
+	}
+	for i := range r.System {
+		r.System[i].Cache = wire.CacheNone
+	}
+	if len(r.Tools) == 0 {
+		r.Tools = p.tools(tools)
+	}
+	for i := len(r.System); i < len(sizes) && len(p.opts.System) == 0; i++ {
+		r.System = append(r.System, systemBlock(agentSystem, sizes[i]))
+	}
+	return places
+}
+
+// ownHead sets the system prompt of a call that has its own, and the tools that
+// its messages call, as the API requires.
+func (p *composer) ownHead(r *wire.Request, sizes []int32) {
+	if slices.ContainsFunc(p.blocks, func(b placed) bool { return b.block.Kind == wire.KindToolUse }) {
+		r.Tools = p.tools(0)
+	}
+	for i, size := range sizes {
+		if i == 0 {
+			size -= int32(len(r.Tools)) * toolTokens
+		}
+		r.System = append(r.System, systemBlock(summarySystem, size))
+	}
+	if len(r.System) == 0 {
+		r.System = append(r.System, wire.Block{Kind: wire.KindText, Text: summarySystem})
+	}
+}
+
+// systemBlock returns a system prompt of about so many tokens; a short one is only the words.
+func systemBlock(words string, tokens int32) wire.Block {
+	if rest := int(tokens) - len(words)/bytesPerToken; rest > toolTokens {
+		words += "\n\n" + stand("the rest of a system prompt", int32(rest))
+	}
+	return wire.Block{Kind: wire.KindText, Text: words}
+}
+
+// tools defines all tools of the session in about so many tokens, so that the head is the same in every request.
+func (p *composer) tools(tokens int32) []wire.Tool {
+	names := p.names()
+	if len(names) == 0 {
+		return nil
+	}
+	each := max(0, tokens/int32(len(names))-toolTokens)
+	list := make([]wire.Tool, len(names))
+	for i, name := range names {
+		list[i] = wire.Tool{Name: name, Description: "A tool of the agent.", InputSchema: jsontext.Value(`{"type":"object"}`)}
+		if each > 0 {
+			list[i].Description = stand("the description of a tool", each)
+		}
+	}
+	return list
+}
+
+// names returns the names of the session's tools in the form of the API, sorted, each once.
+func (p *composer) names() []string {
+	var list []string
+	add := func(name string) {
+		if name = safeName(name); !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	for _, name := range p.call.Session.Tools {
+		if name != "" {
+			add(name)
+		}
+	}
+	for i := range p.blocks {
+		if b := &p.blocks[i].block; b.Kind == wire.KindToolUse {
+			add(b.Name)
+		}
+	}
+	return list
+}
+
+// toolName returns the name of the tool that a block calls.
+func (p *composer) toolName(b *prompt.Block, read string) string {
+	if t := p.call.Session.Tools; b.Tool > 0 && int(b.Tool) < len(t) {
+		return safeName(t[b.Tool])
+	}
+	return safeName(read)
+}
+
+// safeName returns a name in the characters and the length that the API accepts for tools.
+func safeName(name string) string {
+	const longest = 64
+	name = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, name)
+	if name == "" {
+		return "tool"
+	}
+	return name[:min(len(name), longest)]
+}

@@ -1,0 +1,168 @@
+package live
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/serving/live/wire"
+)
+
+// Text says how many calls were real, and which models have no known price.
+func (r *Report) Text(unpriced []string, err error) string {
+	var parts []string
+	if text := r.sentText(unpriced); text != "" {
+		parts = append(parts, text)
+	}
+	if r.Replayed > 0 {
+		parts = append(parts, fmt.Sprintf("%s replayed that cost $%.2f", document.Count(r.Replayed, "call"), r.ReplayedUSD))
+	}
+	if r.Shared > 0 {
+		parts = append(parts, fmt.Sprintf("%s shared within the run", document.Count(r.Shared, "call")))
+	}
+	if len(parts) == 0 && err != nil {
+		return "summaries by real models: no call was answered"
+	}
+	if len(parts) == 0 {
+		return "no summary call was due: nothing was asked of a real model"
+	}
+	return "summaries by real models: " + strings.Join(parts, ", ")
+}
+
+// sentText says what was sent and with what result, "" for nothing.
+func (r *Report) sentText(unpriced []string) string {
+	if r.Made == 0 {
+		if r.USD > 0 {
+			return fmt.Sprintf("$%.2f paid for requests that came to no end", r.USD)
+		}
+		return ""
+	}
+	text := fmt.Sprintf("%s made for $%.2f", document.Count(r.Made, "real call"), r.USD)
+	if len(unpriced) > 0 {
+		text += ", besides those of " + strings.Join(unpriced, ", ") + ", for which no price is known"
+	}
+	var lost []string
+	if r.Refused > 0 {
+		lost = append(lost, fmt.Sprintf("%d refused", r.Refused))
+	}
+	if r.Unanswered > 0 {
+		lost = append(lost, fmt.Sprintf("%d not answered", r.Unanswered))
+	}
+	if len(lost) > 0 {
+		text += ", of which " + strings.Join(lost, " and ")
+	}
+	if n := r.Retries(); n > 0 {
+		text += fmt.Sprintf(" (%s sent again)", document.Count(int(n), "request"))
+	}
+	return text
+}
+
+// Notes are the caveats of figures that depend on real calls.
+func (r *Report) Notes() []string {
+	var notes []string
+	for _, why := range slices.Sorted(maps.Keys(r.Failures)) {
+		text := fmt.Sprintf("%s gave no summary: %s", document.Count(r.Failures[why], "real call"), why)
+		if n, reasons := Refusals(r.Calls); n > 0 && why == string(wire.CauseRequest) {
+			text += ": " + reasons
+		}
+		notes = append(notes, text)
+	}
+	if r.Missing+r.Cut > 0 {
+		notes = append(notes, fmt.Sprintf("sections of summaries: %d missing, %d cut to their limit", r.Missing, r.Cut))
+	}
+	if n := r.Composed.Filler; n > 0 {
+		notes = append(notes, Thousands(n)+" bytes of the requests stand for text that no recording shows")
+	}
+	if n := r.Composed.Lost; n > 0 {
+		notes = append(notes, document.Count(n, "text")+" of the requests stood for summaries whose words are not kept")
+	}
+	return notes
+}
+
+// maxReasons is how many reasons of a server are listed.
+const maxReasons = 3
+
+// Refusals counts the calls that a server refused for their content, and gives
+// its reasons, the most frequent first.
+func Refusals(calls []Call) (n int, text string) {
+	of := map[string]int{}
+	for i := range calls {
+		if why := calls[i].Refused; why != "" {
+			of[why]++
+			n++
+		}
+	}
+	reasons := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
+		return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(a, b))
+	})
+	told := reasons[:min(len(reasons), maxReasons)]
+	text = strings.Join(told, "; ")
+	if more := len(reasons) - len(told); more > 0 {
+		text += fmt.Sprintf("; and %s", document.Count(more, "further reason"))
+	}
+	return n, text
+}
+
+// summaryColumns are the columns of summaries.csv.
+var summaryColumns = []struct {
+	name  string
+	value func(c *Call) any
+}{
+	{"cell", func(c *Call) any { return c.Cell }},
+	{"session", func(c *Call) any { return c.Session }},
+	{"thread", func(c *Call) any { return c.Thread }},
+	{"round", func(c *Call) any { return c.Round }},
+	{"number", func(c *Call) any { return c.Number }},
+	{"source", func(c *Call) any { return c.Source }},
+	{"way", func(c *Call) any { return c.Way }},
+	{"model", func(c *Call) any { return c.Model }},
+	{"replayed", func(c *Call) any { return c.Replayed }},
+	{"failed", func(c *Call) any { return c.Failed }},
+	{"attempts", func(c *Call) any { return c.Attempts }},
+	{"seconds", func(c *Call) any { return strconv.FormatFloat(c.Seconds, 'f', 3, 64) }},
+	{"uncached_tokens", func(c *Call) any { return c.Usage.Uncached }},
+	{"read_tokens", func(c *Call) any { return c.Usage.Read }},
+	{"write_tokens", func(c *Call) any { return c.Usage.Writes() }},
+	{"output_tokens", func(c *Call) any { return c.Usage.Output }},
+	{"summary_tokens", func(c *Call) any { return c.Tokens }},
+	{"summary_bytes", func(c *Call) any { return c.Bytes }},
+	{"sections", func(c *Call) any {
+		parts := make([]string, len(c.Sections))
+		for i, s := range c.Sections {
+			parts[i] = fmt.Sprintf("%s=%d", s.Title, s.Bytes)
+		}
+		return strings.Join(parts, ";")
+	}},
+	{"shared", func(c *Call) any { return c.Shared }},
+	{"thinking_tokens", func(c *Call) any { return c.Thought }},
+	{"betas", func(c *Call) any { return strings.Join(c.Betas, ";") }},
+}
+
+// WriteSummaries writes a line for each live call of a report.
+func (r *Report) WriteSummaries(w io.Writer) error {
+	lines := make([][]string, 1+len(r.Calls))
+	for _, column := range summaryColumns {
+		lines[0] = append(lines[0], column.name)
+		for i := range r.Calls {
+			lines[i+1] = append(lines[i+1], document.Field(fmt.Sprint(column.value(&r.Calls[i]))))
+		}
+	}
+	if err := csv.NewWriter(w).WriteAll(lines); err != nil {
+		return fmt.Errorf("write summaries: %w", err)
+	}
+	return nil
+}
+
+// Thousands formats a number of tokens in thousands.
+func Thousands(n int64) string {
+	if n < 10_000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%dk", (n+500)/1000)
+}

@@ -1,0 +1,193 @@
+// Package promptcache models the prompt caches of model providers on the
+// server's side: what a request reads, what it writes, what it missed and why.
+// It knows nothing of clients, strategies or prices.
+//
+// Anthropic is the documented cache of platform.claude.com (prompt caching):
+//
+//   - An entry is written at each marker of a request and nowhere else. Its key
+//     is the hash of the prefix ending there, the model, and who may read it.
+//   - A lookup starts at the last marker and walks back block by block, 20
+//     positions with the marker as the first; without a find it starts again
+//     from the marker in front.
+//   - An entry is readable from the moment its writer's response begins and
+//     lives for its TTL after the last request that used it.
+//   - Prefixes below the model's minimum are neither read nor written.
+//   - With A the end of the hit, B the last 1h marker behind it and C the last
+//     marker, A is read, A to B is written for 1h, B to C for 5m, and the rest
+//     is plain input.
+//
+// OpenAI is the automatic cache of platform.openai.com: every prefix that was
+// sent, without markers or a price for writing.
+//
+// What no document says is decided by a field of Config or OpenAIConfig, which names the
+// default and why. Two points have no switch:
+//
+//   - A marker in front of the hit writes nothing: what is not billed is not
+//     written.
+//   - The prefix of an entry is what its writer read and wrote in front of it.
+//     An entry written later at a position in front of a longer one is not
+//     on the longer one's path, and reading the longer one does not refresh it.
+//
+// Times are int64 nanoseconds and must not run backwards from call to call; that of
+// a first token may lie ahead.
+// No method is safe for concurrent use; Clone makes independent copies.
+package promptcache
+
+import (
+	"fmt"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// anchor is the moment of a request from which the TTL of the entries it used
+// counts.
+type anchor uint8
+
+const (
+	// anchorEnd counts from the end of the response, and keeps the entries alive
+	// while it streams. In recorded sessions the 5-minute edge is sharp when
+	// measured so.
+	anchorEnd anchor = iota
+	// anchorStart counts from the start of the request, as the provider's page
+	// says: a stream of four minutes leaves one minute.
+	anchorStart
+)
+
+// Names returns the names of anchors in files.
+func (anchor) Names() []string { return []string{"end", "start"} }
+
+// Defaults of Config (platform.claude.com, prompt caching).
+const (
+	DefaultLookback   = 20
+	DefaultLifetime5m = int64(5 * time.Minute)
+	DefaultLifetime1h = int64(time.Hour)
+)
+
+// Config holds what the documents leave open or an experiment may vary: the keys of
+// server in a scenario. The zero value is the default, written out by Filled.
+type Config struct {
+	Lookback         int           `yaml:"lookback" min:"1" doc:"Positions a marker looks back at for an entry, itself included. The worked example of the provider's page gives 20; older texts (20 before each) 21." unit:"positions"`
+	EveryBlockCounts bool          `yaml:"every_block_counts" doc:"Count each block as one position. Off, a run of tool_use blocks, and one of tool_result blocks, is one: so says the page since 2026, and recordings of February 2026 read across 21 blocks of one turn."`
+	MaxMarkers       int           `yaml:"max_markers" min:"1" max:"4" doc:"Markers served per request, 1 to 4."`
+	Lifetime5m       time.Duration `yaml:"lifetime_5m" above:"0s" doc:"Life of entries that ask for 5m. The page calls it a minimum; recordings show a few reads up to 30 s later. Prices stay those of the class."`
+	Lifetime1h       time.Duration `yaml:"lifetime_1h" above:"0s" doc:"Life of entries that ask for 1h."`
+	Anchor           anchor        `yaml:"anchor" doc:"Start of a lifetime: end of the response (in recordings the edge is sharp there) or start of the request (the provider's page)."`
+	// NoPrefixRefresh is written prefix_refresh: true while it is false.
+	NoPrefixRefresh unless  `yaml:"prefix_refresh" doc:"Reading an entry refreshes those on its prefix too (documentation of the client, on rewinds). Off, only what a request reads or writes itself."`
+	TTLInKey        bool    `yaml:"ttl_in_key" doc:"Keep entries of different lifetimes apart. Undocumented; off, a 5m marker finds what a 1h marker wrote."`
+	DeleteUncached  bool    `yaml:"delete_uncached" needs:"cached-microcompact" doc:"Server-side deletions act on tokens that are not read from the cache as well. Undocumented; off, what an expired entry held is written again in full."`
+	EvictPerCall    float64 `yaml:"evict_per_call" min:"0" max:"1" doc:"Probability, 0…1, that the message entries a call would have read are lost. Recordings show about 0.007, nearly all from one repository." unit:"share of calls"`
+}
+
+// unless is a switch that is on by default: its zero value is written true.
+type unless bool
+
+// MarshalYAML writes the switch.
+func (u unless) MarshalYAML() (any, error) { return !bool(u), nil }
+
+// UnmarshalYAML reads the switch.
+func (u *unless) UnmarshalYAML(n *yaml.Node) error {
+	var on bool
+	if n.Decode(&on) != nil {
+		return fmt.Errorf("want true or false, not %q", n.Value)
+	}
+	*u = unless(!on)
+	return nil
+}
+
+// Rules refuses lifetimes that contradict each other.
+func (c *Config) Rules() []error {
+	if c.Lifetime5m <= c.Lifetime1h || c.Lifetime1h <= 0 {
+		return nil
+	}
+	return []error{spec.Problem{
+		Paths: []string{"lifetime_5m", "lifetime_1h"},
+		Text:  fmt.Sprintf("lifetime_5m %s is longer than lifetime_1h %s", spec.Line(c.Lifetime5m), spec.Line(c.Lifetime1h)),
+	}}
+}
+
+// Filled returns c with defaults in place of zeros, and of counts that are out of
+// range.
+func (c Config) Filled() Config {
+	if c.Lookback <= 0 {
+		c.Lookback = DefaultLookback
+	}
+	if c.MaxMarkers <= 0 || c.MaxMarkers > prompt.MaxMarkers {
+		c.MaxMarkers = prompt.MaxMarkers
+	}
+	if c.Lifetime5m <= 0 {
+		c.Lifetime5m = time.Duration(DefaultLifetime5m)
+	}
+	if c.Lifetime1h <= 0 {
+		c.Lifetime1h = time.Duration(DefaultLifetime1h)
+	}
+	return c
+}
+
+// settings are a Config as the cache uses it.
+type settings struct {
+	Config
+	Lifetime        [2]int64 // by class, ns
+	NoPrefixRefresh bool
+}
+
+func (c Config) settings() settings {
+	c = c.Filled()
+	life := [2]int64{prompt.TTL5m: int64(c.Lifetime5m), prompt.TTL1h: int64(c.Lifetime1h)}
+	return settings{c, life, bool(c.NoPrefixRefresh)}
+}
+
+// Validate reports the first thing in a request that the provider would refuse:
+// too many markers, markers out of range or order, a marker on a thinking
+// block, a 1h marker behind a 5m one, deletions out of range or order or larger
+// than their entry. Entries must be sealed.
+func (a *Anthropic) Validate(r *prompt.Request) error {
+	if n := len(r.Markers); n > a.cfg.MaxMarkers {
+		return fmt.Errorf("promptcache: request of thread %d has %d markers, at most %d are allowed", r.Thread, n, a.cfg.MaxMarkers)
+	}
+	if err := validateMarkers(r); err != nil {
+		return fmt.Errorf("promptcache: request of thread %d: %w", r.Thread, err)
+	}
+	if err := validateDeletions(r); err != nil {
+		return fmt.Errorf("promptcache: request of thread %d: %w", r.Thread, err)
+	}
+	return nil
+}
+
+func validateMarkers(r *prompt.Request) error {
+	last, short := int32(-1), false
+	for i, m := range r.Markers {
+		switch {
+		case m.Position < 0 || int(m.Position) >= len(r.Entries):
+			return fmt.Errorf("marker %d at position %d, the request has %d entries", i, m.Position, len(r.Entries))
+		case m.Position <= last:
+			return fmt.Errorf("marker %d at position %d is not behind the one at %d", i, m.Position, last)
+		case r.Entries[m.Position].Kind == prompt.KindThinking:
+			return fmt.Errorf("marker %d at position %d is on a thinking block", i, m.Position)
+		case m.TTL == prompt.TTL1h && short:
+			return fmt.Errorf("marker %d at position %d: 1h behind a 5m marker", i, m.Position)
+		}
+		last, short = m.Position, short || m.TTL == prompt.TTL5m
+	}
+	return nil
+}
+
+func validateDeletions(r *prompt.Request) error {
+	last := int32(-1)
+	for i, d := range r.Deletions {
+		switch {
+		case d.Position < 0 || int(d.Position) >= len(r.Entries):
+			return fmt.Errorf("deletion %d at position %d, the request has %d entries", i, d.Position, len(r.Entries))
+		case d.Position <= last:
+			return fmt.Errorf("deletion %d at position %d is not behind the one at %d", i, d.Position, last)
+		case d.Tokens < 0 || d.Tokens > r.Entries[d.Position].Tokens:
+			return fmt.Errorf("deletion %d at position %d takes %d tokens of %d", i, d.Position, d.Tokens, r.Entries[d.Position].Tokens)
+		}
+		last = d.Position
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+// Package audit explains a bill from recorded usage. Where no log has a figure,
+// as for the cost and effect of compactions, it takes that of a simulation.
+//
+//	report, err := audit.Run(sessions, audit.Options{Prices: table})
+//
+// What was paid is logged usage × price, as in loop.Billed, split by model, day,
+// project, session, source and token class. What it was paid for follows from a
+// comparison of each call with the previous one of its thread: what that call
+// had left in the cache and this one did not read is missed, and costs the
+// difference between writing and reading it. Package breaks says why.
+package audit
+
+import (
+	"time"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Options say how to explain a bill.
+type Options struct {
+	Prices Prices
+	// Top is how many places of a finding, results and duplicate reads are kept; 0
+	// for all.
+	Top  int
+	Zone *time.Location // of days; UTC when nil
+	// In reports whether a time, unix ns, 0 for unknown, is in the reported period;
+	// nil for all times. Calls at other times cost nothing here, but calls of the
+	// period are still compared with them.
+	In func(at int64) bool
+	// Compactions are those of the recordings, from a simulation of the recorded strategy.
+	Compactions []studies.Compaction
+}
+
+// first returns the first n of a list, all when n is 0.
+func first[T any](n int, list []T) []T {
+	if n == 0 {
+		return list
+	}
+	return list[:min(n, len(list))]
+}
+
+// auditor collects over sessions.
+type auditor struct {
+	options   Options
+	report    Report
+	bill      *bill
+	misses    misses
+	lifetimes lifetimes
+	unread    unread
+	content   content
+	results   toolResults
+	defects   defects
+	evidence  evidence
+	simulated map[string][]studies.Compaction // by session
+}
+
+// Run explains what sessions were billed.
+func Run(sessions []*traces.Session, o Options) *Report {
+	if o.Zone == nil {
+		o.Zone = time.UTC
+	}
+	a := &auditor{options: o, bill: newBill(o.Zone), simulated: map[string][]studies.Compaction{}}
+	for _, c := range o.Compactions {
+		a.simulated[c.Session] = append(a.simulated[c.Session], c)
+	}
+	ids := make([]string, len(sessions))
+	for i, s := range sessions {
+		a.session(s)
+		ids[i] = s.ID
+	}
+	a.report.short = document.ByBeginning(ids)
+	return a.finish(len(sessions))
+}
+
+// cut removes the calls outside the period from the bill.
+func (a *auditor) cut(calls []call) {
+	for i := range calls {
+		if c := &calls[i]; a.options.In != nil && !a.options.In(c.at) {
+			c.out, c.cost, c.price, c.missUSD = true, results.Cost{}, results.Cost{}, 0
+		}
+	}
+}
+
+func (a *auditor) session(s *traces.Session) {
+	threads := walk(s, a.options.Prices)
+	for _, calls := range threads {
+		a.cut(calls)
+	}
+	a.defects.session(s, threads)
+	logged := summaries(s, a.options.Prices)
+	a.cut(logged)
+	for i := range logged {
+		if !logged[i].out {
+			a.bill.add(&logged[i])
+		}
+	}
+	branches := branchReads(s)
+	ends := make([][]mix, len(threads))
+	for i, calls := range threads {
+		if len(calls) == 0 {
+			continue
+		}
+		for j := range calls {
+			c := &calls[j]
+			if c.out {
+				continue
+			}
+			a.bill.add(c)
+			a.misses.add(c)
+			a.lifetimes.add(c)
+			a.evidence.call(c)
+			var next *call
+			if j+1 < len(calls) {
+				next = &calls[j+1]
+			}
+			if tokens, usd := a.unread.add(c, next, branches[readAt{c.index, c.round}]); usd > 0 {
+				a.evidence.unread.add(s, c.place(), tokens, usd, "never read")
+			}
+		}
+		duplicates := a.results.thread(s, calls)
+		ends[i] = a.content.thread(s, calls, start(s, int32(i), ends), func(b int32) bool { return duplicates[b] })
+	}
+	a.compactions(s, threads, a.simulated[s.ID])
+}
+
+// readAt is a round of a thread.
+type readAt struct{ thread, round int32 }
+
+// branchReads returns, by the round they leave, the largest read of a branch's first call.
+func branchReads(s *traces.Session) map[readAt]int64 {
+	reads := map[readAt]int64{}
+	for i := range s.Threads {
+		t := &s.Threads[i]
+		if t.Kind == traces.ThreadBranch && t.Parent >= 0 && t.ParentRound >= 0 && len(t.Rounds) > 0 {
+			at := readAt{t.Parent, t.ParentRound}
+			reads[at] = max(reads[at], t.Rounds[0].Usage.Read)
+		}
+	}
+	return reads
+}
+
+// start returns the context of a thread before its own prefix: nothing, or for
+// a branch the parent's context where it leaves.
+func start(s *traces.Session, i int32, ends [][]mix) mix {
+	t := &s.Threads[i]
+	for t.Kind == traces.ThreadBranch && t.Parent >= 0 {
+		if t.ParentRound >= 0 && int(t.ParentRound) < len(ends[t.Parent]) {
+			return ends[t.Parent][t.ParentRound]
+		}
+		t = &s.Threads[t.Parent]
+	}
+	var m mix
+	if t != &s.Threads[i] {
+		for b := t.Prefix.From; b < t.Prefix.To; b++ {
+			m[partOf(&s.Blocks[b])] += int64(s.Blocks[b].Tokens)
+		}
+	}
+	return m
+}
+
+func (a *auditor) finish(sessions int) *Report {
+	r := &a.report
+	r.Schema, r.Sessions = Schema, sessions
+	r.Findings, r.Misses, r.Defects = []Finding{}, []Miss{}, []Defect{}
+	a.bill.report(r)
+	a.misses.report(r)
+	a.lifetimes.report(r)
+	a.unread.report(r)
+	a.content.report(r)
+	a.defects.report(r)
+	a.evidence.findings(r, &a.results, a.options.Top)
+	a.results.report(r, a.options.Top)
+	worstFirst(r.Compactions)
+	return r
+}

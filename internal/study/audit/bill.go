@@ -1,0 +1,342 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/serving/breaks"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// NoProject and NoDay stand for what a recording does not say.
+const (
+	NoProject = "(no project)"
+	NoDay     = "(no time)"
+)
+
+// bill adds up what was paid.
+type bill struct {
+	total   Sum
+	logged  float64
+	written float64 // additional cost if all that was not read was written
+	byClass [results.NumClasses]Line
+	by      [len(splitNames)]map[string]*Sum
+	days    map[[3]string]*Sum // by day, project and model
+	zone    *time.Location
+	first   string
+	last    string
+}
+
+// splitNames are the properties with one value per call; the classes are separate.
+var splitNames = [...]string{"model", "source", "project", "month", "week", "day", "session"}
+
+// periods are those of them in order of time.
+var periods = []string{"month", "week", "day"}
+
+func newBill(zone *time.Location) *bill {
+	b := &bill{zone: zone, days: map[[3]string]*Sum{}}
+	for i := range b.by {
+		b.by[i] = map[string]*Sum{}
+	}
+	return b
+}
+
+// day returns the day of a call.
+func (c *call) day(zone *time.Location) string {
+	if c.untimed {
+		return NoDay
+	}
+	return time.Unix(0, c.at).In(zone).Format(time.DateOnly)
+}
+
+// week returns the ISO 8601 week of a day, such as 2026-W08.
+func week(day string) string {
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return day
+	}
+	y, w := t.ISOWeek()
+	return fmt.Sprintf("%d-W%02d", y, w)
+}
+
+func (b *bill) add(c *call) {
+	r := c.r()
+	b.total.add(&r.Usage, &c.cost)
+	if r.Usage.Output > 0 {
+		b.logged += c.cost[results.ClassOutput] * float64(r.Logged) / float64(r.Usage.Output)
+	}
+	if agents.Of(c.session.Agent).Cache(c.model.name) == traces.CacheAutomatic && c.model.known {
+		b.written += c.model.rate.Unwritten(r.Usage)
+	}
+	project := c.session.Project
+	if project == "" {
+		project = NoProject
+	}
+	day := c.day(b.zone)
+	month := NoDay
+	if day != NoDay {
+		month = day[:len("2006-01")]
+		if b.first == "" || day < b.first {
+			b.first = day
+		}
+		b.last = max(b.last, day)
+	}
+	for i, name := range [len(splitNames)]string{
+		c.model.name, c.source.String(), project, month, week(day), day, c.session.ID,
+	} {
+		addTo(b.by[i], name, c)
+	}
+	addTo(b.days, [3]string{day, project, c.model.name}, c)
+	b.classes(c)
+}
+
+// addTo adds a call to the sum of a key.
+func addTo[K comparable](sums map[K]*Sum, key K, c *call) {
+	if sums[key] == nil {
+		sums[key] = &Sum{}
+	}
+	sums[key].add(&c.r().Usage, &c.cost)
+}
+
+// classes adds each token class of a call to its line. A call counts in every
+// class in which it has tokens.
+func (b *bill) classes(c *call) {
+	u := &c.r().Usage
+	for i, n := range [results.NumClasses]int64{u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther, u.Output} {
+		l := &b.byClass[i]
+		if n == 0 {
+			continue
+		}
+		l.Calls++
+		l.USD += c.cost[i]
+		switch results.Class(i) {
+		case results.ClassUncached:
+			l.Uncached, l.Limited = l.Uncached+n, l.Limited+n
+		case results.ClassRead:
+			l.Read += n
+		case results.ClassWrite5m:
+			l.Write5m, l.Limited = l.Write5m+n, l.Limited+n
+		case results.ClassWrite1h:
+			l.Write1h, l.Limited = l.Write1h+n, l.Limited+n
+		case results.ClassWriteOther:
+			l.WriteOther, l.Limited = l.WriteOther+n, l.Limited+n
+		case results.ClassOutput:
+			l.Output += n
+		}
+	}
+}
+
+func (b *bill) report(r *Report) {
+	r.Total, r.LoggedOutputUSD, r.From, r.Until = b.total, b.logged, b.first, b.last
+	r.UnloggedWritesUSD = b.written
+	classes := Split{By: "class"}
+	for i, l := range b.byClass {
+		if l.Calls > 0 {
+			l.Name = results.Class(i).String()
+			classes.Lines = append(classes.Lines, l)
+		}
+	}
+	r.Splits = append(r.Splits, classes)
+	for i, name := range splitNames {
+		s := Split{By: name}
+		for value, sum := range b.by[i] {
+			s.Lines = append(s.Lines, Line{value, *sum})
+		}
+		r.Splits = append(r.Splits, s)
+	}
+	for i := range r.Splits {
+		s := &r.Splits[i]
+		if slices.Contains(periods, s.By) {
+			slices.SortFunc(s.Lines, func(a, b Line) int { return cmp.Compare(a.Name, b.Name) })
+		} else {
+			sortBy(s.Lines, func(l *Line) float64 { return l.USD }, func(l *Line) string { return l.Name })
+		}
+	}
+	r.Zone, r.Days = b.zone.String(), []Day{}
+	for key, sum := range b.days {
+		r.Days = append(r.Days, Day{key[0], key[1], key[2], *sum})
+	}
+	slices.SortFunc(r.Days, func(a, b Day) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Project, b.Project), cmp.Compare(a.Model, b.Model))
+	})
+}
+
+// Lifetime is what the calls of one source with one billed lifetime cost.
+type Lifetime struct {
+	Source string  `json:"source"`
+	Tier   string  `json:"lifetime"` // billed: 5m or 1h
+	Calls  int     `json:"calls"`
+	Billed float64 `json:"billed_usd"`
+	// Paused5m and Paused1h count the pauses of more than 5 minutes and of more
+	// than an hour.
+	Paused5m int   `json:"pauses_over_5m"`
+	Paused1h int   `json:"pauses_over_1h"`
+	Write5m  int64 `json:"cache_write_5m_tokens"` // of this or an unstated lifetime
+	Write1h  int64 `json:"cache_write_1h_tokens"`
+}
+
+// lifetimes has a Lifetime for the conversation, branches included, and one for
+// sub-agents; each by billed lifetime.
+type lifetimes [2][2]Lifetime
+
+// billedTier returns the lifetime that a call was billed for, or that of the
+// entry it read when it wrote nothing.
+func (c *call) billedTier() prompt.TTL {
+	switch u := &c.r().Usage; {
+	case u.Write1h > 0:
+		return prompt.TTL1h
+	case u.Writes() > 0:
+		return prompt.TTL5m
+	}
+	return c.tier
+}
+
+func (l *lifetimes) add(c *call) {
+	if c.automatic() || !c.model.known {
+		return
+	}
+	t := &l[c.side()][c.billedTier()]
+	u := &c.r().Usage
+	t.Calls++
+	t.Billed += c.cost.Total()
+	t.Write5m += u.Write5m + u.WriteOther
+	t.Write1h += u.Write1h
+	if c.gap > breaks.Short {
+		t.Paused5m++
+	}
+	if c.gap > breaks.Long {
+		t.Paused1h++
+	}
+}
+
+func (l *lifetimes) report(r *Report) {
+	for side, source := range [2]string{"main", "agent"} {
+		for _, tier := range [2]prompt.TTL{prompt.TTL5m, prompt.TTL1h} {
+			one := l[side][tier]
+			if one.Calls == 0 {
+				continue
+			}
+			one.Source, one.Tier = source, tier.String()
+			r.Lifetimes = append(r.Lifetimes, one)
+		}
+	}
+}
+
+// sortBy sorts by an amount, largest first, then by name.
+func sortBy[T any](list []T, usd func(*T) float64, name func(*T) string) {
+	slices.SortStableFunc(list, func(a, b T) int {
+		return cmp.Or(cmp.Compare(usd(&b), usd(&a)), cmp.Compare(name(&a), name(&b)))
+	})
+}
+
+// Prices says what a model costs at a time.
+type Prices interface {
+	Lookup(model string, at time.Time) (costmodel.Price, error)
+}
+
+// pricer prices the calls of one session, each at its own date.
+type pricer struct {
+	prices Prices
+	list   []priced // by Round.Model
+}
+
+type priced struct {
+	name  string
+	price costmodel.Price
+	rate  costmodel.Rate
+	known bool
+}
+
+func newPricer(prices Prices, s *traces.Session) *pricer {
+	p := &pricer{prices: prices}
+	for _, name := range s.Models {
+		p.named(name, s)
+	}
+	return p
+}
+
+// named returns the index of a model in the list, and adds a new one.
+func (p *pricer) named(name string, s *traces.Session) uint16 {
+	if i := slices.IndexFunc(p.list, func(m priced) bool { return m.name == name }); i >= 0 {
+		return uint16(i)
+	}
+	m := priced{name: name}
+	if price, err := p.prices.Lookup(name, s.StartTime()); err == nil {
+		m.price, m.rate, m.known = price, price.Standard(), true
+	}
+	p.list = append(p.list, m)
+	return uint16(len(p.list) - 1)
+}
+
+// of returns the model of a round with its price at the time of the round.
+func (p *pricer) of(r *traces.Round) *priced {
+	m := &p.list[r.Model]
+	if m.known && r.At > 0 && !m.holds(r.At) {
+		if price, err := p.prices.Lookup(m.name, time.Unix(0, r.At).UTC()); err == nil {
+			m.price, m.rate = price, price.Standard()
+		}
+	}
+	return m
+}
+
+// holds reports whether the current price applies at a time, unix ns.
+func (m *priced) holds(at int64) bool {
+	p := &m.price
+	return (p.From.IsZero() || p.From.UnixNano() <= at) && (p.Until.IsZero() || at < p.Until.UnixNano())
+}
+
+// cost returns what usage costs, USD; nothing for a model without a price.
+func (m *priced) cost(u prompt.Usage) results.Cost {
+	if !m.known {
+		return results.Cost{}
+	}
+	return m.rate.Cost(&u)
+}
+
+// perToken returns the prices of a request of so many input tokens, USD a token.
+func (m *priced) perToken(input int64) results.Cost {
+	if !m.known {
+		return results.Cost{}
+	}
+	return *m.rate.PerToken(input)
+}
+
+// tally collects the evidence of one finding.
+type tally struct {
+	usd    float64
+	count  int
+	tokens int64
+	places []Place
+	agents map[string]float64 // USD
+}
+
+func (t *tally) add(s *traces.Session, p Place, tokens int64, usd float64, text string) {
+	t.usd += usd
+	t.count++
+	t.tokens += tokens
+	p.USD, p.Text = usd, text
+	t.places = append(t.places, p)
+	if t.agents == nil {
+		t.agents = map[string]float64{}
+	}
+	t.agents[s.Agent] += usd
+}
+
+// finding makes a finding of the evidence, with the n most expensive places.
+func (t *tally) finding(name, title string, n int) Finding {
+	sortBy(t.places, func(p *Place) float64 { return p.USD }, func(p *Place) string { return p.File })
+	f := Finding{
+		Name: name, Title: title, USD: t.usd, Count: t.count, Tokens: t.tokens, Places: append([]Place{}, first(n, t.places)...),
+	}
+	for agent, usd := range t.agents {
+		f.Agents = append(f.Agents, Share{agent, usd})
+	}
+	sortBy(f.Agents, func(s *Share) float64 { return s.USD }, func(s *Share) string { return s.Agent })
+	return f
+}

@@ -1,0 +1,349 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// DocumentOptions say how to write an audit.
+type DocumentOptions struct {
+	// Top is how many lines of a list, and how many full findings, people see; 0
+	// for all. JSON has the whole report, and so has CSV.
+	Top    int
+	Advice string // the advice of the simulation, at the end; "" for none
+	Prices string // the name of a price file, "" for the prices built in
+}
+
+const (
+	maxName = 40 // characters of a name in a table
+	minName = 24 // the same where space is short
+)
+
+// pageNotes are at the bottom of every audit.
+var pageNotes = []string{
+	"Prices are those of the API at each call's date, in USD: with a subscription nothing of it is billed.",
+	"LIMITED: tokens that count against the input rate limit, those not read from the cache.",
+	"Findings overlap: one token can be in several, so they do not add up. COST is what the thing itself cost.",
+	"Two things are simulated: what compactions cost and saved, and the last line, what to set.",
+}
+
+// Document returns the audit as a document. CSV is one list whose lines name
+// the part of the report they belong to; JSON is the report itself.
+func (r *Report) Document(o DocumentOptions) *document.Document {
+	p := page{Report: r, options: o}
+	d := &document.Document{
+		Title: "The bill: " + document.USD(r.Total.USD, 2), Head: p.head(), Data: r.data, JSON: document.Indented(r),
+	}
+	for _, sections := range [][]document.Section{
+		p.findings(), p.bill(), p.misses(), p.lifetimes(), p.compactions(), p.content(), p.defects(),
+	} {
+		d.Sections = append(d.Sections, sections...)
+	}
+	var notes []document.Block
+	for _, note := range pageNotes {
+		notes = append(notes, document.Text{Text: note})
+	}
+	d.Sections = append(d.Sections, document.Section{Title: "How to read it", Blocks: notes})
+	if o.Advice != "" {
+		d.Sections = append(d.Sections, document.Section{Title: "What to set", Blocks: []document.Block{
+			document.Text{Text: "By simulation: " + o.Advice + ". sim advise says more."},
+		}})
+	}
+	return d
+}
+
+// page is an audit for people under construction.
+type page struct {
+	*Report
+	options DocumentOptions
+}
+
+// section returns a part of the page with one table, or nothing if the table has no rows.
+func section(title string, t *document.Table, texts ...string) []document.Section {
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	s := document.Section{Title: title, Blocks: []document.Block{t}}
+	for _, text := range texts {
+		s.Blocks = append(s.Blocks, document.Text{Text: text})
+	}
+	return []document.Section{s}
+}
+
+// columns returns a name column followed by figures in several units.
+func columns(name string, figures ...[]document.Column) []document.Column {
+	return slices.Concat(document.Left(name), slices.Concat(figures...))
+}
+
+func amounts(titles ...string) []document.Column { return document.Right(document.UnitUSD, titles...) }
+func sizes(titles ...string) []document.Column   { return document.Right(document.UnitTokens, titles...) }
+func counts(titles ...string) []document.Column  { return document.Right("", titles...) }
+
+// named returns a column of names that may be clipped.
+func named(title string) []document.Column { return []document.Column{{Title: title, Clip: minName}} }
+
+// spare returns columns that may be left out.
+func spare(columns []document.Column) []document.Column {
+	for i := range columns {
+		columns[i].Spare = 1
+	}
+	return columns
+}
+
+func cents(usd float64) string { return document.USD(usd, 2) }
+
+// at names a call as sim explain takes it.
+func (p *page) at(place *Place) string {
+	return p.shortID(place.Session) + strings.TrimPrefix(place.Call, place.Session)
+}
+
+// shortID returns the beginning of an id that distinguishes it from other sessions.
+func (p *page) shortID(id string) string { return cmp.Or(p.short[id], id) }
+
+// tail keeps the end of a name that is too long.
+func tail(name string, most int) string {
+	if r := []rune(name); len(r) > most {
+		return "…" + string(r[len(r)-most+1:])
+	}
+	return name
+}
+
+// findings lists what cost money, then the most expensive findings in full.
+func (p *page) findings() []document.Section {
+	if len(p.Findings) == 0 {
+		return []document.Section{{Title: "Findings",
+			Blocks: []document.Block{document.Text{Text: "None above half a cent."}}}}
+	}
+	t := &document.Table{Columns: slices.Concat(document.Left("#", "WHAT"), amounts("COST"), spare(counts("TIMES")), spare(sizes("TOKENS")))}
+	for i := range p.Findings {
+		f := &p.Findings[i]
+		t.Rows = append(t.Rows, []any{fmt.Sprint(i + 1), f.Title, f.USD, fmt.Sprint(f.Count), f.Tokens})
+	}
+	sections := section("Findings", t)
+	for i := range first(p.options.Top, p.Findings) {
+		f := &p.Findings[i]
+		sections = append(sections, document.Section{
+			Name: fmt.Sprintf("%d. %s: %s", i+1, f.Title, cents(f.USD)), Blocks: []document.Block{p.finding(f)},
+		})
+	}
+	return sections
+}
+
+// finding says whose it is and where to look.
+func (p *page) finding(f *Finding) document.List {
+	var list document.List
+	add := func(label, text string) {
+		list = append(list, document.Item{Label: label, Text: text})
+	}
+	if len(f.Agents) > 1 {
+		var shares []string
+		for _, share := range f.Agents {
+			shares = append(shares, agentName(share.Agent)+" "+cents(share.USD))
+		}
+		add("by", strings.Join(shares, ", "))
+	}
+	for _, note := range f.Notes {
+		add("note", note)
+	}
+	for i := range first(p.options.Top, f.Places) {
+		place := &f.Places[i]
+		words := strings.Split(place.Text, " ")
+		for k := range words { // such as a path
+			words[k] = tail(words[k], maxName)
+		}
+		add("see",
+			strings.TrimSpace(fmt.Sprintf("%s  %s  %s", p.at(place), cents(place.USD), strings.Join(words, " "))))
+	}
+	return list
+}
+
+// agentName returns an agent's name in its maker's spelling.
+func agentName(name string) string {
+	if a := agents.Of(name); a.Name == name {
+		return a.Title
+	}
+	return name
+}
+
+// bill shows the splits.
+func (p *page) bill() []document.Section {
+	s := document.Section{Title: "The bill"}
+	for i := range p.Splits {
+		if len(p.Splits[i].Lines) > 0 {
+			s.Blocks = append(s.Blocks, p.split(&p.Splits[i]))
+		}
+	}
+	return []document.Section{s}
+}
+
+// split lists the most expensive lines of a split, and the others as one.
+func (p *page) split(split *Split) *document.Table {
+	t := &document.Table{Columns: slices.Concat(named("BY "+strings.ToUpper(split.By)), amounts("COST"),
+		counts("SHARE", "CALLS"), sizes("READ", "WRITTEN", "UNCACHED", "OUTPUT"), spare(sizes("LIMITED")))}
+	add := func(name string, l *Sum) {
+		t.Rows = append(t.Rows, []any{
+			name, l.USD, document.Share(l.USD, p.Total.USD), l.Calls, l.Read, l.Write5m + l.Write1h + l.WriteOther,
+			l.Uncached, l.Output, l.Limited,
+		})
+	}
+	name := p.lineNames(split)
+	top := len(first(p.options.Top, split.Lines))
+	if len(split.Lines) == top+1 || split.By == "class" {
+		// A line that sums up a single line says less than that line. Classes share
+		// calls, which the sum would count twice.
+		top = len(split.Lines)
+	}
+	shown, left, others := split.Lines[:top], split.Lines[top:], "%d others"
+	timed := slices.Contains(periods, split.By)
+	if timed { // the newest in full, preceded by the sum of earlier ones
+		at := len(split.Lines) - top
+		shown, left, others = split.Lines[at:], split.Lines[:at], "%d before"
+	}
+	var rest Sum
+	for i := range left {
+		rest.Plus(&left[i].Sum)
+	}
+	if timed && len(left) > 0 {
+		add(fmt.Sprintf(others, len(left)), &rest)
+	}
+	for i := range shown {
+		add(name(&shown[i]), &shown[i].Sum)
+	}
+	if !timed && len(left) > 0 {
+		add(fmt.Sprintf(others, len(left)), &rest)
+	}
+	return t
+}
+
+// lineNames returns how to name the lines of a split: projects by the last part
+// of their path and sessions by the beginning of their id, where these are
+// unique.
+func (p *page) lineNames(split *Split) func(*Line) string {
+	switch split.By {
+	case "project":
+		base := func(name string) string { return path.Base(strings.ReplaceAll(name, `\`, "/")) }
+		seen := map[string]int{}
+		for i := range split.Lines {
+			seen[base(split.Lines[i].Name)]++
+		}
+		return func(l *Line) string {
+			if b := base(l.Name); seen[b] == 1 && len(b) > 2 {
+				return b
+			}
+			return tail(l.Name, maxName)
+		}
+	case "session":
+		return func(l *Line) string { return p.shortID(l.Name) }
+	}
+	return func(l *Line) string { return l.Name }
+}
+
+func (p *page) misses() []document.Section {
+	causes := &document.Table{Columns: columns("BY CAUSE", amounts("COST"), counts("CALLS"), sizes("TOKENS"))}
+	for i := range p.Misses {
+		m := &p.Misses[i]
+		causes.Rows = append(causes.Rows, []any{causeWords[m.Cause], m.USD, m.Calls, m.Tokens})
+	}
+	said := &document.Table{Columns: columns("THE CLIENT'S BREAK DETECTOR SAYS", amounts("COST"),
+		counts("CALLS", "MISSED"), sizes("TOKENS"))}
+	for i := range p.Detector {
+		d := &p.Detector[i]
+		said.Rows = append(said.Rows, []any{reasonWords[d.Reason], d.USD, d.Calls, d.Missed, d.Tokens})
+	}
+	sections := section("Cache misses", causes)
+	if len(sections) > 0 && len(said.Rows) > 0 {
+		sections[0].Blocks = append(sections[0].Blocks, said)
+	}
+	return sections
+}
+
+func (p *page) lifetimes() []document.Section {
+	t := &document.Table{Columns: slices.Concat(document.Left("CALLS OF", "BILLED"), counts("N"), amounts("BILL"),
+		counts("PAUSES > 5 MIN", "> 1 H"))}
+	for i := range p.Lifetimes {
+		l := &p.Lifetimes[i]
+		t.Rows = append(t.Rows, []any{l.Source, l.Tier, l.Calls, l.Billed, l.Paused5m, l.Paused1h})
+	}
+	return section("Cache lifetimes", t)
+}
+
+// compactions shows the simulated cost and effect of compactions.
+func (p *page) compactions() []document.Section {
+	t := &document.Table{Columns: slices.Concat(named("CALL BEHIND"), document.Left("TRIGGER"), sizes("BEFORE"), spare(sizes("AFTER")),
+		spare(counts("CALL", "REWRITE", "SAVED")), counts("NET", "PAYBACK", "CALLS"))}
+	var values []float64
+	for i := range first(p.options.Top, p.Compactions) {
+		c := &p.Compactions[i]
+		values = append(values, c.CallUSD, c.RewriteUSD, c.GainUSD)
+	}
+	money := document.Amounts(values...)
+	for i := range first(p.options.Top, p.Compactions) {
+		c := &p.Compactions[i]
+		t.Rows = append(t.Rows, []any{p.at(&Place{Session: c.Session, Call: c.Call}), c.Trigger, c.Before, c.After,
+			money(c.CallUSD), money(c.RewriteUSD), money(c.GainUSD), money(c.NetUSD), c.PaidText(), c.Later})
+	}
+	return section("Compactions", t, append(p.chains.Told(), "Simulated as recorded, the worst first; sim chains --strategy "+
+		"recorded shows all. CALL is the summary call, which is in the bill only where a log has it.")...)
+}
+
+// content shows what contexts were made of, what was written for nothing, and
+// what was largest.
+func (p *page) content() []document.Section {
+	parts := &document.Table{Columns: columns("PART", amounts("COST"),
+		document.Right(document.UnitRatio, "OVER CALLS", "IN THE LAST CALL"), sizes("TOKENS OVER CALLS"))}
+	for i := range p.Content {
+		c := &p.Content[i]
+		parts.Rows = append(parts.Rows, []any{c.Part, c.USD, c.Share, c.FinalShare, c.Tokens})
+	}
+	unread := &document.Table{Columns: columns("WHERE", amounts("BEYOND PLAIN INPUT"), counts("CALLS"),
+		sizes("TOKENS"))}
+	for i := range p.Unread {
+		u := &p.Unread[i]
+		unread.Rows = append(unread.Rows, []any{unreadWords[u.Where], u.USD, u.Calls, u.Tokens})
+	}
+	return slices.Concat(section("What the contexts were made of", parts),
+		section("Written to the cache, never read", unread),
+		p.carried("Largest tool results", p.Results), p.carried("Files read twice", p.Duplicates))
+}
+
+func (p *page) carried(title string, list []Carried) []document.Section {
+	t := &document.Table{Columns: slices.Concat(named("WHAT"), amounts("COST"), sizes("TOKENS"),
+		counts("CALLS"), named("WHERE"))}
+	for i := range first(p.options.Top, list) {
+		c := &list[i]
+		where := p.at(&c.Place)
+		if c.First > 0 {
+			where += fmt.Sprintf(", first at %d", c.First)
+		}
+		what := c.Tool
+		if c.Object != "" {
+			what += " " + tail(c.Object, maxName)
+		}
+		t.Rows = append(t.Rows, []any{what, c.USD, c.Tokens, c.Calls, where})
+	}
+	return section(title, t)
+}
+
+// defects says what could not be determined and why.
+func (p *page) defects() []document.Section {
+	s := document.Section{Title: "What the recordings leave open"}
+	for i := range p.Defects {
+		d := &p.Defects[i]
+		shown := first(p.options.Top, d.Names)
+		names := strings.Join(shown, ", ")
+		if more := len(d.Names) - len(shown); more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		s.Blocks = append(s.Blocks, document.Text{Text: fmt.Sprintf("%s: %d (%s)", d.Text, d.Count, names)})
+	}
+	if len(s.Blocks) == 0 {
+		return nil
+	}
+	return []document.Section{s}
+}

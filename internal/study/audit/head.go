@@ -1,0 +1,171 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// head says what the bill is and where it went.
+func (p *page) head() []string {
+	period := ""
+	if p.From != "" {
+		period = fmt.Sprintf(" · %s … %s", p.From, p.Until)
+	}
+	prices := "API prices"
+	if p.options.Prices != "" {
+		prices = "the prices of " + p.options.Prices
+	}
+	summaries := p.summaries()
+	calls := document.Count(p.Total.Calls-summaries, "call")
+	if summaries > 0 {
+		calls += " and " + document.Count(summaries, "logged summary call")
+	}
+	lines := []string{fmt.Sprintf("%s at %s · %s · %s%s", cents(p.Total.USD), prices, document.Count(p.Sessions, "session"), calls, period)}
+	add := func(line string) {
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	add(p.headUnpriced())
+	lines = append(append(lines, p.Remarks...), "")
+	add(p.headClasses())
+	add(p.headMisses())
+	if output := p.class(results.ClassOutput); output-p.LoggedOutputUSD >= 0.005 {
+		add(fmt.Sprintf("Output is %s as logged and %s with the counts that are not final derived; the bill has the "+
+			"latter.",
+			cents(p.LoggedOutputUSD), cents(output)))
+	}
+	if p.UnloggedWritesUSD >= 0.005 {
+		add(fmt.Sprintf("The provider bills writes of some models and their logs carry none: %s if nothing was written, as here, "+
+			"and %s if all that was not read was.", cents(p.Total.USD), cents(p.Total.USD+p.UnloggedWritesUSD)))
+	}
+	if len(p.Findings) > 0 {
+		add("SESSION:LINE below names a call: sim explain SESSION:LINE PATH shows it.")
+	}
+	return lines
+}
+
+// by returns the lines of a split of the bill.
+func (r *Report) by(property string) []Line {
+	i := slices.IndexFunc(r.Splits, func(s Split) bool { return s.By == property })
+	if i < 0 {
+		return nil
+	}
+	return r.Splits[i].Lines
+}
+
+// summaries returns how many calls of the bill wrote summaries; sim run counts them apart.
+func (r *Report) summaries() int {
+	for _, l := range r.by("source") {
+		if l.Name == results.SourceCompact.String() {
+			return l.Calls
+		}
+	}
+	return 0
+}
+
+// class returns what a token class cost.
+func (r *Report) class(c results.Class) float64 {
+	for _, l := range r.by("class") {
+		if l.Name == c.String() {
+			return l.USD
+		}
+	}
+	return 0
+}
+
+// headUnpriced says how many calls the bill lacks.
+func (p *page) headUnpriced() string {
+	for i := range p.Defects {
+		if d := &p.Defects[i]; d.Kind == DefectUnpriced && d.Count > 0 {
+			return fmt.Sprintf("%s of models without a price not in the bill (%s); --price-as bills them as another",
+				document.Count(d.Count, "call"), strings.Join(d.Names, ", "))
+		}
+	}
+	return ""
+}
+
+// headClasses says what was paid for.
+func (p *page) headClasses() string {
+	var parts []string
+	for _, l := range p.by("class") {
+		if l.USD >= 0.005 {
+			parts = append(parts,
+				fmt.Sprintf("%s %s (%s)", cents(l.USD), classWords[l.Name], document.Share(l.USD, p.Total.USD)))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Paid for: %s. Of %s input tokens %s count against rate limits.",
+		strings.Join(parts, ", "), document.Tokens(p.Total.Input()), document.Tokens(p.Total.Limited))
+}
+
+// headMisses says what cache misses cost.
+func (p *page) headMisses() string {
+	calls, cost := 0, 0.0
+	var parts []string
+	for i := range p.Misses {
+		m := &p.Misses[i]
+		calls += m.Calls
+		cost += m.USD
+		if m.USD >= 0.005 {
+			parts = append(parts, causeWords[m.Cause]+" "+cents(m.USD))
+		}
+	}
+	if calls == 0 {
+		return ""
+	}
+	line := fmt.Sprintf("Cache misses cost %s (%s): %s wrote again what a read would have given",
+		cents(cost), document.Share(cost, p.Total.USD), document.Count(calls, "call"))
+	if len(parts) > 0 {
+		line += ": " + strings.Join(parts, ", ")
+	}
+	return line + "."
+}
+
+// causeWords describe causes.
+var causeWords = map[Cause]string{
+	CauseCompaction: "compactions",
+	CauseEdit:       "context cleared or cut",
+	CauseModel:      "another model",
+	CauseLongPause:  "pauses over an hour",
+	CauseShortPause: "pauses over 5 minutes, 5-minute entries",
+	CauseMessages:   "the client changed its messages",
+	CauseSystem:     "the client changed its system prompt",
+	CauseTools:      "the client changed its tools",
+	CauseThinking:   "thinking switched on or off",
+	CauseInside:     "inside the lifetime, no visible reason",
+	CauseTail:       "small falls inside the lifetime",
+	CauseUnknown:    "pause not recorded",
+	CauseNoLifetime: "automatic cache, no lifetime promised",
+}
+
+// classWords describe token classes.
+var classWords = map[string]string{
+	results.ClassUncached.String():   "plain input",
+	results.ClassRead.String():       "reading the cache",
+	results.ClassWrite5m.String():    "writing it for 5 minutes",
+	results.ClassWrite1h.String():    "writing it for an hour",
+	results.ClassWriteOther.String(): "writing it",
+	results.ClassOutput.String():     "output",
+}
+
+// reasonWords describe the detector's reasons.
+var reasonWords = map[string]string{
+	"none": "no break", "first": "nothing to compare with", "excluded": "model not watched",
+	"compacted": "expected: compaction", "deleted": "expected: results cleared",
+	"model": "break: model changed", "state": "break: prompt or parameters changed",
+	"expiry_5m": "break: possible expiry (5 min)", "expiry_1h": "break: possible expiry (1 h)",
+	"server": "break: likely server side", "unknown": "break: pause not known",
+}
+
+// unreadWords say where tokens were that were written and not read.
+var unreadWords = map[string]string{
+	UnreadOnly: "the only call of a thread", UnreadLast: "the last call of a thread",
+	UnreadAgain: "the next call wrote it again",
+}

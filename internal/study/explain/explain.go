@@ -1,0 +1,227 @@
+// Package explain runs a session under a strategy and keeps, for every call,
+// what led to it and how the server served it.
+package explain
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Session simulates s under a configuration and explains every call. The
+// configuration's Observer and Record are replaced.
+func Session(c loop.Config, s *traces.Session) (*studies.Explanation, error) {
+	o := &observer{session: s, open: map[key][]int{}}
+	c.Observer, c.Record = o, o.landed
+	loop := loop.NewLoop(c)
+	if _, err := loop.Run(s); err != nil {
+		return nil, fmt.Errorf("explain: %w", err)
+	}
+	return &studies.Explanation{
+		Schema: results.Schema, Session: s.ID, Strategy: c.Strategy.Name, Agent: s.Agent, Version: s.Version(),
+		Window: loop.Window(), Calls: o.calls, TurnEnds: o.turnEnds,
+	}, nil
+}
+
+// key finds the calls that a record may belong to. Several layers of a thread can make a
+// request at the same time; how those were served distinguishes them.
+type key struct {
+	thread int32
+	start  int64
+	layer  bool
+}
+
+// observer collects the calls of one run.
+type observer struct {
+	session *traces.Session
+	calls   []studies.ExplainedCall
+	says    string                   // of the break detector, about the call that lands next
+	steps   map[int32][]studies.Step // by thread, since its last request
+	open    map[key][]int            // calls in flight
+
+	turnEnds studies.TurnEnds
+}
+
+func (o *observer) step(p loop.Point, s studies.Step) {
+	if o.steps == nil {
+		o.steps = map[int32][]studies.Step{}
+	}
+	o.steps[p.Thread] = append(o.steps[p.Thread], s)
+}
+
+func (o *observer) Checked(p loop.Point, c strategies.Check) {
+	o.step(p, studies.Step{
+		Layer: c.Layer, Measure: c.Measure.String(), Measured: c.Measured, Value: c.Value, Fired: c.Fired,
+	})
+}
+
+func (o *observer) Answered(p loop.Point, layer, hook string, out strategies.Outcome) {
+	o.step(p, studies.Step{Layer: layer, Hook: hook, Verdict: out.Verdict.String(), Reason: out.Reason})
+}
+
+func (o *observer) Changed(p loop.Point, layer string, b strategies.Boundary) {
+	after := b.After
+	if b.Kind != strategies.BoundaryCompact { // after a compaction no deletion is in force
+		after -= b.Standing + b.Deleted
+	}
+	o.step(p, studies.Step{
+		Layer: layer, Boundary: b.Kind.String(), Before: b.Before - b.Standing, After: after, Chained: b.Chained,
+	})
+}
+
+func (o *observer) Served(p loop.Point, layer string, r *prompt.Request, out *prompt.Outcome) {
+	t := &o.session.Threads[p.Thread]
+	round := &t.Rounds[min(int(p.Round), len(t.Rounds)-1)] // calls after the last response belong to its round
+	call := studies.ExplainedCall{
+		Number: len(o.calls) + 1, Thread: t.ID, Kind: t.Kind.String(), Round: min(int(p.Round), len(t.Rounds)-1),
+		Layer:   layer,
+		Trigger: round.Trigger.String(), Line: int(round.Line), Start: seconds(p.Now), Idle: seconds(p.Idle),
+		Steps: o.steps[p.Thread], Change: edited(r), Context: out.Effective,
+		Uncached: out.Usage.Uncached, Read: out.Usage.Read, Write5m: out.Usage.Write5m, Write1h: out.Usage.Write1h,
+		Expected: out.Expected, Miss: out.Miss.String(), Segments: segments(r, out),
+	}
+	if int(round.File) < len(o.session.Files) {
+		call.File = o.session.Files[round.File]
+	}
+	delete(o.steps, p.Thread)
+	k := key{p.Thread, p.Now, layer != ""}
+	o.open[k] = append(o.open[k], len(o.calls))
+	o.calls = append(o.calls, call)
+}
+
+// Broke keeps the break detector's verdict on the call that lands next.
+func (o *observer) Broke(_ loop.Point, says string) { o.says = says }
+
+// landed completes the call a record belongs to.
+func (o *observer) landed(r *results.CallRecord) {
+	says := o.says
+	o.says = ""
+	if r.Round < 0 && r.Source == results.SourceOther {
+		o.turnEnds.Calls++
+		o.turnEnds.CostUSD += r.Cost.Total()
+		return
+	}
+	k := key{r.Thread, r.Start, r.Round < 0}
+	find := func() int {
+		return slices.IndexFunc(o.open[k], func(i int) bool {
+			c := &o.calls[i]
+			return c.Read == r.Usage.Read && c.Uncached == r.Usage.Uncached && c.Write5m == r.Usage.Write5m && c.Write1h == r.Usage.Write1h
+		})
+	}
+	at := find()
+	if at < 0 && k.layer { // the conversation's own, which no recording has: a closed loop fetches again
+		k.layer = false
+		at = find()
+	}
+	if at < 0 {
+		return
+	}
+	c := &o.calls[o.open[k][at]]
+	o.open[k] = slices.Delete(o.open[k], at, at+1)
+	c.Source, c.Model, c.End, c.First = r.Source.String(), r.Model, seconds(r.End), r.First
+	c.Output, c.CostUSD, c.Detector = r.Usage.Output, r.Cost.Total(), says
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// edited returns where a request differs from the previous one of its thread,
+// nil if it only appends.
+func edited(r *prompt.Request) *studies.Edited {
+	at := int(r.Change.At)
+	if at < 0 {
+		return nil
+	}
+	e := &studies.Edited{Position: at, Cause: r.Change.Cause.String(), Kind: "end"}
+	if at > 0 {
+		e.Ahead = int64(r.Entries[min(at, len(r.Entries))-1].Cum)
+	}
+	if at < len(r.Entries) {
+		e.Kind = r.Entries[at].Kind.String()
+	}
+	e.Behind = r.Tokens() - e.Ahead
+	return e
+}
+
+// segments joins consecutive entries of a request with the same kind, form and
+// cache class.
+func segments(r *prompt.Request, out *prompt.Outcome) []studies.Segment {
+	var list []studies.Segment
+	marker, deletion := 0, 0
+	for i := range r.Entries {
+		e := &r.Entries[i]
+		s := studies.Segment{Kind: e.Kind.String(), Form: form(e.Form), Class: class(r, out, int32(i))}
+		tokens := int64(e.Tokens)
+		if deletion < len(r.Deletions) && r.Deletions[deletion].Position == int32(i) {
+			// The server omits the content of what it reads; the rest is sent in full.
+			if int32(i) <= out.HitAt {
+				s.Form = "deleted"
+				tokens -= int64(min(r.Deletions[deletion].Tokens, e.Tokens))
+			}
+			deletion++
+		}
+		if n := len(list); n == 0 || list[n-1].Marker || !joins(&list[n-1], &s) {
+			list = append(list, s)
+		}
+		last := &list[len(list)-1]
+		last.Blocks++
+		last.Tokens += tokens
+		if marker < len(r.Markers) && r.Markers[marker].Position == int32(i) {
+			last.Marker = true
+			marker++
+		}
+	}
+	if r.Tail > 0 {
+		list = append(list,
+			studies.Segment{Kind: "tail", Blocks: 1, Tokens: int64(r.Tail), Class: results.ClassUncached.String()})
+	}
+	return list
+}
+
+func joins(a, b *studies.Segment) bool {
+	return a.Kind == b.Kind && a.Form == b.Form && a.Class == b.Class
+}
+
+func form(f prompt.Form) string {
+	if f == prompt.FormVerbatim {
+		return ""
+	}
+	return f.String()
+}
+
+// class returns how the entry at a position was billed: read up to the hit,
+// written up to the last marker (for an hour up to the last such marker), the
+// rest uncached.
+func class(r *prompt.Request, out *prompt.Outcome, at int32) string {
+	if at <= out.HitAt {
+		return results.ClassRead.String()
+	}
+	written := results.ClassUncached
+	for _, m := range r.Markers {
+		if m.Position < at || m.Position <= out.HitAt {
+			continue
+		}
+		if m.TTL == prompt.TTL1h {
+			return writtenOr(out.Usage.Write1h, results.ClassWrite1h)
+		}
+		written = results.ClassWrite5m
+	}
+	if written == results.ClassWrite5m {
+		return writtenOr(out.Usage.Write5m, written)
+	}
+	return written.String()
+}
+
+// writtenOr returns a class if anything was billed in it: a prefix below the
+// minimum is not written even if it is marked.
+func writtenOr(tokens int64, c results.Class) string {
+	if tokens == 0 {
+		return results.ClassUncached.String()
+	}
+	return c.String()
+}

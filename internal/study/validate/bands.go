@@ -1,0 +1,155 @@
+package validate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/draws"
+	"github.com/compactsim/compactsim/internal/kit/parallel"
+	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Bands compares the input cost of sessions, without the first calls of threads, with
+// replications. Hidden calls, warm prefixes and the unexplained residual of a session are
+// drawn. The residual includes losses; drawing these by their rates too would count them
+// twice, and leave out threads that lose nothing.
+type Bands struct {
+	Replications int `json:"replications"`
+	Sessions     int `json:"sessions"`
+	Inside       int `json:"inside"` // sessions whose recorded cost lies in the 90 % band
+	// Interval is the mean over sessions of the interval score at 90 % as a share
+	// of the recorded cost (Gneiting and Raftery 2007, equation 43): width plus
+	// 2/0.1 times what lies outside. Naive is the score of the naive rule's single
+	// figure as a band without width.
+	Interval      *float64 `json:"interval_score"`
+	IntervalNaive *float64 `json:"interval_score_naive"`
+	// MeanCorpus is the error of the corpus with the mean of the replications.
+	MeanCorpus *float64 `json:"corpus_cost_error_mean"`
+}
+
+// bandLevel is the share of replications outside a band, both sides together.
+const bandLevel = 0.1
+
+// replicate draws what is random and fills in the bands.
+func (r *Report) replicate(ctx context.Context, o Options, sessions []*traces.Session) error {
+	samples := make([][]float64, len(sessions))
+	err := parallel.Do(ctx, o.Workers, len(sessions), func(i int) error {
+		for n := range o.Replications {
+			config := o.DrawnFor(sessions[i], uint64(n+1))
+			if config.Profile != nil {
+				p := *config.Profile
+				p.Losses, p.Codex.Losses = profile.Losses{}, nil
+				config.Profile = &p
+			}
+			usd, err := laterInput(config, sessions[i])
+			if err != nil {
+				return err
+			}
+			if config.Profile != nil {
+				// The seed alone decides which residual a replication gets, not the number of
+				// replications.
+				src := draws.Source{Seed: config.Seed, Session: prompt.DigestString(sessions[i].ID).Lo}
+				usd *= math.Exp(residualFor(config.Profile, sessions[i], draws.Unit(src.Uint64(draws.Unlogged, 0))))
+			}
+			samples[i] = append(samples[i], usd)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r.hold(o.Replications, sessions, samples)
+	return nil
+}
+
+// hold compares the recorded cost of sessions with their samples.
+func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]float64) {
+	type sum struct {
+		actual, naive float64
+		epoch         string
+	}
+	recorded := map[string]*sum{}
+	for i := range r.calls {
+		c := &r.calls[i]
+		if !later(c) || !c.Priced {
+			continue
+		}
+		if recorded[c.Session] == nil {
+			recorded[c.Session] = &sum{epoch: c.Epoch}
+		}
+		recorded[c.Session].actual += c.ActualUSD
+		recorded[c.Session].naive += c.NaiveUSD
+	}
+	b := &Bands{Replications: replications}
+	var scores, naives, means, total float64
+	for i, s := range sessions {
+		c := recorded[s.ID]
+		if c == nil || c.actual <= 0 {
+			continue
+		}
+		slices.Sort(samples[i])
+		low, high := stats.Quantile(samples[i], bandLevel/2), stats.Quantile(samples[i], 1-bandLevel/2)
+		b.Sessions++
+		// A band without width includes costs within a hundredth of a cent per dollar.
+		slack := 1e-4 * c.actual
+		inside := c.actual >= low-slack && c.actual <= high+slack
+		if inside {
+			b.Inside++
+		}
+		r.banded(c.epoch, inside)
+		scores += intervalScore(low, high, c.actual) / c.actual
+		naives += intervalScore(c.naive, c.naive, c.actual) / c.actual
+		for _, v := range samples[i] {
+			means += v / float64(len(samples[i]))
+		}
+		total += c.actual
+	}
+	r.Bands, r.BandCoverage = b, share(float64(b.Inside), b.Sessions)
+	b.Interval, b.IntervalNaive = share(scores, b.Sessions), share(naives, b.Sessions)
+	if total > 0 {
+		b.MeanCorpus = ratio(means-total, total)
+	}
+}
+
+// banded counts a session with a band in its epoch.
+func (r *Report) banded(epoch string, inside bool) {
+	for i := range r.Epochs {
+		if e := &r.Epochs[i]; e.Name == epoch {
+			e.Banded++
+			if inside {
+				e.Inside++
+			}
+		}
+	}
+}
+
+// intervalScore returns the interval score of a band at bandLevel; less is better.
+func intervalScore(low, high, x float64) float64 {
+	return high - low + 2/bandLevel*(max(0, low-x)+max(0, x-high))
+}
+
+// laterInput returns the simulated input cost of the conversation's calls that
+// are not the first of their thread, USD.
+func laterInput(config loop.Config, s *traces.Session) (float64, error) {
+	var usd float64
+	first := map[place]bool{}
+	for i := range s.Threads {
+		first[place{int32(i), 0}] = s.Threads[i].Kind != traces.ThreadBranch
+	}
+	config.Record = func(c *results.CallRecord) {
+		if c.Round >= 0 && !first[place{c.Thread, c.Round}] {
+			usd += c.Cost.Total() - c.Cost[results.ClassOutput]
+		}
+	}
+	if _, err := loop.NewLoop(config).Run(s); err != nil {
+		return 0, fmt.Errorf("validate: %w", err)
+	}
+	return usd, nil
+}

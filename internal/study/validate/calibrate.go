@@ -1,0 +1,281 @@
+package validate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+const (
+	// residualSteps is the number of steps between the quantiles of a residual.
+	residualSteps = 20
+	// minResiduals is the least number of sessions for a residual.
+	minResiduals = 10
+	// minEpoch is the least number of sessions that are evidence of an epoch.
+	minEpoch = 3
+)
+
+// Gain compares predictions of sessions by profiles fitted on other sessions
+// with predictions by the profile that fitting began with, over calls that are
+// not first ones.
+type Gain struct {
+	Folds       int
+	Fitted, Was Score
+}
+
+// String describes the gain for people.
+func (g *Gain) String() string {
+	of := func(s *Score) string {
+		return fmt.Sprintf("%s of %d calls within 1 %%, session cost off by a median of %s, corpus by %s",
+			Percent(s.Within1, false), s.Calls, Percent(s.Median, false), Percent(s.Corpus, true))
+	}
+	if g.Folds == 0 {
+		return fmt.Sprintf("too few sessions to tell what a profile fitted on them gains; the built-in one: %s", of(&g.Was))
+	}
+	return fmt.Sprintf("on %d folds by session a profile fitted on the others: %s; the built-in one: %s", g.Folds, of(&g.Fitted), of(&g.Was))
+}
+
+// Calibrate returns a profile fitted on the sessions of Claude Code and Codex,
+// including the residual of their cost, and its gain over base on unseen
+// sessions. Nothing is fitted on other agents' sessions.
+func Calibrate(
+	ctx context.Context, config loop.Config, base *profile.Profile, sessions []*traces.Session,
+) (*profile.Profile, *Gain, error) {
+	sessions = slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool {
+		return !agents.ClaudeCode(s) && s.Agent != traces.AgentCodex
+	})
+	p, list, err := fit(ctx, config, base, sessions, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	f := &folder{ctx, config, p, sessions, list}
+	if err := f.residuals(); err != nil {
+		return nil, nil, err
+	}
+	was, err := Run(ctx, Options{Config: WithProfile(config, base)}, sessions)
+	if err != nil {
+		return nil, nil, err
+	}
+	g := &Gain{Was: was.Score}
+	if len(sessions) < evenFolds {
+		return p, g, nil
+	}
+	r, err := f.unseen(bySession)
+	if err != nil {
+		return nil, nil, err
+	}
+	g.Folds, g.Fitted = evenFolds, r.Score
+	return p, g, nil
+}
+
+// folder predicts the sessions that a profile was fitted on by profiles that
+// have not seen them.
+type folder struct {
+	ctx      context.Context
+	config   loop.Config
+	p        *profile.Profile
+	sessions []*traces.Session
+	list     []tried
+}
+
+// residuals sets the residual of the cost of sessions: as predicted by profiles
+// that have not seen their repository, or for epochs without evidence their
+// epoch. Without enough sessions, repositories or epochs it stays as it is.
+func (f *folder) residuals() error {
+	p, by := f.p, byRepository
+	if _, err := divide(p, f.sessions, by); err != nil {
+		by = bySession
+	}
+	r, err := f.unseen(by)
+	if err != nil {
+		return err
+	}
+	setResiduals(p, r.Calls())
+	p.Fitted = nil
+	counts := map[string]int{}
+	for _, s := range f.sessions {
+		if epoch := epochOfSession(p, s); agents.ClaudeCode(s) {
+			if counts[epoch]++; counts[epoch] == minEpoch {
+				p.Fitted = append(p.Fitted, epoch)
+			}
+		}
+	}
+	slices.Sort(p.Fitted)
+	if len(counts) < 2 {
+		return nil
+	}
+	if r, err = f.unseen(byEpoch); err != nil {
+		return err
+	}
+	if list := residuals(claudeCode(r.Calls())); list != nil {
+		p.NewResidual = wider(list, p.Residual)
+	}
+	return nil
+}
+
+// unseen predicts sessions by profiles that have not seen their fold, of at
+// most evenFolds. By repository the rules are those of the profile: an epoch
+// with nearly all sessions from one repository would have none.
+func (f *folder) unseen(by string) (*Report, error) {
+	d, err := divide(f.p, f.sessions, by)
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Compact(slices.Sorted(slices.Values(d.folds)))
+	for i, fold := range d.folds {
+		k, _ := slices.BinarySearch(names, fold)
+		d.folds[i] = fmt.Sprint(k % evenFolds)
+	}
+	return d.validate(f.ctx, Options{Config: f.config}, f.sessions, func(_ string, rest []*traces.Session) (*profile.Profile, error) {
+		evidence := f.p.Evidence
+		if by != byRepository {
+			evidence = evidenceOf(f.list, rest)
+		}
+		p, _, err := fit(f.ctx, f.config, f.p, rest, evidence)
+		return p, err
+	})
+}
+
+// wider returns quantiles that each lie as far out as the outer one of two lists.
+func wider(a, b []float64) []float64 {
+	list := slices.Clone(a)
+	for i := range min(len(a), len(b)) {
+		if list[i] = min(a[i], b[i]); i > len(list)/2 {
+			list[i] = max(a[i], b[i])
+		}
+	}
+	return list
+}
+
+// setResiduals sets the residuals of both clients' sessions from their calls,
+// as predicted by profiles that have not seen them.
+func setResiduals(p *profile.Profile, calls []Call) {
+	if list := residuals(claudeCode(calls)); list != nil {
+		p.Residual = list
+	}
+	codex := slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Agent != traces.AgentCodex })
+	if list := residuals(codex); list != nil {
+		p.Codex.Residual = list
+	}
+}
+
+// residualFor returns the residual of a session at a share 0…1 of its
+// distribution: that of its client, and of epochs with or without evidence.
+func residualFor(p *profile.Profile, s *traces.Session, share float64) float64 {
+	switch {
+	case s.Agent == traces.AgentCodex:
+		return profile.At(p.Codex.Residual, share)
+	case len(p.NewResidual) > 0 && !slices.Contains(p.Fitted, epochOfSession(p, s)):
+		return profile.At(p.NewResidual, share)
+	}
+	return profile.At(p.Residual, share)
+}
+
+// residuals returns quantiles of ln(recorded/predicted input cost) over
+// sessions, nil for fewer than minResiduals. They include sessions that lost
+// their messages: a band by rates alone leaves out nearly every session with an
+// unlikely loss.
+func residuals(calls []Call) []float64 {
+
+	cost := map[string]*[2]float64{}
+	for i := range calls {
+		c := &calls[i]
+
+		if later(c) && c.Priced {
+			if cost[c.Session] == nil {
+				cost[c.Session] = new([2]float64)
+			}
+			cost[c.Session][0] += c.PredictedUSD
+			cost[c.Session][1] += c.ActualUSD
+		}
+	}
+	var logs, quantiles []float64
+	for _, id := range sortedKeys(cost) {
+		if c := cost[id]; c[0] > 0 && c[1] > 0 {
+			logs = append(logs, math.Log(c[1]/c[0]))
+		}
+	}
+	if len(logs) < minResiduals {
+		return nil
+	}
+	slices.Sort(logs)
+	for i := range residualSteps + 1 {
+		// The k-th of n sessions is the quantile k/(n+1) (type 6 of Hyndman and Fan),
+		// so that a band holds its share of unseen sessions.
+		n := float64(len(logs))
+		p := (float64(i)/residualSteps*(n+1) - 1) / (n - 1)
+		quantiles = append(quantiles, round(stats.Quantile(logs, max(0, min(p, 1))), 5))
+	}
+	return quantiles
+}
+
+// Learned is what a folder of sessions added to a profile.
+type Learned struct {
+	First  int      `json:"first_calls"`       // sessions whose first call informs about the others'
+	Epochs []string `json:"epochs,omitempty"`  // first versions of epochs that the profile lacked
+	Rules  []string `json:"rules,omitempty"`   // rules that hold there, as "rule from version"
+	Of     int      `json:"sampled,omitempty"` // sessions they were tried on
+}
+
+// sampleSessions is the number of sessions of an epoch on which rules are tried
+// when the profile lacks it: enough for habits, few enough to be fast.
+const sampleSessions = 60
+
+// Learn returns a copy of a profile with what some sessions add: what first calls of each
+// user found, and which rules hold in epochs of versions for which the profile has no
+// evidence. A session tells nothing about itself: its own first call does not count for
+// it, and among the trials of a rule it has at most one call more than all others
+// together. first are the first calls of these sessions.
+func Learn(
+	ctx context.Context, config loop.Config, base *profile.Profile, sessions []*traces.Session, first *Openings,
+) (*profile.Profile, Learned, error) {
+	p := *base
+	p.Learn(first.Claude, first.Codex)
+	learned := Learned{First: len(first.Claude) + len(first.Codex)}
+	lacking := map[string][]*traces.Session{}
+	for _, s := range sessions {
+		if epoch := p.Epoch(s.Version()); agents.ClaudeCode(s) && !p.Tried(epoch) && len(lacking[epoch]) < sampleSessions {
+			lacking[epoch] = append(lacking[epoch], s)
+		}
+	}
+	var sample []*traces.Session
+	for _, epoch := range sortedKeys(lacking) {
+		if len(lacking[epoch]) > 1 {
+			learned.Epochs = append(learned.Epochs, epoch)
+			for _, s := range lacking[epoch] {
+				s, err := s.Load()
+				if err != nil {
+					return nil, learned, err
+				}
+				sample = append(sample, s)
+			}
+		}
+	}
+	if len(sample) == 0 {
+		return &p, learned, nil
+	}
+	learned.Of = len(sample)
+	f := fitter{ctx: ctx, config: config, sessions: sample, profile: &p}
+	found := evidenceOf(f.evidence(1), sample)
+	p.Hidden = append(slices.Clone(p.Hidden), fitHidden(&p, sample, claudeCode(f.run()))...)
+	if f.err != nil {
+		return nil, learned, fmt.Errorf("learning from the sessions: %w", f.err)
+	}
+	p.Evidence = p.Evidence.With(found)
+	for _, epoch := range learned.Epochs {
+		for r := range profile.NumRules {
+			tried := slices.ContainsFunc(found[r.String()], func(t profile.Trial) bool { return t.From == epoch })
+			if tried && p.RulesFor(epoch).Has(r) {
+				learned.Rules = append(learned.Rules, fmt.Sprintf("%s from %s", r, epoch))
+			}
+		}
+	}
+	return &p, learned, nil
+}

@@ -1,0 +1,211 @@
+package validate
+
+import (
+	"fmt"
+
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// CompactionCheck says whether a preset would have compacted where the
+// recording did. Its trigger is evaluated before every call over the recorded
+// contexts, by the client's count on the recorded thread. Every recorded
+// compaction resets the context, so one wrong decision does not spoil the next.
+type CompactionCheck struct {
+	Strategy  string    `json:"strategy"`
+	Automatic int       `json:"automatic"` // recorded automatic compactions
+	Manual    int       `json:"manual"`    // asked for by a person: no trigger is expected
+	Hit       int       `json:"hit"`       // fired at exactly that call
+	Near      int       `json:"near"`      // fired at that call or the one before
+	Early     int       `json:"early"`     // fired at an earlier call since the last compaction
+	Late      int       `json:"late"`      // did not fire by then
+	False     int       `json:"false"`     // threads or stretches in which it fired and the recording never compacted
+	HitShare  *float64  `json:"hit_share"`
+	Size      SizeCheck `json:"context_behind"`
+	// First covers the first automatic compaction of each thread, Later the others.
+	First OffsetCheck `json:"first_in_thread"`
+	Later OffsetCheck `json:"later_in_thread"`
+	// Compactions are the recorded ones and the false ones, in order.
+	Compactions []CheckedCompaction `json:"compactions"`
+
+	off [2][]float64 // calls off, −1 for no partner: of first and of later ones
+}
+
+// CheckedCompaction is one compaction, recorded or fired.
+type CheckedCompaction struct {
+	Session   string `json:"session"`
+	Version   string `json:"version"`
+	Thread    string `json:"thread"`
+	File      string `json:"file"`
+	name      string // without the session's id
+	Line      int    `json:"line"`
+	Verdict   string `json:"verdict"` // hit, early, late, manual or false
+	Calls     int    `json:"calls"`   // calls between the firing and the recorded compaction; 0 when hit
+	Count     int64  `json:"count"`   // the client's count at the recorded compaction, or where it fired
+	Threshold int64  `json:"threshold"`
+	Logged    int64  `json:"logged"` // the client's count as logged, 0 for none
+	After     int64  `json:"recorded_context_after"`
+	Behind    int64  `json:"expected_context_after"` // what the preset leaves; 0 for none
+	Constant  int64  `json:"constant_context_after"` // automatic ones: the median of those of other sessions
+	Read      int64  `json:"recorded_read_after"`
+	Predicted int64  `json:"predicted_read_after"`
+
+	automatic bool             // recorded, of its own accord
+	profile   *profile.Profile // that its session was predicted with
+}
+
+// probe is a layer that only evaluates the thresholds of a preset.
+type probe struct {
+	preset *strategies.Strategy
+	seen   func(place, int64, int64)
+}
+
+func (p *probe) Name() string            { return "probe" }
+func (p *probe) Clone() strategies.Layer { return p }
+func (p *probe) Reset()                  {}
+
+// BeforeRequest records the first token threshold of a layer that compacts; a
+// layer that only clears compacts nothing.
+func (p *probe) BeforeRequest(t *strategies.Turn) strategies.Outcome {
+	for _, th := range p.preset.Thresholds(&t.Reading) {
+		if !p.preset.Traits(th.Layer).Compacts {
+			continue
+		}
+		if th.Measure == strategies.MeasureClientTokens || th.Measure == strategies.MeasureTokens {
+			p.seen(place{t.Thread, t.Round}, t.Reading.Values[th.Measure], th.Value)
+			break
+		}
+	}
+	return strategies.Outcome{Verdict: strategies.Declined, Reason: "only looks"}
+}
+
+// reading is what the preset compared before a call.
+type reading struct{ count, threshold int64 }
+
+// CheckCompactions evaluates the trigger of a preset over recorded contexts; a
+// preset of generations evaluates that of each session's client.
+func (r *Report) CheckCompactions(config loop.Config, preset *strategies.Strategy, sessions []*traces.Session) error {
+	check := &CompactionCheck{Strategy: preset.Name, Compactions: []CheckedCompaction{}}
+	predicted := map[turn]int64{} // reads
+	for i := range r.calls {
+		c := &r.calls[i]
+		predicted[turn{c.Session, c.Thread, c.Round}] = c.Predicted.Read
+	}
+	for _, s := range sessions {
+		seen := map[place]reading{}
+		of := preset.For(s.Agent, s.Version())
+		config.Profile = r.profileFor(s)
+		_, behind, err := drive(config, of, s, true)
+		if err != nil {
+			return err
+		}
+		fired, _, err := drive(config, of, s, false)
+		if err != nil {
+			return err
+		}
+		check.offsets(s, fired)
+		look := &probe{preset: of, seen: func(at place, count, threshold int64) { seen[at] = reading{count, threshold} }}
+		anchored := config
+		anchored.Strategy = strategies.NewStrategy("recorded", "", append([]strategies.Layer{look}, config.Strategy.Layers()...)...)
+		anchored.Record = nil
+		if _, err := loop.NewLoop(anchored).Run(s); err != nil {
+			return fmt.Errorf("checking compactions: %w", err)
+		}
+		before := len(check.Compactions)
+		for i := range s.Threads {
+			check.thread(s, int32(i), seen, behind, predicted)
+		}
+		for i := range check.Compactions[before:] {
+			check.Compactions[before+i].profile = config.Profile
+		}
+	}
+	check.summarise()
+	check.count()
+	r.Compactions = check
+	return nil
+}
+
+// thread goes over one thread, stretch by stretch between compactions.
+func (c *CompactionCheck) thread(s *traces.Session, i int32, seen map[place]reading, behind map[place]int64, predicted map[turn]int64) {
+	t := &s.Threads[i]
+	next, fired := 0, -1
+	for r := range t.Rounds {
+		var event *traces.Event
+		for ; next < len(t.Events) && int(t.Events[next].Round) <= r; next++ {
+			if t.Events[next].Kind == traces.EventCompact {
+				event = &t.Events[next]
+			}
+		}
+		at := seen[place{i, int32(r)}]
+		over := at.threshold > 0 && at.count >= at.threshold
+		if event != nil && r > 0 {
+			x := c.recorded(s, t, r, event, at, over, fired)
+			x.Behind, x.Predicted = behind[place{i, int32(r)}], predicted[turn{s.ID, t.ID, r}]
+			fired = -1
+			continue
+		}
+		if over && fired < 0 {
+			fired = r
+		}
+	}
+	if fired >= 0 {
+		c.add(s, t, fired, verdictFalse, seen[place{i, int32(fired)}])
+	}
+}
+
+// Verdicts on a compaction.
+const (
+	verdictHit    = "hit"
+	verdictEarly  = "early"
+	verdictLate   = "late"
+	verdictManual = "manual"
+	verdictFalse  = "false"
+)
+
+// recorded adds a recorded compaction.
+func (c *CompactionCheck) recorded(
+	s *traces.Session, t *traces.Thread, r int, ev *traces.Event, at reading, over bool, fired int,
+) *CheckedCompaction {
+	verdict, calls := verdictLate, 0
+	switch {
+	case fired >= 0:
+		verdict, calls = verdictEarly, r-fired
+	case over:
+		verdict = verdictHit
+	}
+	if ev.Manual {
+		verdict = verdictManual
+	}
+	x := c.add(s, t, r, verdict, at)
+	x.Calls, x.Logged, x.automatic = calls, int64(ev.PreTokens), !ev.Manual
+	x.After, x.Read = t.Rounds[r].Usage.Input(), t.Rounds[r].Usage.Read
+	return x
+}
+
+// count counts the compactions by verdict.
+func (c *CompactionCheck) count() {
+	n := map[string]int{}
+	for i := range c.Compactions {
+		x := &c.Compactions[i]
+		n[x.Verdict]++
+		c.Automatic += index(x.automatic)
+		c.Near += index(x.Verdict == verdictHit || x.Verdict == verdictEarly && x.Calls == 1)
+	}
+	c.Hit, c.Early, c.Late, c.Manual, c.False = n[verdictHit], n[verdictEarly], n[verdictLate], n[verdictManual], n[verdictFalse]
+	c.HitShare = share(float64(c.Hit), c.Automatic)
+}
+
+func (c *CompactionCheck) add(s *traces.Session, t *traces.Thread, r int, verdict string, at reading) *CheckedCompaction {
+	rd := &t.Rounds[r]
+	x := CheckedCompaction{
+		Session: s.ID, Version: s.Version(), Thread: t.ID, Line: int(rd.Line), Verdict: verdict,
+		Count: at.count, Threshold: at.threshold,
+	}
+	if int(rd.File) < len(s.Files) {
+		x.File, x.name = s.Files[rd.File], traces.CallName("", rd.File, rd.Line)
+	}
+	c.Compactions = append(c.Compactions, x)
+	return &c.Compactions[len(c.Compactions)-1]
+}

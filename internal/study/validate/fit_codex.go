@@ -1,0 +1,329 @@
+package validate
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/internal/serving/promptcache"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// minServed is the least number of calls that show how a model serves a client.
+const minServed = 5
+
+// fitCodex returns what sessions of Codex show of their cache, without losses.
+// A model that they do not show keeps the values of base.
+func fitCodex(base profile.Codex, sessions []*traces.Session) profile.Codex {
+	c := profile.Codex{Switches: base.Switches, Losses: base.Losses}
+	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return s.Agent != traces.AgentCodex })
+	c.Served = fitServed(own)
+	c.First = OpeningsOf(own).Codex
+	for i := range c.First {
+		c.First[i].Shown = profile.Shown{} // the shares of losses include it
+	}
+	for _, s := range base.Served {
+		if !slices.ContainsFunc(c.Served, func(x profile.Served) bool { return x.Model == s.Model }) {
+			c.Served = append(c.Served, s)
+		}
+	}
+	if len(own) == 0 {
+		c.First = base.First
+	}
+	slices.SortFunc(c.Served, func(a, b profile.Served) int {
+		return cmp.Or(cmp.Compare(a.Model, b.Model), profile.Compare(a.Version, b.Version))
+	})
+	return c
+}
+
+// epoch is a model at a client version.
+type epoch struct{ model, version string }
+
+// waysSeen counts the calls of an epoch, and how many of them each known way of
+// serving explains exactly.
+type waysSeen struct {
+	epoch
+	n     int
+	exact [promptcache.NumServings]int
+}
+
+// best returns the way that explains the most calls.
+func (w *waysSeen) best() int {
+	best := 0
+	for i, n := range w.exact {
+		if n > w.exact[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// fitServed returns how requests are served, by model and client version:
+// consecutive versions that are served alike share a row.
+func fitServed(sessions []*traces.Session) []profile.Served {
+	var seen []*waysSeen
+	for _, s := range sessions {
+		for i := range s.Threads {
+			t := &s.Threads[i]
+			for r := 1; r < len(t.Rounds); r++ {
+				at := epoch{s.Models[t.Rounds[r].Model], s.Version()}
+				k := slices.IndexFunc(seen, func(w *waysSeen) bool { return w.epoch == at })
+				if k < 0 {
+					k, seen = len(seen), append(seen, &waysSeen{epoch: at})
+				}
+				seen[k].see(t, r)
+			}
+		}
+	}
+	slices.SortFunc(seen, func(a, b *waysSeen) int {
+		return cmp.Or(cmp.Compare(a.model, b.model), profile.Compare(a.version, b.version))
+	})
+	return servedRows(seen, sessions)
+}
+
+// see counts a call after a tool call that read more than the thread's first.
+func (w *waysSeen) see(t *traces.Thread, r int) {
+	before, rd := &t.Rounds[r-1], &t.Rounds[r]
+	if !goesOn(t, r) || rd.Usage.Read <= t.Rounds[0].Usage.Read {
+		return
+	}
+	w.n++
+	for i, way := range promptcache.Servings() {
+		end := before.Usage.Input()
+		if way.Replies {
+			end += before.Usage.Output
+		}
+		if way.Floor(end, 0) == rd.Usage.Read {
+			w.exact[i]++
+		}
+	}
+}
+
+// servedRows makes rows of what was seen, in order of model and version.
+func servedRows(seen []*waysSeen, sessions []*traces.Session) []profile.Served {
+	var rows []profile.Served
+	for i := 0; i < len(seen); {
+		first, all := seen[i], waysSeen{}
+		way := first.best()
+		for ; i < len(seen) && seen[i].model == first.model && seen[i].best() == way; i++ {
+			all.n += seen[i].n
+			all.exact[way] += seen[i].exact[way]
+		}
+		if all.n < minServed {
+			continue
+		}
+		serving := promptcache.Servings()[way]
+		last := ""
+		if i < len(seen) && seen[i].model == first.model {
+			last = seen[i].version
+		}
+		documented := float64(serving.Retention) / 1e9
+		if documented == 0 {
+			documented = 3600 // the longest retention that the documents name, seconds
+		}
+		rows = append(rows, profile.Served{
+			Model: first.model, Version: first.version,
+			Step: serving.Step, Offset: serving.Offset, Lag: serving.Lag, Replies: serving.Replies,
+			Exact: wilson(all.exact[way], all.n),
+			Retention: fitRetention(sessions, documented, func(model, version string) bool {
+				return model == first.model && profile.Compare(version, first.version) >= 0 &&
+					(last == "" || profile.Compare(version, last) < 0)
+			}),
+		})
+	}
+	return rows
+}
+
+// retentionGain is how many fewer calls another edge must have on its wrong
+// side to replace the known retention.
+const retentionGain = 3
+
+// fitRetention returns the gap, seconds, that best separates calls that still
+// read more than the first call of their thread from those that do not.
+func fitRetention(sessions []*traces.Session, known float64, of func(model, version string) bool) profile.Estimate {
+	var gaps []gapSeen
+	for _, s := range sessions {
+		for i := range s.Threads {
+			t := &s.Threads[i]
+			for r := 1; r < len(t.Rounds); r++ {
+				rd := &t.Rounds[r]
+				wait := float64(rd.Wait) / 1e9
+				if wait >= known/10 && rd.Model == t.Rounds[r-1].Model && of(s.Models[rd.Model], s.Version()) {
+					gaps = append(gaps, gapSeen{wait, rd.Usage.Read > t.Rounds[0].Usage.Read+minStatic})
+				}
+			}
+		}
+	}
+	return fitEdge(gaps, known, retentionGain)
+}
+
+// gapSeen is the gap before a call, and whether the call still read its prefix.
+type gapSeen struct {
+	seconds float64
+	alive   bool
+}
+
+// fitEdge returns the gap, seconds, that best separates the calls that are alive from the
+// others: the known one, unless another has at least gain fewer calls on its wrong side.
+// The interval holds the gaps with at most one more call there.
+func fitEdge(gaps []gapSeen, known float64, gain int) profile.Estimate {
+	wrong := func(edge float64) (n int) {
+		for _, g := range gaps {
+			n += index(g.alive != (g.seconds <= edge))
+		}
+		return n
+	}
+	e := profile.Estimate{Value: known, Low: known, High: known, N: len(gaps)}
+	best := wrong(known) - gain + 1
+	for _, g := range gaps {
+		if n := wrong(g.seconds); n < best {
+			best, e.Value, e.Low, e.High = n, g.seconds, g.seconds, g.seconds
+		}
+	}
+	least := wrong(e.Value)
+	for _, g := range gaps {
+		if wrong(g.seconds) <= least+1 {
+			e.Low, e.High = min(e.Low, g.seconds), max(e.High, g.seconds)
+		}
+	}
+	return e
+}
+
+const (
+	// idleSeconds is the gap above which a loss is more likely.
+	idleSeconds = 600
+	// codexLossWeight is how many calls the share of all models counts for in that
+	// of one model, and the share of a model in that of one series of clients.
+	codexLossWeight = 20
+)
+
+// fitCodexLosses returns how often calls of Codex read less than their prefix
+// for no visible reason, and what is left then: by gap, by model and series of
+// clients, and by early and later calls of a thread.
+func fitCodexLosses(calls []Call) []profile.CodexLoss {
+	var idle codexTally
+	by := map[[2]string]*lossTallies{{}: {sessions: map[string]bool{}}} // by model and series, "" for all
+	for i := range calls {
+		c := &calls[i]
+		if c.Agent != traces.AgentCodex || !later(c) || c.Predicted.Read < minStatic {
+			continue
+		}
+		if c.Gap > idleSeconds*1e9 {
+			idle.see(c)
+			continue
+		}
+		rows := [][2]string{{}, {c.Model}, {c.Model, profile.Series(c.Version)}}
+		if c.Model == "" {
+			rows = rows[:1]
+		}
+		for _, at := range rows {
+			if by[at] == nil {
+				by[at] = &lossTallies{sessions: map[string]bool{}}
+			}
+			by[at].see(c)
+		}
+	}
+	var rows []profile.CodexLoss
+	if idle.seen > 0 {
+		rows = append(rows, idle.row())
+		rows[0].Idle = idleSeconds
+	}
+	all := by[[2]string{}]
+	if all.early.seen+all.later.seen == 0 {
+		return rows
+	}
+	var own *lossTallies // of the current model
+	of := map[string][]profile.CodexLoss{}
+	for _, at := range slices.SortedFunc(maps.Keys(by), byModelAndSeries) {
+		model, series, n := at[0], at[1], len(by[at].sessions)
+		switch {
+		case model == "":
+		case series == "":
+			own = by[at].drawn(all)
+			of[model] = own.rows(model, "")
+		case n >= minEpoch && n < len(by[[2]string{model}].sessions):
+			of[model] = slices.Insert(of[model], len(of[model])-2, by[at].drawn(own).rows(model, series)...)
+		}
+	}
+	for _, model := range sortedKeys(of) {
+		rows = append(rows, of[model]...)
+	}
+	return append(rows, all.rows("", "")...)
+}
+
+// byModelAndSeries orders a model before its series.
+func byModelAndSeries(a, b [2]string) int {
+	return cmp.Or(cmp.Compare(a[0], b[0]), profile.Compare(a[1], b[1]), cmp.Compare(a[1], b[1]))
+}
+
+// lossTallies are the first calls of threads, the later ones, and the sessions of both.
+type lossTallies struct {
+	early, later codexTally
+	sessions     map[string]bool
+}
+
+func (t *lossTallies) see(c *Call) {
+	t.sessions[c.Session] = true
+	if c.Round <= profile.EarlyCalls {
+		t.early.see(c)
+	} else {
+		t.later.see(c)
+	}
+}
+
+func (t *lossTallies) drawn(to *lossTallies) *lossTallies {
+	return &lossTallies{early: t.early.drawn(&to.early), later: t.later.drawn(&to.later)}
+}
+
+func (t *lossTallies) rows(model, series string) []profile.CodexLoss {
+	early, later := t.early.row(), t.later.row()
+	early.Model, early.Series, early.Calls = model, series, profile.EarlyCalls
+	later.Model, later.Series = model, series
+	return []profile.CodexLoss{early, later}
+}
+
+// codexTally counts calls, those that lost a part of what was predicted, and the tokens:
+// predicted, and predicted minus read. Seen excludes those of other sessions.
+type codexTally struct {
+	seen                     int
+	n, lost, tokens, missing float64
+}
+
+// lossTokens is how much less than predicted a call reads when it counts as a loss.
+const lossTokens = 1024
+
+func (t *codexTally) see(c *Call) {
+	t.seen++
+	t.n++
+	t.tokens += float64(c.Predicted.Read)
+	t.missing += float64(c.Error())
+	if c.Error() > lossTokens {
+		t.lost++
+	}
+}
+
+// drawn returns the tally with codexLossWeight more calls that lose at the rate
+// of another tally, with its own sizes.
+func (t *codexTally) drawn(to *codexTally) codexTally {
+	d := *t
+	if to.n > 0 {
+		w := codexLossWeight / to.n
+		mean := t.tokens / max(t.n, 1) / max(to.tokens/to.n, 1)
+		d.n, d.lost = t.n+codexLossWeight, t.lost+w*to.lost
+		d.missing, d.tokens = t.missing+w*mean*to.missing, t.tokens+w*mean*to.tokens
+	}
+	return d
+}
+
+// row returns the share of losses and the share of tokens they keep, so that
+// their expected loss is what was missing in total.
+func (t *codexTally) row() profile.CodexLoss {
+	share := proportion(t.lost, max(t.n, 1))
+	share.N = t.seen
+	kept := 1.0
+	if share.Value > 0 && t.tokens > 0 {
+		kept = 1 - t.missing/t.tokens/share.Value
+	}
+	return profile.CodexLoss{Kept: round(max(0, min(kept, 1)), 4), Estimate: share}
+}

@@ -1,0 +1,233 @@
+package validate
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/serving/needs"
+	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/internal/study/recall"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// What agents did after recorded compactions fits what the closed loop draws: of the strings that were known before
+// a compaction and are used after it, how many its summary has, and how many of those that nothing has any more a
+// result showed again before their use. Points far from any compaction show how often that happens without a loss.
+
+// FitRefetch returns, by kind of string and for all, how often agents fetch what a compaction lost, without what
+// results would have shown again anyway, and the share of strings that the summary has, of those that nothing else
+// has. Both are nil without evidence.
+func FitRefetch(ctx context.Context, corpus *traces.Corpus) (refetch, kept map[string]profile.Estimate, err error) {
+	var behind, free fates
+	for _, s := range corpus.Sessions {
+		x, err := needs.Build(ctx, corpus, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range s.Threads {
+			t := newTrail(s, x, int32(i))
+			if t == nil {
+				continue
+			}
+			for k := range t.main.Events {
+				t.compaction(&behind, &t.main.Events[k])
+			}
+			t.free(&free)
+		}
+	}
+	refetch = shares(&behind, &free, func(lost, anyway *fate) profile.Estimate {
+		return excess(wilson(lost.fetched, lost.lost), wilson(anyway.fetched, anyway.uses).Value)
+	})
+	kept = shares(&behind, &free, func(lost, _ *fate) profile.Estimate {
+		return wilson(lost.summary, lost.summary+lost.lost)
+	})
+	return refetch, kept, nil
+}
+
+// fate counts strings that are used after a point: all, those that only the summary has, those that nothing has any
+// more, and of these the ones that a result showed again before their use.
+type fate struct{ uses, summary, lost, fetched int }
+
+// fates are the counts by kind.
+type fates [recall.NumNeedKinds]fate
+
+// sum returns the counts of all kinds.
+func (f *fates) sum() (all fate) {
+	for _, k := range f {
+		all.uses, all.summary = all.uses+k.uses, all.summary+k.summary
+		all.lost, all.fetched = all.lost+k.lost, all.fetched+k.fetched
+	}
+	return all
+}
+
+// enough is the least number of lost strings of a kind with its own share. Assumed.
+const enough = 15
+
+// shares returns the share of every kind with enough observations, and that of all kinds.
+func shares(behind, free *fates, of func(behind, free *fate) profile.Estimate) map[string]profile.Estimate {
+	lost, anyway := behind.sum(), free.sum()
+	all := of(&lost, &anyway)
+	if all.N == 0 {
+		return nil
+	}
+	list := map[string]profile.Estimate{"all": all}
+	for k := range recall.NeedKind(recall.NumNeedKinds) {
+		if e := of(&behind[k], &free[k]); e.N >= enough {
+			list[k.String()] = e
+		}
+	}
+	return list
+}
+
+// excess returns a share without what would have happened anyway.
+func excess(e profile.Estimate, anyway float64) profile.Estimate {
+	rest := func(v float64) float64 { return math.Round(1e4*max(0, v-anyway)/(1-min(anyway, 0.99))) / 1e4 }
+	return profile.Estimate{Value: rest(e.Value), Low: rest(e.Low), High: rest(e.High), N: e.N}
+}
+
+// trail is a main thread with the data to look back from a round.
+type trail struct {
+	s      *traces.Session
+	x      *needs.Index
+	thread int32
+	main   *traces.Thread
+	round  map[int32]int32 // of blocks of requests
+	cuts   []int32         // rounds of compactions and clearings
+}
+
+func newTrail(s *traces.Session, x *needs.Index, thread int32) *trail {
+	t := &trail{s: s, x: x, thread: thread, main: &s.Threads[thread], round: map[int32]int32{}}
+	if t.main.Kind != traces.ThreadMain || len(x.Thread(thread)) == 0 {
+		return nil
+	}
+	for r := range t.main.Rounds {
+		in := t.main.Rounds[r].Input
+		for b := in.From; b < in.To; b++ {
+			t.round[b] = int32(r)
+		}
+	}
+	for i := range t.main.Events {
+		if e := &t.main.Events[i]; e.Kind != traces.EventForget {
+			t.cuts = append(t.cuts, e.Round)
+		}
+	}
+	return t
+}
+
+// spot is where a block is, seen from a point.
+type spot uint8
+
+const (
+	elsewhere spot = iota // after the point, or forgotten before
+	gone                  // the agent had been told, and it was removed
+	summed                // in the summary
+	staying               // in what stayed or came back
+)
+
+// compaction adds what is used after an event, if that is a compaction whose summary can be read.
+func (t *trail) compaction(f *fates, e *traces.Event) {
+	if e.Kind != traces.EventCompact || e.Summary.Len() == 0 || e.Round == 0 || int(e.Round) >= len(t.main.Rounds) {
+		return
+	}
+	first := t.main.Rounds[e.Round].Input.From + e.Absorbed
+	same := t.preserved(e, first)
+	t.uses(f, e.Round, func(block int32) spot {
+		r, asked := t.round[block]
+		switch {
+		case block >= e.Summary.From && block < e.Summary.To:
+			return summed
+		case block >= same && block < first, block >= first && asked && r == e.Round:
+			return staying
+		case block < first:
+			return gone
+		}
+		return elsewhere
+	})
+}
+
+// preserved returns the first block of the messages that a compaction left unchanged, one per line; first for none.
+func (t *trail) preserved(e *traces.Event, first int32) int32 {
+	block, line := first, int32(0)
+	for n := e.Preserved; block > 0; block-- {
+		if at := t.s.Blocks[block-1].Line; at != line {
+			if n--; n < 0 {
+				break
+			}
+			line = at
+		}
+	}
+	return block
+}
+
+// apart is the least distance of a point without a loss from a compaction or a clearing, in rounds. Assumed.
+const apart = 20
+
+// free adds what is used after points far from any compaction or clearing.
+func (t *trail) free(f *fates) {
+	for r := int32(apart); int(r)+apart < len(t.main.Rounds); r += apart / 2 {
+		if slices.ContainsFunc(t.cuts, func(c int32) bool { return c > r-apart && c < r+apart }) {
+			continue
+		}
+		first := t.main.Rounds[r].Input.From
+		t.uses(f, r, func(block int32) spot {
+			if block < first {
+				return gone
+			}
+			return elsewhere
+		})
+	}
+}
+
+// uses adds the strings that were known before a round and are used from it on, up to the next compaction or
+// clearing, each once.
+func (t *trail) uses(f *fates, round int32, where func(block int32) spot) {
+	end := int32(len(t.main.Rounds))
+	for _, c := range t.cuts {
+		if c > round {
+			end = min(end, c)
+		}
+	}
+	used := map[uint64]bool{}
+	for r := round; r < end; r++ {
+		for i, list := 0, t.x.Round(t.thread, r); i < len(list); i++ {
+			if n := &list[i]; !used[n.Term] && n.Kind != recall.NeedRead {
+				used[n.Term] = true
+				t.use(f, n, round, where)
+			}
+		}
+	}
+}
+
+// use adds a string that is used after the point before a round, if the agent had been told it before the point.
+func (t *trail) use(f *fates, n *needs.Need, round int32, where func(block int32) spot) {
+	var told, summary, stayed, fetched bool
+	for _, p := range t.x.Places(n) {
+		switch where(p.Block) {
+		case gone:
+			told = true
+		case summed:
+			summary = true
+		case staying:
+			stayed = true
+			told = told || p.Block < t.main.Rounds[round].Input.From
+		case elsewhere:
+			r, asked := t.round[p.Block]
+			fetched = fetched || asked && r > round && t.s.Blocks[p.Block].Kind == prompt.KindToolResult
+		}
+	}
+	if !told {
+		return
+	}
+	k := &f[n.Kind]
+	k.uses++
+	switch {
+	case stayed:
+	case summary:
+		k.summary++
+	default:
+		k.lost++
+		k.fetched += index(fetched)
+	}
+}

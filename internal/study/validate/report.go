@@ -1,0 +1,230 @@
+package validate
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Report is the outcome of a validation. Its top level covers the calls that
+// are not the first of their thread.
+type Report struct {
+	Score
+	// BandCoverage is the share of sessions whose recorded input cost lies in
+	// the 90 % band of the replications; nil without replications.
+	BandCoverage *float64 `json:"band_coverage"`
+	Bands        *Bands   `json:"bands,omitempty"`
+	Model        string   `json:"model"`   // the parts of the model that are on
+	Profile      string   `json:"profile"` // name of the profile, "none" for the plain cache model
+	Naive        Score    `json:"naive"`   // the naive rule on the same calls
+	// Steady leaves out the sessions in which the recording collapsed without a
+	// visible reason.
+	Steady    Score         `json:"without_unexplained_collapse"`
+	Collapses int           `json:"unexplained_collapses"`
+	Classes   []Group       `json:"by_class"`
+	Versions  []Group       `json:"by_version"`
+	Tiers     []Group       `json:"by_tier"`
+	Gaps      []Group       `json:"by_gap"`
+	Epochs    []Epoch       `json:"by_epoch"`
+	Costs     []SessionCost `json:"by_session"`
+	// Expected is the same cost with the average cost of losses: the expected cost
+	// of a session and the prediction of its calls are two figures.
+	Expected Expected    `json:"expected_cost"`
+	Worst    []WorstCall `json:"worst"`
+	Skipped  []Skipped   `json:"skipped"`
+	// Compactions is the check of a preset's trigger, nil if none was asked for.
+	Compactions *CompactionCheck `json:"compactions,omitempty"`
+
+	calls      []Call
+	profileFor func(*traces.Session) *profile.Profile // that predicted a session
+}
+
+// Calls returns all calls with their predictions, by session, thread and round.
+func (r *Report) Calls() []Call { return r.calls }
+
+// Group is the score of the calls that share a property.
+type Group struct {
+	Name  string `json:"name"`
+	Score Score  `json:"score"`
+	Naive Score  `json:"naive"`
+}
+
+// SessionCost is the input cost of a session's calls that are not the first of
+// their thread, USD.
+type SessionCost struct {
+	Session   string   `json:"session"`
+	Calls     int      `json:"calls"`
+	Predicted float64  `json:"predicted_usd"`
+	Expected  float64  `json:"expected_usd"` // with the average cost of losses
+	Recorded  float64  `json:"recorded_usd"`
+	Error     *float64 `json:"error"` // predicted / recorded − 1
+	Collapses int      `json:"unexplained_collapses"`
+}
+
+// costs sums up the priced calls by session, in order of sessions.
+func (r *Report) costs() {
+	at := map[string]int{}
+	for i := range r.calls {
+		c := &r.calls[i]
+		if !later(c) || !c.Priced {
+			continue
+		}
+		if _, ok := at[c.Session]; !ok {
+			at[c.Session] = len(r.Costs)
+			r.Costs = append(r.Costs, SessionCost{Session: c.Session})
+		}
+		s := &r.Costs[at[c.Session]]
+		s.Calls++
+		s.Predicted += c.PredictedUSD
+		s.Expected += c.PredictedUSD + c.LossUSD
+		s.Recorded += c.ActualUSD
+		if c.Collapsed() {
+			s.Collapses++
+		}
+	}
+	expected := map[string]*[2]float64{}
+	for i := range r.Costs {
+		s := &r.Costs[i]
+		if s.Recorded > 0 {
+			s.Error = ratio(s.Predicted-s.Recorded, s.Recorded)
+		}
+		r.Expected.LossUSD += s.Expected - s.Predicted
+		expected[s.Session] = &[2]float64{s.Expected, s.Recorded}
+	}
+	var sum Score
+	sum.sumCosts(expected)
+	r.Expected.Median, r.Expected.Corpus = sum.Median, sum.Corpus
+}
+
+// Expected compares the expected cost of sessions with the recorded one, over
+// calls that are not first ones.
+type Expected struct {
+	LossUSD float64  `json:"loss_usd"` // average cost of losses, over all sessions
+	Median  *float64 `json:"session_cost_error_median"`
+	Corpus  *float64 `json:"corpus_cost_error"`
+}
+
+// WorstCall is a call that the model missed: its place, and both figures.
+type WorstCall struct {
+	Name      string  `json:"name"` // as sim explain takes it (traces.CallName)
+	Session   string  `json:"session"`
+	Thread    string  `json:"thread"`
+	Call      int     `json:"call"` // round of the thread, from 1
+	File      string  `json:"file"`
+	Line      int     `json:"line"`
+	Class     string  `json:"class"`
+	Gap       float64 `json:"gap_seconds"`
+	Context   int64   `json:"context"`
+	Predicted int64   `json:"predicted_read"`
+	Recorded  int64   `json:"recorded_read"`
+	Miss      string  `json:"predicted_miss"`
+	Collapsed bool    `json:"unexplained"`
+}
+
+// Skipped is a session, or a part of one, that could not be compared with the
+// recording.
+type Skipped struct {
+	Session string `json:"session"`
+	Reason  string `json:"reason"`
+}
+
+// gapEdges are the upper limits of the groups by gap, seconds.
+var gapEdges = []float64{1, 10, 60, 240, 300, 330, 600, 3600, 4200, math.Inf(1)}
+
+func later(c *Call) bool { return c.Class != ClassFirst }
+
+// newReport sums up calls. At most worst calls are listed, largest error first.
+func newReport(calls []Call, worst int) *Report {
+	r := &Report{calls: calls, Worst: []WorstCall{}, Costs: []SessionCost{}, Skipped: []Skipped{}}
+	r.Score, r.Naive = score(calls, byModel, later), score(calls, byNaive, later)
+	collapsed := map[string]bool{}
+	for i := range calls {
+		if calls[i].Collapsed() {
+			collapsed[calls[i].Session] = true
+			r.Collapses++
+		}
+	}
+	r.Steady = score(calls, byModel, func(c *Call) bool { return later(c) && !collapsed[c.Session] })
+	for class := range numClasses {
+		r.Classes = group(r.Classes, calls, class.String(), func(c *Call) bool { return c.Class == class })
+	}
+	for _, v := range values(calls, func(c *Call) string { return c.Version }) {
+		r.Versions = group(r.Versions, calls, cmp.Or(v, "unknown"), func(c *Call) bool { return later(c) && c.Version == v })
+	}
+	for _, t := range values(calls, tier) {
+		r.Tiers = group(r.Tiers, calls, t, func(c *Call) bool { return later(c) && tier(c) == t })
+	}
+	r.gaps()
+	r.epochs()
+	r.costs()
+	r.worst(worst)
+	return r
+}
+
+func (r *Report) gaps() {
+	low := 0.0
+	for _, high := range gapEdges {
+		name := fmt.Sprintf("%g–%g s", low, high)
+		if math.IsInf(high, 1) {
+			name = fmt.Sprintf("> %g s", low)
+		}
+		r.Gaps = group(r.Gaps, r.calls, name, func(c *Call) bool {
+			g := float64(c.Gap) / 1e9
+			return later(c) && g >= low && g < high
+		})
+		low = high
+	}
+}
+
+// group appends the score of the calls that keep selects, unless there are none.
+func group(list []Group, calls []Call, name string, keep func(*Call) bool) []Group {
+	s := score(calls, byModel, keep)
+	if s.Calls == 0 {
+		return list
+	}
+	return append(list, Group{name, s, score(calls, byNaive, keep)})
+}
+
+// values returns the values of a property over all calls, each once, in order.
+func values(calls []Call, of func(*Call) string) []string {
+	seen := map[string]bool{}
+	for i := range calls {
+		seen[of(&calls[i])] = true
+	}
+	return sortedKeys(seen)
+}
+
+// tier names the lifetime a call wrote for.
+func tier(c *Call) string {
+	switch {
+	case !c.TierKnown:
+		return "unstated"
+	case c.TTL == prompt.TTL1h:
+		return "1h"
+	}
+	return "5m"
+}
+
+func (r *Report) worst(n int) {
+	order := make([]*Call, 0, len(r.calls))
+	for i := range r.calls {
+		if c := &r.calls[i]; later(c) && c.Error() != 0 {
+			order = append(order, c)
+		}
+	}
+	size := func(c *Call) int64 { return max(c.Error(), -c.Error()) }
+	slices.SortStableFunc(order, func(a, b *Call) int { return cmp.Compare(size(b), size(a)) })
+	for _, c := range order[:min(n, len(order))] {
+		r.Worst = append(r.Worst, WorstCall{
+			Name:    c.Session + c.Name,
+			Session: c.Session, Thread: c.Thread, Call: c.Round + 1, File: c.File, Line: c.Line, Class: c.Class.String(),
+			Gap: float64(c.Gap) / 1e9, Context: c.Context, Predicted: c.Predicted.Read, Recorded: c.Actual.Read,
+			Miss: c.Miss.String(), Collapsed: c.Collapsed(),
+		})
+	}
+}

@@ -1,0 +1,204 @@
+// Package validate compares the model with recordings: every call of the
+// recorded conversation is predicted and compared with the bill.
+//
+// The policy is recorded: compactions, microcompactions, model switches, rewinds
+// and sub-agents happen where the recording has them, and the total of every
+// request is the recording's. What is predicted is how the server split it into
+// read, written and uncached tokens. First calls of a thread are kept apart:
+// what other sessions left in the cache decides them.
+package validate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/compactsim/compactsim/internal/kit/parallel"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/internal/serving/promptcache"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Options say how to validate.
+type Options struct {
+	// Config is the cell that predicts: the recorded strategy on the modelled
+	// server. Its Record is replaced. It has the profile to predict with, nil for
+	// the plain cache.
+	Config loop.Config
+	// ConfigFor, if not nil, gives each session its own cell, as the folds of a
+	// cross-validation need.
+	ConfigFor    func(*traces.Session) loop.Config
+	Workers      int    // sessions at once; 0 for one per core
+	Worst        int    // calls listed
+	Replications int    // runs with random draws, for bands; 0 for none
+	Model        string // the parts of the model that are on, for the report
+	Profile      string // name of the profile
+	// DrawnFor returns the cell of a replication, with everything random drawn.
+	DrawnFor func(s *traces.Session, seed uint64) loop.Config
+}
+
+// DefaultWorst is the usual number of calls that a report lists.
+const DefaultWorst = 20
+
+// Run predicts every call of the sessions and compares. Sessions that cannot be
+// compared are listed in the report with the reason, not dropped.
+func Run(ctx context.Context, o Options, sessions []*traces.Session) (*Report, error) {
+	parts := make([][]Call, len(sessions))
+	skipped := make([]string, len(sessions))
+	err := parallel.Do(ctx, o.Workers, len(sessions), func(i int) error {
+		var err error
+		parts[i], skipped[i], err = o.session(sessions[i])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var calls []Call
+	for _, p := range parts {
+		calls = append(calls, p...)
+	}
+	r := newReport(calls, o.Worst)
+	r.Model, r.Profile = o.Model, o.Profile
+	r.profileFor = func(s *traces.Session) *profile.Profile { return o.configFor(s).Profile }
+	for i, why := range skipped {
+		if why != "" {
+			r.Skipped = append(r.Skipped, Skipped{sessions[i].ID, why})
+		}
+	}
+	if o.Replications > 0 && o.DrawnFor != nil {
+		if err := r.replicate(ctx, o, sessions); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// configFor returns the cell that predicts a session.
+func (o *Options) configFor(s *traces.Session) loop.Config {
+	if o.ConfigFor != nil {
+		return o.ConfigFor(s)
+	}
+	return o.Config
+}
+
+// place identifies a round of a session.
+type place struct{ thread, round int32 }
+
+// session predicts the calls of one session. Calls without recorded usage are left
+// out, with a reason.
+func (o *Options) session(s *traces.Session) (calls []Call, skipped string, err error) {
+	config := o.configFor(s)
+	predicted := map[place]results.CallRecord{}
+	config.Record = func(r *results.CallRecord) {
+		if r.Round >= 0 {
+			predicted[place{r.Thread, r.Round}] = *r
+		}
+	}
+	row, err := loop.NewLoop(config).Run(s)
+	if err != nil {
+		return nil, "", fmt.Errorf("validate: %w", err)
+	}
+	epochs := config.Profile
+	if epochs == nil { // the plain cache is compared by epoch too
+		if epochs, err = profile.Default(); err != nil {
+			return nil, "", err
+		}
+	}
+	all := callsOf(s)
+	k, without, lost := 0, 0, 0
+	for i := range s.Threads {
+		for r := range s.Threads[i].Rounds {
+			c := all[k]
+			k++
+			p, ok := predicted[place{int32(i), int32(r)}]
+			switch {
+			case c.Context == 0:
+				without++
+				continue
+			case !ok:
+				lost++
+				continue
+			}
+			c.Predicted, c.Miss, c.Rules = input(p.Usage), p.Miss, profile.Set(p.Rules)
+			c.Epoch = epochOf(epochs, c.Agent, c.Version, c.Model)
+			c.price(config.Prices, s.Threads[i].Rounds[r].At, s.Start)
+			calls = append(calls, c)
+		}
+	}
+	shareLoss(calls, row.ExpectedLossUSD)
+	return calls, reasons(len(calls), without, lost), nil
+}
+
+// shareLoss distributes the average cost of losses of a session among its
+// calls, in proportion to their predicted cost.
+func shareLoss(calls []Call, usd float64) {
+	sum := 0.0
+	for i := range calls {
+		if later(&calls[i]) {
+			sum += calls[i].PredictedUSD
+		}
+	}
+	for i := range calls {
+		if c := &calls[i]; later(c) && sum > 0 {
+			c.LossUSD = usd * c.PredictedUSD / sum
+		}
+	}
+}
+
+func reasons(kept, without, lost int) string {
+	switch {
+	case kept+without+lost == 0:
+		return "no calls"
+	case lost > 0:
+		return fmt.Sprintf("%d calls were not reached", lost)
+	case without > 0:
+		return fmt.Sprintf("%d calls without recorded usage", without)
+	case kept == 1:
+		return "one call only, and that is a first call"
+	}
+	return ""
+}
+
+// price fills in what the input of a call costs at its date, USD.
+func (c *Call) price(prices loop.Prices, at, start int64) {
+	if at == 0 {
+		at = start
+	}
+	p, err := prices.Lookup(c.Model, time.Unix(0, at).UTC())
+	if err != nil {
+		return
+	}
+	rate := p.Standard()
+	usd := func(u prompt.Usage) float64 {
+		cost := results.Cost(rate.Cost(&u))
+		return cost.Total()
+	}
+	c.PredictedUSD, c.ActualUSD, c.NaiveUSD, c.Priced = usd(c.Predicted), usd(c.Actual), usd(c.Naive), true
+}
+
+// WithProfile returns a configuration that predicts with a profile: the plain
+// cache with what the profile has about the client.
+func WithProfile(c loop.Config, p *profile.Profile) loop.Config {
+	c.Profile = p
+	c.Server, c.Lifetimes = serverOf, promptcache.Lifetimes{}
+	return c
+}
+
+// Drawn is WithProfile with everything random drawn under a seed.
+func Drawn(c loop.Config, p *profile.Profile, seed uint64) loop.Config {
+	c = WithProfile(c, p)
+	c.Draw, c.Seed = true, seed
+	return c
+}
+
+// serverOf returns a cache of a kind as documented. Requests carry what the
+// profile has about it.
+func serverOf(kind traces.Cache) loop.Server {
+	if kind == traces.CacheAutomatic {
+		return promptcache.NewOpenAI(promptcache.OpenAIConfig{})
+	}
+	return promptcache.New(promptcache.Config{})
+}
