@@ -10,6 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/internal/reading/synthetic"
 )
 
 //go:embed builtin/*.yaml
@@ -17,6 +18,11 @@ var builtin embed.FS
 
 //go:embed manual.txt
 var manual string
+
+// Samples returns the recordings that come with the program, which
+// agents.ReadFS reads: a folder for each workload they show, laid out as a
+// project's folder of Claude Code.
+func Samples() fs.FS { return synthetic.Samples() }
 
 // Reference returns the manual of the format: every key with its default.
 func Reference() ([]byte, error) { return spec.Manual(Default(), spec.Chapters(manual)) }

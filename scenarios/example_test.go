@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/reading/synthetic"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
@@ -20,7 +19,7 @@ import (
 // Read sessions, run two strategies over them, print the difference.
 func Example() {
 	ctx := context.Background()
-	corpus, err := agents.ReadFS(ctx, traces.Options{}, synthetic.Samples())
+	corpus, err := agents.ReadFS(ctx, traces.Options{}, scenarios.Samples())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -87,7 +86,7 @@ func Example_layer() {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	corpus, err := agents.ReadFS(ctx, traces.Options{}, synthetic.Samples())
+	corpus, err := agents.ReadFS(ctx, traces.Options{}, scenarios.Samples())
 	if err != nil {
 		log.Fatal(err)
 	}
