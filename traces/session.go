@@ -218,7 +218,8 @@ type Quality struct {
 	DerivedOutputs int   // calls whose output was derived
 	UnknownOutputs int   // calls whose logged output is not final and could not be derived
 	AssumedTiers   int   // calls that wrote to the cache without saying for how long
-	Uncounted      int   // calls with logged counts that cannot be read: these are not in Usage
+	Uncounted      int   // calls with token counts that are missing or impossible, which are not in Usage, or contradict each other
+	LostTokens     int64 // tokens that cumulative counts of the log have and no call
 	Synthetic      int   // lines that look like responses and are no calls
 	Repeated       int   // calls owned by an earlier session, not counted here
 	Problems       int   // defects met; Session.Problems keeps the first of them

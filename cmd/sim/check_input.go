@@ -61,8 +61,8 @@ func checkInput(
 		SessionsDigest: hide.name(run.Provenance.SessionsDigest), ScenarioDigest: digest, PricesDigest: prices,
 		Prices: table, Calls: run.Workload.Calls, Sessions: map[string]check.Session{}}
 	in.Lost, in.NumLost = lost(corpus, hide)
-	if n, first := reports.Uncounted(corpus); n > 0 {
-		in.Uncounted, in.UncountedIn = n, hide.name(first.ID)
+	if n, text, first := reports.Uncounted(corpus); n > 0 {
+		in.Uncounted, in.UncountedText = n, text+", as in session "+hide.name(first.ID)
 	}
 	in.Key = hide.keyName()
 	dates, err := priceDates(plan)

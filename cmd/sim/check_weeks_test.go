@@ -45,7 +45,7 @@ func unreadEverySecond(t *testing.T, from, to string) {
 			if read, _ := usage["cache_read_input_tokens"].(float64); read > 0 && calls[id]%2 == 1 {
 				written, _ := usage["cache_creation_input_tokens"].(float64)
 				usage["cache_read_input_tokens"], usage["cache_creation_input_tokens"] = 0, written+read
-				delete(usage, "cache_creation")
+				usage["cache_creation"] = map[string]any{"ephemeral_5m_input_tokens": written + read, "ephemeral_1h_input_tokens": 0}
 				changed++
 			}
 			again, err := json.Marshal(line)

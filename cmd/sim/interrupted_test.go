@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// sweep is a command line that takes some seconds, without its output folder.
-var sweep = []string{"run", "thresholds", "--set", "sessions.generate.profile=long-refactor", "--set", "sessions.generate.sessions=60",
+// sweep is a command line that takes many seconds, without its output folder.
+var sweep = []string{"run", "thresholds", "--set", "sessions.generate.profile=long-refactor", "--set", "sessions.generate.sessions=400",
 	"--workers", "1", "-q", "--force"}
 
 // Ctrl-C during a run prints the table of what was simulated so far, and leaves the output folder as it was: with the
@@ -28,7 +28,7 @@ func TestInterruptedRunWritesNothing(t *testing.T) {
 	was := tree(t, dir)
 	for _, name := range []string{"before", "fresh"} {
 		out := filepath.Join(dir, name)
-		for wait := 250 * time.Millisecond; ; wait *= 2 {
+		for wait := 250 * time.Millisecond; ; wait += 200 * time.Millisecond {
 			cmd, _ := process(t, append(sweep, "--out", out)...)
 			var stdout, stderr bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr

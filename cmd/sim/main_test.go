@@ -93,7 +93,7 @@ func TestExitCodes(t *testing.T) {
 	broken := write("broken.jsonl", "{\"type\":\"user\"\n")
 	prices := write("prices.yaml", "schema: 1\nmodels:\n  - nmae: x\n")
 	call := func(model, input string) string {
-		return write(model+"/s.jsonl", fmt.Sprintf(`{"type":"assistant","sessionId":"s","uuid":"1","message":{"id":"m","model":%q,"usage":{"input_tokens":%s}}}`, model, input))
+		return write(model+"/s.jsonl", fmt.Sprintf(`{"type":"assistant","sessionId":"s","uuid":"1","message":{"id":"m","model":%q,"usage":{"input_tokens":%s,"output_tokens":1,"cache_read_input_tokens":0,"cache_creation_input_tokens":0}}}`, model, input))
 	}
 	for _, tc := range []struct {
 		args string
@@ -127,7 +127,7 @@ func TestExitCodes(t *testing.T) {
 		{"run --strict " + call("acme-9", "12"), exitUsage, `no price for model "acme-9"`},
 		{"audit --strict " + call("acme-9", "12"), exitUsage, `no price for model "acme-9"`},
 		{"advise --strict " + call("acme-9", "12"), exitUsage, `no price for model "acme-9"`},
-		{"run --strict " + call("claude-opus-4-6", "null"), exitUsage, "session s: 1 call with token counts that cannot be read"},
+		{"run --strict " + call("claude-opus-4-6", "null"), exitUsage, "session s: 1 of 1 call have missing, unreadable or contradictory token counts"},
 		{"traces show", exitUsage, "sim traces ls"},
 		{"traces show zzz", exitUsage, "no session zzz"},
 		{"traces ls", exitOK, ""},

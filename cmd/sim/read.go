@@ -204,9 +204,8 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 	}
 	stop()
 	if err == nil && f.strict {
-		if _, first := reports.Uncounted(c); first != nil {
-			err = errors.Join(traces.Problem{File: first.Files[0], Text: fmt.Sprintf("session %s: %s with token counts that cannot be read",
-				first.ID, document.Count(first.Quality.Uncounted, "call"))}, c.Close())
+		if _, text, first := reports.Uncounted(c); first != nil {
+			err = errors.Join(traces.Problem{File: first.Files[0], Text: fmt.Sprintf("session %s: %s", first.ID, text)}, c.Close())
 		}
 	}
 	if errors.Is(err, traces.ErrMemory) {

@@ -23,7 +23,7 @@ const oneCall = `{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","v
 {"type":"assistant","uuid":"a1","parentUuid":"u1","sessionId":"s","version":"2.1.62","cwd":"/p",` +
 	`"timestamp":"2026-03-01T10:00:05.000Z","message":{"id":"msg_1","role":"assistant","model":"claude-opus-4-6",` +
 	`"stop_reason":"end_turn","content":[{"type":"text","text":"It is empty."}],"usage":{"input_tokens":3,` +
-	`"cache_read_input_tokens":0,"cache_creation_input_tokens":10997,"output_tokens":9}}}
+	`"cache_read_input_tokens":0,"cache_creation_input_tokens":10997,"cache_creation":{"ephemeral_5m_input_tokens":10997,"ephemeral_1h_input_tokens":0},"output_tokens":9}}}
 `
 
 // tinyFleet has one person.

@@ -94,7 +94,8 @@ type Usage struct {
 	Reasoning int64 // of the output; -1 when it is not counted separately
 	OK        bool  // complete and possible
 	Assumed   bool  // the lifetime of writes is not logged
-	Bad       bool  // a count is impossible
+	Bad       bool  // a count is impossible, or one is missing that the client always writes
+	Doubt     bool  // the counts contradict each other
 }
 
 // Call is one API call.

@@ -134,7 +134,7 @@ func TestFullLists(t *testing.T) {
 		f := &File{Name: "f" + name}
 		s.Files = append(s.Files, f)
 		b := Block{Block: prompt.Block{Kind: prompt.KindToolUse}, Tool: "t" + name, Source: f}
-		c := &Call{ID: name, Model: "m" + name, Place: Place{f, 1}, Usage: Usage{Usage: prompt.Usage{Read: 5000}, OK: true}}
+		c := &Call{ID: name, Model: "m" + name, Place: Place{f, 1}, Usage: Usage{Usage: prompt.Usage{Read: int64(5000 + i)}, OK: true}}
 		th.Calls = append(th.Calls, Round{Call: c, Reply: []Block{b}})
 	}
 	out := s.assemble()

@@ -112,8 +112,11 @@ func opOf(name string) prompt.Op {
 	return prompt.OpNone
 }
 
-// Count is a logged count of tokens, -1 for null and all else that is no whole number.
-type Count int64
+// Count is a logged count of tokens. The zero Count is one that the log does not have.
+type Count struct {
+	N      int64 // -1 for null and all else that is no whole number
+	Logged bool
+}
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (c *Count) UnmarshalJSONFrom(d *jsontext.Decoder) error {
@@ -122,26 +125,27 @@ func (c *Count) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if bad != nil {
 		n = -1
 	}
-	*c = Count(n)
+	*c = Count{n, true}
 	return err
 }
 
-// Counts makes the usage of a call from disjoint counts. Counts that are
-// negative, absurd or all zero make it unusable. Writes are assumed to live
-// five minutes: neither pi nor OpenCode logs their lifetime.
-func Counts(input, read, write, output Count, reasoning int64) Usage {
+// Counts makes the usage of a call from disjoint counts and their sum, which some
+// versions log. Counts that are missing, negative, absurd or all zero make it unusable.
+// Writes are assumed to live five minutes: neither pi nor OpenCode logs their lifetime.
+func Counts(input, read, write, output, sum Count, reasoning int64) Usage {
 	u := Usage{Reasoning: reasoning}
-	for _, n := range [...]Count{input, read, write, output} {
-		if n < 0 || n > MaxTokens {
+	for _, c := range [...]Count{input, read, write, output} {
+		if !c.Logged || c.N < 0 || c.N > MaxTokens {
 			u.Bad = true
 			return u
 		}
 	}
-	if input+read+write == 0 || reasoning > int64(output) {
+	if input.N+read.N+write.N == 0 || reasoning > output.N {
 		return u
 	}
-	u.OK, u.Assumed = true, write > 0
-	u.Usage = prompt.Usage{Uncached: int64(input), Read: int64(read), Write5m: int64(write), Output: int64(output)}
+	u.OK, u.Assumed = true, write.N > 0
+	u.Usage = prompt.Usage{Uncached: input.N, Read: read.N, Write5m: write.N, Output: output.N}
+	u.Doubt = sum.Logged && sum.N != u.Input()+u.Output
 	return u
 }
 

@@ -53,6 +53,7 @@ func (s *Session) emit() *traces.Session {
 		s.Problems.Add(s.Files[0].Name, 0, "session %s: %d of its calls have no usable time; nothing expires ahead of them", s.ID, e.untimed)
 	}
 	out.Quality = s.Quality
+	s.doubt(out)
 	Measure(out)
 	out.Quality.Problems, out.Problems = s.Problems.Total, s.Problems.List
 	return out
@@ -259,7 +260,9 @@ func (e *emitter) flags(rd *Round, out *traces.Round) {
 	text := "call %s has no usable token counts; its size is estimated"
 	switch {
 	case rd.OK && rd.Bad:
-		text = "call %s has an impossible token count; its output is estimated"
+		text = "call %s has an impossible token count, or lacks one; its output is estimated"
+	case rd.OK && rd.Doubt:
+		text = "call %s has token counts that contradict each other"
 	case rd.OK:
 		return
 	}

@@ -81,20 +81,37 @@ func own(sessions []*Session) {
 	slices.SortStableFunc(order, func(a, b *Session) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), strings.Compare(a.ID, b.ID))
 	})
-	owner := map[string]*Session{}
+	type claim struct {
+		by   *Session
+		call *Call
+	}
+	owner := map[string][]claim{} // by id as logged: several where different calls have one
 	for _, s := range order {
 		for _, t := range s.Threads {
 			for r := range t.Calls {
-				id := t.Calls[r].ID
-				if first := owner[id]; first == nil {
-					owner[id] = s
-				} else if first != s {
-					if s.foreign == nil {
-						s.foreign = map[string]bool{}
+				c := t.Calls[r].Call
+				claims := owner[c.ID]
+				i := slices.IndexFunc(claims, func(o claim) bool { return o.by != s && SameInput(&o.call.Usage, &c.Usage) })
+				if i < 0 {
+					owner[c.ID] = append(claims, claim{s, c})
+					if n := len(claims); n > 0 {
+						c.ID += "#" + strconv.Itoa(n+1)
 					}
-					s.foreign[id] = true
+					continue
 				}
+				c.ID = claims[i].call.ID
+				if s.foreign == nil {
+					s.foreign = map[string]bool{}
+				}
+				s.foreign[c.ID] = true
 			}
 		}
 	}
+}
+
+// SameInput reports whether two logged usages may be those of one request: all
+// lines and copies of a call have the same counts of input. Unusable counts
+// contradict none.
+func SameInput(a, b *Usage) bool {
+	return !a.OK || !b.OK || a.Input() == b.Input() && a.Read == b.Read && a.Writes() == b.Writes()
 }

@@ -92,6 +92,9 @@ func (t *Rounds) Done(session string) []Block {
 	return t.open.Before
 }
 
+// Answered reports whether the model has written since the last call was counted.
+func (t *Rounds) Answered() bool { return len(t.open.Reply) > 0 }
+
 // input adds a message or a result to the call under way if the model has not
 // answered yet, else to the next.
 func (t *Rounds) input(s *Step) {

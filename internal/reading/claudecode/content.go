@@ -312,14 +312,14 @@ func (p *parser) seal(r *record, meta bool) {
 	}
 }
 
-// callID names the call of a response without a message id; copies of the line
-// give the same name.
-func (r *record) callID() []byte {
+// callID names the call of a response that its message id does not name; copies of the
+// line give the same name.
+func (r *record) callID() string {
 	d := r.uuid
 	if d.IsZero() {
 		d = r.content.ExtendInt(uint64(r.at))
 	}
-	return fmt.Appendf(nil, "line-%016x%016x", d.Hi, d.Lo)
+	return fmt.Sprintf("line-%016x%016x", d.Hi, d.Lo)
 }
 
 // usage reads the token counts of a response. A response in which the model
@@ -339,25 +339,26 @@ func (p *parser) usage(u *assembly.Usage) (ahead []assembly.Usage) {
 }
 
 // counts reads token counts and reports whether they are those of a pass of the model.
-// Those of a whole response have its passes in a list. Required counts that are missing,
-// and counts that are negative or absurd, make the usage unusable.
+// Those of a whole response have its passes in a list. Clients of all versions log the
+// four counts: one that is missing, negative or absurd makes the usage unusable, but for
+// that of output, which can be derived.
 func (p *parser) counts(u *assembly.Usage, whole bool) (pass bool) {
-	var input, output, read, created, split5m, split1h int64
+	const none = -1
+	input, output, read, created := int64(none), int64(none), int64(none), int64(none)
+	split5m, split1h := int64(none), int64(none)
 	if p.Peek() != '{' {
 		p.Skip()
 		return false
 	}
 	u.OK, u.Reasoning = true, -1
-	seen := false
 	for name := range p.Members {
 		switch string(name) {
 		case "input_tokens":
-			seen = true
 			input = p.count(u)
 		case "output_tokens":
 			ok := u.OK
 			output = p.count(u)
-			u.OK = ok // the output can be derived
+			u.OK = ok
 		case "cache_read_input_tokens":
 			read = p.count(u)
 		case "cache_creation_input_tokens":
@@ -381,18 +382,27 @@ func (p *parser) counts(u *assembly.Usage, whole bool) (pass bool) {
 			p.Skip()
 		}
 	}
-	created = max(created, split5m+split1h)
-	u.Uncached, u.Read, u.Output = input, read, output
-	u.Write1h = split1h
-	u.Write5m = created - split1h
-	u.Assumed = u.Write5m > split5m
-	if total := input + read + created; !seen || total == 0 || total > assembly.MaxTokens {
+	zeroed := input == 0 && read == 0 && created == 0 // as in copies that 2.1.226 makes of earlier calls
+	logged := max(split5m, 0) + max(split1h, 0)
+	u.Doubt = (split5m >= 0 || split1h >= 0) && created >= 0 && created != logged
+	if split5m >= 0 || split1h >= 0 {
+		created = max(created, logged)
+	}
+	u.Bad = u.Bad || output < 0 || min(input, read, created) < 0
+	u.OK = u.OK && min(input, read, created) >= 0 && !zeroed
+	u.Uncached, u.Read, u.Output = max(input, 0), max(read, 0), max(output, 0)
+	u.Write1h = max(split1h, 0)
+	u.Write5m = max(created, 0) - u.Write1h
+	u.Assumed = u.Write5m > max(split5m, 0)
+	if total := u.Input(); total == 0 || total > assembly.MaxTokens {
 		u.OK = false
 	}
 	return pass && u.OK
 }
 
+// creation reads what was written by lifetime, -1 for one that is not logged.
 func (p *parser) creation(u *assembly.Usage) (split5m, split1h int64) {
+	split5m, split1h = -1, -1
 	for name := range p.Members {
 		switch string(name) {
 		case "ephemeral_5m_input_tokens":

@@ -337,12 +337,12 @@ func (p *parser) response(r record, m *message) {
 	r.from, r.to = m.from, m.to
 	r.answer, r.verdict = int32(len(p.src.answers)), m.verdict
 	p.seal(&r, false)
-	id := m.id
-	if len(id) == 0 {
-		id = r.callID()
+	if len(m.id) == 0 {
+		p.src.Bad++
+		p.src.Problems.Add(p.src.Name, int(r.line), "response without a message id; its call is told by its token counts")
 	}
 	p.src.answers = append(p.src.answers, answer{
-		id: p.src.names.add(id), model: p.src.names.add(m.model), usage: m.usage, passes: m.passes, stopped: m.stopped,
+		id: p.src.names.add(m.id), model: p.src.names.add(m.model), usage: m.usage, passes: m.passes, stopped: m.stopped,
 	})
 	p.src.records = append(p.src.records, r)
 }

@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -302,7 +303,7 @@ func TestImpossibleOutput(t *testing.T) {
 	for _, output := range []any{-5, 1e300, "12", 99999999999} {
 		s := newScript("S")
 		s.prompt("go")
-		s.callUsage("m1", fields{"input_tokens": 3, "cache_creation_input_tokens": 20_000, "output_tokens": output}, text("a"))
+		s.callUsage("m1", fields{"input_tokens": 3, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 20_000, "output_tokens": output}, text("a"))
 		got := sessionOf(t, s)
 		r := &got.Threads[0].Rounds[0]
 		if r.Usage.Input() != 20_003 || r.Flags&traces.RoundOutputDerived == 0 {
@@ -317,7 +318,7 @@ func TestImpossibleOutput(t *testing.T) {
 func TestTiers(t *testing.T) {
 	s := newScript("S")
 	s.prompt("go")
-	s.callUsage("m1", fields{"input_tokens": 3, "cache_creation_input_tokens": 20_000, "output_tokens": 1}, text("a"))
+	s.callUsage("m1", fields{"input_tokens": 3, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 20_000, "output_tokens": 1}, text("a"))
 	s.prompt("more")
 	s.callUsage("m2", fields{"input_tokens": 3, "cache_read_input_tokens": 20_000, "cache_creation_input_tokens": 50,
 		"cache_creation": fields{"ephemeral_1h_input_tokens": 50}, "output_tokens": 1}, text("b"))
@@ -370,4 +371,49 @@ func TestAttachments(t *testing.T) {
 	s.call("m2", 21_000, text("b"))
 	got := sessionOf(t, s)
 	want(t, "input", blocks(got, got.Threads[0].Rounds[1].Input), "attachment:310 attachment:310 prompt:310 unseen:69")
+}
+
+// Calls without a message id, or with one id for all, are told apart by their counts of input,
+// which all lines of a response share. A missing id is a bad line.
+func TestMessageIDs(t *testing.T) {
+	for name, tt := range map[string]struct {
+		id  any
+		bad int
+	}{"missing": {nil, 4}, "a number": {7, 4}, "one for all": {"REDACTED", 0}} {
+		s := newScript("S")
+		for i := range 2 {
+			s.prompt("go")
+			for k := range 2 { // two lines of a response
+				message := fields{
+					"role": "assistant", "model": "claude-opus-4-6", "content": []fields{text(fmt.Sprint("block ", i, k))},
+					"usage": tokensOf(20_000 + 500*i), "stop_reason": "end_turn",
+				}
+				if tt.id != nil {
+					message["id"] = tt.id
+				}
+				s.add(fields{"type": "assistant", "message": message})
+			}
+		}
+		c := corpusOf(t, traces.Options{}, map[string][]byte{"s.jsonl": s.bytes()})
+		got := c.Sessions[0]
+		usage := got.Usage()
+		if got.NumCalls() != 2 || usage.Input() != 40_500 || c.BadLines != tt.bad {
+			t.Errorf("%s: %d calls with %d tokens, %d bad lines; want 2 with 40,500, %d", name, got.NumCalls(), usage.Input(), c.BadLines, tt.bad)
+		}
+	}
+}
+
+// A count that the client always writes and that is not there leaves its call uncounted.
+func TestMissingCounts(t *testing.T) {
+	for _, gone := range []string{"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"} {
+		usage := tokensOf(20_000)
+		delete(usage, "cache_creation")
+		delete(usage, gone)
+		s := newScript("S")
+		s.prompt("go")
+		s.callUsage("m1", usage, text("a"))
+		if got := sessionOf(t, s); got.Quality.Uncounted != 1 {
+			t.Errorf("without %s %d calls are uncounted, want 1", gone, got.Quality.Uncounted)
+		}
+	}
 }

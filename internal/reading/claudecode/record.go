@@ -73,7 +73,7 @@ type piece struct {
 
 // answer is what a line says about its call as a whole.
 type answer struct {
-	id, model int32 // names of the source
+	id, model int32 // names of the source; no id is that of a line without one
 	usage     assembly.Usage
 	passes    []assembly.Usage // earlier passes of the model, nearly always none
 	stopped   bool             // a stop reason is logged: the usage is final

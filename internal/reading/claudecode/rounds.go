@@ -13,9 +13,15 @@ import (
 // builder divides a recording into the threads of a session.
 type builder struct {
 	session   *assembly.Session
-	claimed   map[string]*stream                // stream that owns each call
+	claimed   map[string][]claim                // streams that own the calls of a message id
 	inherited map[*assembly.Thread][]int32      // nodes of the parent's path between its round and a branch
 	signs     map[*assembly.Thread]traces.Signs // of lines after the round where a branch leaves its parent
+}
+
+// claim is a call that a stream owns.
+type claim struct {
+	by    *stream
+	usage assembly.Usage
 }
 
 // build makes a session of a recording.
@@ -42,7 +48,7 @@ func build(opts *traces.Options, rec *recording) *assembly.Session {
 			s.Entry = e.src.names.at(e.entry)
 		}
 	}
-	b := &builder{session: s, claimed: map[string]*stream{}, inherited: map[*assembly.Thread][]int32{}, signs: map[*assembly.Thread]traces.Signs{}}
+	b := &builder{session: s, claimed: map[string][]claim{}, inherited: map[*assembly.Thread][]int32{}, signs: map[*assembly.Thread]traces.Signs{}}
 	for _, st := range split(rec.entries) {
 		b.addStream(st)
 	}

@@ -56,7 +56,7 @@ func TestPassesBehindAnAdvisor(t *testing.T) {
 // A pass whose count of output is impossible keeps its input, and its output is no final one.
 func TestPassWithAnImpossibleOutput(t *testing.T) {
 	pass := func(read, output int) fields {
-		return fields{"type": "message", "input_tokens": 2, "cache_read_input_tokens": read, "output_tokens": output}
+		return fields{"type": "message", "input_tokens": 2, "cache_read_input_tokens": read, "cache_creation_input_tokens": 0, "output_tokens": output}
 	}
 	usage := pass(40_000, 500)
 	usage["iterations"] = []fields{pass(20_000, -5), pass(20_000, 500)}

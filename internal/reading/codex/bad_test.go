@@ -101,8 +101,7 @@ func TestBadCounts(t *testing.T) {
 		"more reasoning than said": `{"input_tokens":10,"output_tokens":5,"reasoning_output_tokens":6}`,
 	} {
 		r := good().user("two").assistant("msg_2", "b")
-		r.total++
-		s := readOne(t, r.event(last))
+		s := readOne(t, r.sum(10, 0, 5).event(last))
 		rd := s.Threads[0].Rounds
 		if len(rd) != 2 || rd[1].Usage.Input() != 0 || rd[1].Flags&traces.RoundOutputDerived == 0 {
 			t.Errorf("%s: %d calls, the last with %+v", name, len(rd), rd[len(rd)-1].Usage)
@@ -180,8 +179,7 @@ func FuzzRead(f *testing.F) {
 func TestUncounted(t *testing.T) {
 	for _, bad := range []string{`"12"`, `null`, `1.5`} {
 		r := good().user("two").assistant("msg_2", "b")
-		r.calls++
-		r.event(`{"input_tokens":9000,"cached_input_tokens":` + bad + `,"output_tokens":20,"total_tokens":9020}`)
+		r.sum(9000, 0, 20).event(`{"input_tokens":9000,"cached_input_tokens":` + bad + `,"output_tokens":20,"total_tokens":9020}`)
 		for id := range 2 {
 			r.user("three").assistant(fmt.Sprint("msg_", 3+id), "c")
 			for range 2 {
@@ -194,5 +192,30 @@ func TestUncounted(t *testing.T) {
 		if c.BadLines != 0 || s.NumCalls() != 4 || s.Quality.Uncounted != 3 || s.Quality.Problems != 3 {
 			t.Errorf("%s: %d calls, %d of them not counted, problems %v", bad, s.NumCalls(), s.Quality.Uncounted, s.Problems)
 		}
+	}
+}
+
+// Totals say what token counts that are missing had: here 8,300 tokens of input and 20 of output.
+func TestLostCounts(t *testing.T) {
+	r := good().user("two").assistant("msg_2", "b").count(8300, 7936, 20, 0)
+	r.lines = r.lines[:len(r.lines)-1]
+	r.user("three").assistant("msg_3", "c").count(8500, 7936, 20, 0).assistant("msg_4", "d").count(8800, 8192, 25, 0)
+	s := readOne(t, r)
+	if q := s.Quality; q.LostTokens != 8320 || q.Uncounted != 1 {
+		t.Errorf("%d tokens lost at %d places, want 8,320 at 1; problems %v", q.LostTokens, q.Uncounted, s.Problems)
+	}
+}
+
+// One id for all items, as in recordings that were sanitised, leaves calls that have their own counts.
+func TestOneIDForAll(t *testing.T) {
+	files := map[string]string{}
+	for i := range 2 {
+		r := new(rollout).begin(fmt.Sprint("s", i), "gpt-5.5").user("one").assistant("REDACTED", "a").count(8000+i, 0, 20, 0)
+		r.user("two").assistant("REDACTED", "b").count(8300+i, 7936, 30, 0)
+		files[fmt.Sprint(i, ".jsonl")] = r.text()
+	}
+	c := read(t, files)
+	if len(c.Sessions) != 2 || c.Sessions[0].NumCalls() != 2 || c.Sessions[1].NumCalls() != 2 || c.Repeated != 0 {
+		t.Errorf("%d sessions, %d repeated calls, want two of two calls each", len(c.Sessions), c.Repeated)
 	}
 }

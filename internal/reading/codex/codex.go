@@ -15,6 +15,7 @@ import (
 	"context"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
@@ -86,7 +87,7 @@ func sessions(opts *traces.Options, rollouts []*rollout) []*assembly.Session {
 		return cmp.Or(cmp.Compare(a.start, b.start), strings.Compare(a.Name, b.Name))
 	})
 	named := map[string]int{}
-	owned := map[string]bool{}
+	owned := map[string][]*assembly.Call{}
 	var list []*assembly.Session
 	for _, ro := range rollouts {
 		if ro.Lines == 0 {
@@ -107,7 +108,12 @@ func sessions(opts *traces.Options, rollouts []*rollout) []*assembly.Session {
 			Files: []*assembly.File{ro.File}, Start: ro.start, End: ro.end, Threads: []*assembly.Thread{ro.Thread},
 			Problems: assembly.Problems{Limit: opts.MaxProblems},
 		}
-		s.Quality.Repeated = repeated
+		s.Quality.Repeated, s.Quality.LostTokens = repeated, ro.lost
+		s.Quality.Uncounted += ro.gaps
+		if n := ro.repeats; n > 2 && n > len(ro.Calls)/8 {
+			s.Quality.Uncounted += n
+			ro.Problems.Add(ro.Name, 0, "session %s: %d answers have no token counts of their own", ro.id, n)
+		}
 		s.Own(ro.File)
 		list = append(list, s)
 	}
@@ -138,7 +144,8 @@ func (ro *rollout) name(named map[string]int) {
 
 // disown removes the calls that an earlier session owns from a thread and returns their
 // number. What was said in them becomes input of the thread's first own call.
-func disown(t *assembly.Thread, owned map[string]bool) (repeated int) {
+// Different calls of one id are told apart by their counts.
+func disown(t *assembly.Thread, owned map[string][]*assembly.Call) (repeated int) {
 	var kept []assembly.Round
 	var carry []assembly.Block
 	next := 0
@@ -150,13 +157,16 @@ func disown(t *assembly.Thread, owned map[string]bool) (repeated int) {
 		}
 		r.Before = append(carry, r.Before...)
 		carry = nil
-		if owned[r.ID] {
+		if slices.ContainsFunc(owned[r.ID], func(c *assembly.Call) bool { return assembly.SameInput(&c.Usage, &r.Usage) }) {
 			repeated++
 			t.MidContext = t.MidContext || len(kept) == 0
 			carry = append(r.Before, r.Reply...)
 			continue
 		}
-		owned[r.ID] = true
+		owned[r.ID] = append(owned[r.ID], r.Call)
+		if n := len(owned[r.ID]); n > 1 {
+			r.ID += "#" + strconv.Itoa(n)
+		}
 		kept = append(kept, r)
 	}
 	for ; next < len(t.Happened); next++ {

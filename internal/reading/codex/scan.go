@@ -27,7 +27,11 @@ type rollout struct {
 	end      int64
 	model    string
 	totals   tokenUsage // of the last token count
+	last     tokenUsage // of the last token count
 	info     []byte     // of the last one with totals that cannot be read
+	repeats  int        // token counts that repeat the last one though the model had answered since
+	lost     int64      // tokens that the totals have and no token count
+	gaps     int        // places where token counts are missing
 	called   string     // id of the last tool call
 	line     record
 }
@@ -92,7 +96,9 @@ func (r *record) payload(s *jsonscan.Scanner) {
 // cache and what was written to it.
 type tokenUsage struct{ Input, Cached, CacheWrite, Output, Reasoning, Total int64 }
 
+// read reads counts, -1 for what is missing or no whole number.
 func (u *tokenUsage) read(text []byte) error {
+	*u = tokenUsage{-1, -1, 0, -1, 0, -1} // writes and reasoning are not in the logs of all versions
 	if len(text) == 0 {
 		return nil
 	}
@@ -200,7 +206,8 @@ func (ro *rollout) unknown(typ string) {
 	}
 }
 
-// event reads a token count. One that repeats the last totals is no call.
+// event reads a token count. One that repeats the last totals is no call, unless it
+// has counts of its own.
 func (ro *rollout) event(it *assembly.Step, e event) error {
 	if e.typ != "token_count" || kind(e.info) != '{' {
 		return nil
@@ -214,31 +221,65 @@ func (ro *rollout) event(it *assembly.Step, e event) error {
 		total.read(sums), last.read(counts)); err != nil {
 		return err
 	}
-	if unread := total.least() < 0; !unread && total == ro.totals || unread && bytes.Equal(e.info, ro.info) {
+	repeated := total.same(&ro.totals) && (last.same(&ro.last) || last.Total != last.Input+last.Output)
+	if min(total.sure(), ro.totals.sure()) < 0 {
+		repeated = bytes.Equal(e.info, ro.info)
+	}
+	if repeated {
+		if ro.Answered() {
+			ro.repeats++
+		}
 		return nil
-	} else if unread {
+	}
+	if total.sure() < 0 {
 		ro.info = bytes.Clone(e.info)
 	}
-	ro.totals = total
+	doubt := ro.sum(&total, &last, it.Line)
+	ro.totals, ro.last = total, last
 	if window > 0 && window <= assembly.MaxTokens {
 		ro.window = max(ro.window, window)
 	}
 	it.Kind, it.Model, it.Usage = assembly.StepCount, ro.model, last.usage()
+	it.Usage.Doubt = doubt
 	it.ID = fmt.Sprint(cmp.Or(ro.called, ro.id), total)
 	it.Final = it.Usage.OK
 	ro.Add(it)
 	return nil
 }
 
-// least returns the least of the counts that classes are made of.
-func (u *tokenUsage) least() int64 {
-	return min(u.Input, u.Cached, u.CacheWrite, u.Output, u.Reasoning)
+// same reports whether all counts that both have are equal.
+func (u *tokenUsage) same(v *tokenUsage) bool {
+	equal := func(a, b int64) bool { return a < 0 || b < 0 || a == b }
+	return equal(u.Input, v.Input) && equal(u.Cached, v.Cached) && equal(u.CacheWrite, v.CacheWrite) &&
+		equal(u.Output, v.Output) && equal(u.Reasoning, v.Reasoning)
+}
+
+// sure is negative where one of the counts that all versions log cannot be read.
+func (u *tokenUsage) sure() int64 { return min(u.Input, u.Cached, u.Output) }
+
+// sum holds the totals of a token count against those before and its own counts. Where
+// they have grown by more, calls are missing; otherwise a difference is reported as a
+// contradiction. In all recordings they grow by the counts of the call.
+func (ro *rollout) sum(total, last *tokenUsage, line int32) (doubt bool) {
+	if min(total.sure(), ro.totals.sure()) < 0 {
+		return true
+	}
+	if last.Input < 0 || last.Output < 0 {
+		return false // the call is not counted
+	}
+	input, cached, output := ro.totals.Input+last.Input, ro.totals.Cached+last.Cached, ro.totals.Output+last.Output
+	if more := total.Input - input + total.Output - output; more > 0 && total.Input >= input && total.Output >= output {
+		ro.lost, ro.gaps = ro.lost+more, ro.gaps+1
+		ro.Problems.Add(ro.Name, int(line), "totals have %d tokens more than the calls up to here: token counts are missing", more)
+		return false
+	}
+	return total.Input != input || total.Output != output || last.Cached >= 0 && total.Cached != cached
 }
 
 // usage splits what the API reported into disjoint classes.
 func (u *tokenUsage) usage() assembly.Usage {
 	c := assembly.Usage{Reasoning: u.Reasoning}
-	if u.least() < 0 || max(u.Input, u.Cached, u.CacheWrite, u.Output, u.Reasoning) > assembly.MaxTokens {
+	if min(u.Input, u.Cached, u.CacheWrite, u.Output, u.Reasoning) < 0 || max(u.Input, u.Cached, u.CacheWrite, u.Output, u.Reasoning) > assembly.MaxTokens {
 		return c
 	}
 	if u.Input == 0 || u.Cached+u.CacheWrite > u.Input || u.Reasoning > u.Output {

@@ -15,10 +15,9 @@ import (
 // rollout writes the lines of a rollout as Codex does, one second apart from
 // 2026-06-01 10:00:00 on.
 type rollout struct {
-	lines  []string
-	second int
-	total  int
-	calls  int
+	lines                 []string
+	second                int
+	input, cached, output int
 }
 
 func (r *rollout) line(typ, payload string) *rollout {
@@ -61,14 +60,21 @@ func (r *rollout) result(call, text string) *rollout {
 // count writes the token counts of a call: input, of it cached, output, of it
 // reasoning.
 func (r *rollout) count(input, cached, output, reasoning int) *rollout {
-	r.total += input + output
-	r.calls++
+	r.sum(input, cached, output)
 	return r.event(fmt.Sprintf(`{"input_tokens":%d,"cached_input_tokens":%d,"output_tokens":%d,"reasoning_output_tokens":%d,"total_tokens":%d}`,
 		input, cached, output, reasoning, input+output))
 }
 
+// sum adds counts to the totals.
+func (r *rollout) sum(input, cached, output int) *rollout {
+	r.input, r.cached, r.output = r.input+input, r.cached+cached, r.output+output
+	return r
+}
+
+// event writes token counts with the totals so far.
 func (r *rollout) event(last string) *rollout {
-	return r.line("event_msg", fmt.Sprintf(`{"type":"token_count","info":{"total_token_usage":{"input_tokens":%d,"total_tokens":%d},"last_token_usage":%s}}`, r.calls, r.total, last))
+	return r.line("event_msg", fmt.Sprintf(`{"type":"token_count","info":{"total_token_usage":{"input_tokens":%d,"cached_input_tokens":%d,"output_tokens":%d},"last_token_usage":%s}}`,
+		r.input, r.cached, r.output, last))
 }
 
 func (r *rollout) text() string { return strings.Join(r.lines, "\n") + "\n" }

@@ -112,7 +112,7 @@ type message struct {
 		USD     float64 `json:"cost"`
 		Summary any     `json:"summary"`
 		Tokens  *struct {
-			Total     int64          `json:"total"`
+			Total     assembly.Count `json:"total"`
 			Input     assembly.Count `json:"input"`
 			Output    assembly.Count `json:"output"`
 			Reasoning assembly.Count `json:"reasoning"`
@@ -292,10 +292,10 @@ func (m *message) usage() assembly.Usage {
 		return assembly.Usage{}
 	}
 	output := t.Output
-	if sum := t.Input + t.Output + t.Cache.Read + t.Cache.Write; assembly.Count(t.Total) == sum+t.Reasoning || t.Reasoning > output {
-		output += t.Reasoning
+	if sum := t.Input.N + t.Output.N + t.Cache.Read.N + t.Cache.Write.N; t.Total.N == sum+t.Reasoning.N || t.Reasoning.N > output.N {
+		output.N += t.Reasoning.N
 	}
-	return assembly.Counts(t.Input, t.Cache.Read, t.Cache.Write, output, int64(t.Reasoning))
+	return assembly.Counts(t.Input, t.Cache.Read, t.Cache.Write, output, t.Total, t.Reasoning.N)
 }
 
 // summarized handles the answer to a compaction, which replaces what came

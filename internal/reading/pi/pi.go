@@ -102,6 +102,7 @@ type message struct {
 		Output    assembly.Count `json:"output"`
 		Read      assembly.Count `json:"cacheRead"`
 		Write     assembly.Count `json:"cacheWrite"`
+		Sum       assembly.Count `json:"totalTokens"`
 		Reasoning *int64         `json:"reasoningTokens"`
 		Cost      struct {
 			Total float64 `json:"total"`
@@ -290,7 +291,7 @@ func (m *message) usage() assembly.Usage {
 	if r := m.Usage.Reasoning; r != nil && *r >= 0 {
 		reasoning = *r
 	}
-	return assembly.Counts(m.Usage.Input, m.Usage.Read, m.Usage.Write, m.Usage.Output, reasoning)
+	return assembly.Counts(m.Usage.Input, m.Usage.Read, m.Usage.Write, m.Usage.Output, m.Usage.Sum, reasoning)
 }
 
 // blocksOf returns the blocks of content, a string or a list; kind is that of

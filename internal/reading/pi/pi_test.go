@@ -131,7 +131,7 @@ func TestCompaction(t *testing.T) {
 // A failed request is no call; a fork's copied calls are its parent's.
 func TestFailedAndForked(t *testing.T) {
 	s := newScript().user("one").answer(words("a"), 8000, 0, 0, 10)
-	s.add("message", `"message":{"role":"assistant","content":[],"stopReason":"error","usage":{"input":0,"output":0}}`)
+	s.add("message", `"message":{"role":"assistant","content":[],"stopReason":"error","usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0}}`)
 	fork := strings.Replace(s.text(), `"p1"`, `"p2"`, 1)
 	rest := (&script{lines: s.lines, second: 40, parent: s.parent}).user("two").answer(words("b"), 30, 8000, 0, 10)
 	fork += strings.Join(rest.lines[len(s.lines):], "\n") + "\n"
@@ -229,9 +229,9 @@ func TestEqualIDs(t *testing.T) {
 // Costs and times that cannot be are left out.
 func TestAbsurdFigures(t *testing.T) {
 	s := newScript().user("one").answer(words("a"), 8000, 0, 0, 10)
-	for range 3 {
+	for i := range 3 {
 		s.add("message", `"message":{"role":"assistant","content":[],"timestamp":9223372036854775,"ttft":5,`+
-			`"usage":{"input":8000,"output":1,"cost":{"total":1e308}}}`)
+			fmt.Sprintf(`"usage":{"input":%d,"output":1,"cacheRead":0,"cacheWrite":0,"cost":{"total":1e308}}}`, 8100+i*i*70))
 	}
 	got := readOne(t, s.text())
 	if got.LoggedUSD != 0 || len(got.Problems) != 3 {

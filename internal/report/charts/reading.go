@@ -45,14 +45,22 @@ func unreadFiles(c *traces.Corpus) []traces.Problem {
 	return list
 }
 
-// Uncounted returns how many calls have token counts that cannot be read, and the first session with such a call.
-func Uncounted(c *traces.Corpus) (n int, first *traces.Session) {
+// Uncounted returns how many calls have token counts that are missing, cannot be read or
+// contradict each other, what to say of them, and the first session with such a call.
+func Uncounted(c *traces.Corpus) (n int, text string, first *traces.Session) {
+	calls, lost := 0, int64(0)
 	for _, s := range c.Sessions {
 		if n += s.Quality.Uncounted; first == nil && n > 0 {
 			first = s
 		}
+		calls += s.NumCalls()
+		lost += s.Quality.LostTokens
 	}
-	return n, first
+	text = fmt.Sprintf("%s of %s have missing, unreadable or contradictory token counts", document.Whole(int64(n)), document.Count(calls, "call"))
+	if lost > 0 {
+		text += fmt.Sprintf(", and sums in the logs have %s tokens more than the calls", document.Whole(lost))
+	}
+	return n, text, first
 }
 
 // Reading says which sessions of a corpus passed the filter, and what could not be read.
@@ -62,14 +70,10 @@ func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
 	if c.BadLines > 0 {
 		lost = append(lost, fmt.Sprintf("%s of %s could not be read, wholly or in part", document.Count(c.BadLines, "line"), document.Whole(c.Lines)))
 	}
-	unread, calls := unreadFiles(c), 0
-	uncounted, _ := Uncounted(c)
-	for _, s := range c.Sessions {
-		calls += s.NumCalls()
-	}
+	unread := unreadFiles(c)
+	uncounted, text, _ := Uncounted(c)
 	if uncounted > 0 {
-		list = append(list, fmt.Sprintf("%s of %s calls have token counts that cannot be read: they are not in the bill; -v names them",
-			document.Whole(int64(uncounted)), document.Whole(int64(calls))))
+		list = append(list, text+"; the bill is wrong by these; -v names them")
 	}
 	told := c.BadLines + len(unread) + uncounted
 	if c.Inputs != nil {

@@ -130,9 +130,9 @@ func TestCellsThatAreGone(t *testing.T) {
 // Calls with counts that cannot be read fail the check, as far as they are not allowed.
 func TestUncounted(t *testing.T) {
 	now := plainRun()
-	now.Uncounted, now.UncountedIn = 2, "s1"
+	now.Uncounted, now.UncountedText = 2, "2 of 9 calls"
 	f := levels(t, "unread: 100\nrules:\n  - {metric: cost_usd, max: 4}\n")
-	says(t, f.Judge(now, nil), "have token counts that cannot be read, as in session s1, so that costs are too low; uncounted: 0 are allowed")
+	says(t, f.Judge(now, nil), "2 of 9 calls; the bill is wrong by these; uncounted: 0 are allowed")
 	f.Uncounted = 2
 	r := f.Judge(now, nil)
 	says(t, r)

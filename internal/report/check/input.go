@@ -23,9 +23,10 @@ type Input struct {
 	// with its place. NumLost counts them all; Lost may have only the first.
 	Lost    []string
 	NumLost int
-	// Uncounted are calls with token counts that cannot be read, UncountedIn a session with some.
-	Uncounted   int
-	UncountedIn string
+	// Uncounted are calls with token counts that are missing, cannot be read or contradict each
+	// other, UncountedText says so.
+	Uncounted     int
+	UncountedText string
 	// Key identifies the key of the pseudonyms of projects and sessions; "" if they
 	// have their own names.
 	Key string

@@ -127,12 +127,10 @@ func (f *File) compareCells(r *Report, in *Input, b *Baseline, file string) {
 // tellLost fails a run of sessions that were not read completely.
 func (f *File) tellLost(r *Report, in *Input) {
 	if n := in.Uncounted; n > 0 {
-		text := fmt.Sprintf("%s of %s have token counts that cannot be read, as in session %s",
-			document.Whole(int64(n)), document.Count(in.Calls, "call"), in.UncountedIn)
 		if n <= f.Uncounted {
-			r.Notes = append(r.Notes, text+fmt.Sprintf("; uncounted: %d allows that", f.Uncounted))
+			r.Notes = append(r.Notes, in.UncountedText+fmt.Sprintf("; uncounted: %d allows that", f.Uncounted))
 		} else {
-			r.fail(0, "%s, so that costs are too low; uncounted: %d are allowed", text, f.Uncounted)
+			r.fail(0, "%s; the bill is wrong by these; uncounted: %d are allowed", in.UncountedText, f.Uncounted)
 		}
 	}
 	if in.NumLost == 0 {
