@@ -105,7 +105,7 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 	report := file.Judge(in, baselines)
 	switch {
 	case !f.update:
-	case in.NumLost > file.Unread, in.Uncounted > file.Uncounted:
+	case !file.Complete(in, baselines):
 		remarks = append(remarks, "--update: the baselines stay as they were, for not all sessions could be read")
 	case file.Window > 0 && report.Broken():
 		remarks = append(remarks, "--update: this run is not added to those that later ones are held against")

@@ -89,7 +89,7 @@ func TestStarterOverWeeks(t *testing.T) {
 		{[]string{"--update", "second"}, exitOK, []string{
 			"9 figures of other sessions than the baseline's", "9 of 9 comparisons ok"}},
 		{[]string{"--update", "broken"}, exitCheck, []string{
-			"FAIL sim-check.yaml:18: cache_hit_ratio of billed is ", "12 sessions against 24",
+			"FAIL sim-check.yaml:19: cache_hit_ratio of billed is ", "12 sessions against 24",
 			"look: misses of class eviction rose from ", "in 100 calls", "this run is not added"}},
 		{[]string{"third"}, exitOK, []string{"9 of 9 comparisons ok"}},
 	} {

@@ -25,7 +25,8 @@ type Baseline struct {
 	Tool           string `json:"tool"` // always "sim check"
 	Version        string `json:"version"`
 	Sessions       int    `json:"sessions"`
-	Calls          int    `json:"calls"` // recorded, of all sessions
+	Calls          int    `json:"calls"`           // recorded, of all sessions
+	Unread         int    `json:"unread,omitzero"` // Input.NumLost
 	SessionsDigest string `json:"sessions_digest"`
 	ScenarioDigest string `json:"scenario_digest"`
 	PricesDigest   string `json:"prices_digest"`           // of the models in use
@@ -75,7 +76,7 @@ func (f *File) NewBaseline(file string, in *Input) (*Baseline, error) {
 	if len(in.Sessions) == 0 {
 		return nil, errors.New("no sessions: nothing to compare later runs with")
 	}
-	b := &Baseline{Schema: baselineSchema, Tool: baselineTool, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls,
+	b := &Baseline{Schema: baselineSchema, Tool: baselineTool, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls, Unread: in.NumLost,
 		SessionsDigest: in.SessionsDigest, ScenarioDigest: in.ScenarioDigest,
 		PricesDigest: in.PricesDigest, Prices: in.Prices, Key: in.Key}
 	all := f.newSums()

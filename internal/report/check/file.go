@@ -68,7 +68,7 @@ type File struct {
 	SessionsMayChange *bool   `yaml:"sessions_may_change" doc:"other sessions than the baseline's are what is judged, on ratios and figures per call; without it for billed alone"`
 	Undecided         string  `yaml:"undecided" doc:"what becomes of a rule that fewer sessions than can tell leave open: it fails the check or passes" enum:"fail,pass"`
 	Window            int     `yaml:"window" doc:"runs that a baseline keeps, the last ones; each is judged and then added by --update" min:"0" max:"1000"`
-	Unread            int     `yaml:"unread" doc:"lines, files and sessions that may be lost in reading" min:"0"`
+	Unread            *int    `yaml:"unread" doc:"lines, files and sessions that may be lost in reading; without it as many as the runs of the baseline lost" min:"0"`
 	Uncounted         int     `yaml:"uncounted" doc:"calls whose token counts are missing, cannot be read or contradict each other: the bill is wrong by these" min:"0"`
 	Unpriced          string  `yaml:"unpriced" doc:"refuse leaves costs unjudged that lack prices, allow lets such calls cost nothing" enum:"refuse,allow"`
 	Rules             []Rule  `yaml:"rules"`

@@ -147,15 +147,16 @@ func TestLost(t *testing.T) {
 	now.Lost, now.NumLost = []string{"a.jsonl: file is empty", "b.jsonl:7: text ends in a string"}, 2
 	f := levels(t, "rules:\n  - {metric: cost_usd, max: 4}\n")
 	says(t, f.Judge(now, nil), "not read: a.jsonl: file is empty", "not read: b.jsonl:7: text ends in a string")
-	f.Unread = 1
+	f.Unread = new(int)
+	*f.Unread = 1
 	says(t, f.Judge(now, nil), "2 lines, files or sessions could not be read, unread: 1 are allowed")
-	f.Unread = 2
+	*f.Unread = 2
 	r := f.Judge(now, nil)
 	says(t, r)
 	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "as unread: 2 allows") {
 		t.Errorf("notes %q", r.Notes)
 	}
-	f.Unread, now.NumLost = 0, 1000
+	*f.Unread, now.NumLost = 0, 1000
 	now.Lost = slices.Repeat(now.Lost, 50)
 	if r := f.Judge(now, nil); len(r.Problems) != maxLost+1 {
 		t.Errorf("%d problems, want %d names and their number", len(r.Problems), maxLost)

@@ -27,7 +27,7 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 	if len(in.Sessions) == 0 {
 		return f.Empty("no sessions with calls: nothing was simulated")
 	}
-	f.tellLost(r, in)
+	f.tellLost(r, in, baselines)
 	var cases []*verdict
 	all := f.newSums()
 	for i := range f.Rules {

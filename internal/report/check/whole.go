@@ -124,8 +124,31 @@ func (f *File) compareCells(r *Report, in *Input, b *Baseline, file string) {
 	}
 }
 
+// Complete reports whether the sessions of a run were read as far as f demands.
+func (f *File) Complete(in *Input, baselines map[string]Loaded) bool {
+	return in.NumLost <= f.mayLose(in, baselines) && in.Uncounted <= f.Uncounted
+}
+
+// mayLose returns how many lines, files and sessions may be lost: as many as the check
+// says, else the most of a run of a baseline, or all where the baseline is still to be made.
+func (f *File) mayLose(in *Input, baselines map[string]Loaded) (n int) {
+	if f.Unread != nil {
+		return *f.Unread
+	}
+	for _, file := range f.Baselines() {
+		b := baselines[file].Baseline
+		if b == nil {
+			return in.NumLost
+		}
+		for _, run := range b.runs() {
+			n = max(n, run.Unread)
+		}
+	}
+	return n
+}
+
 // tellLost fails a run of sessions that were not read completely.
-func (f *File) tellLost(r *Report, in *Input) {
+func (f *File) tellLost(r *Report, in *Input, baselines map[string]Loaded) {
 	if n := in.Uncounted; n > 0 {
 		if n <= f.Uncounted {
 			r.Notes = append(r.Notes, in.UncountedText+fmt.Sprintf("; uncounted: %d allows that", f.Uncounted))
@@ -140,15 +163,20 @@ func (f *File) tellLost(r *Report, in *Input) {
 	if in.NumLost == 1 {
 		text = "1 line, file or session could not be read"
 	}
-	if in.NumLost <= f.Unread {
-		r.Notes = append(r.Notes, text+fmt.Sprintf(", as unread: %d allows", f.Unread))
+	allowed := f.mayLose(in, baselines)
+	switch {
+	case in.NumLost <= allowed && f.Unread == nil:
+		r.Notes = append(r.Notes, text+"; runs of the baseline may lose as many")
+		return
+	case in.NumLost <= allowed:
+		r.Notes = append(r.Notes, text+fmt.Sprintf(", as unread: %d allows", allowed))
 		return
 	}
 	for _, p := range in.Lost[:min(len(in.Lost), maxLost)] {
 		r.fail(0, "not read: %s", p)
 	}
-	if f.Unread > 0 || in.NumLost > maxLost {
-		r.fail(0, "%s, unread: %d are allowed", text, f.Unread)
+	if allowed > 0 || in.NumLost > maxLost {
+		r.fail(0, "%s, unread: %d are allowed", text, allowed)
 	}
 }
 
@@ -246,7 +274,7 @@ func (f *File) tellUnpriced(r *Report, in *Input, cases []*verdict) {
 	if calls > 0 {
 		slices.Sort(models)
 		models = slices.Compact(models)
-		r.fail(line, "%s, so that costs of %s are not judged; prices in the scenario gives one ({file: FILE}, or {as: {%s: MODEL}}), unpriced: allow in the check lets such calls cost nothing",
+		r.fail(line, "%[1]s, so that costs of %[2]s are not judged; prices: {as: {%[3]s: MODEL}} in the scenario prices them as --price-as does elsewhere, prices: {file: FILE} gives a table, unpriced: allow in the check lets them cost nothing",
 			unpricedCalls(calls, models), firstNames(cells, maxNames), append(models, "A")[0])
 		return
 	}
