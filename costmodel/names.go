@@ -13,7 +13,8 @@ import (
 // spelling is a model name as recorded, taken apart.
 type spelling struct {
 	forms       []string // names to look for, the most specific first
-	longContext bool     // ended in "[1m]"
+	longContext bool     // has "[1m]" at its end
+	terms       []string // other words in brackets at its end: "fast", "us", "batch"
 	regional    bool     // had a regional prefix of a cloud platform
 }
 
@@ -40,9 +41,17 @@ func spell(name string) spelling {
 	var s spelling
 	n := fold(name)
 	s.add(n)
-	if cut, ok := strings.CutSuffix(n, "[1m]"); ok {
-		s.longContext = true
-		n = strings.TrimSpace(cut)
+	for strings.HasSuffix(n, "]") {
+		at := strings.LastIndexByte(n, '[')
+		if at < 0 {
+			break
+		}
+		if term := n[at+1 : len(n)-1]; term == "1m" {
+			s.longContext = true
+		} else {
+			s.terms = append(s.terms, term)
+		}
+		n = strings.TrimSpace(n[:at])
 		s.add(n)
 	}
 	n = n[strings.LastIndexByte(n, '/')+1:]

@@ -20,8 +20,8 @@
 //     price, or at its 5-minute price, the default lifetime.
 //   - Tiers are chosen per request by all its input tokens and apply to the
 //     whole request.
-//   - Multipliers (batch, fast mode, geography) are facts about a model; no cost includes
-//     them, as no recording names them.
+//   - Multipliers (batch, fast mode, geography) are facts about a model: the price of a
+//     name includes those that it has in brackets at its end ("[fast]", "[us]", "[batch]").
 //
 // # Price files
 //
@@ -57,6 +57,7 @@
 package costmodel
 
 import (
+	"slices"
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -103,6 +104,20 @@ func (r *Rate) Cost(u *prompt.Usage) [numClasses]float64 {
 		writeOther: float64(u.WriteOther) * p[writeOther],
 		output:     float64(u.Output) * p[output],
 	}
+}
+
+// times returns the rate with all prices multiplied.
+func (r *Rate) times(factor float64) Rate {
+	out := Rate{base: r.base, tiers: slices.Clone(r.tiers)}
+	for i := range out.base {
+		out.base[i] *= factor
+	}
+	for k := range out.tiers {
+		for i := range out.tiers[k].perToken {
+			out.tiers[k].perToken[i] *= factor
+		}
+	}
+	return out
 }
 
 // Unwritten returns by how much a call costs more, USD, if it writes all input that it

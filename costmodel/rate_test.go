@@ -3,6 +3,7 @@ package costmodel_test
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -58,5 +59,37 @@ func BenchmarkCost(b *testing.B) {
 			}
 			b.ReportMetric(sum/float64(b.N), "USD/op")
 		})
+	}
+}
+
+// Terms of service in a name multiply the price: fast mode of Opus 4.6 by 6 until 2026-06-28,
+// inference in the United States by 1.1, batches by 0.5 (platform.claude.com, pricing). A term
+// without a rate has no price, unless the whole name is billed as another model.
+func TestTerms(t *testing.T) {
+	prices, at := table(t), time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	sum := func(name string) (usd float64) {
+		p := lookup(t, prices, name, "2026-03-01")
+		for _, v := range p.Cost(prompt.Usage{Uncached: 1e6, Output: 1e6}) {
+			usd += v
+		}
+		return usd
+	}
+	usual := sum("claude-opus-4-6")
+	for name, factor := range map[string]float64{
+		"claude-opus-4-6[fast]": 6, "claude-opus-4-6[us]": 1.1, "claude-opus-4-6[batch]": 0.5, "claude-opus-4-6[fast][us]": 6.6,
+	} {
+		if got := sum(name); math.Abs(got/usual-factor) > 1e-9 {
+			t.Errorf("%s costs %g times the usual, want %g", name, got/usual, factor)
+		}
+	}
+	if _, err := prices.Lookup("claude-opus-4-6[priority]", at); err == nil {
+		t.Error("a term without a rate has a price")
+	}
+	as, err := prices.WithAliases(map[string]string{"claude-opus-4-6[priority]": "claude-opus-4-6"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := as.Lookup("claude-opus-4-6[priority]", at); err != nil {
+		t.Error(err)
 	}
 }

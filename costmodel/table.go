@@ -78,7 +78,8 @@ func (t *Table) Names() []string {
 // Lookup returns what a model costs at a time. Names resolve as recorded: in
 // any case, with a date ("claude-opus-4-5-20251101", "…@20251101"), a route
 // ("anthropic/…", "opencode/…"), the decorations of a cloud platform
-// ("us.anthropic.…-v1:0"), the suffix "[1m]", or an older order of the parts
+// ("us.anthropic.…-v1:0"), the suffix "[1m]", terms of service ("[fast]", "[us]", "[batch]"), whose
+// multipliers the price then includes, or an older order of the parts
 // ("claude-3-5-haiku", "claude-4.5-sonnet"). The longest form of the name that
 // the table has wins. For a zero time the prices are those at AsOf, or the
 // newest listed if the table has no such date. The error is an
@@ -100,7 +101,30 @@ func (t *Table) Lookup(model string, at time.Time) (Price, error) {
 	}
 	p := m.price(at)
 	p.LongContext, p.Regional = s.longContext, s.regional
+	if t.priceAs[fold(model)] != "" {
+		s.terms = nil // what the name as a whole is billed as has no terms
+	}
+	for _, term := range s.terms {
+		factor := p.factor(term)
+		if factor == 0 {
+			return Price{}, t.unknown(model, &s)
+		}
+		p.rate = p.rate.times(factor)
+	}
 	return p, nil
+}
+
+// factor returns what prices are multiplied by under a term, 0 where the table has no rate for it.
+func (p *Price) factor(term string) float64 {
+	switch term {
+	case "fast":
+		return p.Fast
+	case "us":
+		return p.Model.GeoUS
+	case "batch":
+		return p.Model.Batch
+	}
+	return 0
 }
 
 func (t *Table) resolve(s *spelling) *Model {

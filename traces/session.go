@@ -220,6 +220,7 @@ type Quality struct {
 	AssumedTiers   int   // calls that wrote to the cache without saying for how long
 	Uncounted      int   // calls with token counts that are missing or impossible, which are not in Usage, or contradict each other
 	LostTokens     int64 // tokens that cumulative counts of the log have and no call
+	WebSearches    int   // searches of the web by the server, which cost beside the tokens
 	Synthetic      int   // lines that look like responses and are no calls
 	Repeated       int   // calls owned by an earlier session, not counted here
 	Problems       int   // defects met; Session.Problems keeps the first of them

@@ -92,6 +92,7 @@ type Task struct {
 type Usage struct {
 	prompt.Usage
 	Reasoning int64 // of the output; -1 when it is not counted separately
+	Searches  int64 // of the web, by the server
 	OK        bool  // complete and possible
 	Assumed   bool  // the lifetime of writes is not logged
 	Bad       bool  // a count is impossible, or one is missing that the client always writes

@@ -245,6 +245,7 @@ func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.R
 
 func (e *emitter) flags(rd *Round, out *traces.Round) {
 	q := &e.s.Quality
+	q.WebSearches += int(rd.Searches)
 	if rd.derived {
 		out.Flags |= traces.RoundOutputDerived
 		q.DerivedOutputs++

@@ -29,6 +29,7 @@ type message struct {
 // message reads an API message; its blocks become pieces.
 func (p *parser) message(m *message) {
 	m.present, m.kind = p.Peek() == '{', prompt.KindPrompt
+	p.terms = terms{}
 	for name := range p.Members {
 		switch string(name) {
 		case "role":
@@ -334,7 +335,9 @@ func (p *parser) usage(u *assembly.Usage) (ahead []assembly.Usage) {
 	if last < 1 {
 		return nil
 	}
+	searches := u.Searches
 	*u = p.passes[last]
+	u.Searches = searches
 	return slices.Clone(p.passes[:last])
 }
 
@@ -365,6 +368,14 @@ func (p *parser) counts(u *assembly.Usage, whole bool) (pass bool) {
 			created = p.count(u)
 		case "cache_creation":
 			split5m, split1h = p.creation(u)
+		case "speed":
+			p.terms.speed = p.term("standard")
+		case "inference_geo":
+			p.terms.geo = p.term("not_available", "global")
+		case "service_tier":
+			p.terms.tier = p.term("standard")
+		case "server_tool_use":
+			u.Searches = p.searches()
 		case "iterations":
 			if !whole {
 				p.Skip()
@@ -399,6 +410,42 @@ func (p *parser) counts(u *assembly.Usage, whole bool) (pass bool) {
 	}
 	return pass && u.OK
 }
+
+// terms are what a call was served under besides the usual, each as "[fast]", "" for the usual.
+type terms struct{ speed, geo, tier string }
+
+// term reads a term of service; what is usual is none.
+func (p *parser) term(usual ...string) string {
+	text := string(p.Str())
+	if text == "" || slices.Contains(usual, text) {
+		return ""
+	}
+	return "[" + text + "]"
+}
+
+// named returns the name of a model with terms of service, which have prices of their own.
+func (t *terms) named(model []byte) []byte {
+	all := t.speed + t.geo + t.tier
+	if name, large := bytes.CutSuffix(model, []byte("[1m]")); large && all != "" {
+		return append(append(bytes.Clone(name), all...), "[1m]"...)
+	}
+	return append(model[:len(model):len(model)], all...)
+}
+
+// searches returns how often the server searched the web.
+func (p *parser) searches() (n int64) {
+	for name := range p.Members {
+		if string(name) == "web_search_requests" {
+			n, _ = p.Int()
+		} else {
+			p.Skip()
+		}
+	}
+	return min(max(n, 0), maxSearches)
+}
+
+// maxSearches is far above the number of searches that one call makes.
+const maxSearches = 10_000
 
 // creation reads what was written by lifetime, -1 for one that is not logged.
 func (p *parser) creation(u *assembly.Usage) (split5m, split1h int64) {

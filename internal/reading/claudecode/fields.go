@@ -17,6 +17,7 @@ type parser struct {
 	scratch []byte // unescaped text of one string
 	parts   []byte // text of a tool result in several parts
 	passes  []assembly.Usage
+	terms   terms           // of the response
 	keep    bool            // texts are kept
 	ear     traces.Listener // hears texts; nil for none
 	texts   []traces.Text   // of the pieces of the source, where they are kept
@@ -342,7 +343,7 @@ func (p *parser) response(r record, m *message) {
 		p.src.Problems.Add(p.src.Name, int(r.line), "response without a message id; its call is told by its token counts")
 	}
 	p.src.answers = append(p.src.answers, answer{
-		id: p.src.names.add(m.id), model: p.src.names.add(m.model), usage: m.usage, passes: m.passes, stopped: m.stopped,
+		id: p.src.names.add(m.id), model: p.src.names.add(p.terms.named(m.model)), usage: m.usage, passes: m.passes, stopped: m.stopped,
 	})
 	p.src.records = append(p.src.records, r)
 }

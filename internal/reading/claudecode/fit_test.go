@@ -417,3 +417,28 @@ func TestMissingCounts(t *testing.T) {
 		}
 	}
 }
+
+// Terms of service are in the name of the model, as they change its price; searches of the web are counted.
+func TestTermsOfService(t *testing.T) {
+	s := newScript("S")
+	for i, terms := range []fields{
+		{"speed": "fast", "inference_geo": "us", "server_tool_use": fields{"web_search_requests": 3}},
+		{"speed": "standard", "inference_geo": "not_available", "service_tier": "standard"},
+		{"speed": nil, "inference_geo": "", "service_tier": "batch"},
+	} {
+		usage := tokensOf(20_000 + 100*i)
+		for k, v := range terms {
+			usage[k] = v
+		}
+		s.prompt("go")
+		s.callUsage(fmt.Sprint("m", i), usage, text("a"), text("b"))
+	}
+	got := sessionOf(t, s)
+	var names []string
+	for _, r := range got.Threads[0].Rounds {
+		names = append(names, strings.TrimPrefix(got.Models[r.Model], got.Models[1]))
+	}
+	if strings.Join(names, " ") != "[fast][us]  [batch]" || got.Quality.WebSearches != 3 {
+		t.Errorf("terms %q, %d searches", names, got.Quality.WebSearches)
+	}
+}

@@ -219,7 +219,7 @@ func (c *call) join(e entry) {
 		c.Usage, c.passes = a.usage, a.passes
 	}
 	c.Bad = bad
-	c.Output = max(c.Output, a.usage.Output)
+	c.Output, c.Searches = max(c.Output, a.usage.Output), max(c.Searches, a.usage.Searches)
 	c.stopped = c.stopped || a.stopped
 	c.First, c.Last = assembly.Earlier(c.First, e.at), max(c.Last, e.at)
 }

@@ -63,6 +63,14 @@ func Uncounted(c *traces.Corpus) (n int, text string, first *traces.Session) {
 	return n, text, first
 }
 
+// webSearches returns the searches of the web that providers bill by the thousand.
+func webSearches(c *traces.Corpus) (n int) {
+	for _, s := range c.Sessions {
+		n += s.Quality.WebSearches
+	}
+	return n
+}
+
 // Reading says which sessions of a corpus passed the filter, and what could not be read.
 func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
 	list := chosen.Remarks()
@@ -74,6 +82,9 @@ func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
 	uncounted, text, _ := Uncounted(c)
 	if uncounted > 0 {
 		list = append(list, text+"; the bill is wrong by these; -v names them")
+	}
+	if searches := webSearches(c); searches > 0 {
+		list = append(list, fmt.Sprintf("web searches by the server: %s, not in the bill, as the table of prices has no rate for them", document.Whole(int64(searches))))
 	}
 	told := c.BadLines + len(unread) + uncounted
 	if c.Inputs != nil {

@@ -100,12 +100,9 @@ var (
 
 // askedName returns a recorded name in the form of the provider's own endpoint:
 // "us.anthropic.claude-opus-4-5-20251101-v1:0", "claude-opus-4-5@20251101" and
-// "claude-opus-4-5[1m]" are names of platforms and of a window.
+// "claude-opus-4-5[1m]" are names of platforms, of a window and of terms of service.
 func askedName(recorded string) string {
-	name := recorded
-	if n := len(name) - len("[1m]"); n > 0 && strings.EqualFold(name[n:], "[1m]") {
-		name = name[:n]
-	}
+	name, _, _ := strings.Cut(recorded, "[")
 	if m := platformPrefix.FindString(name); m != "" {
 		return platformSuffix.ReplaceAllString(name[len(m):], "")
 	}
