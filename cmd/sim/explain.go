@@ -86,7 +86,7 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	e, err := explain.Session(config, s)
+	e, err := explain.Session(config, s, call)
 	if err != nil {
 		return err
 	}
@@ -98,6 +98,9 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		if call = at.Number; at.Line > int(line) {
 			behind = fmt.Sprintf("%s is no line of a call: this is the next one behind it, at line %d", args[0], at.Line)
+		}
+		if e, err = explain.Session(config, s, call); err != nil { // its request, too
+			return err
 		}
 	}
 	if call > len(e.Calls) {

@@ -87,7 +87,7 @@ func (v *viewer) explain(ask *viewAsk) (*document.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := explain.Session(config, chosen[0])
+	e, err := explain.Session(config, chosen[0], ask.Call)
 	if err != nil {
 		return nil, err
 	}

@@ -14,10 +14,15 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Session simulates s under a configuration and explains every call. The
+// Every stands for the numbers of all calls.
+const Every = -1
+
+// Session simulates s under a configuration and explains every call. The request of
+// the call with the number whole is explained in segments; 0 is no call, and
+// Every all calls, which takes memory in the square of their number. The
 // configuration's Observer and Record are replaced.
-func Session(c loop.Config, s *traces.Session) (*studies.Explanation, error) {
-	o := &observer{session: s, open: map[key][]int{}}
+func Session(c loop.Config, s *traces.Session, whole int) (*studies.Explanation, error) {
+	o := &observer{session: s, whole: whole, open: map[key][]int{}}
 	c.Observer, c.Record = o, o.landed
 	loop := loop.NewLoop(c)
 	if _, err := loop.Run(s); err != nil {
@@ -40,6 +45,7 @@ type key struct {
 // observer collects the calls of one run.
 type observer struct {
 	session *traces.Session
+	whole   int // number of the call whose request is kept
 	calls   []studies.ExplainedCall
 	says    string                   // of the break detector, about the call that lands next
 	steps   map[int32][]studies.Step // by thread, since its last request
@@ -84,7 +90,10 @@ func (o *observer) Served(p loop.Point, layer string, r *prompt.Request, out *pr
 		Trigger: round.Trigger.String(), Line: int(round.Line), Start: seconds(p.Now), Idle: seconds(p.Idle),
 		Steps: o.steps[p.Thread], Change: edited(r), Context: out.Effective,
 		Uncached: out.Usage.Uncached, Read: out.Usage.Read, Write5m: out.Usage.Write5m, Write1h: out.Usage.Write1h,
-		Expected: out.Expected, Miss: out.Miss.String(), Segments: segments(r, out),
+		Expected: out.Expected, Miss: out.Miss.String(),
+	}
+	if o.whole == Every || call.Number == o.whole {
+		call.Segments = segments(r, out)
 	}
 	if int(round.File) < len(o.session.Files) {
 		call.File = o.session.Files[round.File]

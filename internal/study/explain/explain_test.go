@@ -48,7 +48,7 @@ func explained(t *testing.T, strategy string, events ...changes.Event) map[*stud
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := Session(c, session)
+		e, err := Session(c, session, Every)
 		if err != nil {
 			t.Fatal(err)
 		}

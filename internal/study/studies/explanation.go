@@ -50,8 +50,8 @@ type ExplainedCall struct {
 	First    bool    `json:"first"`             // first call of its thread
 	CostUSD  float64 `json:"cost_usd"`
 	// Segments are the request's entries in order, joined while kind, form
-	// and cache class stay the same.
-	Segments []Segment `json:"segments"`
+	// and cache class stay the same: of the call that was asked for.
+	Segments []Segment `json:"segments,omitempty"`
 }
 
 // Shortfall returns the tokens expected from the cache and not read.
