@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -105,9 +106,25 @@ func checkLoopback(listen string) error {
 // shutdownGrace is the time for open requests after an interrupt.
 const shutdownGrace = 2 * time.Second
 
+// A page needs one or two connections, which send their requests at once.
+const (
+	maxConnections = 64
+	patience       = 10 * time.Second
+)
+
 // serve serves until the context ends, and then gives open requests some time.
 func serve(ctx context.Context, l net.Listener, h http.Handler) error {
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	var open atomic.Int64
+	server := &http.Server{Handler: h, ReadTimeout: patience, IdleTimeout: patience, ConnState: func(c net.Conn, s http.ConnState) {
+		switch s {
+		case http.StateNew:
+			if open.Add(1) > maxConnections {
+				_ = c.Close()
+			}
+		case http.StateClosed, http.StateHijacked:
+			open.Add(-1)
+		}
+	}}
 	stopped := make(chan struct{})
 	context.AfterFunc(ctx, func() {
 		defer close(stopped)

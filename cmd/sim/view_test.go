@@ -2,15 +2,23 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/scenarios"
 )
 
 // served returns the address of a page over the samples, its token ahead.
@@ -177,4 +185,85 @@ func TestViewPortInUse(t *testing.T) {
 	if code != 1 || !strings.Contains(stderr, "listening at "+at) {
 		t.Errorf("exit code %d, %q; want 1 and the address %s", code, stderr, at)
 	}
+}
+
+// Every key of the manual is followed, or refused with a reason: nothing that the page shows is
+// without effect. The command that it prints gives its figures.
+func TestViewFollowsEveryKey(t *testing.T) {
+	t.Parallel()
+	server, token := served(t)
+	post := func(set ...string) (int, string) {
+		ask, err := json.Marshal(map[string]any{"strategy": "none", "set": set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return request(t, "POST", server.URL+"/simulate", string(ask), "X-Sim-Token", token)
+	}
+	manual, err := scenarios.Reference()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(manual, &root); err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for path, value := range leaves(root.Content[0], "") {
+		switch code, text := post(path + "=" + value); {
+		case code == http.StatusBadRequest && strings.Contains(text, "the page cannot change"):
+			refused++
+		case code != http.StatusOK:
+			t.Errorf("%s=%s: %d %s", path, value, code, text)
+		}
+	}
+	if refused < 15 {
+		t.Errorf("%d keys are refused", refused)
+	}
+	costs := regexp.MustCompile(`sim run [^<\n]*`)
+	for _, set := range []string{"prices.at=2026-01-01", "server.lifetime_5m=1m", "client.count.documents=bytes", "seed=7", "overflow=end", "profile=none"} {
+		code, page := post(set)
+		if code != http.StatusOK {
+			t.Errorf("%s: %d %s", set, code, page)
+			continue
+		}
+		line := html.UnescapeString(costs.FindString(page))
+		args := strings.Fields(strings.ReplaceAll(line, "'", ""))[1:]
+		_, table, said := exec(t, append(args, "--format", "json")...)
+		var run struct {
+			Cells []struct {
+				Cell    string
+				Metrics map[string]any
+			}
+		}
+		if err := json.Unmarshal([]byte(table), &run); err != nil {
+			t.Fatalf("%s: %v: %s", line, err, said)
+		}
+		for _, c := range run.Cells {
+			usd, _ := c.Metrics["cost_usd"].(float64)
+			if want := fmt.Sprintf("$%.2f", usd); !strings.Contains(page, want) {
+				t.Errorf("%s: %s costs %s by %s, which the page does not have", set, c.Cell, want, line)
+			}
+		}
+	}
+	if code, text := post(slices.Repeat([]string{"seed=1"}, 101)...); code != http.StatusBadRequest || !strings.Contains(text, "at most 100") {
+		t.Errorf("101 settings: %d %s", code, text)
+	}
+}
+
+// leaves returns the paths of a manual with their defaults.
+func leaves(n *yaml.Node, at string) map[string]string {
+	found := map[string]string{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := strings.TrimPrefix(at+"."+n.Content[i].Value, "."), n.Content[i+1]
+		if value.Kind == yaml.MappingNode && len(value.Content) > 0 {
+			maps.Copy(found, leaves(value, key))
+			continue
+		}
+		value.HeadComment, value.LineComment, value.FootComment, value.Style = "", "", "", yaml.FlowStyle
+		text, err := yaml.Marshal(value)
+		if err == nil {
+			found[key] = strings.TrimSpace(string(text))
+		}
+	}
+	return found
 }

@@ -185,6 +185,40 @@ func (v *viewer) aliases(of *Variant) map[string]string {
 	return as
 }
 
+// maxSettings is the most settings of a request.
+const maxSettings = 100
+
+// fixed are the keys of a scenario that the page cannot change, with what can.
+var fixed = map[string]string{
+	"schema": "", "name": "", "doc": "",
+	"sessions":    "choose sessions on the page, or give sim view other paths and filters",
+	"strategies":  "choose a strategy on the page",
+	"live":        "sim run --summarizer live makes real calls",
+	"design":      "sim run simulates several settings",
+	"prices.file": "sim view --prices FILE",
+	"prices.as":   "choose prices on the page, or sim view --price-as",
+}
+
+// changeable returns an error for settings that the page would show and not follow.
+func changeable(settings []string) error {
+	if len(settings) > maxSettings {
+		return fmt.Errorf("%d settings: a request has at most %d", len(settings), maxSettings)
+	}
+	for _, assignment := range settings {
+		path, _, _ := strings.Cut(assignment, "=")
+		keys := strings.Split(strings.TrimSpace(path), ".")
+		for _, key := range []string{keys[0], strings.Join(keys[:min(2, len(keys))], ".")} {
+			if instead, ok := fixed[key]; ok {
+				return fmt.Errorf("%s: the page cannot change %s%s", document.Quoted(assignment), key, strings.TrimSuffix(": "+instead, ": "))
+			}
+		}
+		if len(keys) == 1 && keys[0] == "prices" {
+			return fmt.Errorf("%s: set prices.at, the rest of prices belongs to sim view", document.Quoted(assignment))
+		}
+	}
+	return nil
+}
+
 // planOf returns the plan of a variant and the recorded strategy.
 func (v *viewer) planOf(of *Variant) (*scenarios.Plan, error) {
 	file, err := scenarios.Parse(v.plan.Registry, []byte("schema: 1\n"), "view")
@@ -193,6 +227,7 @@ func (v *viewer) planOf(of *Variant) (*scenarios.Plan, error) {
 	}
 	plan, as := v.plan, v.aliases(of)
 	errs := []error{
+		changeable(of.Set),
 		file.Choose("strategy", slices.Compact([]string{results.StrategyRecorded, of.Strategy})),
 		file.Set("profile", learned, "profile"),
 	}
