@@ -18,6 +18,7 @@ type Corpus struct {
 	NumProblems int            // all problems, those of the sessions included
 	Lines       int            // lines read, blank ones aside
 	BadLines    int            // lines that are not valid or not understood
+	Unread      int            // files that could not be read, or not to their end
 	Bytes       int64          // decompressed bytes read
 	Unknown     map[string]int // lines by type, for types the reader does not know
 	Unsupported map[string]int // files by agent, of agents whose recordings are not supported

@@ -160,6 +160,7 @@ func (m *merger) add(d *traces.Corpus) {
 	c.NumProblems += d.NumProblems - len(d.Problems)
 	c.Lines += d.Lines
 	c.BadLines += d.BadLines
+	c.Unread += d.Unread
 	c.Bytes += d.Bytes
 	c.Repeated += d.Repeated
 	for t, n := range d.Unknown {

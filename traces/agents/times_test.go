@@ -50,3 +50,19 @@ func TestTimesThatCannotBe(t *testing.T) {
 		}
 	}
 }
+
+// Files that could not be read are counted beyond the problems that are kept.
+func TestUnreadFilesAreCounted(t *testing.T) {
+	fsys := fstest.MapFS{"whole.jsonl": {Data: []byte(agenttest.Sample(traces.AgentClaudeCode, "whole", 1))}}
+	for i := range 250 {
+		fsys[fmt.Sprintf("torn%d.jsonl.gz", i)] = &fstest.MapFile{Data: []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03torn")}
+	}
+	c, err := agents.ReadFS(t.Context(), traces.Options{}, fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if c.Unread != 250 || len(c.Problems) != 100 {
+		t.Errorf("%d files unread, %d problems kept, want 250 and 100", c.Unread, len(c.Problems))
+	}
+}

@@ -233,6 +233,7 @@ func (b *reading[S]) corpus(inputs *traces.Inputs, found *Problems) *traces.Corp
 	for _, f := range b.files {
 		c.Lines += f.Lines
 		c.BadLines += f.Bad
+		c.Unread += f.Problems.Unread
 		c.Bytes += f.Bytes
 		for t, n := range f.Unknown {
 			c.Unknown[t] += n

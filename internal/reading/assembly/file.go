@@ -174,6 +174,7 @@ func (f *File) unread(err error) error {
 	list := f.Problems.List
 	f.Problems.List = nil
 	refused := f.Refuse(0, err)
+	f.Problems.Unread++
 	for i := range f.Problems.List {
 		f.Problems.List[i].Unread = true
 	}
@@ -202,11 +203,13 @@ func (i *Interruptible) Read(p []byte) (int, error) {
 // TrimBOM removes the byte order mark that some editors write at the start.
 func TrimBOM(b []byte) []byte { return bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")) }
 
-// Problems are the defects found: the first Limit of them, and the number of all.
+// Problems are the defects found: the first Limit of them, the number of all, and how
+// many of them are files that could not be read, or not to their end.
 type Problems struct {
-	List  []traces.Problem
-	Total int
-	Limit int
+	List   []traces.Problem
+	Total  int
+	Unread int
+	Limit  int
 }
 
 // Add records a defect of a file at a line, counted from 1, or of the whole file at 0.
@@ -220,6 +223,7 @@ func (p *Problems) Add(file string, line int, format string, args ...any) {
 // Join adds the problems of q.
 func (p *Problems) Join(q Problems) {
 	p.Total += q.Total
+	p.Unread += q.Unread
 	p.List = append(p.List, q.List[:min(len(q.List), max(0, p.Limit-len(p.List)))]...)
 }
 

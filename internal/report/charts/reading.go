@@ -16,8 +16,8 @@ import (
 func Remark(w *results.Workload, c *traces.Corpus, chosen *traces.Selection) {
 	add := func(format string, args ...any) { w.Remarks = append(w.Remarks, fmt.Sprintf(format, args...)) }
 	w.Remarks = append(w.Remarks, Reading(c, chosen)...)
-	if unread := len(unreadFiles(c)); unread > 0 && c.Inputs != nil {
-		share := float64(unread) / float64(max(unread, len(c.Inputs.Files)))
+	if c.Unread > 0 && c.Inputs != nil {
+		share := float64(c.Unread) / float64(max(c.Unread, len(c.Inputs.Files)))
 		w.Quality = append(w.Quality, results.Share{Of: "files", What: "unread", Value: share})
 	}
 	for _, agent := range slices.Sorted(maps.Keys(c.Unsupported)) {
@@ -34,7 +34,7 @@ func Remark(w *results.Workload, c *traces.Corpus, chosen *traces.Selection) {
 // maxUnread is the largest number of unreadable files named above the figures.
 const maxUnread = 3
 
-// unreadFiles returns the problems of files that could not be read, or not to their end, by file.
+// unreadFiles returns the problems that were kept of files that could not be read, or not to their end, by file.
 func unreadFiles(c *traces.Corpus) []traces.Problem {
 	list := slices.Clone(c.Problems)
 	for _, s := range c.Sessions {
@@ -78,7 +78,6 @@ func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
 	if c.BadLines > 0 {
 		lost = append(lost, fmt.Sprintf("%s of %s could not be read, wholly or in part", document.Count(c.BadLines, "line"), document.Whole(c.Lines)))
 	}
-	unread := unreadFiles(c)
 	uncounted, text, _ := Uncounted(c)
 	if uncounted > 0 {
 		list = append(list, text+"; the bill is wrong by these; -v names them")
@@ -86,7 +85,7 @@ func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
 	if searches := webSearches(c); searches > 0 {
 		list = append(list, fmt.Sprintf("web searches by the server: %s, not in the bill, as the table of prices has no rate for them", document.Whole(int64(searches))))
 	}
-	told := c.BadLines + len(unread) + uncounted
+	told := c.BadLines + c.Unread + uncounted
 	if c.Inputs != nil {
 		told += c.Inputs.Dangling // links that were left out
 	}
@@ -96,8 +95,9 @@ func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
 	if len(lost) > 0 {
 		list = append(list, strings.Join(lost, ", ")+"; -v names them")
 	}
-	if len(unread) > 0 {
-		text := fmt.Sprintf("%s could not be read to the end; what is missing is not in the figures", document.Count(len(unread), "file"))
+	if c.Unread > 0 {
+		text := fmt.Sprintf("%s could not be read to the end; what is missing is not in the figures", document.Count(c.Unread, "file"))
+		unread := unreadFiles(c)
 		for _, p := range unread[:min(len(unread), maxUnread)] {
 			text += "; " + p.String()
 		}

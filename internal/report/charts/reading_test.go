@@ -13,7 +13,7 @@ import (
 func TestUnreadFilesAreNamed(t *testing.T) {
 	unread := func(name string) traces.Problem { return traces.Problem{File: name, Text: "torn", Unread: true} }
 	c := &traces.Corpus{
-		Problems: []traces.Problem{unread("d"), {File: "a", Text: "a bad line"}, unread("b")}, NumProblems: 6, BadLines: 1, Lines: 1000,
+		Problems: []traces.Problem{unread("d"), {File: "a", Text: "a bad line"}, unread("b")}, NumProblems: 6, BadLines: 1, Unread: 4, Lines: 1000,
 		Sessions: []*traces.Session{{Problems: []traces.Problem{unread("c")}}, {Problems: []traces.Problem{unread("a")}}},
 		Inputs:   &traces.Inputs{Files: make([]traces.Input, 8)},
 	}
