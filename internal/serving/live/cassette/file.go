@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"reflect"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -24,20 +23,15 @@ import (
 )
 
 // version is the version of the files, the only one that is written and read.
-const version = 1
+const version = 2
 
 // form is a cassette in the form of its file.
 type form struct {
 	Version  int `json:"version"`
 	Key      Key `json:"key"`
 	Cassette `json:",embed"`
-	// Asked, Predicted and Entities are what earlier programs kept of a request, of the cache model and of the
-	// summarised part; they are ignored.
-	Asked     jsontext.Value `json:"request,omitzero"`
-	Predicted jsontext.Value `json:"predicted,omitzero"`
-	Entities  jsontext.Value `json:"entities,omitzero"`
-	Withheld  *withheld      `json:"withheld,omitzero"`
-	Sum       string         `json:"sum,omitzero"` // of the answer, see sum
+	Withheld *withheld `json:"withheld,omitzero"`
+	Sum      string    `json:"sum"` // see sum
 }
 
 // usage is a prompt.Usage in the form of files.
@@ -94,10 +88,10 @@ func (f *form) cassette(k Key) (*Cassette, error) {
 	if err == nil && f.Withheld != nil {
 		err = f.Withheld.restore(&c)
 	}
-	if err == nil && f.Sum != "" && !strings.HasPrefix(f.Sum, oldMark) {
+	if err == nil {
 		var sum string
 		if sum, err = f.sum(); err == nil && sum != f.Sum {
-			err = fmt.Errorf("its answer is not the one that was stored (its sum is %.14s… and not %.14s…)", sum, f.Sum)
+			err = fmt.Errorf("its answer is not the one that was stored (its sum is %.12s… and not %.12q)", sum, f.Sum)
 		}
 	}
 	if err != nil {
@@ -208,15 +202,8 @@ func read(path string, k Key) (*Cassette, error) {
 	return got.cassette(k)
 }
 
-// The marks identify the way to compute a sum. Files of older programs have none, or one that covers what is no
-// longer kept: these are not checked.
-const (
-	sumMark = "2:"
-	oldMark = "1:"
-)
-
-// sum returns the SHA-256 of the answer: a summary changed by hand would give figures that nobody paid for. It covers
-// the members, not the bytes of the file, whose line ends a repository may change. Texts are hashed unchanged,
+// sum returns the SHA-256 of the call and its answer: a summary changed by hand would give figures that nobody paid
+// for. It covers the members, not the bytes of the file, whose line ends a repository may change. Texts are hashed unchanged,
 // because encoding them as JSON takes as long as reading the file.
 func (f *form) sum() (string, error) {
 	h := sha256.New()
@@ -228,7 +215,7 @@ func (f *form) sum() (string, error) {
 		r.Text, r.Compaction = "", ""
 		bare.Reply = &r
 	}
-	b, err := json.Marshal([]any{bare.Texts, bare.Reply, bare.Failure, bare.Withheld}, values,
+	b, err := json.Marshal([]any{bare.Call, bare.Began, bare.Texts, bare.Reply, bare.Failure, bare.Withheld}, values,
 		json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return "", err
@@ -237,7 +224,7 @@ func (f *form) sum() (string, error) {
 	for _, t := range texts {
 		sumText(h, t)
 	}
-	return sumMark + hex.EncodeToString(h.Sum(nil)), nil
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // sumText adds a text with its length, so that different lists of texts differ;

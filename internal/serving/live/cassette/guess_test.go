@@ -33,7 +33,7 @@ func TestShortTextsCannotBeGuessed(t *testing.T) {
 		}
 	}
 	// But for digests and times the files of two texts of other lengths are the same.
-	digests := regexp.MustCompile(`\b([0-9a-f]{16}|[0-9a-f]{32}|2:[0-9a-f]+)\b`)
+	digests := regexp.MustCompile(`\b([0-9a-f]{16}|[0-9a-f]{32}|[0-9a-f]{64})\b`)
 	if a, b := digests.ReplaceAllString(file, ""), digests.ReplaceAllString(read("471147114711"), ""); a != b {
 		t.Errorf("lengths show:\n%s\n%s", a, b)
 	}
