@@ -235,16 +235,20 @@ type Problem struct {
 	Unread bool
 }
 
-// String returns "file:line: text".
+// String returns "file:line: text", in one line.
 func (p Problem) String() string {
+	text := p.Text
 	switch {
 	case p.Line > 0:
-		return p.File + ":" + strconv.Itoa(p.Line) + ": " + p.Text
+		text = p.File + ":" + strconv.Itoa(p.Line) + ": " + text
 	case p.File != "":
-		return p.File + ": " + p.Text
+		text = p.File + ": " + text
 	}
-	return p.Text
+	return inLine.Replace(text)
 }
+
+// inLine escapes what would begin a new line.
+var inLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
 // Error implements error: under Options.Strict a problem ends reading.
 func (p Problem) Error() string { return p.String() }

@@ -57,7 +57,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	if err == nil {
 		return exitOK
 	}
-	say(stderr, "%v", err)
+	say(stderr, "%s", inLine(err.Error(), args))
 	var usage usageError
 	var refused *wire.Failure // from a server of real calls
 	var strict traces.Problem
@@ -78,6 +78,25 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	}
 	return exitRuntime
 }
+
+// inLine returns a message in which what comes from the command line begins no line of its own: whole
+// arguments, and what stands on either side of their equals signs.
+func inLine(text string, args []string) string {
+	for _, arg := range args {
+		for part, rest := arg, ""; strings.ContainsAny(part, "\n\r"); part = rest {
+			text = strings.ReplaceAll(text, part, escaped.Replace(part))
+			before, after, _ := strings.Cut(part, "=")
+			if strings.ContainsAny(before, "\n\r") {
+				text = strings.ReplaceAll(text, before, escaped.Replace(before))
+			}
+			rest = after
+		}
+	}
+	return text
+}
+
+// escaped writes ends of lines as in Go.
+var escaped = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{

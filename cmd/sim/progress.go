@@ -34,6 +34,9 @@ func isTerminal(f any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
+// maxColumns is the widest screen that tables are laid out for, columns.
+const maxColumns = 1000
+
 // screenOf returns w as a screen: with the width of the terminal or COLUMNS,
 // and with colours on a terminal unless NO_COLOR is set (no-color.org).
 func screenOf(w io.Writer) *document.Screen {
@@ -45,7 +48,7 @@ func screenOf(w io.Writer) *document.Screen {
 		}
 	}
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
-		s.Columns = n
+		s.Columns = min(n, maxColumns)
 	}
 	return s
 }

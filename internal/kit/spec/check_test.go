@@ -319,3 +319,23 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// A file that is not what it should be is not quoted: somebody else may have named it.
+func TestForeignDocuments(t *testing.T) {
+	type prices struct {
+		Models map[string]int `yaml:"models" doc:"x"`
+		AsOf   string         `yaml:"as_of" doc:"x"`
+	}
+	for text, want := range map[string]string{
+		"TOKEN=hunter2\nPASSWORD=hunter2\n":                  "a.env:1: the document is text, and no keys and values",
+		"token: hunter2\npassword: hunter2\nmodels: hunter2": "a.env:1: the document is of another kind: 1 of its 3 keys are known",
+		"modles: {}\n": `a.env:1: unknown key "modles" (did you mean "models"?)`,
+		"as_of: [" + strings.Repeat("x", 100) + "]": "a.env:1: as_of takes one value, not a list",
+		"models: " + strings.Repeat("x", 100):       `a.env:1: models takes keys and values, not "` + strings.Repeat("x", 60) + `…"`,
+	} {
+		var p prices
+		if err := Decode([]byte(text), "a.env", &p); err == nil || err.Error() != want {
+			t.Errorf("%.20q: %v, want %s", text, err, want)
+		}
+	}
+}

@@ -123,6 +123,9 @@ func (c *Checker) read(n *yaml.Node, v reflect.Value, tag reflect.StructTag, pat
 	case opaque(t), t == timeType:
 		c.leaf(n, v, tag, path, sweep)
 	case t.Kind() == reflect.Struct:
+		if path == "" && c.foreign(n, t) {
+			return
+		}
 		if !null && c.mapping(n, path) {
 			c.fields(n, v, path, sweep)
 		}
@@ -150,6 +153,31 @@ func (c *Checker) sound(n *yaml.Node, path string) bool {
 		c.lose(n, path, "%s: %s", named(path), Reason(err))
 	}
 	return err == nil
+}
+
+// foreign reports, and says, that a document is of another kind than t: no keys and values,
+// or less than half of its keys are, or are like, those of t. A file that somebody else names may be any file,
+// so nothing of it is quoted.
+func (c *Checker) foreign(n *yaml.Node, t reflect.Type) bool {
+	known := 0
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i].Value
+		if _, _, ok := fieldOf(t, key); ok || key == "<<" || nearest.Hint(key, Keys(t)) != "" {
+			known++
+		}
+	}
+	keys := len(n.Content) / 2
+	switch {
+	case isNull(n):
+		return false
+	case n.Kind == yaml.ScalarNode:
+		c.lose(n, "", "the document is text, and no keys and values")
+	case n.Kind == yaml.MappingNode && keys > 0 && 2*known < keys:
+		c.lose(n, "", "the document is of another kind: %d of its %d keys are known", known, keys)
+	default:
+		return false
+	}
+	return true
 }
 
 // mapping reports whether n is a mapping whose keys are words, each once.
@@ -430,7 +458,16 @@ func kindOf(n *yaml.Node) string {
 	case n.ShortTag() == "!!null":
 		return "nothing"
 	}
-	return strconv.Quote(n.Value)
+	return strconv.Quote(cut(n.Value))
+}
+
+// cut returns a text of which so much is left as a message shows.
+func cut(text string) string {
+	const most = 60
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
 }
 
 func named(path string) string {

@@ -219,3 +219,17 @@ func TestOneIDForAll(t *testing.T) {
 		t.Errorf("%d sessions, %d repeated calls, want two of two calls each", len(c.Sessions), c.Repeated)
 	}
 }
+
+// Two rollouts in one file are one session, and the file says so: its totals begin again.
+func TestJoinedRollouts(t *testing.T) {
+	one := func(id string, input int) string {
+		return new(rollout).begin(id, "gpt-5.5").user("one").assistant("msg_"+id, "a").count(input, 0, 20, 0).text()
+	}
+	c := read(t, map[string]string{"a.jsonl": one("s1", 8000) + one("s2", 9000)})
+	s := c.Sessions[0]
+	usage := s.Usage()
+	if len(c.Sessions) != 1 || usage.Input() != 17_000 || c.BadLines != 1 || s.Quality.Uncounted != 0 ||
+		!strings.Contains(s.Problems[0].Text, "another session begins here") {
+		t.Errorf("%d sessions, %d tokens, problems %v", len(c.Sessions), usage.Input(), s.Problems)
+	}
+}

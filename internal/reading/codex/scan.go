@@ -138,7 +138,7 @@ func (ro *rollout) parse(ln assembly.Line) error {
 	var err error
 	switch r.typ {
 	case "session_meta":
-		err = ro.meta(r.rest)
+		err = ro.meta(ln.Number, r.rest)
 	case "turn_context":
 		ro.model = r.model
 	case "response_item":
@@ -161,7 +161,7 @@ func (ro *rollout) parse(ln assembly.Line) error {
 
 // meta reads the description of the session. Later lines repeat the first when a session
 // is resumed, and are the parent's in a fork, so the first one counts.
-func (ro *rollout) meta(payload []byte) error {
+func (ro *rollout) meta(line int, payload []byte) error {
 	var id, project, version string
 	var instructions, tools []byte
 	if err := jsonscan.Object(payload,
@@ -173,6 +173,11 @@ func (ro *rollout) meta(payload []byte) error {
 		ro.versions = append(ro.versions, version)
 	}
 	if ro.id != "" {
+		if id != ro.id && len(ro.Calls) > 0 {
+			ro.Bad++
+			ro.Problems.Add(ro.Name, line, "another session begins here: rollouts are joined in one file, and read as one session")
+			ro.totals, ro.last = tokenUsage{}, tokenUsage{}
+		}
 		return nil
 	}
 	ro.id, ro.project = id, project
