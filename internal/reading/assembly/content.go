@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -46,7 +47,7 @@ func (m Maker) Text(k prompt.Kind, text string) Block {
 
 // Use returns a tool call, whose id pairs it with its result.
 func (m Maker) Use(id prompt.Digest, name string, input jsontext.Value) Block {
-	b := m.Text(prompt.KindToolUse, string(input))
+	b := m.Text(prompt.KindToolUse, string(jsonscan.Plain(input)))
 	b.Digest = b.Digest.Extend(prompt.DigestString(name)).Extend(id)
 	b.Tool, b.ID, b.Op = name, id, opOf(name)
 	b.Bytes += int32(len(name))

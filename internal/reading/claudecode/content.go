@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
+	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -236,7 +237,7 @@ func (p *parser) addPiece(m *message, b *rawBlock) {
 	case "document":
 		pc.Kind, s = prompt.KindDocument, b.data
 	default:
-		pc.Kind, s = prompt.KindText, p.said(m.kind, b.raw)
+		pc.Kind, s = prompt.KindText, p.said(m.kind, jsonscan.Plain(b.raw))
 	}
 	pc.Bytes, pc.Digest, pc.heard = int32(s.bytes), s.digest, s.heard
 	if pc.Kind == prompt.KindImage || pc.Kind == prompt.KindDocument {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
+	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -45,7 +46,7 @@ func (p *parser) toolInput(in *toolInput) {
 			p.Skip()
 		}
 	}
-	in.raw = p.From(from)
+	in.raw = jsonscan.Plain(p.From(from))
 }
 
 // edits adds up the edits of one call. An edit of all occurrences counts once:

@@ -48,7 +48,7 @@ func (r *responseItem) fill(it *assembly.Step) (known bool, err error) {
 	case "reasoning":
 		// What counts is the encrypted content. Its length says little about its
 		// tokens, which the usage has.
-		b := newBlock(prompt.KindThinking, []byte(r.id), []byte(r.encrypted), r.summary)
+		b := newBlock(prompt.KindThinking, []byte(r.id), []byte(r.encrypted), jsonscan.Plain(r.summary))
 		if r.maker.Keep { // listeners do not hear thinking
 			text := r.summaries()
 			r.maker.Say(&b, traces.Text{Text: text, Withheld: text == ""})
@@ -119,7 +119,7 @@ func kind(v []byte) byte {
 // valid until the next call.
 func (r *responseItem) text(v []byte) []byte {
 	if kind(v) != '"' {
-		return v
+		return jsonscan.Plain(v)
 	}
 	return jsonscan.Unquote(v, r.scratch)
 }
@@ -219,6 +219,7 @@ func (r *responseItem) result() (assembly.Block, error) {
 		v = r.tools
 	}
 	if kind(v) == '[' && len(r.tools) > 0 {
+		v = jsonscan.Plain(v)
 		b := newBlock(prompt.KindToolResult, v)
 		b.ID = assembly.CallID(r.callID)
 		return r.withText(b, false, v), nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -115,4 +116,35 @@ func (s *Scanner) list() (list [][]byte) {
 		list = append(list, s.Raw())
 	}
 	return list
+}
+
+// Plain returns valid JSON with characters in the place of the escapes \uXXXX that a writer is
+// free to use, so that equal values written differently have equal sizes. Escapes that JSON
+// demands stay. The result is v itself where there is nothing to do.
+func Plain(v []byte) []byte {
+	if !bytes.Contains(v, []byte(`\u`)) {
+		return v
+	}
+	out := make([]byte, 0, len(v))
+	for i := 0; i < len(v); {
+		if v[i] != '\\' {
+			out = append(out, v[i])
+			i++
+			continue
+		}
+		n := 2 // of the escape
+		if v[i+1] == 'u' {
+			n = 6
+			if r, _ := hex4(v[i+2:]); utf16.IsSurrogate(r) && bytes.HasPrefix(v[i+6:], []byte(`\u`)) {
+				n = 12
+			}
+		}
+		text := Unescape(nil, v[i:i+n])
+		if n == 2 || len(text) == 1 && (text[0] < ' ' || text[0] == '"' || text[0] == '\\') {
+			text = v[i : i+n]
+		}
+		out = append(out, text...)
+		i += n
+	}
+	return out
 }
