@@ -62,36 +62,52 @@ type firstKey struct{ user, version, model, entry string }
 
 func (f *FirstRead) key() firstKey { return firstKey{f.User, f.Version, f.Model, f.Entry} }
 
-// group has the first calls of one key: their number, and by time those that
-// found something.
+// group has the first calls of one key that found something, by time.
 type group struct {
+	firstKey
 	epoch string
-	all   tally
 	warm  []FirstRead
 }
 
-// firsts has the first calls of a profile by key, and whether that of each
-// session found something.
+// ownKey identifies first calls of a user in an epoch.
+type ownKey struct{ epoch, user, entry string }
+
+// firsts has the first calls of a profile: by key those that found something, how many did
+// by epoch and user, and whether that of each session did.
 type firsts struct {
-	groups map[firstKey]*group
+	groups []*group
+	all    map[string]*tally // by epoch
+	own    map[ownKey]*tally
 	warm   map[string]bool
 }
 
 func (p *Profile) indexFirsts() *firsts {
 	reads := p.FirstReads
-	x := &firsts{groups: map[firstKey]*group{}, warm: map[string]bool{}}
+	x := &firsts{all: map[string]*tally{}, own: map[ownKey]*tally{}, warm: map[string]bool{}}
+	groups := map[firstKey]*group{}
 	for i := range reads {
-		g := x.groups[reads[i].key()]
+		f := &reads[i]
+		epoch, warm := p.Epoch(f.Version), f.Read >= minFirst
+		own := ownKey{epoch, f.User, f.Entry}
+		if x.all[epoch] == nil {
+			x.all[epoch] = &tally{}
+		}
+		if x.own[own] == nil {
+			x.own[own] = &tally{}
+		}
+		x.all[epoch].add(warm)
+		x.own[own].add(warm)
+		x.warm[f.Session] = warm
+		if !warm {
+			continue
+		}
+		g := groups[f.key()]
 		if g == nil {
-			g = &group{epoch: p.Epoch(reads[i].Version)}
-			x.groups[reads[i].key()] = g
+			g = &group{firstKey: f.key(), epoch: epoch}
+			groups[f.key()] = g
+			x.groups = append(x.groups, g)
 		}
-		warm := reads[i].Read >= minFirst
-		x.warm[reads[i].Session] = warm
-		g.all.add(warm)
-		if warm {
-			g.warm = append(g.warm, reads[i])
-		}
+		g.warm = append(g.warm, *f)
 	}
 	for _, g := range x.groups {
 		slices.SortFunc(g.warm, func(a, b FirstRead) int {
@@ -113,16 +129,16 @@ func (p *Profile) FirstCall(f *FirstRead) (share float64, tokens int64) {
 	}
 	epoch := p.Epoch(f.Version)
 	var all, own tally
+	if t := x.all[epoch]; t != nil {
+		all = *t
+	}
+	if t := x.own[ownKey{epoch, f.User, f.Entry}]; t != nil && f.User != "" {
+		own = *t
+	}
 	rank := -1
 	var like []FirstRead // of the most similar groups, the one nearest in time
-	for k, g := range x.groups {
-		same := k.user == f.User && f.User != ""
-		if g.epoch == epoch {
-			all.join(g.all)
-			if same && k.entry == f.Entry {
-				own.join(g.all)
-			}
-		}
+	for _, g := range x.groups {
+		same := g.user == f.User && f.User != ""
 		o, ok := g.nearest(f)
 		if !ok {
 			continue
@@ -221,8 +237,6 @@ func (t *tally) drop(happened bool) {
 		t.yes--
 	}
 }
-
-func (t *tally) join(o tally) { t.yes, t.n = t.yes+o.yes, t.n+o.n }
 
 func (t *tally) add(happened bool) {
 	t.n++
