@@ -155,7 +155,11 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 		return nil, err
 	}
 	for i := range rows[0] {
-		row, billed := &rows[0][i], loop.Billed(sessions[i], p.Prices, time.Time{})
+		whole, err := sessions[i].Load()
+		if err != nil {
+			return nil, err
+		}
+		row, billed := &rows[0][i], loop.Billed(whole, p.Prices, time.Time{})
 		one.was.Add(row)
 		one.UnloggedUSD += row.CostUSD() - row.LoggedUSD(&billed)
 	}
@@ -201,7 +205,11 @@ func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.S
 	billed := results.Cell{Cell: results.StrategyBilled, Strategy: results.StrategyBilled}
 	recorded := results.Cell{Cell: results.StrategyRecorded, Strategy: results.StrategyRecorded}
 	for i, s := range sessions {
-		bill := loop.Billed(s, p.Prices, time.Time{})
+		whole, err := s.Load()
+		if err != nil {
+			return err
+		}
+		bill := loop.Billed(whole, p.Prices, time.Time{})
 		billed.Rows, recorded.Rows = append(billed.Rows, &bill), append(recorded.Rows, &rows[0][i])
 	}
 	run := results.Run{Cells: []results.Cell{billed, recorded}}

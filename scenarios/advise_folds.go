@@ -87,18 +87,23 @@ func (p *Plan) costs(ctx context.Context, sessions []*traces.Session, list []can
 	for _, c := range list {
 		sets = append(sets, []string{c.assign()})
 	}
-	rows, err := p.ownRows(ctx, sessions, sets, loop.RefetchFitted)
-	if err != nil {
-		return nil, err
-	}
-	costs := make([][]float64, len(rows))
-	for i := range rows {
-		for j := range rows[i] {
-			costs[i] = append(costs[i], costOf(&rows[i][j], &rows[0][j]))
+	costs := make([][]float64, len(sets))
+	for part := range slices.Chunk(sessions, rowsAtOnce) {
+		rows, err := p.ownRows(ctx, part, sets, loop.RefetchFitted)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			for j := range rows[i] {
+				costs[i] = append(costs[i], costOf(&rows[i][j], &rows[0][j]))
+			}
 		}
 	}
 	return costs, nil
 }
+
+// rowsAtOnce is how many sessions have their rows in memory for each candidate: a row takes some kB.
+const rowsAtOnce = 1000
 
 // cutShort is the factor by which the cost of a session without a value counts
 // when the value ends it early, so that this is no saving.

@@ -46,7 +46,11 @@ func TestLoggedSummaryCallsAreBilled(t *testing.T) {
 		}
 	}
 	near("billed", billed.Total.CostUSD(), want)
-	near("audit", audit.Run(c.Sessions, audit.Options{Prices: p.Prices}).Total.USD, want)
+	audited, err := audit.Run(c.Sessions, audit.Options{Prices: p.Prices})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near("audit", audited.Total.USD, want)
 	near("model error of", run.ModelError.BilledUSD, want)
 	near("model error with", run.ModelError.RecordedUSD, recorded.Total.CostUSD())
 	if recorded.Total.CostBySource[results.SourceCompact].Total() == 0 {

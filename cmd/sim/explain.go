@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -204,6 +205,9 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 		return usageError{err}
 	}
 	f.read.listener = needs.NewListener() // the simulation asks what was used later
+	f.read.lazy = true
+	defer f.read.closeStore(cmd)
+	defer debug.SetGCPercent(debug.SetGCPercent(30)) // bodies of sessions come and go
 	corpus, err := f.read.corpus(cmd, args)
 	if err != nil {
 		return err
@@ -243,5 +247,5 @@ func (f *auditFlags) explain(ctx context.Context, corpus *traces.Corpus, prices 
 	case !errors.Is(err, traces.ErrNoSessions): // sessions without a call have no advice
 		return nil, err
 	}
-	return audit.Run(corpus.Sessions, o), nil
+	return audit.Run(corpus.Sessions, o)
 }

@@ -11,6 +11,7 @@
 package audit
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
@@ -58,7 +59,9 @@ type auditor struct {
 }
 
 // Run explains what sessions were billed.
-func Run(sessions []*traces.Session, o Options) *Report {
+//
+// Bodies of sessions that are not in memory are loaded one at a time; the error is that of one that cannot be.
+func Run(sessions []*traces.Session, o Options) (*Report, error) {
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
@@ -68,11 +71,15 @@ func Run(sessions []*traces.Session, o Options) *Report {
 	}
 	ids := make([]string, len(sessions))
 	for i, s := range sessions {
-		a.session(s)
+		whole, err := s.Load()
+		if err != nil {
+			return nil, fmt.Errorf("audit: %w", err)
+		}
+		a.session(whole)
 		ids[i] = s.ID
 	}
 	a.report.short = document.ByBeginning(ids)
-	return a.finish(len(sessions))
+	return a.finish(len(sessions)), nil
 }
 
 // cut removes the calls outside the period from the bill.
@@ -117,7 +124,7 @@ func (a *auditor) session(s *traces.Session) {
 				next = &calls[j+1]
 			}
 			if tokens, usd := a.unread.add(c, next, branches[readAt{c.index, c.round}]); usd > 0 {
-				a.evidence.unread.add(s, c.place(), tokens, usd, "never read")
+				a.evidence.unread.add(s.Agent, c.place(), tokens, usd, "never read")
 			}
 		}
 		duplicates := a.results.thread(s, calls)

@@ -17,7 +17,7 @@ import (
 func TestSumsAreTheBill(t *testing.T) {
 	for name, sessions := range corpora(t) {
 		prices := auditPrices(t)
-		r := Run(sessions, Options{Prices: prices})
+		r := ran(t, sessions, Options{Prices: prices})
 		var billed results.Row
 		for _, s := range sessions {
 			row := loop.Billed(s, prices, time.Time{})
@@ -70,7 +70,7 @@ func (r *Report) split(by string) *Split {
 // was billed for input.
 func TestContentAddsUp(t *testing.T) {
 	for name, sessions := range corpora(t) {
-		r := Run(sessions, Options{Prices: auditPrices(t)})
+		r := ran(t, sessions, Options{Prices: auditPrices(t)})
 		var want int64
 		for _, s := range sessions {
 			for i := range s.Threads {
@@ -104,7 +104,7 @@ func TestContentAddsUp(t *testing.T) {
 // The shares of agents add up to what a finding cost.
 func TestSharesAddUp(t *testing.T) {
 	for name, sessions := range corpora(t) {
-		for _, f := range Run(sessions, Options{Prices: auditPrices(t)}).Findings {
+		for _, f := range ran(t, sessions, Options{Prices: auditPrices(t)}).Findings {
 			sum := 0.0
 			for _, s := range f.Agents {
 				sum += s.USD
@@ -117,7 +117,7 @@ func TestSharesAddUp(t *testing.T) {
 // What the detector and the causes count is the same calls and the same money.
 func TestMissesAddUp(t *testing.T) {
 	for name, sessions := range corpora(t) {
-		r := Run(sessions, Options{Prices: auditPrices(t)})
+		r := ran(t, sessions, Options{Prices: auditPrices(t)})
 		judged := map[Cause]int{}
 		for _, s := range sessions {
 			for _, j := range Judge(s, auditPrices(t)) {
@@ -317,7 +317,7 @@ func TestDaysAreInOrder(t *testing.T) {
 		k.call(gap, prompt.Usage{Write5m: int64(100_000 - 1000*i)})
 	}
 	zone := time.FixedZone("far", 14*3600)
-	r := Run([]*traces.Session{k.s}, Options{Prices: auditPrices(t), Zone: zone})
+	r := ran(t, []*traces.Session{k.s}, Options{Prices: auditPrices(t), Zone: zone})
 	day := r.split("day").Lines
 	at := time.Unix(0, k.s.Threads[0].Rounds[0].At).In(zone)
 	for i := range day {
@@ -335,12 +335,12 @@ func TestDaysAreInOrder(t *testing.T) {
 func TestPeriodsAddUp(t *testing.T) {
 	for name, sessions := range corpora(t) {
 		o := Options{Prices: auditPrices(t)}
-		whole := Run(sessions, o)
+		whole := ran(t, sessions, o)
 		edge := sessions[0].Start + (sessions[0].End-sessions[0].Start)/2
 		o.In = func(at int64) bool { return at < edge }
-		early := Run(sessions, o)
+		early := ran(t, sessions, o)
 		o.In = func(at int64) bool { return at >= edge }
-		late := Run(sessions, o)
+		late := ran(t, sessions, o)
 		sum := early.Total
 		sum.Plus(&late.Total)
 		if sum.Calls != whole.Total.Calls || math.Abs(sum.USD-whole.Total.USD) > 1e-6 {

@@ -316,7 +316,7 @@ type tally struct {
 	agents map[string]float64 // USD
 }
 
-func (t *tally) add(s *traces.Session, p Place, tokens int64, usd float64, text string) {
+func (t *tally) add(agent string, p Place, tokens int64, usd float64, text string) {
 	t.usd += usd
 	t.count++
 	t.tokens += tokens
@@ -325,7 +325,7 @@ func (t *tally) add(s *traces.Session, p Place, tokens int64, usd float64, text 
 	if t.agents == nil {
 		t.agents = map[string]float64{}
 	}
-	t.agents[s.Agent] += usd
+	t.agents[agent] += usd
 }
 
 // finding makes a finding of the evidence, with the n most expensive places.

@@ -34,7 +34,7 @@ func (a *auditor) compactions(s *traces.Session, threads [][]call, list []studie
 		a.report.chains.Compactions = append(a.report.chains.Compactions, *x)
 		a.report.Compactions = append(a.report.Compactions, Compaction{p.Call, x.CallCost.Total(), x.NetUSD(), *x})
 		if net := x.NetUSD(); net < 0 {
-			a.evidence.lost.add(s, p, x.Saved, -net, fmt.Sprintf("%d calls followed", x.Later))
+			a.evidence.lost.add(s.Agent, p, x.Saved, -net, fmt.Sprintf("%d calls followed", x.Later))
 		}
 	}
 }

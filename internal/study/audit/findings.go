@@ -33,7 +33,7 @@ func (c *call) side() int {
 func (e *evidence) call(c *call) {
 	u := &c.r().Usage
 	if over := u.Read - largeContext; over > 0 {
-		e.context.add(c.session, c.place(), over, float64(over)*c.price[results.ClassRead],
+		e.context.add(c.session.Agent, c.place(), over, float64(over)*c.price[results.ClassRead],
 			fmt.Sprintf("context of %d tokens", u.Input()))
 	}
 	if c.missed == 0 {
@@ -48,7 +48,7 @@ func (e *evidence) call(c *call) {
 		text += ", " + c.changed.String() + " changed"
 	}
 	if cause == CauseShortPause {
-		e.pauses[c.side()].add(c.session, c.place(), c.missed, c.missUSD, text)
+		e.pauses[c.side()].add(c.session.Agent, c.place(), c.missed, c.missUSD, text)
 		return
 	}
 	if e.causes == nil {
@@ -57,7 +57,7 @@ func (e *evidence) call(c *call) {
 	if e.causes[cause] == nil {
 		e.causes[cause] = &tally{}
 	}
-	e.causes[cause].add(c.session, c.place(), c.missed, c.missUSD, text)
+	e.causes[cause].add(c.session.Agent, c.place(), c.missed, c.missUSD, text)
 }
 
 // findings sets the findings of a report.
@@ -117,7 +117,7 @@ func (t *toolResults) findings(top int) []Finding {
 	var twice tally
 	for i := range t.duplicates {
 		d := &t.duplicates[i]
-		twice.add(d.session, d.Place, d.Tokens, d.USD,
+		twice.add(d.agent, d.Place, d.Tokens, d.USD,
 			fmt.Sprintf("%s, read at line %d already", d.Place.Text, d.First))
 	}
 	list = append(list, twice.finding("duplicate_reads", "Files read again unchanged while the first read was still there", top))
@@ -128,7 +128,7 @@ func (t *toolResults) findings(top int) []Finding {
 			continue
 		}
 		k := slices.IndexFunc(resultKinds, func(k resultKind) bool { return k.matches(c) })
-		tallies[k].add(c.session, c.Place, c.Tokens, c.USD, fmt.Sprintf("%s, %d tokens in %d calls", c.Place.Text, c.Tokens, c.Calls))
+		tallies[k].add(c.agent, c.Place, c.Tokens, c.USD, fmt.Sprintf("%s, %d tokens in %d calls", c.Place.Text, c.Tokens, c.Calls))
 	}
 	for k := range resultKinds {
 		list = append(list, tallies[k].finding(resultKinds[k].name,

@@ -22,7 +22,7 @@ func TestCompaction(t *testing.T) {
 		Payback: studies.Payback{Saved: 120_000, Calls: 1, CallCost: results.Cost{results.ClassRead: 1}, RewriteUSD: 0.13,
 			GainUSD: 0.24, Later: 4, ReadPrice: 5e-7}}
 	o := Options{Prices: auditPrices(t), Compactions: []studies.Compaction{one}}
-	r := Run([]*traces.Session{k.s}, o)
+	r := ran(t, []*traces.Session{k.s}, o)
 	if len(r.Compactions) != 1 || r.Compactions[0].Call != "compaction:20" {
 		t.Fatalf("%+v", r.Compactions)
 	}
@@ -31,7 +31,7 @@ func TestCompaction(t *testing.T) {
 	// 23,000 tokens are written at $6.25 a million instead of read at $0.50
 	wantUSD(t, "written again", r.finding(string(CauseCompaction)).USD, 0.13225)
 	o.In = func(at int64) bool { return at < k.s.Threads[0].Rounds[1].At }
-	if r := Run([]*traces.Session{k.s}, o); len(r.Compactions) != 0 || r.finding("compactions_lost") != nil {
+	if r := ran(t, []*traces.Session{k.s}, o); len(r.Compactions) != 0 || r.finding("compactions_lost") != nil {
 		t.Errorf("outside the period: %+v", r.Compactions)
 	}
 }
@@ -143,7 +143,7 @@ func TestDefects(t *testing.T) {
 	nothing.call(0, prompt.Usage{})
 	nothing.call(minute, prompt.Usage{})
 	sessions := []*traces.Session{single.s, untimed.s, back.s, unpriced.s, empty.s, nothing.s}
-	r := Run(sessions, Options{Prices: auditPrices(t)})
+	r := ran(t, sessions, Options{Prices: auditPrices(t)})
 	want := map[string]Defect{
 		"unpriced":   {Count: 2, Names: []string{"nobody-knows-1"}},
 		"untimed":    {Count: 2, Names: []string{"untimed"}},
@@ -177,7 +177,7 @@ func TestDefects(t *testing.T) {
 			t.Errorf("a miss by %s, where no pause is known", m.Cause)
 		}
 	}
-	if none := Run(nil, Options{Prices: auditPrices(t)}); none.Total != (Sum{}) || len(none.Findings) != 0 {
+	if none := ran(t, nil, Options{Prices: auditPrices(t)}); none.Total != (Sum{}) || len(none.Findings) != 0 {
 		t.Errorf("nothing gives %+v", none)
 	}
 }

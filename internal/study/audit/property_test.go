@@ -58,7 +58,7 @@ func TestAnySession(t *testing.T) {
 			sessions = append(sessions, k.s)
 			calls += k.s.NumCalls()
 		}
-		r := Run(sessions, Options{Prices: prices})
+		r := ran(t, sessions, Options{Prices: prices})
 		if r.Total.Calls != calls {
 			t.Fatalf("%d calls of %d", r.Total.Calls, calls)
 		}

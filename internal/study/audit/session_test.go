@@ -126,7 +126,7 @@ func (k *scene) event(ev traces.Event) {
 
 func (k *scene) audit(t testing.TB) *Report {
 	t.Helper()
-	return Run([]*traces.Session{k.s}, Options{Prices: auditPrices(t)})
+	return ran(t, []*traces.Session{k.s}, Options{Prices: auditPrices(t)})
 }
 
 // finding returns one by name.
@@ -144,4 +144,17 @@ func wantUSD(t *testing.T, what string, got, want float64) {
 	if math.Abs(got-want) > 1e-9 {
 		t.Errorf("%s: $%.6f, want $%.6f", what, got, want)
 	}
+}
+
+// ran audits sessions that are in memory.
+func ran(t interface {
+	Helper()
+	Fatal(...any)
+}, sessions []*traces.Session, o Options) *Report {
+	t.Helper()
+	r, err := Run(sessions, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }

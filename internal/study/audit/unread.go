@@ -92,9 +92,9 @@ type Carried struct {
 	Calls  int     `json:"calls"` // that carried it
 	USD    float64 `json:"cost_usd"`
 	// First is the line of the earlier read of a duplicate.
-	First   int  `json:"first_line,omitempty"`
-	mcp     bool // result of an MCP tool
-	session *traces.Session
+	First int  `json:"first_line,omitempty"`
+	mcp   bool // result of an MCP tool
+	agent string
 }
 
 // minDuplicate is the least size of a duplicate read, tokens. Notes that
@@ -231,7 +231,7 @@ func (t *toolResults) thread(s *traces.Session, calls []call) map[int32]bool {
 }
 
 func carried(s *traces.Session, b *prompt.Block) Carried {
-	c := Carried{session: s, Place: placeOf(s, b.File, b.Line), Tokens: int64(b.Tokens), Bytes: int64(b.Bytes),
+	c := Carried{agent: s.Agent, Place: placeOf(s, b.File, b.Line), Tokens: int64(b.Tokens), Bytes: int64(b.Bytes),
 		mcp: b.Flags&prompt.FlagMCP != 0}
 	if int(b.Tool) < len(s.Tools) {
 		c.Tool = s.Tools[b.Tool]
