@@ -204,7 +204,7 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	f.read.listener = needs.NewListener() // the simulation asks what was used later
+	f.read.listener = needs.NewListener()                                  // the simulation asks what was used later
 	f.read.lazy = f.format == "json" || strings.HasPrefix(f.format, "csv") // advice needs what was used later, of all sessions
 	if f.read.lazy {
 		defer f.read.closeStore(cmd)
