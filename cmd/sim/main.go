@@ -83,13 +83,13 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 // arguments, and what stands on either side of their equals signs.
 func inLine(text string, args []string) string {
 	for _, arg := range args {
-		for part, rest := arg, ""; strings.ContainsAny(part, "\n\r"); part = rest {
+		for part := arg; strings.ContainsAny(part, "\n\r"); {
 			text = strings.ReplaceAll(text, part, escaped.Replace(part))
 			before, after, _ := strings.Cut(part, "=")
 			if strings.ContainsAny(before, "\n\r") {
 				text = strings.ReplaceAll(text, before, escaped.Replace(before))
 			}
-			rest = after
+			part = after
 		}
 	}
 	return text

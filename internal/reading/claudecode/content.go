@@ -394,6 +394,12 @@ func (p *parser) counts(u *assembly.Usage, whole bool) (pass bool) {
 			p.Skip()
 		}
 	}
+	settle(u, input, output, read, created, split5m, split1h)
+	return pass && u.OK
+}
+
+// settle makes a usage of counts, -1 for those that are not logged.
+func settle(u *assembly.Usage, input, output, read, created, split5m, split1h int64) {
 	zeroed := input == 0 && read == 0 && created == 0 // as in copies that 2.1.226 makes of earlier calls
 	logged := max(split5m, 0) + max(split1h, 0)
 	u.Doubt = (split5m >= 0 || split1h >= 0) && created >= 0 && created != logged
@@ -409,7 +415,6 @@ func (p *parser) counts(u *assembly.Usage, whole bool) (pass bool) {
 	if total := u.Input(); total == 0 || total > assembly.MaxTokens {
 		u.OK = false
 	}
-	return pass && u.OK
 }
 
 // terms are what a call was served under besides the usual, each as "[fast]", "" for the usual.
