@@ -175,11 +175,11 @@ func (x *reading) tell(list []traces.Problem) {
 
 // rest is what is known of the files of a block besides the sessions chosen of them.
 type rest struct {
-	Files, Lines, BadLines, Problems, Repeated int
-	List                                       []traces.Problem
-	Unsupported                                map[string]int
-	Chosen, Of, Undated, Mixed                 int              // as in traces.Selection
-	Later, Earlier                             []traces.Session // the same, their names and beginnings
+	Files, Lines, BadLines, Unread, Problems, Repeated int
+	List                                               []traces.Problem
+	Unsupported                                        map[string]int
+	Chosen, Of, Undated, Mixed                         int              // as in traces.Selection
+	Later, Earlier                                     []traces.Session // the same, their names and beginnings
 }
 
 // choose leaves in the corpus the sessions that the scenario selects, and notes the rest.
@@ -190,7 +190,7 @@ func (x *reading) choose(p *scenarios.Plan) error {
 	}
 	c := x.corpus
 	x.rest = rest{
-		Files: len(c.Inputs.Files), Lines: c.Lines, BadLines: c.BadLines, Problems: c.NumProblems, Repeated: c.Repeated,
+		Files: len(c.Inputs.Files), Lines: c.Lines, BadLines: c.BadLines, Unread: c.Unread, Problems: c.NumProblems, Repeated: c.Repeated,
 		List: c.Problems, Unsupported: c.Unsupported,
 		Chosen: len(chosen.Sessions), Of: chosen.Of, Undated: chosen.Undated, Mixed: chosen.Mixed,
 	}
@@ -206,6 +206,7 @@ func (x *reading) choose(p *scenarios.Plan) error {
 // add adds the rest of another block.
 func (r *rest) add(o *rest) {
 	r.Files, r.Lines, r.BadLines, r.Problems = r.Files+o.Files, r.Lines+o.Lines, r.BadLines+o.BadLines, r.Problems+o.Problems
+	r.Unread += o.Unread
 	r.Repeated += o.Repeated
 	r.List = append(r.List, o.List...)
 	for agent, n := range o.Unsupported {
