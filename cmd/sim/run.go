@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -215,9 +216,12 @@ func (s *study) save(cmd *cobra.Command, run *results.Run, made *live.Report, pa
 	}
 	// The rows are written even when a chart cannot be drawn.
 	calls, chains, followErr := s.plan.Follow(ctx, s.corpus, run)
-	if err := ctx.Err(); err != nil {
+	if ctx.Err() != nil {
 		say(cmd.ErrOrStderr(), "nothing is written into %s", o.dir)
-		return err
+		if partial {
+			return nil // the run says what interrupted it
+		}
+		return fmt.Errorf("interrupted before anything was written: %w", context.Cause(ctx))
 	}
 	if partial {
 		followErr = nil
