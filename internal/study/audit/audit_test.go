@@ -120,8 +120,12 @@ func TestMissesAddUp(t *testing.T) {
 		r := ran(t, sessions, Options{Prices: auditPrices(t)})
 		judged := map[Cause]int{}
 		for _, s := range sessions {
-			for _, j := range Judge(s, auditPrices(t)) {
-				judged[j.Cause]++
+			for _, calls := range walk(s, auditPrices(t)) {
+				for i := range calls {
+					if calls[i].missed > 0 {
+						judged[calls[i].cause()]++
+					}
+				}
 			}
 		}
 		for _, m := range r.Misses {
