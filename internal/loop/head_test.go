@@ -22,8 +22,8 @@ func headConfig(t *testing.T, strategy string, change func(*client.Assembly), ev
 	if change != nil {
 		change(&a)
 	}
-	if err := spec.Err(append(spec.Validate(&a), spec.Validate(events)...)); err != nil {
-		t.Fatal(err)
+	if problems := append(spec.Validate(&a), spec.Validate(events)...); len(problems) > 0 {
+		t.Fatal(problems)
 	}
 	c.Assembly, c.Events = &a, events
 	return c

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -121,12 +122,12 @@ func TestAxesAreChecked(t *testing.T) {
 func TestValidate(t *testing.T) {
 	d := sample()
 	d.Share, d.Low, d.Picks, d.Parts = -1, 7, []pick{0}, []part{{Low: -2}}
-	want := "share -1 must lie in 0…1\nparts[0].low -2 must not be negative\nlow lies above high"
-	if err := Err(Validate(&d)); err == nil || err.Error() != want {
-		t.Errorf("%v", err)
+	want := "[share -1 must lie in 0…1 parts[0].low -2 must not be negative low lies above high]"
+	if got := fmt.Sprint(Validate(&d)); got != want {
+		t.Error(got)
 	}
-	if err := Err(Validate(sample())); err != nil {
-		t.Error(err)
+	if problems := Validate(sample()); len(problems) > 0 {
+		t.Error(problems)
 	}
 }
 

@@ -41,15 +41,6 @@ func Validate(v any) []Problem {
 	return list
 }
 
-// Err returns problems as one error, nil when there are none.
-func Err(problems []Problem) error {
-	errs := make([]error, len(problems))
-	for i, p := range problems {
-		errs[i] = p
-	}
-	return errors.Join(errs...)
-}
-
 func validate(v reflect.Value, tag reflect.StructTag, path string, list *[]Problem) {
 	t := v.Type()
 	switch {

@@ -146,8 +146,8 @@ func TestConfigBounds(t *testing.T) {
 	} {
 		c, got := promptcache.Config{}.Filled(), ""
 		change(&c)
-		if err := spec.Err(spec.Validate(&c)); err != nil {
-			got = err.Error()
+		for _, p := range spec.Validate(&c) {
+			got += p.Error()
 		}
 		if got != want {
 			t.Errorf("%+v: %q, want %q", c, got, want)

@@ -144,8 +144,8 @@ func TestScript(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	if err := spec.Err(spec.Validate(Default())); err != nil {
-		t.Error(err)
+	if problems := spec.Validate(Default()); len(problems) > 0 {
+		t.Error(problems)
 	}
 	for name, s := range map[string]Stub{
 		"negative median": {Median: -1}, "NaN": {Sigma: math.NaN()}, "rate above 1": {FailureRate: 1.5},
