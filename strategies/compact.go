@@ -28,7 +28,7 @@ type CompactParams struct {
 	TooLong     tooLongParams    `yaml:"prompt_too_long" doc:"what follows when no way of making the call fits its window"`
 	Summary     SummaryText      `yaml:"summary" doc:"what the client writes around the summary"`
 	Report      report           `yaml:"report" doc:"what the client takes for the size afterwards: context, or usage of the summary call"`
-	Measured    bool             `yaml:"measured" doc:"what comes back weighs what recordings of the client show"`
+	Remainder   bool             `yaml:"remainder" doc:"what recordings of the client have beyond what it restores comes back too, drawn; of the reminders that open the conversation, the recorded share"`
 	Attachments attachments      `yaml:"attachments" doc:"what comes back behind the summary"`
 	Hooks       hookSizes        `yaml:"hooks" doc:"what hooks of the user inject"`
 	Server      serverParams     `yaml:"server" doc:"the provider's compaction on demand: on the conversation's own prefix, without an instruction of the client"`

@@ -259,7 +259,7 @@ func (l *compact) apply(t *Turn, r *prompt.Result) Outcome {
 		b.Threshold, _ = l.params.Trigger.Value(&t.Reading)
 	}
 	b.PreservedFrom, b.PreservedTo = s.preserved(c)
-	b.Restored = l.replace(t, &r.Answer)
+	b.Restored, b.Remainder = l.replace(t, &r.Answer)
 	if b.After = int64(c.Tokens()); b.After <= t.Reading.Window {
 		l.failures = 0
 	}
@@ -275,10 +275,10 @@ func (l *compact) apply(t *Turn, r *prompt.Result) Outcome {
 }
 
 // replace puts the message set in place of the entries, in the client's order,
-// and returns the number of restored files. A full compaction keeps no messages
+// and returns the number of restored files and the tokens of the remainder. A full compaction keeps no messages
 // (002:133-142); up_to has [summary][kept][attachments][hooks], from has
 // [kept][summary][attachments][hooks].
-func (l *compact) replace(t *Turn, a *prompt.Answer) (files int) {
+func (l *compact) replace(t *Turn, a *prompt.Answer) (files int, remainder int64) {
 	s, c := &l.call, t.Context
 	refs := []prompt.Ref{c.Arena().Add(l.params.summary(a, s.by))}
 	carried := t.carriedOr(&l.carried)
@@ -286,8 +286,7 @@ func (l *compact) replace(t *Turn, a *prompt.Answer) (files int) {
 	kept := keptFiles(t, Body(c), s.low, keptFiles(t, s.high, s.end, nil))
 	attached, files := l.params.Attachments.attach(t, s.low, s.high, kept, carried)
 	attached = l.params.Hooks.inject(c.Arena(), attached)
-	attached = l.measured(t, tokensOf(c, refs), attached)
-	files = min(files, len(attached))
+	attached, remainder = l.remainder(t, attached)
 	if l.params.Keep.User > 0 {
 		summarised := s.high
 		s.low = l.params.Keep.keepUser(c, s.low, s.high)
@@ -300,7 +299,7 @@ func (l *compact) replace(t *Turn, a *prompt.Answer) (files int) {
 	}
 	c.Replace(s.low, s.high, refs, prompt.CauseCompaction)
 	t.InputAt = s.low + len(refs) + (s.end - s.high) + len(attached)
-	return files
+	return files, remainder
 }
 
 // keptFiles appends the objects of the files that the entries [from, to) show.

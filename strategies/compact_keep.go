@@ -93,50 +93,35 @@ func (k *keepParams) keepUser(c *prompt.Context, low, high int) int {
 	return low + kept
 }
 
-// measured adjusts what comes back after a summary of that many tokens to the size that
-// the context has in recordings of the client, where the profile has one. The reminders
-// that open the conversation come first, then what is attached, in order, then others
-// that no parameter describes.
-func (l *compact) measured(t *Turn, summary int64, attached []prompt.Ref) []prompt.Ref {
+// drawRemainder is the ordinal of the draw of what comes back beyond the parts.
+const drawRemainder = 0
+
+// remainder cuts the reminders that open the conversation to what opens it again in
+// recordings of the client, and adds to what is attached a drawn remainder: what
+// recordings have beyond that. It returns the tokens of the remainder, 0 where the profile
+// has none. A compaction of a part, or of a sub-agent, has no remainder.
+func (l *compact) remainder(t *Turn, attached []prompt.Ref) ([]prompt.Ref, int64) {
 	s, c := &l.call, t.Context
 	body := Body(c)
-	if !l.params.Measured || t.Profile == nil || isAgent(t.Kind) || s.low != body || s.high != s.end {
-		return attached
+	if !l.params.Remainder || t.Profile == nil || isAgent(t.Kind) || s.low != body || s.high != s.end {
+		return attached, 0
 	}
-	size := t.Profile.ContextBehind(t.Version, tokensBetween(c, 0, body))
-	if size == 0 {
-		return attached
-	}
-	room := size - tokensBetween(c, 0, c.Messages()) - summary
-	for i := s.end; i < c.Len(); i++ {
-		if c.At(i).Kind == prompt.KindAttachment {
-			room -= int64(c.At(i).Tokens) // came back in the recording
+	head, opening := int64(0), int64(0)
+	for i := range body {
+		opening += int64(c.BlockAt(i).Tokens) // as it was at first
+		if i < c.Messages() {
+			head = opening
 		}
 	}
-	room = max(0, room)
-	return fill(c, attached, room-fitReminders(c, body, room))
-}
-
-// fill cuts attachments to that many tokens, the last ones first, or fills up what is
-// missing.
-func fill(c *prompt.Context, attached []prompt.Ref, room int64) []prompt.Ref {
-	for i, ref := range attached {
-		if room <= 0 {
-			return attached[:i]
-		}
-		b := *c.Block(ref)
-		if int64(b.Tokens) > room {
-			m := memoryOf(&b)
-			cut := m.block(int32(room))
-			cut.Object, cut.Op, cut.Tool, cut.Flags = b.Object, b.Op, b.Tool, b.Flags
-			attached[i] = c.Arena().Add(cut)
-		}
-		room -= min(room, int64(b.Tokens))
+	again, tokens, ok := t.Profile.BehindCompaction(t.Version, head, opening, t.Draw(CompactName, drawRemainder))
+	if !ok {
+		return attached, 0
 	}
-	if room > 0 {
-		attached = append(attached, c.Arena().Add(reminder("measured", int32(room))))
+	fitReminders(c, body, again-head)
+	if tokens > 0 {
+		attached = append(attached, c.Arena().Add(reminder("remainder", int32(tokens))))
 	}
-	return attached
+	return attached, tokens
 }
 
 // tokensOf returns the tokens of blocks.

@@ -35,40 +35,41 @@ func TestSizeOfTheSummaryMessage(t *testing.T) {
 	}
 }
 
-// Recordings tell what a context has behind a compaction: a share of the opening of 18,000
-// tokens, and what is beyond that. Behind tools and system prompt of 16,000 and a summary of 3,000
-// come the reminders of 2,000, the hooks of 80 and 70, and what no parameter describes; the
-// attachment of 700 in the input is among them, the prompt of 444 is not. Where less is
-// left, the last is cut first.
-func TestContextBehindAsRecorded(t *testing.T) {
-	for size, want := range map[float64][]int32{
-		39_000: {2000, 3000, 80, 70, 17_150, 700, 444},
-		21_850: {2000, 3000, 80, 70, 700, 444},
-		21_849: {2000, 3000, 80, 69, 700, 444},
-		21_780: {2000, 3000, 80, 700, 444},
-		21_700: {2000, 3000, 700, 444},
-		21_000: {1300, 3000, 700, 444},
-		14_000: {0, 3000, 700, 444},
+// Behind a compaction come back the reminders of 2,000 tokens, seven tenths of them where
+// the head of 16,000 is whole and all as far as it is the version's static prefix, the
+// hooks of 80 and 70 as they are, and a drawn remainder: what recordings have beyond.
+func TestRemainderBehindACompaction(t *testing.T) {
+	for _, tc := range []struct {
+		static, draw float64
+		want         []int32
+	}{
+		{0, 0, []int32{1400, 3000, 80, 70, 444}},
+		{0, 0.5, []int32{1400, 3000, 80, 70, 5000, 444}},
+		{0, 1, []int32{1400, 3000, 80, 70, 9000, 444}},
+		{17_000, 0.5, []int32{1700, 3000, 80, 70, 5000, 444}},
+		{30_000, 0.5, []int32{2000, 3000, 80, 70, 5000, 444}},
 	} {
-		l := layer(t, strings.Replace(plain, "full-compact: {", "full-compact: {measured: true, manual: true, hooks: {session_start: 80, post_compact: 70}, ", 1)+"}")
+		l := layer(t, strings.Replace(plain, "full-compact: {", "full-compact: {remainder: true, manual: true, hooks: {session_start: 80, post_compact: 70}, ", 1)+"}")
 		k := rounds(10, 900)
 		in := k.Context.Len()
-		k.add(prompt.KindAttachment, 700)
 		k.add(prompt.KindPrompt, 444)
 		k.InputAt = in
 		k.Profile = &profile.Profile{Switches: profile.Switches{Behind: true}}
-		k.Profile.Compact.Beyond = profile.Estimate{Value: size - profile.OpeningShare*18_000, N: 20}
+		k.Profile.Static = []profile.Versioned{{Estimate: profile.Estimate{Value: tc.static}}}
+		k.Profile.Compact = profile.Compaction{N: 20, Remainder: []float64{0, 5000, 9000}}
+		h := compactionHosted(k)
+		h.draw = tc.draw
 		byHand(k)
 		begin(t, l, k)
 		answer(l, k, "", 0)
-		if got := k.sizes(2); !slices.Equal(got, want) {
-			t.Errorf("of %v: %v, want %v", size, got, want)
+		if got := k.sizes(2); !slices.Equal(got, tc.want) {
+			t.Errorf("a static prefix of %v, a draw of %v: %v, want %v", tc.static, tc.draw, got, tc.want)
 		}
 	}
 	for name, p := range map[string]*profile.Profile{"no profile": nil, "a profile that does not say": {}} {
 		_, k := layer(t, plain+"}"), rounds(10, 900)
 		k.Profile = p
-		l := layer(t, strings.Replace(plain, "full-compact: {", "full-compact: {measured: true, ", 1)+"}")
+		l := layer(t, strings.Replace(plain, "full-compact: {", "full-compact: {remainder: true, ", 1)+"}")
 		begin(t, l, k)
 		answer(l, k, "", 0)
 		if got := k.sizes(2); !slices.Equal(got, []int32{2000, 3000}) {

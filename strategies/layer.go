@@ -173,8 +173,11 @@ type Boundary struct {
 	Deleted   int64 // tokens deleted by the server with the cached prefix kept
 	// Standing are the tokens that earlier deletions leave out of requests and that
 	// Before and After include. The loop sets it.
-	Standing  int64
-	Restored  int // files that came back
+	Standing int64
+	Restored int // files that came back
+	// Remainder are the tokens of After that recordings of the client have beyond what it
+	// is known to restore.
+	Remainder int64
 	Calls     int // summary calls made, failed ones included
 	Retries   int // of them, repetitions with the oldest rounds dropped
 	Fallbacks int // changes to another way of making the call

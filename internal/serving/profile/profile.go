@@ -72,7 +72,7 @@ type Switches struct {
 	// First lets the first call of a thread find the part of its prefix that
 	// other conversations keep in the cache.
 	First bool `yaml:"first_calls"`
-	// Behind sizes the context after a compaction as in recordings, for strategies
+	// Behind adds to the context after a compaction what recordings have beyond its parts, for strategies
 	// that ask for that.
 	Behind bool `yaml:"behind_compaction"`
 }

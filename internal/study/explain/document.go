@@ -225,6 +225,9 @@ func steps(c *studies.ExplainedCall) document.List {
 		switch {
 		case s.Boundary != "":
 			text = fmt.Sprintf("%s: %s → %s tokens", s.Boundary, document.Whole(s.Before), document.Whole(s.After))
+			if s.Remainder > 0 {
+				text += fmt.Sprintf(", %s of them a remainder that recordings show beyond what the client restores", document.Whole(s.Remainder))
+			}
 			if s.Chained {
 				text += ", of a context that held a summary already"
 			}

@@ -77,7 +77,7 @@ func (o *observer) Changed(p loop.Point, layer string, b strategies.Boundary) {
 		after -= b.Standing + b.Deleted
 	}
 	o.step(p, studies.Step{
-		Layer: layer, Boundary: b.Kind.String(), Before: b.Before - b.Standing, After: after, Chained: b.Chained,
+		Layer: layer, Boundary: b.Kind.String(), Before: b.Before - b.Standing, After: after, Remainder: b.Remainder, Chained: b.Chained,
 	})
 }
 

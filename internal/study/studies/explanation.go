@@ -72,7 +72,9 @@ type Step struct {
 	Boundary string `json:"boundary,omitzero"` // what happened to the context: compaction, microcompaction, truncation
 	Before   int64  `json:"before_tokens,omitzero"`
 	After    int64  `json:"after_tokens,omitzero"`
-	Chained  bool   `json:"chained,omitzero"` // the compacted context already held a summary
+	// Remainder are the tokens of After that recordings have beyond what the client is known to restore.
+	Remainder int64 `json:"remainder_tokens,omitzero"`
+	Chained   bool  `json:"chained,omitzero"` // the compacted context already held a summary
 }
 
 // Edited is where a request first differs from the previous one of its thread.

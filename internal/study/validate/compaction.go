@@ -96,11 +96,12 @@ func (r *Report) CheckCompactions(config loop.Config, preset *strategies.Strateg
 	for _, s := range sessions {
 		seen := map[place]reading{}
 		of := preset.For(s.Agent, s.Version())
-		config.Profile = r.profileFor(s)
+		config.Profile = middling(r.profileFor(s))
 		_, behind, err := drive(config, of, s, true)
 		if err != nil {
 			return err
 		}
+		config.Profile = r.profileFor(s)
 		fired, _, err := drive(config, of, s, false)
 		if err != nil {
 			return err
@@ -125,6 +126,16 @@ func (r *Report) CheckCompactions(config loop.Config, preset *strategies.Strateg
 	check.count()
 	r.Compactions = check
 	return nil
+}
+
+// middling returns a profile that draws no sizes behind compactions but takes their median.
+func middling(p *profile.Profile) *profile.Profile {
+	if p == nil {
+		return nil
+	}
+	q := *p
+	q.Compact = p.Compact.Middling()
+	return &q
 }
 
 // thread goes over one thread, stretch by stretch between compactions.

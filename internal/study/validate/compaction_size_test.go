@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"math"
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/serving/profile"
@@ -9,23 +10,24 @@ import (
 )
 
 // A preset that is driven by the recording leaves, in the place of every recorded
-// compaction of a main thread, as much as the profile says of the thread's
-// opening; without a profile it leaves what its parts add up to.
-func TestMeasuredContextBehind(t *testing.T) {
+// compaction of a main thread, its parts, but of the reminders that are not part of the
+// version's static prefix only seven tenths, and the remainder of the profile, here 1,234 tokens.
+func TestRemainderBehindRecordedCompactions(t *testing.T) {
 	registry, err := strategies.Builtin()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := "name: measured\nlayers:\n  - full-compact: {trigger: {fixed: 167000}, measured: true}\n"
-	if err := registry.AddPreset([]byte(text), "measured.yaml"); err != nil {
+	text := "name: remainder\nlayers:\n  - full-compact: {trigger: {fixed: 167000}, remainder: true}\n"
+	if err := registry.AddPreset([]byte(text), "remainder.yaml"); err != nil {
 		t.Fatal(err)
 	}
-	preset, err := registry.Strategy("measured")
+	preset, err := registry.Strategy("remainder")
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := fitted(t)
 	p.Switches = profile.Switches{Behind: true}
+	p.Compact = profile.Compaction{N: 10, Remainder: []float64{1234}}
 	n := 0
 	for _, s := range samples(t) {
 		if s.Agent != traces.AgentClaudeCode {
@@ -46,12 +48,9 @@ func TestMeasuredContextBehind(t *testing.T) {
 					continue
 				}
 				at := place{int32(i), ev.Round}
-				want := p.ContextBehind(s.Version(), s.Tokens(th.Prefix)) + int64(th.Rounds[ev.Round].Tail)
-				if got := measured[at]; got != want {
-					t.Errorf("%s: %d tokens behind a compaction, want %d", s.ID, got, want)
-				}
-				if parts[at] == want {
-					t.Errorf("%s: the profile changes nothing", s.ID)
+				again := math.Round(remindersOf(p, s, th) * (1 - profile.RemindersShare))
+				if got, want := measured[at]-parts[at], 1234-int64(again); got < want-1 || got > want+1 {
+					t.Errorf("%s: %d tokens more than the parts behind a compaction, want %d", s.ID, got, want)
 				}
 				n++
 			}

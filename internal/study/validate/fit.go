@@ -55,7 +55,9 @@ func fit(
 	p.Shared = fitShared(calls)
 	p.Losses = fitLosses(calls)
 	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return !agents.ClaudeCode(s) })
-	p.Compact = fitCompactions(&p, own)
+	if p.Compact, err = fitCompactions(config, &p, own); err != nil {
+		return nil, nil, err
+	}
 	all := f.run()
 	if losses := fitCodexLosses(all); losses != nil {
 		p.Codex.Losses = losses
@@ -182,31 +184,6 @@ func byVersion(values map[string][]float64) []profile.Versioned {
 		list = append(list, profile.Versioned{Version: v, Estimate: median(values[v])})
 	}
 	return list
-}
-
-// fitCompactions returns what recorded compactions left, by epochs of a
-// profile.
-func fitCompactions(p *profile.Profile, sessions []*traces.Session) profile.Compaction {
-	var all []float64
-	beyond := map[string][]float64{}
-	for _, s := range sessions {
-		for i := range s.Threads {
-			t := &s.Threads[i]
-			for _, ev := range t.Events {
-				if ev.Kind != traces.EventCompact || int(ev.Round) >= len(t.Rounds) || ev.Round == 0 || t.Kind != traces.ThreadMain || t.MidContext {
-					continue
-				}
-				more := float64(t.Rounds[ev.Round].Usage.Input()) - profile.OpeningShare*float64(s.Tokens(t.Prefix))
-				epoch := p.Epoch(s.Version())
-				all, beyond[epoch] = append(all, more), append(beyond[epoch], more)
-			}
-		}
-	}
-	c := profile.Compaction{Beyond: median(all)}
-	for _, v := range byVersion(beyond) {
-		c.ByEpoch = append(c.ByEpoch, profile.Beyond{From: v.Version, Estimate: v.Estimate})
-	}
-	return c
 }
 
 // lossGaps are the rows by gap, seconds: up to a minute a person has just read

@@ -1,0 +1,108 @@
+package validate
+
+import (
+	"math"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// left is what a recorded compaction left and what the client's generation leaves in its
+// place, with all reminders that opened the conversation, tokens.
+type left struct {
+	session, epoch             string
+	recorded, parts, reminders float64
+}
+
+// beyond returns the tokens that the recording has beyond the parts and the reminders that come again.
+func (l *left) beyond() float64 {
+	return max(0, l.recorded-l.parts+(1-profile.RemindersShare)*l.reminders)
+}
+
+// fitCompactions returns what recorded compactions of main conversations left beyond what
+// the generation of each session's client leaves, by epochs of a profile.
+func fitCompactions(config loop.Config, p *profile.Profile, sessions []*traces.Session) (profile.Compaction, error) {
+	list, err := leftBehind(config, p, sessions)
+	if err != nil || len(list) == 0 {
+		return profile.Compaction{}, err
+	}
+	all, of := []float64{}, map[string][]float64{}
+	for i := range list {
+		more := list[i].beyond()
+		all, of[list[i].epoch] = append(all, more), append(of[list[i].epoch], more)
+	}
+	c := profile.Compaction{N: len(all), Remainder: deciles(all)}
+	for _, epoch := range sortedKeys(of) {
+		if len(of[epoch]) >= profile.LeastOfEpoch {
+			c.ByEpoch = append(c.ByEpoch, profile.Remainder{From: epoch, Tokens: deciles(of[epoch]), N: len(of[epoch])})
+		}
+	}
+	slices.SortFunc(c.ByEpoch, func(a, b profile.Remainder) int { return profile.Compare(a.From, b.From) })
+	return c, nil
+}
+
+// leftBehind drives the generation of each session by the recording.
+func leftBehind(config loop.Config, p *profile.Profile, sessions []*traces.Session) ([]left, error) {
+	registry, err := strategies.Builtin()
+	if err != nil {
+		return nil, err
+	}
+	own, err := registry.Strategy("own")
+	if err != nil {
+		return nil, err
+	}
+	config.Profile = nil
+	var list []left
+	for _, s := range sessions {
+		var parts map[place]int64
+		for i := range s.Threads {
+			t := &s.Threads[i]
+			for _, ev := range t.Events {
+				if ev.Kind != traces.EventCompact || int(ev.Round) >= len(t.Rounds) || ev.Round == 0 || t.Kind != traces.ThreadMain || t.MidContext {
+					continue
+				}
+				if parts == nil {
+					if _, parts, err = drive(config, own.For(s.Agent, s.Version()), s, true); err != nil {
+						return nil, err
+					}
+				}
+				if got := parts[place{int32(i), ev.Round}]; got > 0 {
+					list = append(list, left{
+						session: s.ID, epoch: p.Epoch(s.Version()), recorded: float64(t.Rounds[ev.Round].Usage.Input()),
+						parts: float64(got), reminders: remindersOf(p, s, t),
+					})
+				}
+			}
+		}
+	}
+	return list, nil
+}
+
+// remindersOf returns the tokens of the reminders that a thread opens with.
+func remindersOf(p *profile.Profile, s *traces.Session, t *traces.Thread) float64 {
+	var head, reminders int64
+	for i := t.Prefix.From; i < t.Prefix.To; i++ {
+		switch b := &s.Blocks[i]; {
+		case b.Kind.Level() != prompt.LevelMessages:
+			head += int64(b.Tokens)
+		case b.Kind == prompt.KindReminder:
+			reminders += int64(b.Tokens)
+		}
+	}
+	return float64(head + reminders - p.HeadOf(s.Version(), head, head+reminders))
+}
+
+// deciles returns the least value, nine deciles and the most, rounded.
+func deciles(x []float64) []float64 {
+	slices.Sort(x)
+	var list []float64
+	for i := range 11 {
+		list = append(list, math.Round(stats.Quantile(x, float64(i)/10)))
+	}
+	return list
+}
