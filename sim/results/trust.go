@@ -152,6 +152,19 @@ func (e ModelError) Interval(costs, base []float64) Difference {
 	return d
 }
 
+// Noise returns the standard deviation of the model's error in the difference of costs by
+// session, USD, against base at the same index. A session that costs the same both ways has the
+// same error both ways.
+func (e ModelError) Noise(costs, base []float64) float64 {
+	var squares float64
+	for i, was := range base {
+		if costs[i] != was {
+			squares += costs[i] * costs[i]
+		}
+	}
+	return e.Spread * math.Sqrt(squares)
+}
+
 // level is the normal point of the ends of a 95 % interval.
 const level = 1.96
 

@@ -47,11 +47,12 @@ func (s *slice) part(row int, m results.Metric) (p [2]float64) {
 }
 
 // ratioOf returns the ratio of sums over sessions.
-func ratioOf(parts [][2]float64) (r stats.Ratio) {
-	for _, p := range parts {
-		r.Add(p[0], p[1])
+func ratioOf(parts [][2]float64) stats.Figure {
+	f := stats.Figure{Part: make([]float64, len(parts)), Base: make([]float64, len(parts))}
+	for i, p := range parts {
+		f.Part[i], f.Base[i] = p[0], p[1]
 	}
-	return r
+	return f
 }
 
 // comparedApart finds the figures of the sessions of baseline and run, or says why there
@@ -106,15 +107,14 @@ func (v *verdict) judgeApart(share float64) {
 	mean := v.sign * (now - bar)
 	v.result.Margin = new(0 - mean)
 	v.result.Sessions, v.result.Before = len(v.after.Part), len(v.before.Part)
-	boot := stats.Bootstrap{Seed: 1, Resamples: apartResamples}
-	d, err := boot.Apart(context.Background(), v.before, v.after, factor, 1-share)
-	low, high := v.sign*(d.Low-add), v.sign*(d.High-add)
+	d, err := stats.Estimator{Level: 1 - share, Seed: 1, Resamples: apartResamples}.Apart(context.Background(), v.before, v.after, factor)
+	low, high := v.sign*(d.Interval.Low-add), v.sign*(d.Interval.High-add)
 	low, high = min(low, high), max(low, high)
-	if err != nil || v.tooFew(share) || math.IsInf(high-low, 0) {
+	if err != nil || d.Verdict == stats.TooFew {
 		v.leaveOpen("%s cannot tell", v.sessions())
 		return
 	}
-	v.result.Low, v.result.High = new(factor*was+d.Low), new(factor*was+d.High)
+	v.result.Low, v.result.High = new(factor*was+d.Interval.Low), new(factor*was+d.Interval.High)
 	most := mostIncrease * max(math.Abs(was), math.Abs(bar))
 	if v.sign < 0 {
 		most = mostDecrease * math.Abs(was)
@@ -127,18 +127,8 @@ func (v *verdict) judgeApart(share float64) {
 		v.leaveOpen("%s cannot tell: %s on these may be %s on others", v.sessions(),
 			figure(v.rule.Metric.Unit, now), figure(v.rule.Metric.Unit, bar+v.sign*high))
 	case mean > tolerance(bar):
-		v.result.Note = v.excuse(low)
+		v.result.Note = v.excuse(&d, low)
 	}
-}
-
-// tooFew reports whether no figures of so many sessions could break the rule: a single
-// one of all ways to divide them between both sides is more than half of share.
-func (v *verdict) tooFew(share float64) bool {
-	ways, n, k := 1.0, len(v.before.Part)+len(v.after.Part), len(v.after.Part)
-	for i := range k {
-		ways *= float64(n-i) / float64(i+1)
-	}
-	return ways*share/2 < 1
 }
 
 // sessions says how many sessions each side has.

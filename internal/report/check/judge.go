@@ -167,7 +167,7 @@ type verdict struct {
 	effect   float64 // what the mean of excess must exceed when it spreads
 
 	apart         bool // the baseline is of other sessions
-	before, after stats.Ratio
+	before, after stats.Figure
 	pending       [][2]float64 // of undecided runs, which are judged together with this one
 	look          int          // how often these sessions have been judged, including now
 }
@@ -301,21 +301,21 @@ func (v *verdict) spread() bool {
 
 // judge decides, with intervals that miss in a share of all cases.
 func (v *verdict) judge(share float64) {
-	excess := estimate(v.excess, share)
-	v.result.Bar, v.result.Margin = new(v.bar), new(0-excess.mean)
-	beyond := excess.mean > tolerance(v.bar)
-	past := beyond // the mean is beyond the bar, whether or not that is a breach
-	if v.spread() {
-		v.result.Seeds = len(v.now)
-		now := estimate(v.now, share)
-		v.result.Low, v.result.High = new(now.low), new(now.high)
-		beyond = excess.low > tolerance(v.bar) && excess.mean > v.effect
-	}
-	if !beyond {
-		if past {
-			v.result.Note = v.excuse(excess.low)
-		}
+	beyond := mean(v.excess)
+	v.result.Bar, v.result.Margin = new(v.bar), new(0-beyond)
+	if beyond <= tolerance(v.bar) && !v.spread() {
 		return
+	}
+	if v.spread() {
+		excess, now := overSeeds(v.excess, share), overSeeds(v.now, share)
+		v.result.Seeds = len(v.now)
+		v.result.Low, v.result.High = new(now.Interval.Low), new(now.Interval.High)
+		if excess.Interval.Low <= tolerance(v.bar) || beyond <= v.effect {
+			if beyond > tolerance(v.bar) {
+				v.result.Note = v.excuse(&excess, excess.Interval.Low)
+			}
+			return
+		}
 	}
 	v.result.Status = Breach
 	v.result.Message = v.words(v.bar)
@@ -327,13 +327,13 @@ func (v *verdict) looker() looker {
 	return looker{v.slice, v.was, v.metrics, !v.rule.Kind.relative(), v.apart}
 }
 
-// excuse says why a figure holds though its mean is beyond the bar; low is how
-// far the lower end of the interval is beyond it.
-func (v *verdict) excuse(low float64) string {
+// excuse says why a figure holds though its mean is beyond the bar, given the estimate of how far.
+func (v *verdict) excuse(excess *stats.Estimate, low float64) string {
 	if low > tolerance(v.bar) {
 		return fmt.Sprintf("beyond the bar by less than min_effect %s", v.rule.MinEffect)
 	}
-	return "beyond the bar, which lies in the interval of the mean"
+	return fmt.Sprintf("beyond the bar by no more than chance explains: %s would have been seen",
+		difference(v.rule.Metric.Unit, excess.Detectable))
 }
 
 // tolerance is the difference of figures between machines, which round sums of

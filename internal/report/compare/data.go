@@ -74,8 +74,7 @@ type figureDocument struct {
 	Interval         *results.Interval `json:"interval,omitempty"`
 	RelativeInterval *results.Interval `json:"relative_interval,omitempty"`
 	P                *float64          `json:"p,omitempty"`
-	Holm             *float64          `json:"p_holm,omitempty"`
-	Effect           *float64          `json:"effect,omitempty"`
+	Detectable       *float64          `json:"detectable,omitempty"`
 	Lower            int               `json:"sessions_lower"`
 	Ties             int               `json:"sessions_same"`
 	Higher           int               `json:"sessions_higher"`
@@ -107,31 +106,30 @@ func (r *Report) json(w io.Writer, o WriteOptions) error {
 func (f *Figure) document(level float64) figureDocument {
 	d := figureDocument{
 		Name: f.Metric.Name, Unit: f.Metric.Unit, Better: f.Metric.Better.String(), Exact: f.Exact,
-		Base: f.Base.pointer(), Other: f.Other.pointer(), Lower: f.Lower, Ties: f.Ties, Higher: f.Higher,
+		Base: pointer(f.Base), Other: pointer(f.Other), Lower: f.Lower, Ties: f.Ties, Higher: f.Higher,
 		Verdict: f.Verdict.String(), Notes: f.Notes,
 	}
 	if f.Verdict == Missing {
 		return d
 	}
-	d.Difference, d.Relative = Sample{f.Difference, true}.pointer(), f.Relative.pointer()
+	d.Difference, d.Relative = pointer(f.Difference), pointer(f.Relative)
 	d.Interval, d.RelativeInterval = published(f.Interval, level), published(f.RelativeInterval, level)
-	if f.Tested {
-		d.P = Sample{estimated(f.Test.P), true}.pointer()
-		d.Holm = Sample{estimated(f.Holm), true}.pointer()
-		d.Effect = Sample{estimated(f.Test.RankBiserial()), true}.pointer()
+	if f.Verdict != Same {
+		d.P, d.Detectable = pointer(estimated(f.P)), pointer(estimated(f.Detectable))
 	}
 	return d
 }
 
-func (s Sample) pointer() *float64 {
-	if !s.OK {
+// pointer returns v for a document, nil for a figure that there is not.
+func pointer(v float64) *float64 {
+	if !finite(v) {
 		return nil
 	}
-	return &s.Value
+	return &v
 }
 
-func published(i *stats.Interval, level float64) *results.Interval {
-	if i == nil {
+func published(i stats.Interval, level float64) *results.Interval {
+	if !i.Known() {
 		return nil
 	}
 	return &results.Interval{Low: estimated(i.Low), High: estimated(i.High), Level: level}
@@ -142,7 +140,7 @@ func (r *Report) data(o WriteOptions) *document.Table {
 	t := &document.Table{Columns: document.Columns(
 		"cell", "baseline", "label", "sessions", "metric", "unit", "better", "exact", "baseline_value", "value",
 		"difference",
-		"relative", "low", "high", "relative_low", "relative_high", "level", "p", "p_holm", "effect",
+		"relative", "low", "high", "relative_low", "relative_high", "level", "p", "detectable",
 		"sessions_lower", "sessions_same", "sessions_higher", "verdict",
 	)}
 	for i := range r.Comparisons {
@@ -155,7 +153,7 @@ func (r *Report) data(o WriteOptions) *document.Table {
 				c.Cell, c.Base, c.Other, c.Sessions, d.Name, d.Unit, d.Better, d.Exact,
 				number(d.Base), number(d.Other), number(d.Difference), number(d.Relative), low, high, relativeLow,
 				relativeHigh,
-				number(&r.Level), number(d.P), number(d.Holm), number(d.Effect), d.Lower, d.Ties, d.Higher, d.Verdict,
+				number(&r.Level), number(d.P), number(d.Detectable), d.Lower, d.Ties, d.Higher, d.Verdict,
 			})
 		}
 	}
