@@ -13,7 +13,6 @@ import (
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/internal/serving/profile"
-	"github.com/compactsim/compactsim/internal/study/validate"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -121,7 +120,7 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := p.learn(ctx, d, sessions, validate.OpeningsOf(sessions)); err != nil {
+	if err := p.learn(ctx, d, sessions, nil); err != nil {
 		return nil, err
 	}
 	p.library = needs.NewLibrary(ctx, corpus)

@@ -178,7 +178,7 @@ func (p *Plan) Prepare(ctx context.Context, corpus *traces.Corpus) error {
 		return err
 	}
 	p.library = needs.NewLibrary(ctx, corpus)
-	return p.learn(ctx, d, sessions, validate.OpeningsOf(sessions))
+	return p.learn(ctx, d, sessions, nil)
 }
 
 // rows returns the cells of a run with their rows, as far as they are complete.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -64,8 +65,11 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 		f.read.discover.discover = true
 	}
 	f.read.listener = needs.NewListener()
+	f.read.lazy = true
+	defer f.read.closeStore(cmd)
+	defer debug.SetGCPercent(debug.SetGCPercent(30)) // bodies of sessions come and go
 	if !f.read.quiet && isTerminal(cmd.ErrOrStderr()) {
-		f.read.ahead = func(sessions []*traces.Session) { sayBill(cmd, sessions, prices) }
+		f.read.ahead = func(sessions []*traces.Session) (bool, error) { return sayBill(cmd, sessions, prices) }
 	}
 	corpus, err := f.read.corpus(cmd, args)
 	if err != nil {
@@ -81,10 +85,16 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 	return advice.Document(read.Remarks).Write(cmd.OutOrStdout(), f.format)
 }
 
-// sayBill prints on a terminal what was paid as soon as that is known, because the advice takes longer.
-func sayBill(cmd *cobra.Command, sessions []*traces.Session, prices *costmodel.Table) {
+// sayBill prints on a terminal what was paid as soon as that is known, because the advice takes longer. It returns
+// whether the texts of all sessions have been examined already.
+func sayBill(cmd *cobra.Command, sessions []*traces.Session, prices *costmodel.Table) (examined bool, err error) {
 	paid, total := map[string]float64{}, 0.0
+	examined = true
 	for _, s := range sessions {
+		if s, err = s.Load(); err != nil {
+			return false, err
+		}
+		examined = examined && s.Index != nil
 		row := loop.Billed(s, prices, time.Time{})
 		paid[agents.Of(s.Agent).Title] += row.CostUSD()
 		total += row.CostUSD()
@@ -94,6 +104,7 @@ func sayBill(cmd *cobra.Command, sessions []*traces.Session, prices *costmodel.T
 		text += ", " + agent + " " + document.USD(paid[agent], 2)
 	}
 	say(cmd.ErrOrStderr(), "%s; trying what their clients offer", text)
+	return examined, nil
 }
 
 // advice finds the settings to advise.

@@ -204,11 +204,9 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	f.read.listener = needs.NewListener()                                  // the simulation asks what was used later
-	f.read.lazy = f.format == "json" || strings.HasPrefix(f.format, "csv") // advice needs what was used later, of all sessions
-	if f.read.lazy {
-		defer f.read.closeStore(cmd)
-	}
+	f.read.listener = needs.NewListener() // the simulation asks what was used later
+	f.read.lazy = true
+	defer f.read.closeStore(cmd)
 	defer debug.SetGCPercent(debug.SetGCPercent(30)) // bodies of sessions come and go
 	corpus, err := f.read.corpus(cmd, args)
 	if err != nil {

@@ -41,10 +41,11 @@ type readFlags struct {
 	origin    string   // where discovered sessions come from
 	found     []string // paths of discovered sessions
 	listener  traces.Listener
-	ahead     func([]*traces.Session) // gets the sessions before their texts are examined; may be nil
-	lazy      bool                    // bodies of sessions that the store has stay there until they are needed
-	kept      *store.Store            // where they were kept; nil for nowhere
-	sample    bool                    // the samples were read because nobody named sessions
+	// ahead, if not nil, gets the sessions before their texts are examined, and returns whether a store had all examined.
+	ahead  func([]*traces.Session) (examined bool, err error)
+	lazy   bool         // bodies of sessions that the store has stay there until they are needed
+	kept   *store.Store // where they were kept; nil for nowhere
+	sample bool         // the samples were read because nobody named sessions
 }
 
 func (f *readFlags) bind(cmd *cobra.Command) {
@@ -148,13 +149,18 @@ func (f *readFlags) readTwice(cmd *cobra.Command, paths []string) (*traces.Corpu
 		return c, err
 	}
 	f.listener = listener
-	unheard := slices.ContainsFunc(c.Sessions, func(s *traces.Session) bool { return s.Index == nil })
-	f.ahead(f.filter.Select(c.Sessions).Sessions)
-	if !unheard {
+	examined, err := f.ahead(f.filter.Select(c.Sessions).Sessions)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	if examined {
 		return c, nil
 	}
 	if err := c.Close(); err != nil {
 		return nil, err
+	}
+	if f.lazy {
+		f.closeStore(cmd)
 	}
 	return f.read(cmd, paths)
 }
@@ -176,7 +182,11 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 	}
 	if opts.MaxMemory > 0 {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(opts.MaxMemory / 4 * 3)) // for the collector, until all is read
-		defer debug.SetGCPercent(debug.SetGCPercent(400))                        // all sessions are in memory anyway: collect seldom
+		collect := 400 // all sessions are in memory anyway: collect seldom
+		if f.lazy {
+			collect = 50
+		}
+		defer debug.SetGCPercent(debug.SetGCPercent(collect))
 	}
 	stop := f.watch(cmd, so.text)
 	if len(paths) == 0 && f.generate.Profile != "" {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -95,10 +96,13 @@ func (f *reportFlags) page(cmd *cobra.Command, args []string, key []byte) (*docu
 	if err != nil {
 		return nil, err
 	}
+	f.read.lazy = true
+	defer f.read.closeStore(cmd)
 	if err := f.open(cmd, s, args); err != nil {
 		return nil, err
 	}
 	defer s.corpus.Close()
+	defer debug.SetGCPercent(debug.SetGCPercent(30)) // bodies of sessions come and go
 	if scenario := &s.plan.Design.Scenario; !cmd.Flags().Changed("bound") && scenario.Sessions.Cohort == 0 {
 		scenario.Bound = scenario.Bound || numCalls(s.corpus.Sessions) <= maxBounded
 	}

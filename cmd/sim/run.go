@@ -162,7 +162,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	s.key = key
-	f.read.lazy = f.html == "" && !f.live.real() // advice and real calls use all sessions repeatedly
+	f.read.lazy = !f.live.real() // real calls use all sessions repeatedly
 	if f.read.lazy {
 		defer f.read.closeStore(cmd)
 	}

@@ -115,7 +115,7 @@ func (f *validateFlags) validate(
 		return nil, usageError{err}
 	}
 	if p != nil && !f.alone && f.folds == "" && f.profile == scenarios.ProfileDefault {
-		if p, _, err = validate.Learn(cmd.Context(), config, p, sessions, validate.OpeningsOf(sessions)); err != nil {
+		if p, _, err = validate.Learn(cmd.Context(), config, p, sessions, nil); err != nil {
 			return nil, err
 		}
 	}

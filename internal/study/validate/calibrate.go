@@ -232,10 +232,16 @@ const sampleSessions = 60
 // user found, and which rules hold in epochs of versions for which the profile has no
 // evidence. A session tells nothing about itself: its own first call does not count for
 // it, and among the trials of a rule it has at most one call more than all others
-// together. first are the first calls of these sessions.
+// together. first are the first calls of these sessions; nil reads them from the sessions.
 func Learn(
 	ctx context.Context, config loop.Config, base *profile.Profile, sessions []*traces.Session, first *Openings,
 ) (*profile.Profile, Learned, error) {
+	if first == nil {
+		var err error
+		if first, err = openingsOf(sessions); err != nil {
+			return nil, Learned{}, err
+		}
+	}
 	p := *base
 	p.Learn(first.Claude, first.Codex)
 	learned := Learned{First: len(first.Claude) + len(first.Codex)}

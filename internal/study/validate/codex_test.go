@@ -219,14 +219,24 @@ func TestUnseenModelsKeepTheirRows(t *testing.T) {
 		Served:   []profile.Served{{Model: "gpt-5.5", Version: "0.140.0", Step: 512, Offset: 384}},
 		First:    []profile.FirstRead{{Session: "x", Model: "gpt-5.5", Read: 2432}},
 	}
-	c := fitCodex(base, []*traces.Session{rollout("gpt-5.4", "0.118.0", [3]int64{30000, 3456, 0})})
+	c := fittedCodex(t, base, rollout("gpt-5.4", "0.118.0", [3]int64{30000, 3456, 0}))
 	if len(c.Served) != 1 || c.Served[0] != base.Served[0] || !c.Switches.Served {
 		t.Errorf("served %+v, want the base's", c.Served)
 	}
 	if len(c.First) != 1 || c.First[0].Read != 3456 {
 		t.Errorf("first reads %+v, want the folder's 3,456 alone", c.First)
 	}
-	if c := fitCodex(base, nil); len(c.First) != 1 || c.First[0] != base.First[0] {
+	if c := fittedCodex(t, base); len(c.First) != 1 || c.First[0] != base.First[0] {
 		t.Errorf("first reads %+v of no sessions, want the base's", c.First)
 	}
+}
+
+// fittedCodex returns what sessions show beyond a profile.
+func fittedCodex(t *testing.T, base profile.Codex, sessions ...*traces.Session) profile.Codex {
+	t.Helper()
+	first, err := openingsOf(sessions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fitCodex(base, sessions, first.Codex)
 }

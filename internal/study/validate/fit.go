@@ -29,10 +29,14 @@ func Fit(ctx context.Context, config loop.Config, base *profile.Profile, session
 func fit(
 	ctx context.Context, config loop.Config, base *profile.Profile, sessions []*traces.Session, known profile.Evidence,
 ) (*profile.Profile, []tried, error) {
+	first, err := openingsOf(sessions)
+	if err != nil {
+		return nil, nil, err
+	}
 	p := *base
 	p.Static, p.Hidden, p.Evidence = nil, nil, nil
 	p.Switches.Static = false
-	p.Codex = fitCodex(base.Codex, sessions)
+	p.Codex = fitCodex(base.Codex, sessions, first.Codex)
 	p.Force = 1<<profile.NumRules - 1
 	f := fitter{ctx: ctx, config: config, sessions: sessions, profile: &p}
 	calls := f.run()
@@ -41,7 +45,6 @@ func fit(
 	calls = claudeCode(calls)
 	p.First, p.Static, p.Hidden, p.OwnSystem = fitFirst(calls), fitStatic(calls), fitHidden(&p, sessions, calls), fitOwnSystem(calls)
 	p.FirstReads = nil
-	first := OpeningsOf(sessions)
 	p.Learn(first.Claude, first.Codex)
 	var list []tried
 	if p.Evidence = known; known == nil {

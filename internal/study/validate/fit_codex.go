@@ -13,13 +13,13 @@ import (
 // minServed is the least number of calls that show how a model serves a client.
 const minServed = 5
 
-// fitCodex returns what sessions of Codex show of their cache, without losses.
+// fitCodex returns what sessions of Codex, whose first reads are given, show of their cache, without losses.
 // A model that they do not show keeps the values of base.
-func fitCodex(base profile.Codex, sessions []*traces.Session) profile.Codex {
+func fitCodex(base profile.Codex, sessions []*traces.Session, first []profile.FirstRead) profile.Codex {
 	c := profile.Codex{Switches: base.Switches, Losses: base.Losses}
 	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return s.Agent != traces.AgentCodex })
 	c.Served = fitServed(own)
-	c.First = OpeningsOf(own).Codex
+	c.First = slices.Clone(first)
 	for i := range c.First {
 		c.First[i].Shown = profile.Shown{} // the shares of losses include it
 	}

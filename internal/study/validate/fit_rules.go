@@ -194,13 +194,17 @@ func endedTurns(sessions []*traces.Session) map[turn]bool {
 // own conversation, of Claude Code and of Codex.
 type Openings struct{ Claude, Codex []profile.FirstRead }
 
-// OpeningsOf returns the openings of sessions.
-func OpeningsOf(sessions []*traces.Session) *Openings {
+// openingsOf returns the openings of sessions; bodies that are not in memory are loaded one by one.
+func openingsOf(sessions []*traces.Session) (*Openings, error) {
 	o := &Openings{}
 	for _, s := range sessions {
-		o.Add(s)
+		whole, err := s.Load()
+		if err != nil {
+			return nil, err
+		}
+		o.Add(whole)
 	}
-	return o
+	return o, nil
 }
 
 // Join adds the openings of other sessions.
@@ -208,7 +212,7 @@ func (o *Openings) Join(p *Openings) {
 	o.Claude, o.Codex = append(o.Claude, p.Claude...), append(o.Codex, p.Codex...)
 }
 
-// Add adds the opening of a session.
+// Add adds the opening of a session whose body is in memory.
 func (o *Openings) Add(s *traces.Session) {
 	if len(s.Threads) == 0 || s.Threads[0].Kind != traces.ThreadMain || len(s.Threads[0].Rounds) == 0 {
 		return

@@ -29,7 +29,7 @@ func TestShortReadsAreShown(t *testing.T) {
 	if got := shownBy(s); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if c := fitCodex(profile.Codex{}, []*traces.Session{s}); c.First[0].Shown != (profile.Shown{}) {
+	if c := fittedCodex(t, profile.Codex{}, s); c.First[0].Shown != (profile.Shown{}) {
 		t.Errorf("a session that was fitted on shows %+v again", c.First[0].Shown)
 	}
 }

@@ -23,7 +23,7 @@ var named = map[traces.Verdict][]prompt.MissClass{
 func TestPredictedMissesAreWhatTheServerNames(t *testing.T) {
 	sessions := recordings(t, "traces-3")
 	config := unverified(t)
-	p, _, err := Learn(t.Context(), config, fitted(t), sessions, OpeningsOf(sessions))
+	p, _, err := Learn(t.Context(), config, fitted(t), sessions, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
