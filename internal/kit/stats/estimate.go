@@ -51,17 +51,18 @@ type Estimate struct {
 	// Detectable is the smallest difference that gets a verdict in four of five such samples;
 	// NaN for extremes.
 	Detectable float64
+	Base       float64
 	Pairs      int // sessions that differ; of sides with other sessions, all
 	Verdict    Verdict
 
-	base, level float64
-	deviation   float64 // standard error of the difference
-	freedom     float64
-	least       float64 // the smallest P that figures of so many sessions can have
-	extreme     bool
-	off         bool    // sessions by themselves differ in the other direction
-	family      int     // differences that are judged together
-	step        float64 // factor by which P is corrected
+	level     float64
+	deviation float64 // standard error of the difference
+	freedom   float64
+	least     float64 // the smallest P that figures of so many sessions can have
+	extreme   bool
+	tested    float64 // the difference that has this standard error; of extremes that of the sessions by themselves
+	family    int     // differences that are judged together
+	step      float64 // factor by which P is corrected
 }
 
 // Verdict says what a difference shows of other sessions.
@@ -232,13 +233,16 @@ func (c *comparison) at(columns [][]float64, resample int) (base, diff float64) 
 func (c *comparison) estimate(e Estimator, sums, maxima [][]float64) Estimate {
 	base := c.Base.Value()
 	out := Estimate{Difference: Difference(base, c.Other.Value()), Interval: Everything, RelativeInterval: Everything,
-		Pairs: c.differ, base: base, level: e.Level, family: 1, step: 1, freedom: 1}
+		Pairs: c.differ, Base: base, level: e.Level, family: 1, step: 1, freedom: 1}
 	out.Relative = out.Difference / math.Abs(base)
 	out.least = math.Exp2(float64(1 - c.differ))
 	influence := c.influence()
-	out.deviation, out.freedom = standardError(influence), freedom(influence)
+	tested := c.tested(influence)
+	out.deviation, out.freedom = standardError(tested), freedom(tested)
 	out.extreme = c.Base.Tops != nil
-	out.off = out.extreme && total(c.diff)*out.Difference <= 0
+	if out.tested = out.Difference; out.extreme {
+		out.tested = total(c.diff)
+	}
 	if c.differ > 0 && len(c.diff) > 1 {
 		c.intervals(e, &out, influence, sums, maxima)
 	}
@@ -258,19 +262,38 @@ func (c *comparison) influence() []float64 {
 	return influence
 }
 
+// tested returns the influence that decides how sure a difference is. That of sums is taken about
+// the share that all sessions have in common: a tenth off every session is as sure as can be,
+// however their sizes differ.
+func (c *comparison) tested(influence []float64) []float64 {
+	size := make([]float64, len(c.diff))
+	for i := range size {
+		size[i] = (c.Base.Part[i] + c.Other.Part[i]) / 2
+	}
+	all := total(size)
+	if !c.sum() || !(all > 0) || !finite(all) || slices.Min(size) < 0 {
+		return influence
+	}
+	share := total(c.diff) / all
+	for i := range size {
+		size[i] = c.diff[i] - share*size[i]
+	}
+	return size
+}
+
 // intervals sets the intervals.
 func (c *comparison) intervals(e Estimator, out *Estimate, influence []float64, sums, maxima [][]float64) {
 	onRelative := func() []float64 {
 		relative := make([]float64, len(influence))
 		for i, v := range c.Base.influence() {
-			relative[i] = influence[i]/math.Abs(out.base) - out.Relative*v/out.base
+			relative[i] = influence[i]/math.Abs(out.Base) - out.Relative*v/out.Base
 		}
 		return relative
 	}
 	if !e.reaches(len(c.diff)) {
-		out.Interval = student(out.Difference, out.deviation, out.freedom, e.Level)
+		out.Interval = student(out.Difference, standardError(influence), freedom(influence), e.Level)
 		if c.Relative && finite(out.Relative) {
-			out.RelativeInterval = student(out.Relative, standardError(onRelative()), out.freedom, e.Level)
+			out.RelativeInterval = student(out.Relative, standardError(onRelative()), freedom(onRelative()), e.Level)
 		}
 		return
 	}
@@ -316,8 +339,8 @@ func (e *Estimate) judge() {
 		e.Detectable = math.NaN()
 	}
 	e.P = 1
-	if e.Difference != 0 && !e.off {
-		e.P = min(1, e.step*max(e.least, 2*t.CDF(-math.Abs(e.Difference)/e.deviation)))
+	if e.Difference*e.tested > 0 {
+		e.P = min(1, e.step*max(e.least, 2*t.CDF(-math.Abs(e.tested)/e.deviation)))
 	}
 	// The binary value of a level such as 0.95 is not exact.
 	outside := (1 - e.level) * (1 + 1e-9)
@@ -338,9 +361,19 @@ func (e *Estimate) judge() {
 // Blurred returns the estimate of a difference that has an error of its own beside that of
 // sampling, with a standard deviation in the unit of the difference.
 func (e Estimate) Blurred(deviation float64) Estimate {
-	half := normalPoint((1+e.level)/2) * deviation
-	e.Interval = e.Interval.blurred(e.Difference, half)
-	e.RelativeInterval = e.RelativeInterval.blurred(e.Relative, half/math.Abs(e.base))
+	return e.widened(normalPoint((1+e.level)/2), deviation)
+}
+
+// Again returns the estimate of what as many sessions again show, which are a sample too.
+func (e Estimate) Again() Estimate {
+	return e.widened(distuv.StudentsT{Sigma: 1, Nu: max(e.freedom, 1)}.Quantile((1+e.level)/2), e.deviation)
+}
+
+// widened adds an independent error with a standard deviation, of which the interval has a
+// multiple to either side.
+func (e Estimate) widened(multiple, deviation float64) Estimate {
+	e.Interval = e.Interval.widened(e.Difference, multiple*deviation)
+	e.RelativeInterval = e.RelativeInterval.widened(e.Relative, multiple*deviation/math.Abs(e.Base))
 	e.deviation = math.Hypot(e.deviation, deviation)
 	e.judge()
 	return e
@@ -353,7 +386,7 @@ func (e Estimate) Blurred(deviation float64) Estimate {
 func (e Estimator) Apart(ctx context.Context, was, now Figure, factor float64) (Estimate, error) {
 	e = e.defaults()
 	out := Estimate{Difference: now.Value() - factor*was.Value(), Interval: Everything, RelativeInterval: Everything,
-		Relative: math.NaN(), Pairs: len(was.Part) + len(now.Part), base: was.Value(), level: e.Level, family: 1, step: 1,
+		Relative: math.NaN(), Pairs: len(was.Part) + len(now.Part), Base: was.Value(), level: e.Level, family: 1, step: 1,
 		least: leastApart(len(was.Part), len(now.Part))}
 	if len(was.Part) < 2 || len(now.Part) < 2 {
 		out.Verdict = TooFew
@@ -377,6 +410,7 @@ func (e Estimator) Apart(ctx context.Context, was, now Figure, factor float64) (
 			draws = append(draws, d)
 		}
 	}
+	out.tested = out.Difference
 	influence := slices.Clone(was.influence())
 	for i := range influence {
 		influence[i] *= -factor

@@ -23,8 +23,9 @@ func Accelerated(draws []float64, estimate float64, influence []float64, level f
 
 // freedom returns the degrees of freedom of a standard error, given the influence of each session
 // on the figure: one less than the number of sessions or, where few of them make up most of the
-// spread, than the number of normal ones alike whose spread is known as well (Satterthwaite 1946),
-// by the fourth moment.
+// spread, than the number of sessions alike whose spread is known as well, by the fourth moment. Of
+// normal ones that is three times the square of the second moment (Satterthwaite 1946); twice is taken,
+// for small samples lack the largest values.
 func freedom(influence []float64) float64 {
 	n := float64(max(len(influence), 2))
 	unit := largest(influence)
@@ -40,7 +41,7 @@ func freedom(influence []float64) float64 {
 	if !(fourths > 0) {
 		return n - 1
 	}
-	return max(1, min(n, 3*squares*squares/fourths)-1)
+	return max(1, min(n, 2*squares*squares/fourths)-1)
 }
 
 // acceleratedBy returns the interval whose ends are those of the standard normal
@@ -174,8 +175,9 @@ func (i Interval) snapped() Interval {
 	return i
 }
 
-// blurred returns the interval around a value with an independent error, half as wide as its own interval.
-func (i Interval) blurred(at, half float64) Interval {
+// widened returns the interval around a value with an independent error, whose own interval reaches
+// as far as half to either side.
+func (i Interval) widened(at, half float64) Interval {
 	return Interval{at - math.Hypot(at-i.Low, half), at + math.Hypot(i.High-at, half)}
 }
 
