@@ -49,14 +49,16 @@ type Estimate struct {
 	// at least what any figures of so few sessions allow, corrected for the family.
 	P float64
 	// Detectable is the smallest difference that gets a verdict in four of five such samples;
-	// NaN for extremes.
+	// NaN for extremes and for too few sessions. Of a difference that is most of the base, what all
+	// sessions share says nothing of smaller ones.
 	Detectable float64
 	Base       float64
 	Pairs      int // sessions that differ; of sides with other sessions, all
 	Verdict    Verdict
 
 	level     float64
-	deviation float64 // standard error of the difference
+	deviation float64 // standard error of the difference, for P
+	spread    float64 // the same for smaller differences
 	freedom   float64
 	least     float64 // the smallest P that figures of so many sessions can have
 	extreme   bool
@@ -237,8 +239,11 @@ func (c *comparison) estimate(e Estimator, sums, maxima [][]float64) Estimate {
 	out.Relative = out.Difference / math.Abs(base)
 	out.least = math.Exp2(float64(1 - c.differ))
 	influence := c.influence()
-	tested := c.tested(influence)
+	tested, share := c.tested(influence)
 	out.deviation, out.freedom = standardError(tested), freedom(tested)
+	if out.spread = out.deviation; math.Abs(share) > 1 {
+		out.spread = standardError(influence)
+	}
 	out.extreme = c.Base.Tops != nil
 	if out.tested = out.Difference; out.extreme {
 		out.tested = total(c.diff)
@@ -264,21 +269,21 @@ func (c *comparison) influence() []float64 {
 
 // tested returns the influence that decides how sure a difference is. That of sums is taken about
 // the share that all sessions have in common: a tenth off every session is as sure as can be,
-// however their sizes differ.
-func (c *comparison) tested(influence []float64) []float64 {
+// however their sizes differ. The share is of the mean of both sides.
+func (c *comparison) tested(influence []float64) (tested []float64, share float64) {
 	size := make([]float64, len(c.diff))
 	for i := range size {
 		size[i] = (c.Base.Part[i] + c.Other.Part[i]) / 2
 	}
 	all := total(size)
 	if !c.sum() || !(all > 0) || !finite(all) || slices.Min(size) < 0 {
-		return influence
+		return influence, 0
 	}
-	share := total(c.diff) / all
+	share = total(c.diff) / all
 	for i := range size {
 		size[i] = c.diff[i] - share*size[i]
 	}
-	return size
+	return size, share
 }
 
 // intervals sets the intervals.
@@ -334,10 +339,7 @@ func (c *comparison) intervals(e Estimator, out *Estimate, influence []float64, 
 // judge sets P, the detectable difference and the verdict.
 func (e *Estimate) judge() {
 	t := distuv.StudentsT{Sigma: 1, Nu: max(e.freedom, 1)}
-	e.Detectable = (t.Quantile(1-(1-e.level)/float64(e.family)/2) + t.Quantile(power)) * e.deviation
-	if e.extreme {
-		e.Detectable = math.NaN()
-	}
+	e.Detectable = (t.Quantile(1-(1-e.level)/float64(e.family)/2) + t.Quantile(power)) * e.spread
 	e.P = 1
 	if e.Difference*e.tested > 0 {
 		e.P = min(1, e.step*max(e.least, 2*t.CDF(-math.Abs(e.tested)/e.deviation)))
@@ -355,6 +357,9 @@ func (e *Estimate) judge() {
 		e.Verdict = Lower
 	default:
 		e.Verdict = Higher
+	}
+	if e.extreme || e.Verdict == TooFew {
+		e.Detectable = math.NaN()
 	}
 }
 
@@ -374,7 +379,7 @@ func (e Estimate) Again() Estimate {
 func (e Estimate) widened(multiple, deviation float64) Estimate {
 	e.Interval = e.Interval.widened(e.Difference, multiple*deviation)
 	e.RelativeInterval = e.RelativeInterval.widened(e.Relative, multiple*deviation/math.Abs(e.Base))
-	e.deviation = math.Hypot(e.deviation, deviation)
+	e.deviation, e.spread = math.Hypot(e.deviation, deviation), math.Hypot(e.spread, deviation)
 	e.judge()
 	return e
 }
@@ -416,6 +421,7 @@ func (e Estimator) Apart(ctx context.Context, was, now Figure, factor float64) (
 		influence[i] *= -factor
 	}
 	out.deviation = math.Hypot(standardError(influence), standardError(now.influence()))
+	out.spread = out.deviation
 	out.freedom = welch(influence, now.influence())
 	if float64(len(draws)) >= leastKept*float64(e.Resamples) {
 		out.Interval = acceleratedBy(draws, out.Difference, append(influence, now.influence()...), widened(e.Level, out.freedom))

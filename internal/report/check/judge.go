@@ -332,8 +332,11 @@ func (v *verdict) excuse(excess *stats.Estimate, low float64) string {
 	if low > tolerance(v.bar) {
 		return fmt.Sprintf("beyond the bar by less than min_effect %s", v.rule.MinEffect)
 	}
-	return fmt.Sprintf("beyond the bar by no more than chance explains: %s would have been seen",
-		difference(v.rule.Metric.Unit, excess.Detectable))
+	text := "beyond the bar by no more than chance explains"
+	if !math.IsNaN(excess.Detectable) {
+		text += fmt.Sprintf(": %s would have been seen", difference(v.rule.Metric.Unit, excess.Detectable))
+	}
+	return text
 }
 
 // tolerance is the difference of figures between machines, which round sums of

@@ -221,7 +221,7 @@ func TestBeyondTheBarAndOK(t *testing.T) {
 	was, now := input(drawnUSD("s", 10, 11, 12, 13, 14)), input(drawnUSD("s", 10.1, 11.1, 12.1, 13.1, 14.1))
 	for rule, want := range map[string]string{
 		"{metric: cost_usd, max_increase: 0, min_effect: 1%}": "beyond the bar by less than min_effect 1%", // all of 0.1
-		"{metric: cost_usd, max: 13}":                         "beyond the bar by no more than chance explains: $2.63 would have been seen",
+		"{metric: cost_usd, max: 13}":                         "beyond the bar by no more than chance explains",
 		"{metric: cost_usd, max: 13.2}":                       "",
 	} {
 		r := against(t, parsed(t, "  - "+rule+"\n"), was, now)

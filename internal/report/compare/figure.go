@@ -107,7 +107,13 @@ type scale struct {
 }
 
 func (f *Figure) scale() scale {
-	return scaleOf(f.Metric.Unit, max(math.Abs(f.Base), math.Abs(f.Other)), f.Difference)
+	largest := 0.0
+	for _, v := range []float64{f.Base, f.Other} {
+		if !math.IsNaN(v) {
+			largest = max(largest, math.Abs(v))
+		}
+	}
+	return scaleOf(f.Metric.Unit, largest, f.Difference)
 }
 
 // scaleOf returns the scale of a unit for values up to largest that differ by
