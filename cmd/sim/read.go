@@ -182,7 +182,7 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 	}
 	if opts.MaxMemory > 0 {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(opts.MaxMemory / 4 * 3)) // for the collector, until all is read
-		collect := 400 // all sessions are in memory anyway: collect seldom
+		collect := 400                                                           // all sessions are in memory anyway: collect seldom
 		if f.lazy {
 			collect = 50
 		}

@@ -160,10 +160,10 @@ func TestCompactionIsExpected(t *testing.T) {
 				summaries++
 			}
 		}
-		if compacted == 0 || b.Calls[confusion.Compacted][prompt.MissCompaction] != compacted || b.Broke() != 0 {
+		if compacted == 0 || b.Calls[confusion.Compacted][prompt.MissCompaction] != uint32(compacted) || b.Broke() != 0 {
 			t.Errorf("%s: %d compactions, said %v", strategy, compacted, b.Calls)
 		}
-		if tc.memory != (summaries == 0) || b.Beside[tc.beside] == 0 || !tc.memory && b.Beside[tc.beside] != summaries {
+		if tc.memory != (summaries == 0) || b.Beside[tc.beside] == 0 || !tc.memory && b.Beside[tc.beside] != uint32(summaries) {
 			t.Errorf("%s: %d summary calls, said of calls beside %v", strategy, summaries, b.Beside)
 		}
 	}

@@ -362,24 +362,29 @@ func leftMetrics() []Metric {
 // breaksForm holds calls by what was said and by what was missed, "none" for a
 // hit.
 var breaksForm = jsonlines.NewObject(jsonlines.Refuse,
-	jsonlines.At("calls", func(b *confusion.Matrix) *[confusion.NumReasons][prompt.NumMissClasses]int { return &b.Calls },
+	jsonlines.At("calls", func(b *confusion.Matrix) *[confusion.NumReasons][prompt.NumMissClasses]uint32 { return &b.Calls },
 		jsonlines.ByName(namesOf[confusion.Reason](confusion.NumReasons),
-			func(a *[confusion.NumReasons][prompt.NumMissClasses]int) [][prompt.NumMissClasses]int { return a[:] },
+			func(a *[confusion.NumReasons][prompt.NumMissClasses]uint32) [][prompt.NumMissClasses]uint32 {
+				return a[:]
+			},
 			missForm, jsonlines.Refuse)).Or(),
-	jsonlines.At("changed", func(b *confusion.Matrix) *[confusion.NumFields][prompt.NumMissClasses]int { return &b.Changed },
+	jsonlines.At("changed", func(b *confusion.Matrix) *[confusion.NumFields][prompt.NumMissClasses]uint32 { return &b.Changed },
 		jsonlines.ByName(namesOf[confusion.Field](confusion.NumFields),
-			func(a *[confusion.NumFields][prompt.NumMissClasses]int) [][prompt.NumMissClasses]int { return a[:] },
+			func(a *[confusion.NumFields][prompt.NumMissClasses]uint32) [][prompt.NumMissClasses]uint32 {
+				return a[:]
+			},
 			missForm, jsonlines.Refuse)).Or(),
-	jsonlines.At("beside", func(b *confusion.Matrix) *[confusion.NumReasons]int { return &b.Beside },
+	jsonlines.At("beside", func(b *confusion.Matrix) *[confusion.NumReasons]uint32 { return &b.Beside },
 		jsonlines.ByName(namesOf[confusion.Reason](confusion.NumReasons),
-			func(a *[confusion.NumReasons]int) []int { return a[:] }, jsonlines.Count[int](), jsonlines.Refuse)).Or(),
+			func(a *[confusion.NumReasons]uint32) []uint32 { return a[:] }, jsonlines.Count[uint32](), jsonlines.Refuse)).Or(),
 ).Sum(func(b, c *confusion.Matrix) {
 	if *c != (confusion.Matrix{}) { // most runs have no detector, and there are hundreds of counts
 		b.Merge(c)
 	}
 })
 
-var missForm = jsonlines.ByName(missNames, byMiss, jsonlines.Count[int](), jsonlines.Refuse)
+var missForm = jsonlines.ByName(missNames,
+	func(a *[prompt.NumMissClasses]uint32) []uint32 { return a[:] }, jsonlines.Count[uint32](), jsonlines.Refuse)
 
 // namesOf returns the names of the first n values of a type.
 func namesOf[T interface {

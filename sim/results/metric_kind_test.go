@@ -91,6 +91,8 @@ func fillAny(v reflect.Value, number func() int64) {
 		}
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		v.SetInt(number())
+	case reflect.Uint32:
+		v.SetUint(uint64(number()))
 	case reflect.Float64:
 		v.SetFloat(float64(number()))
 	}

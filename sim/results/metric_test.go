@@ -121,14 +121,14 @@ func sample(strategy, session string) *Row {
 func sampleBreaks() confusion.Matrix {
 	var b confusion.Matrix
 	for i := range b.Calls {
-		b.Beside[i] = 700 + i
+		b.Beside[i] = uint32(700 + i)
 		for m := range b.Calls[i] {
-			b.Calls[i][m] = 1 + i*prompt.NumMissClasses + m
+			b.Calls[i][m] = uint32(1 + i*prompt.NumMissClasses + m)
 		}
 	}
 	for i := range b.Changed {
 		for m := range b.Changed[i] {
-			b.Changed[i][m] = 400 + i*prompt.NumMissClasses + m
+			b.Changed[i][m] = uint32(400 + i*prompt.NumMissClasses + m)
 		}
 	}
 	return b

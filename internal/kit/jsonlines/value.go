@@ -13,16 +13,27 @@ import (
 const Most = 1 << 53
 
 // Integer is the form of whole numbers within bounds.
-type Integer[T int | int32 | int64] struct {
+type Integer[T int | int32 | int64 | uint32] struct {
 	least, most int64
 	largest     bool
 }
 
 // Count returns the form of counts, which are not negative.
-func Count[T int | int32 | int64]() Integer[T] { return Integer[T]{most: Most} }
+func Count[T int | int32 | int64 | uint32]() Integer[T] { return Integer[T]{most: most[T]()} }
+
+// most returns the largest power of two up to Most that a T holds.
+func most[T int | int32 | int64 | uint32]() int64 {
+	n := int64(Most)
+	for int64(T(n)) != n {
+		n /= 2
+	}
+	return n
+}
 
 // Largest returns the form of counts whose sum is the largest of them.
-func Largest[T int | int32 | int64]() Integer[T] { return Integer[T]{most: Most, largest: true} }
+func Largest[T int | int32 | int64 | uint32]() Integer[T] {
+	return Integer[T]{most: most[T](), largest: true}
+}
 
 func (p Integer[T]) append(e *encoder, v *T) { e.text = strconv.AppendInt(e.text, int64(*v), 10) }
 

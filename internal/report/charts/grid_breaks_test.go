@@ -22,11 +22,11 @@ func brokenRun() *results.Run {
 		{Cell: "billed", Strategy: "billed", Rows: []*results.Row{{Strategy: "billed", Session: "a", Sessions: 1}}},
 	}}
 	b := &run.Cells[0].Rows[0].Breaks
-	b.Calls[confusion.None] = [prompt.NumMissClasses]int{prompt.MissNone: 1_200, prompt.MissExpiry: 2}
-	b.Calls[confusion.Expiry5m] = [prompt.NumMissClasses]int{prompt.MissExpiry: 6, prompt.MissEdit: 2}
-	b.Calls[confusion.Expiry1h] = [prompt.NumMissClasses]int{prompt.MissExpiry: 2}
-	b.Calls[confusion.State] = [prompt.NumMissClasses]int{prompt.MissHead: 3}
-	b.Calls[confusion.Server] = [prompt.NumMissClasses]int{prompt.MissHead: 1, prompt.MissNone: 1}
+	b.Calls[confusion.None] = [prompt.NumMissClasses]uint32{prompt.MissNone: 1_200, prompt.MissExpiry: 2}
+	b.Calls[confusion.Expiry5m] = [prompt.NumMissClasses]uint32{prompt.MissExpiry: 6, prompt.MissEdit: 2}
+	b.Calls[confusion.Expiry1h] = [prompt.NumMissClasses]uint32{prompt.MissExpiry: 2}
+	b.Calls[confusion.State] = [prompt.NumMissClasses]uint32{prompt.MissHead: 3}
+	b.Calls[confusion.Server] = [prompt.NumMissClasses]uint32{prompt.MissHead: 1, prompt.MissNone: 1}
 	b.Changed[confusion.FieldSystem][prompt.MissHead] = 3
 	b.Changed[confusion.FieldTools][prompt.MissHead] = 1
 	b.Beside[confusion.None], b.Beside[confusion.Server] = 5, 1

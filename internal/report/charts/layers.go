@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -126,21 +127,21 @@ func fieldLines(b *confusion.Matrix) [][]any {
 }
 
 // missedText lists what calls missed, the most frequent first.
-func missedText(calls *[prompt.NumMissClasses]int) string {
+func missedText(calls *[prompt.NumMissClasses]uint32) string {
 	var classes []prompt.MissClass
 	for m := range prompt.MissClass(prompt.NumMissClasses) {
 		if calls[m] > 0 {
 			classes = append(classes, m)
 		}
 	}
-	slices.SortStableFunc(classes, func(a, b prompt.MissClass) int { return calls[b] - calls[a] })
+	slices.SortStableFunc(classes, func(a, b prompt.MissClass) int { return cmp.Compare(calls[b], calls[a]) })
 	var texts []string
 	for _, m := range classes {
 		name := strings.ReplaceAll(m.String(), "_", " ")
 		if m == prompt.MissNone {
 			name = "hit"
 		}
-		texts = append(texts, document.Whole(calls[m])+" "+name)
+		texts = append(texts, document.Whole(int(calls[m]))+" "+name)
 	}
 	return strings.Join(texts, ", ")
 }

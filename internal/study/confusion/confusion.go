@@ -87,16 +87,16 @@ var fieldNames = [NumFields]string{
 func (f Field) String() string { return fieldNames[min(int(f), NumFields-1)] }
 
 // Matrix counts the verdicts of a client's break detector by what the cache
-// model knows, call by call. The zero Matrix is empty.
+// model knows, call by call. The zero Matrix is empty. Every row of a run has one, so a count takes 4 bytes.
 type Matrix struct {
 	// Calls are those of conversations, by verdict and by class of miss.
-	Calls [NumReasons][prompt.NumMissClasses]int
+	Calls [NumReasons][prompt.NumMissClasses]uint32
 	// Changed are the breaks among them with a change, by each named field and by
 	// class of miss.
-	Changed [NumFields][prompt.NumMissClasses]int
+	Changed [NumFields][prompt.NumMissClasses]uint32
 	// Beside are calls that layers made, by verdict. Each is a conversation of its
 	// own to the server, so what it missed is unknown.
-	Beside [NumReasons]int
+	Beside [NumReasons]uint32
 }
 
 // Add counts a call.
@@ -118,7 +118,7 @@ func (b *Matrix) Merge(o *Matrix) {
 }
 
 // Ran reports whether the detector saw a call of a conversation.
-func (b *Matrix) Ran() bool { return b.Calls != [NumReasons][prompt.NumMissClasses]int{} }
+func (b *Matrix) Ran() bool { return b.Calls != [NumReasons][prompt.NumMissClasses]uint32{} }
 
 // Watched returns the calls of conversations that the detector saw.
 func (b *Matrix) Watched() int {
@@ -146,7 +146,7 @@ func (b *Matrix) Right(r Reason) int {
 	n := 0
 	for m, k := range b.Calls[r] {
 		if r.Means(prompt.MissClass(m)) {
-			n += k
+			n += int(k)
 		}
 	}
 	return n
@@ -159,9 +159,9 @@ func (b *Matrix) Named(f Field) int { return total(&b.Changed[f]) }
 // model, over another model.
 func (b *Matrix) NamedRight(f Field) int {
 	if f == FieldModel {
-		return b.Changed[f][prompt.MissModel]
+		return int(b.Changed[f][prompt.MissModel])
 	}
-	return b.Changed[f][prompt.MissHead]
+	return int(b.Changed[f][prompt.MissHead])
 }
 
 // True returns the calls that missed in the way a reason means, whatever the
@@ -174,7 +174,7 @@ func (b *Matrix) True(r Reason) int {
 		}
 		for m, k := range b.Calls[said] {
 			if r.Means(prompt.MissClass(m)) {
-				n += k
+				n += int(k)
 			}
 		}
 	}
@@ -215,10 +215,10 @@ func share(n, of int) (float64, bool) {
 	return float64(n) / float64(of), true
 }
 
-func total(counts *[prompt.NumMissClasses]int) int {
+func total(counts *[prompt.NumMissClasses]uint32) int {
 	n := 0
 	for _, k := range counts {
-		n += k
+		n += int(k)
 	}
 	return n
 }
