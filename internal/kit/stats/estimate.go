@@ -17,7 +17,10 @@ type Estimator struct {
 	Level     float64 // of confidence, in (0, 1); 0 for 0.95
 	Seed      uint64
 	Resamples int // 0 for 1,000
-	Workers   int // 0 for one per processor; does not change the results
+	// Student asks for Student's intervals instead of resamples, as for a mark in each line of a
+	// table of thousands.
+	Student bool
+	Workers int // 0 for one per processor; does not change the results
 }
 
 // Defaults of an Estimator.
@@ -121,9 +124,12 @@ func (e Estimator) Paired(ctx context.Context, pairs []Pair) ([]Estimate, error)
 		s, m := c.columns()
 		sums, maxima = append(sums, s...), append(maxima, m...)
 	}
-	d, err := e.bootstrap().Draw(ctx, n, sums, maxima)
-	if err != nil {
-		return nil, err
+	var d Draws
+	if len(sums)+len(maxima) > 0 {
+		var err error
+		if d, err = e.bootstrap().Draw(ctx, n, sums, maxima); err != nil {
+			return nil, err
+		}
 	}
 	out := make([]Estimate, len(list))
 	parallel.Each(e.Workers, len(list), func(i int) {
@@ -167,7 +173,7 @@ func correct(pairs []Pair, list []Estimate) {
 // reaches reports whether resamples of n pairs can reach the level: some lie beyond the ends
 // of the interval, and there are enough pairs for any test to reject.
 func (e Estimator) reaches(n int) bool {
-	return n >= PairsNeeded(e.Level) && normalShare(-widened(e.Level, float64(n-1)))*float64(e.Resamples) >= 1
+	return !e.Student && n >= PairsNeeded(e.Level) && normalShare(-widened(e.Level, float64(n-1)))*float64(e.Resamples) >= 1
 }
 
 // comparison is a pair while it is estimated.
