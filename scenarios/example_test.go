@@ -105,8 +105,8 @@ func Example_layer() {
 		fmt.Printf("%s: %d times forgotten, %d misses, $%.2f\n", name, total.Microcompactions, total.Misses, total.CostUSD())
 	}
 	// Output:
-	// forgetful: 37 times forgotten, 37 misses, $73.87
-	// none: 0 times forgotten, 10 misses, $63.02
+	// forgetful: 37 times forgotten, 37 misses, $73.89
+	// none: 0 times forgotten, 10 misses, $63.04
 }
 
 // The code of docs/library.md is the code of these examples.

@@ -76,6 +76,7 @@ func (l *Loop) reset(sessions []*traces.Session) error {
 		l.live(l.servers[i].Server)
 		l.servers[i].Reset()
 	}
+	clear(l.sent)
 	l.flights, l.free = l.flights[:0], l.free[:0]
 	l.err, l.sides, l.failing, l.host.thread = nil, 0, nil, nil
 	l.endBackgrounds()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -139,6 +140,29 @@ func TestReadAfterCompactionIsTheStaticPrefix(t *testing.T) {
 		}
 		if calls[i].Miss != prompt.MissCompaction {
 			t.Errorf("miss %v after a compaction", calls[i].Miss)
+		}
+	}
+}
+
+// A profile that knows the static prefix of a version to be longer than what a session
+// opens with (tools 12,000, system prompt 4,000, reminders 2,000) makes no call read more
+// than these 18,000 behind a compaction or in a first call: what follows them is new.
+func TestReadStaysWithinTheOpening(t *testing.T) {
+	s := newSession("s").turns(60, 0, 4000).session()
+	c := testConfig(t, "auto-compact/167k")
+	c.Profile = &profile.Profile{
+		Static:     []profile.Versioned{{Estimate: profile.Estimate{Value: 27730}}},
+		FirstReads: []profile.FirstRead{{Version: "2.1.25", Model: "claude-opus-4-5", Session: "another", Read: 27730}},
+	}
+	c.Profile.Switches.Static, c.Profile.Switches.First = true, true
+	_, calls := run(t, c, s)
+	if got := calls[0].Usage.Read; got == 0 || got > 18000 {
+		t.Errorf("the first call read %d tokens, want some of the 18,000", got)
+	}
+	for i := 1; i < len(calls); i++ {
+		got := calls[i].Usage.Read
+		if behind := calls[i-1].Source == results.SourceCompact; behind && got != 18000 {
+			t.Errorf("call %d: read %d behind a compaction, want 18000", i+1, got)
 		}
 	}
 }

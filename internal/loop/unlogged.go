@@ -96,7 +96,7 @@ func (l *Loop) describe(t *thread, model string, unheld int64) {
 	// as theirs do.
 	shares := len(r.Markers) > 0 && !t.replay.assembly.header
 	if shares && p.Switches.Shared && u.shared > 0 && t.current().Model == u.sharedBy && (u.lost || l.expects(t, 1, u.warm.share(t.warmPrior(p), p.Weight))) {
-		r.Shared = int32(u.shared)
+		r.Shared = int32(min(u.shared, t.opening()))
 	}
 	if u.shrunk && unheld >= 0 && t.current().Wait <= profile.Life(u.ttl) {
 		r.Shared = max(r.Shared, t.ahead())
@@ -144,6 +144,7 @@ func (l *Loop) foundFirst(t *thread, p *profile.Profile) int32 {
 		return n
 	}
 	share, tokens := t.firstCall(p)
+	tokens = min(tokens, t.opening())
 	if !l.config.Draw {
 		return int32(share * float64(tokens))
 	}
@@ -217,8 +218,26 @@ func (l *Loop) placeStatic(t *thread, p *profile.Profile) {
 		static = headOf(t.replay.session, t.replay.static)
 	}
 	if static > 0 {
+		static = min(static, t.opening())
 		l.request.Markers[mark].Shift = int32(static - laid)
 	}
+}
+
+// opening returns the tokens of the head and of the client's reminders behind it, which stay as they are in every
+// request of a thread. Where one ends and the other begins is an estimate: the most that a static prefix can have.
+func (t *thread) opening() int64 {
+	return openingOf(t.context.Seal())
+}
+
+func openingOf(entries []prompt.Entry) int64 {
+	i := 0
+	for i < len(entries) && (entries[i].Kind.Level() != prompt.LevelMessages || entries[i].Kind == prompt.KindReminder) {
+		i++
+	}
+	if i == 0 {
+		return 0
+	}
+	return int64(entries[i-1].Cum)
 }
 
 // headOf returns the static prefix of a session, tokens, where that of its version
@@ -365,6 +384,9 @@ func (l *Loop) hide(t *thread, f *flight) {
 	}
 	l.describe(t, m.name, -1)
 	out := t.replay.server.Begin(l.clock.now, &l.request)
+	if l.config.Verify {
+		l.verifyRead(t, &out)
+	}
 	i := l.newFlight()
 	l.flights[i] = flight{
 		thread: t.id, layer: -1, hidden: true, source: results.SourceOther, ticket: out.Ticket, model: f.model, start: l.clock.now,

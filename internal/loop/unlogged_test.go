@@ -129,9 +129,10 @@ func TestStaticPrefix(t *testing.T) {
 		seen, shared, profiled, firsts int64
 		want                           int32
 	}{
-		{"seen", traces.ThreadMain, 0, 9000, 0, 5000, 5000, 1000},
+		{"seen", traces.ThreadMain, 0, 7000, 0, 5000, 5000, -1000},
+		{"seen, beyond what opens the thread", traces.ThreadMain, 0, 9000, 0, 5000, 5000, 0},
 		{"a hook behind what is shared", traces.ThreadMain, hook, 0, 6000, 5000, 5000, 6000 + 700 - 8000},
-		{"a hook, seen", traces.ThreadMain, hook, 9000, 6000, 5000, 5000, 1000},
+		{"a hook, seen", traces.ThreadMain, hook, 7000, 6000, 5000, 5000, -1000},
 		{"a hook, nothing shared", traces.ThreadMain, hook, 0, 0, 5000, 5000, -3000},
 		{"shared without a hook", traces.ThreadMain, 0, 0, 6000, 5000, 5000, -3000},
 		{"a tenth more", traces.ThreadMain, 0, 0, 0, 5000, 5500, -2500},

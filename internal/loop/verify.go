@@ -53,7 +53,36 @@ func (l *Loop) verify(t *thread, layer int, out *prompt.Outcome) {
 	if out.Miss == prompt.MissNone && out.Usage.Read < out.Expected {
 		l.violate(t, "read %d of %d expected tokens without a reason", out.Usage.Read, out.Expected)
 	}
+	l.verifyRead(t, out)
 	l.verifyMessages(t)
+}
+
+// verifyRead checks that what a call read was once written: it lies within the longest prefix of the request that an
+// earlier one of the cohort began with, or within its opening, which others of its version share. What the profile
+// supplies from outside the cohort (Request.Shared) lies within what is ahead of the round's input.
+func (l *Loop) verifyRead(t *thread, out *prompt.Outcome) {
+	r := &l.request
+	within := max(openingOf(r.Entries), min(int64(r.Shared), int64(t.ahead())))
+	i := len(r.Entries) - 1
+	for i >= 0 && !l.sent[r.Entries[i].Chain] {
+		i--
+	}
+	last := i
+	for t.codex() && last+1 < len(r.Entries) && r.Entries[last+1].Kind.Assistant() {
+		last++ // the provider keeps what it answered
+	}
+	if last >= 0 {
+		within = max(within, int64(r.Entries[last].Cum))
+	}
+	if out.Usage.Read > within {
+		l.violate(t, "read %d tokens, of which only %d were written before", out.Usage.Read, within)
+	}
+	if l.sent == nil {
+		l.sent = map[prompt.Digest]bool{}
+	}
+	for i++; i < len(r.Entries); i++ {
+		l.sent[r.Entries[i].Chain] = true
+	}
 }
 
 // verified is what is known of the entries of the last request that was checked. A request that

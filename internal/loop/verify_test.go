@@ -55,6 +55,10 @@ func TestInvariantsOfACall(t *testing.T) {
 			o.Usage.Uncached--
 			o.Usage.Read++
 		}, "a token class is negative"},
+		"more than was sent": {func(r *prompt.Request, o *prompt.Outcome) {
+			more := o.Usage.Write5m
+			o.Usage.Write5m, o.Usage.Read = 0, o.Usage.Read+more
+		}, "of which only 18300 were written before"},
 		"four markers":      {at(0, 1, 2, 3), ""},
 		"five markers":      {at(0, 1, 2, 3, 4), "5 markers, at most 4"},
 		"the last entry":    {at(0, -2), ""},
