@@ -128,7 +128,7 @@ func TestFamilies(t *testing.T) {
 		list[i] = Estimate{P: p, Pairs: 20, Difference: 1, Interval: Interval{1, 2}, level: 0.95, freedom: 19, tested: 1, step: 1}
 		list[i].least = p
 	}
-	correct(pairs, list)
+	judge(pairs, list)
 	for i, want := range []float64{0.0528, 0.0006, 0.0996, 0.0290, 0.0996, 0.0867} {
 		if e := list[i]; math.Abs(e.P-want) > 1e-12 || (e.Verdict == Higher) != (want < 0.05) {
 			t.Errorf("%d: P %v, %v, want %v", i, e.P, e.Verdict, want)

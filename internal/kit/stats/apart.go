@@ -1,0 +1,73 @@
+package stats
+
+import (
+	"context"
+	"math"
+	"slices"
+)
+
+// Apart estimates now − factor × was over independent samples of sessions, each of which is
+// resampled by itself (BCa). The interval is widened for small samples by Welch's degrees of
+// freedom (Welch 1947), so that many sessions on one side do not make up for few on the other.
+// With fewer than two sessions on a side, and if resamples lack a base, it is the whole line.
+func (e Estimator) Apart(ctx context.Context, was, now Figure, factor float64) (Estimate, error) {
+	e = e.defaults()
+	out := Estimate{Difference: now.Value() - factor*was.Value(), Interval: Everything, RelativeInterval: Everything,
+		Relative: math.NaN(), Pairs: len(was.Part) + len(now.Part), Base: was.Value(), level: e.Level, family: 1, step: 1,
+		least: leastApart(len(was.Part), len(now.Part))}
+	if len(was.Part) < 2 || len(now.Part) < 2 {
+		out.Verdict = TooFew
+		return out, nil
+	}
+	boot := e.bootstrap()
+	sums, _ := was.columns()
+	before, err := boot.Draw(ctx, len(was.Part), sums, nil)
+	if err != nil {
+		return out, err
+	}
+	boot.Seed++ // the two sides are resampled independently
+	sums, _ = now.columns()
+	after, err := boot.Draw(ctx, len(now.Part), sums, nil)
+	if err != nil {
+		return out, err
+	}
+	draws := make([]float64, 0, e.Resamples)
+	for r := range e.Resamples {
+		if d := now.at(after.Sums, r) - factor*was.at(before.Sums, r); finite(d) {
+			draws = append(draws, d)
+		}
+	}
+	out.tested = out.Difference
+	influence := slices.Clone(was.influence())
+	for i := range influence {
+		influence[i] *= -factor
+	}
+	out.deviation = math.Hypot(standardError(influence), standardError(now.influence()))
+	out.spread = out.deviation
+	out.freedom = welch(influence, now.influence())
+	out.Interval = e.interval(draws, out.Difference, append(influence, now.influence()...), out.freedom, false)
+	out.judge()
+	return out, nil
+}
+
+// leastApart returns the smallest P of two samples: twice the chance of a single one of all
+// ways to divide their sessions between both sides.
+func leastApart(n, k int) float64 {
+	ways := 1.0
+	for i := range k {
+		ways *= float64(n+k-i) / float64(i+1)
+	}
+	return 2 / ways
+}
+
+// welch returns the degrees of freedom of the difference of two estimates, given the influence of
+// each session on them.
+func welch(a, b []float64) float64 {
+	x, y := standardError(a), standardError(b)
+	unit := max(x, y)
+	if unit == 0 {
+		return float64(len(a) + len(b) - 2)
+	}
+	x, y = x*x/unit/unit, y*y/unit/unit
+	return (x + y) * (x + y) / (x*x/freedom(a) + y*y/freedom(b))
+}
