@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/internal/serving/profile"
@@ -60,15 +61,16 @@ type Change struct {
 	Assign   string  `json:"set"`       // the same as an argument of sim run --set, under strategy own
 	SavesUSD float64 `json:"saves_usd"` // on all sessions, as sim run shows it
 	// Unseen is what it saves on sessions that were not used to choose it, as a
-	// share of their cost, and its 90 % interval.
-	Unseen float64 `json:"unseen_share"`
-	Low    float64 `json:"unseen_low"`
-	High   float64 `json:"unseen_high"`
-	Agree  int     `json:"folds_agree"`             // folds whose sessions it makes cheaper
-	Folds  int     `json:"folds"`                   // folds with sessions on which it has an effect
-	Edge   string  `json:"edge,omitempty"`          // "lowest" or "highest" of the values tried
-	More   int     `json:"more_sessions,omitempty"` // about how many more sessions would decide
-	Effect Effect  `json:"effect"`
+	// share of their cost, with its 95 % interval; Detectable is the smallest share that four of
+	// five such sets of sessions show.
+	Unseen     float64 `json:"unseen_share"`
+	Low        float64 `json:"unseen_low"`
+	High       float64 `json:"unseen_high"`
+	Detectable float64 `json:"unseen_detectable"`
+	verdict    stats.Verdict
+	Edge       string `json:"edge,omitempty"`          // "lowest" or "highest" of the values tried
+	More       int    `json:"more_sessions,omitempty"` // about how many more sessions would decide
+	Effect     Effect `json:"effect"`
 }
 
 // Effect is what a change does besides saving: each figure before and after it.
@@ -221,10 +223,10 @@ func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.S
 // minAdvised is the least saving worth reporting, USD: half a cent.
 const minAdvised = 0.005
 
-// wins reports whether the change is advised: the interval of its saving on unseen
-// sessions lies above 0, it saves in most folds, and it saves at least minAdvised.
+// wins reports whether the change is advised: chance does not explain what it saves on unseen
+// sessions, and that is at least minAdvised.
 func (c *Change) wins() bool {
-	return c.Low > 0 && 2*c.Agree > c.Folds && c.SavesUSD >= minAdvised
+	return c.verdict == stats.Lower && c.SavesUSD >= minAdvised
 }
 
 // offered returns the settings that a version of the client honours, by group.

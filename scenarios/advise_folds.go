@@ -5,8 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
+	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -19,7 +18,6 @@ import (
 const (
 	foldBlocks  = 5
 	foldRepeats = 3
-	adviceLevel = 0.9 // of intervals
 )
 
 // searchCalls is how many calls times values a search simulates in full. A larger
@@ -153,48 +151,17 @@ func bestOf(group []candidate, costs [][]float64) (kept []candidate) {
 func (c *Change) judge(costs [][]float64) {
 	t, list := among(costs)
 	g := t.heldOut(list)
-	if c.Agree, c.Folds = g.Agree, g.Folds; math.IsNaN(g.Share) {
+	if c.verdict = g.Verdict; math.IsNaN(g.Share) {
 		return // nothing costs anything
 	}
-	c.Unseen, c.Low, c.High = g.Share, g.Low, g.High
-	if c.Low <= 0 && c.Unseen > 0 {
-		wide := (c.Unseen - c.Low) / c.Unseen
-		c.More = int(math.Ceil(float64(len(costs[0])) * (wide*wide - 1))) // the half width shrinks as 1/√n
+	c.Unseen, c.Low, c.High, c.Detectable = g.Share, g.Low, g.High, g.Detectable
+	if c.verdict <= stats.Chance && c.Unseen > 0 {
+		wide := c.Detectable / c.Unseen
+		c.More = max(0, int(math.Ceil(float64(len(costs[0]))*(wide*wide-1)))) // what can be seen shrinks as 1/√n
 	}
 }
 
 // blockOf returns the block of a session among n in a round.
 func blockOf(session, n, round int) int {
 	return (session*foldBlocks*foldRepeats/n + round) / foldRepeats % foldBlocks
-}
-
-// timeBlocks is the number of blocks of consecutive sessions whose savings are taken as correlated.
-const timeBlocks = 10
-
-// wider returns the larger of the deviations by session and by block of time.
-// The values are in order of time, and their mean is 0.
-func wider(off []float64) float64 {
-	byTime := make([]float64, min(timeBlocks, len(off)))
-	for s := range off {
-		byTime[s*len(byTime)/len(off)] += off[s]
-	}
-	return max(deviation(off), deviation(byTime))
-}
-
-// deviation returns half the width of Student's interval of the difference of two sums,
-// from differences whose mean is 0. If few values make up most of the spread, the degrees
-// of freedom are one less than the number of equal values with the same kurtosis.
-func deviation(values []float64) float64 {
-	n := float64(len(values))
-	var squares, fourths float64
-	for _, v := range values {
-		squares += v * v
-		fourths += v * v * v * v
-	}
-	if squares == 0 || n < 2 {
-		return 0
-	}
-	alike := max(2, min(n, squares*squares/fourths))
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: alike - 1}.Quantile((1 + adviceLevel) / 2)
-	return t * math.Sqrt(2*squares*n/(n-1))
 }

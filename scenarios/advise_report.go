@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
@@ -33,7 +34,7 @@ func (x *AgentAdvice) none() string {
 		return fmt.Sprintf("too few sessions to advise: %s, and choosing on some and judging on others takes at least %d",
 			document.Count(x.Sessions, "session"), foldBlocks)
 	}
-	return "no setting of this client saves more than chance explains"
+	return "no setting of this client saves reliably"
 }
 
 // Verdict says in a line for each agent what to set, what it saves, how certain that is and what is lost.
@@ -73,7 +74,7 @@ func (e *Effect) loss() string {
 // share is what a change saves on unseen sessions, with its interval.
 func share(c *Change) string {
 	percent := document.SignedPercent
-	return fmt.Sprintf("%s (90 %%: %s … %s)", percent(-c.Unseen), percent(-c.High), percent(-c.Low))
+	return fmt.Sprintf("%s (95 %%: %s … %s)", percent(-c.Unseen), percent(-c.High), percent(-c.Low))
 }
 
 // Document reports advice on one screen.
@@ -135,8 +136,7 @@ func (x *AgentAdvice) section() document.Section {
 	}
 	for i := range x.Changes {
 		c := &x.Changes[i]
-		text := fmt.Sprintf("%s: %s. On unseen sessions %s; %d of %d folds agree.",
-			c.Where, c.Snippet, share(c), c.Agree, c.Folds)
+		text := fmt.Sprintf("%s: %s. On unseen sessions %s.", c.Where, c.Snippet, share(c))
 		if c.Edge != "" {
 			text += fmt.Sprintf(" It is the %s value tried.", c.Edge)
 		}
@@ -153,10 +153,13 @@ func (x *AgentAdvice) section() document.Section {
 	}
 	for i := range x.Open {
 		c := &x.Open[i]
-		if c.Folds == 0 {
+		if c.verdict == stats.Same {
 			continue // it changes nothing on other sessions
 		}
-		text := fmt.Sprintf("Not advised: %s, %s on unseen sessions, %d of %d folds", c.Does, share(c), c.Agree, c.Folds)
+		text := fmt.Sprintf("Not advised: %s, %s on unseen sessions", c.Does, share(c))
+		if c.verdict == stats.Chance {
+			text += fmt.Sprintf("; chance explains it, %s would have been seen", document.Percent(c.Detectable))
+		}
 		if c.More > 0 && c.More <= maxMore {
 			text += fmt.Sprintf("; about %s would decide it", document.Count(c.More, "more session"))
 		}
@@ -207,13 +210,13 @@ func (x *AgentAdvice) table() *document.Table {
 // data returns the list of changes for programs.
 func (a *Advice) data() *document.Table {
 	t := &document.Table{Columns: document.Columns("agent", "advised", "setting", "value", "saves_usd",
-		"unseen_share", "unseen_low", "unseen_high", "folds_agree", "folds", "set")}
+		"unseen_share", "unseen_low", "unseen_high", "unseen_detectable", "set")}
 	for i := range a.Agents {
 		for n, list := range [][]Change{a.Agents[i].Changes, a.Agents[i].Open} {
 			for j := range list {
 				c := &list[j]
 				t.Rows = append(t.Rows, []any{a.Agents[i].Agent, n == 0, c.Setting, c.Value,
-					c.SavesUSD, c.Unseen, c.Low, c.High, c.Agree, c.Folds, c.Assign})
+					c.SavesUSD, c.Unseen, c.Low, c.High, c.Detectable, c.Assign})
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -159,7 +160,7 @@ func (t *tuner) judge(out *studies.Tuning, list []*choice) {
 		for k := range x.region.axes {
 			s.Set = append(s.Set, x.region.axes[k].path+"="+x.at[k])
 		}
-		s.Tie = i > 0 && s.Keeps && t.ties(order[0], x)
+		s.Tie = i > 0 && s.Keeps && t.estimate(order[0], x).Verdict <= stats.Chance
 		s.Front = s.Keeps && len(t.metrics) > 1 && !slices.ContainsFunc(order, func(y *choice) bool {
 			return t.keeps(y, everywhere) && dominates(t.turned(y), t.turned(x))
 		})
@@ -184,85 +185,63 @@ func (t *tuner) turned(x *choice) []float64 {
 	return list
 }
 
-// influence returns the contribution of each session to the first objective;
-// for a ratio, by the delta method.
-func (t *tuner) influence(parts, bases []float64) []float64 {
-	if t.metrics[0].Kind != results.KindRatio {
-		return slices.Clone(parts)
+// timeBlocks is the number of blocks of consecutive sessions that are taken as units where sessions
+// that follow each other are alike.
+const timeBlocks = 10
+
+// estimate compares two settings in the first objective: session by session or by block of time,
+// whichever is less sure.
+func (t *tuner) estimate(a, b *choice) stats.Estimate {
+	p := stats.Pair{Base: t.figure(a), Other: t.figure(b), Relative: true}
+	e := stats.Estimator{}.One(p)
+	if len(t.sessions) <= timeBlocks {
+		return e
 	}
-	part, base := 0.0, 0.0
-	for i := range parts {
-		part, base = part+parts[i], base+bases[i]
+	p.Base, p.Other = p.Base.Blocks(timeBlocks), p.Other.Blocks(timeBlocks)
+	if blocks := (stats.Estimator{}).One(p); blocks.Detectable > e.Detectable {
+		return blocks
 	}
-	list := make([]float64, len(parts))
-	for i := range parts {
-		list[i] = (parts[i] - part/base*bases[i]) / base
-	}
-	return list
+	return e
 }
 
-// ties reports whether chance can explain the difference of two settings in the first objective.
-func (t *tuner) ties(a, b *choice) bool {
-	difference, half := t.apart(a, b)
-	return math.Abs(difference) <= half
-}
-
-// apart returns the difference of two settings in the first objective, and half the width of its
-// interval on as many new sessions.
-func (t *tuner) apart(a, b *choice) (difference, half float64) {
-	difference = t.value(a, 0, everywhere) - t.value(b, 0, everywhere)
-	x, y := t.influence(a.parts[0], a.bases[0]), t.influence(b.parts[0], b.bases[0])
-	whole := 0.0
-	for i := range x {
-		whole += x[i]
+// figure returns the first objective of a setting.
+func (t *tuner) figure(x *choice) stats.Figure {
+	if t.metrics[0].Kind == results.KindRatio {
+		return stats.Figure{Part: x.parts[0], Base: x.bases[0]}
 	}
-	for i := range x {
-		share := 0.0 // for a sum: the part of the difference that the session's size explains
-		if t.metrics[0].Kind == results.KindSum && whole != 0 {
-			share = difference / whole * x[i]
-		}
-		x[i] -= y[i] + share
-	}
-	return difference, wider(x)
+	return stats.Figure{Part: x.parts[0]}
 }
 
 // heldOut chooses, in each of several rounds, on all sessions but those of a block, and judges the
 // choice on that block.
 func (t *tuner) heldOut(list []*choice) studies.Gain {
 	n := len(t.sessions)
-	g := studies.Gain{Level: adviceLevel, Low: math.Inf(-1), High: math.Inf(1)}
 	if n < foldBlocks {
-		return g
+		return studies.Gain{Share: math.NaN()}
 	}
-	parts, bases := make([]float64, n), make([]float64, n)
-	sign := 1.0
-	if t.metrics[0].Better == results.Higher {
-		sign = -1
-	}
+	unseen := &choice{parts: [][]float64{make([]float64, n)}, bases: [][]float64{make([]float64, n)}}
 	for round := range foldRepeats {
 		for b := range foldBlocks {
 			in := func(i int) bool { return blockOf(i, n, round) == b }
 			chosen := t.order(list, func(i int) bool { return !in(i) })[0]
-			gain := sign * (t.value(&t.recorded, 0, in) - t.value(chosen, 0, in))
-			if gain != 0 {
-				g.Folds++
-			}
-			if gain > 0 {
-				g.Agree++
-			}
 			for i := range n {
 				if in(i) {
-					parts[i] += chosen.parts[0][i] / foldRepeats
-					bases[i] += chosen.bases[0][i] / foldRepeats
+					unseen.parts[0][i] += chosen.parts[0][i] / foldRepeats
+					unseen.bases[0][i] += chosen.bases[0][i] / foldRepeats
 				}
 			}
 		}
 	}
-	was := t.value(&t.recorded, 0, everywhere)
-	unseen := was - t.value(&choice{parts: [][]float64{parts}, bases: [][]float64{bases}}, 0, everywhere)
-	seen, half := t.apart(&t.recorded, t.order(list, everywhere)[0])
-	half += math.Abs(seen - unseen) // how much the choice flatters itself
-	gain, scale := sign*unseen, math.Abs(was)
-	g.Share, g.Low, g.High = gain/scale, (gain-half)/scale, (gain+half)/scale
+	seen := t.estimate(&t.recorded, t.order(list, everywhere)[0])
+	e := t.estimate(&t.recorded, unseen)
+	e = e.Again().Blurred(e.Difference - seen.Difference)
+	if !e.RelativeInterval.Known() && e.Pairs > 0 {
+		e.Relative = math.NaN()
+	}
+	g := studies.Gain{Share: e.Relative, Low: e.RelativeInterval.Low, High: e.RelativeInterval.High, Level: stats.DefaultLevel,
+		Detectable: e.Detectable / math.Abs(e.Base), Verdict: e.Verdict}
+	if t.metrics[0].Better == results.Lower {
+		g.Share, g.Low, g.High = 0-e.Relative, -e.RelativeInterval.High, -e.RelativeInterval.Low
+	}
 	return g
 }

@@ -225,7 +225,7 @@ func (f *checkFlags) replay(
 	var remarks results.Workload
 	if reading.sample {
 		reading.sample = false // the scenario asks for them
-		remarks.Remarks = []string{"gated are the samples that come with sim: neither PATH nor sessions.paths of the scenario names others"}
+		remarks.Remarks = []string{"checking the bundled samples: no sessions were given"}
 	}
 	if err := f.beforehand(cmd, plan, corpus, hide); err != nil {
 		return nil, nil, err

@@ -87,7 +87,7 @@ func TestStarterOverWeeks(t *testing.T) {
 		{[]string{"--init"}, exitOK, nil},
 		{[]string{"--update", "first"}, exitOK, []string{"9 of 9 comparisons ok"}},
 		{[]string{"--update", "second"}, exitOK, []string{
-			"9 figures of other sessions than the baseline's", "9 of 9 comparisons ok"}},
+			"9 figures are compared with those of other sessions", "9 of 9 comparisons ok"}},
 		{[]string{"--update", "broken"}, exitCheck, []string{
 			"FAIL sim-check.yaml:19: cache_hit_ratio of billed is ", "12 sessions against 24",
 			"look: misses of class eviction rose from ", "in 100 calls", "this run is not added"}},

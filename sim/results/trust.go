@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/stats"
 )
 
 // ModelError compares what was billed with the same calls through the model: those that a
@@ -99,7 +98,8 @@ func (e *ModelError) measure(billed, model []float64) {
 		e.Spread = math.Sqrt((n*squares/bills + priorSessions*prior*prior) / (n + priorSessions))
 	}
 	if e.Sessions > 1 {
-		e.Low, e.High = interval(off, billed, 0)
+		d := ModelError{}.Interval(model, billed)
+		e.Low, e.High = d.Low, d.High
 	}
 }
 
@@ -132,54 +132,31 @@ func (e ModelError) Difference(c, base *Cell) (Difference, bool) {
 	return d, true
 }
 
-// Interval returns the difference of costs by session, USD, against base at the same
-// index. A session that costs the same both ways has the same error both ways.
+// Interval returns the difference of costs by session, USD, against base at the same index. Of one
+// session alone, and of sessions that do not differ, it has the error of the model only.
 func (e ModelError) Interval(costs, base []float64) Difference {
-	off := make([]float64, len(base))
-	var sum, total, squares float64
+	d := stats.Estimator{Student: true}.One(stats.Pair{
+		Base: stats.Figure{Part: base}, Other: stats.Figure{Part: costs}, Relative: true,
+	})
+	if d.Base == 0 {
+		return Difference{}
+	}
+	if !d.RelativeInterval.Known() {
+		d.RelativeInterval = stats.Interval{Low: d.Relative, High: d.Relative}
+	}
+	d = d.Blurred(e.Noise(costs, base))
+	return Difference{d.Relative, d.RelativeInterval.Low, d.RelativeInterval.High, true}
+}
+
+// Noise returns the standard deviation of the model's error in the difference of costs by
+// session, USD, against base at the same index. A session that costs the same both ways has the
+// same error both ways.
+func (e ModelError) Noise(costs, base []float64) float64 {
+	var squares float64
 	for i, was := range base {
-		off[i] = costs[i] - was
-		sum, total = sum+off[i], total+was
-		if off[i] != 0 {
+		if costs[i] != was {
 			squares += costs[i] * costs[i]
 		}
 	}
-	if total == 0 {
-		return Difference{}
-	}
-	d := Difference{Relative: sum / total, Known: len(base) > 0}
-	d.Low, d.High = interval(off, base, e.Spread*math.Sqrt(squares))
-	return d
-}
-
-// level is the normal point of the ends of a 95 % interval.
-const level = 1.96
-
-// interval returns the 95 % interval of the ratio of two sums over sessions: the ratio's
-// standard error over sessions (Cochran 1977, Sampling Techniques, §6.4) times Student's t
-// for so few of them, combined with noise, a standard deviation of the upper sum itself.
-// One session alone has no standard error.
-//
-// The percentile bootstrap over five sessions misses the truth more often (of differences
-// that are none 8.5 % instead of 6.5 %), and the ratio of a draw without the expensive
-// sessions says nothing of the corpus.
-func interval(part, base []float64, noise float64) (low, high float64) {
-	var sum, total, squares float64
-	for i := range part {
-		sum, total = sum+part[i], total+base[i]
-	}
-	if total == 0 {
-		return 0, 0
-	}
-	ratio, n := sum/total, float64(len(part))
-	for i := range part {
-		off := part[i] - ratio*base[i]
-		squares += off * off
-	}
-	half := level * noise
-	if n > 1 {
-		t := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(distuv.UnitNormal.CDF(level))
-		half = math.Hypot(half, t*math.Sqrt(n/(n-1)*squares))
-	}
-	return ratio - half/total, ratio + half/total
+	return e.Spread * math.Sqrt(squares)
 }

@@ -143,8 +143,9 @@ func TestChanceIsCalibrated(t *testing.T) {
 }
 
 // Five sessions of $14, $1.3, $6.8, $2.3 and $13.1 cost $10, 0, 1, 0 and 14.6
-// more: by hand 25.6/37.5 with a standard error of 0.208 and t = 2.776, so that the
-// interval is 0.68 ± 0.58 without an error of the model. A difference that two of
+// more: by hand 25.6/37.5 with a standard error of 0.208 and, as two of them make up most
+// of the spread, t = 3.22 of 2.9 degrees of freedom, so that the interval is 0.68 ± 0.67 without an
+// error of the model. A difference that two of
 // five sessions make up alone is not told apart from none.
 func TestDifferencesOfFewSessions(t *testing.T) {
 	base := []float64{14, 1.3, 6.8, 2.3, 13.1}
@@ -155,8 +156,8 @@ func TestDifferencesOfFewSessions(t *testing.T) {
 		return by
 	}
 	d := ModelError{}.Interval(more(10, 0, 1, 0, 14.6), base)
-	if !near(d.Relative, 0.6827) || !near(d.Low, 0.105) || !near(d.High, 1.260) || d.Chance() {
-		t.Errorf("%+v, want 0.683 in 0.105 … 1.260", d)
+	if !near(d.Relative, 0.6827) || !near(d.Low, 0.012) || !near(d.High, 1.354) || d.Chance() {
+		t.Errorf("%+v, want 0.683 in 0.012 … 1.354", d)
 	}
 	if d := (ModelError{Spread: 0.4}).Interval(more(10, 0, 1, 0, 14.6), base); !d.Chance() {
 		t.Errorf("a model that is off by 40 %% of a session tells %+v apart", d)

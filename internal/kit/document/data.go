@@ -47,12 +47,16 @@ func writeJSON(b *bytes.Buffer, d *Document) error {
 	if d.JSON != nil {
 		return d.JSON(b)
 	}
-	t := d.data()
+	return Lines(b, "[", d.data().Objects(), "]")
+}
+
+// Objects returns the rows in the form of JSON: each has the members that the columns name.
+func (t *Table) Objects() []any {
 	rows := make([]any, len(t.Rows))
 	for i, row := range t.Rows {
 		rows[i] = object{t.Columns, row}
 	}
-	return Lines(b, "[", rows, "]")
+	return rows
 }
 
 // object is a row with the names of its columns.

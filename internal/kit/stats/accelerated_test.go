@@ -79,7 +79,7 @@ func TestAcceleratedOfSkewed(t *testing.T) {
 	for i := range draws {
 		draws[i] = float64(i)
 	}
-	got := Accelerated(draws, 460.5, []float64{0, 0, 0, 4}, 0.95)
+	got := acceleratedBy(draws, 460.5, []float64{0, 0, 0, 4}, widened(0.95, 3))
 	if math.Abs(got.Low-2.0682) > 1e-3 || math.Abs(got.High-1000.0000) > 1e-3 {
 		t.Errorf("%+v", got)
 	}

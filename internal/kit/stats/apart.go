@@ -3,88 +3,71 @@ package stats
 import (
 	"context"
 	"math"
+	"slices"
 )
 
-// Ratio is the quotient of two sums over sampled units, such as sessions: the
-// part and the base of each.
-type Ratio struct{ Part, Base []float64 }
-
-// Add adds the part and the base of one session.
-func (r *Ratio) Add(part, base float64) {
-	r.Part, r.Base = append(r.Part, part), append(r.Base, base)
-}
-
-// Value returns the ratio, NaN or an infinity when its base is 0.
-func (r *Ratio) Value() float64 { return total(r.Part) / total(r.Base) }
-
-// Influence returns the linear influence of each session on the ratio.
-func (r *Ratio) Influence() []float64 {
-	ratio, base := r.Value(), total(r.Base)
-	out := make([]float64, len(r.Part))
-	for i := range out {
-		out[i] = (r.Part[i] - ratio*r.Base[i]) / base
-	}
-	return out
-}
-
-func total(values []float64) float64 {
-	var t float64
-	for _, v := range values {
-		t += v
-	}
-	return t
-}
-
-// LeastKept is the least share of resamples with a base for the interval of a
-// ratio to be meaningful.
-const LeastKept = 0.9
-
-// Apart returns the interval of now − factor × was for two ratios over independent
-// samples of sessions, each resampled independently (BCa, see Accelerated). The interval
-// is widened for small samples by Welch's degrees of freedom (Welch 1947), so that many
-// sessions on one side do not make up for few on the other. With fewer than two sessions
-// on a side, and if resamples lack a base, it is the whole line.
-func (b Bootstrap) Apart(ctx context.Context, was, now Ratio, factor, level float64) (Interval, error) {
-	everything := Interval{math.Inf(-1), math.Inf(1)}
+// Apart estimates now − factor × was over independent samples of sessions, each of which is
+// resampled by itself (BCa). The interval is widened for small samples by Welch's degrees of
+// freedom (Welch 1947), so that many sessions on one side do not make up for few on the other.
+// With fewer than two sessions on a side, and if resamples lack a base, it is the whole line.
+func (e Estimator) Apart(ctx context.Context, was, now Figure, factor float64) (Estimate, error) {
+	e = e.defaults()
+	out := Estimate{Difference: now.Value() - factor*was.Value(), Interval: Everything, RelativeInterval: Everything,
+		Relative: math.NaN(), Pairs: len(was.Part) + len(now.Part), Base: was.Value(), level: e.Level, family: 1, step: 1,
+		least: leastApart(len(was.Part), len(now.Part))}
 	if len(was.Part) < 2 || len(now.Part) < 2 {
-		return everything, nil
+		out.Verdict = TooFew
+		return out, nil
 	}
-	before, err := b.Draw(ctx, len(was.Part), [][]float64{was.Part, was.Base}, nil)
+	boot := e.bootstrap()
+	sums, _ := was.columns()
+	before, err := boot.Draw(ctx, len(was.Part), sums, nil)
 	if err != nil {
-		return everything, err
+		return out, err
 	}
-	b.Seed++ // the two sides are resampled independently
-	after, err := b.Draw(ctx, len(now.Part), [][]float64{now.Part, now.Base}, nil)
+	boot.Seed++ // the two sides are resampled independently
+	sums, _ = now.columns()
+	after, err := boot.Draw(ctx, len(now.Part), sums, nil)
 	if err != nil {
-		return everything, err
+		return out, err
 	}
-	draws := make([]float64, 0, b.Resamples)
-	for r := range b.Resamples {
-		d := after.Sums[0][r]/after.Sums[1][r] - factor*before.Sums[0][r]/before.Sums[1][r]
-		if !math.IsNaN(d) && !math.IsInf(d, 0) {
+	draws := make([]float64, 0, e.Resamples)
+	for r := range e.Resamples {
+		if d := now.at(after.Sums, r) - factor*was.at(before.Sums, r); finite(d) {
 			draws = append(draws, d)
 		}
 	}
-	if float64(len(draws)) < LeastKept*float64(b.Resamples) {
-		return everything, nil
-	}
-	influence := was.Influence()
+	out.tested = out.Difference
+	influence := slices.Clone(was.influence())
 	for i := range influence {
 		influence[i] *= -factor
 	}
-	freedom := welch(influence, now.Influence())
-	influence = append(influence, now.Influence()...)
-	return acceleratedBy(draws, now.Value()-factor*was.Value(), influence, widened(level, freedom)), nil
+	out.deviation = math.Hypot(standardError(influence), standardError(now.influence()))
+	out.spread = out.deviation
+	out.freedom = welch(influence, now.influence())
+	out.Interval = e.interval(draws, out.Difference, append(influence, now.influence()...), out.freedom, false)
+	out.judge()
+	return out, nil
 }
 
-// welch returns the degrees of freedom of the difference of two estimates, given the
-// influence of each session on it.
+// leastApart returns the smallest P of two samples: twice the chance of a single one of all
+// ways to divide their sessions between both sides.
+func leastApart(n, k int) float64 {
+	ways := 1.0
+	for i := range k {
+		ways *= float64(n+k-i) / float64(i+1)
+	}
+	return 2 / ways
+}
+
+// welch returns the degrees of freedom of the difference of two estimates, given the influence of
+// each session on them.
 func welch(a, b []float64) float64 {
-	x, y := StandardErrorOfSum(a), StandardErrorOfSum(b)
+	x, y := standardError(a), standardError(b)
 	unit := max(x, y)
 	if unit == 0 {
 		return float64(len(a) + len(b) - 2)
 	}
 	x, y = x*x/unit/unit, y*y/unit/unit
-	return (x + y) * (x + y) / (x*x/float64(len(a)-1) + y*y/float64(len(b)-1))
+	return (x + y) * (x + y) / (x*x/freedom(a) + y*y/freedom(b))
 }

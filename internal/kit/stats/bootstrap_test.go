@@ -171,13 +171,3 @@ func BenchmarkBootstrap(b *testing.B) {
 		})
 	}
 }
-
-func BenchmarkWilcoxon(b *testing.B) {
-	d := make([]float64, 100_000)
-	for i := range d {
-		d[i] = math.Sin(float64(i))
-	}
-	for b.Loop() {
-		Wilcoxon(d, 0)
-	}
-}

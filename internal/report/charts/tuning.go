@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -24,8 +25,8 @@ func Tuning(t *studies.Tuning) *document.Document {
 		Data: func() *document.Table { return tuningData(t) },
 		JSON: func(w io.Writer) error { return document.Indented(publishedTuning(t))(w) },
 		Notes: []string{
-			"FRONT: no other setting is better in one of the figures sought and as good in the others. TIE: the 90 % interval of " +
-				"its difference to the best one holds 0.", trustLine(t.Run),
+			"FRONT: no other setting is better in one of the figures sought and as good in the others. TIE: chance explains " +
+				"its difference to the best one.", trustLine(t.Run),
 		},
 	}
 	d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{tuningBest(t)}},
@@ -76,7 +77,7 @@ func limitsText(limits []studies.Limit) string {
 
 func heldOutText(t *studies.Tuning) string {
 	g, name := &t.HeldOut, t.Objectives[0].Name
-	if math.IsInf(g.High, 0) || math.IsNaN(g.Share) {
+	if math.IsNaN(g.Share) {
 		return "too few sessions to choose on some and judge on others"
 	}
 	shown := func(v float64) string {
@@ -89,8 +90,11 @@ func heldOutText(t *studies.Tuning) string {
 	if t.Objectives[0].Better == results.Higher {
 		low, high = high, low
 	}
-	return fmt.Sprintf("%s %s against recorded on sessions not used to choose (90 %%: %s … %s), better in %d of %d folds",
-		name, shown(g.Share), low, high, g.Agree, g.Folds)
+	text := fmt.Sprintf("%s %s against recorded on sessions not used to choose (95 %%: %s … %s)", name, shown(g.Share), low, high)
+	if g.Verdict == stats.Chance {
+		text += "; chance explains it, " + document.Percent(g.Detectable) + " would have been seen"
+	}
+	return text
 }
 
 // tuningTable lists the settings, best first, below the recorded strategy.
@@ -211,7 +215,7 @@ func publishedTuning(t *studies.Tuning) any {
 	out := map[string]any{
 		"objectives": names, "subject_to": limitsText(t.Limits), "space": t.Space, "tried": t.Tried, "settings": list,
 	}
-	if !math.IsInf(t.HeldOut.High, 0) && !math.IsNaN(t.HeldOut.Share) {
+	if !math.IsNaN(t.HeldOut.Share) {
 		out["held_out"] = t.HeldOut
 	}
 	return out

@@ -60,7 +60,7 @@ func alarms(t *testing.T, checks map[string]string, n int, factor float64) map[s
 // of its runs, 5 %: even when every bar stands where the true figure is, no
 // difference is too small to count, and the seeds of the baseline draw otherwise.
 func TestFalseAlarms(t *testing.T) {
-	const runs = 1000
+	const runs = 500
 	margins := "  - {metric: cost_usd, max_increase: 0, min_effect: 1e-9}\n  - {metric: cost_usd, max_decrease: 0, min_effect: 1e-9}\n"
 	ends := fmt.Sprintf("  - {metric: cost_usd, max: %[1]v, min_effect: 1e-9}\n  - {metric: cost_usd, min: %[1]v, min_effect: 1e-9}\n", meanUSD)
 	checks := map[string]string{

@@ -47,11 +47,12 @@ func (s *slice) part(row int, m results.Metric) (p [2]float64) {
 }
 
 // ratioOf returns the ratio of sums over sessions.
-func ratioOf(parts [][2]float64) (r stats.Ratio) {
-	for _, p := range parts {
-		r.Add(p[0], p[1])
+func ratioOf(parts [][2]float64) stats.Figure {
+	f := stats.Figure{Part: make([]float64, len(parts)), Base: make([]float64, len(parts))}
+	for i, p := range parts {
+		f.Part[i], f.Base[i] = p[0], p[1]
 	}
-	return r
+	return f
 }
 
 // comparedApart finds the figures of the sessions of baseline and run, or says why there
@@ -94,51 +95,32 @@ func (v *verdict) bars() (factor, add float64) {
 	return 1, v.sign * v.rule.Bar.Value
 }
 
-// judgeApart decides on other sessions, with an interval that misses in a share
-// of all cases. Undecided runs accumulate and are judged repeatedly; the
-// judgements get 1/2, 1/6, 1/12 … of the chance of an alarm, which add up to 1.
-func (v *verdict) judgeApart(share float64) {
-	share /= float64(v.look * (v.look + 1))
+// overSessions estimates how far the ratio of other sessions is beyond its bar; false when they are
+// too few to tell. Undecided runs accumulate and are judged repeatedly; the judgements get 1/2, 1/6,
+// 1/12 … of the chance of an alarm, which add up to 1.
+func (v *verdict) overSessions(share float64) (excess stats.Estimate, ok bool) {
 	factor, add := v.bars()
 	was, now := *v.result.Baseline, v.after.Value()
-	bar := factor*was + add
-	v.result.Observed, v.result.Bar = new(now), new(bar)
-	mean := v.sign * (now - bar)
-	v.result.Margin = new(0 - mean)
-	v.result.Sessions, v.result.Before = len(v.after.Part), len(v.before.Part)
-	boot := stats.Bootstrap{Seed: 1, Resamples: apartResamples}
-	d, err := boot.Apart(context.Background(), v.before, v.after, factor, 1-share)
-	low, high := v.sign*(d.Low-add), v.sign*(d.High-add)
-	low, high = min(low, high), max(low, high)
-	if err != nil || v.tooFew(share) || math.IsInf(high-low, 0) {
-		v.leaveOpen("%s cannot tell", v.sessions())
-		return
-	}
-	v.result.Low, v.result.High = new(factor*was+d.Low), new(factor*was+d.High)
-	most := mostIncrease * max(math.Abs(was), math.Abs(bar))
+	v.bar, v.effect = factor*was+add, v.rule.MinEffect.of(was)
+	v.most = mostIncrease * max(math.Abs(was), math.Abs(v.bar))
 	if v.sign < 0 {
-		most = mostDecrease * math.Abs(was)
+		v.most = mostDecrease * math.Abs(was)
 	}
-	switch {
-	case low > tolerance(bar) && mean > v.rule.MinEffect.of(was):
-		v.result.Status, v.result.Message = Breach, v.words(bar)
-		v.result.Look = v.looker().look(v.rule.whole) + v.worst(factor*was)
-	case high > most:
-		v.leaveOpen("%s cannot tell: %s on these may be %s on others", v.sessions(),
-			figure(v.rule.Metric.Unit, now), figure(v.rule.Metric.Unit, bar+v.sign*high))
-	case mean > tolerance(bar):
-		v.result.Note = v.excuse(low)
+	v.result.Observed = new(now)
+	v.result.Sessions, v.result.Before = len(v.after.Part), len(v.before.Part)
+	e, err := stats.Estimator{Level: 1 - share/float64(v.look*(v.look+1)), Seed: 1, Resamples: apartResamples}.
+		Apart(context.Background(), v.before, v.after, factor)
+	if ok = err == nil && e.Verdict != stats.TooFew; ok {
+		v.result.Low, v.result.High = new(factor*was+e.Interval.Low), new(factor*was+e.Interval.High)
+	} else {
+		v.leaveOpen("%s cannot tell", v.sessions())
 	}
-}
-
-// tooFew reports whether no figures of so many sessions could break the rule: a single
-// one of all ways to divide them between both sides is more than half of share.
-func (v *verdict) tooFew(share float64) bool {
-	ways, n, k := 1.0, len(v.before.Part)+len(v.after.Part), len(v.after.Part)
-	for i := range k {
-		ways *= float64(n-i) / float64(i+1)
+	e.Difference = v.sign * (e.Difference - add)
+	e.Interval = stats.Interval{Low: v.sign * (e.Interval.Low - add), High: v.sign * (e.Interval.High - add)}
+	if v.sign < 0 {
+		e.Interval.Low, e.Interval.High = e.Interval.High, e.Interval.Low
 	}
-	return ways*share/2 < 1
+	return e, ok
 }
 
 // sessions says how many sessions each side has.
@@ -146,16 +128,21 @@ func (v *verdict) sessions() string {
 	return fmt.Sprintf("%s against %d", document.Count(len(v.after.Part), "session"), len(v.before.Part))
 }
 
-// worst names the session of the run that exceeds the baseline most, "" if
-// names are hidden.
-func (v *verdict) worst(was float64) string {
-	rows, at, most := v.slice.cell.Draws[0].Rows, -1, 0.0
+// worst names the session of the run that exceeds the baseline most, "" if names are hidden and
+// where the sessions are the same.
+func (v *verdict) worst() string {
+	if !v.apart || v.in.Key != "" {
+		return ""
+	}
+	factor, _ := v.bars()
+	was, at, most := factor**v.result.Baseline, -1, 0.0
+	rows := v.slice.cell.Draws[0].Rows
 	for j := range rows {
 		if p := v.slice.part(j, v.rule.Metric); v.slice.group.has(rows[j].Session) && v.sign*(p[0]-was*p[1]) > most {
 			at, most = j, v.sign*(p[0]-was*p[1])
 		}
 	}
-	if at < 0 || v.in.Key != "" {
+	if at < 0 {
 		return ""
 	}
 	return "; most in session " + rows[at].Session

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -53,21 +53,19 @@ func (a Amount) of(base float64) float64 {
 	return a.Value
 }
 
-// sample is the mean of a figure over seeds with its confidence interval.
-type sample struct {
-	mean, low, high float64
-}
-
-// estimate returns the mean of values with Student's interval, which misses the true mean in a
-// share of all samples, in (0, 1). The interval has no width when all values are equal.
-func estimate(values []float64, share float64) sample {
+// overSeeds estimates the mean of a figure over seeds, with an interval that misses the true mean
+// in a share of all samples, in (0, 1). The interval has no width when all values are equal.
+func overSeeds(values []float64, share float64) stats.Estimate {
 	if !spread(values) {
-		return sample{values[0], values[0], values[0]}
+		return stats.Estimate{Difference: values[0], Interval: stats.Interval{Low: values[0], High: values[0]}}
 	}
-	n := float64(len(values))
-	mean, deviation := stat.MeanStdDev(values, nil)
-	half := -distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(share/2) * deviation / math.Sqrt(n)
-	return sample{mean, mean - half, mean + half}
+	part := make([]float64, len(values))
+	for i, v := range values {
+		part[i] = v / float64(len(values))
+	}
+	return stats.Estimator{Level: 1 - share}.One(stats.Pair{
+		Base: stats.Figure{Part: make([]float64, len(values))}, Other: stats.Figure{Part: part},
+	})
 }
 
 func spread(values []float64) bool {

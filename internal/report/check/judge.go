@@ -44,11 +44,7 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 	}
 	share := f.Level / float64(max(1, drawn+apart))
 	for _, c := range cases {
-		switch {
-		case c.result.Status != OK:
-		case c.apart:
-			c.judgeApart(share)
-		default:
+		if c.result.Status == OK {
 			c.judge(share)
 		}
 		if c.result.Status == Undecided && f.Undecided == "pass" {
@@ -59,16 +55,23 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 	f.tellUnpriced(r, in, cases)
 	f.compareHeads(r, in, baselines)
 	if drawn > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s of draws: means over %d seeds", document.Count(drawn, "figure"), f.Seeds))
+		r.Notes = append(r.Notes, fmt.Sprintf("%s averaged over %d seeds", figuresAre(drawn), f.Seeds))
 	}
 	if apart > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s of other sessions than the baseline's", document.Count(apart, "figure")))
+		r.Notes = append(r.Notes, figuresAre(apart)+" compared with those of other sessions")
 	}
 	if drawn+apart > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("without a change at most %.3g %% of runs raise an alarm", 100*f.Level))
+		r.Notes = append(r.Notes, fmt.Sprintf("false-alarm rate: at most %.3g %%", 100*f.Level))
 	}
 	r.settle()
 	return r
+}
+
+func figuresAre(n int) string {
+	if n == 1 {
+		return "1 figure is"
+	}
+	return document.Count(n, "figure") + " are"
 }
 
 // Empty returns the report of a check that has nothing to judge, for a reason.
@@ -99,7 +102,7 @@ func (f *File) cases(r *Rule, in *Input, all *sums, baselines map[string]Loaded)
 				continue
 			}
 			found = true
-			v := &verdict{rule: r, slice: s, result: base, in: in, metrics: all.metrics, sign: r.Kind.sign(), look: 1}
+			v := &verdict{rule: r, slice: s, result: base, in: in, metrics: all.metrics, sign: r.Kind.sign(), look: 1, most: math.Inf(1)}
 			v.result.Cell, v.result.Group = c.Name, g.name
 			if f.lacksPrice(s, r.Metric) {
 				v.refuseUnpriced(in)
@@ -165,9 +168,10 @@ type verdict struct {
 	bar      float64
 	unpriced bool    // calls without a price prevent a judgement
 	effect   float64 // what the mean of excess must exceed when it spreads
+	most     float64 // what the interval must exclude for a figure to hold
 
 	apart         bool // the baseline is of other sessions
-	before, after stats.Ratio
+	before, after stats.Figure
 	pending       [][2]float64 // of undecided runs, which are judged together with this one
 	look          int          // how often these sessions have been judged, including now
 }
@@ -231,7 +235,7 @@ func (v *verdict) prepare(b *Baseline) {
 		v.refuse("cannot fail: min_effect %s is more than the whole of it, %s", figure(v.rule.Metric.Unit, v.effect), figure(v.rule.Metric.Unit, scale))
 		return
 	}
-	if limit, ok := v.rule.vacuous(v.bar, v.effect, v.spread()); ok {
+	if limit, ok := v.rule.vacuous(v.bar, v.effect); ok {
 		v.refuse("cannot fail: %s", limit)
 	}
 }
@@ -275,22 +279,19 @@ func inGroup(group string) string {
 
 // measure sets the bar and how far each value is beyond it.
 func (v *verdict) measure() {
-	r := v.rule
-	sign := v.sign
-	v.excess = make([]float64, len(v.now))
-	if !r.Kind.relative() {
-		v.bar = r.Bar.Value
-		v.effect = r.MinEffect.of(v.bar)
-		for i, x := range v.now {
-			v.excess[i] = sign * (x - v.bar)
-		}
-		return
+	base, allowed := v.rule.Bar.Value, 0.0
+	if v.rule.Kind.relative() {
+		base = mean(v.then)
+		allowed = v.rule.Bar.of(base)
+	} else {
+		v.then = slices.Repeat([]float64{base}, len(v.now))
 	}
-	base := mean(v.then)
-	allowed := r.Bar.of(base)
-	v.bar, v.effect = base+sign*allowed, r.MinEffect.of(base)
+	v.bar, v.excess = base+v.sign*allowed, make([]float64, len(v.now))
 	for i, x := range v.now {
-		v.excess[i] = sign*(x-v.then[i]) - allowed
+		v.excess[i] = v.sign*(x-v.then[i]) - allowed
+	}
+	if v.spread() {
+		v.effect = v.rule.MinEffect.of(base)
 	}
 }
 
@@ -299,41 +300,46 @@ func (v *verdict) spread() bool {
 	return v.result.Status != Unjudged && (spread(v.now) || spread(v.then) && len(v.then) > 0)
 }
 
-// judge decides, with intervals that miss in a share of all cases.
+// judge decides, with an interval that misses in a share of all cases.
 func (v *verdict) judge(share float64) {
-	excess := estimate(v.excess, share)
-	v.result.Bar, v.result.Margin = new(v.bar), new(0-excess.mean)
-	beyond := excess.mean > tolerance(v.bar)
-	past := beyond // the mean is beyond the bar, whether or not that is a breach
-	if v.spread() {
-		v.result.Seeds = len(v.now)
-		now := estimate(v.now, share)
-		v.result.Low, v.result.High = new(now.low), new(now.high)
-		beyond = excess.low > tolerance(v.bar) && excess.mean > v.effect
+	excess := v.overSeeds
+	if v.apart {
+		excess = v.overSessions
 	}
-	if !beyond {
-		if past {
-			v.result.Note = v.excuse(excess.low)
+	e, ok := excess(share)
+	v.result.Bar, v.result.Margin = new(v.bar), new(0-e.Difference)
+	low, beyond := e.Interval.Low > tolerance(v.bar), e.Difference > tolerance(v.bar)
+	switch {
+	case !ok:
+	case low && e.Difference > v.effect:
+		v.result.Status, v.result.Message = Breach, v.words(v.bar)
+		v.result.Look = v.looker().look(v.rule.whole) + v.worst()
+	case e.Interval.High > v.most:
+		v.leaveOpen("%s cannot tell: %s on these may be %s on others", v.sessions(),
+			figure(v.rule.Metric.Unit, *v.result.Observed), figure(v.rule.Metric.Unit, v.bar+v.sign*e.Interval.High))
+	case low && beyond:
+		v.result.Note = fmt.Sprintf("beyond the bar by less than min_effect %s", v.rule.MinEffect)
+	case beyond:
+		v.result.Note = "beyond the bar by no more than chance explains"
+		if !math.IsNaN(e.Detectable) {
+			v.result.Note += fmt.Sprintf(": %s would have been seen", difference(v.rule.Metric.Unit, e.Detectable))
 		}
-		return
 	}
-	v.result.Status = Breach
-	v.result.Message = v.words(v.bar)
-	v.result.Look = v.looker().look(v.rule.whole)
+}
+
+// overSeeds estimates how far a figure is beyond its bar, and its mean over the seeds.
+func (v *verdict) overSeeds(share float64) (excess stats.Estimate, ok bool) {
+	if v.spread() {
+		now := overSeeds(v.now, share)
+		v.result.Seeds = len(v.now)
+		v.result.Low, v.result.High = new(now.Interval.Low), new(now.Interval.High)
+	}
+	return overSeeds(v.excess, share), true
 }
 
 // looker returns the looker for the rows that broke the rule.
 func (v *verdict) looker() looker {
 	return looker{v.slice, v.was, v.metrics, !v.rule.Kind.relative(), v.apart}
-}
-
-// excuse says why a figure holds though its mean is beyond the bar; low is how
-// far the lower end of the interval is beyond it.
-func (v *verdict) excuse(low float64) string {
-	if low > tolerance(v.bar) {
-		return fmt.Sprintf("beyond the bar by less than min_effect %s", v.rule.MinEffect)
-	}
-	return "beyond the bar, which lies in the interval of the mean"
 }
 
 // tolerance is the difference of figures between machines, which round sums of
@@ -360,10 +366,7 @@ func (v *verdict) words(limit float64) string {
 }
 
 // vacuous reports whether no figure could break a rule with a bar, and why.
-func (r *Rule) vacuous(bar, effect float64, spread bool) (why string, ok bool) {
-	if !spread {
-		effect = 0
-	}
+func (r *Rule) vacuous(bar, effect float64) (why string, ok bool) {
 	name := r.Metric.Name
 	low := r.Kind == Min || r.Kind == MaxDecrease
 	switch {

@@ -187,12 +187,12 @@ func TestSeedsArePaired(t *testing.T) {
 
 // Student's interval of 1…5 at 95 %: mean 3, deviation √2.5, t(4) = 2.7764.
 func TestInterval(t *testing.T) {
-	got := estimate([]float64{1, 2, 3, 4, 5}, 0.05)
+	got := overSeeds([]float64{1, 2, 3, 4, 5}, 0.05)
 	half := 2.7764 * math.Sqrt(2.5) / math.Sqrt(5)
-	if math.Abs(got.low-(3-half)) > 1e-4 || math.Abs(got.high-(3+half)) > 1e-4 || got.mean != 3 {
+	if math.Abs(got.Interval.Low-(3-half)) > 1e-4 || math.Abs(got.Interval.High-(3+half)) > 1e-4 || got.Difference != 3 {
 		t.Errorf("got %+v, want 3 ± %.4f", got, half)
 	}
-	if got := estimate([]float64{0.1, 0.1, 0.1}, 0.05); got != (sample{0.1, 0.1, 0.1}) {
+	if got := overSeeds([]float64{0.1, 0.1, 0.1}, 0.05); got.Difference != 0.1 || got.Interval.Low != 0.1 || got.Interval.High != 0.1 {
 		t.Errorf("equal values give %+v", got)
 	}
 }
@@ -221,7 +221,7 @@ func TestBeyondTheBarAndOK(t *testing.T) {
 	was, now := input(drawnUSD("s", 10, 11, 12, 13, 14)), input(drawnUSD("s", 10.1, 11.1, 12.1, 13.1, 14.1))
 	for rule, want := range map[string]string{
 		"{metric: cost_usd, max_increase: 0, min_effect: 1%}": "beyond the bar by less than min_effect 1%", // all of 0.1
-		"{metric: cost_usd, max: 13}":                         "beyond the bar, which lies in the interval of the mean",
+		"{metric: cost_usd, max: 13}":                         "beyond the bar by no more than chance explains",
 		"{metric: cost_usd, max: 13.2}":                       "",
 	} {
 		r := against(t, parsed(t, "  - "+rule+"\n"), was, now)
@@ -235,7 +235,7 @@ func TestBeyondTheBarAndOK(t *testing.T) {
 	if err := r.Write(&b, "text"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"ok ¹\n", "ok\n", "ok ²\n", "\n¹ beyond the bar, which lies in", "\n² beyond the bar by less than"} {
+	for _, want := range []string{"ok ¹\n", "ok\n", "ok ²\n", "\n¹ beyond the bar by no more than chance", "\n² beyond the bar by less than"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}

@@ -117,7 +117,7 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 	r := compared(t, Options{Cells: []string{"recorded", "p/*"}}, Input{"x", sweep})
-	if len(r.Comparisons) != 3 || r.Comparisons[1].Other != "p/1 t=[5m,10m]" || !near(r.Comparisons[1].Figure("cost_usd").Other.Value, 6) {
+	if len(r.Comparisons) != 3 || r.Comparisons[1].Other != "p/1 t=[5m,10m]" || !near(r.Comparisons[1].Figure("cost_usd").Other, 6) {
 		t.Errorf("%d comparisons, second with %s", len(r.Comparisons), r.Comparisons[1].Other)
 	}
 	r = compared(t, Options{Cells: []string{"p/*"}}, Input{"x", sweep}, Input{"y", sweep})

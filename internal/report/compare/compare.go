@@ -13,7 +13,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -202,17 +201,14 @@ func (r *Report) compareSides(ctx context.Context, name string, base, other side
 		return nil, inCell(name, err)
 	}
 	if !r.Chosen {
-		list = slices.DeleteFunc(list, func(m *measured) bool { return !m.Base.OK && !m.Other.OK })
+		list = slices.DeleteFunc(list, func(m *measured) bool { return math.IsNaN(m.Base) && math.IsNaN(m.Other) })
 	}
-	if len(p.sessions) >= stats.PairsNeeded(o.Level) {
-		if err := resample(ctx, list, len(p.sessions), o); err != nil {
-			return nil, err
-		}
+	if err := estimate(ctx, list, o); err != nil {
+		return nil, err
 	}
-	correct(list, len(o.Metrics) > 0)
 	for _, m := range list {
 		m.Exact = m.Metric.Exact && !c.drawn
-		m.judge(c, o.Level)
+		m.judge(c, o)
 		c.Figures = append(c.Figures, m.Figure)
 	}
 	return c, nil

@@ -19,7 +19,7 @@ import (
 )
 
 // Schema is the version of the document that the format json writes.
-const Schema = 1
+const Schema = 2
 
 // estimated rounds a random figure to six digits: more mean nothing, and the
 // last ones differ between processors.
@@ -34,68 +34,74 @@ func estimated(v float64) float64 {
 	return rounded
 }
 
-// comparedRuns is a report for machines.
-type comparedRuns struct {
-	Schema      int                  `json:"schema"`
-	Level       float64              `json:"level"`
-	Resamples   int                  `json:"resamples"`
-	Seed        uint64               `json:"seed"`
-	Baseline    string               `json:"baseline"`
-	Runs        []runDocument        `json:"runs"`
-	Comparisons []comparisonDocument `json:"comparisons"`
-	Notes       []string             `json:"notes,omitempty"`
+// propertyNames are the names of the properties of a figure in CSV and JSON.
+var propertyNames = []string{
+	"metric", "unit", "better", "exact", "baseline_value", "value", "difference", "relative", "low", "high",
+	"relative_low", "relative_high", "p", "detectable", "sessions_lower", "sessions_same", "sessions_higher", "verdict", "notes",
 }
 
-type runDocument struct {
-	Label      string             `json:"label"`
-	Provenance results.Provenance `json:"provenance"`
-	ModelError results.ModelError `json:"model_error,omitzero"`
-}
-
-type comparisonDocument struct {
-	Cell     string           `json:"cell,omitzero"`
-	Base     string           `json:"baseline"`
-	Other    string           `json:"label"`
-	Sessions int              `json:"sessions"`
-	Method   string           `json:"method"`
-	Notes    []string         `json:"notes,omitempty"`
-	Metrics  []figureDocument `json:"metrics"`
-}
-
-type figureDocument struct {
-	Name             string            `json:"metric"`
-	Unit             string            `json:"unit"`
-	Better           string            `json:"better"`
-	Exact            bool              `json:"exact"`
-	Base             *float64          `json:"baseline,omitempty"`
-	Other            *float64          `json:"value,omitempty"`
-	Difference       *float64          `json:"difference,omitempty"`
-	Relative         *float64          `json:"relative,omitempty"`
-	Interval         *results.Interval `json:"interval,omitempty"`
-	RelativeInterval *results.Interval `json:"relative_interval,omitempty"`
-	P                *float64          `json:"p,omitempty"`
-	Holm             *float64          `json:"p_holm,omitempty"`
-	Effect           *float64          `json:"effect,omitempty"`
-	Lower            int               `json:"sessions_lower"`
-	Ties             int               `json:"sessions_same"`
-	Higher           int               `json:"sessions_higher"`
-	Verdict          string            `json:"verdict"`
-	Notes            []string          `json:"notes,omitempty"`
+// properties returns the properties of a figure, nil for those that it does not have.
+func (f *Figure) properties() []any {
+	e := stats.Estimate{Difference: math.NaN(), Relative: math.NaN(), Detectable: math.NaN(), P: math.NaN(),
+		Interval: stats.Everything, RelativeInterval: stats.Everything}
+	if f.Verdict != Missing {
+		e = f.Estimate
+	}
+	if f.Verdict == Same {
+		e.P = math.NaN()
+	}
+	row := []any{f.Metric.Name, f.Metric.Unit, f.Metric.Better.String(), f.Exact}
+	for _, v := range []float64{
+		f.Base, f.Other, e.Difference, e.Relative, estimated(e.Interval.Low), estimated(e.Interval.High),
+		estimated(e.RelativeInterval.Low), estimated(e.RelativeInterval.High), estimated(e.P), estimated(e.Detectable),
+	} {
+		if finite(v) {
+			row = append(row, v)
+		} else {
+			row = append(row, nil)
+		}
+	}
+	row = append(row, f.Lower, f.Ties, f.Higher, f.Verdict.String(), nil)
+	if len(f.Notes) > 0 {
+		row[len(row)-1] = strings.Join(f.Notes, "; ")
+	}
+	return row
 }
 
 func (r *Report) json(w io.Writer, o WriteOptions) error {
-	d := comparedRuns{Schema: Schema, Level: r.Level, Resamples: r.Resamples, Seed: r.Seed, Baseline: r.Labels[0],
-		Notes: r.Notes}
+	type run struct {
+		Label      string             `json:"label"`
+		Provenance results.Provenance `json:"provenance"`
+		ModelError results.ModelError `json:"model_error,omitzero"`
+	}
+	type comparison struct {
+		Cell     string   `json:"cell,omitzero"`
+		Base     string   `json:"baseline"`
+		Other    string   `json:"label"`
+		Sessions int      `json:"sessions"`
+		Notes    []string `json:"notes,omitempty"`
+		Metrics  []any    `json:"metrics"`
+	}
+	d := struct {
+		Schema      int          `json:"schema"`
+		Level       float64      `json:"level"`
+		Resamples   int          `json:"resamples"`
+		Seed        uint64       `json:"seed"`
+		Baseline    string       `json:"baseline"`
+		Runs        []run        `json:"runs"`
+		Comparisons []comparison `json:"comparisons"`
+		Notes       []string     `json:"notes,omitempty"`
+	}{Schema: Schema, Level: r.Level, Resamples: r.Resamples, Seed: r.Seed, Baseline: r.Labels[0], Notes: r.Notes}
 	for _, in := range r.Inputs {
-		d.Runs = append(d.Runs, runDocument{in.Label, in.Run.Provenance, in.Run.ModelError})
+		d.Runs = append(d.Runs, run{in.Label, in.Run.Provenance, in.Run.ModelError})
 	}
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
-		x := comparisonDocument{c.Cell, c.Base, c.Other, c.Sessions, "bootstrap", c.Notes, []figureDocument{}}
+		t := &document.Table{Columns: document.Columns(propertyNames...)}
 		for _, f := range r.shown(c, o) {
-			x.Metrics = append(x.Metrics, f.document(r.Level))
+			t.Rows = append(t.Rows, f.properties())
 		}
-		d.Comparisons = append(d.Comparisons, x)
+		d.Comparisons = append(d.Comparisons, comparison{c.Cell, c.Base, c.Other, c.Sessions, c.Notes, t.Objects()})
 	}
 	if err := json.MarshalWrite(w, d, json.Deterministic(true)); err != nil {
 		return fmt.Errorf("encoding a comparison: %w", err)
@@ -104,76 +110,22 @@ func (r *Report) json(w io.Writer, o WriteOptions) error {
 	return err
 }
 
-func (f *Figure) document(level float64) figureDocument {
-	d := figureDocument{
-		Name: f.Metric.Name, Unit: f.Metric.Unit, Better: f.Metric.Better.String(), Exact: f.Exact,
-		Base: f.Base.pointer(), Other: f.Other.pointer(), Lower: f.Lower, Ties: f.Ties, Higher: f.Higher,
-		Verdict: f.Verdict.String(), Notes: f.Notes,
-	}
-	if f.Verdict == Missing {
-		return d
-	}
-	d.Difference, d.Relative = Sample{f.Difference, true}.pointer(), f.Relative.pointer()
-	d.Interval, d.RelativeInterval = published(f.Interval, level), published(f.RelativeInterval, level)
-	if f.Tested {
-		d.P = Sample{estimated(f.Test.P), true}.pointer()
-		d.Holm = Sample{estimated(f.Holm), true}.pointer()
-		d.Effect = Sample{estimated(f.Test.RankBiserial()), true}.pointer()
-	}
-	return d
-}
-
-func (s Sample) pointer() *float64 {
-	if !s.OK {
-		return nil
-	}
-	return &s.Value
-}
-
-func published(i *stats.Interval, level float64) *results.Interval {
-	if i == nil {
-		return nil
-	}
-	return &results.Interval{Low: estimated(i.Low), High: estimated(i.High), Level: level}
-}
-
-// data has a line for each comparison and metric. A missing value is empty.
+// data has a line for each comparison and metric.
 func (r *Report) data(o WriteOptions) *document.Table {
-	t := &document.Table{Columns: document.Columns(
-		"cell", "baseline", "label", "sessions", "metric", "unit", "better", "exact", "baseline_value", "value",
-		"difference",
-		"relative", "low", "high", "relative_low", "relative_high", "level", "p", "p_holm", "effect",
-		"sessions_lower", "sessions_same", "sessions_higher", "verdict",
-	)}
+	t := &document.Table{Columns: document.Columns(slices.Concat([]string{"cell", "baseline", "label", "sessions"}, propertyNames, []string{"level"})...)}
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
 		for _, f := range r.shown(c, o) {
-			d := f.document(r.Level)
-			low, high := ends(d.Interval)
-			relativeLow, relativeHigh := ends(d.RelativeInterval)
-			t.Rows = append(t.Rows, []any{
-				c.Cell, c.Base, c.Other, c.Sessions, d.Name, d.Unit, d.Better, d.Exact,
-				number(d.Base), number(d.Other), number(d.Difference), number(d.Relative), low, high, relativeLow,
-				relativeHigh,
-				number(&r.Level), number(d.P), number(d.Holm), number(d.Effect), d.Lower, d.Ties, d.Higher, d.Verdict,
-			})
+			row := slices.Concat([]any{c.Cell, c.Base, c.Other, c.Sessions}, f.properties(), []any{r.Level})
+			for k, x := range row {
+				if v, ok := x.(float64); ok {
+					row[k] = document.Plain(v) // without exponents
+				}
+			}
+			t.Rows = append(t.Rows, row)
 		}
 	}
 	return t
-}
-
-func ends(i *results.Interval) (low, high any) {
-	if i == nil {
-		return nil, nil
-	}
-	return number(&i.Low), number(&i.High)
-}
-
-func number(v *float64) any {
-	if v == nil {
-		return nil
-	}
-	return document.Plain(*v)
 }
 
 // benchfmt writes the Go benchmark format: a line for each side, cell and

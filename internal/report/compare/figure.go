@@ -19,7 +19,7 @@ const (
 	Missing Verdict = iota // a side has no sample
 	Same                   // no session differs
 	Unknown                // nothing can be said
-	Chance                 // the interval of the difference holds 0
+	Chance                 // chance explains the difference
 	Better
 	Worse
 	Below // for a metric without a direction of improvement
@@ -42,32 +42,16 @@ type Figure struct {
 	// Exact says that the figure is counted or priced call by call and chance
 	// affects neither side, so that the difference is exact.
 	Exact bool
-	Base  Sample
-	Other Sample
-	// Difference and the following fields are set when both sides have a sample.
-	Difference float64
-	Relative   Sample // difference / base as a fraction, none for a base of 0
-	// Interval is that of the difference, RelativeInterval that of the relative
-	// difference for metrics of the run table and those selected by name; nil when
-	// there are too few sessions or no difference.
-	Interval         *stats.Interval
-	RelativeInterval *stats.Interval
-	// Test is Wilcoxon's on the differences of sessions; Holm is its p-value
-	// corrected for the number of metrics. Tested is false when no session differs.
-	Test   stats.SignedRank
-	Holm   float64
-	Tested bool
+	// Base and Other are NaN for a side without a sample.
+	Base, Other float64
+	// Estimate is set when both sides have a sample. Its relative interval is known for metrics
+	// of the run table and those selected by name.
+	stats.Estimate
 	// Lower, Ties and Higher count the sessions in which the other side's value is
 	// below, equal to and above the baseline's.
 	Lower, Ties, Higher int
 	Verdict             Verdict
 	Notes               []string
-}
-
-// Sample is a value that may be missing.
-type Sample struct {
-	Value float64
-	OK    bool
 }
 
 // Changed reports whether the two sides differ in any session.
@@ -123,7 +107,13 @@ type scale struct {
 }
 
 func (f *Figure) scale() scale {
-	return scaleOf(f.Metric.Unit, max(math.Abs(f.Base.Value), math.Abs(f.Other.Value)), f.Difference)
+	largest := 0.0
+	for _, v := range []float64{f.Base, f.Other} {
+		if !math.IsNaN(v) {
+			largest = max(largest, math.Abs(v))
+		}
+	}
+	return scaleOf(f.Metric.Unit, largest, f.Difference)
 }
 
 // scaleOf returns the scale of a unit for values up to largest that differ by
@@ -227,13 +217,4 @@ func pText(p float64) string {
 		return "1"
 	}
 	return strconv.FormatFloat(p, 'f', 3, 64)
-}
-
-// effectText formats an effect size in [−1, 1].
-func effectText(v float64) string {
-	text := strconv.FormatFloat(math.Abs(v), 'f', 2, 64)
-	if v < 0 {
-		return document.Minus + text
-	}
-	return "+" + text
 }

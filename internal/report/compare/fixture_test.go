@@ -49,9 +49,6 @@ func cell(name string, rows ...*results.Row) results.Cell {
 // Of 100k input tokens each, before reads 90k in every session: 90 %. after
 // reads 80k in a and b: 700/800 = 87.5 %, −2.5 pp. Requests reach 150k before,
 // in h, and 149k after.
-//
-// Ranks of the cost: sizes 1 1 2 3 4 5 6 have ranks 1.5 1.5 3 4 5 6 7; positive
-// 1.5, negative 26.5, effect −25/28.
 func before() *results.Run { return run(cell("x", eight(nil, 0, 150_000)...)) }
 func after() *results.Run {
 	return run(cell("x", eight([]float64{-1, -2, -3, -4, -5, -6, 0, 1}, 2, 149_000)...))

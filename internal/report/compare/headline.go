@@ -26,7 +26,7 @@ func (r *Report) headline(c *Comparison) (lead, text string) {
 		return fmt.Sprintf("What %s and %s cost cannot be compared", c.Base, c.Other), ": " + cut + "."
 	}
 	sc := f.scale()
-	values := fmt.Sprintf(": %s against %s. ", sc.text(f.Other.Value), sc.text(f.Base.Value))
+	values := fmt.Sprintf(": %s against %s. ", sc.text(f.Other), sc.text(f.Base))
 	return c.costs(f), where + values + r.outlook(f) + moves(c)
 }
 
@@ -43,12 +43,12 @@ func (c *Comparison) costs(f *Figure) string {
 		return fmt.Sprintf("%s costs as much as %s", c.Other, c.Base)
 	case c.reseeded && f.Verdict <= Chance:
 		return fmt.Sprintf("No difference in cost between %s and %s that could not be chance", c.Base, c.Other)
-	case f.Relative.OK && f.Difference < 0:
-		return fmt.Sprintf("%s costs %s%s less than %s", c.Other, about, percentage(f.Relative.Value), c.Base)
-	case f.Relative.OK:
-		return fmt.Sprintf("%s costs %s%s more than %s", c.Other, about, percentage(f.Relative.Value), c.Base)
+	case finite(f.Relative) && f.Difference < 0:
+		return fmt.Sprintf("%s costs %s%s less than %s", c.Other, about, percentage(f.Relative), c.Base)
+	case finite(f.Relative):
+		return fmt.Sprintf("%s costs %s%s more than %s", c.Other, about, percentage(f.Relative), c.Base)
 	}
-	return fmt.Sprintf("%s costs %s%s, %s next to nothing", c.Other, about, f.scale().text(f.Other.Value), c.Base)
+	return fmt.Sprintf("%s costs %s%s, %s next to nothing", c.Other, about, f.scale().text(f.Other), c.Base)
 }
 
 // outlook says what the figures of cost show about other sessions.
@@ -61,7 +61,7 @@ func (r *Report) outlook(f *Figure) string {
 	}
 	sc := f.scale()
 	text := sc.signed(f.Interval.Low) + " … " + sc.signed(f.Interval.High)
-	if f.RelativeInterval != nil {
+	if f.RelativeInterval.Known() {
 		text = relative(f.RelativeInterval.Low) + " … " + relative(f.RelativeInterval.High)
 	}
 	return fmt.Sprintf("On other sessions of this kind: %s (%s). ", text, level100(r.Level))

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -17,10 +18,10 @@ func TestTableFits(t *testing.T) {
 	long := strings.Repeat("x", 60)
 	figure := Figure{
 		Metric: results.Metric{Name: "added_latency_seconds_first_token", Unit: results.UnitSeconds},
-		Base:   Sample{1e15, true}, Other: Sample{2e15, true}, Difference: 1e15, Relative: Sample{1, true}, Verdict: Unknown,
+		Base:   1e15, Other: 2e15, Estimate: stats.Estimate{Difference: 1e15, Relative: 1, Detectable: 1e15}, Verdict: Unknown,
 	}
 	other := figure
-	other.Metric.Name, other.Verdict, other.Base.Value, other.Other.Value = "misses_per_call", Better, 3e15, 5e15
+	other.Metric.Name, other.Verdict, other.Base, other.Other = "misses_per_call", Better, 3e15, 5e15
 	r := &Report{Level: 0.95}
 	for _, label := range []string{"", "y", long} {
 		var b bytes.Buffer

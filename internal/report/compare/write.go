@@ -181,14 +181,14 @@ func (r *Report) lead() document.Text {
 		if c.Changed() {
 			changed++
 		}
-		if f := c.Figure("cost_usd"); f != nil && f.Relative.OK && math.Abs(f.Relative.Value) > size {
-			most, size = c, math.Abs(f.Relative.Value)
+		if f := c.Figure("cost_usd"); f != nil && math.Abs(f.Relative) > size && finite(f.Relative) {
+			most, size = c, math.Abs(f.Relative)
 		}
 	}
 	text := document.Text{Lead: fmt.Sprintf("%s → %s: %d of %s differ.",
 		r.Labels[0], document.Few(r.Labels[1:]), changed, document.Count(len(r.Comparisons), r.noun()))}
 	if most != nil {
-		text.Text = " Most in cost: " + r.name(most) + ", " + relative(most.Figure("cost_usd").Relative.Value) + "."
+		text.Text = " Most in cost: " + r.name(most) + ", " + relative(most.Figure("cost_usd").Relative) + "."
 	}
 	return text
 }
@@ -207,7 +207,7 @@ func (r *Report) overview() *document.Table {
 		if f := c.Figure("cost_usd"); f != nil {
 			figures := f.row()
 			row[2], row[3], row[4], row[6] = figures[1], figures[2], figures[4], figures[6]
-			if v := f.RelativeInterval; v != nil {
+			if v := f.RelativeInterval; v.Known() {
 				row[5] = strings.TrimSuffix(relative(v.Low), " %") + " … " + strings.TrimSuffix(relative(v.High), " %")
 			}
 		}
@@ -230,7 +230,7 @@ func (r *Report) table(c *Comparison, figures []Figure) *document.Table {
 			{Title: cmp.Or(c.Other, document.Dash), Right: true, ClipTitle: shortest},
 		},
 		document.Right("", "DIFFERENCE", "%", level100(r.Level)+" INTERVAL"), document.Left("VERDICT"),
-		document.Right("", "p", "EFFECT", "W/T/L"),
+		document.Right("", "p", "DETECTS", "W/T/L"),
 	)}
 	for i := range t.Columns[len(t.Columns)-3:] { // they explain the verdict
 		t.Columns[len(t.Columns)-1-i].Spare = 1 + i
@@ -254,11 +254,11 @@ func (r *Report) table(c *Comparison, figures []Figure) *document.Table {
 // above them.
 func (f *Figure) row() []any {
 	sc := f.scale()
-	text := func(s Sample) any {
-		if !s.OK {
+	text := func(v float64) any {
+		if math.IsNaN(v) {
 			return nil
 		}
-		return sc.text(s.Value)
+		return sc.text(v)
 	}
 	row := []any{
 		f.Metric.Name, text(f.Base), text(f.Other), nil, nil, nil,
@@ -271,14 +271,17 @@ func (f *Figure) row() []any {
 	if f.Difference != 0 {
 		row[3] = sc.signed(f.Difference)
 	}
-	if f.Relative.OK && f.Difference != 0 && f.Metric.Unit != results.UnitRatio {
-		row[4] = strings.TrimSuffix(relative(f.Relative.Value), " %")
+	if finite(f.Relative) && f.Difference != 0 && f.Metric.Unit != results.UnitRatio {
+		row[4] = strings.TrimSuffix(relative(f.Relative), " %")
 	}
-	if f.Interval != nil {
+	if f.Interval.Known() {
 		row[5] = sc.bare(f.Interval.Low) + " … " + sc.bare(f.Interval.High)
 	}
-	if f.Tested {
-		row[7], row[8] = pText(f.Holm), effectText(f.Test.RankBiserial())
+	if f.Verdict > Same {
+		row[7] = pText(f.P)
+		if finite(f.Detectable) {
+			row[8] = sc.write(f.Detectable, "", sc.change)
+		}
 	}
 	return row
 }
@@ -312,17 +315,17 @@ func (r *Report) legend() []string {
 		c := &r.Comparisons[i]
 		marked = marked || slices.ContainsFunc(c.Figures, func(f Figure) bool { return !f.Exact && f.Changed() })
 		few = few || c.Sessions < fewSessions && slices.ContainsFunc(c.Figures,
-			func(f Figure) bool { return f.Interval != nil })
+			func(f Figure) bool { return f.Changed() && f.Interval.Known() })
 	}
 	method := fmt.Sprintf("paired bootstrap over sessions, BCa, %s resamples, seed %d", document.Whole(r.Resamples),
 		r.Seed)
 	lines := []string{
 		"Values, differences and W/T/L (sessions better/same/worse; ↓ = ↑ where neither is better) are what happened " +
 			"on these sessions.",
-		fmt.Sprintf("Interval (of the difference, in its unit: %s), p (Wilcoxon's signed ranks, Holm), effect "+
-			"(rank-biserial, −1 … +1) and "+
-			"verdict speak of other sessions of this kind. A verdict takes an interval without 0 and p ≤ %.4g; "+
-			"~ the interval holds 0, for a cost with the model's error; ? nothing can be said.", method, 1-r.Level),
+		fmt.Sprintf("Interval (of the difference, in its unit: %s), p (Student's, Holm), DETECTS (the smallest "+
+			"difference that four of five such sets of sessions show) and verdict speak of other sessions of this kind. "+
+			"A verdict takes an interval without 0 and p ≤ %.4g; ~ chance explains the difference, of a cost with the model's error; "+
+			"? nothing can be said.", method, 1-r.Level),
 	}
 	if n := len(r.Comparisons); n > 1 {
 		lines = append(lines,

@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -172,7 +171,7 @@ func TestMarkdownIsInert(t *testing.T) {
 // The legend says how many comparisons there are, and of few sessions that intervals are
 // too narrow.
 func TestLegend(t *testing.T) {
-	one := Comparison{Sessions: 40, Figures: []Figure{{Interval: &stats.Interval{}}}}
+	one := Comparison{Sessions: 40, Figures: []Figure{{Verdict: Chance}}}
 	r := &Report{Level: 0.95, Resamples: 1000, Comparisons: []Comparison{one}}
 	has := func(text string) bool { return strings.Contains(strings.Join(r.legend(), "\n"), text) }
 	const boot, several, few = "paired bootstrap", "2 comparisons", "fewer than 30 sessions"

@@ -1,6 +1,9 @@
 package studies
 
-import "github.com/compactsim/compactsim/sim/results"
+import (
+	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/sim/results"
+)
 
 // Tuning is a search for the best setting of some strategies.
 type Tuning struct {
@@ -45,11 +48,12 @@ type Setting struct {
 // Gain is what choosing saves on sessions that took no part in the choice.
 type Gain struct {
 	// Share is the gain in the first objective against recorded, as a share of it and positive for
-	// an improvement, with its interval at Level.
+	// an improvement, with its interval at Level. It is NaN for too few sessions to choose and judge.
 	Share float64 `json:"share"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 	Level float64 `json:"level"`
-	Agree int     `json:"folds_agree"` // folds that improve
-	Folds int     `json:"folds"`       // of those in which the values differ
+	// Detectable is the smallest share that four of five such sets of sessions show.
+	Detectable float64       `json:"detectable"`
+	Verdict    stats.Verdict `json:"-"`
 }

@@ -1,0 +1,166 @@
+package stats
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Estimator says how differences between two sides are estimated. The zero value draws 1,000
+// resamples with seed 0 for intervals at 95 %.
+type Estimator struct {
+	Level     float64 // of confidence, in (0, 1); 0 for 0.95
+	Seed      uint64
+	Resamples int // 0 for 1,000
+	// Student asks for Student's intervals instead of resamples, as for a mark in each line of a
+	// table of thousands.
+	Student bool
+	Workers int // 0 for one per processor; does not change the results
+}
+
+// Defaults of an Estimator.
+const (
+	DefaultLevel     = 0.95
+	DefaultResamples = 1000
+)
+
+// Estimate is the difference of two sides on the sessions at hand, and what these show of
+// other sessions of their kind. Figures are in the unit of the metric.
+type Estimate struct {
+	Difference float64 // other − base
+	Interval   Interval
+	// Relative is the difference as a fraction of the base, NaN for a base of 0.
+	Relative         float64
+	RelativeInterval Interval
+	// P is the chance of a difference as large where there is none, by Student's distribution, but
+	// at least what any figures of so few sessions allow, corrected for the family.
+	P float64
+	// Detectable is the smallest difference that gets a verdict in four of five such samples;
+	// NaN for extremes and for too few sessions or none that differs. Of a difference that is most of the base, what all
+	// sessions share says nothing of smaller ones.
+	Detectable float64
+	Base       float64
+	Pairs      int // sessions that differ; of sides with other sessions, all
+	Verdict    Verdict
+
+	level     float64
+	deviation float64 // standard error of the difference, for P
+	spread    float64 // the same for smaller differences
+	freedom   float64
+	least     float64 // the smallest P that figures of so many sessions can have
+	extreme   bool
+	tested    float64 // the difference that has this standard error; of extremes that of the sessions by themselves
+	family    int     // differences that are judged together
+	step      float64 // factor by which P is corrected
+}
+
+// Verdict says what a difference shows of other sessions.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Same   Verdict = iota // no session differs
+	TooFew                // no figures of so few sessions show anything
+	Chance                // chance explains the difference
+	Lower
+	Higher
+)
+
+// power is the share of samples in which a detectable difference gets a verdict.
+const power = 0.8
+
+func (e Estimator) defaults() Estimator {
+	if e.Level == 0 {
+		e.Level = DefaultLevel
+	}
+	if e.Resamples == 0 {
+		e.Resamples = DefaultResamples
+	}
+	return e
+}
+
+func (e Estimator) bootstrap() Bootstrap { return Bootstrap{e.Seed, e.Resamples, e.Workers} }
+
+// judge judges the estimates of each family together, by Holm's step-down method: rejecting
+// those with a corrected P at or below 1 − level keeps the chance of any wrong rejection there,
+// however they depend on each other. Where no session differs there is nothing to reject.
+func judge(pairs []Pair, list []Estimate) {
+	families := map[int][]*Estimate{}
+	for i := range list {
+		if e := &list[i]; e.Pairs > 0 {
+			families[pairs[i].Family] = append(families[pairs[i].Family], e)
+		} else {
+			e.judge()
+		}
+	}
+	for _, family := range families {
+		slices.SortStableFunc(family, func(a, b *Estimate) int { return cmp.Compare(a.P, b.P) })
+		var least float64
+		for rank, e := range family {
+			p := max(e.P, math.SmallestNonzeroFloat64)
+			least = max(least, min(1, float64(len(family)-rank)*p))
+			e.family, e.step = len(family), least/p
+			e.judge()
+		}
+	}
+}
+
+// chance returns P.
+func (e *Estimate) chance() float64 {
+	if !(e.Difference*e.tested > 0) {
+		return 1
+	}
+	p := 2 * e.student().CDF(-math.Abs(e.tested)/e.deviation)
+	return min(1, e.step*max(e.least, p))
+}
+
+func (e *Estimate) student() distuv.StudentsT {
+	return distuv.StudentsT{Sigma: 1, Nu: max(e.freedom, 1)}
+}
+
+// judge sets P, the detectable difference and the verdict.
+func (e *Estimate) judge() {
+	e.P = e.chance()
+	// The binary value of a level such as 0.95 is not exact.
+	outside := (1 - e.level) * (1 + 1e-9)
+	switch {
+	case e.Pairs == 0:
+		e.Verdict = Same
+	case e.least > outside || !e.Interval.Known():
+		e.Verdict = TooFew
+	case e.Interval.Contains(0) || e.P > outside:
+		e.Verdict = Chance
+	case e.Difference < 0:
+		e.Verdict = Lower
+	default:
+		e.Verdict = Higher
+	}
+	e.Detectable = math.NaN()
+	if !e.extreme && e.Verdict >= Chance {
+		t := e.student()
+		e.Detectable = (t.Quantile(1-(1-e.level)/float64(e.family)/2) + t.Quantile(power)) * e.spread
+	}
+}
+
+// Blurred returns the estimate of a difference that has an error of its own beside that of
+// sampling, with a standard deviation in the unit of the difference.
+func (e Estimate) Blurred(deviation float64) Estimate {
+	return e.widened(normalPoint((1+e.level)/2), deviation)
+}
+
+// Again returns the estimate of what as many sessions again show, which are a sample too.
+func (e Estimate) Again() Estimate {
+	return e.widened(e.student().Quantile((1+e.level)/2), e.deviation)
+}
+
+// widened adds an independent error with a standard deviation, of which the interval has a
+// multiple to either side.
+func (e Estimate) widened(multiple, deviation float64) Estimate {
+	e.Interval = e.Interval.widened(e.Difference, multiple*deviation)
+	e.RelativeInterval = e.RelativeInterval.widened(e.Relative, multiple*deviation/math.Abs(e.Base))
+	e.deviation, e.spread = math.Hypot(e.deviation, deviation), math.Hypot(e.spread, deviation)
+	e.judge()
+	return e
+}

@@ -1,0 +1,238 @@
+package stats
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/parallel"
+)
+
+// Pair is a figure of two sides over the same sessions.
+type Pair struct {
+	Base, Other Figure
+	// Relative asks for the interval of the relative difference too, for which the sums of
+	// the base are resampled.
+	Relative bool
+	// Family tells apart differences that are judged together: the chance that any of a family
+	// gets a verdict where nothing differs stays 1 − level (Holm 1979).
+	Family int
+}
+
+// Paired estimates differences over the same sessions. All pairs have the same number of
+// sessions and share the resamples. It fails when ctx ends.
+//
+// An interval is that of the paired bootstrap, corrected for bias and skewness (BCa, see
+// Accelerated); of extremes, on which no session has a linear influence, the plain
+// percentiles. Where resamples cannot reach the level, because there are too few of them or
+// too few sessions, it is Student's.
+func (e Estimator) Paired(ctx context.Context, pairs []Pair) ([]Estimate, error) {
+	e = e.defaults()
+	list := make([]comparison, len(pairs))
+	parallel.Each(e.Workers, len(pairs), func(i int) { list[i] = compared(&pairs[i]) })
+	var sums, maxima [][]float64
+	first := make([][2]int, len(list)) // of the columns of each
+	n := 0
+	for i := range list {
+		c := &list[i]
+		n = max(n, len(c.diff))
+		if c.differ == 0 || !e.reaches(len(c.diff)) {
+			continue
+		}
+		first[i] = [2]int{len(sums), len(maxima)}
+		s, m := c.columns()
+		sums, maxima = append(sums, s...), append(maxima, m...)
+	}
+	var d Draws
+	if len(sums)+len(maxima) > 0 {
+		var err error
+		if d, err = e.bootstrap().Draw(ctx, n, sums, maxima); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]Estimate, len(list))
+	parallel.Each(e.Workers, len(list), func(i int) {
+		out[i] = list[i].estimate(e, d.Sums[first[i][0]:], d.Maxima[first[i][1]:])
+	})
+	judge(pairs, out)
+	return out, nil
+}
+
+// One estimates a single difference.
+func (e Estimator) One(p Pair) Estimate {
+	list, err := e.Paired(context.Background(), []Pair{p})
+	if err != nil {
+		panic(err) // only the end of a context is an error
+	}
+	return list[0]
+}
+
+// reaches reports whether resamples of n pairs can reach the level: some lie beyond the ends
+// of the interval, and there are enough pairs for any test to reject.
+func (e Estimator) reaches(n int) bool {
+	return !e.Student && n >= PairsNeeded(e.Level) && normalShare(-widened(e.Level, float64(n-1)))*float64(e.Resamples) >= 1
+}
+
+// comparison is a pair while it is estimated.
+type comparison struct {
+	*Pair
+	diff   []float64 // by session, of sums and of what sessions have by themselves
+	differ int       // sessions that differ
+}
+
+func compared(p *Pair) comparison {
+	c := comparison{Pair: p, diff: make([]float64, len(p.Base.Part))}
+	for i := range c.diff {
+		c.diff[i] = Difference(p.Base.Part[i], p.Other.Part[i])
+		if c.diff[i] != 0 || p.Base.Base != nil && Difference(p.Base.Base[i], p.Other.Base[i]) != 0 || p.topDiffers(i) {
+			c.differ++
+		}
+	}
+	return c
+}
+
+// topDiffers reports whether a session differs under one of several maxima.
+func (p *Pair) topDiffers(session int) bool {
+	a, b := p.Base.Tops, p.Other.Tops
+	for k := range min(len(a), len(b)) {
+		if a[k][session] != b[k][session] {
+			return true
+		}
+	}
+	return len(a) != len(b)
+}
+
+// columns returns what is resampled: of sums the differences and, for relative ones, the base;
+// of other figures both sides.
+func (c *comparison) columns() (sums, maxima [][]float64) {
+	switch {
+	case c.sum() && c.Relative:
+		return [][]float64{c.diff, c.Base.Part}, nil
+	case c.sum():
+		return [][]float64{c.diff}, nil
+	}
+	sums, maxima = c.Base.columns()
+	s, m := c.Other.columns()
+	return slices.Concat(sums, s), slices.Concat(maxima, m)
+}
+
+func (c *comparison) sum() bool { return c.Base.Base == nil && c.Base.Tops == nil }
+
+// at returns the base and the difference in a resample.
+func (c *comparison) at(columns [][]float64, resample int) (base, diff float64) {
+	if c.sum() {
+		if c.Relative {
+			base = columns[1][resample]
+		}
+		return base, columns[0][resample]
+	}
+	width := 2
+	if c.Base.Tops != nil {
+		width = len(c.Base.Tops)
+	}
+	base = c.Base.at(columns, resample)
+	return base, Difference(base, c.Other.at(columns[width:], resample))
+}
+
+// estimate finishes a comparison with the resampled columns that begin with its own.
+func (c *comparison) estimate(e Estimator, sums, maxima [][]float64) Estimate {
+	base := c.Base.Value()
+	out := Estimate{Difference: Difference(base, c.Other.Value()), Interval: Everything, RelativeInterval: Everything,
+		Pairs: c.differ, Base: base, level: e.Level, family: 1, step: 1, freedom: 1}
+	out.Relative = out.Difference / math.Abs(base)
+	out.least = math.Exp2(float64(1 - c.differ))
+	influence := c.influence()
+	tested, share := c.tested(influence)
+	out.deviation, out.freedom = standardError(tested), freedom(tested)
+	if out.spread = out.deviation; math.Abs(share) > 1 {
+		out.spread = standardError(influence)
+	}
+	out.extreme = c.Base.Tops != nil
+	if out.tested = out.Difference; out.extreme {
+		out.tested = total(c.diff)
+	}
+	if c.differ > 0 && len(c.diff) > 1 {
+		c.intervals(e, &out, influence, sums, maxima)
+	}
+	out.P = out.chance()
+	return out
+}
+
+// influence returns the linear influence of each session on the difference.
+func (c *comparison) influence() []float64 {
+	if c.Base.Base == nil {
+		return c.diff
+	}
+	influence := c.Other.influence()
+	for i, v := range c.Base.influence() {
+		influence[i] -= v
+	}
+	return influence
+}
+
+// tested returns the influence that decides how sure a difference is. That of sums is taken about
+// the share that all sessions have in common: a tenth off every session is as sure as can be,
+// however their sizes differ. The share is of the mean of both sides.
+func (c *comparison) tested(influence []float64) (tested []float64, share float64) {
+	size := make([]float64, len(c.diff))
+	for i := range size {
+		size[i] = (c.Base.Part[i] + c.Other.Part[i]) / 2
+	}
+	all := total(size)
+	if !c.sum() || !(all > 0) || !finite(all) || slices.Min(size) < 0 {
+		return influence, 0
+	}
+	share = total(c.diff) / all
+	for i := range size {
+		size[i] = c.diff[i] - share*size[i]
+	}
+	return size, share
+}
+
+// intervals sets the intervals.
+func (c *comparison) intervals(e Estimator, out *Estimate, influence []float64, sums, maxima [][]float64) {
+	columns, extreme := sums, c.Base.Tops != nil
+	if extreme {
+		columns = maxima
+	}
+	resamples := 0
+	if e.reaches(len(c.diff)) {
+		resamples = e.Resamples
+	}
+	var differences, relatives []float64 // without resamples nil
+	for r := range resamples {
+		base, d := c.at(columns, r)
+		if !finite(d) {
+			continue
+		}
+		differences = append(differences, d)
+		if v := d / math.Abs(base); c.Relative && finite(v) {
+			relatives = append(relatives, v)
+		}
+	}
+	out.Interval = e.interval(differences, out.Difference, influence, freedom(influence), extreme)
+	if c.Relative && finite(out.Relative) {
+		relative := make([]float64, len(influence))
+		for i, v := range c.Base.influence() {
+			relative[i] = influence[i]/math.Abs(out.Base) - out.Relative*v/out.Base
+		}
+		out.RelativeInterval = e.interval(relatives, out.Relative, relative, freedom(relative), extreme)
+	}
+}
+
+// leastKept is the least share of resamples with a sample for an interval to be meaningful.
+const leastKept = 0.9
+
+// interval returns the interval of a value from its resamples or, where there are none, Student's.
+// It is the whole line if too few resamples have a value.
+func (e Estimator) interval(draws []float64, value float64, influence []float64, freedom float64, extreme bool) Interval {
+	switch {
+	case draws == nil:
+		return student(value, standardError(influence), freedom, e.Level)
+	case float64(len(draws)) < leastKept*float64(e.Resamples):
+		return Everything
+	case extreme:
+		return Percentile(draws, e.Level)
+	}
+	return acceleratedBy(draws, value, influence, widened(e.Level, freedom)).snapped()
+}

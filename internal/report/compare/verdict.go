@@ -1,0 +1,152 @@
+package compare
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// estimate sets what figures that differ show of other sessions. The metrics of the run table
+// are judged together, and so are all others; those selected by name are one family.
+func estimate(ctx context.Context, list []*measured, o Options) error {
+	var pairs []stats.Pair
+	var have []*measured
+	for _, m := range list {
+		if m.missing() {
+			continue
+		}
+		have = append(have, m)
+		p := stats.Pair{Base: m.side[0].Figure, Other: m.side[1].Figure, Relative: m.Summary || len(o.Metrics) > 0}
+		if !p.Relative {
+			p.Family = 1
+		}
+		pairs = append(pairs, p)
+	}
+	e := stats.Estimator{Level: o.Level, Seed: o.Seed, Resamples: o.Resamples, Workers: o.Workers}
+	estimates, err := e.Paired(ctx, pairs)
+	if err != nil {
+		return err
+	}
+	for i, m := range have {
+		if m.Estimate = estimates[i]; len(m.side[0].value) < stats.PairsNeeded(o.Level) {
+			m.Interval, m.RelativeInterval = stats.Everything, stats.Everything
+		}
+	}
+	return nil
+}
+
+// judge sets the verdict of a figure, and notes why nothing can be said.
+func (m *measured) judge(c *Comparison, o Options) {
+	if m.missing() {
+		m.Notes = append(m.Notes, m.lacking(c))
+		return
+	}
+	m.Verdict = m.verdict()
+	if m.Verdict == Same {
+		return
+	}
+	if m.Estimate.Verdict == stats.TooFew {
+		m.Notes = append(m.Notes, m.tooFew(c, o))
+	}
+	if cut := c.cutShort(); cut != "" && m.Metric.Better != results.Neither {
+		m.Notes, m.Verdict = append(m.Notes, cut), Unknown
+		return
+	}
+	if note := c.modelError(m); note != "" {
+		m.Notes, m.Verdict = append(m.Notes, note), Chance
+	}
+}
+
+// verdict puts that of the estimate in terms of the metric.
+func (m *measured) verdict() Verdict {
+	lower := m.Estimate.Verdict == stats.Lower
+	switch {
+	case m.Estimate.Verdict < stats.Lower:
+		return [...]Verdict{stats.Same: Same, stats.TooFew: Unknown, stats.Chance: Chance}[m.Estimate.Verdict]
+	case m.Metric.Better == results.Neither && lower:
+		return Below
+	case m.Metric.Better == results.Neither:
+		return Above
+	case lower == (m.Metric.Better == results.Lower):
+		return Better
+	}
+	return Worse
+}
+
+// cutShort says on which side sessions ended early, "" for neither: its figures
+// cover less work, which is no improvement.
+func (c *Comparison) cutShort() string {
+	for s, label := range []string{c.Base, c.Other} {
+		ended := 0
+		for _, cell := range c.pairs.rows[s] {
+			for _, row := range cell {
+				if row.CutShort() {
+					ended++
+				}
+			}
+		}
+		if ended > 0 {
+			return fmt.Sprintf("%s of %s ended early: not the same work", document.Count(ended, "session"), label)
+		}
+	}
+	return ""
+}
+
+// lacking says which sides have no figure, and whether they could have one.
+func (m *measured) lacking(c *Comparison) string {
+	var unmeasured, without []string
+	for s, label := range []string{c.Base, c.Other} {
+		switch {
+		case len(m.side[s].rows) == 0:
+			unmeasured = append(unmeasured, label)
+		case math.IsNaN([]float64{m.Base, m.Other}[s]):
+			without = append(without, label)
+		}
+	}
+	var parts []string
+	if len(unmeasured) > 0 {
+		parts = append(parts, "not measured in "+and(unmeasured))
+	}
+	if len(without) > 0 {
+		parts = append(parts, "no sample in "+and(without))
+	}
+	return "nothing to compare: " + strings.Join(parts, ", ")
+}
+
+// tooFew says that no figures of so few sessions show anything. Sessions that do not differ do
+// not count.
+func (m *measured) tooFew(c *Comparison, o Options) string {
+	needed := stats.PairsNeeded(o.Level)
+	switch {
+	case c.Sessions < needed:
+		return fmt.Sprintf("too few for a level of %s: %s, it takes %d or more to say anything about others",
+			level100(o.Level), document.Count(c.Sessions, "session"), needed)
+	case m.Pairs < needed:
+		return fmt.Sprintf("fewer than %s differ: too few for a level of %s to say anything about others",
+			document.Count(needed, "session"), level100(o.Level))
+	}
+	return "no interval: too many resamples hold no session with a sample"
+}
+
+// modelError says that the model error on the sessions of either run can
+// explain a difference of cost with a verdict, "" when it cannot.
+func (c *Comparison) modelError(m *measured) string {
+	if m.Metric.Name != "cost_usd" || m.Verdict <= Chance || c.errors == nil {
+		return ""
+	}
+	worst := slices.MaxFunc(c.errors, func(a, b results.ModelError) int { return cmp.Compare(a.Spread, b.Spread) })
+	if m.Blurred(worst.Noise(m.side[1].value, m.side[0].value)).Verdict != stats.Chance {
+		return ""
+	}
+	return fmt.Sprintf("the model is off by %s of a session's cost: that can make this difference", percentage(worst.Spread))
+}
+
+// level100 formats a level in per cent.
+func level100(level float64) string { return fmt.Sprintf("%.6g %%", 100*level) }
