@@ -25,12 +25,12 @@ const claimsMark = "<!-- go test ./scenarios -run TestClaims -update -->\n"
 // scenario that confirm or refute it.
 type claim struct {
 	ID      string
-	Claim   string    // in words of our own
-	Source  string    // document and line, for instance 003:1825
-	Verdict [2]string // with the mechanism and without
-	// With are settings of the scenario for this claim, as PATH=VALUE. Without are further settings
-	// that take away what the verdict rests on: the mechanism of a claim that holds, or what refutes
-	// one that does not.
+	Claim   string // in words of our own
+	Source  string // document and line, for instance 003:1825
+	Verdict string
+	// With are settings of the scenario for this claim, as PATH=VALUE. Without are further settings,
+	// its opposite: they take away what the verdict rests on, the mechanism of a claim that holds, or
+	// what refutes one that does not.
 	With, Without []string
 	Figures       []*figure
 	// Reason says in a sentence what the verdict rests on. {NAME} stands for a figure,
@@ -71,22 +71,42 @@ func claimFiles(t *testing.T) []claimFile {
 	return list
 }
 
-// verdicts returns the verdict with the mechanism and that without: what of the documents' figures
-// holds. What is said of the run without the mechanism counts for the first.
-func (c *claim) verdicts(t *testing.T) [2]string {
-	var with, without []bool
+// opposite has what each verdict must become under the opposite settings. A claim that they do not
+// turn says nothing about its mechanism.
+var opposite = map[string]string{"reproduced": "refuted", "partly": "refuted", "refuted": "reproduced"}
+
+// judge measures the figures of a claim in both runs and returns the verdict, and under which
+// condition of its test it fails, "" for none: a figure that a run does not have, a run without the
+// mechanism that is not as the document says, or one that is as the run with it.
+func (c *claim) judge(t *testing.T, with, without *trial) (verdict, why string) {
+	var got [2][]bool
+	var lacks []string
 	for _, f := range c.Figures {
+		f.measure(t, with, without)
 		if f.Claimed != nil {
-			with, without = append(with, f.Claimed.holds(t, f.with)), append(without, f.Claimed.holds(t, f.without))
+			for i, v := range []quantity{f.with, f.without} {
+				if v.none != "" {
+					lacks = append(lacks, f.words()+[]string{"", " without"}[i]+": "+v.none)
+				}
+				got[i] = append(got[i], f.Claimed.holds(t, v))
+			}
 		}
-		if f.Otherwise != nil {
-			with = append(with, f.Otherwise.holds(t, f.without))
+		if f.Otherwise != nil && !f.Otherwise.holds(t, f.without) {
+			lacks = append(lacks, f.words()+" without "+f.without.String()+f.Otherwise.against(t, f.without))
 		}
 	}
-	return [2]string{verdict(with), verdict(without)}
+	held, turned := outcome(got[0]), outcome(got[1])
+	switch {
+	case len(lacks) > 0:
+		return "untested", strings.Join(lacks, "; ")
+	case turned != opposite[held]:
+		return "untested", held + " with its settings, and " + turned + " without"
+	}
+	return held, ""
 }
 
-func verdict(holds []bool) string {
+// outcome is the verdict of a run: what of the document's figures holds.
+func outcome(holds []bool) string {
 	switch {
 	case !slices.Contains(holds, true):
 		return "refuted"
@@ -96,7 +116,7 @@ func verdict(holds []bool) string {
 	return "partly"
 }
 
-// TestClaims tries what the documents claim, each claim with its mechanism and without, and holds
+// TestClaims tries what the documents claim, each claim with its settings and the opposite, and holds
 // docs/claims.md against it. Figures that were worked out by hand are those of the simulation.
 func TestClaims(t *testing.T) {
 	table := &document.Table{Columns: document.Left("ID", "VERDICT", "CLAIM", "SIMULATED", "WITHOUT", "SOURCE")}
@@ -106,26 +126,21 @@ func TestClaims(t *testing.T) {
 		all += len(file.claims)
 		for _, c := range file.claims {
 			t.Run(c.ID, func(t *testing.T) {
-				with := file.try(t, c.With...)
-				without := file.try(t, slices.Concat(c.With, c.Without)...)
-				for _, f := range c.Figures {
-					f.measure(t, with, without)
+				got, why := c.judge(t, file.try(t, c.With...), file.try(t, slices.Concat(c.With, c.Without)...))
+				if got != c.Verdict {
+					t.Errorf("%s, %s; want %s. Without is %q", got, why, c.Verdict, c.Without)
 				}
-				got := c.verdicts(t)
-				if got != c.Verdict || got[0] == got[1] {
-					t.Errorf("%s, and %s without %q; want %q, which differ", got[0], got[1], c.Without, c.Verdict)
-				}
-				counts[got[0]]++
-				table.Rows = append(table.Rows, c.row(got[0]))
-				page.Sections = append(page.Sections, c.section(t, file.name, got))
+				counts[got]++
+				table.Rows = append(table.Rows, c.row(got))
+				page.Sections = append(page.Sections, c.section(t, file.name, got, why))
 			})
 		}
 	}
 	if t.Failed() || len(table.Rows) < all { // -run may ask for some
 		return
 	}
-	page.Sections[0].Blocks = []document.Block{table, document.Text{Text: fmt.Sprintf("%d claims: %d reproduced, %d partly, %d refuted",
-		len(table.Rows), counts["reproduced"], counts["partly"], counts["refuted"])}}
+	page.Sections[0].Blocks = []document.Block{table, document.Text{Text: fmt.Sprintf("%d claims: %d reproduced, %d partly, %d refuted, %d untested",
+		len(table.Rows), counts["reproduced"], counts["partly"], counts["refuted"], counts["untested"])}}
 	var b strings.Builder
 	if err := page.Write(&b, "markdown"); err != nil {
 		t.Fatal(err)
@@ -148,6 +163,41 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// TestClaimUntested tries claims that their opposite says nothing about: each has the verdict
+// untested, with a reason, whether the opposite runs or not.
+func TestClaimUntested(t *testing.T) {
+	file := claimFile{name: "untested", scenario: []byte("schema: 1\nsessions: {paths: [turns]}\nstrategies: [none]\nprofile: none\n")}
+	written := func(round int32) *figure {
+		f := &figure{Name: "first_write", Claimed: &bound{Is: "more than", Value: 0}}
+		f.Cell, f.Calls = "none", &callSum{Of: "written", Round: round}
+		return f
+	}
+	uncached := `client.env.DISABLE_PROMPT_CACHING="1"`
+	contrast := written(1)
+	contrast.Otherwise = &bound{Is: "at least", Value: 1}
+	always := written(1)
+	always.Claimed = &bound{Is: "at least", Value: 0}
+	for _, tt := range []struct {
+		without      string
+		figures      []*figure
+		verdict, why string
+	}{
+		{uncached, []*figure{written(1)}, "reproduced", ""},
+		{uncached, []*figure{contrast}, "untested", "first write without 0 tokens, claimed to be at least 1 tokens: it is not"},
+		{uncached, []*figure{written(1), always}, "untested", "reproduced with its settings, and partly without"},
+		{"seed=2", []*figure{written(1)}, "untested", "reproduced with its settings, and reproduced without"},
+		{"strategies=[microcompact/v1]", []*figure{written(1)}, "untested", `first write without: there is no strategy "none"`},
+		{"sessions.paths=[elsewhere]", []*figure{written(1)}, "untested", `first write without: no session "elsewhere"`},
+		{"nonsense=1", []*figure{written(1)}, "untested", `first write without: --set nonsense=1: unknown parameter "nonsense"`},
+		{"sessions.paths=[young-session]", []*figure{written(45)}, "untested", "first write without: there is no such call"},
+	} {
+		c := &claim{Figures: tt.figures}
+		if got, why := c.judge(t, file.try(t), file.try(t, tt.without)); got != tt.verdict || !strings.HasPrefix(why, tt.why) || (why == "") != (tt.why == "") {
+			t.Errorf("without %s: %s, %q; want %s, %q", tt.without, got, why, tt.verdict, tt.why)
+		}
+	}
+}
+
 // row returns the line of a claim in the table.
 func (c *claim) row(verdict string) []any {
 	var with, without []string
@@ -162,8 +212,8 @@ func (c *claim) row(verdict string) []any {
 // inBraces matches the figures that a reason names.
 var inBraces = regexp.MustCompile(`\{([a-z0-9_]+)(\.without)?\}`)
 
-// section returns the reason for a verdict, with every figure.
-func (c *claim) section(t *testing.T, scenario string, verdicts [2]string) document.Section {
+// section returns the reason for a verdict, with every figure, and why a claim is not tested.
+func (c *claim) section(t *testing.T, scenario, verdict, why string) document.Section {
 	reason := inBraces.ReplaceAllStringFunc(c.Reason, func(name string) string {
 		m := inBraces.FindStringSubmatch(name)
 		i := slices.IndexFunc(c.Figures, func(f *figure) bool { return f.Name == m[1] })
@@ -177,16 +227,20 @@ func (c *claim) section(t *testing.T, scenario string, verdicts [2]string) docum
 	})
 	var items document.List
 	for _, f := range c.Figures {
-		line := strings.ReplaceAll(f.Name, "_", " ") + ": " + f.with.String() + f.Claimed.against(t, f.with)
+		line := f.words() + ": " + f.with.String() + f.Claimed.against(t, f.with)
 		if f.Hand != nil {
 			line += "; by hand " + f.Hand.Form + " = " + quantity{value: f.Hand.Value, unit: f.with.unit}.String()
 		}
 		items = append(items, document.Item{Text: line + "; without " + f.without.String() + f.Otherwise.against(t, f.without)})
 	}
+	turned := opposite[verdict]
+	if verdict == "untested" {
+		turned = verdict + ": " + why
+	}
 	items = append(items,
-		document.Item{Text: "without: " + strings.Join(c.Without, " ") + ": " + verdicts[1]},
+		document.Item{Text: "without: " + strings.Join(c.Without, " ") + ": " + turned},
 		document.Item{Text: "scenario: " + scenario + ".yaml"})
 	return document.Section{
-		Name: c.ID + ": " + verdicts[0], Blocks: []document.Block{document.Text{Text: reason}, items},
+		Name: c.ID + ": " + verdict, Blocks: []document.Block{document.Text{Text: reason}, items},
 	}
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -25,7 +26,7 @@ type figure struct {
 	As        string
 	Unit      string // one of results.Unit…; "" for that of the amount
 	Claimed   *bound // what the document says; nil for a figure that only the reason needs
-	Otherwise *bound // what the document says of the figure without the mechanism
+	Otherwise *bound // what the document says of the figure without the mechanism; else the claim is not tested
 	// Hand is the same value calculated by hand.
 	Hand *struct {
 		Form             string
@@ -35,11 +36,11 @@ type figure struct {
 	with, without quantity // as measured
 }
 
-// quantity is a value in a unit. There is none where a run lacks what is measured.
+// quantity is a value in a unit.
 type quantity struct {
 	value float64
 	unit  string
-	none  bool
+	none  string // why there is no value
 }
 
 // amount is one value of a cell: a metric, how often a layer acted or gave a reason, or a sum over
@@ -47,18 +48,21 @@ type quantity struct {
 type amount struct {
 	Cell                      string
 	Metric, Firings, Refusals string
-	Calls                     *struct {
-		Of              string // one of callFields
-		Source, Session string // "" for all
-		Thread          int32  // number of a sub-agent; 0 for all threads
-		Round           int32  // of its thread, from 1; 0 for all
-		Nth             int    // only the nth of them in order of completion, from 1
-		Behind          int    // only the conversation's first call after its nth compaction, from 1
-	}
-	Compactions *struct {
+	Calls                     *callSum
+	Compactions               *struct {
 		Of  string // one of compactionFields
 		Nth int    // only the nth, from 1; 0 for all
 	}
+}
+
+// callSum is a sum over calls.
+type callSum struct {
+	Of              string // one of callFields
+	Source, Session string // "" for all
+	Thread          int32  // number of a sub-agent; 0 for all threads
+	Round           int32  // of its thread, from 1; 0 for all
+	Nth             int    // only the nth of them in order of completion, from 1
+	Behind          int    // only the conversation's first call after its nth compaction, from 1
 }
 
 // bound is what a document says of a figure: it is about, between, at least, at most, more than or
@@ -70,7 +74,7 @@ type bound struct {
 }
 
 func (b *bound) holds(t *testing.T, v quantity) bool {
-	if v.none {
+	if v.none != "" {
 		return false
 	}
 	switch b.Is {
@@ -127,7 +131,10 @@ func sum[T any](t *testing.T, fields map[string]measured[T], of string, list []T
 	if nth > 0 {
 		list = list[min(nth-1, len(list)):min(nth, len(list))]
 	}
-	v := quantity{unit: f.unit, none: len(list) < min(nth, 1)}
+	v := quantity{unit: f.unit}
+	if len(list) < min(nth, 1) {
+		v.none = fmt.Sprintf("there is no number %d", nth)
+	}
 	for i := range list {
 		v.value += f.value(&list[i])
 	}
@@ -136,6 +143,7 @@ func sum[T any](t *testing.T, fields map[string]measured[T], of string, list []T
 
 // trial is a scenario that was run to try a claim.
 type trial struct {
+	err    error // why it could not run; what follows is empty then
 	run    *results.Run
 	chains []studies.Chains
 	calls  map[string][]results.CallRecord // by cell
@@ -144,53 +152,54 @@ type trial struct {
 // try runs the scenario after some assignments over the sessions it names.
 func (f *claimFile) try(t *testing.T, assignments ...string) *trial {
 	t.Helper()
-	file, err := Parse(registry(t), f.scenario, f.name+".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range assignments {
-		if err := file.Assign(a); err != nil {
-			t.Fatal(err)
-		}
-	}
-	d, err := file.Expand()
-	if err != nil {
-		t.Fatal(err)
-	}
-	priced, err := prices(t).WithAliases(d.Scenario.Prices.As)
-	if err != nil {
-		t.Fatal(err)
-	}
 	r := &trial{calls: map[string][]results.CallRecord{}}
-	plan := Plan{
-		Registry: registry(t), Prices: priced, Design: d, Workers: 1, Strict: true, Verify: true,
-		record: func(cell string, c *results.CallRecord) { r.calls[cell] = append(r.calls[cell], *c) },
-	}
-	if r.run, r.chains, err = plan.Chains(t.Context(), claimSessions(t, &d.Scenario.Sessions)); err != nil {
-		t.Fatal(err)
-	}
+	r.err = func() error {
+		file, err := Parse(registry(t), f.scenario, f.name+".yaml")
+		if err != nil {
+			return err
+		}
+		for _, a := range assignments {
+			if err := file.Assign(a); err != nil {
+				return err
+			}
+		}
+		d, err := file.Expand()
+		if err != nil {
+			return err
+		}
+		priced, err := prices(t).WithAliases(d.Scenario.Prices.As)
+		if err != nil {
+			return err
+		}
+		corpus, err := claimSessions(t, &d.Scenario.Sessions)
+		if err != nil {
+			return err
+		}
+		plan := Plan{
+			Registry: registry(t), Prices: priced, Design: d, Workers: 1, Strict: true, Verify: true,
+			record: func(cell string, c *results.CallRecord) { r.calls[cell] = append(r.calls[cell], *c) },
+		}
+		r.run, r.chains, err = plan.Chains(t.Context(), corpus)
+		return err
+	}()
 	return r
 }
 
 // claimSessions returns the sessions made for a claim, or generated from a profile.
-func claimSessions(t *testing.T, s *Sessions) *traces.Corpus {
+func claimSessions(t *testing.T, s *Sessions) (*traces.Corpus, error) {
 	t.Helper()
 	if s.Generate.Profile == "" {
-		return madeSessions(t, s.Paths...)
+		return madeSessions(s.Paths...)
 	}
 	w, err := synthetic.LoadWorkload(s.Generate.Profile)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	g, err := synthetic.NewGenerator(w)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	c, err := g.Corpus(t.Context(), s.Generate.Sessions, s.Generate.Seed, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return g.Corpus(t.Context(), s.Generate.Sessions, s.Generate.Seed, 0)
 }
 
 // figure returns a figure of the run.
@@ -198,20 +207,26 @@ func (r *trial) figure(t *testing.T, f *figure) quantity {
 	v := r.value(t, &f.amount)
 	if f.Less != nil {
 		less := r.value(t, f.Less)
-		v.value, v.none = v.value-less.value, v.none || less.none
+		v.value, v.none = v.value-less.value, cmp.Or(v.none, less.none)
 	}
 	if f.Over != nil {
 		over := r.value(t, f.Over)
-		v = quantity{value: v.value / over.value, unit: results.UnitRatio, none: v.none || over.none || over.value == 0}
+		v = quantity{value: v.value / over.value, unit: results.UnitRatio, none: cmp.Or(v.none, over.none)}
+		if v.none == "" && over.value == 0 {
+			v.none = "there is nothing to divide by"
+		}
 	}
 	v.unit = cmp.Or(f.Unit, v.unit)
 	return v
 }
 
 func (r *trial) value(t *testing.T, a *amount) quantity {
+	if r.err != nil {
+		return quantity{none: r.err.Error()}
+	}
 	i := slices.IndexFunc(r.run.Cells, func(c results.Cell) bool { return c.Cell == a.Cell })
 	if i < 0 {
-		t.Fatalf("no cell %q", a.Cell)
+		return quantity{none: fmt.Sprintf("there is no strategy %q", a.Cell)}
 	}
 	cell := &r.run.Cells[i]
 	var compactions []studies.Compaction
@@ -231,11 +246,14 @@ func (r *trial) value(t *testing.T, a *amount) quantity {
 			t.Fatalf("no metric %q", a.Metric)
 		}
 		v, ok := cell.Value(m)
-		return quantity{v, m.Unit, !ok}
+		if !ok {
+			return quantity{none: "there is no " + a.Metric}
+		}
+		return quantity{value: v, unit: m.Unit}
 	}
 	want := *a.Calls
 	if want.Behind > len(compactions) {
-		return quantity{none: true}
+		return quantity{none: fmt.Sprintf("there is no compaction number %d", want.Behind)}
 	}
 	var list []results.CallRecord
 	for _, c := range r.calls[a.Cell] {
@@ -248,6 +266,9 @@ func (r *trial) value(t *testing.T, a *amount) quantity {
 			(want.Thread == 0 || c.Thread == want.Thread) && (want.Round == 0 || c.Round+1 == want.Round) {
 			list = append(list, c)
 		}
+	}
+	if len(list) == 0 && max(want.Thread, want.Round) > 0 {
+		return quantity{none: "there is no such call"}
 	}
 	return sum(t, callFields, want.Of, list, want.Nth)
 }
@@ -265,13 +286,13 @@ func (f *figure) measure(t *testing.T, with, without *trial) {
 	default:
 		t.Fatalf("figure %s as %q", f.Name, f.As)
 	}
-	if f.with.none {
-		t.Errorf("nothing of figure %s", f.Name)
-	}
-	if h := f.Hand; h != nil && math.Abs(*v-h.Value) > h.Tolerance {
+	if h := f.Hand; h != nil && f.with.none == "" && math.Abs(*v-h.Value) > h.Tolerance {
 		t.Errorf("%s is %v, by hand %s = %v", f.Name, *v, h.Form, h.Value)
 	}
 }
+
+// words is the name of a figure as text has it.
+func (f *figure) words() string { return strings.ReplaceAll(f.Name, "_", " ") }
 
 // against says whether a value is what is claimed, "" when nothing is.
 func (b *bound) against(t *testing.T, v quantity) string {
@@ -297,7 +318,7 @@ func (v quantity) String() string {
 	size := math.Abs(v.value)
 	whole := document.Grouped(math.Round(v.value), 0)
 	switch {
-	case v.none:
+	case v.none != "":
 		return "none"
 	case v.unit == results.UnitUSD && size == 0:
 		return "$0"
@@ -312,7 +333,7 @@ func (v quantity) String() string {
 	case v.unit == results.UnitRatio:
 		return strconv.FormatFloat(100*v.value, 'f', 1, 64) + " %"
 	case v.unit == results.UnitSeconds:
-		return strconv.FormatFloat(v.value, 'f', 1, 64) + " s"
+		return document.Grouped(v.value, 1) + " s"
 	case v.unit == results.UnitCount || v.unit == "":
 		return whole
 	case v.unit == results.UnitCalls && v.value == 1:

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"testing"
 	"time"
 
 	"github.com/compactsim/compactsim/internal/serving/needs"
@@ -79,17 +78,16 @@ func one(name string, reminders int32, write func(*script)) func() []*traces.Ses
 }
 
 // madeSessions returns the sessions called names.
-func madeSessions(t testing.TB, names ...string) *traces.Corpus {
-	t.Helper()
+func madeSessions(names ...string) (*traces.Corpus, error) {
 	c := &traces.Corpus{}
 	for _, name := range names {
 		write := made[name]
 		if write == nil {
-			t.Fatalf("no session %q", name)
+			return nil, fmt.Errorf("no session %q", name)
 		}
 		c.Sessions = append(c.Sessions, write()...)
 	}
-	return c
+	return c, nil
 }
 
 // burst is a turn of six commands, then five at once whose results have 25,000
