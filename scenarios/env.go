@@ -2,6 +2,8 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
@@ -58,6 +60,9 @@ func settings(a *client.Assembly) []layerSetting {
 		}
 		set(strategies.SessionMemoryName, "compact", false)
 	}
+	if client.On(e.MicroDisabled) {
+		set(strategies.MicrocompactName, "enabled", false)
+	}
 	if n, ok := client.Number(e.IdleMinTokens); ok {
 		set(strategies.CompactName, "idle.min_tokens", n)
 	}
@@ -81,6 +86,11 @@ func storage(e *client.Env) []layerSetting {
 	}
 	if n, ok := client.Number(e.MCPMaxOutput); ok {
 		limit("limits.mcp", n*bytesPerToken)
+	}
+	if limits, ok := client.ToolLimits(e.ToolLimits); ok {
+		for _, name := range slices.Sorted(maps.Keys(limits)) {
+			limit("limits."+name, limits[name])
+		}
 	}
 	if least < previewBytes {
 		list = append(list, layerSetting{strategies.ToolStorageName, "preview", least})

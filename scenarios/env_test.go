@@ -98,6 +98,15 @@ client:
 		{"tengu_passport_quail: 0", "memory-extraction", "enabled", "false"},
 		{"tengu_slate_heron: 1", "time-microcompact", "enabled", "true"},
 		{"CACHED_MICROCOMPACT: 0", "cached-microcompact", "enabled", "false"},
+		{"mc_disabled: 1", "microcompact", "enabled", "false"}, // 001:1354-1375
+		{"mc_disabled: 0", "microcompact", "enabled", "true"},
+		{"mc_disabled: 1", "full-compact", "auto", "true"},
+		{`tengu_satin_quoll: '{"Bash": 20000, "Grep": 9000}'`, "tool-storage", "limits.bash", "20000"}, // 003:845
+		{`tengu_satin_quoll: '{"Bash": 20000, "Grep": 9000}'`, "tool-storage", "limits.grep", "9000"},
+		{`tengu_satin_quoll: '{"mcp": 1500}'`, "tool-storage", "preview", "1500"},
+		{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: 80abc", "full-compact", "trigger.pct_override", "80"}, // parseFloat
+		{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: ' 8e1 %'", "full-compact", "trigger.pct_override", "80"},
+		{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: abc", "full-compact", "trigger.pct_override", "0"},
 		{"BASH_MAX_OUTPUT_LENGTH: 60000", "tool-storage", "limits.bash", "60000"},
 		{"BASH_MAX_OUTPUT_LENGTH: 999999", "tool-storage", "limits.bash", "150000"}, // its maximum (E4)
 		{"MAX_MCP_OUTPUT_TOKENS: 25000", "tool-storage", "limits.mcp", "100000"},    // 4 bytes a token

@@ -1,8 +1,11 @@
 package client
 
 import (
+	"encoding/json"
 	"math"
 	"reflect"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,10 +13,10 @@ import (
 )
 
 // Env are environment variables of the client under their real names; "" is not
-// set. The tag env gives the kind of value: flag, number, percent or ttl. Those
+// set. The tag env gives the kind of value: flag, number, percent, limits or ttl. Those
 // that this package does not use change layers (scenarios).
 type Env struct {
-	AutocompactPct     string `yaml:"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE" env:"percent" doc:"Per cent used from which on it compacts, in (0, 100]; the client ignores others. It only lowers: full-compact, session-memory and microcompact .trigger.pct_override."`
+	AutocompactPct     string `yaml:"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE" env:"percent" doc:"Per cent used from which on it compacts, in (0, 100]: the number at its front; the client ignores others. It only lowers: full-compact, session-memory and microcompact .trigger.pct_override."`
 	DisableCompact     string `yaml:"DISABLE_COMPACT" env:"flag" doc:"No compaction at all: full-compact, microcompact, time-microcompact and cached-microcompact .enabled, session-memory.compact."`
 	DisableAutoCompact string `yaml:"DISABLE_AUTO_COMPACT" env:"flag" doc:"None by itself: full-compact.auto and .idle.enabled, session-memory.compact. Microcompact stays (assumed), and so does what a refused prompt starts."`
 	AutoCompactWindow  string `yaml:"CLAUDE_CODE_AUTO_COMPACT_WINDOW" env:"number" doc:"Tokens of the window that thresholds are counted from, at most the model's; values outside 100,000…1,000,000 count as the nearest of these."`
@@ -39,6 +42,8 @@ type Env struct {
 	SessionCompact     string `yaml:"tengu_sm_compact" env:"flag" doc:"Its use in place of a summary: session-memory.compact."`
 	Dream              string `yaml:"tengu_onyx_plover" env:"flag" doc:"dream.enabled."`
 	MemoryExtraction   string `yaml:"tengu_passport_quail" env:"flag" doc:"memory-extraction.enabled."`
+	MicroDisabled      string `yaml:"mc_disabled" env:"flag" doc:"No clearing of old results: microcompact.enabled (001, experiment cc_microcompact_ext)."`
+	ToolLimits         string `yaml:"tengu_satin_quoll" needs:"tool-storage" env:"limits" doc:"Bytes above which results of Bash, Grep, MCP servers (mcp) and other tools (default) go to disk, as JSON: tool-storage.limits (003, GrowthBook override)."`
 	TimeMicrocompact   string `yaml:"tengu_slate_heron" env:"flag" doc:"time-microcompact.enabled."`
 	CachedMicrocompact string `yaml:"CACHED_MICROCOMPACT" env:"flag" doc:"cached-microcompact.enabled."`
 	ContextCollapse    string `yaml:"CONTEXT_COLLAPSE" env:"flag" doc:"Excludes automatic compaction: full-compact.auto and .idle.enabled, session-memory.compact. What it does itself no document says: nothing takes their place."`
@@ -123,11 +128,33 @@ func Number(value string) (int64, bool) {
 	return n, err == nil && n > 0 && n <= math.MaxInt32
 }
 
-// Percent returns the value of a variable in per cent. The client ignores
-// values outside (0, 100].
+// leadingNumber is what JavaScript's parseFloat takes from the front of a text.
+var leadingNumber = regexp.MustCompile(`^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?`)
+
+// Percent returns the value of a variable in per cent. The client reads it with
+// parseFloat: a number at the front counts, whatever follows it. It ignores texts
+// without one, and values outside (0, 100].
 func Percent(value string) (float64, bool) {
-	f, err := strconv.ParseFloat(value, 64)
+	f, err := strconv.ParseFloat(strings.TrimSpace(leadingNumber.FindString(value)), 64)
 	return f, err == nil && f > 0 && f <= 100
+}
+
+// ToolLimits returns the limits of stored results that a feature sets, bytes by
+// parameter of tool-storage.limits: an object of Bash, Grep, mcp and default.
+func ToolLimits(value string) (map[string]int64, bool) {
+	var by map[string]int64
+	if json.Unmarshal([]byte(value), &by) != nil {
+		return nil, false
+	}
+	limits := map[string]int64{}
+	for name, n := range by {
+		name = strings.ToLower(name)
+		if !slices.Contains([]string{"bash", "grep", "mcp", "default"}, name) || n < 1 || n > math.MaxInt32 {
+			return nil, false
+		}
+		limits[name] = n
+	}
+	return limits, true
 }
 
 // Rules returns errors for variables whose values the client cannot read.
@@ -154,8 +181,10 @@ func wanted(kind, value string) string {
 		_, number := Number(value)
 		ok, want = ok || number, "a whole number from 1"
 	case "percent":
-		_, err := strconv.ParseFloat(value, 64)
-		ok, want = ok || err == nil, "a number"
+		ok = true // the client ignores what it cannot read
+	case "limits":
+		_, limits := ToolLimits(value)
+		ok, want = ok || limits, `bytes by tool, such as {"Bash": 20000, "Grep": 10000, "mcp": 50000, "default": 40000}`
 	case "ttl":
 		ok, want = ok || value == Choice5m || value == Choice1h, "5m or 1h"
 	case "user":
