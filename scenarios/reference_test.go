@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/reading/synthetic"
 	"github.com/compactsim/compactsim/internal/serving/breaks"
+	"github.com/compactsim/compactsim/internal/serving/changes"
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/internal/study/confusion"
@@ -413,6 +415,21 @@ sessions:
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error does not say %q:\n%v", want, err)
+		}
+	}
+}
+
+// The manual describes every event.
+func TestManualNamesEveryEvent(t *testing.T) {
+	manual, err := Reference()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(manual), "do is one of:")
+	text, _, _ = strings.Cut(text, "Tokens are at most")
+	for _, name := range changes.Names() {
+		if !regexp.MustCompile(`\b` + name + `\b`).MatchString(text) {
+			t.Errorf("the manual lacks the event %s", name)
 		}
 	}
 }

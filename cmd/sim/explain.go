@@ -62,7 +62,7 @@ the name of a call in the lists of sim audit and sim validate.`,
 	flags.Uint64Var(&f.seed, "seed", 1, "seed `N` of all random draws")
 	flags.Int64Var(&f.window, "window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
 	flags.BoolVar(&f.all, "all", false, "list every call")
-	flags.StringArrayVar(&f.set, "set", nil, "set a parameter of the strategy, `LAYER.PARAMETER=VALUE`; repeatable")
+	flags.StringArrayVar(&f.set, "set", nil, "set a parameter of the scenario as `PATH=VALUE`, such as full-compact.trigger.fixed=80000; repeatable")
 	return cmd
 }
 

@@ -187,7 +187,7 @@ func (t *thread) eachTool() []breaks.Tool {
 		if t.head.tools.know {
 			own = t.head.tools.base
 		}
-		list = append(list, breaks.Tool{Name: "own", Schema: hashOf(t.context.Block(own).Digest)})
+		list = append(list, breaks.Tool{Name: "built-in tools", Schema: hashOf(t.context.Block(own).Digest)})
 	}
 	if n := t.head.tools.mcp; n > 0 {
 		list = append(list, breaks.Tool{Name: "mcp", Schema: breaks.Hash(n)})

@@ -227,7 +227,7 @@ func TestVerdictsNameWhatChanged(t *testing.T) {
 		{"beta", "interleaved", nil, []string{"interleaved"}},
 		{"mcp_connect", "5000", prefix, []string{"mcp"}},
 		{"web_search", "on", nil, []string{"web_search"}},
-		{"tools_change", "700", nil, []string{"own"}},
+		{"tools_change", "700", nil, []string{"built-in tools redefined"}},
 		{"overage", "on", policy, []string{"1h", "5m"}},
 	} {
 		c := headConfig(t, "none", tc.change, atRound(3, tc.do, tc.value))

@@ -87,7 +87,7 @@ func TestDifferences(t *testing.T) {
 		"tools changed (+1/-0 tools: +Bash)": func(c *Call) {
 			c.State.EachTool = []Tool{{"Read", 1}, {"Edit", 1}, {"Bash", 1}}
 		},
-		"tools changed (+1/-1 tools: +Bash, -Edit, another Read)": func(c *Call) { c.State.EachTool = []Tool{{"Read", 2}, {"Bash", 1}} },
+		"tools changed (+1/-1 tools: +Bash, -Edit, Read redefined)": func(c *Call) { c.State.EachTool = []Tool{{"Read", 2}, {"Bash", 1}} },
 		"tools changed":                          func(c *Call) { c.State.Tools, c.State.EachTool = 9, nil },
 		"cache markers changed (TTL 1h → 5m)":    func(c *Call) { c.State.SystemMarkers, c.State.TTL = 9, "5m" },
 		"cache markers changed (scope or place)": func(c *Call) { c.State.SystemMarkers = 9 },

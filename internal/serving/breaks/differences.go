@@ -69,8 +69,8 @@ func arrow(from, to string) string {
 	return none(from) + " → " + none(to)
 }
 
-// toolsChanged says which and how many tools were added and removed, and which
-// have another definition; "" if single tools are unknown.
+// toolsChanged says which and how many tools were added and removed, and which were
+// redefined; "" if single tools are unknown.
 func toolsChanged(now, before []Tool) string {
 	if now == nil || before == nil {
 		return ""
@@ -95,11 +95,14 @@ func toolsChanged(now, before []Tool) string {
 	}
 	for _, t := range now {
 		if slices.ContainsFunc(before, func(o Tool) bool { return o.Name == t.Name && o.Schema != t.Schema }) {
-			named = append(named, "another "+t.Name)
+			named = append(named, t.Name+" redefined")
 		}
 	}
-	if len(named) > 0 {
-		text += ": " + strings.Join(named, ", ")
+	switch list := strings.Join(named, ", "); {
+	case len(added)+len(removed) == 0 && list != "":
+		return list
+	case list != "":
+		text += ": " + list
 	}
 	return text
 }

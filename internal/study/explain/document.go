@@ -304,6 +304,9 @@ func request(c *studies.ExplainedCall) *document.Table {
 		if s.Form != "" {
 			name += " (" + s.Form + ")"
 		}
+		if s.Blocks == 0 {
+			name += " (rest)"
+		}
 		left, right := characters(from, c.Context), characters(from+s.Tokens, c.Context)
 		from += s.Tokens
 		bar := strings.Repeat(" ", left) + strings.Repeat(shades[s.Class], max(1, right-left))

@@ -158,13 +158,22 @@ func edited(r *prompt.Request) *studies.Edited {
 }
 
 // segments joins consecutive entries of a request with the same kind, form and
-// cache class.
+// cache class. What was read is drawn from the front on, as much as was billed:
+// the read may end inside an entry (prompt.Marker.Shift, prompt.Request.Shared).
 func segments(r *prompt.Request, out *prompt.Outcome) []studies.Segment {
 	var list []studies.Segment
-	marker, deletion := 0, 0
+	add := func(s studies.Segment) {
+		if n := len(list); n > 0 && !list[n-1].Marker && joins(&list[n-1], &s) {
+			list[n-1].Blocks += s.Blocks
+			list[n-1].Tokens += s.Tokens
+			return
+		}
+		list = append(list, s)
+	}
+	marker, deletion, read := 0, 0, out.Usage.Read
 	for i := range r.Entries {
 		e := &r.Entries[i]
-		s := studies.Segment{Kind: e.Kind.String(), Form: form(e.Form), Class: class(r, out, int32(i))}
+		s := studies.Segment{Kind: e.Kind.String(), Form: form(e.Form), Blocks: 1}
 		tokens := int64(e.Tokens)
 		if deletion < len(r.Deletions) && r.Deletions[deletion].Position == int32(i) {
 			// The server omits the content of what it reads; the rest is sent in full.
@@ -174,14 +183,17 @@ func segments(r *prompt.Request, out *prompt.Outcome) []studies.Segment {
 			}
 			deletion++
 		}
-		if n := len(list); n == 0 || list[n-1].Marker || !joins(&list[n-1], &s) {
-			list = append(list, s)
+		if n := min(read, tokens); n > 0 || read > 0 && tokens == 0 {
+			s.Class, s.Tokens = results.ClassRead.String(), n
+			add(s)
+			read, tokens, s.Blocks = read-n, tokens-n, 0
 		}
-		last := &list[len(list)-1]
-		last.Blocks++
-		last.Tokens += tokens
+		if tokens > 0 || s.Blocks > 0 {
+			s.Class, s.Tokens = class(r, out, int32(i)), tokens
+			add(s)
+		}
 		if marker < len(r.Markers) && r.Markers[marker].Position == int32(i) {
-			last.Marker = true
+			list[len(list)-1].Marker = true
 			marker++
 		}
 	}
@@ -203,16 +215,12 @@ func form(f prompt.Form) string {
 	return f.String()
 }
 
-// class returns how the entry at a position was billed: read up to the hit,
-// written up to the last marker (for an hour up to the last such marker), the
-// rest uncached.
+// class returns how what was not read of the entry at a position was billed: written
+// up to the last marker (for an hour up to the last such marker), the rest uncached.
 func class(r *prompt.Request, out *prompt.Outcome, at int32) string {
-	if at <= out.HitAt {
-		return results.ClassRead.String()
-	}
 	written := results.ClassUncached
 	for _, m := range r.Markers {
-		if m.Position < at || m.Position <= out.HitAt {
+		if m.Position < at {
 			continue
 		}
 		if m.TTL == prompt.TTL1h {

@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/reading/synthetic"
 	"github.com/compactsim/compactsim/internal/serving/changes"
+	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/internal/study/studies"
@@ -21,6 +22,14 @@ import (
 // explained returns the explanation of every sample under a strategy, and the
 // row of the same run without an observer.
 func explained(t *testing.T, strategy string, events ...changes.Event) map[*studies.Explanation]results.Row {
+	t.Helper()
+	return explainedUnder(t, nil, strategy, events...)
+}
+
+// explainedUnder is explained with a profile, nil for the plain cache.
+func explainedUnder(
+	t *testing.T, p *profile.Profile, strategy string, events ...changes.Event,
+) map[*studies.Explanation]results.Row {
 	t.Helper()
 	corpus, err := agents.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
 	if err != nil {
@@ -40,7 +49,7 @@ func explained(t *testing.T, strategy string, events ...changes.Event) map[*stud
 	}
 	c := loop.Config{
 		Strategy: s, Server: func(traces.Cache) loop.Server { return promptcache.New(promptcache.Config{}) },
-		Summarizer: summarizer.Default(), Prices: prices, Seed: 1, Breaks: true, Events: events,
+		Summarizer: summarizer.Default(), Prices: prices, Seed: 1, Breaks: true, Events: events, Profile: p,
 	}
 	all := map[*studies.Explanation]results.Row{}
 	for _, session := range corpus.Sessions {
@@ -94,6 +103,34 @@ func TestExplanationsAddUpToTheRow(t *testing.T) {
 func TestSegmentsAddUp(t *testing.T) {
 	for _, strategy := range []string{"auto-compact/167k", "cached-microcompact"} {
 		testSegments(t, strategy)
+	}
+}
+
+// What a profile lets a call read, which may end inside an entry, is drawn as read.
+func TestReadsOfAProfileAreDrawn(t *testing.T) {
+	p, err := profile.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := 0
+	for e := range explainedUnder(t, p, "recorded") {
+		for _, c := range e.Calls {
+			read := int64(0)
+			for _, s := range c.Segments {
+				if s.Class == "read" {
+					read += s.Tokens
+				}
+				if s.Blocks == 0 {
+					parts++
+				}
+			}
+			if read != c.Read {
+				t.Errorf("%s call %d: %d tokens drawn as read, %d are", e.Session, c.Number, read, c.Read)
+			}
+		}
+	}
+	if parts == 0 {
+		t.Error("no read ends inside an entry")
 	}
 }
 
