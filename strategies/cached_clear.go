@@ -51,7 +51,7 @@ type cachedClear struct {
 	deleted []int32 // ids of results, in order of deletion; never deleted again
 	lost    bool    // their deletion is no longer in force
 	pins    []int32 // ids of the blocks of deletions in the context
-	read    int64   // by the last response, less what was deleted since, tokens
+	read    int64   // by the last response, less what was deleted since, tokens; 0 behind a compaction
 }
 
 func (l *cachedClear) Name() string { return CachedClearName }
@@ -70,8 +70,12 @@ func (l *cachedClear) Reset() {
 	l.deleted, l.pins, l.lost, l.read = l.deleted[:0], l.pins[:0], false, 0
 }
 
-// AfterCompaction clears the state: ids are no longer valid (002:55, 002:169).
-func (l *cachedClear) AfterCompaction(t *Turn) { l.clear(t) }
+// AfterCompaction clears the state: ids are no longer valid (002:55, 002:169), and the next
+// response reads less because the context is shorter (002:153).
+func (l *cachedClear) AfterCompaction(t *Turn) {
+	l.clear(t)
+	l.read = 0
+}
 
 func (l *cachedClear) BeforeRequest(t *Turn) Outcome {
 	switch {

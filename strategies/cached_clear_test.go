@@ -104,6 +104,23 @@ func TestCachedDeletionReference(t *testing.T) {
 	}
 }
 
+// A compaction resets the read that the next is compared with (002:153-154): what it
+// made shorter is no expiry, and deletions of the request behind it stay in force.
+func TestCachedDeletionBaseline(t *testing.T) {
+	k, h := hosted()
+	l := layer(t, "cached-microcompact: {}")
+	k.Usage.Read = 150_000
+	l.(AfterResponse).AfterResponse(&k.Turn)
+	l.(AfterCompaction).AfterCompaction(&k.Turn)
+	k.reads(12)
+	asked(t, l, k)
+	k.Usage.Read = 20_000
+	l.(AfterResponse).AfterResponse(&k.Turn)
+	if len(h.deleted) != 7 || h.counts.ReturnedTokens != 0 {
+		t.Errorf("%d deleted, %d tokens back, want 7 and 0", len(h.deleted), h.counts.ReturnedTokens)
+	}
+}
+
 // Only the main thread deletes (003, "Critical safety"); with the guard off a
 // fork that copies its parent's messages does so too.
 func TestCachedDeletionGuard(t *testing.T) {
