@@ -16,7 +16,7 @@ type attachments struct {
 	Plan       bool        `yaml:"plan" doc:"the plan, whole"`
 	PlanMode   int32       `yaml:"plan_mode" doc:"tokens of the reminder that plan mode goes on, while it does" unit:"tokens" min:"0" off:"0"`
 	Todos      bool        `yaml:"todos" doc:"the todo list as last written"`
-	AgentEach  int32       `yaml:"agent_status" doc:"tokens for each sub-agent that was launched and still runs" unit:"tokens" min:"0" off:"0"`
+	AgentEach  int32       `yaml:"agent_status" doc:"tokens for each sub-agent that still runs, or has ended in the background and was not read" unit:"tokens" min:"0" off:"0"`
 	ToolDelta  *int32      `yaml:"tool_delta" doc:"tokens that announce tools loaded later; null for those of the recording or, if it shows none, of recordings of the version" unit:"tokens" min:"0" off:"0"`
 	AgentDelta *int32      `yaml:"agent_delta" doc:"tokens that announce kinds of agents; null as for tools" unit:"tokens" min:"0" off:"0"`
 	MCPDelta   *int32      `yaml:"mcp_delta" doc:"tokens of instructions of MCP servers; null as for tools" unit:"tokens" min:"0" off:"0"`

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/internal/serving/breaks"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -18,7 +19,7 @@ type cachedClearParams struct {
 	KeepRecent int      `yaml:"keep_recent" doc:"newest results that stay; assumed" unit:"results" min:"0"`
 	Pin        bool     `yaml:"pin" doc:"a block of deletions stays at its place in every later request; off, it is sent once and the deletion is lost with it"`
 	EditTokens int32    `yaml:"edit_tokens" doc:"tokens of each deletion in its block; assumed" min:"0"`
-	Forget     bool     `yaml:"forget_deleted_on_expiry" doc:"deletions are forgotten when the cache has expired, and the results come back; off, they stay declared; assumed"`
+	Forget     bool     `yaml:"forget_deleted_on_expiry" doc:"deletions are forgotten when a response reads over 2,000 tokens and 5 % less than the one before, deletions aside, and the results come back; off, they stay declared"`
 	Pending    bool     `yaml:"count_pending_clears" doc:"a deletion lowers the client's count at once, not with the next response; assumed"`
 }
 
@@ -50,6 +51,7 @@ type cachedClear struct {
 	deleted []int32 // ids of results, in order of deletion; never deleted again
 	lost    bool    // their deletion is no longer in force
 	pins    []int32 // ids of the blocks of deletions in the context
+	read    int64   // by the last response, less what was deleted since, tokens
 }
 
 func (l *cachedClear) Name() string { return CachedClearName }
@@ -57,7 +59,7 @@ func (l *cachedClear) Name() string { return CachedClearName }
 func (l *cachedClear) Clone() Layer {
 	return &cachedClear{
 		params: l.params, active: l.active.clone(),
-		deleted: slices.Clone(l.deleted), lost: l.lost, pins: slices.Clone(l.pins),
+		deleted: slices.Clone(l.deleted), lost: l.lost, pins: slices.Clone(l.pins), read: l.read,
 	}
 }
 
@@ -65,7 +67,7 @@ func (l *cachedClear) Copy() Layer { return l.Clone() }
 
 func (l *cachedClear) Reset() {
 	l.active.reset()
-	l.deleted, l.pins, l.lost = l.deleted[:0], l.pins[:0], false
+	l.deleted, l.pins, l.lost, l.read = l.deleted[:0], l.pins[:0], false, 0
 }
 
 // AfterCompaction clears the state: ids are no longer valid (002:55, 002:169).
@@ -79,12 +81,8 @@ func (l *cachedClear) BeforeRequest(t *Turn) Outcome {
 		return Outcome{Declined, "the model has no deletions"}
 	}
 	l.active.update(t)
-	switch {
-	case l.overtaken(t):
+	if l.overtaken(t) {
 		l.forget(t)
-	case !t.Warm() && l.params.Forget && len(l.deleted) > 0:
-		l.forget(t)
-		return t.Refuse(CachedClearName, "the cache has expired: deletions are forgotten")
 	}
 	if !l.params.Pin {
 		l.unpin(t)
@@ -96,6 +94,20 @@ func (l *cachedClear) BeforeRequest(t *Turn) Outcome {
 		return Outcome{Declined, "too few results"}
 	}
 	return l.remove(t)
+}
+
+// AfterResponse forgets the deletions when the read of the response shows that the cache
+// they refer to has expired or no longer begins the request (002:55; the thresholds are
+// those of the client's break detector, 000:613).
+func (l *cachedClear) AfterResponse(t *Turn) Outcome {
+	fall := l.read - t.Usage.Read
+	gone := fall > breaks.MinDrop && float64(fall) > breaks.MinDropShare*float64(l.read)
+	l.read = t.Usage.Read
+	if !gone || !l.params.Forget || len(l.deleted) == 0 {
+		return Outcome{Verdict: Declined, Reason: "the cache holds"}
+	}
+	l.forget(t)
+	return t.Refuse(CachedClearName, "the read fell: deletions are forgotten")
 }
 
 // overtaken reports whether another layer has cleared in place what was
@@ -184,7 +196,7 @@ func (l *cachedClear) remove(t *Turn) Outcome {
 		return Outcome{Declined, "no result ahead of the last marker"}
 	}
 	l.active.drop(func(r clearable) bool { return slices.Contains(gone, r.id) })
-	l.lost = false
+	l.lost, l.read = false, l.read-b.Deleted
 	l.pin(t, edit)
 	t.Count(results.Counts{Deletions: int64(len(gone))})
 	t.Count(results.Counts{DeletedTokens: b.Deleted})

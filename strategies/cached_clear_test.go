@@ -118,25 +118,37 @@ func TestCachedDeletionGuard(t *testing.T) {
 	}
 }
 
-// Without a warm cache there is nothing to edit. When it has expired the
-// deleted results come back whole, and the blocks of deletions go; the refs are
-// free to be deleted again. forget_deleted_on_expiry off keeps them declared.
+// Without a warm cache there is nothing to edit. When the read of a response falls by more
+// than 2,000 tokens and 5 % (002:55; 000:613), whatever the pause before it, the deleted
+// results come back whole, and the blocks of deletions go; the refs are free to be deleted
+// again. The 7,000 tokens that were deleted are no fall. forget_deleted_on_expiry off keeps
+// them declared.
 func TestCachedDeletionExpiry(t *testing.T) {
-	for text, tc := range map[string]struct {
+	const off = "{forget_deleted_on_expiry: false}"
+	for _, tc := range []struct {
+		text           string
+		read           int64 // by the response behind the deletions, 40,000 by the one before
 		deleted, again int
 		returned       int64
 		pins           int
 	}{
-		"{}":                                {0, 9, 7000, 0},
-		"{forget_deleted_on_expiry: false}": {7, 7, 0, 1},
+		{"{}", 0, 0, 9, 7000, 0},
+		{"{}", 40_000 - 7000 - 2001, 0, 9, 7000, 0},
+		{"{}", 40_000 - 7000 - 2000, 7, 7, 0, 1},
+		{off, 0, 7, 7, 0, 1},
 	} {
+		text := tc.text
 		k, h := hosted()
 		l := layer(t, "cached-microcompact: "+text)
 		k.reads(12)
+		k.Usage.Read = 40_000
+		l.(AfterResponse).AfterResponse(&k.Turn)
 		asked(t, l, k)
 		k.reads(2)
-		k.Idle = 6 * minutes
 		input := k.Context.At(k.InputAt).ID
+		k.Usage = prompt.Usage{Read: tc.read, Write5m: 40_000 - tc.read}
+		l.(AfterResponse).AfterResponse(&k.Turn)
+		k.Idle = 6 * minutes
 		asked(t, l, k)
 		if len(h.deleted) != tc.deleted || h.counts.ReturnedTokens != tc.returned || len(k.pinned()) != tc.pins {
 			t.Errorf("%s: %d deleted, %d tokens back, pins %v", text, len(h.deleted), h.counts.ReturnedTokens, k.pinned())

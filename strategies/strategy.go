@@ -116,6 +116,15 @@ func (s *Strategy) LayerNames() []string {
 	return names
 }
 
+// Shortens reports whether the strategy is one that shortens contexts, though a setting
+// may have switched that layer off; a replay of the recording is none.
+func (s *Strategy) Shortens() bool {
+	return slices.ContainsFunc(s.layers, func(c configured) bool {
+		t := c.def.Traits
+		return !t.Replays && (t.Compacts || t.Clears)
+	})
+}
+
 // Params returns the parameters of the layer with a name as set by the preset,
 // or nil.
 func (s *Strategy) Params(layer string) any {

@@ -30,8 +30,10 @@ type Turn struct {
 	Round   int32
 	Trigger traces.Trigger
 	// Parent is the thread this one started from, -1 for none.
-	Parent  int32
-	Running int32 // sub-agents started from this thread that are still at work
+	Parent int32
+	// Running are the sub-agents started from this thread that are still at work, or have
+	// ended in the background and were not yet reported (000:558).
+	Running int32
 	// Forked says that the thread began with its parent's context.
 	Forked bool
 	Now    int64 // ns on the session's clock

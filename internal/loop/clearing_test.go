@@ -27,15 +27,16 @@ func TestCachedMicrocompactKeepsTheCache(t *testing.T) {
 	}
 }
 
-// When the cache expires the messages are whole again: 34,400 tokens are written,
-// 7,000 of them come back. Kept declared, they come back for that request all the
-// same, behind the block that stays. Once warm again they go a second time.
+// The first request behind an expiry still declares the deletions: all 34,575 tokens are
+// written, since there is no cached prefix to delete from. Its read of 0 shows the client
+// that the cache is gone: the next request holds everything whole, without the old block of
+// 175 and with a new one of 225. Kept declared, the deletions work again from the next on.
 func TestCachedMicrocompactAfterExpiry(t *testing.T) {
 	s := reading(newSession("s").turns(14, 0, 1000).turns(2, 10*minute, 1000).session())
 	for forget, want := range map[string]struct {
 		written, next, returned, deletions int64
 	}{
-		"true":  {34400, 34400 + 1200 - 9000 + 225, 7000, 16},
+		"true":  {34400 + 175, 34400 + 1200 + 225, 7000, 16},
 		"false": {34400 + 175, 34400 + 175 + 1200 - 7000, 0, 7},
 	} {
 		row, calls := run(t, written(t, "  - cached-microcompact: {forget_deleted_on_expiry: "+forget+"}\n"), s)
@@ -91,13 +92,13 @@ func TestCachedMicrocompactGuard(t *testing.T) {
 
 // After an hour time-based clearing empties eight of thirteen results, 988 tokens
 // each, those deleted before among them: nothing comes back. Alone, the deletions
-// would be undone.
+// are forgotten behind this request.
 func TestTimeClearingTakesOverFromCached(t *testing.T) {
 	s := reading(newSession("s").turns(14, 0, 1000).turns(1, 61*minute, 0).session())
 	const cached = "  - cached-microcompact: {}\n"
 	for layers, want := range map[string]int64{
 		"  - time-microcompact: {}\n" + cached: 34400 - 8*988,
-		cached:                                 34400,
+		cached:                                 34400 + 175, // the read of this request shows that the cache is gone
 	} {
 		row, calls := run(t, written(t, layers), s)
 		if calls[14].Context != want || (row.Counts.ReturnedTokens == 0) != (want < 34400) {

@@ -20,7 +20,7 @@ type Levels struct {
 	// it keeps free.
 	Blocking int64 `yaml:"blocking" min:"0" doc:"Tokens below the effective window at which it takes no input. The effective window is the window less the output kept free: 177,000 of 200,000; never below where the strategy compacts by itself." unit:"tokens"`
 	Output   int64 `yaml:"output_reserve" min:"0" doc:"The most output kept free, tokens." unit:"tokens"`
-	Block    Block `yaml:"block" doc:"What happens to a prompt at that level: client (what the preset of the strategy says of its client; off where it says nothing), off (it is sent as in the recording, and counted), compact (the person asks for a compaction first, if the strategy has full-compact and it takes manual ones) or end (the session ends; what is not simulated is counted, and the row is not compared)."`
+	Block    Block `yaml:"block" doc:"What happens to a prompt at that level: client (what the preset of the strategy says of its client; off where it says nothing), off (it is sent as in the recording, and counted), compact (the person asks for a compaction first, if the strategy has full-compact and it takes manual ones) or end (the session ends; what is not simulated is counted, and the row is not compared) or none (the client knows no such level: no call is counted)."`
 }
 
 // DefaultLevels returns the levels of Claude Code: 20,000 below its limit
@@ -36,8 +36,9 @@ type Overflow uint8
 
 // What may happen to a request beyond the window.
 const (
-	// overflowStrategy ends the session under a strategy with a layer that declares to
-	// shorten contexts. Others, and a replay of the recording, are references and go on.
+	// overflowStrategy ends the session under a strategy that shortens contexts, though a
+	// setting may have switched that off. Others, and a replay of the recording, are
+	// references and go on.
 	overflowStrategy Overflow = iota
 	OverflowAnswer            // it is answered and priced as if the window were larger
 	overflowEnd               // the error reaches the person, and the session ends (002:281)
@@ -51,10 +52,7 @@ func (o Overflow) ends(s *strategies.Strategy) bool {
 	if o != overflowStrategy {
 		return o == overflowEnd
 	}
-	return slices.ContainsFunc(s.LayerNames(), func(layer string) bool {
-		t := s.Traits(layer)
-		return !t.Replays && (t.Compacts || t.Clears)
-	})
+	return s.Shortens()
 }
 
 // Block is what happens to a prompt at the blocking level.
@@ -66,10 +64,11 @@ const (
 	BlockOff                  // it is sent all the same, as in the recording; the call is counted
 	BlockCompact              // the person asks for a compaction first
 	BlockEnd                  // the session ends
+	blockNone                 // the client knows no such level: nothing is stopped or counted
 )
 
 // Names returns the names of blocks in files.
-func (Block) Names() []string { return []string{"client", "off", "compact", "end"} }
+func (Block) Names() []string { return []string{"client", "off", "compact", "end", "none"} }
 
 // Rules returns contradictions between the levels.
 func (v Levels) Rules() []error {
@@ -104,7 +103,7 @@ func (v *Levels) of(limit, window, maxOutput, used int64) levels {
 	if used >= limit-v.Error {
 		at |= 1 << results.LevelError
 	}
-	if used >= blocking {
+	if used >= blocking && v.Block != blockNone {
 		at |= 1 << results.LevelBlocking
 	}
 	if at == 0 {
@@ -253,7 +252,7 @@ var byHand = []traces.Event{{Kind: traces.EventCompact, Manual: true}}
 // the compaction, whatever became of that.
 func (l *Loop) block(t *thread) bool {
 	b := t.replay.levels.Block
-	if b == BlockOff || b == blockClient || t.gauge.blocked || !l.gauged(t) || t.current().Trigger != traces.TriggerPrompt {
+	if b == BlockOff || b == blockNone || b == blockClient || t.gauge.blocked || !l.gauged(t) || t.current().Trigger != traces.TriggerPrompt {
 		return false
 	}
 	var v sight

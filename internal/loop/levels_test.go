@@ -229,6 +229,10 @@ func TestBlockedSessionEnds(t *testing.T) {
 	if row.Counts.BlockedCalls == 0 {
 		t.Error("the refused prompt is not counted")
 	}
+	c.Levels.Block = blockNone // 001:261-269 knows no such level
+	if row, _ := run(t, c, b.session()); row.Calls != 50 || row.Counts.BlockedCalls != 0 {
+		t.Errorf("none: %d calls, %d of them at the level", row.Calls, row.Counts.BlockedCalls)
+	}
 	c.Levels.Block = BlockOff
 	if row, _ := run(t, c, b.session()); row.Calls != 50 || row.Counts.Unsimulated != 0 {
 		t.Errorf("off: %d calls, %d left out", row.Calls, row.Counts.Unsimulated)
@@ -266,6 +270,7 @@ func TestRefusedRequestEndsTheSession(t *testing.T) {
 		{"recorded", testConfig(t, "recorded"), overflowStrategy, false},
 		{"keepalive", testConfig(t, "keepalive"), overflowStrategy, false},
 		{"compacts", written(t, compacts), overflowStrategy, true},
+		{"compacts, switched off", written(t, "  - full-compact: {enabled: false, trigger: {fixed: 150000}}\n"), overflowStrategy, true},
 		{"compacts", written(t, compacts), overflowEnd, true},
 		{"compacts", written(t, compacts), OverflowAnswer, false},
 	} {

@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/compactsim/compactsim/internal/serving/breaks"
 	"github.com/compactsim/compactsim/internal/serving/client"
@@ -128,7 +129,11 @@ func (l *Loop) end(t *thread) {
 	}
 	t.ended = true
 	if p := t.trace.Parent; p >= 0 && t.agent() {
-		l.threads[t.replay.base+p].running--
+		parent := &l.threads[t.replay.base+p]
+		parent.running--
+		if t.trace.ParentRound < parent.heard-1 { // the input behind its launch has come without its result
+			parent.unread++
+		}
 	}
 	if t.replay.open--; t.replay.open == 0 {
 		t.replay.user.Live[t.replay.seat] = false
@@ -193,6 +198,9 @@ func (l *Loop) input(t *thread) {
 	}
 	r := t.current()
 	t.idle, t.late = false, false
+	if t.heard++; t.unread > 0 && l.reports(t, r) {
+		t.unread--
+	}
 	if t.event < len(t.trace.Events) {
 		l.forget(t)
 	}
@@ -209,6 +217,21 @@ func (l *Loop) input(t *thread) {
 	t.judged, t.extended = false, false
 	t.look()
 	l.ask(t, 0)
+}
+
+// outputTools are the tools that return what a sub-agent in the background has done.
+var outputTools = []string{"TaskOutput", "AgentOutputTool"}
+
+// reports reports whether the input of a round tells of a sub-agent that worked in the
+// background: a notice of it, or what it did.
+func (l *Loop) reports(t *thread, r *traces.Round) bool {
+	if r.Signs.Has(traces.SignNotice) {
+		return true
+	}
+	s := t.replay.session
+	return slices.ContainsFunc(s.Blocks[r.Input.From:r.Input.To], func(b prompt.Block) bool {
+		return b.Kind == prompt.KindToolResult && int(b.Tool) < len(s.Tools) && slices.Contains(outputTools, s.Tools[b.Tool])
+	})
 }
 
 // ask calls the layers' BeforeRequest hooks from one on and sends the request

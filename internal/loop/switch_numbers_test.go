@@ -56,14 +56,41 @@ func TestNumbersOfAttachments(t *testing.T) {
 	}
 }
 
-// 002:164; 000:486: the status is of agents "still running" at the moment of compaction.
-// One that has told its parent is none of them.
+// 002:164; 000:486, 558: the status is of agents "still running" at the moment of
+// compaction or "recently finished" and not retrieved. One whose result came with the next
+// input, or that was reported later, is none of them.
 func TestStatusOfAgentsAtWork(t *testing.T) {
 	const layers = "  - full-compact: {trigger: {fixed: 150000}, attachments: {agent_status: "
-	for works, want := range map[int64]int64{24 * 60 * minute: 150, 0: 0} {
-		on := behindCompaction(t, layers+"150}}\n", withAgent(works))
-		if off := behindCompaction(t, layers+"0}}\n", withAgent(works)); on-off != want {
-			t.Errorf("an agent that works for %d ns: %d tokens of status, want %d", works, on-off, want)
+	for name, tc := range map[string]struct {
+		works   int64
+		waits   int64 // of the parent for the result
+		noticed bool
+		output  string // tool whose result came in round 12
+		want    int64
+	}{
+		"at work":               {works: 24 * 60 * minute, want: 150},
+		"ended, not reported":   {want: 150},
+		"ended, with a notice":  {noticed: true},
+		"ended, output read":    {output: "TaskOutput"},
+		"ended, another result": {output: "Read", want: 150},
+		"waited for":            {waits: 10 * minute},
+	} {
+		s := func() *traces.Session {
+			s := withAgent(tc.works)
+			main := &s.Threads[0]
+			main.Rounds[3].Wait = tc.waits
+			if tc.noticed {
+				main.Rounds[12].Signs |= traces.SignNotice
+			}
+			if tc.output != "" {
+				s.Tools = append(s.Tools, tc.output)
+				s.Blocks[main.Rounds[12].Input.From].Tool = uint16(len(s.Tools) - 1)
+			}
+			return s
+		}
+		on := behindCompaction(t, layers+"150}}\n", s())
+		if off := behindCompaction(t, layers+"0}}\n", s()); on-off != tc.want {
+			t.Errorf("%s: %d tokens of status, want %d", name, on-off, tc.want)
 		}
 	}
 }

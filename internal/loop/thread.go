@@ -54,6 +54,8 @@ type thread struct {
 	inbox         []int32 // messages from other threads, tokens
 	mailbox       []int32 // those that wait for a prompt
 	running       int32   // sub-agents at work
+	unread        int32   // sub-agents that have ended in the background, and were not reported
+	heard         int32   // rounds whose input has come
 	called        string  // source of the layer's call that the thread waits for
 
 	carried strategies.Carried // beside the messages

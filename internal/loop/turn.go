@@ -20,7 +20,7 @@ func (l *Loop) refresh(t *thread) {
 	if n := len(t.trace.Rounds); n > 0 {
 		u.Trigger = t.trace.Rounds[min(int(t.round), n-1)].Trigger
 	}
-	u.Running, u.Forked = t.running, t.forked
+	u.Running, u.Forked = t.running+t.unread, t.forked
 	u.Now, u.Idle = s.now(l.clock.now), l.clock.now-t.lastEnd
 	u.TTL, u.Life, u.Usage, u.Deleted = t.ttl, lifeOf(t.ttl), t.usage, t.serverDeleted
 	u.InputAt = min(t.inputAt, t.context.Len())

@@ -93,7 +93,7 @@ type Flags uint16
 // The flags of a block.
 const (
 	FlagError   Flags = 1 << iota // the tool call failed
-	FlagImage                     // contains an image
+	FlagImage                     // contains an image, a tool result an image or a document
 	FlagMCP                       // call or result of an MCP tool
 	FlagMeta                      // injected by the client, hidden from people but not from the model
 	FlagString                    // message content was a bare string, not a list of blocks
@@ -102,7 +102,8 @@ const (
 	FlagMemory                    // a memory file the client attaches
 )
 
-// imageShift is where the flags of a block count its images beyond the first.
+// imageShift is where the flags of a block count its images, and the documents of a tool
+// result, beyond the first.
 const imageShift = 12
 
 // maxImages is the largest number of images that flags hold.

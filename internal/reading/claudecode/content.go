@@ -258,8 +258,8 @@ func thinkingSpan(b *rawBlock) span {
 }
 
 // resultContent reads the content of a tool result: a string, or parts, whose
-// texts are joined.
-func (p *parser) resultContent() (s span, images int) {
+// texts are joined, and counts the images and documents among them.
+func (p *parser) resultContent() (s span, media int) {
 	if p.Peek() != '[' {
 		return p.said(prompt.KindToolResult, p.Text(&p.scratch)), 0
 	}
@@ -268,8 +268,8 @@ func (p *parser) resultContent() (s span, images int) {
 		for name := range p.Members {
 			switch string(name) {
 			case "type":
-				if string(p.Str()) == "image" {
-					images++
+				if typ := string(p.Str()); typ == "image" || typ == "document" {
+					media++
 				}
 			case "text":
 				p.parts = append(p.parts, p.Text(&p.scratch)...)
@@ -278,7 +278,7 @@ func (p *parser) resultContent() (s span, images int) {
 			}
 		}
 	}
-	return p.said(prompt.KindToolResult, p.parts), images
+	return p.said(prompt.KindToolResult, p.parts), media
 }
 
 // mediaSource reads the source of an image or document.

@@ -72,3 +72,23 @@ func TestPassWithAnImpossibleOutput(t *testing.T) {
 		t.Errorf("problems %v", p)
 	}
 }
+
+// A document inside a tool result counts 2,000 by the client's estimate, as an image there
+// does (001:1002-1016): the block says that it holds one of each.
+func TestMediaInResults(t *testing.T) {
+	s := newScript("s")
+	s.prompt("go")
+	s.call("m1", 9000, readFile("t1", "/home/dev/project/a.pdf"))
+	media := fields{"type": "base64", "media_type": "application/pdf", "data": "QUJD"}
+	s.add(fields{"type": "user", "message": fields{"role": "user", "content": []fields{{
+		"type": "tool_result", "tool_use_id": "t1", "content": []fields{
+			{"type": "text", "text": "two pages"}, {"type": "document", "source": media}, {"type": "image", "source": media},
+		},
+	}}}})
+	s.call("m2", 15000, text("read"))
+	session := sessionOf(t, s)
+	r := &session.Threads[0].Rounds[1]
+	if got := session.Blocks[r.Input.From].Flags.Images(); got != 2 {
+		t.Errorf("the result holds %d images and documents, want 2", got)
+	}
+}

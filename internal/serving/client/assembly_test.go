@@ -176,8 +176,8 @@ func TestCountOver(t *testing.T) {
 		"tool input":          {nil, use, 300},
 		"dense tool input":    {func(c *count) { c.ToolInputBytes = 2 }, use, 600},
 		"dense leaves others": {func(c *count) { c.ToolInputBytes = 2 }, result, 300},
-		"string":              {nil, text, 0},
-		"string counted":      {func(c *count) { c.StringIsFree = "false" }, text, 300},
+		"string":              {nil, text, 300},
+		"string not counted":  {func(c *count) { c.StringIsFree = "true" }, text, 0},
 		"document":            {nil, document, 2000},
 		"document by bytes":   {func(c *count) { c.Documents = "bytes" }, document, 2500},
 	} {
@@ -222,14 +222,15 @@ func TestValidateAssembly(t *testing.T) {
 	a.System.Sizes.Identity = -1
 	a.TTL.Choice, a.TTL.Allow = "2h", []string{"*b"}
 	a.Count.ToolInputBytes = 3
-	a.Env = Env{Force5m: "maybe", MaxContextTokens: "-5", CacheTTL: "2h", AutocompactPct: "most", UserType: "x"}
+	a.Env = Env{Force5m: "maybe", MaxContextTokens: "-5", CacheTTL: "2h", ToolLimits: `{"Bash": 0}`, UserType: "x"}
 	var got []string
 	for _, p := range spec.Validate(&a) {
 		got = append(got, p.Paths[0])
 	}
 	want := []string{
-		"provider", "system.sizes.identity", "system.tool_marker", "ttl.choice", "ttl.allow", "count.tool_input_bytes", "env.CLAUDE_AUTOCOMPACT_PCT_OVERRIDE",
+		"provider", "system.sizes.identity", "system.tool_marker", "ttl.choice", "ttl.allow", "count.tool_input_bytes",
 		"env.CLAUDE_CODE_MAX_CONTEXT_TOKENS", "env.FORCE_PROMPT_CACHING_5M", "env.CLAUDE_CODE_PROMPT_CACHE_TTL", "env.USER_TYPE",
+		"env.tengu_satin_quoll",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("problems of %v, want %v", got, want)
