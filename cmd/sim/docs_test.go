@@ -105,6 +105,10 @@ func TestDocuments(t *testing.T) {
 					c.args[i] = strings.Replace(c.args[i], docsServer, server.URL, 1)
 				}
 				out := c.run(t)
+				if os.Getenv(updateDocs) != "" {
+					c.renew(t, strings.Split(out, "\n"))
+					continue
+				}
 				if missing, ok := showsInOrder(strings.Split(out, "\n"), c.want); !ok {
 					t.Errorf("%s:%d: sim %s does not print %q; it prints\n%s", c.file, c.line, strings.Join(c.args, " "), missing, out)
 				}
@@ -114,6 +118,57 @@ func TestDocuments(t *testing.T) {
 	if shown == 0 {
 		t.Error("no document shows a command")
 	}
+}
+
+// updateDocs, set in the environment, makes TestDocuments write what commands print into
+// the documents, line by line where they differ. A person reads the difference.
+const updateDocs = "SIM_UPDATE_DOCS"
+
+// renew replaces each run of lines that a document shows of a command's output by the
+// lines of the output that resemble it most.
+func (c *console) renew(t *testing.T, got []string) {
+	t.Helper()
+	text, err := os.ReadFile(c.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, from := strings.Split(string(text), "\n"), 0
+	for i := 0; i < len(c.want); i++ {
+		if c.want[i] == "…" {
+			continue
+		}
+		n := 1
+		for i+n < len(c.want) && c.want[i+n] != "…" {
+			n++
+		}
+		if at := resembling(got, c.want[i:i+n], from); at >= 0 {
+			copy(lines[c.line+i:c.line+i+n], got[at:at+n])
+			from = at + n
+		}
+		i += n - 1
+	}
+	write(t, c.file, []byte(strings.Join(lines, "\n")))
+}
+
+// resembling returns where in got, from a line on, as many lines as want begin that have
+// the most words of it, -1 for nowhere.
+func resembling(got, want []string, from int) int {
+	best, most := -1, 0
+	for at := from; at+len(want) <= len(got); at++ {
+		alike := 0
+		for i, w := range want {
+			words := strings.Fields(got[at+i])
+			for j, word := range strings.Fields(w) {
+				if j < len(words) && words[j] == word {
+					alike++
+				}
+			}
+		}
+		if alike > most {
+			best, most = at, alike
+		}
+	}
+	return best
 }
 
 // showsInOrder reports whether got is want, where "…" stands for any lines; otherwise

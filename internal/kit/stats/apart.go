@@ -37,7 +37,6 @@ func (e Estimator) Apart(ctx context.Context, was, now Figure, factor float64) (
 			draws = append(draws, d)
 		}
 	}
-	out.tested = out.Difference
 	influence := slices.Clone(was.influence())
 	for i := range influence {
 		influence[i] *= -factor
@@ -45,6 +44,7 @@ func (e Estimator) Apart(ctx context.Context, was, now Figure, factor float64) (
 	out.deviation = math.Hypot(standardError(influence), standardError(now.influence()))
 	out.spread = out.deviation
 	out.freedom = welch(influence, now.influence())
+	out.p = max(out.least, 2*out.student().CDF(-math.Abs(out.Difference)/out.deviation))
 	out.Interval = e.interval(draws, out.Difference, append(influence, now.influence()...), out.freedom, false)
 	out.judge()
 	return out, nil

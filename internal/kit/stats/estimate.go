@@ -34,8 +34,8 @@ type Estimate struct {
 	// Relative is the difference as a fraction of the base, NaN for a base of 0.
 	Relative         float64
 	RelativeInterval Interval
-	// P is the chance of a difference as large where there is none, by Student's distribution, but
-	// at least what any figures of so few sessions allow, corrected for the family.
+	// P is the chance of a difference as large if the sides of sessions are exchanged at random,
+	// corrected for the family.
 	P float64
 	// Detectable is the smallest difference that gets a verdict in four of five such samples;
 	// NaN for extremes and for too few sessions or none that differs. Of a difference that is most of the base, what all
@@ -46,12 +46,13 @@ type Estimate struct {
 	Verdict    Verdict
 
 	level     float64
-	deviation float64 // standard error of the difference, for P
+	deviation float64 // standard error of the difference
 	spread    float64 // the same for smaller differences
 	freedom   float64
-	least     float64 // the smallest P that figures of so many sessions can have
+	p         float64 // P before it is corrected
+	least     float64 // the smallest that figures of so many sessions can have
+	null      float64 // standard deviation of the difference if sides are exchanged at random
 	extreme   bool
-	tested    float64 // the difference that has this standard error; of extremes that of the sessions by themselves
 	family    int     // differences that are judged together
 	step      float64 // factor by which P is corrected
 }
@@ -96,24 +97,15 @@ func judge(pairs []Pair, list []Estimate) {
 		}
 	}
 	for _, family := range families {
-		slices.SortStableFunc(family, func(a, b *Estimate) int { return cmp.Compare(a.P, b.P) })
+		slices.SortStableFunc(family, func(a, b *Estimate) int { return cmp.Compare(a.p, b.p) })
 		var least float64
 		for rank, e := range family {
-			p := max(e.P, math.SmallestNonzeroFloat64)
-			least = max(least, min(1, float64(len(family)-rank)*p))
-			e.family, e.step = len(family), least/p
+			e.p = max(e.p, math.SmallestNonzeroFloat64)
+			least = max(least, min(1, float64(len(family)-rank)*e.p))
+			e.family, e.step = len(family), least/e.p
 			e.judge()
 		}
 	}
-}
-
-// chance returns P.
-func (e *Estimate) chance() float64 {
-	if !(e.Difference*e.tested > 0) {
-		return 1
-	}
-	p := 2 * e.student().CDF(-math.Abs(e.tested)/e.deviation)
-	return min(1, e.step*max(e.least, p))
 }
 
 func (e *Estimate) student() distuv.StudentsT {
@@ -122,7 +114,7 @@ func (e *Estimate) student() distuv.StudentsT {
 
 // judge sets P, the detectable difference and the verdict.
 func (e *Estimate) judge() {
-	e.P = e.chance()
+	e.P = min(1, e.step*e.p)
 	// The binary value of a level such as 0.95 is not exact.
 	outside := (1 - e.level) * (1 + 1e-9)
 	switch {
@@ -161,6 +153,10 @@ func (e Estimate) widened(multiple, deviation float64) Estimate {
 	e.Interval = e.Interval.widened(e.Difference, multiple*deviation)
 	e.RelativeInterval = e.RelativeInterval.widened(e.Relative, multiple*deviation/math.Abs(e.Base))
 	e.deviation, e.spread = math.Hypot(e.deviation, deviation), math.Hypot(e.spread, deviation)
+	if was := e.null; was > 0 && deviation > 0 {
+		e.null = math.Hypot(was, deviation)
+		e.p = 2 * normalShare(max(-8, normalPoint(e.p/2))*was/e.null)
+	}
 	e.judge()
 	return e
 }

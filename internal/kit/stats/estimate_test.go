@@ -125,7 +125,7 @@ func TestFewSessions(t *testing.T) {
 func TestFamilies(t *testing.T) {
 	list, pairs := make([]Estimate, 6), make([]Pair, 6)
 	for i, p := range []float64{0.0132, 0.0001, 0.0911, 0.0058, 0.0498, 0.0289} {
-		list[i] = Estimate{P: p, Pairs: 20, Difference: 1, Interval: Interval{1, 2}, level: 0.95, freedom: 19, tested: 1, step: 1}
+		list[i] = Estimate{p: p, Pairs: 20, Difference: 1, Interval: Interval{1, 2}, level: 0.95, freedom: 19, step: 1}
 		list[i].least = p
 	}
 	judge(pairs, list)

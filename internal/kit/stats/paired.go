@@ -148,13 +148,12 @@ func (c *comparison) estimate(e Estimator, sums, maxima [][]float64) Estimate {
 		out.spread = standardError(influence)
 	}
 	out.extreme = c.Base.Tops != nil
-	if out.tested = out.Difference; out.extreme {
-		out.tested = total(c.diff)
+	if out.p = 1; out.Difference != 0 && !(out.extreme && total(c.diff)*out.Difference <= 0) {
+		out.p, out.null = exchanged(c.exchangeable())
 	}
 	if c.differ > 0 && len(c.diff) > 1 {
 		c.intervals(e, &out, influence, sums, maxima)
 	}
-	out.P = out.chance()
 	return out
 }
 
@@ -170,7 +169,22 @@ func (c *comparison) influence() []float64 {
 	return influence
 }
 
-// tested returns the influence that decides how sure a difference is. That of sums is taken about
+// exchangeable returns the differences of sessions whose sum is that of the sides. For ratios it is
+// taken about the ratio of both sides together.
+func (c *comparison) exchangeable() []float64 {
+	if c.Base.Base == nil {
+		return c.diff
+	}
+	base := total(c.Base.Base) + total(c.Other.Base)
+	ratio := (total(c.Base.Part) + total(c.Other.Part)) / base
+	out := make([]float64, len(c.diff))
+	for i := range out {
+		out[i] = 2 / base * (c.Other.Part[i] - c.Base.Part[i] - ratio*(c.Other.Base[i]-c.Base.Base[i]))
+	}
+	return out
+}
+
+// tested returns the influence that decides how small a difference can be seen. That of sums is taken about
 // the share that all sessions have in common: a tenth off every session is as sure as can be,
 // however their sizes differ. The share is of the mean of both sides.
 func (c *comparison) tested(influence []float64) (tested []float64, share float64) {

@@ -322,7 +322,7 @@ func (r *Report) legend() []string {
 	lines := []string{
 		"Values, differences and W/T/L (sessions better/same/worse; ↓ = ↑ where neither is better) are what happened " +
 			"on these sessions.",
-		fmt.Sprintf("Interval (of the difference, in its unit: %s), p (Student's, Holm), DETECTS (the smallest "+
+		fmt.Sprintf("Interval (of the difference, in its unit: %s), p (sides exchanged at random, Holm), DETECTS (the smallest "+
 			"difference that four of five such sets of sessions show) and verdict speak of other sessions of this kind. "+
 			"A verdict takes an interval without 0 and p ≤ %.4g; ~ chance explains the difference, of a cost with the model's error; "+
 			"? nothing can be said.", method, 1-r.Level),

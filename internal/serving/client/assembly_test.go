@@ -176,8 +176,8 @@ func TestCountOver(t *testing.T) {
 		"tool input":          {nil, use, 300},
 		"dense tool input":    {func(c *count) { c.ToolInputBytes = 2 }, use, 600},
 		"dense leaves others": {func(c *count) { c.ToolInputBytes = 2 }, result, 300},
-		"string":              {nil, text, 0},
-		"string counted":      {func(c *count) { c.StringIsFree = "false" }, text, 300},
+		"string":              {nil, text, 300},
+		"string not counted":  {func(c *count) { c.StringIsFree = "true" }, text, 0},
 		"document":            {nil, document, 2000},
 		"document by bytes":   {func(c *count) { c.Documents = "bytes" }, document, 2500},
 	} {
