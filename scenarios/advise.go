@@ -285,7 +285,7 @@ func (p *Plan) together(ctx context.Context, sessions []*traces.Session, one *Ag
 // effect compares two rows of the same sessions.
 func effect(was, is *results.Row) Effect {
 	e := Effect{Compactions: [2]int{was.Compactions, is.Compactions}, WaitSeconds: [2]float64{was.AddedLatency, is.AddedLatency}}
-	m, _ := results.LookupMetric("needed_recall")
+	m, _ := results.LookupMetric(results.NameRecall)
 	before, measured := m.Value(was)
 	if after, also := m.Value(is); measured && also {
 		e.Recall = &[2]float64{before, after}

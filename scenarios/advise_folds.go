@@ -117,7 +117,7 @@ func costOf(row, asItIs *results.Row) float64 {
 // among returns a finished search over values with known costs by session; the
 // first is the client as it is.
 func among(costs [][]float64) (*tuner, []*choice) {
-	usd, _ := results.LookupMetric("cost_usd")
+	usd, _ := results.LookupMetric(results.NameCost)
 	n := len(costs[0])
 	t := &tuner{search: Search{Objectives: []string{usd.Name}}, metrics: []results.Metric{usd}, sessions: make([]*traces.Session, n)}
 	list := make([]*choice, len(costs))

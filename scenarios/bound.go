@@ -48,7 +48,7 @@ func boundNote(families []*family) results.Note {
 		}
 		return low + " … " + high
 	}
-	return results.Note{Metric: "regret_usd", Text: fmt.Sprintf("knowing the future, no schedule of full compaction "+
+	return results.Note{Metric: results.NameRegret, Text: fmt.Sprintf("knowing the future, no schedule of full compaction "+
 		"costs less than %s, the best found costs %s; none that only clears tool results costs less than %s",
 		span(sums[0]), span(sums[1]), span(sums[2]))}
 }

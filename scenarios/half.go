@@ -89,7 +89,7 @@ func (c *Cell) people(owner func(int, *traces.Session) uint32) (func(int, *trace
 			}
 		}
 		if release != "" && agents.ClaudeCode(s) {
-			p.Client = client.ForVersion(release)
+			p.Client, p.Version = client.ForVersion(release), release
 		}
 		return p
 	}, nil

@@ -31,7 +31,7 @@ func TestPresetIsAWholeClient(t *testing.T) {
 		trailing bool
 		levels   loop.Levels
 	}{
-		"claude-code/1":       {2, false, loop.Levels{Warning: 20_000, Error: 20_000, Blocking: 3000, Output: 20_000, Block: loop.BlockOff}},
+		"claude-code/1":       {2, false, loop.Levels{Warning: 20_000, Error: 20_000, Blocking: 3000, Output: 20_000, Block: loop.BlockNone}},
 		"claude-code/2.1":     {1, true, loop.Levels{Warning: 20_000, Error: 20_000, Blocking: 3000, Output: 0, Block: loop.BlockCompact}},
 		"claude-code/2026-03": {1, true, loop.Levels{Warning: 20_000, Error: 20_000, Blocking: 3000, Output: 20_000, Block: loop.BlockCompact}},
 		"claude-code/2026-08": {1, true, loop.Levels{Warning: 20_000, Error: 20_000, Blocking: 3000, Output: 20_000, Block: loop.BlockCompact}},

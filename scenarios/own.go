@@ -61,7 +61,7 @@ func generations(d *Design, sessions []*traces.Session, run *results.Run) []resu
 			said = text
 		}
 		if len(found) > 1 {
-			notes = append(notes, results.Note{Cell: c.Name, Metric: "cost_usd", Detail: true, Text: "by generation: " + byGeneration(c.Strategy, found)})
+			notes = append(notes, results.Note{Cell: c.Name, Metric: results.NameCost, Detail: true, Text: "by generation: " + byGeneration(c.Strategy, found)})
 		}
 	}
 	return notes

@@ -224,7 +224,7 @@ func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Sessi
 	run.Notes = append(run.Notes, p.earlyPrices(d, sessions)...)
 	if err := p.library.Err(); err != nil {
 		run.Notes = append(run.Notes, results.Note{Text: "what is forgotten is not measured where texts cannot be read: " +
-			err.Error(), Metric: "needed_recall"})
+			err.Error(), Metric: results.NameRecall})
 	}
 	if text := lesson(&p.lessons); text != "" {
 		run.Notes = append(run.Notes, results.Note{Text: text})

@@ -146,7 +146,7 @@ func annotate(run *results.Run, d *Design, real bool) {
 	for i := range run.Cells {
 		if c := &run.Cells[i]; c.Strategy == results.StrategyRecorded {
 			if parts := unlogged(c, run.Reference(results.StrategyBilled)); len(parts) > 0 {
-				note(c.Cell, "cost_usd", "of this no log shows %s", strings.Join(parts, ", nor "))
+				note(c.Cell, results.NameCost, "of this no log shows %s", strings.Join(parts, ", nor "))
 			}
 		}
 	}
@@ -386,7 +386,7 @@ func interrupted(run *results.Run, cells int, bound bool, err error) {
 			c.Drop(func(session string) bool { return !have[session] })
 		}
 	}
-	run.Notes = append(run.Notes, results.Note{Cell: recorded.Cell, Metric: "cost_usd",
+	run.Notes = append(run.Notes, results.Note{Cell: recorded.Cell, Metric: results.NameCost,
 		Text: fmt.Sprintf("covers %d of %d sessions, and so does what was billed", len(recorded.Rows), sessions)})
 }
 

@@ -209,7 +209,7 @@ func (p *Plan) sight(s *traces.Session, dates []time.Time) *Sight {
 func (d *Design) billedCell(date priceDate) results.Cell {
 	c := results.Cell{
 		Cell: results.StrategyBilled, Strategy: results.StrategyBilled,
-		Unmeasured: append(results.Groups(), "overflows", "added_latency_seconds"),
+		Unmeasured: append(results.Groups(), results.NameOverflows, results.NameAddedLatency),
 	}
 	if len(d.priceDates()) > 1 {
 		const key = "prices.at"

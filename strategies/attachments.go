@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // attachments are what a client puts back after a summary. Sizes are tokens.
@@ -16,9 +17,9 @@ type attachments struct {
 	PlanMode   int32       `yaml:"plan_mode" doc:"tokens of the reminder that plan mode goes on, while it does" unit:"tokens" min:"0" off:"0"`
 	Todos      bool        `yaml:"todos" doc:"the todo list as last written"`
 	AgentEach  int32       `yaml:"agent_status" doc:"tokens for each sub-agent that still runs, or has ended in the background and was not read" unit:"tokens" min:"0" off:"0"`
-	ToolDelta  int32       `yaml:"tool_delta" doc:"tokens that announce tools loaded later" unit:"tokens" min:"0"`
-	AgentDelta int32       `yaml:"agent_delta" doc:"tokens that announce kinds of agents" unit:"tokens" min:"0"`
-	MCPDelta   int32       `yaml:"mcp_delta" doc:"tokens of instructions of MCP servers" unit:"tokens" min:"0"`
+	ToolDelta  *int32      `yaml:"tool_delta" doc:"tokens that announce tools loaded later; null for those of the recording or, if it shows none, of recordings of the version" unit:"tokens" min:"0" off:"0"`
+	AgentDelta *int32      `yaml:"agent_delta" doc:"tokens that announce kinds of agents; null as for tools" unit:"tokens" min:"0" off:"0"`
+	MCPDelta   *int32      `yaml:"mcp_delta" doc:"tokens of instructions of MCP servers; null as for tools" unit:"tokens" min:"0" off:"0"`
 	Listing    int32       `yaml:"skill_listing" doc:"tokens of the listing of all skills" unit:"tokens" min:"0" needs:"resend_skill_listing"`
 	Relist     bool        `yaml:"resend_skill_listing" doc:"send that listing again"`
 	Reminders  int32       `yaml:"reminders" doc:"tokens of other reminders that are sent anew" unit:"tokens" min:"0"`
@@ -84,7 +85,9 @@ func (p *attachments) attach(t *Turn, from, to int, kept []int32, c *Carried) ([
 		flags  prompt.Flags
 	}{
 		{"plan mode", planMode, 0}, {"agents", p.AgentEach * t.Running, 0},
-		{"tools", p.ToolDelta, 0}, {"agent kinds", p.AgentDelta, 0}, {"MCP", p.MCPDelta, 0},
+		{"tools", t.announced(p.ToolDelta, traces.AnnouncedTools), 0},
+		{"agent kinds", t.announced(p.AgentDelta, traces.AnnouncedAgents), 0},
+		{"MCP", t.announced(p.MCPDelta, traces.AnnouncedServers), 0},
 		{"skills", listing, prompt.FlagListing}, {"reminders", p.Reminders, 0},
 	} {
 		if a.tokens > 0 {
@@ -94,6 +97,14 @@ func (p *attachments) attach(t *Turn, from, to int, kept []int32, c *Carried) ([
 		}
 	}
 	return refs, files
+}
+
+// announced returns the tokens of an announcement: those that are set, else the client's.
+func (t *Turn) announced(set *int32, what traces.Announcement) int32 {
+	if set != nil {
+		return *set
+	}
+	return t.Announced[what]
 }
 
 // restore appends the skills that fit, newest first, each cut to its size.

@@ -130,9 +130,9 @@ type SummaryText struct {
 
 // hookSizes are the tokens that hooks of the user inject at a compaction.
 type hookSizes struct {
-	PreCompact   int32 `yaml:"pre_compact" doc:"tokens PreCompact hooks add to the instruction" unit:"tokens" min:"0"`
-	SessionStart int32 `yaml:"session_start" doc:"tokens SessionStart hooks add behind the attachments" unit:"tokens" min:"0"`
-	PostCompact  int32 `yaml:"post_compact" doc:"tokens PostCompact hooks add behind those" unit:"tokens" min:"0"`
+	PreCompact   int32  `yaml:"pre_compact" doc:"tokens PreCompact hooks add to the instruction" unit:"tokens" min:"0"`
+	SessionStart *int32 `yaml:"session_start" doc:"tokens SessionStart hooks add behind the attachments; null as for attachments.tool_delta" unit:"tokens" min:"0" off:"0"`
+	PostCompact  int32  `yaml:"post_compact" doc:"tokens PostCompact hooks add behind those" unit:"tokens" min:"0"`
 }
 
 // Rules returns contradictions between the parameters.

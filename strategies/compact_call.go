@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // summaryCall is the state of the compaction under way: what is summarised and
@@ -285,7 +286,7 @@ func (l *compact) replace(t *Turn, a *prompt.Answer) (files int, remainder int64
 	carried.gather(t, s.low, s.high)
 	kept := keptFiles(t, Body(c), s.low, keptFiles(t, s.high, s.end, nil))
 	attached, files := l.params.Attachments.attach(t, s.low, s.high, kept, carried)
-	attached = l.params.Hooks.inject(c.Arena(), attached)
+	attached = l.params.Hooks.inject(t, attached)
 	attached, remainder = l.remainder(t, attached)
 	if l.params.Keep.User > 0 {
 		summarised := s.high
@@ -314,9 +315,10 @@ func keptFiles(t *Turn, from, to int, list []int32) []int32 {
 
 // inject appends what hooks of the user put after a message set: SessionStart hooks, then
 // PostCompact hooks.
-func (h *hookSizes) inject(arena *prompt.Arena, refs []prompt.Ref) []prompt.Ref {
-	if h.SessionStart > 0 {
-		refs = append(refs, arena.Add(reminder("SessionStart hooks", h.SessionStart)))
+func (h *hookSizes) inject(t *Turn, refs []prompt.Ref) []prompt.Ref {
+	arena := t.Context.Arena()
+	if n := t.announced(h.SessionStart, traces.AnnouncedHooks); n > 0 {
+		refs = append(refs, arena.Add(reminder("SessionStart hooks", n)))
 	}
 	if h.PostCompact > 0 {
 		refs = append(refs, arena.Add(reminder("PostCompact hooks", h.PostCompact)))

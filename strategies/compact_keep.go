@@ -123,12 +123,3 @@ func (l *compact) remainder(t *Turn, attached []prompt.Ref) ([]prompt.Ref, int64
 	}
 	return attached, tokens
 }
-
-// tokensOf returns the tokens of blocks.
-func tokensOf(c *prompt.Context, refs []prompt.Ref) int64 {
-	var n int64
-	for _, ref := range refs {
-		n += int64(c.Block(ref).Tokens)
-	}
-	return n
-}

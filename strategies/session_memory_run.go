@@ -306,7 +306,7 @@ func (l *sessionMemory) compact(t *Turn, keep int) Outcome {
 	carried := t.carriedOr(&l.carried)
 	carried.gather(t, from, keep)
 	attached, files := l.params.Attachments.attach(t, from, keep, keptFiles(t, keep, c.Len(), nil), carried)
-	attached = l.params.Hooks.inject(c.Arena(), attached)
+	attached = l.params.Hooks.inject(t, attached)
 	memory := l.summary()
 	if limit, ok := l.params.Trigger.Value(&t.Reading); l.params.Guard && ok && l.estimate(c, &memory, keep, attached) >= limit {
 		return l.refuse(t, "the result would reach the trigger again")

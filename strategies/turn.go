@@ -17,8 +17,10 @@ type Turn struct {
 	Agent   string         // that made the recording
 	Version string         // of its client
 	Model   string         // of the round
-	User    *User          // what sessions of one user share; nil where there is none
-	Carried *Carried       // what the thread's client keeps beside the messages; nil where each layer keeps its own
+	// Announced is what the client tells the model of its own accord behind a compaction.
+	Announced traces.Announced
+	User      *User    // what sessions of one user share; nil where there is none
+	Carried   *Carried // what the thread's client keeps beside the messages; nil where each layer keeps its own
 	// Profile is what recordings show of the client; nil where there is none.
 	Profile *profile.Profile
 	Kind    traces.ThreadKind

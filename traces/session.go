@@ -39,11 +39,29 @@ type Session struct {
 	// LoggedUSD is the cost of all calls as the client logged it; 0 where it
 	// logs none.
 	LoggedUSD float64
+	// Announced is what the client told the model ahead of its first response, tokens.
+	Announced Announced
 	// Index is what Options.Listener made of the texts; nil without one.
 	Index any
 
 	away *away // nil if the body is in memory
 }
+
+// Announcement is what a client tells the model of its own accord: when a conversation opens,
+// and again behind a compaction.
+type Announcement uint8
+
+// The announcements.
+const (
+	AnnouncedTools   Announcement = iota // tools that are loaded when they are needed
+	AnnouncedAgents                      // kinds of agents
+	AnnouncedServers                     // instructions of MCP servers
+	AnnouncedHooks                       // output of SessionStart hooks
+	NumAnnouncements
+)
+
+// Announced are the sizes of announcements, tokens.
+type Announced [NumAnnouncements]int32
 
 // SummaryCall is the call that made the summary of a compaction.
 type SummaryCall struct {

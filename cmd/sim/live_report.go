@@ -39,7 +39,7 @@ func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 
 // earlier explains a negative waiting time, if a row of the run has one.
 func earlier(run *results.Run) (results.Note, bool) {
-	const name = "added_latency_seconds"
+	const name = results.NameAddedLatency
 	below := slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
 		return !slices.Contains(c.Unmeasured, name) && c.Total.AddedLatency < 0
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/internal/report/charts"
 	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // tuneFlags are the flags of sim tune.
@@ -40,7 +41,7 @@ several objectives.`,
 	f.bindCells(cmd)
 	f.output.bindChart(cmd, "cost and recall by setting")
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.search.Objectives, "objective", []string{"cost_usd"},
+	flags.StringSliceVar(&f.search.Objectives, "objective", []string{results.NameCost},
 		"`METRIC` to improve; of several, separated by commas, the first decides and all make the front")
 	flags.StringArrayVar(&f.search.SubjectTo, "subject-to", nil, "what to keep, as `METRIC>=VALUE` or METRIC<=VALUE; repeatable")
 	flags.IntVar(&f.search.Budget, "budget", 50, "try at most `N` settings")

@@ -65,9 +65,9 @@ func (l *Loop) describeServed(t *thread, model string, p *profile.Profile) {
 	u := &t.automatic
 	switch c := &p.Codex; {
 	case u.known && c.Switches.Warm:
-		l.request.Shared = int32(min(int64(u.first), t.opening()))
+		l.request.Shared = int32(min(u.first, t.opening()))
 	case !u.known && !t.started && c.Switches.First:
-		l.request.Shared = int32(min(int64(c.FirstRead(t.firstRead())), t.opening()))
+		l.request.Shared = int32(min(c.FirstRead(t.firstRead()), t.opening()))
 	}
 }
 

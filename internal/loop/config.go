@@ -216,6 +216,8 @@ type Person struct {
 	User int32
 	// Client assembles the session's requests; nil: that of the cell.
 	Client Client
+	// Version is that of the client, "" for the recording's.
+	Version string
 	// Assembly says how; nil: as that of the cell.
 	Assembly *Assembly
 	// Levels are what the client shows; nil: those of the cell.

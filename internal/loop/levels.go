@@ -64,7 +64,7 @@ const (
 	BlockOff                  // it is sent all the same, as in the recording; the call is counted
 	BlockCompact              // the person asks for a compaction first
 	BlockEnd                  // the session ends
-	blockNone                 // the client knows no such level: nothing is stopped or counted
+	BlockNone                 // the client knows no such level: nothing is stopped or counted
 )
 
 // Names returns the names of blocks in files.
@@ -103,7 +103,7 @@ func (v *Levels) of(limit, window, maxOutput, used int64) levels {
 	if used >= limit-v.Error {
 		at |= 1 << results.LevelError
 	}
-	if used >= blocking && v.Block != blockNone {
+	if used >= blocking && v.Block != BlockNone {
 		at |= 1 << results.LevelBlocking
 	}
 	if at == 0 {
@@ -252,7 +252,7 @@ var byHand = []traces.Event{{Kind: traces.EventCompact, Manual: true}}
 // the compaction, whatever became of that.
 func (l *Loop) block(t *thread) bool {
 	b := t.replay.levels.Block
-	if b == BlockOff || b == blockNone || b == blockClient || t.gauge.blocked || !l.gauged(t) || t.current().Trigger != traces.TriggerPrompt {
+	if b == BlockOff || b == BlockNone || b == blockClient || t.gauge.blocked || !l.gauged(t) || t.current().Trigger != traces.TriggerPrompt {
 		return false
 	}
 	var v sight

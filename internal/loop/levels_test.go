@@ -229,7 +229,7 @@ func TestBlockedSessionEnds(t *testing.T) {
 	if row.Counts.BlockedCalls == 0 {
 		t.Error("the refused prompt is not counted")
 	}
-	c.Levels.Block = blockNone // 001:261-269 knows no such level
+	c.Levels.Block = BlockNone // 001:261-269 knows no such level
 	if row, _ := run(t, c, b.session()); row.Calls != 50 || row.Counts.BlockedCalls != 0 {
 		t.Errorf("none: %d calls, %d of them at the level", row.Calls, row.Counts.BlockedCalls)
 	}

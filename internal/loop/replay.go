@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"cmp"
+
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/internal/serving/breaks"
 	"github.com/compactsim/compactsim/internal/serving/client"
@@ -18,6 +20,7 @@ import (
 type replay struct {
 	session  *traces.Session
 	version  string // of its client
+	release  string // of the client it is replayed under; "" for the same
 	index    int32  // in the cohort
 	strategy *strategies.Strategy
 	ends     bool // a request refused for good ends the session
@@ -39,6 +42,7 @@ type replay struct {
 	rules    profile.Set      // of the profile, those that hold for the client
 	static   int64            // tokens of the head of main threads, by the profile; 0 for unknown
 	hidden   [2]float64       // by the profile, share of turns with a hidden call, by kind of round
+	told     traces.Announced // what the client announces
 	scaled   string           // the model that scale is of
 	scale    float64          // of the losses of Codex
 	arena    prompt.Arena
@@ -111,6 +115,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	}
 	s.replays = (s.needs != nil || l.config.Agent != (Agent{})) && replays(s.strategy)
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
+	s.told = s.announces()
 	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Sessions: 1}
 	s.models.ids, s.models.prices, s.models.at = l.models, l.config.Prices, l.config.PricesAt
 	s.models.reset(session)
@@ -118,6 +123,28 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	for i := range s.models.list {
 		s.models.list[i].window = l.window(s, s.models.list[i].name)
 	}
+}
+
+// announces returns what the client announces, tokens: what the recording shows or, if it
+// shows nothing, a draw by version. A client of which no recording shows any announces nothing.
+func (s *replay) announces() traces.Announced {
+	if s.profile == nil || !s.named {
+		return s.session.Announced
+	}
+	by := s.profile.AnnouncedBy(cmp.Or(s.release, s.version))
+	switch {
+	case by == nil:
+		return traces.Announced{}
+	case s.session.Announced != traces.Announced{}:
+		return s.session.Announced
+	}
+	var drawn traces.Announced
+	for what, sizes := range [...][]float64{
+		traces.AnnouncedTools: by.Tools, traces.AnnouncedAgents: by.Agents, traces.AnnouncedServers: by.Servers, traces.AnnouncedHooks: by.Hooks,
+	} {
+		drawn[what] = int32(profile.At(sizes, draws.Unit(s.draws.Uint64(draws.Announcement, uint64(what)))))
+	}
+	return drawn
 }
 
 // estimate returns the client's count of a block, tokens. That a call's name counts is

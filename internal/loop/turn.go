@@ -49,6 +49,7 @@ func (l *Loop) present(t *thread) {
 		u.Profile = s.profile // of Claude Code
 	}
 	u.Agent, u.Version, u.User = s.session.Agent, s.version, &s.user.User
+	u.Announced = s.told
 	u.Kind, u.Thread, u.Session, u.Epoch, u.Parent = t.trace.Kind, t.index, s.seat, s.session.Start, t.trace.Parent
 }
 

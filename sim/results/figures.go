@@ -27,7 +27,7 @@ var rowFields = []field{
 	{Member: jsonlines.At("strategy", func(r *Row) *string { return &r.Strategy }, jsonlines.Text{Shared: true})},
 	{Member: jsonlines.At("session", func(r *Row) *string { return &r.Session }, jsonlines.Text{})},
 	{Member: jsonlines.At("sessions", func(r *Row) *int { return &r.Sessions }, jsonlines.Count[int]())},
-	counts("calls", func(r *Row) *int { return &r.Calls }, Metric{place: atCalls, Unit: UnitCalls, Better: Lower,
+	counts(NameCalls, func(r *Row) *int { return &r.Calls }, Metric{place: atCalls, Unit: UnitCalls, Better: Lower,
 		Definition: "requests answered by a model, summary calls included"}),
 	split("calls_by_source", sourceNames[:], int(SourceOther),
 		func(r *Row) *[NumSources]int { return &r.CallsBySource },
@@ -42,13 +42,13 @@ var rowFields = []field{
 	split("cost_usd_by_source", sourceNames[:], int(SourceOther),
 		func(r *Row) *[NumSources]Cost { return &r.CostBySource },
 		func(a *[NumSources]Cost) []Cost { return a[:] }, costForm, sourceCosts()...),
-	amount("storage_usd", func(r *Row) *float64 { return &r.StorageUSD }, Metric{
+	amount(NameStorage, func(r *Row) *float64 { return &r.StorageUSD }, Metric{
 		place: atStorage, Unit: UnitUSD, Better: Lower, Exact: true,
 		Definition: "price of keeping cache entries, for providers that charge by time"}),
 	{jsonlines.At("expected_loss_usd", func(r *Row) *float64 { return &r.ExpectedLossUSD }, jsonlines.Amount{}).Or(),
 		[]Metric{expectedCost()}},
 
-	bounds("bound_usd", func(r *Row) *float64 { return &r.BoundUSD },
+	bounds(NameBound, func(r *Row) *float64 { return &r.BoundUSD },
 		"no schedule of full compaction costs less, known the future", regret()),
 	bounds("bound_reached_usd", func(r *Row) *float64 { return &r.ReachedUSD },
 		"cost of the best schedule of full compaction that was found for bound_usd"),
@@ -56,7 +56,7 @@ var rowFields = []field{
 		"no schedule that clears tool results and makes no call costs less, known the future"),
 	{Member: jsonlines.At("bounded", func(r *Row) *int { return &r.Bounded }, jsonlines.Count[int]()).Or()},
 
-	counts("misses", func(r *Row) *int { return &r.Misses }, Metric{
+	counts(NameMisses, func(r *Row) *int { return &r.Misses }, Metric{
 		place: atMisses, Unit: UnitCalls, Better: Lower,
 		Definition: "calls that read less than the best prefix of their thread; the first call of a thread is not counted"}),
 	split("misses_by_class", missNames, beyond,
@@ -66,27 +66,27 @@ var rowFields = []field{
 	{Member: jsonlines.At("hit_calls", func(r *Row) *int { return &r.HitCalls }, jsonlines.Count[int]())},
 	{jsonlines.At("later_calls", func(r *Row) *int { return &r.LaterCalls }, jsonlines.Count[int]()), []Metric{callHits()}},
 
-	counts("compactions", func(r *Row) *int { return &r.Compactions }, Metric{place: atCompaction, Unit: UnitCount,
+	counts(NameCompactions, func(r *Row) *int { return &r.Compactions }, Metric{place: atCompaction, Unit: UnitCount,
 		Definition: "times that messages were replaced by a summary"}),
-	counts("microcompactions", func(r *Row) *int { return &r.Microcompactions }, Metric{
+	counts(NameMicrocompactions, func(r *Row) *int { return &r.Microcompactions }, Metric{
 		place: atCompaction, Unit: UnitCount,
 		Definition: "times that tool results were cleared without a summary"}),
-	counts("recompactions", func(r *Row) *int { return &r.Recompactions }, Metric{
+	counts(NameRecompactions, func(r *Row) *int { return &r.Recompactions }, Metric{
 		place: atCompaction, Unit: UnitCount, Better: Lower,
 		Definition: "compactions of a context that already held a summary"}),
-	largest("chain_max", func(r *Row) *int { return &r.ChainMax }, Metric{
+	largest(NameChainMax, func(r *Row) *int { return &r.ChainMax }, Metric{
 		place: atCompaction, Unit: UnitCount, Better: Lower,
 		Definition: "longest run of compactions on one thread; over several sessions the maximum"}),
-	largest("peak_context_tokens", func(r *Row) *int64 { return &r.PeakContext }, Metric{
+	largest(NamePeakContext, func(r *Row) *int64 { return &r.PeakContext }, Metric{
 		place: atCompaction, Unit: UnitTokens, Better: Lower,
 		Definition: "largest request sent, tokens; over several sessions the maximum"}),
-	counts("overflows", func(r *Row) *int { return &r.Overflows }, Metric{
+	counts(NameOverflows, func(r *Row) *int { return &r.Overflows }, Metric{
 		place: atCompaction, Unit: UnitCalls, Better: Lower,
 		Definition: "requests that a server refuses as too long"}),
 	{Member: jsonlines.At("over_window", func(r *Row) *int { return &r.OverWindow }, jsonlines.Count[int]())},
 	{Member: jsonlines.At("failed_compactions", func(r *Row) *int { return &r.FailedCompaction }, jsonlines.Count[int]())},
 
-	amount("added_latency_seconds", func(r *Row) *float64 { return &r.AddedLatency }, Metric{
+	amount(NameAddedLatency, func(r *Row) *float64 { return &r.AddedLatency }, Metric{
 		place: atCompaction, Unit: UnitSeconds, Better: Lower,
 		Definition: "waiting that context management added, seconds of the simulated clock, negative where earlier " +
 			"first tokens outweigh it; calls of sub-agents and of conversations that run at the same time count each"}),
@@ -191,19 +191,19 @@ func tokenMetrics() []Metric {
 	}
 	const written = "input tokens written to the cache with "
 	return []Metric{
-		tokens("input_uncached_tokens", Lower, "input tokens neither read from nor written to the cache",
+		tokens(NameUncachedTokens, Lower, "input tokens neither read from nor written to the cache",
 			func(u *prompt.Usage) int64 { return u.Uncached }),
-		tokens("cache_read_tokens", Neither, "input tokens read from the cache",
+		tokens(NameReadTokens, Neither, "input tokens read from the cache",
 			func(u *prompt.Usage) int64 { return u.Read }),
-		tokens("cache_write_5m_tokens", Lower, written+"a lifetime of 5 minutes",
+		tokens(NameWrite5mTokens, Lower, written+"a lifetime of 5 minutes",
 			func(u *prompt.Usage) int64 { return u.Write5m }),
-		tokens("cache_write_1h_tokens", Lower, written+"a lifetime of 1 hour",
+		tokens(NameWrite1hTokens, Lower, written+"a lifetime of 1 hour",
 			func(u *prompt.Usage) int64 { return u.Write1h }),
-		tokens("cache_write_other_tokens", Lower, written+"another or an unstated lifetime",
+		tokens(NameWriteOtherTokens, Lower, written+"another or an unstated lifetime",
 			func(u *prompt.Usage) int64 { return u.WriteOther }),
-		tokens("output_tokens", Neither, "tokens written by the model, summaries included",
+		tokens(NameOutputTokens, Neither, "tokens written by the model, summaries included",
 			func(u *prompt.Usage) int64 { return u.Output }),
-		ratio(Metric{place: atHitRatio, Name: "cache_hit_ratio", Better: Higher,
+		ratio(Metric{place: atHitRatio, Name: NameHitRatio, Better: Higher,
 			Definition: "cache_read_tokens / all input tokens; no sample without input"},
 			func(r *Row) (int64, int64) { return r.Usage.Read, r.Usage.Input() }),
 	}
@@ -215,7 +215,7 @@ var costForm = jsonlines.ByName(classNames[:], func(c *Cost) []float64 { return 
 // classCosts are the total cost and its parts by class. Storage belongs to no
 // class and no source: it is the remainder of both.
 func classCosts() []Metric {
-	ms := []Metric{{place: atCost, Name: "cost_usd", Unit: UnitUSD, Better: Lower, Exact: true,
+	ms := []Metric{{place: atCost, Name: NameCost, Unit: UnitUSD, Better: Lower, Exact: true,
 		Definition: "price of all calls of all sources, storage included",
 		Value:      func(r *Row) (float64, bool) { return r.CostUSD(), true }}}
 	for c := range Class(NumClasses) {
@@ -237,7 +237,7 @@ func sourceCosts() []Metric {
 // expectedCost is the cost with the expected cost of losses without a visible reason. A
 // bill has none.
 func expectedCost() Metric {
-	return Metric{place: atExpected, Name: "expected_cost_usd", Unit: UnitUSD, Better: Lower, Exact: true,
+	return Metric{place: atExpected, Name: NameExpectedCost, Unit: UnitUSD, Better: Lower, Exact: true,
 		Definition: "cost_usd and what losses of cached messages without a visible reason cost on average: " +
 			"their rate by class and gap × what the call would cost more; no sample in billed rows",
 		Value: func(r *Row) (float64, bool) {
@@ -254,7 +254,7 @@ func bounds(name string, at func(*Row) *float64, definition string, more ...Metr
 
 // regret is the cost beyond that of the best schedule.
 func regret() Metric {
-	return Metric{place: atBound, Name: "regret_usd", Unit: UnitUSD, Better: Lower, Exact: true,
+	return Metric{place: atBound, Name: NameRegret, Unit: UnitUSD, Better: Lower, Exact: true,
 		Definition: "cost_usd − bound_usd: what the best schedule of full compaction could save at most; " +
 			"below 0 for what beats all of them, or passes the window; no sample without a bound",
 		Value: func(r *Row) (float64, bool) { return r.CostUSD() - r.BoundUSD, r.Bounded > 0 }}
@@ -262,7 +262,7 @@ func regret() Metric {
 
 func costPart(at place, by, name, what string, f func(*Row) float64) Metric {
 	return Metric{place: at, Name: "cost_usd_" + name, Unit: UnitUSD, Better: Lower, Exact: true, Definition: what + name,
-		Of: "cost_usd", By: by, Value: func(r *Row) (float64, bool) { return f(r), true }}
+		Of: NameCost, By: by, Value: func(r *Row) (float64, bool) { return f(r), true }}
 }
 
 var missNames = func() []string {
@@ -280,14 +280,14 @@ func missMetrics() []Metric {
 	for i, name := range missNames[1:] {
 		ms = append(ms, Metric{
 			place: atMissClasses, Name: "misses_" + name, Unit: UnitCalls, Better: Lower, Exact: true,
-			Definition: "misses of class " + name, Of: "misses", By: ByClass,
+			Definition: "misses of class " + name, Of: NameMisses, By: ByClass,
 			Value: func(r *Row) (float64, bool) { return float64(r.MissesByClass[1+i]), true }})
 	}
 	return ms
 }
 
 func callHits() Metric {
-	return ratio(Metric{place: atCallHits, Name: "call_hit_ratio", Better: Higher,
+	return ratio(Metric{place: atCallHits, Name: NameCallHitRatio, Better: Higher,
 		Definition: "calls that read all of the best prefix of their thread / " +
 			"calls that are not the first of their thread; no sample without later calls"},
 		func(r *Row) (int64, int64) { return int64(r.HitCalls), int64(r.LaterCalls) })
@@ -321,7 +321,7 @@ func waitMetrics() []Metric {
 	for w, name := range waitNames {
 		ms = append(ms, Metric{
 			place: atWaits, Name: "added_latency_seconds_" + name, Unit: UnitSeconds, Better: Lower,
-			Definition: definitions[w], Of: "added_latency_seconds", By: ByPart,
+			Definition: definitions[w], Of: NameAddedLatency, By: ByPart,
 			Value: func(r *Row) (float64, bool) { return r.Waits[w], true }})
 	}
 	return ms
@@ -417,14 +417,14 @@ func breakMetrics() []Metric {
 		confusion.Server:   "breaks said to be likely the server's",
 		confusion.Unknown:  "breaks without a reason: the length of the pause is not known",
 	}
-	ms := []Metric{{place: atBreaks, Name: "breaks", Unit: UnitCalls, Better: Lower, Exact: true,
+	ms := []Metric{{place: atBreaks, Name: NameBreaks, Unit: UnitCalls, Better: Lower, Exact: true,
 		Definition: "calls of conversations that the client's break detector takes for broken; " +
 			"no sample when it does not run",
 		Value: of((*confusion.Matrix).Broke)}}
 	for r := confusion.Model; int(r) < confusion.NumReasons; r++ {
 		ms = append(ms, Metric{
 			place: atBreaks, Name: "breaks_" + r.String(), Unit: UnitCalls, Better: Lower, Exact: true,
-			Definition: definitions[r], Of: "breaks", By: ByPart,
+			Definition: definitions[r], Of: NameBreaks, By: ByPart,
 			Value: of(func(b *confusion.Matrix) int { return b.Said(r) })})
 	}
 	return ms

@@ -49,8 +49,8 @@ var closedForm = jsonlines.NewObject(jsonlines.Pass,
 // needMetrics are the metrics of what is forgotten, without a sample where nothing was
 // measured.
 func needMetrics() []Metric {
-	ms := []Metric{{place: atRefetch, Name: "cost_with_refetch_usd", Unit: UnitUSD, Better: Lower,
-		Low: "cost_with_refetch_low_usd", High: "cost_with_refetch_high_usd", Level: 0.95,
+	ms := []Metric{{place: atRefetch, Name: NameRefetchCost, Unit: UnitUSD, Better: Lower,
+		Low: NameRefetchCostLow, High: NameRefetchCostHigh, Level: 0.95,
 		Definition: "cost_usd and fetching again what later actions used, which is not in the context and can be had " +
 			"as it was: call, result, and reading it until the next compaction; no sample without texts",
 		Value: func(r *Row) (float64, bool) { return r.CostUSD() + r.Needs.RefetchUSD, r.Needs.Total().Count > 0 }}}
@@ -62,27 +62,27 @@ func needMetrics() []Metric {
 	}
 	ms = append(ms, closedMetrics()...)
 	ms = append(ms,
-		total("needed_recall", "weighted share of what actions used that is in the context, can be fetched as it "+
+		total(NameRecall, "weighted share of what actions used that is in the context, can be fetched as it "+
 			"was, or is expected in a summary", (*recall.NeedTally).Kept),
-		total("needed_recall_least", "needed_recall when summaries keep nothing",
+		total(NameRecallLeast, "needed_recall when summaries keep nothing",
 			func(t *recall.NeedTally) int64 { return t.Verbatim + t.Recoverable }),
-		total("needed_recall_most", "needed_recall when summaries keep all that fits their size, the most used first",
+		total(NameRecallMost, "needed_recall when summaries keep all that fits their size, the most used first",
 			func(t *recall.NeedTally) int64 { return t.Verbatim + t.Recoverable + t.Most }),
 		total("needed_verbatim", "weighted share of what actions used that is in the context word for word",
 			func(t *recall.NeedTally) int64 { return t.Verbatim }))
-	at := slices.IndexFunc(ms, func(m Metric) bool { return m.Name == "needed_recall" })
-	ms[at].Low, ms[at].High, ms[at].Level = "needed_recall_least", "needed_recall_most", 1
+	at := slices.IndexFunc(ms, func(m Metric) bool { return m.Name == NameRecall })
+	ms[at].Low, ms[at].High, ms[at].Level = NameRecallLeast, NameRecallMost, 1
 	for k := range recall.NeedKind(recall.NumNeedKinds) {
 		ms = append(ms, needShare(atNeeds, "needed_recall_"+k.String(), groupKinds,
 			"needed_recall of the kind "+k.String(),
 			func(n *recall.Needs) (int64, int64) { return n.Kinds[k].Kept(), n.Kinds[k].Weight }))
 	}
-	ms = append(ms, needCount("needs", "uses of what had been said before",
+	ms = append(ms, needCount(NameNeeds, "uses of what had been said before",
 		func(n *recall.Needs) int64 { return n.Total().Count }))
 	for k := range recall.NeedKind(recall.NumNeedKinds) {
 		m := needCount("needs_"+k.String(), "uses of the kind "+k.String(),
 			func(n *recall.Needs) int64 { return n.Kinds[k].Count })
-		m.Of, m.By, m.Group = "needs", ByPart, groupUses
+		m.Of, m.By, m.Group = NameNeeds, ByPart, groupUses
 		ms = append(ms, m)
 	}
 	ms = append(ms, lossRates()...)
@@ -101,10 +101,10 @@ func closedMetrics() (ms []Metric) {
 		name, definition string
 		of               func(*recall.Closed) float64
 	}{
-		{"cost_with_refetch_low_usd", "cost_usd at the low end of the 95 % interval of what agents fetch again",
+		{NameRefetchCostLow, "cost_usd at the low end of the 95 % interval of what agents fetch again",
 			func(c *recall.Closed) float64 { return c.LowUSD }},
-		{"cost_with_refetch_high_usd", "cost_usd at its high end", func(c *recall.Closed) float64 { return c.HighUSD }},
-		{"cost_open_loop_usd", "cost_usd if the agent acts as recorded, whatever is forgotten",
+		{NameRefetchCostHigh, "cost_usd at its high end", func(c *recall.Closed) float64 { return c.HighUSD }},
+		{NameOpenLoopCost, "cost_usd if the agent acts as recorded, whatever is forgotten",
 			func(c *recall.Closed) float64 { return c.OpenUSD }},
 	} {
 		ms = append(ms, Metric{place: atRefetch, Name: c.name, Unit: UnitUSD, Better: Lower,
@@ -118,7 +118,7 @@ func closedMetrics() (ms []Metric) {
 // of what the conversation dealt with.
 func survivalMetrics() []Metric {
 	ms := []Metric{
-		needShare(atNeeds, "instruction_survival", groupNeeds, "directing sentences of the person (must, never, use …) "+
+		needShare(atNeeds, NameInstructionsKept, groupNeeds, "directing sentences of the person (must, never, use …) "+
 			"that are in the context word for word, over all requests of main conversations",
 			func(n *recall.Needs) (int64, int64) { return sumShares(n.Instructions[:]) }),
 		needShare(atNeeds, "instruction_summarized", groupNeeds, "of the same, those that only a modelled summary can have",

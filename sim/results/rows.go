@@ -327,7 +327,7 @@ func (r *Run) withoutYounger(known []string) {
 // omitted reports whether a row without a figure of m is like one of a program
 // that does not know m.
 func (m Metric) omitted() bool {
-	return m.Of == "added_latency_seconds" || m.Group != "" && m.Kind == KindSum
+	return m.Of == NameAddedLatency || m.Group != "" && m.Kind == KindSum
 }
 
 // has reports whether a row has a figure of m other than 0.

@@ -237,7 +237,7 @@ func (r *Run) Footnotes() []Note {
 		c := &r.Cells[i]
 		notes = append(notes, c.warnings()...)
 		if ref != nil && c.Strategy != StrategyBilled && !c.Covers(ref) {
-			notes = append(notes, Note{Cell: c.Cell, Metric: "cost_usd", Text: fmt.Sprintf(
+			notes = append(notes, Note{Cell: c.Cell, Metric: NameCost, Text: fmt.Sprintf(
 				"covers %s, recorded covers %s: not the same, not compared",
 				document.Count(c.Sessions, "session"), document.Whole(ref.Sessions))})
 		}
@@ -254,7 +254,7 @@ func (r *Run) Footnotes() []Note {
 // unpriced is the note on calls without a price: of all cells, or of the only one
 // that has some. Cells differ in the calls that they add to the recorded ones.
 func (r *Run) unpriced() (Note, bool) {
-	n := Note{Metric: "cost_usd"}
+	n := Note{Metric: NameCost}
 	least, most, have := math.MaxInt, 0, 0
 	for i := range r.Cells {
 		if calls := r.Cells[i].Total.Unpriced; calls > 0 {
@@ -281,20 +281,20 @@ func (c *Cell) warnings() []Note {
 	}
 	t := &c.Total
 	if answered := int(t.Counts.Beyond); answered > 0 {
-		warn(t.OverWindow, "overflows", fmt.Sprintf("%s the window: %s there counted as answered",
+		warn(t.OverWindow, NameOverflows, fmt.Sprintf("%s the window: %s there counted as answered",
 			sessionsPass(t.OverWindow), document.Count(answered, "call")))
 	} else if !t.CutShort() {
-		warn(t.OverWindow, "overflows", sessionsPass(t.OverWindow)+" the window")
+		warn(t.OverWindow, NameOverflows, sessionsPass(t.OverWindow)+" the window")
 	}
-	warn(t.FailedCompaction, "compactions", document.Count(t.FailedCompaction, "compaction")+" failed")
-	warn(int(t.Counts.Unsimulated), "cost_usd", fmt.Sprintf("%s early, %s not simulated: cost of an answered call, not compared",
+	warn(t.FailedCompaction, NameCompactions, document.Count(t.FailedCompaction, "compaction")+" failed")
+	warn(int(t.Counts.Unsimulated), NameCost, fmt.Sprintf("%s early, %s not simulated: cost of an answered call, not compared",
 		sessionsEnd(int(t.Counts.Ended)), document.Count(int(t.Counts.Unsimulated), "recorded call")))
 	if output := t.CostByClass[ClassOutput]; t.LoggedOutputUSD > 0 && output-t.LoggedOutputUSD >= 0.005 {
-		notes = append(notes, Note{Cell: c.Cell, Metric: "cost_usd", Detail: true, Text: fmt.Sprintf(
+		notes = append(notes, Note{Cell: c.Cell, Metric: NameCost, Detail: true, Text: fmt.Sprintf(
 			"output $%.2f as logged, $%.2f with the counts that are not final derived", t.LoggedOutputUSD, output)})
 	}
 	if t.UnloggedWritesUSD >= 0.005 {
-		notes = append(notes, Note{Cell: c.Cell, Metric: "cost_usd", Detail: true, Text: fmt.Sprintf(
+		notes = append(notes, Note{Cell: c.Cell, Metric: NameCost, Detail: true, Text: fmt.Sprintf(
 			"the provider bills writes of some models and their logs carry none: $%.2f if nothing was written, $%.2f if all that was not read was",
 			t.CostUSD(), t.CostUSD()+t.UnloggedWritesUSD)})
 	}

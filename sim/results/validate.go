@@ -25,13 +25,13 @@ func (r *Row) agree(misses int64, waits float64) error {
 		calls += n
 	}
 	if calls != r.Calls {
-		same("calls", BySource, r.Calls, calls)
+		same(NameCalls, BySource, r.Calls, calls)
 	}
 	for _, n := range r.MissesByClass {
 		misses += int64(n)
 	}
 	if misses != int64(r.Misses) {
-		same("misses", ByClass, r.Misses, misses)
+		same(NameMisses, ByClass, r.Misses, misses)
 	}
 	var tokens prompt.Usage
 	for i := range r.UsageBySource {
@@ -55,7 +55,7 @@ func (r *Row) agree(misses int64, waits float64) error {
 		parts.add(s)
 	}
 	if !parts.is(r.AddedLatency) {
-		same("added_latency_seconds", ByPart, r.AddedLatency, parts.of)
+		same(NameAddedLatency, ByPart, r.AddedLatency, parts.of)
 	}
 	switch {
 	case r.HitCalls > r.LaterCalls:

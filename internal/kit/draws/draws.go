@@ -20,6 +20,7 @@ const (
 	SummaryFailure                    // does this summary call fail
 	Unlogged                          // does something happen that no log shows
 	Layer                             // random choices of a layer
+	Announcement                      // how much a client announces
 )
 
 // Source draws for one session under one seed.

@@ -50,6 +50,7 @@ type Session struct {
 	Project    string
 	Entry      string
 	Window     int64
+	Announced  traces.Announced
 	Files      []*File
 	Owned      []*File // files whose lines and problems are counted here; see Own
 	Start, End int64

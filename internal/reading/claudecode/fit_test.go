@@ -373,6 +373,38 @@ func TestAttachments(t *testing.T) {
 	want(t, "input", blocks(got, got.Threads[0].Rounds[1].Input), "attachment:310 attachment:310 prompt:310 unseen:69")
 }
 
+// What a client announces ahead of its first response (tools loaded later, kinds of agents,
+// instructions of servers, output of SessionStart hooks) opens the conversation; with 0.31
+// tokens a byte. Later ones stay in what no line shows.
+func TestAnnouncements(t *testing.T) {
+	attach := func(f fields) fields { return fields{"type": "attachment", "attachment": f} }
+	hook := func(event string) fields {
+		return attach(fields{"type": "hook_success", "hookEvent": event, "hookName": event, "content": words(100)})
+	}
+	announce := func(s *script) {
+		s.add(attach(fields{"type": "deferred_tools_delta", "addedNames": []string{"A"}, "addedLines": []string{strings.Repeat("x", 99), strings.Repeat("y", 99)}}))
+		s.add(attach(fields{"type": "agent_listing_delta", "addedTypes": []string{"A"}, "addedLines": []string{strings.Repeat("x", 999)}}))
+		s.add(attach(fields{"type": "mcp_instructions_delta", "addedNames": []string{"A"}, "addedBlocks": []string{strings.Repeat("x", 299)}}))
+	}
+	s := newScript("S")
+	s.prompt("go")
+	s.add(hook("SessionStart"))
+	s.add(hook("SessionStart"))
+	s.add(hook("PreToolUse"))
+	announce(s)
+	s.call("m1", 20_000, text("a"))
+	announce(s)
+	s.prompt("more")
+	s.call("m2", 20_100, text("b"))
+	got := sessionOf(t, s)
+	if want := (traces.Announced{62, 310, 93, 62}); got.Announced != want {
+		t.Errorf("announced %v, want %v", got.Announced, want)
+	}
+	rounds := got.Threads[0].Rounds
+	want(t, "opening", blocks(got, rounds[0].Input), "prompt:1 attachment:31 attachment:31 attachment:62 attachment:310 attachment:93")
+	want(t, "later", blocks(got, rounds[1].Input), "prompt:1 unseen:98")
+}
+
 // Calls without a message id, or with one id for all, are told apart by their counts of input,
 // which all lines of a response share. A missing id is a bad line.
 func TestMessageIDs(t *testing.T) {

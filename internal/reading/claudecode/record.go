@@ -98,6 +98,7 @@ type source struct {
 	boundaries []boundary
 	tasks      []assembly.Task
 	names      names
+	announced  [traces.NumAnnouncements]int // ahead of the first response, bytes
 }
 
 // names interns the strings of a source; 0 is the empty string.

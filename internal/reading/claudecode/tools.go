@@ -6,6 +6,7 @@ import (
 	"github.com/compactsim/compactsim/internal/reading/assembly"
 	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // toolInput is what is read from the arguments of a tool call.
@@ -134,6 +135,14 @@ type attachment struct {
 	prompt   []byte // of a queued command
 	hook     []byte // name of the hook it comes from
 	event    []byte // and what it ran at
+	added    []byte // what an announcement adds to earlier ones
+}
+
+// announcements are the types of attachments whose text is what they add.
+var announcements = map[string]traces.Announcement{
+	"deferred_tools_delta":   traces.AnnouncedTools,
+	"agent_listing_delta":    traces.AnnouncedAgents,
+	"mcp_instructions_delta": traces.AnnouncedServers,
 }
 
 // attached reads an attachment, or its rendered text beside it.
@@ -152,6 +161,8 @@ func (p *parser) attached(a *attachment, rendered bool) {
 			p.gather(&a.prompt)
 		case "content", "text":
 			p.gather(&a.body)
+		case "addedLines", "addedBlocks":
+			p.lines(&a.added)
 		case "hookName":
 			a.hook = p.Str()
 		case "hookEvent":
@@ -186,6 +197,43 @@ func (p *parser) gather(to *[]byte) {
 	}
 }
 
+// lines appends the strings of a list, each with the end of its line.
+func (p *parser) lines(to *[]byte) {
+	if p.Peek() != '[' {
+		p.Skip()
+		return
+	}
+	for range p.Elements {
+		p.gather(to)
+		*to = append(*to, '\n')
+	}
+}
+
+// announces returns what an attachment announces and its text, if the client sent it when
+// the conversation opened. Later ones belong to a compaction, or stand in the growth of the
+// context that no line shows.
+func (p *parser) announces(a *attachment) (what traces.Announcement, text []byte, ok bool) {
+	if len(p.src.answers) > 0 {
+		return 0, nil, false
+	}
+	if what, ok = announcements[string(a.typ)]; ok {
+		if len(a.rendered) > 0 {
+			return what, a.rendered, true
+		}
+		return what, a.added, true
+	}
+	return traces.AnnouncedHooks, a.body, string(a.typ) == "hook_success" && string(a.event) == "SessionStart"
+}
+
+// announce notes an announcement of so many bytes. It takes the place of an earlier one;
+// hooks add to each other.
+func (s *source) announce(what traces.Announcement, n int) {
+	if what == traces.AnnouncedHooks {
+		n += s.announced[what]
+	}
+	s.announced[what] = n
+}
+
 // sent returns the text that went to the model, nil if none did.
 func (a *attachment) sent() []byte {
 	switch {
@@ -213,6 +261,10 @@ func (a *attachment) flags() prompt.Flags {
 // injected adds an attachment line.
 func (p *parser) injected(h *header) {
 	text := h.attachment.sent()
+	what, news, ok := p.announces(&h.attachment)
+	if ok {
+		text = news
+	}
 	if len(text) == 0 {
 		p.pass(h)
 		return
@@ -230,6 +282,9 @@ func (p *parser) injected(h *header) {
 		Kind: kind, Object: -1, Bytes: int32(len(text)), Digest: prompt.DigestBytes(text), Flags: h.attachment.flags(),
 	}, heard: p.hear(kind, text)}, text)
 	r.to = r.from + 1
+	if ok {
+		p.src.announce(what, len(text))
+	}
 	p.seal(&r, kind == prompt.KindAttachment)
 	p.src.records = append(p.src.records, r)
 }

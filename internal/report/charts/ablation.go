@@ -189,7 +189,7 @@ func ablationData(a *studies.Ablation) *document.Table {
 					continue
 				}
 				var covered, beyond any
-				if m.Name == "cost_usd" {
+				if m.Name == results.NameCost {
 					covered, beyond = d.Covered, given(len(d.Change.Paths) > 1, d.Extra)
 				}
 				t.Rows = append(t.Rows, []any{

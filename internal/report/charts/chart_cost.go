@@ -133,7 +133,7 @@ func costChart(run *results.Run) (*document.Chart, error) {
 	p.X.Title, p.X.Grid = "cost (USD)", true
 	parts, amounts := costParts(), document.Series{Mark: document.MarkText}
 	money := document.Amounts(totals...)
-	cost, _ := results.LookupMetric("cost_usd")
+	cost, _ := results.LookupMetric(results.NameCost)
 	swept := sweptNames(run)
 	for i, b := range bars {
 		y, sum := p.Y.Place(i, len(bars), shortName(b.cell, swept)), 0.0

@@ -29,8 +29,8 @@ type frontPoint struct {
 // frontPoints returns the cells with both figures. In an open loop the interval
 // of the cost is from no fetches to all.
 func frontPoints(run *results.Run) []frontPoint {
-	cost, _ := results.LookupMetric("cost_with_refetch_usd")
-	recall, _ := results.LookupMetric("needed_recall")
+	cost, _ := results.LookupMetric(results.NameRefetchCost)
+	recall, _ := results.LookupMetric(results.NameRecall)
 	var points []frontPoint
 	for i := range run.Cells {
 		p := frontPoint{cell: &run.Cells[i]}

@@ -346,7 +346,7 @@ func (s *sweep) errorBand(p *document.Panel) []document.Series {
 	e := s.run.ModelError
 	rel, ok := e.Relative()
 	recorded := s.run.Reference(results.StrategyRecorded)
-	if !ok || rel == 0 || s.metric.Name != "cost_usd" || recorded == nil || !slices.Contains(s.beside(), recorded) {
+	if !ok || rel == 0 || s.metric.Name != results.NameCost || recorded == nil || !slices.Contains(s.beside(), recorded) {
 		return nil
 	}
 	under, over, text := -math.Abs(rel), math.Abs(rel), "±"+document.Percent(math.Abs(rel))
@@ -438,5 +438,5 @@ func places(a *axis) document.Axis {
 // cost and the recorded one.
 func (s *sweep) covered(p sweepPoint) bool {
 	d, ok := s.run.VsRecorded(p.cell)
-	return s.metric.Name == "cost_usd" && ok && d.Chance()
+	return s.metric.Name == results.NameCost && ok && d.Chance()
 }

@@ -134,7 +134,7 @@ func (p page) ablation(a *studies.Ablation, part string) {
 // verdict says in a line which strategy is the cheapest, by how much, how certain that is and what is lost.
 func verdict(run *results.Run) document.List {
 	run = run.Replicated()
-	best := cheapest(run, "cost_usd")
+	best := cheapest(run, results.NameCost)
 	if best == nil {
 		return nil
 	}
@@ -153,7 +153,7 @@ func verdict(run *results.Run) document.List {
 		}
 		return is, was
 	}
-	cost, was := values("cost_usd")
+	cost, was := values(results.NameCost)
 	label, text := "Cheapest strategy", best.Cell+": "+cost+was
 	if d, ok := run.VsRecorded(best); ok {
 		if d.Relative > 0 {
@@ -168,12 +168,12 @@ func verdict(run *results.Run) document.List {
 		}
 	}
 	text += "."
-	if recall, was := values("needed_recall"); recall != "" {
+	if recall, was := values(results.NameRecall); recall != "" {
 		text += " Of what is used later " + recall + was + " stays at hand."
 	}
-	if usd, was := values("cost_with_refetch_usd"); usd != "" && usd != cost {
+	if usd, was := values(results.NameRefetchCost); usd != "" && usd != cost {
 		text += " With what is forgotten fetched again " + usd + was
-		m, _ := results.LookupMetric("cost_with_refetch_usd")
+		m, _ := results.LookupMetric(results.NameRefetchCost)
 		if other := cheapest(run, m.Name); other != nil && other != best {
 			v, _ := other.Value(m)
 			text += "; then " + other.Cell + " is the cheapest, " + document.Format(m.Unit, []float64{v})(v)

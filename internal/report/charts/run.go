@@ -66,10 +66,10 @@ func (t *tables) optimum() []string {
 	if len(t.swept) == 0 {
 		return nil
 	}
-	metrics := [2]string{"cost_usd", "cost_with_refetch_usd"}
+	metrics := [2]string{results.NameCost, results.NameRefetchCost}
 	words := [2]string{"cheapest", "with what is forgotten fetched again"}
-	if anyValue(t.whole, "cost_open_loop_usd") {
-		metrics, words = [2]string{"cost_open_loop_usd", "cost_usd"}, [2]string{"cheapest in the open loop", "in the closed loop"}
+	if anyValue(t.whole, results.NameOpenLoopCost) {
+		metrics, words = [2]string{results.NameOpenLoopCost, results.NameCost}, [2]string{"cheapest in the open loop", "in the closed loop"}
 	}
 	var said []string
 	for i, name := range metrics {
@@ -150,22 +150,22 @@ type column struct {
 // main lists the cells, with the notes on metrics that have no column of their own.
 func (t *tables) main() *document.Table {
 	columns := []column{
-		t.cost("COST", "cost_usd"),
+		t.cost("COST", results.NameCost),
 		{title: "VS RECORDED", text: func(c *results.Cell) string {
 			text, _ := vsRecorded(t.whole, c)
 			return text
 		}},
 	}
-	recall, fetched := t.metric("RECALL", "needed_recall"), t.cost("WITH RE-FETCH", "cost_with_refetch_usd")
-	if anyValue(t.run, "cost_open_loop_usd") { // COST includes the fetches
-		fetched = t.between("WITH RE-FETCH", "cost_with_refetch_usd")
+	recall, fetched := t.metric("RECALL", results.NameRecall), t.cost("WITH RE-FETCH", results.NameRefetchCost)
+	if anyValue(t.run, results.NameOpenLoopCost) { // COST includes the fetches
+		fetched = t.between("WITH RE-FETCH", results.NameRefetchCost)
 	}
-	regret := ofWhole(t.metric("REGRET", "regret_usd"))
-	hit, recall, fetched := t.metric("HIT", "cache_hit_ratio").spared(-1), recall.spared(-1), fetched.spared(-1)
-	doings := []column{t.metric("MISSES", "misses").spared(3), t.metric("COMPACTIONS", "compactions").spared(1),
-		t.metric("CHAIN", "chain_max").spared(4), t.metric("PEAK", "peak_context_tokens").spared(5),
-		t.metric("WAIT", "added_latency_seconds").spared(2)}
-	bound := anyValue(t.run, "bound_usd")
+	regret := ofWhole(t.metric("REGRET", results.NameRegret))
+	hit, recall, fetched := t.metric("HIT", results.NameHitRatio).spared(-1), recall.spared(-1), fetched.spared(-1)
+	doings := []column{t.metric("MISSES", results.NameMisses).spared(3), t.metric("COMPACTIONS", results.NameCompactions).spared(1),
+		t.metric("CHAIN", results.NameChainMax).spared(4), t.metric("PEAK", results.NamePeakContext).spared(5),
+		t.metric("WAIT", results.NameAddedLatency).spared(2)}
+	bound := anyValue(t.run, results.NameBound)
 	switch {
 	case t.every: // the most important come first, as others may be out of sight
 		columns = append(columns, fetched, recall, t.recallRange())
@@ -175,7 +175,7 @@ func (t *tables) main() *document.Table {
 		columns = append(append(columns, hit), doings...)
 	case bound:
 		columns[1] = columns[1].spared(2) // REGRET says more
-		columns = append(columns, regret, hit, recall, t.recallRange(), t.metric("RULES KEPT", "instruction_survival").spared(1), fetched)
+		columns = append(columns, regret, hit, recall, t.recallRange(), t.metric("RULES KEPT", results.NameInstructionsKept).spared(1), fetched)
 	default:
 		columns = append(append(append(columns, hit), doings...), recall, t.recallRange(), fetched)
 	}
@@ -284,7 +284,7 @@ func (t *tables) between(title, name string) column {
 // recallRange returns the column of recall if summaries keep nothing and if
 // they keep all that fits, empty where that makes no difference.
 func (t *tables) recallRange() column {
-	m, _ := results.LookupMetric("needed_recall")
+	m, _ := results.LookupMetric(results.NameRecall)
 	col := t.between("LEAST … MOST", m.Name).spared(6)
 	text := col.text
 	col.text = func(c *results.Cell) string {
@@ -332,18 +332,18 @@ func (t *tables) cost(title, name string) column {
 // splits shows the parts of the main figures. Parts that are zero in every cell
 // and tables without parts are left out.
 func (t *tables) splits() []*document.Table {
-	tokens := []string{"input_uncached_tokens", "cache_read_tokens", "cache_write_5m_tokens",
-		"cache_write_1h_tokens", "cache_write_other_tokens", "output_tokens"}
+	tokens := []string{results.NameUncachedTokens, results.NameReadTokens, results.NameWrite5mTokens,
+		results.NameWrite1hTokens, results.NameWriteOtherTokens, results.NameOutputTokens}
 	var list []*document.Table
 	for _, s := range []struct {
 		title, total string
 		parts        []string
 	}{
-		{"cost by token class", "cost_usd", append(partsOf("cost_usd", results.ByClass), "storage_usd")},
+		{"cost by token class", results.NameCost, append(partsOf(results.NameCost, results.ByClass), results.NameStorage)},
 		{"tokens by class", "", tokens},
-		{"cost by source", "cost_usd", append(partsOf("cost_usd", results.BySource), "storage_usd")},
-		{"misses by class", "misses", partsOf("misses", results.ByClass)},
-		{"added latency by part", "added_latency_seconds", partsOf("added_latency_seconds", results.ByPart)},
+		{"cost by source", results.NameCost, append(partsOf(results.NameCost, results.BySource), results.NameStorage)},
+		{"misses by class", results.NameMisses, partsOf(results.NameMisses, results.ByClass)},
+		{"added latency by part", results.NameAddedLatency, partsOf(results.NameAddedLatency, results.ByPart)},
 	} {
 		columns := t.present(s.parts, s.total)
 		if len(columns) == 0 {

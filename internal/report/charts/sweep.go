@@ -25,7 +25,7 @@ const maxSlices = 12
 // strategy and setting of the rest. Without a sweep it returns nothing.
 func sweepDrawings(run *results.Run, metrics ...string) []Drawing {
 	if len(metrics) == 0 {
-		metrics = []string{"cost_usd", "cache_hit_ratio", "compactions"}
+		metrics = []string{results.NameCost, results.NameHitRatio, results.NameCompactions}
 		metrics = slices.DeleteFunc(metrics, func(name string) bool { return !sampled(run, name) })
 	}
 	var list []Drawing

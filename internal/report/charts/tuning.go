@@ -151,7 +151,7 @@ func soughtMetrics(t *studies.Tuning) []results.Metric {
 	for _, l := range t.Limits {
 		list = append(list, l.Metric)
 	}
-	for _, name := range []string{"cost_usd", "needed_recall"} {
+	for _, name := range []string{results.NameCost, results.NameRecall} {
 		if m, ok := results.LookupMetric(name); ok && anyValue(t.Run, name) {
 			list = append(list, m)
 		}

@@ -370,7 +370,7 @@ func (r *Rule) vacuous(bar, effect float64) (why string, ok bool) {
 	name := r.Metric.Name
 	low := r.Kind == Min || r.Kind == MaxDecrease
 	switch {
-	case low && !strings.HasPrefix(name, "added_latency_seconds") && bar-effect <= 0:
+	case low && !strings.HasPrefix(name, results.NameAddedLatency) && bar-effect <= 0:
 		return fmt.Sprintf("%s is never below 0, the bar is %s", name, figure(r.Metric.Unit, bar)), true
 	case !low && r.Metric.Unit == results.UnitRatio && bar+effect >= 1:
 		return fmt.Sprintf("%s is never above 100 %%, the bar is %s", name, figure(r.Metric.Unit, bar)), true

@@ -43,13 +43,13 @@ func (l looker) look(m results.Metric) string {
 	switch {
 	case ofCache(m.Name):
 		return l.lookAtCache()
-	case strings.HasPrefix(m.Name, "cost_usd") || m.Name == "storage_usd":
+	case strings.HasPrefix(m.Name, results.NameCost) || m.Name == results.NameStorage:
 		return l.lookAtCost()
-	case strings.HasPrefix(m.Name, "added_latency_seconds"):
-		if line := l.lookAtParts("added_latency_seconds"); line != "" {
+	case strings.HasPrefix(m.Name, results.NameAddedLatency):
+		if line := l.lookAtParts(results.NameAddedLatency); line != "" {
 			return line
 		}
-	case strings.Contains(m.Name, "compactions") || m.Name == "chain_max":
+	case strings.Contains(m.Name, results.NameCompactions) || m.Name == results.NameChainMax:
 		return l.lookAtCompactions()
 	}
 	return fmt.Sprintf("%s: sim run --split shows its parts", m.Definition)
@@ -74,8 +74,8 @@ func (l looker) lookAtPart(m results.Metric) string {
 
 // ofCache reports whether a metric measures how the cache was used.
 func ofCache(name string) bool {
-	return strings.HasPrefix(name, "misses") || strings.HasPrefix(name, "cache_") && !strings.HasPrefix(name, "cache_deletions") ||
-		name == "call_hit_ratio" || name == "input_uncached_tokens"
+	return strings.HasPrefix(name, results.NameMisses) || strings.HasPrefix(name, "cache_") && !strings.HasPrefix(name, results.NameDeletions) ||
+		name == results.NameCallHitRatio || name == results.NameUncachedTokens
 }
 
 // change is a metric now and in the baseline.
@@ -119,12 +119,12 @@ func (l looker) parts(take func(results.Metric) bool) []change {
 		if l.was != nil {
 			c.was, c.compared = l.was.Metrics[m.Name]
 		}
-		if calls := l.totals[0].Calls; l.apart && c.compared && m.Kind == results.KindSum && calls > 0 && l.was.Metrics["calls"] > 0 {
+		if calls := l.totals[0].Calls; l.apart && c.compared && m.Kind == results.KindSum && calls > 0 && l.was.Metrics[results.NameCalls] > 0 {
 			size, each := 1.0, " a call"
 			if m.Unit != results.UnitUSD {
 				size, each = 100, " in 100 calls"
 			}
-			c.now, c.was, c.each = size*c.now/float64(calls), size*c.was/l.was.Metrics["calls"], each
+			c.now, c.was, c.each = size*c.now/float64(calls), size*c.was/l.was.Metrics[results.NameCalls], each
 		}
 		all = append(all, c)
 	}
@@ -170,7 +170,7 @@ func (l looker) lookAtCache() string {
 		return l.missWords(&misses)
 	}
 	tokens, written := largest(l.parts(func(m results.Metric) bool {
-		return m.Name == "input_uncached_tokens" || strings.HasPrefix(m.Name, "cache_write_")
+		return m.Name == results.NameUncachedTokens || strings.HasPrefix(m.Name, "cache_write_")
 	}))
 	switch {
 	case written && tokens.compared:
@@ -187,7 +187,7 @@ func (l looker) lookAtCache() string {
 func (l looker) misses() (change, bool) { return l.foremost(l.missClasses()) }
 
 func (l looker) missClasses() []change {
-	return l.parts(func(m results.Metric) bool { return m.Of == "misses" && m.By == results.ByClass })
+	return l.parts(func(m results.Metric) bool { return m.Of == results.NameMisses && m.By == results.ByClass })
 }
 
 // cause returns the cause of a class of misses. In a recorded cell nobody knows
@@ -220,13 +220,13 @@ func (l looker) missWords(worst *change) string {
 // lookAtCost names the token class whose cost grew most and, if that is a class
 // of tokens not read, the misses that cause it, else the source that grew most.
 func (l looker) lookAtCost() string {
-	worst, ok := l.foremost(l.parts(func(m results.Metric) bool { return m.Of == "cost_usd" && m.By == results.ByClass }))
+	worst, ok := l.foremost(l.parts(func(m results.Metric) bool { return m.Of == results.NameCost && m.By == results.ByClass }))
 	if !ok {
 		return "no token class became dearer: sim run --split shows the bill by class and source"
 	}
 	line := fmt.Sprintf("%s %s", worst.metric.Name, costWords(&worst))
-	if worst.metric.Name == "cost_usd_output" || worst.metric.Name == "cost_usd_read" {
-		source, ok := l.foremost(l.parts(func(m results.Metric) bool { return m.Of == "cost_usd" && m.By == results.BySource }))
+	if worst.metric.Name == results.NameCostOutput || worst.metric.Name == results.NameCostRead {
+		source, ok := l.foremost(l.parts(func(m results.Metric) bool { return m.Of == results.NameCost && m.By == results.BySource }))
 		if !ok {
 			return line
 		}
@@ -262,7 +262,7 @@ func (l looker) lookAtParts(of string) string {
 // lookAtCompactions sends the reader to the list of compactions.
 func (l looker) lookAtCompactions() string {
 	line := ""
-	for _, c := range l.parts(func(m results.Metric) bool { return m.Name == "peak_context_tokens" }) {
+	for _, c := range l.parts(func(m results.Metric) bool { return m.Name == results.NamePeakContext }) {
 		if c.compared && math.Abs(c.growth()) > tolerance(c.now) {
 			line = "peak_context_tokens " + c.words() + "; "
 		}

@@ -211,7 +211,7 @@ func (s *slice) unpriced() int {
 // if that makes a metric too small: sums and times omit what is left out.
 func (s *slice) cutShort(m results.Metric) int {
 	most := 0
-	if m.Kind == results.KindSum && m.Group == "" && m.Name != "overflows" {
+	if m.Kind == results.KindSum && m.Group == "" && m.Name != results.NameOverflows {
 		for i := range s.totals {
 			if c := &s.totals[i].Counts; s.totals[i].CutShort() {
 				most = max(most, int(c.Ended), 1)
@@ -232,7 +232,7 @@ func sessionsEnd(n int) string {
 // lacksPrice reports whether calls without a price make a metric of a slice too
 // small, and the check does not allow that.
 func (f *File) lacksPrice(s *slice, m results.Metric) bool {
-	priced := m.Unit == results.UnitUSD || m.Name == "net_negative_compactions"
+	priced := m.Unit == results.UnitUSD || m.Name == results.NameNetNegative
 	return priced && f.Unpriced != "allow" && s.unpriced() > 0
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // headline sums up a comparison in a sentence or two: lead is the most
@@ -18,7 +19,7 @@ func (r *Report) headline(c *Comparison) (lead, text string) {
 	if !c.Changed() {
 		return r.unchanged(c), where + "."
 	}
-	f := c.Figure("cost_usd")
+	f := c.Figure(results.NameCost)
 	if f == nil || f.Verdict == Missing {
 		return fmt.Sprintf("%s and %s differ", c.Base, c.Other), where + "."
 	}
@@ -75,7 +76,7 @@ func moves(c *Comparison) string {
 	var parts []string
 	for i := range c.Figures {
 		f := &c.Figures[i]
-		if f.Metric.Name == "cost_usd" || !f.Summary || f.Difference == 0 || len(parts) == maxMoves {
+		if f.Metric.Name == results.NameCost || !f.Summary || f.Difference == 0 || len(parts) == maxMoves {
 			continue
 		}
 		name := f.Metric.Name

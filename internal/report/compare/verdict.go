@@ -138,7 +138,7 @@ func (m *measured) tooFew(c *Comparison, o Options) string {
 // modelError says that the model error on the sessions of either run can
 // explain a difference of cost with a verdict, "" when it cannot.
 func (c *Comparison) modelError(m *measured) string {
-	if m.Metric.Name != "cost_usd" || m.Verdict <= Chance || c.errors == nil {
+	if m.Metric.Name != results.NameCost || m.Verdict <= Chance || c.errors == nil {
 		return ""
 	}
 	worst := slices.MaxFunc(c.errors, func(a, b results.ModelError) int { return cmp.Compare(a.Spread, b.Spread) })

@@ -181,14 +181,14 @@ func (r *Report) lead() document.Text {
 		if c.Changed() {
 			changed++
 		}
-		if f := c.Figure("cost_usd"); f != nil && math.Abs(f.Relative) > size && finite(f.Relative) {
+		if f := c.Figure(results.NameCost); f != nil && math.Abs(f.Relative) > size && finite(f.Relative) {
 			most, size = c, math.Abs(f.Relative)
 		}
 	}
 	text := document.Text{Lead: fmt.Sprintf("%s → %s: %d of %s differ.",
 		r.Labels[0], document.Few(r.Labels[1:]), changed, document.Count(len(r.Comparisons), r.noun()))}
 	if most != nil {
-		text.Text = " Most in cost: " + r.name(most) + ", " + relative(most.Figure("cost_usd").Relative) + "."
+		text.Text = " Most in cost: " + r.name(most) + ", " + relative(most.Figure(results.NameCost).Relative) + "."
 	}
 	return text
 }
@@ -204,7 +204,7 @@ func (r *Report) overview() *document.Table {
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
 		row := []any{document.Cell{Value: r.name(c), Notes: c.Notes}, c.Sessions, nil, nil, nil, nil, nil}
-		if f := c.Figure("cost_usd"); f != nil {
+		if f := c.Figure(results.NameCost); f != nil {
 			figures := f.row()
 			row[2], row[3], row[4], row[6] = figures[1], figures[2], figures[4], figures[6]
 			if v := f.RelativeInterval; v.Known() {

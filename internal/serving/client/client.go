@@ -33,22 +33,20 @@ type ClaudeCode struct {
 // The token counts that 14 recorded compactions logged show how they count:
 // 2.1.1 counts the last response alone; from 2.1.5 on a quarter of the
 // following bytes is added, without a pad; and from 2.1.17 through 2.1.29 the
-// output is the figure of the stream's start, as in the log. The estimate of 1.x and of
-// 2.1.7 skips a message that is a bare string (001:1037; 004:85, 004:102); the documents of
-// March 2026 estimate every message since (002:22). The generation of 2.1.7 ends at 2.1.20.
+// output is the figure of the stream's start, as in the log. Versions 1.x count nothing
+// for a message that is a bare string (001:1037); 004:157 counts it.
 func ForVersion(release string) *ClaudeCode {
 	c := &ClaudeCode{MessageMarkers: 1, Count: Counting{Trailing: true, Unpadded: true}}
 	switch release = numbers(release); {
 	case !dotted.MatchString(release):
 	case !version.AtLeast(release, 2):
 		c.MessageMarkers = 2
-		c.Count.Trailing = false
+		c.Count.Trailing, c.Count.StringIsFree = false, true
 	case !version.AtLeast(release, 2, 1, 5):
 		c.Count.Trailing = false
 	case version.AtLeast(release, 2, 1, 17) && !version.AtLeast(release, 2, 1, 30):
 		c.Count.LoggedOutput = true
 	}
-	c.Count.StringIsFree = dotted.MatchString(release) && !version.AtLeast(release, 2, 1, 21)
 	return c
 }
 

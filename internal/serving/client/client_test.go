@@ -75,8 +75,7 @@ func TestMarkersOfShortRequests(t *testing.T) {
 }
 
 // The client's estimate: a quarter of the bytes, in the documents padded by a
-// third and rounded up; media count 2,000, and a bare string nothing
-// through 2.1.20.
+// third and rounded up; media count 2,000, and a bare string as any text.
 func TestEstimate(t *testing.T) {
 	plain := ForVersion("2.1.17").Count
 	padded := plain
@@ -92,7 +91,7 @@ func TestEstimate(t *testing.T) {
 		// 001:1002-1016: a text of 4,000 with one image, and with three
 		{prompt.Block{Kind: prompt.KindToolResult, Bytes: 4000, Flags: prompt.Flags(0).WithImages(1)}, 3000, 4000},
 		{prompt.Block{Kind: prompt.KindToolResult, Bytes: 4000, Flags: prompt.Flags(0).WithImages(3)}, 7000, 9333 + 1},
-		{prompt.Block{Kind: prompt.KindPrompt, Bytes: 1200, Flags: prompt.FlagString}, 0, 0}, // 004:85
+		{prompt.Block{Kind: prompt.KindPrompt, Bytes: 1200, Flags: prompt.FlagString}, 300, 400},
 		{prompt.Block{Kind: prompt.KindPrompt, Bytes: 1200}, 300, 400},
 		{prompt.Block{Kind: prompt.KindUnseen, Tokens: 5000}, 0, 0},
 		{prompt.Block{Kind: prompt.KindSystem, Bytes: 40000}, 0, 0},
@@ -129,17 +128,13 @@ func TestCallsCountWithTheirName(t *testing.T) {
 // What a version counts, as the token counts logged at compactions show it. Of
 // the three with one last response and one result each: 2.1.1 logged its output
 // and not the 1,237 bytes behind it; 2.1.17 a logged output of 3 and 4,604 bytes
-// as 3 + 1,151; 2.1.49 the whole output of a last text. No recording shows what a bare
-// string counts: the code of 001:1037 and of 2.1.7 (004:85) skips it, the later client
-// estimates all that came since (002:22).
+// as 3 + 1,151; 2.1.49 the whole output of a last text.
 func TestCountingByVersion(t *testing.T) {
 	for version, want := range map[string]Counting{
 		"1.0.62": {StringIsFree: true, Unpadded: true},
-		"2.1.1":  {StringIsFree: true, Unpadded: true},
-		"2.1.5":  {StringIsFree: true, Unpadded: true, Trailing: true},
-		"2.1.7":  {StringIsFree: true, Unpadded: true, Trailing: true},
-		"2.1.20": {StringIsFree: true, Unpadded: true, Trailing: true, LoggedOutput: true},
-		"2.1.25": {Unpadded: true, Trailing: true, LoggedOutput: true},
+		"2.1.1":  {Unpadded: true},
+		"2.1.5":  {Unpadded: true, Trailing: true},
+		"2.1.17": {Unpadded: true, Trailing: true, LoggedOutput: true},
 		"2.1.29": {Unpadded: true, Trailing: true, LoggedOutput: true},
 		"2.1.49": {Unpadded: true, Trailing: true},
 		"":       {Unpadded: true, Trailing: true},

@@ -12,7 +12,7 @@ type Counting struct {
 	// usage; otherwise the usage alone counts.
 	Trailing bool
 	// StringIsFree counts 0 for a message whose content is a bare string, as
-	// versions through 2.1.20 do (001:1037; 004:85).
+	// versions 1.x do (001:1037).
 	StringIsFree bool
 	// LoggedOutput counts the output as logged, which is not final in those
 	// versions, instead of the whole output.

@@ -128,6 +128,8 @@ type Profile struct {
 	Codex   Codex      `yaml:"codex"`
 	Losses  Losses     `yaml:"unexplained_losses"`
 	Compact Compaction `yaml:"compaction"`
+	// Announced is what clients tell the model of their own accord, by epoch.
+	Announced []Announced `yaml:"announced_tokens,omitempty"`
 	// Residual is the unexplained part of a session's input cost: quantiles at equal steps
 	// from 0 to 1 of ln(recorded/predicted), over sessions as predicted by profiles that have
 	// not seen their repository. Bands draw from it. NewResidual is that of epochs without

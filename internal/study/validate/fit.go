@@ -55,6 +55,7 @@ func fit(
 	p.Shared = fitShared(calls)
 	p.Losses = fitLosses(calls)
 	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return !agents.ClaudeCode(s) })
+	p.Announced = fitAnnounced(&p, own)
 	if p.Compact, err = fitCompactions(config, &p, own); err != nil {
 		return nil, nil, err
 	}
