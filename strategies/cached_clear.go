@@ -51,6 +51,7 @@ type cachedClear struct {
 	deleted []int32 // ids of results, in order of deletion; never deleted again
 	lost    bool    // their deletion is no longer in force
 	pins    []int32 // ids of the blocks of deletions in the context
+	cold    bool    // the last response has shown that the cache is gone
 	read    int64   // by the last response, less what was deleted since, tokens; 0 behind a compaction
 }
 
@@ -59,7 +60,7 @@ func (l *cachedClear) Name() string { return CachedClearName }
 func (l *cachedClear) Clone() Layer {
 	return &cachedClear{
 		params: l.params, active: l.active.clone(),
-		deleted: slices.Clone(l.deleted), lost: l.lost, pins: slices.Clone(l.pins), read: l.read,
+		deleted: slices.Clone(l.deleted), lost: l.lost, pins: slices.Clone(l.pins), cold: l.cold, read: l.read,
 	}
 }
 
@@ -67,14 +68,14 @@ func (l *cachedClear) Copy() Layer { return l.Clone() }
 
 func (l *cachedClear) Reset() {
 	l.active.reset()
-	l.deleted, l.pins, l.lost, l.read = l.deleted[:0], l.pins[:0], false, 0
+	l.deleted, l.pins, l.lost, l.cold, l.read = l.deleted[:0], l.pins[:0], false, false, 0
 }
 
 // AfterCompaction clears the state: ids are no longer valid (002:55, 002:169), and the next
 // response reads less because the context is shorter (002:153).
 func (l *cachedClear) AfterCompaction(t *Turn) {
 	l.clear(t)
-	l.read = 0
+	l.cold, l.read = false, 0
 }
 
 func (l *cachedClear) BeforeRequest(t *Turn) Outcome {
@@ -92,7 +93,7 @@ func (l *cachedClear) BeforeRequest(t *Turn) Outcome {
 		l.unpin(t)
 	}
 	switch {
-	case !t.Warm():
+	case l.cold || !t.Warm():
 		return Outcome{Declined, "the cache is cold"}
 	case l.active.paired < l.params.Threshold:
 		return Outcome{Declined, "too few results"}
@@ -102,15 +103,17 @@ func (l *cachedClear) BeforeRequest(t *Turn) Outcome {
 
 // AfterResponse forgets the deletions when the read of the response shows that the cache
 // they refer to has expired or no longer begins the request (002:55; the thresholds are
-// those of the client's break detector, 000:613).
+// those of the client's break detector, 000:613). The next request, without their blocks,
+// is no prefix that the server holds, so that nothing can be deleted from it either.
 func (l *cachedClear) AfterResponse(t *Turn) Outcome {
 	fall := l.read - t.Usage.Read
 	gone := fall > breaks.MinDrop && float64(fall) > breaks.MinDropShare*float64(l.read)
-	l.read = t.Usage.Read
+	l.read, l.cold = t.Usage.Read, false
 	if !gone || !l.params.Forget || len(l.deleted) == 0 {
 		return Outcome{Verdict: Declined, Reason: "the cache holds"}
 	}
 	l.forget(t)
+	l.cold = true
 	return t.Refuse(CachedClearName, "the read fell: deletions are forgotten")
 }
 

@@ -138,7 +138,7 @@ func TestCachedDeletionGuard(t *testing.T) {
 // Without a warm cache there is nothing to edit. When the read of a response falls by more
 // than 2,000 tokens and 5 % (002:55; 000:613), whatever the pause before it, the deleted
 // results come back whole, and the blocks of deletions go; the refs are free to be deleted
-// again. The 7,000 tokens that were deleted are no fall. forget_deleted_on_expiry off keeps
+// again, behind the next response. The 7,000 tokens that were deleted are no fall. forget_deleted_on_expiry off keeps
 // them declared.
 func TestCachedDeletionExpiry(t *testing.T) {
 	const off = "{forget_deleted_on_expiry: false}"
@@ -174,6 +174,12 @@ func TestCachedDeletionExpiry(t *testing.T) {
 			t.Errorf("%s: the input has moved", text)
 		}
 		k.Idle = 0
+		asked(t, l, k)
+		if len(h.deleted) != tc.deleted {
+			t.Errorf("%s: %d deleted from a prefix that no response has shown", text, len(h.deleted))
+		}
+		k.Usage.Read = 40_000
+		l.(AfterResponse).AfterResponse(&k.Turn)
 		asked(t, l, k)
 		if len(h.deleted) != tc.again {
 			t.Errorf("%s: %d deleted in the warm cache, want %d", text, len(h.deleted), tc.again)

@@ -29,22 +29,23 @@ func TestCachedMicrocompactKeepsTheCache(t *testing.T) {
 
 // The first request behind an expiry still declares the deletions: all 34,575 tokens are
 // written, since there is no cached prefix to delete from. Its read of 0 shows the client
-// that the cache is gone: the next request holds everything whole, without the old block of
-// 175 and with a new one of 225. Kept declared, the deletions work again from the next on.
+// that the cache is gone: the next request holds everything whole, without their block of
+// 175, and the one behind it deletes anew. Kept declared, the deletions work again from the
+// next on.
 func TestCachedMicrocompactAfterExpiry(t *testing.T) {
-	s := reading(newSession("s").turns(14, 0, 1000).turns(2, 10*minute, 1000).session())
+	s := reading(newSession("s").turns(14, 0, 1000).turns(3, 10*minute, 1000).session())
 	for forget, want := range map[string]struct {
-		written, next, returned, deletions int64
+		written, next, third, returned, deletions int64
 	}{
-		"true":  {34400 + 175, 34400 + 1200 + 225, 7000, 16},
-		"false": {34400 + 175, 34400 + 175 + 1200 - 7000, 0, 7},
+		"true":  {34400 + 175, 34400 + 1200, 34400 + 2400 - 10000 + 250, 7000, 17},
+		"false": {34400 + 175, 34400 + 175 + 1200 - 7000, 34400 + 175 + 2400 - 7000, 0, 7},
 	} {
 		row, calls := run(t, written(t, "  - cached-microcompact: {forget_deleted_on_expiry: "+forget+"}\n"), s)
 		if u := calls[14].Usage; u.Write5m != want.written || u.Read != 0 {
 			t.Errorf("forget %s: %+v, want %d written", forget, u, want.written)
 		}
-		if calls[15].Context != want.next || row.Counts.ReturnedTokens != want.returned || row.Counts.Deletions != want.deletions {
-			t.Errorf("forget %s: then %d tokens, counts %v, want %+v", forget, calls[15].Context, row.Counts, want)
+		if calls[15].Context != want.next || calls[16].Context != want.third || row.Counts.ReturnedTokens != want.returned || row.Counts.Deletions != want.deletions {
+			t.Errorf("forget %s: then %d and %d tokens, counts %v, want %+v", forget, calls[15].Context, calls[16].Context, row.Counts, want)
 		}
 	}
 }
