@@ -193,11 +193,13 @@ func (t *tables) begin(title string) *document.Table {
 
 // row returns a row that begins with the columns that name a cell.
 func (t *tables) row(c *results.Cell) []any {
-	name := c.Cell
-	if len(t.swept) > 0 {
-		name = c.Strategy
+	name := titled(c.Cell)
+	if len(t.swept) > 0 { // with a setting it is not as shipped
+		if name = c.Strategy; len(c.Params) == 0 {
+			name = titled(name)
+		}
 	}
-	row := []any{titled(name)}
+	row := []any{name}
 	for _, p := range t.swept {
 		row = append(row, c.Params[p])
 	}
