@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"github.com/compactsim/compactsim/internal/study/calls"
 	"slices"
 	"strings"
 
@@ -129,20 +130,20 @@ func (p *page) headMisses() string {
 }
 
 // causeWords describe causes.
-var causeWords = map[Cause]string{
-	CauseCompaction: "compactions",
-	CauseEdit:       "context cleared or cut",
-	CauseModel:      "another model",
-	CauseLongPause:  "pauses over an hour",
-	CauseShortPause: "pauses over 5 minutes, 5-minute entries",
-	CauseMessages:   "the client changed its messages",
-	CauseSystem:     "the client changed its system prompt",
-	CauseTools:      "the client changed its tools",
-	CauseThinking:   "thinking switched on or off",
-	CauseInside:     "inside the lifetime, no visible reason",
-	CauseTail:       "small falls inside the lifetime",
-	CauseUnknown:    "pause not recorded",
-	CauseNoLifetime: "automatic cache, no lifetime promised",
+var causeWords = map[calls.Cause]string{
+	calls.CauseCompaction: "compactions",
+	calls.CauseEdit:       "context cleared or cut",
+	calls.CauseModel:      "another model",
+	calls.CauseLongPause:  "pauses over an hour",
+	calls.CauseShortPause: "pauses over 5 minutes, 5-minute entries",
+	calls.CauseMessages:   "the client changed its messages",
+	calls.CauseSystem:     "the client changed its system prompt",
+	calls.CauseTools:      "the client changed its tools",
+	calls.CauseThinking:   "thinking switched on or off",
+	calls.CauseInside:     "inside the lifetime, no visible reason",
+	calls.CauseTail:       "small falls inside the lifetime",
+	calls.CauseUnknown:    "pause not recorded",
+	calls.CauseNoLifetime: "automatic cache, no lifetime promised",
 }
 
 // classWords describe token classes.
