@@ -43,6 +43,7 @@ func TestRestoredFiles(t *testing.T) {
 	}{
 		"count":         {fileBudget{Count: 5, Each: 5000, Total: 50000}, []file{{"/g", 100}, {"/f", 200}, {"/a", 800}, {"/e", 150}, {"/c", 700}}},
 		"cut":           {fileBudget{Count: 6, Each: 5000, Total: 50000}, []file{{"/g", 100}, {"/f", 200}, {"/a", 800}, {"/e", 150}, {"/c", 700}, {"/b", 5000}}},
+		"named":         {fileBudget{Count: 6, Each: 5000, Total: 50000, OverEach: overEachName}, []file{{"/g", 100}, {"/f", 200}, {"/a", 800}, {"/e", 150}, {"/c", 700}, {"/b", 60}}},
 		"total, skip":   {fileBudget{Count: 6, Each: 600, Total: 700}, []file{{"/g", 100}, {"/f", 200}, {"/e", 150}}},
 		"total, stop":   {fileBudget{Count: 6, Each: 600, Total: 700, OverBudget: overBudgetStop}, []file{{"/g", 100}, {"/f", 200}}},
 		"skipped count": {fileBudget{Count: 3, Each: 600, Total: 700}, []file{{"/g", 100}, {"/f", 200}}},
@@ -50,6 +51,30 @@ func TestRestoredFiles(t *testing.T) {
 	} {
 		if got := restored(k, tc.budget); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
+// A file is as long as the last part of it that was read says: 1,000 tokens for lines 401 to
+// 500 are 5,000 for 500 lines and 6,000 for lines 501 to 600. 2.1.7 cuts what is larger,
+// 2.1.17 names it. Of a smaller one comes back what was seen.
+func TestLargeFilesByVersion(t *testing.T) {
+	k := newTalk()
+	part := func(path string, from int32) {
+		b := k.round("Read", path, 1000)
+		b.RangeFrom, b.RangeLen = from, 100
+	}
+	part("/fits", 401)
+	part("/large", 501)
+	budget := fileBudget{Count: 5, Each: 5000, Total: 50000, OverEach: overEachVersion}
+	for version, want := range map[string][]file{
+		"2.1.7":  {{"/large", 1000}, {"/fits", 1000}},
+		"2.1.17": {{"/large", 60}, {"/fits", 1000}},
+		"":       {{"/large", 60}, {"/fits", 1000}},
+	} {
+		k.Turn.Version = version
+		if got := restored(k, budget); !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", version, got, want)
 		}
 	}
 }

@@ -96,28 +96,15 @@ func (k *keepParams) keepUser(c *prompt.Context, low, high int) int {
 // drawRemainder is the ordinal of the draw of what comes back beyond the parts.
 const drawRemainder = 0
 
-// remainder cuts the reminders that open the conversation to what opens it again in
-// recordings of the client, and adds to what is attached a drawn remainder: what
-// recordings have beyond that. It returns the tokens of the remainder, 0 where the profile
-// has none. A compaction of a part, or of a sub-agent, has no remainder.
+// remainder adds to what is attached a drawn remainder: what recordings of the client have
+// beyond the parts. It returns its tokens, 0 where the profile has none. A compaction of a
+// part, or of a sub-agent, has no remainder.
 func (l *compact) remainder(t *Turn, attached []prompt.Ref) ([]prompt.Ref, int64) {
 	s, c := &l.call, t.Context
-	body := Body(c)
-	if !l.params.Remainder || t.Profile == nil || isAgent(t.Kind) || s.low != body || s.high != s.end {
+	if !l.params.Remainder || t.Profile == nil || isAgent(t.Kind) || s.low != Body(c) || s.high != s.end {
 		return attached, 0
 	}
-	head, opening := int64(0), int64(0)
-	for i := range body {
-		opening += int64(c.BlockAt(i).Tokens) // as it was at first
-		if i < c.Messages() {
-			head = opening
-		}
-	}
-	again, tokens, ok := t.Profile.BehindCompaction(t.Version, head, opening, t.Draw(CompactName, drawRemainder))
-	if !ok {
-		return attached, 0
-	}
-	fitReminders(c, body, again-head)
+	tokens := t.Profile.BehindCompaction(t.Version, t.Draw(CompactName, drawRemainder))
 	if tokens > 0 {
 		attached = append(attached, c.Arena().Add(reminder("remainder", int32(tokens))))
 	}

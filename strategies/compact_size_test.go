@@ -35,19 +35,13 @@ func TestSizeOfTheSummaryMessage(t *testing.T) {
 	}
 }
 
-// Behind a compaction come back the reminders of 2,000 tokens, seven tenths of them where
-// the head of 16,000 is whole and all as far as it is the version's static prefix, the
-// hooks of 80 and 70 as they are, and a drawn remainder: what recordings have beyond.
+// Behind a compaction come back the reminders of 2,000 tokens and the hooks of 80 and 70, as
+// they are, and a drawn remainder: what recordings have beyond.
 func TestRemainderBehindACompaction(t *testing.T) {
-	for _, tc := range []struct {
-		static, draw float64
-		want         []int32
-	}{
-		{0, 0, []int32{1400, 3000, 80, 70, 444}},
-		{0, 0.5, []int32{1400, 3000, 80, 70, 5000, 444}},
-		{0, 1, []int32{1400, 3000, 80, 70, 9000, 444}},
-		{17_000, 0.5, []int32{1700, 3000, 80, 70, 5000, 444}},
-		{30_000, 0.5, []int32{2000, 3000, 80, 70, 5000, 444}},
+	for draw, want := range map[float64][]int32{
+		0:   {2000, 3000, 80, 70, 444},
+		0.5: {2000, 3000, 80, 70, 5000, 444},
+		1:   {2000, 3000, 80, 70, 9000, 444},
 	} {
 		l := layer(t, strings.Replace(plain, "full-compact: {", "full-compact: {remainder: true, manual: true, hooks: {session_start: 80, post_compact: 70}, ", 1)+"}")
 		k := rounds(10, 900)
@@ -55,15 +49,14 @@ func TestRemainderBehindACompaction(t *testing.T) {
 		k.add(prompt.KindPrompt, 444)
 		k.InputAt = in
 		k.Profile = &profile.Profile{Switches: profile.Switches{Behind: true}}
-		k.Profile.Static = []profile.Versioned{{Estimate: profile.Estimate{Value: tc.static}}}
 		k.Profile.Compact = profile.Compaction{N: 20, Remainder: []float64{0, 5000, 9000}}
 		h := compactionHosted(k)
-		h.draw = tc.draw
+		h.draw = draw
 		byHand(k)
 		begin(t, l, k)
 		answer(l, k, "", 0)
-		if got := k.sizes(2); !slices.Equal(got, tc.want) {
-			t.Errorf("a static prefix of %v, a draw of %v: %v, want %v", tc.static, tc.draw, got, tc.want)
+		if got := k.sizes(2); !slices.Equal(got, want) {
+			t.Errorf("a draw of %v: %v, want %v", draw, got, want)
 		}
 	}
 	for name, p := range map[string]*profile.Profile{"no profile": nil, "a profile that does not say": {}} {

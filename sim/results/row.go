@@ -153,12 +153,28 @@ func (l *Left) See(percent int) {
 	l.Used = max(l.Used, 100-percent)
 }
 
+// Loop says what the agent of a row does where something was forgotten.
+type Loop uint8
+
+// The loops.
+const (
+	LoopNone   Loop = iota // the row repeats the recording
+	LoopOpen               // the agent acts as recorded
+	LoopClosed             // it fetches again what it needs and the context does not have
+)
+
+var loopNames = []string{"", "open", "closed"}
+
+// String returns the name used in rows.
+func (l Loop) String() string { return loopNames[min(int(l), len(loopNames)-1)] }
+
 // Row is what one strategy did on one session, or on several when added up.
 // Token counts are tokens, costs USD, times seconds.
 type Row struct {
 	Strategy string
 	Session  string
 	Sessions int // sessions added up in this row
+	Loop     Loop
 
 	Calls            int
 	Usage            prompt.Usage

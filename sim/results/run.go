@@ -13,7 +13,7 @@ import (
 
 // Schema is the version of every encoded form of a run. Decoders refuse
 // others; adding a metric or an optional field does not change it.
-const Schema = 1
+const Schema = 2
 
 // The strategies whose cells other cells are held against.
 const (

@@ -171,15 +171,6 @@ func verdict(run *results.Run) document.List {
 	if recall, was := values(results.NameRecall); recall != "" {
 		text += " Of what is used later " + recall + was + " stays at hand."
 	}
-	if usd, was := values(results.NameRefetchCost); usd != "" && usd != cost {
-		text += " With what is forgotten fetched again " + usd + was
-		m, _ := results.LookupMetric(results.NameRefetchCost)
-		if other := cheapest(run, m.Name); other != nil && other != best {
-			v, _ := other.Value(m)
-			text += "; then " + other.Cell + " is the cheapest, " + document.Format(m.Unit, []float64{v})(v)
-		}
-		text += "."
-	}
 	return document.List{{Label: label, Text: text}}
 }
 

@@ -80,10 +80,10 @@ func TestFootnotes(t *testing.T) {
 	s := text(t, "table", bill(), Options{})
 	for name, want := range map[string]string{
 		"none":        "none ¹",    // overflows have no column: the mark stands with the name
-		"drop|oldest": "$505.00 ²", // calls without a price
+		"drop|oldest": "$505.00 ³", // calls without a price
 		"¹":           "¹ 1 session passes the window",
-		"²":           "² 3 calls of models without a price not in the cost",
-		"³":           "³ as the client | counts",
+		"²":           "² as the client | counts",
+		"³":           "³ 3 calls of models without a price not in the cost",
 	} {
 		if got := line(t, s, name); !strings.Contains(got, want) {
 			t.Errorf("line %q does not contain %q", got, want)

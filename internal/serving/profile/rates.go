@@ -94,12 +94,6 @@ type Remainder struct {
 	N      int       `yaml:"samples" min:"0"`
 }
 
-// RemindersShare is the share of the reminders that open a conversation that opens it again
-// after a compaction: tools and agents, once announced, are not. Of 0.3, 0.5, 0.65, 0.7, 0.75
-// and 0.8 it errs least in 22 recorded automatic compactions when sessions (8.5 % of the
-// size at the median) or repositories (10.0 %) are left out.
-const RemindersShare = 0.7
-
 const (
 	// leastCompactions is the least number of compactions that say anything.
 	leastCompactions = 10
@@ -107,28 +101,20 @@ const (
 	LeastOfEpoch = 3
 )
 
-// HeadOf returns how much of what a conversation opens with, tokens, is its head and not
-// reminders: what the recording shows or, if that is more, the static prefix of its version.
-func (p *Profile) HeadOf(version string, head, opening int64) int64 {
-	return min(opening, max(head, p.StaticFor(version)))
-}
-
 // BehindCompaction returns what the context of a main conversation has behind a
-// compaction, tokens, given the version of its client, its head, what it opened with and
-// a draw of 0…1: how much of the opening it opens with again, and the remainder beyond
-// the parts that the client is known to restore. It is false if the switch is off or the
-// profile has too few compactions.
-func (p *Profile) BehindCompaction(version string, head, opening int64, draw float64) (again, remainder int64, ok bool) {
+// compaction beyond the parts that the client is known to restore, tokens, given the
+// version of its client and a draw of 0…1. It is 0 if the switch is off or the profile has
+// too few compactions.
+func (p *Profile) BehindCompaction(version string, draw float64) int64 {
 	c := &p.Compact
 	if !p.Switches.Behind || c.N < leastCompactions {
-		return 0, 0, false
+		return 0
 	}
-	head = p.HeadOf(version, head, opening)
 	tokens, epoch := c.Remainder, p.Epoch(version)
 	if i := slices.IndexFunc(c.ByEpoch, func(r Remainder) bool { return r.From == epoch }); i >= 0 && c.ByEpoch[i].N >= LeastOfEpoch {
 		tokens = c.ByEpoch[i].Tokens
 	}
-	return head + int64(RemindersShare*float64(opening-head)), int64(At(tokens, draw)), true
+	return int64(At(tokens, draw))
 }
 
 // Middling returns the compactions with each remainder at its median, for a prediction of sizes.

@@ -144,11 +144,11 @@ func (c *CompactionCheck) summarise() {
 	var own, constant []float64
 	for i := range c.Compactions {
 		x := &c.Compactions[i]
-		if x.automatic && x.Behind > 0 {
+		if x.automatic && x.Behind > 0 && x.After > 0 {
 			var others []float64
 			for j := range c.Compactions {
 				y := &c.Compactions[j]
-				if y.automatic && y.Session != x.Session && (!folds || y.profile != x.profile) {
+				if y.automatic && y.After > 0 && y.Session != x.Session && (!folds || y.profile != x.profile) {
 					others = append(others, float64(y.After))
 				}
 			}

@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"math"
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/serving/profile"
@@ -10,8 +9,7 @@ import (
 )
 
 // A preset that is driven by the recording leaves, in the place of every recorded
-// compaction of a main thread, its parts, but of the reminders that are not part of the
-// version's static prefix only seven tenths, and the remainder of the profile, here 1,234 tokens.
+// compaction of a main thread, its parts and the remainder of the profile, here 1,234 tokens.
 func TestRemainderBehindRecordedCompactions(t *testing.T) {
 	registry, err := strategies.Builtin()
 	if err != nil {
@@ -48,9 +46,8 @@ func TestRemainderBehindRecordedCompactions(t *testing.T) {
 					continue
 				}
 				at := place{int32(i), ev.Round}
-				again := math.Round(remindersOf(p, s, th) * (1 - profile.RemindersShare))
-				if got, want := measured[at]-parts[at], 1234-int64(again); got < want-1 || got > want+1 {
-					t.Errorf("%s: %d tokens more than the parts behind a compaction, want %d", s.ID, got, want)
+				if got := measured[at] - parts[at]; got != 1234 {
+					t.Errorf("%s: %d tokens more than the parts behind a compaction, want 1234", s.ID, got)
 				}
 				n++
 			}

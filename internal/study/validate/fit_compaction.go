@@ -7,21 +7,15 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/serving/profile"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
-// left is what a recorded compaction left and what the client's generation leaves in its
-// place, with all reminders that opened the conversation, tokens.
+// left is what a recorded compaction left beyond the parts that the client's generation
+// leaves in its place, tokens.
 type left struct {
-	session, epoch             string
-	recorded, parts, reminders float64
-}
-
-// beyond returns the tokens that the recording has beyond the parts and the reminders that come again.
-func (l *left) beyond() float64 {
-	return max(0, l.recorded-l.parts+(1-profile.RemindersShare)*l.reminders)
+	epoch  string
+	beyond float64
 }
 
 // fitCompactions returns what recorded compactions of main conversations left beyond what
@@ -33,8 +27,7 @@ func fitCompactions(config loop.Config, p *profile.Profile, sessions []*traces.S
 	}
 	all, of := []float64{}, map[string][]float64{}
 	for i := range list {
-		more := list[i].beyond()
-		all, of[list[i].epoch] = append(all, more), append(of[list[i].epoch], more)
+		all, of[list[i].epoch] = append(all, list[i].beyond), append(of[list[i].epoch], list[i].beyond)
 	}
 	c := profile.Compaction{N: len(all), Remainder: deciles(all)}
 	for _, epoch := range sortedKeys(of) {
@@ -71,30 +64,14 @@ func leftBehind(config loop.Config, p *profile.Profile, sessions []*traces.Sessi
 						return nil, err
 					}
 				}
-				if got := parts[place{int32(i), ev.Round}]; got > 0 {
-					list = append(list, left{
-						session: s.ID, epoch: p.Epoch(s.Version()), recorded: float64(t.Rounds[ev.Round].Usage.Input()),
-						parts: float64(got), reminders: remindersOf(p, s, t),
-					})
+				in := t.Rounds[ev.Round].Usage.Input()
+				if got := parts[place{int32(i), ev.Round}]; got > 0 && in > 0 {
+					list = append(list, left{p.Epoch(s.Version()), float64(max(0, in-got))})
 				}
 			}
 		}
 	}
 	return list, nil
-}
-
-// remindersOf returns the tokens of the reminders that a thread opens with.
-func remindersOf(p *profile.Profile, s *traces.Session, t *traces.Thread) float64 {
-	var head, reminders int64
-	for i := t.Prefix.From; i < t.Prefix.To; i++ {
-		switch b := &s.Blocks[i]; {
-		case b.Kind.Level() != prompt.LevelMessages:
-			head += int64(b.Tokens)
-		case b.Kind == prompt.KindReminder:
-			reminders += int64(b.Tokens)
-		}
-	}
-	return float64(head + reminders - p.HeadOf(s.Version(), head, head+reminders))
 }
 
 // deciles returns the least value, nine deciles and the most, rounded.
