@@ -248,7 +248,7 @@ func (p *page) misses() []document.Section {
 	causes := &document.Table{Columns: columns("BY CAUSE", amounts("COST"), counts("CALLS"), sizes("TOKENS"))}
 	for i := range p.Misses {
 		m := &p.Misses[i]
-		causes.Rows = append(causes.Rows, []any{causeWords[m.Cause], m.USD, m.Calls, m.Tokens})
+		causes.Rows = append(causes.Rows, []any{m.Cause.Text(), m.USD, m.Calls, m.Tokens})
 	}
 	said := &document.Table{Columns: columns("THE CLIENT'S BREAK DETECTOR SAYS", amounts("COST"),
 		counts("CALLS", "MISSED"), sizes("TOKENS"))}

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"fmt"
-	"github.com/compactsim/compactsim/internal/study/calls"
 	"slices"
 	"strings"
 
@@ -115,7 +114,7 @@ func (p *page) headMisses() string {
 		calls += m.Calls
 		cost += m.USD
 		if m.USD >= 0.005 {
-			parts = append(parts, causeWords[m.Cause]+" "+cents(m.USD))
+			parts = append(parts, m.Cause.Text()+" "+cents(m.USD))
 		}
 	}
 	if calls == 0 {
@@ -127,23 +126,6 @@ func (p *page) headMisses() string {
 		line += ": " + strings.Join(parts, ", ")
 	}
 	return line + "."
-}
-
-// causeWords describe causes.
-var causeWords = map[calls.Cause]string{
-	calls.CauseCompaction: "compactions",
-	calls.CauseEdit:       "context cleared or cut",
-	calls.CauseModel:      "another model",
-	calls.CauseLongPause:  "pauses over an hour",
-	calls.CauseShortPause: "pauses over 5 minutes, 5-minute entries",
-	calls.CauseMessages:   "the client changed its messages",
-	calls.CauseSystem:     "the client changed its system prompt",
-	calls.CauseTools:      "the client changed its tools",
-	calls.CauseThinking:   "thinking switched on or off",
-	calls.CauseInside:     "inside the lifetime, no visible reason",
-	calls.CauseTail:       "small falls inside the lifetime",
-	calls.CauseUnknown:    "pause not recorded",
-	calls.CauseNoLifetime: "automatic cache, no lifetime promised",
 }
 
 // classWords describe token classes.

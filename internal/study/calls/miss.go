@@ -1,6 +1,9 @@
 package calls
 
 import (
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/serving/breaks"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -101,6 +104,46 @@ func (c *Call) Class() prompt.MissClass {
 		return prompt.MissNone
 	}
 	return classes[c.Cause()]
+}
+
+// phrases say what the recording shows for a cause.
+var phrases = map[Cause]string{
+	CauseCompaction: "a summary replaced the messages",
+	CauseEdit:       "the context was cleared or cut",
+	CauseModel:      "another model",
+	CauseLongPause:  "a pause over an hour",
+	CauseShortPause: "a pause over 5 minutes, 5-minute entries",
+	CauseMessages:   "the server says that the messages changed",
+	CauseSystem:     "the server says that the system prompt changed",
+	CauseTools:      "the server says that the tools changed",
+	CauseThinking:   "thinking was switched on or off",
+	CauseInside:     "inside the lifetime, no visible reason",
+	CauseTail:       "a small fall inside the lifetime",
+	CauseUnknown:    "the pause is not recorded",
+	CauseNoLifetime: "an automatic cache, no lifetime promised",
+}
+
+// Text says the class of a cause and what shows it.
+func (c Cause) Text() string { return Word(classes[c].String()) + " (" + phrases[c] + ")" }
+
+// Evidence says what the recording shows for the cause of a call's miss; "" without one.
+func (c *Call) Evidence() string {
+	if c.Missed <= 0 {
+		return ""
+	}
+	text := phrases[c.Cause()]
+	if c.Gap >= 0 && !c.Back {
+		text += ", " + document.Seconds(float64(c.Gap)/1e9) + " after the last response"
+	}
+	return text
+}
+
+// Word is the word for a class of misses in texts, of the bill and of the model alike.
+func Word(class string) string {
+	if class == prompt.MissEviction.String() {
+		return "unexplained"
+	}
+	return strings.ReplaceAll(class, "_", " ")
 }
 
 // CountMisses sets, in the billed row of a session, the misses that its recording
