@@ -2,21 +2,13 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"path/filepath"
-	"runtime/debug"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/serving/needs"
-	"github.com/compactsim/compactsim/internal/study/audit"
 	"github.com/compactsim/compactsim/internal/study/explain"
 	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/scenarios"
@@ -179,87 +171,4 @@ func callNumber(args []string) (call int, rest []string, err error) {
 		return 0, nil, fmt.Errorf("call %d: calls count from 1", n)
 	}
 	return n, args[1:], nil
-}
-
-// auditFlags are the flags of sim audit.
-type auditFlags struct {
-	traceFlags
-	top int
-}
-
-func newAudit() *cobra.Command {
-	var f auditFlags
-	cmd := &cobra.Command{
-		Use:   "audit [PATH…]",
-		Short: "Explain the bill of recorded sessions: where the money went",
-		Long: `Explains the bill of the sessions under PATH from recorded usage. It shows what
-was paid for, what cache misses cost and why, what compactions cost and saved, what the
-contexts held, and for each finding where to look. --since and --until choose calls, not
-sessions; days, weeks (ISO 8601) and months are those of --tz. Two things are simulated:
-what compactions cost and saved, and the last line, the best change that sim advise finds.
-Prices are those of the API; a subscription pays none of it.`,
-		Example: `  sim audit ~/.claude/projects
-  sim audit --since 7d --project api ~/.claude/projects
-  sim audit --top 0 --tz Europe/Berlin ~/.claude/projects`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-	}
-	f.bind(cmd)
-	flags := cmd.Flags()
-	f.read.choice.byCall = true
-	flags.IntVar(&f.top, "top", 5, "`N` findings in full, and lines of each list; the others are summed up; 0 for all")
-	return cmd
-}
-
-func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
-	prices, err := f.prices.table()
-	if f.top < 0 {
-		err = errors.Join(err, fmt.Errorf("--top %d must not be negative", f.top))
-	}
-	if err != nil {
-		return usageError{err}
-	}
-	f.read.listener = needs.NewListener() // the simulation asks what was used later
-	f.read.lazy = true
-	defer f.read.closeStore(cmd)
-	defer debug.SetGCPercent(debug.SetGCPercent(30)) // bodies of sessions come and go
-	corpus, err := f.read.corpus(cmd, args)
-	if err != nil {
-		return err
-	}
-	defer corpus.Close()
-	report, err := f.explain(cmd.Context(), corpus, prices)
-	if err != nil {
-		return err
-	}
-	var read results.Workload
-	f.read.remark(cmd, &read, corpus)
-	report.Remarks = read.Remarks
-	o := audit.DocumentOptions{Top: f.top}
-	if f.prices.file != "" {
-		o.Prices = filepath.Base(f.prices.file)
-	}
-	if f.format != "json" && !strings.HasPrefix(f.format, "csv") { // for people
-		advice, err := f.advice(cmd, corpus, prices)
-		if err != nil {
-			return err
-		}
-		o.Advice = advice.Line()
-	}
-	return report.Document(o).Write(cmd.OutOrStdout(), f.format)
-}
-
-// explain makes the report.
-func (f *auditFlags) explain(ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table) (*audit.Report, error) {
-	o := audit.Options{Prices: prices, Top: f.top, Zone: f.read.choice.zone, In: f.read.filter.InPeriod}
-	plan, err := f.plan(prices)
-	if err != nil {
-		return nil, err
-	}
-	switch _, cells, err := plan.Chains(ctx, corpus); {
-	case err == nil:
-		o.Compactions = cells[0].Compactions
-	case !errors.Is(err, traces.ErrNoSessions): // sessions without a call have no advice
-		return nil, err
-	}
-	return audit.Run(corpus.Sessions, o)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Compaction is the cost and effect of one recorded compaction. No log shows most summary calls, so
-// the figures are those of a simulation of the recording, the same as in sim chains.
+// the figures are those of a simulation of the recording, the same as in sim audit --compactions.
 type Compaction struct {
 	Call    string  `json:"call"`     // the call after it, as sim explain takes it
 	CallUSD float64 `json:"call_usd"` // its summary calls

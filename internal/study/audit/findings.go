@@ -106,7 +106,7 @@ func (e *evidence) others(top int) []Finding {
 			fmt.Sprintf("Reading the part of contexts above %d,000 tokens", largeContext/1000), top),
 		e.unread.finding("never_read", "Written to the cache and never read", top),
 	}
-	list[0].Notes = []string{"simulated: no log shows most summary calls. sim chains --strategy recorded shows each"}
+	list[0].Notes = []string{"simulated: no log shows most summary calls. sim audit --compactions --strategy recorded shows each"}
 	list[2].Notes = []string{"what it cost beyond plain input; other conversations may have read the tools and the " +
 		"system prompt of it, which no log shows"}
 	return list

@@ -94,12 +94,12 @@ func trust(e *studies.Explanation, asked bool) string {
 
 // list lists calls, one per line.
 func list(e *studies.Explanation, o *Options) []document.Section {
-	t := &document.Table{Columns: slices.Concat(document.Left("CALL", "THREAD"), document.Right("", "ROUND", "LINE"), document.Left("AFTER"),
-		document.Right("", "READ", "MISSED", "WRITTEN", "UNCACHED", "OUTPUT", "BILLED", "MODEL READ", "MODEL"))}
+	figures := []string{"READ", "MISSED", "WRITTEN", "UNCACHED", "OUTPUT", "BILLED", "MODEL READ", "MODEL"}
 	if o.Asked {
-		t.Columns = append(t.Columns, document.Right("", "STRATEGY READ", "STRATEGY")...)
+		figures = []string{"READ", "MISSED", "BILLED", "MODEL", "CONTEXT THEN", "READ THEN", "MISSED THEN", "COST THEN"}
 	}
-	t.Columns = append(t.Columns, document.Left("WHAT")...)
+	t := &document.Table{Columns: slices.Concat(document.Left("CALL", "THREAD"), document.Right("", "ROUND", "LINE"), document.Left("AFTER"),
+		document.Right("", figures...), document.Left("WHAT"))}
 	for i := range t.Columns {
 		if slices.Contains([]string{"WRITTEN", "UNCACHED", "OUTPUT"}, t.Columns[i].Title) {
 			t.Columns[i].Spare = 1
@@ -123,33 +123,42 @@ func list(e *studies.Explanation, o *Options) []document.Section {
 	if hidden := len(e.Calls) - len(t.Rows); hidden > 0 {
 		text += fmt.Sprintf(", %s of them without an event left out (--all lists them)", document.Whole(hidden))
 	}
-	return []document.Section{{Blocks: []document.Block{t,
-		document.Text{Text: text + "; a call's number shows it whole. READ to BILLED are logged, MODEL is expected of the recording"}}}}
+	text += "; a call's number shows it whole. READ to BILLED are logged, MODEL is expected of the recording"
+	if o.Asked {
+		text += ", THEN is under " + e.Strategy
+	}
+	return []document.Section{{Blocks: []document.Block{t, document.Text{Text: text}}}}
 }
 
 // line returns the figures of a call in a list. A call that no log has is not billed; what the
 // model has of it stands in the columns of the simulation.
 func line(c *studies.ExplainedCall, asked bool) []any {
 	row := []any{c.Number, c.Thread, fmt.Sprint(c.Round), fmt.Sprint(c.Line), c.Trigger}
+	b := c.Billed
 	model := &studies.Split{Read: c.Read, CostUSD: c.CostUSD}
-	if b := c.Billed; b != nil {
-		row = append(row, b.Read, orNothing(b.Missed), b.Write5m+b.Write1h, b.Uncached, b.Output, document.USD(b.CostUSD, 4))
+	if b != nil {
 		model = b.Model
-	} else {
-		row = append(row, "", "", "", "", "", "")
-		if asked {
-			model = nil
-		}
+	} else if asked {
+		model = nil
 	}
+	expected := []any{"", ""}
 	if model != nil {
-		row = append(row, model.Read, document.USD(model.CostUSD, 4))
-	} else {
-		row = append(row, "", "")
+		expected = []any{model.Read, document.USD(model.CostUSD, 4)}
+	}
+	switch {
+	case b == nil && asked:
+		row = append(row, "", "", "")
+	case b == nil:
+		row = append(row, "", "", "", "", "", "")
+	case asked:
+		row = append(row, b.Read, orNothing(b.Missed), document.USD(b.CostUSD, 4))
+	default:
+		row = append(row, b.Read, orNothing(b.Missed), b.Write5m+b.Write1h, b.Uncached, b.Output, document.USD(b.CostUSD, 4))
 	}
 	if asked {
-		row = append(row, c.Read, document.USD(c.CostUSD, 4))
+		return append(row, expected[1], c.Context, c.Read, orNothing(c.Shortfall()), document.USD(c.CostUSD, 4))
 	}
-	return row
+	return append(row, expected...)
 }
 
 // orNothing returns a count for people, "" for none.
@@ -205,6 +214,9 @@ func happened(c *studies.ExplainedCall, window int64, asked bool) (what, decline
 	}
 	if c.Layer != "" {
 		parts = append(parts, fired, "call of "+c.Layer)
+	}
+	if c.Again {
+		parts = append(parts, "fetches again")
 	}
 	if c.Layer == "" && c.Context > window && window > 0 {
 		parts = append(parts, "passes the window")

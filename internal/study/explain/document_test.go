@@ -53,7 +53,7 @@ func TestBillComesFirst(t *testing.T) {
 			t.Errorf("no %q in %s", want, list)
 		}
 	}
-	if strings.Contains(list, "STRATEGY") {
+	if strings.Contains(list, "THEN") {
 		t.Error("no strategy was asked for: ", list)
 	}
 	one := shown(t, e, Options{Call: 2})
@@ -78,7 +78,7 @@ func TestAskedStrategyComesLast(t *testing.T) {
 	e := threeCalls()
 	e.Strategy, e.Calls[1].Read, e.Calls[1].CostUSD = "none", 70_000, 0.4
 	if list := shown(t, e, Options{Asked: true, All: true}); !strings.Contains(list, "none would have cost $1.30, simulated") ||
-		!strings.Contains(list, "$0.5000 50,000 $0.6000 70,000 $0.4000 miss: expiry") {
+		!strings.Contains(list, "60,001 38,999 $0.5000 $0.6000 100,000 70,000 $0.4000 miss: expiry") {
 		t.Error(list)
 	}
 	one := shown(t, e, Options{Asked: true, Call: 2})
