@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
@@ -79,7 +80,11 @@ func share(c *Change) string {
 
 // Document reports advice on one screen.
 func (a *Advice) Document(remarks []string) *document.Document {
-	paid := document.USD(a.PaidUSD, 2) + " paid at the prices of the API; a subscription pays none of it"
+	paid := document.USD(a.PaidUSD, 2) + " paid at the prices of the API"
+	if a.DerivedUSD >= minAdvised {
+		paid += ", of it " + document.USD(a.DerivedUSD, 2) + " " + results.DerivedText
+	}
+	paid += "; a subscription pays none of it"
 	d := &document.Document{
 		Title: "What to set", JSON: document.Indented(a), Data: a.data,
 		Head:     append([]string{paid}, remarks...),

@@ -64,13 +64,13 @@ strategies:
 		t.Fatalf("exit %d, %s\n%s", code, errs, plain)
 	}
 	hide := append(line, "--anonymize", "--anonymize-key", at("key"))
-	for _, format := range []string{"csv --per-session", "json", "markdown", "html"} {
+	for _, format := range []string{"csv --per-session", "json", "markdown"} {
 		code, out, errs := exec(t, slices.Concat(hide, []string{"--format"}, strings.Fields(format))...)
 		if code != exitOK || out == "" || strings.Contains(out, "canary") {
 			t.Errorf("%s: exit %d, %s\n%s", format, code, errs, out)
 		}
 	}
-	code, out, errs := exec(t, append(hide, "--out", at("shared"), "--html", at("page.html"), "--chart", at("chart.svg"))...)
+	code, out, errs := exec(t, append(hide, "--out", at("shared"), "--chart", at("chart.svg"))...)
 	if code != exitOK || !strings.Contains(out, "STRATEGY") || strings.Contains(out, "canary") {
 		t.Fatalf("exit %d, %s\n%s", code, errs, out)
 	}
@@ -79,7 +79,7 @@ strategies:
 	if delete(want, profileFile); !slices.Equal(slices.Sorted(maps.Keys(files)), slices.Sorted(maps.Keys(want))) {
 		t.Errorf("files %q, want %q", slices.Sorted(maps.Keys(files)), slices.Sorted(maps.Keys(want)))
 	}
-	for _, name := range []string{"page.html", "chart.svg"} {
+	for _, name := range []string{"chart.svg"} {
 		text, err := os.ReadFile(at(name))
 		if err != nil {
 			t.Fatal(err)

@@ -247,6 +247,13 @@ func (r *Row) LoggedUSD(billed *Row) float64 {
 // CostUSD returns the total cost, USD.
 func (r *Row) CostUSD() float64 { return r.CostByClass.Total() + r.StorageUSD }
 
+// DerivedText says what DerivedUSD is a part for, behind an amount of a bill.
+const DerivedText = "for outputs that no log has in full"
+
+// DerivedUSD returns the part of a bill, USD, for outputs whose logged counts are not final
+// and are derived.
+func (r *Row) DerivedUSD() float64 { return max(0, r.CostByClass[ClassOutput]-r.LoggedOutputUSD) }
+
 // CutShort reports whether a conversation ended early, so that the row covers less work
 // than the recording and its sums compare with no others.
 func (r *Row) CutShort() bool { return r.Counts.Unsimulated > 0 }

@@ -50,7 +50,10 @@ func Run(run *results.Run, o Options) *document.Document {
 	if len(run.Cells) < len(bySeed.Cells) {
 		d.Notes = append(d.Notes, "± half the 95 % interval of the mean over the seeds; a row for each seed is in --format csv")
 	}
-	d.Notes = append(d.Notes, slices.Concat(t.unmarked(), t.optimum(), []string{"", trustLine(run)})...)
+	d.Notes = append(d.Notes, slices.Concat(t.unmarked(), titledNote(shown), t.optimum(), []string{"", trustLine(run)})...)
+	if !o.Whole {
+		d.Notes = append(d.Notes, "what to set: sim advise with the same PATH")
+	}
 	return d
 }
 
@@ -69,7 +72,7 @@ func (t *tables) optimum() []string {
 		return nil
 	}
 	usd := best.Total.CostUSD()
-	return []string{fmt.Sprintf("cheapest: %s, %s", best.Cell, document.Amounts(usd)(usd))}
+	return []string{fmt.Sprintf("cheapest: %s, %s", titled(best.Cell), document.Amounts(usd)(usd))}
 }
 
 // cheapest returns the simulated cell with the lowest metric among those that did all the work, nil without one
@@ -194,7 +197,7 @@ func (t *tables) row(c *results.Cell) []any {
 	if len(t.swept) > 0 {
 		name = c.Strategy
 	}
-	row := []any{name}
+	row := []any{titled(name)}
 	for _, p := range t.swept {
 		row = append(row, c.Params[p])
 	}
