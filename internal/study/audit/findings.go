@@ -41,10 +41,8 @@ func (e *evidence) call(c *calls.Call) {
 		return
 	}
 	cause := c.Cause()
-	text := fmt.Sprintf("%d tokens not read", c.Missed)
-	if c.Gap > 0 {
-		text += fmt.Sprintf(" after %d s", c.Gap/1e9)
-	}
+	text := fmt.Sprintf("billed $%.2f: read %d, written %d, uncached %d; missed %d, %s",
+		c.Cost.Total(), u.Read, u.Writes(), u.Uncached, c.Missed, c.Evidence())
 	if c.Changed != 0 {
 		text += ", " + c.Changed.String() + " changed"
 	}

@@ -107,3 +107,22 @@ models:
 		}
 	}
 }
+
+// A record has what was billed where a simulated one has what was expected: of 100,000 tokens
+// that were left 10,000 were read, two minutes after the session began.
+func TestRecords(t *testing.T) {
+	s := session(traces.AgentClaudeCode, "claude-opus-4-5-20251101", prompt.Usage{Write5m: 100_000}, prompt.Usage{Read: 10_000, Write5m: 91_000})
+	s.Threads[0].Rounds[1].At = start + 2*minute
+	list := Of(s, prices(t)).Records()
+	if len(list) != 2 {
+		t.Fatalf("%d records", len(list))
+	}
+	r := &list[1]
+	if r.Start != 2*minute || r.Usage.Read != 10_000 || r.Expected != 100_000 || r.Miss != prompt.MissEviction || r.First || !list[0].First ||
+		r.Context != 101_000 {
+		t.Errorf("%+v", r)
+	}
+	if want := (10_000*0.5 + 91_000*6.25) / 1e6; math.Abs(r.Cost.Total()-want) > 1e-12 {
+		t.Errorf("$%f, want $%f", r.Cost.Total(), want)
+	}
+}
