@@ -74,12 +74,16 @@ strategies:
 	if code != exitOK || !strings.Contains(out, "STRATEGY") || strings.Contains(out, "canary") {
 		t.Fatalf("exit %d, %s\n%s", code, errs, out)
 	}
+	page := slices.DeleteFunc(append([]string{"report"}, hide[1:]...), func(arg string) bool { return arg == "--split" })
+	if code, _, errs := exec(t, append(page, "-o", at("page.html"))...); code != exitOK {
+		t.Fatalf("exit %d, %s", code, errs)
+	}
 	files := tree(t, at("shared"))
 	want := tree(t, at("plain"))
 	if delete(want, profileFile); !slices.Equal(slices.Sorted(maps.Keys(files)), slices.Sorted(maps.Keys(want))) {
 		t.Errorf("files %q, want %q", slices.Sorted(maps.Keys(files)), slices.Sorted(maps.Keys(want)))
 	}
-	for _, name := range []string{"chart.svg"} {
+	for _, name := range []string{"page.html", "chart.svg"} {
 		text, err := os.ReadFile(at(name))
 		if err != nil {
 			t.Fatal(err)

@@ -190,8 +190,12 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	f.read.remark(cmd, &run.Workload, s.corpus)
 	made := calls.done() // from here on there are no real calls
 	o, shown := reports.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()}, hidden(key, run, nil, nil)
+	d := reports.Run(shown, o)
+	if f.read.quiet && runErr == nil { // an interrupted run says so
+		d.Alone()
+	}
 	return errors.Join(runErr,
-		reports.Run(shown, o).Write(cmd.OutOrStdout(), f.format),
+		d.Write(cmd.OutOrStdout(), f.format),
 		f.output.draw(cmd, reports.Chart(shown)),
 		s.save(cmd, run, made, runErr != nil))
 }
