@@ -19,7 +19,7 @@ func (l *Loop) lossRate(t *thread, model string) float64 {
 		return 0
 	}
 	c := profile.Case{Prompt: t.answersPerson(), Gap: l.clock.now - t.lastEnd, Ordinal: int(t.round)}
-	if t.codex() {
+	if t.replay.automatic {
 		var share float64
 		c.Version, c.Model = t.replay.version, model
 		share, t.automatic.kept = p.Codex.LossFor(&c)
@@ -45,7 +45,7 @@ func (l *Loop) expectLoss(t *thread, model int32, rate float64, u *prompt.Usage)
 		return
 	}
 	lost := u.Read - l.headTokens(t)
-	if t.codex() {
+	if t.replay.automatic {
 		lost = int64((1 - t.automatic.kept) * float64(u.Read))
 	}
 	if lost <= 0 {
