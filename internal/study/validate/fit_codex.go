@@ -32,10 +32,14 @@ func fitCodex(base profile.Codex, sessions []*traces.Session, first []profile.Fi
 	if len(own) == 0 {
 		c.First = base.First
 	}
-	slices.SortFunc(c.Served, func(a, b profile.Served) int {
+	sortServed(c.Served)
+	return c
+}
+
+func sortServed(rows []profile.Served) {
+	slices.SortFunc(rows, func(a, b profile.Served) int {
 		return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Model, b.Model), profile.Compare(a.Version, b.Version))
 	})
-	return c
 }
 
 // epoch is a model at a version of an agent.
