@@ -21,8 +21,10 @@ import (
 
 // Advice says what to set in the clients that made recordings, and what that saves.
 type Advice struct {
-	PaidUSD float64       `json:"paid_usd"` // at the prices of the API
-	Agents  []AgentAdvice `json:"agents"`
+	PaidUSD float64 `json:"paid_usd"` // at the prices of the API
+	// DerivedUSD is the part of PaidUSD for outputs that no log has in full.
+	DerivedUSD float64       `json:"derived_usd"`
+	Agents     []AgentAdvice `json:"agents"`
 }
 
 // AgentAdvice is the advice for the sessions of one agent. Its figures are of
@@ -35,7 +37,8 @@ type AgentAdvice struct {
 	Calls    int     `json:"calls"`
 	Unpriced int     `json:"unpriced_calls,omitempty"` // calls of a model without a price, which cost nothing
 	PaidUSD  float64 `json:"paid_usd"`
-	AsIsUSD  float64 `json:"as_is_usd"` // simulated without a change
+	Derived  float64 `json:"derived_usd"` // the part of PaidUSD for outputs that no log has in full
+	AsIsUSD  float64 `json:"as_is_usd"`   // simulated without a change
 	// UnloggedUSD is the part of AsIsUSD for calls that no log shows: summaries, calls at the
 	// end of turns, and those that fetch again what was forgotten.
 	UnloggedUSD float64 `json:"unlogged_usd"`
@@ -134,6 +137,7 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 		}
 		a.Agents = append(a.Agents, *one)
 		a.PaidUSD += one.PaidUSD
+		a.DerivedUSD += one.Derived
 	}
 	slices.SortStableFunc(a.Agents, func(x, y AgentAdvice) int { return cmp.Compare(y.PaidUSD, x.PaidUSD) })
 	return a, nil
@@ -216,7 +220,7 @@ func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.S
 	run := results.Run{Cells: []results.Cell{billed, recorded}}
 	run.Sum()
 	paid := &run.Cells[0].Total
-	one.PaidUSD, one.Unpriced, one.Model = paid.CostUSD(), paid.Unpriced, run.ModelError
+	one.PaidUSD, one.Derived, one.Unpriced, one.Model = paid.CostUSD(), paid.DerivedUSD(), paid.Unpriced, run.ModelError
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
@@ -79,13 +80,17 @@ func share(c *Change) string {
 
 // Document reports advice on one screen.
 func (a *Advice) Document(remarks []string) *document.Document {
-	paid := document.USD(a.PaidUSD, 2) + " paid at the prices of the API; a subscription pays none of it"
+	paid := document.USD(a.PaidUSD, 2) + " paid at the prices of the API"
+	if a.DerivedUSD >= minAdvised {
+		paid += ", of it " + document.USD(a.DerivedUSD, 2) + " " + results.DerivedText
+	}
+	paid += "; a subscription pays none of it"
 	d := &document.Document{
 		Title: "What to set", JSON: document.Indented(a), Data: a.data,
 		Head:     append([]string{paid}, remarks...),
 		Sections: []document.Section{{Blocks: []document.Block{a.paid()}}},
 		Notes: []string{
-			"SIMULATED: the client as it is, row own of `sim run --closed-loop --agent …`; its agent fetches again what it " +
+			"SIMULATED: the client as it is, row own of `sim run --agent …`; its agent fetches again what it " +
 				"lacks and can have. UNLOGGED is the part of it for calls that no log shows, such as summaries and what is fetched " +
 				"again, which is not in PAID. SAVES is what a setting takes off SIMULATED. Unseen sessions are those that were not used to " +
 				"choose the value. RECALL is the share of what is used later that stays at hand or can be fetched.",
@@ -147,7 +152,7 @@ func (x *AgentAdvice) section() document.Section {
 		if c.Caveat != "" {
 			text += " " + document.Sentence(c.Caveat)
 		}
-		text += fmt.Sprintf(" `sim run --closed-loop --agent %s --strategy own --set %s PATH` shows %s.", x.Agent, c.Assign,
+		text += fmt.Sprintf(" `sim run --agent %s --strategy own --set %s PATH` shows %s.", x.Agent, c.Assign,
 			document.USD(x.AsIsUSD-c.SavesUSD, 2))
 		s.Blocks = append(s.Blocks, document.Text{Lead: strconv.Itoa(i+1) + ". ", Text: text})
 	}

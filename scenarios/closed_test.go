@@ -4,42 +4,44 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/study/recall"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
 // closedText runs one strategy in a loop that is closed as the placeholder says.
 const closedText = `
 schema: 1
-agent: {refetch: WAY}
+WAY
 strategies:
   - name: at
     preset: auto-compact/167k
     set:
       full-compact.trigger: {measure: client_tokens}
-      full-compact.trigger.fixed: [30000, 60000]
+      full-compact.trigger.fixed: 30000
 `
 
-// What a closed loop says of the open one, and of the ends of the interval of its fit, is what runs in these loops say.
-func TestClosedLoopHasWhatOthersCost(t *testing.T) {
-	cells := func(way string) []results.Cell {
-		c := run(t, expand(t, strings.Replace(closedText, "WAY", way, 1))).Cells
-		return c[len(c)-2:]
+// The loop is closed unless a scenario says otherwise, and each row says which loop it is of:
+// open too where no texts are examined, and none where the recording is repeated.
+func TestTheLoopIsClosedByDefault(t *testing.T) {
+	usd := map[string]float64{}
+	for way, want := range map[string]results.Loop{
+		"": results.LoopClosed, "agent: {refetch: fitted}": results.LoopClosed,
+		"agent: {refetch: never}": results.LoopOpen, "needs: false": results.LoopOpen,
+	} {
+		cells := run(t, expand(t, strings.Replace(closedText, "WAY", way, 1))).Cells
+		c := cells[len(cells)-1]
+		for _, r := range c.Rows {
+			if r.Loop != want {
+				t.Errorf("%q: a row of the loop %v, want %v", way, r.Loop, want)
+			}
+		}
+		for _, r := range cells[0].Rows {
+			if r.Loop != results.LoopNone {
+				t.Errorf("%q: a row of %s has the loop %v", way, cells[0].Cell, r.Loop)
+			}
+		}
+		usd[way] = c.Total.CostUSD()
 	}
-	for i, c := range cells("fitted") {
-		fitted := c.Total.Needs.Closed
-		for way, usd := range map[string]float64{"never": fitted.OpenUSD, "low": fitted.LowUSD, "high": fitted.HighUSD} {
-			c := cells(way)[i]
-			if got := c.Total.CostUSD(); got != usd || usd == 0 {
-				t.Errorf("%s with agent.refetch=%s costs $%.6f, a closed loop says $%.6f", c.Cell, way, got, usd)
-			}
-			if c.Total.Needs.Closed != (recall.Closed{}) {
-				t.Errorf("%s with agent.refetch=%s has an interval of the fit: %+v", c.Cell, way, c.Total.Needs.Closed)
-			}
-		}
-		// Of the ends either can be the dearer one: a fetch more may bring a compaction that pays.
-		if fitted.OpenUSD >= min(fitted.LowUSD, fitted.HighUSD) {
-			t.Errorf("open $%.4f, low $%.4f, high $%.4f: fetches are to cost something", fitted.OpenUSD, fitted.LowUSD, fitted.HighUSD)
-		}
+	if usd[""] != usd["agent: {refetch: fitted}"] || usd["agent: {refetch: never}"] != usd["needs: false"] || usd[""] <= usd["needs: false"] {
+		t.Errorf("costs %v: what is fetched is to cost something", usd)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -351,11 +352,16 @@ func (c *Cell) Draws() bool {
 	s := c.Scenario
 	return s.Server.EvictPerCall > 0 || s.Client.System.UncachedChange > 0 ||
 		slices.ContainsFunc(c.Strategy.Members(), func(m *strategies.Strategy) bool {
-			return slices.ContainsFunc(m.LayerNames(), func(name string) bool {
+			return s.fetches() && m.Shortens() || slices.ContainsFunc(m.LayerNames(), func(name string) bool {
 				t := m.Traits(name)
 				return t.Draws || !t.Declared
 			})
 		})
+}
+
+// fetches reports whether agents fetch again some of what they lack: which, is drawn.
+func (s *Scenario) fetches() bool {
+	return s.Needs && s.Agent.Refetch != loop.RefetchNever && s.Agent.Refetch != loop.RefetchAlways
 }
 
 // asksSummarizer reports whether a strategy lets the summariser answer: whether

@@ -79,7 +79,7 @@ func (p *Plan) RunPart(
 		_, err := runner.Run(ctx, r.sessions, configs)
 		return err
 	}
-	err = simulate(loop.Runner{Cohorts: d.Cohorts(r.sessions), Held: true}, r.configs, 0)
+	err = simulate(loop.Runner{Cohorts: d.Cohorts(r.sessions)}, r.configs, 0)
 	plain, other := p.plainly(d)
 	if err = errors.Join(err, other); err == nil && plain != nil {
 		cells = append(cells, plainCell())

@@ -184,7 +184,7 @@ func (p *Plan) Prepare(ctx context.Context, corpus *traces.Corpus) error {
 // rows returns the cells of a run with their rows, as far as they are complete.
 func (p *Plan) rows(ctx context.Context, r *running) ([]results.Cell, error) {
 	d, sessions := r.design, r.sessions
-	runner := loop.Runner{Workers: p.Workers, Cohorts: d.Cohorts(sessions), Held: p.Summarize == nil}
+	runner := loop.Runner{Workers: p.Workers, Cohorts: d.Cohorts(sessions)}
 	if p.Done != nil {
 		total := len(r.configs) * len(sessions)
 		runner.Done = func(n int) { p.Done(n, total) }

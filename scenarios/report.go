@@ -146,7 +146,7 @@ func annotate(run *results.Run, d *Design, real bool) {
 	for i := range run.Cells {
 		if c := &run.Cells[i]; c.Strategy == results.StrategyRecorded {
 			if parts := unlogged(c, run.Reference(results.StrategyBilled)); len(parts) > 0 {
-				note(c.Cell, results.NameCost, "of this no log shows %s", strings.Join(parts, ", nor "))
+				note(c.Cell, results.NameCost, "includes %s that no log records", strings.Join(parts, " and "))
 			}
 		}
 	}
@@ -157,9 +157,23 @@ func annotate(run *results.Run, d *Design, real bool) {
 		}
 	}
 	if len(run.Cells) > 2 {
-		note("", "", "other strategies keep the recording's actions, pauses, model, window and client%s", d.departures())
+		note("", "", "other strategies keep the recording's actions, pauses, model, window and client%s", d.departures(run))
 		run.Notes = append(run.Notes, results.Note{Text: summaries + "; " + d.waiting(), Detail: true})
 	}
+}
+
+// openRows counts the sessions in which agents fetch nothing again, the most of any cell.
+func openRows(run *results.Run) (most int) {
+	for i := range run.Cells {
+		n := 0
+		for _, r := range run.Cells[i].Rows {
+			if r.Loop == results.LoopOpen {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
 }
 
 // closes reports whether a cell is in a closed loop.
@@ -168,10 +182,13 @@ func (d *Design) closes() bool {
 }
 
 // departures says where agents do not act as recorded.
-func (d *Design) departures() string {
-	text := ""
-	if d.closes() {
-		text += ", but fetch again what they need and no longer have"
+func (d *Design) departures(run *results.Run) string {
+	text := "; agents fetch again what they need and no longer have"
+	switch open := openRows(run); {
+	case d.closes() && open > 0:
+		text += ", but not in " + document.Count(open, "session") + " without texts"
+	case !d.closes():
+		text = "; in this open loop agents fetch nothing again"
 	}
 	if slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Agent.Elongation > 0 }) {
 		text += ", but take longer behind compactions"
@@ -467,7 +484,7 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 	plainly.Sum()
 	run.ModelError = results.ErrorOf(billed, &plainly.Cells[0], spread)
 	run.Notes = append(run.Notes, results.Note{
-		Text: "the model error is that of the sessions as they were, without the client, server and events of this scenario",
+		Text: "model error is measured without this scenario's client, server and events",
 	})
 	return nil
 }

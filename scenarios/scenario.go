@@ -54,7 +54,7 @@ type Scenario struct {
 	Detector   breaks.Rules      `yaml:"detector" sweep:"true" needs:"breaks" doc:"Its rules (sources: 000, 002)."`
 	Profile    string            `yaml:"profile" doc:"Behaviour of the client and of other conversations that recordings show and no document describes: prefixes that others keep warm, calls that no log shows, thinking switched by commands. default is fitted on recorded sessions of Claude Code and Codex (docs/validation.md says how well it predicts), none is the plain cache model; any other value is a file that sim calibrate wrote (beside the scenario, else in the current folder). Sessions of further agents ignore it. Its lifetimes apply in sim validate only; a run uses those of the server."`
 	Needs      bool              `yaml:"needs" doc:"Measure what is forgotten (docs/fidelity.md): what later actions use of what had been said, found in the texts of the sessions. Sessions without texts have no figures."`
-	Agent      loop.Agent        `yaml:"agent" sweep:"true" doc:"How the agent departs from what it did in the recording. With all at 0 it acts as recorded whatever was forgotten."`
+	Agent      loop.Agent        `yaml:"agent" sweep:"true" doc:"How the agent departs from what it did in the recording. With refetch: never and elongation 0 it acts as recorded whatever was forgotten."`
 	Prices     Prices            `yaml:"prices"`
 	Seed       uint64            `yaml:"seed" sweep:"true" doc:"Seed of all random draws: sizes and failures of summaries, evictions. Cells that differ in one parameter see the same draws."`
 	Design     Sampling          `yaml:"design"`
@@ -262,6 +262,7 @@ func Default() Scenario {
 		Levels:     loop.DefaultLevels(),
 		Breaks:     true, Detector: breaks.DefaultRules(),
 		Needs:  true,
+		Agent:  loop.Agent{Refetch: loop.RefetchFitted},
 		Prices: Prices{At: priceDateCall, As: map[string]string{}},
 		Seed:   1,
 	}

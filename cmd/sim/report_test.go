@@ -36,7 +36,7 @@ func TestReportOfBadRuns(t *testing.T) {
 	page := write("page.html", "of before")
 	number := regexp.MustCompile(`"output":\d+\.\d+`)
 	for name, tc := range map[string]struct{ rows, says string }{
-		"schema": {strings.Replace(string(rows), `"schema":1,`, `"schema":99,`, 1), "rows.jsonl:1: schema 99, this version reads schema 1"},
+		"schema": {strings.Replace(string(rows), `"schema":2,`, `"schema":99,`, 1), "rows.jsonl:1: schema 99, this version reads schema 2"},
 		"nan":    {number.ReplaceAllString(string(rows), `"output":NaN`), "rows.jsonl:2: "},
 		"empty":  {"", "rows.jsonl:1: empty file"},
 		"none":   {strings.SplitAfter(string(rows), "\n")[0], "the file was cut short"},

@@ -40,7 +40,7 @@ type runFlags struct {
 	perSession bool
 	all        bool
 	verify     bool
-	closed     bool
+	openLoop   bool
 	bound      bool
 	dryRun     bool
 	seed       uint64
@@ -66,8 +66,8 @@ func (f *runFlags) bindCells(cmd *cobra.Command) {
 	completeFlag(cmd, "strategy", presetNames)
 	bindFormat(cmd, &f.format)
 	flags.BoolVar(&f.verify, "verify", false, "check the invariants at every call")
-	flags.BoolVar(&f.closed, "closed-loop", false,
-		"let the agent fetch again what it needs and no longer has, as often as recordings show")
+	flags.BoolVar(&f.openLoop, "open-loop", false,
+		"let the agent act as recorded whatever was forgotten: it fetches nothing again")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed `N` of all random draws")
 	flags.Int64Var(&f.window, "window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
 	flags.StringVar(&f.profile, "profile", scenarios.ProfileDefault,
@@ -397,8 +397,8 @@ func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []st
 	set("window", f.window, "client", "window")
 	set("profile", f.profile, "profile")
 	set("verify", f.verify, "verify")
-	if f.closed {
-		set("closed-loop", loop.RefetchFitted.Names()[loop.RefetchFitted], "agent", "refetch")
+	if f.openLoop {
+		set("open-loop", loop.RefetchNever.Names()[loop.RefetchNever], "agent", "refetch")
 	}
 	set("bound", f.bound, "bound")
 	set("prices", f.prices.file, "prices", "file")

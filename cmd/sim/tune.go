@@ -32,7 +32,7 @@ where there are more. It prints the best setting, what choosing it gains on sess
 that took no part in the choice, what chance cannot tell from it, and the front of
 several objectives.`,
 		Example: `  sim tune thresholds ~/.claude/projects
-  sim tune thresholds --objective cost_with_refetch_usd --subject-to 'needed_recall>=0.9' ~/.claude/projects
+  sim tune thresholds --objective cost_usd --subject-to 'needed_recall>=0.9' ~/.claude/projects
   sim tune thresholds --objective cost_usd,needed_recall --chart front.svg ~/.claude/projects
   sim tune --strategy auto-compact/167k --set 'full-compact.trigger.fixed={from: 60000, to: 165000, step: 500}' \
     --set 'server.lifetime_5m=[1m, 5m, 1h]' --budget 30 ~/.claude/projects`,
@@ -104,7 +104,7 @@ func (f *tuneFlags) again(cmd *cobra.Command, args []string, best []studies.Sett
 		command = append(command, "--set", set)
 	}
 	return slices.Concat(command, givenFlags(cmd, "discover", "since", "until", "tz", "project", "model", "agent",
-		"closed-loop", "profile", "seed", "window", "prices", "price-as", "prices-at"), paths)
+		"open-loop", "profile", "seed", "window", "prices", "price-as", "prices-at"), paths)
 }
 
 // givenFlags returns the flags among names that the command line has, as arguments.

@@ -103,9 +103,9 @@ func TestViewEqualsRun(t *testing.T) {
 		return regexp.MustCompile(row + `\b.*?(\$[\d.]+)`).FindStringSubmatch(out)
 	}
 	for _, tc := range []struct{ ask, row, command string }{
-		{`{"strategy":"own","set":["full-compact.trigger.fixed=60000"]}`, "own", "--set full-compact.trigger.fixed=60000"},
+		{`{"strategy":"own","set":["full-compact.trigger.fixed=60000"]}`, "as shipped", "--set full-compact.trigger.fixed=60000"},
 		{`{"strategy":"none","as":"claude-sonnet-4-6"}`, "none", "--price-as claude-opus-4-6=claude-sonnet-4-6"},
-		{`{"strategy":"own","set":["prices.at=2026-01-01"]}`, "own", "--set prices.at=2026-01-01"},
+		{`{"strategy":"own","set":["prices.at=2026-01-01"]}`, "as shipped", "--set prices.at=2026-01-01"},
 		{`{"strategy":"auto-compact/155k","agent":"claude-code"}`, "auto-compact/155k", "--agent claude-code"},
 	} {
 		_, shown := post("/simulate", tc.ask)

@@ -20,7 +20,7 @@ type Refetch uint8
 
 // Ways to choose.
 const (
-	RefetchNever  Refetch = iota // the loop is open: fetches are priced beside the cost
+	RefetchNever  Refetch = iota // the loop is open
 	RefetchLow                   // the low end of what the profile says of the kind
 	RefetchFitted                // what the profile says
 	RefetchHigh                  // its high end
@@ -77,7 +77,6 @@ func (l *Loop) extend(t *thread) bool {
 	if x == (extra{}) {
 		return false
 	}
-	t.replay.row.Needs.Apart |= 1 << RefetchNever
 	l.keepTTL(t, t.current())
 	l.fly(t, &call{
 		layer: -1, extra: x, entries: t.context.Seal(), deletions: t.deleted.resolve(&t.context),
@@ -105,13 +104,7 @@ func (l *Loop) fetch(t *thread) extra {
 			continue
 		}
 		draw := draws.Unit(t.replay.draws.Uint64(draws.Layer, draws.Event(t.index, t.round, key, uint8(i))))
-		fetches := func(how Refetch) bool { return draw < (1-n.kept)*how.share(l.config.Profile, n.Kind.String()) }
-		for end := RefetchLow; end <= RefetchHigh && how == RefetchFitted; end++ {
-			if fetches(end) != fetches(how) {
-				t.replay.row.Needs.Apart |= 1 << end
-			}
-		}
-		if !fetches(how) {
+		if draw >= (1-n.kept)*how.share(l.config.Profile, n.Kind.String()) {
 			continue
 		}
 		tokens := t.replay.session.Blocks[block].Tokens

@@ -16,31 +16,29 @@ func fetching(low, fitted, high float64) *profile.Profile {
 	return &profile.Profile{Refetch: map[string]profile.Estimate{"all": {Low: low, Value: fitted, High: high}}}
 }
 
-// What is fetched is what the profile says, at the end that is asked for. A row under the
-// fit says which of the ends would have gone another way, for its interval.
+// What is fetched is what the profile says, at the end that is asked for.
 func TestFetchesByTheProfile(t *testing.T) {
 	for _, tc := range []struct {
 		what    string
 		how     Refetch
 		profile *profile.Profile
 		fetches int
-		apart   uint8
 	}{
-		{"never", RefetchNever, fetching(1, 1, 1), 0, 0},
-		{"always, by whoever", RefetchAlways, nil, 1, 1 << RefetchNever},
-		{"always", RefetchAlways, fetching(0, 0, 0), 1, 1 << RefetchNever},
-		{"fitted, nobody fetches", RefetchFitted, fetching(0, 0, 0), 0, 0},
-		{"fitted, the high end does", RefetchFitted, fetching(0, 0, 1), 0, 1 << RefetchHigh},
-		{"fitted, all but the low end do", RefetchFitted, fetching(0, 1, 1), 1, 1<<RefetchNever | 1<<RefetchLow},
-		{"fitted, all do", RefetchFitted, fetching(1, 1, 1), 1, 1 << RefetchNever},
-		{"low, nobody there", RefetchLow, fetching(0, 1, 1), 0, 0},
-		{"high", RefetchHigh, fetching(0, 0, 1), 1, 1 << RefetchNever},
+		{"never", RefetchNever, fetching(1, 1, 1), 0},
+		{"always, by whoever", RefetchAlways, nil, 1},
+		{"always", RefetchAlways, fetching(0, 0, 0), 1},
+		{"fitted, nobody fetches", RefetchFitted, fetching(0, 0, 0), 0},
+		{"fitted, the high end does", RefetchFitted, fetching(0, 0, 1), 0},
+		{"fitted, all but the low end do", RefetchFitted, fetching(0, 1, 1), 1},
+		{"fitted, all do", RefetchFitted, fetching(1, 1, 1), 1},
+		{"low, nobody there", RefetchLow, fetching(0, 1, 1), 0},
+		{"high", RefetchHigh, fetching(0, 0, 1), 1},
 	} {
 		c, s := withNeeds(t, written(t, "  - time-microcompact: {gap_minutes: 60, keep_recent: 5}\n"), editLater())
 		c.Agent.Refetch, c.Profile = tc.how, tc.profile
 		row, _ := run(t, c, s)
-		if got := row.CallsBySource[results.SourceReread]; got != tc.fetches || row.Needs.Apart != tc.apart {
-			t.Errorf("%s: %d fetches, ends apart %05b; want %d, %05b", tc.what, got, row.Needs.Apart, tc.fetches, tc.apart)
+		if got := row.CallsBySource[results.SourceReread]; got != tc.fetches {
+			t.Errorf("%s: %d fetches, want %d", tc.what, got, tc.fetches)
 		}
 	}
 }

@@ -90,9 +90,6 @@ func (l *Loop) fly(t *thread, c *call) {
 	f.outcome = s.server.Begin(l.clock.now, q)
 	out := &f.outcome
 	l.expectLoss(t, c.model, lossRate, &out.Usage)
-	if c.layer < 0 && t.replay.needs != nil && !t.replay.replays && l.config.Agent.Refetch == RefetchNever {
-		l.priceFetches(t, c.model, &out.Usage)
-	}
 	if l.config.Verify {
 		l.verify(t, c.layer, out)
 	}

@@ -104,7 +104,7 @@ func (b *batch) runGroup(ctx context.Context, l *Loop, group, cohort []int) erro
 		if err == nil {
 			f.turn.Kin.Part(func(k int) bool { return f.standsFor(b.cells[group[k]].Lifetimes) })
 			rest = append(rest, f.turn.Kin.Parted...)
-			err = b.keepKin(ctx, f, &l.held, group, cohort)
+			b.keepKin(f, group, cohort)
 		} else if errors.Is(err, ErrInvariant) {
 			var left []int
 			for _, k := range slices.Concat(f.turn.Kin.Alike, f.turn.Kin.Parted) {
@@ -162,19 +162,16 @@ func (b *batch) stand(l *Loop, group, rest []int) (others []int) {
 }
 
 // keepKin hands out the rows of a loop that has come to its end.
-func (b *batch) keepKin(ctx context.Context, l *Loop, h *held, group, cohort []int) error {
+func (b *batch) keepKin(l *Loop, group, cohort []int) {
 	for _, k := range l.turn.Kin.Alike {
 		l.rows = slices.Grow(l.rows[:0], len(l.replays))[:len(l.replays)]
 		for i, s := range l.replays {
 			s.rowUnder(k, &l.rows[i])
 			l.rows[i].Strategy = b.cells[group[k]].Strategy.Name
 		}
-		if err := b.keep(ctx, h, group[k], cohort, l.rows); err != nil {
-			return err
-		}
+		b.keep(group[k], cohort, l.rows)
 		b.finish(len(cohort))
 	}
-	return nil
 }
 
 // runEach simulates a cohort under cells one by one.

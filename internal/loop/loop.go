@@ -45,7 +45,6 @@ type Loop struct {
 	sides       uint32                 // calls that layers made
 	states      uint64                 // states of requests that break detectors were told of
 	forks       *forks                 // what goes on where strategies part; nil for a run that cannot be copied
-	held        held                   // what a closed loop is held against
 	related     map[int]related        // by generation, of the cells of a group
 	failing     *traces.Session        // the one with the error err
 	sent        map[prompt.Digest]bool // prefixes that requests of the cohort began with; with Verify

@@ -43,7 +43,7 @@ func (l *Loop) judgeNeeds(t *thread) {
 
 // miss keeps a need that the context does not have. A file that is read again is fetched by the round itself.
 func (t *thread) miss(n *needs.Need, state needs.State, kept float64) {
-	if state != needs.Verbatim && n.Kind != recall.NeedRead {
+	if state != needs.Verbatim && n.Kind != recall.NeedRead && t.replay.row.Loop == results.LoopClosed {
 		t.missing = append(t.missing, missing{*n, kept})
 	}
 }
@@ -58,51 +58,6 @@ type worded interface {
 type missing struct {
 	needs.Need
 	kept float64
-}
-
-// priceFetches adds to the row what it would cost to fetch what is missing, given how the server has served the call,
-// and to read what was fetched before.
-func (l *Loop) priceFetches(t *thread, model int32, u *prompt.Usage) {
-	if len(t.missing) == 0 && t.judge.Kept == 0 {
-		return
-	}
-	price := t.replay.models.rate(model, t.replay.date(l.clock.now))
-	if price == nil {
-		return
-	}
-	row := &t.replay.row.Needs
-	var fetched int64
-	for i := range t.missing {
-		if k := t.missing[i].Fetch; k >= 0 && !t.judge.Has(k) {
-			tokens := t.replay.session.Blocks[k].Tokens
-			t.judge.Fetch(k, tokens)
-			fetched += int64(tokens)
-		}
-	}
-	t.missing = t.missing[:0]
-	extra := prompt.Usage{Read: t.judge.Kept - fetched}
-	if fetched > 0 {
-		row.Fetches++
-		extra.Read += u.Input()
-		extra.Output = fetchOutput
-		addWrite(&extra, u, fetched+fetchOutput)
-	}
-	if extra != (prompt.Usage{}) {
-		cost := results.Cost(price.Cost(&extra))
-		row.RefetchUSD += cost.Total()
-	}
-}
-
-// addWrite adds input to what is not read, in the class in which a call of the conversation was written.
-func addWrite(to, as *prompt.Usage, tokens int64) {
-	switch writtenAs(as) {
-	case results.ClassWrite5m:
-		to.Write5m += tokens
-	case results.ClassWrite1h:
-		to.Write1h += tokens
-	default:
-		to.Uncached += tokens
-	}
 }
 
 // writtenAs returns the class in which messages of a call were written.

@@ -3,7 +3,6 @@ package loop
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
@@ -55,7 +54,7 @@ func TestNothingForgotten(t *testing.T) {
 	c, s := withNeeds(t, testConfig(t, "none"), editLater())
 	row, _ := run(t, c, s)
 	n := row.Needs.Total()
-	if n.Count == 0 || n.Verbatim != n.Weight || row.Needs.RefetchUSD != 0 || row.Needs.Removed != 0 {
+	if n.Count == 0 || n.Verbatim != n.Weight || row.Needs.Removed != 0 {
 		t.Errorf("%+v of %+v", n, row.Needs)
 	}
 }
@@ -134,45 +133,8 @@ func TestOddSessions(t *testing.T) {
 	}
 }
 
-// All results but the newest five are cleared ahead of the edit, the file among them. The fetch is a call that reads
-// what the request weighs and writes 80 tokens of its own and those of the file, which the call behind reads.
-func TestFetchOfAClearedFile(t *testing.T) {
-	var calls []results.CallRecord
-	c, s := withNeeds(t, written(t, "  - time-microcompact: {gap_minutes: 60, keep_recent: 5}\n"), editLater())
-	c.Record = func(r *results.CallRecord) { calls = append(calls, *r) }
-	rows, err := NewLoop(c).RunCohort([]*traces.Session{s})
-	if err != nil {
-		t.Fatal(err)
-	}
-	row := rows[0]
-	edit := row.Needs.Kinds[recall.NeedEdit]
-	if edit.Count != 1 || edit.Recoverable != edit.Weight || row.Needs.Fetches != 1 {
-		t.Fatalf("%+v, %d fetches; want the edit to need one", edit, row.Needs.Fetches)
-	}
-	var file int64
-	for i := range s.Blocks {
-		if b := &s.Blocks[i]; b.Kind == prompt.KindToolResult && b.Op == prompt.OpRead {
-			file = int64(b.Tokens)
-		}
-	}
-	price, err := c.Prices.Lookup("claude-opus-4-6", s.StartTime())
-	if err != nil {
-		t.Fatal(err)
-	}
-	rate := price.Standard()
-	u := calls[18].Usage // of the edit: the 19th call
-	fetch := prompt.Usage{Read: u.Input(), Output: 80, Write5m: file + 80}
-	if u.Write5m == 0 {
-		t.Fatalf("the call writes with another lifetime: %+v", u)
-	}
-	cost, later := results.Cost(rate.Cost(&fetch)), results.Cost(rate.Cost(&prompt.Usage{Read: file}))
-	if want := cost.Total() + later.Total(); math.Abs(row.Needs.RefetchUSD-want) > 1e-9 {
-		t.Errorf("$%.6f, want $%.6f for the fetch and one call behind it", row.Needs.RefetchUSD, want)
-	}
-}
-
 // In a closed loop the fetch is a round of its own: a call more, whose result weighs what the file weighed and stays in
-// the context; nothing is added beside the cost. Nothing is fetched where nobody fetches.
+// the context. Nothing is fetched where nobody fetches.
 func TestClosedLoop(t *testing.T) {
 	layers := "  - time-microcompact: {gap_minutes: 60, keep_recent: 5}\n"
 	c, s := withNeeds(t, written(t, layers), editLater())
@@ -180,9 +142,9 @@ func TestClosedLoop(t *testing.T) {
 	open, before := run(t, c, s)
 	c.Agent.Refetch = RefetchAlways
 	row, calls := run(t, c, s)
-	if row.Calls != open.Calls+1 || row.CallsBySource[results.SourceReread] != 1 || row.Needs.Fetches != 1 || row.Needs.RefetchUSD != 0 {
-		t.Fatalf("%d calls, %d of them fetch, beside the cost $%f; want one more than %d", row.Calls,
-			row.CallsBySource[results.SourceReread], row.Needs.RefetchUSD, open.Calls)
+	if row.Calls != open.Calls+1 || row.CallsBySource[results.SourceReread] != 1 || row.Needs.Fetches != 1 {
+		t.Fatalf("%d calls, %d of them fetch; want one more than %d", row.Calls,
+			row.CallsBySource[results.SourceReread], open.Calls)
 	}
 	var file int64
 	for i := range s.Blocks {

@@ -120,6 +120,12 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
 	s.told = s.announces()
 	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Sessions: 1}
+	if !replays(s.strategy) {
+		s.row.Loop = results.LoopOpen
+		if s.needs != nil && l.config.Agent.Refetch != RefetchNever {
+			s.row.Loop = results.LoopClosed
+		}
+	}
 	s.models.ids, s.models.prices, s.models.at = l.models, l.config.Prices, l.config.PricesAt
 	s.models.reset(session)
 	s.nameModels()

@@ -35,8 +35,6 @@ type Runner struct {
 	// Skip, when not nil, reports that a row is not wanted: it is another machine's. A cohort
 	// is simulated under a cell as long as one of its rows is wanted.
 	Skip func(cell, session int) bool
-	// Held adds to rows of a closed loop their cost in an open one and at both ends of the fit.
-	Held bool
 	// Observe, when not nil, returns the observer of a cell over a cohort, in
 	// place of the cell's own. It must be safe for concurrent use.
 	Observe func(cell int, cohort []*traces.Session) Observer
@@ -206,7 +204,8 @@ func (b *batch) runAlone(ctx context.Context, l *Loop, cell int, cohort []int) e
 		l.config.Observer = b.Observe(cell, l.group)
 	}
 	breaks, err := l.runOf(b.sessions, cohort, func(cohort []int, rows []results.Row) error {
-		return b.keep(ctx, &l.held, cell, cohort, rows)
+		b.keep(cell, cohort, rows)
+		return nil
 	})
 	if err != nil {
 		return err
@@ -219,10 +218,7 @@ func (b *batch) runAlone(ctx context.Context, l *Loop, cell int, cohort []int) e
 }
 
 // keep hands out the rows of a cohort under a cell.
-func (b *batch) keep(ctx context.Context, h *held, cell int, cohort []int, rows []results.Row) error {
-	if err := b.hold(ctx, h, cell, cohort, rows); err != nil {
-		return err
-	}
+func (b *batch) keep(cell int, cohort []int, rows []results.Row) {
 	for i, session := range cohort {
 		if b.Skip != nil && b.Skip(cell, session) {
 			continue
@@ -233,7 +229,6 @@ func (b *batch) keep(ctx context.Context, h *held, cell int, cohort []int, rows 
 			b.Keep(cell, &rows[i])
 		}
 	}
-	return nil
 }
 
 // finish counts sessions under cells that are done.

@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -68,22 +67,6 @@ func TestFailureOfATooLongPrompt(t *testing.T) {
 	row, _ := run(t, c, newSession("s").turns(1, 0, 0).session())
 	if row.FailedCompaction != 1 || row.Counts.Beyond != 1 {
 		t.Errorf("%d failures, %d calls beyond the window", row.FailedCompaction, row.Counts.Beyond)
-	}
-}
-
-// What is written instead of being read is written as the call wrote: of two lifetimes for
-// five minutes, where nothing was written it is not cached.
-func TestWritesAsTheCall(t *testing.T) {
-	for _, tc := range []struct{ as, want prompt.Usage }{
-		{prompt.Usage{Write5m: 1}, prompt.Usage{Write5m: 100}},
-		{prompt.Usage{Write1h: 1}, prompt.Usage{Write1h: 100}},
-		{prompt.Usage{Write5m: 1, Write1h: 1}, prompt.Usage{Write5m: 100}},
-		{prompt.Usage{Uncached: 1}, prompt.Usage{Uncached: 100}},
-	} {
-		var got prompt.Usage
-		if addWrite(&got, &tc.as, 100); got != tc.want {
-			t.Errorf("as %+v: %+v", tc.as, got)
-		}
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 // its metrics; bareRow is a row of it with every member that a row must have and
 // nothing in it.
 const (
-	bareHead = `{"schema":1,"provenance":{"version":"","seed":0,"sessions_digest":"","prices":"","workload":{"sessions":0,"calls":0}},"cells":[{"cell":"c","strategy":"s","params":{}}]}` + "\n"
+	bareHead = `{"schema":2,"provenance":{"version":"","seed":0,"sessions_digest":"","prices":"","workload":{"sessions":0,"calls":0}},"cells":[{"cell":"c","strategy":"s","params":{}}]}` + "\n"
 	bareRow  = `{"cell":"c","strategy":"s","session":"a","sessions":1,"calls":0,"calls_by_source":{},"tokens":{},"tokens_by_source":{},` +
 		`"cost_usd_by_class":{},"cost_usd_by_source":{},"storage_usd":0,"misses":0,"misses_by_class":{},"missed_tokens":0,"hit_calls":0,"later_calls":0,` +
 		`"compactions":0,"microcompactions":0,"recompactions":0,"chain_max":0,"peak_context_tokens":0,"overflows":0,"over_window":0,` +

@@ -50,7 +50,7 @@ func TestDocumentForm(t *testing.T) {
 	if err := WriteDocument(&b, d); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"schema":1,"provenance":{"version":"v1","seed":3,"sessions_digest":"","prices":"","workload":{"sessions":0,"calls":0}},"cells":[
+	want := `{"schema":2,"provenance":{"version":"v1","seed":3,"sessions_digest":"","prices":"","workload":{"sessions":0,"calls":0}},"cells":[
 {"cell":"recorded","strategy":"recorded","params":{"a":"2","b":"1"},"sessions":45,"metrics":{"calls":3,"cost_usd":1234.5},"intervals":{}}
 ]}
 `
@@ -132,10 +132,10 @@ func TestRowsCanonical(t *testing.T) {
 		order = append(order, l[:strings.Index(l, `,"sessions"`)])
 	}
 	if diff := cmp.Diff([]string{
-		`{"cell":"billed","strategy":"billed","session":"s1"`,
-		`{"cell":"billed","strategy":"billed","session":"s2"`,
-		`{"cell":"recorded","strategy":"recorded","session":"s1"`,
-		`{"cell":"recorded","strategy":"recorded","session":"s2"`,
+		`{"cell":"billed","strategy":"billed","session":"s1","loop":"closed"`,
+		`{"cell":"billed","strategy":"billed","session":"s2","loop":"closed"`,
+		`{"cell":"recorded","strategy":"recorded","session":"s1","loop":"closed"`,
+		`{"cell":"recorded","strategy":"recorded","session":"s2","loop":"closed"`,
 	}, order); diff != "" {
 		t.Errorf("order of rows (-want +got):\n%s", diff)
 	}
@@ -236,7 +236,7 @@ func TestReadErrors(t *testing.T) {
 		{"empty", "", "f:1: empty file"},
 		{"not JSON", "# rows\n", "f:1: "},
 		{"no schema", "{}\n", "f:1: no schema"},
-		{"later schema", strings.Replace(head, `:1,"prov`, `:2,"later":1,"prov`, 1), "f:1: schema 2, this version reads schema 1"},
+		{"later schema", strings.Replace(head, `:2,"prov`, `:3,"later":1,"prov`, 1), "f:1: schema 3, this version reads schema 2"},
 		{"empty line", head + row + "\n", "f:3: empty line"},
 		{"repeated row", head + row + row, `f:3: second row of cell "c", session "a"`},
 		{"unknown cell", head + strings.Replace(row, `"c"`, `"d"`, 1), `f:2: cell "d" is not in the head`},
@@ -259,14 +259,14 @@ func TestReadErrors(t *testing.T) {
 	}
 	const cell = `{"cell":"c","strategy":"s","params":{},"sessions":1,"metrics":{},"intervals":{}}`
 	doc := func(cells string) string {
-		return `{"schema":1,"provenance":{"version":"","seed":0,"sessions_digest":"","prices":"","workload":{"sessions":0,"calls":0}},"cells":[` + cells + "\n]}"
+		return `{"schema":2,"provenance":{"version":"","seed":0,"sessions_digest":"","prices":"","workload":{"sessions":0,"calls":0}},"cells":[` + cells + "\n]}"
 	}
 	if _, err := ReadDocument("f", strings.NewReader(doc(cell))); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ name, data, want string }{
 		{"empty", "", "f:1: "},
-		{"later schema", strings.Replace(doc(cell), `:1,"prov`, `:2,"later":1,"prov`, 1), "f:1: schema 2"},
+		{"later schema", strings.Replace(doc(cell), `:2,"prov`, `:3,"later":1,"prov`, 1), "f:1: schema 3"},
 		{"torn", doc(cell)[:200], "f:1: "},
 		{"trailing", doc(cell) + "\n{}", "f:3: "},
 		{"repeated cell", doc(cell + "," + cell), `f: cell "c" occurs twice`},

@@ -26,6 +26,7 @@ var rowFields = []field{
 	{Member: jsonlines.Label[Row]("cell")},
 	{Member: jsonlines.At("strategy", func(r *Row) *string { return &r.Strategy }, jsonlines.Text{Shared: true})},
 	{Member: jsonlines.At("session", func(r *Row) *string { return &r.Session }, jsonlines.Text{})},
+	{Member: jsonlines.At("loop", func(r *Row) *Loop { return &r.Loop }, jsonlines.Choice[Loop]{Names: loopNames}).Or()},
 	{Member: jsonlines.At("sessions", func(r *Row) *int { return &r.Sessions }, jsonlines.Count[int]())},
 	counts(NameCalls, func(r *Row) *int { return &r.Calls }, Metric{place: atCalls, Unit: UnitCalls, Better: Lower,
 		Definition: "requests answered by a model, summary calls included"}),

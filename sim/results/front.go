@@ -15,11 +15,10 @@ type FrontPoint struct {
 	Price float64 `json:"price_usd"`
 	// Below is a lower bound, USD, of any schedule's cost plus the price of its loss.
 	Below float64 `json:"below_usd"`
-	// CostUSD, WithRefetchUSD and Recall are those of the schedule found for the price,
+	// CostUSD and Recall are those of the schedule found for the price,
 	// as simulated.
-	CostUSD        float64 `json:"cost_usd"`
-	WithRefetchUSD float64 `json:"cost_with_refetch_usd"`
-	Recall         float64 `json:"needed_recall"`
+	CostUSD float64 `json:"cost_usd"`
+	Recall  float64 `json:"needed_recall"`
 }
 
 // Add adds the point of total, which is the sum of the rows.
@@ -27,7 +26,7 @@ func (f *Front) Add(price, below float64, total *Row) {
 	t := total.Needs.Total()
 	f.Needs = float64(t.Weight) / 1000
 	f.Points = append(f.Points, FrontPoint{Price: price, Below: below, CostUSD: total.CostUSD(),
-		WithRefetchUSD: total.CostUSD() + total.Needs.RefetchUSD, Recall: float64(t.Kept()) / float64(max(1, t.Weight))})
+		Recall: float64(t.Kept()) / float64(max(1, t.Weight))})
 }
 
 // Least returns the cost below which no schedule reaches recall, USD: at every price,

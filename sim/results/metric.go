@@ -165,7 +165,6 @@ const (
 	atExpected
 	atBound
 	atRecall
-	atRefetch
 	atClassCosts
 	atSourceCosts
 	atMissClasses

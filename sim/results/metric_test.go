@@ -26,7 +26,6 @@ func TestPublishedNames(t *testing.T) {
 		"storage_usd USD", "expected_cost_usd USD",
 		"bound_usd USD", "regret_usd USD", "bound_reached_usd USD", "clear_bound_usd USD",
 		"needed_recall ratio", "needed_recall_least ratio", "needed_recall_most ratio", "needed_verbatim ratio",
-		"cost_with_refetch_usd USD", "cost_with_refetch_low_usd USD", "cost_with_refetch_high_usd USD", "cost_open_loop_usd USD",
 		"cost_usd_uncached USD", "cost_usd_read USD", "cost_usd_write_5m USD", "cost_usd_write_1h USD",
 		"cost_usd_write_other USD", "cost_usd_output USD",
 		"cost_usd_main USD", "cost_usd_agent USD", "cost_usd_branch USD", "cost_usd_compact USD",
@@ -85,7 +84,7 @@ func TestPublishedNames(t *testing.T) {
 // a codec that takes the wrong one shows.
 func sample(strategy, session string) *Row {
 	r := &Row{
-		Strategy: strategy, Session: session, Sessions: 1, Calls: 169, // 7 + … + 19
+		Strategy: strategy, Session: session, Loop: LoopClosed, Sessions: 1, Calls: 169, // 7 + … + 19
 		Usage:  prompt.Usage{Uncached: 100, Read: 700, Write5m: 110, Write1h: 60, WriteOther: 30, Output: 91},
 		Misses: 55, MissedTokens: 901, HitCalls: 30, LaterCalls: 40, Compactions: 7, Microcompactions: 8,
 		Recompactions: 6, ChainMax: 5, PeakContext: 1000, Overflows: 4, OverWindow: 1, FailedCompaction: 3,
@@ -158,7 +157,7 @@ func TestValues(t *testing.T) {
 		"stored_results": 200, "keepalives": 229,
 		// 8 kinds, each of 100 with 60 there, 20 to be fetched and 10 of at most 15 in summaries.
 		"needs": 36, "needs_read": 3, "needed_recall": 0.9, "needed_recall_least": 0.8, "needed_recall_most": 0.95,
-		"needed_verbatim": 0.6, "needed_recall_url": 0.9, "cost_with_refetch_usd": 16126.03125 + 0.25 + 2,
+		"needed_verbatim": 0.6, "needed_recall_url": 0.9,
 		"needs_lost_per_compaction": 80. / 15 / 1000, "needs_lost_per_1k_removed": 80. / 4000, "refetches": 5,
 		"instruction_survival": 10. / 40, "instruction_summarized": 11. / 40, "instruction_survival_depth_2": 0.3,
 		"artifact_retention": 10. / 40, "artifact_retention_error": 0.4, "artifact_retention_depth_1": 0.2,
@@ -205,7 +204,7 @@ func sampleNeeds() (n recall.Needs) {
 		p := recall.Portion{Part: int64(1 + i), Whole: 10}
 		n.Instructions[i], n.Artifacts[i], n.ByDepth[i] = p, p, p
 	}
-	n.Removed, n.Summarized, n.Fetches, n.RefetchUSD = 4000, 11, 5, 2
+	n.Removed, n.Summarized, n.Fetches = 4000, 11, 5
 	return n
 }
 
@@ -220,7 +219,7 @@ func TestNoSample(t *testing.T) {
 			}
 			continue
 		}
-		if m.place == atNeeds || m.place == atRecall || m.place == atRefetch { // nor of what is forgotten without texts
+		if m.place == atNeeds || m.place == atRecall { // nor of what is forgotten without texts
 			if _, ok := m.Value(&Row{}); ok {
 				t.Errorf("%s has a sample without texts", m.Name)
 			}

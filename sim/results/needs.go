@@ -36,32 +36,18 @@ var needsForm = jsonlines.NewObject(jsonlines.Pass,
 	jsonlines.At("artifacts_by_depth", func(n *recall.Needs) *[recall.NumDepths]recall.Portion { return &n.ByDepth },
 		jsonlines.ByName(recall.Depths(), func(a *[recall.NumDepths]recall.Portion) []recall.Portion { return a[:] }, shareForm, jsonlines.Pass)).Or(),
 	jsonlines.At("fetches", func(n *recall.Needs) *int64 { return &n.Fetches }, jsonlines.Count[int64]()).Or(),
-	jsonlines.At("refetch_usd", func(n *recall.Needs) *float64 { return &n.RefetchUSD }, jsonlines.Amount{}).Or(),
-	jsonlines.At("closed_loop", func(n *recall.Needs) *recall.Closed { return &n.Closed }, closedForm).Or(),
-)
-
-var closedForm = jsonlines.NewObject(jsonlines.Pass,
-	jsonlines.At("open_usd", func(c *recall.Closed) *float64 { return &c.OpenUSD }, jsonlines.Amount{}),
-	jsonlines.At("low_usd", func(c *recall.Closed) *float64 { return &c.LowUSD }, jsonlines.Amount{}),
-	jsonlines.At("high_usd", func(c *recall.Closed) *float64 { return &c.HighUSD }, jsonlines.Amount{}),
 )
 
 // needMetrics are the metrics of what is forgotten, without a sample where nothing was
 // measured.
 func needMetrics() []Metric {
-	ms := []Metric{{place: atRefetch, Name: NameRefetchCost, Unit: UnitUSD, Better: Lower,
-		Low: NameRefetchCostLow, High: NameRefetchCostHigh, Level: 0.95,
-		Definition: "cost_usd and fetching again what later actions used, which is not in the context and can be had " +
-			"as it was: call, result, and reading it until the next compaction; no sample without texts",
-		Value: func(r *Row) (float64, bool) { return r.CostUSD() + r.Needs.RefetchUSD, r.Needs.Total().Count > 0 }}}
 	total := func(name, definition string, part func(*recall.NeedTally) int64) Metric {
 		return needShare(atRecall, name, "", definition, func(n *recall.Needs) (int64, int64) {
 			t := n.Total()
 			return part(&t), t.Weight
 		})
 	}
-	ms = append(ms, closedMetrics()...)
-	ms = append(ms,
+	ms := []Metric{
 		total(NameRecall, "weighted share of what actions used that is in the context, can be fetched as it "+
 			"was, or is expected in a summary", (*recall.NeedTally).Kept),
 		total(NameRecallLeast, "needed_recall when summaries keep nothing",
@@ -69,7 +55,8 @@ func needMetrics() []Metric {
 		total(NameRecallMost, "needed_recall when summaries keep all that fits their size, the most used first",
 			func(t *recall.NeedTally) int64 { return t.Verbatim + t.Recoverable + t.Most }),
 		total("needed_verbatim", "weighted share of what actions used that is in the context word for word",
-			func(t *recall.NeedTally) int64 { return t.Verbatim }))
+			func(t *recall.NeedTally) int64 { return t.Verbatim }),
+	}
 	at := slices.IndexFunc(ms, func(m Metric) bool { return m.Name == NameRecall })
 	ms[at].Low, ms[at].High, ms[at].Level = NameRecallLeast, NameRecallMost, 1
 	for k := range recall.NeedKind(recall.NumNeedKinds) {
@@ -93,25 +80,6 @@ func needMetrics() []Metric {
 	ms = append(ms, survivalMetrics()...)
 	return append(ms, needCount("refetches", "calls that fetch again what later actions used",
 		func(n *recall.Needs) int64 { return n.Fetches }))
-}
-
-// closedMetrics are the costs that a closed loop is compared with.
-func closedMetrics() (ms []Metric) {
-	for _, c := range []struct {
-		name, definition string
-		of               func(*recall.Closed) float64
-	}{
-		{NameRefetchCostLow, "cost_usd at the low end of the 95 % interval of what agents fetch again",
-			func(c *recall.Closed) float64 { return c.LowUSD }},
-		{NameRefetchCostHigh, "cost_usd at its high end", func(c *recall.Closed) float64 { return c.HighUSD }},
-		{NameOpenLoopCost, "cost_usd if the agent acts as recorded, whatever is forgotten",
-			func(c *recall.Closed) float64 { return c.OpenUSD }},
-	} {
-		ms = append(ms, Metric{place: atRefetch, Name: c.name, Unit: UnitUSD, Better: Lower,
-			Definition: c.definition + "; no sample but in a closed loop",
-			Value:      func(r *Row) (float64, bool) { return c.of(&r.Needs.Closed), r.Needs.Closed.Known() }})
-	}
-	return ms
 }
 
 // survivalMetrics are the shares that contexts still have of what a person directed and

@@ -100,7 +100,7 @@ func TestMemberOfTheHeadAlone(t *testing.T) {
 
 // Members are passed over in documents as in rows.
 func TestDocumentOfLaterVersion(t *testing.T) {
-	const head = `{"schema":1,"provenance":{"version":"","seed":0,"sessions_digest":"","prices":"","workload":{"sessions":0,"calls":0}}`
+	const head = `{"schema":2,"provenance":{"version":"","seed":0,"sessions_digest":"","prices":"","workload":{"sessions":0,"calls":0}}`
 	d, err := ReadDocument("later", strings.NewReader(head+`,"cells":[{"cell":"c","strategy":"s","params":{},"sessions":1,"metrics":{"naps":1},"intervals":{},"later":1}]}`))
 	if err != nil || d.PassedOver["cells.later"] != 1 || d.Cells[0].Metrics["naps"] != 1 {
 		t.Errorf("%v, %v", err, d)

@@ -3,8 +3,6 @@ package results
 import (
 	"math"
 	"testing"
-
-	"github.com/compactsim/compactsim/internal/study/recall"
 )
 
 // seeded is a cell under a seed, of one session that costs usd with so many misses.
@@ -82,18 +80,5 @@ func TestPartialReplications(t *testing.T) {
 	r.Sum()
 	if got := r.Replicated(); len(got.Cells) != 2 || got.Cells[0].Cell != a.Cell {
 		t.Errorf("%+v", got.Cells)
-	}
-}
-
-// The end of the fit at which less is fetched can be the dearer one: a fetch more brings a compaction that pays. The
-// interval of the cost is ordered all the same.
-func TestIntervalIsOrdered(t *testing.T) {
-	var c Cell
-	c.Total.CostByClass[ClassRead] = 16.70
-	c.Total.Needs.Kinds[0] = recall.NeedTally{Count: 1, Weight: 1000}
-	c.Total.Needs.Closed = recall.Closed{OpenUSD: 16, LowUSD: 16.77, HighUSD: 16.61}
-	m, _ := LookupMetric("cost_with_refetch_usd")
-	if v, ok := c.Interval(m); !ok || v.Low != 16.61 || v.High != 16.77 {
-		t.Errorf("from %v to %v (%v), want 16.61 to 16.77", v.Low, v.High, ok)
 	}
 }

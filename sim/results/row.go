@@ -153,12 +153,28 @@ func (l *Left) See(percent int) {
 	l.Used = max(l.Used, 100-percent)
 }
 
+// Loop says what the agent of a row does where something was forgotten.
+type Loop uint8
+
+// The loops.
+const (
+	LoopNone   Loop = iota // the row repeats the recording
+	LoopOpen               // the agent acts as recorded
+	LoopClosed             // it fetches again what it needs and the context does not have
+)
+
+var loopNames = []string{"", "open", "closed"}
+
+// String returns the name used in rows.
+func (l Loop) String() string { return loopNames[min(int(l), len(loopNames)-1)] }
+
 // Row is what one strategy did on one session, or on several when added up.
 // Token counts are tokens, costs USD, times seconds.
 type Row struct {
 	Strategy string
 	Session  string
 	Sessions int // sessions added up in this row
+	Loop     Loop
 
 	Calls            int
 	Usage            prompt.Usage
@@ -230,6 +246,13 @@ func (r *Row) LoggedUSD(billed *Row) float64 {
 
 // CostUSD returns the total cost, USD.
 func (r *Row) CostUSD() float64 { return r.CostByClass.Total() + r.StorageUSD }
+
+// DerivedText says what DerivedUSD is a part for, behind an amount of a bill.
+const DerivedText = "for outputs that no log has in full"
+
+// DerivedUSD returns the part of a bill, USD, for outputs whose logged counts are not final
+// and are derived.
+func (r *Row) DerivedUSD() float64 { return max(0, r.CostByClass[ClassOutput]-r.LoggedOutputUSD) }
 
 // CutShort reports whether a conversation ended early, so that the row covers less work
 // than the recording and its sums compare with no others.

@@ -13,7 +13,7 @@ import (
 
 // Schema is the version of every encoded form of a run. Decoders refuse
 // others; adding a metric or an optional field does not change it.
-const Schema = 1
+const Schema = 2
 
 // The strategies whose cells other cells are held against.
 const (
@@ -289,9 +289,8 @@ func (c *Cell) warnings() []Note {
 	warn(t.FailedCompaction, NameCompactions, document.Count(t.FailedCompaction, "compaction")+" failed")
 	warn(int(t.Counts.Unsimulated), NameCost, fmt.Sprintf("%s early, %s not simulated: cost of an answered call, not compared",
 		sessionsEnd(int(t.Counts.Ended)), document.Count(int(t.Counts.Unsimulated), "recorded call")))
-	if output := t.CostByClass[ClassOutput]; t.LoggedOutputUSD > 0 && output-t.LoggedOutputUSD >= 0.005 {
-		notes = append(notes, Note{Cell: c.Cell, Metric: NameCost, Detail: true, Text: fmt.Sprintf(
-			"output $%.2f as logged, $%.2f with the counts that are not final derived", t.LoggedOutputUSD, output)})
+	if derived := t.DerivedUSD(); c.Strategy == StrategyBilled && derived >= 0.005 {
+		notes = append(notes, Note{Cell: c.Cell, Metric: NameCost, Text: fmt.Sprintf("of it $%.2f %s", derived, DerivedText)})
 	}
 	if t.UnloggedWritesUSD >= 0.005 {
 		notes = append(notes, Note{Cell: c.Cell, Metric: NameCost, Detail: true, Text: fmt.Sprintf(

@@ -60,8 +60,7 @@ func TestFootnotes(t *testing.T) {
 	r.Cells[2].Total.Unpriced = 1
 	r.Cells[2].Total.FailedCompaction = 2
 	want := []Note{
-		{Cell: "billed", Metric: "cost_usd", Detail: true,
-			Text: "output $1.25 as logged, $4.00 with the counts that are not final derived"},
+		{Cell: "billed", Metric: "cost_usd", Text: "of it $2.75 for outputs that no log has in full"},
 		{Cell: "billed", Metric: "cost_usd", Detail: true, Text: fmt.Sprintf("the provider bills writes of some models and "+
 			"their logs carry none: $%.2f if nothing was written, $%.2f if all that was not read was",
 			r.Cells[0].Total.CostUSD(), r.Cells[0].Total.CostUSD()+0.5)},

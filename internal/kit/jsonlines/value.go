@@ -3,7 +3,9 @@ package jsonlines
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -141,6 +143,35 @@ func (p Text) scan(r *Reader, v *string) bool {
 func (p Text) empty(v *string) bool   { return *v == "" }
 func (p Text) add(_, _ *string)       {}
 func (p Text) check(_ *string) *fault { return nil }
+
+// Choice is the form of one of a few values, written as its name: index 0 is left out when
+// optional. Any other name is refused.
+type Choice[T ~uint8] struct{ Names []string }
+
+func (p Choice[T]) append(e *encoder, v *T) { e.quote(p.Names[*v]) }
+
+func (p Choice[T]) scan(r *Reader, v *T) bool {
+	b, ok := r.string()
+	if !ok {
+		return r.mismatch("a text")
+	}
+	i := slices.Index(p.Names, string(b))
+	if i < 0 {
+		return r.refuse("is not one of " + strings.Join(p.Names[1:], ", "))
+	}
+	*v = T(i)
+	return true
+}
+
+func (p Choice[T]) empty(v *T) bool { return *v == 0 }
+func (p Choice[T]) add(_, _ *T)     {}
+
+func (p Choice[T]) check(v *T) *fault {
+	if int(*v) >= len(p.Names) {
+		return &fault{text: bounds(*v)}
+	}
+	return nil
+}
 
 // Label returns the member for a text that belongs to a line, not to its value,
 // such as the cell of a row.

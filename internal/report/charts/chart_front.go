@@ -18,7 +18,7 @@ const (
 	frontSteps  = 60 // of the line of the bound
 )
 
-// frontPoint is a cell by its cost including what is fetched again, USD, and by
+// frontPoint is a cell by its cost, USD, and by
 // the share of what is needed later that it keeps, both with their intervals.
 type frontPoint struct {
 	cell          *results.Cell
@@ -26,10 +26,9 @@ type frontPoint struct {
 	cost, recalls results.Interval
 }
 
-// frontPoints returns the cells with both figures. In an open loop the interval
-// of the cost is from no fetches to all.
+// frontPoints returns the cells with both figures.
 func frontPoints(run *results.Run) []frontPoint {
-	cost, _ := results.LookupMetric(results.NameRefetchCost)
+	cost, _ := results.LookupMetric(results.NameCost)
 	recall, _ := results.LookupMetric(results.NameRecall)
 	var points []frontPoint
 	for i := range run.Cells {
@@ -41,7 +40,7 @@ func frontPoints(run *results.Run) []frontPoint {
 			continue
 		}
 		if p.cost, ok = p.cell.Interval(cost); !ok {
-			p.cost = results.Interval{Low: p.cell.Total.CostUSD(), High: p.usd}
+			p.cost = results.Interval{Low: p.usd, High: p.usd}
 		}
 		if p.recalls, ok = p.cell.Interval(recall); !ok {
 			p.recalls = results.Interval{Low: p.recall, High: p.recall}
@@ -78,11 +77,11 @@ func frontPanel(run *results.Run) (document.Panel, bool) {
 	}
 	if f := run.Front; f != nil {
 		for _, at := range f.Points {
-			usd, recalls = append(usd, at.WithRefetchUSD, f.Least(0)), append(recalls, at.Recall)
+			usd, recalls = append(usd, at.CostUSD, f.Least(0)), append(recalls, at.Recall)
 		}
 	}
 	p := document.Panel{Height: frontHeight, X: recallAxis(slices.Min(recalls)),
-		Title: "cost with what is fetched again (USD) against recall: cheap and faithful is at the lower right"}
+		Title: "cost (USD) against recall: cheap and faithful is at the lower right"}
 	low, high := slices.Min(usd), slices.Max(usd)
 	p.Y = unitAxis(results.UnitUSD, max(0, low-0.08*(high-low)), high+0.05*(high-low)+minSpan(results.UnitUSD), 6)
 	p.Y.Grid, p.Y.Bare = true, true
@@ -122,7 +121,7 @@ func recallAxis(least float64) document.Axis {
 
 // frontBars returns the intervals of points: vertical for cost, horizontal for recall.
 func frontBars(points []frontPoint) document.Series {
-	bars := document.Series{Name: "intervals of what is fetched and of what summaries keep",
+	bars := document.Series{Name: "intervals of costs and of what summaries keep",
 		Style: document.Style{Color: 0xc4c4c4, Width: 0.8}}
 	for _, p := range points {
 		at := recallAt(p.recall)
@@ -151,10 +150,10 @@ func frontLines(f *results.Front, p *document.Panel) []document.Series {
 	slices.SortFunc(points, func(a, b results.FrontPoint) int { return cmp.Compare(a.Recall, b.Recall) })
 	for i, at := range points {
 		beaten := slices.ContainsFunc(points[i+1:], func(b results.FrontPoint) bool {
-			return b.WithRefetchUSD <= at.WithRefetchUSD
+			return b.CostUSD <= at.CostUSD
 		})
 		if !beaten {
-			found.X, found.Y = append(found.X, recallAt(at.Recall)), append(found.Y, at.WithRefetchUSD)
+			found.X, found.Y = append(found.X, recallAt(at.Recall)), append(found.Y, at.CostUSD)
 		}
 	}
 	dots := found.Dotted()

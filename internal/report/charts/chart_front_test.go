@@ -16,7 +16,6 @@ func keeping(name string, usd, verbatim, expected, most float64) results.Cell {
 	r.CostBySource[results.SourceMain] = r.CostByClass
 	r.Needs.Kinds[recall.NeedName] = recall.NeedTally{Count: 10, Weight: 10000, Verbatim: int64(10000 * verbatim),
 		Summarized: int64(10000 * expected), Most: int64(10000 * most)}
-	r.Needs.RefetchUSD = 1
 	return results.Cell{Cell: name, Strategy: name, Rows: []*results.Row{r}}
 }
 
@@ -27,12 +26,12 @@ func forgetting(t *testing.T, cells ...results.Cell) *results.Run {
 	return run
 }
 
-// A cell stands at the cost with what is fetched and at what it forgets, 10 % a unit from 1 %, with bars from nothing
-// that is fetched to all, and from summaries that keep nothing to those that keep all that fits.
+// A cell stands at its cost and at what it forgets, 10 % a unit from 1 %, with a bar from summaries that keep nothing to
+// those that keep all that fits.
 func TestFrontPanel(t *testing.T) {
 	run := forgetting(t, keeping("recorded", 9, 1, 0, 0), keeping("a", 4, 0.8, 0.1, 0.19), keeping("b", 7, 0.99, 0, 0))
 	run.Front = &results.Front{Needs: 10, Points: []results.FrontPoint{
-		{Price: 0, Below: 2, WithRefetchUSD: 3, Recall: 0.8}, {Price: 1, Below: 5, WithRefetchUSD: 6, Recall: 0.9}}}
+		{Price: 0, Below: 2, CostUSD: 3, Recall: 0.8}, {Price: 1, Below: 5, CostUSD: 6, Recall: 0.9}}}
 	p, ok := frontPanel(run)
 	if !ok {
 		t.Fatal("no picture of two strategies")
@@ -45,14 +44,14 @@ func TestFrontPanel(t *testing.T) {
 			}
 		}
 	}
-	for name, want := range map[string][2]float64{"a": {1, 5}, "b": {2, 8}, "recorded": {3, 10}} {
+	for name, want := range map[string][2]float64{"a": {1, 4}, "b": {2, 7}, "recorded": {3, 9}} {
 		if got := at[name]; math.Abs(got[0]-want[0]) > 1e-9 || got[1] != want[1] {
 			t.Errorf("%s stands at %v, want %v", name, got, want)
 		}
 	}
 	bars := p.Series[0]
-	// The second cell: $4 to $5 at 90 %, and 80 to 99 % at $5.
-	want := [][2]float64{{1, 4}, {1, 5}, {0, math.NaN()}, {-math.Log10(0.2), 5}, {2, 5}}
+	// The second cell: $4 at 90 %, and 80 to 99 % at $4.
+	want := [][2]float64{{1, 4}, {1, 4}, {0, math.NaN()}, {-math.Log10(0.2), 4}, {2, 4}}
 	for i, w := range want {
 		if x, y := bars.X[6+i], bars.Y[6+i]; math.Abs(x-w[0]) > 1e-9 || y != w[1] && !math.IsNaN(w[1]) {
 			t.Errorf("bars of a: point %d at (%v, %v), want %v", i, x, y, w)

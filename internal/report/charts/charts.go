@@ -138,7 +138,30 @@ func cellNotes(run *results.Run, drawn func(cell string) bool) []string {
 const maxNameRunes = 44
 
 // cellName formats the name of a cell for a chart.
-func cellName(name string) string { return document.Shortened(document.Printable(name), maxNameRunes) }
+func cellName(name string) string { return document.Shortened(document.Printable(titled(name)), maxNameRunes) }
+
+// titled returns the words for a strategy that people read, its name for most; files and
+// rows have the name.
+func titled(name string) string {
+	switch name {
+	case "own":
+		return "as shipped"
+	case "own/lower":
+		return "lower"
+	case "own/higher":
+		return "higher"
+	}
+	return name
+}
+
+// titledNote says which strategies the words of titled stand for, "" if none is shown.
+func titledNote(run *results.Run) []string {
+	if !slices.ContainsFunc(run.Cells, func(c results.Cell) bool { return titled(c.Strategy) != c.Strategy }) {
+		return nil
+	}
+	return []string{"as shipped, lower, higher: strategies own, own/lower and own/higher, which compact at the client's threshold, " +
+		"at half of it, and halfway from it to the window"}
+}
 
 // isReference reports whether other cells are compared with c.
 func isReference(c *results.Cell) bool {

@@ -70,7 +70,11 @@ func Page(run *results.Run, parts PageParts) *document.Document {
 	p := page{&document.Document{Title: pageTitle(run)}}
 	table := Run(run, Options{Split: true, Whole: true, MaxCells: maxPagedCells})
 	p.Head = table.Head
-	if short := append(slices.Clone(parts.Verdict), verdict(run)...); len(short) > 0 {
+	short := parts.Verdict // what to set is for the advice to say
+	if parts.Advice == nil {
+		short = verdict(run)
+	}
+	if len(short) > 0 {
 		p.Sections = append(p.Sections, document.Section{Title: "In short", Blocks: []document.Block{short}})
 	}
 	if parts.Advice != nil {
@@ -154,7 +158,7 @@ func verdict(run *results.Run) document.List {
 		return is, was
 	}
 	cost, was := values(results.NameCost)
-	label, text := "Cheapest strategy", best.Cell+": "+cost+was
+	label, text := "Cheapest strategy", titled(best.Cell)+": "+cost+was
 	if d, ok := run.VsRecorded(best); ok {
 		if d.Relative > 0 {
 			label = "No strategy is cheaper than what was recorded; the nearest"
@@ -170,15 +174,6 @@ func verdict(run *results.Run) document.List {
 	text += "."
 	if recall, was := values(results.NameRecall); recall != "" {
 		text += " Of what is used later " + recall + was + " stays at hand."
-	}
-	if usd, was := values(results.NameRefetchCost); usd != "" && usd != cost {
-		text += " With what is forgotten fetched again " + usd + was
-		m, _ := results.LookupMetric(results.NameRefetchCost)
-		if other := cheapest(run, m.Name); other != nil && other != best {
-			v, _ := other.Value(m)
-			text += "; then " + other.Cell + " is the cheapest, " + document.Format(m.Unit, []float64{v})(v)
-		}
-		text += "."
 	}
 	return document.List{{Label: label, Text: text}}
 }

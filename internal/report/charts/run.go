@@ -31,7 +31,7 @@ func Run(run *results.Run, o Options) *document.Document {
 	bySeed := run
 	run = run.Replicated()
 	shown, rest := selected(run, o.MaxCells)
-	t := &tables{run: shown, whole: run, swept: sweptNames(shown), every: o.Whole, notes: notesOf(shown, o.Split), used: map[string]bool{}}
+	t := &tables{run: shown, whole: run, swept: sweptNames(shown), every: o.Whole, split: o.Split, notes: notesOf(shown, o.Split), used: map[string]bool{}}
 	d := &document.Document{
 		Head: headLines(run),
 		Data: func() *document.Table { return runData(bySeed, o.PerSession) },
@@ -50,7 +50,10 @@ func Run(run *results.Run, o Options) *document.Document {
 	if len(run.Cells) < len(bySeed.Cells) {
 		d.Notes = append(d.Notes, "± half the 95 % interval of the mean over the seeds; a row for each seed is in --format csv")
 	}
-	d.Notes = append(d.Notes, slices.Concat(t.unmarked(), t.optimum(), []string{"", trustLine(run)})...)
+	d.Notes = append(d.Notes, slices.Concat(t.unmarked(), titledNote(shown), t.optimum(), []string{"", trustLine(run)})...)
+	if !o.Whole {
+		d.Notes = append(d.Notes, "what to set: sim advise with the same PATH")
+	}
 	return d
 }
 
@@ -59,30 +62,17 @@ func notesOf(run *results.Run, detail bool) []results.Note {
 	return slices.DeleteFunc(run.Footnotes(), func(n results.Note) bool { return n.Detail && !detail })
 }
 
-// optimum says which of the swept cells is the cheapest if the agent acts as
-// recorded, and which one if it fetches again what is forgotten; nothing
-// without a sweep.
+// optimum says which of the swept cells is the cheapest; nothing without a sweep.
 func (t *tables) optimum() []string {
 	if len(t.swept) == 0 {
 		return nil
 	}
-	metrics := [2]string{results.NameCost, results.NameRefetchCost}
-	words := [2]string{"cheapest", "with what is forgotten fetched again"}
-	if anyValue(t.whole, results.NameOpenLoopCost) {
-		metrics, words = [2]string{results.NameOpenLoopCost, results.NameCost}, [2]string{"cheapest in the open loop", "in the closed loop"}
-	}
-	var said []string
-	for i, name := range metrics {
-		m, _ := results.LookupMetric(name)
-		if best := cheapest(t.whole, name); best != nil {
-			least, _ := best.Value(m)
-			said = append(said, fmt.Sprintf("%s: %s, %s", words[i], best.Cell, document.Amounts(least)(least)))
-		}
-	}
-	if len(said) == 0 {
+	best := cheapest(t.whole, results.NameCost)
+	if best == nil {
 		return nil
 	}
-	return []string{strings.Join(said, "; ")}
+	usd := best.Total.CostUSD()
+	return []string{fmt.Sprintf("cheapest: %s, %s", titled(best.Cell), document.Amounts(usd)(usd))}
 }
 
 // cheapest returns the simulated cell with the lowest metric among those that did all the work, nil without one
@@ -112,6 +102,7 @@ type tables struct {
 	run, whole *results.Run // what is shown, and what it is compared within
 	swept      []string
 	every      bool
+	split      bool
 	notes      []results.Note
 	used       map[string]bool // texts of notes to which something on the page points
 }
@@ -156,28 +147,30 @@ func (t *tables) main() *document.Table {
 			return text
 		}},
 	}
-	recall, fetched := t.metric("RECALL", results.NameRecall), t.cost("WITH RE-FETCH", results.NameRefetchCost)
-	if anyValue(t.run, results.NameOpenLoopCost) { // COST includes the fetches
-		fetched = t.between("WITH RE-FETCH", results.NameRefetchCost)
-	}
+	recall := t.metric("RECALL", results.NameRecall)
 	regret := ofWhole(t.metric("REGRET", results.NameRegret))
-	hit, recall, fetched := t.metric("HIT", results.NameHitRatio).spared(-1), recall.spared(-1), fetched.spared(-1)
-	doings := []column{t.metric("MISSES", results.NameMisses).spared(3), t.metric("COMPACTIONS", results.NameCompactions).spared(1),
-		t.metric("CHAIN", results.NameChainMax).spared(4), t.metric("PEAK", results.NamePeakContext).spared(5),
-		t.metric("WAIT", results.NameAddedLatency).spared(2)}
+	hit, recall := t.metric("HIT", results.NameHitRatio).spared(-1), recall.spared(-1)
+	doings := []column{t.metric("MISSES", results.NameMisses).spared(3), t.metric("COMPACTIONS", results.NameCompactions).spared(1)}
+	if t.split {
+		doings = append(doings, t.metric("CHAIN", results.NameChainMax).spared(4), t.metric("PEAK", results.NamePeakContext).spared(5))
+	}
+	doings = append(doings, t.metric("WAIT", results.NameAddedLatency).spared(2))
 	bound := anyValue(t.run, results.NameBound)
 	switch {
 	case t.every: // the most important come first, as others may be out of sight
-		columns = append(columns, fetched, recall, t.recallRange())
+		columns = append(columns, recall, t.recallRange())
 		if bound {
 			columns = append(columns, regret)
 		}
 		columns = append(append(columns, hit), doings...)
 	case bound:
 		columns[1] = columns[1].spared(2) // REGRET says more
-		columns = append(columns, regret, hit, recall, t.recallRange(), t.metric("RULES KEPT", results.NameInstructionsKept).spared(1), fetched)
+		columns = append(columns, regret, hit, recall, t.recallRange(), t.metric("RULES KEPT", results.NameInstructionsKept).spared(1))
 	default:
-		columns = append(append(append(columns, hit), doings...), recall, t.recallRange(), fetched)
+		columns = append(append(append(columns, hit), doings...), recall)
+		if t.split {
+			columns = append(columns, t.recallRange())
+		}
 	}
 	columns = slices.DeleteFunc(columns, func(c column) bool {
 		m, _ := results.LookupMetric(c.metric)
@@ -204,7 +197,7 @@ func (t *tables) row(c *results.Cell) []any {
 	if len(t.swept) > 0 {
 		name = c.Strategy
 	}
-	row := []any{name}
+	row := []any{titled(name)}
 	for _, p := range t.swept {
 		row = append(row, c.Params[p])
 	}

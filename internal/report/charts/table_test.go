@@ -79,11 +79,13 @@ func TestTrustLineUnknown(t *testing.T) {
 func TestFootnotes(t *testing.T) {
 	s := text(t, "table", bill(), Options{})
 	for name, want := range map[string]string{
-		"none":        "none ¹",    // overflows have no column: the mark stands with the name
-		"drop|oldest": "$505.00 ²", // calls without a price
-		"¹":           "¹ 1 session passes the window",
-		"²":           "² 3 calls of models without a price not in the cost",
+		"billed":      "$1,000.00 ¹",
+		"none":        "none ²",    // overflows have no column: the mark stands with the name
+		"drop|oldest": "$505.00 ⁴", // calls without a price
+		"¹":           "¹ of it $200.00 for outputs that no log has in full",
+		"²":           "² 1 session passes the window",
 		"³":           "³ as the client | counts",
+		"⁴":           "⁴ 3 calls of models without a price not in the cost",
 	} {
 		if got := line(t, s, name); !strings.Contains(got, want) {
 			t.Errorf("line %q does not contain %q", got, want)
@@ -111,8 +113,8 @@ func TestNotesWithoutCell(t *testing.T) {
 	s := text(t, "table", run, Options{})
 	for name, want := range map[string]string{
 		"STRATEGY":     "MISSES ¹",
-		"billed":       "$1,000.00 ²",
-		"recorded":     "$1,010.00 ²",
+		"billed":       "$1,000.00 ² ³",
+		"recorded":     "$1,010.00 ³",
 		"¹":            "¹ first calls are not counted",
 		"sessions end": "sessions end before 2026-04",
 	} {

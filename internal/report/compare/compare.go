@@ -189,6 +189,9 @@ func (r *Report) compareSides(ctx context.Context, name string, base, other side
 	if err != nil {
 		return nil, inCell(name, err)
 	}
+	if err := p.sameLoop(); err != nil {
+		return nil, inCell(name, err)
+	}
 	c := &Comparison{
 		Cell: name, Base: base.label, Other: other.label, Sessions: len(p.sessions), Notes: notes, pairs: p,
 	}

@@ -50,6 +50,18 @@ func pair(base, other side) (*pairs, []string, error) {
 	return p, notes, nil
 }
 
+// sameLoop refuses sides of which one is of a closed loop and the other of an open one. Rows
+// that repeat the recording are of either.
+func (p *pairs) sameLoop() error {
+	for i, base := range p.rows[0][0] {
+		if was, is := base.Loop, p.rows[1][0][i].Loop; was != is && was != results.LoopNone && is != results.LoopNone {
+			return fmt.Errorf("%s is of a loop that is %s and %s of one that is %s: run both with --open-loop or both without",
+				p.sides[0].label, was, p.sides[1].label, is)
+		}
+	}
+	return nil
+}
+
 // alike pairs sides whose cells list the same sessions in the same ascending
 // order, as those of a run do. This common case is fast; alike reports whether
 // it applies.

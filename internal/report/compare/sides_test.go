@@ -2,6 +2,7 @@ package compare
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -70,6 +71,28 @@ func TestErrors(t *testing.T) {
 	} {
 		if _, err := Run(context.Background(), tc.inputs, tc.o); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.what, err, tc.want)
+		}
+	}
+}
+
+// A closed loop has costs that an open one leaves out; the two are not compared.
+func TestLoopsAreNotMixed(t *testing.T) {
+	row := func(loop results.Loop) *results.Run {
+		r := session("x", "a", 10, 1, 1, 1)
+		r.Loop = loop
+		return run(cell("x", r))
+	}
+	for _, tc := range []struct {
+		was, is results.Loop
+		says    string
+	}{
+		{results.LoopClosed, results.LoopClosed, ""},
+		{results.LoopNone, results.LoopOpen, ""},
+		{results.LoopClosed, results.LoopOpen, "was is of a loop that is closed and is of one that is open: run both with --open-loop or both without"},
+	} {
+		_, err := Run(context.Background(), []Input{{Label: "was", Run: row(tc.was)}, {Label: "is", Run: row(tc.is)}}, Options{})
+		if got := fmt.Sprint(err); (tc.says == "") != (err == nil) || !strings.Contains(got, tc.says) && err != nil {
+			t.Errorf("%q against %q: %v, want %q", tc.was, tc.is, err, tc.says)
 		}
 	}
 }

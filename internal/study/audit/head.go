@@ -24,7 +24,11 @@ func (p *page) head() []string {
 	if summaries > 0 {
 		calls += " and " + document.Count(summaries, "logged summary call")
 	}
-	lines := []string{fmt.Sprintf("%s at %s · %s · %s%s", cents(p.Total.USD), prices, document.Count(p.Sessions, "session"), calls, period)}
+	derived := ""
+	if usd := p.class(results.ClassOutput) - p.LoggedOutputUSD; usd >= 0.005 {
+		derived = ", of it " + cents(usd) + " " + results.DerivedText
+	}
+	lines := []string{fmt.Sprintf("%s at %s%s · %s · %s%s", cents(p.Total.USD), prices, derived, document.Count(p.Sessions, "session"), calls, period)}
 	add := func(line string) {
 		if line != "" {
 			lines = append(lines, line)
@@ -34,11 +38,6 @@ func (p *page) head() []string {
 	lines = append(append(lines, p.Remarks...), "")
 	add(p.headClasses())
 	add(p.headMisses())
-	if output := p.class(results.ClassOutput); output-p.LoggedOutputUSD >= 0.005 {
-		add(fmt.Sprintf("Output is %s as logged and %s with the counts that are not final derived; the bill has the "+
-			"latter.",
-			cents(p.LoggedOutputUSD), cents(output)))
-	}
 	if p.UnloggedWritesUSD >= 0.005 {
 		add(fmt.Sprintf("The provider bills writes of some models and their logs carry none: %s if nothing was written, as here, "+
 			"and %s if all that was not read was.", cents(p.Total.USD), cents(p.Total.USD+p.UnloggedWritesUSD)))

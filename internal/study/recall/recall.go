@@ -77,20 +77,7 @@ type Needs struct {
 	Artifacts    [NumArtifacts]Portion
 	ByDepth      [NumDepths]Portion // artifacts by number of compactions before the conversation
 	Fetches      int64
-	RefetchUSD   float64 // of fetching what is recoverable, in addition to the cost
-	// Closed is the cost of the row in an open loop and at both ends of the
-	// interval of what agents fetch, USD; zero except in a closed loop.
-	Closed Closed
-	// Apart has a bit for each value of loop.Refetch under which the agent would have acted
-	// differently somewhere. It is only known for a fitted closed loop, and is not written.
-	Apart uint8
 }
-
-// Closed compares a closed loop with others: see Needs.
-type Closed struct{ OpenUSD, LowUSD, HighUSD float64 }
-
-// Known reports whether the loop is closed.
-func (c *Closed) Known() bool { return *c != (Closed{}) }
 
 // Total returns the sum over all kinds.
 func (n *Needs) Total() (t NeedTally) {
