@@ -139,7 +139,8 @@ func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]
 		if c == nil || c.actual <= 0 {
 			continue
 		}
-		slices.Sort(samples[i])
+		drawn := samples[i]
+		samples[i] = slices.Sorted(slices.Values(drawn))
 		low, high := stats.Quantile(samples[i], bandLevel/2), stats.Quantile(samples[i], 1-bandLevel/2)
 		b.Sessions++
 		// A band without width includes costs within a hundredth of a cent per dollar.
@@ -149,6 +150,7 @@ func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]
 			b.Inside++
 		}
 		r.banded(c.epoch, inside)
+		r.replicated(s.ID, drawn, c.actual, inside)
 		scores += intervalScore(low, high, c.actual) / c.actual
 		naives += intervalScore(c.naive, c.naive, c.actual) / c.actual
 		for _, v := range samples[i] {
