@@ -224,6 +224,10 @@ func (f *fitter) close(rd *Round, events []Event) Event {
 	}
 	growth := rd.total - f.total
 	if f.s.Exact {
+		if rest := growth - visible; micro >= 0 && rest < 0 {
+			events[micro].Saved, f.thought = clamp32(-rest), nil
+			return Event{}
+		}
 		return f.closeExact(rd, growth)
 	}
 	switch rest := growth - visible; {
