@@ -64,15 +64,19 @@ strategies:
 		t.Fatalf("exit %d, %s\n%s", code, errs, plain)
 	}
 	hide := append(line, "--anonymize", "--anonymize-key", at("key"))
-	for _, format := range []string{"csv --per-session", "json", "markdown", "html"} {
+	for _, format := range []string{"csv --per-session", "json", "markdown"} {
 		code, out, errs := exec(t, slices.Concat(hide, []string{"--format"}, strings.Fields(format))...)
 		if code != exitOK || out == "" || strings.Contains(out, "canary") {
 			t.Errorf("%s: exit %d, %s\n%s", format, code, errs, out)
 		}
 	}
-	code, out, errs := exec(t, append(hide, "--out", at("shared"), "--html", at("page.html"), "--chart", at("chart.svg"))...)
+	code, out, errs := exec(t, append(hide, "--out", at("shared"), "--chart", at("chart.svg"))...)
 	if code != exitOK || !strings.Contains(out, "STRATEGY") || strings.Contains(out, "canary") {
 		t.Fatalf("exit %d, %s\n%s", code, errs, out)
+	}
+	page := slices.DeleteFunc(append([]string{"report"}, hide[1:]...), func(arg string) bool { return arg == "--split" })
+	if code, _, errs := exec(t, append(page, "-o", at("page.html"))...); code != exitOK {
+		t.Fatalf("exit %d, %s", code, errs)
 	}
 	files := tree(t, at("shared"))
 	want := tree(t, at("plain"))

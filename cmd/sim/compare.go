@@ -67,7 +67,7 @@ variable ` + anonymizeKeyVariable + `.`,
 	f.options.Level = compareLevel
 	flags.Var(confidence{&f.options.Level}, "level", "confidence `LEVEL` of the intervals: 0.99 or 99%")
 	flags.Uint64Var(&f.options.Seed, "seed", 1, "seed `N` of the resamples")
-	flags.BoolVar(&f.all, "all", false, "every metric, not only those of the run table and those that differ")
+	flags.BoolVar(&f.all, "all", false, "every metric, not only those of the run table and classes of cost and misses that differ")
 	bindFormat(cmd, &f.format, compare.Formats()...)
 	f.keys.bind(cmd)
 	return cmd

@@ -12,6 +12,8 @@ import (
 var gone = map[string]string{
 	"sim scenarios run":        "docs/claims.md has every claim with its figures",
 	"sim audit --reconcile":    "sim audit --format json lists every day by model",
+	"sim run --html":        pageOf,
+	"sim run --format html":  pageOf,
 	"sim run --closed-loop":    closedLoop,
 	"sim tune --closed-loop":   closedLoop,
 	"sim report --closed-loop": closedLoop,
@@ -25,6 +27,9 @@ var gone = map[string]string{
 	"sim run --shard":          "a sweep takes seconds on one machine, and sim-beam divides larger ones (docs/scale.md)",
 	"sim export":               "rows.jsonl of sim run --out, or sim run --format csv --per-session; sim run --anonymize for others to read",
 }
+
+// pageOf says what writes a page.
+const pageOf = "sim report PATH -o FILE writes the page, also of a folder of sim run --out"
 
 // closedLoop says what --closed-loop was.
 const closedLoop = "the loop is closed unless --open-loop is given"

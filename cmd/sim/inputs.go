@@ -171,7 +171,7 @@ type keyFlags struct {
 // bind binds the flags of every verb with pseudonyms.
 func (f *keyFlags) bind(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.anonymize, "anonymize", false, "replace names of sessions, projects and files by pseudonyms")
-	cmd.Flags().StringVar(&f.file, "anonymize-key", "", "the key of pseudonyms is in `FILE`")
+	cmd.Flags().StringVar(&f.file, "anonymize-key", "", "the key of pseudonyms is in `FILE`, or in the variable "+anonymizeKeyVariable)
 }
 
 // check returns what is wrong with the flags.

@@ -139,7 +139,9 @@ coding agents, where there are any.`,
 		newAudit(),
 		newFleet(),
 		newCheck(),
+		newVersion(),
 	)
+	root.AddCommand(topics()...)
 	return root
 }
 
@@ -177,6 +179,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
 		name := "--" + invalid.GetFlag().Name + " " + invalid.GetValue()
+		if err := removed(cmd, name); err != nil {
+			return err
+		}
 		if instead, ok := gone[name]; ok {
 			return usageError{fmt.Errorf("%s is gone: %s", name, instead)}
 		}

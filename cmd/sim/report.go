@@ -165,18 +165,6 @@ func hidden(key []byte, run *results.Run, calls []results.CellCalls, chains []st
 	return out
 }
 
-// write writes the page of a run to file, if there is one.
-func (s *study) write(cmd *cobra.Command, run *results.Run, file string) error {
-	if file == "" || cmd.Context().Err() != nil {
-		return nil
-	}
-	d, err := s.page(cmd.Context(), run, s.key)
-	if err != nil {
-		return err
-	}
-	return writeOr(cmd, file, func(w io.Writer) error { return d.Write(w, "html") })
-}
-
 // page makes the document of a run over the sessions of s.
 func (s *study) page(ctx context.Context, run *results.Run, key []byte) (*document.Document, error) {
 	parts := reports.PageParts{Chosen: map[string]string{}}

@@ -46,7 +46,6 @@ type runFlags struct {
 	seed       uint64
 	window     int64
 	profile    string
-	html       string
 	keys       keyFlags // bound by the verbs that have pseudonyms
 	searches   bool     // only few of the cells are simulated
 }
@@ -55,8 +54,9 @@ type runFlags struct {
 // cheapest and the most expensive.
 const maxLines = 40
 
-// bindCells binds the flags of every verb that runs the cells of a scenario.
-func (f *runFlags) bindCells(cmd *cobra.Command) {
+// bindCells binds the flags of every verb that runs the cells of a scenario; without
+// formats it has all there are.
+func (f *runFlags) bindCells(cmd *cobra.Command, formats ...string) {
 	f.read.bind(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.strategies, "strategy", scenarios.DefaultStrategies(),
@@ -64,14 +64,14 @@ func (f *runFlags) bindCells(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.set, "set", nil,
 		"set a parameter of the scenario as `PATH=VALUE`; a list sweeps it; repeatable")
 	completeFlag(cmd, "strategy", presetNames)
-	bindFormat(cmd, &f.format)
+	bindFormat(cmd, &f.format, formats...)
 	flags.BoolVar(&f.verify, "verify", false, "check the invariants at every call")
 	flags.BoolVar(&f.openLoop, "open-loop", false,
 		"let the agent act as recorded whatever was forgotten: it fetches nothing again")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed `N` of all random draws")
 	flags.Int64Var(&f.window, "window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
 	flags.StringVar(&f.profile, "profile", scenarios.ProfileDefault,
-		"behaviour that recordings show: default, none or a `FILE` of sim calibrate or an earlier run")
+		"fitted behaviour: default, none or a `FILE` of sim calibrate")
 	f.prices.bind(cmd)
 	flags.StringVar(&f.pricesAt, "prices-at", "call", "`DATE` of the prices: call, today or YYYY-MM-DD")
 }
@@ -125,22 +125,16 @@ func newRun() *cobra.Command {
 each strategy and prints what each would have cost. Without a path it replays
 the samples that come with the program.
 
-SCENARIO is the name of a built-in scenario (sim scenarios ls) or a .yaml file
-that says which strategies, which server, which prices; lists in it are swept.
-sim scenarios show reference prints the manual. Flags override the scenario.
-
---anonymize replaces session ids and everything that could be a path, a project or a person's words by
-keyed hashes, in all that is printed, drawn and written; what names them throughout (profile.yaml, live.json,
-summaries.csv) is not written. The key is in the file of --anonymize-key or in the variable ` + anonymizeKeyVariable + `.`,
+SCENARIO is a built-in scenario (sim scenarios ls) or a .yaml file of strategies, server and prices;
+sim scenarios show reference prints the manual. Lists are swept, and flags override the scenario.`,
 		Example: `  sim run
   sim run ~/.claude/projects
   sim run --strategy none,auto-compact/155k --split session.jsonl
   sim run thresholds ~/.claude/projects --out thresholds
-  sim run ~/.claude/projects --out shared --anonymize --anonymize-key ~/sim.key
   sim run --set server.lifetime_5m=[5m,1h] --dry-run ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.bindCells(cmd)
+	f.bindCells(cmd, "table", "markdown", "csv", "json") // sim report writes pages
 	f.live.bind(cmd, &f.read.discover.yes)
 	f.output.bind(cmd, "cost and recall by strategy", "run")
 	f.keys.bind(cmd)
@@ -149,7 +143,6 @@ summaries.csv) is not written. The key is in the file of --anonymize-key or in t
 	flags.BoolVar(&f.perSession, "per-session", false, "with --format csv: a row for each session")
 	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("list every cell, even more than %d", maxLines))
 	flags.BoolVar(&f.bound, "bound", false, "say what the best schedule costs, and how far each strategy is from it")
-	flags.StringVar(&f.html, "html", "", "write the page of sim report as well, into `FILE`")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be simulated and how long it would take, and stop")
 	return cmd
 }
@@ -157,7 +150,7 @@ summaries.csv) is not written. The key is in the file of --anonymize-key or in t
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	f.read.discover.pays = cmd.Flags().Changed("summarizer")
 	key, err := f.keys.key()
-	s, err := f.study(cmd, args, append(f.live.check(cmd, f.set), pageFor("--html", f.html), err)...)
+	s, err := f.study(cmd, args, append(f.live.check(cmd, f.set), err)...)
 	if err != nil {
 		return err
 	}
@@ -192,10 +185,13 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	f.read.remark(cmd, &run.Workload, s.corpus)
 	made := calls.done() // from here on there are no real calls
 	o, shown := reports.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()}, hidden(key, run, nil, nil)
+	d := reports.Run(shown, o)
+	if f.read.quiet && runErr == nil { // an interrupted run says so
+		d.Alone()
+	}
 	return errors.Join(runErr,
-		reports.Run(shown, o).Write(cmd.OutOrStdout(), f.format),
+		d.Write(cmd.OutOrStdout(), f.format),
 		f.output.draw(cmd, reports.Chart(shown)),
-		s.write(cmd, run, f.html),
 		s.save(cmd, run, made, runErr != nil))
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
@@ -203,91 +201,4 @@ func checkFormat(format string, known []string) error {
 		return nil
 	}
 	return fmt.Errorf("unknown format %q%s", format, nearest.Among(format, known))
-}
-
-// flagGroup is a heading of help and the names of the flags under it.
-type flagGroup struct {
-	title string
-	flags []string
-}
-
-// flagGroups are the headings of help and the flags under each. Flags of no
-// group appear under "Flags".
-var flagGroups = []flagGroup{
-	{"Sessions", []string{
-		"discover", "yes", "since", "until", "tz", "project", "model", "agent", "strict", "sessions",
-	}},
-	{"Strategies and settings", []string{
-		"strategy", "set", "seed", "window", "profile", "verify", "folds", "replications", "preset", "change", "from", "to",
-	}},
-	{"Prices", []string{"prices", "prices-at", "price-as"}},
-	{"Output", []string{
-		"format", "split", "top", "per-session", "all", "wide", "chart", "size", "dpi", "footnotes", "html", "out", "output", "force", "dry-run",
-	}},
-	{"Real summaries", []string{"summarizer", "cassettes", "provider", "base-url", "live-model", "budget-usd"}},
-	{"General", []string{"workers", "quiet", "verbose", "help", "version"}},
-}
-
-// help prints what a command does and how to use it.
-func help(cmd *cobra.Command, _ []string) {
-	w := cmd.OutOrStdout()
-	width := widthOf(w)
-	fmt.Fprint(w, document.Flowed(cmp.Or(cmd.Long, cmd.Short), width)+"\n\n"+usageText(cmd, width))
-}
-
-// usage prints how to use a command.
-func usage(cmd *cobra.Command) error {
-	w := cmd.OutOrStderr()
-	_, err := fmt.Fprint(w, usageText(cmd, widthOf(w)))
-	return err
-}
-
-// usageText says how to use a command, in lines of a width: its form, examples,
-// verbs and flags by group.
-func usageText(cmd *cobra.Command, width int) string {
-	var b strings.Builder
-	b.WriteString("Usage:\n")
-	if cmd.Runnable() && !cmd.HasAvailableSubCommands() {
-		b.WriteString("  " + cmd.UseLine() + "\n")
-	}
-	if cmd.HasAvailableSubCommands() {
-		b.WriteString("  " + cmd.CommandPath() + " COMMAND\n\nCommands:\n")
-		for _, c := range cmd.Commands() {
-			if c.IsAvailableCommand() || c.Name() == "help" {
-				indent := "\n" + strings.Repeat(" ", c.NamePadding()+3)
-				text := strings.ReplaceAll(document.Flowed(c.Short, width-len(indent)), "\n", indent)
-				fmt.Fprintf(&b, "  %-*s %s\n", c.NamePadding(), c.Name(), text)
-			}
-		}
-	}
-	if cmd.HasExample() {
-		b.WriteString("\nExamples:\n" + cmd.Example + "\n")
-	}
-	writeFlags(&b, cmd.Flags(), width)
-	if cmd.HasAvailableSubCommands() {
-		b.WriteString("\n" + cmd.CommandPath() + " COMMAND --help says more about a command.\n")
-	}
-	return b.String()
-}
-
-// writeFlags writes flags under the headings of their groups.
-func writeFlags(b *strings.Builder, flags *pflag.FlagSet, width int) {
-	groups := make([]*pflag.FlagSet, len(flagGroups)+1)
-	for i := range groups {
-		groups[i] = pflag.NewFlagSet("", pflag.ContinueOnError)
-	}
-	flags.VisitAll(func(f *pflag.Flag) {
-		i := slices.IndexFunc(flagGroups, func(g flagGroup) bool { return slices.Contains(g.flags, f.Name) })
-		groups[i+1].AddFlag(f)
-	})
-	for i, g := range groups {
-		if !g.HasAvailableFlags() {
-			continue
-		}
-		title := "Flags"
-		if i > 0 {
-			title = flagGroups[i-1].title
-		}
-		b.WriteString("\n" + title + ":\n" + g.FlagUsagesWrapped(width))
-	}
 }

@@ -185,6 +185,10 @@ func (d *Document) Write(w io.Writer, format string) error {
 	return fmt.Errorf("unknown report format %q (known: %s)", format, strings.Join(Formats(), ", "))
 }
 
+// Alone takes away what stands around the tables of d for people: its head and its notes. Marks
+// keep their footnotes.
+func (d *Document) Alone() { d.Head, d.Notes = nil, nil }
+
 // Write writes a document of t alone.
 func (t *Table) Write(w io.Writer, format string) error {
 	d := Document{Sections: []Section{{Blocks: []Block{t}}}}

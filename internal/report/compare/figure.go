@@ -84,17 +84,22 @@ func (c *Comparison) Changed() bool {
 }
 
 // shown returns the figures to print: all if they or metrics were asked for,
-// otherwise those of the run table followed by those that changed.
+// otherwise those of the run table, then the classes of cost and of misses that changed.
 func (r *Report) shown(c *Comparison, o WriteOptions) []Figure {
 	var list []Figure
 	for _, summary := range []bool{true, false} {
 		for _, f := range c.Figures {
-			if f.Summary == summary && (o.All || r.Chosen || f.Summary || f.Changed()) {
+			if f.Summary == summary && (o.All || r.Chosen || f.Summary || f.part() && f.Changed()) {
 				list = append(list, f)
 			}
 		}
 	}
 	return list
+}
+
+// part reports whether the metric is a class of the cost or of the misses.
+func (f *Figure) part() bool {
+	return f.Metric.By == results.ByClass && (f.Metric.Of == results.NameCost || f.Metric.Of == results.NameMisses)
 }
 
 // scale is the format of the figures of one metric: in one magnitude, with

@@ -182,8 +182,8 @@ func (s *series) total() float64 {
 
 // summary returns the metrics in the table of a run.
 func summary() []string {
-	return []string{results.NameCost, results.NameHitRatio, results.NameMisses, results.NameCompactions, results.NameChainMax,
-		results.NamePeakContext, results.NameAddedLatency}
+	return []string{results.NameCost, results.NameHitRatio, results.NameMisses, results.NameCompactions,
+		results.NameRecall, results.NameAddedLatency}
 }
 
 // chooseMetrics returns the metrics called names in the order of publication;

@@ -14,8 +14,8 @@ import (
 
 // WriteOptions select what Write shows.
 type WriteOptions struct {
-	// All shows every metric of a side, not only those of the run table and those
-	// that differ, and also comparisons without differences.
+	// All shows every metric of a side, not only those of the run table and the classes of
+	// cost and misses that differ, and also comparisons without differences.
 	All bool
 }
 

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+)
+
+// flagGroup is a heading of help and the names of the flags under it. The flags of a topic are
+// described once, by sim help TOPIC, and only named in the help of a command.
+type flagGroup struct {
+	title string
+	topic string
+	flags []string
+}
+
+// flagGroups are the headings of help and the flags under each. Flags of no
+// group appear under "Flags".
+var flagGroups = []flagGroup{
+	{"Sessions", "sessions", []string{
+		"agent", "discover", "model", "project", "since", "until", "tz", "strict", "yes",
+	}},
+	{"Strategies and settings", "", []string{
+		"strategy", "set", "open-loop", "seed", "window", "profile", "folds", "replications", "preset", "change", "from", "to",
+	}},
+	{"Prices", "prices", []string{"prices", "prices-at", "price-as"}},
+	{"Output", "", []string{
+		"format", "split", "top", "per-session", "all", "wide", "chart", "out", "output", "force", "dry-run",
+		"anonymize", "anonymize-key", "bound", "sessions",
+	}},
+	{"Charts", "charts", []string{"size", "dpi", "footnotes"}},
+	{"Real summaries", "live", []string{
+		"summarizer", "provider", "live-model", "base-url", "budget-usd", "cassettes", "insecure",
+	}},
+	{"Engine and memory", "scale", []string{"workers", "max-memory", "no-store", "verify"}},
+	{"General", "", []string{"quiet", "verbose", "help", "version"}},
+}
+
+// verbGroups are the headings under which help lists the commands of the program.
+var verbGroups = []struct {
+	title string
+	verbs []string
+}{
+	{"Your sessions", []string{"advise", "audit", "explain", "run", "report", "view", "chains"}},
+	{"Experiments", []string{"scenarios", "strategies", "tune", "ablate", "compare", "traces", "fleet"}},
+	{"Continuous integration", []string{"check"}},
+	{"Evidence", []string{"validate", "calibrate"}},
+}
+
+// topics returns what sim help says about flags that many commands have.
+func topics() []*cobra.Command {
+	return []*cobra.Command{
+		{Use: "sessions", Short: "Which sessions a command reads", Long: `PATH is a file, a folder or - for standard input; several
+are read together. These flags choose among the sessions.`},
+		{Use: "prices", Short: "At what prices calls are billed", Long: "Prices are those of the API at the date of each call, in USD."},
+		{Use: "charts", Short: "The size of charts", Long: "--chart FILE draws FILE.svg or FILE.png."},
+		{Use: "live", Short: "Summaries by real models", Long: `sim run --summarizer live asks a real model for each summary.
+It says what the calls will cost and asks before the first. --set live.KEY=VALUE sets what has no flag;
+docs/live.md has an example.`},
+		{Use: "scale", Short: "Cores, memory and what is kept between runs", Long: `Sessions that were read are kept in the user's cache
+folder, and the next run over the same files starts at once. docs/scale.md says what fits on one machine.`},
+	}
+}
+
+// newVersion returns the verb that prints the version.
+func newVersion() *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Print the version", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), "sim version "+version())
+		return err
+	}}
+}
+
+// help prints what a command does and how to use it, or what there is to say on a topic.
+func help(cmd *cobra.Command, _ []string) {
+	w := cmd.OutOrStdout()
+	width := widthOf(w)
+	text := document.Flowed(cmp.Or(cmd.Long, cmd.Short), width) + "\n"
+	if topic := topicOf(cmd); topic != nil {
+		text += "\n" + topic.title + ":\n" + topic.usages(cmd.Root()).FlagUsagesWrapped(width)
+	} else {
+		text += "\n" + usageText(cmd, width)
+	}
+	fmt.Fprint(w, text)
+}
+
+// topicOf returns the flags of a topic, nil for a command.
+func topicOf(cmd *cobra.Command) *flagGroup {
+	i := slices.IndexFunc(flagGroups, func(g flagGroup) bool { return !cmd.Runnable() && g.topic == cmd.Name() })
+	if i < 0 {
+		return nil
+	}
+	return &flagGroups[i]
+}
+
+// usages returns the flags of a group as the first command that has each describes them.
+func (g *flagGroup) usages(root *cobra.Command) *pflag.FlagSet {
+	list := pflag.NewFlagSet("", pflag.ContinueOnError)
+	run, _, err := root.Find([]string{"run"})
+	if err != nil {
+		return list
+	}
+	for _, name := range g.flags {
+		if f := run.Flags().Lookup(name); f != nil {
+			list.AddFlag(f)
+		}
+	}
+	return list
+}
+
+// usage prints how to use a command.
+func usage(cmd *cobra.Command) error {
+	w := cmd.OutOrStderr()
+	_, err := fmt.Fprint(w, usageText(cmd, widthOf(w)))
+	return err
+}
+
+// usageText says how to use a command, in lines of a width: its form, examples,
+// verbs and flags by group.
+func usageText(cmd *cobra.Command, width int) string {
+	var b strings.Builder
+	b.WriteString("Usage:\n")
+	if cmd.Runnable() && !cmd.HasAvailableSubCommands() {
+		b.WriteString("  " + cmd.UseLine() + "\n")
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("  " + cmd.CommandPath() + " COMMAND\n")
+		writeVerbs(&b, cmd, width)
+	}
+	if cmd.HasExample() {
+		b.WriteString("\nExamples:\n" + cmd.Example + "\n")
+	}
+	writeFlags(&b, cmd.Flags(), width)
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\n" + cmd.CommandPath() + " COMMAND --help says more about a command.\n")
+	}
+	return b.String()
+}
+
+// writeVerbs lists the commands under cmd, those of the program under the headings of their groups.
+func writeVerbs(b *strings.Builder, cmd *cobra.Command, width int) {
+	write := func(title string, shown func(*cobra.Command) bool) {
+		b.WriteString("\n" + title + ":\n")
+		for _, c := range cmd.Commands() {
+			if !shown(c) {
+				continue
+			}
+			indent := "\n" + strings.Repeat(" ", c.NamePadding()+3)
+			text := strings.ReplaceAll(document.Flowed(c.Short, width-len(indent)), "\n", indent)
+			fmt.Fprintf(b, "  %-*s %s\n", c.NamePadding(), c.Name(), text)
+		}
+	}
+	usable := func(c *cobra.Command) bool { return c.IsAvailableCommand() || c.Name() == "help" }
+	if cmd.HasParent() {
+		write("Commands", usable)
+		return
+	}
+	grouped := map[string]bool{}
+	for _, g := range verbGroups {
+		for _, verb := range g.verbs {
+			grouped[verb] = true
+		}
+		write(g.title, func(c *cobra.Command) bool { return slices.Contains(g.verbs, c.Name()) })
+	}
+	write("Other", func(c *cobra.Command) bool { return usable(c) && !grouped[c.Name()] })
+	write("Topics of sim help", func(c *cobra.Command) bool { return c.IsAdditionalHelpTopicCommand() && c.Name() != "help" })
+}
+
+// writeFlags writes flags under the headings of their groups, and the names of those of a topic.
+func writeFlags(b *strings.Builder, flags *pflag.FlagSet, width int) {
+	groups := make([]*pflag.FlagSet, len(flagGroups)+1)
+	for i := range groups {
+		groups[i] = pflag.NewFlagSet("", pflag.ContinueOnError)
+	}
+	flags.VisitAll(func(f *pflag.Flag) {
+		i := slices.IndexFunc(flagGroups, func(g flagGroup) bool { return slices.Contains(g.flags, f.Name) })
+		groups[i+1].AddFlag(f)
+	})
+	var named []string
+	for i, g := range groups {
+		title := "Flags"
+		if i > 0 {
+			title = flagGroups[i-1].title
+		}
+		switch {
+		case !g.HasAvailableFlags():
+		case i > 0 && flagGroups[i-1].topic != "":
+			var names []string
+			g.VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+			named = append(named, document.Flowed(title+" (sim help "+flagGroups[i-1].topic+"): "+strings.Join(names, " "), width))
+		default:
+			b.WriteString("\n" + title + ":\n" + g.FlagUsagesWrapped(width))
+		}
+	}
+	if len(named) > 0 {
+		b.WriteString("\n" + strings.Join(named, "\n") + "\n")
+	}
+}
