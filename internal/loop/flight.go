@@ -89,6 +89,9 @@ func (l *Loop) fly(t *thread, c *call) {
 	*f = flight{}
 	f.outcome = s.server.Begin(l.clock.now, q)
 	out := &f.outcome
+	if s.unwritten {
+		out.Usage = out.Usage.Plain()
+	}
 	l.expectLoss(t, c.model, lossRate, &out.Usage)
 	if l.config.Verify {
 		l.verify(t, c.layer, out)

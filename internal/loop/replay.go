@@ -41,6 +41,8 @@ type replay struct {
 	profile  *profile.Profile // nil for agents that it is not of
 	// automatic says that the calls go to a cache that needs no markers.
 	automatic bool
+	// unwritten says that what is written to the cache is billed as plain input, as gateways do.
+	unwritten bool
 	rules     profile.Set      // of the profile, those that hold for the client
 	static    int64            // tokens of the head of main threads, by the profile; 0 for unknown
 	hidden    [2]float64       // by the profile, share of turns with a hidden call, by kind of round
@@ -89,7 +91,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.latch, s.overage, s.contents = client.Latch{}, s.assembly.TTL.Overage, 0
 	s.scaled, s.scale = "", [2]float64{1, 1}
 	s.server = l.serverOf(session, s.assembly.Provider)
-	s.automatic = agents.Automatic(session)
+	s.automatic, s.unwritten = agents.Automatic(session), agents.Unwritten(session)
 	if s.profile = l.config.Profile; !agents.ClaudeCode(session) && !s.automatic {
 		s.profile = nil // it describes the others' clients
 	}

@@ -255,3 +255,17 @@ func TestClearedResults(t *testing.T) {
 		t.Errorf("%+v, want the first result, and what is missing from the total", e)
 	}
 }
+
+// A total that falls amid a turn is no rewind: what the last call had beyond is not sent again,
+// and all before it stays. The second call has 9,000 tokens, the third 8,400 and reads 8,000.
+func TestTotalFallsAmidATurn(t *testing.T) {
+	s := newScript("ses_1", "")
+	s.user(words("fix it"))
+	s.answer("", s.tool("read", `{"filePath":"/a.go"}`, strings.Repeat("x", 3000), ""), 8000, 0, 30, 0)
+	s.answer("", s.tool("read", `{"filePath":"/b.go"}`, "y", ""), 1000, 8000, 20, 0)
+	s.answer("", words("done"), 400, 8000, 20, 0)
+	th := &agenttest.Read(t, Describe(), map[string]string{"a.jsonl": s.text()}).Sessions[0].Threads[0]
+	if len(th.Events) != 1 || th.Events[0].Kind != traces.EventForget || th.Events[0].Round != 2 || len(th.Events[0].Cleared) != 1 {
+		t.Errorf("events %+v, want that the provider left something of the last call out", th.Events)
+	}
+}

@@ -109,12 +109,14 @@ type past struct {
 type history struct {
 	s  *traces.Session
 	at [][]past // after each call, by thread
+	// unwritten says that writes are billed as plain input.
+	unwritten bool
 }
 
 // callsOf returns the calls of a session's conversation in order of threads and
 // rounds, without predictions.
 func callsOf(s *traces.Session) []Call {
-	h := history{s, make([][]past, len(s.Threads))}
+	h := history{s, make([][]past, len(s.Threads)), agents.Unwritten(s)}
 	for i := range h.at {
 		h.at[i] = make([]past, len(s.Threads[i].Rounds))
 	}
@@ -151,7 +153,7 @@ func (h *history) inherited(t *traces.Thread) past {
 // OpenAI's cache keeps all of the input and logs no writes.
 func (h *history) after(p past, r *traces.Round) past {
 	n := past{left: r.Usage.Read + r.Usage.Writes(), ttl: p.ttl, model: r.Model, known: true}
-	if agents.Automatic(h.s) {
+	if agents.Automatic(h.s) || h.unwritten {
 		n.left = r.Usage.Input()
 	}
 	switch {
@@ -175,7 +177,9 @@ func (h *history) call(t *traces.Thread, r int, p past, events []traces.Event) C
 	if int(rd.File) < len(h.s.Files) {
 		c.File, c.Name = h.s.Files[rd.File], traces.CallName("", rd.File, rd.Line)
 	}
-	c.Naive = naive(&c, p, int64(rd.Tail))
+	if c.Naive = naive(&c, p, int64(rd.Tail)); h.unwritten {
+		c.Naive = c.Naive.Plain()
+	}
 	return c
 }
 

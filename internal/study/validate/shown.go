@@ -47,7 +47,10 @@ func seenOf(t *traces.Thread, r int, marked bool) (due, short int64, early bool)
 	due, early = before.Usage.Input(), r <= profile.EarlyCalls
 	life := int64(idleSeconds * 1e9)
 	if marked {
-		due, early, life = before.Usage.Read+before.Usage.Writes(), asked, profile.Life(prompt.TTL5m)
+		if due = before.Usage.Read + before.Usage.Writes(); before.Usage.Writes() == 0 {
+			due = before.Usage.Input() // written and billed as plain input
+		}
+		early, life = asked, profile.Life(prompt.TTL5m)
 	}
 	if rd.Wait > life || due < minStatic {
 		return 0, 0, false
