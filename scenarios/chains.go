@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/study/calls"
 	"github.com/compactsim/compactsim/internal/study/chains"
 	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/sim/results"
@@ -78,6 +80,20 @@ func (p *Plan) Follow(
 		slices.SortStableFunc(list[i].Calls, func(a, b results.CallRecord) int { return order[a.Session] - order[b.Session] })
 	}
 	return list, w.chains(&few, run, sessions), nil
+}
+
+// Billed returns what was billed for each call of the longest sessions, as Follow returns
+// what is simulated.
+func (p *Plan) Billed(corpus *traces.Corpus) (results.CellCalls, error) {
+	list := results.CellCalls{Cell: results.StrategyBilled}
+	for _, s := range longest(withCalls(corpus)) {
+		whole, err := s.Load()
+		if err != nil {
+			return list, fmt.Errorf("calls of the bill: %w", err)
+		}
+		list.Calls = append(list.Calls, calls.Of(whole, p.Prices).Records()...)
+	}
+	return list, nil
 }
 
 // watch gathers the compactions of all cells, by session.

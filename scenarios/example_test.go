@@ -102,7 +102,11 @@ func Example_layer() {
 	}
 	for _, name := range []string{"forgetful", "none"} {
 		total := &run.Reference(name).Total
-		fmt.Printf("%s: %d times forgotten, %d misses, $%.2f\n", name, total.Microcompactions, total.Misses, total.CostUSD())
+		usd, err := total.WholeUSD()
+		if err != nil { // sessions ended early: the cost of less work
+			log.Fatal(err)
+		}
+		fmt.Printf("%s: %d times forgotten, %d misses, $%.2f\n", name, total.Microcompactions, total.Misses, usd)
 	}
 	// Output:
 	// forgetful: 37 times forgotten, 37 misses, $73.89

@@ -59,7 +59,7 @@ func (f *File) regions() ([]region, *Design, error) {
 	recorded, at := region{strategy: results.StrategyRecorded}, point{}
 	for _, a := range d.axes {
 		if n := spec.Find(defaults, strings.Split(a.Path, ".")...); n != nil {
-			recorded.axes, at = append(recorded.axes, newDimension(a.Path, a.Path, &a)), append(at, spec.Flow(n))
+			recorded.axes, at = append(recorded.axes, newDimension(a.Path, a.Path, &a)), append(at, cmp.Or(spec.Flow(n), `""`))
 		}
 	}
 	cell, err := f.cellAt(&recorded, at)

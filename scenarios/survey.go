@@ -10,7 +10,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/serving/client"
-	"github.com/compactsim/compactsim/internal/study/audit"
+	"github.com/compactsim/compactsim/internal/study/calls"
 	"github.com/compactsim/compactsim/internal/study/validate"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -195,9 +195,10 @@ func (k *keptSights) add(s *traces.Session, x *Sight) {
 // sight returns the sight of a session that is in memory.
 func (p *Plan) sight(s *traces.Session, dates []time.Time) *Sight {
 	x := &Sight{Digest: sessionDigest(s), Automatic: agents.Automatic(s)}
+	table := calls.Of(s, p.Prices)
 	for _, at := range dates {
 		row := loop.Billed(s, p.Prices, at)
-		audit.CountMisses(&row, s, p.Prices)
+		table.CountMisses(&row)
 		x.Billed = append(x.Billed, row)
 	}
 	x.Opening.Add(s)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -12,45 +11,6 @@ import (
 	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/scenarios"
 )
-
-func newChains() *cobra.Command {
-	var f runFlags
-	cmd := &cobra.Command{
-		Use:   "chains [SCENARIO] [PATH…]",
-		Short: "Show what every compaction cost and whether it paid off",
-		Long: `Replays the sessions under PATH under each strategy and lists its compactions: what
-started each, what its summary call and the re-writing behind it cost, what later
-calls saved, after how many calls it paid for itself, and where a conversation
-compacts again and again for nothing.`,
-		Example: `  sim chains
-  sim chains --strategy recorded ~/.claude/projects
-  sim chains --strategy auto-compact/167k --set full-compact.trigger.fixed=60000
-  sim chains --format csv thresholds ~/.claude/projects`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.chains(cmd, args) },
-	}
-	f.bindCells(cmd)
-	cmd.Flags().BoolVar(&f.all, "all", false, fmt.Sprintf("list every compaction, even more than %d", maxLines))
-	return cmd
-}
-
-func (f *runFlags) chains(cmd *cobra.Command, args []string) error {
-	s, err := f.study(cmd, args)
-	if err != nil {
-		return err
-	}
-	if err := f.open(cmd, s, args); err != nil {
-		return err
-	}
-	defer s.corpus.Close()
-	stop := f.read.watched(cmd, s.plan, s.corpus)
-	run, cells, runErr := s.plan.Chains(cmd.Context(), s.corpus)
-	stop()
-	if run == nil {
-		return runErr
-	}
-	f.read.remark(cmd, &run.Workload, s.corpus)
-	return errors.Join(runErr, reports.Chains(run, cells, f.most()).Write(cmd.OutOrStdout(), f.format))
-}
 
 // ablateFlags are the flags of sim ablate.
 type ablateFlags struct {

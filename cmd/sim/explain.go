@@ -1,22 +1,14 @@
 package main
 
 import (
-	"context"
-	"errors"
+	"cmp"
 	"fmt"
-	"path/filepath"
-	"runtime/debug"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/serving/needs"
-	"github.com/compactsim/compactsim/internal/study/audit"
 	"github.com/compactsim/compactsim/internal/study/explain"
 	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/scenarios"
@@ -38,15 +30,16 @@ func newExplain() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain SESSION[:LINE] [CALL] [PATH…]",
-		Short: "Explain what each call of a session cost under a strategy",
-		Long: `Replays the session whose id begins with SESSION under a strategy and lists the
-calls at which something happened: what a trigger measured, what a layer did,
-what changed in the prefix, what the server read and why it missed. CALL, a
-number, shows one call in full, its request drawn in segments; so does SESSION:LINE,
-the name of a call in the lists of sim audit and sim validate.`,
+		Short: "Show what each call of a session was billed, and why",
+		Long: `Lists the calls of the session whose id begins with SESSION at which something happened:
+what was billed for each, what it missed in the cache and why, and what the cache model
+expects of the recording. --strategy adds what another strategy would have done: what a
+trigger measured, what a layer did, what the server would have read. CALL, a number, shows
+one call in full, its request drawn in segments; so does SESSION:LINE, the name of a call
+in the lists of sim audit and sim validate. --format csv has every call with all figures.`,
 		Example: `  sim explain 38c5
   sim explain 38c5 81 --strategy auto-compact/155k
-  sim explain 38c5 81 --format json ~/.claude/projects`,
+  sim explain 38c5 --format csv ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "" {
 				return usageError{fmt.Errorf("which session? sim traces ls lists them")}
@@ -54,9 +47,9 @@ the name of a call in the lists of sim audit and sim validate.`,
 			return f.run(cmd, args)
 		},
 	}
-	f.bind(cmd, "table", "json")
+	f.bind(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.strategy, "strategy", "recorded", "`NAME` of the strategy to explain")
+	flags.StringVar(&f.strategy, "strategy", "", "`NAME` of a strategy that would have acted in place of the recorded one")
 	completeFlag(cmd, "strategy", presetNames)
 	cmd.ValidArgsFunction = complete(sessionNames)
 	flags.Uint64Var(&f.seed, "seed", 1, "seed `N` of all random draws")
@@ -66,8 +59,12 @@ the name of a call in the lists of sim audit and sim validate.`,
 	return cmd
 }
 
+// asked reports whether another strategy or other settings than the recorded ones are asked for.
+func (f *explainFlags) asked() bool { return f.strategy != "" || len(f.set) > 0 }
+
 func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
-	_, plan, err := f.configured(scenarios.Plan{Seed: f.seed, Window: f.window, Workers: f.read.workers}, f.strategy, f.set...)
+	strategy := cmp.Or(f.strategy, results.StrategyRecorded)
+	_, plan, err := f.configured(scenarios.Plan{Seed: f.seed, Window: f.window, Workers: f.read.workers}, strategy, f.set...)
 	if err != nil {
 		return err
 	}
@@ -83,60 +80,69 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if err := plan.Prepare(cmd.Context(), corpus); err != nil { // as sim run learns from all sessions
 		return err
 	}
-	config, err := plan.Config(f.strategy, f.set)
+	config, err := plan.Config(strategy, f.set)
 	if err != nil {
 		return err
 	}
+	recorded, err := plan.Config(results.StrategyRecorded, nil)
+	if err != nil {
+		return err
+	}
+	o := explain.Options{Call: call, All: f.all, Asked: f.asked()}
 	e, err := explain.Session(config, s, call)
 	if err != nil {
 		return err
 	}
-	behind := ""
 	if _, file, line, ok := traces.ParseCallName(args[0]); ok && call == 0 && int(file) < len(s.Files) {
 		at := callAt(e, s.Files[file], int(line))
 		if at == nil {
 			return usageError{fmt.Errorf("%s: no call at or behind that line", args[0])}
 		}
-		if call = at.Number; at.Line > int(line) {
-			behind = fmt.Sprintf("%s is no line of a call: this is the next one behind it, at line %d", args[0], at.Line)
+		if o.Call = at.Number; at.Line > int(line) {
+			o.Head = append(o.Head, fmt.Sprintf("%s is no line of a call: this is the next one behind it, at line %d", args[0], at.Line))
 		}
-		if e, err = explain.Session(config, s, call); err != nil { // its request, too
+		if e, err = explain.Session(config, s, o.Call); err != nil { // its request, too
 			return err
 		}
 	}
-	if call > len(e.Calls) {
+	if o.Call > len(e.Calls) {
 		return usageError{fmt.Errorf("call %d: session %s has %s under %s",
-			call, s.ID, document.Count(len(e.Calls), "call"), f.strategy)}
+			o.Call, s.ID, document.Count(len(e.Calls), "call"), strategy)}
 	}
-	d, err := explain.Document(e, explain.Options{Call: call, All: f.all, Logged: loggedOf(e, s, config.Prices)})
+	if err := explain.Bill(e, s, recorded); err != nil {
+		return err
+	}
+	if o.Call == 0 {
+		o.Head = describe(s)
+	}
+	d, err := explain.Document(e, o)
 	if err != nil {
 		return usageError{err}
-	}
-	if behind != "" {
-		d.Head = append([]string{behind}, d.Head...)
 	}
 	return d.Write(cmd.OutOrStdout(), f.format)
 }
 
-// loggedOf returns what the recording has about an explained session.
-func loggedOf(e *studies.Explanation, s *traces.Session, prices loop.Prices) explain.Logged {
-	row := loop.Billed(s, prices, time.Time{})
-	logged := explain.Logged{USD: row.CostUSD()}
-	if e.Strategy != "recorded" {
-		return logged
+// describe returns what is known of a session, one fact per line.
+func describe(s *traces.Session) []string {
+	q := &s.Quality
+	lines := []string{
+		fmt.Sprintf("%s · %s … %s · %s · %s", s.Project, s.StartTime().Format(time.RFC3339), s.EndTime().Format(time.RFC3339),
+			document.Count(s.NumCalls(), "call"), document.Count(len(s.Threads), "thread")),
+		fmt.Sprintf("new tokens %d, of these prefix %d, unseen %d · outputs derived %d, unknown %d · lifetimes assumed %d"+
+			" · lines %d, bad %d · synthetic %d · repeated %d",
+			q.InputTokens, q.PrefixTokens, q.UnseenTokens, q.DerivedOutputs, q.UnknownOutputs, q.AssumedTiers,
+			q.Lines, q.BadLines, q.Synthetic, q.Repeated),
 	}
-	threads := map[string]*traces.Thread{}
-	for i := range s.Threads {
-		threads[s.Threads[i].ID] = &s.Threads[i]
+	if s.LoggedUSD > 0 {
+		lines = append(lines, fmt.Sprintf("logged by the client $%.2f", s.LoggedUSD))
 	}
-	for i := range e.Calls {
-		c, read := &e.Calls[i], int64(-1)
-		if t := threads[c.Thread]; t != nil && c.Layer == "" && c.Round < len(t.Rounds) {
-			read = t.Rounds[c.Round].Usage.Read
-		}
-		logged.Reads = append(logged.Reads, read)
+	for _, name := range s.Files {
+		lines = append(lines, "file "+name)
 	}
-	return logged
+	for _, p := range s.Problems {
+		lines = append(lines, "problem "+p.String())
+	}
+	return lines
 }
 
 // callAt returns the conversation's call at a line of a file or the next one
@@ -145,7 +151,7 @@ func callAt(e *studies.Explanation, file string, line int) *studies.ExplainedCal
 	var at *studies.ExplainedCall
 	for i := range e.Calls {
 		c := &e.Calls[i]
-		if c.Layer == "" && c.File == file && c.Line >= line && (at == nil || c.Line < at.Line) {
+		if c.Layer == "" && !c.Again && c.File == file && c.Line >= line && (at == nil || c.Line < at.Line) {
 			at = c
 		}
 	}
@@ -165,87 +171,4 @@ func callNumber(args []string) (call int, rest []string, err error) {
 		return 0, nil, fmt.Errorf("call %d: calls count from 1", n)
 	}
 	return n, args[1:], nil
-}
-
-// auditFlags are the flags of sim audit.
-type auditFlags struct {
-	traceFlags
-	top int
-}
-
-func newAudit() *cobra.Command {
-	var f auditFlags
-	cmd := &cobra.Command{
-		Use:   "audit [PATH…]",
-		Short: "Explain the bill of recorded sessions: where the money went",
-		Long: `Explains the bill of the sessions under PATH from recorded usage. It shows what
-was paid for, what cache misses cost and why, what compactions cost and saved, what the
-contexts held, and for each finding where to look. --since and --until choose calls, not
-sessions; days, weeks (ISO 8601) and months are those of --tz. Two things are simulated:
-what compactions cost and saved, and the last line, the best change that sim advise finds.
-Prices are those of the API; a subscription pays none of it.`,
-		Example: `  sim audit ~/.claude/projects
-  sim audit --since 7d --project api ~/.claude/projects
-  sim audit --top 0 --tz Europe/Berlin ~/.claude/projects`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-	}
-	f.bind(cmd)
-	flags := cmd.Flags()
-	f.read.choice.byCall = true
-	flags.IntVar(&f.top, "top", 5, "`N` findings in full, and lines of each list; the others are summed up; 0 for all")
-	return cmd
-}
-
-func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
-	prices, err := f.prices.table()
-	if f.top < 0 {
-		err = errors.Join(err, fmt.Errorf("--top %d must not be negative", f.top))
-	}
-	if err != nil {
-		return usageError{err}
-	}
-	f.read.listener = needs.NewListener() // the simulation asks what was used later
-	f.read.lazy = true
-	defer f.read.closeStore(cmd)
-	defer debug.SetGCPercent(debug.SetGCPercent(30)) // bodies of sessions come and go
-	corpus, err := f.read.corpus(cmd, args)
-	if err != nil {
-		return err
-	}
-	defer corpus.Close()
-	report, err := f.explain(cmd.Context(), corpus, prices)
-	if err != nil {
-		return err
-	}
-	var read results.Workload
-	f.read.remark(cmd, &read, corpus)
-	report.Remarks = read.Remarks
-	o := audit.DocumentOptions{Top: f.top}
-	if f.prices.file != "" {
-		o.Prices = filepath.Base(f.prices.file)
-	}
-	if f.format != "json" && !strings.HasPrefix(f.format, "csv") { // for people
-		advice, err := f.advice(cmd, corpus, prices)
-		if err != nil {
-			return err
-		}
-		o.Advice = advice.Line()
-	}
-	return report.Document(o).Write(cmd.OutOrStdout(), f.format)
-}
-
-// explain makes the report.
-func (f *auditFlags) explain(ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table) (*audit.Report, error) {
-	o := audit.Options{Prices: prices, Top: f.top, Zone: f.read.choice.zone, In: f.read.filter.InPeriod}
-	plan, err := f.plan(prices)
-	if err != nil {
-		return nil, err
-	}
-	switch _, cells, err := plan.Chains(ctx, corpus); {
-	case err == nil:
-		o.Compactions = cells[0].Compactions
-	case !errors.Is(err, traces.ErrNoSessions): // sessions without a call have no advice
-		return nil, err
-	}
-	return audit.Run(corpus.Sessions, o)
 }

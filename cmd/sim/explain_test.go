@@ -2,11 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/study/audit"
 	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -63,5 +65,44 @@ func explainAgrees(t *testing.T, set ...string) {
 	}
 	if atEnds == 0 {
 		t.Error("no sample has a call at the end of a turn")
+	}
+}
+
+// What the audit says a call missed and what that cost is what an explanation of the call says was billed, whatever
+// the model expects of it.
+func TestExplainAgreesWithAudit(t *testing.T) {
+	t.Parallel()
+	code, out, errs := exec(t, "audit", "-q", "--top", "0", "--format", "json")
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	var report audit.Report
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatal(err)
+	}
+	looked := 0
+	for _, f := range report.Findings {
+		for _, p := range f.Places {
+			_, told, ok := strings.Cut(p.Text, "; missed ")
+			if !ok {
+				continue
+			}
+			looked++
+			code, out, errs := exec(t, "explain", "-q", p.Call, "--format", "json")
+			if code != 0 {
+				t.Fatalf("explain %s: exit %d: %s", p.Call, code, errs)
+			}
+			var e studies.Explanation
+			if err := json.Unmarshal([]byte(out), &e); err != nil {
+				t.Fatal(err)
+			}
+			b := e.Calls[0].Billed
+			if want := fmt.Sprintf("%d, %s", b.Missed, b.Evidence); told != want || math.Abs(p.USD-b.MissUSD) > 1e-9 {
+				t.Errorf("%s: the audit has $%.6f, %q, the explanation $%.6f, %q", p.Call, p.USD, told, b.MissUSD, want)
+			}
+		}
+	}
+	if looked < 10 { // the samples have 14 misses
+		t.Errorf("%d misses compared", looked)
 	}
 }

@@ -47,7 +47,7 @@ var verbGroups = []struct {
 	title string
 	verbs []string
 }{
-	{"Your sessions", []string{"advise", "audit", "explain", "run", "report", "view", "chains"}},
+	{"Your sessions", []string{"advise", "audit", "explain", "run", "report", "view"}},
 	{"Experiments", []string{"scenarios", "strategies", "tune", "ablate", "compare", "traces", "fleet"}},
 	{"Continuous integration", []string{"check"}},
 	{"Evidence", []string{"validate", "calibrate"}},

@@ -119,10 +119,10 @@ func TestHostileTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, session := filepath.Join(dir, "out"), hostileTexts[0]+"s0"+hostileTexts[0]
-	lines := []string{"run -v --split --strategy recorded,none --out OUT IN", "check -v --github --file CHECK IN", "traces show SESSION IN", "explain SESSION 2 IN",
+	lines := []string{"run -v --split --strategy recorded,none --out OUT IN", "check -v --github --file CHECK IN", "explain --all SESSION IN", "explain SESSION 2 IN",
 		"run --dry-run IN"}
 	for _, format := range []string{"table", "markdown", "csv", "json"} {
-		for _, verb := range []string{"run IN", "traces ls IN", "audit IN", "chains IN", "compare OUT --strategy recorded,none",
+		for _, verb := range []string{"run IN", "traces ls IN", "audit IN", "audit --compactions IN", "compare OUT --strategy recorded,none",
 			"validate IN"} {
 			lines = append(lines, verb+" --format "+format)
 		}

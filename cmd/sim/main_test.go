@@ -128,8 +128,8 @@ func TestExitCodes(t *testing.T) {
 		{"audit --strict " + call("acme-9", "12"), exitUsage, `no price for model "acme-9"`},
 		{"advise --strict " + call("acme-9", "12"), exitUsage, `no price for model "acme-9"`},
 		{"run --strict " + call("claude-opus-4-6", "null"), exitUsage, "session s: 1 of 1 call have missing, unreadable or contradictory token counts"},
-		{"traces show", exitUsage, "sim traces ls"},
-		{"traces show zzz", exitUsage, "no session zzz"},
+		{"explain", exitUsage, "sim traces ls"},
+		{"explain zzz", exitUsage, "no session zzz"},
 		{"traces ls", exitOK, ""},
 	} {
 		code, _, stderr := exec(t, strings.Fields(tc.args)...)

@@ -189,6 +189,11 @@ func (s *study) page(ctx context.Context, run *results.Run, key []byte) (*docume
 	if parts.Calls, parts.Chains, err = s.plan.Follow(ctx, s.corpus, run); err != nil {
 		return nil, fmt.Errorf("calls and compactions for the page: %w", err)
 	}
+	billed, err := s.plan.Billed(s.corpus)
+	if err != nil {
+		return nil, err
+	}
+	parts.Calls = append([]results.CellCalls{billed}, parts.Calls...)
 	if parts.Ablation, parts.Part, err = s.ablation(ctx); err != nil {
 		return nil, fmt.Errorf("mechanisms for the page: %w", err)
 	}

@@ -58,13 +58,19 @@ const maxLines = 40
 // formats it has all there are.
 func (f *runFlags) bindCells(cmd *cobra.Command, formats ...string) {
 	f.read.bind(cmd)
+	bindFormat(cmd, &f.format, formats...)
+	f.prices.bind(cmd)
+	f.bindStrategies(cmd)
+}
+
+// bindStrategies binds what the cells are, on sessions and at prices that other flags choose.
+func (f *runFlags) bindStrategies(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.strategies, "strategy", scenarios.DefaultStrategies(),
 		"`NAMES` of the strategies to run, separated by commas")
 	flags.StringArrayVar(&f.set, "set", nil,
 		"set a parameter of the scenario as `PATH=VALUE`; a list sweeps it; repeatable")
 	completeFlag(cmd, "strategy", presetNames)
-	bindFormat(cmd, &f.format, formats...)
 	flags.BoolVar(&f.verify, "verify", false, "check the invariants at every call")
 	flags.BoolVar(&f.openLoop, "open-loop", false,
 		"let the agent act as recorded whatever was forgotten: it fetches nothing again")
@@ -72,7 +78,6 @@ func (f *runFlags) bindCells(cmd *cobra.Command, formats ...string) {
 	flags.Int64Var(&f.window, "window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
 	flags.StringVar(&f.profile, "profile", scenarios.ProfileDefault,
 		"fitted behaviour: default, none or a `FILE` of sim calibrate")
-	f.prices.bind(cmd)
 	flags.StringVar(&f.pricesAt, "prices-at", "call", "`DATE` of the prices: call, today or YYYY-MM-DD")
 }
 

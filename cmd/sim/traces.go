@@ -20,7 +20,7 @@ import (
 
 func newTraces() *cobra.Command {
 	return group("traces", "Look at recorded sessions", "",
-		newTracesList(), newTracesShow(), newTracesGen(), newTracesFit(), newTracesStore())
+		newTracesList(), newTracesGen(), newTracesFit(), newTracesStore())
 }
 
 // traceFlags are the flags of verbs that show sessions as recorded.
@@ -137,7 +137,7 @@ func newTracesList() *cobra.Command {
 		Use:   "ls [PATH…]",
 		Short: "List the sessions under PATH with what they cost and how much of them is known",
 		Long: `Lists the sessions under PATH with what they cost. The table shortens ids as far as
-they stay distinct; sim traces show and sim explain take such a beginning. --wide
+they stay distinct; sim explain takes such a beginning. --wide
 adds whole ids, pauses, sub-agents and how much of each session is known, in lines
 of any length. CSV and JSON have all of it, and the files.`,
 		RunE: func(cmd *cobra.Command, args []string) error {

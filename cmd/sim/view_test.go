@@ -137,7 +137,7 @@ func TestViewEqualsRun(t *testing.T) {
 	}
 }
 
-// A call on the page has what sim explain says of it: what was expected, what was read, and why it missed.
+// A call on the page has what sim explain says of it: what was billed, what was left in the cache, and why it missed.
 func TestViewExplains(t *testing.T) {
 	t.Parallel()
 	server, token := served(t)
@@ -148,7 +148,7 @@ func TestViewExplains(t *testing.T) {
 		t.Fatalf("no call of the sample misses: %s", list)
 	}
 	_, out, _ := exec(t, "explain", "-q", id, missed[1])
-	want := regexp.MustCompile(`read [\d,]+ of [\d,]+ expected: missed [\d,]+, class expiry`).FindString(out)
+	want := regexp.MustCompile(`read [\d,]+ of [\d,]+ left in the cache: missed [\d,]+, expiry`).FindString(out)
 	code, shown := request(t, "POST", server.URL+"/explain",
 		`{"strategy":"own","sessions":["`+id+`"],"cell":"recorded","call":`+missed[1]+`}`, "X-Sim-Token", token)
 	if code != 200 || want == "" || !strings.Contains(shown, want) {

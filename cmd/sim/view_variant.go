@@ -91,7 +91,14 @@ func (v *viewer) explain(ask *viewAsk) (*document.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return explain.Document(e, explain.Options{Call: ask.Call, Logged: loggedOf(e, chosen[0], config.Prices)})
+	recorded, err := plan.Config(results.StrategyRecorded, []string{"profile=" + learned})
+	if err != nil {
+		return nil, err
+	}
+	if err := explain.Bill(e, chosen[0], recorded); err != nil {
+		return nil, err
+	}
+	return explain.Document(e, explain.Options{Call: ask.Call, Asked: ask.Cell != results.StrategyRecorded})
 }
 
 // document simulates what was requested.

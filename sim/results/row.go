@@ -3,6 +3,7 @@
 package results
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/compactsim/compactsim/internal/study/confusion"
@@ -244,7 +245,16 @@ func (r *Row) LoggedUSD(billed *Row) float64 {
 	return usd
 }
 
-// CostUSD returns the total cost, USD.
+// WholeUSD returns the total cost, USD, of all that the recordings did. It is an error if
+// sessions ended early: then CostUSD is of less work than that of other rows.
+func (r *Row) WholeUSD() (float64, error) {
+	if n := r.Counts.Unsimulated; n > 0 {
+		return 0, fmt.Errorf("%d recorded calls were not simulated, as sessions ended early", n)
+	}
+	return r.CostUSD(), nil
+}
+
+// CostUSD returns the total cost, USD, of the calls that were simulated.
 func (r *Row) CostUSD() float64 { return r.CostByClass.Total() + r.StorageUSD }
 
 // DerivedText says what DerivedUSD is a part for, behind an amount of a bill.

@@ -131,3 +131,15 @@ func TestSumOrder(t *testing.T) {
 		t.Errorf("total %+v", up.Total)
 	}
 }
+
+// A row whose sessions ended early has no cost of the whole.
+func TestCostOfAWhole(t *testing.T) {
+	r := Row{CostByClass: Cost{ClassRead: 2}}
+	if usd, err := r.WholeUSD(); err != nil || usd != 2 {
+		t.Errorf("$%v, %v; want $2", usd, err)
+	}
+	r.Counts.Unsimulated = 3
+	if usd, err := r.WholeUSD(); err == nil || usd != 0 {
+		t.Errorf("$%v, %v of a row that leaves out 3 calls", usd, err)
+	}
+}

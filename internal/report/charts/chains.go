@@ -99,7 +99,7 @@ func chainTable(c *studies.Chains, most int) *document.Table {
 		})
 	}
 	if n := len(list) - len(t.Rows); n > 0 {
-		t.Notes = append(t.Notes, document.Count(n, "compaction")+" in between left out (--all lists them)")
+		t.Notes = append(t.Notes, document.Count(n, "compaction")+" in between left out (--top 0 lists them)")
 	}
 	t.Notes = append(t.Notes, c.Told()...)
 	return t

@@ -138,7 +138,9 @@ func cellNotes(run *results.Run, drawn func(cell string) bool) []string {
 const maxNameRunes = 44
 
 // cellName formats the name of a cell for a chart.
-func cellName(name string) string { return document.Shortened(document.Printable(titled(name)), maxNameRunes) }
+func cellName(name string) string {
+	return document.Shortened(document.Printable(titled(name)), maxNameRunes)
+}
 
 // titled returns the words for a strategy that people read, its name for most; files and
 // rows have the name.

@@ -13,9 +13,9 @@ import (
 
 // PageParts are the optional parts of a page, besides the figures of a run.
 type PageParts struct {
-	Verdict  document.List      // the advice in brief
-	Advice   *document.Document // what to set
-	Calls    []results.CellCalls
+	Verdict  document.List       // the advice in brief
+	Advice   *document.Document  // what to set
+	Calls    []results.CellCalls // the recorded calls, if they are there, under results.StrategyBilled
 	Chains   []studies.Chains
 	Ablation *studies.Ablation
 	Part     string            // the part of the sessions that Ablation covers, "" for all
@@ -91,7 +91,8 @@ func Page(run *results.Run, parts PageParts) *document.Document {
 	table.Sections = table.Sections[:1]
 	p.add("Strategies", table, false)
 	shown, _ := selected(run, maxPagedCells)
-	if figures := Figures(Drawings(shown, parts.Calls)); len(figures) > 0 {
+	simulated := slices.DeleteFunc(slices.Clone(parts.Calls), func(c results.CellCalls) bool { return c.Cell == results.StrategyBilled })
+	if figures := Figures(Drawings(shown, simulated)); len(figures) > 0 {
 		p.Sections = append(p.Sections, document.Section{Title: "Charts", Blocks: figures})
 	}
 	if len(parts.Calls) > 0 {

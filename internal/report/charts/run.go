@@ -193,11 +193,13 @@ func (t *tables) begin(title string) *document.Table {
 
 // row returns a row that begins with the columns that name a cell.
 func (t *tables) row(c *results.Cell) []any {
-	name := c.Cell
-	if len(t.swept) > 0 {
-		name = c.Strategy
+	name := titled(c.Cell)
+	if len(t.swept) > 0 { // with a setting it is not as shipped
+		if name = c.Strategy; len(c.Params) == 0 {
+			name = titled(name)
+		}
 	}
-	row := []any{titled(name)}
+	row := []any{name}
 	for _, p := range t.swept {
 		row = append(row, c.Params[p])
 	}
@@ -256,37 +258,19 @@ func (t *tables) metric(title, name string) column {
 	}}
 }
 
-// between returns the column of the interval of a metric, or of its value if
-// the interval has no width.
-func (t *tables) between(title, name string) column {
-	col := t.cost(title, name)
-	value := col.text
-	m, _ := results.LookupMetric(name)
-	col.text = func(c *results.Cell) string {
-		b, ok := c.Interval(m)
-		format := document.Format(m.Unit, []float64{b.High})
-		low, high := format(b.Low), format(b.High)
-		if !ok || low == high || c.Total.CutShort() {
-			return value(c)
-		}
-		return strings.TrimSuffix(low, " %") + " … " + high
-	}
-	return col
-}
-
 // recallRange returns the column of recall if summaries keep nothing and if
 // they keep all that fits, empty where that makes no difference.
 func (t *tables) recallRange() column {
 	m, _ := results.LookupMetric(results.NameRecall)
-	col := t.between("LEAST … MOST", m.Name).spared(6)
-	text := col.text
-	col.text = func(c *results.Cell) string {
-		if b, ok := c.Interval(m); !ok || b.Low == b.High {
+	return column{title: "LEAST … MOST", metric: m.Name, text: func(c *results.Cell) string {
+		b, ok := c.Interval(m)
+		format := document.Format(m.Unit, []float64{b.High})
+		low, high := format(b.Low), format(b.High)
+		if !ok || low == high {
 			return ""
 		}
-		return text(c)
-	}
-	return col
+		return strings.TrimSuffix(low, " %") + " … " + high
+	}}.spared(6)
 }
 
 // spared sets when the column is dropped for lack of room.

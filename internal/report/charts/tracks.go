@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/study/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -106,7 +107,7 @@ func callNote(c *results.CallRecord, before int64) string {
 	switch {
 	case isMiss(c) && c.Miss != prompt.MissCompaction:
 		return fmt.Sprintf("miss (%s): of %s tokens that the best prefix held, %s were read%s",
-			strings.ReplaceAll(c.Miss.String(), "_", " "), document.Whole(c.Expected), document.Whole(c.Usage.Read), strings.TrimSuffix("; "+fell, "; "))
+			calls.Word(c.Miss.String()), document.Whole(c.Expected), document.Whole(c.Usage.Read), strings.TrimSuffix("; "+fell, "; "))
 	case c.Source == results.SourceCompact:
 		return fmt.Sprintf("compaction: a summary of %s tokens in", document.Whole(c.Usage.Input()))
 	case isMiss(c):

@@ -14,7 +14,7 @@ import (
 var missCauses = map[string]string{
 	prompt.MissExpiry.String():      "pauses are longer than the lifetime of the entries",
 	prompt.MissEdit.String():        "messages ahead of the end change: clearing, deletions or rewritten results",
-	prompt.MissCompaction.String():  "compactions replace the messages; sim chains says which pay",
+	prompt.MissCompaction.String():  "compactions replace the messages; sim audit --compactions says which pay",
 	prompt.MissRewind.String():      "conversations go back to an earlier point",
 	prompt.MissHead.String():        "something ahead of the conversation changes between requests: tools, system prompt or parameters",
 	prompt.MissModel.String():       "conversations change the model",
@@ -267,5 +267,5 @@ func (l looker) lookAtCompactions() string {
 			line = "peak_context_tokens " + c.words() + "; "
 		}
 	}
-	return line + "sim chains --strategy " + l.cell.Strategy + " shows what started each compaction and whether it paid"
+	return line + "sim audit --compactions --strategy " + l.cell.Strategy + " shows what started each compaction and whether it paid"
 }

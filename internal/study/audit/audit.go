@@ -12,17 +12,17 @@ package audit
 
 import (
 	"fmt"
+	"github.com/compactsim/compactsim/internal/study/calls"
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/study/studies"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
 // Options say how to explain a bill.
 type Options struct {
-	Prices Prices
+	Prices calls.Prices
 	// Top is how many places of a finding, results and duplicate reads are kept; 0
 	// for all.
 	Top  int
@@ -82,55 +82,44 @@ func Run(sessions []*traces.Session, o Options) (*Report, error) {
 	return a.finish(len(sessions)), nil
 }
 
-// cut removes the calls outside the period from the bill.
-func (a *auditor) cut(calls []call) {
-	for i := range calls {
-		if c := &calls[i]; a.options.In != nil && !a.options.In(c.at) {
-			c.out, c.cost, c.price, c.missUSD = true, results.Cost{}, results.Cost{}, 0
-		}
-	}
-}
-
 func (a *auditor) session(s *traces.Session) {
-	threads := walk(s, a.options.Prices)
-	for _, calls := range threads {
-		a.cut(calls)
+	table := calls.Of(s, a.options.Prices)
+	if a.options.In != nil {
+		table.Cut(a.options.In)
 	}
-	a.defects.session(s, threads)
-	logged := summaries(s, a.options.Prices)
-	a.cut(logged)
-	for i := range logged {
-		if !logged[i].out {
-			a.bill.add(&logged[i])
+	a.defects.session(s, table.Threads)
+	for i := range table.Summaries {
+		if c := &table.Summaries[i]; !c.Out {
+			a.bill.add(c)
 		}
 	}
 	branches := branchReads(s)
-	ends := make([][]mix, len(threads))
-	for i, calls := range threads {
-		if len(calls) == 0 {
+	ends := make([][]mix, len(table.Threads))
+	for i, thread := range table.Threads {
+		if len(thread) == 0 {
 			continue
 		}
-		for j := range calls {
-			c := &calls[j]
-			if c.out {
+		for j := range thread {
+			c := &thread[j]
+			if c.Out {
 				continue
 			}
 			a.bill.add(c)
 			a.misses.add(c)
 			a.lifetimes.add(c)
 			a.evidence.call(c)
-			var next *call
-			if j+1 < len(calls) {
-				next = &calls[j+1]
+			var next *calls.Call
+			if j+1 < len(thread) {
+				next = &thread[j+1]
 			}
-			if tokens, usd := a.unread.add(c, next, branches[readAt{c.index, c.round}]); usd > 0 {
-				a.evidence.unread.add(s.Agent, c.place(), tokens, usd, "never read")
+			if tokens, usd := a.unread.add(c, next, branches[readAt{c.Index, c.Round}]); usd > 0 {
+				a.evidence.unread.add(s.Agent, callPlace(c), tokens, usd, "never read")
 			}
 		}
-		duplicates := a.results.thread(s, calls)
-		ends[i] = a.content.thread(s, calls, start(s, int32(i), ends), func(b int32) bool { return duplicates[b] })
+		duplicates := a.results.thread(s, thread)
+		ends[i] = a.content.thread(s, thread, start(s, int32(i), ends), func(b int32) bool { return duplicates[b] })
 	}
-	a.compactions(s, threads, a.simulated[s.ID])
+	a.compactions(s, table.Threads, a.simulated[s.ID])
 }
 
 // readAt is a round of a thread.

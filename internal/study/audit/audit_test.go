@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"github.com/compactsim/compactsim/internal/study/calls"
 	"math"
 	"testing"
 	"time"
@@ -118,12 +119,12 @@ func TestSharesAddUp(t *testing.T) {
 func TestMissesAddUp(t *testing.T) {
 	for name, sessions := range corpora(t) {
 		r := ran(t, sessions, Options{Prices: auditPrices(t)})
-		judged := map[Cause]int{}
+		judged := map[calls.Cause]int{}
 		for _, s := range sessions {
-			for _, calls := range walk(s, auditPrices(t)) {
+			for _, calls := range calls.Of(s, auditPrices(t)).Threads {
 				for i := range calls {
-					if calls[i].missed > 0 {
-						judged[calls[i].cause()]++
+					if calls[i].Missed > 0 {
+						judged[calls[i].Cause()]++
 					}
 				}
 			}
@@ -185,26 +186,26 @@ func TestCauses(t *testing.T) {
 		tier prompt.TTL
 		next func(*scene) prompt.Usage
 		gap  int64
-		want Cause
+		want calls.Cause
 	}{
-		{"a minute", prompt.TTL5m, all, minute, CauseInside},
-		{"ten minutes of five", prompt.TTL5m, all, 10 * minute, CauseShortPause},
-		{"ten minutes of an hour", prompt.TTL1h, all, 10 * minute, CauseInside},
-		{"two hours of five minutes", prompt.TTL5m, all, 120 * minute, CauseLongPause},
-		{"two hours of an hour", prompt.TTL1h, all, 120 * minute, CauseLongPause},
-		{"a little", prompt.TTL5m, func(*scene) prompt.Usage { return prompt.Usage{Read: 98_000, Write5m: 3000} }, minute, CauseTail},
+		{"a minute", prompt.TTL5m, all, minute, calls.CauseInside},
+		{"ten minutes of five", prompt.TTL5m, all, 10 * minute, calls.CauseShortPause},
+		{"ten minutes of an hour", prompt.TTL1h, all, 10 * minute, calls.CauseInside},
+		{"two hours of five minutes", prompt.TTL5m, all, 120 * minute, calls.CauseLongPause},
+		{"two hours of an hour", prompt.TTL1h, all, 120 * minute, calls.CauseLongPause},
+		{"a little", prompt.TTL5m, func(*scene) prompt.Usage { return prompt.Usage{Read: 98_000, Write5m: 3000} }, minute, calls.CauseTail},
 		{"compaction", prompt.TTL5m, func(k *scene) prompt.Usage {
 			k.event(traces.Event{Kind: traces.EventCompact})
 			return prompt.Usage{Write5m: 40_000}
-		}, 10 * minute, CauseCompaction},
+		}, 10 * minute, calls.CauseCompaction},
 		{"microcompact", prompt.TTL5m, func(k *scene) prompt.Usage {
 			k.event(traces.Event{Kind: traces.EventMicrocompact, Saved: 20_000})
 			return prompt.Usage{Read: 20_000, Write5m: 60_000}
-		}, minute, CauseEdit},
+		}, minute, calls.CauseEdit},
 		{"microcompact after ten minutes of five", prompt.TTL5m, func(k *scene) prompt.Usage {
 			k.event(traces.Event{Kind: traces.EventMicrocompact, Saved: 20_000})
 			return prompt.Usage{Read: 20_000, Write5m: 60_000}
-		}, 10 * minute, CauseShortPause},
+		}, 10 * minute, calls.CauseShortPause},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			k := newScene("cause")
@@ -228,8 +229,8 @@ func TestCauses(t *testing.T) {
 func TestEditAheadOfWhatIsMissed(t *testing.T) {
 	for _, test := range []struct {
 		read int64
-		want Cause
-	}{{49_920, CauseEdit}, {30_080, CauseEdit}, {4_480, CauseNoLifetime}} {
+		want calls.Cause
+	}{{49_920, calls.CauseEdit}, {30_080, calls.CauseEdit}, {4_480, calls.CauseNoLifetime}} {
 		k := newScene("forget")
 		k.s.Agent, k.s.Models = traces.AgentCodex, []string{"gpt-5.5"}
 		k.call(0, prompt.Usage{Uncached: 50_000})
@@ -254,18 +255,18 @@ func TestCausesOfTheClient(t *testing.T) {
 		gap           int64
 		verdict       traces.Verdict
 		signs         traces.Signs
-		want          Cause
+		want          calls.Cause
 	}{
-		{"messages", "2.1.217", minute, traces.VerdictMessages, 0, CauseMessages},
-		{"system", "2.1.217", minute, traces.VerdictSystem, 0, CauseSystem},
-		{"tools", "2.1.217", minute, traces.VerdictTools, 0, CauseTools},
-		{"tools behind a pause", "2.1.217", 10 * minute, traces.VerdictTools, 0, CauseShortPause},
-		{"nothing changed", "2.1.217", minute, traces.VerdictSame, 0, CauseInside},
-		{"it cannot tell", "2.1.217", minute, traces.VerdictUnknown, 0, CauseInside},
-		{"thinking off", "2.1.30", minute, 0, traces.SignThinkingOff | traces.SignThinking, CauseThinking},
-		{"thinking off behind a pause", "2.1.30", 10 * minute, 0, traces.SignThinkingOff | traces.SignThinking, CauseShortPause},
-		{"thinking off, later client", "2.1.39", minute, 0, traces.SignThinkingOff | traces.SignThinking, CauseInside},
-		{"thinking stays on", "2.1.30", minute, 0, traces.SignThinking, CauseInside},
+		{"messages", "2.1.217", minute, traces.VerdictMessages, 0, calls.CauseMessages},
+		{"system", "2.1.217", minute, traces.VerdictSystem, 0, calls.CauseSystem},
+		{"tools", "2.1.217", minute, traces.VerdictTools, 0, calls.CauseTools},
+		{"tools behind a pause", "2.1.217", 10 * minute, traces.VerdictTools, 0, calls.CauseShortPause},
+		{"nothing changed", "2.1.217", minute, traces.VerdictSame, 0, calls.CauseInside},
+		{"it cannot tell", "2.1.217", minute, traces.VerdictUnknown, 0, calls.CauseInside},
+		{"thinking off", "2.1.30", minute, 0, traces.SignThinkingOff | traces.SignThinking, calls.CauseThinking},
+		{"thinking off behind a pause", "2.1.30", 10 * minute, 0, traces.SignThinkingOff | traces.SignThinking, calls.CauseShortPause},
+		{"thinking off, later client", "2.1.39", minute, 0, traces.SignThinkingOff | traces.SignThinking, calls.CauseInside},
+		{"thinking stays on", "2.1.30", minute, 0, traces.SignThinking, calls.CauseInside},
 	} {
 		k := newScene("cause")
 		k.s.Versions = []string{test.version}
@@ -273,7 +274,7 @@ func TestCausesOfTheClient(t *testing.T) {
 		last := k.call(test.gap, prompt.Usage{Write5m: 101_000})
 		last.Verdict, last.Signs = test.verdict, test.signs
 		r := k.audit(t)
-		if len(r.Misses) != 1 || r.Misses[0].Cause != test.want || r.finding(string(test.want)) == nil && test.want != CauseShortPause {
+		if len(r.Misses) != 1 || r.Misses[0].Cause != test.want || r.finding(string(test.want)) == nil && test.want != calls.CauseShortPause {
 			t.Errorf("%s: %+v, want one miss by %s and its finding", test.name, r.Misses, test.want)
 		}
 	}
@@ -286,7 +287,7 @@ func TestModelSwitch(t *testing.T) {
 	k.call(0, prompt.Usage{Write5m: 100_000})
 	k.call(minute, prompt.Usage{Write5m: 101_000}).Model = 1
 	r := k.audit(t)
-	f := r.finding(string(CauseModel))
+	f := r.finding(string(calls.CauseModel))
 	if f == nil {
 		t.Fatalf("no finding in %+v", r.Findings)
 	}

@@ -3,10 +3,10 @@ package audit
 import (
 	"cmp"
 	"fmt"
+	"github.com/compactsim/compactsim/internal/study/calls"
 	"slices"
 	"time"
 
-	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/serving/breaks"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -48,11 +48,11 @@ func newBill(zone *time.Location) *bill {
 }
 
 // day returns the day of a call.
-func (c *call) day(zone *time.Location) string {
-	if c.untimed {
+func day(c *calls.Call, zone *time.Location) string {
+	if c.Untimed {
 		return NoDay
 	}
-	return time.Unix(0, c.at).In(zone).Format(time.DateOnly)
+	return time.Unix(0, c.At).In(zone).Format(time.DateOnly)
 }
 
 // week returns the ISO 8601 week of a day, such as 2026-W08.
@@ -65,20 +65,20 @@ func week(day string) string {
 	return fmt.Sprintf("%d-W%02d", y, w)
 }
 
-func (b *bill) add(c *call) {
-	r := c.r()
-	b.total.add(&r.Usage, &c.cost)
+func (b *bill) add(c *calls.Call) {
+	r := c.Recorded
+	b.total.add(&r.Usage, &c.Cost)
 	if r.Usage.Output > 0 {
-		b.logged += c.cost[results.ClassOutput] * float64(r.Logged) / float64(r.Usage.Output)
+		b.logged += c.Cost[results.ClassOutput] * float64(r.Logged) / float64(r.Usage.Output)
 	}
-	if agents.Of(c.session.Agent).Cache(c.model.name) == traces.CacheAutomatic && c.model.known {
-		b.written += c.model.rate.Unwritten(r.Usage)
+	if agents.Of(c.Session.Agent).Cache(c.Model.Name) == traces.CacheAutomatic && c.Model.Known {
+		b.written += c.Model.Rate.Unwritten(r.Usage)
 	}
-	project := c.session.Project
+	project := c.Session.Project
 	if project == "" {
 		project = NoProject
 	}
-	day := c.day(b.zone)
+	day := day(c, b.zone)
 	month := NoDay
 	if day != NoDay {
 		month = day[:len("2006-01")]
@@ -88,33 +88,33 @@ func (b *bill) add(c *call) {
 		b.last = max(b.last, day)
 	}
 	for i, name := range [len(splitNames)]string{
-		c.model.name, c.source.String(), project, month, week(day), day, c.session.ID,
+		c.Model.Name, c.Source.String(), project, month, week(day), day, c.Session.ID,
 	} {
 		addTo(b.by[i], name, c)
 	}
-	addTo(b.days, [3]string{day, project, c.model.name}, c)
+	addTo(b.days, [3]string{day, project, c.Model.Name}, c)
 	b.classes(c)
 }
 
 // addTo adds a call to the sum of a key.
-func addTo[K comparable](sums map[K]*Sum, key K, c *call) {
+func addTo[K comparable](sums map[K]*Sum, key K, c *calls.Call) {
 	if sums[key] == nil {
 		sums[key] = &Sum{}
 	}
-	sums[key].add(&c.r().Usage, &c.cost)
+	sums[key].add(&c.Recorded.Usage, &c.Cost)
 }
 
 // classes adds each token class of a call to its line. A call counts in every
 // class in which it has tokens.
-func (b *bill) classes(c *call) {
-	u := &c.r().Usage
+func (b *bill) classes(c *calls.Call) {
+	u := &c.Recorded.Usage
 	for i, n := range [results.NumClasses]int64{u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther, u.Output} {
 		l := &b.byClass[i]
 		if n == 0 {
 			continue
 		}
 		l.Calls++
-		l.USD += c.cost[i]
+		l.USD += c.Cost[i]
 		switch results.Class(i) {
 		case results.ClassUncached:
 			l.Uncached, l.Limited = l.Uncached+n, l.Limited+n
@@ -185,32 +185,20 @@ type Lifetime struct {
 // sub-agents; each by billed lifetime.
 type lifetimes [2][2]Lifetime
 
-// billedTier returns the lifetime that a call was billed for, or that of the
-// entry it read when it wrote nothing.
-func (c *call) billedTier() prompt.TTL {
-	switch u := &c.r().Usage; {
-	case u.Write1h > 0:
-		return prompt.TTL1h
-	case u.Writes() > 0:
-		return prompt.TTL5m
-	}
-	return c.tier
-}
-
-func (l *lifetimes) add(c *call) {
-	if c.automatic() || !c.model.known {
+func (l *lifetimes) add(c *calls.Call) {
+	if c.Automatic() || !c.Model.Known {
 		return
 	}
-	t := &l[c.side()][c.billedTier()]
-	u := &c.r().Usage
+	t := &l[side(c)][c.Billed()]
+	u := &c.Recorded.Usage
 	t.Calls++
-	t.Billed += c.cost.Total()
+	t.Billed += c.Cost.Total()
 	t.Write5m += u.Write5m + u.WriteOther
 	t.Write1h += u.Write1h
-	if c.gap > breaks.Short {
+	if c.Gap > breaks.Short {
 		t.Paused5m++
 	}
-	if c.gap > breaks.Long {
+	if c.Gap > breaks.Long {
 		t.Paused1h++
 	}
 }
@@ -233,78 +221,6 @@ func sortBy[T any](list []T, usd func(*T) float64, name func(*T) string) {
 	slices.SortStableFunc(list, func(a, b T) int {
 		return cmp.Or(cmp.Compare(usd(&b), usd(&a)), cmp.Compare(name(&a), name(&b)))
 	})
-}
-
-// Prices says what a model costs at a time.
-type Prices interface {
-	Lookup(model string, at time.Time) (costmodel.Price, error)
-}
-
-// pricer prices the calls of one session, each at its own date.
-type pricer struct {
-	prices Prices
-	list   []priced // by Round.Model
-}
-
-type priced struct {
-	name  string
-	price costmodel.Price
-	rate  costmodel.Rate
-	known bool
-}
-
-func newPricer(prices Prices, s *traces.Session) *pricer {
-	p := &pricer{prices: prices}
-	for _, name := range s.Models {
-		p.named(name, s)
-	}
-	return p
-}
-
-// named returns the index of a model in the list, and adds a new one.
-func (p *pricer) named(name string, s *traces.Session) uint16 {
-	if i := slices.IndexFunc(p.list, func(m priced) bool { return m.name == name }); i >= 0 {
-		return uint16(i)
-	}
-	m := priced{name: name}
-	if price, err := p.prices.Lookup(name, s.StartTime()); err == nil {
-		m.price, m.rate, m.known = price, price.Standard(), true
-	}
-	p.list = append(p.list, m)
-	return uint16(len(p.list) - 1)
-}
-
-// of returns the model of a round with its price at the time of the round.
-func (p *pricer) of(r *traces.Round) *priced {
-	m := &p.list[r.Model]
-	if m.known && r.At > 0 && !m.holds(r.At) {
-		if price, err := p.prices.Lookup(m.name, time.Unix(0, r.At).UTC()); err == nil {
-			m.price, m.rate = price, price.Standard()
-		}
-	}
-	return m
-}
-
-// holds reports whether the current price applies at a time, unix ns.
-func (m *priced) holds(at int64) bool {
-	p := &m.price
-	return (p.From.IsZero() || p.From.UnixNano() <= at) && (p.Until.IsZero() || at < p.Until.UnixNano())
-}
-
-// cost returns what usage costs, USD; nothing for a model without a price.
-func (m *priced) cost(u prompt.Usage) results.Cost {
-	if !m.known {
-		return results.Cost{}
-	}
-	return m.rate.Cost(&u)
-}
-
-// perToken returns the prices of a request of so many input tokens, USD a token.
-func (m *priced) perToken(input int64) results.Cost {
-	if !m.known {
-		return results.Cost{}
-	}
-	return *m.rate.PerToken(input)
 }
 
 // tally collects the evidence of one finding.

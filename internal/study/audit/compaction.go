@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"fmt"
+	"github.com/compactsim/compactsim/internal/study/calls"
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/study/studies"
@@ -10,7 +11,7 @@ import (
 )
 
 // Compaction is the cost and effect of one recorded compaction. No log shows most summary calls, so
-// the figures are those of a simulation of the recording, the same as in sim chains.
+// the figures are those of a simulation of the recording, the same as in sim audit --compactions.
 type Compaction struct {
 	Call    string  `json:"call"`     // the call after it, as sim explain takes it
 	CallUSD float64 `json:"call_usd"` // its summary calls
@@ -19,7 +20,7 @@ type Compaction struct {
 }
 
 // compactions adds those of a session whose next call is in the period.
-func (a *auditor) compactions(s *traces.Session, threads [][]call, list []studies.Compaction) {
+func (a *auditor) compactions(s *traces.Session, threads [][]calls.Call, list []studies.Compaction) {
 	for i := range list {
 		x := &list[i]
 		t := slices.IndexFunc(s.Threads, func(t traces.Thread) bool { return t.ID == x.Thread })
@@ -27,10 +28,10 @@ func (a *auditor) compactions(s *traces.Session, threads [][]call, list []studie
 			continue
 		}
 		next := &threads[t][min(x.Round, len(threads[t])-1)]
-		if next.out {
+		if next.Out {
 			continue
 		}
-		p := next.place()
+		p := callPlace(next)
 		a.report.chains.Compactions = append(a.report.chains.Compactions, *x)
 		a.report.Compactions = append(a.report.Compactions, Compaction{p.Call, x.CallCost.Total(), x.NetUSD(), *x})
 		if net := x.NetUSD(); net < 0 {

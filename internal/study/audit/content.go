@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"github.com/compactsim/compactsim/internal/study/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -85,8 +86,8 @@ type content struct {
 // thread replays the contexts of a thread: its own blocks, and after a
 // compaction the prefix, the summary and what the client restored. It returns
 // the context at the end of each round, for the branches that start there.
-func (k *content) thread(s *traces.Session, calls []call, start mix, duplicate func(int32) bool) []mix {
-	t := calls[0].thread
+func (k *content) thread(s *traces.Session, calls []calls.Call, start mix, duplicate func(int32) bool) []mix {
+	t := calls[0].Thread
 	ends := make([]mix, len(calls))
 	now, next := start, 0
 	var last mix // of the period
@@ -112,11 +113,11 @@ func (k *content) thread(s *traces.Session, calls []call, start mix, duplicate f
 			}
 		}
 		add(own)
-		if !calls[i].out {
+		if !calls[i].Out {
 			k.call(&calls[i], &now)
 		}
 		add(t.Rounds[i].Reply)
-		if ends[i] = now; !calls[i].out {
+		if ends[i] = now; !calls[i].Out {
 			last = now
 		}
 	}
@@ -127,12 +128,12 @@ func (k *content) thread(s *traces.Session, calls []call, start mix, duplicate f
 }
 
 // call distributes the billed input of a call over its context.
-func (k *content) call(c *call, now *mix) {
-	input, held := c.r().Usage.Input(), now.total()
+func (k *content) call(c *calls.Call, now *mix) {
+	input, held := c.Recorded.Usage.Input(), now.total()
 	if input == 0 || held == 0 {
 		return
 	}
-	paid := c.cost.Total() - c.cost[results.ClassOutput]
+	paid := c.Cost.Total() - c.Cost[results.ClassOutput]
 	for p, n := range now {
 		share := float64(n) / float64(held)
 		k.over[p] += n

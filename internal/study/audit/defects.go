@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"github.com/compactsim/compactsim/internal/study/calls"
 	"maps"
 	"path"
 	"slices"
@@ -21,26 +22,26 @@ type defects struct {
 	projects                     map[string]map[string]bool // paths by last part
 }
 
-func (d *defects) session(s *traces.Session, threads [][]call) {
+func (d *defects) session(s *traces.Session, threads [][]calls.Call) {
 	n, untimed, back := 0, 0, 0
 	for _, calls := range threads {
 		for i := range calls {
 			c := &calls[i]
-			if c.out {
+			if c.Out {
 				continue
 			}
 			n++
-			if c.untimed {
+			if c.Untimed {
 				untimed++
 			}
-			if c.back {
+			if c.Back {
 				back++
 			}
-			if !c.model.known {
+			if !c.Model.Known {
 				if d.unpriced == nil {
 					d.unpriced = map[string]int{}
 				}
-				d.unpriced[c.model.name]++
+				d.unpriced[c.Model.Name]++
 			}
 		}
 	}

@@ -248,7 +248,7 @@ func (p *page) misses() []document.Section {
 	causes := &document.Table{Columns: columns("BY CAUSE", amounts("COST"), counts("CALLS"), sizes("TOKENS"))}
 	for i := range p.Misses {
 		m := &p.Misses[i]
-		causes.Rows = append(causes.Rows, []any{causeWords[m.Cause], m.USD, m.Calls, m.Tokens})
+		causes.Rows = append(causes.Rows, []any{m.Cause.Text(), m.USD, m.Calls, m.Tokens})
 	}
 	said := &document.Table{Columns: columns("THE CLIENT'S BREAK DETECTOR SAYS", amounts("COST"),
 		counts("CALLS", "MISSED"), sizes("TOKENS"))}
@@ -288,7 +288,7 @@ func (p *page) compactions() []document.Section {
 		t.Rows = append(t.Rows, []any{p.at(&Place{Session: c.Session, Call: c.Call}), c.Trigger, c.Before, c.After,
 			money(c.CallUSD), money(c.RewriteUSD), money(c.GainUSD), money(c.NetUSD), c.PaidText(), c.Later})
 	}
-	return section("Compactions", t, append(p.chains.Told(), "Simulated as recorded, the worst first; sim chains --strategy "+
+	return section("Compactions", t, append(p.chains.Told(), "Simulated as recorded, the worst first; sim audit --compactions --strategy "+
 		"recorded shows all. CALL is the summary call, which is in the bill only where a log has it.")...)
 }
 

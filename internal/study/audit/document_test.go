@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"flag"
+	"github.com/compactsim/compactsim/internal/study/calls"
 	"io"
 	"os"
 	"path/filepath"
@@ -43,9 +44,9 @@ func audited() *Report {
 				Places: []Place{place(50, 2, "")}},
 			{Name: "small", Title: "Not in full", USD: 1, Count: 1, Tokens: 5, Places: []Place{}},
 		},
-		Misses: []Miss{{Cause: CauseShortPause, Calls: 3, Tokens: 120_000, USD: 5}},
+		Misses: []Miss{{Cause: calls.CauseShortPause, Calls: 3, Tokens: 120_000, USD: 5}},
 		Detector: []Said{{Reason: "none", Calls: 6}, {Reason: "expiry_5m", Calls: 3, Missed: 3, Tokens: 120_000, USD: 5,
-			Causes: map[Cause]int{CauseShortPause: 3}}},
+			Causes: map[calls.Cause]int{calls.CauseShortPause: 3}}},
 		Lifetimes: []Lifetime{{Source: "main", Tier: "5m", Calls: 10, Billed: 10, Paused5m: 3}},
 		Compactions: []Compaction{
 			{Call: place(50, 0, "").Call, CallUSD: 0.1, NetUSD: -0.15, Compaction: studies.Compaction{

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"github.com/compactsim/compactsim/internal/study/calls"
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/results"
@@ -15,7 +16,7 @@ const minFinding = 0.005
 
 // evidence collects what findings rest on.
 type evidence struct {
-	causes  map[Cause]*tally
+	causes  map[calls.Cause]*tally
 	pauses  [2]tally // short ones, of the conversation and of sub-agents
 	context tally
 	unread  tally
@@ -23,41 +24,39 @@ type evidence struct {
 }
 
 // side returns 0 for the conversation and 1 for sub-agents.
-func (c *call) side() int {
-	if c.source == results.SourceAgent {
+func side(c *calls.Call) int {
+	if c.Source == results.SourceAgent {
 		return 1
 	}
 	return 0
 }
 
-func (e *evidence) call(c *call) {
-	u := &c.r().Usage
+func (e *evidence) call(c *calls.Call) {
+	u := &c.Recorded.Usage
 	if over := u.Read - largeContext; over > 0 {
-		e.context.add(c.session.Agent, c.place(), over, float64(over)*c.price[results.ClassRead],
+		e.context.add(c.Session.Agent, callPlace(c), over, float64(over)*c.PerToken[results.ClassRead],
 			fmt.Sprintf("context of %d tokens", u.Input()))
 	}
-	if c.missed == 0 {
+	if c.Missed == 0 {
 		return
 	}
-	cause := c.cause()
-	text := fmt.Sprintf("%d tokens not read", c.missed)
-	if c.gap > 0 {
-		text += fmt.Sprintf(" after %d s", c.gap/1e9)
+	cause := c.Cause()
+	text := fmt.Sprintf("billed $%.2f: read %d, written %d, uncached %d; missed %d, %s",
+		c.Cost.Total(), u.Read, u.Writes(), u.Uncached, c.Missed, c.Evidence())
+	if c.Changed != 0 {
+		text += ", " + c.Changed.String() + " changed"
 	}
-	if c.changed != 0 {
-		text += ", " + c.changed.String() + " changed"
-	}
-	if cause == CauseShortPause {
-		e.pauses[c.side()].add(c.session.Agent, c.place(), c.missed, c.missUSD, text)
+	if cause == calls.CauseShortPause {
+		e.pauses[side(c)].add(c.Session.Agent, callPlace(c), c.Missed, c.MissUSD, text)
 		return
 	}
 	if e.causes == nil {
-		e.causes = map[Cause]*tally{}
+		e.causes = map[calls.Cause]*tally{}
 	}
 	if e.causes[cause] == nil {
 		e.causes[cause] = &tally{}
 	}
-	e.causes[cause].add(c.session.Agent, c.place(), c.missed, c.missUSD, text)
+	e.causes[cause].add(c.Session.Agent, callPlace(c), c.Missed, c.MissUSD, text)
 }
 
 // findings sets the findings of a report.
@@ -67,21 +66,21 @@ func (e *evidence) findings(r *Report, t *toolResults, top int) {
 		e.pauses[1].finding("pause_over_5m_agent", "Pauses of 5 minutes to an hour outlived the entries of sub-agents", top),
 	}
 	for _, f := range []struct {
-		cause Cause
+		cause calls.Cause
 		title string
 	}{
-		{CauseLongPause, "Pauses of more than an hour: the context is written again"},
-		{CauseMessages, "Messages that the client changed are written again, as the server says"},
-		{CauseSystem, "A changed system prompt: the context is written again, as the server says"},
-		{CauseTools, "Changed tools: the context is written again, as the server says"},
-		{CauseThinking, "Thinking switched on or off: the messages are written again"},
-		{CauseInside, "Misses inside the lifetime that was paid for, cause not logged"},
-		{CauseCompaction, "Compactions: what is left of the context is written again"},
-		{CauseTail, "Small falls inside the lifetime"},
-		{CauseModel, "Models changed in the middle of a conversation"},
-		{CauseEdit, "Results cleared or the context cut: what stands behind is written again"},
-		{CauseNoLifetime, "Misses of an automatic cache, which promises no lifetime"},
-		{CauseUnknown, "Misses after a pause that the recording does not tell"},
+		{calls.CauseLongPause, "Pauses of more than an hour: the context is written again"},
+		{calls.CauseMessages, "Messages that the client changed are written again, as the server says"},
+		{calls.CauseSystem, "A changed system prompt: the context is written again, as the server says"},
+		{calls.CauseTools, "Changed tools: the context is written again, as the server says"},
+		{calls.CauseThinking, "Thinking switched on or off: the messages are written again"},
+		{calls.CauseInside, "Misses inside the lifetime that was paid for, cause not logged"},
+		{calls.CauseCompaction, "Compactions: what is left of the context is written again"},
+		{calls.CauseTail, "Small falls inside the lifetime"},
+		{calls.CauseModel, "Models changed in the middle of a conversation"},
+		{calls.CauseEdit, "Results cleared or the context cut: what stands behind is written again"},
+		{calls.CauseNoLifetime, "Misses of an automatic cache, which promises no lifetime"},
+		{calls.CauseUnknown, "Misses after a pause that the recording does not tell"},
 	} {
 		if tally := e.causes[f.cause]; tally != nil {
 			list = append(list, tally.finding(string(f.cause), f.title, top))
@@ -105,7 +104,7 @@ func (e *evidence) others(top int) []Finding {
 			fmt.Sprintf("Reading the part of contexts above %d,000 tokens", largeContext/1000), top),
 		e.unread.finding("never_read", "Written to the cache and never read", top),
 	}
-	list[0].Notes = []string{"simulated: no log shows most summary calls. sim chains --strategy recorded shows each"}
+	list[0].Notes = []string{"simulated: no log shows most summary calls. sim audit --compactions --strategy recorded shows each"}
 	list[2].Notes = []string{"what it cost beyond plain input; other conversations may have read the tools and the " +
 		"system prompt of it, which no log shows"}
 	return list

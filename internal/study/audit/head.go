@@ -113,7 +113,7 @@ func (p *page) headMisses() string {
 		calls += m.Calls
 		cost += m.USD
 		if m.USD >= 0.005 {
-			parts = append(parts, causeWords[m.Cause]+" "+cents(m.USD))
+			parts = append(parts, m.Cause.Text()+" "+cents(m.USD))
 		}
 	}
 	if calls == 0 {
@@ -125,23 +125,6 @@ func (p *page) headMisses() string {
 		line += ": " + strings.Join(parts, ", ")
 	}
 	return line + "."
-}
-
-// causeWords describe causes.
-var causeWords = map[Cause]string{
-	CauseCompaction: "compactions",
-	CauseEdit:       "context cleared or cut",
-	CauseModel:      "another model",
-	CauseLongPause:  "pauses over an hour",
-	CauseShortPause: "pauses over 5 minutes, 5-minute entries",
-	CauseMessages:   "the client changed its messages",
-	CauseSystem:     "the client changed its system prompt",
-	CauseTools:      "the client changed its tools",
-	CauseThinking:   "thinking switched on or off",
-	CauseInside:     "inside the lifetime, no visible reason",
-	CauseTail:       "small falls inside the lifetime",
-	CauseUnknown:    "pause not recorded",
-	CauseNoLifetime: "automatic cache, no lifetime promised",
 }
 
 // classWords describe token classes.

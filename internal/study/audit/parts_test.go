@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"github.com/compactsim/compactsim/internal/study/calls"
 	"slices"
 	"testing"
 
@@ -29,7 +30,7 @@ func TestCompaction(t *testing.T) {
 	wantUSD(t, "net", r.Compactions[0].NetUSD, -0.89)
 	wantUSD(t, "lost", r.finding("compactions_lost").USD, 0.89)
 	// 23,000 tokens are written at $6.25 a million instead of read at $0.50
-	wantUSD(t, "written again", r.finding(string(CauseCompaction)).USD, 0.13225)
+	wantUSD(t, "written again", r.finding(string(calls.CauseCompaction)).USD, 0.13225)
 	o.In = func(at int64) bool { return at < k.s.Threads[0].Rounds[1].At }
 	if r := ran(t, []*traces.Session{k.s}, o); len(r.Compactions) != 0 || r.finding("compactions_lost") != nil {
 		t.Errorf("outside the period: %+v", r.Compactions)
@@ -173,7 +174,7 @@ func TestDefects(t *testing.T) {
 		}
 	}
 	for _, m := range r.Misses {
-		if m.Cause != CauseUnknown && m.Cause != CauseCompaction {
+		if m.Cause != calls.CauseUnknown && m.Cause != calls.CauseCompaction {
 			t.Errorf("a miss by %s, where no pause is known", m.Cause)
 		}
 	}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"github.com/compactsim/compactsim/internal/study/calls"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
@@ -114,7 +115,7 @@ type Line struct {
 
 // Place is a line of a recording.
 type Place struct {
-	Call    string  `json:"call"` // as sim explain and sim traces show take it (traces.CallName)
+	Call    string  `json:"call"` // as sim explain takes it (traces.CallName)
 	Session string  `json:"session"`
 	File    string  `json:"file"`
 	Line    int     `json:"line"`
@@ -142,10 +143,10 @@ type Share struct {
 
 // Miss is what was missed for one cause.
 type Miss struct {
-	Cause  Cause   `json:"cause"`
-	Calls  int     `json:"calls"`
-	Tokens int64   `json:"tokens"`
-	USD    float64 `json:"cost_usd"` // for writing what could have been read
+	Cause  calls.Cause `json:"cause"`
+	Calls  int         `json:"calls"`
+	Tokens int64       `json:"tokens"`
+	USD    float64     `json:"cost_usd"` // for writing what could have been read
 }
 
 // Said counts the detector's verdicts of one kind.
@@ -157,7 +158,7 @@ type Said struct {
 	USD    float64 `json:"cost_usd"`
 	// Causes are the calls that missed by cause. The detector does not see what a
 	// cause rests on: logged events, and billed lifetimes.
-	Causes map[Cause]int `json:"causes,omitempty"`
+	Causes map[calls.Cause]int `json:"causes,omitempty"`
 }
 
 // Defect is something in the input that limits what can be said.

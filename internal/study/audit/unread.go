@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"github.com/compactsim/compactsim/internal/study/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -27,24 +28,24 @@ type unread struct{ by map[string]*Unread }
 
 // add adds a call, given the next call of its thread (nil for the last) and the
 // largest read of the branches that leave it.
-func (u *unread) add(c, next *call, branches int64) (tokens int64, usd float64) {
-	writes := c.r().Usage.Writes()
-	if writes == 0 || c.automatic() {
+func (u *unread) add(c, next *calls.Call, branches int64) (tokens int64, usd float64) {
+	writes := c.Recorded.Usage.Writes()
+	if writes == 0 || c.Automatic() {
 		return 0, 0
 	}
 	read := branches
 	if next != nil {
-		read = max(read, next.r().Usage.Read)
+		read = max(read, next.Recorded.Usage.Read)
 	}
-	came := min(writes, max(0, read-c.r().Usage.Read)) // of what was written, read by someone
+	came := min(writes, max(0, read-c.Recorded.Usage.Read)) // of what was written, read by someone
 	tokens = writes - came
 	if tokens == 0 {
 		return 0, 0
 	}
-	usd = float64(tokens) * max(0, c.writePrice()-c.price[results.ClassUncached])
+	usd = float64(tokens) * max(0, c.WritePrice()-c.PerToken[results.ClassUncached])
 	where := UnreadAgain
 	switch {
-	case next == nil && c.first():
+	case next == nil && c.First():
 		where = UnreadOnly
 	case next == nil:
 		where = UnreadLast
@@ -60,18 +61,6 @@ func (u *unread) add(c, next *call, branches int64) (tokens int64, usd float64) 
 	one.Tokens += tokens
 	one.USD += usd
 	return tokens, usd
-}
-
-// writePrice returns the price of a written token in a call, USD; for a call
-// that wrote nothing, the price of the lifetime in force.
-func (c *call) writePrice() float64 {
-	if n := c.r().Usage.Writes(); n > 0 {
-		return (c.cost[results.ClassWrite5m] + c.cost[results.ClassWrite1h] + c.cost[results.ClassWriteOther]) / float64(n)
-	}
-	if c.tier == prompt.TTL1h {
-		return c.price[results.ClassWrite1h]
-	}
-	return c.price[results.ClassWrite5m]
 }
 
 func (u *unread) report(r *Report) {
@@ -109,20 +98,20 @@ type fares struct {
 	counts []int     // calls of the period, over the rounds before
 }
 
-func newFares(calls []call) *fares {
+func newFares(calls []calls.Call) *fares {
 	f := &fares{fresh: make([]float64, len(calls)), until: make([]int, len(calls)), sums: make([]float64, len(calls)+1),
 		counts: make([]int, len(calls)+1)}
 	end := len(calls)
 	for i := len(calls) - 1; i >= 0; i-- {
 		f.until[i] = end
-		if calls[i].acted.has(traces.EventCompact) {
+		if calls[i].Acted.Has(traces.EventCompact) {
 			end = i
 		}
 	}
 	for i := range calls {
-		f.fresh[i] = calls[i].fresh()
-		f.sums[i+1], f.counts[i+1] = f.sums[i]+calls[i].carries(), f.counts[i]
-		if !calls[i].out {
+		f.fresh[i] = calls[i].Fresh()
+		f.sums[i+1], f.counts[i+1] = f.sums[i]+carries(&calls[i]), f.counts[i]
+		if !calls[i].Out {
 			f.counts[i+1]++
 		}
 	}
@@ -131,12 +120,12 @@ func newFares(calls []call) *fares {
 
 // carries returns the cost in a call of a token that was sent before, USD: the
 // price of reading it, or of writing it again for the share that was missed.
-func (c *call) carries() float64 {
-	read := c.price[results.ClassRead]
-	if c.left == 0 {
+func carries(c *calls.Call) float64 {
+	read := c.PerToken[results.ClassRead]
+	if c.Left == 0 {
 		return read
 	}
-	return read + float64(c.missed)/float64(c.left)*max(0, c.fresh()-read)
+	return read + float64(c.Missed)/float64(c.Left)*max(0, c.Fresh()-read)
 }
 
 // carry returns the cost of n tokens that are new in a round, and how many calls sent them.
@@ -198,15 +187,15 @@ type toolResults struct {
 }
 
 // thread lists the results of a thread, and returns which blocks are duplicates.
-func (t *toolResults) thread(s *traces.Session, calls []call) map[int32]bool {
+func (t *toolResults) thread(s *traces.Session, calls []calls.Call) map[int32]bool {
 	f := newFares(calls)
 	duplicates := map[int32]bool{}
 	var known reads
 	for i := range calls {
-		if calls[i].acted.has(traces.EventCompact) {
+		if calls[i].Acted.Has(traces.EventCompact) {
 			known.forget()
 		}
-		in := calls[i].r().Input
+		in := calls[i].Recorded.Input
 		for b := in.From; b < in.To; b++ {
 			bl := &s.Blocks[b]
 			if bl.Kind != prompt.KindToolResult {

@@ -10,29 +10,23 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/study/calls"
 	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/strategies"
 )
 
 // Options select what to show of an explanation.
 type Options struct {
-	Call int  // number of the call to show in full; 0 for a list of calls
-	All  bool // list every call, not only those where something happened
-	// Logged is what the recording says; may be zero.
-	Logged Logged
+	Call  int  // number of the call to show in full; 0 for a list of calls
+	All   bool // list every call, not only those where something happened
+	Asked bool // a strategy was asked for: show what it would have done, beside what was billed
+	// Head are lines about the session.
+	Head []string
 }
 
-// Logged is what the recording says about the replayed session.
-type Logged struct {
-	USD float64 // of all calls, logged usage × price
-	// Reads are the logged reads of the explanation's calls, tokens, in order; −1
-	// for a call that no log shows. Empty unless the strategy is the recorded one,
-	// because others send other requests.
-	Reads []int64
-}
-
-// Document reports an explanation: a list of calls or one call in full. JSON
-// has every call in full.
+// Document reports an explanation with its bill: a list of calls or one call in full. What was
+// billed comes first, then what the model expects of the recording, then what a strategy that was
+// asked for would have done. JSON has every call in full.
 func Document(e *studies.Explanation, o Options) (*document.Document, error) {
 	if o.Call < 0 || o.Call > len(e.Calls) {
 		return nil, fmt.Errorf("call %d: the session has calls 1 to %d", o.Call, len(e.Calls))
@@ -42,11 +36,11 @@ func Document(e *studies.Explanation, o Options) (*document.Document, error) {
 		shown.Calls = e.Calls[o.Call-1 : o.Call]
 	}
 	d := &document.Document{
-		Head: []string{
+		Head: append(append([]string{
 			fmt.Sprintf("session %s · %s · %s · window %s", e.Session, strings.TrimSpace(e.Agent+" "+e.Version), e.Strategy,
 				document.Whole(e.Window)),
-			o.Logged.trust(e),
-		},
+		}, o.Head...), trust(e, o.Asked)),
+		Data: func() *document.Table { return data(&shown) },
 		JSON: func(w io.Writer) error {
 			if err := json.MarshalWrite(w, &shown, jsontext.AllowInvalidUTF8(true)); err != nil {
 				return err
@@ -56,102 +50,150 @@ func Document(e *studies.Explanation, o Options) (*document.Document, error) {
 		},
 	}
 	if o.Call > 0 {
-		d.Sections = whole(&shown.Calls[0], &o.Logged)
+		d.Sections = whole(&shown.Calls[0], e.Strategy, o.Asked)
 	} else {
 		d.Sections = list(e, &o)
 	}
 	return d, nil
 }
 
-// read returns the logged read of a call, −1 if unknown.
-func (l *Logged) read(c *studies.ExplainedCall) int64 {
-	if i := c.Number - 1; i >= 0 && i < len(l.Reads) {
-		return l.Reads[i]
-	}
-	return -1
+// differs reports whether what the model expects a call to read is far from what it read, so
+// that its explanation may not apply: a tenth of the context, an assumption.
+func differs(b *studies.Billed) bool {
+	return b != nil && b.Model != nil && max(b.Read-b.Model.Read, b.Model.Read-b.Read)*10 > b.Read+b.Write5m+b.Write1h+b.Uncached
 }
 
-// differs reports whether a call's logged read is far from the simulated one,
-// so that the explanation may not apply: a tenth of its context, an assumption.
-func (l *Logged) differs(c *studies.ExplainedCall) bool {
-	n := l.read(c)
-	return n >= 0 && max(n-c.Read, c.Read-n)*10 > c.Context
-}
-
-// trust says what in an explanation is simulated, and how far its total is from
-// the bill.
-func (l *Logged) trust(e *studies.Explanation) string {
-	total, hidden, apart := 0.0, 0.0, 0
+// trust says what was billed, and how far what is simulated is from it.
+func trust(e *studies.Explanation, asked bool) string {
+	total, apart := e.TurnEnds.CostUSD, 0
 	for i := range e.Calls {
-		c := &e.Calls[i]
-		total += c.CostUSD
-		if len(l.Reads) > 0 && l.read(c) < 0 {
-			hidden += c.CostUSD
-		}
-		if l.differs(c) {
+		total += e.Calls[i].CostUSD
+		if differs(e.Calls[i].Billed) {
 			apart++
 		}
 	}
-	ends := &e.TurnEnds
-	text := fmt.Sprintf("reads, misses and costs are simulated: %s in all, billed %s", document.USD(total+ends.CostUSD, 2),
-		document.USD(l.USD, 2))
-	if hidden > 0 {
-		text += fmt.Sprintf("; %s of it for calls no log shows", document.USD(hidden, 2))
+	text := fmt.Sprintf("billed %s; the model has %s", document.USD(e.BilledUSD, 2), document.USD(e.ModelUSD, 2))
+	if e.ModelHiddenUSD > 0.005 {
+		text += fmt.Sprintf(", which includes %s for calls that no log records", document.USD(e.ModelHiddenUSD, 2))
 	}
-	if ends.Calls > 0 {
+	if e.BilledUSD > 0 {
+		text += "; model error " + document.SignedPercent((e.ModelUSD-e.ModelHiddenUSD)/e.BilledUSD-1)
+	}
+	if asked {
+		text += fmt.Sprintf("; %s would have cost %s, simulated", e.Strategy, document.USD(total, 2))
+	}
+	if ends := &e.TurnEnds; ends.Calls > 0 {
 		text += fmt.Sprintf("; %s of it for %s at the end of turns, neither logged nor listed",
 			document.USD(ends.CostUSD, 2), document.Count(ends.Calls, "call"))
 	}
-	if len(l.Reads) > 0 && l.USD > 0 {
-		text += "; model error " + document.SignedPercent((total-hidden)/l.USD-1)
-	}
 	if apart > 0 {
-		text += fmt.Sprintf("; %s read another amount as logged, by more than a tenth of the context",
-			document.Count(apart, "call"))
+		text += fmt.Sprintf("; of %s the model expects another read, by more than a tenth of the context", document.Count(apart, "call"))
 	}
 	return text
 }
 
 // list lists calls, one per line.
 func list(e *studies.Explanation, o *Options) []document.Section {
-	t := &document.Table{Columns: slices.Concat(document.Left("CALL", "THREAD"), document.Right("", "ROUND", "LINE"),
-		document.Left("AFTER"),
-		document.Right("", "CONTEXT", "READ", "MISSED", "COST"), document.Left("WHAT"))}
+	figures := []string{"READ", "MISSED", "WRITTEN", "UNCACHED", "OUTPUT", "BILLED", "MODEL READ", "MODEL"}
+	if o.Asked {
+		figures = []string{"READ", "MISSED", "BILLED", "MODEL", "CONTEXT THEN", "READ THEN", "MISSED THEN", "COST THEN"}
+	}
+	t := &document.Table{Columns: slices.Concat(document.Left("CALL", "THREAD"), document.Right("", "ROUND", "LINE"), document.Left("AFTER"),
+		document.Right("", figures...), document.Left("WHAT"))}
+	for i := range t.Columns {
+		if slices.Contains([]string{"WRITTEN", "UNCACHED", "OUTPUT"}, t.Columns[i].Title) {
+			t.Columns[i].Spare = 1
+		}
+	}
 	last := ""
 	for i := range e.Calls {
 		c := &e.Calls[i]
-		what, declined := happened(c, e.Window)
+		what, declined := happened(c, e.Window, o.Asked)
 		again := what == "" && declined == last // the layer still declines
 		if what == "" && !again {
 			what = declined
 		}
 		last = declined
-		if o.Logged.differs(c) {
-			what = strings.TrimPrefix(what+"; logged: read "+document.Whole(o.Logged.read(c)), "; ")
-		}
 		if what == "" && !o.All {
 			continue
 		}
-		missed := ""
-		if n := c.Shortfall(); n > 0 {
-			missed = document.Whole(n)
-		}
-		t.Rows = append(t.Rows, []any{
-			c.Number, c.Thread, fmt.Sprint(c.Round), fmt.Sprint(c.Line), c.Trigger, c.Context, c.Read, missed,
-			document.USD(c.CostUSD, 4), what,
-		})
+		t.Rows = append(t.Rows, append(line(c, o.Asked), what))
 	}
 	text := document.Count(len(e.Calls), "call")
 	if hidden := len(e.Calls) - len(t.Rows); hidden > 0 {
 		text += fmt.Sprintf(", %s of them without an event left out (--all lists them)", document.Whole(hidden))
 	}
-	return []document.Section{{Blocks: []document.Block{t,
-		document.Text{Text: text + "; a call's number shows it whole"}}}}
+	text += "; a call's number shows it whole. READ to BILLED are logged, MODEL is expected of the recording"
+	if o.Asked {
+		text += ", THEN is under " + e.Strategy
+	}
+	return []document.Section{{Blocks: []document.Block{t, document.Text{Text: text}}}}
+}
+
+// line returns the figures of a call in a list. A call that no log has is not billed; what the
+// model has of it stands in the columns of the simulation.
+func line(c *studies.ExplainedCall, asked bool) []any {
+	row := []any{c.Number, c.Thread, fmt.Sprint(c.Round), fmt.Sprint(c.Line), c.Trigger}
+	b := c.Billed
+	model := &studies.Split{Read: c.Read, CostUSD: c.CostUSD}
+	if b != nil {
+		model = b.Model
+	} else if asked {
+		model = nil
+	}
+	expected := []any{"", ""}
+	if model != nil {
+		expected = []any{model.Read, document.USD(model.CostUSD, 4)}
+	}
+	switch {
+	case b == nil && asked:
+		row = append(row, "", "", "")
+	case b == nil:
+		row = append(row, "", "", "", "", "", "")
+	case asked:
+		row = append(row, b.Read, orNothing(b.Missed), document.USD(b.CostUSD, 4))
+	default:
+		row = append(row, b.Read, orNothing(b.Missed), b.Write5m+b.Write1h, b.Uncached, b.Output, document.USD(b.CostUSD, 4))
+	}
+	if asked {
+		return append(row, expected[1], c.Context, c.Read, orNothing(c.Shortfall()), document.USD(c.CostUSD, 4))
+	}
+	return append(row, expected...)
+}
+
+// orNothing returns a count for people, "" for none.
+func orNothing(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return document.Whole(n)
+}
+
+// missed says why a call missed: by the bill, and by the model if that differs; for a strategy
+// that was asked for, why it would have missed there.
+func missed(c *studies.ExplainedCall, asked bool) string {
+	b := c.Billed
+	switch {
+	case asked || b == nil:
+		if c.Miss == "none" {
+			return ""
+		}
+		return "miss: " + calls.Word(c.Miss) + " after " + document.Seconds(c.Idle)
+	case b.Cause == "none" && (b.Model == nil || b.Model.Cause == "none"):
+		return ""
+	case b.Cause == "none":
+		return "no miss; the model expects " + calls.Word(b.Model.Cause)
+	case b.Model == nil || b.Model.Cause == b.Cause:
+		return fmt.Sprintf("miss: %s (%s)", calls.Word(b.Cause), b.Evidence)
+	case b.Model.Cause == "none":
+		return fmt.Sprintf("miss: %s (%s); the model expects none", calls.Word(b.Cause), b.Evidence)
+	}
+	return fmt.Sprintf("miss: %s (%s); the model expects %s", calls.Word(b.Cause), b.Evidence, calls.Word(b.Model.Cause))
 }
 
 // happened says in a few words what is notable about a call, and what a layer
 // declined although its trigger had fired; "" for nothing.
-func happened(c *studies.ExplainedCall, window int64) (what, declined string) {
+func happened(c *studies.ExplainedCall, window int64, asked bool) (what, declined string) {
 	var parts []string
 	fired := ""
 	tokens := func(n int64) string { return document.Tokens(n) }
@@ -173,12 +215,13 @@ func happened(c *studies.ExplainedCall, window int64) (what, declined string) {
 	if c.Layer != "" {
 		parts = append(parts, fired, "call of "+c.Layer)
 	}
+	if c.Again {
+		parts = append(parts, "fetches again")
+	}
 	if c.Layer == "" && c.Context > window && window > 0 {
 		parts = append(parts, "passes the window")
 	}
-	if c.Miss != "none" {
-		parts = append(parts, "miss: "+c.Miss+" after "+document.Seconds(c.Idle))
-	}
+	parts = append(parts, missed(c, asked))
 	if c.Detector != "" {
 		parts = append(parts, "detector: "+c.Detector)
 	}
@@ -187,10 +230,13 @@ func happened(c *studies.ExplainedCall, window int64) (what, declined string) {
 }
 
 // whole shows one call in full.
-func whole(c *studies.ExplainedCall, l *Logged) []document.Section {
+func whole(c *studies.ExplainedCall, strategy string, asked bool) []document.Section {
 	who := "the conversation's request"
-	if c.Layer != "" {
+	switch {
+	case c.Layer != "":
 		who = "a call of " + c.Layer
+	case c.Again:
+		who = "a request that fetches again"
 	}
 	var origin document.List
 	if c.File != "" {
@@ -207,14 +253,65 @@ func whole(c *studies.ExplainedCall, l *Logged) []document.Section {
 	part := func(name string, block document.Block) {
 		sections = append(sections, document.Section{Name: name, Blocks: []document.Block{block}})
 	}
+	part("billed", billed(c))
+	if c.Billed != nil && c.Billed.Model != nil {
+		part("expected by the model", served(c.Billed.Model, ""))
+	}
+	if asked || c.Billed == nil {
+		part("under "+strategy+" (simulated)", served(simulated(c), "output "+document.Whole(c.Output)))
+	}
 	if len(c.Steps) > 0 {
 		part("before it", steps(c))
 	}
+	if c.Detector != "" {
+		part("the client's break detector", document.List{{Text: c.Detector}})
+	}
 	part("prefix", document.List{{Text: prefix(c)}})
-	part("served (simulated)", served(c, l))
-	part(fmt.Sprintf("request (%s tokens; ◆ cache marker; ░ read ▓ written 5m █ written 1h · uncached)",
+	part(fmt.Sprintf("request as simulated (%s tokens; ◆ cache marker; ░ read ▓ written 5m █ written 1h · uncached)",
 		document.Whole(c.Context)), request(c))
 	return sections
+}
+
+// simulated returns how a call is served under the explained strategy.
+func simulated(c *studies.ExplainedCall) *studies.Split {
+	return &studies.Split{Uncached: c.Uncached, Read: c.Read, Write5m: c.Write5m, Write1h: c.Write1h, CostUSD: c.CostUSD,
+		Left: c.Expected, Missed: c.Shortfall(), Cause: c.Miss}
+}
+
+// billed says what was billed for a call, and why it missed.
+func billed(c *studies.ExplainedCall) document.List {
+	b := c.Billed
+	if b == nil {
+		return document.List{{Text: "nothing: no log records this call"}}
+	}
+	output := "output " + document.Whole(b.Output)
+	if b.Logged != b.Output {
+		output += fmt.Sprintf(" (logged %s)", document.Whole(b.Logged))
+	}
+	items := served(&b.Split, output)
+	if b.Missed > 0 {
+		items = append(items, document.Item{Text: fmt.Sprintf("the miss cost %s: %s", document.USD(b.MissUSD, 4), b.Evidence)})
+	}
+	if b.Server != "" {
+		items = append(items, document.Item{Text: "the server says: " + b.Server})
+	}
+	return items
+}
+
+// served says how a call was served, what it missed, and what it cost.
+func served(s *studies.Split, output string) document.List {
+	read := "read " + document.Whole(s.Read)
+	if s.Left > 0 {
+		read += fmt.Sprintf(" of %s left in the cache", document.Whole(s.Left))
+	}
+	if s.Cause != "none" {
+		read += fmt.Sprintf(": missed %s, %s", document.Whole(s.Missed), calls.Word(s.Cause))
+	}
+	text := fmt.Sprintf("written %s for 5m, %s for 1h; uncached %s", document.Whole(s.Write5m), document.Whole(s.Write1h), document.Whole(s.Uncached))
+	if output != "" {
+		text += "; " + output
+	}
+	return document.List{{Text: read}, {Text: text + "; " + document.USD(s.CostUSD, 4)}}
 }
 
 func steps(c *studies.ExplainedCall) document.List {
@@ -267,25 +364,6 @@ func prefix(c *studies.ExplainedCall) string {
 		return fmt.Sprintf("changed by %s at entry %d (now %s): %s tokens in front of it unchanged, %s from there on",
 			e.Cause, e.Position, e.Kind, document.Whole(e.Ahead), document.Whole(e.Behind))
 	}
-}
-
-func served(c *studies.ExplainedCall, l *Logged) document.List {
-	read := "read " + document.Whole(c.Read)
-	if c.Expected > 0 {
-		read += fmt.Sprintf(" of %s expected", document.Whole(c.Expected))
-	}
-	if c.Miss != "none" {
-		read += fmt.Sprintf(": missed %s, class %s", document.Whole(c.Shortfall()), c.Miss)
-	}
-	items := document.List{{Text: read}}
-	if n := l.read(c); n >= 0 {
-		items = append(items, document.Item{Text: "the recording read " + document.Whole(n)})
-	}
-	if c.Detector != "" {
-		items = append(items, document.Item{Text: "the client's break detector: " + c.Detector})
-	}
-	return append(items, document.Item{Text: fmt.Sprintf("written %s for 5m, %s for 1h; uncached %s; output %s; %s",
-		document.Whole(c.Write5m), document.Whole(c.Write1h), document.Whole(c.Uncached), document.Whole(c.Output), document.USD(c.CostUSD, 4))})
 }
 
 // barWidth is the number of characters for the whole request.

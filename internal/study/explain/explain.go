@@ -123,15 +123,16 @@ func (o *observer) landed(r *results.CallRecord) {
 			return c.Read == r.Usage.Read && c.Uncached == r.Usage.Uncached && c.Write5m == r.Usage.Write5m && c.Write1h == r.Usage.Write1h
 		})
 	}
-	at := find()
+	at, again := find(), false
 	if at < 0 && k.layer { // the conversation's own, which no recording has: a closed loop fetches again
-		k.layer = false
+		k.layer, again = false, true
 		at = find()
 	}
 	if at < 0 {
 		return
 	}
 	c := &o.calls[o.open[k][at]]
+	c.Again = again
 	o.open[k] = slices.Delete(o.open[k], at, at+1)
 	c.Source, c.Model, c.End, c.First = r.Source.String(), r.Model, seconds(r.End), r.First
 	c.Output, c.CostUSD, c.Detector = r.Usage.Output, r.Cost.Total(), says

@@ -210,7 +210,7 @@ func TestBreaksAreTold(t *testing.T) {
 			if e.Calls[i].Detector != "" {
 				said++
 			}
-			if what, _ := happened(&e.Calls[i], e.Window); strings.Contains(what, "detector: effort changed (as recorded → high)") {
+			if what, _ := happened(&e.Calls[i], e.Window, false); strings.Contains(what, "detector: effort changed (as recorded → high)") {
 				told++
 			}
 		}
@@ -229,7 +229,7 @@ func TestMeasuredTimes(t *testing.T) {
 		{Layer: "time-microcompact", Measure: "idle", Measured: 3900e9, Value: 3600e9, Fired: true},
 		{Layer: "time-microcompact", Boundary: "microcompaction", Before: 9000, After: 4000},
 	}}
-	if what, _ := happened(&c, 200_000); what != "idle 1 h 05 m ≥ 1 h 00 m; microcompaction 9.0k → 4.0k" {
+	if what, _ := happened(&c, 200_000, false); what != "idle 1 h 05 m ≥ 1 h 00 m; microcompaction 9.0k → 4.0k" {
 		t.Error(what)
 	}
 }

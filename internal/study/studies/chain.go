@@ -78,7 +78,6 @@ type ChainTotals struct {
 	CallUSD       float64 `json:"call_usd"`
 	RewriteUSD    float64 `json:"rewrite_usd"`
 	GainUSD       float64 `json:"gain_usd"`
-	NetUSD        float64 `json:"net_usd"` // without the cost of calls that led to no compaction
 }
 
 // Totals sums up c.
@@ -108,9 +107,7 @@ func (c *Chains) Totals() ChainTotals {
 		t.CallUSD += x.CallCost.Total()
 		t.RewriteUSD += x.RewriteUSD
 		t.GainUSD += x.GainUSD
-		t.NetUSD += x.NetUSD()
 	}
-	t.NetUSD -= c.LostUSD
 	t.PaidBack, t.Spirals = len(paid), len(spirals)
 	if len(paid) > 0 {
 		slices.Sort(paid)
@@ -122,7 +119,7 @@ func (c *Chains) Totals() ChainTotals {
 // Told sums up c in words.
 func (c *Chains) Told() []string {
 	t := c.Totals()
-	money := document.Amounts(t.CallUSD, t.RewriteUSD, t.GainUSD, t.NetUSD, c.LostUSD)
+	money := document.Amounts(t.CallUSD, t.RewriteUSD, t.GainUSD, c.LostUSD)
 	line := document.Count(t.Compactions, "compaction")
 	if t.Unpriced > 0 {
 		line += fmt.Sprintf(", %d of models without a price", t.Unpriced)
@@ -135,12 +132,12 @@ func (c *Chains) Told() []string {
 		line += fmt.Sprintf("), %d net-negative; longest chain %d, %s", t.NetNegative, t.ChainMax,
 			document.Count(t.Spirals, "spiral"))
 	}
-	balance := fmt.Sprintf("saved %s, less calls %s and re-writing %s", money(t.GainUSD), money(t.CallUSD),
+	balance := fmt.Sprintf("saved %s; calls cost %s and re-writing %s", money(t.GainUSD), money(t.CallUSD),
 		money(t.RewriteUSD))
 	if c.LostUSD > 0 {
-		balance += fmt.Sprintf(" and %s in calls that led to no compaction", money(c.LostUSD))
+		balance += fmt.Sprintf(", and calls that led to no compaction %s", money(c.LostUSD))
 	}
-	return []string{line, balance + ": net " + money(t.NetUSD)}
+	return []string{line, balance + ". Nets do not add up: each is against waiting for the next compaction"}
 }
 
 // Payback is what a compaction cost and what the calls after it saved, until

@@ -11,6 +11,11 @@ type Explanation struct {
 	Window   int64           `json:"window_tokens"`
 	Calls    []ExplainedCall `json:"calls"`
 	TurnEnds TurnEnds        `json:"turn_ends,omitzero"`
+	// BilledUSD is logged usage × price. ModelUSD is what the model makes of the recording, and
+	// ModelHiddenUSD the part of it for calls that no log has.
+	BilledUSD      float64 `json:"billed_usd"`
+	ModelUSD       float64 `json:"model_usd"`
+	ModelHiddenUSD float64 `json:"model_hidden_usd"`
 }
 
 // TurnEnds are the calls that the client is expected to make at the end of turns and that no
@@ -49,6 +54,8 @@ type ExplainedCall struct {
 	Detector string  `json:"detector,omitzero"` // the client's break detector on a break, "" for none
 	First    bool    `json:"first"`             // first call of its thread
 	CostUSD  float64 `json:"cost_usd"`
+	Again    bool    `json:"again,omitzero"`   // the agent fetches again, in a call that no recording has
+	Billed   *Billed `json:"billed,omitempty"` // the recorded call; nil for one that no log has
 	// Segments are the request's entries in order, joined while kind, form
 	// and cache class stay the same: of the call that was asked for.
 	Segments []Segment `json:"segments,omitempty"`
@@ -56,6 +63,31 @@ type ExplainedCall struct {
 
 // Shortfall returns the tokens expected from the cache and not read.
 func (c *ExplainedCall) Shortfall() int64 { return max(0, c.Expected-c.Read) }
+
+// Split is how the input of a call was served, what it cost, and what it missed.
+type Split struct {
+	Uncached int64   `json:"uncached_tokens"`
+	Read     int64   `json:"read_tokens"`
+	Write5m  int64   `json:"write_5m_tokens"` // or of a lifetime that the log does not say
+	Write1h  int64   `json:"write_1h_tokens"`
+	CostUSD  float64 `json:"cost_usd"`
+	Left     int64   `json:"left_tokens"`   // that the call before had left in the cache
+	Missed   int64   `json:"missed_tokens"` // of these, sent again and not read
+	Cause    string  `json:"miss"`          // class of the miss, "none"
+}
+
+// Billed is what was billed for a recorded call, and what the cache model expects of it.
+type Billed struct {
+	Split
+	Output   int64   `json:"output_tokens"`
+	Logged   int64   `json:"logged_output_tokens"`
+	MissUSD  float64 `json:"miss_usd"`          // for writing what was missed
+	Evidence string  `json:"evidence,omitzero"` // of the cause
+	Server   string  `json:"server,omitzero"`   // its verdict on the prefix if it names a difference
+	New      int64   `json:"new_tokens"`        // that no earlier request had
+	Unseen   int64   `json:"unseen_tokens"`     // of these, in no line of the recording
+	Model    *Split  `json:"model,omitempty"`   // nil for a call that the model does not reach
+}
 
 // Step is one thing that happened before a call: a trigger that was evaluated,
 // a layer that answered, or a change of the context.

@@ -1,12 +1,10 @@
 package validate
 
 import (
-	"slices"
-
 	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/internal/study/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // Class is the situation a call is predicted in: the first of the list that
@@ -97,87 +95,22 @@ func (c *Call) changed() bool {
 	return c.Miss == prompt.MissHead || c.Miss == prompt.MissEdit && c.Rules.Has(profile.RuleHook)
 }
 
-// past is what a thread's last recorded call left behind.
-type past struct {
-	left  int64
-	ttl   prompt.TTL
-	model uint16
-	known bool
-}
-
-// history describes the calls of one session and what was known before each.
-type history struct {
-	s  *traces.Session
-	at [][]past // after each call, by thread
-	// unwritten says that writes are billed as plain input.
-	unwritten bool
-}
-
-// callsOf returns the calls of a session's conversation in order of threads and
-// rounds, without predictions.
-func callsOf(s *traces.Session) []Call {
-	h := history{s, make([][]past, len(s.Threads)), agents.Unwritten(s)}
-	for i := range h.at {
-		h.at[i] = make([]past, len(s.Threads[i].Rounds))
-	}
-	var list []Call
-	for i := range s.Threads {
-		t := &s.Threads[i]
-		p := h.inherited(t)
-		next := 0
-		for r := range t.Rounds {
-			from := next
-			for next < len(t.Events) && int(t.Events[next].Round) <= r {
-				next++
-			}
-			list = append(list, h.call(t, r, p, t.Events[from:next]))
-			p = h.after(p, &t.Rounds[r])
-			h.at[i][r] = p
-		}
-	}
-	return list
-}
-
-// inherited returns what a branch takes over from its parent.
-func (h *history) inherited(t *traces.Thread) past {
-	for t.Kind == traces.ThreadBranch && t.Parent >= 0 {
-		if t.ParentRound >= 0 {
-			return h.at[t.Parent][t.ParentRound]
-		}
-		t = &h.s.Threads[t.Parent]
-	}
-	return past{}
-}
-
-// after returns what a call left, given what the previous one had left.
-// OpenAI's cache keeps all of the input and logs no writes.
-func (h *history) after(p past, r *traces.Round) past {
-	n := past{left: r.Usage.Read + r.Usage.Writes(), ttl: p.ttl, model: r.Model, known: true}
-	if agents.Automatic(h.s) || h.unwritten {
-		n.left = r.Usage.Input()
-	}
-	switch {
-	case r.Usage.Write1h > 0:
-		n.ttl = prompt.TTL1h
-	case r.Usage.Writes() > 0:
-		n.ttl = prompt.TTL5m
-	}
-	return n
-}
-
-func (h *history) call(t *traces.Thread, r int, p past, events []traces.Event) Call {
-	rd := &t.Rounds[r]
-	now := h.after(p, rd)
+// callOf returns a line of the table without what the model expects.
+func callOf(l *calls.Call) Call {
+	s, r := l.Session, l.Recorded
 	c := Call{
-		Session: h.s.ID, Agent: h.s.Agent, Version: h.s.Version(), Model: h.s.Models[rd.Model], Entry: h.s.Entry, round: rd,
-		Line: int(rd.Line), Thread: t.ID, Kind: t.Kind, Round: r, TTL: now.ttl,
-		TierKnown: rd.Flags&traces.RoundTierAssumed == 0 && !agents.Automatic(h.s), Gap: rd.Wait, Context: rd.Usage.Input(), Left: p.left,
-		Actual: input(rd.Usage), Class: h.classOf(t, rd, r, p, events),
+		Session: s.ID, Agent: s.Agent, Version: s.Version(), Model: s.Models[r.Model], Entry: s.Entry, round: r,
+		Line: int(r.Line), Thread: l.Thread.ID, Kind: l.Thread.Kind, Round: int(l.Round), TTL: l.Billed(),
+		TierKnown: r.Flags&traces.RoundTierAssumed == 0 && !l.Automatic(), Gap: r.Wait, Context: r.Usage.Input(),
+		Actual: input(r.Usage), Class: classOf(l),
 	}
-	if int(rd.File) < len(h.s.Files) {
-		c.File, c.Name = h.s.Files[rd.File], traces.CallName("", rd.File, rd.Line)
+	if l.Before != nil {
+		c.Left = l.Before.Leaves()
 	}
-	if c.Naive = naive(&c, p, int64(rd.Tail)); h.unwritten {
+	if c.File = l.File(); c.File != "" {
+		c.Name = traces.CallName("", r.File, r.Line)
+	}
+	if c.Naive = naive(&c, l); l.Plain {
 		c.Naive = c.Naive.Plain()
 	}
 	return c
@@ -185,33 +118,26 @@ func (h *history) call(t *traces.Thread, r int, p past, events []traces.Event) C
 
 func input(u prompt.Usage) prompt.Usage { u.Output = 0; return u }
 
-func (h *history) classOf(t *traces.Thread, rd *traces.Round, r int, p past, events []traces.Event) Class {
-	asked := false
-	for b := rd.Input.From; b < rd.Input.To; b++ {
-		block := &h.s.Blocks[b]
-		asked = asked || block.Kind == prompt.KindPrompt && block.Flags&prompt.FlagMeta == 0
-	}
-	had := func(kind traces.EventKind) bool {
-		return slices.ContainsFunc(events, func(e traces.Event) bool { return e.Kind == kind })
-	}
+func classOf(l *calls.Call) Class {
+	r, kind := l.Recorded, l.Thread.Kind
 	switch {
-	case !p.known:
+	case l.Before == nil:
 		return ClassFirst
-	case had(traces.EventCompact):
+	case l.Acted.Has(traces.EventCompact):
 		return ClassCompaction
-	case had(traces.EventMicrocompact):
+	case l.Acted.Has(traces.EventMicrocompact):
 		return ClassMicrocompact
-	case had(traces.EventShrink), t.Kind == traces.ThreadBranch && r == 0:
+	case l.Acted.Has(traces.EventShrink), kind == traces.ThreadBranch && l.First():
 		return ClassRewind
-	case rd.Model != p.model:
+	case l.Switched():
 		return ClassModel
-	case rd.Wait > profile.Life(p.ttl):
+	case r.Wait > profile.Life(l.Tier):
 		return ClassExpiry
-	case t.Kind == traces.ThreadAgent, t.Kind == traces.ThreadOrphan:
+	case kind == traces.ThreadAgent, kind == traces.ThreadOrphan:
 		return ClassSubAgent
-	case rd.Trigger == traces.TriggerPrompt, asked:
+	case r.Trigger == traces.TriggerPrompt, l.Session.Content(r).Person:
 		return ClassPrompt
-	case rd.Trigger == traces.TriggerToolResult:
+	case r.Trigger == traces.TriggerToolResult:
 		return ClassToolResult
 	}
 	return ClassOther
@@ -220,10 +146,10 @@ func (h *history) classOf(t *traces.Thread, rd *traces.Round, r int, p past, eve
 // naive predicts a call by the simplest possible rule, given the true totals:
 // it reads all that the thread's last call left cached if the gap is within the
 // lifetime, else nothing, and writes the rest.
-func naive(c *Call, p past, tail int64) prompt.Usage {
-	u := prompt.Usage{Uncached: min(tail, c.Context)}
-	if p.known && c.Gap <= profile.Life(p.ttl) {
-		u.Read = min(p.left, c.Context-u.Uncached)
+func naive(c *Call, l *calls.Call) prompt.Usage {
+	u := prompt.Usage{Uncached: min(int64(l.Recorded.Tail), c.Context)}
+	if l.Before != nil && c.Gap <= profile.Life(l.Tier) {
+		u.Read = min(c.Left, c.Context-u.Uncached)
 	}
 	if rest := c.Context - u.Uncached - u.Read; c.TTL == prompt.TTL1h {
 		u.Write1h = rest

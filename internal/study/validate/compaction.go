@@ -56,6 +56,9 @@ type CheckedCompaction struct {
 	profile   *profile.Profile // that its session was predicted with
 }
 
+// place identifies a round of a session.
+type place struct{ thread, round int32 }
+
 // probe is a layer that only evaluates the thresholds of a preset.
 type probe struct {
 	preset *strategies.Strategy

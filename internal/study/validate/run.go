@@ -11,14 +11,14 @@ package validate
 import (
 	"context"
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
+	"github.com/compactsim/compactsim/internal/study/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -56,11 +56,7 @@ func Run(ctx context.Context, o Options, sessions []*traces.Session) (*Report, e
 	if err != nil {
 		return nil, err
 	}
-	var calls []Call
-	for _, p := range parts {
-		calls = append(calls, p...)
-	}
-	r := newReport(calls, o.Worst)
+	r := newReport(slices.Concat(parts...), o.Worst)
 	r.Model, r.Profile = o.Model, o.Profile
 	r.profileFor = func(s *traces.Session) *profile.Profile { return o.configFor(s).Profile }
 	for i, why := range skipped {
@@ -84,20 +80,12 @@ func (o *Options) configFor(s *traces.Session) loop.Config {
 	return o.Config
 }
 
-// place identifies a round of a session.
-type place struct{ thread, round int32 }
-
 // session predicts the calls of one session. Calls without recorded usage are left
 // out, with a reason.
-func (o *Options) session(s *traces.Session) (calls []Call, skipped string, err error) {
+func (o *Options) session(s *traces.Session) (list []Call, skipped string, err error) {
 	config := o.configFor(s)
-	predicted := map[place]results.CallRecord{}
-	config.Record = func(r *results.CallRecord) {
-		if r.Round >= 0 {
-			predicted[place{r.Thread, r.Round}] = *r
-		}
-	}
-	row, err := loop.NewLoop(config).Run(s)
+	table := calls.Of(s, config.Prices)
+	row, err := table.Predict(config)
 	if err != nil {
 		return nil, "", fmt.Errorf("validate: %w", err)
 	}
@@ -107,29 +95,27 @@ func (o *Options) session(s *traces.Session) (calls []Call, skipped string, err 
 			return nil, "", err
 		}
 	}
-	all := callsOf(s)
-	k, without, lost := 0, 0, 0
-	for i := range s.Threads {
-		for r := range s.Threads[i].Rounds {
-			c := all[k]
-			k++
-			p, ok := predicted[place{int32(i), int32(r)}]
+	without, lost := 0, 0
+	for _, thread := range table.Threads {
+		for i := range thread {
+			l := &thread[i]
 			switch {
-			case c.Context == 0:
+			case l.Recorded.Usage.Input() == 0:
 				without++
 				continue
-			case !ok:
+			case l.Predicted == nil:
 				lost++
 				continue
 			}
-			c.Predicted, c.Miss, c.Rules = input(p.Usage), p.Miss, profile.Set(p.Rules)
+			c := callOf(l)
+			c.Predicted, c.Miss, c.Rules = input(l.Predicted.Usage), l.Predicted.Miss, l.Predicted.Rules
 			c.Epoch = epochOf(epochs, c.Agent, c.Version, c.Model)
-			c.price(config.Prices, s.Threads[i].Rounds[r].At, s.Start)
-			calls = append(calls, c)
+			c.price(l.Model)
+			list = append(list, c)
 		}
 	}
-	shareLoss(calls, row.ExpectedLossUSD)
-	return calls, reasons(len(calls), without, lost), nil
+	shareLoss(list, row.ExpectedLossUSD)
+	return list, reasons(len(list), without, lost), nil
 }
 
 // shareLoss distributes the average cost of losses of a session among its
@@ -163,20 +149,12 @@ func reasons(kept, without, lost int) string {
 }
 
 // price fills in what the input of a call costs at its date, USD.
-func (c *Call) price(prices loop.Prices, at, start int64) {
-	if at == 0 {
-		at = start
-	}
-	p, err := prices.Lookup(c.Model, time.Unix(0, at).UTC())
-	if err != nil {
-		return
-	}
-	rate := p.Standard()
+func (c *Call) price(m *calls.Price) {
 	usd := func(u prompt.Usage) float64 {
-		cost := results.Cost(rate.Cost(&u))
+		cost := m.Of(u)
 		return cost.Total()
 	}
-	c.PredictedUSD, c.ActualUSD, c.NaiveUSD, c.Priced = usd(c.Predicted), usd(c.Actual), usd(c.Naive), true
+	c.PredictedUSD, c.ActualUSD, c.NaiveUSD, c.Priced = usd(c.Predicted), usd(c.Actual), usd(c.Naive), m.Known
 }
 
 // WithProfile returns a configuration that predicts with a profile: the plain

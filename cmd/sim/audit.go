@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/report/charts"
+	"github.com/compactsim/compactsim/internal/serving/needs"
+	"github.com/compactsim/compactsim/internal/study/audit"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// auditFlags are the flags of sim audit.
+type auditFlags struct {
+	traceFlags
+	top         int
+	compactions bool
+	cells       runFlags // whose compactions are shown
+	simulated   []string // names of the flags of cells
+}
+
+func newAudit() *cobra.Command {
+	var f auditFlags
+	cmd := &cobra.Command{
+		Use:   "audit [--compactions [SCENARIO]] [PATH…]",
+		Short: "Explain the bill of recorded sessions: where the money went",
+		Long: `Explains the bill of the sessions under PATH from recorded usage. It shows what
+was paid for, what cache misses cost and why, what compactions cost and saved, what the
+contexts held, and for each finding where to look. --since and --until choose calls, not
+sessions; days, weeks (ISO 8601) and months are those of --tz. Two things are simulated:
+what compactions cost and saved, and the last line, the best change that sim advise finds.
+Prices are those of the API; a subscription pays none of it.
+
+--compactions shows instead what every compaction of the recording, and of other strategies,
+cost and whether it paid off: what started each, what its summary call and the re-writing
+behind it cost, what later calls saved, after how many calls it paid for itself, and where a
+conversation compacts again and again for nothing. --since and --until then choose sessions.`,
+		Example: `  sim audit ~/.claude/projects
+  sim audit --since 7d --project api ~/.claude/projects
+  sim audit --top 0 --tz Europe/Berlin ~/.claude/projects
+  sim audit --compactions --strategy auto-compact/167k --set full-compact.trigger.fixed=60000
+  sim audit --compactions --format csv thresholds ~/.claude/projects`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.compactions {
+				return f.chains(cmd, args)
+			}
+			return f.run(cmd, args)
+		},
+	}
+	f.bind(cmd)
+	before := names(cmd)
+	f.cells.bindStrategies(cmd)
+	f.simulated = slices.DeleteFunc(names(cmd), func(name string) bool { return slices.Contains(before, name) })
+	flags := cmd.Flags()
+	flags.BoolVar(&f.compactions, "compactions", false, "show what every compaction cost and whether it paid off")
+	flags.IntVar(&f.top, "top", 5, "`N` findings in full, and lines of each list; the others are summed up; 0 for all")
+	return cmd
+}
+
+// names returns the names of a command's flags.
+func names(cmd *cobra.Command) (list []string) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { list = append(list, f.Name) })
+	return list
+}
+
+// topGiven returns an error for a negative --top.
+func (f *auditFlags) topGiven() error {
+	if f.top < 0 {
+		return fmt.Errorf("--top %d must not be negative", f.top)
+	}
+	return nil
+}
+
+// chains shows the compactions of the cells of a scenario.
+func (f *auditFlags) chains(cmd *cobra.Command, args []string) error {
+	c := &f.cells
+	c.read, c.format, c.prices = f.read, f.format, f.prices
+	s, err := c.study(cmd, args, f.topGiven())
+	if err != nil {
+		return err
+	}
+	if err := c.open(cmd, s, args); err != nil {
+		return err
+	}
+	defer s.corpus.Close()
+	stop := c.read.watched(cmd, s.plan, s.corpus)
+	run, cells, runErr := s.plan.Chains(cmd.Context(), s.corpus)
+	stop()
+	if run == nil {
+		return runErr
+	}
+	c.read.remark(cmd, &run.Workload, s.corpus)
+	most := maxLines
+	if cmd.Flags().Changed("top") {
+		most = f.top
+	}
+	return errors.Join(runErr, reports.Chains(run, cells, most).Write(cmd.OutOrStdout(), f.format))
+}
+
+func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
+	prices, err := f.prices.table()
+	err = errors.Join(err, f.topGiven())
+	for _, name := range f.simulated {
+		if cmd.Flags().Changed(name) {
+			err = errors.Join(err, fmt.Errorf("--%s belongs to --compactions", name))
+		}
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	f.read.choice.byCall = true
+	f.read.listener = needs.NewListener() // the simulation asks what was used later
+	f.read.lazy = true
+	defer f.read.closeStore(cmd)
+	defer debug.SetGCPercent(debug.SetGCPercent(30)) // bodies of sessions come and go
+	corpus, err := f.read.corpus(cmd, args)
+	if err != nil {
+		return err
+	}
+	defer corpus.Close()
+	report, err := f.explain(cmd.Context(), corpus, prices)
+	if err != nil {
+		return err
+	}
+	var read results.Workload
+	f.read.remark(cmd, &read, corpus)
+	report.Remarks = read.Remarks
+	o := audit.DocumentOptions{Top: f.top}
+	if f.prices.file != "" {
+		o.Prices = filepath.Base(f.prices.file)
+	}
+	if f.format != "json" && !strings.HasPrefix(f.format, "csv") { // for people
+		advice, err := f.advice(cmd, corpus, prices)
+		if err != nil {
+			return err
+		}
+		o.Advice = advice.Line()
+	}
+	return report.Document(o).Write(cmd.OutOrStdout(), f.format)
+}
+
+// explain makes the report.
+func (f *auditFlags) explain(ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table) (*audit.Report, error) {
+	o := audit.Options{Prices: prices, Top: f.top, Zone: f.read.choice.zone, In: f.read.filter.InPeriod}
+	plan, err := f.plan(prices)
+	if err != nil {
+		return nil, err
+	}
+	switch _, cells, err := plan.Chains(ctx, corpus); {
+	case err == nil:
+		o.Compactions = cells[0].Compactions
+	case !errors.Is(err, traces.ErrNoSessions): // sessions without a call have no advice
+		return nil, err
+	}
+	return audit.Run(corpus.Sessions, o)
+}
