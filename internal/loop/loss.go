@@ -22,7 +22,8 @@ func (l *Loop) lossRate(t *thread, model string) float64 {
 		return 0
 	}
 	c := profile.Case{Version: s.version, Model: model, Prompt: t.answersPerson(), Gap: l.clock.now - t.lastEnd, Ordinal: int(t.round)}
-	early, share := c.Prompt, 0.0
+	early := c.Prompt
+	var share float64
 	if s.automatic {
 		early = c.Ordinal <= profile.EarlyCalls
 		share, t.automatic.kept = p.Codex.LossFor(&c)

@@ -24,7 +24,7 @@ var (
 	// 117 to 1,138 tokens in front of the end of the shared prefix.
 	served1024 = prompt.Serving{Step: 1024, Offset: 768, Lag: 116, Retention: openAILongest}
 	// servedWhole: DeepSeek keeps prefixes that end with a request and those that end with
-	// its response (api-docs.deepseek.com, context caching), and for hours: 287 of 290
+	// its response (api-docs.deepseek.com, context caching), and for hours: 295 of 296
 	// recorded reads are the last multiple of 128 tokens of the previous request and response.
 	servedWhole = prompt.Serving{Step: openAIStep, Replies: true, Retention: deepSeekRetention}
 )
