@@ -21,7 +21,7 @@ func Sample(agent, id string, seed uint64) string {
 	}
 	form := map[string]form{
 		traces.AgentClaudeCode: claudeForm{}, traces.AgentCodex: &codexForm{}, traces.AgentOpenCode: openCodeForm{},
-		traces.AgentPi: piForm{},
+		traces.AgentPi: piForm{}, traces.AgentGemini: geminiForm{},
 	}[agent]
 	form.head(w)
 	for prompt := range 4 {
