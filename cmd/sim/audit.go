@@ -24,6 +24,7 @@ import (
 type auditFlags struct {
 	traceFlags
 	top         int
+	all         bool
 	compactions bool
 	cells       runFlags // whose compactions are shown
 	simulated   []string // names of the flags of cells
@@ -63,6 +64,7 @@ conversation compacts again and again for nothing. --since and --until then choo
 	f.simulated = slices.DeleteFunc(names(cmd), func(name string) bool { return slices.Contains(before, name) })
 	flags := cmd.Flags()
 	flags.BoolVar(&f.compactions, "compactions", false, "show what every compaction cost and whether it paid off")
+	flags.BoolVar(&f.all, "all", false, "every finding, and the bill by class, model, day and project, lifetimes, compactions and contexts")
 	flags.IntVar(&f.top, "top", 5, "`N` findings in full, and lines of each list; the others are summed up; 0 for all")
 	return cmd
 }
@@ -135,7 +137,7 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	var read results.Workload
 	f.read.remark(cmd, &read, corpus)
 	report.Remarks = read.Remarks
-	o := audit.DocumentOptions{Top: f.top}
+	o := audit.DocumentOptions{Top: f.top, Brief: !f.all && f.format == "table"}
 	if f.prices.file != "" {
 		o.Prices = filepath.Base(f.prices.file)
 	}

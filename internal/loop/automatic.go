@@ -20,7 +20,7 @@ type automatic struct {
 	kept          float64                          // share that a loss leaves of what the call under way reads
 }
 
-// serving returns how the requests of a thread of Codex are served: as the profile says for the
+// serving returns how the requests of a thread are served by an automatic cache: as the profile says for the
 // model and the client's version, unless the thread's own calls show otherwise, and the
 // zero value when the profile leaves it to the server. The profile counts for as many
 // calls as its prior has.
@@ -29,7 +29,7 @@ func (t *thread) serving(model string) prompt.Serving {
 	if p == nil || !p.Codex.Switches.Served {
 		return prompt.Serving{}
 	}
-	base, ok := p.Codex.ServingFor(model, t.replay.version)
+	base, ok := p.Codex.ServingFor(t.replay.session.Agent, model, t.replay.version)
 	if !ok {
 		base = promptcache.ServingOf(model)
 	}
@@ -47,7 +47,7 @@ func (t *thread) serving(model string) prompt.Serving {
 	return best
 }
 
-// codex reports whether the thread is one of Codex, with its automatic cache.
+// codex reports whether the thread is one of Codex.
 func (t *thread) codex() bool { return t.replay.session.Agent == traces.AgentCodex }
 
 // sameSteps reports whether two ways of serving read the same.
@@ -66,7 +66,7 @@ func (l *Loop) describeServed(t *thread, model string, p *profile.Profile) {
 	switch c := &p.Codex; {
 	case u.known && c.Switches.Warm:
 		l.request.Shared = int32(min(u.first, t.opening()))
-	case !u.known && !t.started && c.Switches.First:
+	case !u.known && !t.started && c.Switches.First && t.codex():
 		l.request.Shared = int32(min(c.FirstRead(t.firstRead()), t.opening()))
 	}
 }

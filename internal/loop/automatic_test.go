@@ -74,13 +74,30 @@ func TestThreadTellsHowItIsServed(t *testing.T) {
 		}
 	}
 	p := codexProfile()
-	p.Codex.Served = []profile.Served{{Model: "gpt-5.4", Version: "0.118.0", Step: 128, Lag: 51, Replies: true}}
+	p.Codex.Served = []profile.Served{{Agent: traces.AgentCodex, Model: "gpt-5.4", Version: "0.118.0", Step: 128, Lag: 51, Replies: true}}
 	if got := codexReads(t, s, p); got[1] != 18432 {
 		t.Errorf("the second call reads %d, want 18,432 as the profile says", got[1])
 	}
 	p.Codex.Switches.Served = false
 	if got := codexReads(t, s, p); got[5] != promptcache.ServingOf("gpt-5.4").Floor(18300+4*1200, 0) {
 		t.Errorf("the last call reads %d although the switch is off", got[5])
+	}
+}
+
+// An automatic cache is that of the model, whoever calls it: DeepSeek's reads the previous
+// request and its response in steps of 128 tokens (api-docs.deepseek.com, context caching),
+// also after two hours. 18,300 + 200 is 18,432 in such steps, without the response 18,176.
+// The rows and first reads of Codex say nothing about another agent.
+func TestOtherAgentsAreServedAsTheirModel(t *testing.T) {
+	p := codexProfile()
+	p.Codex.First = []profile.FirstRead{{Session: "another", Model: "deepseek-v4-flash", Read: 7000}}
+	p.Codex.Served = []profile.Served{{Agent: traces.AgentCodex, Model: "deepseek-v4-flash", Version: "1", Step: 512}}
+	s := codexSession("deepseek-v4-flash", "1", 3, 640, promptcache.ServingOf("deepseek-v4-flash"))
+	s.Agent = traces.AgentPi
+	s.Threads[0].Rounds[2].Wait = 2 * 3600 * second
+	got := codexReads(t, s, p)
+	if got[0] != 0 || got[1] != 18432 || got[2] != (19500+200)/128*128 {
+		t.Errorf("reads %d, want none, 18,432 and 19,584", got)
 	}
 }
 

@@ -63,7 +63,7 @@ func (l *Loop) fly(t *thread, c *call) {
 	*q = prompt.Request{}
 	q.Thread, q.Owner, q.Model, q.MinTokens = uint32(t.id), s.owner, m.id, m.minCache
 	q.Entries, q.Markers, q.Deletions, q.Change, q.Tail = c.entries, l.markers, c.deletions, c.change, c.tail
-	if q.Last = c.last; t.codex() {
+	if q.Last = c.last; t.replay.automatic {
 		q.Serving = t.serving(m.name)
 	}
 	event := draws.Event(t.index, t.round, 0, 0)
@@ -89,6 +89,9 @@ func (l *Loop) fly(t *thread, c *call) {
 	*f = flight{}
 	f.outcome = s.server.Begin(l.clock.now, q)
 	out := &f.outcome
+	if s.unwritten {
+		out.Usage = out.Usage.Plain()
+	}
 	l.expectLoss(t, c.model, lossRate, &out.Usage)
 	if l.config.Verify {
 		l.verify(t, c.layer, out)

@@ -2,8 +2,11 @@ package loop
 
 import (
 	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/internal/serving/promptcache"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // Now and then a call inside the lifetime loses its messages though nothing
@@ -14,27 +17,45 @@ import (
 // lossRate returns the probability that the conversation's call under way loses
 // what it would read of its messages. The first call of a thread has none to lose.
 func (l *Loop) lossRate(t *thread, model string) float64 {
-	p := t.replay.profile
+	p, s := l.config.Profile, t.replay
 	if p == nil || !t.started {
 		return 0
 	}
-	c := profile.Case{Prompt: t.answersPerson(), Gap: l.clock.now - t.lastEnd, Ordinal: int(t.round)}
-	if t.codex() {
-		var share float64
-		c.Version, c.Model = t.replay.version, model
+	c := profile.Case{Version: s.version, Model: model, Prompt: t.answersPerson(), Gap: l.clock.now - t.lastEnd, Ordinal: int(t.round)}
+	early := c.Prompt
+	var share float64
+	if s.automatic {
+		early = c.Ordinal <= profile.EarlyCalls
 		share, t.automatic.kept = p.Codex.LossFor(&c)
-		return min(1, share*t.replay.lossScale(model))
+	} else {
+		share = p.LossRate(&c)
 	}
-	return p.LossRate(&c)
+	return min(1, share*s.lossTimes(p, model, early))
 }
 
-// lossScale is profile.Codex.LossScale of the session.
-func (s *replay) lossScale(model string) float64 {
+// lossTimes returns what early or later calls of the session lose in proportion to the shares
+// of the profile.
+func (s *replay) lossTimes(p *profile.Profile, model string, early bool) float64 {
 	if s.scaled != model {
-		key := profile.Key(prompt.DigestString(s.session.ID))
-		s.scaled, s.scale = model, s.profile.Codex.LossScale(key, profile.Name(model))
+		s.scaled, s.scale = model, s.lossScales(p, model)
 	}
-	return s.scale
+	if early {
+		return s.scale[0]
+	}
+	return s.scale[1]
+}
+
+func (s *replay) lossScales(p *profile.Profile, model string) [2]float64 {
+	key := profile.Key(prompt.DigestString(s.session.ID))
+	switch {
+	case agents.ClaudeCode(s.session):
+		return [2]float64{1, 1}
+	case s.session.Agent == traces.AgentCodex:
+		times := p.Codex.LossScale(key, profile.Name(model))
+		return [2]float64{times, times}
+	}
+	o := profile.Other{Agent: s.session.Agent, Provider: promptcache.ProviderOf(model), Session: key, Marked: !s.automatic}
+	return [2]float64{p.OtherLosses(&o, false).Times, p.OtherLosses(&o, true).Times}
 }
 
 // expectLoss adds to the row what the call that was just served would cost more if it
@@ -45,7 +66,7 @@ func (l *Loop) expectLoss(t *thread, model int32, rate float64, u *prompt.Usage)
 		return
 	}
 	lost := u.Read - l.headTokens(t)
-	if t.codex() {
+	if t.replay.automatic {
 		lost = int64((1 - t.automatic.kept) * float64(u.Read))
 	}
 	if lost <= 0 {

@@ -39,33 +39,37 @@ type replay struct {
 	named    bool            // it counts the names of tools
 	draws    draws.Source
 	profile  *profile.Profile // nil for agents that it is not of
-	rules    profile.Set      // of the profile, those that hold for the client
-	static   int64            // tokens of the head of main threads, by the profile; 0 for unknown
-	hidden   [2]float64       // by the profile, share of turns with a hidden call, by kind of round
-	told     traces.Announced // what the client announces
-	scaled   string           // the model that scale is of
-	scale    float64          // of the losses of Codex
-	arena    prompt.Arena
-	children []int32 // threads by parent and parent round
-	models   models
-	row      results.Row
-	latch    client.Latch
-	overage  bool              // the user has passed the plan's quota
-	contents uint64            // contents that occur once in the session
-	asked    int32             // calls the summariser was asked about
-	extras   int32             // rounds that no recording has
-	replays  bool              // the strategy repeats the recording: the agent did fetch what it lacked
-	open     int32             // threads that have begun and not ended
-	firings  []int             // by layer of the strategy
-	reasons  map[[2]string]int // failures and refusals by layer and reason
-	paybacks []payback         // one for each compaction, in order
-	sights   []sight           // of clients' windows, where a run stands for several strategies
-	limits   []int64           // of those clients, by strategy
-	cut      bool              // a conversation of the session ended early
-	detector breaks.Detector
-	needs    *needs.Index // nil where nothing is measured
-	keeps    needs.Survival
-	words    needs.Words // nil for summaries of which only sizes are known
+	// automatic says that the calls go to a cache that needs no markers.
+	automatic bool
+	// unwritten says that what is written to the cache is billed as plain input, as gateways do.
+	unwritten bool
+	rules     profile.Set      // of the profile, those that hold for the client
+	static    int64            // tokens of the head of main threads, by the profile; 0 for unknown
+	hidden    [2]float64       // by the profile, share of turns with a hidden call, by kind of round
+	told      traces.Announced // what the client announces
+	scaled    string           // the model that scale is of
+	scale     [2]float64       // of the losses, of early and of later calls
+	arena     prompt.Arena
+	children  []int32 // threads by parent and parent round
+	models    models
+	row       results.Row
+	latch     client.Latch
+	overage   bool              // the user has passed the plan's quota
+	contents  uint64            // contents that occur once in the session
+	asked     int32             // calls the summariser was asked about
+	extras    int32             // rounds that no recording has
+	replays   bool              // the strategy repeats the recording: the agent did fetch what it lacked
+	open      int32             // threads that have begun and not ended
+	firings   []int             // by layer of the strategy
+	reasons   map[[2]string]int // failures and refusals by layer and reason
+	paybacks  []payback         // one for each compaction, in order
+	sights    []sight           // of clients' windows, where a run stands for several strategies
+	limits    []int64           // of those clients, by strategy
+	cut       bool              // a conversation of the session ended early
+	detector  breaks.Detector
+	needs     *needs.Index // nil where nothing is measured
+	keeps     needs.Survival
+	words     needs.Words // nil for summaries of which only sizes are known
 
 	// answered are the rounds whose input has the result of a call; filled under
 	// Verify only.
@@ -85,10 +89,11 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.count = s.assembly.Count.Over(s.client.Counting())
 	s.named = agents.ClaudeCode(session)
 	s.latch, s.overage, s.contents = client.Latch{}, s.assembly.TTL.Overage, 0
-	s.scaled, s.scale = "", 1
+	s.scaled, s.scale = "", [2]float64{1, 1}
 	s.server = l.serverOf(session, s.assembly.Provider)
-	if s.profile = l.config.Profile; !agents.ClaudeCode(session) && session.Agent != traces.AgentCodex {
-		s.profile = nil // it describes these two
+	s.automatic, s.unwritten = agents.Automatic(session), agents.Unwritten(session)
+	if s.profile = l.config.Profile; !agents.ClaudeCode(session) && !s.automatic {
+		s.profile = nil // it describes the others' clients
 	}
 	if s.rules, s.static = 0, 0; s.profile != nil {
 		s.rules, s.static = s.profile.RulesFor(s.version), s.profile.StaticFor(s.version)

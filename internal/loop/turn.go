@@ -45,7 +45,7 @@ func (l *Loop) present(t *thread) {
 	u.Context, u.Blocks = &t.context, s.session.Blocks
 	u.Tools, u.Objects = s.session.Tools, s.session.Objects
 	u.Carried = &t.carried
-	if u.Profile = nil; s.session.Agent != traces.AgentCodex {
+	if u.Profile = nil; !s.automatic {
 		u.Profile = s.profile // of Claude Code
 	}
 	u.Agent, u.Version, u.User = s.session.Agent, s.version, &s.user.User

@@ -81,7 +81,7 @@ func (l *Loop) describe(t *thread, model string, unheld int64) {
 	if p == nil {
 		return
 	}
-	if t.codex() {
+	if t.replay.automatic {
 		l.describeServed(t, model, p)
 		return
 	}
@@ -271,7 +271,7 @@ func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
 	if p == nil {
 		return
 	}
-	if t.codex() {
+	if t.replay.automatic {
 		t.learnServed(r)
 		return
 	}

@@ -25,6 +25,11 @@ func (u *Usage) Input() int64 {
 // Writes returns the tokens written to the cache in any tier.
 func (u *Usage) Writes() int64 { return u.Write5m + u.Write1h + u.WriteOther }
 
+// Plain returns the usage with what is written to the cache as plain input.
+func (u *Usage) Plain() Usage {
+	return Usage{Uncached: u.Uncached + u.Writes(), Read: u.Read, Output: u.Output}
+}
+
 // Add adds v to u.
 func (u *Usage) Add(v *Usage) {
 	u.Uncached += v.Uncached

@@ -54,6 +54,30 @@ func CacheOf(s *traces.Session) traces.Cache {
 // markers and bills no writes.
 func Automatic(s *traces.Session) bool { return CacheOf(s) == traces.CacheAutomatic }
 
+// leastPlain is the least uncached input of a call, tokens, that a client which marks it would
+// have had written: the largest minimum of a cache that needs markers.
+const leastPlain = 4096
+
+// Unwritten reports whether the calls of a session go to a cache that needs markers through
+// somebody who bills writes as plain input, such as GitHub Copilot: they read from the cache,
+// bill large inputs, and write nothing.
+func Unwritten(s *traces.Session) bool {
+	if Automatic(s) {
+		return false
+	}
+	read, plain := false, false
+	for i := range s.Threads {
+		for r := range s.Threads[i].Rounds {
+			u := &s.Threads[i].Rounds[r].Usage
+			if u.Writes() > 0 {
+				return false
+			}
+			read, plain = read || u.Read > 0, plain || u.Uncached >= leastPlain
+		}
+	}
+	return read && plain
+}
+
 // ClaudeCode reports whether a session has versions of Claude Code.
 func ClaudeCode(s *traces.Session) bool { return Of(s.Agent).ClaudeCode }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -193,5 +194,30 @@ func TestJSONInFolders(t *testing.T) {
 	c, err = Read(context.Background(), traces.Options{}, dir, filepath.Join(dir, "package.json"))
 	if !errors.Is(err, traces.ErrNoSessions) || c == nil || c.NumProblems == 0 {
 		t.Errorf("a file that is named as well: %v, %v", err, c)
+	}
+}
+
+// A session that reads, has a large uncached input and writes nothing goes through a gateway that
+// bills writes as plain input. One that writes does not, nor one that never reads (a client that
+// marks nothing), nor one of a cache that needs no markers.
+func TestUnwritten(t *testing.T) {
+	for name, tc := range map[string]struct {
+		model  string
+		usages []prompt.Usage
+		want   bool
+	}{
+		"gateway":    {"claude-sonnet-4.6", []prompt.Usage{{Uncached: 15_000}, {Uncached: 500, Read: 14_900}}, true},
+		"writes":     {"claude-sonnet-4.6", []prompt.Usage{{Uncached: 15_000}, {Uncached: 500, Read: 14_900, Write5m: 1}}, false},
+		"never read": {"claude-sonnet-4.6", []prompt.Usage{{Uncached: 15_000}, {Uncached: 15_500}}, false},
+		"tails":      {"claude-sonnet-4.6", []prompt.Usage{{Uncached: 4, Read: 15_000}}, false},
+		"automatic":  {"gpt-5.4", []prompt.Usage{{Uncached: 15_000}, {Uncached: 500, Read: 14_900}}, false},
+	} {
+		s := &traces.Session{Agent: traces.AgentOpenCode, Models: []string{tc.model}, Threads: []traces.Thread{{}}}
+		for _, u := range tc.usages {
+			s.Threads[0].Rounds = append(s.Threads[0].Rounds, traces.Round{Usage: u})
+		}
+		if got := Unwritten(s); got != tc.want {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
 	}
 }

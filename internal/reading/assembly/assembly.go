@@ -40,6 +40,9 @@ type Format struct {
 	Unseen func(call string, tokens int64) prompt.Block
 	// Tail says that a few uncached tokens follow the last cache marker.
 	Tail bool
+	// Onward says that the client goes back only at a prompt, and tells what it clears: a total
+	// that falls amid a turn is input of the last call that is not sent again.
+	Onward bool
 }
 
 // Session is a session under construction.

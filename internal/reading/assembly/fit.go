@@ -224,6 +224,10 @@ func (f *fitter) close(rd *Round, events []Event) Event {
 	}
 	growth := rd.total - f.total
 	if f.s.Exact {
+		if rest := growth - visible; micro >= 0 && rest < 0 {
+			events[micro].Saved, f.thought = clamp32(-rest), nil
+			return Event{}
+		}
 		return f.closeExact(rd, growth)
 	}
 	switch rest := growth - visible; {
@@ -276,7 +280,8 @@ func (f *fitter) shave(rd *Round, growth int64) bool {
 
 // closeExact fits a growth where outputs are exact. A total that falls short at a prompt
 // by about the size of the thinking shows that the provider left the thinking out of the
-// context. Models of OpenAI through gpt-5.5 do so; gpt-5.6 keeps it.
+// context. Models of OpenAI through gpt-5.5 do so; gpt-5.6 keeps it. One that falls amid
+// a turn, where the client does not go back, shows that the last call had input that is not sent again.
 func (f *fitter) closeExact(rd *Round, growth int64) Event {
 	visible := Tokens(rd.Before)
 	rest := growth - Tokens(f.reply) - visible
@@ -303,7 +308,11 @@ func (f *fitter) closeExact(rd *Round, growth int64) Event {
 		scale(max(0, room), rd.Before)
 	}
 	lost := max(0, -room)
-	if saved == 0 {
+	switch {
+	case saved > 0:
+	case growth < 0 && f.s.Onward && !rd.Prompted && f.last != nil && lost < Tokens(f.last.Before):
+		return f.dropFound(lost)
+	default:
 		return shrunk(lost)
 	}
 	ev := Event{Event: traces.Event{Kind: traces.EventForget, Saved: clamp32(saved + lost)}, forgot: f.thought}
@@ -319,9 +328,8 @@ func (f *fitter) searched() bool {
 // webSearch is the tool that the provider runs inside a call.
 const webSearch = "web_search"
 
-// dropFound removes the results of a web search from the context after the call
-// that searched. They count as input of that call, where they come last, and no
-// later call has them. Other unseen tokens come before the visible blocks.
+// dropFound removes tokens of the last call from the context, such as the results of a web
+// search. They count as input of that call, where they come last, and no later call has them. Other unseen tokens come before the visible blocks.
 func (f *fitter) dropFound(tokens int64) Event {
 	rd := f.last
 	if last := &rd.Before[len(rd.Before)-1]; last.Kind == prompt.KindUnseen && int64(last.Tokens) >= tokens {

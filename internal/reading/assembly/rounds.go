@@ -20,6 +20,7 @@ const (
 	StepReply                   // what the model wrote
 	StepCount                   // the token counts that end a call
 	StepCompact                 // the history was replaced
+	StepClear                   // results of tools were cleared
 )
 
 // Step is one line of a conversation without its text.
@@ -35,6 +36,8 @@ type Step struct {
 	Final  bool  // the counted output is final
 	Manual bool  // a compaction that a person asked for
 	Tokens int32 // of the context before a compaction, as the client counted them
+	// Cleared are the calls of tools whose results were cleared.
+	Cleared []prompt.Digest
 }
 
 // Rounds divides the steps of one thread, in order, into rounds. The items
@@ -73,6 +76,11 @@ func (t *Rounds) Add(s *Step) {
 		return
 	case StepCompact:
 		t.compact(s)
+	case StepClear:
+		t.Happened = append(t.Happened, Event{Source: t.Source, Cleared: s.Cleared, Event: traces.Event{
+			Kind: traces.EventMicrocompact, Round: int32(len(t.Calls)), At: s.At, Line: s.Line,
+		}})
+		return
 	}
 	if s.At != 0 {
 		t.lastAt = s.At

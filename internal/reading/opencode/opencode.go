@@ -81,7 +81,14 @@ type export struct {
 	messages int
 	usd      float64
 	before   message // the last one
+	cleared  []clearing
 	ear      traces.Listener
+}
+
+// clearing is a result that the client left out of what it sent from a time on.
+type clearing struct {
+	at   int64 // unix ns
+	tool prompt.Digest
 }
 
 // info describes a session.
@@ -99,6 +106,7 @@ type span struct {
 	Completed int64 `json:"completed"`
 	Start     int64 `json:"start"`
 	End       int64 `json:"end"`
+	Compacted int64 `json:"compacted"` // a result that is no longer sent, since when
 }
 
 // message is a message with its parts.
@@ -218,6 +226,7 @@ func (x *export) add(m *message, line int32) {
 		r.Add(&assembly.Step{Kind: assembly.StepInput, At: created, Line: line, Blocks: said(mk, m)})
 		return
 	}
+	x.clear(created, line)
 	blocks := answered(mk, m, name)
 	if m.Info.Summary == true {
 		x.summarized(m, completed, line, blocks)
@@ -228,6 +237,9 @@ func (x *export) add(m *message, line int32) {
 	end, first := completed, int64(0)
 	for i := range m.Parts {
 		p := &m.Parts[i]
+		if since := assembly.Millis(p.State.Time.Compacted); p.Type == "tool" && since != 0 {
+			x.cleared = append(x.cleared, clearing{since, toolID(name, i)})
+		}
 		if start := assembly.Millis(p.State.Time.Start); p.Type == "tool" && start != 0 {
 			end = assembly.Earlier(end, start)
 			if id := p.State.Metadata.Session; id != "" {
@@ -251,6 +263,20 @@ func (x *export) add(m *message, line int32) {
 	}
 	if len(results) > 0 {
 		r.Add(&assembly.Step{Kind: assembly.StepResult, At: completed, Line: line, Blocks: results})
+	}
+}
+
+// clear tells the rounds of the results that were cleared before a call that began at a time.
+func (x *export) clear(before int64, line int32) {
+	s := assembly.Step{Kind: assembly.StepClear, Line: line}
+	x.cleared = slices.DeleteFunc(x.cleared, func(c clearing) bool {
+		if c.at <= before {
+			s.At, s.Cleared = max(s.At, c.at), append(s.Cleared, c.tool)
+		}
+		return c.at <= before
+	})
+	if len(s.Cleared) > 0 {
+		x.rounds.Add(&s)
 	}
 }
 

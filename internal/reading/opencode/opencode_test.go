@@ -231,3 +231,41 @@ func TestUncounted(t *testing.T) {
 		}
 	}
 }
+
+// A result whose line says since when it is no longer sent was cleared before the first call
+// after that time. From 20,000 and an answer of 100 tokens the context falls to 6,920: more than
+// 13,000 were taken out.
+func TestClearedResults(t *testing.T) {
+	s := newScript("ses_1", "")
+	s.user(words("fix it"))
+	since := s.ms + 5000
+	read := s.tool("read", `{"filePath":"/a.go"}`, strings.Repeat("package a ", 6000), "")
+	s.answer("", strings.Replace(read, `"end":`, fmt.Sprintf(`"compacted":%d,"end":`, since), 1), 2000, 0, 50, 0)
+	s.answer("", words("done"), 18_000, 2000, 100, 0)
+	s.ms = since
+	s.user(words("go on"))
+	s.answer("", words("done"), 5000, 1920, 20, 0)
+	got := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": s.text()}).Sessions[0]
+	th := &got.Threads[0]
+	if len(th.Events) != 1 || th.Events[0].Kind != traces.EventMicrocompact || th.Events[0].Round != 2 {
+		t.Fatalf("events %+v, want one clearing before the third call", th.Events)
+	}
+	e := &th.Events[0]
+	if len(e.Cleared) != 1 || got.Blocks[e.Cleared[0]].Kind != prompt.KindToolResult || e.Saved < 13_000 || e.At != since*1e6 {
+		t.Errorf("%+v, want the first result, and what is missing from the total", e)
+	}
+}
+
+// A total that falls amid a turn is no rewind: what the last call had beyond is not sent again,
+// and all before it stays. The second call has 9,000 tokens, the third 8,400 and reads 8,000.
+func TestTotalFallsAmidATurn(t *testing.T) {
+	s := newScript("ses_1", "")
+	s.user(words("fix it"))
+	s.answer("", s.tool("read", `{"filePath":"/a.go"}`, strings.Repeat("x", 3000), ""), 8000, 0, 30, 0)
+	s.answer("", s.tool("read", `{"filePath":"/b.go"}`, "y", ""), 1000, 8000, 20, 0)
+	s.answer("", words("done"), 400, 8000, 20, 0)
+	th := &agenttest.Read(t, Describe(), map[string]string{"a.jsonl": s.text()}).Sessions[0].Threads[0]
+	if len(th.Events) != 1 || th.Events[0].Kind != traces.EventForget || th.Events[0].Round != 2 || len(th.Events[0].Cleared) != 1 {
+		t.Errorf("events %+v, want that the provider left something of the last call out", th.Events)
+	}
+}

@@ -66,7 +66,7 @@ func (x *export) root(all map[string]*export) *export {
 // session makes the session of a root.
 func (x *export) session(opts *traces.Options) *assembly.Session {
 	s := &assembly.Session{
-		Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true},
+		Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true, Onward: true},
 		ID:     x.ID, Project: x.Directory,
 		Start: assembly.Millis(x.Time.Created), Problems: assembly.Problems{Limit: opts.MaxProblems},
 	}

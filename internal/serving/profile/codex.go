@@ -8,11 +8,11 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Codex is what recordings show of the automatic cache behind Codex. The zero
+// Codex is what recordings show of automatic caches, such as that behind Codex. The zero
 // value is the plain cache.
 type Codex struct {
 	Switches CodexSwitches `yaml:"switches"`
-	// Served is how requests are served, by model and client version; for each
+	// Served is how requests are served, by agent, model and client version; for each
 	// model in ascending order of versions.
 	Served []Served `yaml:"served,omitempty"`
 	// First is what the first calls of sessions read, by user and model.
@@ -44,6 +44,7 @@ func (s CodexSwitches) Names() []string { return switchedOn(s) }
 
 // Served is how the requests of a client are served.
 type Served struct {
+	Agent   string `yaml:"agent"`
 	Model   string `yaml:"model"`
 	Version string `yaml:"version"` // of the client; the first version that is served so
 	// Step, Offset, Lag and Replies are as in prompt.Serving.
@@ -76,13 +77,13 @@ type CodexLoss struct {
 	Estimate `yaml:",inline"`
 }
 
-// ServingFor returns how the requests of a model are served at a client
+// ServingFor returns how an agent's requests for a model are served at a client
 // version: as at the newest recorded version not after it, else as at the
 // oldest. It reports whether the model has been recorded.
-func (c *Codex) ServingFor(model, version string) (prompt.Serving, bool) {
+func (c *Codex) ServingFor(agent, model, version string) (prompt.Serving, bool) {
 	var at *Served
 	for i := range c.Served {
-		if s := &c.Served[i]; s.Model == model && (at == nil || Compare(s.Version, version) <= 0) {
+		if s := &c.Served[i]; s.Agent == agent && s.Model == model && (at == nil || Compare(s.Version, version) <= 0) {
 			at = s
 		}
 	}
@@ -116,7 +117,7 @@ func (c *Codex) Rules() []error {
 		if s.Offset >= s.Step {
 			errs = append(errs, spec.Wrong(at, "begins at %d in steps of %d: the offset must be smaller", s.Offset, s.Step))
 		}
-		if i > 0 && c.Served[i-1].Model == s.Model && Compare(c.Served[i-1].Version, s.Version) >= 0 {
+		if i > 0 && c.Served[i-1].Agent == s.Agent && c.Served[i-1].Model == s.Model && Compare(c.Served[i-1].Version, s.Version) >= 0 {
 			errs = append(errs, spec.Wrong(at, "lists versions out of order: versions must ascend"))
 		}
 	}

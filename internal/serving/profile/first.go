@@ -266,7 +266,9 @@ func (p *Profile) Learn(reads, codex []FirstRead) {
 }
 
 // index builds the lookup tables of what sessions show.
-func (p *Profile) index() { p.firsts, p.Codex.shown = p.indexFirsts(), p.Codex.indexShown() }
+func (p *Profile) index() {
+	p.firsts, p.Codex.shown, p.others = p.indexFirsts(), p.Codex.indexShown(), p.indexOthers()
+}
 
 // joined returns a new list with the reads of other sessions in more added, by time.
 func joined(list, more []FirstRead) []FirstRead {

@@ -125,8 +125,11 @@ type Profile struct {
 	FirstReads []FirstRead `yaml:"first_reads,omitempty"`
 	firsts     *firsts     // the same by key; nil until they are learned or read
 	// Codex applies to Codex alone.
-	Codex   Codex      `yaml:"codex"`
-	Losses  Losses     `yaml:"unexplained_losses"`
+	Codex  Codex  `yaml:"codex"`
+	Losses Losses `yaml:"unexplained_losses"`
+	// Others are sessions of other agents: what they lose in proportion to these shares.
+	Others  []Other    `yaml:"other_agents,omitempty"`
+	others  *others    // the same by level; nil until they are learned or read
 	Compact Compaction `yaml:"compaction"`
 	// Announced is what clients tell the model of their own accord, by epoch.
 	Announced []Announced `yaml:"announced_tokens,omitempty"`

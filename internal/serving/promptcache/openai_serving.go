@@ -8,8 +8,8 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// The ways in which recorded requests of Codex were served. The documents name
-// steps of 128 tokens for all.
+// The ways in which recorded requests to automatic caches were served. The documents name
+// steps of 128 tokens for all of OpenAI's.
 var (
 	// servedPlain is what the documents say: gpt-5.3-codex reads at every 128
 	// tokens.
@@ -23,19 +23,29 @@ var (
 	// served1024: all recorded reads of gpt-5.6-sol are 768 modulo 1,024 and lie
 	// 117 to 1,138 tokens in front of the end of the shared prefix.
 	served1024 = prompt.Serving{Step: 1024, Offset: 768, Lag: 116, Retention: openAILongest}
+	// servedWhole: DeepSeek keeps prefixes that end with a request and those that end with
+	// its response (api-docs.deepseek.com, context caching), and for hours: 295 of 296
+	// recorded reads are the last multiple of 128 tokens of the previous request and response.
+	servedWhole = prompt.Serving{Step: openAIStep, Replies: true, Retention: deepSeekRetention}
 )
 
+// deepSeekRetention is how long DeepSeek keeps a prefix: the documents say hours to days.
+const deepSeekRetention = int64(24 * time.Hour)
+
 // NumServings is the number of ways in which recorded requests were served.
-const NumServings = 4
+const NumServings = 5
 
 // Servings returns the ways in which recorded requests were served.
 func Servings() [NumServings]prompt.Serving {
-	return [...]prompt.Serving{servedPlain, servedReplies, served512, served1024}
+	return [...]prompt.Serving{servedPlain, servedReplies, served512, served1024, servedWhole}
 }
 
 // ServingOf returns how recorded requests of a model were served. A model later than any
 // recorded one of its family is served like the newest.
 func ServingOf(model string) prompt.Serving {
+	if strings.Contains(model, "deepseek") {
+		return servedWhole
+	}
 	rest, ok := strings.CutPrefix(model, "gpt-5.")
 	if !ok {
 		return servedPlain

@@ -15,7 +15,9 @@ import (
 type DocumentOptions struct {
 	// Top is how many lines of a list, and how many full findings, people see; 0
 	// for all. JSON has the whole report, and so has CSV.
-	Top    int
+	Top int
+	// Brief leaves out all but the headline, the findings in full and what to set.
+	Brief  bool
 	Advice string // the advice of the simulation, at the end; "" for none
 	Prices string // the name of a price file, "" for the prices built in
 }
@@ -40,22 +42,26 @@ func (r *Report) Document(o DocumentOptions) *document.Document {
 	d := &document.Document{
 		Title: "The bill: " + document.USD(r.Total.USD, 2), Head: p.head(), Data: r.data, JSON: document.Indented(r),
 	}
-	for _, sections := range [][]document.Section{
-		p.findings(), p.bill(), p.misses(), p.lifetimes(), p.compactions(), p.content(), p.defects(),
-	} {
-		d.Sections = append(d.Sections, sections...)
+	d.Sections = p.findings()
+	if !o.Brief {
+		d.Sections = append(d.Sections, p.rest()...)
 	}
-	var notes []document.Block
-	for _, note := range pageNotes {
-		notes = append(notes, document.Text{Text: note})
-	}
-	d.Sections = append(d.Sections, document.Section{Title: "How to read it", Blocks: notes})
 	if o.Advice != "" {
 		d.Sections = append(d.Sections, document.Section{Title: "What to set", Blocks: []document.Block{
 			document.Text{Text: "By simulation: " + o.Advice + ". sim advise says more."},
 		}})
 	}
 	return d
+}
+
+// rest returns what stands behind the findings.
+func (p *page) rest() []document.Section {
+	list := slices.Concat(p.bill(), p.misses(), p.lifetimes(), p.compactions(), p.content(), p.defects())
+	var notes []document.Block
+	for _, note := range pageNotes {
+		notes = append(notes, document.Text{Text: note})
+	}
+	return append(list, document.Section{Title: "How to read it", Blocks: notes})
 }
 
 // page is an audit for people under construction.
@@ -121,9 +127,16 @@ func (p *page) findings() []document.Section {
 			Blocks: []document.Block{document.Text{Text: "None above half a cent."}}}}
 	}
 	t := &document.Table{Columns: slices.Concat(document.Left("#", "WHAT"), amounts("COST"), spare(counts("TIMES")), spare(sizes("TOKENS")))}
-	for i := range p.Findings {
-		f := &p.Findings[i]
+	listed := p.Findings
+	if p.options.Brief {
+		listed = first(p.options.Top, listed)
+	}
+	for i := range listed {
+		f := &listed[i]
 		t.Rows = append(t.Rows, []any{fmt.Sprint(i + 1), f.Title, f.USD, fmt.Sprint(f.Count), f.Tokens})
+	}
+	if n := len(p.Findings) - len(listed); n > 0 {
+		t.Notes = append(t.Notes, document.Count(n, "smaller finding")+", and the bill by class, model, day and project: --all")
 	}
 	sections := section("Findings", t)
 	for i := range first(p.options.Top, p.Findings) {

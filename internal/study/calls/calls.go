@@ -60,6 +60,9 @@ type Call struct {
 
 	Predicted *Prediction // nil until Table.Predict, and for a call that the model does not reach
 
+	// Plain says that writes to the cache are billed as plain input (agents.Unwritten).
+	Plain bool
+
 	ahead int64 // tokens before the first block that was cleared; −1 if unknown
 	think bool  // the client switched thinking on or off and keeps the messages of both apart
 }
@@ -119,7 +122,7 @@ func (c *Call) WritePrice() float64 {
 // was sent where the provider caches by itself and logs no writes.
 func (c *Call) Leaves() int64 {
 	u := &c.Recorded.Usage
-	if c.Automatic() {
+	if c.Plain || c.Automatic() {
 		return u.Input()
 	}
 	return u.Read + u.Writes()

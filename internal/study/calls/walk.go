@@ -21,14 +21,14 @@ func sourceOf(k traces.ThreadKind) results.Source {
 
 // Of returns the calls of a session, whose body is in memory, each at the prices of its date.
 func Of(s *traces.Session, prices Prices) *Table {
-	p := newPricer(prices, s)
+	p, plain := newPricer(prices, s), agents.Unwritten(s)
 	t := &Table{Session: s, Threads: make([][]Call, len(s.Threads))}
 	for i := range s.Threads {
 		thread := &s.Threads[i]
 		t.Threads[i] = make([]Call, len(thread.Rounds))
 		for r := range thread.Rounds {
 			c := &t.Threads[i][r]
-			*c = Call{Session: s, Thread: thread, Index: int32(i), Round: int32(r), Recorded: &thread.Rounds[r], Source: sourceOf(thread.Kind)}
+			*c = Call{Session: s, Thread: thread, Index: int32(i), Round: int32(r), Recorded: &thread.Rounds[r], Source: sourceOf(thread.Kind), Plain: plain}
 			if r > 0 {
 				c.Before = &t.Threads[i][r-1]
 			}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/internal/kit/stats"
@@ -14,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // Bands compares the input cost of sessions, without the first calls of threads, with
@@ -40,33 +43,75 @@ const bandLevel = 0.1
 // replicate draws what is random and fills in the bands.
 func (r *Report) replicate(ctx context.Context, o Options, sessions []*traces.Session) error {
 	samples := make([][]float64, len(sessions))
-	err := parallel.Do(ctx, o.Workers, len(sessions), func(i int) error {
-		for n := range o.Replications {
-			config := o.DrawnFor(sessions[i], uint64(n+1))
-			if config.Profile != nil {
-				p := *config.Profile
-				p.Losses, p.Codex.Losses = profile.Losses{}, nil
-				config.Profile = &p
-			}
-			usd, err := laterInput(config, sessions[i])
-			if err != nil {
-				return err
-			}
-			if config.Profile != nil {
-				// The seed alone decides which residual a replication gets, not the number of
-				// replications.
-				src := draws.Source{Seed: config.Seed, Session: prompt.DigestString(sessions[i].ID).Lo}
-				usd *= math.Exp(residualFor(config.Profile, sessions[i], draws.Unit(src.Uint64(draws.Unlogged, 0))))
-			}
-			samples[i] = append(samples[i], usd)
+	err := parallel.Do(ctx, o.Workers, len(sessions), func(i int) (err error) {
+		if s := sessions[i]; agents.ClaudeCode(s) || s.Agent == traces.AgentCodex || o.configFor(s).Profile == nil {
+			samples[i], err = o.drawn(s)
+		} else {
+			samples[i], err = o.spread(s)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return err
 	}
 	r.hold(o.Replications, sessions, samples)
 	return nil
+}
+
+// drawn simulates the replications of a session of Claude Code or Codex. The residual of its
+// cost includes losses.
+func (o *Options) drawn(s *traces.Session) ([]float64, error) {
+	var samples []float64
+	for n := range o.Replications {
+		config, residual := o.DrawnFor(s, uint64(n+1)), 0.0
+		if config.Profile != nil {
+			// The seed alone decides which residual a replication gets, not the number of
+			// replications.
+			src := draws.Source{Seed: config.Seed, Session: prompt.DigestString(s.ID).Lo}
+			residual = residualFor(config.Profile, s, draws.Unit(src.Uint64(draws.Unlogged, 0)))
+			p := *config.Profile
+			p.Losses, p.Codex.Losses = profile.Losses{}, nil
+			config.Profile = &p
+		}
+		usd, _, err := laterInput(config, s)
+		if err != nil {
+			return nil, err
+		}
+		samples = append(samples, usd*math.Exp(residual))
+	}
+	return samples, nil
+}
+
+// sessionShape is the shape of the gamma distribution of what a session loses in proportion to
+// others of its agent: of 0.5, 1 and 2 it is the one whose bands hold most of the recorded sessions.
+const sessionShape = 0.5
+
+// spread draws the costs of a session of another agent, of which there are too few for a
+// residual. What is not known of its losses is drawn: once for all sessions of the agent at
+// the provider, by how many losses it is known from, and once for the session. The rest of the
+// cost has the residual of clients without evidence.
+func (o *Options) spread(s *traces.Session) ([]float64, error) {
+	config := o.configFor(s)
+	usd, loss, err := laterInput(config, s)
+	if err != nil {
+		return nil, err
+	}
+	x := otherShown(s)
+	shape := config.Profile.OtherLosses(&x, true).Losses
+	var samples []float64
+	for n := range o.Replications {
+		all := draws.Source{Seed: uint64(n + 1), Session: prompt.DigestString(x.Agent + "/" + x.Provider).Lo}
+		own := draws.Source{Seed: uint64(n + 1), Session: prompt.DigestString(s.ID).Lo}
+		residual := profile.At(config.Profile.NewResidual, draws.Unit(own.Uint64(draws.Unlogged, 1)))
+		samples = append(samples, usd*math.Exp(residual)+loss*times(shape, all)*times(sessionShape, own))
+	}
+	return samples, nil
+}
+
+// times draws a factor from a gamma distribution of mean 1.
+func times(shape float64, src draws.Source) float64 {
+	u := draws.Unit(src.Uint64(draws.Unlogged, 0))
+	return distuv.Gamma{Alpha: shape, Beta: shape}.Quantile(max(u, 1e-9))
 }
 
 // hold compares the recorded cost of sessions with their samples.
@@ -94,7 +139,8 @@ func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]
 		if c == nil || c.actual <= 0 {
 			continue
 		}
-		slices.Sort(samples[i])
+		drawn := samples[i]
+		samples[i] = slices.Sorted(slices.Values(drawn))
 		low, high := stats.Quantile(samples[i], bandLevel/2), stats.Quantile(samples[i], 1-bandLevel/2)
 		b.Sessions++
 		// A band without width includes costs within a hundredth of a cent per dollar.
@@ -104,6 +150,7 @@ func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]
 			b.Inside++
 		}
 		r.banded(c.epoch, inside)
+		r.replicated(s.ID, drawn, c.actual, inside)
 		scores += intervalScore(low, high, c.actual) / c.actual
 		naives += intervalScore(c.naive, c.naive, c.actual) / c.actual
 		for _, v := range samples[i] {
@@ -136,9 +183,8 @@ func intervalScore(low, high, x float64) float64 {
 }
 
 // laterInput returns the simulated input cost of the conversation's calls that
-// are not the first of their thread, USD.
-func laterInput(config loop.Config, s *traces.Session) (float64, error) {
-	var usd float64
+// are not the first of their thread, and what their losses cost on average, USD.
+func laterInput(config loop.Config, s *traces.Session) (usd, loss float64, err error) {
 	first := map[place]bool{}
 	for i := range s.Threads {
 		first[place{int32(i), 0}] = s.Threads[i].Kind != traces.ThreadBranch
@@ -148,8 +194,9 @@ func laterInput(config loop.Config, s *traces.Session) (float64, error) {
 			usd += c.Cost.Total() - c.Cost[results.ClassOutput]
 		}
 	}
-	if _, err := loop.NewLoop(config).Run(s); err != nil {
-		return 0, fmt.Errorf("validate: %w", err)
+	row, err := loop.NewLoop(config).Run(s)
+	if err != nil {
+		return 0, 0, fmt.Errorf("validate: %w", err)
 	}
-	return usd, nil
+	return usd, row.ExpectedLossUSD, nil
 }

@@ -44,14 +44,22 @@ func (g *Gain) String() string {
 
 // Calibrate returns a profile fitted on the sessions of Claude Code and Codex,
 // including the residual of their cost, and its gain over base on unseen
-// sessions. Nothing is fitted on other agents' sessions.
+// sessions. Of other agents' sessions it has how they are served and what they show of losses.
 func Calibrate(
 	ctx context.Context, config loop.Config, base *profile.Profile, sessions []*traces.Session,
 ) (*profile.Profile, *Gain, error) {
+	var others []*traces.Session
 	sessions = slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool {
-		return !agents.ClaudeCode(s) && s.Agent != traces.AgentCodex
+		other := !agents.ClaudeCode(s) && s.Agent != traces.AgentCodex
+		if other {
+			others = append(others, s)
+		}
+		return other
 	})
 	p, list, err := fit(ctx, config, base, sessions, nil)
+	if err == nil {
+		err = addOthers(p, others)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -73,6 +81,23 @@ func Calibrate(
 	}
 	g.Folds, g.Fitted = evenFolds, r.Score
 	return p, g, nil
+}
+
+// addOthers adds to a profile what sessions of other agents show.
+func addOthers(p *profile.Profile, sessions []*traces.Session) error {
+	shown, err := openingsOf(sessions)
+	if err != nil {
+		return err
+	}
+	p.LearnOthers(shown.Others)
+	for _, row := range fitServed(slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return !agents.Automatic(s) })) {
+		p.Codex.Served = slices.DeleteFunc(p.Codex.Served, func(s profile.Served) bool {
+			return s.Agent == row.Agent && s.Model == row.Model && s.Version == row.Version
+		})
+		p.Codex.Served = append(p.Codex.Served, row)
+	}
+	sortServed(p.Codex.Served)
+	return nil
 }
 
 // folder predicts the sessions that a profile was fitted on by profiles that
@@ -244,6 +269,7 @@ func Learn(
 	}
 	p := *base
 	p.Learn(first.Claude, first.Codex)
+	p.LearnOthers(first.Others)
 	learned := Learned{First: len(first.Claude) + len(first.Codex)}
 	lacking := map[string][]*traces.Session{}
 	for _, s := range sessions {

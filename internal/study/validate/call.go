@@ -110,7 +110,9 @@ func callOf(l *calls.Call) Call {
 	if c.File = l.File(); c.File != "" {
 		c.Name = traces.CallName("", r.File, r.Line)
 	}
-	c.Naive = naive(&c, l)
+	if c.Naive = naive(&c, l); l.Plain {
+		c.Naive = c.Naive.Plain()
+	}
 	return c
 }
 

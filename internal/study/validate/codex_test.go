@@ -117,8 +117,8 @@ func TestServedIsFitted(t *testing.T) {
 		rollout("gpt-5.4", "0.142.0", steps...), rollout("gpt-5.4", "0.118.0", replies...), rollout("gpt-5.4", "0.119.0", replies...),
 	})
 	want := []profile.Served{
-		{Model: "gpt-5.4", Version: "0.118.0", Step: 128, Lag: 51, Replies: true},
-		{Model: "gpt-5.4", Version: "0.142.0", Step: 512, Offset: 384},
+		{Agent: traces.AgentCodex, Model: "gpt-5.4", Version: "0.118.0", Step: 128, Lag: 51, Replies: true},
+		{Agent: traces.AgentCodex, Model: "gpt-5.4", Version: "0.142.0", Step: 512, Offset: 384},
 	}
 	if len(rows) != len(want) {
 		t.Fatalf("rows %+v, want %d", rows, len(want))
@@ -145,7 +145,7 @@ func TestRetentionIsFitted(t *testing.T) {
 	for n := range int64(6) {
 		calls = append(calls, [3]int64{30000, 29568, 450 + 10*n}, [3]int64{30000, 2432, 700 + 10*n})
 	}
-	all := func(string, string) bool { return true }
+	all := func(string, string, string) bool { return true }
 	e := fitRetention([]*traces.Session{rollout("m", "1", calls...)}, 3600, all)
 	if e.Value != 500 || e.Low > 490 || e.High < 700 || e.High > 710 || e.N != 12 {
 		t.Errorf("retention %+v, want 500 s in about 490…700 of 12 gaps", e)

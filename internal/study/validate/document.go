@@ -15,7 +15,7 @@ import (
 // scores; JSON is the report itself.
 func (r *Report) Document() *document.Document {
 	d := &document.Document{JSON: document.Indented(r)}
-	tables := []*document.Table{r.scores(), r.skills(), r.sessionCosts()}
+	tables := []*document.Table{r.scores(), r.byAgent(), r.skills(), r.sessionCosts()}
 	if len(r.Worst) > 0 {
 		tables = append(tables, r.worstTable())
 	}

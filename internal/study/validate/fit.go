@@ -46,6 +46,7 @@ func fit(
 	p.First, p.Static, p.Hidden, p.OwnSystem = fitFirst(calls), fitStatic(calls), fitHidden(&p, sessions, calls), fitOwnSystem(calls)
 	p.FirstReads = nil
 	p.Learn(first.Claude, first.Codex)
+	p.Others = nil
 	var list []tried
 	if p.Evidence = known; known == nil {
 		list = f.evidence(2)
@@ -62,6 +63,9 @@ func fit(
 	all := f.run()
 	if losses := fitCodexLosses(all); losses != nil {
 		p.Codex.Losses = losses
+	}
+	if p.LearnOthers(first.Others); len(first.Others) == 0 {
+		p.LearnOthers(base.Others)
 	}
 	if f.err != nil {
 		return nil, nil, fmt.Errorf("fitting a profile: %w", f.err)

@@ -8,37 +8,45 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // minServed is the least number of calls that show how a model serves a client.
 const minServed = 5
 
-// fitCodex returns what sessions of Codex, whose first reads are given, show of their cache, without losses.
+// fitCodex returns what sessions show of automatic caches, given the first reads of Codex, without losses.
 // A model that they do not show keeps the values of base.
 func fitCodex(base profile.Codex, sessions []*traces.Session, first []profile.FirstRead) profile.Codex {
 	c := profile.Codex{Switches: base.Switches, Losses: base.Losses}
-	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return s.Agent != traces.AgentCodex })
+	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return !agents.Automatic(s) })
 	c.Served = fitServed(own)
 	c.First = slices.Clone(first)
 	for i := range c.First {
 		c.First[i].Shown = profile.Shown{} // the shares of losses include it
 	}
 	for _, s := range base.Served {
-		if !slices.ContainsFunc(c.Served, func(x profile.Served) bool { return x.Model == s.Model }) {
+		if !slices.ContainsFunc(c.Served, func(x profile.Served) bool { return x.Agent == s.Agent && x.Model == s.Model }) {
 			c.Served = append(c.Served, s)
 		}
 	}
 	if len(own) == 0 {
 		c.First = base.First
 	}
-	slices.SortFunc(c.Served, func(a, b profile.Served) int {
-		return cmp.Or(cmp.Compare(a.Model, b.Model), profile.Compare(a.Version, b.Version))
-	})
+	sortServed(c.Served)
 	return c
 }
 
-// epoch is a model at a client version.
-type epoch struct{ model, version string }
+func sortServed(rows []profile.Served) {
+	slices.SortFunc(rows, func(a, b profile.Served) int {
+		return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Model, b.Model), profile.Compare(a.Version, b.Version))
+	})
+}
+
+// epoch is a model at a version of an agent.
+type epoch struct{ agent, model, version string }
+
+// same reports whether two epochs are of one agent's model.
+func (e epoch) same(f *waysSeen) bool { return e.agent == f.agent && e.model == f.model }
 
 // waysSeen counts the calls of an epoch, and how many of them each known way of
 // serving explains exactly.
@@ -67,7 +75,7 @@ func fitServed(sessions []*traces.Session) []profile.Served {
 		for i := range s.Threads {
 			t := &s.Threads[i]
 			for r := 1; r < len(t.Rounds); r++ {
-				at := epoch{s.Models[t.Rounds[r].Model], s.Version()}
+				at := epoch{s.Agent, s.Models[t.Rounds[r].Model], s.Version()}
 				k := slices.IndexFunc(seen, func(w *waysSeen) bool { return w.epoch == at })
 				if k < 0 {
 					k, seen = len(seen), append(seen, &waysSeen{epoch: at})
@@ -77,7 +85,7 @@ func fitServed(sessions []*traces.Session) []profile.Served {
 		}
 	}
 	slices.SortFunc(seen, func(a, b *waysSeen) int {
-		return cmp.Or(cmp.Compare(a.model, b.model), profile.Compare(a.version, b.version))
+		return cmp.Or(cmp.Compare(a.agent, b.agent), cmp.Compare(a.model, b.model), profile.Compare(a.version, b.version))
 	})
 	return servedRows(seen, sessions)
 }
@@ -106,7 +114,7 @@ func servedRows(seen []*waysSeen, sessions []*traces.Session) []profile.Served {
 	for i := 0; i < len(seen); {
 		first, all := seen[i], waysSeen{}
 		way := first.best()
-		for ; i < len(seen) && seen[i].model == first.model && seen[i].best() == way; i++ {
+		for ; i < len(seen) && seen[i].same(first) && seen[i].best() == way; i++ {
 			all.n += seen[i].n
 			all.exact[way] += seen[i].exact[way]
 		}
@@ -115,7 +123,7 @@ func servedRows(seen []*waysSeen, sessions []*traces.Session) []profile.Served {
 		}
 		serving := promptcache.Servings()[way]
 		last := ""
-		if i < len(seen) && seen[i].model == first.model {
+		if i < len(seen) && seen[i].same(first) {
 			last = seen[i].version
 		}
 		documented := float64(serving.Retention) / 1e9
@@ -123,11 +131,11 @@ func servedRows(seen []*waysSeen, sessions []*traces.Session) []profile.Served {
 			documented = 3600 // the longest retention that the documents name, seconds
 		}
 		rows = append(rows, profile.Served{
-			Model: first.model, Version: first.version,
+			Agent: first.agent, Model: first.model, Version: first.version,
 			Step: serving.Step, Offset: serving.Offset, Lag: serving.Lag, Replies: serving.Replies,
 			Exact: wilson(all.exact[way], all.n),
-			Retention: fitRetention(sessions, documented, func(model, version string) bool {
-				return model == first.model && profile.Compare(version, first.version) >= 0 &&
+			Retention: fitRetention(sessions, documented, func(agent, model, version string) bool {
+				return agent == first.agent && model == first.model && profile.Compare(version, first.version) >= 0 &&
 					(last == "" || profile.Compare(version, last) < 0)
 			}),
 		})
@@ -141,7 +149,7 @@ const retentionGain = 3
 
 // fitRetention returns the gap, seconds, that best separates calls that still
 // read more than the first call of their thread from those that do not.
-func fitRetention(sessions []*traces.Session, known float64, of func(model, version string) bool) profile.Estimate {
+func fitRetention(sessions []*traces.Session, known float64, of func(agent, model, version string) bool) profile.Estimate {
 	var gaps []gapSeen
 	for _, s := range sessions {
 		for i := range s.Threads {
@@ -149,7 +157,7 @@ func fitRetention(sessions []*traces.Session, known float64, of func(model, vers
 			for r := 1; r < len(t.Rounds); r++ {
 				rd := &t.Rounds[r]
 				wait := float64(rd.Wait) / 1e9
-				if wait >= known/10 && rd.Model == t.Rounds[r-1].Model && of(s.Models[rd.Model], s.Version()) {
+				if wait >= known/10 && rd.Model == t.Rounds[r-1].Model && of(s.Agent, s.Models[rd.Model], s.Version()) {
 					gaps = append(gaps, gapSeen{wait, rd.Usage.Read > t.Rounds[0].Usage.Read+minStatic})
 				}
 			}

@@ -191,8 +191,11 @@ func endedTurns(sessions []*traces.Session) map[turn]bool {
 }
 
 // Openings are the reads of the first calls of sessions that begin with their
-// own conversation, of Claude Code and of Codex.
-type Openings struct{ Claude, Codex []profile.FirstRead }
+// own conversation, of Claude Code and of Codex, and what sessions of others show of losses.
+type Openings struct {
+	Claude, Codex []profile.FirstRead
+	Others        []profile.Other
+}
 
 // openingsOf returns the openings of sessions; bodies that are not in memory are loaded one by one.
 func openingsOf(sessions []*traces.Session) (*Openings, error) {
@@ -210,11 +213,19 @@ func openingsOf(sessions []*traces.Session) (*Openings, error) {
 // Join adds the openings of other sessions.
 func (o *Openings) Join(p *Openings) {
 	o.Claude, o.Codex = append(o.Claude, p.Claude...), append(o.Codex, p.Codex...)
+	o.Others = append(o.Others, p.Others...)
 }
 
 // Add adds the opening of a session whose body is in memory.
 func (o *Openings) Add(s *traces.Session) {
-	if len(s.Threads) == 0 || s.Threads[0].Kind != traces.ThreadMain || len(s.Threads[0].Rounds) == 0 {
+	if len(s.Threads) == 0 || len(s.Threads[0].Rounds) == 0 {
+		return
+	}
+	if !agents.ClaudeCode(s) && s.Agent != traces.AgentCodex {
+		o.Others = append(o.Others, otherShown(s))
+		return
+	}
+	if s.Threads[0].Kind != traces.ThreadMain {
 		return
 	}
 	t := &s.Threads[0]

@@ -31,6 +31,7 @@ type Report struct {
 	Tiers     []Group       `json:"by_tier"`
 	Gaps      []Group       `json:"by_gap"`
 	Epochs    []Epoch       `json:"by_epoch"`
+	Agents    []AgentScore  `json:"by_agent"`
 	Costs     []SessionCost `json:"by_session"`
 	// Expected is the same cost with the average cost of losses: the expected cost
 	// of a session and the prediction of its calls are two figures.
@@ -41,6 +42,7 @@ type Report struct {
 	Compactions *CompactionCheck `json:"compactions,omitempty"`
 
 	calls      []Call
+	agentOf    map[string]int                         // index in Agents by session
 	profileFor func(*traces.Session) *profile.Profile // that predicted a session
 }
 
@@ -161,6 +163,7 @@ func newReport(calls []Call, worst int) *Report {
 	}
 	r.gaps()
 	r.epochs()
+	r.agents()
 	r.costs()
 	r.worst(worst)
 	return r

@@ -1,0 +1,40 @@
+package validate
+
+import (
+	"math"
+	"testing"
+)
+
+// Two sessions of an agent at one provider and one at another: by hand the first two cost 10 as
+// predicted, 12 with losses and 11 as recorded, and their replications 12 or 10, 1/11 more or less
+// than recorded.
+func TestScoresByAgent(t *testing.T) {
+	call := func(session, model string, predicted, loss, actual float64) Call {
+		return Call{Session: session, Agent: "a", Model: model, Class: ClassToolResult, Context: 1, Priced: true,
+			PredictedUSD: predicted, LossUSD: loss, ActualUSD: actual, NaiveUSD: 2 * actual}
+	}
+	r := newReport([]Call{
+		call("1", "gpt-5.4", 4, 1, 5), call("2", "gpt-5.3-codex", 6, 1, 6), call("3", "muse", 1, 0, 1),
+	}, 0)
+	r.replicated("1", []float64{6, 5}, 5, true)
+	r.replicated("2", []float64{6, 5}, 6, false)
+	if len(r.Agents) != 2 {
+		t.Fatalf("%+v, want two", r.Agents)
+	}
+	a, b := r.Agents[0], r.Agents[1]
+	if a.Provider != "openai" || a.Score.Calls != 2 || a.Score.Sessions != 2 || a.Inside != 1 || a.Banded != 2 || b.Provider != "" || b.Banded != 0 {
+		t.Errorf("%+v\n%+v", a, b)
+	}
+	for _, f := range []struct {
+		name      string
+		got, want float64
+	}{{"expected", *a.Expected, 1. / 11}, {"low", *a.Low, (10.1 - 11) / 11}, {"high", *a.High, (11.9 - 11) / 11}, {"naive", *a.Naive.Corpus, 1}} {
+		if math.Abs(f.got-f.want) > 1e-9 {
+			t.Errorf("%s %g, want %g", f.name, f.got, f.want)
+		}
+	}
+	table := r.byAgent()
+	if len(table.Rows) != 2 || len(table.Notes) != 2 || table.Rows[0][1] != "unknown" {
+		t.Errorf("rows %v, notes %q; want a note on the provider that is not known", table.Rows, table.Notes)
+	}
+}
