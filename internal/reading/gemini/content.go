@@ -77,6 +77,18 @@ type blob struct {
 	URI  string `json:"fileUri"`
 }
 
+// mark is what tells a message from another one.
+type mark struct {
+	typ, timestamp string
+	tokens         *tokens
+}
+
+// repeats reports whether a record with the id of an earlier message is what that
+// has become: they have one time, or the same counts.
+func (r *record) repeats(m mark) bool {
+	return r.Type == m.typ && (r.Timestamp == m.timestamp || r.Tokens != nil && m.tokens != nil && *r.Tokens == *m.tokens)
+}
+
 // steps returns the steps of a message, and whether its type is known.
 func (r *record) steps(mk assembly.Maker, at int64) (steps []assembly.Step, known bool) {
 	switch r.Type {

@@ -111,6 +111,7 @@ type file struct {
 	header
 	at        int32            // the last entry of the history, -1 for none
 	index     map[string]int32 // of entries, by id
+	latest    map[int32]mark   // by entry
 	uncounted map[string]int   // lines of answers without counts, by id
 	maker     assembly.Maker
 }
@@ -125,7 +126,7 @@ type header struct {
 var errNoSession = errors.New("file is no session: it has no messages")
 
 func newFile(f *assembly.File, mk assembly.Maker) *file {
-	return &file{Part: assembly.NewPart(f), at: -1, index: map[string]int32{}, uncounted: map[string]int{}, maker: mk}
+	return &file{Part: assembly.NewPart(f), at: -1, index: map[string]int32{}, latest: map[int32]mark{}, uncounted: map[string]int{}, maker: mk}
 }
 
 // scan reads one file. What precedes a defect in a document is kept.
@@ -234,16 +235,19 @@ func (f *file) message(line int, r *record) {
 		}
 	}
 	if r.Type == "gemini" {
-		delete(f.uncounted, r.ID)
-		if r.Tokens == nil {
-			f.uncounted[r.ID] = line
+		if f.uncounted[r.ID] = line; r.Tokens != nil {
+			delete(f.uncounted, r.ID)
 		}
 	}
 	if i, ok := f.index[r.ID]; ok && r.ID != "" {
-		f.Set(i, steps)
-		return
+		if r.repeats(f.latest[i]) {
+			f.Set(i, steps)
+			return
+		}
+		f.Problems.Add(f.Name, line, "message %s has the id of an earlier one; both are read", r.ID)
 	}
 	f.at = f.Add(f.at, steps)
+	f.latest[f.at] = mark{r.Type, r.Timestamp, r.Tokens}
 	if r.ID != "" {
 		f.index[r.ID] = f.at
 	}

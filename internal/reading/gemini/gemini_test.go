@@ -196,6 +196,11 @@ func TestBadInput(t *testing.T) {
 	if got := read(t, s.text()); got.NumCalls() != 2 || len(got.Problems) != 1 || !strings.Contains(got.Problems[0].String(), "a.jsonl:4: 1 messages of the model have no token counts") {
 		t.Errorf("%d calls, problems %v", got.NumCalls(), got.Problems)
 	}
+	// Two messages of one id are both read.
+	s = newScript().user("u1", "one").answer("m1", "a", 8000, 0, 10, "").user("u2", "two").answer("m1", "b", 8100, 8000, 10, "")
+	if got := read(t, s.text()); got.NumCalls() != 2 || len(got.Problems) != 1 || !strings.Contains(got.Problems[0].String(), "a.jsonl:5: message m1 has the id of an earlier one") {
+		t.Errorf("%d calls, problems %v", got.NumCalls(), got.Problems)
+	}
 	for _, text := range []string{"", head, `{"sessionId":"x","projectHash":"y","messages":[]}`, `{"sessionId":"x","projectHash":"y","messages":[{"id":`, "[1]"} {
 		if c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": text}); len(c.Sessions) != 0 || c.NumProblems == 0 && c.Lines == 0 {
 			t.Errorf("%q: %d sessions, %d problems", text, len(c.Sessions), c.NumProblems)
