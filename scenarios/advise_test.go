@@ -72,7 +72,7 @@ func TestOfferedByVersion(t *testing.T) {
 // Every value of every setting is one that the simulation takes.
 func TestSettingsCanBeSimulated(t *testing.T) {
 	p := Plan{Registry: registry(t), Prices: prices(t), Seed: 1}
-	for _, name := range []string{traces.AgentClaudeCode, traces.AgentCodex, traces.AgentPi} {
+	for _, name := range []string{traces.AgentClaudeCode, traces.AgentCodex, traces.AgentPi, traces.AgentGemini} {
 		a := agents.Of(name)
 		for _, group := range offered(a.Settings, "") {
 			for _, c := range group {

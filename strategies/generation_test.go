@@ -32,6 +32,7 @@ func TestOwnGeneration(t *testing.T) {
 		{"codex", "0.142.0", "codex/2026-08", true},
 		{"opencode", "1.2.3", "opencode/2026-08", true},
 		{"pi", "dev", "pi/2026-03", true},
+		{"gemini-cli", "", "gemini-cli/2026-08", true},
 		{"somebody", "2.1.17", "claude-code/2.1", true},
 	} {
 		got := own.For(tc.agent, tc.version)

@@ -16,6 +16,7 @@ const (
 	AgentCodex      = "codex"
 	AgentOpenCode   = "opencode"
 	AgentPi         = "pi"
+	AgentGemini     = "gemini-cli"
 )
 
 // Agent describes a coding agent: how its recordings are found and read, and

@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/compactsim/compactsim/internal/reading/agenttest"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -112,7 +113,7 @@ func TestOtherForms(t *testing.T) {
 	for n := 0; more(n); n++ {
 		r := rand.New(rand.NewPCG(seed, uint64(n)))
 		files := map[string][]byte{}
-		for i := range 4 {
+		for i := range agenttest.Agents() {
 			from := list[i]
 			if long {
 				from = list[r.IntN(len(list))]
@@ -144,13 +145,10 @@ func TestOtherForms(t *testing.T) {
 // agentIn returns the agent that a path names, Claude Code for the real ones below
 // its folder.
 func agentIn(path string) string {
-	for _, agent := range []string{traces.AgentCodex, traces.AgentOpenCode, traces.AgentPi} {
+	for _, agent := range slices.Backward(agenttest.Agents()) {
 		if strings.Contains(path, agent) {
 			return agent
 		}
-	}
-	if strings.Contains(path, traces.AgentClaudeCode) {
-		return traces.AgentClaudeCode
 	}
 	return "other"
 }

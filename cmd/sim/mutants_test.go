@@ -171,7 +171,7 @@ type recording struct {
 // real recordings and time, those.
 func recordings(t *testing.T, long bool) (list []recording) {
 	t.Helper()
-	for _, agent := range []string{traces.AgentClaudeCode, traces.AgentCodex, traces.AgentOpenCode, traces.AgentPi} {
+	for _, agent := range agenttest.Agents() {
 		list = append(list, recording{agent, []byte(agenttest.Sample(agent, "damaged", 1))})
 	}
 	if !long {

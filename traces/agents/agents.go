@@ -8,12 +8,9 @@
 package agents
 
 import (
-	"bytes"
-
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/compactsim/compactsim/internal/reading/claudecode"
 	"github.com/compactsim/compactsim/internal/reading/codex"
+	"github.com/compactsim/compactsim/internal/reading/gemini"
 	"github.com/compactsim/compactsim/internal/reading/opencode"
 	"github.com/compactsim/compactsim/internal/reading/pi"
 	"github.com/compactsim/compactsim/traces"
@@ -23,6 +20,7 @@ import (
 // says what is wrong with a file that no agent claims.
 var list = [...]*traces.Agent{
 	claudecode.Describe(), codex.Describe(), opencode.Describe(), pi.Describe(),
+	gemini.Describe(),
 }
 
 // Of returns the agent with a name, as in Session.Agent. An unknown agent is
@@ -102,17 +100,4 @@ var unread = [...]*traces.Agent{
 		Name: "copilot-cli", Title: "GitHub Copilot CLI",
 		Member: func(typ, name string) bool { return typ == "session.start" && name == "data" },
 	},
-	{Name: "gemini-cli", Title: "Gemini CLI", Document: geminiDocument},
-}
-
-// geminiDocument reports whether a file begins with a session id and the hash of
-// a project.
-func geminiDocument(head []byte) bool {
-	d := jsontext.NewDecoder(bytes.NewReader(head))
-	for _, want := range []string{"{", "sessionId", "", "projectHash"} {
-		if t, err := d.ReadToken(); err != nil || want != "" && t.String() != want {
-			return false
-		}
-	}
-	return true
 }

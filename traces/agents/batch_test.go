@@ -21,7 +21,7 @@ func related(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	for i, agent := range []string{traces.AgentClaudeCode, traces.AgentCodex, traces.AgentOpenCode, traces.AgentPi} {
+	for i, agent := range agenttest.Agents() {
 		for k, id := range []string{"x", "y", "z"} {
 			text := agenttest.Sample(agent, id, uint64(3*i+k))
 			keep("a-"+agent+id+".jsonl", text)

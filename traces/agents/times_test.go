@@ -17,7 +17,7 @@ import (
 // calls it leaves without one.
 func TestTimesThatCannotBe(t *testing.T) {
 	stamp := regexp.MustCompile(`("timestamp":|"created":|"completed":|"start":|"end":)("[^"]*"|\d+)`)
-	for _, agent := range []string{traces.AgentClaudeCode, traces.AgentCodex, traces.AgentOpenCode, traces.AgentPi} {
+	for _, agent := range agenttest.Agents() {
 		for name, bad := range map[string][2]string{
 			"yesterday": {`"yesterday"`, "-1"},
 			"1970":      {`"1970-01-01T00:00:00.000Z"`, "86400000"},

@@ -4,11 +4,15 @@ package agenttest
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/fstest"
 
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -83,4 +87,59 @@ func Fuzz(f *testing.F, a *traces.Agent, seeds ...string) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) { Read(t, a, map[string]string{"a.jsonl": string(text)}) })
+}
+
+// Sum is what all calls of a corpus add up to, summaries included.
+type Sum struct {
+	Calls                             int
+	Uncached, Read, Written, Answered int64 // tokens
+}
+
+// Total adds up the calls of a corpus.
+func Total(c *traces.Corpus) (sum Sum) {
+	add := func(u prompt.Usage) {
+		sum.Calls++
+		sum.Uncached, sum.Read, sum.Written, sum.Answered = sum.Uncached+u.Uncached, sum.Read+u.Read, sum.Written+u.Writes(), sum.Answered+u.Output
+	}
+	for _, s := range c.Sessions {
+		for i := range s.Threads {
+			for _, r := range s.Threads[i].Rounds {
+				r.Usage.Output = r.Logged
+				add(r.Usage)
+			}
+		}
+		for _, m := range s.Summaries {
+			add(m.Usage)
+		}
+	}
+	return sum
+}
+
+// Totals reads each of some recordings under ../shared and compares what its calls add
+// up to with what another program added up from the same file.
+func Totals(t *testing.T, a *traces.Agent, want map[string]Sum) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		t.Run(path.Base(name), func(t *testing.T) {
+			if got := Total(Recordings(t, a, name)); got != want[name] {
+				t.Errorf("%+v, want %+v", got, want[name])
+			}
+		})
+	}
+}
+
+// Bench reads a file that holds one session again and again, on one core.
+func Bench(b *testing.B, a *traces.Agent, text string) {
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		inputs, err := traces.FindFS(fstest.MapFS{"a.jsonl": {Data: []byte(text)}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		c, err := a.Read(context.Background(), traces.Options{Workers: 1}, inputs, "bench")
+		if err != nil || len(c.Sessions) != 1 {
+			b.Fatal(err)
+		}
+	}
 }

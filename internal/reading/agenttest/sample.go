@@ -10,6 +10,11 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
+// Agents returns the names of all agents that have samples.
+func Agents() []string {
+	return []string{traces.AgentClaudeCode, traces.AgentCodex, traces.AgentOpenCode, traces.AgentPi, traces.AgentGemini}
+}
+
 // Sample returns a session in the format of an agent: several prompts, each
 // answered in several calls with tools between them, and a compaction. The same
 // agent, id and seed give the same bytes; sessions of different seeds share
@@ -21,7 +26,7 @@ func Sample(agent, id string, seed uint64) string {
 	}
 	form := map[string]form{
 		traces.AgentClaudeCode: claudeForm{}, traces.AgentCodex: &codexForm{}, traces.AgentOpenCode: openCodeForm{},
-		traces.AgentPi: piForm{},
+		traces.AgentPi: piForm{}, traces.AgentGemini: geminiForm{},
 	}[agent]
 	form.head(w)
 	for prompt := range 4 {

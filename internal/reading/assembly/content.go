@@ -54,11 +54,12 @@ func (m Maker) Use(id prompt.Digest, name string, input jsontext.Value) Block {
 	var args struct {
 		Path     string `json:"path"`
 		FilePath string `json:"filePath"`
+		Snake    string `json:"file_path"`
 		Agent    string `json:"subagent_type"`
 		Prompt   string `json:"prompt"`
 	}
 	if Decode(input, &args) == nil {
-		b.Object = args.Path + args.FilePath
+		b.Object = args.Path + args.FilePath + args.Snake
 		if b.Op == prompt.OpAgent {
 			b.Task = &Task{AgentType: args.Agent, Prompt: Maker{}.Text(prompt.KindPrompt, args.Prompt).Digest}
 		}
@@ -95,17 +96,17 @@ func CallID(id string) (d prompt.Digest) {
 // opOf returns what a tool does to its object, by the names that most agents use.
 func opOf(name string) prompt.Op {
 	switch strings.ToLower(name) {
-	case "read":
+	case "read", "read_file", "view":
 		return prompt.OpRead
-	case "edit", "multiedit", "patch", "apply_patch":
+	case "edit", "multiedit", "patch", "apply_patch", "replace", "editor":
 		return prompt.OpEdit
-	case "write":
+	case "write", "write_file", "create":
 		return prompt.OpWrite
-	case "bash", "shell":
+	case "bash", "shell", "run_shell_command", "run_commands":
 		return prompt.OpExec
-	case "grep", "glob", "find", "ls", "list", "search":
+	case "grep", "glob", "find", "ls", "list", "search", "grep_search", "list_directory":
 		return prompt.OpSearch
-	case "webfetch", "websearch", "web_search", "fetch":
+	case "webfetch", "websearch", "web_search", "fetch", "web_fetch", "google_web_search":
 		return prompt.OpFetch
 	case "task":
 		return prompt.OpAgent

@@ -21,7 +21,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
-	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -203,36 +202,17 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, e
 
 // eachMessage reads the info of an export and calls do with its messages and
 // their offsets.
-func eachMessage(text []byte, session *info, do func(v []byte, offset int) error) (err error) {
-	s := jsonscan.New(text)
-	if s.Peek() != '{' {
+func eachMessage(text []byte, session *info, do func(v []byte, offset int) error) error {
+	err := assembly.EachOf(text, "messages", func(name string, v []byte) error {
+		if name != "info" {
+			return nil
+		}
+		return assembly.Decode(v, session)
+	}, do)
+	if errors.Is(err, assembly.ErrNoObject) {
 		return errNoExport
 	}
-	for name := range s.Members {
-		switch name := string(name); {
-		case name == "messages" && s.Peek() == '[':
-			for range s.Elements {
-				from := s.Offset()
-				if v := s.Raw(); v != nil {
-					err = do(v, from)
-				}
-				if err != nil {
-					return err
-				}
-			}
-		case name == "info":
-			if v := s.Raw(); v != nil {
-				err = assembly.Decode(v, session)
-			}
-			if err != nil {
-				return err
-			}
-		default:
-			s.Skip()
-		}
-	}
-	s.End()
-	return s.Err()
+	return err
 }
 
 // add adds a message to the rounds.

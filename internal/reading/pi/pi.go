@@ -9,12 +9,10 @@
 package pi
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -60,15 +58,9 @@ type file struct {
 	id, project string
 	start, end  int64
 	usd         float64
-	entries     []entry
-	index       map[string]int32 // of entries, by id
+	tree        assembly.Tree
+	index       map[string]int32 // of entries of the tree, by id
 	maker       assembly.Maker
-}
-
-// entry is a line of the tree.
-type entry struct {
-	parent int32 // index, -1 for none
-	steps  []assembly.Step
 }
 
 // line is one line.
@@ -166,18 +158,18 @@ func (f *file) parse(ln assembly.Line) error {
 	if l.ID == "" && steps == nil {
 		return nil
 	}
-	e := entry{parent: int32(len(f.entries)) - 1, steps: steps}
+	parent := f.tree.Len() - 1
 	if i, ok := f.index[l.Parent]; ok {
-		e.parent = i
+		parent = i
 	} else if l.ID != "" && l.Parent == "" {
-		e.parent = -1
+		parent = -1
 	} else if l.Parent != "" {
 		f.Problems.Add(f.Name, ln.Number, "parent %s is not in the file; the line before is taken for it", l.Parent)
 	}
+	i := f.tree.Add(parent, steps)
 	if l.ID != "" {
-		f.index[l.ID] = int32(len(f.entries))
+		f.index[l.ID] = i
 	}
-	f.entries = append(f.entries, e)
 	return nil
 }
 
@@ -369,102 +361,10 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 			ID:     f.id, Project: f.project, Start: f.start, End: f.end, LoggedUSD: f.usd,
 			Files: []*assembly.File{f.File}, Problems: assembly.Problems{Limit: opts.MaxProblems},
 		}
-		s.Threads = f.threads()
+		f.tree.File, f.tree.Project = f.File, f.project
+		s.Threads = f.tree.Threads(f.id)
 		s.Own(f.File)
 		list = append(list, s)
 	}
 	return list
-}
-
-// threads divides the tree into the path to the last entry and the branches
-// that were left, parents before children.
-func (f *file) threads() []*assembly.Thread {
-	latest := make([]int32, len(f.entries)) // the last entry at or below each
-	next := make([]int32, len(f.entries))   // the child that leads there, -1 for none
-	for i := len(f.entries) - 1; i >= 0; i-- {
-		latest[i] = max(latest[i], int32(i))
-		if latest[i] == int32(i) {
-			next[i] = -1
-		}
-		if p := f.entries[i].parent; p >= 0 && latest[i] > latest[p] {
-			latest[p], next[p] = latest[i], int32(i)
-		}
-	}
-	var list []*assembly.Rounds
-	of := make([]int, len(f.entries))      // thread of each entry
-	calls := make([]int32, len(f.entries)) // calls of the thread so far
-	seen := map[string]bool{}
-	for i := range f.entries {
-		e := &f.entries[i]
-		if p := e.parent; p >= 0 && next[p] == int32(i) {
-			of[i] = of[p]
-		} else {
-			of[i] = len(list)
-			t := assembly.Main()
-			if p >= 0 {
-				t.Kind, t.Up, t.ParentRound = traces.ThreadBranch, list[of[p]].Thread, calls[p]-1
-			} else if len(list) > 0 {
-				t.Kind, t.Up = traces.ThreadBranch, list[0].Thread
-			}
-			list = append(list, assembly.NewRounds(t, f.File))
-			list[of[i]].Project = f.project
-		}
-		r := list[of[i]]
-		for k := range e.steps {
-			st := &e.steps[k]
-			if st.Kind == assembly.StepReply {
-				if seen[st.ID] {
-					st.ID = ""
-				}
-				seen[st.ID] = true
-			}
-			r.Add(st)
-		}
-		calls[i] = int32(len(r.Calls))
-	}
-	return f.finish(list)
-}
-
-// finish ends the threads. A branch is named after its first call.
-func (f *file) finish(list []*assembly.Rounds) []*assembly.Thread {
-	var threads []*assembly.Thread
-	for i, r := range list {
-		id := f.id
-		if i > 0 {
-			id += "/" + strconv.Itoa(i)
-		}
-		loose := r.Done(id)
-		if r.Kind == traces.ThreadBranch && len(r.Calls) > 0 {
-			r.ID = r.Calls[0].ID
-		}
-		if i == 0 && len(r.Calls) > 0 {
-			f.Loose(loose)
-		}
-		threads = append(threads, r.Thread)
-	}
-	return rooted(threads)
-}
-
-// rooted attaches branches of threads without calls to what those threads left,
-// and makes the first thread without a parent the main one.
-func rooted(threads []*assembly.Thread) []*assembly.Thread {
-	var root *assembly.Thread
-	for _, t := range threads {
-		if len(t.Calls) == 0 {
-			continue
-		}
-		for t.Up != nil && len(t.Up.Calls) == 0 {
-			t.Up, t.ParentRound = t.Up.Up, t.Up.ParentRound
-		}
-		switch {
-		case t.Up != nil:
-		case root == nil:
-			root = t
-			t.Kind, t.ID, t.ParentRound = traces.ThreadMain, "main", -1
-		default:
-			t.Kind, t.Up, t.ParentRound = traces.ThreadBranch, root, -1
-		}
-	}
-	slices.SortStableFunc(threads, func(a, b *assembly.Thread) int { return cmp.Compare(a.Kind, b.Kind) })
-	return threads
 }

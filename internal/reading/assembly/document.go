@@ -1,0 +1,42 @@
+package assembly
+
+import (
+	"errors"
+
+	"github.com/compactsim/compactsim/internal/reading/jsonscan"
+)
+
+// ErrNoObject says that a document is no JSON object.
+var ErrNoObject = errors.New("document is no object")
+
+// EachOf reads a document that is one JSON object. It calls do with the elements
+// of the list that is named and with where they begin in text, and member with
+// the other members. It ends with the first error, and then what precedes a
+// defect has been read.
+func EachOf(text []byte, list string, member func(name string, v []byte) error, do func(v []byte, offset int) error) error {
+	s := jsonscan.New(text)
+	if s.Peek() != '{' {
+		return ErrNoObject
+	}
+	for name := range s.Members {
+		name := string(name)
+		if name != list || s.Peek() != '[' {
+			if v := s.Raw(); v != nil {
+				if err := member(name, v); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		for range s.Elements {
+			from := s.Offset()
+			if v := s.Raw(); v != nil {
+				if err := do(v, from); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	s.End()
+	return s.Err()
+}

@@ -1,0 +1,105 @@
+package assembly
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Part is one file of a session: the session itself, or that of a sub-agent.
+type Part struct {
+	*File
+	Tree
+	ID         string // of the session or sub-agent, as logged
+	Up         string // id of the session that started a sub-agent, "" for none
+	Start, End int64  // unix ns, 0 if unknown
+	USD        float64
+	Tasks      map[string]prompt.Digest // tool calls by the id of the sub-agent that they started
+}
+
+// NewPart returns the part that a file is read into.
+func NewPart(f *File) *Part {
+	return &Part{File: f, Tree: Tree{File: f}, Tasks: map[string]prompt.Digest{}}
+}
+
+// At notes a time of a line and returns it.
+func (p *Part) At(at int64) int64 {
+	if at != 0 {
+		p.Start, p.End = Earlier(p.Start, at), max(p.End, at)
+	}
+	return at
+}
+
+// Families makes a session of every part that no other one started, with the
+// sub-agents it started as threads. Those whose session is missing make one
+// without a main thread.
+func Families(format *Format, limit int, parts []*Part) []*Session {
+	parts = slices.DeleteFunc(parts, func(p *Part) bool { return p.Lines == 0 })
+	ups := map[string]string{}
+	for _, p := range parts {
+		if p.ID == "" {
+			p.ID, _, _ = strings.Cut(path.Base(p.Name), ".")
+			p.Problems.Add(p.Name, 0, "no session id; the session is named by its file")
+		}
+		p.Speaks(p.ID)
+		p.Speaks(p.Up)
+		if p.Up != "" && p.Up != p.ID {
+			ups[p.ID] = p.Up
+		}
+	}
+	named, of, tasks := map[string]int{}, map[string]*Session{}, map[string]prompt.Digest{}
+	var list []*Session
+	for _, own := range [...]bool{true, false} { // sub-agents last: their session is made by then
+		for _, p := range parts {
+			root := p.ID
+			for n := 0; ups[root] != "" && n < len(parts); n++ {
+				root = ups[root]
+			}
+			if own != (p.Up == "") {
+				continue
+			}
+			s := of[root]
+			if s == nil || own {
+				s = &Session{Format: format, ID: UniqueID(named, root), Project: p.Project, Problems: Problems{Limit: limit}}
+				list = append(list, s)
+			}
+			if of[root] == nil {
+				of[root] = s
+			}
+			for id, d := range p.Tasks {
+				tasks[id] = d
+			}
+			s.join(p, !own)
+		}
+	}
+	for _, s := range list {
+		for _, t := range s.Threads {
+			if t.Kind == traces.ThreadAgent {
+				t.Starter = tasks[t.ID]
+			}
+		}
+		slices.SortStableFunc(s.Threads, func(a, b *Thread) int { return cmp.Compare(a.Kind, b.Kind) })
+	}
+	return list
+}
+
+// join adds the threads of a part.
+func (s *Session) join(p *Part, agent bool) {
+	threads := p.Threads(p.ID)
+	for _, t := range threads {
+		if agent && t.Kind == traces.ThreadMain {
+			t.Kind, t.ID = traces.ThreadAgent, p.ID
+		}
+	}
+	if v := p.Version; v != "" && !slices.Contains(s.Versions, v) {
+		s.Versions = append(s.Versions, v)
+	}
+	s.Start, s.End, s.LoggedUSD = Earlier(s.Start, p.Start), max(s.End, p.End), s.LoggedUSD+p.USD
+	s.Files = append(s.Files, p.File)
+	s.Own(p.File)
+	s.Threads = append(s.Threads, threads...)
+}

@@ -1,0 +1,137 @@
+package assembly
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Tree holds the entries of a file whose conversation can go back to an earlier
+// entry and on from there. What does not lead to the last entry is a branch
+// that was left.
+type Tree struct {
+	File             *File
+	Version, Project string
+
+	entries []entry
+}
+
+// entry is what one line or message adds to the entry above it.
+type entry struct {
+	parent int32 // index, -1 for none
+	steps  []Step
+}
+
+// Len returns the number of entries.
+func (t *Tree) Len() int32 { return int32(len(t.entries)) }
+
+// Add adds an entry below another one, -1 for none, and returns its index.
+func (t *Tree) Add(parent int32, steps []Step) int32 {
+	t.entries = append(t.entries, entry{parent, steps})
+	return t.Len() - 1
+}
+
+// Set replaces the steps of an entry.
+func (t *Tree) Set(i int32, steps []Step) { t.entries[i].steps = steps }
+
+// Steps returns the steps of an entry.
+func (t *Tree) Steps(i int32) []Step { return t.entries[i].steps }
+
+// Parent returns the index of the entry above one, -1 for none.
+func (t *Tree) Parent(i int32) int32 { return t.entries[i].parent }
+
+// Threads divides the tree into the path to the last entry and the branches that
+// were left, parents before children. session names it in the ids of calls that have none.
+func (t *Tree) Threads(session string) []*Thread {
+	latest := make([]int32, len(t.entries)) // the last entry at or below each
+	next := make([]int32, len(t.entries))   // the child that leads there, -1 for none
+	for i := len(t.entries) - 1; i >= 0; i-- {
+		latest[i] = max(latest[i], int32(i))
+		if latest[i] == int32(i) {
+			next[i] = -1
+		}
+		if p := t.entries[i].parent; p >= 0 && latest[i] > latest[p] {
+			latest[p], next[p] = latest[i], int32(i)
+		}
+	}
+	var list []*Rounds
+	of := make([]int, len(t.entries))      // thread of each entry
+	calls := make([]int32, len(t.entries)) // calls of the thread so far
+	seen := map[string]bool{}
+	for i := range t.entries {
+		e := &t.entries[i]
+		if p := e.parent; p >= 0 && next[p] == int32(i) {
+			of[i] = of[p]
+		} else {
+			of[i] = len(list)
+			th := Main()
+			if p >= 0 {
+				th.Kind, th.Up, th.ParentRound = traces.ThreadBranch, list[of[p]].Thread, calls[p]-1
+			} else if len(list) > 0 {
+				th.Kind, th.Up = traces.ThreadBranch, list[0].Thread
+			}
+			r := NewRounds(th, t.File)
+			r.Version, r.Project = t.Version, t.Project
+			list = append(list, r)
+		}
+		r := list[of[i]]
+		for k := range e.steps {
+			st := &e.steps[k]
+			if st.Kind == StepReply {
+				if seen[st.ID] {
+					st.ID = ""
+				}
+				seen[st.ID] = true
+			}
+			r.Add(st)
+		}
+		calls[i] = int32(len(r.Calls))
+	}
+	return t.finish(session, list)
+}
+
+// finish ends the threads. A branch is named after its first call.
+func (t *Tree) finish(session string, list []*Rounds) []*Thread {
+	var threads []*Thread
+	for i, r := range list {
+		id := session
+		if i > 0 {
+			id += "/" + strconv.Itoa(i)
+		}
+		loose := r.Done(id)
+		if r.Kind == traces.ThreadBranch && len(r.Calls) > 0 {
+			r.ID = r.Calls[0].ID
+		}
+		if i == 0 && len(r.Calls) > 0 {
+			t.File.Loose(loose)
+		}
+		threads = append(threads, r.Thread)
+	}
+	return rooted(threads)
+}
+
+// rooted attaches branches of threads without calls to what those threads left,
+// and makes the first thread without a parent the main one.
+func rooted(threads []*Thread) []*Thread {
+	var root *Thread
+	for _, t := range threads {
+		if len(t.Calls) == 0 {
+			continue
+		}
+		for t.Up != nil && len(t.Up.Calls) == 0 {
+			t.Up, t.ParentRound = t.Up.Up, t.Up.ParentRound
+		}
+		switch {
+		case t.Up != nil:
+		case root == nil:
+			root = t
+			t.Kind, t.ID, t.ParentRound = traces.ThreadMain, "main", -1
+		default:
+			t.Kind, t.Up, t.ParentRound = traces.ThreadBranch, root, -1
+		}
+	}
+	slices.SortStableFunc(threads, func(a, b *Thread) int { return cmp.Compare(a.Kind, b.Kind) })
+	return threads
+}

@@ -1,0 +1,331 @@
+// Package gemini reads the sessions of the Gemini CLI: one JSON document per
+// session up to April 2026, JSON lines since. A message is written again as its
+// tokens and tools arrive, so that the last record of an id counts. A line may go
+// back to a message, which leaves a branch, or give a whole new history, which is
+// a compaction where messages are missing from it.
+//
+// Tools and system prompt are in no record, so all of the first call that no
+// record shows counts as these. Nor are the calls that make and verify a
+// summary. The cache is the provider's own: nothing is written to it that is
+// billed.
+package gemini
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/reading/assembly"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Agent is the name of the recorded agent in Session.Agent.
+const Agent = traces.AgentGemini
+
+// Describe returns what the rest of the program needs to know about the Gemini
+// CLI. It compacts at half of the window, by a request under a prompt of its own.
+func Describe() *traces.Agent {
+	return &traces.Agent{
+		Name: Agent, Title: "Gemini CLI", Read: ReadInputs, Texts: texts, Document: document,
+		Member: func(typ, name string) bool {
+			return typ == "" && (name == "projectHash" || name == "$set" || name == "$rewindTo")
+		},
+		Places: func(h *traces.Home) {
+			h.Add(traces.Place{Agent: Agent, Suffixes: []string{".json", ".jsonl"}}, h.From("GEMINI_CLI_HOME"), ".gemini", "tmp")
+		},
+		Cache:         assembly.CacheByModel,
+		CompactsAt:    func(_ string, window, _ int64) int64 { return window / 2 },
+		SummaryShares: func(string) bool { return false },
+		Settings:      settings(),
+	}
+}
+
+// settings are those that a simulation follows: compaction begins at a share of
+// the window.
+func settings() []traces.Setting {
+	return []traces.Setting{{
+		Name: "model.compressionThreshold", Group: traces.GroupThreshold, Where: "~/.gemini/settings.json",
+		Snippet: `{"model": {"compressionThreshold": %s}}`, Does: "compact at %s of the window",
+		Values: []string{"0.05", "0.1", "0.2", "0.3", "0.7"},
+		Assign: "full-compact.trigger.fraction=%s",
+	}}
+}
+
+// document reports whether a file begins with an object that has a session id and
+// the hash of a project: a session as one document, or the first line of one.
+func document(head []byte) bool {
+	d := jsontext.NewDecoder(bytes.NewReader(head), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return false
+	}
+	session, project := false, false
+	for {
+		t, err := d.ReadToken()
+		if err != nil || t.Kind() != '"' {
+			return false
+		}
+		session, project = session || t.String() == "sessionId", project || t.String() == "projectHash"
+		if session && project {
+			return true
+		}
+		if d.SkipValue() != nil {
+			return false
+		}
+	}
+}
+
+// lined reports whether a file that begins with head has records as lines: its
+// first line is an object that is no whole session, or one that is damaged, which
+// does not end as a line inside of a document does.
+func lined(head []byte) bool {
+	for line := range bytes.Lines(head) {
+		line = bytes.TrimSpace(assembly.TrimBOM(line))
+		var r record
+		switch {
+		case len(line) == 0:
+		case assembly.Decode(line, &r) == nil:
+			return r.Messages == nil
+		case bytes.IndexByte([]byte("{[,:"), line[len(line)-1]) >= 0:
+			return false
+		}
+	}
+	return false
+}
+
+// ReadInputs reads sessions that were found already; see assembly.Reader.
+func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
+	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
+	return r.Read(ctx, opts, inputs, what)
+}
+
+// file is one file.
+type file struct {
+	*assembly.Part
+	header
+	at        int32            // the last entry of the history, -1 for none
+	index     map[string]int32 // of entries, by id
+	latest    map[int32]mark   // by entry
+	uncounted map[string]int   // lines of answers without counts, by id
+	maker     assembly.Maker
+}
+
+// header is what a session says of itself.
+type header struct {
+	Session string `json:"sessionId"`
+	Hash    string `json:"projectHash"`
+	Kind    string `json:"kind"`
+}
+
+var errNoSession = errors.New("file is no session: it has no messages")
+
+func newFile(f *assembly.File, mk assembly.Maker) *file {
+	return &file{Part: assembly.NewPart(f), at: -1, index: map[string]int32{}, latest: map[int32]mark{}, uncounted: map[string]int{}, maker: mk}
+}
+
+// scan reads one file. What precedes a defect in a document is kept.
+func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
+	base := assembly.NewFile(in.Name, opts)
+	f := newFile(base, assembly.Maker{Ear: opts.Listener, Unknown: base.Unknown})
+	if head, err := in.Head(64 << 10); err == nil && lined(head) {
+		return f, f.Read(ctx, opts, in, f.line)
+	}
+	text, err := f.ReadAll(ctx, opts, in)
+	if err != nil || text == nil {
+		return f, err
+	}
+	bad := f.document(text)
+	if bad == nil && f.Len() == 0 {
+		bad = errNoSession
+	}
+	if bad != nil {
+		return f, f.Refuse(0, bad)
+	}
+	return f, nil
+}
+
+// texts reads the texts of a file again, a document or lines.
+func texts(text []byte) (list []traces.Text) {
+	f := newFile(assembly.NewFile("", traces.Options{}), assembly.Maker{Keep: true})
+	if lined(text) {
+		for line := range bytes.Lines(text) {
+			_ = f.line(assembly.Line{Text: line}) // what cannot be read has no blocks
+		}
+	} else {
+		_ = f.document(text) // as far as it is readable
+	}
+	for i := range f.Len() {
+		for _, st := range f.Steps(i) {
+			list = append(list, assembly.TextsOf(st.Blocks)...)
+		}
+	}
+	return list
+}
+
+// document reads a session that is one document.
+func (f *file) document(text []byte) error {
+	line, place := 1, 0
+	return assembly.EachOf(text, "messages", f.header.set, func(v []byte, offset int) error {
+		line += bytes.Count(text[place:offset], []byte("\n"))
+		place = offset
+		var r record
+		if err := assembly.Decode(v, &r); err != nil {
+			return f.Refuse(line, fmt.Errorf("message: %w", err))
+		}
+		f.message(line, &r)
+		return nil
+	})
+}
+
+// set takes a member of a document.
+func (h *header) set(name string, v []byte) error {
+	if into := map[string]*string{"sessionId": &h.Session, "projectHash": &h.Hash, "kind": &h.Kind}[name]; into != nil {
+		return assembly.Decode(v, into)
+	}
+	return nil
+}
+
+// line reads one line.
+func (f *file) line(ln assembly.Line) error {
+	var r record
+	if err := assembly.Decode(ln.Text, &r); err != nil {
+		return err
+	}
+	switch {
+	case r.Set != nil:
+		if r.Set.Messages != nil {
+			f.replace(ln.Number, r.Set.Messages)
+		}
+	case r.Rewind != "":
+		f.rewind(ln.Number, r.Rewind)
+	case r.Type != "":
+		f.message(ln.Number, &r)
+	case r.Session != "":
+		if f.Session == "" {
+			f.header = r.header
+		}
+	default:
+		return errNoRecord
+	}
+	return nil
+}
+
+var errNoRecord = errors.New("not a record of a session: it has no type")
+
+// message adds a message to the history, or takes it for what an earlier record
+// of its id becomes.
+func (f *file) message(line int, r *record) {
+	at := f.At(f.Stamp(line, []byte(r.Timestamp)))
+	steps, known := r.steps(f.maker, at)
+	if !known {
+		f.Unknown[r.Type]++
+	}
+	for i := range steps {
+		steps[i].Line = int32(line)
+	}
+	for i := range r.Calls {
+		if c := &r.Calls[i]; c.Agent != "" {
+			f.Tasks[c.Agent] = assembly.CallID(c.ID)
+		}
+	}
+	if r.Type == "gemini" {
+		if f.uncounted[r.ID] = line; r.Tokens != nil {
+			delete(f.uncounted, r.ID)
+		}
+	}
+	if i, ok := f.index[r.ID]; ok && r.ID != "" {
+		if r.repeats(f.latest[i]) {
+			f.Set(i, steps)
+			return
+		}
+		f.Problems.Add(f.Name, line, "message %s has the id of an earlier one; both are read", r.ID)
+	}
+	f.at = f.Add(f.at, steps)
+	f.latest[f.at] = mark{r.Type, r.Timestamp, r.Tokens}
+	if r.ID != "" {
+		f.index[r.ID] = f.at
+	}
+}
+
+// rewind goes back to where the history was before a message. What was said since
+// is a branch, which was billed.
+func (f *file) rewind(line int, id string) {
+	i, ok := f.index[id]
+	if !ok {
+		f.Problems.Add(f.Name, line, "message %s, to which the session went back, is not in the file; all of it is taken for left", id)
+		f.at = -1
+		return
+	}
+	f.at = f.Parent(i)
+}
+
+// replace makes messages the history. Those that it had and that are among them
+// stay as they are, since a call was answered by what they were; of a new history
+// that lacks some, what precedes the first that stayed is a summary.
+func (f *file) replace(line int, messages []record) {
+	kept := map[int32]bool{}
+	first := len(messages)
+	for k := range messages {
+		if i, ok := f.index[messages[k].ID]; ok {
+			kept[i], first = true, min(first, k)
+		}
+	}
+	compact := assembly.Step{Kind: assembly.StepCompact, Line: int32(line)}
+	dropped := false
+	var path []int32
+	for i := f.at; i >= 0; i = f.Parent(i) {
+		path = append(path, i)
+		dropped = dropped || !kept[i] && len(f.Steps(i)) > 0
+	}
+	if !dropped {
+		first = 0
+	}
+	for i := range slices.Backward(path) {
+		if kept[path[i]] {
+			for _, st := range f.Steps(path[i]) {
+				compact.Blocks = append(compact.Blocks, st.Blocks...)
+			}
+		}
+	}
+	for k := range messages[:first] {
+		m := &messages[k]
+		compact.At = cmp.Or(f.Stamp(line, []byte(m.Timestamp)), compact.At)
+		m.summary = true
+		steps, _ := m.steps(f.maker, 0)
+		for _, st := range steps {
+			compact.Blocks = append(compact.Blocks, st.Blocks...)
+		}
+	}
+	if dropped {
+		f.at = f.Add(f.at, []assembly.Step{compact})
+	}
+	for k := first; k < len(messages); k++ {
+		if _, ok := f.index[messages[k].ID]; !ok {
+			f.message(line, &messages[k])
+		}
+	}
+}
+
+// sessions makes sessions of main files, with the files of sub-agents as threads.
+// The folder of a sub-agent's file names the session that started it.
+func sessions(opts *traces.Options, files []*file) []*assembly.Session {
+	var parts []*assembly.Part
+	for _, f := range files {
+		f.Part.ID, f.Project = f.Session, f.Hash
+		if dir := path.Base(path.Dir(f.Name)); f.Kind == "subagent" && dir != "chats" && dir != "." {
+			f.Up = dir
+		}
+		if n := len(f.uncounted); n > 0 {
+			f.Problems.Add(f.Name, slices.Min(slices.Collect(maps.Values(f.uncounted))),
+				"%d messages of the model have no token counts; each is taken for part of the next call", n)
+		}
+		parts = append(parts, f.Part)
+	}
+	return assembly.Families(&assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true}, opts.MaxProblems, parts)
+}
