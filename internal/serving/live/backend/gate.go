@@ -114,7 +114,7 @@ func (g *Gate) take(model string, cost float64) (full bool, err error) {
 	defer g.mu.Unlock()
 	q, s := &g.quota, &g.spent
 	if q.Calls > 0 && s.Calls >= q.Calls {
-		return false, fmt.Errorf("%w: %d were sent; allow more with --max-calls, or replay what was recorded",
+		return false, fmt.Errorf("%w: %d were sent; allow more with --set live.max_calls=N, or replay what was recorded",
 			ErrMaxCalls, s.Calls)
 	}
 	if q.BudgetUSD > 0 && s.USD+cost > q.BudgetUSD {
