@@ -1,4 +1,4 @@
-package backend_test
+package live
 
 import (
 	"context"
@@ -8,25 +8,24 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/serving/live/backend"
 	"github.com/compactsim/compactsim/internal/serving/live/livetest"
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
+	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // What attempts that broke off were billed is told with the answer, beside what
 // the answer itself was billed.
 func TestReplyTellsWhatWasWasted(t *testing.T) {
-	b := &fake{do: func(n int) (*wire.Reply, error) {
+	b := &fake{do: func(n int) (*Reply, error) {
 		if n < 3 {
-			return nil, &wire.Failure{Cause: wire.CauseBroken, Billed: wire.Usage{Write1h: 100, Output: int64(n)}}
+			return nil, &Failure{Cause: CauseBroken, Billed: prompt.Usage{Write1h: 100, Output: int64(n)}}
 		}
-		return &wire.Reply{Usage: wire.Usage{Read: 100, Output: 50}}, nil
+		return &Reply{Usage: prompt.Usage{Read: 100, Output: 50}}, nil
 	}}
-	reply, err := (&backend.Retry{Backend: b, Sleep: quick}).Do(context.Background(), conversation())
+	reply, err := retrying(t, b, 4, quick).Do(context.Background(), dialogue())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (wire.Usage{Write1h: 200, Output: 3}); reply.Wasted != want || reply.Billed() != (wire.Usage{Read: 100, Output: 50}) {
+	if want := (prompt.Usage{Write1h: 200, Output: 3}); reply.Wasted != want || reply.Billed() != (prompt.Usage{Read: 100, Output: 50}) {
 		t.Errorf("wasted %+v, want %+v; billed %+v", reply.Wasted, want, reply.Billed())
 	}
 }
@@ -34,13 +33,13 @@ func TestReplyTellsWhatWasWasted(t *testing.T) {
 // Who gives up during the second attempt learns what both were billed.
 func TestCancelledInTheSecondAttempt(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	b := &fake{do: func(n int) (*wire.Reply, error) {
+	b := &fake{do: func(n int) (*Reply, error) {
 		if n == 2 {
 			cancel()
 		}
-		return nil, &wire.Failure{Cause: wire.CauseBroken, Billed: wire.Usage{Uncached: 5}}
+		return nil, &Failure{Cause: CauseBroken, Billed: prompt.Usage{Uncached: 5}}
 	}}
-	_, err := (&backend.Retry{Backend: b, Sleep: quick}).Do(ctx, conversation())
+	_, err := retrying(t, b, 4, quick).Do(ctx, dialogue())
 	if f := failure(t, err); !errors.Is(err, context.Canceled) || f.Billed.Uncached != 10 || f.Attempts != 2 {
 		t.Errorf("%v: %+v", err, f)
 	}
@@ -70,17 +69,17 @@ func vanishing(t *testing.T) string {
 // A request that went out in full may be billed although no word came back; one
 // that reached nobody is not.
 func TestResetAheadOfTheResponseIsBooked(t *testing.T) {
-	e := backend.Estimate(conversation())
+	e := dialogue().most()
 	e.Output = 0
 	const gone = "http://127.0.0.1:1" // nothing listens there, and no other test can take the port
 	for _, tc := range []struct {
 		url   string
-		cause wire.Cause
-		want  wire.Usage
-	}{{vanishing(t), wire.CauseBroken, e}, {gone, wire.CauseNetwork, wire.Usage{}}} {
-		for name, b := range both(t, tc.url, backend.Limits{}) {
-			g := gate(t, b, backend.Quota{Price: price})
-			f := failure(t, do(g, conversation()))
+		cause Cause
+		want  prompt.Usage
+	}{{vanishing(t), CauseBroken, e}, {gone, CauseNetwork, prompt.Usage{}}} {
+		for name, b := range both(t, tc.url, limit{}) {
+			g := gated(t, b, Settings{})
+			f := failure(t, do(g, dialogue()))
 			if s := g.Spent(); f.Cause != tc.cause || s.Usage != tc.want || f.Billed != tc.want {
 				t.Errorf("%s: %+v, booked %+v, want %s and %+v", name, f, s.Usage, tc.cause, tc.want)
 			}
@@ -91,10 +90,10 @@ func TestResetAheadOfTheResponseIsBooked(t *testing.T) {
 // An endless answer is billed as much output as the request allowed, whatever came:
 // 8 MB of it are no two million tokens.
 func TestFloodIsBookedWithinTheOutputAllowed(t *testing.T) {
-	for name, b := range both(t, livetest.Start(t, "flood").URL, backend.Limits{}) {
-		g := gate(t, b, backend.Quota{Price: price})
-		f := failure(t, do(g, conversation()))
-		if most := int64(conversation().MaxTokens); f.Cause != wire.CauseTooLarge || f.Billed.Output != most || g.Spent().Usage.Output != most {
+	for name, b := range both(t, livetest.Start(t, "flood").URL, limit{}) {
+		g := gated(t, b, Settings{})
+		f := failure(t, do(g, dialogue()))
+		if most := int64(dialogue().MaxTokens); f.Cause != CauseTooLarge || f.Billed.Output != most || g.Spent().Usage.Output != most {
 			t.Errorf("%s: %+v, booked %+v, want %d tokens of output", name, f, g.Spent().Usage, most)
 		}
 	}
@@ -102,18 +101,18 @@ func TestFloodIsBookedWithinTheOutputAllowed(t *testing.T) {
 
 // Within a budget a model without a price is not asked, whatever others cost.
 func TestBudgetRefusesUnpricedModels(t *testing.T) {
-	b := answering(wire.Usage{Output: 1})
+	b := answering(prompt.Usage{Output: 1})
 	priced := func(model string) bool { return model != "dev-unpriced" }
 	r := short(1)
 	r.Model = "dev-unpriced"
-	g := gate(t, b, backend.Quota{BudgetUSD: 1, Price: price, Priced: priced})
+	g := around(t, b, Config{Settings: Settings{Budget: 1}, Priced: priced})
 	if err := do(g, r); err == nil || !strings.Contains(err.Error(), "needs the price of every model") || b.calls != 0 {
 		t.Errorf("%v after %d calls", err, b.calls)
 	}
 	if err := do(g, short(1)); err != nil {
 		t.Error(err)
 	}
-	g = gate(t, b, backend.Quota{Price: price, Priced: priced})
+	g = around(t, b, Config{Priced: priced})
 	if err := do(g, r); err != nil {
 		t.Errorf("without a budget: %v", err)
 	}
@@ -124,11 +123,11 @@ func TestBudgetRefusesUnpricedModels(t *testing.T) {
 func TestBooksAgreeWithTheServer(t *testing.T) {
 	for _, name := range []string{"anthropic", "openai"} {
 		s := livetest.Start(t, "reset@1", "cut@3", "error-event@5", "529@7")
-		g := gate(t, both(t, s.URL, backend.Limits{})[name], backend.Quota{Price: price})
-		r := &backend.Retry{Backend: g, Sleep: quick}
-		var told wire.Usage
+		g := retrying(t, both(t, s.URL, limit{})[name], 4, quick)
+		r := g
+		var told prompt.Usage
 		for range 5 {
-			reply, err := r.Do(context.Background(), conversation())
+			reply, err := r.Do(context.Background(), dialogue())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +135,7 @@ func TestBooksAgreeWithTheServer(t *testing.T) {
 			told.Add(&billed)
 			told.Add(&reply.Wasted)
 		}
-		booked, counted := g.Spent().Usage, wire.Usage{}
+		booked, counted := g.Spent().Usage, prompt.Usage{}
 		for _, r := range s.Requests() {
 			counted.Add(&r.Billed)
 		}
@@ -145,7 +144,7 @@ func TestBooksAgreeWithTheServer(t *testing.T) {
 		}
 		in := booked.Input()
 		if name == "anthropic" {
-			want := wire.Usage{Uncached: counted.Uncached, Read: counted.Read, Write5m: counted.Write5m, Write1h: counted.Write1h, Output: booked.Output}
+			want := prompt.Usage{Uncached: counted.Uncached, Read: counted.Read, Write5m: counted.Write5m, Write1h: counted.Write1h, Output: booked.Output}
 			if booked != want || booked.Output > counted.Output || booked.Output < counted.Output*3/5 {
 				t.Errorf("booked %+v, the server counted %+v", booked, counted)
 			}
@@ -158,11 +157,11 @@ func TestBooksAgreeWithTheServer(t *testing.T) {
 // A call that is interrupted ahead of the server sent nothing.
 func TestCancelledAheadOfTheServer(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	b := &fake{do: func(int) (*wire.Reply, error) {
+	b := &fake{do: func(int) (*Reply, error) {
 		cancel()
 		return nil, ctx.Err()
 	}}
-	_, err := (&backend.Retry{Backend: b, Sleep: quick}).Do(ctx, conversation())
+	_, err := retrying(t, b, 4, quick).Do(ctx, dialogue())
 	if f := failure(t, err); !errors.Is(err, context.Canceled) || f.Attempts != 0 {
 		t.Errorf("%v: %+v", err, f)
 	}

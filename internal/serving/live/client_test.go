@@ -1,4 +1,4 @@
-package backend_test
+package live
 
 import (
 	"context"
@@ -9,16 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/serving/live/backend"
 	"github.com/compactsim/compactsim/internal/serving/live/livetest"
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
+	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // A summary comes back whole, with what it cost, from either interface; a quarter of the input was read.
-func TestAnswer(t *testing.T) {
+func TestAnswerOfEither(t *testing.T) {
 	s := livetest.Start(t)
-	for name, b := range both(t, s.URL, backend.Limits{}) {
-		reply, err := b.Do(context.Background(), conversation())
+	for name, b := range both(t, s.URL, limit{}) {
+		reply, err := b.Do(context.Background(), dialogue())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,10 +60,10 @@ func TestAnthropicRequest(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot)
 	}))
 	defer h.Close()
-	r := conversation()
-	r.Messages[0].Blocks[0].Text = "<b>\xff</b>" // no valid text
+	r := dialogue()
+	*r.Messages[0].Content[0].Text = "<b>\xff</b>" // no valid text
 	r.Betas = []string{"one", "two"}
-	failure(t, do(anthropicAt(t, h.URL, backend.Limits{}), r))
+	failure(t, do(anthropicAt(t, h.URL, limit{}), r))
 	for _, want := range []string{
 		`"model":"claude-sonnet-4-5"`, `"max_tokens":4000`, `"stream":true`,
 		`"cache_control":{"type":"ephemeral","ttl":"1h"}`, `"cache_control":{"type":"ephemeral","ttl":"5m"}`,
@@ -88,10 +87,10 @@ func TestAnthropicRequest(t *testing.T) {
 // A compaction on demand has a field of its own.
 func TestCompactionRequest(t *testing.T) {
 	url, body := refusing(t)
-	b := anthropicAt(t, url, backend.Limits{})
+	b := anthropicAt(t, url, limit{})
 	for instructions, want := range map[string]string{"": `"compaction":{"type":"summarize"}`, "Keep names.": `"compaction":{"type":"summarize","instructions":"Keep names."}`} {
-		r := conversation()
-		r.Compaction = &wire.Compaction{Instructions: instructions}
+		r := dialogue()
+		r.Compaction = &Compaction{Type: "summarize", Instructions: instructions}
 		failure(t, do(b, r))
 		if !strings.Contains(body(), want) {
 			t.Errorf("the request lacks %s:\n%s", want, body())
@@ -112,42 +111,42 @@ func TestThinkingAnswer(t *testing.T) {
 	// Twelve bytes are three tokens where nothing is counted: 97 of 100 are left.
 	for usage, want := range map[string]int64{"": 97, `,"output_tokens_details":{"thinking_tokens":60}`: 60, `,"output_tokens_details":{"thinking_tokens":600}`: 100} {
 		url := says(t, 200, stream(usage), "Content-Type", "text/event-stream")
-		reply, err := anthropicAt(t, url, backend.Limits{}).Do(context.Background(), conversation())
+		reply, err := anthropicAt(t, url, limit{}).Do(context.Background(), dialogue())
 		if err != nil || reply.Thinking != want {
 			t.Errorf("%q: %+v, %v; want %d tokens of thinking", usage, reply, err, want)
 		}
 	}
 }
 
-func do(b backend.Backend, r *wire.Request) error {
+func do(b Backend, r *Request) error {
 	_, err := b.Do(context.Background(), r)
 	return err
 }
 
 // A server-side compaction comes as text of its own with a pass of its own,
 // which the call's usage leaves out.
-func TestCompaction(t *testing.T) {
-	r := conversation()
-	r.Betas, r.Compaction = []string{"compact-2026-09-04"}, &wire.Compaction{}
-	reply, err := anthropicAt(t, livetest.Start(t).URL, backend.Limits{}).Do(context.Background(), r)
+func TestCompactionAnswer(t *testing.T) {
+	r := dialogue()
+	r.Betas, r.Compaction = []string{"compact-2026-09-04"}, &Compaction{Type: "summarize"}
+	reply, err := anthropicAt(t, livetest.Start(t).URL, limit{}).Do(context.Background(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if reply.Compaction == "" || len(reply.Iterations) != 1 || reply.Iterations[0].Type != "compaction" {
+	if reply.Compaction == "" || len(reply.Passes) != 1 || reply.Passes[0].Type != "compaction" {
 		t.Fatalf("reply %+v", reply)
 	}
-	sum := reply.Iterations[0].Usage
+	sum := reply.Passes[0].Usage
 	if sum.Write1h == 0 || sum.Output == 0 {
 		t.Errorf("the compaction took %+v", sum)
 	}
-	if reply.StopReason != "compaction" || reply.Usage != (wire.Usage{}) || reply.Text != "" || reply.Billed() != sum {
+	if reply.StopReason != "compaction" || reply.Usage != (prompt.Usage{}) || reply.Text != "" || reply.Billed() != sum {
 		t.Errorf("reply %+v: want nothing but the compaction", reply)
 	}
 }
 
 // limits returns limits that a fault runs into, and no other response.
-func limits(fault string) backend.Limits {
-	l := backend.Limits{MaxResponse: 256 << 10}
+func limits(fault string) limit {
+	l := limit{}
 	if strings.HasPrefix(fault, "stall") || strings.HasPrefix(fault, "loris") {
 		l.Idle, l.Timeout = 500*time.Millisecond, time.Second
 	}
@@ -155,33 +154,33 @@ func limits(fault string) backend.Limits {
 }
 
 // What goes wrong in a response, and what is known of it then.
-func TestFaults(t *testing.T) {
+func TestFaultsOfAServer(t *testing.T) {
 	for _, tc := range []struct {
 		fault  string
-		cause  wire.Cause
+		cause  Cause
 		status int
 	}{
-		{"429:7", wire.CauseRate, 429},
-		{"500", wire.CauseServer, 500},
-		{"503", wire.CauseServer, 503},
-		{"529", wire.CauseOverloaded, 529},
-		{"401", wire.CauseAuth, 401},
-		{"403", wire.CauseAuth, 403},
-		{"402", wire.CauseAuth, 402},
-		{"404", wire.CauseModel, 404},
-		{"422", wire.CauseRequest, 422},
-		{"reset", wire.CauseBroken, 0},
-		{"cut", wire.CauseBroken, 0},
-		{"error-event", wire.CauseOverloaded, 200},
-		{"flood", wire.CauseTooLarge, 0},
-		{"stall", wire.CauseTimeout, 0},
-		{"loris", wire.CauseTimeout, 0},
-		{"too-long", wire.CauseTooLong, 400},
+		{"429:7", CauseRate, 429},
+		{"500", CauseServer, 500},
+		{"503", CauseServer, 503},
+		{"529", CauseOverloaded, 529},
+		{"401", CauseAuth, 401},
+		{"403", CauseAuth, 403},
+		{"402", CauseAuth, 402},
+		{"404", CauseModel, 404},
+		{"422", CauseRequest, 422},
+		{"reset", CauseBroken, 0},
+		{"cut", CauseBroken, 0},
+		{"error-event", CauseOverloaded, 200},
+		{"flood", CauseTooLarge, 0},
+		{"stall", CauseTimeout, 0},
+		{"loris", CauseTimeout, 0},
+		{"too-long", CauseTooLong, 400},
 	} {
 		s := livetest.Start(t, tc.fault)
 		for name, b := range both(t, s.URL, limits(tc.fault)) {
 			before, _ := s.Count()
-			_, err := b.Do(context.Background(), conversation())
+			_, err := b.Do(context.Background(), dialogue())
 			f := failure(t, err)
 			if f.Cause != tc.cause || f.Status != tc.status || f.Attempts != 1 {
 				t.Errorf("%s from %s: %+v, want %q with status %d", tc.fault, name, f, tc.cause, tc.status)
@@ -210,8 +209,8 @@ func TestOddAnswers(t *testing.T) {
 		{"tool-call", "tool_use", []string{"Read"}},
 		{"refusal", "refusal", nil},
 	} {
-		for name, b := range both(t, livetest.Start(t, tc.fault).URL, backend.Limits{}) {
-			r := conversation()
+		for name, b := range both(t, livetest.Start(t, tc.fault).URL, limit{}) {
+			r := dialogue()
 			reply, err := b.Do(context.Background(), r)
 			if err != nil {
 				t.Errorf("%s from %s: %v", tc.fault, name, err)
@@ -226,8 +225,8 @@ func TestOddAnswers(t *testing.T) {
 
 // An answer that reaches the limit of output says so.
 func TestMaxTokens(t *testing.T) {
-	for name, b := range both(t, livetest.Start(t).URL, backend.Limits{}) {
-		r := conversation()
+	for name, b := range both(t, livetest.Start(t).URL, limit{}) {
+		r := dialogue()
 		r.MaxTokens = 100
 		reply, err := b.Do(context.Background(), r)
 		if err != nil {
@@ -242,12 +241,12 @@ func TestMaxTokens(t *testing.T) {
 // When the caller gives up, the error is the context's, and says what was
 // billed.
 func TestCallerGivesUp(t *testing.T) {
-	for name, b := range both(t, livetest.Start(t, "loris").URL, backend.Limits{}) {
+	for name, b := range both(t, livetest.Start(t, "loris").URL, limit{}) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		_, err := b.Do(ctx, conversation())
+		_, err := b.Do(ctx, dialogue())
 		cancel()
 		f := failure(t, err)
-		if !strings.Contains(err.Error(), context.DeadlineExceeded.Error()) || f.Cause != wire.CauseBroken {
+		if !strings.Contains(err.Error(), context.DeadlineExceeded.Error()) || f.Cause != CauseBroken {
 			t.Errorf("%s: %v", name, err)
 		}
 		if name == "anthropic" && f.Billed.Write1h == 0 {
@@ -260,8 +259,8 @@ func TestCallerGivesUp(t *testing.T) {
 func TestNoServer(t *testing.T) {
 	h := httptest.NewServer(http.NotFoundHandler())
 	h.Close()
-	for name, b := range both(t, h.URL, backend.Limits{}) {
-		if f := failure(t, do(b, conversation())); f.Cause != wire.CauseNetwork || !f.Passing() {
+	for name, b := range both(t, h.URL, limit{}) {
+		if f := failure(t, do(b, dialogue())); f.Cause != CauseNetwork || !f.Passing() {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
@@ -270,8 +269,8 @@ func TestNoServer(t *testing.T) {
 // A page of a website is no answer, and asking again would not make it one.
 func TestNoStream(t *testing.T) {
 	url := says(t, 200, "<html>Welcome</html>", "Content-Type", "text/html")
-	for name, b := range both(t, url, backend.Limits{}) {
-		if f := failure(t, do(b, conversation())); f.Cause != wire.CauseRequest || !strings.Contains(f.Message, "text/html") {
+	for name, b := range both(t, url, limit{}) {
+		if f := failure(t, do(b, dialogue())); f.Cause != CauseRequest || !strings.Contains(f.Message, "text/html") {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
@@ -284,8 +283,8 @@ func TestNoRedirection(t *testing.T) {
 	defer other.Close()
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		url := says(t, status, "", "Location", other.URL)
-		for name, b := range both(t, url, backend.Limits{}) {
-			if f := failure(t, do(b, conversation())); f.Passing() || asked {
+		for name, b := range both(t, url, limit{}) {
+			if f := failure(t, do(b, dialogue())); f.Passing() || asked {
 				t.Errorf("%d from %s: %+v, the other server was asked: %v", status, name, f, asked)
 			}
 		}

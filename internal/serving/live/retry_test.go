@@ -1,4 +1,4 @@
-package backend_test
+package live
 
 import (
 	"context"
@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
-	"github.com/compactsim/compactsim/internal/serving/live/backend"
 	"github.com/compactsim/compactsim/internal/serving/live/livetest"
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
+	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // Each fault that may pass is survived: the summary comes with the attempt after
@@ -21,9 +20,9 @@ func TestRetrySurvives(t *testing.T) {
 		s := livetest.Start(t, fault+"@1,2,4")
 		for name, b := range both(t, s.URL, limits(fault)) {
 			var c sleeps
-			r := backend.Retry{Backend: b, Sleep: c.sleep}
+			r := retrying(t, b, 4, c.sleep)
 			before, had := s.Count()
-			reply, err := r.Do(context.Background(), conversation())
+			reply, err := r.Do(context.Background(), dialogue())
 			if err != nil {
 				t.Errorf("%s from %s: %v", fault, name, err)
 				continue
@@ -46,8 +45,8 @@ func TestRetryOnce(t *testing.T) {
 	for _, fault := range []string{"400", "401", "403", "404", "too-long", "flood"} {
 		s := livetest.Start(t, fault)
 		var c sleeps
-		r := backend.Retry{Backend: anthropicAt(t, s.URL, limits(fault)), Sleep: c.sleep}
-		f := failure(t, do(&r, conversation()))
+		r := retrying(t, anthropicAt(t, s.URL, limits(fault)), 4, c.sleep)
+		f := failure(t, do(r, dialogue()))
 		if n, _ := s.Count(); n != 1 || f.Attempts != 1 || len(c) > 0 {
 			t.Errorf("%s: %d requests, %+v", fault, n, f)
 		}
@@ -55,8 +54,8 @@ func TestRetryOnce(t *testing.T) {
 }
 
 // failing returns a backend that always fails in one way.
-func failing(f wire.Failure) *fake {
-	return &fake{do: func(int) (*wire.Reply, error) { again := f; return nil, &again }}
+func failing(f Failure) *fake {
+	return &fake{do: func(int) (*Reply, error) { again := f; return nil, &again }}
 }
 
 // The nth wait lies between nothing and twice the one before, up to the
@@ -64,8 +63,9 @@ func failing(f wire.Failure) *fake {
 func TestFullJitter(t *testing.T) {
 	waits := func(seed uint64) []time.Duration {
 		var c sleeps
-		r := backend.Retry{Backend: failing(wire.Failure{Cause: wire.CauseServer}), Attempts: 7, Sleep: c.sleep, Jitter: draws.Source{Seed: seed}}
-		f := failure(t, do(&r, conversation()))
+		r := retrying(t, failing(Failure{Cause: CauseServer}), 7, c.sleep)
+		r.jitter = draws.Source{Seed: seed}
+		f := failure(t, do(r, dialogue()))
 		if f.Attempts != 7 || !strings.Contains(f.Message, "7 attempts") {
 			t.Fatalf("%+v", f)
 		}
@@ -98,9 +98,9 @@ func TestFullJitter(t *testing.T) {
 // A server that asks for more than is waited for is told of.
 func TestRetryAfterCeiling(t *testing.T) {
 	var c sleeps
-	b := failing(wire.Failure{Cause: wire.CauseRate, Status: 429, After: time.Hour})
-	r := backend.Retry{Backend: b, Sleep: c.sleep}
-	f := failure(t, do(&r, conversation()))
+	b := failing(Failure{Cause: CauseRate, Status: 429, After: time.Hour})
+	r := retrying(t, b, 4, c.sleep)
+	f := failure(t, do(r, dialogue()))
 	if b.calls != 1 || len(c) > 0 || !strings.Contains(f.Message, "asks to wait 1h0m0s, longer than the 2m0s") {
 		t.Errorf("%d calls, slept %v, %+v", b.calls, c, f)
 	}
@@ -109,12 +109,12 @@ func TestRetryAfterCeiling(t *testing.T) {
 // The caller's cancellation ends the waiting.
 func TestRetryCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	b := &fake{do: func(int) (*wire.Reply, error) {
+	b := &fake{do: func(int) (*Reply, error) {
 		time.AfterFunc(20*time.Millisecond, cancel)
-		return nil, &wire.Failure{Cause: wire.CauseRate, After: time.Minute, Billed: wire.Usage{Uncached: 5}}
+		return nil, &Failure{Cause: CauseRate, After: time.Minute, Billed: prompt.Usage{Uncached: 5}}
 	}}
-	r := backend.Retry{Backend: b}
-	_, err := r.Do(ctx, conversation())
+	r := retrying(t, b, 4, sleep)
+	_, err := r.Do(ctx, dialogue())
 	if f := failure(t, err); !errors.Is(err, context.Canceled) || b.calls != 1 || f.Billed.Uncached != 5 {
 		t.Errorf("%v after %d calls", err, b.calls)
 	}
@@ -122,8 +122,8 @@ func TestRetryCancelled(t *testing.T) {
 
 // A failure tells what all attempts were billed.
 func TestRetryAddsUp(t *testing.T) {
-	r := backend.Retry{Backend: failing(wire.Failure{Cause: wire.CauseBroken, Billed: wire.Usage{Uncached: 10, Output: 1}}), Attempts: 3, Sleep: quick}
-	if f := failure(t, do(&r, conversation())); f.Billed != (wire.Usage{Uncached: 30, Output: 3}) || f.Attempts != 3 {
+	r := retrying(t, failing(Failure{Cause: CauseBroken, Billed: prompt.Usage{Uncached: 10, Output: 1}}), 3, quick)
+	if f := failure(t, do(r, dialogue())); f.Billed != (prompt.Usage{Uncached: 30, Output: 3}) || f.Attempts != 3 {
 		t.Errorf("%+v", f)
 	}
 }
@@ -131,22 +131,22 @@ func TestRetryAddsUp(t *testing.T) {
 // After three failed calls in a row none is made; one that works starts anew,
 // and what is refused for its own content does not count.
 func TestBreaker(t *testing.T) {
-	outcomes := []wire.Cause{wire.CauseServer, wire.CauseRate, "", wire.CauseServer, wire.CauseBroken, wire.CauseTooLong, wire.CauseServer, wire.CauseServer, wire.CauseAuth}
-	b := &fake{do: func(n int) (*wire.Reply, error) {
+	outcomes := []Cause{CauseServer, CauseRate, "", CauseServer, CauseBroken, CauseTooLong, CauseServer, CauseServer, CauseAuth}
+	b := &fake{do: func(n int) (*Reply, error) {
 		if c := outcomes[n-1]; c != "" {
-			return nil, &wire.Failure{Cause: c, Message: "oops"}
+			return nil, &Failure{Cause: c, Message: "oops"}
 		}
-		return &wire.Reply{}, nil
+		return &Reply{}, nil
 	}}
-	breaker := &backend.Breaker{Backend: b}
+	breaker := gated(t, b, Settings{})
 	for i := range outcomes {
-		if err := do(breaker, conversation()); errors.Is(err, backend.ErrBreaker) {
+		if err := do(breaker, dialogue()); errors.Is(err, ErrBreaker) {
 			t.Fatalf("call %d: %v", i+1, err)
 		}
 	}
-	err := do(breaker, conversation())
-	var f *wire.Failure
-	if !errors.Is(err, backend.ErrBreaker) || errors.As(err, &f) || b.calls != len(outcomes) || !strings.Contains(err.Error(), "authentication: oops") {
+	err := do(breaker, dialogue())
+	var f *Failure
+	if !errors.Is(err, ErrBreaker) || errors.As(err, &f) || b.calls != len(outcomes) || !strings.Contains(err.Error(), "authentication: oops") {
 		t.Errorf("after %d calls: %v", b.calls, err)
 	}
 }
@@ -155,21 +155,21 @@ func TestBreaker(t *testing.T) {
 // that is none, though it answers, does not.
 func TestBreakerAndRefusals(t *testing.T) {
 	for _, tc := range []struct {
-		failure wire.Failure
+		failure Failure
 		opens   bool
 	}{
-		{wire.Failure{Cause: wire.CauseRequest, Status: 400}, false},
-		{wire.Failure{Cause: wire.CauseRequest, Status: 422}, false},
-		{wire.Failure{Cause: wire.CauseTooLong, Status: 413}, false},
-		{wire.Failure{Cause: wire.CauseRequest, Status: 200}, true}, // a page of a website
-		{wire.Failure{Cause: wire.CauseNetwork}, true},
+		{Failure{Cause: CauseRequest, Status: 400}, false},
+		{Failure{Cause: CauseRequest, Status: 422}, false},
+		{Failure{Cause: CauseTooLong, Status: 413}, false},
+		{Failure{Cause: CauseRequest, Status: 200}, true}, // a page of a website
+		{Failure{Cause: CauseNetwork}, true},
 	} {
-		b := &backend.Breaker{Backend: failing(tc.failure)}
+		b := gated(t, failing(tc.failure), Settings{})
 		var err error
 		for range 4 {
-			err = do(b, conversation())
+			err = do(b, dialogue())
 		}
-		if got := errors.Is(err, backend.ErrBreaker); got != tc.opens {
+		if got := errors.Is(err, ErrBreaker); got != tc.opens {
 			t.Errorf("%+v four times: %v", tc.failure, err)
 		}
 	}

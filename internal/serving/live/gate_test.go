@@ -1,4 +1,4 @@
-package backend_test
+package live
 
 import (
 	"context"
@@ -14,42 +14,35 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/kit/draws"
-	"github.com/compactsim/compactsim/internal/serving/live/backend"
 	"github.com/compactsim/compactsim/internal/serving/live/livetest"
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
+	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // price is that of claude-sonnet-4-5 in USD.
-func price(_ string, u wire.Usage) float64 {
+func price(_ string, u prompt.Usage) float64 {
 	return (3*float64(u.Uncached) + 0.3*float64(u.Read) + 3.75*float64(u.Write5m) + 6*float64(u.Write1h) + 15*float64(u.Output)) / 1e6
 }
 
-func gate(t testing.TB, b backend.Backend, q backend.Quota) *backend.Gate {
-	t.Helper()
-	return backend.NewGate(b, q)
-}
-
-func answering(u wire.Usage) *fake {
-	return &fake{do: func(int) (*wire.Reply, error) { return &wire.Reply{Usage: u}, nil }}
+func answering(u prompt.Usage) *fake {
+	return &fake{do: func(int) (*Reply, error) { return &Reply{Usage: u}, nil }}
 }
 
 // short is a request of 10 bytes: 4 tokens and 60 for the block.
-func short(maxTokens int) *wire.Request {
-	return &wire.Request{Model: "claude-sonnet-4-5", MaxTokens: maxTokens,
-		Messages: []wire.Message{{Role: wire.RoleUser, Blocks: []wire.Block{{Kind: wire.KindText, Text: "0123456789"}}}}}
+func short(maxTokens int) *Request {
+	return &Request{Model: "claude-sonnet-4-5", MaxTokens: maxTokens,
+		Messages: []Message{{Role: roleUser, Content: []Block{Text("0123456789")}}}}
 }
 
 // An estimate bounds what the same request is billed.
-func TestEstimate(t *testing.T) {
-	if got, want := backend.Estimate(short(100)), (wire.Usage{Uncached: 64, Output: 100}); got != want {
+func TestMostIsABound(t *testing.T) {
+	if got, want := short(100).most(), (prompt.Usage{Uncached: 64, Output: 100}); got != want {
 		t.Errorf("estimate %+v, want %+v", got, want)
 	}
-	reply, err := anthropicAt(t, livetest.Start(t).URL, backend.Limits{}).Do(context.Background(), conversation())
+	reply, err := anthropicAt(t, livetest.Start(t).URL, limit{}).Do(context.Background(), dialogue())
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := backend.Estimate(conversation())
+	e := dialogue().most()
 	if e.Write1h < reply.Usage.Input() || e.Output < reply.Usage.Output || e.Uncached+e.Read+e.Write5m != 0 {
 		t.Errorf("estimate %+v of what was billed %+v", e, reply.Usage)
 	}
@@ -57,14 +50,14 @@ func TestEstimate(t *testing.T) {
 
 // So many calls, and then an error that says so.
 func TestMaxCalls(t *testing.T) {
-	b := answering(wire.Usage{Output: 1})
-	g := gate(t, b, backend.Quota{Calls: 3})
+	b := answering(prompt.Usage{Output: 1})
+	g := gated(t, b, Settings{MaxCalls: 3})
 	for range 3 {
 		if err := do(g, short(1)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := do(g, short(1)); !errors.Is(err, backend.ErrMaxCalls) || b.calls != 3 || g.Spent().Calls != 3 {
+	if err := do(g, short(1)); !errors.Is(err, ErrMaxCalls) || b.calls != 3 || g.Spent().Calls != 3 {
 		t.Errorf("%v after %d calls, %+v", err, b.calls, g.Spent())
 	}
 }
@@ -73,15 +66,15 @@ func TestMaxCalls(t *testing.T) {
 // $3 and 1,000 of output at $15 a million: $0.015192; billed are 100 and 100
 // tokens: $0.0018. With $0.02, the third call finds $0.0164, the fourth $0.0146.
 func TestBudget(t *testing.T) {
-	b := answering(wire.Usage{Uncached: 100, Output: 100})
-	g := gate(t, b, backend.Quota{BudgetUSD: 0.02, Price: price})
+	b := answering(prompt.Usage{Uncached: 100, Output: 100})
+	g := gated(t, b, Settings{Budget: 0.02})
 	for i := range 3 {
 		if err := do(g, short(1000)); err != nil {
 			t.Fatalf("call %d: %v", i+1, err)
 		}
 	}
 	err := do(g, short(1000))
-	if !errors.Is(err, backend.ErrBudget) || b.calls != 3 || math.Abs(g.Spent().USD-0.0054) > 1e-12 {
+	if !errors.Is(err, ErrBudget) || b.calls != 3 || math.Abs(g.Spent().USD-0.0054) > 1e-12 {
 		t.Errorf("%v after %d calls, %+v", err, b.calls, g.Spent())
 	}
 	if err := do(g, short(10)); err != nil {
@@ -93,16 +86,16 @@ func TestBudget(t *testing.T) {
 // nothing was.
 func TestBrokenIsBooked(t *testing.T) {
 	for _, tc := range []struct {
-		failure wire.Failure
-		want    wire.Usage
+		failure Failure
+		want    prompt.Usage
 	}{
-		{wire.Failure{Cause: wire.CauseBroken, Billed: wire.Usage{Read: 7, Output: 2}}, wire.Usage{Read: 7, Output: 2}},
-		{wire.Failure{Cause: wire.CauseBroken}, wire.Usage{Uncached: 64}},
-		{wire.Failure{Cause: wire.CauseTimeout, Billed: wire.Usage{Output: 9}}, wire.Usage{Uncached: 64, Output: 9}},
-		{wire.Failure{Cause: wire.CauseRate}, wire.Usage{}},
-		{wire.Failure{Cause: wire.CauseNetwork}, wire.Usage{}},
+		{Failure{Cause: CauseBroken, Billed: prompt.Usage{Read: 7, Output: 2}}, prompt.Usage{Read: 7, Output: 2}},
+		{Failure{Cause: CauseBroken}, prompt.Usage{Uncached: 64}},
+		{Failure{Cause: CauseTimeout, Billed: prompt.Usage{Output: 9}}, prompt.Usage{Uncached: 64, Output: 9}},
+		{Failure{Cause: CauseRate}, prompt.Usage{}},
+		{Failure{Cause: CauseNetwork}, prompt.Usage{}},
 	} {
-		g := gate(t, failing(tc.failure), backend.Quota{Price: price})
+		g := gated(t, failing(tc.failure), Settings{})
 		failure(t, do(g, short(100)))
 		if s := g.Spent(); s.Usage != tc.want || s.USD != price("", tc.want) || s.InFlight != 0 {
 			t.Errorf("%+v: booked %+v, want %+v", tc.failure, s, tc.want)
@@ -113,17 +106,17 @@ func TestBrokenIsBooked(t *testing.T) {
 // A hundred calls at once: never more in flight than allowed, and never more
 // spent than the budget, although every call costs its whole estimate.
 func TestConcurrencyAndBudget(t *testing.T) {
-	cost := wire.Usage{Uncached: 64, Output: 1000} // $0.015192
+	cost := prompt.Usage{Uncached: 64, Output: 1000} // $0.015192
 	var flying, most atomic.Int64
-	b := &fake{do: func(int) (*wire.Reply, error) {
+	b := &fake{do: func(int) (*Reply, error) {
 		n := flying.Add(1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 		}
 		time.Sleep(time.Millisecond)
 		flying.Add(-1)
-		return &wire.Reply{Usage: cost}, nil
+		return &Reply{Usage: cost}, nil
 	}}
-	g := gate(t, b, backend.Quota{Concurrency: 5, BudgetUSD: 0.5, Price: price})
+	g := gated(t, b, Settings{Concurrency: 5, Budget: 0.5})
 	var ok, refused atomic.Int64
 	var wg sync.WaitGroup
 	for range 100 {
@@ -131,7 +124,7 @@ func TestConcurrencyAndBudget(t *testing.T) {
 			switch err := do(g, short(1000)); {
 			case err == nil:
 				ok.Add(1)
-			case errors.Is(err, backend.ErrBudget):
+			case errors.Is(err, ErrBudget):
 				refused.Add(1)
 			default:
 				t.Error(err)
@@ -150,12 +143,12 @@ func TestBudgetWaitsForEstimates(t *testing.T) { synctest.Test(t, budgetWaits) }
 
 func budgetWaits(t *testing.T) {
 	entered, leave := make(chan struct{}, 2), make(chan struct{})
-	b := &fake{do: func(int) (*wire.Reply, error) {
+	b := &fake{do: func(int) (*Reply, error) {
 		entered <- struct{}{}
 		<-leave
-		return &wire.Reply{Usage: wire.Usage{Output: 1}}, nil
+		return &Reply{Usage: prompt.Usage{Output: 1}}, nil
 	}}
-	g := gate(t, b, backend.Quota{BudgetUSD: 0.02, Price: price}) // room for one estimate of $0.015192
+	g := gated(t, b, Settings{Budget: 0.02}) // room for one estimate of $0.015192
 	done := make(chan error, 2)
 	for range 2 {
 		go func() { done <- do(g, short(1000)) }()
@@ -180,14 +173,14 @@ func gateIsFair(t *testing.T) {
 	var mu sync.Mutex
 	var order []string
 	leave := make(chan struct{})
-	b := backendFunc(func(_ context.Context, r *wire.Request) (*wire.Reply, error) {
+	b := backendFunc(func(_ context.Context, r *Request) (*Reply, error) {
 		mu.Lock()
 		order = append(order, r.Model)
 		mu.Unlock()
 		<-leave
-		return &wire.Reply{}, nil
+		return &Reply{}, nil
 	})
-	g := gate(t, b, backend.Quota{Concurrency: 1})
+	g := gated(t, b, Settings{Concurrency: 1})
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for i := range 10 {
@@ -215,22 +208,22 @@ func gateIsFair(t *testing.T) {
 	}
 }
 
-type backendFunc func(context.Context, *wire.Request) (*wire.Reply, error)
+type backendFunc func(context.Context, *Request) (*Reply, error)
 
-func (f backendFunc) Do(ctx context.Context, r *wire.Request) (*wire.Reply, error) { return f(ctx, r) }
+func (f backendFunc) Do(ctx context.Context, r *Request) (*Reply, error) { return f(ctx, r) }
 
 // A hundred calls at once through all layers to a server that fails one time in
 // three: all are answered, none twice, and the books are the server's.
 func TestHundredCalls(t *testing.T) {
 	for _, name := range []string{"anthropic", "openai"} {
 		s := livetest.Start(t, "429"+every(11, 3), "529"+every(11, 6), "500"+every(23, 2), "reset"+every(11, 9), "cut"+every(17, 4), "error-event"+every(19, 5))
-		g := gate(t, both(t, s.URL, backend.Limits{})[name], backend.Quota{Concurrency: 50, Price: price, BudgetUSD: 100})
-		stack := &backend.Breaker{Backend: &backend.Retry{Backend: g, Attempts: 12, Sleep: quick, Jitter: draws.Source{Seed: 1}}}
+		stack := around(t, both(t, s.URL, limit{})[name], Config{Settings: Settings{Concurrency: 50, Budget: 100, Attempts: 12}})
+		g := stack
 		var wg sync.WaitGroup
 		var attempts, output atomic.Int64
 		for i := range 100 {
-			r := conversation()
-			r.Messages[0].Blocks[0].Text += fmt.Sprintf(" This is case %d.", i)
+			r := dialogue()
+			*r.Messages[0].Content[0].Text += fmt.Sprintf(" This is case %d.", i)
 			wg.Go(func() {
 				reply, err := stack.Do(context.Background(), r)
 				if err != nil {

@@ -1,4 +1,4 @@
-package backend_test
+package live
 
 import (
 	"context"
@@ -6,21 +6,19 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"github.com/compactsim/compactsim/internal/serving/live/backend"
 )
 
 // A base URL that would lead to another path than that of the API is found ahead
 // of the first call, with what to write instead. Nothing of it but host and path
 // is shown.
 func TestBaseURL(t *testing.T) {
-	key := backend.NewKey(canary)
+	key := NewSecret(canary)
 	messages := func(url string) error {
-		_, err := backend.NewAnthropic(backend.Config{Key: key, BaseURL: url})
+		_, err := newAnthropic(Config{Key: key, BaseURL: url})
 		return err
 	}
 	chat := func(url string) error {
-		_, err := backend.NewOpenAI(backend.Config{Key: key, BaseURL: url})
+		_, err := newOpenAI(Config{Key: key, BaseURL: url})
 		return err
 	}
 	for _, tc := range []struct {
@@ -69,15 +67,15 @@ func TestPaths(t *testing.T) {
 		{true, "", "/v1/chat/completions"}, {true, "/v1/", "/v1/chat/completions"}, {true, "/api/paas/v4", "/api/paas/v4/chat/completions"},
 		{true, "/chat/completions", "/chat/completions"}, {true, "/v1beta/openai", "/v1beta/openai/chat/completions"},
 	} {
-		open := backend.NewAnthropic
+		open := newAnthropic
 		if tc.chat {
-			open = backend.NewOpenAI
+			open = newOpenAI
 		}
-		b, err := open(backend.Config{BaseURL: h.URL + tc.base, Key: backend.NewKey(canary)})
+		b, err := open(Config{BaseURL: h.URL + tc.base, Key: NewSecret(canary)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Do(context.Background(), conversation()); err == nil || path != tc.want {
+		if _, err := b.Do(context.Background(), dialogue()); err == nil || path != tc.want {
 			t.Errorf("%q asks %s, want %s: %v", tc.base, path, tc.want, err)
 		}
 	}
@@ -90,16 +88,16 @@ func TestKeyThatCannotBeSent(t *testing.T) {
 		canary: true, " " + canary + "\n": true, canary[:8] + " " + canary[8:]: false, canary[:8] + "\n" + canary[8:]: false,
 		canary + "\u00a0x": false, canary + "…": false, "\t\n": false,
 	} {
-		_, err := backend.NewAnthropic(backend.Config{Key: backend.NewKey(secret)})
+		_, err := newAnthropic(Config{Key: NewSecret(secret)})
 		if (err == nil) != ok || err != nil && strings.Contains(err.Error(), "canary") {
 			t.Errorf("a key of %d bytes: %v", len(secret), err)
 		}
-		_, err = backend.NewOpenAI(backend.Config{Key: backend.NewKey(secret), BaseURL: "https://api.anthropic.com/v1"})
+		_, err = newOpenAI(Config{Key: NewSecret(secret), BaseURL: "https://api.anthropic.com/v1"})
 		if blank := strings.TrimSpace(secret) == ""; (err == nil) != (ok || blank) {
 			t.Errorf("a key of %d bytes for another server: %v", len(secret), err)
 		}
 	}
-	if _, err := backend.NewOpenAI(backend.Config{BaseURL: "https://api.openai.com/v1"}); err == nil || !strings.Contains(err.Error(), "needs a key") {
+	if _, err := newOpenAI(Config{BaseURL: "https://api.openai.com/v1"}); err == nil || !strings.Contains(err.Error(), "needs a key") {
 		t.Errorf("OpenAI without a key: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package backend_test
+package live
 
 import (
 	"encoding/base64"
@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/compactsim/compactsim/internal/serving/live/backend"
 )
 
 const (
@@ -101,7 +99,7 @@ func TestHostileServer(t *testing.T) {
 		}, true},
 	} {
 		h := httptest.NewServer(tc.answer)
-		client := anthropicAt(t, h.URL, backend.Limits{MaxResponse: 1 << 20, Timeout: 5 * time.Second, Idle: 300 * time.Millisecond})
+		client := anthropicAt(t, h.URL, limit{Timeout: 5 * time.Second, Idle: 300 * time.Millisecond})
 		reply, err := client.Do(t.Context(), short(100))
 		h.CloseClientConnections()
 		h.Close()
@@ -133,7 +131,7 @@ func TestForeignCertificate(t *testing.T) {
 	h := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
 	defer h.Close()
 	h.Config.ErrorLog = nil
-	_, err := anthropicAt(t, h.URL, backend.Limits{}).Do(t.Context(), short(100))
+	_, err := anthropicAt(t, h.URL, limit{}).Do(t.Context(), short(100))
 	if f := failure(t, err); asked || !strings.Contains(f.Message, "certificate") {
 		t.Errorf("asked: %t, %v", asked, err)
 	}
@@ -145,7 +143,7 @@ func TestInsecure(t *testing.T) {
 		"http://example.org/v1": true, "https://example.org": false, "http://127.0.0.1:8000/v1": false, "http://[::1]:1": false,
 		"http://localhost:8000": false, "http://localhost.example.org": true, "http://10.0.0.2": true, "http://127.0.0.1.example.org": true,
 	} {
-		if got := backend.Insecure(base); got != want {
+		if got := Insecure(base); got != want {
 			t.Errorf("%s: %t, want %t", base, got, want)
 		}
 	}

@@ -1,16 +1,14 @@
-package backend_test
+package live
 
 import (
 	"context"
 	"fmt"
+	"github.com/compactsim/compactsim/sim/prompt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
-
-	"github.com/compactsim/compactsim/internal/serving/live/backend"
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 )
 
 // chunks is a stream of a completion of ten bytes, and what comes behind it.
@@ -34,15 +32,15 @@ func TestLastLineOfAStream(t *testing.T) {
 		{counted, false},
 		{counted + "data: [DO", false},
 	} {
-		b := openAIAt(t, says(t, 200, chunks(tc.rest), "Content-Type", "text/event-stream"), backend.Limits{})
+		b := openAIAt(t, says(t, 200, chunks(tc.rest), "Content-Type", "text/event-stream"), limit{})
 		reply, err := b.Do(context.Background(), short(100))
 		if !tc.ok {
-			if f := failure(t, err); f.Cause != wire.CauseBroken {
+			if f := failure(t, err); f.Cause != CauseBroken {
 				t.Errorf("%q: %v", tc.rest, err)
 			}
 			continue
 		}
-		if err != nil || reply.Text != "0123456789" || reply.Estimated || reply.Usage != (wire.Usage{Uncached: 70, Output: 3}) {
+		if err != nil || reply.Text != "0123456789" || reply.Estimated || reply.Usage != (prompt.Usage{Uncached: 70, Output: 3}) {
 			t.Errorf("%q: %+v, %v", tc.rest, reply, err)
 		}
 	}
@@ -53,13 +51,13 @@ func TestLastLineOfAStream(t *testing.T) {
 func TestUncountedIsEstimated(t *testing.T) {
 	for _, tc := range []struct {
 		usage string
-		want  wire.Usage
+		want  prompt.Usage
 	}{
-		{"", wire.Usage{Uncached: 64, Output: 3}},
-		{`data: {"id":"c1","model":"m","choices":[],"usage":{"prompt_tokens":70}}` + "\n\n", wire.Usage{Uncached: 70, Output: 3}},
-		{`data: {"id":"c1","model":"m","choices":[],"usage":{"completion_tokens":5}}` + "\n\n", wire.Usage{Uncached: 64, Output: 5}},
+		{"", prompt.Usage{Uncached: 64, Output: 3}},
+		{`data: {"id":"c1","model":"m","choices":[],"usage":{"prompt_tokens":70}}` + "\n\n", prompt.Usage{Uncached: 70, Output: 3}},
+		{`data: {"id":"c1","model":"m","choices":[],"usage":{"completion_tokens":5}}` + "\n\n", prompt.Usage{Uncached: 64, Output: 5}},
 	} {
-		b := openAIAt(t, says(t, 200, chunks(tc.usage+"data: [DONE]\n\n"), "Content-Type", "text/event-stream"), backend.Limits{})
+		b := openAIAt(t, says(t, 200, chunks(tc.usage+"data: [DONE]\n\n"), "Content-Type", "text/event-stream"), limit{})
 		reply, err := b.Do(context.Background(), short(100))
 		if err != nil || !reply.Estimated || reply.Usage != tc.want {
 			t.Errorf("%q: %+v, %v; want %+v", tc.usage, reply, err, tc.want)
@@ -71,7 +69,7 @@ func TestUncountedIsEstimated(t *testing.T) {
 func TestReasoning(t *testing.T) {
 	for reasoning, want := range map[string]int64{"30": 30, "900": 50, "-1": 0} {
 		usage := `data: {"id":"c1","model":"m","choices":[],"usage":{"prompt_tokens":70,"completion_tokens":50,"completion_tokens_details":{"reasoning_tokens":` + reasoning + `}}}` + "\n\n"
-		b := openAIAt(t, says(t, 200, chunks(usage+"data: [DONE]\n\n"), "Content-Type", "text/event-stream"), backend.Limits{})
+		b := openAIAt(t, says(t, 200, chunks(usage+"data: [DONE]\n\n"), "Content-Type", "text/event-stream"), limit{})
 		reply, err := b.Do(context.Background(), short(100))
 		if err != nil || reply.Thinking != want || reply.Usage.Output != 50 {
 			t.Errorf("%s: %+v, %v", reasoning, reply, err)
@@ -80,7 +78,7 @@ func TestReasoning(t *testing.T) {
 }
 
 // An answer with counts that no call can have is refused, and none of them is booked: a budget
-// must not grow by them.
+// must not grow by them. A stream that broke off is booked as estimated.
 func TestAbsurdCountsAreRefused(t *testing.T) {
 	const start = `data: {"type":"message_start","message":{"id":"m1","model":"m","usage":%s}}` + "\n\n"
 	const end = `data: {"type":"message_stop"}` + "\n\n"
@@ -90,13 +88,13 @@ func TestAbsurdCountsAreRefused(t *testing.T) {
 		`{"input_tokens":70,"iterations":[{"type":"message","input_tokens":-5}]}`,
 	} {
 		url := says(t, 200, fmt.Sprintf(start, usage)+end, "Content-Type", "text/event-stream")
-		_, err := anthropicAt(t, url, backend.Limits{}).Do(t.Context(), short(100))
-		if f := failure(t, err); f.Cause != wire.CauseServer || f.Billed != (wire.Usage{}) {
+		_, err := anthropicAt(t, url, limit{}).Do(t.Context(), short(100))
+		if f := failure(t, err); f.Cause != CauseServer || f.Billed != (prompt.Usage{}) {
 			t.Errorf("%s: %+v", usage, f)
 		}
 		url = says(t, 200, fmt.Sprintf(start, usage), "Content-Type", "text/event-stream")
-		_, err = anthropicAt(t, url, backend.Limits{}).Do(t.Context(), short(100))
-		if f := failure(t, err); f.Billed != (wire.Usage{}) {
+		_, err = anthropicAt(t, url, limit{}).Do(t.Context(), short(100))
+		if f := failure(t, err); f.Billed != (prompt.Usage{Uncached: 64}) { // the estimate
 			t.Errorf("%s, broken off: %+v", usage, f)
 		}
 	}
@@ -106,8 +104,8 @@ func TestAbsurdCountsAreRefused(t *testing.T) {
 		`{"prompt_tokens":9000000000000,"completion_tokens":5}`,
 	} {
 		url := says(t, 200, chunks(`data: {"id":"c1","choices":[],"usage":`+usage+"}\n\ndata: [DONE]\n\n"), "Content-Type", "text/event-stream")
-		_, err := openAIAt(t, url, backend.Limits{}).Do(t.Context(), short(100)) // ten bytes were said
-		if f := failure(t, err); f.Cause != wire.CauseServer || f.Billed != (wire.Usage{Output: 3}) {
+		_, err := openAIAt(t, url, limit{}).Do(t.Context(), short(100)) // ten bytes were said
+		if f := failure(t, err); f.Cause != CauseServer || f.Billed != (prompt.Usage{Output: 3}) {
 			t.Errorf("%s: %+v", usage, f)
 		}
 	}
@@ -124,7 +122,7 @@ func TestStreamThatStaysOpen(t *testing.T) {
 	}))
 	defer h.Close()
 	defer close(hold)
-	reply, err := openAIAt(t, h.URL, backend.Limits{Idle: 5 * time.Second}).Do(t.Context(), short(100))
+	reply, err := openAIAt(t, h.URL, limit{Idle: 5 * time.Second}).Do(t.Context(), short(100))
 	if err != nil || reply.Total > 4*time.Second {
 		t.Errorf("%+v, %v", reply, err)
 	}

@@ -1,4 +1,4 @@
-package backend_test
+package live
 
 import (
 	"context"
@@ -7,19 +7,16 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-
-	"github.com/compactsim/compactsim/internal/serving/live/backend"
 )
 
 // However a key, a configuration or a backend is printed, the key is not there.
 func TestKeyIsNeverPrinted(t *testing.T) {
-	key := backend.NewKey(canary)
-	a := anthropicAt(t, "http://127.0.0.1:1", backend.Limits{})
-	o := openAIAt(t, "http://127.0.0.1:1", backend.Limits{})
-	config := backend.Config{Key: key}
-	hidden := struct{ k backend.Key }{key} // fmt calls no method of what it finds here
-	gate := backend.NewGate(a, backend.Quota{})
-	for _, v := range []any{key, &key, config, &config, hidden, &hidden, a, o, *o, gate, &backend.Retry{Backend: a}, &backend.Breaker{Backend: o}, map[string]backend.Key{"k": key}} {
+	key := NewSecret(canary)
+	a := anthropicAt(t, "http://127.0.0.1:1", limit{})
+	o := openAIAt(t, "http://127.0.0.1:1", limit{})
+	config := Config{Key: key}
+	hidden := struct{ k Secret }{key} // fmt calls no method of what it finds here
+	for _, v := range []any{key, &key, config, &config, hidden, &hidden, a, o, map[string]Secret{"k": key}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 			if s := fmt.Sprintf(verb, v); strings.Contains(s, "canary") || strings.Contains(s, fmt.Sprintf("%x", "canary")) {
 				t.Errorf("%s of %T shows the key: %s", verb, v, s)
@@ -43,8 +40,8 @@ func TestKeyIsNeverPrinted(t *testing.T) {
 func TestKeyIsTakenOutOfMessages(t *testing.T) {
 	for _, quoted := range []string{canary, canary[:14] + "…" + canary[len(canary)-9:]} {
 		url := says(t, 401, `{"type":"error","error":{"type":"authentication_error","message":"invalid key `+quoted+` given"}}`)
-		for name, b := range both(t, url, backend.Limits{}) {
-			_, err := b.Do(context.Background(), conversation())
+		for name, b := range both(t, url, limit{}) {
+			_, err := b.Do(context.Background(), dialogue())
 			f := failure(t, err)
 			for _, part := range []string{canary, canary[:14], canary[len(canary)-9:]} {
 				if strings.Contains(err.Error(), part) {
@@ -66,7 +63,7 @@ func TestKeyIsTakenOutOfCompletions(t *testing.T) {
 			body += `data: {"id":"` + canary + `","model":"m","choices":[{"delta":{"content":"` + p + `"},"finish_reason":"stop"}]}` + "\n\n"
 		}
 		url := says(t, 200, body+"data: [DONE]\n\n", "Content-Type", "text/event-stream")
-		reply, err := openAIAt(t, url, backend.Limits{}).Do(t.Context(), short(100))
+		reply, err := openAIAt(t, url, limit{}).Do(t.Context(), short(100))
 		if err != nil {
 			t.Fatal(err)
 		}

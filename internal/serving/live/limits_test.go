@@ -1,4 +1,4 @@
-package backend
+package live
 
 import (
 	"testing"
@@ -15,7 +15,11 @@ func TestIdleFollowsTimeout(t *testing.T) {
 		{time.Hour, 0, time.Hour},
 		{time.Hour, time.Minute, time.Minute},
 	} {
-		if got := (Limits{Timeout: tc.timeout, Idle: tc.idle}).withDefaults().Idle; got != tc.want {
+		c, err := newAnthropic(Config{Key: NewSecret(canary), Settings: Settings{Timeout: tc.timeout}, Idle: tc.idle})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.config.Idle; got != tc.want {
 			t.Errorf("timeout %v, idle %v: %v of silence, want %v", tc.timeout, tc.idle, got, tc.want)
 		}
 	}

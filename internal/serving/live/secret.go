@@ -1,4 +1,4 @@
-package backend
+package live
 
 import (
 	"encoding/base64"
@@ -9,27 +9,25 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 )
 
-// Key is a secret that identifies the caller to a server. It prints as "[key]",
+// Secret is a key that identifies the caller to a server. It prints as "[key]",
 // also inside other values: because fmt prints unexported fields directly, the
 // secret is kept in a function.
-type Key struct{ reveal func() string }
+type Secret struct{ reveal func() string }
 
-// NewKey returns a key, without white space around it; "" is none.
-func NewKey(secret string) Key {
+// NewSecret returns a key, without white space around it; "" is none.
+func NewSecret(secret string) Secret {
 	secret = strings.TrimSpace(secret)
 	if secret == "" {
-		return Key{}
+		return Secret{}
 	}
-	return Key{reveal: func() string { return secret }}
+	return Secret{reveal: func() string { return secret }}
 }
 
 // check returns an error for a key that no header can hold, for instance one
 // pasted with a line break.
-func (k Key) check() error {
+func (k Secret) check() error {
 	if strings.ContainsFunc(k.secret(), func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return errors.New("it holds a blank, a line break or a letter that no key has: copy it anew, in one line")
 	}
@@ -39,16 +37,16 @@ func (k Key) check() error {
 const shownKey = "[key]"
 
 // IsZero reports whether k is no key.
-func (k Key) IsZero() bool { return k.reveal == nil }
+func (k Secret) IsZero() bool { return k.reveal == nil }
 
 // Format writes "[key]" for every verb.
-func (k Key) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, shownKey) }
+func (k Secret) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, shownKey) }
 
 // MarshalText returns "[key]".
-func (k Key) MarshalText() ([]byte, error) { return []byte(shownKey), nil }
+func (k Secret) MarshalText() ([]byte, error) { return []byte(shownKey), nil }
 
 // secret returns the key itself.
-func (k Key) secret() string {
+func (k Secret) secret() string {
 	if k.reveal == nil {
 		return ""
 	}
@@ -60,7 +58,7 @@ func (k Key) secret() string {
 const shortest = 8
 
 // redact returns s without the key and without parts of it, plain or in base64.
-func (k Key) redact(s string) string {
+func (k Secret) redact(s string) string {
 	forms := k.forms()
 	if len(forms) == 0 || len(s) < shortest {
 		return s
@@ -85,7 +83,7 @@ func (k Key) redact(s string) string {
 
 // forms returns every part of the shortest length of the key, plain and in base64 of
 // either alphabet for any position of the key in a text; the whole key if it is shorter.
-func (k Key) forms() map[string]bool {
+func (k Secret) forms() map[string]bool {
 	secret := k.secret()
 	if secret == "" {
 		return nil
@@ -107,15 +105,15 @@ func (k Key) forms() map[string]bool {
 }
 
 // redactReply removes the key from everything a server says in an answer.
-func (k Key) redactReply(r *wire.Reply) {
+func (k Secret) redactReply(r *Reply) {
 	for _, s := range []*string{&r.ID, &r.Model, &r.StopReason, &r.Text, &r.Compaction} {
 		*s = k.redact(*s)
 	}
 	for i := range r.ToolCalls {
 		r.ToolCalls[i] = k.redact(r.ToolCalls[i])
 	}
-	for i := range r.Iterations {
-		r.Iterations[i].Type = k.redact(r.Iterations[i].Type)
+	for i := range r.Passes {
+		r.Passes[i].Type = k.redact(r.Passes[i].Type)
 	}
 }
 
