@@ -237,9 +237,18 @@ func (f *checkFlags) replay(
 	if err != nil {
 		return nil, nil, err
 	}
+	var causes []check.Cause
+	if file.Predicts() {
+		if causes, err = f.predictBills(cmd.Context(), plan, corpus.Sessions, run); err != nil {
+			return nil, nil, err
+		}
+	}
 	in, err := checkInput(plan, corpus, run, draws, hide)
 	if err != nil {
 		return nil, nil, err
+	}
+	if in.Causes = causes; hide.on() {
+		in.Causes = nil // calls are named by session and line
 	}
 	if !hide.on() { // they name projects and sessions
 		reading.remark(cmd, &remarks, corpus)

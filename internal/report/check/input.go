@@ -27,6 +27,8 @@ type Input struct {
 	// other, UncountedText says so.
 	Uncounted     int
 	UncountedText string
+	// Causes say why calls were billed more than predicted, the dearest first.
+	Causes []Cause
 	// Key identifies the key of the pseudonyms of projects and sessions; "" if they
 	// have their own names.
 	Key string
@@ -37,6 +39,15 @@ type Session struct {
 	Project, Model, Agent string
 	// Unpriced are its calls of models that have no price, by model.
 	Unpriced map[string]int
+}
+
+// Cause is a reason why calls were billed more than predicted.
+type Cause struct {
+	Text  string
+	Calls int
+	USD   float64 // beyond what was predicted
+	Read  int64   // tokens that all of the calls still read; 0 if they read different sizes
+	Call  string  // the one that cost most, as sim explain takes it
 }
 
 // Cell is one cell of the scenario under one or more seeds.

@@ -313,7 +313,9 @@ func (v *verdict) judge(share float64) {
 	case !ok:
 	case low && e.Difference > v.effect:
 		v.result.Status, v.result.Message = Breach, v.words(v.bar)
-		v.result.Look = v.looker().look(v.rule.whole) + v.worst()
+		if v.result.Look = v.in.why(); v.rule.Name != results.NameOverPredicted || v.result.Look == "" {
+			v.result.Look = v.looker().look(v.rule.whole) + v.worst()
+		}
 	case e.Interval.High > v.most:
 		v.leaveOpen("%s cannot tell: %s on these may be %s on others", v.sessions(),
 			figure(v.rule.Metric.Unit, *v.result.Observed), figure(v.rule.Metric.Unit, v.bar+v.sign*e.Interval.High))
