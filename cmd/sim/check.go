@@ -27,6 +27,7 @@ type checkFlags struct {
 	github   bool
 	update   bool
 	init     bool
+	corpus   *traces.Corpus // that was read; facts are priced with it after it was replayed
 }
 
 func newCheck() *cobra.Command {
@@ -90,6 +91,11 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 			return usageError{err}
 		}
 	}
+	defer func() {
+		if f.corpus != nil {
+			f.corpus.Close()
+		}
+	}()
 	in, remarks, err := f.replay(cmd, file, plan, args, hide)
 	switch {
 	case errors.Is(err, traces.ErrNoSessions), errors.Is(err, traces.ErrNothingLeft):
@@ -221,7 +227,7 @@ func (f *checkFlags) replay(
 	if err != nil {
 		return nil, nil, hintScenario(err, args)
 	}
-	defer corpus.Close()
+	f.corpus = corpus
 	var remarks results.Workload
 	if reading.sample {
 		reading.sample = false // the scenario asks for them
@@ -237,18 +243,14 @@ func (f *checkFlags) replay(
 	if err != nil {
 		return nil, nil, err
 	}
-	var causes []check.Cause
-	if file.Predicts() {
-		if causes, err = f.predictBills(cmd.Context(), plan, corpus.Sessions, run); err != nil {
-			return nil, nil, err
-		}
-	}
 	in, err := checkInput(plan, corpus, run, draws, hide)
 	if err != nil {
 		return nil, nil, err
 	}
-	if in.Causes = causes; hide.on() {
-		in.Causes = nil // calls are named by session and line
+	if file.Predicts() {
+		if err := f.foretell(cmd.Context(), plan, corpus.Sessions, run, in, hide); err != nil {
+			return nil, nil, err
+		}
 	}
 	if !hide.on() { // they name projects and sessions
 		reading.remark(cmd, &remarks, corpus)

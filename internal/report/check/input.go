@@ -29,6 +29,10 @@ type Input struct {
 	UncountedText string
 	// Causes say why calls were billed more than predicted, the dearest first.
 	Causes []Cause
+	// Facts are what the clients do: by name, for each session, both sums of a ratio. Price is nil
+	// where no rule asks for them.
+	Facts map[string][][2]float64
+	Price Price
 	// Key identifies the key of the pseudonyms of projects and sessions; "" if they
 	// have their own names.
 	Key string

@@ -52,6 +52,7 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 		}
 		r.Results = append(r.Results, c.result)
 	}
+	f.judgeFacts(r, in, baselines)
 	f.tellUnpriced(r, in, cases)
 	f.compareHeads(r, in, baselines)
 	if drawn > 0 {

@@ -199,9 +199,9 @@ func (r *Rule) checkMinEffect() error {
 	return nil
 }
 
-// Predicts reports whether a rule needs the bill predicted.
+// Predicts reports whether the check needs the bill predicted.
 func (f *File) Predicts() bool {
-	return slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.Name == results.NameOverPredicted })
+	return f.Facts.asked() || slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.Name == results.NameOverPredicted })
 }
 
 func metricNames() []string {
