@@ -309,6 +309,9 @@ func (v *verdict) judge(share float64) {
 	}
 	e, ok := excess(share)
 	v.result.Bar, v.result.Margin = new(v.bar), new(0-e.Difference)
+	if v.apart && !math.IsNaN(e.Detectable) {
+		v.result.Noticed = new(math.Abs(v.bar-*v.result.Baseline) + e.Detectable)
+	}
 	low, beyond := e.Interval.Low > tolerance(v.bar), e.Difference > tolerance(v.bar)
 	switch {
 	case !ok:

@@ -110,6 +110,7 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 		{Name: "cell", Title: "CELL", Clip: shortName}, {Name: "group", Clip: shortName}, {Name: "rule", Title: "RULE"},
 		{Name: "observed", Title: "OBSERVED", Right: true}, {Name: "bar", Title: "BAR", Right: true, Spare: 1},
 		{Name: "margin", Title: "MARGIN", Right: true, Spare: 3}, {Name: "baseline", Title: "BASELINE", Right: true, Spare: 2},
+		{Name: "noticed", Title: "NOTICED FROM", Right: true, Spare: 4},
 		{Name: "status", Title: "RESULT"},
 	}}
 	words := map[Status]string{OK: "ok", Breach: "FAIL", Undecided: "undecided", Unjudged: "FAIL"}
@@ -126,7 +127,7 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 			status.Notes = []string{v.Note}
 		}
 		observed, bar := v.observed()
-		t.Rows = append(t.Rows, []any{v.Metric, v.Cell, v.Group, v.Rule, observed, bar, v.margin(), v.figure(v.Baseline), status})
+		t.Rows = append(t.Rows, []any{v.Metric, v.Cell, v.Group, v.Rule, observed, bar, v.margin(), v.figure(v.Baseline), v.noticed(), status})
 	}
 	return t
 }
@@ -142,6 +143,14 @@ func (s *Result) margin() string {
 		v = 0
 	}
 	return difference(s.Unit, v)
+}
+
+// noticed returns the smallest change that these sessions would have shown.
+func (s *Result) noticed() string {
+	if s.Noticed == nil {
+		return document.Dash
+	}
+	return difference(s.Unit, *s.Noticed)
 }
 
 func (s *Result) figure(v *float64) string {
