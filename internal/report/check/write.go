@@ -110,7 +110,7 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 		{Name: "cell", Title: "CELL", Clip: shortName}, {Name: "group", Clip: shortName}, {Name: "rule", Title: "RULE"},
 		{Name: "observed", Title: "OBSERVED", Right: true}, {Name: "bar", Title: "BAR", Right: true, Spare: 1},
 		{Name: "margin", Title: "MARGIN", Right: true, Spare: 3}, {Name: "baseline", Title: "BASELINE", Right: true, Spare: 2},
-		{Name: "noticed", Title: "NOTICED FROM", Right: true, Spare: 4},
+		{Name: "noticed", Right: true, Spare: 4},
 		{Name: "status", Title: "RESULT"},
 	}}
 	words := map[Status]string{OK: "ok", Breach: "FAIL", Undecided: "undecided", Unjudged: "FAIL"}
@@ -121,6 +121,9 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 		}
 		if v.Group != "" {
 			t.Columns[2].Title = "SESSIONS"
+		}
+		if v.Noticed != nil {
+			t.Columns[8].Title = "NOTICED FROM"
 		}
 		status := document.Cell{Value: words[v.Status]}
 		if v.Note != "" {
@@ -148,7 +151,7 @@ func (s *Result) margin() string {
 // noticed returns the smallest change that these sessions would have shown.
 func (s *Result) noticed() string {
 	if s.Noticed == nil {
-		return document.Dash
+		return ""
 	}
 	return difference(s.Unit, *s.Noticed)
 }
