@@ -21,7 +21,7 @@ const (
 	codexTurn   = `{"timestamp":"2026-01-01T10:00:00.100Z","type":"turn_context","payload":{"model":"gpt-5.5"}}`
 	codexReply  = `{"timestamp":"2026-01-01T10:00:03.000Z","type":"response_item","payload":{"type":"message","id":"msg_x","role":"assistant","content":[{"type":"output_text","text":"yes"}]}}`
 	codexCount  = `{"timestamp":"2026-01-01T10:00:03.100Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":20000,"cached_input_tokens":0,"output_tokens":10,"total_tokens":20010},"last_token_usage":{"input_tokens":20000,"cached_input_tokens":0,"output_tokens":10,"total_tokens":20010}}}}`
-	copilot     = `{"type":"session.start","data":{"sessionId":"1"},"id":"x","timestamp":"2026-07-19T23:12:34.843Z","parentId":null}`
+	copilotLine = `{"type":"session.start","data":{"sessionId":"1"},"id":"x","timestamp":"2026-07-19T23:12:34.843Z","parentId":null}`
 	piLine      = `{"type":"session","id":"p1","timestamp":"2025-12-09T00:53:29.825Z","cwd":"/p","provider":"anthropic"}`
 	openCode    = "{\n  \"info\": {\n    \"id\": \"ses_31\",\n    \"slug\": \"s\"\n  }\n}\n"
 )
@@ -39,7 +39,7 @@ func TestFormatOf(t *testing.T) {
 		{"Codex behind a damaged line", "{\"times\n" + codexTurn, traces.AgentCodex},
 		{"byte order mark", "\xef\xbb\xbf" + codexMeta, traces.AgentCodex},
 		{"pi", piLine + "\n", traces.AgentPi},
-		{"Copilot", copilot, "copilot-cli"},
+		{"Copilot", copilotLine, traces.AgentCopilot},
 		{"Gemini", "{\n  \"sessionId\": \"x\",\n  \"projectHash\": \"y\"\n}", traces.AgentGemini},
 		{"Gemini, messages first", `{"messages":[{"type":"user"}],"projectHash":"y","sessionId":"x"}`, traces.AgentGemini},
 		{"Gemini behind a damaged line", "{\"sess\n" + `{"$set":{"lastUpdated":"x"}}`, traces.AgentGemini},
@@ -70,7 +70,7 @@ func folder(t *testing.T, files map[string][]string) string {
 // a reader are told, not lost.
 func TestMixedFolder(t *testing.T) {
 	dir := folder(t, map[string][]string{
-		"a.jsonl": {claudeLine, claudeReply}, "b.jsonl": {codexMeta, codexTurn, codexReply, codexCount}, "c.jsonl": {copilot},
+		"a.jsonl": {claudeLine, claudeReply}, "b.jsonl": {codexMeta, codexTurn, codexReply, codexCount}, "c.jsonl": {copilotLine},
 	})
 	c, err := Read(context.Background(), traces.Options{}, dir)
 	if err != nil {
