@@ -38,7 +38,7 @@ func (f *discoverFlags) bind(cmd *cobra.Command) {
 func (f *discoverFlags) wanted() bool { return f.discover || f.yes && !f.pays }
 
 // errDeclined is returned when a person does not want their sessions read.
-var errDeclined = errors.New("nothing was read, as you wish")
+var errDeclined = errors.New("cancelled: nothing was read")
 
 // survey looks into the usual places of this host.
 func survey(ctx context.Context) ([]traces.Stock, string, error) {

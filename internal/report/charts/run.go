@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -387,6 +388,9 @@ func partTitle(name, total string) string {
 	}
 	for _, suffix := range []string{"_tokens", "_usd"} {
 		name = strings.TrimSuffix(name, suffix)
+	}
+	if name == prompt.MissEviction.String() { // of a bill: a miss without a visible cause
+		name = "unexplained"
 	}
 	return upper(name)
 }
