@@ -94,11 +94,3 @@ func Places(home string, getenv func(string) string) []traces.Place {
 	}
 	return h.Found
 }
-
-// unread are agents whose recordings are known by sight and have no reader.
-var unread = [...]*traces.Agent{
-	{
-		Name: "copilot-cli", Title: "GitHub Copilot CLI",
-		Member: func(typ, name string) bool { return typ == "session.start" && name == "data" },
-	},
-}
