@@ -107,7 +107,8 @@ func (s *Summarizer) fetch(ctx context.Context, c *summarizer.Call, p *plan) (pr
 		}
 	}
 	call := func(ctx context.Context) (*Record, error) { return s.call(ctx, c, p, m) }
-	got, replayed := (*Record)(nil), false
+	var got *Record
+	var replayed bool
 	if s.opts.Calls == nil {
 		got, err = call(ctx)
 	} else {
