@@ -161,7 +161,7 @@ func (c *liveCalls) question(e *live.Estimate, corpus *traces.Corpus) string {
 }
 
 // errNoCalls is returned when a person does not want real calls made.
-var errNoCalls = errors.New("no call was made, as you wish")
+var errNoCalls = errors.New("cancelled: no calls made")
 
 // estimate runs the cells with the stub instead of real calls.
 func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *traces.Corpus) (live.Report, error) {

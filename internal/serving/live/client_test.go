@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -287,6 +288,38 @@ func TestNoRedirection(t *testing.T) {
 			if f := failure(t, do(b, dialogue())); f.Passing() || asked {
 				t.Errorf("%d from %s: %+v, the other server was asked: %v", status, name, f, asked)
 			}
+		}
+	}
+}
+
+// answers is a network whose servers are all this function.
+type answers func(*http.Request) (*http.Response, error)
+
+func (f answers) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Both interfaces are behind the transport that a configuration gives: nothing else sends.
+func TestTransport(t *testing.T) {
+	for provider, body := range map[string]string{
+		Anthropic: startEvent + blockEvent + deltaEvent("Well.") + endEvents,
+		OpenAI:    chunks(counted + "data: [DONE]\n\n"),
+	} {
+		var asked []string
+		client, err := NewClient(Config{
+			Settings: Settings{Provider: provider}, Key: NewSecret(canary), BaseURL: "https://models.example.org",
+			Transport: answers(func(r *http.Request) (*http.Response, error) {
+				asked = append(asked, r.URL.String())
+				return &http.Response{
+					StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}},
+					Body: io.NopCloser(strings.NewReader(body)), Request: r,
+				}, nil
+			}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply, err := client.Do(t.Context(), short(100))
+		if err != nil || reply.Usage.Uncached != 70 || len(asked) != 1 || !strings.HasPrefix(asked[0], "https://models.example.org/v1/") {
+			t.Errorf("%s: %+v, %v, asked %q", provider, reply, err, asked)
 		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -93,8 +92,8 @@ func (s *Summarizer) fetch(ctx context.Context, c *summarizer.Call, p *plan) (pr
 	if err != nil {
 		return prompt.Answer{}, fmt.Errorf("compose the request: %w", err)
 	}
-	stored := s.opts.Calls != nil && s.opts.Calls.Has(m.key)
 	if s.opts.Dry {
+		stored := s.opts.Calls != nil && s.opts.Calls.Has(m.key)
 		e := Estimate{Calls: 1, Stored: 1}
 		if !stored {
 			e = s.expected(c, p)
@@ -108,7 +107,8 @@ func (s *Summarizer) fetch(ctx context.Context, c *summarizer.Call, p *plan) (pr
 		}
 	}
 	call := func(ctx context.Context) (*Record, error) { return s.call(ctx, c, p, m) }
-	got, replayed := (*Record)(nil), false
+	var got *Record
+	var replayed bool
 	if s.opts.Calls == nil {
 		got, err = call(ctx)
 	} else {
@@ -164,9 +164,6 @@ func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan, m *m
 		return got, err
 	}
 	got.Reply, got.Began = reply, got.Began.Add(-reply.Total)
-	if r := p.read(reply); r.failed == "" {
-		s.opts.Shared.say(m.key, &r)
-	}
 	s.book(p, sent.composer, got)
 	return got, nil
 }
@@ -204,10 +201,8 @@ func billedOf(c *Record) (billed, wasted prompt.Usage, requests int) {
 	return c.Reply.Billed(), c.Reply.Wasted, max(1, c.Reply.Attempts)
 }
 
-// failed returns the failure of a call if a layer can handle it, or an error if the run cannot continue. A failure
-// together with another error, for instance when the budget ends before the next attempt, is booked and ends the run.
-// A call that the end of the run stopped before the server had it is not booked, because their number depends on the
-// machine.
+// failed returns the failure of a call if a layer can handle it, or an error if the run cannot continue. A call that
+// the end of the run stopped before the server had it is not booked, because their number depends on the machine.
 func (s *Summarizer) failed(ctx context.Context, p *plan, composer *composer, err error) (*Failure, error) {
 	var f *Failure
 	if !errors.As(err, &f) {
@@ -223,23 +218,10 @@ func (s *Summarizer) failed(ctx context.Context, p *plan, composer *composer, er
 		}
 		return nil, err
 	}
-	if f.Fatal() || !alone(err) {
+	if f.Fatal() {
 		return nil, err
 	}
 	return f, nil
-}
-
-// alone reports whether an error is a failure of a call and nothing else.
-func alone(err error) bool {
-	switch e := any(err).(type) { // this very error: what it wraps comes next
-	case *Failure:
-		return true
-	case interface{ Unwrap() error }:
-		return alone(e.Unwrap())
-	case interface{ Unwrap() []error }:
-		return !slices.ContainsFunc(e.Unwrap(), func(err error) bool { return !alone(err) })
-	}
-	return false
 }
 
 // answer returns the result of a call in the terms of a modelled one.
@@ -273,34 +255,21 @@ func (s *Summarizer) take(a *prompt.Answer, p *plan, k Key, got *Record) string 
 	}
 	a.Summary, a.Bytes = r.tokens, int32(len(r.text))
 	w := written{text: r.text, analysis: r.analysis, tokens: r.tokens, output: a.Output, lost: got.Redacted}
-	if w.lost {
-		said := s.opts.Shared.said(k)
-		w.words, w.thoughts = said.text, said.analysis
+	if got.own != nil {
+		own := p.read(got.own)
+		w.words, w.thoughts = own.text, own.analysis
 	}
 	a.Digest = s.memory.keep(k, w)
 	m.Missing, m.Cut = r.missing, r.cut
 	return ""
 }
 
-// Shared is what the summarisers of a run share, besides recorded calls: the
-// report, and words for later calls. The zero value is empty and ready to use;
-// it must not be copied.
+// Shared is what the summarisers of a run share, besides recorded calls: the report. The zero value is empty and ready
+// to use; it must not be copied.
 type Shared struct {
 	mu        sync.Mutex
 	report    Report
-	words     sync.Map // spoken by key of call
 	estimated sync.Map // keys of calls that a dry run has counted
-}
-
-// spoken has the words of an answer for later calls, because what is stored may be filler.
-type spoken struct{ text, analysis string }
-
-func (s *Shared) say(k Key, r *reading) { s.words.Store(k, spoken{r.text, r.analysis}) }
-
-func (s *Shared) said(k Key) spoken {
-	v, _ := s.words.Load(k)
-	w, _ := v.(spoken)
-	return w
 }
 
 // first reports whether a call is estimated for the first time.
@@ -340,9 +309,8 @@ type Options struct {
 	Prices func(model string, u prompt.Usage) float64
 	Name   string           // of the cell, for the report
 	Now    func() time.Time // nil for time.Now
-	// Shared is given to all summarisers of a run, so that they have one report,
-	// none sends filler for what another's call has answered, and a dry run
-	// estimates a call of several once; nil for a separate one.
+	// Shared is given to all summarisers of a run, so that they have one report, and a dry run estimates a call of
+	// several once; nil for a separate one.
 	Shared *Shared
 	// Dry estimates calls instead of making them: Stub answers all that are not stored.
 	Dry bool

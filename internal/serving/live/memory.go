@@ -54,12 +54,10 @@ func (m *memory) find(d prompt.Digest) (written, bool) {
 	return w, ok
 }
 
-// Words returns the text of a summary from a call of the run, "" if it is unknown.
+// Words returns the text of a summary from a call of the run, "" if it is unknown or withheld: what agents do behind a
+// compaction depends on it, and a replay must do the same.
 func (s *Summarizer) Words(summary *prompt.Block) string {
 	w, ok := s.memory.find(summary.Digest)
-	if w.words != "" {
-		w.text, w.analysis, w.lost = w.words, w.thoughts, false
-	}
 	if !ok || w.lost {
 		return ""
 	}

@@ -6,15 +6,12 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// A run whose store keeps no words sends those it was told, in another cell too;
+// A run whose records are redacted sends the words that it was told;
 // a replay has filler, and both have one digest.
 func TestWordsKept(t *testing.T) {
 	k := Key{1}
-	shared := &Shared{}
-	shared.say(k, &reading{text: "the words", analysis: "thoughts"})
 	var m memory
-	said := shared.said(k)
-	d := m.keep(k, written{text: "a filler.", tokens: 2, output: 4, lost: true, words: said.text, thoughts: said.analysis})
+	d := m.keep(k, written{text: "a filler.", tokens: 2, output: 4, lost: true, words: "the words", thoughts: "thoughts"})
 	p := &composer{memory: &m, own: true}
 	if w, _ := p.recall(d); w.message(2+usualHeader) != "the words" || !p.filled {
 		t.Errorf("%q is sent", w.message(2+usualHeader))

@@ -70,6 +70,8 @@ type Record struct {
 	Reply   *Reply   `json:"reply,omitzero"`
 	Failure *Failure `json:"failure,omitzero"`
 	Sum     string   `json:"sum"` // SHA-256 of the rest: a summary changed by hand has figures that nobody paid for
+
+	own *Reply // as the model wrote it, where the record is redacted and was made by this Folder
 }
 
 // lines is a text in files: people read lines.
@@ -186,6 +188,7 @@ type Folder struct {
 type slot struct {
 	sync.Mutex      // held while the call is searched or made
 	made       bool // by this Folder
+	own        *Reply
 }
 
 // old are the names of recordings of versions that found calls by the digests of what they sent.
@@ -286,8 +289,11 @@ func (f *Folder) Do(ctx context.Context, k Key, ask func(context.Context) (*Reco
 	defer s.Unlock()
 	r, err := f.there(k, s.made)
 	switch {
-	case r != nil || err != nil:
-		return r, r != nil, err
+	case r != nil:
+		r.own = s.own
+		return r, true, err
+	case err != nil:
+		return nil, false, err
 	case f.mode == Replay:
 		return nil, false, ErrMissing
 	case ctx.Err() != nil:
@@ -302,6 +308,7 @@ func (f *Folder) Do(ctx context.Context, k Key, ask func(context.Context) (*Reco
 	stored := *r
 	stored.Request, stored.Redacted = k.String(), f.redact
 	if f.redact {
+		s.own = r.Reply
 		stored.withhold()
 	}
 	b, err := stored.encode()
@@ -314,6 +321,8 @@ func (f *Folder) Do(ctx context.Context, k Key, ask func(context.Context) (*Reco
 		return nil, false, fmt.Errorf("record the call %s: %w", k, err)
 	}
 	s.made = true
-	r, err = decodeRecord(b, k) // as a replay reads it
+	if r, err = decodeRecord(b, k); err == nil { // as a replay reads it
+		r.own = s.own
+	}
 	return r, false, err
 }

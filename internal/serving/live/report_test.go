@@ -1,7 +1,6 @@
 package live
 
 import (
-	"errors"
 	"math"
 	"testing"
 
@@ -55,23 +54,6 @@ func TestFailedUsage(t *testing.T) {
 	}
 	r := l.opts.Shared.Report()
 	if r.USD != 1 || r.Usage != m.Wasted {
-		t.Errorf("report %+v", r)
-	}
-}
-
-// A budget that ends between two attempts ends the run, and what the first one
-// was billed is booked.
-func TestBudgetBehindFailure(t *testing.T) {
-	budget := errors.New("no money is left")
-	server := &fakeServer{answer: func(int, *Request) (*Reply, error) {
-		return nil, errors.Join(&Failure{Cause: CauseBroken, Attempts: 1, Billed: prompt.Usage{Uncached: 900}}, budget)
-	}}
-	s := conversation("alpha")
-	l := newLive(t, Options{Backend: server, Texts: library(s), Prices: dollars})
-	if _, err := l.Compose(t.Context(), s.call()); !errors.Is(err, budget) {
-		t.Errorf("error %v, want one that wraps the budget's", err)
-	}
-	if r := l.opts.Shared.Report(); r.USD != 0.9 || r.Wasted.Uncached != 900 {
 		t.Errorf("report %+v", r)
 	}
 }

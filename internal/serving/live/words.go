@@ -29,7 +29,7 @@ func (r *Report) Text(unpriced []string, err error) string {
 		return "summaries by real models: no call was answered"
 	}
 	if len(parts) == 0 {
-		return "no summary call was due: nothing was asked of a real model"
+		return "no summary calls were needed"
 	}
 	return "summaries by real models: " + strings.Join(parts, ", ")
 }
