@@ -17,6 +17,7 @@ const (
 	AgentOpenCode   = "opencode"
 	AgentPi         = "pi"
 	AgentGemini     = "gemini-cli"
+	AgentCopilot    = "copilot-cli"
 )
 
 // Agent describes a coding agent: how its recordings are found and read, and

@@ -10,6 +10,7 @@ package agents
 import (
 	"github.com/compactsim/compactsim/internal/reading/claudecode"
 	"github.com/compactsim/compactsim/internal/reading/codex"
+	"github.com/compactsim/compactsim/internal/reading/copilot"
 	"github.com/compactsim/compactsim/internal/reading/gemini"
 	"github.com/compactsim/compactsim/internal/reading/opencode"
 	"github.com/compactsim/compactsim/internal/reading/pi"
@@ -20,7 +21,7 @@ import (
 // says what is wrong with a file that no agent claims.
 var list = [...]*traces.Agent{
 	claudecode.Describe(), codex.Describe(), opencode.Describe(), pi.Describe(),
-	gemini.Describe(),
+	gemini.Describe(), copilot.Describe(),
 }
 
 // Of returns the agent with a name, as in Session.Agent. An unknown agent is
@@ -92,12 +93,4 @@ func Places(home string, getenv func(string) string) []traces.Place {
 		a.Places(h)
 	}
 	return h.Found
-}
-
-// unread are agents whose recordings are known by sight and have no reader.
-var unread = [...]*traces.Agent{
-	{
-		Name: "copilot-cli", Title: "GitHub Copilot CLI",
-		Member: func(typ, name string) bool { return typ == "session.start" && name == "data" },
-	},
 }

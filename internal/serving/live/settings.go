@@ -5,7 +5,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 )
 
 // Providers of real models.
@@ -49,7 +48,7 @@ type Settings struct {
 func DefaultSettings() Settings {
 	return Settings{
 		Provider: Anthropic, Sources: []string{sourceCompact, sourceSessionMemory}, Betas: []string{},
-		MaxOutput: DefaultMaxOutput, Concurrency: 4, Attempts: 4, Timeout: wire.DefaultTimeout,
+		MaxOutput: DefaultMaxOutput, Concurrency: 4, Attempts: 4, Timeout: DefaultTimeout,
 	}
 }
 

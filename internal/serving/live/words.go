@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 )
 
 // Text says how many calls were real, and which models have no known price.
@@ -68,7 +67,7 @@ func (r *Report) Notes() []string {
 	var notes []string
 	for _, why := range slices.Sorted(maps.Keys(r.Failures)) {
 		text := fmt.Sprintf("%s gave no summary: %s", document.Count(r.Failures[why], "real call"), why)
-		if n, reasons := Refusals(r.Calls); n > 0 && why == string(wire.CauseRequest) {
+		if n, reasons := Refusals(r.Calls); n > 0 && why == string(CauseRequest) {
 			text += ": " + reasons
 		}
 		notes = append(notes, text)

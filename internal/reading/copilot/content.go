@@ -1,0 +1,189 @@
+package copilot
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/reading/assembly"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// metrics are what a shutdown has of a model.
+type metrics struct {
+	Usage *totals `json:"usage"`
+}
+
+// totals are the tokens of several calls. Input includes what was read and written.
+type totals struct {
+	Input  assembly.Count `json:"inputTokens"`
+	Output assembly.Count `json:"outputTokens"`
+	Read   assembly.Count `json:"cacheReadTokens"`
+	Write  assembly.Count `json:"cacheWriteTokens"`
+}
+
+// used are the tokens of the call that made a summary.
+type used struct {
+	totals
+	Model   string `json:"model"`
+	Copilot struct {
+		Details []struct {
+			Count assembly.Count `json:"tokenCount"`
+			Type  string         `json:"tokenType"`
+		} `json:"tokenDetails"`
+	} `json:"copilotUsage"`
+}
+
+// usage returns the counts of a summary call. What its provider billed as
+// written is in the details alone: the count beside the reads has been seen as 0
+// where these say otherwise.
+func (u *used) usage() assembly.Usage {
+	if u == nil {
+		return assembly.Usage{}
+	}
+	for _, d := range u.Copilot.Details {
+		if d.Type == "cache_write" && d.Count.N > 0 {
+			u.Write = d.Count
+		}
+	}
+	fresh := u.Input
+	if fresh.N -= max(0, u.Read.N) + max(0, u.Write.N); fresh.N < 0 {
+		return assembly.Usage{Bad: true}
+	}
+	return assembly.Counts(fresh, u.Read, u.Write, u.Output, assembly.Count{}, -1)
+}
+
+// spread gives every call its share of the totals: of the input in proportion to
+// its estimated context, behind a head of so many tokens, of the reads to the context of the call before, up to
+// its own, of the writes to what is left. The shares add up to the totals.
+func (t *totals) spread(calls []call, head int64) error {
+	input, read, write, output := t.Input.N, t.Read.N, t.Write.N, t.Output.N
+	for _, n := range [...]assembly.Count{t.Input, t.Read, t.Write, t.Output} {
+		if !n.Logged || n.N < 0 {
+			return errTotals(t)
+		}
+	}
+	switch most := int64(len(calls)) * assembly.MaxTokens; {
+	case input+output == 0:
+		return nil
+	case len(calls) == 0:
+		return errNoCalls
+	case read > input || write > input-read || max(input, output) > most:
+		return errTotals(t)
+	}
+	contexts, reads, outputs := make([]int32, len(calls)), make([]int32, len(calls)), make([]int32, len(calls))
+	said := int64(0)
+	for i, c := range calls {
+		contexts[i], outputs[i] = int32(min(max(1, head+c.said), assembly.MaxTokens)), int32(c.of.Output)
+		if c.before >= 0 {
+			reads[i] = int32(min(head+c.before, assembly.MaxTokens))
+		}
+		said += c.of.Output
+	}
+	share(input, contexts)
+	share(read, reads)
+	over := int64(0)
+	for i := range reads {
+		n := max(0, reads[i]-contexts[i])
+		reads[i], over = reads[i]-n, over+int64(n)
+	}
+	writes := make([]int32, len(calls))
+	for i := range reads {
+		n := int32(min(over, int64(contexts[i]-reads[i])))
+		reads[i], over = reads[i]+n, over-int64(n)
+		writes[i] = contexts[i] - reads[i]
+	}
+	if write < input-read {
+		share(write, writes)
+	}
+	if said != output {
+		share(output, outputs)
+	}
+	for i, c := range calls {
+		c.of.Usage = assembly.Usage{Reasoning: -1, OK: true, Assumed: writes[i] > 0, Spread: true, Doubt: said != output, Usage: prompt.Usage{
+			Uncached: int64(contexts[i] - reads[i] - writes[i]), Read: int64(reads[i]), Write5m: int64(writes[i]), Output: int64(outputs[i]),
+		}}
+		c.of.Final = true
+	}
+	return nil
+}
+
+// share is assembly.Share for a list of values.
+func share(total int64, list []int32) {
+	weights := make([]*int32, len(list))
+	for i := range list {
+		weights[i] = &list[i]
+	}
+	assembly.Share(total, weights)
+}
+
+// answer returns the blocks of a message of the model.
+func (d *data) answer(mk assembly.Maker) (list []assembly.Block) {
+	if d.Reasoning != "" {
+		list = append(list, mk.Text(prompt.KindThinking, d.Reasoning))
+	}
+	if d.Content != "" {
+		list = append(list, mk.Text(prompt.KindText, d.Content))
+	}
+	for i := range d.Requests {
+		r := &d.Requests[i]
+		list = append(list, mk.Use(assembly.CallID(r.ID), r.Name, r.Arguments))
+	}
+	return list
+}
+
+// input returns what a person, the client or a tool said.
+func (d *data) input(mk assembly.Maker, typ string) (assembly.StepKind, []assembly.Block) {
+	if typ == "tool.execution_complete" {
+		text := ""
+		if d.Result != nil {
+			text = d.Result.Content
+		}
+		failed := d.Success != nil && !*d.Success
+		if failed {
+			text += message(d.Error)
+		}
+		return assembly.StepResult, []assembly.Block{mk.Result(assembly.CallID(d.Tool), text, failed, false)}
+	}
+	text := d.Content
+	if d.Transformed != "" {
+		text = d.Transformed
+	}
+	if d.Source != "" && d.Source != "user" {
+		b := mk.Text(prompt.KindAttachment, text)
+		b.Flags |= prompt.FlagMeta
+		return assembly.StepInput, []assembly.Block{b}
+	}
+	return assembly.StepInput, []assembly.Block{mk.Text(prompt.KindPrompt, text)}
+}
+
+// message returns the text of an error.
+func message(v jsontext.Value) string {
+	var of struct {
+		Message string `json:"message"`
+	}
+	if v.Kind() == '{' && assembly.Decode(v, &of) == nil {
+		return of.Message
+	}
+	return strings.Trim(string(v), `"`)
+}
+
+// texts reads the texts of a line again.
+func texts(text []byte) []traces.Text {
+	var e event
+	if assembly.Decode(text, &e) != nil {
+		return nil
+	}
+	mk, d := assembly.Maker{Keep: true}, &e.Data
+	switch e.Type {
+	case "assistant.message":
+		return assembly.TextsOf(d.answer(mk))
+	case "user.message", "tool.execution_complete":
+		_, blocks := d.input(mk, e.Type)
+		return assembly.TextsOf(blocks)
+	case "session.compaction_complete":
+		return assembly.TextsOf([]assembly.Block{mk.Text(prompt.KindSummary, d.Summary)})
+	}
+	return nil
+}
