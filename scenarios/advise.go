@@ -30,10 +30,16 @@ type Advice struct {
 // AgentAdvice is the advice for the sessions of one agent. Its figures are of
 // strategy own: the client as it is, simulated.
 type AgentAdvice struct {
-	Agent    string  `json:"agent"` // as in Session.Agent
-	Title    string  `json:"title"`
-	Version  string  `json:"version"` // the newest among the sessions; "" for unknown
-	Sessions int     `json:"sessions"`
+	Agent    string `json:"agent"` // as in Session.Agent
+	Title    string `json:"title"`
+	Version  string `json:"version"` // the newest among the sessions; "" for unknown
+	Sessions int    `json:"sessions"`
+	// Uncounted are further sessions, whose logs have no token counts: nothing is known of what they cost.
+	Uncounted int `json:"sessions_without_usage,omitempty"`
+	// Single are those of Sessions with one call, Textless those without texts, of which it is not known what
+	// their agent would fetch again.
+	Single   int     `json:"sessions_with_one_call,omitempty"`
+	Textless int     `json:"sessions_without_texts,omitempty"`
 	Calls    int     `json:"calls"`
 	Unpriced int     `json:"unpriced_calls,omitempty"` // calls of a model without a price, which cost nothing
 	PaidUSD  float64 `json:"paid_usd"`
@@ -129,8 +135,10 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := p.learn(ctx, d, sessions, nil); err != nil {
-		return nil, err
+	if some := slices.DeleteFunc(slices.Clone(sessions), uncounted); len(some) > 0 {
+		if err := p.learn(ctx, d, some, nil); err != nil {
+			return nil, err
+		}
 	}
 	p.library = needs.NewLibrary(ctx, corpus)
 	a, made := &Advice{}, byAgent(sessions)
@@ -148,10 +156,18 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 }
 
 func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []*traces.Session) (*AgentAdvice, error) {
+	all := len(sessions)
+	sessions = slices.DeleteFunc(sessions, uncounted)
 	slices.SortStableFunc(sessions, func(a, b *traces.Session) int { return cmp.Compare(a.Start, b.Start) })
-	one := &AgentAdvice{Agent: agent.Name, Title: agent.Title, Sessions: len(sessions)}
+	one := &AgentAdvice{Agent: agent.Name, Title: agent.Title, Sessions: len(sessions), Uncounted: all - len(sessions)}
+	if len(sessions) == 0 {
+		return one, nil
+	}
 	for _, s := range sessions {
 		one.Calls += s.NumCalls()
+		if s.NumCalls() == 1 {
+			one.Single++
+		}
 		if profile.Compare(s.Version(), one.Version) > 0 {
 			one.Version = s.Version()
 		}
@@ -168,6 +184,9 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 		whole, err := sessions[i].Load()
 		if err != nil {
 			return nil, err
+		}
+		if rows[i].Loop == results.LoopOpen && sessions[i].NumCalls() > 1 { // one call needs nothing again
+			one.Textless++
 		}
 		row, billed := &rows[i], loop.Billed(whole, p.Prices, time.Time{})
 		one.was.Add(row)
@@ -199,6 +218,12 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 	slices.SortStableFunc(one.Changes, func(a, b Change) int { return cmp.Compare(b.Unseen, a.Unseen) })
 	one.Changes = one.Changes[:min(len(one.Changes), maxChanges)]
 	return one, p.together(ctx, sessions, one)
+}
+
+// uncounted reports whether the log of a session has no token counts: every call has input.
+func uncounted(s *traces.Session) bool {
+	u := s.Usage()
+	return u.Input() == 0
 }
 
 // trust sets what sessions were billed, and how far the model is from that.

@@ -30,13 +30,42 @@ func (a *Advice) Line() string {
 // none says why no change is advised.
 func (x *AgentAdvice) none() string {
 	switch {
+	case x.Sessions == 0:
+		return "its logs have no token counts: nothing is known of what the sessions cost"
+	case x.priceless():
+		return "none of its models has a price: --price-as bills them as another"
 	case len(agents.Of(x.Agent).Settings) == 0:
 		return "its client offers no setting that a simulation follows"
 	case x.Sessions < foldBlocks:
 		return fmt.Sprintf("too few sessions to advise: %s, and choosing on some and judging on others takes at least %d",
 			document.Count(x.Sessions, "session"), foldBlocks)
 	}
+	if x.Single == x.Sessions {
+		return "each session has one call: a setting that decides what later calls send and read has none to decide on"
+	}
 	return "no setting of this client saves reliably"
+}
+
+// priceless reports whether no call has a price.
+func (x *AgentAdvice) priceless() bool { return x.Unpriced > 0 && x.PaidUSD == 0 }
+
+// known reports whether what was paid is known.
+func (x *AgentAdvice) known() bool { return x.Sessions > 0 && !x.priceless() }
+
+// lacks says in a line each what the sessions do not have, and what that takes from the figures.
+func (x *AgentAdvice) lacks() (lines []string) {
+	if x.Uncounted > 0 && x.Sessions > 0 {
+		lines = append(lines, document.Count(x.Uncounted, "more session")+" without token counts: left out, as nothing is known of what they cost.")
+	}
+	if x.Textless > 0 {
+		lines = append(lines, fmt.Sprintf("%d of %s without texts: what their agent would fetch again is not known, and not in SIMULATED.",
+			x.Textless, document.Count(x.Sessions, "session")))
+	}
+	if x.Single > 0 && len(x.Changes) > 0 {
+		lines = append(lines, fmt.Sprintf("%d of %s with one call: what later calls send and read is none of theirs.",
+			x.Single, document.Count(x.Sessions, "session")))
+	}
+	return lines
 }
 
 // Verdict says in a line for each agent what to set, what it saves, how certain that is and what is lost.
@@ -109,6 +138,9 @@ const dollarsNote = "SIMULATED: the client as it is, row own of `sim run --agent
 
 // paidLine says what was paid.
 func (a *Advice) paidLine() string {
+	if !slices.ContainsFunc(a.Agents, func(x AgentAdvice) bool { return x.known() }) {
+		return "what was paid is not known"
+	}
 	paid := document.USD(a.PaidUSD, 2) + " paid at the prices of the API"
 	if a.DerivedUSD >= minAdvised {
 		paid += ", of it " + document.USD(a.DerivedUSD, 2) + " " + results.DerivedText
@@ -136,8 +168,18 @@ func (a *Advice) paid() *document.Table {
 	}
 	for i := range a.Agents {
 		x := &a.Agents[i]
-		t.Rows = append(t.Rows, []any{x.Title, document.Whole(x.Sessions), document.Whole(x.Calls),
-			document.USD(x.PaidUSD, 2), document.USD(x.AsIsUSD, 2), document.USD(x.UnloggedUSD, 2)})
+		row := []any{x.Title, document.Whole(x.Sessions), document.Whole(x.Calls)}
+		if x.Sessions == 0 {
+			row = []any{x.Title, document.Whole(x.Uncounted), document.Dash}
+		}
+		for _, usd := range []float64{x.PaidUSD, x.AsIsUSD, x.UnloggedUSD} {
+			if x.known() {
+				row = append(row, document.USD(usd, 2))
+			} else {
+				row = append(row, document.Dash)
+			}
+		}
+		t.Rows = append(t.Rows, row)
 		if x.Unpriced > 0 {
 			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s of models without a price cost nothing here; --price-as bills them as another.",
 				x.Title, document.Count(x.Unpriced, "call")))
@@ -155,8 +197,11 @@ func (x *AgentAdvice) section(as string) document.Section {
 	if len(x.Changes) == 0 {
 		say("%s", document.Sentence(x.none()))
 	}
+	for _, line := range x.lacks() {
+		say("%s", line)
+	}
 	switch {
-	case as == AsTokens:
+	case as == AsTokens && x.Sessions > 0:
 		s.Blocks = append(s.Blocks, x.tokens()...)
 	case len(x.Changes) > 0:
 		s.Blocks = append(s.Blocks, x.table())

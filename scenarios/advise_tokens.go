@@ -105,7 +105,12 @@ func (t *tally) add(r *results.CallRecord) {
 
 // bill counts the calls that a log shows, those of summaries included.
 func (t *tally) bill(s *traces.Session, prices *costmodel.Table) {
-	list := calls.Of(s, prices).Records()
+	table := calls.Of(s, prices)
+	list := table.Records()
+	for i := range table.Summaries {
+		c := &table.Summaries[i]
+		list = append(list, results.CallRecord{Session: s.ID, Model: c.Model.Name, Start: max(0, c.At-s.Start), Usage: c.Recorded.Usage, Cost: c.Cost})
+	}
 	for i := range list {
 		t.add(&list[i])
 	}

@@ -23,8 +23,11 @@ func (a *Advice) used() string {
 		t := &a.Agents[i].Use.Logged
 		all.Add(&prompt.Usage{Uncached: t.Uncached, Read: t.Read, Write5m: t.Write5m, Write1h: t.Write1h, WriteOther: t.WriteOther, Output: t.Output})
 	}
+	if all.Input() == 0 {
+		return "what was used is not known: the logs have no token counts"
+	}
 	return fmt.Sprintf("%s tokens of input logged, %s of it read from the cache, and %s of output",
-		document.Tokens(all.Input()), document.Percent(float64(all.Read)/float64(max(1, all.Input()))), document.Tokens(all.Output))
+		document.Tokens(all.Input()), document.Percent(float64(all.Read)/float64(all.Input())), document.Tokens(all.Output))
 }
 
 // inTokens returns what the sessions use, and what to set in each client.

@@ -59,6 +59,9 @@ func TestTokensAreTheDollars(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := &a.Agents[0]
+	if one.Textless+one.Uncounted+one.Single > 0 || len(one.lacks()) > 0 {
+		t.Errorf("the samples have texts, usage and several calls each: %q", one.lacks())
+	}
 	usd := func(tokens *Tokens) float64 { return tokens.Weighted.All * one.Use.Weights.InputUSD / 1e6 }
 	near := func(what string, got, want float64) {
 		t.Helper()

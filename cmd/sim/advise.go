@@ -113,6 +113,9 @@ func sayBill(cmd *cobra.Command, sessions []*traces.Session, prices *costmodel.T
 		paid[agents.Of(s.Agent).Title] += row.CostUSD()
 		total += row.CostUSD()
 	}
+	if total == 0 {
+		return examined, nil // there is no bill to tell
+	}
 	text := document.USD(total, 2) + " paid at the prices of the API"
 	for _, agent := range slices.Sorted(maps.Keys(paid)) {
 		text += ", " + agent + " " + document.USD(paid[agent], 2)
