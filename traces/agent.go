@@ -18,6 +18,7 @@ const (
 	AgentPi         = "pi"
 	AgentGemini     = "gemini-cli"
 	AgentCopilot    = "copilot-cli"
+	AgentDSH        = "deepseek-harness"
 )
 
 // Agent describes a coding agent: how its recordings are found and read, and

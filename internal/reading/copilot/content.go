@@ -128,7 +128,7 @@ func (d *data) answer(mk assembly.Maker) (list []assembly.Block) {
 	}
 	for i := range d.Requests {
 		r := &d.Requests[i]
-		list = append(list, mk.Use(assembly.CallID(r.ID), r.Name, r.Arguments))
+		list = append(list, mk.Use(assembly.CallID(r.ID), r.Name, assembly.Arguments(r.Arguments)))
 	}
 	return list
 }
@@ -171,16 +171,17 @@ func message(v jsontext.Value) string {
 
 // texts reads the texts of a line again.
 func texts(text []byte) []traces.Text {
-	var e event
-	if assembly.Decode(text, &e) != nil {
+	e, err := eventOf(text)
+	if err != nil {
 		return nil
 	}
-	mk, d := assembly.Maker{Keep: true}, &e.Data
-	switch e.Type {
+	mk := assembly.Maker{Keep: true}
+	d, _ := e.data() // what cannot be read has no blocks
+	switch e.typ {
 	case "assistant.message":
 		return assembly.TextsOf(d.answer(mk))
 	case "user.message", "tool.execution_complete":
-		_, blocks := d.input(mk, e.Type)
+		_, blocks := d.input(mk, e.typ)
 		return assembly.TextsOf(blocks)
 	case "session.compaction_complete":
 		return assembly.TextsOf([]assembly.Block{mk.Text(prompt.KindSummary, d.Summary)})

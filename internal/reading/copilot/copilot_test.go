@@ -201,7 +201,7 @@ func TestSubAgent(t *testing.T) {
 
 func TestBadLines(t *testing.T) {
 	for line, want := range map[string]string{
-		`{"type":`: "a.jsonl:8: ", `{"a":1}`: "a.jsonl:8: not an event of a session", `{"type":"assistant.message","data":5}`: "a.jsonl:8: ",
+		`{"type":`: "a.jsonl:8: ", `{"a":1}`: "a.jsonl:8: not an event of a session", `{"type":"assistant.message","data":5}`: "a.jsonl:8: ", `{"type":"assistant.message"}`: "a.jsonl:8: ",
 	} {
 		got := read(t, turns().shutdown(totalsOf("claude-opus-5", 16_300, 7900, 8300, 70)).text()+line+"\n")
 		if got.Quality.BadLines != 1 || len(got.Problems) != 1 || !strings.Contains(got.Problems[0].String(), want) {
