@@ -381,15 +381,28 @@ func (f *file) shutdown(line int, metrics map[string]metrics) {
 		if m.Usage == nil {
 			continue
 		}
-		if err := m.Usage.spread(of[model], f.static); err != nil {
-			f.Problems.Add(f.Name, line, "%s: %s", model, err)
-			if f.wrong++; errors.Is(err, errNoCalls) {
-				f.lost += m.Usage.Input.N + m.Usage.Output.N
+		var list []assembly.Portion
+		for _, c := range of[model] {
+			p := assembly.Portion{Of: &c.of.Usage, Context: f.static + c.said}
+			if c.before >= 0 {
+				p.Before = f.static + c.before
+			}
+			list = append(list, p)
+		}
+		total, ok := m.Usage.total()
+		err := errTotals
+		if ok {
+			err = total.Spread(list)
+		}
+		if err != nil {
+			f.Problems.Add(f.Name, line, "%s: the shutdown has %s", model, err)
+			if f.wrong++; errors.Is(err, assembly.ErrNoCalls) {
+				f.lost += total.Input + total.Output
 			}
 			continue
 		}
 		for _, c := range of[model] {
-			counted[c.of] = true
+			counted[c.of], c.of.Final = true, true
 		}
 	}
 	for _, t := range f.order {
@@ -397,9 +410,4 @@ func (f *file) shutdown(line int, metrics map[string]metrics) {
 	}
 }
 
-var errNoCalls = errors.New("a shutdown counts tokens of a model of which the log has no call since the last; they are not in the bill")
-
-// errTotals says that totals cannot be.
-func errTotals(t *totals) error {
-	return fmt.Errorf("the totals of a shutdown cannot be: input %d, reads %d, writes %d, output %d", t.Input.N, t.Read.N, t.Write.N, t.Output.N)
-}
+var errTotals = errors.New("totals that lack some")
