@@ -19,6 +19,7 @@ const (
 	AgentGemini     = "gemini-cli"
 	AgentCopilot    = "copilot-cli"
 	AgentDSH        = "deepseek-harness"
+	AgentCline      = "cline"
 )
 
 // Agent describes a coding agent: how its recordings are found and read, and

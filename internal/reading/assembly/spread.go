@@ -20,8 +20,8 @@ type Portion struct {
 // ErrNoCalls says that a total has tokens of which the log has no call.
 var ErrNoCalls = errors.New("tokens of a model of which the log has no call; they are not in the bill")
 
-// Spread gives every call its share of a total: of the input in proportion to
-// its context, of the reads to the context of the call before, up to its own, of
+// Spread gives every call its share of a total: of the input what its context is
+// estimated at and an equal part of what that leaves, of the reads to the context of the call before, up to its own, of
 // the writes to what is left, of the output to its own. The shares add up to the
 // total and are marked. Outputs that do not add up to it are in doubt.
 func (t Total) Spread(calls []Portion) error {
@@ -36,10 +36,16 @@ func (t Total) Spread(calls []Portion) error {
 	}
 	n := len(calls)
 	contexts, reads, writes, outputs := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
-	said := int64(0)
+	said, head := int64(0), t.Input
+	for _, c := range calls {
+		said, head = said+c.Of.Output, head-min(max(1, c.Context), MaxTokens)
+	}
+	head = max(0, head/int64(n)) // that no estimate has
 	for i, c := range calls {
-		contexts[i], reads[i], outputs[i] = within(max(1, c.Context)), within(c.Before), within(c.Of.Output)
-		said += int64(outputs[i])
+		contexts[i], outputs[i] = within(max(1, c.Context)+head), within(c.Of.Output)
+		if c.Before > 0 {
+			reads[i] = within(c.Before + head)
+		}
 	}
 	share(t.Input, contexts)
 	share(t.Read, reads)
