@@ -18,6 +18,8 @@ const (
 	AgentPi         = "pi"
 	AgentGemini     = "gemini-cli"
 	AgentCopilot    = "copilot-cli"
+	AgentDSH        = "deepseek-harness"
+	AgentCline      = "cline"
 )
 
 // Agent describes a coding agent: how its recordings are found and read, and

@@ -9,8 +9,10 @@ package agents
 
 import (
 	"github.com/compactsim/compactsim/internal/reading/claudecode"
+	"github.com/compactsim/compactsim/internal/reading/cline"
 	"github.com/compactsim/compactsim/internal/reading/codex"
 	"github.com/compactsim/compactsim/internal/reading/copilot"
+	"github.com/compactsim/compactsim/internal/reading/dsh"
 	"github.com/compactsim/compactsim/internal/reading/gemini"
 	"github.com/compactsim/compactsim/internal/reading/opencode"
 	"github.com/compactsim/compactsim/internal/reading/pi"
@@ -21,7 +23,7 @@ import (
 // says what is wrong with a file that no agent claims.
 var list = [...]*traces.Agent{
 	claudecode.Describe(), codex.Describe(), opencode.Describe(), pi.Describe(),
-	gemini.Describe(), copilot.Describe(),
+	gemini.Describe(), copilot.Describe(), dsh.Describe(), cline.Describe(),
 }
 
 // Of returns the agent with a name, as in Session.Agent. An unknown agent is

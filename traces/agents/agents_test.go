@@ -49,6 +49,8 @@ func TestFormatOf(t *testing.T) {
 		{"Qwen Code, telemetry first", `{"uuid":"u","parentUuid":null,"sessionId":"s","type":"system","subtype":"ui_telemetry","systemPayload":{}}`, "qwen-code"},
 		{"Qwen Code, two objects on a line", `{"uuid":"u","sessionId":"s","type":"user","message":{"role":"user","parts":[]}}{"uuid":"v"}`, "qwen-code"},
 		{"iFlow", strings.Replace(claudeReply, `"c1"`, `"session-29a1265f-b13b-452f-ad4d-f00455d4081c"`, 1), "iflow"},
+		{"DeepSeek Harness", `{"type":"session","version":0,"id":"d1","createdAt":1786728845574,"cwd":"/p","delegationDepth":0}`, traces.AgentDSH},
+		{"Cline", "{\n\t\"version\": 1,\n\t\"updated_at\": \"2026-07-15T05:42:04.818Z\",\n\t\"agent\": \"lead\",\n\t\"sessionId\": \"c\",\n\t\"messages\": [\n", traces.AgentCline},
 		{"kimi-code", kimiLine, "kimi-code"},
 		{"agent traces", `{"type":"session","harness":"mine","id":"1","name":"n"}`, "agent-traces"},
 		{"pi's form by another harness", `{"type":"session","version":3,"harness":"mine","id":"1","cwd":"/p"}`, traces.AgentPi},

@@ -54,68 +54,10 @@ func (u *used) usage() assembly.Usage {
 	return assembly.Counts(fresh, u.Read, u.Write, u.Output, assembly.Count{}, -1)
 }
 
-// spread gives every call its share of the totals: of the input in proportion to
-// its estimated context, behind a head of so many tokens, of the reads to the context of the call before, up to
-// its own, of the writes to what is left. The shares add up to the totals.
-func (t *totals) spread(calls []call, head int64) error {
-	input, read, write, output := t.Input.N, t.Read.N, t.Write.N, t.Output.N
-	for _, n := range [...]assembly.Count{t.Input, t.Read, t.Write, t.Output} {
-		if !n.Logged || n.N < 0 {
-			return errTotals(t)
-		}
-	}
-	switch most := int64(len(calls)) * assembly.MaxTokens; {
-	case input+output == 0:
-		return nil
-	case len(calls) == 0:
-		return errNoCalls
-	case read > input || write > input-read || max(input, output) > most:
-		return errTotals(t)
-	}
-	contexts, reads, outputs := make([]int32, len(calls)), make([]int32, len(calls)), make([]int32, len(calls))
-	said := int64(0)
-	for i, c := range calls {
-		contexts[i], outputs[i] = int32(min(max(1, head+c.said), assembly.MaxTokens)), int32(c.of.Output)
-		if c.before >= 0 {
-			reads[i] = int32(min(head+c.before, assembly.MaxTokens))
-		}
-		said += c.of.Output
-	}
-	share(input, contexts)
-	share(read, reads)
-	over := int64(0)
-	for i := range reads {
-		n := max(0, reads[i]-contexts[i])
-		reads[i], over = reads[i]-n, over+int64(n)
-	}
-	writes := make([]int32, len(calls))
-	for i := range reads {
-		n := int32(min(over, int64(contexts[i]-reads[i])))
-		reads[i], over = reads[i]+n, over-int64(n)
-		writes[i] = contexts[i] - reads[i]
-	}
-	if write < input-read {
-		share(write, writes)
-	}
-	if said != output {
-		share(output, outputs)
-	}
-	for i, c := range calls {
-		c.of.Usage = assembly.Usage{Reasoning: -1, OK: true, Assumed: writes[i] > 0, Spread: true, Doubt: said != output, Usage: prompt.Usage{
-			Uncached: int64(contexts[i] - reads[i] - writes[i]), Read: int64(reads[i]), Write5m: int64(writes[i]), Output: int64(outputs[i]),
-		}}
-		c.of.Final = true
-	}
-	return nil
-}
-
-// share is assembly.Share for a list of values.
-func share(total int64, list []int32) {
-	weights := make([]*int32, len(list))
-	for i := range list {
-		weights[i] = &list[i]
-	}
-	assembly.Share(total, weights)
+// total returns the totals, and whether all are logged.
+func (t *totals) total() (total assembly.Total, ok bool) {
+	ok = t.Input.Logged && t.Output.Logged && t.Read.Logged && t.Write.Logged
+	return assembly.Total{Input: t.Input.N, Read: t.Read.N, Write: t.Write.N, Output: t.Output.N}, ok
 }
 
 // answer returns the blocks of a message of the model.
@@ -128,7 +70,7 @@ func (d *data) answer(mk assembly.Maker) (list []assembly.Block) {
 	}
 	for i := range d.Requests {
 		r := &d.Requests[i]
-		list = append(list, mk.Use(assembly.CallID(r.ID), r.Name, r.Arguments))
+		list = append(list, mk.Use(assembly.CallID(r.ID), r.Name, assembly.Arguments(r.Arguments)))
 	}
 	return list
 }
@@ -171,16 +113,17 @@ func message(v jsontext.Value) string {
 
 // texts reads the texts of a line again.
 func texts(text []byte) []traces.Text {
-	var e event
-	if assembly.Decode(text, &e) != nil {
+	e, err := eventOf(text)
+	if err != nil {
 		return nil
 	}
-	mk, d := assembly.Maker{Keep: true}, &e.Data
-	switch e.Type {
+	mk := assembly.Maker{Keep: true}
+	d, _ := e.data() // what cannot be read has no blocks
+	switch e.typ {
 	case "assistant.message":
 		return assembly.TextsOf(d.answer(mk))
 	case "user.message", "tool.execution_complete":
-		_, blocks := d.input(mk, e.Type)
+		_, blocks := d.input(mk, e.typ)
 		return assembly.TextsOf(blocks)
 	case "session.compaction_complete":
 		return assembly.TextsOf([]assembly.Block{mk.Text(prompt.KindSummary, d.Summary)})

@@ -20,6 +20,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
+	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -88,10 +89,27 @@ type call struct {
 
 // event is one line.
 type event struct {
-	Type      string `json:"type"`
-	Timestamp string `json:"timestamp"`
-	Agent     string `json:"agentId"`
-	Data      data   `json:"data"`
+	typ, agent string
+	timestamp  string
+	payload    []byte
+}
+
+// eventOf reads a line, of which the result shares bytes.
+func eventOf(text []byte) (e event, err error) {
+	err = jsonscan.Object(text, jsonscan.To("type", &e.typ), jsonscan.To("agentId", &e.agent),
+		jsonscan.To("timestamp", &e.timestamp), jsonscan.To("data", &e.payload))
+	if err == nil && e.typ == "" {
+		err = errNoType
+	}
+	return e, err
+}
+
+// data returns what the event holds. Types that say nothing may hold anything.
+func (e *event) data() (d data, err error) {
+	if strings.HasPrefix(e.typ, "hook.") || strings.HasPrefix(e.typ, "permission.") {
+		return d, nil
+	}
+	return d, assembly.Decode(e.payload, &d)
 }
 
 // data holds the members of all types of event.
@@ -164,25 +182,25 @@ func (f *file) of(agent string) *thread {
 
 // parse reads one line.
 func (f *file) parse(ln assembly.Line) error {
-	var e event
-	if err := assembly.Decode(ln.Text, &e); err != nil {
+	e, err := eventOf(ln.Text)
+	if err != nil {
 		return err
 	}
-	if e.Type == "" {
-		return errNoType
-	}
-	at := f.Stamp(ln.Number, []byte(e.Timestamp))
+	at := f.Stamp(ln.Number, []byte(e.timestamp))
 	if at != 0 {
 		f.start, f.end = assembly.Earlier(f.start, at), max(f.end, at)
 	}
-	d := &e.Data
+	d, err := e.data()
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.typ, err)
+	}
 	f.nano = max(f.nano, d.Nano.N)
-	t := f.of(cmp.Or(e.Agent, d.ParentAgent))
+	t := f.of(cmp.Or(e.agent, d.ParentAgent))
 	t.model = cmp.Or(d.Chosen, d.Selected, d.Model, t.model)
 	if d.System > 0 {
 		f.static = min(d.System+max(0, d.Tools), assembly.MaxTokens)
 	}
-	switch e.Type {
+	switch e.typ {
 	case "session.start":
 		if f.id == "" {
 			f.id, f.project, f.version = d.Session, d.Context.Cwd, d.Version
@@ -197,20 +215,20 @@ func (f *file) parse(ln assembly.Line) error {
 	case "session.compaction_start":
 		f.compacting, f.beside = true, nil
 	case "session.compaction_complete":
-		f.compacted(t, ln.Number, at, d)
+		f.compacted(t, ln.Number, at, &d)
 	case "session.truncation":
 		t.visible = max(0, t.visible-max(0, d.Removed))
 	case "assistant.turn_start":
 		t.Add(&assembly.Step{Kind: assembly.StepInput, At: at, Line: int32(ln.Number)})
 	case "assistant.message":
-		f.answer(t, ln.Number, at, d)
+		f.answer(t, ln.Number, at, &d)
 	case "user.message", "tool.execution_complete":
-		kind, blocks := d.input(f.maker, e.Type)
+		kind, blocks := d.input(f.maker, e.typ)
 		f.say(t, blocks)
 		t.Add(&assembly.Step{Kind: kind, At: at, Line: int32(ln.Number), Blocks: blocks})
 	default:
-		if !known(e.Type) {
-			f.Unknown[e.Type]++
+		if !known(e.typ) {
+			f.Unknown[e.typ]++
 		}
 	}
 	return nil
@@ -363,15 +381,28 @@ func (f *file) shutdown(line int, metrics map[string]metrics) {
 		if m.Usage == nil {
 			continue
 		}
-		if err := m.Usage.spread(of[model], f.static); err != nil {
-			f.Problems.Add(f.Name, line, "%s: %s", model, err)
-			if f.wrong++; errors.Is(err, errNoCalls) {
-				f.lost += m.Usage.Input.N + m.Usage.Output.N
+		var list []assembly.Portion
+		for _, c := range of[model] {
+			p := assembly.Portion{Of: &c.of.Usage, Context: f.static + c.said}
+			if c.before >= 0 {
+				p.Before = f.static + c.before
+			}
+			list = append(list, p)
+		}
+		total, ok := m.Usage.total()
+		err := errTotals
+		if ok {
+			err = total.Spread(list)
+		}
+		if err != nil {
+			f.Problems.Add(f.Name, line, "%s: the shutdown has %s", model, err)
+			if f.wrong++; errors.Is(err, assembly.ErrNoCalls) {
+				f.lost += total.Input + total.Output
 			}
 			continue
 		}
 		for _, c := range of[model] {
-			counted[c.of] = true
+			counted[c.of], c.of.Final = true, true
 		}
 	}
 	for _, t := range f.order {
@@ -379,9 +410,4 @@ func (f *file) shutdown(line int, metrics map[string]metrics) {
 	}
 }
 
-var errNoCalls = errors.New("a shutdown counts tokens of a model of which the log has no call since the last; they are not in the bill")
-
-// errTotals says that totals cannot be.
-func errTotals(t *totals) error {
-	return fmt.Errorf("the totals of a shutdown cannot be: input %d, reads %d, writes %d, output %d", t.Input.N, t.Read.N, t.Write.N, t.Output.N)
-}
+var errTotals = errors.New("totals that lack some")

@@ -135,12 +135,12 @@ func TestNoShutdown(t *testing.T) {
 func TestBadTotals(t *testing.T) {
 	opus := "claude-opus-5"
 	for metrics, want := range map[string]string{
-		totalsOf(opus, -1, 0, 0, 70):                                         "a.jsonl:7: claude-opus-5: the totals of a shutdown cannot be",
-		totalsOf(opus, 100, 200, 0, 70):                                      "a.jsonl:7: claude-opus-5: the totals of a shutdown cannot be",
-		totalsOf(opus, 1<<60, 0, 0, 70):                                      "a.jsonl:7: claude-opus-5: the totals of a shutdown cannot be",
-		strings.Replace(totalsOf(opus, 9000, 0, 0, 70), "cacheRead", "x", 1): "a.jsonl:7: claude-opus-5: the totals of a shutdown cannot be",
+		totalsOf(opus, -1, 0, 0, 70):                                         "a.jsonl:7: claude-opus-5: the shutdown has totals that",
+		totalsOf(opus, 100, 200, 0, 70):                                      "a.jsonl:7: claude-opus-5: the shutdown has totals that",
+		totalsOf(opus, 1<<60, 0, 0, 70):                                      "a.jsonl:7: claude-opus-5: the shutdown has totals that",
+		strings.Replace(totalsOf(opus, 9000, 0, 0, 70), "cacheRead", "x", 1): "a.jsonl:7: claude-opus-5: the shutdown has totals that",
 		totalsOf(opus, 16_300, 0, 0, 71):                                     "call a has token counts that contradict each other",
-		totalsOf("gpt-5-mini", 700, 0, 0, 5):                                 "a.jsonl:7: gpt-5-mini: a shutdown counts tokens of a model of which the log has no call",
+		totalsOf("gpt-5-mini", 700, 0, 0, 5):                                 "a.jsonl:7: gpt-5-mini: the shutdown has tokens of a model of which the log has no call",
 	} {
 		got := read(t, turns().shutdown(metrics).text())
 		said := fmt.Sprint(got.Problems)
@@ -201,7 +201,7 @@ func TestSubAgent(t *testing.T) {
 
 func TestBadLines(t *testing.T) {
 	for line, want := range map[string]string{
-		`{"type":`: "a.jsonl:8: ", `{"a":1}`: "a.jsonl:8: not an event of a session", `{"type":"assistant.message","data":5}`: "a.jsonl:8: ",
+		`{"type":`: "a.jsonl:8: ", `{"a":1}`: "a.jsonl:8: not an event of a session", `{"type":"assistant.message","data":5}`: "a.jsonl:8: ", `{"type":"assistant.message"}`: "a.jsonl:8: ",
 	} {
 		got := read(t, turns().shutdown(totalsOf("claude-opus-5", 16_300, 7900, 8300, 70)).text()+line+"\n")
 		if got.Quality.BadLines != 1 || len(got.Problems) != 1 || !strings.Contains(got.Problems[0].String(), want) {
