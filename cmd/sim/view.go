@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"net"
 	"net/http"
 	command "os/exec"
@@ -160,6 +161,8 @@ type viewer struct {
 	chosen      string   // arguments that select sessions and prices, for commands to copy
 	host, token string
 	fit         sync.Map // by name of a strategy: the paths of its dials, joined
+	advising    sync.Mutex
+	advised     map[string]*scenarios.Advice // by the ids of the sessions, joined
 }
 
 // learned is the name under which variants find the profile fitted to all sessions of the page.
@@ -175,7 +178,7 @@ func (f *viewFlags) viewer(cmd *cobra.Command, args []string) (*viewer, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	v := &viewer{paths: args}
+	v := &viewer{paths: args, advised: map[string]*scenarios.Advice{}}
 	v.plan = scenarios.Plan{Registry: registry, Prices: table, Seed: 1, Workers: f.read.workers, Version: version()}
 	f.read.listener = v.plan.Listener()
 	if v.corpus, err = f.read.corpus(cmd, args); err != nil {
@@ -220,7 +223,7 @@ func (v *viewer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method + " " + r.URL.Path {
 	case "GET /":
 		err = v.page(r.Context(), &b)
-	case "POST /simulate", "POST /explain":
+	case "POST /simulate", "POST /explain", "POST /advise":
 		var ask viewAsk
 		body := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
 		body.DisallowUnknownFields()
@@ -235,11 +238,15 @@ func (v *viewer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			err = fmt.Errorf("reading what was asked for: %w", err)
 		case r.URL.Path == "/explain":
 			d, err = v.explain(&ask)
+		case r.URL.Path == "/advise":
+			d, err = v.advise(r.Context(), &ask)
 		default:
 			h.Set("X-Sim-Fits", v.fits(ask.Strategy))
+			h.Set("X-Sim-Agent", onlyAgent(v.choose(&ask).Sessions))
 			d, err = v.document(r.Context(), &ask)
 		}
 		if err == nil {
+			fmt.Fprintf(&b, "<h1>%s</h1>\n", html.EscapeString(document.Printable(d.Title)))
 			err = d.WriteBody(&b)
 		}
 	default:

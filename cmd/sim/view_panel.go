@@ -6,17 +6,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// dial is a setting with the values of its slider.
+// dial is a setting with the values of its slider, and a sentence that says what it decides.
 type dial struct {
 	Label, Path string
 	Values      []string
+	Says        string
 }
 
-// dials are the sliders of the page. It shows those that the strategy has; other parameters are entered as text.
+// dials are the sliders of what a simulation can turn. The page shows those that the strategy has; other parameters are
+// entered as text.
 func dials() []dial {
 	var thresholds []string
 	for n := 20_000; n <= 950_000; n += 10_000 {
@@ -27,35 +30,42 @@ func dials() []dial {
 	}
 	few := []string{"1", "2", "3", "5", "8", "12", "20"}
 	return []dial{
-		{"Compact at (tokens)", "full-compact.trigger.fixed", thresholds},
-		{"Clear at (tokens)", "microcompact.trigger.fixed", thresholds},
-		{"Truncate at (tokens)", "truncate-oldest.trigger.fixed", thresholds},
-		{"Keep messages (tokens)", "full-compact.keep.tokens", []string{"5000", "10000", "20000", "40000", "80000"}},
-		{"Keep rounds", "full-compact.keep.rounds", few},
-		{"Keep results", "microcompact.keep_last", few},
-		{"Keep results behind a gap", "time-microcompact.keep_recent", few},
-		{"Keep results in the cache", "cached-microcompact.keep_recent", few},
-		{"Summary (tokens)", "summarizer.median", []string{"500", "1000", "2000", "3000", "4000", "6000", "8000", "12000", "20000"}},
-		{"Entries live", "client.ttl.choice", []string{"5m", "1h"}},
-		{"Window (tokens)", "client.window", []string{"100000", "200000", "272000", "400000", "1000000"}},
-		{"Fetches again", "agent.refetch", []string{"fitted"}},
+		{"Compact at (tokens)", "full-compact.trigger.fixed", thresholds, "The conversation is summarised when its context has this size."},
+		{"Clear at (tokens)", "microcompact.trigger.fixed", thresholds, "Old results of tools are cleared when the context has this size."},
+		{"Truncate at (tokens)", "truncate-oldest.trigger.fixed", thresholds, "The oldest messages are dropped when the context has this size."},
+		{"Keep messages (tokens)", "full-compact.keep.tokens", []string{"5000", "10000", "20000", "40000", "80000"},
+			"A compaction leaves the newest messages of this size as they are."},
+		{"Keep rounds", "full-compact.keep.rounds", few, "A compaction leaves this many of the newest calls as they are."},
+		{"Keep results", "microcompact.keep_last", few, "Clearing leaves the results of this many of the newest calls of tools."},
+		{"Keep results behind a gap", "time-microcompact.keep_recent", few, "Clearing after a pause leaves this many of the newest results."},
+		{"Keep results in the cache", "cached-microcompact.keep_recent", few, "Deleting in the server's cache leaves this many of the newest results."},
+		{"Summary (tokens)", "summarizer.median", []string{"500", "1000", "2000", "3000", "4000", "6000", "8000", "12000", "20000"},
+			"Half of all summaries are shorter than this."},
+		{"Entries live", "client.ttl.choice", []string{"5m", "1h"}, "The client asks the server to keep what it writes into the cache for so long."},
+		{"Window (tokens)", "client.window", []string{"100000", "200000", "272000", "400000", "1000000"},
+			"A request may have this size; thresholds that are a part of the window follow it."},
+		{"Fetches again", "agent.refetch", []string{"never", "always"}, "Whether the agent fetches again what it needs and its context has lost."},
 	}
 }
 
-// settings are sliders for the settings that a client really has, without those in dials.
+// settings are sliders for the settings that a client really has.
 func settings(agent string) (list []dial) {
-	for _, s := range agents.Of(agent).Settings {
-		path, _, _ := strings.Cut(s.Assign, "=")
-		if !slices.ContainsFunc(dials(), func(d dial) bool { return d.Path == path }) {
-			list = append(list, dial{s.Name, path, s.Values})
+	settings := agents.Of(agent).Settings
+	for i := range settings {
+		x := &settings[i]
+		path, _, _ := strings.Cut(x.Assign, "=")
+		says := document.Sentence(x.With(x.Does, "…") + ", in " + x.Where)
+		if x.Caveat != "" {
+			says += " " + document.Sentence(x.Caveat)
 		}
+		list = append(list, dial{x.Name, path, x.Values, says})
 	}
 	return list
 }
 
-// agents returns the agents that made the sessions.
-func (v *viewer) agents() (names []string) {
-	for _, s := range v.corpus.Sessions {
+// agentsOf returns the agents that made sessions.
+func agentsOf(sessions []*traces.Session) (names []string) {
+	for _, s := range sessions {
 		if !slices.Contains(names, s.Agent) {
 			names = append(names, s.Agent)
 		}
@@ -70,7 +80,7 @@ func (v *viewer) fits(strategy string) string {
 	}
 	var paths []string
 	list := dials()
-	for _, agent := range v.agents() {
+	for _, agent := range agentsOf(v.corpus.Sessions) {
 		list = append(list, settings(agent)...)
 	}
 	for _, d := range list {
@@ -104,7 +114,7 @@ func inClient(sessions []*traces.Session, set []string) string {
 // maxChoices is the largest number of sessions that can be selected by name.
 const maxChoices = 2000
 
-// panel returns the form with the dials.
+// panel returns the card of the advice and the form with the dials.
 func (v *viewer) panel() string {
 	var b strings.Builder
 	option := func(value, text string) {
@@ -121,26 +131,19 @@ func (v *viewer) panel() string {
 		b.WriteString("</select></label>\n")
 	}
 	names := slices.DeleteFunc(v.plan.Registry.Presets(), func(name string) bool { return name == "own" })
-	fmt.Fprintf(&b, "<form id=\"dials\" class=\"choice\" data-fits=\"%s\">\n", v.fits("own"))
+	made := agentsOf(v.corpus.Sessions)
+	b.WriteString("<section id=\"advice\" aria-live=\"polite\"><h2>What to set</h2><p>Trying what the clients offer …</p></section>\n")
+	fmt.Fprintf(&b, "<form id=\"dials\" class=\"choice\" data-fits=\"%s\" data-agent=\"%s\">\n", v.fits("own"),
+		html.EscapeString(onlyAgent(v.corpus.Sessions)))
 	choice("Strategy", "strategy", "", append([]string{"own"}, names...))
-	choice("Agent", "agent", "all", v.agents())
+	choice("Agent", "agent", "all", made)
 	choice("Billed as", "as", "the model recorded", v.plan.Prices.Names())
-	b.WriteString("<label>Prices of <input type=\"date\" name=\"at\"></label>\n<div class=\"dials\">\n")
-	sliders := func(list []dial) {
-		for _, d := range list {
-			fmt.Fprintf(&b, "<label title=\"%[1]s\">%[2]s<br><input type=\"range\" data-path=\"%[1]s\" data-values=\"%[3]s\" min=\"0\" max=\"%[4]d\" value=\"0\"> "+
-				"<output>as it is</output></label>\n", d.Path, d.Label, strings.Join(d.Values, " "), len(d.Values))
-		}
-		b.WriteString("</div>")
+	b.WriteString("<label>Prices of <input type=\"date\" name=\"at\"></label>\n")
+	for _, agent := range made {
+		b.WriteString(clientPanel(agent))
 	}
-	sliders(dials())
-	for _, agent := range v.agents() {
-		if list := settings(agent); len(list) > 0 {
-			fmt.Fprintf(&b, "<details><summary>Settings of %s</summary><div class=\"dials\">", html.EscapeString(agents.Of(agent).Title))
-			sliders(list)
-			b.WriteString("</details>")
-		}
-	}
+	b.WriteString("<p id=\"whose\">Choose one agent to see the settings of its client.</p>\n<fieldset><legend>What a simulation can turn</legend>" +
+		sliders("any", dials()) + "</fieldset>")
 	b.WriteString(`
 <label>More settings <input name="more" size="40" placeholder="server.lookback=21 full-compact.breaker=0" autocomplete="off" spellcheck="false"></label>
 `)
@@ -155,4 +158,39 @@ func (v *viewer) panel() string {
 		`<button type="reset">As it is</button> <span id="state" role="status"></span></div>
 </form>`)
 	return b.String()
+}
+
+// clientPanel returns the sliders of the settings of an agent's client, which are shown with its sessions alone.
+func clientPanel(agent string) string {
+	text := fmt.Sprintf("<fieldset class=\"client\" data-agent=\"%s\"><legend>Settings of %s, under strategy own</legend>",
+		html.EscapeString(agent), html.EscapeString(agents.Of(agent).Title))
+	if list := settings(agent); len(list) > 0 {
+		text += sliders(agent, list)
+	} else {
+		text += "<p>Its client offers no setting that a simulation follows.</p>"
+	}
+	return text + "</fieldset>\n"
+}
+
+// sliders returns dials as markup; whose tells their ids from those of others.
+func sliders(whose string, list []dial) string {
+	var b strings.Builder
+	b.WriteString("<div class=\"dials\">")
+	for i, d := range list {
+		id := html.EscapeString(fmt.Sprintf("says-%s-%d", whose, i))
+		fmt.Fprintf(&b, "<div class=\"dial\" title=\"%[1]s\"><label>%[2]s<br><input type=\"range\" data-path=\"%[1]s\" data-values=\"%[3]s\" "+
+			"min=\"0\" max=\"%[4]d\" value=\"0\" aria-describedby=\"%[5]s\"></label> <output>as it is</output><small id=\"%[5]s\">%[6]s</small></div>\n",
+			html.EscapeString(d.Path), html.EscapeString(d.Label), html.EscapeString(strings.Join(d.Values, " ")), len(d.Values), id,
+			html.EscapeString(d.Says))
+	}
+	b.WriteString("</div>")
+	return b.String()
+}
+
+// onlyAgent returns the agent that made all of some sessions, "" if there are several.
+func onlyAgent(sessions []*traces.Session) string {
+	if made := agentsOf(sessions); len(made) == 1 {
+		return made[0]
+	}
+	return ""
 }

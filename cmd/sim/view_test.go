@@ -21,8 +21,8 @@ import (
 	"github.com/compactsim/compactsim/scenarios"
 )
 
-// served returns the address of a page over the samples, its token ahead.
-func served(t *testing.T) (server *httptest.Server, token string) {
+// served returns the address of a page over the sessions under paths, the samples without any, and its token.
+func served(t *testing.T, paths ...string) (server *httptest.Server, token string) {
 	t.Helper()
 	var f viewFlags
 	cmd := &cobra.Command{}
@@ -30,7 +30,7 @@ func served(t *testing.T) (server *httptest.Server, token string) {
 	f.prices.bind(cmd)
 	cmd.SetContext(t.Context())
 	cmd.SetErr(io.Discard)
-	v, err := f.viewer(cmd, nil)
+	v, err := f.viewer(cmd, paths)
 	if err != nil {
 		t.Fatal(err)
 	}

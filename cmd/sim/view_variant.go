@@ -101,6 +101,35 @@ func (v *viewer) explain(ask *viewAsk) (*document.Document, error) {
 	return explain.Document(e, explain.Options{Call: ask.Call, Asked: ask.Cell != results.StrategyRecorded})
 }
 
+// advise says what to set in the clients of the chosen sessions, as sim advise does for them: in brief, and whole.
+func (v *viewer) advise(ctx context.Context, ask *viewAsk) (*document.Document, error) {
+	chosen := v.choose(ask)
+	var ids []string
+	for _, s := range chosen.Sessions {
+		ids = append(ids, s.ID)
+	}
+	key := strings.Join(ids, "\n")
+	v.advising.Lock()
+	defer v.advising.Unlock()
+	a := v.advised[key]
+	if a == nil {
+		plan := v.plan
+		var err error
+		if a, err = plan.Advise(ctx, chosen); err != nil {
+			return nil, err
+		}
+		v.advised[key] = a
+	}
+	d := a.Document(nil, scenarios.AsDollars)
+	d.Head = nil
+	for i := range d.Sections {
+		s := &d.Sections[i]
+		s.Title, s.Folded = cmp.Or(s.Title, "What was paid"), true
+	}
+	d.Sections = append([]document.Section{{Title: "What to set", Blocks: []document.Block{a.Verdict()}}}, d.Sections...)
+	return d, nil
+}
+
 // document simulates what was requested.
 func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document, error) {
 	chosen := v.choose(ask)
@@ -133,7 +162,11 @@ func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document
 			chosenBy[c.Cell] = "--strategy " + document.Quoted(ask.Strategy) + v.settingsText(&ask.Variant) + read
 		}
 	}
-	parts := reports.PageParts{Chosen: chosenBy, Calls: calls, Labels: labelsOf(chosen.Sessions), Scenario: string(scenario)}
+	parts := reports.PageParts{Chosen: chosenBy, Calls: calls, Labels: labelsOf(chosen.Sessions), Scenario: string(scenario),
+		Verdict: document.List{}} // what to set has a card of its own
+	for _, agent := range agentsOf(chosen.Sessions) {
+		parts.Agents = append(parts.Agents, agents.Of(agent).Title)
+	}
 	d := reports.Page(run, parts)
 	how := []document.Block{document.Raw(v.command(ask, chosen.Sessions))}
 	if text := inClient(chosen.Sessions, ask.Set); text != "" && ask.Strategy == "own" {

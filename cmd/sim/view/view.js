@@ -1,12 +1,28 @@
 // The dials ask the server that sent this page; what comes back takes the place of the page's body.
 (() => {
   const form = document.getElementById("dials"), state = document.getElementById("state"), unpin = document.getElementById("unpin");
+  const card = document.getElementById("advice"), whose = document.getElementById("whose"), clients = page.all(form, ".client");
   const token = new URLSearchParams(location.search).get("t");
   const field = name => form.elements[name];
   const dials = page.all(form, "input[type=range]");
-  let under = null, explaining = null, timer = 0, pinned = null;
+  let under = null, explaining = null, advising = null, timer = 0, pinned = null, about = null, fits = form.dataset.fits, agent = form.dataset.agent;
   const value = d => d.dataset.values.split(" ")[d.value - 1];
-  function fit(paths) { dials.forEach(d => { d.parentElement.hidden = !paths.split(" ").includes(d.dataset.path) }) }
+  // fit shows the dials that the strategy has, and of clients those of the agent whose sessions are shown. One that a client has
+  // is shown once. One that is not shown is as it is: fit returns whether any was turned.
+  function fit() {
+    const own = field("strategy").value === "own", paths = fits.split(" ");
+    clients.forEach(c => { c.hidden = !own || c.dataset.agent !== agent });
+    whose.hidden = !own || agent !== "";
+    const client = d => d.closest(".client"), shown = d => paths.includes(d.dataset.path) && !client(d)?.hidden;
+    const theirs = dials.filter(d => client(d) && shown(d)).map(d => d.dataset.path);
+    let turned = false;
+    dials.forEach(d => {
+      const hidden = !shown(d) || !client(d) && theirs.includes(d.dataset.path);
+      d.closest(".dial").hidden = hidden;
+      if (hidden && +d.value) { d.value = 0; turned = true }
+    });
+    return turned;
+  }
   function variant() {
     const turned = dials.filter(d => +d.value > 0).map(d => d.dataset.path + "=" + value(d)), set = field("more").value.split(/\s+/).filter(Boolean);
     if (field("at").value) set.unshift("prices.at=" + field("at").value);
@@ -17,11 +33,32 @@
   async function post(path, ask, by) {
     const r = await fetch(path, { method: "POST", signal: by.signal, headers: { "Content-Type": "application/json", "X-Sim-Token": token }, body: JSON.stringify(ask) });
     const text = await r.text();
-    if (r.headers.has("X-Sim-Fits")) fit(r.headers.get("X-Sim-Fits"));
+    if (r.headers.has("X-Sim-Fits")) { fits = r.headers.get("X-Sim-Fits"); agent = r.headers.get("X-Sim-Agent"); if (fit()) soon(); show() }
     if (!r.ok) throw new Error(text.trim());
     const part = document.createElement("template");
     part.innerHTML = text;
-    return part.content.querySelector("main");
+    const main = part.content.querySelector("main");
+    main.dataset.title = part.content.querySelector("h1").textContent;
+    return main;
+  }
+  // advise asks what to set in the clients of the chosen sessions, once for each choice.
+  async function advise() {
+    const ask = { agent: field("agent").value, sessions: sessions() }, of = JSON.stringify(ask);
+    if (of === about) return;
+    about = of;
+    if (advising) advising.abort();
+    const mine = advising = new AbortController();
+    card.setAttribute("aria-busy", "true");
+    try {
+      const main = await post("advise", ask, mine);
+      if (mine !== advising) return;
+      card.replaceChildren(...main.childNodes);
+      page.enliven(card);
+    } catch (e) {
+      if (e.name === "AbortError") return;
+      card.replaceChildren(page.make("h2", "What to set"), page.make("p", e.message));
+    }
+    card.removeAttribute("aria-busy");
   }
   async function ask() {
     if (under) under.abort();
@@ -35,6 +72,7 @@
       old.replaceWith(main);
       page.all(main, "details").forEach((d, i) => { d.open = !!open[i] });
       page.enliven(main);
+      document.title = document.querySelector("h1").textContent = main.dataset.title;
       scrollTo(0, top);
       state.textContent = Math.round(performance.now() - began) + " ms";
       document.body.dataset.done = String(+(document.body.dataset.done || 0) + 1);
@@ -52,16 +90,16 @@
   const show = () => {
     dials.forEach(d => {
       const text = +d.value ? value(d).replace(/\B(?=(\d{3})+$)/g, ",") : "as it is";
-      d.nextElementSibling.textContent = text; d.setAttribute("aria-valuetext", text);
+      d.closest(".dial").querySelector("output").textContent = text; d.setAttribute("aria-valuetext", text);
     });
     const some = sessions().length, of = field("session").options.length;
     document.getElementById("chosen").textContent = some ? some + " of " + of : "all " + of;
   };
-  const soon = () => { show(); clearTimeout(timer); timer = setTimeout(ask, 60) };
+  const soon = () => { show(); clearTimeout(timer); timer = setTimeout(() => { ask(); advise() }, 60) };
   form.addEventListener("input", soon);
   form.addEventListener("submit", e => { e.preventDefault(); soon() });
   form.addEventListener("reset", () => setTimeout(soon));
   document.getElementById("pin").addEventListener("click", () => { pinned = variant(); unpin.hidden = false; soon() });
   unpin.addEventListener("click", () => { pinned = null; unpin.hidden = true; soon() });
-  fit(form.dataset.fits); show();
+  fit(); show(); advise();
 })();

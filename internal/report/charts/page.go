@@ -18,6 +18,7 @@ type PageParts struct {
 	Calls    []results.CellCalls // the recorded calls, if they are there, under results.StrategyBilled
 	Chains   []studies.Chains
 	Ablation *studies.Ablation
+	Agents   []string          // whose sessions they are, for the title; nil leaves them out
 	Part     string            // the part of the sessions that Ablation covers, "" for all
 	Scenario string            // YAML
 	Labels   map[string]string // of sessions, for people, by id; nil if commands must not name them
@@ -86,7 +87,7 @@ func last(blocks []document.Block) document.Block {
 // Page returns the report of a run for a browser: the decision, strategies,
 // charts, calls, compactions, mechanisms, and what the figures depend on.
 func Page(run *results.Run, parts PageParts) *document.Document {
-	p := page{&document.Document{Title: pageTitle(run)}}
+	p := page{&document.Document{Title: pageTitle(run, parts.Agents)}}
 	table := Run(run, Options{Split: true, Whole: true, MaxCells: maxPagedCells})
 	p.Head = table.Head
 	short := parts.Verdict // what to set is for the advice to say
@@ -204,9 +205,13 @@ const (
 	maxPagedCells = 100 // cells in its tables and charts
 )
 
-func pageTitle(run *results.Run) string {
+func pageTitle(run *results.Run, agents []string) string {
 	w := &run.Workload
-	title := fmt.Sprintf("What %s cost", document.Count(w.Sessions, "session"))
+	title := "What " + document.Count(w.Sessions, "session")
+	if len(agents) > 0 {
+		title += " of " + document.Few(agents)
+	}
+	title += " cost"
 	if w.First != "" && w.Last != "" && w.First != w.Last {
 		title += ", " + w.First + " … " + w.Last
 	}
