@@ -236,7 +236,7 @@ func TestView(t *testing.T) {
 	}
 	accessible(ctx, t)
 	must(ctx, t, chromedp.Click(chromedp.CSS("#pin")), done(1), slide(4), done(2)) // the fourth value: 50,000 tokens
-	cost := value[string](ctx, t, `Array.from(document.querySelectorAll("main td")).find(x => x.firstChild?.textContent === "own").nextElementSibling.firstChild.textContent`)
+	cost := value[string](ctx, t, `Array.from(document.querySelectorAll("main td")).find(x => x.firstChild?.textContent === "as shipped").nextElementSibling.firstChild.textContent`)
 	pinned := value[string](ctx, t, `Array.from(document.querySelectorAll("main td")).find(x => x.firstChild?.textContent === "pinned own").nextElementSibling.firstChild.textContent`)
 	line := value[string](ctx, t, `document.querySelector("main pre").textContent`)
 	if want := "sim run --strategy recorded,own --set full-compact.trigger.fixed=50000"; line != want {
@@ -266,23 +266,121 @@ func TestView(t *testing.T) {
 	}
 	at := value[string](ctx, t, `document.querySelector(".step").textContent.split(" ")[1]`)
 	must(ctx, t, chromedp.Poll[chromedp.Void](`document.querySelector(".why h3")?.textContent.startsWith("call `+at+` ")`, chromedp.WithPollingTimeout(time.Minute)))
-	if why := value[string](ctx, t, `document.querySelector(".why").textContent`); !strings.Contains(why, " expected: missed ") {
+	if why := value[string](ctx, t, `document.querySelector(".why").textContent`); !strings.Contains(why, " left in the cache: missed ") {
 		t.Errorf("of a miss the page says %q", why)
 	}
 	shot(ctx, t, "view")
 	// Another strategy has other dials; a session is chosen by its id.
 	must(ctx, t, script(`(() => { const f = document.getElementById("dials").elements; f.strategy.value = "none"; f.session.options[0].selected = true;
 		f.strategy.dispatchEvent(new Event("input", {bubbles: true})) })()`), done(3))
-	if hidden := value[bool](ctx, t, `document.querySelector('input[data-path="full-compact.trigger.fixed"]').parentElement.hidden`); !hidden {
+	if hidden := value[bool](ctx, t, `document.querySelector('input[data-path="full-compact.trigger.fixed"]').closest(".dial").hidden`); !hidden {
 		t.Error("strategy none has a slider for its threshold")
 	}
 	if title := value[string](ctx, t, `document.querySelector(".head").textContent`); !strings.HasPrefix(title, "1 session ") {
 		t.Errorf("with one session chosen the page says %q", title)
 	}
+	if title := value[string](ctx, t, `document.querySelector("h1").textContent`); !strings.HasPrefix(title, "What 1 session of Claude Code cost") {
+		t.Errorf("with one session chosen the heading is %q", title)
+	}
 	s.clean(t)
 	// What the server refuses, and a server that is gone, are told beside the dials.
 	must(ctx, t, script(`(() => { const m = document.getElementById("dials").elements.more; m.value = "server.lokback=1"; m.dispatchEvent(new Event("input", {bubbles: true})) })()`),
 		chromedp.Poll[chromedp.Void](`document.getElementById("state").textContent.includes("did you mean")`, chromedp.WithPollingTimeout(time.Minute)))
+}
+
+// turned waits until the page has shown so many answers.
+func turned(n int) chromedp.Action[chromedp.Void] {
+	return chromedp.Poll[chromedp.Void](fmt.Sprintf(`+(document.body.dataset.done || 0) >= %d`, n), chromedp.WithPollingTimeout(time.Minute))
+}
+
+// twoAgents writes a session of Codex and one of Claude Code into a folder.
+func twoAgents(t *testing.T) string {
+	t.Helper()
+	const codex = `{"timestamp":"2026-06-01T10:00:00.000Z","type":"session_meta","payload":{"id":"00000001-0000-4000-8000-000000000001","timestamp":"2026-06-01T10:00:00.000Z","cwd":"/p","originator":"codex_cli_rs","cli_version":"0.90.0"}}
+{"timestamp":"2026-06-01T10:00:01.000Z","type":"turn_context","payload":{"cwd":"/p","model":"gpt-5.5"}}
+{"timestamp":"2026-06-01T10:00:02.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}}
+{"timestamp":"2026-06-01T10:00:05.000Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"done"}]}}
+{"timestamp":"2026-06-01T10:00:06.000Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":9000,"cached_input_tokens":0,"output_tokens":90,"reasoning_output_tokens":0,"total_tokens":9090},"last_token_usage":{"input_tokens":9000,"cached_input_tokens":0,"output_tokens":90,"reasoning_output_tokens":0,"total_tokens":9090},"model_context_window":258400}}}
+`
+	const claude = `{"type":"assistant","sessionId":"s","cwd":"/p","version":"2.1.0","uuid":"a","timestamp":"2026-03-01T10:00:00.000Z","message":{"id":"m1","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"done"}],"usage":{"input_tokens":9,"cache_creation_input_tokens":9000,"cache_read_input_tokens":0,"output_tokens":90}}}
+`
+	dir := t.TempDir()
+	for name, text := range map[string]string{"rollout-2026-06-01T10-00-00-00000001-0000-4000-8000-000000000001.jsonl": codex, "s.jsonl": claude} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// The page has the settings of the agent whose sessions are shown, and of no other: none while several are. The card of
+// the advice comes first and follows the filter, and so does the heading. A client's own setting takes the place
+// of the slider for the same, and is as it is again with another agent.
+func TestViewOfSeveralAgents(t *testing.T) {
+	url := view(t, twoAgents(t))
+	ctx, s := browse(t, url[:strings.Index(url, "/?")])
+	advised := chromedp.Poll[chromedp.Void](`(c => !c.ariaBusy && c.querySelector("li"))(document.getElementById("advice"))`, chromedp.WithPollingTimeout(time.Minute))
+	must(ctx, t, chromedp.EmulateViewport(1200, 900), chromedp.Navigate(url), chromedp.WaitVisible(chromedp.CSS("#dials")), advised)
+	only := func(want string) {
+		t.Helper()
+		if list := value[string](ctx, t, `Array.from(document.querySelectorAll(".client")).filter(x => !x.hidden).map(x => x.dataset.agent).join(" ")`); list != want {
+			t.Errorf("the page has the settings of %q, want %q", list, want)
+		}
+	}
+	only("")
+	if first := value[string](ctx, t, `document.querySelector("header h1").nextElementSibling.id`); first != "advice" {
+		t.Errorf("behind the heading comes %q, want the advice", first)
+	}
+	accessible(ctx, t)
+	choose := func(agent string) chromedp.Action[chromedp.Void] {
+		return script(fmt.Sprintf(`(() => { const f = document.getElementById("dials").elements; f.agent.value = %q; f.agent.dispatchEvent(new Event("input", {bubbles: true})) })()`, agent))
+	}
+	must(ctx, t, choose("codex"), turned(1), advised)
+	only("codex")
+	for _, heading := range []string{`document.title`, `document.querySelector("h1").textContent`} {
+		if title := value[string](ctx, t, heading); !strings.HasPrefix(title, "What 1 session of Codex cost") {
+			t.Errorf("with sessions of Codex %s is %q", heading, title)
+		}
+	}
+	if text := value[string](ctx, t, `document.getElementById("advice").textContent`); strings.Contains(text, "Claude Code") || !strings.Contains(text, "Codex") {
+		t.Errorf("with sessions of Codex the advice is %q", text)
+	}
+	dials := `Array.from(document.querySelectorAll('input[data-path="full-compact.trigger.fixed"]')).filter(x => x.checkVisibility())`
+	if n := value[int](ctx, t, dials+`.length`); n != 1 {
+		t.Fatalf("%d sliders for the threshold, want that of the client", n)
+	}
+	if says := value[string](ctx, t, dials+`[0].closest(".dial").querySelector("small").textContent`); !strings.Contains(says, "~/.codex/config.toml") {
+		t.Errorf("at the slider of the threshold stands %q", says)
+	}
+	must(ctx, t, script(dials+`.forEach(d => { d.value = 3; d.dispatchEvent(new Event("input", {bubbles: true})) })`), turned(2))
+	if line := value[string](ctx, t, `document.querySelector("main pre").textContent`); !strings.Contains(line, "--set full-compact.trigger.fixed=60000 --agent codex") {
+		t.Errorf("the command to copy is %q", line)
+	}
+	shot(ctx, t, "view-codex")
+	must(ctx, t, choose("claude-code"), turned(3),
+		chromedp.Poll[chromedp.Void](`!document.querySelector("main pre").textContent.includes("--set")`, chromedp.WithPollingTimeout(time.Minute)))
+	only("claude-code")
+	s.clean(t)
+}
+
+// The advice on a page is told in dollars or in tokens, one at a time.
+func TestReportInTokens(t *testing.T) {
+	url := report(t)
+	ctx, s := browse(t, "file://")
+	must(ctx, t, chromedp.EmulateViewport(1200, 900), chromedp.Navigate(url))
+	shown := `Array.from(document.querySelectorAll("[data-way]")).filter(x => x.checkVisibility()).map(x => x.dataset.way).join(" ")`
+	if ways := value[string](ctx, t, shown); ways != "dollars" {
+		t.Errorf("at first the advice is told in %q", ways)
+	}
+	must(ctx, t, script(`(c => { c.value = "tokens"; c.dispatchEvent(new Event("change")) })(document.querySelector(".ways select"))`))
+	if ways := value[string](ctx, t, shown); ways != "tokens" {
+		t.Errorf("switched to tokens the advice is told in %q", ways)
+	}
+	if text := value[string](ctx, t, `document.querySelector("[data-way=tokens]").textContent`); !strings.Contains(text, "PEAK 5 H") || strings.Contains(text, "$") {
+		t.Errorf("in tokens the advice is %q", text)
+	}
+	shot(ctx, t, "report-tokens")
+	s.clean(t)
 }
 
 // Every control has a label, and headings do not skip a level.
