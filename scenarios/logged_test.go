@@ -51,6 +51,10 @@ func TestLoggedSummaryCallsAreBilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	near("audit", audited.Total.USD, want)
+	logged := newTally(c.Sessions)
+	logged.bill(s, p.Prices)
+	used := newUse(logged, p.Prices)
+	near("in cost-weighted tokens", used.Logged.Weighted.All*used.Weights.InputUSD/1e6, want)
 	near("model error of", run.ModelError.BilledUSD, want)
 	near("model error with", run.ModelError.RecordedUSD, recorded.Total.CostUSD())
 	if recorded.Total.CostBySource[results.SourceCompact].Total() == 0 {

@@ -73,7 +73,7 @@ func TestViewHeadingFollowsFilters(t *testing.T) {
 	t.Parallel()
 	server, token := served(t, everyAgent(t))
 	for ask, want := range map[string][2]string{
-		`{"strategy":"own"}`:                                                     {"", fmt.Sprintf("What %d sessions of Claude Code, ", 2*len(agenttest.Agents()))},
+		`{"strategy":"own"}`:                                                     {"", fmt.Sprintf("What %d sessions of ", 2*len(agenttest.Agents()))},
 		`{"strategy":"own","agent":"codex"}`:                                     {"codex", "What 2 sessions of Codex cost"},
 		`{"strategy":"none","agent":"pi"}`:                                       {"pi", "What 2 sessions of pi cost"},
 		`{"strategy":"own","sessions":["00000001-0000-4000-8000-000000000001"]}`: {"codex", "What 1 session of Codex cost"},
