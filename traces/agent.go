@@ -17,6 +17,7 @@ const (
 	AgentOpenCode   = "opencode"
 	AgentPi         = "pi"
 	AgentGemini     = "gemini-cli"
+	AgentOTel       = "otel" // any program, by its OpenTelemetry spans
 )
 
 // Agent describes a coding agent: how its recordings are found and read, and
