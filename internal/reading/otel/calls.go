@@ -119,7 +119,7 @@ func (f *file) list(v *value) (list []*assembly.Message) {
 	if v.Value == nil {
 		return nil
 	}
-	s := jsonscan.New(v.list())
+	s := jsonscan.New(v.list(&f.scratch))
 	add := func() {
 		raw := s.Raw()
 		if raw == nil {

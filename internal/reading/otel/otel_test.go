@@ -358,5 +358,7 @@ func BenchmarkRead(b *testing.B) {
 		list = append(list, call(id, "", 10*i, 8000+300*i, 7000+300*i, 300, 50, messages(sent...)...), toolSpan(id+"t", id, "bash", 10*i+6, 10*i+7, "gen_ai.tool.call.result", strings.Repeat(text, 60)))
 		sent = append(sent, saying("assistant", fmt.Sprint("did ", i)))
 	}
-	agenttest.Bench(b, Describe(), forms["OTLP lines"](list))
+	for _, form := range []string{"OTLP lines", "Copilot"} {
+		b.Run(form, func(b *testing.B) { agenttest.Bench(b, Describe(), forms[form](list)) })
+	}
 }

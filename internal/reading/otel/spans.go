@@ -238,11 +238,11 @@ func text(v []byte) string {
 }
 
 // list returns the JSON of a list of messages, which is often in a string, and in
-// one that may have been cut off.
-func (v *value) list() []byte {
+// one that may have been cut off. It uses scratch for what is in a string.
+func (v *value) list(scratch *[]byte) []byte {
 	if len(v.Value) > 0 && v.Value[0] == '"' {
 		s := jsonscan.New(v.Value)
-		return s.Str()
+		return s.Text(scratch)
 	}
 	return v.Value
 }
