@@ -20,6 +20,7 @@ const (
 	AgentCopilot    = "copilot-cli"
 	AgentDSH        = "deepseek-harness"
 	AgentCline      = "cline"
+	AgentOTel       = "otel" // any program, by its OpenTelemetry spans
 )
 
 // Agent describes a coding agent: how its recordings are found and read, and

@@ -15,6 +15,7 @@ import (
 	"github.com/compactsim/compactsim/internal/reading/dsh"
 	"github.com/compactsim/compactsim/internal/reading/gemini"
 	"github.com/compactsim/compactsim/internal/reading/opencode"
+	"github.com/compactsim/compactsim/internal/reading/otel"
 	"github.com/compactsim/compactsim/internal/reading/pi"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -24,6 +25,7 @@ import (
 var list = [...]*traces.Agent{
 	claudecode.Describe(), codex.Describe(), opencode.Describe(), pi.Describe(),
 	gemini.Describe(), copilot.Describe(), dsh.Describe(), cline.Describe(),
+	otel.Describe(),
 }
 
 // Of returns the agent with a name, as in Session.Agent. An unknown agent is

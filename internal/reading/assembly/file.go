@@ -249,6 +249,14 @@ func (f *File) Millis(line int, ms int64) int64 {
 	return at
 }
 
+// Nanos is Stamp for a time in unix nanoseconds, 0 for none.
+func (f *File) Nanos(line int, ns int64) int64 {
+	if f.Millis(line, ns/1e6) == 0 {
+		return 0
+	}
+	return ns
+}
+
 // Time returns a time stamp in unix nanoseconds, 0 when no transcript could
 // have it. The form that agents write (2026-03-25T02:17:20.880Z) is read
 // without the generic parser.

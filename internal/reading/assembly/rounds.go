@@ -29,6 +29,7 @@ type Step struct {
 	At     int64  // unix ns, 0 if unknown
 	First  int64  // time of the first line of a reply, where that is not At
 	Line   int32  // from 1
+	Source *File  // nil for that of the thread
 	ID     string // of a reply; of a count, what identifies its call if the reply has no id
 	Model  string // of the call that a count ends
 	Blocks []Block
@@ -63,8 +64,11 @@ func NewRounds(t *Thread, f *File) *Rounds {
 
 // Add takes the next step.
 func (t *Rounds) Add(s *Step) {
+	if s.Source == nil {
+		s.Source = t.Source
+	}
 	for i := range s.Blocks {
-		s.Blocks[i].Line, s.Blocks[i].Source = s.Line, t.Source
+		s.Blocks[i].Line, s.Blocks[i].Source = s.Line, s.Source
 	}
 	switch s.Kind {
 	case StepInput, StepResult:
@@ -77,7 +81,7 @@ func (t *Rounds) Add(s *Step) {
 	case StepCompact:
 		t.compact(s)
 	case StepClear:
-		t.Happened = append(t.Happened, Event{Source: t.Source, Cleared: s.Cleared, Event: traces.Event{
+		t.Happened = append(t.Happened, Event{Source: s.Source, Cleared: s.Cleared, Event: traces.Event{
 			Kind: traces.EventMicrocompact, Round: int32(len(t.Calls)), At: s.At, Line: s.Line,
 		}})
 		return
@@ -160,7 +164,7 @@ func (t *Rounds) startNext() {
 // count ends the call under way with its token counts.
 func (t *Rounds) count(s *Step) {
 	r := t.open
-	r.Usage, r.Final, r.Model, r.Version, r.Project, r.Source = s.Usage, s.Final, s.Model, t.Version, t.Project, t.Source
+	r.Usage, r.Final, r.Model, r.Version, r.Project, r.Source = s.Usage, s.Final, s.Model, t.Version, t.Project, s.Source
 	if r.Line == 0 {
 		r.Line = s.Line
 	}
@@ -184,7 +188,7 @@ func (t *Rounds) count(s *Step) {
 // blocks of the step, after messages that stayed or came back.
 func (t *Rounds) compact(s *Step) {
 	t.abandon()
-	ev := Event{Source: t.Source, Event: traces.Event{
+	ev := Event{Source: s.Source, Event: traces.Event{
 		Kind: traces.EventCompact, Round: int32(len(t.Calls)), Absorbed: int32(len(t.open.Before)), At: s.At, Line: s.Line,
 		Manual: s.Manual, PreTokens: s.Tokens,
 	}}

@@ -1,0 +1,263 @@
+package assembly
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Request is a call of a log in which every call stands by itself and shows, or
+// may show, all that was sent.
+type Request struct {
+	Source            *File
+	Line              int32
+	ID, Model         string
+	Start, First, End int64 // unix ns, 0 if unknown
+	Usage             Usage
+	// Lane names the conversation of the session that the call belongs to: "" for
+	// the main one, else that of a sub-agent, which Starter started.
+	Lane    string
+	Starter prompt.Digest
+	Head    prompt.Digest // of tools and system prompt, zero if they are not shown
+	// Messages are all that was sent, nil if they are not shown. Then Results are
+	// those of the tools of the call before.
+	Messages  []*Message
+	Results   []Block
+	Reply     []Block
+	Prompted  bool // where no messages are shown: a person's prompt preceded it
+	Compacted bool // the log says that a compaction preceded it
+}
+
+// placed is a request with what it goes on from.
+type placed struct {
+	*Request
+	parent  int32      // index in the history, -1 for none
+	fresh   []*Message // of the messages, those behind what the parent sent and its answer
+	compact bool
+	stayed  []*Message // of a compaction: messages that the history had
+	summary *Message
+}
+
+// history is the calls of one conversation, in their order.
+type history struct {
+	lane  string
+	head  prompt.Digest
+	calls []placed
+}
+
+// maxLeft is how many calls back a request is looked for to go on from.
+const maxLeft = 64
+
+// Conversations divides the requests of a session into threads. A request goes on
+// from the call whose messages it repeats. One that repeats none opens a
+// conversation, or follows a compaction: if the conversation of the same head that
+// ended last was longer, and is never gone on from. Requests that show no messages
+// go on from the last call of their lane that had ended.
+func Conversations(session string, list []*Request) []*Thread {
+	slices.SortStableFunc(list, func(a, b *Request) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
+	})
+	var all []*history
+	for _, r := range list {
+		at := slices.IndexFunc(all, func(h *history) bool { return h.lane == r.Lane && h.extend(r) })
+		if at < 0 {
+			h := &history{lane: r.Lane, head: r.Head}
+			h.calls = append(h.calls, placed{Request: r, parent: -1, fresh: r.Messages, compact: r.Compacted})
+			all = append(all, h)
+			continue
+		}
+		h := all[at] // the latest first, so that a request goes on from what was said last
+		copy(all[1:at+1], all[:at])
+		all[0] = h
+	}
+	slices.SortStableFunc(all, func(a, b *history) int { return cmp.Compare(a.calls[0].Start, b.calls[0].Start) })
+	return threads(session, joined(all))
+}
+
+// extend adds a request to the history if it goes on from one of its calls.
+func (h *history) extend(r *Request) bool {
+	last := len(h.calls) - 1
+	if end := &h.calls[last]; r.Messages == nil || end.Messages == nil {
+		if r.Messages != nil || end.Messages != nil || r.Start < end.End {
+			return false
+		}
+		h.calls = append(h.calls, placed{Request: r, parent: int32(last), compact: r.Compacted})
+		return true
+	}
+	for i := last; i >= max(0, last-maxLeft); i-- {
+		c := &h.calls[i]
+		n, k := len(c.Messages), common(c.Messages, r.Messages)
+		switch {
+		case k == 0:
+			return false
+		case k == n && k == len(r.Messages): // sent again
+			h.calls = append(h.calls, placed{Request: r, parent: c.parent, fresh: c.fresh})
+			return true
+		case k == n && (i == last || r.Messages[n].Assistant),
+			i == last && len(r.Messages) > n && r.Messages[n].Assistant: // something that was said before is another now
+			h.follow(i, r)
+			return true
+		}
+	}
+	return false
+}
+
+// follow adds a request behind a call. Messages of the assistant right behind what
+// that sent are its answer.
+func (h *history) follow(i int, r *Request) {
+	rest := r.Messages[len(h.calls[i].Messages):]
+	answer := 0
+	for answer < len(rest) && rest[answer].Assistant {
+		answer++
+	}
+	if c := h.calls[i].Request; len(c.Reply) == 0 {
+		for _, m := range rest[:answer] {
+			c.Reply = append(c.Reply, m.Blocks...)
+		}
+	}
+	h.calls = append(h.calls, placed{Request: r, parent: int32(i), fresh: rest[answer:], compact: r.Compacted})
+}
+
+// common returns how many messages two lists begin with.
+func common(a, b []*Message) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n].Digest == b[n].Digest {
+		n++
+	}
+	return n
+}
+
+// joined appends histories to those that they go on from behind a compaction.
+func joined(all []*history) (list []*history) {
+	for _, h := range all {
+		var before *history
+		for _, b := range list {
+			if b.compactedInto(h) && (before == nil || b.end().End > before.end().End) {
+				before = b
+			}
+		}
+		if before == nil {
+			list = append(list, h)
+			continue
+		}
+		first := &h.calls[0]
+		first.replaces(before.end().Messages)
+		n := int32(len(before.calls))
+		for i := range h.calls {
+			if h.calls[i].parent >= 0 {
+				h.calls[i].parent += n
+			}
+		}
+		first.parent = n - 1
+		before.calls = append(before.calls, h.calls...)
+	}
+	return list
+}
+
+// leastCompacted is the least number of messages that a summary takes the place of.
+const leastCompacted = 4
+
+func (h *history) end() *placed { return &h.calls[len(h.calls)-1] }
+
+// compactedInto reports whether next is what a compaction made of a history.
+func (h *history) compactedInto(next *history) bool {
+	a, b := h.end(), &next.calls[0]
+	return h.lane == next.lane && h.head == next.head && a.End <= b.Start && len(a.Messages) >= leastCompacted &&
+		b.Messages != nil && len(b.Messages) < len(a.Messages) && b.Usage.Input() < a.Usage.Input()
+}
+
+// replaces says that the messages of a call take the place of a history. The first
+// that is not from there is the summary.
+func (p *placed) replaces(old []*Message) {
+	had := map[prompt.Digest]bool{}
+	for _, m := range old {
+		had[m.Digest] = true
+	}
+	p.compact, p.fresh = true, nil
+	for _, m := range p.Messages {
+		switch {
+		case had[m.Digest]:
+			p.stayed = append(p.stayed, m)
+		case p.summary == nil:
+			p.summary = m
+		default:
+			p.fresh = append(p.fresh, m)
+		}
+	}
+}
+
+// threads makes threads of histories: that of the main conversation first, then
+// those of sub-agents and of calls beside it.
+func threads(session string, all []*history) (list []*Thread) {
+	if i := slices.IndexFunc(all, func(h *history) bool { return h.lane == "" }); i > 0 {
+		h := all[i]
+		copy(all[1:i+1], all[:i])
+		all[0] = h
+	}
+	var root *Thread
+	for i, h := range all {
+		tree := Tree{File: h.calls[0].Source}
+		for k := range h.calls {
+			tree.Add(h.calls[k].parent, h.calls[k].steps())
+		}
+		for _, t := range tree.Threads(session) {
+			if i > 0 && t.Kind == traces.ThreadMain && len(t.Calls) > 0 {
+				t.Kind, t.ID, t.Starter = traces.ThreadAgent, cmp.Or(h.lane, t.Calls[0].ID), h.calls[0].Starter
+				if t.Starter.IsZero() && root != nil {
+					t.Up, t.ParentRound = root, latestBefore(root, t.Began)
+				}
+			} else if root == nil {
+				root = t
+			}
+			list = append(list, t)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *Thread) int { return cmp.Compare(a.Kind, b.Kind) })
+	return list
+}
+
+// steps returns the steps of a call.
+func (p *placed) steps() []Step {
+	var steps []Step
+	add := func(s Step) {
+		s.Line, s.Source = p.Line, p.Source
+		steps = append(steps, s)
+	}
+	if p.compact {
+		s := Step{Kind: StepCompact, At: p.Start}
+		for _, m := range p.stayed {
+			s.Blocks = append(s.Blocks, m.Blocks...)
+		}
+		if p.summary != nil {
+			for _, b := range p.summary.Blocks {
+				if b.Kind == prompt.KindPrompt {
+					b.Kind = prompt.KindSummary
+				}
+				s.Blocks = append(s.Blocks, b)
+			}
+		}
+		add(s)
+	}
+	input, result := Step{Kind: StepInput, At: p.Start}, Step{Kind: StepResult, At: p.Start, Blocks: slices.Clone(p.Results)}
+	for _, m := range p.fresh {
+		for _, b := range m.Blocks {
+			if b.Kind == prompt.KindToolResult {
+				result.Blocks = append(result.Blocks, b)
+			} else {
+				input.Blocks = append(input.Blocks, b)
+			}
+		}
+	}
+	if p.Messages == nil && p.Prompted {
+		input.Blocks = append(input.Blocks, Maker{}.Text(prompt.KindPrompt, ""))
+	}
+	if len(result.Blocks) > 0 {
+		add(result)
+	}
+	add(input)
+	add(Step{Kind: StepReply, At: p.End, First: p.First, ID: p.ID, Blocks: slices.Clone(p.Reply)})
+	add(Step{Kind: StepCount, At: p.End, ID: p.ID, Model: p.Model, Usage: p.Usage, Final: p.Usage.OK})
+	return steps
+}
