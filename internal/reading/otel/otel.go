@@ -144,8 +144,13 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 	return f, err
 }
 
-// read reads one line.
+var errNoObject = errors.New("line holds no JSON object")
+
+// read reads one line: an object, or a list of some.
 func (f *file) read(ln assembly.Line) error {
+	if t := bytes.TrimLeft(ln.Text, "[ \t\r\n"); len(t) == 0 || t[0] != '{' {
+		return errNoObject
+	}
 	return f.walk(&walker{file: f, text: ln.Text, line: ln.Number, lines: true})
 }
 
