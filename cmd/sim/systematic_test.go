@@ -250,7 +250,7 @@ func systematic(t *testing.T) (list []recording) {
 	for _, name := range []string{
 		"traces/claude-code/chiphuyen__sniffly/*fed8ce56*", "traces/claude-code/entireio__cli/28_*", "traces/claude-code/entireio__cli/48_b429*",
 		"traces/codex/*/*", "traces/opencode/*/*", "traces/pi/*/*", "traces-3/oh-my-pi/*/*",
-		"traces-3/gemini-cli/*/*", "traces-4/gemini-cli/Mai*/*.jsonl",
+		"traces-3/gemini-cli/*/*", "traces-4/gemini-cli/Mai*/*.jsonl", "traces-4/copilot-cli/Mai*/copilot.jsonl",
 	} {
 		files, _ := filepath.Glob("../../../shared/" + name)
 		slices.SortFunc(files, func(a, b string) int { return int(size(a) - size(b)) })

@@ -66,6 +66,14 @@ func Uncounted(c *traces.Corpus) (n int, text string, first *traces.Session) {
 	return n, text, first
 }
 
+// spreadCalls returns the calls whose input is an estimated share of a total.
+func spreadCalls(c *traces.Corpus) (n int) {
+	for _, s := range c.Sessions {
+		n += s.Quality.Spread
+	}
+	return n
+}
+
 // webSearches returns the searches of the web that providers bill by the thousand.
 func webSearches(c *traces.Corpus) (n int) {
 	for _, s := range c.Sessions {
@@ -84,6 +92,9 @@ func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
 	uncounted, text, _ := Uncounted(c)
 	if uncounted > 0 {
 		list = append(list, text+"; the bill is wrong by these; -v names them")
+	}
+	if spread := spreadCalls(c); spread > 0 {
+		list = append(list, fmt.Sprintf("%s with shares of totals: logs have the input of several together, and that of each is estimated", document.Count(spread, "call")))
 	}
 	if searches := webSearches(c); searches > 0 {
 		list = append(list, fmt.Sprintf("web searches by the server: %s, not in the bill, as the table of prices has no rate for them", document.Whole(int64(searches))))
