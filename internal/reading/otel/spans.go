@@ -15,6 +15,7 @@ import (
 type scanned struct {
 	trace, id, up, name []byte
 	start, end, lasted  []byte
+	all                 []byte
 	failed              bool
 	values              [numAttributes]value
 }
@@ -58,7 +59,8 @@ func (w *walker) value(s *jsonscan.Scanner) {
 
 // object reads an object: a span, or something that holds spans.
 func (w *walker) object(s *jsonscan.Scanner) {
-	line := w.at(s.Offset())
+	from := s.Offset()
+	line := w.at(from)
 	var sp scanned
 	for name := range s.Members {
 		if containers[string(name)] {
@@ -72,6 +74,7 @@ func (w *walker) object(s *jsonscan.Scanner) {
 		}
 	}
 	if s.Err() == nil && (sp.id != nil || sp.name != nil) && !sp.empty() {
+		sp.all = s.From(from)
 		w.add(line, &sp)
 	}
 }
@@ -310,7 +313,7 @@ func (w *walker) time(line int, v []byte) int64 {
 // maxSeconds is later than any log, unix seconds.
 const maxSeconds = 9e9
 
-// digest names a span within all of a corpus, zero for one without an id.
+// digest names a span within all of a corpus by ids, zero for none.
 func digest(trace, id []byte) (d prompt.Digest) {
 	if len(id) > 0 {
 		d = prompt.DigestBytes(trace).Extend(prompt.DigestBytes(id))
