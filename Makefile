@@ -52,7 +52,7 @@ torture:
 	  -run 'Mutants|OtherForms|KilledRun|EveryWriteFails|RandomOperations|Bomb|MemoryIsBounded|Hostile' ./cmd/sim | tee bin/torture.log | \
 	  grep -E '^ *(---|FAIL|ok|panic)|SEED|seed|killed|mutants|failing'
 	@! grep -E '^(FAIL|panic)' bin/torture.log
-	go test -vet=off -count=1 ./internal/kit/files ./internal/serving/live/backend ./internal/serving/live/cassette
+	go test -vet=off -count=1 ./internal/kit/files ./internal/serving/live
 
 picture:
 	go build -trimpath -buildvcs=false -o bin/sim ./cmd/sim

@@ -30,10 +30,16 @@ type Advice struct {
 // AgentAdvice is the advice for the sessions of one agent. Its figures are of
 // strategy own: the client as it is, simulated.
 type AgentAdvice struct {
-	Agent    string  `json:"agent"` // as in Session.Agent
-	Title    string  `json:"title"`
-	Version  string  `json:"version"` // the newest among the sessions; "" for unknown
-	Sessions int     `json:"sessions"`
+	Agent    string `json:"agent"` // as in Session.Agent
+	Title    string `json:"title"`
+	Version  string `json:"version"` // the newest among the sessions; "" for unknown
+	Sessions int    `json:"sessions"`
+	// Uncounted are further sessions, whose logs have no token counts: nothing is known of what they cost.
+	Uncounted int `json:"sessions_without_usage,omitempty"`
+	// Single are those of Sessions with one call, Textless those without texts, of which it is not known what
+	// their agent would fetch again.
+	Single   int     `json:"sessions_with_one_call,omitempty"`
+	Textless int     `json:"sessions_without_texts,omitempty"`
 	Calls    int     `json:"calls"`
 	Unpriced int     `json:"unpriced_calls,omitempty"` // calls of a model without a price, which cost nothing
 	PaidUSD  float64 `json:"paid_usd"`
@@ -49,7 +55,9 @@ type AgentAdvice struct {
 	Together *Together `json:"together,omitempty"` // nil for fewer than two changes
 	// Model is how far the model is from the bill, as run shows it.
 	Model results.ModelError `json:"model_error,omitzero"`
-	was   results.Row
+	// Use is the same in tokens, for those who pay a subscription.
+	Use Use `json:"use"`
+	was results.Row
 }
 
 // Change is one setting at the value that was chosen.
@@ -74,6 +82,7 @@ type Change struct {
 	Edge       string `json:"edge,omitempty"`          // "lowest" or "highest" of the values tried
 	More       int    `json:"more_sessions,omitempty"` // about how many more sessions would decide
 	Effect     Effect `json:"effect"`
+	Tokens     Tokens `json:"tokens"` // what all sessions use with it
 }
 
 // Effect is what a change does besides saving: each figure before and after it.
@@ -97,6 +106,7 @@ type Together struct {
 	Settings []string `json:"settings"`
 	SavesUSD float64  `json:"saves_usd"`
 	Effect   Effect   `json:"effect"`
+	Tokens   Tokens   `json:"tokens"`
 }
 
 // candidate is a value of a setting.
@@ -125,8 +135,10 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := p.learn(ctx, d, sessions, nil); err != nil {
-		return nil, err
+	if some := slices.DeleteFunc(slices.Clone(sessions), uncounted); len(some) > 0 {
+		if err := p.learn(ctx, d, some, nil); err != nil {
+			return nil, err
+		}
 	}
 	p.library = needs.NewLibrary(ctx, corpus)
 	a, made := &Advice{}, byAgent(sessions)
@@ -144,10 +156,18 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 }
 
 func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []*traces.Session) (*AgentAdvice, error) {
+	all := len(sessions)
+	sessions = slices.DeleteFunc(sessions, uncounted)
 	slices.SortStableFunc(sessions, func(a, b *traces.Session) int { return cmp.Compare(a.Start, b.Start) })
-	one := &AgentAdvice{Agent: agent.Name, Title: agent.Title, Sessions: len(sessions)}
+	one := &AgentAdvice{Agent: agent.Name, Title: agent.Title, Sessions: len(sessions), Uncounted: all - len(sessions)}
+	if len(sessions) == 0 {
+		return one, nil
+	}
 	for _, s := range sessions {
 		one.Calls += s.NumCalls()
+		if s.NumCalls() == 1 {
+			one.Single++
+		}
 		if profile.Compare(s.Version(), one.Version) > 0 {
 			one.Version = s.Version()
 		}
@@ -155,16 +175,20 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 	if err := p.trust(ctx, one, sessions); err != nil {
 		return nil, err
 	}
-	rows, err := p.ownRows(ctx, sessions, [][]string{nil}, loop.RefetchFitted)
+	rows, taken, err := p.measured(ctx, sessions, nil)
 	if err != nil {
 		return nil, err
 	}
-	for i := range rows[0] {
+	one.Use.AsIs = one.Use.tokens(taken)
+	for i := range rows {
 		whole, err := sessions[i].Load()
 		if err != nil {
 			return nil, err
 		}
-		row, billed := &rows[0][i], loop.Billed(whole, p.Prices, time.Time{})
+		if rows[i].Loop == results.LoopOpen && sessions[i].NumCalls() > 1 { // one call needs nothing again
+			one.Textless++
+		}
+		row, billed := &rows[i], loop.Billed(whole, p.Prices, time.Time{})
 		one.was.Add(row)
 		one.UnloggedUSD += row.CostUSD() - row.LoggedUSD(&billed)
 	}
@@ -180,11 +204,11 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 		if found == nil {
 			continue
 		}
-		with, err := p.total(ctx, sessions, []string{found.Assign})
+		with, taken, err := p.total(ctx, sessions, []string{found.Assign})
 		if err != nil {
 			return nil, err
 		}
-		found.SavesUSD, found.Effect = one.AsIsUSD-with.CostUSD(), effect(&one.was, with)
+		found.SavesUSD, found.Effect, found.Tokens = one.AsIsUSD-with.CostUSD(), effect(&one.was, with), one.Use.tokens(taken)
 		if found.wins() {
 			one.Changes = append(one.Changes, *found)
 		} else {
@@ -194,6 +218,12 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 	slices.SortStableFunc(one.Changes, func(a, b Change) int { return cmp.Compare(b.Unseen, a.Unseen) })
 	one.Changes = one.Changes[:min(len(one.Changes), maxChanges)]
 	return one, p.together(ctx, sessions, one)
+}
+
+// uncounted reports whether the log of a session has no token counts: every call has input.
+func uncounted(s *traces.Session) bool {
+	u := s.Usage()
+	return u.Input() == 0
 }
 
 // trust sets what sessions were billed, and how far the model is from that.
@@ -209,6 +239,7 @@ func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.S
 	}
 	billed := results.Cell{Cell: results.StrategyBilled, Strategy: results.StrategyBilled}
 	recorded := results.Cell{Cell: results.StrategyRecorded, Strategy: results.StrategyRecorded}
+	logged := newTally(sessions)
 	for i, s := range sessions {
 		whole, err := s.Load()
 		if err != nil {
@@ -216,7 +247,9 @@ func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.S
 		}
 		bill := loop.Billed(whole, p.Prices, time.Time{})
 		billed.Rows, recorded.Rows = append(billed.Rows, &bill), append(recorded.Rows, &rows[0][i])
+		logged.bill(whole, p.Prices)
 	}
+	one.Use = newUse(logged, p.Prices)
 	run := results.Run{Cells: []results.Cell{billed, recorded}}
 	run.Sum()
 	paid := &run.Cells[0].Total
@@ -270,18 +303,20 @@ func (p *Plan) together(ctx context.Context, sessions []*traces.Session, one *Ag
 	var set, names []string
 	best := one.AsIsUSD
 	var row *results.Row
+	var used *tally
 	for i := range one.Changes {
-		tried, err := p.total(ctx, sessions, append(slices.Clone(set), one.Changes[i].Assign))
+		tried, taken, err := p.total(ctx, sessions, append(slices.Clone(set), one.Changes[i].Assign))
 		if err != nil {
 			return err
 		}
 		if usd := tried.RankUSD(); usd < best {
-			best, row = usd, tried
+			best, row, used = usd, tried, taken
 			set, names = append(set, one.Changes[i].Assign), append(names, one.Changes[i].Setting)
 		}
 	}
 	if len(names) > 1 {
-		one.Together = &Together{Settings: names, SavesUSD: one.AsIsUSD - best, Effect: effect(&one.was, row)}
+		one.Together = &Together{Settings: names, SavesUSD: one.AsIsUSD - best, Effect: effect(&one.was, row),
+			Tokens: one.Use.tokens(used)}
 	}
 	return nil
 }
@@ -299,16 +334,33 @@ func effect(was, is *results.Row) Effect {
 
 // total returns the row of all sessions under strategy own with assignments, in a closed
 // loop: what the agent fetches again because it was forgotten counts against a saving.
-func (p *Plan) total(ctx context.Context, sessions []*traces.Session, assignments []string) (*results.Row, error) {
-	rows, err := p.ownRows(ctx, sessions, [][]string{assignments}, loop.RefetchFitted)
+func (p *Plan) total(ctx context.Context, sessions []*traces.Session, assignments []string) (*results.Row, *tally, error) {
+	rows, taken, err := p.measured(ctx, sessions, assignments)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var sum results.Row
-	for i := range rows[0] {
-		sum.Add(&rows[0][i])
+	for i := range rows {
+		sum.Add(&rows[i])
 	}
-	return &sum, nil
+	return &sum, taken, nil
+}
+
+// measured returns the rows that total sums up, and every call.
+func (p *Plan) measured(
+	ctx context.Context, sessions []*traces.Session, assignments []string,
+) ([]results.Row, *tally, error) {
+	c, err := p.ownConfig(assignments, loop.RefetchFitted)
+	if err != nil {
+		return nil, nil, err
+	}
+	taken := newTally(sessions)
+	c.Record = taken.add
+	rows, err := loop.Runner{Workers: p.Workers}.Run(ctx, sessions, []loop.Config{c})
+	if err != nil {
+		return nil, nil, err
+	}
+	return rows[0], taken, nil
 }
 
 // ownRows returns the rows of sessions under strategy own, with each of several
@@ -318,19 +370,24 @@ func (p *Plan) ownRows(
 ) ([][]results.Row, error) {
 	var configs []loop.Config
 	for _, set := range sets {
-		c, err := p.Config(strategyOwn, set)
+		c, err := p.ownConfig(set, how)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", strings.Join(set, " "), err)
+			return nil, err
 		}
-		if c.Agent.Refetch = how; how == loop.RefetchNever {
-			c.Needs = nil
-		}
-		c.Breaks = false
 		configs = append(configs, c)
 	}
-	rows, err := loop.Runner{Workers: p.Workers}.Run(ctx, sessions, configs)
+	return loop.Runner{Workers: p.Workers}.Run(ctx, sessions, configs)
+}
+
+// ownConfig is the client as it is with assignments, in the given kind of closed loop.
+func (p *Plan) ownConfig(assignments []string, how loop.Refetch) (loop.Config, error) {
+	c, err := p.Config(strategyOwn, assignments)
 	if err != nil {
-		return nil, err
+		return c, fmt.Errorf("%s: %w", strings.Join(assignments, " "), err)
 	}
-	return rows, nil
+	if c.Agent.Refetch = how; how == loop.RefetchNever {
+		c.Needs = nil
+	}
+	c.Breaks = false
+	return c, nil
 }

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,13 +30,42 @@ func (a *Advice) Line() string {
 // none says why no change is advised.
 func (x *AgentAdvice) none() string {
 	switch {
+	case x.Sessions == 0:
+		return "its logs have no token counts: nothing is known of what the sessions cost"
+	case x.priceless():
+		return "none of its models has a price: --price-as bills them as another"
 	case len(agents.Of(x.Agent).Settings) == 0:
 		return "its client offers no setting that a simulation follows"
 	case x.Sessions < foldBlocks:
 		return fmt.Sprintf("too few sessions to advise: %s, and choosing on some and judging on others takes at least %d",
 			document.Count(x.Sessions, "session"), foldBlocks)
 	}
+	if x.Single == x.Sessions {
+		return "each session has one call: a setting that decides what later calls send and read has none to decide on"
+	}
 	return "no setting of this client saves reliably"
+}
+
+// priceless reports whether no call has a price.
+func (x *AgentAdvice) priceless() bool { return x.Unpriced > 0 && x.PaidUSD == 0 }
+
+// known reports whether what was paid is known.
+func (x *AgentAdvice) known() bool { return x.Sessions > 0 && !x.priceless() }
+
+// lacks says in a line each what the sessions do not have, and what that takes from the figures.
+func (x *AgentAdvice) lacks() (lines []string) {
+	if x.Uncounted > 0 && x.Sessions > 0 {
+		lines = append(lines, document.Count(x.Uncounted, "more session")+" without token counts: left out, as nothing is known of what they cost.")
+	}
+	if x.Textless > 0 {
+		lines = append(lines, fmt.Sprintf("%d of %s without texts: what their agent would fetch again is not known, and not in SIMULATED.",
+			x.Textless, document.Count(x.Sessions, "session")))
+	}
+	if x.Single > 0 && len(x.Changes) > 0 {
+		lines = append(lines, fmt.Sprintf("%d of %s with one call: what later calls send and read is none of theirs.",
+			x.Single, document.Count(x.Sessions, "session")))
+	}
+	return lines
 }
 
 // Verdict says in a line for each agent what to set, what it saves, how certain that is and what is lost.
@@ -78,33 +108,53 @@ func share(c *Change) string {
 	return fmt.Sprintf("%s (95 %%: %s … %s)", percent(-c.Unseen), percent(-c.High), percent(-c.Low))
 }
 
-// Document reports advice on one screen.
-func (a *Advice) Document(remarks []string) *document.Document {
+// The units in which advice is told.
+const (
+	AsDollars = "dollars"
+	AsTokens  = "tokens"
+)
+
+// Document reports advice on one screen, in dollars or in tokens; a page has both, and shows those of as first.
+func (a *Advice) Document(remarks []string, as string) *document.Document {
+	d := &document.Document{Title: "What to set", JSON: document.Indented(a), Data: a.data}
+	head, note := a.paidLine(), dollarsNote
+	first, other, otherNote := a.inDollars(), a.inTokens(), tokensNote
+	if as == AsTokens {
+		d.Data, head = a.tokenData, a.used()
+		first, other, note, otherNote = other, first, otherNote, note
+	}
+	if n := len(other); n > 0 {
+		other[n-1].Blocks = append(other[n-1].Blocks, document.Text{Text: otherNote})
+	}
+	d.Head, d.Sections, d.Notes = append([]string{head}, remarks...), slices.Concat(first, other), []string{note}
+	return d
+}
+
+// dollarsNote says what the columns of advice in dollars are.
+const dollarsNote = "SIMULATED: the client as it is, row own of `sim run --agent …`; its agent fetches again what it " +
+	"lacks and can have. UNLOGGED is the part of it for calls that no log shows, such as summaries and what is fetched " +
+	"again, which is not in PAID. SAVES is what a setting takes off SIMULATED. Unseen sessions are those that were not used to " +
+	"choose the value. RECALL is the share of what is used later that stays at hand or can be fetched."
+
+// paidLine says what was paid.
+func (a *Advice) paidLine() string {
+	if !slices.ContainsFunc(a.Agents, func(x AgentAdvice) bool { return x.known() }) {
+		return "what was paid is not known"
+	}
 	paid := document.USD(a.PaidUSD, 2) + " paid at the prices of the API"
 	if a.DerivedUSD >= minAdvised {
 		paid += ", of it " + document.USD(a.DerivedUSD, 2) + " " + results.DerivedText
 	}
-	paid += "; a subscription pays none of it"
-	d := &document.Document{
-		Title: "What to set", JSON: document.Indented(a), Data: a.data,
-		Head:     append([]string{paid}, remarks...),
-		Sections: []document.Section{{Blocks: []document.Block{a.paid()}}},
-		Notes: []string{
-			"SIMULATED: the client as it is, row own of `sim run --agent …`; its agent fetches again what it " +
-				"lacks and can have. UNLOGGED is the part of it for calls that no log shows, such as summaries and what is fetched " +
-				"again, which is not in PAID. SAVES is what a setting takes off SIMULATED. Unseen sessions are those that were not used to " +
-				"choose the value. RECALL is the share of what is used later that stays at hand or can be fetched.",
-		},
-	}
+	return paid + "; a subscription pays none of it: --as tokens"
+}
+
+// inDollars returns what was paid, and what to set in each client.
+func (a *Advice) inDollars() []document.Section {
+	list := []document.Section{{Way: AsDollars, Blocks: []document.Block{a.paid()}}}
 	for i := range a.Agents {
-		d.Sections = append(d.Sections, a.Agents[i].section())
-		if off, ok := a.Agents[i].Model.Relative(); ok && math.Abs(off) > largeError {
-			s := &d.Sections[len(d.Sections)-1]
-			s.Blocks = append(s.Blocks, document.Text{Text: "Model error on these sessions: " + a.Agents[i].Model.String() +
-				". What is simulated of them may be as far off."})
-		}
+		list = append(list, a.Agents[i].section(AsDollars))
 	}
-	return d
+	return list
 }
 
 // largeError is the model error above which advice warns, as a share: twice
@@ -118,8 +168,18 @@ func (a *Advice) paid() *document.Table {
 	}
 	for i := range a.Agents {
 		x := &a.Agents[i]
-		t.Rows = append(t.Rows, []any{x.Title, document.Whole(x.Sessions), document.Whole(x.Calls),
-			document.USD(x.PaidUSD, 2), document.USD(x.AsIsUSD, 2), document.USD(x.UnloggedUSD, 2)})
+		row := []any{x.Title, document.Whole(x.Sessions), document.Whole(x.Calls)}
+		if x.Sessions == 0 {
+			row = []any{x.Title, document.Whole(x.Uncounted), document.Dash}
+		}
+		for _, usd := range []float64{x.PaidUSD, x.AsIsUSD, x.UnloggedUSD} {
+			if x.known() {
+				row = append(row, document.USD(usd, 2))
+			} else {
+				row = append(row, document.Dash)
+			}
+		}
+		t.Rows = append(t.Rows, row)
 		if x.Unpriced > 0 {
 			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s of models without a price cost nothing here; --price-as bills them as another.",
 				x.Title, document.Count(x.Unpriced, "call")))
@@ -128,52 +188,71 @@ func (a *Advice) paid() *document.Table {
 	return t
 }
 
-// section returns the changes of an agent.
-func (x *AgentAdvice) section() document.Section {
-	s := document.Section{Title: x.Title}
+// section returns the changes of an agent, in dollars or tokens.
+func (x *AgentAdvice) section(as string) document.Section {
+	s := document.Section{Title: x.Title, Way: as}
 	say := func(format string, args ...any) {
 		s.Blocks = append(s.Blocks, document.Text{Text: fmt.Sprintf(format, args...)})
 	}
 	if len(x.Changes) == 0 {
 		say("%s", document.Sentence(x.none()))
-	} else {
+	}
+	for _, line := range x.lacks() {
+		say("%s", line)
+	}
+	switch {
+	case as == AsTokens && x.Sessions > 0:
+		s.Blocks = append(s.Blocks, x.tokens()...)
+	case len(x.Changes) > 0:
 		s.Blocks = append(s.Blocks, x.table())
 	}
 	for i := range x.Changes {
-		c := &x.Changes[i]
-		text := fmt.Sprintf("%s: %s. On unseen sessions %s.", c.Where, c.Snippet, share(c))
-		if c.Edge != "" {
-			text += fmt.Sprintf(" It is the %s value tried.", c.Edge)
-		}
-		if c.From != "" && x.Version == "" {
-			text += fmt.Sprintf(" From version %s; that of the client is not known.", c.From)
-		}
-		text += c.Effect.loss()
-		if c.Caveat != "" {
-			text += " " + document.Sentence(c.Caveat)
-		}
-		text += fmt.Sprintf(" `sim run --agent %s --strategy own --set %s PATH` shows %s.", x.Agent, c.Assign,
-			document.USD(x.AsIsUSD-c.SavesUSD, 2))
-		s.Blocks = append(s.Blocks, document.Text{Lead: strconv.Itoa(i+1) + ". ", Text: text})
+		s.Blocks = append(s.Blocks, document.Text{Lead: strconv.Itoa(i+1) + ". ", Text: x.how(&x.Changes[i], as)})
 	}
 	for i := range x.Open {
-		c := &x.Open[i]
-		if c.verdict == stats.Same {
-			continue // it changes nothing on other sessions
+		if c := &x.Open[i]; c.verdict != stats.Same { // else it changes nothing on other sessions
+			say("%s.", c.open())
 		}
-		text := fmt.Sprintf("Not advised: %s, %s on unseen sessions", c.Does, share(c))
-		if c.verdict == stats.Chance {
-			text += fmt.Sprintf("; chance explains it, %s would have been seen", document.Percent(c.Detectable))
-		}
-		if c.More > 0 && c.More <= maxMore {
-			text += fmt.Sprintf("; about %s would decide it", document.Count(c.More, "more session"))
-		}
-		say("%s.", text)
 	}
 	if names := x.later(); len(names) > 0 {
 		say("Not tried, as these sessions ran %s at most: %s.", x.Version, strings.Join(names, ", "))
 	}
+	if off, ok := x.Model.Relative(); ok && math.Abs(off) > largeError {
+		say("Model error on these sessions: %s. What is simulated of them may be as far off.", x.Model)
+	}
 	return s
+}
+
+// how says where a change goes, how sure it is and what it costs beside.
+func (x *AgentAdvice) how(c *Change, as string) string {
+	text := fmt.Sprintf("%s: %s. On unseen sessions %s.", c.Where, c.Snippet, share(c))
+	if c.Edge != "" {
+		text += fmt.Sprintf(" It is the %s value tried.", c.Edge)
+	}
+	if c.From != "" && x.Version == "" {
+		text += fmt.Sprintf(" From version %s; that of the client is not known.", c.From)
+	}
+	text += c.Effect.loss()
+	if c.Caveat != "" {
+		text += " " + document.Sentence(c.Caveat)
+	}
+	if as == AsDollars {
+		text += fmt.Sprintf(" `sim run --agent %s --strategy own --set %s PATH` shows %s.", x.Agent, c.Assign,
+			document.USD(x.AsIsUSD-c.SavesUSD, 2))
+	}
+	return text
+}
+
+// open says why a change is not advised.
+func (c *Change) open() string {
+	text := fmt.Sprintf("Not advised: %s, %s on unseen sessions", c.Does, share(c))
+	if c.verdict == stats.Chance {
+		text += fmt.Sprintf("; chance explains it, %s would have been seen", document.Percent(c.Detectable))
+	}
+	if c.More > 0 && c.More <= maxMore {
+		text += fmt.Sprintf("; about %s would decide it", document.Count(c.More, "more session"))
+	}
+	return text
 }
 
 // maxMore is the largest number of further sessions worth naming: beyond it the

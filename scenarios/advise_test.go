@@ -98,7 +98,7 @@ func TestAdviceIsWhatARunShows(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := &a.Agents[0]
-	row, err := p.total(t.Context(), withCalls(corpus), nil)
+	row, _, err := p.total(t.Context(), withCalls(corpus), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestAdviceIsWhatARunShows(t *testing.T) {
 	for _, c := range tried {
 		usd := 0.0
 		for _, set := range [][]string{nil, {c.Assign}} {
-			row, err := p.total(t.Context(), withCalls(corpus), set)
+			row, _, err := p.total(t.Context(), withCalls(corpus), set)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,7 +127,7 @@ func TestAdviceIsWhatARunShows(t *testing.T) {
 		}
 	}
 	var page bytes.Buffer
-	if err := a.Document(nil).Write(&page, "table"); err != nil || !strings.Contains(page.String(), "paid at the prices of the API") {
+	if err := a.Document(nil, AsDollars).Write(&page, "table"); err != nil || !strings.Contains(page.String(), "paid at the prices of the API") {
 		t.Errorf("report: %v\n%s", err, page.String())
 	}
 }
@@ -147,7 +147,7 @@ func TestSavingAtALoss(t *testing.T) {
 			SavesUSD: 3, Effect: Effect{Recall: &[2]float64{0.98, c.recall}, WaitSeconds: [2]float64{1020, c.wait}}}}}
 		var page bytes.Buffer
 		a := Advice{Agents: []AgentAdvice{one}}
-		if err := a.Document(nil).Write(&page, "markdown"); err != nil {
+		if err := a.Document(nil, AsDollars).Write(&page, "markdown"); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(page.String(), "(95 %: +0.0 % … +0.0 %)."+c.loss+" \\`sim run") {
@@ -171,7 +171,7 @@ func TestWhatIsNotAdvised(t *testing.T) {
 	a := Advice{Agents: []AgentAdvice{{Agent: traces.AgentClaudeCode, Version: "2.1.200", Sessions: 20, Open: []Change{
 		open("nothing", stats.Same, 0), open("soon", stats.Chance, 1000), open("never", stats.Chance, 1001)}}}}
 	var page bytes.Buffer
-	if err := a.Document(nil).Write(&page, "markdown"); err != nil {
+	if err := a.Document(nil, AsDollars).Write(&page, "markdown"); err != nil {
 		t.Fatal(err)
 	}
 	text := page.String()
@@ -203,7 +203,7 @@ func TestEveryAgentHasItsOwnReason(t *testing.T) {
 		t.Errorf("the line is %q", got)
 	}
 	var page bytes.Buffer
-	if err := a.Document(nil).Write(&page, "markdown"); err != nil {
+	if err := a.Document(nil, AsDollars).Write(&page, "markdown"); err != nil {
 		t.Fatal(err)
 	}
 	for _, reason := range []string{chance, few, none} {

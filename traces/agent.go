@@ -17,6 +17,9 @@ const (
 	AgentOpenCode   = "opencode"
 	AgentPi         = "pi"
 	AgentGemini     = "gemini-cli"
+	AgentCopilot    = "copilot-cli"
+	AgentDSH        = "deepseek-harness"
+	AgentCline      = "cline"
 	AgentOTel       = "otel" // any program, by its OpenTelemetry spans
 )
 

@@ -18,7 +18,7 @@ import (
 
 // suffixes are the endings of the files that Find takes from a folder. A file
 // that is named is taken whatever its ending.
-var suffixes = [...]string{".jsonl", ".jsonl.gz", ".jsonl.zst", ".zst"}
+var suffixes = [...]string{".jsonl", ".jsonl.gz", ".jsonl.zst", ".zst", ".zstd"}
 
 // documents are further endings that Find takes. Many files that are no
 // recordings have them.

@@ -119,7 +119,7 @@ func TestFindErrors(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "notes.txt"), nil)
 	_, err := Find(t.Context(), Options{}, dir)
-	if !errors.Is(err, ErrNoSessions) || !strings.Contains(err.Error(), dir+": no sessions: looked for files ending in .jsonl, .jsonl.gz, .jsonl.zst, .zst, .json") {
+	if !errors.Is(err, ErrNoSessions) || !strings.Contains(err.Error(), dir+": no sessions: looked for files ending in .jsonl, .jsonl.gz, .jsonl.zst, .zst, .zstd, .json") {
 		t.Errorf("folder without sessions: %v", err)
 	}
 	if _, err := Find(t.Context(), Options{}, filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {

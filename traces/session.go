@@ -143,6 +143,7 @@ const (
 	RoundOutputUnknown                        // logged output is not final and nothing follows to derive it from
 	RoundTierAssumed                          // the recording does not split writes by lifetime; 5m assumed
 	RoundNoTime                               // lines without usable time: intervals are 0
+	RoundSpread                               // the input is an estimated share of what the log has for several calls together
 )
 
 // Round is one API call: what was appended before it and what it answered.
@@ -172,6 +173,9 @@ type Round struct {
 	Signs   Signs
 	Verdict Verdict
 }
+
+// Counted reports whether the log has the input of the call by itself.
+func (r *Round) Counted() bool { return r.Usage.Input() > 0 && r.Flags&RoundSpread == 0 }
 
 // MaxTail is the largest count of uncached tokens taken for the tail behind the
 // last breakpoint; larger counts are uncached context.
@@ -236,6 +240,7 @@ type Quality struct {
 	DerivedOutputs int   // calls whose output was derived
 	UnknownOutputs int   // calls whose logged output is not final and could not be derived
 	AssumedTiers   int   // calls that wrote to the cache without saying for how long
+	Spread         int   // calls whose input is an estimated share of what the log has for several calls together
 	Uncounted      int   // calls with token counts that are missing or impossible, which are not in Usage, or contradict each other
 	LostTokens     int64 // tokens that cumulative counts of the log have and no call
 	WebSearches    int   // searches of the web by the server, which cost beside the tokens

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"runtime/debug"
 	"slices"
@@ -20,7 +21,10 @@ import (
 )
 
 // adviseFlags are the flags of sim advise.
-type adviseFlags struct{ traceFlags }
+type adviseFlags struct {
+	traceFlags
+	as string
+}
 
 func newAdvise() *cobra.Command {
 	var f adviseFlags
@@ -30,12 +34,19 @@ func newAdvise() *cobra.Command {
 		Long: `Tries the settings that each client really offers on the sessions under PATH, by
 simulation, and says which of them save: how much on all sessions, how much on
 sessions that were not used to choose the value, and what the agent would have
-forgotten. Without a path it reads the usual places of coding agents.`,
+forgotten. Without a path it reads the usual places of coding agents.
+
+--as tokens is for people on a subscription, who pay no dollars: tokens by class, and
+cost-weighted tokens in five hours and in a week, by the clock of the sessions. A cost-weighted
+token is what an uncached input token of the model with the largest bill costs at the API. What a
+plan allows is not known here.`,
 		Example: `  sim advise ~/.claude/projects
+  sim advise --as tokens ~/.claude/projects
   sim advise --since 30d --format json ~/.codex/sessions`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.bind(cmd)
+	cmd.Flags().StringVar(&f.as, "as", scenarios.AsDollars, "tell what is used and saved in `UNIT`: "+scenarios.AsDollars+" or "+scenarios.AsTokens)
 	return cmd
 }
 
@@ -57,6 +68,9 @@ func begin(cmd *cobra.Command) error {
 }
 
 func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
+	if f.as != scenarios.AsDollars && f.as != scenarios.AsTokens {
+		return usageError{fmt.Errorf("--as %q: want %s or %s", f.as, scenarios.AsDollars, scenarios.AsTokens)}
+	}
 	prices, err := f.prices.table()
 	if err != nil {
 		return usageError{err}
@@ -82,7 +96,7 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	var read results.Workload
 	f.read.remark(cmd, &read, corpus)
-	return advice.Document(read.Remarks).Write(cmd.OutOrStdout(), f.format)
+	return advice.Document(read.Remarks, f.as).Write(cmd.OutOrStdout(), f.format)
 }
 
 // sayBill prints on a terminal what was paid as soon as that is known, because the advice takes longer. It returns
@@ -98,6 +112,9 @@ func sayBill(cmd *cobra.Command, sessions []*traces.Session, prices *costmodel.T
 		row := loop.Billed(s, prices, time.Time{})
 		paid[agents.Of(s.Agent).Title] += row.CostUSD()
 		total += row.CostUSD()
+	}
+	if total == 0 {
+		return examined, nil // there is no bill to tell
 	}
 	text := document.USD(total, 2) + " paid at the prices of the API"
 	for _, agent := range slices.Sorted(maps.Keys(paid)) {

@@ -27,6 +27,7 @@ type checkFlags struct {
 	github   bool
 	update   bool
 	init     bool
+	corpus   *traces.Corpus // that was read; facts are priced with it after it was replayed
 }
 
 func newCheck() *cobra.Command {
@@ -90,6 +91,11 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 			return usageError{err}
 		}
 	}
+	defer func() {
+		if f.corpus != nil {
+			f.corpus.Close()
+		}
+	}()
 	in, remarks, err := f.replay(cmd, file, plan, args, hide)
 	switch {
 	case errors.Is(err, traces.ErrNoSessions), errors.Is(err, traces.ErrNothingLeft):
@@ -221,7 +227,7 @@ func (f *checkFlags) replay(
 	if err != nil {
 		return nil, nil, hintScenario(err, args)
 	}
-	defer corpus.Close()
+	f.corpus = corpus
 	var remarks results.Workload
 	if reading.sample {
 		reading.sample = false // the scenario asks for them
@@ -240,6 +246,11 @@ func (f *checkFlags) replay(
 	in, err := checkInput(plan, corpus, run, draws, hide)
 	if err != nil {
 		return nil, nil, err
+	}
+	if file.Predicts() {
+		if err := f.foretell(cmd.Context(), plan, corpus.Sessions, run, in, hide); err != nil {
+			return nil, nil, err
+		}
 	}
 	if !hide.on() { // they name projects and sessions
 		reading.remark(cmd, &remarks, corpus)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -85,13 +86,14 @@ func TestStarterOverWeeks(t *testing.T) {
 		words []string
 	}{
 		{[]string{"--init"}, exitOK, nil},
-		{[]string{"--update", "first"}, exitOK, []string{"9 of 9 comparisons ok"}},
+		{[]string{"--update", "first"}, exitOK, []string{"2 of 2 comparisons ok"}},
 		{[]string{"--update", "second"}, exitOK, []string{
-			"9 figures are compared with those of other sessions", "9 of 9 comparisons ok"}},
+			"1 figure is compared with those of other sessions", "2 of 2 comparisons ok"}},
 		{[]string{"--update", "broken"}, exitCheck, []string{
-			"FAIL sim-check.yaml:19: cache_hit_ratio of billed is ", "12 sessions against 24",
-			"look: misses of class eviction rose from ", "in 100 calls", "this run is not added"}},
-		{[]string{"third"}, exitOK, []string{"9 of 9 comparisons ok"}},
+			"FAIL sim-check.yaml:23: billed_to_predicted of billed is ", "12 sessions against 24",
+			"look: calls within the lifetime did not read what was cached, for no visible reason (", "): sim explain ",
+			"this run is not added"}},
+		{[]string{"third"}, exitOK, []string{"2 of 2 comparisons ok"}},
 	} {
 		code, out, errs := exec(t, append([]string{"check"}, step.args...)...)
 		out = strings.Join(strings.Fields(out), " ")
@@ -103,5 +105,54 @@ func TestStarterOverWeeks(t *testing.T) {
 				t.Errorf("sim check %v: no %q in %s", step.args, words, out)
 			}
 		}
+	}
+}
+
+// A client that asks for five minutes where it asked for an hour is told by that fact, with what
+// today's sessions would have cost with an hour; a pinned lifetime fails. Nothing is wrong with
+// the cache. (overnight generates sessions that write for an hour alone.)
+func TestStarterTellsAnotherLifetime(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for seed, week := range map[string]string{"1": "first", "2": "second"} {
+		if code, _, errs := exec(t, "traces", "gen", "--profile", "overnight", "--sessions", "5", "--seed", seed, "-o", week); code != exitOK {
+			t.Fatal(errs)
+		}
+	}
+	names, err := filepath.Glob("second/*.jsonl")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	hour := regexp.MustCompile(`"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":(\d+)`)
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !hour.Match(text) {
+			t.Fatal("no writes for an hour in ", name)
+		}
+		text = hour.ReplaceAll(text, []byte(`"ephemeral_5m_input_tokens":$1,"ephemeral_1h_input_tokens":0`))
+		if err := os.WriteFile(name, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"check", "--init"}, {"check", "--update", "first"}} {
+		if code, out, errs := exec(t, args...); code != exitOK {
+			t.Fatal(out, errs)
+		}
+	}
+	const told = "the client changed: writes for an hour, conversations: 100.00 % → 0.00 % (with what was: $"
+	_, out, _ := exec(t, "check", "second")
+	if out = strings.Join(strings.Fields(out), " "); !strings.Contains(out, told) || strings.Contains(out, "FAIL sim-check.yaml:23") {
+		t.Errorf("want %q and no failure of the cache:\n%s", told, out)
+	}
+	text, err := os.ReadFile(checkName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeCheck(t, checkName, strings.Replace(string(text), "facts: {max: 2%}", "facts: {max: 2%, lifetime: 1h}", 1))
+	code, out, _ := exec(t, "check", "second")
+	if out = strings.Join(strings.Fields(out), " "); code != exitCheck || !strings.Contains(out, "FAIL sim-check.yaml: "+told) {
+		t.Errorf("a pinned lifetime: exit %d, want %d:\n%s", code, exitCheck, out)
 	}
 }

@@ -13,13 +13,9 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/reading/texts"
 	"github.com/compactsim/compactsim/internal/serving/live"
-	"github.com/compactsim/compactsim/internal/serving/live/backend"
-	"github.com/compactsim/compactsim/internal/serving/live/cassette"
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -30,8 +26,7 @@ import (
 // liveCalls are the real calls of a run: those made now and those stored.
 type liveCalls struct {
 	flags      *liveFlags
-	folder     *cassette.Folder
-	gate       *backend.Gate // nil if no server may be called
+	client     *live.Client // nil if no server may be called
 	opts       live.Options
 	priced     func(model string) bool
 	strategies map[string]*strategies.Strategy // by cell
@@ -72,24 +67,16 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 // open opens the cassettes and, if calls are allowed, the server.
 func (c *liveCalls) open(prices pricesNow) (err error) {
 	f := c.flags
-	o := cassette.Options{Redact: f.Redact, Keep: live.Titles()}
-	if c.folder, err = cassette.Open(f.cassettes, f.mode(), o); err != nil {
+	if c.opts.Calls, err = live.OpenFolder(f.cassettes, f.mode(), f.Redact); err != nil {
 		return fmt.Errorf("--cassettes: %w", err)
 	}
-	c.opts.Calls = c.folder
 	if !f.asks() {
 		return nil
 	}
-	server, err := f.server()
-	if err != nil {
+	if c.client, err = f.server(prices); err != nil {
 		return err
 	}
-	c.gate = backend.NewGate(server, backend.Quota{
-		Concurrency: f.Concurrency, Calls: f.MaxCalls, BudgetUSD: f.Budget, Price: prices.usd, Priced: prices.known,
-	})
-	c.opts.Backend = &backend.Breaker{Backend: &backend.Retry{
-		Backend: c.gate, Attempts: f.Attempts, Jitter: draws.Source{Seed: uint64(time.Now().UnixNano())},
-	}}
+	c.opts.Backend = c.client
 	return nil
 }
 
@@ -103,9 +90,9 @@ func (c *liveCalls) summarizer(cell string, stub *summarizer.Stub, dry bool) loo
 // report returns what was done, for all cells together.
 func (c *liveCalls) report() live.Report {
 	sum := c.opts.Shared.Report()
-	if c.gate != nil {
+	if c.client != nil {
 		// The gate counts every request, even of a call that did not finish.
-		spent := c.gate.Spent()
+		spent := c.client.Spent()
 		sum.USD, sum.Usage = spent.USD, spent.Usage
 	}
 	return sum
@@ -174,7 +161,7 @@ func (c *liveCalls) question(e *live.Estimate, corpus *traces.Corpus) string {
 }
 
 // errNoCalls is returned when a person does not want real calls made.
-var errNoCalls = errors.New("no call was made, as you wish")
+var errNoCalls = errors.New("cancelled: no calls made")
 
 // estimate runs the cells with the stub instead of real calls.
 func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *traces.Corpus) (live.Report, error) {
@@ -243,17 +230,17 @@ func (c *liveCalls) advised(ctx context.Context, err error) error {
 	}
 	const on = "what was answered is stored, and --summarizer record-missing goes on from there"
 	var hint string
-	var f *wire.Failure
+	var f *live.Failure
 	switch {
-	case errors.Is(err, cassette.ErrMissing):
+	case errors.Is(err, live.ErrMissing):
 		hint = "--summarizer record-missing makes it"
-	case errors.Is(err, backend.ErrBreaker):
+	case errors.Is(err, live.ErrBreaker):
 		hint = "try again later, or look at --base-url; " + on
-	case errors.Is(err, backend.ErrBudget), errors.Is(err, backend.ErrMaxCalls):
+	case errors.Is(err, live.ErrBudget), errors.Is(err, live.ErrMaxCalls):
 		hint = on
-	case errors.As(err, &f) && f.Cause == wire.CauseAuth:
+	case errors.As(err, &f) && f.Cause == live.CauseAuth:
 		hint = "check the key in " + c.flags.environment("API_KEY") + ", and --base-url if it is another server's; " + on
-	case errors.As(err, &f) && f.Cause == wire.CauseModel:
+	case errors.As(err, &f) && f.Cause == live.CauseModel:
 		hint = "--live-model asks another model, --base-url another server; " + on
 	default:
 		return err

@@ -15,9 +15,6 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/serving/live"
-	"github.com/compactsim/compactsim/internal/serving/live/backend"
-	"github.com/compactsim/compactsim/internal/serving/live/cassette"
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 )
 
 // summarizeStub is --summarizer for sizes drawn from a distribution; its other values are the modes of cassettes.
@@ -65,14 +62,14 @@ func (f *liveFlags) set(set func(flag string, value any, keys ...string)) {
 func (f *liveFlags) real() bool { return f.summarizer != summarizeStub }
 
 // mode returns how real calls that are not stored are handled.
-func (f *liveFlags) mode() cassette.Mode { return cassette.Mode(f.summarizer) }
+func (f *liveFlags) mode() live.Mode { return live.Mode(f.summarizer) }
 
 // asks reports whether a server may be called.
-func (f *liveFlags) asks() bool { return f.real() && f.mode() != cassette.Replay }
+func (f *liveFlags) asks() bool { return f.real() && f.mode() != live.Replay }
 
 // check returns what is wrong with the flags; assigned are the arguments of --set.
 func (f *liveFlags) check(cmd *cobra.Command, assigned []string) (errs []error) {
-	known := []string{summarizeStub, string(cassette.Record), string(cassette.Replay), string(cassette.RecordMissing)}
+	known := []string{summarizeStub, string(live.Make), string(live.Replay), string(live.RecordMissing)}
 	if !slices.Contains(known, f.summarizer) {
 		return []error{fmt.Errorf("--summarizer %q%s: want %s", f.summarizer, nearest.Hint(f.summarizer, known),
 			strings.Join(known, ", "))}
@@ -97,7 +94,7 @@ func (f *liveFlags) check(cmd *cobra.Command, assigned []string) (errs []error) 
 }
 
 // head reads the files of system prompt and tools.
-func (f *liveFlags) head() (system []wire.Block, tools []wire.Tool, err error) {
+func (f *liveFlags) head() (system []live.Block, tools []live.Tool, err error) {
 	var errs []error
 	if f.SystemFile != "" {
 		text, err := files.Read(f.SystemFile)
@@ -105,7 +102,7 @@ func (f *liveFlags) head() (system []wire.Block, tools []wire.Tool, err error) {
 			err = fmt.Errorf("%s is empty; leave it out for a placeholder", f.SystemFile)
 		}
 		errs = append(errs, about("system", err))
-		system = []wire.Block{{Kind: wire.KindText, Text: string(text)}}
+		system = []live.Block{live.Text(string(text))}
 	}
 	tools, err = readTools(f.ToolsFile)
 	errs = append(errs, about("tools", err))
@@ -124,7 +121,7 @@ func about(key string, err error) error {
 }
 
 // readTools reads tool definitions; none if name is empty.
-func readTools(name string) (list []wire.Tool, err error) {
+func readTools(name string) (list []live.Tool, err error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -154,20 +151,17 @@ func readTools(name string) (list []wire.Tool, err error) {
 func (f *liveFlags) environment(name string) string { return strings.ToUpper(f.Provider) + "_" + name }
 
 // server returns the server to call, with the key from the environment.
-func (f *liveFlags) server() (backend.Backend, error) {
+func (f *liveFlags) server(prices pricesNow) (*live.Client, error) {
 	keyName, baseName := f.environment("API_KEY"), f.environment("BASE_URL")
-	c := backend.Config{
-		Key: backend.NewKey(os.Getenv(keyName)), BaseURL: cmp.Or(f.baseURL, os.Getenv(baseName)),
-		Limits: backend.Limits{Timeout: f.Timeout},
+	c := live.Config{
+		Settings: f.Settings, Key: live.NewSecret(os.Getenv(keyName)), BaseURL: cmp.Or(f.baseURL, os.Getenv(baseName)),
+		Price: prices.usd, Priced: prices.known,
 	}
-	open := backend.NewAnthropic
 	switch {
 	case f.Provider == live.OpenAI && c.BaseURL == "":
 		return nil, fmt.Errorf("--provider openai needs --base-url, or %s in the environment, as "+
 			"https://api.openai.com/v1", baseName)
-	case f.Provider == live.OpenAI:
-		open = backend.NewOpenAI
-	case c.Key.IsZero():
+	case f.Provider == live.Anthropic && c.Key.IsZero():
 		empty := ""
 		if _, there := os.LookupEnv(keyName); there {
 			empty = ", which is empty"
@@ -175,12 +169,12 @@ func (f *liveFlags) server() (backend.Backend, error) {
 		return nil, fmt.Errorf("--summarizer %s needs a key in the environment's %s%s; docs/live.md shows how to try it without one",
 			f.summarizer, keyName, empty)
 	}
-	if backend.Insecure(c.BaseURL) && !f.insecure {
+	if live.Insecure(c.BaseURL) && !f.insecure {
 		return nil, fmt.Errorf("%s is http to another machine: the key and what is sent can be read on the way; use https, "+
 			"or --insecure", hostOf(c.BaseURL))
 	}
 	f.at = hostOf(cmp.Or(c.BaseURL, "https://api.anthropic.com"))
-	b, err := open(c)
+	client, err := live.NewClient(c)
 	if err != nil {
 		from := "--base-url"
 		if f.baseURL == "" {
@@ -188,7 +182,7 @@ func (f *liveFlags) server() (backend.Backend, error) {
 		}
 		return nil, fmt.Errorf("%w (the key is from %s, the base URL from %s)", err, keyName, from)
 	}
-	return b, nil
+	return client, nil
 }
 
 // hostOf returns scheme and host of a base URL, without path and user, which may be secrets.

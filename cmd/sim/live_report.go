@@ -9,7 +9,6 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/serving/live"
-	"github.com/compactsim/compactsim/internal/serving/live/api"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -56,7 +55,7 @@ func (c *liveCalls) announce(w io.Writer) {
 	for _, cell := range slices.Sorted(maps.Keys(c.strategies)) {
 		if s := c.strategies[cell]; compactsOnServer(s) && !said[s.Name] {
 			said[s.Name] = true
-			say(w, "%s asks the server to compact on demand (beta %s)", s.Name, api.BetaOnDemand)
+			say(w, "%s asks the server to compact on demand (beta %s)", s.Name, live.BetaOnDemand)
 		}
 	}
 }
@@ -65,7 +64,7 @@ func (c *liveCalls) announce(w io.Writer) {
 func (c *liveCalls) estimateText(e *live.Estimate) string {
 	text := fmt.Sprintf("about %s, ", document.Count(e.Calls, "real call"))
 	if e.Stored > 0 {
-		text += fmt.Sprintf("%d of them on cassettes, ", e.Stored)
+		text += fmt.Sprintf("%d of them recorded, ", e.Stored)
 	}
 	text += fmt.Sprintf("%s tokens in and %s out: ", live.Thousands(e.Usage.Input()), live.Thousands(e.Usage.Output))
 	const when = "if none fails and nothing is read from the cache"

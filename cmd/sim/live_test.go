@@ -295,3 +295,28 @@ func TestReportTellsAllThatWasPaid(t *testing.T) {
 		}
 	}
 }
+
+// A run that stores no texts is replayed with the same rows, chains of compactions included, and its records hold none
+// of the conversation.
+func TestRedactedRunIsReplayed(t *testing.T) {
+	if apart(t) {
+		return
+	}
+	liveServer(t)
+	if code, _, errs := simRun(t, liveRun("--summarizer", "live", "--yes", "--set", "live.redact=true", "--out", "live")...); code != exitOK {
+		t.Fatal(errs)
+	}
+	code, out, errs := simRun(t, liveRun("--summarizer", "replay", "--out", "replayed")...)
+	if code != exitOK || !strings.Contains(out, "calls replayed") {
+		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
+	}
+	_, made, _ := strings.Cut(storedFiles(t, "live")[rowsFile], "\n")
+	if _, rows, _ := strings.Cut(storedFiles(t, "replayed")[rowsFile], "\n"); rows == "" || rows != made {
+		t.Error("the rows of the replay are not those of the run that recorded it")
+	}
+	for name, text := range storedFiles(t, "cassettes") {
+		if !strings.Contains(text, "[filler for text") || strings.Contains(text, "what matters here") {
+			t.Errorf("%s has words of an answer:\n%s", name, text)
+		}
+	}
+}

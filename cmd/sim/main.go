@@ -24,7 +24,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/report/check"
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
+	"github.com/compactsim/compactsim/internal/serving/live"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -59,7 +59,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	}
 	say(stderr, "%s", inLine(err.Error(), args))
 	var usage usageError
-	var refused *wire.Failure // from a server of real calls
+	var refused *live.Failure // from a server of real calls
 	var strict traces.Problem
 	var unpriced *costmodel.UnknownModelError
 	switch {

@@ -174,7 +174,7 @@ func (s *study) page(ctx context.Context, run *results.Run, key []byte) (*docume
 	if err != nil {
 		return nil, fmt.Errorf("advice for the page: %w", err)
 	}
-	parts.Advice, parts.Verdict = advice.Document(nil), advice.Verdict()
+	parts.Advice, parts.Verdict = advice.Document(nil, scenarios.AsDollars), advice.Verdict()
 	read := readsAgain(&s.plan.Design.Scenario.Sessions)
 	if seed := run.Provenance.Seed; seed != 1 {
 		read = fmt.Sprintf(" --seed %d", seed) + read

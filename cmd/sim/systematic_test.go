@@ -25,6 +25,13 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
+// untold are changes that nothing in a log gives away: no other count holds these, so that they look like those of a
+// cache that served nothing.
+var untold = map[string]bool{
+	".tokens.cached constant": true, ".messages.[].tokens.cached constant": true, // Gemini CLI
+	".messages.[].metrics.cacheReadTokens constant": true, ".messages.[].metrics.cacheWriteTokens constant": true, // Cline
+}
+
 // A change is made to one field of every line of a recording. It returns the new
 // key and value of the field, and false where it leaves the field out. first is the
 // value that the field has where it is first met.
@@ -50,9 +57,6 @@ var changes = []change{
 		return key, []any{}, true
 	}},
 	{"constant", func(key string, v, first any) (string, any, bool) {
-		if key == "cached" { // of the Gemini CLI: no other count holds it, so that a cache that served nothing looks the same
-			return key, v, true
-		}
 		if _, text := v.(string); text {
 			return key, "REDACTED", true
 		}
@@ -292,7 +296,7 @@ func TestSystematicMutants(t *testing.T) {
 				for _, c := range changes {
 					h := fnv.New32()
 					fmt.Fprint(h, f, c.name)
-					if h.Sum32()%part != 0 {
+					if h.Sum32()%part != 0 || untold[fmt.Sprint(f, " ", c.name)] {
 						continue
 					}
 					tried++

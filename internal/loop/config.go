@@ -98,6 +98,9 @@ type Config struct {
 	// Profile adds to the plain cache model what recordings show of the client and of
 	// other conversations; nil for the plain model.
 	Profile *profile.Profile
+	// Blind predicts calls without what the recording's calls read, so that a cache that
+	// breaks does not move the prediction it is held against.
+	Blind bool
 	// Draw decides what the profile leaves open by draws; without it the more
 	// likely case is taken.
 	Draw bool

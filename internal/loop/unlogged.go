@@ -215,7 +215,9 @@ func (l *Loop) placeStatic(t *thread, p *profile.Profile) {
 		static = t.unlogged.shared + int64(p.OwnSystem.Value)
 	}
 	if static == 0 && t.trace.Kind != traces.ThreadAgent && t.trace.Kind != traces.ThreadOrphan {
-		static = headOf(t.replay.session, t.replay.static)
+		if static = t.replay.static; !l.config.Blind {
+			static = headOf(t.replay.session, static)
+		}
 	}
 	if static > 0 {
 		static = min(static, t.opening())
@@ -271,6 +273,11 @@ func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
 	if p == nil {
 		return
 	}
+	if l.config.Blind { // of the bill, only for how long the client asked
+		t.unlogged.lasts(r)
+		t.unlogged.thinking.See(t.score().Content)
+		return
+	}
 	if t.replay.automatic {
 		t.learnServed(r)
 		return
@@ -284,13 +291,18 @@ func (l *Loop) learn(t *thread, r *traces.Round, miss prompt.MissClass) {
 		u.shared, u.sharedBy = read, r.Model
 	}
 	u.known, u.model, u.left, u.ended = true, r.Model, read+r.Usage.Writes(), t.answered()
+	u.lasts(r)
+	u.thinking.See(t.score().Content)
+}
+
+// lasts notes for how long a call wrote.
+func (u *unlogged) lasts(r *traces.Round) {
 	switch {
 	case r.Usage.Write1h > 0:
 		u.ttl = prompt.TTL1h
 	case r.Usage.Writes() > 0:
 		u.ttl = prompt.TTL5m
 	}
-	u.thinking.See(t.score().Content)
 }
 
 // compare learns from how the read of a call differs from what the last one had left.

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
 	"github.com/compactsim/compactsim/internal/study/confusion"
 	"github.com/compactsim/compactsim/internal/study/recall"
@@ -48,6 +49,9 @@ var rowFields = []field{
 		Definition: "price of keeping cache entries, for providers that charge by time"}),
 	{jsonlines.At("expected_loss_usd", func(r *Row) *float64 { return &r.ExpectedLossUSD }, jsonlines.Amount{}).Or(),
 		[]Metric{expectedCost()}},
+	{jsonlines.At("predicted_usd", func(r *Row) *float64 { return &r.PredictedUSD }, jsonlines.Amount{}).Or(),
+		[]Metric{overPredicted()}},
+	{Member: jsonlines.At("predicted_of_usd", func(r *Row) *float64 { return &r.PredictedOfUSD }, jsonlines.Amount{}).Or()},
 
 	bounds(NameBound, func(r *Row) *float64 { return &r.BoundUSD },
 		"no schedule of full compaction costs less, known the future", regret()),
@@ -243,6 +247,19 @@ func expectedCost() Metric {
 			"their rate by class and gap × what the call would cost more; no sample in billed rows",
 		Value: func(r *Row) (float64, bool) {
 			return r.CostUSD() + r.ExpectedLossUSD, r.Strategy != StrategyBilled
+		}}
+}
+
+// overPredicted is how much dearer a bill is than a cache that works makes it.
+func overPredicted() Metric {
+	parts := func(r *Row) (float64, float64) { return r.PredictedOfUSD, r.PredictedUSD }
+	return Metric{place: atExpected, Name: NameOverPredicted, Unit: UnitRate, Better: Lower, Kind: KindRatio,
+		Definition: "billed input of calls that are not the first of a thread, over what the same requests cost on average with a " +
+			"cache that works; nothing that calls read goes into the prediction; no sample outside sim check and billed rows",
+		Parts: parts,
+		Value: func(r *Row) (float64, bool) {
+			part, base := parts(r)
+			return part / cmp.Or(base, 1), base > 0
 		}}
 }
 

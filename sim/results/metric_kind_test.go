@@ -14,7 +14,7 @@ import (
 func TestKinds(t *testing.T) {
 	other := map[string]Kind{
 		"chain_max": KindMaximum, "peak_context_tokens": KindMaximum, "percent_left_least": KindMinimum,
-		"cache_hit_ratio": KindRatio, "call_hit_ratio": KindRatio, "percent_left": KindRatio,
+		"billed_to_predicted": KindRatio, "cache_hit_ratio": KindRatio, "call_hit_ratio": KindRatio, "percent_left": KindRatio,
 	}
 	shares := regexp.MustCompile("^(needed_|needs_lost_|instruction_|artifact_)")
 	for _, m := range Metrics() {

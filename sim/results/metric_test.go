@@ -23,7 +23,7 @@ func TestPublishedNames(t *testing.T) {
 		"cache_hit_ratio ratio", "call_hit_ratio ratio", "misses calls",
 		"compactions count", "microcompactions count", "recompactions count", "chain_max count",
 		"peak_context_tokens tokens", "overflows calls", "added_latency_seconds s",
-		"storage_usd USD", "expected_cost_usd USD",
+		"storage_usd USD", "expected_cost_usd USD", "billed_to_predicted rate",
 		"bound_usd USD", "regret_usd USD", "bound_reached_usd USD", "clear_bound_usd USD",
 		"needed_recall ratio", "needed_recall_least ratio", "needed_recall_most ratio", "needed_verbatim ratio",
 		"cost_usd_uncached USD", "cost_usd_read USD", "cost_usd_write_5m USD", "cost_usd_write_1h USD",
@@ -93,7 +93,7 @@ func sample(strategy, session string) *Row {
 		Left:       Left{Calls: 40, Sum: 2600, Used: 97},
 		Firings:    map[string]int{"full-compact": 7, "microcompact": 8},
 		Reasons:    map[string]int{"full-compact: API error": 2, "dream: locked": 9},
-		StorageUSD: 0.25, ExpectedLossUSD: 0.125, LoggedOutputUSD: 0.5, UnloggedWritesUSD: 0.75, Unpriced: 2,
+		StorageUSD: 0.25, ExpectedLossUSD: 0.125, PredictedUSD: 4, PredictedOfUSD: 5, LoggedOutputUSD: 0.5, UnloggedWritesUSD: 0.75, Unpriced: 2,
 		BoundUSD: 16000, ReachedUSD: 16001, ClearBoundUSD: 16002, Bounded: 1,
 	}
 	for i, c := range rowCounts {
@@ -139,7 +139,8 @@ func sampleBreaks() confusion.Matrix {
 func TestValues(t *testing.T) {
 	r := sample("x", "s")
 	for name, want := range map[string]float64{
-		"cost_usd": 16126.28125, "storage_usd": 0.25, "expected_cost_usd": 16126.40625, "calls": 169,
+		"cost_usd": 16126.28125, "storage_usd": 0.25, "expected_cost_usd": 16126.40625, "billed_to_predicted": 1.25, // 5 / 4
+		"calls":                 169,
 		"regret_usd":            126.28125,
 		"input_uncached_tokens": 100, "cache_read_tokens": 700, "cache_write_5m_tokens": 110,
 		"cache_write_1h_tokens": 60, "cache_write_other_tokens": 30, "output_tokens": 91,
@@ -231,7 +232,7 @@ func TestNoSample(t *testing.T) {
 			t.Errorf("%s of an empty row is %v", m.Name, v)
 		}
 	}
-	want := append([]string{"cache_hit_ratio", "call_hit_ratio", "bound_usd", "regret_usd", "bound_reached_usd",
+	want := append([]string{"cache_hit_ratio", "call_hit_ratio", "billed_to_predicted", "bound_usd", "regret_usd", "bound_reached_usd",
 		"clear_bound_usd", "percent_left", "percent_left_least", "breaks"}, partsOfBreaks()...)
 	if !slices.Equal(none, want) {
 		t.Errorf("no sample in an empty row: %v, want %v", none, want)

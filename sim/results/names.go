@@ -7,6 +7,7 @@ const (
 	NameCostOutput       = NameCost + "_output"
 	NameStorage          = "storage_usd"
 	NameExpectedCost     = "expected_cost_usd"
+	NameOverPredicted    = "billed_to_predicted"
 	NameBound            = "bound_usd"
 	NameRegret           = "regret_usd"
 	NameCalls            = "calls"

@@ -215,8 +215,11 @@ type Row struct {
 	// Firings counts how often a layer acted, by its name.
 	Firings map[string]int
 	// Reasons counts failures and refusals of layers, as "layer: reason".
-	Reasons         map[string]int
-	LoggedOutputUSD float64 // billed rows: output as logged, without what was derived
+	Reasons map[string]int
+	// PredictedUSD is, in billed rows of a check, what the input of logged calls is predicted to
+	// cost with a cache that works, and PredictedOfUSD what it was billed.
+	PredictedUSD, PredictedOfUSD float64
+	LoggedOutputUSD              float64 // billed rows: output as logged, without what was derived
 	// UnloggedWritesUSD is, in billed rows, by how much the bill rises if all that was
 	// not read was written, where the provider bills writes and its logs carry none.
 	UnloggedWritesUSD float64

@@ -9,7 +9,10 @@ package agents
 
 import (
 	"github.com/compactsim/compactsim/internal/reading/claudecode"
+	"github.com/compactsim/compactsim/internal/reading/cline"
 	"github.com/compactsim/compactsim/internal/reading/codex"
+	"github.com/compactsim/compactsim/internal/reading/copilot"
+	"github.com/compactsim/compactsim/internal/reading/dsh"
 	"github.com/compactsim/compactsim/internal/reading/gemini"
 	"github.com/compactsim/compactsim/internal/reading/opencode"
 	"github.com/compactsim/compactsim/internal/reading/otel"
@@ -21,7 +24,7 @@ import (
 // says what is wrong with a file that no agent claims.
 var list = [...]*traces.Agent{
 	claudecode.Describe(), codex.Describe(), opencode.Describe(), pi.Describe(),
-	gemini.Describe(),
+	gemini.Describe(), copilot.Describe(), dsh.Describe(), cline.Describe(),
 	otel.Describe(),
 }
 
@@ -94,12 +97,4 @@ func Places(home string, getenv func(string) string) []traces.Place {
 		a.Places(h)
 	}
 	return h.Found
-}
-
-// unread are agents whose recordings are known by sight and have no reader.
-var unread = [...]*traces.Agent{
-	{
-		Name: "copilot-cli", Title: "GitHub Copilot CLI",
-		Member: func(typ, name string) bool { return typ == "session.start" && name == "data" },
-	},
 }

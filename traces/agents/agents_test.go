@@ -21,7 +21,8 @@ const (
 	codexTurn   = `{"timestamp":"2026-01-01T10:00:00.100Z","type":"turn_context","payload":{"model":"gpt-5.5"}}`
 	codexReply  = `{"timestamp":"2026-01-01T10:00:03.000Z","type":"response_item","payload":{"type":"message","id":"msg_x","role":"assistant","content":[{"type":"output_text","text":"yes"}]}}`
 	codexCount  = `{"timestamp":"2026-01-01T10:00:03.100Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":20000,"cached_input_tokens":0,"output_tokens":10,"total_tokens":20010},"last_token_usage":{"input_tokens":20000,"cached_input_tokens":0,"output_tokens":10,"total_tokens":20010}}}}`
-	copilot     = `{"type":"session.start","data":{"sessionId":"1"},"id":"x","timestamp":"2026-07-19T23:12:34.843Z","parentId":null}`
+	copilotLine = `{"type":"session.start","data":{"sessionId":"1"},"id":"x","timestamp":"2026-07-19T23:12:34.843Z","parentId":null}`
+	kimiLine    = `{"type":"metadata","protocol_version":"1.5","created_at":1765000000000}`
 	piLine      = `{"type":"session","id":"p1","timestamp":"2025-12-09T00:53:29.825Z","cwd":"/p","provider":"anthropic"}`
 	openCode    = "{\n  \"info\": {\n    \"id\": \"ses_31\",\n    \"slug\": \"s\"\n  }\n}\n"
 )
@@ -39,11 +40,25 @@ func TestFormatOf(t *testing.T) {
 		{"Codex behind a damaged line", "{\"times\n" + codexTurn, traces.AgentCodex},
 		{"byte order mark", "\xef\xbb\xbf" + codexMeta, traces.AgentCodex},
 		{"pi", piLine + "\n", traces.AgentPi},
-		{"Copilot", copilot, "copilot-cli"},
+		{"Copilot", copilotLine, traces.AgentCopilot},
 		{"Gemini", "{\n  \"sessionId\": \"x\",\n  \"projectHash\": \"y\"\n}", traces.AgentGemini},
 		{"Gemini, messages first", `{"messages":[{"type":"user"}],"projectHash":"y","sessionId":"x"}`, traces.AgentGemini},
 		{"Gemini behind a damaged line", "{\"sess\n" + `{"$set":{"lastUpdated":"x"}}`, traces.AgentGemini},
 		{"OpenCode", openCode, traces.AgentOpenCode},
+		{"Qwen Code", strings.Replace(claudeLine, `"content":"hi"`, `"parts":[{"text":"hi"}]`, 1), "qwen-code"},
+		{"Qwen Code, telemetry first", `{"uuid":"u","parentUuid":null,"sessionId":"s","type":"system","subtype":"ui_telemetry","systemPayload":{}}`, "qwen-code"},
+		{"Qwen Code, two objects on a line", `{"uuid":"u","sessionId":"s","type":"user","message":{"role":"user","parts":[]}}{"uuid":"v"}`, "qwen-code"},
+		{"iFlow", strings.Replace(claudeReply, `"c1"`, `"session-29a1265f-b13b-452f-ad4d-f00455d4081c"`, 1), "iflow"},
+		{"DeepSeek Harness", `{"type":"session","version":0,"id":"d1","createdAt":1786728845574,"cwd":"/p","delegationDepth":0}`, traces.AgentDSH},
+		{"Cline", "{\n\t\"version\": 1,\n\t\"updated_at\": \"2026-07-15T05:42:04.818Z\",\n\t\"agent\": \"lead\",\n\t\"sessionId\": \"c\",\n\t\"messages\": [\n", traces.AgentCline},
+		{"kimi-code", kimiLine, "kimi-code"},
+		{"agent traces", `{"type":"session","harness":"mine","id":"1","name":"n"}`, "agent-traces"},
+		{"pi's form by another harness", `{"type":"session","version":3,"harness":"mine","id":"1","cwd":"/p"}`, traces.AgentPi},
+		{"Langfuse", `{"trace":{"id":"t"},"observations":[{"type":"GENERATION"}]}`, "langfuse"},
+		{"Langfuse, a list", `[{"id":"o","traceId":"t","type":"GENERATION","usageDetails":{"input":5}}]`, "langfuse"},
+		{"LiteLLM", `{"id":"1","call_type":"acompletion","startTime":1.5,"prompt_tokens":7,"messages":[]}`, "litellm"},
+		{"Roo", `[{"ts":1765000000000,"type":"say","say":"text","text":"hi"}]`, "cline-extension"},
+		{"a list of something else", `[{"ts":1765000000000,"level":"info"}]`, ""},
 		{"empty", "", ""},
 		{"binary", "\x00\x01\x02", ""},
 		{"other JSON", `{"a":1}` + "\n" + `[1]`, ""},
@@ -70,7 +85,7 @@ func folder(t *testing.T, files map[string][]string) string {
 // a reader are told, not lost.
 func TestMixedFolder(t *testing.T) {
 	dir := folder(t, map[string][]string{
-		"a.jsonl": {claudeLine, claudeReply}, "b.jsonl": {codexMeta, codexTurn, codexReply, codexCount}, "c.jsonl": {copilot},
+		"a.jsonl": {claudeLine, claudeReply}, "b.jsonl": {codexMeta, codexTurn, codexReply, codexCount}, "c.jsonl": {kimiLine},
 	})
 	c, err := Read(context.Background(), traces.Options{}, dir)
 	if err != nil {
@@ -84,7 +99,7 @@ func TestMixedFolder(t *testing.T) {
 	if want := "codex x1, claude-code c1"; strings.Join(got, ", ") != want {
 		t.Errorf("sessions %q, want %s", got, want)
 	}
-	if len(c.Problems) != 1 || c.NumProblems != 1 || !strings.HasSuffix(c.Problems[0].String(), "c.jsonl: recordings of GitHub Copilot CLI are not supported") {
+	if len(c.Problems) != 1 || c.NumProblems != 1 || !strings.HasSuffix(c.Problems[0].String(), "c.jsonl: recordings of kimi-code are not supported") {
 		t.Errorf("problems %v, %d in all", c.Problems, c.NumProblems)
 	}
 	if c.Lines != 6 || c.Inputs == nil || len(c.Inputs.Files) != 3 {

@@ -29,19 +29,19 @@ func TestPlaces(t *testing.T) {
 			"claude-code /home/me/.claude/projects", "claude-code /home/me/.config/claude/projects",
 			"codex /home/me/.codex/sessions",
 			"opencode /home/me/.local/share/opencode", "opencode /home/me/.local/share/opencode/storage/session",
-			"pi /home/me/.pi/agent/sessions", "gemini-cli /home/me/.gemini/tmp",
+			"pi /home/me/.pi/agent/sessions", "gemini-cli /home/me/.gemini/tmp", "copilot-cli /home/me/.copilot/session-state", "deepseek-harness /home/me/.dsh/sessions", "cline /home/me/.cline/data/sessions",
 		}},
 		{"variables", home, map[string]string{
 			"CLAUDE_CONFIG_DIR": "/c", "CODEX_HOME": "/x", "PI_CODING_AGENT_DIR": "/p", "XDG_DATA_HOME": "/d", "XDG_CONFIG_HOME": "/unused",
-			"GEMINI_CLI_HOME": "/g",
+			"GEMINI_CLI_HOME": "/g", "COPILOT_HOME": "/h", "DSH_HOME": "/dsh",
 		}, []string{
 			"claude-code /c/projects", "codex /x/sessions", "opencode /d/opencode", "opencode /d/opencode/storage/session", "pi /p/sessions",
-			"gemini-cli /g/.gemini/tmp",
+			"gemini-cli /g/.gemini/tmp", "copilot-cli /h/session-state", "deepseek-harness /dsh/sessions", "cline /home/me/.cline/data/sessions",
 		}},
 		{"relative XDG folders are ignored", home, map[string]string{"XDG_CONFIG_HOME": "c", "XDG_DATA_HOME": "d", "CODEX_HOME": "/x", "PI_CODING_AGENT_DIR": "/p"}, []string{
 			"claude-code /home/me/.claude/projects", "claude-code /home/me/.config/claude/projects", "codex /x/sessions",
 			"opencode /home/me/.local/share/opencode", "opencode /home/me/.local/share/opencode/storage/session", "pi /p/sessions",
-			"gemini-cli /home/me/.gemini/tmp",
+			"gemini-cli /home/me/.gemini/tmp", "copilot-cli /home/me/.copilot/session-state", "deepseek-harness /home/me/.dsh/sessions", "cline /home/me/.cline/data/sessions",
 		}},
 		{"no home", "", map[string]string{"CODEX_HOME": "/x"}, []string{"codex /x/sessions"}},
 	} {

@@ -79,7 +79,7 @@ func agentOfLine(line []byte) *traces.Agent {
 	}
 }
 
-// first returns the first agent that claims something, nil for none.
+// first returns the first agent that claims something, one without a reader before others, nil for none.
 func first(claims func(*traces.Agent) bool) *traces.Agent {
 	for _, agents := range [...][]*traces.Agent{list[:], unread[:]} {
 		if i := slices.IndexFunc(agents, claims); i >= 0 {

@@ -16,7 +16,7 @@ import (
 // used is told with its line, counts as a bad line, and the session says how many
 // calls it leaves without one.
 func TestTimesThatCannotBe(t *testing.T) {
-	stamp := regexp.MustCompile(`("timestamp":|"created":|"completed":|"start":|"end":|"startTimeUnixNano":|"endTimeUnixNano":)("[^"]*"|\d+)`)
+	stamp := regexp.MustCompile(`("timestamp":|"time":|"ts":|"created":|"completed":|"start":|"end":|"startTimeUnixNano":|"endTimeUnixNano":)("[^"]*"|\d+)`)
 	for _, agent := range agenttest.Agents() {
 		for name, bad := range map[string][2]string{
 			"yesterday": {`"yesterday"`, "-1"},

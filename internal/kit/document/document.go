@@ -73,6 +73,9 @@ type Section struct {
 	// Folded says that a comment hides the section under its heading until it is
 	// opened, and drops it if space is short.
 	Folded bool
+	// Way names one of several ways to tell the same. A page shows the sections of one
+	// way at a time, without scripts all; other formats have the first way alone.
+	Way string
 }
 
 // Block is what a section holds: Text, List, *Table, *Figure, *Tracks or Raw.
@@ -167,6 +170,9 @@ func (d *Document) Write(w io.Writer, format string) error {
 		}
 		var b bytes.Buffer
 		shown := *d
+		if x.name != "html" {
+			shown.Sections = firstWay(d.Sections)
+		}
 		if screen, ok := w.(*Screen); ok {
 			shown.screen = *screen
 		}
@@ -183,6 +189,17 @@ func (d *Document) Write(w io.Writer, format string) error {
 		return nil
 	}
 	return fmt.Errorf("unknown report format %q (known: %s)", format, strings.Join(Formats(), ", "))
+}
+
+// firstWay returns the sections without those that tell in another way what others have told.
+func firstWay(sections []Section) []Section {
+	first := ""
+	return slices.DeleteFunc(slices.Clone(sections), func(s Section) bool {
+		if first == "" {
+			first = s.Way
+		}
+		return s.Way != "" && s.Way != first
+	})
 }
 
 // Alone takes away what stands around the tables of d for people: its head and its notes. Marks

@@ -216,13 +216,13 @@ const leastIndexed = 4
 
 // index lists the titles of sections, each a link.
 func (h *markupWriter) index(sections []Section) {
-	titled := slices.DeleteFunc(slices.Clone(sections), func(s Section) bool { return s.Title == "" })
+	titled := slices.DeleteFunc(firstWay(sections), func(s Section) bool { return s.Title == "" })
 	if len(titled) < leastIndexed {
 		return
 	}
 	h.raw("<nav aria-label=\"Sections\">")
 	for i := range titled {
-		h.raw("<a href=\"#" + anchor(titled[i].Title) + "\">").text(titled[i].Title).raw("</a> ")
+		h.raw("<a href=\"#" + anchor(titled[i].Way+" "+titled[i].Title) + "\">").text(titled[i].Title).raw("</a> ")
 	}
 	h.raw("</nav>\n")
 }
@@ -247,15 +247,18 @@ func (h *markupWriter) section(s *Section) error {
 			raised = ""
 		}
 	}
-	h2 := "<h2 id=\"" + anchor(s.Title) + "\">"
+	h2, way := "<h2 id=\""+anchor(s.Way+" "+s.Title)+"\">", ""
+	if s.Way != "" {
+		way = " data-way=\"" + html.EscapeString(s.Way) + "\""
+	}
 	if s.Folded {
-		h.raw("<details><summary>")
+		h.raw("<details" + way + "><summary>")
 		heading(h2, s.Title, "</h2>")
 		heading("<h3>", s.Name, "</h3>")
 		h.raw("</summary>\n")
 		end = "</details>\n"
 	} else {
-		h.raw("<section>\n")
+		h.raw("<section" + way + ">\n")
 		heading(h2, s.Title, "</h2>\n")
 		heading("<h3>", s.Name, "</h3>\n")
 	}

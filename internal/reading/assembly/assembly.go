@@ -101,6 +101,8 @@ type Usage struct {
 	Assumed   bool  // the lifetime of writes is not logged
 	Bad       bool  // a count is impossible, or one is missing that the client always writes
 	Doubt     bool  // the counts contradict each other
+	Spread    bool  // the input is an estimated share of what the log has for several calls together
+	Told      bool  // the reader has told that the counts are missing
 }
 
 // Call is one API call.

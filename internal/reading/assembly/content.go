@@ -70,6 +70,15 @@ func (m Maker) Use(id prompt.Digest, name string, input jsontext.Value) Block {
 	return b
 }
 
+// Arguments returns the input of a tool call where a text holds its JSON.
+func Arguments(v jsontext.Value) jsontext.Value {
+	var text string
+	if v.Kind() == '"' && Decode(v, &text) == nil && jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true)) {
+		return jsontext.Value(text)
+	}
+	return v
+}
+
 // Result returns the result of a tool call.
 func (m Maker) Result(id prompt.Digest, text string, failed, image bool) Block {
 	b := m.Text(prompt.KindToolResult, text)
@@ -108,7 +117,7 @@ func opOf(name string) prompt.Op {
 		return prompt.OpSearch
 	case "webfetch", "websearch", "web_search", "fetch", "web_fetch", "google_web_search":
 		return prompt.OpFetch
-	case "task":
+	case "task", "subagent", "subagent_fork":
 		return prompt.OpAgent
 	}
 	return prompt.OpNone

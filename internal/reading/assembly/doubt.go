@@ -53,7 +53,7 @@ func (s *Session) doubt(out *traces.Session) {
 		t := &out.Threads[i]
 		for r := 1; r < len(t.Rounds); r++ {
 			before, call := &t.Rounds[r-1], &t.Rounds[r]
-			if before.Usage.Input() == 0 || call.Usage.Input() == 0 {
+			if !before.Counted() || !call.Counted() {
 				continue
 			}
 			pairs++

@@ -258,6 +258,10 @@ func (e *emitter) flags(rd *Round, out *traces.Round) {
 		out.Flags |= traces.RoundTierAssumed
 		q.AssumedTiers++
 	}
+	if rd.Spread && rd.OK {
+		out.Flags |= traces.RoundSpread
+		q.Spread++
+	}
 	text := "call %s has no usable token counts; its size is estimated"
 	switch {
 	case rd.OK && rd.Bad:
@@ -268,7 +272,9 @@ func (e *emitter) flags(rd *Round, out *traces.Round) {
 		return
 	}
 	q.Uncounted++
-	e.s.Problem(rd.Place, text, rd.ID)
+	if !rd.Told {
+		e.s.Problem(rd.Place, text, rd.ID)
+	}
 }
 
 // mostAhead is how much older than its request a response may be, ns: lines are now and

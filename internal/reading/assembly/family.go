@@ -18,6 +18,7 @@ type Part struct {
 	Up         string // id of the session that started a sub-agent, "" for none
 	Start, End int64  // unix ns, 0 if unknown
 	USD        float64
+	Window     int64                    // largest context window logged, tokens
 	Tasks      map[string]prompt.Digest // tool calls by the id of the sub-agent that they started
 }
 
@@ -99,6 +100,7 @@ func (s *Session) join(p *Part, agent bool) {
 		s.Versions = append(s.Versions, v)
 	}
 	s.Start, s.End, s.LoggedUSD = Earlier(s.Start, p.Start), max(s.End, p.End), s.LoggedUSD+p.USD
+	s.Window = max(s.Window, p.Window)
 	s.Files = append(s.Files, p.File)
 	s.Own(p.File)
 	s.Threads = append(s.Threads, threads...)

@@ -13,7 +13,7 @@ import (
 
 // PageParts are the optional parts of a page, besides the figures of a run.
 type PageParts struct {
-	Verdict  document.List       // the advice in brief
+	Verdict  document.List       // the advice in brief; nil: the cheapest strategy, where there is no advice
 	Advice   *document.Document  // what to set
 	Calls    []results.CellCalls // the recorded calls, if they are there, under results.StrategyBilled
 	Chains   []studies.Chains
@@ -56,6 +56,25 @@ func (p page) add(title string, of *document.Document, folded bool) {
 	p.Sections = append(p.Sections, s)
 }
 
+// advise adds advice, a section for each way in which it is told.
+func (p page) advise(advice *document.Document) {
+	var ways []string
+	for _, s := range advice.Sections {
+		if !slices.Contains(ways, s.Way) {
+			ways = append(ways, s.Way)
+		}
+	}
+	for i, way := range ways {
+		told := *advice
+		told.Sections = slices.DeleteFunc(slices.Clone(advice.Sections), func(s document.Section) bool { return s.Way != way })
+		if i > 0 { // the head and the notes are of the first
+			told.Head, told.Notes = nil, nil
+		}
+		p.add("What to set", &told, false)
+		p.Sections[len(p.Sections)-1].Way = way
+	}
+}
+
 // last returns the last of some blocks, nil for none.
 func last(blocks []document.Block) document.Block {
 	if len(blocks) == 0 {
@@ -71,14 +90,14 @@ func Page(run *results.Run, parts PageParts) *document.Document {
 	table := Run(run, Options{Split: true, Whole: true, MaxCells: maxPagedCells})
 	p.Head = table.Head
 	short := parts.Verdict // what to set is for the advice to say
-	if parts.Advice == nil {
+	if parts.Advice == nil && parts.Verdict == nil {
 		short = verdict(run)
 	}
 	if len(short) > 0 {
 		p.Sections = append(p.Sections, document.Section{Title: "In short", Blocks: []document.Block{short}})
 	}
 	if parts.Advice != nil {
-		p.add("What to set", parts.Advice, false)
+		p.advise(parts.Advice)
 	}
 	said, split := document.Document{}, document.Document{}
 	for _, s := range table.Sections[1:] {

@@ -34,9 +34,10 @@ type Baseline struct {
 	Key            string `json:"pseudonyms_key,omitzero"` // Input.Key
 	// Undecided says that these sessions were too few: they are judged together
 	// with the next run, and later runs are not compared with them.
-	Undecided bool           `json:"undecided,omitzero"`
-	Earlier   []Baseline     `json:"earlier,omitempty"` // runs before this one, the latest first
-	Cells     []BaselineCell `json:"cells"`
+	Undecided bool                    `json:"undecided,omitzero"`
+	Facts     map[string][][2]float64 `json:"facts,omitempty"`   // Input.Facts
+	Earlier   []Baseline              `json:"earlier,omitempty"` // runs before this one, the latest first
+	Cells     []BaselineCell          `json:"cells"`
 	// PassedOver counts what ReadBaseline did not know.
 	PassedOver results.PassedOver `json:"-"`
 }
@@ -78,7 +79,7 @@ func (f *File) NewBaseline(file string, in *Input) (*Baseline, error) {
 	}
 	b := &Baseline{Schema: baselineSchema, Tool: baselineTool, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls, Unread: in.NumLost,
 		SessionsDigest: in.SessionsDigest, ScenarioDigest: in.ScenarioDigest,
-		PricesDigest: in.PricesDigest, Prices: in.Prices, Key: in.Key}
+		PricesDigest: in.PricesDigest, Prices: in.Prices, Key: in.Key, Facts: in.Facts}
 	all := f.newSums()
 	for i := range in.Cells {
 		c := &in.Cells[i]

@@ -71,6 +71,7 @@ type File struct {
 	Unread            *int    `yaml:"unread" doc:"lines, files and sessions that may be lost in reading; without it as many as the runs of the baseline lost" min:"0"`
 	Uncounted         int     `yaml:"uncounted" doc:"calls whose token counts are missing, cannot be read or contradict each other: the bill is wrong by these" min:"0"`
 	Unpriced          string  `yaml:"unpriced" doc:"refuse leaves costs unjudged that lack prices, allow lets such calls cost nothing" enum:"refuse,allow"`
+	Facts             Facts   `yaml:"facts"`
 	Rules             []Rule  `yaml:"rules"`
 }
 
@@ -93,7 +94,7 @@ func Parse(text []byte, name string) (*File, error) {
 	if tree.Root.Kind != yaml.MappingNode {
 		return nil, tree.Errorf(tree.Root, "a check is a mapping with the keys scenario and rules")
 	}
-	f := &File{Name: name, Seeds: defaultSeeds, Level: defaultLevel, Unpriced: "refuse", Undecided: "fail"}
+	f := &File{Name: name, Seeds: defaultSeeds, Level: defaultLevel, Unpriced: "refuse", Undecided: "fail", Facts: Facts{Lifetime: "any"}}
 	errs := tree.Decode(tree.Root, f, "")
 	errs = append(errs, f.scenario(tree, text)...)
 	list := spec.Child(tree.Root, "rules")

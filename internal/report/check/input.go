@@ -27,6 +27,12 @@ type Input struct {
 	// other, UncountedText says so.
 	Uncounted     int
 	UncountedText string
+	// Causes say why calls were billed more than predicted, the dearest first.
+	Causes []Cause
+	// Facts are what the clients do: by name, for each session, both sums of a ratio. Price is nil
+	// where no rule asks for them.
+	Facts map[string][][2]float64
+	Price Price
 	// Key identifies the key of the pseudonyms of projects and sessions; "" if they
 	// have their own names.
 	Key string
@@ -37,6 +43,15 @@ type Session struct {
 	Project, Model, Agent string
 	// Unpriced are its calls of models that have no price, by model.
 	Unpriced map[string]int
+}
+
+// Cause is a reason why calls were billed more than predicted.
+type Cause struct {
+	Text  string
+	Calls int
+	USD   float64 // beyond what was predicted
+	Read  int64   // tokens that all of the calls still read; 0 if they read different sizes
+	Call  string  // the one that cost most, as sim explain takes it
 }
 
 // Cell is one cell of the scenario under one or more seeds.

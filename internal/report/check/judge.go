@@ -52,6 +52,7 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 		}
 		r.Results = append(r.Results, c.result)
 	}
+	f.judgeFacts(r, in, baselines)
 	f.tellUnpriced(r, in, cases)
 	f.compareHeads(r, in, baselines)
 	if drawn > 0 {
@@ -308,12 +309,17 @@ func (v *verdict) judge(share float64) {
 	}
 	e, ok := excess(share)
 	v.result.Bar, v.result.Margin = new(v.bar), new(0-e.Difference)
+	if v.apart && !math.IsNaN(e.Detectable) {
+		v.result.Noticed = new(math.Abs(v.bar-*v.result.Baseline) + e.Detectable)
+	}
 	low, beyond := e.Interval.Low > tolerance(v.bar), e.Difference > tolerance(v.bar)
 	switch {
 	case !ok:
 	case low && e.Difference > v.effect:
 		v.result.Status, v.result.Message = Breach, v.words(v.bar)
-		v.result.Look = v.looker().look(v.rule.whole) + v.worst()
+		if v.result.Look = v.in.why(); v.rule.Name != results.NameOverPredicted || v.result.Look == "" {
+			v.result.Look = v.looker().look(v.rule.whole) + v.worst()
+		}
 	case e.Interval.High > v.most:
 		v.leaveOpen("%s cannot tell: %s on these may be %s on others", v.sessions(),
 			figure(v.rule.Metric.Unit, *v.result.Observed), figure(v.rule.Metric.Unit, v.bar+v.sign*e.Interval.High))

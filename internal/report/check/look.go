@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -22,6 +23,27 @@ var missCauses = map[string]string{
 	prompt.MissNotReadable.String(): "requests come before the response that writes their prefix has begun",
 	prompt.MissLookback.String():    "markers are further apart than the look-back reaches",
 	prompt.MissMinimum.String():     "requests are below the smallest prompt that is cached",
+}
+
+// why names the causes of a bill above its prediction in the order of what they cost, each with
+// its dearest call; causes of less than a tenth of the dearest are left out.
+func (in *Input) why() string {
+	var parts []string
+	for i := range in.Causes {
+		c := &in.Causes[i]
+		if c.USD < in.Causes[0].USD/10 {
+			break
+		}
+		text := fmt.Sprintf("%s (%s, %s", c.Text, figure(results.UnitUSD, c.USD), document.Count(c.Calls, "call"))
+		if c.Read > 0 {
+			text += fmt.Sprintf(", of which each still reads the same %s", document.Count(int(c.Read), "token"))
+		}
+		parts = append(parts, text+"): sim explain "+c.Call)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, "; ") + ". The prompt is in no log: causes are inferred from counts"
 }
 
 // looker finds the part of a cell that grew.

@@ -40,6 +40,8 @@ type Result struct {
 	Baseline *float64 `json:"baseline,omitempty"` // mean over seeds
 	Bar      *float64 `json:"bar,omitempty"`      // what the figure may reach
 	Margin   *float64 `json:"margin,omitempty"`   // distance to the bar, negative beyond it
+	// Noticed is the smallest change from the baseline that four of five such samples of sessions show.
+	Noticed  *float64 `json:"noticed,omitempty"`
 	Seeds    int      `json:"seeds,omitzero"`
 	Sessions int      `json:"sessions,omitzero"` // judged, if the baseline has others
 	Before   int      `json:"baseline_sessions,omitzero"`

@@ -199,6 +199,11 @@ func (r *Rule) checkMinEffect() error {
 	return nil
 }
 
+// Predicts reports whether the check needs the bill predicted.
+func (f *File) Predicts() bool {
+	return f.Facts.asked() || slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.Name == results.NameOverPredicted })
+}
+
 func metricNames() []string {
 	var names []string
 	for _, m := range results.Metrics() {

@@ -110,6 +110,7 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 		{Name: "cell", Title: "CELL", Clip: shortName}, {Name: "group", Clip: shortName}, {Name: "rule", Title: "RULE"},
 		{Name: "observed", Title: "OBSERVED", Right: true}, {Name: "bar", Title: "BAR", Right: true, Spare: 1},
 		{Name: "margin", Title: "MARGIN", Right: true, Spare: 3}, {Name: "baseline", Title: "BASELINE", Right: true, Spare: 2},
+		{Name: "noticed", Right: true, Spare: 4},
 		{Name: "status", Title: "RESULT"},
 	}}
 	words := map[Status]string{OK: "ok", Breach: "FAIL", Undecided: "undecided", Unjudged: "FAIL"}
@@ -121,12 +122,15 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 		if v.Group != "" {
 			t.Columns[2].Title = "SESSIONS"
 		}
+		if v.Noticed != nil {
+			t.Columns[8].Title = "NOTICED FROM"
+		}
 		status := document.Cell{Value: words[v.Status]}
 		if v.Note != "" {
 			status.Notes = []string{v.Note}
 		}
 		observed, bar := v.observed()
-		t.Rows = append(t.Rows, []any{v.Metric, v.Cell, v.Group, v.Rule, observed, bar, v.margin(), v.figure(v.Baseline), status})
+		t.Rows = append(t.Rows, []any{v.Metric, v.Cell, v.Group, v.Rule, observed, bar, v.margin(), v.figure(v.Baseline), v.noticed(), status})
 	}
 	return t
 }
@@ -142,6 +146,14 @@ func (s *Result) margin() string {
 		v = 0
 	}
 	return difference(s.Unit, v)
+}
+
+// noticed returns the smallest change that these sessions would have shown.
+func (s *Result) noticed() string {
+	if s.Noticed == nil {
+		return ""
+	}
+	return difference(s.Unit, *s.Noticed)
 }
 
 func (s *Result) figure(v *float64) string {

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/serving/live/cassette"
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -31,7 +29,7 @@ type reading struct {
 }
 
 // read extracts the summary from a reply: it drops the analysis, accepts missing tags and enforces limits.
-func (p *plan) read(reply *wire.Reply) reading {
+func (p *plan) read(reply *Reply) reading {
 	whole, output := reply.Text, reply.Billed().Output
 	var r reading
 	tagged := false
@@ -70,7 +68,7 @@ func (p *plan) read(reply *wire.Reply) reading {
 // unusable returns why a reply has no summary, as prompt.Fail… and for the
 // report, "" if it has one. Words beside a tool call introduce the call: they
 // are a summary only inside its block, if the model stopped there.
-func (p *plan) unusable(reply *wire.Reply, text string, tagged bool) (failed, why string) {
+func (p *plan) unusable(reply *Reply, text string, tagged bool) (failed, why string) {
 	switch {
 	case reply.StopReason == "refusal":
 		return prompt.FailEmpty, whyRefusal
@@ -88,9 +86,9 @@ func (p *plan) unusable(reply *wire.Reply, text string, tagged bool) (failed, wh
 
 // compactionOutput returns the output tokens of the provider's compactions, or
 // of the whole call if they are not counted separately.
-func compactionOutput(reply *wire.Reply) int64 {
+func compactionOutput(reply *Reply) int64 {
 	var n int64
-	for _, it := range reply.Iterations {
+	for _, it := range reply.Passes {
 		if it.Type == "compaction" {
 			n += it.Usage.Output
 		}
@@ -127,7 +125,7 @@ func sectionsOf(text string, wanted []section) []Section {
 // with neither is a summary. Tags inside the summary are the model's words.
 func extract(text string) (summary, analysis string, tagged bool) {
 	text = clean(text)
-	lower := cassette.Lowered(text)
+	lower := lowered(text)
 	find := func(tag string, from int) int { // the end of the text if it is missing
 		if i := strings.Index(lower[from:], tag); i >= 0 {
 			return from + i
@@ -135,30 +133,30 @@ func extract(text string) (summary, analysis string, tagged bool) {
 		return len(text)
 	}
 	var outside, inside strings.Builder
-	at, open := 0, find(cassette.SummaryOpen, 0) // text before at is done
-	opened, closed := strings.LastIndex(lower, cassette.SummaryOpen), strings.LastIndex(lower, cassette.SummaryClose)
+	at, open := 0, find(summaryOpen, 0) // text before at is done
+	opened, closed := strings.LastIndex(lower, summaryOpen), strings.LastIndex(lower, summaryClose)
 	for {
-		begin := find(cassette.AnalysisOpen, at)
+		begin := find(analysisOpen, at)
 		if open < at {
-			open = find(cassette.SummaryOpen, at)
+			open = find(summaryOpen, at)
 		}
 		if begin >= open {
 			break
 		}
 		outside.WriteString(text[at:begin])
-		begin += len(cassette.AnalysisOpen)
-		end := find(cassette.AnalysisClose, begin)
-		at = min(end+len(cassette.AnalysisClose), len(text))
+		begin += len(analysisOpen)
+		end := find(analysisClose, begin)
+		at = min(end+len(analysisClose), len(text))
 		if end == len(text) || opened > begin && opened < end && closed > end {
 			// The end of the analysis is missing, or is one that the summary mentions.
-			end = find(cassette.SummaryOpen, begin)
+			end = find(summaryOpen, begin)
 			at = end
 		}
 		inside.WriteString(strings.TrimSpace(text[begin:end]) + "\n")
 	}
 	analysis = strings.TrimSpace(inside.String())
 	if tagged = open < len(text); tagged {
-		at = open + len(cassette.SummaryOpen)
+		at = open + len(summaryOpen)
 		outside.Reset()
 	}
 	stop := len(text)
@@ -167,10 +165,6 @@ func extract(text string) (summary, analysis string, tagged bool) {
 	}
 	return strings.TrimSpace(outside.String() + text[at:stop]), analysis, tagged
 }
-
-// instructionVersion changes with the words of the instructions, so that
-// answers to other words are not used.
-const instructionVersion = "1"
 
 // section is a section that a summary must have.
 type section struct {
@@ -297,10 +291,9 @@ func memoryInstruction(custom, notes string) string {
 	return b.String()
 }
 
-// Titles returns the titles that identify the sections of an answer. An answer
-// repeats them from the instruction, so cassettes without texts can keep them,
-// and a replay knows the sections and their sizes too.
-func Titles() []string {
+// titles returns the titles that identify the sections of an answer. An answer repeats them from the instruction, so
+// redacted records can keep them, and a replay knows the sections and their sizes too.
+func titles() []string {
 	var list []string
 	for _, part := range []prompt.Part{prompt.PartWhole, prompt.PartUpTo} {
 		p := plan{part: part}

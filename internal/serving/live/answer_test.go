@@ -6,7 +6,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -108,46 +107,46 @@ func TestRead(t *testing.T) {
 	analysis := strings.Repeat("a", 20)
 	whole := "<analysis>" + analysis + "</analysis><summary>" + strings.Repeat("s", 40) + "</summary>"
 	whole += strings.Repeat(" ", 100-len(whole))
-	usage := wire.Usage{Uncached: 10, Output: 50}
+	usage := prompt.Usage{Uncached: 10, Output: 50}
 	for _, c := range []struct {
 		name  string
 		plan  plan
-		reply wire.Reply
+		reply Reply
 		want  reading
 	}{
-		{"a summary", plan{maxOutput: 1000}, wire.Reply{StopReason: "end_turn", Text: whole, Usage: usage},
+		{"a summary", plan{maxOutput: 1000}, Reply{StopReason: "end_turn", Text: whole, Usage: usage},
 			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 20, output: 50, missing: 9}},
-		{"at its limit", plan{maxOutput: 1000}, wire.Reply{StopReason: "max_tokens", Text: whole, Usage: usage},
+		{"at its limit", plan{maxOutput: 1000}, Reply{StopReason: "max_tokens", Text: whole, Usage: usage},
 			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 20, output: 50, missing: 9, cut: 1}},
-		{"a server that keeps no limit", plan{maxOutput: 10}, wire.Reply{StopReason: "end_turn", Text: whole, Usage: usage},
+		{"a server that keeps no limit", plan{maxOutput: 10}, Reply{StopReason: "end_turn", Text: whole, Usage: usage},
 			reading{text: strings.Repeat("s", 20), analysis: analysis, tokens: 10, output: 50, missing: 9, cut: 1}},
-		{"nothing", plan{maxOutput: 1000}, wire.Reply{StopReason: "end_turn", Usage: usage}, reading{failed: prompt.FailEmpty, output: 50}},
-		{"a tool call", plan{maxOutput: 1000}, wire.Reply{StopReason: "tool_use", ToolCalls: []string{"Read"}, Usage: usage},
+		{"nothing", plan{maxOutput: 1000}, Reply{StopReason: "end_turn", Usage: usage}, reading{failed: prompt.FailEmpty, output: 50}},
+		{"a tool call", plan{maxOutput: 1000}, Reply{StopReason: "tool_use", ToolCalls: []string{"Read"}, Usage: usage},
 			reading{failed: prompt.FailToolCall, output: 50}},
 		{"a tool call behind an analysis", plan{maxOutput: 1000},
-			wire.Reply{StopReason: "tool_use", Text: "<analysis>a</analysis>", ToolCalls: []string{"Read"}, Usage: usage},
+			Reply{StopReason: "tool_use", Text: "<analysis>a</analysis>", ToolCalls: []string{"Read"}, Usage: usage},
 			reading{failed: prompt.FailToolCall, output: 50}},
 		{"a tool call behind a summary", plan{maxOutput: 1000},
-			wire.Reply{StopReason: "tool_use", Text: whole, ToolCalls: []string{"Read"}, Usage: usage},
+			Reply{StopReason: "tool_use", Text: whole, ToolCalls: []string{"Read"}, Usage: usage},
 			reading{failed: prompt.FailToolCall, output: 50}},
 		{"a stop for a tool that is not named", plan{maxOutput: 1000},
-			wire.Reply{StopReason: "tool_use", Text: whole, Usage: usage}, reading{failed: prompt.FailToolCall, output: 50}},
+			Reply{StopReason: "tool_use", Text: whole, Usage: usage}, reading{failed: prompt.FailToolCall, output: 50}},
 		{"words ahead of a tool call", plan{maxOutput: 1000},
-			wire.Reply{StopReason: "max_tokens", Text: "Let me look at the file first.", ToolCalls: []string{"Read"}, Usage: usage},
+			Reply{StopReason: "max_tokens", Text: "Let me look at the file first.", ToolCalls: []string{"Read"}, Usage: usage},
 			reading{failed: prompt.FailToolCall, output: 50}},
 		{"a tool call and a summary that the model ends with", plan{maxOutput: 1000},
-			wire.Reply{StopReason: "end_turn", Text: whole, ToolCalls: []string{"Read"}, Usage: usage},
+			Reply{StopReason: "end_turn", Text: whole, ToolCalls: []string{"Read"}, Usage: usage},
 			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 20, output: 50, missing: 9}},
-		{"a server that counts nothing", plan{maxOutput: 1000}, wire.Reply{StopReason: "end_turn", Text: whole},
+		{"a server that counts nothing", plan{maxOutput: 1000}, Reply{StopReason: "end_turn", Text: whole},
 			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 10, output: 25, missing: 9}},
-		{"a refusal", plan{maxOutput: 1000}, wire.Reply{StopReason: "refusal", Text: "I cannot.", Usage: usage},
+		{"a refusal", plan{maxOutput: 1000}, Reply{StopReason: "refusal", Text: "I cannot.", Usage: usage},
 			reading{failed: prompt.FailEmpty, why: whyRefusal, output: 50}},
-		{"the provider's compaction", plan{kind: kindServer, maxOutput: 1000}, wire.Reply{
-			StopReason: "compaction", Compaction: strings.Repeat("c", 40), Iterations: []wire.Iteration{
-				{Type: "compaction", Usage: wire.Usage{Uncached: 900, Output: 10}}, {Type: "message", Usage: usage},
+		{"the provider's compaction", plan{kind: kindServer, maxOutput: 1000}, Reply{
+			StopReason: "compaction", Compaction: strings.Repeat("c", 40), Passes: []Pass{
+				{Type: "compaction", Usage: prompt.Usage{Uncached: 900, Output: 10}}, {Type: "message", Usage: usage},
 			}}, reading{text: strings.Repeat("c", 40), tokens: 10, output: 60}},
 		{"no compaction below the threshold", plan{kind: kindServer, maxOutput: 1000},
-			wire.Reply{StopReason: "end_turn", Text: "Hello.", Usage: usage}, reading{failed: prompt.FailEmpty, why: whyNoCompaction, output: 50}},
+			Reply{StopReason: "end_turn", Text: "Hello.", Usage: usage}, reading{failed: prompt.FailEmpty, why: whyNoCompaction, output: 50}},
 	} {
 		if got := c.plan.read(&c.reply); got != c.want {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", c.name, got, c.want)

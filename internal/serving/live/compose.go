@@ -9,24 +9,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/reading/texts"
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// composeVersion changes with the form of the requests, so that stored calls of
-// another form are not used.
-const composeVersion = "2"
-
 // Composed counts how requests differ from the recording.
 type Composed struct {
-	Unanswered int   `json:"unanswered"` // tool calls with a result that says there is none
-	Uncalled   int   `json:"uncalled"`   // results left out because their call is missing
-	Repeated   int   `json:"repeated"`   // tool calls left out because an earlier one has the same id
-	Thinking   int   `json:"thinking"`   // thinking blocks left out because another key signed them
-	Media      int   `json:"media"`      // images and documents replaced by placeholders
-	Filler     int64 `json:"filler"`     // bytes of text that no recording shows
-	Lost       int   `json:"lost"`       // summaries with unknown text, sent as filler
+	Filler int64 `json:"filler"` // bytes of text that no recording shows
+	Lost   int   `json:"lost"`   // summaries with unknown text, sent as filler
 }
 
 // composer makes the request of one call.
@@ -36,14 +26,17 @@ type composer struct {
 	call   *summarizer.Call
 	plan   *plan
 	texts  Texts
-	blocks []placed
-	quote  string // the beginning of the part to summarise, if that does not begin the conversation
-	count  Composed
+	// own puts earlier summaries in as they were written, where their records have filler; filled says that it would
+	// change the request.
+	own, filled bool
+	blocks      []placed
+	quote       string // the beginning of the part to summarise, if that does not begin the conversation
+	count       Composed
 }
 
 // request returns the request of the call.
-func (p *composer) request() (*wire.Request, error) {
-	r := &wire.Request{Model: p.plan.model, MaxTokens: p.plan.maxOutput, Betas: p.plan.betas, ToolsDenied: true}
+func (p *composer) request() (*Request, error) {
+	r := &Request{Model: p.plan.model, MaxTokens: p.plan.maxOutput, Stream: true, Betas: p.plan.betas}
 	c := p.call.Context
 	end := p.end()
 	for i := c.Messages(); i < end; i++ {
@@ -52,13 +45,12 @@ func (p *composer) request() (*wire.Request, error) {
 		}
 	}
 	if p.plan.kind != kindServer {
-		p.add(end, wire.RoleUser, wire.Block{Kind: wire.KindText,
-			Text: p.plan.instruction(p.quote, p.opts.Instructions, p.notes())})
+		p.add(end, roleUser, Text(p.plan.instruction(p.quote, p.opts.Instructions, p.notes())))
 	}
-	p.blocks = alternate(pair(p.blocks, &p.count))
+	p.blocks = alternate(pair(p.blocks))
 	h := p.head(r)
 	if p.plan.kind == kindServer {
-		r.Compaction = &wire.Compaction{}
+		r.Compaction = &Compaction{Type: "summarize"}
 		if strings.TrimSpace(p.opts.Instructions) != "" || p.call.Intent.Instruction > 0 {
 			r.Compaction.Instructions = clean(serverInstructions(p.opts.Instructions))
 		}
@@ -74,12 +66,20 @@ func (p *composer) notes() string {
 	if base.IsZero() {
 		return ""
 	}
-	w, ok := p.memory.find(base)
-	if !ok || w.lost && w.words == "" {
+	w, _ := p.recall(base)
+	return w.text
+}
+
+// recall returns an earlier summary as this call sends it, and whether there is one.
+func (p *composer) recall(d prompt.Digest) (written, bool) {
+	w, ok := p.memory.find(d)
+	p.filled = p.filled || w.words != ""
+	if p.own && w.words != "" {
+		w.text, w.analysis = w.words, w.thoughts
+	} else if !ok || w.lost {
 		p.count.Lost++
 	}
-	text, _ := w.sent()
-	return text
+	return w, ok
 }
 
 // end returns the position after the conversation: that of the instruction, if the call has one.
@@ -91,8 +91,8 @@ func (p *composer) end() int {
 	return n
 }
 
-func (p *composer) add(at int, role wire.Role, b wire.Block) {
-	if b.Kind == wire.KindText && strings.TrimSpace(b.Text) == "" {
+func (p *composer) add(at int, role string, b Block) {
+	if b.Type == typeText && strings.TrimSpace(b.words()) == "" {
 		return // the API refuses empty text
 	}
 	p.blocks = append(p.blocks, placed{at: at, role: role, block: b})
@@ -103,8 +103,7 @@ func (p *composer) entry(i int) error {
 	e, b := *p.call.Context.At(i), p.call.Context.BlockAt(i)
 	switch {
 	case e.Kind == prompt.KindThinking:
-		p.count.Thinking++
-		return nil
+		return nil // another key signed it
 	case e.Tokens <= 0 && e.Kind != prompt.KindToolUse && e.Kind != prompt.KindToolResult:
 		return nil // an entry without weight is not sent
 	case e.Block < 0:
@@ -120,9 +119,6 @@ func (p *composer) entry(i int) error {
 	if content.Filler {
 		p.count.Filler += int64(len(content.Text))
 	}
-	if content.Media != "" {
-		p.count.Media++
-	}
 	p.place(i, e, b, &content)
 	return nil
 }
@@ -136,23 +132,24 @@ func (p *composer) place(i int, e prompt.Entry, b *prompt.Block, content *texts.
 			input = jsontext.Value("{}")
 		}
 		p.cover(i, string(input))
-		p.add(i, wire.RoleAssistant, wire.Block{Kind: wire.KindToolUse, ID: callID(b, i), Name: p.toolName(b, content.Name),
-			Input: input})
+		p.add(i, roleAssistant, useBlock(callID(b, i), p.toolName(b, content.Name), input))
 	case prompt.KindToolResult:
 		text := result(e, b, content)
 		p.cover(i, own(text, e, b, content))
-		p.add(i, wire.RoleUser, wire.Block{
-			Kind: wire.KindToolResult, ID: callID(b, i), Text: text, Error: content.Error || b.Flags&prompt.FlagError != 0,
-		})
+		p.add(i, roleUser, resultBlock(callID(b, i), text, content.Error || b.Flags&prompt.FlagError != 0))
 	default:
-		role := wire.RoleUser
-		if e.Kind.Assistant() {
-			role = wire.RoleAssistant
-		}
 		text := shown(e, b, content)
 		p.cover(i, text)
-		p.add(i, role, wire.Block{Kind: wire.KindText, Text: text})
+		p.add(i, roleOf(e), Text(text))
 	}
+}
+
+// roleOf returns who says an entry.
+func roleOf(e prompt.Entry) string {
+	if e.Kind.Assistant() {
+		return roleAssistant
+	}
+	return roleUser
 }
 
 // shown returns the text of an entry other than a tool call or a result.
@@ -232,17 +229,17 @@ func (p *composer) cover(i int, text string) {
 // placed is a block of a request, its speaker, and the entry of the call's context that it shows.
 type placed struct {
 	at    int
-	role  wire.Role
-	block wire.Block
+	role  string
+	block Block
 }
 
-// pair puts tool results directly after the message with their calls, as the API requires. A call
-// without a result gets one that says so; a result without a call is left out.
-func pair(in []placed, n *Composed) []placed {
+// pair puts tool results directly after the message with their calls, as the API requires. A call without a result
+// gets one that says so; a result without a call, and a call with the id of an earlier one, are left out.
+func pair(in []placed) []placed {
 	results, called := map[string]placed{}, map[string]bool{}
 	for _, p := range in {
-		if _, twice := results[p.block.ID]; p.block.Kind == wire.KindToolResult && !twice {
-			results[p.block.ID] = p
+		if _, twice := results[p.block.ToolUseID]; p.block.Type == typeResult && !twice {
+			results[p.block.ToolUseID] = p
 		}
 	}
 	out := make([]placed, 0, len(in))
@@ -251,9 +248,7 @@ func pair(in []placed, n *Composed) []placed {
 		for _, call := range open {
 			r, ok := results[call.block.ID]
 			if !ok {
-				n.Unanswered++
-				r = placed{at: call.at, role: wire.RoleUser,
-					block: wire.Block{Kind: wire.KindToolResult, ID: call.block.ID, Text: missingResult}}
+				r = placed{at: call.at, role: roleUser, block: resultBlock(call.block.ID, missingResult, false)}
 			}
 			out = append(out, r)
 		}
@@ -261,20 +256,15 @@ func pair(in []placed, n *Composed) []placed {
 	}
 	for _, p := range in {
 		switch {
-		case p.block.Kind == wire.KindToolResult:
-			n.Uncalled++
+		case p.block.Type == typeResult:
 			answer()
 			continue
-		case p.block.Kind == wire.KindToolUse && called[p.block.ID]:
-			n.Repeated++
+		case p.block.Type == typeUse && called[p.block.ID]:
 			continue
-		case p.block.Kind == wire.KindToolUse:
+		case p.block.Type == typeUse:
 			called[p.block.ID] = true
 			open = append(open, p)
-			if _, ok := results[p.block.ID]; ok {
-				n.Uncalled--
-			}
-		case p.role == wire.RoleUser:
+		case p.role == roleUser:
 			answer()
 		}
 		out = append(out, p)
@@ -286,70 +276,69 @@ func pair(in []placed, n *Composed) []placed {
 // alternate makes the first and the last message the user's.
 func alternate(blocks []placed) []placed {
 	said := func(at int, text string) placed {
-		return placed{at: at, role: wire.RoleUser, block: wire.Block{Kind: wire.KindText, Text: text}}
+		return placed{at: at, role: roleUser, block: Text(text)}
 	}
 	if len(blocks) == 0 {
 		return []placed{said(0, leadingText)}
 	}
-	if blocks[0].role == wire.RoleAssistant {
+	if blocks[0].role == roleAssistant {
 		blocks = slices.Insert(blocks, 0, said(blocks[0].at, leadingText))
 	}
-	if last := blocks[len(blocks)-1]; last.role == wire.RoleAssistant {
+	if last := blocks[len(blocks)-1]; last.role == roleAssistant {
 		blocks = append(blocks, said(last.at, pausedText))
 	}
 	return blocks
 }
 
 // messages groups consecutive blocks by speaker.
-func messages(blocks []placed) []wire.Message {
-	var list []wire.Message
+func messages(blocks []placed) []Message {
+	var list []Message
 	for _, p := range blocks {
 		if n := len(list); n == 0 || list[n-1].Role != p.role {
-			list = append(list, wire.Message{Role: p.role})
+			list = append(list, Message{Role: p.role})
 		}
 		m := &list[len(list)-1]
-		m.Blocks = append(m.Blocks, p.block)
+		m.Content = append(m.Content, p.block)
 	}
 	return list
 }
 
+const ttl5m, ttl1h = "5m", "1h"
+
 // mark puts cache breakpoints where the client has them: at the block of the marked
 // entry, or the last one sent before it. Of two at one block the later one stays.
-func mark(r *wire.Request, h headPlaces, blocks []placed, call *summarizer.Call) {
+func mark(r *Request, h headPlaces, blocks []placed, call *summarizer.Call) {
 	markers := call.Markers
-	if n := len(markers); n > prompt.MaxMarkers {
-		markers = markers[n-prompt.MaxMarkers:]
-	}
-	for _, m := range markers {
-		ttl := wire.Cache5m
+	for _, m := range markers[max(0, len(markers)-prompt.MaxMarkers):] {
+		c := &CacheControl{Type: "ephemeral", TTL: ttl5m}
 		if m.TTL == prompt.TTL1h {
-			ttl = wire.Cache1h
+			c.TTL = ttl1h
 		}
 		if b := breakpoint(r, h, blocks, call.Context, int(m.Position)); b != nil {
-			*b = ttl
+			*b = c
 		}
 	}
 }
 
 // breakpoint returns the place of the breakpoint for a marker, nil if nothing before it is sent.
-func breakpoint(r *wire.Request, h headPlaces, blocks []placed, c *prompt.Context, at int) *wire.Cache {
+func breakpoint(r *Request, h headPlaces, blocks []placed, c *prompt.Context, at int) **CacheControl {
 	if at < 0 || at >= c.Len() {
 		return nil
 	}
 	if c.At(at).Kind.Level() == prompt.LevelMessages {
 		for i := len(blocks) - 1; i >= 0; i-- {
 			if blocks[i].at <= at {
-				return &blocks[i].block.Cache
+				return &blocks[i].block.CacheControl
 			}
 		}
 	}
 	for i := len(h.system) - 1; i >= 0; i-- {
 		if n := len(r.System); h.system[i] <= at && n > 0 {
-			return &r.System[min(i, n-1)].Cache
+			return &r.System[min(i, n-1)].CacheControl
 		}
 	}
 	if n := len(r.Tools); n > 0 && h.tools >= 0 && h.tools <= at {
-		return &r.Tools[n-1].Cache
+		return &r.Tools[n-1].CacheControl
 	}
 	return nil
 }

@@ -9,13 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/internal/reading/texts"
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // request composes one call over a script.
-func request(t *testing.T, s *script, c *summarizer.Call, o Options) (*wire.Request, Composed) {
+func request(t *testing.T, s *script, c *summarizer.Call, o Options) (*Request, Composed) {
 	t.Helper()
 	server := &fakeServer{}
 	o.Backend, o.Texts = server, library(s)
@@ -26,26 +25,26 @@ func request(t *testing.T, s *script, c *summarizer.Call, o Options) (*wire.Requ
 
 // outline writes messages one block a line: role, kind, id, and how the text
 // begins.
-func outline(r *wire.Request) string {
+func outline(r *Request) string {
 	var b strings.Builder
 	for _, m := range r.Messages {
-		for _, k := range m.Blocks {
-			text := k.Text
-			if k.Kind == wire.KindToolUse {
+		for _, k := range m.Content {
+			text := k.words()
+			if k.Type == typeUse {
 				text = k.Name + string(k.Input)
 			}
 			text = strings.ReplaceAll(text, "\n", "|")
-			fmt.Fprintf(&b, "%s %s %s%s %q\n", m.Role, k.Kind, k.ID, breakpointOf(k.Cache), cut(text, 34))
+			fmt.Fprintf(&b, "%s %s %s%s %q\n", m.Role, k.Type, k.ID+k.ToolUseID, breakpointOf(k.CacheControl), cut(text, 34))
 		}
 	}
 	return b.String()
 }
 
-func breakpointOf(c wire.Cache) string {
-	if c == wire.CacheNone {
+func breakpointOf(c *CacheControl) string {
+	if c == nil {
 		return ""
 	}
-	return "[" + string(c) + "]"
+	return "[" + c.TTL + "]"
 }
 
 // A call that shares the conversation's prefix sends what the conversation
@@ -67,21 +66,21 @@ user text  "IMPORTANT: answer with text only. "
 	if d := cmp.Diff(want, outline(r)); d != "" {
 		t.Errorf("messages (-want +got):\n%s", d)
 	}
-	if r.Model != "claude-opus-4-6" || r.MaxTokens != 20_000 || !r.ToolsDenied || len(r.Betas) != 1 {
-		t.Errorf("parameters: %s, %d tokens, denied %v, betas %v", r.Model, r.MaxTokens, r.ToolsDenied, r.Betas)
+	if r.Model != "claude-opus-4-6" || r.MaxTokens != 20_000 || len(r.Betas) != 1 {
+		t.Errorf("parameters: %s, %d tokens, betas %v", r.Model, r.MaxTokens, r.Betas)
 	}
-	if len(r.System) != 1 || r.System[0].Cache != wire.Cache1h {
+	if len(r.System) != 1 || lifetime(r.System[0].CacheControl) != ttl1h {
 		t.Errorf("system prompt: %d blocks, want one with a breakpoint of 1h", len(r.System))
 	}
 	// 300 tokens of system prompt and 200 of two tools, at four bytes a token.
-	if n := len(r.System[0].Text); n < 1100 || n > 1300 {
+	if n := len(r.System[0].words()); n < 1100 || n > 1300 {
 		t.Errorf("system prompt of %d bytes, want about 1200", n)
 	}
 	if len(r.Tools) != 2 || r.Tools[0].Name != "Read" || r.Tools[1].Name != "Bash" {
 		t.Errorf("tools %v, want Read and Bash", r.Tools)
 	}
-	if n.Thinking != 1 || n.Unanswered != 0 || n.Lost != 0 {
-		t.Errorf("counts %+v, want one thinking block", n)
+	if n.Lost != 0 {
+		t.Errorf("counts %+v", n)
 	}
 }
 
@@ -101,8 +100,8 @@ func TestComposeOwnPrefix(t *testing.T) {
 		c := s.call()
 		c.Intent.Own, c.Intent.Head, c.Intent.MaxOutput, c.Model = true, head, 5000, "claude-haiku-4-5"
 		c.Markers = nil
-		r, _ := request(t, s, c, Options{System: []wire.Block{{Kind: wire.KindText, Text: "given"}}})
-		if got := len(r.System[0].Text); got < want-10 || got > want+10 || !strings.HasPrefix(r.System[0].Text, summarySystem) {
+		r, _ := request(t, s, c, Options{System: []Block{Text("given")}})
+		if got := len(r.System[0].words()); got < want-10 || got > want+10 || !strings.HasPrefix(r.System[0].words(), summarySystem) {
 			t.Errorf("head of %d tokens: a system prompt of %d bytes, want %d", head, got, want)
 		}
 		if len(r.Tools) != 2 || r.MaxTokens != 5000 || r.Model != "claude-haiku-4-5" {
@@ -114,15 +113,15 @@ func TestComposeOwnPrefix(t *testing.T) {
 // A given head goes out as it is, with the client's breakpoints and no others.
 func TestComposeGivenHead(t *testing.T) {
 	s := conversation("alpha")
-	given := []wire.Block{{Kind: wire.KindText, Text: "You are it.", Cache: wire.Cache5m}, {Kind: wire.KindText, Text: "Rules.", Cache: wire.Cache5m}}
-	tools := []wire.Tool{{Name: "Read", InputSchema: jsontext.Value(`{}`)}}
+	given := []Block{marked("You are it.", ttl5m), marked("Rules.", ttl5m)}
+	tools := []Tool{{Name: "Read", InputSchema: jsontext.Value(`{}`)}}
 	r, _ := request(t, s, s.call(), Options{System: given, Tools: tools})
-	want := []wire.Block{{Kind: wire.KindText, Text: "You are it.", Cache: wire.Cache1h}, {Kind: wire.KindText, Text: "Rules."}}
+	want := []Block{marked("You are it.", ttl1h), Text("Rules.")}
 	if d := cmp.Diff(want, r.System); d != "" {
 		t.Errorf("system prompt (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff(tools, r.Tools[:1]); d != "" || given[0].Cache != wire.Cache5m {
-		t.Errorf("tools: %s; the caller's own blocks changed: %v", d, given[0].Cache)
+	if d := cmp.Diff(tools, r.Tools[:1]); d != "" || lifetime(given[0].CacheControl) != ttl5m {
+		t.Errorf("tools: %s; the caller's own blocks changed: %v", d, lifetime(given[0].CacheControl))
 	}
 }
 
@@ -148,27 +147,24 @@ func TestComposeForms(t *testing.T) {
 	s.context.SetForm(at(3), prompt.FormPointer, 12, prompt.CauseEdit)  // 48 bytes: no room for a preview
 	s.context.SetForm(at(4), prompt.FormPointer, 500, prompt.CauseEdit) // 2,000 bytes
 	s.context.SetForm(8, prompt.FormCleared, 30, prompt.CauseEdit)      // the last call's input
-	r, n := request(t, s, s.call(), Options{})
-	if got := string(r.Messages[1].Blocks[5].Input); got != "{}" {
+	r, _ := request(t, s, s.call(), Options{})
+	if got := string(r.Messages[1].Content[5].Input); got != "{}" {
 		t.Errorf("a cleared call sends the input %s", got)
 	}
-	results := r.Messages[2].Blocks
+	results := r.Messages[2].Content
 	preview := long[:2199-len(storedOpening)-len(storedClosing)]
 	for i, want := range []string{
 		long, "[Old tool result content cleared]", storedOpening + preview + storedClosing, storedPointer,
 		storedOpening + long[:2000-len(storedOpening)-len(storedClosing)] + storedClosing, "(no output)", "[image]", "[document]",
 	} {
-		if got := results[i].Text; got != want {
+		if got := results[i].words(); got != want {
 			t.Errorf("block %d: %d bytes %q, want %d bytes %q", i, len(got), cut(got, 90), len(want), cut(want, 90))
 		}
 	}
-	if !results[5].Error || results[0].Error {
+	if !results[5].IsError || results[0].IsError {
 		t.Error("the failed call is not told from the others")
 	}
-	if n.Media != 2 {
-		t.Errorf("%d placeholders for media, want 2", n.Media)
-	}
-	if last := r.Messages[len(r.Messages)-1]; last.Role != wire.RoleUser || len(r.Messages) != 3 {
+	if last := r.Messages[len(r.Messages)-1]; last.Role != roleUser || len(r.Messages) != 3 {
 		t.Errorf("%d messages, the last by %s: a text without words is not sent", len(r.Messages), last.Role)
 	}
 }
@@ -195,7 +191,7 @@ func TestComposeLead(t *testing.T) {
 			want = leadingText
 		}
 		r, _ := request(t, s, c, Options{})
-		if got := r.Messages[0]; got.Role != wire.RoleUser || len(got.Blocks) != 1 || got.Blocks[0].Text != want {
+		if got := r.Messages[0]; got.Role != roleUser || len(got.Content) != 1 || got.Content[0].words() != want {
 			t.Errorf("lead of %d tokens: the first message is %+v", lead, got)
 		}
 	}
@@ -225,7 +221,7 @@ func TestComposeRestored(t *testing.T) {
 	attach(list.Digest.ExtendInt(uint64(list.Tokens)), list.Tokens, -1)
 	attach(prompt.DigestString("a reminder"), 40, -1)
 	r, count := request(t, s, s.call(), Options{})
-	blocks := r.Messages[0].Blocks
+	blocks := r.Messages[0].Content
 	part := func(tokens int) string { return file[:len(file)*tokens/int(read.Tokens)] }
 	for i, want := range []string{
 		"<system-reminder>\nThe file /src/b.go as it was read:\n" + part(100) + "\n</system-reminder>",
@@ -233,7 +229,7 @@ func TestComposeRestored(t *testing.T) {
 		"<system-reminder>\n" + `{"todos":["ship it"]}` + "\n</system-reminder>",
 		stand("text of the client", 40),
 	} {
-		if d := cmp.Diff(want, blocks[i].Text); d != "" {
+		if d := cmp.Diff(want, blocks[i].words()); d != "" {
 			t.Errorf("attachment %d (-want +got):\n%s", i, d)
 		}
 	}
@@ -255,26 +251,26 @@ func TestComposeMarkers(t *testing.T) {
 	}
 	r, _ := request(t, s, c, Options{})
 	n := 0
-	count := func(c wire.Cache) {
-		if c != wire.CacheNone {
+	count := func(c *CacheControl) {
+		if c != nil {
 			n++
 		}
 	}
 	for _, tool := range r.Tools {
-		count(tool.Cache)
+		count(tool.CacheControl)
 	}
 	for _, b := range r.System {
-		count(b.Cache)
+		count(b.CacheControl)
 	}
 	for _, m := range r.Messages {
-		for _, b := range m.Blocks {
-			count(b.Cache)
+		for _, b := range m.Content {
+			count(b.CacheControl)
 		}
 	}
 	if n != 4 {
 		t.Errorf("%d breakpoints, want 4", n)
 	}
-	if r.Tools[1].Cache != wire.CacheNone || r.System[0].Cache != wire.Cache1h {
+	if lifetime(r.Tools[1].CacheControl) != "" || lifetime(r.System[0].CacheControl) != ttl1h {
 		t.Error("head: want a breakpoint of 1h at the system prompt alone")
 	}
 	if got := outline(r); !strings.Contains(got, `user text [5m] "Please fix`) || !strings.Contains(got, `tool_result toolu_1[5m]`) {
@@ -283,7 +279,7 @@ func TestComposeMarkers(t *testing.T) {
 	s = conversation("alpha")
 	c = s.call()
 	c.Markers = []prompt.Marker{{Position: 0, TTL: prompt.TTL1h}, {Position: -1}, {Position: 1000}}
-	if r, _ = request(t, s, c, Options{}); r.Tools[1].Cache != wire.Cache1h || r.Tools[0].Cache != wire.CacheNone {
+	if r, _ = request(t, s, c, Options{}); lifetime(r.Tools[1].CacheControl) != ttl1h || lifetime(r.Tools[0].CacheControl) != "" {
 		t.Error("tools: want a breakpoint of 1h at the last one alone")
 	}
 }
@@ -296,8 +292,8 @@ func TestComposePart(t *testing.T) {
 	tail := s.context.At(s.context.Len() - 2).Tokens
 	c.Intent.Summarised, c.Intent.Part = tail, prompt.PartFrom
 	r, _ := request(t, s, c, Options{})
-	m := r.Messages[len(r.Messages)-1].Blocks
-	got := m[len(m)-1].Text
+	m := r.Messages[len(r.Messages)-1].Content
+	got := m[len(m)-1].words()
 	if !strings.Contains(got, "later part") || !strings.Contains(got, `"Good. Now the logout."`) {
 		t.Errorf("the instruction does not name the part:\n%s", cut(got, 500))
 	}
@@ -305,8 +301,8 @@ func TestComposePart(t *testing.T) {
 	c = s.call()
 	c.Intent.Part = prompt.PartUpTo
 	r, _ = request(t, s, c, Options{})
-	m = r.Messages[len(r.Messages)-1].Blocks
-	got = m[len(m)-1].Text
+	m = r.Messages[len(r.Messages)-1].Content
+	got = m[len(m)-1].words()
 	if !strings.Contains(got, "8. Work Completed") || !strings.Contains(got, "9. Context for Continuing Work") || strings.Contains(got, "Current Work") {
 		t.Errorf("sections where messages follow:\n%s", got)
 	}

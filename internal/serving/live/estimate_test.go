@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
@@ -14,7 +13,7 @@ import (
 func TestDry(t *testing.T) {
 	s := conversation("alpha")
 	stub := &summarizer.Stub{Sizing: summarizer.Fixed, Median: 10}
-	l := newLive(t, Options{Dry: true, Stub: stub, Prices: dollars, Settings: Settings{MaxOutput: 1000}})
+	l := newLive(t, Options{Dry: true, Texts: library(s), Stub: stub, Prices: dollars, Settings: Settings{MaxOutput: 1000}})
 	c := s.call()
 	a := compose(t, l, c)
 	if a.Summary != 10 {
@@ -29,31 +28,24 @@ func TestDry(t *testing.T) {
 	if usd, most := float64(input+10)/1000, float64(input+1000)/1000; e.USD != usd || e.MostUSD != most {
 		t.Errorf("$%v to $%v, want $%v to $%v", e.USD, e.MostUSD, usd, most)
 	}
-	store := &shelf{}
-	server := &fakeServer{answer: func(n int, _ *wire.Request) (*wire.Reply, error) {
+	store := folder(t, t.TempDir(), RecordMissing, false)
+	server := &fakeServer{answer: func(n int, _ *Request) (*Reply, error) {
 		r := good()
 		r.Text = fmt.Sprint("summary ", n)
 		return r, nil
 	}}
 	live := newLive(t, Options{Backend: server, Texts: library(s), Calls: store, Settings: Settings{MaxOutput: 1000}})
 	compose(t, live, c)
-	if e := live.Estimate(c); e != (Estimate{Calls: 1, Stored: 1}) {
-		t.Errorf("a stored call is estimated as %+v", e)
-	}
 	// A dry run goes on from the answers that are stored, so that it knows the
 	// later calls of a chain too; the third one is not stored.
 	if _, err := chain(live, conversation("alpha"), 2); err != nil {
 		t.Fatal(err)
 	}
-	again := newLive(t, Options{Dry: true, Backend: &fakeServer{}, Calls: store, Settings: Settings{MaxOutput: 1000}})
+	again := newLive(t, Options{Dry: true, Texts: library(s), Calls: store, Settings: Settings{MaxOutput: 1000}})
 	if _, err := chain(again, conversation("alpha"), 3); err != nil {
 		t.Fatal(err)
 	}
 	if e := again.opts.Shared.Report().Estimate; e.Calls != 3 || e.Stored != 2 {
 		t.Errorf("%d calls, %d of them stored; want 3 and 2", e.Calls, e.Stored)
-	}
-	c.Intent.Known = &prompt.Answer{}
-	if e := live.Estimate(c); e != (Estimate{}) {
-		t.Errorf("a call the recording answers is estimated as %+v", e)
 	}
 }

@@ -2,7 +2,10 @@ package live
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -12,8 +15,6 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/internal/reading/texts"
-	"github.com/compactsim/compactsim/internal/serving/live/cassette"
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -131,11 +132,11 @@ func library(scripts ...*script) func(context.Context, *traces.Session) (Texts, 
 // fakeServer answers by a function and keeps the requests.
 type fakeServer struct {
 	mu       sync.Mutex
-	requests []*wire.Request
-	answer   func(n int, r *wire.Request) (*wire.Reply, error)
+	requests []*Request
+	answer   func(n int, r *Request) (*Reply, error)
 }
 
-func (f *fakeServer) Do(_ context.Context, r *wire.Request) (*wire.Reply, error) {
+func (f *fakeServer) Do(_ context.Context, r *Request) (*Reply, error) {
 	f.mu.Lock()
 	f.requests = append(f.requests, r)
 	n := len(f.requests)
@@ -146,7 +147,7 @@ func (f *fakeServer) Do(_ context.Context, r *wire.Request) (*wire.Reply, error)
 	return f.answer(n, r)
 }
 
-func (f *fakeServer) last() *wire.Request { return f.requests[len(f.requests)-1] }
+func (f *fakeServer) last() *Request { return f.requests[len(f.requests)-1] }
 
 // full is a summary with all nine sections.
 func full(text string) string {
@@ -158,42 +159,22 @@ func full(text string) string {
 }
 
 // good is the reply of a model that does as it is told.
-func good() *wire.Reply {
-	return &wire.Reply{
+func good() *Reply {
+	return &Reply{
 		StopReason: "end_turn", Text: "<analysis>\nIt went well.\n</analysis>\n<summary>\n" + full("/src/a.go") + "</summary>",
-		Usage: wire.Usage{Uncached: 100, Read: 500, Output: 300}, First: time.Second, Total: 5 * time.Second, Attempts: 1,
+		Usage: prompt.Usage{Uncached: 100, Read: 500, Output: 300}, First: time.Second, Total: 5 * time.Second, Attempts: 1,
 	}
 }
 
-// shelf stores calls in memory.
-type shelf struct {
-	mu    sync.Mutex
-	calls map[cassette.Key]*cassette.Cassette
+// marked is a text with a breakpoint.
+func marked(text, ttl string) Block {
+	b := Text(text)
+	b.CacheControl = &CacheControl{Type: "ephemeral", TTL: ttl}
+	return b
 }
 
-func (s *shelf) Do(ctx context.Context, c cassette.Call, ask func(context.Context) (*cassette.Cassette, error)) (*cassette.Cassette, bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if got, ok := s.calls[c.Key()]; ok {
-		return got, true, nil
-	}
-	got, err := ask(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	if s.calls == nil {
-		s.calls = map[cassette.Key]*cassette.Cassette{}
-	}
-	s.calls[c.Key()] = got
-	return got, false, nil
-}
-
-func (s *shelf) Has(c cassette.Call) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, ok := s.calls[c.Key()]
-	return ok
-}
+// lifetime returns what a breakpoint asks for, "" for none.
+func lifetime(c *CacheControl) string { return value(c).TTL }
 
 // newLive returns a summariser or ends the test.
 func newLive(t *testing.T, o Options) *Summarizer {
@@ -217,4 +198,29 @@ func compose(t *testing.T, s *Summarizer, c *summarizer.Call) prompt.Answer {
 // thread is one whose call under way is made when so many blocks are there.
 func thread(blocks int32) traces.Thread {
 	return traces.Thread{Rounds: []traces.Round{{Input: traces.Span{To: blocks}}}}
+}
+
+// recorded returns all calls of a folder.
+func recorded(t *testing.T, f *Folder) (list []*Record) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(f.dir, "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var k Key
+		if _, err := hex.Decode(k[:], []byte(strings.TrimSuffix(filepath.Base(name), ".json"))); err != nil {
+			t.Fatal(err)
+		}
+		r, err := decodeRecord(b, k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, r)
+	}
+	return list
 }

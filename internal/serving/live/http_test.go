@@ -12,8 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/compactsim/compactsim/internal/serving/live/backend"
-	"github.com/compactsim/compactsim/internal/serving/live/cassette"
 	"github.com/compactsim/compactsim/internal/serving/live/livetest"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -24,26 +22,26 @@ import (
 // attempts a call.
 func serve(t *testing.T, faults ...string) (*livetest.Server, Backend) {
 	t.Helper()
-	limits := backend.Limits{Timeout: time.Minute, Idle: time.Minute}
+	c := Config{Settings: Settings{Attempts: 4, Timeout: time.Minute}, Idle: time.Minute}
 	for _, text := range faults {
 		if strings.HasPrefix(text, "loris") || strings.HasPrefix(text, "stall") {
-			limits = backend.Limits{Timeout: 2 * time.Second, Idle: time.Second} // these alone are waited out
+			c.Timeout, c.Idle = 2*time.Second, time.Second // these alone are waited out
 		}
 	}
 	server := livetest.Start(t, faults...)
-	api, err := backend.NewAnthropic(backend.Config{
-		Key: backend.NewKey("dev-test"), BaseURL: server.URL, Limits: limits,
-	})
+	c.Key, c.BaseURL = NewSecret("dev-test"), server.URL
+	c.Sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+	client, err := NewClient(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return server, &backend.Retry{Backend: api, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
+	return server, client
 }
 
-// folder opens cassettes or ends the test.
-func folder(t *testing.T, dir string, m cassette.Mode, o cassette.Options) *cassette.Folder {
+// folder opens recorded calls or ends the test.
+func folder(t *testing.T, dir string, m Mode, redact bool) *Folder {
 	t.Helper()
-	f, err := cassette.Open(dir, m, o)
+	f, err := OpenFolder(dir, m, redact)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +121,7 @@ func TestFaults(t *testing.T) {
 			server, web := serve(t, c.fault)
 			s := conversation("alpha")
 			dir := t.TempDir()
-			l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, cassette.Record, cassette.Options{})})
+			l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, Make, false)})
 			a, err := l.Compose(t.Context(), s.call())
 			if n, _ := server.Count(); n != c.requests {
 				t.Errorf("%d requests, want %d", n, c.requests)
@@ -140,7 +138,7 @@ func TestFaults(t *testing.T) {
 			if c.failed == "" && int(a.Measured.Attempts) != c.requests {
 				t.Errorf("%d attempts measured, want %d", a.Measured.Attempts, c.requests)
 			}
-			again := newLive(t, Options{Calls: folder(t, dir, cassette.Replay, cassette.Options{})})
+			again := newLive(t, Options{Texts: library(conversation("alpha")), Calls: folder(t, dir, Replay, false)})
 			if d := cmp.Diff(a, compose(t, again, conversation("alpha").call())); d != "" {
 				t.Errorf("the replay answers otherwise (-made +replayed):\n%s", d)
 			}
@@ -191,9 +189,6 @@ func chain(l *Summarizer, s *script, calls int) ([]prompt.Answer, error) {
 func runMany(t *testing.T, sessions int, o Options) [][]prompt.Answer {
 	t.Helper()
 	o.Texts = func(_ context.Context, s *traces.Session) (Texts, error) {
-		if o.Backend == nil {
-			t.Error("a replay opens texts")
-		}
 		return fakeTexts{conversation(s.ID)}, nil
 	}
 	l := newLive(t, o)
@@ -213,24 +208,24 @@ func runMany(t *testing.T, sessions int, o Options) [][]prompt.Answer {
 }
 
 // A hundred sessions at the same time, some answers failing for the moment:
-// every call is made once, and a replay gives the same answers without texts.
-// So does one of cassettes that keep no texts.
+// every call is made once, and a replay gives the same answers.
+// So does one of redacted records.
 func TestManySessions(t *testing.T) {
-	for sessions, o := range map[int]cassette.Options{100: {}, 10: {Redact: true, Keep: Titles()}} {
+	for sessions, o := range map[int]bool{100: false, 10: true} {
 		server, web := serve(t, "529@5,15,25")
 		dir := t.TempDir()
-		made := runMany(t, sessions, Options{Backend: web, Calls: folder(t, dir, cassette.Record, o)})
+		made := runMany(t, sessions, Options{Backend: web, Calls: folder(t, dir, Make, o)})
 		if n, _ := server.Count(); n != sessions*3+3 {
 			t.Errorf("%d requests, want one a call and three repeated", n)
 		}
-		replayed := runMany(t, sessions, Options{Calls: folder(t, dir, cassette.Replay, o)})
+		replayed := runMany(t, sessions, Options{Calls: folder(t, dir, Replay, o)})
 		if d := cmp.Diff(made, replayed); d != "" {
-			t.Errorf("redacted %v: the replay answers otherwise (-made +replayed):\n%s", o.Redact, cut(d, 2000))
+			t.Errorf("redacted %v: the replay answers otherwise (-made +replayed):\n%s", o, cut(d, 2000))
 		}
 		for i := range made {
 			for n, a := range made[i] {
 				if a.Failed != "" || a.Measured.Missing != 0 {
-					t.Fatalf("redacted %v: session %d call %d: %+v %+v", o.Redact, i, n, a, a.Measured)
+					t.Fatalf("redacted %v: session %d call %d: %+v %+v", o, i, n, a, a.Measured)
 				}
 			}
 		}
@@ -238,7 +233,7 @@ func TestManySessions(t *testing.T) {
 }
 
 // Words of the conversation reach the summary of a chain through the summaries
-// between; cassettes without texts hold none of them.
+// between; redacted records hold none of them.
 func TestChainOverHTTP(t *testing.T) {
 	const words = "Keep the canary /src/canary.go in sight."
 	for _, redact := range []bool{false, true} {
@@ -247,7 +242,7 @@ func TestChainOverHTTP(t *testing.T) {
 		s := newScript("alpha")
 		s.say(prompt.KindPrompt, words)
 		s.fill()
-		l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, cassette.Record, cassette.Options{Redact: redact, Keep: Titles()})})
+		l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, Make, redact)})
 		list, err := chain(l, s, 3)
 		if err != nil {
 			t.Fatal(err)
@@ -259,12 +254,12 @@ func TestChainOverHTTP(t *testing.T) {
 		if lost := l.opts.Shared.Report().Composed.Lost; lost != 0 {
 			t.Errorf("redacted %v: %d summaries without their words went out", redact, lost)
 		}
-		if text, _ := last.sent(); !strings.Contains(text, "/src/canary.go") {
+		if text := last.text + last.words; !strings.Contains(text, "/src/canary.go") {
 			t.Errorf("redacted %v: the words of the first message have not reached the third summary: %q", redact, cut(text, 300))
 		}
 		files, err := filepath.Glob(filepath.Join(dir, "*"))
 		if err != nil || len(files) != 3 {
-			t.Fatalf("%d cassettes, %v; want 3", len(files), err)
+			t.Fatalf("%d records, %v; want 3", len(files), err)
 		}
 		for _, file := range files {
 			b, err := os.ReadFile(file)
@@ -291,7 +286,7 @@ func TestInterruptOverHTTP(t *testing.T) {
 	}()
 	dir := t.TempDir()
 	s := conversation("alpha")
-	l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, cassette.RecordMissing, cassette.Options{})})
+	l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, RecordMissing, false)})
 	a, err := l.Compose(ctx, s.call())
 	if err != nil {
 		t.Fatal(err)
@@ -302,7 +297,7 @@ func TestInterruptOverHTTP(t *testing.T) {
 		t.Fatalf("the interrupted call ends with %v", err)
 	}
 	s = conversation("alpha")
-	l = newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, cassette.RecordMissing, cassette.Options{})})
+	l = newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, RecordMissing, false)})
 	if _, err := chain(l, s, 2); err != nil {
 		t.Fatal(err)
 	}

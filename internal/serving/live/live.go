@@ -1,12 +1,11 @@
-// Package live has real models write the summaries of a run. It composes the
-// request of a call from the texts of the blocks that the simulated client
-// would send, makes the call or takes a stored answer, and returns the result
-// in the terms of a modelled answer: sizes, times, a digest.
+// Package live has real models write the summaries of a run: compose, send, record. It composes the request of a call
+// from the texts of the blocks that the simulated client would send (compose.go, texts.go), sends it through either
+// interface (client.go), and keeps the answer in a file (record.go). The result is told in the terms of a modelled
+// answer: sizes, times, a digest.
 //
-// A stored answer is used without composing anything: a call is identified by
-// the chain of what it sends and by its parameters, never by the bytes of a
-// request. A run over stored calls gives the same answers each time, and needs
-// neither texts nor a server.
+// A recorded call is found by the SHA-256 of its request's body. A replay composes the same bodies, because recordings,
+// settings and earlier summaries are the same. Where a redacted record has filler in place of an earlier summary, that
+// filler counts; what is sent while the summary is still known are its own words.
 package live
 
 import (
@@ -14,14 +13,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/internal/reading/texts"
-	"github.com/compactsim/compactsim/internal/serving/live/cassette"
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -30,7 +26,6 @@ import (
 // Summarizer answers summary calls by real models. It is safe for concurrent use: the sessions of a run share one.
 type Summarizer struct {
 	opts   Options
-	digest string // of the options that calls depend on
 	memory memory
 }
 
@@ -52,7 +47,7 @@ func New(o Options) *Summarizer {
 	if o.Prices == nil {
 		o.Prices = func(string, prompt.Usage) float64 { return 0 }
 	}
-	return &Summarizer{opts: o, digest: o.digest()}
+	return &Summarizer{opts: o}
 }
 
 // Summarize sizes an answer without a call, for callers that have none to give.
@@ -66,12 +61,12 @@ func (s *Summarizer) Summarize(in *prompt.Intent, src draws.Source, event uint64
 }
 
 // Compose answers a call: from the recording if it has the answer, by a model
-// or a stored call for live sources, else by the stub. A call that failed in a
+// or a recorded call for live sources, else by the stub. A call that failed in a
 // way a layer can handle, such as a prompt that is too long, is an answer with
 // its reason in Failed. An error means that the run cannot continue: a wrong
-// key or model, an exhausted budget, a missing stored call, or the end of ctx,
+// key or model, an exhausted budget, a call that is not recorded, or the end of ctx,
 // whose error it then wraps. It names the call; the caller adds the session.
-// What was paid for is stored by then.
+// What was paid for is recorded by then.
 func (s *Summarizer) Compose(ctx context.Context, c *summarizer.Call) (prompt.Answer, error) {
 	if !s.opts.made(c.Intent) {
 		return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
@@ -81,77 +76,100 @@ func (s *Summarizer) Compose(ctx context.Context, c *summarizer.Call) (prompt.An
 		s.opts.Shared.update(func(r *Report) { count(&r.Failures, whyNotOffered) })
 		return prompt.Answer{Failed: prompt.FailAPI}, nil
 	}
-	p.key = s.about(c, &p).Key()
+	a, err := s.fetch(ctx, c, &p)
+	if err != nil {
+		return prompt.Answer{}, fmt.Errorf("live call %d (%s, round %d): %w", c.Intent.Number, c.Intent.Source, c.Round, err)
+	}
+	return a, nil
+}
+
+// fetch composes a call and answers it.
+func (s *Summarizer) fetch(ctx context.Context, c *summarizer.Call, p *plan) (prompt.Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return prompt.Answer{}, err
+	}
+	m, err := s.compose(ctx, c, p, false)
+	if err != nil {
+		return prompt.Answer{}, fmt.Errorf("compose the request: %w", err)
+	}
 	if s.opts.Dry {
-		e := s.Estimate(c)
-		if s.opts.Calls == nil || s.opts.Shared.first(p.key) {
+		stored := s.opts.Calls != nil && s.opts.Calls.Has(m.key)
+		e := Estimate{Calls: 1, Stored: 1}
+		if !stored {
+			e = s.expected(c, p)
+		}
+		if s.opts.Shared.first(m.key) {
 			s.opts.Shared.update(func(r *Report) { r.expect(&e) })
 		}
-		if e.Stored == 0 {
+		if !stored {
 			s.opts.Shared.update(func(r *Report) { count(&r.Models, p.model) })
 			return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
 		}
 	}
-	got, replayed, err := s.fetch(ctx, c, &p)
-	if errors.Is(err, errDry) {
-		return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
-	}
-	if errors.Is(err, cassette.ErrMissing) {
-		return prompt.Answer{}, err // it names the call
-	}
-	if err != nil {
-		return prompt.Answer{}, fmt.Errorf("live call %d (%s, round %d): %w", c.Intent.Number, c.Intent.Source, c.Round, err)
-	}
-	return s.answer(c, &p, got, replayed), nil
-}
-
-// fetch returns a call, stored or made, and whether it was stored.
-func (s *Summarizer) fetch(ctx context.Context, c *summarizer.Call, p *plan) (*cassette.Cassette, bool, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, false, err
-	}
-	call := func(ctx context.Context) (*cassette.Cassette, error) { return s.call(ctx, c, p) }
+	call := func(ctx context.Context) (*Record, error) { return s.call(ctx, c, p, m) }
+	var got *Record
+	var replayed bool
 	if s.opts.Calls == nil {
-		got, err := call(ctx)
-		return got, false, err
+		got, err = call(ctx)
+	} else {
+		got, replayed, err = s.opts.Calls.Do(ctx, m.key, call)
 	}
-	return s.opts.Calls.Do(ctx, s.about(c, p), call)
+	if err != nil {
+		return prompt.Answer{}, err
+	}
+	return s.answer(c, p, m.key, got, replayed), nil
 }
 
-// errDry is the error of a call in a dry run.
-var errDry = errors.New("a dry run makes no calls")
+// made is a request with its key.
+type made struct {
+	*Request
+	key      Key
+	composer *composer
+}
 
-// call composes a call and makes it.
-func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan) (*cassette.Cassette, error) {
-	if s.opts.Dry {
-		return nil, errDry
+// compose returns the request of a call. Only with own are earlier summaries in it as they were written, where their
+// records have filler.
+func (s *Summarizer) compose(ctx context.Context, c *summarizer.Call, p *plan, own bool) (*made, error) {
+	reader, err := s.opts.Texts(ctx, c.Session)
+	if err != nil {
+		return nil, err
 	}
+	m := &made{composer: &composer{opts: &s.opts, memory: &s.memory, call: c, plan: p, texts: reader, own: own}}
+	m.Request, err = m.composer.request()
+	if err = errors.Join(err, reader.Close()); err != nil {
+		return nil, err
+	}
+	body, err := m.body(s.opts.Provider, false)
+	m.key = keyOf(body, s.opts.Betas, c.Intent.Ordinal)
+	return m, err
+}
+
+// call makes a call.
+func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan, m *made) (*Record, error) {
 	if s.opts.Backend == nil {
-		return nil, errors.New("it is not stored, and no server is given to make it")
+		return nil, errors.New("it is not recorded, and no server is given to make it")
 	}
-	request, composer, err := s.compose(ctx, c, p)
-	if err != nil {
-		return nil, fmt.Errorf("compose the request: %w", err)
-	}
-	reply, err := s.opts.Backend.Do(ctx, request)
-	end := s.opts.Now()
-	if err != nil {
-		f, err := s.failed(ctx, p, composer, err)
-		if err != nil {
-			return nil, err
+	got := &Record{Session: c.Session.ID, Source: c.Intent.Source, Model: p.model, Thread: c.Thread, Round: c.Round}
+	sent := m
+	if m.composer.filled {
+		var err error
+		if sent, err = s.compose(ctx, c, p, true); err != nil {
+			return nil, fmt.Errorf("compose the request: %w", err)
 		}
-		return &cassette.Cassette{Failure: f, Began: end, Texts: true}, nil
 	}
-	got := &cassette.Cassette{Reply: reply, Began: end.Add(-reply.Total), Texts: true}
-	if r := p.read(reply); r.failed == "" {
-		s.opts.Shared.say(p.key, &r)
+	reply, err := s.opts.Backend.Do(ctx, sent.Request)
+	got.Began = s.opts.Now().UTC()
+	if err != nil {
+		got.Failure, err = s.failed(ctx, p, sent.composer, err)
+		return got, err
 	}
-	s.book(p, composer, got)
+	got.Reply, got.Began = reply, got.Began.Add(-reply.Total)
+	s.book(p, sent.composer, got)
 	return got, nil
 }
 
 // book counts a call that went to a server.
-func (s *Summarizer) book(p *plan, made *composer, got *cassette.Cassette) {
+func (s *Summarizer) book(p *plan, made *composer, got *Record) {
 	billed, wasted, requests := billedOf(got)
 	usd := s.opts.Prices(p.model, billed) + s.opts.Prices(p.model, wasted)
 	s.opts.Shared.update(func(r *Report) {
@@ -161,41 +179,38 @@ func (s *Summarizer) book(p *plan, made *composer, got *cassette.Cassette) {
 		r.Usage.Add(&wasted)
 		r.Wasted.Add(&wasted)
 		r.spent += nanos(usd)
-		accumulate(&r.Composed, &made.count)
-		switch reply := got.Reply; {
-		case reply == nil:
-			switch got.Failure.Cause {
-			case wire.CauseRequest, wire.CauseTooLong, wire.CauseAuth, wire.CauseModel:
-				r.Refused++
-			default:
-				r.Unanswered++
-			}
-		case reply.Estimated:
+		r.Composed.Filler += made.count.Filler
+		r.Composed.Lost += made.count.Lost
+		switch f := got.Failure; {
+		case f == nil && got.Reply.Estimated:
 			r.Estimated++
+		case f == nil:
+		case f.Cause == CauseTooLong || f.Cause == CauseRequest || f.Fatal():
+			r.Refused++
+		default:
+			r.Unanswered++
 		}
 	})
 }
 
 // billedOf returns the bill of a call, separately the part without an answer, and the number of its requests.
-func billedOf(c *cassette.Cassette) (billed, wasted prompt.Usage, requests int) {
+func billedOf(c *Record) (billed, wasted prompt.Usage, requests int) {
 	if f := c.Failure; f != nil {
 		return billed, f.Billed, f.Attempts
 	}
 	return c.Reply.Billed(), c.Reply.Wasted, max(1, c.Reply.Attempts)
 }
 
-// failed returns the failure of a call if a layer can handle it, or an error if the run cannot continue. A failure
-// together with another error, for instance when the budget ends before the next attempt, is booked and ends the run.
-// A call that the end of the run stopped before the server had it is not booked, because their number depends on the
-// machine.
-func (s *Summarizer) failed(ctx context.Context, p *plan, composer *composer, err error) (*wire.Failure, error) {
-	var f *wire.Failure
+// failed returns the failure of a call if a layer can handle it, or an error if the run cannot continue. A call that
+// the end of the run stopped before the server had it is not booked, because their number depends on the machine.
+func (s *Summarizer) failed(ctx context.Context, p *plan, composer *composer, err error) (*Failure, error) {
+	var f *Failure
 	if !errors.As(err, &f) {
 		return nil, err
 	}
 	stop := ctx.Err()
 	if stop == nil || f.Billed != (prompt.Usage{}) {
-		s.book(p, composer, &cassette.Cassette{Failure: f})
+		s.book(p, composer, &Record{Failure: f})
 	}
 	if stop != nil {
 		if !errors.Is(err, stop) {
@@ -203,38 +218,14 @@ func (s *Summarizer) failed(ctx context.Context, p *plan, composer *composer, er
 		}
 		return nil, err
 	}
-	if f.Fatal() || !alone(err) {
+	if f.Fatal() {
 		return nil, err
 	}
 	return f, nil
 }
 
-// alone reports whether an error is a failure of a call and nothing else.
-func alone(err error) bool {
-	switch e := any(err).(type) { // this very error: what it wraps comes next
-	case *wire.Failure:
-		return true
-	case interface{ Unwrap() error }:
-		return alone(e.Unwrap())
-	case interface{ Unwrap() []error }:
-		return !slices.ContainsFunc(e.Unwrap(), func(err error) bool { return !alone(err) })
-	}
-	return false
-}
-
-// compose returns the request of a call and its composer.
-func (s *Summarizer) compose(ctx context.Context, c *summarizer.Call, p *plan) (*wire.Request, *composer, error) {
-	reader, err := s.opts.Texts(ctx, c.Session)
-	if err != nil {
-		return nil, nil, err
-	}
-	composer := &composer{opts: &s.opts, memory: &s.memory, call: c, plan: p, texts: reader}
-	request, err := composer.request()
-	return request, composer, errors.Join(err, reader.Close())
-}
-
 // answer returns the result of a call in the terms of a modelled one.
-func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette, replayed bool) prompt.Answer {
+func (s *Summarizer) answer(c *summarizer.Call, p *plan, k Key, got *Record, replayed bool) prompt.Answer {
 	m := &prompt.Measured{}
 	var attempts int
 	m.Usage, m.Wasted, attempts = billedOf(got)
@@ -243,81 +234,59 @@ func (s *Summarizer) answer(c *summarizer.Call, p *plan, got *cassette.Cassette,
 	var why string
 	if f := got.Failure; f != nil {
 		a.Failed, why = prompt.FailAPI, string(f.Cause)
-		if f.Cause == wire.CauseTooLong {
+		if f.Cause == CauseTooLong {
 			a.Failed, a.Excess = prompt.FailTooLong, f.Excess
 		}
 	} else {
-		why = s.take(&a, p, got)
+		why = s.take(&a, p, k, got)
 	}
-	s.record(c, p, got, &a, why, replayed)
+	s.record(c, p, k, got, &a, why, replayed)
 	return a
 }
 
 // take sets what a reply gives, and returns why it has no summary.
-func (s *Summarizer) take(a *prompt.Answer, p *plan, got *cassette.Cassette) string {
+func (s *Summarizer) take(a *prompt.Answer, p *plan, k Key, got *Record) string {
 	reply := got.Reply
 	m, r := a.Measured, p.read(reply)
-	m.Iterations = int32(max(1, len(reply.Iterations)))
+	m.Iterations = int32(max(1, len(reply.Passes)))
 	a.First, a.Total, a.Output = int64(reply.First), int64(reply.Total), r.output
 	if a.Failed = r.failed; a.Failed != "" {
 		return cmp.Or(r.why, r.failed)
 	}
 	a.Summary, a.Bytes = r.tokens, int32(len(r.text))
-	w := written{text: r.text, analysis: r.analysis, tokens: r.tokens, output: a.Output, lost: !got.Texts}
-	if w.lost {
-		said := s.opts.Shared.said(p.key)
-		w.words, w.thoughts = said.text, said.analysis
+	w := written{text: r.text, analysis: r.analysis, tokens: r.tokens, output: a.Output, lost: got.Redacted}
+	if got.own != nil {
+		own := p.read(got.own)
+		w.words, w.thoughts = own.text, own.analysis
 	}
-	a.Digest = s.memory.keep(p.key, w)
+	a.Digest = s.memory.keep(k, w)
 	m.Missing, m.Cut = r.missing, r.cut
 	return ""
 }
 
-// Shared is what the summarisers of a run share, besides stored calls: the
-// report, and words for later calls. The zero value is empty and ready to use;
-// it must not be copied.
+// Shared is what the summarisers of a run share, besides recorded calls: the report. The zero value is empty and ready
+// to use; it must not be copied.
 type Shared struct {
 	mu        sync.Mutex
 	report    Report
-	words     sync.Map // spoken by key of call
 	estimated sync.Map // keys of calls that a dry run has counted
 }
 
-// spoken has the words of an answer for later calls, because what is stored may be filler.
-type spoken struct{ text, analysis string }
-
-func (s *Shared) say(k cassette.Key, r *reading) { s.words.Store(k, spoken{r.text, r.analysis}) }
-
-func (s *Shared) said(k cassette.Key) spoken {
-	v, _ := s.words.Load(k)
-	w, _ := v.(spoken)
-	return w
-}
-
 // first reports whether a call is estimated for the first time.
-func (s *Shared) first(k cassette.Key) bool {
+func (s *Shared) first(k Key) bool {
 	_, again := s.estimated.LoadOrStore(k, true)
 	return !again
 }
 
-// Backend makes calls, as those of package backend do. It must be safe for concurrent use.
+// Backend makes calls, as a Client does. It must be safe for concurrent use.
 type Backend interface {
-	Do(ctx context.Context, r *wire.Request) (*wire.Reply, error)
+	Do(ctx context.Context, r *Request) (*Reply, error)
 }
 
 // Texts are the texts behind the blocks of a session. *texts.Reader is one.
 type Texts interface {
 	Block(i int32) (texts.Content, error)
 	Close() error
-}
-
-// Store keeps calls. *cassette.Folder is one.
-type Store interface {
-	// Do returns a call, and true if it was stored. Otherwise ask makes it, once
-	// for all concurrent callers, and Do stores it unless ask returns an error.
-	Do(ctx context.Context, call cassette.Call, ask cassette.Ask) (*cassette.Cassette, bool, error)
-	// Has reports whether the call is stored.
-	Has(call cassette.Call) bool
 }
 
 // Options configure a Summarizer. Texts and either Backend or Calls must be given, except for a dry run.
@@ -329,20 +298,19 @@ type Options struct {
 	MaxOutputOf func(model string) int
 	// System and Tools are the head of calls that share the conversation's; nil for placeholders of the recorded
 	// size.
-	System []wire.Block
-	Tools  []wire.Tool
+	System []Block
+	Tools  []Tool
 
 	Backend Backend
-	Calls   Store // stored calls; nil for none
+	Calls   *Folder // recorded calls; nil for none
 	Texts   func(context.Context, *traces.Session) (Texts, error)
 	Stub    *summarizer.Stub // of calls that are not made; nil for summarizer.Default()
 	// Prices return the price of a call, USD; nil for 0.
 	Prices func(model string, u prompt.Usage) float64
 	Name   string           // of the cell, for the report
 	Now    func() time.Time // nil for time.Now
-	// Shared is given to all summarisers of a run, so that they have one report,
-	// none sends filler for what another's call has answered, and a dry run
-	// estimates a call of several once; nil for a separate one.
+	// Shared is given to all summarisers of a run, so that they have one report, and a dry run estimates a call of
+	// several once; nil for a separate one.
 	Shared *Shared
 	// Dry estimates calls instead of making them: Stub answers all that are not stored.
 	Dry bool

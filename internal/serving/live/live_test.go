@@ -9,10 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/traces"
 )
 
 // A dollar for each thousand tokens that are not read from the cache.
@@ -52,8 +50,8 @@ func TestWhatGoesLive(t *testing.T) {
 func TestAnswer(t *testing.T) {
 	s := conversation("alpha")
 	at := time.Unix(1000, 0)
-	store := &shelf{}
-	server := &fakeServer{answer: func(int, *wire.Request) (*wire.Reply, error) {
+	store := folder(t, t.TempDir(), RecordMissing, false)
+	server := &fakeServer{answer: func(int, *Request) (*Reply, error) {
 		r := good()
 		r.Attempts = 3
 		return r, nil
@@ -74,7 +72,7 @@ func TestAnswer(t *testing.T) {
 	if *a.Measured != m {
 		t.Errorf("measured %+v, want %+v", *a.Measured, m)
 	}
-	for _, got := range store.calls {
+	for _, got := range recorded(t, store) {
 		if !got.Began.Equal(at.Add(-5 * time.Second)) {
 			t.Errorf("the call is said to have begun at %v, want 5 s before its end", got.Began)
 		}
@@ -98,7 +96,7 @@ func (s *script) compactInto(a *prompt.Answer) {
 // The next compaction sends the summary of the one before.
 func TestChain(t *testing.T) {
 	s := conversation("alpha")
-	server := &fakeServer{answer: func(n int, _ *wire.Request) (*wire.Reply, error) {
+	server := &fakeServer{answer: func(n int, _ *Request) (*Reply, error) {
 		r := good()
 		r.Text = fmt.Sprintf("<summary>summary %d</summary>", n)
 		return r, nil
@@ -106,7 +104,7 @@ func TestChain(t *testing.T) {
 	l := newLive(t, Options{Backend: server, Texts: library(s)})
 	for n := 1; n <= 3; n++ {
 		a := compose(t, l, s.call())
-		first := server.last().Messages[0].Blocks[0].Text
+		first := server.last().Messages[0].Content[0].words()
 		if want := summaryHeader + fmt.Sprintf("summary %d", n-1); n > 1 && first != want {
 			t.Errorf("call %d begins with %q, want %q", n, first, want)
 		}
@@ -133,17 +131,17 @@ func TestFailures(t *testing.T) {
 		excess int64
 		cause  string
 	}{
-		{"too long", &wire.Failure{Cause: wire.CauseTooLong, Excess: 123}, prompt.FailTooLong, 123, "prompt too long"},
-		{"too long by an unknown gap", &wire.Failure{Cause: wire.CauseTooLong}, prompt.FailTooLong, 0, "prompt too long"},
-		{"overloaded", fmt.Errorf("gave up: %w", &wire.Failure{Cause: wire.CauseOverloaded, Attempts: 4}), prompt.FailAPI, 0, "overloaded"},
-		{"a broken stream", &wire.Failure{Cause: wire.CauseBroken, Billed: wire.Usage{Uncached: 10}}, prompt.FailAPI, 0, "broken stream"},
-		{"a request the server refuses", &wire.Failure{Cause: wire.CauseRequest, Status: 400}, prompt.FailAPI, 0, "bad request"},
-		{"a wrong key", &wire.Failure{Cause: wire.CauseAuth, Status: 401}, "", 0, ""},
-		{"an unknown model", &wire.Failure{Cause: wire.CauseModel, Status: 404}, "", 0, ""},
+		{"too long", &Failure{Cause: CauseTooLong, Excess: 123}, prompt.FailTooLong, 123, "prompt too long"},
+		{"too long by an unknown gap", &Failure{Cause: CauseTooLong}, prompt.FailTooLong, 0, "prompt too long"},
+		{"overloaded", fmt.Errorf("gave up: %w", &Failure{Cause: CauseOverloaded, Attempts: 4}), prompt.FailAPI, 0, "overloaded"},
+		{"a broken stream", &Failure{Cause: CauseBroken, Billed: prompt.Usage{Uncached: 10}}, prompt.FailAPI, 0, "broken stream"},
+		{"a request the server refuses", &Failure{Cause: CauseRequest, Status: 400}, prompt.FailAPI, 0, "bad request"},
+		{"a wrong key", &Failure{Cause: CauseAuth, Status: 401}, "", 0, ""},
+		{"an unknown model", &Failure{Cause: CauseModel, Status: 404}, "", 0, ""},
 		{"the budget", budget, "", 0, ""},
 	} {
 		s := conversation("alpha")
-		server := &fakeServer{answer: func(int, *wire.Request) (*wire.Reply, error) { return nil, c.err }}
+		server := &fakeServer{answer: func(int, *Request) (*Reply, error) { return nil, c.err }}
 		l := newLive(t, Options{Backend: server, Texts: library(s)})
 		a, err := l.Compose(t.Context(), s.call())
 		if c.failed == "" {
@@ -164,17 +162,17 @@ func TestFailures(t *testing.T) {
 // A call that is repeated after a failure is asked again, not taken from the
 // store; so is a shorter one after a prompt that was too long.
 func TestRetryIsAnotherCall(t *testing.T) {
-	server := &fakeServer{answer: func(n int, r *wire.Request) (*wire.Reply, error) {
+	server := &fakeServer{answer: func(n int, r *Request) (*Reply, error) {
 		switch n {
 		case 1:
-			return nil, &wire.Failure{Cause: wire.CauseTooLong, Excess: 10}
+			return nil, &Failure{Cause: CauseTooLong, Excess: 10}
 		case 2:
-			return &wire.Reply{StopReason: "end_turn", Usage: wire.Usage{Output: 1}}, nil
+			return &Reply{StopReason: "end_turn", Usage: prompt.Usage{Output: 1}}, nil
 		}
 		return good(), nil
 	}}
 	s := conversation("alpha")
-	store := &shelf{}
+	store := folder(t, t.TempDir(), RecordMissing, false)
 	l := newLive(t, Options{Backend: server, Texts: library(s), Calls: store})
 	c := s.call()
 	var got []string
@@ -198,16 +196,12 @@ func TestRetryIsAnotherCall(t *testing.T) {
 	}
 }
 
-// A run over stored calls composes nothing, opens no texts, asks no server, and
-// gives the same answers.
+// A run over recorded calls asks no server, and gives the same answers.
 func TestReplay(t *testing.T) {
-	store := &shelf{}
+	store := folder(t, t.TempDir(), RecordMissing, false)
 	run := func(o Options) (list []prompt.Answer) {
 		s := conversation("alpha")
-		if o.Backend != nil {
-			o.Texts = library(s)
-		}
-		o.Calls = store
+		o.Calls, o.Texts = store, library(s)
 		l := newLive(t, o)
 		for range 3 {
 			a := compose(t, l, s.call())
@@ -219,15 +213,12 @@ func TestReplay(t *testing.T) {
 		return list
 	}
 	made := run(Options{Backend: &fakeServer{}})
-	replayed := run(Options{Texts: func(context.Context, *traces.Session) (Texts, error) {
-		t.Error("a replay opens texts")
-		return nil, errors.New("no texts")
-	}})
+	replayed := run(Options{})
 	if fmt.Sprint(made) != fmt.Sprint(replayed) {
 		t.Errorf("made     %v\nreplayed %v", made, replayed)
 	}
 	s := conversation("beta")
-	l := newLive(t, Options{Calls: store})
+	l := newLive(t, Options{Calls: store, Texts: library(s)})
 	if _, err := l.Compose(t.Context(), s.call()); err == nil {
 		t.Error("a call that is not stored is answered without a server")
 	}
@@ -240,27 +231,27 @@ func TestInterrupt(t *testing.T) {
 	defer cancel()
 	later, stop := context.WithCancel(t.Context())
 	defer stop()
-	store := &shelf{}
-	server := &fakeServer{answer: func(n int, _ *wire.Request) (*wire.Reply, error) {
+	store := folder(t, t.TempDir(), RecordMissing, false)
+	server := &fakeServer{answer: func(n int, _ *Request) (*Reply, error) {
 		if n == 1 {
 			cancel()
 			return good(), nil
 		}
 		stop()
-		return nil, &wire.Failure{Cause: wire.CauseBroken, Billed: wire.Usage{Uncached: 1000}}
+		return nil, &Failure{Cause: CauseBroken, Billed: prompt.Usage{Uncached: 1000}}
 	}}
 	s := conversation("alpha")
 	l := newLive(t, Options{Backend: server, Texts: library(s), Calls: store, Prices: dollars})
-	if a, err := l.Compose(ctx, s.call()); err != nil || a.Failed != "" || len(store.calls) != 1 {
-		t.Errorf("a call that was answered: %+v, %v, %d stored", a, err, len(store.calls))
+	if a, err := l.Compose(ctx, s.call()); err != nil || a.Failed != "" || len(recorded(t, store)) != 1 {
+		t.Errorf("a call that was answered: %+v, %v, %d stored", a, err, len(recorded(t, store)))
 	}
 	s = conversation("beta")
 	l.opts.Texts = library(s)
 	if _, err := l.Compose(ctx, s.call()); !errors.Is(err, context.Canceled) || len(server.requests) != 1 {
 		t.Errorf("a call behind the interrupt: %v, %d requests", err, len(server.requests))
 	}
-	if _, err := l.Compose(later, s.call()); !errors.Is(err, context.Canceled) || len(store.calls) != 1 {
-		t.Errorf("a call that was interrupted: %v, %d stored", err, len(store.calls))
+	if _, err := l.Compose(later, s.call()); !errors.Is(err, context.Canceled) || len(recorded(t, store)) != 1 {
+		t.Errorf("a call that was interrupted: %v, %d stored", err, len(recorded(t, store)))
 	}
 	if usd := l.opts.Shared.Report().USD; usd != 1.4 {
 		t.Errorf("$%v, want 1.40 with what was billed until then", usd)
@@ -275,9 +266,9 @@ func TestConcurrent(t *testing.T) {
 	for i := range sessions {
 		scripts = append(scripts, conversation(fmt.Sprint("s", i)))
 	}
-	server := &fakeServer{answer: func(_ int, r *wire.Request) (*wire.Reply, error) {
+	server := &fakeServer{answer: func(_ int, r *Request) (*Reply, error) {
 		reply := good()
-		reply.Text = "<summary>" + r.Messages[0].Blocks[0].Text + "+</summary>"
+		reply.Text = "<summary>" + r.Messages[0].Content[0].words() + "+</summary>"
 		return reply, nil
 	}}
 	l := newLive(t, Options{Backend: server, Texts: library(scripts...), Prices: dollars})

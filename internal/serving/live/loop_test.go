@@ -16,8 +16,6 @@ import (
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/reading/synthetic"
 	"github.com/compactsim/compactsim/internal/reading/texts"
-	"github.com/compactsim/compactsim/internal/serving/live/cassette"
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/internal/serving/needs/needstest"
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
@@ -68,10 +66,10 @@ func simulate(
 // asked is a server of which only the calls are counted.
 type asked struct {
 	n    atomic.Int64
-	look func(r *wire.Request)
+	look func(r *Request)
 }
 
-func (a *asked) Do(_ context.Context, r *wire.Request) (*wire.Reply, error) {
+func (a *asked) Do(_ context.Context, r *Request) (*Reply, error) {
 	a.n.Add(1)
 	a.look(r)
 	return good(), nil
@@ -88,13 +86,13 @@ func TestSamples(t *testing.T) {
 	for _, name := range []string{"auto-compact/167k", "auto-compact/small-model"} {
 		_, web := serve(t)
 		dir := t.TempDir()
-		l := newLive(t, Options{Backend: web, Texts: readingOf(corpus), Calls: folder(t, dir, cassette.Record, cassette.Options{})})
+		l := newLive(t, Options{Backend: web, Texts: readingOf(corpus), Calls: folder(t, dir, Make, false)})
 		made := simulate(t, name, corpus, l)
 		// The samples are compacted four times under these strategies.
 		if r := l.opts.Shared.Report(); r.Made != 4 || len(r.Failures) > 0 || r.Missing > 0 || r.Composed.Lost > 0 {
 			t.Errorf("%s: report %+v", name, r)
 		}
-		replayed := simulate(t, name, corpus, newLive(t, Options{Calls: folder(t, dir, cassette.Replay, cassette.Options{})}))
+		replayed := simulate(t, name, corpus, newLive(t, Options{Texts: readingOf(corpus), Calls: folder(t, dir, Replay, false)}))
 		if d := cmp.Diff(made, replayed); d != "" {
 			t.Errorf("%s: the replay gives other rows (-made +replayed):\n%s", name, cut(d, 2000))
 		}
@@ -123,25 +121,25 @@ func TestWhatASummaryKeepsIsMeasured(t *testing.T) {
 		}
 		return row.Needs.Kinds[recall.NeedName]
 	}
-	server := &fakeServer{answer: func(int, *wire.Request) (*wire.Reply, error) {
+	server := &fakeServer{answer: func(int, *Request) (*Reply, error) {
 		r := good()
 		r.Text = "<summary>" + full("The build says undefined: `frobnicateAll`.") + "</summary>"
 		return r, nil
 	}}
 	stored, bare := t.TempDir(), t.TempDir()
 	real := Options{Backend: server, Texts: readingOf(corpus)}
-	real.Calls = folder(t, stored, cassette.Record, cassette.Options{})
+	real.Calls = folder(t, stored, Make, false)
 	made := kept(newLive(t, real))
 	if made.Count != 2 || made.Weight != 2000 || made.Verbatim != 1000 || made.Summarized != 0 || made.Most != 0 {
 		t.Errorf("live: %+v, want one name of two there and nothing expected of the other", made)
 	}
-	replayed := Options{Calls: folder(t, stored, cassette.Replay, cassette.Options{})}
+	replayed := Options{Texts: readingOf(corpus), Calls: folder(t, stored, Replay, false)}
 	if again := kept(newLive(t, replayed)); again != made {
 		t.Errorf("replayed: %+v, want %+v", again, made)
 	}
-	real.Calls = folder(t, bare, cassette.Record, cassette.Options{Redact: true})
+	real.Calls = folder(t, bare, Make, true)
 	kept(newLive(t, real))
-	replayed.Calls = folder(t, bare, cassette.Replay, cassette.Options{})
+	replayed.Calls = folder(t, bare, Replay, false)
 	if n := kept(newLive(t, replayed)); n.Verbatim != 0 || n.Summarized != 1640 {
 		t.Errorf("replayed without texts: %+v, want 82 %% of both expected", n)
 	}
@@ -162,7 +160,7 @@ func TestRecordings(t *testing.T) {
 	}
 	defer corpus.Close()
 	for _, name := range []string{"auto-compact/167k", "partial/from", "claude-code/1", "claude-code/2026-03"} {
-		server := &asked{look: func(r *wire.Request) {
+		server := &asked{look: func(r *Request) {
 			if f := faults(r.Messages); f != nil {
 				t.Errorf("%s: %v", name, f)
 			}
@@ -177,13 +175,13 @@ func TestRecordings(t *testing.T) {
 // BenchmarkCompose composes a call of some 160,000 tokens, BenchmarkReplay takes
 // its answer from a cassette.
 func BenchmarkCompose(b *testing.B) {
-	s, l := benchmarked(b, Options{Backend: &asked{look: func(*wire.Request) {}}})
+	s, l := benchmarked(b, Options{Backend: &asked{look: func(*Request) {}}})
 	bench(b, s, l)
 }
 
 func BenchmarkReplay(b *testing.B) {
 	dir := b.TempDir()
-	record, err := cassette.Open(dir, cassette.Record, cassette.Options{})
+	record, err := OpenFolder(dir, Make, false)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -191,7 +189,7 @@ func BenchmarkReplay(b *testing.B) {
 	if _, err := l.Compose(b.Context(), s.call()); err != nil {
 		b.Fatal(err)
 	}
-	replay, err := cassette.Open(dir, cassette.Replay, cassette.Options{})
+	replay, err := OpenFolder(dir, Replay, false)
 	if err != nil {
 		b.Fatal(err)
 	}

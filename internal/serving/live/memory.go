@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/compactsim/compactsim/internal/serving/live/cassette"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -24,21 +23,13 @@ type written struct {
 	lost            bool  // filler replaces the text, as in a replay
 }
 
-// sent returns summary and analysis as later calls send them.
-func (w *written) sent() (text, analysis string) {
-	if w.words != "" {
-		return w.words, w.thoughts
-	}
-	return w.text, w.analysis
-}
-
 // usualHeader is the size of the client's own words around a summary, tokens: 30 to say that the session continues,
 // 60 for a pointer to the transcript, 45 to ask no questions (strategies.SummaryText).
 const usualHeader = 135
 
 // message returns the text of a summary message of so many tokens, with the analysis if that size is nearer.
 func (w *written) message(tokens int32) string {
-	text, analysis := w.sent()
+	text, analysis := w.text, w.analysis
 	without, with := tokens-w.tokens-usualHeader, tokens-w.output-usualHeader
 	if analysis == "" || max(without, -without) <= max(with, -with) {
 		return text
@@ -47,7 +38,7 @@ func (w *written) message(tokens int32) string {
 }
 
 // keep stores the summary of a call and returns its digest: equal texts of two calls are two summaries.
-func (m *memory) keep(k cassette.Key, w written) prompt.Digest {
+func (m *memory) keep(k Key, w written) prompt.Digest {
 	d := prompt.DigestString(w.text).Extend(prompt.DigestBytes(k[:]))
 	m.texts.Store(d, w)
 	return d
@@ -63,10 +54,11 @@ func (m *memory) find(d prompt.Digest) (written, bool) {
 	return w, ok
 }
 
-// Words returns the text of a summary from a call of the run, "" if it is unknown.
+// Words returns the text of a summary from a call of the run, "" if it is unknown or withheld: what agents do behind a
+// compaction depends on it, and a replay must do the same.
 func (s *Summarizer) Words(summary *prompt.Block) string {
 	w, ok := s.memory.find(summary.Digest)
-	if !ok || w.lost && w.words == "" {
+	if !ok || w.lost {
 		return ""
 	}
 	return w.message(summary.Tokens)

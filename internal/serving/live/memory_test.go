@@ -6,25 +6,23 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// A run whose store keeps no words sends those it was told, in another cell too;
+// A run whose records are redacted sends the words that it was told;
 // a replay has filler, and both have one digest.
 func TestWordsKept(t *testing.T) {
-	k := [16]byte{1}
-	shared := &Shared{}
-	shared.say(k, &reading{text: "the words", analysis: "thoughts"})
+	k := Key{1}
 	var m memory
-	said := shared.said(k)
-	d := m.keep(k, written{text: "a filler.", tokens: 2, output: 4, lost: true, words: said.text, thoughts: said.analysis})
-	if w, _ := m.find(d); w.message(2+usualHeader) != "the words" {
+	d := m.keep(k, written{text: "a filler.", tokens: 2, output: 4, lost: true, words: "the words", thoughts: "thoughts"})
+	p := &composer{memory: &m, own: true}
+	if w, _ := p.recall(d); w.message(2+usualHeader) != "the words" || !p.filled {
 		t.Errorf("%q is sent", w.message(2+usualHeader))
 	}
-	if w, _ := m.find(d); w.message(4+usualHeader) != "Analysis:\nthoughts\n\nSummary:\nthe words" {
+	if w, _ := p.recall(d); w.message(4+usualHeader) != "Analysis:\nthoughts\n\nSummary:\nthe words" {
 		t.Errorf("%q is sent with the analysis", w.message(4+usualHeader))
 	}
 	if replayed := m.keep(k, written{text: "a filler.", lost: true}); replayed != d {
 		t.Error("a replay has another digest")
 	}
-	if other := m.keep([16]byte{2}, written{text: "a filler.", lost: true}); other == d {
+	if other := m.keep(Key{2}, written{text: "a filler.", lost: true}); other == d {
 		t.Error("another call has the same digest")
 	}
 }
@@ -33,18 +31,20 @@ func TestWordsKept(t *testing.T) {
 // what the instruction holds, never more than a memory may have.
 func TestEstimateMemory(t *testing.T) {
 	s := conversation("alpha")
-	l := newLive(t, Options{Backend: &fakeServer{}, Texts: library(s)})
+	l := newLive(t, Options{Dry: true, Texts: library(s)})
 	c := s.call()
 	c.Intent.Source = sourceSessionMemory
 	c.Intent.Known, c.Intent.Sized = &prompt.Answer{Output: 400}, true
-	base := l.memory.keep([16]byte{1}, written{text: "notes", tokens: 9000})
+	base := l.memory.keep(Key{1}, written{text: "notes", tokens: 9000})
 	for _, tc := range []struct {
 		instruction int32
 		base        prompt.Digest
 		want        int64
 	}{{100, prompt.Digest{}, 400}, {5000, prompt.Digest{}, 5000}, {5000, base, 9000}, {30_000, prompt.Digest{}, 12_000}} {
 		c.Intent.Instruction, c.Intent.Base = tc.instruction, tc.base
-		if e := l.Estimate(c); e.Usage.Output != tc.want {
+		l.opts.Shared = &Shared{}
+		compose(t, l, c)
+		if e := l.opts.Shared.Report().Estimate; e.Usage.Output != tc.want {
 			t.Errorf("instruction of %d tokens: %d of output, want %d", tc.instruction, e.Usage.Output, tc.want)
 		}
 	}
@@ -55,8 +55,9 @@ func TestEstimateMemory(t *testing.T) {
 func TestEstimateOnce(t *testing.T) {
 	shared := &Shared{}
 	for range 2 {
-		l := newLive(t, Options{Dry: true, Calls: &shelf{}, Prices: dollars, Shared: shared})
-		compose(t, l, conversation("alpha").call())
+		s := conversation("alpha")
+		l := newLive(t, Options{Dry: true, Texts: library(s), Prices: dollars, Shared: shared})
+		compose(t, l, s.call())
 	}
 	if n := shared.Report().Estimate.Calls; n != 1 {
 		t.Errorf("%d calls are estimated, want 1", n)

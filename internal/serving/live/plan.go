@@ -1,17 +1,10 @@
 package live
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/compactsim/compactsim/internal/serving/live/api"
-	"github.com/compactsim/compactsim/internal/serving/live/cassette"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
@@ -32,7 +25,7 @@ const (
 	wayServer           = "server"
 )
 
-// plan is what a call requests; it depends only on sizes and digests.
+// plan is what a call requests; it depends only on sizes.
 type plan struct {
 	kind      kind
 	part      prompt.Part
@@ -40,7 +33,6 @@ type plan struct {
 	model     string
 	maxOutput int // tokens of the answer
 	betas     []string
-	key       cassette.Key
 }
 
 func (o *Options) plan(c *summarizer.Call) plan {
@@ -63,8 +55,8 @@ func (o *Options) plan(c *summarizer.Call) plan {
 		p.pivot = pivot(c)
 	}
 	p.betas = append([]string(nil), o.Betas...) // nil for none
-	if p.kind == kindServer && !slices.Contains(p.betas, api.BetaOnDemand) {
-		p.betas = append(p.betas, api.BetaOnDemand)
+	if p.kind == kindServer && !slices.Contains(p.betas, BetaOnDemand) {
+		p.betas = append(p.betas, BetaOnDemand)
 	}
 	return p
 }
@@ -131,20 +123,9 @@ func pivot(c *summarizer.Call) int {
 	return to
 }
 
-// Estimate returns what a call would take, from its sizes alone and with a cold
-// cache, because the server's cache is unknown in advance. A call that is not
-// live, or that the recording answers, takes nothing.
-func (s *Summarizer) Estimate(c *summarizer.Call) Estimate {
-	if !s.opts.made(c.Intent) {
-		return Estimate{}
-	}
-	p := s.opts.plan(c)
-	if p.kind == kindServer && s.opts.Provider == OpenAI {
-		return Estimate{}
-	}
-	if s.opts.Calls != nil && s.opts.Calls.Has(s.about(c, &p)) {
-		return Estimate{Calls: 1, Stored: 1}
-	}
+// expected returns what a call would take, from its sizes alone and with a cold
+// cache, because the server's cache is unknown in advance.
+func (s *Summarizer) expected(c *summarizer.Call, p *plan) Estimate {
 	u := coldUsage(c)
 	u.Output = int64(s.opts.Stub.Summarize(c.Intent, c.Draws, c.Event, c.Span).Output)
 	if p.kind == kindMemory {
@@ -187,77 +168,4 @@ func coldUsage(c *summarizer.Call) prompt.Usage {
 	}
 	u.Uncached = int64(c.Context.Tokens()) - done
 	return u
-}
-
-// about returns what identifies a call. What it sends is in the chain, so that nothing is
-// composed for it; a repetition of a failed call differs by its ordinal.
-func (s *Summarizer) about(c *summarizer.Call, p *plan) cassette.Call {
-	in := c.Intent
-	prefix := "prefix=0" // the conversation's
-	if in.Own {
-		prefix = "prefix=1"
-	}
-	a := cassette.Call{
-		Session: c.Session.ID, Source: in.Source, Model: p.model, Thread: c.Thread, Round: c.Round, Number: in.Number,
-		Params: []string{
-			"provider=" + s.opts.Provider,
-			"model=" + p.model,
-			"max_output=" + strconv.Itoa(p.maxOutput),
-			"source=" + in.Source,
-			"way=" + in.Way,
-			prefix,
-			"ordinal=" + strconv.Itoa(int(in.Ordinal)),
-			fmt.Sprintf("part=%d@%d", p.part, p.pivot),
-			"markers=" + markers(c.Markers),
-			fmt.Sprintf("base=%x%x", in.Base.Hi, in.Base.Lo),
-			"options=" + s.digest,
-			"head=" + headDigest(c),
-			"instruction=" + instructionVersion,
-			"compose=" + composeVersion,
-		},
-	}
-	if entries := c.Context.Seal(); len(entries) > 0 {
-		a.Chain = entries[len(entries)-1].Chain
-	}
-	if p.kind == kindServer {
-		a.Params = append(a.Params, "compaction=on-demand")
-	}
-	return a
-}
-
-// headDigest identifies a head of placeholders by the names of the session's tools and by sizes.
-func headDigest(c *summarizer.Call) string {
-	var d prompt.Digest
-	for _, name := range c.Session.Tools {
-		d = d.Extend(prompt.DigestString(name))
-	}
-	for i := range c.Context.Messages() {
-		e := c.Context.At(i)
-		d = d.ExtendInt(uint64(e.Kind)).ExtendInt(uint64(e.Tokens))
-	}
-	return fmt.Sprintf("%016x%016x", d.Hi, d.Lo)
-}
-
-// markers writes where breakpoints are and how long they ask for.
-func markers(list []prompt.Marker) string {
-	parts := make([]string, len(list))
-	for i, m := range list {
-		parts[i] = fmt.Sprintf("%d/%s", m.Position, m.TTL)
-	}
-	return strings.Join(parts, " ")
-}
-
-// digest identifies the options that are part of every request, without those
-// that about adds for single calls.
-func (o *Options) digest() string {
-	// The last member is how calls used to request a compaction; it stays so that stored calls are found.
-	words := jsontext.Value(`{"edits":[{"type":"compact_20260112",` +
-		`"trigger":{"type":"input_tokens","value":50000},"pause_after_compaction":true`)
-	if strings.TrimSpace(o.Instructions) != "" {
-		words, _ = jsontext.AppendQuote(append(words, `,"instructions":`...), clean(serverInstructions(o.Instructions)))
-	}
-	words = append(words, "}]}"...)
-	b, _ := json.Marshal([]any{o.System, o.Tools, o.Betas, o.Instructions, words}, json.Deterministic(true)) // valid JSON
-	d := prompt.DigestBytes(b)
-	return fmt.Sprintf("%016x%016x", d.Hi, d.Lo)
 }

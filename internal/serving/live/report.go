@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"reflect"
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/serving/live/cassette"
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
@@ -78,7 +75,9 @@ func (s *Shared) update(f func(r *Report)) {
 
 // expect adds an estimate.
 func (r *Report) expect(e *Estimate) {
-	accumulate(&r.Estimate, e)
+	r.Estimate.Calls += e.Calls
+	r.Estimate.Stored += e.Stored
+	r.Estimate.Usage.Add(&e.Usage)
 	r.likely += nanos(e.USD)
 	r.most += nanos(e.MostUSD)
 }
@@ -101,22 +100,6 @@ func (s *Shared) Report() Report {
 	r.settle()
 	r.USD, r.Estimate.USD, r.Estimate.MostUSD = float64(r.spent)/nano, float64(r.likely)/nano, float64(r.most)/nano
 	return r
-}
-
-// accumulate adds the numbers of a struct, and of structs in it, to those of another.
-func accumulate[T any](to, from *T) {
-	var add func(to, from reflect.Value)
-	add = func(to, from reflect.Value) {
-		switch to.Kind() {
-		case reflect.Int, reflect.Int64:
-			to.SetInt(to.Int() + from.Int())
-		case reflect.Struct:
-			for i := range to.NumField() {
-				add(to.Field(i), from.Field(i))
-			}
-		}
-	}
-	add(reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem())
 }
 
 // Call describes one live call, without its texts.
@@ -150,7 +133,7 @@ type Call struct {
 	Bytes    int32     `json:"bytes"`
 	Sections []Section `json:"sections,omitzero"` // in the order of the summary
 
-	key  cassette.Key
+	key  Key
 	made bool  // for this call or an equal one
 	cost int64 // nano-USD, cost when it was made
 }
@@ -163,7 +146,7 @@ type Section struct {
 
 // record adds a call to the report, and why it has no summary, "" if it has one.
 func (s *Summarizer) record(
-	c *summarizer.Call, p *plan, got *cassette.Cassette, a *prompt.Answer, why string, replayed bool,
+	c *summarizer.Call, p *plan, k Key, got *Record, a *prompt.Answer, why string, replayed bool,
 ) {
 	m := a.Measured
 	call := Call{
@@ -171,7 +154,7 @@ func (s *Summarizer) record(
 		Source: c.Intent.Source, Way: c.Intent.Way, Model: p.model, Failed: a.Failed,
 		Usage: m.Usage, Wasted: m.Wasted, Attempts: m.Attempts, Seconds: float64(a.Total) / 1e9,
 		Tokens: a.Summary, Bytes: a.Bytes, Betas: p.betas, Refused: refused(got),
-		key: p.key, made: !replayed, cost: nanos(s.opts.Prices(p.model, m.Usage) + s.opts.Prices(p.model, m.Wasted)),
+		key: k, made: !replayed, cost: nanos(s.opts.Prices(p.model, m.Usage) + s.opts.Prices(p.model, m.Wasted)),
 	}
 	if got.Reply != nil {
 		call.Estimated, call.Thought = got.Reply.Estimated, got.Reply.Thinking
@@ -191,12 +174,12 @@ func (s *Summarizer) record(
 
 // refused returns why a server refused a call, "" otherwise. A stored call
 // without texts has lost the server's words.
-func refused(got *cassette.Cassette) string {
+func refused(got *Record) string {
 	f := got.Failure
-	if f == nil || f.Cause != wire.CauseRequest {
+	if f == nil || f.Cause != CauseRequest {
 		return ""
 	}
-	if !got.Texts || f.Message == "" {
+	if got.Redacted || f.Message == "" {
 		return fmt.Sprintf("HTTP %d", f.Status)
 	}
 	return fmt.Sprintf("HTTP %d, %s", f.Status, f.Message)
@@ -208,13 +191,13 @@ func (r *Report) settle() {
 	slices.SortStableFunc(r.Calls, func(a, b Call) int {
 		return cmp.Or(cmp.Compare(a.Cell, b.Cell), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Number, b.Number))
 	})
-	made := map[cassette.Key]int{}
+	made := map[Key]int{}
 	for i := range r.Calls {
 		if r.Calls[i].made {
 			made[r.Calls[i].key]++
 		}
 	}
-	seen := map[cassette.Key]bool{}
+	seen := map[Key]bool{}
 	var cost int64
 	r.Replayed, r.Shared = 0, 0
 	for i := range r.Calls {

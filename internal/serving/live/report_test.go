@@ -1,21 +1,19 @@
 package live
 
 import (
-	"errors"
 	"math"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // A call whose first two attempts broke off costs all three. A replay tells the same.
 func TestWasted(t *testing.T) {
 	reply := good() // 100 uncached, 500 read, 300 of output: $0.40
-	reply.Attempts, reply.Wasted = 3, wire.Usage{Uncached: 1000, Output: 50}
-	server := &fakeServer{answer: func(int, *wire.Request) (*wire.Reply, error) { return reply, nil }}
+	reply.Attempts, reply.Wasted = 3, prompt.Usage{Uncached: 1000, Output: 50}
+	server := &fakeServer{answer: func(int, *Request) (*Reply, error) { return reply, nil }}
 	s := conversation("alpha")
-	store := &shelf{}
+	store := folder(t, t.TempDir(), RecordMissing, false)
 	l := newLive(t, Options{Backend: server, Texts: library(s), Prices: dollars, Calls: store})
 	c := s.call()
 	own, wasted := prompt.Usage{Uncached: 100, Read: 500, Output: 300}, prompt.Usage{Uncached: 1000, Output: 50}
@@ -30,13 +28,13 @@ func TestWasted(t *testing.T) {
 	if got := r.Calls[0]; got.Usage != own || got.Wasted != wasted {
 		t.Errorf("call %+v", got)
 	}
-	again := newLive(t, Options{Calls: store, Prices: dollars})
+	again := newLive(t, Options{Texts: library(s), Calls: store, Prices: dollars})
 	compose(t, again, c)
 	sum := again.opts.Shared.Report()
 	if sum.ReplayedUSD != r.USD {
 		t.Errorf("a replay is said to have cost $%v, want $%v", sum.ReplayedUSD, r.USD)
 	}
-	together := newLive(t, Options{Calls: store, Prices: dollars, Shared: l.opts.Shared})
+	together := newLive(t, Options{Texts: library(s), Calls: store, Prices: dollars, Shared: l.opts.Shared})
 	compose(t, together, c)
 	if sum = l.opts.Shared.Report(); sum.Wasted != wasted || sum.Shared != 1 || sum.ReplayedUSD != 0 {
 		t.Errorf("together: wasted %+v, %d shared, $%v replayed", sum.Wasted, sum.Shared, sum.ReplayedUSD)
@@ -45,8 +43,8 @@ func TestWasted(t *testing.T) {
 
 // What a call that failed was billed is booked.
 func TestFailedUsage(t *testing.T) {
-	server := &fakeServer{answer: func(int, *wire.Request) (*wire.Reply, error) {
-		return nil, &wire.Failure{Cause: wire.CauseBroken, Attempts: 2, Billed: wire.Usage{Uncached: 900, Output: 100}}
+	server := &fakeServer{answer: func(int, *Request) (*Reply, error) {
+		return nil, &Failure{Cause: CauseBroken, Attempts: 2, Billed: prompt.Usage{Uncached: 900, Output: 100}}
 	}}
 	s := conversation("alpha")
 	l := newLive(t, Options{Backend: server, Texts: library(s), Prices: dollars})
@@ -60,27 +58,10 @@ func TestFailedUsage(t *testing.T) {
 	}
 }
 
-// A budget that ends between two attempts ends the run, and what the first one
-// was billed is booked.
-func TestBudgetBehindFailure(t *testing.T) {
-	budget := errors.New("no money is left")
-	server := &fakeServer{answer: func(int, *wire.Request) (*wire.Reply, error) {
-		return nil, errors.Join(&wire.Failure{Cause: wire.CauseBroken, Attempts: 1, Billed: wire.Usage{Uncached: 900}}, budget)
-	}}
-	s := conversation("alpha")
-	l := newLive(t, Options{Backend: server, Texts: library(s), Prices: dollars})
-	if _, err := l.Compose(t.Context(), s.call()); !errors.Is(err, budget) {
-		t.Errorf("error %v, want one that wraps the budget's", err)
-	}
-	if r := l.opts.Shared.Report(); r.USD != 0.9 || r.Wasted.Uncached != 900 {
-		t.Errorf("report %+v", r)
-	}
-}
-
 // Usage that is told from bytes is said to be.
 func TestEstimatedUsage(t *testing.T) {
 	for _, estimated := range []bool{false, true} {
-		server := &fakeServer{answer: func(int, *wire.Request) (*wire.Reply, error) {
+		server := &fakeServer{answer: func(int, *Request) (*Reply, error) {
 			r := good()
 			r.Estimated = estimated
 			return r, nil

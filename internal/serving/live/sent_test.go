@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
+	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // A call is counted with what came of it; one that the end of the run met before a
@@ -13,18 +13,18 @@ import (
 func TestWhatWasSent(t *testing.T) {
 	for _, c := range []struct {
 		name                      string
-		failure                   wire.Failure
+		failure                   Failure
 		interrupted               bool
 		made, refused, unanswered int
 	}{
-		{"no connection", wire.Failure{Cause: wire.CauseNetwork, Attempts: 4}, false, 1, 0, 1},
-		{"a wrong key", wire.Failure{Cause: wire.CauseAuth, Attempts: 1}, false, 1, 1, 0},
-		{"interrupted in the queue", wire.Failure{Cause: wire.CauseBroken}, true, 0, 0, 0},
-		{"interrupted at the server", wire.Failure{Cause: wire.CauseBroken, Attempts: 1, Billed: wire.Usage{Uncached: 9}}, true, 1, 0, 1},
+		{"no connection", Failure{Cause: CauseNetwork, Attempts: 4}, false, 1, 0, 1},
+		{"a wrong key", Failure{Cause: CauseAuth, Attempts: 1}, false, 1, 1, 0},
+		{"interrupted in the queue", Failure{Cause: CauseBroken}, true, 0, 0, 0},
+		{"interrupted at the server", Failure{Cause: CauseBroken, Attempts: 1, Billed: prompt.Usage{Uncached: 9}}, true, 1, 0, 1},
 	} {
 		s := conversation("alpha")
 		ctx, cancel := context.WithCancel(t.Context())
-		server := &fakeServer{answer: func(int, *wire.Request) (*wire.Reply, error) {
+		server := &fakeServer{answer: func(int, *Request) (*Reply, error) {
 			if c.interrupted {
 				cancel()
 				return nil, fmt.Errorf("%w: %w", context.Canceled, &c.failure)

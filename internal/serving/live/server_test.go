@@ -6,23 +6,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // compacting answers with a compaction and nothing else.
 func compacting() *fakeServer {
-	return &fakeServer{answer: func(int, *wire.Request) (*wire.Reply, error) {
-		return &wire.Reply{
+	return &fakeServer{answer: func(int, *Request) (*Reply, error) {
+		return &Reply{
 			StopReason: "compaction", Compaction: "It stands well.", Attempts: 1,
-			Iterations: []wire.Iteration{{Type: "compaction", Usage: wire.Usage{Read: 900, Uncached: 100, Output: 6}}},
+			Passes: []Pass{{Type: "compaction", Usage: prompt.Usage{Read: 900, Uncached: 100, Output: 6}}},
 		}, nil
 	}}
 }
 
 // sent returns what a call sends under options; edit, if any, changes the call.
-func sent(t *testing.T, o Options, edit func(*script, *summarizer.Call)) *wire.Request {
+func sent(t *testing.T, o Options, edit func(*script, *summarizer.Call)) *Request {
 	t.Helper()
 	s := conversation("alpha")
 	c := s.call()
@@ -49,14 +48,14 @@ func TestComposeOnDemand(t *testing.T) {
 	o.Backend, o.Texts = server, library(s)
 	a := compose(t, newLive(t, o), c)
 	r := server.last()
-	if d := cmp.Diff(&wire.Compaction{}, r.Compaction); d != "" {
+	if d := cmp.Diff(&Compaction{Type: "summarize"}, r.Compaction); d != "" {
 		t.Errorf("compaction %s", d)
 	}
 	if d := cmp.Diff([]string{"mine", "compact-2026-09-04"}, r.Betas); d != "" {
 		t.Errorf("betas: %s", d)
 	}
 	last := r.Messages[len(r.Messages)-1]
-	if text := last.Blocks[len(last.Blocks)-1].Text; text != "Good. Now the logout." {
+	if text := last.Content[len(last.Content)-1].words(); text != "Good. Now the logout." {
 		t.Errorf("the request ends with %q", text)
 	}
 	if a.Summary != 6 || a.Output != 6 || a.Measured.Usage != (prompt.Usage{Read: 900, Uncached: 100, Output: 6}) || a.Measured.Iterations != 1 {
@@ -109,7 +108,7 @@ func TestInstructionsOfCompaction(t *testing.T) {
 // What the modelled server has cleared goes out as the placeholder that the context has, and nothing declares edits.
 func TestClearedByTheServer(t *testing.T) {
 	r := sent(t, Options{}, func(s *script, _ *summarizer.Call) { s.context.LeaveOut(6, 9) })
-	if got := r.Messages[2].Blocks[0]; got.Kind != wire.KindToolResult || got.Text != clearedText || len(r.Betas) > 0 {
+	if got := r.Messages[2].Content[0]; got.Type != typeResult || got.words() != clearedText || len(r.Betas) > 0 {
 		t.Errorf("sent %+v with %v", got, r.Betas)
 	}
 }
@@ -130,9 +129,6 @@ func TestNoCompactionOffered(t *testing.T) {
 	c.Intent.Way = wayServer
 	if a := compose(t, l, c); a.Failed != prompt.FailAPI || len(server.requests) != 0 {
 		t.Errorf("%d requests, %+v", len(server.requests), a)
-	}
-	if e := l.Estimate(c); e != (Estimate{}) {
-		t.Errorf("estimated %+v", e)
 	}
 	if r := l.opts.Shared.Report(); r.Failures[whyNotOffered] != 1 || r.Made != 0 {
 		t.Errorf("report %+v", r)

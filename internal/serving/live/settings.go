@@ -5,7 +5,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 )
 
 // Providers of real models.
@@ -37,7 +36,7 @@ type Settings struct {
 	Instructions string        `yaml:"instructions" doc:"What to ask of every summary besides."`
 	Betas        []string      `yaml:"betas" doc:"Beta features to ask for in every call, beside those that strategies need."`
 	MaxOutput    int           `yaml:"max_output" min:"1" doc:"Most tokens to ask for in an answer, where the strategy says nothing and the model allows it: the client's own cap for summaries."`
-	Redact       bool          `yaml:"redact" doc:"Store sizes and digests in place of texts."`
+	Redact       bool          `yaml:"redact" doc:"Record filler in place of texts."`
 	Budget       float64       `yaml:"budget_usd" min:"0" doc:"Stop before real calls cost more; 0: no limit."`
 	MaxCalls     int           `yaml:"max_calls" min:"0" doc:"Stop before more requests are sent; 0: no limit."`
 	Concurrency  int           `yaml:"concurrency" min:"1" doc:"Calls at once."`
@@ -49,7 +48,7 @@ type Settings struct {
 func DefaultSettings() Settings {
 	return Settings{
 		Provider: Anthropic, Sources: []string{sourceCompact, sourceSessionMemory}, Betas: []string{},
-		MaxOutput: DefaultMaxOutput, Concurrency: 4, Attempts: 4, Timeout: wire.DefaultTimeout,
+		MaxOutput: DefaultMaxOutput, Concurrency: 4, Attempts: 4, Timeout: DefaultTimeout,
 	}
 }
 

@@ -3,8 +3,6 @@ package live
 import (
 	"slices"
 	"testing"
-
-	"github.com/compactsim/compactsim/internal/serving/live/cassette"
 )
 
 // Two strategies that make the same call share it within the run: it is neither
@@ -13,8 +11,8 @@ import (
 func TestSharedCalls(t *testing.T) {
 	server, web := serve(t)
 	dir := t.TempDir()
-	run := func(mode cassette.Mode, cells ...string) Report {
-		calls := folder(t, dir, mode, cassette.Options{})
+	run := func(mode Mode, cells ...string) Report {
+		calls := folder(t, dir, mode, false)
 		var shared Shared
 		for _, name := range cells {
 			s := conversation("alpha")
@@ -33,12 +31,12 @@ func TestSharedCalls(t *testing.T) {
 		}
 		return string(s)
 	}
-	made := run(cassette.Record, "second", "first", "third")
+	made := run(Make, "second", "first", "third")
 	if n, _ := server.Count(); made.Made != 2 || made.Shared != 1 || made.Replayed != 0 || made.ReplayedUSD != 0 || flags(&made) != "msm" || n != 2 {
 		t.Errorf("made %d, shared %d, replayed %d for $%g: %s with %d requests", made.Made, made.Shared, made.Replayed, made.ReplayedUSD, flags(&made), n)
 	}
 	for _, cells := range [][]string{{"first", "second", "third"}, {"third", "second", "first"}} {
-		r := run(cassette.Replay, cells...)
+		r := run(Replay, cells...)
 		if r.Made != 0 || r.Shared != 1 || r.Replayed != 2 || flags(&r) != "rsr" {
 			t.Errorf("%v: made %d, shared %d, replayed %d: %s", cells, r.Made, r.Shared, r.Replayed, flags(&r))
 		}

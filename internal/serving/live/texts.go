@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -49,9 +48,6 @@ func withMedia(text, media string) string {
 // clean returns a text that any server accepts: valid UTF-8.
 func clean(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-// bytesPerToken is the size of a token of English text, for texts made to a size.
-const bytesPerToken = 4
-
 // stand returns a text of about so many tokens that replaces what no recording
 // shows. It says so, and is the same in every call.
 func stand(what string, tokens int32) string {
@@ -79,16 +75,12 @@ func cut(text string, n int) string {
 // injected adds an entry whose block is not in the recording: a summary, what
 // returned after it, or the client's own words.
 func (p *composer) injected(i int, e prompt.Entry, b *prompt.Block) error {
-	role := wire.RoleUser
-	if e.Kind.Assistant() {
-		role = wire.RoleAssistant
-	}
 	text, err := p.words(i, e, b)
 	if err != nil {
 		return err
 	}
 	p.cover(i, text)
-	p.add(i, role, wire.Block{Kind: wire.KindText, Text: text})
+	p.add(i, roleOf(e), Text(text))
 	return nil
 }
 
@@ -96,11 +88,7 @@ func (p *composer) injected(i int, e prompt.Entry, b *prompt.Block) error {
 func (p *composer) words(i int, e prompt.Entry, b *prompt.Block) (string, error) {
 	switch e.Kind {
 	case prompt.KindSummary:
-		w, ok := p.memory.find(b.Digest)
-		if !ok || w.lost && w.words == "" {
-			p.count.Lost++
-		}
-		if ok {
+		if w, ok := p.recall(b.Digest); ok {
 			return summaryHeader + w.message(e.Tokens), nil
 		}
 		return p.filler("a summary", e.Tokens), nil
@@ -214,7 +202,7 @@ type headPlaces struct {
 
 // head puts tools and system prompt into a request: the given ones for calls on
 // the conversation's prefix, else placeholders of the size of the entries.
-func (p *composer) head(r *wire.Request) headPlaces {
+func (p *composer) head(r *Request) headPlaces {
 	c := p.call.Context
 	var tools int32
 	var sizes []int32
@@ -234,10 +222,10 @@ func (p *composer) head(r *wire.Request) headPlaces {
 	}
 	r.Tools, r.System = slices.Clone(p.opts.Tools), slices.Clone(p.opts.System)
 	for i := range r.Tools { // the client sets the breakpoints
-		r.Tools[i].Cache = wire.CacheNone
+		r.Tools[i].CacheControl = nil
 	}
 	for i := range r.System {
-		r.System[i].Cache = wire.CacheNone
+		r.System[i].CacheControl = nil
 	}
 	if len(r.Tools) == 0 {
 		r.Tools = p.tools(tools)
@@ -250,8 +238,8 @@ func (p *composer) head(r *wire.Request) headPlaces {
 
 // ownHead sets the system prompt of a call that has its own, and the tools that
 // its messages call, as the API requires.
-func (p *composer) ownHead(r *wire.Request, sizes []int32) {
-	if slices.ContainsFunc(p.blocks, func(b placed) bool { return b.block.Kind == wire.KindToolUse }) {
+func (p *composer) ownHead(r *Request, sizes []int32) {
+	if slices.ContainsFunc(p.blocks, func(b placed) bool { return b.block.Type == typeUse }) {
 		r.Tools = p.tools(0)
 	}
 	for i, size := range sizes {
@@ -261,28 +249,28 @@ func (p *composer) ownHead(r *wire.Request, sizes []int32) {
 		r.System = append(r.System, systemBlock(summarySystem, size))
 	}
 	if len(r.System) == 0 {
-		r.System = append(r.System, wire.Block{Kind: wire.KindText, Text: summarySystem})
+		r.System = append(r.System, Text(summarySystem))
 	}
 }
 
 // systemBlock returns a system prompt of about so many tokens; a short one is only the words.
-func systemBlock(words string, tokens int32) wire.Block {
+func systemBlock(words string, tokens int32) Block {
 	if rest := int(tokens) - len(words)/bytesPerToken; rest > toolTokens {
 		words += "\n\n" + stand("the rest of a system prompt", int32(rest))
 	}
-	return wire.Block{Kind: wire.KindText, Text: words}
+	return Text(words)
 }
 
 // tools defines all tools of the session in about so many tokens, so that the head is the same in every request.
-func (p *composer) tools(tokens int32) []wire.Tool {
+func (p *composer) tools(tokens int32) []Tool {
 	names := p.names()
 	if len(names) == 0 {
 		return nil
 	}
 	each := max(0, tokens/int32(len(names))-toolTokens)
-	list := make([]wire.Tool, len(names))
+	list := make([]Tool, len(names))
 	for i, name := range names {
-		list[i] = wire.Tool{Name: name, Description: "A tool of the agent.", InputSchema: jsontext.Value(`{"type":"object"}`)}
+		list[i] = Tool{Name: name, Description: "A tool of the agent.", InputSchema: jsontext.Value(`{"type":"object"}`)}
 		if each > 0 {
 			list[i].Description = stand("the description of a tool", each)
 		}
@@ -304,7 +292,7 @@ func (p *composer) names() []string {
 		}
 	}
 	for i := range p.blocks {
-		if b := &p.blocks[i].block; b.Kind == wire.KindToolUse {
+		if b := &p.blocks[i].block; b.Type == typeUse {
 			add(b.Name)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/serving/live/wire"
 )
 
 // Text says how many calls were real, and which models have no known price.
@@ -30,7 +29,7 @@ func (r *Report) Text(unpriced []string, err error) string {
 		return "summaries by real models: no call was answered"
 	}
 	if len(parts) == 0 {
-		return "no summary call was due: nothing was asked of a real model"
+		return "no summary calls were needed"
 	}
 	return "summaries by real models: " + strings.Join(parts, ", ")
 }
@@ -68,7 +67,7 @@ func (r *Report) Notes() []string {
 	var notes []string
 	for _, why := range slices.Sorted(maps.Keys(r.Failures)) {
 		text := fmt.Sprintf("%s gave no summary: %s", document.Count(r.Failures[why], "real call"), why)
-		if n, reasons := Refusals(r.Calls); n > 0 && why == string(wire.CauseRequest) {
+		if n, reasons := Refusals(r.Calls); n > 0 && why == string(CauseRequest) {
 			text += ": " + reasons
 		}
 		notes = append(notes, text)

@@ -142,9 +142,9 @@ func (w *walker) add(c *Call) {
 	}
 	switch {
 	case c.First():
-	case c.Recorded.Usage.Input() > 0:
+	case c.Recorded.Counted():
 		c.miss()
-	default: // no usable counts: keep what the previous call left
+	default: // no usable counts of its own: keep what the previous call left
 		c.Left = c.Before.Left
 	}
 }

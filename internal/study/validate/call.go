@@ -50,6 +50,7 @@ type Call struct {
 	Class             Class
 	TTL               prompt.TTL
 	TierKnown         bool         // the recording says for how long it wrote
+	Spread            bool         // the recording has the input of several calls together
 	Gap               int64        // ns since the thread's last response ended
 	Context           int64        // input tokens, recorded and predicted alike
 	Left              int64        // tokens the recording's last call of the thread left in the cache: read + written
@@ -84,7 +85,7 @@ const collapseShare = 0.9
 func (c *Call) Collapsed() bool {
 	switch c.Class {
 	case ClassToolResult, ClassPrompt, ClassSubAgent, ClassOther:
-		return !c.changed() && float64(c.Actual.Read) < collapseShare*float64(c.Left)
+		return !c.Spread && !c.changed() && float64(c.Actual.Read) < collapseShare*float64(c.Left)
 	}
 	return false
 }
@@ -102,7 +103,7 @@ func callOf(l *calls.Call) Call {
 		Session: s.ID, Agent: s.Agent, Version: s.Version(), Model: s.Models[r.Model], Entry: s.Entry, round: r,
 		Line: int(r.Line), Thread: l.Thread.ID, Kind: l.Thread.Kind, Round: int(l.Round), TTL: l.Billed(),
 		TierKnown: r.Flags&traces.RoundTierAssumed == 0 && !l.Automatic(), Gap: r.Wait, Context: r.Usage.Input(),
-		Actual: input(r.Usage), Class: classOf(l),
+		Actual: input(r.Usage), Class: classOf(l), Spread: r.Flags&traces.RoundSpread != 0,
 	}
 	if l.Before != nil {
 		c.Left = l.Before.Leaves()

@@ -230,7 +230,7 @@ func (o *Openings) Add(s *traces.Session) {
 	}
 	t := &s.Threads[0]
 	r := &t.Rounds[0]
-	if t.MidContext || t.Since > 0 || r.Usage.Input() == 0 || r.Signs.Has(traces.SignTurnEnd) {
+	if t.MidContext || t.Since > 0 || !r.Counted() || r.Signs.Has(traces.SignTurnEnd) {
 		return
 	}
 	f := profile.FirstRead{

@@ -216,7 +216,7 @@ func tier(c *Call) string {
 func (r *Report) worst(n int) {
 	order := make([]*Call, 0, len(r.calls))
 	for i := range r.calls {
-		if c := &r.calls[i]; later(c) && c.Error() != 0 {
+		if c := &r.calls[i]; later(c) && c.Error() != 0 && !c.Spread {
 			order = append(order, c)
 		}
 	}

@@ -95,7 +95,7 @@ func (o *Options) session(s *traces.Session) (list []Call, skipped string, err e
 			return nil, "", err
 		}
 	}
-	without, lost := 0, 0
+	without, lost, spread := 0, 0, 0
 	for _, thread := range table.Threads {
 		for i := range thread {
 			l := &thread[i]
@@ -108,6 +108,9 @@ func (o *Options) session(s *traces.Session) (list []Call, skipped string, err e
 				continue
 			}
 			c := callOf(l)
+			if c.Spread {
+				spread++
+			}
 			c.Predicted, c.Miss, c.Rules = input(l.Predicted.Usage), l.Predicted.Miss, l.Predicted.Rules
 			c.Epoch = epochOf(epochs, c.Agent, c.Version, c.Model)
 			c.price(l.Model)
@@ -115,7 +118,7 @@ func (o *Options) session(s *traces.Session) (list []Call, skipped string, err e
 		}
 	}
 	shareLoss(list, row.ExpectedLossUSD)
-	return list, reasons(len(list), without, lost), nil
+	return list, reasons(len(list), without, lost, spread), nil
 }
 
 // shareLoss distributes the average cost of losses of a session among its
@@ -134,7 +137,7 @@ func shareLoss(calls []Call, usd float64) {
 	}
 }
 
-func reasons(kept, without, lost int) string {
+func reasons(kept, without, lost, spread int) string {
 	switch {
 	case kept+without+lost == 0:
 		return "no calls"
@@ -142,6 +145,8 @@ func reasons(kept, without, lost int) string {
 		return fmt.Sprintf("%d calls were not reached", lost)
 	case without > 0:
 		return fmt.Sprintf("%d calls without recorded usage", without)
+	case spread > 0:
+		return fmt.Sprintf("%d calls whose input is recorded in sum are compared by the cost of the session alone", spread)
 	case kept == 1:
 		return "one call only, and that is a first call"
 	}

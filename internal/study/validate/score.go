@@ -38,7 +38,8 @@ func byModel(c *Call) (int64, float64) { return c.Predicted.Read, c.PredictedUSD
 func byMean(c *Call) (int64, float64)  { return c.Predicted.Read, c.PredictedUSD + c.LossUSD }
 func byNaive(c *Call) (int64, float64) { return c.Naive.Read, c.NaiveUSD }
 
-// score sums up the calls that keep selects.
+// score sums up the calls that keep selects. Of calls whose input is recorded for several
+// together only the cost counts.
 func score(calls []Call, predict rule, keep func(*Call) bool) Score {
 	var s Score
 	var exact, close int
@@ -50,16 +51,18 @@ func score(calls []Call, predict rule, keep func(*Call) bool) Score {
 			continue
 		}
 		read, usd := predict(c)
-		d := max(read-c.Actual.Read, c.Actual.Read-read)
-		s.Calls++
-		if d == 0 {
-			exact++
+		if !c.Spread {
+			d := max(read-c.Actual.Read, c.Actual.Read-read)
+			s.Calls++
+			if d == 0 {
+				exact++
+			}
+			if c.close(read) {
+				close++
+			}
+			off += d
+			context += c.Context
 		}
-		if c.close(read) {
-			close++
-		}
-		off += d
-		context += c.Context
 		if c.Priced {
 			sum := cost[c.Session]
 			if sum == nil {

@@ -41,7 +41,7 @@ func seenOf(t *traces.Thread, r int, marked bool) (due, short int64, early bool)
 	before, rd := &t.Rounds[r-1], &t.Rounds[r]
 	asked := marked && rd.Trigger == traces.TriggerPrompt
 	acted := slices.ContainsFunc(t.Events, func(e traces.Event) bool { return int(e.Round) == r })
-	if before.Model != rd.Model || acted || rd.Usage.Input() == 0 || !asked && rd.Trigger != traces.TriggerToolResult {
+	if before.Model != rd.Model || acted || !rd.Counted() || !asked && rd.Trigger != traces.TriggerToolResult {
 		return 0, 0, false
 	}
 	due, early = before.Usage.Input(), r <= profile.EarlyCalls

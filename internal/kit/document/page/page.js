@@ -207,12 +207,26 @@ const page = (() => {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw, on);
   }
 
+  // ways shows the sections that tell the same in one way at a time, the first at first.
+  function ways(part) {
+    const told = all(part, "[data-way]"), names = [...new Set(told.map(s => s.dataset.way))];
+    if (names.length < 2) return;
+    const label = make("label", "Told in ", "ways"), choice = make("select");
+    choice.append(...names.map(name => make("option", name)));
+    label.append(choice);
+    told[0].before(label);
+    const show = () => told.forEach(s => { s.hidden = s.dataset.way !== choice.value });
+    choice.addEventListener("change", show);
+    show();
+  }
+
   // enliven adds to a part of the page what needs scripts.
   function enliven(part) {
     all(part, "table").forEach(sortable);
     all(part, "pre:not(.look)").forEach(copyable);
     all(part, "figure.picture").forEach(hover);
     all(part, ".tracks").forEach(tracks);
+    ways(part);
   }
   // A link to what is folded opens it.
   const unfold = () => { const to = document.getElementById(location.hash.slice(1)), fold = to && to.closest("details"); if (fold) { fold.open = true; to.scrollIntoView() } };

@@ -1,0 +1,341 @@
+// Package cline reads the sessions of Cline's SDK, on which its command line,
+// desktop and extensions rest since 2026: one JSON document per session or
+// sub-agent, of messages.
+//
+// A message of the model is one call, with its counts. Where a run did not report
+// them by message, the last one of a turn has those of the turn: its calls share
+// them, and are marked. A compaction rewrites the document; the calls that it
+// took out are in no file, and so is the call that made the summary.
+//
+// Two things are assumed. Tools are in no file, so all of the first call that no
+// message shows counts as these and the system prompt. Writes to the cache live
+// for five minutes.
+package cline
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/reading/assembly"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Agent is the name of the recorded agent in Session.Agent.
+const Agent = traces.AgentCline
+
+// Describe returns what the rest of the program needs to know about Cline. It
+// compacts at 0.9 of the window and asks for the summary in a request of its own,
+// as its source has it; two markers are an assumption.
+func Describe() *traces.Agent {
+	return &traces.Agent{
+		Name: Agent, Title: "Cline", Read: ReadInputs, Texts: texts, Document: document, Markers: 2,
+		Places: func(h *traces.Home) {
+			h.Add(traces.Place{Agent: Agent, Suffixes: []string{".messages.json"}}, h.Under(".cline", "data", "sessions"))
+		},
+		Cache:         assembly.CacheByModel,
+		CompactsAt:    func(_ string, window, _ int64) int64 { return window * 9 / 10 },
+		SummaryShares: func(string) bool { return false },
+	}
+}
+
+// document reports whether a file is one object that has, ahead of its messages,
+// an id of a session and what its contract asks for beside it.
+func document(head []byte) bool {
+	d := jsontext.NewDecoder(bytes.NewReader(head), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return false
+	}
+	seen := map[string]bool{}
+	for {
+		t, err := d.ReadToken()
+		if err != nil || t.Kind() != '"' {
+			return false
+		}
+		name := t.String()
+		if seen[name] = true; name == "messages" {
+			return seen["sessionId"] && seen["updated_at"] && seen["version"]
+		}
+		if d.SkipValue() != nil {
+			return false
+		}
+	}
+}
+
+// ReadInputs reads sessions that were found already; see assembly.Reader.
+func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
+	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
+	return r.Read(ctx, opts, inputs, what)
+}
+
+// file is one file.
+type file struct {
+	*assembly.Part
+	said  int64  // tokens of all that was said, as estimated
+	turn  []call // calls of the turn under way that have no counts
+	bare  int    // calls that have none in the end
+	first int    // line of the first of them
+	rates traces.Rates
+	maker assembly.Maker
+}
+
+// call is a call that waits for counts.
+type call struct {
+	entry, line  int32
+	said, before int64 // tokens of all that was said before it, and before the call before it
+}
+
+// message is a message of a document.
+type message struct {
+	ID      string         `json:"id"`
+	Role    string         `json:"role"`
+	Content jsontext.Value `json:"content"` // a string, or parts
+	Time    int64          `json:"ts"`      // unix ms, when it was complete
+	Model   struct {
+		ID string `json:"id"`
+	} `json:"modelInfo"`
+	Metrics  *metrics       `json:"metrics"`
+	Metadata jsontext.Value `json:"metadata"` // of a message that a compaction wrote or changed
+}
+
+// metrics are the counts of a call, or of a turn. Input includes reads and writes
+// where it is as large as these.
+type metrics struct {
+	Input  assembly.Count `json:"inputTokens"`
+	Output assembly.Count `json:"outputTokens"`
+	Read   assembly.Count `json:"cacheReadTokens"`
+	Write  assembly.Count `json:"cacheWriteTokens"`
+	USD    float64        `json:"cost"`
+}
+
+// part is a part of a content.
+type part struct {
+	Type     string         `json:"type"`
+	Text     string         `json:"text"`
+	Thinking string         `json:"thinking"`
+	Path     string         `json:"path"`    // of a file
+	Content  jsontext.Value `json:"content"` // of a file or a result
+	ID       string         `json:"id"`
+	Name     string         `json:"name"`
+	Input    jsontext.Value `json:"input"`
+	Call     string         `json:"tool_use_id"`
+	Failed   bool           `json:"is_error"`
+	Data     string         `json:"data"` // of an image
+}
+
+var errNoSession = errors.New("file is no session: it has no messages")
+
+// scan reads one file. What precedes a defect is kept.
+func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
+	base := assembly.NewFile(in.Name, opts)
+	f := &file{Part: assembly.NewPart(base), rates: opts.Rates, maker: assembly.Maker{Ear: opts.Listener, Unknown: base.Unknown}}
+	text, err := f.ReadAll(ctx, opts, in)
+	if err != nil || text == nil {
+		return f, err
+	}
+	line, place := 1, 0
+	bad := assembly.EachOf(text, "messages", func(name string, v []byte) error {
+		if name == "sessionId" {
+			return assembly.Decode(v, &f.Part.ID)
+		}
+		return nil
+	}, func(v []byte, offset int) error {
+		line += bytes.Count(text[place:offset], []byte("\n"))
+		place = offset
+		var m message
+		if err := assembly.Decode(v, &m); err != nil {
+			return f.Refuse(line, fmt.Errorf("message: %w", err))
+		}
+		f.message(line, &m)
+		return nil
+	})
+	f.endTurn()
+	if f.bare > 0 {
+		f.Problems.Add(f.Name, f.first, "%d messages of the model have no token counts; each is taken for part of the next call", f.bare)
+	}
+	if bad == nil && f.Len() == 0 {
+		bad = errNoSession
+	}
+	if bad != nil {
+		return f, f.Refuse(0, bad)
+	}
+	return f, nil
+}
+
+// message adds a message to the history.
+func (f *file) message(line int, m *message) {
+	at := f.At(f.Millis(line, m.Time))
+	blocks := m.blocks(f.maker)
+	before := f.said
+	for i := range blocks {
+		f.said += int64(assembly.Weigh(&f.rates, &blocks[i].Block))
+	}
+	if m.Role == "assistant" {
+		f.answer(line, at, m, blocks, before)
+		return
+	}
+	step := assembly.Step{Kind: assembly.StepInput, At: at, Line: int32(line), Blocks: blocks}
+	if len(blocks) > 0 && blocks[0].Kind == prompt.KindToolResult {
+		step.Kind = assembly.StepResult
+	} else {
+		f.endTurn()
+	}
+	if len(blocks) > 0 && blocks[0].Kind == prompt.KindSummary {
+		step.Kind = assembly.StepCompact
+	}
+	f.Add(f.Len()-1, []assembly.Step{step})
+}
+
+// endTurn tells of calls of a turn whose counts did not come.
+func (f *file) endTurn() {
+	for _, c := range f.turn {
+		if f.bare++; f.first == 0 {
+			f.first = int(c.line)
+		}
+	}
+	f.turn = nil
+}
+
+// answer adds a call. If calls of the turn before it have no counts, its own are those of all.
+func (f *file) answer(line int, at int64, m *message, blocks []assembly.Block, said int64) {
+	steps := []assembly.Step{{Kind: assembly.StepReply, At: at, Line: int32(line), ID: m.ID, Blocks: blocks}}
+	c := call{entry: f.Len(), line: int32(line), said: said, before: -1}
+	if n := len(f.turn); n > 0 {
+		c.before = f.turn[n-1].said
+	}
+	f.turn = append(f.turn, c)
+	if m.Metrics == nil {
+		f.Add(f.Len()-1, steps)
+		return
+	}
+	f.USD += f.Cost(line, m.Metrics.USD)
+	u := m.Metrics.usage()
+	steps = append(steps, count(at, line, m, u))
+	f.Add(f.Len()-1, steps)
+	if len(f.turn) > 1 && u.OK {
+		f.share(m, &u)
+	}
+	f.turn = nil
+}
+
+// count ends a call.
+func count(at int64, line int, m *message, u assembly.Usage) assembly.Step {
+	model := m.Model.ID[strings.LastIndexByte(m.Model.ID, '/')+1:]
+	return assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: model, Usage: u, Final: u.OK}
+}
+
+// share gives the calls of a turn their shares of its counts.
+func (f *file) share(m *message, u *assembly.Usage) {
+	usages := make([]assembly.Usage, len(f.turn))
+	var list []assembly.Portion
+	for i, c := range f.turn {
+		list = append(list, assembly.Portion{Of: &usages[i], Context: c.said, Before: c.before})
+	}
+	total := assembly.Total{Input: u.Input(), Read: u.Read, Write: u.Writes(), Output: u.Output}
+	if total.Spread(list) != nil {
+		return
+	}
+	for i, c := range f.turn {
+		reply := f.Steps(c.entry)[0]
+		f.Set(c.entry, []assembly.Step{reply, count(reply.At, int(c.line), m, usages[i])})
+	}
+}
+
+// usage splits the counts of a call into disjoint classes.
+func (m *metrics) usage() assembly.Usage {
+	input, read, write := m.Input, m.Read, m.Write
+	if cached := read.N + write.N; min(read.N, write.N) >= 0 && input.N >= cached {
+		input.N -= cached
+	}
+	return assembly.Counts(input, read, write, m.Output, assembly.Count{}, -1)
+}
+
+// blocks returns the blocks of a message.
+func (m *message) blocks(mk assembly.Maker) (list []assembly.Block) {
+	kind := prompt.KindPrompt
+	switch {
+	case m.Role == "assistant":
+		kind = prompt.KindText
+	case len(m.Metadata) > 0 && m.Time == 0: // written by a compaction
+		kind = prompt.KindSummary
+	}
+	for _, p := range partsOf(mk, m.Content) {
+		switch p.Type {
+		case "text":
+			list = append(list, mk.Text(kind, p.Text))
+		case "thinking":
+			list = append(list, mk.Text(prompt.KindThinking, p.Thinking))
+		case "redacted_thinking":
+			list = append(list, mk.Text(prompt.KindThinking, p.Data))
+		case "file":
+			b := mk.Text(prompt.KindAttachment, textOf(mk, p.Content))
+			b.Flags |= prompt.FlagMeta
+			b.Object = p.Path
+			list = append(list, b)
+		case "image":
+			list = append(list, mk.Text(prompt.KindImage, p.Data))
+		case "tool_use":
+			list = append(list, mk.Use(assembly.CallID(p.ID), p.Name, p.Input))
+		case "tool_result":
+			list = append(list, mk.Result(assembly.CallID(p.Call), textOf(mk, p.Content), p.Failed, false))
+		default:
+			mk.Skip(p.Type)
+		}
+	}
+	return list
+}
+
+// partsOf returns the parts of a content, and counts one that has none that can be read.
+func partsOf(mk assembly.Maker, v jsontext.Value) (parts []part) {
+	var err error
+	switch v.Kind() {
+	case '[':
+		err = assembly.Decode(v, &parts)
+	case '"':
+		parts = []part{{Type: "text"}}
+		err = assembly.Decode(v, &parts[0].Text)
+	}
+	if err != nil {
+		mk.Skip("parts")
+	}
+	return parts
+}
+
+// textOf returns what a file or result holds: a text, or the JSON of what a tool returned.
+func textOf(mk assembly.Maker, v jsontext.Value) string {
+	if v.Kind() != '"' {
+		return string(v)
+	}
+	var text string
+	if assembly.Decode(v, &text) != nil {
+		mk.Skip("parts")
+	}
+	return text
+}
+
+// texts reads the texts of a document again.
+func texts(text []byte) (list []traces.Text) {
+	mk := assembly.Maker{Keep: true}
+	_ = assembly.EachOf(text, "messages", func(string, []byte) error { return nil }, func(v []byte, _ int) error {
+		var m message
+		if assembly.Decode(v, &m) == nil {
+			list = append(list, assembly.TextsOf(m.blocks(mk))...)
+		}
+		return nil
+	}) // as far as it is readable
+	return list
+}
+
+// sessions makes one session of every file. No file says whose sub-agent it is.
+func sessions(opts *traces.Options, files []*file) []*assembly.Session {
+	var parts []*assembly.Part
+	for _, f := range files {
+		parts = append(parts, f.Part)
+	}
+	return assembly.Families(&assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true}, opts.MaxProblems, parts)
+}

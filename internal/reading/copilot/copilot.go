@@ -1,0 +1,413 @@
+// Package copilot reads the event logs of GitHub's Copilot CLI: JSON lines of a
+// type and data, one file per session with its sub-agents in it.
+//
+// A log has the output of every call and, where a session or a part of it was
+// shut down, the input, reads and writes of all calls of a model since it began
+// or was resumed. These are billed. What each of the calls had of them is
+// estimated, and marked so. Calls that no shutdown follows have their output
+// alone. The call that makes a summary has counts of its own.
+package copilot
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/reading/assembly"
+	"github.com/compactsim/compactsim/internal/reading/jsonscan"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Agent is the name of the recorded agent in Session.Agent.
+const Agent = traces.AgentCopilot
+
+// Describe returns what the rest of the program needs to know about the Copilot
+// CLI. It marks the last message for models of Anthropic (one marker is an
+// assumption), compacts at 0.8 of the window as its documentation and recordings
+// have it, and asks for a summary in a request of its own.
+func Describe() *traces.Agent {
+	return &traces.Agent{
+		Name: Agent, Title: "GitHub Copilot CLI", Read: ReadInputs, Texts: texts, Markers: 1,
+		Member: func(typ, name string) bool {
+			return name == "data" && (typ == "session.start" || typ == "session.resume" || typ == "assistant.turn_start" || typ == "hook.start")
+		},
+		Places: func(h *traces.Home) {
+			h.Add(traces.Place{Agent: Agent, Suffixes: []string{".jsonl"}}, h.From("COPILOT_HOME", ".copilot"), "session-state")
+		},
+		Cache:         assembly.CacheByModel,
+		CompactsAt:    func(_ string, window, _ int64) int64 { return window * 4 / 5 },
+		SummaryShares: func(string) bool { return false },
+	}
+}
+
+// ReadInputs reads logs that were found already; see assembly.Reader.
+func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
+	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
+	return r.Read(ctx, opts, inputs, what)
+}
+
+// file is one file.
+type file struct {
+	*assembly.File
+	id, project, version string
+	start, end           int64
+	nano                 int64 // largest total of the session's own cost, 1e-11 USD
+	rates                traces.Rates
+	static               int64              // tokens of tools and system prompt, by the client's count
+	threads              map[string]*thread // by agent; "" is the main one
+	order                []*thread
+	names                map[string]string // models of tool calls' agents, by agent
+	compacting           bool
+	beside               []assembly.Block // what the main thread said since a compaction under way began
+	wrong                int              // counts beside those of calls that are missing or cannot be
+	lost                 int64            // tokens that shutdowns have and no call
+	maker                assembly.Maker
+}
+
+// thread is a conversation in a file.
+type thread struct {
+	*assembly.Rounds
+	model   string         // the last one named
+	calls   map[string]int // by the id of the API's call
+	open    []call         // calls that no shutdown has counted
+	visible int64          // tokens of all that was said, as estimated
+}
+
+// call is a call that waits for its share of a total.
+type call struct {
+	of     *assembly.Call
+	said   int64 // what was said before it, as estimated, tokens
+	before int64 // the same of the call before, -1 for none
+}
+
+// event is one line.
+type event struct {
+	typ, agent string
+	timestamp  string
+	payload    []byte
+}
+
+// eventOf reads a line, of which the result shares bytes.
+func eventOf(text []byte) (e event, err error) {
+	err = jsonscan.Object(text, jsonscan.To("type", &e.typ), jsonscan.To("agentId", &e.agent),
+		jsonscan.To("timestamp", &e.timestamp), jsonscan.To("data", &e.payload))
+	if err == nil && e.typ == "" {
+		err = errNoType
+	}
+	return e, err
+}
+
+// data returns what the event holds. Types that say nothing may hold anything.
+func (e *event) data() (d data, err error) {
+	if strings.HasPrefix(e.typ, "hook.") || strings.HasPrefix(e.typ, "permission.") {
+		return d, nil
+	}
+	return d, assembly.Decode(e.payload, &d)
+}
+
+// data holds the members of all types of event.
+type data struct {
+	Session     string `json:"sessionId"`
+	Version     string `json:"copilotVersion"`
+	Selected    string `json:"selectedModel"`
+	Chosen      string `json:"newModel"`
+	Model       string `json:"model"`
+	ParentAgent string `json:"parentToolCallId"` // as older versions name a sub-agent
+	Context     struct {
+		Cwd string `json:"cwd"`
+	} `json:"context"`
+
+	Message     string         `json:"messageId"`
+	Call        string         `json:"apiCallId"`
+	Content     string         `json:"content"`
+	Transformed string         `json:"transformedContent"`
+	Source      string         `json:"source"`
+	Reasoning   string         `json:"reasoningText"`
+	Output      assembly.Count `json:"outputTokens"`
+	Requests    []struct {
+		ID        string         `json:"toolCallId"`
+		Name      string         `json:"name"`
+		Arguments jsontext.Value `json:"arguments"`
+	} `json:"toolRequests"`
+
+	Tool    string `json:"toolCallId"`
+	Success *bool  `json:"success"`
+	Result  *struct {
+		Content string `json:"content"`
+	} `json:"result"`
+	Error jsontext.Value `json:"error"` // an object with a message, or a text
+
+	Nano    assembly.Count     `json:"totalNanoAiu"`
+	Metrics map[string]metrics `json:"modelMetrics"`
+
+	System  int64  `json:"systemTokens"`
+	Tools   int64  `json:"toolDefinitionsTokens"`
+	Before  int64  `json:"preCompactionTokens"`
+	Summary string `json:"summaryContent"`
+	Used    *used  `json:"compactionTokensUsed"`
+	Removed int64  `json:"tokensRemovedDuringTruncation"`
+}
+
+var errNoType = errors.New("not an event of a session: it has no type")
+
+// scan reads one file.
+func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
+	f := &file{File: assembly.NewFile(in.Name, opts), rates: opts.Rates, threads: map[string]*thread{}, names: map[string]string{}}
+	f.maker = assembly.Maker{Ear: opts.Listener, Unknown: f.Unknown}
+	f.of("")
+	return f, f.Read(ctx, opts, in, f.parse)
+}
+
+// of returns the thread of an agent.
+func (f *file) of(agent string) *thread {
+	t := f.threads[agent]
+	if t == nil {
+		of := assembly.Main()
+		if agent != "" {
+			of.ID, of.Kind, of.Starter = agent, traces.ThreadAgent, assembly.CallID(agent)
+		}
+		t = &thread{Rounds: assembly.NewRounds(of, f.File), calls: map[string]int{}, model: f.names[agent]}
+		f.threads[agent], f.order = t, append(f.order, t)
+	}
+	t.Version, t.Project = f.version, f.project
+	return t
+}
+
+// parse reads one line.
+func (f *file) parse(ln assembly.Line) error {
+	e, err := eventOf(ln.Text)
+	if err != nil {
+		return err
+	}
+	at := f.Stamp(ln.Number, []byte(e.timestamp))
+	if at != 0 {
+		f.start, f.end = assembly.Earlier(f.start, at), max(f.end, at)
+	}
+	d, err := e.data()
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.typ, err)
+	}
+	f.nano = max(f.nano, d.Nano.N)
+	t := f.of(cmp.Or(e.agent, d.ParentAgent))
+	t.model = cmp.Or(d.Chosen, d.Selected, d.Model, t.model)
+	if d.System > 0 {
+		f.static = min(d.System+max(0, d.Tools), assembly.MaxTokens)
+	}
+	switch e.typ {
+	case "session.start":
+		if f.id == "" {
+			f.id, f.project, f.version = d.Session, d.Context.Cwd, d.Version
+		}
+	case "system.message":
+		if f.static == 0 { // until the client counts it
+			b := f.maker.Text(prompt.KindSystem, d.Content)
+			f.static = int64(assembly.Weigh(&f.rates, &b.Block))
+		}
+	case "session.shutdown":
+		f.shutdown(ln.Number, d.Metrics)
+	case "session.compaction_start":
+		f.compacting, f.beside = true, nil
+	case "session.compaction_complete":
+		f.compacted(t, ln.Number, at, &d)
+	case "session.truncation":
+		t.visible = max(0, t.visible-max(0, d.Removed))
+	case "assistant.turn_start":
+		t.Add(&assembly.Step{Kind: assembly.StepInput, At: at, Line: int32(ln.Number)})
+	case "assistant.message":
+		f.answer(t, ln.Number, at, &d)
+	case "user.message", "tool.execution_complete":
+		kind, blocks := d.input(f.maker, e.typ)
+		f.say(t, blocks)
+		t.Add(&assembly.Step{Kind: kind, At: at, Line: int32(ln.Number), Blocks: blocks})
+	default:
+		if !known(e.typ) {
+			f.Unknown[e.typ]++
+		}
+	}
+	return nil
+}
+
+// known reports whether events of a type are known to say nothing to the model.
+func known(typ string) bool {
+	kind, _, _ := strings.Cut(typ, ".")
+	switch kind {
+	case "session", "system", "hook", "permission", "tool", "subagent", "assistant", "abort", "skill", "command", "external_tool", "user_input", "elicitation":
+		return true
+	}
+	return false
+}
+
+// say notes what was said in a thread.
+func (f *file) say(t *thread, blocks []assembly.Block) {
+	for i := range blocks {
+		t.visible += int64(assembly.Weigh(&f.rates, &blocks[i].Block))
+	}
+	if f.compacting && t == f.threads[""] {
+		f.beside = append(f.beside, blocks...)
+	}
+}
+
+// answer takes a message of the model. One call may give several.
+func (f *file) answer(t *thread, line int, at int64, d *data) {
+	blocks := d.answer(f.maker)
+	id := cmp.Or(d.Call, d.Message)
+	if i, ok := t.calls[id]; ok && id != "" {
+		rd := &t.Calls[i]
+		for k := range blocks {
+			blocks[k].Line, blocks[k].Source = int32(line), f.File
+		}
+		rd.Reply, rd.Last = append(rd.Reply, blocks...), max(rd.Last, at)
+		t.visible += max(0, d.Output.N-rd.Output)
+		rd.Output = max(rd.Output, d.Output.N)
+		return
+	}
+	said := t.visible
+	f.say(t, blocks)
+	u := assembly.Usage{Reasoning: -1, Told: true}
+	if n := d.Output.N; n > 0 && n <= assembly.MaxTokens {
+		u.Output, t.visible = n, said+n
+	}
+	t.Add(&assembly.Step{Kind: assembly.StepReply, At: at, Line: int32(line), ID: id, Blocks: blocks})
+	t.Add(&assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: t.model, Usage: u, Final: u.Output > 0})
+	i := len(t.Calls) - 1
+	if id != "" {
+		t.calls[id] = i
+	}
+	c := call{of: t.Calls[i].Call, said: said, before: -1}
+	if n := len(t.open); n > 0 {
+		c.before = t.open[n-1].said
+	}
+	t.open = append(t.open, c)
+}
+
+// compacted takes a summary. It was made beside the conversation, whose messages
+// since then stay.
+func (f *file) compacted(t *thread, line int, at int64, d *data) {
+	if d.Success != nil && !*d.Success {
+		f.compacting, f.beside = false, nil
+		return
+	}
+	u, model := d.Used.usage(), t.model
+	if d.Used != nil {
+		model = cmp.Or(d.Used.Model, model)
+	}
+	blocks := append(f.beside, f.maker.Text(prompt.KindSummary, d.Summary))
+	f.compacting, f.beside = false, nil
+	t.visible = 0
+	f.say(t, blocks)
+	t.Add(&assembly.Step{
+		Kind: assembly.StepCompact, At: at, Line: int32(line), Blocks: blocks, Usage: u, Model: model,
+		Tokens: int32(min(max(0, d.Before), assembly.MaxTokens)),
+	})
+	if !u.OK {
+		f.wrong++
+		f.Problems.Add(f.Name, line, "the call that made a summary has no usable token counts; it is not in the bill")
+	}
+}
+
+// sessions makes one session of every file.
+func sessions(opts *traces.Options, files []*file) []*assembly.Session {
+	named := map[string]int{}
+	var list []*assembly.Session
+	for _, f := range files {
+		if f.Lines == 0 {
+			continue
+		}
+		if f.id == "" {
+			f.id = f.Name
+			f.Problems.Add(f.Name, 0, "no session.start; the session is named by its file")
+		}
+		f.Speaks(f.id)
+		f.uncounted()
+		static := f.static
+		s := &assembly.Session{
+			Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true, Static: func(string) int64 { return static }},
+			ID:     assembly.UniqueID(named, f.id), Project: f.project, Start: f.start, End: f.end, LoggedUSD: float64(f.nano) / 1e11,
+			Files: []*assembly.File{f.File}, Problems: assembly.Problems{Limit: opts.MaxProblems},
+		}
+		if f.version != "" {
+			s.Versions = []string{f.version}
+		}
+		for _, t := range f.order {
+			loose := t.Done(f.id + "/" + t.ID)
+			if t.Kind == traces.ThreadMain && len(t.Calls) > 0 {
+				f.Loose(loose)
+			}
+			s.Threads = append(s.Threads, t.Thread)
+		}
+		s.Own(f.File)
+		s.Quality.Uncounted, s.Quality.LostTokens = s.Quality.Uncounted+f.wrong, f.lost
+		list = append(list, s)
+	}
+	return list
+}
+
+// uncounted tells of calls whose input is nowhere.
+func (f *file) uncounted() {
+	n, first := 0, int32(0)
+	for _, t := range f.order {
+		for _, c := range t.open {
+			if n++; first == 0 || c.of.Line < first {
+				first = c.of.Line
+			}
+		}
+	}
+	if n > 0 {
+		f.Problems.Add(f.Name, int(first), "no shutdown counts the input of %d calls from here on; it is estimated, and only their output is in the bill", n)
+	}
+}
+
+// shutdown gives the calls since the last one their shares of its totals.
+func (f *file) shutdown(line int, metrics map[string]metrics) {
+	of := map[string][]call{}
+	for _, t := range f.order {
+		for _, c := range t.open {
+			if c.of.Model == "" && len(metrics) == 1 {
+				c.of.Model = slices.Collect(maps.Keys(metrics))[0]
+			}
+			of[c.of.Model] = append(of[c.of.Model], c)
+		}
+	}
+	counted := map[*assembly.Call]bool{}
+	for _, model := range slices.Sorted(maps.Keys(metrics)) {
+		m := metrics[model]
+		if m.Usage == nil {
+			continue
+		}
+		var list []assembly.Portion
+		for _, c := range of[model] {
+			p := assembly.Portion{Of: &c.of.Usage, Context: f.static + c.said}
+			if c.before >= 0 {
+				p.Before = f.static + c.before
+			}
+			list = append(list, p)
+		}
+		total, ok := m.Usage.total()
+		err := errTotals
+		if ok {
+			err = total.Spread(list)
+		}
+		if err != nil {
+			f.Problems.Add(f.Name, line, "%s: the shutdown has %s", model, err)
+			if f.wrong++; errors.Is(err, assembly.ErrNoCalls) {
+				f.lost += total.Input + total.Output
+			}
+			continue
+		}
+		for _, c := range of[model] {
+			counted[c.of], c.of.Final = true, true
+		}
+	}
+	for _, t := range f.order {
+		t.open = slices.DeleteFunc(t.open, func(c call) bool { return counted[c.of] })
+	}
+}
+
+var errTotals = errors.New("totals that lack some")

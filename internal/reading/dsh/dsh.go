@@ -1,0 +1,350 @@
+// Package dsh reads the sessions of DeepSeek Harness: JSON lines of events, in one
+// zstd frame after another or plain. A sub-agent's session is a file of its own,
+// whose header names its parent; one that was forked begins with the parent's events.
+//
+// Tools and system prompt count as all of the first call that no event shows.
+// What a provider bills as written is assumed to live for five minutes.
+package dsh
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/compactsim/compactsim/internal/reading/assembly"
+	"github.com/compactsim/compactsim/internal/reading/jsonscan"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Agent is the name of the recorded agent in Session.Agent.
+const Agent = traces.AgentDSH
+
+// Describe returns what the rest of the program needs to know about DeepSeek
+// Harness. It compacts at 0.8 of the window and asks for the summary on the
+// conversation's own prefix, as its documentation has it.
+func Describe() *traces.Agent {
+	return &traces.Agent{
+		Name: Agent, Title: "DeepSeek Harness", Read: ReadInputs, Texts: texts, Markers: 1,
+		Member: func(typ, name string) bool {
+			return typ == "session" && (name == "createdAt" || name == "delegationDepth") ||
+				name == "data" && (typ == "turn/start" || typ == "step/start" || typ == "request/header")
+		},
+		Places:        func(h *traces.Home) { h.Add(traces.Place{Agent: Agent}, h.From("DSH_HOME", ".dsh"), "sessions") },
+		Cache:         assembly.CacheByModel,
+		CompactsAt:    func(_ string, window, _ int64) int64 { return window * 4 / 5 },
+		SummaryShares: func(string) bool { return true },
+	}
+}
+
+// ReadInputs reads sessions that were found already; see assembly.Reader.
+func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
+	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
+	return r.Read(ctx, opts, inputs, what)
+}
+
+// file is one file.
+type file struct {
+	*assembly.Part
+	seed    int64           // events copied from the parent
+	seq     int64           // number of the event, from 0
+	model   string          // the last one named
+	begun   int64           // time of the first chunk of the step under way
+	step    stepID          // the step whose counts are
+	chunk   *usage          // those that a chunk had, nil once a message came
+	summary *compaction     // the last summary, until its message comes
+	surface []surfaced      // what the model sees
+	copied  []int32         // entries of the tree that were copied
+	ids     map[string]bool // of calls that are not copied
+	maker   assembly.Maker
+}
+
+// stepID names a step, which makes one call.
+type stepID struct{ turn, step int64 }
+
+// surfaced is a message that the model sees.
+type surfaced struct {
+	seq    int64
+	blocks []assembly.Block
+}
+
+// event is one line. The first one is the header.
+type event struct {
+	typ, id, cwd, parent string
+	seed, created        int64
+
+	seq     int64 // -1 where it is not logged
+	time    int64 // unix ms
+	payload []byte
+	where   []byte // of a message: "append", or what it replaces
+}
+
+// eventOf reads a line, of which the result shares bytes.
+func eventOf(text []byte) (e event, err error) {
+	e.seq = -1
+	err = jsonscan.Object(text, jsonscan.To("type", &e.typ), jsonscan.To("id", &e.id), jsonscan.To("cwd", &e.cwd),
+		jsonscan.To("parentSession", &e.parent), jsonscan.To("seedLength", &e.seed), jsonscan.To("createdAt", &e.created),
+		jsonscan.To("seq", &e.seq), jsonscan.To("time", &e.time), jsonscan.To("data", &e.payload), jsonscan.To("surfaceOp", &e.where))
+	if err == nil && e.typ == "" {
+		err = errNoType
+	}
+	return e, err
+}
+
+// data returns what the event holds. Types that say nothing may hold anything.
+func (e *event) data() (d data, err error) {
+	if ignored(e.typ) {
+		return d, nil
+	}
+	return d, assembly.Decode(e.payload, &d)
+}
+
+// place says where a message goes: behind the others, or in place of some.
+type place struct {
+	Op    string `json:"op"`
+	Start int64  `json:"start"` // numbers of events
+	End   int64  `json:"end"`
+}
+
+// place returns where the message of an event goes.
+func (e *event) place() (p place, err error) {
+	if len(e.where) > 0 && e.where[0] == '{' {
+		err = assembly.Decode(e.where, &p)
+	}
+	return p, err
+}
+
+// replaces reports whether others go.
+func (p place) replaces() bool { return p.Op == "replace" }
+
+// data holds the members of all types of event.
+type data struct {
+	Turn    int64   `json:"turn"`
+	Step    int64   `json:"step"`
+	Model   string  `json:"model"`
+	Window  int64   `json:"contextWindow"`
+	Message message `json:"message"`
+	Usage   *usage  `json:"usage"`
+	Chunk   struct {
+		Type  string `json:"type"`
+		Usage *usage `json:"usage"`
+	} `json:"chunk"`
+	Shadowed int64 `json:"shadowedTokenCount"`
+
+	message // of a user/message, whose members are not in a member of their own
+}
+
+// message is what a person, the model or a tool said.
+type message struct {
+	ID      string    `json:"id"`
+	Role    string    `json:"role"`
+	Content []content `json:"content"`
+	Source  struct {
+		Kind  string `json:"kind"`
+		Model string `json:"model"`
+	} `json:"source"`
+}
+
+// usage are the counts of a call. Input excludes what was read and written.
+type usage struct {
+	Input     assembly.Count `json:"inputTokens"`
+	Output    assembly.Count `json:"outputTokens"`
+	Read      assembly.Count `json:"cacheReadTokens"`
+	Write     assembly.Count `json:"cacheWriteTokens"`
+	Reasoning assembly.Count `json:"reasoningTokens"`
+}
+
+// compaction is a summary before its message came.
+type compaction struct {
+	usage  assembly.Usage
+	model  string
+	tokens int64
+}
+
+var errNoType = errors.New("not an event of a session: it has no type")
+
+// scan reads one file.
+func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
+	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), ids: map[string]bool{}}
+	f.maker = assembly.Maker{Ear: opts.Listener, Unknown: f.Unknown}
+	err := f.Read(ctx, opts, in, f.parse)
+	f.cutOff(0)
+	return f, err
+}
+
+// parse reads one line.
+func (f *file) parse(ln assembly.Line) error {
+	e, err := eventOf(ln.Text)
+	if err != nil {
+		return err
+	}
+	if e.typ == "session" {
+		if f.Part.ID == "" {
+			f.Part.ID, f.Up, f.Project, f.seed = e.id, e.parent, e.cwd, e.seed
+		}
+		f.At(f.Millis(ln.Number, e.created))
+		return nil
+	}
+	if e.seq >= 0 {
+		f.seq = e.seq
+	}
+	defer func() { f.seq++ }()
+	at := f.At(f.Millis(ln.Number, e.time))
+	d, err := e.data()
+	where, badPlace := e.place()
+	if err = cmp.Or(err, badPlace); err != nil {
+		return fmt.Errorf("%s: %w", e.typ, err)
+	}
+	switch e.typ {
+	case "request/context":
+		f.model, f.Window = cmp.Or(d.Model, f.model), max(f.Window, d.Window)
+	case "step/start", "turn/end":
+		f.cutOff(int32(ln.Number))
+		if f.begun = 0; e.typ == "step/start" {
+			f.add(ln.Number, assembly.Step{Kind: assembly.StepInput, At: at})
+		}
+	case "assistant/chunk":
+		if f.begun == 0 {
+			f.begun = at
+		}
+		if d.Chunk.Type == "usage" && d.Chunk.Usage != nil {
+			if id := (stepID{d.Turn, d.Step}); f.step != id {
+				f.cutOff(int32(ln.Number))
+				f.step = id
+			}
+			f.chunk = d.Chunk.Usage
+		}
+	case "assistant/message":
+		f.answer(ln.Number, at, &d)
+	case "user/message":
+		f.said(ln.Number, at, assembly.StepInput, &d.message, where)
+	case "tool/result":
+		f.said(ln.Number, at, assembly.StepResult, &d.Message, where)
+	case "compaction/summary":
+		u := d.Usage.counts()
+		f.summary = &compaction{usage: u, model: cmp.Or(d.Model, f.model), tokens: d.Shadowed}
+		if !u.OK {
+			f.Problems.Add(f.Name, ln.Number, "the call that made a summary has no usable token counts; it is not in the bill")
+		}
+	default:
+		if !ignored(e.typ) {
+			f.Unknown[e.typ]++
+		}
+	}
+	return nil
+}
+
+// add adds steps to the history.
+func (f *file) add(line int, steps ...assembly.Step) {
+	for i := range steps {
+		steps[i].Line = int32(line)
+	}
+	i := f.Add(f.Len()-1, steps)
+	if f.seq < f.seed {
+		f.copied = append(f.copied, i)
+	}
+}
+
+// show puts a message where the model sees it.
+func (f *file) show(blocks []assembly.Block) { f.surface = append(f.surface, surfaced{f.seq, blocks}) }
+
+// answer takes a message of the model, whose counts a chunk had before.
+func (f *file) answer(line int, at int64, d *data) {
+	m := &d.Message
+	u := d.Usage.counts()
+	if id := (stepID{d.Turn, d.Step}); f.chunk != nil && f.step == id {
+		u.Doubt = u.Doubt || d.Usage == nil || *d.Usage != *f.chunk
+		f.chunk = nil
+	}
+	blocks := m.blocks(f.maker)
+	f.show(blocks)
+	if f.seq >= f.seed && m.ID != "" {
+		f.ids[m.ID] = true
+	}
+	first := f.begun
+	if f.begun = 0; first > at {
+		first = 0
+	}
+	f.add(line,
+		assembly.Step{Kind: assembly.StepReply, At: at, First: first, ID: m.ID, Blocks: blocks},
+		assembly.Step{Kind: assembly.StepCount, At: at, Model: cmp.Or(m.Source.Model, f.model), Usage: u, Final: u.OK})
+}
+
+// cutOff counts a step that ended before its message, so that only a chunk has its counts.
+func (f *file) cutOff(line int32) {
+	if f.chunk == nil {
+		return
+	}
+	u := f.chunk.counts()
+	f.chunk = nil
+	f.add(int(line),
+		assembly.Step{Kind: assembly.StepReply, At: f.End},
+		assembly.Step{Kind: assembly.StepCount, At: f.End, Model: f.model, Usage: u, Final: u.OK})
+}
+
+// said takes what a person, the client or a tool said. A message in place of others is a
+// summary, if a summary was made, or what is left of a result.
+func (f *file) said(line int, at int64, kind assembly.StepKind, m *message, where place) {
+	c := f.summary
+	if f.hide(where); !where.replaces() || c == nil {
+		blocks := m.blocks(f.maker)
+		if f.show(blocks); !where.replaces() {
+			f.add(line, assembly.Step{Kind: kind, At: at, Blocks: blocks})
+		}
+		return
+	}
+	f.summary = nil
+	step := assembly.Step{
+		Kind: assembly.StepCompact, At: at, Usage: c.usage, Model: c.model, Tokens: int32(min(max(0, c.tokens), assembly.MaxTokens)),
+	}
+	for _, s := range f.surface {
+		step.Blocks = append(step.Blocks, s.blocks...)
+	}
+	var summary []assembly.Block
+	for _, p := range m.Content {
+		if p.Text != "" {
+			summary = append(summary, f.maker.Text(prompt.KindSummary, p.Text))
+		}
+	}
+	f.show(summary)
+	step.Blocks = append(step.Blocks, summary...)
+	f.add(line, step)
+}
+
+// hide takes messages out of what the model sees.
+func (f *file) hide(p place) {
+	if !p.replaces() {
+		return
+	}
+	kept := f.surface[:0:0]
+	for _, s := range f.surface {
+		if s.seq < p.Start || s.seq > p.End {
+			kept = append(kept, s)
+		}
+	}
+	f.surface = kept
+}
+
+// sessions makes sessions, with those of sub-agents as threads. Calls that a fork copied
+// are its parent's where that is at hand, and history of the fork.
+func sessions(opts *traces.Options, files []*file) []*assembly.Session {
+	own := map[string]bool{}
+	for _, f := range files {
+		for id := range f.ids {
+			own[id] = true
+		}
+	}
+	var parts []*assembly.Part
+	for _, f := range files {
+		for _, i := range f.copied {
+			steps := f.Steps(i)
+			if len(steps) == 2 && own[steps[0].ID] {
+				steps[0].Kind = assembly.StepInput
+				f.Set(i, steps[:1])
+			}
+		}
+		parts = append(parts, f.Part)
+	}
+	return assembly.Families(&assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true}, opts.MaxProblems, parts)
+}

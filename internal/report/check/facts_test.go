@@ -1,0 +1,55 @@
+package check
+
+import (
+	"strings"
+	"testing"
+)
+
+// clients is a run whose sessions write the given shares for an hour. What an hour costs is
+// 5 of 100 dollars less, from nowhere.
+func clients(hour ...float64) *Input {
+	in := input(cell("billed", []tally{{session: "a", usd: 1}, {session: "b", usd: 1}}))
+	in.Facts = map[string][][2]float64{}
+	for _, h := range hour {
+		in.Facts[pinnedFact] = append(in.Facts[pinnedFact], [2]float64{h, 1})
+	}
+	in.Price = func(_ string, was float64) (more, of float64, ok bool, err error) {
+		return 10 * (was - 0.5), 100, true, nil
+	}
+	return in
+}
+
+const factRules = "  - {metric: cost_usd, strategy: billed, max_increase: 100%}\n"
+
+// A fact that is the baseline's breaks nothing and is not told; one beyond the spread of both
+// is told with its price, (1 − 0.5)·10 = $5 or 5 % of 100, and breaks a bar of 2 %. One session
+// against three is enough where none of them is like it.
+func TestFacts(t *testing.T) {
+	for _, c := range []struct {
+		facts  string
+		now    []float64
+		status Status
+		told   string
+	}{
+		{"{max: 2%}", []float64{1, 1, 1}, OK, ""},
+		{"{max: 2%}", []float64{0, 0, 0}, Breach, "100.00 % → 0.00 % (with what was: $5.00 less, −5.00 pp)"},
+		{"{max: 2%}", []float64{0}, Breach, "100.00 % → 0.00 %"},
+		{"{max: 6%}", []float64{0, 0, 0}, OK, "$5.00 less"},
+		{"{max: 6%, lifetime: 1h}", []float64{0, 0, 0}, Breach, "100.00 % → 0.00 %"},
+		{"{max: 6%, lifetime: 1h}", []float64{1, 1, 1}, OK, ""},
+	} {
+		f := levels(t, "baseline: base.json\nfacts: "+c.facts+"\nrules:\n"+factRules)
+		r := against(t, f, clients(1, 1, 1), clients(c.now...))
+		res := r.Results[len(r.Results)-1]
+		if told := strings.Join(r.Notes, "\n"); res.Metric != "facts" || res.Status != c.status || !strings.Contains(told, c.told) ||
+			c.told == "" && strings.Contains(told, "client changed") {
+			t.Errorf("%s, %v: %s %s %q, told %q; want %s %q", c.facts, c.now, res.Metric, res.Status, res.Message, told, c.status, c.told)
+		}
+	}
+}
+
+// What was spread in the baseline is no change.
+func TestFactWithinItsSpread(t *testing.T) {
+	f := levels(t, "baseline: base.json\nfacts: {max: 2%}\nrules:\n"+factRules)
+	says(t, against(t, f, clients(1, 0, 1, 0, 1), clients(0, 1, 0, 1, 0)))
+}

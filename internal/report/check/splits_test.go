@@ -1,0 +1,112 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/internal/serving/summarizer"
+	"github.com/compactsim/compactsim/internal/study/validate"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// recordedBills returns the bills and predictions of recorded sessions beside the module.
+func recordedBills(t *testing.T) []validate.Expect {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("recorded sessions take long")
+	}
+	dir := filepath.Join("..", "..", "..", "..", "shared", "traces", "claude-code")
+	c, err := agents.Read(context.Background(), traces.Options{}, dir)
+	if err != nil || len(c.Sessions) == 0 {
+		t.Skip("no recorded sessions beside the module:", err)
+	}
+	t.Cleanup(func() { c.Close() })
+	registry, err := strategies.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := loop.Config{Summarizer: summarizer.Default()}
+	if config.Strategy, err = registry.Strategy(results.StrategyRecorded); err != nil {
+		t.Fatal(err)
+	}
+	if config.Prices, err = costmodel.Default(); err != nil {
+		t.Fatal(err)
+	}
+	if config.Profile, err = profile.Default(); err != nil {
+		t.Fatal(err)
+	}
+	bills, err := validate.Against(context.Background(), config, 0, c.Sessions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bills
+}
+
+// billed is a run of sessions whose bill is so many times the recorded one.
+func billed(bills []validate.Expect, times float64) *Input {
+	in := input(cell("billed", []tally{}))
+	in.Sessions = map[string]Session{}
+	run := results.Run{Cells: []results.Cell{{Cell: "billed", Strategy: "billed"}}}
+	for i := range bills {
+		row := tally{session: bills[i].Session, usd: 1}.row("billed")
+		row.PredictedUSD, row.PredictedOfUSD = bills[i].MeanUSD, times*bills[i].BilledUSD
+		run.Cells[0].Rows = append(run.Cells[0].Rows, &row)
+		in.Sessions[bills[i].Session] = Session{Agent: "claude-code"}
+	}
+	run.Sum()
+	in.Cells[0].Draws = []*results.Cell{&run.Cells[0]}
+	in.SessionsDigest = fmt.Sprint(bills[0].Session, len(bills), times)
+	return in
+}
+
+// breaches counts the splits of the bills in which the default rule is broken, with so many
+// sessions on either side.
+func breaches(t *testing.T, bills []validate.Expect, before, now, splits int, times float64) (n int, noticed float64) {
+	f := levels(t, "baseline: base.json\nundecided: pass\nrules:\n  - {metric: billed_to_predicted, strategy: billed, max_increase: 2%}\n")
+	draw := rand.New(rand.NewPCG(7, uint64(before)))
+	for range splits {
+		draw.Shuffle(len(bills), func(i, j int) { bills[i], bills[j] = bills[j], bills[i] })
+		r := against(t, f, billed(bills[:before], 1), billed(bills[before:before+now], times))
+		if r.Broken() {
+			n++
+		}
+		if least := r.Results[0].Noticed; least != nil {
+			noticed += *least / *r.Results[0].Baseline / float64(splits)
+		}
+	}
+	return n, noticed
+}
+
+// Splits of recorded sessions in which nothing changed raise an alarm in at most 5 %. A bill that
+// is higher by the mean of the smallest changes that are printed (the claim: found in four of five)
+// is found in more than a half, one by half as much in fewer, one by twice as much in nearly all.
+// One session against twenty cannot tell, and raises none.
+func TestSplitsOfRecordedSessions(t *testing.T) {
+	bills := recordedBills(t)
+	const splits = 100
+	for _, c := range []struct{ before, now int }{{10, 10}, {20, 5}, {20, 1}} {
+		alarms, noticed := breaches(t, bills, c.before, c.now, splits, 1)
+		if alarms > splits/20 {
+			t.Errorf("%d against %d sessions: %d of %d splits without a change raise an alarm", c.now, c.before, alarms, splits)
+		}
+		if c.now == 1 {
+			continue
+		}
+		half, _ := breaches(t, bills, c.before, c.now, splits, 1+noticed/2)
+		once, _ := breaches(t, bills, c.before, c.now, splits, 1+noticed)
+		twice, _ := breaches(t, bills, c.before, c.now, splits, 1+2*noticed)
+		t.Logf("%d against %d: %d alarms; from %.1f %% on; %d, %d and %d found", c.now, c.before, alarms, 100*noticed, half, once, twice)
+		if half >= once || once < splits/2 || twice < 9*splits/10 {
+			t.Errorf("%d against %d sessions: %d, %d and %d of %d found of half, once and twice what is printed", c.now, c.before, half, once, twice, splits)
+		}
+	}
+}

@@ -1,0 +1,270 @@
+package live
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/draws"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Config says how to reach a server, and how much may be sent to it.
+type Config struct {
+	Settings        // Provider, Attempts, Timeout, and the limits
+	Key      Secret // may be empty for chat completions of servers that need none
+	BaseURL  string // "" for Anthropic's own Messages API
+	// Price returns the price of a usage, USD; nil for 0. Priced reports whether Price knows a model, nil for all:
+	// with a budget no other model is called.
+	Price  func(model string, u prompt.Usage) float64
+	Priced func(model string) bool
+	// Transport sends the requests; nil for http.DefaultTransport.
+	Transport http.RoundTripper
+	// Idle bounds the time without a byte of the response. 0 is 90 seconds, as servers send pings in between, or
+	// Timeout if that exceeds DefaultTimeout: it implies a server that is silent for long over a prompt.
+	Idle time.Duration
+	// Sleep waits for a time or until the context ends, whose error it then returns; nil for a real wait.
+	Sleep func(context.Context, time.Duration) error
+}
+
+const (
+	// DefaultTimeout bounds one request. A summary of 20,000 tokens takes minutes.
+	DefaultTimeout = 10 * time.Minute
+	defaultIdle    = 90 * time.Second
+	// maxResponse is in bytes: the longest available output (128,000 tokens) makes about 4 MB of events.
+	maxResponse  = 8 << 20
+	anthropicURL = "https://api.anthropic.com/"
+)
+
+// Client calls one server, through either interface. Each request waits for its turn at the gate; what failed for the
+// moment is sent again; and calls stop when everything fails. A Client is safe for concurrent use.
+type Client struct {
+	config   Config
+	endpoint string
+	own      bool // the server is OpenAI's
+	http     *http.Client
+	gate     gate
+	breaker  breaker
+	jitter   draws.Source
+	waits    atomic.Uint64 // of all calls, so that each has its own draw
+	// send is once, except in tests of what stands around it.
+	send func(ctx context.Context, r *Request, body []byte) (*Reply, error)
+}
+
+// NewClient returns a client. It returns an error for an invalid base URL, and for a key that is missing or cannot be
+// sent. The base URL of chat completions has the version, if it is not /v1, or the whole path, as in
+// http://localhost:8000/chat/completions.
+func NewClient(c Config) (*Client, error) {
+	at, api := messagesURL, "the Messages API"
+	if c.Provider == OpenAI {
+		at, api = chatURL, "the chat completions"
+	} else {
+		c.BaseURL = cmp.Or(c.BaseURL, anthropicURL)
+	}
+	endpoint, err := at(c.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("base URL of %s: %w", api, err)
+	}
+	own := c.Provider == OpenAI && isOpenAI(endpoint)
+	switch {
+	case c.Key.IsZero() && own:
+		return nil, errors.New("OpenAI's own server needs a key")
+	case c.Key.IsZero() && c.Provider != OpenAI:
+		return nil, errors.New("the Messages API needs a key")
+	}
+	if err := c.Key.check(); err != nil {
+		return nil, fmt.Errorf("key of %s: %w", api, err)
+	}
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	if c.Idle == 0 {
+		c.Idle = defaultIdle
+		if c.Timeout > DefaultTimeout {
+			c.Idle = c.Timeout
+		}
+	}
+	if c.Sleep == nil {
+		c.Sleep = sleep
+	}
+	client := &Client{
+		config: c, endpoint: endpoint, own: own, gate: newGate(),
+		jitter: draws.Source{Seed: uint64(time.Now().UnixNano())},
+		http: &http.Client{Transport: c.Transport,
+			// A redirection would send the key to another address.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	}
+	client.gate.config, client.send = &client.config, client.once
+	return client, nil
+}
+
+// isOpenAI reports whether a URL is of OpenAI's own server.
+func isOpenAI(at string) bool {
+	u, err := url.Parse(at)
+	return err == nil && (u.Hostname() == "openai.com" || strings.HasSuffix(u.Hostname(), ".openai.com"))
+}
+
+// Spent returns what has been paid so far.
+func (c *Client) Spent() Spent { return c.gate.sum() }
+
+// Do makes a call: it sends the request until it is answered, fails for good, or may not be sent again. Attempts of
+// reply and failure count all requests. Billed of a failure is the bill of all of them, Wasted of a reply that of the
+// failed ones.
+//
+// An error caused by a server or the network is a *Failure. When the caller's context ends, the error wraps the
+// context's error and a Failure with what had been billed by then. Otherwise it is one of this package's Err…,
+// wrapped; only Spent knows the bill of the attempts before it.
+func (c *Client) Do(ctx context.Context, r *Request) (*Reply, error) {
+	if err := c.breaker.open(); err != nil {
+		return nil, err
+	}
+	reply, err := c.insist(ctx, r)
+	c.breaker.note(err, ctx.Err() != nil)
+	return reply, err
+}
+
+// insist sends a request until that makes no more sense.
+func (c *Client) insist(ctx context.Context, r *Request) (*Reply, error) {
+	body, err := r.body(c.config.Provider, c.own)
+	if err != nil {
+		return nil, err
+	}
+	var billed prompt.Usage
+	for n := 1; ; n++ {
+		reply, err := c.gate.pass(ctx, r, func() (*Reply, error) { return c.send(ctx, r, body) })
+		if err == nil {
+			reply.Attempts, reply.Wasted = n, billed
+			return reply, nil
+		}
+		var f *Failure
+		known, sent := errors.As(err, &f), n
+		if known {
+			billed.Add(&f.Billed)
+		} else {
+			sent-- // the gate rejected it
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, ended(ctx, sent, billed)
+		case !known:
+			return nil, err
+		}
+		wait, stop := c.wait(f, n)
+		if stop != "" {
+			return nil, gaveUp(f, n, billed, stop)
+		}
+		if c.config.Sleep(ctx, wait) != nil {
+			return nil, ended(ctx, n, billed)
+		}
+	}
+}
+
+const (
+	// firstWait and longWait are the longest waits after the first failure and after any failure if a server names
+	// none.
+	firstWait, longWait = time.Second, 30 * time.Second
+	// maxAfter is the longest wait that a server may ask for; beyond it the call fails and says so.
+	maxAfter = 2 * time.Minute
+	// afterShare is the largest additional wait, as a share of what a server asks for.
+	afterShare = 0.1
+	// waiting is the purpose of the draws here.
+	waiting draws.Purpose = 1 << 16
+)
+
+// wait returns how long to wait after the nth attempt, or why there is no further one: a random time up to 2^(n−1)
+// seconds, at most 30, so that calls which failed together are not repeated together; or as long as the server asks
+// and up to a tenth more.
+func (c *Client) wait(f *Failure, n int) (d time.Duration, stop string) {
+	switch {
+	case !f.Passing():
+		return 0, "it will not pass"
+	case n >= max(c.config.Attempts, 1):
+		return 0, document.Count(n, "attempt")
+	case f.After > maxAfter:
+		return 0, fmt.Sprintf("the server asks to wait %v, longer than the %v that are waited for",
+			f.After.Round(time.Second), maxAfter)
+	}
+	u := draws.Unit(c.jitter.Uint64(waiting, c.waits.Add(1)))
+	if f.After > 0 {
+		return f.After + time.Duration(u*afterShare*float64(f.After)), ""
+	}
+	return time.Duration(u * float64(min(longWait, firstWait<<min(n-1, 10)))), ""
+}
+
+// sleep waits for d, or returns the context's error if that ends before.
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// once sends a request and reads the stream to its end.
+func (c *Client) once(ctx context.Context, r *Request, body []byte) (*Reply, error) {
+	p := &partial{most: int64(r.MaxTokens), began: time.Now()}
+	err := c.exchange(ctx, r, body, p)
+	switch absurd := p.trust(); {
+	case p.done && absurd != nil:
+		return nil, &Failure{Cause: CauseServer, Attempts: 1, Message: absurd.Error(), Billed: p.billed()}
+	case p.done:
+		reply := p.finish(r)
+		c.config.Key.redactReply(reply)
+		return reply, nil
+	case ctx.Err() != nil && !errors.As(err, new(*refusal)):
+		return nil, ended(ctx, 1, p.billed())
+	}
+	f := c.failure(err)
+	f.Billed = p.billed()
+	return nil, f
+}
+
+// exchange posts a body and takes the events of the answer. It never returns nil: a complete stream ends with io.EOF.
+func (c *Client) exchange(ctx context.Context, r *Request, body []byte, p *partial) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.config.Timeout, errTimeout)
+	defer cancel()
+	w := watch(ctx, c.config.Idle)
+	defer w.stop()
+	req, err := http.NewRequestWithContext(w.ctx, http.MethodPost, c.endpoint, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	take := p.message
+	if c.config.Provider == OpenAI {
+		take = p.completion
+		if key := c.config.Key.secret(); key != "" {
+			req.Header.Set("Authorization", "Bearer "+key)
+		}
+	} else {
+		req.Header.Set("Anthropic-Version", "2023-06-01")
+		req.Header.Set("X-Api-Key", c.config.Key.secret())
+		if len(r.Betas) > 0 {
+			req.Header.Set("Anthropic-Beta", strings.Join(r.Betas, ","))
+		}
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return w.cause(err)
+	}
+	defer resp.Body.Close()
+	w.begun, w.body = true, resp.Body
+	if err := c.refused(resp, w); err != nil {
+		return err
+	}
+	err = p.events(w, take)
+	var said *refusal
+	if errors.As(err, &said) {
+		said.status = resp.StatusCode
+		return said
+	}
+	return w.cause(cmp.Or(err, errCut))
+}

@@ -1,0 +1,341 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Cause says why a call gave no reply.
+type Cause string
+
+// The causes of failures.
+const (
+	CauseTooLong    Cause = "prompt too long"    // the server refuses the prompt
+	CauseRate       Cause = "rate limited"       // 429
+	CauseOverloaded Cause = "overloaded"         // 529
+	CauseServer     Cause = "server error"       // 500 and its like
+	CauseBroken     Cause = "broken stream"      // cut before its end; the server may have begun to work
+	CauseNetwork    Cause = "network"            // the server could not be reached
+	CauseTimeout    Cause = "timeout"            // the response did not end in time
+	CauseAuth       Cause = "authentication"     // 401, 403: wrong key
+	CauseModel      Cause = "unknown model"      // 404
+	CauseRequest    Cause = "bad request"        // 400, other than too long
+	CauseTooLarge   Cause = "response too large" // beyond the limit for a response
+)
+
+// Failure is a call without a reply. It has nothing of the request's headers.
+type Failure struct {
+	Cause    Cause         `json:"cause"`
+	Status   int           `json:"status,omitzero"`   // of HTTP, 0 for none
+	Message  string        `json:"message,omitzero"`  // of the server, cut to a few hundred bytes
+	Excess   int64         `json:"excess,omitzero"`   // CauseTooLong: tokens above the limit, if told
+	After    time.Duration `json:"after_ns,omitzero"` // how long the server asks to wait; 0 for no word
+	Attempts int           `json:"attempts"`          // requests sent, the last one included
+	// Billed is the bill of the attempts: what the server had counted before a
+	// stream broke off, or an estimate if it may have begun without a count.
+	Billed prompt.Usage `json:"billed,omitzero"`
+}
+
+// Error names cause, status and the server's message.
+func (f *Failure) Error() string {
+	s := string(f.Cause)
+	if f.Status != 0 {
+		s += fmt.Sprintf(" (HTTP %d)", f.Status)
+	}
+	if f.Message != "" {
+		s += ": " + f.Message
+	}
+	return s
+}
+
+// Passing reports whether the same request may succeed later.
+func (f *Failure) Passing() bool {
+	switch f.Cause {
+	case CauseRate, CauseOverloaded, CauseServer, CauseBroken, CauseNetwork, CauseTimeout:
+		return true
+	}
+	return false
+}
+
+// Fatal reports whether every other call will fail in the same way, so that the caller should stop.
+func (f *Failure) Fatal() bool { return f.Cause == CauseAuth || f.Cause == CauseModel }
+
+// maxMessage is how many bytes of a server's message a failure keeps.
+const maxMessage = 300
+
+// maxRead is how many bytes of a server's message are read.
+const maxRead = 8 << 10
+
+// refusal is an error answer of a server.
+type refusal struct {
+	status  int
+	kind    string // the type of the error, in the provider's words
+	message string
+	header  http.Header
+}
+
+// Error returns the server's message.
+func (r *refusal) Error() string { return r.message }
+
+// take takes over an error of the API. Its code counts as the kind if it is a known one.
+func (r *refusal) take(e *apiError) {
+	if e == nil {
+		return
+	}
+	r.kind = cmp.Or(e.Type, r.kind)
+	if code, ok := e.Code.(string); ok {
+		if _, known := kinds[code]; known {
+			r.kind = code
+		}
+	}
+	r.message = cmp.Or(e.Message, r.message)
+}
+
+// failure turns the error of an exchange into a failure. Errors that no server
+// sent are reported without the address, which may hold a key.
+func (c *Client) failure(err error) *Failure {
+	var known *Failure
+	if errors.As(err, &known) {
+		return known
+	}
+	f := &Failure{Cause: CauseNetwork, Attempts: 1}
+	var said *refusal
+	if errors.As(err, &said) {
+		said.message = said.message[:min(len(said.message), maxRead)]
+		f.Status, f.Cause, f.After = said.status, said.cause(), retryAfter(said.header, time.Now())
+		if f.Cause == CauseTooLong {
+			f.Excess = excess(said.message)
+		}
+		f.Message = clip(c.config.Key.redact(said.message))
+		return f
+	}
+	var begun *brokenError
+	if errors.As(err, &begun) {
+		f.Cause, err = CauseBroken, begun.error
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	var t interface{ Timeout() bool }
+	switch {
+	case errors.Is(err, errTooLarge):
+		f.Cause = CauseTooLarge
+	case errors.Is(err, errIdle), errors.Is(err, errTimeout), errors.As(err, &t) && t.Timeout():
+		f.Cause = CauseTimeout
+	}
+	f.Message = clip(c.config.Key.redact(err.Error()))
+	return f
+}
+
+// kinds are causes by the type of an error, which is more specific than the
+// status: an error inside a stream has status 200.
+var kinds = map[string]Cause{
+	"overloaded_error":        CauseOverloaded,
+	"rate_limit_error":        CauseRate,
+	"rate_limit_exceeded":     CauseRate,
+	"authentication_error":    CauseAuth,
+	"permission_error":        CauseAuth,
+	"billing_error":           CauseAuth,
+	"insufficient_quota":      CauseAuth,
+	"invalid_api_key":         CauseAuth,
+	"not_found_error":         CauseModel,
+	"model_not_found":         CauseModel,
+	"request_too_large":       CauseTooLong,
+	"context_length_exceeded": CauseTooLong,
+	"timeout_error":           CauseTimeout,
+	"api_error":               CauseServer,
+	"server_error":            CauseServer,
+}
+
+// statuses are the causes by the status of an answer.
+var statuses = map[int]Cause{
+	http.StatusUnauthorized:          CauseAuth,
+	http.StatusForbidden:             CauseAuth,
+	http.StatusPaymentRequired:       CauseAuth,
+	http.StatusNotFound:              CauseModel,
+	http.StatusRequestEntityTooLarge: CauseTooLong,
+	http.StatusRequestTimeout:        CauseTimeout,
+	http.StatusConflict:              CauseServer, // passes, as in the provider's own clients
+	http.StatusTooManyRequests:       CauseRate,
+	529:                              CauseOverloaded,
+}
+
+func (r *refusal) cause() Cause {
+	sized := r.status == http.StatusBadRequest || r.status == http.StatusRequestEntityTooLarge
+	if (sized || r.status < http.StatusMultipleChoices) && tooLong.MatchString(r.message) {
+		return CauseTooLong
+	}
+	// An account without credit gets a bad-request error; every other request would
+	// get it too.
+	if strings.Contains(r.message, "credit balance is too low") {
+		return CauseAuth
+	}
+	if c, ok := kinds[r.kind]; ok {
+		return c
+	}
+	if c, ok := statuses[r.status]; ok {
+		return c
+	}
+	if r.status >= http.StatusInternalServerError || r.status < http.StatusMultipleChoices {
+		return CauseServer
+	}
+	return CauseRequest
+}
+
+// tooLong matches servers' messages about a prompt beyond the window.
+var tooLong = regexp.MustCompile(`(?i)(prompt|input) is too long|maximum context length|context length exceeded|` +
+	`exceeds? the (available )?context|input tokens exceed|exceed context limit`)
+
+// gaps match the size of a prompt, its output, which is added to it, and the limit in such a message.
+var gaps = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)too long: *(?P<size>[\d,]+) tokens? *> *(?P<limit>[\d,]+)`),
+	regexp.MustCompile(`(?i)(?:maximum context length is|configured limit of) *(?P<limit>[\d,]+).*?` +
+		`(?:resulted in|requested) *(?P<size>[\d,]+)`),
+	regexp.MustCompile(`(?i)exceed context limit: *(?P<size>[\d,]+) *\+ *(?P<output>[\d,]+) *> *(?P<limit>[\d,]+)`),
+}
+
+// excess returns by how many tokens a prompt is too long, 0 if the message does not say.
+func excess(message string) int64 {
+	const most = 1 << 40 // of tokens in a message, so that sums stay in range
+	for _, re := range gaps {
+		m := re.FindStringSubmatch(message)
+		if m == nil {
+			continue
+		}
+		var over int64
+		for i, name := range re.SubexpNames()[1:] {
+			n, err := strconv.ParseInt(strings.ReplaceAll(m[i+1], ",", ""), 10, 64)
+			if err != nil || n > most {
+				return 0
+			}
+			if name == "limit" {
+				n = -n
+			}
+			over += n
+		}
+		return max(over, 0)
+	}
+	return 0
+}
+
+// retryAfter returns how long a response asks to wait, 0 for no value or a past time. A date is
+// compared with the server's clock if the response shows it, because ours may be wrong.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
+		return seconds(ms / 1000)
+	}
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseFloat(v, 64); err == nil {
+		return seconds(s)
+	}
+	at, err := http.ParseTime(v)
+	if err != nil {
+		return 0
+	}
+	if theirs, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = theirs
+	}
+	return max(at.Sub(now), 0)
+}
+
+// seconds returns s as a duration from 0 to the longest there is.
+func seconds(s float64) time.Duration {
+	switch {
+	case !(s > 0):
+		return 0
+	case s >= math.MaxInt64/float64(time.Second):
+		return math.MaxInt64
+	}
+	return time.Duration(s * float64(time.Second))
+}
+
+// ended returns the error of a call whose context ended: the context's error, with what the attempts were billed.
+func ended(ctx context.Context, attempts int, billed prompt.Usage) error {
+	return fmt.Errorf("%w: %w", ctx.Err(),
+		&Failure{Cause: CauseBroken, Message: "the caller gave up", Attempts: attempts, Billed: billed})
+}
+
+// clip returns s in one line of at most maxMessage bytes.
+func clip(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")
+	if len(s) <= maxMessage {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxMessage], "") + "…"
+}
+
+// apiError says why there is no answer, in either API.
+type apiError struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Code    any    `json:"code,omitzero"` // servers differ in its type
+}
+
+// UnmarshalJSONFrom reads an object, or the message alone as some gateways send it.
+func (e *apiError) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() == '"' {
+		return json.UnmarshalDecode(dec, &e.Message)
+	}
+	type plain apiError
+	return json.UnmarshalDecode(dec, (*plain)(e))
+}
+
+// gaveUp returns the failure of a call: that of its last attempt.
+func gaveUp(f *Failure, attempts int, billed prompt.Usage, why string) error {
+	last := *f
+	last.Attempts, last.Billed = attempts, billed
+	if last.Passing() {
+		if last.Message != "" {
+			last.Message += "; "
+		}
+		last.Message += "gave up: " + why
+	}
+	return &last
+}
+
+// refused returns why a response is not a stream of events, nil if it is one.
+func (c *Client) refused(resp *http.Response, body io.Reader) error {
+	r := &refusal{status: resp.StatusCode, header: resp.Header}
+	switch {
+	case r.status >= http.StatusBadRequest:
+		text, err := io.ReadAll(io.LimitReader(body, maxRead))
+		if err != nil && len(text) == 0 {
+			text = []byte(http.StatusText(r.status))
+		}
+		r.message = string(text)
+		var e struct {
+			Error *apiError `json:"error"`
+		}
+		if json.Unmarshal(text, &e) == nil {
+			r.take(e.Error)
+		}
+		return r
+	case r.status >= http.StatusMultipleChoices:
+		r.message = "the server points elsewhere, where the key is not sent"
+		return r
+	}
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	if kind == "text/event-stream" {
+		return nil
+	}
+	return &Failure{
+		Cause: CauseRequest, Status: r.status, Attempts: 1,
+		Message: fmt.Sprintf("the answer is %q, not a stream of events: is the base URL that of such an API?", clip(c.config.Key.redact(kind))),
+	}
+}

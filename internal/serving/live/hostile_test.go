@@ -1,0 +1,150 @@
+package live
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	startEvent = `data: {"type":"message_start","message":{"id":"m1","model":"m","usage":{"input_tokens":70,"output_tokens":1}}}` + "\n\n"
+	blockEvent = `data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}` + "\n\n"
+	endEvents  = `data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":5}}` + "\n\n" +
+		`data: {"type":"message_stop"}` + "\n\n"
+)
+
+func deltaEvent(text string) string {
+	quoted, _ := json.Marshal(text)
+	return fmt.Sprintf(`data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%s}}`+"\n\n", quoted)
+}
+
+// A server may say what it likes: no answer is taken that is not whole and of a sane size, the key
+// goes nowhere else, and nothing of it comes back, in whatever form and place.
+func TestHostileServer(t *testing.T) {
+	elsewhere := 0
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere++ }))
+	defer other.Close()
+	stream := func(events ...string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, strings.Join(events, ""))
+		}
+	}
+	moved := func(to string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusTemporaryRedirect) }
+	}
+	counted := func(usage string) http.HandlerFunc {
+		return stream(`data: {"type":"message_start","message":{"id":"m","model":"m","usage":`+usage+`}}`+"\n\n", endEvents)
+	}
+	b64 := base64.StdEncoding.EncodeToString
+	for _, tc := range []struct {
+		name    string
+		answer  http.HandlerFunc
+		refused bool
+	}{
+		{"redirect to another host", moved(other.URL), true},
+		{"redirect to another scheme", moved("file:///etc/passwd"), true},
+		{"redirect with the key", moved("http://127.0.0.1:1/?" + canary), true},
+		{"negative usage", counted(`{"input_tokens":-5,"output_tokens":5}`), true},
+		{"absurd usage", counted(`{"input_tokens":9000000000000000000,"output_tokens":5}`), true},
+		{"usage that is not finite", counted(`{"input_tokens":1e999,"output_tokens":5}`), true},
+		{"usage that is no number", counted(`{"input_tokens":NaN,"output_tokens":5}`), true},
+		{"usage with a fraction", counted(`{"input_tokens":1.5,"output_tokens":5}`), true},
+		{"another content type", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html; key="+canary)
+			io.WriteString(w, startEvent+endEvents)
+		}, true},
+		{"the key as content type", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", canary)
+			io.WriteString(w, startEvent+endEvents)
+		}, true},
+		{"endless", func(w http.ResponseWriter, r *http.Request) {
+			stream(startEvent, blockEvent)(w, r)
+			for r.Context().Err() == nil {
+				if _, err := io.WriteString(w, deltaEvent(strings.Repeat("x", 1<<16))); err != nil {
+					return
+				}
+			}
+		}, true},
+		{"silent", func(w http.ResponseWriter, r *http.Request) {
+			stream(startEvent)(w, r)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}, true},
+		{"empty", stream(), true},
+		{"truncated", stream(startEvent, blockEvent, deltaEvent("half")), true},
+		{"no events but the last", stream("data: [DONE]\n\n"), true},
+		{"no JSON", stream("data: {\n\n"), true},
+		{"doubled events", stream(startEvent, startEvent, blockEvent, deltaEvent("a"), endEvents, endEvents), false},
+		{"missing first event", stream(blockEvent, deltaEvent("a"), endEvents), false},
+		{"the key in text", stream(startEvent, blockEvent, deltaEvent("it is "+canary), endEvents), false},
+		{"the key in parts", stream(startEvent, blockEvent, deltaEvent("it is "+canary[:9]), deltaEvent(canary[9:]), endEvents), false},
+		{"the middle of the key", stream(startEvent, blockEvent, deltaEvent("it has "+canary[5:16]+" in it"), endEvents), false},
+		{"base64", stream(startEvent, blockEvent, deltaEvent(b64([]byte(canary))), endEvents), false},
+		{"base64 of a header", stream(startEvent, blockEvent, deltaEvent(b64([]byte("x-api-key: "+canary+"\r\n"))), endEvents), false},
+		{"base64 of a part", stream(startEvent, blockEvent, deltaEvent(b64([]byte(canary[4:18]))), endEvents), false},
+		{"the key as model and id", stream(strings.ReplaceAll(startEvent, `"m`, `"`+canary+"m"), endEvents), false},
+		{"the key as stop reason", stream(startEvent, strings.ReplaceAll(endEvents, "end_turn", canary)), false},
+		{"the key as tool", stream(startEvent, strings.ReplaceAll(blockEvent, `"text","text":""`, `"tool_use","name":"`+canary+`"`), endEvents), false},
+		{"the key in an error of the stream", stream(`data: {"type":"error","error":{"type":"api_error","message":"` + b64([]byte(canary)) + `"}}` + "\n\n"), true},
+		{"the key in an error", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			io.WriteString(w, "no: "+canary[3:14]+" and "+b64([]byte("Bearer "+canary)))
+		}, true},
+	} {
+		h := httptest.NewServer(tc.answer)
+		client := anthropicAt(t, h.URL, limit{Timeout: 5 * time.Second, Idle: 300 * time.Millisecond})
+		reply, err := client.Do(t.Context(), short(100))
+		h.CloseClientConnections()
+		h.Close()
+		if (err != nil) != tc.refused {
+			t.Errorf("%s: %+v, %v", tc.name, reply, err)
+		}
+		stored, _ := json.Marshal(reply)
+		shown := string(stored) + fmt.Sprintf("%v %+v", err, err)
+		for i := 0; i+8 <= len(canary); i++ {
+			if strings.Contains(shown, canary[i:i+8]) {
+				t.Errorf("%s: shows %q of the key: %s", tc.name, canary[i:i+8], shown)
+				break
+			}
+		}
+		for at := range 3 {
+			if text := b64([]byte("xx"[:at] + canary[3:12])); strings.Contains(shown, text[4:11]) {
+				t.Errorf("%s: shows base64 of the key: %s", tc.name, shown)
+			}
+		}
+	}
+	if elsewhere > 0 {
+		t.Errorf("another server was asked %d times", elsewhere)
+	}
+}
+
+// A certificate that nobody vouches for ends the call before the key is sent.
+func TestForeignCertificate(t *testing.T) {
+	asked := false
+	h := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	defer h.Close()
+	h.Config.ErrorLog = nil
+	_, err := anthropicAt(t, h.URL, limit{}).Do(t.Context(), short(100))
+	if f := failure(t, err); asked || !strings.Contains(f.Message, "certificate") {
+		t.Errorf("asked: %t, %v", asked, err)
+	}
+}
+
+// Without encryption nothing goes to another machine unless somebody says so.
+func TestInsecure(t *testing.T) {
+	for base, want := range map[string]bool{
+		"http://example.org/v1": true, "https://example.org": false, "http://127.0.0.1:8000/v1": false, "http://[::1]:1": false,
+		"http://localhost:8000": false, "http://localhost.example.org": true, "http://10.0.0.2": true, "http://127.0.0.1.example.org": true,
+	} {
+		if got := Insecure(base); got != want {
+			t.Errorf("%s: %t, want %t", base, got, want)
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package live
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Request is one call of a model in the form of the Messages API, always streamed. Chat completions are made from it.
+type Request struct {
+	Model      string      `json:"model"`
+	MaxTokens  int         `json:"max_tokens"` // of output
+	Stream     bool        `json:"stream"`
+	System     []Block     `json:"system,omitempty"`
+	Tools      []Tool      `json:"tools,omitempty"`
+	Compaction *Compaction `json:"compaction,omitzero"`
+	Messages   []Message   `json:"messages"`
+	Betas      []string    `json:"-"` // beta features, by the names of their headers
+}
+
+// Message is what one side of a conversation says.
+type Message struct {
+	Role    string  `json:"role"`
+	Content []Block `json:"content"`
+}
+
+// The roles of messages.
+const (
+	roleUser      = "user"
+	roleAssistant = "assistant"
+)
+
+// CacheControl asks for a cache entry.
+type CacheControl struct {
+	Type string `json:"type"`
+	TTL  string `json:"ttl,omitzero"` // 5m or 1h
+}
+
+// Tool is a tool definition.
+type Tool struct {
+	Name         string         `json:"name"`
+	Description  string         `json:"description,omitzero"`
+	InputSchema  jsontext.Value `json:"input_schema,omitzero"` // JSON schema of an object
+	CacheControl *CacheControl  `json:"cache_control,omitzero"`
+}
+
+// Block is a content block of a message, a result or the system prompt.
+type Block struct {
+	Type         string         `json:"type"`
+	Text         *string        `json:"text,omitzero"` // a block of that type must have one, be it empty
+	ID           string         `json:"id,omitzero"`
+	Name         string         `json:"name,omitzero"`
+	Input        jsontext.Value `json:"input,omitzero"` // of a tool call: a JSON object
+	ToolUseID    string         `json:"tool_use_id,omitzero"`
+	Content      []Block        `json:"content,omitempty"`
+	IsError      bool           `json:"is_error,omitzero"`
+	CacheControl *CacheControl  `json:"cache_control,omitzero"`
+}
+
+// The types of blocks that are sent.
+const (
+	typeText   = "text"
+	typeUse    = "tool_use"
+	typeResult = "tool_result"
+)
+
+// Text returns a block of text.
+func Text(text string) Block { return Block{Type: typeText, Text: &text} }
+
+// useBlock returns a tool call.
+func useBlock(id, name string, input jsontext.Value) Block {
+	return Block{Type: typeUse, ID: id, Name: name, Input: input}
+}
+
+// resultBlock returns the result of a tool call. The API refuses empty text blocks.
+func resultBlock(id, text string, failed bool) Block {
+	b := Block{Type: typeResult, ToolUseID: id, IsError: failed}
+	if text != "" {
+		b.Content = []Block{Text(text)}
+	}
+	return b
+}
+
+// words returns the text of a block or of its result.
+func (b *Block) words() string {
+	if len(b.Content) > 0 {
+		b = &b.Content[0]
+	}
+	return value(b.Text)
+}
+
+// Compaction asks for a compaction of all messages by the provider, which is the call's only answer.
+type Compaction struct {
+	Type         string `json:"type"`
+	Instructions string `json:"instructions,omitzero"` // replaces the provider's own; "" for those
+}
+
+// BetaOnDemand is the beta feature of compactions on demand.
+const BetaOnDemand = "compact-2026-09-04"
+
+// body returns the bytes that are sent: schemas and inputs unchanged, because another order of keys makes another
+// prefix. Recordings need not be valid text; invalid bytes are sent as U+FFFD. The provider's cache key includes
+// tool_choice, so there tools are denied only in words. own says that the server is OpenAI's.
+func (r *Request) body(provider string, own bool) ([]byte, error) {
+	var q any = r
+	if provider == OpenAI {
+		chat := chatOf(r)
+		if own { // its newer models accept only this name, other servers often only the other
+			chat.MaxTokens, chat.MaxCompletionTokens = 0, chat.MaxTokens
+		}
+		q = chat
+	}
+	b, err := json.Marshal(q, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return nil, fmt.Errorf("request to %s: %w", r.Model, err)
+	}
+	return b, nil
+}
+
+const (
+	// bytesPerToken converts uncounted text into tokens: text of recorded sessions has 0.26 tokens a byte.
+	bytesPerToken = 4
+	// tokensPerByte bounds the tokens of a request: recorded sessions have 0.26 to 0.33 a byte, and the tokenizer of
+	// newer models makes 30 % more of the same text.
+	tokensPerByte = 0.4
+	// overhead is what a block or a tool adds to its text, tokens; a tool call adds the most, 54 in recorded sessions.
+	overhead = 60
+)
+
+// most returns an upper estimate of a request's bill: nothing is in the cache, everything is written with the longest
+// requested lifetime, and the output is as long as allowed.
+func (r *Request) most() prompt.Usage {
+	size, blocks := 0, 0
+	var asked []string // lifetimes
+	add := func(c *CacheControl, bytes int) {
+		size += bytes
+		blocks++
+		if c != nil {
+			asked = append(asked, c.TTL)
+		}
+	}
+	for _, t := range r.Tools {
+		add(t.CacheControl, len(t.Name)+len(t.Description)+len(t.InputSchema))
+	}
+	for _, m := range append([]Message{{Content: r.System}}, r.Messages...) {
+		for i := range m.Content {
+			b := &m.Content[i]
+			add(b.CacheControl, len(b.words())+len(b.Name)+len(b.Input))
+		}
+	}
+	input := int64(float64(size)*tokensPerByte) + int64(blocks)*overhead
+	u := prompt.Usage{Output: int64(r.MaxTokens)}
+	switch {
+	case slices.Contains(asked, ttl1h):
+		u.Write1h = input
+	case len(asked) > 0:
+		u.Write5m = input
+	default:
+		u.Uncached = input
+	}
+	return u
+}
+
+// Reply is what a model answered. It is complete: a stream that breaks off is a Failure.
+type Reply struct {
+	ID         string       `json:"id"`
+	Model      string       `json:"model"` // of the model that answered
+	StopReason string       `json:"stop_reason"`
+	Text       string       `json:"text,omitzero"`       // of all text blocks, joined
+	Compaction string       `json:"compaction,omitzero"` // text of a server-side compaction
+	ToolCalls  []string     `json:"tool_calls,omitempty"`
+	Usage      prompt.Usage `json:"usage"`
+	// Passes are those of the model inside the call: a server-side compaction has one that Usage excludes.
+	Passes []Pass `json:"passes,omitempty"`
+	// First and Total are the time to the first token and to the end of the response, of the last attempt.
+	First time.Duration `json:"first_ns"`
+	Total time.Duration `json:"total_ns"`
+	// Attempts is how many requests were sent, the last one included.
+	Attempts int `json:"attempts"`
+	// Estimated says that the server did not count everything: the rest of Usage is estimated from bytes.
+	Estimated bool `json:"estimated,omitzero"`
+	// Wasted is the bill of earlier attempts, as counted or estimated; it is not part of Usage.
+	Wasted prompt.Usage `json:"wasted,omitzero"`
+	// Thinking is the part of the output that was thinking, tokens: as counted, or the output minus the text.
+	Thinking int64 `json:"thinking,omitzero"`
+}
+
+// Pass is one pass of the model inside a call.
+type Pass struct {
+	Type  string       `json:"type"` // "message" or "compaction"
+	Usage prompt.Usage `json:"usage"`
+}
+
+// Billed returns the usage of all passes of the successful attempt, or that of the call itself if it has none.
+func (r *Reply) Billed() prompt.Usage {
+	if len(r.Passes) == 0 {
+		return r.Usage
+	}
+	var u prompt.Usage
+	for _, p := range r.Passes {
+		u.Add(&p.Usage)
+	}
+	return u
+}
+
+// joined returns the texts of blocks, with blank lines between them.
+func joined(blocks []Block) string {
+	var parts []string
+	for i := range blocks {
+		if b := &blocks[i]; b.Type == typeText && b.words() != "" {
+			parts = append(parts, b.words())
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// value returns what a pointer points to, zero for nil.
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}

@@ -1,0 +1,328 @@
+package live
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/kit/files"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Mode says how a folder handles calls that it does not have.
+type Mode string
+
+// The modes of a folder.
+const (
+	Replay        Mode = "replay"         // a call that is not recorded is an error; no server is called
+	Make          Mode = "live"           // every call is made again, once in the life of the Folder
+	RecordMissing Mode = "record-missing" // calls are made if they are not recorded, or failed for a passing reason
+)
+
+// ErrMissing is the error of a call that is not recorded.
+var ErrMissing = errors.New("no recorded answer")
+
+// Key names a call: the SHA-256 of its request's body.
+type Key [sha256.Size]byte
+
+// String returns the key in hexadecimal digits.
+func (k Key) String() string { return hex.EncodeToString(k[:]) }
+
+// keyOf returns the key of a request. Betas are sent in a header and belong to the request all the same. The ordinal
+// distinguishes repetitions of a failed call: the first, 0, has the SHA-256 of the body alone.
+func keyOf(body []byte, betas []string, ordinal uint8) Key {
+	h := sha256.New()
+	h.Write(body)
+	for _, b := range betas {
+		fmt.Fprintf(h, "\nbeta %s", b)
+	}
+	if ordinal > 0 {
+		fmt.Fprintf(h, "\nrepetition %d", ordinal)
+	}
+	return Key(h.Sum(nil))
+}
+
+// Record is one recorded call, the content of its file. It has no field for a key of a provider or a header.
+type Record struct {
+	Request string `json:"request"` // the name of the file: SHA-256 of the body
+	// Session to Round say, to people, where the call was first made.
+	Session  string    `json:"session"` // id of the recording
+	Source   string    `json:"source"`  // as in prompt.Intent.Source
+	Model    string    `json:"model"`   // the called model
+	Thread   int32     `json:"thread"`  // of the session
+	Round    int32     `json:"round"`   // of the thread
+	Began    time.Time `json:"began"`
+	Redacted bool      `json:"redacted,omitzero"` // filler replaces the texts
+	// Reply is what the model answered, nil for a call that failed; Failure is why, nil for one that was answered.
+	Reply   *Reply   `json:"reply,omitzero"`
+	Failure *Failure `json:"failure,omitzero"`
+	Sum     string   `json:"sum"` // SHA-256 of the rest: a summary changed by hand has figures that nobody paid for
+
+	own *Reply // as the model wrote it, where the record is redacted and was made by this Folder
+}
+
+// lines is a text in files: people read lines.
+type lines []string
+
+// form defines the JSON of values without one of their own.
+var form = json.JoinOptions(
+	json.Deterministic(true), json.RejectUnknownMembers(true), jsontext.AllowInvalidUTF8(true), jsontext.WithIndent("  "),
+	json.WithMarshalers(json.JoinMarshalers(
+		json.MarshalToFunc(func(e *jsontext.Encoder, d time.Duration) error { return json.MarshalEncode(e, int64(d)) }),
+		json.MarshalToFunc(func(e *jsontext.Encoder, u prompt.Usage) error { return json.MarshalEncode(e, billedUsage(u)) }),
+		json.MarshalToFunc(func(e *jsontext.Encoder, r *Reply) error {
+			return json.MarshalEncode(e, replyForm{(*plainReply)(r), split(r.Text), split(r.Compaction)})
+		}),
+	)),
+	json.WithUnmarshalers(json.JoinUnmarshalers(
+		json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *time.Duration) error { return json.UnmarshalDecode(d, (*int64)(to)) }),
+		json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *prompt.Usage) error {
+			var u billedUsage
+			err := json.UnmarshalDecode(d, &u)
+			*to = prompt.Usage(u)
+			return err
+		}),
+		json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *Reply) error {
+			f := replyForm{plainReply: (*plainReply)(to)}
+			err := json.UnmarshalDecode(d, &f)
+			to.Text, to.Compaction = strings.Join(f.Text, "\n"), strings.Join(f.Compaction, "\n")
+			return err
+		}),
+	)),
+)
+
+// plainReply is a Reply without the functions of form.
+type plainReply Reply
+
+// replyForm is a Reply in files, with the lines of its texts.
+type replyForm struct {
+	*plainReply `json:",embed"`
+	Text        lines `json:"text,omitempty"`
+	Compaction  lines `json:"compaction,omitempty"`
+}
+
+func split(text string) lines {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+// billedUsage is a prompt.Usage in files, tokens.
+type billedUsage struct {
+	Uncached   int64 `json:"uncached,omitzero"`
+	Read       int64 `json:"read,omitzero"`
+	Write5m    int64 `json:"write_5m,omitzero"`
+	Write1h    int64 `json:"write_1h,omitzero"`
+	WriteOther int64 `json:"write_other,omitzero"`
+	Output     int64 `json:"output,omitzero"`
+}
+
+// encode returns the file of a record.
+func (r *Record) encode() ([]byte, error) {
+	c := *r
+	c.Sum = ""
+	b, err := json.Marshal(c, form)
+	if err != nil {
+		return nil, err
+	}
+	c.Sum = fmt.Sprintf("%x", sha256.Sum256(b))
+	b, err = json.Marshal(c, form)
+	return append(b, '\n'), err
+}
+
+const remedy = "delete it and record the call again"
+
+// decode reads the file of a record, and returns what is wrong with it.
+func decodeRecord(b []byte, k Key) (*Record, error) {
+	var r Record
+	if err := json.Unmarshal(b, &r, form); err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+			return nil, errors.New("it is cut off: " + remedy)
+		}
+		return nil, fmt.Errorf("it is damaged (%w): %s", err, remedy)
+	}
+	again, err := r.encode()
+	var sum Record
+	if err == nil {
+		err = json.Unmarshal(again, &sum, form)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Request != k.String():
+		return nil, fmt.Errorf("it holds the call %.12s… and not the one it is named by: give it its name back, or delete it",
+			r.Request)
+	case (r.Reply == nil) == (r.Failure == nil):
+		return nil, errors.New("it must have either a reply or a failure: " + remedy)
+	case sum.Sum != r.Sum:
+		return nil, errors.New("its answer is not the one that was recorded: " + remedy)
+	}
+	return &r, nil
+}
+
+// Folder is a folder of recorded calls, which are read when needed. It is safe for concurrent use.
+type Folder struct {
+	dir    string
+	mode   Mode
+	redact bool // replace the texts of answers
+
+	mu    sync.Mutex
+	slots map[Key]*slot
+}
+
+// slot is a call that was requested.
+type slot struct {
+	sync.Mutex      // held while the call is searched or made
+	made       bool // by this Folder
+	own        *Reply
+}
+
+// old are the names of recordings of versions that found calls by the digests of what they sent.
+var old = regexp.MustCompile(`^[0-9a-f]{32}\.json$`)
+
+// OpenFolder returns the recorded calls of a folder. For replay the folder must exist; for recording it is made if
+// missing. redact stores sizes in place of the texts of answers.
+func OpenFolder(dir string, mode Mode, redact bool) (*Folder, error) {
+	if mode != Replay {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, fmt.Errorf("make the folder to record to: %w", err)
+		}
+	}
+	names, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no folder %s to replay: record one first, or name another", dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range names {
+		if old.MatchString(n.Name()) {
+			return nil, fmt.Errorf("%s was recorded by an earlier version of sim, which this one cannot replay: "+
+				"record the calls again into another folder", filepath.Join(dir, n.Name()))
+		}
+	}
+	return &Folder{dir: dir, mode: mode, redact: redact, slots: map[Key]*slot{}}, nil
+}
+
+func (f *Folder) slot(k Key) *slot {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.slots[k] == nil {
+		f.slots[k] = &slot{}
+	}
+	return f.slots[k]
+}
+
+func (f *Folder) path(k Key) string { return filepath.Join(f.dir, k.String()+".json") }
+
+// maxRecord is the largest file that is read, bytes: a recorded call has some kilobytes.
+const maxRecord = 64 << 20
+
+// read returns a recorded call, nil if there is none.
+func (f *Folder) read(k Key) (*Record, error) {
+	path := f.path(k)
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case info.Mode().IsRegular() && info.Size() > maxRecord:
+		return nil, fmt.Errorf("%s: it has %d bytes, more than a recorded call has: %s", path, info.Size(), remedy)
+	}
+	b, err := files.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := decodeRecord(b, k)
+	if err != nil {
+		return nil, fmt.Errorf("recorded call %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// there returns the record that answers a call in the folder's mode, nil if the call must be made. RecordMissing
+// repeats a passing failure once in the Folder's life.
+func (f *Folder) there(k Key, made bool) (*Record, error) {
+	if f.mode == Make && !made {
+		return nil, nil
+	}
+	r, err := f.read(k)
+	if r != nil && r.Failure != nil && r.Failure.Passing() && f.mode == RecordMissing && !made {
+		return nil, nil
+	}
+	return r, err
+}
+
+// Has reports whether Do answers a call without making it. A file that cannot be read counts as recorded: Do returns
+// the error.
+func (f *Folder) Has(k Key) bool {
+	s := f.slot(k)
+	s.Lock()
+	defer s.Unlock()
+	r, err := f.there(k, s.made)
+	return r != nil || err != nil
+}
+
+// Do returns a call, and true if it was recorded already. Otherwise, except for replay, ask makes it and the result is
+// written: whatever was paid for is on disk when Do returns. If several want a call at once, one asks and the others
+// get the same result. It is what a replay gives, with filler for texts that are withheld.
+//
+// If ask returns an error, nothing is written; nor is a failure that every call would get, which is then the error.
+func (f *Folder) Do(ctx context.Context, k Key, ask func(context.Context) (*Record, error)) (*Record, bool, error) {
+	s := f.slot(k)
+	s.Lock()
+	defer s.Unlock()
+	r, err := f.there(k, s.made)
+	switch {
+	case r != nil:
+		r.own = s.own
+		return r, true, err
+	case err != nil:
+		return nil, false, err
+	case f.mode == Replay:
+		return nil, false, ErrMissing
+	case ctx.Err() != nil:
+		return nil, false, ctx.Err()
+	}
+	if r, err = ask(ctx); err != nil {
+		return nil, false, err
+	}
+	if r.Failure != nil && r.Failure.Fatal() {
+		return nil, false, r.Failure
+	}
+	stored := *r
+	stored.Request, stored.Redacted = k.String(), f.redact
+	if f.redact {
+		s.own = r.Reply
+		stored.withhold()
+	}
+	b, err := stored.encode()
+	if err != nil {
+		return nil, false, fmt.Errorf("record the call %s: %w", k, err)
+	}
+	// What was paid for is kept even after an interruption.
+	err = files.Write(context.WithoutCancel(ctx), f.path(k), func(w io.Writer) error { _, err := w.Write(b); return err })
+	if err != nil {
+		return nil, false, fmt.Errorf("record the call %s: %w", k, err)
+	}
+	s.made = true
+	if r, err = decodeRecord(b, k); err == nil { // as a replay reads it
+		r.own = s.own
+	}
+	return r, false, err
+}

@@ -1,0 +1,168 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/internal/serving/live/livetest"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// What attempts that broke off were billed is told with the answer, beside what
+// the answer itself was billed.
+func TestReplyTellsWhatWasWasted(t *testing.T) {
+	b := &fake{do: func(n int) (*Reply, error) {
+		if n < 3 {
+			return nil, &Failure{Cause: CauseBroken, Billed: prompt.Usage{Write1h: 100, Output: int64(n)}}
+		}
+		return &Reply{Usage: prompt.Usage{Read: 100, Output: 50}}, nil
+	}}
+	reply, err := retrying(t, b, 4, quick).Do(context.Background(), dialogue())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (prompt.Usage{Write1h: 200, Output: 3}); reply.Wasted != want || reply.Billed() != (prompt.Usage{Read: 100, Output: 50}) {
+		t.Errorf("wasted %+v, want %+v; billed %+v", reply.Wasted, want, reply.Billed())
+	}
+}
+
+// Who gives up during the second attempt learns what both were billed.
+func TestCancelledInTheSecondAttempt(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	b := &fake{do: func(n int) (*Reply, error) {
+		if n == 2 {
+			cancel()
+		}
+		return nil, &Failure{Cause: CauseBroken, Billed: prompt.Usage{Uncached: 5}}
+	}}
+	_, err := retrying(t, b, 4, quick).Do(ctx, dialogue())
+	if f := failure(t, err); !errors.Is(err, context.Canceled) || f.Billed.Uncached != 10 || f.Attempts != 2 {
+		t.Errorf("%v: %+v", err, f)
+	}
+}
+
+// vanishing closes the connection when it has read a request, without a word.
+func vanishing(t *testing.T) string {
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		buf := make([]byte, 4096)
+		for n := int64(0); n < r.ContentLength; {
+			k, err := r.Body.Read(buf)
+			if n += int64(k); err != nil {
+				break
+			}
+		}
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		conn.Close()
+	}))
+	t.Cleanup(h.Close)
+	return h.URL
+}
+
+// A request that went out in full may be billed although no word came back; one
+// that reached nobody is not.
+func TestResetAheadOfTheResponseIsBooked(t *testing.T) {
+	e := dialogue().most()
+	e.Output = 0
+	const gone = "http://127.0.0.1:1" // nothing listens there, and no other test can take the port
+	for _, tc := range []struct {
+		url   string
+		cause Cause
+		want  prompt.Usage
+	}{{vanishing(t), CauseBroken, e}, {gone, CauseNetwork, prompt.Usage{}}} {
+		for name, b := range both(t, tc.url, limit{}) {
+			g := gated(t, b, Settings{})
+			f := failure(t, do(g, dialogue()))
+			if s := g.Spent(); f.Cause != tc.cause || s.Usage != tc.want || f.Billed != tc.want {
+				t.Errorf("%s: %+v, booked %+v, want %s and %+v", name, f, s.Usage, tc.cause, tc.want)
+			}
+		}
+	}
+}
+
+// An endless answer is billed as much output as the request allowed, whatever came:
+// 8 MB of it are no two million tokens.
+func TestFloodIsBookedWithinTheOutputAllowed(t *testing.T) {
+	for name, b := range both(t, livetest.Start(t, "flood").URL, limit{}) {
+		g := gated(t, b, Settings{})
+		f := failure(t, do(g, dialogue()))
+		if most := int64(dialogue().MaxTokens); f.Cause != CauseTooLarge || f.Billed.Output != most || g.Spent().Usage.Output != most {
+			t.Errorf("%s: %+v, booked %+v, want %d tokens of output", name, f, g.Spent().Usage, most)
+		}
+	}
+}
+
+// Within a budget a model without a price is not asked, whatever others cost.
+func TestBudgetRefusesUnpricedModels(t *testing.T) {
+	b := answering(prompt.Usage{Output: 1})
+	priced := func(model string) bool { return model != "dev-unpriced" }
+	r := short(1)
+	r.Model = "dev-unpriced"
+	g := around(t, b, Config{Settings: Settings{Budget: 1}, Priced: priced})
+	if err := do(g, r); err == nil || !strings.Contains(err.Error(), "needs the price of every model") || b.calls != 0 {
+		t.Errorf("%v after %d calls", err, b.calls)
+	}
+	if err := do(g, short(1)); err != nil {
+		t.Error(err)
+	}
+	g = around(t, b, Config{Priced: priced})
+	if err := do(g, r); err != nil {
+		t.Errorf("without a budget: %v", err)
+	}
+}
+
+// What the attempts of calls tell to have been billed is what the gate has booked,
+// and no less than the server counted.
+func TestBooksAgreeWithTheServer(t *testing.T) {
+	for _, name := range []string{"anthropic", "openai"} {
+		s := livetest.Start(t, "reset@1", "cut@3", "error-event@5", "529@7")
+		g := retrying(t, both(t, s.URL, limit{})[name], 4, quick)
+		r := g
+		var told prompt.Usage
+		for range 5 {
+			reply, err := r.Do(context.Background(), dialogue())
+			if err != nil {
+				t.Fatal(err)
+			}
+			billed := reply.Billed()
+			told.Add(&billed)
+			told.Add(&reply.Wasted)
+		}
+		booked, counted := g.Spent().Usage, prompt.Usage{}
+		for _, r := range s.Requests() {
+			counted.Add(&r.Billed)
+		}
+		if told != booked {
+			t.Errorf("%s: told %+v, booked %+v", name, told, booked)
+		}
+		in := booked.Input()
+		if name == "anthropic" {
+			want := prompt.Usage{Uncached: counted.Uncached, Read: counted.Read, Write5m: counted.Write5m, Write1h: counted.Write1h, Output: booked.Output}
+			if booked != want || booked.Output > counted.Output || booked.Output < counted.Output*3/5 {
+				t.Errorf("booked %+v, the server counted %+v", booked, counted)
+			}
+		} else if all := counted.Uncached + counted.Read + counted.Write5m + counted.Write1h; in < all {
+			t.Errorf("%s: booked %d tokens of input, the server counted %d", name, in, all)
+		}
+	}
+}
+
+// A call that is interrupted ahead of the server sent nothing.
+func TestCancelledAheadOfTheServer(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	b := &fake{do: func(int) (*Reply, error) {
+		cancel()
+		return nil, ctx.Err()
+	}}
+	_, err := retrying(t, b, 4, quick).Do(ctx, dialogue())
+	if f := failure(t, err); !errors.Is(err, context.Canceled) || f.Attempts != 0 {
+		t.Errorf("%v: %+v", err, f)
+	}
+}

@@ -1,0 +1,132 @@
+package validate
+
+import (
+	"math"
+
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Cause says why calls cost more than predicted, as far as logged counts show it. No log
+// holds the prompt itself: a cause is inferred.
+type Cause uint8
+
+// The causes. CauseNone has the calls that read what was predicted.
+const (
+	CauseNone     Cause = iota
+	CauseEvery          // calls in a row read the same part and never the messages
+	CauseHead           // the server says that the system prompt or the tools changed
+	CauseMessages       // the server says that the messages changed, or the context was edited
+	CauseExpiry         // the pause was longer than the lifetime
+	CauseLost           // within the lifetime, and no line says why
+	NumCauses
+)
+
+// causeWords describe causes for people.
+var causeWords = [NumCauses]string{
+	"calls that read what was predicted",
+	"something ahead of the messages changes with every call",
+	"the system prompt or the tools changed, as the server says",
+	"messages that were sent before changed",
+	"more is lost after pauses over the lifetime than predicted",
+	"calls within the lifetime did not read what was cached, for no visible reason",
+}
+
+// String describes the cause.
+func (c Cause) String() string { return causeWords[min(c, NumCauses-1)] }
+
+// Excess is what calls of one cause cost beyond what was predicted.
+type Excess struct {
+	Calls   int
+	USD     float64 // below 0 where they cost less
+	Dearest Call    // the call that costs most beyond its prediction
+	dearest float64
+	// Read is the size that is still read if all calls read the same within 1 %, tokens; 0 otherwise.
+	Read   int64
+	unlike bool
+}
+
+// Add adds what calls of other sessions cost.
+func (e *Excess) Add(o *Excess) {
+	if o.Calls == 0 {
+		return
+	}
+	e.sameRead(o.Read, o.unlike)
+	e.Calls += o.Calls
+	e.USD += o.USD
+	if o.dearest > e.dearest {
+		e.dearest, e.Dearest = o.dearest, o.Dearest
+	}
+}
+
+func (e *Excess) add(c *Call) {
+	over := c.ActualUSD - c.PredictedUSD
+	e.sameRead(c.Actual.Read, false)
+	e.Calls++
+	e.USD += over - c.LossUSD
+	if over > e.dearest {
+		e.dearest, e.Dearest = over, *c
+	}
+}
+
+// sameRead keeps the read of calls while they have one in common.
+func (e *Excess) sameRead(read int64, unlike bool) {
+	if e.Calls == 0 {
+		e.Read = read
+	}
+	if e.unlike = e.unlike || unlike || !alike(e.Read, read); e.unlike {
+		e.Read = 0
+	}
+}
+
+// alike reports whether two reads are those of one part of the prompt.
+func alike(a, b int64) bool { return math.Abs(float64(a-b)) <= within*float64(max(a, b)) }
+
+// short reports whether a call read clearly less than was predicted.
+func short(c *Call) bool { return float64(c.Actual.Read) < collapseShare*float64(c.Predicted.Read) }
+
+// constantReads finds the calls of runs of at least three in a thread that all read the
+// same part of the prompt and less than predicted: a loss is followed by a call that reads
+// what was written again, a prompt that changes with every call by none.
+func constantReads(calls []Call) []bool {
+	const least = 3
+	in := make([]bool, len(calls))
+	from := 0
+	for i := range calls {
+		joins := i > from && calls[i].Thread == calls[from].Thread && short(&calls[i]) && alike(calls[i].Actual.Read, calls[from].Actual.Read)
+		if joins && short(&calls[from]) {
+			if i-from+1 >= least {
+				for k := from; k <= i; k++ {
+					in[k] = true
+				}
+			}
+			continue
+		}
+		from = i
+	}
+	return in
+}
+
+// causeOf returns why a call cost more than predicted. The server's word counts first.
+func causeOf(c *Call, every bool) Cause {
+	verdict := traces.VerdictNone
+	if c.round != nil {
+		verdict = c.round.Verdict
+	}
+	switch {
+	case !short(c):
+		return CauseNone
+	case verdict == traces.VerdictSystem || verdict == traces.VerdictTools:
+		return CauseHead
+	case every:
+		return CauseEvery
+	case verdict == traces.VerdictMessages:
+		return CauseMessages
+	}
+	switch c.Class {
+	case ClassExpiry:
+		return CauseExpiry
+	case ClassMicrocompact, ClassRewind, ClassCompaction:
+		return CauseMessages
+	}
+	return CauseLost
+}
