@@ -33,10 +33,11 @@ func TestPlaces(t *testing.T) {
 		}},
 		{"variables", home, map[string]string{
 			"CLAUDE_CONFIG_DIR": "/c", "CODEX_HOME": "/x", "PI_CODING_AGENT_DIR": "/p", "XDG_DATA_HOME": "/d", "XDG_CONFIG_HOME": "/unused",
-			"GEMINI_CLI_HOME": "/g", "COPILOT_HOME": "/h", "DSH_HOME": "/dsh",
+			"COPILOT_OTEL_FILE_EXPORTER_PATH": "/t/spans.jsonl",
+			"GEMINI_CLI_HOME":                 "/g", "COPILOT_HOME": "/h", "DSH_HOME": "/dsh",
 		}, []string{
 			"claude-code /c/projects", "codex /x/sessions", "opencode /d/opencode", "opencode /d/opencode/storage/session", "pi /p/sessions",
-			"gemini-cli /g/.gemini/tmp", "copilot-cli /h/session-state", "deepseek-harness /dsh/sessions", "cline /home/me/.cline/data/sessions",
+			"gemini-cli /g/.gemini/tmp", "copilot-cli /h/session-state", "deepseek-harness /dsh/sessions", "cline /home/me/.cline/data/sessions", "otel /t/spans.jsonl",
 		}},
 		{"relative XDG folders are ignored", home, map[string]string{"XDG_CONFIG_HOME": "c", "XDG_DATA_HOME": "d", "CODEX_HOME": "/x", "PI_CODING_AGENT_DIR": "/p"}, []string{
 			"claude-code /home/me/.claude/projects", "claude-code /home/me/.config/claude/projects", "codex /x/sessions",

@@ -12,7 +12,7 @@ import (
 
 // span is what is kept of a span.
 type span struct {
-	key, up      prompt.Digest // zero for none
+	key, up      prompt.Digest // up is zero for none
 	trace        string
 	conversation string
 	name         string // of a tool: the id of its call
@@ -47,6 +47,9 @@ func (f *file) add(line int, s *scanned) {
 		sp.end = sp.start + n*1000
 	}
 	sp.end = max(sp.end, sp.start)
+	if sp.key.IsZero() { // it arrives twice if all of it does
+		sp.key = prompt.DigestBytes(s.all)
+	}
 	if v := s.values[conversation].Value; v.Kind() == '"' { // a number is a thread of the machine
 		sp.conversation = text(v)
 	}
@@ -90,7 +93,7 @@ func (f *file) call(line int, sp *span, s *scanned) *assembly.Request {
 	if ns := s.values[chunk].scaled(); sp.start != 0 && ns > 0 && ns < float64(sp.end-sp.start) {
 		r.First = sp.start + int64(ns)
 	}
-	if r.ID == "" && !sp.key.IsZero() {
+	if r.ID == "" {
 		r.ID = string(s.id)
 	}
 	for _, m := range f.list(&s.values[sent]) {

@@ -120,8 +120,3 @@ var names = map[string]place{
 	"gen_ai.tool.call.arguments": {attribute: toolInput},
 	"gen_ai.tool.call.result":    {attribute: toolResult},
 }
-
-// containers are the members that hold spans: of OTLP, Tempo, Jaeger and lists with a head.
-var containers = map[string]bool{
-	"resourceSpans": true, "scopeSpans": true, "instrumentationLibrarySpans": true, "spans": true, "batches": true, "data": true, "trace": true,
-}

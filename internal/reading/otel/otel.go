@@ -118,7 +118,7 @@ func newFile(f *assembly.File, mk assembly.Maker) *file {
 	return &file{File: f, maker: mk, messages: map[prompt.Digest]*assembly.Message{}}
 }
 
-var errNoSpans = errors.New("file has no spans")
+var errNoSpans = errors.New("it holds no spans")
 
 // scan reads one file. What precedes a defect in a document is kept.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
@@ -135,7 +135,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 			}
 		}
 	}
-	if err == nil && len(f.spans) == 0 && f.Lines > f.Bad {
+	if err == nil && len(f.spans) == 0 && f.Problems.Total == 0 {
 		err = f.Refuse(0, errNoSpans)
 	}
 	if f.cut > 0 {
@@ -144,13 +144,8 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 	return f, err
 }
 
-var errNoObject = errors.New("line holds no JSON object")
-
-// read reads one line: an object, or a list of some.
+// read reads one line.
 func (f *file) read(ln assembly.Line) error {
-	if t := bytes.TrimLeft(ln.Text, "[ \t\r\n"); len(t) == 0 || t[0] != '{' {
-		return errNoObject
-	}
 	return f.walk(&walker{file: f, text: ln.Text, line: ln.Number, lines: true})
 }
 
@@ -161,6 +156,9 @@ func (f *file) walk(w *walker) error {
 	s := jsonscan.New(w.text)
 	for s.Peek() != 0 && s.Err() == nil {
 		w.value(&s)
+	}
+	if s.End(); s.Err() == nil && !w.known {
+		return errNoSpans
 	}
 	return s.Err()
 }

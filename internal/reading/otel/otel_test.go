@@ -212,6 +212,15 @@ func TestNested(t *testing.T) {
 			t.Errorf("without parents %d calls, problems %v", s.NumCalls(), s.Problems)
 		}
 	}
+	// A response is that of one call.
+	same, later := call("a", "", 0, 500, 0, 0, 9, "gen_ai.response.id", "r1"), call("b", "", 2, 500, 0, 0, 9, "gen_ai.response.id", "r1")
+	if s := sessionOf(t, same, later); s.NumCalls() != 1 || s.Quality.Uncounted != 0 {
+		t.Errorf("at one time: %d calls, problems %v", s.NumCalls(), s.Problems)
+	}
+	later.from, later.to = 20, 25
+	if s := sessionOf(t, same, later); s.NumCalls() != 2 || s.Quality.Uncounted != 1 {
+		t.Errorf("at two times: %d calls, problems %v", s.NumCalls(), s.Problems)
+	}
 	bare := spanOf{"t1", "d", "c", "chat", 3, 4, []string{"gen_ai.operation.name", "chat"}}
 	if s := sessionOf(t, outer, call("c", "a", 2, 500, 0, 0, 9), bare); s.NumCalls() != 1 || s.Quality.Uncounted != 0 {
 		t.Errorf("%d calls, %d not counted", s.NumCalls(), s.Quality.Uncounted)
@@ -227,6 +236,11 @@ func TestTwice(t *testing.T) {
 	c := agenttest.Read(t, Describe(), map[string]string{"a.json": forms["OTLP"](list), "b.json": forms["Jaeger"](list)})
 	if n := agenttest.Total(c); len(c.Sessions) != 1 || n.Calls != 2 {
 		t.Errorf("%d sessions with %d calls", len(c.Sessions), n.Calls)
+	}
+	bare := `{"spanName":"x","attributes":{"gen_ai.usage.input_tokens":500,"gen_ai.usage.output_tokens":9}}`
+	c = agenttest.Read(t, Describe(), map[string]string{"a.json": bare, "b.json": bare})
+	if n := agenttest.Total(c); n.Calls != 1 {
+		t.Errorf("without ids %d calls", n.Calls)
 	}
 	// A trace may lie in several files, which are read in batches.
 	c = agenttest.Read(t, Describe(), map[string]string{"a.json": forms["OTLP"](list[:1]), "b.json": forms["OTLP"](list[1:])})
@@ -294,9 +308,11 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
+		forms["OTLP lines"](whole) + "[1,2]\n":                                                                "a.json:3: it holds no spans",
+		forms["OTLP lines"](whole) + "\x00\n":                                                                 "a.json:3: found",
 		forms["OTLP"]([]spanOf{agent("a", "", 0, 9)}):                                                         "none of its 1 spans is a call of a model",
 		strings.ReplaceAll(forms["OTLP"](whole), "intValue", "other"):                                         "none of the 2 calls of conversation c1 has token counts",
-		`{"resourceSpans":[]}`:                                                                                "file has no spans",
+		`{"resourceSpans":[]}`:                                                                                "it holds no spans",
 		`{"resourceSpans":[{"scopeSpans":[{"spans":[` + whole[0].otlp() + `,{"traceId":"t1","spa`:             "text ends",
 		forms["OTLP"]([]spanOf{call("a", "", 0, 5, 0, 0, 9, "gen_ai.input.messages", `[{"role":"user","pa`)}): "messages that cannot be read to their end",
 		strings.Replace(forms["OTLP"](whole), `"startTimeUnixNano":"17`, `"startTimeUnixNano":"71`, 1):        "out of range",

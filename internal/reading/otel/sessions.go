@@ -26,7 +26,7 @@ func newForest(files []*file) *forest {
 		twice := 0
 		for _, sp := range f.spans {
 			o := fo.of[sp.key]
-			if o == nil || sp.key.IsZero() {
+			if o == nil {
 				fo.of[sp.key] = sp
 				fo.list = append(fo.list, sp)
 			} else if twice++; sp.richer(o) {
@@ -40,7 +40,6 @@ func newForest(files []*file) *forest {
 			f.Problems.Add(f.Name, 0, "%d spans arrive a second time; each is counted once", twice)
 		}
 	}
-	delete(fo.of, prompt.Digest{})
 	return fo
 }
 
@@ -173,8 +172,9 @@ func (d *dialogue) counted() bool {
 	return false
 }
 
-// once sorts the calls, and drops those that are another one: with its response, or
-// around or inside it with the same counts where the span above is not known.
+// once sorts the calls, and drops those that are another one: at its time with its
+// response, or around or inside it with the same counts where the span above is not
+// known. Calls at different times cannot have one response, so their counts are in doubt.
 func (d *dialogue) once(fo *forest) {
 	slices.SortStableFunc(d.calls, func(a, b *span) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
@@ -186,16 +186,18 @@ func (d *dialogue) once(fo *forest) {
 			return o.trace == sp.trace && o.start <= sp.start && sp.end <= o.end && sp.start < sp.end &&
 				(fo.of[o.up] == nil || fo.of[sp.up] == nil) && o.call.Usage == sp.call.Usage
 		}
-		o := seen[sp.call.ID]
-		if sp.call.ID == "" || o != nil && !assembly.SameInput(&o.call.Usage, &sp.call.Usage) {
-			o = nil
+		again := false
+		if o := seen[sp.call.ID]; o != nil && assembly.SameInput(&o.call.Usage, &sp.call.Usage) {
+			again = sp.start <= o.end
+			sp.call.Usage.Doubt = !again
 		}
-		if o == nil && !slices.ContainsFunc(kept[max(0, len(kept)-8):], inside) {
-			seen[sp.call.ID] = sp
-			kept = append(kept, sp)
+		if again || slices.ContainsFunc(kept[max(0, len(kept)-8):], inside) {
+			sp.file.Problems.Add(sp.file.Name, sp.line, "the call of this span is that of another; it is counted once")
 			continue
 		}
-		sp.file.Problems.Add(sp.file.Name, sp.line, "the call of this span is that of another; it is counted once")
+		if kept = append(kept, sp); sp.call.ID != "" {
+			seen[sp.call.ID] = sp
+		}
 	}
 	d.calls = kept
 }

@@ -15,6 +15,7 @@ import (
 type scanned struct {
 	trace, id, up, name []byte
 	start, end, lasted  []byte
+	all                 []byte
 	failed              bool
 	values              [numAttributes]value
 }
@@ -31,6 +32,7 @@ type walker struct {
 	line, place int // line of a byte of the text
 	text        []byte
 	lines       bool // the text is one line
+	known       bool // it holds spans, or what is known to be none
 }
 
 // at returns the line of an offset; offsets never go back by more than an object.
@@ -58,20 +60,29 @@ func (w *walker) value(s *jsonscan.Scanner) {
 
 // object reads an object: a span, or something that holds spans.
 func (w *walker) object(s *jsonscan.Scanner) {
-	line := w.at(s.Offset())
+	from := s.Offset()
+	line := w.at(from)
 	var sp scanned
 	for name := range s.Members {
-		if containers[string(name)] {
+		switch name := string(name); name {
+		case "resourceSpans", "scopeSpans", "instrumentationLibrarySpans", "spans", "batches", "data", "trace": // OTLP, Tempo, Jaeger, a list with a head
+			w.known = w.known || name == "resourceSpans"
 			w.value(s)
-			continue
-		}
-		if !sp.member(string(name), s) && string(name) == "resource" {
+		case "resource":
 			w.resource(s)
-		} else if string(name) == "resourceLogs" || string(name) == "resourceMetrics" {
-			w.Unknown[string(name)]++
+		case "resourceLogs", "resourceMetrics":
+			w.known = true
+			w.Unknown[name]++
+			s.Skip()
+		case "type":
+			typ := string(s.Str())
+			w.known = w.known || typ == "metric" || typ == "log"
+		default:
+			sp.member(name, s)
 		}
 	}
 	if s.Err() == nil && (sp.id != nil || sp.name != nil) && !sp.empty() {
+		sp.all, w.known = s.From(from), true
 		w.add(line, &sp)
 	}
 }
@@ -86,8 +97,8 @@ func (sp *scanned) empty() bool {
 	return sp.id == nil
 }
 
-// member reads a member of a span. It returns false for one that was not consumed.
-func (sp *scanned) member(name string, s *jsonscan.Scanner) bool {
+// member reads a member of a span.
+func (sp *scanned) member(name string, s *jsonscan.Scanner) {
 	switch name {
 	case "traceId", "traceID", "trace_id":
 		sp.trace = s.Str()
@@ -124,12 +135,9 @@ func (sp *scanned) member(name string, s *jsonscan.Scanner) bool {
 				}
 			}
 		}
-	case "resource":
-		return false
 	default:
 		s.Skip()
 	}
-	return true
 }
 
 // references reads the parent of a span from Jaeger's list.
@@ -310,7 +318,7 @@ func (w *walker) time(line int, v []byte) int64 {
 // maxSeconds is later than any log, unix seconds.
 const maxSeconds = 9e9
 
-// digest names a span within all of a corpus, zero for one without an id.
+// digest names a span within all of a corpus by ids, zero for none.
 func digest(trace, id []byte) (d prompt.Digest) {
 	if len(id) > 0 {
 		d = prompt.DigestBytes(trace).Extend(prompt.DigestBytes(id))
