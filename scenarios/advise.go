@@ -163,15 +163,7 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 	if len(sessions) == 0 {
 		return one, nil
 	}
-	for _, s := range sessions {
-		one.Calls += s.NumCalls()
-		if s.NumCalls() == 1 {
-			one.Single++
-		}
-		if profile.Compare(s.Version(), one.Version) > 0 {
-			one.Version = s.Version()
-		}
-	}
+	one.count(sessions)
 	if err := p.trust(ctx, one, sessions); err != nil {
 		return nil, err
 	}
@@ -218,6 +210,19 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 	slices.SortStableFunc(one.Changes, func(a, b Change) int { return cmp.Compare(b.Unseen, a.Unseen) })
 	one.Changes = one.Changes[:min(len(one.Changes), maxChanges)]
 	return one, p.together(ctx, sessions, one)
+}
+
+// count sets what is known of sessions before they are simulated.
+func (x *AgentAdvice) count(sessions []*traces.Session) {
+	for _, s := range sessions {
+		x.Calls += s.NumCalls()
+		if s.NumCalls() == 1 {
+			x.Single++
+		}
+		if profile.Compare(s.Version(), x.Version) > 0 {
+			x.Version = s.Version()
+		}
+	}
 }
 
 // uncounted reports whether the log of a session has no token counts: every call has input.
