@@ -142,7 +142,7 @@ type column struct {
 // main lists the cells, with the notes on metrics that have no column of their own.
 func (t *tables) main() *document.Table {
 	columns := []column{
-		t.cost("COST", results.NameCost),
+		t.cost(costTitle(t.whole), results.NameCost),
 		{title: "VS RECORDED", text: func(c *results.Cell) string {
 			text, _ := vsRecorded(t.whole, c)
 			return text
@@ -180,6 +180,23 @@ func (t *tables) main() *document.Table {
 	return t.table("", columns, func(n results.Note) bool {
 		return !slices.ContainsFunc(columns, func(c column) bool { return c.metric != "" && c.metric == n.Metric })
 	})
+}
+
+// costTitle is the title of costs, which says so where agents fetch nothing again.
+func costTitle(run *results.Run) string {
+	open := false
+	for i := range run.Cells {
+		for _, r := range run.Cells[i].Rows {
+			if r.Loop == results.LoopClosed {
+				return "COST"
+			}
+			open = open || r.Loop == results.LoopOpen
+		}
+	}
+	if open {
+		return "COST, OPEN LOOP"
+	}
+	return "COST"
 }
 
 // begin returns a table with the columns that name a cell: the strategy and the

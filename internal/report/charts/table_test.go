@@ -188,3 +188,18 @@ func TestEmptyRun(t *testing.T) {
 		t.Errorf("empty run gives\n%s", s)
 	}
 }
+
+// The head of a table says when agents fetch nothing again; one closed row makes the loop closed.
+func TestHeadOfAnOpenLoop(t *testing.T) {
+	run := bill()
+	for loop, want := range map[results.Loop]string{results.LoopOpen: "COST, OPEN LOOP ", results.LoopClosed: "COST "} {
+		for i := range run.Cells[2:] {
+			for _, r := range run.Cells[2+i].Rows {
+				r.Loop = loop
+			}
+		}
+		if got := line(t, text(t, "table", run, Options{}), "STRATEGY"); !strings.Contains(got, want) {
+			t.Errorf("a head %q, want %q", got, want)
+		}
+	}
+}
