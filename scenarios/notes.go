@@ -1,0 +1,159 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/summarizer"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// annotate adds the assumptions behind the figures. real says that summaries do
+// not come from the stub.
+func annotate(run *results.Run, d *Design, real bool) {
+	note := func(cell, metric, format string, args ...any) {
+		run.Notes = append(run.Notes, results.Note{Cell: cell, Metric: metric, Text: fmt.Sprintf(format, args...)})
+	}
+	summaries := d.summaries() + ", its quality is not modelled"
+	if real {
+		summaries = "a summary is a real model's, and what it leaves out changes nothing of what is done later"
+	}
+	for i := range run.Cells {
+		if c := &run.Cells[i]; c.Strategy == results.StrategyRecorded {
+			if parts := unlogged(c, run.Reference(results.StrategyBilled)); len(parts) > 0 {
+				note(c.Cell, results.NameCost, "includes %s that no log records", strings.Join(parts, " and "))
+			}
+		}
+	}
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		if set := d.givenTo(c.Strategy); len(set) > 0 {
+			note(c.Cell, "", "with %s", strings.Join(set, ", "))
+		}
+	}
+	if len(run.Cells) > 2 {
+		note("", "", "other strategies keep the recording's actions, pauses, model, window and client%s", d.departures(run))
+		run.Notes = append(run.Notes, results.Note{Text: summaries + "; " + d.waiting(), Detail: true})
+	}
+}
+
+// openRows counts the sessions in which agents fetch nothing again, the most of any cell.
+func openRows(run *results.Run) (most int) {
+	for i := range run.Cells {
+		n := 0
+		for _, r := range run.Cells[i].Rows {
+			if r.Loop == results.LoopOpen {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// closes reports whether a cell is in a closed loop.
+func (d *Design) closes() bool {
+	return slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Agent.Refetch != loop.RefetchNever })
+}
+
+// departures says where agents do not act as recorded.
+func (d *Design) departures(run *results.Run) string {
+	text := "; agents fetch again what they need and no longer have"
+	switch open := openRows(run); {
+	case d.closes() && open > 0:
+		text += ", but not in " + document.Count(open, "session") + " without texts"
+	case !d.closes():
+		text = "; in this open loop agents fetch nothing again"
+	}
+	if slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Agent.Elongation > 0 }) {
+		text += ", but take longer behind compactions"
+	}
+	return text
+}
+
+// unlogged says which costs of a recorded cell are in no log. A session whose
+// bill includes its summary calls adds nothing for these.
+func unlogged(c, billed *results.Cell) []string {
+	r := &c.Total
+	var parts []string
+	summaries := r.CostBySource[results.SourceCompact].Total()
+	if billed != nil && billed.Covers(c) {
+		for i, row := range billed.Rows {
+			if row.CallsBySource[results.SourceCompact] > 0 {
+				summaries -= c.Rows[i].CostBySource[results.SourceCompact].Total()
+			}
+		}
+	}
+	if usd := summaries; usd >= 0.005 {
+		parts = append(parts, fmt.Sprintf("$%.2f for summary calls", usd))
+	}
+	if usd := r.CostBySource[results.SourceOther].Total(); usd >= 0.005 {
+		parts = append(parts, fmt.Sprintf("$%.2f for calls at the end of turns", usd))
+	}
+	return parts
+}
+
+// summaries says where the sizes of summaries come from.
+func (d *Design) summaries() string {
+	for _, a := range d.axes {
+		if strings.HasPrefix(a.Path, "summarizer.") {
+			return "the size of a summary is assumed as the cell says"
+		}
+	}
+	s := &d.Scenario.Summarizer
+	switch s.Sizing {
+	case summarizer.Fixed:
+		return fmt.Sprintf("a summary has %.0f tokens", s.Median)
+	case summarizer.Fraction:
+		return fmt.Sprintf("a summary has %.3g of the tokens it replaces", s.Share)
+	}
+	return fmt.Sprintf("a summary is drawn (median %.0f tokens, σ %.2f)", s.Median, s.Sigma)
+}
+
+// waiting says what moves the times of calls.
+func (d *Design) waiting() string {
+	for _, a := range d.axes {
+		if strings.HasPrefix(a.Path, "latency.") {
+			return "the latency is assumed as the cell says"
+		}
+	}
+	l := d.Scenario.Latency
+	if l.PerFresh == 0 && l.PerCached == 0 {
+		return "calls take as long as recorded"
+	}
+	return fmt.Sprintf("first tokens move by %s for a token computed and %s for one read from the cache", l.PerFresh, l.PerCached)
+}
+
+// givenTo returns the parameters of a strategy's layers that were set from outside the
+// scenario and are not swept: the name of the cell does not show these.
+func (d *Design) givenTo(strategy string) []string {
+	var set []string
+	for _, e := range d.entries {
+		for _, g := range e.given {
+			path := strings.TrimPrefix(g[0], "--set ")
+			swept := slices.ContainsFunc(e.axes, func(a spec.Axis) bool { return a.Path == path || strings.HasPrefix(a.Path, path+".") })
+			if e.name == strategy && !swept {
+				set = append(set, path+"="+g[1])
+			}
+		}
+	}
+	return set
+}
+
+// givenToLayers adds the parameters of layers that were set from outside the
+// scenario, under the strategy's name if strategies have different values.
+func (d *Design) givenToLayers(out map[string]string) {
+	for _, e := range d.entries {
+		for _, g := range e.given {
+			path := strings.TrimPrefix(g[0], "--set ")
+			if was, ok := out[path]; ok && was != g[1] {
+				path = e.name + "." + path
+			}
+			out[path] = g[1]
+		}
+	}
+}
