@@ -38,13 +38,13 @@ type AgentAdvice struct {
 	Uncounted int `json:"sessions_without_usage,omitempty"`
 	// Single are those of Sessions with one call, Textless those without texts, of which it is not known what
 	// their agent would fetch again.
-	Single   int     `json:"sessions_with_one_call,omitempty"`
-	Textless int     `json:"sessions_without_texts,omitempty"`
-	Calls    int     `json:"calls"`
-	Unpriced int     `json:"unpriced_calls,omitempty"` // calls of a model without a price, which cost nothing
-	PaidUSD  float64 `json:"paid_usd"`
-	Derived  float64 `json:"derived_usd"` // the part of PaidUSD for outputs that no log has in full
-	AsIsUSD  float64 `json:"as_is_usd"`   // simulated without a change
+	Single     int     `json:"sessions_with_one_call,omitempty"`
+	Textless   int     `json:"sessions_without_texts,omitempty"`
+	Calls      int     `json:"calls"`
+	Unpriced   int     `json:"unpriced_calls,omitempty"` // calls of a model without a price, which cost nothing
+	PaidUSD    float64 `json:"paid_usd"`
+	DerivedUSD float64 `json:"derived_usd"` // the part of PaidUSD for outputs that no log has in full
+	AsIsUSD    float64 `json:"as_is_usd"`   // simulated without a change
 	// UnloggedUSD is the part of AsIsUSD for calls that no log shows: summaries, calls at the
 	// end of turns, and those that fetch again what was forgotten.
 	UnloggedUSD float64 `json:"unlogged_usd"`
@@ -149,7 +149,7 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 		}
 		a.Agents = append(a.Agents, *one)
 		a.PaidUSD += one.PaidUSD
-		a.DerivedUSD += one.Derived
+		a.DerivedUSD += one.DerivedUSD
 	}
 	slices.SortStableFunc(a.Agents, func(x, y AgentAdvice) int { return cmp.Compare(y.PaidUSD, x.PaidUSD) })
 	return a, nil
@@ -258,7 +258,7 @@ func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.S
 	run := results.Run{Cells: []results.Cell{billed, recorded}}
 	run.Sum()
 	paid := &run.Cells[0].Total
-	one.PaidUSD, one.Derived, one.Unpriced, one.Model = paid.CostUSD(), paid.DerivedUSD(), paid.Unpriced, run.ModelError
+	one.PaidUSD, one.DerivedUSD, one.Unpriced, one.Model = paid.CostUSD(), paid.DerivedUSD(), paid.Unpriced, run.ModelError
 	return nil
 }
 
