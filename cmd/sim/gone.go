@@ -15,6 +15,7 @@ var gone = map[string]string{
 	"sim run --html":           pageOf,
 	"sim run --format html":    pageOf,
 	"sim run --closed-loop":    closedLoop,
+	"sim ablate --closed-loop": closedLoop,
 	"sim tune --closed-loop":   closedLoop,
 	"sim report --closed-loop": closedLoop,
 	"sim devserver":            "any local server with the interface of OpenAI serves; docs/live.md shows three",

@@ -98,7 +98,7 @@ func topicOf(cmd *cobra.Command) *flagGroup {
 	return &flagGroups[i]
 }
 
-// usages returns the flags of a group as the first command that has each describes them.
+// usages returns the flags of a group as sim run describes them.
 func (g *flagGroup) usages(root *cobra.Command) *pflag.FlagSet {
 	list := pflag.NewFlagSet("", pflag.ContinueOnError)
 	run, _, err := root.Find([]string{"run"})

@@ -66,7 +66,7 @@ func (f *readFlags) bindReading(cmd *cobra.Command) {
 // bindBasics binds the flags of every long-running verb.
 func (f *readFlags) bindBasics(cmd *cobra.Command, workers string) {
 	cmd.Flags().IntVar(&f.workers, "workers", 0, workers)
-	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print the report alone, sim run its table")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print the report alone")
 }
 
 // check returns what is wrong with the flags, and sets the filter.

@@ -140,6 +140,7 @@ sim scenarios show reference prints the manual. Lists are swept, and flags overr
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.bindCells(cmd, "table", "markdown", "csv", "json") // sim report writes pages
+	cmd.Flags().Lookup("quiet").Usage = "print the table alone"
 	f.live.bind(cmd, &f.read.discover.yes)
 	f.output.bind(cmd, "cost and recall by strategy", "run")
 	f.keys.bind(cmd)

@@ -87,7 +87,7 @@ func trust(e *studies.Explanation, asked bool) string {
 			document.USD(ends.CostUSD, 2), document.Count(ends.Calls, "call"))
 	}
 	if apart > 0 {
-		text += fmt.Sprintf("; of %s the model expects another read, by more than a tenth of the context", document.Count(apart, "call"))
+		text += fmt.Sprintf("; for %s the model expects another read, by more than a tenth of the context", document.Count(apart, "call"))
 	}
 	return text
 }
