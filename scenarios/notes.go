@@ -80,18 +80,18 @@ func (d *Design) departures(run *results.Run) string {
 func unlogged(c, billed *results.Cell) []string {
 	r := &c.Total
 	var parts []string
-	summaries := r.CostBySource[results.SourceCompact].Total()
+	summaries := r.CostBy(results.SourceCompact).Total()
 	if billed != nil && billed.Covers(c) {
 		for i, row := range billed.Rows {
-			if row.CallsBySource[results.SourceCompact] > 0 {
-				summaries -= c.Rows[i].CostBySource[results.SourceCompact].Total()
+			if row.CallsBy(results.SourceCompact) > 0 {
+				summaries -= c.Rows[i].CostBy(results.SourceCompact).Total()
 			}
 		}
 	}
 	if usd := summaries; usd >= 0.005 {
 		parts = append(parts, fmt.Sprintf("$%.2f for summary calls", usd))
 	}
-	if usd := r.CostBySource[results.SourceOther].Total(); usd >= 0.005 {
+	if usd := r.CostBy(results.SourceOther).Total(); usd >= 0.005 {
 		parts = append(parts, fmt.Sprintf("$%.2f for calls at the end of turns", usd))
 	}
 	return parts

@@ -93,10 +93,10 @@ func predicted(c *results.Cell, bills map[string]*validate.Expect) {
 	for i, row := range c.Rows {
 		if e := bills[row.Session]; e != nil {
 			own := *row // the run keeps its rows for other uses
-			own.PredictedUSD, own.PredictedOfUSD = e.MeanUSD, e.BilledUSD
+			own.Figures[results.PredictedUSD], own.Figures[results.PredictedOfUSD] = e.MeanUSD, e.BilledUSD
 			c.Rows[i] = &own
-			c.Total.PredictedUSD += e.MeanUSD
-			c.Total.PredictedOfUSD += e.BilledUSD
+			c.Total.Figures[results.PredictedUSD] += e.MeanUSD
+			c.Total.Figures[results.PredictedOfUSD] += e.BilledUSD
 		}
 	}
 }

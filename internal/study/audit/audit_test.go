@@ -1,10 +1,11 @@
 package audit
 
 import (
-	"github.com/compactsim/compactsim/internal/study/calls"
 	"math"
 	"testing"
 	"time"
+
+	"github.com/compactsim/compactsim/internal/study/calls"
 
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/study/confusion"
@@ -29,10 +30,11 @@ func TestSumsAreTheBill(t *testing.T) {
 				}
 			}
 		}
-		if math.Abs(r.Total.USD-billed.CostUSD()) > 1e-6 || math.Abs(r.LoggedOutputUSD-billed.LoggedOutputUSD) > 1e-6 {
-			t.Errorf("%s: $%f, outputs as logged $%f; billed $%f, $%f", name, r.Total.USD, r.LoggedOutputUSD, billed.CostUSD(), billed.LoggedOutputUSD)
+		if math.Abs(r.Total.USD-billed.CostUSD()) > 1e-6 || math.Abs(r.LoggedOutputUSD-billed.Figures[results.LoggedOutputUSD]) > 1e-6 {
+			t.Errorf("%s: $%f, outputs as logged $%f; billed $%f, $%f", name, r.Total.USD, r.LoggedOutputUSD,
+				billed.CostUSD(), billed.Figures[results.LoggedOutputUSD])
 		}
-		u := billed.Usage
+		u := billed.Usage()
 		if got := (prompt.Usage{Uncached: r.Total.Uncached, Read: r.Total.Read, Write5m: r.Total.Write5m, Write1h: r.Total.Write1h, WriteOther: r.Total.WriteOther, Output: r.Total.Output}); got != u {
 			t.Errorf("%s: %+v, billed %+v", name, got, u)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
 	"github.com/compactsim/compactsim/internal/study/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -117,7 +118,7 @@ func (o *Options) session(s *traces.Session) (list []Call, skipped string, err e
 			list = append(list, c)
 		}
 	}
-	shareLoss(list, row.ExpectedLossUSD)
+	shareLoss(list, row.Figures[results.ExpectedLossUSD])
 	return list, reasons(len(list), without, lost, spread), nil
 }
 
