@@ -86,11 +86,11 @@ func TestStarterOverWeeks(t *testing.T) {
 		words []string
 	}{
 		{[]string{"--init"}, exitOK, nil},
-		{[]string{"--update", "first"}, exitOK, []string{"2 of 2 comparisons ok"}},
+		{[]string{"--update", "first"}, exitOK, []string{"4 of 4 comparisons ok"}},
 		{[]string{"--update", "second"}, exitOK, []string{
 			"1 figure is compared with those of other sessions", "2 of 2 comparisons ok"}},
 		{[]string{"--update", "broken"}, exitCheck, []string{
-			"FAIL sim-check.yaml:23: billed_to_predicted of billed is ", "12 sessions against 24",
+			"FAIL sim-check.yaml:27: billed_to_predicted of billed is ", "12 sessions against 24",
 			"look: calls within the lifetime did not read what was cached, for no visible reason (", "): sim explain ",
 			"this run is not added"}},
 		{[]string{"third"}, exitOK, []string{"2 of 2 comparisons ok"}},
@@ -143,7 +143,7 @@ func TestStarterTellsAnotherLifetime(t *testing.T) {
 	}
 	const told = "the client changed: writes for an hour, conversations: 100.00 % → 0.00 % (with what was: $"
 	_, out, _ := exec(t, "check", "second")
-	if out = strings.Join(strings.Fields(out), " "); !strings.Contains(out, told) || strings.Contains(out, "FAIL sim-check.yaml:23") {
+	if out = strings.Join(strings.Fields(out), " "); !strings.Contains(out, told) || strings.Contains(out, "FAIL sim-check.yaml:27") {
 		t.Errorf("want %q and no failure of the cache:\n%s", told, out)
 	}
 	text, err := os.ReadFile(checkName)

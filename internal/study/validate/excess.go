@@ -34,6 +34,12 @@ var causeWords = [NumCauses]string{
 // String describes the cause.
 func (c Cause) String() string { return causeWords[min(c, NumCauses-1)] }
 
+// causeNames are the names of causes in documents for programs.
+var causeNames = [NumCauses]string{"rest", "head of every call", "head", "messages", "expiry", "lost"}
+
+// Name returns a short name; "rest" for CauseNone.
+func (c Cause) Name() string { return causeNames[min(c, NumCauses-1)] }
+
 // Excess is what calls of one cause cost beyond what was predicted.
 type Excess struct {
 	Calls   int

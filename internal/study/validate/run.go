@@ -112,6 +112,7 @@ func (o *Options) session(s *traces.Session) (list []Call, skipped string, err e
 				spread++
 			}
 			c.Predicted, c.Miss, c.Rules = input(l.Predicted.Usage), l.Predicted.Miss, l.Predicted.Rules
+			c.cost = l.Predicted.Cost
 			c.Epoch = epochOf(epochs, c.Agent, c.Version, c.Model)
 			c.price(l.Model)
 			list = append(list, c)
