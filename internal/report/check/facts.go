@@ -39,7 +39,16 @@ const (
 type fact struct {
 	name          string
 	before, after float64
+	never         bool               // the baseline has none; before is what it reached without one
 	own           map[string]float64 // before, of sessions that the baseline has too
+}
+
+// had formats the value in the baseline.
+func (c *fact) had() string {
+	if c.never {
+		return "none up to " + factFigure(c.before)
+	}
+	return factFigure(c.before)
 }
 
 // was returns the value of a session in the baseline.
@@ -72,7 +81,7 @@ func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[str
 		if c == nil {
 			continue
 		}
-		text := fmt.Sprintf("%s: %s → %s", name, factFigure(c.before), factFigure(c.after))
+		text := fmt.Sprintf("%s: %s → %s", name, c.had(), factFigure(c.after))
 		each, ok, err := in.Price(name, c.was)
 		switch {
 		case err != nil:
@@ -147,10 +156,19 @@ func (f *File) changed(name string, was, now []Past, facts int) *fact {
 		return c.unless(math.Abs(c.after-c.before) <= 0.5)
 	}
 	switch {
+	case name == validate.FactReached:
+		return nil
+	case name == validate.FactCompactedAt && len(b.Part) == 0 && len(n.Part) > 0:
+		reached := ratioOf(factParts(was, validate.FactReached))
+		_, c.before = span(&reached)
+		c.never = true
+		return c.unless(c.after > (1-leastStep)*c.before)
 	case len(b.Part) == 0 || len(n.Part) == 0 || c.before == c.after:
 		return nil
 	case validate.Named(name) && (c.before == 0 || validate.Client(name)):
 		return c.unless(c.before > 0)
+	case validate.Set(name) && max(c.before, c.after) > 1 && !another(c.before, c.after):
+		return nil
 	}
 	var same [2][][2]float64
 	c.own = map[string]float64{}

@@ -171,6 +171,7 @@ type sums struct {
 	slices  map[sliceKey]*slice
 	groups  map[string][]group // by Rule.Group
 	metrics []results.Metric
+	partners
 }
 
 type sliceKey struct {

@@ -31,11 +31,17 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 	f.tellLost(r, in, baselines)
 	var cases []*verdict
 	all := f.newSums()
+	b, now := baselines[baselinePath(f.Baseline)].Baseline, f.past(in)
+	if b != nil && f.Paired.asked() {
+		all.partners = partnersOf(b.past(), now)
+	}
 	for i := range f.Rules {
 		cases = append(cases, f.cases(&f.Rules[i], in, all, baselines)...)
 	}
-	b, now := baselines[baselinePath(f.Baseline)].Baseline, f.past(in)
-	paired := f.pairedCases(in, all, b, now)
+	paired := f.pairedCases(in, all, b)
+	if n := all.grown; n > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s of the baseline have other calls now and are not paired", document.Count(n, "session")))
+	}
 	drawn, apart := 0, 0
 	for _, c := range slices.Concat(cases, paired) {
 		switch {
@@ -127,6 +133,9 @@ func (f *File) cases(r *Rule, in *Input, all *sums, baselines map[string]Loaded)
 			} else {
 				b := baselines[r.Baseline].Baseline
 				v.apart = b != nil && r.Kind.relative() && b.SessionsDigest != in.SessionsDigest && f.mayChange(c.Strategy)
+				if then, ok := all.partners.billedToPredicted(); ok && v.apart && r.whole.Name == results.NameOverPredicted && g.name == "" {
+					v.apart, v.held = false, &then
+				}
 				v.prepare(b)
 			}
 			cases = append(cases, v)
@@ -185,7 +194,8 @@ type verdict struct {
 	effect   float64 // what the mean of excess must exceed when it spreads
 	most     float64 // what the interval must exclude for a figure to hold
 
-	apart         bool // the baseline is of other sessions
+	held          *float64 // the figure of the same sessions in the baseline, of which it has others too
+	apart         bool     // the baseline is of other sessions
 	before, after stats.Figure
 	pending       [][2]float64 // of undecided runs, which are judged together with this one
 	look          int          // how often these sessions have been judged, including now
@@ -260,6 +270,8 @@ func (v *verdict) prepare(b *Baseline) {
 func (v *verdict) compared(b *Baseline) bool {
 	r, name := v.rule, v.rule.Metric.Name
 	switch {
+	case v.held != nil:
+		v.result.Baseline, v.then = v.held, slices.Repeat([]float64{*v.held}, len(v.now))
 	case r.Baseline == "":
 		v.refuse("cannot fail: %s needs a baseline (against: FILE, or baseline: FILE above the rules)", r.Kind)
 	case b == nil:

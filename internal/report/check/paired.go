@@ -29,18 +29,18 @@ func (p *Paired) Rules() []error {
 
 // pairedCases returns what is judged of the sessions and tasks of a baseline: the bill of both, and
 // what the same sessions cost in each simulated cell. Without any, more work breaks nothing.
-func (f *File) pairedCases(in *Input, all *sums, b *Baseline, now []Past) []*verdict {
+func (f *File) pairedCases(in *Input, all *sums, b *Baseline) []*verdict {
 	if !f.Paired.asked() || b == nil {
 		return nil
 	}
-	p := partnersOf(b.past(), now)
+	p := &all.partners
 	cost, _ := results.LookupMetric(results.NameCost)
 	rule := &Rule{Name: cost.Name, Metric: cost, whole: cost, Kind: MaxIncrease, Bar: *f.Paired.Max, MinEffect: &defaultMinEffect,
 		Baseline: baselinePath(f.Baseline), Line: f.pairedLine}
 	var cases []*verdict
 	for i := range in.Cells {
 		c := &in.Cells[i]
-		if v := f.pairedCase(rule, in, all, b, c, &p); v != nil {
+		if v := f.pairedCase(rule, in, all, b, c, p); v != nil {
 			cases = append(cases, v)
 		}
 		if c.Strategy == results.StrategyBilled && len(p.tasks) > 0 {

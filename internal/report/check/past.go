@@ -16,6 +16,9 @@ type Past struct {
 	Calls  int     `json:"calls"`
 	Tokens int64   `json:"tokens"` // of all its calls, input and output
 	USD    float64 `json:"usd"`    // billed
+	// Input is what the calls were billed for input, first calls of threads aside, and what is predicted
+	// for it, USD.
+	Input [2]float64 `json:"input_usd,omitzero"`
 	// Excess is what was billed beyond what is predicted, USD by cause.
 	Excess map[string]float64    `json:"excess_usd,omitempty"`
 	Facts  map[string][2]float64 `json:"facts,omitempty"` // of the client, both sums of a ratio
@@ -54,7 +57,7 @@ func (f *File) past(in *Input) []Past {
 				case own == nil || row.Unpriced > 0 && f.Unpriced != "allow":
 				case c.Strategy == results.StrategyBilled:
 					own.Calls, own.USD = row.Calls, row.CostUSD()
-					own.Tokens = row.Usage.Input() + row.Usage.Output
+					own.Tokens, own.Input = row.Usage.Input()+row.Usage.Output, [2]float64{row.PredictedOfUSD, row.PredictedUSD}
 				case k == len(own.Costs[c.Name]):
 					own.Costs[c.Name] = append(own.Costs[c.Name], row.CostUSD())
 				}
@@ -87,6 +90,7 @@ type partners struct {
 	same  [][2]*Past            // baseline and run: of one id, with as many calls
 	grown int                   // sessions of one id with other calls: they went on
 	tasks map[string][2][]*Past // the tries of a task on both sides, other than same
+	all   bool                  // every session of the run is in same
 }
 
 // partnersOf finds them.
@@ -118,7 +122,18 @@ func partnersOf(was, now []Past) partners {
 		}
 	}
 	maps.DeleteFunc(p.tasks, func(_ string, t [2][]*Past) bool { return len(t[0]) == 0 || len(t[1]) == 0 })
+	p.all = len(now) > 0 && len(p.same) == len(now)
 	return p
+}
+
+// billedToPredicted returns what the same sessions were billed in the baseline, over what is predicted;
+// false unless the run has no others.
+func (p *partners) billedToPredicted() (ratio float64, ok bool) {
+	var billed, predicted float64
+	for _, pair := range p.same {
+		billed, predicted = billed+pair[0].Input[0], predicted+pair[0].Input[1]
+	}
+	return billed / predicted, p.all && predicted > 0
 }
 
 // rates returns those of the latest decided run that has a model.

@@ -23,6 +23,7 @@ const (
 const (
 	FactHead        = "tokens of tools and system prompt"
 	FactHeadChanges = "calls behind a change of tools or system prompt"
+	FactReached     = "largest context, tokens" // of itself no fact of a client: it bounds the level of a compaction
 	factCompactions = "compactions per call"
 	factClearings   = "clearings per call"
 	factThinking    = "responses that think"
@@ -81,6 +82,9 @@ func (f Facts) see(s *traces.Session, t *traces.Thread, calls float64) {
 			thinks = 1
 		}
 		add(factThinking, thinks, 1)
+		if all := float64(round.Usage.Input() + round.Usage.Output); !agentThread(t) {
+			f[FactReached] = [2]float64{max(f[FactReached][0], all), 1}
+		}
 	}
 	head := 0.0
 	for b := t.Prefix.From; b < t.Prefix.To; b++ {
