@@ -12,14 +12,15 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
-// gateNumbers is the variable with the folder of recordings that TestGateNumbers measures what the page on CI
-// claims on; without it the test is skipped.
+// gateNumbers is the variable with patterns of the recordings, apart by spaces, on which TestGateNumbers measures what
+// the page on CI claims; without it the test is skipped.
 const gateNumbers = "SIM_GATE_NUMBERS"
 
 // counts are what a line of a transcript says of its call, and changes to it.
@@ -172,16 +173,7 @@ func broken(t *testing.T, names []string, to string, edit func(*brokenText, coun
 		t.Fatal("no transcripts")
 	}
 	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err == nil && strings.HasSuffix(name, ".gz") {
-			var r *gzip.Reader
-			if r, err = gzip.NewReader(bytes.NewReader(text)); err == nil {
-				text, err = io.ReadAll(r)
-			}
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := plainText(t, name)
 		s := &brokenText{calls: map[string]*brokenCall{}, out: new(bytes.Buffer)}
 		lines := bufio.NewScanner(bytes.NewReader(text))
 		lines.Buffer(nil, 64<<20)
@@ -258,13 +250,13 @@ func some(draw *rand.Rand, names []string, n, k int) (a, b []string) {
 
 // TestGateNumbers measures what docs/ci.md claims, which shows the command.
 func TestGateNumbers(t *testing.T) {
-	dir := os.Getenv(gateNumbers)
-	if dir == "" {
+	patterns := strings.Fields(os.Getenv(gateNumbers))
+	if len(patterns) == 0 {
 		t.Skip(gateNumbers + " is not set")
 	}
 	sets := map[string][]string{}
-	for _, pattern := range []string{"entireio__cli/*.gz", "FSM1__cipher-box/*.gz"} {
-		names, err := filepath.Glob(filepath.Join(dir, pattern))
+	for _, pattern := range patterns {
+		names, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,13 +265,19 @@ func TestGateNumbers(t *testing.T) {
 	for _, profile := range []string{"chat", "overnight", "long-refactor"} {
 		sets[profile] = generated(t, profile, "0")
 	}
-	if len(sets["recorded"]) == 0 {
-		t.Fatal("no recordings in ", dir)
+	if len(sets["recorded"]) < 25 {
+		t.Fatal("fewer than 25 recordings: ", patterns)
 	}
 	for _, name := range slices.Sorted(maps.Keys(sets)) {
 		t.Run(name, func(t *testing.T) { breaksOf(t, name, sets[name]) })
 	}
 	t.Run("splits", func(t *testing.T) { falseAlarms(t, sets["recorded"]) })
+	t.Run("weeks", func(t *testing.T) { weeks(t, sets["recorded"]) })
+	t.Run("time", func(t *testing.T) {
+		begun := time.Now()
+		gate(t, sets["recorded"], sets["recorded"])
+		t.Logf("baseline and check of %d sessions: %v", len(sets["recorded"]), time.Since(begun).Round(10*time.Millisecond))
+	})
 }
 
 // generated returns 30 sessions of a profile that compact at a threshold.
@@ -355,5 +353,58 @@ func falseAlarms(t *testing.T, names []string) {
 			}
 		}
 		t.Logf("%d against %d: %d of %d red, %d suspect, %d too few", size[1], size[0], red, splits, suspect, few)
+	}
+}
+
+// plainText reads a transcript.
+func plainText(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err == nil && strings.HasSuffix(name, ".gz") {
+		var r *gzip.Reader
+		if r, err = gzip.NewReader(bytes.NewReader(text)); err == nil {
+			text, err = io.ReadAll(r)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// weeks logs which weeks of the sessions of one folder, the fullest, are red when each is judged by those before
+// it and then added.
+func weeks(t *testing.T, names []string) {
+	folders := map[string][]string{}
+	for _, name := range names {
+		folders[filepath.Dir(name)] = append(folders[filepath.Dir(name)], name)
+	}
+	var own []string
+	for _, list := range folders {
+		if len(list) > len(own) {
+			own = list
+		}
+	}
+	stamp := regexp.MustCompile(`"timestamp":\s*"([^"]+)"`)
+	byWeek := map[string][]string{}
+	for _, name := range own {
+		found := stamp.FindSubmatch(plainText(t, name))
+		if found == nil {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339, string(found[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		year, week := at.ISOWeek()
+		key := fmt.Sprintf("%d-W%02d", year, week)
+		byWeek[key] = append(byWeek[key], name)
+	}
+	t.Chdir(t.TempDir())
+	writeCheck(t, checkName, string(checkStarter))
+	for _, week := range slices.Sorted(maps.Keys(byWeek)) {
+		code, out, _ := exec(t, append([]string{"check", "--update", "--format", "markdown"}, byWeek[week]...)...)
+		lines := slices.DeleteFunc(strings.Split(strings.ReplaceAll(out, "\\", ""), "\n"), func(s string) bool { return s == "" })
+		t.Logf("%s, %d sessions: red %t\n%s", week, len(byWeek[week]), code == exitCheck, strings.Join(lines[:min(4, len(lines))], "\n"))
 	}
 }

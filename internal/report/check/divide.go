@@ -10,6 +10,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/internal/study/validate"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -108,8 +109,9 @@ func (f *File) divide(in *Input, b *Baseline, now []Past, facts map[string]float
 			c.RestLow, c.RestHigh = new(e.Interval.Low), new(e.Interval.High)
 		}
 	}
+	other := replaced(was, now)
 	c.Facts = after.mean(func(p *Past) float64 { return facts[p.key] })
-	c.Prices = after.mean(func(p *Past) float64 { return (p.predicted() - facts[p.key]) * in.dearer(p.key, b.rates()) })
+	c.Prices = after.mean(func(p *Past) float64 { return (p.predicted() - facts[p.key]) * in.dearer(p.key, b.rates(), other) })
 	c.Work = c.Now - c.Was - c.Prices - c.Facts - c.Cache
 	c.Text = c.words()
 	return c
@@ -119,13 +121,13 @@ func billedUSD(p *Past) float64 { return p.USD }
 
 // dearer returns the share of what a session is predicted to cost that it would not at other
 // prices and models.
-func (in *Input) dearer(id string, rates map[string]results.Cost) float64 {
+func (in *Input) dearer(id string, rates map[string]results.Cost, other string) float64 {
 	var now, then float64
 	for model, cost := range in.Sessions[id].Predicted {
 		rate, known := in.Rates[model]
 		was, found := rates[model]
 		if !found {
-			was, found = in.gone(rates)
+			was, found = rates[other]
 		}
 		for class, usd := range cost {
 			now += usd
@@ -141,16 +143,20 @@ func (in *Input) dearer(id string, rates map[string]results.Cost) float64 {
 	return 1 - then/now
 }
 
-// gone returns the rates of the model in whose place a new one came: the dearest of those that are
-// not in use any more.
-func (in *Input) gone(rates map[string]results.Cost) (rate results.Cost, found bool) {
-	for _, model := range slices.Sorted(maps.Keys(rates)) {
-		own := rates[model]
-		if _, still := in.Rates[model]; !still && own.Total() > rate.Total() {
-			rate, found = own, true
+// replaced returns the model whose share of calls fell most: one that the baseline does not have came in its
+// place.
+func replaced(was, now []Past) (model string) {
+	most := 0.0
+	for _, name := range factNames(was) {
+		if !validate.Named(name) || validate.Client(name) {
+			continue
+		}
+		before, after := ratioOf(factParts(was, name)), ratioOf(factParts(now, name))
+		if fell := before.Value() - after.Value(); fell > most {
+			most, model = fell, strings.TrimPrefix(name, validate.FactModel)
 		}
 	}
-	return rate, found
+	return model
 }
 
 // words says the change in one line, in shares of the bill before. Rounded parts add up: what is

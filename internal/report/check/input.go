@@ -57,7 +57,8 @@ type Cause struct {
 	Text  string
 	Calls int
 	USD   float64 // beyond what was predicted
-	Read  int64   // tokens that all of the calls still read; 0 if they read different sizes
+	Read  int64   // tokens that most of the calls, Same, still read
+	Same  int     // 0 if they read different sizes
 	Call  string  // the one that cost most, as sim explain takes it
 }
 

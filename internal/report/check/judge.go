@@ -55,6 +55,7 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 	r.judge(cases, share)
 	more := f.judgeFacts(r, in, b, now)
 	r.judge(paired, share)
+	r.tellAbove(in)
 	if b != nil && in.Price != nil {
 		r.Change = f.divide(in, b, now, more)
 	}
@@ -80,6 +81,22 @@ func (r *Report) judge(cases []*verdict, share float64) {
 			c.judge(share)
 		}
 		r.Results = append(r.Results, c.result)
+	}
+}
+
+// farAbove is the ratio of bill and prediction from which a cache that never worked is likelier than an error of the
+// model, which is at most 1.2 in recordings of any agent.
+const farAbove = 1.5
+
+// tellAbove names the causes of a bill far above its prediction where no rule is broken by it, as when the
+// baseline is as bad.
+func (r *Report) tellAbove(in *Input) {
+	for i := range r.Results {
+		s := &r.Results[i]
+		if s.Metric == results.NameOverPredicted && s.Status != Breach && s.Observed != nil && *s.Observed > farAbove {
+			r.Notes = append(r.Notes, fmt.Sprintf("these sessions were billed %s times what is predicted, whatever the baseline: %s",
+				figure(s.Unit, *s.Observed), in.why()))
+		}
 	}
 }
 

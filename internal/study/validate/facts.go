@@ -27,8 +27,8 @@ const (
 	factCompactions = "compactions per call"
 	factClearings   = "clearings per call"
 	factThinking    = "responses that think"
-	factModel       = "calls of "
-	factClient      = factModel + "client "
+	FactModel       = "calls of " // before the name of a model
+	factClient      = FactModel + "client "
 )
 
 // Set reports whether a fact is a setting of a client, which has a value in a session,
@@ -39,7 +39,7 @@ func Set(fact string) bool {
 
 // Named reports whether the name of a fact has that of a client or a model in it. It is a share
 // of calls, which a session without it has as 0.
-func Named(fact string) bool { return strings.HasPrefix(fact, factModel) }
+func Named(fact string) bool { return strings.HasPrefix(fact, FactModel) }
 
 // Client reports whether a fact names a client with its version.
 func Client(fact string) bool { return strings.HasPrefix(fact, factClient) }
@@ -54,7 +54,7 @@ func FactsOf(s *traces.Session) Facts {
 	}
 	f[factClient+s.Agent+" "+s.Version()] = [2]float64{calls, calls}
 	for i, n := range s.ModelCalls() {
-		f[factModel+s.Models[i]] = [2]float64{float64(n), calls}
+		f[FactModel+s.Models[i]] = [2]float64{float64(n), calls}
 	}
 	for _, name := range []string{FactLifetime, FactLifetimeAgent} { // a setting, however much was written
 		if share := f[name]; share[1] > 0 {
