@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"time"
 
@@ -92,7 +93,9 @@ type Sessions struct {
 	Projects []string `yaml:"project" doc:"Only sessions whose project holds one of these texts or matches it as a pattern (*, ?, [a-z]). Empty lists take all."`
 	Models   []string `yaml:"model" doc:"Only sessions with calls of a model like one of these patterns."`
 	Agents   []string `yaml:"agent" doc:"Only sessions of one of these agents."`
-	Cohort   cohort   `yaml:"cohort" doc:"Which sessions share a clock and a cache, at the times they were recorded: session (each is alone), project (those of one agent in one project) or all (those of one agent). Sessions that share read what others have cached of the same prefix, and dreams are those of one user."`
+	// Task says of which task a session is a try, for sim check.
+	Task   string `yaml:"task" doc:"What tells the task that a session is a try of, so that sim check compares tries within tasks: folder, the one that its file is in, or an expression (regexp) for the file's path whose first group names it. \"\" for none."`
+	Cohort cohort `yaml:"cohort" doc:"Which sessions share a clock and a cache, at the times they were recorded: session (each is alone), project (those of one agent in one project) or all (those of one agent). Sessions that share read what others have cached of the same prefix, and dreams are those of one user."`
 	// Organisations say which sessions of a cohort may read each other's entries.
 	Organisations organisations `yaml:"organisations" needs:"cohort=project|cohort=all" doc:"Whose sessions they are: of one organisation, or each session of its own. In a cohort those of different organisations share only what is marked for everyone (client.system.split: sections)."`
 	Generate      Generate      `yaml:"generate" doc:"Sessions generated from a profile instead of recordings, without files. The same profile, seed and number give the same sessions. Excludes paths."`
@@ -116,6 +119,9 @@ func (s *Sessions) Rules() []error {
 	var errs []error
 	if _, err := s.Filter().Parse(time.Now(), time.UTC); err != nil {
 		errs = append(errs, spec.Problem{Paths: []string{"since", "until", "project", "model", "agent"}, Text: err.Error()})
+	}
+	if _, err := regexp.Compile(s.Task); err != nil {
+		errs = append(errs, spec.Wrong("task", "is no expression: %v", err))
 	}
 	if s.Generate.Profile == "" {
 		return errs
