@@ -213,7 +213,7 @@ func (p *foretold) compacting(tokens float64) (map[string]float64, error) {
 			return err
 		}
 		was, err := loop.NewLoop(other).Run(s)
-		if now.Compactions+was.Compactions > 0 {
+		if now.N(results.Compactions)+was.N(results.Compactions) > 0 {
 			costs[i] = now.CostUSD() - was.CostUSD()
 		}
 		return err
