@@ -139,8 +139,8 @@ func costChart(run *results.Run) (*document.Chart, error) {
 			sum += v
 		}
 		text := money(b.total)
-		if note, _ := vsRecorded(run, b.cell); note != "" && note != document.Dash {
-			text += "  " + note
+		if note, chance := vsRecorded(run, b.cell); note != "" && note != document.Dash {
+			text += "  " + bracketed(note, chance)
 		}
 		spread(&whole, true, b.total, y, "", spans[i], b.cell.Sessions)
 		amounts.Point(max(b.total, min(spans[i].High, high)), y, text)
@@ -208,7 +208,7 @@ func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 	series := []document.Series{
 		{Name: "dearer when switched", Mark: document.MarkBox, Style: document.Style{Color: 0xd55e00}},
 		{Name: "cheaper when switched", Mark: document.MarkBox, Style: document.Style{Color: 0x005aa0}},
-		{Name: chanceMark + " its interval holds 0", Mark: document.MarkBox, Style: document.Style{Color: 0xb4b4b4}},
+		{Name: "in brackets, its interval holds 0", Mark: document.MarkBox, Style: document.Style{Color: 0xb4b4b4}},
 		{Mark: document.MarkText}, {Mark: document.MarkText, Left: true},
 	}
 	money := document.Amounts(amounts...)
@@ -223,10 +223,7 @@ func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 			kind = 2
 		}
 		series[kind].Box(min(d.USD, 0), y-0.3, max(d.USD, 0), y+0.3, "")
-		text := document.Signed(d.USD, money) + "  " + relativeText(d)
-		if d.Covered {
-			text = chanceMark + " " + text
-		}
+		text := bracketed(document.Signed(d.USD, money)+"  "+relativeText(d), d.Covered)
 		series[side].Point(d.USD, y, text)
 	}
 	p.Series = append(slices.DeleteFunc(series, func(s document.Series) bool { return len(s.X) == 0 }),

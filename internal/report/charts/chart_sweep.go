@@ -278,7 +278,7 @@ func curves(list []*sweep) *document.Chart {
 			common = names
 		}
 		if tied != nil {
-			p.Series = append(p.Series, tied.band(&p, i == 0))
+			p.Series = append([]document.Series{tied.band(&p, i == 0)}, p.Series...)
 		}
 		for _, x := range p.Series {
 			spanned = spanned || len(barNotes(x.YSpans)) > 0
@@ -387,7 +387,7 @@ func (s *sweep) tied() *tie {
 		return nil
 	}
 	label := func(i int) string { return s.axes[0].label(points[i].cell.Params[s.axes[0].key]) }
-	return &tie{xs[points[from].at[0]], xs[points[to].at[0]], "ties with it: " + label(from) + " … " + label(to)}
+	return &tie{xs[points[from].at[0]], xs[points[to].at[0]], "ties with the best: " + label(from) + " … " + label(to)}
 }
 
 // band draws a tie across a panel.
@@ -501,7 +501,7 @@ func (s *sweep) tiles() *document.Chart {
 		if printed {
 			text = s.write(pt.value)
 			if s.covered(pt) {
-				text, marked = chanceMark+text, true
+				text, marked = bracketed(text, true), true
 			}
 			widest = max(widest, len([]rune(text)))
 		}

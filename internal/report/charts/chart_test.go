@@ -96,7 +96,7 @@ func TestChartTexts(t *testing.T) {
 	all := strings.Join(svgTexts(t, bill()), "\n")
 	for _, want := range []string{
 		"Cost by strategy and token class", "cost (USD)", "2 sessions · 3,447 calls",
-		"billed", "$1,000.00", "$1,005.00  ~−0.5 %", "$1,262.50  ~+25.0 %", "$505.00  −50.0 %",
+		"billed", "$1,000.00", "$1,005.00  (−0.5 %)", "$1,262.50  (+25.0 %)", "$505.00  −50.0 %",
 		"\n8 %\n", "\n52 %\n", "\n16 %\n",
 		"uncached input\ncache read\ncache write 5m\ncache write 1h\noutput\n",
 		"none: 1 session passes the window",

@@ -505,6 +505,16 @@ func footnotesOf(c *document.Chart, s draw.TextStyle, width vg.Length, most int)
 	}
 	first := func(n int, text string) []string {
 		lines := wrapped(s, width-s.Width(" …"), text)
+		for part := text; len(lines) > n; { // whole statements, if one fits
+			at := max(strings.LastIndex(part, " · "), strings.LastIndex(part, ", "))
+			if at < 0 {
+				break
+			}
+			part = part[:at]
+			if lines = wrapped(s, width-s.Width(" …"), part); len(lines) <= n && text != c.Source {
+				lines[len(lines)-1] += " …"
+			}
+		}
 		if len(lines) > n {
 			lines = lines[:n]
 			lines[n-1] += " …"

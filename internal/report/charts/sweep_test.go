@@ -142,15 +142,15 @@ func TestSweepMap(t *testing.T) {
 		"for comparison, recorded: $1,010.00", "for comparison, billed: $1,000.00")
 	marked, tiles := 0, 0
 	for _, text := range textsOf(t, svg) {
-		if strings.HasPrefix(text, "~$") {
+		if strings.HasPrefix(text, "($") {
 			marked++
 		}
-		if strings.HasPrefix(strings.TrimPrefix(text, "~"), "$") && !strings.Contains(text, "…") {
+		if strings.HasPrefix(strings.TrimPrefix(text, "("), "$") && !strings.Contains(text, "…") {
 			tiles++
 		}
 	}
 	if marked != 6 || tiles != 45 {
-		t.Errorf("%d values, %d of them marked ~; want 45 and 6", tiles, marked)
+		t.Errorf("%d values, %d of them marked, in brackets; want 45 and 6", tiles, marked)
 	}
 	// The outline of the lowest tile and of its legend.
 	if n := bytes.Count(svg, []byte("stroke:#C83C00")); n != 2 {
