@@ -225,12 +225,12 @@ func shortName(c *results.Cell, swept []string) string {
 func valuesNote(run *results.Run, swept []string) []string {
 	var list []string
 	for _, key := range swept {
-		list = append(list, shortTitle(cmp.Or(run.Provenance.Axes[key], key)))
+		list = append(list, shortTitle(axisTitle(run, key)))
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	return []string{"values behind names: " + document.Printable(listed(list))}
+	return []string{"values behind names: " + listed(list)}
 }
 
 // sweptText names a cell of a sweep by its values alone.

@@ -174,7 +174,7 @@ func (s *sweep) best() ([]sweepPoint, string) {
 	for _, a := range s.axes {
 		text := a.label(best[0].cell.Params[a.key])
 		if len(s.axes) > 1 {
-			text = document.Printable(a.key) + " " + text
+			text = shortTitle(s.title(&a)) + " " + text
 		}
 		at = append(at, text)
 	}
@@ -431,7 +431,12 @@ func (s *sweep) xAxis(x *document.Axis) []float64 {
 // title returns the label of an axis: the name of the parameter and, if the run
 // has it, its unit.
 func (s *sweep) title(a *axis) string {
-	return document.Printable(cmp.Or(s.run.Provenance.Axes[a.key], a.key))
+	return axisTitle(s.run, a.key)
+}
+
+// axisTitle returns what people call a parameter.
+func axisTitle(run *results.Run, key string) string {
+	return document.Printable(cmp.Or(run.Provenance.Axes[key], strings.NewReplacer(".", " ", "_", " ").Replace(key)))
 }
 
 // levels returns lines across the chart for the cells beside the points, and
@@ -494,7 +499,7 @@ func (s *sweep) tiles() *document.Chart {
 	columns, rows := len(s.axes[0].values), len(s.axes[1].values)
 	values := s.values()
 	low, high := slices.Min(values), slices.Max(values)
-	map_ := document.Series{Name: s.write(low) + " … " + s.write(high), Data: s.metric.Name, Mark: document.MarkBox}
+	map_ := document.Series{Name: strings.ToLower(metricTitle(s.metric)) + " " + s.write(low) + " … " + s.write(high), Data: s.metric.Name, Mark: document.MarkBox}
 	printed, marked, widest := columns*rows <= maxMapValues, false, 0
 	for _, pt := range s.points {
 		text := ""

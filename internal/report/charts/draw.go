@@ -146,6 +146,7 @@ func fit(c *document.Chart, width, height vg.Length, lines int) *sketch {
 // Measures of panels on paper, points.
 const (
 	paperRow    = 15  // from bar to bar
+	paperTile   = 24  // height of a tile of a map
 	paperHeight = 58  // the least of a panel among others
 	paperShape  = 0.6 // height of a panel alone, of its width
 )
@@ -155,7 +156,9 @@ func (f Form) paper(c *document.Chart) (*sketch, error) {
 	width := vg.Length(f.Millimetres) * vg.Millimeter
 	fitted := *c
 	fitted.Panels = slices.Clone(c.Panels)
-	s := newSketch(&fitted, paper, 0)
+	how := paper
+	how.names = 0.4 * width
+	s := newSketch(&fitted, how, 0)
 	for range 4 {
 		if fitted.Width += float64(width - s.width); fitted.Width < leastPanel {
 			return nil, fmt.Errorf("%g mm %w; try %d", f.Millimetres, ErrTooSmall, ColumnWidth)
@@ -165,13 +168,15 @@ func (f Form) paper(c *document.Chart) (*sketch, error) {
 			switch {
 			case p.Y.Names:
 				p.Height = paperRow * (p.Y.High - p.Y.Low)
+			case len(p.Series[0].Values) > 0: // a map
+				p.Height = min(paperTile*(p.Y.High-p.Y.Low), paperShape*fitted.Width)
 			case len(c.Panels) == 1:
 				p.Height = paperShape * fitted.Width
 			default:
 				p.Height = max(c.Panels[i].Height*fitted.Width/c.Width, paperHeight)
 			}
 		}
-		s = newSketch(&fitted, paper, 0)
+		s = newSketch(&fitted, how, 0)
 	}
 	s.width = width
 	return s, nil
@@ -219,14 +224,14 @@ const (
 type look struct {
 	head, label, small, inside vg.Length // sizes of texts
 	margin                     vg.Length
-	names                      float64 // share of the width that names of rows may take
+	names                      vg.Length // that names of rows may take, 0 for all they need
 	bare                       bool    // title, facts and footnotes stand elsewhere
 }
 
 // The looks.
 var (
-	screen = look{head: 14, label: 10, small: 9, inside: 8.5, margin: 14, names: 1}
-	paper  = look{head: 8, label: 8, small: 8, inside: 8, margin: 2, names: 0.4, bare: true}
+	screen = look{head: 14, label: 10, small: 9, inside: 8.5, margin: 14}
+	paper  = look{head: 8, label: 8, small: 8, inside: 8, margin: 2, bare: true}
 )
 
 // sketch is a chart that is laid out.
@@ -338,8 +343,8 @@ func (s *sketch) axis(a *plot.Axis, of *document.Axis, length vg.Length, horizon
 	marker := make(plot.ConstantTicks, len(of.Ticks))
 	for i, t := range of.Ticks {
 		marker[i] = plot.Tick{Value: t.Value, Label: drawable(style, t.Label)}
-		if !horizontal && of.Names && s.names < 1 {
-			marker[i].Label = fitted(style, marker[i].Label, vg.Length(s.names)*(vg.Length(s.chart.Width)+s.left))
+		if !horizontal && of.Names && s.names > 0 {
+			marker[i].Label = fitted(style, marker[i].Label, s.names)
 		}
 		if horizontal && of.Names {
 			marker[i].Label = fitted(style, marker[i].Label, length/vg.Length(of.High-of.Low)-8)

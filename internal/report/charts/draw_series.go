@@ -107,7 +107,7 @@ func spans(x *document.Series) (list []plot.Plotter) {
 }
 
 // apart draws the texts of dots where they touch neither dots nor other texts: at the left of their dot, else at its
-// right; a text without room is left out.
+// right, above it or below; a text without room is left out.
 type apart struct {
 	s      *sketch
 	dotted []*document.Series
@@ -139,10 +139,11 @@ func (a *apart) Plot(c draw.Canvas, p *plot.Plot) {
 		for i, text := range labels.Labels {
 			style := labels.TextStyle[i]
 			half, away := style.Width(text)/2, labels.Offset.X
-			for _, side := range []vg.Length{-1, 1} {
-				at := vg.Point{X: toX(x.X[i]) + side*(away+half), Y: toY(x.Y[i])}
-				if len(x.XSpans) > 0 && !x.Unspanned {
-					at.Y += style.Height("x")/2 + 1 // above the bar
+			high := style.Height("x")/2 + 1
+			for _, side := range []vg.Point{{X: -1}, {X: 1}, {Y: 1}, {Y: -1}} {
+				at := vg.Point{X: toX(x.X[i]) + side.X*(away+half), Y: toY(x.Y[i]) + side.Y*(high+away)}
+				if side.Y == 0 && len(x.XSpans) > 0 && !x.Unspanned {
+					at.Y += high // above the bar
 				}
 				if box := around(at, half, style.Height("x")/2); free(box) && box.Max.X < a.s.width {
 					taken = append(taken, box)

@@ -138,7 +138,7 @@ func TestSweepMap(t *testing.T) {
 		return whole(sweepDrawings(mapSweep(), "cost_usd")[0]).Draw(w, format)
 	})
 	wantTexts(t, svg, "Cost by threshold and keep", "threshold (tokens)", "keep", "auto-compact · summary=stub · 45 cells",
-		"5%", "50%", "40k", "187k", "$950.00", "$1,228.00", "$950.00 … $1,228.00", "lowest: $950.00 at threshold 120k, keep 20%",
+		"5%", "50%", "40k", "187k", "$950.00", "$1,228.00", "cost $950.00 … $1,228.00", "lowest: $950.00 at threshold 120k, keep 20%",
 		"for comparison, recorded: $1,010.00", "for comparison, billed: $1,000.00")
 	marked, tiles := 0, 0
 	for _, text := range textsOf(t, svg) {
