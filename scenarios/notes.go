@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/servers"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -40,10 +41,23 @@ func annotate(run *results.Run, d *Design, real bool) {
 			note(c.Cell, "", "%s", why)
 		}
 	}
+	for _, s := range d.servers() {
+		note("", "", "server %s: %s (%s, %s)", s.Name, s.About, s.Certainty, s.AsOf)
+	}
 	if len(run.Cells) > 2 {
 		note("", "", "other strategies keep the recording's actions, pauses, model, window and client%s", d.departures(run))
 		run.Notes = append(run.Notes, results.Note{Text: summaries + "; " + d.waiting(), Detail: true})
 	}
+}
+
+// servers returns the named servers of the cells, each once.
+func (d *Design) servers() (list []*servers.Server) {
+	for i := range d.Cells {
+		if s, err := servers.Of(d.Cells[i].Scenario.Server.Name); err == nil && !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // notRun says which layers of a cell could do nothing in how many sessions, and why.

@@ -18,6 +18,7 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/client"
 	"github.com/compactsim/compactsim/internal/serving/live"
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
+	"github.com/compactsim/compactsim/internal/serving/servers"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -235,9 +236,21 @@ func (c *Client) Rules() []error {
 
 // Server is the modelled cache.
 type Server struct {
+	Name               string `yaml:"name" doc:"Cache that all sessions call in place of that of their recording: a name of docs/servers.md. Models that its provider does not sell cost nothing unless prices.as bills them as one that it does, and what recordings show of their own server does not hold. \"\" for that of the recording."`
 	promptcache.Config `yaml:",inline"`
 
 	HintAt int64 `yaml:"hint_at" min:"0" needs:"server-hint" doc:"Size, tokens, from which the server refuses a request of a strategy that takes hints (layer server-hint) once, with the hint to clear. 0 for never. When the provider hints is not documented." unit:"tokens"`
+}
+
+// Rules refuses a server that there is not, and lifetimes that contradict each other.
+func (s *Server) Rules() []error {
+	errs := s.Config.Rules()
+	if s.Name != "" {
+		if _, err := servers.Of(s.Name); err != nil {
+			errs = append(errs, spec.Wrong("name", "is an %v", err))
+		}
+	}
+	return errs
 }
 
 // Prices say what calls cost.
