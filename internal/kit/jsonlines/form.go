@@ -3,6 +3,7 @@ package jsonlines
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -36,10 +37,11 @@ type Member struct {
 	At       int      // index of the value in Values, but for objects
 	Optional bool     // left out when it is zero or empty
 	Choice   []string // of a text: what it may be; nil for anything
-	Of       []Member // of an object, in the order of writing
+	Of       []Member // of an object, in the order of writing; their figures follow each other in Values
 	Strange  Strange  // of an object: what becomes of unknown members
 
-	keys keys
+	keys        keys
+	first, size int // of an object: its figures, which follow each other
 }
 
 // Strange says what a reader does with an unknown member: it adds it to the member with this
@@ -80,6 +82,8 @@ func (m *Member) prepare() {
 		m.Of[i].prepare()
 	}
 	m.keys = newKeys(names)
+	m.first = math.MaxInt
+	m.each(func(o *Member) { m.first, m.size = min(m.first, o.At), m.size+1 })
 }
 
 // Append appends a line of JSON, without its end, to text.
@@ -123,8 +127,12 @@ func (m *Member) check(l *Values) *fault {
 		}
 	}
 	for i := range m.Of {
-		if f := m.Of[i].check(l); f != nil {
-			return f.within(m.Of[i].Name)
+		o := &m.Of[i]
+		if o.Kind == Object && o.empty(l) {
+			continue
+		}
+		if f := o.check(l); f != nil {
+			return f.within(o.Name)
 		}
 	}
 	return nil
@@ -148,7 +156,12 @@ func (k Kind) bounds(v float64) string {
 func (m *Member) empty(l *Values) bool {
 	switch m.Kind {
 	case Object:
-		return !slices.ContainsFunc(m.Of, func(o Member) bool { return !o.empty(l) })
+		for _, v := range l.Figures[m.first : m.first+m.size] {
+			if v != 0 {
+				return false
+			}
+		}
+		return true
 	case Text, Shared:
 		return l.Texts[m.At] == ""
 	case Tally:
