@@ -64,10 +64,12 @@ func (l *compact) intent(t *Turn) prompt.Intent {
 		p := &l.params.Streaming
 		in.Own, in.Head, in.MaxOutput = true, p.Head, p.MaxOutput
 		in.Strip = strip(p.StripMedia, p.StripListings, false)
+		p.Reads.limit(&in)
 	case waySmallModel:
 		p := &l.params.SmallModel
 		in.Own, in.Head, in.MaxOutput, in.Model = true, p.Head, p.MaxOutput, p.Model
 		in.Strip = strip(p.StripMedia, p.StripListings, p.StripThinking)
+		p.Reads.limit(&in)
 	}
 	s.made++
 	return in

@@ -70,6 +70,7 @@ func (m modelNumbers) number(name string) uint32 {
 type models struct {
 	prices   Prices
 	at       time.Time // fixed date of the prices; zero: each call's own
+	minimum  int32     // shortest prefix that the server keeps, tokens; 0: that of each model
 	ids      modelNumbers
 	list     []model
 	unpriced int
@@ -108,6 +109,9 @@ func (m *models) add(name string, at time.Time) {
 		if p.Model.MinCache > 0 { // 0: no source states it
 			o.minCache = int32(p.Model.MinCache)
 		}
+	}
+	if m.minimum > 0 {
+		o.minCache = m.minimum
 	}
 	m.list = append(m.list, o)
 }

@@ -27,7 +27,7 @@ type summaries struct {
 // ownPrefix reports whether a layer's call sends what the conversation itself would send,
 // so that its read shows what the conversation would have read.
 func ownPrefix(in *prompt.Intent) bool {
-	return !in.Own && in.Model == "" && in.Strip == 0 && !in.Rekey
+	return !in.Own && in.Model == "" && in.Whole() && !in.Rekey
 }
 
 // payBack adds a finished call to the balance of the compaction before it, or of

@@ -35,8 +35,11 @@ func (in *Input) why() string {
 			break
 		}
 		text := fmt.Sprintf("%s (%s, %s", c.Text, figure(results.UnitUSD, c.USD), document.Count(c.Calls, "call"))
-		if c.Read > 0 {
-			text += fmt.Sprintf(", of which each still reads the same %s", document.Count(int(c.Read), "token"))
+		switch {
+		case c.Same > 1 && c.Read > 0:
+			text += fmt.Sprintf("; %s of them still read the same %s, and what follows changed", document.Grouped(float64(c.Same), 0), document.Count(int(c.Read), "token"))
+		case c.Same > 1 && c.Same < c.Calls:
+			text += fmt.Sprintf("; %s of them read nothing", document.Grouped(float64(c.Same), 0))
 		}
 		parts = append(parts, text+"): sim explain "+c.Call)
 	}

@@ -14,7 +14,10 @@ import (
 func (f *File) compareHeads(r *Report, in *Input, baselines map[string]Loaded) {
 	for _, file := range f.Baselines() {
 		i := slices.IndexFunc(f.Rules, func(r Rule) bool { return r.Baseline == file })
-		line := f.Rules[i].Line
+		line := 0
+		if i >= 0 {
+			line = f.Rules[i].Line
+		}
 		b, err := baselines[file].Baseline, baselines[file].Err
 		if b == nil {
 			if err == nil {

@@ -365,3 +365,24 @@ func TestPeriodsAddUp(t *testing.T) {
 		}
 	}
 }
+
+// What a client logs as the cost of a session stands beside its bill if it is another sum, and not for a part of a session.
+func TestStatedCosts(t *testing.T) {
+	k := newScene("stated")
+	k.call(0, prompt.Usage{Uncached: 1000, Output: 100})
+	o := Options{Prices: auditPrices(t)}
+	bill := ran(t, []*traces.Session{k.s}, o).Total.USD
+	for _, tt := range []struct {
+		logged float64
+		want   bool
+	}{{0, false}, {bill, false}, {bill + 1, true}} {
+		k.s.LoggedUSD = tt.logged
+		r := ran(t, []*traces.Session{k.s}, o)
+		if r.Stated.LoggedUSD != tt.logged || tt.logged > 0 && r.Stated.USD != bill {
+			t.Errorf("stated %+v, want $%g beside $%g", r.Stated, tt.logged, bill)
+		}
+		if said := (&page{Report: r}).headStated(); (said != "") != tt.want {
+			t.Errorf("$%g beside $%g: %q", tt.logged, bill, said)
+		}
+	}
+}
