@@ -190,7 +190,7 @@ var sessionColumns = []column[*listed]{
 	{document.Column{Name: "model", Title: "MODEL", Clip: minModel}, func(s *listed) any { return mainModel(s.Session) }},
 	label("file", "", func(s *listed) any { return strings.Join(s.Files[:min(1, len(s.Files))], "") }),
 	figure("calls", "CALLS", "", func(s *listed) any { return s.bill.N(results.Calls) }),
-	figure("input_tokens", "INPUT", results.UnitTokens, func(s *listed) any { return s.bill.Usage().Input() }),
+	figure("input_tokens", "INPUT", results.UnitTokens, func(s *listed) any { u := s.bill.Usage(); return u.Input() }),
 	figure("output_tokens", "OUTPUT", results.UnitTokens, func(s *listed) any { return s.bill.Usage().Output }),
 	figure("compactions", "COMPACTIONS", "", func(s *listed) any { return s.bill.N(results.Compactions) }),
 	figure("gaps_over_5m", "GAPS > 5 MIN", "", func(s *listed) any { return gaps(s.Session, 5*time.Minute) }),

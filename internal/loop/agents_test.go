@@ -164,7 +164,8 @@ func TestAgentSummarySwitches(t *testing.T) {
 	input := map[bool]int64{}
 	for _, strip := range []bool{true, false} {
 		row, _ := run(t, written(t, fmt.Sprintf("  - agent-summary: {strip_thinking: %v}\n", strip)), coordinated(1).session())
-		input[strip] = row.UsageBy(results.SourceOf("agent_summary")).Input()
+		u := row.UsageBy(results.SourceOf("agent_summary"))
+		input[strip] = u.Input()
 	}
 	if got := input[false] - input[true]; got != 3*40 {
 		t.Errorf("stripping leaves out %d tokens of thinking, want 120", got)

@@ -108,13 +108,14 @@ func sample(strategy, session string) *Row {
 	}
 	for s := range Source(NumSources) { // tokens 78 uncached, 572 read, 91 output; calls 169
 		r.Figures[CallsBySource+ID(s)] = float64(7 + s)
-		addUsage(r.Figures[TokensBySource+NumClasses*ID(s):], &prompt.Usage{Uncached: int64(s), Read: 50 - int64(s), Output: 1 + int64(s)})
+		tokens := r.Figures[TokensBySource+NumClasses*ID(s):]
+		tokens[ClassUncached], tokens[ClassRead], tokens[ClassOutput] = float64(s), 50-float64(s), 1+float64(s)
 		for c := range NumClasses {
 			r.CostBy(s)[c] = math.Ldexp(1, int(s)-c) // exact in binary, as are its sums
 			r.CostByClass()[c] += r.CostBy(s)[c]
 		}
 	}
-	addUsage(r.Figures[TokensBySource:], &prompt.Usage{Uncached: 22, Read: 128, Write5m: 110, Write1h: 60, WriteOther: 30})
+	copy(r.Figures[TokensBySource:], []float64{22, 178, 110, 60, 30})
 	for i := range confusion.NumFigures { // calls 1, 2, 3… by reason, 11 classes each, then what was named and the calls beside
 		r.Figures[Breaks+ID(i)] = float64(1 + i)
 	}

@@ -200,28 +200,25 @@ func (r *Row) SecondsAt(l Level) float64 { return r.Figures[SecondsAt+ID(l)] }
 
 // Bill adds a call to the counts of calls, tokens and costs.
 func (r *Row) Bill(s Source, u *prompt.Usage, cost *Cost) {
-	r.Figures[Calls]++
-	r.Figures[CallsBySource+ID(s)]++
-	addUsage(r.Figures[Tokens:], u)
-	addUsage(r.Figures[TokensBySource+NumClasses*ID(s):], u)
-	r.CostByClass().Add(cost)
-	r.CostBy(s).Add(cost)
+	f := &r.Figures
+	f[Calls]++
+	f[CallsBySource+ID(s)]++
+	tokens := [NumClasses]float64{float64(u.Uncached), float64(u.Read), float64(u.Write5m), float64(u.Write1h),
+		float64(u.WriteOther), float64(u.Output)}
+	all, by := (*[NumClasses]float64)(f[Tokens:]), (*[NumClasses]float64)(f[TokensBySource+NumClasses*ID(s):])
+	usd, usdBy := r.CostByClass(), r.CostBy(s)
+	for c := range NumClasses {
+		all[c] += tokens[c]
+		by[c] += tokens[c]
+		usd[c] += cost[c]
+		usdBy[c] += cost[c]
+	}
 }
 
 // usageOf returns the tokens at the beginning of a stretch of figures, by class.
 func usageOf(f []float64) prompt.Usage {
 	return prompt.Usage{Uncached: int64(f[ClassUncached]), Read: int64(f[ClassRead]), Write5m: int64(f[ClassWrite5m]),
 		Write1h: int64(f[ClassWrite1h]), WriteOther: int64(f[ClassWriteOther]), Output: int64(f[ClassOutput])}
-}
-
-func addUsage(f []float64, u *prompt.Usage) {
-	f = f[:NumClasses]
-	f[ClassUncached] += float64(u.Uncached)
-	f[ClassRead] += float64(u.Read)
-	f[ClassWrite5m] += float64(u.Write5m)
-	f[ClassWrite1h] += float64(u.Write1h)
-	f[ClassWriteOther] += float64(u.WriteOther)
-	f[ClassOutput] += float64(u.Output)
 }
 
 // SeeLeft adds a call at which the client shows percent of its limit as left, 0…100.
@@ -232,7 +229,11 @@ func (r *Row) SeeLeft(percent int) {
 }
 
 // Most makes a count at least n.
-func (r *Row) Most(id ID, n int64) { r.Figures[id] = max(r.Figures[id], float64(n)) }
+func (r *Row) Most(id ID, n int64) {
+	if v := float64(n); v > r.Figures[id] {
+		r.Figures[id] = v
+	}
+}
 
 // Waited adds time that context management made a person wait, s.
 func (r *Row) Waited(w Wait, seconds float64) {

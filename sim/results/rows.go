@@ -21,8 +21,8 @@ type fileHead struct {
 	Content    string     `json:"content,omitempty"`
 	Provenance Origin     `json:"provenance"`
 	Cells      []cellHead `json:"cells"`
-	// Metrics are those that the writing program knows. The rows say nothing of others: a
-	// missing figure of those is unknown, not zero.
+	// Metrics are those that the writing program knows, nil for all. The rows say nothing of
+	// others: a missing figure of those is unknown, not zero.
 	Metrics []string `json:"metrics,omitempty"`
 }
 
@@ -278,11 +278,7 @@ func (rr *rowReader) row(line []byte) error {
 		return err
 	}
 	r.Strategy = c.Strategy
-	waits := rr.scan.Beyond["added_latency_seconds_by_part"]
-	if rr.metrics == nil && !slices.ContainsFunc(r.Figures[Waits:Waits+numWaits], func(s float64) bool { return s != 0 }) {
-		waits = r.Figures[AddedLatency] // a program that did not know the parts wrote none
-	}
-	if err := r.agree(rr.scan.Beyond["misses_by_class"], waits); err != nil {
+	if err := r.agree(rr.scan.Beyond["misses_by_class"], rr.scan.Beyond["added_latency_seconds_by_part"]); err != nil {
 		return err
 	}
 	return rr.add(c, &rr.cells[at], r)
@@ -307,12 +303,10 @@ func (rr *rowReader) add(c *Cell, k *cellRows, r *Row) error {
 }
 
 // withoutYounger makes the metrics unmeasured that the writing program did not know: what
-// it left out of them is not 0. Without a list of those it knew, these are the metrics of
-// which no row has a figure, if rows leave out their zeros and no sum that is there
-// includes them.
+// it left out of them is not 0.
 func (r *Run) withoutYounger(known []string) {
 	for _, m := range published {
-		if known != nil && slices.Contains(known, m.Name) || known == nil && (!m.omitted() || r.has(m)) {
+		if known == nil || slices.Contains(known, m.Name) {
 			continue
 		}
 		for i := range r.Cells {
@@ -321,22 +315,4 @@ func (r *Run) withoutYounger(known []string) {
 			}
 		}
 	}
-}
-
-// omitted reports whether a row without a figure of m is like one of a program
-// that does not know m.
-func (m Metric) omitted() bool {
-	return m.Of == NameAddedLatency || m.Group != "" && m.Kind == KindSum
-}
-
-// has reports whether a row has a figure of m other than 0.
-func (r *Run) has(m Metric) bool {
-	for i := range r.Cells {
-		for _, row := range r.Cells[i].Rows {
-			if v, ok := m.Value(row); ok && v != 0 {
-				return true
-			}
-		}
-	}
-	return false
 }

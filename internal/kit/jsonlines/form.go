@@ -3,9 +3,11 @@ package jsonlines
 import (
 	"fmt"
 	"maps"
-	"math/bits"
+	"math"
 	"slices"
-	"strings"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Values are the content of a line: each member says at which index its value is.
@@ -36,10 +38,12 @@ type Member struct {
 	At       int      // index of the value in Values, but for objects
 	Optional bool     // left out when it is zero or empty
 	Choice   []string // of a text: what it may be; nil for anything
-	Of       []Member // of an object, in the order of writing
+	Of       []Member // of an object, in the order of writing; their figures follow each other in Values
 	Strange  Strange  // of an object: what becomes of unknown members
 
-	keys keys
+	quoted      []string       // of an object: the names of its members, with a colon
+	index       map[string]int // of an object: the index of a member by its quoted name
+	first, size int            // of an object: its figures, which follow each other
 }
 
 // Strange says what a reader does with an unknown member: it adds it to the member with this
@@ -56,30 +60,26 @@ const (
 // Form is the form of a line: its members, written in the given order and read in any order.
 // Unknown ones are passed over.
 type Form struct {
-	name   string
-	root   Member
-	needed uint64 // the members that are not optional
+	name string
+	root Member
 }
 
 // NewForm returns the form of lines that errors call by name.
 func NewForm(name string, members []Member) *Form {
 	f := &Form{name: name, root: Member{Kind: Object, Of: members, Strange: Pass}}
 	f.root.prepare()
-	for i, m := range members {
-		if !m.Optional {
-			f.needed |= 1 << i
-		}
-	}
 	return f
 }
 
 func (m *Member) prepare() {
-	names := make([]string, len(m.Of))
+	m.index = make(map[string]int, len(m.Of))
 	for i := range m.Of {
-		names[i] = m.Of[i].Name
+		quoted := strconv.Quote(m.Of[i].Name)
+		m.quoted, m.index[quoted] = append(m.quoted, quoted+":"), i
 		m.Of[i].prepare()
 	}
-	m.keys = newKeys(names)
+	m.first = math.MaxInt
+	m.each(func(o *Member) { m.first, m.size = min(m.first, o.At), m.size+1 })
 }
 
 // Append appends a line of JSON, without its end, to text.
@@ -123,8 +123,12 @@ func (m *Member) check(l *Values) *fault {
 		}
 	}
 	for i := range m.Of {
-		if f := m.Of[i].check(l); f != nil {
-			return f.within(m.Of[i].Name)
+		o := &m.Of[i]
+		if o.Kind == Object && o.empty(l) {
+			continue
+		}
+		if f := o.check(l); f != nil {
+			return f.within(o.Name)
 		}
 	}
 	return nil
@@ -148,7 +152,12 @@ func (k Kind) bounds(v float64) string {
 func (m *Member) empty(l *Values) bool {
 	switch m.Kind {
 	case Object:
-		return !slices.ContainsFunc(m.Of, func(o Member) bool { return !o.empty(l) })
+		for _, v := range l.Figures[m.first : m.first+m.size] {
+			if v != 0 {
+				return false
+			}
+		}
+		return true
 	case Text, Shared:
 		return l.Texts[m.At] == ""
 	case Tally:
@@ -156,133 +165,6 @@ func (m *Member) empty(l *Values) bool {
 	}
 	return l.Figures[m.At] == 0
 }
-
-// scan adds a value within its bounds to l, which the reader has found empty. A false result
-// comes with a fault in r.
-func (m *Member) scan(r *Reader, l *Values) bool {
-	switch m.Kind {
-	case Object:
-		_, ok := m.members(r, l)
-		return ok
-	case Text, Shared:
-		return m.text(r, &l.Texts[m.At])
-	case Tally:
-		return r.tally(&l.Tallies[m.At])
-	}
-	v, ok := r.figure(m.Kind)
-	l.Figures[m.At] += v // unknown members may be there already
-	return ok
-}
-
-// members reads an object and returns the set of members that were there.
-func (m *Member) members(r *Reader, l *Values) (seen uint64, ok bool) {
-	return r.object(&m.keys, func(i int) bool { return m.Of[i].scan(r, l) }, func(name string) bool {
-		var ok bool
-		switch m.Strange {
-		case Refuse:
-			return r.unknown(name, &m.keys)
-		case Pass:
-			return r.pass(name)
-		case Beyond:
-			var v float64
-			v, ok = r.figure(m.Of[0].Kind)
-			r.beyond(v)
-		default:
-			ok = m.Of[m.Strange].scan(r, l)
-		}
-		if !ok {
-			r.fault.in(name)
-			return false
-		}
-		r.count(name)
-		return true
-	})
-}
-
-func (m *Member) text(r *Reader, v *string) bool {
-	b, ok := r.string()
-	switch {
-	case !ok:
-		return r.mismatch("a text")
-	case m.Choice != nil && !slices.Contains(m.Choice, string(b)):
-		return r.refuse("is not one of " + list(m.Choice))
-	case m.Kind == Shared:
-		*v = r.shared(b)
-	default:
-		*v = string(b)
-	}
-	return true
-}
-
-// figure reads a figure within its bounds.
-func (r *Reader) figure(k Kind) (float64, bool) {
-	var v float64
-	if k == Whole {
-		n, ok := r.integer()
-		if v = float64(n); !ok {
-			return 0, r.mismatch("a whole number")
-		}
-	} else if f, ok := r.float(); ok {
-		v = f
-	} else {
-		return 0, r.mismatch("a number")
-	}
-	if !k.holds(v) {
-		return 0, r.refuse(k.bounds(v))
-	}
-	return v, true
-}
-
-var noKeys keys
-
-// tally reads counts by any name.
-func (r *Reader) tally(to *map[string]int) bool {
-	counts := map[string]int{}
-	_, ok := r.object(&noKeys, nil, func(name string) bool {
-		if _, twice := counts[name]; twice {
-			return r.refuse("has " + name + " twice")
-		}
-		n, ok := r.figure(Whole)
-		if !ok {
-			r.fault.in(name)
-			return false
-		}
-		counts[name] = int(n)
-		return true
-	})
-	*to = counts
-	return ok
-}
-
-// Read reads a line into l, which is empty. The error names the member at fault.
-func (f *Form) Read(r *Reader, line []byte, l *Values) error {
-	r.begin(line)
-	seen, ok := f.root.members(r, l)
-	if missing := f.needed &^ seen; ok && missing != 0 {
-		ok = r.refuse(f.without(missing))
-	}
-	doubt, err := r.end(ok)
-	if err == nil && doubt {
-		err = f.Check(l)
-	}
-	return err
-}
-
-// without says which members a line lacks.
-func (f *Form) without(missing uint64) string {
-	var names []string
-	for i, m := range f.root.Of {
-		if missing&(1<<i) != 0 {
-			names = append(names, m.Name)
-		}
-	}
-	if n := bits.OnesCount64(missing); n > 3 {
-		return fmt.Sprintf("%s without %s and %d more members", f.name, list(names[:3]), n-3)
-	}
-	return fmt.Sprintf("%s without %s", f.name, list(names))
-}
-
-func list(names []string) string { return strings.Join(names, ", ") }
 
 // encoder collects the text of a line.
 type encoder struct {
@@ -317,7 +199,7 @@ func (e *encoder) value(m *Member) {
 			if o.Optional && o.empty(e.Values) {
 				continue
 			}
-			e.text = append(append(e.text, open), m.keys.quoted[i]...)
+			e.text = append(append(e.text, open), m.quoted[i]...)
 			e.value(o)
 			open = ','
 		}
@@ -331,4 +213,37 @@ func (e *encoder) close(open byte) {
 		e.text = append(e.text, open)
 	}
 	e.text = append(e.text, '}')
+}
+
+func (e *encoder) whole(n int64) { e.text = strconv.AppendInt(e.text, n, 10) }
+
+// float appends a number in the form of JSON: the shortest decimal that reads
+// back as the same.
+func (e *encoder) float(v float64) {
+	abs := math.Abs(v)
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		e.err = fmt.Errorf("%v is not a number that JSON can hold", v)
+		return
+	case v == 0: // of either sign
+		e.text = append(e.text, '0')
+		return
+	case abs >= 1e-6 && abs < 1e21:
+		e.text = strconv.AppendFloat(e.text, v, 'f', -1, 64)
+		return
+	}
+	b := strconv.AppendFloat(e.text, v, 'e', -1, 64)
+	if n := len(b); n >= 4 && b[n-4] == 'e' && b[n-3] == '-' && b[n-2] == '0' { // e-09 is e-9
+		b = append(b[:n-2], b[n-1])
+	}
+	e.text = b
+}
+
+func (e *encoder) quote(s string) {
+	text, err := jsontext.AppendQuote(e.text, s)
+	if err != nil {
+		e.err = fmt.Errorf("%q: %w", s, err)
+		return
+	}
+	e.text = text
 }

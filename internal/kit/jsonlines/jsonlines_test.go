@@ -58,13 +58,3 @@ func TestAppendRefuses(t *testing.T) {
 		}
 	}
 }
-
-// The members of an object are counted in 64 bits.
-func TestTooManyMembers(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("65 members are taken")
-		}
-	}()
-	newKeys(make([]string, 65))
-}

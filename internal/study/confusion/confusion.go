@@ -112,7 +112,9 @@ func (b *Matrix) Calls(r Reason) *Missed { return (*Missed)(b[Calls+int(r)*len(M
 func (b *Matrix) Changed(f Field) *Missed { return (*Missed)(b[Changed+int(f)*len(Missed{}):]) }
 
 // Add counts a call.
-func (b *Matrix) Add(said Reason, truth prompt.MissClass) { b.Calls(said)[truth]++ }
+func (b *Matrix) Add(said Reason, truth prompt.MissClass) {
+	b[Calls+int(said)*prompt.NumMissClasses+int(truth)]++
+}
 
 // Ran reports whether the detector saw a call of a conversation.
 func (b *Matrix) Ran() bool { return b.Watched() > 0 }
