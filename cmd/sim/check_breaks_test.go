@@ -403,7 +403,10 @@ func weeks(t *testing.T, names []string) {
 	t.Chdir(t.TempDir())
 	writeCheck(t, checkName, string(checkStarter))
 	for _, week := range slices.Sorted(maps.Keys(byWeek)) {
-		code, out, _ := exec(t, append([]string{"check", "--update", "--format", "markdown"}, byWeek[week]...)...)
+		code, out, errs := exec(t, append([]string{"check", "--update", "--format", "markdown"}, byWeek[week]...)...)
+		if code != exitOK && code != exitCheck {
+			t.Fatal(errs)
+		}
 		lines := slices.DeleteFunc(strings.Split(strings.ReplaceAll(out, "\\", ""), "\n"), func(s string) bool { return s == "" })
 		t.Logf("%s, %d sessions: red %t\n%s", week, len(byWeek[week]), code == exitCheck, strings.Join(lines[:min(4, len(lines))], "\n"))
 	}
