@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // CompactParams are the parameters of full-compact. Sizes are tokens; each
@@ -98,6 +99,22 @@ type streamingParams struct {
 	Retries       int   `yaml:"retries" doc:"repetitions after a failure other than a prompt too long" min:"0" off:"0"`
 	StripMedia    bool  `yaml:"strip_media" doc:"images and documents become [image], inside tool results too"`
 	StripListings bool  `yaml:"strip_listings" doc:"skill listings are left out"`
+	Reads         reads `yaml:"reads" doc:"what the call reads of the messages"`
+}
+
+// reads says what a call under a head of its own reads of the messages.
+type reads struct {
+	ResultBytes int32 `yaml:"result_bytes" doc:"bytes that are read of each tool result and each piece of thinking; 0 for all" unit:"bytes" min:"0" off:"0"`
+	Newest      int32 `yaml:"newest" doc:"newest messages that are read, as many as have so many tokens; 0 for all" unit:"tokens" min:"0" off:"0"`
+	Text        bool  `yaml:"text_only" doc:"tool calls, their results and thinking are left out"`
+}
+
+// limit sets what a call reads.
+func (r *reads) limit(in *prompt.Intent) {
+	in.Clip, in.Newest = r.ResultBytes, r.Newest
+	if r.Text {
+		in.Strip |= prompt.StripTools | prompt.StripThinking
+	}
 }
 
 // smallModelParams are the parameters of a call of another model.
@@ -109,6 +126,7 @@ type smallModelParams struct {
 	StripMedia    bool   `yaml:"strip_media" doc:"images and documents become [image], inside tool results too"`
 	StripListings bool   `yaml:"strip_listings" doc:"skill listings are left out"`
 	StripThinking bool   `yaml:"strip_thinking" doc:"the server drops earlier thinking from a call without thinking"`
+	Reads         reads  `yaml:"reads" doc:"what the call reads of the messages"`
 }
 
 // tooLongParams say how a summary call that does not fit is repeated with its

@@ -145,10 +145,10 @@ func predicted(c *results.Cell, bills map[string]*validate.Expect) {
 	for i, row := range c.Rows {
 		if e := bills[row.Session]; e != nil {
 			own := *row // the run keeps its rows for other uses
-			own.PredictedUSD, own.PredictedOfUSD = e.MeanUSD, e.BilledUSD
+			own.Figures[results.PredictedUSD], own.Figures[results.PredictedOfUSD] = e.MeanUSD, e.BilledUSD
 			c.Rows[i] = &own
-			c.Total.PredictedUSD += e.MeanUSD
-			c.Total.PredictedOfUSD += e.BilledUSD
+			c.Total.Figures[results.PredictedUSD] += e.MeanUSD
+			c.Total.Figures[results.PredictedOfUSD] += e.BilledUSD
 		}
 	}
 }
@@ -213,7 +213,7 @@ func (p *foretold) compacting(tokens float64) (map[string]float64, error) {
 			return err
 		}
 		was, err := loop.NewLoop(other).Run(s)
-		if now.Compactions+was.Compactions > 0 {
+		if now.N(results.Compactions)+was.N(results.Compactions) > 0 {
 			costs[i] = now.CostUSD() - was.CostUSD()
 		}
 		return err

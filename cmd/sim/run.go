@@ -142,7 +142,7 @@ sim scenarios show reference prints the manual. Lists are swept, and flags overr
 	f.bindCells(cmd, "table", "markdown", "csv", "json") // sim report writes pages
 	cmd.Flags().Lookup("quiet").Usage = "print the table alone"
 	f.live.bind(cmd, &f.read.discover.yes)
-	f.output.bind(cmd, "cost and recall by strategy", "run")
+	f.output.bind(cmd, "run", reports.RunKinds()...)
 	f.keys.bind(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.split, "split", false, "show cost by token class and by source")
@@ -197,8 +197,23 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	return errors.Join(runErr,
 		d.Write(cmd.OutOrStdout(), f.format),
-		f.output.draw(cmd, reports.Chart(shown)),
+		f.draw(cmd, s, run),
 		s.save(cmd, run, made, runErr != nil))
+}
+
+// draw draws the charts asked for. Those of single calls need these simulated once more.
+func (f *runFlags) draw(cmd *cobra.Command, s *study, run *results.Run) error {
+	if len(f.output.charts) == 0 {
+		return nil
+	}
+	var calls []results.CellCalls
+	if f.output.wants("context", "hit") {
+		var err error
+		if calls, _, err = s.plan.Follow(cmd.Context(), s.corpus, run); err != nil {
+			return err
+		}
+	}
+	return f.output.draw(cmd, reports.Charts(hidden(s.key, run, calls, nil), calls))
 }
 
 // most returns the largest number of lines of a table, 0 for no limit.
@@ -238,7 +253,7 @@ func (s *study) save(cmd *cobra.Command, run *results.Run, made *live.Report, pa
 		o.add(liveFile, document.Indented(made))
 		o.add(summariesFile, made.WriteSummaries)
 	}
-	o.addCharts(chartFolder, reports.Drawings(run, calls), reports.ChartFormats()...)
+	o.addCharts(reports.Drawings(run, calls))
 	return errors.Join(followErr, o.save(ctx))
 }
 

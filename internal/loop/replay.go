@@ -121,7 +121,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.replays = (s.needs != nil || l.config.Agent != (Agent{})) && replays(s.strategy)
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
 	s.told = s.announces()
-	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Sessions: 1}
+	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Figures: results.Figures{results.Sessions: 1}}
 	if !replays(s.strategy) {
 		s.row.Loop = results.LoopOpen
 		if s.needs != nil && l.config.Agent.Refetch != RefetchNever {
@@ -251,10 +251,10 @@ func (s *replay) hasResult(t *thread, call int32) bool {
 func (s *replay) finish(l *Loop) {
 	for i := range s.session.Threads {
 		if l.threads[int(s.base)+i].overflow {
-			s.row.OverWindow = 1
+			s.row.Figures[results.OverWindow] = 1
 		}
 	}
-	s.row.Unpriced = s.models.unpriced
+	s.row.Figures[results.UnpricedCalls] = float64(s.models.unpriced)
 	for key, n := range s.reasons {
 		if s.row.Reasons == nil {
 			s.row.Reasons = make(map[string]int, len(s.reasons))

@@ -443,7 +443,7 @@ func runData(run *results.Run, perSession bool) *document.Table {
 	for i := range run.Cells {
 		c := &run.Cells[i]
 		total := c.Total
-		total.Sessions = c.Sessions
+		total.Figures[results.Sessions] = float64(c.Sessions)
 		rows := []*results.Row{&total}
 		if perSession {
 			rows = c.Rows
@@ -456,7 +456,7 @@ func runData(run *results.Run, perSession bool) *document.Table {
 			if perSession {
 				line = append(line, r.Session)
 			}
-			line = append(line, strconv.Itoa(r.Sessions))
+			line = append(line, strconv.Itoa(r.N(results.Sessions)))
 			for _, m := range metrics {
 				v, ok := c.RowValue(r, m)
 				line = append(line, given(ok, v))

@@ -72,7 +72,7 @@ type Cell struct {
 }
 
 // sessions returns how many sessions the slice covers.
-func (s *slice) sessions() int { return s.totals[0].Sessions }
+func (s *slice) sessions() int { return s.totals[0].N(results.Sessions) }
 
 // values returns a metric under each seed, false when one of them has no sample.
 func (s *slice) values(m results.Metric) ([]float64, bool) {

@@ -105,9 +105,9 @@ func TestMargins(t *testing.T) {
 func TestRoundingIsNoIncrease(t *testing.T) {
 	f := parsed(t, "  - {metric: cost_usd, max_increase: 0}\n")
 	now := plainRun()
-	now.Cells[0].Draws[0].Total.CostByClass[0] = 4e-12
+	now.Cells[0].Draws[0].Total.CostByClass()[0] = 4e-12
 	says(t, against(t, f, plainRun(), now))
-	now.Cells[0].Draws[0].Total.CostByClass[0] = 4e-6
+	now.Cells[0].Draws[0].Total.CostByClass()[0] = 4e-6
 	says(t, against(t, f, plainRun(), now), "above")
 }
 

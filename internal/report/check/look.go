@@ -144,7 +144,8 @@ func (l looker) parts(take func(results.Metric) bool) []change {
 		if l.was != nil {
 			c.was, c.compared = l.was.Metrics[m.Name]
 		}
-		if calls := l.totals[0].Calls; l.apart && c.compared && m.Kind == results.KindSum && calls > 0 && l.was.Metrics[results.NameCalls] > 0 {
+		if calls := l.totals[0].N(results.Calls); l.apart && c.compared && m.Kind == results.KindSum && calls > 0 &&
+			l.was.Metrics[results.NameCalls] > 0 {
 			size, each := 1.0, " a call"
 			if m.Unit != results.UnitUSD {
 				size, each = 100, " in 100 calls"

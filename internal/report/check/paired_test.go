@@ -62,7 +62,7 @@ func TestPairedSessions(t *testing.T) {
 		}
 	}
 	longer := bills(map[string]float64{"a": 90})
-	longer.Cells[0].Draws[0].Rows[0].Calls++
+	longer.Cells[0].Draws[0].Rows[0].Figures[results.Calls]++
 	if list := pairedResults(against(t, f, was, longer)); len(list) > 0 {
 		t.Errorf("a session that went on is paired: %+v", list)
 	}

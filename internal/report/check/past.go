@@ -54,10 +54,10 @@ func (f *File) past(in *Input) []Past {
 			for _, row := range draw.Rows {
 				own := byID[row.Session]
 				switch {
-				case own == nil || row.Unpriced > 0 && f.Unpriced != "allow":
+				case own == nil || row.N(results.UnpricedCalls) > 0 && f.Unpriced != "allow":
 				case c.Strategy == results.StrategyBilled:
-					own.Calls, own.USD = row.Calls, row.CostUSD()
-					own.Tokens, own.Input = row.Usage.Input()+row.Usage.Output, [2]float64{row.PredictedOfUSD, row.PredictedUSD}
+					own.Calls, own.USD = row.N(results.Calls), row.CostUSD()
+					own.Tokens, own.Input = row.Usage().Input()+row.Usage().Output, [2]float64{row.Figures[results.PredictedOfUSD], row.Figures[results.PredictedUSD]}
 				case k == len(own.Costs[c.Name]):
 					own.Costs[c.Name] = append(own.Costs[c.Name], row.CostUSD())
 				}

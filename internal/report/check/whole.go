@@ -205,7 +205,7 @@ func (in *Input) unpriced(g group, added int) (calls int, models []string) {
 func (s *slice) unpriced() int {
 	most := 0
 	for i := range s.totals {
-		most = max(most, s.totals[i].Unpriced)
+		most = max(most, s.totals[i].N(results.UnpricedCalls))
 	}
 	return most
 }
@@ -216,8 +216,8 @@ func (s *slice) cutShort(m results.Metric) int {
 	most := 0
 	if m.Kind == results.KindSum && m.Group == "" && m.Name != results.NameOverflows {
 		for i := range s.totals {
-			if c := &s.totals[i].Counts; s.totals[i].CutShort() {
-				most = max(most, int(c.Ended), 1)
+			if r := &s.totals[i]; r.CutShort() {
+				most = max(most, r.N(results.EndedSessions), 1)
 			}
 		}
 	}
@@ -283,7 +283,7 @@ func (f *File) tellUnpriced(r *Report, in *Input, cases []*verdict) {
 	}
 	added := 0
 	for i := range in.Cells {
-		added = max(added, in.Cells[i].Draws[0].Total.Unpriced)
+		added = max(added, in.Cells[i].Draws[0].Total.N(results.UnpricedCalls))
 	}
 	if added > 0 {
 		r.Notes = append(r.Notes, unpricedCalls(in.unpriced(in.groups("")[0], added))+" and cost nothing here; --strict refuses such models")

@@ -120,7 +120,7 @@ func (o *Options) session(s *traces.Session) (list []Call, skipped string, err e
 			list = append(list, c)
 		}
 	}
-	shareLoss(list, row.ExpectedLossUSD)
+	shareLoss(list, row.Figures[results.ExpectedLossUSD])
 	return list, reasons(len(list), without, lost, spread), nil
 }
 
