@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/compactsim/compactsim/traces"
 )
 
 // The gate that --init writes holds over another week's sessions of the same profile,
@@ -102,5 +104,65 @@ func TestStarterTellsAnotherLifetime(t *testing.T) {
 	code, out, _ := exec(t, "check", "second")
 	if out = strings.Join(strings.Fields(out), " "); code != exitCheck || !strings.Contains(out, "FAIL sim-check.yaml: "+told) {
 		t.Errorf("a pinned lifetime: exit %d, want %d:\n%s", code, exitCheck, out)
+	}
+}
+
+// The task of a session is the folder of its recording, or what an expression finds in the path.
+func TestTaskOf(t *testing.T) {
+	s := &traces.Session{Files: []string{filepath.Join("runs", "after", "fix-login", "1.jsonl")}}
+	for task, want := range map[string]string{"": "", "folder": "fix-login", "runs/([^/]+)/": "after", "other/(.*)": "", "runs": ""} {
+		if got := taskOf(s, regexp.MustCompile(task)); got != want {
+			t.Errorf("%q: %q, want %q", task, got, want)
+		}
+	}
+}
+
+// Tries of tasks are compared within tasks, per task in the first line; the same recordings with other counts fail by
+// themselves, and one line says that a baseline is of an old form.
+func TestStarterOverTasks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for task, profile := range map[string]string{"one": "chat", "two": "short-fix"} {
+		for seed, side := range map[string]string{"1": "before", "2": "after"} {
+			if code, _, errs := exec(t, "traces", "gen", "--profile", profile, "--sessions", "3", "--seed", seed, "-o", filepath.Join(side, task)); code != exitOK {
+				t.Fatal(errs)
+			}
+		}
+	}
+	names, err := filepath.Glob("before/*/*.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken(t, names, "counted", gateBreaks()[5].edit)
+	writeCheck(t, checkName, strings.Replace(string(checkStarter), "strategies: [recorded]", "strategies: [recorded]\n  sessions: {task: folder}", 1))
+	for _, step := range []struct {
+		args  []string
+		code  int
+		words []string
+	}{
+		{[]string{"--update", "before"}, exitOK, nil},
+		{[]string{"after"}, exitOK, []string{" per task: work ", "2 tasks"}},
+		{[]string{"counted"}, exitCheck, []string{"+5 % per call: work +5", "look: the same calls count 5.0 % more tokens than before"}},
+	} {
+		code, out, errs := exec(t, append([]string{"check"}, step.args...)...)
+		out = strings.Join(strings.Fields(out), " ")
+		if code != step.code {
+			t.Errorf("sim check %v: exit %d, want %d\n%s%s", step.args, code, step.code, out, errs)
+		}
+		for _, words := range step.words {
+			if !strings.Contains(out, words) {
+				t.Errorf("sim check %v: no %q in %s", step.args, words, out)
+			}
+		}
+	}
+	text, err := os.ReadFile("sim-baseline.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeCheck(t, "sim-baseline.json", strings.Replace(string(text), `"schema":3`, `"schema":2`, 1))
+	if code, out, _ := exec(t, "check", "before"); code != exitCheck || strings.Count(out, "FAIL ") != 1 || !strings.Contains(out, "a baseline of schema 2") {
+		t.Errorf("an old baseline: exit %d\n%s", code, out)
+	}
+	if code, out, errs := exec(t, "check", "--update", "before"); code != exitOK {
+		t.Errorf("an old baseline is not made anew: %s%s", out, errs)
 	}
 }

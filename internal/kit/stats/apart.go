@@ -49,7 +49,21 @@ func (e Estimator) Apart(ctx context.Context, was, now Figure, factor float64) (
 	out.p = max(out.least, 2*out.student().CDF(-math.Abs(out.Difference)/out.deviation))
 	out.Interval = e.interval(draws, out.Difference, append(influence, now.influence()...), out.freedom, false)
 	out.judge()
+	out.Detectable = grown(out.Detectable/out.spread, standardError(influence), standardError(now.influence()), now.Value())
 	return out, nil
+}
+
+// grown returns the detectable difference, so many standard errors, of two samples of which the later one spreads more
+// where it is larger: sessions of which all cost a tenth more differ by a tenth more too.
+func grown(multiple, was, now, value float64) float64 {
+	if !finite(multiple) || value == 0 {
+		return multiple * math.Hypot(was, now)
+	}
+	d := 0.0
+	for range 30 {
+		d = multiple * math.Hypot(was, now*(1+d/math.Abs(value)))
+	}
+	return d
 }
 
 // mostSessions is the largest number that Enough returns.

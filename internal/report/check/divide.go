@@ -148,7 +148,7 @@ func (in *Input) dearer(id string, rates map[string]results.Cost, other string) 
 func replaced(was, now []Past) (model string) {
 	most := 0.0
 	for _, name := range factNames(was) {
-		if !validate.Named(name) || validate.Client(name) {
+		if _, client := validate.Client(name); client || !validate.Named(name) {
 			continue
 		}
 		before, after := ratioOf(factParts(was, name)), ratioOf(factParts(now, name))

@@ -75,10 +75,15 @@ func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[str
 		of += now[i].predicted()
 	}
 	pinned := false
+	var clients []string
 	names := factNames(was, now)
 	for _, name := range names {
 		c := f.changed(name, was, now, len(names))
 		if c == nil {
+			continue
+		}
+		if client, ok := validate.Client(name); ok {
+			clients = append(clients, fmt.Sprintf("%s (%s of calls)", client, factFigure(c.after)))
 			continue
 		}
 		text := fmt.Sprintf("%s: %s → %s", name, c.had(), factFigure(c.after))
@@ -98,11 +103,17 @@ func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[str
 		r.Changed = append(r.Changed, text)
 		pinned = pinned || name == validate.FactLifetime && f.Facts.pinned()
 	}
+	if len(clients) > 0 {
+		r.Changed = append(r.Changed, "not in the baseline: "+firstNames(clients, mostClients))
+	}
 	if f.Facts.asked() {
 		r.Results = append(r.Results, f.factResult(more, pinned, r.Changed))
 	}
 	return by
 }
+
+// mostClients is how many new versions of clients are named.
+const mostClients = 3
 
 // factResult judges what changed facts cost, as a share of what is predicted.
 func (f *File) factResult(more float64, pinned bool, told []string) Result {
@@ -155,6 +166,7 @@ func (f *File) changed(name string, was, now []Past, facts int) *fact {
 		}
 		return c.unless(math.Abs(c.after-c.before) <= 0.5)
 	}
+	_, client := validate.Client(name)
 	switch {
 	case name == validate.FactReached:
 		return nil
@@ -165,7 +177,7 @@ func (f *File) changed(name string, was, now []Past, facts int) *fact {
 		return c.unless(c.after > (1-leastStep)*c.before)
 	case len(b.Part) == 0 || len(n.Part) == 0 || c.before == c.after:
 		return nil
-	case validate.Named(name) && (c.before == 0 || validate.Client(name)):
+	case validate.Named(name) && (c.before == 0 || client):
 		return c.unless(c.before > 0)
 	case validate.Set(name) && max(c.before, c.after) > 1 && !another(c.before, c.after):
 		return nil

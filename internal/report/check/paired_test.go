@@ -169,7 +169,7 @@ func TestDivide(t *testing.T) {
 	if want := "+100 % per call: work +42 %, prices +33 %, facts +15 %, cache +10 %"; c.Text != want {
 		t.Errorf("%q, want %q", c.Text, want)
 	}
-	for format, first := range map[string]string{"text": c.Text, "markdown": "**" + c.Text + "**", "json": "{\n  \"schema\": 1,\n"} {
+	for format, first := range map[string]string{"text": c.Text, "markdown": "**" + c.Text + "**", "json": "{\n  \"schema\": 1,\n  \"change\": {\n    \"text\": \"" + c.Text} {
 		var b strings.Builder
 		if err := r.Write(&b, format); err != nil || !strings.HasPrefix(b.String(), first) {
 			t.Errorf("%s: %v begins %.80q", format, err, b.String())

@@ -73,10 +73,10 @@ func (f *File) past(in *Input) []Past {
 	return list
 }
 
-// past returns the sessions of all decided runs of a baseline, each as it was last.
+// past returns the sessions of all runs of a baseline, each as it was last.
 func (b *Baseline) past() (list []Past) {
 	seen := map[string]bool{}
-	for _, run := range b.decided() {
+	for _, run := range b.runs() {
 		for i := range run.Past {
 			if p := &run.Past[i]; !seen[p.ID] {
 				seen[p.ID] = true
@@ -138,10 +138,10 @@ func (p *partners) billedToPredicted() (ratio float64, ok bool) {
 	return billed / predicted, p.all && predicted > 0
 }
 
-// rates returns those of the latest decided run that has a model.
+// rates returns those of the latest run that has a model.
 func (b *Baseline) rates() map[string]results.Cost {
 	all := map[string]results.Cost{}
-	runs := b.decided()
+	runs := b.runs()
 	for i := range runs {
 		maps.Copy(all, runs[len(runs)-1-i].Rates)
 	}

@@ -64,6 +64,8 @@ type Problem struct {
 // Report is what a check found.
 type Report struct {
 	Schema   int       `json:"schema"`
+	Change   *Change   `json:"change,omitempty"`  // of the bill since the baseline
+	Changed  []string  `json:"changed,omitempty"` // what clients do otherwise than in the baseline, with what it costs
 	File     string    `json:"file"`
 	OK       bool      `json:"ok"`
 	Version  string    `json:"version"`
@@ -72,8 +74,6 @@ type Report struct {
 	Results  []Result  `json:"results"`
 	Problems []Problem `json:"problems,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`
-	Change   *Change   `json:"change,omitempty"`  // of the bill since the baseline
-	Changed  []string  `json:"changed,omitempty"` // what clients do otherwise than in the baseline, with what it costs
 
 	strict map[Status]bool // outcomes that fail the check
 }

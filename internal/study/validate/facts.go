@@ -41,8 +41,8 @@ func Set(fact string) bool {
 // of calls, which a session without it has as 0.
 func Named(fact string) bool { return strings.HasPrefix(fact, FactModel) }
 
-// Client reports whether a fact names a client with its version.
-func Client(fact string) bool { return strings.HasPrefix(fact, factClient) }
+// Client returns the client and the version that a fact names.
+func Client(fact string) (name string, ok bool) { return strings.CutPrefix(fact, factClient) }
 
 // FactsOf returns the facts of a session whose body is in memory. A fact without a base is
 // left out.
