@@ -144,7 +144,7 @@ func (l *cachedClear) comeBack(t *Turn) {
 			tokens += int64(t.Context.At(i).Tokens)
 		}
 	}
-	t.Count(results.Counts{ReturnedTokens: tokens})
+	t.Count(results.ReturnedTokens, tokens)
 }
 
 // clear resets the state to that of a thread that has deleted nothing.
@@ -208,8 +208,8 @@ func (l *cachedClear) remove(t *Turn) Outcome {
 	l.active.drop(func(r clearable) bool { return slices.Contains(gone, r.id) })
 	l.lost, l.read = false, l.read-b.Deleted
 	l.pin(t, edit)
-	t.Count(results.Counts{Deletions: int64(len(gone))})
-	t.Count(results.Counts{DeletedTokens: b.Deleted})
+	t.Count(results.CacheDeletions, int64(len(gone)))
+	t.Count(results.DeletedTokens, b.Deleted)
 	if l.params.Pending {
 		b.Uncounted = b.Deleted
 	}

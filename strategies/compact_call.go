@@ -28,10 +28,10 @@ type summaryCall struct {
 // count adds up the retries, fallbacks and signals of a compaction that ends: while it
 // lasts, the client signals every so many seconds that it is alive.
 func (s *summaryCall) count(t *Turn, signal int64) {
-	t.Count(results.Counts{Retries: int64(s.retries)})
-	t.Count(results.Counts{Fallbacks: int64(s.fallbacks)})
+	t.Count(results.CompactionRetries, int64(s.retries))
+	t.Count(results.CompactionFallbacks, int64(s.fallbacks))
 	if signal > 0 {
-		t.Count(results.Counts{Signals: (t.Now - s.began) / (signal * int64(time.Second))})
+		t.Count(results.KeepaliveSignals, (t.Now-s.began)/(signal*int64(time.Second)))
 	}
 }
 
@@ -272,9 +272,9 @@ func (l *compact) apply(t *Turn, r *prompt.Result) Outcome {
 	if l.params.Report == reportCall {
 		b.Reported = r.Usage.Input() + r.Usage.Output
 	}
-	t.Count(results.Counts{Restored: int64(b.Restored)})
+	t.Count(results.RestoredFiles, int64(b.Restored))
 	if s.by == startedByIdleness {
-		t.Count(results.Counts{IdleCompactions: 1})
+		t.Count(results.IdleCompactions, 1)
 	}
 	t.Compacted(b)
 	return Outcome{Verdict: Done}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -213,8 +214,8 @@ func TestIdleTimer(t *testing.T) {
 		}
 		if reason == "" {
 			answer(l, k, "", 0)
-			if b := k.Boundary(); b.Manual || h.counts.IdleCompactions != 1 {
-				t.Errorf("%+v, %d counted", b, h.counts.IdleCompactions)
+			if b := k.Boundary(); b.Manual || h.counts[results.IdleCompactions] != 1 {
+				t.Errorf("%+v, %d counted", b, h.counts[results.IdleCompactions])
 			}
 		}
 	}

@@ -175,7 +175,7 @@ func (l *compact) fail(t *Turn, reason string) Outcome {
 // strike counts a failure for the breaker.
 func (l *compact) strike(t *Turn) {
 	if l.failures++; l.failures == l.params.Breaker {
-		t.Count(results.Counts{BreakerTrips: 1})
+		t.Count(results.BreakerTrips, 1)
 	}
 }
 
@@ -317,7 +317,7 @@ func (p *refillParams) trips(t *Turn, r *refills) bool {
 		return false
 	}
 	r.stopped = true
-	t.Count(results.Counts{BreakerTrips: 1})
+	t.Count(results.BreakerTrips, 1)
 	return true
 }
 

@@ -292,8 +292,8 @@ func (l *toolStorage) apply(t *Turn, r freshResult, sum *Boundary) bool {
 	}
 	c.SetForm(r.at, prompt.FormRange, preview, prompt.CauseEdit)
 	sum.Uncounted += saved
-	t.Count(results.Counts{Stored: 1})
-	t.Count(results.Counts{StoredTokens: int64(b.Tokens - preview)})
+	t.Count(results.StoredResults, 1)
+	t.Count(results.StoredTokens, int64(b.Tokens-preview))
 	if !l.params.Freeze {
 		l.stored = append(l.stored, e.ID)
 	}
@@ -382,7 +382,7 @@ func (l *toolStorage) appendRead(t *Turn, b *prompt.Block) {
 	result.Digest = call.Digest.Extend(b.Digest)
 	c.Add(call)
 	c.Add(result)
-	t.Count(results.Counts{Reread: 1})
+	t.Count(results.RereadResults, 1)
 	t.Compacted(Boundary{
 		Kind: BoundaryStore, Before: before, After: int64(c.Tokens()),
 		Uncounted: -int64(call.Bytes+result.Bytes) / bytesPerToken,

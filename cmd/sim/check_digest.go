@@ -25,7 +25,7 @@ import (
 // of the cells.
 var beside = map[string][]string{
 	"":         {"schema", "name", "doc", "strategies", "verify", "bound", "live"},
-	"sessions": {"paths", "since", "until", "utc", "project", "model", "agent", "generate"},
+	"sessions": {"paths", "since", "until", "utc", "project", "model", "agent", "task", "generate"},
 	"prices":   {"file"},
 }
 

@@ -1,68 +1,12 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 )
-
-// unreadEverySecond writes copies of transcripts in which every second call reads
-// nothing: what it read it pays for as written.
-func unreadEverySecond(t *testing.T, from, to string) {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join(from, "*.jsonl"))
-	if err != nil || len(names) == 0 {
-		t.Fatalf("no transcripts in %s: %v", from, err)
-	}
-	if err := os.MkdirAll(to, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	changed := 0
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out bytes.Buffer
-		calls := map[string]int{}
-		lines := bufio.NewScanner(bytes.NewReader(text))
-		lines.Buffer(nil, 64<<20)
-		for lines.Scan() {
-			var line map[string]any
-			if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-				t.Fatal(err)
-			}
-			message, _ := line["message"].(map[string]any)
-			usage, _ := message["usage"].(map[string]any)
-			id, _ := message["id"].(string)
-			if _, seen := calls[id]; usage != nil && !seen {
-				calls[id] = len(calls)
-			}
-			if read, _ := usage["cache_read_input_tokens"].(float64); read > 0 && calls[id]%2 == 1 {
-				written, _ := usage["cache_creation_input_tokens"].(float64)
-				usage["cache_read_input_tokens"], usage["cache_creation_input_tokens"] = 0, written+read
-				usage["cache_creation"] = map[string]any{"ephemeral_5m_input_tokens": written + read, "ephemeral_1h_input_tokens": 0}
-				changed++
-			}
-			again, err := json.Marshal(line)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out.Write(append(again, '\n'))
-		}
-		if err := os.WriteFile(filepath.Join(to, filepath.Base(name)), out.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if changed == 0 {
-		t.Fatal("no call reads anything")
-	}
-}
 
 // The gate that --init writes holds over another week's sessions of the same profile,
 // and fails when every second recorded call has lost its reads, with a hint that is of
@@ -79,18 +23,22 @@ func TestStarterOverWeeks(t *testing.T) {
 			t.Fatal(errs)
 		}
 	}
-	unreadEverySecond(t, "third", "broken")
+	names, err := filepath.Glob("third/*.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken(t, names, "broken", gateBreaks()[0].edit)
 	for _, step := range []struct {
 		args  []string
 		code  int
 		words []string
 	}{
 		{[]string{"--init"}, exitOK, nil},
-		{[]string{"--update", "first"}, exitOK, []string{"2 of 2 comparisons ok"}},
+		{[]string{"--update", "first"}, exitOK, []string{"4 of 4 comparisons ok"}},
 		{[]string{"--update", "second"}, exitOK, []string{
 			"1 figure is compared with those of other sessions", "2 of 2 comparisons ok"}},
 		{[]string{"--update", "broken"}, exitCheck, []string{
-			"FAIL sim-check.yaml:23: billed_to_predicted of billed is ", "12 sessions against 24",
+			"FAIL sim-check.yaml:27: billed_to_predicted of billed is ", "12 sessions against 24",
 			"look: calls within the lifetime did not read what was cached, for no visible reason (", "): sim explain ",
 			"this run is not added"}},
 		{[]string{"third"}, exitOK, []string{"2 of 2 comparisons ok"}},
@@ -143,7 +91,7 @@ func TestStarterTellsAnotherLifetime(t *testing.T) {
 	}
 	const told = "the client changed: writes for an hour, conversations: 100.00 % → 0.00 % (with what was: $"
 	_, out, _ := exec(t, "check", "second")
-	if out = strings.Join(strings.Fields(out), " "); !strings.Contains(out, told) || strings.Contains(out, "FAIL sim-check.yaml:23") {
+	if out = strings.Join(strings.Fields(out), " "); !strings.Contains(out, told) || strings.Contains(out, "FAIL sim-check.yaml:27") {
 		t.Errorf("want %q and no failure of the cache:\n%s", told, out)
 	}
 	text, err := os.ReadFile(checkName)

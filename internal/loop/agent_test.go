@@ -84,7 +84,7 @@ func TestServerOfAgent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if writes := row.Usage.Writes(); (writes > 0) != (agent == "claude-code") {
+			if writes := row.Usage().Writes(); (writes > 0) != (agent == "claude-code") {
 				t.Errorf("%s: %d tokens written to the cache", agent, writes)
 			}
 			if want := map[string]int64{"claude-code": 200_000, "codex": 258_400}[agent]; l.Window() != want {

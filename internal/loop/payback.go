@@ -131,7 +131,7 @@ func (s *replay) closePaybacks(l *Loop) {
 	for i := range s.paybacks {
 		p := &s.paybacks[i].Payback
 		if p.NetUSD() < 0 {
-			s.row.Counts.NetNegative++
+			s.row.Figures[results.NetNegativeCompactions]++
 		}
 		if told {
 			o.Paid(int(s.index), i, p)

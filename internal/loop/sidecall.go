@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/client"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -201,16 +202,16 @@ func (s *replay) measure(m *prompt.Measured) {
 	if m == nil {
 		return
 	}
-	n := &s.row.Counts
-	n.LiveCalls++
-	n.LiveAttempts += int64(m.Attempts)
-	n.LiveIterations += int64(m.Iterations)
-	n.LiveUncached += m.Usage.Uncached
-	n.LiveRead += m.Usage.Read
-	n.LiveWrite += m.Usage.Write5m + m.Usage.Write1h + m.Usage.WriteOther
-	n.LiveOutput += m.Usage.Output
-	n.SectionsMissing += int64(m.Missing)
-	n.SectionsCut += int64(m.Cut)
+	n := &s.row.Figures
+	n[results.LiveCalls]++
+	n[results.LiveAttempts] += float64(m.Attempts)
+	n[results.LiveIterations] += float64(m.Iterations)
+	n[results.LiveUncachedTokens] += float64(m.Usage.Uncached)
+	n[results.LiveReadTokens] += float64(m.Usage.Read)
+	n[results.LiveWriteTokens] += float64(m.Usage.Writes())
+	n[results.LiveOutputTokens] += float64(m.Usage.Output)
+	n[results.SectionsMissing] += float64(m.Missing)
+	n[results.SectionsCut] += float64(m.Cut)
 }
 
 // event is the stable id of a call that a layer makes at the round under way.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // A call sends the conversation's prefix, or a head of its own; what stands for messages that
@@ -104,8 +105,8 @@ func TestRefusedCallTakesItsTime(t *testing.T) {
 	c.Summarizer = busy{}
 	s := newSession("s").turns(2, 0, 1000).session()
 	row, calls, failed := inquired(t, c, inquirer{instruction: 100}, s)
-	if !slices.Equal(failed, []string{prompt.FailAPI, prompt.FailAPI}) || len(calls) != 2 || !near(row.AddedLatency, 14) {
-		t.Errorf("%q, %d calls, %g s of waiting; want two refusals of 7 s", failed, len(calls), row.AddedLatency)
+	if !slices.Equal(failed, []string{prompt.FailAPI, prompt.FailAPI}) || len(calls) != 2 || !near(row.Figures[results.AddedLatency], 14) {
+		t.Errorf("%q, %d calls, %g s of waiting; want two refusals of 7 s", failed, len(calls), row.Figures[results.AddedLatency])
 	}
 	none, _ := run(t, testConfig(t, "none"), s)
 	if row.CostUSD() != none.CostUSD() {
@@ -144,7 +145,7 @@ func TestMeasuredWritesAddUp(t *testing.T) {
 	writes := prompt.Usage{Write5m: 1, Write1h: 2, WriteOther: 4}
 	s.measure(nil)
 	s.measure(&prompt.Measured{Usage: writes})
-	if n := &s.row.Counts; n.LiveCalls != 1 || n.LiveWrite != 7 {
-		t.Errorf("%d calls wrote %d; want 1 and 7", n.LiveCalls, n.LiveWrite)
+	if n := &s.row.Figures; n[results.LiveCalls] != 1 || n[results.LiveWriteTokens] != 7 {
+		t.Errorf("%g calls wrote %g; want 1 and 7", n[results.LiveCalls], n[results.LiveWriteTokens])
 	}
 }

@@ -18,15 +18,15 @@ type Usage struct {
 }
 
 // Input returns all input tokens: read, written and uncached.
-func (u *Usage) Input() int64 {
+func (u Usage) Input() int64 {
 	return u.Uncached + u.Read + u.Writes()
 }
 
 // Writes returns the tokens written to the cache in any tier.
-func (u *Usage) Writes() int64 { return u.Write5m + u.Write1h + u.WriteOther }
+func (u Usage) Writes() int64 { return u.Write5m + u.Write1h + u.WriteOther }
 
 // Plain returns the usage with what is written to the cache as plain input.
-func (u *Usage) Plain() Usage {
+func (u Usage) Plain() Usage {
 	return Usage{Uncached: u.Uncached + u.Writes(), Read: u.Read, Output: u.Output}
 }
 

@@ -123,7 +123,7 @@ func (c *Cell) writeRows(w io.Writer, line []byte) ([]byte, error) {
 			err = errors.New("two rows of one session")
 		}
 		if err == nil {
-			line, err = rowForm.Append(line[:0], c.Cell, r)
+			line, err = rowForm.Append(line[:0], r.line(c.Cell))
 		}
 		if err == nil {
 			line = append(line, '\n')
@@ -218,7 +218,6 @@ type rowReader struct {
 	at      map[string]int // index of a cell
 	passed  PassedOver
 	scan    jsonlines.Reader
-	next    Row // that is being read: large, and so made once
 }
 
 // cellRows is what is known of the rows of a cell so far.
@@ -264,14 +263,15 @@ func (rr *rowReader) whole(name string) error {
 }
 
 func (rr *rowReader) row(line []byte) error {
-	r := &rr.next
-	*r = Row{}
-	if err := rowForm.Read(&rr.scan, bytes.TrimRight(line, " \t\r"), r); err != nil {
+	r := &Row{}
+	l := r.line("")
+	if err := rowForm.Read(&rr.scan, bytes.TrimRight(line, " \t\r"), l); err != nil {
 		return err
 	}
-	at, ok := rr.at[rr.scan.Label]
+	r.take(l)
+	at, ok := rr.at[l.Texts[textCell]]
 	if !ok {
-		return fmt.Errorf("cell %q is not in the head", rr.scan.Label)
+		return fmt.Errorf("cell %q is not in the head", l.Texts[textCell])
 	}
 	c := &rr.run.Cells[at]
 	if err := c.owns(r); err != nil {
@@ -279,10 +279,10 @@ func (rr *rowReader) row(line []byte) error {
 	}
 	r.Strategy = c.Strategy
 	waits := rr.scan.Beyond["added_latency_seconds_by_part"]
-	if rr.metrics == nil && r.Waits == [numWaits]float64{} && r.AddedLatency != 0 {
-		waits = r.AddedLatency // a program that did not know the parts wrote none
+	if rr.metrics == nil && !slices.ContainsFunc(r.Figures[Waits:Waits+numWaits], func(s float64) bool { return s != 0 }) {
+		waits = r.Figures[AddedLatency] // a program that did not know the parts wrote none
 	}
-	if err := r.agree(int64(rr.scan.Beyond["misses_by_class"]), waits); err != nil {
+	if err := r.agree(rr.scan.Beyond["misses_by_class"], waits); err != nil {
 		return err
 	}
 	return rr.add(c, &rr.cells[at], r)
@@ -302,8 +302,7 @@ func (rr *rowReader) add(c *Cell, k *cellRows, r *Row) error {
 		}
 		k.seen[r.Session] = true
 	}
-	row := *r
-	c.Rows = append(c.Rows, &row)
+	c.Rows = append(c.Rows, r)
 	return nil
 }
 

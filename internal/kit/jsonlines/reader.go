@@ -10,11 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Reader reads lines of one form. It expects the form that an Object writes,
+// Reader reads lines of one form. It expects what a Form writes,
 // members in order without blanks, and accepts all other JSON too, more slowly.
 type Reader struct {
-	// Label is the label of the last line read.
-	Label string
 	// Passed counts unknown members by name; the names of nested ones are joined by
 	// dots. The caller makes the map.
 	Passed map[string]int
@@ -60,27 +58,28 @@ func (f *fault) Error() string {
 	return b.String() + f.text
 }
 
-// Read reads a line into a, which is zero. The error names the member at fault.
-func (o *Object[A]) Read(r *Reader, line []byte, a *A) error {
+// begin makes line the one that is read.
+func (r *Reader) begin(line []byte) {
 	r.text, r.at, r.depth, r.doubt, r.fault, r.Beyond = line, 0, 0, false, fault{}, nil
-	ok := o.scan(r, a)
-	if r.space(); ok && r.at < len(line) {
+}
+
+// end returns the error of a line, read as far as it is ok. Doubt says that the line may hold
+// more than was examined.
+func (r *Reader) end(ok bool) (doubt bool, err error) {
+	if r.space(); ok && r.at < len(r.text) {
 		ok = r.refuse("more than one value on a line")
 	}
 	if !ok || r.doubt {
 		var value jsontext.Value
-		if err := json.Unmarshal(line, &value); err != nil {
-			return err
+		if err := json.Unmarshal(r.text, &value); err != nil {
+			return false, err
 		}
 	}
-	switch {
-	case !ok:
+	if !ok {
 		f := r.fault
-		return &f
-	case r.doubt:
-		return o.Check(a)
+		return false, &f
 	}
-	return nil
+	return r.doubt, nil
 }
 
 // keys are the names of an object's members.
@@ -105,8 +104,6 @@ func newKeys(names []string) keys {
 	}
 	return k
 }
-
-func list(names []string) string { return strings.Join(names, ", ") }
 
 // object reads an object: member the values of its keys, strange those of others.
 // It returns the set of keys that were there.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Apart estimates now − factor × was over independent samples of sessions, each of which is
@@ -48,6 +50,36 @@ func (e Estimator) Apart(ctx context.Context, was, now Figure, factor float64) (
 	out.Interval = e.interval(draws, out.Difference, append(influence, now.influence()...), out.freedom, false)
 	out.judge()
 	return out, nil
+}
+
+// mostSessions is the largest number that Enough returns.
+const mostSessions = 1000
+
+// Enough returns how many sessions like those of was, and of now where there are two, show a
+// difference from factor × was in four of five samples; 0 if the spread of was itself hides it.
+func (e Estimator) Enough(was, now Figure, factor, difference float64) int {
+	e = e.defaults()
+	n := float64(len(was.Part))
+	if n < 2 {
+		return 0
+	}
+	one := standardError(was.influence())
+	single := one * math.Sqrt(n) // of one session
+	if k := len(now.Part); k >= 2 {
+		single = standardError(now.influence()) * math.Sqrt(float64(k))
+	}
+	outside := (1 - e.Level) * (1 + 1e-9)
+	for k := 2; k <= mostSessions; k++ {
+		x, y := factor*factor*one*one, single*single/float64(k)
+		t := distuv.StudentsT{Sigma: 1, Nu: n - 1}
+		if x+y > 0 {
+			t.Nu = (x + y) * (x + y) / (x*x/(n-1) + y*y/float64(k-1))
+		}
+		if leastApart(len(was.Part), k) <= outside && (t.Quantile((1+e.Level)/2)+t.Quantile(power))*math.Sqrt(x+y) <= math.Abs(difference) {
+			return k
+		}
+	}
+	return 0
 }
 
 // leastApart returns the smallest P of two samples: twice the chance of a single one of all

@@ -62,13 +62,13 @@ func ablationTable(a *studies.Ablation, base string) *document.Table {
 	was := &cell.Total
 	money := document.Amounts(was.CostUSD())
 	hit := ""
-	if n := was.Usage.Input(); n > 0 {
-		hit = document.Percent(float64(was.Usage.Read) / float64(n))
+	if n := was.Usage().Input(); n > 0 {
+		hit = document.Percent(float64(was.Usage().Read) / float64(n))
 	}
 	t.Rows = append(t.Rows, []any{
-		"as it is", money(was.CostUSD()), "", "", document.Tokens(was.Usage.Read), document.Tokens(was.Usage.Writes()),
-		document.Tokens(was.Usage.Uncached), hit, was.Compactions, was.Microcompactions,
-		document.Seconds(was.AddedLatency),
+		"as it is", money(was.CostUSD()), "", "", document.Tokens(was.Usage().Read), document.Tokens(was.Usage().Writes()),
+		document.Tokens(was.Usage().Uncached), hit, was.N(results.Compactions), was.N(results.Microcompactions),
+		document.Seconds(was.Figures[results.AddedLatency]),
 	})
 	var none []string
 	list := a.Differences(base, 1)

@@ -13,8 +13,8 @@ import (
 // recorded reads, and the error by the gap since the last response.
 func ValidationDrawings(r *validate.Report) []Drawing {
 	return []Drawing{
-		{Name: "scatter", chart: func() (*document.Chart, error) { return scatterChart(r) }},
-		{Name: "error-by-gap", chart: func() (*document.Chart, error) { return gapChart(r) }},
+		{Kind: "scatter", Name: "scatter", chart: func() (*document.Chart, error) { return scatterChart(r) }},
+		{Kind: "gap", Name: "error-by-gap", chart: func() (*document.Chart, error) { return gapChart(r) }},
 	}
 }
 

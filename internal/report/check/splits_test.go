@@ -58,7 +58,7 @@ func billed(bills []validate.Expect, times float64) *Input {
 	run := results.Run{Cells: []results.Cell{{Cell: "billed", Strategy: "billed"}}}
 	for i := range bills {
 		row := tally{session: bills[i].Session, usd: 1}.row("billed")
-		row.PredictedUSD, row.PredictedOfUSD = bills[i].MeanUSD, times*bills[i].BilledUSD
+		row.Figures[results.PredictedUSD], row.Figures[results.PredictedOfUSD] = bills[i].MeanUSD, times*bills[i].BilledUSD
 		run.Cells[0].Rows = append(run.Cells[0].Rows, &row)
 		in.Sessions[bills[i].Session] = Session{Agent: "claude-code"}
 	}

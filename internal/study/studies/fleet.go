@@ -241,9 +241,9 @@ func (e *FleetEffect) PerEvent() (tokens, usd float64, ok bool) {
 // NewFleetEffect returns the figures of two rows of the same sessions.
 func NewFleetEffect(name string, with, without *results.Row) FleetEffect {
 	return FleetEffect{
-		Name: name, With: with.Usage, Off: without.Usage,
-		Created: with.Usage.Writes(), CreatedWithout: without.Usage.Writes(),
-		Read: with.Usage.Read, ReadWithout: without.Usage.Read,
+		Name: name, With: with.Usage(), Off: without.Usage(),
+		Created: with.Usage().Writes(), CreatedWithout: without.Usage().Writes(),
+		Read: with.Usage().Read, ReadWithout: without.Usage().Read,
 		USD: with.CostUSD(), USDWithout: without.CostUSD(),
 	}
 }
