@@ -159,8 +159,8 @@ func TestCompactionBesideWaitsAtALevel(t *testing.T) {
 	s := newSession("s").turns(80, 0, 4000).session()
 	for wait, waits := range map[string]bool{"0": false, "0.61": true} {
 		row, _ := run(t, written(t, "  - full-compact: {trigger: {fixed: 120000}, call: [streaming], attachments: {files: {count: 0}}, beside: {enabled: true, wait: "+wait+"}}\n"), s)
-		if row.Compactions == 0 || row.Counts.Background < int64(row.Compactions) || (row.Waits[results.WaitOther] > 0) != waits {
-			t.Errorf("wait %s: %d compactions, %d calls beside, waits of %v s", wait, row.Compactions, row.Counts.Background, row.Waits)
+		if row.N(results.Compactions) == 0 || row.N(results.BackgroundCalls) < row.N(results.Compactions) || (row.WaitFor(results.WaitOther) > 0) != waits {
+			t.Errorf("wait %s: %d compactions, %d calls beside, waits of %v s", wait, row.N(results.Compactions), row.N(results.BackgroundCalls), row.WaitFor(results.WaitOther))
 		}
 	}
 	turns := newSession("s")
@@ -180,8 +180,8 @@ func TestCompactionBesideWaitsAtALevel(t *testing.T) {
 				got = append(got, i)
 			}
 		}
-		if !slices.Equal(got, want) || row.Compactions != len(want) {
-			t.Errorf("%s: %d compactions by calls %v, want %v", at, row.Compactions, got, want)
+		if !slices.Equal(got, want) || row.N(results.Compactions) != len(want) {
+			t.Errorf("%s: %d compactions by calls %v, want %v", at, row.N(results.Compactions), got, want)
 		}
 	}
 }
