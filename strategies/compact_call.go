@@ -67,7 +67,7 @@ func (l *compact) intent(t *Turn) prompt.Intent {
 		p.Reads.limit(&in)
 	case waySmallModel:
 		p := &l.params.SmallModel
-		in.Own, in.Head, in.MaxOutput, in.Model = true, p.Head, p.MaxOutput, p.Model
+		in.Own, in.Head, in.MaxOutput, in.Model = true, p.Head, p.MaxOutput, fast(t, CompactName, p.Model)
 		in.Strip = strip(p.StripMedia, p.StripListings, p.StripThinking)
 		p.Reads.limit(&in)
 	}
@@ -98,6 +98,8 @@ func (l *compact) IntentResult(t *Turn, r *prompt.Result) Outcome {
 	case r.Failed == "" && l.params.Verify && !s.verified:
 		s.verified = true
 		return l.ask(t)
+	case r.Failed == "" && l.grown(t, r):
+		return l.fail(t, "the summary is not smaller")
 	case r.Failed == "":
 		return l.apply(t, r)
 	case r.Failed == prompt.FailDeadlock:
@@ -192,7 +194,8 @@ func (l *compact) choose(t *Turn, to int) {
 	case partialFrom:
 		s.low = l.params.Partial.cut(c, body, to)
 	case partialNone:
-		s.high = l.params.Keep.cut(c, body, to)
+		s.low = l.params.Keep.start(c, body, to)
+		s.high = l.params.Keep.cut(c, s.low, to, t.Reading.Window)
 		if !l.params.Keep.Sent {
 			s.to = s.high
 		}

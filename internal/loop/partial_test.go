@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -136,7 +137,7 @@ func TestCompactionCounts(t *testing.T) {
 func TestCompactionBesideTheConversation(t *testing.T) {
 	s := newSession("s").turns(80, 0, 4000).session()
 	compact := func(beside string) results.Row {
-		row, _ := run(t, written(t, "  - full-compact: {trigger: {fixed: 120000}, call: [server], attachments: {files: {count: 0}}, server: {beside: "+beside+"}}\n"), s)
+		row, _ := run(t, written(t, "  - full-compact: {trigger: {fixed: 120000}, call: [server], attachments: {files: {count: 0}}, beside: {enabled: "+beside+"}}\n"), s)
 		return row
 	}
 	waiting, beside := compact("false"), compact("true")
@@ -149,5 +150,38 @@ func TestCompactionBesideTheConversation(t *testing.T) {
 		beside.N(results.PeakContext) <= waiting.N(results.PeakContext) {
 		t.Errorf("waiting: %g s, peak %d; beside: peak %d", waiting.WaitFor(results.WaitCompaction),
 			waiting.N(results.PeakContext), beside.N(results.PeakContext))
+	}
+}
+
+// Any way of calling can run beside the conversation, which waits for the summary from a level on; at the end of
+// a loop a compaction is made before the person answers.
+func TestCompactionBesideWaitsAtALevel(t *testing.T) {
+	s := newSession("s").turns(80, 0, 4000).session()
+	for wait, waits := range map[string]bool{"0": false, "0.61": true} {
+		row, _ := run(t, written(t, "  - full-compact: {trigger: {fixed: 120000}, call: [streaming], attachments: {files: {count: 0}}, beside: {enabled: true, wait: "+wait+"}}\n"), s)
+		if row.N(results.Compactions) == 0 || row.N(results.BackgroundCalls) < row.N(results.Compactions) || (row.WaitFor(results.WaitOther) > 0) != waits {
+			t.Errorf("wait %s: %d compactions, %d calls beside, waits of %v s", wait, row.N(results.Compactions), row.N(results.BackgroundCalls), row.WaitFor(results.WaitOther))
+		}
+	}
+	turns := newSession("s")
+	for range 3 {
+		turns.turns(20, 0, 3000)
+		turns.s.Blocks[len(turns.s.Blocks)-1].Kind = prompt.KindText // no call: the loop ends
+		turns.round(traces.TriggerPrompt, 10*minute, 500)
+	}
+	for at, want := range map[string][]int{"request": {14, 30, 45, 59}, "prompt": {20, 42, 64}, "end": {20, 42, 64}} {
+		row, calls := run(t, written(t, "  - full-compact: {trigger: {fixed: 60000}, when: {at: "+at+"}, attachments: {files: {count: 0}}}\n"), turns.session())
+		var got []int
+		for i, c := range calls {
+			if c.Source == results.SourceCompact {
+				if warm := c.Usage.Read > 50_000; warm != (at != "prompt") {
+					t.Errorf("%s: %d tokens read", at, c.Usage.Read)
+				}
+				got = append(got, i)
+			}
+		}
+		if !slices.Equal(got, want) || row.N(results.Compactions) != len(want) {
+			t.Errorf("%s: %d compactions by calls %v, want %v", at, row.N(results.Compactions), got, want)
+		}
 	}
 }

@@ -43,10 +43,8 @@ func (l *Loop) build(t *thread, side *prompt.Context, in *prompt.Intent) {
 		side.Add(injected(prompt.KindPrompt, "earlier conversation truncated", in.Lead))
 	}
 	from = max(from, kept)
-	for i, left := to, in.Newest; in.Newest > 0 && i > from; i-- {
-		if left -= shown(*t.context.At(i - 1), t.context.BlockAt(i-1), in).Tokens; left < 0 {
-			from = i
-		}
+	if in.Newest > 0 {
+		from = newest(&t.context, from, to, in)
 	}
 	for i := from; i < to; i++ {
 		if in.Whole() {
@@ -82,6 +80,21 @@ func include(side *prompt.Context, e prompt.Entry, in *prompt.Intent) {
 	default:
 		side.AppendSame(e)
 	}
+}
+
+// newest returns the position from which a call sends the messages [from, to) that it has room for: that of a response or
+// a prompt, so that no result is sent without its call.
+func newest(c *prompt.Context, from, to int, in *prompt.Intent) int {
+	i, left := to, in.Newest
+	for ; i > from; i-- {
+		if left -= shown(*c.At(i - 1), c.BlockAt(i-1), in).Tokens; left < 0 {
+			break
+		}
+	}
+	for i > from && i < to && c.At(i).Kind != prompt.KindPrompt && (!c.At(i).Kind.Assistant() || c.At(i-1).Kind.Assistant()) {
+		i++
+	}
+	return i
 }
 
 // shown returns an entry of a block as a call shows it, without tokens if the call leaves it out.
