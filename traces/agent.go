@@ -20,7 +20,8 @@ const (
 	AgentCopilot    = "copilot-cli"
 	AgentDSH        = "deepseek-harness"
 	AgentCline      = "cline"
-	AgentOTel       = "otel" // any program, by its OpenTelemetry spans
+	AgentOTel       = "otel"        // any program, by its OpenTelemetry spans
+	AgentRequests   = "request-log" // any program, by the requests it sent
 )
 
 // Agent describes a coding agent: how its recordings are found and read, and

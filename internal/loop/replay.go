@@ -297,6 +297,8 @@ func clientOf(s *traces.Session) Client {
 		return &client.Codex{}
 	case agent.ClaudeCode:
 		return client.ForVersion(s.Version())
+	case s.Markers != 0:
+		return client.Marking(int(s.Markers))
 	}
 	return client.Marking(agent.Markers)
 }

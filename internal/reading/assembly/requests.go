@@ -21,6 +21,8 @@ type Request struct {
 	Lane    string
 	Starter prompt.Digest
 	Head    prompt.Digest // of tools and system prompt, zero if they are not shown
+	// Ahead are blocks of tools and system prompt, for a Format whose Head sizes them.
+	Ahead []Block
 	// Messages are all that was sent, nil if they are not shown. Then Results are
 	// those of the tools of the call before.
 	Messages  []*Message
@@ -28,6 +30,8 @@ type Request struct {
 	Reply     []Block
 	Prompted  bool // where no messages are shown: a person's prompt preceded it
 	Compacted bool // the log says that a compaction preceded it
+	Open      bool // the log lacks the final count of its output
+	Whole     bool // the log shows messages, and a head, as they were sent: what they changed is known
 }
 
 // placed is a request with what it goes on from.
@@ -38,12 +42,12 @@ type placed struct {
 	compact bool
 	stayed  []*Message // of a compaction: messages that the history had
 	summary *Message
+	verdict traces.Verdict
 }
 
 // history is the calls of one conversation, in their order.
 type history struct {
 	lane  string
-	head  prompt.Digest
 	calls []placed
 }
 
@@ -63,7 +67,7 @@ func Conversations(session string, list []*Request) []*Thread {
 	for _, r := range list {
 		at := slices.IndexFunc(all, func(h *history) bool { return h.lane == r.Lane && h.extend(r) })
 		if at < 0 {
-			h := &history{lane: r.Lane, head: r.Head}
+			h := &history{lane: r.Lane}
 			h.calls = append(h.calls, placed{Request: r, parent: -1, fresh: r.Messages, compact: r.Compacted})
 			all = append(all, h)
 			continue
@@ -117,7 +121,37 @@ func (h *history) follow(i int, r *Request) {
 			c.Reply = append(c.Reply, m.Blocks...)
 		}
 	}
-	h.calls = append(h.calls, placed{Request: r, parent: int32(i), fresh: rest[answer:], compact: r.Compacted})
+	p := placed{Request: r, parent: int32(i), fresh: rest[answer:], compact: r.Compacted}
+	if r.Whole {
+		p.verdict = p.changed(h.calls[i].Request)
+	}
+	h.calls = append(h.calls, p)
+}
+
+// changed says what a request changed of the one before it.
+func (p *placed) changed(before *Request) traces.Verdict {
+	switch {
+	case p.Model != before.Model:
+		return traces.VerdictModel
+	case p.Head != before.Head:
+		same := slices.EqualFunc(tools(p.Ahead), tools(before.Ahead), func(a, b Block) bool { return a.Digest == b.Digest })
+		if same {
+			return traces.VerdictSystem
+		}
+		return traces.VerdictTools
+	case common(p.Messages, before.Messages) < len(before.Messages):
+		return traces.VerdictMessages
+	}
+	return traces.VerdictSame
+}
+
+// tools returns the blocks of tools at the beginning of a head.
+func tools(head []Block) []Block {
+	n := 0
+	for n < len(head) && head[n].Kind == prompt.KindTools {
+		n++
+	}
+	return head[:n]
 }
 
 // common returns how many messages two lists begin with.
@@ -164,7 +198,7 @@ func (h *history) end() *placed { return &h.calls[len(h.calls)-1] }
 // compactedInto reports whether next is what a compaction made of a history.
 func (h *history) compactedInto(next *history) bool {
 	a, b := h.end(), &next.calls[0]
-	return h.lane == next.lane && h.head == next.head && a.End <= b.Start && len(a.Messages) >= leastCompacted &&
+	return h.lane == next.lane && a.Head == b.Head && a.End <= b.Start && len(a.Messages) >= leastCompacted &&
 		b.Messages != nil && len(b.Messages) < len(a.Messages) && b.Usage.Input() < a.Usage.Input()
 }
 
@@ -203,6 +237,9 @@ func threads(session string, all []*history) (list []*Thread) {
 			tree.Add(h.calls[k].parent, h.calls[k].steps())
 		}
 		for _, t := range tree.Threads(session) {
+			if t.Kind == traces.ThreadMain {
+				t.Ahead = slices.Clone(h.calls[0].Ahead)
+			}
 			if i > 0 && t.Kind == traces.ThreadMain && len(t.Calls) > 0 {
 				t.Kind, t.ID, t.Starter = traces.ThreadAgent, cmp.Or(h.lane, t.Calls[0].ID), h.calls[0].Starter
 				if t.Starter.IsZero() && root != nil {
@@ -258,6 +295,17 @@ func (p *placed) steps() []Step {
 	}
 	add(input)
 	add(Step{Kind: StepReply, At: p.End, First: p.First, ID: p.ID, Blocks: slices.Clone(p.Reply)})
-	add(Step{Kind: StepCount, At: p.End, ID: p.ID, Model: p.Model, Usage: p.Usage, Final: p.Usage.OK})
+	add(Step{Kind: StepCount, At: p.End, ID: p.ID, Model: p.Model, Usage: p.Usage, Final: p.Usage.OK && !p.Open, Verdict: p.verdict})
 	return steps
+}
+
+// Counted reports whether one of some requests has usable counts, or sizes are to be
+// estimated from what was said. If not, that is a problem.
+func (s *Session) Counted(opts *traces.Options, list []*Request) bool {
+	if slices.ContainsFunc(list, func(r *Request) bool { return r.Usage.OK }) {
+		return true
+	}
+	f := list[0].Source
+	f.Problems.Add(f.Name, int(list[0].Line), "none of the %d calls of conversation %s has token counts; it is left out", len(list), s.ID)
+	return false
 }
