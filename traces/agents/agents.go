@@ -8,6 +8,7 @@
 package agents
 
 import (
+	"github.com/compactsim/compactsim/internal/reading/atif"
 	"github.com/compactsim/compactsim/internal/reading/claudecode"
 	"github.com/compactsim/compactsim/internal/reading/cline"
 	"github.com/compactsim/compactsim/internal/reading/codex"
@@ -26,7 +27,7 @@ import (
 var list = [...]*traces.Agent{
 	claudecode.Describe(), codex.Describe(), opencode.Describe(), pi.Describe(),
 	gemini.Describe(), copilot.Describe(), dsh.Describe(), cline.Describe(),
-	otel.Describe(), reqlog.Describe(),
+	otel.Describe(), reqlog.Describe(), atif.Describe(),
 }
 
 // Of returns the agent with a name, as in Session.Agent. An unknown agent is
