@@ -34,6 +34,16 @@ type Request struct {
 	Whole     bool // the log shows messages, and a head, as they were sent: what they changed is known
 }
 
+// Show adds tools or a system prompt to what precedes the messages.
+func (r *Request) Show(k prompt.Kind, text []byte) {
+	if len(text) == 0 {
+		return
+	}
+	b := Derived(k, prompt.DigestBytes(text), 0)
+	b.Bytes = int32(min(len(text), MaxTokens))
+	r.Ahead, r.Head = append(r.Ahead, Block{Block: b}), r.Head.Extend(b.Digest)
+}
+
 // placed is a request with what it goes on from.
 type placed struct {
 	*Request

@@ -183,35 +183,25 @@ func (f *file) ask(c *call, body []byte) {
 	}
 	for i, v := range [...][]byte{tools, system} {
 		if len(v) > 0 && v[0] != 'n' {
-			b := f.head([...]prompt.Kind{prompt.KindTools, prompt.KindSystem}[i], v)
-			c.Ahead = append(c.Ahead, b)
-			c.Head = c.Head.Extend(b.Digest)
+			c.Show([...]prompt.Kind{prompt.KindTools, prompt.KindSystem}[i], f.unmarked(v))
 		}
 	}
-}
-
-// head returns the block of tools or of a system prompt. One that came before is not looked at again.
-func (f *file) head(k prompt.Kind, v []byte) assembly.Block {
-	d := prompt.DigestBytes(v)
-	b, ok := f.heads[d]
-	if !ok {
-		v = unmarked(v)
-		b.Block = assembly.Derived(k, prompt.DigestBytes(v), 0)
-		b.Bytes = int32(min(len(v), 1<<30))
-		f.heads[d] = b
-	}
-	return b
 }
 
 // marker is a cache marker with the comma before or after it.
 var marker = regexp.MustCompile(`,\s*"cache_control"\s*:\s*(\{[^{}]*\}|null)|"cache_control"\s*:\s*(\{[^{}]*\}|null)\s*,?`)
 
-// unmarked returns JSON without cache markers, which move from request to request.
-func unmarked(v []byte) []byte {
+// unmarked returns tools or a system prompt without cache markers, which move from request to
+// request. What came before is not looked at again.
+func (f *file) unmarked(v []byte) []byte {
 	if !bytes.Contains(v, []byte(`"cache_control"`)) {
 		return v
 	}
-	return marker.ReplaceAll(v, nil)
+	d := prompt.DigestBytes(v)
+	if f.heads[d] == nil {
+		f.heads[d] = marker.ReplaceAll(v, nil)
+	}
+	return f.heads[d]
 }
 
 // list reads the messages of a request. It returns those of the system at their beginning.
@@ -257,11 +247,7 @@ func (f *file) message(raw []byte) *message {
 		f.maker.Skip("message")
 	}
 	if len(m.Blocks) > 0 {
-		role := map[bool]uint64{true: 1}[m.Assistant]
-		m.Digest = prompt.Digest{}.ExtendInt(role)
-		for i := range m.Blocks {
-			m.Digest = m.Digest.Extend(m.Blocks[i].Digest)
-		}
+		m.Digest = assembly.NewMessage(m.Assistant, m.Blocks).Digest
 	}
 	f.messages[d] = m
 	return m

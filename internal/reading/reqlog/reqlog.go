@@ -121,10 +121,10 @@ type file struct {
 	*assembly.File
 	maker    assembly.Maker
 	calls    []*call
-	messages map[prompt.Digest]*message       // by the digest of their JSON
-	heads    map[prompt.Digest]assembly.Block // likewise
-	scratch  [2][]byte                        // of bodies that are texts
-	others   int                              // exchanges that are no calls of a model
+	messages map[prompt.Digest]*message // by the digest of their JSON
+	heads    map[prompt.Digest][]byte   // likewise, without markers
+	scratch  [2][]byte                  // of bodies that are texts
+	others   int                        // exchanges that are no calls of a model
 }
 
 // message is a message of a request.
@@ -134,7 +134,7 @@ type message struct {
 }
 
 func newFile(f *assembly.File, mk assembly.Maker) *file {
-	return &file{File: f, maker: mk, messages: map[prompt.Digest]*message{}, heads: map[prompt.Digest]assembly.Block{}}
+	return &file{File: f, maker: mk, messages: map[prompt.Digest]*message{}, heads: map[prompt.Digest][]byte{}}
 }
 
 var errNoExchanges = errors.New("it holds no requests to a model")

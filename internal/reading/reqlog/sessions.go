@@ -83,29 +83,20 @@ func sessions(opts *traces.Options, files []*file) (list []*assembly.Session) {
 
 // session makes the session of some calls, nil if none of them is counted.
 func session(opts *traces.Options, name string, calls []*call, owned map[*assembly.File]bool) *assembly.Session {
-	s := &assembly.Session{
-		Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true, Head: head},
-		ID:     name, Problems: assembly.Problems{Limit: opts.MaxProblems},
-	}
 	var all []*assembly.Request
-	shown := false
-	for _, c := range calls {
+	usd, markers, shown := 0.0, 0, false
+	for i, c := range calls {
+		c.Prompted = i == 0
 		all = append(all, c.Request)
-		shown = shown || c.asked
-		c.Prompted = len(all) == 1
-		s.Start, s.End, s.LoggedUSD = assembly.Earlier(s.Start, c.Start), max(s.End, c.End), s.LoggedUSD+c.usd
-		if c.asked && s.Markers == 0 {
-			s.Markers = -1
-		}
-		if c.markers > 0 {
-			s.Markers = int8(max(int(s.Markers), min(c.markers, prompt.MaxMarkers)))
-		}
-		if !slices.Contains(s.Files, c.Source) {
-			s.Files = append(s.Files, c.Source)
-		}
+		usd, markers, shown = usd+c.usd, max(markers, min(c.markers, prompt.MaxMarkers)), shown || c.asked
 	}
+	s := Draft(opts, name, all)
 	if !s.Counted(opts, all) {
 		return nil
+	}
+	s.LoggedUSD, s.Markers = usd, int8(markers)
+	if shown && markers == 0 {
+		s.Markers = -1
 	}
 	for _, f := range s.Files {
 		if !owned[f] {
@@ -113,11 +104,28 @@ func session(opts *traces.Options, name string, calls []*call, owned map[*assemb
 			s.Own(f)
 		}
 	}
+	return s
+}
+
+// Draft returns the session of some requests.
+func Draft(opts *traces.Options, name string, list []*assembly.Request) *assembly.Session {
+	s := &assembly.Session{
+		Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true, Head: head},
+		ID:     name, Problems: assembly.Problems{Limit: opts.MaxProblems},
+	}
+	shown := false
+	for _, r := range list {
+		shown = shown || r.Messages != nil
+		s.Start, s.End = assembly.Earlier(s.Start, r.Start), max(s.End, r.End)
+		if !slices.Contains(s.Files, r.Source) {
+			s.Files = append(s.Files, r.Source)
+		}
+	}
 	if !shown {
-		s.Problems.Add(s.Files[0].Name, 0, "session %s shows no requests: its context has sizes and no content", name)
+		s.Problems.Add(list[0].Source.Name, 0, "session %s shows no requests: its context has sizes and no content", name)
 		s.Head = nil
 	}
-	s.Threads = assembly.Conversations(name, all)
+	s.Threads = assembly.Conversations(name, list)
 	return s
 }
 
