@@ -68,7 +68,8 @@ const maxLeft = 64
 // from the call whose messages it repeats. One that repeats none opens a
 // conversation, or follows a compaction: if the conversation of the same head that
 // ended last was longer, and is never gone on from. Requests that show no messages
-// go on from the last call of their lane that had ended.
+// go on from the last call of their lane that had ended. One that begins with the task of a
+// tool call is the sub-agent's that the call started.
 func Conversations(session string, list []*Request) []*Thread {
 	slices.SortStableFunc(list, func(a, b *Request) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
@@ -87,7 +88,29 @@ func Conversations(session string, list []*Request) []*Thread {
 		all[0] = h
 	}
 	slices.SortStableFunc(all, func(a, b *history) int { return cmp.Compare(a.calls[0].Start, b.calls[0].Start) })
+	startedBy(all, list)
 	return threads(session, joined(all))
+}
+
+// startedBy names the tool calls that started conversations, by the tasks they gave.
+func startedBy(all []*history, list []*Request) {
+	tasks := map[prompt.Digest]prompt.Digest{}
+	for _, r := range list {
+		for i := range r.Reply {
+			if t := r.Reply[i].Task; t != nil {
+				tasks[t.Prompt] = r.Reply[i].ID
+			}
+		}
+	}
+	for _, h := range all {
+		if r := h.calls[0].Request; r.Starter.IsZero() && len(r.Messages) > 0 {
+			for _, b := range r.Messages[0].Blocks {
+				if id, ok := tasks[b.Digest]; ok {
+					r.Starter = id
+				}
+			}
+		}
+	}
 }
 
 // extend adds a request to the history if it goes on from one of its calls.
@@ -208,7 +231,7 @@ func (h *history) end() *placed { return &h.calls[len(h.calls)-1] }
 // compactedInto reports whether next is what a compaction made of a history.
 func (h *history) compactedInto(next *history) bool {
 	a, b := h.end(), &next.calls[0]
-	return h.lane == next.lane && a.Head == b.Head && a.End <= b.Start && len(a.Messages) >= leastCompacted &&
+	return h.lane == next.lane && (b.Starter.IsZero() || b.Starter == h.calls[0].Starter && h.lane != "") && a.Head == b.Head && a.End <= b.Start && len(a.Messages) >= leastCompacted &&
 		b.Messages != nil && len(b.Messages) < len(a.Messages) && b.Usage.Input() < a.Usage.Input()
 }
 
