@@ -302,6 +302,8 @@ func clientOf(s *traces.Session, cache traces.Cache) Client {
 		return client.ForVersion(s.Version())
 	case cache == traces.CacheAutomatic:
 		return &client.Codex{}
+	case s.Markers != 0:
+		return client.Marking(int(s.Markers))
 	}
 	return client.Marking(max(1, agent.Markers))
 }

@@ -35,8 +35,10 @@ type Step struct {
 	Blocks []Block
 	Usage  Usage // of a count, or of the call that made a summary: Bad where it was made and not counted
 	Final  bool  // the counted output is final
-	Manual bool  // a compaction that a person asked for
-	Tokens int32 // of the context before a compaction, as the client counted them
+	// Verdict is what the log says, or shows, of a call's prefix.
+	Verdict traces.Verdict
+	Manual  bool  // a compaction that a person asked for
+	Tokens  int32 // of the context before a compaction, as the client counted them
 	// Cleared are the calls of tools whose results were cleared.
 	Cleared []prompt.Digest
 }
@@ -165,6 +167,7 @@ func (t *Rounds) startNext() {
 func (t *Rounds) count(s *Step) {
 	r := t.open
 	r.Usage, r.Final, r.Model, r.Version, r.Project, r.Source = s.Usage, s.Final, s.Model, t.Version, t.Project, s.Source
+	r.Verdict = s.Verdict
 	if r.Line == 0 {
 		r.Line = s.Line
 	}
