@@ -10,13 +10,14 @@ import (
 
 // Apart estimates now − factor × was over independent samples of sessions, each of which is
 // resampled by itself (BCa). The interval is widened for small samples by Welch's degrees of
-// freedom (Welch 1947), so that many sessions on one side do not make up for few on the other.
+// freedom (Welch 1947), so that many sessions on one side do not make up for few on the other. A side whose
+// sessions are all alike is taken to spread as the other does.
 // With fewer than two sessions on a side, and if resamples lack a base, it is the whole line.
 func (e Estimator) Apart(ctx context.Context, was, now Figure, factor float64) (Estimate, error) {
 	e = e.defaults()
 	out := Estimate{Difference: now.Value() - factor*was.Value(), Interval: Everything, RelativeInterval: Everything,
 		Relative: math.NaN(), Pairs: len(was.Part) + len(now.Part), Base: was.Value(), level: e.Level, family: 1, step: 1,
-		least: leastApart(len(was.Part), len(now.Part))}
+		least: LeastApart(len(was.Part), len(now.Part))}
 	if len(was.Part) < 2 || len(now.Part) < 2 {
 		out.Verdict = TooFew
 		return out, nil
@@ -43,13 +44,27 @@ func (e Estimator) Apart(ctx context.Context, was, now Figure, factor float64) (
 	for i := range influence {
 		influence[i] *= -factor
 	}
-	out.deviation = math.Hypot(standardError(influence), standardError(now.influence()))
+	wasError, nowError := standardError(influence), standardError(now.influence())
+	lent := 0.0 // a few sessions that happen to be alike spread as the others do
+	switch n, k := float64(len(was.Part)), float64(len(now.Part)); {
+	case nowError == 0:
+		lent = wasError * math.Sqrt(n/k) / factor
+		nowError = lent
+	case wasError == 0:
+		lent = factor * nowError * math.Sqrt(k/n)
+		wasError = lent
+	}
+	out.deviation = math.Hypot(wasError, nowError)
 	out.spread = out.deviation
 	out.freedom = welch(influence, now.influence())
+	if lent > 0 {
+		out.freedom = float64(len(was.Part) + len(now.Part) - 2)
+	}
 	out.p = max(out.least, 2*out.student().CDF(-math.Abs(out.Difference)/out.deviation))
 	out.Interval = e.interval(draws, out.Difference, append(influence, now.influence()...), out.freedom, false)
+	out.Interval = out.Interval.widened(out.Difference, out.student().Quantile((1+e.Level)/2)*lent)
 	out.judge()
-	out.Detectable = grown(out.Detectable/out.spread, standardError(influence), standardError(now.influence()), now.Value())
+	out.Detectable = grown(out.Detectable/out.spread, wasError, nowError, now.Value())
 	return out, nil
 }
 
@@ -89,16 +104,16 @@ func (e Estimator) Enough(was, now Figure, factor, difference float64) int {
 		if x+y > 0 {
 			t.Nu = (x + y) * (x + y) / (x*x/(n-1) + y*y/float64(k-1))
 		}
-		if leastApart(len(was.Part), k) <= outside && (t.Quantile((1+e.Level)/2)+t.Quantile(power))*math.Sqrt(x+y) <= math.Abs(difference) {
+		if LeastApart(len(was.Part), k) <= outside && (t.Quantile((1+e.Level)/2)+t.Quantile(power))*math.Sqrt(x+y) <= math.Abs(difference) {
 			return k
 		}
 	}
 	return 0
 }
 
-// leastApart returns the smallest P of two samples: twice the chance of a single one of all
+// LeastApart returns the smallest P of two samples: twice the chance of a single one of all
 // ways to divide their sessions between both sides.
-func leastApart(n, k int) float64 {
+func LeastApart(n, k int) float64 {
 	ways := 1.0
 	for i := range k {
 		ways *= float64(n+k-i) / float64(i+1)

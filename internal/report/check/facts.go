@@ -171,10 +171,7 @@ func (f *File) changed(name string, was, now []Past, facts int) *fact {
 	case name == validate.FactReached:
 		return nil
 	case name == validate.FactCompactedAt && len(b.Part) == 0 && len(n.Part) > 0:
-		reached := ratioOf(factParts(was, validate.FactReached))
-		_, c.before = span(&reached)
-		c.never = true
-		return c.unless(c.after > (1-leastStep)*c.before)
+		return c.unless(!c.first(was, len(n.Part), f.Level))
 	case len(b.Part) == 0 || len(n.Part) == 0 || c.before == c.after:
 		return nil
 	case validate.Named(name) && (c.before == 0 || client):
@@ -201,8 +198,24 @@ func (f *File) changed(name string, was, now []Past, facts int) *fact {
 	if validate.Set(name) && max(lowN-highB, lowB-highN) > leastStep*max(highB, highN) {
 		return c
 	}
+	if validate.Set(name) { // these few can cost something, and the others are told alone
+		facts = lifetimes
+	}
 	e, err := stats.Estimator{Level: 1 - f.Level/float64(facts), Seed: 1, Resamples: apartResamples}.Apart(context.Background(), b, n, 1)
 	return c.unless(err != nil || e.Verdict <= stats.Chance)
+}
+
+// first reports whether so many sessions compact where sessions of the baseline went on without, and these are too
+// many for chance. Windows differ, so that a few prove nothing.
+func (c *fact) first(was []Past, compacting int, level float64) bool {
+	beyond := 0
+	for _, p := range factParts(was, validate.FactReached) {
+		if reached := p[0] / p[1]; (1-leastStep)*reached > c.after {
+			beyond, c.before = beyond+1, max(c.before, reached)
+		}
+	}
+	c.never = true
+	return stats.LeastApart(beyond, compacting) <= level
 }
 
 // unless returns c, or nil if it is no change.
@@ -212,6 +225,9 @@ func (c *fact) unless(none bool) *fact {
 	}
 	return c
 }
+
+// lifetimes is how many settings vary among healthy sessions: those that are shares.
+const lifetimes = 2
 
 // What makes a setting another one, for thresholds of one setting vary with the size of the last result:
 // how far the values of sizes lie apart, as a share of the larger, and of shares.
