@@ -17,7 +17,7 @@ func (e Estimator) Apart(ctx context.Context, was, now Figure, factor float64) (
 	e = e.defaults()
 	out := Estimate{Difference: now.Value() - factor*was.Value(), Interval: Everything, RelativeInterval: Everything,
 		Relative: math.NaN(), Pairs: len(was.Part) + len(now.Part), Base: was.Value(), level: e.Level, family: 1, step: 1,
-		least: LeastApart(len(was.Part), len(now.Part))}
+		least: leastApart(len(was.Part), len(now.Part))}
 	if len(was.Part) < 2 || len(now.Part) < 2 {
 		out.Verdict = TooFew
 		return out, nil
@@ -104,16 +104,16 @@ func (e Estimator) Enough(was, now Figure, factor, difference float64) int {
 		if x+y > 0 {
 			t.Nu = (x + y) * (x + y) / (x*x/(n-1) + y*y/float64(k-1))
 		}
-		if LeastApart(len(was.Part), k) <= outside && (t.Quantile((1+e.Level)/2)+t.Quantile(power))*math.Sqrt(x+y) <= math.Abs(difference) {
+		if leastApart(len(was.Part), k) <= outside && (t.Quantile((1+e.Level)/2)+t.Quantile(power))*math.Sqrt(x+y) <= math.Abs(difference) {
 			return k
 		}
 	}
 	return 0
 }
 
-// LeastApart returns the smallest P of two samples: twice the chance of a single one of all
+// leastApart returns the smallest P of two samples: twice the chance of a single one of all
 // ways to divide their sessions between both sides.
-func LeastApart(n, k int) float64 {
+func leastApart(n, k int) float64 {
 	ways := 1.0
 	for i := range k {
 		ways *= float64(n+k-i) / float64(i+1)

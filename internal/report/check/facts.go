@@ -171,7 +171,7 @@ func (f *File) changed(name string, was, now []Past, facts int) *fact {
 	case name == validate.FactReached:
 		return nil
 	case name == validate.FactCompactedAt && len(b.Part) == 0 && len(n.Part) > 0:
-		return c.unless(!c.first(was, len(n.Part), f.Level))
+		return c.unless(!c.first(was, now))
 	case len(b.Part) == 0 || len(n.Part) == 0 || c.before == c.after:
 		return nil
 	case validate.Named(name) && (c.before == 0 || client):
@@ -205,17 +205,41 @@ func (f *File) changed(name string, was, now []Past, facts int) *fact {
 	return c.unless(err != nil || e.Verdict <= stats.Chance)
 }
 
-// first reports whether so many sessions compact where sessions of the baseline went on without, and these are too
-// many for chance. Windows differ, so that a few prove nothing.
-func (c *fact) first(was []Past, compacting int, level float64) bool {
-	beyond := 0
-	for _, p := range factParts(was, validate.FactReached) {
-		if reached := p[0] / p[1]; (1-leastStep)*reached > c.after {
-			beyond, c.before = beyond+1, max(c.before, reached)
+// first reports whether sessions compact where sessions of the baseline with the same model went on without. Windows
+// of one model differ too, so that one of either proves nothing.
+func (c *fact) first(was, now []Past) bool {
+	compacting := map[string]int{}
+	for i := range now {
+		if at := now[i].Facts[c.name]; at[1] > 0 {
+			compacting[now[i].model()]++
 		}
 	}
-	c.never = true
-	return stats.LeastApart(beyond, compacting) <= level
+	beyond := map[string]int{}
+	c.never, c.before = true, 0
+	told := false
+	for i := range was {
+		reached, model := was[i].Facts[validate.FactReached][0], was[i].model()
+		if (1-leastStep)*reached > c.after && compacting[model] >= leastAlike {
+			beyond[model]++
+			c.before = max(c.before, reached)
+			told = told || beyond[model] >= leastAlike
+		}
+	}
+	return told
+}
+
+// leastAlike is how many sessions of a model must show a level on either side.
+const leastAlike = 2
+
+// model returns the model of most calls, "" if unknown.
+func (p *Past) model() (name string) {
+	most := 0.0
+	for _, fact := range factNames([]Past{*p}) {
+		if _, client := validate.Client(fact); validate.Named(fact) && !client && p.Facts[fact][0] > most {
+			most, name = p.Facts[fact][0], fact
+		}
+	}
+	return name
 }
 
 // unless returns c, or nil if it is no change.
