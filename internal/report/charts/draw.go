@@ -225,7 +225,7 @@ type look struct {
 	head, label, small, inside vg.Length // sizes of texts
 	margin                     vg.Length
 	names                      vg.Length // that names of rows may take, 0 for all they need
-	bare                       bool    // title, facts and footnotes stand elsewhere
+	bare                       bool      // title, facts and footnotes stand elsewhere
 }
 
 // The looks.
@@ -290,7 +290,7 @@ func newSketch(c *document.Chart, how look, footnotes int) *sketch {
 		s.height += p.row
 	}
 	if s.bare {
-		s.height -= 3 * lineGap // nothing follows
+		s.height -= 2 * lineGap // nothing follows
 	}
 	return s
 }
