@@ -152,7 +152,8 @@ func Counts(input, read, write, output, sum Count, reasoning int64) Usage {
 			return u
 		}
 	}
-	if u.Bad = reasoning > output.N; u.Bad || input.N+read.N+write.N == 0 {
+	empty := input.N+read.N+write.N == 0
+	if u.Bad = reasoning > output.N || empty && output.N > 0; u.Bad || empty {
 		return u
 	}
 	u.OK, u.Assumed = true, write.N > 0

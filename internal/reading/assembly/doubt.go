@@ -44,6 +44,9 @@ var signs = [...]sign{
 // shortOutput is the length up to which answers are often equally long, tokens: a word, a number.
 const shortOutput = 16
 
+// fewPairs is the number of pairs below which all of them must have a sign: of five calls two or three often write as much.
+const fewPairs = 8
+
 // doubt counts calls whose counts contradict those around them, where there are
 // more than sound recordings have.
 func (s *Session) doubt(out *traces.Session) {
@@ -67,7 +70,11 @@ func (s *Session) doubt(out *traces.Session) {
 	}
 	worst, text := 0, ""
 	for k, n := range met {
-		if n > max(1, worst) && float64(n) > signs[k].most*float64(pairs) {
+		most := signs[k].most * float64(pairs)
+		if pairs < fewPairs {
+			most = float64(pairs - 1)
+		}
+		if n > max(1, worst) && float64(n) > most {
 			worst, text = n, fmt.Sprintf("token counts contradict each other: in %d of %d calls %s", n, pairs, signs[k].what)
 		}
 	}

@@ -273,6 +273,8 @@ func (e *emitter) flags(rd *Round, out *traces.Round) {
 		text = "call %s has an impossible token count, or lacks one; its output is estimated"
 	case rd.OK && rd.Doubt:
 		text = "call %s has token counts that contradict each other"
+	case rd.OK && rd.Final && rd.Output == 0 && spoke(rd.Reply):
+		text = "call %s has an answer and counts no output"
 	case rd.OK:
 		return
 	}
@@ -280,6 +282,13 @@ func (e *emitter) flags(rd *Round, out *traces.Round) {
 	if !rd.Told {
 		e.s.Problem(rd.Place, text, rd.ID)
 	}
+}
+
+// spoke reports whether a reply has a text or a tool call, which take tokens.
+func spoke(reply []Block) bool {
+	return slices.ContainsFunc(reply, func(b Block) bool {
+		return b.Bytes > 0 && (b.Kind == prompt.KindText || b.Kind == prompt.KindToolUse)
+	})
 }
 
 // mostAhead is how much older than its request a response may be, ns: lines are now and

@@ -286,8 +286,9 @@ func TestResponsesThatLackParts(t *testing.T) {
 	for _, tt := range []struct{ name, old, new, want string }{
 		{"id", `"id":"m2",`, ``, "without a message id"},
 		{"id of another type", `"id":"m2"`, `"id":7`, "without a message id"},
-		{"content", `"content":[{"text":"two","type":"text"}]`, `"x":1`, "content is no list"},
-		{"content that was replaced", `"content":[{"text":"two","type":"text"}]`, `"content":"REDACTED"`, "content is no list"},
+		{"content", `"content":[{"text":"two","type":"text"}]`, `"x":1`, "without a list of blocks"},
+		{"content that was replaced", `"content":[{"text":"two","type":"text"}]`, `"content":"REDACTED"`, "without a list of blocks"},
+		{"blocks", `[{"text":"two","type":"text"}]`, `[]`, "without a list of blocks"},
 		{"text", `"text":"two"`, `"x":1`, "lacks its type, text or input"},
 		{"type of a block", `{"text":"two","type":"text"}`, `{"text":"two"}`, "lacks its type, text or input"},
 	} {

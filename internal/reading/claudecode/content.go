@@ -15,7 +15,7 @@ import (
 // message is the API message of a line.
 type message struct {
 	present  bool
-	listed   bool        // the content is a list of blocks
+	listed   bool        // the content is a list of one block or more
 	hollow   bool        // one of them has no type, or not what its type has
 	kind     prompt.Kind // of its texts: that of a person's message unless it is known to be an answer
 	id       []byte
@@ -44,7 +44,7 @@ func (p *parser) message(m *message) {
 		case "model":
 			m.model = p.Str()
 		case "stop_reason":
-			m.stopped = len(p.Str()) > 0
+			m.stopped = stopReasons[string(p.Str())]
 		case "usage":
 			m.passes = p.usage(&m.usage)
 		case "content":
@@ -59,6 +59,13 @@ func (p *parser) message(m *message) {
 	}
 }
 
+// stopReasons are those of the API (platform.claude.com, stop reasons). Any other text is none: outputs are final only where
+// one of these is logged.
+var stopReasons = map[string]bool{
+	"end_turn": true, "max_tokens": true, "stop_sequence": true, "tool_use": true, "pause_turn": true, "refusal": true,
+	"model_context_window_exceeded": true, "compaction": true,
+}
+
 // content reads the content of a message: a bare string or a list of blocks.
 func (p *parser) content(m *message) {
 	switch p.Peek() {
@@ -70,8 +77,8 @@ func (p *parser) content(m *message) {
 			Bytes: int32(len(text)), Digest: prompt.DigestBytes(text),
 		}, heard: p.hear(m.kind, text)}, text)
 	case '[':
-		m.listed = true
 		for range p.Elements {
+			m.listed = true
 			p.block(m)
 		}
 	default:
@@ -439,6 +446,9 @@ type terms struct{ speed, geo, tier string }
 
 // term reads a term of service; what is usual is none.
 func (p *parser) term(usual ...string) string {
+	if kind := p.Peek(); kind != '"' && kind != 'n' {
+		return "[" + string(p.Raw()) + "]"
+	}
 	text := string(p.Str())
 	if text == "" || slices.Contains(usual, text) {
 		return ""

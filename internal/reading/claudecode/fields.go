@@ -29,7 +29,7 @@ var (
 	errNotObject = errors.New("not a transcript line: not a JSON object")
 	errNoMessage = errors.New("no message")
 	errNoID      = errors.New("response without a message id; its call is told by its token counts")
-	errNoBlocks  = errors.New("response whose content is no list; what it said is missing")
+	errNoBlocks  = errors.New("response without a list of blocks; what it said is missing")
 	errHollow    = errors.New("response with a block that lacks its type, text or input; what it said is missing")
 )
 

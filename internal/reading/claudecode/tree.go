@@ -138,6 +138,7 @@ func (b *builder) growCall(t *tree, e entry, st *stream, key copyKey) {
 		b.problem(e, "message id %.40q is that of a call with other token counts, too; they are two calls", id)
 	}
 	c := newCall(cmp.Or(id, e.callID()), e)
+	c.Doubt = c.Doubt || len(known) > 0 && id != ""
 	up := b.parentOf(t, e)
 	if up >= 0 && t.nodes[up].call != nil {
 		// A call that writes and says nothing is followed by one that reads what it wrote.

@@ -81,8 +81,11 @@ type file struct {
 	bare  int    // calls that have none in the end
 	first int    // line of the first of them
 	input int64  // of a call of the last turn with counts, tokens; 0 after a compaction
-	rates traces.Rates
-	maker assembly.Maker
+	// shared are the calls of that turn without counts of their own, saidThen is what had been said before its last call.
+	shared   int
+	saidThen int64
+	rates    traces.Rates
+	maker    assembly.Maker
 }
 
 // call is a call that waits for counts.
@@ -191,7 +194,7 @@ func (f *file) message(line int, m *message) {
 		f.endTurn()
 	}
 	if len(blocks) > 0 && blocks[0].Kind == prompt.KindSummary {
-		step.Kind, f.input = assembly.StepCompact, 0
+		step.Kind, f.input, f.shared = assembly.StepCompact, 0, 0
 	}
 	f.Add(f.Len()-1, []assembly.Step{step})
 }
@@ -227,7 +230,11 @@ func (f *file) answer(line int, at int64, m *message, blocks []assembly.Block, s
 		if missing := n - 1; missing > 0 && 2*u.Input() < (2*n-1)*f.input {
 			f.Lacks(int(missing), line, "counts are less than those of the %d calls of the turn: some are missing", n)
 		}
-		f.input = u.Input() / n
+		if n == 1 && f.shared > 0 && u.Input() > 3*f.input/2+said-f.saidThen {
+			// What was shared among the calls before is too little for as many.
+			f.Lacks(f.shared, line, "counts of the turn before are less than those of its %d calls: some are missing", f.shared+1)
+		}
+		f.input, f.shared, f.saidThen = u.Input()/n, int(n)-1, said
 	}
 	if len(f.turn) > 1 && u.OK {
 		f.share(m, &u)

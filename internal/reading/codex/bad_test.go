@@ -244,12 +244,12 @@ func TestLastCountLost(t *testing.T) {
 		t.Errorf("%d calls not counted, problems %v", q.Uncounted, s.Problems)
 	}
 	for _, line := range [][2]string{
-		{"event_msg", `{"type":"token_count"}`}, {"event_msg", `{"type":"REDACTED","info":{}}`}, {"event_msg", `{"type":"token_count","info":[]}`},
+		{"event_msg", `{}`}, {"event_msg", `null`}, {"event_msg", `{"type":"token_count"}`}, {"event_msg", `{"type":"REDACTED","info":{}}`}, {"event_msg", `{"type":"token_count","info":[]}`},
 		{"REDACTED", `{"type":"token_count","info":{}}`},
 	} {
 		r := good().user("two").assistant("msg_2", "b")
 		r.line(line[0], line[1])
-		if s := readOne(t, r); s.Quality.BadLines != 1 || !strings.Contains(fmt.Sprint(s.Problems), "has none that can be read") {
+		if s := readOne(t, r); s.Quality.BadLines != 1 || !strings.Contains(fmt.Sprint(s.Problems), "without counts that can be read") {
 			t.Errorf("%v: %d bad lines, problems %v", line, s.Quality.BadLines, s.Problems)
 		}
 	}

@@ -112,7 +112,7 @@ func (u *tokenUsage) read(text []byte) error {
 var (
 	errNoRecord = errors.New("line is no record of a rollout: it has no type")
 	errJoined   = errors.New("another session begins here: rollouts are joined in one file, and read as one session")
-	errNoCounts = errors.New("line looks like a token count and has none that can be read")
+	errNoCounts = errors.New("event without a type, or a token count without counts that can be read")
 )
 
 // scan reads one file.
@@ -226,7 +226,7 @@ func (ro *rollout) event(it *assembly.Step, e event) error {
 	switch {
 	case e.typ == tokenCount && info == 'n': // limits of the rate only
 		return nil
-	case (e.typ == tokenCount) != (info == '{'): // no other event has counts
+	case e.typ == "" || (e.typ == tokenCount) != (info == '{'): // no other event has counts
 		return errNoCounts
 	case info != '{':
 		ro.completed(e.typ, it.Line)

@@ -47,17 +47,19 @@ func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs,
 // file is one file.
 type file struct {
 	*assembly.Part
-	seed    int64           // events copied from the parent
-	seq     int64           // number of the event, from 0
-	model   string          // the last one named
-	begun   int64           // time of the first chunk of the step under way
-	step    stepID          // the step whose counts are
-	chunk   *usage          // those that a chunk had, nil once a message came
-	summary *compaction     // the last summary, until its message comes
-	surface []surfaced      // what the model sees
-	copied  []int32         // entries of the tree that were copied
-	ids     map[string]bool // of calls that are not copied
-	maker   assembly.Maker
+	seed int64 // events copied from the parent
+	seq  int64 // number of the event, from 0
+	// numbered says that an event had a number.
+	numbered bool
+	model    string          // the last one named
+	begun    int64           // time of the first chunk of the step under way
+	step     stepID          // the step whose counts are
+	chunk    *usage          // those that a chunk had, nil once a message came
+	summary  *compaction     // the last summary, until its message comes
+	surface  []surfaced      // what the model sees
+	copied   []int32         // entries of the tree that were copied
+	ids      map[string]bool // of calls that are not copied
+	maker    assembly.Maker
 }
 
 // stepID names a step, which makes one call.
@@ -186,8 +188,8 @@ func (f *file) parse(ln assembly.Line) error {
 		f.At(f.Millis(ln.Number, e.created))
 		return nil
 	}
-	if e.seq >= 0 {
-		f.seq = e.seq
+	if err := f.count(ln.Number, e.seq); err != nil {
+		return err
 	}
 	defer func() { f.seq++ }()
 	at := f.At(f.Millis(ln.Number, e.time))
@@ -228,8 +230,28 @@ func (f *file) parse(ln assembly.Line) error {
 	default:
 		if !ignored(e.typ) {
 			f.Unknown[e.typ]++
+			if d.Usage != nil || d.Chunk.Usage != nil {
+				return fmt.Errorf("event of type %.40q has the token counts of a call", e.typ)
+			}
 		}
 	}
+	return nil
+}
+
+// count takes the number of an event, -1 for none. Numbers have no gaps: one that was there is a line written again, which is not
+// read, and where some are passed over lines are missing.
+func (f *file) count(line int, seq int64) error {
+	switch {
+	case seq < 0:
+		return nil
+	case f.numbered && seq < f.seq:
+		return fmt.Errorf("event %d is here a second time", seq)
+	case f.numbered && seq > f.seq:
+		if err := f.Refuse(line, fmt.Errorf("%d events ahead of event %d are missing", seq-f.seq, seq)); err != nil {
+			return err
+		}
+	}
+	f.seq, f.numbered = seq, true
 	return nil
 }
 

@@ -165,6 +165,9 @@ func (f *file) parse(ln assembly.Line) error {
 	if l.ID == "" && steps == nil {
 		return nil
 	}
+	if _, twice := f.index[l.ID]; twice && l.ID != "" {
+		return fmt.Errorf("entry %.40q is here a second time", l.ID)
+	}
 	parent := f.tree.Len() - 1
 	if i, ok := f.index[l.Parent]; ok {
 		parent = i

@@ -235,7 +235,7 @@ func sessionsEnd(n int) string {
 // lacksPrice reports whether calls without a price make a metric of a slice too
 // small, and the check does not allow that.
 func (f *File) lacksPrice(s *slice, m results.Metric) bool {
-	priced := m.Unit == results.UnitUSD || m.Name == results.NameNetNegative
+	priced := m.Unit == results.UnitUSD || m.Name == results.NameNetNegative || m.Name == results.NameOverPredicted
 	return priced && f.Unpriced != "allow" && s.unpriced() > 0
 }
 
