@@ -343,9 +343,9 @@ func TestDeletedBaselineIsAnAxis(t *testing.T) {
 	for i := range run.Cells {
 		switch run.Cells[i].Params["detector.deleted_baseline"] {
 		case "true":
-			with = (*confusion.Matrix)(run.Cells[i].Total.Figures[results.Breaks:])
+			with = (*confusion.Matrix)(&run.Cells[i].Total.Breaks)
 		case "false":
-			without = (*confusion.Matrix)(run.Cells[i].Total.Figures[results.Breaks:])
+			without = (*confusion.Matrix)(&run.Cells[i].Total.Breaks)
 		}
 	}
 	if with == nil || without == nil {

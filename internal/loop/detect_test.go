@@ -21,7 +21,7 @@ func detected(t *testing.T, c Config, s *traces.Session) (confusion.Matrix, []re
 	t.Helper()
 	c.Breaks = true
 	row, calls := run(t, c, s)
-	return *(*confusion.Matrix)(row.Figures[results.Breaks:]), calls
+	return *(*confusion.Matrix)(&row.Breaks), calls
 }
 
 // onlyBreak returns the one break of a session: what was said, what was named
@@ -160,11 +160,11 @@ func TestCompactionIsExpected(t *testing.T) {
 				summaries++
 			}
 		}
-		if compacted == 0 || b.Calls(confusion.Compacted)[prompt.MissCompaction] != float64(compacted) || b.Broke() != 0 {
+		if compacted == 0 || b.Calls(confusion.Compacted)[prompt.MissCompaction] != uint32(compacted) || b.Broke() != 0 {
 			t.Errorf("%s: %d compactions, said %v", strategy, compacted, b[:confusion.Changed])
 		}
 		if tc.memory != (summaries == 0) || b[confusion.Beside+int(tc.beside)] == 0 || !tc.memory &&
-			b[confusion.Beside+int(tc.beside)] != float64(summaries) {
+			b[confusion.Beside+int(tc.beside)] != uint32(summaries) {
 			t.Errorf("%s: %d summary calls, said of calls beside %v", strategy, summaries, b[confusion.Beside:])
 		}
 	}
@@ -190,15 +190,15 @@ func TestDetectorChangesNothing(t *testing.T) {
 	c := testConfig(t, "claude-code/2026-03")
 	s := newSession("s").turns(120, 0, 4000).session()
 	without, _ := run(t, c, s)
-	if *(*confusion.Matrix)(without.Figures[results.Breaks:]) != (confusion.Matrix{}) {
-		t.Errorf("without the detector: %v", (*confusion.Matrix)(without.Figures[results.Breaks:]))
+	if *(*confusion.Matrix)(&without.Breaks) != (confusion.Matrix{}) {
+		t.Errorf("without the detector: %v", (*confusion.Matrix)(&without.Breaks))
 	}
 	c.Breaks = true
 	with, _ := run(t, c, s)
-	if (*confusion.Matrix)(with.Figures[results.Breaks:]).Watched() != with.N(results.LaterCalls)+1 {
-		t.Errorf("%d calls watched of %d", (*confusion.Matrix)(with.Figures[results.Breaks:]).Watched(), with.N(results.LaterCalls)+1)
+	if (*confusion.Matrix)(&with.Breaks).Watched() != with.N(results.LaterCalls)+1 {
+		t.Errorf("%d calls watched of %d", (*confusion.Matrix)(&with.Breaks).Watched(), with.N(results.LaterCalls)+1)
 	}
-	clear(with.Figures[results.Breaks:])
+	clear(with.Breaks[:])
 	if diff := cmp.Diff(without, with); diff != "" {
 		t.Errorf("the detector changes the row (-without +with):\n%s", diff)
 	}

@@ -2,7 +2,6 @@ package results
 
 import (
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
-	"github.com/compactsim/compactsim/internal/study/confusion"
 	"github.com/compactsim/compactsim/internal/study/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
@@ -91,9 +90,8 @@ const (
 	MissesByClass  = CostBySource + ID(NumSources)*NumClasses // of miss
 	Waits          = MissesByClass + ID(prompt.NumMissClasses)
 	SecondsAt      = Waits + numWaits
-	Needs          = SecondsAt + numLevels         // what was forgotten of what later actions used
-	Breaks         = Needs + ID(recall.NumFigures) // what the client's break detector says
-	NumFigures     = Breaks + ID(confusion.NumFigures)
+	Needs          = SecondsAt + numLevels // what was forgotten of what later actions used
+	NumFigures     = Needs + ID(recall.NumFigures)
 )
 
 // field is a member of a row in rows.jsonl, with the metrics that it is published as. Adding,
@@ -151,7 +149,7 @@ var rowFields = []field{
 	split("seconds_at_level", jsonlines.Pass, figures(jsonlines.Amount, SecondsAt, levelNames[:])).or().as(levelMetrics()...),
 	object("percent_left", jsonlines.Pass, figures(jsonlines.Whole, LeftCalls, []string{"calls", "sum", "most_used"})).or().as(leftMetrics()...),
 
-	breaks("breaks", Breaks).or().as(breakMetrics()...),
+	breaks("breaks").or().as(breakMetrics()...),
 	object("needs", jsonlines.Pass, needMembers()).or().as(needMetrics()...),
 	split("counts", jsonlines.Pass, countMembers()).or().as(rowCounts...),
 	{Member: jsonlines.Member{Name: "firings", Kind: jsonlines.Tally, At: tallyFirings, Optional: true}},

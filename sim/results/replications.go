@@ -91,6 +91,10 @@ func meanRow(cells []*Cell) Row {
 	}
 	n := float64(len(cells))
 	rowForm.Each(func(m *jsonlines.Member) {
+		if m.Kind == jsonlines.Small {
+			total.Breaks[m.At] = uint32(math.Round(float64(total.Breaks[m.At]) / n))
+			return
+		}
 		v := &total.Figures[m.At]
 		switch {
 		case slices.Contains(maxima[:], ID(m.At)):

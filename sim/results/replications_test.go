@@ -10,7 +10,7 @@ func seeded(seed string, usd float64, misses int) Cell {
 	row := costing("x", "a", usd)
 	row.Figures[Misses], row.Figures[PeakContext], row.Firings = float64(misses), float64(misses), map[string]int{"layer": misses}
 	row.Figures[LeftCalls], row.Figures[MostUsed] = 1, float64(10*misses)
-	row.Figures[Breaks] = 30 // calls without a break
+	row.Breaks[0] = 30 // calls without a break
 	return Cell{Cell: "x w=1 seed=" + seed, Strategy: "x", Params: map[string]string{"seed": seed, "w": "1"}, Rows: []*Row{row}}
 }
 
@@ -59,7 +59,7 @@ func TestReplicated(t *testing.T) {
 	if all := &c.Total; all.N(PeakContext) != 2 || all.N(MostUsed) != 20 {
 		t.Errorf("the largest context is %d and the most used %d %%, want 2 and 20", all.N(PeakContext), all.N(MostUsed))
 	}
-	near("what the break detector says", c.Total.Figures[Breaks], 30)
+	near("what the break detector says", float64(c.Total.Breaks[0]), 30)
 	misses, _ := LookupMetric("misses")
 	mean, _ = c.Value(misses)
 	near("misses", mean, 4./3)

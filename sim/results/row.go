@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/compactsim/compactsim/internal/study/confusion"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -160,6 +161,7 @@ type Row struct {
 	Session  string
 	Loop     Loop
 	Figures  Figures
+	Breaks   [confusion.NumCounts]uint32 // what the client's break detector says
 	// Firings counts how often a layer acted, by its name.
 	Firings map[string]int
 	// Reasons counts failures and refusals of layers, as "layer: reason".
@@ -252,6 +254,9 @@ func (r *Row) Add(o *Row) {
 	}
 	for i, id := range maxima {
 		r.Figures[id] = most[i]
+	}
+	for i, n := range o.Breaks {
+		r.Breaks[i] += n
 	}
 	addCounts(&r.Firings, o.Firings)
 	addCounts(&r.Reasons, o.Reasons)

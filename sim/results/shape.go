@@ -13,7 +13,7 @@ import (
 // rowForm is the encoded form of a row, breaksForm that of its breaks alone.
 var (
 	rowForm    = formOf(rowFields...)
-	breaksForm = jsonlines.NewForm("breaks", breaks("breaks", Breaks).Of)
+	breaksForm = jsonlines.NewForm("breaks", breaks("breaks").Of)
 )
 
 func formOf(fields ...field) *jsonlines.Form {
@@ -29,6 +29,7 @@ func (r *Row) line(cell string) *jsonlines.Values {
 	return &jsonlines.Values{
 		Texts:   []string{textCell: cell, textStrategy: r.Strategy, textSession: r.Session, textLoop: loopNames[r.Loop]},
 		Figures: r.Figures[:],
+		Counts:  r.Breaks[:],
 		Tallies: []map[string]int{tallyFirings: r.Firings, tallyReasons: r.Reasons},
 	}
 }
@@ -188,15 +189,15 @@ func namesOf[T interface {
 }
 
 // breaks declares calls by what was said and by what was missed, "none" for a hit.
-func breaks(name string, from ID) field {
+func breaks(name string) field {
 	reasons, fields := namesOf[confusion.Reason](confusion.NumReasons), namesOf[confusion.Field](confusion.NumFields)
 	missed := func(name string, from ID) field {
-		return split(name, jsonlines.Refuse, figures(jsonlines.Whole, from, missNames))
+		return split(name, jsonlines.Refuse, figures(jsonlines.Small, from, missNames))
 	}
 	return object(name, jsonlines.Refuse, []jsonlines.Member{
-		split("calls", jsonlines.Refuse, each(reasons, from+ID(confusion.Calls), len(missNames), missed)).or().Member,
-		split("changed", jsonlines.Refuse, each(fields, from+ID(confusion.Changed), len(missNames), missed)).or().Member,
-		split("beside", jsonlines.Refuse, figures(jsonlines.Whole, from+ID(confusion.Beside), reasons)).or().Member,
+		split("calls", jsonlines.Refuse, each(reasons, confusion.Calls, len(missNames), missed)).or().Member,
+		split("changed", jsonlines.Refuse, each(fields, ID(confusion.Changed), len(missNames), missed)).or().Member,
+		split("beside", jsonlines.Refuse, figures(jsonlines.Small, ID(confusion.Beside), reasons)).or().Member,
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 type Values struct {
 	Texts   []string
 	Figures []float64
+	Counts  []uint32         // that are many and small
 	Tallies []map[string]int // counts by any name; nil is left out
 }
 
@@ -23,6 +24,7 @@ type Kind uint8
 // The kinds of values.
 const (
 	Whole  Kind = iota // a figure: a count, which is not negative
+	Small              // one of Values.Counts
 	Amount             // a figure: a cost or a time, which is not negative
 	Signed             // a figure: an amount that may be negative
 	Object             // members of its own
@@ -44,6 +46,7 @@ type Member struct {
 	quoted      []string       // of an object: the names of its members, with a colon
 	index       map[string]int // of an object: the index of a member by its quoted name
 	first, size int            // of an object: its figures, which follow each other
+	small       bool           // they are Small
 }
 
 // Strange says what a reader does with an unknown member: it adds it to the member with this
@@ -79,7 +82,7 @@ func (m *Member) prepare() {
 		m.Of[i].prepare()
 	}
 	m.first = math.MaxInt
-	m.each(func(o *Member) { m.first, m.size = min(m.first, o.At), m.size+1 })
+	m.each(func(o *Member) { m.first, m.size, m.small = min(m.first, o.At), m.size+1, o.Kind == Small })
 }
 
 // Append appends a line of JSON, without its end, to text.
@@ -138,11 +141,13 @@ func (m *Member) check(l *Values) *fault {
 // exactly. It bounds amounts too, because statistics square and cube them.
 const Most = 1 << 53
 
-func (k Kind) holds(v float64) bool { return v <= Most && (v >= 0 || k == Signed && v >= -Most) }
+func (k Kind) holds(v float64) bool {
+	return v <= Most && (v >= 0 || k == Signed && v >= -Most) && (k != Small || v <= math.MaxUint32)
+}
 
 // bounds says that a figure is out of bounds.
 func (k Kind) bounds(v float64) string {
-	if k == Whole {
+	if k <= Small {
 		return fmt.Sprintf("is %.0f, which no run can have", v)
 	}
 	return fmt.Sprintf("is %v, which no run can have", v)
@@ -152,12 +157,17 @@ func (k Kind) bounds(v float64) string {
 func (m *Member) empty(l *Values) bool {
 	switch m.Kind {
 	case Object:
+		if m.small {
+			return !slices.ContainsFunc(l.Counts[m.first:m.first+m.size], func(n uint32) bool { return n != 0 })
+		}
 		for _, v := range l.Figures[m.first : m.first+m.size] {
 			if v != 0 {
 				return false
 			}
 		}
 		return true
+	case Small:
+		return l.Counts[m.At] == 0
 	case Text, Shared:
 		return l.Texts[m.At] == ""
 	case Tally:
@@ -177,6 +187,8 @@ func (e *encoder) value(m *Member) {
 	switch m.Kind {
 	case Whole:
 		e.whole(int64(e.Figures[m.At]))
+	case Small:
+		e.whole(int64(e.Counts[m.At]))
 	case Amount, Signed:
 		e.float(e.Figures[m.At])
 	case Text, Shared:

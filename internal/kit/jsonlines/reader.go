@@ -190,7 +190,11 @@ func (r *Reader) value(m *Member, l *Values) error {
 		return nil
 	}
 	v, err := r.figure(m.Kind)
-	l.Figures[m.At] += v // unknown members may be there already
+	if m.Kind == Small {
+		l.Counts[m.At] = uint32(v)
+	} else {
+		l.Figures[m.At] += v // unknown members may be there already
+	}
 	return err
 }
 
@@ -212,7 +216,7 @@ func (r *Reader) string(quoted []byte, shared bool) string {
 // figure reads a figure within its bounds.
 func (r *Reader) figure(k Kind) (float64, error) {
 	want := "a number"
-	if k == Whole {
+	if k <= Small {
 		want = "a whole number"
 	}
 	if r.json.PeekKind() != '0' {
@@ -223,7 +227,7 @@ func (r *Reader) figure(k Kind) (float64, error) {
 		return 0, err
 	}
 	var v float64
-	if k == Whole {
+	if k <= Small {
 		var n int64
 		n, err = strconv.ParseInt(string(text), 10, 64)
 		v = float64(n)

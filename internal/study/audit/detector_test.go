@@ -97,7 +97,7 @@ func confusionText(c *confusion.Matrix) string {
 		b.WriteByte(':')
 		for m, n := range c.Calls(said) {
 			if n > 0 {
-				fmt.Fprintf(&b, " %s:%g", prompt.MissClass(m), n)
+				fmt.Fprintf(&b, " %s:%d", prompt.MissClass(m), n)
 			}
 		}
 		b.WriteByte('\n')

@@ -87,10 +87,10 @@ var fieldNames = [NumFields]string{
 func (f Field) String() string { return fieldNames[min(int(f), NumFields-1)] }
 
 // Matrix counts the verdicts of a client's break detector by what the cache
-// model knows, call by call: a stretch of the figures of a row. The zero Matrix is empty.
-type Matrix [NumFigures]float64
+// model knows, call by call: a part of each row, and so a count takes 4 bytes. The zero Matrix is empty.
+type Matrix [NumCounts]uint32
 
-// Where the figures of a Matrix are.
+// Where the counts of a Matrix are.
 const (
 	// Calls are those of conversations, by verdict and by class of miss.
 	Calls = 0
@@ -98,12 +98,12 @@ const (
 	Changed = Calls + NumReasons*prompt.NumMissClasses
 	// Beside are calls that layers made, by verdict. Each is a conversation of its own to the
 	// server, so what it missed is unknown.
-	Beside     = Changed + NumFields*prompt.NumMissClasses
-	NumFigures = Beside + NumReasons
+	Beside    = Changed + NumFields*prompt.NumMissClasses
+	NumCounts = Beside + NumReasons
 )
 
 // Missed are counts by class of miss.
-type Missed [prompt.NumMissClasses]float64
+type Missed [prompt.NumMissClasses]uint32
 
 // Calls returns the calls of conversations with a reason.
 func (b *Matrix) Calls(r Reason) *Missed { return (*Missed)(b[Calls+int(r)*len(Missed{}):]) }

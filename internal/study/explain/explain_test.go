@@ -213,8 +213,8 @@ func TestBreaksAreTold(t *testing.T) {
 				told++
 			}
 		}
-		if said != (*confusion.Matrix)(row.Figures[results.Breaks:]).Broke() {
-			t.Errorf("%s: %d breaks told, the row has %d", e.Session, said, (*confusion.Matrix)(row.Figures[results.Breaks:]).Broke())
+		if said != (*confusion.Matrix)(&row.Breaks).Broke() {
+			t.Errorf("%s: %d breaks told, the row has %d", e.Session, said, (*confusion.Matrix)(&row.Breaks).Broke())
 		}
 	}
 	if told == 0 {
