@@ -62,14 +62,14 @@ func (f *File) pairedCase(rule *Rule, in *Input, all *sums, b *Baseline, c *Cell
 	var pairs [][2]*Past
 	for _, pair := range p.same {
 		was := pair[0].Costs[c.Name]
-		if billed {
+		if billed && pair[0].Calls > 0 {
 			was = []float64{pair[0].USD}
+		}
+		if len(was) == 0 || then != nil && len(was) != len(then) {
+			continue
 		}
 		if then == nil {
 			then = make([]float64, len(was))
-		}
-		if len(was) == 0 || len(was) != len(then) {
-			continue
 		}
 		pairs = append(pairs, pair)
 		for k := range was {

@@ -61,6 +61,13 @@ func TestPairedSessions(t *testing.T) {
 			t.Errorf("%v: noticed from %v, want 3 %% of %v", c.now, *list[0].Noticed, *list[0].Baseline)
 		}
 	}
+	// A session without prices is compared with nothing, and hides no other.
+	was.Cells[0].Draws[0].Rows[0].Figures[results.UnpricedCalls] = 1
+	unpriced := was.Cells[0].Draws[0].Rows[0].Session
+	if list := pairedResults(against(t, f, was, was)); len(list) != 1 || list[0].Status != OK || list[0].Group != "2 paired sessions" {
+		t.Errorf("%s lacks prices: %+v", unpriced, list)
+	}
+	was.Cells[0].Draws[0].Rows[0].Figures[results.UnpricedCalls] = 0
 	longer := bills(map[string]float64{"a": 90})
 	longer.Cells[0].Draws[0].Rows[0].Figures[results.Calls]++
 	if list := pairedResults(against(t, f, was, longer)); len(list) > 0 {

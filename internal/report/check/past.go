@@ -13,7 +13,7 @@ import (
 type Past struct {
 	ID     string  `json:"id"`
 	Task   string  `json:"task,omitzero"`
-	Calls  int     `json:"calls"`
+	Calls  int     `json:"calls"`  // 0 where the bill lacks prices
 	Tokens int64   `json:"tokens"` // of all its calls, input and output
 	USD    float64 `json:"usd"`    // billed
 	// Input is what the calls were billed for input, first calls of threads aside, and what is predicted
@@ -116,7 +116,7 @@ func partnersOf(was, now []Past) partners {
 	}
 	for side, list := range [2][]Past{was, now} {
 		for i := range list {
-			if own := &list[i]; own.Task != "" && !twice[own] {
+			if own := &list[i]; own.Task != "" && own.Calls > 0 && !twice[own] {
 				tries := p.tasks[own.Task]
 				tries[side] = append(tries[side], own)
 				p.tasks[own.Task] = tries
