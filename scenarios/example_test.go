@@ -7,10 +7,12 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -39,8 +41,51 @@ func Example() {
 	}
 	none := run.Reference("none")
 	difference, _ := run.VsRecorded(none)
-	fmt.Printf("%s: %+.0f %% in cost, %d misses\n", none.Cell, 100*difference.Relative, none.Total.Misses)
+	fmt.Printf("%s: %+.0f %% in cost, %d misses\n", none.Cell, 100*difference.Relative, none.Total.N(results.Misses))
 	// Output: none: +68 % in cost, 10 misses
+}
+
+// Bill the calls of a program that keeps no log, and ask what they would have cost with a cache marker.
+func Example_calls() {
+	ctx := context.Background()
+	at := time.Date(2026, 6, 1, 10, 0, 0, 0, time.UTC)
+	question := []agents.Block{{Kind: prompt.KindPrompt, Text: "What is in a.go?"}}
+	look := []agents.Block{{Kind: prompt.KindToolUse, ID: "1", Tool: "read", Text: `{"path":"a.go"}`}}
+	found := []agents.Block{{Kind: prompt.KindToolResult, ID: "1", Text: strings.Repeat("package a\n", 800)}}
+	const system = "You answer questions about code."
+	corpus, err := agents.FromCalls(traces.Options{}, agents.Conversation{ID: "a", Markers: 1, Calls: []agents.Call{
+		{
+			Model: "claude-opus-4-6", Start: at, End: at.Add(4 * time.Second), System: system, Messages: [][]agents.Block{question},
+			Reply: look, Usage: prompt.Usage{Uncached: 5000, Output: 30},
+		},
+		{
+			Model: "claude-opus-4-6", Start: at.Add(5 * time.Second), End: at.Add(9 * time.Second), System: system,
+			Messages: [][]agents.Block{question, look, found},
+			Reply:    []agents.Block{{Kind: prompt.KindText, Text: "A package."}}, Usage: prompt.Usage{Uncached: 8030, Output: 10},
+		},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	registry, err := strategies.Builtin()
+	if err != nil {
+		log.Fatal(err)
+	}
+	prices, err := costmodel.Default()
+	if err != nil {
+		log.Fatal(err)
+	}
+	plan := scenarios.Plan{Registry: registry, Prices: prices, Strategies: []string{"recorded"}, Seed: 1}
+	run, err := plan.Run(ctx, corpus)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, name := range []string{"billed", "recorded"} {
+		fmt.Printf("%s: %d calls, $%.4f\n", name, run.Reference(name).Total.N(results.Calls), run.Reference(name).Total.CostUSD())
+	}
+	// Output:
+	// billed: 2 calls, $0.0662
+	// recorded: 2 calls, $0.0537
 }
 
 // dropThinking is a layer of one's own: it forgets all thinking when a person
@@ -106,7 +151,7 @@ func Example_layer() {
 		if err != nil { // sessions ended early: the cost of less work
 			log.Fatal(err)
 		}
-		fmt.Printf("%s: %d times forgotten, %d misses, $%.2f\n", name, total.Microcompactions, total.Misses, usd)
+		fmt.Printf("%s: %d times forgotten, %d misses, $%.2f\n", name, total.N(results.Microcompactions), total.N(results.Misses), usd)
 	}
 	// Output:
 	// forgetful: 37 times forgotten, 37 misses, $73.89

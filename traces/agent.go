@@ -20,7 +20,9 @@ const (
 	AgentCopilot    = "copilot-cli"
 	AgentDSH        = "deepseek-harness"
 	AgentCline      = "cline"
-	AgentOTel       = "otel" // any program, by its OpenTelemetry spans
+	AgentOTel       = "otel"        // any program, by its OpenTelemetry spans
+	AgentATIF       = "atif"        // any agent, by a trajectory made of its log
+	AgentRequests   = "request-log" // any program, by the requests it sent
 )
 
 // Agent describes a coding agent: how its recordings are found and read, and
@@ -45,6 +47,9 @@ type Agent struct {
 	// were read from it, and maybe of others.
 	Texts func(text []byte) []Text
 
+	// Converted says that recordings are made of the logs of other agents: where such
+	// a log lies in a folder beside one, that is read instead.
+	Converted bool
 	// ClaudeCode says that sessions have versions of Claude Code: fitted
 	// profiles, presets by version and advice on its settings apply to them.
 	ClaudeCode bool
@@ -59,6 +64,9 @@ type Agent struct {
 	// SummaryShares reports whether a version's summary call continues the
 	// conversation's own prefix and so reads it from the cache.
 	SummaryShares func(version string) bool
+	// SummaryClip is how many bytes of each tool result the summary call of the client reads;
+	// 0 for all.
+	SummaryClip int32
 	// Settings are those of the client that bear on the bill.
 	Settings []Setting
 }

@@ -41,6 +41,9 @@ type Session struct {
 	LoggedUSD float64
 	// Announced is what the client told the model ahead of its first response, tokens.
 	Announced Announced
+	// Markers is how many messages of a request carried a cache marker, at most, where
+	// the recording shows requests; -1 where it shows that none did, 0 where it shows nothing.
+	Markers int8
 	// Index is what Options.Listener made of the texts; nil without one.
 	Index any
 

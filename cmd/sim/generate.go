@@ -33,6 +33,7 @@ type genFlags struct {
 	seed     uint64
 	workers  int
 	format   string
+	as       string
 	out      string
 	list     bool
 }
@@ -41,15 +42,17 @@ func newTracesGen() *cobra.Command {
 	var f genFlags
 	cmd := &cobra.Command{
 		Use:   "gen --profile NAME|FILE -o DIR",
-		Short: "Generate sessions from a profile, as transcripts of Claude Code",
+		Short: "Generate sessions from a profile, as recordings",
 		Long: `Generates sessions that behave as a profile says and writes them as Claude Code's
-JSONL, which every verb reads. --list names the profiles that come with the
+JSONL, which every verb reads, or with --as as OpenTelemetry spans or lines of requests and
+responses, in which every call shows all that it sent: files are many times as large. --list names the profiles that come with the
 program; --profile NAME without -o prints the profile as a start for one of your own.
 sim traces fit writes a profile from recordings, and sim run takes generated sessions
 without files: sessions.generate in a scenario. The profile of sim calibrate is another
 kind: the numbers of the simulation itself.`,
 		Example: `  sim traces gen --list
   sim traces gen --profile chat --sessions 50 --seed 7 -o sessions
+  sim traces gen --profile chat --sessions 5 --as otel -o spans
   sim traces ls sessions`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
@@ -58,6 +61,9 @@ kind: the numbers of the simulation itself.`,
 	flags.Uint64Var(&f.seed, "seed", 1, "the same profile, seed `N` and number give the same sessions")
 	flags.StringVar(&f.profile, "profile", "", "`NAME` of a profile, or a file that ends in .yaml or .yml")
 	bindFormat(cmd, &f.format, genJSONL, genGzip)
+	f.as = synthetic.FormClaude
+	flags.Var(&formatFlag{&f.as, synthetic.Forms()}, "as", "write recordings of `AGENT`: "+strings.Join(synthetic.Forms(), ", "))
+	completeFlag(cmd, "as", synthetic.Forms)
 	flags.StringVarP(&f.out, "output", "o", "", "write the sessions into an empty or new `DIR`")
 	flags.IntVar(&f.workers, "workers", 0, "`N` sessions generated at once; 0 for one per core")
 	flags.BoolVar(&f.list, "list", false, "name the profiles and what they stress")
@@ -94,7 +100,7 @@ func (f *genFlags) check(cmd *cobra.Command, args []string) error {
 	}
 	if f.list {
 		return errors.Join(append(errs, changing(cmd, "is for sessions, and --list only names the profiles",
-			"profile", "sessions", "seed", "format", "output", "workers"))...)
+			"profile", "sessions", "seed", "format", "as", "output", "workers"))...)
 	}
 	if f.profile == "" && len(args) == 0 {
 		errs = append(errs, fmt.Errorf("which profile? --profile takes %s, or a file that ends in .yaml or .yml",
@@ -102,7 +108,7 @@ func (f *genFlags) check(cmd *cobra.Command, args []string) error {
 	}
 	if f.out == "" {
 		errs = append(errs, changing(cmd, "is for sessions: name a folder for them with -o, else the profile is printed",
-			"sessions", "seed", "format", "workers"))
+			"sessions", "seed", "format", "as", "workers"))
 	} else {
 		errs = append(errs, freeFolder(f.out))
 	}
@@ -202,7 +208,7 @@ func (f *genFlags) expected(w *synthetic.Workload, g *synthetic.Generator) (floa
 	sample := min(f.sessions/64+1, 8)
 	var size counter
 	for i := range sample {
-		for _, t := range w.Transcripts(g.Session(f.seed, i)) {
+		for _, t := range w.Recording(g.Session(f.seed, i), f.as) {
 			if err := encodeTranscript(&size, f.format, t); err != nil {
 				return 0, err
 			}
@@ -223,7 +229,7 @@ func (f *genFlags) writeSessions(ctx context.Context, w *synthetic.Workload, g *
 	var mu sync.Mutex
 	var sum tally
 	err := g.Each(ctx, f.sessions, f.seed, f.workers, func(s *traces.Session) error {
-		files := w.Transcripts(s)
+		files := w.Recording(s, f.as)
 		var size counter
 		for _, t := range files {
 			if err := writeTranscript(ctx, f.out, f.format, t, &size); err != nil {

@@ -46,6 +46,7 @@ type runFlags struct {
 	seed       uint64
 	window     int64
 	profile    string
+	server     string
 	keys       keyFlags // bound by the verbs that have pseudonyms
 	searches   bool     // only few of the cells are simulated
 }
@@ -76,6 +77,7 @@ func (f *runFlags) bindStrategies(cmd *cobra.Command) {
 		"let the agent act as recorded whatever was forgotten: it fetches nothing again")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed `N` of all random draws")
 	flags.Int64Var(&f.window, "window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
+	flags.StringVar(&f.server, "server", "", "replay on the cache of provider `NAME` (docs/servers.md); default that of each recording")
 	flags.StringVar(&f.profile, "profile", scenarios.ProfileDefault,
 		"fitted behaviour: default, none or a `FILE` of sim calibrate")
 	flags.StringVar(&f.pricesAt, "prices-at", "call", "`DATE` of the prices: call, today or YYYY-MM-DD")
@@ -413,6 +415,7 @@ func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []st
 	set("seed", f.seed, "seed")
 	set("window", f.window, "client", "window")
 	set("profile", f.profile, "profile")
+	set("server", f.server, "server", "name")
 	set("verify", f.verify, "verify")
 	if f.openLoop {
 		set("open-loop", loop.RefetchNever.Names()[loop.RefetchNever], "agent", "refetch")

@@ -51,7 +51,7 @@ the calls at which the recording did.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.strategy, "strategy", "",
 		"check when this `PRESET` compacts; own is the generation of each session's client")
-	f.charts.bind(cmd, "scatter", "gap")
+	f.charts.bind(cmd, "scatter", "gap", "survival")
 	flags.StringVar(&f.profile, "profile", "default", "fitted numbers: default, none or a `FILE` of sim calibrate")
 	flags.StringVar(&f.folds, "folds", "", "score each session with a profile fitted on others, by `KIND`: repository, session, user, epoch or time")
 	flags.BoolVar(&f.alone, "alone", false, "predict each session by the profile alone, without what the others show")

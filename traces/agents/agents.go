@@ -8,6 +8,7 @@
 package agents
 
 import (
+	"github.com/compactsim/compactsim/internal/reading/atif"
 	"github.com/compactsim/compactsim/internal/reading/claudecode"
 	"github.com/compactsim/compactsim/internal/reading/cline"
 	"github.com/compactsim/compactsim/internal/reading/codex"
@@ -17,6 +18,7 @@ import (
 	"github.com/compactsim/compactsim/internal/reading/opencode"
 	"github.com/compactsim/compactsim/internal/reading/otel"
 	"github.com/compactsim/compactsim/internal/reading/pi"
+	"github.com/compactsim/compactsim/internal/reading/reqlog"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -25,7 +27,7 @@ import (
 var list = [...]*traces.Agent{
 	claudecode.Describe(), codex.Describe(), opencode.Describe(), pi.Describe(),
 	gemini.Describe(), copilot.Describe(), dsh.Describe(), cline.Describe(),
-	otel.Describe(),
+	otel.Describe(), reqlog.Describe(), atif.Describe(),
 }
 
 // Of returns the agent with a name, as in Session.Agent. An unknown agent is

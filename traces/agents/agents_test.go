@@ -48,6 +48,15 @@ func TestFormatOf(t *testing.T) {
 		{"spans behind a damaged line", "{\"resour\n" + `{"type":"span","traceId":"x","spanId":"y"}`, traces.AgentOTel},
 		{"a list of spans", `[{"trace_id":"x","span_id":"y","start_time":1}]`, traces.AgentOTel},
 		{"Jaeger", `{"data":[{"traceID":"x","spans":[{"traceID":"x","spanID":"y","startTime":1}]}]}`, traces.AgentOTel},
+		{"claude-trace", `{"request":{"timestamp":1.5,"method":"POST","url":"https://x/v1/messages","headers":{}`, traces.AgentRequests},
+		{"bodies", `{"start":1,"request":{"model":"m","messages":[{"role":"us`, traces.AgentRequests},
+		{"bodies behind a damaged line", "{\"requ\n" + `{"request":{"body":{"model":"m","input":"hi"}},"response":null}`, traces.AgentRequests},
+		{"agentcap", "{\n \"request_id\": \"r\",\n \"captured_at\": 1.5,\n", traces.AgentRequests},
+		{"nock", `[{"scope":"https://x","method":"POST","path":"/v1/messages","status":200}]`, traces.AgentRequests},
+		{"a row with a request", `{"timestamp":1,"model":"m","prompt_tokens":7,"request":{"model":"m","messages":[]},"response":{}}`, ""},
+		{"a log of a web server", `{"request":{"path":"/","model":"T"},"response":{"status":200}}`, ""},
+		{"ATIF", "{\n \"schema_version\": \"ATIF-v1.8\",\n", traces.AgentATIF},
+		{"an older trajectory", `{"session_id":"s","agent":{"name":"a"},"steps":[{"role":"user"`, traces.AgentATIF},
 		{"a log with the ids of spans", `{"level":"info","traceId":"x","spanId":"y","message":"m"}`, ""},
 		{"OpenCode", openCode, traces.AgentOpenCode},
 		{"Qwen Code", strings.Replace(claudeLine, `"content":"hi"`, `"parts":[{"text":"hi"}]`, 1), "qwen-code"},
@@ -216,6 +225,25 @@ func TestJSONInFolders(t *testing.T) {
 	c, err = Read(context.Background(), traces.Options{}, dir, filepath.Join(dir, "package.json"))
 	if !errors.Is(err, traces.ErrNoSessions) || c == nil || c.NumProblems == 0 {
 		t.Errorf("a file that is named as well: %v, %v", err, c)
+	}
+}
+
+// Of a trajectory that was made of the log of an agent the log is read, where that lies beside it.
+func TestConverted(t *testing.T) {
+	dir := t.TempDir()
+	step := `{"source":"agent","message":"yes","metrics":{"prompt_tokens":1000,"completion_tokens":5}}`
+	trajectory := []byte(`{"schema_version":"ATIF-v1.5","session_id":"t","agent":{"name":"a"},"steps":[` + step + `]}`)
+	for _, trial := range []string{"one", "two"} {
+		write(t, filepath.Join(dir, trial, "agent", "trajectory.json"), trajectory)
+	}
+	write(t, filepath.Join(dir, "one", "agent", "sessions", "projects", "a.jsonl"), []byte(claudeLine+"\n"+claudeReply+"\n"))
+	c, err := Read(context.Background(), traces.Options{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if len(c.Sessions) != 2 || len(c.Problems) != 1 || !strings.Contains(c.Problems[0].String(), "the agent's own log is read in its place") {
+		t.Errorf("%d sessions, problems %v", len(c.Sessions), c.Problems)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -62,6 +63,7 @@ func read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what 
 	for i, in := range inputs.Files {
 		of[in.Name] = found[i]
 	}
+	inputs.Files = m.superseded(inputs.Files, of)
 	inputs.Files = slices.DeleteFunc(inputs.Files, func(in traces.Input) bool { return ctx.Err() == nil && m.divide(in, of[in.Name]) })
 	if err := ctx.Err(); err != nil {
 		inputs.Close()
@@ -94,6 +96,34 @@ type merger struct {
 // only reports whether all files go to the first reader.
 func (m *merger) only() bool {
 	return len(m.files[list[0]]) == len(m.corpus.Inputs.Files)
+}
+
+// superseded drops converted recordings where the agent's own log lies in a folder beside
+// them, with a problem for each. Files are ordered by name.
+func (m *merger) superseded(files []traces.Input, of map[string]*traces.Agent) []traces.Input {
+	own := map[string]string{}
+	for _, in := range files {
+		if a := of[in.Name]; a == nil || !a.Converted {
+			continue
+		}
+		dir := path.Dir(in.Name) + "/"
+		first, _ := slices.BinarySearchFunc(files, dir, func(o traces.Input, dir string) int { return strings.Compare(o.Name, dir) })
+		for _, o := range files[first:] {
+			if !strings.HasPrefix(o.Name, dir) || own[in.Name] != "" {
+				break
+			}
+			if a := of[o.Name]; a != nil && a.Read != nil && !a.Converted && strings.Contains(o.Name[len(dir):], "/") {
+				own[in.Name] = o.Name
+			}
+		}
+	}
+	return slices.DeleteFunc(files, func(in traces.Input) bool {
+		log := own[in.Name]
+		if log != "" {
+			m.keep([]traces.Problem{{File: in.Name, Text: "the agent's own log is read in its place: " + log}})
+		}
+		return log != ""
+	})
 }
 
 // divide gives a file to the reader of its agent, if it has one. It returns true for a file

@@ -12,7 +12,7 @@ import (
 
 // Agents returns the names of all agents that have samples.
 func Agents() []string {
-	return []string{traces.AgentClaudeCode, traces.AgentCodex, traces.AgentOpenCode, traces.AgentPi, traces.AgentGemini, traces.AgentCopilot, traces.AgentDSH, traces.AgentCline, traces.AgentOTel}
+	return []string{traces.AgentClaudeCode, traces.AgentCodex, traces.AgentOpenCode, traces.AgentPi, traces.AgentGemini, traces.AgentCopilot, traces.AgentDSH, traces.AgentCline, traces.AgentOTel, traces.AgentRequests, traces.AgentATIF}
 }
 
 // Sample returns a session in the format of an agent: several prompts, each
@@ -27,6 +27,7 @@ func Sample(agent, id string, seed uint64) string {
 	form := map[string]form{
 		traces.AgentClaudeCode: claudeForm{}, traces.AgentCodex: &codexForm{}, traces.AgentOpenCode: openCodeForm{},
 		traces.AgentPi: piForm{}, traces.AgentGemini: geminiForm{}, traces.AgentCopilot: &copilotForm{}, traces.AgentDSH: &dshForm{}, traces.AgentCline: clineForm{}, traces.AgentOTel: &otelForm{},
+		traces.AgentRequests: &requestForm{}, traces.AgentATIF: &atifForm{},
 	}[agent]
 	form.head(w)
 	for prompt := range 4 {

@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"bytes"
 	"errors"
 
 	"github.com/compactsim/compactsim/internal/reading/jsonscan"
@@ -39,4 +40,13 @@ func EachOf(text []byte, list string, member func(name string, v []byte) error, 
 	}
 	s.End()
 	return s.Err()
+}
+
+// Lined reports whether a file that begins with head has a JSON value on each
+// line: its first line is one, or is damaged, which does not end as a line inside
+// of a document does.
+func Lined(head []byte) bool {
+	line, _, more := bytes.Cut(bytes.TrimSpace(TrimBOM(head)), []byte("\n"))
+	line = bytes.TrimSpace(line)
+	return !more || len(line) > 0 && bytes.IndexByte([]byte("{[,:"), line[len(line)-1]) < 0
 }

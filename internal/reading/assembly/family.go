@@ -20,6 +20,7 @@ type Part struct {
 	USD        float64
 	Window     int64                    // largest context window logged, tokens
 	Tasks      map[string]prompt.Digest // tool calls by the id of the sub-agent that they started
+	Below      []*Part                  // sub-agents whose conversations are in the same file
 }
 
 // NewPart returns the part that a file is read into.
@@ -71,9 +72,7 @@ func Families(format *Format, limit int, parts []*Part) []*Session {
 			if of[root] == nil {
 				of[root] = s
 			}
-			for id, d := range p.Tasks {
-				tasks[id] = d
-			}
+			p.started(tasks)
 			s.join(p, !own)
 		}
 	}
@@ -88,8 +87,25 @@ func Families(format *Format, limit int, parts []*Part) []*Session {
 	return list
 }
 
+// started adds the tool calls that started the sub-agents of a part, and of those below it.
+func (p *Part) started(tasks map[string]prompt.Digest) {
+	for id, d := range p.Tasks {
+		tasks[id] = d
+	}
+	for _, b := range p.Below {
+		b.started(tasks)
+	}
+}
+
 // join adds the threads of a part.
 func (s *Session) join(p *Part, agent bool) {
+	s.extend(p, agent)
+	s.Files = append(s.Files, p.File)
+	s.Own(p.File)
+}
+
+// extend adds the threads of a part and of those below it.
+func (s *Session) extend(p *Part, agent bool) {
 	threads := p.Threads(p.ID)
 	for _, t := range threads {
 		if agent && t.Kind == traces.ThreadMain {
@@ -101,7 +117,8 @@ func (s *Session) join(p *Part, agent bool) {
 	}
 	s.Start, s.End, s.LoggedUSD = Earlier(s.Start, p.Start), max(s.End, p.End), s.LoggedUSD+p.USD
 	s.Window = max(s.Window, p.Window)
-	s.Files = append(s.Files, p.File)
-	s.Own(p.File)
 	s.Threads = append(s.Threads, threads...)
+	for _, b := range p.Below {
+		s.extend(b, true)
+	}
 }

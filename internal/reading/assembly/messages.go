@@ -18,6 +18,15 @@ type Message struct {
 	Blocks    []Block
 }
 
+// NewMessage returns a message that is the same as another one if its blocks are.
+func NewMessage(assistant bool, blocks []Block) *Message {
+	d := prompt.Digest{}.ExtendInt(map[bool]uint64{true: 1}[assistant])
+	for i := range blocks {
+		d = d.Extend(blocks[i].Digest)
+	}
+	return &Message{Digest: d, Assistant: assistant, Blocks: blocks}
+}
+
 // said is a message in any of the forms that interfaces of models and their
 // instrumentation use: Anthropic's, OpenAI's two, OpenTelemetry's, Google's, and
 // that of Vercel's AI SDK. An item of OpenAI's newer interface is a part by itself.

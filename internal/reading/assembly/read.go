@@ -53,6 +53,24 @@ func (r *Reader[S]) Read(
 	return c, nil
 }
 
+// Assemble makes sessions of drafts that are of no recording. It is an error if one is unsound.
+func Assemble(opts *traces.Options, drafts []*Session) (*traces.Corpus, error) {
+	own(drafts)
+	c := &traces.Corpus{Unknown: map[string]int{}, MaxLine: opts.MaxLine}
+	for _, d := range drafts {
+		s := d.assemble()
+		if err := s.Check(); err != nil {
+			return nil, err
+		}
+		if opts.Listener != nil {
+			s.Index = opts.Listener.Index(s, d.heard)
+		}
+		c.Sessions = append(c.Sessions, s)
+	}
+	Sort(c.Sessions)
+	return c, nil
+}
+
 // Sort orders sessions by start, then id.
 func Sort(list []*traces.Session) {
 	slices.SortStableFunc(list, func(a, b *traces.Session) int {

@@ -21,6 +21,8 @@ type Request struct {
 	Lane    string
 	Starter prompt.Digest
 	Head    prompt.Digest // of tools and system prompt, zero if they are not shown
+	// Ahead are blocks of tools and system prompt, for a Format whose Head sizes them.
+	Ahead []Block
 	// Messages are all that was sent, nil if they are not shown. Then Results are
 	// those of the tools of the call before.
 	Messages  []*Message
@@ -28,6 +30,18 @@ type Request struct {
 	Reply     []Block
 	Prompted  bool // where no messages are shown: a person's prompt preceded it
 	Compacted bool // the log says that a compaction preceded it
+	Open      bool // the log lacks the final count of its output
+	Whole     bool // the log shows messages, and a head, as they were sent: what they changed is known
+}
+
+// Show adds tools or a system prompt to what precedes the messages.
+func (r *Request) Show(k prompt.Kind, text []byte) {
+	if len(text) == 0 {
+		return
+	}
+	b := Derived(k, prompt.DigestBytes(text), 0)
+	b.Bytes = int32(min(len(text), MaxTokens))
+	r.Ahead, r.Head = append(r.Ahead, Block{Block: b}), r.Head.Extend(b.Digest)
 }
 
 // placed is a request with what it goes on from.
@@ -38,12 +52,12 @@ type placed struct {
 	compact bool
 	stayed  []*Message // of a compaction: messages that the history had
 	summary *Message
+	verdict traces.Verdict
 }
 
 // history is the calls of one conversation, in their order.
 type history struct {
 	lane  string
-	head  prompt.Digest
 	calls []placed
 }
 
@@ -54,7 +68,8 @@ const maxLeft = 64
 // from the call whose messages it repeats. One that repeats none opens a
 // conversation, or follows a compaction: if the conversation of the same head that
 // ended last was longer, and is never gone on from. Requests that show no messages
-// go on from the last call of their lane that had ended.
+// go on from the last call of their lane that had ended. One that begins with the task of a
+// tool call is the sub-agent's that the call started.
 func Conversations(session string, list []*Request) []*Thread {
 	slices.SortStableFunc(list, func(a, b *Request) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
@@ -63,7 +78,7 @@ func Conversations(session string, list []*Request) []*Thread {
 	for _, r := range list {
 		at := slices.IndexFunc(all, func(h *history) bool { return h.lane == r.Lane && h.extend(r) })
 		if at < 0 {
-			h := &history{lane: r.Lane, head: r.Head}
+			h := &history{lane: r.Lane}
 			h.calls = append(h.calls, placed{Request: r, parent: -1, fresh: r.Messages, compact: r.Compacted})
 			all = append(all, h)
 			continue
@@ -73,7 +88,29 @@ func Conversations(session string, list []*Request) []*Thread {
 		all[0] = h
 	}
 	slices.SortStableFunc(all, func(a, b *history) int { return cmp.Compare(a.calls[0].Start, b.calls[0].Start) })
+	startedBy(all, list)
 	return threads(session, joined(all))
+}
+
+// startedBy names the tool calls that started conversations, by the tasks they gave.
+func startedBy(all []*history, list []*Request) {
+	tasks := map[prompt.Digest]prompt.Digest{}
+	for _, r := range list {
+		for i := range r.Reply {
+			if t := r.Reply[i].Task; t != nil {
+				tasks[t.Prompt] = r.Reply[i].ID
+			}
+		}
+	}
+	for _, h := range all {
+		if r := h.calls[0].Request; r.Starter.IsZero() && len(r.Messages) > 0 {
+			for _, b := range r.Messages[0].Blocks {
+				if id, ok := tasks[b.Digest]; ok {
+					r.Starter = id
+				}
+			}
+		}
+	}
 }
 
 // extend adds a request to the history if it goes on from one of its calls.
@@ -117,7 +154,37 @@ func (h *history) follow(i int, r *Request) {
 			c.Reply = append(c.Reply, m.Blocks...)
 		}
 	}
-	h.calls = append(h.calls, placed{Request: r, parent: int32(i), fresh: rest[answer:], compact: r.Compacted})
+	p := placed{Request: r, parent: int32(i), fresh: rest[answer:], compact: r.Compacted}
+	if r.Whole {
+		p.verdict = p.changed(h.calls[i].Request)
+	}
+	h.calls = append(h.calls, p)
+}
+
+// changed says what a request changed of the one before it.
+func (p *placed) changed(before *Request) traces.Verdict {
+	switch {
+	case p.Model != before.Model:
+		return traces.VerdictModel
+	case p.Head != before.Head:
+		same := slices.EqualFunc(tools(p.Ahead), tools(before.Ahead), func(a, b Block) bool { return a.Digest == b.Digest })
+		if same {
+			return traces.VerdictSystem
+		}
+		return traces.VerdictTools
+	case common(p.Messages, before.Messages) < len(before.Messages):
+		return traces.VerdictMessages
+	}
+	return traces.VerdictSame
+}
+
+// tools returns the blocks of tools at the beginning of a head.
+func tools(head []Block) []Block {
+	n := 0
+	for n < len(head) && head[n].Kind == prompt.KindTools {
+		n++
+	}
+	return head[:n]
 }
 
 // common returns how many messages two lists begin with.
@@ -164,7 +231,7 @@ func (h *history) end() *placed { return &h.calls[len(h.calls)-1] }
 // compactedInto reports whether next is what a compaction made of a history.
 func (h *history) compactedInto(next *history) bool {
 	a, b := h.end(), &next.calls[0]
-	return h.lane == next.lane && h.head == next.head && a.End <= b.Start && len(a.Messages) >= leastCompacted &&
+	return h.lane == next.lane && (b.Starter.IsZero() || b.Starter == h.calls[0].Starter && h.lane != "") && a.Head == b.Head && a.End <= b.Start && len(a.Messages) >= leastCompacted &&
 		b.Messages != nil && len(b.Messages) < len(a.Messages) && b.Usage.Input() < a.Usage.Input()
 }
 
@@ -203,6 +270,9 @@ func threads(session string, all []*history) (list []*Thread) {
 			tree.Add(h.calls[k].parent, h.calls[k].steps())
 		}
 		for _, t := range tree.Threads(session) {
+			if t.Kind == traces.ThreadMain {
+				t.Ahead = slices.Clone(h.calls[0].Ahead)
+			}
 			if i > 0 && t.Kind == traces.ThreadMain && len(t.Calls) > 0 {
 				t.Kind, t.ID, t.Starter = traces.ThreadAgent, cmp.Or(h.lane, t.Calls[0].ID), h.calls[0].Starter
 				if t.Starter.IsZero() && root != nil {
@@ -258,6 +328,17 @@ func (p *placed) steps() []Step {
 	}
 	add(input)
 	add(Step{Kind: StepReply, At: p.End, First: p.First, ID: p.ID, Blocks: slices.Clone(p.Reply)})
-	add(Step{Kind: StepCount, At: p.End, ID: p.ID, Model: p.Model, Usage: p.Usage, Final: p.Usage.OK})
+	add(Step{Kind: StepCount, At: p.End, ID: p.ID, Model: p.Model, Usage: p.Usage, Final: p.Usage.OK && !p.Open, Verdict: p.verdict})
 	return steps
+}
+
+// Counted reports whether one of some requests has usable counts, or sizes are to be
+// estimated from what was said. If not, that is a problem.
+func (s *Session) Counted(opts *traces.Options, list []*Request) bool {
+	if slices.ContainsFunc(list, func(r *Request) bool { return r.Usage.OK }) {
+		return true
+	}
+	f := list[0].Source
+	f.Problems.Add(f.Name, int(list[0].Line), "none of the %d calls of conversation %s has token counts; it is left out", len(list), s.ID)
+	return false
 }

@@ -33,10 +33,12 @@ type Step struct {
 	ID     string // of a reply; of a count, what identifies its call if the reply has no id
 	Model  string // of the call that a count ends
 	Blocks []Block
-	Usage  Usage // of a count, or of the call that made a summary
+	Usage  Usage // of a count, or of the call that made a summary: Bad where it was made and not counted
 	Final  bool  // the counted output is final
-	Manual bool  // a compaction that a person asked for
-	Tokens int32 // of the context before a compaction, as the client counted them
+	// Verdict is what the log says, or shows, of a call's prefix.
+	Verdict traces.Verdict
+	Manual  bool  // a compaction that a person asked for
+	Tokens  int32 // of the context before a compaction, as the client counted them
 	// Cleared are the calls of tools whose results were cleared.
 	Cleared []prompt.Digest
 }
@@ -165,6 +167,7 @@ func (t *Rounds) startNext() {
 func (t *Rounds) count(s *Step) {
 	r := t.open
 	r.Usage, r.Final, r.Model, r.Version, r.Project, r.Source = s.Usage, s.Final, s.Model, t.Version, t.Project, s.Source
+	r.Verdict = s.Verdict
 	if r.Line == 0 {
 		r.Line = s.Line
 	}
@@ -200,6 +203,7 @@ func (t *Rounds) compact(s *Step) {
 	if s.At != 0 && t.lastAt != 0 {
 		ev.Wait = max(0, s.At-t.lastAt)
 	}
+	ev.uncounted = s.Usage.Bad && !s.Usage.OK
 	if s.Usage.OK {
 		ev.summary = &traces.SummaryCall{Model: cmp.Or(s.Model, unnamed), Usage: s.Usage.Usage}
 	}

@@ -87,15 +87,6 @@ func spansIn(s *jsonscan.Scanner) bool {
 	return false
 }
 
-// lined reports whether a file that begins with head has a JSON value on each
-// line: its first line is one, or is damaged, which does not end as a line inside
-// of a document does.
-func lined(head []byte) bool {
-	line, _, more := bytes.Cut(bytes.TrimSpace(assembly.TrimBOM(head)), []byte("\n"))
-	line = bytes.TrimSpace(line)
-	return !more || len(line) > 0 && bytes.IndexByte([]byte("{[,:"), line[len(line)-1]) < 0
-}
-
 // ReadInputs reads spans that were found already; see assembly.Reader.
 func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
 	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
@@ -118,14 +109,17 @@ func newFile(f *assembly.File, mk assembly.Maker) *file {
 	return &file{File: f, maker: mk, messages: map[prompt.Digest]*assembly.Message{}}
 }
 
-var errNoSpans = errors.New("it holds no spans")
+var (
+	errNoSpans = errors.New("it holds no spans")
+	errNoList  = errors.New("a part of the export has no list of spans")
+)
 
 // scan reads one file. What precedes a defect in a document is kept.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
 	base := assembly.NewFile(in.Name, opts)
 	f := newFile(base, assembly.Maker{Ear: opts.Listener, Unknown: base.Unknown})
 	head, err := in.Head(64 << 10)
-	if err == nil && lined(head) {
+	if err == nil && assembly.Lined(head) {
 		err = f.Read(ctx, opts, in, f.read)
 	} else {
 		var text []byte
@@ -159,6 +153,9 @@ func (f *file) walk(w *walker) error {
 	}
 	if s.End(); s.Err() == nil && !w.known {
 		return errNoSpans
+	}
+	if s.Err() == nil && w.bare > 0 {
+		return errNoList
 	}
 	return s.Err()
 }

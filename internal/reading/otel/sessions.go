@@ -155,21 +155,14 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 	owned := map[*file]bool{}
 	var list []*assembly.Session
 	for _, d := range order {
-		if d.once(fo); len(d.calls) > 0 && d.counted() {
-			list = append(list, d.session(opts, fo, owned))
+		if d.once(fo); len(d.calls) == 0 {
+			continue
+		}
+		if s := d.session(opts, fo, owned); s != nil {
+			list = append(list, s)
 		}
 	}
 	return list
-}
-
-// counted reports whether a call has usable counts. If none has, that is a problem.
-func (d *dialogue) counted() bool {
-	if slices.ContainsFunc(d.calls, func(sp *span) bool { return sp.call.Usage.OK }) {
-		return true
-	}
-	sp := d.calls[0]
-	sp.file.Problems.Add(sp.file.Name, sp.line, "none of the %d calls of conversation %s has token counts; it is left out", len(d.calls), d.name)
-	return false
 }
 
 // once sorts the calls, and drops those that are another one: at its time with its
@@ -202,14 +195,20 @@ func (d *dialogue) once(fo *forest) {
 	d.calls = kept
 }
 
-// session makes the session of a conversation.
+// session makes the session of a conversation, nil if none of its calls is counted.
 func (d *dialogue) session(opts *traces.Options, fo *forest, owned map[*file]bool) *assembly.Session {
 	s := &assembly.Session{
 		Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true},
 		ID:     d.name, Problems: assembly.Problems{Limit: opts.MaxProblems},
 	}
-	lanes, turn := map[string][]*assembly.Request{}, map[string]string{}
 	var all []*assembly.Request
+	for _, sp := range d.calls {
+		all = append(all, sp.call)
+	}
+	if !s.Counted(opts, all) {
+		return nil
+	}
+	lanes, turn := map[string][]*assembly.Request{}, map[string]string{}
 	shown := false
 	for _, sp := range d.calls {
 		if t := fo.lane(sp); t != nil {
@@ -219,7 +218,6 @@ func (d *dialogue) session(opts *traces.Options, fo *forest, owned map[*file]boo
 		shown, sp.call.Prompted = shown || sp.call.Messages != nil, len(lanes[sp.call.Lane]) == 0 || turn[sp.call.Lane] != sp.trace
 		turn[sp.call.Lane] = sp.trace
 		lanes[sp.call.Lane] = append(lanes[sp.call.Lane], sp.call)
-		all = append(all, sp.call)
 		s.Start, s.End, s.LoggedUSD = assembly.Earlier(s.Start, sp.start), max(s.End, sp.end), s.LoggedUSD+sp.usd
 		s.Project = cmp.Or(s.Project, sp.service)
 		if sp.version != "" && !slices.Contains(s.Versions, sp.version) {

@@ -20,6 +20,7 @@ type Transcript struct {
 	w      *Workload
 	s      *traces.Session
 	thread int
+	form   string // "" for Claude Code's
 }
 
 // Transcripts returns the files of a session that a Generator of the workload
@@ -29,14 +30,17 @@ func (w *Workload) Transcripts(s *traces.Session) []Transcript {
 	list := []Transcript{{Name: s.ID + ".jsonl", w: w, s: s}}
 	for i := range s.Threads {
 		if s.Threads[i].Kind == traces.ThreadAgent {
-			list = append(list, Transcript{s.ID + "/subagents/agent-" + s.Threads[i].ID + ".jsonl", w, s, i})
+			list = append(list, Transcript{Name: s.ID + "/subagents/agent-" + s.Threads[i].ID + ".jsonl", w: w, s: s, thread: i})
 		}
 	}
 	return list
 }
 
-// Write writes the file as Claude Code's JSONL.
+// Write writes the file in its form.
 func (f Transcript) Write(w io.Writer) error {
+	if f.form != "" {
+		return f.record(w)
+	}
 	x := newScribe(w, f.w, f.s, f.thread)
 	x.thread(f.thread)
 	if err := x.buf.Flush(); err != nil {

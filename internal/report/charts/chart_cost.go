@@ -45,7 +45,7 @@ func costBars(run *results.Run) ([]costBar, error) {
 	for i := range run.Cells {
 		c := &run.Cells[i]
 		b := costBar{cell: c, reference: isReference(c)}
-		b.parts = append(slices.Clone(c.Total.CostByClass[:]), c.Total.StorageUSD)
+		b.parts = append(slices.Clone(c.Total.CostByClass()[:]), c.Total.Figures[results.StorageUSD])
 		for _, v := range b.parts {
 			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
 				return nil, fmt.Errorf("cell %q: cost %v cannot be drawn", c.Cell, v)

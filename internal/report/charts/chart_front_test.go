@@ -12,10 +12,12 @@ import (
 // keeping is a cell that costs so much and keeps shares of what is needed later: word for word, and in summaries as
 // expected and at most.
 func keeping(name string, usd, verbatim, expected, most float64) results.Cell {
-	r := &results.Row{Strategy: name, Session: "s", Sessions: 1, CostByClass: results.Cost{results.ClassRead: usd}}
-	r.CostBySource[results.SourceMain] = r.CostByClass
-	r.Needs.Kinds[recall.NeedName] = recall.NeedTally{Count: 10, Weight: 10000, Verbatim: int64(10000 * verbatim),
-		Summarized: int64(10000 * expected), Most: int64(10000 * most)}
+	r := &results.Row{Strategy: name, Session: "s", Figures: results.Figures{results.Sessions: 1,
+		results.CostByClass + results.ID(results.ClassRead): usd}}
+	*r.CostBy(results.SourceMain) = *r.CostByClass()
+	*(*recall.Needs)(r.Figures[results.Needs:]).Kind(recall.NeedName) = recall.NeedTally{recall.Count: 10,
+		recall.Weight: 10000, recall.Verbatim: math.Trunc(10000 * verbatim),
+		recall.Summarized: math.Trunc(10000 * expected), recall.Most: math.Trunc(10000 * most)}
 	return results.Cell{Cell: name, Strategy: name, Rows: []*results.Row{r}}
 }
 

@@ -198,7 +198,7 @@ func missesChart(run *results.Run) (*document.Chart, error) {
 	for i, c := range cells {
 		y, sum := p.Y.Place(i, len(cells), shortName(c, swept)), 0.0
 		for k := range parts {
-			if n := float64(c.Total.MissesByClass[k+1]); n > 0 {
+			if n := c.Total.Figures[results.MissesByClass+1+results.ID(k)]; n > 0 {
 				parts[k].Box(sum, y-0.3, sum+n, y+0.3, document.Grouped(n, 0))
 				sum += n
 			}

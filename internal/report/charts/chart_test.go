@@ -30,7 +30,7 @@ func TestChartFormat(t *testing.T) {
 func TestChartNothingToDraw(t *testing.T) {
 	with := func(v float64) *results.Run {
 		r := bill()
-		r.Cells[2].Total.CostByClass[results.ClassRead] = v
+		r.Cells[2].Total.CostByClass()[results.ClassRead] = v
 		return r
 	}
 	for _, test := range []struct {
@@ -44,7 +44,7 @@ func TestChartNothingToDraw(t *testing.T) {
 		{"negative", `"auto-compact/167k": cost -1`, with(-1)},
 		{"overflow", "highest cost", func() *results.Run {
 			r := with(math.MaxFloat64)
-			r.Cells[2].Total.CostByClass[results.ClassOutput] = math.MaxFloat64
+			r.Cells[2].Total.CostByClass()[results.ClassOutput] = math.MaxFloat64
 			return r
 		}()},
 	} {

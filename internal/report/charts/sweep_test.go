@@ -195,10 +195,10 @@ func TestSweepErrors(t *testing.T) {
 	}{
 		{"unknown metric", `unknown metric "cost"`, lineSweep(), "cost"},
 		{"NaN", `cell "auto-compact/60000": cost_usd NaN`, with(lineSweep(), func(r *results.Run) {
-			r.Cells[3].Total.CostByClass[0] = math.NaN()
+			r.Cells[3].Total.CostByClass()[0] = math.NaN()
 		}), "cost_usd"},
 		{"infinite", `cost_usd +Inf`, with(lineSweep(), func(r *results.Run) {
-			r.Cells[3].Total.CostByClass[0] = math.Inf(1)
+			r.Cells[3].Total.CostByClass()[0] = math.Inf(1)
 		}), "cost_usd"},
 		{"no sample", "no cell has a sample of call_hit_ratio", lineSweep(), "call_hit_ratio"},
 		{"two cells in one place", `cells "auto-compact/40000" and "again" share one place`, with(lineSweep(), func(r *results.Run) {
@@ -226,7 +226,7 @@ func TestSweepErrors(t *testing.T) {
 // that nothing can be compared with.
 func TestSweepPartial(t *testing.T) {
 	run := lineSweep()
-	run.Cells[5].Sessions, run.Cells[5].Total.CostByClass[results.ClassRead] = 3, 60 // the lowest by far
+	run.Cells[5].Sessions, run.Cells[5].Total.CostByClass()[results.ClassRead] = 3, 60 // the lowest by far
 	var b bytes.Buffer
 	if err := sweepDrawings(run, "cost_usd")[0].Draw(&b, "svg"); err != nil {
 		t.Fatal(err)
@@ -240,7 +240,7 @@ func TestSweepPartial(t *testing.T) {
 func TestSweepCutShort(t *testing.T) {
 	run := lineSweep()
 	total := &run.Cells[5].Total
-	total.CostByClass[results.ClassRead], total.Counts.Unsimulated = 60, 40
+	total.CostByClass()[results.ClassRead], total.Figures[results.UnsimulatedCalls] = 60, 40
 	var b bytes.Buffer
 	if err := sweepDrawings(run, "cost_usd")[0].Draw(&b, "svg"); err != nil {
 		t.Fatal(err)

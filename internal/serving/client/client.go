@@ -81,6 +81,9 @@ type Marks struct {
 // position: those before the messages, then those on messages. If there are
 // more than a request may carry, the first ones are left out: assumed.
 func (c *ClaudeCode) Mark(dst []prompt.Marker, entries []prompt.Entry, m Marks) []prompt.Marker {
+	if c.MessageMarkers < 0 {
+		return dst
+	}
 	messages := 0
 	for messages < len(entries) && entries[messages].Kind.Level() != prompt.LevelMessages {
 		messages++
@@ -150,7 +153,7 @@ func (c *Codex) Mark(dst []prompt.Marker, _ []prompt.Entry, _ Marks) []prompt.Ma
 func (c *Codex) Counting() Counting { return Counting{Trailing: true, Unpadded: true} }
 
 // Marking returns a client other than Claude Code that marks so many messages
-// of a request and counts like Claude Code's newest version.
+// of a request, or nothing at all below zero, and counts like Claude Code's newest version.
 func Marking(messages int) *ClaudeCode {
 	c := ForVersion("")
 	c.MessageMarkers = messages

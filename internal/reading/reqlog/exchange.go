@@ -1,0 +1,287 @@
+package reqlog
+
+import (
+	"bytes"
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/reading/assembly"
+	"github.com/compactsim/compactsim/internal/reading/jsonscan"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// exchange is a request with its response, or one of the two, while it is read. Its
+// values share the bytes of the text.
+type exchange struct {
+	line              int
+	id, task          string
+	path              string
+	start, end        []byte
+	status            int64
+	request, response []byte // JSON of a body, or a string that holds it; of a response also the text of a stream
+	body              []byte // of one of the two
+	answers           bool   // a record of a response
+}
+
+// member reads a member of an exchange. Those that are not named here, headers among
+// them, are not looked at.
+func (x *exchange) member(name string, s *jsonscan.Scanner) {
+	switch name {
+	case "request":
+		x.request = x.half(s, &x.start, "model")
+	case "response":
+		x.response, x.answers = x.half(s, &x.end, "usage", "choices", "content", "output", "error"), true
+	case "body":
+		x.body = s.Raw()
+	case "raw":
+		x.response, x.answers = s.Raw(), true
+	case "request_id":
+		x.id = string(s.Str())
+	case "task_id", "session_id":
+		x.task = string(s.Str())
+	case "path", "url", "upstream_url":
+		x.path = string(s.Str())
+	case "start", "start_time", "captured_at":
+		x.start = s.Raw()
+	case "end", "end_time":
+		x.end = s.Raw()
+	case "captured_at_resp":
+		x.end, x.answers = s.Raw(), true
+	case "status", "status_code":
+		x.status, _ = s.Int()
+	default:
+		s.Skip()
+	}
+}
+
+// half reads a request or a response: an object that holds a body, or the body itself,
+// which has one of some members.
+func (x *exchange) half(s *jsonscan.Scanner, at *[]byte, members ...string) []byte {
+	from := s.Offset()
+	if s.Peek() != '{' {
+		return s.Raw()
+	}
+	var body []byte
+	bare := false
+	for name := range s.Members {
+		switch name := string(name); name {
+		case "body", "body_raw":
+			if v := s.Raw(); len(v) > 0 && v[0] != 'n' {
+				body = v
+			}
+		case "timestamp":
+			*at = s.Raw()
+		case "url":
+			x.path = string(s.Str())
+		case "status_code":
+			x.status, _ = s.Int()
+		default:
+			for _, m := range members {
+				bare = bare || name == m
+			}
+			s.Skip()
+		}
+	}
+	if body == nil && bare {
+		return s.From(from)
+	}
+	return body
+}
+
+// call is a call of a model, or one half of it.
+type call struct {
+	*assembly.Request
+	half    string // the id that its halves share, "" for none
+	session string
+	asked   bool // the request is known
+	told    bool // the response is known
+	failed  bool
+	markers int // messages that carry one
+	usd     float64
+}
+
+// paths are those of interfaces that are known.
+var paths = regexp.MustCompile(`/(messages|completions|responses)/?(\?|$)`)
+
+// add adds an exchange. It reports whether it is one at all.
+func (f *file) add(x *exchange) bool {
+	if x.request == nil && x.response == nil && x.body == nil {
+		return false
+	}
+	if x.body != nil && x.response == nil && x.answers {
+		x.response = x.body
+	} else if x.body != nil && x.request == nil {
+		x.request = x.body
+	}
+	c := &call{half: x.id, session: x.task, Request: &assembly.Request{
+		Source: f.File, Line: int32(x.line), ID: x.id, Whole: true, Start: f.moment(x.line, x.start), End: f.moment(x.line, x.end),
+	}}
+	if x.path == "" || paths.MatchString(x.path) {
+		f.ask(c, plain(x.request, &f.scratch[0]))
+		f.hear(c, x)
+	}
+	if !c.asked && !c.told || c.failed && !c.Usage.OK {
+		f.others++
+		f.Unknown["exchange/"+map[bool]string{true: "failed", false: "other"}[c.failed]]++
+		return true
+	}
+	c.Start = cmp.Or(c.Start, c.End)
+	c.End = max(c.End, c.Start)
+	c.First = c.End
+	f.Speaks(c.half)
+	f.Speaks(c.session)
+	f.calls = append(f.calls, c)
+	return true
+}
+
+// plain returns the text of a body that is one, or its JSON; nil for none.
+func plain(v []byte, scratch *[]byte) []byte {
+	switch {
+	case len(v) == 0 || v[0] == 'n':
+		return nil
+	case v[0] == '"':
+		s := jsonscan.New(v)
+		return bytes.TrimSpace(s.Text(scratch))
+	}
+	return v
+}
+
+// ask reads the body of a request.
+func (f *file) ask(c *call, body []byte) {
+	if len(body) == 0 || body[0] != '{' {
+		return
+	}
+	var system, tools []byte
+	s := jsonscan.New(body)
+	for name := range s.Members {
+		switch string(name) {
+		case "model":
+			c.Model = modelName(string(s.Str()))
+		case "system", "instructions":
+			system = s.Raw()
+		case "tools":
+			tools = s.Raw()
+		case "messages", "input":
+			c.asked = true
+			system = slices.Concat(system, f.list(c, &s))
+		case "metadata":
+			c.session = cmp.Or(c.session, sessionOf(s.Raw()))
+		case "prompt_cache_key":
+			c.session = cmp.Or(c.session, string(s.Str()))
+		case "cache_control": // of all that is sent, on its last block
+			c.markers++
+			s.Skip()
+		default:
+			s.Skip()
+		}
+	}
+	if s.Err() != nil { // cut off where the log limits bodies
+		f.Unknown["request/cut off"]++
+	}
+	for i, v := range [...][]byte{tools, system} {
+		if len(v) > 0 && v[0] != 'n' {
+			c.Show([...]prompt.Kind{prompt.KindTools, prompt.KindSystem}[i], f.unmarked(v))
+		}
+	}
+}
+
+// marker is a cache marker with the comma before or after it.
+var marker = regexp.MustCompile(`,\s*"cache_control"\s*:\s*(\{[^{}]*\}|null)|"cache_control"\s*:\s*(\{[^{}]*\}|null)\s*,?`)
+
+// unmarked returns tools or a system prompt without cache markers, which move from request to
+// request. What came before is not looked at again.
+func (f *file) unmarked(v []byte) []byte {
+	if !bytes.Contains(v, []byte(`"cache_control"`)) {
+		return v
+	}
+	d := prompt.DigestBytes(v)
+	if f.heads[d] == nil {
+		f.heads[d] = marker.ReplaceAll(v, nil)
+	}
+	return f.heads[d]
+}
+
+// list reads the messages of a request. It returns those of the system at their beginning.
+func (f *file) list(c *call, s *jsonscan.Scanner) (system []byte) {
+	c.Messages = []*assembly.Message{}
+	add := func(raw []byte) {
+		if raw == nil {
+			return
+		}
+		m := f.message(raw)
+		if m.System && len(c.Messages) == 0 {
+			system = append(system, raw...)
+			return
+		}
+		if m.marked {
+			c.markers++
+		}
+		c.Messages = append(c.Messages, m.Message)
+	}
+	if s.Peek() != '[' {
+		if text := s.Raw(); len(text) > 0 && text[0] == '"' {
+			add([]byte(`{"role":"user","content":` + string(text) + `}`))
+		}
+		return system
+	}
+	for range s.Elements {
+		add(s.Raw())
+	}
+	return system
+}
+
+// message returns a message. One that came before is not read again. It is the same as another
+// one if its blocks are, whatever markers it carries.
+func (f *file) message(raw []byte) *message {
+	d := prompt.DigestBytes(raw)
+	if m := f.messages[d]; m != nil {
+		return m
+	}
+	m := &message{marked: bytes.Contains(raw, []byte(`"cache_control"`))}
+	var err error
+	if m.Message, err = f.maker.Message(raw); err != nil {
+		m.Message = &assembly.Message{Digest: d}
+		f.maker.Skip("message")
+	}
+	if len(m.Blocks) > 0 {
+		m.Digest = assembly.NewMessage(m.Assistant, m.Blocks).Digest
+	}
+	f.messages[d] = m
+	return m
+}
+
+// modelName returns the name of a model without that of its provider.
+func modelName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
+
+// inUser finds the session in the user of a request, as Claude Code names it.
+var inUser = regexp.MustCompile(`session_(?:id\\*"\s*:\s*\\*")?([0-9A-Za-z_.-]{1,64})\\*"`)
+
+// sessionOf returns the session that the metadata of a request names, "" for none.
+func sessionOf(metadata []byte) string {
+	if m := inUser.FindSubmatch(metadata); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
+// moment returns a time as unix ns, 0 for none: a stamp, or a number whose size shows its unit.
+func (f *file) moment(line int, v []byte) int64 {
+	if len(v) == 0 || v[0] == 'n' {
+		return 0
+	}
+	text := bytes.Trim(v, `"`)
+	x, err := strconv.ParseFloat(string(text), 64)
+	if err != nil {
+		return f.Stamp(line, text)
+	}
+	for x > 0 && x < 1e17 { // seconds are below 10¹¹, milliseconds below 10¹⁴
+		x *= 1000
+	}
+	if !(x > 0 && x < 9e18) {
+		x = 1e9 // no time that a log could have
+	}
+	return f.Nanos(line, int64(x))
+}
