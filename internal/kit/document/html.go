@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -28,8 +29,9 @@ type Figure struct {
 type Picture struct {
 	Title         string
 	SVG           []byte
-	Width, Height float64 // of SVG, points
-	Spots         []Spot  // what a pointer finds
+	Width, Height float64  // of SVG, points
+	Spots         []Spot   // what a pointer finds
+	Narrow        *Picture // the same for the screen of a phone; nil if this one fits
 }
 
 // Spot is an area of a picture, points from its upper left corner and half its size, and what is there.
@@ -147,6 +149,8 @@ const maxListed = 250
 type markupWriter struct {
 	b     bytes.Buffer
 	notes footnotes
+	noted int    // of the notes that are written
+	title string // of the section
 }
 
 // raw writes trusted markup.
@@ -196,13 +200,6 @@ func (h *markupWriter) body(d *Document) error {
 		if err := h.section(&d.Sections[i]); err != nil {
 			return err
 		}
-	}
-	if len(h.notes) > 0 {
-		h.raw("<section class=\"notes\" aria-label=\"Notes\"><ol>")
-		for i, note := range h.notes {
-			h.element(fmt.Sprintf("<li id=\"note-%d\">", i+1), note, "</li>")
-		}
-		h.raw("</ol></section>\n")
 	}
 	for _, line := range d.Notes {
 		h.element("<p class=\"foot\">", line, "</p>\n")
@@ -262,13 +259,27 @@ func (h *markupWriter) section(s *Section) error {
 		heading(h2, s.Title, "</h2>\n")
 		heading("<h3>", s.Name, "</h3>\n")
 	}
+	h.title = cmp.Or(s.Title, s.Name)
 	for _, b := range s.Blocks {
 		if err := h.block(b); err != nil {
 			return err
 		}
 	}
+	h.footnotes()
 	h.raw(end)
 	return nil
+}
+
+// footnotes writes the notes that have had their first mark since it last did, where they are used.
+func (h *markupWriter) footnotes() {
+	if h.noted == len(h.notes) {
+		return
+	}
+	h.raw(fmt.Sprintf("<div class=\"notes\" role=\"note\"><ol start=\"%d\">", h.noted+1))
+	for ; h.noted < len(h.notes); h.noted++ {
+		h.element(fmt.Sprintf("<li id=\"note-%d\">", h.noted+1), h.notes[h.noted], "</li>")
+	}
+	h.raw("</ol></div>\n")
 }
 
 func (h *markupWriter) block(b Block) error {
@@ -334,7 +345,8 @@ func (h *markupWriter) table(t *Table) {
 		}
 		h.raw("</tr>\n")
 	}
-	h.raw("<div class=\"wide\"><table>")
+	h.raw("<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"").text("Table: " + cmp.Or(t.Title, h.title, "figures"))
+	h.raw("\"><table>")
 	h.element("<caption>", t.Title, "</caption>")
 	h.raw("<thead>")
 	row("th scope=\"col\"", g.head)
@@ -354,25 +366,43 @@ func (h *markupWriter) figure(x *Figure) error {
 		h.element("<p>", fmt.Sprintf("%s is not drawn: %v", x.Name, err), "</p>\n")
 		return nil
 	}
+	kind := "picture"
+	if picture.Narrow != nil {
+		kind += " broad"
+	}
+	if err := h.drawn(picture, kind); err != nil {
+		return err
+	}
+	if picture.Narrow != nil {
+		if err := h.drawn(picture.Narrow, "picture narrow"); err != nil {
+			return err
+		}
+	}
+	if n := len(picture.Spots); n > 0 && n <= maxListed { // for readers who cannot see the picture
+		h.raw("<details><summary>Figures of this chart<span class=\"name\">: ").text(picture.Title)
+		h.raw("</span></summary><div class=\"wide\"><table><tbody>")
+		for _, spot := range picture.Spots {
+			h.element("<tr><td>", spot.Text, "</td></tr>\n")
+		}
+		h.raw("</tbody></table></div></details>\n")
+	}
+	return nil
+}
+
+// drawn writes a picture and what a pointer finds on it.
+func (h *markupWriter) drawn(picture *Picture, kind string) error {
 	for i := range picture.Spots {
 		picture.Spots[i].Text = Printable(picture.Spots[i].Text)
 	}
 	const pixels = 4. / 3 // of a page in a point
-	h.raw(fmt.Sprintf("<figure class=\"picture\" data-width=\"%g\" data-height=\"%g\">\n<div class=\"drawn\"><img width=\"%.0f\" height=\"%.0f\" alt=\"",
-		picture.Width, picture.Height, picture.Width*pixels, picture.Height*pixels))
+	h.raw(fmt.Sprintf("<figure class=\"%s\" data-width=\"%g\" data-height=\"%g\">\n<div class=\"drawn\"><img width=\"%.0f\" height=\"%.0f\" alt=\"",
+		kind, picture.Width, picture.Height, picture.Width*pixels, picture.Height*pixels))
 	h.text(picture.Title).raw("\" src=\"data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(picture.SVG))
 	h.raw("\"><div class=\"tip\" role=\"status\" hidden></div></div>\n")
 	if len(picture.Spots) > 0 {
 		if err := h.data(picture.Spots); err != nil {
 			return err
 		}
-	}
-	if n := len(picture.Spots); n > 0 && n <= maxListed { // for readers who cannot see the picture
-		h.raw("<details><summary>Figures of this chart</summary><div class=\"wide\"><table><tbody>")
-		for _, spot := range picture.Spots {
-			h.element("<tr><td>", spot.Text, "</td></tr>\n")
-		}
-		h.raw("</tbody></table></div></details>")
 	}
 	h.raw("</figure>\n")
 	return nil

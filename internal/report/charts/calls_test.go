@@ -24,7 +24,7 @@ func TestContextChart(t *testing.T) {
 	svg := drawn(t, "context.svg", func(w io.Writer, format string) error {
 		return contextDrawing(sweepRun(), twoCells(120)).Draw(w, format)
 	})
-	wantTexts(t, svg, "Context over the calls of a session", "Context (tokens)", "Read from the cache (% of input)", "call",
+	wantTexts(t, svg, "Context over the calls of session 5f2c", "Context (tokens)", "Read from the cache (% of input)", "call",
 		"session 5f2c · 120 calls of the main conversation · claude-opus-4-6",
 		"recorded, 1 compaction", "auto-compact/100000, 2 compactions", "compaction",
 		"expiry 2", "compaction 1", "compaction 2",
@@ -85,7 +85,7 @@ func TestHitChart(t *testing.T) {
 	svg := drawn(t, "hits.svg", func(w io.Writer, format string) error {
 		return hitDrawing(sweepRun(), twoCells(200)).Draw(w, format)
 	})
-	wantTexts(t, svg, "Cache hit ratio over time", "hours since the start of the session", "Cost of misses (USD)",
+	wantTexts(t, svg, "Cache hit ratio over time, 1 session", "hours since the start of the session", "Cost of misses (USD)",
 		"1 session · weighted by tokens, in steps of 1 hour since the start of each session")
 	wantTexts(t, svg, "recorded, 212 calls, misses $2.30", "auto-compact/100000, 213 calls, misses $1.19")
 }

@@ -217,7 +217,7 @@ func contextChart(run *results.Run, calls []results.CellCalls) (*document.Chart,
 		facts += " · " + document.Count(most, "call")
 	}
 	facts += " of the main conversation · " + document.Printable(modelNames(models))
-	c := runChart(run, "Context over the calls of a session", errorLine(run), undrawn(run, calls))
+	c := runChart(run, "Context over the calls of session "+document.Shortened(document.Printable(session), 13), errorLine(run), undrawn(run, calls))
 	for i := range traces {
 		traces[i].cell = calledName(run, traces[i].cell)
 	}

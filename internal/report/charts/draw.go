@@ -50,12 +50,29 @@ func (d Drawing) picture() (*document.Picture, error) {
 		return nil, err
 	}
 	c.Facts, c.Notes, c.Source = nil, nil, "" // the page has them
-	s := newSketch(c, screen, 0)
+	broad, err := newSketch(c, screen, 0).picture()
+	if err != nil {
+		return nil, err
+	}
+	s, err := Form{Millimetres: phoneWidth}.paper(c)
+	if err != nil {
+		return nil, err
+	}
+	s.titled()
+	broad.Narrow, err = s.picture()
+	return broad, err
+}
+
+// phoneWidth is the width of charts for a phone, mm: 330 pixels of a page.
+const phoneWidth = 330 * 25.4 / 96
+
+// picture draws a chart for a page.
+func (s *sketch) picture() (*document.Picture, error) {
 	var image bytes.Buffer
 	if err := s.svg(&image); err != nil {
 		return nil, err
 	}
-	return &document.Picture{Title: c.Title, SVG: image.Bytes(), Width: s.width.Points(), Height: s.height.Points(), Spots: s.spots}, nil
+	return &document.Picture{Title: s.chart.Title, SVG: image.Bytes(), Width: s.width.Points(), Height: s.height.Points(), Spots: s.spots}, nil
 }
 
 // Form says how a chart is drawn. A zero value means the default.
@@ -182,6 +199,12 @@ func (f Form) paper(c *document.Chart) (*sketch, error) {
 	return s, nil
 }
 
+// titled puts the title above the panels of a chart that has none.
+func (s *sketch) titled() {
+	s.heading = wrapped(s.title, s.width-2*s.margin, s.chart.Title)
+	s.height += lineHeight(s.title)*vg.Length(len(s.heading)) + lineGap
+}
+
 // Least sizes of a readable panel, points.
 const (
 	leastPanel = 40
@@ -240,6 +263,7 @@ type sketch struct {
 	scale             float64 // of all that is drawn
 	chart             *document.Chart
 	title, text, fine draw.TextStyle
+	heading           []string        // lines, none on paper
 	facts, foot       []string        // lines
 	legend            [][]plot.Legend // lines
 	panels            []panel
@@ -282,6 +306,7 @@ func newSketch(c *document.Chart, how look, footnotes int) *sketch {
 	s.width = width + 2*s.margin
 	s.height = 2*s.margin + lineHeight(s.text)*vg.Length(len(s.legend)) + lineGap
 	if !s.bare {
+		s.heading = []string{c.Title}
 		s.facts = wrapped(s.fine, width, c.Facts...)
 		s.foot = footnotesOf(c, s.fine, width, footnotes)
 		s.height += lineHeight(s.title) + lineHeight(s.fine)*vg.Length(len(s.facts)+len(s.foot)) + 2*lineGap
@@ -428,9 +453,9 @@ func (s *sketch) draw(c draw.Canvas) {
 			c.FillText(style, vg.Point{X: left, Y: y + lineGap}, drawable(style, txt))
 		}
 	}
-	if !s.bare {
-		text(s.title, s.chart.Title)
-		text(s.fine, s.facts...)
+	text(s.title, s.heading...)
+	text(s.fine, s.facts...)
+	if len(s.heading) > 0 {
 		y -= lineGap
 	}
 	for _, entries := range s.legend {

@@ -109,7 +109,7 @@ func callNote(c *results.CallRecord, before int64) string {
 		return fmt.Sprintf("miss (%s): of %s tokens that the best prefix held, %s were read%s",
 			calls.Word(c.Miss.String()), document.Whole(c.Expected), document.Whole(c.Usage.Read), strings.TrimSuffix("; "+fell, "; "))
 	case c.Source == results.SourceCompact:
-		return fmt.Sprintf("compaction: a summary of %s tokens in", document.Whole(c.Usage.Input()))
+		return "compaction: summarised " + document.Tokens(float64(c.Usage.Input())) + " tokens"
 	case isMiss(c):
 		return "first call behind a compaction: " + fell
 	case c.Round < 0:
