@@ -1,9 +1,17 @@
 package strategies
 
 import (
+	"fmt"
+	"os"
+	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/compactsim/compactsim/internal/kit/spec"
 )
 
 // The effective trigger of every preset of another program, at a window of 200,000 and 32,000
@@ -94,5 +102,36 @@ func TestMatch(t *testing.T) {
 	}
 	if _, err := r.Match("[x"); err == nil {
 		t.Error("a broken pattern is taken")
+	}
+}
+
+// Every constant of a preset is held: the file has, for each preset of another program, the
+// parameters in which its layers differ from their defaults. SIM_UPDATE_DOCS=1 writes it; read the
+// difference against docs/strategies.md and its source.
+func TestConstantsOfRivals(t *testing.T) {
+	const file = "testdata/presets.txt"
+	r := builtin(t)
+	var b strings.Builder
+	for _, name := range r.Presets() {
+		s := r.presets[name]
+		if s.Group == "" {
+			continue
+		}
+		fmt.Fprintf(&b, "%s\n", name)
+		for _, c := range s.layers {
+			fmt.Fprintf(&b, "  %s", c.def.Name)
+			for _, d := range spec.Diff(c.def.Params(), reflect.ValueOf(c.params).Elem().Interface()) {
+				fmt.Fprintf(&b, " %s=%s", d.Path, d.B)
+			}
+			b.WriteString("\n")
+		}
+	}
+	if os.Getenv("SIM_UPDATE_DOCS") != "" {
+		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != b.String() {
+		t.Errorf("%v: constants differ from %s:\n%s", err, file, cmp.Diff(string(text), b.String()))
 	}
 }
