@@ -28,6 +28,7 @@ type auditFlags struct {
 	compactions bool
 	cells       runFlags // whose compactions are shown
 	simulated   []string // names of the flags of cells
+	charts      chartFlags
 }
 
 func newAudit() *cobra.Command {
@@ -62,6 +63,7 @@ conversation compacts again and again for nothing. --since and --until then choo
 	before := names(cmd)
 	f.cells.bindStrategies(cmd)
 	f.simulated = slices.DeleteFunc(names(cmd), func(name string) bool { return slices.Contains(before, name) })
+	f.charts.bind(cmd, "misses", "compactions")
 	flags := cmd.Flags()
 	flags.BoolVar(&f.compactions, "compactions", false, "show what every compaction cost and whether it paid off")
 	flags.BoolVar(&f.all, "all", false, "every finding, and the bill by class, model, day and project, lifetimes, compactions and contexts")
@@ -87,7 +89,7 @@ func (f *auditFlags) topGiven() error {
 func (f *auditFlags) chains(cmd *cobra.Command, args []string) error {
 	c := &f.cells
 	c.read, c.format, c.prices = f.read, f.format, f.prices
-	s, err := c.study(cmd, args, f.topGiven())
+	s, err := c.study(cmd, args, f.topGiven(), f.checkCharts("misses"))
 	if err != nil {
 		return err
 	}
@@ -106,12 +108,13 @@ func (f *auditFlags) chains(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("top") {
 		most = f.top
 	}
-	return errors.Join(runErr, reports.Chains(run, cells, most).Write(cmd.OutOrStdout(), f.format))
+	return errors.Join(runErr, reports.Chains(run, cells, most).Write(cmd.OutOrStdout(), f.format),
+		f.charts.draw(cmd, reports.ChainDrawings(run, cells)))
 }
 
 func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	prices, err := f.prices.table()
-	err = errors.Join(err, f.topGiven())
+	err = errors.Join(err, f.topGiven(), f.checkCharts("compactions"))
 	for _, name := range f.simulated {
 		if cmd.Flags().Changed(name) {
 			err = errors.Join(err, fmt.Errorf("--%s belongs to --compactions", name))
@@ -148,7 +151,17 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		o.Advice = advice.Line()
 	}
-	return report.Document(o).Write(cmd.OutOrStdout(), f.format)
+	return errors.Join(report.Document(o).Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, reports.AuditDrawings(report)))
+}
+
+// checkCharts returns what is wrong with the charts asked for; other is the kind that only the other report has.
+func (f *auditFlags) checkCharts(other string) error {
+	err := errors.Join(f.charts.checkForm(len(f.charts.charts) > 0, "--chart"), f.charts.checkCharts())
+	if err == nil && f.charts.wants(other) {
+		report := map[string]string{"compactions": "belongs to --compactions", "misses": "excludes --compactions"}[other]
+		err = fmt.Errorf("--chart %s=FILE %s", other, report)
+	}
+	return err
 }
 
 // explain makes the report.

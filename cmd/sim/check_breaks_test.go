@@ -110,7 +110,7 @@ func gateBreaks() []gateBreak {
 				}
 				u.split(u.count("cache_creation_input_tokens"), false)
 			}
-		}, "the client changed: "},
+		}, "writes for an hour, "},
 		{"compaction at 70k", compactAt70k, "tokens before a compaction: "},
 		{"5 % more counts", func(_ *brokenText, u counts) {
 			more := func(of map[string]any) {

@@ -118,6 +118,7 @@ type Metric struct {
 	Parts func(*Row) (part, base float64)
 
 	place place
+	id    ID // of a metric that is a figure
 }
 
 // Per returns the ratio of m to another metric, or to a thousand of it for tokens, so

@@ -91,7 +91,7 @@ func bound(id ID, name, definition string, more ...Metric) field {
 
 // figure is a metric that is a figure of the row. Times rest on draws.
 func figure(id ID, name string, at place, unit string, better Better, definition string) Metric {
-	return Metric{place: at, Name: name, Unit: unit, Better: better, Exact: unit != UnitSeconds, Definition: definition,
+	return Metric{place: at, id: id, Name: name, Unit: unit, Better: better, Exact: unit != UnitSeconds, Definition: definition,
 		Value: func(r *Row) (float64, bool) { return r.Figures[id], true }}
 }
 
@@ -113,11 +113,11 @@ func counted(id ID, name, unit string, better Better, group, definition string) 
 }
 
 func countMembers() []jsonlines.Member {
-	var names []string
+	var list []jsonlines.Member
 	for _, m := range rowCounts {
-		names = append(names, m.Name)
+		list = append(list, jsonlines.Member{Name: m.Name, Kind: jsonlines.Whole, At: int(m.id)})
 	}
-	return figures(jsonlines.Whole, StoredResults, names)
+	return list
 }
 
 // object declares members under a name.

@@ -70,6 +70,9 @@ func (a *Axis) named(v float64) any {
 			}
 		}
 	}
+	if a.Says != nil && a.Real == nil {
+		return a.Says(v)
+	}
 	return a.real(v)
 }
 

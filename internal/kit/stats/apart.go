@@ -10,7 +10,8 @@ import (
 
 // Apart estimates now − factor × was over independent samples of sessions, each of which is
 // resampled by itself (BCa). The interval is widened for small samples by Welch's degrees of
-// freedom (Welch 1947), so that many sessions on one side do not make up for few on the other.
+// freedom (Welch 1947), so that many sessions on one side do not make up for few on the other. A side whose
+// sessions are all alike is taken to spread as the other does.
 // With fewer than two sessions on a side, and if resamples lack a base, it is the whole line.
 func (e Estimator) Apart(ctx context.Context, was, now Figure, factor float64) (Estimate, error) {
 	e = e.defaults()
@@ -43,13 +44,27 @@ func (e Estimator) Apart(ctx context.Context, was, now Figure, factor float64) (
 	for i := range influence {
 		influence[i] *= -factor
 	}
-	out.deviation = math.Hypot(standardError(influence), standardError(now.influence()))
+	wasError, nowError := standardError(influence), standardError(now.influence())
+	lent := 0.0 // a few sessions that happen to be alike spread as the others do
+	switch n, k := float64(len(was.Part)), float64(len(now.Part)); {
+	case nowError == 0:
+		lent = wasError * math.Sqrt(n/k) / factor
+		nowError = lent
+	case wasError == 0:
+		lent = factor * nowError * math.Sqrt(k/n)
+		wasError = lent
+	}
+	out.deviation = math.Hypot(wasError, nowError)
 	out.spread = out.deviation
 	out.freedom = welch(influence, now.influence())
+	if lent > 0 {
+		out.freedom = float64(len(was.Part) + len(now.Part) - 2)
+	}
 	out.p = max(out.least, 2*out.student().CDF(-math.Abs(out.Difference)/out.deviation))
 	out.Interval = e.interval(draws, out.Difference, append(influence, now.influence()...), out.freedom, false)
+	out.Interval = out.Interval.widened(out.Difference, out.student().Quantile((1+e.Level)/2)*lent)
 	out.judge()
-	out.Detectable = grown(out.Detectable/out.spread, standardError(influence), standardError(now.influence()), now.Value())
+	out.Detectable = grown(out.Detectable/out.spread, wasError, nowError, now.Value())
 	return out, nil
 }
 

@@ -212,3 +212,48 @@ func TestSwapped(t *testing.T) {
 		}
 	}
 }
+
+// Sessions of a side that happen to be alike are taken to spread as the others do: five ones after 12 ones in
+// twenty are chance, none in ten after eight in ten is not.
+func TestApartOfAlike(t *testing.T) {
+	share := func(ones, n int) (f Figure) {
+		for i := range n {
+			one := 0.0
+			if i < ones {
+				one = 1
+			}
+			f.Part, f.Base = append(f.Part, one), append(f.Base, 1)
+		}
+		return f
+	}
+	for _, c := range []struct {
+		was, now Figure
+		want     Verdict
+	}{{share(12, 20), share(5, 5), Chance}, {share(5, 5), share(12, 20), Chance}, {share(8, 10), share(0, 10), Lower}, {share(0, 10), share(8, 10), Higher}} {
+		if e, err := (Estimator{Seed: 1}).Apart(context.Background(), c.was, c.now, 1); err != nil || e.Verdict != c.want {
+			t.Errorf("%v against %v: %v, want %v", c.now.Part, c.was.Part, e.Verdict, c.want)
+		}
+	}
+}
+
+// As many sessions as Enough says have a detectable difference of that size, one fewer have not; what is below the
+// spread of the baseline itself no number shows.
+func TestEnough(t *testing.T) {
+	side := func(n int) (f Figure) {
+		for i := range n {
+			f.Part, f.Base = append(f.Part, 1+0.1*float64(i%3-1)), append(f.Base, 1)
+		}
+		return f
+	}
+	was := side(30)
+	n := Estimator{}.Enough(was, Figure{}, 1, 0.08)
+	if n < 5 || n > 60 || (Estimator{}).Enough(was, Figure{}, 1, 0.2) >= n {
+		t.Errorf("%d sessions would do", n)
+	}
+	if e, err := (Estimator{}).Apart(context.Background(), was, side(n/3*3+3), 1); err != nil || e.Detectable > 0.09 {
+		t.Errorf("with %d sessions %v is detectable, want 0.08", n/3*3+3, e.Detectable)
+	}
+	if n := (Estimator{}).Enough(was, Figure{}, 1, 0.01); n != 0 {
+		t.Errorf("%d sessions show a difference below the spread of the baseline", n)
+	}
+}

@@ -290,7 +290,7 @@ func newSketch(c *document.Chart, how look, footnotes int) *sketch {
 		s.height += p.row
 	}
 	if s.bare {
-		s.height -= 3 * lineGap // nothing follows
+		s.height -= 2 * lineGap // nothing follows
 	}
 	return s
 }

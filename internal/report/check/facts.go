@@ -171,10 +171,7 @@ func (f *File) changed(name string, was, now []Past, facts int) *fact {
 	case name == validate.FactReached:
 		return nil
 	case name == validate.FactCompactedAt && len(b.Part) == 0 && len(n.Part) > 0:
-		reached := ratioOf(factParts(was, validate.FactReached))
-		_, c.before = span(&reached)
-		c.never = true
-		return c.unless(c.after > (1-leastStep)*c.before)
+		return c.unless(!c.first(was, now))
 	case len(b.Part) == 0 || len(n.Part) == 0 || c.before == c.after:
 		return nil
 	case validate.Named(name) && (c.before == 0 || client):
@@ -201,8 +198,48 @@ func (f *File) changed(name string, was, now []Past, facts int) *fact {
 	if validate.Set(name) && max(lowN-highB, lowB-highN) > leastStep*max(highB, highN) {
 		return c
 	}
+	if validate.Set(name) { // these few can cost something, and the others are told alone
+		facts = lifetimes
+	}
 	e, err := stats.Estimator{Level: 1 - f.Level/float64(facts), Seed: 1, Resamples: apartResamples}.Apart(context.Background(), b, n, 1)
 	return c.unless(err != nil || e.Verdict <= stats.Chance)
+}
+
+// first reports whether sessions compact where sessions of the baseline with the same model went on without. Windows
+// of one model differ too, so that one of either proves nothing.
+func (c *fact) first(was, now []Past) bool {
+	compacting := map[string]int{}
+	for i := range now {
+		if at := now[i].Facts[c.name]; at[1] > 0 {
+			compacting[now[i].model()]++
+		}
+	}
+	beyond := map[string]int{}
+	c.never, c.before = true, 0
+	told := false
+	for i := range was {
+		reached, model := was[i].Facts[validate.FactReached][0], was[i].model()
+		if (1-leastStep)*reached > c.after && compacting[model] >= leastAlike {
+			beyond[model]++
+			c.before = max(c.before, reached)
+			told = told || beyond[model] >= leastAlike
+		}
+	}
+	return told
+}
+
+// leastAlike is how many sessions of a model must show a level on either side.
+const leastAlike = 2
+
+// model returns the model of most calls, "" if unknown.
+func (p *Past) model() (name string) {
+	most := 0.0
+	for _, fact := range factNames([]Past{*p}) {
+		if _, client := validate.Client(fact); validate.Named(fact) && !client && p.Facts[fact][0] > most {
+			most, name = p.Facts[fact][0], fact
+		}
+	}
+	return name
 }
 
 // unless returns c, or nil if it is no change.
@@ -212,6 +249,9 @@ func (c *fact) unless(none bool) *fact {
 	}
 	return c
 }
+
+// lifetimes is how many settings vary among healthy sessions: those that are shares.
+const lifetimes = 2
 
 // What makes a setting another one, for thresholds of one setting vary with the size of the last result:
 // how far the values of sizes lie apart, as a share of the larger, and of shares.

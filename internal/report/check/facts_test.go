@@ -61,3 +61,27 @@ func TestFactWithinItsSpread(t *testing.T) {
 	f := levels(t, "baseline: base.json\nfacts: {max: 2%}\nrules:\n"+factRules)
 	says(t, against(t, f, clients(1, 0, 1, 0, 1), clients(0, 1, 0, 1, 0)))
 }
+
+// Compactions that the baseline has none of are another level where sessions of the same model went on beyond: two that
+// reached 150,000 tokens against two that compact at 70,000. One is an exception, and near the level it is none.
+func TestFirstCompactions(t *testing.T) {
+	list := func(n int, facts map[string][2]float64) (list []Past) {
+		for i := range n {
+			list = append(list, Past{ID: fmt.Sprint(facts, i), Calls: 1, Facts: facts})
+		}
+		return list
+	}
+	f := levels(t, "facts: {max: 2%}\nrules:\n"+factRules)
+	reached := map[string][2]float64{validate.FactReached: {150_000, 1}}
+	for _, c := range []struct {
+		before, now int
+		level       float64
+		want        bool
+	}{{2, 2, 70_000, true}, {1, 4, 70_000, false}, {4, 1, 70_000, false}, {4, 4, 140_000, false}} {
+		compacts := map[string][2]float64{validate.FactCompactedAt: {c.level, 1}}
+		got := f.changed(validate.FactCompactedAt, list(c.before, reached), list(c.now, compacts), 20)
+		if (got != nil) != c.want || got != nil && got.had() != "none up to 150,000" {
+			t.Errorf("%d after %d at %g: %+v, want %t", c.now, c.before, c.level, got, c.want)
+		}
+	}
+}

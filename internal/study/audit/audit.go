@@ -108,7 +108,7 @@ func (a *auditor) session(s *traces.Session) {
 				continue
 			}
 			a.bill.add(c)
-			a.misses.add(c)
+			a.misses.add(c, day(c, a.options.Zone))
 			a.lifetimes.add(c)
 			a.evidence.call(c)
 			var next *calls.Call

@@ -1,6 +1,9 @@
 package audit
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/compactsim/compactsim/internal/study/calls"
 	"github.com/compactsim/compactsim/internal/study/confusion"
 	"github.com/compactsim/compactsim/traces"
@@ -9,10 +12,11 @@ import (
 // misses sums up the calls that missed by cause, and the detector's verdicts.
 type misses struct {
 	byCause map[calls.Cause]*Miss
+	daily   map[DailyMiss]float64
 	said    [confusion.NumReasons]Said
 }
 
-func (m *misses) add(c *calls.Call) {
+func (m *misses) add(c *calls.Call, day string) {
 	said := &m.said[c.Reason]
 	said.Calls++
 	if c.Missed == 0 {
@@ -27,8 +31,9 @@ func (m *misses) add(c *calls.Call) {
 	}
 	said.Causes[cause]++
 	if m.byCause == nil {
-		m.byCause = map[calls.Cause]*Miss{}
+		m.byCause, m.daily = map[calls.Cause]*Miss{}, map[DailyMiss]float64{}
 	}
+	m.daily[DailyMiss{Day: day, Class: c.Class()}] += c.MissUSD
 	if m.byCause[cause] == nil {
 		m.byCause[cause] = &Miss{Cause: cause}
 	}
@@ -42,6 +47,11 @@ func (m *misses) report(r *Report) {
 	for _, one := range m.byCause {
 		r.Misses = append(r.Misses, *one)
 	}
+	for one, usd := range m.daily {
+		one.USD = usd
+		r.DailyMisses = append(r.DailyMisses, one)
+	}
+	slices.SortFunc(r.DailyMisses, func(a, b DailyMiss) int { return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Class, b.Class)) })
 	sortBy(r.Misses, func(a *Miss) float64 { return a.USD }, func(a *Miss) string { return string(a.Cause) })
 	for i := range m.said {
 		if m.said[i].Calls > 0 {

@@ -38,7 +38,9 @@ type Report struct {
 	Days     []Day     `json:"days"` // in order
 	Findings []Finding `json:"findings"`
 	Misses   []Miss    `json:"misses"`
-	Detector []Said    `json:"detector"` // by reason, in the order of the reasons
+	// DailyMisses are for charts, by day and class.
+	DailyMisses []DailyMiss `json:"-"`
+	Detector    []Said      `json:"detector"` // by reason, in the order of the reasons
 
 	Lifetimes   []Lifetime   `json:"lifetimes"`
 	Compactions []Compaction `json:"compactions"` // by net saving, least first
@@ -156,6 +158,13 @@ type Miss struct {
 	Calls  int         `json:"calls"`
 	Tokens int64       `json:"tokens"`
 	USD    float64     `json:"cost_usd"` // for writing what could have been read
+}
+
+// DailyMiss is what was missed on a day for the causes of a class.
+type DailyMiss struct {
+	Day   string // such as 2026-02-21, or NoDay
+	Class prompt.MissClass
+	USD   float64 // for writing what could have been read
 }
 
 // Said counts the detector's verdicts of one kind.
