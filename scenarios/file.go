@@ -191,7 +191,7 @@ func entryName(n *yaml.Node) string {
 }
 
 // Choose keeps only the strategies with the given names. A name that the scenario does
-// not have is taken as a preset, or as a pattern of presets; origin is the flag that asks for it.
+// not have is taken as a preset, as a pattern of presets, or as a file with one; origin is the flag that asks for it.
 func (f *File) Choose(origin string, names []string) error {
 	list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	var errs []error
@@ -201,7 +201,7 @@ func (f *File) Choose(origin string, names []string) error {
 			list.Content = append(list.Content, have[i])
 			continue
 		}
-		presets, err := presetsOf(name)
+		presets, err := f.presetsOf(name)
 		errs = append(errs, err)
 		for _, name := range presets {
 			n := spec.Text(name)
@@ -214,13 +214,16 @@ func (f *File) Choose(origin string, names []string) error {
 	return errors.Join(errs...)
 }
 
-// presetsOf returns the presets that a word stands for.
-func presetsOf(word string) ([]string, error) {
-	registry, err := strategies.Builtin()
+// presetsOf returns the presets that a word stands for, of which one can be in a file.
+func (f *File) presetsOf(word string) ([]string, error) {
+	if !strings.HasSuffix(word, ".yaml") {
+		return f.registry.Match(word) //nolint:wrapcheck // it says what
+	}
+	s, err := f.registry.Load(word)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it says where
 	}
-	return registry.Match(word) //nolint:wrapcheck // it says what
+	return []string{s.Name}, nil
 }
 
 // Locate rewrites names of files in the scenario so that they open from the working

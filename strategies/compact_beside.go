@@ -44,8 +44,9 @@ func (l *compact) startBeside(t *Turn) Outcome {
 func (l *compact) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	l.beside.running = false
 	if r.Failed != "" {
-		l.call = l.beside.call
-		return l.fail(t, r.Failed)
+		l.beside.call.count(t, l.params.Signal) // another compaction may be under way
+		l.strike(t)
+		return Outcome{Failed, r.Failed}
 	}
 	l.beside.ready, l.beside.result = true, *r
 	return Outcome{Declined, "the block waits for the next request"}
@@ -62,6 +63,10 @@ func (l *compact) swap(t *Turn) bool {
 	}
 	l.call = l.beside.call
 	l.call.low, l.call.high, l.call.end = l.params.Keep.start(t.Context, Body(t.Context), high), high, t.Context.Len()
+	if l.grown(t, &l.beside.result) {
+		t.Refuse(CompactName, "the summary is not smaller")
+		return false
+	}
 	l.apply(t, &l.beside.result)
 	return true
 }

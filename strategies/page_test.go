@@ -12,7 +12,7 @@ const strategiesPage = "../docs/strategies.md"
 
 const pageHead = `# Strategies of other programs
 
-Every way of managing a context that [sim](../README.md) knows of another agent, framework or paper: where it acts in a window of 200,000
+Every way of managing a context that [sim](../README.md) knows of another agent, library or paper: where it acts in a window of 200,000
 tokens with 32,000 tokens of output, its layers, how sure it is, its date and its source; then what it does. ` + "`sim strategies show NAME`" + `
 prints every constant, ` + "`sim run --strategy NAME`" + ` replays sessions under it, ` + "`--strategy 'cline/*'`" + ` under all that match,
 and ` + "`--strategy all`" + ` under all that can be replayed.

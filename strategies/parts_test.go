@@ -256,3 +256,33 @@ func TestDistil(t *testing.T) {
 		t.Errorf("with two results left: %+v", out)
 	}
 }
+
+// A refused request is compacted while another compaction is under way beside the conversation:
+// that one may fail, or end, without touching the other. One that is not smaller is thrown away.
+func TestTwoCompactions(t *testing.T) {
+	start := func(changes string) (*compact, *talk) {
+		l, k := layer(t, "full-compact: {trigger: {fixed: 1}, call: [streaming], reactive: true, beside: {enabled: true}"+changes+"}"), rounds(10, 900)
+		if out := l.(BeforeRequest).BeforeRequest(&k.Turn); len(k.TakeBackground()) != 1 {
+			t.Fatalf("%+v", out)
+		}
+		return l.(*compact), k
+	}
+	l, k := start("")
+	k.round("Bash", "", 700)
+	if out := l.PromptTooLong(&k.Turn); out.Verdict != Pending {
+		t.Fatalf("%+v", out)
+	}
+	under := l.call
+	if out := l.BackgroundResult(&k.Turn, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailAPI}}); out.Verdict != Failed || l.call != under {
+		t.Errorf("%+v: the compaction under way is %+v, was %+v", out, l.call, under)
+	}
+	for changes, want := range map[string]int{", smaller: true": 24, ", smaller: false": 4} {
+		l, k := start(changes)
+		l.BackgroundResult(&k.Turn, &prompt.Result{Answer: prompt.Answer{Summary: 10_500, Bytes: 42_000}})
+		l.params.Auto = false
+		l.BeforeRequest(&k.Turn)
+		if got := k.Context.Len(); (got == 24) != (want == 24) {
+			t.Errorf("%s: %d entries", changes, got)
+		}
+	}
+}

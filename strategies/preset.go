@@ -3,6 +3,7 @@ package strategies
 import (
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -39,20 +40,32 @@ const maxLayers = 64
 
 // AddPreset reads one preset from the YAML file called name. All problems are
 // reported at once, with file and line. A preset of the same name is replaced.
-func (r *Registry) AddPreset(text []byte, name string) error { return r.add(text, name, presetFolder) }
+func (r *Registry) AddPreset(text []byte, name string) error {
+	_, err := r.add(text, name, presetFolder)
+	return err
+}
+
+// Load is AddPreset for a file, whose strategy it returns.
+func (r *Registry) Load(file string) (*Strategy, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("strategy: %w", err)
+	}
+	return r.add(text, file, presetFolder)
+}
 
 // presetFolder is the folder of presets without a group.
 const presetFolder = "presets"
 
 // add is AddPreset for a file in a folder, which is the group of the preset.
-func (r *Registry) add(text []byte, name, folder string) error {
+func (r *Registry) add(text []byte, name, folder string) (*Strategy, error) {
 	tree, err := spec.Parse(text, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s, err := r.preset(tree)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if r.presets == nil {
 		r.presets = map[string]*Strategy{}
@@ -61,7 +74,7 @@ func (r *Registry) add(text []byte, name, folder string) error {
 		s.Group = folder
 	}
 	r.presets[s.Name] = s
-	return nil
+	return s, nil
 }
 
 // Compose makes a strategy from a mapping of the keys of a preset file, without adding it

@@ -127,7 +127,7 @@ var readBuiltin = sync.OnceValues(func() (*Registry, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read preset: %w", err)
 		}
-		if err := r.add(text, path.Base(name), path.Base(path.Dir(name))); err != nil {
+		if _, err := r.add(text, path.Base(name), path.Base(path.Dir(name))); err != nil {
 			return nil, err
 		}
 	}

@@ -1,9 +1,17 @@
 package strategies
 
 import (
+	"fmt"
+	"os"
+	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/compactsim/compactsim/internal/kit/spec"
 )
 
 // The effective trigger of every preset of another program, at a window of 200,000 and 32,000
@@ -20,14 +28,14 @@ var rivals = map[string][]int64{
 	"grok-build": {170_000}, "grok-build/two-pass": {150_000},
 	"deepseek-harness": {160_000, 160_000}, "deepseek-harness/later": {102_464, 102_464},
 	"mistral-vibe": {168_000}, "zed": {180_000}, "mux": {140_000}, "yoagent": {1, 160_000},
-	"copilot-cli": {160_000}, "vscode-copilot": {170_000}, "vscode-copilot/background": {150_000},
+	"copilot-cli": {160_000}, "vscode-copilot": {170_000}, "vscode-copilot/beside": {150_000},
 	"amp": {180_000}, "amp/handoff": nil, "kombai": {185_000}, "duoduo": {167_000}, "agentcore": {150_000},
 	"langgraph-idle": {59 * minutes}, "amazon-q": nil, "aider": {8192}, "gptme": {100_000, 180_000},
 	"docker-agent": {180_000}, "zeph": {140_000, 180_000}, "bash-agent": {98_000}, "oh-my-pi/replay-budget": {183_616}, "stella": {3000},
 
 	"openhands": {81}, "openhands/planning": {101}, "openhands/class": {241}, "openhands/0-masking": {1}, "openhands/0-browser": {1},
 	"openhands/0-recent": {101}, "openhands/0-amortised": {101}, "openhands/0-window": {1_000_000_000},
-	"langchain/summarization": {160_000}, "langchain/clear-tool-uses": {100_000},
+	"langchain/summarization": {160_000}, "langchain/clear-tools": {100_000},
 	"deepagents": {170_000, 170_000}, "deepagents/no-profile": {170_000, 170_000},
 	"microsoft/context-window": {84_000, 134_400}, "microsoft/summarization": {7}, "semantic-kernel": {16},
 	"autogen/token-limit": {180_000}, "autogen/buffered": {41}, "adk": {5},
@@ -35,7 +43,7 @@ var rivals = map[string][]int64{
 	"openai-agents/session": {11}, "openai-agents/sandbox": {180_000}, "openai-agents/trimmer": {1},
 	"pydantic-ai": {150_000}, "agno": {3}, "crewai": nil, "llama-index": {21_000}, "smolagents": {1}, "swe-agent": {1}, "mini-swe-agent": {1},
 	"letta": {180_000}, "letta-code": {180_000}, "mastra": {30_000},
-	"anthropic/compact": {150_000}, "anthropic/clear-tool-uses": {100_000}, "openai/compact": {160_000},
+	"anthropic/compact": {150_000}, "anthropic/clear-tools": {100_000}, "openai/compact": {160_000},
 
 	"complexity-trap/mask": {1}, "complexity-trap/mask-58": {1}, "complexity-trap/summary": {62}, "complexity-trap/hybrid": {1, 62},
 	"resum": {190_000}, "supo": {190_000}, "mem1": {1}, "agentfold": {1}, "context-folding": {2}, "acon": {2}, "swe-pruner": {1},
@@ -94,5 +102,36 @@ func TestMatch(t *testing.T) {
 	}
 	if _, err := r.Match("[x"); err == nil {
 		t.Error("a broken pattern is taken")
+	}
+}
+
+// Every constant of a preset is held: the file has, for each preset of another program, the
+// parameters in which its layers differ from their defaults. SIM_UPDATE_DOCS=1 writes it; read the
+// difference against docs/strategies.md and its source.
+func TestConstantsOfRivals(t *testing.T) {
+	const file = "testdata/presets.txt"
+	r := builtin(t)
+	var b strings.Builder
+	for _, name := range r.Presets() {
+		s := r.presets[name]
+		if s.Group == "" {
+			continue
+		}
+		fmt.Fprintf(&b, "%s\n", name)
+		for _, c := range s.layers {
+			fmt.Fprintf(&b, "  %s", c.def.Name)
+			for _, d := range spec.Diff(c.def.Params(), reflect.ValueOf(c.params).Elem().Interface()) {
+				fmt.Fprintf(&b, " %s=%s", d.Path, d.B)
+			}
+			b.WriteString("\n")
+		}
+	}
+	if os.Getenv("SIM_UPDATE_DOCS") != "" {
+		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != b.String() {
+		t.Errorf("%v: constants differ from %s:\n%s", err, file, cmp.Diff(string(text), b.String()))
 	}
 }

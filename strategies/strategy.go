@@ -14,7 +14,7 @@ import (
 type Strategy struct {
 	Name string
 	Doc  string
-	// Group is the kind of program it is from, for lists: agents, frameworks, papers; "" for
+	// Group is the kind of program it is from, for lists: agents, libraries, papers; "" for
 	// those of Claude Code and of this program's own.
 	Group  string
 	Origin Origin

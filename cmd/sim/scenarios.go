@@ -202,7 +202,7 @@ func newStrategies() *cobra.Command {
 		listing("List the strategies with their layers and the level each acts at", strategySheet),
 		showing("strategy", "Print a strategy as YAML with every parameter written out and explained",
 			presetNames, strategyText),
-		newGenerations(), newStrategiesDiff())
+		newGenerations(), newStrategiesDiff(), newStrategiesCheck())
 }
 
 // usualReading is the window and output limit for which thresholds are shown:
@@ -221,7 +221,7 @@ func strategySheet() (*document.Table, error) {
 			{Name: "name", Title: "NAME"},
 			{Name: "layers", Title: "LAYERS"},
 			{Name: "acts_at_tokens", Title: "ACTS AT", Right: true},
-			{Name: "group", Title: "OF"},
+			{Name: "group", Title: "KIND"},
 			{Name: "about", Title: "ABOUT"},
 		},
 		Notes: []string{
@@ -240,15 +240,18 @@ func strategySheet() (*document.Table, error) {
 		if why := strategy.Origin.NotRun; why != "" {
 			about += "; not run: " + why
 		}
-		s.Rows = append(s.Rows, []any{name, strategy.InUse(), levelsOf(strategy), strategy.Group, about})
+		s.Rows = append(s.Rows, []any{name, strategy.InUse(), levelsOf(strategy, &usualReading), kinds[strategy.Group], about})
 	}
 	return s, nil
 }
 
+// kinds are groups of strategies in the singular.
+var kinds = map[string]string{"agents": "agent", "libraries": "library", "papers": "paper"}
+
 // levelsOf returns the levels at which a strategy acts, in tokens unless they have a unit.
-func levelsOf(s *strategies.Strategy) string {
+func levelsOf(s *strategies.Strategy, r *strategies.Reading) string {
 	var levels []string
-	for _, t := range s.Thresholds(&usualReading) {
+	for _, t := range s.Thresholds(r) {
 		level := strconv.FormatInt(t.Value, 10)
 		switch t.Measure {
 		case strategies.MeasureClientTokens, strategies.MeasureTokens:

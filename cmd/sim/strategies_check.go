@@ -1,0 +1,129 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/study/explain"
+	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// newStrategiesCheck is the verb for a strategy of one's own.
+func newStrategiesCheck() *cobra.Command {
+	var f traceFlags
+	var window int64
+	cmd := &cobra.Command{
+		Use:   "check FILE [PATH…]",
+		Short: "Say what is wrong or odd in a strategy of one's own, and draw what it does to one session",
+		Long: `Reads a strategy as sim strategies show prints one, says with file and line what is wrong
+in it, and what is odd: a trigger that cannot fire in this window, or messages kept that are
+more than it acts at. Then it draws the context of the largest session under PATH, call by
+call, without it and with it.`,
+		Example: "  sim strategies check mine.yaml\n  sim run --strategy mine.yaml,recorded ~/.claude/projects",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{fmt.Errorf("which file? sim strategies show NAME prints one to begin with")}
+			}
+			return checkStrategy(cmd, &f, args[0], args[1:], window)
+		},
+	}
+	f.bind(cmd)
+	cmd.Flags().Int64Var(&window, "window", usualReading.Window, "context window, `TOKENS`")
+	return cmd
+}
+
+// checkStrategy prints what is wrong and odd in a strategy, and what it does.
+func checkStrategy(cmd *cobra.Command, f *traceFlags, file string, paths []string, window int64) error {
+	registry, err := strategies.Builtin()
+	if err != nil {
+		return err
+	}
+	s, err := registry.Load(file)
+	if err != nil {
+		return usageError{err}
+	}
+	reading := strategies.Reading{Window: window, MaxOutput: usualReading.MaxOutput}
+	if err := s.ValidateFor(&reading); err != nil {
+		return usageError{fmt.Errorf("%s: %w", file, err)}
+	}
+	d := &document.Document{Head: []string{fmt.Sprintf("%s: %s, %s", s.Name, s.InUse(), cmp.Or(levelsOf(s, &reading), "without a level"))}}
+	for _, odd := range s.Odd(&reading) {
+		d.Head = append(d.Head, "odd: "+odd)
+	}
+	f.read.bare = true
+	corpus, err := f.read.corpus(cmd, paths)
+	if err != nil {
+		return err
+	}
+	defer corpus.Close()
+	if len(corpus.Sessions) == 0 {
+		return d.Write(cmd.OutOrStdout(), f.format)
+	}
+	session := slices.MaxFunc(corpus.Sessions, func(a, b *traces.Session) int { return cmp.Compare(a.NumCalls(), b.NumCalls()) })
+	plan := scenarios.Plan{Seed: 1, Window: window, Registry: registry}
+	if plan.Prices, err = f.prices.table(); err != nil {
+		return err
+	}
+	d.Head = append(d.Head, "", fmt.Sprintf("the main conversation of %s in a window of %d; a full block is the whole window:", session.ID, window))
+	for _, name := range []string{"none", s.Name} {
+		config, err := plan.Config(name, nil)
+		if err != nil {
+			return usageError{err}
+		}
+		e, err := explain.Session(config, session, 0)
+		if err != nil {
+			return err
+		}
+		d.Head = append(d.Head, drawn(name, e, window)...)
+	}
+	return d.Write(cmd.OutOrStdout(), f.format)
+}
+
+// drawnColumns is the width of a drawing, in characters.
+const drawnColumns = 96
+
+// drawn returns the context of the main conversation's calls as a line of blocks, and what
+// happened to it: C a compaction or truncation, c a clearing.
+func drawn(name string, e *studies.Explanation, window int64) []string {
+	var main []*studies.ExplainedCall
+	for i := range e.Calls {
+		if c := &e.Calls[i]; c.Kind == traces.ThreadMain.String() && c.Layer == "" {
+			main = append(main, c)
+		}
+	}
+	var usd float64
+	for i := range e.Calls {
+		usd += e.Calls[i].CostUSD
+	}
+	bars, marks := []rune(strings.Repeat(" ", min(drawnColumns, len(main)))), []rune(strings.Repeat(" ", min(drawnColumns, len(main))))
+	acts := 0
+	for at := range bars {
+		var most int64
+		for _, c := range main[at*len(main)/len(bars) : (at+1)*len(main)/len(bars)] {
+			most = max(most, c.Context)
+			for _, step := range c.Steps {
+				switch step.Boundary {
+				case "":
+					continue
+				case strategies.BoundaryMicro.String(), strategies.BoundaryServer.String(), strategies.BoundaryStore.String():
+					if marks[at] == ' ' {
+						marks[at] = 'c'
+					}
+				default:
+					marks[at] = 'C'
+				}
+				acts++
+			}
+		}
+		bars[at] = []rune("▁▂▃▄▅▆▇█")[min(7, max(0, most*8/max(1, window)))]
+	}
+	return []string{"", fmt.Sprintf("%s: $%.2f, acts %d times", name, usd, acts), string(bars), strings.TrimRight(string(marks), " ")}
+}
