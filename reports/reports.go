@@ -26,7 +26,7 @@ func Run(run *results.Run, o Options) *document.Document { return reports.Run(ru
 
 // Drawings returns the charts of a run, each with a file name: the cost of its
 // cells, its sweeps and, given the calls of some cells, the context of one
-// session and hits over time. Each draws itself as "svg" or "png".
+// session and hits over time. Each draws itself as "svg", "png", "pdf" or "tex".
 func Drawings(run *results.Run, calls []results.CellCalls) []reports.Drawing {
 	return reports.Drawings(run, calls)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/reading/synthetic"
 	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -193,8 +194,8 @@ func TestChains(t *testing.T) {
 		}
 		for i := range list {
 			c := &list[i]
-			if total := run.Reference(c.Strategy).Total; len(c.Compactions) != total.Compactions {
-				t.Errorf("%s: %d compactions, the row has %d", c.Cell, len(c.Compactions), total.Compactions)
+			if total := run.Reference(c.Strategy).Total; len(c.Compactions) != total.N(results.Compactions) {
+				t.Errorf("%s: %d compactions, the row has %d", c.Cell, len(c.Compactions), total.N(results.Compactions))
 			}
 			if first != nil && !slices.Equal(c.Compactions, first[i].Compactions) {
 				t.Errorf("%s: %d workers give other compactions", c.Cell, workers)

@@ -258,7 +258,7 @@ func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.S
 	run := results.Run{Cells: []results.Cell{billed, recorded}}
 	run.Sum()
 	paid := &run.Cells[0].Total
-	one.PaidUSD, one.DerivedUSD, one.Unpriced, one.Model = paid.CostUSD(), paid.DerivedUSD(), paid.Unpriced, run.ModelError
+	one.PaidUSD, one.DerivedUSD, one.Unpriced, one.Model = paid.CostUSD(), paid.DerivedUSD(), paid.N(results.UnpricedCalls), run.ModelError
 	return nil
 }
 
@@ -328,7 +328,8 @@ func (p *Plan) together(ctx context.Context, sessions []*traces.Session, one *Ag
 
 // effect compares two rows of the same sessions.
 func effect(was, is *results.Row) Effect {
-	e := Effect{Compactions: [2]int{was.Compactions, is.Compactions}, WaitSeconds: [2]float64{was.AddedLatency, is.AddedLatency}}
+	e := Effect{Compactions: [2]int{was.N(results.Compactions), is.N(results.Compactions)},
+		WaitSeconds: [2]float64{was.Figures[results.AddedLatency], is.Figures[results.AddedLatency]}}
 	m, _ := results.LookupMetric(results.NameRecall)
 	before, measured := m.Value(was)
 	if after, also := m.Value(is); measured && also {

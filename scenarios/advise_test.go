@@ -104,7 +104,7 @@ func TestAdviceIsWhatARunShows(t *testing.T) {
 	}
 	own := 0.0 // of the conversations; no log of the samples has a summary call
 	for s := results.SourceMain; s < results.SourceCompact; s++ {
-		own += row.CostBySource[s].Total()
+		own += row.CostBy(s).Total()
 	}
 	if math.Abs(one.AsIsUSD-one.UnloggedUSD-own) > 1e-9 || one.UnloggedUSD < 0.01 {
 		t.Errorf("of $%.4f no log shows $%.4f; the conversations cost $%.4f", one.AsIsUSD, one.UnloggedUSD, own)

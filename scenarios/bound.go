@@ -81,8 +81,9 @@ func (p *Plan) bound(
 		alone := d.Cells[i].Strategy.SchedulesAlone() && p.Summarize == nil && d.Cells[i].Scenario.Agent == loop.Agent{}
 		for _, r := range cells[i].Rows {
 			b := &of[i].bounds[at[r.Session]]
-			r.BoundUSD, r.ReachedUSD, r.ClearBoundUSD, r.Bounded = b.compact.Below, b.compact.Reached, b.clear.Below, 1
-			whole := r.OverWindow == 0 && r.Counts.Unsimulated == 0
+			r.Figures[results.BoundUSD], r.Figures[results.BoundReachedUSD], r.Figures[results.ClearBoundUSD],
+				r.Figures[results.Bounded] = b.compact.Below, b.compact.Reached, b.clear.Below, 1
+			whole := r.N(results.OverWindow) == 0 && r.N(results.UnsimulatedCalls) == 0
 			if alone && whole && r.CostUSD() < b.compact.Below*(1-1e-9) {
 				return fmt.Errorf("%w: session %s under %s costs $%.6f, less than the bound of $%.6f",
 					loop.ErrInvariant, r.Session, d.Cells[i].Name, r.CostUSD(), b.compact.Below)

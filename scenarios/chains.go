@@ -165,7 +165,7 @@ func lost(run *results.Run, c *studies.Chains) float64 {
 		if run.Cells[i].Cell != c.Cell {
 			continue
 		}
-		usd := run.Cells[i].Total.CostBySource[results.SourceCompact].Total()
+		usd := run.Cells[i].Total.CostBy(results.SourceCompact).Total()
 		for j := range c.Compactions {
 			usd -= c.Compactions[j].CallCost.Total()
 		}

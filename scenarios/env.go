@@ -135,7 +135,7 @@ func (x *expansion) under(e *entry, v *variant, a *client.Assembly) (*strategies
 	if !changed {
 		return v.strategy, nil
 	}
-	s, err := x.registry.Compose(e.name, without(tree.Root, "name", "doc", "rank"), x.tree.At(e.node))
+	s, err := x.registry.Compose(e.name, without(tree.Root, strategies.HeadKeys()...), x.tree.At(e.node))
 	if err != nil {
 		return nil, fmt.Errorf("%w (under client.env)", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -40,7 +41,7 @@ func Example() {
 	}
 	none := run.Reference("none")
 	difference, _ := run.VsRecorded(none)
-	fmt.Printf("%s: %+.0f %% in cost, %d misses\n", none.Cell, 100*difference.Relative, none.Total.Misses)
+	fmt.Printf("%s: %+.0f %% in cost, %d misses\n", none.Cell, 100*difference.Relative, none.Total.N(results.Misses))
 	// Output: none: +68 % in cost, 10 misses
 }
 
@@ -80,7 +81,7 @@ func Example_calls() {
 		log.Fatal(err)
 	}
 	for _, name := range []string{"billed", "recorded"} {
-		fmt.Printf("%s: %d calls, $%.4f\n", name, run.Reference(name).Total.Calls, run.Reference(name).Total.CostUSD())
+		fmt.Printf("%s: %d calls, $%.4f\n", name, run.Reference(name).Total.N(results.Calls), run.Reference(name).Total.CostUSD())
 	}
 	// Output:
 	// billed: 2 calls, $0.0662
@@ -150,7 +151,7 @@ func Example_layer() {
 		if err != nil { // sessions ended early: the cost of less work
 			log.Fatal(err)
 		}
-		fmt.Printf("%s: %d times forgotten, %d misses, $%.2f\n", name, total.Microcompactions, total.Misses, usd)
+		fmt.Printf("%s: %d times forgotten, %d misses, $%.2f\n", name, total.N(results.Microcompactions), total.N(results.Misses), usd)
 	}
 	// Output:
 	// forgetful: 37 times forgotten, 37 misses, $73.89

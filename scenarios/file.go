@@ -191,7 +191,7 @@ func entryName(n *yaml.Node) string {
 }
 
 // Choose keeps only the strategies with the given names. A name that the scenario does
-// not have is taken as a preset; origin is the flag that asks for it.
+// not have is taken as a preset, or as a pattern of presets; origin is the flag that asks for it.
 func (f *File) Choose(origin string, names []string) error {
 	list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	var errs []error
@@ -201,13 +201,26 @@ func (f *File) Choose(origin string, names []string) error {
 			list.Content = append(list.Content, have[i])
 			continue
 		}
-		n := spec.Text(name)
-		f.tree.Mark(n, origin)
-		list.Content = append(list.Content, n)
+		presets, err := presetsOf(name)
+		errs = append(errs, err)
+		for _, name := range presets {
+			n := spec.Text(name)
+			f.tree.Mark(n, origin)
+			list.Content = append(list.Content, n)
+		}
 	}
 	list.Content = slices.CompactFunc(list.Content, func(a, b *yaml.Node) bool { return a == b })
 	errs = append(errs, f.tree.Put(f.tree.Root, list, "strategies"))
 	return errors.Join(errs...)
+}
+
+// presetsOf returns the presets that a word stands for.
+func presetsOf(word string) ([]string, error) {
+	registry, err := strategies.Builtin()
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says where
+	}
+	return registry.Match(word) //nolint:wrapcheck // it says what
 }
 
 // Locate rewrites names of files in the scenario so that they open from the working

@@ -57,7 +57,7 @@ func TestLoggedSummaryCallsAreBilled(t *testing.T) {
 	near("in cost-weighted tokens", used.Logged.Weighted.All*used.Weights.InputUSD/1e6, want)
 	near("model error of", run.ModelError.BilledUSD, want)
 	near("model error with", run.ModelError.RecordedUSD, recorded.Total.CostUSD())
-	if recorded.Total.CostBySource[results.SourceCompact].Total() == 0 {
+	if recorded.Total.CostBy(results.SourceCompact).Total() == 0 {
 		t.Error("the recorded cell has no summary call")
 	}
 	for _, n := range run.Notes {

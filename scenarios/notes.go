@@ -2,14 +2,17 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/servers"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
 )
 
 // annotate adds the assumptions behind the figures. real says that summaries do
@@ -34,11 +37,43 @@ func annotate(run *results.Run, d *Design, real bool) {
 		if set := d.givenTo(c.Strategy); len(set) > 0 {
 			note(c.Cell, "", "with %s", strings.Join(set, ", "))
 		}
+		for _, why := range notRun(c) {
+			note(c.Cell, "", "%s", why)
+		}
+	}
+	for _, s := range d.servers() {
+		note("", "", "server %s: %s (%s, %s)", s.Name, s.About, s.Certainty, s.AsOf)
 	}
 	if len(run.Cells) > 2 {
 		note("", "", "other strategies keep the recording's actions, pauses, model, window and client%s", d.departures(run))
 		run.Notes = append(run.Notes, results.Note{Text: summaries + "; " + d.waiting(), Detail: true})
 	}
+}
+
+// servers returns the named servers of the cells, each once.
+func (d *Design) servers() (list []*servers.Server) {
+	for i := range d.Cells {
+		if s, err := servers.Of(d.Cells[i].Scenario.Server.Name); err == nil && !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// notRun says which layers of a cell could do nothing in how many sessions, and why.
+func notRun(c *results.Cell) (list []string) {
+	found := map[string]int{}
+	for _, r := range c.Rows {
+		for reason := range r.Reasons {
+			if layer, why, ok := strings.Cut(reason, ": "+strategies.NotRun); ok {
+				found[layer+" not run in %s: "+why]++
+			}
+		}
+	}
+	for _, text := range slices.Sorted(maps.Keys(found)) {
+		list = append(list, fmt.Sprintf(text, document.Count(found[text], "session")))
+	}
+	return list
 }
 
 // openRows counts the sessions in which agents fetch nothing again, the most of any cell.
@@ -80,18 +115,18 @@ func (d *Design) departures(run *results.Run) string {
 func unlogged(c, billed *results.Cell) []string {
 	r := &c.Total
 	var parts []string
-	summaries := r.CostBySource[results.SourceCompact].Total()
+	summaries := r.CostBy(results.SourceCompact).Total()
 	if billed != nil && billed.Covers(c) {
 		for i, row := range billed.Rows {
-			if row.CallsBySource[results.SourceCompact] > 0 {
-				summaries -= c.Rows[i].CostBySource[results.SourceCompact].Total()
+			if row.CallsBy(results.SourceCompact) > 0 {
+				summaries -= c.Rows[i].CostBy(results.SourceCompact).Total()
 			}
 		}
 	}
 	if usd := summaries; usd >= 0.005 {
 		parts = append(parts, fmt.Sprintf("$%.2f for summary calls", usd))
 	}
-	if usd := r.CostBySource[results.SourceOther].Total(); usd >= 0.005 {
+	if usd := r.CostBy(results.SourceOther).Total(); usd >= 0.005 {
 		parts = append(parts, fmt.Sprintf("$%.2f for calls at the end of turns", usd))
 	}
 	return parts

@@ -24,6 +24,7 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
+	"github.com/compactsim/compactsim/internal/serving/servers"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/internal/study/validate"
 	"github.com/compactsim/compactsim/sim/results"
@@ -345,13 +346,22 @@ func (p *Plan) config(cell *Cell) (loop.Config, error) {
 	if err != nil {
 		return loop.Config{}, err
 	}
+	var named *servers.Server
+	var prices loop.Prices = p.Prices
+	if s.Server.Name != "" {
+		if named, err = servers.Of(s.Server.Name); err != nil {
+			return loop.Config{}, fmt.Errorf("server.name: %w", err)
+		}
+		prices = sold{p.Prices, named}
+	}
 	c := loop.Config{
 		Strategy:   cell.Strategy,
 		Profile:    fitted,
-		Server:     s.Server.serve,
+		Server:     s.Server.serve(named),
+		Named:      named,
 		Summarizer: p.summarizer(cell.Name, &s.Summarizer),
 		Owner:      s.Sessions.Organisations.owner(),
-		Prices:     p.Prices,
+		Prices:     prices,
 		PricesAt:   at,
 		Seed:       s.Seed,
 		Window:     s.Client.Window,
@@ -460,11 +470,30 @@ func (p *Plan) profile(name string) (*profile.Profile, error) {
 
 // serve makes the cache of a kind. For an automatic one a scenario sets where
 // the retention counts from and the share of calls that lose their messages.
-func (s *Server) serve(kind traces.Cache) loop.Server {
-	if kind == traces.CacheAutomatic {
-		return promptcache.NewOpenAI(promptcache.OpenAIConfig{
-			Anchor: s.Anchor, OverflowPerCall: s.EvictPerCall,
-		})
+func (s *Server) serve(named *servers.Server) func(traces.Cache) loop.Server {
+	marked, automatic := s.Config, promptcache.OpenAIConfig{Anchor: s.Anchor, OverflowPerCall: s.EvictPerCall}
+	if named != nil {
+		marked, automatic = named.Marked(marked), named.Automatic(automatic)
 	}
-	return promptcache.New(s.Config)
+	return func(kind traces.Cache) loop.Server {
+		if kind == traces.CacheAutomatic {
+			return promptcache.NewOpenAI(automatic)
+		}
+		return promptcache.New(marked)
+	}
+}
+
+// sold are the prices of the models that a server has. Others cost nothing there.
+type sold struct {
+	prices loop.Prices
+	by     *servers.Server
+}
+
+// Lookup implements loop.Prices.
+func (s sold) Lookup(model string, at time.Time) (costmodel.Price, error) {
+	p, err := s.prices.Lookup(model, at)
+	if err == nil && !s.by.Serves(p.Model.Name) {
+		err = fmt.Errorf("server %s does not have %s", s.by.Name, p.Model.Name)
+	}
+	return p, err
 }

@@ -251,7 +251,7 @@ func TestLatencySweep(t *testing.T) {
 	var waits []float64
 	for i := range run.Cells {
 		if c := &run.Cells[i]; c.Strategy == "truncate-oldest" {
-			waits = append(waits, c.Total.Waits[results.WaitFirstToken])
+			waits = append(waits, c.Total.WaitFor(results.WaitFirstToken))
 		}
 	}
 	if len(waits) != 2 || waits[0] == waits[1] {
@@ -268,9 +268,9 @@ func TestEndedSessionsAreSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &run.Cells[len(run.Cells)-1]
-	left := c.Total.Counts.Unsimulated
-	if left == 0 || c.Total.Calls+int(left) < run.Workload.Calls {
-		t.Fatalf("%d calls, %d left out of %d", c.Total.Calls, left, run.Workload.Calls)
+	left := int64(c.Total.N(results.UnsimulatedCalls))
+	if left == 0 || c.Total.N(results.Calls)+int(left) < run.Workload.Calls {
+		t.Fatalf("%d calls, %d left out of %d", c.Total.N(results.Calls), left, run.Workload.Calls)
 	}
 	if _, ok := run.VsRecorded(c); ok {
 		t.Error("compared with the recording")
@@ -343,9 +343,9 @@ func TestDeletedBaselineIsAnAxis(t *testing.T) {
 	for i := range run.Cells {
 		switch run.Cells[i].Params["detector.deleted_baseline"] {
 		case "true":
-			with = &run.Cells[i].Total.Breaks
+			with = (*confusion.Matrix)(run.Cells[i].Total.Figures[results.Breaks:])
 		case "false":
-			without = &run.Cells[i].Total.Breaks
+			without = (*confusion.Matrix)(run.Cells[i].Total.Figures[results.Breaks:])
 		}
 	}
 	if with == nil || without == nil {

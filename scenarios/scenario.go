@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/client"
 	"github.com/compactsim/compactsim/internal/serving/live"
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
+	"github.com/compactsim/compactsim/internal/serving/servers"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -92,7 +94,9 @@ type Sessions struct {
 	Projects []string `yaml:"project" doc:"Only sessions whose project holds one of these texts or matches it as a pattern (*, ?, [a-z]). Empty lists take all."`
 	Models   []string `yaml:"model" doc:"Only sessions with calls of a model like one of these patterns."`
 	Agents   []string `yaml:"agent" doc:"Only sessions of one of these agents."`
-	Cohort   cohort   `yaml:"cohort" doc:"Which sessions share a clock and a cache, at the times they were recorded: session (each is alone), project (those of one agent in one project) or all (those of one agent). Sessions that share read what others have cached of the same prefix, and dreams are those of one user."`
+	// Task says of which task a session is a try, for sim check.
+	Task   string `yaml:"task" doc:"What tells the task that a session is a try of, so that sim check compares tries within tasks: folder, the one that its file is in, or an expression (regexp) for the file's path whose first group names it. \"\" for none."`
+	Cohort cohort `yaml:"cohort" doc:"Which sessions share a clock and a cache, at the times they were recorded: session (each is alone), project (those of one agent in one project) or all (those of one agent). Sessions that share read what others have cached of the same prefix, and dreams are those of one user."`
 	// Organisations say which sessions of a cohort may read each other's entries.
 	Organisations organisations `yaml:"organisations" needs:"cohort=project|cohort=all" doc:"Whose sessions they are: of one organisation, or each session of its own. In a cohort those of different organisations share only what is marked for everyone (client.system.split: sections)."`
 	Generate      Generate      `yaml:"generate" doc:"Sessions generated from a profile instead of recordings, without files. The same profile, seed and number give the same sessions. Excludes paths."`
@@ -116,6 +120,9 @@ func (s *Sessions) Rules() []error {
 	var errs []error
 	if _, err := s.Filter().Parse(time.Now(), time.UTC); err != nil {
 		errs = append(errs, spec.Problem{Paths: []string{"since", "until", "project", "model", "agent"}, Text: err.Error()})
+	}
+	if _, err := regexp.Compile(s.Task); err != nil {
+		errs = append(errs, spec.Wrong("task", "is no expression: %v", err))
 	}
 	if s.Generate.Profile == "" {
 		return errs
@@ -229,9 +236,21 @@ func (c *Client) Rules() []error {
 
 // Server is the modelled cache.
 type Server struct {
+	Name               string `yaml:"name" doc:"Cache that all sessions call in place of that of their recording: a name of docs/servers.md. Models that its provider does not sell cost nothing unless prices.as bills them as one that it does, and what recordings show of their own server does not hold. \"\" for that of the recording."`
 	promptcache.Config `yaml:",inline"`
 
 	HintAt int64 `yaml:"hint_at" min:"0" needs:"server-hint" doc:"Size, tokens, from which the server refuses a request of a strategy that takes hints (layer server-hint) once, with the hint to clear. 0 for never. When the provider hints is not documented." unit:"tokens"`
+}
+
+// Rules refuses a server that there is not, and lifetimes that contradict each other.
+func (s *Server) Rules() []error {
+	errs := s.Config.Rules()
+	if s.Name != "" {
+		if _, err := servers.Of(s.Name); err != nil {
+			errs = append(errs, spec.Wrong("name", "is an %v", err))
+		}
+	}
+	return errs
 }
 
 // Prices say what calls cost.

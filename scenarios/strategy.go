@@ -97,6 +97,10 @@ func (x *expansion) preset(e *entry, n *yaml.Node) bool {
 		x.errorf(n, "%w", err)
 		return false
 	}
+	if why := s.Origin.NotRun; why != "" {
+		x.errorf(n, "%s is not run: %s", n.Value, why)
+		return false
+	}
 	if err := e.take(s); err != nil {
 		x.errorf(n, "%w", err)
 		return false
@@ -115,7 +119,7 @@ func (e *entry) take(s *strategies.Strategy) error {
 	if err != nil {
 		return err
 	}
-	e.body = without(tree.Root, "name", "doc", "rank")
+	e.body = without(tree.Root, strategies.HeadKeys()...)
 	return nil
 }
 

@@ -105,6 +105,6 @@ func (l *agentSummary) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	if r.Failed != "" {
 		return t.Refuse(agentSummaryName, r.Failed)
 	}
-	t.Count(results.Counts{AgentSummaries: 1})
+	t.Count(results.AgentSummaries, 1)
 	return Outcome{Declined, "summary ended"}
 }

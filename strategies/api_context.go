@@ -37,15 +37,15 @@ type clearThinking struct {
 
 // clearToolUses says which tool calls the server clears, and when.
 type clearToolUses struct {
-	Enabled      bool     `yaml:"enabled" doc:"off, this edit is not asked for"`
-	InputTokens  int64    `yaml:"input_tokens" doc:"input tokens from which on it clears; 0 for no such trigger" min:"0" needs:"enabled"`
-	ToolUses     int64    `yaml:"tool_uses" doc:"calls of these tools from which on it clears; 0 for no such trigger" unit:"calls" min:"0" needs:"enabled"`
-	Keep         int      `yaml:"keep" doc:"newest calls of these tools that stay" unit:"calls" min:"0" needs:"enabled"`
-	KeepTokens   int64    `yaml:"keep_tokens" doc:"newest calls that stay in place of keep, as many as have results of so many tokens: 002:67 has 40000, which no edit of the provider takes, so that real calls declare keep; 0 for keep" min:"0" off:"0" needs:"enabled"`
-	ClearAtLeast int64    `yaml:"clear_at_least" doc:"tokens below which nothing is cleared; 0 for any" unit:"tokens" min:"0" needs:"enabled"`
-	Tools        []string `yaml:"tools" doc:"tools it is for; none named: all" needs:"enabled"`
-	ExcludeTools []string `yaml:"exclude_tools" doc:"tools it is not for" needs:"enabled"`
-	ClearInputs  bool     `yaml:"clear_tool_inputs" doc:"the input of a call goes too" needs:"enabled"`
+	Enabled      bool      `yaml:"enabled" doc:"off, this edit is not asked for"`
+	InputTokens  int64     `yaml:"input_tokens" doc:"input tokens from which on it clears; 0 for no such trigger" min:"0" needs:"enabled"`
+	ToolUses     int64     `yaml:"tool_uses" doc:"calls of these tools from which on it clears; 0 for no such trigger" unit:"calls" min:"0" needs:"enabled"`
+	Keep         int       `yaml:"keep" doc:"newest calls of these tools that stay" unit:"calls" min:"0" needs:"enabled"`
+	KeepTokens   int64     `yaml:"keep_tokens" doc:"newest calls that stay in place of keep, as many as have results of so many tokens: 002:67 has 40000, which no edit of the provider takes, so that real calls declare keep; 0 for keep" min:"0" off:"0" needs:"enabled"`
+	ClearAtLeast int64     `yaml:"clear_at_least" doc:"tokens below which nothing is cleared; 0 for any" unit:"tokens" min:"0" needs:"enabled"`
+	Tools        toolNames `yaml:"tools" doc:"tools it is for, by name or operation; none named: all" needs:"enabled"`
+	ExcludeTools toolNames `yaml:"exclude_tools" doc:"tools it is not for, by name or operation" needs:"enabled"`
+	ClearInputs  bool      `yaml:"clear_tool_inputs" doc:"the input of a call goes too" needs:"enabled"`
 }
 
 // keepTurns is a number of turns, 0 for all of them.

@@ -7,25 +7,26 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/breaks"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // cachedClearParams are the parameters of cached-microcompact.
 type cachedClearParams struct {
 	Switch     `yaml:",inline"`
-	MainGuard  bool     `yaml:"main_thread_guard" doc:"only the main thread deletes; off, sub-agents register and delete results of their own too"`
-	Models     []string `yaml:"models" doc:"models that support deletions; none named: all; which ones did is assumed"`
-	Tools      []string `yaml:"tools" doc:"tools whose results may be deleted; those of MCP never are"`
-	Threshold  int      `yaml:"threshold" doc:"registered results, not deleted yet, from which on the older ones are deleted" unit:"results" min:"0"`
-	KeepRecent int      `yaml:"keep_recent" doc:"newest results that stay; assumed" unit:"results" min:"0"`
-	Pin        bool     `yaml:"pin" doc:"a block of deletions stays at its place in every later request; off, it is sent once and the deletion is lost with it"`
-	EditTokens int32    `yaml:"edit_tokens" doc:"tokens of each deletion in its block; assumed" min:"0"`
-	Forget     bool     `yaml:"forget_deleted_on_expiry" doc:"deletions are forgotten when a response reads over 2,000 tokens and 5 % less than the one before, deletions aside, and the results come back; off, they stay declared"`
-	Pending    bool     `yaml:"count_pending_clears" doc:"a deletion lowers the client's count at once, not with the next response; assumed"`
+	MainGuard  bool      `yaml:"main_thread_guard" doc:"only the main thread deletes; off, sub-agents register and delete results of their own too"`
+	Models     []string  `yaml:"models" doc:"models that support deletions; none named: all; which ones did is assumed"`
+	Tools      toolNames `yaml:"tools" doc:"tools whose results may be deleted, by name or operation, or all; those of MCP never are"`
+	Threshold  int       `yaml:"threshold" doc:"registered results, not deleted yet, from which on the older ones are deleted" unit:"results" min:"0"`
+	KeepRecent int       `yaml:"keep_recent" doc:"newest results that stay; assumed" unit:"results" min:"0"`
+	Pin        bool      `yaml:"pin" doc:"a block of deletions stays at its place in every later request; off, it is sent once and the deletion is lost with it"`
+	EditTokens int32     `yaml:"edit_tokens" doc:"tokens of each deletion in its block; assumed" min:"0"`
+	Forget     bool      `yaml:"forget_deleted_on_expiry" doc:"deletions are forgotten when a response reads over 2,000 tokens and 5 % less than the one before, deletions aside, and the results come back; off, they stay declared"`
+	Pending    bool      `yaml:"count_pending_clears" doc:"a deletion lowers the client's count at once, not with the next response; assumed"`
 }
 
 // Rules returns contradictions between the parameters.
 func (p *cachedClearParams) Rules() []error {
-	errs := needTools(p.Tools)
+	errs := p.Tools.required("tools")
 	if p.Threshold <= p.KeepRecent {
 		errs = append(errs, spec.Wrong("threshold", "%d must be more than keep_recent %d", p.Threshold, p.KeepRecent))
 	}
@@ -65,6 +66,8 @@ func (l *cachedClear) Clone() Layer {
 }
 
 func (l *cachedClear) Copy() Layer { return l.Clone() }
+
+func (l *cachedClear) Unfit(s *traces.Session) string { return l.params.Tools.unfit(s) }
 
 func (l *cachedClear) Reset() {
 	l.active.reset()
@@ -141,7 +144,7 @@ func (l *cachedClear) comeBack(t *Turn) {
 			tokens += int64(t.Context.At(i).Tokens)
 		}
 	}
-	t.Count(results.Counts{ReturnedTokens: tokens})
+	t.Count(results.ReturnedTokens, tokens)
 }
 
 // clear resets the state to that of a thread that has deleted nothing.
@@ -205,8 +208,8 @@ func (l *cachedClear) remove(t *Turn) Outcome {
 	l.active.drop(func(r clearable) bool { return slices.Contains(gone, r.id) })
 	l.lost, l.read = false, l.read-b.Deleted
 	l.pin(t, edit)
-	t.Count(results.Counts{Deletions: int64(len(gone))})
-	t.Count(results.Counts{DeletedTokens: b.Deleted})
+	t.Count(results.CacheDeletions, int64(len(gone)))
+	t.Count(results.DeletedTokens, b.Deleted)
 	if l.params.Pending {
 		b.Uncounted = b.Deleted
 	}

@@ -3,30 +3,8 @@ package strategies
 import (
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
-
-// toolset is a set of tools by Block.Tool, so that a
-// name is looked up once a session.
-type toolset struct {
-	named    []string // none: all tools
-	excluded []string
-	mcp      bool   // MCP tools may be among them
-	member   []bool // by Block.Tool, for those looked up so far
-}
-
-func (s *toolset) reset() { s.member = s.member[:0] }
-
-// has reports whether the tool of a call or result belongs to the set.
-func (s *toolset) has(t *Turn, b *prompt.Block) bool {
-	for len(s.member) < len(t.Tools) {
-		name := t.Tools[len(s.member)]
-		in := len(s.named) == 0 || slices.Contains(s.named, name)
-		s.member = append(s.member, in && !slices.Contains(s.excluded, name))
-	}
-	return (s.mcp || b.Flags&prompt.FlagMCP == 0) && int(b.Tool) < len(s.member) && s.member[b.Tool]
-}
 
 // clearable is a call of an eligible tool whose result is not cleared.
 type clearable struct {
@@ -54,7 +32,7 @@ type clearables struct {
 	inputs   int64 // tokens of all calls in the list
 }
 
-func newClearables(tools []string) clearables { return clearables{tools: toolset{named: tools}} }
+func newClearables(tools toolNames) clearables { return clearables{tools: toolset{named: tools}} }
 
 // forget empties the list, as for a context never looked at.
 func (r *clearables) forget() {
@@ -208,14 +186,6 @@ func (r *clearables) olderResults(keep int) []clearable {
 // "Compactable Tools"; 004:367).
 func compactable() []string {
 	return []string{"Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write"}
-}
-
-// needTools refuses an empty list of tools whose results a layer clears.
-func needTools(tools []string) []error {
-	if len(tools) == 0 {
-		return []error{spec.Wrong("tools", "names none whose results may be cleared")}
-	}
-	return nil
 }
 
 // clearResults changes listed results, whose positions must hold, to another

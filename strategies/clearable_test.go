@@ -10,13 +10,13 @@ import (
 
 // clearHost serves a turn without a loop: it keeps what layers count and delete.
 type clearHost struct {
-	counts  results.Counts
+	counts  [results.NumFigures]int64
 	refused []string
 	deleted []int32
 	draws   []float64
 }
 
-func (h *clearHost) Count(n results.Counts) { h.counts.Add(&n) }
+func (h *clearHost) Count(id results.ID, n int64) { h.counts[id] += n }
 func (h *clearHost) Refuse(_, reason string) Outcome {
 	h.refused = append(h.refused, reason)
 	return Outcome{Declined, reason}

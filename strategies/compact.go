@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // CompactParams are the parameters of full-compact. Sizes are tokens; each
@@ -12,13 +13,14 @@ import (
 type CompactParams struct {
 	Switch      `yaml:",inline"`
 	Trigger     Trigger          `yaml:"trigger" doc:"starts an automatic compaction, ahead of any request"`
+	When        when             `yaml:"when" doc:"conditions beside the trigger" needs:"auto"`
 	Auto        bool             `yaml:"auto" doc:"compact when the trigger fires; off, only by hand and when a prompt is refused"`
 	Manual      bool             `yaml:"manual" doc:"repeat the compactions a person asked for in the recording"`
 	Reactive    bool             `yaml:"reactive" doc:"compact once for each request the server refuses as too long"`
 	Subagents   bool             `yaml:"subagents" doc:"sub-agents compact too, each with a state of its own"`
 	Barred      []string         `yaml:"barred" doc:"sources whose calls never start a compaction; without compact, a summary call begins with one, and each waits for the other" off:"[]"`
 	Breaker     int              `yaml:"breaker" doc:"failures in a row that stop automatic compaction on a thread; 0 for no breaker" unit:"failures" min:"0" off:"0"`
-	Call        []Way            `yaml:"call" doc:"ways to make the summary call, the next one when one fails: fork, streaming, small-model, server" off:"[streaming]"`
+	Call        []Way            `yaml:"call" doc:"ways to make the summary call, the next one when one fails: fork, streaming, small-model, server, or none for a text of the client's own" off:"[streaming]"`
 	Verify      bool             `yaml:"verify" doc:"a second call of the same kind holds the summary against what it stands for"`
 	Instruction int32            `yaml:"instruction" doc:"tokens of the summarisation instruction at the end of the call" unit:"tokens" min:"0"`
 	Analysis    analysis         `yaml:"analysis" doc:"what becomes of the analysis ahead of the summary: strip or keep"`
@@ -31,6 +33,11 @@ type CompactParams struct {
 	Remainder   bool             `yaml:"remainder" doc:"what recordings of the client have beyond what it restores comes back too, drawn; of the reminders that open the conversation, the recorded share"`
 	Attachments attachments      `yaml:"attachments" doc:"what comes back behind the summary"`
 	Hooks       hookSizes        `yaml:"hooks" doc:"what hooks of the user inject"`
+	Local       localParams      `yaml:"local" doc:"a text that the client composes itself, without a call"`
+	Beside      besideParams     `yaml:"beside" doc:"automatic ones run beside the conversation, which goes on; their summary takes its place ahead of the next request"`
+	MinGain     float64          `yaml:"min_gain" doc:"share of the context that the summarised messages must have, 0…1; 0 for any" unit:"share" min:"0" max:"1" off:"0"`
+	Smaller     bool             `yaml:"smaller" doc:"a summary that is not smaller than what it stands for is thrown away, and the compaction has failed"`
+	Worth       worthParams      `yaml:"worth" doc:"refuses a compaction that does not pay back"`
 	Server      serverParams     `yaml:"server" doc:"the provider's compaction on demand: on the conversation's own prefix, without an instruction of the client"`
 	Keep        keepParams       `yaml:"keep" doc:"messages that stay as they are"`
 	Partial     partialParams    `yaml:"partial" doc:"summarises the messages on one side of a pivot and keeps the others"`
@@ -49,10 +56,11 @@ const (
 	wayStreaming             // under a system prompt and tools of its own
 	waySmallModel            // the same with another model
 	WayServer                // by the provider, on the conversation's own prefix
+	wayNone                  // no call: the client composes a text
 )
 
 // Names returns the names used in YAML, by value.
-func (Way) Names() []string { return []string{"fork", "streaming", "small-model", "server"} }
+func (Way) Names() []string { return []string{"fork", "streaming", "small-model", "server", "none"} }
 
 // String returns the name used in YAML.
 func (w Way) String() string { return spec.Name(w) }
@@ -98,17 +106,34 @@ type streamingParams struct {
 	Retries       int   `yaml:"retries" doc:"repetitions after a failure other than a prompt too long" min:"0" off:"0"`
 	StripMedia    bool  `yaml:"strip_media" doc:"images and documents become [image], inside tool results too"`
 	StripListings bool  `yaml:"strip_listings" doc:"skill listings are left out"`
+	Reads         reads `yaml:"reads" doc:"what the call reads of the messages"`
+}
+
+// reads says what a call under a head of its own reads of the messages.
+type reads struct {
+	ResultBytes int32 `yaml:"result_bytes" doc:"bytes that are read of each tool result and each piece of thinking; 0 for all" unit:"bytes" min:"0" off:"0"`
+	Newest      int32 `yaml:"newest" doc:"newest messages that are read, as many as have so many tokens; 0 for all" unit:"tokens" min:"0" off:"0"`
+	Text        bool  `yaml:"text_only" doc:"tool calls, their results and thinking are left out"`
+}
+
+// limit sets what a call reads.
+func (r *reads) limit(in *prompt.Intent) {
+	in.Clip, in.Newest = r.ResultBytes, r.Newest
+	if r.Text {
+		in.Strip |= prompt.StripTools | prompt.StripThinking
+	}
 }
 
 // smallModelParams are the parameters of a call of another model.
 type smallModelParams struct {
-	Model         string `yaml:"model" doc:"name of the model, as in the price table"`
+	Model         string `yaml:"model" doc:"name of the model, as in the price table, or fast for the small one of the session's family"`
 	Head          int32  `yaml:"head" doc:"tokens of its system prompt: one line" unit:"tokens" min:"0"`
 	MaxOutput     int32  `yaml:"max_output" doc:"tokens its output is capped at; 0 for the model's own limit" unit:"tokens" min:"0" off:"0"`
 	Retries       int    `yaml:"retries" doc:"repetitions after a failure other than a prompt too long" min:"0" off:"0"`
 	StripMedia    bool   `yaml:"strip_media" doc:"images and documents become [image], inside tool results too"`
 	StripListings bool   `yaml:"strip_listings" doc:"skill listings are left out"`
 	StripThinking bool   `yaml:"strip_thinking" doc:"the server drops earlier thinking from a call without thinking"`
+	Reads         reads  `yaml:"reads" doc:"what the call reads of the messages"`
 }
 
 // tooLongParams say how a summary call that does not fit is repeated with its
@@ -164,14 +189,9 @@ func (p *CompactParams) Rules() []error {
 // serverRules returns the settings that contradict the way of the call, or what is kept.
 func (p *CompactParams) serverRules() []error {
 	var errs []error
-	if len(p.Call) > 0 && p.Call[0] != WayServer {
-		if p.Server.Beside {
-			errs = append(errs, spec.Wrong("server.beside", "means nothing where server is not the first way of call"))
-		}
-	}
 	errs = append(errs, p.Keep.rules(p.Partial.Direction)...)
-	if p.Server.Beside && p.Partial.Auto && p.Partial.Direction == partialFrom {
-		errs = append(errs, spec.Wrong("server.beside", "puts the block first, and partial.direction from puts it behind what stays"))
+	if p.Beside.Enabled && p.Partial.Auto && p.Partial.Direction == partialFrom {
+		errs = append(errs, spec.Wrong("beside.enabled", "puts the block first, and partial.direction from puts it behind what stays"))
 	}
 	return errs
 }
@@ -205,7 +225,7 @@ var sources = []string{sourceCompact, sourceSessionMemory}
 
 func defaultCompact() CompactParams {
 	return CompactParams{
-		Switch: on, Auto: true, Subagents: true, Breaker: 3,
+		Switch: on, When: unconditional, Auto: true, Subagents: true, Breaker: 3,
 		Barred: sources, Call: []Way{wayFork, wayStreaming}, Instruction: 1500,
 		Fork:       forkParams{SkipCacheWrite: true},
 		Streaming:  streamingParams{Head: 3000, MaxOutput: 20000, Retries: 2, StripMedia: true, StripListings: true},
@@ -215,6 +235,8 @@ func defaultCompact() CompactParams {
 		Partial:    partialParams{Pivot: 0.5},
 		Idle:       idleParams{Share: 0.9, MinTokens: 200_000, Floor: 100_000},
 		Rent:       defaultRent(),
+		Worth:      defaultWorth(),
+		Local:      localParams{Tokens: 500},
 		Refill:     refillParams{Within: 3},
 		Signal:     30,
 		Attachments: attachments{

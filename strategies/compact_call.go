@@ -28,10 +28,10 @@ type summaryCall struct {
 // count adds up the retries, fallbacks and signals of a compaction that ends: while it
 // lasts, the client signals every so many seconds that it is alive.
 func (s *summaryCall) count(t *Turn, signal int64) {
-	t.Count(results.Counts{Retries: int64(s.retries)})
-	t.Count(results.Counts{Fallbacks: int64(s.fallbacks)})
+	t.Count(results.CompactionRetries, int64(s.retries))
+	t.Count(results.CompactionFallbacks, int64(s.fallbacks))
 	if signal > 0 {
-		t.Count(results.Counts{Signals: (t.Now - s.began) / (signal * int64(time.Second))})
+		t.Count(results.KeepaliveSignals, (t.Now-s.began)/(signal*int64(time.Second)))
 	}
 }
 
@@ -64,10 +64,12 @@ func (l *compact) intent(t *Turn) prompt.Intent {
 		p := &l.params.Streaming
 		in.Own, in.Head, in.MaxOutput = true, p.Head, p.MaxOutput
 		in.Strip = strip(p.StripMedia, p.StripListings, false)
+		p.Reads.limit(&in)
 	case waySmallModel:
 		p := &l.params.SmallModel
-		in.Own, in.Head, in.MaxOutput, in.Model = true, p.Head, p.MaxOutput, p.Model
+		in.Own, in.Head, in.MaxOutput, in.Model = true, p.Head, p.MaxOutput, fast(t, CompactName, p.Model)
 		in.Strip = strip(p.StripMedia, p.StripListings, p.StripThinking)
+		p.Reads.limit(&in)
 	}
 	s.made++
 	return in
@@ -96,6 +98,8 @@ func (l *compact) IntentResult(t *Turn, r *prompt.Result) Outcome {
 	case r.Failed == "" && l.params.Verify && !s.verified:
 		s.verified = true
 		return l.ask(t)
+	case r.Failed == "" && l.grown(t, r):
+		return l.fail(t, "the summary is not smaller")
 	case r.Failed == "":
 		return l.apply(t, r)
 	case r.Failed == prompt.FailDeadlock:
@@ -190,7 +194,8 @@ func (l *compact) choose(t *Turn, to int) {
 	case partialFrom:
 		s.low = l.params.Partial.cut(c, body, to)
 	case partialNone:
-		s.high = l.params.Keep.cut(c, body, to)
+		s.low = l.params.Keep.start(c, body, to)
+		s.high = l.params.Keep.cut(c, s.low, to, t.Reading.Window)
 		if !l.params.Keep.Sent {
 			s.to = s.high
 		}
@@ -267,9 +272,9 @@ func (l *compact) apply(t *Turn, r *prompt.Result) Outcome {
 	if l.params.Report == reportCall {
 		b.Reported = r.Usage.Input() + r.Usage.Output
 	}
-	t.Count(results.Counts{Restored: int64(b.Restored)})
+	t.Count(results.RestoredFiles, int64(b.Restored))
 	if s.by == startedByIdleness {
-		t.Count(results.Counts{IdleCompactions: 1})
+		t.Count(results.IdleCompactions, 1)
 	}
 	t.Compacted(b)
 	return Outcome{Verdict: Done}

@@ -5,47 +5,81 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// keepParams say which messages a compaction of all of them leaves as they are: the
-// newest, after the summary, or the person's own, before it.
-type keepParams struct {
-	Rounds int     `yaml:"rounds" doc:"newest API rounds that stay" min:"0" off:"0"`
-	Tokens int64   `yaml:"tokens" doc:"newest messages that stay, as many as have so many tokens" min:"0" off:"0"`
-	Share  float64 `yaml:"share" doc:"newest messages that stay, as a share of the tokens of all, 0…1" min:"0" below:"1" off:"0"`
-	User   int64   `yaml:"user_tokens" doc:"the person's own messages that stay, newest first, tokens; the one that passes them is cut, and the summary comes last" min:"0" off:"0"`
-	Sent   bool    `yaml:"sent" doc:"the summary call is sent the newest messages all the same" needs:"rounds|tokens|share"`
+// KeepSet says which messages stay as they are: the first ones, and the newest ones. Of
+// several limits of the newest, the one that keeps least counts.
+type KeepSet struct {
+	First    int     `yaml:"first" doc:"first messages behind the head that stay" min:"0" off:"0"`
+	Rounds   int     `yaml:"rounds" doc:"newest API rounds that stay" min:"0" off:"0"`
+	Messages int     `yaml:"messages" doc:"newest messages that stay; a response, a prompt and a result are one each" min:"0" off:"0"`
+	Prompts  int     `yaml:"prompts" doc:"newest prompts that stay, with all that follows" min:"0" off:"0"`
+	Tokens   int64   `yaml:"tokens" doc:"newest messages that stay, as many as have so many tokens" min:"0" off:"0"`
+	Share    float64 `yaml:"share" doc:"newest messages that stay, as a share of the tokens of all, 0…1" min:"0" below:"1" off:"0"`
+	Window   float64 `yaml:"window" doc:"newest messages that stay, as a share of the window, 0…1" min:"0" below:"1" off:"0"`
 }
 
-// rules returns contradictions between the parameters.
-func (k *keepParams) rules(partial direction) []error {
-	n := 0
-	for _, set := range []bool{k.Rounds > 0, k.Tokens > 0, k.Share > 0, k.User > 0} {
-		if set {
-			n++
+// newest reports whether any of the newest messages stay.
+func (k *KeepSet) newest() bool {
+	return k.Rounds > 0 || k.Messages > 0 || k.Prompts > 0 || k.Tokens > 0 || k.Share > 0 || k.Window > 0
+}
+
+// start returns the position behind the first messages that stay.
+func (k *KeepSet) start(c *prompt.Context, body, to int) int {
+	i := body
+	for n := k.First; i < to; i++ {
+		if i == body || !sameMessage(c, i) {
+			if n--; n < 0 {
+				break
+			}
 		}
 	}
-	var errs []error
-	if n > 1 {
-		errs = append(errs, spec.Wrong("keep", "takes one of rounds, tokens, share and user_tokens"))
-	}
-	if n > 0 && partial != partialNone {
-		errs = append(errs, spec.Wrong("keep", "has no effect: partial.direction says what is kept"))
-	}
-	return errs
+	return legalCut(c, i, body)
 }
 
 // cut returns the position from which the newest messages among the entries [body, to)
 // stay: to when none stays.
-func (k *keepParams) cut(c *prompt.Context, body, to int) int {
-	budget := k.Tokens
-	switch {
-	case k.Rounds > 0:
-		return lastTurns(c, body, to, k.Rounds)
-	case k.Share > 0:
-		budget = int64(k.Share * float64(tokensBetween(c, body, to)))
-	}
-	if budget <= 0 {
+func (k *KeepSet) cut(c *prompt.Context, body, to int, window int64) int {
+	if !k.newest() {
 		return to
 	}
+	at := body
+	if k.Rounds > 0 {
+		at = max(at, lastTurns(c, body, to, k.Rounds))
+	}
+	if k.Messages > 0 {
+		at = max(at, newestFrom(c, body, to, k.Messages, sameMessage))
+	}
+	if k.Prompts > 0 {
+		at = max(at, newestFrom(c, body, to, k.Prompts, func(c *prompt.Context, i int) bool { return c.At(i).Kind != prompt.KindPrompt }))
+	}
+	if k.Tokens > 0 {
+		at = max(at, newestWithin(c, body, to, k.Tokens))
+	}
+	if k.Share > 0 {
+		at = max(at, newestWithin(c, body, to, int64(k.Share*float64(tokensBetween(c, body, to)))))
+	}
+	if k.Window > 0 {
+		at = max(at, newestWithin(c, body, to, int64(k.Window*float64(window))))
+	}
+	return at
+}
+
+// newestFrom returns the position of the n-th entry from the end that begins something,
+// moved back so that no pair is parted.
+func newestFrom(c *prompt.Context, body, to, n int, continues func(*prompt.Context, int) bool) int {
+	i := to
+	for ; i > body && n > 0; i-- {
+		if !continues(c, i-1) {
+			n--
+		}
+	}
+	if n > 0 {
+		return body
+	}
+	return min(to, legalCut(c, i, body))
+}
+
+// newestWithin returns the position from which the messages have at most so many tokens.
+func newestWithin(c *prompt.Context, body, to int, budget int64) int {
 	i := to
 	for i > body {
 		at := legalCut(c, i-1, body)
@@ -55,6 +89,26 @@ func (k *keepParams) cut(c *prompt.Context, body, to int) int {
 		i = at
 	}
 	return i
+}
+
+// keepParams say which messages a compaction of all of them leaves as they are: the first
+// and the newest, around the summary, and the person's own, before it.
+type keepParams struct {
+	KeepSet `yaml:",inline"`
+	User    int64 `yaml:"user_tokens" doc:"the person's own messages that stay ahead of the summary, newest first, tokens; the one that passes them is cut" min:"0" off:"0"`
+	Sent    bool  `yaml:"sent" doc:"the summary call is sent the newest messages all the same" needs:"rounds|messages|prompts|tokens|share|window"`
+}
+
+// rules returns contradictions between the parameters.
+func (k *keepParams) rules(partial direction) []error {
+	var errs []error
+	if k.First > 0 && k.User > 0 {
+		errs = append(errs, spec.Wrong("keep", "takes first or user_tokens, which are both put ahead of the summary"))
+	}
+	if (k.First > 0 || k.newest() || k.User > 0) && partial != partialNone {
+		errs = append(errs, spec.Wrong("keep", "has no effect: partial.direction says what is kept"))
+	}
+	return errs
 }
 
 // lastTurns returns the position at which the last n API rounds among the entries [body,

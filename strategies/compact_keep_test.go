@@ -86,7 +86,7 @@ func TestVerifiedSummary(t *testing.T) {
 // What excludes each other is told.
 func TestKeepRules(t *testing.T) {
 	for changes, want := range map[string]string{
-		"keep: {rounds: 1, tokens: 1}":                  "takes one of rounds, tokens, share and user_tokens",
+		"keep: {first: 1, user_tokens: 1}":              "takes first or user_tokens",
 		"keep: {rounds: 1}, partial: {direction: from}": "partial.direction says what is kept",
 		"keep: {share: 1}":                              "share",
 	} {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -213,8 +214,8 @@ func TestIdleTimer(t *testing.T) {
 		}
 		if reason == "" {
 			answer(l, k, "", 0)
-			if b := k.Boundary(); b.Manual || h.counts.IdleCompactions != 1 {
-				t.Errorf("%+v, %d counted", b, h.counts.IdleCompactions)
+			if b := k.Boundary(); b.Manual || h.counts[results.IdleCompactions] != 1 {
+				t.Errorf("%+v, %d counted", b, h.counts[results.IdleCompactions])
 			}
 		}
 	}
@@ -297,9 +298,9 @@ func TestCompactionParameters(t *testing.T) {
 	for text, want := range map[string][]string{
 		"full-compact: {trigger: {fixed: 1}, partial: {pivot: 1.5}, idle: {share: 1}, keep: {rounds: 2}, signal_seconds: -1}": {
 			"partial.pivot 1.5 must lie in 0…1", "idle.share 1 must lie between 0 and 1", "signal_seconds -1 must not be negative"},
-		"full-compact: {trigger: {fixed: 1}, call: [server], keep: {rounds: 2}, partial: {direction: from}}":                  {"partial.direction says what is kept"},
-		"full-compact: {trigger: {fixed: 1}, call: [server], server: {beside: true}, partial: {auto: true, direction: from}}": {"server.beside puts the block first"},
-		"full-compact: {trigger: {fixed: 1}, partial: {direction: upto}}":                                                     {`direction: unknown value "upto"`},
+		"full-compact: {trigger: {fixed: 1}, call: [server], keep: {rounds: 2}, partial: {direction: from}}":                   {"partial.direction says what is kept"},
+		"full-compact: {trigger: {fixed: 1}, call: [server], beside: {enabled: true}, partial: {auto: true, direction: from}}": {"beside.enabled puts the block first"},
+		"full-compact: {trigger: {fixed: 1}, partial: {direction: upto}}":                                                      {`direction: unknown value "upto"`},
 		"session-memory: {trigger: {fixed: 1}, keep: {min_tokens: 50000}, extract: {turns: 0, failure: 2, seconds: -1, instruction: 0}, memory: {section: 13000, share: 2, largest: 0, sections: 0}}": {
 			"keep.min_tokens 50000 is more than max_tokens 40000", "extract.turns 0 must be at least 1", "extract.failure 2 must lie in 0…1", "extract.seconds -1",
 			"extract.instruction 0", "memory.section 13000 is more than total 12000", "memory.share 2", "memory.largest 0", "memory.sections 0"},
@@ -323,7 +324,7 @@ func TestCompactionParameters(t *testing.T) {
 // when that is gone (B3: "swap when the block arrives; never two at once").
 func TestBesideTheConversation(t *testing.T) {
 	start := func() (*compact, *talk) {
-		l, k := layer(t, plain+", call: [server], server: {beside: true}}"), rounds(10, 900)
+		l, k := layer(t, plain+", call: [server], beside: {enabled: true}}"), rounds(10, 900)
 		if out := l.(BeforeRequest).BeforeRequest(&k.Turn); out.Reason != "a compaction has begun beside the conversation" || len(k.TakeBackground()) != 1 {
 			t.Fatalf("%+v", out)
 		}

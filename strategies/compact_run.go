@@ -25,6 +25,7 @@ type compact struct {
 	carried  Carried // used where the thread has none
 	call     summaryCall
 	beside   besideCall
+	looked   int32                          // 1 + the round at whose end conditions were looked at
 	due      func(thread, round int32) bool // a schedule that replaces all other starts of compactions; nil for none
 }
 
@@ -68,11 +69,13 @@ func (l *compact) BeforeRequest(t *Turn) Outcome {
 		return Outcome{Declined, "stopped by the breaker"}
 	case l.refills.stopped:
 		return Outcome{Declined, "stopped: the context refills at once"}
+	case l.beside.running && l.params.Beside.waits(t):
+		return t.Await(t.Now + longestWait)
 	case l.beside.running:
 		return Outcome{Declined, "a compaction is under way beside the conversation"}
 	case l.params.Rent.due(t, &l.rent, l.params.Call[0]):
 		return l.start(t, t.Context.Len(), startedByRent)
-	case !t.Check(CompactName, &l.params.Trigger):
+	case !l.params.When.fires(t, CompactName, &l.params.Trigger, false):
 		return Outcome{Declined, "below the trigger"}
 	case l.params.Refill.trips(t, &l.refills):
 		return t.Refuse(CompactName, "stopped: the context refills at once")
@@ -144,8 +147,16 @@ func (l *compact) start(t *Turn, to int, by startedBy) Outcome {
 	if l.call.low >= l.call.high {
 		return Outcome{Failed, "not enough messages to compact"}
 	}
+	if by == startedByTrigger {
+		if why := l.unworthy(t); why != "" {
+			return t.Refuse(CompactName, why)
+		}
+	}
 	l.call.compacts = !slices.Contains(l.params.Barred, sourceCompact) && t.Check(CompactName, &l.params.Trigger)
-	if l.params.Server.Beside && by == startedByTrigger {
+	switch {
+	case l.params.Call[0] == wayNone:
+		return l.apply(t, &prompt.Result{Answer: l.params.Local.compose(t, l.call.low, l.call.high)})
+	case l.params.Beside.Enabled && by == startedByTrigger:
 		return l.startBeside(t)
 	}
 	return l.ask(t)
@@ -164,7 +175,7 @@ func (l *compact) fail(t *Turn, reason string) Outcome {
 // strike counts a failure for the breaker.
 func (l *compact) strike(t *Turn) {
 	if l.failures++; l.failures == l.params.Breaker {
-		t.Count(results.Counts{BreakerTrips: 1})
+		t.Count(results.BreakerTrips, 1)
 	}
 }
 
@@ -184,7 +195,6 @@ func summaryBlock(a *prompt.Answer) prompt.Block {
 // block that comes first from then on, billed as a call of its own.
 type serverParams struct {
 	Instructions int32 `yaml:"instructions" doc:"tokens of instructions of the client's own; 0 for the provider's" unit:"tokens" min:"0"`
-	Beside       bool  `yaml:"beside" doc:"automatic ones run beside the conversation, which goes on; their block takes its place ahead of the next request"`
 }
 
 // partialParams says which messages a compaction summarises. It applies to those that a
@@ -239,10 +249,13 @@ func (p *idleParams) due(t *Turn) int64 {
 }
 
 // Sleeps reports whether the layer never asks to be called.
-func (l *compact) Sleeps() bool { return !l.params.Idle.Enabled }
+func (l *compact) Sleeps() bool { return !l.params.Idle.Enabled && l.params.When.At != atEnd }
 
-// Wake asks to be called shortly before the cache expires.
+// Wake asks to be called shortly before the cache expires, or as soon as a loop has ended.
 func (l *compact) Wake(t *Turn) int64 {
+	if l.ended(t) {
+		return t.Now + 1
+	}
 	if at := l.params.Idle.due(t); at > t.Now {
 		return at
 	}
@@ -252,7 +265,8 @@ func (l *compact) Wake(t *Turn) int64 {
 // Timer compacts an idle conversation while its cache is warm. One whose tool is at work, or
 // waits for a permission, is not idle: the provider would refuse a call without its result.
 func (l *compact) Timer(t *Turn) Outcome {
-	n := t.Context.Len()
+	n, end := t.Context.Len(), l.ended(t)
+	l.looked = t.Round + 1
 	switch {
 	case n == 0 || !t.Context.At(n-1).Kind.Assistant():
 		return Outcome{Declined, "a request is under way"}
@@ -260,10 +274,19 @@ func (l *compact) Timer(t *Turn) Outcome {
 		return Outcome{Declined, "a tool is at work"}
 	case l.stopped():
 		return Outcome{Declined, "stopped by the breaker"}
-	case !t.Warm():
+	case !end && !t.Warm():
 		return t.Refuse(CompactName, "the cache is cold")
 	}
+	if end {
+		return l.start(t, n, startedByTrigger)
+	}
 	return l.start(t, n, startedByIdleness)
+}
+
+// ended reports whether a loop has ended behind which a compaction is due.
+func (l *compact) ended(t *Turn) bool {
+	p := &l.params
+	return p.Auto && p.When.At == atEnd && l.looked != t.Round+1 && t.Usage.Input() > 0 && !(isAgent(t.Kind) && !p.Subagents) && p.When.fires(t, CompactName, &p.Trigger, true)
 }
 
 // refillParams are the parameters of the breaker for contexts that fill up again as
@@ -294,53 +317,7 @@ func (p *refillParams) trips(t *Turn, r *refills) bool {
 		return false
 	}
 	r.stopped = true
-	t.Count(results.Counts{BreakerTrips: 1})
-	return true
-}
-
-// besideCall is a compaction that the provider makes while the conversation goes
-// on, and its block until it takes the place of the messages (B3: never two at
-// once).
-type besideCall struct {
-	running bool
-	ready   bool
-	call    summaryCall
-	last    int32 // id of the last entry that the block replaces
-	result  prompt.Result
-}
-
-// startBeside makes the summary call without waiting for it.
-func (l *compact) startBeside(t *Turn) Outcome {
-	in := l.intent(t)
-	l.beside = besideCall{running: true, call: l.call, last: t.Context.At(l.call.high - 1).ID}
-	t.Background(in)
-	return Outcome{Declined, "a compaction has begun beside the conversation"}
-}
-
-// BackgroundResult takes the block. A request may be under way: the block waits
-// for the next one.
-func (l *compact) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
-	l.beside.running = false
-	if r.Failed != "" {
-		l.call = l.beside.call
-		return l.fail(t, r.Failed)
-	}
-	l.beside.ready, l.beside.result = true, *r
-	return Outcome{Declined, "the block waits for the next request"}
-}
-
-// swap puts the block first, in place of exactly the messages it summarises;
-// what was said meanwhile stays. It reports whether these are still there.
-func (l *compact) swap(t *Turn) bool {
-	l.beside.ready = false
-	high := t.Context.Index(l.beside.last) + 1
-	if high == 0 {
-		t.Refuse(CompactName, "what the block stands for is not there")
-		return false
-	}
-	l.call = l.beside.call
-	l.call.low, l.call.high, l.call.end = Body(t.Context), high, t.Context.Len()
-	l.apply(t, &l.beside.result)
+	t.Count(results.BreakerTrips, 1)
 	return true
 }
 

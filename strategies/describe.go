@@ -19,6 +19,13 @@ func (s *Strategy) YAML() ([]byte, error) {
 	put(root, "name", spec.Text(s.Name), "")
 	put(root, "doc", spec.Text(s.Doc), "")
 	put(root, "rank", encoded(s.rank), "place in lists, smallest first")
+	if s.Origin != (Origin{}) {
+		origin, err := spec.Describe(&s.Origin)
+		if err != nil {
+			return nil, fmt.Errorf("write strategy %s: %w", s.Name, err)
+		}
+		root.Content = append(root.Content, origin.Content...)
+	}
 	if s.Generation.Agent != "" {
 		generation, err := spec.Describe(&s.Generation)
 		if err != nil {

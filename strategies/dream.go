@@ -207,7 +207,7 @@ func (l *dream) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	if reason != "" {
 		return t.Refuse(DreamName, reason)
 	}
-	t.Count(results.Counts{Dreams: 1})
+	t.Count(results.Dreams, 1)
 	l.prune(t)
 	return Outcome{Declined, "dream ended"}
 }

@@ -88,7 +88,7 @@ func (l *keepalive) Timer(t *Turn) Outcome {
 		From: int32(Body(t.Context)), Instruction: l.params.Instruction, Ordinal: uint8(l.sent),
 		Known: &prompt.Answer{Output: l.params.Output},
 	})
-	t.Count(results.Counts{Keepalives: 1})
+	t.Count(results.Keepalives, 1)
 	l.sent++
 	l.last = t.Now
 	return Outcome{Verdict: Done}

@@ -232,7 +232,7 @@ func (l *memoryExtraction) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	if r.Failed != "" {
 		return t.Refuse(MemoryExtractionName, r.Failed)
 	}
-	t.Count(results.Counts{Memories: 1})
+	t.Count(results.MemoryExtractions, 1)
 	if x := l.index(t); l.saves && l.params.Growth > 0 {
 		x.Lines += l.params.Growth
 		x.Change++

@@ -4,22 +4,23 @@ import (
 	"fmt"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // microcompactParams are the parameters of microcompact. Sizes are tokens.
 type microcompactParams struct {
 	Switch      `yaml:",inline"`
-	Trigger     Trigger  `yaml:"trigger" doc:"level from which tool results are looked at, ahead of any request"`
-	Subagents   bool     `yaml:"subagents" doc:"sub-agents clear too"`
-	Tools       []string `yaml:"tools" doc:"tools whose results may be cleared; those of MCP never are"`
-	KeepLast    int      `yaml:"keep_last" doc:"newest calls of these tools whose results stay" unit:"calls" min:"0"`
-	Threshold   int64    `yaml:"threshold" doc:"tokens of such results to come down to" unit:"tokens" min:"1"`
-	MinSaved    int64    `yaml:"min_saved" doc:"tokens below which a clearing is not worth it" unit:"tokens" min:"0"`
-	Count       countWay `yaml:"count" doc:"how a result's tokens are counted: estimate (a quarter of its bytes, not padded) or true"`
-	Placeholder int32    `yaml:"placeholder" doc:"tokens of the text in the place of a cleared result" unit:"tokens" min:"0"`
-	Pending     bool     `yaml:"count_pending_clears" doc:"a clearing lowers the client's count at once, not with the next response"`
-	Persist     bool     `yaml:"persist" doc:"the original is saved, so that it can be read again"`
-	Memory      bool     `yaml:"clear_memory" doc:"a clearing takes attached memory files ahead of the kept results with it"`
+	Trigger     Trigger   `yaml:"trigger" doc:"level from which tool results are looked at, ahead of any request"`
+	Subagents   bool      `yaml:"subagents" doc:"sub-agents clear too"`
+	Tools       toolNames `yaml:"tools" doc:"tools whose results may be cleared, by name or operation, or all; those of MCP never are"`
+	KeepLast    int       `yaml:"keep_last" doc:"newest calls of these tools whose results stay" unit:"calls" min:"0"`
+	Threshold   int64     `yaml:"threshold" doc:"tokens of such results to come down to" unit:"tokens" min:"1"`
+	MinSaved    int64     `yaml:"min_saved" doc:"tokens below which a clearing is not worth it" unit:"tokens" min:"0"`
+	Count       countWay  `yaml:"count" doc:"how a result's tokens are counted: estimate (a quarter of its bytes, not padded) or true"`
+	Placeholder int32     `yaml:"placeholder" doc:"tokens of the text in the place of a cleared result" unit:"tokens" min:"0"`
+	Pending     bool      `yaml:"count_pending_clears" doc:"a clearing lowers the client's count at once, not with the next response"`
+	Persist     bool      `yaml:"persist" doc:"the original is saved, so that it can be read again"`
+	Memory      bool      `yaml:"clear_memory" doc:"a clearing takes attached memory files ahead of the kept results with it"`
 }
 
 // countWay is how a client counts the tokens of a tool result.
@@ -35,7 +36,7 @@ const (
 func (countWay) Names() []string { return []string{"estimate", "true"} }
 
 // Rules returns contradictions between the parameters.
-func (p *microcompactParams) Rules() []error { return needTools(p.Tools) }
+func (p *microcompactParams) Rules() []error { return p.Tools.required("tools") }
 
 // ValidateFor returns what is wrong with the parameters at a window.
 func (p *microcompactParams) ValidateFor(r *Reading) []error {
@@ -84,6 +85,8 @@ func (l *microcompact) Clone() Layer {
 func (l *microcompact) Copy() Layer { return l.Clone() }
 
 func (l *microcompact) adopt(params any) { l.params = *params.(*microcompactParams) }
+
+func (l *microcompact) Unfit(s *traces.Session) string { return l.params.Tools.unfit(s) }
 
 func (l *microcompact) Reset() { l.results.reset() }
 

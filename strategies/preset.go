@@ -15,9 +15,10 @@ import (
 
 // presetFile is a preset as written in YAML.
 type presetFile struct {
-	Name string `yaml:"name"`
-	Doc  string `yaml:"doc"`
-	Rank int    `yaml:"rank" doc:"place in lists, smallest first" min:"0"`
+	Name   string `yaml:"name"`
+	Doc    string `yaml:"doc"`
+	Origin `yaml:",inline"`
+	Rank   int `yaml:"rank" doc:"place in lists, smallest first" min:"0"`
 	// Layers are each a layer by name with its parameters, or first_of with a
 	// list of layers of which the first that acts bars the rest.
 	Layers    []yaml.Node `yaml:"layers" doc:"in the order they are asked"`
@@ -38,7 +39,13 @@ const maxLayers = 64
 
 // AddPreset reads one preset from the YAML file called name. All problems are
 // reported at once, with file and line. A preset of the same name is replaced.
-func (r *Registry) AddPreset(text []byte, name string) error {
+func (r *Registry) AddPreset(text []byte, name string) error { return r.add(text, name, presetFolder) }
+
+// presetFolder is the folder of presets without a group.
+const presetFolder = "presets"
+
+// add is AddPreset for a file in a folder, which is the group of the preset.
+func (r *Registry) add(text []byte, name, folder string) error {
 	tree, err := spec.Parse(text, name)
 	if err != nil {
 		return err
@@ -49,6 +56,9 @@ func (r *Registry) AddPreset(text []byte, name string) error {
 	}
 	if r.presets == nil {
 		r.presets = map[string]*Strategy{}
+	}
+	if folder != presetFolder {
+		s.Group = folder
 	}
 	r.presets[s.Name] = s
 	return nil
@@ -65,11 +75,16 @@ func (r *Registry) Compose(name string, body *yaml.Node, where string) (*Strateg
 	return r.preset(tree)
 }
 
+// HeadKeys returns the keys of a preset file that name and describe it.
+func HeadKeys() []string {
+	return append([]string{"name", "doc", "rank"}, spec.Keys(reflect.TypeFor[Origin]())...)
+}
+
 // BodyKeys returns the keys of a preset file that say what its layers are and how they
 // combine, without those that name and describe it.
 func BodyKeys() []string {
 	return slices.DeleteFunc(spec.Keys(reflect.TypeFor[presetFile]()), func(key string) bool {
-		return key == "name" || key == "doc" || key == "rank"
+		return slices.Contains(HeadKeys(), key)
 	})
 }
 
@@ -96,7 +111,7 @@ func (r *Registry) preset(tree *spec.Tree) (*Strategy, error) {
 		return nil, errors.Join(p.errs...)
 	}
 	s := &Strategy{
-		Name: f.Name, Doc: strings.TrimSpace(f.Doc), Generation: f.Generation,
+		Name: f.Name, Doc: strings.TrimSpace(f.Doc), Origin: f.Origin, Generation: f.Generation,
 		rank: f.Rank, layers: p.found, exclusive: f.Exclusive,
 	}
 	if f.Client.Kind == yaml.MappingNode {

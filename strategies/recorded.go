@@ -101,8 +101,12 @@ func (l *recorded) call(t *Turn, e *traces.Event) Outcome {
 	}
 	from := Body(t.Context)
 	own := l.params.Prefix.own(t.Agent, t.Version)
+	clip := int32(0)
+	if own {
+		clip = agentlist.Of(t.Agent).SummaryClip
+	}
 	return t.Call(prompt.Intent{
-		Source: "compact", Own: own, SkipCacheWrite: !own, From: int32(from),
+		Source: "compact", Own: own, SkipCacheWrite: !own, From: int32(from), Clip: clip,
 		Head: l.params.Head, Instruction: l.params.Instruction, Known: &l.answer, Ordinal: uint8(l.done),
 		Summarised: int32(tokensBetween(t.Context, from, t.Context.Len())),
 	})

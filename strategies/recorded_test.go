@@ -42,6 +42,13 @@ func TestRecordedCompaction(t *testing.T) {
 	if out := layer(t, "recorded: {}").(BeforeRequest).BeforeRequest(&newTalk().Turn); out.Verdict != Declined {
 		t.Errorf("without an event: %+v", out)
 	}
+	for agent, want := range map[string]int32{traces.AgentPi: 2000, traces.AgentOpenCode: 2000, traces.AgentCodex: 0, traces.AgentClaudeCode: 0} {
+		k := rounds(3, 900)
+		k.Agent, k.Events = agent, []traces.Event{{Kind: traces.EventCompact}}
+		if in := begin(t, layer(t, "recorded: {}"), k); in.Clip != want {
+			t.Errorf("%s: the call reads %d bytes of each result, want %d", agent, in.Clip, want)
+		}
+	}
 	for p, want := range map[prefixChoice]bool{prefixOwn: true, 0: false} {
 		if p.own(traces.AgentClaudeCode, "2.1.5") != want {
 			t.Errorf("prefix %d: own %v", p, !want)

@@ -88,7 +88,7 @@ type Registry struct {
 	presets map[string]*Strategy
 }
 
-//go:embed presets/*.yaml
+//go:embed presets
 var presetFiles embed.FS
 
 // Builtin returns a registry with the layers and presets of this package, which are read once.
@@ -103,7 +103,7 @@ func Builtin() (*Registry, error) {
 var readBuiltin = sync.OnceValues(func() (*Registry, error) {
 	r := &Registry{}
 	for _, d := range []Definition{
-		recordedDefinition, truncateDefinition, compactDefinition, microcompactDefinition, sessionMemoryDefinition,
+		recordedDefinition, truncateDefinition, compactDefinition, microcompactDefinition, clearDefinition, distilDefinition, sessionMemoryDefinition,
 		toolStorageDefinition, timeClearDefinition, cachedClearDefinition, apiContextDefinition, serverHintDefinition,
 		keepaliveDefinition,
 		memoryDefinition, dreamDefinition, suggestionDefinition, speculationDefinition,
@@ -113,9 +113,13 @@ var readBuiltin = sync.OnceValues(func() (*Registry, error) {
 			return nil, err
 		}
 	}
-	names, err := fs.Glob(presetFiles, "presets/*.yaml")
-	if err != nil {
-		return nil, fmt.Errorf("list presets: %w", err)
+	var names []string
+	for _, pattern := range []string{"presets/*.yaml", "presets/*/*.yaml"} {
+		found, err := fs.Glob(presetFiles, pattern)
+		if err != nil {
+			return nil, fmt.Errorf("list presets: %w", err)
+		}
+		names = append(names, found...)
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(ofOthers(a), ofOthers(b)) })
 	for _, name := range names {
@@ -123,7 +127,7 @@ var readBuiltin = sync.OnceValues(func() (*Registry, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read preset: %w", err)
 		}
-		if err := r.AddPreset(text, path.Base(name)); err != nil {
+		if err := r.add(text, path.Base(name), path.Base(path.Dir(name))); err != nil {
 			return nil, err
 		}
 	}
@@ -164,7 +168,7 @@ func (r *Registry) Presets() []string {
 	names := slices.Collect(maps.Keys(r.presets))
 	sort.Slice(names, func(i, j int) bool {
 		a, b := r.presets[names[i]], r.presets[names[j]]
-		return a.rank < b.rank || a.rank == b.rank && a.Name < b.Name
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.rank, b.rank), cmp.Compare(a.Name, b.Name)) < 0
 	})
 	return names
 }
@@ -175,5 +179,9 @@ func (r *Registry) Strategy(name string) (*Strategy, error) {
 	if s, ok := r.presets[name]; ok {
 		return s, nil
 	}
-	return nil, fmt.Errorf("unknown strategy %q%s", name, nearest.Among(name, r.Presets()))
+	hint := nearest.Hint(name, r.Presets())
+	if hint == "" {
+		hint = ": sim strategies ls lists them"
+	}
+	return nil, fmt.Errorf("unknown strategy %q%s", name, hint)
 }

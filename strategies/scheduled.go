@@ -22,8 +22,9 @@ func (p CompactParams) WithoutFiles() CompactParams {
 
 // Unscheduled returns the parameters without those that say when to compact.
 func (p CompactParams) Unscheduled() CompactParams {
-	p.Auto, p.Manual, p.Reactive, p.Server.Beside, p.Idle.Enabled = false, false, false, false, false
-	p.Trigger, p.Breaker, p.Refill, p.Rent = Trigger{}, 0, refillParams{}, rentParams{}
+	p.Auto, p.Manual, p.Reactive, p.Beside.Enabled, p.Idle.Enabled = false, false, false, false, false
+	p.Trigger, p.When, p.Breaker, p.Refill, p.Rent = Trigger{}, unconditional, 0, refillParams{}, rentParams{}
+	p.MinGain, p.Smaller, p.Worth = 0, false, worthParams{}
 	return p
 }
 
@@ -75,7 +76,7 @@ func (s *Strategy) SchedulesAlone() bool {
 	}
 	for _, c := range s.active() {
 		p, ok := c.params.(*CompactParams)
-		if !ok || p.Manual || p.Idle.Enabled || p.Server.Beside || !p.KeepsNothing() {
+		if !ok || p.Manual || p.Idle.Enabled || p.Beside.Enabled || !p.KeepsNothing() {
 			return false
 		}
 	}

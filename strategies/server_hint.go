@@ -3,23 +3,24 @@ package strategies
 import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // serverHintParams are the parameters of server-hint. Sizes are tokens.
 type serverHintParams struct {
 	Switch     `yaml:",inline"`
-	Subagents  bool     `yaml:"subagents" doc:"sub-agents take the hint too; assumed"`
-	Tools      []string `yaml:"tools" doc:"tools whose results may be cleared; those of MCP never are"`
-	KeepRecent int      `yaml:"keep_recent" doc:"newest results of these tools that stay" unit:"results" min:"0"`
-	Target     int64    `yaml:"target_tokens_saved" doc:"tokens to clear, oldest results first" min:"1"`
-	Floor      int64    `yaml:"floor" doc:"tokens below which a clearing is not worth it" unit:"tokens" min:"0"`
-	Pointer    int32    `yaml:"pointer" doc:"tokens of the text that says where a cleared result is; assumed" unit:"tokens" min:"0"`
-	Pending    bool     `yaml:"count_pending_clears" doc:"a clearing lowers the client's count at once, not with the next response; assumed"`
+	Subagents  bool      `yaml:"subagents" doc:"sub-agents take the hint too; assumed"`
+	Tools      toolNames `yaml:"tools" doc:"tools whose results may be cleared, by name or operation, or all; those of MCP never are"`
+	KeepRecent int       `yaml:"keep_recent" doc:"newest results of these tools that stay" unit:"results" min:"0"`
+	Target     int64     `yaml:"target_tokens_saved" doc:"tokens to clear, oldest results first" min:"1"`
+	Floor      int64     `yaml:"floor" doc:"tokens below which a clearing is not worth it" unit:"tokens" min:"0"`
+	Pointer    int32     `yaml:"pointer" doc:"tokens of the text that says where a cleared result is; assumed" unit:"tokens" min:"0"`
+	Pending    bool      `yaml:"count_pending_clears" doc:"a clearing lowers the client's count at once, not with the next response; assumed"`
 }
 
 // Rules returns contradictions between the parameters.
 func (p *serverHintParams) Rules() []error {
-	errs := needTools(p.Tools)
+	errs := p.Tools.required("tools")
 	if p.Target < p.Floor {
 		errs = append(errs, spec.Wrong("target_tokens_saved", "%d is below floor %d", p.Target, p.Floor))
 	}
@@ -50,6 +51,8 @@ func (l *serverHint) Clone() Layer {
 }
 
 func (l *serverHint) Copy() Layer { return l.Clone() }
+
+func (l *serverHint) Unfit(s *traces.Session) string { return l.params.Tools.unfit(s) }
 
 func (l *serverHint) Reset() { l.results.reset() }
 

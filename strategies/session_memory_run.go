@@ -172,7 +172,7 @@ func (l *sessionMemory) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	if r.Measured != nil { // a model wrote it
 		l.notes.written, l.notes.digest = int64(r.Summary), r.Digest
 	}
-	t.Count(results.Counts{Extractions: 1})
+	t.Count(results.MemoryUpdates, 1)
 	if p := &l.params.Extract; !p.Guard && l.own() >= p.Growth {
 		l.nested++
 		l.running, l.since = true, t.Now
@@ -324,7 +324,7 @@ func (l *sessionMemory) compact(t *Turn, keep int) Outcome {
 	t.InputAt = max(from+1, t.InputAt+1-(keep-from))
 	l.notes.last = c.At(from).ID // the memory replaces what it covers
 	b.After = int64(c.Tokens())
-	t.Count(results.Counts{Restored: int64(files)})
+	t.Count(results.RestoredFiles, int64(files))
 	t.Compacted(b)
 	return Outcome{Verdict: Done}
 }

@@ -131,7 +131,7 @@ func (l *shortFork) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	if r.Failed != "" {
 		return t.Refuse(l.name, r.Failed)
 	}
-	t.Count(results.Counts{Suggestions: 1})
+	t.Count(results.Suggestions, 1)
 	if l.fate == fateTaken {
 		return Outcome{Declined, fateTaken}
 	}

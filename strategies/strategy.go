@@ -14,6 +14,10 @@ import (
 type Strategy struct {
 	Name string
 	Doc  string
+	// Group is the kind of program it is from, for lists: agents, frameworks, papers; "" for
+	// those of Claude Code and of this program's own.
+	Group  string
+	Origin Origin
 	// Generation says whose client the strategy is; the zero value for none.
 	Generation Generation
 

@@ -19,7 +19,7 @@ type talk struct {
 // quiet is a host that does nothing.
 type quiet struct{}
 
-func (quiet) Count(results.Counts)            {}
+func (quiet) Count(results.ID, int64)         {}
 func (quiet) Refuse(_, reason string) Outcome { return Outcome{Declined, reason} }
 func (quiet) Delete(int32)                    {}
 func (quiet) Undelete(int32)                  {}

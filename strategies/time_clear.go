@@ -4,22 +4,23 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // timeClearParams are the parameters of time-microcompact.
 type timeClearParams struct {
 	Switch      `yaml:",inline"`
-	GapMinutes  int64    `yaml:"gap_minutes" doc:"minutes since the last response behind which results are cleared" min:"1" max:"153722867"`
-	ColdOnly    bool     `yaml:"cold_only" doc:"clear only when the lifetime of the cache has passed too; off, the gap alone decides"`
-	Subagents   bool     `yaml:"subagents" doc:"sub-agents clear too; assumed"`
-	Tools       []string `yaml:"tools" doc:"tools whose results may be cleared; those of MCP never are"`
-	KeepRecent  int      `yaml:"keep_recent" doc:"newest results of these tools that stay; at least 1 does" unit:"results" min:"0"`
-	Placeholder int32    `yaml:"placeholder" doc:"tokens of the text in the place of a cleared result" unit:"tokens" min:"0"`
-	Pending     bool     `yaml:"count_pending_clears" doc:"a clearing lowers the client's count at once, not with the next response; assumed"`
+	GapMinutes  int64     `yaml:"gap_minutes" doc:"minutes since the last response behind which results are cleared" min:"1" max:"153722867"`
+	ColdOnly    bool      `yaml:"cold_only" doc:"clear only when the lifetime of the cache has passed too; off, the gap alone decides"`
+	Subagents   bool      `yaml:"subagents" doc:"sub-agents clear too; assumed"`
+	Tools       toolNames `yaml:"tools" doc:"tools whose results may be cleared, by name or operation, or all; those of MCP never are"`
+	KeepRecent  int       `yaml:"keep_recent" doc:"newest results of these tools that stay; at least 1 does" unit:"results" min:"0"`
+	Placeholder int32     `yaml:"placeholder" doc:"tokens of the text in the place of a cleared result" unit:"tokens" min:"0"`
+	Pending     bool      `yaml:"count_pending_clears" doc:"a clearing lowers the client's count at once, not with the next response; assumed"`
 }
 
 // Rules returns contradictions between the parameters.
-func (p *timeClearParams) Rules() []error { return needTools(p.Tools) }
+func (p *timeClearParams) Rules() []error { return p.Tools.required("tools") }
 
 // level is a longer gap as a condition.
 func (p *timeClearParams) level() Trigger {
@@ -57,6 +58,8 @@ func (l *timeClear) adopt(params any) {
 	l.params = *params.(*timeClearParams)
 	l.gap = l.params.level()
 }
+
+func (l *timeClear) Unfit(s *traces.Session) string { return l.params.Tools.unfit(s) }
 
 func (l *timeClear) Reset() { l.results.reset() }
 

@@ -14,7 +14,7 @@ import (
 type toolStorageParams struct {
 	Switch      `yaml:",inline"`
 	Limits      storageLimits `yaml:"limits" doc:"bytes above which a result goes to disk"`
-	Never       []string      `yaml:"never" doc:"tools whose results never go to disk"`
+	Never       toolNames     `yaml:"never" doc:"tools whose results never go to disk, by name or operation"`
 	PerMessage  int32         `yaml:"per_message" doc:"bytes of all results of one message, those of never counted; over it the largest go to disk; 0 for no limit" unit:"bytes" min:"0" off:"0"`
 	Preview     int32         `yaml:"preview" doc:"bytes of a stored result that stay" unit:"bytes" min:"0"`
 	Pointer     int32         `yaml:"pointer" doc:"tokens of the text around the preview (path and size); assumed" unit:"tokens" min:"0"`
@@ -292,8 +292,8 @@ func (l *toolStorage) apply(t *Turn, r freshResult, sum *Boundary) bool {
 	}
 	c.SetForm(r.at, prompt.FormRange, preview, prompt.CauseEdit)
 	sum.Uncounted += saved
-	t.Count(results.Counts{Stored: 1})
-	t.Count(results.Counts{StoredTokens: int64(b.Tokens - preview)})
+	t.Count(results.StoredResults, 1)
+	t.Count(results.StoredTokens, int64(b.Tokens-preview))
 	if !l.params.Freeze {
 		l.stored = append(l.stored, e.ID)
 	}
@@ -382,7 +382,7 @@ func (l *toolStorage) appendRead(t *Turn, b *prompt.Block) {
 	result.Digest = call.Digest.Extend(b.Digest)
 	c.Add(call)
 	c.Add(result)
-	t.Count(results.Counts{Reread: 1})
+	t.Count(results.RereadResults, 1)
 	t.Compacted(Boundary{
 		Kind: BoundaryStore, Before: before, After: int64(c.Tokens()),
 		Uncounted: -int64(call.Bytes+result.Bytes) / bytesPerToken,

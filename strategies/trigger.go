@@ -17,14 +17,27 @@ const (
 	MeasureTokens                      // true tokens of the context
 	MeasureIdle                        // time since the last response ended
 	MeasureRounds                      // requests since the thread began or was compacted
+	MeasureMessages                    // messages behind the head
+	MeasurePrompts                     // prompts in the context
+	MeasureResults                     // tool results that are shown
+	MeasureSince                       // tokens behind the last summary, or behind the head
+	MeasureGain                        // tokens that the layer's edit would take out
+	MeasureResent                      // tokens behind the first change of that edit
 	numMeasures
 )
 
 // Names returns the names used in YAML, by value.
-func (Measure) Names() []string { return []string{"client_tokens", "tokens", "idle", "rounds"} }
+func (Measure) Names() []string {
+	return []string{
+		"client_tokens", "tokens", "idle", "rounds", "messages", "prompts", "results", "since", "gain", "resent",
+	}
+}
 
 // String returns the name used in YAML.
 func (m Measure) String() string { return spec.Name(m) }
+
+// looked reports whether layers measure it themselves.
+func (m Measure) looked() bool { return m >= MeasureMessages }
 
 // tokens reports whether the measure counts tokens.
 func (m Measure) tokens() bool { return m == MeasureClientTokens || m == MeasureTokens }
@@ -40,14 +53,15 @@ type Reading struct {
 // Trigger is a condition as data: a measure reaches a value. The value is Fixed, or a
 // Fraction of the window, or the window less Reserve, or the window less the model's
 // output limit (capped at OutputCap when that is not zero) less Reserve, or PctOverride
-// per cent of what the output limit leaves; of several the smallest counts. Shift then
-// moves it, and Less is subtracted last.
+// per cent of what the output limit leaves; of several the smallest counts, AtLeast of the
+// window at the least. Shift then moves it, and Less is subtracted last.
 type Trigger struct {
-	Measure       Measure `yaml:"measure" doc:"what is compared: client_tokens (the client's count), tokens (true ones), idle (ns) or rounds"`
+	Measure       Measure `yaml:"measure" doc:"what is compared: client_tokens (the client's count), tokens (true ones), idle (ns), rounds (requests since a compaction), messages, prompts, results, since (tokens behind the last summary), and in layers that clear gain (tokens that it would take out) and resent (tokens behind the first change)"`
 	Fixed         int64   `yaml:"fixed,omitempty" doc:"a value in the measure's own unit; 0 for none" min:"0"`
 	Fraction      float64 `yaml:"fraction,omitempty" doc:"share of the window, 0…1; 0 for none" unit:"share" min:"0" max:"1"`
 	Reserve       *int64  `yaml:"reserve,omitempty" doc:"tokens kept free below the window; null for none" unit:"tokens" min:"0"`
 	ReserveOutput bool    `yaml:"reserve_output,omitempty" doc:"also keep the model's output limit free"`
+	AtLeast       float64 `yaml:"at_least,omitempty" doc:"share of the window below which the value does not fall; 0 for none" unit:"share" min:"0" below:"1"`
 	OutputCap     int64   `yaml:"output_cap,omitempty" doc:"most tokens kept free for output; 0 for no cap" unit:"tokens" min:"0"`
 	// PctOverride is CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: like the client, Value
 	// ignores what does not lie in (0, 100].
@@ -79,6 +93,9 @@ func (tr *Trigger) Value(r *Reading) (int64, bool) {
 	}
 	if tr.PctOverride > 0 && tr.PctOverride <= 100 {
 		least(int64(float64(available) * tr.PctOverride / 100))
+	}
+	if floor := int64(tr.AtLeast * float64(r.Window)); floor > 0 && v < floor {
+		v = floor
 	}
 	if tr.Shift < 0 {
 		v += int64(tr.Shift * float64(v))
@@ -164,9 +181,9 @@ type Check struct {
 // says whether it fired. All comparisons are ≥.
 func (t *Turn) Check(layer string, tr *Trigger) bool {
 	v, ok := tr.Value(&t.Reading)
-	m := t.Reading.Values[tr.Measure]
+	m := t.measure(tr.Measure)
 	fired := ok && m >= v
-	if t.Kin != nil {
+	if t.Kin != nil && !tr.Measure.looked() {
 		t.Kin.check(layer, &t.Reading, m, fired)
 	}
 	if t.log != nil {

@@ -6,7 +6,11 @@ import "github.com/compactsim/compactsim/sim/prompt"
 type truncateParams struct {
 	Switch  `yaml:",inline"`
 	Trigger Trigger `yaml:"trigger" doc:"starts a truncation, ahead of any request"`
-	Target  float64 `yaml:"target" doc:"share of the trigger's value to come down to, between 0 and 1" unit:"share" above:"0" below:"1"`
+	When    when    `yaml:"when" doc:"conditions beside the trigger"`
+	Target  float64 `yaml:"target" doc:"share of the trigger's value to come down to, between 0 and 1, where keep names no newest messages and the trigger counts tokens" unit:"share" above:"0" below:"1"`
+	Rounds  float64 `yaml:"rounds" doc:"come down further, so that as many rounds fit as the context has grown by since it was last cut, on average; 0 for the target alone" min:"0" max:"10000" off:"0"`
+	Keep    KeepSet `yaml:"keep" doc:"messages that stay; the first prompt does, unless first says how many messages"`
+	Middle  bool    `yaml:"middle" doc:"drops from the middle of what may go, not from its front"`
 }
 
 // Fires returns the trigger.
@@ -17,22 +21,42 @@ const truncateName = "truncate-oldest"
 
 var truncateDefinition = Define(truncateName,
 	"drops the oldest API rounds, results with their calls, when the context passes the trigger",
-	truncateParams{Switch: on, Target: 0.5},
+	truncateParams{Switch: on, When: unconditional, Target: 0.5},
 	func(p truncateParams) Layer { return &truncate{params: p} }).with(Traits{Compacts: true})
 
-type truncate struct{ params truncateParams }
+// truncate is the state of the layer on one thread: its size after the last cut, tokens.
+type truncate struct {
+	params truncateParams
+	left   int64
+}
 
 func (l *truncate) Name() string { return truncateName }
 func (l *truncate) Clone() Layer { c := *l; return &c }
 func (l *truncate) Copy() Layer  { return l.Clone() }
-func (l *truncate) Reset()       {}
+func (l *truncate) Reset()       { l.left = 0 }
 
 func (l *truncate) BeforeRequest(t *Turn) Outcome {
-	if !t.Check(truncateName, &l.params.Trigger) {
+	if !l.params.When.fires(t, truncateName, &l.params.Trigger, false) {
 		return Outcome{Declined, "below the trigger"}
 	}
 	limit, _ := l.params.Trigger.Value(&t.Reading)
-	return l.cut(t, int64(l.params.Target*float64(limit)))
+	if !l.params.Trigger.Measure.tokens() {
+		limit = t.Reading.Window
+	}
+	target := l.params.Target * float64(limit)
+	if n := t.Reading.Values[MeasureRounds]; l.params.Rounds > 0 && n > 0 {
+		grown := float64(int64(t.Context.Tokens())-l.left) / float64(n)
+		target = min(target, float64(limit)-l.params.Rounds*grown)
+	}
+	return l.cut(t, int64(target))
+}
+
+// EndOfLoop truncates where the conditions are looked at there.
+func (l *truncate) EndOfLoop(t *Turn) Outcome {
+	if l.params.When.At != atEnd || !l.params.When.fires(t, truncateName, &l.params.Trigger, true) {
+		return Outcome{Declined, "below the trigger"}
+	}
+	return l.cut(t, int64(l.params.Target*float64(t.Reading.Window)))
 }
 
 func (l *truncate) PromptTooLong(t *Turn) Outcome {
@@ -40,19 +64,29 @@ func (l *truncate) PromptTooLong(t *Turn) Outcome {
 }
 
 // cut drops whole rounds from the front until the context holds at most target
-// tokens. The first user message stays, as the API demands one in front, and
+// tokens, or those before what is kept. The first user message stays, as the API demands one in front, and
 // so does the newest round.
 func (l *truncate) cut(t *Turn, target int64) Outcome {
-	c := t.Context
+	c, k := t.Context, &l.params.Keep
 	total := int64(c.Tokens())
 	from := Body(c)
+	if k.First > 0 {
+		from = k.start(c, from, c.Len())
+	}
 	for from < c.Len() && !c.At(from).Kind.Assistant() {
 		from++
+	}
+	end := c.Len()
+	if k.newest() {
+		end, target = k.cut(c, from, c.Len(), t.Reading.Window), 0
+	}
+	if l.params.Middle {
+		from = middle(c, from, end, total-target)
 	}
 	to, left := from, total
 	for left > target {
 		next := nextRound(c, to)
-		if next >= c.Len() {
+		if next >= c.Len() || next > end {
 			break
 		}
 		left -= tokensBetween(c, to, next)
@@ -61,10 +95,24 @@ func (l *truncate) cut(t *Turn, target int64) Outcome {
 	if to == from {
 		return Outcome{Declined, "nothing older than the newest round"}
 	}
-	before := total
 	c.Replace(from, to, nil, prompt.CauseEdit)
-	t.Compacted(Boundary{Before: before, After: int64(c.Tokens()), Kind: boundaryTruncate})
+	l.left = int64(c.Tokens())
+	t.Compacted(Boundary{Before: total, After: l.left, Kind: boundaryTruncate})
 	return Outcome{Verdict: Done}
+}
+
+// middle returns the round from which excess tokens go, so that as much stays before them as
+// behind them.
+func middle(c *prompt.Context, from, end int, excess int64) int {
+	before := (tokensBetween(c, from, end) - excess) / 2
+	for i := from; i < end; {
+		next := nextRound(c, i)
+		if before -= tokensBetween(c, i, next); before < 0 || next >= end {
+			return i
+		}
+		i = next
+	}
+	return from
 }
 
 // AutoThreshold returns the level of the trigger: a client that drops messages

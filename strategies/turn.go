@@ -122,7 +122,7 @@ func (t *Turn) TakeBackground() []prompt.Intent {
 // turn.
 type Host interface {
 	// Count adds to the counts of the row.
-	Count(n results.Counts)
+	Count(id results.ID, n int64)
 	// Refuse counts that a layer could have acted and did not, by reason.
 	Refuse(layer, reason string) Outcome
 	// Delete asks the server to leave the entry with an id out of this and all

@@ -64,6 +64,9 @@ type Agent struct {
 	// SummaryShares reports whether a version's summary call continues the
 	// conversation's own prefix and so reads it from the cache.
 	SummaryShares func(version string) bool
+	// SummaryClip is how many bytes of each tool result the summary call of the client reads;
+	// 0 for all.
+	SummaryClip int32
 	// Settings are those of the client that bear on the bill.
 	Settings []Setting
 }

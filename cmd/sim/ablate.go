@@ -37,7 +37,7 @@ Without --strategy and SCENARIO it takes ` + pipeline + `.`,
 	f.bindCells(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.pairs, "pairs", false, "also switch two at a time of those that make a difference")
-	f.output.bind(cmd, "the differences", "run")
+	f.output.bind(cmd, "run", "tornado")
 	flags.Lookup("strategy").DefValue = ""
 	flags.Lookup("strategy").Usage = "`NAMES` of strategies whose mechanisms are switched, separated by commas"
 	return cmd
@@ -64,7 +64,7 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
 	f.read.remark(cmd, &out.Run.Workload, s.corpus)
 	return errors.Join(runErr,
 		reports.Ablation(out).Write(cmd.OutOrStdout(), f.format),
-		f.output.draw(cmd, reports.Tornado(out, out.Bases[0])),
+		f.output.draw(cmd, []reports.Drawing{reports.Tornado(out, out.Bases[0])}),
 		s.saveAblation(context.WithoutCancel(cmd.Context()), out))
 }
 
@@ -104,6 +104,6 @@ func (s *study) saveAblation(ctx context.Context, a *studies.Ablation) error {
 	}
 	s.folder.addReport(reportFile, reports.Ablation(a), "table")
 	s.folder.addReport(ablationFile, reports.Ablation(a), "csv")
-	s.folder.addCharts(chartFolder, reports.AblationDrawings(a), reports.ChartFormats()...)
+	s.folder.addCharts(reports.AblationDrawings(a))
 	return s.folder.save(ctx)
 }

@@ -105,7 +105,7 @@ strategies:
 	}
 	for i := range open.Cells {
 		a, b := &open.Cells[i], &hidden.Cells[i]
-		if a.Total.CostUSD() != b.Total.CostUSD() || a.Total.Usage != b.Total.Usage || a.Sessions != 2 || b.Sessions != 2 {
+		if a.Total.CostUSD() != b.Total.CostUSD() || a.Total.Usage() != b.Total.Usage() || a.Sessions != 2 || b.Sessions != 2 {
 			t.Errorf("cell %s has %+v, cell %s %+v", a.Cell, a.Total, b.Cell, b.Total)
 		}
 		known := func(r *results.Row) bool { return r.Session == pseudonym.Of([]byte(secretKey), id) }

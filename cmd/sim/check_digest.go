@@ -25,7 +25,7 @@ import (
 // of the cells.
 var beside = map[string][]string{
 	"":         {"schema", "name", "doc", "strategies", "verify", "bound", "live"},
-	"sessions": {"paths", "since", "until", "utc", "project", "model", "agent", "generate"},
+	"sessions": {"paths", "since", "until", "utc", "project", "model", "agent", "task", "generate"},
 	"prices":   {"file"},
 }
 
@@ -79,8 +79,11 @@ func layersOf(s *strategies.Strategy) (map[string]any, error) {
 	if err := yaml.Unmarshal(text, &layers); err != nil {
 		return nil, fmt.Errorf("digest of strategy %s: %w", s.Name, err)
 	}
-	delete(layers, "doc")
-	delete(layers, "rank")
+	for _, key := range strategies.HeadKeys() {
+		if key != "name" {
+			delete(layers, key)
+		}
+	}
 	return layers, nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -65,24 +67,8 @@ func checkInput(
 		in.Uncounted, in.UncountedText = n, text+", as in session "+hide.name(first.ID)
 	}
 	in.Key = hide.keyName()
-	dates, err := priceDates(plan)
-	if err != nil {
+	if err := sessionsInto(in, plan, corpus.Sessions, hide); err != nil {
 		return nil, err
-	}
-	for _, s := range corpus.Sessions {
-		if s.NumCalls() == 0 {
-			continue
-		}
-		own := check.Session{Project: hide.name(s.Project), Model: hide.model(usualModel(s)), Agent: s.Agent}
-		if missing := unpricedModels(plan, dates, s); len(missing) > 0 {
-			own.Unpriced = map[string]int{}
-			for i, calls := range s.ModelCalls() {
-				if missing[s.Models[i]] != nil {
-					own.Unpriced[hide.model(s.Models[i])] += int(calls)
-				}
-			}
-		}
-		in.Sessions[s.ID] = own
 	}
 	byName := map[string]*results.Cell{}
 	for i := range run.Cells {
@@ -103,6 +89,55 @@ func checkInput(
 		in.Cells = append(in.Cells, c)
 	}
 	return in, nil
+}
+
+// sessionsInto sets the properties of the sessions of a check.
+func sessionsInto(in *check.Input, plan *scenarios.Plan, sessions []*traces.Session, hide hiding) error {
+	dates, err := priceDates(plan)
+	if err != nil {
+		return err
+	}
+	task, err := regexp.Compile(plan.Design.Scenario.Sessions.Task)
+	if err != nil {
+		return err
+	}
+	for _, s := range sessions {
+		if s.NumCalls() == 0 {
+			continue
+		}
+		own := check.Session{Project: hide.name(s.Project), Model: hide.model(usualModel(s)), Agent: s.Agent}
+		if own.Task = taskOf(s, task); hide.on() {
+			own.Name, own.Task = hide.name(s.ID), hide.task(own.Task)
+		}
+		if missing := unpricedModels(plan, dates, s); len(missing) > 0 {
+			own.Unpriced = map[string]int{}
+			for i, calls := range s.ModelCalls() {
+				if missing[s.Models[i]] != nil {
+					own.Unpriced[hide.model(s.Models[i])] += int(calls)
+				}
+			}
+		}
+		in.Sessions[s.ID] = own
+	}
+	return nil
+}
+
+// taskFolder is sessions.task for the folder of a recording.
+const taskFolder = "folder"
+
+// taskOf returns the task of a session by the path of its recording, "" for none.
+func taskOf(s *traces.Session, task *regexp.Regexp) string {
+	if task.String() == "" || len(s.Files) == 0 {
+		return ""
+	}
+	path := filepath.ToSlash(s.Files[0])
+	if task.String() == taskFolder {
+		return filepath.Base(filepath.Dir(s.Files[0]))
+	}
+	if found := task.FindStringSubmatch(path); len(found) > 1 {
+		return found[1]
+	}
+	return ""
 }
 
 // usualModel returns the model of most calls of a session, the first seen of
@@ -221,6 +256,14 @@ func (h hiding) keyName() string {
 		return ""
 	}
 	return h.name("the key of sim check")
+}
+
+// task returns the pseudonym of a task; "" has none.
+func (h hiding) task(s string) string {
+	if s == "" {
+		return ""
+	}
+	return h.name(s)
 }
 
 // model returns the pseudonym of a model.

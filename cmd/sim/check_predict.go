@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/parallel"
@@ -26,8 +27,7 @@ type foretold struct {
 	config   loop.Config
 	workers  int
 	sessions []*traces.Session
-	usd      float64 // all of them
-	level    float64 // tokens at which they compact now
+	usd      map[string]float64 // predicted, by session
 }
 
 // foretell puts what is predicted into a run and the input of its check.
@@ -44,31 +44,83 @@ func (f *checkFlags) foretell(
 	if p.config.Profile, err = profile.Default(); err != nil {
 		return err
 	}
-	if in.Causes, err = p.bills(run); err != nil {
+	bills, err := p.bills(run, in)
+	if err != nil {
 		return err
 	}
-	if in.Facts, err = validate.FactsOf(sessions); err != nil {
-		return err
+	in.Rates = p.rates(hide)
+	for _, s := range sessions {
+		own, ok := in.Sessions[s.ID]
+		if !ok {
+			continue
+		}
+		if s, err = s.Load(); err != nil {
+			return err
+		}
+		p.know(&own, validate.FactsOf(s), bills[s.ID], hide)
+		in.Sessions[s.ID] = own
 	}
-	p.level = levelOf(in.Facts[validate.FactCompactedAt])
-	if in.Price = p.price; hide.on() { // calls and models are named
+	if in.Price = p.price; hide.on() { // calls are named
 		in.Causes = nil
-		maps.DeleteFunc(in.Facts, func(name string, _ [][2]float64) bool { return validate.Named(name) })
 	}
 	return nil
 }
 
-// bills puts bill and prediction into the billed rows, and returns why calls cost more.
-func (p *foretold) bills(run *results.Run) ([]check.Cause, error) {
+// know sets what is known of the bill and the client of a session. Without a prediction the bill
+// stands for it.
+func (p *foretold) know(s *check.Session, facts validate.Facts, bill *validate.Expect, hide hiding) {
+	if s.Facts = facts; hide.on() { // they name models
+		maps.DeleteFunc(s.Facts, func(name string, _ [2]float64) bool { return validate.Named(name) })
+	}
+	if bill == nil {
+		return
+	}
+	if changes, calls := bill.HeadChanges(); calls > 0 {
+		s.Facts[validate.FactHeadChanges] = [2]float64{float64(changes), float64(calls)}
+	}
+	s.Excess = map[string]float64{"first calls": bill.FirstUSD}
+	for k := range validate.NumCauses {
+		s.Excess[k.Name()] = bill.Excess[k].USD
+	}
+	s.Predicted = map[string]results.Cost{}
+	for model, cost := range bill.Models {
+		s.Predicted[hide.model(model)] = cost
+	}
+}
+
+// rates returns the standard prices of the models in use, at the end of the last session of each.
+func (p *foretold) rates(hide hiding) map[string]results.Cost {
+	last := map[string]time.Time{}
+	for _, s := range p.sessions {
+		for _, model := range s.Models {
+			if at := s.EndTime(); at.After(last[model]) {
+				last[model] = at
+			}
+		}
+	}
+	rates := map[string]results.Cost{}
+	for model, at := range last {
+		if price, err := p.config.Prices.Lookup(model, at); err == nil {
+			rate := price.Standard()
+			rates[hide.model(model)] = rate.PerMTok(0)
+		}
+	}
+	return rates
+}
+
+// bills puts bill and prediction into the billed rows, and why calls cost more into the input. It
+// returns them by session.
+func (p *foretold) bills(run *results.Run, in *check.Input) (map[string]*validate.Expect, error) {
 	bills, err := validate.Against(p.ctx, p.config, p.workers, p.sessions)
 	if err != nil {
 		return nil, err
 	}
+	p.usd = map[string]float64{}
 	bySession := map[string]*validate.Expect{}
 	var all [validate.NumCauses]validate.Excess
 	for i := range bills {
 		bySession[bills[i].Session] = &bills[i]
-		p.usd += bills[i].MeanUSD
+		p.usd[bills[i].Session] = bills[i].MeanUSD
 		for k := range all {
 			all[k].Add(&bills[i].Excess[k])
 		}
@@ -78,14 +130,14 @@ func (p *foretold) bills(run *results.Run) ([]check.Cause, error) {
 			predicted(&run.Cells[i], bySession)
 		}
 	}
-	var causes []check.Cause
 	for k := validate.CauseNone + 1; k < validate.NumCauses; k++ {
 		if e := &all[k]; e.USD > 0 {
-			causes = append(causes, check.Cause{Text: k.String(), Calls: e.Calls, USD: e.USD, Read: e.Read, Call: e.Dearest.Session + e.Dearest.Name})
+			read, same := e.Read()
+			in.Causes = append(in.Causes, check.Cause{Text: k.String(), Calls: e.Calls, USD: e.USD, Read: read, Same: same, Call: e.Dearest.Session + e.Dearest.Name})
 		}
 	}
-	slices.SortStableFunc(causes, func(a, b check.Cause) int { return cmp.Compare(b.USD, a.USD) })
-	return causes, nil
+	slices.SortStableFunc(in.Causes, func(a, b check.Cause) int { return cmp.Compare(b.USD, a.USD) })
+	return bySession, nil
 }
 
 // predicted fills in what the sessions of a billed cell were billed and predicted to be.
@@ -93,74 +145,82 @@ func predicted(c *results.Cell, bills map[string]*validate.Expect) {
 	for i, row := range c.Rows {
 		if e := bills[row.Session]; e != nil {
 			own := *row // the run keeps its rows for other uses
-			own.PredictedUSD, own.PredictedOfUSD = e.MeanUSD, e.BilledUSD
+			own.Figures[results.PredictedUSD], own.Figures[results.PredictedOfUSD] = e.MeanUSD, e.BilledUSD
 			c.Rows[i] = &own
-			c.Total.PredictedUSD += e.MeanUSD
-			c.Total.PredictedOfUSD += e.BilledUSD
+			c.Total.Figures[results.PredictedUSD] += e.MeanUSD
+			c.Total.Figures[results.PredictedOfUSD] += e.BilledUSD
 		}
 	}
 }
 
 // price is a check.Price: the sessions replayed with one fact of the client as it was.
-func (p *foretold) price(fact string, was float64) (more, of float64, ok bool, err error) {
+func (p *foretold) price(fact string, was func(id string) float64) (more map[string]float64, ok bool, err error) {
 	switch fact {
 	case validate.FactLifetime, validate.FactLifetimeAgent:
+		more, err = p.asking(fact == validate.FactLifetimeAgent, was)
+	case validate.FactCompactedAt:
+		more, err = p.compacting(was(""))
+	default:
+		return nil, false, nil
+	}
+	return more, err == nil, err
+}
+
+// asking returns what each session is predicted to cost more than if a share of it asked for an hour.
+func (p *foretold) asking(subAgents bool, was func(id string) float64) (map[string]float64, error) {
+	more := maps.Clone(p.usd)
+	for _, hour := range []bool{false, true} {
 		var asking []*traces.Session
 		for _, s := range p.sessions {
-			own, err := validate.Asking(s, fact == validate.FactLifetimeAgent, was >= 0.5)
+			own, err := validate.Asking(s, subAgents, hour)
 			if err != nil {
-				return 0, 0, false, err
+				return nil, err
 			}
 			asking = append(asking, own)
 		}
 		bills, err := validate.Against(p.ctx, p.config, p.workers, asking)
-		before := 0.0
-		for i := range bills {
-			before += bills[i].MeanUSD
-		}
-		return p.usd - before, p.usd, err == nil, err
-	case validate.FactCompactedAt:
-		now, err := p.compacting(p.level)
 		if err != nil {
-			return 0, 0, false, err
+			return nil, err
 		}
-		before, err := p.compacting(was)
-		return now - before, now, err == nil, err
+		for i := range bills {
+			share := was(bills[i].Session)
+			if !hour {
+				share = 1 - share
+			}
+			more[bills[i].Session] -= share * bills[i].MeanUSD
+		}
 	}
-	return 0, 0, false, nil
+	return more, nil
 }
 
-// compacting returns what the sessions cost if they are summarised at so many tokens, USD.
-func (p *foretold) compacting(tokens float64) (usd float64, err error) {
-	config, err := p.plan.Config("auto-compact/167k", []string{
+// compacting returns what each session costs more as recorded than if it were summarised at so many
+// tokens; 0 where neither is. Its agent reads again what it read in the recording, and no more.
+func (p *foretold) compacting(tokens float64) (map[string]float64, error) {
+	other, err := p.plan.Config("auto-compact/167k", []string{"agent.refetch=never",
 		fmt.Sprintf("full-compact.trigger.fixed=%.0f", tokens), "full-compact.trigger.reserve=null", "full-compact.trigger.reserve_output=false", "full-compact.trigger.output_cap=0"})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	config.Latency, config.Profile = costmodel.Latency{}, p.config.Profile
+	other.Latency, other.Profile = p.config.Latency, p.config.Profile
 	costs := make([]float64, len(p.sessions))
 	err = parallel.Do(p.ctx, p.workers, len(p.sessions), func(i int) error {
 		s, err := p.sessions[i].Load()
 		if err != nil {
 			return err
 		}
-		row, err := loop.NewLoop(config).Run(s)
-		if err == nil {
-			costs[i] = row.CostUSD()
+		now, err := loop.NewLoop(p.config).Run(s)
+		if err != nil {
+			return err
+		}
+		was, err := loop.NewLoop(other).Run(s)
+		if now.N(results.Compactions)+was.N(results.Compactions) > 0 {
+			costs[i] = now.CostUSD() - was.CostUSD()
 		}
 		return err
 	})
-	for _, c := range costs {
-		usd += c
+	more := map[string]float64{}
+	for i, c := range costs {
+		more[p.sessions[i].ID] = c
 	}
-	return usd, err
-}
-
-// levelOf returns the mean of a fact over its occurrences.
-func levelOf(parts [][2]float64) float64 {
-	var sum, n float64
-	for _, p := range parts {
-		sum, n = sum+p[0], n+p[1]
-	}
-	return sum / max(n, 1)
+	return more, err
 }

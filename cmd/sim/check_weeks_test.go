@@ -1,68 +1,14 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-)
 
-// unreadEverySecond writes copies of transcripts in which every second call reads
-// nothing: what it read it pays for as written.
-func unreadEverySecond(t *testing.T, from, to string) {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join(from, "*.jsonl"))
-	if err != nil || len(names) == 0 {
-		t.Fatalf("no transcripts in %s: %v", from, err)
-	}
-	if err := os.MkdirAll(to, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	changed := 0
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out bytes.Buffer
-		calls := map[string]int{}
-		lines := bufio.NewScanner(bytes.NewReader(text))
-		lines.Buffer(nil, 64<<20)
-		for lines.Scan() {
-			var line map[string]any
-			if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-				t.Fatal(err)
-			}
-			message, _ := line["message"].(map[string]any)
-			usage, _ := message["usage"].(map[string]any)
-			id, _ := message["id"].(string)
-			if _, seen := calls[id]; usage != nil && !seen {
-				calls[id] = len(calls)
-			}
-			if read, _ := usage["cache_read_input_tokens"].(float64); read > 0 && calls[id]%2 == 1 {
-				written, _ := usage["cache_creation_input_tokens"].(float64)
-				usage["cache_read_input_tokens"], usage["cache_creation_input_tokens"] = 0, written+read
-				usage["cache_creation"] = map[string]any{"ephemeral_5m_input_tokens": written + read, "ephemeral_1h_input_tokens": 0}
-				changed++
-			}
-			again, err := json.Marshal(line)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out.Write(append(again, '\n'))
-		}
-		if err := os.WriteFile(filepath.Join(to, filepath.Base(name)), out.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if changed == 0 {
-		t.Fatal("no call reads anything")
-	}
-}
+	"github.com/compactsim/compactsim/traces"
+)
 
 // The gate that --init writes holds over another week's sessions of the same profile,
 // and fails when every second recorded call has lost its reads, with a hint that is of
@@ -79,18 +25,22 @@ func TestStarterOverWeeks(t *testing.T) {
 			t.Fatal(errs)
 		}
 	}
-	unreadEverySecond(t, "third", "broken")
+	names, err := filepath.Glob("third/*.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken(t, names, "broken", gateBreaks()[0].edit)
 	for _, step := range []struct {
 		args  []string
 		code  int
 		words []string
 	}{
 		{[]string{"--init"}, exitOK, nil},
-		{[]string{"--update", "first"}, exitOK, []string{"2 of 2 comparisons ok"}},
+		{[]string{"--update", "first"}, exitOK, []string{"4 of 4 comparisons ok"}},
 		{[]string{"--update", "second"}, exitOK, []string{
 			"1 figure is compared with those of other sessions", "2 of 2 comparisons ok"}},
 		{[]string{"--update", "broken"}, exitCheck, []string{
-			"FAIL sim-check.yaml:23: billed_to_predicted of billed is ", "12 sessions against 24",
+			"FAIL sim-check.yaml:27: billed_to_predicted of billed is ", "12 sessions against 24",
 			"look: calls within the lifetime did not read what was cached, for no visible reason (", "): sim explain ",
 			"this run is not added"}},
 		{[]string{"third"}, exitOK, []string{"2 of 2 comparisons ok"}},
@@ -143,7 +93,7 @@ func TestStarterTellsAnotherLifetime(t *testing.T) {
 	}
 	const told = "the client changed: writes for an hour, conversations: 100.00 % → 0.00 % (with what was: $"
 	_, out, _ := exec(t, "check", "second")
-	if out = strings.Join(strings.Fields(out), " "); !strings.Contains(out, told) || strings.Contains(out, "FAIL sim-check.yaml:23") {
+	if out = strings.Join(strings.Fields(out), " "); !strings.Contains(out, told) || strings.Contains(out, "FAIL sim-check.yaml:27") {
 		t.Errorf("want %q and no failure of the cache:\n%s", told, out)
 	}
 	text, err := os.ReadFile(checkName)
@@ -154,5 +104,65 @@ func TestStarterTellsAnotherLifetime(t *testing.T) {
 	code, out, _ := exec(t, "check", "second")
 	if out = strings.Join(strings.Fields(out), " "); code != exitCheck || !strings.Contains(out, "FAIL sim-check.yaml: "+told) {
 		t.Errorf("a pinned lifetime: exit %d, want %d:\n%s", code, exitCheck, out)
+	}
+}
+
+// The task of a session is the folder of its recording, or what an expression finds in the path.
+func TestTaskOf(t *testing.T) {
+	s := &traces.Session{Files: []string{filepath.Join("runs", "after", "fix-login", "1.jsonl")}}
+	for task, want := range map[string]string{"": "", "folder": "fix-login", "runs/([^/]+)/": "after", "other/(.*)": "", "runs": ""} {
+		if got := taskOf(s, regexp.MustCompile(task)); got != want {
+			t.Errorf("%q: %q, want %q", task, got, want)
+		}
+	}
+}
+
+// Tries of tasks are compared within tasks, per task in the first line; the same recordings with other counts fail by
+// themselves, and one line says that a baseline is of an old form.
+func TestStarterOverTasks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for task, profile := range map[string]string{"one": "chat", "two": "short-fix"} {
+		for seed, side := range map[string]string{"1": "before", "2": "after"} {
+			if code, _, errs := exec(t, "traces", "gen", "--profile", profile, "--sessions", "3", "--seed", seed, "-o", filepath.Join(side, task)); code != exitOK {
+				t.Fatal(errs)
+			}
+		}
+	}
+	names, err := filepath.Glob("before/*/*.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken(t, names, "counted", gateBreaks()[5].edit)
+	writeCheck(t, checkName, strings.Replace(string(checkStarter), "strategies: [recorded]", "strategies: [recorded]\n  sessions: {task: folder}", 1))
+	for _, step := range []struct {
+		args  []string
+		code  int
+		words []string
+	}{
+		{[]string{"--update", "before"}, exitOK, nil},
+		{[]string{"after"}, exitOK, []string{" per task: work ", "2 tasks"}},
+		{[]string{"counted"}, exitCheck, []string{"+5 % per call: work +5", "look: the same calls count 5.0 % more tokens than before"}},
+	} {
+		code, out, errs := exec(t, append([]string{"check"}, step.args...)...)
+		out = strings.Join(strings.Fields(out), " ")
+		if code != step.code {
+			t.Errorf("sim check %v: exit %d, want %d\n%s%s", step.args, code, step.code, out, errs)
+		}
+		for _, words := range step.words {
+			if !strings.Contains(out, words) {
+				t.Errorf("sim check %v: no %q in %s", step.args, words, out)
+			}
+		}
+	}
+	text, err := os.ReadFile("sim-baseline.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeCheck(t, "sim-baseline.json", strings.Replace(string(text), `"schema":3`, `"schema":2`, 1))
+	if code, out, _ := exec(t, "check", "before"); code != exitCheck || strings.Count(out, "FAIL ") != 1 || !strings.Contains(out, "a baseline of schema 2") {
+		t.Errorf("an old baseline: exit %d\n%s", code, out)
+	}
+	if code, out, errs := exec(t, "check", "--update", "before"); code != exitOK {
+		t.Errorf("an old baseline is not made anew: %s%s", out, errs)
 	}
 }

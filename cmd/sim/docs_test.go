@@ -227,3 +227,36 @@ func fenced(t *testing.T, text, language string) string {
 	}
 	return block
 }
+
+// The scripts of docs/analysis.md read the data of a chart, where Python has what they import.
+func TestFigureScripts(t *testing.T) {
+	python, err := osexec.LookPath("python3")
+	if err != nil || osexec.CommandContext(t.Context(), python, "-c", "import matplotlib, duckdb").Run() != nil {
+		t.Skip("no Python with matplotlib and DuckDB")
+	}
+	file, err := filepath.Abs("../../docs/analysis.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	for _, c := range consoles(t, file) {
+		if strings.Contains(strings.Join(c.args, " "), "--chart") {
+			c.run(t)
+		}
+	}
+	query := "import duckdb\nassert len(duckdb.sql('''" + fenced(t, string(text), "SQL") + "''').fetchall()) == 13\n"
+	for _, script := range []string{fenced(t, string(text), "py"), query} {
+		cmd := osexec.CommandContext(t.Context(), python, "-c", script)
+		cmd.Env = append(os.Environ(), "MPLBACKEND=Agg")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s\n%s", err, script, out)
+		}
+	}
+	if info, err := os.Stat("again.pdf"); err != nil || info.Size() < 1000 {
+		t.Error("matplotlib drew nothing:", err)
+	}
+}

@@ -57,8 +57,8 @@ func explainAgrees(t *testing.T, set ...string) {
 			if want := row.CostUSD(); math.Abs(total-want) > 1e-9*want {
 				t.Errorf("%s of %s: explained $%.6f, run $%.6f", c.Cell, row.Session, total, want)
 			}
-			if calls := len(e.Calls) + e.TurnEnds.Calls; calls != row.Calls {
-				t.Errorf("%s of %s: explained %d calls, run %d", c.Cell, row.Session, calls, row.Calls)
+			if calls := len(e.Calls) + e.TurnEnds.Calls; calls != row.N(results.Calls) {
+				t.Errorf("%s of %s: explained %d calls, run %d", c.Cell, row.Session, calls, row.N(results.Calls))
 			}
 			atEnds += e.TurnEnds.Calls
 		}

@@ -97,7 +97,7 @@ prints the manual of the files.
 	flags.StringArrayVar(&f.set, "set", nil, "set a key of the fleet as `PATH=VALUE`; repeatable")
 	flags.StringVar(&f.prices, "prices", "", "prices from `FILE` add to the built-in ones or replace them")
 	bindFormat(cmd, &f.format)
-	f.output.bind(cmd, "tokens created by hour, and hits by scope,", "fleet")
+	f.output.bind(cmd, "fleet", "fleet", "hours", "wave", "hits")
 	flags.BoolVar(&f.verify, "verify", false, "check the invariants at every call")
 	f.read.bindBasics(cmd, "`N` cores used at once; 0 means all")
 	return cmd
@@ -119,7 +119,7 @@ func (f *fleetFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	return errors.Join(runErr,
 		reports.Fleet(result).Write(cmd.OutOrStdout(), f.format),
-		f.output.draw(cmd, reports.FleetChart(result, 0)),
+		f.output.draw(cmd, append([]reports.Drawing{reports.FleetChart(result, 0)}, reports.FleetDrawings(result)...)),
 		folder.saveFleet(context.WithoutCancel(cmd.Context()), file, result))
 }
 
@@ -273,6 +273,6 @@ func (o *outFolder) saveFleet(ctx context.Context, file *fleet.File, f *studies.
 	o.addReport(reportFile, reports.Fleet(f), "table")
 	o.addReport(orgsFile, reports.Fleet(f), "csv")
 	o.addReport(hoursFile, reports.FleetHours(f), "csv")
-	o.addCharts(chartFolder, reports.FleetDrawings(f), reports.ChartFormats()...)
+	o.addCharts(reports.FleetDrawings(f))
 	return o.save(ctx)
 }

@@ -27,14 +27,14 @@ var flagGroups = []flagGroup{
 		"agent", "discover", "model", "project", "since", "until", "tz", "strict", "yes",
 	}},
 	{"Strategies and settings", "", []string{
-		"strategy", "set", "open-loop", "seed", "window", "profile", "folds", "replications", "preset", "change", "from", "to",
+		"strategy", "set", "open-loop", "seed", "window", "profile", "server", "folds", "replications", "preset", "change", "from", "to",
 	}},
 	{"Prices", "prices", []string{"prices", "prices-at", "price-as"}},
 	{"Output", "", []string{
 		"format", "split", "top", "per-session", "all", "wide", "chart", "out", "output", "force", "dry-run",
 		"anonymize", "anonymize-key", "bound", "sessions",
 	}},
-	{"Charts", "charts", []string{"size", "dpi", "footnotes"}},
+	{"Charts", "charts", []string{"style", "size", "dpi", "footnotes"}},
 	{"Real summaries", "live", []string{
 		"summarizer", "provider", "live-model", "base-url", "budget-usd", "cassettes", "insecure",
 	}},
@@ -59,7 +59,8 @@ func topics() []*cobra.Command {
 		{Use: "sessions", Short: "Which sessions a command reads", Long: `PATH is a file, a folder or - for standard input; several
 are read together. These flags choose among the sessions.`},
 		{Use: "prices", Short: "At what prices calls are billed", Long: "Prices are those of the API at the date of each call, in USD."},
-		{Use: "charts", Short: "The size of charts", Long: "--chart FILE draws FILE.svg or FILE.png."},
+		{Use: "charts", Short: "The look and size of charts", Long: `--chart FILE draws the main chart of a command, --chart KIND=FILE another
+one. Its data lie beside it in FILE-data.csv. --style paper leaves title and notes to FILE-caption.txt.`},
 		{Use: "live", Short: "Summaries by real models", Long: `sim run --summarizer live asks a real model for each summary.
 It says what the calls will cost and asks before the first. --set live.KEY=VALUE sets what has no flag;
 docs/live.md has an example.`},

@@ -40,7 +40,7 @@ func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 func earlier(run *results.Run) (results.Note, bool) {
 	const name = results.NameAddedLatency
 	below := slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
-		return !slices.Contains(c.Unmeasured, name) && c.Total.AddedLatency < 0
+		return !slices.Contains(c.Unmeasured, name) && c.Total.Figures[results.AddedLatency] < 0
 	})
 	return results.Note{Metric: name, Text: "below zero: first tokens came earlier than in the recording, as less " +
 		"had to be computed, by more than summaries were waited for"}, below

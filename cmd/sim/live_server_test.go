@@ -133,9 +133,10 @@ func TestWaitBelowZero(t *testing.T) {
 	if strings.Count(out, note) != 1 || !strings.Contains(out, "WAIT ¹") {
 		t.Errorf("the waits below zero are not explained once:\n%s", out)
 	}
-	for _, c := range []results.Cell{{Total: results.Row{AddedLatency: 3}}, {Total: results.Row{AddedLatency: -3}, Unmeasured: []string{"added_latency_seconds"}}} {
+	for _, c := range []results.Cell{{Total: results.Row{Figures: results.Figures{results.AddedLatency: 3}}},
+		{Total: results.Row{Figures: results.Figures{results.AddedLatency: -3}}, Unmeasured: []string{"added_latency_seconds"}}} {
 		if _, ok := earlier(&results.Run{Cells: []results.Cell{c}}); ok {
-			t.Errorf("a note on %g seconds, unmeasured %v", c.Total.AddedLatency, c.Unmeasured)
+			t.Errorf("a note on %g seconds, unmeasured %v", c.Total.Figures[results.AddedLatency], c.Unmeasured)
 		}
 	}
 }

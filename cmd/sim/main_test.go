@@ -93,7 +93,7 @@ func TestExitCodes(t *testing.T) {
 	broken := write("broken.jsonl", "{\"type\":\"user\"\n")
 	prices := write("prices.yaml", "schema: 1\nmodels:\n  - nmae: x\n")
 	call := func(model, input string) string {
-		return write(model+"/s.jsonl", fmt.Sprintf(`{"type":"assistant","sessionId":"s","uuid":"1","message":{"id":"m","model":%q,"usage":{"input_tokens":%s,"output_tokens":1,"cache_read_input_tokens":0,"cache_creation_input_tokens":0}}}`, model, input))
+		return write(model+"/s.jsonl", fmt.Sprintf(`{"type":"assistant","sessionId":"s","uuid":"1","message":{"id":"m","model":%q,"content":[],"usage":{"input_tokens":%s,"output_tokens":1,"cache_read_input_tokens":0,"cache_creation_input_tokens":0}}}`, model, input))
 	}
 	for _, tc := range []struct {
 		args string

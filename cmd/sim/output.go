@@ -12,7 +12,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,129 +61,31 @@ const (
 	fleetYAMLFile = "fleet.yaml"    // the resolved fleet
 	orgsFile      = "orgs.csv"      // a row for each strategy and organisation
 	hoursFile     = "hours.csv"     // a row for each hour, with and without what is compared
-	chartFolder   = "charts"        // SVG and PNG
+	chartFolder   = "charts"        // pictures and their data
 )
 
 // outputFlags say where to write pictures and files.
 type outputFlags struct {
-	chart string
-	form  reports.Form // of charts
+	chartFlags
 	out   string
 	force bool
 }
 
-// bind binds the flags. picture names what --chart draws, what names the
-// content of the folder.
-func (f *outputFlags) bind(cmd *cobra.Command, picture, what string) {
+// bind binds the flags. what names the content of the folder, kinds what --chart draws.
+func (f *outputFlags) bind(cmd *cobra.Command, what string, kinds ...string) {
 	flags := cmd.Flags()
-	f.bindChart(cmd, picture)
+	f.chartFlags.bind(cmd, kinds...)
 	flags.StringVar(&f.out, "out", "", "write figures, the resolved "+what+", the report and charts into `DIR`")
 	flags.BoolVar(&f.force, "force", false, "with --out: replace an earlier "+what+" in DIR; other files stay")
 }
 
-// bindChart binds the flags of the picture alone.
-func (f *outputFlags) bindChart(cmd *cobra.Command, picture string) {
-	cmd.Flags().StringVar(&f.chart, "chart", "", "draw "+picture+" into `FILE`.svg or .png")
-	f.bindForm(cmd)
-}
-
-// bindForm binds the flags that say how charts are drawn.
-func (f *outputFlags) bindForm(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.Var((*sizeFlag)(&f.form), "size", "charts of `WxH` pixels at --dpi, such as 1600x1000; default: as the figures need")
-	flags.IntVar(&f.form.DPI, "dpi", defaultForm.DPI, "`N` dots an inch of PNG charts, 36 to 1200")
-	flags.IntVar(&f.form.Footnotes, "footnotes", defaultForm.Footnotes, "at most `N` lines of footnotes below a chart, 0 for all")
-}
-
-// defaultForm is how charts are drawn unless flags say otherwise.
-var defaultForm = reports.Form{DPI: 144, Footnotes: 2}
-
-// checkForm returns an error for a wrong form of charts, or for one without charts; by names the flags that draw.
-func (f *outputFlags) checkForm(drawn bool, by string) error {
-	if !drawn && f.form != defaultForm && f.form != (reports.Form{}) { // zero in a verb without such flags
-		return fmt.Errorf("--size, --dpi and --footnotes are for charts: they belong to %s", by)
-	}
-	if f.form.DPI != 0 && (f.form.DPI < 36 || f.form.DPI > 1200) { // 0 in a verb that draws nothing
-		return fmt.Errorf("--dpi %d: must be from 36 to 1200", f.form.DPI)
-	}
-	if f.form.Footnotes < 0 {
-		return fmt.Errorf("--footnotes %d: must not be below 0", f.form.Footnotes)
-	}
-	return nil
-}
-
-// drawn returns a drawing in the requested form.
-func (f *outputFlags) drawn(d reports.Drawing) reports.Drawing {
-	if d.Form = f.form; d.Form.Footnotes == 0 {
-		d.Form.Footnotes = -1
-	}
-	return d
-}
-
-// sizeFlag is the width and height of a form, written WxH.
-type sizeFlag reports.Form
-
-// String returns WxH, or "" for no size.
-func (s *sizeFlag) String() string {
-	if s == nil || s.Width == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%dx%d", s.Width, s.Height)
-}
-
-// Set takes WxH, both from 100 to 20000 pixels.
-func (s *sizeFlag) Set(text string) error {
-	w, h, _ := strings.Cut(text, "x")
-	var errs [2]error
-	s.Width, errs[0] = strconv.Atoi(w)
-	s.Height, errs[1] = strconv.Atoi(h)
-	if errs != [2]error{} || min(s.Width, s.Height) < 100 || max(s.Width, s.Height) > 20_000 {
-		return errors.New("want a width and a height from 100 to 20000 pixels, such as 1600x1000")
-	}
-	return nil
-}
-
-// Type returns the word for the value in help.
-func (s *sizeFlag) Type() string { return "WxH" }
-
 // check returns what is wrong with the flags.
 func (f *outputFlags) check() error {
-	errs := []error{f.checkForm(f.chart != "" || f.out != "", "--chart or --out")}
-	if f.chart != "" {
-		_, err := reports.ChartFormat(f.chart)
-		errs = append(errs, err, placeFor("--chart", f.chart))
-	}
+	errs := []error{f.checkForm(len(f.charts) > 0 || f.out != "", "--chart or --out"), f.checkCharts()}
 	if f.force && f.out == "" {
 		errs = append(errs, errors.New("--force belongs to --out"))
 	}
 	return errors.Join(errs...)
-}
-
-// oneChart returns an error for a picture of several strategies.
-func (f *outputFlags) oneChart(strategies int) error {
-	if f.chart == "" || strategies < 2 {
-		return nil
-	}
-	return fmt.Errorf("--chart %s: one strategy to a chart; --out draws one for each", f.chart)
-}
-
-// draw draws the requested picture. If there is nothing to draw, it warns.
-func (f *outputFlags) draw(cmd *cobra.Command, d reports.Drawing) error {
-	if f.chart == "" {
-		return nil
-	}
-	format, err := reports.ChartFormat(f.chart)
-	if err != nil {
-		return usageError{err}
-	}
-	var b bytes.Buffer
-	if err := f.drawn(d).Draw(&b, format); errors.Is(err, reports.ErrTooSmall) {
-		return usageError{fmt.Errorf("--size: %w", err)}
-	} else if err != nil {
-		say(cmd.ErrOrStderr(), "warning: %s is not drawn: %v", f.chart, err)
-		return nil
-	}
-	return files.Write(cmd.Context(), f.chart, func(w io.Writer) error { _, err := b.WriteTo(w); return err })
 }
 
 // placeFor returns an error if no file can be written under the name that a
@@ -337,20 +238,18 @@ func (o *outFolder) setSummary(name string, r report) {
 	o.summary = files.Member{Name: name, Write: func(w io.Writer) error { return r.Write(w, "json") }}
 }
 
-// addCharts adds the drawings in a subfolder, in each of the formats. One that
-// cannot be drawn is left out with a warning.
-func (o *outFolder) addCharts(dir string, drawings []reports.Drawing, formats ...string) {
-	n := len(formats)
-	texts, errs := make([]bytes.Buffer, n*len(drawings)), make([]error, n*len(drawings))
-	parallel.Each(0, len(texts), func(i int) {
-		errs[i] = o.flags.drawn(drawings[i/n]).Draw(&texts[i], formats[i%n])
+// addCharts adds the drawings in a subfolder, each with its data. One that cannot be drawn is left out with a warning.
+func (o *outFolder) addCharts(drawings []reports.Drawing) {
+	made, errs := make([][]files.Member, len(drawings)), make([]error, len(drawings))
+	parallel.Each(0, len(drawings), func(i int) {
+		made[i], errs[i] = o.flags.made(drawings[i], drawings[i].Name+"."+o.flags.format())
 	})
-	for i := range texts {
-		d := &drawings[i/n]
-		if errs[i] == nil {
-			o.addText(filepath.Join(dir, d.Name+"."+formats[i%n]), texts[i].Bytes())
-		} else if i%n == 0 || errs[i-1] == nil {
-			say(o.warn, "warning: the chart %s is not drawn: %v", d.Name, errs[i])
+	for i, list := range made {
+		if errs[i] != nil {
+			say(o.warn, "warning: the chart %s is not drawn: %v", drawings[i].Name, errs[i])
+		}
+		for _, m := range list {
+			o.add(filepath.Join(chartFolder, m.Name), m.Write)
 		}
 	}
 }
@@ -403,7 +302,8 @@ func (o *outFolder) earlier() []string {
 	}
 	return slices.DeleteFunc(listed.Files, func(name string) bool {
 		dir, base := path.Split(name)
-		chart := dir == chartFolder+"/" && slices.Contains(reports.ChartFormats(), strings.TrimPrefix(path.Ext(base), "."))
+		chart := dir == chartFolder+"/" && (slices.Contains(reports.ChartFormats(), strings.TrimPrefix(path.Ext(base), ".")) ||
+			strings.HasSuffix(base, dataEnd) || strings.HasSuffix(base, captionEnd))
 		return !chart && !slices.Contains(besideSummary, name)
 	})
 }

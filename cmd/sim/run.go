@@ -46,6 +46,7 @@ type runFlags struct {
 	seed       uint64
 	window     int64
 	profile    string
+	server     string
 	keys       keyFlags // bound by the verbs that have pseudonyms
 	searches   bool     // only few of the cells are simulated
 }
@@ -76,6 +77,7 @@ func (f *runFlags) bindStrategies(cmd *cobra.Command) {
 		"let the agent act as recorded whatever was forgotten: it fetches nothing again")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed `N` of all random draws")
 	flags.Int64Var(&f.window, "window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
+	flags.StringVar(&f.server, "server", "", "replay on the cache of provider `NAME` (docs/servers.md); default that of each recording")
 	flags.StringVar(&f.profile, "profile", scenarios.ProfileDefault,
 		"fitted behaviour: default, none or a `FILE` of sim calibrate")
 	flags.StringVar(&f.pricesAt, "prices-at", "call", "`DATE` of the prices: call, today or YYYY-MM-DD")
@@ -142,7 +144,7 @@ sim scenarios show reference prints the manual. Lists are swept, and flags overr
 	f.bindCells(cmd, "table", "markdown", "csv", "json") // sim report writes pages
 	cmd.Flags().Lookup("quiet").Usage = "print the table alone"
 	f.live.bind(cmd, &f.read.discover.yes)
-	f.output.bind(cmd, "cost and recall by strategy", "run")
+	f.output.bind(cmd, "run", reports.RunKinds()...)
 	f.keys.bind(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.split, "split", false, "show cost by token class and by source")
@@ -197,8 +199,23 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	return errors.Join(runErr,
 		d.Write(cmd.OutOrStdout(), f.format),
-		f.output.draw(cmd, reports.Chart(shown)),
+		f.draw(cmd, s, run),
 		s.save(cmd, run, made, runErr != nil))
+}
+
+// draw draws the charts asked for. Those of single calls need these simulated once more.
+func (f *runFlags) draw(cmd *cobra.Command, s *study, run *results.Run) error {
+	if len(f.output.charts) == 0 {
+		return nil
+	}
+	var calls []results.CellCalls
+	if f.output.wants("context", "hit") {
+		var err error
+		if calls, _, err = s.plan.Follow(cmd.Context(), s.corpus, run); err != nil {
+			return err
+		}
+	}
+	return f.output.draw(cmd, reports.Charts(hidden(s.key, run, calls, nil), calls))
 }
 
 // most returns the largest number of lines of a table, 0 for no limit.
@@ -238,7 +255,7 @@ func (s *study) save(cmd *cobra.Command, run *results.Run, made *live.Report, pa
 		o.add(liveFile, document.Indented(made))
 		o.add(summariesFile, made.WriteSummaries)
 	}
-	o.addCharts(chartFolder, reports.Drawings(run, calls), reports.ChartFormats()...)
+	o.addCharts(reports.Drawings(run, calls))
 	return errors.Join(followErr, o.save(ctx))
 }
 
@@ -398,6 +415,7 @@ func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []st
 	set("seed", f.seed, "seed")
 	set("window", f.window, "client", "window")
 	set("profile", f.profile, "profile")
+	set("server", f.server, "server", "name")
 	set("verify", f.verify, "verify")
 	if f.openLoop {
 		set("open-loop", loop.RefetchNever.Names()[loop.RefetchNever], "agent", "refetch")

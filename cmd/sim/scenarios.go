@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -220,13 +221,14 @@ func strategySheet() (*document.Table, error) {
 			{Name: "name", Title: "NAME"},
 			{Name: "layers", Title: "LAYERS"},
 			{Name: "acts_at_tokens", Title: "ACTS AT", Right: true},
+			{Name: "group", Title: "OF"},
 			{Name: "about", Title: "ABOUT"},
 		},
 		Notes: []string{
-			fmt.Sprintf("ACTS AT: tokens by the client's count, layer by layer, at a window of %d and %d tokens of output.",
+			fmt.Sprintf("ACTS AT: tokens by the client's count unless it says else, layer by layer, at a window of %d and %d tokens of output.",
 				usualReading.Window, usualReading.MaxOutput),
 			"Of layers joined by else, the first that acts ahead of a request bars the rest. " +
-				"sim strategies show NAME prints every parameter, and the layers that are off.",
+				"sim strategies show NAME prints every parameter, the layers that are off, and where it is from.",
 		},
 	}
 	for _, name := range registry.Presets() {
@@ -234,13 +236,30 @@ func strategySheet() (*document.Table, error) {
 		if err != nil {
 			return nil, err
 		}
-		var levels []string
-		for _, t := range strategy.Thresholds(&usualReading) {
-			levels = append(levels, strconv.FormatInt(t.Value, 10))
+		about := firstSentence(strategy.Doc)
+		if why := strategy.Origin.NotRun; why != "" {
+			about += "; not run: " + why
 		}
-		s.Rows = append(s.Rows, []any{name, strategy.InUse(), strings.Join(levels, ", "), firstSentence(strategy.Doc)})
+		s.Rows = append(s.Rows, []any{name, strategy.InUse(), levelsOf(strategy), strategy.Group, about})
 	}
 	return s, nil
+}
+
+// levelsOf returns the levels at which a strategy acts, in tokens unless they have a unit.
+func levelsOf(s *strategies.Strategy) string {
+	var levels []string
+	for _, t := range s.Thresholds(&usualReading) {
+		level := strconv.FormatInt(t.Value, 10)
+		switch t.Measure {
+		case strategies.MeasureClientTokens, strategies.MeasureTokens:
+		case strategies.MeasureIdle:
+			level = fmt.Sprintf("%d m idle", t.Value/int64(time.Minute))
+		default:
+			level += " " + t.Measure.String()
+		}
+		levels = append(levels, level)
+	}
+	return strings.Join(levels, ", ")
 }
 
 // firstSentence returns a text up to its first full stop after a word, on one

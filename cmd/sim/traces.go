@@ -189,10 +189,10 @@ var sessionColumns = []column[*listed]{
 	label("version", "VERSION", func(s *listed) any { return s.Version() }),
 	{document.Column{Name: "model", Title: "MODEL", Clip: minModel}, func(s *listed) any { return mainModel(s.Session) }},
 	label("file", "", func(s *listed) any { return strings.Join(s.Files[:min(1, len(s.Files))], "") }),
-	figure("calls", "CALLS", "", func(s *listed) any { return s.bill.Calls }),
-	figure("input_tokens", "INPUT", results.UnitTokens, func(s *listed) any { return s.bill.Usage.Input() }),
-	figure("output_tokens", "OUTPUT", results.UnitTokens, func(s *listed) any { return s.bill.Usage.Output }),
-	figure("compactions", "COMPACTIONS", "", func(s *listed) any { return s.bill.Compactions }),
+	figure("calls", "CALLS", "", func(s *listed) any { return s.bill.N(results.Calls) }),
+	figure("input_tokens", "INPUT", results.UnitTokens, func(s *listed) any { u := s.bill.Usage(); return u.Input() }),
+	figure("output_tokens", "OUTPUT", results.UnitTokens, func(s *listed) any { return s.bill.Usage().Output }),
+	figure("compactions", "COMPACTIONS", "", func(s *listed) any { return s.bill.N(results.Compactions) }),
 	figure("gaps_over_5m", "GAPS > 5 MIN", "", func(s *listed) any { return gaps(s.Session, 5*time.Minute) }),
 	figure("gaps_over_1h", "> 1 H", "", func(s *listed) any { return gaps(s.Session, time.Hour) }),
 	figure("sub_agents", "AGENTS", "", (*listed).agents),
@@ -238,12 +238,12 @@ func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table) *document.Tabl
 	t := tableOf(sessionColumns, rows)
 	t.Notes = []string{
 		fmt.Sprintf("%s, %s, $%.2f at API prices of each call's date.",
-			document.Count(len(rows), "session"), document.Count(total.Calls, "call"), total.CostUSD()),
+			document.Count(len(rows), "session"), document.Count(total.N(results.Calls), "call"), total.CostUSD()),
 		wideNote,
 	}
-	if total.Unpriced > 0 {
+	if total.N(results.UnpricedCalls) > 0 {
 		t.Notes = append(t.Notes, fmt.Sprintf("%s of models without a price cost nothing here; --price-as bills them as "+
-			"another.", document.Count(total.Unpriced, "call")))
+			"another.", document.Count(total.N(results.UnpricedCalls), "call")))
 	}
 	return t
 }

@@ -39,7 +39,7 @@ several objectives.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.tune(cmd, args) },
 	}
 	f.bindCells(cmd)
-	f.output.bindChart(cmd, "cost and recall by setting")
+	f.output.chartFlags.bind(cmd, reports.TuningKinds()...)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.search.Objectives, "objective", []string{results.NameCost},
 		"`METRIC` to improve; of several, separated by commas, the first decides and all make the front")
@@ -69,7 +69,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) error {
 	}
 	out.Command = f.again(cmd, args, out.Settings)
 	f.read.remark(cmd, &out.Run.Workload, s.corpus)
-	return errors.Join(runErr, reports.Tuning(out).Write(cmd.OutOrStdout(), f.format), f.output.draw(cmd, reports.Chart(out.Run)))
+	return errors.Join(runErr, reports.Tuning(out).Write(cmd.OutOrStdout(), f.format), f.output.draw(cmd, reports.TuningCharts(out)))
 }
 
 // again returns the command that gives the figures of the best setting. A parameter that

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/report/charts"
@@ -26,8 +25,7 @@ import (
 type validateFlags struct {
 	traceFlags
 	strategy     string
-	chartDir     string
-	charts       outputFlags // only their form
+	charts       chartFlags
 	profile      string
 	folds        string
 	alone        bool
@@ -46,15 +44,14 @@ next to the simplest possible rule. --strategy also tests whether a preset compa
 the calls at which the recording did.`,
 		Example: `  sim validate ~/.claude/projects
   sim validate --strategy own --format json session.jsonl
-  sim validate --chart-dir charts ~/.claude/projects`,
+  sim validate --chart reads.svg --chart gap=gap.svg ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.bind(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.strategy, "strategy", "",
 		"check when this `PRESET` compacts; own is the generation of each session's client")
-	flags.StringVar(&f.chartDir, "chart-dir", "", "draw scatter.svg and error-by-gap.svg into `DIR`")
-	f.charts.bindForm(cmd)
+	f.charts.bind(cmd, "scatter", "gap", "survival")
 	flags.StringVar(&f.profile, "profile", "default", "fitted numbers: default, none or a `FILE` of sim calibrate")
 	flags.StringVar(&f.folds, "folds", "", "score each session with a profile fitted on others, by `KIND`: repository, session, user, epoch or time")
 	flags.BoolVar(&f.alone, "alone", false, "predict each session by the profile alone, without what the others show")
@@ -96,10 +93,7 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	if err := f.draw(cmd, report); err != nil {
-		return err
-	}
-	return report.Document().Write(cmd.OutOrStdout(), f.format)
+	return errors.Join(report.Document().Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, reports.ValidationDrawings(report)))
 }
 
 func (f *validateFlags) validate(
@@ -136,12 +130,7 @@ func (f *validateFlags) validate(
 
 // check returns what is wrong with the flags.
 func (f *validateFlags) check() error {
-	errs := []error{f.charts.checkForm(f.chartDir != "", "--chart-dir")}
-	if f.chartDir != "" {
-		if err := files.Writable(f.chartDir); err != nil {
-			errs = append(errs, fmt.Errorf("--chart-dir %s: %w", f.chartDir, err))
-		}
-	}
+	errs := []error{f.charts.checkForm(len(f.charts.charts) > 0, "--chart"), f.charts.checkCharts()}
 	if f.folds != "" {
 		if !slices.Contains(validate.Folds(), f.folds) {
 			known := validate.Folds()
@@ -158,15 +147,6 @@ func (f *validateFlags) check() error {
 		errs = append(errs, fmt.Errorf("--worst %d must not be negative", f.worst))
 	}
 	return errors.Join(errs...)
-}
-
-func (f *validateFlags) draw(cmd *cobra.Command, r *validate.Report) error {
-	if f.chartDir == "" {
-		return nil
-	}
-	o := outFolder{flags: &f.charts, warn: cmd.ErrOrStderr()}
-	o.addCharts("", reports.ValidationDrawings(r), "svg")
-	return files.WriteAll(cmd.Context(), f.chartDir, o.files, nil)
 }
 
 // calibrateFlags are the flags of sim calibrate.

@@ -38,7 +38,7 @@ var writers = []struct{ old, fresh string }{
 	{"fleet run -q IN/../fleet.yaml --out DIR/out", "fleet run -q IN/../fleet.yaml --seed 2 --force --out DIR/out"},
 	{"run -q --chart DIR/c.svg --strategy recorded IN", "run -q --chart DIR/c.svg IN"},
 	{"calibrate -q -o DIR/p.yaml --name one IN", "calibrate -q -o DIR/p.yaml --name two IN"},
-	{"validate -q --chart-dir DIR/v IN", "validate -q --chart-dir DIR/v IN"},
+	{"validate -q --chart DIR/v.svg IN", "validate -q --chart DIR/v.svg IN"},
 }
 
 // tree returns the files under a folder as readers find them: those of a journal in their

@@ -16,11 +16,11 @@ import (
 func (l *Loop) account(t *thread, f *flight) {
 	cost := t.replay.models.cost(f.model, t.replay.date(f.start), &f.outcome.Usage)
 	src, r := f.source, &t.replay.row
-	bill(r, src, &f.outcome.Usage, &cost)
+	r.Bill(src, &f.outcome.Usage, &cost)
 	l.payBack(t, f, &cost)
 	l.detect(t, f)
 	if f.layer < 0 && !f.hidden {
-		r.PeakContext = max(r.PeakContext, f.context)
+		r.Most(results.PeakContext, f.context)
 		t.replay.accountMiss(f)
 	}
 	if l.config.Record == nil {
@@ -43,14 +43,14 @@ func (s *replay) accountMiss(f *flight) {
 		return
 	}
 	r := &s.row
-	r.LaterCalls++
+	r.Figures[results.LaterCalls]++
 	if f.outcome.Miss == prompt.MissNone {
-		r.HitCalls++
+		r.Figures[results.HitCalls]++
 		return
 	}
-	r.Misses++
-	r.MissesByClass[f.outcome.Miss]++
-	r.MissedTokens += f.outcome.Shortfall()
+	r.Figures[results.Misses]++
+	r.Figures[results.MissesByClass+results.ID(f.outcome.Miss)]++
+	r.Figures[results.MissedTokens] += float64(f.outcome.Shortfall())
 }
 
 // modelNumbers are numbers of models by name, from 1, that all sessions share.
@@ -70,6 +70,7 @@ func (m modelNumbers) number(name string) uint32 {
 type models struct {
 	prices   Prices
 	at       time.Time // fixed date of the prices; zero: each call's own
+	minimum  int32     // shortest prefix that the server keeps, tokens; 0: that of each model
 	ids      modelNumbers
 	list     []model
 	unpriced int
@@ -108,6 +109,9 @@ func (m *models) add(name string, at time.Time) {
 		if p.Model.MinCache > 0 { // 0: no source states it
 			o.minCache = int32(p.Model.MinCache)
 		}
+	}
+	if m.minimum > 0 {
+		o.minCache = m.minimum
 	}
 	m.list = append(m.list, o)
 }
@@ -185,7 +189,7 @@ func (o *model) holds(at int64) bool {
 // model, with the summary calls that are logged. Outputs that the log does not have in
 // full are derived. Prices are those of each call's date unless at is set.
 func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
-	r := results.Row{Strategy: "billed", Session: s.ID, Sessions: 1}
+	r := results.Row{Strategy: "billed", Session: s.ID, Figures: results.Figures{results.Sessions: 1}}
 	m := models{ids: modelNumbers{}, prices: prices, at: at}
 	m.reset(s)
 	for i := range s.Threads {
@@ -194,20 +198,20 @@ func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 		for j := range t.Rounds {
 			round := &t.Rounds[j]
 			cost := m.cost(int32(round.Model), round.At, &round.Usage)
-			bill(&r, src, &round.Usage, &cost)
-			r.PeakContext = max(r.PeakContext, round.Usage.Input())
-			r.LoggedOutputUSD += loggedOutput(round, cost[results.ClassOutput])
-			r.UnloggedWritesUSD += m.unwritten(s, round)
+			r.Bill(src, &round.Usage, &cost)
+			r.Most(results.PeakContext, round.Usage.Input())
+			r.Figures[results.LoggedOutputUSD] += loggedOutput(round, cost[results.ClassOutput])
+			r.Figures[results.UnloggedWritesUSD] += m.unwritten(s, round)
 		}
 		countEvents(&r, t)
 	}
 	for i := range s.Summaries {
 		c := &s.Summaries[i]
 		cost := m.cost(m.named(c.Model, 0, s.StartTime()), s.Threads[c.Thread].Events[c.Event].At, &c.Usage)
-		bill(&r, results.SourceCompact, &c.Usage, &cost)
-		r.LoggedOutputUSD += cost[results.ClassOutput]
+		r.Bill(results.SourceCompact, &c.Usage, &cost)
+		r.Figures[results.LoggedOutputUSD] += cost[results.ClassOutput]
 	}
-	r.Unpriced = m.unpriced
+	r.Figures[results.UnpricedCalls] = float64(m.unpriced)
 	return r
 }
 
@@ -221,16 +225,6 @@ func (m *models) unwritten(s *traces.Session, r *traces.Round) float64 {
 		return rate.Unwritten(r.Usage)
 	}
 	return 0
-}
-
-// bill adds a call to a row.
-func bill(r *results.Row, src results.Source, u *prompt.Usage, cost *results.Cost) {
-	r.Calls++
-	r.Usage.Add(u)
-	r.CostByClass.Add(cost)
-	r.CallsBySource[src]++
-	r.UsageBySource[src].Add(u)
-	r.CostBySource[src].Add(cost)
 }
 
 // loggedOutput returns what the output of a call cost as logged, given what its
@@ -254,12 +248,12 @@ func countEvents(r *results.Row, t *traces.Thread) {
 		case traces.EventCompact:
 			compactions++
 		case traces.EventMicrocompact:
-			r.Microcompactions++
+			r.Figures[results.Microcompactions]++
 		}
 	}
-	r.Compactions += compactions
-	r.Recompactions += max(0, compactions-1)
-	r.ChainMax = max(r.ChainMax, compactions)
+	r.Figures[results.Compactions] += float64(compactions)
+	r.Figures[results.Recompactions] += float64(max(0, compactions-1))
+	r.Most(results.ChainMax, int64(compactions))
 }
 
 // timed returns how long a call takes to its first token and in all, ns. The time that

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,23 +26,27 @@ func TestRowCountsTheConversation(t *testing.T) {
 			}
 			continue
 		}
-		want.PeakContext = max(want.PeakContext, c.Context)
+		want.Figures[results.PeakContext] = float64(max(int64(want.N(results.PeakContext)), c.Context))
 		switch {
 		case c.First:
 		case c.Miss == prompt.MissNone:
-			want.HitCalls++
-			want.LaterCalls++
+			want.Figures[results.HitCalls]++
+			want.Figures[results.LaterCalls]++
 		default:
-			want.MissesByClass[c.Miss]++
-			want.LaterCalls++
+			want.Figures[results.MissesByClass+results.ID(c.Miss)]++
+			want.Figures[results.LaterCalls]++
 		}
 	}
-	if row.HitCalls != want.HitCalls || row.LaterCalls != want.LaterCalls || row.MissesByClass != want.MissesByClass || row.PeakContext != want.PeakContext {
-		t.Errorf("%d of %d hit, misses %v, peak %d; want %d of %d, %v, %d", row.HitCalls, row.LaterCalls, row.MissesByClass,
-			row.PeakContext, want.HitCalls, want.LaterCalls, want.MissesByClass, want.PeakContext)
+	if row.N(results.HitCalls) != want.N(results.HitCalls) || row.N(results.LaterCalls) != want.N(results.LaterCalls) ||
+		!slices.Equal(row.Figures[results.MissesByClass:results.Waits], want.Figures[results.MissesByClass:results.Waits]) ||
+		row.N(results.PeakContext) != want.N(results.PeakContext) {
+		t.Errorf("%d of %d hit, misses %v, peak %d; want %d of %d, %v, %d", row.N(results.HitCalls),
+			row.N(results.LaterCalls), row.Figures[results.MissesByClass:results.Waits],
+			row.N(results.PeakContext), want.N(results.HitCalls), want.N(results.LaterCalls),
+			want.Figures[results.MissesByClass:results.Waits], want.N(results.PeakContext))
 	}
-	if row.Compactions == 0 || row.MissesByClass[prompt.MissExpiry] != 1 {
-		t.Errorf("%d compactions, %d calls behind a pause miss", row.Compactions, row.MissesByClass[prompt.MissExpiry])
+	if row.N(results.Compactions) == 0 || row.MissesOf(prompt.MissExpiry) != 1 {
+		t.Errorf("%d compactions, %d calls behind a pause miss", row.N(results.Compactions), row.MissesOf(prompt.MissExpiry))
 	}
 }
 
@@ -108,8 +113,8 @@ func TestUnpricedCallsAreCounted(t *testing.T) {
 	billed := Billed(s, c.Prices, time.Time{})
 	row, _ := run(t, c, s)
 	for _, r := range []results.Row{billed, row} {
-		if r.Unpriced != 3 || r.CostByClass.Total() != 0 {
-			t.Errorf("%s: %d of 3 calls unpriced, $%g", r.Strategy, r.Unpriced, r.CostByClass.Total())
+		if r.N(results.UnpricedCalls) != 3 || r.CostByClass().Total() != 0 {
+			t.Errorf("%s: %d of 3 calls unpriced, $%g", r.Strategy, r.N(results.UnpricedCalls), r.CostByClass().Total())
 		}
 	}
 }

@@ -84,8 +84,8 @@ func TestServerOfAgent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if writes := row.Usage.Writes(); (writes > 0) != (agent == "claude-code") {
-				t.Errorf("%s: %d tokens written to the cache", agent, writes)
+			if u := row.Usage(); (u.Writes() > 0) != (agent == "claude-code") {
+				t.Errorf("%s: %d tokens written to the cache", agent, u.Writes())
 			}
 			if want := map[string]int64{"claude-code": 200_000, "codex": 258_400}[agent]; l.Window() != want {
 				t.Errorf("%s: a window of %d, want %d", agent, l.Window(), want)

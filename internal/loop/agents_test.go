@@ -67,8 +67,8 @@ func TestForkReadsItsParentsPrefix(t *testing.T) {
 		if got := firsts(calls); len(got) != 1 || got[0] != want {
 			t.Errorf("{%s}: %+v, want %+v", params, got, want)
 		}
-		if row.CallsBySource[results.SourceAgent] != 3 {
-			t.Errorf("{%s}: %d calls", params, row.CallsBySource[results.SourceAgent])
+		if row.CallsBy(results.SourceAgent) != 3 {
+			t.Errorf("{%s}: %d calls", params, row.CallsBy(results.SourceAgent))
 		}
 	}
 }
@@ -128,7 +128,7 @@ func TestAgentSummaryOnTheClock(t *testing.T) {
 	sizes := []int64{300, 300 + 200 + 1000, 300 + 2*(200+1000)}
 	row, calls := run(t, written(t, "  - agent-summary: {strip_thinking: false}\n"), s)
 	list := callsOf(calls, results.SourceOf("agent_summary"))
-	if len(list) != len(sizes) || row.Counts.AgentSummaries != 3 {
+	if len(list) != len(sizes) || row.N(results.AgentSummaries) != 3 {
 		t.Fatalf("%d summaries, %v", len(list), row.Reasons)
 	}
 	for i, c := range list {
@@ -142,7 +142,7 @@ func TestAgentSummaryOnTheClock(t *testing.T) {
 		prompt.Usage{Read: 8300, Write5m: 150, Output: 8},
 		prompt.Usage{Read: 9500, Write5m: 150, Output: 8},
 		prompt.Usage{Read: 9500, Write5m: 200 + 1000 + 150, Output: 8})
-	if own := row.UsageBySource[results.SourceAgent]; own != (prompt.Usage{Read: 8300 + 9500, Write5m: 8300 + 2*1200, Output: 600}) {
+	if own := row.UsageBy(results.SourceAgent); own != (prompt.Usage{Read: 8300 + 9500, Write5m: 8300 + 2*1200, Output: 600}) {
 		t.Errorf("the sub-agent's own calls: %+v", own)
 	}
 }
@@ -151,12 +151,12 @@ func TestAgentSummaryOnTheClock(t *testing.T) {
 func TestAgentSummarySwitches(t *testing.T) {
 	for params, want := range map[string]int{"": 3, "enabled: false": 0, "seconds: 45": 2, "seconds: 10": 9} {
 		row, _ := run(t, written(t, "  - agent-summary: {"+params+"}\n"), coordinated(1).session())
-		if got := row.CallsBySource[results.SourceOf("agent_summary")]; got != want {
+		if got := row.CallsBy(results.SourceOf("agent_summary")); got != want {
 			t.Errorf("{%s}: %d summaries, want %d (%v)", params, got, want, row.Reasons)
 		}
 	}
 	row, _ := run(t, written(t, "  - agent-summary: {}\n"), newSession("alone").looping(3, 3).session())
-	if got := row.CallsBySource[results.SourceOf("agent_summary")]; got != 0 {
+	if got := row.CallsBy(results.SourceOf("agent_summary")); got != 0 {
 		t.Errorf("%d summaries of a conversation without sub-agents", got)
 	}
 	// The thinking of the responses sent, 40 tokens each, of which the second
@@ -164,7 +164,8 @@ func TestAgentSummarySwitches(t *testing.T) {
 	input := map[bool]int64{}
 	for _, strip := range []bool{true, false} {
 		row, _ := run(t, written(t, fmt.Sprintf("  - agent-summary: {strip_thinking: %v}\n", strip)), coordinated(1).session())
-		input[strip] = row.UsageBySource[results.SourceOf("agent_summary")].Input()
+		u := row.UsageBy(results.SourceOf("agent_summary"))
+		input[strip] = u.Input()
 	}
 	if got := input[false] - input[true]; got != 3*40 {
 		t.Errorf("stripping leaves out %d tokens of thinking, want 120", got)
@@ -175,7 +176,7 @@ func TestAgentSummarySwitches(t *testing.T) {
 	big.Blocks[big.Threads[1].Rounds[0].Input.From].Tokens = 20_000
 	for params, reads := range map[string]bool{"": false, "skip_cache_write: true": true} {
 		row, _ := run(t, written(t, "  - agent-summary: {strip_thinking: false, "+params+"}\n"), big)
-		if u := row.UsageBySource[results.SourceOf("agent_summary")]; (u.Read > 0) != reads {
+		if u := row.UsageBy(results.SourceOf("agent_summary")); (u.Read > 0) != reads {
 			t.Errorf("{%s}: %+v", params, u)
 		}
 	}
@@ -204,8 +205,8 @@ func TestMessagesReachTheParent(t *testing.T) {
 			got = append(got, c.Context)
 		}
 		want := []int64{plain[0], plain[1] + tc.more, plain[2] + tc.more}
-		if fmt.Sprint(got) != fmt.Sprint(want) || row.Counts.Messages != tc.messages {
-			t.Errorf("{%s}: contexts %v with %d messages, want %v with %d", tc.params, got, row.Counts.Messages, want, tc.messages)
+		if fmt.Sprint(got) != fmt.Sprint(want) || int64(row.N(results.AgentMessages)) != tc.messages {
+			t.Errorf("{%s}: contexts %v with %d messages, want %v with %d", tc.params, got, row.N(results.AgentMessages), want, tc.messages)
 		}
 	}
 }
@@ -236,13 +237,15 @@ func TestEverythingBesideTheConversation(t *testing.T) {
 	}
 	for i := range rows[0] {
 		a, b := rows[0][i], rows[1][i]
-		if a.Usage != b.Usage || a.Counts != b.Counts || !maps.Equal(a.Reasons, b.Reasons) {
+		if a.Usage() != b.Usage() || !slices.Equal(a.Figures[results.StoredResults:results.CallsBySource],
+			b.Figures[results.StoredResults:results.CallsBySource]) || !maps.Equal(a.Reasons, b.Reasons) {
 			t.Errorf("session %d: a second run differs:\n%+v\n%+v", i, a, b)
 		}
-		if n := a.Counts; n.Memories == 0 || n.Suggestions == 0 || n.AgentSummaries == 0 || n.Messages == 0 || n.Background == 0 {
+		if n := &a.Figures; n[results.MemoryExtractions] == 0 || n[results.Suggestions] == 0 || n[results.AgentSummaries] == 0 ||
+			n[results.AgentMessages] == 0 || n[results.BackgroundCalls] == 0 {
 			t.Errorf("session %d: %+v", i, n)
 		}
-		if a.Compactions == 0 {
+		if a.N(results.Compactions) == 0 {
 			t.Errorf("session %d: no compaction", i)
 		}
 	}

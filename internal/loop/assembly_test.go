@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/client"
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -116,8 +117,9 @@ func TestVariablesOfTheWindow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l.Window() != tc.window || row.PeakContext >= tc.peak || row.PeakContext < tc.peak*9/10 && tc.peak < 100_000 {
-			t.Errorf("%s: window %d, largest context %d; want %d, below %d", name, l.Window(), row.PeakContext, tc.window, tc.peak)
+		if l.Window() != tc.window || int64(row.N(results.PeakContext)) >= tc.peak ||
+			int64(row.N(results.PeakContext)) < tc.peak*9/10 && tc.peak < 100_000 {
+			t.Errorf("%s: window %d, largest context %d; want %d, below %d", name, l.Window(), row.N(results.PeakContext), tc.window, tc.peak)
 		}
 	}
 	large := newSession("l").turns(2, 0, 1000)
@@ -139,11 +141,11 @@ func TestInputOnlyCountUndercounts(t *testing.T) {
 	s := newSession("s").turns(60, 0, 4000).session()
 	full, _ := run(t, headConfig(t, "auto-compact/167k", nil), s)
 	low, _ := run(t, headConfig(t, "auto-compact/167k", func(a *client.Assembly) { a.Count.Canonical = "input_only" }), s)
-	if full.Overflows != 0 || full.PeakContext > 167_000+4200 {
-		t.Errorf("counted in full: %d overflows, largest context %d", full.Overflows, full.PeakContext)
+	if full.N(results.Overflows) != 0 || full.N(results.PeakContext) > 167_000+4200 {
+		t.Errorf("counted in full: %d overflows, largest context %d", full.N(results.Overflows), full.N(results.PeakContext))
 	}
-	if low.Overflows == 0 || low.PeakContext < 190_000 {
-		t.Errorf("input_tokens alone: %d overflows, largest context %d", low.Overflows, low.PeakContext)
+	if low.N(results.Overflows) == 0 || low.N(results.PeakContext) < 190_000 {
+		t.Errorf("input_tokens alone: %d overflows, largest context %d", low.N(results.Overflows), low.N(results.PeakContext))
 	}
 }
 

@@ -26,7 +26,7 @@ type automatic struct {
 // calls as its prior has.
 func (t *thread) serving(model string) prompt.Serving {
 	p := t.replay.profile
-	if p == nil || !p.Codex.Switches.Served {
+	if p == nil || !p.Codex.Switches.Served || t.replay.served {
 		return prompt.Serving{}
 	}
 	base, ok := p.Codex.ServingFor(t.replay.session.Agent, model, t.replay.version)

@@ -172,8 +172,8 @@ func TestExpectedLossOfCodex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 0.2 * 0.25 * 17792 * 4.5e-6; row.ExpectedLossUSD < want*0.999 || row.ExpectedLossUSD > want*1.001 {
-		t.Errorf("expected loss $%.6f, want $%.6f", row.ExpectedLossUSD, want)
+	if want := 0.2 * 0.25 * 17792 * 4.5e-6; row.Figures[results.ExpectedLossUSD] < want*0.999 || row.Figures[results.ExpectedLossUSD] > want*1.001 {
+		t.Errorf("expected loss $%.6f, want $%.6f", row.Figures[results.ExpectedLossUSD], want)
 	}
 	shown := profile.Shown{Early: 20, EarlyTokens: 1e6, Missing: 200_000}
 	p.Learn(nil, []profile.FirstRead{{Session: "other", Model: "gpt-5.5", Shown: shown}})
@@ -183,7 +183,7 @@ func TestExpectedLossOfCodex(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := scaled.ExpectedLossUSD / row.ExpectedLossUSD; got < 1.999 || got > 2.001 {
+		if got := scaled.Figures[results.ExpectedLossUSD] / row.Figures[results.ExpectedLossUSD]; got < 1.999 || got > 2.001 {
 			t.Errorf("expected loss times %g by another session's, want 2", got)
 		}
 	}

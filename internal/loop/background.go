@@ -79,7 +79,7 @@ func (l *Loop) startBackground(t *thread, layer int, in *prompt.Intent) {
 		t.replay.asked++
 		b.intent.Number = t.replay.asked
 	}
-	t.replay.row.Counts.Background++
+	t.replay.row.Figures[results.BackgroundCalls]++
 	if excess := int64(b.context.Tokens()) - t.replay.models.of(b.model).window; excess > 0 {
 		b.answer = prompt.Answer{Failed: prompt.FailTooLong, Excess: excess}
 	} else {

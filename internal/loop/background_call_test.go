@@ -74,7 +74,7 @@ func TestBackgroundCallAtTheWindow(t *testing.T) {
 		c := written(t, "  - memory-extraction: {turns: 1}\n")
 		c.Window = window
 		row, _ := run(t, c, newSession("s").looping(1, 1).session())
-		if got := row.CallsBySource[results.SourceOf("extract_memories")]; got != want || row.Reasons["memory-extraction: "+prompt.FailTooLong] != 1-want {
+		if got := row.CallsBy(results.SourceOf("extract_memories")); got != want || row.Reasons["memory-extraction: "+prompt.FailTooLong] != 1-want {
 			t.Errorf("a window of %d: %d calls, %v", window, got, row.Reasons)
 		}
 	}
@@ -100,8 +100,8 @@ func (asker) AfterCompaction(t *strategies.Turn) {
 // What a summariser is asked is numbered from 1, calls beside the conversation among them.
 func TestSummariserCallsAreNumbered(t *testing.T) {
 	c := testConfig(t, "auto-compact/167k")
-	results := 0
-	c.Strategy = strategies.NewStrategy("own", "", append(c.Strategy.Layers(), asker{follower{&results}})...)
+	taken := 0
+	c.Strategy = strategies.NewStrategy("own", "", append(c.Strategy.Layers(), asker{follower{&taken}})...)
 	var got []int32
 	c.Summarizer = numbered{&got}
 	row, _ := run(t, c, newSession("s").turns(90, 0, 4000).session())
@@ -110,8 +110,8 @@ func TestSummariserCallsAreNumbered(t *testing.T) {
 			t.Fatalf("numbers %v", got)
 		}
 	}
-	if row.Compactions < 2 || len(got) != 2*row.Compactions {
-		t.Errorf("%d calls numbered in %d compactions, want two each", len(got), row.Compactions)
+	if row.N(results.Compactions) < 2 || len(got) != 2*row.N(results.Compactions) {
+		t.Errorf("%d calls numbered in %d compactions, want two each", len(got), row.N(results.Compactions))
 	}
 }
 
@@ -143,7 +143,7 @@ func TestWaitInALaterSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if alone.AddedLatency == 0 || !near(rows[1].AddedLatency, alone.AddedLatency) {
-		t.Errorf("%g s of waiting, by itself %g s", rows[1].AddedLatency, alone.AddedLatency)
+	if alone.Figures[results.AddedLatency] == 0 || !near(rows[1].Figures[results.AddedLatency], alone.Figures[results.AddedLatency]) {
+		t.Errorf("%g s of waiting, by itself %g s", rows[1].Figures[results.AddedLatency], alone.Figures[results.AddedLatency])
 	}
 }

@@ -70,12 +70,13 @@ func TestMemoryExtractionOnTheClock(t *testing.T) {
 		prompt.Usage{Read: 18300 + 1700, Write5m: 400 + 1500, Output: 400},
 		prompt.Usage{Read: second, Write5m: 200 + 1500, Output: 400},
 		prompt.Usage{Read: second + 1700, Write5m: 400 + 1500, Output: 400})
-	if row.Counts.Memories != 2 || row.Counts.Background != 2 || row.Firings["memory-extraction"] != 2 {
-		t.Errorf("counts %v, firings %v", row.Counts, row.Firings)
+	if row.N(results.MemoryExtractions) != 2 || row.N(results.BackgroundCalls) != 2 || row.Firings["memory-extraction"] != 2 {
+		t.Errorf("counts %v, firings %v", row.Figures[results.StoredResults:results.CallsBySource], row.Firings)
 	}
 	none, _ := run(t, testConfig(t, "none"), s)
-	if row.UsageBySource[results.SourceMain] != none.UsageBySource[results.SourceMain] || row.AddedLatency != 0 {
-		t.Errorf("the conversation: %+v and %g s of waiting, without: %+v", row.UsageBySource[results.SourceMain], row.AddedLatency, none.UsageBySource[results.SourceMain])
+	if row.UsageBy(results.SourceMain) != none.UsageBy(results.SourceMain) || row.Figures[results.AddedLatency] != 0 {
+		t.Errorf("the conversation: %+v and %g s of waiting, without: %+v", row.UsageBy(results.SourceMain),
+			row.Figures[results.AddedLatency], none.UsageBy(results.SourceMain))
 	}
 }
 
@@ -107,7 +108,7 @@ func TestMemoryExtractionSwitches(t *testing.T) {
 		{"subagents: true", coordinated(1).session(), 6, nil},
 	} {
 		row, _ := run(t, written(t, "  - memory-extraction: {"+tc.params+"}\n"), tc.session)
-		if got := row.CallsBySource[results.SourceOf("extract_memories")]; got != tc.calls || !maps.Equal(row.Reasons, tc.reasons) {
+		if got := row.CallsBy(results.SourceOf("extract_memories")); got != tc.calls || !maps.Equal(row.Reasons, tc.reasons) {
 			t.Errorf("%s: %d calls, %v; want %d, %v", tc.params, got, row.Reasons, tc.calls, tc.reasons)
 		}
 	}
@@ -122,7 +123,7 @@ func TestShortForkLifetime(t *testing.T) {
 	const tokens = 4 * (200 + 1000) // the response and the instruction of each
 	for lifetime, want := range map[string]prompt.Usage{"5m": {Write5m: tokens}, "1h": {Write1h: tokens}} {
 		row, calls := run(t, written(t, "  - speculation: {share: 1, turns: 1, instruction: 1000, lifetime: "+lifetime+"}\n"), s)
-		if u := row.UsageBySource[results.SourceOf("speculation")]; u.Write5m != want.Write5m || u.Write1h != want.Write1h {
+		if u := row.UsageBy(results.SourceOf("speculation")); u.Write5m != want.Write5m || u.Write1h != want.Write1h {
 			t.Errorf("%s: wrote %+v, want %+v", lifetime, u, want)
 		}
 		for i, c := range callsOf(calls, results.SourceMain)[1:] {
@@ -189,7 +190,7 @@ func TestShortForkSwitches(t *testing.T) {
 		{"  - prompt-suggestion: {accepted: 1}\n  - speculation: {turns: 1, accepted: 1}\n", [2]int{6, 6}, nil},
 	} {
 		row, _ := run(t, written(t, tc.layers), s)
-		got := [2]int{row.CallsBySource[results.SourceOf("prompt_suggestion")], row.CallsBySource[results.SourceOf("speculation")]}
+		got := [2]int{row.CallsBy(results.SourceOf("prompt_suggestion")), row.CallsBy(results.SourceOf("speculation"))}
 		if got != tc.calls || !maps.Equal(row.Reasons, tc.reasons) {
 			t.Errorf("%s: %v calls, %v; want %v, %v", tc.layers, got, row.Reasons, tc.calls, tc.reasons)
 		}
@@ -277,7 +278,7 @@ func TestMemoriesReachTheNextSession(t *testing.T) {
 	if len(contexts) != 2 || contexts[0] != 18300 || contexts[1] != 18300+2*39 {
 		t.Errorf("contexts %v, want 18,300 and 78 more", contexts)
 	}
-	if n := rows[1].Counts.HeadChanges; n != 0 {
+	if n := int64(rows[1].N(results.HeadChanges)); n != 0 {
 		t.Errorf("%d changes of a head that nothing was sent with", n)
 	}
 }
@@ -298,7 +299,7 @@ func TestSuggestionsStandForHiddenCalls(t *testing.T) {
 			Hidden: []profile.Habit{{Estimate: profile.Estimate{Value: 1, N: 1}}},
 		}
 		row, _ := run(t, c, s)
-		if got := [2]int{row.CallsBySource[results.SourceOf("prompt_suggestion")], row.CallsBySource[results.SourceOther]}; got != want {
+		if got := [2]int{row.CallsBy(results.SourceOf("prompt_suggestion")), row.CallsBy(results.SourceOther)}; got != want {
 			t.Errorf("%s: %d suggestions and %d hidden calls, want %v", layers, got[0], got[1], want)
 		}
 	}

@@ -81,7 +81,7 @@ func TestBranchInheritsDeletions(t *testing.T) {
 	c := testConfig(t, "none")
 	c.Strategy = strategies.NewStrategy("own", "", eraser{})
 	c.Window = 30_000
-	if row, _ := run(t, c, b.session()); row.Overflows != 0 || row.OverWindow != 0 {
-		t.Errorf("%d requests pass the window", row.Overflows)
+	if row, _ := run(t, c, b.session()); row.N(results.Overflows) != 0 || row.N(results.OverWindow) != 0 {
+		t.Errorf("%d requests pass the window", row.N(results.Overflows))
 	}
 }

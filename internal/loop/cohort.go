@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -172,6 +173,11 @@ func (l *Loop) prepare(s *replay, i int32) error {
 	}
 	for _, layer := range layers {
 		layer.Reset()
+		if l, ok := layer.(strategies.Choosy); ok && i == 0 {
+			if why := l.Unfit(s.session); why != "" {
+				s.refuse(layer.Name(), why)
+			}
+		}
 	}
 	t.reset(s, i, layers)
 	return nil

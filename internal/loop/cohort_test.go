@@ -29,7 +29,7 @@ func TestCohortSharesAPrefix(t *testing.T) {
 		t.Fatal(err)
 	}
 	alone, _ := run(t, c, b)
-	if got, want := rows[1].Usage.Read-alone.Usage.Read, int64(16000); got != want {
+	if got, want := rows[1].Usage().Read-alone.Usage().Read, int64(16000); got != want {
 		t.Errorf("the second session reads %d tokens more than alone, want %d", got, want)
 	}
 	first, _ := run(t, c, a)
@@ -128,8 +128,8 @@ func TestRootThreadsBeginWithTheSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rows[1].Calls != 4 || starts[1]-starts[0] != 20*minute {
-		t.Errorf("%d calls, the second thread begins %d s behind the first", rows[1].Calls, (starts[1]-starts[0])/second)
+	if rows[1].N(results.Calls) != 4 || starts[1]-starts[0] != 20*minute {
+		t.Errorf("%d calls, the second thread begins %d s behind the first", rows[1].N(results.Calls), (starts[1]-starts[0])/second)
 	}
 }
 
@@ -142,10 +142,10 @@ func TestSessionWithoutATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rows[0].Usage.Read != 0 || rows[1].Usage.Read != 0 {
-		t.Errorf("six minutes apart they read %d and %d tokens", rows[0].Usage.Read, rows[1].Usage.Read)
+	if rows[0].Usage().Read != 0 || rows[1].Usage().Read != 0 {
+		t.Errorf("six minutes apart they read %d and %d tokens", rows[0].Usage().Read, rows[1].Usage().Read)
 	}
-	if rows[2].Usage.Read != 16_000 {
-		t.Errorf("without a time it reads %d tokens, want the 16,000 that the first wrote", rows[2].Usage.Read)
+	if rows[2].Usage().Read != 16_000 {
+		t.Errorf("without a time it reads %d tokens, want the 16,000 that the first wrote", rows[2].Usage().Read)
 	}
 }

@@ -27,8 +27,8 @@ func TestCompactSwitches(t *testing.T) {
 	for name, session := range map[string]func() *traces.Session{"enabled": long, "auto": long, "manual": byHand, "subagents": agent} {
 		for _, on := range []string{"true", "false"} {
 			row, _ := run(t, written(t, "  - full-compact: {trigger: {fixed: 100000}, "+name+": "+on+"}\n"), session())
-			if (row.Compactions > 0) != (on == "true") {
-				t.Errorf("%s: %s: %d compactions", name, on, row.Compactions)
+			if (row.N(results.Compactions) > 0) != (on == "true") {
+				t.Errorf("%s: %s: %d compactions", name, on, row.N(results.Compactions))
 			}
 		}
 	}

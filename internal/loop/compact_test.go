@@ -62,8 +62,8 @@ func TestSmallModelIsColdAtItsOwnPrice(t *testing.T) {
 			t.Errorf("cost $%.6f, want $%.6f", c.Cost.Total(), want)
 		}
 	}
-	if seen == 0 || row.Compactions != seen {
-		t.Errorf("%d summary calls, %d compactions", seen, row.Compactions)
+	if seen == 0 || row.N(results.Compactions) != seen {
+		t.Errorf("%d summary calls, %d compactions", seen, row.N(results.Compactions))
 	}
 }
 
@@ -72,8 +72,9 @@ func TestSmallModelWindow(t *testing.T) {
 	c := written(t, "  - full-compact: {trigger: {fixed: 250000}, call: [small-model], prompt_too_long: {retries: 0}, breaker: 0}\n")
 	c.Window = 1_000_000
 	row, _ := run(t, c, newSession("s").turns(80, 0, 4000).session())
-	if row.Compactions != 0 || row.FailedCompaction == 0 {
-		t.Errorf("%d compactions, %d failures of a call of 250,000 tokens to a model of 200,000", row.Compactions, row.FailedCompaction)
+	if row.N(results.Compactions) != 0 || row.N(results.FailedCompactions) == 0 {
+		t.Errorf("%d compactions, %d failures of a call of 250,000 tokens to a model of 200,000", row.N(results.Compactions),
+			row.N(results.FailedCompactions))
 	}
 }
 
@@ -93,17 +94,17 @@ func TestFallbackOnTheClock(t *testing.T) {
 				compact = append(compact, r)
 			}
 		}
-		if row.FailedCompaction != 0 || row.Compactions == 0 {
-			t.Fatalf("%s: %d compactions, %d failures", reason, row.Compactions, row.FailedCompaction)
+		if row.N(results.FailedCompactions) != 0 || row.N(results.Compactions) == 0 {
+			t.Fatalf("%s: %d compactions, %d failures", reason, row.N(results.Compactions), row.N(results.FailedCompactions))
 		}
 		// The first compaction's calls, then one fork for each later one.
-		if got := len(compact) - (row.Compactions - 1); got != billed {
+		if got := len(compact) - (row.N(results.Compactions) - 1); got != billed {
 			t.Errorf("%s: %d billed calls in the first compaction, want %d", reason, got, billed)
 		}
 		if fallback := compact[billed-1]; fallback.Usage.Read != 0 {
 			t.Errorf("%s: the streaming call read %d tokens", reason, fallback.Usage.Read)
 		}
-		if !(row.AddedLatency > 0) {
+		if !(row.Figures[results.AddedLatency] > 0) {
 			t.Errorf("%s: no waiting", reason)
 		}
 	}
@@ -118,8 +119,9 @@ func TestFailingForEver(t *testing.T) {
 		stub.Failures = map[string]summarizer.Failures{"fork": as, "streaming": as}
 		c.Summarizer = stub
 		row, _ := run(t, c, newSession("s").turns(60, 0, 4000).session())
-		if row.FailedCompaction != 3 || row.Compactions != 0 || row.OverWindow != 1 {
-			t.Errorf("%+v: %d failures, %d compactions, over window %d; want 3, 0, 1", as, row.FailedCompaction, row.Compactions, row.OverWindow)
+		if row.N(results.FailedCompactions) != 3 || row.N(results.Compactions) != 0 || row.N(results.OverWindow) != 1 {
+			t.Errorf("%+v: %d failures, %d compactions, over window %d; want 3, 0, 1", as, row.N(results.FailedCompactions),
+				row.N(results.Compactions), row.N(results.OverWindow))
 		}
 	}
 }
@@ -160,7 +162,7 @@ func TestSwitchedOffIsAbsent(t *testing.T) {
 	if !reflect.DeepEqual(rows["off"], rows["absent"]) || !reflect.DeepEqual(rows["behind"], rows["absent"]) {
 		t.Errorf("a layer that is off leaves a trace:\n%+v\n%+v\n%+v", rows["absent"], rows["off"], rows["behind"])
 	}
-	if reflect.DeepEqual(rows["on"], rows["absent"]) || rows["on"].Microcompactions == 0 {
+	if on := rows["on"]; reflect.DeepEqual(on, rows["absent"]) || on.N(results.Microcompactions) == 0 {
 		t.Error("the layer does nothing when it is on either")
 	}
 }
@@ -173,20 +175,21 @@ func TestFirstOfSkipsTheRest(t *testing.T) {
 	const full = "full-compact: {trigger: {fixed: 150000}}\n"
 	grouped, _ := run(t, written(t, "  - first_of:\n    - "+micro+"    - "+full), s)
 	loose, _ := run(t, written(t, "  - "+micro+"  - "+full), s)
-	if grouped.Microcompactions == 0 || grouped.Compactions != 0 {
-		t.Errorf("grouped: %d clearings and %d compactions, want the cheaper one only", grouped.Microcompactions, grouped.Compactions)
+	if grouped.N(results.Microcompactions) == 0 || grouped.N(results.Compactions) != 0 {
+		t.Errorf("grouped: %d clearings and %d compactions, want the cheaper one only", grouped.N(results.Microcompactions),
+			grouped.N(results.Compactions))
 	}
-	if n := grouped.Firings["microcompact"]; n < 2 || n != grouped.Microcompactions || grouped.Firings["full-compact"] != 0 {
-		t.Errorf("grouped: %d clearings, firings %v", grouped.Microcompactions, grouped.Firings)
+	if n := grouped.Firings["microcompact"]; n < 2 || n != grouped.N(results.Microcompactions) || grouped.Firings["full-compact"] != 0 {
+		t.Errorf("grouped: %d clearings, firings %v", grouped.N(results.Microcompactions), grouped.Firings)
 	}
-	if loose.Compactions == 0 {
-		t.Errorf("loose: %d clearings and %d compactions, want both", loose.Microcompactions, loose.Compactions)
+	if loose.N(results.Compactions) == 0 {
+		t.Errorf("loose: %d clearings and %d compactions, want both", loose.N(results.Microcompactions), loose.N(results.Compactions))
 	}
 	// count_pending_clears: the clearing alone brings the count below the
 	// trigger.
 	counted, _ := run(t, written(t, "  - microcompact: {trigger: {fixed: 150000}}\n  - "+full), s)
-	if counted.Microcompactions == 0 || counted.Compactions != 0 {
-		t.Errorf("counted at once: %d clearings and %d compactions", counted.Microcompactions, counted.Compactions)
+	if counted.N(results.Microcompactions) == 0 || counted.N(results.Compactions) != 0 {
+		t.Errorf("counted at once: %d clearings and %d compactions", counted.N(results.Microcompactions), counted.N(results.Compactions))
 	}
 }
 
@@ -266,15 +269,19 @@ func TestReactive(t *testing.T) {
 	s := newSession("s").turns(120, 0, 4000).session()
 	c := written(t, "  - full-compact: {trigger: {fixed: 150000}, auto: false, reactive: true, breaker: 0, call: [streaming]}\n")
 	row, calls := run(t, c, s)
-	if row.Compactions < 2 || row.Overflows != row.Compactions || row.OverWindow != 0 || row.PeakContext > 200_000 {
-		t.Errorf("%d compactions, %d refusals, over window %d, peak %d", row.Compactions, row.Overflows, row.OverWindow, row.PeakContext)
+	if row.N(results.Compactions) < 2 || row.N(results.Overflows) != row.N(results.Compactions) ||
+		row.N(results.OverWindow) != 0 || row.N(results.PeakContext) > 200_000 {
+		t.Errorf("%d compactions, %d refusals, over window %d, peak %d", row.N(results.Compactions), row.N(results.Overflows),
+			row.N(results.OverWindow), row.N(results.PeakContext))
 	}
-	if row.Calls != len(s.Threads[0].Rounds)+row.Compactions || len(calls) != row.Calls {
-		t.Errorf("%d calls, want %d and one for each of %d compactions", row.Calls, len(s.Threads[0].Rounds), row.Compactions)
+	if row.N(results.Calls) != len(s.Threads[0].Rounds)+row.N(results.Compactions) || len(calls) != row.N(results.Calls) {
+		t.Errorf("%d calls, want %d and one for each of %d compactions", row.N(results.Calls), len(s.Threads[0].Rounds), row.N(results.Compactions))
 	}
 	c.Summarizer = failing{}
 	row, _ = run(t, c, s)
-	if row.Compactions != 0 || row.OverWindow != 1 || row.Overflows == 0 || row.FailedCompaction != row.Overflows {
-		t.Errorf("failing: %d compactions, %d refusals, %d failures", row.Compactions, row.Overflows, row.FailedCompaction)
+	if row.N(results.Compactions) != 0 || row.N(results.OverWindow) != 1 || row.N(results.Overflows) == 0 ||
+		row.N(results.FailedCompactions) != row.N(results.Overflows) {
+		t.Errorf("failing: %d compactions, %d refusals, %d failures", row.N(results.Compactions), row.N(results.Overflows),
+			row.N(results.FailedCompactions))
 	}
 }

@@ -69,8 +69,8 @@ func TestComposerSeesTheCall(t *testing.T) {
 	c.Summarizer = k
 	s := newSession("s").turns(40, 0, 4000).session()
 	row, _ := run(t, c, s)
-	if len(k.calls) != 1 || row.Compactions != 1 {
-		t.Fatalf("%d calls, %d compactions, want 1 of each", len(k.calls), row.Compactions)
+	if len(k.calls) != 1 || row.N(results.Compactions) != 1 {
+		t.Fatalf("%d calls, %d compactions, want 1 of each", len(k.calls), row.N(results.Compactions))
 	}
 	call := k.calls[0]
 	if call.source != "compact" || call.model != "claude-opus-4-5" || call.session != "s" || call.windowSize != 200_000 {
@@ -79,16 +79,18 @@ func TestComposerSeesTheCall(t *testing.T) {
 	if call.tokens < 167_000 || call.tokens > 200_000 || call.last != prompt.KindPrompt || len(call.markers) == 0 {
 		t.Errorf("a call of %d tokens that ends with %v and has %d markers", call.tokens, call.last, len(call.markers))
 	}
-	want := results.Counts{
-		Restored: 5, NetNegative: 1,
-		LiveCalls: 1, LiveAttempts: 3, LiveIterations: 1,
-		LiveUncached: 11, LiveRead: 150_000, LiveWrite: 5600, LiveOutput: 4000,
-		SectionsMissing: 2, SectionsCut: 1,
+	want := results.Figures{
+		results.RestoredFiles: 5, results.NetNegativeCompactions: 1,
+		results.LiveCalls: 1, results.LiveAttempts: 3, results.LiveIterations: 1,
+		results.LiveUncachedTokens: 11, results.LiveReadTokens: 150_000, results.LiveWriteTokens: 5600, results.LiveOutputTokens: 4000,
+		results.SectionsMissing: 2, results.SectionsCut: 1,
 	}
-	if row.Counts != want {
-		t.Errorf("counts %+v, want %+v", row.Counts, want)
+	for id := results.StoredResults; id < results.CallsBySource; id++ {
+		if row.Figures[id] != want[id] {
+			t.Errorf("count %d is %g, want %g", id, row.Figures[id], want[id])
+		}
 	}
-	if got := row.UsageBySource[results.SourceCompact].Output; got != 4000 {
+	if got := row.UsageBy(results.SourceCompact).Output; got != 4000 {
 		t.Errorf("the call bills %d output tokens, want 4,000", got)
 	}
 }
@@ -104,9 +106,9 @@ func TestComposerWritesTheSessionMemory(t *testing.T) {
 	}}
 	c.Summarizer = k
 	row, _ := run(t, c, memorySession())
-	updates := row.Counts.Extractions
-	if updates < 3 || row.Compactions < 2 || row.Counts.LiveCalls < updates {
-		t.Fatalf("%d updates, %d compactions, %d replay calls", updates, row.Compactions, row.Counts.LiveCalls)
+	updates := int64(row.N(results.MemoryUpdates))
+	if updates < 3 || row.N(results.Compactions) < 2 || int64(row.N(results.LiveCalls)) < updates {
+		t.Fatalf("%d updates, %d compactions, %d replay calls", updates, row.N(results.Compactions), row.N(results.LiveCalls))
 	}
 	if !k.calls[0].base.IsZero() || k.calls[1].base != k.answer.Digest || k.calls[0].source != "session_memory" {
 		t.Errorf("the first two updates: %+v, want the second one from the notes of the first", k.calls[:2])
@@ -144,7 +146,7 @@ func TestComposerErrorKeepsWhatIsFinished(t *testing.T) {
 	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "session long") {
 		t.Fatalf("%v, want the composer's error and its session", err)
 	}
-	if rows[0][0].Calls != 3 || rows[0][1].Strategy != "" {
-		t.Errorf("%d calls of the finished session, want 3; the other one: %+v", rows[0][0].Calls, rows[0][1].Strategy)
+	if rows[0][0].N(results.Calls) != 3 || rows[0][1].Strategy != "" {
+		t.Errorf("%d calls of the finished session, want 3; the other one: %+v", rows[0][0].N(results.Calls), rows[0][1].Strategy)
 	}
 }

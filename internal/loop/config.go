@@ -8,6 +8,7 @@
 package loop
 
 import (
+	"slices"
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
@@ -18,6 +19,7 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
+	"github.com/compactsim/compactsim/internal/serving/servers"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -58,7 +60,9 @@ type Config struct {
 	// Events happen to every session in addition to its own, at most 64.
 	Events []client.Event
 	// Server makes a cache of a kind. The sessions of an agent share one.
-	Server     func(kind traces.Cache) Server
+	Server func(kind traces.Cache) Server
+	// Named is the server that all sessions call; nil for that of each recording.
+	Named      *servers.Server
 	Summarizer Summarizer
 	Prices     Prices
 	PricesAt   time.Time // zero: each call at its own date
@@ -109,6 +113,28 @@ type Config struct {
 	Record func(*results.CallRecord)
 	// Observer, when not nil, is told what happens and why.
 	Observer Observer
+}
+
+// cache returns the kind of cache that a session's calls go to.
+func (c *Config) cache(s *traces.Session) traces.Cache {
+	if c.Named != nil {
+		return c.Named.Cache()
+	}
+	return agents.CacheOf(s)
+}
+
+// abroad reports whether a session calls a server that does not have its models. What recordings show of its own does not
+// hold there.
+func (c *Config) abroad(s *traces.Session) bool {
+	return c.Named != nil && slices.ContainsFunc(s.Models, func(m string) bool { return !c.Named.Serves(m) })
+}
+
+// unwritten reports whether a session's writes are billed as plain input.
+func (c *Config) unwritten(s *traces.Session) bool {
+	if c.Named != nil {
+		return c.Named.Markers && !c.Named.Writes
+	}
+	return agents.Unwritten(s)
 }
 
 // window returns the context window of a session's main model, tokens.

@@ -15,7 +15,7 @@ func TestWindow(t *testing.T) {
 	} {
 		s.Window = tc.logged
 		c := Config{Window: tc.asked}
-		if got := c.window(clientOf(s), s, s.Models[0]); got != tc.want {
+		if got := c.window(clientOf(s, c.cache(s)), s, s.Models[0]); got != tc.want {
 			t.Errorf("asked %d, logged %d: %d, want %d", tc.asked, tc.logged, got, tc.want)
 		}
 	}

@@ -59,8 +59,8 @@ func TestChildrenOfAnEmptyThread(t *testing.T) {
 	agent.Prefix.To = agent.Prefix.From + 1
 	b.turns(3, 0, 500)
 	row, _ := run(t, testConfig(t, "none"), b.session())
-	if row.Calls != 3 {
-		t.Errorf("%d calls, want 3", row.Calls)
+	if row.N(results.Calls) != 3 {
+		t.Errorf("%d calls, want 3", row.N(results.Calls))
 	}
 }
 
@@ -79,9 +79,9 @@ func TestRecordedCallsAreKeptAtAnyWindow(t *testing.T) {
 		c := testConfig(t, "recorded")
 		c.Window = window
 		row, calls := run(t, c, build())
-		if row.CallsBySource[results.SourceCompact] != 1 || row.AddedLatency != 60 || calls[11].Context != 16000+9000+300 {
+		if row.CallsBy(results.SourceCompact) != 1 || row.Figures[results.AddedLatency] != 60 || calls[11].Context != 16000+9000+300 {
 			t.Errorf("window %d: %d summary calls, %g s, context %d after it", window,
-				row.CallsBySource[results.SourceCompact], row.AddedLatency, calls[11].Context)
+				row.CallsBy(results.SourceCompact), row.Figures[results.AddedLatency], calls[11].Context)
 		}
 	}
 }

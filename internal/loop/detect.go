@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/serving/breaks"
 	"github.com/compactsim/compactsim/internal/serving/changes"
+	"github.com/compactsim/compactsim/internal/study/confusion"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -77,9 +78,9 @@ func (l *Loop) detect(t *thread, f *flight) {
 		d.Deleted = t.serverDeleted // to the server it is another conversation, whose count begins anew
 	}
 	v := s.detector.See(d)
-	b := &s.row.Breaks
+	b := (*confusion.Matrix)(s.row.Figures[results.Breaks:])
 	if f.layer >= 0 {
-		b.Beside[v.Reason]++
+		b[confusion.Beside+int(v.Reason)]++
 		return
 	}
 	b.Add(v.Reason, f.outcome.Miss)
@@ -89,9 +90,9 @@ func (l *Loop) detect(t *thread, f *flight) {
 	if o, ok := l.config.Observer.(breakObserver); ok {
 		o.Broke(l.point(t), v.Text())
 	}
-	for i := range b.Changed {
+	for i := range confusion.NumFields {
 		if v.Changed>>i&1 != 0 {
-			b.Changed[i][f.outcome.Miss]++
+			b.Changed(confusion.Field(i))[f.outcome.Miss]++
 		}
 	}
 }

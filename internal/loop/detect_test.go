@@ -21,7 +21,7 @@ func detected(t *testing.T, c Config, s *traces.Session) (confusion.Matrix, []re
 	t.Helper()
 	c.Breaks = true
 	row, calls := run(t, c, s)
-	return row.Breaks, calls
+	return *(*confusion.Matrix)(row.Figures[results.Breaks:]), calls
 }
 
 // onlyBreak returns the one break of a session: what was said, what was named
@@ -32,7 +32,7 @@ func onlyBreak(t *testing.T, b *confusion.Matrix) (said, changed, missed string)
 		t.Fatalf("%d breaks, want one at most", b.Broke())
 	}
 	for r := confusion.Model; int(r) < confusion.NumReasons; r++ {
-		for m, n := range b.Calls[r] {
+		for m, n := range b.Calls(r) {
 			if n > 0 {
 				said, missed = r.String(), prompt.MissClass(m).String()
 			}
@@ -111,8 +111,8 @@ func TestDeletedBaseline(t *testing.T) {
 		if from, to := calls[11].Usage.Read, calls[12].Usage.Read; from != 30_300 || to != 24_500 {
 			t.Fatalf("%d tokens read, then %d; want 30,300 and 24,500", from, to)
 		}
-		if b.Calls[tc.said][prompt.MissNone] != 1 || b.Said(tc.said) != 1 || b.Said(confusion.None) != 12 {
-			t.Errorf("%+v: said %v", tc.rules, b.Calls)
+		if b.Calls(tc.said)[prompt.MissNone] != 1 || b.Said(tc.said) != 1 || b.Said(confusion.None) != 12 {
+			t.Errorf("%+v: said %v", tc.rules, b[:confusion.Changed])
 		}
 	}
 }
@@ -160,11 +160,12 @@ func TestCompactionIsExpected(t *testing.T) {
 				summaries++
 			}
 		}
-		if compacted == 0 || b.Calls[confusion.Compacted][prompt.MissCompaction] != uint32(compacted) || b.Broke() != 0 {
-			t.Errorf("%s: %d compactions, said %v", strategy, compacted, b.Calls)
+		if compacted == 0 || b.Calls(confusion.Compacted)[prompt.MissCompaction] != float64(compacted) || b.Broke() != 0 {
+			t.Errorf("%s: %d compactions, said %v", strategy, compacted, b[:confusion.Changed])
 		}
-		if tc.memory != (summaries == 0) || b.Beside[tc.beside] == 0 || !tc.memory && b.Beside[tc.beside] != uint32(summaries) {
-			t.Errorf("%s: %d summary calls, said of calls beside %v", strategy, summaries, b.Beside)
+		if tc.memory != (summaries == 0) || b[confusion.Beside+int(tc.beside)] == 0 || !tc.memory &&
+			b[confusion.Beside+int(tc.beside)] != float64(summaries) {
+			t.Errorf("%s: %d summary calls, said of calls beside %v", strategy, summaries, b[confusion.Beside:])
 		}
 	}
 }
@@ -178,8 +179,8 @@ func TestSmallModelsAreNotWatched(t *testing.T) {
 		s := newSession("s").turns(3, 0, 4000).turns(1, 10*minute, 0).session()
 		s.Models[0] = model
 		b, _ := detected(t, testConfig(t, "none"), s)
-		if b.Calls[want][prompt.MissExpiry] != 1 || b.Watched() != 4 {
-			t.Errorf("%s: said %v", model, b.Calls)
+		if b.Calls(want)[prompt.MissExpiry] != 1 || b.Watched() != 4 {
+			t.Errorf("%s: said %v", model, b[:confusion.Changed])
 		}
 	}
 }
@@ -189,15 +190,15 @@ func TestDetectorChangesNothing(t *testing.T) {
 	c := testConfig(t, "claude-code/2026-03")
 	s := newSession("s").turns(120, 0, 4000).session()
 	without, _ := run(t, c, s)
-	if without.Breaks != (confusion.Matrix{}) {
-		t.Errorf("without the detector: %v", without.Breaks)
+	if *(*confusion.Matrix)(without.Figures[results.Breaks:]) != (confusion.Matrix{}) {
+		t.Errorf("without the detector: %v", (*confusion.Matrix)(without.Figures[results.Breaks:]))
 	}
 	c.Breaks = true
 	with, _ := run(t, c, s)
-	if with.Breaks.Watched() != with.LaterCalls+1 {
-		t.Errorf("%d calls watched of %d", with.Breaks.Watched(), with.LaterCalls+1)
+	if (*confusion.Matrix)(with.Figures[results.Breaks:]).Watched() != with.N(results.LaterCalls)+1 {
+		t.Errorf("%d calls watched of %d", (*confusion.Matrix)(with.Figures[results.Breaks:]).Watched(), with.N(results.LaterCalls)+1)
 	}
-	with.Breaks = confusion.Matrix{}
+	clear(with.Figures[results.Breaks:])
 	if diff := cmp.Diff(without, with); diff != "" {
 		t.Errorf("the detector changes the row (-without +with):\n%s", diff)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/internal/serving/client"
 	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/internal/study/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -113,7 +114,7 @@ func (l *Loop) fetch(t *thread) extra {
 		x.output = fetchOutput
 	}
 	if x.output > 0 {
-		t.replay.row.Needs.Fetches++
+		t.replay.row.Figures[results.Needs+results.ID(recall.Fetches)]++
 	}
 	t.missing = t.missing[:0]
 	return x

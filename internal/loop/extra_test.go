@@ -37,7 +37,7 @@ func TestFetchesByTheProfile(t *testing.T) {
 		c, s := withNeeds(t, written(t, "  - time-microcompact: {gap_minutes: 60, keep_recent: 5}\n"), editLater())
 		c.Agent.Refetch, c.Profile = tc.how, tc.profile
 		row, _ := run(t, c, s)
-		if got := row.CallsBySource[results.SourceReread]; got != tc.fetches {
+		if got := row.CallsBy(results.SourceReread); got != tc.fetches {
 			t.Errorf("%s: %d fetches, want %d", tc.what, got, tc.fetches)
 		}
 	}
@@ -109,11 +109,11 @@ func TestFurtherRounds(t *testing.T) {
 			}
 		}
 	}
-	if n != 60-first || row.LaterCalls != 60+n-1 {
-		t.Errorf("%d further rounds behind %d of 60, %d later calls", n, first, row.LaterCalls)
+	if n != 60-first || row.N(results.LaterCalls) != 60+n-1 {
+		t.Errorf("%d further rounds behind %d of 60, %d later calls", n, first, row.N(results.LaterCalls))
 	}
-	if plain.Compactions != 2 || row.Compactions < 4 {
-		t.Errorf("%d compactions, %d with twice the requests between them", plain.Compactions, row.Compactions)
+	if plain.N(results.Compactions) != 2 || row.N(results.Compactions) < 4 {
+		t.Errorf("%d compactions, %d with twice the requests between them", plain.N(results.Compactions), row.N(results.Compactions))
 	}
 	seen := 0
 	for i := range l.threads[0].context.Len() {

@@ -60,8 +60,8 @@ func TestProfileIsOfOneAgent(t *testing.T) {
 	s.Agent = traces.AgentCodex
 	want, _ := run(t, c, s)
 	c.Profile = warmFirst()
-	if got, _ := run(t, c, s); got.Usage != want.Usage {
-		t.Errorf("%+v with the profile, %+v without", got.Usage, want.Usage)
+	if got, _ := run(t, c, s); got.Usage() != want.Usage() {
+		t.Errorf("%+v with the profile, %+v without", got.Usage(), want.Usage())
 	}
 }
 

@@ -47,8 +47,8 @@ func inquired(t *testing.T, c Config, l inquirer, s *traces.Session) (row result
 // The first call of a thread is the conversation's, whatever layers asked ahead of it.
 func TestFirstCallIsTheConversations(t *testing.T) {
 	row, calls, _ := inquired(t, testConfig(t, "none"), inquirer{instruction: 100}, newSession("s").turns(2, 0, 1000).session())
-	if len(calls) != 4 || row.LaterCalls != 1 {
-		t.Fatalf("%d calls, %d later ones", len(calls), row.LaterCalls)
+	if len(calls) != 4 || row.N(results.LaterCalls) != 1 {
+		t.Fatalf("%d calls, %d later ones", len(calls), row.N(results.LaterCalls))
 	}
 	for i, r := range calls {
 		if r.First != (i == 1) {
@@ -93,7 +93,7 @@ func TestReadableFromTheFirstToken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := rows[1].Usage.Read; got != want {
+		if got := rows[1].Usage().Read; got != want {
 			t.Errorf("%d s later it reads %d tokens, want %d", later, got, want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/changes"
 	"github.com/compactsim/compactsim/internal/serving/client"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -285,6 +286,6 @@ func (l *Loop) keepTTL(t *thread, r *traces.Round) {
 // against the request before; the first one has none before it.
 func (l *Loop) headChanged(t *thread) {
 	if t.started {
-		t.replay.row.Counts.HeadChanges++
+		t.replay.row.Figures[results.HeadChanges]++
 	}
 }

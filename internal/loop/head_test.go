@@ -177,8 +177,8 @@ func TestBillingHeader(t *testing.T) {
 func TestUncachedSection(t *testing.T) {
 	for p, want := range map[float64]int64{0: 18_300, 1: 15_100} {
 		row, calls := run(t, headConfig(t, "none", func(a *client.Assembly) { divided(a); a.System.UncachedChange = p }), threeCalls())
-		if calls[1].Usage.Read != want || row.Counts.HeadChanges != int64(2*p) {
-			t.Errorf("probability %g: read %d, want %d; %d changes", p, calls[1].Usage.Read, want, row.Counts.HeadChanges)
+		if calls[1].Usage.Read != want || int64(row.N(results.HeadChanges)) != int64(2*p) {
+			t.Errorf("probability %g: read %d, want %d; %d changes", p, calls[1].Usage.Read, want, row.N(results.HeadChanges))
 		}
 	}
 }

@@ -70,8 +70,9 @@ func TestEventsOfWhatIsNotThere(t *testing.T) {
 		if tc.want > 0 {
 			changes = 1
 		}
-		if got := calls[2].Context - before[2].Context; got != tc.want || int(row.Counts.HeadChanges) != changes || calls[1].Context != before[1].Context {
-			t.Errorf("%s: %d tokens more, %d changes; want %d", name, got, row.Counts.HeadChanges, tc.want)
+		if got := calls[2].Context - before[2].Context; got != tc.want || int(row.N(results.HeadChanges)) != changes ||
+			calls[1].Context != before[1].Context {
+			t.Errorf("%s: %d tokens more, %d changes; want %d", name, got, row.N(results.HeadChanges), tc.want)
 		}
 	}
 }
@@ -84,7 +85,7 @@ func TestUncachedSectionChanges(t *testing.T) {
 			a.System.Sizes.Uncached, a.System.UncachedChange = size, 1
 		})
 		row, _ := run(t, c, threeCalls())
-		if got := row.Counts.HeadChanges; got < want || (got > 0) != (want > 0) {
+		if got := int64(row.N(results.HeadChanges)); got < want || (got > 0) != (want > 0) {
 			t.Errorf("a section of %d tokens: %d changes in three calls, want %d", size, got, want)
 		}
 	}

@@ -47,8 +47,8 @@ func TestIdleCompaction(t *testing.T) {
 		c := written(t, "  - full-compact: {trigger: {fixed: 900000}, attachments: {files: {count: 0}}, "+tc.changes+"}\n")
 		c.Window = 1_000_000
 		row, calls := run(t, c, idleSession(tc.hour, tc.pause))
-		if got := row.Counts.IdleCompactions == 1; got != tc.compact || row.Compactions > 0 != tc.compact {
-			t.Errorf("%s: %d idle compactions of %d", name, row.Counts.IdleCompactions, row.Compactions)
+		if got := row.N(results.IdleCompactions) == 1; got != tc.compact || row.N(results.Compactions) > 0 != tc.compact {
+			t.Errorf("%s: %d idle compactions of %d", name, row.N(results.IdleCompactions), row.N(results.Compactions))
 			continue
 		}
 		last := calls[len(calls)-1].Usage
@@ -75,8 +75,8 @@ func TestIdleCompactionAtWork(t *testing.T) {
 	c := written(t, "  - full-compact: {trigger: {fixed: 900000}, idle: {enabled: true}}\n")
 	c.Window = 1_000_000
 	row, calls := run(t, c, s)
-	if last := calls[len(calls)-1].Usage.Input(); row.Compactions != 0 || last != 18_300+59*4200 {
-		t.Errorf("%d compactions, %d tokens behind the tool; want all %d", row.Compactions, last, 18_300+59*4200)
+	if last := calls[len(calls)-1].Usage.Input(); row.N(results.Compactions) != 0 || last != 18_300+59*4200 {
+		t.Errorf("%d compactions, %d tokens behind the tool; want all %d", row.N(results.Compactions), last, 18_300+59*4200)
 	}
 }
 
@@ -86,10 +86,10 @@ func TestIdleCompactionWaits(t *testing.T) {
 		c := written(t, "  - full-compact: {trigger: {fixed: 900000}, idle: {enabled: true}}\n")
 		c.Window = 1_000_000
 		row, _ := run(t, c, idleSession(true, pause))
-		if row.Counts.IdleCompactions != 1 {
+		if row.N(results.IdleCompactions) != 1 {
 			t.Fatalf("no idle compaction in a pause of %d s", pause/second)
 		}
-		return row.AddedLatency
+		return row.Figures[results.AddedLatency]
 	}
 	if free, caught := waits(120*minute), waits(54*minute+10*second); free != 0 || !(caught > 5) {
 		t.Errorf("%g s behind two hours, %g s on coming back in the middle of it", free, caught)
@@ -103,7 +103,7 @@ func TestIdleCompactionBesideKeepalives(t *testing.T) {
 		"  - keepalive: {every_1h: 30.1, at_most: 1}\n")
 	c.Window = 1_000_000
 	row, _ := run(t, c, idleSession(true, 120*minute))
-	if row.Counts.IdleCompactions != 1 {
-		t.Errorf("%d idle compactions", row.Counts.IdleCompactions)
+	if row.N(results.IdleCompactions) != 1 {
+		t.Errorf("%d idle compactions", row.N(results.IdleCompactions))
 	}
 }

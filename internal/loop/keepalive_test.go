@@ -45,7 +45,7 @@ func TestKeepalivePaysInSomeGaps(t *testing.T) {
 		s := gapSession(tc.gap, false)
 		without, _ := run(t, testConfig(t, "none"), s)
 		with, calls := run(t, written(t, keepalive), s)
-		if n := with.Counts.Keepalives; n != tc.sent || int64(with.CallsBySource[results.SourceKeepalive]) != tc.sent {
+		if n := int64(with.N(results.Keepalives)); n != tc.sent || int64(with.CallsBy(results.SourceKeepalive)) != tc.sent {
 			t.Errorf("gap of %d min: %d keep-alives, want %d", tc.gap/minute, n, tc.sent)
 		}
 		if saved := without.CostUSD() - with.CostUSD(); !near(saved, tc.saved) {
@@ -66,14 +66,14 @@ func TestKeepalivePaysInSomeGaps(t *testing.T) {
 func TestKeepaliveOfAnHour(t *testing.T) {
 	for gap, want := range map[int64]int64{54 * minute: 0, 70 * minute: 1, 115 * minute: 2} {
 		row, calls := run(t, written(t, keepalive), gapSession(gap, true))
-		if n := row.Counts.Keepalives; n != want {
+		if n := int64(row.N(results.Keepalives)); n != want {
 			t.Errorf("gap of %d min: %d keep-alives, want %d", gap/minute, n, want)
 		}
 		if last := calls[len(calls)-1]; last.Miss != prompt.MissNone || last.Usage.Read != 19_500 {
 			t.Errorf("gap of %d min: the prompt reads %d: %v", gap/minute, last.Usage.Read, last.Miss)
 		}
-		if row.AddedLatency != 0 {
-			t.Errorf("gap of %d min: %g s of waiting", gap/minute, row.AddedLatency)
+		if row.Figures[results.AddedLatency] != 0 {
+			t.Errorf("gap of %d min: %g s of waiting", gap/minute, row.Figures[results.AddedLatency])
 		}
 	}
 }
@@ -84,8 +84,8 @@ func TestKeepaliveWhileAToolRuns(t *testing.T) {
 	b := newSession("tool").turns(2, 0, 1000)
 	b.round(traces.TriggerToolResult, 6*minute, 1000)
 	row, calls := run(t, written(t, keepalive), b.session())
-	if row.Counts.Keepalives != 1 || calls[2].Source != results.SourceKeepalive {
-		t.Fatalf("%d keep-alives", row.Counts.Keepalives)
+	if row.N(results.Keepalives) != 1 || calls[2].Source != results.SourceKeepalive {
+		t.Fatalf("%d keep-alives", row.N(results.Keepalives))
 	}
 	if calls[3].Miss != prompt.MissNone {
 		t.Errorf("the results' request misses: %v", calls[3].Miss)
@@ -121,7 +121,7 @@ func TestKeepaliveSwitches(t *testing.T) {
 		{"keepalive: {subagents: true}", agent, 1, 7_000},
 	} {
 		row, calls := run(t, written(t, "  - "+tc.layer+"\n"), tc.session)
-		if n := row.Counts.Keepalives; n != tc.sent {
+		if n := int64(row.N(results.Keepalives)); n != tc.sent {
 			t.Errorf("%s: %d keep-alives, want %d", tc.layer, n, tc.sent)
 		}
 		for _, c := range calls {

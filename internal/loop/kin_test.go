@@ -182,7 +182,7 @@ func TestBrokenSessionsOfASharedRun(t *testing.T) {
 		t.Fatalf("%v, want session 0", err)
 	}
 	for i := range cells {
-		if got, own := differing(&rows[i][1], &want[i][0]); got != "" || rows[i][1].Calls == 0 {
+		if got, own := differing(&rows[i][1], &want[i][0]); got != "" || rows[i][1].N(results.Calls) == 0 {
 			t.Errorf("cell %d has %s and by itself %s", i, got, own)
 		}
 	}
@@ -229,8 +229,8 @@ func TestForksOfSeveralSessions(t *testing.T) {
 		if a, b := differing(&got[i][1], &want); a != "" {
 			t.Errorf("cell %d has %s and by itself %s", i, a, b)
 		}
-		if got[i][0].Counts.Restored == 0 || want.Counts.Restored > 0 {
-			t.Errorf("cell %d restores %d files of a, %d of b", i, got[i][0].Counts.Restored, want.Counts.Restored)
+		if got[i][0].N(results.RestoredFiles) == 0 || want.N(results.RestoredFiles) > 0 {
+			t.Errorf("cell %d restores %d files of a, %d of b", i, got[i][0].N(results.RestoredFiles), want.N(results.RestoredFiles))
 		}
 	}
 }

@@ -45,8 +45,9 @@ func TestShiftedFirstTokens(t *testing.T) {
 			t.Errorf("pause of %d s: the call takes %g s, want 5 and %g", tc.pause/second, took, tc.shift)
 		}
 		want := [3]float64{results.WaitFirstToken: tc.shift}
-		if !near(row.Waits[results.WaitFirstToken], tc.shift) || !near(row.AddedLatency, tc.shift) {
-			t.Errorf("pause of %d s: %g s added, %v, want %v", tc.pause/second, row.AddedLatency, row.Waits, want)
+		if !near(row.WaitFor(results.WaitFirstToken), tc.shift) || !near(row.Figures[results.AddedLatency], tc.shift) {
+			t.Errorf("pause of %d s: %g s added, %v, want %v", tc.pause/second, row.Figures[results.AddedLatency],
+				row.Figures[results.Waits:results.SecondsAt], want)
 		}
 	}
 }
@@ -60,16 +61,16 @@ func TestNoFirstTokenAheadOfTheBase(t *testing.T) {
 	c := testConfig(t, "none")
 	c.Latency = costmodel.DefaultLatency()
 	row, _ := run(t, c, s)
-	if !near(row.AddedLatency, 1.71-2) {
-		t.Errorf("%g s added, want 1.71 − 2", row.AddedLatency)
+	if !near(row.Figures[results.AddedLatency], 1.71-2) {
+		t.Errorf("%g s added, want 1.71 − 2", row.Figures[results.AddedLatency])
 	}
 	c.Latency.Base = 0
-	if row, _ = run(t, c, s); !near(row.AddedLatency, -0.4446) {
-		t.Errorf("without a base %g s added, want −0.4446", row.AddedLatency)
+	if row, _ = run(t, c, s); !near(row.Figures[results.AddedLatency], -0.4446) {
+		t.Errorf("without a base %g s added, want −0.4446", row.Figures[results.AddedLatency])
 	}
 	c.Latency = costmodel.Latency{}
-	if row, _ = run(t, c, s); row.AddedLatency != 0 {
-		t.Errorf("without a model %g s added", row.AddedLatency)
+	if row, _ = run(t, c, s); row.Figures[results.AddedLatency] != 0 {
+		t.Errorf("without a model %g s added", row.Figures[results.AddedLatency])
 	}
 }
 
@@ -79,8 +80,8 @@ func TestShiftNeedsRecordedUsage(t *testing.T) {
 	s.Threads[0].Rounds[2].Usage = prompt.Usage{Output: 200}
 	c := testConfig(t, "none")
 	c.Latency = costmodel.DefaultLatency()
-	if row, _ := run(t, c, s); row.AddedLatency != 0 {
-		t.Errorf("%g s added", row.AddedLatency)
+	if row, _ := run(t, c, s); row.Figures[results.AddedLatency] != 0 {
+		t.Errorf("%g s added", row.Figures[results.AddedLatency])
 	}
 }
 
@@ -100,8 +101,9 @@ func TestRecordedCompactionWaits(t *testing.T) {
 		c := testConfig(t, "recorded")
 		c.Latency = latency
 		row, calls := run(t, c, b.session())
-		if want := [3]float64{results.WaitCompaction: 60}; row.Waits != want || row.AddedLatency != 60 {
-			t.Errorf("waits %v of %g s, want %v", row.Waits, row.AddedLatency, want)
+		if want := [3]float64{results.WaitCompaction: 60}; [3]float64(row.Figures[results.Waits:results.SecondsAt]) != want ||
+			row.Figures[results.AddedLatency] != 60 {
+			t.Errorf("waits %v of %g s, want %v", row.Figures[results.Waits:results.SecondsAt], row.Figures[results.AddedLatency], want)
 		}
 		// The prompt comes 10 s behind the first response, as recorded, and waits.
 		if at := (calls[2].Start - calls[0].End) / second; at != 70 {
@@ -135,11 +137,11 @@ func TestTimeOfALayersCall(t *testing.T) {
 	c.Strategy = strategies.NewStrategy("own", "", &rereader{})
 	c.Latency = costmodel.DefaultLatency()
 	row, _ := run(t, c, latencySession(minute))
-	if want := 1.71 + 0.13908 + 0.03952 + 2; !near(row.Waits[results.WaitOther], want) {
-		t.Errorf("%g s, want %g", row.Waits[results.WaitOther], want)
+	if want := 1.71 + 0.13908 + 0.03952 + 2; !near(row.WaitFor(results.WaitOther), want) {
+		t.Errorf("%g s, want %g", row.WaitFor(results.WaitOther), want)
 	}
-	if row.Waits[results.WaitCompaction] != 0 {
-		t.Errorf("%g s of compactions", row.Waits[results.WaitCompaction])
+	if row.WaitFor(results.WaitCompaction) != 0 {
+		t.Errorf("%g s of compactions", row.WaitFor(results.WaitCompaction))
 	}
 }
 
@@ -171,8 +173,9 @@ func TestWaitForACompactionInAGap(t *testing.T) {
 		c := testConfig(t, "none")
 		c.Strategy = strategies.NewStrategy("own", "", &gapCaller{})
 		row, _ := run(t, c, s)
-		if row.Waits[results.WaitCompaction] != want || row.AddedLatency != want {
-			t.Errorf("pause of %d s: waits %v of %g s, want %g", pause/second, row.Waits, row.AddedLatency, want)
+		if row.WaitFor(results.WaitCompaction) != want || row.Figures[results.AddedLatency] != want {
+			t.Errorf("pause of %d s: waits %v of %g s, want %g", pause/second, row.Figures[results.Waits:results.SecondsAt],
+				row.Figures[results.AddedLatency], want)
 		}
 	}
 }
@@ -222,11 +225,11 @@ func TestWaitsAddUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			sum := 0.0
-			for _, v := range row.Waits {
+			for _, v := range row.Figures[results.Waits:results.SecondsAt] {
 				sum += v
 			}
-			if !near(sum, row.AddedLatency) {
-				t.Errorf("%s: waits %v of %g s", name, row.Waits, row.AddedLatency)
+			if !near(sum, row.Figures[results.AddedLatency]) {
+				t.Errorf("%s: waits %v of %g s", name, row.Figures[results.Waits:results.SecondsAt], row.Figures[results.AddedLatency])
 			}
 		}
 	}

@@ -217,27 +217,27 @@ func (l *Loop) show(t *thread, limit int64, v *sight) {
 // to the levels of v.
 func (g *gauge) show(row *results.Row, levels *Levels, limit int64, v *sight) {
 	if v.stops {
-		row.Counts.BlockedCalls++
+		row.Figures[results.BlockedCalls]++
 		return
 	}
 	at := levels.of(limit, v.window, v.maxOutput, v.used)
 	if v.sends {
-		row.Left.See(percentLeft(limit, v.used))
+		row.SeeLeft(percentLeft(limit, v.used))
 		if at.has(results.LevelWarning) {
-			row.Counts.WarningCalls++
+			row.Figures[results.WarningCalls]++
 		}
 		if at.has(results.LevelError) {
-			row.Counts.ErrorCalls++
+			row.Figures[results.ErrorCalls]++
 		}
 		if at.has(results.LevelBlocking) && !v.blocked {
-			row.Counts.BlockedCalls++
+			row.Figures[results.BlockedCalls]++
 		}
 	}
 	if g.shown {
 		seconds := float64(v.now-g.since) / 1e9
-		for level := range row.SecondsAt {
-			if g.at.has(results.Level(level)) {
-				row.SecondsAt[level] += seconds
+		for level := results.LevelNormal; level <= results.LevelBlocking; level++ {
+			if g.at.has(level) {
+				row.Figures[results.SecondsAt+results.ID(level)] += seconds
 			}
 		}
 	}
@@ -310,8 +310,7 @@ func (l *Loop) cutOff(t *thread) {
 func (s *replay) countUnsimulated() {
 	if s.cut {
 		r := &s.row
-		r.Counts.Ended = 1
-		own := r.CallsBySource[results.SourceMain] + r.CallsBySource[results.SourceAgent] + r.CallsBySource[results.SourceBranch]
-		r.Counts.Unsimulated = int64(s.session.NumCalls() - own)
+		r.Figures[results.EndedSessions] = 1
+		r.Figures[results.UnsimulatedCalls] = float64(s.session.NumCalls() - r.OwnCalls())
 	}
 }

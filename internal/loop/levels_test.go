@@ -74,9 +74,9 @@ func TestVersion1IsNotBlocked(t *testing.T) {
 	c.Levels, c.Window = DefaultLevels(), 200_000
 	c.Levels.Block = BlockEnd
 	s := newSession("s").turns(40, 0, 4000).turns(10, minute, 2000).session()
-	if row, _ := run(t, c, s); row.Counts.Ended != 0 || row.Compactions == 0 || row.Counts.WarningCalls == 0 {
+	if row, _ := run(t, c, s); row.N(results.EndedSessions) != 0 || row.N(results.Compactions) == 0 || row.N(results.WarningCalls) == 0 {
 		t.Errorf("%d sessions ended, %d compactions, %d calls at the warning level",
-			row.Counts.Ended, row.Compactions, row.Counts.WarningCalls)
+			row.N(results.EndedSessions), row.N(results.Compactions), row.N(results.WarningCalls))
 	}
 }
 
@@ -138,17 +138,17 @@ func TestLevelsOfARun(t *testing.T) {
 		c.Levels.Error = 10_000
 		row, calls, seconds := gaugedRun(t, c, s, limit)
 		got := [4]int64{
-			calls[results.LevelNormal], row.Counts.WarningCalls, row.Counts.ErrorCalls, row.Counts.BlockedCalls,
+			calls[results.LevelNormal], int64(row.N(results.WarningCalls)), int64(row.N(results.ErrorCalls)), int64(row.N(results.BlockedCalls)),
 		}
-		if got != calls || calls[results.LevelBlocking] == 0 || row.Left.Calls != 44 {
+		if got != calls || calls[results.LevelBlocking] == 0 || row.N(results.LeftCalls) != 44 {
 			t.Errorf("%s: calls by level %v, want %v", strategy, got, calls)
 		}
 		if calls[results.LevelWarning] <= calls[results.LevelError] || calls[results.LevelError] == 0 {
 			t.Errorf("calls by level %v: warnings come first", calls)
 		}
 		for i := range seconds {
-			if !near(row.SecondsAt[i], seconds[i]) {
-				t.Errorf("%s: %g s at level %v, want %g", strategy, row.SecondsAt[i], results.Level(i), seconds[i])
+			if !near(row.SecondsAt(results.Level(i)), seconds[i]) {
+				t.Errorf("%s: %g s at level %v, want %g", strategy, row.SecondsAt(results.Level(i)), results.Level(i), seconds[i])
 			}
 		}
 	}
@@ -160,12 +160,12 @@ func TestLevelsAreOfMainConversations(t *testing.T) {
 	b.thread(traces.Thread{ID: "agent", Kind: traces.ThreadAgent, Parent: 0, ParentRound: 0})
 	b.turns(3, 0, 500)
 	c := testConfig(t, "none")
-	if row, _ := run(t, c, b.session()); row.Left.Calls != 0 || row.SecondsAt != [4]float64{} {
-		t.Errorf("off: %+v", row.Left)
+	if row, _ := run(t, c, b.session()); row.N(results.LeftCalls) != 0 || [4]float64(row.Figures[results.SecondsAt:]) != [4]float64{} {
+		t.Errorf("off: %+v", row.Figures[results.LeftCalls:results.MostUsed])
 	}
 	c.Levels = DefaultLevels()
-	if row, _ := run(t, c, b.session()); row.Left.Calls != 3 {
-		t.Errorf("%d calls, want the three of the main conversation", row.Left.Calls)
+	if row, _ := run(t, c, b.session()); row.N(results.LeftCalls) != 3 {
+		t.Errorf("%d calls, want the three of the main conversation", row.N(results.LeftCalls))
 	}
 }
 
@@ -196,10 +196,11 @@ func TestBlockedPromptCompacts(t *testing.T) {
 		c.Levels.Block = BlockCompact
 		c.Window = 205_000 // blocks at 182,000
 		row, calls := run(t, c, full())
-		if row.Compactions != tc.compactions || row.Calls != tc.calls {
-			t.Errorf("%s: %d compactions, %d calls, want %d and %d", tc.name, row.Compactions, row.Calls, tc.compactions, tc.calls)
+		if row.N(results.Compactions) != tc.compactions || row.N(results.Calls) != tc.calls {
+			t.Errorf("%s: %d compactions, %d calls, want %d and %d", tc.name, row.N(results.Compactions),
+				row.N(results.Calls), tc.compactions, tc.calls)
 		}
-		if got := row.Counts.BlockedCalls; got < tc.blocked {
+		if got := int64(row.N(results.BlockedCalls)); got < tc.blocked {
 			t.Errorf("%s: %d calls at the blocking level, want %d", tc.name, got, tc.blocked)
 		}
 		if tc.compactions > 0 && (calls[42].Source != results.SourceCompact || calls[43].Context > 60_000) {
@@ -220,22 +221,22 @@ func TestBlockedSessionEnds(t *testing.T) {
 	c.Levels, c.Window = DefaultLevels(), 205_000
 	c.Levels.Block = BlockEnd
 	row, calls := run(t, c, b.session())
-	if row.Calls != 42 || len(calls) != 42 {
-		t.Errorf("%d calls, want 42", row.Calls)
+	if row.N(results.Calls) != 42 || len(calls) != 42 {
+		t.Errorf("%d calls, want 42", row.N(results.Calls))
 	}
-	if n := row.Counts.Unsimulated; n != 5+3 {
+	if n := int64(row.N(results.UnsimulatedCalls)); n != 5+3 {
 		t.Errorf("%d calls left out, want 8", n)
 	}
-	if row.Counts.BlockedCalls == 0 {
+	if row.N(results.BlockedCalls) == 0 {
 		t.Error("the refused prompt is not counted")
 	}
 	c.Levels.Block = BlockNone // 001:261-269 knows no such level
-	if row, _ := run(t, c, b.session()); row.Calls != 50 || row.Counts.BlockedCalls != 0 {
-		t.Errorf("none: %d calls, %d of them at the level", row.Calls, row.Counts.BlockedCalls)
+	if row, _ := run(t, c, b.session()); row.N(results.Calls) != 50 || row.N(results.BlockedCalls) != 0 {
+		t.Errorf("none: %d calls, %d of them at the level", row.N(results.Calls), row.N(results.BlockedCalls))
 	}
 	c.Levels.Block = BlockOff
-	if row, _ := run(t, c, b.session()); row.Calls != 50 || row.Counts.Unsimulated != 0 {
-		t.Errorf("off: %d calls, %d left out", row.Calls, row.Counts.Unsimulated)
+	if row, _ := run(t, c, b.session()); row.N(results.Calls) != 50 || row.N(results.UnsimulatedCalls) != 0 {
+		t.Errorf("off: %d calls, %d left out", row.N(results.Calls), row.N(results.UnsimulatedCalls))
 	}
 }
 
@@ -256,8 +257,9 @@ func beyond() *traces.Session {
 func TestRefusedRequestEndsTheSession(t *testing.T) {
 	const compacts = "  - full-compact: {trigger: {fixed: 150000}, call: [streaming], streaming: {retries: 0}, reactive: true}\n"
 	reference, _ := run(t, testConfig(t, "none"), beyond())
-	if reference.Counts.Beyond == 0 || reference.Counts.Ended != 0 || reference.Counts.Unsimulated != 0 {
-		t.Errorf("none: %d calls answered beyond the window, %d sessions ended", reference.Counts.Beyond, reference.Counts.Ended)
+	if reference.N(results.AnsweredOverWindow) == 0 || reference.N(results.EndedSessions) != 0 || reference.N(results.UnsimulatedCalls) != 0 {
+		t.Errorf("none: %d calls answered beyond the window, %d sessions ended", reference.N(results.AnsweredOverWindow),
+			reference.N(results.EndedSessions))
 	}
 	for _, tc := range []struct {
 		name     string
@@ -277,13 +279,15 @@ func TestRefusedRequestEndsTheSession(t *testing.T) {
 		c := tc.config
 		c.Overflow, c.Summarizer, c.Window = tc.overflow, failing{}, 200_000
 		row, _ := run(t, c, beyond())
-		n := row.Counts
-		own := row.CallsBySource[results.SourceMain] + row.CallsBySource[results.SourceAgent]
-		if (n.Ended == 1) != tc.ends || (n.Beyond == 0) != tc.ends || row.OverWindow != 1 {
-			t.Errorf("%s, %v: %d ended, %d answered beyond the window", tc.name, tc.overflow.Names()[tc.overflow], n.Ended, n.Beyond)
+		own := row.CallsBy(results.SourceMain) + row.CallsBy(results.SourceAgent)
+		if (row.N(results.EndedSessions) == 1) != tc.ends || (row.N(results.AnsweredOverWindow) == 0) != tc.ends || row.N(results.OverWindow) != 1 {
+			t.Errorf("%s, %v: %d ended, %d answered beyond the window", tc.name, tc.overflow.Names()[tc.overflow],
+				row.N(results.EndedSessions), row.N(results.AnsweredOverWindow))
 		}
-		if want := 53 - own; int(n.Unsimulated) != want || tc.ends && (row.PeakContext > 200_000 || row.Overflows != 1) {
-			t.Errorf("%s: %d calls left out, want %d; peak %d, %d overflows", tc.name, n.Unsimulated, want, row.PeakContext, row.Overflows)
+		if want := 53 - own; row.N(results.UnsimulatedCalls) != want || tc.ends && (row.N(results.PeakContext) > 200_000 ||
+			row.N(results.Overflows) != 1) {
+			t.Errorf("%s: %d calls left out, want %d; peak %d, %d overflows", tc.name, row.N(results.UnsimulatedCalls), want,
+				row.N(results.PeakContext), row.N(results.Overflows))
 		}
 		if tc.ends != row.CutShort() {
 			t.Errorf("%s: cut short %v", tc.name, row.CutShort())
@@ -299,8 +303,8 @@ func TestRefusedSubagentEndsAlone(t *testing.T) {
 	c := testConfig(t, "none")
 	c.Overflow, c.Window = overflowEnd, 100_000
 	row, _ := run(t, c, b.session())
-	if row.CallsBySource[results.SourceMain] != 8 || row.Counts.Ended != 1 || row.Counts.Unsimulated == 0 {
+	if row.CallsBy(results.SourceMain) != 8 || row.N(results.EndedSessions) != 1 || row.N(results.UnsimulatedCalls) == 0 {
 		t.Errorf("%d calls of the parent, %d sessions ended, %d calls left out",
-			row.CallsBySource[results.SourceMain], row.Counts.Ended, row.Counts.Unsimulated)
+			row.CallsBy(results.SourceMain), row.N(results.EndedSessions), row.N(results.UnsimulatedCalls))
 	}
 }

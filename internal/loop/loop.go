@@ -308,7 +308,7 @@ func (l *Loop) manual(t *thread) bool {
 func (l *Loop) conclude(t *thread, layer int, out strategies.Outcome) {
 	switch out.Verdict {
 	case strategies.Failed:
-		t.replay.row.FailedCompaction++
+		t.replay.row.Figures[results.FailedCompactions]++
 	case strategies.Done:
 		t.barred |= t.hooks.bars[layer]
 	}
@@ -325,7 +325,7 @@ func (l *Loop) send(t *thread) {
 	r, s := t.current(), t.replay
 	if excess := l.requestTokens(t) + int64(r.Tail) - s.models.of(t.model()).window; excess > 0 {
 		if !t.retried {
-			s.row.Overflows++
+			s.row.Figures[results.Overflows]++
 		}
 		if l.refused(t, excess) {
 			return
@@ -335,7 +335,7 @@ func (l *Loop) send(t *thread) {
 			l.cutOff(t)
 			return
 		}
-		s.row.Counts.Beyond++
+		s.row.Figures[results.AnsweredOverWindow]++
 	}
 	l.judgeNeeds(t)
 	if l.extend(t) {
@@ -383,7 +383,7 @@ func (l *Loop) refused(t *thread, excess int64) bool {
 			l.send(t)
 			return true
 		case strategies.Failed:
-			t.replay.row.FailedCompaction++
+			t.replay.row.Figures[results.FailedCompactions]++
 		}
 	}
 	return false

@@ -3,6 +3,8 @@ package loop
 import (
 	"fmt"
 	"testing"
+
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // benchSession has 4.5 blocks a call: a result, a reply of three, and an unseen
@@ -37,7 +39,7 @@ func BenchmarkLoop(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					n += row.Calls
+					n += row.N(results.Calls)
 				}
 				b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "calls/s")
 			})

@@ -54,8 +54,8 @@ func TestExpiry(t *testing.T) {
 		if got := calls[2].Miss; got != tc.miss {
 			t.Errorf("pause of %d ns: miss %v, want %v", tc.pause, got, tc.miss)
 		}
-		if want := map[bool]int{true: 1, false: 0}[tc.miss != prompt.MissNone]; row.Misses != want {
-			t.Errorf("pause of %d ns: %d misses, want %d", tc.pause, row.Misses, want)
+		if want := map[bool]int{true: 1, false: 0}[tc.miss != prompt.MissNone]; row.N(results.Misses) != want {
+			t.Errorf("pause of %d ns: %d misses, want %d", tc.pause, row.N(results.Misses), want)
 		}
 	}
 }
@@ -77,8 +77,8 @@ func TestNoneIsTheRawTranscript(t *testing.T) {
 			context += int64(s.Blocks[b].Tokens)
 		}
 	}
-	if row.OverWindow != 1 || row.Compactions != 0 {
-		t.Errorf("over window %d, compactions %d; want 1, 0", row.OverWindow, row.Compactions)
+	if row.N(results.OverWindow) != 1 || row.N(results.Compactions) != 0 {
+		t.Errorf("over window %d, compactions %d; want 1, 0", row.N(results.OverWindow), row.N(results.Compactions))
 	}
 }
 
@@ -88,7 +88,7 @@ func TestAutoCompactThresholds(t *testing.T) {
 	for strategy, threshold := range map[string]int64{"auto-compact/167k": 167000, "auto-compact/155k": 155000} {
 		s := newSession("s").turns(60, 0, 4000).session()
 		row, calls := run(t, testConfig(t, strategy), s)
-		if row.Compactions == 0 {
+		if row.N(results.Compactions) == 0 {
 			t.Fatalf("%s never compacted", strategy)
 		}
 		for i := 1; i < len(calls); i++ {
@@ -175,8 +175,8 @@ func TestCostsAddUp(t *testing.T) {
 	for _, c := range calls {
 		byCall += c.Cost.Total()
 	}
-	for i := range row.CostBySource {
-		bySource += row.CostBySource[i].Total()
+	for i := range results.Source(results.NumSources) {
+		bySource += row.CostBy(i).Total()
 	}
 	if math.Abs(byCall-row.CostUSD()) > 1e-9 || math.Abs(bySource-row.CostUSD()) > 1e-9 {
 		t.Errorf("cost %.9f by class, %.9f by source, %.9f by call", row.CostUSD(), bySource, byCall)
@@ -198,7 +198,7 @@ func TestPricesTimesK(t *testing.T) {
 		t.Fatal(err)
 	}
 	dear, _ := run(t, c, s)
-	if dear.Usage != row.Usage || math.Abs(dear.CostUSD()-3*row.CostUSD()) > 1e-9 {
+	if dear.Usage() != row.Usage() || math.Abs(dear.CostUSD()-3*row.CostUSD()) > 1e-9 {
 		t.Errorf("three times the prices cost $%.6f, once $%.6f", dear.CostUSD(), row.CostUSD())
 	}
 }
@@ -292,14 +292,14 @@ func TestRecordedCompaction(t *testing.T) {
 	}}
 	b.turns(3, 0, 1000)
 	row, calls := run(t, testConfig(t, "recorded"), b.session())
-	if row.Compactions != 1 {
-		t.Fatalf("%d compactions, want 1", row.Compactions)
+	if row.N(results.Compactions) != 1 {
+		t.Fatalf("%d compactions, want 1", row.N(results.Compactions))
 	}
 	if got, want := calls[11].Context, int64(16000+9000+300); got != want {
 		t.Errorf("context after the compaction %d, want static prefix + kept + prompt = %d", got, want)
 	}
-	if row.AddedLatency != 60 {
-		t.Errorf("%g s added, want the recorded wait of 60", row.AddedLatency)
+	if row.Figures[results.AddedLatency] != 60 {
+		t.Errorf("%g s added, want the recorded wait of 60", row.Figures[results.AddedLatency])
 	}
 }
 
@@ -319,8 +319,8 @@ func TestRecordedMicrocompaction(t *testing.T) {
 	if got, want := calls[9].Context, plain[9].Context-19000; got != want {
 		t.Errorf("context %d, want %d", got, want)
 	}
-	if row.Microcompactions != 1 || calls[9].Miss != prompt.MissEdit || calls[9].Usage.Read != 16000 {
-		t.Errorf("microcompactions %d, miss %v, read %d; want 1, edit, 16000", row.Microcompactions, calls[9].Miss, calls[9].Usage.Read)
+	if row.N(results.Microcompactions) != 1 || calls[9].Miss != prompt.MissEdit || calls[9].Usage.Read != 16000 {
+		t.Errorf("microcompactions %d, miss %v, read %d; want 1, edit, 16000", row.N(results.Microcompactions), calls[9].Miss, calls[9].Usage.Read)
 	}
 }
 
@@ -329,10 +329,10 @@ func TestRecordedMicrocompaction(t *testing.T) {
 func TestTruncateOldest(t *testing.T) {
 	s := newSession("s").turns(80, 0, 5000).session()
 	row, calls := run(t, testConfig(t, "truncate-oldest"), s)
-	if row.Compactions == 0 || row.Overflows != 0 {
-		t.Errorf("%d truncations, %d overflows", row.Compactions, row.Overflows)
+	if row.N(results.Compactions) == 0 || row.N(results.Overflows) != 0 {
+		t.Errorf("%d truncations, %d overflows", row.N(results.Compactions), row.N(results.Overflows))
 	}
-	if row.CallsBySource[results.SourceCompact] != 0 {
+	if row.CallsBy(results.SourceCompact) != 0 {
 		t.Error("truncation made a model call")
 	}
 	for _, c := range calls {
@@ -351,11 +351,11 @@ func TestBreaker(t *testing.T) {
 	row, _ := run(t, c, s)
 	// Each compaction makes four calls: the fork, and a streaming call with two
 	// retries (004, K97).
-	if got := row.CallsBySource[results.SourceCompact]; got != 3*4 {
+	if got := row.CallsBy(results.SourceCompact); got != 3*4 {
 		t.Errorf("%d failed summary calls, want 12", got)
 	}
-	if row.Compactions != 0 || row.FailedCompaction != 3 {
-		t.Errorf("%d compactions, %d failures", row.Compactions, row.FailedCompaction)
+	if row.N(results.Compactions) != 0 || row.N(results.FailedCompactions) != 3 {
+		t.Errorf("%d compactions, %d failures", row.N(results.Compactions), row.N(results.FailedCompactions))
 	}
 }
 

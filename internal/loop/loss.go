@@ -77,7 +77,7 @@ func (l *Loop) expectLoss(t *thread, model int32, rate float64, u *prompt.Usage)
 		return
 	}
 	p := price.PerToken(u.Input())
-	t.replay.row.ExpectedLossUSD += rate * float64(lost) * max(0, p[writtenAs(u)]-p[results.ClassRead])
+	t.replay.row.Figures[results.ExpectedLossUSD] += rate * float64(lost) * max(0, p[writtenAs(u)]-p[results.ClassRead])
 }
 
 // headTokens returns the tokens before the messages of the request under way, up to its

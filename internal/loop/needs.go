@@ -26,7 +26,7 @@ const fetchOutput = 80
 // look shows the judge what is new in the context, before a layer edits it.
 func (t *thread) look() {
 	if t.replay.needs != nil {
-		t.judge.Look(&t.context, t.round, &t.replay.row.Needs)
+		t.judge.Look(&t.context, t.round, (*recall.Needs)(t.replay.row.Figures[results.Needs:]))
 	}
 }
 
@@ -38,7 +38,7 @@ func (l *Loop) judgeNeeds(t *thread) {
 	t.judged = true
 	t.missing = t.missing[:0]
 	t.look()
-	t.judge.Call(t.round, &t.replay.row.Needs, t.miss)
+	t.judge.Call(t.round, (*recall.Needs)(t.replay.row.Figures[results.Needs:]), t.miss)
 }
 
 // miss keeps a need that the context does not have. A file that is read again is fetched by the round itself.

@@ -53,9 +53,9 @@ func withNeeds(t *testing.T, c Config, talk *needstest.Talk) (Config, *traces.Se
 func TestNothingForgotten(t *testing.T) {
 	c, s := withNeeds(t, testConfig(t, "none"), editLater())
 	row, _ := run(t, c, s)
-	n := row.Needs.Total()
-	if n.Count == 0 || n.Verbatim != n.Weight || row.Needs.Removed != 0 {
-		t.Errorf("%+v of %+v", n, row.Needs)
+	n := (*recall.Needs)(row.Figures[results.Needs:]).Total()
+	if n[recall.Count] == 0 || n[recall.Verbatim] != n[recall.Weight] || (*recall.Needs)(row.Figures[results.Needs:])[recall.Removed] != 0 {
+		t.Errorf("%+v of %+v", n, (*recall.Needs)(row.Figures[results.Needs:]))
 	}
 }
 
@@ -67,10 +67,10 @@ func TestMeasuringChangesNothing(t *testing.T) {
 		with, _ := run(t, c, s)
 		c.Needs = nil
 		without, _ := run(t, c, s)
-		if with.Needs.Total().Count == 0 {
+		if (*recall.Needs)(with.Figures[results.Needs:]).Total()[recall.Count] == 0 {
 			t.Errorf("%s: nothing was measured", strategy)
 		}
-		if with.Needs = (recall.Needs{}); fmt.Sprint(with) != fmt.Sprint(without) {
+		if *(*recall.Needs)(with.Figures[results.Needs:]) = (recall.Needs{}); fmt.Sprint(with) != fmt.Sprint(without) {
 			t.Errorf("%s: %+v, without needs %+v", strategy, with, without)
 		}
 	}
@@ -121,7 +121,7 @@ func TestOddSessions(t *testing.T) {
 				c, s := withNeeds(t, written(t, layers), &talk)
 				c.Window = 1 << 24
 				row, _ := run(t, c, s)
-				if n := row.Needs.Total().Count; n != tt.needs {
+				if n := int64((*recall.Needs)(row.Figures[results.Needs:]).Total()[recall.Count]); n != tt.needs {
 					t.Errorf("%d needs, want %d", n, tt.needs)
 				}
 				recall, _ := results.LookupMetric("needed_verbatim")
@@ -142,9 +142,10 @@ func TestClosedLoop(t *testing.T) {
 	open, before := run(t, c, s)
 	c.Agent.Refetch = RefetchAlways
 	row, calls := run(t, c, s)
-	if row.Calls != open.Calls+1 || row.CallsBySource[results.SourceReread] != 1 || row.Needs.Fetches != 1 {
-		t.Fatalf("%d calls, %d of them fetch; want one more than %d", row.Calls,
-			row.CallsBySource[results.SourceReread], open.Calls)
+	if row.N(results.Calls) != open.N(results.Calls)+1 || row.CallsBy(results.SourceReread) != 1 ||
+		(*recall.Needs)(row.Figures[results.Needs:])[recall.Fetches] != 1 {
+		t.Fatalf("%d calls, %d of them fetch; want one more than %d", row.N(results.Calls),
+			row.CallsBy(results.SourceReread), open.N(results.Calls))
 	}
 	var file int64
 	for i := range s.Blocks {
@@ -156,17 +157,18 @@ func TestClosedLoop(t *testing.T) {
 	if calls[18].Context != before[18].Context || calls[19].Context != before[18].Context+80+file || calls[18].Round != -1 {
 		t.Errorf("%d and %d tokens, want %d and %d more", calls[18].Context, calls[19].Context, before[18].Context, 80+file)
 	}
-	if row.CostUSD() <= open.CostUSD() || row.AddedLatency <= open.AddedLatency {
-		t.Errorf("$%f and %f s, the open loop $%f and %f s", row.CostUSD(), row.AddedLatency, open.CostUSD(), open.AddedLatency)
+	if row.CostUSD() <= open.CostUSD() || row.Figures[results.AddedLatency] <= open.Figures[results.AddedLatency] {
+		t.Errorf("$%f and %f s, the open loop $%f and %f s", row.CostUSD(), row.Figures[results.AddedLatency], open.CostUSD(),
+			open.Figures[results.AddedLatency])
 	}
 	c.Agent.Refetch, c.Profile = RefetchFitted, nil // no profile, no evidence that anybody fetches
-	if row, _ = run(t, c, s); row.Calls != open.Calls {
-		t.Errorf("%d calls without evidence, want %d", row.Calls, open.Calls)
+	if row, _ = run(t, c, s); row.N(results.Calls) != open.N(results.Calls) {
+		t.Errorf("%d calls without evidence, want %d", row.N(results.Calls), open.N(results.Calls))
 	}
 	c, s = withNeeds(t, testConfig(t, "recorded"), editLater())
 	c.Agent = Agent{Refetch: RefetchAlways, Elongation: 1}
-	if row, _ = run(t, c, s); row.Calls != s.NumCalls() {
-		t.Errorf("the recording has %d calls and is replayed with %d", s.NumCalls(), row.Calls)
+	if row, _ = run(t, c, s); row.N(results.Calls) != s.NumCalls() {
+		t.Errorf("the recording has %d calls and is replayed with %d", s.NumCalls(), row.N(results.Calls))
 	}
 }
 
@@ -184,12 +186,12 @@ func TestElongation(t *testing.T) {
 			break
 		}
 	}
-	if plain.Compactions == 0 || first == 0 {
-		t.Fatalf("%d compactions", plain.Compactions)
+	if plain.N(results.Compactions) == 0 || first == 0 {
+		t.Fatalf("%d compactions", plain.N(results.Compactions))
 	}
 	c.Agent.Elongation = 0.2
 	row, _ := run(t, c, s)
-	extra := row.CallsBySource[results.SourceReread]
+	extra := row.CallsBy(results.SourceReread)
 	if want := (60 - first) / 5; extra != want {
 		t.Errorf("%d rounds more behind %d of 60, want %d", extra, first, want)
 	}

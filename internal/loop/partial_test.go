@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -17,8 +18,9 @@ func partlyCompacted(t *testing.T, changes string) (summary, after prompt.Usage)
 	b.s.Threads[0].Events = []traces.Event{{Kind: traces.EventCompact, Round: 30, Manual: true}}
 	c := written(t, "  - full-compact: {trigger: {fixed: 190000}, manual: true, attachments: {files: {count: 0}}, "+changes+"}\n")
 	row, calls := run(t, c, b.session())
-	if row.Compactions != 1 || calls[30].Source != results.SourceCompact || calls[31].Miss != prompt.MissCompaction {
-		t.Fatalf("%s: %d compactions, call 30 is of %v, the next one misses by %v", changes, row.Compactions, calls[30].Source, calls[31].Miss)
+	if row.N(results.Compactions) != 1 || calls[30].Source != results.SourceCompact || calls[31].Miss != prompt.MissCompaction {
+		t.Fatalf("%s: %d compactions, call 30 is of %v, the next one misses by %v", changes, row.N(results.Compactions),
+			calls[30].Source, calls[31].Miss)
 	}
 	return calls[30].Usage, calls[31].Usage
 }
@@ -76,10 +78,10 @@ func TestAutomaticPartial(t *testing.T) {
 		rows[name], _ = run(t, testConfig(t, name), s)
 	}
 	full, upTo, from := rows["auto-compact/167k"], rows["partial/up-to"], rows["partial/from"]
-	if upTo.Compactions <= full.Compactions || from.Compactions <= full.Compactions {
-		t.Errorf("%d, %d and %d compactions", full.Compactions, upTo.Compactions, from.Compactions)
+	if upTo.N(results.Compactions) <= full.N(results.Compactions) || from.N(results.Compactions) <= full.N(results.Compactions) {
+		t.Errorf("%d, %d and %d compactions", full.N(results.Compactions), upTo.N(results.Compactions), from.N(results.Compactions))
 	}
-	missed := func(r results.Row) int64 { return r.MissedTokens / int64(r.Compactions) }
+	missed := func(r results.Row) int64 { return int64(r.N(results.MissedTokens)) / int64(r.N(results.Compactions)) }
 	if missed(from) >= missed(upTo) {
 		t.Errorf("from misses %d tokens a compaction, up_to %d", missed(from), missed(upTo))
 	}
@@ -95,14 +97,15 @@ func TestRapidRefill(t *testing.T) {
 		return row
 	}
 	endless, stopped := refill(""), refill(", rapid_refill: {times: 3}")
-	if stopped.Compactions != 3 || stopped.Counts.BreakerTrips != 1 || stopped.OverWindow != 1 {
-		t.Errorf("%d compactions, %d trips, over window %d", stopped.Compactions, stopped.Counts.BreakerTrips, stopped.OverWindow)
+	if stopped.N(results.Compactions) != 3 || stopped.N(results.BreakerTrips) != 1 || stopped.N(results.OverWindow) != 1 {
+		t.Errorf("%d compactions, %d trips, over window %d", stopped.N(results.Compactions), stopped.N(results.BreakerTrips),
+			stopped.N(results.OverWindow))
 	}
 	if stopped.Reasons["full-compact: stopped: the context refills at once"] != 1 {
 		t.Errorf("%v", stopped.Reasons)
 	}
-	if endless.Compactions < 10 {
-		t.Errorf("%d compactions without the breaker", endless.Compactions)
+	if endless.N(results.Compactions) < 10 {
+		t.Errorf("%d compactions without the breaker", endless.N(results.Compactions))
 	}
 }
 
@@ -112,20 +115,20 @@ func TestCompactionCounts(t *testing.T) {
 	s := newSession("s").turns(60, 0, 4000).session()
 	c := written(t, "  - full-compact: {trigger: {fixed: 150000}, call: [fork, streaming]}\n")
 	row, _ := run(t, c, s)
-	if n := row.Counts.Restored; n != 5*int64(row.Compactions) {
-		t.Errorf("%d files restored in %d compactions", n, row.Compactions)
+	if n := int64(row.N(results.RestoredFiles)); n != 5*int64(row.N(results.Compactions)) {
+		t.Errorf("%d files restored in %d compactions", n, row.N(results.Compactions))
 	}
-	if n := row.Counts.Signals; n < int64(row.Compactions) || float64(n) > row.AddedLatency/30 {
-		t.Errorf("%d signals in %g s", n, row.AddedLatency)
+	if n := int64(row.N(results.KeepaliveSignals)); n < int64(row.N(results.Compactions)) || float64(n) > row.Figures[results.AddedLatency]/30 {
+		t.Errorf("%d signals in %g s", n, row.Figures[results.AddedLatency])
 	}
 	silent, _ := run(t, written(t, "  - full-compact: {trigger: {fixed: 150000}, signal_seconds: 0}\n"), s)
-	if n := silent.Counts.Signals; n != 0 {
+	if n := int64(silent.N(results.KeepaliveSignals)); n != 0 {
 		t.Errorf("%d signals without any", n)
 	}
 	c.Summarizer = failing{}
 	row, _ = run(t, c, s)
-	if row.Counts.BreakerTrips != 1 || row.Counts.Fallbacks != 3 {
-		t.Errorf("%d trips, %d fallbacks of three failed compactions", row.Counts.BreakerTrips, row.Counts.Fallbacks)
+	if row.N(results.BreakerTrips) != 1 || row.N(results.CompactionFallbacks) != 3 {
+		t.Errorf("%d trips, %d fallbacks of three failed compactions", row.N(results.BreakerTrips), row.N(results.CompactionFallbacks))
 	}
 }
 
@@ -134,14 +137,51 @@ func TestCompactionCounts(t *testing.T) {
 func TestCompactionBesideTheConversation(t *testing.T) {
 	s := newSession("s").turns(80, 0, 4000).session()
 	compact := func(beside string) results.Row {
-		row, _ := run(t, written(t, "  - full-compact: {trigger: {fixed: 120000}, call: [server], attachments: {files: {count: 0}}, server: {beside: "+beside+"}}\n"), s)
+		row, _ := run(t, written(t, "  - full-compact: {trigger: {fixed: 120000}, call: [server], attachments: {files: {count: 0}}, beside: {enabled: "+beside+"}}\n"), s)
 		return row
 	}
 	waiting, beside := compact("false"), compact("true")
-	if beside.Compactions == 0 || beside.Counts.Background < int64(beside.Compactions) || beside.Waits[results.WaitCompaction] != 0 {
-		t.Errorf("%d compactions, %d background calls, %g s", beside.Compactions, beside.Counts.Background, beside.Waits[results.WaitCompaction])
+	if beside.N(results.Compactions) == 0 || int64(beside.N(results.BackgroundCalls)) < int64(beside.N(results.Compactions)) ||
+		beside.WaitFor(results.WaitCompaction) != 0 {
+		t.Errorf("%d compactions, %d background calls, %g s", beside.N(results.Compactions),
+			beside.N(results.BackgroundCalls), beside.WaitFor(results.WaitCompaction))
 	}
-	if waiting.Waits[results.WaitCompaction] == 0 || waiting.Counts.Background != 0 || beside.PeakContext <= waiting.PeakContext {
-		t.Errorf("waiting: %g s, peak %d; beside: peak %d", waiting.Waits[results.WaitCompaction], waiting.PeakContext, beside.PeakContext)
+	if waiting.WaitFor(results.WaitCompaction) == 0 || waiting.N(results.BackgroundCalls) != 0 ||
+		beside.N(results.PeakContext) <= waiting.N(results.PeakContext) {
+		t.Errorf("waiting: %g s, peak %d; beside: peak %d", waiting.WaitFor(results.WaitCompaction),
+			waiting.N(results.PeakContext), beside.N(results.PeakContext))
+	}
+}
+
+// Any way of calling can run beside the conversation, which waits for the summary from a level on; at the end of
+// a loop a compaction is made before the person answers.
+func TestCompactionBesideWaitsAtALevel(t *testing.T) {
+	s := newSession("s").turns(80, 0, 4000).session()
+	for wait, waits := range map[string]bool{"0": false, "0.61": true} {
+		row, _ := run(t, written(t, "  - full-compact: {trigger: {fixed: 120000}, call: [streaming], attachments: {files: {count: 0}}, beside: {enabled: true, wait: "+wait+"}}\n"), s)
+		if row.N(results.Compactions) == 0 || row.N(results.BackgroundCalls) < row.N(results.Compactions) || (row.WaitFor(results.WaitOther) > 0) != waits {
+			t.Errorf("wait %s: %d compactions, %d calls beside, waits of %v s", wait, row.N(results.Compactions), row.N(results.BackgroundCalls), row.WaitFor(results.WaitOther))
+		}
+	}
+	turns := newSession("s")
+	for range 3 {
+		turns.turns(20, 0, 3000)
+		turns.s.Blocks[len(turns.s.Blocks)-1].Kind = prompt.KindText // no call: the loop ends
+		turns.round(traces.TriggerPrompt, 10*minute, 500)
+	}
+	for at, want := range map[string][]int{"request": {14, 30, 45, 59}, "prompt": {20, 42, 64}, "end": {20, 42, 64}} {
+		row, calls := run(t, written(t, "  - full-compact: {trigger: {fixed: 60000}, when: {at: "+at+"}, attachments: {files: {count: 0}}}\n"), turns.session())
+		var got []int
+		for i, c := range calls {
+			if c.Source == results.SourceCompact {
+				if warm := c.Usage.Read > 50_000; warm != (at != "prompt") {
+					t.Errorf("%s: %d tokens read", at, c.Usage.Read)
+				}
+				got = append(got, i)
+			}
+		}
+		if !slices.Equal(got, want) || row.N(results.Compactions) != len(want) {
+			t.Errorf("%s: %d compactions by calls %v, want %v", at, row.N(results.Compactions), got, want)
+		}
 	}
 }

@@ -27,7 +27,7 @@ type summaries struct {
 // ownPrefix reports whether a layer's call sends what the conversation itself would send,
 // so that its read shows what the conversation would have read.
 func ownPrefix(in *prompt.Intent) bool {
-	return !in.Own && in.Model == "" && in.Strip == 0 && !in.Rekey
+	return !in.Own && in.Model == "" && in.Whole() && !in.Rekey
 }
 
 // payBack adds a finished call to the balance of the compaction before it, or of
@@ -131,7 +131,7 @@ func (s *replay) closePaybacks(l *Loop) {
 	for i := range s.paybacks {
 		p := &s.paybacks[i].Payback
 		if p.NetUSD() < 0 {
-			s.row.Counts.NetNegative++
+			s.row.Figures[results.NetNegativeCompactions]++
 		}
 		if told {
 			o.Paid(int(s.index), i, p)

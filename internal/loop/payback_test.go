@@ -50,8 +50,8 @@ func TestNetIsTheDifferenceToNoCompaction(t *testing.T) {
 	} {
 		for _, layers := range []string{byFork, byStreaming, byDropping} {
 			list, row := paid(t, written(t, layers), s)
-			if len(list) != 1 || row.Compactions != 1 {
-				t.Fatalf("%s: %s: %d compactions, %d told", layers, name, row.Compactions, len(list))
+			if len(list) != 1 || row.N(results.Compactions) != 1 {
+				t.Fatalf("%s: %s: %d compactions, %d told", layers, name, row.N(results.Compactions), len(list))
 			}
 			without, _ := run(t, testConfig(t, "none"), s)
 			p := &list[0]
@@ -68,12 +68,12 @@ func TestNetIsTheDifferenceToNoCompaction(t *testing.T) {
 func TestNetNegativeCompactionsAreCounted(t *testing.T) {
 	last := newSession("s").turns(21, 0, 4000).session() // 18,000 + 300 + 20 × 4,200 pass 100,000 at the last request
 	list, row := paid(t, written(t, byFork), last)
-	if len(list) != 1 || list[0].Later != 1 || list[0].PaidAfter != 0 || row.Counts.NetNegative != 1 {
-		t.Errorf("%+v; %d counted", list, row.Counts.NetNegative)
+	if len(list) != 1 || list[0].Later != 1 || list[0].PaidAfter != 0 || row.N(results.NetNegativeCompactions) != 1 {
+		t.Errorf("%+v; %d counted", list, row.N(results.NetNegativeCompactions))
 	}
 	list, row = paid(t, written(t, byFork), newSession("s").turns(28, 0, 4000).session())
-	if negative := list[0].NetUSD() < 0; negative != (row.Counts.NetNegative == 1) {
-		t.Errorf("net $%.4f; %d counted", list[0].NetUSD(), row.Counts.NetNegative)
+	if negative := list[0].NetUSD() < 0; negative != (row.N(results.NetNegativeCompactions) == 1) {
+		t.Errorf("net $%.4f; %d counted", list[0].NetUSD(), row.N(results.NetNegativeCompactions))
 	}
 }
 
@@ -173,7 +173,7 @@ func TestWhatABalanceNotes(t *testing.T) {
 		}
 	}
 	s := &replay{paybacks: make([]payback, 1)}
-	if s.closePaybacks(&Loop{}); s.row.Counts.NetNegative != 0 {
+	if s.closePaybacks(&Loop{}); s.row.N(results.NetNegativeCompactions) != 0 {
 		t.Error("a balance of nothing counts as negative")
 	}
 }

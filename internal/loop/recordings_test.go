@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -45,7 +46,7 @@ func TestPresetsOnRecordings(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			over += row.OverWindow
+			over += row.N(results.OverWindow)
 		}
 		if compacts && over > 0 {
 			t.Errorf("%s: %d sessions pass the window", name, over)

@@ -41,6 +41,7 @@ type replay struct {
 	profile  *profile.Profile // nil for agents that it is not of
 	// automatic says that the calls go to a cache that needs no markers.
 	automatic bool
+	served    bool // a server was named: how its requests are served is not learned
 	// unwritten says that what is written to the cache is billed as plain input, as gateways do.
 	unwritten bool
 	rules     profile.Set      // of the profile, those that hold for the client
@@ -84,17 +85,18 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 		s.client = l.config.Client
 	}
 	if s.client == nil {
-		s.client = clientOf(session)
+		s.client = clientOf(session, l.config.cache(session))
 	}
 	s.count = s.assembly.Count.Over(s.client.Counting())
 	s.named = agents.ClaudeCode(session)
 	s.latch, s.overage, s.contents = client.Latch{}, s.assembly.TTL.Overage, 0
 	s.scaled, s.scale = "", [2]float64{1, 1}
 	s.server = l.serverOf(session, s.assembly.Provider)
-	s.automatic, s.unwritten = agents.Automatic(session), agents.Unwritten(session)
-	if s.profile = l.config.Profile; !agents.ClaudeCode(session) && !s.automatic {
-		s.profile = nil // it describes the others' clients
+	s.automatic, s.unwritten = l.config.cache(session) == traces.CacheAutomatic, l.config.unwritten(session)
+	if s.profile = l.config.Profile; !agents.ClaudeCode(session) && !s.automatic || l.config.abroad(session) {
+		s.profile = nil // it describes the others' clients, and other servers
 	}
+	s.served = l.config.Named != nil
 	if s.rules, s.static = 0, 0; s.profile != nil {
 		s.rules, s.static = s.profile.RulesFor(s.version), s.profile.StaticFor(s.version)
 		for kind := range s.hidden {
@@ -121,7 +123,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.replays = (s.needs != nil || l.config.Agent != (Agent{})) && replays(s.strategy)
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
 	s.told = s.announces()
-	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Sessions: 1}
+	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Figures: results.Figures{results.Sessions: 1}}
 	if !replays(s.strategy) {
 		s.row.Loop = results.LoopOpen
 		if s.needs != nil && l.config.Agent.Refetch != RefetchNever {
@@ -129,6 +131,9 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 		}
 	}
 	s.models.ids, s.models.prices, s.models.at = l.models, l.config.Prices, l.config.PricesAt
+	if l.config.Named != nil {
+		s.models.minimum = l.config.Named.Minimum
+	}
 	s.models.reset(session)
 	s.nameModels()
 	for i := range s.models.list {
@@ -251,10 +256,10 @@ func (s *replay) hasResult(t *thread, call int32) bool {
 func (s *replay) finish(l *Loop) {
 	for i := range s.session.Threads {
 		if l.threads[int(s.base)+i].overflow {
-			s.row.OverWindow = 1
+			s.row.Figures[results.OverWindow] = 1
 		}
 	}
-	s.row.Unpriced = s.models.unpriced
+	s.row.Figures[results.UnpricedCalls] = float64(s.models.unpriced)
 	for key, n := range s.reasons {
 		if s.row.Reasons == nil {
 			s.row.Reasons = make(map[string]int, len(s.reasons))
@@ -289,18 +294,18 @@ type Client interface {
 	Window(model string) int64
 }
 
-// clientOf returns the client that recorded a session.
-func clientOf(s *traces.Session) Client {
+// clientOf returns the client that recorded a session, for calls to a kind of cache.
+func clientOf(s *traces.Session, cache traces.Cache) Client {
 	agent := agents.Of(s.Agent)
 	switch {
-	case agents.Automatic(s):
-		return &client.Codex{}
-	case agent.ClaudeCode:
+	case agent.ClaudeCode && !agents.Automatic(s):
 		return client.ForVersion(s.Version())
-	case s.Markers != 0:
+	case cache == traces.CacheAutomatic:
+		return &client.Codex{}
+	case s.Markers != 0 && !agents.Automatic(s):
 		return client.Marking(int(s.Markers))
 	}
-	return client.Marking(agent.Markers)
+	return client.Marking(max(1, agent.Markers))
 }
 
 // namer is a server that treats models differently and is told their names.
@@ -319,7 +324,7 @@ type agentServer struct {
 // serverOf returns the server that a session calls at a provider: providers do
 // not share caches, nor do agents.
 func (l *Loop) serverOf(session *traces.Session, provider string) Server {
-	cache := agents.CacheOf(session)
+	cache := l.config.cache(session)
 	for i := range l.servers {
 		if s := &l.servers[i]; s.agent == session.Agent && s.cache == cache && s.provider == provider {
 			return s.Server

@@ -118,8 +118,9 @@ func TestRecordedEventsAreCounted(t *testing.T) {
 	countEvents(&row, &traces.Thread{Rounds: calls, Events: []traces.Event{compact, micro, compact, compact, last}})
 	countEvents(&row, &traces.Thread{Rounds: calls, Events: []traces.Event{micro, compact}})
 	countEvents(&row, &traces.Thread{Rounds: calls, Events: []traces.Event{{Kind: traces.EventShrink}}})
-	if row.Compactions != 4 || row.Recompactions != 2 || row.Microcompactions != 2 {
-		t.Errorf("%d compactions, %d of them again, %d microcompactions", row.Compactions, row.Recompactions, row.Microcompactions)
+	if row.N(results.Compactions) != 4 || row.N(results.Recompactions) != 2 || row.N(results.Microcompactions) != 2 {
+		t.Errorf("%d compactions, %d of them again, %d microcompactions", row.N(results.Compactions),
+			row.N(results.Recompactions), row.N(results.Microcompactions))
 	}
 }
 
@@ -127,12 +128,12 @@ func TestRecordedEventsAreCounted(t *testing.T) {
 func TestRowMustAddUp(t *testing.T) {
 	for name, change := range map[string]func(*results.Row){
 		"":                 func(*results.Row) {},
-		"a millionth":      func(r *results.Row) { r.CostBySource[0][0] += 1e-7 },
-		"a cent":           func(r *results.Row) { r.CostBySource[0][0] += 0.01 },
-		"a cent less":      func(r *results.Row) { r.CostBySource[0][0] -= 0.01 },
-		"a token":          func(r *results.Row) { r.UsageBySource[0].Read++ },
-		"a call":           func(r *results.Row) { r.CallsBySource[0]++ },
-		"a call left out ": func(r *results.Row) { r.Counts.Unsimulated++ },
+		"a millionth":      func(r *results.Row) { r.CostBy(0)[0] += 1e-7 },
+		"a cent":           func(r *results.Row) { r.CostBy(0)[0] += 0.01 },
+		"a cent less":      func(r *results.Row) { r.CostBy(0)[0] -= 0.01 },
+		"a token":          func(r *results.Row) { r.Figures[results.TokensBySource+results.ID(results.ClassRead)]++ },
+		"a call":           func(r *results.Row) { r.Figures[results.CallsBySource+results.ID(0)]++ },
+		"a call left out ": func(r *results.Row) { r.Figures[results.UnsimulatedCalls]++ },
 	} {
 		s := &replay{session: newSession("s").turns(3, 0, 1000).session()}
 		l := NewLoop(testConfig(t, "none"))

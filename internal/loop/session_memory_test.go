@@ -23,11 +23,11 @@ func memorySession() *traces.Session { return newSession("s").turns(90, 0, 4000)
 // of each update, which read the conversation's prefix and ask for five minutes.
 func TestSessionMemoryInsteadOfSummary(t *testing.T) {
 	row, calls := run(t, written(t, notesAndSummary("")), memorySession())
-	if row.Compactions < 2 || row.CallsBySource[results.SourceCompact] != 0 {
-		t.Fatalf("%d compactions with %d summary calls", row.Compactions, row.CallsBySource[results.SourceCompact])
+	if row.N(results.Compactions) < 2 || row.CallsBy(results.SourceCompact) != 0 {
+		t.Fatalf("%d compactions with %d summary calls", row.N(results.Compactions), row.CallsBy(results.SourceCompact))
 	}
-	updates := row.Counts.Extractions
-	if n := row.CallsBySource[results.SourceOf("session_memory")]; updates == 0 || int64(n) < 2*updates {
+	updates := int64(row.N(results.MemoryUpdates))
+	if n := row.CallsBy(results.SourceOf("session_memory")); updates == 0 || int64(n) < 2*updates {
 		t.Errorf("%d updates in %d calls", updates, n)
 	}
 	for _, c := range calls {
@@ -37,8 +37,8 @@ func TestSessionMemoryInsteadOfSummary(t *testing.T) {
 		}
 	}
 	off, _ := run(t, written(t, notesAndSummary(", enabled: false")), memorySession())
-	if off.CallsBySource[results.SourceCompact] == 0 || off.CallsBySource[results.SourceOf("session_memory")] != 0 {
-		t.Errorf("off: %+v", off.CallsBySource)
+	if off.CallsBy(results.SourceCompact) == 0 || off.CallsBy(results.SourceOf("session_memory")) != 0 {
+		t.Errorf("off: %+v", off.Figures[results.CallsBySource:results.Tokens])
 	}
 }
 
@@ -46,10 +46,11 @@ func TestSessionMemoryInsteadOfSummary(t *testing.T) {
 // made all the same.
 func TestSessionMemoryDisabled(t *testing.T) {
 	row, _ := run(t, written(t, notesAndSummary(", compact: false")), memorySession())
-	if row.CallsBySource[results.SourceCompact] != row.Compactions || row.Counts.Extractions == 0 {
-		t.Errorf("%d summary calls of %d compactions, %d updates", row.CallsBySource[results.SourceCompact], row.Compactions, row.Counts.Extractions)
+	if row.CallsBy(results.SourceCompact) != row.N(results.Compactions) || row.N(results.MemoryUpdates) == 0 {
+		t.Errorf("%d summary calls of %d compactions, %d updates", row.CallsBy(results.SourceCompact),
+			row.N(results.Compactions), row.N(results.MemoryUpdates))
 	}
-	if row.Reasons["session-memory: disabled"] != row.Compactions {
+	if row.Reasons["session-memory: disabled"] != row.N(results.Compactions) {
 		t.Errorf("%v", row.Reasons)
 	}
 }
@@ -57,10 +58,10 @@ func TestSessionMemoryDisabled(t *testing.T) {
 // Without a memory there is nothing to stand in for a summary.
 func TestSessionMemoryWithoutFile(t *testing.T) {
 	row, _ := run(t, written(t, notesAndSummary(", extract: {growth: 400000}")), memorySession())
-	if row.Counts.Extractions != 0 || row.Firings["session-memory"] != 0 || row.Compactions == 0 {
-		t.Errorf("%d updates, %v", row.Counts.Extractions, row.Firings)
+	if row.N(results.MemoryUpdates) != 0 || row.Firings["session-memory"] != 0 || row.N(results.Compactions) == 0 {
+		t.Errorf("%d updates, %v", row.N(results.MemoryUpdates), row.Firings)
 	}
-	if row.Reasons["session-memory: no memory file"] != row.Compactions {
+	if row.Reasons["session-memory: no memory file"] != row.N(results.Compactions) {
 		t.Errorf("%v", row.Reasons)
 	}
 }
@@ -79,12 +80,12 @@ func TestSessionMemoryGuard(t *testing.T) {
 		rows[guard], _ = run(t, c, s)
 	}
 	with, without := rows["true"], rows["false"]
-	if with.Reasons["session-memory: the result would reach the trigger again"] == 0 || with.CallsBySource[results.SourceCompact] == 0 {
+	if with.Reasons["session-memory: the result would reach the trigger again"] == 0 || with.CallsBy(results.SourceCompact) == 0 {
 		t.Errorf("guarded: %v", with.Reasons)
 	}
 	// 90 rounds, the first 20 of them below the trigger.
-	if without.Compactions != 70 || with.Compactions > 5 {
-		t.Errorf("%d compactions without the guard, %d with it", without.Compactions, with.Compactions)
+	if without.N(results.Compactions) != 70 || with.N(results.Compactions) > 5 {
+		t.Errorf("%d compactions without the guard, %d with it", without.N(results.Compactions), with.N(results.Compactions))
 	}
 }
 
@@ -95,8 +96,8 @@ func TestSessionMemoryRefusalsAreCounted(t *testing.T) {
 	for breaker, n := range map[string]int{"0": 29 - 11 + 1, "3": 3} {
 		row, _ := run(t, written(t, "  - session-memory: {trigger: {fixed: 60000}, extract: {init: 1000000}, breaker: "+breaker+"}\n"),
 			newSession("s").turns(30, 0, 4000).session())
-		if got := row.Reasons["session-memory: no memory file"]; got != n || row.Compactions != 0 {
-			t.Errorf("breaker %s: refused %v, want %d; %d compactions", breaker, row.Reasons, n, row.Compactions)
+		if got := row.Reasons["session-memory: no memory file"]; got != n || row.N(results.Compactions) != 0 {
+			t.Errorf("breaker %s: refused %v, want %d; %d compactions", breaker, row.Reasons, n, row.N(results.Compactions))
 		}
 	}
 }
@@ -109,11 +110,13 @@ func TestSessionMemoryWait(t *testing.T) {
 		return row
 	}
 	short, long := waited("3"), waited("20")
-	if short.Compactions == 0 || short.AddedLatency <= 0 || short.AddedLatency > 3*float64(short.Compactions) {
-		t.Errorf("updates of 3 s: %g s in %d compactions", short.AddedLatency, short.Compactions)
+	if short.N(results.Compactions) == 0 || short.Figures[results.AddedLatency] <= 0 ||
+		short.Figures[results.AddedLatency] > 3*float64(short.N(results.Compactions)) {
+		t.Errorf("updates of 3 s: %g s in %d compactions", short.Figures[results.AddedLatency], short.N(results.Compactions))
 	}
-	if long.Compactions == 0 || long.AddedLatency > 15*float64(long.Compactions) || long.AddedLatency <= short.AddedLatency {
-		t.Errorf("updates of 20 s: %g s in %d compactions", long.AddedLatency, long.Compactions)
+	if long.N(results.Compactions) == 0 || long.Figures[results.AddedLatency] > 15*float64(long.N(results.Compactions)) ||
+		long.Figures[results.AddedLatency] <= short.Figures[results.AddedLatency] {
+		t.Errorf("updates of 20 s: %g s in %d compactions", long.Figures[results.AddedLatency], long.N(results.Compactions))
 	}
 }
 
@@ -125,7 +128,7 @@ func TestSessionMemoryLoop(t *testing.T) {
 		return row
 	}
 	with, without := loops("true"), loops("false")
-	a, b := with.CallsBySource[results.SourceOf("session_memory")], without.CallsBySource[results.SourceOf("session_memory")]
+	a, b := with.CallsBy(results.SourceOf("session_memory")), without.CallsBy(results.SourceOf("session_memory"))
 	if a == 0 || b < 5*a {
 		t.Errorf("%d calls of updates with the guard, %d without", a, b)
 	}
@@ -145,7 +148,7 @@ func TestSessionMemoryOnOtherThreads(t *testing.T) {
 	agent.Prefix.To = agent.Prefix.From + 1
 	b.turns(50, 0, 4000)
 	row, _ := run(t, written(t, notesAndSummary("")), b.session())
-	if row.Compactions < 2 || row.Counts.Extractions == 0 {
-		t.Errorf("%d compactions, %d updates", row.Compactions, row.Counts.Extractions)
+	if row.N(results.Compactions) < 2 || row.N(results.MemoryUpdates) == 0 {
+		t.Errorf("%d compactions, %d updates", row.N(results.Compactions), row.N(results.MemoryUpdates))
 	}
 }

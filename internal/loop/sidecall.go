@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/client"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -25,7 +26,7 @@ func (l *Loop) build(t *thread, side *prompt.Context, in *prompt.Intent) {
 	}
 	body := strategies.Body(&t.context)
 	kept, shared := body, !in.Own
-	if shared && in.Strip == 0 && in.Lead == 0 && from <= body {
+	if shared && in.Whole() && in.Lead == 0 && from <= body {
 		kept = max(to, body) // as it is, with its ids, which deletions refer to
 	}
 	if shared {
@@ -41,11 +42,15 @@ func (l *Loop) build(t *thread, side *prompt.Context, in *prompt.Intent) {
 	if in.Lead > 0 {
 		side.Add(injected(prompt.KindPrompt, "earlier conversation truncated", in.Lead))
 	}
-	for i := max(from, kept); i < to; i++ {
-		if in.Strip == 0 {
+	from = max(from, kept)
+	if in.Newest > 0 {
+		from = newest(&t.context, from, to, in)
+	}
+	for i := from; i < to; i++ {
+		if in.Whole() {
 			side.AppendSame(*t.context.At(i))
 		} else {
-			include(side, *t.context.At(i), in.Strip)
+			include(side, *t.context.At(i), in)
 		}
 	}
 	if in.Instruction > 0 {
@@ -67,17 +72,58 @@ func injected(k prompt.Kind, text string, tokens int32) prompt.Block {
 
 // include adds an entry of the conversation to a call's context, less what the
 // call leaves out.
-func include(side *prompt.Context, e prompt.Entry, strip prompt.Strip) {
-	b := side.Block(e.Block)
-	switch {
-	case strip&prompt.StripListings != 0 && b.Flags&prompt.FlagListing != 0,
-		strip&prompt.StripThinking != 0 && e.Kind == prompt.KindThinking:
-	case strip&prompt.StripMedia != 0 && (e.Kind == prompt.KindImage || e.Kind == prompt.KindDocument):
-		side.AppendAs(e, prompt.FormPointer, min(e.Tokens, imagePlaceholder))
-	case strip&prompt.StripMedia != 0 && b.Flags&prompt.FlagImage != 0 && e.Form == prompt.FormVerbatim:
-		side.AppendAs(e, prompt.FormRange, min(e.Tokens, imagePlaceholder+b.Bytes/3))
+func include(side *prompt.Context, e prompt.Entry, in *prompt.Intent) {
+	switch was := shown(e, side.Block(e.Block), in); {
+	case was.Tokens == 0 && e.Tokens > 0:
+	case was.Form != e.Form || was.Tokens != e.Tokens:
+		side.AppendAs(e, was.Form, was.Tokens)
 	default:
 		side.AppendSame(e)
+	}
+}
+
+// newest returns the position from which a call sends the messages [from, to) that it has room for: that of a response or
+// a prompt, so that no result is sent without its call.
+func newest(c *prompt.Context, from, to int, in *prompt.Intent) int {
+	i, left := to, in.Newest
+	for ; i > from; i-- {
+		if left -= shown(*c.At(i - 1), c.BlockAt(i-1), in).Tokens; left < 0 {
+			break
+		}
+	}
+	for i > from && i < to && c.At(i).Kind != prompt.KindPrompt && (!c.At(i).Kind.Assistant() || c.At(i-1).Kind.Assistant()) {
+		i++
+	}
+	return i
+}
+
+// shown returns an entry of a block as a call shows it, without tokens if the call leaves it out.
+func shown(e prompt.Entry, b *prompt.Block, in *prompt.Intent) prompt.Entry {
+	tool := e.Kind == prompt.KindToolUse || e.Kind == prompt.KindToolResult
+	switch strip := in.Strip; {
+	case strip&prompt.StripListings != 0 && b.Flags&prompt.FlagListing != 0,
+		strip&prompt.StripThinking != 0 && e.Kind == prompt.KindThinking,
+		strip&prompt.StripTools != 0 && tool:
+		e.Tokens = 0
+	case strip&prompt.StripMedia != 0 && (e.Kind == prompt.KindImage || e.Kind == prompt.KindDocument):
+		e.Form, e.Tokens = prompt.FormPointer, min(e.Tokens, imagePlaceholder)
+	case strip&prompt.StripMedia != 0 && b.Flags&prompt.FlagImage != 0 && e.Form == prompt.FormVerbatim:
+		e.Form, e.Tokens = prompt.FormRange, min(e.Tokens, imagePlaceholder+b.Bytes/3)
+	}
+	if in.Clip > 0 && (e.Kind == prompt.KindToolResult || e.Kind == prompt.KindThinking) {
+		clip(&e, b, in.Clip)
+	}
+	return e
+}
+
+// clip cuts an entry to a number of bytes of its block.
+func clip(e *prompt.Entry, b *prompt.Block, bytes int32) {
+	if e.Form == prompt.FormPointer || e.Form == prompt.FormCleared || b.Tokens <= 0 {
+		return
+	}
+	has := int64(b.Bytes) * int64(e.Tokens) / int64(b.Tokens)
+	if has > int64(bytes) {
+		e.Form, e.Tokens = prompt.FormRange, max(1, int32(int64(e.Tokens)*int64(bytes)/has))
 	}
 }
 
@@ -156,16 +202,16 @@ func (s *replay) measure(m *prompt.Measured) {
 	if m == nil {
 		return
 	}
-	n := &s.row.Counts
-	n.LiveCalls++
-	n.LiveAttempts += int64(m.Attempts)
-	n.LiveIterations += int64(m.Iterations)
-	n.LiveUncached += m.Usage.Uncached
-	n.LiveRead += m.Usage.Read
-	n.LiveWrite += m.Usage.Write5m + m.Usage.Write1h + m.Usage.WriteOther
-	n.LiveOutput += m.Usage.Output
-	n.SectionsMissing += int64(m.Missing)
-	n.SectionsCut += int64(m.Cut)
+	n := &s.row.Figures
+	n[results.LiveCalls]++
+	n[results.LiveAttempts] += float64(m.Attempts)
+	n[results.LiveIterations] += float64(m.Iterations)
+	n[results.LiveUncachedTokens] += float64(m.Usage.Uncached)
+	n[results.LiveReadTokens] += float64(m.Usage.Read)
+	n[results.LiveWriteTokens] += float64(m.Usage.Writes())
+	n[results.LiveOutputTokens] += float64(m.Usage.Output)
+	n[results.SectionsMissing] += float64(m.Missing)
+	n[results.SectionsCut] += float64(m.Cut)
 }
 
 // event is the stable id of a call that a layer makes at the round under way.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // A call sends the conversation's prefix, or a head of its own; what stands for messages that
@@ -28,6 +29,9 @@ func TestWhatACallSends(t *testing.T) {
 		"the last, no lead":     {prompt.Intent{From: 7}, slices.Concat(head, second)},
 		"a head of its own":     {prompt.Intent{Own: true, Head: 700, Instruction: 50}, slices.Concat([]int32{700}, first, second, []int32{50})},
 		"no head":               {prompt.Intent{Own: true, From: 7}, second},
+		"the newest":            {prompt.Intent{Own: true, Newest: 1400}, slices.Concat(first[1:], second)},
+		"the newest that fit":   {prompt.Intent{Own: true, Newest: 1399}, second[1:]},
+		"text alone":            {prompt.Intent{Own: true, Strip: prompt.StripThinking | prompt.StripTools}, []int32{300, 60, 60}},
 		"without thinking":      {prompt.Intent{Strip: prompt.StripThinking}, slices.Concat(head, []int32{300, 60, 100}, []int32{1000, 60, 100})},
 		"without, up to a call": {prompt.Intent{Strip: prompt.StripThinking, To: 7, Instruction: 1}, slices.Concat(head, []int32{300, 60, 100, 1})},
 	} {
@@ -53,25 +57,31 @@ func TestWhatACallLeavesOut(t *testing.T) {
 		block prompt.Block
 		strip prompt.Strip
 		want  []int32
+		clip  int32
 	}{
-		"an image":              {prompt.Block{Kind: prompt.KindImage, Tokens: 1500}, prompt.StripMedia, []int32{3}},
-		"a document":            {prompt.Block{Kind: prompt.KindDocument, Tokens: 9000}, prompt.StripMedia, []int32{3}},
-		"a tiny image":          {prompt.Block{Kind: prompt.KindImage, Tokens: 2}, prompt.StripMedia, []int32{2}},
-		"a result with one":     {prompt.Block{Kind: prompt.KindToolResult, Tokens: 1600, Bytes: 300, Flags: prompt.FlagImage}, prompt.StripMedia, []int32{103}},
-		"a result of text":      {prompt.Block{Kind: prompt.KindToolResult, Tokens: 100, Bytes: 300}, prompt.StripMedia, []int32{100}},
-		"an image that stays":   {prompt.Block{Kind: prompt.KindImage, Tokens: 1500}, prompt.StripThinking, []int32{1500}},
-		"thinking":              {prompt.Block{Kind: prompt.KindThinking, Tokens: 40}, prompt.StripThinking, nil},
-		"thinking that stays":   {prompt.Block{Kind: prompt.KindThinking, Tokens: 40}, prompt.StripListings, []int32{40}},
-		"a listing":             {prompt.Block{Kind: prompt.KindAttachment, Tokens: 40, Flags: prompt.FlagListing}, prompt.StripListings, nil},
-		"a listing that stays":  {prompt.Block{Kind: prompt.KindAttachment, Tokens: 40, Flags: prompt.FlagListing}, prompt.StripMedia, []int32{40}},
-		"an attachment as such": {prompt.Block{Kind: prompt.KindAttachment, Tokens: 40}, prompt.StripListings, []int32{40}},
+		"an image":                    {prompt.Block{Kind: prompt.KindImage, Tokens: 1500}, prompt.StripMedia, []int32{3}, 0},
+		"a document":                  {prompt.Block{Kind: prompt.KindDocument, Tokens: 9000}, prompt.StripMedia, []int32{3}, 0},
+		"a tiny image":                {prompt.Block{Kind: prompt.KindImage, Tokens: 2}, prompt.StripMedia, []int32{2}, 0},
+		"a result with one":           {prompt.Block{Kind: prompt.KindToolResult, Tokens: 1600, Bytes: 300, Flags: prompt.FlagImage}, prompt.StripMedia, []int32{103}, 0},
+		"a result of text":            {prompt.Block{Kind: prompt.KindToolResult, Tokens: 100, Bytes: 300}, prompt.StripMedia, []int32{100}, 0},
+		"an image that stays":         {prompt.Block{Kind: prompt.KindImage, Tokens: 1500}, prompt.StripThinking, []int32{1500}, 0},
+		"thinking":                    {prompt.Block{Kind: prompt.KindThinking, Tokens: 40}, prompt.StripThinking, nil, 0},
+		"thinking that stays":         {prompt.Block{Kind: prompt.KindThinking, Tokens: 40}, prompt.StripListings, []int32{40}, 0},
+		"a listing":                   {prompt.Block{Kind: prompt.KindAttachment, Tokens: 40, Flags: prompt.FlagListing}, prompt.StripListings, nil, 0},
+		"a listing that stays":        {prompt.Block{Kind: prompt.KindAttachment, Tokens: 40, Flags: prompt.FlagListing}, prompt.StripMedia, []int32{40}, 0},
+		"an attachment as such":       {prompt.Block{Kind: prompt.KindAttachment, Tokens: 40}, prompt.StripListings, []int32{40}, 0},
+		"a long result":               {prompt.Block{Kind: prompt.KindToolResult, Tokens: 3000, Bytes: 9000}, 0, []int32{666}, 2000},
+		"a short result":              {prompt.Block{Kind: prompt.KindToolResult, Tokens: 700, Bytes: 2000}, 0, []int32{700}, 2000},
+		"long thinking":               {prompt.Block{Kind: prompt.KindThinking, Tokens: 1000, Bytes: 4000}, 0, []int32{500}, 2000},
+		"a long prompt":               {prompt.Block{Kind: prompt.KindPrompt, Tokens: 3000, Bytes: 9000}, 0, []int32{3000}, 2000},
+		"a long result with an image": {prompt.Block{Kind: prompt.KindToolResult, Tokens: 4500, Bytes: 9000, Flags: prompt.FlagImage}, prompt.StripMedia, []int32{1000}, 2000},
 	} {
 		c := new(prompt.Context)
 		c.Reset([]prompt.Block{tc.block}, new(prompt.Arena))
 		c.Append(0)
 		side := new(prompt.Context)
 		side.Reset([]prompt.Block{tc.block}, new(prompt.Arena))
-		include(side, *c.At(0), tc.strip)
+		include(side, *c.At(0), &prompt.Intent{Strip: tc.strip, Clip: tc.clip})
 		var got []int32
 		for i := range side.Len() {
 			got = append(got, side.At(i).Tokens)
@@ -95,8 +105,8 @@ func TestRefusedCallTakesItsTime(t *testing.T) {
 	c.Summarizer = busy{}
 	s := newSession("s").turns(2, 0, 1000).session()
 	row, calls, failed := inquired(t, c, inquirer{instruction: 100}, s)
-	if !slices.Equal(failed, []string{prompt.FailAPI, prompt.FailAPI}) || len(calls) != 2 || !near(row.AddedLatency, 14) {
-		t.Errorf("%q, %d calls, %g s of waiting; want two refusals of 7 s", failed, len(calls), row.AddedLatency)
+	if !slices.Equal(failed, []string{prompt.FailAPI, prompt.FailAPI}) || len(calls) != 2 || !near(row.Figures[results.AddedLatency], 14) {
+		t.Errorf("%q, %d calls, %g s of waiting; want two refusals of 7 s", failed, len(calls), row.Figures[results.AddedLatency])
 	}
 	none, _ := run(t, testConfig(t, "none"), s)
 	if row.CostUSD() != none.CostUSD() {
@@ -135,7 +145,7 @@ func TestMeasuredWritesAddUp(t *testing.T) {
 	writes := prompt.Usage{Write5m: 1, Write1h: 2, WriteOther: 4}
 	s.measure(nil)
 	s.measure(&prompt.Measured{Usage: writes})
-	if n := &s.row.Counts; n.LiveCalls != 1 || n.LiveWrite != 7 {
-		t.Errorf("%d calls wrote %d; want 1 and 7", n.LiveCalls, n.LiveWrite)
+	if n := &s.row.Figures; n[results.LiveCalls] != 1 || n[results.LiveWriteTokens] != 7 {
+		t.Errorf("%g calls wrote %g; want 1 and 7", n[results.LiveCalls], n[results.LiveWriteTokens])
 	}
 }

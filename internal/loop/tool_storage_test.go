@@ -45,15 +45,15 @@ func TestToolStorageKeepsThePrefix(t *testing.T) {
 			t.Errorf("call %d: %+v, want %+v", i, c.Usage, want)
 		}
 	}
-	if row.Misses != 0 || row.Counts.Stored != 3 || row.Counts.StoredTokens != 3*(20000-726) {
-		t.Errorf("%d misses, counts %v", row.Misses, row.Counts)
+	if row.N(results.Misses) != 0 || row.N(results.StoredResults) != 3 || row.N(results.StoredTokens) != 3*(20000-726) {
+		t.Errorf("%d misses, counts %v", row.N(results.Misses), row.Figures[results.StoredResults:results.CallsBySource])
 	}
-	if row.Microcompactions != 0 || row.Compactions != 0 || row.Firings["tool-storage"] != 3 {
-		t.Errorf("storing is no compaction: %d, %d, firings %v", row.Microcompactions, row.Compactions, row.Firings)
+	if row.N(results.Microcompactions) != 0 || row.N(results.Compactions) != 0 || row.Firings["tool-storage"] != 3 {
+		t.Errorf("storing is no compaction: %d, %d, firings %v", row.N(results.Microcompactions), row.N(results.Compactions), row.Firings)
 	}
 	off, _ := run(t, written(t, "  - tool-storage: {enabled: false}\n"), s)
-	if off.PeakContext != 18300+3*20200 {
-		t.Errorf("off: a context of %d", off.PeakContext)
+	if off.N(results.PeakContext) != 18300+3*20200 {
+		t.Errorf("off: a context of %d", off.N(results.PeakContext))
 	}
 }
 
@@ -65,8 +65,8 @@ func TestToolStorageLowersTheClientsCount(t *testing.T) {
 	const full = "  - full-compact: {trigger: {fixed: 30000}}\n"
 	with, _ := run(t, written(t, "  - tool-storage: {}\n"+full), s)
 	without, _ := run(t, written(t, full), s)
-	if with.Compactions != 0 || without.Compactions == 0 {
-		t.Errorf("%d compactions with storage, %d without", with.Compactions, without.Compactions)
+	if with.N(results.Compactions) != 0 || without.N(results.Compactions) == 0 {
+		t.Errorf("%d compactions with storage, %d without", with.N(results.Compactions), without.N(results.Compactions))
 	}
 }
 
@@ -83,8 +83,9 @@ func TestToolStorageFreezeKeepsTheCache(t *testing.T) {
 		"false": {[5]int64{18300, 19226, 20152, 78900, 99100}, 1},
 	} {
 		row, calls := run(t, written(t, "  - tool-storage: {retune: {request: 4, scale: 3}, freeze: "+freeze+"}\n"), s)
-		if got := mainContexts(calls); [5]int64(got) != want.contexts || row.Misses != want.misses || row.MissesByClass[prompt.MissEdit] != want.misses {
-			t.Errorf("freeze %s: contexts %v, %d misses; want %v, %d", freeze, got, row.Misses, want.contexts, want.misses)
+		if got := mainContexts(calls); [5]int64(got) != want.contexts || row.N(results.Misses) != want.misses ||
+			row.MissesOf(prompt.MissEdit) != want.misses {
+			t.Errorf("freeze %s: contexts %v, %d misses; want %v, %d", freeze, got, row.N(results.Misses), want.contexts, want.misses)
 		}
 	}
 }
@@ -95,8 +96,8 @@ func TestToolStorageFreezeKeepsTheCache(t *testing.T) {
 func TestToolStorageReadBack(t *testing.T) {
 	s := using(newSession("s").turns(3, 0, 20000).session(), "Bash")
 	row, calls := run(t, written(t, "  - tool-storage: {reread: {share: 1}}\n"), s)
-	if row.Calls != 4 || row.CallsBySource[results.SourceOf("reread")] != 1 || row.Counts.Reread != 1 || row.Misses != 0 {
-		t.Fatalf("%d calls, %d of reading, %d misses", row.Calls, row.CallsBySource[results.SourceOf("reread")], row.Misses)
+	if row.N(results.Calls) != 4 || row.CallsBy(results.SourceOf("reread")) != 1 || row.N(results.RereadResults) != 1 || row.N(results.Misses) != 0 {
+		t.Fatalf("%d calls, %d of reading, %d misses", row.N(results.Calls), row.CallsBy(results.SourceOf("reread")), row.N(results.Misses))
 	}
 	if want := (prompt.Usage{Read: 19226, Write5m: 926, Output: 100}); calls[2].Usage != want || calls[2].Source != results.SourceOf("reread") {
 		t.Errorf("reading: %+v, want %+v", calls[2].Usage, want)
@@ -105,8 +106,8 @@ func TestToolStorageReadBack(t *testing.T) {
 		t.Errorf("the request: %+v, want %+v", calls[3].Usage, want)
 	}
 	none, _ := run(t, written(t, "  - tool-storage: {}\n"), s)
-	if none.Calls != 3 {
-		t.Errorf("%d calls where nothing is read back", none.Calls)
+	if none.N(results.Calls) != 3 {
+		t.Errorf("%d calls where nothing is read back", none.N(results.Calls))
 	}
 }
 
@@ -123,7 +124,7 @@ func TestToolStorageInABranch(t *testing.T) {
 		t.Errorf("the branch has %d tokens and reads %d", c.Context, c.Usage.Read)
 	}
 	row, calls := run(t, written(t, "  - tool-storage: {reread: {share: 1}}\n"), s)
-	if c := calls[len(calls)-1]; row.Counts.Reread != 3 || c.Source != results.SourceBranch || c.Context != 21578+3*20100 {
-		t.Errorf("%d read back, the branch has %d tokens", row.Counts.Reread, c.Context)
+	if c := calls[len(calls)-1]; row.N(results.RereadResults) != 3 || c.Source != results.SourceBranch || c.Context != 21578+3*20100 {
+		t.Errorf("%d read back, the branch has %d tokens", row.N(results.RereadResults), c.Context)
 	}
 }

@@ -3,6 +3,7 @@ package loop
 import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
+	"github.com/compactsim/compactsim/internal/study/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -87,28 +88,28 @@ func (l *Loop) settle(t *thread, layer int) {
 	}
 	t.told.note(&b)
 	row := &t.replay.row
-	row.Counts.Cleared += int64(b.Cleared)
+	row.Figures[results.ClearedResults] += float64(b.Cleared)
 	if t.replay.needs != nil && b.Kind != strategies.BoundaryStore {
-		row.Needs.Removed += max(0, b.Before-b.After)
+		row.Figures[results.Needs+results.ID(recall.Removed)] += float64(max(0, b.Before-b.After))
 	}
 	switch b.Kind {
 	case strategies.BoundaryMicro, strategies.BoundaryServer:
 		if b.Kind == strategies.BoundaryMicro {
-			row.Microcompactions++
+			row.Figures[results.Microcompactions]++
 		}
-		row.Counts.ClearedTokens += max(0, b.Before-b.After)
+		row.Figures[results.ClearedTokens] += float64(max(0, b.Before-b.After))
 		t.counted = max(0, t.counted-b.Uncounted)
 		return
 	case strategies.BoundaryStore: // no response has counted it yet
 		t.trailing = max(0, t.trailing-b.Uncounted)
 		return
 	}
-	row.Compactions++
+	row.Figures[results.Compactions]++
 	t.chain++
 	if b.Chained {
-		row.Recompactions++
+		row.Figures[results.Recompactions]++
 	}
-	row.ChainMax = max(row.ChainMax, t.chain)
+	row.Most(results.ChainMax, int64(t.chain))
 	l.openPayback(t, &b)
 	t.rounds, t.behind = 0, 0
 	t.deleted.reset()
@@ -121,7 +122,7 @@ func (l *Loop) settle(t *thread, layer int) {
 	}
 	t.inputAt = l.turn.InputAt
 	if b.Kind == strategies.BoundaryCompact && !b.Replayed && b.After > window {
-		row.FailedCompaction++ // what must stay does not fit: no success
+		row.Figures[results.FailedCompactions]++ // what must stay does not fit: no success
 	}
 }
 
@@ -170,7 +171,7 @@ type host struct {
 }
 
 // Count adds to the counts of the session's row.
-func (h *host) Count(n results.Counts) { h.thread.replay.row.Counts.Add(&n) }
+func (h *host) Count(id results.ID, n int64) { h.thread.replay.row.Figures[id] += float64(n) }
 
 // Refuse counts a reason for which a layer did not act.
 func (h *host) Refuse(layer, reason string) strategies.Outcome {
@@ -230,7 +231,7 @@ func (l *Loop) open(t *thread) {
 		b.Digest = b.Digest.ExtendInt(uint64(t.index)<<32 | uint64(t.round))
 		t.context.Add(b)
 		t.trailing += t.replay.estimate(&b)
-		t.replay.row.Counts.Messages++
+		t.replay.row.Figures[results.AgentMessages]++
 	}
 	t.inbox = t.inbox[:0]
 }
@@ -244,7 +245,7 @@ func (l *Loop) hints(t *thread) bool {
 		return false
 	}
 	t.hinted = true
-	t.replay.row.Counts.Hints++
+	t.replay.row.Figures[results.ServerHints]++
 	for _, h := range t.hooks.hints {
 		l.refresh(t)
 		l.final(t, h.layer, "server_hint", h.do.ServerHint(&l.turn))

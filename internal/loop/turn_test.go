@@ -3,6 +3,7 @@ package loop
 import (
 	"testing"
 
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -42,9 +43,10 @@ func TestReportsOfLayers(t *testing.T) {
 		c.Window = window
 		c.Strategy = strategies.NewStrategy("own", "", reporter{tc.done})
 		row, _ := run(t, c, newSession("s").turns(2, 0, 1000).session())
-		if row.Compactions != tc.compactions || row.Microcompactions != tc.micro || row.FailedCompaction != tc.lost || row.Counts.ClearedTokens != tc.cleared {
+		if row.N(results.Compactions) != tc.compactions || row.N(results.Microcompactions) != tc.micro ||
+			row.N(results.FailedCompactions) != tc.lost || int64(row.N(results.ClearedTokens)) != tc.cleared {
 			t.Errorf("%s: %d compactions, %d clearings, %d failed, %d tokens cleared", name,
-				row.Compactions, row.Microcompactions, row.FailedCompaction, row.Counts.ClearedTokens)
+				row.N(results.Compactions), row.N(results.Microcompactions), row.N(results.FailedCompactions), row.N(results.ClearedTokens))
 		}
 	}
 }

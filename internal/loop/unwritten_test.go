@@ -7,6 +7,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -32,8 +33,8 @@ func TestBillWithUnloggedWrites(t *testing.T) {
 		"marked caches": {traces.AgentClaudeCode, "claude-opus-4-6", prompt.Usage{Uncached: 40_000}, 0},
 	} {
 		row := Billed(session(tc.agent, tc.model, tc.usage), table, time.Date(2026, 7, 10, 0, 0, 0, 0, time.UTC))
-		if math.Abs(row.UnloggedWritesUSD-tc.want) > 1e-9 || row.Unpriced > 0 {
-			t.Errorf("%s: $%f, want $%f; %d unpriced", name, row.UnloggedWritesUSD, tc.want, row.Unpriced)
+		if math.Abs(row.Figures[results.UnloggedWritesUSD]-tc.want) > 1e-9 || row.N(results.UnpricedCalls) > 0 {
+			t.Errorf("%s: $%f, want $%f; %d unpriced", name, row.Figures[results.UnloggedWritesUSD], tc.want, row.N(results.UnpricedCalls))
 		}
 	}
 }

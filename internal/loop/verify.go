@@ -143,18 +143,19 @@ func (l *Loop) verifyMessages(t *thread) {
 // tokens and costs add up over classes and sources.
 func (l *Loop) verifyRow(s *replay) {
 	r := &s.row
-	own := r.CallsBySource[results.SourceMain] + r.CallsBySource[results.SourceAgent] + r.CallsBySource[results.SourceBranch]
-	if want := s.session.NumCalls() - int(r.Counts.Unsimulated); own != want {
+	own := r.OwnCalls()
+	if want := s.session.NumCalls() - r.N(results.UnsimulatedCalls); own != want {
 		l.err = fmt.Errorf("%w: %d calls of the recording were simulated, it has %d", ErrInvariant, own, want)
 	}
 	var usage prompt.Usage
 	var cost float64
-	for i := range r.UsageBySource {
-		usage.Add(&r.UsageBySource[i])
-		cost += r.CostBySource[i].Total()
+	for s := range results.Source(results.NumSources) {
+		u := r.UsageBy(s)
+		usage.Add(&u)
+		cost += r.CostBy(s).Total()
 	}
-	if usage != r.Usage || math.Abs(cost-r.CostByClass.Total()) > 1e-6*(1+cost) {
+	if usage != r.Usage() || math.Abs(cost-r.CostByClass().Total()) > 1e-6*(1+cost) {
 		l.err = fmt.Errorf("%w: sources add up to %+v and $%.6f, classes to %+v and $%.6f",
-			ErrInvariant, usage, cost, r.Usage, r.CostByClass.Total())
+			ErrInvariant, usage, cost, r.Usage(), r.CostByClass().Total())
 	}
 }

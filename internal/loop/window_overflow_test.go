@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -21,8 +22,9 @@ func TestRequestAtTheWindow(t *testing.T) {
 		c := testConfig(t, "none")
 		c.Window = tc.window
 		row, _ := run(t, c, s)
-		if int(row.Counts.Beyond) != tc.beyond || row.Overflows != tc.over {
-			t.Errorf("18,300 and %d tokens in a window of %d: %d beyond, %d overflows", tc.tail, tc.window, row.Counts.Beyond, row.Overflows)
+		if int(row.N(results.AnsweredOverWindow)) != tc.beyond || row.N(results.Overflows) != tc.over {
+			t.Errorf("18,300 and %d tokens in a window of %d: %d beyond, %d overflows", tc.tail, tc.window,
+				row.N(results.AnsweredOverWindow), row.N(results.Overflows))
 		}
 	}
 }
@@ -65,8 +67,8 @@ func TestFailureOfATooLongPrompt(t *testing.T) {
 	c := testConfig(t, "none")
 	c.Strategy, c.Window = strategies.NewStrategy("own", "", idler{map[int32]int64{}}), 18_299
 	row, _ := run(t, c, newSession("s").turns(1, 0, 0).session())
-	if row.FailedCompaction != 1 || row.Counts.Beyond != 1 {
-		t.Errorf("%d failures, %d calls beyond the window", row.FailedCompaction, row.Counts.Beyond)
+	if row.N(results.FailedCompactions) != 1 || row.N(results.AnsweredOverWindow) != 1 {
+		t.Errorf("%d failures, %d calls beyond the window", row.N(results.FailedCompactions), row.N(results.AnsweredOverWindow))
 	}
 }
 
@@ -78,7 +80,7 @@ func TestLossByThePause(t *testing.T) {
 	c.Profile = lossy(0.5, 0.06, 0)
 	s := newSession("s").turns(2, 0, 1000).turns(1, 100*second, 0).turns(1, 30*second, 0).session()
 	row, _ := run(t, c, s)
-	if want := (0.06*3500 + 0.5*4000) * lostUSD; math.Abs(row.ExpectedLossUSD-want) > 1e-9 {
-		t.Errorf("expected loss $%.9f, want $%.9f", row.ExpectedLossUSD, want)
+	if want := (0.06*3500 + 0.5*4000) * lostUSD; math.Abs(row.Figures[results.ExpectedLossUSD]-want) > 1e-9 {
+		t.Errorf("expected loss $%.9f, want $%.9f", row.Figures[results.ExpectedLossUSD], want)
 	}
 }

@@ -8,6 +8,7 @@ const (
 	StripMedia    Strip = 1 << iota // images and documents become a placeholder, inside tool results too
 	StripListings                   // skill listings are left out
 	StripThinking                   // thinking is left out, as the server does for a call without thinking
+	StripTools                      // tool calls and their results are left out
 )
 
 // Lifetime says which lifetime class a call asks for.
@@ -53,6 +54,9 @@ type Intent struct {
 	Lead int32
 	// Strip says what is left out of the messages.
 	Strip Strip
+	// Clip is how many bytes it shows of each tool result and each piece of thinking, 0 for
+	// all; Newest how many tokens of the newest messages it sends, 0 for all.
+	Clip, Newest int32
 	// SkipCacheWrite moves the message marker to the second-to-last message,
 	// where the conversation already has an entry.
 	SkipCacheWrite bool
@@ -85,6 +89,9 @@ type Intent struct {
 	Known *Answer
 	Sized bool
 }
+
+// Whole reports whether the call shows all of the messages it sends.
+func (in *Intent) Whole() bool { return in.Strip == 0 && in.Clip == 0 && in.Newest == 0 }
 
 // Answer is what a summariser gives: how large the summary is and what the
 // call cost in output and time.

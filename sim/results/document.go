@@ -7,7 +7,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
-	"github.com/compactsim/compactsim/internal/study/confusion"
 )
 
 // Document is the published summary of a run: metrics by name, without rows.
@@ -95,11 +94,11 @@ func (r *Run) Document() (*Document, error) {
 		s := Summary{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Sessions: c.Sessions, Seeds: len(c.seeds),
 			Metrics: map[string]float64{}, Intervals: map[string]Interval{}, Firings: c.Total.Firings, Reasons: c.Total.Reasons,
 		}
-		if c.Total.Breaks != (confusion.Matrix{}) {
-			text, err := breaksForm.Append(nil, "", &c.Total.Breaks)
-			if err != nil {
-				return nil, fmt.Errorf("summarising a run: %w", err)
-			}
+		text, err := breaksForm.Append(nil, c.Total.line(c.Cell))
+		if err != nil {
+			return nil, fmt.Errorf("summarising a run: %w", err)
+		}
+		if len(text) > len("{}") {
 			s.Breaks = text
 		}
 		if diff, ok := r.VsRecorded(c); ok {

@@ -1,449 +1,246 @@
 package results
 
 import (
-	"cmp"
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
 	"github.com/compactsim/compactsim/internal/study/confusion"
 	"github.com/compactsim/compactsim/internal/study/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// A figure of a row is declared here once: its member in rows.jsonl, its place
-// in Row, how it adds up and what bounds it, whether every row has it, and the
-// metrics that it is published as. Adding, writing, reading and checking rows,
-// and the list of metrics follow from the declaration.
+// ID is the place of a figure in a row.
+type ID int
 
-// field is a member of a row with its metrics.
+// The figures of rows. What each of them is stands in the list that follows.
+const (
+	Sessions ID = iota // sessions added up in the row
+	Calls
+	StorageUSD
+	ExpectedLossUSD // what calls that lose their messages for no visible reason cost beyond CostUSD, on average
+	PredictedUSD    // billed rows of a check: what the input of logged calls is predicted to cost with a cache that works
+	PredictedOfUSD  // billed rows of a check: what it was billed
+	BoundUSD
+	BoundReachedUSD
+	ClearBoundUSD
+	Bounded // sessions that bounds are over
+	Misses
+	MissedTokens
+	HitCalls   // calls that read all of the best prefix of their thread
+	LaterCalls // calls that are not the first of their thread
+	Compactions
+	Microcompactions
+	Recompactions
+	ChainMax
+	PeakContext
+	Overflows
+	OverWindow // sessions with at least one overflow that no layer shortens
+	FailedCompactions
+	AddedLatency
+	LeftCalls         // calls at which a client shows how much of its limit is left
+	LeftSum           // of what is left at them, per cent
+	MostUsed          // of the limit at one of them: 100 less the least left, per cent
+	LoggedOutputUSD   // billed rows: output as logged, without what was derived
+	UnloggedWritesUSD // billed rows: by how much the bill rises if all that was not read was written, where the provider bills writes and its logs carry none
+	UnpricedCalls     // calls of a model without a price
+	StoredResults
+	StoredTokens
+	RereadResults
+	ClearedResults
+	ClearedTokens
+	CacheDeletions
+	DeletedTokens
+	ReturnedTokens
+	MemoryUpdates
+	MemoryExtractions
+	Dreams
+	Suggestions
+	AgentSummaries
+	AgentMessages
+	CompactionRetries
+	CompactionFallbacks
+	BreakerTrips
+	RestoredFiles
+	ServerHints
+	IdleCompactions
+	WarningCalls
+	ErrorCalls
+	BlockedCalls
+	BackgroundCalls
+	HeadChanges
+	KeepaliveSignals
+	AnsweredOverWindow
+	EndedSessions
+	UnsimulatedCalls
+	Keepalives
+	NetNegativeCompactions
+	LiveCalls
+	LiveAttempts
+	LiveIterations
+	LiveUncachedTokens
+	LiveReadTokens
+	LiveWriteTokens
+	LiveOutputTokens
+	SectionsMissing
+	SectionsCut
+
+	// Figures by source, class, part or level: their number is to be added.
+	CallsBySource
+	Tokens         = CallsBySource + ID(NumSources) // by class
+	TokensBySource = Tokens + NumClasses            // by source, and by class
+	CostByClass    = TokensBySource + ID(NumSources)*NumClasses
+	CostBySource   = CostByClass + NumClasses                 // by source, and by class
+	MissesByClass  = CostBySource + ID(NumSources)*NumClasses // of miss
+	Waits          = MissesByClass + ID(prompt.NumMissClasses)
+	SecondsAt      = Waits + numWaits
+	Needs          = SecondsAt + numLevels         // what was forgotten of what later actions used
+	Breaks         = Needs + ID(recall.NumFigures) // what the client's break detector says
+	NumFigures     = Breaks + ID(confusion.NumFigures)
+)
+
+// field is a member of a row in rows.jsonl, with the metrics that it is published as. Adding,
+// writing, reading and checking rows, and the list of metrics follow from the declaration.
 type field struct {
-	jsonlines.Member[Row]
+	jsonlines.Member
 	metrics []Metric
 }
 
-// number is the type of a figure in a row.
-type number interface{ int | int64 | float64 }
-
 // rowFields are the members of a row in the order of rows.jsonl.
 var rowFields = []field{
-	{Member: jsonlines.Label[Row]("cell")},
-	{Member: jsonlines.At("strategy", func(r *Row) *string { return &r.Strategy }, jsonlines.Text{Shared: true})},
-	{Member: jsonlines.At("session", func(r *Row) *string { return &r.Session }, jsonlines.Text{})},
-	{Member: jsonlines.At("loop", func(r *Row) *Loop { return &r.Loop }, jsonlines.Choice[Loop]{Names: loopNames}).Or()},
-	{Member: jsonlines.At("sessions", func(r *Row) *int { return &r.Sessions }, jsonlines.Count[int]())},
-	counts(NameCalls, func(r *Row) *int { return &r.Calls }, Metric{place: atCalls, Unit: UnitCalls, Better: Lower,
-		Definition: "requests answered by a model, summary calls included"}),
-	split("calls_by_source", sourceNames[:], int(SourceOther),
-		func(r *Row) *[NumSources]int { return &r.CallsBySource },
-		func(a *[NumSources]int) []int { return a[:] }, jsonlines.Count[int]()),
-	{Member: jsonlines.At("tokens", func(r *Row) *prompt.Usage { return &r.Usage }, usageForm),
-		metrics: tokenMetrics()},
-	split("tokens_by_source", sourceNames[:], int(SourceOther),
-		func(r *Row) *[NumSources]prompt.Usage { return &r.UsageBySource },
-		func(a *[NumSources]prompt.Usage) []prompt.Usage { return a[:] }, usageForm),
-	{Member: jsonlines.At("cost_usd_by_class", func(r *Row) *Cost { return &r.CostByClass }, costForm),
-		metrics: classCosts()},
-	split("cost_usd_by_source", sourceNames[:], int(SourceOther),
-		func(r *Row) *[NumSources]Cost { return &r.CostBySource },
-		func(a *[NumSources]Cost) []Cost { return a[:] }, costForm, sourceCosts()...),
-	amount(NameStorage, func(r *Row) *float64 { return &r.StorageUSD }, Metric{
-		place: atStorage, Unit: UnitUSD, Better: Lower, Exact: true,
-		Definition: "price of keeping cache entries, for providers that charge by time"}),
-	{jsonlines.At("expected_loss_usd", func(r *Row) *float64 { return &r.ExpectedLossUSD }, jsonlines.Amount{}).Or(),
-		[]Metric{expectedCost()}},
-	{jsonlines.At("predicted_usd", func(r *Row) *float64 { return &r.PredictedUSD }, jsonlines.Amount{}).Or(),
-		[]Metric{overPredicted()}},
-	{Member: jsonlines.At("predicted_of_usd", func(r *Row) *float64 { return &r.PredictedOfUSD }, jsonlines.Amount{}).Or()},
+	bare("cell", jsonlines.Shared, textCell),
+	bare("strategy", jsonlines.Shared, textStrategy),
+	bare("session", jsonlines.Text, textSession),
+	{Member: jsonlines.Member{Name: "loop", Kind: jsonlines.Text, At: textLoop, Optional: true, Choice: loopNames[1:]}},
+	bare("sessions", jsonlines.Whole, Sessions),
+	count(Calls, NameCalls, atCalls, UnitCalls, Lower, "requests answered by a model, summary calls included"),
+	split("calls_by_source", jsonlines.Strange(SourceOther), figures(jsonlines.Whole, CallsBySource, sourceNames[:])),
+	tokens("tokens", Tokens).as(tokenMetrics()...),
+	split("tokens_by_source", jsonlines.Strange(SourceOther), each(sourceNames[:], TokensBySource, NumClasses, tokens)),
+	costs("cost_usd_by_class", CostByClass).as(classCosts()...),
+	split("cost_usd_by_source", jsonlines.Strange(SourceOther), each(sourceNames[:], CostBySource, NumClasses, costs)).as(sourceCosts()...),
+	bare(NameStorage, jsonlines.Amount, StorageUSD).as(figure(StorageUSD, NameStorage, atStorage, UnitUSD, Lower,
+		"price of keeping cache entries, for providers that charge by time")),
+	bare("expected_loss_usd", jsonlines.Amount, ExpectedLossUSD).or().as(expectedCost()),
+	bare("predicted_usd", jsonlines.Amount, PredictedUSD).or().as(overPredicted()),
+	bare("predicted_of_usd", jsonlines.Amount, PredictedOfUSD).or(),
 
-	bounds(NameBound, func(r *Row) *float64 { return &r.BoundUSD },
-		"no schedule of full compaction costs less, known the future", regret()),
-	bounds("bound_reached_usd", func(r *Row) *float64 { return &r.ReachedUSD },
-		"cost of the best schedule of full compaction that was found for bound_usd"),
-	bounds("clear_bound_usd", func(r *Row) *float64 { return &r.ClearBoundUSD },
-		"no schedule that clears tool results and makes no call costs less, known the future"),
-	{Member: jsonlines.At("bounded", func(r *Row) *int { return &r.Bounded }, jsonlines.Count[int]()).Or()},
+	bound(BoundUSD, NameBound, "no schedule of full compaction costs less, known the future", regret()),
+	bound(BoundReachedUSD, "bound_reached_usd", "cost of the best schedule of full compaction that was found for bound_usd"),
+	bound(ClearBoundUSD, "clear_bound_usd", "no schedule that clears tool results and makes no call costs less, known the future"),
+	bare("bounded", jsonlines.Whole, Bounded).or(),
 
-	counts(NameMisses, func(r *Row) *int { return &r.Misses }, Metric{
-		place: atMisses, Unit: UnitCalls, Better: Lower,
-		Definition: "calls that read less than the best prefix of their thread; the first call of a thread is not counted"}),
-	split("misses_by_class", missNames, beyond,
-		func(r *Row) *[prompt.NumMissClasses]int { return &r.MissesByClass },
-		byMiss, jsonlines.Count[int](), missMetrics()...),
-	{Member: jsonlines.At("missed_tokens", func(r *Row) *int64 { return &r.MissedTokens }, jsonlines.Count[int64]())},
-	{Member: jsonlines.At("hit_calls", func(r *Row) *int { return &r.HitCalls }, jsonlines.Count[int]())},
-	{jsonlines.At("later_calls", func(r *Row) *int { return &r.LaterCalls }, jsonlines.Count[int]()), []Metric{callHits()}},
+	count(Misses, NameMisses, atMisses, UnitCalls, Lower,
+		"calls that read less than the best prefix of their thread; the first call of a thread is not counted"),
+	split("misses_by_class", jsonlines.Beyond, figures(jsonlines.Whole, MissesByClass, missNames)).as(missMetrics()...),
+	bare("missed_tokens", jsonlines.Whole, MissedTokens),
+	bare("hit_calls", jsonlines.Whole, HitCalls),
+	bare("later_calls", jsonlines.Whole, LaterCalls).as(callHits()),
 
-	counts(NameCompactions, func(r *Row) *int { return &r.Compactions }, Metric{place: atCompaction, Unit: UnitCount,
-		Definition: "times that messages were replaced by a summary"}),
-	counts(NameMicrocompactions, func(r *Row) *int { return &r.Microcompactions }, Metric{
-		place: atCompaction, Unit: UnitCount,
-		Definition: "times that tool results were cleared without a summary"}),
-	counts(NameRecompactions, func(r *Row) *int { return &r.Recompactions }, Metric{
-		place: atCompaction, Unit: UnitCount, Better: Lower,
-		Definition: "compactions of a context that already held a summary"}),
-	largest(NameChainMax, func(r *Row) *int { return &r.ChainMax }, Metric{
-		place: atCompaction, Unit: UnitCount, Better: Lower,
-		Definition: "longest run of compactions on one thread; over several sessions the maximum"}),
-	largest(NamePeakContext, func(r *Row) *int64 { return &r.PeakContext }, Metric{
-		place: atCompaction, Unit: UnitTokens, Better: Lower,
-		Definition: "largest request sent, tokens; over several sessions the maximum"}),
-	counts(NameOverflows, func(r *Row) *int { return &r.Overflows }, Metric{
-		place: atCompaction, Unit: UnitCalls, Better: Lower,
-		Definition: "requests that a server refuses as too long"}),
-	{Member: jsonlines.At("over_window", func(r *Row) *int { return &r.OverWindow }, jsonlines.Count[int]())},
-	{Member: jsonlines.At("failed_compactions", func(r *Row) *int { return &r.FailedCompaction }, jsonlines.Count[int]())},
+	count(Compactions, NameCompactions, atCompaction, UnitCount, Neither, "times that messages were replaced by a summary"),
+	count(Microcompactions, NameMicrocompactions, atCompaction, UnitCount, Neither,
+		"times that tool results were cleared without a summary"),
+	count(Recompactions, NameRecompactions, atCompaction, UnitCount, Lower, "compactions of a context that already held a summary"),
+	largest(ChainMax, NameChainMax, UnitCount, "longest run of compactions on one thread; over several sessions the maximum"),
+	largest(PeakContext, NamePeakContext, UnitTokens, "largest request sent, tokens; over several sessions the maximum"),
+	count(Overflows, NameOverflows, atCompaction, UnitCalls, Lower, "requests that a server refuses as too long"),
+	bare("over_window", jsonlines.Whole, OverWindow),
+	bare("failed_compactions", jsonlines.Whole, FailedCompactions),
 
-	amount(NameAddedLatency, func(r *Row) *float64 { return &r.AddedLatency }, Metric{
-		place: atCompaction, Unit: UnitSeconds, Better: Lower,
-		Definition: "waiting that context management added, seconds of the simulated clock, negative where earlier " +
-			"first tokens outweigh it; calls of sub-agents and of conversations that run at the same time count each"}),
-	split("added_latency_seconds_by_part", waitNames[:], beyond,
-		func(r *Row) *[numWaits]float64 { return &r.Waits },
-		func(a *[numWaits]float64) []float64 { return a[:] }, jsonlines.Amount{Signed: true}, waitMetrics()...).optional(),
-	split("seconds_at_level", levelNames[:], pass, func(r *Row) *[numLevels]float64 { return &r.SecondsAt },
-		func(a *[numLevels]float64) []float64 { return a[:] }, jsonlines.Amount{}, levelMetrics()...).optional(),
-	{Member: jsonlines.At("percent_left", func(r *Row) *Left { return &r.Left }, leftForm).Or(),
-		metrics: leftMetrics()},
+	bare(NameAddedLatency, jsonlines.Signed, AddedLatency).as(figure(AddedLatency, NameAddedLatency, atCompaction, UnitSeconds, Lower,
+		"waiting that context management added, seconds of the simulated clock, negative where earlier "+
+			"first tokens outweigh it; calls of sub-agents and of conversations that run at the same time count each")),
+	split("added_latency_seconds_by_part", jsonlines.Beyond, figures(jsonlines.Signed, Waits, waitNames[:])).or().as(waitMetrics()...),
+	split("seconds_at_level", jsonlines.Pass, figures(jsonlines.Amount, SecondsAt, levelNames[:])).or().as(levelMetrics()...),
+	object("percent_left", jsonlines.Pass, figures(jsonlines.Whole, LeftCalls, []string{"calls", "sum", "most_used"})).or().as(leftMetrics()...),
 
-	{Member: jsonlines.At("breaks", func(r *Row) *confusion.Matrix { return &r.Breaks }, breaksForm).Or(),
-		metrics: breakMetrics()},
-	{Member: jsonlines.At("needs", func(r *Row) *recall.Needs { return &r.Needs }, needsForm).Or(),
-		metrics: needMetrics()},
-	{Member: jsonlines.At("counts", func(r *Row) *Counts { return &r.Counts }, countForm).Or(),
-		metrics: countMetrics()},
-	{Member: jsonlines.At("firings", func(r *Row) *map[string]int { return &r.Firings }, jsonlines.Tally{}).Or()},
-	{Member: jsonlines.At("reasons", func(r *Row) *map[string]int { return &r.Reasons }, jsonlines.Tally{}).Or()},
-	{Member: jsonlines.At("logged_output_usd", func(r *Row) *float64 { return &r.LoggedOutputUSD }, jsonlines.Amount{}).Or()},
-	{Member: jsonlines.At("unlogged_writes_usd", func(r *Row) *float64 { return &r.UnloggedWritesUSD }, jsonlines.Amount{}).Or()},
-	{Member: jsonlines.At("unpriced_calls", func(r *Row) *int { return &r.Unpriced }, jsonlines.Count[int]())},
+	breaks("breaks", Breaks).or().as(breakMetrics()...),
+	object("needs", jsonlines.Pass, needMembers()).or().as(needMetrics()...),
+	split("counts", jsonlines.Pass, countMembers()).or().as(rowCounts...),
+	{Member: jsonlines.Member{Name: "firings", Kind: jsonlines.Tally, At: tallyFirings, Optional: true}},
+	{Member: jsonlines.Member{Name: "reasons", Kind: jsonlines.Tally, At: tallyReasons, Optional: true}},
+	bare("logged_output_usd", jsonlines.Amount, LoggedOutputUSD).or(),
+	bare("unlogged_writes_usd", jsonlines.Amount, UnloggedWritesUSD).or(),
+	bare("unpriced_calls", jsonlines.Whole, UnpricedCalls),
 }
 
-// rowForm is the encoded form of a row.
-var rowForm = jsonlines.NewObject(jsonlines.Pass, membersOf(rowFields)...).Need("row")
-
-func membersOf(fields []field) []jsonlines.Member[Row] {
-	var list []jsonlines.Member[Row]
-	for _, f := range fields {
-		list = append(list, f.Member)
-	}
-	return list
-}
-
-// counts declares a count that adds up and is a figure under its own name.
-func counts[T int | int64](name string, at func(*Row) *T, m Metric) field {
-	m.Exact = true
-	return field{jsonlines.At(name, at, jsonlines.Count[T]()), []Metric{named(name, at, m)}}
-}
-
-// largest declares a count of which added rows keep the largest.
-func largest[T int | int64](name string, at func(*Row) *T, m Metric) field {
-	m.Exact, m.Kind = true, KindMaximum
-	return field{jsonlines.At(name, at, jsonlines.Largest[T]()), []Metric{named(name, at, m)}}
-}
-
-// amount declares a cost or a time. Only waiting may be negative: first tokens
-// can come earlier than recorded.
-func amount(name string, at func(*Row) *float64, m Metric, more ...Metric) field {
-	form := jsonlines.Amount{Signed: m.Unit == UnitSeconds}
-	return field{jsonlines.At(name, at, form), append([]Metric{named(name, at, m)}, more...)}
-}
-
-// named completes the metric of a figure.
-func named[T number](name string, at func(*Row) *T, m Metric) Metric {
-	m.Name = name
-	if m.Value == nil {
-		m.Value = func(r *Row) (float64, bool) { return float64(*at(r)), true }
-	}
-	return m
-}
-
-// What becomes of a part with an unknown name, besides a place for others.
-const (
-	refuse = int(jsonlines.Refuse)
-	pass   = int(jsonlines.Pass)
-	beyond = int(jsonlines.Beyond)
-)
-
-// split declares figures by name.
-func split[A any, E comparable](name string, names []string, strange int, at func(*Row) *A, all func(*A) []E,
-	part jsonlines.Part[E], metrics ...Metric,
-) field {
-	return field{jsonlines.At(name, at, jsonlines.ByName(names, all, part, jsonlines.Strange(strange))), metrics}
-}
-
-// optional declares that the field is left out when it is empty.
-func (f field) optional() field {
-	f.Member = f.Or()
-	return f
-}
-
-var usageForm = jsonlines.NewObject(jsonlines.Refuse,
-	tokensOf(ClassUncached, func(u *prompt.Usage) *int64 { return &u.Uncached }),
-	tokensOf(ClassRead, func(u *prompt.Usage) *int64 { return &u.Read }),
-	tokensOf(ClassWrite5m, func(u *prompt.Usage) *int64 { return &u.Write5m }),
-	tokensOf(ClassWrite1h, func(u *prompt.Usage) *int64 { return &u.Write1h }),
-	tokensOf(ClassWriteOther, func(u *prompt.Usage) *int64 { return &u.WriteOther }),
-	tokensOf(ClassOutput, func(u *prompt.Usage) *int64 { return &u.Output }),
-).Sum(func(u, v *prompt.Usage) { u.Add(v) })
-
-func tokensOf(c Class, at func(*prompt.Usage) *int64) jsonlines.Member[prompt.Usage] {
-	return jsonlines.At(c.String(), at, jsonlines.Count[int64]()).Or()
-}
-
-// tokenMetrics are the metrics of Row.Usage.
-func tokenMetrics() []Metric {
-	tokens := func(name string, better Better, definition string, f func(*prompt.Usage) int64) Metric {
-		return Metric{place: atTokens, Name: name, Unit: UnitTokens, Better: better, Exact: true, Definition: definition,
-			Value: func(r *Row) (float64, bool) { return float64(f(&r.Usage)), true }}
-	}
-	const written = "input tokens written to the cache with "
-	return []Metric{
-		tokens(NameUncachedTokens, Lower, "input tokens neither read from nor written to the cache",
-			func(u *prompt.Usage) int64 { return u.Uncached }),
-		tokens(NameReadTokens, Neither, "input tokens read from the cache",
-			func(u *prompt.Usage) int64 { return u.Read }),
-		tokens(NameWrite5mTokens, Lower, written+"a lifetime of 5 minutes",
-			func(u *prompt.Usage) int64 { return u.Write5m }),
-		tokens(NameWrite1hTokens, Lower, written+"a lifetime of 1 hour",
-			func(u *prompt.Usage) int64 { return u.Write1h }),
-		tokens(NameWriteOtherTokens, Lower, written+"another or an unstated lifetime",
-			func(u *prompt.Usage) int64 { return u.WriteOther }),
-		tokens(NameOutputTokens, Neither, "tokens written by the model, summaries included",
-			func(u *prompt.Usage) int64 { return u.Output }),
-		ratio(Metric{place: atHitRatio, Name: NameHitRatio, Better: Higher,
-			Definition: "cache_read_tokens / all input tokens; no sample without input"},
-			func(r *Row) (int64, int64) { return r.Usage.Read, r.Usage.Input() }),
-	}
-}
-
-var costForm = jsonlines.ByName(classNames[:], func(c *Cost) []float64 { return c[:] },
-	jsonlines.Amount{}, jsonlines.Refuse)
-
-// classCosts are the total cost and its parts by class. Storage belongs to no
-// class and no source: it is the remainder of both.
-func classCosts() []Metric {
-	ms := []Metric{{place: atCost, Name: NameCost, Unit: UnitUSD, Better: Lower, Exact: true,
-		Definition: "price of all calls of all sources, storage included",
-		Value:      func(r *Row) (float64, bool) { return r.CostUSD(), true }}}
-	for c := range Class(NumClasses) {
-		ms = append(ms, costPart(atClassCosts, ByClass, c.String(), "cost_usd of the token class ",
-			func(r *Row) float64 { return r.CostByClass[c] }))
-	}
-	return ms
-}
-
-func sourceCosts() []Metric {
-	var ms []Metric
-	for s := range Source(NumSources) {
-		ms = append(ms, costPart(atSourceCosts, BySource, s.String(), "cost_usd of the calls of source ",
-			func(r *Row) float64 { return r.CostBySource[s].Total() }))
-	}
-	return ms
-}
-
-// expectedCost is the cost with the expected cost of losses without a visible reason. A
-// bill has none.
-func expectedCost() Metric {
-	return Metric{place: atExpected, Name: NameExpectedCost, Unit: UnitUSD, Better: Lower, Exact: true,
-		Definition: "cost_usd and what losses of cached messages without a visible reason cost on average: " +
-			"their rate by class and gap × what the call would cost more; no sample in billed rows",
-		Value: func(r *Row) (float64, bool) {
-			return r.CostUSD() + r.ExpectedLossUSD, r.Strategy != StrategyBilled
-		}}
-}
-
-// overPredicted is how much dearer a bill is than a cache that works makes it.
-func overPredicted() Metric {
-	parts := func(r *Row) (float64, float64) { return r.PredictedOfUSD, r.PredictedUSD }
-	return Metric{place: atExpected, Name: NameOverPredicted, Unit: UnitRate, Better: Lower, Kind: KindRatio,
-		Definition: "billed input of calls that are not the first of a thread, over what the same requests cost on average with a " +
-			"cache that works; nothing that calls read goes into the prediction; no sample outside sim check and billed rows",
-		Parts: parts,
-		Value: func(r *Row) (float64, bool) {
-			part, base := parts(r)
-			return part / cmp.Or(base, 1), base > 0
-		}}
-}
-
-// bounds declares what a best schedule costs.
-func bounds(name string, at func(*Row) *float64, definition string, more ...Metric) field {
-	return amount(name, at, Metric{place: atBound, Unit: UnitUSD, Exact: true,
-		Definition: definition + "; no sample where it was not sought (sim run --bound)",
-		Value:      func(r *Row) (float64, bool) { return *at(r), r.Bounded > 0 }}, more...).optional()
-}
-
-// regret is the cost beyond that of the best schedule.
-func regret() Metric {
-	return Metric{place: atBound, Name: NameRegret, Unit: UnitUSD, Better: Lower, Exact: true,
-		Definition: "cost_usd − bound_usd: what the best schedule of full compaction could save at most; " +
-			"below 0 for what beats all of them, or passes the window; no sample without a bound",
-		Value: func(r *Row) (float64, bool) { return r.CostUSD() - r.BoundUSD, r.Bounded > 0 }}
-}
-
-func costPart(at place, by, name, what string, f func(*Row) float64) Metric {
-	return Metric{place: at, Name: "cost_usd_" + name, Unit: UnitUSD, Better: Lower, Exact: true, Definition: what + name,
-		Of: NameCost, By: by, Value: func(r *Row) (float64, bool) { return f(r), true }}
-}
-
-var missNames = func() []string {
-	var names []string
-	for m := range prompt.MissClass(prompt.NumMissClasses) {
-		names = append(names, m.String())
-	}
-	return names
-}()
-
-func byMiss(a *[prompt.NumMissClasses]int) []int { return a[:] }
-
-func missMetrics() []Metric {
-	var ms []Metric
-	for i, name := range missNames[1:] {
-		ms = append(ms, Metric{
-			place: atMissClasses, Name: "misses_" + name, Unit: UnitCalls, Better: Lower, Exact: true,
-			Definition: "misses of class " + name, Of: NameMisses, By: ByClass,
-			Value: func(r *Row) (float64, bool) { return float64(r.MissesByClass[1+i]), true }})
-	}
-	return ms
-}
-
-func callHits() Metric {
-	return ratio(Metric{place: atCallHits, Name: NameCallHitRatio, Better: Higher,
-		Definition: "calls that read all of the best prefix of their thread / " +
-			"calls that are not the first of their thread; no sample without later calls"},
-		func(r *Row) (int64, int64) { return int64(r.HitCalls), int64(r.LaterCalls) })
-}
-
-// ratio makes m the ratio of the sums of two counts, without a sample when the base is
-// zero.
-func ratio(m Metric, parts func(*Row) (part, base int64)) Metric {
-	m.Kind, m.Unit, m.Exact = KindRatio, UnitRatio, true
-	m.Parts = func(r *Row) (float64, float64) {
-		part, base := parts(r)
-		return float64(part), float64(base)
-	}
-	m.Value = func(r *Row) (float64, bool) {
-		part, base := parts(r)
-		if base == 0 {
-			return 0, false
-		}
-		return float64(part) / float64(base), true
-	}
-	return m
-}
-
-func waitMetrics() []Metric {
-	definitions := [numWaits]string{
-		WaitCompaction: "waiting for the calls of compactions, seconds",
-		WaitFirstToken: "later first tokens of the conversation against the recording, seconds; negative for earlier ones",
-		WaitOther:      "waiting for other calls that block the conversation and for background calls, seconds",
-	}
-	var ms []Metric
-	for w, name := range waitNames {
-		ms = append(ms, Metric{
-			place: atWaits, Name: "added_latency_seconds_" + name, Unit: UnitSeconds, Better: Lower,
-			Definition: definitions[w], Of: NameAddedLatency, By: ByPart,
-			Value: func(r *Row) (float64, bool) { return r.Waits[w], true }})
-	}
-	return ms
-}
-
-func levelMetrics() []Metric {
-	var ms []Metric
-	for l := LevelWarning; l < numLevels; l++ {
-		ms = append(ms, Metric{
-			place: atLevels, Name: l.String() + "_seconds", Unit: UnitSeconds, Better: Lower, Group: groupLevels,
-			Definition: "time that main conversations spent at the " + l.String() + " level, pauses of the person included; " +
-				"levels are conditions of their own, and their times overlap",
-			Value: func(r *Row) (float64, bool) { return r.SecondsAt[l], true }})
-	}
-	return ms
-}
-
-var leftForm = jsonlines.NewObject(jsonlines.Pass,
-	jsonlines.At("calls", func(l *Left) *int { return &l.Calls }, jsonlines.Count[int]()),
-	jsonlines.At("sum", func(l *Left) *int64 { return &l.Sum }, jsonlines.Count[int64]()),
-	jsonlines.At("most_used", func(l *Left) *int { return &l.Used }, jsonlines.Largest[int]()),
-)
-
-func leftMetrics() []Metric {
-	return []Metric{
-		ratio(Metric{place: atLeft, Name: "percent_left", Group: groupLevels,
-			Definition: "share of its limit that the client showed as left, " +
-				"mean over the calls of main conversations; no sample without calls"},
-			func(r *Row) (int64, int64) { return r.Left.Sum, 100 * int64(r.Left.Calls) }),
-		{place: atLeft, Name: "percent_left_least", Unit: UnitRatio, Better: Higher, Exact: true,
-			Group: groupLevels, Kind: KindMinimum,
-			Definition: "least share of its limit that the client showed as left at a call; " +
-				"over several sessions the minimum; no sample without calls",
-			Value: func(r *Row) (float64, bool) { return float64(100-r.Left.Used) / 100, r.Left.Calls > 0 }},
-	}
-}
-
-// breaksForm holds calls by what was said and by what was missed, "none" for a
-// hit.
-var breaksForm = jsonlines.NewObject(jsonlines.Refuse,
-	jsonlines.At("calls", func(b *confusion.Matrix) *[confusion.NumReasons][prompt.NumMissClasses]uint32 { return &b.Calls },
-		jsonlines.ByName(namesOf[confusion.Reason](confusion.NumReasons),
-			func(a *[confusion.NumReasons][prompt.NumMissClasses]uint32) [][prompt.NumMissClasses]uint32 {
-				return a[:]
-			},
-			missForm, jsonlines.Refuse)).Or(),
-	jsonlines.At("changed", func(b *confusion.Matrix) *[confusion.NumFields][prompt.NumMissClasses]uint32 { return &b.Changed },
-		jsonlines.ByName(namesOf[confusion.Field](confusion.NumFields),
-			func(a *[confusion.NumFields][prompt.NumMissClasses]uint32) [][prompt.NumMissClasses]uint32 {
-				return a[:]
-			},
-			missForm, jsonlines.Refuse)).Or(),
-	jsonlines.At("beside", func(b *confusion.Matrix) *[confusion.NumReasons]uint32 { return &b.Beside },
-		jsonlines.ByName(namesOf[confusion.Reason](confusion.NumReasons),
-			func(a *[confusion.NumReasons]uint32) []uint32 { return a[:] }, jsonlines.Count[uint32](), jsonlines.Refuse)).Or(),
-).Sum(func(b, c *confusion.Matrix) {
-	if *c != (confusion.Matrix{}) { // most runs have no detector, and there are hundreds of counts
-		b.Merge(c)
-	}
-})
-
-var missForm = jsonlines.ByName(missNames,
-	func(a *[prompt.NumMissClasses]uint32) []uint32 { return a[:] }, jsonlines.Count[uint32](), jsonlines.Refuse)
-
-// namesOf returns the names of the first n values of a type.
-func namesOf[T interface {
-	~uint8
-	String() string
-}](n int) []string {
-	var names []string
-	for v := range T(n) {
-		names = append(names, v.String())
-	}
-	return names
-}
-
-// breakMetrics are what the client's break detector says, without a sample when it does
-// not run.
-func breakMetrics() []Metric {
-	of := func(f func(*confusion.Matrix) int) func(*Row) (float64, bool) {
-		return func(r *Row) (float64, bool) {
-			if !r.Breaks.Ran() {
-				return 0, false
-			}
-			return float64(f(&r.Breaks)), true
-		}
-	}
-	definitions := map[confusion.Reason]string{
-		confusion.Model:    "breaks said to come from another model",
-		confusion.State:    "breaks said to come from something else that changed ahead of the conversation or beside it",
-		confusion.Expiry5m: "breaks said to be possible expiries after more than 5 minutes",
-		confusion.Expiry1h: "breaks said to be possible expiries after more than an hour",
-		confusion.Server:   "breaks said to be likely the server's",
-		confusion.Unknown:  "breaks without a reason: the length of the pause is not known",
-	}
-	ms := []Metric{{place: atBreaks, Name: NameBreaks, Unit: UnitCalls, Better: Lower, Exact: true,
-		Definition: "calls of conversations that the client's break detector takes for broken; " +
-			"no sample when it does not run",
-		Value: of((*confusion.Matrix).Broke)}}
-	for r := confusion.Model; int(r) < confusion.NumReasons; r++ {
-		ms = append(ms, Metric{
-			place: atBreaks, Name: "breaks_" + r.String(), Unit: UnitCalls, Better: Lower, Exact: true,
-			Definition: definitions[r], Of: NameBreaks, By: ByPart,
-			Value: of(func(b *confusion.Matrix) int { return b.Said(r) })})
-	}
-	return ms
+// rowCounts are the counts that rows leave out when they are 0, in the order of publication.
+var rowCounts = []Metric{
+	counted(StoredResults, "stored_results", UnitCount, Neither, groupResults,
+		"tool results put to disk, a preview in their place"),
+	counted(StoredTokens, "stored_tokens", UnitTokens, Neither, groupResults,
+		"tokens that storing took out of the context"),
+	counted(RereadResults, "reread_results", UnitCount, Lower, groupResults,
+		"stored tool results that were read back"),
+	counted(ClearedResults, "cleared_results", UnitCount, Neither, groupResults,
+		"tool results cleared in place"),
+	counted(ClearedTokens, "cleared_tokens", UnitTokens, Neither, groupResults,
+		"tokens that clearing took out of the context"),
+	counted(CacheDeletions, NameDeletions, UnitCount, Neither, groupResults,
+		"tool results that the server was asked to delete from the cached prefix"),
+	counted(DeletedTokens, "deleted_tokens", UnitTokens, Neither, groupResults,
+		"tokens that such deletions took out of requests"),
+	counted(ReturnedTokens, "returned_tokens", UnitTokens, Lower, groupResults,
+		"deleted tokens that came back when the cache had expired"),
+	counted(MemoryUpdates, "memory_updates", UnitCount, Neither, groupBeside,
+		"updates of the session memory that ended well"),
+	counted(MemoryExtractions, "memory_extractions", UnitCount, Neither, groupBeside,
+		"extractions of memories at the end of a loop that ended well"),
+	counted(Dreams, "dreams", UnitCount, Neither, groupBeside,
+		"consolidations of memory that ended well"),
+	counted(Suggestions, "suggestions", UnitCount, Neither, groupBeside,
+		"short forks at the end of a loop: suggested prompts and answers to them"),
+	counted(AgentSummaries, "agent_summaries", UnitCount, Neither, groupBeside,
+		"summaries of sub-agents at work"),
+	counted(AgentMessages, "agent_messages", UnitCount, Neither, groupBeside,
+		"messages that one agent sent to another"),
+	counted(CompactionRetries, "compaction_retries", UnitCount, Lower, groupCompactions,
+		"summary calls repeated with the oldest rounds dropped"),
+	counted(CompactionFallbacks, "compaction_fallbacks", UnitCount, Lower, groupCompactions,
+		"changes to another way of making a summary call"),
+	counted(BreakerTrips, "breaker_trips", UnitCount, Lower, groupCompactions,
+		"times that a breaker stopped automatic compaction"),
+	counted(RestoredFiles, "restored_files", UnitCount, Neither, groupCompactions,
+		"files put back behind a summary"),
+	counted(ServerHints, "server_hints", UnitCount, Neither, groupRequests,
+		"requests that the server refused with the hint to clear"),
+	counted(IdleCompactions, "idle_compactions", UnitCount, Neither, groupCompactions,
+		"compactions in a gap, before the cache expires"),
+	counted(WarningCalls, "warning_calls", UnitCalls, Lower, groupLevels,
+		"calls of the main conversation sent at the warning level or above it"),
+	counted(ErrorCalls, "error_calls", UnitCalls, Lower, groupLevels,
+		"calls of the main conversation sent at the error level or above it"),
+	counted(BlockedCalls, "blocked_calls", UnitCalls, Lower, groupLevels,
+		"calls of the main conversation sent, or refused by the client, at the blocking level"),
+	counted(BackgroundCalls, "background_calls", UnitCalls, Neither, groupBeside,
+		"calls made beside the conversation, which goes on meanwhile"),
+	counted(HeadChanges, "head_changes", UnitCount, Lower, groupRequests,
+		"changes of tools, system prompt or request parameters"),
+	counted(KeepaliveSignals, "keepalive_signals", UnitCount, Neither, groupCompactions,
+		"signals by which a client keeps a connection open during compactions; no calls"),
+	counted(AnsweredOverWindow, "answered_over_window", UnitCalls, Lower, groupLevels,
+		"calls beyond the window that are counted as if a server answered them (overflow: answer)"),
+	counted(EndedSessions, "ended_sessions", UnitCount, Lower, groupLevels,
+		"sessions in which a conversation ended early: at a request refused as too long, or at the blocking level"),
+	counted(UnsimulatedCalls, "unsimulated_calls", UnitCalls, Lower, groupLevels,
+		"recorded calls left out because their conversation ended early"),
+	counted(Keepalives, "keepalives", UnitCalls, Neither, groupRequests,
+		"calls made only to keep cache entries alive"),
+	counted(NetNegativeCompactions, NameNetNegative, UnitCount, Lower, groupCompactions,
+		"compactions whose calls and re-writing cost more than the calls behind them saved until the next one or the end"),
+	counted(LiveCalls, "live_calls", UnitCalls, Neither, groupLive,
+		"summary calls that a real server answered, now or on a cassette"),
+	counted(LiveAttempts, "live_attempts", UnitCalls, Lower, groupLive,
+		"requests sent for live calls, those that failed included"),
+	counted(LiveIterations, "live_iterations", UnitCount, Neither, groupLive,
+		"passes of the model inside live calls"),
+	counted(LiveUncachedTokens, "live_uncached_tokens", UnitTokens, Neither, groupLive,
+		"input of live calls that the server neither read from nor wrote to its cache"),
+	counted(LiveReadTokens, "live_read_tokens", UnitTokens, Neither, groupLive,
+		"input of live calls that the server read from its cache"),
+	counted(LiveWriteTokens, "live_write_tokens", UnitTokens, Neither, groupLive,
+		"input of live calls that the server wrote to its cache"),
+	counted(LiveOutputTokens, "live_output_tokens", UnitTokens, Neither, groupLive,
+		"output of live calls"),
+	counted(SectionsMissing, "sections_missing", UnitCount, Lower, groupLive,
+		"sections that live summaries should have and have not"),
+	counted(SectionsCut, "sections_cut", UnitCount, Lower, groupLive,
+		"sections of live summaries cut to their limit"),
 }

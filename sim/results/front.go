@@ -1,6 +1,10 @@
 package results
 
-import "math"
+import (
+	"math"
+
+	"github.com/compactsim/compactsim/internal/study/recall"
+)
 
 // Front is what the best schedules of full compaction reach in cost and recall for a
 // known future, and bounds that none passes. Its points are by price of a lost need.
@@ -23,10 +27,10 @@ type FrontPoint struct {
 
 // Add adds the point of total, which is the sum of the rows.
 func (f *Front) Add(price, below float64, total *Row) {
-	t := total.Needs.Total()
-	f.Needs = float64(t.Weight) / 1000
+	t := needsOf(total).Total()
+	f.Needs = t[recall.Weight] / 1000
 	f.Points = append(f.Points, FrontPoint{Price: price, Below: below, CostUSD: total.CostUSD(),
-		Recall: float64(t.Kept()) / float64(max(1, t.Weight))})
+		Recall: t.Kept() / max(1, t[recall.Weight])})
 }
 
 // Least returns the cost below which no schedule reaches recall, USD: at every price,

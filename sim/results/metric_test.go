@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/compactsim/compactsim/internal/kit/jsonlines"
 	"github.com/compactsim/compactsim/internal/study/confusion"
 	"github.com/compactsim/compactsim/internal/study/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -84,53 +85,52 @@ func TestPublishedNames(t *testing.T) {
 // a codec that takes the wrong one shows.
 func sample(strategy, session string) *Row {
 	r := &Row{
-		Strategy: strategy, Session: session, Loop: LoopClosed, Sessions: 1, Calls: 169, // 7 + … + 19
-		Usage:  prompt.Usage{Uncached: 100, Read: 700, Write5m: 110, Write1h: 60, WriteOther: 30, Output: 91},
-		Misses: 55, MissedTokens: 901, HitCalls: 30, LaterCalls: 40, Compactions: 7, Microcompactions: 8,
-		Recompactions: 6, ChainMax: 5, PeakContext: 1000, Overflows: 4, OverWindow: 1, FailedCompaction: 3,
-		AddedLatency: 12.5, Waits: [numWaits]float64{WaitCompaction: 9, WaitFirstToken: -0.5, WaitOther: 4},
-		SecondsAt:  [numLevels]float64{LevelNormal: 900, LevelWarning: 90, LevelError: 70, LevelBlocking: 50},
-		Left:       Left{Calls: 40, Sum: 2600, Used: 97},
-		Firings:    map[string]int{"full-compact": 7, "microcompact": 8},
-		Reasons:    map[string]int{"full-compact: API error": 2, "dream: locked": 9},
-		StorageUSD: 0.25, ExpectedLossUSD: 0.125, PredictedUSD: 4, PredictedOfUSD: 5, LoggedOutputUSD: 0.5, UnloggedWritesUSD: 0.75, Unpriced: 2,
-		BoundUSD: 16000, ReachedUSD: 16001, ClearBoundUSD: 16002, Bounded: 1,
+		Strategy: strategy, Session: session, Loop: LoopClosed,
+		Firings: map[string]int{"full-compact": 7, "microcompact": 8},
+		Reasons: map[string]int{"full-compact: API error": 2, "dream: locked": 9},
+		Figures: Figures{
+			Sessions: 1, Calls: 169, // 7 + … + 19
+			Misses: 55, MissedTokens: 901, HitCalls: 30, LaterCalls: 40, Compactions: 7, Microcompactions: 8,
+			Recompactions: 6, ChainMax: 5, PeakContext: 1000, Overflows: 4, OverWindow: 1, FailedCompactions: 3, AddedLatency: 12.5,
+			LeftCalls: 40, LeftSum: 2600, MostUsed: 97,
+			StorageUSD: 0.25, ExpectedLossUSD: 0.125, PredictedUSD: 4, PredictedOfUSD: 5, LoggedOutputUSD: 0.5, UnloggedWritesUSD: 0.75,
+			UnpricedCalls: 2, BoundUSD: 16000, BoundReachedUSD: 16001, ClearBoundUSD: 16002, Bounded: 1,
+		},
 	}
-	for i, c := range rowCounts {
-		*c.at(&r.Counts) = int64(200 + i)
+	copy(r.Figures[Tokens:], []float64{100, 700, 110, 60, 30, 91})
+	copy(r.Figures[Waits:], []float64{WaitCompaction: 9, WaitFirstToken: -0.5, WaitOther: 4})
+	copy(r.Figures[SecondsAt:], []float64{LevelNormal: 900, LevelWarning: 90, LevelError: 70, LevelBlocking: 50})
+	for i := range CallsBySource - StoredResults {
+		r.Figures[StoredResults+i] = float64(200 + i)
 	}
-	r.Breaks, r.Needs = sampleBreaks(), sampleNeeds()
-	for i := range r.MissesByClass[1:] {
-		r.MissesByClass[1+i] = 1 + i // 1 + … + 10 = 55
+	for i := range prompt.NumMissClasses {
+		r.Figures[MissesByClass+ID(i)] = float64(i) // 1 + … + 10 = 55
 	}
-	for s := range NumSources { // tokens 78 uncached, 572 read, 91 output; calls 169
-		r.CallsBySource[s] = 7 + s
-		r.UsageBySource[s] = prompt.Usage{Uncached: int64(s), Read: int64(50 - s), Output: int64(1 + s)}
+	for s := range Source(NumSources) { // tokens 78 uncached, 572 read, 91 output; calls 169
+		r.Figures[CallsBySource+ID(s)] = float64(7 + s)
+		tokens := r.Figures[TokensBySource+NumClasses*ID(s):]
+		tokens[ClassUncached], tokens[ClassRead], tokens[ClassOutput] = float64(s), 50-float64(s), 1+float64(s)
 		for c := range NumClasses {
-			r.CostBySource[s][c] = math.Ldexp(1, s-c) // exact in binary, as are its sums
-			r.CostByClass[c] += r.CostBySource[s][c]
+			r.CostBy(s)[c] = math.Ldexp(1, int(s)-c) // exact in binary, as are its sums
+			r.CostByClass()[c] += r.CostBy(s)[c]
 		}
 	}
-	r.UsageBySource[SourceMain].Add(&prompt.Usage{Uncached: 22, Read: 128, Write5m: 110, Write1h: 60, WriteOther: 30})
+	copy(r.Figures[TokensBySource:], []float64{22, 178, 110, 60, 30})
+	for i := range confusion.NumFigures { // calls 1, 2, 3… by reason, 11 classes each, then what was named and the calls beside
+		r.Figures[Breaks+ID(i)] = float64(1 + i)
+	}
+	n := needsOf(r)
+	for k := range recall.NeedKind(recall.NumNeedKinds) {
+		*n.Kind(k) = recall.NeedTally{recall.Count: float64(1 + k), recall.Weight: 100, recall.Verbatim: 60, recall.Recoverable: 20,
+			recall.Summarized: 10, recall.Most: 15}
+	}
+	for i := range recall.NumDepths {
+		for _, from := range []int{recall.Instructions, recall.Artifacts, recall.ByDepth} {
+			*n.Portion(from, i) = recall.Portion{recall.Part: float64(1 + i), recall.Whole: 10}
+		}
+	}
+	n[recall.Removed], n[recall.Directed], n[recall.Fetches] = 4000, 11, 5
 	return r
-}
-
-// sampleBreaks counts calls 1, 2, 3… by reason, 11 classes each, and likewise
-// what was named and the calls beside.
-func sampleBreaks() confusion.Matrix {
-	var b confusion.Matrix
-	for i := range b.Calls {
-		b.Beside[i] = uint32(700 + i)
-		for m := range b.Calls[i] {
-			b.Calls[i][m] = uint32(1 + i*prompt.NumMissClasses + m)
-		}
-	}
-	for i := range b.Changed {
-		for m := range b.Changed[i] {
-			b.Changed[i][m] = uint32(400 + i*prompt.NumMissClasses + m)
-		}
-	}
-	return b
 }
 
 // TestValues: the figures of sample, by hand. Its cost by class c is
@@ -196,19 +196,6 @@ func TestPartsAddUp(t *testing.T) {
 	}
 }
 
-// sampleNeeds gives every figure of what is forgotten another number.
-func sampleNeeds() (n recall.Needs) {
-	for k := range n.Kinds {
-		n.Kinds[k] = recall.NeedTally{Count: int64(1 + k), Weight: 100, Verbatim: 60, Recoverable: 20, Summarized: 10, Most: 15}
-	}
-	for i := range n.Instructions {
-		p := recall.Portion{Part: int64(1 + i), Whole: 10}
-		n.Instructions[i], n.Artifacts[i], n.ByDepth[i] = p, p, p
-	}
-	n.Removed, n.Summarized, n.Fetches = 4000, 11, 5
-	return n
-}
-
 // TestNoSample: a ratio over nothing has no sample, nor has a detector that did
 // not run; a count of nothing is 0.
 func TestNoSample(t *testing.T) {
@@ -266,19 +253,19 @@ func TestUnmeasured(t *testing.T) {
 // shows, and maps of their own, so that adding to a total changes no row.
 func TestAddedRows(t *testing.T) {
 	a, b := sample("x", "a"), sample("x", "b")
-	b.Left = Left{Calls: 10, Sum: 900, Used: 15}
+	copy(b.Figures[LeftCalls:], []float64{10, 900, 15})
 	b.Firings, b.Reasons = map[string]int{"dream": 1, "microcompact": 2}, nil
 	var total Row
 	total.Add(a)
 	total.Add(b)
-	if want := (Left{Calls: 50, Sum: 3500, Used: 97}); total.Left != want {
-		t.Errorf("left %+v, want %+v", total.Left, want)
+	if want, got := []float64{50, 3500, 97}, total.Figures[LeftCalls:MostUsed+1]; !slices.Equal(got, want) {
+		t.Errorf("left %v, want %v", got, want)
 	}
-	if want := [numWaits]float64{18, -1, 8}; total.Waits != want || total.AddedLatency != 25 {
-		t.Errorf("waits %v of %g s, want %v of 25", total.Waits, total.AddedLatency, want)
+	if want := []float64{18, -1, 8}; !slices.Equal(total.Figures[Waits:SecondsAt], want) || total.Figures[AddedLatency] != 25 {
+		t.Errorf("waits %v of %g s, want %v of 25", total.Figures[Waits:SecondsAt], total.Figures[AddedLatency], want)
 	}
-	if total.SecondsAt[LevelError] != 140 || total.Counts.Hints != 2*a.Counts.Hints {
-		t.Errorf("%g s at the error level, %d hints", total.SecondsAt[LevelError], total.Counts.Hints)
+	if total.SecondsAt(LevelError) != 140 || total.N(ServerHints) != 2*a.N(ServerHints) {
+		t.Errorf("%g s at the error level, %d hints", total.SecondsAt(LevelError), total.N(ServerHints))
 	}
 	if diff := cmp.Diff(map[string]int{"full-compact": 7, "microcompact": 10, "dream": 1}, total.Firings); diff != "" {
 		t.Errorf("firings (-want +got):\n%s", diff)
@@ -294,21 +281,8 @@ func TestWaited(t *testing.T) {
 	r.Waited(WaitCompaction, 60)
 	r.Waited(WaitFirstToken, -2.5)
 	r.Waited(WaitOther, 1)
-	if want := [numWaits]float64{60, -2.5, 1}; r.AddedLatency != 58.5 || r.Waits != want {
-		t.Errorf("%g s of %v, want 58.5 s of %v", r.AddedLatency, r.Waits, want)
-	}
-}
-
-// Sums of what a break detector says are those of the parts, counts beside the
-// conversation included; empty ones add nothing.
-func TestMergedBreaks(t *testing.T) {
-	a, b := Row{Breaks: sampleBreaks()}, Row{Breaks: sampleBreaks()}
-	a.Add(&b)
-	a.Add(&Row{})
-	merged := sampleBreaks()
-	merged.Merge(&b.Breaks)
-	if a.Breaks != merged || a.Breaks.Broke() != 2*b.Breaks.Broke() || a.Breaks.Named(confusion.FieldEffort) != 2*b.Breaks.Named(confusion.FieldEffort) {
-		t.Errorf("twice the sample is %+v", a.Breaks)
+	if want := []float64{60, -2.5, 1}; r.Figures[AddedLatency] != 58.5 || !slices.Equal(r.Figures[Waits:SecondsAt], want) {
+		t.Errorf("%g s of %v, want 58.5 s of %v", r.Figures[AddedLatency], r.Figures[Waits:SecondsAt], want)
 	}
 }
 
@@ -326,16 +300,31 @@ func TestUnknownBreaks(t *testing.T) {
 	}
 }
 
-// The counts are declared in the order in which they stand in Counts.
-func TestCountsInOrder(t *testing.T) {
-	var c Counts
-	list := c.list()
-	if len(list) != len(rowCounts) {
-		t.Fatalf("%d counts are declared, there are %d", len(rowCounts), len(list))
+// Each figure of the vector is one member of a row, and a metric that has the name of a
+// member is its figure.
+func TestFiguresAreDeclaredOnce(t *testing.T) {
+	var members [NumFigures]int
+	rowForm.Each(func(m *jsonlines.Member) { members[m.At]++ })
+	for id, n := range members {
+		if n != 1 {
+			t.Errorf("figure %d is %d members of a row", id, n)
+		}
 	}
-	for i := range list {
-		if rowCounts[i].at(&c) != &list[i] {
-			t.Errorf("%s stands elsewhere", rowCounts[i].metric.Name)
+	list := countMembers()
+	for _, f := range rowFields {
+		if f.Kind <= jsonlines.Signed {
+			list = append(list, f.Member)
+		}
+	}
+	for _, m := range list {
+		r := Row{Figures: Figures{Bounded: 1, LiveCalls: 1}}
+		r.Figures[m.At] = 3
+		metric, ok := LookupMetric(m.Name)
+		if !ok {
+			continue
+		}
+		if v, sample := metric.Value(&r); v != 3 || !sample {
+			t.Errorf("%s is %v, %v", m.Name, v, sample)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func TestRowsOfLaterVersion(t *testing.T) {
 	same := full()
 	for i := range same.Cells {
 		for j := range same.Cells[i].Rows {
-			same.Cells[i].Rows[j].Misses, same.Cells[i].Rows[j].AddedLatency = 56, 13.5
+			same.Cells[i].Rows[j].Figures[Misses], same.Cells[i].Rows[j].Figures[AddedLatency] = 56, 13.5
 		}
 	}
 	same.Sum()
@@ -79,7 +79,8 @@ func TestSourceOfLaterVersion(t *testing.T) {
 	}
 	for i := range run.Cells[0].Rows {
 		r := run.Cells[0].Rows[i]
-		if r.CallsBySource[SourceOther] != 3 || r.UsageBySource[SourceOther].Read != 7 || r.CostBySource[SourceOther][ClassRead] != 11 || r.CostBySource[SourceOther][ClassOutput] != 7 {
+		if r.CallsBy(SourceOther) != 3 || r.UsageBy(SourceOther).Read != 7 || r.CostBy(SourceOther)[ClassRead] != 11 ||
+			r.CostBy(SourceOther)[ClassOutput] != 7 {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -93,7 +94,7 @@ func TestMemberOfTheHeadAlone(t *testing.T) {
 	head := strings.TrimSuffix(bareHead, "}\n")
 	row := with(t, `"calls":0,"calls_by_source":{}`, `"calls":3,"calls_by_source":{"main":3}`, `"misses":0,"misses_by_class":{}`, `"misses":2,"misses_by_class":{"edit":2}`)
 	run, err := ReadRows("later", strings.NewReader(head+`,"misses":9,"calls":9}`+"\n"+row))
-	if err != nil || run.Cells[0].Rows[0].Calls != 3 || run.Cells[0].Rows[0].Misses != 2 {
+	if err != nil || run.Cells[0].Rows[0].N(Calls) != 3 || run.Cells[0].Rows[0].N(Misses) != 2 {
 		t.Errorf("%v, %+v", err, run)
 	}
 }

@@ -2,12 +2,13 @@ package results
 
 import (
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/compactsim/compactsim/internal/kit/jsonlines"
 )
 
 // SeedParam is the parameter of cells that are replications of each other: only
@@ -88,32 +89,23 @@ func meanRow(cells []*Cell) Row {
 	for _, c := range cells {
 		total.Add(&c.Total)
 	}
-	peak, chain, used := total.PeakContext, total.ChainMax, total.Left.Used
-	share(reflect.ValueOf(&total).Elem(), float64(len(cells)))
-	total.PeakContext, total.ChainMax, total.Left.Used = peak, chain, used
-	return total
-}
-
-// share divides every figure in v by n.
-func share(v reflect.Value, n float64) {
-	switch v.Kind() {
-	case reflect.Float64:
-		v.SetFloat(v.Float() / n)
-	case reflect.Int, reflect.Int64:
-		v.SetInt(int64(math.Round(float64(v.Int()) / n)))
-	case reflect.Array:
-		for i := range v.Len() {
-			share(v.Index(i), n)
+	n := float64(len(cells))
+	rowForm.Each(func(m *jsonlines.Member) {
+		v := &total.Figures[m.At]
+		switch {
+		case slices.Contains(maxima[:], ID(m.At)):
+		case m.Kind == jsonlines.Whole:
+			*v = math.Round(*v / n)
+		default:
+			*v /= n
 		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			share(v.Field(i), n)
-		}
-	case reflect.Map:
-		for _, key := range v.MapKeys() {
-			v.SetMapIndex(key, reflect.ValueOf(int(math.Round(float64(v.MapIndex(key).Int())/n))))
+	})
+	for _, counts := range []map[string]int{total.Firings, total.Reasons} {
+		for name, k := range counts {
+			counts[name] = int(math.Round(float64(k) / n))
 		}
 	}
+	return total
 }
 
 // seedLevel is the confidence of intervals over seeds.

@@ -8,8 +8,9 @@ import (
 // seeded is a cell under a seed, of one session that costs usd with so many misses.
 func seeded(seed string, usd float64, misses int) Cell {
 	row := costing("x", "a", usd)
-	row.Misses, row.PeakContext, row.Firings = misses, int64(misses), map[string]int{"layer": misses}
-	row.Left = Left{Calls: 1, Used: 10 * misses}
+	row.Figures[Misses], row.Figures[PeakContext], row.Firings = float64(misses), float64(misses), map[string]int{"layer": misses}
+	row.Figures[LeftCalls], row.Figures[MostUsed] = 1, float64(10*misses)
+	row.Figures[Breaks] = 30 // calls without a break
 	return Cell{Cell: "x w=1 seed=" + seed, Strategy: "x", Params: map[string]string{"seed": seed, "w": "1"}, Rows: []*Row{row}}
 }
 
@@ -55,9 +56,10 @@ func TestReplicated(t *testing.T) {
 	near("high", between.High, 12+4.30265*2/math.Sqrt(3))
 	near("total", c.Total.CostUSD(), 12)
 	near("the session", c.costs()[0], 12)
-	if all := &c.Total; all.PeakContext != 2 || all.Left.Used != 20 {
-		t.Errorf("the largest context is %d and the most used %d %%, want 2 and 20", all.PeakContext, all.Left.Used)
+	if all := &c.Total; all.N(PeakContext) != 2 || all.N(MostUsed) != 20 {
+		t.Errorf("the largest context is %d and the most used %d %%, want 2 and 20", all.N(PeakContext), all.N(MostUsed))
 	}
+	near("what the break detector says", c.Total.Figures[Breaks], 30)
 	misses, _ := LookupMetric("misses")
 	mean, _ = c.Value(misses)
 	near("misses", mean, 4./3)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/compactsim/compactsim/internal/study/confusion"
-	"github.com/compactsim/compactsim/internal/study/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -140,20 +138,6 @@ var waitNames = [numWaits]string{"compaction", "first_token", "other"}
 // String returns the lower-case name used in reports.
 func (w Wait) String() string { return waitNames[min(int(w), numWaits-1)] }
 
-// Left sums up how much of its limit a client shows as left, per cent.
-type Left struct {
-	Calls int   // calls of main conversations
-	Sum   int64 // of the per cents at those calls
-	Used  int   // most used at one of them: 100 less the least left
-}
-
-// See adds a call at which percent were left, 0…100.
-func (l *Left) See(percent int) {
-	l.Calls++
-	l.Sum += int64(percent)
-	l.Used = max(l.Used, 100-percent)
-}
-
 // Loop says what the agent of a row does where something was forgotten.
 type Loop uint8
 
@@ -169,81 +153,128 @@ var loopNames = []string{"", "open", "closed"}
 // String returns the name used in rows.
 func (l Loop) String() string { return loopNames[min(int(l), len(loopNames)-1)] }
 
-// Row is what one strategy did on one session, or on several when added up.
-// Token counts are tokens, costs USD, times seconds.
+// Row is what one strategy did on one session, or on several when added up. Its figures are
+// a vector that the ids index: token counts are tokens, costs USD, times seconds.
 type Row struct {
 	Strategy string
 	Session  string
-	Sessions int // sessions added up in this row
 	Loop     Loop
-
-	Calls            int
-	Usage            prompt.Usage
-	CallsBySource    [NumSources]int
-	UsageBySource    [NumSources]prompt.Usage
-	CostByClass      Cost
-	CostBySource     [NumSources]Cost
-	Misses           int // calls that read less than the best prefix of their thread; first calls of a thread are not counted
-	MissesByClass    [prompt.NumMissClasses]int
-	MissedTokens     int64
-	HitCalls         int // calls that read all of the best prefix of their thread
-	LaterCalls       int // calls that are not the first of their thread
-	Compactions      int
-	Microcompactions int
-	Recompactions    int // compactions of a context that already held a summary
-	ChainMax         int // longest run of compactions on one thread
-	PeakContext      int64
-	Overflows        int // requests that a server refuses as too long
-	OverWindow       int // sessions with at least one such request that no layer shortens
-	FailedCompaction int
-	AddedLatency     float64            // s of waiting that context management added
-	Waits            [numWaits]float64  // the parts of AddedLatency, s
-	SecondsAt        [numLevels]float64 // s that main conversations spent at each level
-	Left             Left               // of the client's limit, as it shows it
-	Breaks           confusion.Matrix   // what the client's break detector says; empty when it does not run
-	StorageUSD       float64
-	// ExpectedLossUSD is what calls that lose their messages for no visible
-	// reason cost beyond CostUSD, on average.
-	ExpectedLossUSD float64
-	// BoundUSD is a lower bound of the cost of any schedule of full compaction,
-	// ReachedUSD the cost of the best one found, and ClearBoundUSD a lower bound for
-	// schedules of clearing, over the sessions that Bounded counts.
-	BoundUSD, ReachedUSD, ClearBoundUSD float64
-	Bounded                             int
-	Counts                              Counts       // what happened beside the figures above
-	Needs                               recall.Needs // what was forgotten of what later actions used
+	Figures  Figures
 	// Firings counts how often a layer acted, by its name.
 	Firings map[string]int
 	// Reasons counts failures and refusals of layers, as "layer: reason".
 	Reasons map[string]int
-	// PredictedUSD is, in billed rows of a check, what the input of logged calls is predicted to
-	// cost with a cache that works, and PredictedOfUSD what it was billed.
-	PredictedUSD, PredictedOfUSD float64
-	LoggedOutputUSD              float64 // billed rows: output as logged, without what was derived
-	// UnloggedWritesUSD is, in billed rows, by how much the bill rises if all that was
-	// not read was written, where the provider bills writes and its logs carry none.
-	UnloggedWritesUSD float64
-	Unpriced          int // calls of a model without a price
+}
+
+// Figures are the figures of a row by id. Counts are whole, and exact up to 2^53.
+type Figures [NumFigures]float64
+
+// N returns a count.
+func (r *Row) N(id ID) int { return int(r.Figures[id]) }
+
+// CallsBy returns the calls of a source.
+func (r *Row) CallsBy(s Source) int { return r.N(CallsBySource + ID(s)) }
+
+// Usage returns the tokens of all calls.
+func (r *Row) Usage() prompt.Usage { return usageOf(r.Figures[Tokens:]) }
+
+// UsageBy returns the tokens of the calls of a source.
+func (r *Row) UsageBy(s Source) prompt.Usage {
+	return usageOf(r.Figures[TokensBySource+NumClasses*ID(s):])
+}
+
+// CostByClass returns the place of what calls cost, storage aside.
+func (r *Row) CostByClass() *Cost { return (*Cost)(r.Figures[CostByClass:]) }
+
+// CostBy returns the place of what the calls of a source cost.
+func (r *Row) CostBy(s Source) *Cost { return (*Cost)(r.Figures[CostBySource+NumClasses*ID(s):]) }
+
+// MissesOf returns the misses of a class.
+func (r *Row) MissesOf(m prompt.MissClass) int { return r.N(MissesByClass + ID(m)) }
+
+// WaitFor returns a part of the added latency, s.
+func (r *Row) WaitFor(w Wait) float64 { return r.Figures[Waits+ID(w)] }
+
+// SecondsAt returns the time that main conversations spent at a level, s.
+func (r *Row) SecondsAt(l Level) float64 { return r.Figures[SecondsAt+ID(l)] }
+
+// Bill adds a call to the counts of calls, tokens and costs.
+func (r *Row) Bill(s Source, u *prompt.Usage, cost *Cost) {
+	f := &r.Figures
+	f[Calls]++
+	f[CallsBySource+ID(s)]++
+	tokens := [NumClasses]float64{float64(u.Uncached), float64(u.Read), float64(u.Write5m), float64(u.Write1h),
+		float64(u.WriteOther), float64(u.Output)}
+	all, by := (*[NumClasses]float64)(f[Tokens:]), (*[NumClasses]float64)(f[TokensBySource+NumClasses*ID(s):])
+	usd, usdBy := r.CostByClass(), r.CostBy(s)
+	for c := range NumClasses {
+		all[c] += tokens[c]
+		by[c] += tokens[c]
+		usd[c] += cost[c]
+		usdBy[c] += cost[c]
+	}
+}
+
+// usageOf returns the tokens at the beginning of a stretch of figures, by class.
+func usageOf(f []float64) prompt.Usage {
+	return prompt.Usage{Uncached: int64(f[ClassUncached]), Read: int64(f[ClassRead]), Write5m: int64(f[ClassWrite5m]),
+		Write1h: int64(f[ClassWrite1h]), WriteOther: int64(f[ClassWriteOther]), Output: int64(f[ClassOutput])}
+}
+
+// SeeLeft adds a call at which the client shows percent of its limit as left, 0…100.
+func (r *Row) SeeLeft(percent int) {
+	r.Figures[LeftCalls]++
+	r.Figures[LeftSum] += float64(percent)
+	r.Most(MostUsed, 100-int64(percent))
+}
+
+// Most makes a count at least n.
+func (r *Row) Most(id ID, n int64) {
+	if v := float64(n); v > r.Figures[id] {
+		r.Figures[id] = v
+	}
 }
 
 // Waited adds time that context management made a person wait, s.
 func (r *Row) Waited(w Wait, seconds float64) {
-	r.AddedLatency += seconds
-	r.Waits[w] += seconds
+	r.Figures[AddedLatency] += seconds
+	r.Figures[Waits+ID(w)] += seconds
 }
 
 // Add adds the figures of o to r; maxima are kept as maxima.
-func (r *Row) Add(o *Row) { rowForm.Add(r, o) }
+func (r *Row) Add(o *Row) {
+	var most [3]float64
+	for i, id := range maxima {
+		most[i] = max(r.Figures[id], o.Figures[id])
+	}
+	for id, v := range o.Figures {
+		r.Figures[id] += v
+	}
+	for i, id := range maxima {
+		r.Figures[id] = most[i]
+	}
+	addCounts(&r.Firings, o.Firings)
+	addCounts(&r.Reasons, o.Reasons)
+}
+
+func addCounts(to *map[string]int, counts map[string]int) {
+	if *to == nil && len(counts) > 0 {
+		*to = make(map[string]int, len(counts))
+	}
+	for name, n := range counts {
+		(*to)[name] += n
+	}
+}
 
 // LoggedUSD returns the cost, USD, of the calls that a log of the session shows: those of
 // the conversations, and of layers the summary calls of compactions if billed has some.
 func (r *Row) LoggedUSD(billed *Row) float64 {
 	var usd float64
-	if billed.CallsBySource[SourceCompact] > 0 {
-		usd = r.CostBySource[SourceCompact].Total()
+	if billed.CallsBy(SourceCompact) > 0 {
+		usd = r.CostBy(SourceCompact).Total()
 	}
 	for s := SourceMain; s < SourceCompact; s++ {
-		usd += r.CostBySource[s].Total()
+		usd += r.CostBy(s).Total()
 	}
 	return usd
 }
@@ -251,29 +282,31 @@ func (r *Row) LoggedUSD(billed *Row) float64 {
 // WholeUSD returns the total cost, USD, of all that the recordings did. It is an error if
 // sessions ended early: then CostUSD is of less work than that of other rows.
 func (r *Row) WholeUSD() (float64, error) {
-	if n := r.Counts.Unsimulated; n > 0 {
+	if n := r.N(UnsimulatedCalls); n > 0 {
 		return 0, fmt.Errorf("%d recorded calls were not simulated, as sessions ended early", n)
 	}
 	return r.CostUSD(), nil
 }
 
 // CostUSD returns the total cost, USD, of the calls that were simulated.
-func (r *Row) CostUSD() float64 { return r.CostByClass.Total() + r.StorageUSD }
+func (r *Row) CostUSD() float64 { return r.CostByClass().Total() + r.Figures[StorageUSD] }
 
 // DerivedText says what DerivedUSD is a part for, behind an amount of a bill.
 const DerivedText = "for outputs that no log has in full"
 
 // DerivedUSD returns the part of a bill, USD, for outputs whose logged counts are not final
 // and are derived.
-func (r *Row) DerivedUSD() float64 { return max(0, r.CostByClass[ClassOutput]-r.LoggedOutputUSD) }
+func (r *Row) DerivedUSD() float64 {
+	return max(0, r.CostByClass()[ClassOutput]-r.Figures[LoggedOutputUSD])
+}
 
 // CutShort reports whether a conversation ended early, so that the row covers less work
 // than the recording and its sums compare with no others.
-func (r *Row) CutShort() bool { return r.Counts.Unsimulated > 0 }
+func (r *Row) CutShort() bool { return r.N(UnsimulatedCalls) > 0 }
 
 // OwnCalls returns the calls that the conversations themselves made.
 func (r *Row) OwnCalls() int {
-	return r.CallsBySource[SourceMain] + r.CallsBySource[SourceAgent] + r.CallsBySource[SourceBranch]
+	return r.CallsBy(SourceMain) + r.CallsBy(SourceAgent) + r.CallsBy(SourceBranch)
 }
 
 // RankUSD returns the cost that ranks the row among others, USD: infinite when it was cut
@@ -283,29 +316,4 @@ func (r *Row) RankUSD() float64 {
 		return math.Inf(1)
 	}
 	return r.CostUSD()
-}
-
-// Counts count what happens in a session, apart from the figures that have a field
-// of their own. Each is a metric, which says what it counts: see countForm.
-type Counts struct {
-	Stored, StoredTokens, Reread, Cleared, ClearedTokens, Deletions, DeletedTokens, ReturnedTokens int64
-
-	Extractions, Memories, Dreams, Suggestions, AgentSummaries, Messages int64
-
-	Retries, Fallbacks, BreakerTrips, Restored, Hints, IdleCompactions int64
-
-	WarningCalls, ErrorCalls, BlockedCalls int64
-
-	Background, HeadChanges, Signals, Beyond, Ended, Unsimulated, Keepalives, NetNegative int64
-
-	LiveCalls, LiveAttempts, LiveIterations, LiveUncached, LiveRead, LiveWrite, LiveOutput,
-	SectionsMissing, SectionsCut int64
-}
-
-// Add adds the counts of d to c.
-func (c *Counts) Add(d *Counts) {
-	to := c.list()
-	for i, n := range d.list() {
-		to[i] += n
-	}
 }

@@ -21,8 +21,8 @@ type fileHead struct {
 	Content    string     `json:"content,omitempty"`
 	Provenance Origin     `json:"provenance"`
 	Cells      []cellHead `json:"cells"`
-	// Metrics are those that the writing program knows. The rows say nothing of others: a
-	// missing figure of those is unknown, not zero.
+	// Metrics are those that the writing program knows, nil for all. The rows say nothing of
+	// others: a missing figure of those is unknown, not zero.
 	Metrics []string `json:"metrics,omitempty"`
 }
 
@@ -123,7 +123,7 @@ func (c *Cell) writeRows(w io.Writer, line []byte) ([]byte, error) {
 			err = errors.New("two rows of one session")
 		}
 		if err == nil {
-			line, err = rowForm.Append(line[:0], c.Cell, r)
+			line, err = rowForm.Append(line[:0], r.line(c.Cell))
 		}
 		if err == nil {
 			line = append(line, '\n')
@@ -218,7 +218,6 @@ type rowReader struct {
 	at      map[string]int // index of a cell
 	passed  PassedOver
 	scan    jsonlines.Reader
-	next    Row // that is being read: large, and so made once
 }
 
 // cellRows is what is known of the rows of a cell so far.
@@ -264,25 +263,22 @@ func (rr *rowReader) whole(name string) error {
 }
 
 func (rr *rowReader) row(line []byte) error {
-	r := &rr.next
-	*r = Row{}
-	if err := rowForm.Read(&rr.scan, bytes.TrimRight(line, " \t\r"), r); err != nil {
+	r := &Row{}
+	l := r.line("")
+	if err := rowForm.Read(&rr.scan, bytes.TrimRight(line, " \t\r"), l); err != nil {
 		return err
 	}
-	at, ok := rr.at[rr.scan.Label]
+	r.take(l)
+	at, ok := rr.at[l.Texts[textCell]]
 	if !ok {
-		return fmt.Errorf("cell %q is not in the head", rr.scan.Label)
+		return fmt.Errorf("cell %q is not in the head", l.Texts[textCell])
 	}
 	c := &rr.run.Cells[at]
 	if err := c.owns(r); err != nil {
 		return err
 	}
 	r.Strategy = c.Strategy
-	waits := rr.scan.Beyond["added_latency_seconds_by_part"]
-	if rr.metrics == nil && r.Waits == [numWaits]float64{} && r.AddedLatency != 0 {
-		waits = r.AddedLatency // a program that did not know the parts wrote none
-	}
-	if err := r.agree(int64(rr.scan.Beyond["misses_by_class"]), waits); err != nil {
+	if err := r.agree(rr.scan.Beyond["misses_by_class"], rr.scan.Beyond["added_latency_seconds_by_part"]); err != nil {
 		return err
 	}
 	return rr.add(c, &rr.cells[at], r)
@@ -302,18 +298,15 @@ func (rr *rowReader) add(c *Cell, k *cellRows, r *Row) error {
 		}
 		k.seen[r.Session] = true
 	}
-	row := *r
-	c.Rows = append(c.Rows, &row)
+	c.Rows = append(c.Rows, r)
 	return nil
 }
 
 // withoutYounger makes the metrics unmeasured that the writing program did not know: what
-// it left out of them is not 0. Without a list of those it knew, these are the metrics of
-// which no row has a figure, if rows leave out their zeros and no sum that is there
-// includes them.
+// it left out of them is not 0.
 func (r *Run) withoutYounger(known []string) {
 	for _, m := range published {
-		if known != nil && slices.Contains(known, m.Name) || known == nil && (!m.omitted() || r.has(m)) {
+		if known == nil || slices.Contains(known, m.Name) {
 			continue
 		}
 		for i := range r.Cells {
@@ -322,22 +315,4 @@ func (r *Run) withoutYounger(known []string) {
 			}
 		}
 	}
-}
-
-// omitted reports whether a row without a figure of m is like one of a program
-// that does not know m.
-func (m Metric) omitted() bool {
-	return m.Of == NameAddedLatency || m.Group != "" && m.Kind == KindSum
-}
-
-// has reports whether a row has a figure of m other than 0.
-func (r *Run) has(m Metric) bool {
-	for i := range r.Cells {
-		for _, row := range r.Cells[i].Rows {
-			if v, ok := m.Value(row); ok && v != 0 {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // What reading takes for a file of 200,000 rows of the kind that a simulation
@@ -38,25 +40,23 @@ func BenchmarkReadRows(b *testing.B) {
 // usual is a row as a simulated session of 159 calls has it: figures in three
 // sources, four classes and two classes of misses.
 func usual(strategy, session string) Row {
-	r := Row{Strategy: strategy, Session: session, Sessions: 1, Misses: 7, MissedTokens: 888478, HitCalls: 143, LaterCalls: 150,
+	r := Row{Strategy: strategy, Session: session, Firings: map[string]int{"full-compact": 2}, Figures: Figures{
+		Sessions: 1, Misses: 7, MissedTokens: 888478, HitCalls: 143, LaterCalls: 150,
 		Compactions: 2, Recompactions: 1, ChainMax: 2, PeakContext: 167803,
-		SecondsAt: [numLevels]float64{LevelNormal: 4871.838100400004, LevelError: 577.171380781},
-		Left:      Left{Calls: 151, Sum: 5807, Used: 100}, Firings: map[string]int{"full-compact": 2}}
-	r.MissesByClass[1], r.MissesByClass[3] = 5, 2
+		SecondsAt + ID(LevelNormal): 4871.838100400004, SecondsAt + ID(LevelError): 577.171380781, LeftCalls: 151, LeftSum: 5807, MostUsed: 100,
+	}}
+	r.Figures[MissesByClass+ID(1)], r.Figures[MissesByClass+ID(3)] = 5, 2
 	for i, s := range []Source{SourceMain, SourceCompact, SourceOther} {
 		n := int64(i)
-		r.CallsBySource[s] = []int{151, 2, 6}[i]
-		r.UsageBySource[s].Uncached, r.UsageBySource[s].Read = 177+8438*n, 14742458-7205210*n
-		r.UsageBySource[s].Write5m, r.UsageBySource[s].Output = 924276-461073*n, 57257-28596*n
-		r.CostBySource[s] = Cost{ClassUncached: 0.0008850000000000017 * float64(n+1), ClassRead: 7.371229000000001 / float64(n+1),
-			ClassWrite5m: 5.776725000000003 / float64(n+1), ClassOutput: 1.4314250000000004 / float64(n+1)}
-		r.Calls += r.CallsBySource[s]
-		r.Usage.Add(&r.UsageBySource[s])
-		r.CostByClass.Add(&r.CostBySource[s])
+		r.Bill(s, &prompt.Usage{Uncached: 177 + 8438*n, Read: 14742458 - 7205210*n, Write5m: 924276 - 461073*n, Output: 57257 - 28596*n},
+			&Cost{ClassUncached: 0.0008850000000000017 * float64(n+1), ClassRead: 7.371229000000001 / float64(n+1),
+				ClassWrite5m: 5.776725000000003 / float64(n+1), ClassOutput: 1.4314250000000004 / float64(n+1)})
+		r.Figures[CallsBySource+ID(s)] = []float64{151, 2, 6}[i]
 	}
+	r.Figures[Calls] = 159
 	r.Waited(WaitCompaction, 185.882589981)
 	r.Waited(WaitFirstToken, 2.264891199999992)
-	r.Counts = Counts{ErrorCalls: 21, Signals: 5, NetNegative: 1, Restored: 10}
+	r.Figures[ErrorCalls], r.Figures[KeepaliveSignals], r.Figures[NetNegativeCompactions], r.Figures[RestoredFiles] = 21, 5, 1, 10
 	return r
 }
 

@@ -16,7 +16,7 @@ import (
 
 // lineOf returns a row as WriteRows writes it, without the end of the line.
 func lineOf(t interface{ Fatal(...any) }, cell string, r *Row) []byte {
-	b, err := rowForm.Append(nil, cell, r)
+	b, err := rowForm.Append(nil, r.line(cell))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,8 +27,10 @@ func lineOf(t interface{ Fatal(...any) }, cell string, r *Row) []byte {
 func readRow(line []byte) (string, Row, error) {
 	var r Row
 	scan := jsonlines.Reader{Passed: map[string]int{}}
-	err := rowForm.Read(&scan, line, &r)
-	return scan.Label, r, err
+	l := r.line("")
+	err := rowForm.Read(&scan, line, l)
+	r.take(l)
+	return l.Texts[textCell], r, err
 }
 
 // The form of a row is valid JSON, and reads as the row it was made of, also
@@ -142,8 +144,8 @@ func TestRowNumbers(t *testing.T) {
 		return r, err
 	}
 	for text, want := range map[string]float64{"0": 0, "-0.5": -0.5, "1e3": 1000, "12.25E-2": 0.1225, "5.776725000000003": 5.776725000000003} {
-		if r, err := read("added_latency_seconds", text); err != nil || r.AddedLatency != want {
-			t.Errorf("%s: %v, %v", text, r.AddedLatency, err)
+		if r, err := read("added_latency_seconds", text); err != nil || r.Figures[AddedLatency] != want {
+			t.Errorf("%s: %v, %v", text, r.Figures[AddedLatency], err)
 		}
 	}
 	for _, text := range []string{"", "-", "01", "+1", ".5", "1.", "1e", "1e+", "1e999", "NaN", "Inf", "0x10"} {

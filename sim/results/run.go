@@ -156,7 +156,7 @@ func (c *Cell) sum() {
 	for i := range c.Rows {
 		c.Total.Add(c.Rows[i])
 	}
-	c.Sessions = c.Total.Sessions
+	c.Sessions = c.Total.N(Sessions)
 }
 
 // sortRows sorts rows by session.
@@ -257,7 +257,7 @@ func (r *Run) unpriced() (Note, bool) {
 	n := Note{Metric: NameCost}
 	least, most, have := math.MaxInt, 0, 0
 	for i := range r.Cells {
-		if calls := r.Cells[i].Total.Unpriced; calls > 0 {
+		if calls := r.Cells[i].Total.N(UnpricedCalls); calls > 0 {
 			least, most, have = min(least, calls), max(most, calls), have+1
 			n.Cell = r.Cells[i].Cell
 		}
@@ -280,22 +280,22 @@ func (c *Cell) warnings() []Note {
 		}
 	}
 	t := &c.Total
-	if answered := int(t.Counts.Beyond); answered > 0 {
-		warn(t.OverWindow, NameOverflows, fmt.Sprintf("%s the window: %s there counted as answered",
-			sessionsPass(t.OverWindow), document.Count(answered, "call")))
+	if answered := t.N(AnsweredOverWindow); answered > 0 {
+		warn(t.N(OverWindow), NameOverflows, fmt.Sprintf("%s the window: %s there counted as answered",
+			sessionsPass(t.N(OverWindow)), document.Count(answered, "call")))
 	} else if !t.CutShort() {
-		warn(t.OverWindow, NameOverflows, sessionsPass(t.OverWindow)+" the window")
+		warn(t.N(OverWindow), NameOverflows, sessionsPass(t.N(OverWindow))+" the window")
 	}
-	warn(t.FailedCompaction, NameCompactions, document.Count(t.FailedCompaction, "compaction")+" failed")
-	warn(int(t.Counts.Unsimulated), NameCost, fmt.Sprintf("%s early, %s not simulated: cost of an answered call, not compared",
-		sessionsEnd(int(t.Counts.Ended)), document.Count(int(t.Counts.Unsimulated), "recorded call")))
+	warn(t.N(FailedCompactions), NameCompactions, document.Count(t.N(FailedCompactions), "compaction")+" failed")
+	warn(t.N(UnsimulatedCalls), NameCost, fmt.Sprintf("%s early, %s not simulated: cost of an answered call, not compared",
+		sessionsEnd(t.N(EndedSessions)), document.Count(t.N(UnsimulatedCalls), "recorded call")))
 	if derived := t.DerivedUSD(); c.Strategy == StrategyBilled && derived >= 0.005 {
 		notes = append(notes, Note{Cell: c.Cell, Metric: NameCost, Text: fmt.Sprintf("of it $%.2f %s", derived, DerivedText)})
 	}
-	if t.UnloggedWritesUSD >= 0.005 {
+	if t.Figures[UnloggedWritesUSD] >= 0.005 {
 		notes = append(notes, Note{Cell: c.Cell, Metric: NameCost, Detail: true, Text: fmt.Sprintf(
 			"the provider bills writes of some models and their logs carry none: $%.2f if nothing was written, $%.2f if all that was not read was",
-			t.CostUSD(), t.CostUSD()+t.UnloggedWritesUSD)})
+			t.CostUSD(), t.CostUSD()+t.Figures[UnloggedWritesUSD])})
 	}
 	return notes
 }

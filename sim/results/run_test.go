@@ -11,8 +11,8 @@ import (
 )
 
 func costing(strategy, session string, usd float64) *Row {
-	r := &Row{Strategy: strategy, Session: session, Sessions: 1, CostByClass: Cost{ClassRead: usd}}
-	r.CostBySource[SourceMain] = r.CostByClass
+	r := &Row{Strategy: strategy, Session: session, Figures: Figures{Sessions: 1, CostByClass + ID(ClassRead): usd}}
+	*r.CostBy(SourceMain) = *r.CostByClass()
 	return r
 }
 
@@ -54,11 +54,11 @@ func TestVsRecorded(t *testing.T) {
 func TestFootnotes(t *testing.T) {
 	r := references()
 	r.Notes = []Note{{Text: "last"}}
-	r.Cells[0].Total.CostByClass[ClassOutput], r.Cells[0].Total.LoggedOutputUSD = 4, 1.25
-	r.Cells[0].Total.UnloggedWritesUSD = 0.5
-	r.Cells[2].Total.OverWindow = 12
-	r.Cells[2].Total.Unpriced = 1
-	r.Cells[2].Total.FailedCompaction = 2
+	r.Cells[0].Total.CostByClass()[ClassOutput], r.Cells[0].Total.Figures[LoggedOutputUSD] = 4, 1.25
+	r.Cells[0].Total.Figures[UnloggedWritesUSD] = 0.5
+	r.Cells[2].Total.Figures[OverWindow] = 12
+	r.Cells[2].Total.Figures[UnpricedCalls] = 1
+	r.Cells[2].Total.Figures[FailedCompactions] = 2
 	want := []Note{
 		{Cell: "billed", Metric: "cost_usd", Text: "of it $2.75 for outputs that no log has in full"},
 		{Cell: "billed", Metric: "cost_usd", Detail: true, Text: fmt.Sprintf("the provider bills writes of some models and "+
@@ -78,7 +78,7 @@ func TestFootnotes(t *testing.T) {
 // Calls without a price are one note, whatever the number of cells that have some.
 func TestUnpricedCallsAreOneNote(t *testing.T) {
 	r := references()
-	r.Cells[1].Total.Unpriced, r.Cells[2].Total.Unpriced = 180, 3
+	r.Cells[1].Total.Figures[UnpricedCalls], r.Cells[2].Total.Figures[UnpricedCalls] = 180, 3
 	notes := slices.DeleteFunc(r.Footnotes(), func(n Note) bool { return !strings.Contains(n.Text, "without a price") })
 	want := []Note{{Metric: "cost_usd", Text: "3 calls of models without a price not in the cost, nor up to 177 that a strategy adds"}}
 	if diff := cmp.Diff(want, notes); diff != "" {
@@ -95,8 +95,8 @@ func TestCutShortIsNoBargain(t *testing.T) {
 	if d, ok := r.VsRecorded(half); !ok || d.Relative >= 0 || half.Total.RankUSD() != half.Total.CostUSD() {
 		t.Fatalf("%+v, %v: the cell is to be the cheaper one", d, ok)
 	}
-	half.Total.OverWindow, half.Total.Overflows = 2, 2
-	half.Total.Counts.Ended, half.Total.Counts.Unsimulated = 2, 40
+	half.Total.Figures[OverWindow], half.Total.Figures[Overflows] = 2, 2
+	half.Total.Figures[EndedSessions], half.Total.Figures[UnsimulatedCalls] = 2, 40
 	if d, ok := r.VsRecorded(half); ok || !math.IsInf(half.Total.RankUSD(), 1) {
 		t.Errorf("%+v: compared, ranks at %v", d, half.Total.RankUSD())
 	}
@@ -105,11 +105,11 @@ func TestCutShortIsNoBargain(t *testing.T) {
 	if !slices.Contains(r.Footnotes(), want) {
 		t.Errorf("footnotes %+v, want %+v", r.Footnotes(), want)
 	}
-	half.Total.CallsBySource[SourceMain], half.Total.CallsBySource[SourceCompact] = 20, 5
+	half.Total.Figures[CallsBySource+ID(SourceMain)], half.Total.Figures[CallsBySource+ID(SourceCompact)] = 20, 5
 	if got := half.Total.OwnCalls(); got != 20 { // those of the summaries answer no conversation
 		t.Errorf("%d calls, want 20", got)
 	}
-	half.Total.Counts = Counts{Beyond: 40}
+	half.Total.Figures[EndedSessions], half.Total.Figures[UnsimulatedCalls], half.Total.Figures[AnsweredOverWindow] = 0, 0, 40
 	want = Note{Cell: "half", Metric: "overflows", Text: "2 sessions pass the window: 40 calls there counted as answered"}
 	if !slices.Contains(r.Footnotes(), want) {
 		t.Errorf("footnotes %+v, want %+v", r.Footnotes(), want)
@@ -134,11 +134,11 @@ func TestSumOrder(t *testing.T) {
 
 // A row whose sessions ended early has no cost of the whole.
 func TestCostOfAWhole(t *testing.T) {
-	r := Row{CostByClass: Cost{ClassRead: 2}}
+	r := Row{Figures: Figures{CostByClass + ID(ClassRead): 2}}
 	if usd, err := r.WholeUSD(); err != nil || usd != 2 {
 		t.Errorf("$%v, %v; want $2", usd, err)
 	}
-	r.Counts.Unsimulated = 3
+	r.Figures[UnsimulatedCalls] = 3
 	if usd, err := r.WholeUSD(); err == nil || usd != 0 {
 		t.Errorf("$%v, %v of a row that leaves out 3 calls", usd, err)
 	}

@@ -65,7 +65,7 @@ const priorSessions = 5
 // sessions elsewhere, 0 when that is not known.
 func ErrorOf(billed, recorded *Cell, prior float64) ModelError {
 	e := ModelError{BilledUSD: billed.Total.CostUSD(), RecordedUSD: recorded.Total.LoggedUSD(&billed.Total), Spread: prior}
-	e.LossUSD = recorded.Total.ExpectedLossUSD
+	e.LossUSD = recorded.Total.Figures[ExpectedLossUSD]
 	n := len(billed.Rows)
 	if n == 0 || !billed.Covers(recorded) || e.BilledUSD == 0 {
 		return e

@@ -15,54 +15,47 @@ import (
 // cut, and each figure would lead to another verdict. Only readers call it: a writer has
 // no reason to withhold what it computed. Misses and waits, s, are what parts with
 // unknown names add to the sums.
-func (r *Row) agree(misses int64, waits float64) error {
+func (r *Row) agree(misses, waits float64) error {
 	var errs []error
 	same := func(what, by string, whole, parts any) {
 		errs = append(errs, fmt.Errorf("%s is %+v, but by %s %+v", what, whole, by, parts))
 	}
-	var calls int
-	for _, n := range r.CallsBySource {
-		calls += n
+	whole := func(id ID, name, by string, beyond float64, parts ID, n int) {
+		s := sum{}
+		s.add(beyond)
+		for _, v := range r.Figures[parts : parts+ID(n)] {
+			s.add(v)
+		}
+		if !s.is(r.Figures[id]) {
+			same(name, by, r.Figures[id], s.of)
+		}
 	}
-	if calls != r.Calls {
-		same(NameCalls, BySource, r.Calls, calls)
-	}
-	for _, n := range r.MissesByClass {
-		misses += int64(n)
-	}
-	if misses != int64(r.Misses) {
-		same(NameMisses, ByClass, r.Misses, misses)
-	}
+	whole(Calls, NameCalls, BySource, 0, CallsBySource, NumSources)
+	whole(Misses, NameMisses, ByClass, misses, MissesByClass, prompt.NumMissClasses)
 	var tokens prompt.Usage
-	for i := range r.UsageBySource {
-		tokens.Add(&r.UsageBySource[i])
+	for s := range Source(NumSources) {
+		u := r.UsageBy(s)
+		tokens.Add(&u)
 	}
-	if tokens != r.Usage {
-		same("tokens", BySource, r.Usage, tokens)
+	if all := r.Usage(); tokens != all {
+		same("tokens", BySource, all, tokens)
 	}
-	for c, usd := range r.CostByClass {
+	for c, usd := range r.CostByClass() {
 		parts := sum{}
-		for s := range r.CostBySource {
-			parts.add(r.CostBySource[s][c])
+		for s := range Source(NumSources) {
+			parts.add(r.CostBy(s)[c])
 		}
 		if !parts.is(usd) {
 			same("cost_usd_by_class."+classNames[c], BySource, usd, parts.of)
 		}
 	}
-	parts := sum{}
-	parts.add(waits)
-	for _, s := range r.Waits {
-		parts.add(s)
-	}
-	if !parts.is(r.AddedLatency) {
-		same(NameAddedLatency, ByPart, r.AddedLatency, parts.of)
-	}
+	whole(AddedLatency, NameAddedLatency, ByPart, waits, Waits, numWaits)
 	switch {
-	case r.HitCalls > r.LaterCalls:
-		errs = append(errs, fmt.Errorf("hit_calls is %d of %d later_calls", r.HitCalls, r.LaterCalls))
-	case r.Left.Sum > 100*int64(r.Left.Calls) || r.Left.Used > 100:
+	case r.N(HitCalls) > r.N(LaterCalls):
+		errs = append(errs, fmt.Errorf("hit_calls is %d of %d later_calls", r.N(HitCalls), r.N(LaterCalls)))
+	case r.N(LeftSum) > 100*r.N(LeftCalls) || r.N(MostUsed) > 100:
 		errs = append(errs, fmt.Errorf("percent_left is %d%% in sum and %d%% used over %s",
-			r.Left.Sum, r.Left.Used, document.Count(r.Left.Calls, "call")))
+			r.N(LeftSum), r.N(MostUsed), document.Count(r.N(LeftCalls), "call")))
 	}
 	return errors.Join(errs...)
 }
@@ -114,7 +107,7 @@ func (c *Cell) validate() error {
 		return err
 	}
 	for _, r := range c.Rows {
-		if err := rowForm.Check(r); err != nil {
+		if err := rowForm.Check(r.line(c.Cell)); err != nil {
 			return fmt.Errorf("cell %q, session %q: %w", c.Cell, r.Session, err)
 		}
 	}
@@ -132,7 +125,7 @@ func (c *Cell) validateTotal() error {
 	if c.Sessions < 0 || c.Sessions > maxSessions {
 		return fmt.Errorf("cell %q: %d sessions", c.Cell, c.Sessions)
 	}
-	if err := rowForm.Check(&c.Total); err != nil {
+	if err := rowForm.Check(c.Total.line(c.Cell)); err != nil {
 		return fmt.Errorf("cell %q: %w", c.Cell, err)
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 )
 
 // Chart draws figures: panels one below another, with one title and one legend. All lengths are in points.
@@ -16,9 +18,22 @@ type Chart struct {
 	Panels []Panel
 }
 
+// Caption returns what stands around the panels as a text for a place beside the picture.
+func (c *Chart) Caption() string {
+	parts := append([]string{c.Title + "."}, c.Facts...)
+	for i := range c.Panels {
+		if p := &c.Panels[i]; p.Note != "" {
+			parts = append(parts, p.Title+": "+p.Note)
+		}
+	}
+	parts = append(append(parts, c.Notes...), c.Source)
+	return strings.Join(slices.DeleteFunc(parts, func(t string) bool { return t == "" }), "\n") + "\n"
+}
+
 // Panel is one area of a chart.
 type Panel struct {
 	Title  string  // above the panel: what its vertical axis shows
+	Note   string  // behind the title, on paper in the caption
 	Height float64 // of the data
 	X, Y   Axis
 	Series []Series // drawn in this order, bands beneath the grid
@@ -29,11 +44,12 @@ type Axis struct {
 	Title     string // only of a horizontal axis
 	Low, High float64
 	Log       bool
-	Grid      bool                   // a line across the panel at each tick
-	Bare      bool                   // no line along the axis
-	Names     bool                   // ticks name things: one without room is shortened, not omitted
-	Unit      string                 // of the values, one of Unit… or ""
-	Says      func(v float64) string // what a value means on a scale of our own; nil otherwise
+	Grid      bool                     // a line across the panel at each tick
+	Bare      bool                     // no line along the axis
+	Names     bool                     // ticks name things: one without room is shortened, not omitted
+	Unit      string                   // of the values, one of Unit… or ""
+	Says      func(v float64) string   // what a value means on a scale of our own; nil otherwise
+	Real      func(at float64) float64 // the value at a place of a scale of our own; nil otherwise
 	Ticks     []Tick
 }
 
@@ -86,7 +102,18 @@ type Series struct {
 	Shade  []float64 // boxes: 0…1, from light to dark, instead of the colour of the style
 	Texts  []string
 	Left   bool // texts: at the left of their points
+	Apart  bool // texts of dots: on the side with room, left out where both sides touch others
+
+	XSpans, YSpans []Span    // intervals of points, drawn as bars with caps; nil for none
+	Unspanned      bool      // too many intervals to draw: only the data have them
+	Sessions       []int     // behind each point; nil where a point is no sample of sessions
+	Values         []float64 // what boxes with shades show
+	Data           string    // the name among the data, and of a level on paper, where the legend has none
+	Aid            bool      // leads the eye, and shows no data of its own
 }
+
+// Span is an interval of a figure. One without length is not drawn.
+type Span struct{ Low, High float64 }
 
 // Color is 0xRRGGBB.
 type Color uint32
@@ -145,7 +172,7 @@ func (s *Series) Point(x, y float64, text string) {
 
 // Dotted returns a line and the markers of its points, without gaps.
 func (s *Series) Dotted() []Series {
-	dots := Series{Name: s.Name, Mark: MarkDot, Style: s.Style}
+	dots := Series{Name: s.Name, Mark: MarkDot, Style: s.Style, Aid: true}
 	for i := range s.X {
 		if !math.IsNaN(s.Y[i]) {
 			dots.Point(s.X[i], s.Y[i], "")
@@ -183,6 +210,11 @@ func (s *Series) check() error {
 	}
 	for i := range s.X {
 		gap := s.Mark == MarkLine && math.IsNaN(s.Y[i])
+		for _, spans := range [][]Span{s.XSpans, s.YSpans} {
+			if len(spans) > 0 && (len(spans) != len(s.X) || !finite(spans[i].Low, spans[i].High)) {
+				return fmt.Errorf("the interval of point %d cannot be drawn", i)
+			}
+		}
 		if !gap && !finite(s.X[i], s.Y[i]) || boxes && !finite(s.X2[i], s.Y2[i]) {
 			return fmt.Errorf("point %d is not finite", i)
 		}

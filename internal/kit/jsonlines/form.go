@@ -3,175 +3,51 @@ package jsonlines
 import (
 	"fmt"
 	"maps"
-	"math/bits"
+	"math"
 	"slices"
-	"strings"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Part reads, writes, adds up and checks the values of one type.
-type Part[T any] interface {
-	append(e *encoder, v *T)
-	// scan reads a value within its bounds into v. A false result comes with a
-	// fault in r.
-	scan(r *Reader, v *T) bool
-	// empty reports whether an optional member is left out.
-	empty(v *T) bool
-	// add adds w to v.
-	add(v, w *T)
-	// check returns a fault for a value out of bounds.
-	check(v *T) *fault
+// Values are the content of a line: each member says at which index its value is.
+type Values struct {
+	Texts   []string
+	Figures []float64
+	Tallies []map[string]int // counts by any name; nil is left out
 }
 
-// Member is a part of an A with a name in its JSON object.
-type Member[A any] struct {
+// Kind is what the value of a member is.
+type Kind uint8
+
+// The kinds of values.
+const (
+	Whole  Kind = iota // a figure: a count, which is not negative
+	Amount             // a figure: a cost or a time, which is not negative
+	Signed             // a figure: an amount that may be negative
+	Object             // members of its own
+	Text               // a text
+	Shared             // a text that repeats often: a reader keeps one copy
+	Tally              // counts by any name
+)
+
+// Member is a value of a line with its name in JSON.
+type Member struct {
 	Name     string
-	Optional bool // left out when empty
-	part     Part[A]
+	Kind     Kind
+	At       int      // index of the value in Values, but for objects
+	Optional bool     // left out when it is zero or empty
+	Choice   []string // of a text: what it may be; nil for anything
+	Of       []Member // of an object, in the order of writing; their figures follow each other in Values
+	Strange  Strange  // of an object: what becomes of unknown members
+
+	quoted      []string       // of an object: the names of its members, with a colon
+	index       map[string]int // of an object: the index of a member by its quoted name
+	first, size int            // of an object: its figures, which follow each other
 }
 
-// At returns the member called name at a place of A.
-func At[A, E any](name string, at func(*A) *E, part Part[E]) Member[A] {
-	return Member[A]{Name: name, part: place[A, E]{at, part}}
-}
-
-// Or returns m as an optional member, which is left out when it is empty.
-func (m Member[A]) Or() Member[A] {
-	m.Optional = true
-	return m
-}
-
-type place[A, E any] struct {
-	at   func(*A) *E
-	part Part[E]
-}
-
-func (p place[A, E]) append(e *encoder, a *A)   { p.part.append(e, p.at(a)) }
-func (p place[A, E]) scan(r *Reader, a *A) bool { return p.part.scan(r, p.at(a)) }
-func (p place[A, E]) empty(a *A) bool           { return p.part.empty(p.at(a)) }
-func (p place[A, E]) add(a, b *A)               { p.part.add(p.at(a), p.at(b)) }
-func (p place[A, E]) check(a *A) *fault         { return p.part.check(p.at(a)) }
-
-// Object is the form of a JSON object with the given members, at most 64.
-type Object[A any] struct {
-	members []Member[A]
-	keys    keys
-	strange Strange
-	need    string // name of the object in the error if it lacks a member; "" allows that
-	sum     func(a, b *A)
-	needed  uint64 // the members that are not optional
-}
-
-// NewObject returns the form of an object. It writes its members in the given
-// order and reads them in any order; strange is Pass or Refuse.
-func NewObject[A any](strange Strange, members ...Member[A]) *Object[A] {
-	o := &Object[A]{members: members, strange: strange}
-	names := make([]string, len(members))
-	for i, m := range members {
-		names[i] = m.Name
-		if !m.Optional {
-			o.needed |= 1 << i
-		}
-	}
-	o.keys = newKeys(names)
-	return o
-}
-
-// Need makes it an error if an object lacks a member that is not optional. The
-// error calls the object by name.
-func (o *Object[A]) Need(name string) *Object[A] {
-	o.need = name
-	return o
-}
-
-// Sum sets a function that adds up objects, instead of adding member by member.
-func (o *Object[A]) Sum(add func(a, b *A)) *Object[A] {
-	o.sum = add
-	return o
-}
-
-// Add adds b to a.
-func (o *Object[A]) Add(a, b *A) { o.add(a, b) }
-
-// Check returns an error for a member that is out of bounds.
-func (o *Object[A]) Check(a *A) error {
-	if f := o.check(a); f != nil {
-		return f
-	}
-	return nil
-}
-
-func (o *Object[A]) append(e *encoder, a *A) {
-	e.text = append(e.text, '{')
-	first := true
-	for i := range o.members {
-		m := &o.members[i]
-		if m.Optional && m.part.empty(a) {
-			continue
-		}
-		e.key(o.keys.quoted[i], first)
-		first = false
-		m.part.append(e, a)
-	}
-	e.text = append(e.text, '}')
-}
-
-func (o *Object[A]) scan(r *Reader, a *A) bool {
-	seen, ok := r.object(&o.keys, func(i int) bool { return o.members[i].part.scan(r, a) }, func(name string) bool {
-		if o.strange == Refuse {
-			return r.unknown(name, &o.keys)
-		}
-		return r.pass(name)
-	})
-	if missing := o.needed &^ seen; ok && o.need != "" && missing != 0 {
-		return r.refuse(o.without(missing))
-	}
-	return ok
-}
-
-// without says which members an object lacks.
-func (o *Object[A]) without(missing uint64) string {
-	var names []string
-	for i, m := range o.members {
-		if missing&(1<<i) != 0 {
-			names = append(names, m.Name)
-		}
-	}
-	if n := bits.OnesCount64(missing); n > 3 {
-		return fmt.Sprintf("%s without %s and %d more members", o.need, strings.Join(names[:3], ", "), n-3)
-	}
-	return fmt.Sprintf("%s without %s", o.need, strings.Join(names, ", "))
-}
-
-func (o *Object[A]) empty(a *A) bool {
-	for i := range o.members {
-		if !o.members[i].part.empty(a) {
-			return false
-		}
-	}
-	return true
-}
-
-func (o *Object[A]) add(a, b *A) {
-	if o.sum != nil {
-		o.sum(a, b)
-		return
-	}
-	for i := range o.members {
-		o.members[i].part.add(a, b)
-	}
-}
-
-func (o *Object[A]) check(a *A) *fault {
-	for i := range o.members {
-		if f := o.members[i].part.check(a); f != nil {
-			return f.within(o.members[i].Name)
-		}
-	}
-	return nil
-}
-
-// Strange says what a reader does with an unknown member: it adds it to the
-// figure with this index, or does what a constant says.
+// Strange says what a reader does with an unknown member: it adds it to the member with this
+// index, or does what a constant says.
 type Strange int
 
 // What happens to unknown members.
@@ -181,172 +57,193 @@ const (
 	Beyond                     // counted there, its figure added up in Reader.Beyond
 )
 
-// Names is the form of a list of figures as an object: each under its name,
-// sorted, without those that are zero.
-type Names[A any, E comparable] struct {
-	keys    keys
-	order   []int // index of a figure by that of its key
-	all     func(*A) []E
-	part    Part[E]
-	strange Strange
+// Form is the form of a line: its members, written in the given order and read in any order.
+// Unknown ones are passed over.
+type Form struct {
+	name string
+	root Member
 }
 
-// ByName returns the form of the figures of A, which have the names.
-func ByName[A any, E comparable](names []string, all func(*A) []E, part Part[E], strange Strange) *Names[A, E] {
-	n := &Names[A, E]{all: all, part: part, strange: strange}
-	sorted := slices.Sorted(slices.Values(names))
-	for _, name := range sorted {
-		n.order = append(n.order, slices.Index(names, name))
+// NewForm returns the form of lines that errors call by name.
+func NewForm(name string, members []Member) *Form {
+	f := &Form{name: name, root: Member{Kind: Object, Of: members, Strange: Pass}}
+	f.root.prepare()
+	return f
+}
+
+func (m *Member) prepare() {
+	m.index = make(map[string]int, len(m.Of))
+	for i := range m.Of {
+		quoted := strconv.Quote(m.Of[i].Name)
+		m.quoted, m.index[quoted] = append(m.quoted, quoted+":"), i
+		m.Of[i].prepare()
 	}
-	n.keys = newKeys(sorted)
-	return n
+	m.first = math.MaxInt
+	m.each(func(o *Member) { m.first, m.size = min(m.first, o.At), m.size+1 })
 }
 
-func (n *Names[A, E]) append(e *encoder, a *A) {
-	var zero E
-	list := n.all(a)
-	e.text = append(e.text, '{')
-	first := true
-	for k, i := range n.order {
-		if list[i] == zero {
+// Append appends a line of JSON, without its end, to text.
+func (f *Form) Append(text []byte, l *Values) ([]byte, error) {
+	e := encoder{Values: l, text: text}
+	e.value(&f.root)
+	return e.text, e.err
+}
+
+// Each calls do with each figure of the form.
+func (f *Form) Each(do func(*Member)) { f.root.each(do) }
+
+func (m *Member) each(do func(*Member)) {
+	if m.Kind <= Signed {
+		do(m)
+	}
+	for i := range m.Of {
+		m.Of[i].each(do)
+	}
+}
+
+// Check returns an error for a figure that is out of bounds.
+func (f *Form) Check(l *Values) error {
+	if fault := f.root.check(l); fault != nil {
+		return fault
+	}
+	return nil
+}
+
+func (m *Member) check(l *Values) *fault {
+	switch m.Kind {
+	case Whole, Amount, Signed:
+		if v := l.Figures[m.At]; !m.Kind.holds(v) {
+			return &fault{text: m.Kind.bounds(v)}
+		}
+	case Tally:
+		for name, n := range l.Tallies[m.At] {
+			if !Whole.holds(float64(n)) {
+				return (&fault{text: Whole.bounds(float64(n))}).within(name)
+			}
+		}
+	}
+	for i := range m.Of {
+		o := &m.Of[i]
+		if o.Kind == Object && o.empty(l) {
 			continue
 		}
-		e.key(n.keys.quoted[k], first)
-		first = false
-		n.part.append(e, &list[i])
-	}
-	e.text = append(e.text, '}')
-}
-
-func (n *Names[A, E]) scan(r *Reader, a *A) bool {
-	list := n.all(a)
-	_, ok := r.object(&n.keys, func(k int) bool {
-		i := n.order[k]
-		if i != int(n.strange) {
-			return n.part.scan(r, &list[i])
-		}
-		var figure E // unknown ones may be there already
-		ok := n.part.scan(r, &figure)
-		n.part.add(&list[i], &figure)
-		return ok
-	}, func(name string) bool {
-		if n.strange == Refuse {
-			return r.unknown(name, &n.keys)
-		}
-		return n.stranger(r, list, name)
-	})
-	return ok
-}
-
-// stranger reads a figure with an unknown name.
-func (n *Names[A, E]) stranger(r *Reader, list []E, name string) bool {
-	var figure E
-	if !n.part.scan(r, &figure) {
-		r.fault.in(name)
-		return false
-	}
-	r.count(name)
-	switch {
-	case n.strange >= 0:
-		n.part.add(&list[n.strange], &figure)
-	case n.strange == Beyond:
-		switch v := any(figure).(type) {
-		case int:
-			r.beyond(float64(v))
-		case float64:
-			r.beyond(v)
-		}
-	}
-	return true
-}
-
-func (n *Names[A, E]) empty(a *A) bool {
-	var zero E
-	for _, v := range n.all(a) {
-		if v != zero {
-			return false
-		}
-	}
-	return true
-}
-
-func (n *Names[A, E]) add(a, b *A) {
-	var zero E
-	to, from := n.all(a), n.all(b)
-	for i := range from {
-		if from[i] != zero {
-			n.part.add(&to[i], &from[i])
-		}
-	}
-}
-
-func (n *Names[A, E]) check(a *A) *fault {
-	var zero E
-	list := n.all(a)
-	for k, i := range n.order {
-		if list[i] == zero {
-			continue
-		}
-		if f := n.part.check(&list[i]); f != nil {
-			return f.within(n.keys.names[k])
+		if f := o.check(l); f != nil {
+			return f.within(o.Name)
 		}
 	}
 	return nil
 }
 
-var noKeys keys
+// Most is the largest count that a JSON reader with 64-bit floating-point numbers reads
+// exactly. It bounds amounts too, because statistics square and cube them.
+const Most = 1 << 53
 
-// Tally is the form of counts by any name; nil is left out.
-type Tally struct{}
+func (k Kind) holds(v float64) bool { return v <= Most && (v >= 0 || k == Signed && v >= -Most) }
 
-func (Tally) append(e *encoder, m *map[string]int) {
-	e.text = append(e.text, '{')
-	for i, name := range slices.Sorted(maps.Keys(*m)) {
-		if i > 0 {
-			e.text = append(e.text, ',')
-		}
-		e.quote(name)
-		e.text = append(e.text, ':')
-		n := (*m)[name]
-		Count[int]().append(e, &n)
+// bounds says that a figure is out of bounds.
+func (k Kind) bounds(v float64) string {
+	if k == Whole {
+		return fmt.Sprintf("is %.0f, which no run can have", v)
 	}
-	e.text = append(e.text, '}')
+	return fmt.Sprintf("is %v, which no run can have", v)
 }
 
-func (Tally) scan(r *Reader, m *map[string]int) bool {
-	counts := map[string]int{}
-	_, ok := r.object(&noKeys, nil, func(name string) bool {
-		n := 0
-		if _, twice := counts[name]; twice {
-			return r.refuse("has " + name + " twice")
+// empty reports whether a member has nothing to write.
+func (m *Member) empty(l *Values) bool {
+	switch m.Kind {
+	case Object:
+		for _, v := range l.Figures[m.first : m.first+m.size] {
+			if v != 0 {
+				return false
+			}
 		}
-		if !Count[int]().scan(r, &n) {
-			r.fault.in(name)
-			return false
-		}
-		counts[name] = n
 		return true
-	})
-	*m = counts
-	return ok
+	case Text, Shared:
+		return l.Texts[m.At] == ""
+	case Tally:
+		return l.Tallies[m.At] == nil
+	}
+	return l.Figures[m.At] == 0
 }
 
-func (Tally) empty(m *map[string]int) bool { return *m == nil }
-
-func (Tally) add(m, n *map[string]int) {
-	if *m == nil && len(*n) > 0 {
-		*m = make(map[string]int, len(*n))
-	}
-	for name, k := range *n {
-		(*m)[name] += k
-	}
+// encoder collects the text of a line.
+type encoder struct {
+	*Values
+	text []byte
+	err  error
 }
 
-func (Tally) check(m *map[string]int) *fault {
-	for name, n := range *m {
-		if f := Count[int]().check(&n); f != nil {
-			return f.within(name)
+func (e *encoder) value(m *Member) {
+	switch m.Kind {
+	case Whole:
+		e.whole(int64(e.Figures[m.At]))
+	case Amount, Signed:
+		e.float(e.Figures[m.At])
+	case Text, Shared:
+		e.quote(e.Texts[m.At])
+	case Tally:
+		counts := e.Tallies[m.At]
+		open := byte('{')
+		for _, name := range slices.Sorted(maps.Keys(counts)) {
+			e.text = append(e.text, open)
+			e.quote(name)
+			e.text = append(e.text, ':')
+			e.whole(int64(counts[name]))
+			open = ','
 		}
+		e.close(open)
+	case Object:
+		open := byte('{')
+		for i := range m.Of {
+			o := &m.Of[i]
+			if o.Optional && o.empty(e.Values) {
+				continue
+			}
+			e.text = append(append(e.text, open), m.quoted[i]...)
+			e.value(o)
+			open = ','
+		}
+		e.close(open)
 	}
-	return nil
+}
+
+// close ends an object of which the next member would begin with open.
+func (e *encoder) close(open byte) {
+	if open == '{' {
+		e.text = append(e.text, open)
+	}
+	e.text = append(e.text, '}')
+}
+
+func (e *encoder) whole(n int64) { e.text = strconv.AppendInt(e.text, n, 10) }
+
+// float appends a number in the form of JSON: the shortest decimal that reads
+// back as the same.
+func (e *encoder) float(v float64) {
+	abs := math.Abs(v)
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		e.err = fmt.Errorf("%v is not a number that JSON can hold", v)
+		return
+	case v == 0: // of either sign
+		e.text = append(e.text, '0')
+		return
+	case abs >= 1e-6 && abs < 1e21:
+		e.text = strconv.AppendFloat(e.text, v, 'f', -1, 64)
+		return
+	}
+	b := strconv.AppendFloat(e.text, v, 'e', -1, 64)
+	if n := len(b); n >= 4 && b[n-4] == 'e' && b[n-3] == '-' && b[n-2] == '0' { // e-09 is e-9
+		b = append(b[:n-2], b[n-1])
+	}
+	e.text = b
+}
+
+func (e *encoder) quote(s string) {
+	text, err := jsontext.AppendQuote(e.text, s)
+	if err != nil {
+		e.err = fmt.Errorf("%q: %w", s, err)
+		return
+	}
+	e.text = text
 }

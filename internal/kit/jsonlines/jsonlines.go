@@ -1,17 +1,9 @@
-// Package jsonlines writes and reads lines of JSON by a table of members, and
+// Package jsonlines writes and reads lines of JSON by a declaration of their members, and
 // documents that hold a list of cells with one cell per line, so that documents
 // can be compared line by line.
 //
-// An Object lists the members of a type, each with its place and the Part that
-// writes, reads, adds up and bounds it:
-//
-//	var form = jsonlines.NewObject(jsonlines.Pass,
-//		jsonlines.At("calls", func(r *Row) *int { return &r.Calls }, jsonlines.Count[int]()),
-//		jsonlines.At("note", func(r *Row) *string { return &r.Note }, jsonlines.Text{}).Or(),
-//	)
-//
-// A Reader expects the form that the object writes, members in order without
-// blanks, and accepts any other JSON too.
+// A Form lists the members of a line, each with the place of its value in Values. A Reader
+// expects what the form writes, members in order without blanks, and accepts any other JSON too.
 package jsonlines
 
 import (

@@ -51,25 +51,10 @@ func TestLine(t *testing.T) {
 
 // What JSON cannot hold is an error and not a line.
 func TestAppendRefuses(t *testing.T) {
-	type values struct {
-		amount float64
-	}
-	form := NewObject(Refuse,
-		At("amount", func(v *values) *float64 { return &v.amount }, Amount{}),
-	)
-	for _, v := range []values{{amount: math.NaN()}, {amount: math.Inf(-1)}} {
-		if text, err := form.Append(nil, "", &v); err == nil {
-			t.Errorf("%+v: %s", v, text)
+	form := NewForm("line", []Member{{Name: "amount", Kind: Signed}})
+	for _, v := range []float64{math.NaN(), math.Inf(-1)} {
+		if text, err := form.Append(nil, &Values{Figures: []float64{v}}); err == nil {
+			t.Errorf("%v: %s", v, text)
 		}
 	}
-}
-
-// The members of an object are counted in 64 bits.
-func TestTooManyMembers(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("65 members are taken")
-		}
-	}()
-	newKeys(make([]string, 65))
 }

@@ -2,19 +2,18 @@ package jsonlines
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Reader reads lines of one form. It expects the form that an Object writes,
-// members in order without blanks, and accepts all other JSON too, more slowly.
+// Reader reads lines of one form, with their members in any order.
 type Reader struct {
-	// Label is the label of the last line read.
-	Label string
 	// Passed counts unknown members by name; the names of nested ones are joined by
 	// dots. The caller makes the map.
 	Passed map[string]int
@@ -22,12 +21,10 @@ type Reader struct {
 	// that contains them.
 	Beyond map[string]float64
 
-	text   []byte
-	at     int
-	depth  int
+	text   bytes.Buffer
+	json   jsontext.Decoder
 	top    string // member of the line
-	doubt  bool   // the line may hold more than the reader examined
-	fault  fault
+	seen   []bool // of the members of the line
 	copies map[string]string
 }
 
@@ -37,372 +34,222 @@ type fault struct {
 	text string
 }
 
-// in adds the name of the member that contains the value.
-func (f *fault) in(name string) { f.path = append(f.path, name) }
-
-// within is in for the fault that is returned.
+// within adds the name of the member that contains the value.
 func (f *fault) within(name string) *fault {
-	f.in(name)
+	f.path = append(f.path, name)
 	return f
 }
 
 // Error names the member and says what is wrong with it.
 func (f *fault) Error() string {
-	var b strings.Builder
-	for i := len(f.path) - 1; i >= 0; i-- {
-		b.WriteString(f.path[i])
-		if i > 0 {
-			b.WriteByte('.')
-		} else {
-			b.WriteByte(' ')
+	slices.Reverse(f.path)
+	defer slices.Reverse(f.path)
+	if len(f.path) == 0 {
+		return f.text
+	}
+	return strings.Join(f.path, ".") + " " + f.text
+}
+
+func refuse(format string, args ...any) error { return &fault{text: fmt.Sprintf(format, args...)} }
+
+// Read reads a line into l, which is empty. The error names the member at fault.
+func (f *Form) Read(r *Reader, line []byte, l *Values) error {
+	r.text = *bytes.NewBuffer(line)
+	r.json.Reset(&r.text)
+	r.Beyond, r.seen = nil, append(r.seen[:0], make([]bool, len(f.root.Of))...)
+	if err := r.members(&f.root, l); err != nil {
+		return err
+	}
+	if _, err := r.json.ReadToken(); !errors.Is(err, io.EOF) {
+		return refuse("more than one value on a line")
+	}
+	var missing []string
+	for i, m := range f.root.Of {
+		if !m.Optional && !r.seen[i] {
+			missing = append(missing, m.Name)
 		}
 	}
-	return b.String() + f.text
-}
-
-// Read reads a line into a, which is zero. The error names the member at fault.
-func (o *Object[A]) Read(r *Reader, line []byte, a *A) error {
-	r.text, r.at, r.depth, r.doubt, r.fault, r.Beyond = line, 0, 0, false, fault{}, nil
-	ok := o.scan(r, a)
-	if r.space(); ok && r.at < len(line) {
-		ok = r.refuse("more than one value on a line")
+	switch n := len(missing); {
+	case n > 3:
+		return refuse("%s without %s and %d more members", f.name, list(missing[:3]), n-3)
+	case n > 0:
+		return refuse("%s without %s", f.name, list(missing))
 	}
-	if !ok || r.doubt {
-		var value jsontext.Value
-		if err := json.Unmarshal(line, &value); err != nil {
-			return err
-		}
-	}
-	switch {
-	case !ok:
-		f := r.fault
-		return &f
-	case r.doubt:
-		return o.Check(a)
-	}
-	return nil
-}
-
-// keys are the names of an object's members.
-type keys struct {
-	names  []string
-	quoted []string // with the colon
-	find   map[string]int
-}
-
-// maxKeys is the largest number of members that a set of keys holds.
-const maxKeys = 64
-
-// newKeys panics with too many names: forms are part of the program.
-func newKeys(names []string) keys {
-	if len(names) > maxKeys {
-		panic(fmt.Sprintf("jsonlines: %d members, at most %d", len(names), maxKeys))
-	}
-	k := keys{names: names, find: map[string]int{}}
-	for i, name := range names {
-		k.quoted = append(k.quoted, strconv.Quote(name)+":")
-		k.find[name] = i
-	}
-	return k
+	return f.Check(l) // what was added to others may be too much
 }
 
 func list(names []string) string { return strings.Join(names, ", ") }
 
-// object reads an object: member the values of its keys, strange those of others.
-// It returns the set of keys that were there.
-func (r *Reader) object(of *keys, member func(i int) bool, strange func(name string) bool) (seen uint64, ok bool) {
-	if !r.is("{") {
-		return 0, r.mismatch("an object")
-	}
-	r.depth++
-	next := 0
-	for first := true; ; first = false {
-		if r.space(); r.is("}") {
-			r.depth--
-			return seen, true
+// members reads the members of an object.
+func (r *Reader) members(m *Member, l *Values) error {
+	return r.object(func(quoted []byte) error {
+		i, known := m.index[string(quoted)]
+		switch line := r.json.StackDepth() == 1; {
+		case !known:
+			return r.stranger(m, l, unquote(quoted))
+		case line:
+			r.top, r.seen[i] = m.Of[i].Name, true
 		}
-		if !first && !r.is(",") {
-			return 0, r.refuse("is no valid JSON")
-		}
-		i, name, ok := r.key(of, next)
-		switch {
-		case !ok:
-			return 0, r.refuse("is no valid JSON")
-		case i < 0:
-			if !strange(name) {
-				return 0, false
-			}
-			continue
-		case seen&(1<<i) != 0:
-			return 0, r.refuse("has " + of.names[i] + " twice")
-		}
-		if r.depth == 1 {
-			r.top = of.names[i]
-		}
-		seen |= 1 << i
-		if next = i + 1; !member(i) {
-			r.fault.in(of.names[i])
-			return 0, false
-		}
-	}
+		return within(r.value(&m.Of[i], l), m.Of[i].Name)
+	})
 }
 
-// key reads a name with its colon and returns its index, -1 for an unknown one.
-// It expects the key next, or one soon after it.
-func (r *Reader) key(of *keys, next int) (i int, name string, ok bool) {
-	r.space()
-	if rest := r.text[r.at:]; len(rest) > 1 {
-		for i := next; i < len(of.quoted); i++ {
-			if of.quoted[i][1] == rest[1] && r.is(of.quoted[i]) {
-				r.space()
-				return i, "", true
-			}
+// object reads an object. It calls member with each quoted name ahead of the value.
+func (r *Reader) object(member func(quoted []byte) error) error {
+	if r.json.PeekKind() != '{' {
+		return r.mismatch("an object")
+	}
+	_, err := r.json.ReadToken()
+	for err == nil && r.json.PeekKind() != '}' {
+		var name jsontext.Value
+		if name, err = r.json.ReadValue(); err != nil {
+			break
+		}
+		if bytes.IndexByte(name, '\\') >= 0 {
+			name, err = jsontext.AppendQuote(nil, unquote(name))
+		}
+		if err == nil {
+			err = member(name)
 		}
 	}
-	text, ok := r.string()
-	if r.space(); !ok || !r.is(":") {
-		return 0, "", false
+	if err == nil {
+		_, err = r.json.ReadToken()
 	}
-	r.space()
-	if i, known := of.find[string(text)]; known {
-		return i, "", true
-	}
-	return -1, r.shared(text), true
+	return err
 }
 
-// space skips blanks.
-func (r *Reader) space() {
-	for r.at < len(r.text) && r.text[r.at] <= ' ' {
-		switch r.text[r.at] {
-		case ' ', '\t', '\r', '\n':
-			r.at++
-		default:
-			return
+// unquote returns the text of a valid JSON string.
+func unquote(quoted []byte) string {
+	text, _ := jsontext.AppendUnquote(nil, quoted)
+	return string(text)
+}
+
+// within adds the name of a member to what is wrong with it.
+func within(err error, name string) error {
+	if f, ok := err.(*fault); ok {
+		return f.within(name)
+	}
+	return err
+}
+
+// stranger reads the value of an unknown member.
+func (r *Reader) stranger(m *Member, l *Values, name string) (err error) {
+	switch m.Strange {
+	case Refuse:
+		var names []string
+		for _, o := range m.Of {
+			names = append(names, o.Name)
 		}
-	}
-}
-
-// is consumes a literal text. If the text is another one, it consumes nothing.
-func (r *Reader) is(text string) bool {
-	end := r.at + len(text)
-	if end > len(r.text) || string(r.text[r.at:end]) != text {
-		return false
-	}
-	r.at = end
-	return true
-}
-
-// string consumes a string. The result is valid until the next call.
-func (r *Reader) string() ([]byte, bool) {
-	if r.at >= len(r.text) || r.text[r.at] != '"' {
-		return nil, false
-	}
-	rest := r.text[r.at+1:]
-	for i, c := range rest {
-		switch {
-		case c == '"':
-			r.at += i + 2
-			return rest[:i], true
-		case c < ' ' || c > '~' || c == '\\':
-			return r.escaped()
+		err = refuse("is not known, only %s", list(names))
+	case Pass:
+		err = r.json.SkipValue()
+	case Beyond:
+		var v float64
+		v, err = r.figure(m.Of[0].Kind)
+		if r.Beyond == nil {
+			r.Beyond = map[string]float64{}
 		}
+		r.Beyond[r.top] += v
+	default:
+		err = r.value(&m.Of[m.Strange], l)
 	}
-	return nil, false
+	if r.json.StackDepth() > 1 {
+		r.Passed[r.top+"."+name]++
+	} else {
+		r.Passed[name]++
+	}
+	return within(err, name)
 }
 
-// escaped consumes a string that is not plain ASCII.
-func (r *Reader) escaped() ([]byte, bool) {
-	r.doubt = true
-	start := r.at
-	for i := start + 1; i < len(r.text); i++ {
-		switch r.text[i] {
-		case '\\':
-			i++
-		case '"':
-			text, err := jsontext.AppendUnquote(nil, r.text[start:i+1])
-			r.at = i + 1
-			return text, err == nil
+// value adds a value within its bounds to l.
+func (r *Reader) value(m *Member, l *Values) error {
+	switch m.Kind {
+	case Object:
+		return r.members(m, l)
+	case Tally:
+		counts := map[string]int{}
+		l.Tallies[m.At] = counts
+		return r.object(func(quoted []byte) error {
+			name := unquote(quoted)
+			n, err := r.figure(Whole)
+			counts[name] = int(n)
+			return within(err, name)
+		})
+	case Text, Shared:
+		if r.json.PeekKind() != '"' {
+			return r.mismatch("a text")
 		}
+		text, err := r.json.ReadValue()
+		if err != nil {
+			return err
+		}
+		l.Texts[m.At] = r.string(text, m.Kind == Shared)
+		if m.Choice != nil && !slices.Contains(m.Choice, l.Texts[m.At]) {
+			return refuse("is not one of %s", list(m.Choice))
+		}
+		return nil
 	}
-	return nil, false
+	v, err := r.figure(m.Kind)
+	l.Figures[m.At] += v // unknown members may be there already
+	return err
 }
 
-// shared returns the shared copy of b.
-func (r *Reader) shared(b []byte) string {
-	if s, ok := r.copies[string(b)]; ok {
+// string returns a text, the kept copy of one that is shared.
+func (r *Reader) string(quoted []byte, shared bool) string {
+	if s, ok := r.copies[string(quoted)]; ok && shared {
 		return s
 	}
-	if r.copies == nil {
-		r.copies = map[string]string{}
+	s := unquote(quoted)
+	if shared {
+		if r.copies == nil {
+			r.copies = map[string]string{}
+		}
+		r.copies[string(quoted)] = s
 	}
-	s := string(b)
-	r.copies[s] = s
 	return s
 }
 
-// integer consumes a whole number that fits.
-func (r *Reader) integer() (int64, bool) {
-	start, v := r.at, int64(0)
-	if r.at < len(r.text) && r.text[r.at] == '-' {
-		r.at++
+// figure reads a figure within its bounds.
+func (r *Reader) figure(k Kind) (float64, error) {
+	want := "a number"
+	if k == Whole {
+		want = "a whole number"
 	}
-	first := r.at
-	for ; r.at < len(r.text) && digit(r.text[r.at]); r.at++ {
-		v = 10*v + int64(r.text[r.at]-'0')
+	if r.json.PeekKind() != '0' {
+		return 0, r.mismatch(want)
 	}
-	n := r.at - first
-	fraction := r.at < len(r.text) && (r.text[r.at] == '.' || r.text[r.at]|' ' == 'e')
-	switch {
-	case n == 0 || fraction || n > 1 && r.text[first] == '0':
-		r.at = start
-		return 0, false
-	case n > 18:
-		long, err := strconv.ParseInt(string(r.text[start:r.at]), 10, 64)
-		if err != nil {
-			r.at = start
-		}
-		return long, err == nil
-	case first > start:
-		v = -v
+	text, err := r.json.ReadValue()
+	if err != nil {
+		return 0, err
 	}
-	return v, true
-}
-
-// float consumes a number that a float64 can hold.
-func (r *Reader) float() (float64, bool) {
-	if v, n := decimal(r.text[r.at:]); n > 0 {
-		r.at += n
-		return v, true
-	}
-	n := numberLen(r.text[r.at:])
-	v, err := strconv.ParseFloat(string(r.text[r.at:r.at+n]), 64)
-	if n == 0 || err != nil {
-		return 0, false
-	}
-	r.at += n
-	return v, true
-}
-
-// tens are the powers of ten that a float64 holds exactly.
-var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}
-
-// decimal reads a number in the usual form: a few digits with or without a
-// fraction. It is one exact number divided by another and so rounded once. It
-// returns the length of the text, 0 for another form.
-func decimal(b []byte) (v float64, n int) {
-	var digits uint64
-	point := -1
-	for ; n < len(b); n++ {
-		switch c := b[n]; {
-		case digit(c):
-			digits = 10*digits + uint64(c-'0')
-			continue
-		case c == '.' && point < 0 && n > 0:
-			point = n
-			continue
-		case c == '.' || c == '-' || c == '+' || c|' ' == 'e':
-			return 0, 0
-		}
-		break
+	var v float64
+	if k == Whole {
+		var n int64
+		n, err = strconv.ParseInt(string(text), 10, 64)
+		v = float64(n)
+	} else {
+		v, err = strconv.ParseFloat(string(text), 64)
 	}
 	switch {
-	case n == 0 || n > 18 || digits >= 1<<53 || n > 1 && b[0] == '0' && point != 1 || point == n-1:
-		return 0, 0
-	case point < 0:
-		return float64(digits), n
+	case err != nil:
+		return 0, refuse("is %s, not %s", text, want)
+	case !k.holds(v):
+		return 0, &fault{text: k.bounds(v)}
 	}
-	return float64(digits) / tens[n-1-point], n
-}
-
-// numberLen returns the length of the JSON number that b begins with, 0 when it
-// begins with none.
-func numberLen(b []byte) int {
-	i := 0
-	digits := func() bool {
-		from := i
-		for i < len(b) && digit(b[i]) {
-			i++
-		}
-		return i > from
-	}
-	if i < len(b) && b[i] == '-' {
-		i++
-	}
-	first := i
-	if !digits() || i > first+1 && b[first] == '0' {
-		return 0
-	}
-	if i < len(b) && b[i] == '.' {
-		i++
-		if !digits() {
-			return 0
-		}
-	}
-	if i < len(b) && b[i]|' ' == 'e' {
-		i++
-		if i < len(b) && (b[i] == '+' || b[i] == '-') {
-			i++
-		}
-		if !digits() {
-			return 0
-		}
-	}
-	return i
-}
-
-func digit(c byte) bool { return c >= '0' && c <= '9' }
-
-// pass skips the value of an unknown member and counts the member.
-func (r *Reader) pass(name string) bool {
-	d := jsontext.NewDecoder(bytes.NewBuffer(r.text[r.at:]))
-	if err := d.SkipValue(); err != nil {
-		return r.refuse("is no valid JSON")
-	}
-	r.at += int(d.InputOffset())
-	r.count(name)
-	return true
-}
-
-// count counts an unknown member of the object that the reader is in.
-func (r *Reader) count(name string) {
-	r.doubt = true // because of repeated names
-	if r.depth > 1 {
-		name = r.top + "." + name
-	}
-	r.Passed[name]++
-}
-
-func (r *Reader) beyond(v float64) {
-	if r.Beyond == nil {
-		r.Beyond = map[string]float64{}
-	}
-	r.Beyond[r.top] += v
-}
-
-// refuse sets what is wrong with the value.
-func (r *Reader) refuse(text string) bool {
-	r.fault = fault{text: text}
-	return false
-}
-
-func (r *Reader) unknown(name string, known *keys) bool {
-	r.refuse("is not known, only " + list(known.names))
-	r.fault.in(name)
-	return false
+	return v, nil
 }
 
 // mismatch refuses a value of the wrong kind.
-func (r *Reader) mismatch(want string) bool {
-	d := jsontext.NewDecoder(bytes.NewBuffer(r.text[r.at:]))
-	value, err := d.ReadValue()
+func (r *Reader) mismatch(want string) error {
+	value, err := r.json.ReadValue()
 	switch text := string(value); {
 	case err != nil:
-		return r.refuse("is no valid JSON")
+		return err
 	case text == "null":
-		return r.refuse("is null")
+		return refuse("is null")
 	case len(text) > 40:
-		return r.refuse("is not " + want)
+		return refuse("is not %s", want)
 	default:
-		return r.refuse(fmt.Sprintf("is %s, not %s", text, want))
+		return refuse("is %s, not %s", text, want)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Apart estimates now − factor × was over independent samples of sessions, each of which is
@@ -47,7 +49,51 @@ func (e Estimator) Apart(ctx context.Context, was, now Figure, factor float64) (
 	out.p = max(out.least, 2*out.student().CDF(-math.Abs(out.Difference)/out.deviation))
 	out.Interval = e.interval(draws, out.Difference, append(influence, now.influence()...), out.freedom, false)
 	out.judge()
+	out.Detectable = grown(out.Detectable/out.spread, standardError(influence), standardError(now.influence()), now.Value())
 	return out, nil
+}
+
+// grown returns the detectable difference, so many standard errors, of two samples of which the later one spreads more
+// where it is larger: sessions of which all cost a tenth more differ by a tenth more too.
+func grown(multiple, was, now, value float64) float64 {
+	if !finite(multiple) || value == 0 {
+		return multiple * math.Hypot(was, now)
+	}
+	d := 0.0
+	for range 30 {
+		d = multiple * math.Hypot(was, now*(1+d/math.Abs(value)))
+	}
+	return d
+}
+
+// mostSessions is the largest number that Enough returns.
+const mostSessions = 1000
+
+// Enough returns how many sessions like those of was, and of now where there are two, show a
+// difference from factor × was in four of five samples; 0 if the spread of was itself hides it.
+func (e Estimator) Enough(was, now Figure, factor, difference float64) int {
+	e = e.defaults()
+	n := float64(len(was.Part))
+	if n < 2 {
+		return 0
+	}
+	one := standardError(was.influence())
+	single := one * math.Sqrt(n) // of one session
+	if k := len(now.Part); k >= 2 {
+		single = standardError(now.influence()) * math.Sqrt(float64(k))
+	}
+	outside := (1 - e.Level) * (1 + 1e-9)
+	for k := 2; k <= mostSessions; k++ {
+		x, y := factor*factor*one*one, single*single/float64(k)
+		t := distuv.StudentsT{Sigma: 1, Nu: n - 1}
+		if x+y > 0 {
+			t.Nu = (x + y) * (x + y) / (x*x/(n-1) + y*y/float64(k-1))
+		}
+		if leastApart(len(was.Part), k) <= outside && (t.Quantile((1+e.Level)/2)+t.Quantile(power))*math.Sqrt(x+y) <= math.Abs(difference) {
+			return k
+		}
+	}
+	return 0
 }
 
 // leastApart returns the smallest P of two samples: twice the chance of a single one of all

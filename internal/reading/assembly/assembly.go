@@ -169,6 +169,8 @@ type Event struct {
 	Cleared []prompt.Digest
 	forgot  []*Block            // thinking that left the context
 	summary *traces.SummaryCall // nil when it is not logged
+	// uncounted says that the log has the call that made the summary, without counts that can be used.
+	uncounted bool
 }
 
 // Thread is a conversation under construction.
@@ -228,6 +230,7 @@ func (s *Session) Own(f *File) {
 	s.Owned = append(s.Owned, f)
 	s.Quality.Lines += f.Lines
 	s.Quality.BadLines += f.Bad
+	s.Quality.Uncounted += f.lacking
 	s.Problems.Join(f.Problems)
 }
 

@@ -141,7 +141,8 @@ func (c *Count) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 }
 
 // Counts makes the usage of a call from disjoint counts and their sum, which some
-// versions log. Counts that are missing, negative, absurd or all zero make it unusable.
+// versions log. Counts that are missing, negative, absurd or contradict each other make
+// it unusable; where all are zero, no call was made.
 // Writes are assumed to live five minutes: neither pi nor OpenCode logs their lifetime.
 func Counts(input, read, write, output, sum Count, reasoning int64) Usage {
 	u := Usage{Reasoning: reasoning}
@@ -151,7 +152,7 @@ func Counts(input, read, write, output, sum Count, reasoning int64) Usage {
 			return u
 		}
 	}
-	if input.N+read.N+write.N == 0 || reasoning > output.N {
+	if u.Bad = reasoning > output.N; u.Bad || input.N+read.N+write.N == 0 {
 		return u
 	}
 	u.OK, u.Assumed = true, write.N > 0

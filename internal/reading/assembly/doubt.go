@@ -73,7 +73,7 @@ func (s *Session) doubt(out *traces.Session) {
 	}
 	if worst > 0 {
 		s.Problems.Add(s.Files[0].Name, 0, "session %s: %s", s.ID, text)
-		out.Quality.Uncounted += worst
+		out.Quality.Uncounted = max(out.Quality.Uncounted, worst) // among them may be some that were told one by one
 	}
 }
 

@@ -93,9 +93,14 @@ func (e *emitter) thread(t *Thread) traces.Thread {
 	}
 	for i := range out.Events {
 		out.Events[i].Cleared = e.cleared(&t.Happened[i])
-		if c := t.Happened[i].summary; c != nil {
+		ev := &t.Happened[i]
+		if c := ev.summary; c != nil {
 			c.Thread, c.Event = t.index, int32(i)
 			e.out.Summaries = append(e.out.Summaries, *c)
+		}
+		if ev.uncounted {
+			e.s.Quality.Uncounted++
+			e.s.Problem(Place{Source: ev.Source, Line: ev.Line}, "the call that made a summary has no usable token counts; it is not in the bill")
 		}
 	}
 	return out

@@ -23,6 +23,7 @@ type File struct {
 	Unknown  map[string]int // lines by type, for types the reader does not know
 
 	strict  bool
+	lacking int             // calls whose token counts are missing, beside those of rounds
 	claimed bool            // a session answers for its problems
 	spoken  []prompt.Digest // names of sessions and calls it mentions, besides those of its sessions
 }
@@ -138,6 +139,9 @@ func (f *File) line(opts traces.Options, ln Line, parse func(Line) error) error 
 	}
 	f.Lines++
 	if err := parse(ln); err != nil {
+		if errors.As(err, new(traces.Problem)) {
+			return err // refused already
+		}
 		if ln.Torn {
 			err = fmt.Errorf("last line is cut off: %w", err)
 		}
@@ -167,6 +171,13 @@ func (f *File) Refuse(line int, err error) error {
 		return traces.Problem{File: f.Name, Line: line, Text: err.Error()}
 	}
 	return nil
+}
+
+// Lacks records at a line that the token counts of n calls are missing that are in no round of the file, or in one
+// with a part of its counts.
+func (f *File) Lacks(n, line int, format string, args ...any) {
+	f.lacking += n
+	f.Problems.Add(f.Name, line, format, args...)
 }
 
 // unread is Refuse for a file that cannot be read to its end; this problem is kept before all others.

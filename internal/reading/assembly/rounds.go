@@ -33,7 +33,7 @@ type Step struct {
 	ID     string // of a reply; of a count, what identifies its call if the reply has no id
 	Model  string // of the call that a count ends
 	Blocks []Block
-	Usage  Usage // of a count, or of the call that made a summary
+	Usage  Usage // of a count, or of the call that made a summary: Bad where it was made and not counted
 	Final  bool  // the counted output is final
 	// Verdict is what the log says, or shows, of a call's prefix.
 	Verdict traces.Verdict
@@ -203,6 +203,7 @@ func (t *Rounds) compact(s *Step) {
 	if s.At != 0 && t.lastAt != 0 {
 		ev.Wait = max(0, s.At-t.lastAt)
 	}
+	ev.uncounted = s.Usage.Bad && !s.Usage.OK
 	if s.Usage.OK {
 		ev.summary = &traces.SummaryCall{Model: cmp.Or(s.Model, unnamed), Usage: s.Usage.Usage}
 	}

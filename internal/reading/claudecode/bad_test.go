@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -276,5 +277,58 @@ func TestNamelessModel(t *testing.T) {
 		if got := sessionOf(t, s); got.Models[got.Threads[0].Rounds[2].Model] != "unknown" {
 			t.Errorf("%v: models %q", model, got.Models)
 		}
+	}
+}
+
+// A response that lacks what the client writes with every one is a bad line, which strict reading refuses; its counts are read
+// all the same.
+func TestResponsesThatLackParts(t *testing.T) {
+	for _, tt := range []struct{ name, old, new, want string }{
+		{"id", `"id":"m2",`, ``, "without a message id"},
+		{"id of another type", `"id":"m2"`, `"id":7`, "without a message id"},
+		{"content", `"content":[{"text":"two","type":"text"}]`, `"x":1`, "content is no list"},
+		{"content that was replaced", `"content":[{"text":"two","type":"text"}]`, `"content":"REDACTED"`, "content is no list"},
+		{"text", `"text":"two"`, `"x":1`, "lacks its type, text or input"},
+		{"type of a block", `{"text":"two","type":"text"}`, `{"text":"two"}`, "lacks its type, text or input"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := good()
+			last := &s.lines[len(s.lines)-1]
+			was := *last
+			if *last = strings.Replace(was, tt.old, tt.new, 1); *last == was {
+				t.Fatalf("%s has no %s", was, tt.old)
+			}
+			files := fstest.MapFS{"S.jsonl": {Data: s.bytes()}}
+			c, err := ReadFS(context.Background(), traces.Options{}, files)
+			if err != nil {
+				t.Fatal(err)
+			}
+			usage := c.Sessions[0].Usage()
+			if p := c.Sessions[0].Problems; usage.Input() != 40_010 || c.BadLines != 1 || len(p) != 1 || !strings.Contains(p[0].Text, tt.want) {
+				t.Errorf("%d tokens, want 40,010; bad lines %d, problems %v", usage.Input(), c.BadLines, p)
+			}
+			if _, err := ReadFS(context.Background(), traces.Options{Strict: true}, files); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("strict reading says %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// Uuids that were replaced by one value lose no line, and lines of an unknown type with counts are no line of another kind.
+func TestReplacedIDsAndTypes(t *testing.T) {
+	s := good()
+	for i := range s.lines {
+		s.lines[i] = regexp.MustCompile(`"uuid":"[^"]*"`).ReplaceAllString(s.lines[i], `"uuid":"REDACTED"`)
+	}
+	c := corpusOf(t, traces.Options{}, map[string][]byte{"S.jsonl": s.bytes()})
+	got := c.Sessions[0]
+	if len(got.Threads) != 1 || got.NumCalls() != 2 || len(got.Problems) == 0 || !strings.Contains(fmt.Sprint(got.Problems), "2 lines have the uuid of an earlier line") {
+		t.Errorf("%d calls, problems %v", got.NumCalls(), got.Problems)
+	}
+	s = good()
+	s.lines[2] = strings.Replace(s.lines[2], `"type":"assistant"`, `"type":"REDACTED"`, 1)
+	c = corpusOf(t, traces.Options{}, map[string][]byte{"S.jsonl": s.bytes()})
+	if got := c.Sessions[0]; c.BadLines != 1 || !strings.Contains(got.Problems[0].Text, `type "REDACTED" has the token counts of a call`) {
+		t.Errorf("%d bad lines, problems %v", c.BadLines, got.Problems)
 	}
 }

@@ -15,6 +15,8 @@ import (
 // message is the API message of a line.
 type message struct {
 	present  bool
+	listed   bool        // the content is a list of blocks
+	hollow   bool        // one of them has no type, or not what its type has
 	kind     prompt.Kind // of its texts: that of a person's message unless it is known to be an answer
 	id       []byte
 	model    []byte
@@ -68,6 +70,7 @@ func (p *parser) content(m *message) {
 			Bytes: int32(len(text)), Digest: prompt.DigestBytes(text),
 		}, heard: p.hear(m.kind, text)}, text)
 	case '[':
+		m.listed = true
 		for range p.Elements {
 			p.block(m)
 		}
@@ -206,11 +209,25 @@ func (p *parser) block(m *message) {
 	}
 }
 
+// hollow reports whether a block has no type, or not what the API gives every block of its type.
+func (b *rawBlock) hollow() bool {
+	switch string(b.typ) {
+	case "":
+		return true
+	case "text":
+		return b.text.bytes == 0
+	case "tool_use":
+		return len(b.input.raw) == 0 || b.input.raw[0] != '{'
+	}
+	return false
+}
+
 // addPiece turns a block into a piece. Unknown kinds are weighed by their JSON:
 // server tools and their results are part of the response.
 func (p *parser) addPiece(m *message, b *rawBlock) {
 	pc := piece{Block: prompt.Block{Object: -1}}
 	var s span
+	m.hollow = m.hollow || b.hollow()
 	switch string(b.typ) {
 	case "text":
 		pc.Kind, s = prompt.KindText, b.text

@@ -3,6 +3,7 @@ package claudecode
 import (
 	"cmp"
 	"errors"
+	"fmt"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
 	"github.com/compactsim/compactsim/internal/reading/jsonscan"
@@ -27,6 +28,9 @@ var (
 	errNoType    = errors.New("not a transcript line: it has no type")
 	errNotObject = errors.New("not a transcript line: not a JSON object")
 	errNoMessage = errors.New("no message")
+	errNoID      = errors.New("response without a message id; its call is told by its token counts")
+	errNoBlocks  = errors.New("response whose content is no list; what it said is missing")
+	errHollow    = errors.New("response with a block that lacks its type, text or input; what it said is missing")
 )
 
 // header is a line whose fields may come in any order, before its type is known.
@@ -252,6 +256,9 @@ func (p *parser) finish(h *header) error {
 	}
 	if !knownType(h.typ) {
 		p.src.Unknown[string(h.typ)]++
+		if u := &h.message.usage; u.OK || u.Bad {
+			return fmt.Errorf("line of type %.40q has the token counts of a call", h.typ)
+		}
 	}
 	p.pass(h)
 	return nil
@@ -328,24 +335,29 @@ func (p *parser) assistant(h *header) error {
 		p.pass(h)
 		return nil
 	}
-	p.response(h.record, m)
-	return nil
+	return p.response(h.record, m)
 }
 
-// response adds one line of a call.
-func (p *parser) response(r record, m *message) {
+// response adds one line of a call. What it lacks is a defect of the line, which is read all the same.
+func (p *parser) response(r record, m *message) error {
 	r.kind = recordAssistant
 	r.from, r.to = m.from, m.to
 	r.answer, r.verdict = int32(len(p.src.answers)), m.verdict
 	p.seal(&r, false)
-	if len(m.id) == 0 {
-		p.src.Bad++
-		p.src.Problems.Add(p.src.Name, int(r.line), "response without a message id; its call is told by its token counts")
+	var err error
+	switch {
+	case len(m.id) == 0:
+		err = p.src.Refuse(int(r.line), errNoID)
+	case !m.listed:
+		err = p.src.Refuse(int(r.line), errNoBlocks)
+	case m.hollow:
+		err = p.src.Refuse(int(r.line), errHollow)
 	}
 	p.src.answers = append(p.src.answers, answer{
 		id: p.src.names.add(m.id), model: p.src.names.add(p.terms.named(m.model)), usage: m.usage, passes: m.passes, stopped: m.stopped,
 	})
 	p.src.records = append(p.src.records, r)
+	return err
 }
 
 // agentLine adds the message inside a progress line.
@@ -365,7 +377,7 @@ func (p *parser) agentLine(h *header) error {
 	switch string(a.role) {
 	case "assistant":
 		if string(a.message.model) != "<synthetic>" {
-			p.response(r, &a.message)
+			return p.response(r, &a.message)
 		}
 	case "user":
 		r.kind = recordUser

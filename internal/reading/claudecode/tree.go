@@ -41,6 +41,7 @@ type tree struct {
 	copies map[copyKey]int32
 	calls  map[string][]int32 // by message id, several where different calls have one id
 	ahead  traces.Signs       // signs before the first node
+	twice  int                // lines with the uuid of an earlier one that says something else
 }
 
 // copyKey identifies a line that was written again under another id: a resumed
@@ -58,12 +59,19 @@ func (b *builder) plant(st *stream) *tree {
 	for _, e := range st.entries {
 		b.grow(t, e, st)
 	}
+	if t.twice > 0 {
+		s := b.session
+		s.Problems.Add(s.Files[0].Name, 0, "session %s: %d lines have the uuid of an earlier line that says something else; all are read", s.ID, t.twice)
+	}
 	return t
 }
 
 func (b *builder) grow(t *tree, e entry, st *stream) {
 	if _, known := t.place[e.uuid]; known && !e.uuid.IsZero() {
-		return
+		if !t.another(e) {
+			return
+		}
+		t.twice++
 	}
 	if e.kind == recordPass {
 		if e.has(flagSynthetic) {
@@ -90,6 +98,16 @@ func (b *builder) grow(t *tree, e entry, st *stream) {
 		}
 	}
 	t.add(node{entry: e, parent: b.parentOf(t, e)}, key)
+}
+
+// another reports whether a line whose uuid is that of an earlier one says something else: a log in which uuids were replaced by
+// one value keeps its lines.
+func (t *tree) another(e entry) bool {
+	if e.from == e.to || e.at == 0 {
+		return false
+	}
+	_, copied := t.copies[copyKey{e.at, e.content}]
+	return !copied
 }
 
 // growCall adds a line of a response to its call, or starts the call.
@@ -120,7 +138,13 @@ func (b *builder) growCall(t *tree, e entry, st *stream, key copyKey) {
 		b.problem(e, "message id %.40q is that of a call with other token counts, too; they are two calls", id)
 	}
 	c := newCall(cmp.Or(id, e.callID()), e)
-	t.calls[id] = append(known, t.add(node{entry: e, parent: b.parentOf(t, e), call: c}, key))
+	up := b.parentOf(t, e)
+	if up >= 0 && t.nodes[up].call != nil {
+		// A call that writes and says nothing is followed by one that reads what it wrote.
+		before := &t.nodes[up].call.Usage
+		c.Doubt = c.Doubt || before.OK && c.OK && c.Writes() > 0 && assembly.SameInput(before, &c.Usage)
+	}
+	t.calls[id] = append(known, t.add(node{entry: e, parent: up, call: c}, key))
 }
 
 func (t *tree) add(n node, key copyKey) int32 {

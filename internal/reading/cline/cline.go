@@ -80,6 +80,7 @@ type file struct {
 	turn  []call // calls of the turn under way that have no counts
 	bare  int    // calls that have none in the end
 	first int    // line of the first of them
+	input int64  // of a call of the last turn with counts, tokens; 0 after a compaction
 	rates traces.Rates
 	maker assembly.Maker
 }
@@ -148,7 +149,11 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 		line += bytes.Count(text[place:offset], []byte("\n"))
 		place = offset
 		var m message
-		if err := assembly.Decode(v, &m); err != nil {
+		err := assembly.Decode(v, &m)
+		if err == nil && m.Role != "assistant" && m.Metrics != nil {
+			err = fmt.Errorf("role %.40q is not that of the model, and the message has its token counts", m.Role)
+		}
+		if err != nil {
 			return f.Refuse(line, fmt.Errorf("message: %w", err))
 		}
 		f.message(line, &m)
@@ -156,7 +161,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 	})
 	f.endTurn()
 	if f.bare > 0 {
-		f.Problems.Add(f.Name, f.first, "%d messages of the model have no token counts; each is taken for part of the next call", f.bare)
+		f.Lacks(f.bare, f.first, "%d messages of the model have no token counts; each is taken for part of the next call", f.bare)
 	}
 	if bad == nil && f.Len() == 0 {
 		bad = errNoSession
@@ -186,7 +191,7 @@ func (f *file) message(line int, m *message) {
 		f.endTurn()
 	}
 	if len(blocks) > 0 && blocks[0].Kind == prompt.KindSummary {
-		step.Kind = assembly.StepCompact
+		step.Kind, f.input = assembly.StepCompact, 0
 	}
 	f.Add(f.Len()-1, []assembly.Step{step})
 }
@@ -217,6 +222,13 @@ func (f *file) answer(line int, at int64, m *message, blocks []assembly.Block, s
 	u := m.Metrics.usage()
 	steps = append(steps, count(at, line, m, u))
 	f.Add(f.Len()-1, steps)
+	if n := int64(len(f.turn)); u.OK {
+		// A context grows: the calls of a turn read more than as many calls before it.
+		if missing := n - 1; missing > 0 && 2*u.Input() < (2*n-1)*f.input {
+			f.Lacks(int(missing), line, "counts are less than those of the %d calls of the turn: some are missing", n)
+		}
+		f.input = u.Input() / n
+	}
 	if len(f.turn) > 1 && u.OK {
 		f.share(m, &u)
 	}

@@ -233,3 +233,29 @@ func TestJoinedRollouts(t *testing.T) {
 		t.Errorf("%d sessions, %d tokens, problems %v", len(c.Sessions), usage.Input(), s.Problems)
 	}
 }
+
+// A turn that is over and whose last answer no token count followed has a call without counts, and a token count that lost its
+// type or its counts is a bad line.
+func TestLastCountLost(t *testing.T) {
+	over := good().user("two").assistant("msg_2", "b")
+	over.line("event_msg", `{"type":"task_complete"}`)
+	s := readOne(t, over)
+	if q := s.Quality; q.Uncounted != 1 || !strings.Contains(fmt.Sprint(s.Problems), "its last answer has no token counts") {
+		t.Errorf("%d calls not counted, problems %v", q.Uncounted, s.Problems)
+	}
+	for _, line := range [][2]string{
+		{"event_msg", `{"type":"token_count"}`}, {"event_msg", `{"type":"REDACTED","info":{}}`}, {"event_msg", `{"type":"token_count","info":[]}`},
+		{"REDACTED", `{"type":"token_count","info":{}}`},
+	} {
+		r := good().user("two").assistant("msg_2", "b")
+		r.line(line[0], line[1])
+		if s := readOne(t, r); s.Quality.BadLines != 1 || !strings.Contains(fmt.Sprint(s.Problems), "has none that can be read") {
+			t.Errorf("%v: %d bad lines, problems %v", line, s.Quality.BadLines, s.Problems)
+		}
+	}
+	r := good()
+	r.line("event_msg", `{"type":"token_count","info":null}`) // rate limits only
+	if s := readOne(t, r); s.Quality.BadLines != 0 || s.Quality.Uncounted != 0 {
+		t.Errorf("a token count without counts: problems %v", s.Problems)
+	}
+}

@@ -109,10 +109,8 @@ func sessions(opts *traces.Options, rollouts []*rollout) []*assembly.Session {
 			Problems: assembly.Problems{Limit: opts.MaxProblems},
 		}
 		s.Quality.Repeated, s.Quality.LostTokens = repeated, ro.lost
-		s.Quality.Uncounted += ro.gaps
 		if n := ro.repeats; n > 2 && n > len(ro.Calls)/8 {
-			s.Quality.Uncounted += n
-			ro.Problems.Add(ro.Name, 0, "session %s: %d answers have no token counts of their own", ro.id, n)
+			ro.Lacks(n, 0, "session %s: %d answers have no token counts of their own", ro.id, n)
 		}
 		s.Own(ro.File)
 		list = append(list, s)

@@ -31,7 +31,6 @@ type rollout struct {
 	info     []byte     // of the last one with totals that cannot be read
 	repeats  int        // token counts that repeat the last one though the model had answered since
 	lost     int64      // tokens that the totals have and no token count
-	gaps     int        // places where token counts are missing
 	called   string     // id of the last tool call
 	line     record
 }
@@ -53,6 +52,8 @@ type record struct {
 	rest  []byte       // the payload, JSON
 	as    string       // the type that the payload was read as
 }
+
+const tokenCount = "token_count"
 
 // event is the payload of an event_msg. Only token counts matter.
 type event struct {
@@ -108,7 +109,11 @@ func (u *tokenUsage) read(text []byte) error {
 		jsonscan.Count("reasoning_output_tokens", &u.Reasoning), jsonscan.Count("total_tokens", &u.Total))
 }
 
-var errNoRecord = errors.New("line is no record of a rollout: it has no type")
+var (
+	errNoRecord = errors.New("line is no record of a rollout: it has no type")
+	errJoined   = errors.New("another session begins here: rollouts are joined in one file, and read as one session")
+	errNoCounts = errors.New("line looks like a token count and has none that can be read")
+)
 
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*rollout, error) {
@@ -152,6 +157,10 @@ func (ro *rollout) parse(ln assembly.Line) error {
 	case "world_state":
 	default:
 		ro.Unknown[r.typ]++
+		var e event
+		if jsonscan.Object(r.rest, jsonscan.To("type", &e.typ)) == nil && e.typ == tokenCount {
+			err = errNoCounts
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.typ, err)
@@ -174,9 +183,8 @@ func (ro *rollout) meta(line int, payload []byte) error {
 	}
 	if ro.id != "" {
 		if id != ro.id && len(ro.Calls) > 0 {
-			ro.Bad++
-			ro.Problems.Add(ro.Name, line, "another session begins here: rollouts are joined in one file, and read as one session")
 			ro.totals, ro.last = tokenUsage{}, tokenUsage{}
+			return ro.Refuse(line, errJoined)
 		}
 		return nil
 	}
@@ -214,7 +222,14 @@ func (ro *rollout) unknown(typ string) {
 // event reads a token count. One that repeats the last totals is no call, unless it
 // has counts of its own.
 func (ro *rollout) event(it *assembly.Step, e event) error {
-	if e.typ != "token_count" || kind(e.info) != '{' {
+	info := kind(e.info)
+	switch {
+	case e.typ == tokenCount && info == 'n': // limits of the rate only
+		return nil
+	case (e.typ == tokenCount) != (info == '{'): // no other event has counts
+		return errNoCounts
+	case info != '{':
+		ro.completed(e.typ, it.Line)
 		return nil
 	}
 	var sums, counts []byte
@@ -252,6 +267,13 @@ func (ro *rollout) event(it *assembly.Step, e event) error {
 	return nil
 }
 
+// completed counts the answer of a turn that is over and that no token count followed.
+func (ro *rollout) completed(typ string, line int32) {
+	if typ == "task_complete" && ro.Answered() {
+		ro.Lacks(1, int(line), "the turn is over and its last answer has no token counts")
+	}
+}
+
 // same reports whether all counts that both have are equal.
 func (u *tokenUsage) same(v *tokenUsage) bool {
 	equal := func(a, b int64) bool { return a < 0 || b < 0 || a == b }
@@ -274,8 +296,8 @@ func (ro *rollout) sum(total, last *tokenUsage, line int32) (doubt bool) {
 	}
 	input, cached, output := ro.totals.Input+last.Input, ro.totals.Cached+last.Cached, ro.totals.Output+last.Output
 	if more := total.Input - input + total.Output - output; more > 0 && total.Input >= input && total.Output >= output {
-		ro.lost, ro.gaps = ro.lost+more, ro.gaps+1
-		ro.Problems.Add(ro.Name, int(line), "totals have %d tokens more than the calls up to here: token counts are missing", more)
+		ro.lost += more
+		ro.Lacks(1, int(line), "totals have %d tokens more than the calls up to here: token counts are missing", more)
 		return false
 	}
 	return total.Input != input || total.Output != output || last.Cached >= 0 && total.Cached != cached

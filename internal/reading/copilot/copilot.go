@@ -66,7 +66,6 @@ type file struct {
 	names                map[string]string // models of tool calls' agents, by agent
 	compacting           bool
 	beside               []assembly.Block // what the main thread said since a compaction under way began
-	wrong                int              // counts beside those of calls that are missing or cannot be
 	lost                 int64            // tokens that shutdowns have and no call
 	maker                assembly.Maker
 }
@@ -230,6 +229,9 @@ func (f *file) parse(ln assembly.Line) error {
 		if !known(e.typ) {
 			f.Unknown[e.typ]++
 		}
+		if d.Metrics != nil || d.Used != nil {
+			return fmt.Errorf("%s: event has token counts that are those of another type", e.typ)
+		}
 	}
 	return nil
 }
@@ -295,6 +297,7 @@ func (f *file) compacted(t *thread, line int, at int64, d *data) {
 		return
 	}
 	u, model := d.Used.usage(), t.model
+	u.Bad = !u.OK
 	if d.Used != nil {
 		model = cmp.Or(d.Used.Model, model)
 	}
@@ -306,10 +309,6 @@ func (f *file) compacted(t *thread, line int, at int64, d *data) {
 		Kind: assembly.StepCompact, At: at, Line: int32(line), Blocks: blocks, Usage: u, Model: model,
 		Tokens: int32(min(max(0, d.Before), assembly.MaxTokens)),
 	})
-	if !u.OK {
-		f.wrong++
-		f.Problems.Add(f.Name, line, "the call that made a summary has no usable token counts; it is not in the bill")
-	}
 }
 
 // sessions makes one session of every file.
@@ -343,7 +342,7 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 			s.Threads = append(s.Threads, t.Thread)
 		}
 		s.Own(f.File)
-		s.Quality.Uncounted, s.Quality.LostTokens = s.Quality.Uncounted+f.wrong, f.lost
+		s.Quality.LostTokens = f.lost
 		list = append(list, s)
 	}
 	return list
@@ -395,8 +394,8 @@ func (f *file) shutdown(line int, metrics map[string]metrics) {
 			err = total.Spread(list)
 		}
 		if err != nil {
-			f.Problems.Add(f.Name, line, "%s: the shutdown has %s", model, err)
-			if f.wrong++; errors.Is(err, assembly.ErrNoCalls) {
+			f.Lacks(1, line, "%s: the shutdown has %s", model, err)
+			if errors.Is(err, assembly.ErrNoCalls) {
 				f.lost += total.Input + total.Output
 			}
 			continue

@@ -223,10 +223,8 @@ func (f *file) parse(ln assembly.Line) error {
 		f.said(ln.Number, at, assembly.StepResult, &d.Message, where)
 	case "compaction/summary":
 		u := d.Usage.counts()
+		u.Bad = !u.OK
 		f.summary = &compaction{usage: u, model: cmp.Or(d.Model, f.model), tokens: d.Shadowed}
-		if !u.OK {
-			f.Problems.Add(f.Name, ln.Number, "the call that made a summary has no usable token counts; it is not in the bill")
-		}
 	default:
 		if !ignored(e.typ) {
 			f.Unknown[e.typ]++

@@ -178,7 +178,9 @@ func (f *file) document(text []byte) error {
 		if err := assembly.Decode(v, &r); err != nil {
 			return f.Refuse(line, fmt.Errorf("message: %w", err))
 		}
-		f.message(line, &r)
+		if err := f.message(line, &r); err != nil {
+			return f.Refuse(line, err)
+		}
 		return nil
 	})
 }
@@ -200,12 +202,12 @@ func (f *file) line(ln assembly.Line) error {
 	switch {
 	case r.Set != nil:
 		if r.Set.Messages != nil {
-			f.replace(ln.Number, r.Set.Messages)
+			return f.replace(ln.Number, r.Set.Messages)
 		}
 	case r.Rewind != "":
 		f.rewind(ln.Number, r.Rewind)
 	case r.Type != "":
-		f.message(ln.Number, &r)
+		return f.message(ln.Number, &r)
 	case r.Session != "":
 		if f.Session == "" {
 			f.header = r.header
@@ -220,11 +222,17 @@ var errNoRecord = errors.New("not a record of a session: it has no type")
 
 // message adds a message to the history, or takes it for what an earlier record
 // of its id becomes.
-func (f *file) message(line int, r *record) {
+func (f *file) message(line int, r *record) error {
 	at := f.At(f.Stamp(line, []byte(r.Timestamp)))
 	steps, known := r.steps(f.maker, at)
-	if !known {
+	switch {
+	case r.Type == "":
+		return errNoRecord
+	case !known:
 		f.Unknown[r.Type]++
+		if r.Tokens != nil {
+			return fmt.Errorf("record of type %.40q has the token counts of a call", r.Type)
+		}
 	}
 	for i := range steps {
 		steps[i].Line = int32(line)
@@ -242,15 +250,19 @@ func (f *file) message(line int, r *record) {
 	if i, ok := f.index[r.ID]; ok && r.ID != "" {
 		if r.repeats(f.latest[i]) {
 			f.Set(i, steps)
-			return
+			return nil
 		}
-		f.Problems.Add(f.Name, line, "message %s has the id of an earlier one; both are read", r.ID)
+		f.Lacks(1, line, "message %s has the id of an earlier one and other counts; both are read", r.ID)
+	}
+	if r.Type == "gemini" && f.at >= 0 && r.Timestamp != "" && f.latest[f.at].typ == r.Type && f.latest[f.at].timestamp == r.Timestamp {
+		f.Lacks(1, line, "message %q has the time of the one before it and another id; both are read", r.ID)
 	}
 	f.at = f.Add(f.at, steps)
 	f.latest[f.at] = mark{r.Type, r.Timestamp, r.Tokens}
 	if r.ID != "" {
 		f.index[r.ID] = f.at
 	}
+	return nil
 }
 
 // rewind goes back to where the history was before a message. What was said since
@@ -268,7 +280,7 @@ func (f *file) rewind(line int, id string) {
 // replace makes messages the history. Those that it had and that are among them
 // stay as they are, since a call was answered by what they were; of a new history
 // that lacks some, what precedes the first that stayed is a summary.
-func (f *file) replace(line int, messages []record) {
+func (f *file) replace(line int, messages []record) error {
 	kept := map[int32]bool{}
 	first := len(messages)
 	for k := range messages {
@@ -307,9 +319,12 @@ func (f *file) replace(line int, messages []record) {
 	}
 	for k := first; k < len(messages); k++ {
 		if _, ok := f.index[messages[k].ID]; !ok {
-			f.message(line, &messages[k])
+			if err := f.message(line, &messages[k]); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // sessions makes sessions of main files, with the files of sub-agents as threads.
@@ -322,7 +337,7 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 			f.Up = dir
 		}
 		if n := len(f.uncounted); n > 0 {
-			f.Problems.Add(f.Name, slices.Min(slices.Collect(maps.Values(f.uncounted))),
+			f.Lacks(n, slices.Min(slices.Collect(maps.Values(f.uncounted))),
 				"%d messages of the model have no token counts; each is taken for part of the next call", n)
 		}
 		parts = append(parts, f.Part)

@@ -38,6 +38,7 @@ func Describe() *traces.Agent {
 		Cache:         assembly.CacheByModel,
 		CompactsAt:    func(_ string, window, maxOutput int64) int64 { return window - min(maxOutput, 32_000) },
 		SummaryShares: func(string) bool { return false },
+		SummaryClip:   2000, // compaction.ts @fd78ec6
 	}
 }
 
@@ -176,8 +177,12 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, e
 		x.rounds.Version, x.rounds.Project = x.Version, x.Directory
 		var m message
 		err := assembly.Decode(v, &m)
-		if err == nil && v[0] != '{' {
+		switch {
+		case err != nil:
+		case v[0] != '{':
 			err = errors.New("no object")
+		case m.Info.Role != "user" && m.Info.Role != "assistant":
+			err = fmt.Errorf("role %.40q is neither user nor assistant", m.Info.Role)
 		}
 		if err != nil {
 			return x.Refuse(line, fmt.Errorf("message: %w", err))
@@ -291,14 +296,15 @@ func (x *export) callID(id string) string {
 }
 
 // usage splits the counts of a message into disjoint classes. Input excludes
-// what was read; the total shows whether output includes reasoning.
+// what was read; the total shows whether output includes reasoning. The client
+// writes counts with every message of the model, zeros where it made no call.
 func (m *message) usage() assembly.Usage {
 	t := m.Info.Tokens
 	if t == nil {
-		return assembly.Usage{}
+		return assembly.Usage{Bad: true}
 	}
 	output := t.Output
-	if sum := t.Input.N + t.Output.N + t.Cache.Read.N + t.Cache.Write.N; t.Total.N == sum+t.Reasoning.N || t.Reasoning.N > output.N {
+	if sum := t.Input.N + t.Output.N + t.Cache.Read.N + t.Cache.Write.N; output.N >= 0 && (t.Total.N == sum+t.Reasoning.N || t.Reasoning.N > output.N) {
 		output.N += t.Reasoning.N
 	}
 	return assembly.Counts(t.Input, t.Cache.Read, t.Cache.Write, output, t.Total, t.Reasoning.N)

@@ -269,3 +269,26 @@ func TestTotalFallsAmidATurn(t *testing.T) {
 		t.Errorf("events %+v, want that the provider left something of the last call out", th.Events)
 	}
 }
+
+// A message of the model without counts, or with one that is no number, is a call without counts, whichever message it is; so is a
+// summary. A message of no role is a bad line.
+func TestCountsLost(t *testing.T) {
+	for _, tt := range []struct {
+		old, new       string
+		uncounted, bad int
+	}{
+		{`"tokens":{`, `"tokens_":{`, 1, 0}, {`"output":100`, `"output":"100"`, 1, 0}, {`"role":"assistant"`, `"role_":"assistant"`, 0, 1},
+	} {
+		for _, extra := range []string{"", `,"summary":true`} {
+			s := newScript("ses_1", "").user(words("one")).answer("", words("z"), 7000, 0, 12, 0).user(words("go on"))
+			s.answer(extra, words("a"), 8000, 0, 100, 7).user(words("two")).answer("", words("b"), 9000, 0, 10, 0)
+			text, last := s.text(), `"output":100` // of the second message
+			at := strings.LastIndex(text[:strings.Index(text, last)+len(last)], tt.old)
+			text = text[:at] + tt.new + text[at+len(tt.old):]
+			c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": text})
+			if q := c.Sessions[0].Quality; q.Uncounted != tt.uncounted || c.BadLines != tt.bad {
+				t.Errorf("%s%s: %d calls not counted, want %d; %d bad lines, want %d; problems %v", tt.new, extra, q.Uncounted, tt.uncounted, c.BadLines, tt.bad, c.Sessions[0].Problems)
+			}
+		}
+	}
+}

@@ -55,7 +55,7 @@ func (f *file) add(line int, s *scanned) {
 	}
 	f.Speaks(sp.trace)
 	f.Speaks(sp.conversation)
-	op, kind := text(s.values[operation].Value), strings.ToLower(text(s.values[kind].Value))
+	op, kind := cmp.Or(text(s.values[operation].Value), s.operation()), strings.ToLower(text(s.values[kind].Value))
 	counted := s.values[input].Value != nil || s.values[output].Value != nil
 	switch {
 	case op == "execute_tool" || kind == "tool" || bytes.HasPrefix(s.name, []byte("claude_code.tool")):
@@ -72,6 +72,20 @@ func (f *file) add(line int, s *scanned) {
 		sp.usd = f.Cost(line, s.values[cost].scaled())
 	}
 	f.spans = append(f.spans, sp)
+}
+
+// operation returns the operation that a span without attributes is named after: the convention names a span by it and the model.
+func (s *scanned) operation() string {
+	for i := range s.values {
+		if s.values[i].Value != nil {
+			return ""
+		}
+	}
+	op, _, model := bytes.Cut(s.name, []byte(" "))
+	if !model {
+		return ""
+	}
+	return string(op)
 }
 
 // tool returns the call of a tool and its result.

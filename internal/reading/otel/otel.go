@@ -109,7 +109,10 @@ func newFile(f *assembly.File, mk assembly.Maker) *file {
 	return &file{File: f, maker: mk, messages: map[prompt.Digest]*assembly.Message{}}
 }
 
-var errNoSpans = errors.New("it holds no spans")
+var (
+	errNoSpans = errors.New("it holds no spans")
+	errNoList  = errors.New("a part of the export has no list of spans")
+)
 
 // scan reads one file. What precedes a defect in a document is kept.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
@@ -150,6 +153,9 @@ func (f *file) walk(w *walker) error {
 	}
 	if s.End(); s.Err() == nil && !w.known {
 		return errNoSpans
+	}
+	if s.Err() == nil && w.bare > 0 {
+		return errNoList
 	}
 	return s.Err()
 }

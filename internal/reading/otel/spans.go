@@ -33,6 +33,7 @@ type walker struct {
 	text        []byte
 	lines       bool // the text is one line
 	known       bool // it holds spans, or what is known to be none
+	bare        int  // parts of an export that hold no list of spans
 }
 
 // at returns the line of an offset; offsets never go back by more than an object.
@@ -58,8 +59,8 @@ func (w *walker) value(s *jsonscan.Scanner) {
 	}
 }
 
-// object reads an object: a span, or something that holds spans.
-func (w *walker) object(s *jsonscan.Scanner) {
+// object reads an object and reports whether it is a span, or something that holds spans.
+func (w *walker) object(s *jsonscan.Scanner) (holds bool) {
 	from := s.Offset()
 	line := w.at(from)
 	var sp scanned
@@ -67,7 +68,8 @@ func (w *walker) object(s *jsonscan.Scanner) {
 		switch name := string(name); name {
 		case "resourceSpans", "scopeSpans", "instrumentationLibrarySpans", "spans", "batches", "data", "trace": // OTLP, Tempo, Jaeger, a list with a head
 			w.known = w.known || name == "resourceSpans"
-			w.value(s)
+			holds = true
+			w.list(name, s)
 		case "resource":
 			w.resource(s)
 		case "resourceLogs", "resourceMetrics":
@@ -84,6 +86,28 @@ func (w *walker) object(s *jsonscan.Scanner) {
 	if s.Err() == nil && (sp.id != nil || sp.name != nil) && !sp.empty() {
 		sp.all, w.known = s.From(from), true
 		w.add(line, &sp)
+		holds = true
+	}
+	return holds
+}
+
+// list reads what a member holds that lists spans, or parts of an export, each of which has a list of its own.
+func (w *walker) list(name string, s *jsonscan.Scanner) {
+	parts := name == "resourceSpans" || name == "scopeSpans"
+	if (parts || name == "spans") && s.Peek() != '[' {
+		w.bare++
+	}
+	if !parts || s.Peek() != '[' {
+		w.value(s)
+		return
+	}
+	for range s.Elements {
+		if s.Peek() != '{' {
+			w.bare++
+			s.Skip()
+		} else if !w.object(s) {
+			w.bare++
+		}
 	}
 }
 

@@ -43,6 +43,7 @@ func Describe() *traces.Agent {
 		CompactsAt:    func(_ string, window, _ int64) int64 { return window - 16_384 },
 		Settings:      settings(),
 		SummaryShares: func(string) bool { return false },
+		SummaryClip:   2000, // compaction/utils.ts:89 @83378aa
 	}
 }
 
@@ -114,7 +115,10 @@ type content struct {
 	Data      string         `json:"data"`
 }
 
-var errNoType = errors.New("not a line of a session: it has no type")
+var (
+	errNoType = errors.New("not a line of a session: it has no type")
+	errNoRole = errors.New("it has no role")
+)
 
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
@@ -148,6 +152,9 @@ func (f *file) parse(ln assembly.Line) error {
 	}
 	if steps == nil && !known(l.Type) {
 		f.Unknown[l.Type]++
+		if l.Message.Usage != nil {
+			return fmt.Errorf("line of type %.40q has the token counts of a call", l.Type)
+		}
 	}
 	for i := range steps {
 		steps[i].Line = int32(ln.Number)
@@ -228,6 +235,8 @@ func meta(b assembly.Block) assembly.Block {
 func (l *line) message(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 	m := &l.Message
 	switch m.Role {
+	case "":
+		return nil, errNoRole
 	case "assistant":
 		return l.answer(mk, at)
 	case "toolResult":
@@ -237,6 +246,9 @@ func (l *line) message(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 	case "bashExecution":
 		b := meta(mk.Text(prompt.KindAttachment, m.Command+"\n"+m.Output))
 		return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: []assembly.Block{b}}}, nil
+	}
+	if m.Usage != nil {
+		return nil, fmt.Errorf("role %.40q is not that of the model, and the message has its token counts", m.Role)
 	}
 	blocks, err := blocksOf(mk, m.Content, prompt.KindPrompt)
 	return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: blocks}}, err

@@ -304,3 +304,20 @@ func TestUncounted(t *testing.T) {
 		}
 	}
 }
+
+// A message whose role or type was lost is a bad line if it has the counts of a call.
+func TestRoleLost(t *testing.T) {
+	for old, new := range map[string]string{`"role":"assistant"`: `"x":1`, `"role": "assistant"`: `"role":"REDACTED"`, `"type":"message"`: `"type":"REDACTED"`} {
+		s := newScript().user("one").answer(words("a"), 1, 5000, 10, 20).user("two").answer(words("b"), 77, 5011, 10, 20)
+		text := s.text()
+		old = strings.ReplaceAll(old, " ", "")
+		at := strings.LastIndex(text, old)
+		if at < 0 {
+			t.Fatalf("%s has no %s", text, old)
+		}
+		c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": text[:at] + new + text[at+len(old):]})
+		if c.BadLines != 1 || c.Sessions[0].NumCalls() != 1 {
+			t.Errorf("%s: %d bad lines, %d calls; problems %v", new, c.BadLines, c.Sessions[0].NumCalls(), c.Sessions[0].Problems)
+		}
+	}
+}

@@ -60,15 +60,16 @@ func ablationTable(a *studies.Ablation, base string) *document.Table {
 		return t
 	}
 	was := &cell.Total
+	tokens := was.Usage()
 	money := document.Amounts(was.CostUSD())
 	hit := ""
-	if n := was.Usage.Input(); n > 0 {
-		hit = document.Percent(float64(was.Usage.Read) / float64(n))
+	if n := tokens.Input(); n > 0 {
+		hit = document.Percent(float64(tokens.Read) / float64(n))
 	}
 	t.Rows = append(t.Rows, []any{
-		"as it is", money(was.CostUSD()), "", "", document.Tokens(was.Usage.Read), document.Tokens(was.Usage.Writes()),
-		document.Tokens(was.Usage.Uncached), hit, was.Compactions, was.Microcompactions,
-		document.Seconds(was.AddedLatency),
+		"as it is", money(was.CostUSD()), "", "", document.Tokens(tokens.Read), document.Tokens(tokens.Writes()),
+		document.Tokens(tokens.Uncached), hit, was.N(results.Compactions), was.N(results.Microcompactions),
+		document.Seconds(was.Figures[results.AddedLatency]),
 	})
 	var none []string
 	list := a.Differences(base, 1)

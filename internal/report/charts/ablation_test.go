@@ -36,7 +36,7 @@ func switched() *studies.Ablation {
 		}
 		cell := run.Cells[i]
 		cell.Cell, cell.Strategy = c.Cell, base
-		cell.Total.CostByClass = results.Cost{results.ClassRead: cost}
+		*cell.Total.CostByClass() = results.Cost{results.ClassRead: cost}
 		run.Cells = append(run.Cells, cell)
 		a.Changes = append(a.Changes, c)
 	}

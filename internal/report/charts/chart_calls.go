@@ -75,6 +75,14 @@ func undrawn(run *results.Run, calls []results.CellCalls) string {
 	return "not drawn: " + strings.Join(names, ", ")
 }
 
+// calledName names a cell of a run whose calls are drawn.
+func calledName(run *results.Run, cell string) string {
+	if i := slices.IndexFunc(run.Cells, func(c results.Cell) bool { return c.Cell == cell }); i >= 0 {
+		return shortName(&run.Cells[i], sweptNames(run))
+	}
+	return cellName(cell)
+}
+
 // isMiss reports whether a call counts as a miss of its row: a call of the
 // conversation that read less than the best prefix of its thread.
 func isMiss(c *results.CallRecord) bool {
@@ -173,7 +181,7 @@ func (t *trace) findShrinks(summaries map[int32][]int64) {
 // the context, and shows below them the misses by class and the share of the
 // input that was read from the cache.
 func contextDrawing(run *results.Run, calls []results.CellCalls) Drawing {
-	return Drawing{Name: "context", chart: func() (*document.Chart, error) { return contextChart(run, calls) }}
+	return Drawing{Kind: "context", Name: "context", chart: func() (*document.Chart, error) { return contextChart(run, calls) }}
 }
 
 func contextChart(run *results.Run, calls []results.CellCalls) (*document.Chart, error) {
@@ -210,6 +218,9 @@ func contextChart(run *results.Run, calls []results.CellCalls) (*document.Chart,
 	}
 	facts += " of the main conversation · " + document.Printable(modelNames(models))
 	c := runChart(run, "Context over the calls of a session", errorLine(run), undrawn(run, calls))
+	for i := range traces {
+		traces[i].cell = calledName(run, traces[i].cell)
+	}
 	c.Facts, c.Width, c.Panels = []string{facts}, callsWidth, contextPanels(traces, float64(peak))
 	xs := unitAxis(results.UnitCalls, 1, float64(most), 10)
 	for i := range c.Panels {
@@ -237,11 +248,12 @@ func contextPanels(traces []trace, peak float64) []document.Panel {
 	dropName := fmt.Sprintf("drop of more than %d %% without one", dropPercent)
 	for i := range traces {
 		t := &traces[i]
-		name := cellName(t.cell) + ", " + document.Count(len(t.compactions), "compaction")
+		name := t.cell + ", " + document.Count(len(t.compactions), "compaction")
 		if len(t.drops) > 0 {
 			name += ", " + document.Count(len(t.drops), "drop")
 		}
 		line, marks := document.Series{Name: name, Style: styles[i]}, dotsOf(name, styles[i])
+		marks.Aid = true
 		line.Style.Width *= 0.8
 		step := max(len(t.calls)/markers, 1)
 		for j := range t.calls {
@@ -256,6 +268,7 @@ func contextPanels(traces []trace, peak float64) []document.Panel {
 			arrows(dropName, t.drops, styles[i].Color, document.OpenArrow),
 			arrows("compaction", t.compactions, styles[i].Color, document.Arrow))
 		line = shareLine(t.calls, width)
+		line.Data = name
 		line.Style = styles[i]
 		line.Style.Width *= 0.65
 		shares.Series = append(shares.Series, line)
@@ -324,12 +337,12 @@ func missLanes(traces []trace, styles []document.Style) *document.Panel {
 	}
 	for i, s := range rows {
 		y := p.Y.Place(i, len(rows), s.Name)
-		s.Name = ""
+		s.Name, s.Data = "", "misses"
 		for j := range s.Y {
 			s.Y[j] = y
 		}
 		key := s
-		key.X, key.Y, key.Texts = []float64{end * 1.01}, []float64{y}, nil
+		key.X, key.Y, key.Texts, key.Aid = []float64{end * 1.01}, []float64{y}, nil, true
 		s.Style.Marker, s.Style.Size = document.Stroke, 4.5
 		p.Series = append(p.Series, s, key)
 	}

@@ -20,23 +20,11 @@ const (
 	maxTornado = 25
 )
 
-// Chart draws cost against recall, if recall is measured for two strategies, and the cost
-// of every cell, USD, as bars stacked by token class. If a page has no room for all, it
+// Chart draws the cost of every cell, USD, as bars stacked by token class. If a page has no room for all, it
 // draws the reference cells and the cheapest others. Drawing fails when there is nothing
 // to draw: no cells, no cost, or figures that are negative or not finite.
 func Chart(run *results.Run) Drawing {
-	return Drawing{Name: "cost", chart: func() (*document.Chart, error) {
-		c, err := costChart(run)
-		if front, ok := frontPanel(run); ok && err == nil {
-			c.Title, c.Panels = "Cost and recall by strategy", append([]document.Panel{front}, c.Panels...)
-		}
-		return c, err
-	}}
-}
-
-func costDrawing(run *results.Run) Drawing {
-	run = run.Replicated()
-	return Drawing{Name: "cost", chart: func() (*document.Chart, error) { return costChart(run) }}
+	return Drawing{Kind: "cost", Name: "cost", chart: func() (*document.Chart, error) { return costChart(run) }}
 }
 
 // costBar is the cost of one cell.
@@ -57,7 +45,7 @@ func costBars(run *results.Run) ([]costBar, error) {
 	for i := range run.Cells {
 		c := &run.Cells[i]
 		b := costBar{cell: c, reference: isReference(c)}
-		b.parts = append(slices.Clone(c.Total.CostByClass[:]), c.Total.StorageUSD)
+		b.parts = append(slices.Clone(c.Total.CostByClass()[:]), c.Total.Figures[results.StorageUSD])
 		for _, v := range b.parts {
 			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
 				return nil, fmt.Errorf("cell %q: cost %v cannot be drawn", c.Cell, v)
@@ -129,11 +117,18 @@ func costChart(run *results.Run) (*document.Chart, error) {
 	if n := len(all) - len(bars); n > 0 {
 		notes = append(notes, fmt.Sprintf("the %s of the highest cost have no bar", document.Count(n, "cell")))
 	}
-	p := document.Panel{Height: barPitch * float64(len(bars)), X: unitAxis(results.UnitUSD, 0, slices.Max(totals), 5)}
-	p.X.Title, p.X.Grid = "cost (USD)", true
-	parts, amounts := costParts(), document.Series{Mark: document.MarkText}
-	money := document.Amounts(totals...)
+	amounts := document.Series{Mark: document.MarkText, Aid: true}
+	whole := document.Series{Mark: document.MarkText, Data: "total"}
+	spans, high := make([]document.Span, len(bars)), slices.Max(totals)
 	cost, _ := results.LookupMetric(results.NameCost)
+	for i, b := range bars {
+		spans[i] = spanOf(run, b.cell, cost)
+	}
+	high = shownTo(high, spans)
+	p := document.Panel{Height: barPitch * float64(len(bars)), X: unitAxis(results.UnitUSD, 0, high, 5)}
+	p.X.Title, p.X.Grid = "cost (USD)", true
+	parts := costParts()
+	money := document.Amounts(totals...)
 	swept := sweptNames(run)
 	for i, b := range bars {
 		y, sum := p.Y.Place(i, len(bars), shortName(b.cell, swept)), 0.0
@@ -144,20 +139,19 @@ func costChart(run *results.Run) (*document.Chart, error) {
 			sum += v
 		}
 		text := money(b.total)
-		if v, spread := b.cell.OverSeeds(cost); spread {
-			text += " ± " + money((v.High-v.Low)/2)
+		if note, chance := vsRecorded(run, b.cell); note != "" && note != document.Dash {
+			text += "  " + bracketed(note, chance)
 		}
-		if note, _ := vsRecorded(run, b.cell); note != "" && note != "–" {
-			text += "  " + note
-		}
-		amounts.Point(b.total, y, text)
+		spread(&whole, true, b.total, y, "", spans[i], b.cell.Sessions)
+		amounts.Point(max(b.total, min(spans[i].High, high)), y, text)
 	}
+	notes = slices.Concat(barNotes(spans), valuesNote(run, swept), notes)
 	for _, part := range parts {
 		if part.Mark = document.MarkBox; len(part.X) > 0 {
 			p.Series = append(p.Series, part)
 		}
 	}
-	p.Series = append(p.Series, amounts)
+	p.Series = append(p.Series, whole, amounts)
 	c := runChart(run, "Cost by strategy and token class", chartTrust(run), notes...)
 	c.Facts, c.Width, c.Panels = headLines(run)[:1], barsWidth, []document.Panel{p}
 	return c, nil
@@ -178,7 +172,7 @@ func AblationDrawings(a *studies.Ablation) []Drawing {
 // Tornado draws the cost of a strategy with each mechanism switched, the
 // largest difference at the top.
 func Tornado(a *studies.Ablation, base string) Drawing {
-	return Drawing{Name: fileName("tornado", base), chart: func() (*document.Chart, error) { return tornado(a, base) }}
+	return Drawing{Kind: "tornado", Name: fileName("tornado", base), chart: func() (*document.Chart, error) { return tornado(a, base) }}
 }
 
 // tornadoBars returns the changes of a strategy that cost or save anything.
@@ -214,7 +208,7 @@ func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 	series := []document.Series{
 		{Name: "dearer when switched", Mark: document.MarkBox, Style: document.Style{Color: 0xd55e00}},
 		{Name: "cheaper when switched", Mark: document.MarkBox, Style: document.Style{Color: 0x005aa0}},
-		{Name: chanceMark + " its interval holds 0", Mark: document.MarkBox, Style: document.Style{Color: 0xb4b4b4}},
+		{Name: "in brackets, its interval holds 0", Mark: document.MarkBox, Style: document.Style{Color: 0xb4b4b4}},
 		{Mark: document.MarkText}, {Mark: document.MarkText, Left: true},
 	}
 	money := document.Amounts(amounts...)
@@ -229,10 +223,7 @@ func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 			kind = 2
 		}
 		series[kind].Box(min(d.USD, 0), y-0.3, max(d.USD, 0), y+0.3, "")
-		text := document.Signed(d.USD, money) + "  " + relativeText(d)
-		if d.Covered {
-			text = chanceMark + " " + text
-		}
+		text := bracketed(document.Signed(d.USD, money)+"  "+relativeText(d), d.Covered)
 		series[side].Point(d.USD, y, text)
 	}
 	p.Series = append(slices.DeleteFunc(series, func(s document.Series) bool { return len(s.X) == 0 }),

@@ -25,7 +25,7 @@ const (
 // upgrades; the writes that upgrades cause; and the hit ratio by organisation
 // and scope. Drawing fails when there is no such cell or nothing was called.
 func FleetChart(f *studies.Fleet, cell int) Drawing {
-	return Drawing{Name: "fleet", chart: func() (*document.Chart, error) {
+	return Drawing{Kind: "fleet", Name: "fleet", chart: func() (*document.Chart, error) {
 		return fleetChart(f, cell, "A fleet and its cache", fleetParts())
 	}}
 }
@@ -38,7 +38,7 @@ func FleetDrawings(f *studies.Fleet) []Drawing {
 		for _, part := range fleetParts() {
 			if c, err := fleetChart(f, i, part.title, []fleetPart{part}); err == nil {
 				name := fileName("fleet", part.name, f.Cells[i].Strategy)
-				list = append(list, Drawing{Name: name, chart: func() (*document.Chart, error) { return c, nil }})
+				list = append(list, Drawing{Kind: part.name, Name: name, chart: func() (*document.Chart, error) { return c, nil }})
 			}
 		}
 	}

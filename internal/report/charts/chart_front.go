@@ -23,7 +23,7 @@ const (
 type frontPoint struct {
 	cell          *results.Cell
 	usd, recall   float64
-	cost, recalls results.Interval
+	cost, recalls document.Span // recalls on the axis of recallAxis
 }
 
 // frontPoints returns the cells with both figures.
@@ -39,58 +39,68 @@ func frontPoints(run *results.Run) []frontPoint {
 		if !ok || !also || p.cell.Total.CutShort() || math.IsInf(p.usd, 0) || math.IsNaN(p.usd) {
 			continue
 		}
-		if p.cost, ok = p.cell.Interval(cost); !ok {
-			p.cost = results.Interval{Low: p.usd, High: p.usd}
-		}
-		if p.recalls, ok = p.cell.Interval(recall); !ok {
-			p.recalls = results.Interval{Low: p.recall, High: p.recall}
+		p.cost = spanOf(run, p.cell, cost)
+		if keeps, ok := p.cell.Interval(recall); ok {
+			p.recalls = document.Span{Low: recallAt(keeps.Low), High: recallAt(keeps.High)}
 		}
 		points = append(points, p)
 	}
 	return points
 }
 
-// frontDrawing returns a panel of cost against recall as a separate chart.
-func frontDrawing(run *results.Run, p document.Panel) Drawing {
-	return Drawing{Name: "front", chart: func() (*document.Chart, error) {
-		c := runChart(run, "What it costs not to forget", errorLine(run))
-		c.Facts, c.Width, c.Panels = headLines(run)[:1], frontWidth, []document.Panel{p}
-		return c, nil
-	}}
-}
-
-// frontPanel draws cost against recall, a point for each cell, and the front of the bound
-// if it was computed; false with fewer than two cells other than references.
-func frontPanel(run *results.Run) (document.Panel, bool) {
-	points := frontPoints(run)
-	others := 0
-	var usd, recalls []float64
+// frontDrawing returns the chart of cost against recall, a point for each cell, and the front of the bound
+// if it was computed; nil with fewer than two cells other than references.
+func frontDrawing(run *results.Run) *Drawing {
+	points, others := frontPoints(run), 0
 	for _, p := range points {
 		if !isReference(p.cell) {
 			others++
 		}
-		usd = append(usd, p.cost.Low, p.cost.High)
-		recalls = append(recalls, p.recall, p.recalls.Low)
 	}
 	if others < 2 {
-		return document.Panel{}, false
+		return nil
+	}
+	return &Drawing{Kind: "front", Name: "front", chart: func() (*document.Chart, error) {
+		notes := []string{"horizontal bars: from summaries that keep nothing to those that keep all that fits"}
+		if len(points) > maxFrontSpans {
+			notes = nil
+		}
+		for _, p := range points {
+			if len(notes) > 0 && p.cost.Low != p.cost.High {
+				notes = append([]string{"vertical " + intervalNote}, notes...)
+				break
+			}
+		}
+		c := runChart(run, "What it costs not to forget", errorLine(run), notes...)
+		c.Facts, c.Width, c.Panels = headLines(run)[:1], frontWidth, []document.Panel{frontPanel(run, points)}
+		return c, nil
+	}}
+}
+
+func frontPanel(run *results.Run, points []frontPoint) document.Panel {
+	var usd, recalls []float64
+	for _, p := range points {
+		usd, recalls = append(usd, p.usd), append(recalls, recallAt(p.recall))
+		if p.cost.Low != p.cost.High {
+			usd = append(usd, max(p.cost.Low, 0.5*p.usd), shownTo(p.usd, []document.Span{p.cost}))
+		}
+		if p.recalls.Low != p.recalls.High {
+			recalls = append(recalls, p.recalls.Low)
+		}
 	}
 	if f := run.Front; f != nil {
 		for _, at := range f.Points {
-			usd, recalls = append(usd, at.CostUSD, f.Least(0)), append(recalls, at.Recall)
+			usd, recalls = append(usd, at.CostUSD, f.Least(0)), append(recalls, recallAt(at.Recall))
 		}
 	}
-	p := document.Panel{Height: frontHeight, X: recallAxis(slices.Min(recalls)),
-		Title: "cost (USD) against recall: cheap and faithful is at the lower right"}
-	low, high := slices.Min(usd), slices.Max(usd)
-	p.Y = unitAxis(results.UnitUSD, max(0, low-0.08*(high-low)), high+0.05*(high-low)+minSpan(results.UnitUSD), 6)
+	p := document.Panel{Height: frontHeight, X: recallAxis(slices.Min(recalls)), Y: valueAxis(results.UnitUSD, usd, 6)}
+	p.Title, p.Note = "Cost (USD)", axisNote(&p.Y)
 	p.Y.Grid, p.Y.Bare = true, true
-	p.Series = append(p.Series, frontBars(points))
 	if run.Front != nil {
 		p.Series = append(p.Series, frontLines(run.Front, &p)...)
 	}
-	p.Series = append(p.Series, frontDots(run, points, &p)...)
-	return p, true
+	p.Series = append(p.Series, frontDots(run, points)...)
+	return p
 }
 
 // fullRecall is the end of the recall axis: cells that forget less are drawn there.
@@ -100,10 +110,11 @@ const fullRecall = 0.999
 // logarithmic scale, so that 98 and 99 % are as far apart as 90 and 95 %.
 func recallAt(recall float64) float64 { return -math.Log10(1 - min(max(recall, 0), fullRecall)) }
 
-// recallAxis returns the axis from just below a recall on.
+// recallAxis returns the axis from just below a place on.
 func recallAxis(least float64) document.Axis {
 	a := document.Axis{Title: "recall: what is used later and still at hand", Grid: true,
-		Low: recallAt(least) - 0.1, High: recallAt(fullRecall) + 0.1,
+		Low: least - 0.1, High: recallAt(fullRecall) + 0.1,
+		Real: func(at float64) float64 { return 1 - math.Pow(10, -at) },
 		Says: func(at float64) string {
 			if at >= recallAt(fullRecall) {
 				return "99.9 % or more"
@@ -119,18 +130,6 @@ func recallAxis(least float64) document.Axis {
 	return a
 }
 
-// frontBars returns the intervals of points: vertical for cost, horizontal for recall.
-func frontBars(points []frontPoint) document.Series {
-	bars := document.Series{Name: "intervals of costs and of what summaries keep",
-		Style: document.Style{Color: 0xc4c4c4, Width: 0.8}}
-	for _, p := range points {
-		at := recallAt(p.recall)
-		bars.X = append(bars.X, at, at, 0, recallAt(p.recalls.Low), recallAt(p.recalls.High), 0)
-		bars.Y = append(bars.Y, p.cost.Low, p.cost.High, math.NaN(), p.usd, p.usd, math.NaN())
-	}
-	return bars
-}
-
 // frontLines returns the schedules that know the future, without those that
 // another beats in both figures, and the bound that none passes.
 func frontLines(f *results.Front, p *document.Panel) []document.Series {
@@ -139,7 +138,7 @@ func frontLines(f *results.Front, p *document.Panel) []document.Series {
 	for i := range frontSteps + 1 {
 		x := p.X.Low + (p.X.High-p.X.Low)*float64(i)/frontSteps
 		usd := f.Least(1 - math.Pow(10, -x))
-		if usd > p.Y.High {
+		if usd > p.Y.High || usd < p.Y.Low {
 			usd = math.NaN()
 		}
 		below.X, below.Y = append(below.X, x), append(below.Y, usd)
@@ -162,7 +161,7 @@ func frontLines(f *results.Front, p *document.Panel) []document.Series {
 }
 
 // frontDots returns the cells: those of a sweep on a line, each other one under its name.
-func frontDots(run *results.Run, points []frontPoint, p *document.Panel) []document.Series {
+func frontDots(run *results.Run, points []frontPoint) []document.Series {
 	swept := sweptNames(run)
 	byStrategy := map[string][]frontPoint{}
 	var names []string
@@ -172,46 +171,37 @@ func frontDots(run *results.Run, points []frontPoint, p *document.Panel) []docum
 		}
 		byStrategy[at.cell.Strategy] = append(byStrategy[at.cell.Strategy], at)
 	}
-	var room labels
-	for _, at := range points {
-		x, y := frontWidth*p.X.At(recallAt(at.recall)), frontHeight*p.Y.At(at.usd)
-		room = append(room, label{x - 4, x + 4, y - 4, y + 4})
-	}
 	styles := slices.DeleteFunc(looks(), func(s document.Style) bool { return s.Color == document.Green }) // the colour of the front
 	var list []document.Series
 	for i, name := range names {
 		group, style := byStrategy[name], styles[i%len(styles)]
 		style.Dashes, style.Width, style.Size = nil, 1, 3.4
-		var line document.Series
-		line.Style = style
-		right := document.Series{Mark: document.MarkDot, Style: style}
-		left := right
-		left.Left = true
+		line := document.Series{Style: style, Aid: true}
+		marks := document.Series{Mark: document.MarkDot, Style: style, Apart: true, Data: name, Unspanned: len(points) > maxFrontSpans}
 		for _, at := range group {
 			text := cellName(at.cell.Cell)
 			if len(group) > 1 {
 				text = sweptText(at.cell, swept)
 			}
 			x := recallAt(at.recall)
-			side, text := room.place(frontWidth*p.X.At(x), frontHeight*p.Y.At(at.usd), text)
-			if side > 0 {
-				right.Point(x, at.usd, text)
-			} else {
-				left.Point(x, at.usd, text)
-			}
+			spread(&marks, false, x, at.usd, text, at.cost, at.cell.Sessions)
+			marks.XSpans = append(marks.XSpans, at.recalls)
 			line.X, line.Y = append(line.X, x), append(line.Y, at.usd)
 		}
 		if len(group) > 1 {
-			right.Name, left.Name = name, name
+			marks.Name = name
 		}
 		if varied(group, swept) == 1 { // lines connect values of one parameter only
 			line.Name = name
 			list = append(list, line)
 		}
-		list = append(list, right, left)
+		list = append(list, marks)
 	}
-	return slices.DeleteFunc(list, func(s document.Series) bool { return len(s.X) == 0 })
+	return list
 }
+
+// maxFrontSpans is the largest number of points with intervals: more cover each other.
+const maxFrontSpans = 8
 
 // varied returns how many swept parameters differ among points.
 func varied(points []frontPoint, swept []string) (n int) {
@@ -223,45 +213,24 @@ func varied(points []frontPoint, swept []string) (n int) {
 	return n
 }
 
-// label is the area of a text or of a dot, points.
-type label struct{ left, right, below, over float64 }
-
-// labels are the occupied areas.
-type labels []label
-
-// Measures of a label beside a dot, points.
-const (
-	labelRune   = 4.4
-	labelHeight = 9
-	labelAway   = 8
-)
-
-// place finds free room for the text of a dot at its right, 1, or its left, −1;
-// intervals reach further to the right. A text without room is left out.
-func (l *labels) place(x, y float64, text string) (side int, shown string) {
-	width := labelRune * float64(len([]rune(text)))
-	for _, side := range []int{-1, 1} {
-		a := label{x + labelAway, x + labelAway + width, y - labelHeight/2, y + labelHeight/2}
-		if side < 0 {
-			a.left, a.right = x-labelAway-width, x-labelAway
-		}
-		taken := slices.ContainsFunc(*l, func(b label) bool {
-			return a.left < b.right && b.left < a.right && a.below < b.over && b.below < a.over
-		})
-		if !taken && a.left > 0 {
-			*l = append(*l, a)
-			return side, text
-		}
-	}
-	return 1, ""
-}
-
-// shortName names a cell in a chart. If the name of a cell of a sweep is too long, that is its strategy and values.
+// shortName names a cell in a chart: one of a sweep by its strategy and values.
 func shortName(c *results.Cell, swept []string) string {
-	if len([]rune(c.Cell)) > maxNameRunes && len(c.Params) > 0 {
-		return cellName(c.Strategy + " " + sweptText(c, swept))
+	if values := sweptText(c, swept); values != "" {
+		return cellName(c.Strategy + " " + values)
 	}
 	return cellName(c.Cell)
+}
+
+// valuesNote says what the values in the names of cells are.
+func valuesNote(run *results.Run, swept []string) []string {
+	var list []string
+	for _, key := range swept {
+		list = append(list, shortTitle(axisTitle(run, key)))
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return []string{"values behind names: " + listed(list)}
 }
 
 // sweptText names a cell of a sweep by its values alone.

@@ -12,10 +12,12 @@ import (
 // keeping is a cell that costs so much and keeps shares of what is needed later: word for word, and in summaries as
 // expected and at most.
 func keeping(name string, usd, verbatim, expected, most float64) results.Cell {
-	r := &results.Row{Strategy: name, Session: "s", Sessions: 1, CostByClass: results.Cost{results.ClassRead: usd}}
-	r.CostBySource[results.SourceMain] = r.CostByClass
-	r.Needs.Kinds[recall.NeedName] = recall.NeedTally{Count: 10, Weight: 10000, Verbatim: int64(10000 * verbatim),
-		Summarized: int64(10000 * expected), Most: int64(10000 * most)}
+	r := &results.Row{Strategy: name, Session: "s", Figures: results.Figures{results.Sessions: 1,
+		results.CostByClass + results.ID(results.ClassRead): usd}}
+	*r.CostBy(results.SourceMain) = *r.CostByClass()
+	*(*recall.Needs)(r.Figures[results.Needs:]).Kind(recall.NeedName) = recall.NeedTally{recall.Count: 10,
+		recall.Weight: 10000, recall.Verbatim: math.Trunc(10000 * verbatim),
+		recall.Summarized: math.Trunc(10000 * expected), recall.Most: math.Trunc(10000 * most)}
 	return results.Cell{Cell: name, Strategy: name, Rows: []*results.Row{r}}
 }
 
@@ -32,10 +34,11 @@ func TestFrontPanel(t *testing.T) {
 	run := forgetting(t, keeping("recorded", 9, 1, 0, 0), keeping("a", 4, 0.8, 0.1, 0.19), keeping("b", 7, 0.99, 0, 0))
 	run.Front = &results.Front{Needs: 10, Points: []results.FrontPoint{
 		{Price: 0, Below: 2, CostUSD: 3, Recall: 0.8}, {Price: 1, Below: 5, CostUSD: 6, Recall: 0.9}}}
-	p, ok := frontPanel(run)
-	if !ok {
-		t.Fatal("no picture of two strategies")
+	c, err := frontDrawing(run).chart()
+	if err != nil {
+		t.Fatal(err)
 	}
+	p := c.Panels[0]
 	at := map[string][2]float64{}
 	for _, s := range p.Series {
 		for i := range s.X {
@@ -49,19 +52,19 @@ func TestFrontPanel(t *testing.T) {
 			t.Errorf("%s stands at %v, want %v", name, got, want)
 		}
 	}
-	bars := p.Series[0]
-	// The second cell: $4 at 90 %, and 80 to 99 % at $4.
-	want := [][2]float64{{1, 4}, {1, 4}, {0, math.NaN()}, {-math.Log10(0.2), 4}, {2, 4}}
-	for i, w := range want {
-		if x, y := bars.X[6+i], bars.Y[6+i]; math.Abs(x-w[0]) > 1e-9 || y != w[1] && !math.IsNaN(w[1]) {
-			t.Errorf("bars of a: point %d at (%v, %v), want %v", i, x, y, w)
+	// The second cell keeps 80 to 99 %.
+	for _, x := range p.Series {
+		if len(x.Texts) > 0 && x.Texts[0] == "a" {
+			if got := x.XSpans[0]; math.Abs(got.Low+math.Log10(0.2)) > 1e-9 || math.Abs(got.High-2) > 1e-9 {
+				t.Errorf("the bar of a is from %v to %v", got.Low, got.High)
+			}
 		}
 	}
 	// Of a loss of 1 in 10 needs, one that costs $1 takes $1 off the bound of $5; one that costs nothing says $2.
 	if got := run.Front.Least(0.9); got != 4 {
 		t.Errorf("the front at 90 %% lies at $%v, want $4", got)
 	}
-	if _, ok := frontPanel(forgetting(t, keeping("recorded", 9, 1, 0, 0), keeping("a", 4, 0.8, 0.1, 0.19))); ok {
+	if frontDrawing(forgetting(t, keeping("recorded", 9, 1, 0, 0), keeping("a", 4, 0.8, 0.1, 0.19))) != nil {
 		t.Error("one strategy has a picture")
 	}
 }

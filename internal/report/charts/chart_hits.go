@@ -3,7 +3,6 @@ package reports
 import (
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
@@ -17,7 +16,7 @@ import (
 // its other input, less the price of a read. All calls count, as in
 // cache_hit_ratio; all sessions share one clock that begins at their start.
 func hitDrawing(run *results.Run, calls []results.CellCalls) Drawing {
-	return Drawing{Name: "hit-ratio", chart: func() (*document.Chart, error) { return hitChart(run, calls) }}
+	return Drawing{Kind: "hit", Name: "hit", chart: func() (*document.Chart, error) { return hitChart(run, calls) }}
 }
 
 // hitBucket has the sums of a span of time.
@@ -54,14 +53,13 @@ func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, err
 				x := float64(j) + 0.08 + wide*float64(i)
 				bars.Box(x*per, 0, (x+wide)*per, b.missed, "")
 			}
-			ratio := math.NaN() // no calls
-			if in := b.usage.Input(); in > 0 {
-				ratio = float64(b.usage.Read) / float64(in)
+			if in := b.usage.Input(); in > 0 { // the line goes on where nothing was called
+				ratio := float64(b.usage.Read) / float64(in)
 				values = append(values, ratio)
+				line.Point((float64(j)+0.5)*per, ratio, "")
 			}
-			line.Point((float64(j)+0.5)*per, ratio, "")
 		}
-		line.Name = cellName(calls[i].Cell) + ", " + document.Count(len(calls[i].Calls), "call") +
+		line.Name = calledName(run, calls[i].Cell) + ", " + document.Count(len(calls[i].Calls), "call") +
 			", misses " + document.Amounts(missed)(missed)
 		ratios.Series = append(ratios.Series, line.Dotted()...)
 		costs.Series = append(costs.Series, bars)
@@ -69,11 +67,8 @@ func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, err
 	if len(values) == 0 {
 		return nil, errors.New("no call has input tokens")
 	}
-	low, high := dataRange(results.UnitRatio, values)
-	ratios.Y = unitAxis(results.UnitRatio, low, min(high, 1.02), 6)
-	if low != 0 {
-		ratios.Title += ", axis does not begin at 0"
-	}
+	ratios.Y = valueAxis(results.UnitRatio, values, 6)
+	ratios.Note = axisNote(&ratios.Y)
 	panels := []document.Panel{ratios}
 	if highest > 0 && callsWidth/(longest*len(calls)) >= 2 { // points per bar
 		costs.Y = unitAxis(results.UnitUSD, 0, 1.1*highest, 5)

@@ -41,22 +41,29 @@ type sweepPoint struct {
 	group string // strategy and other parameters
 }
 
-// chart draws a metric over the parameters of a family. Cells that cover fewer
-// sessions than the others are left out and named.
-func (f *sweepFamily) chart(run *results.Run, metric string) (*document.Chart, error) {
-	m, ok := results.LookupMetric(metric)
-	if !ok {
-		return nil, fmt.Errorf("unknown metric %q", metric)
+// chart draws metrics over the parameters of a family: over one a curve for each, one above the other, over two a map of
+// the first. Cells that cover fewer sessions than the others are left out and named.
+func (f *sweepFamily) chart(run *results.Run, metrics ...string) (*document.Chart, error) {
+	var list []*sweep
+	for _, name := range metrics {
+		m, ok := results.LookupMetric(name)
+		if !ok {
+			return nil, fmt.Errorf("unknown metric %q", name)
+		}
+		s := &sweep{sweepFamily: f, run: run, metric: m}
+		if err := s.place(); err != nil {
+			if len(list) > 0 {
+				continue
+			}
+			return nil, err
+		}
+		s.write = document.Format(m.Unit, s.values())
+		list = append(list, s)
 	}
-	s := &sweep{sweepFamily: f, run: run, metric: m}
-	if err := s.place(); err != nil {
-		return nil, err
-	}
-	s.write = document.Format(m.Unit, s.values())
 	if len(f.axes) == 2 {
-		return s.tiles(), nil
+		return list[0].tiles(), nil
 	}
-	return s.lines(), nil
+	return curves(list), nil
 }
 
 // place assigns the cells to places. Two cells in one place are an error, because one would hide the other.
@@ -167,7 +174,7 @@ func (s *sweep) best() ([]sweepPoint, string) {
 	for _, a := range s.axes {
 		text := a.label(best[0].cell.Params[a.key])
 		if len(s.axes) > 1 {
-			text = document.Printable(a.key) + " " + text
+			text = shortTitle(s.title(&a)) + " " + text
 		}
 		at = append(at, text)
 	}
@@ -192,30 +199,108 @@ func (s *sweep) beside() []*results.Cell {
 	return append(cells, s.flat...)
 }
 
-// frame returns a chart of s with what all its cells have in common.
-func (s *sweep) frame(common, trust string) *document.Chart {
-	drawn := map[string]bool{}
-	for _, p := range s.points {
+// frame returns a chart of sweeps over the same cells with what all have in common.
+func frame(list []*sweep, common, trust string) *document.Chart {
+	first, drawn := list[0], map[string]bool{}
+	for _, p := range first.points {
 		drawn[p.cell.Cell] = true
 	}
-	notes := append(s.notes, cellNotes(s.run, func(cell string) bool { return drawn[cell] })...)
-	over := document.Printable(strings.Join(s.keys(), " and "))
-	c := runChart(s.run, metricTitle(s.metric)+" against "+over, trust, notes...)
-	second := []string{s.slice, common, document.Count(len(s.points), "cell")}
+	var notes, titles, over []string
+	for i, s := range list {
+		title := metricTitle(s.metric)
+		if i > 0 {
+			title = strings.ToLower(title)
+		}
+		titles = append(titles, title)
+		notes = append(notes, s.notes...)
+	}
+	notes = append(notes, cellNotes(first.run, func(cell string) bool { return drawn[cell] })...)
+	for i := range first.axes {
+		over = append(over, shortTitle(first.title(&first.axes[i])))
+	}
+	c := runChart(first.run, listed(titles)+" by "+listed(over), trust, compacted(notes)...)
+	second := []string{first.slice, common, document.Count(len(first.points), "cell")}
 	second = slices.DeleteFunc(second, func(t string) bool { return t == "" })
-	c.Facts = []string{headLines(s.run)[0], strings.Join(second, " · ")}
+	c.Facts = []string{headLines(first.run)[0], strings.Join(second, " · ")}
 	return c
+}
+
+// listed joins names as a sentence does.
+func listed(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// compacted returns texts without repetitions, in their order.
+func compacted(texts []string) (list []string) {
+	for _, text := range texts {
+		if !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	return list
 }
 
 // metricTitle returns the name of a metric for people: Cost for cost_usd.
 func metricTitle(m results.Metric) string {
+	switch m.Name {
+	case results.NameRecall:
+		return "Recall"
+	case results.NameHitRatio:
+		return "Read from the cache"
+	}
 	t := strings.ReplaceAll(strings.TrimSuffix(strings.TrimSuffix(m.Name, "_usd"), "_seconds"), "_", " ")
 	return strings.ToUpper(t[:1]) + t[1:]
 }
 
-// lines draws a line for each strategy and setting of the other parameters.
-func (s *sweep) lines() *document.Chart {
-	p := document.Panel{Height: 300}
+// Heights of panels of curves, points: of the first, and of those below it.
+const (
+	curveHeight = 240
+	belowHeight = 110
+)
+
+// curves draws sweeps of one parameter above each other, on one axis.
+func curves(list []*sweep) *document.Chart {
+	tied := list[0].tied()
+	var panels []document.Panel
+	var common string
+	spanned := false
+	for i, s := range list {
+		p := document.Panel{Height: curveHeight}
+		if i > 0 {
+			p.Height = belowHeight
+		}
+		names := s.lines(&p, i == 0)
+		if i == 0 {
+			common = names
+		}
+		if tied != nil {
+			p.Series = append([]document.Series{tied.band(&p, i == 0)}, p.Series...)
+		}
+		for _, x := range p.Series {
+			spanned = spanned || len(barNotes(x.YSpans)) > 0
+		}
+		if i < len(list)-1 {
+			p.X.Title = ""
+			for j := range p.X.Ticks {
+				p.X.Ticks[j].Label = ""
+			}
+		}
+		panels = append(panels, p)
+	}
+	if spanned {
+		list[0].notes = append(list[0].notes, intervalNote)
+	}
+	c := frame(list, common, errorLine(list[0].run))
+	c.Width, c.Panels = linesWidth, panels
+	return c
+}
+
+// lines draws a line for each strategy and setting of the other parameters, and returns what all have in common.
+func (s *sweep) lines(p *document.Panel, first bool) (common string) {
 	xs := s.xAxis(&p.X)
 	var groups []string
 	for _, pt := range s.points {
@@ -227,54 +312,92 @@ func (s *sweep) lines() *document.Chart {
 	styles := looksOf(len(groups))
 	points := slices.Clone(s.points)
 	slices.SortStableFunc(points, func(a, b sweepPoint) int { return cmp.Compare(a.at[0], b.at[0]) })
+	levels, values := s.levels()
 	for i, g := range groups {
 		line := document.Series{Name: document.Shortened(names[i], maxNameRunes), Style: styles[i]}
 		for _, pt := range points {
-			if pt.group == g {
-				line.Point(xs[pt.at[0]], pt.value, "")
+			if pt.group != g {
+				continue
 			}
+			span := spanOf(s.run, pt.cell, s.metric)
+			spread(&line, false, xs[pt.at[0]], pt.value, "", span, pt.cell.Sessions)
+			if span.Low != span.High && len(groups) <= maxSpanned {
+				values = append(values, max(span.Low, 0.7*pt.value), shownTo(pt.value, []document.Span{span}))
+			}
+		}
+		if len(groups) > maxSpanned { // intervals that overlap show nothing
+			line.YSpans = nil
 		}
 		p.Series = append(p.Series, line.Dotted()...)
 	}
 	if best, name := s.best(); len(best) > 0 {
 		ring := dotsOf(name, document.Style{Color: document.Black, Marker: document.Ring, Size: 6})
+		if ring.Aid = true; !first {
+			ring.Name = ""
+		}
 		for _, pt := range best {
 			ring.Point(xs[pt.at[0]], pt.value, "")
 		}
 		p.Series = append(p.Series, ring)
 	}
-	levels, values := s.levels()
-	if seeds := s.overSeeds(points, xs); len(seeds.X) > 0 {
-		p.Series = append(p.Series, seeds)
-		values = append(values, slices.DeleteFunc(slices.Clone(seeds.Y), math.IsNaN)...)
-	}
-	low, high := dataRange(s.metric.Unit, values)
-	p.Y = unitAxis(s.metric.Unit, low, high, 6)
+	p.Y = valueAxis(s.metric.Unit, values, 6)
 	p.Y.Grid = true
-	p.Series = append(levels, append(p.Series, s.errorBand(&p)...)...)
+	p.Series = append(levels, append(p.Series, s.errorBand(p)...)...)
 	unit := s.metric.Unit
 	if unit == results.UnitRatio {
 		unit = "%"
 	}
-	if p.Title = metricTitle(s.metric) + " (" + unit + ")"; low != 0 {
-		p.Title += ", axis does not begin at 0"
-	}
-	c := s.frame(common, errorLine(s.run))
-	c.Width, c.Panels = linesWidth, []document.Panel{p}
-	return c
+	p.Title, p.Note = metricTitle(s.metric)+" ("+unit+")", axisNote(&p.Y)
+	return common
 }
 
-// overSeeds returns the intervals of means over seeds as vertical strokes.
-func (s *sweep) overSeeds(points []sweepPoint, xs []float64) document.Series {
-	strokes := document.Series{Name: "95 % interval of the mean over seeds", Style: document.Style{Color: document.Grey, Width: 1}}
-	for _, pt := range points {
-		if b, spread := pt.cell.OverSeeds(s.metric); spread {
-			for _, y := range []float64{b.Low, b.High, math.NaN()} {
-				strokes.Point(xs[pt.at[0]], y, "")
-			}
-		}
+// maxSpanned is the largest number of lines with intervals.
+const maxSpanned = 2
+
+// tie is the range of values of the one parameter that chance cannot tell from the best.
+type tie struct {
+	low, high float64
+	name      string
+}
+
+// tied returns the values around the cheapest that tie with it, nil where there are several lines or no rows to compare.
+func (s *sweep) tied() *tie {
+	best, _ := s.best()
+	if len(best) != 1 || s.metric.Name != results.NameCost ||
+		slices.ContainsFunc(s.points, func(p sweepPoint) bool { return p.group != best[0].group }) {
+		return nil
 	}
-	return strokes
+	var axis document.Axis
+	xs := s.xAxis(&axis)
+	points := slices.Clone(s.points)
+	slices.SortStableFunc(points, func(a, b sweepPoint) int { return cmp.Compare(a.at[0], b.at[0]) })
+	at := slices.IndexFunc(points, func(p sweepPoint) bool { return p.cell == best[0].cell })
+	ties := func(i int) bool {
+		d, ok := s.run.ModelError.Difference(points[i].cell, best[0].cell)
+		return ok && (d.Chance() || d.Known && d.Low == d.High && d.Relative == 0)
+	}
+	from, to := at, at
+	for from > 0 && ties(from-1) {
+		from--
+	}
+	for to < len(points)-1 && ties(to+1) {
+		to++
+	}
+	if from == to {
+		return nil
+	}
+	label := func(i int) string { return s.axes[0].label(points[i].cell.Params[s.axes[0].key]) }
+	return &tie{xs[points[from].at[0]], xs[points[to].at[0]], "ties with the best: " + label(from) + " … " + label(to)}
+}
+
+// band draws a tie across a panel.
+func (t *tie) band(p *document.Panel, named bool) document.Series {
+	band := document.Series{Mark: document.MarkBand, Style: document.Style{Color: 0xdbe9f6}}
+	if named {
+		band.Name = t.name
+	}
+	band.Box(t.low, p.Y.Low, t.high, p.Y.High, "")
+	return band
 }
 
 // xAxis sets the axis of the one parameter and returns the places of its
@@ -308,7 +431,12 @@ func (s *sweep) xAxis(x *document.Axis) []float64 {
 // title returns the label of an axis: the name of the parameter and, if the run
 // has it, its unit.
 func (s *sweep) title(a *axis) string {
-	return document.Printable(cmp.Or(s.run.Provenance.Axes[a.key], a.key))
+	return axisTitle(s.run, a.key)
+}
+
+// axisTitle returns what people call a parameter.
+func axisTitle(run *results.Run, key string) string {
+	return document.Printable(cmp.Or(run.Provenance.Axes[key], strings.NewReplacer(".", " ", "_", " ").Replace(key)))
 }
 
 // levels returns lines across the chart for the cells beside the points, and
@@ -332,7 +460,7 @@ func (s *sweep) levels() (list []document.Series, values []float64) {
 		case results.StrategyBilled:
 			style = document.Style{Color: document.Black, Width: 1.2, Dashes: []float64{1, 2}}
 		}
-		lv := document.Series{Mark: document.MarkLevel, Style: style}
+		lv := document.Series{Mark: document.MarkLevel, Style: style, Data: name}
 		lv.Point(0, v, name+" "+s.write(v))
 		list = append(list, lv)
 		values = append(values, v)
@@ -359,8 +487,9 @@ func (s *sweep) errorBand(p *document.Panel) []document.Series {
 	if low >= high {
 		return nil
 	}
-	band := document.Series{Mark: document.MarkBand, Style: document.Style{Color: 0xe4e4e4}}
-	band.Name = "model error around recorded, " + text
+	band := document.Series{Mark: document.MarkBand, Style: document.Style{Color: 0xdadada}}
+	band.Name = "bill of recorded by the model error"
+	s.notes = append(s.notes, "model error around recorded: "+text)
 	band.Box(p.X.Low, low, p.X.High, high, "")
 	return []document.Series{band}
 }
@@ -370,14 +499,14 @@ func (s *sweep) tiles() *document.Chart {
 	columns, rows := len(s.axes[0].values), len(s.axes[1].values)
 	values := s.values()
 	low, high := slices.Min(values), slices.Max(values)
-	map_ := document.Series{Name: s.write(low) + " … " + s.write(high), Mark: document.MarkBox}
+	map_ := document.Series{Name: strings.ToLower(metricTitle(s.metric)) + " " + s.write(low) + " … " + s.write(high), Data: s.metric.Name, Mark: document.MarkBox}
 	printed, marked, widest := columns*rows <= maxMapValues, false, 0
 	for _, pt := range s.points {
 		text := ""
 		if printed {
 			text = s.write(pt.value)
 			if s.covered(pt) {
-				text, marked = chanceMark+text, true
+				text, marked = bracketed(text, true), true
 			}
 			widest = max(widest, len([]rune(text)))
 		}
@@ -386,6 +515,7 @@ func (s *sweep) tiles() *document.Chart {
 		if high > low {
 			share = (pt.value - low) / (high - low)
 		}
+		map_.Values, map_.Sessions = append(map_.Values, pt.value), append(map_.Sessions, pt.cell.Sessions)
 		map_.Shade = append(map_.Shade, share)
 	}
 	width, height := max(9, float64(mapWidth)/float64(columns)), 24.0
@@ -398,7 +528,7 @@ func (s *sweep) tiles() *document.Chart {
 		X: places(&s.axes[0]), Y: places(&s.axes[1]), Series: []document.Series{map_}}
 	p.X.Title, p.X.Names = s.title(&s.axes[0]), !s.axes[0].numeric
 	if best, name := s.best(); len(best) > 0 {
-		outline := document.Series{Name: name, Mark: document.MarkBox}
+		outline := document.Series{Name: name, Mark: document.MarkBox, Aid: true}
 		outline.Style = document.Style{Color: 0xc83c00, Hollow: true}
 		for _, pt := range best {
 			tile(&outline, pt, "")
@@ -415,7 +545,7 @@ func (s *sweep) tiles() *document.Chart {
 	if marked {
 		trust = chartTrust(s.run)
 	}
-	c := s.frame(common, trust)
+	c := frame([]*sweep{s}, common, trust)
 	c.Width, c.Panels = max(width*float64(columns), linesWidth*3/4), []document.Panel{p}
 	return c
 }
@@ -430,6 +560,9 @@ func places(a *axis) document.Axis {
 	x := document.Axis{Low: -0.5, High: float64(len(a.values)) - 0.5}
 	for i, v := range a.values {
 		x.Ticks = append(x.Ticks, document.Tick{Value: float64(i), Label: a.label(v)})
+	}
+	if a.numeric {
+		x.Real = func(at float64) float64 { return numberOf(a.values[int(math.Round(at))]) }
 	}
 	return x
 }

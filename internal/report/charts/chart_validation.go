@@ -3,18 +3,21 @@ package reports
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/study/validate"
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
 // ValidationDrawings returns the charts of a validation: predicted against
-// recorded reads, and the error by the gap since the last response.
+// recorded reads, the error by the gap since the last response, and how long caches keep what was left.
 func ValidationDrawings(r *validate.Report) []Drawing {
 	return []Drawing{
-		{Name: "scatter", chart: func() (*document.Chart, error) { return scatterChart(r) }},
-		{Name: "error-by-gap", chart: func() (*document.Chart, error) { return gapChart(r) }},
+		{Kind: "scatter", Name: "scatter", chart: func() (*document.Chart, error) { return scatterChart(r) }},
+		{Kind: "gap", Name: "error-by-gap", chart: func() (*document.Chart, error) { return gapChart(r) }},
+		{Kind: "survival", Name: "survival", chart: func() (*document.Chart, error) { return survivalChart(r) }},
 	}
 }
 
@@ -61,6 +64,41 @@ func gapChart(r *validate.Report) (*document.Chart, error) {
 		p.Y.Ticks = append(p.Y.Ticks, document.Tick{Value: v, Label: fmt.Sprintf("%+.0f %%", 100*v)})
 	}
 	return validationChart(r, "Error of the predicted read by gap", p)
+}
+
+// survivalChart shows by age how often calls still read what was left for them, by provider, with the documented lifetimes.
+func survivalChart(r *validate.Report) (*document.Chart, error) {
+	curves := r.Survival()
+	if len(curves) == 0 {
+		return nil, errors.New("no calls whose age is known at several ages")
+	}
+	p := document.Panel{Title: "calls that read what was left (95 % intervals)", Height: 300, Y: unitAxis(results.UnitRatio, 0, 1.05, 6),
+		X: document.Axis{Title: "age: since the last response, logarithmic", Log: true, Low: 0.1, High: 1e5}}
+	p.Y.Grid = true
+	for _, s := range []float64{0.1, 1, 10, 60, 300, 3600, 36_000} {
+		p.X.Ticks = append(p.X.Ticks, document.Tick{Value: s, Label: document.Seconds(s)})
+	}
+	colors := []document.Color{0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9}
+	var facts []string
+	for i, c := range curves {
+		name := c.Provider
+		if c.TTL == prompt.TTL1h {
+			name += ", for an hour"
+		}
+		line := document.Series{Name: name, Mark: document.MarkLine, Style: document.Style{Color: colors[i%len(colors)], Width: 1.4}}
+		for _, at := range c.Points {
+			spread(&line, false, at.Seconds, at.Value, "", document.Span{Low: at.Low, High: at.High}, at.N)
+		}
+		p.Series = append(p.Series, line)
+		facts = append(facts, fmt.Sprintf("%s %s", name, document.Count(c.Calls, "call")))
+	}
+	for _, life := range []float64{300, 3600} {
+		p.Series = append(p.Series, across(life, 0, life, 1))
+	}
+	return &document.Chart{Title: "How long caches keep what was left", Width: validationWidth, Panels: []document.Panel{p},
+		Facts:  []string{strings.Join(facts, " · ")},
+		Notes:  []string{"thin lines: documented lifetimes, five minutes and an hour"},
+		Source: "sim validate"}, nil
 }
 
 // validationDots returns the places of all calls except first ones: those

@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
 // Drawing is a chart that can be written in the formats of ChartFormats.
 type Drawing struct {
-	Name string // of a file, without extension: lower-case letters, digits, - and _
+	Kind string // what --chart KIND=FILE asks for
+	Name string // of a file, without extension: lower-case letters, digits, - and _; the kind, if it is alone
 	Form Form
 
 	chart func() (*document.Chart, error)
@@ -21,11 +23,31 @@ type Drawing struct {
 
 // Draw writes the chart in a format of ChartFormats.
 func (d Drawing) Draw(w io.Writer, format string) error {
-	c, err := d.chart()
+	c, err := d.made()
 	if err != nil {
-		return fmt.Errorf("drawing %s: %w", d.Name, err)
+		return err
 	}
 	return writeChart(w, format, c, d.Form)
+}
+
+// Beside returns what belongs beside a picture: its data, and a caption if the picture has no title.
+func (d Drawing) Beside() (data *document.Table, caption string, err error) {
+	c, err := d.made()
+	if err != nil {
+		return nil, "", err
+	}
+	if d.Form.Millimetres > 0 {
+		caption = c.Caption()
+	}
+	return c.Data(), caption, nil
+}
+
+func (d Drawing) made() (*document.Chart, error) {
+	c, err := d.chart()
+	if err != nil {
+		return nil, fmt.Errorf("drawing %s: %w", d.Name, err)
+	}
+	return c, nil
 }
 
 // Drawings returns the charts of a run: the cost of its cells, alone and
@@ -34,15 +56,43 @@ func (d Drawing) Draw(w io.Writer, format string) error {
 // distinguish, it takes the recorded one and the cheapest others.
 func Drawings(run *results.Run, calls []results.CellCalls) []Drawing {
 	mean := run.Replicated()
-	list := []Drawing{costDrawing(run)}
-	if panel, ok := frontPanel(mean); ok {
-		list = append(list, frontDrawing(mean, panel))
+	list := []Drawing{Chart(mean)}
+	if d := frontDrawing(mean); d != nil {
+		list = append(list, *d)
 	}
 	list = append(list, sweepDrawings(mean)...)
 	calls = slices.DeleteFunc(slices.Clone(calls), func(c results.CellCalls) bool { return len(c.Calls) == 0 })
 	if len(calls) > 0 {
 		calls = foremost(run, calls)
 		list = append(list, contextDrawing(run, calls), hitDrawing(run, calls))
+	}
+	return list
+}
+
+// RunKinds returns the kinds of charts of a run.
+func RunKinds() []string {
+	return []string{"cost", "sweep", "hit", "context", "front", "rank", "recall", "misses"}
+}
+
+// Charts returns all charts of a run, by kind: first the main one, which is that of what it sweeps, or of cost. Those of
+// single calls need the calls of some cells.
+func Charts(run *results.Run, calls []results.CellCalls) []Drawing {
+	mean := run.Replicated()
+	list := Drawings(run, calls)
+	if i := slices.IndexFunc(list, func(d Drawing) bool { return d.Kind == "sweep" }); i > 0 {
+		list = slices.Concat(list[i:], list[:i])
+	}
+	return append(list, rankDrawing(mean), recallDrawing(mean), missesDrawing(mean))
+}
+
+// TuningKinds returns the kinds of charts of a search.
+func TuningKinds() []string { return []string{"front", "sweep", "cost", "rank", "recall", "misses"} }
+
+// TuningCharts returns the charts of a search, first what its settings cost and forget.
+func TuningCharts(t *studies.Tuning) []Drawing {
+	list := Charts(t.Run, nil)
+	if i := slices.IndexFunc(list, func(d Drawing) bool { return d.Kind == "front" }); i > 0 {
+		list = slices.Concat(list[i:], list[:i])
 	}
 	return list
 }
@@ -204,7 +254,7 @@ func dotsOf(name string, style document.Style) document.Series {
 // across returns a thin line between two points.
 func across(x, y, x2, y2 float64) document.Series {
 	style := document.Style{Color: document.Grey, Width: 0.8}
-	return document.Series{Style: style, X: []float64{x, x2}, Y: []float64{y, y2}}
+	return document.Series{Style: style, X: []float64{x, x2}, Y: []float64{y, y2}, Aid: true}
 }
 
 // unitAxis returns an axis of a unit of results with labels at round values
@@ -225,6 +275,23 @@ func unitAxis(unit string, low, high float64, n int) document.Axis {
 			break
 		}
 		a.Ticks = append(a.Ticks, document.Tick{Value: v, Label: tickLabel(unit, v, step)})
+	}
+	return a
+}
+
+// logAxis returns a logarithmic axis with labels at 1, 2 and 5 times the powers of ten, or at these alone if they are many.
+func logAxis(unit string, low, high float64) document.Axis {
+	a := document.Axis{Low: low, High: high, Unit: unit, Log: true}
+	factors := []float64{1, 2, 5}
+	if high/low > 1e3 {
+		factors = factors[:1]
+	}
+	for base := math.Pow(10, math.Floor(math.Log10(low))); base <= high; base *= 10 {
+		for _, factor := range factors {
+			if v := factor * base; v >= low*(1-1e-9) && v <= high*(1+1e-9) {
+				a.Ticks = append(a.Ticks, document.Tick{Value: v, Label: tickLabel(unit, v, v)})
+			}
+		}
 	}
 	return a
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"image/color"
-	"image/png"
 	"io"
 	"math"
 	"path/filepath"
@@ -17,14 +16,12 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 )
 
-// ChartFormats returns the formats of charts.
-func ChartFormats() []string { return []string{"svg", "png"} }
+// ChartFormats returns the formats of charts: for the web and for papers, of pixels, and PGF for TeX.
+func ChartFormats() []string { return []string{"svg", "png", "pdf", "tex"} }
 
 // ChartFormat returns the format for the extension of a file name.
 func ChartFormat(name string) (string, error) {
@@ -53,7 +50,7 @@ func (d Drawing) picture() (*document.Picture, error) {
 		return nil, err
 	}
 	c.Facts, c.Notes, c.Source = nil, nil, "" // the page has them
-	s := newSketch(c, 0)
+	s := newSketch(c, screen, 0)
 	var image bytes.Buffer
 	if err := s.svg(&image); err != nil {
 		return nil, err
@@ -63,36 +60,34 @@ func (d Drawing) picture() (*document.Picture, error) {
 
 // Form says how a chart is drawn. A zero value means the default.
 type Form struct {
-	Width, Height int // pixels of a PNG; as large as the figures require. The SVG is the same picture.
-	DPI           int // dots an inch of a PNG: 144
-	Footnotes     int // largest number of lines below the chart: 2; below 0 for all
+	Width, Height int     // pixels at DPI; as large as the figures require
+	Millimetres   float64 // width for a paper, without title, facts and footnotes; 0 for a screen
+	DPI           int     // dots an inch of a PNG: 144, on paper 600
+	Footnotes     int     // largest number of lines below the chart: 2; below 0 for all
 }
 
-// defaultDPI makes a point two pixels.
-const defaultDPI = 144
+// Widths of figures of a paper in two columns, mm.
+const (
+	ColumnWidth = 84
+	PageWidth   = 174
+)
 
-// writeChart draws a chart in a format of ChartFormats. SVG bytes depend on the
-// chart and its form alone; PNG bytes can differ between architectures.
+// Dots an inch: on a screen a point is two pixels.
+const (
+	defaultDPI = 144
+	paperDPI   = 600
+)
+
+// writeChart draws a chart in a format of ChartFormats. Bytes depend on the chart and its form alone; those of PNG can
+// differ between architectures.
 func writeChart(w io.Writer, format string, c *document.Chart, form Form) error {
 	if err := c.Check(); err != nil {
 		return fmt.Errorf("drawing a chart: %w", err)
 	}
 	s, err := form.sketch(c)
-	if err != nil {
-		return fmt.Errorf("drawing a chart: %w", err)
-	}
 	var image bytes.Buffer
-	switch format {
-	case "svg":
-		err = s.svg(&image)
-	case "png":
-		canvas := vgimg.NewWith(vgimg.UseWH(s.width, s.height), vgimg.UseDPI(cmp.Or(form.DPI, defaultDPI)))
-		s.draw(draw.New(canvas))
-		// Plain areas of few colours: the best compression takes twice the time
-		// for a few kilobytes.
-		err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&image, canvas.Image())
-	default:
-		err = fmt.Errorf("unknown format %q (known: %s)", format, strings.Join(ChartFormats(), ", "))
+	if err == nil {
+		err = s.write(&image, format, form)
 	}
 	if err != nil {
 		return fmt.Errorf("drawing a chart: %w", err)
@@ -106,27 +101,84 @@ func writeChart(w io.Writer, format string, c *document.Chart, form Form) error 
 // ErrTooSmall is the error of a chart whose texts do not fit the requested size.
 var ErrTooSmall = errors.New("is too small for its texts")
 
-// sketch lays out a chart in the requested size: texts keep their size, the
-// areas of the panels take what is left.
+// leastScale is how far the texts of a picture shrink to fit a size in pixels: those of 9 points to 5.
+const leastScale = 0.55
+
+// sketch lays out a chart in the requested size. Texts on paper keep their size, and the areas of the panels take what
+// is left; a picture of fewer pixels than its texts need has smaller ones.
 func (f Form) sketch(c *document.Chart) (*sketch, error) {
+	if f.Millimetres > 0 {
+		return f.paper(c)
+	}
 	lines := max(cmp.Or(f.Footnotes, 2), 0)
-	s := newSketch(c, lines)
+	s := newSketch(c, screen, lines)
 	if f.Width == 0 || f.Height == 0 {
 		return s, nil
 	}
 	point := vg.Inch / vg.Length(cmp.Or(f.DPI, defaultDPI))
 	width, height := vg.Length(f.Width)*point, vg.Length(f.Height)*point
-	fitted, natural := *c, s
+	natural := s
+	for scale := vg.Length(1); scale >= leastScale; scale -= 0.05 {
+		if s = fit(c, width/scale, height/scale, lines); s != nil {
+			s.scale = float64(scale)
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("%dx%d %w; try %dx%d", f.Width, f.Height, ErrTooSmall,
+		int(math.Ceil(float64(natural.width/point*leastScale))), int(math.Ceil(float64(natural.height/point*leastScale))))
+}
+
+// fit lays out a chart on an area, nil if its texts have no room there.
+func fit(c *document.Chart, width, height vg.Length, lines int) *sketch {
+	fitted, s := *c, newSketch(c, screen, lines)
 	for range 4 { // texts wrap differently as the width changes
 		fitted.Panels = slices.Clone(fitted.Panels)
 		fitted.Width += float64(width - s.width)
 		if !stretched(fitted.Panels, float64(height-s.height)) || fitted.Width < leastPanel {
-			return nil, fmt.Errorf("%dx%d %w; try %dx%d", f.Width, f.Height, ErrTooSmall,
-				int(math.Ceil(float64(natural.width/point))), int(math.Ceil(float64(natural.height/point))))
+			return nil
 		}
-		s = newSketch(&fitted, lines)
+		s = newSketch(&fitted, screen, lines)
 	}
 	s.width, s.height = width, height
+	return s
+}
+
+// Measures of panels on paper, points.
+const (
+	paperRow    = 15  // from bar to bar
+	paperTile   = 24  // height of a tile of a map
+	paperHeight = 58  // the least of a panel among others
+	paperShape  = 0.6 // height of a panel alone, of its width
+)
+
+// paper lays out a chart for a paper: its width is what was asked for, its height follows.
+func (f Form) paper(c *document.Chart) (*sketch, error) {
+	width := vg.Length(f.Millimetres) * vg.Millimeter
+	fitted := *c
+	fitted.Panels = slices.Clone(c.Panels)
+	how := paper
+	how.names = 0.4 * width
+	s := newSketch(&fitted, how, 0)
+	for range 4 {
+		if fitted.Width += float64(width - s.width); fitted.Width < leastPanel {
+			return nil, fmt.Errorf("%g mm %w; try %d", f.Millimetres, ErrTooSmall, ColumnWidth)
+		}
+		for i := range fitted.Panels {
+			p := &fitted.Panels[i]
+			switch {
+			case p.Y.Names:
+				p.Height = paperRow * (p.Y.High - p.Y.Low)
+			case len(p.Series[0].Values) > 0: // a map
+				p.Height = min(paperTile*(p.Y.High-p.Y.Low), paperShape*fitted.Width)
+			case len(c.Panels) == 1:
+				p.Height = paperShape * fitted.Width
+			default:
+				p.Height = max(c.Panels[i].Height*fitted.Width/c.Width, paperHeight)
+			}
+		}
+		s = newSketch(&fitted, how, 0)
+	}
+	s.width = width
 	return s, nil
 }
 
@@ -162,40 +214,38 @@ func stretched(panels []document.Panel, by float64) bool {
 	return fits
 }
 
-// svg draws the chart as SVG.
-func (s *sketch) svg(w io.Writer) error {
-	canvas := vgsvg.New(s.width, s.height)
-	page := draw.New(canvas)
-	page.SetColor(color.White) // an image is white anyway
-	page.Fill(page.Rectangle.Path())
-	s.draw(page)
-	var image bytes.Buffer
-	if _, err := canvas.WriteTo(&image); err != nil {
-		return err
-	}
-	// Arial has the widths of Liberation Sans, which few readers of an SVG have.
-	_, err := w.Write(bytes.ReplaceAll(image.Bytes(), []byte("font-family:Liberation Sans;"),
-		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")))
-	return err
-}
-
 // Measures of a chart.
 const (
-	chartMargin = 14 * vg.Length(1)
-	lineGap     = 4 * vg.Length(1)
-	legendGap   = 14 * vg.Length(1) // between entries
+	lineGap   = 4 * vg.Length(1)
+	legendGap = 14 * vg.Length(1) // between entries
+)
+
+// look is what differs between a picture for a screen and one for a paper, points.
+type look struct {
+	head, label, small, inside vg.Length // sizes of texts
+	margin                     vg.Length
+	names                      vg.Length // that names of rows may take, 0 for all they need
+	bare                       bool      // title, facts and footnotes stand elsewhere
+}
+
+// The looks.
+var (
+	screen = look{head: 14, label: 10, small: 9, inside: 8.5, margin: 14}
+	paper  = look{head: 8, label: 8, small: 8, inside: 8, margin: 2, bare: true}
 )
 
 // sketch is a chart that is laid out.
 type sketch struct {
-	chart              *document.Chart
-	head, label, small draw.TextStyle
-	facts, foot        []string        // lines
-	legend             [][]plot.Legend // lines
-	panels             []panel
-	left               vg.Length // of the data
-	width, height      vg.Length
-	spots              []document.Spot // of the points that were drawn
+	look
+	scale             float64 // of all that is drawn
+	chart             *document.Chart
+	title, text, fine draw.TextStyle
+	facts, foot       []string        // lines
+	legend            [][]plot.Legend // lines
+	panels            []panel
+	left              vg.Length // of the data
+	width, height     vg.Length
+	spots             []document.Spot // of the points that were drawn
 }
 
 // panel is a panel with the room around its data.
@@ -207,9 +257,9 @@ type panel struct {
 }
 
 // newSketch lays out a chart with at most so many lines of footnotes, 0 for all.
-func newSketch(c *document.Chart, footnotes int) *sketch {
-	s := &sketch{chart: c}
-	s.head, s.label, s.small = textStyle(14, document.Black), textStyle(10, document.Black), textStyle(9, document.Grey)
+func newSketch(c *document.Chart, how look, footnotes int) *sketch {
+	s := &sketch{chart: c, look: how, scale: 1}
+	s.title, s.text, s.fine = textStyle(s.head, document.Black), textStyle(s.label, document.Black), textStyle(s.small, document.Grey)
 	for i := range c.Panels {
 		s.panels = append(s.panels, s.panel(&c.Panels[i]))
 	}
@@ -223,19 +273,24 @@ func newSketch(c *document.Chart, footnotes int) *sketch {
 		p.row = p.height + 3*lineGap
 		for _, title := range []string{p.Title, p.X.Title} {
 			if title != "" {
-				p.row += lineHeight(s.label)
+				p.row += lineHeight(s.text)
 			}
 		}
 	}
 	width := s.left + vg.Length(c.Width)
-	s.facts = wrapped(s.small, width, c.Facts...)
-	s.foot = footnotesOf(c, s.small, width, footnotes)
 	s.legend = s.entries(width)
-	s.width = width + 2*chartMargin
-	s.height = 2*chartMargin + lineHeight(s.head) + lineHeight(s.small)*vg.Length(len(s.facts)+len(s.foot)) +
-		lineHeight(s.label)*vg.Length(len(s.legend)) + 3*lineGap
+	s.width = width + 2*s.margin
+	s.height = 2*s.margin + lineHeight(s.text)*vg.Length(len(s.legend)) + lineGap
+	if !s.bare {
+		s.facts = wrapped(s.fine, width, c.Facts...)
+		s.foot = footnotesOf(c, s.fine, width, footnotes)
+		s.height += lineHeight(s.title) + lineHeight(s.fine)*vg.Length(len(s.facts)+len(s.foot)) + 2*lineGap
+	}
 	for _, p := range s.panels {
 		s.height += p.row
+	}
+	if s.bare {
+		s.height -= 3 * lineGap // nothing follows
 	}
 	return s
 }
@@ -250,7 +305,10 @@ func (s *sketch) panel(of *document.Panel) panel {
 	p.plot.X.Min, p.plot.X.Max, p.plot.Y.Min, p.plot.Y.Max = of.X.Low, of.X.High, of.Y.Low, of.Y.High
 	size := vg.Point{X: vg.Length(s.chart.Width) + 100, Y: vg.Length(of.Height) + 50}
 	data := p.plot.DataCanvas(draw.Canvas{Rectangle: vg.Rectangle{Max: size}})
-	p.left, p.right = data.Min.X, size.X-data.Max.X
+	p.left = data.Min.X
+	size.X = p.left + vg.Length(s.chart.Width) // what stands out at the right depends on the width
+	data = p.plot.DataCanvas(draw.Canvas{Rectangle: vg.Rectangle{Max: size}})
+	p.right = size.X - data.Max.X
 	p.below, p.over = data.Min.Y, size.Y-data.Max.Y
 	p.height = p.over + vg.Length(of.Height) + p.below
 	return p
@@ -273,9 +331,9 @@ func (s *sketch) axis(a *plot.Axis, of *document.Axis, length vg.Length, horizon
 	if of.Log {
 		a.Scale = plot.LogScale{}
 	}
-	style := s.small
+	style := s.fine
 	if of.Names && !horizontal {
-		style = s.label
+		style = s.text
 	}
 	a.Tick.Label.Font, a.Tick.Label.Color = style.Font, style.Color
 	if !horizontal {
@@ -285,6 +343,9 @@ func (s *sketch) axis(a *plot.Axis, of *document.Axis, length vg.Length, horizon
 	marker := make(plot.ConstantTicks, len(of.Ticks))
 	for i, t := range of.Ticks {
 		marker[i] = plot.Tick{Value: t.Value, Label: drawable(style, t.Label)}
+		if !horizontal && of.Names && s.names > 0 {
+			marker[i].Label = fitted(style, marker[i].Label, s.names)
+		}
 		if horizontal && of.Names {
 			marker[i].Label = fitted(style, marker[i].Label, length/vg.Length(of.High-of.Low)-8)
 		}
@@ -340,6 +401,10 @@ func (s *sketch) entries(width vg.Length) [][]plot.Legend {
 	for _, name := range names {
 		l := s.entry(name, looks[name])
 		w := legendWidth(&l)
+		if w > width {
+			l = s.entry(fitted(s.text, name, width-(w-s.text.Width(name))), looks[name])
+			w = legendWidth(&l)
+		}
 		if x+w > width {
 			lines, x = append(lines, nil), 0
 		}
@@ -356,31 +421,37 @@ func legendWidth(l *plot.Legend) vg.Length {
 
 // draw stacks the parts: title, facts, legend, panels, foot.
 func (s *sketch) draw(c draw.Canvas) {
-	left, y := c.Min.X+chartMargin, c.Max.Y-chartMargin
+	left, y := c.Min.X+s.margin, s.height-s.margin
 	text := func(style draw.TextStyle, lines ...string) {
 		for _, txt := range lines {
 			y -= lineHeight(style)
 			c.FillText(style, vg.Point{X: left, Y: y + lineGap}, drawable(style, txt))
 		}
 	}
-	text(s.head, s.chart.Title)
-	text(s.small, s.facts...)
-	y -= lineGap
+	if !s.bare {
+		text(s.title, s.chart.Title)
+		text(s.fine, s.facts...)
+		y -= lineGap
+	}
 	for _, entries := range s.legend {
 		x := left
 		for i := range entries {
 			entries[i].Draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
-				Min: vg.Point{X: x, Y: y - lineHeight(s.label)}, Max: vg.Point{X: s.width, Y: y},
+				Min: vg.Point{X: x, Y: y - lineHeight(s.text)}, Max: vg.Point{X: s.width, Y: y},
 			}})
 			x += legendWidth(&entries[i])
 		}
-		y -= lineHeight(s.label)
+		y -= lineHeight(s.text)
 	}
 	y -= lineGap
 	for _, p := range s.panels {
 		top := y
 		if p.Title != "" {
-			text(s.label, p.Title)
+			title := p.Title
+			if p.Note != "" && !s.bare {
+				title += ", " + p.Note
+			}
+			text(s.text, fitted(s.text, title, s.width-2*s.margin))
 			y -= lineGap
 		}
 		area := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
@@ -390,13 +461,13 @@ func (s *sketch) draw(c draw.Canvas) {
 		p.plot.Draw(area)
 		data := p.plot.DataCanvas(area)
 		s.find(&p, data)
-		title := s.label
+		title := s.text
 		title.XAlign, title.YAlign = draw.XCenter, draw.YTop
 		c.FillText(title, vg.Point{X: data.Center().X, Y: area.Min.Y - 1}, drawable(title, p.X.Title))
 		y = top - p.row
 	}
 	y -= lineGap
-	text(s.small, s.foot...)
+	text(s.fine, s.foot...)
 }
 
 // lineHeight returns the distance between two lines of a style.
@@ -439,6 +510,16 @@ func footnotesOf(c *document.Chart, s draw.TextStyle, width vg.Length, most int)
 	}
 	first := func(n int, text string) []string {
 		lines := wrapped(s, width-s.Width(" …"), text)
+		for part := text; len(lines) > n; { // whole statements, if one fits
+			at := max(strings.LastIndex(part, " · "), strings.LastIndex(part, ", "))
+			if at < 0 {
+				break
+			}
+			part = part[:at]
+			if lines = wrapped(s, width-s.Width(" …"), part); len(lines) <= n && text != c.Source {
+				lines[len(lines)-1] += " …"
+			}
+		}
 		if len(lines) > n {
 			lines = lines[:n]
 			lines[n-1] += " …"

@@ -18,6 +18,7 @@ import (
 const (
 	keyWidth  = 34 * vg.Length(1) // of a line
 	legendBox = 11 * vg.Length(1) // of anything else
+	capWidth  = 3 * vg.Length(1)  // of the bar of an interval
 )
 
 // addSeries adds the content of a panel: bands, the grid, then the rest.
@@ -37,34 +38,128 @@ func (s *sketch) addSeries(p *plot.Plot, of *document.Panel) {
 	}
 	p.Add(grid)
 	var at []level
+	var dotted []*document.Series
 	for i := range of.Series {
 		x := &of.Series[i]
+		p.Add(spans(x)...)
 		switch x.Mark {
 		case document.MarkLine, document.MarkStep:
 			p.Add(lines(x)...)
 		case document.MarkDot:
-			p.Add(dots(x), s.beside(x, vg.Length(x.Style.Size)))
+			p.Add(dots(x))
+			if dotted = append(dotted, x); !x.Apart {
+				p.Add(s.beside(x, vg.Length(x.Style.Size)))
+			}
 		case document.MarkBox:
 			p.Add(s.shaded(x)...)
 		case document.MarkText:
 			p.Add(s.beside(x, 0))
 		case document.MarkLevel:
 			for j, y := range x.Y {
-				at = append(at, level{y, drawable(s.small, x.Texts[j]), lineStyle(x)})
+				name := x.Texts[j]
+				if s.bare {
+					name = cmp.Or(x.Data, name)
+				}
+				at = append(at, level{y, drawable(s.fine, name), lineStyle(x)})
 			}
 		case document.MarkBand:
 		}
 	}
+	for _, x := range dotted {
+		if x.Apart {
+			p.Add(&apart{s: s, dotted: dotted})
+			break
+		}
+	}
 	if len(at) > 0 {
 		slices.SortStableFunc(at, func(a, b level) int { return cmp.Compare(a.value, b.value) })
-		p.Add(levels{at, s.small})
+		p.Add(levels{at, s.fine})
+	}
+}
+
+// spans returns the intervals of the points of a series.
+func spans(x *document.Series) (list []plot.Plotter) {
+	style := draw.LineStyle{Color: color.NRGBA{110, 110, 110, 255}, Width: vg.Points(0.8)}
+	if x.Unspanned {
+		return nil
+	}
+	if len(x.XSpans) > 0 {
+		bars := &plotter.XErrorBars{LineStyle: style, CapWidth: capWidth}
+		for i, span := range x.XSpans {
+			if span.Low != span.High {
+				bars.XYs = append(bars.XYs, plotter.XY{X: x.X[i], Y: x.Y[i]})
+				bars.XErrors = append(bars.XErrors, struct{ Low, High float64 }{x.X[i] - span.Low, span.High - x.X[i]})
+			}
+		}
+		list = append(list, bars)
+	}
+	if len(x.YSpans) > 0 {
+		bars := &plotter.YErrorBars{LineStyle: style, CapWidth: capWidth}
+		for i, span := range x.YSpans {
+			if span.Low != span.High {
+				bars.XYs = append(bars.XYs, plotter.XY{X: x.X[i], Y: x.Y[i]})
+				bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{x.Y[i] - span.Low, span.High - x.Y[i]})
+			}
+		}
+		list = append(list, bars)
+	}
+	return list
+}
+
+// apart draws the texts of dots where they touch neither dots nor other texts: at the left of their dot, else at its
+// right, above it or below; a text without room is left out.
+type apart struct {
+	s      *sketch
+	dotted []*document.Series
+}
+
+// Plot implements plot.Plotter.
+func (a *apart) Plot(c draw.Canvas, p *plot.Plot) {
+	toX, toY := p.Transforms(&c)
+	var taken []vg.Rectangle
+	free := func(r vg.Rectangle) bool {
+		return r.Min.X >= 0 && !slices.ContainsFunc(taken, func(t vg.Rectangle) bool {
+			return r.Min.X < t.Max.X && t.Min.X < r.Max.X && r.Min.Y < t.Max.Y && t.Min.Y < r.Max.Y
+		})
+	}
+	around := func(at vg.Point, x, y vg.Length) vg.Rectangle {
+		return vg.Rectangle{Min: vg.Point{X: at.X - x, Y: at.Y - y}, Max: vg.Point{X: at.X + x, Y: at.Y + y}}
+	}
+	for _, x := range a.dotted {
+		for i := range x.X {
+			r := vg.Length(x.Style.Size)
+			taken = append(taken, around(vg.Point{X: toX(x.X[i]), Y: toY(x.Y[i])}, r, r))
+		}
+	}
+	for _, x := range a.dotted {
+		if !x.Apart {
+			continue
+		}
+		labels := a.s.beside(x, vg.Length(x.Style.Size))
+		for i, text := range labels.Labels {
+			style := labels.TextStyle[i]
+			half, away := style.Width(text)/2, labels.Offset.X
+			high := style.Height("x")/2 + 1
+			for _, side := range []vg.Point{{X: -1}, {X: 1}, {Y: 1}, {Y: -1}} {
+				at := vg.Point{X: toX(x.X[i]) + side.X*(away+half), Y: toY(x.Y[i]) + side.Y*(high+away)}
+				if side.Y == 0 && len(x.XSpans) > 0 && !x.Unspanned {
+					at.Y += high // above the bar
+				}
+				if box := around(at, half, style.Height("x")/2); free(box) && box.Max.X < a.s.width {
+					taken = append(taken, box)
+					style.XAlign = draw.XCenter
+					c.FillText(style, vg.Point{X: at.X, Y: at.Y + 1}, text)
+					break
+				}
+			}
+		}
 	}
 }
 
 // entry returns the entry of a legend for series of one name.
 func (s *sketch) entry(name string, looks []*document.Series) plot.Legend {
 	l := plot.NewLegend()
-	l.TextStyle = s.label
+	l.TextStyle = s.text
 	l.Left, l.Top, l.ThumbnailWidth = true, true, legendBox
 	var thumbs []plot.Thumbnailer
 	for _, x := range looks {
@@ -89,7 +184,7 @@ func (s *sketch) entry(name string, looks []*document.Series) plot.Legend {
 		case document.MarkLevel, document.MarkText:
 		}
 	}
-	l.Add(drawable(s.label, name), thumbs...)
+	l.Add(drawable(s.text, name), thumbs...)
 	return l
 }
 
@@ -230,7 +325,7 @@ func (s *sketch) shaded(x *document.Series) []plot.Plotter {
 		}
 		style := &in.TextStyle[i]
 		style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
-		style.Font.Size = 8.5
+		style.Font.Size = s.inside
 		if luminance(fill) < 0.5 {
 			style.Color = color.White
 		}
@@ -266,10 +361,10 @@ func (inside) GlyphBoxes(*plot.Plot) []plot.GlyphBox { return nil }
 // beside returns the texts of a series beside its points.
 func (s *sketch) beside(x *document.Series, distance vg.Length) *plotter.Labels {
 	l := &plotter.Labels{XYs: xys(x), Labels: make([]string, len(x.X)), Offset: vg.Point{X: distance + 2*lineGap, Y: 1}}
-	style := s.label
+	style := s.text
 	style.YAlign = draw.YCenter
 	if x.Mark == document.MarkDot {
-		style.Font.Size, style.Color = 8, s.small.Color
+		style.Font.Size, style.Color = 8, s.fine.Color
 		l.Offset.X = distance + lineGap
 	}
 	if x.Left {

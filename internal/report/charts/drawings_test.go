@@ -30,7 +30,7 @@ func TestDrawings(t *testing.T) {
 	}
 	unsampled := lineSweep()
 	for i := range unsampled.Cells {
-		unsampled.Cells[i].Total.Usage.Read, unsampled.Cells[i].Total.Usage.Write5m = 0, 0
+		clear(unsampled.Cells[i].Total.Figures[results.Tokens+results.ID(results.ClassRead):][:2]) // and writes of 5 minutes
 	}
 	for _, test := range []struct {
 		name  string
@@ -38,15 +38,14 @@ func TestDrawings(t *testing.T) {
 		calls []results.CellCalls
 		want  []string
 	}{
-		{"no input tokens", unsampled, nil, []string{"cost", "sweep-cost_usd-threshold", "sweep-compactions-threshold"}},
+		{"no input tokens", unsampled, nil, []string{"cost", "sweep-threshold"}},
 		{"no sweep", bill(), nil, []string{"cost"}},
-		{"one parameter", lineSweep(), nil, []string{"cost", "sweep-cost_usd-threshold", "sweep-cache_hit_ratio-threshold", "sweep-compactions-threshold"}},
+		{"one parameter", lineSweep(), nil, []string{"cost", "sweep-threshold"}},
 		{"two", mapSweep(), twoCells(3), []string{"cost", "sweep-cost_usd-threshold-keep-auto-compact",
-			"sweep-cache_hit_ratio-threshold-keep-auto-compact", "sweep-compactions-threshold-keep-auto-compact", "context", "hit-ratio"}},
+			"sweep-cache_hit_ratio-threshold-keep-auto-compact", "context", "hit"}},
 		{"three", three, nil, []string{"cost",
 			"sweep-cost_usd-threshold-keep-auto-compact-ttl-5m", "sweep-cost_usd-threshold-keep-auto-compact-ttl-1h",
-			"sweep-cache_hit_ratio-threshold-keep-auto-compact-ttl-5m", "sweep-cache_hit_ratio-threshold-keep-auto-compact-ttl-1h",
-			"sweep-compactions-threshold-keep-auto-compact-ttl-5m", "sweep-compactions-threshold-keep-auto-compact-ttl-1h"}},
+			"sweep-cache_hit_ratio-threshold-keep-auto-compact-ttl-5m", "sweep-cache_hit_ratio-threshold-keep-auto-compact-ttl-1h"}},
 	} {
 		list := Drawings(test.run, test.calls)
 		if diff := cmp.Diff(test.want, names(list)); diff != "" {
@@ -71,7 +70,7 @@ func TestFamilies(t *testing.T) {
 	}
 	addCell(run, "c", "c", map[string]string{"gap": "1.5"}, total("c", 1000, 0.9, 1))
 	list := sweepDrawings(run, "cost_usd")
-	if diff := cmp.Diff([]string{"sweep-cost_usd-gap", "sweep-cost_usd-keep-last"}, names(list)); diff != "" {
+	if diff := cmp.Diff([]string{"sweep-gap", "sweep-keep-last"}, names(list)); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
 	for _, d := range list {
@@ -96,7 +95,7 @@ func TestManyLines(t *testing.T) {
 	}
 	addCell(run, "none", "none", nil, total("none", 1000, 0.9, 0))
 	list := sweepDrawings(run, "cost_usd")
-	if diff := cmp.Diff([]string{"sweep-cost_usd-gap", "sweep-cost_usd-gap-2"}, names(list)); diff != "" {
+	if diff := cmp.Diff([]string{"sweep-gap", "sweep-gap-2"}, names(list)); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
 	for i, want := range []string{"s7", "s8"} {

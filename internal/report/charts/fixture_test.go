@@ -9,15 +9,15 @@ import (
 // given by token class; all of it is the main conversation's but the output of
 // summary calls, whose cost is given apart.
 func row(strategy, session string, usage prompt.Usage, cost results.Cost, summaries float64) *results.Row {
-	r := &results.Row{Strategy: strategy, Session: session, Sessions: 1, Calls: 447, Usage: usage, CostByClass: cost}
+	r := &results.Row{Strategy: strategy, Session: session, Figures: results.Figures{results.Sessions: 1}}
+	r.Bill(results.SourceMain, &usage, &cost)
+	calls := 447.0
 	if session == "b" {
-		r.Calls = 3000
+		calls = 3000
 	}
-	r.CallsBySource[results.SourceMain] = r.Calls
-	r.UsageBySource[results.SourceMain] = usage
-	r.CostBySource[results.SourceMain] = cost
-	r.CostBySource[results.SourceMain][results.ClassOutput] -= summaries
-	r.CostBySource[results.SourceCompact][results.ClassOutput] = summaries
+	r.Figures[results.Calls], r.Figures[results.CallsBySource+results.ID(results.SourceMain)] = calls, calls
+	r.CostBy(results.SourceMain)[results.ClassOutput] -= summaries
+	r.CostBy(results.SourceCompact)[results.ClassOutput] = summaries
 	return r
 }
 
@@ -55,7 +55,7 @@ func bill() *results.Run {
 		row("billed", "b", b, bCost, 0),
 		row("billed", "a", a, results.Cost{10, 40, 20, 10, 0, 20}, 0)) // 100
 	c.Unmeasured = append(results.Groups(), "misses", "call_hit_ratio", "added_latency_seconds")
-	c.Rows[0].PeakContext, c.Rows[1].PeakContext = 167_400, 90_000
+	c.Rows[0].Figures[results.PeakContext], c.Rows[1].Figures[results.PeakContext] = 167_400, 90_000
 
 	c = cell("recorded", "recorded",
 		row("recorded", "a", a, results.Cost{10, 45, 20, 10, 0, 25}, 5), // 110
@@ -72,7 +72,7 @@ func bill() *results.Run {
 	c = cell("none", "none",
 		row("none", "a", a, results.Cost{10, 45, 20, 10, 0, 25}, 0),      // 110
 		row("none", "b", b, results.Cost{90, 612.5, 180, 90, 0, 180}, 0)) // 1,152.50
-	c.Rows[1].Overflows, c.Rows[1].OverWindow, c.Rows[1].PeakContext = 3, 1, 1_234_000
+	c.Rows[1].Figures[results.Overflows], c.Rows[1].Figures[results.OverWindow], c.Rows[1].Figures[results.PeakContext] = 3, 1, 1_234_000
 
 	dropping := func(u prompt.Usage) prompt.Usage {
 		return prompt.Usage{Uncached: u.Uncached, Read: u.Read * 4 / 9, Write5m: u.Write5m, Write1h: u.Write1h, Output: u.Output}
@@ -81,8 +81,8 @@ func bill() *results.Run {
 		row("truncate-oldest", "a", dropping(a), results.Cost{5, 20, 10, 5, 0, 15}, 0),    // 55
 		row("truncate-oldest", "b", dropping(b), results.Cost{45, 180, 90, 45, 0, 90}, 0)) // 450
 	c.Params = map[string]string{"keep": "half"}
-	c.Rows[0].Unpriced = 3
-	c.Rows[1].PeakContext = 9_940
+	c.Rows[0].Figures[results.UnpricedCalls] = 3
+	c.Rows[1].Figures[results.PeakContext] = 9_940
 	run.Sum()
 	return run
 }
@@ -91,14 +91,15 @@ func bill() *results.Run {
 // both half of the waiting, s.
 func compacting(c *results.Cell, compactions, recompactions int, wait float64) {
 	a, b := c.Rows[0], c.Rows[1]
-	a.Compactions, a.Recompactions, a.ChainMax = compactions, recompactions, compactions
+	a.Figures[results.Compactions], a.Figures[results.Recompactions], a.Figures[results.ChainMax] = float64(compactions),
+		float64(recompactions), float64(compactions)
 	a.Waited(results.WaitCompaction, wait/2)
 	b.Waited(results.WaitCompaction, wait/2)
-	b.Misses, b.MissesByClass[prompt.MissExpiry] = 12, 12
-	a.Misses, a.MissesByClass[prompt.MissCompaction] = compactions, compactions
-	a.HitCalls, a.LaterCalls = 440-compactions, 440
-	b.HitCalls, b.LaterCalls = 2988, 3000
-	a.PeakContext, b.PeakContext = 90_000, 166_600
+	b.Figures[results.Misses], b.Figures[results.MissesByClass+results.ID(prompt.MissExpiry)] = 12, 12
+	a.Figures[results.Misses], a.Figures[results.MissesByClass+results.ID(prompt.MissCompaction)] = float64(compactions), float64(compactions)
+	a.Figures[results.HitCalls], a.Figures[results.LaterCalls] = float64(440-compactions), 440
+	b.Figures[results.HitCalls], b.Figures[results.LaterCalls] = 2988, 3000
+	a.Figures[results.PeakContext], b.Figures[results.PeakContext] = 90_000, 166_600
 }
 
 // acting gives both sessions of c half of what happened beside: 3,725 s of
@@ -108,11 +109,11 @@ func compacting(c *results.Cell, compactions, recompactions int, wait float64) {
 func acting(c *results.Cell) {
 	for i := range c.Rows {
 		r := c.Rows[i]
-		r.Waits = [3]float64{1800, -2.5, 65}
-		r.SecondsAt[results.LevelWarning] = 3600
-		r.Left = results.Left{Calls: 150, Sum: 9000, Used: 80 + 8*i}
-		r.Counts.WarningCalls = 20
-		r.Counts.Cleared, r.Counts.ClearedTokens = 30, 60_000
+		copy(r.Figures[results.Waits:], []float64{1800, -2.5, 65})
+		r.Figures[results.SecondsAt+results.ID(results.LevelWarning)] = 3600
+		copy(r.Figures[results.LeftCalls:], []float64{150, 9000, float64(80 + 8*i)})
+		r.Figures[results.WarningCalls] = 20
+		r.Figures[results.ClearedResults], r.Figures[results.ClearedTokens] = 30, 60_000
 		r.Firings = map[string]int{"full-compact": 1, "microcompact": 5}
 		r.Reasons = map[string]int{"full-compact: API error": 2}
 	}

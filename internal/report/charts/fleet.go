@@ -120,7 +120,7 @@ func fleetNotes(f *studies.Fleet) []string {
 	}
 	unpriced := 0
 	for i := range f.Cells {
-		unpriced += f.Cells[i].Total.Row.Unpriced
+		unpriced += f.Cells[i].Total.Row.N(results.UnpricedCalls)
 	}
 	if unpriced > 0 {
 		models := ""
@@ -164,15 +164,15 @@ func fleetOverflows(f *studies.Fleet) []string {
 	for i := range f.Cells {
 		row := &f.Cells[i].Total.Row
 		var facts []string
-		if row.OverWindow > 0 {
+		if row.N(results.OverWindow) > 0 {
 			verb := "pass"
-			if row.OverWindow == 1 {
+			if row.N(results.OverWindow) == 1 {
 				verb = "passes"
 			}
-			facts = append(facts, document.Count(row.OverWindow, "session")+" "+verb+" the window")
+			facts = append(facts, document.Count(row.N(results.OverWindow), "session")+" "+verb+" the window")
 		}
-		if row.Overflows > 0 {
-			facts = append(facts, document.Count(row.Overflows, "request")+" too long for it. "+
+		if row.N(results.Overflows) > 0 {
+			facts = append(facts, document.Count(row.N(results.Overflows), "request")+" too long for it. "+
 				"What no layer shortens is counted as if it had been answered, and priced; a server refuses it")
 		}
 		if len(facts) > 0 {

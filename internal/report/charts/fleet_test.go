@@ -14,16 +14,17 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/study/studies"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
 // group is a group with one row: 100k of input a call read, 20k written, and a
 // cost of a dollar a call.
 func group(name string, calls int, scopes ...studies.FleetTokens) studies.FleetGroup {
-	g := studies.FleetGroup{Name: name, Users: 2, Scopes: scopes, Row: results.Row{Strategy: "none", Calls: calls, Sessions: 1,
-		Usage: prompt.Usage{Read: 80_000 * int64(calls), Write5m: 20_000 * int64(calls)}}}
-	g.Row.CostByClass[results.ClassRead] = float64(calls)
+	g := studies.FleetGroup{Name: name, Users: 2, Scopes: scopes, Row: results.Row{Strategy: "none",
+		Figures: results.Figures{results.Calls: float64(calls), results.Sessions: 1,
+			results.Tokens + results.ID(results.ClassRead):    float64(80_000 * int64(calls)),
+			results.Tokens + results.ID(results.ClassWrite5m): float64(20_000 * int64(calls))}}}
+	g.Row.CostByClass()[results.ClassRead] = float64(calls)
 	g.Describe()
 	return g
 }
@@ -108,9 +109,9 @@ func TestFleetTells(t *testing.T) {
 	f.PricesAt, f.Unpriced = "2026-03-01", []string{"a-1", "b-2"}
 	f.Provenance = results.Provenance{Prices: "2026-11-01", Switches: map[string]string{"prices.file": "mine.yaml"}}
 	f.Cells = append(f.Cells, f.Cells[0], f.Cells[0])
-	f.Cells[0].Total.Row.Unpriced = 7
-	f.Cells[1].Strategy, f.Cells[1].Total.Row.OverWindow, f.Cells[1].Total.Row.Overflows = "truncate-oldest", 1, 123
-	f.Cells[2].Strategy, f.Cells[2].Total.Row.Overflows = "auto-compact/167k", 1
+	f.Cells[0].Total.Row.Figures[results.UnpricedCalls] = 7
+	f.Cells[1].Strategy, f.Cells[1].Total.Row.Figures[results.OverWindow], f.Cells[1].Total.Row.Figures[results.Overflows] = "truncate-oldest", 1, 123
+	f.Cells[2].Strategy, f.Cells[2].Total.Row.Figures[results.Overflows] = "auto-compact/167k", 1
 	for _, format := range []string{"table", "markdown"} {
 		var b bytes.Buffer
 		if err := Fleet(f).Write(&b, format); err != nil {

@@ -153,12 +153,21 @@ func trustLine(run *results.Run) string {
 	return errorLine(run) + "; " + chanceLine
 }
 
-// chartTrust is trustLine with the mark first, because the end of a long line may be cut.
+// chartTrust is what trustLine is for a chart, where brackets take the place of the mark. It is first, because the end of
+// a long line may be cut.
 func chartTrust(run *results.Run) string {
 	if !marked(run) {
 		return errorLine(run)
 	}
-	return chanceLine + " · " + errorLine(run)
+	return "in brackets: the 95 % interval holds 0 · " + errorLine(run)
+}
+
+// bracketed marks a difference in a chart that chance can explain.
+func bracketed(text string, chance bool) string {
+	if !chance {
+		return text
+	}
+	return "(" + strings.TrimPrefix(text, chanceMark) + ")"
 }
 
 // marked reports whether a cost has the mark of chance.

@@ -18,18 +18,18 @@ import (
 // once the tools and always the system prompt.
 func brokenRun() *results.Run {
 	run := &results.Run{Cells: []results.Cell{
-		{Cell: "none", Strategy: "none", Rows: []*results.Row{{Strategy: "none", Session: "a", Sessions: 1}}},
-		{Cell: "billed", Strategy: "billed", Rows: []*results.Row{{Strategy: "billed", Session: "a", Sessions: 1}}},
+		{Cell: "none", Strategy: "none", Rows: []*results.Row{{Strategy: "none", Session: "a", Figures: results.Figures{results.Sessions: 1}}}},
+		{Cell: "billed", Strategy: "billed", Rows: []*results.Row{{Strategy: "billed", Session: "a", Figures: results.Figures{results.Sessions: 1}}}},
 	}}
-	b := &run.Cells[0].Rows[0].Breaks
-	b.Calls[confusion.None] = [prompt.NumMissClasses]uint32{prompt.MissNone: 1_200, prompt.MissExpiry: 2}
-	b.Calls[confusion.Expiry5m] = [prompt.NumMissClasses]uint32{prompt.MissExpiry: 6, prompt.MissEdit: 2}
-	b.Calls[confusion.Expiry1h] = [prompt.NumMissClasses]uint32{prompt.MissExpiry: 2}
-	b.Calls[confusion.State] = [prompt.NumMissClasses]uint32{prompt.MissHead: 3}
-	b.Calls[confusion.Server] = [prompt.NumMissClasses]uint32{prompt.MissHead: 1, prompt.MissNone: 1}
-	b.Changed[confusion.FieldSystem][prompt.MissHead] = 3
-	b.Changed[confusion.FieldTools][prompt.MissHead] = 1
-	b.Beside[confusion.None], b.Beside[confusion.Server] = 5, 1
+	b := (*confusion.Matrix)(run.Cells[0].Rows[0].Figures[results.Breaks:])
+	*b.Calls(confusion.None) = confusion.Missed{prompt.MissNone: 1_200, prompt.MissExpiry: 2}
+	*b.Calls(confusion.Expiry5m) = confusion.Missed{prompt.MissExpiry: 6, prompt.MissEdit: 2}
+	*b.Calls(confusion.Expiry1h) = confusion.Missed{prompt.MissExpiry: 2}
+	*b.Calls(confusion.State) = confusion.Missed{prompt.MissHead: 3}
+	*b.Calls(confusion.Server) = confusion.Missed{prompt.MissHead: 1, prompt.MissNone: 1}
+	b.Changed(confusion.FieldSystem)[prompt.MissHead] = 3
+	b.Changed(confusion.FieldTools)[prompt.MissHead] = 1
+	b[confusion.Beside+int(confusion.None)], b[confusion.Beside+int(confusion.Server)] = 5, 1
 	run.Sum()
 	return run
 }

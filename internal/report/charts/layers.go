@@ -41,7 +41,7 @@ func (t *tables) breaks() []*document.Table {
 		{Title: "WHAT HAPPENED"},
 	}
 	return t.lines(breaksTitle, columns,
-		func(r *results.Row) [][]any { return breakLines(&r.Breaks) })
+		func(r *results.Row) [][]any { return breakLines((*confusion.Matrix)(r.Figures[results.Breaks:])) })
 }
 
 const breaksTitle = "what the break detector says against what happened"
@@ -93,7 +93,7 @@ func breakLines(b *confusion.Matrix) [][]any {
 			continue
 		}
 		line := []any{breakTexts[r], b.Said(r), b.Right(r), share(b.Precision(r)), nil, nil, nil,
-			missedText(&b.Calls[r])}
+			missedText(b.Calls(r))}
 		if missed {
 			line[4], line[5], line[6] = b.True(r), b.Found(r), document.Percent(recall)
 		}
@@ -102,8 +102,8 @@ func breakLines(b *confusion.Matrix) [][]any {
 			lines = append(lines, fieldLines(b)...)
 		}
 	}
-	for r, n := range b.Beside {
-		if n > 0 && confusion.Reason(r).Broke() {
+	for r := confusion.Model; int(r) < confusion.NumReasons; r++ {
+		if n := int(b[confusion.Beside+int(r)]); n > 0 {
 			lines = append(lines, []any{"calls of layers: " + breakTexts[r], n, nil, nil, nil, nil, nil, nil})
 		}
 	}
@@ -119,7 +119,7 @@ func fieldLines(b *confusion.Matrix) [][]any {
 		if n > 0 {
 			lines = append(lines, []any{
 				"· " + f.String(), n, right, document.Share(float64(right), float64(n)), nil, nil, nil,
-				missedText(&b.Changed[f]),
+				missedText(b.Changed(f)),
 			})
 		}
 	}
@@ -127,7 +127,7 @@ func fieldLines(b *confusion.Matrix) [][]any {
 }
 
 // missedText lists what calls missed, the most frequent first.
-func missedText(calls *[prompt.NumMissClasses]uint32) string {
+func missedText(calls *confusion.Missed) string {
 	var classes []prompt.MissClass
 	for m := range prompt.MissClass(prompt.NumMissClasses) {
 		if calls[m] > 0 {

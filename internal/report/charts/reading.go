@@ -60,6 +60,9 @@ func Uncounted(c *traces.Corpus) (n int, text string, first *traces.Session) {
 		lost += s.Quality.LostTokens
 	}
 	text = fmt.Sprintf("%s of %s have missing, unreadable or contradictory token counts", document.Whole(int64(n)), document.Count(calls, "call"))
+	if n > calls { // counts are missing of calls that no line shows
+		text = fmt.Sprintf("missing, unreadable or contradictory token counts in %s beside %s that were read", document.Count(n, "place"), document.Count(calls, "call"))
+	}
 	if lost > 0 {
 		text += fmt.Sprintf(", and sums in the logs have %s tokens more than the calls", document.Whole(lost))
 	}

@@ -83,11 +83,17 @@ func cheapest(run *results.Run, metric string) (best *results.Cell) {
 	least := math.Inf(1)
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		if v, ok := c.Value(m); ok && run.Workload.Unfinished == 0 && v < least && !isReference(c) && !c.Total.CutShort() {
+		if v, ok := c.Value(m); ok && run.Workload.Unfinished == 0 && v < least && !isReference(c) && !c.Total.CutShort() && !free(c) {
 			best, least = c, v
 		}
 	}
 	return best
+}
+
+// free reports whether no call of a cell has a price, as those of models that the server of a sweep does not have.
+func free(c *results.Cell) bool {
+	n := c.Total.N(results.Calls)
+	return n > 0 && c.Total.N(results.UnpricedCalls) == n
 }
 
 func writeRun(w io.Writer, run *results.Run) error {
@@ -443,7 +449,7 @@ func runData(run *results.Run, perSession bool) *document.Table {
 	for i := range run.Cells {
 		c := &run.Cells[i]
 		total := c.Total
-		total.Sessions = c.Sessions
+		total.Figures[results.Sessions] = float64(c.Sessions)
 		rows := []*results.Row{&total}
 		if perSession {
 			rows = c.Rows
@@ -456,7 +462,7 @@ func runData(run *results.Run, perSession bool) *document.Table {
 			if perSession {
 				line = append(line, r.Session)
 			}
-			line = append(line, strconv.Itoa(r.Sessions))
+			line = append(line, strconv.Itoa(r.N(results.Sessions)))
 			for _, m := range metrics {
 				v, ok := c.RowValue(r, m)
 				line = append(line, given(ok, v))

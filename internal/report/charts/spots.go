@@ -18,11 +18,8 @@ func (s *sketch) find(p *panel, data draw.Canvas) {
 	size := data.Size()
 	for i := range p.Series {
 		x := &p.Series[i]
-		if x.Mark == document.MarkBand || x.Mark == document.MarkLevel || x.Mark == document.MarkText {
+		if x.Aid || x.Mark == document.MarkBand || x.Mark == document.MarkLevel || x.Mark == document.MarkText {
 			continue
-		}
-		if strings.HasPrefix(x.Name, "intervals") {
-			continue // ends of intervals; the points describe themselves
 		}
 		every := 1 + (len(x.X)-1)/maxSpots
 		for j := 0; j < len(x.X); j += every {

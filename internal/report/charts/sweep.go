@@ -18,26 +18,34 @@ import (
 // swept parameters: one map for each setting of the others.
 const maxSlices = 12
 
-// sweepDrawings returns the charts of the swept parameters of run for each
-// metric; by default those of cost_usd, cache_hit_ratio and compactions for
-// which some cell has a sample. Strategies with the same single parameter share
-// a chart, as many as it can distinguish. Two parameters make a map for each
+// sweepDrawings returns the charts of the swept parameters of run: over one parameter cost, recall and hit ratio in one
+// chart, over two a map of each; metrics takes others in their place. Strategies with the same single parameter share
+// a chart, as many as it can distinguish. Two parameters make maps for each
 // strategy and setting of the rest. Without a sweep it returns nothing.
 func sweepDrawings(run *results.Run, metrics ...string) []Drawing {
 	if len(metrics) == 0 {
-		metrics = []string{results.NameCost, results.NameHitRatio, results.NameCompactions}
-		metrics = slices.DeleteFunc(metrics, func(name string) bool { return !sampled(run, name) })
+		metrics = slices.DeleteFunc([]string{results.NameCost, results.NameRecall, results.NameHitRatio},
+			func(name string) bool { return !sampled(run, name) })
 	}
 	var list []Drawing
 	used := map[string]int{}
+	add := func(f *sweepFamily, file string, metrics ...string) {
+		if used[file]++; used[file] > 1 {
+			file = fmt.Sprintf("%s-%d", file, used[file])
+		}
+		list = append(list, Drawing{Kind: "sweep", Name: file, chart: func() (*document.Chart, error) { return f.chart(run, metrics...) }})
+	}
 	families := sweepFamilies(run)
+	for i := range families {
+		if f := &families[i]; len(f.axes) == 1 {
+			add(f, fileName("sweep", strings.Join(f.keys(), "-"), f.name), metrics...)
+		}
+	}
 	for _, name := range metrics {
-		for _, f := range families {
-			file := fileName("sweep", name, strings.Join(f.keys(), "-"), f.name)
-			if used[file]++; used[file] > 1 {
-				file = fmt.Sprintf("%s-%d", file, used[file])
+		for i := range families {
+			if f := &families[i]; len(f.axes) == 2 {
+				add(f, fileName("sweep", name, strings.Join(f.keys(), "-"), f.name), name)
 			}
-			list = append(list, Drawing{Name: file, chart: func() (*document.Chart, error) { return f.chart(run, name) }})
 		}
 	}
 	return list

@@ -12,9 +12,10 @@ import (
 // total is the total of a cell over 45 sessions with a cost, USD, a hit ratio
 // and a number of compactions.
 func total(strategy string, cost, hits float64, compactions int) results.Row {
-	return results.Row{Strategy: strategy, Sessions: 45, Calls: 22080, Compactions: compactions,
-		Usage:       prompt.Usage{Read: int64(hits * 1e9), Write5m: 1e9 - int64(hits*1e9)},
-		CostByClass: results.Cost{results.ClassRead: cost}}
+	return results.Row{Strategy: strategy, Figures: results.Figures{results.Sessions: 45, results.Calls: 22080,
+		results.Compactions: float64(compactions), results.Tokens + results.ID(results.ClassRead): float64(int64(hits * 1e9)),
+		results.Tokens + results.ID(results.ClassWrite5m):   float64(1e9 - int64(hits*1e9)),
+		results.CostByClass + results.ID(results.ClassRead): cost}}
 }
 
 // sweepRun has the frame of a sweep: billed $1,000, recorded $1,010, and no swept
@@ -35,10 +36,11 @@ func sweepRun() *results.Run {
 }
 
 func addCell(run *results.Run, name, strategy string, params map[string]string, t results.Row) {
-	c := results.Cell{Cell: name, Strategy: strategy, Params: params, Sessions: t.Sessions, Total: t}
-	for i := range t.Sessions {
-		c.Rows = append(c.Rows, &results.Row{Strategy: strategy, Session: fmt.Sprintf("%02d", i), Sessions: 1,
-			CostByClass: results.Cost{results.ClassRead: t.CostUSD() / float64(t.Sessions)}})
+	c := results.Cell{Cell: name, Strategy: strategy, Params: params, Sessions: t.N(results.Sessions), Total: t}
+	for i := range t.N(results.Sessions) {
+		c.Rows = append(c.Rows, &results.Row{Strategy: strategy, Session: fmt.Sprintf("%02d", i),
+			Figures: results.Figures{results.Sessions: 1,
+				results.CostByClass + results.ID(results.ClassRead): t.CostUSD() / float64(t.N(results.Sessions))}})
 	}
 	run.Cells = append(run.Cells, c)
 }

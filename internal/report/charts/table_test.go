@@ -148,7 +148,7 @@ func TestHostileNames(t *testing.T) {
 // to it, storage being the remainder of cost.
 func TestSplitAddsUp(t *testing.T) {
 	run := bill()
-	run.Cells[4].Rows[0].StorageUSD = 0.25
+	run.Cells[4].Rows[0].Figures[results.StorageUSD] = 0.25
 	run.Sum()
 	lines, err := csv.NewReader(strings.NewReader(text(t, "csv", run, Options{PerSession: true}))).ReadAll()
 	if err != nil {

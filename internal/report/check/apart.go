@@ -113,7 +113,7 @@ func (v *verdict) overSessions(share float64) (excess stats.Estimate, ok bool) {
 	if ok = err == nil && e.Verdict != stats.TooFew; ok {
 		v.result.Low, v.result.High = new(factor*was+e.Interval.Low), new(factor*was+e.Interval.High)
 	} else {
-		v.leaveOpen("%s cannot tell", v.sessions())
+		v.leaveOpen("%s cannot tell%s", v.sessions(), v.enough(share, v.most))
 	}
 	e.Difference = v.sign * (e.Difference - add)
 	e.Interval = stats.Interval{Low: v.sign * (e.Interval.Low - add), High: v.sign * (e.Interval.High - add)}

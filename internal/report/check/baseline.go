@@ -17,7 +17,7 @@ import (
 )
 
 // baselineSchema is the version of the encoded form of a baseline.
-const baselineSchema = 2
+const baselineSchema = 3
 
 // Baseline has the figures with which later runs are compared.
 type Baseline struct {
@@ -35,7 +35,8 @@ type Baseline struct {
 	// Undecided says that these sessions were too few: they are judged together
 	// with the next run, and later runs are not compared with them.
 	Undecided bool                    `json:"undecided,omitzero"`
-	Facts     map[string][][2]float64 `json:"facts,omitempty"`   // Input.Facts
+	Rates     map[string]results.Cost `json:"rates,omitempty"`   // Input.Rates
+	Past      []Past                  `json:"past,omitempty"`    // sessions, in the order of their ids
 	Earlier   []Baseline              `json:"earlier,omitempty"` // runs before this one, the latest first
 	Cells     []BaselineCell          `json:"cells"`
 	// PassedOver counts what ReadBaseline did not know.
@@ -79,7 +80,10 @@ func (f *File) NewBaseline(file string, in *Input) (*Baseline, error) {
 	}
 	b := &Baseline{Schema: baselineSchema, Tool: baselineTool, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls, Unread: in.NumLost,
 		SessionsDigest: in.SessionsDigest, ScenarioDigest: in.ScenarioDigest,
-		PricesDigest: in.PricesDigest, Prices: in.Prices, Key: in.Key, Facts: in.Facts}
+		PricesDigest: in.PricesDigest, Prices: in.Prices, Key: in.Key, Rates: in.Rates}
+	if f.Facts.asked() || f.Paired.asked() {
+		b.Past = f.past(in)
+	}
 	all := f.newSums()
 	for i := range in.Cells {
 		c := &in.Cells[i]

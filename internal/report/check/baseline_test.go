@@ -45,7 +45,7 @@ func TestBaselineRoundTrip(t *testing.T) {
 
 // What is no baseline is refused by name.
 func TestReadBaselineRefuses(t *testing.T) {
-	const head = `{"schema":2,"tool":"sim check","version":"v","sessions":1,"calls":1,"sessions_digest":"a","scenario_digest":"b","prices_digest":"c","prices":"","cells":[`
+	const head = `{"schema":3,"tool":"sim check","version":"v","sessions":1,"calls":1,"sessions_digest":"a","scenario_digest":"b","prices_digest":"c","prices":"","cells":[`
 	const row = `{"cell":"s","strategy":"s","sessions":1,"draws":1,"metrics":{"calls":1}}`
 	seeds := func(draws int, seeds string) string {
 		return fmt.Sprintf(`%s{"cell":"s","strategy":"s","sessions":1,"draws":%d,"metrics":{"calls":4},"seeds":{%s}}]}`, head, draws, seeds)
@@ -53,7 +53,7 @@ func TestReadBaselineRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "b.json:1:",
 		`{"schema":2,"provenance":{},"cells":[]}`: "not a baseline",
-		`{"schema":1,"tool":"sim check"}`:         "b.json:1: a baseline of schema 1, this version reads schema 2",
+		`{"schema":1,"tool":"sim check"}`:         "b.json:1: a baseline of schema 1, this version reads schema 3",
 		"[]":                                      "b.json:1: not a baseline: sim check --update writes one",
 		head + "\n" + strings.Replace(row, `"calls":1`, `"calls":null`, 1) + "]}":                "a figure that is null; sim check --update writes it anew",
 		head + "\n" + strings.Replace(row, `"calls":1`, `"calls":"1"`, 1) + "]}":                 "unmarshal JSON string into Go float64",
@@ -84,12 +84,12 @@ func TestReadBaselineRefuses(t *testing.T) {
 func TestStaleBaselines(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"schema":1,"tool":"sim check"}`:           true,
-		`{"schema":2,"tool":"sim check"}`:           true,
-		`{"schema":2,"tool":"sim check","other":1}`: true,
+		`{"schema":3,"tool":"sim check"}`:           true,
+		`{"schema":3,"tool":"sim check","other":1}`: true,
 		`{"schema":2,"provenance":{}}`:              false,
 		"rules: []":                                 false,
 		"":                                          false,
-		`{"schema":2,"tool":"another","cells":[]}`:  false,
+		`{"schema":3,"tool":"another","cells":[]}`:  false,
 	} {
 		if _, err := ReadBaseline("b.json", strings.NewReader(text)); errors.Is(err, ErrStale) != want {
 			t.Errorf("%s: stale is %t, want %t (%v)", text, !want, want, err)

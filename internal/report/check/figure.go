@@ -112,7 +112,7 @@ func precise(unit string, v float64, more int) string {
 	case results.UnitSeconds:
 		return signed(v, digits(v, 1+more)+" s")
 	case results.UnitRate:
-		return signed(v, digits(v, decimals(v, 1, 3)+more))
+		return signed(v, digits(v, decimals(v, 2, 3)+more))
 	}
 	return signed(v, digits(v, decimals(v, 0, 1)+more))
 }

@@ -66,13 +66,17 @@ type File struct {
 	Baseline          string  `yaml:"baseline" doc:"file that the rules are held against"`
 	ScenarioMayChange bool    `yaml:"scenario_may_change" doc:"another scenario than the baseline's is what is judged"`
 	SessionsMayChange *bool   `yaml:"sessions_may_change" doc:"other sessions than the baseline's are what is judged, on ratios and figures per call; without it for billed alone"`
-	Undecided         string  `yaml:"undecided" doc:"what becomes of a rule that fewer sessions than can tell leave open: it fails the check or passes" enum:"fail,pass"`
+	Undecided         string  `yaml:"undecided" doc:"what becomes of a rule that fewer sessions than can tell leave open: it passes or fails the check" enum:"pass,fail"`
+	Suspect           string  `yaml:"suspect" doc:"what becomes of a figure that is beyond its bar by no more than chance explains: it is told first, or fails the check" enum:"warn,fail"`
 	Window            int     `yaml:"window" doc:"runs that a baseline keeps, the last ones; each is judged and then added by --update" min:"0" max:"1000"`
 	Unread            *int    `yaml:"unread" doc:"lines, files and sessions that may be lost in reading; without it as many as the runs of the baseline lost" min:"0"`
 	Uncounted         int     `yaml:"uncounted" doc:"calls whose token counts are missing, cannot be read or contradict each other: the bill is wrong by these" min:"0"`
 	Unpriced          string  `yaml:"unpriced" doc:"refuse leaves costs unjudged that lack prices, allow lets such calls cost nothing" enum:"refuse,allow"`
 	Facts             Facts   `yaml:"facts"`
+	Paired            Paired  `yaml:"paired"`
 	Rules             []Rule  `yaml:"rules"`
+
+	pairedLine int
 }
 
 // Source is a scenario: a file or built-in scenario by its name, or text within
@@ -94,12 +98,15 @@ func Parse(text []byte, name string) (*File, error) {
 	if tree.Root.Kind != yaml.MappingNode {
 		return nil, tree.Errorf(tree.Root, "a check is a mapping with the keys scenario and rules")
 	}
-	f := &File{Name: name, Seeds: defaultSeeds, Level: defaultLevel, Unpriced: "refuse", Undecided: "fail", Facts: Facts{Lifetime: "any"}}
+	f := &File{Name: name, Seeds: defaultSeeds, Level: defaultLevel, Unpriced: "refuse", Undecided: "pass", Suspect: "warn", Facts: Facts{Lifetime: "any"}}
 	errs := tree.Decode(tree.Root, f, "")
 	errs = append(errs, f.scenario(tree, text)...)
 	list := spec.Child(tree.Root, "rules")
 	if list == nil || len(list.Content) == 0 {
 		errs = append(errs, fmt.Errorf("%s: a check needs rules", name))
+	}
+	if n := spec.Child(tree.Root, "paired"); n != nil {
+		f.pairedLine = n.Line
 	}
 	for i := range f.Rules {
 		r := &f.Rules[i]
@@ -179,6 +186,9 @@ func (f *File) Baselines() []string {
 		if b := f.Rules[i].Baseline; b != "" && !slices.Contains(files, b) {
 			files = append(files, b)
 		}
+	}
+	if b := baselinePath(f.Baseline); b != "" && (f.Facts.asked() || f.Paired.asked()) && !slices.Contains(files, b) {
+		files = append(files, b)
 	}
 	return files
 }

@@ -21,13 +21,14 @@ type tally struct {
 }
 
 func (t tally) row(strategy string) results.Row {
-	r := results.Row{Strategy: strategy, Session: t.session, Sessions: 1, Calls: cmp.Or(t.calls, 10), LaterCalls: 9}
-	r.CostByClass[results.ClassOutput] = t.usd
-	r.CostBySource[results.SourceMain][results.ClassOutput] = t.usd
-	r.Usage = prompt.Usage{Read: t.read, Write5m: t.written}
+	r := results.Row{Strategy: strategy, Session: t.session, Figures: results.Figures{results.Sessions: 1,
+		results.Calls: float64(cmp.Or(t.calls, 10)), results.LaterCalls: 9}}
+	calls := r.Figures[results.Calls]
+	r.Bill(results.SourceMain, &prompt.Usage{Read: t.read, Write5m: t.written}, &results.Cost{results.ClassOutput: t.usd})
+	r.Figures[results.Calls] = calls
 	for class, n := range t.misses {
-		r.MissesByClass[class] += n
-		r.Misses += n
+		r.Figures[results.MissesByClass+results.ID(class)] += float64(n)
+		r.Figures[results.Misses] += float64(n)
 	}
 	return r
 }

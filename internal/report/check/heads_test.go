@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // What keeps a baseline from being compared is named, whatever the figures.
@@ -22,8 +24,8 @@ func TestBaselineOfAnotherRun(t *testing.T) {
 			in.PricesDigest, in.Prices = "other", "2026-04-01"
 		},
 		"base.json has the cell s, which is not in the scenario any more": func(in *Input) { in.Cells[0].Name = "t" },
-		"cost_usd is NaN":  func(in *Input) { in.Cells[0].Draws[0].Total.StorageUSD = math.NaN() },
-		"cost_usd is +Inf": func(in *Input) { in.Cells[0].Draws[0].Total.StorageUSD = math.Inf(1) },
+		"cost_usd is NaN":  func(in *Input) { in.Cells[0].Draws[0].Total.Figures[results.StorageUSD] = math.NaN() },
+		"cost_usd is +Inf": func(in *Input) { in.Cells[0].Draws[0].Total.Figures[results.StorageUSD] = math.Inf(1) },
 	} {
 		in := plainRun()
 		change(in)

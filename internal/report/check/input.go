@@ -29,18 +29,25 @@ type Input struct {
 	UncountedText string
 	// Causes say why calls were billed more than predicted, the dearest first.
 	Causes []Cause
-	// Facts are what the clients do: by name, for each session, both sums of a ratio. Price is nil
-	// where no rule asks for them.
-	Facts map[string][][2]float64
+	// Price prices facts; nil where no rule asks for them.
 	Price Price
+	// Rates are the latest standard prices of the models in use, USD a million tokens by class.
+	Rates map[string]results.Cost
 	// Key identifies the key of the pseudonyms of projects and sessions; "" if they
 	// have their own names.
 	Key string
 }
 
-// Session has the properties that groups are made from.
+// Session has the properties that groups are made from, and what is known of its bill and client.
 type Session struct {
 	Project, Model, Agent string
+	Name                  string // its pseudonym; "" for its own id
+	Task                  string // of which it is a try; "" for none
+	// Excess is what was billed beyond what is predicted, USD by cause, with what no cause explains
+	// under "rest". Predicted is what its calls are predicted to cost, by model and class.
+	Excess    map[string]float64
+	Predicted map[string]results.Cost
+	Facts     map[string][2]float64 // what its client does, by name: both sums of a ratio
 	// Unpriced are its calls of models that have no price, by model.
 	Unpriced map[string]int
 }
@@ -50,7 +57,8 @@ type Cause struct {
 	Text  string
 	Calls int
 	USD   float64 // beyond what was predicted
-	Read  int64   // tokens that all of the calls still read; 0 if they read different sizes
+	Read  int64   // tokens that most of the calls, Same, still read
+	Same  int     // 0 if they read different sizes
 	Call  string  // the one that cost most, as sim explain takes it
 }
 
@@ -64,7 +72,7 @@ type Cell struct {
 }
 
 // sessions returns how many sessions the slice covers.
-func (s *slice) sessions() int { return s.totals[0].Sessions }
+func (s *slice) sessions() int { return s.totals[0].N(results.Sessions) }
 
 // values returns a metric under each seed, false when one of them has no sample.
 func (s *slice) values(m results.Metric) ([]float64, bool) {
@@ -104,7 +112,7 @@ func (r *Rule) speaksOf(cell, strategy string) bool {
 
 // Touches reports whether a rule of the check applies to a cell.
 func (f *File) Touches(cell, strategy string) bool {
-	return slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.speaksOf(cell, strategy) })
+	return f.Paired.asked() || slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.speaksOf(cell, strategy) })
 }
 
 // group is a set of sessions.
@@ -164,6 +172,7 @@ type sums struct {
 	slices  map[sliceKey]*slice
 	groups  map[string][]group // by Rule.Group
 	metrics []results.Metric
+	partners
 }
 
 type sliceKey struct {

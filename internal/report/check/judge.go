@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
@@ -23,18 +22,27 @@ type Loaded struct {
 // Judge judges a run by the rules of f. baselines has the names of
 // File.Baselines.
 func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
-	r := &Report{Schema: reportSchema, File: f.Name, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls, Results: []Result{}}
+	r := f.report()
+	r.Version, r.Sessions, r.Calls = in.Version, len(in.Sessions), in.Calls
 	if len(in.Sessions) == 0 {
 		return f.Empty("no sessions with calls: nothing was simulated")
 	}
 	f.tellLost(r, in, baselines)
 	var cases []*verdict
 	all := f.newSums()
+	b, now := baselines[baselinePath(f.Baseline)].Baseline, f.past(in)
+	if b != nil && f.Paired.asked() {
+		all.partners = partnersOf(b.past(), now)
+	}
 	for i := range f.Rules {
 		cases = append(cases, f.cases(&f.Rules[i], in, all, baselines)...)
 	}
+	paired := f.pairedCases(in, all, b)
+	if n := all.grown; n > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s of the baseline have other calls now and are not paired", document.Count(n, "session")))
+	}
 	drawn, apart := 0, 0
-	for _, c := range cases {
+	for _, c := range slices.Concat(cases, paired) {
 		switch {
 		case c.result.Status == OK && c.apart:
 			apart++
@@ -43,17 +51,14 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 		}
 	}
 	share := f.Level / float64(max(1, drawn+apart))
-	for _, c := range cases {
-		if c.result.Status == OK {
-			c.judge(share)
-		}
-		if c.result.Status == Undecided && f.Undecided == "pass" {
-			c.result.Status, c.result.Note, c.result.Message = OK, "undecided: "+c.result.Message, ""
-		}
-		r.Results = append(r.Results, c.result)
+	r.judge(cases, share)
+	more := f.judgeFacts(r, in, b, now)
+	r.judge(paired, share)
+	r.tellAbove(in)
+	if b != nil && in.Price != nil {
+		r.Change = f.divide(in, b, now, more)
 	}
-	f.judgeFacts(r, in, baselines)
-	f.tellUnpriced(r, in, cases)
+	f.tellUnpriced(r, in, slices.Concat(cases, paired))
 	f.compareHeads(r, in, baselines)
 	if drawn > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s averaged over %d seeds", figuresAre(drawn), f.Seeds))
@@ -68,6 +73,38 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 	return r
 }
 
+// judge judges cases, with intervals that miss in a share of all.
+func (r *Report) judge(cases []*verdict, share float64) {
+	for _, c := range cases {
+		if c.result.Status == OK {
+			c.judge(share)
+		}
+		r.Results = append(r.Results, c.result)
+	}
+}
+
+// farAbove is the ratio of bill and prediction from which a cache that never worked is likelier than an error of the
+// model, which is at most 1.2 in recordings of any agent.
+const farAbove = 1.5
+
+// tellAbove names the causes of a bill far above its prediction where no rule is broken by it, as when the
+// baseline is as bad.
+func (r *Report) tellAbove(in *Input) {
+	for i := range r.Results {
+		s := &r.Results[i]
+		if s.Metric == results.NameOverPredicted && s.Status != Breach && s.Observed != nil && *s.Observed > farAbove {
+			r.Notes = append(r.Notes, fmt.Sprintf("these sessions were billed %s times what is predicted, whatever the baseline: %s",
+				figure(s.Unit, *s.Observed), in.why()))
+		}
+	}
+}
+
+// report returns an empty report.
+func (f *File) report() *Report {
+	return &Report{Schema: reportSchema, File: f.Name, Results: []Result{},
+		strict: map[Status]bool{Breach: true, Unjudged: true, Suspect: f.Suspect == "fail", Undecided: f.Undecided == "fail"}}
+}
+
 func figuresAre(n int) string {
 	if n == 1 {
 		return "1 figure is"
@@ -77,7 +114,7 @@ func figuresAre(n int) string {
 
 // Empty returns the report of a check that has nothing to judge, for a reason.
 func (f *File) Empty(reason string) *Report {
-	r := &Report{Schema: reportSchema, File: f.Name, Results: []Result{}}
+	r := f.report()
 	r.fail(f.Scenario.Line, "%s", reason)
 	return r
 }
@@ -103,8 +140,7 @@ func (f *File) cases(r *Rule, in *Input, all *sums, baselines map[string]Loaded)
 				continue
 			}
 			found = true
-			v := &verdict{rule: r, slice: s, result: base, in: in, metrics: all.metrics, sign: r.Kind.sign(), look: 1, most: math.Inf(1)}
-			v.result.Cell, v.result.Group = c.Name, g.name
+			v := newVerdict(r, in, all, s)
 			if f.lacksPrice(s, r.Metric) {
 				v.refuseUnpriced(in)
 			} else if n := s.cutShort(r.Metric); n > 0 {
@@ -113,6 +149,9 @@ func (f *File) cases(r *Rule, in *Input, all *sums, baselines map[string]Loaded)
 			} else {
 				b := baselines[r.Baseline].Baseline
 				v.apart = b != nil && r.Kind.relative() && b.SessionsDigest != in.SessionsDigest && f.mayChange(c.Strategy)
+				if then, ok := all.partners.billedToPredicted(); ok && v.apart && r.whole.Name == results.NameOverPredicted && g.name == "" {
+					v.apart, v.held = false, &then
+				}
 				v.prepare(b)
 			}
 			cases = append(cases, v)
@@ -171,10 +210,12 @@ type verdict struct {
 	effect   float64 // what the mean of excess must exceed when it spreads
 	most     float64 // what the interval must exclude for a figure to hold
 
-	apart         bool // the baseline is of other sessions
+	held          *float64 // the figure of the same sessions in the baseline, of which it has others too
+	apart         bool     // the baseline is of other sessions
 	before, after stats.Figure
 	pending       [][2]float64 // of undecided runs, which are judged together with this one
 	look          int          // how often these sessions have been judged, including now
+	why           string       // what to look at, where the verdict knows
 }
 
 func unjudged(base Result, format string, args ...any) *verdict {
@@ -245,6 +286,8 @@ func (v *verdict) prepare(b *Baseline) {
 func (v *verdict) compared(b *Baseline) bool {
 	r, name := v.rule, v.rule.Metric.Name
 	switch {
+	case v.held != nil:
+		v.result.Baseline, v.then = v.held, slices.Repeat([]float64{*v.held}, len(v.now))
 	case r.Baseline == "":
 		v.refuse("cannot fail: %s needs a baseline (against: FILE, or baseline: FILE above the rules)", r.Kind)
 	case b == nil:
@@ -299,87 +342,4 @@ func (v *verdict) measure() {
 // spread reports whether draws affect what is compared.
 func (v *verdict) spread() bool {
 	return v.result.Status != Unjudged && (spread(v.now) || spread(v.then) && len(v.then) > 0)
-}
-
-// judge decides, with an interval that misses in a share of all cases.
-func (v *verdict) judge(share float64) {
-	excess := v.overSeeds
-	if v.apart {
-		excess = v.overSessions
-	}
-	e, ok := excess(share)
-	v.result.Bar, v.result.Margin = new(v.bar), new(0-e.Difference)
-	if v.apart && !math.IsNaN(e.Detectable) {
-		v.result.Noticed = new(math.Abs(v.bar-*v.result.Baseline) + e.Detectable)
-	}
-	low, beyond := e.Interval.Low > tolerance(v.bar), e.Difference > tolerance(v.bar)
-	switch {
-	case !ok:
-	case low && e.Difference > v.effect:
-		v.result.Status, v.result.Message = Breach, v.words(v.bar)
-		if v.result.Look = v.in.why(); v.rule.Name != results.NameOverPredicted || v.result.Look == "" {
-			v.result.Look = v.looker().look(v.rule.whole) + v.worst()
-		}
-	case e.Interval.High > v.most:
-		v.leaveOpen("%s cannot tell: %s on these may be %s on others", v.sessions(),
-			figure(v.rule.Metric.Unit, *v.result.Observed), figure(v.rule.Metric.Unit, v.bar+v.sign*e.Interval.High))
-	case low && beyond:
-		v.result.Note = fmt.Sprintf("beyond the bar by less than min_effect %s", v.rule.MinEffect)
-	case beyond:
-		v.result.Note = "beyond the bar by no more than chance explains"
-		if !math.IsNaN(e.Detectable) {
-			v.result.Note += fmt.Sprintf(": %s would have been seen", difference(v.rule.Metric.Unit, e.Detectable))
-		}
-	}
-}
-
-// overSeeds estimates how far a figure is beyond its bar, and its mean over the seeds.
-func (v *verdict) overSeeds(share float64) (excess stats.Estimate, ok bool) {
-	if v.spread() {
-		now := overSeeds(v.now, share)
-		v.result.Seeds = len(v.now)
-		v.result.Low, v.result.High = new(now.Interval.Low), new(now.Interval.High)
-	}
-	return overSeeds(v.excess, share), true
-}
-
-// looker returns the looker for the rows that broke the rule.
-func (v *verdict) looker() looker {
-	return looker{v.slice, v.was, v.metrics, !v.rule.Kind.relative(), v.apart}
-}
-
-// tolerance is the difference of figures between machines, which round sums of
-// floating-point numbers differently.
-func tolerance(bar float64) float64 { return 1e-9 * math.Abs(bar) }
-
-// words describes a breach.
-func (v *verdict) words(limit float64) string {
-	unit := v.rule.Metric.Unit
-	side := "above"
-	if v.sign < 0 {
-		side = "below"
-	}
-	observed, bar := apart(unit, *v.result.Observed, limit)
-	text := fmt.Sprintf("%s of %s%s is %s, %s %s", v.result.Metric, v.result.Cell, inGroup(v.result.Group), observed, side, bar)
-	if v.rule.Kind.relative() {
-		text += fmt.Sprintf(" (%s from %s", v.rule.Text(), figure(unit, *v.result.Baseline))
-		if v.apart {
-			text += ", " + v.sessions()
-		}
-		text += ")"
-	}
-	return text
-}
-
-// vacuous reports whether no figure could break a rule with a bar, and why.
-func (r *Rule) vacuous(bar, effect float64) (why string, ok bool) {
-	name := r.Metric.Name
-	low := r.Kind == Min || r.Kind == MaxDecrease
-	switch {
-	case low && !strings.HasPrefix(name, results.NameAddedLatency) && bar-effect <= 0:
-		return fmt.Sprintf("%s is never below 0, the bar is %s", name, figure(r.Metric.Unit, bar)), true
-	case !low && r.Metric.Unit == results.UnitRatio && bar+effect >= 1:
-		return fmt.Sprintf("%s is never above 100 %%, the bar is %s", name, figure(r.Metric.Unit, bar)), true
-	}
-	return "", false
 }

@@ -105,9 +105,9 @@ func TestMargins(t *testing.T) {
 func TestRoundingIsNoIncrease(t *testing.T) {
 	f := parsed(t, "  - {metric: cost_usd, max_increase: 0}\n")
 	now := plainRun()
-	now.Cells[0].Draws[0].Total.CostByClass[0] = 4e-12
+	now.Cells[0].Draws[0].Total.CostByClass()[0] = 4e-12
 	says(t, against(t, f, plainRun(), now))
-	now.Cells[0].Draws[0].Total.CostByClass[0] = 4e-6
+	now.Cells[0].Draws[0].Total.CostByClass()[0] = 4e-6
 	says(t, against(t, f, plainRun(), now), "above")
 }
 
@@ -216,17 +216,17 @@ func TestMinEffect(t *testing.T) {
 	}
 }
 
-// A figure that holds beyond its bar says why.
+// A figure beyond its bar that fails nothing says why; suspect: fail makes it fail.
 func TestBeyondTheBarAndOK(t *testing.T) {
 	was, now := input(drawnUSD("s", 10, 11, 12, 13, 14)), input(drawnUSD("s", 10.1, 11.1, 12.1, 13.1, 14.1))
 	for rule, want := range map[string]string{
 		"{metric: cost_usd, max_increase: 0, min_effect: 1%}": "beyond the bar by less than min_effect 1%", // all of 0.1
-		"{metric: cost_usd, max: 13}":                         "beyond the bar by no more than chance explains",
+		"{metric: cost_usd, max: 13}":                         "cost_usd of s is $13.10, above $13.00, which chance may explain",
 		"{metric: cost_usd, max: 13.2}":                       "",
 	} {
 		r := against(t, parsed(t, "  - "+rule+"\n"), was, now)
 		says(t, r)
-		if got := r.Results[0].Note; got != want {
+		if got := r.Results[0].Note + r.Results[0].Message; got != want {
 			t.Errorf("%s: %q, want %q", rule, got, want)
 		}
 	}
@@ -235,11 +235,13 @@ func TestBeyondTheBarAndOK(t *testing.T) {
 	if err := r.Write(&b, "text"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"ok ¹\n", "ok\n", "ok ²\n", "\n¹ beyond the bar by no more than chance", "\n² beyond the bar by less than"} {
+	for _, want := range []string{"ok ¹\n", "ok\n", "suspect\n", "\n¹ beyond the bar by less than", "SUSPECT check.yaml:4: cost_usd of s is $13.10", "2 of 3 comparisons ok, 1 suspect"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}
 	}
+	strict := levels(t, "suspect: fail\nbaseline: base.json\nrules:\n  - {metric: cost_usd, max: 13}\n")
+	says(t, against(t, strict, was, now), "lead:FAIL line:5 title:cost_usd message:cost_usd of s is $13.10")
 }
 
 // What to look at is the class of misses that grew most, not the largest one.

@@ -35,8 +35,11 @@ func (in *Input) why() string {
 			break
 		}
 		text := fmt.Sprintf("%s (%s, %s", c.Text, figure(results.UnitUSD, c.USD), document.Count(c.Calls, "call"))
-		if c.Read > 0 {
-			text += fmt.Sprintf(", of which each still reads the same %s", document.Count(int(c.Read), "token"))
+		switch {
+		case c.Same > 1 && c.Read > 0:
+			text += fmt.Sprintf("; %s of them still read the same %s, and what follows changed", document.Grouped(float64(c.Same), 0), document.Count(int(c.Read), "token"))
+		case c.Same > 1 && c.Same < c.Calls:
+			text += fmt.Sprintf("; %s of them read nothing", document.Grouped(float64(c.Same), 0))
 		}
 		parts = append(parts, text+"): sim explain "+c.Call)
 	}
@@ -141,7 +144,8 @@ func (l looker) parts(take func(results.Metric) bool) []change {
 		if l.was != nil {
 			c.was, c.compared = l.was.Metrics[m.Name]
 		}
-		if calls := l.totals[0].Calls; l.apart && c.compared && m.Kind == results.KindSum && calls > 0 && l.was.Metrics[results.NameCalls] > 0 {
+		if calls := l.totals[0].N(results.Calls); l.apart && c.compared && m.Kind == results.KindSum && calls > 0 &&
+			l.was.Metrics[results.NameCalls] > 0 {
 			size, each := 1.0, " a call"
 			if m.Unit != results.UnitUSD {
 				size, each = 100, " in 100 calls"

@@ -18,6 +18,7 @@ type Status string
 const (
 	OK        Status = "ok"
 	Breach    Status = "breach"    // the figure is beyond the bar
+	Suspect   Status = "suspect"   // it is beyond the bar by no more than chance explains
 	Undecided Status = "undecided" // there are too few sessions to decide
 	Unjudged  Status = "unjudged"  // there is no figure, nothing to compare it with, or nothing that could fail
 )
@@ -63,6 +64,8 @@ type Problem struct {
 // Report is what a check found.
 type Report struct {
 	Schema   int       `json:"schema"`
+	Change   *Change   `json:"change,omitempty"`  // of the bill since the baseline
+	Changed  []string  `json:"changed,omitempty"` // what clients do otherwise than in the baseline, with what it costs
 	File     string    `json:"file"`
 	OK       bool      `json:"ok"`
 	Version  string    `json:"version"`
@@ -71,6 +74,8 @@ type Report struct {
 	Results  []Result  `json:"results"`
 	Problems []Problem `json:"problems,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`
+
+	strict map[Status]bool // outcomes that fail the check
 }
 
 // reportSchema is the version of the encoded form of a report.
@@ -117,7 +122,7 @@ func (r *Report) Verdict() string {
 	for _, s := range []struct {
 		status Status
 		words  string
-	}{{Breach, "beyond the bar"}, {Undecided, "undecided"}, {Unjudged, "not judged"}} {
+	}{{Breach, "beyond the bar"}, {Suspect, "suspect"}, {Undecided, "too few to tell"}, {Unjudged, "not judged"}} {
 		if n := r.count(s.status); n > 0 {
 			text += fmt.Sprintf(", %d %s", n, s.words)
 		}
@@ -137,12 +142,13 @@ func (r *Report) fail(line int, format string, args ...any) {
 func (r *Report) settle() {
 	r.OK = len(r.Problems) == 0 && len(r.Results) > 0
 	for i := range r.Results {
-		r.OK = r.OK && r.Results[i].Status == OK
+		r.OK = r.OK && !r.strict[r.Results[i].Status]
 	}
 }
 
-// failure is one thing that fails a check.
+// failure is one thing that fails a check, or that is suspect.
 type failure struct {
+	lead    string // FAIL or SUSPECT
 	line    int
 	title   string
 	message string
@@ -151,24 +157,31 @@ type failure struct {
 
 // failures returns everything that fails the check: broken rules first, because
 // they explain a baseline of another scenario, then problems of the whole run,
-// then what was not judged for a reason that no problem gives.
+// then what was not judged for a reason that no problem gives. What is suspect and fails nothing
+// comes last.
 func (r *Report) failures() []failure {
-	var all, unjudged []failure
+	var all, unjudged, suspect []failure
 	for i := range r.Results {
 		s := &r.Results[i]
 		switch {
 		case s.Status == Breach:
-			all = append(all, failure{s.Line, s.Metric, s.Message, s.Look})
-		case s.Status != OK && !s.told:
+			all = append(all, failure{"FAIL", s.Line, s.Metric, s.Message, s.Look})
+		case s.Status == Suspect:
+			lead := "SUSPECT"
+			if r.strict[Suspect] {
+				lead = "FAIL"
+			}
+			suspect = append(suspect, failure{lead, s.Line, s.Metric, s.Message, s.Look})
+		case r.strict[s.Status] && !s.told:
 			where := s.Metric
 			if s.Cell != "" {
 				where += " of " + s.Cell
 			}
-			unjudged = append(unjudged, failure{s.Line, s.Metric, fmt.Sprintf("%s%s (%s): %s", where, inGroup(s.Group), s.Rule, s.Message), s.Look})
+			unjudged = append(unjudged, failure{"FAIL", s.Line, s.Metric, fmt.Sprintf("%s%s (%s): %s", where, inGroup(s.Group), s.Rule, s.Message), s.Look})
 		}
 	}
 	for _, p := range r.Problems {
-		all = append(all, failure{p.Line, "sim check", p.Text, ""})
+		all = append(all, failure{"FAIL", p.Line, "sim check", p.Text, ""})
 	}
-	return append(all, unjudged...)
+	return slices.Concat(all, unjudged, suspect)
 }

@@ -201,7 +201,7 @@ func (r *Rule) checkMinEffect() error {
 
 // Predicts reports whether the check needs the bill predicted.
 func (f *File) Predicts() bool {
-	return f.Facts.asked() || slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.Name == results.NameOverPredicted })
+	return f.Facts.asked() || f.Paired.asked() || slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.Name == results.NameOverPredicted })
 }
 
 func metricNames() []string {

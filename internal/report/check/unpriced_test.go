@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // unpricedRun is a run in which session b has three calls of the model m without a
@@ -13,10 +15,10 @@ func unpricedRun() *Input {
 	d := in.Cells[0].Draws[0]
 	for i := range d.Rows {
 		if d.Rows[i].Session == "b" {
-			d.Rows[i].Unpriced = 5
+			d.Rows[i].Figures[results.UnpricedCalls] = 5
 		}
 	}
-	d.Total.Unpriced = 5 // with two that the strategy adds
+	d.Total.Figures[results.UnpricedCalls] = 5 // with two that the strategy adds
 	in.Sessions["b"] = Session{Project: "web", Unpriced: map[string]int{"m": 3}}
 	return in
 }
@@ -80,8 +82,8 @@ func TestNoBaselineOfUnpricedCosts(t *testing.T) {
 func TestCutShort(t *testing.T) {
 	in := plainRun()
 	d := in.Cells[0].Draws[0]
-	d.Rows[0].Counts.Ended, d.Rows[0].Counts.Unsimulated = 1, 7
-	d.Total.Counts.Ended, d.Total.Counts.Unsimulated = 1, 7
+	d.Rows[0].Figures[results.EndedSessions], d.Rows[0].Figures[results.UnsimulatedCalls] = 1, 7
+	d.Total.Figures[results.EndedSessions], d.Total.Figures[results.UnsimulatedCalls] = 1, 7
 	f := levels(t, "rules:\n  - {metric: cost_usd, max: 1e9}\n  - {metric: ended_sessions, max: 0}\n  - {metric: cache_hit_ratio, min: 0.01}\n")
 	var got []string
 	for _, s := range f.Judge(in, nil).Results {

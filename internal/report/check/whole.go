@@ -14,7 +14,10 @@ import (
 func (f *File) compareHeads(r *Report, in *Input, baselines map[string]Loaded) {
 	for _, file := range f.Baselines() {
 		i := slices.IndexFunc(f.Rules, func(r Rule) bool { return r.Baseline == file })
-		line := f.Rules[i].Line
+		line := 0
+		if i >= 0 {
+			line = f.Rules[i].Line
+		}
 		b, err := baselines[file].Baseline, baselines[file].Err
 		if b == nil {
 			if err == nil {
@@ -202,7 +205,7 @@ func (in *Input) unpriced(g group, added int) (calls int, models []string) {
 func (s *slice) unpriced() int {
 	most := 0
 	for i := range s.totals {
-		most = max(most, s.totals[i].Unpriced)
+		most = max(most, s.totals[i].N(results.UnpricedCalls))
 	}
 	return most
 }
@@ -213,8 +216,8 @@ func (s *slice) cutShort(m results.Metric) int {
 	most := 0
 	if m.Kind == results.KindSum && m.Group == "" && m.Name != results.NameOverflows {
 		for i := range s.totals {
-			if c := &s.totals[i].Counts; s.totals[i].CutShort() {
-				most = max(most, int(c.Ended), 1)
+			if r := &s.totals[i]; r.CutShort() {
+				most = max(most, r.N(results.EndedSessions), 1)
 			}
 		}
 	}
@@ -280,7 +283,7 @@ func (f *File) tellUnpriced(r *Report, in *Input, cases []*verdict) {
 	}
 	added := 0
 	for i := range in.Cells {
-		added = max(added, in.Cells[i].Draws[0].Total.Unpriced)
+		added = max(added, in.Cells[i].Draws[0].Total.N(results.UnpricedCalls))
 	}
 	if added > 0 {
 		r.Notes = append(r.Notes, unpricedCalls(in.unpriced(in.groups("")[0], added))+" and cost nothing here; --strict refuses such models")

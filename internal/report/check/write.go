@@ -43,7 +43,7 @@ func (r *Report) head() string {
 
 // document returns the report as a document: all comparisons, then the failures.
 func (r *Report) document() *document.Document {
-	d := &document.Document{Head: []string{r.head()}, Notes: append(slices.Clone(r.Notes), r.Verdict()), JSON: document.Indented(r)}
+	d := &document.Document{Head: append(r.first(), r.head()), Notes: append(slices.Clone(r.Notes), r.Verdict()), JSON: document.Indented(r)}
 	if t := r.table(func(s *Result) bool { return s.Status != OK || len(r.Results) <= maxLines }); len(r.Results) > 0 {
 		if left := len(r.Results) - len(t.Rows); left > 0 {
 			t.Notes = append(t.Notes, document.Count(left, "comparison")+" that hold not listed; --format json has them")
@@ -56,19 +56,35 @@ func (r *Report) document() *document.Document {
 	return d
 }
 
-// comment returns the report as a comment: the verdict, the failures, and the
+// first returns the first lines: how the bill changed and, unless a rule that is broken says it, the client.
+func (r *Report) first() (lines []string) {
+	if r.Change != nil {
+		lines = append(lines, r.Change.Text)
+	}
+	broken := slices.ContainsFunc(r.Results, func(s Result) bool { return s.Metric == factsMetric && s.Status == Breach })
+	if len(r.Changed) > 0 && !broken {
+		lines = append(lines, clientChanged+strings.Join(r.Changed, "; "))
+	}
+	return lines
+}
+
+// comment returns the report as a comment: how the bill changed, the verdict, the failures, and the
 // rest folded.
 func (r *Report) comment() *document.Document {
 	mark := "✅"
 	if !r.OK {
 		mark = "❌"
 	}
-	first := document.Section{Blocks: []document.Block{document.Text{Lead: mark + " sim check: " + r.Verdict(), Text: " (" + r.head() + ")"}}}
-	if t := r.table(func(s *Result) bool { return s.Status != OK }); len(t.Rows) > 0 {
-		first.Blocks = append(first.Blocks, t)
+	var first document.Section
+	for _, line := range r.first() {
+		first.Blocks = append(first.Blocks, document.Text{Lead: line})
 	}
+	first.Blocks = append(first.Blocks, document.Text{Lead: mark + " sim check: " + r.Verdict(), Text: " (" + r.head() + ")"})
 	for _, blocks := range r.failing() {
 		first.Blocks = append(first.Blocks, blocks...)
+	}
+	if t := r.table(func(s *Result) bool { return s.Status != OK }); len(t.Rows) > 0 {
+		first.Blocks = append(first.Blocks, t)
 	}
 	d := &document.Document{Notes: r.Notes, Sections: []document.Section{first}}
 	if t := r.table(func(s *Result) bool { return s.Status == OK }); len(t.Rows) > 0 {
@@ -78,10 +94,10 @@ func (r *Report) comment() *document.Document {
 	return d
 }
 
-// failing returns a paragraph for each failure, with what to look at.
+// failing returns a paragraph for each failure and each suspect, with what to look at.
 func (r *Report) failing() (list [][]document.Block) {
 	for _, f := range r.failures() {
-		blocks := []document.Block{document.Text{Lead: "FAIL", Text: " " + r.at(f.line) + f.message}}
+		blocks := []document.Block{document.Text{Lead: f.lead, Text: " " + r.at(f.line) + f.message}}
 		if f.look != "" {
 			blocks = append(blocks, document.Text{Text: "look: " + f.look})
 		}
@@ -109,11 +125,11 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 		{Name: "metric", Title: "METRIC", Break: true},
 		{Name: "cell", Title: "CELL", Clip: shortName}, {Name: "group", Clip: shortName}, {Name: "rule", Title: "RULE"},
 		{Name: "observed", Title: "OBSERVED", Right: true}, {Name: "bar", Title: "BAR", Right: true, Spare: 1},
-		{Name: "margin", Title: "MARGIN", Right: true, Spare: 3}, {Name: "baseline", Title: "BASELINE", Right: true, Spare: 2},
-		{Name: "noticed", Right: true, Spare: 4},
+		{Name: "margin", Title: "MARGIN", Right: true, Spare: 4}, {Name: "baseline", Title: "BASELINE", Right: true, Spare: 2},
+		{Name: "noticed", Right: true, Spare: 3},
 		{Name: "status", Title: "RESULT"},
 	}}
-	words := map[Status]string{OK: "ok", Breach: "FAIL", Undecided: "undecided", Unjudged: "FAIL"}
+	words := map[Status]string{OK: "ok", Breach: "FAIL", Suspect: "suspect", Undecided: "too few", Unjudged: "FAIL"}
 	for i := range r.Results {
 		v := &r.Results[i]
 		if !show(v) {
@@ -128,6 +144,8 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 		status := document.Cell{Value: words[v.Status]}
 		if v.Note != "" {
 			status.Notes = []string{v.Note}
+		} else if v.Status == Undecided && !r.strict[Undecided] {
+			status.Notes = []string{v.Message}
 		}
 		observed, bar := v.observed()
 		t.Rows = append(t.Rows, []any{v.Metric, v.Cell, v.Group, v.Rule, observed, bar, v.margin(), v.figure(v.Baseline), v.noticed(), status})
@@ -175,7 +193,7 @@ func (s *Result) observed() (text, bar string) {
 	return text, bar
 }
 
-// Annotate writes a workflow command of GitHub for every failure, which shows
+// Annotate writes a workflow command of GitHub for every failure and suspect, which shows
 // it at its line. file is the path of the check file in the repository.
 func (r *Report) Annotate(w io.Writer, file string) error {
 	var b bytes.Buffer
@@ -184,7 +202,11 @@ func (r *Report) Annotate(w io.Writer, file string) error {
 		if f.look != "" {
 			text += "\n" + f.look
 		}
-		fmt.Fprintf(&b, "::error file=%s,line=%d,title=%s::%s\n", property(file), max(1, f.line), property(f.title), data(text))
+		command := "error"
+		if f.lead != "FAIL" {
+			command = "warning"
+		}
+		fmt.Fprintf(&b, "::%s file=%s,line=%d,title=%s::%s\n", command, property(file), max(1, f.line), property(f.title), data(text))
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("writing annotations: %w", err)
@@ -239,7 +261,7 @@ func (r *Report) JUnit(w io.Writer) error {
 	for i := range r.Results {
 		s := &r.Results[i]
 		var failure *junitFailure
-		if s.Status != OK {
+		if r.strict[s.Status] {
 			failure = &junitFailure{Message: s.Message, Type: string(s.Status), Text: s.Look}
 		}
 		add(fmt.Sprintf("%s %s of %s%s", s.Metric, s.Rule, s.Cell, inGroup(s.Group)), s.Line, failure)
@@ -266,6 +288,7 @@ func (r *Report) JUnit(w io.Writer) error {
 func (r *Report) harmless() *Report {
 	out := *r
 	out.Results, out.Problems, out.Notes = slices.Clone(r.Results), slices.Clone(r.Problems), slices.Clone(r.Notes)
+	out.Changed = slices.Clone(r.Changed)
 	texts := []*string{&out.File, &out.Version}
 	for i := range out.Results {
 		s := &out.Results[i]
@@ -276,6 +299,9 @@ func (r *Report) harmless() *Report {
 	}
 	for i := range out.Notes {
 		texts = append(texts, &out.Notes[i])
+	}
+	for i := range out.Changed {
+		texts = append(texts, &out.Changed[i])
 	}
 	for _, text := range texts {
 		*text = inert(*text)

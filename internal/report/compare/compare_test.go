@@ -85,10 +85,10 @@ func TestIntervalsAreFullEnumeration(t *testing.T) {
 		var usd, read, input, peak [2]float64
 		for _, i := range sessions {
 			for s, row := range []*results.Row{x.Cells[0].Rows[i], y.Cells[0].Rows[i]} {
-				usd[s] += row.CostByClass[results.ClassRead]
-				read[s] += float64(row.Usage.Read)
-				input[s] += float64(row.Usage.Read + row.Usage.Uncached)
-				peak[s] = max(peak[s], float64(row.PeakContext))
+				usd[s] += row.CostByClass()[results.ClassRead]
+				read[s] += float64(row.Usage().Read)
+				input[s] += float64(row.Usage().Read + row.Usage().Uncached)
+				peak[s] = max(peak[s], float64(row.N(results.PeakContext)))
 			}
 		}
 		return [3]float64{usd[1] - usd[0], read[1]/input[1] - read[0]/input[0], peak[1] - peak[0]}
@@ -149,7 +149,7 @@ func TestSame(t *testing.T) {
 func TestRoundingIsNoDifference(t *testing.T) {
 	y := before()
 	for i := range y.Cells[0].Rows {
-		y.Cells[0].Rows[i].CostByClass[results.ClassRead] *= 1 + 1e-15
+		y.Cells[0].Rows[i].CostByClass()[results.ClassRead] *= 1 + 1e-15
 	}
 	if f := figure(t, before(), y, "cost_usd"); f.Verdict != Same || f.Difference != 0 {
 		t.Errorf("%+v", f)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // A side whose sessions ended early did less work: it is never the better one, and the
@@ -12,8 +14,8 @@ func TestCutShortIsNeverBetter(t *testing.T) {
 	cheap := after()
 	rows := cheap.Cells[0].Rows
 	for i := range rows {
-		rows[i].CostByClass[1] /= 2
-		rows[i].CostBySource[0][1] /= 2
+		rows[i].CostByClass()[1] /= 2
+		rows[i].CostBy(0)[1] /= 2
 	}
 	cheap.Sum()
 	inputs := []Input{{Label: "old", Run: before()}, {Label: "new", Run: cheap}}
@@ -30,7 +32,7 @@ func TestCutShortIsNeverBetter(t *testing.T) {
 	if v, _, _ := verdict(); v != Better {
 		t.Fatalf("verdict %v of half the cost, want better", v)
 	}
-	rows[2].Counts.Ended, rows[2].Counts.Unsimulated = 1, 7
+	rows[2].Figures[results.EndedSessions], rows[2].Figures[results.UnsimulatedCalls] = 1, 7
 	v, headline, notes := verdict()
 	if v != Unknown || !strings.Contains(notes, "1 session of new ended early") ||
 		headline != "What old and new cost cannot be compared: 1 session of new ended early: not the same work." {

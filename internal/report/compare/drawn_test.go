@@ -22,7 +22,9 @@ func seeded(strategy string, seed uint64, usd float64, change func(*results.Row)
 }
 
 // summarised makes rows ones in which summaries were written.
-func summarised(r *results.Row) { r.CallsBySource[results.SourceCompact] = 1 }
+func summarised(r *results.Row) {
+	r.Figures[results.CallsBySource+results.ID(results.SourceCompact)] = 1
+}
 
 // Figures are exact where nothing was drawn, in the cell and not by their metric
 // alone: sizes of summaries are, but for those of the recording, and evictions.
@@ -35,13 +37,16 @@ func TestDrawn(t *testing.T) {
 		{"without summaries", "p", nil, true},
 		{"with summaries", "p", summarised, false},
 		{"the recording's summaries", results.StrategyRecorded, summarised, true},
-		{"a summary that failed", "p", func(r *results.Row) { r.FailedCompaction = 1 }, false},
-		{"an eviction", results.StrategyRecorded, func(r *results.Row) { r.MissesByClass[prompt.MissEviction] = 1 }, false},
-		{"a model's own summary", "p", func(r *results.Row) { r.Counts.LiveCalls = 1 }, false},
-		{"what is read back", "p", func(r *results.Row) { r.Counts.Reread = 1 }, false},
-		{"suggestions", "p", func(r *results.Row) { r.CallsBySource[results.SourceOf("prompt_suggestion")] = 1 }, false},
-		{"calls no log shows", "p", func(r *results.Row) { r.CallsBySource[results.SourceOther] = 1 }, true},
-		{"keep-alives", "p", func(r *results.Row) { r.CallsBySource[results.SourceKeepalive] = 1 }, true},
+		{"a summary that failed", "p", func(r *results.Row) { r.Figures[results.FailedCompactions] = 1 }, false},
+		{"an eviction", results.StrategyRecorded,
+			func(r *results.Row) { r.Figures[results.MissesByClass+results.ID(prompt.MissEviction)] = 1 }, false},
+		{"a model's own summary", "p", func(r *results.Row) { r.Figures[results.LiveCalls] = 1 }, false},
+		{"what is read back", "p", func(r *results.Row) { r.Figures[results.RereadResults] = 1 }, false},
+		{"suggestions", "p", func(r *results.Row) {
+			r.Figures[results.CallsBySource+results.ID(results.SourceOf("prompt_suggestion"))] = 1
+		}, false},
+		{"calls no log shows", "p", func(r *results.Row) { r.Figures[results.CallsBySource+results.ID(results.SourceOther)] = 1 }, true},
+		{"keep-alives", "p", func(r *results.Row) { r.Figures[results.CallsBySource+results.ID(results.SourceKeepalive)] = 1 }, true},
 	} {
 		plain := seeded(tc.strategy, 1, 2, nil)
 		drawn := seeded(tc.strategy, 1, 3, tc.change)

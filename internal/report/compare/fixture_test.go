@@ -3,20 +3,17 @@ package compare
 import (
 	"fmt"
 	"math"
-	"reflect"
 
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
 // session makes a row: cost in USD, read and uncached input tokens, the largest
 // request.
 func session(strategy, name string, usd float64, read, uncached, peak int64) *results.Row {
-	r := &results.Row{Strategy: strategy, Session: name, Sessions: 1, Calls: 10, PeakContext: peak}
-	r.Usage.Read, r.Usage.Uncached = read, uncached
-	r.UsageBySource[results.SourceMain] = r.Usage
-	r.CallsBySource[results.SourceMain] = 10
-	r.CostByClass[results.ClassRead] = usd
-	r.CostBySource[results.SourceMain][results.ClassRead] = usd
+	r := &results.Row{Strategy: strategy, Session: name, Figures: results.Figures{results.Sessions: 1, results.PeakContext: float64(peak)}}
+	r.Bill(results.SourceMain, &prompt.Usage{Read: read, Uncached: uncached}, &results.Cost{results.ClassRead: usd})
+	r.Figures[results.Calls], r.Figures[results.CallsBySource+results.ID(results.SourceMain)] = 10, 10
 	return r
 }
 
@@ -89,25 +86,28 @@ func many(n int, shift float64) []*results.Row {
 // fill gives a row figures for every other metric; those of compactions only in
 // one session of five.
 func fill(r *results.Row, u, v, shift float64) {
-	for c := range r.CostByClass {
-		r.CostByClass[c] = u * float64(c+1) * (1 + shift*v)
-		r.CostBySource[results.SourceMain][c] = r.CostByClass[c]
+	for c := range r.CostByClass() {
+		r.CostByClass()[c] = u * float64(c+1) * (1 + shift*v)
+		r.CostBy(results.SourceMain)[c] = r.CostByClass()[c]
 	}
-	r.Usage.Write5m, r.Usage.Write1h, r.Usage.Output = int64(1e5*v), int64(1e5*u*(1+shift)), int64(1e4*(u+shift*v))
-	r.HitCalls, r.LaterCalls = int(100*u), int(100*u)+1+int(3*v)
-	r.Misses = r.LaterCalls - r.HitCalls
-	r.AddedLatency = 10*v + shift
-	r.Left = results.Left{Calls: 10, Sum: int64(500 * v), Used: int(99 * v)}
+	tokens := r.Figures[results.Tokens:]
+	tokens[results.ClassWrite5m], tokens[results.ClassWrite1h] = math.Trunc(1e5*v), math.Trunc(1e5*u*(1+shift))
+	tokens[results.ClassOutput] = math.Trunc(1e4 * (u + shift*v))
+	r.Figures[results.HitCalls], r.Figures[results.LaterCalls] = float64(int(100*u)), float64(int(100*u)+1+int(3*v))
+	r.Figures[results.Misses] = float64(r.N(results.LaterCalls) - r.N(results.HitCalls))
+	r.Figures[results.AddedLatency] = 10*v + shift
+	copy(r.Figures[results.LeftCalls:], []float64{10, math.Trunc(500 * v), math.Trunc(99 * v)})
 	if u > 0.8 {
-		r.Compactions, r.Recompactions, r.ChainMax = 1+int(4*v), int(4*v), 1+int(4*v)
-		for i, n := 0, reflect.ValueOf(&r.Counts).Elem(); i < n.NumField(); i++ {
-			n.Field(i).SetInt(int64(float64(10+i) * v))
+		r.Figures[results.Compactions], r.Figures[results.Recompactions], r.Figures[results.ChainMax] = float64(1+int(4*v)),
+			float64(int(4*v)), float64(1+int(4*v))
+		for i := range results.CallsBySource - results.StoredResults {
+			r.Figures[results.StoredResults+i] = math.Trunc(float64(10+i) * v)
 		}
-		for s := range r.CostBySource {
-			r.CostBySource[s][results.ClassOutput] += v
+		for s := range results.Source(results.NumSources) {
+			r.CostBy(s)[results.ClassOutput] += v
 		}
-		for m := range r.MissesByClass {
-			r.MissesByClass[m] = int(5 * v)
+		for m := range prompt.NumMissClasses {
+			r.Figures[results.MissesByClass+results.ID(m)] = float64(int(5 * v))
 		}
 	}
 }

@@ -228,17 +228,17 @@ func drawn(r *results.Row) bool {
 	switch {
 	case r.Strategy == results.StrategyBilled:
 		return false
-	case r.MissesByClass[prompt.MissEviction] > 0, r.Counts.LiveCalls > 0, r.Counts.Reread > 0:
+	case r.MissesOf(prompt.MissEviction) > 0, r.N(results.LiveCalls) > 0, r.N(results.RereadResults) > 0:
 		return true
 	case r.Strategy == results.StrategyRecorded:
 		return false
 	}
-	for s, calls := range r.CallsBySource {
-		if calls > 0 && !slices.Contains(undrawn, results.Source(s)) {
+	for s := range results.Source(results.NumSources) {
+		if r.CallsBy(s) > 0 && !slices.Contains(undrawn, s) {
 			return true
 		}
 	}
-	return r.FailedCompaction > 0
+	return r.N(results.FailedCompactions) > 0
 }
 
 // undrawn are the sources whose calls are the same under any seed. SourceOther has the

@@ -26,10 +26,10 @@ func seed(n string) map[string]string { return map[string]string{"seed": n} }
 // What cannot be compared is named, with the nearest name there is.
 func TestErrors(t *testing.T) {
 	broken := before()
-	broken.Cells[0].Rows[2].CostByClass[0] = math.NaN()
+	broken.Cells[0].Rows[2].CostByClass()[0] = math.NaN()
 	huge := before()
 	for i := range huge.Cells[0].Rows {
-		huge.Cells[0].Rows[i].CostByClass[0] = 1e308
+		huge.Cells[0].Rows[i].CostByClass()[0] = 1e308
 	}
 	for _, tc := range []struct {
 		what   string
@@ -169,7 +169,7 @@ func TestMaximaOfSeeds(t *testing.T) {
 	peaks := func(n string, peaks ...int64) results.Cell {
 		c := named("p seed="+n, "p", seed(n), "ab", 1)
 		for i, peak := range peaks {
-			c.Rows[i].PeakContext = peak
+			c.Rows[i].Figures[results.PeakContext] = float64(peak)
 		}
 		return c
 	}
@@ -193,8 +193,8 @@ func TestMaximaOfSeedsResampled(t *testing.T) {
 		all := []results.Cell{named("p seed=1", "p", seed("1"), "abcdefg", 1), named("p seed=2", "p", seed("2"), "abcdefg", 1)}
 		for k, c := range all {
 			for i := range c.Rows {
-				if c.Rows[i].PeakContext = rest; i == 0 && k == 0 {
-					c.Rows[i].PeakContext = first
+				if c.Rows[i].Figures[results.PeakContext] = float64(rest); i == 0 && k == 0 {
+					c.Rows[i].Figures[results.PeakContext] = float64(first)
 				}
 			}
 		}
@@ -213,7 +213,7 @@ func TestMinimumOfSampledSeeds(t *testing.T) {
 	used := func(n string, used ...int) results.Cell {
 		c := named("p seed="+n, "p", seed(n), "abcdefg", 1)
 		for i, u := range used {
-			c.Rows[i].Left = results.Left{Calls: 1, Used: u}
+			c.Rows[i].Figures[results.LeftCalls], c.Rows[i].Figures[results.MostUsed] = 1, float64(u)
 		}
 		return c
 	}
@@ -286,10 +286,10 @@ func TestMixedRuns(t *testing.T) {
 	y := after()
 	y.Provenance = results.Provenance{Version: "v2", Seed: 7, SessionsDigest: "e", Prices: "2026-02-02", Switches: map[string]string{"window": "1"}}
 	y.Workload.Remarks = []string{"interrupted: 8 of 16 sessions simulated", "samples"}
-	y.Cells[0].Total.Unpriced = 3
-	y.Cells[0].Rows[0].CallsBySource[results.SourceCompact] = 1 // so that its seed matters
+	y.Cells[0].Total.Figures[results.UnpricedCalls] = 3
+	y.Cells[0].Rows[0].Figures[results.CallsBySource+results.ID(results.SourceCompact)] = 1 // so that its seed matters
 	y.Cells = append(y.Cells, named("only here", "c", nil, "ab", 1))
-	y.Cells[1].Total.Unpriced = 9 // of a cell that is not compared
+	y.Cells[1].Total.Figures[results.UnpricedCalls] = 9 // of a cell that is not compared
 	y.PassedOver = results.PassedOver{"retention": 1, "counts.naps": 8}
 	x := before()
 	x.Workload.Remarks = []string{"stopped by an error: 7 of 16 sessions simulated"}

@@ -27,7 +27,7 @@ func pipes(t testing.TB) *Report {
 	x, y := before(), after()
 	for i, r := range []*results.Run{x, y} {
 		for j := range r.Cells[0].Rows {
-			r.Cells[0].Rows[j].AddedLatency = float64(j) * float64(1+i)
+			r.Cells[0].Rows[j].Figures[results.AddedLatency] = float64(j) * float64(1+i)
 		}
 		r.Cells = append(r.Cells, named("a|b <c>", "a", nil, "abcdefgh", 2), named("z", "z", nil, "abcdefgh", float64(3+i)))
 		r.Sum()

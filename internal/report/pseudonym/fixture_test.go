@@ -14,17 +14,21 @@ func figuresOf(strategy, session string, seed uint64) *results.Row {
 	tokens := func() prompt.Usage {
 		return prompt.Usage{Uncached: draw.Int64N(1e4), Read: draw.Int64N(1e7), Write5m: draw.Int64N(1e6), Output: draw.Int64N(1e5)}
 	}
-	r := &results.Row{Strategy: strategy, Session: session, Sessions: 1, Calls: 1 + draw.IntN(200), Usage: tokens(),
-		Misses: draw.IntN(9), MissedTokens: draw.Int64N(1e5), HitCalls: draw.IntN(90), LaterCalls: 100, Compactions: draw.IntN(4),
-		ChainMax: draw.IntN(4), PeakContext: draw.Int64N(2e5), AddedLatency: draw.NormFloat64() * 100}
-	r.MissesByClass[1] = r.Misses
-	for c := range r.CostByClass {
-		r.CostByClass[c] = draw.Float64()
-		r.CostBySource[results.SourceMain][c] = r.CostByClass[c]
+	usage, cost := tokens(), results.Cost{}
+	r := &results.Row{Strategy: strategy, Session: session, Figures: results.Figures{results.Sessions: 1,
+		results.Calls: float64(1 + draw.IntN(200)), results.Misses: float64(draw.IntN(9)),
+		results.MissedTokens: float64(draw.Int64N(1e5)), results.HitCalls: float64(draw.IntN(90)), results.LaterCalls: 100,
+		results.Compactions: float64(draw.IntN(4)), results.ChainMax: float64(draw.IntN(4)),
+		results.PeakContext: float64(draw.Int64N(2e5)), results.AddedLatency: draw.NormFloat64() * 100}}
+	r.Figures[results.MissesByClass+results.ID(1)] = float64(r.N(results.Misses))
+	for c := range cost {
+		cost[c] = draw.Float64()
 	}
-	r.CallsBySource[results.SourceMain], r.UsageBySource[results.SourceMain] = r.Calls, r.Usage
-	r.Waits[results.WaitCompaction] = r.AddedLatency
-	r.Firings = map[string]int{"full-compact": r.Compactions + 1}
+	calls := r.Figures[results.Calls]
+	r.Bill(results.SourceMain, &usage, &cost)
+	r.Figures[results.Calls], r.Figures[results.CallsBySource+results.ID(results.SourceMain)] = calls, calls
+	r.Figures[results.Waits+results.ID(results.WaitCompaction)] = r.Figures[results.AddedLatency]
+	r.Firings = map[string]int{"full-compact": r.N(results.Compactions) + 1}
 	r.Reasons = map[string]int{"full-compact: too few messages": 1 + draw.IntN(9)}
 	return r
 }

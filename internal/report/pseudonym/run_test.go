@@ -237,7 +237,7 @@ func TestPseudonymsPair(t *testing.T) {
 			if !form.MatchString(p) || p == pseudonym.Of([]byte("another key of 16"), r.Session) {
 				t.Errorf("pseudonym %q of %q", p, r.Session)
 			}
-			if g := bySession[p]; g.Usage != r.Usage || g.CostUSD() != r.CostUSD() || g.Firings["full-compact"] != r.Firings["full-compact"] {
+			if g := bySession[p]; g.Usage() != r.Usage() || g.CostUSD() != r.CostUSD() || g.Firings["full-compact"] != r.Firings["full-compact"] {
 				t.Errorf("cell %q, session %q: figures changed", c.Cell, r.Session)
 			}
 		}

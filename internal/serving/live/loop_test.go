@@ -116,10 +116,10 @@ func TestWhatASummaryKeepsIsMeasured(t *testing.T) {
 		row := simulate(t, "auto-compact/167k", corpus, l, func(c *loop.Config) {
 			c.Needs, c.Window = needs.NewLibrary(t.Context(), corpus).Of, 70_000
 		})[0]
-		if row.Compactions != 1 {
-			t.Fatalf("%d compactions, want one", row.Compactions)
+		if row.N(results.Compactions) != 1 {
+			t.Fatalf("%d compactions, want one", row.N(results.Compactions))
 		}
-		return row.Needs.Kinds[recall.NeedName]
+		return *(*recall.Needs)(row.Figures[results.Needs:]).Kind(recall.NeedName)
 	}
 	server := &fakeServer{answer: func(int, *Request) (*Reply, error) {
 		r := good()
@@ -130,7 +130,8 @@ func TestWhatASummaryKeepsIsMeasured(t *testing.T) {
 	real := Options{Backend: server, Texts: readingOf(corpus)}
 	real.Calls = folder(t, stored, Make, false)
 	made := kept(newLive(t, real))
-	if made.Count != 2 || made.Weight != 2000 || made.Verbatim != 1000 || made.Summarized != 0 || made.Most != 0 {
+	if made[recall.Count] != 2 || made[recall.Weight] != 2000 || made[recall.Verbatim] != 1000 ||
+		made[recall.Summarized] != 0 || made[recall.Most] != 0 {
 		t.Errorf("live: %+v, want one name of two there and nothing expected of the other", made)
 	}
 	replayed := Options{Texts: readingOf(corpus), Calls: folder(t, stored, Replay, false)}
@@ -140,7 +141,7 @@ func TestWhatASummaryKeepsIsMeasured(t *testing.T) {
 	real.Calls = folder(t, bare, Make, true)
 	kept(newLive(t, real))
 	replayed.Calls = folder(t, bare, Replay, false)
-	if n := kept(newLive(t, replayed)); n.Verbatim != 0 || n.Summarized != 1640 {
+	if n := kept(newLive(t, replayed)); n[recall.Verbatim] != 0 || n[recall.Summarized] != 1640 {
 		t.Errorf("replayed without texts: %+v, want 82 %% of both expected", n)
 	}
 }

@@ -9,14 +9,14 @@ import (
 
 // artifacts adds what a compaction left of paths, commands and failures. Of the summary only a recorded one counts.
 func (j *Judge) artifacts(to *recall.Needs) {
-	depth := &to.ByDepth[recall.Depth(j.depth)]
+	depth := to.Portion(recall.ByDepth, recall.Depth(j.depth))
 	count := func(kind recall.Artifact, here bool) {
-		a := &to.Artifacts[kind]
-		a.Whole++
-		depth.Whole++
+		a := to.Portion(recall.Artifacts, int(kind))
+		a[recall.Whole]++
+		depth[recall.Whole]++
 		if here {
-			a.Part++
-			depth.Part++
+			a[recall.Part]++
+			depth[recall.Part]++
 		}
 	}
 	for i := j.low; i < j.high; i++ {

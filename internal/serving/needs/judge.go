@@ -112,7 +112,7 @@ func (j *Judge) Inherit(from *Judge) {
 	j.heard = append(j.heard[:0], from.heard...)
 	j.fetched = append(j.fetched[:0], from.fetched...)
 	j.depth, j.modelled, j.summary, j.Kept = from.depth, from.modelled, from.summary, from.Kept
-	j.said = recall.Portion{Whole: from.said.Whole}
+	j.said = recall.Portion{recall.Whole: from.said[recall.Whole]}
 	j.seen, j.edits = 0, math.MaxUint32
 }
 
@@ -159,7 +159,7 @@ func (j *Judge) again(c *prompt.Context, round int32, to *recall.Needs) {
 			shown[i] &^= formMask
 		}
 	}
-	j.restored, j.here, j.modelled, j.said = j.restored[:0], j.here[:0], false, recall.Portion{Whole: j.said.Whole}
+	j.restored, j.here, j.modelled, j.said = j.restored[:0], j.here[:0], false, recall.Portion{recall.Whole: j.said[recall.Whole]}
 	j.seen = 0
 	var room int32
 	for i := range c.Len() {
@@ -244,16 +244,16 @@ func (j *Judge) seeMade(c *prompt.Context, i int, e *prompt.Entry) {
 
 // hear counts the directives of a prompt.
 func (j *Judge) hear(block int32, form uint8) {
-	n := int64(len(j.x.said(block)))
+	n := float64(len(j.x.said(block)))
 	if n == 0 {
 		return
 	}
 	if !slices.Contains(j.heard, block) {
 		j.heard = append(j.heard, block)
-		j.said.Whole += n
+		j.said[recall.Whole] += n
 	}
 	if form == whole {
-		j.said.Part += n
+		j.said[recall.Part] += n
 	}
 }
 
@@ -281,34 +281,34 @@ func (j *Judge) Call(round int32, to *recall.Needs, tell func(n *Need, state Sta
 	for i := range list {
 		n := &list[i]
 		state, behind := j.state(n)
-		t := &to.Kinds[n.Kind]
-		w := int64(n.Weight)
+		t := to.Kind(n.Kind)
+		w := float64(n.Weight)
 		kept := 0.0
 		if j.modelled && behind > 0 {
 			kept = math.Pow(j.keeps[n.Kind], float64(behind))
 		}
-		t.Count++
-		t.Weight += w
+		t[recall.Count]++
+		t[recall.Weight] += w
 		switch state {
 		case Verbatim:
-			t.Verbatim += w
+			t[recall.Verbatim] += w
 		case Recoverable:
-			t.Recoverable += w
+			t[recall.Recoverable] += w
 		case Gone:
-			t.Summarized += int64(math.Round(float64(w) * kept))
+			t[recall.Summarized] += math.Round(w * kept)
 			if kept > 0 && holds(j.kept, j.x.threads[j.thread].starts[round]+int32(i)) {
-				t.Most += w
+				t[recall.Most] += w
 			}
 		}
 		if tell != nil {
 			tell(n, state, kept)
 		}
 	}
-	d := &to.Instructions[recall.Depth(j.depth)]
-	d.Part += j.said.Part
-	d.Whole += j.said.Whole
+	d := to.Portion(recall.Instructions, recall.Depth(j.depth))
+	d[recall.Part] += j.said[recall.Part]
+	d[recall.Whole] += j.said[recall.Whole]
 	if j.modelled {
-		to.Summarized += j.said.Whole - j.said.Part
+		to[recall.Directed] += j.said[recall.Whole] - j.said[recall.Part]
 	}
 }
 

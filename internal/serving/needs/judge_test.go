@@ -44,11 +44,12 @@ func ahead(t *testing.T, talk *needstest.Talk, round int) *desk {
 }
 
 // call returns the figures of the call of a round.
-func (d *desk) call(round int32) recall.Needs {
+func (d *desk) call(round int32) *recall.Needs {
 	d.j.Look(&d.c, round, &d.row)
 	d.row = recall.Needs{}
 	d.j.Call(round, &d.row, nil)
-	return d.row
+	row := d.row
+	return &row
 }
 
 // at returns the position of the first entry of a kind and an operation.
@@ -85,7 +86,7 @@ func editing(changed bool) *needstest.Talk {
 func TestClearedResults(t *testing.T) {
 	for changed, want := range map[bool]State{false: Recoverable, true: Recoverable} {
 		d := ahead(t, editing(changed), 14)
-		if n := d.call(14).Kinds[recall.NeedEdit]; n.Count != 1 || n.Verbatim != n.Weight {
+		if n := d.call(14).Kind(recall.NeedEdit); n[recall.Count] != 1 || n[recall.Verbatim] != n[recall.Weight] {
 			t.Fatalf("changed %v: %+v, want one verbatim", changed, n)
 		}
 		for i := range d.c.Len() {
@@ -93,8 +94,8 @@ func TestClearedResults(t *testing.T) {
 				d.c.SetForm(i, prompt.FormCleared, 5, prompt.CauseEdit)
 			}
 		}
-		n := d.call(14).Kinds[recall.NeedEdit]
-		if n.Recoverable != n.Weight || want != Recoverable {
+		n := d.call(14).Kind(recall.NeedEdit)
+		if n[recall.Recoverable] != n[recall.Weight] || want != Recoverable {
 			t.Errorf("changed %v: %+v, want all recoverable", changed, n)
 		}
 	}
@@ -105,11 +106,11 @@ func TestClearedResults(t *testing.T) {
 	talk.Call("Bash", `{"command":"grep frobnicateAll"}`, "ok")
 	d := ahead(t, &talk, 9)
 	d.c.SetForm(d.at(t, prompt.KindToolResult, prompt.OpExec), prompt.FormCleared, 5, prompt.CauseEdit)
-	if n := d.call(9).Kinds[recall.NeedName]; n.Count != 1 || n.Verbatim+n.Recoverable+n.Summarized != 0 {
+	if n := d.call(9).Kind(recall.NeedName); n[recall.Count] != 1 || n[recall.Verbatim]+n[recall.Recoverable]+n[recall.Summarized] != 0 {
 		t.Errorf("output of a command: %+v, want it gone", n)
 	}
 	d.c.SetForm(d.at(t, prompt.KindToolResult, prompt.OpExec), prompt.FormPointer, 5, prompt.CauseEdit)
-	if n := d.call(9).Kinds[recall.NeedName]; n.Recoverable != n.Weight {
+	if n := d.call(9).Kind(recall.NeedName); n[recall.Recoverable] != n[recall.Weight] {
 		t.Errorf("a pointer: %+v, want it recoverable", n)
 	}
 }
@@ -130,13 +131,13 @@ func TestModelledSummary(t *testing.T) {
 	for _, tt := range []struct {
 		bytes            int32
 		summaries        int
-		summarized, most int64
+		summarized, most float64
 	}{
 		{1000, 1, 820, 1000}, {1000, 2, 672, 1000}, {5, 1, 820, 0},
 	} {
 		d := ahead(t, &talk, 8)
 		n := d.call(8)
-		if n.Instructions[0] != (recall.Portion{Part: 1, Whole: 1}) || n.Kinds[recall.NeedName].Verbatim != 1000 {
+		if *n.Portion(recall.Instructions, 0) != (recall.Portion{1, 1}) || n.Kind(recall.NeedName)[recall.Verbatim] != 1000 {
 			t.Fatalf("ahead of it: %+v", n)
 		}
 		for i := range tt.summaries {
@@ -147,13 +148,14 @@ func TestModelledSummary(t *testing.T) {
 			d.j.Look(&d.c, 8, &d.row)
 		}
 		got := d.call(8)
-		k := got.Kinds[recall.NeedName]
-		if k.Weight != 1000 || k.Verbatim != 0 || k.Summarized != tt.summarized || k.Most != tt.most {
-			t.Errorf("%d summaries of %d bytes: %+v, want %d expected and %d at most",
+		k := got.Kind(recall.NeedName)
+		if k[recall.Weight] != 1000 || k[recall.Verbatim] != 0 || k[recall.Summarized] != tt.summarized || k[recall.Most] != tt.most {
+			t.Errorf("%d summaries of %d bytes: %+v, want %g expected and %g at most",
 				tt.summaries, tt.bytes, k, tt.summarized, tt.most)
 		}
-		if got.Instructions[tt.summaries] != (recall.Portion{Part: 0, Whole: 1}) || got.Summarized != 1 {
-			t.Errorf("%+v and %d summarised, want one directive, gone but for the summary", got.Instructions, got.Summarized)
+		if *got.Portion(recall.Instructions, tt.summaries) != (recall.Portion{0, 1}) || got[recall.Directed] != 1 {
+			t.Errorf("%+v and %g summarised, want one directive, gone but for the summary", *got.Portion(recall.Instructions,
+				tt.summaries), got[recall.Directed])
 		}
 	}
 }
@@ -176,10 +178,11 @@ func TestRecordedSummary(t *testing.T) {
 		digest = digest.Extend(d.s.Blocks[b].Digest)
 	}
 	d.compact(prompt.Block{Kind: prompt.KindSummary, Tokens: 100, Bytes: 400, Digest: digest})
-	if n := d.call(9).Kinds[recall.NeedName]; n.Count != 1 || n.Verbatim != n.Weight {
+	if n := d.call(9).Kind(recall.NeedName); n[recall.Count] != 1 || n[recall.Verbatim] != n[recall.Weight] {
 		t.Errorf("%+v, want what the summary says", n)
 	}
-	if n := d.call(10).Kinds[recall.NeedName]; n.Count != 1 || n.Verbatim+n.Recoverable+n.Summarized+n.Most != 0 {
+	if n := d.call(10).Kind(recall.NeedName); n[recall.Count] != 1 ||
+		n[recall.Verbatim]+n[recall.Recoverable]+n[recall.Summarized]+n[recall.Most] != 0 {
 		t.Errorf("%+v, want what the summary does not say gone", n)
 	}
 }
@@ -194,8 +197,8 @@ func TestWrittenSummary(t *testing.T) {
 	talk.Call("Bash", `{"command":"grep unfrobnicateAny"}`, "ok")
 	for _, tt := range []struct {
 		words            string
-		first, second    int64 // weight that is there word for word
-		expected, atMost int64 // of the second in a summary
+		first, second    float64 // weight that is there word for word
+		expected, atMost float64 // of the second in a summary
 	}{
 		{"The build says undefined: `frobnicateAll`.", 1000, 0, 0, 0},
 		{"", 0, 0, 820, 1000},
@@ -208,12 +211,12 @@ func TestWrittenSummary(t *testing.T) {
 			return tt.words
 		}
 		d.compact(prompt.Block{Kind: prompt.KindSummary, Tokens: 100, Bytes: 400, Digest: prompt.DigestString("s")})
-		if n := d.call(9).Kinds[recall.NeedName]; n.Weight != 1000 || n.Verbatim != tt.first {
-			t.Errorf("%q: %+v, want %d verbatim", tt.words, n, tt.first)
+		if n := d.call(9).Kind(recall.NeedName); n[recall.Weight] != 1000 || n[recall.Verbatim] != tt.first {
+			t.Errorf("%q: %+v, want %g verbatim", tt.words, n, tt.first)
 		}
-		n := d.call(10).Kinds[recall.NeedName]
-		if n.Verbatim != tt.second || n.Summarized != tt.expected || n.Most != tt.atMost {
-			t.Errorf("%q: %+v, want %d verbatim, %d expected and %d at most", tt.words, n, tt.second, tt.expected, tt.atMost)
+		n := d.call(10).Kind(recall.NeedName)
+		if n[recall.Verbatim] != tt.second || n[recall.Summarized] != tt.expected || n[recall.Most] != tt.atMost {
+			t.Errorf("%q: %+v, want %g verbatim, %g expected and %g at most", tt.words, n, tt.second, tt.expected, tt.atMost)
 		}
 	}
 }
@@ -230,8 +233,8 @@ func TestDirectivesInSummaries(t *testing.T) {
 	talk.Call("Bash", `{"command":"ls"}`, "ok")
 	for name, words := range map[string]string{"recorded": "", "written": summary} {
 		d := ahead(t, &talk, 8)
-		if n := d.call(8); n.Instructions[0] != (recall.Portion{Part: 2, Whole: 2}) {
-			t.Fatalf("ahead of it: %+v", n.Instructions)
+		if n := d.call(8); *n.Portion(recall.Instructions, 0) != (recall.Portion{2, 2}) {
+			t.Fatalf("ahead of it: %+v", n.Sum(recall.Instructions))
 		}
 		b := prompt.Block{Kind: prompt.KindSummary, Tokens: 100, Bytes: 400}
 		if words == "" {
@@ -244,8 +247,8 @@ func TestDirectivesInSummaries(t *testing.T) {
 			d.j.words = func(*prompt.Block) string { return words }
 		}
 		d.compact(b)
-		if n := d.call(8); n.Instructions[1] != (recall.Portion{Part: 1, Whole: 2}) || n.Summarized != 0 {
-			t.Errorf("%s: %+v, %d in a summary without words; want one of two", name, n.Instructions[1], n.Summarized)
+		if n := d.call(8); *n.Portion(recall.Instructions, 1) != (recall.Portion{1, 2}) || n[recall.Directed] != 0 {
+			t.Errorf("%s: %+v, %g in a summary without words; want one of two", name, *n.Portion(recall.Instructions, 1), n[recall.Directed])
 		}
 	}
 }
@@ -258,7 +261,7 @@ func TestRestoredFile(t *testing.T) {
 	d.c.Add(prompt.Block{
 		Kind: prompt.KindAttachment, Object: object, Tokens: 50, Bytes: 200, Digest: prompt.DigestString("f"),
 	})
-	if n := d.call(14).Kinds[recall.NeedEdit]; n.Count != 1 || n.Verbatim != n.Weight {
+	if n := d.call(14).Kind(recall.NeedEdit); n[recall.Count] != 1 || n[recall.Verbatim] != n[recall.Weight] {
 		t.Errorf("%+v, want the file's text there", n)
 	}
 }
@@ -271,8 +274,8 @@ func TestArtifacts(t *testing.T) {
 	d.c.AppendEntry(read)
 	d.row = recall.Needs{}
 	d.j.Look(&d.c, 14, &d.row)
-	if got := d.row.Artifacts; got[recall.ArtifactRead] != (recall.Portion{Part: 1, Whole: 1}) ||
-		got[recall.ArtifactCommand] != (recall.Portion{Part: 0, Whole: 13}) {
-		t.Errorf("%+v, want the file there and 13 commands gone", got)
+	file, run := d.row.Portion(recall.Artifacts, int(recall.ArtifactRead)), d.row.Portion(recall.Artifacts, int(recall.ArtifactCommand))
+	if *file != (recall.Portion{1, 1}) || *run != (recall.Portion{0, 13}) {
+		t.Errorf("%v and %v, want the file there and 13 commands gone", *file, *run)
 	}
 }

@@ -1,6 +1,9 @@
 package needs
 
-import "github.com/compactsim/compactsim/sim/prompt"
+import (
+	"github.com/compactsim/compactsim/internal/study/recall"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
 
 // Words returns the text of a summary that a run was given and no recording has, "" if it is unknown.
 type Words func(summary *prompt.Block) string
@@ -70,7 +73,7 @@ func (j *Judge) retell() {
 		}
 		for _, d := range j.x.said(block) {
 			if j.says(d.term) {
-				j.said.Part++
+				j.said[recall.Part]++
 			}
 		}
 	}

@@ -136,17 +136,19 @@ func (p *Profile) FirstCall(f *FirstRead) (share float64, tokens int64) {
 		own = *t
 	}
 	rank := -1
-	var like []FirstRead // of the most similar groups, the one nearest in time
+	var like []*FirstRead // of the most similar groups, the one nearest in time
 	for _, g := range x.groups {
 		same := g.user == f.User && f.User != ""
-		o, ok := g.nearest(f)
-		if !ok {
+		r := likeness(f, g, same, g.epoch == epoch)
+		if r < rank {
 			continue
 		}
-		switch r := likeness(f, &o, same, g.epoch == epoch); {
+		o := g.nearest(f)
+		switch {
+		case o == nil:
 		case r > rank:
 			rank, like = r, append(like[:0], o)
-		case r == rank:
+		default:
 			like = append(like, o)
 		}
 	}
@@ -159,56 +161,61 @@ func (p *Profile) FirstCall(f *FirstRead) (share float64, tokens int64) {
 			own.drop(warm)
 		}
 	}
-	best := like[0]
+	share = own.share(all.share(0.5, 1), firstWeight)
 	if rank < ofUser { // of other users: the median
-		slices.SortFunc(like, func(a, b FirstRead) int { return cmp.Compare(a.Read, b.Read) })
-		best = like[len(like)/2]
+		reads := make([]int64, len(like))
+		for i, o := range like {
+			reads[i] = o.Read
+		}
+		slices.Sort(reads)
+		return share, reads[len(reads)/2]
 	}
-	for i := range like {
-		if rank >= ofUser && nearer(f, &like[i], &best) {
-			best = like[i]
+	best := like[0]
+	for _, o := range like {
+		if nearer(f, o, best) {
+			best = o
 		}
 	}
-	return own.share(all.share(0.5, 1), firstWeight), best.Read
+	return share, best.Read
 }
 
 // nearest returns the first call of another session that found something and is
-// nearest to f in time: the last one before it, else the next one.
-func (g *group) nearest(f *FirstRead) (FirstRead, bool) {
+// nearest to f in time: the last one before it, else the next one; nil for none.
+func (g *group) nearest(f *FirstRead) *FirstRead {
 	at, _ := slices.BinarySearchFunc(g.warm, f.At+1, func(o FirstRead, t int64) int { return cmp.Compare(o.At, t) })
 	for i := at - 1; i >= 0; i-- {
 		if g.warm[i].Session != f.Session {
-			return g.warm[i], true
+			return &g.warm[i]
 		}
 	}
 	for i := at; i < len(g.warm); i++ {
 		if g.warm[i].Session != f.Session {
-			return g.warm[i], true
+			return &g.warm[i]
 		}
 	}
-	return FirstRead{}, false
+	return nil
 }
 
 // ofUser is the least likeness of two first calls of the same user.
 const ofUser = 8
 
-// likeness returns how much two first calls have in common: the same user
+// likeness returns how much a first call has in common with those of a group: the same user
 // counts most, then the version, the model and how the client was started, then
 // the same epoch (near).
-func likeness(f, o *FirstRead, same, near bool) int {
+func likeness(f *FirstRead, g *group, same, near bool) int {
 	n := 0
 	if same {
 		n += ofUser
 	}
-	if o.Version == f.Version {
+	if g.version == f.Version {
 		n += 3
 	} else if near {
 		n++
 	}
-	if o.Model == f.Model {
+	if g.model == f.Model {
 		n += 2
 	}
-	if o.Entry == f.Entry {
+	if g.entry == f.Entry {
 		n += 2
 	}
 	return n

@@ -69,6 +69,9 @@ func Run(sessions []*traces.Session, o Options) (*Report, error) {
 	for _, c := range o.Compactions {
 		a.simulated[c.Session] = append(a.simulated[c.Session], c)
 	}
+	if o.In != nil {
+		a.bill.stated = nil // what a client logs for a session is for all of it
+	}
 	ids := make([]string, len(sessions))
 	for i, s := range sessions {
 		whole, err := s.Load()

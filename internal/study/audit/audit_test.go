@@ -1,10 +1,11 @@
 package audit
 
 import (
-	"github.com/compactsim/compactsim/internal/study/calls"
 	"math"
 	"testing"
 	"time"
+
+	"github.com/compactsim/compactsim/internal/study/calls"
 
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/study/confusion"
@@ -29,10 +30,11 @@ func TestSumsAreTheBill(t *testing.T) {
 				}
 			}
 		}
-		if math.Abs(r.Total.USD-billed.CostUSD()) > 1e-6 || math.Abs(r.LoggedOutputUSD-billed.LoggedOutputUSD) > 1e-6 {
-			t.Errorf("%s: $%f, outputs as logged $%f; billed $%f, $%f", name, r.Total.USD, r.LoggedOutputUSD, billed.CostUSD(), billed.LoggedOutputUSD)
+		if math.Abs(r.Total.USD-billed.CostUSD()) > 1e-6 || math.Abs(r.LoggedOutputUSD-billed.Figures[results.LoggedOutputUSD]) > 1e-6 {
+			t.Errorf("%s: $%f, outputs as logged $%f; billed $%f, $%f", name, r.Total.USD, r.LoggedOutputUSD,
+				billed.CostUSD(), billed.Figures[results.LoggedOutputUSD])
 		}
-		u := billed.Usage
+		u := billed.Usage()
 		if got := (prompt.Usage{Uncached: r.Total.Uncached, Read: r.Total.Read, Write5m: r.Total.Write5m, Write1h: r.Total.Write1h, WriteOther: r.Total.WriteOther, Output: r.Total.Output}); got != u {
 			t.Errorf("%s: %+v, billed %+v", name, got, u)
 		}
@@ -360,6 +362,27 @@ func TestPeriodsAddUp(t *testing.T) {
 		}
 		if got, want := missed(early)+missed(late), missed(whole); math.Abs(got-want) > 1e-6 {
 			t.Errorf("%s: misses of $%f, in all $%f", name, got, want)
+		}
+	}
+}
+
+// What a client logs as the cost of a session stands beside its bill if it is another sum, and not for a part of a session.
+func TestStatedCosts(t *testing.T) {
+	k := newScene("stated")
+	k.call(0, prompt.Usage{Uncached: 1000, Output: 100})
+	o := Options{Prices: auditPrices(t)}
+	bill := ran(t, []*traces.Session{k.s}, o).Total.USD
+	for _, tt := range []struct {
+		logged float64
+		want   bool
+	}{{0, false}, {bill, false}, {bill + 1, true}} {
+		k.s.LoggedUSD = tt.logged
+		r := ran(t, []*traces.Session{k.s}, o)
+		if r.Stated.LoggedUSD != tt.logged || tt.logged > 0 && r.Stated.USD != bill {
+			t.Errorf("stated %+v, want $%g beside $%g", r.Stated, tt.logged, bill)
+		}
+		if said := (&page{Report: r}).headStated(); (said != "") != tt.want {
+			t.Errorf("$%g beside $%g: %q", tt.logged, bill, said)
 		}
 	}
 }

@@ -3,11 +3,12 @@ package audit
 import (
 	"cmp"
 	"fmt"
-	"github.com/compactsim/compactsim/internal/study/calls"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/compactsim/compactsim/internal/serving/breaks"
+	"github.com/compactsim/compactsim/internal/study/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -27,7 +28,8 @@ type bill struct {
 	written float64 // additional cost if all that was not read was written
 	byClass [results.NumClasses]Line
 	by      [len(splitNames)]map[string]*Sum
-	days    map[[3]string]*Sum // by day, project and model
+	days    map[[3]string]*Sum          // by day, project and model
+	stated  map[*traces.Session]float64 // bill of sessions with a logged cost; NaN where a model has no price; nil for a bill of a period
 	zone    *time.Location
 	first   string
 	last    string
@@ -40,7 +42,7 @@ var splitNames = [...]string{"model", "source", "project", "month", "week", "day
 var periods = []string{"month", "week", "day"}
 
 func newBill(zone *time.Location) *bill {
-	b := &bill{zone: zone, days: map[[3]string]*Sum{}}
+	b := &bill{zone: zone, days: map[[3]string]*Sum{}, stated: map[*traces.Session]float64{}}
 	for i := range b.by {
 		b.by[i] = map[string]*Sum{}
 	}
@@ -73,6 +75,11 @@ func (b *bill) add(c *calls.Call) {
 	}
 	if agents.Of(c.Session.Agent).Cache(c.Model.Name) == traces.CacheAutomatic && c.Model.Known {
 		b.written += c.Model.Rate.Unwritten(r.Usage)
+	}
+	if b.stated != nil && c.Session.LoggedUSD > 0 {
+		if b.stated[c.Session] += c.Cost.Total(); !c.Model.Known {
+			b.stated[c.Session] = math.NaN()
+		}
 	}
 	project := c.Session.Project
 	if project == "" {
@@ -135,6 +142,12 @@ func (b *bill) classes(c *calls.Call) {
 func (b *bill) report(r *Report) {
 	r.Total, r.LoggedOutputUSD, r.From, r.Until = b.total, b.logged, b.first, b.last
 	r.UnloggedWritesUSD = b.written
+	for s, usd := range b.stated {
+		if !math.IsNaN(usd) {
+			r.Stated.Sessions++
+			r.Stated.LoggedUSD, r.Stated.USD = r.Stated.LoggedUSD+s.LoggedUSD, r.Stated.USD+usd
+		}
+	}
 	classes := Split{By: "class"}
 	for i, l := range b.byClass {
 		if l.Calls > 0 {

@@ -95,9 +95,9 @@ func confusionText(c *confusion.Matrix) string {
 			fmt.Fprintf(&b, ", recall %.3f of %d", recall, c.True(said))
 		}
 		b.WriteByte(':')
-		for m, n := range c.Calls[r] {
+		for m, n := range c.Calls(said) {
 			if n > 0 {
-				fmt.Fprintf(&b, " %s:%d", prompt.MissClass(m), n)
+				fmt.Fprintf(&b, " %s:%g", prompt.MissClass(m), n)
 			}
 		}
 		b.WriteByte('\n')

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -37,6 +38,7 @@ func (p *page) head() []string {
 	add(p.headUnpriced())
 	lines = append(append(lines, p.Remarks...), "")
 	add(p.headClasses())
+	add(p.headStated())
 	add(p.headMisses())
 	if p.UnloggedWritesUSD >= 0.005 {
 		add(fmt.Sprintf("The provider bills writes of some models and their logs carry none: %s if nothing was written, as here, "+
@@ -82,10 +84,20 @@ func (p *page) headUnpriced() string {
 	for i := range p.Defects {
 		if d := &p.Defects[i]; d.Kind == DefectUnpriced && d.Count > 0 {
 			return fmt.Sprintf("%s of models without a price not in the bill (%s); --price-as bills them as another",
-				document.Count(d.Count, "call"), strings.Join(d.Names, ", "))
+				document.Count(d.Count, "call"), document.Few(d.Names))
 		}
 	}
 	return ""
+}
+
+// headStated says what the clients themselves log as costs, where that is another sum.
+func (p *page) headStated() string {
+	s := &p.Stated
+	if s.LoggedUSD < 0.005 || math.Abs(s.USD-s.LoggedUSD) < 0.01*s.LoggedUSD {
+		return ""
+	}
+	return fmt.Sprintf("Clients log costs of %s for %s; this bill has %s for them: other prices, or calls whose counts are lost.",
+		cents(s.LoggedUSD), document.Count(s.Sessions, "session"), cents(s.USD))
 }
 
 // headClasses says what was paid for.

@@ -31,6 +31,8 @@ type Report struct {
 	// UnloggedWritesUSD is the additional cost if all that was not read was
 	// written, for providers that bill writes and log none.
 	UnloggedWritesUSD float64 `json:"unlogged_writes_usd"`
+	// Stated compares the bill with the costs that clients log. Their prices may be others, and their logs may lack calls.
+	Stated Stated `json:"stated"`
 
 	Splits   []Split   `json:"splits"`
 	Days     []Day     `json:"days"` // in order
@@ -83,6 +85,13 @@ func (s *Sum) add(u *prompt.Usage, cost *results.Cost) {
 	s.Output += u.Output
 	s.Limited += u.Uncached + u.Writes()
 	s.USD += cost.Total()
+}
+
+// Stated holds what clients logged as the cost of sessions against the bill of the same sessions.
+type Stated struct {
+	Sessions  int     `json:"sessions"`   // with a logged cost, all calls and models of which are in the bill
+	LoggedUSD float64 `json:"logged_usd"` // by the clients
+	USD       float64 `json:"usd"`        // at API prices
 }
 
 // Plus adds the calls of t.

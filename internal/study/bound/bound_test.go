@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -102,7 +103,7 @@ func least(t *testing.T, c loop.Config, s *traces.Session, n int, act action) fl
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !row.CutShort() && row.OverWindow == 0 {
+		if !row.CutShort() && row.N(results.OverWindow) == 0 {
 			best = min(best, row.CostUSD())
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/internal/serving/needs/needstest"
+	"github.com/compactsim/compactsim/internal/study/recall"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -85,8 +86,8 @@ func TestFrontIsTheLeastOfAllSchedules(t *testing.T) {
 
 // lost returns the weight of what nothing answers, 1 for a need of what stands in one block.
 func lost(r *results.Row) float64 {
-	n := r.Needs.Total()
-	return float64(n.Weight-n.Verbatim-n.Recoverable-n.Summarized) / 1000
+	n := (*recall.Needs)(r.Figures[results.Needs:]).Total()
+	return (n[recall.Weight] - n.Kept()) / 1000
 }
 
 func charged(r *results.Row, price float64) float64 { return r.CostUSD() + price*lost(r) }

@@ -155,14 +155,14 @@ func (t *Table) CountMisses(row *results.Row) {
 			if c.First() {
 				continue
 			}
-			row.LaterCalls++
+			row.Figures[results.LaterCalls]++
 			if c.Missed <= 0 {
-				row.HitCalls++
+				row.Figures[results.HitCalls]++
 				continue
 			}
-			row.Misses++
-			row.MissedTokens += c.Missed
-			row.MissesByClass[c.Class()]++
+			row.Figures[results.Misses]++
+			row.Figures[results.MissedTokens] += float64(c.Missed)
+			row.Figures[results.MissesByClass+results.ID(c.Class())]++
 		}
 	}
 }

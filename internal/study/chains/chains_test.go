@@ -72,13 +72,13 @@ func TestCompactionsAddUpToTheRow(t *testing.T) {
 			var calls float64
 			for j := range list {
 				c := &list[j]
-				row.Compactions++
+				row.Figures[results.Compactions]++
 				if c.Recompaction {
-					row.Recompactions++
+					row.Figures[results.Recompactions]++
 				}
-				row.ChainMax = max(row.ChainMax, c.Place)
+				row.Figures[results.ChainMax] = float64(max(row.N(results.ChainMax), c.Place))
 				if c.NetUSD() < 0 {
-					row.Counts.NetNegative++
+					row.Figures[results.NetNegativeCompactions]++
 				}
 				calls += c.CallCost.Total()
 				if c.Session != rows[i].Session || c.Before-c.After != c.Saved || c.Line == 0 {
@@ -87,12 +87,13 @@ func TestCompactionsAddUpToTheRow(t *testing.T) {
 			}
 			seen += len(list)
 			want := &rows[i]
-			if row.Compactions != want.Compactions || row.Recompactions != want.Recompactions || row.ChainMax != want.ChainMax ||
-				row.Counts.NetNegative != want.Counts.NetNegative {
+			if row.N(results.Compactions) != want.N(results.Compactions) ||
+				row.N(results.Recompactions) != want.N(results.Recompactions) || row.N(results.ChainMax) != want.N(results.ChainMax) ||
+				row.N(results.NetNegativeCompactions) != want.N(results.NetNegativeCompactions) {
 				t.Errorf("%s of %s: %+v, the row has %+v", want.Session, strategy, row, *want)
 			}
-			if d := calls - want.CostBySource[results.SourceCompact].Total(); d > 1e-9 || d < -1e-9 {
-				t.Errorf("%s of %s: calls of $%.6f, the row has $%.6f", want.Session, strategy, calls, want.CostBySource[results.SourceCompact].Total())
+			if d := calls - want.CostBy(results.SourceCompact).Total(); d > 1e-9 || d < -1e-9 {
+				t.Errorf("%s of %s: calls of $%.6f, the row has $%.6f", want.Session, strategy, calls, want.CostBy(results.SourceCompact).Total())
 			}
 		}
 	}

@@ -87,44 +87,43 @@ var fieldNames = [NumFields]string{
 func (f Field) String() string { return fieldNames[min(int(f), NumFields-1)] }
 
 // Matrix counts the verdicts of a client's break detector by what the cache
-// model knows, call by call. The zero Matrix is empty. Every row of a run has one, so a count takes 4 bytes.
-type Matrix struct {
+// model knows, call by call: a stretch of the figures of a row. The zero Matrix is empty.
+type Matrix [NumFigures]float64
+
+// Where the figures of a Matrix are.
+const (
 	// Calls are those of conversations, by verdict and by class of miss.
-	Calls [NumReasons][prompt.NumMissClasses]uint32
-	// Changed are the breaks among them with a change, by each named field and by
-	// class of miss.
-	Changed [NumFields][prompt.NumMissClasses]uint32
-	// Beside are calls that layers made, by verdict. Each is a conversation of its
-	// own to the server, so what it missed is unknown.
-	Beside [NumReasons]uint32
-}
+	Calls = 0
+	// Changed are the breaks among them with a change, by each named field and by class of miss.
+	Changed = Calls + NumReasons*prompt.NumMissClasses
+	// Beside are calls that layers made, by verdict. Each is a conversation of its own to the
+	// server, so what it missed is unknown.
+	Beside     = Changed + NumFields*prompt.NumMissClasses
+	NumFigures = Beside + NumReasons
+)
+
+// Missed are counts by class of miss.
+type Missed [prompt.NumMissClasses]float64
+
+// Calls returns the calls of conversations with a reason.
+func (b *Matrix) Calls(r Reason) *Missed { return (*Missed)(b[Calls+int(r)*len(Missed{}):]) }
+
+// Changed returns the breaks for which a field was named.
+func (b *Matrix) Changed(f Field) *Missed { return (*Missed)(b[Changed+int(f)*len(Missed{}):]) }
 
 // Add counts a call.
-func (b *Matrix) Add(said Reason, truth prompt.MissClass) { b.Calls[said][truth]++ }
-
-// Merge adds the counts of o.
-func (b *Matrix) Merge(o *Matrix) {
-	for i := range o.Calls {
-		b.Beside[i] += o.Beside[i]
-		for j, n := range o.Calls[i] {
-			b.Calls[i][j] += n
-		}
-	}
-	for i := range o.Changed {
-		for j, n := range o.Changed[i] {
-			b.Changed[i][j] += n
-		}
-	}
+func (b *Matrix) Add(said Reason, truth prompt.MissClass) {
+	b[Calls+int(said)*prompt.NumMissClasses+int(truth)]++
 }
 
 // Ran reports whether the detector saw a call of a conversation.
-func (b *Matrix) Ran() bool { return b.Calls != [NumReasons][prompt.NumMissClasses]uint32{} }
+func (b *Matrix) Ran() bool { return b.Watched() > 0 }
 
 // Watched returns the calls of conversations that the detector saw.
 func (b *Matrix) Watched() int {
 	n := 0
-	for r := range b.Calls {
-		n += b.Said(Reason(r))
+	for r := range Reason(NumReasons) {
+		n += b.Said(r)
 	}
 	return n
 }
@@ -139,12 +138,12 @@ func (b *Matrix) Broke() int {
 }
 
 // Said returns the calls with a reason.
-func (b *Matrix) Said(r Reason) int { return total(&b.Calls[r]) }
+func (b *Matrix) Said(r Reason) int { return b.Calls(r).total() }
 
 // Right returns those of them on which the cache model agrees.
 func (b *Matrix) Right(r Reason) int {
 	n := 0
-	for m, k := range b.Calls[r] {
+	for m, k := range b.Calls(r) {
 		if r.Means(prompt.MissClass(m)) {
 			n += int(k)
 		}
@@ -153,26 +152,26 @@ func (b *Matrix) Right(r Reason) int {
 }
 
 // Named returns the breaks for which the detector named a field.
-func (b *Matrix) Named(f Field) int { return total(&b.Changed[f]) }
+func (b *Matrix) Named(f Field) int { return b.Changed(f).total() }
 
 // NamedRight returns those of them that missed over a changed head or, for the
 // model, over another model.
 func (b *Matrix) NamedRight(f Field) int {
 	if f == FieldModel {
-		return int(b.Changed[f][prompt.MissModel])
+		return int(b.Changed(f)[prompt.MissModel])
 	}
-	return int(b.Changed[f][prompt.MissHead])
+	return int(b.Changed(f)[prompt.MissHead])
 }
 
 // True returns the calls that missed in the way a reason means, whatever the
 // detector's verdict. Calls of models it does not watch are left out.
 func (b *Matrix) True(r Reason) int {
 	n := 0
-	for said := range b.Calls {
-		if Reason(said) == Excluded {
+	for said := range Reason(NumReasons) {
+		if said == Excluded {
 			continue
 		}
-		for m, k := range b.Calls[said] {
+		for m, k := range b.Calls(said) {
 			if r.Means(prompt.MissClass(m)) {
 				n += int(k)
 			}
@@ -215,7 +214,7 @@ func share(n, of int) (float64, bool) {
 	return float64(n) / float64(of), true
 }
 
-func total(counts *[prompt.NumMissClasses]uint32) int {
+func (counts *Missed) total() int {
 	n := 0
 	for _, k := range counts {
 		n += int(k)

@@ -10,8 +10,8 @@ import (
 // model had.
 func TestNamed(t *testing.T) {
 	var b Matrix
-	b.Changed[FieldTools] = [prompt.NumMissClasses]uint32{prompt.MissHead: 3, prompt.MissModel: 2, prompt.MissExpiry: 1}
-	b.Changed[FieldModel] = [prompt.NumMissClasses]uint32{prompt.MissModel: 2, prompt.MissHead: 5}
+	*b.Changed(FieldTools) = Missed{prompt.MissHead: 3, prompt.MissModel: 2, prompt.MissExpiry: 1}
+	*b.Changed(FieldModel) = Missed{prompt.MissModel: 2, prompt.MissHead: 5}
 	for f, want := range map[Field][2]int{FieldTools: {6, 3}, FieldModel: {7, 2}, FieldEffort: {0, 0}} {
 		if got := [2]int{b.Named(f), b.NamedRight(f)}; got != want {
 			t.Errorf("%s: %d named, %d right; want %v", f, got[0], got[1], want)

@@ -12,7 +12,9 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
+	"github.com/compactsim/compactsim/internal/study/confusion"
 	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -78,19 +80,16 @@ func TestExplanationsAddUpToTheRow(t *testing.T) {
 			var got results.Row
 			var cost float64
 			for _, c := range e.Calls {
-				got.Usage.Read += c.Read
-				got.Usage.Write5m += c.Write5m
-				got.Usage.Write1h += c.Write1h
-				got.Usage.Uncached += c.Uncached
-				got.Usage.Output += c.Output
+				got.Bill(results.SourceMain, &prompt.Usage{Uncached: c.Uncached, Read: c.Read, Write5m: c.Write5m, Write1h: c.Write1h,
+					Output: c.Output}, &results.Cost{})
 				if c.Miss != "none" && !c.First && c.Layer == "" {
-					got.Misses++
+					got.Figures[results.Misses]++
 				}
 				cost += c.CostUSD
 			}
-			if len(e.Calls) != row.Calls || got.Usage != row.Usage || got.Misses != row.Misses {
+			if len(e.Calls) != row.N(results.Calls) || got.Usage() != row.Usage() || got.N(results.Misses) != row.N(results.Misses) {
 				t.Errorf("%s of %s: %d calls, %+v, %d misses; the row has %d, %+v, %d",
-					e.Session, strategy, len(e.Calls), got.Usage, got.Misses, row.Calls, row.Usage, row.Misses)
+					e.Session, strategy, len(e.Calls), got.Usage(), got.N(results.Misses), row.N(results.Calls), row.Usage(), row.N(results.Misses))
 			}
 			if d := cost - row.CostUSD(); d > 1e-9 || d < -1e-9 {
 				t.Errorf("%s of %s: explained cost %.6f, the row has %.6f", e.Session, strategy, cost, row.CostUSD())
@@ -170,8 +169,8 @@ func TestCompactionsAreTold(t *testing.T) {
 				}
 			}
 		}
-		if told != row.Compactions || fired != row.Compactions {
-			t.Errorf("%s: %d compactions told, %d triggers fired, the row has %d", e.Session, told, fired, row.Compactions)
+		if told != row.N(results.Compactions) || fired != row.N(results.Compactions) {
+			t.Errorf("%s: %d compactions told, %d triggers fired, the row has %d", e.Session, told, fired, row.N(results.Compactions))
 		}
 	}
 }
@@ -214,8 +213,8 @@ func TestBreaksAreTold(t *testing.T) {
 				told++
 			}
 		}
-		if said != row.Breaks.Broke() {
-			t.Errorf("%s: %d breaks told, the row has %d", e.Session, said, row.Breaks.Broke())
+		if said != (*confusion.Matrix)(row.Figures[results.Breaks:]).Broke() {
+			t.Errorf("%s: %d breaks told, the row has %d", e.Session, said, (*confusion.Matrix)(row.Figures[results.Breaks:]).Broke())
 		}
 	}
 	if told == 0 {

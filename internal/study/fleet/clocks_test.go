@@ -38,7 +38,7 @@ orgs:
 			t.Fatal(err)
 		}
 		if one := byProvider(t, r, p); !reflect.DeepEqual(own.Cells, one.Cells) {
-			t.Errorf("%q: clocks of their own make %+v, one makes %+v", keys, own.Cells[0].Total.Row.Usage, one.Cells[0].Total.Row.Usage)
+			t.Errorf("%q: clocks of their own make %+v, one makes %+v", keys, own.Cells[0].Total.Row.Usage(), one.Cells[0].Total.Row.Usage())
 		}
 	}
 }

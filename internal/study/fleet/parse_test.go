@@ -11,6 +11,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -217,8 +218,8 @@ orgs:
   - {name: two, users: 2, sessions: {model: nobodys-1}}
   - {name: three, users: 2, sessions: {model: claude-opus-4-5}}
 `))
-	if want := []string{"nobodys-1", "nobodys-2"}; !slices.Equal(out.Unpriced, want) || out.Cells[0].Total.Row.Unpriced == 0 {
-		t.Errorf("unpriced %q with %d calls, want %q", out.Unpriced, out.Cells[0].Total.Row.Unpriced, want)
+	if want := []string{"nobodys-1", "nobodys-2"}; !slices.Equal(out.Unpriced, want) || out.Cells[0].Total.Row.N(results.UnpricedCalls) == 0 {
+		t.Errorf("unpriced %q with %d calls, want %q", out.Unpriced, out.Cells[0].Total.Row.N(results.UnpricedCalls), want)
 	}
 }
 

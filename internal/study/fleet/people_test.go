@@ -56,7 +56,8 @@ func TestOrganisationsAreIndependent(t *testing.T) {
 	if !reflect.DeepEqual(alone.Orgs[0], both.Orgs[1]) {
 		t.Errorf("acme has %+v by itself and %+v beside birch", alone.Orgs[0].Metrics, both.Orgs[1].Metrics)
 	}
-	if shared := simulate(t, parse(t, "schema: 1\ncompare: []\norgs:\n"+birch+acme)).Cells[0]; shared.Orgs[1].Row.Usage == alone.Orgs[0].Row.Usage {
+	if shared := simulate(t, parse(t,
+		"schema: 1\ncompare: []\norgs:\n"+birch+acme)).Cells[0]; shared.Orgs[1].Row.Usage() == alone.Orgs[0].Row.Usage() {
 		t.Error("with a scope for everyone, birch makes no difference to acme: the test has no force")
 	}
 }

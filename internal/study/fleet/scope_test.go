@@ -58,7 +58,7 @@ func TestSecondUserReadsWhatIsShared(t *testing.T) {
 		if g.Read != tc.global || o.Read != tc.org {
 			t.Errorf("%s: %d of the global part and %d of the organisation's are read, want %d and %d", name, g.Read, o.Read, tc.global, tc.org)
 		}
-		whole := c.Total.Row.Usage
+		whole := c.Total.Row.Usage()
 		if whole.Writes()+whole.Read+whole.Uncached != whole.Input() || whole.Read != tc.global+tc.org {
 			t.Errorf("%s: %+v: what is not read is to be written", name, whole)
 		}
@@ -127,7 +127,7 @@ func TestPartsAddUp(t *testing.T) {
 			for _, s := range g.Scopes {
 				sum.Add(s)
 			}
-			u := g.Row.Usage
+			u := g.Row.Usage()
 			if sum.Read != u.Read || sum.Written != u.Writes() || sum.Uncached != u.Uncached {
 				t.Errorf("%s, %s: parts come to %+v, the calls to %+v", c.Strategy, g.Name, sum, u)
 			}
@@ -140,9 +140,10 @@ func TestPartsAddUp(t *testing.T) {
 			read += c.Hours[i].Read
 			written += c.Hours[i].Writes()
 		}
-		u := c.Total.Row.Usage
-		if calls != c.Total.Row.Calls || read != u.Read || written != u.Writes() {
-			t.Errorf("%s: hours come to %d calls, %d read, %d written; want %d, %d, %d", c.Strategy, calls, read, written, c.Total.Row.Calls, u.Read, u.Writes())
+		u := c.Total.Row.Usage()
+		if calls != c.Total.Row.N(results.Calls) || read != u.Read || written != u.Writes() {
+			t.Errorf("%s: hours come to %d calls, %d read, %d written; want %d, %d, %d", c.Strategy, calls, read, written,
+				c.Total.Row.N(results.Calls), u.Read, u.Writes())
 		}
 		var kinds results.Row
 		users := 0
@@ -150,8 +151,8 @@ func TestPartsAddUp(t *testing.T) {
 			kinds.Add(&c.Kinds[i].Row)
 			users += c.Kinds[i].Users
 		}
-		if kinds.Usage != u || users != c.Total.Users {
-			t.Errorf("%s: kinds of users come to %+v of %d, want %+v of %d", c.Strategy, kinds.Usage, users, u, c.Total.Users)
+		if kinds.Usage() != u || users != c.Total.Users {
+			t.Errorf("%s: kinds of users come to %+v of %d, want %+v of %d", c.Strategy, kinds.Usage(), users, u, c.Total.Users)
 		}
 	}
 }

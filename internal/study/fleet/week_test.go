@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // every returns times from one hour on, a step apart, for users in turn.
@@ -129,15 +130,16 @@ orgs:
 	}
 	late := simulate(t, f).Cells[0].Total.Row
 	soon := simulate(t, parse(t, text("5m", 1))).Cells[0].Total.Row
-	if late.MissesByClass[prompt.MissExpiry] != 1 || soon.Misses > 1 {
-		t.Errorf("resumed after six hours: misses %v; after five minutes: %d", late.MissesByClass, soon.Misses)
+	if late.MissesOf(prompt.MissExpiry) != 1 || soon.N(results.Misses) > 1 {
+		t.Errorf("resumed after six hours: misses %v; after five minutes: %d",
+			late.Figures[results.MissesByClass:results.Waits], soon.N(results.Misses))
 	}
 	var left int64
 	for b := range rounds[1].Reply.From {
 		left += int64(p.Sessions[0].Blocks[b].Tokens)
 	}
-	if late.MissedTokens != left {
-		t.Errorf("%d tokens are written again, want %d", late.MissedTokens, left)
+	if int64(late.N(results.MissedTokens)) != left {
+		t.Errorf("%d tokens are written again, want %d", late.N(results.MissedTokens), left)
 	}
 }
 
@@ -154,7 +156,7 @@ func TestOverage(t *testing.T) {
 `)
 	}
 	began := simulate(t, parse(t, text("", "0s"))).Cells[0]
-	if u := began.Total.Row.Usage; u.Write1h != 0 || u.Write5m == 0 {
+	if u := began.Total.Row.Usage(); u.Write1h != 0 || u.Write5m == 0 {
 		t.Errorf("begun beyond the quota: %+v, want 5m alone", u)
 	}
 	if off := began.Pair(studies.WithoutOverage).Total.Off; off.Write1h == 0 || off.Write5m != 0 {

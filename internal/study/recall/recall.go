@@ -50,41 +50,74 @@ func Depths() []string { return []string{"0", "1", "2", "3_or_more"} }
 // Depth returns the class of a number of compactions.
 func Depth(compactions int) int { return min(max(0, compactions), NumDepths-1) }
 
-// Portion is a part of a whole.
-type Portion struct{ Part, Whole int64 }
+// Portion is a part of a whole: figures Part and Whole.
+type Portion [portion]float64
 
-// NeedTally adds up needs by their state. Weights are in thousandths: a need of
-// a string in a single block of a long session weighs 1,000.
-type NeedTally struct {
-	Count       int64
-	Weight      int64
-	Verbatim    int64 // weight of those in the context word for word
-	Recoverable int64 // weight of others that can be fetched again unchanged
-	Summarized  int64 // weight of the rest that modelled summaries are expected to keep
-	Most        int64 // the largest possible Summarized: all that fits their size
-}
+// The figures of a Portion.
+const (
+	Part = iota
+	Whole
+	portion
+)
+
+// NeedTally adds up needs by their state, in the figures that follow. Weights are in
+// thousandths: a need of a string in a single block of a long session weighs 1,000.
+type NeedTally [tally]float64
+
+// The figures of a NeedTally.
+const (
+	Count = iota
+	Weight
+	Verbatim    // weight of those in the context word for word
+	Recoverable // weight of others that can be fetched again unchanged
+	Summarized  // weight of the rest that modelled summaries are expected to keep
+	Most        // the largest possible Summarized: all that fits their size
+	tally
+)
 
 // Kept returns the weight that is not gone.
-func (n *NeedTally) Kept() int64 { return n.Verbatim + n.Recoverable + n.Summarized }
+func (n *NeedTally) Kept() float64 { return n[Verbatim] + n[Recoverable] + n[Summarized] }
 
-// Needs is what a strategy left of what later actions used. It is empty if the
-// texts of the session were not examined.
-type Needs struct {
-	Kinds        [NumNeedKinds]NeedTally
-	Removed      int64              // tokens that compactions and clearings removed
-	Instructions [NumDepths]Portion // the person's directing sentences over all requests; Part: those there word for word
-	Summarized   int64              // of Instructions, those that only a summary can have
-	Artifacts    [NumArtifacts]Portion
-	ByDepth      [NumDepths]Portion // artifacts by number of compactions before the conversation
-	Fetches      int64
+// Needs is what a strategy left of what later actions used: a stretch of the figures of a
+// row. It is empty if the texts of the session were not examined.
+type Needs [NumFigures]float64
+
+// Where the figures of Needs are.
+const (
+	Kinds        = 0                                // a NeedTally for each kind
+	Instructions = Kinds + NumNeedKinds*tally       // the person's directing sentences over all requests, by depth; Part: those there word for word
+	Artifacts    = Instructions + NumDepths*portion // a Portion for each type
+	ByDepth      = Artifacts + NumArtifacts*portion // artifacts by number of compactions before the conversation
+	Removed      = ByDepth + NumDepths*portion      // tokens that compactions and clearings removed
+	Directed     = Removed + 1                      // of Instructions, those that only a summary can have
+	Fetches      = Directed + 1
+	NumFigures   = Fetches + 1
+)
+
+// Kind returns the needs of a kind.
+func (n *Needs) Kind(k NeedKind) *NeedTally {
+	return (*NeedTally)(n[Kinds+int(k)*tally:])
+}
+
+// Portion returns the one with an index from a place on: Instructions, Artifacts or ByDepth.
+func (n *Needs) Portion(from, i int) *Portion { return (*Portion)(n[from+i*portion:]) }
+
+// Sum returns the sum of the portions from a place on: Instructions or Artifacts.
+func (n *Needs) Sum(from int) (sum Portion) {
+	for i := range NumArtifacts { // as many as there are depths
+		for j, v := range n.Portion(from, i) {
+			sum[j] += v
+		}
+	}
+	return sum
 }
 
 // Total returns the sum over all kinds.
 func (n *Needs) Total() (t NeedTally) {
-	for k := range n.Kinds {
-		k := &n.Kinds[k]
-		t.Count, t.Weight, t.Verbatim = t.Count+k.Count, t.Weight+k.Weight, t.Verbatim+k.Verbatim
-		t.Recoverable, t.Summarized, t.Most = t.Recoverable+k.Recoverable, t.Summarized+k.Summarized, t.Most+k.Most
+	for k := range NeedKind(NumNeedKinds) {
+		for i, v := range n.Kind(k) {
+			t[i] += v
+		}
 	}
 	return t
 }

@@ -97,12 +97,13 @@ func (a *Ablation) cell(name string) *results.Cell {
 
 func (a *Ablation) difference(c *Change, base, cell *results.Cell) Difference {
 	x, y := &base.Total, &cell.Total
+	was, is := x.Usage(), y.Usage()
 	d := Difference{
-		Change: c, USD: y.CostUSD() - x.CostUSD(), Calls: y.Calls - x.Calls,
-		Uncached: y.Usage.Uncached - x.Usage.Uncached, Read: y.Usage.Read - x.Usage.Read,
-		Written: y.Usage.Writes() - x.Usage.Writes(), Output: y.Usage.Output - x.Usage.Output,
-		Hit: hitRatio(y) - hitRatio(x), Compactions: y.Compactions - x.Compactions, Cleared: y.Microcompactions - x.Microcompactions,
-		Latency: y.AddedLatency - x.AddedLatency,
+		Change: c, USD: y.CostUSD() - x.CostUSD(), Calls: y.N(results.Calls) - x.N(results.Calls),
+		Uncached: is.Uncached - was.Uncached, Read: is.Read - was.Read, Written: is.Writes() - was.Writes(), Output: is.Output - was.Output,
+		Hit: hitRatio(y) - hitRatio(x), Compactions: y.N(results.Compactions) - x.N(results.Compactions),
+		Cleared: y.N(results.Microcompactions) - x.N(results.Microcompactions),
+		Latency: y.Figures[results.AddedLatency] - x.Figures[results.AddedLatency],
 	}
 	if cost := x.CostUSD(); cost > 0 {
 		d.Relative = d.USD / cost
@@ -129,8 +130,9 @@ func (a *Ablation) interactions(base string, pairs []Difference) {
 }
 
 func hitRatio(r *results.Row) float64 {
-	if r.Usage.Input() == 0 {
+	u := r.Usage()
+	if u.Input() == 0 {
 		return 0
 	}
-	return float64(r.Usage.Read) / float64(r.Usage.Input())
+	return float64(u.Read) / float64(u.Input())
 }

@@ -240,10 +240,10 @@ func (e *FleetEffect) PerEvent() (tokens, usd float64, ok bool) {
 
 // NewFleetEffect returns the figures of two rows of the same sessions.
 func NewFleetEffect(name string, with, without *results.Row) FleetEffect {
+	is, off := with.Usage(), without.Usage()
 	return FleetEffect{
-		Name: name, With: with.Usage, Off: without.Usage,
-		Created: with.Usage.Writes(), CreatedWithout: without.Usage.Writes(),
-		Read: with.Usage.Read, ReadWithout: without.Usage.Read,
+		Name: name, With: is, Off: off,
+		Created: is.Writes(), CreatedWithout: off.Writes(), Read: is.Read, ReadWithout: off.Read,
 		USD: with.CostUSD(), USDWithout: without.CostUSD(),
 	}
 }

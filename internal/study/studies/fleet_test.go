@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -13,13 +12,16 @@ func smallFleet() *Fleet {
 	g := FleetGroup{Name: "fleet", Users: 1, Scopes: []FleetTokens{
 		{FleetGlobal, 300, 100, 0}, {FleetOrgs, 0, 0, 0}, {FleetOwn, 0, 500, 10},
 	}}
-	g.Row = results.Row{Strategy: "none", Sessions: 1, Calls: 1, Usage: prompt.Usage{Read: 300, Write5m: 600, Uncached: 10, Output: 20}}
-	g.Row.CostByClass[results.ClassOutput] = 0.5
+	g.Row = results.Row{Strategy: "none", Figures: results.Figures{results.Sessions: 1, results.Calls: 1,
+		results.Tokens + results.ID(results.ClassRead): 300, results.Tokens + results.ID(results.ClassWrite5m): 600,
+		results.Tokens + results.ID(results.ClassUncached): 10, results.Tokens + results.ID(results.ClassOutput): 20}}
+	g.Row.CostByClass()[results.ClassOutput] = 0.5
 	g.Describe()
 	org := g
 	org.Name, org.Scopes = "acme", nil
-	without := results.Row{Usage: prompt.Usage{Write5m: 900, Uncached: 10, Output: 20}}
-	without.CostByClass[results.ClassOutput] = 0.75
+	without := results.Row{Figures: results.Figures{results.Tokens + results.ID(results.ClassWrite5m): 900,
+		results.Tokens + results.ID(results.ClassUncached): 10, results.Tokens + results.ID(results.ClassOutput): 20}}
+	without.CostByClass()[results.ClassOutput] = 0.75
 	return &Fleet{
 		Name: "small", Start: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC), Days: 1, Seed: 1, GlobalScope: true,
 		Orgs: []FleetOrg{{Name: "acme", Users: 1, Kinds: map[string]int{"api": 1}, Sessions: 1, Calls: 1}},

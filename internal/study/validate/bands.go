@@ -198,5 +198,5 @@ func laterInput(config loop.Config, s *traces.Session) (usd, loss float64, err e
 	if err != nil {
 		return 0, 0, fmt.Errorf("validate: %w", err)
 	}
-	return usd, row.ExpectedLossUSD, nil
+	return usd, row.Figures[results.ExpectedLossUSD], nil
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/internal/study/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -64,6 +65,7 @@ type Call struct {
 	Rules                             profile.Set // that applied
 
 	round *traces.Round
+	cost  results.Cost // predicted, output included
 }
 
 // close reports whether a read is within 1 % of the context of the recorded one.

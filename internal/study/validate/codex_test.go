@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -59,7 +60,7 @@ func codexScore(t *testing.T, config loop.Config, sessions []*traces.Session) (c
 		if err != nil {
 			t.Fatal(err)
 		}
-		predicted += row.ExpectedLossUSD
+		predicted += row.Figures[results.ExpectedLossUSD]
 	}
 	return calls, near, predicted/billed - 1
 }

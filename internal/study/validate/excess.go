@@ -2,6 +2,7 @@ package validate
 
 import (
 	"math"
+	"slices"
 
 	"github.com/compactsim/compactsim/traces"
 )
@@ -13,26 +14,36 @@ type Cause uint8
 // The causes. CauseNone has the calls that read what was predicted.
 const (
 	CauseNone     Cause = iota
+	CauseUnasked        // the client neither reads nor writes
 	CauseEvery          // calls in a row read the same part and never the messages
 	CauseHead           // the server says that the system prompt or the tools changed
 	CauseMessages       // the server says that the messages changed, or the context was edited
 	CauseExpiry         // the pause was longer than the lifetime
 	CauseLost           // within the lifetime, and no line says why
+	CauseTail           // the head and most messages are read, and not the last ones
 	NumCauses
 )
 
 // causeWords describe causes for people.
 var causeWords = [NumCauses]string{
 	"calls that read what was predicted",
+	"the client does not ask for the cache: nothing is read or written",
 	"something ahead of the messages changes with every call",
 	"the system prompt or the tools changed, as the server says",
 	"messages that were sent before changed",
 	"more is lost after pauses over the lifetime than predicted",
 	"calls within the lifetime did not read what was cached, for no visible reason",
+	"calls read most of what was cached, and not the last messages that were sent before",
 }
 
 // String describes the cause.
 func (c Cause) String() string { return causeWords[min(c, NumCauses-1)] }
+
+// causeNames are the names of causes in documents for programs.
+var causeNames = [NumCauses]string{"rest", "unasked", "head of every call", "head", "messages", "expiry", "lost", "tail"}
+
+// Name returns a short name; "rest" for CauseNone.
+func (c Cause) Name() string { return causeNames[min(c, NumCauses-1)] }
 
 // Excess is what calls of one cause cost beyond what was predicted.
 type Excess struct {
@@ -40,17 +51,12 @@ type Excess struct {
 	USD     float64 // below 0 where they cost less
 	Dearest Call    // the call that costs most beyond its prediction
 	dearest float64
-	// Read is the size that is still read if all calls read the same within 1 %, tokens; 0 otherwise.
-	Read   int64
-	unlike bool
+	reads   []int64
 }
 
 // Add adds what calls of other sessions cost.
 func (e *Excess) Add(o *Excess) {
-	if o.Calls == 0 {
-		return
-	}
-	e.sameRead(o.Read, o.unlike)
+	e.reads = append(e.reads, o.reads...)
 	e.Calls += o.Calls
 	e.USD += o.USD
 	if o.dearest > e.dearest {
@@ -60,7 +66,7 @@ func (e *Excess) Add(o *Excess) {
 
 func (e *Excess) add(c *Call) {
 	over := c.ActualUSD - c.PredictedUSD
-	e.sameRead(c.Actual.Read, false)
+	e.reads = append(e.reads, c.Actual.Read)
 	e.Calls++
 	e.USD += over - c.LossUSD
 	if over > e.dearest {
@@ -68,18 +74,30 @@ func (e *Excess) add(c *Call) {
 	}
 }
 
-// sameRead keeps the read of calls while they have one in common.
-func (e *Excess) sameRead(read int64, unlike bool) {
-	if e.Calls == 0 {
-		e.Read = read
+// Read returns the size that most calls still read, alike within 1 %, and how many do: what follows it
+// changed. Without one that half of the calls read, there is none.
+func (e *Excess) Read() (tokens int64, calls int) {
+	reads := slices.Sorted(slices.Values(e.reads))
+	for from, to := 0, 0; to < len(reads); to++ {
+		for !alike(reads[from], reads[to]) {
+			from++
+		}
+		if n := to - from + 1; n > calls {
+			tokens, calls = reads[from], n
+		}
 	}
-	if e.unlike = e.unlike || unlike || !alike(e.Read, read); e.unlike {
-		e.Read = 0
+	if 2*calls < len(reads) {
+		return 0, 0
 	}
+	return tokens, calls
 }
 
 // alike reports whether two reads are those of one part of the prompt.
 func alike(a, b int64) bool { return math.Abs(float64(a-b)) <= within*float64(max(a, b)) }
+
+// tailShare is the part of the context, one in so many, beyond which a call that reads less than predicted has
+// not read the last messages.
+const tailShare = 100
 
 // short reports whether a call read clearly less than was predicted.
 func short(c *Call) bool { return float64(c.Actual.Read) < collapseShare*float64(c.Predicted.Read) }
@@ -113,6 +131,10 @@ func causeOf(c *Call, every bool) Cause {
 		verdict = c.round.Verdict
 	}
 	switch {
+	case c.Actual.Read+c.Actual.Writes() == 0 && c.Predicted.Read > 0 && c.TierKnown:
+		return CauseUnasked
+	case !short(c) && c.Predicted.Read-c.Actual.Read > c.Context/tailShare:
+		return CauseTail
 	case !short(c):
 		return CauseNone
 	case verdict == traces.VerdictSystem || verdict == traces.VerdictTools:

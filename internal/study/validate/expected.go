@@ -6,6 +6,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -16,6 +17,17 @@ type Expect struct {
 	Session            string
 	BilledUSD, MeanUSD float64
 	Excess             [NumCauses]Excess
+	FirstUSD           float64                 // what first calls of threads cost beyond what was predicted
+	Models             map[string]results.Cost // what all calls are predicted to cost, by model, output included
+}
+
+// HeadChanges returns before how many calls the system prompt or the tools seem to have
+// changed, and of how many calls that is known.
+func (e *Expect) HeadChanges() (changes, calls int) {
+	for k := range e.Excess {
+		calls += e.Excess[k].Calls
+	}
+	return e.Excess[CauseHead].Calls + e.Excess[CauseEvery].Calls, calls
 }
 
 // Against predicts every session by the profile of config, with the expected cost of
@@ -54,11 +66,17 @@ func Against(ctx context.Context, config loop.Config, workers int, sessions []*t
 
 // expect sums up the calls of a session.
 func expect(id string, calls []Call) *Expect {
-	e := &Expect{Session: id}
+	e := &Expect{Session: id, Models: map[string]results.Cost{}}
 	every := constantReads(calls)
 	for i := range calls {
 		c := &calls[i]
-		if !later(c) || !c.Priced {
+		if !c.Priced {
+			continue
+		}
+		cost := e.Models[c.Model]
+		cost.Add(&c.cost)
+		if e.Models[c.Model] = cost; !later(c) {
+			e.FirstUSD += c.ActualUSD - c.PredictedUSD
 			continue
 		}
 		e.BilledUSD += c.ActualUSD

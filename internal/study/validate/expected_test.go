@@ -145,3 +145,53 @@ func TestBreakOfUnknownVersion(t *testing.T) {
 	}
 	testBreaks(t, sessions)
 }
+
+// A client that asks for no cache neither reads nor writes: the prediction is that of one that asks, and the cause
+// is named.
+func TestClientThatDoesNotAsk(t *testing.T) {
+	sessions := generated(t, "chat", 10)
+	billed, mean, _ := sums(held(t, sessions))
+	plain := broken(t, sessions, func(int, int64) int64 { return 0 })
+	for _, s := range plain {
+		for i := range s.Threads {
+			for r := range s.Threads[i].Rounds {
+				u := &s.Threads[i].Rounds[r].Usage
+				u.Uncached, u.Write5m, u.Write1h = u.Input(), 0, 0
+			}
+		}
+	}
+	b, m, causes := sums(held(t, plain))
+	if off := math.Abs(m/mean - 1); off > 0.002 {
+		t.Errorf("the prediction moves by %.2f %%", 100*off)
+	}
+	if e := &causes[CauseUnasked]; b < 1.5*billed || e.USD < 0.9*(b-m) || e.Dearest.Name == "" {
+		t.Errorf("billed $%.2f, predicted $%.2f, of it $%.2f for calls that do not ask", b, m, e.USD)
+	}
+}
+
+// A client whose last messages are sent anew reads most of the rest.
+func TestTailIsNamed(t *testing.T) {
+	b, m, causes := sums(held(t, broken(t, generated(t, "long-refactor", 5), func(_ int, read int64) int64 {
+		if read < 60_000 {
+			return read
+		}
+		return read - 5000
+	})))
+	if e := &causes[CauseTail]; e.USD < 0.8*(b-m) || e.Dearest.Name == "" {
+		t.Errorf("billed $%.2f, predicted $%.2f, of it $%.2f for tails", b, m, e.USD)
+	}
+}
+
+// What most calls still read is found among others: three of five read 100 tokens within 1 %.
+func TestCommonRead(t *testing.T) {
+	for _, c := range []struct {
+		reads  []int64
+		tokens int64
+		calls  int
+	}{{[]int64{5000, 101, 100, 7, 100}, 100, 3}, {[]int64{0, 0, 9}, 0, 2}, {[]int64{1, 2, 3}, 0, 0}, {nil, 0, 0}} {
+		e := Excess{reads: c.reads}
+		if tokens, calls := e.Read(); tokens != c.tokens || calls != c.calls {
+			t.Errorf("%v: %d tokens by %d calls, want %d by %d", c.reads, tokens, calls, c.tokens, c.calls)
+		}
+	}
+}

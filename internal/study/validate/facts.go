@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -8,9 +9,8 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Facts are what the clients of sessions do, by name: for each session both sums of a
-// ratio. A session without the base has none.
-type Facts map[string][][2]float64
+// Facts are what the client of a session does, by name: both sums of a ratio.
+type Facts map[string][2]float64
 
 // The facts that can be priced.
 const (
@@ -21,63 +21,69 @@ const (
 
 // The facts that are told.
 const (
+	FactHead        = "tokens of tools and system prompt"
+	FactHeadChanges = "calls behind a change of tools or system prompt"
+	FactReached     = "largest context, tokens" // of itself no fact of a client: it bounds the level of a compaction
 	factCompactions = "compactions per call"
 	factClearings   = "clearings per call"
-	factHead        = "tokens of tools and system prompt"
-	factClient      = "calls of "
+	factThinking    = "responses that think"
+	FactModel       = "calls of " // before the name of a model
+	factClient      = FactModel + "client "
 )
 
-// FactsOf returns the facts of sessions. Agents with their versions and models are shares of calls.
-func FactsOf(sessions []*traces.Session) (Facts, error) {
+// Set reports whether a fact is a setting of a client, which has a value in a session,
+// and no habit of people or models, of which sessions have more or less.
+func Set(fact string) bool {
+	return fact == FactLifetime || fact == FactLifetimeAgent || fact == FactCompactedAt || fact == FactHead
+}
+
+// Named reports whether the name of a fact has that of a client or a model in it. It is a share
+// of calls, which a session without it has as 0.
+func Named(fact string) bool { return strings.HasPrefix(fact, FactModel) }
+
+// Client returns the client and the version that a fact names.
+func Client(fact string) (name string, ok bool) { return strings.CutPrefix(fact, factClient) }
+
+// FactsOf returns the facts of a session whose body is in memory. A fact without a base is
+// left out.
+func FactsOf(s *traces.Session) Facts {
 	f := Facts{}
-	for _, s := range sessions {
-		s, err := s.Load()
-		if err != nil {
-			return nil, err
-		}
-		own := map[string][2]float64{}
-		calls := float64(s.NumCalls())
-		for i := range s.Threads {
-			see(own, s, &s.Threads[i], calls)
-		}
-		own[factClient+s.Agent+" "+s.Version()] = [2]float64{calls, calls}
-		for i, n := range s.ModelCalls() {
-			own[factClient+s.Models[i]] = [2]float64{float64(n), calls}
-		}
-		for name, parts := range own {
-			if parts[1] > 0 {
-				f[name] = append(f[name], parts)
-			}
+	calls := float64(s.NumCalls())
+	for i := range s.Threads {
+		f.see(s, &s.Threads[i], calls)
+	}
+	f[factClient+s.Agent+" "+s.Version()] = [2]float64{calls, calls}
+	for i, n := range s.ModelCalls() {
+		f[FactModel+s.Models[i]] = [2]float64{float64(n), calls}
+	}
+	for _, name := range []string{FactLifetime, FactLifetimeAgent} { // a setting, however much was written
+		if share := f[name]; share[1] > 0 {
+			f[name] = [2]float64{share[0] / share[1], 1}
 		}
 	}
-	f.complete(len(sessions))
-	return f, nil
+	maps.DeleteFunc(f, func(_ string, parts [2]float64) bool { return parts[1] == 0 })
+	return f
 }
-
-// complete adds the sessions without a call of a client or a model to its share.
-func (f Facts) complete(sessions int) {
-	for name, parts := range f {
-		if Named(name) {
-			f[name] = append(parts, slices.Repeat([][2]float64{{0, 1}}, sessions-len(parts))...)
-		}
-	}
-}
-
-// Named reports whether the name of a fact has that of a client or a model in it.
-func Named(fact string) bool { return strings.HasPrefix(fact, factClient) }
 
 // see adds what a thread shows.
-func see(own map[string][2]float64, s *traces.Session, t *traces.Thread, calls float64) {
-	add := func(name string, part, base float64) {
-		own[name] = [2]float64{own[name][0] + part, own[name][1] + base}
-	}
+func (f Facts) see(s *traces.Session, t *traces.Thread, calls float64) {
+	add := func(name string, part, base float64) { f[name] = [2]float64{f[name][0] + part, f[name][1] + base} }
 	lifetime := FactLifetime
 	if agentThread(t) {
 		lifetime = FactLifetimeAgent
 	}
 	for r := range t.Rounds {
-		if u := &t.Rounds[r].Usage; t.Rounds[r].Flags&traces.RoundTierAssumed == 0 {
-			add(lifetime, float64(u.Write1h), float64(u.Write1h+u.Write5m))
+		round := &t.Rounds[r]
+		if round.Flags&traces.RoundTierAssumed == 0 {
+			add(lifetime, float64(round.Usage.Write1h), float64(round.Usage.Write1h+round.Usage.Write5m))
+		}
+		thinks := 0.0
+		if s.Content(round).Thinks {
+			thinks = 1
+		}
+		add(factThinking, thinks, 1)
+		if all := float64(round.Usage.Input() + round.Usage.Output); !agentThread(t) {
+			f[FactReached] = [2]float64{max(f[FactReached][0], all), 1}
 		}
 	}
 	head := 0.0
@@ -87,10 +93,10 @@ func see(own map[string][2]float64, s *traces.Session, t *traces.Thread, calls f
 		}
 	}
 	if head > 0 && !agentThread(t) {
-		add(factHead, head, 1)
+		add(FactHead, head, 1)
 	}
-	own[factCompactions] = [2]float64{own[factCompactions][0], calls}
-	own[factClearings] = [2]float64{own[factClearings][0], calls}
+	f[factCompactions] = [2]float64{f[factCompactions][0], calls}
+	f[factClearings] = [2]float64{f[factClearings][0], calls}
 	for i := range t.Events {
 		e := &t.Events[i]
 		switch {

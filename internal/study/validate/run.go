@@ -19,7 +19,9 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
 	"github.com/compactsim/compactsim/internal/study/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // Options say how to validate.
@@ -85,7 +87,7 @@ func (o *Options) configFor(s *traces.Session) loop.Config {
 func (o *Options) session(s *traces.Session) (list []Call, skipped string, err error) {
 	config := o.configFor(s)
 	table := calls.Of(s, config.Prices)
-	row, err := table.Predict(config)
+	row, err := predict(table, config)
 	if err != nil {
 		return nil, "", fmt.Errorf("validate: %w", err)
 	}
@@ -112,13 +114,63 @@ func (o *Options) session(s *traces.Session) (list []Call, skipped string, err e
 				spread++
 			}
 			c.Predicted, c.Miss, c.Rules = input(l.Predicted.Usage), l.Predicted.Miss, l.Predicted.Rules
+			c.cost = l.Predicted.Cost
 			c.Epoch = epochOf(epochs, c.Agent, c.Version, c.Model)
 			c.price(l.Model)
 			list = append(list, c)
 		}
 	}
-	shareLoss(list, row.ExpectedLossUSD)
+	shareLoss(list, row.Figures[results.ExpectedLossUSD])
 	return list, reasons(len(list), without, lost, spread), nil
+}
+
+// predict predicts a table. A blind prediction is that of a client which asks for the cache, whatever
+// the recording's did.
+func predict(table *calls.Table, config loop.Config) (results.Row, error) {
+	asking := asksForCache(table.Session)
+	if !config.Blind || asking == nil {
+		return table.Predict(config)
+	}
+	other := calls.Of(asking, config.Prices)
+	row, err := other.Predict(config)
+	for i := range table.Threads {
+		for r := range table.Threads[i] {
+			table.Threads[i][r].Predicted = other.Threads[i][r].Predicted
+		}
+	}
+	return row, err
+}
+
+// asksForCache returns a copy of a session whose calls write to the cache what they were billed as plain
+// input beyond a tail; nil if none was.
+func asksForCache(s *traces.Session) *traces.Session {
+	if agents.Automatic(s) || agents.Unwritten(s) {
+		return nil
+	}
+	var own *traces.Session
+	for i := range s.Threads {
+		var hour bool
+		for r := range s.Threads[i].Rounds {
+			u := s.Threads[i].Rounds[r].Usage
+			if hour = hour || u.Write1h > 0; u.Uncached <= traces.MaxTail {
+				continue
+			}
+			if own == nil {
+				again := *s
+				again.Threads, own = slices.Clone(s.Threads), &again
+			}
+			if t := &own.Threads[i]; &t.Rounds[0] == &s.Threads[i].Rounds[0] {
+				t.Rounds = slices.Clone(t.Rounds)
+			}
+			mine := &own.Threads[i].Rounds[r].Usage
+			if mine.Uncached = 0; hour {
+				mine.Write1h += u.Uncached
+			} else {
+				mine.Write5m += u.Uncached
+			}
+		}
+	}
+	return own
 }
 
 // shareLoss distributes the average cost of losses of a session among its

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/internal/kit/files"
+	"github.com/compactsim/compactsim/internal/kit/nearest"
+	"github.com/compactsim/compactsim/internal/report/charts"
+)
+
+// chartFlags say which pictures to draw, where and how.
+type chartFlags struct {
+	charts []string // as given: FILE or KIND=FILE
+	kinds  []string // that the verb draws
+	style  string
+	form   reports.Form
+}
+
+// bind binds the flags of a verb that draws some kinds of charts.
+func (f *chartFlags) bind(cmd *cobra.Command, kinds ...string) {
+	f.kinds = kinds
+	cmd.Flags().StringArrayVar(&f.charts, "chart", nil, "draw the main chart into `FILE`.svg, .png, .pdf or .tex, or with KIND=FILE "+
+		"one of "+strings.Join(kinds, ", ")+"; its data lie beside it; repeatable")
+	completeFlag(cmd, "chart", func() (list []string) {
+		for _, kind := range kinds {
+			list = append(list, kind+"=")
+		}
+		return list
+	})
+	f.bindForm(cmd)
+}
+
+// kindAndFile divides a value of --chart. A name before = is a kind, not part of a path.
+func kindAndFile(text string) (kind, file string) {
+	before, after, ok := strings.Cut(text, "=")
+	if !ok || strings.ContainsAny(before, "./\\ ") {
+		return "", text
+	}
+	return before, after
+}
+
+// wants reports whether a chart of one of the kinds is asked for.
+func (f *chartFlags) wants(kinds ...string) bool {
+	return slices.ContainsFunc(f.charts, func(text string) bool {
+		kind, _ := kindAndFile(text)
+		return slices.Contains(kinds, kind)
+	})
+}
+
+// checkCharts returns what is wrong with the charts asked for.
+func (f *chartFlags) checkCharts() error {
+	var errs []error
+	for _, text := range f.charts {
+		kind, file := kindAndFile(text)
+		if file == "" {
+			errs = append(errs, errors.New("--chart: no FILE given"))
+			continue
+		}
+		if kind != "" && !slices.Contains(f.kinds, kind) {
+			errs = append(errs, fmt.Errorf("--chart %s: unknown kind %q%s", text, kind, nearest.Among(kind, f.kinds)))
+			continue
+		}
+		_, err := reports.ChartFormat(file)
+		errs = append(errs, err, placeFor("--chart", file))
+	}
+	return errors.Join(errs...)
+}
+
+// oneChart returns an error for a picture of several strategies.
+func (f *chartFlags) oneChart(strategies int) error {
+	if len(f.charts) == 0 || strategies < 2 {
+		return nil
+	}
+	return fmt.Errorf("--chart %s: one strategy to a chart; --out draws one for each", f.charts[0])
+}
+
+// draw draws the charts asked for, of which the first drawing is the main one. If there is nothing to draw, it warns.
+func (f *chartFlags) draw(cmd *cobra.Command, drawings []reports.Drawing) error {
+	for _, text := range f.charts {
+		kind, file := kindAndFile(text)
+		at := slices.IndexFunc(drawings, func(d reports.Drawing) bool { return kind == "" || d.Kind == kind })
+		if at < 0 {
+			say(cmd.ErrOrStderr(), "warning: %s is not drawn: there is nothing for a chart of this kind", file)
+			continue
+		}
+		list, err := f.made(drawings[at], file)
+		if errors.Is(err, reports.ErrTooSmall) {
+			return usageError{fmt.Errorf("--size: %w", err)}
+		} else if err != nil {
+			say(cmd.ErrOrStderr(), "warning: %s is not drawn: %v", file, err)
+			continue
+		}
+		if info, missing := os.Stat(file); missing == nil && !info.Mode().IsRegular() { // nothing lies beside a device or a pipe
+			err = files.Write(cmd.Context(), file, list[0].Write)
+		} else {
+			for i := range list {
+				list[i].Name = filepath.Base(list[i].Name)
+			}
+			err = files.WriteAll(cmd.Context(), filepath.Dir(file), list, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Ends of the names of the files beside a chart.
+const (
+	dataEnd    = "-data.csv"
+	captionEnd = "-caption.txt"
+)
+
+// made returns a picture and what lies beside it: its data and, on paper, its caption.
+func (f *chartFlags) made(d reports.Drawing, file string) ([]files.Member, error) {
+	format, err := reports.ChartFormat(file)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	d = f.drawn(d)
+	var b bytes.Buffer
+	if err := d.Draw(&b, format); err != nil {
+		return nil, err
+	}
+	data, caption, err := d.Beside()
+	if err != nil {
+		return nil, err
+	}
+	stem := strings.TrimSuffix(file, filepath.Ext(file))
+	list := []files.Member{
+		{Name: file, Write: func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err }},
+		{Name: stem + dataEnd, Write: func(w io.Writer) error { return data.Write(w, "csv") }},
+	}
+	if caption != "" {
+		list = append(list, files.Member{Name: stem + captionEnd, Write: func(w io.Writer) error {
+			_, err := io.WriteString(w, caption)
+			return err
+		}})
+	}
+	return list, nil
+}
+
+// format returns the format of the charts of a folder.
+func (f *chartFlags) format() string {
+	if f.style == paperStyle {
+		return "pdf"
+	}
+	return "svg"
+}
+
+// bindForm binds the flags that say how charts are drawn.
+func (f *chartFlags) bindForm(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.style, "style", screenStyle,
+		"`STYLE` of charts: screen, or paper, with texts of 8 points and the caption in a file beside the picture")
+	completeFlag(cmd, "style", styles)
+	flags.Var((*sizeFlag)(&f.form), "size",
+		"`SIZE` of charts: column (84 mm), page (174 mm) or a width such as 120mm on paper, WxH pixels at --dpi on a screen")
+	flags.IntVar(&f.form.DPI, "dpi", 0, "`N` dots an inch of PNG charts, 36 to 1200; 0 for 144, on paper 600")
+	flags.IntVar(&f.form.Footnotes, "footnotes", defaultForm.Footnotes, "at most `N` lines of footnotes below a chart, 0 for all")
+}
+
+// defaultForm is how charts are drawn unless flags say otherwise.
+var defaultForm = reports.Form{Footnotes: 2}
+
+// The styles of charts.
+const (
+	screenStyle = "screen"
+	paperStyle  = "paper"
+)
+
+func styles() []string { return []string{screenStyle, paperStyle} }
+
+// checkForm returns an error for a wrong form of charts, or for one without charts; by names the flags that draw.
+func (f *chartFlags) checkForm(drawn bool, by string) error {
+	paper, form := f.style == paperStyle, &f.form
+	switch {
+	case !drawn && (*form != defaultForm && *form != (reports.Form{}) || paper): // zero in a verb without such flags
+		return fmt.Errorf("--style, --size, --dpi and --footnotes are for charts: they belong to %s", by)
+	case f.style != "" && !slices.Contains(styles(), f.style):
+		return fmt.Errorf("unknown style %q%s", f.style, nearest.Among(f.style, styles()))
+	case form.DPI != 0 && (form.DPI < 36 || form.DPI > 1200):
+		return fmt.Errorf("--dpi %d: must be from 36 to 1200", form.DPI)
+	case form.Footnotes < 0:
+		return fmt.Errorf("--footnotes %d: must not be below 0", form.Footnotes)
+	case paper && form.Width > 0:
+		return fmt.Errorf("--size %s: on paper a width in millimetres, column or page", (*sizeFlag)(form))
+	case !paper && form.Millimetres > 0:
+		return fmt.Errorf("--size %s: belongs to --style paper", (*sizeFlag)(form))
+	case paper && form.Millimetres == 0:
+		form.Millimetres = reports.ColumnWidth
+	}
+	return nil
+}
+
+// drawn returns a drawing in the requested form.
+func (f *chartFlags) drawn(d reports.Drawing) reports.Drawing {
+	if d.Form = f.form; d.Form.Footnotes == 0 {
+		d.Form.Footnotes = -1
+	}
+	return d
+}
+
+// sizeFlag is the size of a form: WxH pixels, or a width on paper.
+type sizeFlag reports.Form
+
+// paperWidths are the widths on paper that have a name, mm.
+var paperWidths = map[string]float64{"column": reports.ColumnWidth, "page": reports.PageWidth}
+
+// String returns WxH or millimetres, or "" for no size.
+func (s *sizeFlag) String() string {
+	switch {
+	case s == nil || s.Width == 0 && s.Millimetres == 0:
+		return ""
+	case s.Width == 0:
+		return fmt.Sprintf("%gmm", s.Millimetres)
+	}
+	return fmt.Sprintf("%dx%d", s.Width, s.Height)
+}
+
+// Set takes a name of paperWidths, 40 to 1000 mm, or WxH, both from 100 to 20000 pixels.
+func (s *sizeFlag) Set(text string) error {
+	if s.Millimetres = paperWidths[text]; s.Millimetres > 0 {
+		return nil
+	}
+	if number, ok := strings.CutSuffix(text, "mm"); ok {
+		v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if s.Millimetres = v; err != nil || !(v >= 40 && v <= 1000) {
+			return errors.New("want a width from 40mm to 1000mm, such as 120mm")
+		}
+		return nil
+	}
+	w, h, _ := strings.Cut(text, "x")
+	var errs [2]error
+	s.Width, errs[0] = strconv.Atoi(w)
+	s.Height, errs[1] = strconv.Atoi(h)
+	if errs != [2]error{} || min(s.Width, s.Height) < 100 || max(s.Width, s.Height) > 20_000 {
+		return errors.New("want column, page, a width such as 120mm, or a width and a height from 100 to 20000 pixels, such as 1600x1000")
+	}
+	return nil
+}
+
+// Type returns the word for the value in help.
+func (s *sizeFlag) Type() string { return "SIZE" }

@@ -1,0 +1,229 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Paired bounds the costs of sessions and tasks that the baseline has too.
+type Paired struct {
+	Max *Amount `yaml:"max" doc:"by how much sessions and tasks of the baseline may cost more than there"`
+}
+
+// asked reports whether the check pairs sessions.
+func (p *Paired) asked() bool { return p.Max != nil }
+
+// Rules returns an error for a bar that is no share.
+func (p *Paired) Rules() []error {
+	if p.asked() && (!p.Max.Percent || p.Max.Value < 0) {
+		return []error{fmt.Errorf("paired.max is a share such as 3%%, not %s", p.Max)}
+	}
+	return nil
+}
+
+// pairedCases returns what is judged of the sessions and tasks of a baseline: the bill of both, and
+// what the same sessions cost in each simulated cell. Without any, more work breaks nothing.
+func (f *File) pairedCases(in *Input, all *sums, b *Baseline) []*verdict {
+	if !f.Paired.asked() || b == nil {
+		return nil
+	}
+	p := &all.partners
+	cost, _ := results.LookupMetric(results.NameCost)
+	rule := &Rule{Name: cost.Name, Metric: cost, whole: cost, Kind: MaxIncrease, Bar: *f.Paired.Max, MinEffect: &defaultMinEffect,
+		Baseline: baselinePath(f.Baseline), Line: f.pairedLine}
+	var cases []*verdict
+	for i := range in.Cells {
+		c := &in.Cells[i]
+		if v := f.pairedCase(rule, in, all, b, c, p); v != nil {
+			cases = append(cases, v)
+		}
+		if c.Strategy == results.StrategyBilled && len(p.tasks) > 0 {
+			v := newVerdict(rule, in, all, all.of(c, group{"tasks", among(p.tries(1))}))
+			v.apart = true
+			v.before, v.after = p.taskFigures()
+			v.result.Group, v.result.Baseline, v.result.Observed = document.Count(len(p.tasks), "task"), new(v.before.Value()), new(v.after.Value())
+			v.why = p.dearestTask()
+			cases = append(cases, v)
+		}
+	}
+	return cases
+}
+
+// pairedCase compares one cell over the sessions of the baseline, nil if it has none of them.
+func (f *File) pairedCase(rule *Rule, in *Input, all *sums, b *Baseline, c *Cell, p *partners) *verdict {
+	billed := c.Strategy == results.StrategyBilled
+	var then []float64
+	var pairs [][2]*Past
+	for _, pair := range p.same {
+		was := pair[0].Costs[c.Name]
+		if billed {
+			was = []float64{pair[0].USD}
+		}
+		if then == nil {
+			then = make([]float64, len(was))
+		}
+		if len(was) == 0 || len(was) != len(then) {
+			continue
+		}
+		pairs = append(pairs, pair)
+		for k := range was {
+			then[k] += was[k]
+		}
+	}
+	if len(pairs) == 0 {
+		return nil
+	}
+	ours := make([]*Past, len(pairs))
+	for i, pair := range pairs {
+		ours[i] = pair[1]
+	}
+	v := newVerdict(rule, in, all, all.of(c, group{"paired", among(ours)}))
+	v.result.Group = document.Count(len(pairs), "paired session")
+	v.pair(f, then)
+	if billed {
+		v.why = dearestPair(pairs)
+	} else if len(pairs) == len(b.Past) {
+		v.was = b.find(c.Name, "")
+	}
+	return v
+}
+
+// newVerdict returns the verdict of a rule over a slice, to be prepared.
+func newVerdict(rule *Rule, in *Input, all *sums, s *slice) *verdict {
+	v := &verdict{rule: rule, slice: s, in: in, metrics: all.metrics, sign: rule.Kind.sign(), look: 1, most: math.Inf(1)}
+	v.result = Result{Line: rule.Line, Metric: rule.Metric.Name, Unit: rule.Metric.Unit, Rule: rule.Text(), Status: OK,
+		Cell: s.cell.Name, Group: s.group.name}
+	return v
+}
+
+// pair sets the figures of the same sessions, under the same seeds.
+func (v *verdict) pair(f *File, then []float64) {
+	var ok bool
+	v.now, ok = v.slice.values(v.rule.Metric)
+	switch {
+	case !ok:
+		v.refuse("%s has no sample here", v.rule.Metric.Name)
+		return
+	case f.lacksPrice(v.slice, v.rule.Metric):
+		v.refuseUnpriced(v.in)
+		return
+	case len(then) == 1:
+		then = slices.Repeat(then, len(v.now))
+	case len(v.now) == 1:
+		v.now = slices.Repeat(v.now, len(then))
+	case len(then) != len(v.now):
+		v.refuse("%s has %d seeds, this check has %d: sim check --update", v.rule.Baseline, len(then), len(v.now))
+		return
+	}
+	v.then = then
+	v.result.Observed, v.result.Baseline = new(mean(v.now)), new(mean(then))
+	v.measure()
+}
+
+// among reports whether a session of a run is one of a list.
+func among(list []*Past) func(id string) bool {
+	keys := map[string]bool{}
+	for _, p := range list {
+		keys[p.key] = true
+	}
+	return func(id string) bool { return keys[id] }
+}
+
+// tries returns those of all tasks on one side.
+func (p *partners) tries(side int) (list []*Past) {
+	for _, name := range slices.Sorted(maps.Keys(p.tasks)) {
+		list = append(list, p.tasks[name][side]...)
+	}
+	return list
+}
+
+// taskFigures returns the mean cost of a task on both sides, where tries are compared within their
+// task: each is held against the mean of the tries of its own. The ratio of sums over tries is that mean.
+// Only the differences between tries of a task spread, widened for the mean being their own. A task
+// tried once on a side has no spread there; its tries of today are then held against the mean before.
+func (p *partners) taskFigures() (before, after stats.Figure) {
+	names := slices.Sorted(maps.Keys(p.tasks))
+	var means [2][]float64
+	var all [2]float64
+	for _, name := range names {
+		for side, tries := range p.tasks[name] {
+			sum := 0.0
+			for _, t := range tries {
+				sum += t.USD / float64(len(tries))
+			}
+			means[side] = append(means[side], sum)
+			all[side] += sum / float64(len(names))
+		}
+	}
+	for i, name := range names {
+		tasks := p.tasks[name]
+		within := len(tasks[0]) > 1 && len(tasks[1]) > 1
+		for side, f := range [2]*stats.Figure{&before, &after} {
+			n, mean := float64(len(tasks[side])), means[side][i]
+			size, wide := mean/all[side], 1.0 // of the task, in means
+			if within {
+				wide = math.Sqrt(n / (n - 1))
+			} else {
+				size = means[0][i] / all[0]
+			}
+			for _, t := range tasks[side] {
+				f.Part = append(f.Part, (mean+wide*(t.USD-mean))/n)
+				f.Base = append(f.Base, size/n)
+			}
+		}
+	}
+	return before, after
+}
+
+// dearestPair says what grew most of the same sessions.
+func dearestPair(pairs [][2]*Past) string {
+	var counted, count int64
+	worst := pairs[0]
+	for _, pair := range pairs {
+		counted, count = counted+pair[0].Tokens, count+pair[1].Tokens
+		if pair[1].USD-pair[0].USD > worst[1].USD-worst[0].USD {
+			worst = pair
+		}
+	}
+	text := "the same calls count as many tokens, of dearer classes or at other prices"
+	if more := float64(count)/float64(max(counted, 1)) - 1; math.Abs(more) > leastCount {
+		text = fmt.Sprintf("the same calls count %s tokens than before: the recordings, or how they count, changed", share(more, "more", "fewer"))
+	}
+	return fmt.Sprintf("%s; most in session %s, %s → %s", text, worst[1].ID, figure(results.UnitUSD, worst[0].USD), figure(results.UnitUSD, worst[1].USD))
+}
+
+// leastCount is the share by which counts of the same calls differ for a reader to be told.
+const leastCount = 0.001
+
+// share writes a share with a word for its sign.
+func share(v float64, above, below string) string {
+	if v < 0 {
+		above = below
+	}
+	return fmt.Sprintf("%.1f %% %s", 100*math.Abs(v), above)
+}
+
+// dearestTask says which task grew most.
+func (p *partners) dearestTask() string {
+	worst, most, text := "", math.Inf(-1), ""
+	for _, name := range slices.Sorted(maps.Keys(p.tasks)) {
+		var usd, calls [2]float64
+		for side, tries := range p.tasks[name] {
+			for _, t := range tries {
+				usd[side] += t.USD / float64(len(tries))
+				calls[side] += float64(t.Calls) / float64(len(tries))
+			}
+		}
+		if more := usd[1] - usd[0]; more > most {
+			worst, most = name, more
+			text = fmt.Sprintf("%s → %s a try, %.4g → %.4g calls", figure(results.UnitUSD, usd[0]), figure(results.UnitUSD, usd[1]), calls[0], calls[1])
+		}
+	}
+	return fmt.Sprintf("most in task %s: %s", worst, text)
+}

@@ -1,0 +1,228 @@
+package results
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/jsonlines"
+	"github.com/compactsim/compactsim/internal/study/confusion"
+	"github.com/compactsim/compactsim/internal/study/recall"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// rowForm is the encoded form of a row, breaksForm that of its breaks alone.
+var (
+	rowForm    = formOf(rowFields...)
+	breaksForm = jsonlines.NewForm("breaks", breaks("breaks", Breaks).Of)
+)
+
+func formOf(fields ...field) *jsonlines.Form {
+	var list []jsonlines.Member
+	for _, f := range fields {
+		list = append(list, f.Member)
+	}
+	return jsonlines.NewForm("row", list)
+}
+
+// line returns a row as the values of a line.
+func (r *Row) line(cell string) *jsonlines.Values {
+	return &jsonlines.Values{
+		Texts:   []string{textCell: cell, textStrategy: r.Strategy, textSession: r.Session, textLoop: loopNames[r.Loop]},
+		Figures: r.Figures[:],
+		Tallies: []map[string]int{tallyFirings: r.Firings, tallyReasons: r.Reasons},
+	}
+}
+
+// take takes over what was read into a line of r.
+func (r *Row) take(l *jsonlines.Values) {
+	r.Strategy, r.Session = l.Texts[textStrategy], l.Texts[textSession]
+	r.Loop = Loop(slices.Index(loopNames, l.Texts[textLoop]))
+	r.Firings, r.Reasons = l.Tallies[tallyFirings], l.Tallies[tallyReasons]
+}
+
+// Where a row has its texts and tallies in a line.
+const (
+	textCell ID = iota
+	textStrategy
+	textSession
+	textLoop     = 3
+	tallyFirings = 0
+	tallyReasons = 1
+)
+
+// maxima are the counts of which added rows keep the largest.
+var maxima = [...]ID{ChainMax, PeakContext, MostUsed}
+
+// bare declares a figure.
+func bare(name string, kind jsonlines.Kind, id ID) field {
+	return field{Member: jsonlines.Member{Name: name, Kind: kind, At: int(id)}}
+}
+
+// or declares that f is left out when it is empty.
+func (f field) or() field {
+	f.Optional = true
+	return f
+}
+
+// as declares the metrics of f.
+func (f field) as(metrics ...Metric) field {
+	f.metrics = metrics
+	return f
+}
+
+// count declares a count that is a metric under its own name.
+func count(id ID, name string, at place, unit string, better Better, definition string) field {
+	return bare(name, jsonlines.Whole, id).as(figure(id, name, at, unit, better, definition))
+}
+
+// largest declares a count of which added rows keep the largest.
+func largest(id ID, name, unit, definition string) field {
+	f := count(id, name, atCompaction, unit, Lower, definition)
+	f.metrics[0].Kind = KindMaximum
+	return f
+}
+
+// bound declares what a best schedule costs.
+func bound(id ID, name, definition string, more ...Metric) field {
+	m := figure(id, name, atBound, UnitUSD, Neither, definition+"; no sample where it was not sought (sim run --bound)")
+	m.Value = func(r *Row) (float64, bool) { return r.Figures[id], r.Figures[Bounded] > 0 }
+	return bare(name, jsonlines.Amount, id).or().as(append([]Metric{m}, more...)...)
+}
+
+// figure is a metric that is a figure of the row. Times rest on draws.
+func figure(id ID, name string, at place, unit string, better Better, definition string) Metric {
+	return Metric{place: at, Name: name, Unit: unit, Better: better, Exact: unit != UnitSeconds, Definition: definition,
+		Value: func(r *Row) (float64, bool) { return r.Figures[id], true }}
+}
+
+// part is a metric that is a part of another one, by a split.
+func part(id ID, name string, at place, unit string, of, by, definition string) Metric {
+	m := figure(id, name, at, unit, Lower, definition)
+	m.Of, m.By = of, by
+	return m
+}
+
+// counted is the metric of a count. A row without live calls has no sample of what they count.
+func counted(id ID, name, unit string, better Better, group, definition string) Metric {
+	m := figure(id, name, atCounts, unit, better, definition)
+	m.Group = group
+	if group == groupLive {
+		m.Value = func(r *Row) (float64, bool) { return r.Figures[id], r.Figures[LiveCalls] > 0 }
+	}
+	return m
+}
+
+func countMembers() []jsonlines.Member {
+	var names []string
+	for _, m := range rowCounts {
+		names = append(names, m.Name)
+	}
+	return figures(jsonlines.Whole, StoredResults, names)
+}
+
+// object declares members under a name.
+func object(name string, strange jsonlines.Strange, of []jsonlines.Member) field {
+	return field{Member: jsonlines.Member{Name: name, Kind: jsonlines.Object, Of: of, Strange: strange}}
+}
+
+// split declares figures or objects by name: sorted, without those that are empty. Those with an
+// unknown name may be added to one of them.
+func split(name string, strange jsonlines.Strange, of []jsonlines.Member) field {
+	other := ""
+	if strange >= 0 {
+		other = of[strange].Name
+	}
+	slices.SortFunc(of, func(a, b jsonlines.Member) int { return cmp.Compare(a.Name, b.Name) })
+	for i := range of {
+		if of[i].Optional = true; of[i].Name == other {
+			strange = jsonlines.Strange(i)
+		}
+	}
+	return object(name, strange, of)
+}
+
+// figures declares figures that follow each other.
+func figures(kind jsonlines.Kind, from ID, names []string) []jsonlines.Member {
+	var list []jsonlines.Member
+	for i, name := range names {
+		list = append(list, jsonlines.Member{Name: name, Kind: kind, At: int(from) + i})
+	}
+	return list
+}
+
+// each declares objects of so many figures, which follow each other.
+func each(names []string, from ID, size int, of func(name string, from ID) field) []jsonlines.Member {
+	var list []jsonlines.Member
+	for i, name := range names {
+		list = append(list, of(name, from+ID(i*size)).Member)
+	}
+	return list
+}
+
+// tokens declares tokens by class.
+func tokens(name string, from ID) field {
+	list := figures(jsonlines.Whole, from, classNames[:])
+	for i := range list {
+		list[i].Optional = true
+	}
+	return object(name, jsonlines.Refuse, list)
+}
+
+// costs declares costs by class.
+func costs(name string, from ID) field {
+	return split(name, jsonlines.Refuse, figures(jsonlines.Amount, from, classNames[:]))
+}
+
+var missNames = namesOf[prompt.MissClass](prompt.NumMissClasses)
+
+// namesOf returns the names of the first n values of a type.
+func namesOf[T interface {
+	~uint8
+	String() string
+}](n int) []string {
+	var names []string
+	for v := range T(n) {
+		names = append(names, v.String())
+	}
+	return names
+}
+
+// breaks declares calls by what was said and by what was missed, "none" for a hit.
+func breaks(name string, from ID) field {
+	reasons, fields := namesOf[confusion.Reason](confusion.NumReasons), namesOf[confusion.Field](confusion.NumFields)
+	missed := func(name string, from ID) field {
+		return split(name, jsonlines.Refuse, figures(jsonlines.Whole, from, missNames))
+	}
+	return object(name, jsonlines.Refuse, []jsonlines.Member{
+		split("calls", jsonlines.Refuse, each(reasons, from+ID(confusion.Calls), len(missNames), missed)).or().Member,
+		split("changed", jsonlines.Refuse, each(fields, from+ID(confusion.Changed), len(missNames), missed)).or().Member,
+		split("beside", jsonlines.Refuse, figures(jsonlines.Whole, from+ID(confusion.Beside), reasons)).or().Member,
+	})
+}
+
+func needMembers() []jsonlines.Member {
+	tally := func(name string, from ID) field {
+		list := figures(jsonlines.Whole, from, []string{"count", "weight", "verbatim", "recoverable", "summarized", "most"})
+		for i := range list {
+			list[i].Optional = i >= recall.Verbatim
+		}
+		return object(name, jsonlines.Pass, list)
+	}
+	portions := func(name string, from int, names []string) jsonlines.Member {
+		return split(name, jsonlines.Pass, each(names, Needs+ID(from), len(recall.Portion{}), func(name string, from ID) field {
+			return object(name, jsonlines.Pass, figures(jsonlines.Whole, from, []string{"part", "whole"}))
+		})).or().Member
+	}
+	figure := func(name string, at int) jsonlines.Member {
+		return bare(name, jsonlines.Whole, Needs+ID(at)).or().Member
+	}
+	return []jsonlines.Member{
+		split("kinds", jsonlines.Pass, each(recall.NeedNames(), Needs+recall.Kinds, len(recall.NeedTally{}), tally)).Member,
+		figure("removed_tokens", recall.Removed),
+		portions("instructions", recall.Instructions, recall.Depths()),
+		figure("instructions_summarized", recall.Directed),
+		portions("artifacts", recall.Artifacts, recall.ArtifactNames()),
+		portions("artifacts_by_depth", recall.ByDepth, recall.Depths()),
+		figure("fetches", recall.Fetches),
+	}
+}

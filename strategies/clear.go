@@ -1,0 +1,303 @@
+package strategies
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// clearParams are the parameters of clear. Sizes are tokens where they do not say bytes.
+type clearParams struct {
+	Switch      `yaml:",inline"`
+	Trigger     Trigger     `yaml:"trigger" doc:"level from which on it clears"`
+	When        when        `yaml:"when" doc:"conditions beside the trigger"`
+	Subagents   bool        `yaml:"subagents" doc:"sub-agents clear too"`
+	What        []clearKind `yaml:"what" doc:"what is cleared: results, inputs (of calls), thinking, media"`
+	Tools       toolNames   `yaml:"tools" doc:"tools whose results and inputs are cleared, by name or operation, or all; those of MCP too"`
+	Exclude     toolNames   `yaml:"exclude_tools" doc:"tools whose results and inputs stay"`
+	Superseded  bool        `yaml:"superseded" doc:"of results only reads of a file that was read, edited or written again since"`
+	MinBytes    int32       `yaml:"min_bytes" doc:"smaller pieces stay" unit:"bytes" min:"0"`
+	Keep        KeepSet     `yaml:"keep" doc:"messages that stay as they are"`
+	KeepResults int         `yaml:"keep_results" doc:"newest results of these tools that stay" unit:"results" min:"0" off:"0"`
+	Order       clearOrder  `yaml:"order" doc:"which go first where a target stops it: oldest, newest or largest"`
+	Target      float64     `yaml:"target" doc:"share of the trigger's value to come down to, 0…1; 0 to clear all that may be" unit:"share" min:"0" max:"1" off:"0"`
+	Batch       int         `yaml:"batch" doc:"pieces that must have gathered before any is cleared" unit:"pieces" min:"0" off:"0"`
+	MinGain     int64       `yaml:"min_gain" doc:"tokens below which a clearing is not worth it" unit:"tokens" min:"0" off:"0"`
+	MinShare    float64     `yaml:"min_share" doc:"the same, as a share of the tokens that remain, 0…1" unit:"share" min:"0" max:"1" off:"0"`
+	Leave       leaveParams `yaml:"leave" doc:"what stays of each piece"`
+	Worth       worthParams `yaml:"worth" doc:"refuses a clearing that does not pay back"`
+}
+
+// leaveParams say what stays of what is cleared.
+type leaveParams struct {
+	Tokens  int32   `yaml:"tokens" doc:"tokens of the text in its place" unit:"tokens" min:"0"`
+	Head    int32   `yaml:"head" doc:"first bytes that stay" unit:"bytes" min:"0" off:"0"`
+	Tail    int32   `yaml:"tail" doc:"last bytes that stay" unit:"bytes" min:"0" off:"0"`
+	Share   float64 `yaml:"share" doc:"share of it that stays, in place of head and tail" unit:"share" min:"0" below:"1" off:"0"`
+	Pointer bool    `yaml:"pointer" doc:"the text says where the original is stored, so that it can be read again"`
+}
+
+// clearKind is a kind of content that is cleared.
+type clearKind uint8
+
+// The kinds.
+const (
+	clearOfResults clearKind = iota
+	clearOfInputs
+	clearOfThinking
+	clearOfMedia
+)
+
+// Names returns the names used in YAML, by value.
+func (clearKind) Names() []string { return []string{"results", "inputs", "thinking", "media"} }
+
+// clearOrder is the order in which pieces are cleared.
+type clearOrder uint8
+
+// The orders.
+const (
+	clearOldest clearOrder = iota
+	clearNewest
+	clearLargest
+)
+
+// Names returns the names used in YAML, by value.
+func (clearOrder) Names() []string { return []string{"oldest", "newest", "largest"} }
+
+// Fires returns the trigger.
+func (p *clearParams) Fires() *Trigger { return &p.Trigger }
+
+// Rules returns contradictions between the parameters.
+func (p *clearParams) Rules() []error {
+	var errs []error
+	if len(p.What) == 0 {
+		errs = append(errs, spec.Wrong("what", "names nothing to clear"))
+	}
+	if p.Leave.Share > 0 && p.Leave.Head+p.Leave.Tail > 0 {
+		errs = append(errs, spec.Wrong("leave", "takes share or head and tail"))
+	}
+	return append(errs, p.Tools.required("tools")...)
+}
+
+const clearName = "clear"
+
+var clearDefinition = Define(clearName,
+	"clears old results, inputs of calls, thinking or media in place, without a model call",
+	clearParams{
+		Switch: on, When: unconditional, Subagents: true, What: []clearKind{clearOfResults}, Tools: toolNames{allTools}, Exclude: toolNames{},
+		Leave: leaveParams{Tokens: 12}, Worth: defaultWorth(),
+	},
+	func(p clearParams) Layer {
+		return &clearing{params: p, tools: toolset{named: p.Tools, excluded: p.Exclude, mcp: true}}
+	}).with(Traits{Clears: true})
+
+// clearing is the state of the layer on one thread: only storage, as what was cleared shows
+// in the context.
+type clearing struct {
+	params clearParams
+	tools  toolset
+	pieces []piece
+	latest map[int32]int // last call by object, where only superseded reads go
+}
+
+// piece is an entry that can be cleared.
+type piece struct {
+	at      int
+	left    int32 // tokens that stay
+	gain    int64 // tokens
+	counted int64 // that the client's count falls by, tokens
+}
+
+func (l *clearing) Name() string { return clearName }
+
+func (l *clearing) Clone() Layer {
+	return &clearing{params: l.params, tools: toolset{named: l.params.Tools, excluded: l.params.Exclude, mcp: true}}
+}
+
+func (l *clearing) Copy() Layer { return l.Clone() }
+
+func (l *clearing) Reset() { l.tools.reset() }
+
+func (l *clearing) Unfit(s *traces.Session) string {
+	if slices.Contains(l.params.What, clearOfThinking) || slices.Contains(l.params.What, clearOfMedia) {
+		return ""
+	}
+	return l.params.Tools.unfit(s)
+}
+
+func (l *clearing) BeforeRequest(t *Turn) Outcome { return l.act(t, false) }
+
+// EndOfLoop clears where the conditions are looked at there.
+func (l *clearing) EndOfLoop(t *Turn) Outcome { return l.act(t, true) }
+
+// act clears if it is due and worth it.
+func (l *clearing) act(t *Turn, end bool) Outcome {
+	p := &l.params
+	measured := p.Trigger.Measure >= MeasureGain
+	switch {
+	case isAgent(t.Kind) && !p.Subagents:
+		return Outcome{Declined, "sub-agents do not clear"}
+	case !measured && !p.When.fires(t, clearName, &p.Trigger, end):
+		return Outcome{Declined, "below the trigger"}
+	}
+	l.gather(t)
+	if len(l.pieces) == 0 {
+		return Outcome{Declined, "nothing to clear"}
+	}
+	l.choose(t)
+	gain, first := l.sum(t)
+	resent := tokensBetween(t.Context, first, t.Context.Len()) - gain
+	remains := int64(t.Context.Tokens()) - gain
+	if measured {
+		t.Reading.Values[MeasureGain], t.Reading.Values[MeasureResent] = gain, resent
+	}
+	switch {
+	case measured && !p.When.fires(t, clearName, &p.Trigger, end):
+		return Outcome{Declined, "below the trigger"}
+	case len(l.pieces) < p.Batch, gain < p.MinGain, float64(gain) < p.MinShare*float64(remains), gain <= 0:
+		return Outcome{Declined, "too little to clear"}
+	case !p.Worth.pays(t, gain, resent, 0):
+		return t.Refuse(clearName, "it does not pay back in time")
+	}
+	l.clear(t)
+	return Outcome{Verdict: Done}
+}
+
+// gather lists what can be cleared, oldest first.
+func (l *clearing) gather(t *Turn) {
+	c, p := t.Context, &l.params
+	from, to := Body(c), c.Len()
+	from = p.Keep.start(c, from, to)
+	to = p.Keep.cut(c, from, to, t.Reading.Window)
+	if p.Superseded {
+		l.look(t)
+	}
+	l.pieces = l.pieces[:0]
+	results := p.KeepResults
+	for i := c.Len() - 1; i >= from; i-- {
+		e, b := c.At(i), c.BlockAt(i)
+		if e.Kind == prompt.KindToolResult && results > 0 && l.tools.has(t, b) {
+			results--
+			continue
+		}
+		if i < to && l.eligible(t, i, e, b) {
+			l.add(i, e, b)
+		}
+	}
+	slices.Reverse(l.pieces)
+}
+
+// look notes the last call for each object.
+func (l *clearing) look(t *Turn) {
+	if l.latest == nil {
+		l.latest = map[int32]int{}
+	}
+	clear(l.latest)
+	for i := Body(t.Context); i < t.Context.Len(); i++ {
+		b := t.Context.BlockAt(i)
+		if file := b.Op == prompt.OpRead || b.Op == prompt.OpEdit || b.Op == prompt.OpWrite; b.Kind == prompt.KindToolUse && b.Object >= 0 && file {
+			l.latest[b.Object] = i
+		}
+	}
+}
+
+// eligible reports whether an entry is of what is cleared.
+func (l *clearing) eligible(t *Turn, i int, e *prompt.Entry, b *prompt.Block) bool {
+	var kind clearKind
+	switch e.Kind {
+	case prompt.KindToolResult:
+		if kind = clearOfResults; b.Flags&prompt.FlagImage != 0 && slices.Contains(l.params.What, clearOfMedia) {
+			kind = clearOfMedia
+		}
+		if l.params.Superseded && !(b.Op == prompt.OpRead && b.Object >= 0 && l.latest[b.Object] > i) {
+			return false
+		}
+	case prompt.KindToolUse:
+		kind = clearOfInputs
+	case prompt.KindThinking:
+		kind = clearOfThinking
+	case prompt.KindImage, prompt.KindDocument:
+		kind = clearOfMedia
+	default:
+		return false
+	}
+	if !slices.Contains(l.params.What, kind) || e.Form == prompt.FormCleared || e.Form == prompt.FormPointer {
+		return false
+	}
+	return e.Kind != prompt.KindToolResult && e.Kind != prompt.KindToolUse || kind == clearOfMedia || l.tools.has(t, b)
+}
+
+// add lists an entry if clearing makes it smaller.
+func (l *clearing) add(i int, e *prompt.Entry, b *prompt.Block) {
+	p := &l.params.Leave
+	bytes := shownBytes(e, b)
+	if bytes < l.params.MinBytes {
+		return
+	}
+	kept := min(bytes, p.Head+p.Tail)
+	if p.Share > 0 {
+		kept = int32(p.Share * float64(b.Bytes))
+	}
+	left := int64(p.Tokens)
+	if bytes > 0 {
+		left += int64(e.Tokens) * int64(kept) / int64(bytes)
+	}
+	if gain := int64(e.Tokens) - left; gain > 0 {
+		l.pieces = append(l.pieces, piece{i, int32(left), gain, max(0, int64(bytes-kept)/bytesPerToken-int64(p.Tokens))})
+	}
+}
+
+// choose leaves in the list what the target asks for, in the order of the parameters.
+func (l *clearing) choose(t *Turn) {
+	p := &l.params
+	switch p.Order {
+	case clearNewest:
+		slices.Reverse(l.pieces)
+	case clearLargest:
+		slices.SortStableFunc(l.pieces, func(a, b piece) int { return cmp.Compare(b.gain, a.gain) })
+	}
+	limit, ok := p.Trigger.Value(&t.Reading)
+	if p.Target == 0 || !ok {
+		return
+	}
+	left := t.measure(p.Trigger.Measure) - int64(p.Target*float64(limit))
+	for i := range l.pieces {
+		if left <= 0 {
+			l.pieces = l.pieces[:i]
+			return
+		}
+		left -= l.pieces[i].gain
+	}
+}
+
+// sum returns the tokens that clearing the list takes out, and the position of the first piece.
+func (l *clearing) sum(t *Turn) (gain int64, first int) {
+	first = t.Context.Len()
+	for _, p := range l.pieces {
+		gain += p.gain
+		first = min(first, p.at)
+	}
+	return gain, first
+}
+
+// clear clears the list.
+func (l *clearing) clear(t *Turn) {
+	c, p := t.Context, &l.params.Leave
+	b := Boundary{Kind: BoundaryMicro, Before: int64(c.Tokens()), Cleared: len(l.pieces)}
+	form := prompt.FormCleared
+	switch {
+	case p.Head+p.Tail > 0 || p.Share > 0:
+		form = prompt.FormRange
+	case p.Pointer:
+		form = prompt.FormPointer
+	}
+	for _, r := range l.pieces {
+		c.SetForm(r.at, form, r.left, prompt.CauseEdit)
+		b.Uncounted += r.counted
+	}
+	b.After = int64(c.Tokens())
+	t.Compacted(b)
+}

@@ -1,0 +1,145 @@
+package strategies
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// distilParams are the parameters of distil. Sizes are tokens.
+type distilParams struct {
+	Switch      `yaml:",inline"`
+	Trigger     Trigger   `yaml:"trigger" doc:"level from which on it distils"`
+	When        when      `yaml:"when" doc:"conditions beside the trigger"`
+	Tools       toolNames `yaml:"tools" doc:"tools whose results are distilled, by name or operation, or all; those of MCP too"`
+	Exclude     toolNames `yaml:"exclude_tools" doc:"tools whose results stay"`
+	MinTokens   int32     `yaml:"min_tokens" doc:"smaller results stay" unit:"tokens" min:"1"`
+	Keep        KeepSet   `yaml:"keep" doc:"messages whose results stay"`
+	KeepResults int       `yaml:"keep_results" doc:"newest results of these tools that stay" unit:"results" min:"0" off:"0"`
+	Model       string    `yaml:"model" doc:"model that is asked: its name, fast for the small one of the session's family, or \"\" for the session's"`
+	Head        int32     `yaml:"head" doc:"tokens of the call's system prompt" unit:"tokens" min:"0"`
+	Instruction int32     `yaml:"instruction" doc:"tokens of the instruction at the end of the call" unit:"tokens" min:"0"`
+	Share       float64   `yaml:"share" doc:"size of an answer, as a share of its result" unit:"share" above:"0" below:"1"`
+	Most        int32     `yaml:"most" doc:"most tokens of an answer; 0 for no limit" unit:"tokens" min:"0" off:"0"`
+}
+
+// Fires returns the trigger.
+func (p *distilParams) Fires() *Trigger { return &p.Trigger }
+
+// Rules returns contradictions between the parameters.
+func (p *distilParams) Rules() []error { return p.Tools.required("tools") }
+
+const distilName = "distil"
+
+var distilDefinition = Define(distilName,
+	"replaces old results one by one by what a model's call makes of each",
+	distilParams{
+		Switch: on, When: unconditional, Tools: toolNames{allTools}, Exclude: toolNames{}, MinTokens: 500, Model: fastModel, Head: 100,
+		Instruction: 200, Share: 0.2,
+	},
+	func(p distilParams) Layer {
+		return &distil{params: p, tools: toolset{named: p.Tools, excluded: p.Exclude, mcp: true}}
+	}).with(Traits{Clears: true, Calls: true})
+
+// distil is the state of the layer on one thread: the results of the edit under way.
+type distil struct {
+	params  distilParams
+	tools   toolset
+	waiting []int32 // ids of results not asked for yet, newest first
+	asked   int32   // id of the result whose call is under way
+	answer  prompt.Answer
+	edit    Boundary
+}
+
+func (l *distil) Name() string { return distilName }
+
+func (l *distil) Clone() Layer {
+	return &distil{params: l.params, tools: toolset{named: l.params.Tools, excluded: l.params.Exclude, mcp: true}}
+}
+
+func (l *distil) Copy() Layer {
+	c := *l
+	c.waiting, c.tools.member = slices.Clone(l.waiting), slices.Clone(l.tools.member)
+	return &c
+}
+
+func (l *distil) Reset() { l.waiting, l.asked = l.waiting[:0], 0; l.tools.reset() }
+
+func (l *distil) Unfit(s *traces.Session) string { return l.params.Tools.unfit(s) }
+
+func (l *distil) BeforeRequest(t *Turn) Outcome {
+	if !l.params.When.fires(t, distilName, &l.params.Trigger, false) {
+		return Outcome{Declined, "below the trigger"}
+	}
+	l.gather(t)
+	l.edit = Boundary{Kind: BoundaryMicro, Before: int64(t.Context.Tokens())}
+	return l.next(t)
+}
+
+// gather lists the results to ask for.
+func (l *distil) gather(t *Turn) {
+	c, p := t.Context, &l.params
+	from := p.Keep.start(c, Body(c), c.Len())
+	to := p.Keep.cut(c, from, c.Len(), t.Reading.Window)
+	l.waiting = l.waiting[:0]
+	for i, kept := c.Len()-1, p.KeepResults; i >= from; i-- {
+		e := c.At(i)
+		switch {
+		case e.Kind != prompt.KindToolResult || !l.tools.has(t, c.BlockAt(i)):
+		case kept > 0:
+			kept--
+		case i < to && e.Form == prompt.FormVerbatim && e.Tokens >= p.MinTokens:
+			l.waiting = append(l.waiting, e.ID)
+		}
+	}
+}
+
+// next asks for the oldest result that waits, or ends the edit.
+func (l *distil) next(t *Turn) Outcome {
+	for n := len(l.waiting); n > 0; n = len(l.waiting) {
+		l.asked, l.waiting = l.waiting[n-1], l.waiting[:n-1]
+		if at := t.Context.Index(l.asked); at >= 0 {
+			return t.Call(l.intent(t, at))
+		}
+	}
+	if l.edit.Cleared == 0 {
+		return Outcome{Declined, "no result to distil"}
+	}
+	l.edit.After = int64(t.Context.Tokens())
+	t.Compacted(l.edit)
+	return Outcome{Verdict: Done}
+}
+
+// intent returns the call for the result at a position.
+func (l *distil) intent(t *Turn, at int) prompt.Intent {
+	p, tokens := &l.params, t.Context.At(at).Tokens
+	n := max(1, int32(p.Share*float64(tokens)))
+	if p.Most > 0 {
+		n = min(n, p.Most)
+	}
+	l.answer = prompt.Answer{
+		Summary: n, Output: n, Bytes: n * bytesPerToken,
+		Digest: t.Context.BlockAt(at).Digest.Extend(prompt.DigestString(distilName)),
+	}
+	return prompt.Intent{
+		Source: distilName, Way: waySmallModel.String(), Model: fast(t, distilName, p.Model), Own: true, Head: p.Head,
+		From: int32(at), To: int32(at), Instruction: tokens + p.Instruction, Summarised: tokens, // the result is a text within it
+		Known: &l.answer, Sized: true, Ordinal: uint8(len(l.waiting)),
+	}
+}
+
+// IntentResult puts the answer in the place of its result.
+func (l *distil) IntentResult(t *Turn, r *prompt.Result) Outcome {
+	at := t.Context.Index(l.asked)
+	if at < 0 || r.Failed != "" || r.Summary >= t.Context.At(at).Tokens {
+		t.Refuse(distilName, cmp.Or(r.Failed, "the answer is not smaller"))
+		return l.next(t)
+	}
+	b := t.Context.BlockAt(at)
+	l.edit.Uncounted += max(0, int64(b.Bytes)/bytesPerToken-int64(r.Summary))
+	t.Context.SetForm(at, prompt.FormRange, r.Summary, prompt.CauseEdit)
+	l.edit.Cleared++
+	return l.next(t)
+}

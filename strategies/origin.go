@@ -1,0 +1,65 @@
+package strategies
+
+import (
+	"fmt"
+	"path"
+	"slices"
+)
+
+// Origin says where the algorithm and the constants of a preset are from.
+type Origin struct {
+	Source    string    `yaml:"source" doc:"repository with path and commit, page, or issue that they are from"`
+	AsOf      string    `yaml:"as_of" doc:"the date of what was read, as 2026-08, as 2026-08-21 or as 2026"`
+	Certainty certainty `yaml:"certainty" doc:"how sure they are: read (in the source), documented, reported (by others) or idealised (a schedule of a paper, or of what is not built)"`
+	// NotRun is why the strategy cannot be replayed.
+	NotRun string `yaml:"not_run" doc:"why it cannot be replayed; \"\" for one that can"`
+}
+
+// certainty is how sure the algorithm of a preset is.
+type certainty uint8
+
+// The grades of certainty. Presets of this program's own have none.
+const (
+	certainOwn certainty = iota
+	certainRead
+	certainDocumented
+	certainReported
+	certainIdealised
+)
+
+// Names returns the names used in YAML, by value.
+func (certainty) Names() []string { return []string{"", "read", "documented", "reported", "idealised"} }
+
+// String returns the name used in YAML.
+func (c certainty) String() string { return c.Names()[c] }
+
+// Idealised reports whether the strategy is a schedule that no program runs as it is.
+func (o *Origin) Idealised() bool { return o.Certainty == certainIdealised }
+
+// AllStrategies names all presets that can be replayed.
+const AllStrategies = "all"
+
+// Match returns the names that a word stands for: all presets that can be replayed, those of
+// a pattern as of path.Match, or the word itself.
+func (r *Registry) Match(word string) ([]string, error) {
+	if _, ok := r.presets[word]; ok || word != AllStrategies && !slices.ContainsFunc([]byte(word), func(b byte) bool { return b == '*' || b == '?' || b == '[' }) {
+		return []string{word}, nil
+	}
+	var names []string
+	for _, name := range r.Presets() {
+		if r.presets[name].Origin.NotRun != "" {
+			continue
+		}
+		ok, err := path.Match(word, name)
+		if err != nil {
+			return nil, fmt.Errorf("pattern %q: %w", word, err)
+		}
+		if ok || word == AllStrategies {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("no strategy matches %q: sim strategies ls lists them", word)
+	}
+	return names, nil
+}

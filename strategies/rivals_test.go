@@ -1,0 +1,98 @@
+package strategies
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+)
+
+// The effective trigger of every preset of another program, at a window of 200,000 and 32,000
+// tokens of output, as its source gives it; of several layers in order. Values are in the
+// unit of the measure: tokens, messages, results, prompts or ns.
+var rivals = map[string][]int64{
+	"codex/local": {180_000}, "codex/token-budget": {190_000},
+	"gemini-cli/mask": {30_000}, "gemini-cli/graph": {1, 150_000, 150_000},
+	"qwen-code": {167_000}, "opencode/2": {168_000}, "opencode/prune": {20_001}, "kilo": {20_001, 168_000},
+	"oh-my-pi": {183_616}, "kit": {183_616}, "openclaw": {183_616}, "openclaw/cache-ttl": {5 * minutes},
+	"cline/2026-08": {180_000}, "cline/2026-08-basic": {180_000}, "cline/2026-05": {160_000, 160_000},
+	"roo": {171_808}, "continue": {153_000}, "goose": {160_000}, "crush": {160_000}, "hermes": {100_000, 100_000},
+	"kimi-cli": {150_000}, "kimi-code": {150_000}, "kimi-code/micro": {60 * minutes},
+	"grok-build": {170_000}, "grok-build/two-pass": {150_000},
+	"deepseek-harness": {160_000, 160_000}, "deepseek-harness/later": {102_464, 102_464},
+	"mistral-vibe": {168_000}, "zed": {180_000}, "mux": {140_000}, "yoagent": {1, 160_000},
+	"copilot-cli": {160_000}, "vscode-copilot": {170_000}, "vscode-copilot/background": {150_000},
+	"amp": {180_000}, "amp/handoff": nil, "kombai": {185_000}, "duoduo": {167_000}, "agentcore": {150_000},
+	"langgraph-idle": {59 * minutes}, "amazon-q": nil, "aider": {8192}, "gptme": {100_000, 180_000},
+	"docker-agent": {180_000}, "zeph": {140_000, 180_000}, "bash-agent": {98_000}, "oh-my-pi/replay-budget": {183_616}, "stella": {3000},
+
+	"openhands": {81}, "openhands/planning": {101}, "openhands/class": {241}, "openhands/0-masking": {1}, "openhands/0-browser": {1},
+	"openhands/0-recent": {101}, "openhands/0-amortised": {101}, "openhands/0-window": {1_000_000_000},
+	"langchain/summarization": {160_000}, "langchain/clear-tool-uses": {100_000},
+	"deepagents": {170_000, 170_000}, "deepagents/no-profile": {170_000, 170_000},
+	"microsoft/context-window": {84_000, 134_400}, "microsoft/summarization": {7}, "semantic-kernel": {16},
+	"autogen/token-limit": {180_000}, "autogen/buffered": {41}, "adk": {5},
+	"strands/window": {41}, "strands/summary": {140_000},
+	"openai-agents/session": {11}, "openai-agents/sandbox": {180_000}, "openai-agents/trimmer": {1},
+	"pydantic-ai": {150_000}, "agno": {3}, "crewai": nil, "llama-index": {21_000}, "smolagents": {1}, "swe-agent": {1}, "mini-swe-agent": {1},
+	"letta": {180_000}, "letta-code": {180_000}, "mastra": {30_000},
+	"anthropic/compact": {150_000}, "anthropic/clear-tool-uses": {100_000}, "openai/compact": {160_000},
+
+	"complexity-trap/mask": {1}, "complexity-trap/mask-58": {1}, "complexity-trap/summary": {62}, "complexity-trap/hybrid": {1, 62},
+	"resum": {190_000}, "supo": {190_000}, "mem1": {1}, "agentfold": {1}, "context-folding": {2}, "acon": {2}, "swe-pruner": {1},
+	"agentdiet": {3}, "llmlingua": {100_000}, "tokenpilot": {10_000}, "cwl": {5000},
+
+	"openhands/0-attention": nil, "selfcompact": nil, "rlm": nil, "dtoc": nil, "cursor": nil, "anthropic/memory-tool": nil, "codex/new-window": nil,
+}
+
+// Each preset of another program acts where its source says, and says what that is, of when
+// and how sure it is. Those whose model decides are not run.
+func TestRivals(t *testing.T) {
+	r := builtin(t)
+	date := regexp.MustCompile(`^20\d\d(-\d\d(-\d\d)?)?$`)
+	for _, name := range r.Presets() {
+		s := r.presets[name]
+		want, ok := rivals[name]
+		if ok != (s.Group != "") {
+			t.Errorf("%s of group %q: in the table: %v", name, s.Group, ok)
+		}
+		if s.Group == "" {
+			continue
+		}
+		var got []int64
+		for _, th := range s.Thresholds(&Reading{Window: 200_000, MaxOutput: 32_000}) {
+			got = append(got, th.Value)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s acts at %v, want %v", name, got, want)
+		}
+		if err := s.ValidateFor(&Reading{Window: 200_000, MaxOutput: 32_000}); err != nil {
+			t.Error(err)
+		}
+		if o := s.Origin; o.Source == "" || !date.MatchString(o.AsOf) || o.Certainty == certainOwn || (o.NotRun != "") != (len(s.layers) == 0) {
+			t.Errorf("%s: origin %+v with %d layers", name, o, len(s.layers))
+		}
+	}
+}
+
+// A word stands for all presets that can be run, for those of a pattern, or for itself.
+func TestMatch(t *testing.T) {
+	r := builtin(t)
+	for word, want := range map[string][]string{
+		"none": {"none"}, "nonsense": {"nonsense"},
+		"kimi*":      {"kimi-cli", "kimi-code"},
+		"codex/*":    {"codex/2026-08", "codex/local", "codex/token-budget"},
+		"strands/x*": nil,
+	} {
+		got, err := r.Match(word)
+		if !slices.Equal(got, want) || (err != nil) != (want == nil) {
+			t.Errorf("%s: %v, %v; want %v", word, got, err, want)
+		}
+	}
+	all, err := r.Match(AllStrategies)
+	if err != nil || len(all) < 90 || slices.Contains(all, "cursor") || !slices.Contains(all, "kimi-code/micro") {
+		t.Errorf("all: %d, %v", len(all), err)
+	}
+	if _, err := r.Match("[x"); err == nil {
+		t.Error("a broken pattern is taken")
+	}
+}

@@ -1,0 +1,80 @@
+package strategies
+
+import (
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// when are the conditions of an action beside its trigger.
+type when struct {
+	Any  []Trigger `yaml:"any" doc:"each of them starts it too" off:"[]"`
+	All  []Trigger `yaml:"all" doc:"all of them must hold besides" off:"[]"`
+	Cold bool      `yaml:"cold" doc:"only once the lifetime of the cache has passed"`
+	At   point     `yaml:"at" doc:"where it is looked at: request (ahead of every one), prompt (ahead of the first behind a prompt) or end (when a response without tool calls has ended a loop)" off:"request"`
+}
+
+// unconditional are no conditions.
+var unconditional = when{Any: []Trigger{}, All: []Trigger{}}
+
+// point is where conditions are looked at.
+type point uint8
+
+// The points.
+const (
+	atRequest point = iota
+	atPrompt
+	atEnd
+)
+
+// Names returns the names used in YAML, by value.
+func (point) Names() []string { return []string{"request", "prompt", "end"} }
+
+// fires reports whether a trigger with its conditions fires at a point, which is the end of a
+// loop or ahead of a request.
+func (w *when) fires(t *Turn, layer string, tr *Trigger, end bool) bool {
+	fired := t.Check(layer, tr)
+	for i := range w.Any {
+		fired = t.test(layer, &w.Any[i]) || fired
+	}
+	for i := range w.All {
+		fired = t.test(layer, &w.All[i]) && fired
+	}
+	switch {
+	case (w.At == atEnd) != end, w.At == atPrompt && t.Trigger != traces.TriggerPrompt:
+		return false
+	}
+	return fired && !(w.Cold && t.Warm())
+}
+
+// test is Check for a condition beside a trigger.
+func (t *Turn) test(layer string, tr *Trigger) bool {
+	v, ok := tr.Value(&t.Reading)
+	m := t.measure(tr.Measure)
+	if t.log != nil {
+		t.log(Check{layer, tr.Measure, m, v, ok && m >= v})
+	}
+	return ok && m >= v
+}
+
+// measure returns what a trigger compares. Those that need a look at the context are
+// computed here.
+func (t *Turn) measure(m Measure) int64 {
+	c := t.Context
+	switch m {
+	case MeasureMessages:
+		return int64(countMessages(c, Body(c), c.Len()))
+	case MeasureSince:
+		return tokensBetween(c, max(Body(c), lastSummary(c)+1), c.Len())
+	case MeasurePrompts, MeasureResults:
+		n := int64(0)
+		for i := Body(c); i < c.Len(); i++ {
+			switch e := c.At(i); {
+			case m == MeasurePrompts && e.Kind == prompt.KindPrompt,
+				m == MeasureResults && e.Kind == prompt.KindToolResult && e.Form == prompt.FormVerbatim:
+				n++
+			}
+		}
+		return n
+	}
+	return t.Reading.Values[m]
+}
