@@ -59,7 +59,7 @@ func (f *readFlags) bind(cmd *cobra.Command) {
 func (f *readFlags) bindReading(cmd *cobra.Command) {
 	f.bindBasics(cmd, "`N` files read and sessions simulated at once; 0 means one per core")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "stop at the first bad line, unreadable file or count, or model without a price")
-	cmd.Flags().BoolVar(&f.estimate, "estimate", false, "keep sessions without token counts, with sizes by what was said; nothing of them is billed")
+	cmd.Flags().BoolVar(&f.estimate, "estimate", false, "keep sessions without token counts, with sizes by what was said; their bill is unknown")
 	cmd.Flags().IntVar(&f.memory, "max-memory", 1024, "memory that reading may take, `MiB`")
 	cmd.Flags().BoolVar(&f.noStore, "no-store", false, "read recordings again, and keep nothing of them for the next time")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "name every problem met while reading")
