@@ -73,9 +73,11 @@ const (
 
 // Options say how recordings are read. The zero value works.
 type Options struct {
-	Rates   Rates // tokens per byte of visible blocks; DefaultRates when zero
-	Strict  bool  // the first bad line, file or path is an error
-	MaxLine int   // longest line in bytes, longer ones are skipped as a problem; defaultMaxLine when 0
+	Rates  Rates // tokens per byte of visible blocks; DefaultRates when zero
+	Strict bool  // the first bad line, file or path is an error
+	// Estimate keeps sessions none of whose calls have token counts. Their calls have sizes by what was said.
+	Estimate bool
+	MaxLine  int // longest line in bytes, longer ones are skipped as a problem; defaultMaxLine when 0
 	// MaxMemory is how many bytes of memory the program may hold while it reads, 0 for no bound.
 	// Recordings that take more end reading with ErrMemory.
 	MaxMemory int64

@@ -24,13 +24,14 @@ import (
 
 // readFlags are the flags of every verb that reads recordings.
 type readFlags struct {
-	strict  bool
-	workers int
-	memory  int // MiB
-	quiet   bool
-	verbose bool
-	noStore bool
-	bare    bool // the output has no place for remarks
+	strict   bool
+	estimate bool
+	workers  int
+	memory   int // MiB
+	quiet    bool
+	verbose  bool
+	noStore  bool
+	bare     bool // the output has no place for remarks
 
 	choice   filterFlags
 	discover discoverFlags
@@ -58,6 +59,7 @@ func (f *readFlags) bind(cmd *cobra.Command) {
 func (f *readFlags) bindReading(cmd *cobra.Command) {
 	f.bindBasics(cmd, "`N` files read and sessions simulated at once; 0 means one per core")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "stop at the first bad line, unreadable file or count, or model without a price")
+	cmd.Flags().BoolVar(&f.estimate, "estimate", false, "keep sessions without token counts, with sizes by what was said; their bill is unknown")
 	cmd.Flags().IntVar(&f.memory, "max-memory", 1024, "memory that reading may take, `MiB`")
 	cmd.Flags().BoolVar(&f.noStore, "no-store", false, "read recordings again, and keep nothing of them for the next time")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "name every problem met while reading")
@@ -176,7 +178,7 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 	ctx := cmd.Context()
 	var so reading
 	opts := traces.Options{
-		Strict: f.strict, Workers: f.workers, Stdin: &interruptible{ctx: ctx, r: cmd.InOrStdin()}, Progress: so.add,
+		Strict: f.strict, Estimate: f.estimate, Workers: f.workers, Stdin: &interruptible{ctx: ctx, r: cmd.InOrStdin()}, Progress: so.add,
 		Found:     func(files int) { so.all.Store(int64(files)) },
 		MaxMemory: int64(f.memory) << 20, Listener: f.listener, Lazy: f.lazy,
 	}

@@ -302,7 +302,7 @@ func clientOf(s *traces.Session, cache traces.Cache) Client {
 		return client.ForVersion(s.Version())
 	case cache == traces.CacheAutomatic:
 		return &client.Codex{}
-	case s.Markers != 0:
+	case s.Markers != 0 && !agents.Automatic(s):
 		return client.Marking(int(s.Markers))
 	}
 	return client.Marking(max(1, agent.Markers))

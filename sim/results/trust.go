@@ -64,21 +64,36 @@ const priorSessions = 5
 // two do not cover the same sessions only their sums are known. Prior is the spread of
 // sessions elsewhere, 0 when that is not known.
 func ErrorOf(billed, recorded *Cell, prior float64) ModelError {
+	if billed.Total.uncounted() {
+		return ModelError{Spread: prior}
+	}
 	e := ModelError{BilledUSD: billed.Total.CostUSD(), RecordedUSD: recorded.Total.LoggedUSD(&billed.Total), Spread: prior}
 	e.LossUSD = recorded.Total.Figures[ExpectedLossUSD]
 	n := len(billed.Rows)
 	if n == 0 || !billed.Covers(recorded) || e.BilledUSD == 0 {
 		return e
 	}
-	bill, model := make([]float64, n), make([]float64, n)
+	var bill, model []float64
 	e.RecordedUSD = recorded.Total.LoggedUSD(&Row{})
-	for i := range bill {
+	for i := range n {
 		was, is := billed.Rows[i], recorded.Rows[i]
-		bill[i], model[i] = was.CostUSD(), is.LoggedUSD(was)
-		e.RecordedUSD += model[i] - is.LoggedUSD(&Row{}) // a summary call that is logged in this session
+		if was.uncounted() {
+			e.BilledUSD -= was.CostUSD()
+			e.RecordedUSD -= is.LoggedUSD(&Row{})
+			continue
+		}
+		bill, model = append(bill, was.CostUSD()), append(model, is.LoggedUSD(was))
+		e.RecordedUSD += is.LoggedUSD(was) - is.LoggedUSD(&Row{}) // a summary call that is logged in this session
 	}
 	e.measure(bill, model)
 	return e
+}
+
+// uncounted reports whether nothing but outputs was billed, which are derived where a log has no
+// token counts.
+func (r *Row) uncounted() bool {
+	out := r.CostByClass()[ClassOutput]
+	return out > 0 && r.CostUSD() == out
 }
 
 // measure sets what follows from the errors of sessions. Spread holds the prior one.

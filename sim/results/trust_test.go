@@ -166,3 +166,20 @@ func TestDifferencesOfFewSessions(t *testing.T) {
 		t.Errorf("%+v is told apart", d)
 	}
 }
+
+// A session without token counts has a bill of derived outputs alone, which the model is not held against.
+func TestSessionsWithoutCountsHaveNoModelError(t *testing.T) {
+	billed, recorded := corpus(4)
+	bare := billed.Rows[0]
+	*bare.CostByClass() = Cost{ClassOutput: 3}
+	billed.sum()
+	if e := ErrorOf(&billed, &recorded, 0); e.Sessions != 3 || !about(e.BilledUSD, 30) || !about(e.RecordedUSD, 31) {
+		t.Errorf("%+v", e)
+	}
+	only, model := Cell{Rows: []*Row{bare}}, Cell{Rows: recorded.Rows[:1]}
+	only.sum()
+	model.sum()
+	if _, ok := ErrorOf(&only, &model, 0).Relative(); ok {
+		t.Error("a session without counts alone has a model error")
+	}
+}

@@ -155,7 +155,7 @@ func (b *reading[S]) again(ctx context.Context, of *state, id, key string, heard
 // key returns the name of the entry whose first file is i. What is read depends on these options.
 func (b *reading[S]) key(i int32) string {
 	o := &b.opts
-	return store.Key(b.Name, fmt.Sprint(o.Rates, o.Strict, o.MaxLine, o.MaxProblems), b.inputs[i].Name, b.stamps[i].Path)
+	return store.Key(b.Name, fmt.Sprint(o.Rates, o.Strict, o.Estimate, o.MaxLine, o.MaxProblems), b.inputs[i].Name, b.stamps[i].Path)
 }
 
 // recall takes files that have not changed from the store.

@@ -335,10 +335,10 @@ func (p *placed) steps() []Step {
 // Counted reports whether one of some requests has usable counts, or sizes are to be
 // estimated from what was said. If not, that is a problem.
 func (s *Session) Counted(opts *traces.Options, list []*Request) bool {
-	if slices.ContainsFunc(list, func(r *Request) bool { return r.Usage.OK }) {
+	if opts.Estimate || slices.ContainsFunc(list, func(r *Request) bool { return r.Usage.OK }) {
 		return true
 	}
 	f := list[0].Source
-	f.Problems.Add(f.Name, int(list[0].Line), "none of the %d calls of conversation %s has token counts; it is left out", len(list), s.ID)
+	f.Problems.Add(f.Name, int(list[0].Line), "none of the %d calls of conversation %s has token counts; it is left out without --estimate", len(list), s.ID)
 	return false
 }

@@ -119,9 +119,13 @@ func (f *file) add(x *exchange) bool {
 	c := &call{half: x.id, session: x.task, Request: &assembly.Request{
 		Source: f.File, Line: int32(x.line), ID: x.id, Whole: true, Start: f.moment(x.line, x.start), End: f.moment(x.line, x.end),
 	}}
-	if x.path == "" || paths.MatchString(x.path) {
-		f.ask(c, plain(x.request, &f.scratch[0]))
-		f.hear(c, x)
+	f.ask(c, plain(x.request, &f.scratch[0]))
+	f.hear(c, x)
+	if x.path != "" && !paths.MatchString(x.path) {
+		if c.asked && c.Usage.OK && c.Usage.Output > 0 {
+			f.Lacks(1, x.line, "the answer of %.40q has the token counts of a call, and the path is that of no known interface", x.path)
+		}
+		c.asked, c.told = false, false
 	}
 	if !c.asked && !c.told || c.failed && !c.Usage.OK {
 		f.others++

@@ -1,12 +1,14 @@
 package reqlog
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/compactsim/compactsim/internal/reading/agenttest"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -314,5 +316,23 @@ func BenchmarkRead(b *testing.B) {
 	}
 	for _, form := range []string{"claude-trace", "claude-trace, streamed"} {
 		b.Run(form, func(b *testing.B) { agenttest.Bench(b, Describe(), forms[form](list)["a.jsonl"]) })
+	}
+}
+
+// A log without token counts is kept if that is asked for, with sizes by what was said.
+func TestEstimate(t *testing.T) {
+	text := strings.ReplaceAll(forms["claude-trace"](conversation())["a.jsonl"], `"usage"`, `"use"`)
+	inputs, err := traces.FindFS(fstest.MapFS{"a.jsonl": {Data: []byte(text)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := ReadInputs(context.Background(), traces.Options{Estimate: true}, inputs, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s := c.Sessions[0]
+	if u := s.Usage(); s.NumCalls() != 2 || s.Quality.Uncounted != 2 || u.Input() != 0 || s.Quality.InputTokens < 10_000 {
+		t.Errorf("%+v", s.Quality)
 	}
 }
