@@ -106,6 +106,7 @@ func (l *Loop) sendBackground(t *thread, i int32) {
 	l.fly(t, &call{
 		layer: int(b.layer), event: b.event + uint64(b.turn)<<56, background: i + 1, side: b.side, entries: entries, deletions: b.deleted.resolve(&b.context),
 		last: b.turn+1 >= b.intent.Turns || b.answer.Failed != "", marks: b.marks(), change: b.context.Sent(), answer: b.answer, known: b.intent.Known != nil, model: b.model,
+		text: b.intent.AsText(),
 	})
 }
 

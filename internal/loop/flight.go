@@ -24,6 +24,7 @@ type call struct {
 	answer     prompt.Answer
 	own        bool // of a layer: it sends what the conversation itself would send
 	known      bool // the answer is not the summariser's
+	text       bool // of a layer: it sends a part of the messages as one text, which begins and ends anywhere
 	extra      extra
 	model      int32
 }
@@ -94,7 +95,7 @@ func (l *Loop) fly(t *thread, c *call) {
 	}
 	l.expectLoss(t, c.model, lossRate, &out.Usage)
 	if l.config.Verify {
-		l.verify(t, c.layer, out)
+		l.verify(t, c, out)
 	}
 	first, total := l.timed(t, c, &out.Usage)
 	f.thread, f.layer, f.background, f.ticket, f.model = t.id, int32(c.layer), c.background, out.Ticket, c.model
@@ -229,7 +230,7 @@ func (l *Loop) launch(t *thread, layer int) {
 	l.sides++
 	c := call{
 		layer: layer, event: l.event(t, layer, in.Ordinal), side: 1<<31 | l.sides, last: true, entries: entries, change: prompt.NoChange, answer: answer, known: in.Known != nil, own: ownPrefix(&in), model: model,
-		marks: marks,
+		marks: marks, text: in.AsText(),
 	}
 	if !in.Own && in.Model == "" {
 		l.sideDeleted.copyFrom(&t.deleted) // those of what the call sends as the conversation does

@@ -19,7 +19,7 @@ func TestMarkersInOrder(t *testing.T) {
 		for _, p := range at {
 			l.request.Markers = append(l.request.Markers, prompt.Marker{Position: p})
 		}
-		l.verify(th, -1, &prompt.Outcome{Usage: prompt.Usage{Uncached: 8800}, Effective: 8800})
+		l.verify(th, &call{}, &prompt.Outcome{Usage: prompt.Usage{Uncached: 8800}, Effective: 8800})
 		switch {
 		case want == "" && l.err != nil:
 			t.Errorf("%v: %v", at, l.err)
