@@ -70,7 +70,7 @@ func TestEventsOfWhatIsNotThere(t *testing.T) {
 		if tc.want > 0 {
 			changes = 1
 		}
-		if got := calls[2].Context - before[2].Context; got != tc.want || int(row.N(results.HeadChanges)) != changes ||
+		if got := calls[2].Context - before[2].Context; got != tc.want || row.N(results.HeadChanges) != changes ||
 			calls[1].Context != before[1].Context {
 			t.Errorf("%s: %d tokens more, %d changes; want %d", name, got, row.N(results.HeadChanges), tc.want)
 		}

@@ -22,7 +22,7 @@ func TestRequestAtTheWindow(t *testing.T) {
 		c := testConfig(t, "none")
 		c.Window = tc.window
 		row, _ := run(t, c, s)
-		if int(row.N(results.AnsweredOverWindow)) != tc.beyond || row.N(results.Overflows) != tc.over {
+		if row.N(results.AnsweredOverWindow) != tc.beyond || row.N(results.Overflows) != tc.over {
 			t.Errorf("18,300 and %d tokens in a window of %d: %d beyond, %d overflows", tc.tail, tc.window,
 				row.N(results.AnsweredOverWindow), row.N(results.Overflows))
 		}

@@ -126,7 +126,8 @@ func unquote(quoted []byte) string {
 
 // within adds the name of a member to what is wrong with it.
 func within(err error, name string) error {
-	if f, ok := err.(*fault); ok {
+	var f *fault
+	if errors.As(err, &f) {
 		return f.within(name)
 	}
 	return err
