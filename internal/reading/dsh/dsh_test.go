@@ -257,3 +257,19 @@ func BenchmarkRead(b *testing.B) {
 	}
 	agenttest.Bench(b, Describe(), s.text())
 }
+
+// Events are numbered without gaps: where one is missing the next line is a bad one and read, and one that is here a second time
+// is not.
+func TestNumberedEvents(t *testing.T) {
+	for name, change := range map[string]func(lines []string) []string{
+		"missing":       func(l []string) []string { return slices.Delete(slices.Clone(l), 3, 4) },
+		"a second time": func(l []string) []string { return append(slices.Clone(l), l[len(l)-1]) },
+	} {
+		s := turns()
+		s.lines = change(s.lines)
+		got := read(t, s.text())
+		if n := len(got.Threads[0].Rounds); n != 2 || got.Quality.BadLines != 1 || !strings.Contains(fmt.Sprint(got.Problems), name) {
+			t.Errorf("%s: %d calls, problems %v", name, n, got.Problems)
+		}
+	}
+}

@@ -74,10 +74,11 @@ func (f *file) add(line int, s *scanned) {
 	f.spans = append(f.spans, sp)
 }
 
-// operation returns the operation that a span without attributes is named after: the convention names a span by it and the model.
+// operation returns the operation that a span is named after whose attributes were lost: the convention names a span by it
+// and the model.
 func (s *scanned) operation() string {
-	for i := range s.values {
-		if s.values[i].Value != nil {
+	for _, a := range [...]attribute{kind, input, output, model, response} {
+		if s.values[a].Value != nil {
 			return ""
 		}
 	}

@@ -321,3 +321,13 @@ func TestRoleLost(t *testing.T) {
 		}
 	}
 }
+
+// An entry that was written a second time is a bad line, and its call is billed once.
+func TestEntryTwice(t *testing.T) {
+	text := newScript().user("one").answer(words("a"), 1, 5000, 10, 20).text()
+	lines := strings.SplitAfter(text, "\n")
+	c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": text + lines[len(lines)-2]})
+	if c.BadLines != 1 || c.Sessions[0].NumCalls() != 1 {
+		t.Errorf("%d bad lines, %d calls; problems %v", c.BadLines, c.Sessions[0].NumCalls(), c.Sessions[0].Problems)
+	}
+}

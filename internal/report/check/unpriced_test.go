@@ -27,7 +27,8 @@ func unpricedRun() *Input {
 // metrics, and groups of sessions in which all has a price, are judged.
 func TestUnpriced(t *testing.T) {
 	f := levels(t, "rules:\n  - {metric: cost_usd, max: 10}\n  - {metric: net_negative_compactions, max: 1}\n"+
-		"  - {metric: cost_usd, group: project, max: 10}\n  - {metric: calls, max: 100}\n")
+		"  - {metric: cost_usd, group: project, max: 10}\n  - {metric: calls, max: 100}\n"+
+		"  - {metric: billed_to_predicted, max: 2}\n")
 	r := f.Judge(unpricedRun(), nil)
 	says(t, r, "3 calls of m have no price, so that costs of s are not judged")
 	if n := len(r.failures()); n != 1 {
@@ -37,7 +38,7 @@ func TestUnpriced(t *testing.T) {
 	for _, s := range r.Results {
 		got = append(got, s.Metric+" "+s.Group+" "+string(s.Status))
 	}
-	want := []string{"cost_usd  unjudged", "net_negative_compactions  unjudged", "cost_usd project api ok", "cost_usd project web unjudged", "calls  ok"}
+	want := []string{"cost_usd  unjudged", "net_negative_compactions  unjudged", "cost_usd project api ok", "cost_usd project web unjudged", "calls  ok", "billed_to_predicted  unjudged"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

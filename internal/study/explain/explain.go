@@ -111,11 +111,6 @@ func (o *observer) Broke(_ loop.Point, says string) { o.says = says }
 func (o *observer) landed(r *results.CallRecord) {
 	says := o.says
 	o.says = ""
-	if r.Round < 0 && r.Source == results.SourceOther {
-		o.turnEnds.Calls++
-		o.turnEnds.CostUSD += r.Cost.Total()
-		return
-	}
 	k := key{r.Thread, r.Start, r.Round < 0}
 	find := func() int {
 		return slices.IndexFunc(o.open[k], func(i int) bool {
@@ -124,6 +119,11 @@ func (o *observer) landed(r *results.CallRecord) {
 		})
 	}
 	at, again := find(), false
+	if at < 0 && k.layer && r.Source == results.SourceOther { // no layer's: one at the end of a turn
+		o.turnEnds.Calls++
+		o.turnEnds.CostUSD += r.Cost.Total()
+		return
+	}
 	if at < 0 && k.layer { // the conversation's own, which no recording has: a closed loop fetches again
 		k.layer, again = false, true
 		at = find()
