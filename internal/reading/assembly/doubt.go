@@ -19,23 +19,24 @@ import (
 type sign struct {
 	what string
 	most float64 // share of the calls that have a call before them
+	few  bool    // of fewer than fewPairs of these all must have it: two or three of five calls often do
 	has  func(before, call *traces.Round, compacted bool) bool
 }
 
 var signs = [...]sign{
-	{"the context does not grow", 0.25, func(before, call *traces.Round, compacted bool) bool {
+	{"the context does not grow", 0.25, false, func(before, call *traces.Round, compacted bool) bool {
 		return !compacted && call.Usage.Input() <= before.Usage.Input()
 	}},
-	{"more is read than was sent before", 0.5, func(before, call *traces.Round, compacted bool) bool {
+	{"more is read than was sent before", 0.5, false, func(before, call *traces.Round, compacted bool) bool {
 		return !compacted && call.Usage.Read > before.Usage.Input()+before.Usage.Output
 	}},
-	{"as much is written to the cache as by the call before", 0.5, func(before, call *traces.Round, _ bool) bool {
+	{"as much is written to the cache as by the call before", 0.5, true, func(before, call *traces.Round, _ bool) bool {
 		return call.Usage.Writes() > 0 && call.Usage.Writes() == before.Usage.Writes()
 	}},
-	{"as much is neither read nor written as by the call before", 0.5, func(before, call *traces.Round, _ bool) bool {
+	{"as much is neither read nor written as by the call before", 0.5, false, func(before, call *traces.Round, _ bool) bool {
 		return call.Usage.Uncached > traces.MaxTail && call.Usage.Uncached == before.Usage.Uncached
 	}},
-	{"the output is as long as that of the call before", 0.5, func(before, call *traces.Round, _ bool) bool {
+	{"the output is as long as that of the call before", 0.5, false, func(before, call *traces.Round, _ bool) bool {
 		return call.Usage.Output > shortOutput && call.Flags&(traces.RoundOutputDerived|traces.RoundOutputUnknown) == 0 &&
 			call.Usage.Output == before.Usage.Output
 	}},
@@ -44,7 +45,7 @@ var signs = [...]sign{
 // shortOutput is the length up to which answers are often equally long, tokens: a word, a number.
 const shortOutput = 16
 
-// fewPairs is the number of pairs below which all of them must have a sign: of five calls two or three often write as much.
+// fewPairs is the number of calls with one before them below which a share says little.
 const fewPairs = 8
 
 // doubt counts calls whose counts contradict those around them, where there are
@@ -71,7 +72,7 @@ func (s *Session) doubt(out *traces.Session) {
 	worst, text := 0, ""
 	for k, n := range met {
 		most := signs[k].most * float64(pairs)
-		if pairs < fewPairs {
+		if signs[k].few && pairs < fewPairs {
 			most = float64(pairs - 1)
 		}
 		if n > max(1, worst) && float64(n) > most {
