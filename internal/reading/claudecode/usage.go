@@ -1,0 +1,176 @@
+package claudecode
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/reading/assembly"
+)
+
+// stopReason reports whether a text is a stop reason of the API (platform.claude.com, stop reasons): the output of a line
+// without one is not final.
+func stopReason(text []byte) bool {
+	switch string(text) {
+	case "end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded", "compaction":
+		return true
+	}
+	return false
+}
+
+// usage reads the token counts of a response. A response in which the model
+// asked an advisor has several passes under one id; the counts at the top are
+// their sums, though no request was that large. The usage is that of the last
+// pass, and earlier ones are returned. The advisor, another model with its own
+// context, is left out.
+func (p *parser) usage(u *assembly.Usage) (ahead []assembly.Usage) {
+	p.passes = p.passes[:0]
+	p.counts(u, true)
+	last := len(p.passes) - 1
+	if last < 1 {
+		return nil
+	}
+	searches := u.Searches
+	*u = p.passes[last]
+	u.Searches = searches
+	return slices.Clone(p.passes[:last])
+}
+
+// counts reads token counts and reports whether they are those of a pass of the model.
+// Those of a whole response have its passes in a list. Clients of all versions log the
+// four counts: one that is missing, negative or absurd makes the usage unusable, but for
+// that of output, which can be derived.
+func (p *parser) counts(u *assembly.Usage, whole bool) (pass bool) {
+	const none = -1
+	input, output, read, created := int64(none), int64(none), int64(none), int64(none)
+	split5m, split1h := int64(none), int64(none)
+	if p.Peek() != '{' {
+		p.Skip()
+		return false
+	}
+	u.OK, u.Reasoning = true, -1
+	for name := range p.Members {
+		switch string(name) {
+		case "input_tokens":
+			input = p.count(u)
+		case "output_tokens":
+			ok := u.OK
+			output = p.count(u)
+			u.OK = ok
+		case "cache_read_input_tokens":
+			read = p.count(u)
+		case "cache_creation_input_tokens":
+			created = p.count(u)
+		case "cache_creation":
+			split5m, split1h = p.creation(u)
+		case "speed":
+			p.terms.speed = p.term("standard")
+		case "inference_geo":
+			p.terms.geo = p.term("not_available", "global")
+		case "service_tier":
+			p.terms.tier = p.term("standard")
+		case "server_tool_use":
+			u.Searches = p.searches()
+		case "iterations":
+			if !whole {
+				p.Skip()
+				continue
+			}
+			for range p.Elements {
+				var one assembly.Usage
+				if p.counts(&one, false) {
+					p.passes = append(p.passes, one)
+				}
+			}
+		case "type":
+			pass = string(p.Str()) == "message"
+		default:
+			p.Skip()
+		}
+	}
+	settle(u, input, output, read, created, split5m, split1h)
+	return pass && u.OK
+}
+
+// settle makes a usage of counts, -1 for those that are not logged.
+func settle(u *assembly.Usage, input, output, read, created, split5m, split1h int64) {
+	zeroed := input == 0 && read == 0 && created == 0 // as in copies that 2.1.226 makes of earlier calls
+	logged := max(split5m, 0) + max(split1h, 0)
+	u.Doubt = (split5m >= 0 || split1h >= 0) && created >= 0 && created != logged
+	if split5m >= 0 || split1h >= 0 {
+		created = max(created, logged)
+	}
+	u.Bad = u.Bad || output < 0 || min(input, read, created) < 0
+	u.OK = u.OK && min(input, read, created) >= 0 && !zeroed
+	u.Uncached, u.Read, u.Output = max(input, 0), max(read, 0), max(output, 0)
+	u.Write1h = max(split1h, 0)
+	u.Write5m = max(created, 0) - u.Write1h
+	u.Assumed = u.Write5m > max(split5m, 0)
+	if total := u.Input(); total == 0 || total > assembly.MaxTokens {
+		u.OK = false
+	}
+}
+
+// terms are what a call was served under besides the usual, each as "[fast]", "" for the usual.
+type terms struct{ speed, geo, tier string }
+
+// term reads a term of service; what is usual is none.
+func (p *parser) term(usual ...string) string {
+	if kind := p.Peek(); kind != '"' && kind != 'n' {
+		return "[" + string(p.Raw()) + "]"
+	}
+	text := string(p.Str())
+	if text == "" || slices.Contains(usual, text) {
+		return ""
+	}
+	return "[" + text + "]"
+}
+
+// named returns the name of a model with terms of service, which have prices of their own.
+func (t *terms) named(model []byte) []byte {
+	all := t.speed + t.geo + t.tier
+	if name, large := bytes.CutSuffix(model, []byte("[1m]")); large && all != "" {
+		return append(append(bytes.Clone(name), all...), "[1m]"...)
+	}
+	return append(model[:len(model):len(model)], all...)
+}
+
+// searches returns how often the server searched the web.
+func (p *parser) searches() (n int64) {
+	for name := range p.Members {
+		if string(name) == "web_search_requests" {
+			n, _ = p.Int()
+		} else {
+			p.Skip()
+		}
+	}
+	return min(max(n, 0), maxSearches)
+}
+
+// maxSearches is far above the number of searches that one call makes.
+const maxSearches = 10_000
+
+// creation reads what was written by lifetime, -1 for one that is not logged.
+func (p *parser) creation(u *assembly.Usage) (split5m, split1h int64) {
+	split5m, split1h = -1, -1
+	for name := range p.Members {
+		switch string(name) {
+		case "ephemeral_5m_input_tokens":
+			split5m = p.count(u)
+		case "ephemeral_1h_input_tokens":
+			split1h = p.count(u)
+		default:
+			p.Skip()
+		}
+	}
+	return split5m, split1h
+}
+
+// count reads one token count, of which null is none.
+func (p *parser) count(u *assembly.Usage) int64 {
+	n, ok := p.Int()
+	if !ok || n < 0 || n > assembly.MaxTokens {
+		u.OK, u.Bad = false, true
+		return 0
+	}
+	return n
+}
