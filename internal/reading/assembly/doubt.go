@@ -19,7 +19,7 @@ import (
 type sign struct {
 	what string
 	most float64 // share of the calls that have a call before them
-	few  bool    // of fewer than fewPairs of these all must have it: two or three of five calls often do
+	few  bool    // below fewPairs all of them must have it: two or three of five calls often do
 	has  func(before, call *traces.Round, compacted bool) bool
 }
 

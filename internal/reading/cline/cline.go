@@ -231,7 +231,7 @@ func (f *file) answer(line int, at int64, m *message, blocks []assembly.Block, s
 			f.Lacks(int(missing), line, "counts are less than those of the %d calls of the turn: some are missing", n)
 		}
 		if n == 1 && f.shared > 0 && u.Input() > 3*f.input/2+said-f.saidThen {
-			// What was shared among the calls before is too little for as many.
+			// This call alone is larger than the share of each call before it: the counts were not those of all.
 			f.Lacks(f.shared, line, "counts of the turn before are less than those of its %d calls: some are missing", f.shared+1)
 		}
 		f.input, f.shared, f.saidThen = u.Input()/n, int(n)-1, said

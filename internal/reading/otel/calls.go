@@ -82,8 +82,8 @@ func (s *scanned) operation() string {
 			return ""
 		}
 	}
-	op, _, model := bytes.Cut(s.name, []byte(" "))
-	if !model {
+	op, _, named := bytes.Cut(s.name, []byte(" "))
+	if !named {
 		return ""
 	}
 	return string(op)

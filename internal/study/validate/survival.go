@@ -10,8 +10,8 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Ages are the upper edges of the ages that survival is counted by, seconds.
-var Ages = [...]float64{10, 60, 120, 240, 300, 360, 600, 1800, 3500, 3700, 14_400, math.Inf(1)}
+// ages are the upper edges of the ages that survival is counted by, seconds.
+var ages = [...]float64{10, 60, 120, 240, 300, 360, 600, 1800, 3500, 3700, 14_400, math.Inf(1)}
 
 // Survival is how often the calls of a provider still read what was left in its cache, by its age.
 type Survival struct {
@@ -54,7 +54,7 @@ func (c *Call) aged() bool {
 // Survival returns the curves of all providers with calls whose age is known and whose request continues the last one of
 // its thread: no compaction, clearing, rewind or change of the model or the head lies between.
 func (r *Report) Survival() []Survival {
-	bins := map[survivalKey]*[len(Ages)]ageBin{}
+	bins := map[survivalKey]*[len(ages)]ageBin{}
 	for i := range r.calls {
 		c := &r.calls[i]
 		if !c.aged() {
@@ -65,10 +65,10 @@ func (r *Report) Survival() []Survival {
 			k.ttl = c.TTL
 		}
 		if bins[k] == nil {
-			bins[k] = &[len(Ages)]ageBin{}
+			bins[k] = &[len(ages)]ageBin{}
 		}
 		age := float64(c.Gap) / 1e9
-		at, _ := slices.BinarySearch(Ages[:], age)
+		at, _ := slices.BinarySearch(ages[:], age)
 		b := &bins[k][at]
 		if b.n++; float64(c.Actual.Read) >= collapseShare*float64(c.Left) {
 			b.read++
