@@ -25,7 +25,9 @@ func (l *Loop) lossRate(t *thread, model string) float64 {
 	early := c.Prompt
 	var share float64
 	if s.automatic {
-		early = c.Ordinal <= profile.EarlyCalls
+		if early = c.Ordinal <= profile.EarlyCalls; !t.codex() {
+			c.Model = "" // OtherLosses is in proportion to the share of all models
+		}
 		share, t.automatic.kept = p.Codex.LossFor(&c)
 	} else {
 		share = p.LossRate(&c)

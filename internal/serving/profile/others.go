@@ -48,16 +48,19 @@ const (
 )
 
 // Pooled is what calls lose in proportion to the shares of a profile, and the number of
-// losses that it rests on.
-type Pooled struct{ Times, Losses float64 }
+// sessions that it rests on: those of the agent at the provider, and one for all others.
+type Pooled struct {
+	Times    float64
+	Sessions int
+}
 
-// with returns the proportion of calls that lost d, drawn towards p.
-func (p Pooled) with(d due) Pooled {
+// drawn returns the proportion of calls that lost d, drawn towards times.
+func (d due) drawn(times float64) float64 {
 	if d.losses <= 0 || d.tokens <= 0 {
-		return Pooled{p.Times, otherLosses}
+		return times
 	}
-	size := d.tokens / d.losses
-	return Pooled{(otherLosses*size*p.Times + d.missing) / (otherLosses*size + d.tokens), otherLosses + d.missing/size}
+	prior := otherLosses * d.tokens / d.losses
+	return (prior*times + d.missing) / (prior + d.tokens)
 }
 
 // level is what a session is pooled with: all, those of a provider, or those of an agent there.
@@ -80,13 +83,17 @@ func (d dues) plus(o dues, n float64) dues { return dues{d[0].plus(o[0], n), d[1
 // tempered returns the calls of a session with the weight that they have beside those of others:
 // sessions differ by more than chance, so a long one counts for no more than sessionLosses.
 func (d dues) tempered() dues {
-	return dues{}.plus(d, 1/(1+(d[0].losses+d[1].losses)/sessionLosses))
+	return dues{}.plus(d, 1/(1+d.losses()/sessionLosses))
 }
 
-// others has what sessions show at every level, and by session.
+// losses returns how many losses were due.
+func (d dues) losses() float64 { return d[0].losses + d[1].losses }
+
+// others has what sessions show at every level, how many they are, and what each shows.
 type others struct {
-	all map[level]dues
-	own map[string]otherDue
+	all      map[level]dues
+	sessions map[level]int
+	own      map[string]otherDue
 }
 
 // otherDue is what a session shows, and its levels.
@@ -96,23 +103,28 @@ type otherDue struct {
 }
 
 func (p *Profile) indexOthers() *others {
-	x := &others{map[level]dues{}, map[string]otherDue{}}
+	x := &others{map[level]dues{}, map[level]int{}, map[string]otherDue{}}
 	for i := range p.Others {
 		o := &p.Others[i]
 		d := otherDue{o.levels(), p.dueOf(o).tempered()}
+		if d.losses() == 0 {
+			continue
+		}
 		x.own[o.Session] = d
 		for _, at := range d.levels {
 			x.all[at] = x.all[at].plus(d.dues, 1)
+			x.sessions[at]++
 		}
 	}
 	return x
 }
 
-// dueOf returns what a session would lose by the shares of the profile, and what it lost.
+// dueOf returns what a session would lose by the shares of the profile, and what it lost. How models
+// differ in Codex says nothing about them elsewhere: the share is that of all.
 func (p *Profile) dueOf(o *Other) dues {
 	var d dues
 	for i, s := range [...][3]int64{{o.Early, o.EarlyTokens, o.EarlyShort}, {o.Later, o.LaterTokens, o.LaterShort}} {
-		at := Case{Model: o.Model, Prompt: i == 0, Gap: usualGap, Ordinal: EarlyCalls + i}
+		at := Case{Prompt: i == 0, Gap: usualGap, Ordinal: EarlyCalls + i}
 		share, kept := p.LossRate(&at), 0.0
 		if !o.Marked {
 			share, kept = p.Codex.LossFor(&at)
@@ -126,24 +138,25 @@ func (p *Profile) dueOf(o *Other) dues {
 // proportion to the shares of the profile, as other sessions show it: those of the agent at
 // the provider lean on all of the provider's, and these on all. The counts of o are ignored.
 func (p *Profile) OtherLosses(o *Other, later bool) Pooled {
-	pooled := Pooled{1, otherLosses}
+	pooled := Pooled{1, 1}
 	if p.others == nil {
 		return pooled
 	}
-	own := p.others.own[o.Session]
+	own, known := p.others.own[o.Session]
 	var d dues
 	for i, at := range o.levels() {
-		d = p.others.all[at]
-		if own.levels[i] == at {
-			d = d.plus(own.dues, -1)
+		d, pooled.Sessions = p.others.all[at], 1+p.others.sessions[at]
+		if known && own.levels[i] == at {
+			d, pooled.Sessions = d.plus(own.dues, -1), pooled.Sessions-1
 		}
-		pooled = pooled.with(d[0].plus(d[1], 1))
+		pooled.Times = d[0].plus(d[1], 1).drawn(pooled.Times)
 	}
 	cell := 0
 	if later {
 		cell = 1
 	}
-	return Pooled{pooled.with(d[cell]).Times, pooled.Losses}
+	pooled.Times = d[cell].drawn(pooled.Times)
+	return pooled
 }
 
 // LearnOthers adds what more sessions of other agents show, each once.

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/kit/draws"
+	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -52,6 +55,34 @@ func TestBandsHoldTheirShare(t *testing.T) {
 		}
 		if share := float64(inside) / float64(all); share < 0.87 || share > 0.93 {
 			t.Errorf("%s: bands hold %d of %d", name, inside, all)
+		}
+	}
+}
+
+// Sessions are generated that lose by a gamma distribution of sessionShape. Bands made of the mean
+// of n of them, however few, hold nine tenths of others.
+func TestLossBandsHoldTheirShare(t *testing.T) {
+	source := rand.New(rand.NewPCG(7, 8))
+	loses := func() float64 { return times(sessionShape, draws.Source{Seed: source.Uint64()}) }
+	for _, n := range []int{1, 2, 8} {
+		var drawn []float64
+		for i := range 4000 {
+			drawn = append(drawn, lossFactor(n, draws.Source{Seed: uint64(i), Session: 1}, draws.Source{Seed: uint64(i), Session: 2}))
+		}
+		slices.Sort(drawn)
+		low, high := stats.Quantile(drawn, bandLevel/2), stats.Quantile(drawn, 1-bandLevel/2)
+		inside := 0
+		for range 4000 {
+			mean := 0.0
+			for range n {
+				mean += loses() / float64(n)
+			}
+			if x := loses(); x >= low*mean && x <= high*mean {
+				inside++
+			}
+		}
+		if share := float64(inside) / 4000; share < 0.88 || share > 0.92 {
+			t.Errorf("known from %d sessions, bands of %g to %g times hold %g", n, low, high, share)
 		}
 	}
 }

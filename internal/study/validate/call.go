@@ -64,8 +64,10 @@ type Call struct {
 	Priced                            bool
 	Rules                             profile.Set // that applied
 
-	round *traces.Round
-	cost  results.Cost // predicted, output included
+	unreadUSD float64 // what the input costs if none of it is read
+	leftUSD   float64 // and if all that was left is
+	round     *traces.Round
+	cost      results.Cost // predicted, output included
 }
 
 // close reports whether a read is within 1 % of the context of the recorded one.

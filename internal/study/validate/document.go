@@ -77,7 +77,7 @@ func (r *Report) skills() *document.Table {
 			below = append(below, e.Name)
 		}
 	}
-	t.Notes = []string{"SKILL: how much smaller the error is than the naive rule's, in calls not within 1 % and in the cost of sessions; the cost of Codex has expected losses."}
+	t.Notes = []string{"SKILL: how much smaller the error is than the naive rule's, in calls not within 1 % and in the cost of sessions; except for Claude Code it has expected losses."}
 	if len(below) > 0 {
 		t.Notes = append(t.Notes, "The naive rule is better in: "+strings.Join(below, "; ")+".")
 	}

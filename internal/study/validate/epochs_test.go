@@ -46,14 +46,14 @@ func TestSkillByEpoch(t *testing.T) {
 	}
 }
 
-// Of an automatic cache the cost of a session has what losses add on average: $3
-// bring a prediction of $7 to the $10 of the bill. Elsewhere it has not.
+// The cost of a session has what losses add on average: $3 bring a prediction of $7 to the
+// $10 of the bill. Claude Code's, most of which lose nothing, has not.
 func TestSkillHasExpectedLosses(t *testing.T) {
-	for epoch, want := range map[string]float64{"codex, gpt-5.4": 1, "2.1.38 on": -1.0 / 3} {
+	for agent, want := range map[string]float64{traces.AgentCodex: 1, "opencode": 1, traces.AgentClaudeCode: -1.0 / 3} {
 		c := priced("a", 7, 10, 8)
-		c.Epoch, c.LossUSD = epoch, 3
+		c.Agent, c.LossUSD = agent, 3
 		if r := newReport([]Call{c}, 0); math.Abs(*r.Epochs[0].SkillCost-want) > 1e-12 {
-			t.Errorf("%s: skill %g, want %g", epoch, *r.Epochs[0].SkillCost, want)
+			t.Errorf("%s: skill %g, want %g", agent, *r.Epochs[0].SkillCost, want)
 		}
 	}
 }

@@ -211,6 +211,11 @@ func (c *Call) price(m *calls.Price) {
 		cost := m.Of(u)
 		return cost.Total()
 	}
+	read, unread := c.Predicted, c.Predicted
+	read.Read = min(c.Left, c.Context)
+	read.Uncached += c.Predicted.Read - read.Read
+	unread.Uncached, unread.Read = unread.Uncached+unread.Read, 0
+	c.leftUSD, c.unreadUSD = usd(read), usd(unread)
 	c.PredictedUSD, c.ActualUSD, c.NaiveUSD, c.Priced = usd(c.Predicted), usd(c.Actual), usd(c.Naive), m.Known
 }
 

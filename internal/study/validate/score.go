@@ -170,8 +170,8 @@ func (r *Report) epochs() {
 		for _, g := range group(nil, r.calls, epoch, keep) {
 			e := Epoch{Group: g}
 			predict := byModel
-			if strings.HasPrefix(epoch, traces.AgentCodex+",") {
-				predict = byMean
+			if !slices.ContainsFunc(r.calls, func(c Call) bool { return keep(&c) && agents.Of(c.Agent).ClaudeCode }) {
+				predict = byMean // most of their sessions lose a call
 			}
 			e.SkillCost = skill(costErrors(r.calls, predict, keep), costErrors(r.calls, byNaive, keep))
 			e.SkillCalls = skill(float64(g.Score.Calls)*(1-*g.Score.Within1), float64(g.Naive.Calls)*(1-*g.Naive.Within1))
