@@ -262,7 +262,7 @@ func (l *listed) perToken() [numClasses]float64 {
 }
 
 func (f *periodFile) period() period {
-	p := period{from: f.From.Time, fast: value(f.Fast), storage: f.Storage, rate: Rate{base: f.perToken()}}
+	p := period{from: f.From.Time, fast: value(f.Fast), storage: f.Storage, unread: f.Read == nil, rate: Rate{base: f.perToken()}}
 	for i := range f.Tiers {
 		p.rate.tiers = append(p.rate.tiers, rateTier{f.Tiers[i].Above, f.Tiers[i].perToken()})
 	}

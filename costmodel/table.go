@@ -261,6 +261,7 @@ type period struct {
 	from    time.Time // zero for a first one whose date is not known
 	fast    float64   // multiplier of fast mode, 0 when not offered
 	storage float64   // USD per million tokens and hour
+	unread  bool      // no price of reads is listed
 	rate    Rate
 }
 
@@ -275,6 +276,8 @@ type Price struct {
 	// StoragePerMTokHour is what an explicitly created cache costs while it
 	// is kept, USD per million tokens and hour; 0 when there is no such fee.
 	StoragePerMTokHour float64
+	// ReadAsInput says that no price of reads is listed: they are billed as input.
+	ReadAsInput bool
 	// LongContext is set for a name that ended in "[1m]": the client
 	// asked for the 1M window.
 	LongContext bool
@@ -303,7 +306,7 @@ func (m *Model) price(at time.Time) Price {
 		i--
 	}
 	d := &m.periods[i]
-	p := Price{Model: *m, From: d.from, Fast: d.fast, StoragePerMTokHour: d.storage, rate: d.rate}
+	p := Price{Model: *m, From: d.from, Fast: d.fast, StoragePerMTokHour: d.storage, ReadAsInput: d.unread, rate: d.rate}
 	if i+1 < len(m.periods) {
 		p.Until = m.periods[i+1].from
 	}

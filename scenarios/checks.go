@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/internal/serving/changes"
 	"github.com/compactsim/compactsim/internal/serving/client"
+	"github.com/compactsim/compactsim/internal/serving/servers"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -123,6 +124,32 @@ func (d *Design) placeOfEvent(i int) string {
 		return d.tree.At(list.Content[i])
 	}
 	return d.tree.Name
+}
+
+// PriceGaps says in a line each which prices the models of the sessions lack: the whole price, that of
+// reads or, where a cell calls a server whose caches are paid for by the hour, that of storage.
+func (p *Plan) PriceGaps(sessions []*traces.Session) (lines []string) {
+	for _, err := range p.UnknownModels(sessions) {
+		lines = append(lines, err.Error())
+	}
+	byHour := func(model string) bool {
+		return p.Design != nil && slices.ContainsFunc(p.Design.servers(), func(s *servers.Server) bool { return s.Explicit && s.Serves(model) })
+	}
+	seen := map[string]bool{}
+	for _, s := range sessions {
+		for _, m := range s.Models {
+			price, err := p.Prices.Lookup(m, s.StartTime())
+			if name := price.Model.Name; err == nil && !seen[name] {
+				if seen[name] = true; price.ReadAsInput {
+					lines = append(lines, fmt.Sprintf("no read price for model %s: reads are billed as input; --prices FILE gives one (read)", document.Quoted(name)))
+				}
+				if byHour(name) && price.StoragePerMTokHour == 0 {
+					lines = append(lines, fmt.Sprintf("no storage price for model %s: keeping caches costs nothing; --prices FILE gives one (storage)", document.Quoted(name)))
+				}
+			}
+		}
+	}
+	return lines
 }
 
 // UnknownModels returns an error for every model of the sessions that has no

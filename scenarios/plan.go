@@ -476,7 +476,10 @@ func (s *Server) serve(named *servers.Server) func(traces.Cache) loop.Server {
 		marked, automatic = named.Marked(marked), named.Automatic(automatic)
 	}
 	return func(kind traces.Cache) loop.Server {
-		if kind == traces.CacheAutomatic {
+		switch {
+		case named != nil && named.Explicit:
+			return promptcache.NewExplicit(named.Kept())
+		case kind == traces.CacheAutomatic:
 			return promptcache.NewOpenAI(automatic)
 		}
 		return promptcache.New(marked)

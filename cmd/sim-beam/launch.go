@@ -206,8 +206,8 @@ func (l *launch) gather(ctx context.Context) (*scenarios.Plan, error) {
 	if l.recipe.Origin, err = plan.Gather(ctx, l.sessions, l.sights); err != nil {
 		return nil, err
 	}
-	for _, err := range plan.UnknownModels(l.sessions.Sessions) {
-		fmt.Fprintf(l.stderr, "sim-beam: warning: %v\n", err)
+	for _, line := range plan.PriceGaps(l.sessions.Sessions) {
+		fmt.Fprintf(l.stderr, "sim-beam: warning: %s\n", line)
 	}
 	learned, err := plan.Profile()
 	if err == nil && learned != nil {

@@ -258,13 +258,13 @@ func (f *readFlags) tell(cmd *cobra.Command, c *traces.Corpus) {
 	}
 }
 
-// warnUnpriced names the models whose calls are counted as free.
+// warnUnpriced names the models whose calls are counted as free, or some of whose tokens have no price of their own.
 func (f *readFlags) warnUnpriced(cmd *cobra.Command, plan *scenarios.Plan, sessions []*traces.Session) {
 	if f.quiet {
 		return
 	}
-	for _, err := range plan.UnknownModels(sessions) {
-		say(cmd.ErrOrStderr(), "warning: %v", err)
+	for _, line := range plan.PriceGaps(sessions) {
+		say(cmd.ErrOrStderr(), "warning: %s", line)
 	}
 }
 

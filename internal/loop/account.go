@@ -17,6 +17,7 @@ func (l *Loop) account(t *thread, f *flight) {
 	cost := t.replay.models.cost(f.model, t.replay.date(f.start), &f.outcome.Usage)
 	src, r := f.source, &t.replay.row
 	r.Bill(src, &f.outcome.Usage, &cost)
+	r.Figures[results.StorageUSD] += f.outcome.Stored * t.replay.models.of(f.model).storage
 	l.payBack(t, f, &cost)
 	l.detect(t, f)
 	if f.layer < 0 && !f.hidden {
@@ -83,8 +84,9 @@ type model struct {
 	window    int64
 	maxOutput int64
 	rate      costmodel.Rate
-	from      int64 // of the period that the rate holds for, unix ns
-	until     int64 // its end
+	storage   float64 // price of keeping a cache, USD per million tokens and hour
+	from      int64   // of the period that the rate holds for, unix ns
+	until     int64   // its end
 	known     bool
 }
 
@@ -171,6 +173,7 @@ func (m *models) rate(i int32, at int64) *costmodel.Rate {
 // take makes p the present price.
 func (o *model) take(p *costmodel.Price) {
 	o.rate, o.known, o.from, o.until = p.Standard(), true, math.MinInt64, math.MaxInt64
+	o.storage = p.StoragePerMTokHour
 	if !p.From.IsZero() {
 		o.from = p.From.UnixNano()
 	}

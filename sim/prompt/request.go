@@ -138,6 +138,9 @@ type Outcome struct {
 	Deleted   int64     // tokens deleted from the effective prompt, cumulative over the thread
 	Effective int64     // tokens of the request after deletions
 	Ticket    int32     // names the call in FirstToken and End
+	// Stored is what the request adds to the time that caches are kept which are paid for by the hour,
+	// million token-hours: below 0 when it drops one before its end.
+	Stored float64
 }
 
 // Shortfall returns the tokens that were expected from the cache and not read.

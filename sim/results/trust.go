@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
@@ -113,7 +114,11 @@ func (e *ModelError) measure(billed, model []float64) {
 		e.Spread = math.Sqrt((n*squares/bills + priorSessions*prior*prior) / (n + priorSessions))
 	}
 	if e.Sessions > 1 {
-		d := ModelError{}.Interval(model, billed)
+		by := ModelError{}
+		if 10*slices.Max(billed) > 9*e.BilledUSD { // the others say nothing of what sessions differ by
+			by.Spread = e.Spread
+		}
+		d := by.Interval(model, billed)
 		e.Low, e.High = d.Low, d.High
 	}
 }

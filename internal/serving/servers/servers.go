@@ -43,6 +43,10 @@ type Server struct {
 	Replies  bool          `yaml:"replies"`
 	Lifetime time.Duration `yaml:"lifetime" min:"0s"`
 	Overflow float64       `yaml:"overflow" min:"0" max:"1"`
+	// Explicit says that the client makes its caches itself and keeps them by the hour (promptcache.Explicit): another
+	// when it sends more than Renew tokens behind the last.
+	Explicit bool  `yaml:"explicit"`
+	Renew    int64 `yaml:"renew" min:"0"`
 }
 
 var builtin = sync.OnceValues(func() ([]*Server, error) {
@@ -120,4 +124,9 @@ func (s *Server) Automatic(c promptcache.OpenAIConfig) promptcache.OpenAIConfig 
 	}
 	c.BillWrites = func(string) bool { return s.Writes }
 	return c
+}
+
+// Kept returns the settings of caches that clients make themselves.
+func (s *Server) Kept() promptcache.ExplicitConfig {
+	return promptcache.ExplicitConfig{MinTokens: s.Minimum, Lifetime: int64(s.Lifetime), Renew: s.Renew}
 }

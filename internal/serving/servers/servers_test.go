@@ -17,7 +17,7 @@ import (
 // Every file says what it describes, since when and how sure that is, and which known providers' models it has.
 func TestFiles(t *testing.T) {
 	list, err := All()
-	if err != nil || len(list) < 11 {
+	if err != nil || len(list) < 12 {
 		t.Fatalf("%d servers: %v", len(list), err)
 	}
 	known := map[string]bool{"anthropic": true, "openai": true, "deepseek": true, "google": true}
@@ -34,6 +34,9 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s: reads of a cache without markers end at steps", s.Name)
 		}
 		if err := s.Automatic(promptcache.OpenAIConfig{}).Validate(); err != nil {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+		if err := s.Kept().Validate(); s.Explicit && err != nil {
 			t.Errorf("%s: %v", s.Name, err)
 		}
 	}
@@ -127,6 +130,8 @@ func ends(s *Server) string {
 		return "markers, each block a position"
 	case s.Markers:
 		return "markers"
+	case s.Explicit:
+		return fmt.Sprintf("caches that the client makes, another after %d tokens", s.Renew)
 	case s.Recorded:
 		return "steps of the model, as recorded"
 	case s.Replies && s.Step == 1:
@@ -148,6 +153,9 @@ func kept(s *Server) string {
 	}
 	if s.Lifetime < time.Hour {
 		return fmt.Sprintf("%g minutes", s.Lifetime.Minutes())
+	}
+	if s.Explicit {
+		return fmt.Sprintf("%g hours, paid by the hour", s.Lifetime.Hours())
 	}
 	return fmt.Sprintf("%g hours", s.Lifetime.Hours())
 }
