@@ -157,6 +157,12 @@ func (t *tables) main() *document.Table {
 	recall := t.metric("RECALL", results.NameRecall)
 	regret := ofWhole(t.metric("REGRET", results.NameRegret))
 	hit, recall := t.metric("HIT", results.NameHitRatio).spared(-1), recall.spared(-1)
+	if slices.ContainsFunc(t.run.Cells, func(c results.Cell) bool { return free(&c) }) { // tokens say what dollars do not
+		columns = append(columns, t.metric("READ", results.NameReadTokens), column{title: "NOT READ", text: func(c *results.Cell) string {
+			u := c.Total.Usage()
+			return document.Tokens(u.Input() - u.Read)
+		}})
+	}
 	doings := []column{t.metric("MISSES", results.NameMisses).spared(3), t.metric("COMPACTIONS", results.NameCompactions).spared(1)}
 	if t.split {
 		doings = append(doings, t.metric("CHAIN", results.NameChainMax).spared(4), t.metric("PEAK", results.NamePeakContext).spared(5))
@@ -322,6 +328,9 @@ func (t *tables) cost(title, name string) column {
 	m, _ := results.LookupMetric(name)
 	total := col.text
 	col.text = func(c *results.Cell) string {
+		if free(c) {
+			return "–"
+		}
 		if v, ok := c.Value(m); ok && c.Total.CutShort() {
 			return document.USD(v/float64(max(1, c.Total.OwnCalls())), 4) + "/call"
 		}
