@@ -21,7 +21,7 @@ func (l *Loop) lossRate(t *thread, model string) float64 {
 	if p == nil || !t.started {
 		return 0
 	}
-	c := profile.Case{Version: s.version, Model: model, Prompt: t.answersPerson(), Gap: l.clock.now - t.lastEnd, Ordinal: int(t.round)}
+	c := profile.Case{Version: s.version, Model: model, Prompt: t.answersPerson(), Agent: t.agent(), Gap: l.clock.now - t.lastEnd, Ordinal: int(t.round)}
 	early := c.Prompt
 	var share float64
 	if s.automatic {

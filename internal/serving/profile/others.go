@@ -159,16 +159,13 @@ func (p *Profile) OtherLosses(o *Other, later bool) Pooled {
 	return pooled
 }
 
-// LearnOthers adds what more sessions of other agents show, each once.
+// LearnOthers adds what more sessions of other agents show, in place of what is known of the same.
 func (p *Profile) LearnOthers(more []Other) {
 	p.Others = slices.Clone(p.Others)
-	known := map[string]bool{}
-	for i := range p.Others {
-		known[p.Others[i].Session] = true
-	}
 	for _, o := range more {
-		if !known[o.Session] {
-			known[o.Session] = true
+		if i := slices.IndexFunc(p.Others, func(k Other) bool { return k.Session == o.Session }); i >= 0 {
+			p.Others[i] = o
+		} else {
 			p.Others = append(p.Others, o)
 		}
 	}

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -72,10 +73,10 @@ func TestOthersAreKept(t *testing.T) {
 	}
 	n := len(p.Others)
 	one := laterOther("a", "x", "1", 3, 15_000)
+	p.LearnOthers([]Other{laterOther("a", "x", "1", 2, 0)})
 	p.LearnOthers([]Other{one})
-	p.LearnOthers([]Other{one})
-	if len(p.Others) != n+1 {
-		t.Errorf("%d sessions, want one more than %d", len(p.Others), n)
+	if len(p.Others) != n+1 || !slices.Contains(p.Others, one) {
+		t.Errorf("%d sessions, want one more than %d, as it was last", len(p.Others), n)
 	}
 	var text strings.Builder
 	if err := p.Write(&text); err != nil {

@@ -14,6 +14,7 @@ import (
 type Losses struct {
 	Prompt     []GapShare `yaml:"after_prompt,omitempty" min:"0" max:"1"`
 	ToolResult []GapShare `yaml:"after_tool_result,omitempty" min:"0" max:"1"`
+	Agent      []GapShare `yaml:"in_sub_agent,omitempty" min:"0" max:"1"` // without rows those of ToolResult
 }
 
 // GapShare is a share among calls with a gap of at most so many seconds, and
@@ -31,6 +32,8 @@ type Case struct {
 	// Prompt says that the call answers a person in a main conversation, not only
 	// tool results.
 	Prompt bool
+	// Agent says that it is a call of a sub-agent.
+	Agent bool
 	// Gap is the time since the thread's last response ended, ns.
 	Gap int64
 	// Ordinal is the number of earlier calls of the thread.
@@ -41,8 +44,11 @@ type Case struct {
 // would read for no reason that a recording shows. Without rates it is 0.
 func (p *Profile) LossRate(c *Case) float64 {
 	rows := p.Losses.ToolResult
-	if c.Prompt {
+	switch {
+	case c.Prompt:
 		rows = p.Losses.Prompt
+	case c.Agent && len(p.Losses.Agent) > 0:
+		rows = p.Losses.Agent
 	}
 	seconds := float64(c.Gap) / 1e9
 	for i := range rows {
@@ -62,7 +68,7 @@ func (l *Losses) Rules() []error {
 	for _, list := range []struct {
 		key  string
 		rows []GapShare
-	}{{"after_prompt", l.Prompt}, {"after_tool_result", l.ToolResult}} {
+	}{{"after_prompt", l.Prompt}, {"after_tool_result", l.ToolResult}, {"in_sub_agent", l.Agent}} {
 		last := math.Inf(-1)
 		for i, g := range list.rows {
 			if i > 0 && list.rows[i-1].After > g.After {

@@ -212,15 +212,15 @@ const (
 // no visible reason, over all versions: no version has enough losses for a
 // share of its own.
 func fitLosses(calls []Call) profile.Losses {
-	return profile.Losses{
-		Prompt:     lossRows(calls, lossGaps.prompt, lossPrompt, ClassPrompt, ClassOther),
-		ToolResult: lossRows(calls, lossGaps.tool, lossTool, ClassToolResult, ClassSubAgent),
-	}
+	prompts, _ := lossRows(calls, lossGaps.prompt, lossPrompt, ClassPrompt, ClassOther)
+	tools, share := lossRows(calls, lossGaps.tool, lossTool, ClassToolResult)
+	agents, _ := lossRows(calls, lossGaps.tool, share, ClassSubAgent)
+	return profile.Losses{Prompt: prompts, ToolResult: tools, Agent: agents}
 }
 
-// lossRows returns the shares of the calls of some classes by gap. A row with few calls
-// is drawn towards the share of all of them, and that one towards prior.
-func lossRows(calls []Call, gaps []float64, prior float64, classes ...Class) []profile.GapShare {
+// lossRows returns the shares of the calls of some classes by gap, and that of all of them. A row
+// with few calls is drawn towards that share, and that one towards prior.
+func lossRows(calls []Call, gaps []float64, prior float64, classes ...Class) (rows []profile.GapShare, share float64) {
 	all := make([]tally, len(gaps)+1) // the last one over all gaps
 	late := tally{}
 	for i := range calls {
@@ -236,12 +236,12 @@ func lossRows(calls []Call, gaps []float64, prior float64, classes ...Class) []p
 		all[min(row, len(gaps)-1)].see(c)
 		all[len(gaps)].see(c)
 	}
-	share := all[len(gaps)].estimate(prior).Value
-	rows := []profile.GapShare{{After: lateCalls, Seconds: gaps[len(gaps)-1], Estimate: late.estimate(share)}}
+	share = all[len(gaps)].estimate(prior).Value
+	rows = []profile.GapShare{{After: lateCalls, Seconds: gaps[len(gaps)-1], Estimate: late.estimate(share)}}
 	for i, seconds := range gaps {
 		rows = append(rows, profile.GapShare{Seconds: seconds, Estimate: all[i].estimate(share)})
 	}
-	return rows
+	return rows, share
 }
 
 // tally counts calls, and by session those that lost their messages.

@@ -66,6 +66,26 @@ func TestLossesDoNotComeFromOneSession(t *testing.T) {
 	}
 }
 
+// Sub-agents lean on tool results: without calls they lose as many, (3 + 30·0.0015)/3,030 = 0.001, and with 970 of their
+// own that lose nothing (0 + 30·0.001)/1,000 = 0. A profile without rows of theirs gives them those of tool results.
+func TestSubAgentsLeanOnToolResults(t *testing.T) {
+	var calls []Call
+	for i := range 3 {
+		calls = append(calls, lossCalls(fmt.Sprint(i), ClassToolResult, 30, 1000, 1)...)
+	}
+	in := func(l profile.Losses) float64 {
+		p := profile.Profile{Losses: l}
+		return p.LossRate(&profile.Case{Agent: true, Gap: 30e9})
+	}
+	none, quiet := fitLosses(calls), fitLosses(append(calls, lossCalls("4", ClassSubAgent, 30, 970, 0)...))
+	if in(none) != 0.001 || in(quiet) != 0 {
+		t.Errorf("sub-agents lose %g without calls and %g with those that lose nothing, want 0.001 and 0", in(none), in(quiet))
+	}
+	if none.Agent = nil; in(none) != none.ToolResult[1].Value {
+		t.Errorf("%g without rows, want that of tool results", in(none))
+	}
+}
+
 // A thread's late calls have a share of their own: three sessions lose 3 of 300
 // prompts early, and none of 270 late. By hand (3 + 30·0.04)/330 = 0.0127 of the class and
 // (0 + 30·0.0127)/300 = 0.0013; the row of those early (3 + 30·0.0127)/330 = 0.0102.
