@@ -100,8 +100,8 @@ func (r *Report) byAgent() *document.Table {
 		t.Rows = append(t.Rows, []any{a.Agent, cmp.Or(a.Provider, "unknown"), a.Score.Calls, Percent(a.Score.Within1, false), Percent(a.Naive.Within1, false),
 			a.Score.Sessions, Percent(a.Expected, true), Percent(a.Low, true), Percent(a.High, true), band, Percent(a.Naive.Corpus, true)})
 		if a.Provider == "" {
-			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s of a provider that is not known are taken to go to %s.",
-				a.Agent, document.Count(a.Score.Sessions, "session"), plainCache))
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s of models whose provider is not known, taken to go to %s.",
+				a.Agent, document.Count(a.Score.Calls, "call"), plainCache))
 		}
 	}
 	t.Notes = append([]string{"EXPECTED COST: error of the input cost of all sessions, with losses by their rates; FROM, TO: " +
