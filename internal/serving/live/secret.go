@@ -106,7 +106,7 @@ func (k Secret) forms() map[string]bool {
 
 // redactReply removes the key from everything a server says in an answer.
 func (k Secret) redactReply(r *Reply) {
-	for _, s := range []*string{&r.ID, &r.Model, &r.StopReason, &r.Text, &r.Compaction} {
+	for _, s := range []*string{&r.ID, &r.Model, &r.StopReason, (*string)(&r.Text), (*string)(&r.Compaction)} {
 		*s = k.redact(*s)
 	}
 	for i := range r.ToolCalls {

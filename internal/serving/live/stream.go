@@ -146,7 +146,7 @@ func (p *partial) message(data []byte) error {
 				p.text.WriteString(value(d.Text))
 			}
 			if text := unquoted(d.Content); text != "" {
-				p.reply.Compaction = text
+				p.reply.Compaction = words(text)
 			}
 			p.bytes += int64(len(value(d.Text)) + len(value(d.PartialJSON)) + len(value(d.Thinking)) + len(unquoted(d.Content)))
 		}
@@ -175,7 +175,7 @@ func (p *partial) open(b *piece) {
 	case "thinking", "redacted_thinking":
 		p.thought = true
 	case "compaction":
-		p.reply.Compaction = cmp.Or(unquoted(b.Content), p.reply.Compaction)
+		p.reply.Compaction = cmp.Or(words(unquoted(b.Content)), p.reply.Compaction)
 	}
 }
 
@@ -340,7 +340,7 @@ func (p *partial) billed() prompt.Usage {
 // usage in streams: the input as its upper estimate, the output from its bytes.
 func (p *partial) finish(sent *Request) *Reply {
 	r := &p.reply
-	r.Text, r.Total, r.Attempts = p.text.String(), time.Since(p.began), 1
+	r.Text, r.Total, r.Attempts = words(p.text.String()), time.Since(p.began), 1
 	r.First = cmp.Or(r.First, r.Total)
 	if p.refused {
 		r.StopReason = "refusal"
