@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -58,7 +59,8 @@ type Track struct {
 	Label   string         `json:"label,omitempty"` // of the group, for people; "" for Group
 	Variant string         `json:"variant"`
 	Stack   [][]int64      `json:"stack"`
-	When    []int64        `json:"when,omitempty"` // s since the first
+	Beside  int            `json:"beside,omitempty"` // steps that are not of the group's own
+	When    []int64        `json:"when,omitempty"`   // s since the first
 	USD     []float64      `json:"usd,omitempty"`
 	Notes   map[int]string `json:"notes"` // what happened at a step; "miss…" has its own mark
 }
@@ -164,6 +166,20 @@ func (h *markupWriter) text(text string) *markupWriter {
 	return h.raw(html.EscapeString(Printable(text)))
 }
 
+// prose writes a text without what only a terminal can follow.
+func (h *markupWriter) prose(text string) *markupWriter { return h.text(offTerminal(text)) }
+
+// Parts of a text that only a terminal can follow: a phrase around a command in backticks, a clause that begins with a flag or a
+// command, a parenthesis with a flag; and a last sentence that is a command.
+var (
+	asides = regexp.MustCompile("(?:, )?[A-Za-z ]*`[^`]*`(?: shows \\S+)?" + `|[;:] (?:--?[a-z][a-z-]*|sim [a-z]+)\b[^;.]*| ?\(--?[a-z][^)]*\)`)
+	advice = regexp.MustCompile(`(^|\. )[A-Z][a-z ]*: sim [a-z]+ .*$`)
+)
+
+func offTerminal(text string) string {
+	return strings.TrimSpace(asides.ReplaceAllString(advice.ReplaceAllString(text, "$1"), ""))
+}
+
 // element writes an element with a text; nothing for an empty text.
 func (h *markupWriter) element(open, text, end string) {
 	if text != "" {
@@ -185,7 +201,7 @@ func (h *markupWriter) data(v any) error {
 func (h *markupWriter) marks(raised string) {
 	for i, text := range h.notes {
 		if slices.Contains(strings.Fields(raised), superscript(i+1)) {
-			h.raw(fmt.Sprintf("<sup><a href=\"#note-%d\" title=\"", i+1)).text(text).raw(fmt.Sprintf("\">%d</a></sup>", i+1))
+			h.raw(fmt.Sprintf("<sup><a href=\"#note-%d\" title=\"", i+1)).prose(text).raw(fmt.Sprintf("\">%d</a></sup>", i+1))
 		}
 	}
 }
@@ -193,7 +209,7 @@ func (h *markupWriter) marks(raised string) {
 func (h *markupWriter) body(d *Document) error {
 	h.raw("<main>\n")
 	for _, line := range d.Head {
-		h.element("<p class=\"head\">", line, "</p>\n")
+		h.element("<p class=\"head\">", offTerminal(line), "</p>\n")
 	}
 	h.index(d.Sections)
 	for i := range d.Sections {
@@ -202,7 +218,7 @@ func (h *markupWriter) body(d *Document) error {
 		}
 	}
 	for _, line := range d.Notes {
-		h.element("<p class=\"foot\">", line, "</p>\n")
+		h.element("<p class=\"foot\">", offTerminal(line), "</p>\n")
 	}
 	h.raw("</main>\n")
 	return nil
@@ -277,7 +293,7 @@ func (h *markupWriter) footnotes() {
 	}
 	h.raw(fmt.Sprintf("<div class=\"notes\" role=\"note\"><ol start=\"%d\">", h.noted+1))
 	for ; h.noted < len(h.notes); h.noted++ {
-		h.element(fmt.Sprintf("<li id=\"note-%d\">", h.noted+1), h.notes[h.noted], "</li>")
+		h.element(fmt.Sprintf("<li id=\"note-%d\">", h.noted+1), offTerminal(h.notes[h.noted]), "</li>")
 	}
 	h.raw("</ol></div>\n")
 }
@@ -291,7 +307,7 @@ func (h *markupWriter) block(b Block) error {
 		}
 		h.raw(open).text(x.Heading)
 		h.element("<b>", x.Lead, "</b>")
-		h.text(x.Text).marks(h.notes.mark(x.Notes))
+		h.prose(x.Text).marks(h.notes.mark(x.Notes))
 		h.raw(end)
 	case Raw:
 		h.raw("<pre>")
@@ -310,7 +326,7 @@ func (h *markupWriter) block(b Block) error {
 			if item.Whole {
 				h.element("<code>", item.Text, "</code>")
 			} else {
-				h.text(item.Text)
+				h.prose(item.Text)
 			}
 			h.raw("</li>")
 		}
@@ -356,7 +372,7 @@ func (h *markupWriter) table(t *Table) {
 	}
 	h.raw("</tbody></table></div>\n")
 	for _, note := range t.Notes {
-		h.element("<p class=\"foot\">", note, "</p>\n")
+		h.element("<p class=\"foot\">", offTerminal(note), "</p>\n")
 	}
 }
 

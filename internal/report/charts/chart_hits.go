@@ -59,8 +59,7 @@ func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, err
 				line.Point((float64(j)+0.5)*per, ratio, "")
 			}
 		}
-		line.Name = calledName(run, calls[i].Cell) + ", " + document.Count(len(calls[i].Calls), "call") +
-			", misses " + document.Amounts(missed)(missed)
+		line.Name = calledName(run, calls[i].Cell) + ", misses " + document.Amounts(missed)(missed)
 		ratios.Series = append(ratios.Series, line.Dotted()...)
 		costs.Series = append(costs.Series, bars)
 	}
