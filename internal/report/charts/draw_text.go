@@ -34,7 +34,7 @@ func wrapped(s draw.TextStyle, width vg.Length, texts ...string) []string {
 		line, end := "", vg.Length(0)
 		for word := range strings.FieldsSeq(drawable(s, text)) {
 			wide := s.Width(word)
-			if line != "" && end+space+wide > width {
+			if line != "" && end+space+wide > width && word != "·" { // which ends a line and begins none
 				lines, line = append(lines, line), ""
 			}
 			if line == "" {

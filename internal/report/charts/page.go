@@ -122,7 +122,11 @@ func Page(run *results.Run, parts PageParts) *document.Document {
 			followed[tracks.List[i].Group] = true
 		}
 		if n := run.Workload.Sessions; len(followed) < n {
-			note = fmt.Sprintf("Of %s the %d with the most calls.", document.Count(n, "session"), len(followed))
+			few := "one"
+			if len(followed) > 1 {
+				few = document.Whole(len(followed))
+			}
+			note = fmt.Sprintf("Of %s the %s with the most calls.", document.Count(n, "session"), few)
 		}
 		blocks := []document.Block{document.Text{Text: "What each call read from the cache, wrote into it, sent beside it and answered. " +
 			"▾ marks a miss, ◆ a compaction or a call of the client, ◇ what was cleared. Drag to zoom; click, or use the arrow keys, " +
