@@ -126,10 +126,7 @@ func (s *sweep) tied() *tie {
 	points := slices.Clone(s.points)
 	slices.SortStableFunc(points, func(a, b sweepPoint) int { return cmp.Compare(a.at[0], b.at[0]) })
 	at := slices.IndexFunc(points, func(p sweepPoint) bool { return p.cell == best[0].cell })
-	ties := func(i int) bool {
-		d, ok := s.run.ModelError.Difference(points[i].cell, best[0].cell)
-		return ok && (d.Chance() || d.Known && d.Low == d.High && d.Relative == 0)
-	}
+	ties := func(i int) bool { return s.ties(points[i].cell, best[0].cell) }
 	from, to := at, at
 	for from > 0 && ties(from-1) {
 		from--
@@ -142,6 +139,12 @@ func (s *sweep) tied() *tie {
 	}
 	label := func(i int) string { return s.axes[0].label(points[i].cell.Params[s.axes[0].key]) }
 	return &tie{xs[points[from].at[0]], xs[points[to].at[0]], "ties with the best: " + label(from) + " … " + label(to)}
+}
+
+// ties reports whether chance explains by how much a cell is dearer than the best.
+func (s *sweep) ties(c, best *results.Cell) bool {
+	d, ok := s.run.ModelError.Difference(c, best)
+	return ok && (d.Chance() || d.Known && d.Low == d.High && d.Relative == 0)
 }
 
 // band draws a tie across a panel.

@@ -243,7 +243,7 @@ func boxes(x *document.Series) *plotter.Polygon {
 	p := &plotter.Polygon{Color: rgb(x.Style.Color)}
 	switch {
 	case x.Style.Hollow:
-		p.Color, p.LineStyle = nil, draw.LineStyle{Color: rgb(x.Style.Color), Width: vg.Points(2)}
+		p.Color, p.LineStyle = nil, lineStyle(x)
 	case x.Mark == document.MarkBox:
 		p.LineStyle = draw.LineStyle{Color: color.White, Width: vg.Points(0.6)}
 	}
