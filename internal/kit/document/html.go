@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"html"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -142,10 +141,6 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// maxListed is the largest number of points of a picture that are also listed in a table below it; for more, the
-// tables of the page suffice.
-const maxListed = 250
-
 // markupWriter writes a document as HTML. The standard library's templates
 // would do too, but they make the linker keep every method of every type: 7 MB.
 type markupWriter struct {
@@ -168,17 +163,6 @@ func (h *markupWriter) text(text string) *markupWriter {
 
 // prose writes a text without what only a terminal can follow.
 func (h *markupWriter) prose(text string) *markupWriter { return h.text(offTerminal(text)) }
-
-// Parts of a text that only a terminal can follow: a phrase around a command in backticks, a clause that begins with a flag or a
-// command, a parenthesis with a flag; and a last sentence that is a command.
-var (
-	asides = regexp.MustCompile("(?:, )?[A-Za-z ]*`[^`]*`(?: shows \\S+)?" + `|[;:] (?:--?[a-z][a-z-]*|sim [a-z]+)\b[^;.]*| ?\(--?[a-z][^)]*\)`)
-	advice = regexp.MustCompile(`(^|\. )[A-Z][a-z ]*: sim [a-z]+ .*$`)
-)
-
-func offTerminal(text string) string {
-	return strings.TrimSpace(asides.ReplaceAllString(advice.ReplaceAllString(text, "$1"), ""))
-}
 
 // element writes an element with a text; nothing for an empty text.
 func (h *markupWriter) element(open, text, end string) {
@@ -374,71 +358,4 @@ func (h *markupWriter) table(t *Table) {
 	for _, note := range t.Notes {
 		h.element("<p class=\"foot\">", offTerminal(note), "</p>\n")
 	}
-}
-
-func (h *markupWriter) figure(x *Figure) error {
-	picture, err := x.Draw()
-	if err != nil {
-		h.element("<p>", fmt.Sprintf("%s is not drawn: %v", x.Name, err), "</p>\n")
-		return nil
-	}
-	kind := "picture"
-	if picture.Narrow != nil {
-		kind += " broad"
-	}
-	if err := h.drawn(picture, kind); err != nil {
-		return err
-	}
-	if picture.Narrow != nil {
-		if err := h.drawn(picture.Narrow, "picture narrow"); err != nil {
-			return err
-		}
-	}
-	if n := len(picture.Spots); n > 0 && n <= maxListed { // for readers who cannot see the picture
-		h.raw("<details><summary>Figures of this chart<span class=\"name\">: ").text(picture.Title)
-		h.raw("</span></summary><div class=\"wide\"><table><tbody>")
-		for _, spot := range picture.Spots {
-			h.element("<tr><td>", spot.Text, "</td></tr>\n")
-		}
-		h.raw("</tbody></table></div></details>\n")
-	}
-	return nil
-}
-
-// drawn writes a picture and what a pointer finds on it.
-func (h *markupWriter) drawn(picture *Picture, kind string) error {
-	for i := range picture.Spots {
-		picture.Spots[i].Text = Printable(picture.Spots[i].Text)
-	}
-	const pixels = 4. / 3 // of a page in a point
-	h.raw(fmt.Sprintf("<figure class=\"%s\" data-width=\"%g\" data-height=\"%g\">\n<div class=\"drawn\"><img width=\"%.0f\" height=\"%.0f\" alt=\"",
-		kind, picture.Width, picture.Height, picture.Width*pixels, picture.Height*pixels))
-	h.text(picture.Title).raw("\" src=\"data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(picture.SVG))
-	h.raw("\"><div class=\"tip\" role=\"status\" hidden></div></div>\n")
-	if len(picture.Spots) > 0 {
-		if err := h.data(picture.Spots); err != nil {
-			return err
-		}
-	}
-	h.raw("</figure>\n")
-	return nil
-}
-
-func (h *markupWriter) tracks(x *Tracks) error {
-	h.raw(`<div class="tracks" hidden>
-<div class="choice"><label>Show <select class="group"></select></label> <label>under <select class="variant"></select></label> ` +
-		`<label>and <select class="other"></select></label></div>
-<div class="plot"></div>
-<div class="choice"><button type="button" class="back">‹ event</button> <button type="button" class="next">event ›</button> ` +
-		`<button type="button" class="whole">whole session</button></div>
-<p class="step" role="status"></p>
-<pre class="look" hidden></pre>
-<div class="why"></div>
-<details><summary></summary><div class="wide"><table></table></div></details>
-`)
-	if err := h.data(x); err != nil {
-		return err
-	}
-	h.raw("\n</div>\n")
-	return nil
 }
