@@ -70,7 +70,7 @@ func (p *Plan) Follow(
 		return nil, nil, err
 	}
 	w := newWatch(&few)
-	runner := loop.Runner{Workers: p.Workers, Cohorts: few.Scenario.Sessions.Cohort.group(sessions), Observe: w.observer}
+	runner := loop.Runner{Workers: p.Workers, Cohorts: few.Cohorts(sessions), Observe: w.observer}
 	runner.Keep = func(cell int, row *results.Row) { w.finish(cell, row.Session) }
 	var broken *loop.Broken // the run has no row of that session either
 	if _, err := runner.Run(ctx, sessions, configs); err != nil && !errors.As(err, &broken) {
