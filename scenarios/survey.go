@@ -239,15 +239,6 @@ func digest(list []prompt.Digest) prompt.Digest {
 	return all
 }
 
-// Digest identifies sessions, which must be loaded, as the provenance of a run does.
-func Digest(sessions []*traces.Session) prompt.Digest {
-	var list []prompt.Digest
-	for _, s := range sessions {
-		list = append(list, sessionDigest(s))
-	}
-	return digest(list)
-}
-
 func sessionDigest(s *traces.Session) prompt.Digest {
 	d := prompt.DigestString(s.ID).ExtendInt(uint64(s.Window))
 	for i := range s.Blocks {
