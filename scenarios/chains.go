@@ -77,7 +77,7 @@ func (p *Plan) again(ctx context.Context, f *follower, sessions []*traces.Sessio
 	if err != nil {
 		return err
 	}
-	runner := loop.Runner{Workers: p.Workers, Cohorts: f.design.Scenario.Sessions.Cohort.group(sessions), Observe: f.watch.observer}
+	runner := loop.Runner{Workers: p.Workers, Cohorts: f.design.Cohorts(sessions), Observe: f.watch.observer}
 	runner.Keep = func(cell int, row *results.Row) { f.watch.finish(cell, row.Session) }
 	var broken *loop.Broken // the run has no row of that session either
 	if _, err := runner.Run(ctx, sessions, configs); err != nil && !errors.As(err, &broken) {

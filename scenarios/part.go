@@ -128,5 +128,8 @@ func (x *parts) into(cells []results.Cell, sessions int) error {
 
 // Cohorts returns the groups of sessions that share a cache, by index; nil when each session is alone.
 func (d *Design) Cohorts(sessions []*traces.Session) [][]int {
+	if d.Scenario.Users.Any() {
+		return cohortAll.group(sessions)
+	}
 	return d.Scenario.Sessions.Cohort.group(sessions)
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
 	"github.com/compactsim/compactsim/internal/serving/servers"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
+	"github.com/compactsim/compactsim/internal/study/users"
 	"github.com/compactsim/compactsim/internal/study/validate"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -116,7 +117,7 @@ func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 		}
 	}
 	if stopped != nil {
-		if len(run.Cells) == len(d.priceDates()) {
+		if len(run.Cells) == len(seen.billed) {
 			return nil, runErr // nothing was simulated
 		}
 		interrupted(run, len(r.configs), d.Scenario.Bound, stopped)
@@ -222,7 +223,9 @@ func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Sessi
 	run.Sum()
 	annotate(run, d, p.Summarize != nil)
 	run.Notes = append(run.Notes, generations(d, sessions, run)...)
-	run.Notes = append(run.Notes, inSample(sessions, run)...)
+	if !d.Scenario.Users.Any() {
+		run.Notes = append(run.Notes, inSample(sessions, run)...)
+	}
 	run.Notes = append(run.Notes, p.earlyPrices(d, sessions)...)
 	if err := p.library.Err(); err != nil {
 		run.Notes = append(run.Notes, results.Note{Text: "what is forgotten is not measured where texts cannot be read: " +
@@ -235,6 +238,15 @@ func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Sessi
 		return fmt.Errorf("model error: %w", err)
 	}
 	return nil
+}
+
+// Draw draws the sessions of the plan's users; nil where it has none.
+func (p *Plan) Draw(ctx context.Context) (*traces.Corpus, error) {
+	d, err := p.design()
+	if err != nil || !d.Scenario.Users.Any() {
+		return nil, err
+	}
+	return d.Scenario.Users.Draw(ctx, p.Workers)
 }
 
 // Listener returns the listener that the reader of the plan's sessions must call, nil for none: what actions used is
@@ -314,7 +326,9 @@ func (p *Plan) configs(d *Design) ([]loop.Config, error) {
 		if p.record != nil {
 			c.Record = func(r *results.CallRecord) { p.record(d.Cells[i].Name, r) }
 		}
-		if p.Summarize == nil { // real calls are separate for each cell
+		if d.Cells[i].Scenario.Users.Any() {
+			c.Meter = new(users.Meter)
+		} else if p.Summarize == nil { // real calls are separate for each cell
 			c.Around = around(d.Cells[i].Scenario)
 		}
 		configs = append(configs, c)
@@ -381,8 +395,20 @@ func (p *Plan) config(cell *Cell) (loop.Config, error) {
 	if s.Needs && p.library != nil {
 		c.Needs = p.library.Of
 	}
-	if c.Person, err = cell.people(c.Owner); err != nil {
-		return loop.Config{}, err
+	if c.Person, err = cell.people(c.Owner); err != nil || !s.Users.Any() {
+		return c, err
+	}
+	cast, err := s.Users.Cast(s.Client.Assembly, s.Events)
+	if err != nil {
+		return loop.Config{}, fmt.Errorf("users: %w", err)
+	}
+	worn := c.Person
+	c.Person = func(index int, s *traces.Session) loop.Person {
+		var p loop.Person
+		if worn != nil {
+			p = worn(index, s)
+		}
+		return cast.Person(p, s)
 	}
 	return c, nil
 }
@@ -414,7 +440,7 @@ func (d *Design) priceDates() []priceDate {
 // learn adds what the sessions show to the default profile before any cell
 // runs: a row depends on its session, the profile and the seed.
 func (p *Plan) learn(ctx context.Context, d *Design, sessions []*traces.Session, openings *validate.Openings) error {
-	if d.Scenario.Profile != ProfileDefault || d.Scenario.Sessions.Generate.Profile != "" {
+	if d.Scenario.Profile != ProfileDefault || d.Scenario.Sessions.Generate.Profile != "" || d.Scenario.Users.Any() {
 		return nil
 	}
 	base, err := profile.Default()

@@ -76,7 +76,7 @@ func (p *Plan) look(ctx context.Context, d *Design, sessions []*traces.Session) 
 	x := &survey{
 		digests: make([]prompt.Digest, len(sessions)), automatic: make([]bool, len(sessions)), windows: windows{},
 	}
-	for _, date := range d.priceDates() {
+	for _, date := range d.billedAt() {
 		x.billed = append(x.billed, d.billedCell(date))
 		x.billed[len(x.billed)-1].Rows = make([]*results.Row, 0, len(sessions))
 	}
@@ -105,7 +105,7 @@ func (p *Plan) sights(
 	ctx context.Context, d *Design, sessions []*traces.Session, f func(i int, sight *Sight) error,
 ) error {
 	var dates []time.Time
-	for _, date := range d.priceDates() {
+	for _, date := range d.billedAt() {
 		at, err := date.On(time.Time{})
 		if err != nil {
 			return fmt.Errorf("prices.at: %w", err)
@@ -206,6 +206,14 @@ func (p *Plan) sight(s *traces.Session, dates []time.Time) *Sight {
 	return x
 }
 
+// billedAt returns the price dates of what was billed, none for users, whom nobody billed.
+func (d *Design) billedAt() []priceDate {
+	if d.Scenario.Users.Any() {
+		return nil
+	}
+	return d.priceDates()
+}
+
 // billedCell returns the cell of the bill at prices of a date, without rows.
 func (d *Design) billedCell(date priceDate) results.Cell {
 	c := results.Cell{
@@ -229,15 +237,6 @@ func digest(list []prompt.Digest) prompt.Digest {
 		all.Lo += d.Lo
 	}
 	return all
-}
-
-// Digest identifies sessions, which must be loaded, as the provenance of a run does.
-func Digest(sessions []*traces.Session) prompt.Digest {
-	var list []prompt.Digest
-	for _, s := range sessions {
-		list = append(list, sessionDigest(s))
-	}
-	return digest(list)
 }
 
 func sessionDigest(s *traces.Session) prompt.Digest {

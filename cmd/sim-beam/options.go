@@ -123,6 +123,9 @@ func (o *options) recipe(flags *pflag.FlagSet) (*recipe, error) {
 	if s.Generate.Profile != "" {
 		return nil, errors.New("sessions.generate: sim traces gen writes sessions into files, which can be read here")
 	}
+	if design.Scenario.Users.Any() {
+		return nil, errors.New("users: all share one clock, which sim run simulates in one program")
+	}
 	for i, path := range s.Paths { // as sim run writes them to its folder
 		if local(path) {
 			if s.Paths[i], err = filepath.Abs(strings.TrimPrefix(path, "file://")); err != nil {

@@ -224,7 +224,7 @@ func (f *checkFlags) replay(
 	// Samples are the sessions of the scenario here, not a substitute, so nothing
 	// else is offered.
 	reading.quiet = f.read.quiet || hide.on() || len(plan.Design.Scenario.Sessions.Paths) == 0
-	reading.generate = plan.Design.Scenario.Sessions.Generate
+	reading.made(plan)
 	reading.listener = plan.Listener()
 	corpus, err := reading.corpus(cmd, plan.Design.Scenario.Sessions.Paths)
 	if err != nil {

@@ -136,7 +136,6 @@ coding agents, where there are any.`,
 		newValidate(),
 		newCalibrate(),
 		newAudit(),
-		newFleet(),
 		newCheck(),
 		newVersion(),
 	)

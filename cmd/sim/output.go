@@ -57,10 +57,6 @@ const (
 	ablationFile  = "ablation.csv"  // differences of sim ablate
 	liveFile      = "live.json"     // what real calls took and returned
 	summariesFile = "summaries.csv" // a line for each
-	fleetFile     = "fleet.json"    // all figures of sim fleet run
-	fleetYAMLFile = "fleet.yaml"    // the resolved fleet
-	orgsFile      = "orgs.csv"      // a row for each strategy and organisation
-	hoursFile     = "hours.csv"     // a row for each hour, with and without what is compared
 	chartFolder   = "charts"        // pictures and their data
 )
 
@@ -154,8 +150,7 @@ func isThere(name string) bool {
 }
 
 // besideSummary are the files that a summary may name, except charts.
-var besideSummary = []string{rowsFile, scenarioFile, profileFile, reportFile, chainsFile, ablationFile, liveFile, summariesFile,
-	fleetYAMLFile, orgsFile, hoursFile}
+var besideSummary = []string{rowsFile, scenarioFile, profileFile, reportFile, chainsFile, ablationFile, liveFile, summariesFile}
 
 // outFolder collects the files of a run, which are written together (files.WriteAll).
 type outFolder struct {
@@ -163,7 +158,7 @@ type outFolder struct {
 	flags   *outputFlags
 	ours    bool // it holds an earlier run, whose files are removed
 	files   []files.Member
-	summary files.Member // run.json or fleet.json, which lists the others
+	summary files.Member // run.json, which lists the others
 	warn    io.Writer    // for charts that cannot be drawn
 }
 

@@ -35,7 +35,8 @@ type readFlags struct {
 
 	choice   filterFlags
 	discover discoverFlags
-	generate scenarios.Generate // of the scenario: sessions without files
+	generate scenarios.Generate                            // of the scenario: sessions without files
+	draw     func(context.Context) (*traces.Corpus, error) // of a scenario with users: their sessions; nil without
 
 	filter    traces.Filter
 	selection traces.Selection
@@ -175,6 +176,9 @@ func (lookOnly) Put(string, any) bool { return false }
 
 // read reads what is under paths, or the samples, and shows progress.
 func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, err error) {
+	if f.draw != nil {
+		return f.drawn(cmd)
+	}
 	ctx := cmd.Context()
 	var so reading
 	opts := traces.Options{
@@ -227,6 +231,21 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		err = fmt.Errorf("interrupted while reading, after %s: %w", document.Count(int(so.files.Load()), "file"), context.Cause(ctx))
 	}
 	return c, err
+}
+
+// drawn draws the sessions of users. What is wrong then are their settings.
+func (f *readFlags) drawn(cmd *cobra.Command) (*traces.Corpus, error) {
+	stop := f.watch(cmd, func(time.Duration) string { return "drawing users and their sessions" })
+	defer stop()
+	ctx := cmd.Context()
+	c, err := f.draw(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("interrupted while drawing users and their sessions: %w", context.Cause(ctx))
+	case err != nil:
+		return nil, usageError{err}
+	}
+	return c, nil
 }
 
 // tell writes every problem of a corpus to standard error with -v. remarks says
@@ -300,13 +319,21 @@ func (f *readFlags) remarks(c *traces.Corpus) []string {
 	return append(list, reports.Reading(c, &f.selection)...)
 }
 
+// made takes the sessions that a plan makes in place of recordings.
+func (f *readFlags) made(plan *scenarios.Plan) {
+	f.generate = plan.Design.Scenario.Sessions.Generate
+	if plan.Design.Scenario.Users.Any() {
+		f.draw = plan.Draw
+	}
+}
+
 // sessions reads or generates what a plan replays, records in the plan where it
 // was found, and warns of models without a price. The caller closes the corpus.
 func (f *runFlags) sessions(
 	cmd *cobra.Command, plan *scenarios.Plan, args []string,
 ) (corpus *traces.Corpus, err error) {
 	s := &plan.Design.Scenario.Sessions
-	f.read.generate = s.Generate
+	f.read.made(plan)
 	if !f.dryRun {
 		f.read.listener = plan.Listener()
 	}

@@ -96,6 +96,9 @@ func (f *reportFlags) page(cmd *cobra.Command, args []string, key []byte) (*docu
 	if err != nil {
 		return nil, err
 	}
+	if s.plan.Design.Scenario.Users.Any() {
+		return nil, usageError{errors.New("users have no recordings to advise on: sim run SCENARIO --out DIR, then sim report DIR")}
+	}
 	f.read.lazy = true
 	defer f.read.closeStore(cmd)
 	if err := f.open(cmd, s, args); err != nil {

@@ -40,7 +40,7 @@ func Run(run *results.Run, o Options) *document.Document {
 	if rest != "" {
 		d.Head = append(d.Head, rest)
 	}
-	list := []*document.Table{t.main()}
+	list := append([]*document.Table{t.main()}, t.organisations()...)
 	if o.Split {
 		list = append(list, slices.Concat(t.splits(), t.groups(), t.layers(), t.breaks())...)
 	}
@@ -50,7 +50,11 @@ func Run(run *results.Run, o Options) *document.Document {
 	if len(run.Cells) < len(bySeed.Cells) {
 		d.Notes = append(d.Notes, "± half the 95 % interval of the mean over the seeds; a row for each seed is in --format csv")
 	}
-	d.Notes = append(d.Notes, slices.Concat(t.unmarked(), titledNote(shown), t.optimum(), []string{"", trustLine(run)})...)
+	d.Notes = append(d.Notes, slices.Concat(t.unmarked(), titledNote(shown), t.optimum())...)
+	if hasUsers(run) {
+		return d // nothing was recorded that figures or advice could be held against
+	}
+	d.Notes = append(d.Notes, "", trustLine(run))
 	if !o.Whole {
 		d.Notes = append(d.Notes, "what to set: sim advise with the same PATH")
 	}
@@ -179,6 +183,9 @@ func (t *tables) main() *document.Table {
 		}
 	}
 	columns = slices.DeleteFunc(columns, func(c column) bool {
+		if c.title == "VS RECORDED" && t.whole.Reference(results.StrategyRecorded) == nil {
+			return true
+		}
 		m, _ := results.LookupMetric(c.metric)
 		return (m.Group != "" || m.Level > 0) && !anyValue(t.run, m.Name)
 	})
@@ -190,6 +197,9 @@ func (t *tables) main() *document.Table {
 // costTitle is the title of costs, which says so where agents fetch nothing again.
 func costTitle(run *results.Run) string {
 	open := false
+	if hasUsers(run) {
+		return "COST"
+	}
 	for i := range run.Cells {
 		for _, r := range run.Cells[i].Rows {
 			if r.Loop == results.LoopClosed {
@@ -329,6 +339,42 @@ func (t *tables) cost(title, name string) column {
 	return col
 }
 
+// hasUsers reports whether sessions are those of users.
+func hasUsers(run *results.Run) bool {
+	return slices.ContainsFunc(run.Cells, func(c results.Cell) bool { return len(c.Rows) > 0 && c.Rows[0].Organisation != "" })
+}
+
+// organisations shows every cell by organisation, nothing where sessions are not those of users.
+func (t *tables) organisations() []*document.Table {
+	if !hasUsers(t.run) {
+		return nil
+	}
+	by, of := *t.run, []string(nil)
+	by.Cells = nil
+	for _, c := range t.run.Cells {
+		rows := map[string][]*results.Row{}
+		for _, r := range c.Rows {
+			rows[r.Organisation] = append(rows[r.Organisation], r)
+		}
+		for _, name := range slices.Sorted(maps.Keys(rows)) {
+			part := results.Cell{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Unmeasured: c.Unmeasured, Rows: rows[name]}
+			by.Cells, of = append(by.Cells, part), append(of, name)
+		}
+	}
+	by.Sum()
+	parts := &tables{run: &by, whole: &by, swept: t.swept, used: map[string]bool{}}
+	columns := []column{parts.metric("CALLS", results.NameCalls), parts.metric("COST", results.NameCost), parts.metric("HIT", results.NameHitRatio),
+		parts.metric("GLOBAL WRITTEN", "global_written_tokens"), parts.metric("ORGANISATION'S", "organisation_written_tokens"),
+		parts.metric("OWN", "own_written_tokens").spared(1)}
+	x := parts.table("by organisation, with the tokens written to the cache by who shares them", columns, nil)
+	at := 1 + len(t.swept)
+	x.Columns = slices.Insert(x.Columns, at, document.Column{Title: "ORGANISATION"}, document.Column{Title: "SESSIONS", Right: true})
+	for i := range x.Rows {
+		x.Rows[i] = slices.Insert(x.Rows[i], at, any(of[i]), any(by.Cells[i].Sessions))
+	}
+	return []*document.Table{x}
+}
+
 // runData is a run for spreadsheets: cell, strategy, a column param.NAME for
 // each parameter, the session, the number of sessions and all metrics in their
 // units. A missing sample is empty.
@@ -341,6 +387,10 @@ func runData(run *results.Run, perSession bool) *document.Table {
 	}
 	if perSession {
 		t.Columns = append(t.Columns, document.Column{Name: "session"})
+	}
+	byUsers := perSession && hasUsers(run)
+	if byUsers {
+		t.Columns = append(t.Columns, document.Column{Name: "organisation"})
 	}
 	t.Columns = append(t.Columns, document.Column{Name: "sessions"})
 	for _, m := range metrics {
@@ -361,6 +411,9 @@ func runData(run *results.Run, perSession bool) *document.Table {
 			}
 			if perSession {
 				line = append(line, r.Session)
+			}
+			if byUsers {
+				line = append(line, r.Organisation)
 			}
 			line = append(line, strconv.Itoa(r.N(results.Sessions)))
 			for _, m := range metrics {

@@ -1,4 +1,4 @@
-package fleet
+package users
 
 import (
 	"slices"
@@ -113,24 +113,6 @@ func (c *compared) same(was, is traces.Span) bool {
 // parentCall returns the id of the call that a thread starts from.
 func (c *compared) parentCall(s *traces.Session, t *traces.Thread) string {
 	return s.Threads[t.Parent].Rounds[t.ParentRound].ID
-}
-
-// A user beyond the quota from 1 to 3 and from 2 to 5 passes it once and has it
-// back once; a session hears of what happens between its beginning and its end.
-func TestTurns(t *testing.T) {
-	p := person{overages: []overage{{1, 3}, {2, 5}, {8, 9}}}
-	for _, tc := range []struct {
-		after, through int64
-		want           []int64
-	}{
-		{0, 10, []int64{1, 5, 8, 9}},
-		{1, 8, []int64{5, 8}},
-		{5, 7, nil},
-	} {
-		if got := p.turns(tc.after, tc.through); !slices.Equal(got, tc.want) {
-			t.Errorf("behind %d through %d: %v, want %v", tc.after, tc.through, got, tc.want)
-		}
-	}
 }
 
 // A sub-agent's own sub-agent stays its: of threads main, agent and agent's agent

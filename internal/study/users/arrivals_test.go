@@ -1,20 +1,26 @@
-package fleet
+package users
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/traces"
 )
 
-// begins returns the times of all users of one organisation, ns from the start.
-func begins(f *File, users int) (all []int64, counts []int) {
-	o := &f.Orgs[0]
-	c := newCalendar(&o.Arrivals, o.Sessions.PerDay, f.Start.Time, f.Days)
-	src := f.source(o)
+// begins returns the times of all users of the organisation acme, ns from the start.
+func begins(t *testing.T, s *Settings, users int) (all []int64, counts []int) {
+	t.Helper()
+	o := s.Organisations["acme"]
+	times, err := o.schedule(s, s.source("acme"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for u := range users {
-		before := len(all)
-		all = c.times(all, src, u)
-		counts = append(counts, len(all)-before)
+		list := times(u)
+		all, counts = append(all, list...), append(counts, len(list))
 	}
 	return all, counts
 }
@@ -25,8 +31,8 @@ func begins(f *File, users int) (all []int64, counts []int) {
 func TestPoisson(t *testing.T) {
 	const users, rate = 20_000, 3.0
 	for name, keys := range map[string]string{"poisson": "process: poisson", "diurnal": "process: diurnal"} {
-		f := parse(t, "schema: 1\norgs:\n  - {name: acme, users: 1, sessions: {per_user_day: 3}, arrivals: {"+keys+"}}\n")
-		_, counts := begins(f, users)
+		f := parse(t, "organisations: {acme: {users: 1, sessions: {per_user_day: 3}, arrivals: {"+keys+"}}}")
+		_, counts := begins(t, f, users)
 		var sum, squares, none float64
 		for _, n := range counts {
 			sum += float64(n)
@@ -53,12 +59,12 @@ func TestPoisson(t *testing.T) {
 // Gaps of a steady process are exponential: a share of e⁻¹ is longer than the
 // mean.
 func TestGapsAreExponential(t *testing.T) {
-	f := parse(t, "schema: 1\ndays: 5\norgs:\n  - {name: acme, users: 1, sessions: {per_user_day: 24}, arrivals: {process: poisson, weekend: 1}}\n")
-	o := &f.Orgs[0]
+	f := parse(t, "{days: 5, organisations: {acme: {users: 1, sessions: {per_user_day: 24}, arrivals: {process: poisson, weekend: 1}}}}")
+	o := f.Organisations["acme"]
 	c := newCalendar(&o.Arrivals, o.Sessions.PerDay, f.Start.Time, f.Days)
 	longer, gaps := 0.0, 0.0
 	for u := range 200 {
-		times := c.times(nil, f.source(o), u)
+		times := c.times(nil, f.source("acme"), u)
 		for i := 1; i < len(times); i++ {
 			gaps++
 			if times[i]-times[i-1] > hour {
@@ -73,11 +79,11 @@ func TestGapsAreExponential(t *testing.T) {
 }
 
 // The day of a diurnal process: the rate at an hour is exp(2·cos(2π(h − 14)/24))
-// over its mean, of local time. The fleet begins on a Sunday evening there.
+// over its mean, of local time. The clock begins on a Sunday evening there.
 func TestDiurnal(t *testing.T) {
-	f := parse(t, "schema: 1\norgs:\n  - {name: acme, users: 1, sessions: {per_user_day: 4}, arrivals: {peak_hour: 14, focus: 2, offset: -5h, weekend: 1}}\n")
+	f := parse(t, "organisations: {acme: {users: 1, sessions: {per_user_day: 4}, arrivals: {peak_hour: 14, focus: 2, offset: -5h, weekend: 1}}}")
 	const users = 50_000
-	all, _ := begins(f, users)
+	all, _ := begins(t, f, users)
 	var hours [24]float64
 	for _, at := range all {
 		local := f.Start.Add(time.Duration(at) - 5*time.Hour)
@@ -99,9 +105,9 @@ func TestDiurnal(t *testing.T) {
 // At the weekend a share of a weekday's sessions begins: 2026-03-07 is a
 // Saturday.
 func TestWeekend(t *testing.T) {
-	f := parse(t, "schema: 1\nstart: 2026-03-06\ndays: 3\norgs:\n  - {name: acme, users: 1, arrivals: {weekend: 0.25}}\n")
+	f := parse(t, "{start: 2026-03-06, days: 3, organisations: {acme: {users: 1, arrivals: {weekend: 0.25}}}}")
 	const users = 20_000
-	all, _ := begins(f, users)
+	all, _ := begins(t, f, users)
 	var days [3]float64
 	for _, at := range all {
 		days[at/day]++
@@ -116,17 +122,36 @@ func TestWeekend(t *testing.T) {
 // Times of a trace: with a user, without one dealt in turn, as dates; all in the
 // order of the clock.
 func TestTrace(t *testing.T) {
-	f := parse(t, `schema: 1
-orgs:
-  - name: acme
-    users: 2
-    arrivals: {process: trace, times: [2h 1, 30m, 2026-03-02T01:00:00Z, 20m 0]}
-`)
-	got := f.byUser(0)
+	s := parse(t, "organisations: {acme: {users: 2, arrivals: {process: trace, times: [2h 1, 30m, 2026-03-02T01:00:00Z, 20m 0]}}}")
+	o := s.Organisations["acme"]
+	got, err := o.schedule(s, s.source("acme"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := [][]int64{{20 * 60e9, 30 * 60e9}, {3600e9, 7200e9}}
 	for u := range want {
-		if len(got[u]) != 2 || got[u][0] != want[u][0] || got[u][1] != want[u][1] {
-			t.Errorf("user %d begins at %v, want %v", u, got[u], want[u])
+		if !slices.Equal(got(u), want[u]) {
+			t.Errorf("user %d begins at %v, want %v", u, got(u), want[u])
 		}
 	}
+}
+
+// parse returns the users that a text describes.
+func parse(t testing.TB, text string) *Settings {
+	t.Helper()
+	s := Default()
+	if err := spec.Decode([]byte(text), "users.yaml", &s); err != nil {
+		t.Fatal(err)
+	}
+	return &s
+}
+
+// drawn returns the sessions of users.
+func drawn(t testing.TB, s *Settings) []*traces.Session {
+	t.Helper()
+	c, err := s.Draw(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Sessions
 }
