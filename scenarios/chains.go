@@ -19,18 +19,17 @@ import (
 // Chains runs the plan and follows every compaction. Sessions of a cohort stay together.
 // Compactions are in the order of sessions, however many workers there are.
 func (p *Plan) Chains(ctx context.Context, corpus *traces.Corpus) (*results.Run, []studies.Chains, error) {
-	d, err := p.design()
-	if err != nil {
-		return nil, nil, err
-	}
-	w := newWatch(d)
-	watched := *p
-	watched.Design, watched.watch = d, w
-	run, err := watched.Run(ctx, corpus)
+	var w *watch
+	var list []studies.Chains
+	var design *Design
+	run, err := p.Execute(ctx, corpus, Study{
+		watch: func(d *Design) *watch { w, design = newWatch(d), d; return w },
+		Judge: func(run *results.Run) error { list = w.chains(design, run, corpus.Sessions); return nil },
+	})
 	if run == nil || err != nil && !errors.Is(err, context.Canceled) {
 		return nil, nil, err
 	}
-	return run, w.chains(d, run, corpus.Sessions), err
+	return run, list, err
 }
 
 // Follow simulates the recorded cell of a run and the cheapest others once more, for charts of

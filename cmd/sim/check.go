@@ -63,6 +63,11 @@ the same pseudonym everywhere: sim run, compare and report take it too.`,
 	f.keys.bind(cmd)
 	flags.StringVar(&f.keys.create, "new-anonymize-key", "", "make a key and write it into a new `FILE`")
 	f.read.bindReading(cmd)
+	for _, other := range []string{"update", "junit", "anonymize"} {
+		cmd.MarkFlagsMutuallyExclusive("init", other)
+	}
+	cmd.MarkFlagsMutuallyExclusive("anonymize", "verbose") // problems name files
+	cmd.MarkFlagsMutuallyExclusive("anonymize-key", "new-anonymize-key")
 	return cmd
 }
 
@@ -75,12 +80,10 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 		name, paths = args[0], args[1:]
 	}
 	if f.init {
-		if f.update || f.junit != "" || f.keys.anonymize {
-			return usageError{errors.New("--init writes a check file and stops: --update, --junit and --anonymize come after")}
-		}
 		return startCheck(cmd, name, paths)
 	}
-	hide, err := f.hiding()
+	key, err := f.keys.key()
+	hide := hiding{key}
 	file, plan, errs := f.open(cmd, name, paths)
 	if err := errors.Join(err, errs); err != nil {
 		return usageError{err}

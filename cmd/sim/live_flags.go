@@ -67,30 +67,14 @@ func (f *liveFlags) mode() live.Mode { return live.Mode(f.summarizer) }
 // asks reports whether a server may be called.
 func (f *liveFlags) asks() bool { return f.real() && f.mode() != live.Replay }
 
-// check returns what is wrong with the flags; assigned are the arguments of --set.
-func (f *liveFlags) check(cmd *cobra.Command, assigned []string) (errs []error) {
+// check returns what is wrong with the flags.
+func (f *liveFlags) check() error {
 	known := []string{summarizeStub, string(live.Make), string(live.Replay), string(live.RecordMissing)}
 	if !slices.Contains(known, f.summarizer) {
-		return []error{fmt.Errorf("--summarizer %q%s: want %s", f.summarizer, nearest.Hint(f.summarizer, known),
-			strings.Join(known, ", "))}
+		return fmt.Errorf("--summarizer %q%s: want %s", f.summarizer, nearest.Hint(f.summarizer, known),
+			strings.Join(known, ", "))
 	}
-	var idle []string
-	for _, name := range []string{"cassettes", "base-url", "insecure", "provider", "live-model", "budget-usd"} {
-		if cmd.Flags().Changed(name) {
-			idle = append(idle, name)
-		}
-	}
-	for _, a := range assigned {
-		if strings.HasPrefix(a, "live.") {
-			idle = append(idle, "set "+a)
-		}
-	}
-	for _, name := range idle {
-		if !f.real() {
-			errs = append(errs, fmt.Errorf("--%s belongs to --summarizer live, replay or record-missing", name))
-		}
-	}
-	return errs
+	return nil
 }
 
 // head reads the files of system prompt and tools.

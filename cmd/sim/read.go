@@ -63,6 +63,7 @@ func (f *readFlags) bindReading(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.memory, "max-memory", 1024, "memory that reading may take, `MiB`")
 	cmd.Flags().BoolVar(&f.noStore, "no-store", false, "read recordings again, and keep nothing of them for the next time")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "name every problem met while reading")
+	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
 }
 
 // bindBasics binds the flags of every long-running verb.
@@ -87,9 +88,6 @@ func (f *readFlags) check(cmd *cobra.Command) error {
 // checkReading returns what is wrong with the flags about how sessions are read.
 func (f *readFlags) checkReading() error {
 	var errs []error
-	if f.quiet && f.verbose {
-		errs = append(errs, errors.New("--quiet and --verbose exclude each other"))
-	}
 	if f.memory < 0 {
 		errs = append(errs, fmt.Errorf("--max-memory %d must not be negative", f.memory))
 	}

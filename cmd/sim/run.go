@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -17,13 +14,11 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/report/charts"
-	"github.com/compactsim/compactsim/internal/report/pseudonym"
 	"github.com/compactsim/compactsim/internal/serving/live"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
-	"github.com/compactsim/compactsim/traces"
 )
 
 // runFlags are the flags of verbs that run the cells of a scenario.
@@ -47,8 +42,9 @@ type runFlags struct {
 	window     int64
 	profile    string
 	server     string
-	keys       keyFlags // bound by the verbs that have pseudonyms
-	searches   bool     // only few of the cells are simulated
+	keys       keyFlags           // bound by the verbs that have pseudonyms
+	searches   bool               // only few of the cells are simulated
+	ready      func(*study) error // what else can be checked before sessions are read; may be nil
 }
 
 // maxLines is the largest number of cells in a table; of more it shows the
@@ -81,44 +77,6 @@ func (f *runFlags) bindStrategies(cmd *cobra.Command) {
 	flags.StringVar(&f.profile, "profile", scenarios.ProfileDefault,
 		"fitted behaviour: default, none or a `FILE` of sim calibrate")
 	flags.StringVar(&f.pricesAt, "prices-at", "call", "`DATE` of the prices: call, today or YYYY-MM-DD")
-}
-
-// study is what a verb simulates: the cells of a plan over the sessions of a corpus.
-type study struct {
-	plan   *scenarios.Plan
-	file   *scenarios.File // the scenario, including the flags
-	corpus *traces.Corpus
-	folder *outFolder // nil without output files
-	key    []byte     // of pseudonyms; nil for none
-	set    []string   // settings from --set
-}
-
-// study checks everything that needs no sessions. All problems are reported at
-// once, with those that the verb has found.
-func (f *runFlags) study(cmd *cobra.Command, args []string, problems ...error) (*study, error) {
-	asked, paths, err := splitArgs(args)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	plan, file, err := f.parsed(cmd, asked, paths)
-	if err := errors.Join(append(problems, err)...); err != nil {
-		return nil, usageError{err}
-	}
-	return &study{plan: plan, file: file, set: f.set}, nil
-}
-
-// open returns an error for a folder in use, and reads the sessions, which the caller closes.
-func (f *runFlags) open(cmd *cobra.Command, s *study, args []string) (err error) {
-	if err := cmd.Context().Err(); err != nil {
-		return fmt.Errorf("interrupted before anything was read: %w", err)
-	}
-	if !f.dryRun {
-		if s.folder, err = f.output.folder(cmd, "run", holdsRun); err != nil {
-			return err
-		}
-	}
-	s.corpus, err = f.sessions(cmd, s.plan, args)
-	return err
 }
 
 func newRun() *cobra.Command {
@@ -157,65 +115,59 @@ sim scenarios show reference prints the manual. Lists are swept, and flags overr
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	f.read.discover.pays = cmd.Flags().Changed("summarizer")
-	key, err := f.keys.key()
-	s, err := f.study(cmd, args, append(f.live.check(cmd, f.set), err)...)
-	if err != nil {
-		return err
-	}
-	s.key = key
 	f.read.lazy = !f.live.real() // real calls use all sessions repeatedly
-	if f.read.lazy {
-		defer f.read.closeStore(cmd)
-	}
-	if err := f.open(cmd, s, args); err != nil {
-		return err
-	}
-	defer s.corpus.Close()
-	defer debug.SetGCPercent(debug.SetGCPercent(50)) // rows stay, and are most of what is allocated from here on
-	if f.dryRun {
-		return dryRun(cmd, s.plan, s.corpus)
-	}
+	key, err := f.keys.key()
+	return f.execute(cmd, args, func(s *study) (*found, error) {
+		if f.dryRun {
+			return nil, dryRun(cmd, s.plan, s.corpus)
+		}
+		run, made, err := f.simulate(cmd, s)
+		if run == nil {
+			return nil, err
+		}
+		return &found{run,
+			func() report {
+				d := reports.Run(hidden(key, run, nil, nil), reports.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()})
+				if f.read.quiet && err == nil { // an interrupted run says so
+					d.Alone()
+				}
+				return d
+			},
+			func() ([]reports.Drawing, error) { return f.drawings(cmd, s, run, key) },
+			func() error { return s.save(cmd, run, key, made, err != nil) },
+		}, err
+	}, f.live.check(), err)
+}
+
+// simulate runs the plan, with real calls if the flags ask for them, and returns what these did.
+func (f *runFlags) simulate(cmd *cobra.Command, s *study) (*results.Run, *live.Report, error) {
 	calls, err := f.live.live(s.plan, s.corpus)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if calls != nil {
 		if err := calls.agree(cmd, s.plan, s.corpus); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
-	run, runErr := f.read.simulate(cmd, s.plan, s.corpus)
-	runErr = calls.advised(cmd.Context(), runErr)
+	run, err := f.read.simulate(cmd, s.plan, s.corpus)
+	err = calls.advised(cmd.Context(), err)
 	if run == nil {
-		return runErr
+		return nil, nil, err
 	}
-	calls.remark(cmd.ErrOrStderr(), run, runErr)
-	f.read.remark(cmd, &run.Workload, s.corpus)
-	made := calls.done() // from here on there are no real calls
-	o, shown := reports.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()}, hidden(key, run, nil, nil)
-	d := reports.Run(shown, o)
-	if f.read.quiet && runErr == nil { // an interrupted run says so
-		d.Alone()
-	}
-	return errors.Join(runErr,
-		d.Write(cmd.OutOrStdout(), f.format),
-		f.draw(cmd, s, run),
-		s.save(cmd, run, made, runErr != nil))
+	calls.remark(cmd.ErrOrStderr(), run, err)
+	return run, calls.done(), err // from here on there are no real calls
 }
 
-// draw draws the charts asked for. Those of single calls need these simulated once more.
-func (f *runFlags) draw(cmd *cobra.Command, s *study, run *results.Run) error {
-	if len(f.output.charts) == 0 {
-		return nil
-	}
+// drawings returns the charts of a run. Those of single calls need these simulated once more.
+func (f *runFlags) drawings(cmd *cobra.Command, s *study, run *results.Run, key []byte) (_ []reports.Drawing, err error) {
 	var calls []results.CellCalls
 	if f.output.wants("context", "hit") {
-		var err error
 		if calls, _, err = s.plan.Follow(cmd.Context(), s.corpus, run); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return f.output.draw(cmd, reports.Charts(hidden(s.key, run, calls, nil), calls))
+	return reports.Charts(hidden(key, run, calls, nil), calls), nil
 }
 
 // most returns the largest number of lines of a table, 0 for no limit.
@@ -228,11 +180,8 @@ func (f *runFlags) most() int {
 
 // save writes the files of a run, none if it was interrupted. If an error ended the run early, what cannot be drawn is
 // left out without another.
-func (s *study) save(cmd *cobra.Command, run *results.Run, made *live.Report, partial bool) error {
+func (s *study) save(cmd *cobra.Command, run *results.Run, key []byte, made *live.Report, partial bool) error {
 	o, ctx := s.folder, cmd.Context()
-	if o == nil {
-		return nil
-	}
 	// The rows are written even when a chart cannot be drawn.
 	calls, chains, followErr := s.plan.Follow(ctx, s.corpus, run)
 	if ctx.Err() != nil {
@@ -245,63 +194,18 @@ func (s *study) save(cmd *cobra.Command, run *results.Run, made *live.Report, pa
 	if partial {
 		followErr = nil
 	}
-	run = hidden(s.key, run, calls, chains)
-	if err := s.addRun(run); err != nil {
+	run = hidden(key, run, calls, chains)
+	if err := s.addRun(run, key); err != nil {
 		return err
 	}
 	o.addReport(reportFile, reports.Run(run, reports.Options{Split: true}), "table")
 	o.addReport(chainsFile, reports.Chains(run, chains, 0), "csv")
-	if made != nil && s.key == nil {
+	if made != nil && key == nil {
 		o.add(liveFile, document.Indented(made))
 		o.add(summariesFile, made.WriteSummaries)
 	}
 	o.addCharts(reports.Drawings(run, calls))
 	return errors.Join(followErr, o.save(ctx))
-}
-
-// addRun adds what every folder of a run has.
-func (s *study) addRun(run *results.Run) error {
-	scenario, err := s.scenario()
-	if err != nil {
-		return err
-	}
-	s.folder.add(rowsFile, func(w io.Writer) error { return results.WriteRows(w, run) })
-	s.folder.setSummary(documentFile, reports.Run(run, reports.Options{}))
-	s.folder.addText(scenarioFile, scenario)
-	fitted, err := s.plan.Profile()
-	if fitted != nil && err == nil && s.key == nil {
-		s.folder.add(profileFile, fitted.Write)
-	}
-	return err
-}
-
-// scenario returns the scenario of a run, with the settings that were given.
-func (s *study) scenario() ([]byte, error) {
-	resolved, err := resolvedScenario(s.plan)
-	if err == nil && s.key != nil {
-		return pseudonym.Scenario(resolved, s.key)
-	}
-	return scenarios.WithGiven(resolved, s.set), err
-}
-
-// resolvedScenario returns the scenario with absolute paths, so that it can be run again
-// from any folder. Standard input, "-", cannot be read again and stays.
-func resolvedScenario(plan *scenarios.Plan) ([]byte, error) {
-	paths := &plan.Design.Scenario.Sessions.Paths
-	given := *paths
-	defer func() { *paths = given }()
-	*paths = slices.Clone(given)
-	for i, path := range given {
-		if path == "-" {
-			continue
-		}
-		full, err := filepath.Abs(path)
-		if err != nil {
-			return nil, fmt.Errorf("path %s: %w", path, err)
-		}
-		(*paths)[i] = full
-	}
-	return plan.Design.Resolved()
 }
 
 // parsed returns the plan and the scenario with the flags applied, or
@@ -392,9 +296,6 @@ func aliasesOf(as map[string]string) []string {
 // checkOutput returns what is wrong with the output flags.
 func (f *runFlags) checkOutput() []error {
 	errs := []error{f.output.check()}
-	if f.perSession && !strings.HasPrefix(f.format, "csv") {
-		errs = append(errs, fmt.Errorf("--per-session belongs to --format csv"))
-	}
 	if len(f.strategies) == 0 {
 		errs = append(errs, errors.New("--strategy names none"))
 	}
