@@ -53,9 +53,6 @@ type Plan struct {
 	Strict   bool           // a model without a price is an error
 	Version  string
 	Done     func(finished, total int) // progress; safe for concurrent use
-	// Store, if not nil, keeps what was seen of sessions for the next run over the same Folder.
-	Store  traces.Store
-	Folder string
 	// Summarize, if not nil, makes the summariser of a cell from the cell's name
 	// and stub: for instance one that makes real calls.
 	Summarize func(cell string, stub *summarizer.Stub) loop.Summarizer
@@ -141,7 +138,7 @@ func (p *Plan) begin(ctx context.Context, corpus *traces.Corpus) (*running, erro
 	if r.design, err = p.design(); err != nil {
 		return nil, err
 	}
-	if r.seen, err = p.look(ctx, r.design, r.sessions); err != nil {
+	if r.seen, err = p.look(ctx, r.design, corpus, r.sessions); err != nil {
 		return nil, err
 	}
 	if err := p.check(r.design, r.sessions, r.seen); err != nil {

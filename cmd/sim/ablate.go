@@ -57,7 +57,7 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return f.execute(cmd, args, func(s *study) (*found, error) {
-		defer f.read.watched(cmd, s.plan, s.corpus)()
+		defer f.read.watched(cmd, s.corpus)()
 		out, err := s.plan.Ablate(cmd.Context(), s.corpus, a, f.pairs)
 		if out == nil {
 			return nil, err

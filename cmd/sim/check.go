@@ -31,7 +31,7 @@ type checkFlags struct {
 }
 
 func newCheck() *cobra.Command {
-	f := checkFlags{runFlags: runFlags{format: "table", strategies: scenarios.DefaultStrategies()}}
+	f := checkFlags{runFlags: runFlags{format: "table"}}
 	cmd := &cobra.Command{
 		Use:   "check [FILE] [PATH…]",
 		Short: "Test a scenario against rules and baselines: a gate for continuous integration",

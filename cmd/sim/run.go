@@ -9,10 +9,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/report/charts"
 	"github.com/compactsim/compactsim/internal/serving/live"
 	"github.com/compactsim/compactsim/internal/serving/profile"
@@ -27,21 +26,12 @@ type runFlags struct {
 	live       liveFlags
 	output     outputFlags
 	prices     priceFlags
-	pricesAt   string
-	strategies []string
 	set        []string
 	format     string
 	split      bool
 	perSession bool
 	all        bool
-	verify     bool
-	openLoop   bool
-	bound      bool
 	dryRun     bool
-	seed       uint64
-	window     int64
-	profile    string
-	server     string
 	keys       keyFlags           // bound by the verbs that have pseudonyms
 	searches   bool               // only few of the cells are simulated
 	ready      func(*study) error // what else can be checked before sessions are read; may be nil
@@ -63,20 +53,20 @@ func (f *runFlags) bindCells(cmd *cobra.Command, formats ...string) {
 // bindStrategies binds what the cells are, on sessions and at prices that other flags choose.
 func (f *runFlags) bindStrategies(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.strategies, "strategy", scenarios.DefaultStrategies(),
+	flags.StringSlice("strategy", scenarios.DefaultStrategies(),
 		"`NAMES` of the strategies to run, separated by commas")
 	flags.StringArrayVar(&f.set, "set", nil,
 		"set a parameter of the scenario as `PATH=VALUE`; a list sweeps it; repeatable")
 	completeFlag(cmd, "strategy", presetNames)
-	flags.BoolVar(&f.verify, "verify", false, "check the invariants at every call")
-	flags.BoolVar(&f.openLoop, "open-loop", false,
+	flags.Bool("verify", false, "check the invariants at every call")
+	flags.Bool("open-loop", false,
 		"let the agent act as recorded whatever was forgotten: it fetches nothing again")
-	flags.Uint64Var(&f.seed, "seed", 1, "seed `N` of all random draws")
-	flags.Int64Var(&f.window, "window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
-	flags.StringVar(&f.server, "server", "", "replay on the cache of provider `NAME` (docs/servers.md); default that of each recording")
-	flags.StringVar(&f.profile, "profile", scenarios.ProfileDefault,
+	flags.Uint64("seed", 1, "seed `N` of all random draws")
+	flags.Int64("window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
+	flags.String("server", "", "replay on the cache of provider `NAME` (docs/servers.md); default that of each recording")
+	flags.String("profile", scenarios.ProfileDefault,
 		"fitted behaviour: default, none or a `FILE` of sim calibrate")
-	flags.StringVar(&f.pricesAt, "prices-at", "call", "`DATE` of the prices: call, today or YYYY-MM-DD")
+	flags.String("prices-at", "call", "`DATE` of the prices: call, today or YYYY-MM-DD")
 }
 
 func newRun() *cobra.Command {
@@ -108,7 +98,7 @@ sim scenarios show reference prints the manual. Lists are swept, and flags overr
 	flags.BoolVar(&f.split, "split", false, "show cost by token class and by source")
 	flags.BoolVar(&f.perSession, "per-session", false, "with --format csv: a row for each session")
 	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("list every cell, even more than %d", maxLines))
-	flags.BoolVar(&f.bound, "bound", false, "say what the best schedule costs, and how far each strategy is from it")
+	flags.Bool("bound", false, "say what the best schedule costs, and how far each strategy is from it")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be simulated and how long it would take, and stop")
 	return cmd
 }
@@ -217,12 +207,12 @@ func (f *runFlags) parsed(
 	if err != nil {
 		return nil, nil, err
 	}
-	errs := append(f.checkOutput(), f.read.checkReading())
+	errs := []error{f.output.check(), f.read.checkReading()}
 	file, err := scenarios.Parse(registry, asked.text, asked.name)
 	if err != nil {
 		return nil, nil, errors.Join(append(errs, err)...)
 	}
-	file.Builtin = asked.builtin
+	file.Builtin, f.read.simulated = asked.builtin, &simulating{}
 	file.Locate(isFile) // before the flags, whose files are relative to the working folder
 	errs = append(errs, f.override(cmd, file, paths)...)
 	design, err := file.Expand()
@@ -232,21 +222,17 @@ func (f *runFlags) parsed(
 	if err != nil {
 		return nil, nil, errors.Join(append(append(errs, f.read.choice.empty(cmd)...), err)...)
 	}
-	if err := f.filter(cmd, &design.Scenario.Sessions); err != nil {
-		errs = append(errs, err)
-	}
+	f.read.filter, err = f.read.choice.of(cmd, &design.Scenario.Sessions)
+	f.read.filtered = true
+	errs = append(errs, err)
 	prices := &design.Scenario.Prices
 	table, err := priceTable(prices.File, aliasesOf(prices.As))
-	if err != nil {
-		errs = append(errs, err)
-	}
+	errs = append(errs, err)
 	profiles, err := namedProfiles(design.Scenario.Profile)
-	if err != nil {
-		errs = append(errs, err)
-	}
+	errs = append(errs, err)
 	return &scenarios.Plan{
 		Registry: registry, Prices: table, Design: design, Profiles: profiles,
-		Workers: f.read.workers, Strict: f.read.strict, Version: version(), Seed: design.Scenario.Seed,
+		Workers: f.read.workers, Strict: f.read.strict, Version: version(), Seed: design.Scenario.Seed, Done: f.read.simulated.done,
 	}, file, errors.Join(errs...)
 }
 
@@ -254,23 +240,6 @@ func (f *runFlags) parsed(
 func (f *runFlags) plan(cmd *cobra.Command, asked *scenarioText, paths []string) (*scenarios.Plan, error) {
 	plan, _, err := f.parsed(cmd, asked, paths)
 	return plan, err
-}
-
-// filter returns the scenario's filter of sessions, which includes that of the
-// flags, and writes the period into the scenario as the times it means.
-func (f *runFlags) filter(cmd *cobra.Command, s *scenarios.Sessions) error {
-	choice := &f.read.choice
-	choice.text = s.Filter()
-	if s.UTC && !cmd.Flags().Changed("tz") {
-		choice.tz = "UTC"
-	}
-	filter, err := choice.parse(cmd)
-	if err != nil {
-		return err
-	}
-	s.Fix(&filter)
-	choice.text = s.Filter()
-	return nil
 }
 
 // namedProfiles returns the profile of a scenario by its name if it is a file.
@@ -293,52 +262,10 @@ func aliasesOf(as map[string]string) []string {
 	return list
 }
 
-// checkOutput returns what is wrong with the output flags.
-func (f *runFlags) checkOutput() []error {
-	errs := []error{f.output.check()}
-	if len(f.strategies) == 0 {
-		errs = append(errs, errors.New("--strategy names none"))
-	}
-	return errs
-}
-
 // override applies the given flags to the scenario.
 func (f *runFlags) override(cmd *cobra.Command, file *scenarios.File, paths []string) []error {
 	var errs []error
-	set := func(flag string, value any, keys ...string) {
-		if cmd.Flags().Changed(flag) {
-			errs = append(errs, file.Set("--"+flag, value, keys...))
-		}
-	}
-	if cmd.Flags().Changed("strategy") {
-		errs = append(errs, file.Choose("--strategy", f.strategies))
-	}
-	set("seed", f.seed, "seed")
-	set("window", f.window, "client", "window")
-	set("profile", f.profile, "profile")
-	set("server", f.server, "server", "name")
-	set("verify", f.verify, "verify")
-	if f.openLoop {
-		set("open-loop", loop.RefetchNever.Names()[loop.RefetchNever], "agent", "refetch")
-	}
-	set("bound", f.bound, "bound")
-	set("prices", f.prices.file, "prices", "file")
-	set("prices-at", f.pricesAt, "prices", "at")
-	for _, a := range f.prices.as {
-		from, to, err := costmodel.ParseAlias(a)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		set("price-as", to, "prices", "as", from)
-	}
-	choice := &f.read.choice
-	set("since", choice.text.Since, "sessions", "since")
-	set("until", choice.text.Until, "sessions", "until")
-	set("project", choice.text.Projects, "sessions", "project")
-	set("model", choice.text.Models, "sessions", "model")
-	set("agent", choice.text.Agents, "sessions", "agent")
-	f.live.set(set)
+	cmd.Flags().Visit(func(flag *pflag.Flag) { errs = append(errs, file.Flag(flag.Name, flag.Value)) })
 	if len(paths) > 0 {
 		errs = append(errs, file.Set(strings.Join(paths, " "), paths, "sessions", "paths"))
 	}

@@ -53,7 +53,7 @@ several objectives.`,
 func (f *tuneFlags) tune(cmd *cobra.Command, args []string) error {
 	f.searches = true
 	return f.execute(cmd, args, func(s *study) (*found, error) {
-		defer f.read.watched(cmd, s.plan, s.corpus)()
+		defer f.read.watched(cmd, s.corpus)()
 		out, err := s.plan.Tune(cmd.Context(), s.file, s.corpus, f.search)
 		if out == nil {
 			return nil, err
