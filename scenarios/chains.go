@@ -19,18 +19,17 @@ import (
 // Chains runs the plan and follows every compaction. Sessions of a cohort stay together.
 // Compactions are in the order of sessions, however many workers there are.
 func (p *Plan) Chains(ctx context.Context, corpus *traces.Corpus) (*results.Run, []studies.Chains, error) {
-	d, err := p.design()
-	if err != nil {
-		return nil, nil, err
-	}
-	w := newWatch(d)
-	watched := *p
-	watched.Design, watched.watch = d, w
-	run, err := watched.Run(ctx, corpus)
+	var w *watch
+	var list []studies.Chains
+	var design *Design
+	run, err := p.Execute(ctx, corpus, Study{
+		watch: func(d *Design) *watch { w, design = newWatch(d), d; return w },
+		Judge: func(run *results.Run) error { list = w.chains(design, run, corpus.Sessions); return nil },
+	})
 	if run == nil || err != nil && !errors.Is(err, context.Canceled) {
 		return nil, nil, err
 	}
-	return run, w.chains(d, run, corpus.Sessions), err
+	return run, list, err
 }
 
 // Keep makes the next run of the plan keep what Follow returns. It pays where cells are few: with many, simulating the
@@ -41,7 +40,7 @@ func (p *Plan) Keep(corpus *traces.Corpus) error {
 		return err
 	}
 	p.kept = newFollower(d, withCalls(corpus))
-	p.record, p.watch = p.kept.record, p.kept.watch
+	p.record = p.kept.record
 	return nil
 }
 
@@ -64,7 +63,7 @@ func (p *Plan) Follow(
 			return nil, nil, err
 		}
 	}
-	p.kept, p.record, p.watch = nil, nil, nil
+	p.kept, p.record = nil, nil
 	calls, compactions := kept.of(names, run, sessions)
 	return calls, compactions, nil
 }

@@ -24,7 +24,7 @@ func (p *Plan) Sights(ctx context.Context, corpus *traces.Corpus) ([]Sight, erro
 	}
 	sessions := withCalls(corpus)
 	list := make([]Sight, len(sessions))
-	err = p.sights(ctx, d, sessions, func(i int, sight *Sight) error {
+	err = p.sights(ctx, d, corpus, sessions, func(i int, sight *Sight) error {
 		list[i] = *sight
 		list[i].Head = sessions[i].Head()
 		return nil

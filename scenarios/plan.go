@@ -54,9 +54,6 @@ type Plan struct {
 	Strict   bool           // a model without a price is an error
 	Version  string
 	Done     func(finished, total int) // progress; safe for concurrent use
-	// Store, if not nil, keeps what was seen of sessions for the next run over the same Folder.
-	Store  traces.Store
-	Folder string
 	// Summarize, if not nil, makes the summariser of a cell from the cell's name
 	// and stub: for instance one that makes real calls.
 	Summarize func(cell string, stub *summarizer.Stub) loop.Summarizer
@@ -65,7 +62,6 @@ type Plan struct {
 	begun *running          // the run that Gather began, whose parts other programs simulate
 	parts *parts            // the rows of other programs, nil if there are none
 
-	watch  *watch                                   // follows compactions; may be nil
 	kept   *follower                                // what the next run keeps for Follow; may be nil
 	record func(cell string, r *results.CallRecord) // gets every call, concurrently unless Workers is 1
 }
@@ -77,17 +73,6 @@ func DefaultStrategies() []string {
 
 // errNoCalls is returned for a corpus without calls.
 var errNoCalls = fmt.Errorf("%w with calls", traces.ErrNoSessions)
-
-// Run simulates the sessions of a corpus. The cells always include the recorded
-// strategy, with which others are compared, and the billed one. With an error,
-// a cancelled context included, Run also returns the cells complete so far.
-func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, error) {
-	r, err := p.begin(ctx, corpus)
-	if err != nil {
-		return nil, err
-	}
-	return p.finish(ctx, r)
-}
 
 // finish completes a run that begin returned.
 func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
@@ -142,6 +127,7 @@ type running struct {
 	sessions []*traces.Session
 	seen     *survey
 	configs  []loop.Config
+	watch    *watch // follows compactions; may be nil
 }
 
 // begin checks what is to be run, and learns from the sessions.
@@ -154,7 +140,7 @@ func (p *Plan) begin(ctx context.Context, corpus *traces.Corpus) (*running, erro
 	if r.design, err = p.design(); err != nil {
 		return nil, err
 	}
-	if r.seen, err = p.look(ctx, r.design, r.sessions); err != nil {
+	if r.seen, err = p.look(ctx, r.design, corpus, r.sessions); err != nil {
 		return nil, err
 	}
 	if err := p.check(r.design, r.sessions, r.seen); err != nil {
@@ -206,11 +192,11 @@ func (p *Plan) rows(ctx context.Context, r *running) ([]results.Cell, error) {
 		defer keeping.Unlock()
 		cells[cell].Keep(row)
 	}
-	if p.watch != nil {
+	if r.watch != nil {
 		keep := runner.Keep
-		runner.Observe = p.watch.observer
+		runner.Observe = r.watch.observer
 		runner.Keep = func(cell int, row *results.Row) {
-			p.watch.finish(cell, row.Session)
+			r.watch.finish(cell, row.Session)
 			keep(cell, row)
 		}
 	}

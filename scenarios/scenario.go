@@ -150,9 +150,18 @@ func (s *Sessions) Filter() traces.FilterText {
 	return traces.FilterText{Since: s.Since, Until: s.Until, Projects: s.Projects, Models: s.Models, Agents: s.Agents}
 }
 
-// Fix writes the times that a period counted from today, or in local days,
-// means, so that it stays the same wherever the scenario is run.
-func (s *Sessions) Fix(f *traces.Filter) {
+// Select returns the filter, and writes the times that its period means into s, so that it stays the same
+// wherever the scenario is run. Days are those of zone; nil stands for local ones, or those in UTC where s says so.
+func (s *Sessions) Select(now time.Time, zone *time.Location) (traces.Filter, error) {
+	if zone == nil && s.UTC {
+		zone = time.UTC
+	} else if zone == nil {
+		zone = time.Local
+	}
+	f, err := s.Filter().Parse(now, zone)
+	if err != nil {
+		return f, err
+	}
 	s.Since, s.Until, s.UTC = "", "", false
 	if !f.Since.IsZero() {
 		s.Since = f.Since.UTC().Format(time.RFC3339)
@@ -160,6 +169,7 @@ func (s *Sessions) Fix(f *traces.Filter) {
 	if !f.Until.IsZero() {
 		s.Until = f.Until.UTC().Format(time.RFC3339)
 	}
+	return f, nil
 }
 
 // cohort says which sessions share a clock and a cache.

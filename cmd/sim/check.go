@@ -33,7 +33,7 @@ type checkFlags struct {
 }
 
 func newCheck() *cobra.Command {
-	f := checkFlags{runFlags: runFlags{format: "table", strategies: scenarios.DefaultStrategies()}}
+	f := checkFlags{runFlags: runFlags{format: "table"}}
 	cmd := &cobra.Command{
 		Use:   "check [FILE] [PATH…]",
 		Short: "Test a scenario against rules and baselines: a gate for continuous integration",
@@ -66,6 +66,11 @@ the same pseudonym everywhere: sim run, compare and report take it too.`,
 	f.keys.bind(cmd)
 	flags.StringVar(&f.keys.create, "new-anonymize-key", "", "make a key and write it into a new `FILE`")
 	f.read.bindReading(cmd)
+	for _, other := range []string{"update", "junit", "chart", "anonymize"} {
+		cmd.MarkFlagsMutuallyExclusive("init", other)
+	}
+	cmd.MarkFlagsMutuallyExclusive("anonymize", "verbose") // problems name files
+	cmd.MarkFlagsMutuallyExclusive("anonymize-key", "new-anonymize-key")
 	return cmd
 }
 
@@ -78,12 +83,10 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 		name, paths = args[0], args[1:]
 	}
 	if f.init {
-		if f.update || f.junit != "" || f.keys.anonymize || len(f.charts.charts) > 0 {
-			return usageError{errors.New("--init writes a check file and stops: --update, --junit, --chart and --anonymize come after")}
-		}
 		return startCheck(cmd, name, paths)
 	}
-	hide, err := f.hiding()
+	key, err := f.keys.key()
+	hide := hiding{key}
 	file, plan, errs := f.open(cmd, name, paths)
 	if err := errors.Join(err, errs); err != nil {
 		return usageError{err}
@@ -146,7 +149,7 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	if file == nil {
 		return nil, nil, errors.Join(errs...)
 	}
-	errs = append(errs, oneName(file), f.charts.checkForm(len(f.charts.charts) > 0, "--chart"), f.charts.checkCharts())
+	errs = append(errs, oneName(file), f.charts.check())
 	if f.update && len(file.Baselines()) == 0 {
 		errs = append(errs, fmt.Errorf("--update: no rule of %s names a baseline (baseline: FILE, or "+
 			"against: FILE in a rule)", name))

@@ -75,15 +75,6 @@ func (f *outputFlags) bind(cmd *cobra.Command, what string, kinds ...string) {
 	flags.BoolVar(&f.force, "force", false, "with --out: replace an earlier "+what+" in DIR; other files stay")
 }
 
-// check returns what is wrong with the flags.
-func (f *outputFlags) check() error {
-	errs := []error{f.checkForm(len(f.charts) > 0 || f.out != "", "--chart or --out"), f.checkCharts()}
-	if f.force && f.out == "" {
-		errs = append(errs, errors.New("--force belongs to --out"))
-	}
-	return errors.Join(errs...)
-}
-
 // placeFor returns an error if no file can be written under the name that a
 // flag gives, before anything is computed.
 func placeFor(flag, file string) error {

@@ -51,7 +51,7 @@ The key is in the file of --anonymize-key or in the variable ` + anonymizeKeyVar
 	f.bindCells(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "output", "o", "", "write the page into `FILE` and not to standard output")
-	flags.BoolVar(&f.bound, "bound", false, fmt.Sprintf(
+	flags.Bool("bound", false, fmt.Sprintf(
 		"say how far each strategy is from the best schedule; without it up to %d calls", maxBounded))
 	f.keys.bind(cmd)
 	_ = flags.MarkHidden("format") // a page is HTML
