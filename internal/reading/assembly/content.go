@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/reading/jsonscan"
@@ -129,15 +128,13 @@ type Count struct {
 	Logged bool
 }
 
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (c *Count) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	text, err := d.ReadValue()
-	n, bad := strconv.ParseInt(string(text), 10, 64)
-	if bad != nil {
+// Scan implements jsonscan.Scannable.
+func (c *Count) Scan(s *jsonscan.Scanner) {
+	n, err := strconv.ParseInt(string(s.Raw()), 10, 64)
+	if err != nil {
 		n = -1
 	}
 	*c = Count{n, true}
-	return err
 }
 
 // Counts makes the usage of a call from disjoint counts and their sum, which some
@@ -163,10 +160,8 @@ func Counts(input, read, write, output, sum Count, reasoning int64) Usage {
 }
 
 // Decode reads JSON that need not be UTF-8. Invalid bytes are reported as a
-// defect of their own, after everything else has been read.
-func Decode(b []byte, v any) error {
-	return json.Unmarshal(b, v, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-}
+// defect of their own, after everything else has been read. JSON in v shares the bytes of b.
+func Decode(b []byte, v any) error { return jsonscan.Decode(b, v) }
 
 // TextsOf returns the texts that blocks keep.
 func TextsOf(blocks []Block) []traces.Text {

@@ -113,12 +113,12 @@ type span struct {
 // message is a message with its parts.
 type message struct {
 	Info struct {
-		ID      string  `json:"id"`
-		Role    string  `json:"role"`
-		Model   string  `json:"modelID"`
-		Time    span    `json:"time"`
-		USD     float64 `json:"cost"`
-		Summary any     `json:"summary"`
+		ID      string         `json:"id"`
+		Role    string         `json:"role"`
+		Model   string         `json:"modelID"`
+		Time    span           `json:"time"`
+		USD     float64        `json:"cost"`
+		Summary jsontext.Value `json:"summary"` // true, or an object
 		Tokens  *struct {
 			Total     assembly.Count `json:"total"`
 			Input     assembly.Count `json:"input"`
@@ -233,7 +233,7 @@ func (x *export) add(m *message, line int32) {
 	}
 	x.clear(created, line)
 	blocks := answered(mk, m, name)
-	if m.Info.Summary == true {
+	if string(m.Info.Summary) == "true" {
 		x.summarized(m, completed, line, blocks)
 		return
 	}
