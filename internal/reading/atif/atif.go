@@ -157,6 +157,8 @@ type head struct {
 func (t *trajectory) read(text []byte, line int, root bool) error {
 	var h head
 	var below jsontext.Value
+	var steps [][]byte
+	var offsets []int
 	// What the steps need precedes them in all recordings, but no standard says so.
 	bad := assembly.EachOf(text, "steps", func(name string, v []byte) error {
 		switch name {
@@ -168,7 +170,10 @@ func (t *trajectory) read(text []byte, line int, root bool) error {
 			below = v
 		}
 		return nil
-	}, func([]byte, int) error { return nil })
+	}, func(v []byte, offset int) error {
+		steps, offsets = append(steps, v), append(offsets, offset)
+		return nil
+	})
 	t.model = h.Agent.Model
 	t.part.ID, t.part.Version = h.Session, strings.TrimSpace(h.Agent.Name+" "+h.Agent.Version)
 	if root {
@@ -180,16 +185,17 @@ func (t *trajectory) read(text []byte, line int, root bool) error {
 		t.part.ID = cmp.Or(h.Trajectory, h.Session)
 	}
 	place, at := 0, line
-	err := assembly.EachOf(text, "steps", func(string, []byte) error { return nil }, func(v []byte, offset int) error {
-		at += bytes.Count(text[place:offset], []byte("\n"))
-		place = offset
+	for i, v := range steps {
+		at += bytes.Count(text[place:offsets[i]], []byte("\n"))
+		place = offsets[i]
 		var s step
-		if err := assembly.Decode(v, &s); err != nil {
-			return t.Refuse(at, fmt.Errorf("step: %w", err))
+		if err := assembly.Decode(v, &s); err == nil {
+			t.step(at, &s)
+		} else if err = t.Refuse(at, fmt.Errorf("step: %w", err)); err != nil {
+			bad = cmp.Or(bad, err)
+			break
 		}
-		t.step(at, &s)
-		return nil
-	})
+	}
 	if t.bare > 0 {
 		t.Problems.Add(t.Name, t.first, "%d steps of the agent have no token counts; each is taken for part of the next call", t.bare)
 	}
@@ -210,7 +216,7 @@ func (t *trajectory) read(text []byte, line int, root bool) error {
 			t.part.Below = append(t.part.Below, sub.part)
 		}
 	}
-	return cmp.Or(err, bad)
+	return bad
 }
 
 // texts reads the texts of a document again.
