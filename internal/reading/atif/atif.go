@@ -31,13 +31,9 @@ const Agent = traces.AgentATIF
 // known by their trajectories: nothing but that they mark the last message for models of
 // Anthropic and fill the window.
 func Describe() *traces.Agent {
-	return &traces.Agent{
-		Name: Agent, Title: "ATIF trajectories", Read: ReadInputs, Texts: texts, Document: document, Markers: 1, Converted: true,
-		Places:        func(*traces.Home) {},
-		Cache:         assembly.CacheByModel,
-		CompactsAt:    func(_ string, window, _ int64) int64 { return window },
-		SummaryShares: func(string) bool { return false },
-	}
+	return assembly.Client(&traces.Agent{
+		Name: Agent, Title: "ATIF trajectories", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 1, Converted: true,
+	}, 100)
 }
 
 // document reports whether a file is one object that names a version of the format, or, as
@@ -60,12 +56,6 @@ func document(head []byte) bool {
 		s.Skip()
 	}
 	return false
-}
-
-// ReadInputs reads trajectories that were found already; see assembly.Reader.
-func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
-	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
-	return r.Read(ctx, opts, inputs, what)
 }
 
 // file is one file.

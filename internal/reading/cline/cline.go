@@ -33,15 +33,16 @@ const Agent = traces.AgentCline
 // compacts at 0.9 of the window and asks for the summary in a request of its own,
 // as its source has it; two markers are an assumption.
 func Describe() *traces.Agent {
-	return &traces.Agent{
-		Name: Agent, Title: "Cline", Read: ReadInputs, Texts: texts, Document: document, Markers: 2,
+	return assembly.Client(&traces.Agent{
+		Name: Agent, Title: "Cline", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 2,
 		Places: func(h *traces.Home) {
 			h.Add(traces.Place{Agent: Agent, Suffixes: []string{".messages.json"}}, h.Under(".cline", "data", "sessions"))
 		},
-		Cache:         assembly.CacheByModel,
-		CompactsAt:    func(_ string, window, _ int64) int64 { return window * 9 / 10 },
-		SummaryShares: func(string) bool { return false },
-	}
+		// sdk/packages/core/src/extensions/context/compaction.ts @01873ee: of the largest input
+		Settings: assembly.ShareOfWindow("compaction.thresholdRatio", "the configuration of a session of Cline's SDK",
+			`compaction: {enabled: true, strategy: "agentic", thresholdRatio: %s}`, "",
+			"0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8"),
+	}, 90)
 }
 
 // document reports whether a file is one object that has, ahead of its messages,
@@ -65,12 +66,6 @@ func document(head []byte) bool {
 			return false
 		}
 	}
-}
-
-// ReadInputs reads sessions that were found already; see assembly.Reader.
-func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
-	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
-	return r.Read(ctx, opts, inputs, what)
 }
 
 // file is one file.

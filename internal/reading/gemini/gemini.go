@@ -32,30 +32,17 @@ const Agent = traces.AgentGemini
 // Describe returns what the rest of the program needs to know about the Gemini
 // CLI. It compacts at half of the window, by a request under a prompt of its own.
 func Describe() *traces.Agent {
-	return &traces.Agent{
-		Name: Agent, Title: "Gemini CLI", Read: ReadInputs, Texts: texts, Document: document,
+	return assembly.Client(&traces.Agent{
+		Name: Agent, Title: "Gemini CLI", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document,
 		Member: func(typ, name string) bool {
 			return typ == "" && (name == "projectHash" || name == "$set" || name == "$rewindTo")
 		},
 		Places: func(h *traces.Home) {
 			h.Add(traces.Place{Agent: Agent, Suffixes: []string{".json", ".jsonl"}}, h.From("GEMINI_CLI_HOME"), ".gemini", "tmp")
 		},
-		Cache:         assembly.CacheByModel,
-		CompactsAt:    func(_ string, window, _ int64) int64 { return window / 2 },
-		SummaryShares: func(string) bool { return false },
-		Settings:      settings(),
-	}
-}
-
-// settings are those that a simulation follows: compaction begins at a share of
-// the window.
-func settings() []traces.Setting {
-	return []traces.Setting{{
-		Name: "model.compressionThreshold", Group: traces.GroupThreshold, Where: "~/.gemini/settings.json",
-		Snippet: `{"model": {"compressionThreshold": %s}}`, Does: "compact at %s of the window",
-		Values: []string{"0.05", "0.1", "0.2", "0.3", "0.7"},
-		Assign: "full-compact.trigger.fraction=%s",
-	}}
+		Settings: assembly.ShareOfWindow("model.compressionThreshold", "~/.gemini/settings.json", `{"model": {"compressionThreshold": %s}}`, "",
+			"0.05", "0.1", "0.2", "0.3", "0.7"),
+	}, 50)
 }
 
 // document reports whether a file begins with an object that has a session id and
@@ -97,12 +84,6 @@ func lined(head []byte) bool {
 		}
 	}
 	return false
-}
-
-// ReadInputs reads sessions that were found already; see assembly.Reader.
-func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
-	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
-	return r.Read(ctx, opts, inputs, what)
 }
 
 // file is one file.

@@ -27,18 +27,15 @@ const Agent = traces.AgentOTel
 // are only known by their spans: nothing but that they mark the last message for
 // models of Anthropic and fill the window.
 func Describe() *traces.Agent {
-	return &traces.Agent{
-		Name: Agent, Title: "OpenTelemetry GenAI spans", Read: ReadInputs, Texts: texts, Document: document, Markers: 1,
+	return assembly.Client(&traces.Agent{
+		Name: Agent, Title: "OpenTelemetry GenAI spans", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 1,
 		Member: func(typ, name string) bool {
 			return typ == "span" && (name == "traceId" || name == "spanId") || typ == "" && (name == "resourceSpans" || name == "scopeSpans")
 		},
 		Places: func(h *traces.Home) {
 			h.Add(traces.Place{Agent: Agent, Flat: true}, h.Getenv("COPILOT_OTEL_FILE_EXPORTER_PATH"))
 		},
-		Cache:         assembly.CacheByModel,
-		CompactsAt:    func(_ string, window, _ int64) int64 { return window },
-		SummaryShares: func(string) bool { return false },
-	}
+	}, 100)
 }
 
 // document reports whether a file begins with spans: an object or a list of
@@ -85,12 +82,6 @@ func spansIn(s *jsonscan.Scanner) bool {
 		s.Skip()
 	}
 	return false
-}
-
-// ReadInputs reads spans that were found already; see assembly.Reader.
-func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
-	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
-	return r.Read(ctx, opts, inputs, what)
 }
 
 // file is one file.

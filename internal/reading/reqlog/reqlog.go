@@ -26,13 +26,9 @@ const Agent = traces.AgentRequests
 // Describe returns what the rest of the program needs to know of programs that are
 // known by their requests. Where these are not shown, one message is taken to be marked.
 func Describe() *traces.Agent {
-	return &traces.Agent{
-		Name: Agent, Title: "request logs", Read: ReadInputs, Texts: texts, Document: document, Markers: 1,
-		Places:        func(*traces.Home) {},
-		Cache:         assembly.CacheByModel,
-		CompactsAt:    func(_ string, window, _ int64) int64 { return window },
-		SummaryShares: func(string) bool { return false },
-	}
+	return assembly.Client(&traces.Agent{
+		Name: Agent, Title: "request logs", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 1,
+	}, 100)
 }
 
 // document reports whether one of the first values of a file, or of a list there, is an
@@ -108,12 +104,6 @@ func asks(s *jsonscan.Scanner) bool {
 		s.Skip()
 	}
 	return false
-}
-
-// ReadInputs reads logs that were found already; see assembly.Reader.
-func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
-	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
-	return r.Read(ctx, opts, inputs, what)
 }
 
 // file is one file.
