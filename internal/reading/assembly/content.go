@@ -122,6 +122,26 @@ func opOf(name string) prompt.Op {
 	return prompt.OpNone
 }
 
+// PartsOf returns the parts of a content: a list, one part, or a text, which goes to where text says. One that
+// cannot be read is counted.
+func PartsOf[P any](m Maker, v jsontext.Value, text func(*P) *string) (parts []P) {
+	var err error
+	switch v.Kind() {
+	case '[':
+		err = Decode(v, &parts)
+	case '"':
+		parts = make([]P, 1)
+		err = Decode(v, text(&parts[0]))
+	case '{':
+		parts = make([]P, 1)
+		err = Decode(v, &parts[0])
+	}
+	if err != nil {
+		m.Skip("parts")
+	}
+	return parts
+}
+
 // Count is a logged count of tokens. The zero Count is one that the log does not have.
 type Count struct {
 	N      int64 // -1 for null and all else that is no whole number
@@ -173,6 +193,14 @@ func TextsOf(blocks []Block) []traces.Text {
 		}
 	}
 	return list
+}
+
+// Inclusive is Counts where the input holds what was read and written.
+func Inclusive(input, read, write, output, sum Count, reasoning int64) Usage {
+	if input.N -= read.N + write.N; min(read.N, write.N, input.N) < 0 {
+		return Usage{Reasoning: -1, Bad: true}
+	}
+	return Counts(input, read, write, output, sum, reasoning)
 }
 
 // CacheByModel returns the kind of cache of a model's provider, for clients

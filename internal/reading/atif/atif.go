@@ -148,7 +148,7 @@ func (t *trajectory) read(text []byte, line int, root bool) error {
 	var h head
 	var below jsontext.Value
 	var steps [][]byte
-	var offsets []int
+	var lines []int
 	// What the steps need precedes them in all recordings, but no standard says so.
 	bad := assembly.EachOf(text, "steps", func(name string, v []byte) error {
 		switch name {
@@ -160,8 +160,8 @@ func (t *trajectory) read(text []byte, line int, root bool) error {
 			below = v
 		}
 		return nil
-	}, func(v []byte, offset int) error {
-		steps, offsets = append(steps, v), append(offsets, offset)
+	}, func(v []byte, at int) error {
+		steps, lines = append(steps, v), append(lines, line-1+at)
 		return nil
 	})
 	t.model = h.Agent.Model
@@ -174,14 +174,11 @@ func (t *trajectory) read(text []byte, line int, root bool) error {
 	} else {
 		t.part.ID = cmp.Or(h.Trajectory, h.Session)
 	}
-	place, at := 0, line
 	for i, v := range steps {
-		at += bytes.Count(text[place:offsets[i]], []byte("\n"))
-		place = offsets[i]
 		var s step
 		if err := assembly.Decode(v, &s); err == nil {
-			t.step(at, &s)
-		} else if err = t.Refuse(at, fmt.Errorf("step: %w", err)); err != nil {
+			t.step(lines[i], &s)
+		} else if err = t.Refuse(lines[i], fmt.Errorf("step: %w", err)); err != nil {
 			bad = cmp.Or(bad, err)
 			break
 		}
@@ -210,27 +207,14 @@ func (t *trajectory) read(text []byte, line int, root bool) error {
 }
 
 // texts reads the texts of a document again.
-func texts(text []byte) (list []traces.Text) {
+func texts(text []byte) []traces.Text {
 	f := newFile(assembly.NewFile("", traces.Options{}), assembly.Maker{Keep: true})
 	_ = (&trajectory{file: f, part: f.Part}).read(text, 1, true) // as far as it is readable
-	var add func(p *assembly.Part)
-	add = func(p *assembly.Part) {
-		for i := range p.Len() {
-			for _, s := range p.Tree.Steps(i) {
-				list = append(list, assembly.TextsOf(s.Blocks)...)
-			}
-		}
-		for _, b := range p.Below {
-			add(b)
-		}
-	}
-	add(f.Part)
-	return list
+	return f.Texts()
 }
 
 // sessions makes one session of every trajectory that no other one started.
 func sessions(opts *traces.Options, files []*file) []*assembly.Session {
-	var parts []*assembly.Part
 	for _, f := range files {
 		for _, child := range files {
 			if _, started := f.Tasks[child.ID]; started && child.Up == "" && child != f {
@@ -238,10 +222,7 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 			}
 		}
 	}
-	for _, f := range files {
-		parts = append(parts, f.Part)
-	}
-	list := assembly.Families(&assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true}, opts.MaxProblems, parts)
+	list := assembly.Families(Agent, opts, files)
 	for _, s := range list {
 		for _, f := range files {
 			if len(s.Files) > 0 && s.Files[0] == f.File {

@@ -137,15 +137,12 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 	if err != nil || text == nil {
 		return f, err
 	}
-	line, place := 1, 0
 	bad := assembly.EachOf(text, "messages", func(name string, v []byte) error {
 		if name == "sessionId" {
 			return assembly.Decode(v, &f.Part.ID)
 		}
 		return nil
-	}, func(v []byte, offset int) error {
-		line += bytes.Count(text[place:offset], []byte("\n"))
-		place = offset
+	}, func(v []byte, line int) error {
 		var m message
 		err := assembly.Decode(v, &m)
 		if err == nil && m.Role != "assistant" && m.Metrics != nil {
@@ -206,7 +203,7 @@ func (f *file) endTurn() {
 
 // answer adds a call. If calls of the turn before it have no counts, its own are those of all.
 func (f *file) answer(line int, at int64, m *message, blocks []assembly.Block, said int64) {
-	steps := []assembly.Step{{Kind: assembly.StepReply, At: at, Line: int32(line), ID: m.ID, Blocks: blocks}}
+	steps := []assembly.Step{{Kind: assembly.StepReply, At: at, Line: int32(line), ID: m.ID, Model: m.model(), Blocks: blocks}}
 	c := call{entry: f.Len(), line: int32(line), said: said, before: -1}
 	if n := len(f.turn); n > 0 {
 		c.before = f.turn[n-1].said
@@ -237,10 +234,12 @@ func (f *file) answer(line int, at int64, m *message, blocks []assembly.Block, s
 	f.turn = nil
 }
 
+// model returns the model of a message without its provider.
+func (m *message) model() string { return m.Model.ID[strings.LastIndexByte(m.Model.ID, '/')+1:] }
+
 // count ends a call.
 func count(at int64, line int, m *message, u assembly.Usage) assembly.Step {
-	model := m.Model.ID[strings.LastIndexByte(m.Model.ID, '/')+1:]
-	return assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: model, Usage: u, Final: u.OK}
+	return assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: m.model(), Usage: u, Final: u.OK}
 }
 
 // share gives the calls of a turn their shares of its counts.
@@ -278,7 +277,7 @@ func (m *message) blocks(mk assembly.Maker) (list []assembly.Block) {
 	case len(m.Metadata) > 0 && m.Time == 0: // written by a compaction
 		kind = prompt.KindSummary
 	}
-	for _, p := range partsOf(mk, m.Content) {
+	for _, p := range assembly.PartsOf(mk, m.Content, func(p *part) *string { p.Type = "text"; return &p.Text }) {
 		switch p.Type {
 		case "text":
 			list = append(list, mk.Text(kind, p.Text))
@@ -302,22 +301,6 @@ func (m *message) blocks(mk assembly.Maker) (list []assembly.Block) {
 		}
 	}
 	return list
-}
-
-// partsOf returns the parts of a content, and counts one that has none that can be read.
-func partsOf(mk assembly.Maker, v jsontext.Value) (parts []part) {
-	var err error
-	switch v.Kind() {
-	case '[':
-		err = assembly.Decode(v, &parts)
-	case '"':
-		parts = []part{{Type: "text"}}
-		err = assembly.Decode(v, &parts[0].Text)
-	}
-	if err != nil {
-		mk.Skip("parts")
-	}
-	return parts
 }
 
 // textOf returns what a file or result holds: a text, or the JSON of what a tool returned.
@@ -347,9 +330,5 @@ func texts(text []byte) (list []traces.Text) {
 
 // sessions makes one session of every file. No file says whose sub-agent it is.
 func sessions(opts *traces.Options, files []*file) []*assembly.Session {
-	var parts []*assembly.Part
-	for _, f := range files {
-		parts = append(parts, f.Part)
-	}
-	return assembly.Families(&assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true}, opts.MaxProblems, parts)
+	return assembly.Families(Agent, opts, files)
 }

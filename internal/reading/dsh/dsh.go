@@ -351,7 +351,6 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 			own[id] = true
 		}
 	}
-	var parts []*assembly.Part
 	for _, f := range files {
 		for _, i := range f.copied {
 			steps := f.Steps(i)
@@ -360,7 +359,6 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 				f.Set(i, steps[:1])
 			}
 		}
-		parts = append(parts, f.Part)
 	}
-	return assembly.Families(&assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true}, opts.MaxProblems, parts)
+	return assembly.Families(Agent, opts, files)
 }

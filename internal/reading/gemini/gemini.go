@@ -132,7 +132,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 }
 
 // texts reads the texts of a file again, a document or lines.
-func texts(text []byte) (list []traces.Text) {
+func texts(text []byte) []traces.Text {
 	f := newFile(assembly.NewFile("", traces.Options{}), assembly.Maker{Keep: true})
 	if lined(text) {
 		for line := range bytes.Lines(text) {
@@ -141,20 +141,12 @@ func texts(text []byte) (list []traces.Text) {
 	} else {
 		_ = f.document(text) // as far as it is readable
 	}
-	for i := range f.Len() {
-		for _, st := range f.Steps(i) {
-			list = append(list, assembly.TextsOf(st.Blocks)...)
-		}
-	}
-	return list
+	return f.Texts()
 }
 
 // document reads a session that is one document.
 func (f *file) document(text []byte) error {
-	line, place := 1, 0
-	return assembly.EachOf(text, "messages", f.header.set, func(v []byte, offset int) error {
-		line += bytes.Count(text[place:offset], []byte("\n"))
-		place = offset
+	return assembly.EachOf(text, "messages", f.header.set, func(v []byte, line int) error {
 		var r record
 		if err := assembly.Decode(v, &r); err != nil {
 			return f.Refuse(line, fmt.Errorf("message: %w", err))
@@ -311,7 +303,6 @@ func (f *file) replace(line int, messages []record) error {
 // sessions makes sessions of main files, with the files of sub-agents as threads.
 // The folder of a sub-agent's file names the session that started it.
 func sessions(opts *traces.Options, files []*file) []*assembly.Session {
-	var parts []*assembly.Part
 	for _, f := range files {
 		f.Part.ID, f.Project = f.Session, f.Hash
 		if dir := path.Base(path.Dir(f.Name)); f.Kind == "subagent" && dir != "chats" && dir != "." {
@@ -321,7 +312,6 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 			f.Lacks(n, slices.Min(slices.Collect(maps.Values(f.uncounted))),
 				"%d messages of the model have no token counts; each is taken for part of the next call", n)
 		}
-		parts = append(parts, f.Part)
 	}
-	return assembly.Families(&assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true}, opts.MaxProblems, parts)
+	return assembly.Families(Agent, opts, files)
 }

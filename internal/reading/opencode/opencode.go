@@ -170,10 +170,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, e
 		return x, err
 	}
 	x.rounds = assembly.NewRounds(x.thread, x.File)
-	line, place := 1, 0
-	bad := eachMessage(text, &x.info, func(v []byte, offset int) error {
-		line += bytes.Count(text[place:offset], []byte("\n"))
-		place = offset
+	bad := eachMessage(text, &x.info, func(v []byte, line int) error {
 		x.rounds.Version, x.rounds.Project = x.Version, x.Directory
 		var m message
 		err := assembly.Decode(v, &m)
@@ -206,8 +203,8 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, e
 }
 
 // eachMessage reads the info of an export and calls do with its messages and
-// their offsets.
-func eachMessage(text []byte, session *info, do func(v []byte, offset int) error) error {
+// their lines.
+func eachMessage(text []byte, session *info, do func(v []byte, line int) error) error {
 	err := assembly.EachOf(text, "messages", func(name string, v []byte) error {
 		if name != "info" {
 			return nil
