@@ -13,7 +13,6 @@
 package cline
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +21,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
+	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -48,24 +48,14 @@ func Describe() *traces.Agent {
 // document reports whether a file is one object that has, ahead of its messages,
 // an id of a session and what its contract asks for beside it.
 func document(head []byte) bool {
-	d := jsontext.NewDecoder(bytes.NewReader(head), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
-		return false
-	}
-	seen := map[string]bool{}
-	for {
-		t, err := d.ReadToken()
-		if err != nil || t.Kind() != '"' {
-			return false
-		}
-		name := t.String()
-		if seen[name] = true; name == "messages" {
+	s, seen := jsonscan.New(head), map[string]bool{}
+	for name := range s.Members {
+		if seen[string(name)] = true; seen["messages"] {
 			return seen["sessionId"] && seen["updated_at"] && seen["version"]
 		}
-		if d.SkipValue() != nil {
-			return false
-		}
+		s.Skip()
 	}
+	return false
 }
 
 // file is one file.

@@ -20,9 +20,8 @@ import (
 	"path"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/compactsim/compactsim/internal/reading/assembly"
+	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -48,24 +47,14 @@ func Describe() *traces.Agent {
 // document reports whether a file begins with an object that has a session id and
 // the hash of a project: a session as one document, or the first line of one.
 func document(head []byte) bool {
-	d := jsontext.NewDecoder(bytes.NewReader(head), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
-		return false
-	}
-	session, project := false, false
-	for {
-		t, err := d.ReadToken()
-		if err != nil || t.Kind() != '"' {
-			return false
-		}
-		session, project = session || t.String() == "sessionId", project || t.String() == "projectHash"
-		if session && project {
+	s, seen := jsonscan.New(head), map[string]bool{}
+	for name := range s.Members {
+		if seen[string(name)] = true; seen["sessionId"] && seen["projectHash"] {
 			return true
 		}
-		if d.SkipValue() != nil {
-			return false
-		}
+		s.Skip()
 	}
+	return false
 }
 
 // lined reports whether a file that begins with head has records as lines: its

@@ -109,17 +109,7 @@ var (
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
 	base := assembly.NewFile(in.Name, opts)
 	f := newFile(base, assembly.Maker{Ear: opts.Listener, Unknown: base.Unknown})
-	head, err := in.Head(64 << 10)
-	if err == nil && assembly.Lined(head) {
-		err = f.Read(ctx, opts, in, f.read)
-	} else {
-		var text []byte
-		if text, err = f.ReadAll(ctx, opts, in); err == nil && text != nil {
-			if bad := f.document(text); bad != nil {
-				err = f.Refuse(0, bad)
-			}
-		}
-	}
+	err := f.ReadValues(ctx, opts, in, f.walk)
 	if err == nil && len(f.spans) == 0 && f.Problems.Total == 0 {
 		err = f.Refuse(0, errNoSpans)
 	}
@@ -129,15 +119,9 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 	return f, err
 }
 
-// read reads one line.
-func (f *file) read(ln assembly.Line) error {
-	return f.walk(&walker{file: f, text: ln.Text, line: ln.Number, lines: true})
-}
-
-// document reads one or several JSON values.
-func (f *file) document(text []byte) error { return f.walk(&walker{file: f, text: text, line: 1}) }
-
-func (f *file) walk(w *walker) error {
+// walk reads the spans in a text, which begins on a line.
+func (f *file) walk(text []byte, line int, lined bool) error {
+	w := &walker{file: f, text: text, line: line, lines: lined}
 	s := jsonscan.New(w.text)
 	for s.Peek() != 0 && s.Err() == nil {
 		w.value(&s)
@@ -154,7 +138,7 @@ func (f *file) walk(w *walker) error {
 // texts reads the texts of a file again.
 func texts(text []byte) (list []traces.Text) {
 	f := newFile(assembly.NewFile("", traces.Options{}), assembly.Maker{Keep: true})
-	_ = f.document(text) // as far as it is readable
+	_ = f.walk(text, 1, false) // as far as it is readable
 	for _, m := range f.messages {
 		list = append(list, assembly.TextsOf(m.Blocks)...)
 	}

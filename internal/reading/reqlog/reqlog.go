@@ -133,17 +133,7 @@ var errNoExchanges = errors.New("it holds no requests to a model")
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
 	base := assembly.NewFile(in.Name, opts)
 	f := newFile(base, assembly.Maker{Ear: opts.Listener, Unknown: base.Unknown})
-	head, err := in.Head(64 << 10)
-	if err == nil && assembly.Lined(head) {
-		err = f.Read(ctx, opts, in, func(ln assembly.Line) error { return f.walk(ln.Text, ln.Number, true) })
-	} else {
-		var text []byte
-		if text, err = f.ReadAll(ctx, opts, in); err == nil && text != nil {
-			if bad := f.walk(text, 1, false); bad != nil {
-				err = f.Refuse(0, bad)
-			}
-		}
-	}
+	err := f.ReadValues(ctx, opts, in, f.walk)
 	if err == nil && len(f.calls)+f.others == 0 && f.Problems.Total == 0 {
 		err = f.Refuse(0, errNoExchanges)
 	}
