@@ -44,15 +44,22 @@ func (p *Part) Texts() (list []traces.Text) {
 	return list
 }
 
+// Counted reports whether a call of the part, without those below it, has counts.
+func (p *Part) Counted() bool {
+	return slices.ContainsFunc(p.entries, func(e entry) bool {
+		return slices.ContainsFunc(e.steps, func(s Step) bool { return s.Kind == StepCount })
+	})
+}
+
 // estimate tells of a part in which replies have no counts at all, or ends each of these as a call whose
 // size is what was said.
 func (p *Part) estimate(wanted bool) {
+	if p.Counted() {
+		return
+	}
 	n, first := 0, int32(0)
 	for i := range p.Len() {
 		for _, s := range p.Tree.Steps(i) {
-			if s.Kind == StepCount {
-				return
-			}
 			if s.Kind == StepReply {
 				if n++; first == 0 {
 					first = s.Line

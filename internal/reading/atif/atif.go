@@ -183,7 +183,7 @@ func (t *trajectory) read(text []byte, line int, root bool) error {
 			break
 		}
 	}
-	if t.bare > 0 {
+	if t.bare > 0 && t.part.Counted() {
 		t.Problems.Add(t.Name, t.first, "%d steps of the agent have no token counts; each is taken for part of the next call", t.bare)
 	}
 	if n := t.part.Len(); n > 0 { // results that hang on the last step went nowhere

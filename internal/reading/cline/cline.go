@@ -145,7 +145,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 		return nil
 	})
 	f.endTurn()
-	if f.bare > 0 {
+	if f.bare > 0 && f.Counted() {
 		f.Lacks(f.bare, f.first, "%d messages of the model have no token counts; each is taken for part of the next call", f.bare)
 	}
 	if bad == nil && f.Len() == 0 {

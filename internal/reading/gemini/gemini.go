@@ -297,7 +297,7 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 		if dir := path.Base(path.Dir(f.Name)); f.Kind == "subagent" && dir != "chats" && dir != "." {
 			f.Up = dir
 		}
-		if n := len(f.uncounted); n > 0 {
+		if n := len(f.uncounted); n > 0 && f.Counted() {
 			f.Lacks(n, slices.Min(slices.Collect(maps.Values(f.uncounted))),
 				"%d messages of the model have no token counts; each is taken for part of the next call", n)
 		}

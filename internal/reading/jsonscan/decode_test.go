@@ -21,7 +21,6 @@ type shape struct {
 	List  []shape           `json:"list"`
 	Texts []string          `json:"texts"`
 	Of    map[string]*inner `json:"of"`
-	kept  int
 }
 
 type inner struct {
