@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
+	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -29,6 +31,7 @@ type File struct {
 
 	strict  bool
 	lacking int             // calls whose token counts are missing, beside those of rounds
+	owned   bool            // a session has its lines and problems
 	claimed bool            // a session answers for its problems
 	spoken  []prompt.Digest // names of sessions and calls it mentions, besides those of its sessions
 }
@@ -269,6 +272,56 @@ func (f *File) Nanos(line int, ns int64) int64 {
 		return 0
 	}
 	return ns
+}
+
+// Moment is Stamp for the JSON of a time: a stamp, seconds with nanoseconds in a list, or a number, which
+// may be in a string and whose size shows its unit.
+func (f *File) Moment(line int, v []byte) int64 {
+	text := bytes.Trim(v, `"`)
+	switch {
+	case len(v) == 0 || v[0] == 'n':
+		return 0
+	case v[0] == '[':
+		var parts []int64
+		if jsonscan.Decode(v, &parts) == nil && len(parts) == 2 && parts[0] < 1e10 {
+			return f.Nanos(line, parts[0]*1e9+parts[1])
+		}
+	case bytes.IndexByte(text, '-') > 0:
+		return f.Stamp(line, text)
+	}
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		x, _ := strconv.ParseFloat(string(text), 64)
+		for x > 0 && x < 1e17 { // seconds are below 10¹¹, milliseconds below 10¹⁴
+			x *= 1000
+		}
+		if n = 0; x < 9e18 {
+			n = int64(x)
+		}
+	}
+	for n > 0 && n < 1e17 {
+		n *= 1000
+	}
+	if n <= 0 {
+		n = 1e9 // no time that a log could have
+	}
+	return f.Nanos(line, n)
+}
+
+// ReadValues hands a file of JSON values, on lines or in one document, to read: line by line, or whole.
+func (f *File) ReadValues(ctx context.Context, opts traces.Options, in traces.Input, read func(text []byte, line int, lined bool) error) error {
+	head, err := in.Head(64 << 10)
+	if err == nil && Lined(head) {
+		return f.Read(ctx, opts, in, func(ln Line) error { return read(ln.Text, ln.Number, true) })
+	}
+	text, err := f.ReadAll(ctx, opts, in)
+	if err != nil || text == nil {
+		return err
+	}
+	if bad := read(text, 1, false); bad != nil {
+		return f.Refuse(0, bad)
+	}
+	return nil
 }
 
 // Time returns a time stamp in unix nanoseconds, 0 when no transcript could
