@@ -239,12 +239,6 @@ func (f *File) lacksPrice(s *slice, m results.Metric) bool {
 	return priced && f.Unpriced != "allow" && s.unpriced() > 0
 }
 
-// refuseUnpriced leaves a figure that lacks prices unjudged.
-func (v *verdict) refuseUnpriced(in *Input) {
-	v.refuse("%s", unpricedCalls(in.unpriced(v.slice.group, v.slice.unpriced())))
-	v.result.told, v.unpriced = true, true
-}
-
 // unpricedCalls says how many calls of which models have no price.
 func unpricedCalls(n int, models []string) string {
 	verb := "have"
