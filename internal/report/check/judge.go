@@ -61,10 +61,10 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 	f.tellUnpriced(r, in, slices.Concat(cases, paired))
 	f.compareHeads(r, in, baselines)
 	if drawn > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s averaged over %d seeds", figuresAre(drawn), f.Seeds))
+		r.Notes = append(r.Notes, fmt.Sprintf("%s averaged over %d seeds", counted(drawn, "figure is", "figures are"), f.Seeds))
 	}
 	if apart > 0 {
-		r.Notes = append(r.Notes, figuresAre(apart)+" compared with those of other sessions")
+		r.Notes = append(r.Notes, counted(apart, "figure is", "figures are")+" compared with those of other sessions")
 	}
 	if drawn+apart > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("false-alarm rate: at most %.3g %%", 100*f.Level))
@@ -105,11 +105,12 @@ func (f *File) report() *Report {
 		strict: map[Status]bool{Breach: true, Unjudged: true, Suspect: f.Suspect == "fail", Undecided: f.Undecided == "fail"}}
 }
 
-func figuresAre(n int) string {
+// counted says of how many things something holds: with the words for one, or with a number before those for more.
+func counted(n int, one, more string) string {
 	if n == 1 {
-		return "1 figure is"
+		return "1 " + one
 	}
-	return document.Count(n, "figure") + " are"
+	return document.Whole(n) + " " + more
 }
 
 // Empty returns the report of a check that has nothing to judge, for a reason.
@@ -166,7 +167,7 @@ func (f *File) judgeable(v *verdict) bool {
 		v.refuse("%s", unpricedCalls(v.in.unpriced(v.slice.group, v.slice.unpriced())))
 		v.result.told, v.unpriced = true, true
 	} else if n := v.slice.cutShort(v.rule.Metric); n > 0 {
-		v.refuse("%s early, so that this is of less work; overflow: answer in the scenario goes on", sessionsEnd(n))
+		v.refuse("%s early, so that this is of less work; overflow: answer in the scenario goes on", counted(n, "session ends", "sessions end"))
 	}
 	return v.result.Status != Unjudged
 }
@@ -189,14 +190,7 @@ func (in *Input) knownSessions() string {
 		return ""
 	}
 	ids := slices.Sorted(maps.Keys(in.Sessions))
-	return fmt.Sprintf("; the %s called %s", sessionsAre(len(ids)), firstNames(ids, 3))
-}
-
-func sessionsAre(n int) string {
-	if n == 1 {
-		return "session is"
-	}
-	return fmt.Sprintf("%d sessions are", n)
+	return fmt.Sprintf("; %s called %s", counted(len(ids), "session is", "sessions are"), firstNames(ids, 3))
 }
 
 // verdict is one rule in one cell and group, while it is judged.

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -47,7 +48,7 @@ func valuesOf(inputs []Input, of func(*results.Provenance) string) (text string,
 	}
 	var parts []string
 	for _, v := range values {
-		parts = append(parts, and(have[v])+" "+shortened(orNone(v)))
+		parts = append(parts, and(have[v])+" "+shortened(v))
 	}
 	return strings.Join(parts, ", "), len(values) > 1
 }
@@ -120,18 +121,10 @@ const maxValue = 40
 // shortened cuts the middle of a long value, which has no blank to break a line
 // at. The formats for machines have the whole values.
 func shortened(s string) string {
-	r := []rune(s)
-	if len(r) <= maxValue || strings.ContainsRune(s, ' ') {
+	if strings.ContainsRune(s, ' ') {
 		return s
 	}
-	return string(r[:maxValue/2-1]) + "…" + string(r[len(r)-maxValue/2:])
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "(none)"
-	}
-	return s
+	return document.Shortened(cmp.Or(s, "(none)"), maxValue)
 }
 
 // pricesOf returns a function that names the prices of runs in a comparison: by date, or by the
@@ -144,7 +137,7 @@ func pricesOf(inputs []Input) func(*results.Provenance) string {
 		}
 		i := slices.IndexFunc(inputs, func(in Input) bool { return in.Run.Provenance.PricesDigest == p.PricesDigest })
 		digest := []rune(p.PricesDigest)
-		return fmt.Sprintf("%s (digest %s)", shortened(orNone(inputs[i].Run.Provenance.Prices)), string(digest[:min(len(digest), shownDigest)]))
+		return fmt.Sprintf("%s (digest %s)", shortened(inputs[i].Run.Provenance.Prices), string(digest[:min(len(digest), shownDigest)]))
 	}
 }
 
