@@ -65,6 +65,7 @@ type Plan struct {
 	parts *parts            // the rows of other programs, nil if there are none
 
 	watch  *watch                                   // follows compactions; may be nil
+	kept   *follower                                // what the next run keeps for Follow; may be nil
 	record func(cell string, r *results.CallRecord) // gets every call, concurrently unless Workers is 1
 }
 

@@ -205,10 +205,11 @@ func (f *chartFlags) checkForm(drawn bool, by string) error {
 
 // drawn returns a drawing in the requested form.
 func (f *chartFlags) drawn(d reports.Drawing) reports.Drawing {
-	if d.Form = f.form; d.Form.Footnotes == 0 {
-		d.Form.Footnotes = -1
+	form := f.form
+	if form.Footnotes == 0 {
+		form.Footnotes = -1
 	}
-	return d
+	return d.In(form)
 }
 
 // sizeFlag is the size of a form: WxH pixels, or a width on paper.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/kit/files"
+	"github.com/compactsim/compactsim/internal/report/charts"
 	"github.com/compactsim/compactsim/internal/report/check"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
@@ -21,6 +22,7 @@ const checkName = "sim-check.yaml"
 // checkFlags are the flags of sim check.
 type checkFlags struct {
 	runFlags // the flags for reading and planning a run
+	charts   chartFlags
 	file     string
 	output   string
 	junit    string
@@ -60,6 +62,7 @@ the same pseudonym everywhere: sim run, compare and report take it too.`,
 		"annotate lines and write the step summary for GitHub; on where GITHUB_ACTIONS is set")
 	flags.BoolVar(&f.update, "update", false, "write the baselines anew and say what changed")
 	flags.BoolVar(&f.init, "init", false, "write a check file to begin with, and stop")
+	f.charts.bind(cmd, reports.CheckKinds()...)
 	f.keys.bind(cmd)
 	flags.StringVar(&f.keys.create, "new-anonymize-key", "", "make a key and write it into a new `FILE`")
 	f.read.bindReading(cmd)
@@ -75,8 +78,8 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 		name, paths = args[0], args[1:]
 	}
 	if f.init {
-		if f.update || f.junit != "" || f.keys.anonymize {
-			return usageError{errors.New("--init writes a check file and stops: --update, --junit and --anonymize come after")}
+		if f.update || f.junit != "" || f.keys.anonymize || len(f.charts.charts) > 0 {
+			return usageError{errors.New("--init writes a check file and stops: --update, --junit, --chart and --anonymize come after")}
 		}
 		return startCheck(cmd, name, paths)
 	}
@@ -143,7 +146,7 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	if file == nil {
 		return nil, nil, errors.Join(errs...)
 	}
-	errs = append(errs, oneName(file))
+	errs = append(errs, oneName(file), f.charts.checkForm(len(f.charts.charts) > 0, "--chart"), f.charts.checkCharts())
 	if f.update && len(file.Baselines()) == 0 {
 		errs = append(errs, fmt.Errorf("--update: no rule of %s names a baseline (baseline: FILE, or "+
 			"against: FILE in a rule)", name))

@@ -184,6 +184,11 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
+	if s.folder != nil || f.output.wants("context", "hit") {
+		if err := s.plan.Keep(s.corpus); err != nil {
+			return err
+		}
+	}
 	run, runErr := f.read.simulate(cmd, s.plan, s.corpus)
 	runErr = calls.advised(cmd.Context(), runErr)
 	if run == nil {

@@ -13,14 +13,19 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// File is one recording while it is read, with what was found in it.
-type File struct {
-	Name     string
-	Lines    int   // lines read, blank ones aside
-	Bad      int   // lines that are not valid or not understood
-	Bytes    int64 // decompressed
+// Found is what was found in a file.
+type Found struct {
+	Name     string // of the file
+	Lines    int    // lines read, blank ones aside
+	Bad      int    // lines that are not valid or not understood
+	Bytes    int64  // decompressed
 	Problems Problems
 	Unknown  map[string]int // lines by type, for types the reader does not know
+}
+
+// File is one recording while it is read.
+type File struct {
+	Found
 
 	strict  bool
 	lacking int             // calls whose token counts are missing, beside those of rounds
@@ -38,10 +43,8 @@ func (f *File) Speaks(name string) {
 
 // NewFile returns an unread file.
 func NewFile(name string, opts traces.Options) *File {
-	return &File{
-		Name: name, Problems: Problems{Limit: opts.MaxProblems}, Unknown: map[string]int{},
-		strict: opts.Strict,
-	}
+	found := Found{Name: name, Problems: Problems{Limit: opts.MaxProblems}, Unknown: map[string]int{}}
+	return &File{Found: found, strict: opts.Strict}
 }
 
 // Base returns f, so that a Reader can read types that embed a File.
@@ -269,24 +272,8 @@ func (f *File) Nanos(line int, ns int64) int64 {
 }
 
 // Time returns a time stamp in unix nanoseconds, 0 when no transcript could
-// have it. The form that agents write (2026-03-25T02:17:20.880Z) is read
-// without the generic parser.
+// have it.
 func Time(b []byte) int64 {
-	if len(b) == 24 && b[4] == '-' && b[7] == '-' && b[10] == 'T' &&
-		b[13] == ':' && b[16] == ':' && b[19] == '.' && b[23] == 'Z' {
-		n := [...]int{
-			digits(b[:4]), digits(b[5:7]), digits(b[8:10]), digits(b[11:13]), digits(b[14:16]), digits(b[17:19]), digits(b[20:23]),
-		}
-		for _, v := range n {
-			if v < 0 {
-				return 0
-			}
-		}
-		if n[1] == 0 || n[1] > 12 || n[2] == 0 || n[2] > 31 || n[3] > 23 || n[4] > 59 || n[5] > 60 {
-			return 0
-		}
-		return sane(time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], n[6]*1e6, time.UTC))
-	}
 	t, err := time.Parse(time.RFC3339Nano, string(b))
 	if err != nil {
 		return 0
@@ -318,16 +305,4 @@ func sane(t time.Time) int64 {
 		return 0
 	}
 	return t.UnixNano()
-}
-
-// digits returns the number b spells, -1 if it spells none.
-func digits(b []byte) int {
-	n := 0
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return -1
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n
 }
