@@ -159,7 +159,7 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 		return nil, nil, errors.Join(append(errs, err)...)
 	}
 	plan, err := f.plan(cmd, asked, paths)
-	errs = append(errs, err, f.junitPlace(file, plan))
+	errs = append(errs, err, f.junitPlace(file))
 	if plan != nil {
 		errs = append(errs, file.Names(strategyNames(plan)), sweepsSeed(asked.name, plan))
 	}

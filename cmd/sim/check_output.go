@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/internal/report/charts"
 	"github.com/compactsim/compactsim/internal/report/check"
-	"github.com/compactsim/compactsim/scenarios"
 )
 
 // publish writes a report to all requested outputs. It fails when the check does.
@@ -157,32 +157,22 @@ func startCheck(cmd *cobra.Command, name string, paths []string) error {
 	return nil
 }
 
-// junitPlace returns an error if a JUnit file cannot be created, or would overwrite an
-// input of the check: its file, scenario, baselines, key, prices, profile or recordings.
-func (f *checkFlags) junitPlace(file *check.File, plan *scenarios.Plan) error {
+// junitPlace returns an error if a JUnit file cannot be created, or would overwrite something else: a
+// baseline or key that is about to be made, or a file that is no JUnit document, as no input of a check is.
+func (f *checkFlags) junitPlace(file *check.File) error {
 	if f.junit == "" {
 		return nil
 	}
 	if err := placeFor("--junit", f.junit); err != nil {
 		return err
 	}
-	reads := [][2]string{{"the check itself", file.Name}, {"the key of pseudonyms", f.keys.file}, {"the key of pseudonyms", f.keys.create}}
-	if path := file.Scenario.Path; isYAML(path) {
-		reads = append(reads, [2]string{"its scenario", besideCheck(file, path)})
-	}
+	made := []string{cmp.Or(f.keys.create, file.Name)}
 	for _, name := range file.Baselines() {
-		reads = append(reads, [2]string{"its baseline", besideCheck(file, name)})
+		made = append(made, besideCheck(file, name))
 	}
-	if plan != nil {
-		s := plan.Design.Scenario
-		reads = append(reads, [2]string{"the prices", s.Prices.File}, [2]string{"the profile", s.Profile})
-		for _, name := range s.Sessions.Paths {
-			reads = append(reads, [2]string{"a recording", name})
-		}
-	}
-	for _, r := range reads {
-		if r[1] != "" && sameFile(r[1], f.junit) {
-			return fmt.Errorf("--junit %s would write over %s", f.junit, r[0])
+	for _, name := range made {
+		if sameFile(name, f.junit) {
+			return fmt.Errorf("--junit %s would write over what the check reads or makes", f.junit)
 		}
 	}
 	if err := isJUnit(f.junit); err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,7 +154,6 @@ func (f *compareRunsFlags) anonymize(inputs []compare.Input) error {
 	hiddenAs := map[string]string{}
 	for i := range inputs {
 		hidden := pseudonym.Run(inputs[i].Run, key)
-		hidden.Workload.Remarks = partialRemarks(inputs[i].Run)
 		rename(hiddenAs, inputs[i].Run, hidden)
 		inputs[i].Run = hidden
 	}
@@ -178,22 +176,6 @@ func rename(as map[string]string, run, hidden *results.Run) {
 			as[strings.Replace(was.Cell, set, "", 1)] = strings.Replace(is.Cell, set, "", 1)
 		}
 	}
-}
-
-// partialForm matches the remark of an incomplete run, of earlier versions too; such remarks differ only
-// in figures.
-var partialForm = regexp.MustCompile(`^(interrupted|stopped by an error)(: [\d,]+ of [\d,]+ (simulations? done|sessions? simulated)| before the bound was found)`)
-
-// partialRemarks returns the beginnings of the remarks that say that a run is
-// incomplete: pseudonyms must not make it look complete.
-func partialRemarks(run *results.Run) []string {
-	var list []string
-	for _, remark := range run.Workload.Remarks {
-		if found := partialForm.FindString(remark); found != "" {
-			list = append(list, found)
-		}
-	}
-	return list
 }
 
 // confidence is the value of a flag with a level of confidence, as a share or

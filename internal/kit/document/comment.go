@@ -99,7 +99,7 @@ func (d *Document) comment(folds, rows int) (string, error) {
 		}
 		p.paragraph("<sub>\n\n" + strings.Join(notes, "<br>\n") + "\n\n</sub>")
 	}
-	return inert(b.String()), nil
+	return string(Inert([]byte(inert(b.String())))), nil
 }
 
 // folded writes a section that opens under its heading.

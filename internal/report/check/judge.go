@@ -61,10 +61,10 @@ func (f *File) Judge(in *Input, baselines map[string]Loaded) *Report {
 	f.tellUnpriced(r, in, slices.Concat(cases, paired))
 	f.compareHeads(r, in, baselines)
 	if drawn > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s averaged over %d seeds", figuresAre(drawn), f.Seeds))
+		r.Notes = append(r.Notes, fmt.Sprintf("%s averaged over %d seeds", counted(drawn, "figure is", "figures are"), f.Seeds))
 	}
 	if apart > 0 {
-		r.Notes = append(r.Notes, figuresAre(apart)+" compared with those of other sessions")
+		r.Notes = append(r.Notes, counted(apart, "figure is", "figures are")+" compared with those of other sessions")
 	}
 	if drawn+apart > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("false-alarm rate: at most %.3g %%", 100*f.Level))
@@ -105,11 +105,12 @@ func (f *File) report() *Report {
 		strict: map[Status]bool{Breach: true, Unjudged: true, Suspect: f.Suspect == "fail", Undecided: f.Undecided == "fail"}}
 }
 
-func figuresAre(n int) string {
+// counted says of how many things something holds: with the words for one, or with a number before those for more.
+func counted(n int, one, more string) string {
 	if n == 1 {
-		return "1 figure is"
+		return "1 " + one
 	}
-	return document.Count(n, "figure") + " are"
+	return document.Whole(n) + " " + more
 }
 
 // Empty returns the report of a check that has nothing to judge, for a reason.
@@ -141,16 +142,11 @@ func (f *File) cases(r *Rule, in *Input, all *sums, baselines map[string]Loaded)
 			}
 			found = true
 			v := newVerdict(r, in, all, s)
-			if f.lacksPrice(s, r.Metric) {
-				v.refuseUnpriced(in)
-			} else if n := s.cutShort(r.Metric); n > 0 {
-				v.refuse("%s early, so that this is of less work; overflow: answer in the scenario goes on",
-					sessionsEnd(n))
-			} else {
+			if f.judgeable(v) {
 				b := baselines[r.Baseline].Baseline
 				v.apart = b != nil && r.Kind.relative() && b.SessionsDigest != in.SessionsDigest && f.mayChange(c.Strategy)
 				if then, ok := all.partners.billedToPredicted(); ok && v.apart && r.whole.Name == results.NameOverPredicted && g.name == "" {
-					v.apart, v.held = false, &then
+					v.apart, v.held = false, []float64{then}
 				}
 				v.prepare(b)
 			}
@@ -163,6 +159,17 @@ func (f *File) cases(r *Rule, in *Input, all *sums, baselines map[string]Loaded)
 		}
 	}
 	return cases
+}
+
+// judgeable reports whether a metric is of all the work and has its prices, or refuses it.
+func (f *File) judgeable(v *verdict) bool {
+	if f.lacksPrice(v.slice, v.rule.Metric) {
+		v.refuse("%s", unpricedCalls(v.in.unpriced(v.slice.group, v.slice.unpriced())))
+		v.result.told, v.unpriced = true, true
+	} else if n := v.slice.cutShort(v.rule.Metric); n > 0 {
+		v.refuse("%s early, so that this is of less work; overflow: answer in the scenario goes on", counted(n, "session ends", "sessions end"))
+	}
+	return v.result.Status != Unjudged
 }
 
 // knownCells says which cells a rule that matches none could have named.
@@ -183,14 +190,7 @@ func (in *Input) knownSessions() string {
 		return ""
 	}
 	ids := slices.Sorted(maps.Keys(in.Sessions))
-	return fmt.Sprintf("; the %s called %s", sessionsAre(len(ids)), firstNames(ids, 3))
-}
-
-func sessionsAre(n int) string {
-	if n == 1 {
-		return "session is"
-	}
-	return fmt.Sprintf("%d sessions are", n)
+	return fmt.Sprintf("; %s called %s", counted(len(ids), "session is", "sessions are"), firstNames(ids, 3))
 }
 
 // verdict is one rule in one cell and group, while it is judged.
@@ -210,8 +210,8 @@ type verdict struct {
 	effect   float64 // what the mean of excess must exceed when it spreads
 	most     float64 // what the interval must exclude for a figure to hold
 
-	held          *float64 // the figure of the same sessions in the baseline, of which it has others too
-	apart         bool     // the baseline is of other sessions
+	held          []float64 // the figure of the same sessions in the baseline under each seed, of which it has others too
+	apart         bool      // the baseline is of other sessions
 	before, after stats.Figure
 	pending       [][2]float64 // of undecided runs, which are judged together with this one
 	look          int          // how often these sessions have been judged, including now
@@ -291,7 +291,7 @@ func (v *verdict) compared(b *Baseline) bool {
 	r, name := v.rule, v.rule.Metric.Name
 	switch {
 	case v.held != nil:
-		v.result.Baseline, v.then = v.held, slices.Repeat([]float64{*v.held}, len(v.now))
+		v.result.Baseline, v.then = new(mean(v.held)), v.held
 	case r.Baseline == "":
 		v.refuse("cannot fail: %s needs a baseline (against: FILE, or baseline: FILE above the rules)", r.Kind)
 	case b == nil:
@@ -306,14 +306,17 @@ func (v *verdict) compared(b *Baseline) bool {
 	case v.was.Draws > 1 && v.was.Seeds[name] == nil:
 		v.refuse("%s has no seeds of %s, which no rule compared when it was made: sim check --update", r.Baseline, name)
 	case v.was.Draws == 1:
-		v.then = slices.Repeat([]float64{*v.result.Baseline}, len(v.now))
-	case len(v.was.Seeds[name]) != len(v.now) && len(v.now) > 1:
-		v.refuse("%s has %d seeds, this check has %d: sim check --update", r.Baseline, len(v.was.Seeds[name]), len(v.now))
-	case len(v.now) == 1:
-		v.then = v.was.Seeds[name]
-		v.now = slices.Repeat(v.now, len(v.then))
+		v.then = []float64{*v.result.Baseline}
 	default:
 		v.then = v.was.Seeds[name]
+	}
+	switch now, then := len(v.now), len(v.then); {
+	case then == 1:
+		v.then = slices.Repeat(v.then, now)
+	case now == 1 && then > 0:
+		v.now = slices.Repeat(v.now, then)
+	case now != then && v.result.Status != Unjudged:
+		v.refuse("%s has %d seeds, this check has %d: sim check --update", r.Baseline, then, now)
 	}
 	return v.result.Status != Unjudged
 }

@@ -34,7 +34,7 @@ func TestLevels(t *testing.T) {
 		"{metric: cost_usd, group: agent, max: 2}":            "of agent claude-code is $3.00",
 		"{metric: cost_usd, group: model, max: 3}":            "of model opus is $4.00",
 		"{metric: cost_usd, group: '[b-z]*', max: 0.5}":       "of sessions [b-z]* is $1.00",
-		"{metric: cost_usd, group: 'x*', max: 1}":             `no session matches group "x*"; the 2 sessions are called a, b`,
+		"{metric: cost_usd, group: 'x*', max: 1}":             `no session matches group "x*"; 2 sessions are called a, b`,
 		"{metric: cost_usd, cell: t, max: 1}":                 `no cell matches (did you mean "s"?); the cells are s`,
 		"{metric: cost_usd, strategy: other, max: 1}":         "no cell matches",
 		"{metric: call_hit_ratio, group: a, min: 0.5}":        "call_hit_ratio of s of sessions a is 0.00 %",

@@ -117,7 +117,11 @@ func (c *change) growth() float64 { return c.now - c.was }
 // words says how it changed, for instance "rose from 0 to 141".
 func (c *change) words() string {
 	if !c.compared {
-		return "are " + figure(c.metric.Unit, c.now)
+		text := "is the largest part: " + figure(c.metric.Unit, c.now)
+		if c.still {
+			text += " (none grew against the baseline)"
+		}
+		return text
 	}
 	if math.Abs(c.growth()) <= tolerance(c.now) {
 		return fmt.Sprintf("is %s, as in the baseline", figure(c.metric.Unit, c.now))
@@ -157,21 +161,19 @@ func (l looker) parts(take func(results.Metric) bool) []change {
 	return all
 }
 
+// of returns how the classes or sources of a metric changed.
+func (l looker) of(whole string, by string) []change {
+	return l.parts(func(m results.Metric) bool { return m.Of == whole && m.By == by })
+}
+
 // largest returns the change that grew most, the first of equal ones; false
 // when none grew.
-func largest(all []change) (change, bool) {
-	if len(all) == 0 {
-		return change{}, false
-	}
-	best := slices.MaxFunc(all, func(a, b change) int {
-		switch g, h := a.growth(), b.growth(); {
-		case g > h:
-			return 1
-		case g < h:
-			return -1
+func largest(all []change) (best change, grew bool) {
+	for i, c := range all {
+		if i == 0 || c.growth() > best.growth() {
+			best = c
 		}
-		return 0
-	})
+	}
 	return best, best.growth() > tolerance(best.now)
 }
 
@@ -210,11 +212,7 @@ func (l looker) lookAtCache() string {
 }
 
 // misses returns the class of misses to name, false when there is none.
-func (l looker) misses() (change, bool) { return l.foremost(l.missClasses()) }
-
-func (l looker) missClasses() []change {
-	return l.parts(func(m results.Metric) bool { return m.Of == results.NameMisses && m.By == results.ByClass })
-}
+func (l looker) misses() (change, bool) { return l.foremost(l.of(results.NameMisses, results.ByClass)) }
 
 // cause returns the cause of a class of misses. In a recorded cell nobody knows
 // why an entry was gone within its lifetime.
@@ -232,7 +230,7 @@ func (l looker) missWords(worst *change) string {
 		return fmt.Sprintf("misses of class %s %s: %s", class, worst.words(), l.cause(class))
 	}
 	all := 0.0
-	for _, c := range l.missClasses() {
+	for _, c := range l.of(results.NameMisses, results.ByClass) {
 		all += c.now
 	}
 	beside := "no baseline to compare with"
@@ -246,33 +244,22 @@ func (l looker) missWords(worst *change) string {
 // lookAtCost names the token class whose cost grew most and, if that is a class
 // of tokens not read, the misses that cause it, else the source that grew most.
 func (l looker) lookAtCost() string {
-	worst, ok := l.foremost(l.parts(func(m results.Metric) bool { return m.Of == results.NameCost && m.By == results.ByClass }))
+	worst, ok := l.foremost(l.of(results.NameCost, results.ByClass))
 	if !ok {
 		return "no token class became dearer: sim run --split shows the bill by class and source"
 	}
-	line := fmt.Sprintf("%s %s", worst.metric.Name, costWords(&worst))
+	line := fmt.Sprintf("%s %s", worst.metric.Name, worst.words())
 	if worst.metric.Name == results.NameCostOutput || worst.metric.Name == results.NameCostRead {
-		source, ok := l.foremost(l.parts(func(m results.Metric) bool { return m.Of == results.NameCost && m.By == results.BySource }))
+		source, ok := l.foremost(l.of(results.NameCost, results.BySource))
 		if !ok {
 			return line
 		}
-		return fmt.Sprintf("%s; most in %s, which %s", line, source.metric.Name, costWords(&source))
+		return fmt.Sprintf("%s; most in %s, which %s", line, source.metric.Name, source.words())
 	}
 	if misses, ok := l.misses(); ok {
 		return line + "; " + l.missWords(&misses)
 	}
 	return line
-}
-
-func costWords(c *change) string {
-	if !c.compared {
-		text := "is the largest part: " + figure(c.metric.Unit, c.now)
-		if c.still {
-			text += " (none grew against the baseline)"
-		}
-		return text
-	}
-	return c.words()
 }
 
 // lookAtParts names the part of a metric that grew most, "" if there is none to
@@ -282,7 +269,7 @@ func (l looker) lookAtParts(of string) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("%s %s: %s", worst.metric.Name, costWords(&worst), worst.metric.Definition)
+	return fmt.Sprintf("%s %s: %s", worst.metric.Name, worst.words(), worst.metric.Definition)
 }
 
 // lookAtCompactions sends the reader to the list of compactions.

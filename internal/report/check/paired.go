@@ -85,7 +85,10 @@ func (f *File) pairedCase(rule *Rule, in *Input, all *sums, b *Baseline, c *Cell
 	}
 	v := newVerdict(rule, in, all, all.of(c, group{"paired", among(ours)}))
 	v.result.Group = document.Count(len(pairs), "paired session")
-	v.pair(f, then)
+	v.held = then
+	if f.judgeable(v) {
+		v.prepare(nil)
+	}
 	if billed {
 		v.why = dearestPair(pairs)
 	} else if len(pairs) == len(b.Past) {
@@ -100,30 +103,6 @@ func newVerdict(rule *Rule, in *Input, all *sums, s *slice) *verdict {
 	v.result = Result{Line: rule.Line, Metric: rule.Metric.Name, Unit: rule.Metric.Unit, Rule: rule.Text(), Status: OK,
 		Cell: s.cell.Name, Group: s.group.name}
 	return v
-}
-
-// pair sets the figures of the same sessions, under the same seeds.
-func (v *verdict) pair(f *File, then []float64) {
-	var ok bool
-	v.now, ok = v.slice.values(v.rule.Metric)
-	switch {
-	case !ok:
-		v.refuse("%s has no sample here", v.rule.Metric.Name)
-		return
-	case f.lacksPrice(v.slice, v.rule.Metric):
-		v.refuseUnpriced(v.in)
-		return
-	case len(then) == 1:
-		then = slices.Repeat(then, len(v.now))
-	case len(v.now) == 1:
-		v.now = slices.Repeat(v.now, len(then))
-	case len(then) != len(v.now):
-		v.refuse("%s has %d seeds, this check has %d: sim check --update", v.rule.Baseline, len(then), len(v.now))
-		return
-	}
-	v.then = then
-	v.result.Observed, v.result.Baseline = new(mean(v.now)), new(mean(then))
-	v.measure()
 }
 
 // among reports whether a session of a run is one of a list.

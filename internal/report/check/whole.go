@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -162,10 +161,7 @@ func (f *File) tellLost(r *Report, in *Input, baselines map[string]Loaded) {
 	if in.NumLost == 0 {
 		return
 	}
-	text := fmt.Sprintf("%d lines, files or sessions could not be read", in.NumLost)
-	if in.NumLost == 1 {
-		text = "1 line, file or session could not be read"
-	}
+	text := counted(in.NumLost, "line, file or session", "lines, files or sessions") + " could not be read"
 	allowed := f.mayLose(in, baselines)
 	switch {
 	case in.NumLost <= allowed && f.Unread == nil:
@@ -224,14 +220,6 @@ func (s *slice) cutShort(m results.Metric) int {
 	return most
 }
 
-// sessionsEnd says how many sessions end.
-func sessionsEnd(n int) string {
-	if n == 1 {
-		return "1 session ends"
-	}
-	return fmt.Sprintf("%d sessions end", n)
-}
-
 // lacksPrice reports whether calls without a price make a metric of a slice too
 // small, and the check does not allow that.
 func (f *File) lacksPrice(s *slice, m results.Metric) bool {
@@ -239,23 +227,13 @@ func (f *File) lacksPrice(s *slice, m results.Metric) bool {
 	return priced && f.Unpriced != "allow" && s.unpriced() > 0
 }
 
-// refuseUnpriced leaves a figure that lacks prices unjudged.
-func (v *verdict) refuseUnpriced(in *Input) {
-	v.refuse("%s", unpricedCalls(in.unpriced(v.slice.group, v.slice.unpriced())))
-	v.result.told, v.unpriced = true, true
-}
-
 // unpricedCalls says how many calls of which models have no price.
 func unpricedCalls(n int, models []string) string {
-	verb := "have"
-	if n == 1 {
-		verb = "has"
-	}
 	of := ""
 	if len(models) > 0 {
 		of = " of " + firstNames(models, maxNames)
 	}
-	return fmt.Sprintf("%s%s %s no price", document.Count(n, "call"), of, verb)
+	return counted(n, "call"+of+" has", "calls"+of+" have") + " no price"
 }
 
 // tellUnpriced fails a run with figures that lack prices, once for all of them,

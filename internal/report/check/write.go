@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 )
@@ -20,7 +19,7 @@ func Formats() []string { return []string{"text", "markdown", "json"} }
 // pull request and the page of a workflow run, or in the format json for programs.
 func (r *Report) Write(w io.Writer, format string) error {
 	var err error
-	switch r = r.harmless(); format {
+	switch format {
 	case "text":
 		err = r.document().Write(w, "table")
 	case "markdown":
@@ -197,10 +196,10 @@ func (s *Result) observed() (text, bar string) {
 // it at its line. file is the path of the check file in the repository.
 func (r *Report) Annotate(w io.Writer, file string) error {
 	var b bytes.Buffer
-	for _, f := range r.harmless().failures() {
-		text := f.message
+	for _, f := range r.failures() {
+		text := inert(f.message)
 		if f.look != "" {
-			text += "\n" + f.look
+			text += "\n" + inert(f.look)
 		}
 		command := "error"
 		if f.lead != "FAIL" {
@@ -247,22 +246,21 @@ type (
 
 // JUnit writes the report as a JUnit test suite.
 func (r *Report) JUnit(w io.Writer) error {
-	r = r.harmless()
-	suite := junitSuite{Name: "sim check " + r.File, Tests: len(r.Problems) + len(r.Results)}
+	suite := junitSuite{Name: "sim check " + inert(r.File), Tests: len(r.Problems) + len(r.Results)}
 	add := func(name string, line int, failure *junitFailure) {
-		suite.Cases = append(suite.Cases, junitCase{Class: r.File, Name: name, File: r.File, Line: line, Failure: failure})
+		suite.Cases = append(suite.Cases, junitCase{Class: inert(r.File), Name: inert(name), File: inert(r.File), Line: line, Failure: failure})
 		if failure != nil {
 			suite.Failures++
 		}
 	}
 	for _, p := range r.Problems {
-		add("check", p.Line, &junitFailure{Message: p.Text, Type: "problem"})
+		add("check", p.Line, &junitFailure{Message: inert(p.Text), Type: "problem"})
 	}
 	for i := range r.Results {
 		s := &r.Results[i]
 		var failure *junitFailure
 		if r.strict[s.Status] {
-			failure = &junitFailure{Message: s.Message, Type: string(s.Status), Text: s.Look}
+			failure = &junitFailure{Message: inert(s.Message), Type: string(s.Status), Text: inert(s.Look)}
 		}
 		add(fmt.Sprintf("%s %s of %s%s", s.Metric, s.Rule, s.Cell, inGroup(s.Group)), s.Line, failure)
 	}
@@ -281,46 +279,6 @@ func (r *Report) JUnit(w io.Writer) error {
 	return nil
 }
 
-// harmless returns a copy of r whose texts are on one line each and contain no
-// command. Names of cells, projects and files come from recordings, and a
-// workflow runner executes output in the form of a command: "::" at the start
-// of a line, "##[" anywhere.
-func (r *Report) harmless() *Report {
-	out := *r
-	out.Results, out.Problems, out.Notes = slices.Clone(r.Results), slices.Clone(r.Problems), slices.Clone(r.Notes)
-	out.Changed = slices.Clone(r.Changed)
-	texts := []*string{&out.File, &out.Version}
-	for i := range out.Results {
-		s := &out.Results[i]
-		texts = append(texts, &s.Cell, &s.Group, &s.Rule, &s.Message, &s.Look, &s.Note)
-	}
-	for i := range out.Problems {
-		texts = append(texts, &out.Problems[i].Text)
-	}
-	for i := range out.Notes {
-		texts = append(texts, &out.Notes[i])
-	}
-	for i := range out.Changed {
-		texts = append(texts, &out.Changed[i])
-	}
-	for _, text := range texts {
-		*text = inert(*text)
-	}
-	return &out
-}
-
-// inert returns s without characters that end a line, move a cursor, change the
-// direction of writing or begin a command.
-func inert(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-	s = strings.ReplaceAll(s, "##[", "# #[")
-	if strings.HasPrefix(s, "::") {
-		s = "·" + s
-	}
-	return strings.ReplaceAll(s, " ::", " ·::") // lines are wrapped at spaces
-}
+// inert makes text safe for one line of a log: the runner of a workflow executes what has the form of a
+// command, and names of cells, projects and files come from recordings. Documents do this by themselves.
+func inert(s string) string { return string(document.Inert([]byte(document.Printable(s)))) }

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,9 +10,6 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
-
-// partialRemarks begin the remark on a run that was stopped before its end.
-var partialRemarks = [...]string{"interrupted", "stopped by an error"}
 
 // mixed says in what runs differ, each property with the values of all runs,
 // and which runs are incomplete.
@@ -50,7 +48,7 @@ func valuesOf(inputs []Input, of func(*results.Provenance) string) (text string,
 	}
 	var parts []string
 	for _, v := range values {
-		parts = append(parts, and(have[v])+" "+shortened(orNone(v)))
+		parts = append(parts, and(have[v])+" "+shortened(v))
 	}
 	return strings.Join(parts, ", "), len(values) > 1
 }
@@ -89,12 +87,8 @@ func partial(in Input) []string {
 	if note := in.Run.PassedOver.Note(); note != "" {
 		add(" holds what is %s", note)
 	}
-	for _, remark := range in.Run.Workload.Remarks {
-		for _, how := range partialRemarks {
-			if strings.HasPrefix(remark, how) {
-				add(" was %s", strings.TrimSuffix(remark, "."))
-			}
-		}
+	if n := in.Run.Workload.Unfinished; n > 0 {
+		add(" stopped before its end: %s of a session not done", document.Count(n, "simulation"))
 	}
 	for i := range in.Run.Cells {
 		c := &in.Run.Cells[i]
@@ -127,43 +121,23 @@ const maxValue = 40
 // shortened cuts the middle of a long value, which has no blank to break a line
 // at. The formats for machines have the whole values.
 func shortened(s string) string {
-	r := []rune(s)
-	if len(r) <= maxValue || strings.ContainsRune(s, ' ') {
+	if strings.ContainsRune(s, ' ') {
 		return s
 	}
-	return string(r[:maxValue/2-1]) + "…" + string(r[len(r)-maxValue/2:])
+	return document.Shortened(cmp.Or(s, "(none)"), maxValue)
 }
 
-func orNone(s string) string {
-	if s == "" {
-		return "(none)"
-	}
-	return s
-}
-
-// pricesOf returns a function that names the prices of runs in a comparison: by
-// date, or by the name of a file with the beginning of its digest, because two
-// files may have the same name. Files with the same content get the same name.
-// A run from before digests were kept has only a name, and then so have the
-// others with that name: nothing shows that they differ.
+// pricesOf returns a function that names the prices of runs in a comparison: by date, or by the
+// name of a file with the beginning of its digest, because two files may have the same name. Files
+// with the same content get the same name.
 func pricesOf(inputs []Input) func(*results.Provenance) string {
-	undigested := map[string]bool{} // names
-	called := map[string]string{}   // by digest, the name in the first run
-	for _, in := range inputs {
-		p := &in.Run.Provenance
-		if p.PricesDigest == "" {
-			undigested[p.Prices] = true
-		} else if called[p.PricesDigest] == "" {
-			called[p.PricesDigest] = p.Prices
-		}
-	}
 	return func(p *results.Provenance) string {
-		if p.PricesDigest == "" || undigested[p.Prices] {
+		if p.PricesDigest == "" {
 			return p.Prices
 		}
+		i := slices.IndexFunc(inputs, func(in Input) bool { return in.Run.Provenance.PricesDigest == p.PricesDigest })
 		digest := []rune(p.PricesDigest)
-		return shortened(orNone(called[p.PricesDigest])) + " (digest " + string(digest[:min(len(digest),
-			shownDigest)]) + ")"
+		return fmt.Sprintf("%s (digest %s)", shortened(inputs[i].Run.Provenance.Prices), string(digest[:min(len(digest), shownDigest)]))
 	}
 }
 

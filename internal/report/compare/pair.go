@@ -24,16 +24,17 @@ type pairs struct {
 func pair(base, other side) (*pairs, []string, error) {
 	p := &pairs{sides: [2]side{base, other}}
 	notes := p.align()
-	if p.alike() {
-		return p, notes, nil
-	}
-	var have [2]map[string]int // cells with a row, by session
+	var at [2][]map[string]*results.Row // by cell and session
+	var have [2]map[string]int          // cells with a row, by session
 	for s := range p.sides {
 		have[s] = map[string]int{}
 		for _, c := range p.sides[s].cells {
-			for i := range c.Rows {
-				have[s][c.Rows[i].Session]++
+			rows := make(map[string]*results.Row, len(c.Rows))
+			for _, row := range c.Rows {
+				rows[row.Session] = row
+				have[s][row.Session]++
 			}
+			at[s] = append(at[s], rows)
 		}
 	}
 	for _, session := range slices.Sorted(maps.Keys(have[0])) {
@@ -45,9 +46,16 @@ func pair(base, other side) (*pairs, []string, error) {
 		return nil, nil, fmt.Errorf("no session in common: %s has %s; %s has %s",
 			base.label, document.Few(slices.Sorted(maps.Keys(have[0]))), other.label, document.Few(slices.Sorted(maps.Keys(have[1]))))
 	}
-	notes = append(notes, p.unmatched(have)...)
-	p.index()
-	return p, notes, nil
+	for s := range at {
+		for _, all := range at[s] {
+			rows := make([]*results.Row, len(p.sessions))
+			for i, session := range p.sessions {
+				rows[i] = all[session]
+			}
+			p.rows[s] = append(p.rows[s], rows)
+		}
+	}
+	return p, append(notes, p.unmatched(have)...), nil
 }
 
 // sameLoop refuses sides of which one is of a closed loop and the other of an open one. Rows
@@ -60,45 +68,6 @@ func (p *pairs) sameLoop() error {
 		}
 	}
 	return nil
-}
-
-// alike pairs sides whose cells list the same sessions in the same ascending
-// order, as those of a run do. This common case is fast; alike reports whether
-// it applies.
-func (p *pairs) alike() bool {
-	first := p.sides[0].cells[0].Rows
-	for i := range first {
-		p.sessions = append(p.sessions, first[i].Session)
-	}
-	for s := range p.sides {
-		for _, c := range p.sides[s].cells {
-			for i, row := range c.Rows {
-				if len(c.Rows) != len(first) || row.Session != p.sessions[i] || i > 0 && p.sessions[i] <= p.sessions[i-1] {
-					p.sessions, p.rows = nil, [2][][]*results.Row{}
-					return false
-				}
-			}
-			p.rows[s] = append(p.rows[s], c.Rows)
-		}
-	}
-	return true
-}
-
-// index finds the rows of the sessions.
-func (p *pairs) index() {
-	for s := range p.sides {
-		for _, c := range p.sides[s].cells {
-			at := make(map[string]*results.Row, len(c.Rows))
-			for _, row := range c.Rows {
-				at[row.Session] = row
-			}
-			rows := make([]*results.Row, len(p.sessions))
-			for i, session := range p.sessions {
-				rows[i] = at[session]
-			}
-			p.rows[s] = append(p.rows[s], rows)
-		}
-	}
 }
 
 // unmatched says which sessions are left out.

@@ -285,23 +285,23 @@ func TestAcrossRuns(t *testing.T) {
 func TestMixedRuns(t *testing.T) {
 	y := after()
 	y.Provenance = results.Provenance{Version: "v2", Seed: 7, SessionsDigest: "e", Prices: "2026-02-02", Switches: map[string]string{"window": "1"}}
-	y.Workload.Remarks = []string{"interrupted: 8 of 16 sessions simulated", "samples"}
+	y.Workload.Unfinished, y.Workload.Remarks = 8, []string{"samples"}
 	y.Cells[0].Total.Figures[results.UnpricedCalls] = 3
 	y.Cells[0].Rows[0].Figures[results.CallsBySource+results.ID(results.SourceCompact)] = 1 // so that its seed matters
 	y.Cells = append(y.Cells, named("only here", "c", nil, "ab", 1))
 	y.Cells[1].Total.Figures[results.UnpricedCalls] = 9 // of a cell that is not compared
 	y.PassedOver = results.PassedOver{"retention": 1, "counts.naps": 8}
 	x := before()
-	x.Workload.Remarks = []string{"stopped by an error: 7 of 16 sessions simulated"}
+	x.Workload.Unfinished = 1
 	r := compared(t, Options{}, Input{"x", x}, Input{"y", y})
 	want := []string{
 		"The runs have different versions of the tool: x v1, y v2.",
 		"The runs have different sets of sessions: x d, y e.",
 		"The runs have different prices: x 2026-01-01, y 2026-02-02.",
 		"The runs differ in the switch window: x (none), y 1.",
-		"Run x was stopped by an error: 7 of 16 sessions simulated.",
+		"Run x stopped before its end: 1 simulation of a session not done.",
 		"Run y holds what is of a later version, not known to this one and passed over: counts.naps (8 times), retention.",
-		"Run y was interrupted: 8 of 16 sessions simulated.",
+		"Run y stopped before its end: 8 simulations of a session not done.",
 		"Run y, cell x: 3 calls of models without a price not in the cost.",
 		"The runs have different seeds: x 1, y 7.",
 		"Only in y: cell only here.",
