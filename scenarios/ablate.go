@@ -163,27 +163,24 @@ const ablationOrigin = "ablation"
 // Ablate runs an ablation over the sessions of a corpus. With pairs it also
 // switches the mechanisms that make a difference by themselves two at a time.
 func (p *Plan) Ablate(ctx context.Context, corpus *traces.Corpus, a *Ablation, pairs bool) (*studies.Ablation, error) {
-	sessions := withCalls(corpus)
 	out := &studies.Ablation{}
 	for i := range a.bases {
 		out.Bases = append(out.Bases, a.bases[i].Name)
 	}
-	planned := *p
-	planned.Design = a.within(sessions)
 	var err error
-	if out.Run, err = planned.Run(ctx, corpus); out.Run == nil {
+	if out.Run, err = p.Execute(ctx, corpus, Study{Cells: a.within}); out.Run == nil {
 		return nil, err
 	}
 	out.Changes, out.Refused = a.Changes, a.Refused
 	if !pairs || err != nil {
 		return out, err
 	}
-	return out, planned.ablatePairs(ctx, corpus, a, out)
+	return out, p.ablatePairs(ctx, corpus, a, out)
 }
 
 // within returns the design without the changes whose threshold makes no sense
 // for the windows of the sessions, and adds those to Refused.
-func (a *Ablation) within(sessions []*traces.Session) *Design {
+func (a *Ablation) within(sessions []*traces.Session) (*Design, error) {
 	w := windows{}
 	for _, s := range sessions {
 		w.add(windowsOf(s))
@@ -203,7 +200,7 @@ func (a *Ablation) within(sessions []*traces.Session) *Design {
 		a.Refused = append(a.Refused, studies.Refusal{Base: x.Base, Set: strings.Join(x.Set, " "), Reason: a.reason(err, x.Set)})
 		return true
 	})
-	return &d
+	return &d, nil
 }
 
 // maxPairs is the largest number of mechanisms of a strategy that are switched
@@ -231,19 +228,17 @@ func (p *Plan) ablatePairs(ctx context.Context, corpus *traces.Corpus, a *Ablati
 		}
 	}
 	both.Design = &d
-	p.Design = both.within(withCalls(corpus))
-	run, err := p.Run(ctx, corpus)
-	if run == nil {
-		return err
-	}
-	for i := range run.Cells {
-		c := &run.Cells[i]
-		if slices.ContainsFunc(both.Changes, func(x studies.Change) bool { return x.Cell == c.Cell }) {
-			out.Run.Cells = append(out.Run.Cells, *c)
+	_, err := p.Execute(ctx, corpus, Study{Cells: both.within, Judge: func(run *results.Run) error {
+		for i := range run.Cells {
+			c := &run.Cells[i]
+			if slices.ContainsFunc(both.Changes, func(x studies.Change) bool { return x.Cell == c.Cell }) {
+				out.Run.Cells = append(out.Run.Cells, *c)
+			}
 		}
-	}
-	out.Changes = append(out.Changes, both.Changes...)
-	out.Refused = append(out.Refused, both.Refused...)
+		out.Changes = append(out.Changes, both.Changes...)
+		out.Refused = append(out.Refused, both.Refused...)
+		return nil
+	}})
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/internal/reading/synthetic"
+	"github.com/compactsim/compactsim/internal/study/users"
 )
 
 //go:embed builtin/*.yaml
@@ -25,7 +26,24 @@ var manual string
 func Samples() fs.FS { return synthetic.Samples() }
 
 // Reference returns the manual of the format: every key with its default.
-func Reference() ([]byte, error) { return spec.Manual(Default(), spec.Chapters(manual)) }
+func Reference() ([]byte, error) {
+	chapters := spec.Chapters(manual)
+	var o users.Organisation
+	o.SetDefaults()
+	o.Users = 20
+	keys, err := spec.Manual(o, nil)
+	if err != nil {
+		return nil, err
+	}
+	const at = "users.organisations"
+	chapters[at] += "\n\n  acme:\n"
+	for line := range strings.Lines(strings.TrimSpace(string(keys))) {
+		if strings.TrimSpace(line) != "" && line != "#\n" {
+			chapters[at] += "    " + line
+		}
+	}
+	return spec.Manual(Default(), chapters)
+}
 
 // Builtin is a scenario that comes with the program.
 type Builtin struct {

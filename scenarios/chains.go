@@ -19,22 +19,33 @@ import (
 // Chains runs the plan and follows every compaction. Sessions of a cohort stay together.
 // Compactions are in the order of sessions, however many workers there are.
 func (p *Plan) Chains(ctx context.Context, corpus *traces.Corpus) (*results.Run, []studies.Chains, error) {
-	d, err := p.design()
-	if err != nil {
-		return nil, nil, err
-	}
-	w := newWatch(d)
-	watched := *p
-	watched.Design, watched.watch = d, w
-	run, err := watched.Run(ctx, corpus)
+	var w *watch
+	var list []studies.Chains
+	var design *Design
+	run, err := p.Execute(ctx, corpus, Study{
+		watch: func(d *Design) *watch { w, design = newWatch(d), d; return w },
+		Judge: func(run *results.Run) error { list = w.chains(design, run, corpus.Sessions); return nil },
+	})
 	if run == nil || err != nil && !errors.Is(err, context.Canceled) {
 		return nil, nil, err
 	}
-	return run, w.chains(d, run, corpus.Sessions), err
+	return run, list, err
 }
 
-// Follow simulates the recorded cell of a run and the cheapest others once more, for charts of
-// single calls: it returns the calls of the longest sessions and every compaction.
+// Keep makes the next run of the plan keep what Follow returns. It pays where cells are few: with many, simulating the
+// foremost once more costs less than recording all.
+func (p *Plan) Keep(corpus *traces.Corpus) error {
+	d, err := p.design()
+	if err != nil || len(d.Cells) > 2*results.ForemostCells {
+		return err
+	}
+	p.kept = newFollower(d, withCalls(corpus))
+	p.record = p.kept.record
+	return nil
+}
+
+// Follow returns, for charts of single calls, what the recorded cell of a run and the cheapest others did: the calls of the
+// longest sessions and every compaction. It simulates these cells once more unless their run has kept it.
 func (p *Plan) Follow(
 	ctx context.Context, corpus *traces.Corpus, run *results.Run,
 ) ([]results.CellCalls, []studies.Chains, error) {
@@ -42,44 +53,83 @@ func (p *Plan) Follow(
 	if err != nil {
 		return nil, nil, err
 	}
-	names, few := run.Foremost(anyCell), *d
-	few.Cells = slices.DeleteFunc(slices.Clone(d.Cells), func(c Cell) bool { return !slices.Contains(names, c.Name) })
-	sessions := withCalls(corpus)
-	list := make([]results.CellCalls, len(few.Cells))
-	at, order, recorded := map[string]int{}, map[string]int{}, 0
-	for i, s := range longest(sessions) {
-		order[s.ID] = i
-		recorded += s.NumCalls()
-	}
-	for i := range list {
-		at[few.Cells[i].Name] = i
-		list[i] = results.CellCalls{Cell: few.Cells[i].Name, Calls: make([]results.CallRecord, 0, recorded+recorded/8)}
-	}
-	var keeping sync.Mutex
-	followed := *p
-	followed.record = func(cell string, r *results.CallRecord) {
-		if _, ok := order[r.Session]; ok {
-			keeping.Lock()
-			defer keeping.Unlock()
-			c := &list[at[cell]]
-			c.Calls = append(c.Calls, *r)
+	names, sessions := run.Foremost(anyCell), withCalls(corpus)
+	kept := p.kept
+	if kept == nil {
+		few := *d
+		few.Cells = slices.DeleteFunc(slices.Clone(d.Cells), func(c Cell) bool { return !slices.Contains(names, c.Name) })
+		kept = newFollower(&few, sessions)
+		if err := p.again(ctx, kept, sessions); err != nil {
+			return nil, nil, err
 		}
 	}
-	configs, err := followed.configs(&few)
+	p.kept, p.record = nil, nil
+	calls, compactions := kept.of(names, run, sessions)
+	return calls, compactions, nil
+}
+
+// again simulates the cells of a follower.
+func (p *Plan) again(ctx context.Context, f *follower, sessions []*traces.Session) error {
+	followed := *p
+	followed.record = f.record
+	configs, err := followed.configs(f.design)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	w := newWatch(&few)
-	runner := loop.Runner{Workers: p.Workers, Cohorts: few.Scenario.Sessions.Cohort.group(sessions), Observe: w.observer}
-	runner.Keep = func(cell int, row *results.Row) { w.finish(cell, row.Session) }
+	runner := loop.Runner{Workers: p.Workers, Cohorts: f.design.Cohorts(sessions), Observe: f.watch.observer}
+	runner.Keep = func(cell int, row *results.Row) { f.watch.finish(cell, row.Session) }
 	var broken *loop.Broken // the run has no row of that session either
 	if _, err := runner.Run(ctx, sessions, configs); err != nil && !errors.As(err, &broken) {
-		return nil, nil, err
+		return err
 	}
-	for i := range list { // workers simulate several sessions of a cell at once
-		slices.SortStableFunc(list[i].Calls, func(a, b results.CallRecord) int { return order[a.Session] - order[b.Session] })
+	return nil
+}
+
+// follower gathers the calls of the longest sessions, and all compactions, of the cells of a design.
+type follower struct {
+	design *Design
+	watch  *watch
+	mu     sync.Mutex
+	at     map[string]int // cells, by name
+	order  map[string]int // sessions whose calls are kept, by id
+	calls  []results.CellCalls
+}
+
+func newFollower(d *Design, sessions []*traces.Session) *follower {
+	f := &follower{design: d, watch: newWatch(d), at: map[string]int{}, order: map[string]int{}}
+	recorded := 0
+	for i, s := range longest(sessions) {
+		f.order[s.ID] = i
+		recorded += s.NumCalls()
 	}
-	return list, w.chains(&few, run, sessions), nil
+	for i := range d.Cells {
+		f.at[d.Cells[i].Name] = i
+		f.calls = append(f.calls, results.CellCalls{Cell: d.Cells[i].Name, Calls: make([]results.CallRecord, 0, recorded+recorded/8)})
+	}
+	return f
+}
+
+func (f *follower) record(cell string, r *results.CallRecord) {
+	if _, ok := f.order[r.Session]; ok {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		c := &f.calls[f.at[cell]]
+		c.Calls = append(c.Calls, *r)
+	}
+}
+
+// of returns what was gathered of some cells. Workers simulate several sessions of a cell at once: calls are put in the order
+// of sessions.
+func (f *follower) of(names []string, run *results.Run, sessions []*traces.Session) (list []results.CellCalls, made []studies.Chains) {
+	for i, c := range f.watch.chains(f.design, run, sessions) {
+		if !slices.Contains(names, c.Cell) {
+			continue
+		}
+		calls := f.calls[i]
+		slices.SortStableFunc(calls.Calls, func(a, b results.CallRecord) int { return f.order[a.Session] - f.order[b.Session] })
+		list, made = append(list, calls), append(made, c)
+	}
+	return list, made
 }
 
 // Billed returns what was billed for each call of the longest sessions, as Follow returns

@@ -31,6 +31,9 @@ func (p *Plan) check(d *Design, sessions []*traces.Session, seen *survey) error 
 	if d.Scenario.Bound && d.Scenario.Sessions.Cohort != cohortSession {
 		errs = append(errs, errors.New("bound: sessions.cohort lets sessions share a cache, and the bound is that of a session alone"))
 	}
+	if d.Scenario.Bound && d.Scenario.Users.Any() {
+		errs = append(errs, errors.New("bound: users share a cache, and the bound is that of a session alone"))
+	}
 	if d.Scenario.Bound && d.Scenario.Server.Name != "" {
 		errs = append(errs, errors.New("bound: server.name replaces the server, and the bound is that of the recording's"))
 	}

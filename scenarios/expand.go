@@ -167,6 +167,9 @@ func (x *expansion) listed() []*yaml.Node {
 			return nodes
 		}
 	}
+	if hasUsers(x.tree) {
+		return nodes // nothing was recorded
+	}
 	return append([]*yaml.Node{spec.Text(results.StrategyRecorded)}, nodes...)
 }
 
@@ -215,7 +218,7 @@ func (x *expansion) surroundings(d *Design) []variant {
 	var all []variant
 	before := len(x.errs)
 	x.combine(d.axes, func(chosen []int) {
-		s := Default()
+		s := defaults(x.tree)
 		errs := x.tree.Decode(x.tree.Root, &s, "")
 		if before > 0 { // a value that the checker has reported keeps its default here
 			errs = x.checker.Flaws(x.tree.Root, &s, "")

@@ -14,6 +14,8 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/internal/serving/live"
+	"github.com/compactsim/compactsim/internal/study/users"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -50,6 +52,9 @@ func Parse(registry *strategies.Registry, text []byte, name string) (*File, erro
 	}
 	if tree.Root.Kind != yaml.MappingNode {
 		return nil, tree.Errorf(tree.Root, "a scenario is a mapping of keys like strategies and server")
+	}
+	if n := spec.Child(tree.Root, "orgs"); n != nil {
+		return nil, tree.Errorf(n, "orgs: this is a fleet of an earlier version: write each organisation by its name under users.organisations (docs/workloads.md)")
 	}
 	return &File{registry: registry, tree: tree}, nil
 }
@@ -163,6 +168,9 @@ func (f *File) entries() []*yaml.Node {
 	}
 	var nodes []*yaml.Node
 	for _, name := range DefaultStrategies() {
+		if name == results.StrategyRecorded && hasUsers(f.tree) {
+			continue
+		}
 		nodes = append(nodes, spec.Text(name))
 	}
 	return nodes
@@ -237,8 +245,21 @@ func (f *File) Locate(exists func(name string) bool) {
 	for _, keys := range [][]string{{"prices", "file"}, {"live", "system"}, {"live", "tools"}} {
 		f.tree.Beside(spec.Find(f.tree.Root, keys...), exists)
 	}
-	// A value that is neither a path nor YAML is a profile that comes with the program.
-	n := spec.Find(f.tree.Root, "sessions", "generate", "profile")
+	if orgs := spec.Find(f.tree.Root, "users", "organisations"); orgs != nil {
+		for i := 1; i < len(orgs.Content); i += 2 {
+			if profiles := spec.Find(orgs.Content[i], "sessions", "profiles"); profiles != nil {
+				for k := 0; k < len(profiles.Content); k += 2 {
+					f.beside(profiles.Content[k], exists)
+				}
+			}
+		}
+	}
+	f.beside(spec.Find(f.tree.Root, "sessions", "generate", "profile"), exists)
+}
+
+// beside does for the name of a workload what Locate does. One that is neither a path nor YAML
+// comes with the program.
+func (f *File) beside(n *yaml.Node, exists func(name string) bool) {
 	if n != nil && (strings.ContainsAny(n.Value, `/\`) || strings.HasSuffix(n.Value, ".yaml") || strings.HasSuffix(n.Value, ".yml")) {
 		f.tree.Beside(n, exists)
 	}
@@ -252,6 +273,9 @@ func (d *Design) Resolved() ([]byte, error) {
 	s.Strategies = nil
 	if reflect.DeepEqual(s.Live, live.DefaultSettings()) {
 		s.Live = live.Settings{} // irrelevant to most runs
+	}
+	if !s.Users.Any() {
+		s.Users = users.Settings{}
 	}
 	root, err := spec.Encode(s)
 	if err != nil {

@@ -44,7 +44,7 @@ func annotate(run *results.Run, d *Design, real bool) {
 	for _, s := range d.servers() {
 		note("", "", "server %s: %s (%s, %s)", s.Name, s.About, s.Certainty, s.AsOf)
 	}
-	if len(run.Cells) > 2 {
+	if len(run.Cells) > 2 && !d.Scenario.Users.Any() {
 		note("", "", "other strategies keep the recording's actions, pauses, model, window and client%s", d.departures(run))
 		run.Notes = append(run.Notes, results.Note{Text: summaries + "; " + d.waiting(), Detail: true})
 	}

@@ -24,7 +24,7 @@ func (p *Plan) Sights(ctx context.Context, corpus *traces.Corpus) ([]Sight, erro
 	}
 	sessions := withCalls(corpus)
 	list := make([]Sight, len(sessions))
-	err = p.sights(ctx, d, sessions, func(i int, sight *Sight) error {
+	err = p.sights(ctx, d, corpus, sessions, func(i int, sight *Sight) error {
 		list[i] = *sight
 		list[i].Head = sessions[i].Head()
 		return nil
@@ -128,5 +128,8 @@ func (x *parts) into(cells []results.Cell, sessions int) error {
 
 // Cohorts returns the groups of sessions that share a cache, by index; nil when each session is alone.
 func (d *Design) Cohorts(sessions []*traces.Session) [][]int {
+	if d.Scenario.Users.Any() {
+		return cohortAll.group(sessions)
+	}
 	return d.Scenario.Sessions.Cohort.group(sessions)
 }

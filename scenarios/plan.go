@@ -26,6 +26,7 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
 	"github.com/compactsim/compactsim/internal/serving/servers"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
+	"github.com/compactsim/compactsim/internal/study/users"
 	"github.com/compactsim/compactsim/internal/study/validate"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -53,9 +54,6 @@ type Plan struct {
 	Strict   bool           // a model without a price is an error
 	Version  string
 	Done     func(finished, total int) // progress; safe for concurrent use
-	// Store, if not nil, keeps what was seen of sessions for the next run over the same Folder.
-	Store  traces.Store
-	Folder string
 	// Summarize, if not nil, makes the summariser of a cell from the cell's name
 	// and stub: for instance one that makes real calls.
 	Summarize func(cell string, stub *summarizer.Stub) loop.Summarizer
@@ -64,7 +62,7 @@ type Plan struct {
 	begun *running          // the run that Gather began, whose parts other programs simulate
 	parts *parts            // the rows of other programs, nil if there are none
 
-	watch  *watch                                   // follows compactions; may be nil
+	kept   *follower                                // what the next run keeps for Follow; may be nil
 	record func(cell string, r *results.CallRecord) // gets every call, concurrently unless Workers is 1
 }
 
@@ -75,17 +73,6 @@ func DefaultStrategies() []string {
 
 // errNoCalls is returned for a corpus without calls.
 var errNoCalls = fmt.Errorf("%w with calls", traces.ErrNoSessions)
-
-// Run simulates the sessions of a corpus. The cells always include the recorded
-// strategy, with which others are compared, and the billed one. With an error,
-// a cancelled context included, Run also returns the cells complete so far.
-func (p *Plan) Run(ctx context.Context, corpus *traces.Corpus) (*results.Run, error) {
-	r, err := p.begin(ctx, corpus)
-	if err != nil {
-		return nil, err
-	}
-	return p.finish(ctx, r)
-}
 
 // finish completes a run that begin returned.
 func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
@@ -115,7 +102,7 @@ func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 		}
 	}
 	if stopped != nil {
-		if len(run.Cells) == len(d.priceDates()) {
+		if len(run.Cells) == len(seen.billed) {
 			return nil, runErr // nothing was simulated
 		}
 		interrupted(run, len(r.configs), d.Scenario.Bound, stopped)
@@ -140,6 +127,7 @@ type running struct {
 	sessions []*traces.Session
 	seen     *survey
 	configs  []loop.Config
+	watch    *watch // follows compactions; may be nil
 }
 
 // begin checks what is to be run, and learns from the sessions.
@@ -152,7 +140,7 @@ func (p *Plan) begin(ctx context.Context, corpus *traces.Corpus) (*running, erro
 	if r.design, err = p.design(); err != nil {
 		return nil, err
 	}
-	if r.seen, err = p.look(ctx, r.design, r.sessions); err != nil {
+	if r.seen, err = p.look(ctx, r.design, corpus, r.sessions); err != nil {
 		return nil, err
 	}
 	if err := p.check(r.design, r.sessions, r.seen); err != nil {
@@ -204,11 +192,11 @@ func (p *Plan) rows(ctx context.Context, r *running) ([]results.Cell, error) {
 		defer keeping.Unlock()
 		cells[cell].Keep(row)
 	}
-	if p.watch != nil {
+	if r.watch != nil {
 		keep := runner.Keep
-		runner.Observe = p.watch.observer
+		runner.Observe = r.watch.observer
 		runner.Keep = func(cell int, row *results.Row) {
-			p.watch.finish(cell, row.Session)
+			r.watch.finish(cell, row.Session)
 			keep(cell, row)
 		}
 	}
@@ -221,7 +209,9 @@ func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Sessi
 	run.Sum()
 	annotate(run, d, p.Summarize != nil)
 	run.Notes = append(run.Notes, generations(d, sessions, run)...)
-	run.Notes = append(run.Notes, inSample(sessions, run)...)
+	if !d.Scenario.Users.Any() {
+		run.Notes = append(run.Notes, inSample(sessions, run)...)
+	}
 	run.Notes = append(run.Notes, p.earlyPrices(d, sessions)...)
 	if err := p.library.Err(); err != nil {
 		run.Notes = append(run.Notes, results.Note{Text: "what is forgotten is not measured where texts cannot be read: " +
@@ -234,6 +224,15 @@ func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Sessi
 		return fmt.Errorf("model error: %w", err)
 	}
 	return nil
+}
+
+// Draw draws the sessions of the plan's users; nil where it has none.
+func (p *Plan) Draw(ctx context.Context) (*traces.Corpus, error) {
+	d, err := p.design()
+	if err != nil || !d.Scenario.Users.Any() {
+		return nil, err
+	}
+	return d.Scenario.Users.Draw(ctx, p.Workers)
 }
 
 // Listener returns the listener that the reader of the plan's sessions must call, nil for none: what actions used is
@@ -313,7 +312,9 @@ func (p *Plan) configs(d *Design) ([]loop.Config, error) {
 		if p.record != nil {
 			c.Record = func(r *results.CallRecord) { p.record(d.Cells[i].Name, r) }
 		}
-		if p.Summarize == nil { // real calls are separate for each cell
+		if d.Cells[i].Scenario.Users.Any() {
+			c.Meter = new(users.Meter)
+		} else if p.Summarize == nil { // real calls are separate for each cell
 			c.Around = around(d.Cells[i].Scenario)
 		}
 		configs = append(configs, c)
@@ -380,8 +381,20 @@ func (p *Plan) config(cell *Cell) (loop.Config, error) {
 	if s.Needs && p.library != nil {
 		c.Needs = p.library.Of
 	}
-	if c.Person, err = cell.people(c.Owner); err != nil {
-		return loop.Config{}, err
+	if c.Person, err = cell.people(c.Owner); err != nil || !s.Users.Any() {
+		return c, err
+	}
+	cast, err := s.Users.Cast(s.Client.Assembly, s.Events)
+	if err != nil {
+		return loop.Config{}, fmt.Errorf("users: %w", err)
+	}
+	worn := c.Person
+	c.Person = func(index int, s *traces.Session) loop.Person {
+		var p loop.Person
+		if worn != nil {
+			p = worn(index, s)
+		}
+		return cast.Person(p, s)
 	}
 	return c, nil
 }
@@ -413,7 +426,7 @@ func (d *Design) priceDates() []priceDate {
 // learn adds what the sessions show to the default profile before any cell
 // runs: a row depends on its session, the profile and the seed.
 func (p *Plan) learn(ctx context.Context, d *Design, sessions []*traces.Session, openings *validate.Openings) error {
-	if d.Scenario.Profile != ProfileDefault || d.Scenario.Sessions.Generate.Profile != "" {
+	if d.Scenario.Profile != ProfileDefault || d.Scenario.Sessions.Generate.Profile != "" || d.Scenario.Users.Any() {
 		return nil
 	}
 	base, err := profile.Default()

@@ -89,6 +89,11 @@ func (p *Plan) workload(d *Design, sessions []*traces.Session) results.Workload 
 		w.First = time.Unix(0, first).UTC().Format(time.DateOnly)
 		w.Last = time.Unix(0, last).UTC().Format(time.DateOnly)
 	}
+	if u := &d.Scenario.Users; u.Any() {
+		w.Remarks = append(w.Remarks, fmt.Sprintf("%s on one clock · sessions of %s from %s, drawn from profiles · seed %d",
+			u, document.Count(u.Days, "day"), u.Start.Format(time.DateOnly), u.Seed))
+		return w
+	}
 	w.Quality = qualityShares(&q, w.Calls)
 	return w
 }
@@ -138,7 +143,7 @@ func (d *Design) switches() map[string]string {
 	out := map[string]string{}
 	for _, c := range d.changed() {
 		section, _, nested := strings.Cut(c.Path, ".")
-		if !c.swept && (nested || section == "events") && section != "sessions" {
+		if !c.swept && (nested || section == "events") && section != "sessions" && section != "users" {
 			out[c.Path] = c.text
 		}
 	}

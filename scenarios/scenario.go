@@ -20,6 +20,7 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
 	"github.com/compactsim/compactsim/internal/serving/servers"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
+	"github.com/compactsim/compactsim/internal/study/users"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -37,10 +38,11 @@ const (
 // key with its default, unit and source. Below fields with the tag sweep a list
 // or a range can replace a value.
 type Scenario struct {
-	Schema   int      `yaml:"schema" doc:"Version of this format."`
-	Name     string   `yaml:"name" doc:"Name of the scenario in messages and lists."`
-	Doc      string   `yaml:"doc" doc:"The question it answers."`
-	Sessions Sessions `yaml:"sessions"`
+	Schema   int            `yaml:"schema" doc:"Version of this format."`
+	Name     string         `yaml:"name" doc:"Name of the scenario in messages and lists."`
+	Doc      string         `yaml:"doc" doc:"The question it answers."`
+	Sessions Sessions       `yaml:"sessions"`
+	Users    users.Settings `yaml:"users,omitempty"`
 	// Strategies are each the name of a preset, or a mapping with the keys of
 	// strategyKeys.
 	Strategies []yaml.Node       `yaml:"strategies"`
@@ -69,6 +71,13 @@ func (s *Scenario) Rules() []error {
 	var errs []error
 	if s.Schema != schema {
 		errs = append(errs, spec.Wrong("schema", "%d: this version reads schema %d", s.Schema, schema))
+	}
+	if s.Users.Any() && (len(s.Sessions.Paths) > 0 || s.Sessions.Generate.Profile != "") {
+		errs = append(errs, spec.Wrong("sessions", "are those of users here: leave out sessions.paths, sessions.generate or users"))
+	}
+	if s.Users.Any() && s.Users.GlobalScope && !s.Client.System.Divided() {
+		errs = append(errs, spec.Wrong("client.system.split", "is %s, and users.global_scope marks one of its sections: want %s",
+			s.Client.System.Split, client.SplitSections))
 	}
 	if n := len(s.Events); n > changes.Max {
 		errs = append(errs, spec.Wrong("events", "are %d, at most %d are allowed", n, changes.Max))
@@ -141,9 +150,18 @@ func (s *Sessions) Filter() traces.FilterText {
 	return traces.FilterText{Since: s.Since, Until: s.Until, Projects: s.Projects, Models: s.Models, Agents: s.Agents}
 }
 
-// Fix writes the times that a period counted from today, or in local days,
-// means, so that it stays the same wherever the scenario is run.
-func (s *Sessions) Fix(f *traces.Filter) {
+// Select returns the filter, and writes the times that its period means into s, so that it stays the same
+// wherever the scenario is run. Days are those of zone; nil stands for local ones, or those in UTC where s says so.
+func (s *Sessions) Select(now time.Time, zone *time.Location) (traces.Filter, error) {
+	if zone == nil && s.UTC {
+		zone = time.UTC
+	} else if zone == nil {
+		zone = time.Local
+	}
+	f, err := s.Filter().Parse(now, zone)
+	if err != nil {
+		return f, err
+	}
 	s.Since, s.Until, s.UTC = "", "", false
 	if !f.Since.IsZero() {
 		s.Since = f.Since.UTC().Format(time.RFC3339)
@@ -151,6 +169,7 @@ func (s *Sessions) Fix(f *traces.Filter) {
 	if !f.Until.IsZero() {
 		s.Until = f.Until.UTC().Format(time.RFC3339)
 	}
+	return f, nil
 }
 
 // cohort says which sessions share a clock and a cache.
@@ -270,6 +289,7 @@ func Default() Scenario {
 			Paths: []string{}, Projects: []string{}, Models: []string{}, Agents: []string{},
 			Generate: Generate{Sessions: 100, Seed: 1},
 		},
+		Users:      users.Default(),
 		Strategies: defaultStrategies(),
 		Client:     Client{Prefix: prefixSession, Assembly: client.DefaultAssembly()},
 		Events:     []changes.Event{},
@@ -285,6 +305,26 @@ func Default() Scenario {
 		Prices: Prices{At: priceDateCall, As: map[string]string{}},
 		Seed:   1,
 	}
+}
+
+// hasUsers reports whether a scenario has users.
+func hasUsers(tree *spec.Tree) bool {
+	n := spec.Find(tree.Root, "users", "organisations")
+	return n != nil && len(n.Content) > 0
+}
+
+// defaults returns the scenario that a file changes: the default, or with users what
+// nothing recorded means. Who keeps what warm is simulated then, and no session has texts.
+func defaults(tree *spec.Tree) Scenario {
+	s := Default()
+	if !hasUsers(tree) {
+		return s
+	}
+	s.Profile, s.Breaks, s.Needs, s.Overflow = ProfileNone, false, false, loop.OverflowAnswer
+	s.Latency, s.Levels = costmodel.Latency{}, loop.Levels{}
+	s.Client.System.Split, s.Client.System.MCP = client.SplitSections, client.MCPPrefix
+	s.Client.System.HeaderInKey = "false" // by_provider would have third parties read nothing at all
+	return s
 }
 
 func defaultStrategies() []yaml.Node {

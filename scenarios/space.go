@@ -51,6 +51,9 @@ func (f *File) regions() ([]region, *Design, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if d.Scenario.Users.Any() {
+		return nil, nil, errors.New("users: a search judges by recorded sessions: sweep the values in sim run")
+	}
 	defaults, err := spec.Encode(Default())
 	if err != nil {
 		return nil, nil, err

@@ -138,8 +138,8 @@ func TestSightsOfTheLastRun(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if k == 0 {
-				p.Store = from
+			if c.Keep(nil, nil); k == 0 {
+				c.Keep(from, nil)
 			}
 			run, err := p.Run(t.Context(), c)
 			if err != nil {

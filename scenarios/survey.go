@@ -72,16 +72,16 @@ func (w windows) largest(a *client.Assembly) int64 {
 }
 
 // look visits every session once while it is in memory, except those that another program has seen.
-func (p *Plan) look(ctx context.Context, d *Design, sessions []*traces.Session) (*survey, error) {
+func (p *Plan) look(ctx context.Context, d *Design, corpus *traces.Corpus, sessions []*traces.Session) (*survey, error) {
 	x := &survey{
 		digests: make([]prompt.Digest, len(sessions)), automatic: make([]bool, len(sessions)), windows: windows{},
 	}
-	for _, date := range d.priceDates() {
+	for _, date := range d.billedAt() {
 		x.billed = append(x.billed, d.billedCell(date))
 		x.billed[len(x.billed)-1].Rows = make([]*results.Row, 0, len(sessions))
 	}
 	var adding sync.Mutex
-	err := p.sights(ctx, d, sessions, func(i int, sight *Sight) error {
+	err := p.sights(ctx, d, corpus, sessions, func(i int, sight *Sight) error {
 		adding.Lock()
 		defer adding.Unlock()
 		x.add(i, sight)
@@ -102,10 +102,10 @@ func (x *survey) add(i int, sight *Sight) {
 
 // sights calls f with the sight of each session, concurrently.
 func (p *Plan) sights(
-	ctx context.Context, d *Design, sessions []*traces.Session, f func(i int, sight *Sight) error,
+	ctx context.Context, d *Design, corpus *traces.Corpus, sessions []*traces.Session, f func(i int, sight *Sight) error,
 ) error {
 	var dates []time.Time
-	for _, date := range d.priceDates() {
+	for _, date := range d.billedAt() {
 		at, err := date.On(time.Time{})
 		if err != nil {
 			return fmt.Errorf("prices.at: %w", err)
@@ -113,13 +113,14 @@ func (p *Plan) sights(
 		dates = append(dates, at)
 	}
 	key, together := "", 1
-	if p.Store != nil {
+	store, folder := corpus.Kept()
+	if store != nil {
 		together = sightsTogether
-		key = fmt.Sprintf("sights %q %s %v", p.Folder, p.Prices.Key(), dates)
+		key = fmt.Sprintf("sights %q %s %v", folder, p.Prices.Key(), dates)
 	}
 	err := parallel.Do(ctx, p.Workers, (len(sessions)+together-1)/together, func(n int) error {
 		from := n * together
-		kept := p.keptSights(key, n)
+		kept := sightsIn(store, key, n)
 		for i, s := range sessions[from:min(from+together, len(sessions))] {
 			x := cmp.Or(p.seen[s.ID], kept.of[nameOf(s)])
 			if x == nil {
@@ -135,7 +136,7 @@ func (p *Plan) sights(
 			}
 		}
 		if kept.more {
-			p.Store.Put(kept.key, &kept.list)
+			store.Put(kept.key, &kept.list)
 		}
 		return nil
 	})
@@ -170,14 +171,14 @@ func nameOf(s *traces.Session) string {
 	return ""
 }
 
-// keptSights returns the n-th sights that the store has under a key.
-func (p *Plan) keptSights(key string, n int) keptSights {
+// sightsIn returns the n-th sights that a store has under a key.
+func sightsIn(store traces.Store, key string, n int) keptSights {
 	if key == "" {
 		return keptSights{}
 	}
 	k := keptSights{key: fmt.Sprintf("%s %d", key, n), of: map[string]*Sight{}}
 	var last []keptSight
-	p.Store.Get(k.key, &last)
+	store.Get(k.key, &last)
 	for i := range last {
 		k.of[last[i].Session] = &last[i].Sight
 	}
@@ -206,6 +207,14 @@ func (p *Plan) sight(s *traces.Session, dates []time.Time) *Sight {
 	return x
 }
 
+// billedAt returns the price dates of what was billed, none for users, whom nobody billed.
+func (d *Design) billedAt() []priceDate {
+	if d.Scenario.Users.Any() {
+		return nil
+	}
+	return d.priceDates()
+}
+
 // billedCell returns the cell of the bill at prices of a date, without rows.
 func (d *Design) billedCell(date priceDate) results.Cell {
 	c := results.Cell{
@@ -229,15 +238,6 @@ func digest(list []prompt.Digest) prompt.Digest {
 		all.Lo += d.Lo
 	}
 	return all
-}
-
-// Digest identifies sessions, which must be loaded, as the provenance of a run does.
-func Digest(sessions []*traces.Session) prompt.Digest {
-	var list []prompt.Digest
-	for _, s := range sessions {
-		list = append(list, sessionDigest(s))
-	}
-	return digest(list)
 }
 
 func sessionDigest(s *traces.Session) prompt.Digest {

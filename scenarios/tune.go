@@ -60,51 +60,57 @@ type choice struct {
 // Tune simulates the settings that the file sweeps, or as many of them as the budget allows, and
 // judges them.
 func (p *Plan) Tune(ctx context.Context, file *File, corpus *traces.Corpus, search Search) (*studies.Tuning, error) {
-	t := &tuner{search: search, sessions: withCalls(corpus), index: map[string]int{}}
-	if len(t.sessions) == 0 {
-		return nil, errNoCalls
-	}
-	for i, s := range t.sessions {
-		t.index[s.ID] = i
-	}
+	t := &tuner{search: search, index: map[string]int{}}
 	if err := t.read(); err != nil {
 		return nil, err
 	}
-	regions, design, err := file.regions()
+	out := &studies.Tuning{Objectives: t.metrics[:len(search.Objectives)], Limits: t.limits}
+	var list []*choice
+	run, err := p.Execute(ctx, corpus, Study{
+		Cells: func(sessions []*traces.Session) (d *Design, err error) {
+			t.sessions = sessions
+			for i, s := range sessions {
+				t.index[s.ID] = i
+			}
+			list, d, err = t.draw(file, p.Seed, out)
+			return d, err
+		},
+		Judge: func(run *results.Run) error {
+			out.Run, out.Tried = run, len(list)
+			t.note(run, list)
+			t.judge(out, list)
+			return nil
+		},
+	})
+	if run == nil {
+		return nil, err
+	}
+	return out, err
+}
+
+// draw returns the settings to try and the design with their cells, and sets how many there are to choose from.
+func (t *tuner) draw(file *File, seed uint64, out *studies.Tuning) (list []*choice, d *Design, err error) {
+	regions, d, err := file.regions()
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	case len(regions) == 0:
-		return nil, errors.New("nothing to search: the scenario has no strategy beside recorded")
-	case search.Budget < len(regions):
-		return nil, fmt.Errorf("--budget %d is %w of %d strategies", search.Budget, ErrBudget, len(regions))
+		return nil, nil, errors.New("nothing to search: the scenario has no strategy beside recorded")
+	case t.search.Budget < len(regions):
+		return nil, nil, fmt.Errorf("--budget %d is %w of %d strategies", t.search.Budget, ErrBudget, len(regions))
 	}
-	out := &studies.Tuning{Objectives: t.metrics[:len(search.Objectives)], Limits: t.limits}
 	for i := range regions {
 		out.Space = min(out.Space+regions[i].size(), math.MaxInt32)
 	}
-	var list []*choice
-	err = drawn(regions, t.design, search.Budget, p.Seed, func(r *region, at point) error {
+	err = drawn(regions, t.design, t.search.Budget, seed, func(r *region, at point) error {
 		cell, err := file.cellAt(r, at)
 		if err == nil {
 			list = append(list, &choice{region: r, at: at, cell: *cell})
-			design.Cells = append(design.Cells, *cell)
+			d.Cells = append(d.Cells, *cell)
 		}
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	plan := *p
-	plan.Design = design
-	var runErr error
-	if out.Run, runErr = plan.Run(ctx, corpus); out.Run == nil {
-		return nil, runErr
-	}
-	out.Tried = len(list)
-	t.note(out.Run, list)
-	t.judge(out, list)
-	return out, runErr
+	return list, d, err
 }
 
 // note copies the figures of settings from the rows of a run.

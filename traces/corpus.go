@@ -6,6 +6,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/metrics"
+	"strings"
 	"sync"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -25,6 +26,9 @@ type Corpus struct {
 	Repeated    int            // calls met again in a later session
 	Inputs      *Inputs        // where the text can be read again
 	MaxLine     int            // longest line that was read, bytes; defaultMaxLine when 0
+
+	store Store  // where bodies of the sessions are; may be nil
+	paths string // where they were found
 }
 
 // LineLimit returns the longest line that is read when the text of the corpus is read again, bytes.
@@ -34,6 +38,13 @@ func (c *Corpus) LineLimit() int {
 	}
 	return defaultMaxLine
 }
+
+// Keep says where bodies of the sessions are stored, nil for nowhere, and under which paths they were found. What is
+// computed of the corpus can be kept there for the next time.
+func (c *Corpus) Keep(in Store, paths []string) { c.store, c.paths = in, strings.Join(paths, "\n") }
+
+// Kept returns what Keep was told: a store, or nil, and the paths in one text.
+func (c *Corpus) Kept() (Store, string) { return c.store, c.paths }
 
 // Close removes what was spooled to read the corpus.
 func (c *Corpus) Close() error {

@@ -110,18 +110,15 @@ func (o *options) recipe(flags *pflag.FlagSet) (*recipe, error) {
 		return nil, err
 	}
 	s := &design.Scenario.Sessions
-	zone := time.Local
-	if s.UTC {
-		zone = time.UTC
-	}
-	filter, err := s.Filter().Parse(time.Now(), zone)
-	if err != nil {
+	if _, err := s.Select(time.Now(), nil); err != nil {
 		return nil, err
 	}
-	s.Fix(&filter)
 	r := &recipe{Strict: o.strict, Program: programDigest(), Set: o.set, Paths: slices.Clone(s.Paths)}
 	if s.Generate.Profile != "" {
 		return nil, errors.New("sessions.generate: sim traces gen writes sessions into files, which can be read here")
+	}
+	if design.Scenario.Users.Any() {
+		return nil, errors.New("users: all share one clock, which sim run simulates in one program")
 	}
 	for i, path := range s.Paths { // as sim run writes them to its folder
 		if local(path) {
@@ -169,27 +166,7 @@ func (o *options) file(registry *strategies.Registry) (*scenarios.File, error) {
 // override applies the given flags to the scenario.
 func (o *options) override(flags *pflag.FlagSet, file *scenarios.File) []error {
 	var errs []error
-	set := func(flag string, value any, keys ...string) {
-		if flags.Changed(flag) {
-			errs = append(errs, file.Set("--"+flag, value, keys...))
-		}
-	}
-	if flags.Changed("strategy") {
-		errs = append(errs, file.Choose("--strategy", o.strategies))
-	}
-	set("seed", o.seed, "seed")
-	set("window", o.window, "client", "window")
-	set("profile", o.profile, "profile")
-	set("verify", o.verify, "verify")
-	set("prices", o.prices, "prices", "file")
-	set("prices-at", o.pricesAt, "prices", "at")
-	for _, a := range o.priceAs {
-		from, to, err := costmodel.ParseAlias(a)
-		if err == nil {
-			err = file.Set("--price-as", to, "prices", "as", from)
-		}
-		errs = append(errs, err)
-	}
+	flags.Visit(func(flag *pflag.Flag) { errs = append(errs, file.Flag(flag.Name, flag.Value)) })
 	if len(o.globs) > 0 {
 		errs = append(errs, file.Set(strings.Join(o.globs, " "), o.globs, "sessions", "paths"))
 	}

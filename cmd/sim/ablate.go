@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -47,59 +46,45 @@ Without --strategy and SCENARIO it takes ` + pipeline + `.`,
 const pipeline = "claude-code/2026-03"
 
 func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
-	s, a, err := f.planned(cmd, args)
-	if err != nil {
+	if err := f.choose(cmd, args); err != nil {
 		return err
 	}
-	if err := f.open(cmd, s, args); err != nil {
+	var a *scenarios.Ablation
+	f.ready = func(s *study) (err error) {
+		if a, err = s.file.Ablate(); err == nil {
+			err = f.output.oneChart(a.Bases())
+		}
 		return err
 	}
-	defer s.corpus.Close()
-	stop := f.read.watched(cmd, s.plan, s.corpus)
-	out, runErr := s.plan.Ablate(cmd.Context(), s.corpus, a, f.pairs)
-	stop()
-	if out == nil {
-		return runErr
-	}
-	f.read.remark(cmd, &out.Run.Workload, s.corpus)
-	return errors.Join(runErr,
-		reports.Ablation(out).Write(cmd.OutOrStdout(), f.format),
-		f.output.draw(cmd, []reports.Drawing{reports.Tornado(out, out.Bases[0])}),
-		s.saveAblation(context.WithoutCancel(cmd.Context()), out))
+	return f.execute(cmd, args, func(s *study) (*found, error) {
+		defer f.read.watched(cmd, s.corpus)()
+		out, err := s.plan.Ablate(cmd.Context(), s.corpus, a, f.pairs)
+		if out == nil {
+			return nil, err
+		}
+		return &found{out.Run,
+			func() report { return reports.Ablation(out) },
+			func() ([]reports.Drawing, error) { return []reports.Drawing{reports.Tornado(out, out.Bases[0])}, nil },
+			func() error { return s.saveAblation(context.WithoutCancel(cmd.Context()), out) },
+		}, err
+	})
 }
 
-// planned returns the ablation. If the command line names no strategy, it
-// ablates the pipeline.
-func (f *ablateFlags) planned(cmd *cobra.Command, args []string) (*study, *scenarios.Ablation, error) {
+// choose sets the strategy to ablate if the command line names none.
+func (f *ablateFlags) choose(cmd *cobra.Command, args []string) error {
 	named := slices.ContainsFunc(args, func(arg string) bool {
 		s, err := asScenario(arg)
 		return err == nil && s != nil
 	})
-	if !named && !cmd.Flags().Changed("strategy") {
-		if err := cmd.Flags().Set("strategy", pipeline); err != nil {
-			return nil, nil, err
-		}
+	if named || cmd.Flags().Changed("strategy") {
+		return nil
 	}
-	s, err := f.study(cmd, args)
-	if err != nil {
-		return nil, nil, err
-	}
-	a, err := s.file.Ablate()
-	if err == nil {
-		err = f.output.oneChart(a.Bases())
-	}
-	if err != nil {
-		return nil, nil, usageError{err}
-	}
-	return s, a, nil
+	return cmd.Flags().Set("strategy", pipeline)
 }
 
 // saveAblation writes the files of an ablation.
 func (s *study) saveAblation(ctx context.Context, a *studies.Ablation) error {
-	if s.folder == nil {
-		return nil
-	}
-	if err := s.addRun(a.Run); err != nil {
+	if err := s.addRun(a.Run, nil); err != nil {
 		return err
 	}
 	s.folder.addReport(reportFile, reports.Ablation(a), "table")

@@ -88,33 +88,28 @@ func (f *auditFlags) topGiven() error {
 // chains shows the compactions of the cells of a scenario.
 func (f *auditFlags) chains(cmd *cobra.Command, args []string) error {
 	c := &f.cells
-	c.read, c.format, c.prices = f.read, f.format, f.prices
-	s, err := c.study(cmd, args, f.topGiven(), f.checkCharts("misses"))
-	if err != nil {
-		return err
-	}
-	if err := c.open(cmd, s, args); err != nil {
-		return err
-	}
-	defer s.corpus.Close()
-	stop := c.read.watched(cmd, s.plan, s.corpus)
-	run, cells, runErr := s.plan.Chains(cmd.Context(), s.corpus)
-	stop()
-	if run == nil {
-		return runErr
-	}
-	c.read.remark(cmd, &run.Workload, s.corpus)
-	most := maxLines
-	if cmd.Flags().Changed("top") {
-		most = f.top
-	}
-	return errors.Join(runErr, reports.Chains(run, cells, most).Write(cmd.OutOrStdout(), f.format),
-		f.charts.draw(cmd, reports.ChainDrawings(run, cells)))
+	c.read, c.format, c.prices, c.output.chartFlags = f.read, f.format, f.prices, f.charts
+	return c.execute(cmd, args, func(s *study) (*found, error) {
+		defer c.read.watched(cmd, s.corpus)()
+		run, cells, err := s.plan.Chains(cmd.Context(), s.corpus)
+		if run == nil {
+			return nil, err
+		}
+		most := maxLines
+		if cmd.Flags().Changed("top") {
+			most = f.top
+		}
+		return &found{
+			run:      run,
+			document: func() report { return reports.Chains(run, cells, most) },
+			drawings: func() ([]reports.Drawing, error) { return reports.ChainDrawings(run, cells), nil },
+		}, err
+	}, f.topGiven(), f.onlyHere("misses", "excludes --compactions"))
 }
 
 func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	prices, err := f.prices.table()
-	err = errors.Join(err, f.topGiven(), f.checkCharts("compactions"))
+	err = errors.Join(err, f.topGiven(), f.charts.check(), f.onlyHere("compactions", "belongs to --compactions"))
 	for _, name := range f.simulated {
 		if cmd.Flags().Changed(name) {
 			err = errors.Join(err, fmt.Errorf("--%s belongs to --compactions", name))
@@ -154,14 +149,12 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	return errors.Join(report.Document(o).Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, reports.AuditDrawings(report)))
 }
 
-// checkCharts returns what is wrong with the charts asked for; other is the kind that only the other report has.
-func (f *auditFlags) checkCharts(other string) error {
-	err := errors.Join(f.charts.checkForm(len(f.charts.charts) > 0, "--chart"), f.charts.checkCharts())
-	if err == nil && f.charts.wants(other) {
-		report := map[string]string{"compactions": "belongs to --compactions", "misses": "excludes --compactions"}[other]
-		err = fmt.Errorf("--chart %s=FILE %s", other, report)
+// onlyHere returns an error for a chart of a kind that only the other report has.
+func (f *auditFlags) onlyHere(other, why string) error {
+	if f.charts.wants(other) {
+		return fmt.Errorf("--chart %s=FILE %s", other, why)
 	}
-	return err
+	return nil
 }
 
 // explain makes the report.

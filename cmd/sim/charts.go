@@ -57,9 +57,9 @@ func (f *chartFlags) wants(kinds ...string) bool {
 	})
 }
 
-// checkCharts returns what is wrong with the charts asked for.
-func (f *chartFlags) checkCharts() error {
-	var errs []error
+// check returns what is wrong with the charts asked for and their form.
+func (f *chartFlags) check() error {
+	errs := []error{f.checkForm()}
 	for _, text := range f.charts {
 		kind, file := kindAndFile(text)
 		if file == "" {
@@ -181,12 +181,10 @@ const (
 
 func styles() []string { return []string{screenStyle, paperStyle} }
 
-// checkForm returns an error for a wrong form of charts, or for one without charts; by names the flags that draw.
-func (f *chartFlags) checkForm(drawn bool, by string) error {
+// checkForm returns an error for a wrong form of charts.
+func (f *chartFlags) checkForm() error {
 	paper, form := f.style == paperStyle, &f.form
 	switch {
-	case !drawn && (*form != defaultForm && *form != (reports.Form{}) || paper): // zero in a verb without such flags
-		return fmt.Errorf("--style, --size, --dpi and --footnotes are for charts: they belong to %s", by)
 	case f.style != "" && !slices.Contains(styles(), f.style):
 		return fmt.Errorf("unknown style %q%s", f.style, nearest.Among(f.style, styles()))
 	case form.DPI != 0 && (form.DPI < 36 || form.DPI > 1200):
@@ -205,10 +203,11 @@ func (f *chartFlags) checkForm(drawn bool, by string) error {
 
 // drawn returns a drawing in the requested form.
 func (f *chartFlags) drawn(d reports.Drawing) reports.Drawing {
-	if d.Form = f.form; d.Form.Footnotes == 0 {
-		d.Form.Footnotes = -1
+	form := f.form
+	if form.Footnotes == 0 {
+		form.Footnotes = -1
 	}
-	return d
+	return d.In(form)
 }
 
 // sizeFlag is the size of a form: WxH pixels, or a width on paper.

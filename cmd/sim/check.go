@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/kit/files"
+	"github.com/compactsim/compactsim/internal/report/charts"
 	"github.com/compactsim/compactsim/internal/report/check"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
@@ -21,6 +22,7 @@ const checkName = "sim-check.yaml"
 // checkFlags are the flags of sim check.
 type checkFlags struct {
 	runFlags // the flags for reading and planning a run
+	charts   chartFlags
 	file     string
 	output   string
 	junit    string
@@ -31,7 +33,7 @@ type checkFlags struct {
 }
 
 func newCheck() *cobra.Command {
-	f := checkFlags{runFlags: runFlags{format: "table", strategies: scenarios.DefaultStrategies()}}
+	f := checkFlags{runFlags: runFlags{format: "table"}}
 	cmd := &cobra.Command{
 		Use:   "check [FILE] [PATH…]",
 		Short: "Test a scenario against rules and baselines: a gate for continuous integration",
@@ -60,9 +62,15 @@ the same pseudonym everywhere: sim run, compare and report take it too.`,
 		"annotate lines and write the step summary for GitHub; on where GITHUB_ACTIONS is set")
 	flags.BoolVar(&f.update, "update", false, "write the baselines anew and say what changed")
 	flags.BoolVar(&f.init, "init", false, "write a check file to begin with, and stop")
+	f.charts.bind(cmd, reports.CheckKinds()...)
 	f.keys.bind(cmd)
 	flags.StringVar(&f.keys.create, "new-anonymize-key", "", "make a key and write it into a new `FILE`")
 	f.read.bindReading(cmd)
+	for _, other := range []string{"update", "junit", "chart", "anonymize"} {
+		cmd.MarkFlagsMutuallyExclusive("init", other)
+	}
+	cmd.MarkFlagsMutuallyExclusive("anonymize", "verbose") // problems name files
+	cmd.MarkFlagsMutuallyExclusive("anonymize-key", "new-anonymize-key")
 	return cmd
 }
 
@@ -75,12 +83,10 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 		name, paths = args[0], args[1:]
 	}
 	if f.init {
-		if f.update || f.junit != "" || f.keys.anonymize {
-			return usageError{errors.New("--init writes a check file and stops: --update, --junit and --anonymize come after")}
-		}
 		return startCheck(cmd, name, paths)
 	}
-	hide, err := f.hiding()
+	key, err := f.keys.key()
+	hide := hiding{key}
 	file, plan, errs := f.open(cmd, name, paths)
 	if err := errors.Join(err, errs); err != nil {
 		return usageError{err}
@@ -143,7 +149,7 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	if file == nil {
 		return nil, nil, errors.Join(errs...)
 	}
-	errs = append(errs, oneName(file))
+	errs = append(errs, oneName(file), f.charts.check())
 	if f.update && len(file.Baselines()) == 0 {
 		errs = append(errs, fmt.Errorf("--update: no rule of %s names a baseline (baseline: FILE, or "+
 			"against: FILE in a rule)", name))
@@ -221,7 +227,7 @@ func (f *checkFlags) replay(
 	// Samples are the sessions of the scenario here, not a substitute, so nothing
 	// else is offered.
 	reading.quiet = f.read.quiet || hide.on() || len(plan.Design.Scenario.Sessions.Paths) == 0
-	reading.generate = plan.Design.Scenario.Sessions.Generate
+	reading.made(plan)
 	reading.listener = plan.Listener()
 	corpus, err := reading.corpus(cmd, plan.Design.Scenario.Sessions.Paths)
 	if err != nil {

@@ -230,15 +230,6 @@ func refuseUnpriced(plan *scenarios.Plan, sessions []*traces.Session, hide hidin
 // without a key it changes nothing.
 type hiding struct{ key []byte }
 
-// hiding returns the hiding that the flags ask for, or what is wrong with them.
-func (f *checkFlags) hiding() (hiding, error) {
-	if f.keys.anonymize && f.read.verbose {
-		return hiding{}, errors.New("--anonymize and --verbose exclude each other: problems name files")
-	}
-	key, err := f.keys.key()
-	return hiding{key}, err
-}
-
 func (h hiding) on() bool { return h.key != nil }
 
 // name returns the pseudonym of a project, a file or a digest.

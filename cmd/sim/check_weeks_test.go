@@ -43,7 +43,7 @@ func TestStarterOverWeeks(t *testing.T) {
 			"FAIL sim-check.yaml:27: billed_to_predicted of billed is ", "12 sessions against 24",
 			"look: calls within the lifetime did not read what was cached, for no visible reason (", "): sim explain ",
 			"this run is not added"}},
-		{[]string{"third"}, exitOK, []string{"2 of 2 comparisons ok"}},
+		{[]string{"third", "--chart", "change.svg", "--chart", "change=paper.pdf"}, exitOK, []string{"2 of 2 comparisons ok"}},
 	} {
 		code, out, errs := exec(t, append([]string{"check"}, step.args...)...)
 		out = strings.Join(strings.Fields(out), " ")
@@ -55,6 +55,13 @@ func TestStarterOverWeeks(t *testing.T) {
 				t.Errorf("sim check %v: no %q in %s", step.args, words, out)
 			}
 		}
+	}
+	data, err := os.ReadFile("change-data.csv")
+	if err != nil || !strings.Contains(string(data), ",work,") {
+		t.Errorf("the data of the chart: %s, %v", data, err)
+	}
+	if _, err := os.Stat("paper.pdf"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -71,7 +71,7 @@ kind: the numbers of the simulation itself.`,
 }
 
 func (f *genFlags) run(cmd *cobra.Command, args []string) error {
-	if err := f.check(cmd, args); err != nil {
+	if err := f.check(args); err != nil {
 		return usageError{err}
 	}
 	if f.list {
@@ -93,23 +93,19 @@ func (f *genFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // check returns everything that is wrong with the flags alone.
-func (f *genFlags) check(cmd *cobra.Command, args []string) error {
+func (f *genFlags) check(args []string) error {
 	var errs []error
 	if len(args) > 0 {
 		errs = append(errs, fmt.Errorf("unexpected %q: a profile is named by --profile %s", args[0], args[0]))
 	}
 	if f.list {
-		return errors.Join(append(errs, changing(cmd, "is for sessions, and --list only names the profiles",
-			"profile", "sessions", "seed", "format", "as", "output", "workers"))...)
+		return errors.Join(errs...)
 	}
 	if f.profile == "" && len(args) == 0 {
 		errs = append(errs, fmt.Errorf("which profile? --profile takes %s, or a file that ends in .yaml or .yml",
 			strings.Join(synthetic.WorkloadNames(), ", ")))
 	}
-	if f.out == "" {
-		errs = append(errs, changing(cmd, "is for sessions: name a folder for them with -o, else the profile is printed",
-			"sessions", "seed", "format", "as", "workers"))
-	} else {
+	if f.out != "" {
 		errs = append(errs, freeFolder(f.out))
 	}
 	if f.workers < 0 {
@@ -275,18 +271,6 @@ type counter int64
 func (c *counter) Write(p []byte) (int, error) {
 	*c += counter(len(p))
 	return len(p), nil
-}
-
-// changing returns an error that says why those of some flags that were given
-// have no effect.
-func changing(cmd *cobra.Command, why string, flags ...string) error {
-	var errs []error
-	for _, name := range flags {
-		if cmd.Flags().Changed(name) {
-			errs = append(errs, fmt.Errorf("--%s %s", name, why))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // fitFlags are the flags of sim traces fit.

@@ -29,6 +29,7 @@ var gone = map[string]string{
 	"sim merge":                "a sweep takes seconds on one machine, and sim-beam divides larger ones (docs/scale.md)",
 	"sim run --resume":         "a run takes seconds: run it again; an interrupted one leaves its folder as it was",
 	"sim run --shard":          "a sweep takes seconds on one machine, and sim-beam divides larger ones (docs/scale.md)",
+	"sim fleet":                "users are a part of a scenario: sim run office simulates some, sim scenarios ls lists those that come with sim",
 	"sim export":               "rows.jsonl of sim run --out, or sim run --format csv --per-session; sim run --anonymize for others to read",
 }
 

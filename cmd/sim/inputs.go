@@ -180,9 +180,6 @@ func (f *keyFlags) check() error {
 	if !f.anonymize && f.file+f.create != "" {
 		errs = append(errs, errors.New("a key of pseudonyms belongs to --anonymize"))
 	}
-	if f.file != "" && f.create != "" {
-		errs = append(errs, errors.New("--anonymize-key and --new-anonymize-key exclude each other"))
-	}
 	if f.create != "" && isThere(f.create) {
 		errs = append(errs, fmt.Errorf("--new-anonymize-key %s: exists; --anonymize-key uses it", f.create))
 	}

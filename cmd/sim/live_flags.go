@@ -34,7 +34,7 @@ type liveFlags struct {
 }
 
 func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
-	f.yes, f.Settings = yes, live.DefaultSettings()
+	f.yes = yes
 	flags := cmd.Flags()
 	flags.StringVar(&f.summarizer, "summarizer", summarizeStub,
 		"`SOURCE` of summaries: stub, live (a real model), replay (stored calls) or record-missing; "+
@@ -45,17 +45,10 @@ func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
 		"`URL` of the server; ANTHROPIC_BASE_URL or OPENAI_BASE_URL of the environment without it")
 	flags.BoolVar(&f.insecure, "insecure", false,
 		"send conversations and the key without encryption: http to another machine")
-	flags.StringVar(&f.Provider, "provider", f.Provider,
+	flags.String("provider", live.DefaultSettings().Provider,
 		"`NAME` of the interface of real calls: anthropic, or openai for any server that has its")
-	flags.StringVar(&f.Model, "live-model", "", "`MODEL` to ask in place of the session's")
-	flags.Float64Var(&f.Budget, "budget-usd", 0, "stop before real calls cost more than `USD`; 0 for no limit")
-}
-
-// set puts the flags into the scenario.
-func (f *liveFlags) set(set func(flag string, value any, keys ...string)) {
-	set("provider", f.Provider, "live", "provider")
-	set("live-model", f.Model, "live", "model")
-	set("budget-usd", f.Budget, "live", "budget_usd")
+	flags.String("live-model", "", "`MODEL` to ask in place of the session's")
+	flags.Float64("budget-usd", 0, "stop before real calls cost more than `USD`; 0 for no limit")
 }
 
 // real reports whether calls are real, now or when they were stored.
@@ -67,30 +60,14 @@ func (f *liveFlags) mode() live.Mode { return live.Mode(f.summarizer) }
 // asks reports whether a server may be called.
 func (f *liveFlags) asks() bool { return f.real() && f.mode() != live.Replay }
 
-// check returns what is wrong with the flags; assigned are the arguments of --set.
-func (f *liveFlags) check(cmd *cobra.Command, assigned []string) (errs []error) {
+// check returns what is wrong with the flags.
+func (f *liveFlags) check() error {
 	known := []string{summarizeStub, string(live.Make), string(live.Replay), string(live.RecordMissing)}
 	if !slices.Contains(known, f.summarizer) {
-		return []error{fmt.Errorf("--summarizer %q%s: want %s", f.summarizer, nearest.Hint(f.summarizer, known),
-			strings.Join(known, ", "))}
+		return fmt.Errorf("--summarizer %q%s: want %s", f.summarizer, nearest.Hint(f.summarizer, known),
+			strings.Join(known, ", "))
 	}
-	var idle []string
-	for _, name := range []string{"cassettes", "base-url", "insecure", "provider", "live-model", "budget-usd"} {
-		if cmd.Flags().Changed(name) {
-			idle = append(idle, name)
-		}
-	}
-	for _, a := range assigned {
-		if strings.HasPrefix(a, "live.") {
-			idle = append(idle, "set "+a)
-		}
-	}
-	for _, name := range idle {
-		if !f.real() {
-			errs = append(errs, fmt.Errorf("--%s belongs to --summarizer live, replay or record-missing", name))
-		}
-	}
-	return errs
+	return nil
 }
 
 // head reads the files of system prompt and tools.

@@ -137,7 +137,6 @@ coding agents, where there are any.`,
 		newValidate(),
 		newCalibrate(),
 		newAudit(),
-		newFleet(),
 		newCheck(),
 		newVersion(),
 	)
@@ -145,8 +144,8 @@ coding agents, where there are any.`,
 	return root
 }
 
-// givenValues returns an error for flags without the value they ask for, such as --out "$DIR" of
-// an unset variable. No price file is a value, and periods report it with all that is wrong.
+// givenValues returns an error for flags that exclude each other, and for those without the value they
+// ask for, such as --out "$DIR" of an unset variable. No price file is a value, and periods report it with all that is wrong.
 func givenValues(cmd *cobra.Command, _ []string) error {
 	var errs []error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -155,6 +154,11 @@ func givenValues(cmd *cobra.Command, _ []string) error {
 			errs = append(errs, fmt.Errorf("--%s: no %s given", f.Name, name))
 		}
 	})
+	if err := cmd.ValidateFlagGroups(); err != nil {
+		_, given, _ := strings.Cut(err.Error(), "; [")
+		given, _, _ = strings.Cut(given, "]")
+		errs = append(errs, fmt.Errorf("--%s exclude each other", strings.ReplaceAll(given, " ", " and --")))
+	}
 	if len(errs) > 0 {
 		return usageError{errors.Join(errs...)}
 	}

@@ -118,7 +118,7 @@ func TestExitCodes(t *testing.T) {
 		{"run --prices " + prices, exitUsage, "prices.yaml:3"},
 		{"run --window -1", exitUsage, "must not be negative"},
 		{"run --workers -1", exitUsage, "must not be negative"},
-		{"run --per-session", exitUsage, "belongs to --format csv"},
+		{"run --quiet --verbose", exitUsage, "--quiet and --verbose exclude each other"},
 		{"run " + filepath.Join(dir, "nowhere"), exitUsage, "nowhere"},
 		{"run " + notes, exitUsage, "no sessions"},
 		{"run " + broken, exitUsage, "no sessions"},

@@ -57,10 +57,6 @@ const (
 	ablationFile  = "ablation.csv"  // differences of sim ablate
 	liveFile      = "live.json"     // what real calls took and returned
 	summariesFile = "summaries.csv" // a line for each
-	fleetFile     = "fleet.json"    // all figures of sim fleet run
-	fleetYAMLFile = "fleet.yaml"    // the resolved fleet
-	orgsFile      = "orgs.csv"      // a row for each strategy and organisation
-	hoursFile     = "hours.csv"     // a row for each hour, with and without what is compared
 	chartFolder   = "charts"        // pictures and their data
 )
 
@@ -77,15 +73,6 @@ func (f *outputFlags) bind(cmd *cobra.Command, what string, kinds ...string) {
 	f.chartFlags.bind(cmd, kinds...)
 	flags.StringVar(&f.out, "out", "", "write figures, the resolved "+what+", the report and charts into `DIR`")
 	flags.BoolVar(&f.force, "force", false, "with --out: replace an earlier "+what+" in DIR; other files stay")
-}
-
-// check returns what is wrong with the flags.
-func (f *outputFlags) check() error {
-	errs := []error{f.checkForm(len(f.charts) > 0 || f.out != "", "--chart or --out"), f.checkCharts()}
-	if f.force && f.out == "" {
-		errs = append(errs, errors.New("--force belongs to --out"))
-	}
-	return errors.Join(errs...)
 }
 
 // placeFor returns an error if no file can be written under the name that a
@@ -154,8 +141,7 @@ func isThere(name string) bool {
 }
 
 // besideSummary are the files that a summary may name, except charts.
-var besideSummary = []string{rowsFile, scenarioFile, profileFile, reportFile, chainsFile, ablationFile, liveFile, summariesFile,
-	fleetYAMLFile, orgsFile, hoursFile}
+var besideSummary = []string{rowsFile, scenarioFile, profileFile, reportFile, chainsFile, ablationFile, liveFile, summariesFile}
 
 // outFolder collects the files of a run, which are written together (files.WriteAll).
 type outFolder struct {
@@ -163,7 +149,7 @@ type outFolder struct {
 	flags   *outputFlags
 	ours    bool // it holds an earlier run, whose files are removed
 	files   []files.Member
-	summary files.Member // run.json or fleet.json, which lists the others
+	summary files.Member // run.json, which lists the others
 	warn    io.Writer    // for charts that cannot be drawn
 }
 

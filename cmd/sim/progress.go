@@ -72,6 +72,12 @@ type progress struct {
 	width    int       // columns painted
 }
 
+// watched shows the progress of the verb's plan until stop is called.
+func (f *readFlags) watched(cmd *cobra.Command, corpus *traces.Corpus) (stop func()) {
+	f.simulated.calls = float64(numCalls(corpus.Sessions)) / float64(max(1, len(corpus.Sessions)))
+	return f.watch(cmd, f.simulated.text)
+}
+
 // watch shows text until stop is called, which removes the line from a
 // terminal. stop may be called again.
 func watch(w io.Writer, terminal bool, text func(elapsed time.Duration) string) (stop func()) {
@@ -188,23 +194,8 @@ func (s *simulating) text(elapsed time.Duration) string {
 
 // simulate runs a plan and shows progress.
 func (f *readFlags) simulate(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) (*results.Run, error) {
-	defer f.watched(cmd, plan, corpus)()
+	defer f.watched(cmd, corpus)()
 	return plan.Run(cmd.Context(), corpus)
-}
-
-// watched makes a plan show progress until stop is called.
-func (f *readFlags) watched(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) (stop func()) {
-	calls := 0
-	for _, s := range corpus.Sessions {
-		calls += s.NumCalls()
-	}
-	s := &simulating{calls: float64(calls) / float64(max(1, len(corpus.Sessions)))}
-	plan.Done = s.done
-	over := f.watch(cmd, s.text)
-	return func() {
-		over()
-		plan.Done = nil
-	}
 }
 
 // watch shows text on standard error unless f asks for quiet.

@@ -35,18 +35,21 @@ type readFlags struct {
 
 	choice   filterFlags
 	discover discoverFlags
-	generate scenarios.Generate // of the scenario: sessions without files
+	generate scenarios.Generate                            // of the scenario: sessions without files
+	draw     func(context.Context) (*traces.Corpus, error) // of a scenario with users: their sessions; nil without
 
 	filter    traces.Filter
+	filtered  bool // filter is that of a scenario
 	selection traces.Selection
 	origin    string   // where discovered sessions come from
 	found     []string // paths of discovered sessions
 	listener  traces.Listener
 	// ahead, if not nil, gets the sessions before their texts are examined, and returns whether a store had all examined.
-	ahead  func([]*traces.Session) (examined bool, err error)
-	lazy   bool         // bodies of sessions that the store has stay there until they are needed
-	kept   *store.Store // where they were kept; nil for nowhere
-	sample bool         // the samples were read because nobody named sessions
+	ahead     func([]*traces.Session) (examined bool, err error)
+	lazy      bool         // bodies of sessions that the store has stay there until they are needed
+	kept      *store.Store // where they were kept; nil for nowhere
+	simulated *simulating  // by the plan of the verb
+	sample    bool         // the samples were read because nobody named sessions
 }
 
 func (f *readFlags) bind(cmd *cobra.Command) {
@@ -63,6 +66,7 @@ func (f *readFlags) bindReading(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.memory, "max-memory", 1024, "memory that reading may take, `MiB`")
 	cmd.Flags().BoolVar(&f.noStore, "no-store", false, "read recordings again, and keep nothing of them for the next time")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "name every problem met while reading")
+	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
 }
 
 // bindBasics binds the flags of every long-running verb.
@@ -71,11 +75,12 @@ func (f *readFlags) bindBasics(cmd *cobra.Command, workers string) {
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print the report alone")
 }
 
-// check returns what is wrong with the flags, and sets the filter.
+// check returns what is wrong with the flags, and sets the filter unless a scenario has.
 func (f *readFlags) check(cmd *cobra.Command) error {
 	errs := []error{f.checkReading()}
-	var err error
-	if f.filter, err = f.choice.parse(cmd); err != nil {
+	if !f.filtered {
+		var err error
+		f.filter, err = f.choice.parse(cmd)
 		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -87,9 +92,6 @@ func (f *readFlags) check(cmd *cobra.Command) error {
 // checkReading returns what is wrong with the flags about how sessions are read.
 func (f *readFlags) checkReading() error {
 	var errs []error
-	if f.quiet && f.verbose {
-		errs = append(errs, errors.New("--quiet and --verbose exclude each other"))
-	}
 	if f.memory < 0 {
 		errs = append(errs, fmt.Errorf("--max-memory %d must not be negative", f.memory))
 	}
@@ -175,6 +177,9 @@ func (lookOnly) Put(string, any) bool { return false }
 
 // read reads what is under paths, or the samples, and shows progress.
 func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, err error) {
+	if f.draw != nil {
+		return f.drawn(cmd)
+	}
 	ctx := cmd.Context()
 	var so reading
 	opts := traces.Options{
@@ -212,6 +217,8 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		}
 		if !f.lazy {
 			defer f.closeStore(cmd)
+		} else if c != nil {
+			c.Keep(opts.Store, paths)
 		}
 	}
 	stop()
@@ -227,6 +234,21 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		err = fmt.Errorf("interrupted while reading, after %s: %w", document.Count(int(so.files.Load()), "file"), context.Cause(ctx))
 	}
 	return c, err
+}
+
+// drawn draws the sessions of users. What is wrong then are their settings.
+func (f *readFlags) drawn(cmd *cobra.Command) (*traces.Corpus, error) {
+	stop := f.watch(cmd, func(time.Duration) string { return "drawing users and their sessions" })
+	defer stop()
+	ctx := cmd.Context()
+	c, err := f.draw(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("interrupted while drawing users and their sessions: %w", context.Cause(ctx))
+	case err != nil:
+		return nil, usageError{err}
+	}
+	return c, nil
 }
 
 // tell writes every problem of a corpus to standard error with -v. remarks says
@@ -300,13 +322,21 @@ func (f *readFlags) remarks(c *traces.Corpus) []string {
 	return append(list, reports.Reading(c, &f.selection)...)
 }
 
+// made takes the sessions that a plan makes in place of recordings.
+func (f *readFlags) made(plan *scenarios.Plan) {
+	f.generate = plan.Design.Scenario.Sessions.Generate
+	if plan.Design.Scenario.Users.Any() {
+		f.draw = plan.Draw
+	}
+}
+
 // sessions reads or generates what a plan replays, records in the plan where it
 // was found, and warns of models without a price. The caller closes the corpus.
 func (f *runFlags) sessions(
 	cmd *cobra.Command, plan *scenarios.Plan, args []string,
 ) (corpus *traces.Corpus, err error) {
 	s := &plan.Design.Scenario.Sessions
-	f.read.generate = s.Generate
+	f.read.made(plan)
 	if !f.dryRun {
 		f.read.listener = plan.Listener()
 	}
@@ -315,9 +345,6 @@ func (f *runFlags) sessions(
 	}
 	if f.read.found != nil {
 		s.Paths = f.read.found
-	}
-	if f.read.kept != nil && f.read.lazy {
-		plan.Store, plan.Folder = f.read.kept, strings.Join(s.Paths, "\n")
 	}
 	if !f.read.strict {
 		f.read.warnUnpriced(cmd, plan, corpus.Sessions)
@@ -347,15 +374,25 @@ func (f *filterFlags) bind(cmd *cobra.Command) {
 }
 
 // parse returns the filter, or all that is wrong with the flags.
-func (f *filterFlags) parse(cmd *cobra.Command) (traces.Filter, error) {
-	zone, err := time.LoadLocation(f.tz)
-	if err != nil {
-		return traces.Filter{}, fmt.Errorf("--tz %s: no such time zone; known are names such as UTC and Europe/Berlin", f.tz)
+func (f *filterFlags) parse(cmd *cobra.Command) (filter traces.Filter, err error) {
+	if f.zone, err = time.LoadLocation(f.tz); err != nil {
+		return filter, fmt.Errorf("--tz %s: no such time zone; known are names such as UTC and Europe/Berlin", f.tz)
 	}
-	f.zone = zone
-	filter, err := f.text.Parse(time.Now(), zone)
+	filter, err = f.text.Parse(time.Now(), f.zone)
 	filter.ByCall = f.byCall
 	return filter, errors.Join(append(f.empty(cmd), err)...)
+}
+
+// of returns the filter of a scenario that has the flags, or all that is wrong with it.
+func (f *filterFlags) of(cmd *cobra.Command, s *scenarios.Sessions) (traces.Filter, error) {
+	if _, err := f.parse(cmd); err != nil {
+		return traces.Filter{}, err
+	}
+	zone := f.zone
+	if flag := cmd.Flags().Lookup("tz"); flag == nil || !flag.Changed {
+		zone = nil
+	}
+	return s.Select(time.Now(), zone)
 }
 
 // empty returns an error for every flag that needs a time and has none.

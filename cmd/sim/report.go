@@ -51,7 +51,7 @@ The key is in the file of --anonymize-key or in the variable ` + anonymizeKeyVar
 	f.bindCells(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.file, "output", "o", "", "write the page into `FILE` and not to standard output")
-	flags.BoolVar(&f.bound, "bound", false, fmt.Sprintf(
+	flags.Bool("bound", false, fmt.Sprintf(
 		"say how far each strategy is from the best schedule; without it up to %d calls", maxBounded))
 	f.keys.bind(cmd)
 	_ = flags.MarkHidden("format") // a page is HTML
@@ -95,6 +95,9 @@ func (f *reportFlags) page(cmd *cobra.Command, args []string, key []byte) (*docu
 	s, err := f.study(cmd, args)
 	if err != nil {
 		return nil, err
+	}
+	if s.plan.Design.Scenario.Users.Any() {
+		return nil, usageError{errors.New("users have no recordings to advise on: sim run SCENARIO --out DIR, then sim report DIR")}
 	}
 	f.read.lazy = true
 	defer f.read.closeStore(cmd)

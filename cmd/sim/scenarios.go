@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,13 +38,17 @@ func scenarioSheet() (*document.Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	withUsers := func(b scenarios.Builtin) int { return min(1, bytes.Count(b.Text, []byte("\nusers:"))) }
+	slices.SortStableFunc(all, func(a, b scenarios.Builtin) int { return withUsers(a) - withUsers(b) })
 	s := &document.Table{
 		Columns: []document.Column{
 			{Name: "name", Title: "NAME"},
+			{Name: "users", Title: "USERS", Right: true},
 			{Name: "cells", Title: "CELLS", Right: true},
 			{Name: "doc", Title: "WHAT"},
 		},
-		Notes:  []string{"sim run NAME [PATH…] runs one, sim scenarios show NAME prints it, sim scenarios show reference the manual."},
+		Notes:  []string{"sim run NAME [PATH…] runs one, sim scenarios show NAME prints it, sim scenarios show reference the manual. " +
+			"Those with users take no PATH."},
 		Fitted: true,
 	}
 	for _, b := range all {
@@ -54,7 +60,11 @@ func scenarioSheet() (*document.Table, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.Rows = append(s.Rows, []any{b.Name, len(design.Cells), strings.Join(strings.Fields(b.Doc), " ")})
+		var users any // of recordings: none
+		if u := &design.Scenario.Users; u.Any() {
+			users = u.Count()
+		}
+		s.Rows = append(s.Rows, []any{b.Name, users, len(design.Cells), strings.Join(strings.Fields(b.Doc), " ")})
 	}
 	return s, nil
 }

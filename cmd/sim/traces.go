@@ -146,9 +146,6 @@ of any length. CSV and JSON have all of it, and the files.`,
 				return err
 			}
 			machine := f.format == "json" || strings.HasPrefix(f.format, "csv")
-			if wide && machine {
-				return usageError{fmt.Errorf("--wide belongs to --format table and markdown: %s has all columns", f.format)}
-			}
 			corpus, err := f.read.corpus(cmd, args)
 			if err != nil {
 				return err

@@ -47,7 +47,7 @@ func TestWorkloadsShowFilesThatRun(t *testing.T) {
 	if err := os.WriteFile("mine.yaml", []byte(run("traces", "gen", "--profile", "chat")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := run("fleet", "run", "mine-shown.yaml", "--set", "orgs.us.users=8", "--set", "orgs.others.users=2"); !strings.Contains(got, "10 users in 2 organisations") {
-		t.Errorf("the fleet prints %s", got)
+	if got := run("run", "mine-shown.yaml", "--set", "users.organisations.us.users=8", "--set", "users.organisations.others.users=2"); !strings.Contains(got, "10 users of 2 organisations") {
+		t.Errorf("the scenario prints %s", got)
 	}
 }

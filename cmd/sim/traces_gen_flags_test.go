@@ -14,7 +14,7 @@ func TestWorkloadFlags(t *testing.T) {
 	t.Parallel()
 	nowhere := filepath.Join(t.TempDir(), "nowhere", "a")
 	for _, args := range []string{
-		"gen chat", "gen --list foo", "gen --list --sessions 3", "gen", "gen --profile chat --seed 2", "gen --profile chat --workers -1 -o " + nowhere,
+		"gen chat", "gen --list foo", "gen", "gen --profile chat --workers -1 -o " + nowhere,
 		"gen --profile chat --format yaml -o " + nowhere, "gen --profile chat --sessions 0 -o " + nowhere,
 		"fit", "fit a --base nosuch", "fit a -o " + nowhere, "fit a --workers -1",
 	} {

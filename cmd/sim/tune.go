@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -53,23 +52,19 @@ several objectives.`,
 
 func (f *tuneFlags) tune(cmd *cobra.Command, args []string) error {
 	f.searches = true
-	s, err := f.study(cmd, args, f.search.Check())
-	if err != nil {
-		return err
-	}
-	if err := f.open(cmd, s, args); err != nil {
-		return err
-	}
-	defer s.corpus.Close()
-	stop := f.read.watched(cmd, s.plan, s.corpus)
-	out, runErr := s.plan.Tune(cmd.Context(), s.file, s.corpus, f.search)
-	stop()
-	if out == nil {
-		return runErr
-	}
-	out.Command = f.again(cmd, args, out.Settings)
-	f.read.remark(cmd, &out.Run.Workload, s.corpus)
-	return errors.Join(runErr, reports.Tuning(out).Write(cmd.OutOrStdout(), f.format), f.output.draw(cmd, reports.TuningCharts(out)))
+	return f.execute(cmd, args, func(s *study) (*found, error) {
+		defer f.read.watched(cmd, s.corpus)()
+		out, err := s.plan.Tune(cmd.Context(), s.file, s.corpus, f.search)
+		if out == nil {
+			return nil, err
+		}
+		out.Command = f.again(cmd, args, out.Settings)
+		return &found{
+			run:      out.Run,
+			document: func() report { return reports.Tuning(out) },
+			drawings: func() ([]reports.Drawing, error) { return reports.TuningCharts(out), nil },
+		}, err
+	}, f.search.Check())
 }
 
 // again returns the command that gives the figures of the best setting. A parameter that

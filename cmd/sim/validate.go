@@ -130,7 +130,7 @@ func (f *validateFlags) validate(
 
 // check returns what is wrong with the flags.
 func (f *validateFlags) check() error {
-	errs := []error{f.charts.checkForm(len(f.charts.charts) > 0, "--chart"), f.charts.checkCharts()}
+	errs := []error{f.charts.check()}
 	if f.folds != "" {
 		if !slices.Contains(validate.Folds(), f.folds) {
 			known := validate.Folds()

@@ -26,16 +26,16 @@ const oneCall = `{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","v
 	`"cache_read_input_tokens":0,"cache_creation_input_tokens":10997,"cache_creation":{"ephemeral_5m_input_tokens":10997,"ephemeral_1h_input_tokens":0},"output_tokens":9}}}
 `
 
-// tinyFleet has one person.
-const tinyFleet = `{schema: 1, name: tiny, strategies: [auto-compact/167k], orgs: [
-  {name: one, users: 1, kinds: {api: 1}, sessions: {profiles: {short-fix: 1}}}]}
+// oneUser is a scenario of one user.
+const oneUser = `{schema: 1, name: tiny, strategies: [auto-compact/167k], users: {organisations: {
+  one: {users: 1, kinds: {api: 1}, sessions: {profiles: {short-fix: 1}}}}}}
 `
 
 // writers are the command lines that write files into DIR: one that makes the old ones and one
 // that puts new ones in their place.
 var writers = []struct{ old, fresh string }{
 	{"run -q --strategy recorded,none --out DIR/out IN", "run -q --strategy none --force --out DIR/out IN"},
-	{"fleet run -q IN/../fleet.yaml --out DIR/out", "fleet run -q IN/../fleet.yaml --seed 2 --force --out DIR/out"},
+	{"run -q IN/../users.yaml --out DIR/out", "run -q IN/../users.yaml --set users.seed=2 --force --out DIR/out"},
 	{"run -q --chart DIR/c.svg --strategy recorded IN", "run -q --chart DIR/c.svg IN"},
 	{"calibrate -q -o DIR/p.yaml --name one IN", "calibrate -q -o DIR/p.yaml --name two IN"},
 	{"validate -q --chart DIR/v.svg IN", "validate -q --chart DIR/v.svg IN"},
@@ -83,7 +83,7 @@ func TestEveryWriteFails(t *testing.T) {
 			if err := os.Mkdir(in, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			for name, text := range map[string]string{"in/s.jsonl": oneCall, "fleet.yaml": tinyFleet} {
+			for name, text := range map[string]string{"in/s.jsonl": oneCall, "users.yaml": oneUser} {
 				if err := os.WriteFile(filepath.Join(top, name), []byte(text), 0o644); err != nil {
 					t.Fatal(err)
 				}

@@ -73,6 +73,9 @@ const untilAsked = 1 << 14
 // reset makes the loop ready for a cohort.
 func (l *Loop) reset(sessions []*traces.Session) error {
 	l.clock.reset()
+	if l.config.Meter != nil {
+		l.config.Meter.Reset()
+	}
 	for i := range l.servers {
 		l.live(l.servers[i].Server)
 		l.servers[i].Reset()
@@ -134,7 +137,7 @@ func (l *Loop) seat(i int, session *traces.Session) error {
 		return fmt.Errorf("session %s: organisation %d, user %d: want 1 or more, and 0 or more", session.ID, p.Owner, p.User)
 	}
 	l.usersThrough(p.User)
-	s.owner, s.client, s.release, s.assembly = p.Owner, p.Client, p.Version, p.Assembly
+	s.owner, s.organisation, s.client, s.release, s.assembly = p.Owner, p.Organisation, p.Client, p.Version, p.Assembly
 	s.place, s.seat = p.User, l.users[p.User].seat()
 	if of := l.config.Strategy.For(session.Agent, session.Version()); of != s.strategy {
 		s.strategy, s.ends = of, l.config.Overflow.ends(of)

@@ -113,6 +113,16 @@ type Config struct {
 	Record func(*results.CallRecord)
 	// Observer, when not nil, is told what happens and why.
 	Observer Observer
+	// Meter, when not nil, is told of the calls in flight and counts in the rows of their sessions.
+	Meter Meter
+}
+
+// Meter is told, in order of time, of every request that a server answers and of the end of its
+// response. The request and the outcome are only valid during the call.
+type Meter interface {
+	Reset() // a cohort begins
+	Began(row *results.Row, r *prompt.Request, out *prompt.Outcome)
+	Ended()
 }
 
 // cache returns the kind of cache that a session's calls go to.
@@ -238,8 +248,9 @@ func assemblyOf(c *Config) *Assembly {
 // Person is who has a session: everything in which the persons of one cohort differ.
 type Person struct {
 	// Owner is the organisation, from 1: it reads what its own members have
-	// written, and what is marked for everyone.
-	Owner uint32
+	// written, and what is marked for everyone. Organisation is its name in rows.
+	Owner        uint32
+	Organisation string
 	// User is the index of the user, from 0 without large gaps: the sessions of
 	// one share memory files and the lock of the consolidation.
 	User int32

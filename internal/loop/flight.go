@@ -107,8 +107,16 @@ func (l *Loop) fly(t *thread, c *call) {
 	l.snapshot(t, c, i)
 	l.notePayback(t, f)
 	l.tellServed(t, c.layer, &f.outcome)
+	l.meter(s, &f.outcome)
 	l.tellFirst(i, first)
 	l.clock.schedule(l.clock.now+max(first, total), eventEnd, i)
+}
+
+// meter tells the meter, if there is one, of the request that was served.
+func (l *Loop) meter(s *replay, out *prompt.Outcome) {
+	if l.config.Meter != nil {
+		l.config.Meter.Began(&s.row, &l.request, out)
+	}
 }
 
 // tellFirst tells the server when the first token of a flight comes, ns from now. One that comes at once is an event:
@@ -141,6 +149,9 @@ func (l *Loop) land(i int32) {
 	if !f.refused {
 		t.replay.server.End(l.clock.now, f.ticket, int64(f.answer.Output))
 		f.outcome.Usage.Output = int64(f.answer.Output)
+		if l.config.Meter != nil {
+			l.config.Meter.Ended()
+		}
 		l.account(t, &f)
 	}
 	switch {

@@ -5,6 +5,7 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/changes"
 	"github.com/compactsim/compactsim/internal/serving/client"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -121,7 +122,11 @@ func (l *Loop) change(t *thread, c *changes.Change) {
 	case changes.ActionModel:
 		l.changeModel(t, c.Value)
 	case changes.ActionOverage:
-		t.replay.overage = c.Value == "on" || !c.Given && !t.replay.overage
+		over := c.Value == "on" || !c.Given && !t.replay.overage
+		if over != t.replay.overage {
+			t.replay.row.Figures[results.QuotaChanges]++
+		}
+		t.replay.overage = over
 	case changes.ActionPermission, changes.ActionOutputStyle, changes.ActionSkill:
 		t.head.notices += c.Tokens
 	case changes.ActionMessage:

@@ -29,7 +29,7 @@ func (r Runner) kindred(cells []Config) [][]int {
 	for i := range cells {
 		c := &cells[i]
 		k := kind{around: c.Around}
-		if c.Around != nil && c.Record == nil && c.Observer == nil && r.Observe == nil {
+		if c.Around != nil && c.Record == nil && c.Observer == nil && c.Meter == nil && r.Observe == nil {
 			if k.layers = c.Strategy.Kind(); k.layers == "" {
 				k.strategy = c.Strategy
 			}

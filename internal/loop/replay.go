@@ -18,27 +18,28 @@ import (
 // replay is a session of the cohort while it is simulated. It keeps its storage
 // between sessions, so that a steady run allocates nothing.
 type replay struct {
-	session  *traces.Session
-	version  string // of its client
-	release  string // of the client it is replayed under; "" for the same
-	index    int32  // in the cohort
-	strategy *strategies.Strategy
-	ends     bool // a request refused for good ends the session
-	levels   *Levels
-	gauged   bool  // a person sees them
-	place    int32 // of the user among those of the loop
-	user     *user
-	seat     int32     // among the sessions of the user
-	assembly *Assembly // how requests are put together
-	origin   int64     // when the session begins, ns on the cohort's clock
-	owner    uint32    // the organisation whose cache entries it may read
-	base     int32     // index of its first thread among those of the loop
-	server   Server
-	client   Client
-	count    client.Counting // the client's
-	named    bool            // it counts the names of tools
-	draws    draws.Source
-	profile  *profile.Profile // nil for agents that it is not of
+	session      *traces.Session
+	version      string // of its client
+	release      string // of the client it is replayed under; "" for the same
+	index        int32  // in the cohort
+	strategy     *strategies.Strategy
+	ends         bool // a request refused for good ends the session
+	levels       *Levels
+	gauged       bool  // a person sees them
+	place        int32 // of the user among those of the loop
+	user         *user
+	seat         int32     // among the sessions of the user
+	assembly     *Assembly // how requests are put together
+	origin       int64     // when the session begins, ns on the cohort's clock
+	owner        uint32    // the organisation whose cache entries it may read
+	organisation string    // its name in the row
+	base         int32     // index of its first thread among those of the loop
+	server       Server
+	client       Client
+	count        client.Counting // the client's
+	named        bool            // it counts the names of tools
+	draws        draws.Source
+	profile      *profile.Profile // nil for agents that it is not of
 	// automatic says that the calls go to a cache that needs no markers.
 	automatic bool
 	served    bool // a server was named: how its requests are served is not learned
@@ -123,7 +124,8 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.replays = (s.needs != nil || l.config.Agent != (Agent{})) && replays(s.strategy)
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
 	s.told = s.announces()
-	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Figures: results.Figures{results.Sessions: 1}}
+	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Organisation: s.organisation,
+		Figures: results.Figures{results.Sessions: 1}}
 	if !replays(s.strategy) {
 		s.row.Loop = results.LoopOpen
 		if s.needs != nil && l.config.Agent.Refetch != RefetchNever {

@@ -399,6 +399,7 @@ func (l *Loop) hide(t *thread, f *flight) {
 	if l.config.Verify {
 		l.verifyRead(t, &out)
 	}
+	l.meter(t.replay, &out)
 	i := l.newFlight()
 	l.flights[i] = flight{
 		thread: t.id, layer: -1, hidden: true, source: results.SourceOther, ticket: out.Ticket, model: f.model, start: l.clock.now,

@@ -145,10 +145,10 @@ func TestRowsCanonical(t *testing.T) {
 		order = append(order, l[:strings.Index(l, `,"sessions"`)])
 	}
 	if diff := cmp.Diff([]string{
-		`{"cell":"billed","strategy":"billed","session":"s1","loop":"closed"`,
-		`{"cell":"billed","strategy":"billed","session":"s2","loop":"closed"`,
-		`{"cell":"recorded","strategy":"recorded","session":"s1","loop":"closed"`,
-		`{"cell":"recorded","strategy":"recorded","session":"s2","loop":"closed"`,
+		`{"cell":"billed","strategy":"billed","session":"s1","loop":"closed","organisation":"acme"`,
+		`{"cell":"billed","strategy":"billed","session":"s2","loop":"closed","organisation":"acme"`,
+		`{"cell":"recorded","strategy":"recorded","session":"s1","loop":"closed","organisation":"acme"`,
+		`{"cell":"recorded","strategy":"recorded","session":"s2","loop":"closed","organisation":"acme"`,
 	}, order); diff != "" {
 		t.Errorf("order of rows (-want +got):\n%s", diff)
 	}

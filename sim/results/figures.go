@@ -80,15 +80,18 @@ const (
 	LiveOutputTokens
 	SectionsMissing
 	SectionsCut
+	PeakCallsInFlight
+	QuotaChanges
 
 	// Figures by source, class, part or level: their number is to be added.
 	CallsBySource
 	Tokens         = CallsBySource + ID(NumSources) // by class
 	TokensBySource = Tokens + NumClasses            // by source, and by class
 	CostByClass    = TokensBySource + ID(NumSources)*NumClasses
-	CostBySource   = CostByClass + NumClasses                 // by source, and by class
-	MissesByClass  = CostBySource + ID(NumSources)*NumClasses // of miss
-	Waits          = MissesByClass + ID(prompt.NumMissClasses)
+	CostBySource   = CostByClass + NumClasses                  // by source, and by class
+	MissesByClass  = CostBySource + ID(NumSources)*NumClasses  // of miss
+	SharedTokens   = MissesByClass + ID(prompt.NumMissClasses) // read and written, by who shares them
+	Waits          = SharedTokens + 2*numSharings
 	SecondsAt      = Waits + numWaits
 	Needs          = SecondsAt + numLevels // what was forgotten of what later actions used
 	NumFigures     = Needs + ID(recall.NumFigures)
@@ -107,6 +110,7 @@ var rowFields = []field{
 	bare("strategy", jsonlines.Shared, textStrategy),
 	bare("session", jsonlines.Text, textSession),
 	{Member: jsonlines.Member{Name: "loop", Kind: jsonlines.Text, At: textLoop, Optional: true, Choice: loopNames[1:]}},
+	{Member: jsonlines.Member{Name: "organisation", Kind: jsonlines.Text, At: textOrganisation, Optional: true}},
 	bare("sessions", jsonlines.Whole, Sessions),
 	count(Calls, NameCalls, atCalls, UnitCalls, Lower, "requests answered by a model, summary calls included"),
 	split("calls_by_source", jsonlines.Strange(SourceOther), figures(jsonlines.Whole, CallsBySource, sourceNames[:])),
@@ -152,6 +156,7 @@ var rowFields = []field{
 	breaks("breaks").or().as(breakMetrics()...),
 	object("needs", jsonlines.Pass, needMembers()).or().as(needMetrics()...),
 	split("counts", jsonlines.Pass, countMembers()).or().as(rowCounts...),
+	bare("peak_calls_in_flight", jsonlines.Whole, PeakCallsInFlight).or().as(peakInFlight()),
 	{Member: jsonlines.Member{Name: "firings", Kind: jsonlines.Tally, At: tallyFirings, Optional: true}},
 	{Member: jsonlines.Member{Name: "reasons", Kind: jsonlines.Tally, At: tallyReasons, Optional: true}},
 	bare("logged_output_usd", jsonlines.Amount, LoggedOutputUSD).or(),
@@ -241,4 +246,12 @@ var rowCounts = []Metric{
 		"sections that live summaries should have and have not"),
 	counted(SectionsCut, "sections_cut", UnitCount, Lower, groupLive,
 		"sections of live summaries cut to their limit"),
+	counted(QuotaChanges, "quota_changes", UnitCount, Neither, groupRequests,
+		"times that a user passed the plan's quota or had it back during a session"),
+	shared(SharingGlobal, sharedRead, "global_read_tokens", "tokens read of what is marked for every organisation"),
+	shared(SharingGlobal, sharedWritten, "global_written_tokens", "tokens written of what is marked for every organisation"),
+	shared(SharingOrganisation, sharedRead, "organisation_read_tokens", "tokens read of what else precedes the messages, shared within an organisation"),
+	shared(SharingOrganisation, sharedWritten, "organisation_written_tokens", "tokens written of what else precedes the messages, shared within an organisation"),
+	shared(SharingNone, sharedRead, "own_read_tokens", "tokens read of the rest, which is the session's own"),
+	shared(SharingNone, sharedWritten, "own_written_tokens", "tokens written of the rest, which is the session's own"),
 }

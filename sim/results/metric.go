@@ -45,6 +45,7 @@ const (
 	groupRequests    = "requests"
 	groupBeside      = "beside the conversation"
 	groupLive        = "live calls"
+	groupUsers       = "users"
 	groupNeeds       = "what is forgotten"
 	groupKinds       = "recall by kind"
 	groupUses        = "uses by kind"
@@ -53,7 +54,7 @@ const (
 
 // Groups returns the groups of metrics in the order of publication.
 func Groups() []string {
-	return []string{groupLevels, groupResults, groupCompactions, groupRequests, groupBeside, groupLive,
+	return []string{groupLevels, groupResults, groupCompactions, groupRequests, groupBeside, groupLive, groupUsers,
 		groupNeeds, groupKinds, groupUses, groupSurvival}
 }
 

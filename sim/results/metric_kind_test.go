@@ -13,7 +13,7 @@ import (
 // least share or a quotient. All others add up.
 func TestKinds(t *testing.T) {
 	other := map[string]Kind{
-		"chain_max": KindMaximum, "peak_context_tokens": KindMaximum, "percent_left_least": KindMinimum,
+		"chain_max": KindMaximum, "peak_context_tokens": KindMaximum, "peak_calls_in_flight": KindMaximum, "percent_left_least": KindMinimum,
 		"billed_to_predicted": KindRatio, "cache_hit_ratio": KindRatio, "call_hit_ratio": KindRatio, "percent_left": KindRatio,
 	}
 	shares := regexp.MustCompile("^(needed_|needs_lost_|instruction_|artifact_)")

@@ -60,6 +60,9 @@ func TestPublishedNames(t *testing.T) {
 		"live_calls calls", "live_attempts calls", "live_iterations count", "live_uncached_tokens tokens", "live_read_tokens tokens",
 		"live_write_tokens tokens", "live_output_tokens tokens",
 		"sections_missing count", "sections_cut count",
+		"quota_changes count", "global_read_tokens tokens", "global_written_tokens tokens",
+		"organisation_read_tokens tokens", "organisation_written_tokens tokens", "own_read_tokens tokens", "own_written_tokens tokens",
+		"peak_calls_in_flight calls",
 		"breaks calls", "breaks_model calls", "breaks_state calls", "breaks_expiry_5m calls", "breaks_expiry_1h calls",
 		"breaks_server calls", "breaks_unknown calls",
 	}
@@ -85,7 +88,7 @@ func TestPublishedNames(t *testing.T) {
 // a codec that takes the wrong one shows.
 func sample(strategy, session string) *Row {
 	r := &Row{
-		Strategy: strategy, Session: session, Loop: LoopClosed,
+		Strategy: strategy, Session: session, Organisation: "acme", Loop: LoopClosed,
 		Firings: map[string]int{"full-compact": 7, "microcompact": 8},
 		Reasons: map[string]int{"full-compact: API error": 2, "dream: locked": 9},
 		Figures: Figures{
@@ -98,6 +101,7 @@ func sample(strategy, session string) *Row {
 		},
 	}
 	copy(r.Figures[Tokens:], []float64{100, 700, 110, 60, 30, 91})
+	copy(r.Figures[SharedTokens:], []float64{301, 302, 303, 304, 305, 306})
 	copy(r.Figures[Waits:], []float64{WaitCompaction: 9, WaitFirstToken: -0.5, WaitOther: 4})
 	copy(r.Figures[SecondsAt:], []float64{LevelNormal: 900, LevelWarning: 90, LevelError: 70, LevelBlocking: 50})
 	for i := range CallsBySource - StoredResults {

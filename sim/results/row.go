@@ -123,6 +123,29 @@ var levelNames = [numLevels]string{"normal", "warning", "error", "blocking"}
 // String returns the lower-case name used in reports.
 func (l Level) String() string { return levelNames[min(int(l), numLevels-1)] }
 
+// Sharing says who shares a part of the input of a call.
+type Sharing uint8
+
+// The parts of the input, in their order.
+const (
+	SharingGlobal       Sharing = iota // every organisation: through the last marker for everyone
+	SharingOrganisation                // the users of an organisation: through the last marker ahead of the messages
+	SharingNone                        // the session alone: the rest
+	numSharings         = 3
+)
+
+// What is counted of a part, by its place in the two figures of a Sharing.
+const (
+	sharedRead    ID = 0
+	sharedWritten ID = 1
+)
+
+// Shares adds input of a call to a part, tokens.
+func (r *Row) Shares(s Sharing, read, written int64) {
+	r.Figures[SharedTokens+2*ID(s)+sharedRead] += float64(read)
+	r.Figures[SharedTokens+2*ID(s)+sharedWritten] += float64(written)
+}
+
 // Wait is a part of the time that context management adds for a person.
 type Wait uint8
 
@@ -159,9 +182,11 @@ func (l Loop) String() string { return loopNames[min(int(l), len(loopNames)-1)] 
 type Row struct {
 	Strategy string
 	Session  string
-	Loop     Loop
-	Figures  Figures
-	Breaks   [confusion.NumCounts]uint32 // what the client's break detector says
+	// Organisation is that of the session's user, "" where sessions are not those of users.
+	Organisation string
+	Loop         Loop
+	Figures      Figures
+	Breaks       [confusion.NumCounts]uint32 // what the client's break detector says
 	// Firings counts how often a layer acted, by its name.
 	Firings map[string]int
 	// Reasons counts failures and refusals of layers, as "layer: reason".
@@ -245,7 +270,7 @@ func (r *Row) Waited(w Wait, seconds float64) {
 
 // Add adds the figures of o to r; maxima are kept as maxima.
 func (r *Row) Add(o *Row) {
-	var most [3]float64
+	var most [len(maxima)]float64
 	for i, id := range maxima {
 		most[i] = max(r.Figures[id], o.Figures[id])
 	}

@@ -27,7 +27,8 @@ func formOf(fields ...field) *jsonlines.Form {
 // line returns a row as the values of a line.
 func (r *Row) line(cell string) *jsonlines.Values {
 	return &jsonlines.Values{
-		Texts:   []string{textCell: cell, textStrategy: r.Strategy, textSession: r.Session, textLoop: loopNames[r.Loop]},
+		Texts: []string{textCell: cell, textStrategy: r.Strategy, textSession: r.Session, textLoop: loopNames[r.Loop],
+			textOrganisation: r.Organisation},
 		Figures: r.Figures[:],
 		Counts:  r.Breaks[:],
 		Tallies: []map[string]int{tallyFirings: r.Firings, tallyReasons: r.Reasons},
@@ -36,7 +37,7 @@ func (r *Row) line(cell string) *jsonlines.Values {
 
 // take takes over what was read into a line of r.
 func (r *Row) take(l *jsonlines.Values) {
-	r.Strategy, r.Session = l.Texts[textStrategy], l.Texts[textSession]
+	r.Strategy, r.Session, r.Organisation = l.Texts[textStrategy], l.Texts[textSession], l.Texts[textOrganisation]
 	r.Loop = Loop(slices.Index(loopNames, l.Texts[textLoop]))
 	r.Firings, r.Reasons = l.Tallies[tallyFirings], l.Tallies[tallyReasons]
 }
@@ -46,13 +47,14 @@ const (
 	textCell ID = iota
 	textStrategy
 	textSession
-	textLoop     = 3
-	tallyFirings = 0
-	tallyReasons = 1
+	textLoop         = 3
+	textOrganisation = 4
+	tallyFirings     = 0
+	tallyReasons     = 1
 )
 
 // maxima are the counts of which added rows keep the largest.
-var maxima = [...]ID{ChainMax, PeakContext, MostUsed}
+var maxima = [...]ID{ChainMax, PeakContext, MostUsed, PeakCallsInFlight}
 
 // bare declares a figure.
 func bare(name string, kind jsonlines.Kind, id ID) field {
@@ -110,6 +112,23 @@ func counted(id ID, name, unit string, better Better, group, definition string) 
 	if group == groupLive {
 		m.Value = func(r *Row) (float64, bool) { return r.Figures[id], r.Figures[LiveCalls] > 0 }
 	}
+	return m
+}
+
+// shared is the metric of the tokens read or written of what some share.
+func shared(s Sharing, part ID, name, definition string) Metric {
+	better := Neither
+	if part == sharedWritten {
+		better = Lower
+	}
+	return counted(SharedTokens+2*ID(s)+part, name, UnitTokens, better, groupUsers, definition)
+}
+
+// peakInFlight is the metric of calls in flight.
+func peakInFlight() Metric {
+	m := counted(PeakCallsInFlight, "peak_calls_in_flight", UnitCalls, Neither, groupUsers,
+		"most calls of all users in flight when one of the session's began, that one included; over several sessions the maximum")
+	m.Kind = KindMaximum
 	return m
 }
 

@@ -203,54 +203,6 @@ func TestReport(t *testing.T) {
 	s.clean(t)
 }
 
-// At the widths of a phone, a tablet and a desk nothing is wider than the window but what scrolls inside it, every chart that
-// is shown fits, footnotes stand in the section that uses them, and texts have a contrast of 4.5 or more.
-func TestReportFits(t *testing.T) {
-	url := report(t)
-	ctx, s := browse(t, "file://")
-	for _, width := range []int64{360, 768, 1280} {
-		must(ctx, t, chromedp.EmulateViewport(width, 800), chromedp.Navigate(url))
-		fits(ctx, t, fmt.Sprint("report-", width))
-		if strays := value[int](ctx, t, `Array.from(document.querySelectorAll("sup a")).filter(a => !document.querySelector(a.getAttribute("href"))).length`); strays > 0 {
-			t.Errorf("%d marks lead to no footnote", strays)
-		}
-		if terminal := value[bool](ctx, t, `/-v names|\x60|--as tokens/.test(document.querySelector("main").textContent)`); terminal {
-			t.Error("the page speaks of flags")
-		}
-		if foot := value[int](ctx, t, `document.querySelectorAll("main > .notes").length`); foot > 0 {
-			t.Errorf("%d lists of footnotes stand at the foot of the page", foot)
-		}
-	}
-	s.clean(t)
-}
-
-// fits checks what holds of a page at any width.
-func fits(ctx context.Context, t *testing.T, name string) {
-	t.Helper()
-	shot(ctx, t, name)
-	if over := value[int](ctx, t, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
-		t.Errorf("%s is %d pixels too wide", name, over)
-	}
-	if wide := value[[]string](ctx, t, `Array.from(document.querySelectorAll("body *")).filter(x => x.checkVisibility() && !x.closest(".wide, pre, code, nav, .uplot, .name, .tip") &&
-		(x.getBoundingClientRect().right > innerWidth + 1 || x.scrollWidth > x.clientWidth + 1 && x.clientWidth > 0 && getComputedStyle(x).overflowX !== "visible")).map(x => x.outerHTML.slice(0, 90))`); len(wide) > 0 {
-		t.Errorf("%s: wider than the window or cut: %q", name, wide)
-	}
-	if n := value[int](ctx, t, `Array.from(document.querySelectorAll("figure.picture")).filter(x => x.checkVisibility()).length`); n < 3 {
-		t.Errorf("%s shows %d charts", name, n)
-	}
-	if faint := value[[]string](ctx, t, contrast); len(faint) > 0 {
-		t.Errorf("%s: a contrast below 4.5: %q", name, faint)
-	}
-}
-
-// contrast lists visible texts whose contrast to what is behind them is below 4.5 (WCAG 2.2, 1.4.3).
-const contrast = `(() => {
-	const rgb = c => (c.match(/[\d.]+/g) || []).map(Number), lum = c => { const [r, g, b] = c.map(v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b };
-	const behind = x => { for (; x; x = x.parentElement) { const c = rgb(getComputedStyle(x).backgroundColor); if (c.length === 3 || c[3] > .5) return c.slice(0, 3) } return [255, 255, 255] };
-	return Array.from(document.querySelectorAll("body *")).filter(x => x.checkVisibility() && !x.closest(".name, script") && Array.from(x.childNodes).some(n => n.nodeType === 3 && n.textContent.trim())).filter(x => {
-		const a = lum(rgb(getComputedStyle(x).color).slice(0, 3)), b = lum(behind(x));
-		return (Math.max(a, b) + .05) / (Math.min(a, b) + .05) < 4.5 }).map(x => x.outerHTML.slice(0, 80)) })()`
-
 // view serves the samples and returns the address of the page.
 func view(t *testing.T, args ...string) string {
 	t.Helper()

@@ -104,7 +104,7 @@ type Series struct {
 	Left   bool // texts: at the left of their points
 	Apart  bool // texts of dots: on the side with room, left out where both sides touch others
 
-	XSpans, YSpans []Span    // intervals of points, drawn as bars with caps; nil for none
+	XSpans, YSpans []Span    // intervals of points, drawn as bars with caps, of lengths of boxes for the data alone; nil for none
 	Unspanned      bool      // too many intervals to draw: only the data have them
 	Sessions       []int     // behind each point; nil where a point is no sample of sessions
 	Values         []float64 // what boxes with shades show

@@ -43,6 +43,7 @@ func (p *Panel) data(s *Series) (rows [][]any) {
 			row[3], row[6], row[7] = p.X.named((s.X[i]+s.X2[i])/2), p.Y.named((s.Y[i]+s.Y2[i])/2), exact(s.Values[i])
 		case p.Y.Names && len(s.X2) > 0:
 			row[3], row[7] = p.Y.named((s.Y[i]+s.Y2[i])/2), exact(s.X2[i]-s.X[i])
+			row[8], row[9] = ends(s.XSpans, i, &p.X)
 		case len(s.X2) > 0:
 			row[3], row[7] = p.X.named((s.X[i]+s.X2[i])/2), exact(s.Y2[i]-s.Y[i])
 		case p.Y.Names:

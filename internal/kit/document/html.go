@@ -58,7 +58,8 @@ type Track struct {
 	Label   string         `json:"label,omitempty"` // of the group, for people; "" for Group
 	Variant string         `json:"variant"`
 	Stack   [][]int64      `json:"stack"`
-	When    []int64        `json:"when,omitempty"` // s since the first
+	Beside  int            `json:"beside,omitempty"` // steps that are not of the group's own
+	When    []int64        `json:"when,omitempty"`   // s since the first
 	USD     []float64      `json:"usd,omitempty"`
 	Notes   map[int]string `json:"notes"` // what happened at a step; "miss…" has its own mark
 }
@@ -140,10 +141,6 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// maxListed is the largest number of points of a picture that are also listed in a table below it; for more, the
-// tables of the page suffice.
-const maxListed = 250
-
 // markupWriter writes a document as HTML. The standard library's templates
 // would do too, but they make the linker keep every method of every type: 7 MB.
 type markupWriter struct {
@@ -163,6 +160,9 @@ func (h *markupWriter) raw(markup string) *markupWriter {
 func (h *markupWriter) text(text string) *markupWriter {
 	return h.raw(html.EscapeString(Printable(text)))
 }
+
+// prose writes a text without what only a terminal can follow.
+func (h *markupWriter) prose(text string) *markupWriter { return h.text(offTerminal(text)) }
 
 // element writes an element with a text; nothing for an empty text.
 func (h *markupWriter) element(open, text, end string) {
@@ -185,7 +185,7 @@ func (h *markupWriter) data(v any) error {
 func (h *markupWriter) marks(raised string) {
 	for i, text := range h.notes {
 		if slices.Contains(strings.Fields(raised), superscript(i+1)) {
-			h.raw(fmt.Sprintf("<sup><a href=\"#note-%d\" title=\"", i+1)).text(text).raw(fmt.Sprintf("\">%d</a></sup>", i+1))
+			h.raw(fmt.Sprintf("<sup><a href=\"#note-%d\" title=\"", i+1)).prose(text).raw(fmt.Sprintf("\">%d</a></sup>", i+1))
 		}
 	}
 }
@@ -193,7 +193,7 @@ func (h *markupWriter) marks(raised string) {
 func (h *markupWriter) body(d *Document) error {
 	h.raw("<main>\n")
 	for _, line := range d.Head {
-		h.element("<p class=\"head\">", line, "</p>\n")
+		h.element("<p class=\"head\">", offTerminal(line), "</p>\n")
 	}
 	h.index(d.Sections)
 	for i := range d.Sections {
@@ -202,7 +202,7 @@ func (h *markupWriter) body(d *Document) error {
 		}
 	}
 	for _, line := range d.Notes {
-		h.element("<p class=\"foot\">", line, "</p>\n")
+		h.element("<p class=\"foot\">", offTerminal(line), "</p>\n")
 	}
 	h.raw("</main>\n")
 	return nil
@@ -277,7 +277,7 @@ func (h *markupWriter) footnotes() {
 	}
 	h.raw(fmt.Sprintf("<div class=\"notes\" role=\"note\"><ol start=\"%d\">", h.noted+1))
 	for ; h.noted < len(h.notes); h.noted++ {
-		h.element(fmt.Sprintf("<li id=\"note-%d\">", h.noted+1), h.notes[h.noted], "</li>")
+		h.element(fmt.Sprintf("<li id=\"note-%d\">", h.noted+1), offTerminal(h.notes[h.noted]), "</li>")
 	}
 	h.raw("</ol></div>\n")
 }
@@ -291,7 +291,7 @@ func (h *markupWriter) block(b Block) error {
 		}
 		h.raw(open).text(x.Heading)
 		h.element("<b>", x.Lead, "</b>")
-		h.text(x.Text).marks(h.notes.mark(x.Notes))
+		h.prose(x.Text).marks(h.notes.mark(x.Notes))
 		h.raw(end)
 	case Raw:
 		h.raw("<pre>")
@@ -310,7 +310,7 @@ func (h *markupWriter) block(b Block) error {
 			if item.Whole {
 				h.element("<code>", item.Text, "</code>")
 			} else {
-				h.text(item.Text)
+				h.prose(item.Text)
 			}
 			h.raw("</li>")
 		}
@@ -356,73 +356,6 @@ func (h *markupWriter) table(t *Table) {
 	}
 	h.raw("</tbody></table></div>\n")
 	for _, note := range t.Notes {
-		h.element("<p class=\"foot\">", note, "</p>\n")
+		h.element("<p class=\"foot\">", offTerminal(note), "</p>\n")
 	}
-}
-
-func (h *markupWriter) figure(x *Figure) error {
-	picture, err := x.Draw()
-	if err != nil {
-		h.element("<p>", fmt.Sprintf("%s is not drawn: %v", x.Name, err), "</p>\n")
-		return nil
-	}
-	kind := "picture"
-	if picture.Narrow != nil {
-		kind += " broad"
-	}
-	if err := h.drawn(picture, kind); err != nil {
-		return err
-	}
-	if picture.Narrow != nil {
-		if err := h.drawn(picture.Narrow, "picture narrow"); err != nil {
-			return err
-		}
-	}
-	if n := len(picture.Spots); n > 0 && n <= maxListed { // for readers who cannot see the picture
-		h.raw("<details><summary>Figures of this chart<span class=\"name\">: ").text(picture.Title)
-		h.raw("</span></summary><div class=\"wide\"><table><tbody>")
-		for _, spot := range picture.Spots {
-			h.element("<tr><td>", spot.Text, "</td></tr>\n")
-		}
-		h.raw("</tbody></table></div></details>\n")
-	}
-	return nil
-}
-
-// drawn writes a picture and what a pointer finds on it.
-func (h *markupWriter) drawn(picture *Picture, kind string) error {
-	for i := range picture.Spots {
-		picture.Spots[i].Text = Printable(picture.Spots[i].Text)
-	}
-	const pixels = 4. / 3 // of a page in a point
-	h.raw(fmt.Sprintf("<figure class=\"%s\" data-width=\"%g\" data-height=\"%g\">\n<div class=\"drawn\"><img width=\"%.0f\" height=\"%.0f\" alt=\"",
-		kind, picture.Width, picture.Height, picture.Width*pixels, picture.Height*pixels))
-	h.text(picture.Title).raw("\" src=\"data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(picture.SVG))
-	h.raw("\"><div class=\"tip\" role=\"status\" hidden></div></div>\n")
-	if len(picture.Spots) > 0 {
-		if err := h.data(picture.Spots); err != nil {
-			return err
-		}
-	}
-	h.raw("</figure>\n")
-	return nil
-}
-
-func (h *markupWriter) tracks(x *Tracks) error {
-	h.raw(`<div class="tracks" hidden>
-<div class="choice"><label>Show <select class="group"></select></label> <label>under <select class="variant"></select></label> ` +
-		`<label>and <select class="other"></select></label></div>
-<div class="plot"></div>
-<div class="choice"><button type="button" class="back">‹ event</button> <button type="button" class="next">event ›</button> ` +
-		`<button type="button" class="whole">whole session</button></div>
-<p class="step" role="status"></p>
-<pre class="look" hidden></pre>
-<div class="why"></div>
-<details><summary></summary><div class="wide"><table></table></div></details>
-`)
-	if err := h.data(x); err != nil {
-		return err
-	}
-	h.raw("\n</div>\n")
-	return nil
 }

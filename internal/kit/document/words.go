@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -101,3 +102,15 @@ func brokenName(name string, size int) []string {
 }
 
 func runes(s string) int { return len([]rune(s)) }
+
+// Parts of a text that only a terminal can follow: a phrase around a command in backticks, a clause that begins with a flag or a
+// command, a parenthesis with a flag; and a last sentence that is a command.
+var (
+	asides = regexp.MustCompile("(?:, )?[A-Za-z ]*`[^`]*`(?: shows \\S+)?" + `|[;:] (?:--?[a-z][a-z-]*|sim [a-z]+)\b[^;.]*| ?\(--?[a-z][^)]*\)`)
+	advice = regexp.MustCompile(`(^|\. )[A-Z][a-z ]*: sim [a-z]+ .*$`)
+)
+
+// offTerminal returns a text without them.
+func offTerminal(text string) string {
+	return strings.TrimSpace(asides.ReplaceAllString(advice.ReplaceAllString(text, "$1"), ""))
+}

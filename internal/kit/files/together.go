@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/parallel"
 )
 
 // Member is one of several files that are written together.
 type Member struct {
-	Name  string // below the folder
-	Write func(io.Writer) error
+	Name  string                // below the folder
+	Write func(io.Writer) error // called while others are
 }
 
 // journal is the folder of complete files that are to be moved to their places.
@@ -75,26 +77,31 @@ func writeAll(s System, dir string, members []Member, old []string) error {
 	return errors.Join(cause(syncFolder(s, dir)), settle(s, dir))
 }
 
-// stage writes the members into a separate folder and syncs them.
+// stage writes the members into a separate folder and syncs them, several at once: most of the time is the disk's.
 func stage(s System, dir, staged string, members []Member) error {
 	folders := []string{staged}
 	for _, m := range members {
 		if info, err := os.Stat(filepath.Join(dir, m.Name)); err == nil && info.IsDir() {
 			return fmt.Errorf("%s: it is a folder", m.Name)
 		}
-		name := filepath.Join(staged, m.Name)
-		made, err := makeFolder(s, filepath.Dir(name))
+		made, err := makeFolder(s, filepath.Dir(filepath.Join(staged, m.Name)))
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Name, cause(err))
 		}
 		folders = append(folders, made...)
-		w, err := s.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	}
+	err := parallel.Do(context.Background(), maxOpen, len(members), func(i int) error {
+		w, err := s.OpenFile(filepath.Join(staged, members[i].Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if err == nil {
-			err = finish(w, m.Write)
+			err = finish(w, members[i].Write)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", m.Name, cause(err))
+			return fmt.Errorf("%s: %w", members[i].Name, cause(err))
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for _, folder := range folders {
 		if err := syncFolder(s, folder); err != nil {
@@ -103,6 +110,9 @@ func stage(s System, dir, staged string, members []Member) error {
 	}
 	return nil
 }
+
+// maxOpen is how many members are written at once: some wait for the disk while others are made.
+const maxOpen = 8
 
 // Recover finishes a WriteAll of a killed program.
 func Recover(ctx context.Context, dir string) error { return settle(system(ctx), dir) }

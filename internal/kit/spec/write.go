@@ -2,8 +2,11 @@ package spec
 
 import (
 	"fmt"
+	"math"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -68,7 +71,7 @@ func quoteLines(n *yaml.Node) {
 // encode returns the node of a value. With described it has every field, with
 // comments, and lists on one line unless they hold structs.
 func encode(v reflect.Value, described bool) (*yaml.Node, error) {
-	if !v.IsValid() || !described && plain(v.Type(), nil) {
+	if !v.IsValid() {
 		return encodePlain(v)
 	}
 	t := v.Type()
@@ -83,7 +86,7 @@ func encode(v reflect.Value, described bool) (*yaml.Node, error) {
 	case t.Kind() == reflect.Struct:
 		n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 		return n, encodeFields(n, v, described)
-	case t.Kind() == reflect.Slice && !v.IsNil() && (described || !plain(t, nil)):
+	case t.Kind() == reflect.Slice && !v.IsNil():
 		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 		keyed := described && v.Len() > 0 && t.Elem().Kind() == reflect.Struct && t.Elem() != nodeType
 		if described && !keyed {
@@ -99,6 +102,10 @@ func encode(v reflect.Value, described bool) (*yaml.Node, error) {
 		return n, nil
 	case t.Kind() == reflect.Map && !v.IsNil() && !plain(t, nil):
 		return encodeMap(v)
+	default:
+		if n := scalar(v); n != nil {
+			return n, nil
+		}
 	}
 	n, err := encodePlain(v)
 	if err == nil && described && n.Kind == yaml.SequenceNode {
@@ -152,6 +159,35 @@ func encodePlain(v reflect.Value) (*yaml.Node, error) {
 	}
 	return n, nil
 }
+
+// scalar returns the node of a truth value, a number or a word, nil for anything else: encodePlain has yaml.v3 write a
+// value and read it again.
+func scalar(v reflect.Value) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode}
+	switch {
+	case v.Kind() == reflect.Bool:
+		n.Value = strconv.FormatBool(v.Bool())
+	case v.CanInt():
+		n.Value = strconv.FormatInt(v.Int(), 10)
+	case v.Kind() == reflect.Float64 && math.Abs(v.Float()) <= math.MaxFloat64:
+		n.Value = strconv.FormatFloat(v.Float(), 'g', -1, 64)
+	case v.Kind() == reflect.String:
+		n.Value = v.String()
+		if n.ShortTag() != "!!str" || !words.MatchString(n.Value) || slices.Contains(oldBools, strings.ToLower(n.Value)) {
+			return nil
+		}
+	default:
+		return nil
+	}
+	n.Tag = n.ShortTag()
+	return n
+}
+
+// words are texts that need no quotes, unless they are what YAML 1.1 reads as a truth value.
+var (
+	words    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`)
+	oldBools = []string{"y", "n", "yes", "no", "on", "off"}
+)
 
 func encodeFields(n *yaml.Node, v reflect.Value, described bool) error {
 	for i := range v.NumField() {

@@ -20,6 +20,22 @@ func Agents() []string {
 // agent, id and seed give the same bytes; sessions of different seeds share
 // nothing. Every line, or message, is a line of the file.
 func Sample(agent, id string, seed uint64) string {
+	return sample(agent, id, seed, 4, func(w *writer) string { return w.words(300) })
+}
+
+// Long returns a session of 60 calls whose tools give 8 kB each, in lines, for benchmarks.
+func Long(agent string) string {
+	return sample(agent, "long", 1, 20, func(w *writer) string {
+		var b strings.Builder
+		for range 200 {
+			b.WriteString(w.words(33) + "\n")
+		}
+		return b.String()
+	})
+}
+
+// sample writes a session of some prompts with results of tools.
+func sample(agent, id string, seed uint64, prompts int, result func(*writer) string) string {
 	w := &writer{
 		id: id, random: rand.New(rand.NewPCG(seed, 1)), tag: fmt.Sprintf("%s%d", id, seed),
 		clock: time.Date(2026, 6, 1, 10, 0, 0, 0, time.UTC).Add(time.Duration(seed) * time.Hour), context: 24_000,
@@ -30,7 +46,7 @@ func Sample(agent, id string, seed uint64) string {
 		traces.AgentRequests: &requestForm{}, traces.AgentATIF: &atifForm{},
 	}[agent]
 	form.head(w)
-	for prompt := range 4 {
+	for prompt := range prompts {
 		if prompt == 2 {
 			form.compaction(w, w.words(400))
 			w.context = 22_000
@@ -43,7 +59,7 @@ func Sample(agent, id string, seed uint64) string {
 			}
 			w.clock = w.clock.Add(time.Duration(5+w.random.IntN(20)) * time.Second)
 			grown := 200 + w.random.IntN(2000)
-			form.call(w, fmt.Sprintf("%s-%d-%d", w.tag, prompt, call), tool, w.words(40), w.words(300), w.context, grown)
+			form.call(w, fmt.Sprintf("%s-%d-%d", w.tag, prompt, call), tool, w.words(40), result(w), w.context, grown)
 			w.context += grown
 		}
 		w.clock = w.clock.Add(time.Duration(1+w.random.IntN(9)) * time.Minute)

@@ -131,7 +131,7 @@ func TestFullLists(t *testing.T) {
 	}
 	for i := range calls {
 		name := strconv.Itoa(i)
-		f := &File{Name: "f" + name}
+		f := NewFile("f"+name, traces.Options{})
 		s.Files = append(s.Files, f)
 		b := Block{Block: prompt.Block{Kind: prompt.KindToolUse}, Tool: "t" + name, Source: f}
 		c := &Call{ID: name, Model: "m" + name, Place: Place{f, 1}, Usage: Usage{Usage: prompt.Usage{Read: int64(5000 + i)}, OK: true}}

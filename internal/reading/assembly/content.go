@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/reading/jsonscan"
@@ -123,21 +122,39 @@ func opOf(name string) prompt.Op {
 	return prompt.OpNone
 }
 
+// PartsOf returns the parts of a content: a list, one part, or a text, which goes to where text says. One that
+// cannot be read is counted.
+func PartsOf[P any](m Maker, v jsontext.Value, text func(*P) *string) (parts []P) {
+	var err error
+	switch v.Kind() {
+	case '[':
+		err = Decode(v, &parts)
+	case '"':
+		parts = make([]P, 1)
+		err = Decode(v, text(&parts[0]))
+	case '{':
+		parts = make([]P, 1)
+		err = Decode(v, &parts[0])
+	}
+	if err != nil {
+		m.Skip("parts")
+	}
+	return parts
+}
+
 // Count is a logged count of tokens. The zero Count is one that the log does not have.
 type Count struct {
 	N      int64 // -1 for null and all else that is no whole number
 	Logged bool
 }
 
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (c *Count) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	text, err := d.ReadValue()
-	n, bad := strconv.ParseInt(string(text), 10, 64)
-	if bad != nil {
+// Scan implements jsonscan.Scannable.
+func (c *Count) Scan(s *jsonscan.Scanner) {
+	n, err := strconv.ParseInt(string(s.Raw()), 10, 64)
+	if err != nil {
 		n = -1
 	}
 	*c = Count{n, true}
-	return err
 }
 
 // Counts makes the usage of a call from disjoint counts and their sum, which some
@@ -163,10 +180,8 @@ func Counts(input, read, write, output, sum Count, reasoning int64) Usage {
 }
 
 // Decode reads JSON that need not be UTF-8. Invalid bytes are reported as a
-// defect of their own, after everything else has been read.
-func Decode(b []byte, v any) error {
-	return json.Unmarshal(b, v, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-}
+// defect of their own, after everything else has been read. JSON in v shares the bytes of b.
+func Decode(b []byte, v any) error { return jsonscan.Decode(b, v) }
 
 // TextsOf returns the texts that blocks keep.
 func TextsOf(blocks []Block) []traces.Text {
@@ -178,6 +193,14 @@ func TextsOf(blocks []Block) []traces.Text {
 		}
 	}
 	return list
+}
+
+// Inclusive is Counts where the input holds what was read and written.
+func Inclusive(input, read, write, output, sum Count, reasoning int64) Usage {
+	if input.N -= read.N + write.N; min(read.N, write.N, input.N) < 0 {
+		return Usage{Reasoning: -1, Bad: true}
+	}
+	return Counts(input, read, write, output, sum, reasoning)
 }
 
 // CacheByModel returns the kind of cache of a model's provider, for clients

@@ -11,11 +11,12 @@ import (
 var ErrNoObject = errors.New("document is no object")
 
 // EachOf reads a document that is one JSON object. It calls do with the elements
-// of the list that is named and with where they begin in text, and member with
+// of the list that is named and the lines they begin on, and member with
 // the other members. It ends with the first error, and then what precedes a
 // defect has been read.
-func EachOf(text []byte, list string, member func(name string, v []byte) error, do func(v []byte, offset int) error) error {
+func EachOf(text []byte, list string, member func(name string, v []byte) error, do func(v []byte, line int) error) error {
 	s := jsonscan.New(text)
+	line, place := 1, 0
 	if s.Peek() != '{' {
 		return ErrNoObject
 	}
@@ -31,8 +32,9 @@ func EachOf(text []byte, list string, member func(name string, v []byte) error, 
 		}
 		for range s.Elements {
 			from := s.Offset()
+			line, place = line+bytes.Count(text[place:from], []byte("\n")), from
 			if v := s.Raw(); v != nil {
-				if err := do(v, from); err != nil {
+				if err := do(v, line); err != nil {
 					return err
 				}
 			}

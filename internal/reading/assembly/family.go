@@ -28,6 +28,60 @@ func NewPart(f *File) *Part {
 	return &Part{File: f, Tree: Tree{File: f}, Tasks: map[string]prompt.Digest{}}
 }
 
+// Top returns p, so that readers can hand over types that embed a Part.
+func (p *Part) Top() *Part { return p }
+
+// Texts returns the texts that the blocks of a part and of those below it keep.
+func (p *Part) Texts() (list []traces.Text) {
+	for i := range p.Len() {
+		for _, s := range p.Tree.Steps(i) {
+			list = append(list, TextsOf(s.Blocks)...)
+		}
+	}
+	for _, b := range p.Below {
+		list = append(list, b.Texts()...)
+	}
+	return list
+}
+
+// Counted reports whether a call of the part, without those below it, has counts.
+func (p *Part) Counted() bool {
+	return slices.ContainsFunc(p.entries, func(e entry) bool {
+		return slices.ContainsFunc(e.steps, func(s Step) bool { return s.Kind == StepCount })
+	})
+}
+
+// estimate tells of a part in which replies have no counts at all, or ends each of these as a call whose
+// size is what was said.
+func (p *Part) estimate(wanted bool) {
+	if p.Counted() {
+		return
+	}
+	n, first := 0, int32(0)
+	for i := range p.Len() {
+		for _, s := range p.Tree.Steps(i) {
+			if s.Kind == StepReply {
+				if n++; first == 0 {
+					first = s.Line
+				}
+			}
+		}
+	}
+	if n > 0 && !wanted {
+		p.Problems.Add(p.Name, int(first), "none of the %d calls has token counts; they are left out without --estimate", n)
+		return
+	}
+	for i := range p.Len() {
+		for k, s := range p.Tree.Steps(i) {
+			if s.Kind == StepReply {
+				count := Step{Kind: StepCount, At: s.At, Line: s.Line, ID: s.ID, Model: s.Model, Usage: Usage{Reasoning: -1}}
+				p.Set(i, slices.Insert(slices.Clone(p.Tree.Steps(i)), k+1, count))
+				break
+			}
+		}
+	}
+}
+
 // At notes a time of a line and returns it.
 func (p *Part) At(at int64) int64 {
 	if at != 0 {
@@ -38,9 +92,16 @@ func (p *Part) At(at int64) int64 {
 
 // Families makes a session of every part that no other one started, with the
 // sub-agents it started as threads. Those whose session is missing make one
-// without a main thread.
-func Families(format *Format, limit int, parts []*Part) []*Session {
-	parts = slices.DeleteFunc(parts, func(p *Part) bool { return p.Lines == 0 })
+// without a main thread. Files in which no call has counts are left out, or are estimated.
+func Families[F interface{ Top() *Part }](agent string, opts *traces.Options, files []F) []*Session {
+	format := &Format{Agent: agent, Rates: opts.Rates, Exact: true}
+	var parts []*Part
+	for _, f := range files {
+		if p := f.Top(); p.Lines > 0 {
+			p.estimate(opts.Estimate)
+			parts = append(parts, p)
+		}
+	}
 	ups := map[string]string{}
 	for _, p := range parts {
 		if p.ID == "" {
@@ -66,7 +127,7 @@ func Families(format *Format, limit int, parts []*Part) []*Session {
 			}
 			s := of[root]
 			if s == nil || own {
-				s = &Session{Format: format, ID: UniqueID(named, root), Project: p.Project, Problems: Problems{Limit: limit}}
+				s = &Session{Format: format, ID: UniqueID(named, root), Project: p.Project, Problems: Problems{Limit: opts.MaxProblems}}
 				list = append(list, s)
 			}
 			if of[root] == nil {

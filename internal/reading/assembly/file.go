@@ -6,24 +6,32 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
+	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
-// File is one recording while it is read, with what was found in it.
-type File struct {
-	Name     string
-	Lines    int   // lines read, blank ones aside
-	Bad      int   // lines that are not valid or not understood
-	Bytes    int64 // decompressed
+// Found is what was found in a file.
+type Found struct {
+	Name     string // of the file
+	Lines    int    // lines read, blank ones aside
+	Bad      int    // lines that are not valid or not understood
+	Bytes    int64  // decompressed
 	Problems Problems
 	Unknown  map[string]int // lines by type, for types the reader does not know
+}
+
+// File is one recording while it is read.
+type File struct {
+	Found
 
 	strict  bool
 	lacking int             // calls whose token counts are missing, beside those of rounds
+	owned   bool            // a session has its lines and problems
 	claimed bool            // a session answers for its problems
 	spoken  []prompt.Digest // names of sessions and calls it mentions, besides those of its sessions
 }
@@ -38,10 +46,8 @@ func (f *File) Speaks(name string) {
 
 // NewFile returns an unread file.
 func NewFile(name string, opts traces.Options) *File {
-	return &File{
-		Name: name, Problems: Problems{Limit: opts.MaxProblems}, Unknown: map[string]int{},
-		strict: opts.Strict,
-	}
+	found := Found{Name: name, Problems: Problems{Limit: opts.MaxProblems}, Unknown: map[string]int{}}
+	return &File{Found: found, strict: opts.Strict}
 }
 
 // Base returns f, so that a Reader can read types that embed a File.
@@ -268,25 +274,59 @@ func (f *File) Nanos(line int, ns int64) int64 {
 	return ns
 }
 
-// Time returns a time stamp in unix nanoseconds, 0 when no transcript could
-// have it. The form that agents write (2026-03-25T02:17:20.880Z) is read
-// without the generic parser.
-func Time(b []byte) int64 {
-	if len(b) == 24 && b[4] == '-' && b[7] == '-' && b[10] == 'T' &&
-		b[13] == ':' && b[16] == ':' && b[19] == '.' && b[23] == 'Z' {
-		n := [...]int{
-			digits(b[:4]), digits(b[5:7]), digits(b[8:10]), digits(b[11:13]), digits(b[14:16]), digits(b[17:19]), digits(b[20:23]),
+// Moment is Stamp for the JSON of a time: a stamp, seconds with nanoseconds in a list, or a number, which
+// may be in a string and whose size shows its unit.
+func (f *File) Moment(line int, v []byte) int64 {
+	text := bytes.Trim(v, `"`)
+	switch {
+	case len(v) == 0 || v[0] == 'n':
+		return 0
+	case v[0] == '[':
+		var parts []int64
+		if jsonscan.Decode(v, &parts) == nil && len(parts) == 2 && parts[0] < 1e10 {
+			return f.Nanos(line, parts[0]*1e9+parts[1])
 		}
-		for _, v := range n {
-			if v < 0 {
-				return 0
-			}
-		}
-		if n[1] == 0 || n[1] > 12 || n[2] == 0 || n[2] > 31 || n[3] > 23 || n[4] > 59 || n[5] > 60 {
-			return 0
-		}
-		return sane(time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], n[6]*1e6, time.UTC))
+	case bytes.IndexByte(text, '-') > 0:
+		return f.Stamp(line, text)
 	}
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		x, _ := strconv.ParseFloat(string(text), 64)
+		for x > 0 && x < 1e17 { // seconds are below 10¹¹, milliseconds below 10¹⁴
+			x *= 1000
+		}
+		if n = 0; x < 9e18 {
+			n = int64(x)
+		}
+	}
+	for n > 0 && n < 1e17 {
+		n *= 1000
+	}
+	if n <= 0 {
+		n = 1e9 // no time that a log could have
+	}
+	return f.Nanos(line, n)
+}
+
+// ReadValues hands a file of JSON values, on lines or in one document, to read: line by line, or whole.
+func (f *File) ReadValues(ctx context.Context, opts traces.Options, in traces.Input, read func(text []byte, line int, lined bool) error) error {
+	head, err := in.Head(64 << 10)
+	if err == nil && Lined(head) {
+		return f.Read(ctx, opts, in, func(ln Line) error { return read(ln.Text, ln.Number, true) })
+	}
+	text, err := f.ReadAll(ctx, opts, in)
+	if err != nil || text == nil {
+		return err
+	}
+	if bad := read(text, 1, false); bad != nil {
+		return f.Refuse(0, bad)
+	}
+	return nil
+}
+
+// Time returns a time stamp in unix nanoseconds, 0 when no transcript could
+// have it.
+func Time(b []byte) int64 {
 	t, err := time.Parse(time.RFC3339Nano, string(b))
 	if err != nil {
 		return 0
@@ -318,16 +358,4 @@ func sane(t time.Time) int64 {
 		return 0
 	}
 	return t.UnixNano()
-}
-
-// digits returns the number b spells, -1 if it spells none.
-func digits(b []byte) int {
-	n := 0
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return -1
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n
 }

@@ -21,20 +21,10 @@ type kept struct {
 
 // keptFile is what was found in a file.
 type keptFile struct {
-	Name       string
-	Stamp      traces.Stamp
-	Lines, Bad int
-	Bytes      int64
-	Problems   Problems
-	Unknown    []counted
-	Claimed    bool
-	Names      []uint64 // of sessions and calls that it mentions
-}
-
-// counted is a type of lines and their number.
-type counted struct {
-	Type string
-	N    int
+	Found
+	Stamp   traces.Stamp
+	Claimed bool
+	Names   []uint64 // of sessions and calls that it mentions
 }
 
 // keptSession is an outcome. The body of a usable session is an entry of its own.
@@ -223,13 +213,7 @@ func (b *reading[S]) take(k *kept, made []outcome, at map[string]int32) {
 	for i := range k.Files {
 		was := &k.Files[i]
 		j := at[was.Name]
-		f := &File{
-			Name: was.Name, Lines: was.Lines, Bad: was.Bad, Bytes: was.Bytes, Problems: was.Problems,
-			Unknown: map[string]int{}, claimed: was.Claimed,
-		}
-		for _, u := range was.Unknown {
-			f.Unknown[u.Type] = u.N
-		}
+		f := &File{Found: was.Found, claimed: was.Claimed}
 		b.files[j], b.batch[j], b.recalled[j] = f, int32(b.batches), true
 		for _, name := range was.Names {
 			b.speak(name, j)
@@ -261,13 +245,7 @@ func (b *reading[S]) keep(ctx context.Context) {
 			groups[root] = k
 		}
 		place[i] = int32(len(k.Files))
-		was := keptFile{
-			Name: b.inputs[i].Name, Stamp: b.stamps[i], Lines: f.Lines, Bad: f.Bad, Bytes: f.Bytes, Problems: f.Problems,
-			Claimed: f.claimed, Names: b.names[i],
-		}
-		for _, t := range slices.Sorted(maps.Keys(f.Unknown)) {
-			was.Unknown = append(was.Unknown, counted{t, f.Unknown[t]})
-		}
+		was := keptFile{Found: f.Found, Stamp: b.stamps[i], Claimed: f.claimed, Names: b.names[i]}
 		k.Files = append(k.Files, was)
 		unread := slices.ContainsFunc(f.Problems.List, func(p traces.Problem) bool { return p.Unread })
 		lost[root] = lost[root] || b.recalled[i] || unread || was.Stamp.Path == ""

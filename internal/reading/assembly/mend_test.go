@@ -103,7 +103,7 @@ func TestMend(t *testing.T) {
 		{name: "absorbed", lines: "p > u1 | r1 p > t", want: "p > u1 | r1 p > t", compact: 1, absorbed: 1, wantAbsorbed: 1},
 	} {
 		th := Main()
-		f := &File{Name: "f"}
+		f := NewFile("f", traces.Options{})
 		th.Calls = rounds(tt.lines, f)
 		if tt.compact > 0 {
 			th.Happened = []Event{{Event: traces.Event{Kind: traces.EventCompact, Round: tt.compact, Absorbed: tt.absorbed}, Source: f}}
@@ -133,7 +133,7 @@ func TestMend(t *testing.T) {
 // without it, and what they send would begin with the assistant's.
 func TestListingIsNoMessage(t *testing.T) {
 	for lines, want := range map[string]bool{"p > t": false, "p > u1 | r1 > t": false, "l p > t": false, "l > t": true, "l > u1 | r1 > t": true} {
-		th, f := Main(), &File{Name: "f"}
+		th, f := Main(), NewFile("f", traces.Options{})
 		th.Calls = rounds(lines, f)
 		s := &Session{Format: &Format{Rates: traces.DefaultRates()}, ID: "s", Threads: []*Thread{th}, Files: []*File{f}, Problems: Problems{Limit: 9}}
 		out := s.assemble()
@@ -159,7 +159,7 @@ func TestListingIsNoMessage(t *testing.T) {
 // A branch answers the calls that its parent left open where they parted, and no
 // other.
 func TestMendBranch(t *testing.T) {
-	f := &File{Name: "f"}
+	f := NewFile("f", traces.Options{})
 	main, branch := Main(), &Thread{Thread: traces.Thread{ID: "b", Kind: traces.ThreadBranch, ParentRound: 0}}
 	main.Calls, branch.Calls, branch.Up = rounds("p > u1 | r1 > u2 | r2 > t", f), rounds("r1 > t | r2 > t", f), main
 	for _, t := range []*Thread{main, branch} {

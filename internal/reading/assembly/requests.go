@@ -332,6 +332,28 @@ func (p *placed) steps() []Step {
 	return steps
 }
 
+// Draft returns the session of some requests.
+func Draft(opts *traces.Options, format *Format, id string, list []*Request) *Session {
+	s := &Session{Format: format, ID: id, Problems: Problems{Limit: opts.MaxProblems}}
+	for _, r := range list {
+		s.Start, s.End = Earlier(s.Start, r.Start), max(s.End, r.End)
+		if !slices.Contains(s.Files, r.Source) {
+			s.Files = append(s.Files, r.Source)
+		}
+	}
+	return s
+}
+
+// OwnOnce counts the lines and problems of its files that no session before did as the session's.
+func (s *Session) OwnOnce() {
+	for _, f := range s.Files {
+		if !f.owned {
+			f.owned = true
+			s.Own(f)
+		}
+	}
+}
+
 // Counted reports whether one of some requests has usable counts, or sizes are to be
 // estimated from what was said. If not, that is a problem.
 func (s *Session) Counted(opts *traces.Options, list []*Request) bool {

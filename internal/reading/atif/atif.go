@@ -31,13 +31,9 @@ const Agent = traces.AgentATIF
 // known by their trajectories: nothing but that they mark the last message for models of
 // Anthropic and fill the window.
 func Describe() *traces.Agent {
-	return &traces.Agent{
-		Name: Agent, Title: "ATIF trajectories", Read: ReadInputs, Texts: texts, Document: document, Markers: 1, Converted: true,
-		Places:        func(*traces.Home) {},
-		Cache:         assembly.CacheByModel,
-		CompactsAt:    func(_ string, window, _ int64) int64 { return window },
-		SummaryShares: func(string) bool { return false },
-	}
+	return assembly.Client(&traces.Agent{
+		Name: Agent, Title: "ATIF trajectories", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 1, Converted: true,
+	}, 100)
 }
 
 // document reports whether a file is one object that names a version of the format, or, as
@@ -60,12 +56,6 @@ func document(head []byte) bool {
 		s.Skip()
 	}
 	return false
-}
-
-// ReadInputs reads trajectories that were found already; see assembly.Reader.
-func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
-	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
-	return r.Read(ctx, opts, inputs, what)
 }
 
 // file is one file.
@@ -157,6 +147,8 @@ type head struct {
 func (t *trajectory) read(text []byte, line int, root bool) error {
 	var h head
 	var below jsontext.Value
+	var steps [][]byte
+	var lines []int
 	// What the steps need precedes them in all recordings, but no standard says so.
 	bad := assembly.EachOf(text, "steps", func(name string, v []byte) error {
 		switch name {
@@ -168,7 +160,10 @@ func (t *trajectory) read(text []byte, line int, root bool) error {
 			below = v
 		}
 		return nil
-	}, func([]byte, int) error { return nil })
+	}, func(v []byte, at int) error {
+		steps, lines = append(steps, v), append(lines, line-1+at)
+		return nil
+	})
 	t.model = h.Agent.Model
 	t.part.ID, t.part.Version = h.Session, strings.TrimSpace(h.Agent.Name+" "+h.Agent.Version)
 	if root {
@@ -179,18 +174,16 @@ func (t *trajectory) read(text []byte, line int, root bool) error {
 	} else {
 		t.part.ID = cmp.Or(h.Trajectory, h.Session)
 	}
-	place, at := 0, line
-	err := assembly.EachOf(text, "steps", func(string, []byte) error { return nil }, func(v []byte, offset int) error {
-		at += bytes.Count(text[place:offset], []byte("\n"))
-		place = offset
+	for i, v := range steps {
 		var s step
-		if err := assembly.Decode(v, &s); err != nil {
-			return t.Refuse(at, fmt.Errorf("step: %w", err))
+		if err := assembly.Decode(v, &s); err == nil {
+			t.step(lines[i], &s)
+		} else if err = t.Refuse(lines[i], fmt.Errorf("step: %w", err)); err != nil {
+			bad = cmp.Or(bad, err)
+			break
 		}
-		t.step(at, &s)
-		return nil
-	})
-	if t.bare > 0 {
+	}
+	if t.bare > 0 && t.part.Counted() {
 		t.Problems.Add(t.Name, t.first, "%d steps of the agent have no token counts; each is taken for part of the next call", t.bare)
 	}
 	if n := t.part.Len(); n > 0 { // results that hang on the last step went nowhere
@@ -210,31 +203,18 @@ func (t *trajectory) read(text []byte, line int, root bool) error {
 			t.part.Below = append(t.part.Below, sub.part)
 		}
 	}
-	return cmp.Or(err, bad)
+	return bad
 }
 
 // texts reads the texts of a document again.
-func texts(text []byte) (list []traces.Text) {
+func texts(text []byte) []traces.Text {
 	f := newFile(assembly.NewFile("", traces.Options{}), assembly.Maker{Keep: true})
 	_ = (&trajectory{file: f, part: f.Part}).read(text, 1, true) // as far as it is readable
-	var add func(p *assembly.Part)
-	add = func(p *assembly.Part) {
-		for i := range p.Len() {
-			for _, s := range p.Tree.Steps(i) {
-				list = append(list, assembly.TextsOf(s.Blocks)...)
-			}
-		}
-		for _, b := range p.Below {
-			add(b)
-		}
-	}
-	add(f.Part)
-	return list
+	return f.Texts()
 }
 
 // sessions makes one session of every trajectory that no other one started.
 func sessions(opts *traces.Options, files []*file) []*assembly.Session {
-	var parts []*assembly.Part
 	for _, f := range files {
 		for _, child := range files {
 			if _, started := f.Tasks[child.ID]; started && child.Up == "" && child != f {
@@ -242,10 +222,7 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 			}
 		}
 	}
-	for _, f := range files {
-		parts = append(parts, f.Part)
-	}
-	list := assembly.Families(&assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true}, opts.MaxProblems, parts)
+	list := assembly.Families(Agent, opts, files)
 	for _, s := range list {
 		for _, f := range files {
 			if len(s.Files) > 0 && s.Files[0] == f.File {

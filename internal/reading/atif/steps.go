@@ -65,6 +65,11 @@ type part struct {
 	Source jsontext.Value `json:"source"`
 }
 
+func (p *part) text() *string {
+	p.Type = "text"
+	return &p.Text
+}
+
 // usage splits the counts of a call into disjoint classes.
 func (m *metrics) usage() assembly.Usage {
 	in, cached, write := m.Prompt, m.Cached, cmp.Or(m.Extra.Creation, m.Extra.WriteInput, m.Extra.Write)
@@ -73,10 +78,7 @@ func (m *metrics) usage() assembly.Usage {
 			*c = assembly.Count{Logged: true}
 		}
 	}
-	if in.N -= cached.N + write.N; cached.N < 0 || write.N < 0 || in.N < 0 {
-		return assembly.Usage{Reasoning: -1, Bad: true}
-	}
-	return assembly.Counts(in, cached, write, m.Completion, assembly.Count{}, -1)
+	return assembly.Inclusive(in, cached, write, m.Completion, assembly.Count{}, -1)
 }
 
 // step adds a step.
@@ -89,7 +91,7 @@ func (t *trajectory) step(line int, s *step) {
 			t.said += int64(assembly.Weigh(&t.rates, &blocks[i].Block))
 		}
 		if len(blocks) > 0 || k == assembly.StepReply {
-			steps = append(steps, assembly.Step{Kind: k, At: at, Line: int32(line), Blocks: blocks})
+			steps = append(steps, assembly.Step{Kind: k, At: at, Line: int32(line), Model: t.named(s), Blocks: blocks})
 		}
 	}
 	counted := s.Metrics != nil && !s.Copied
@@ -146,13 +148,18 @@ func (t *trajectory) count(steps []assembly.Step, line int, at, before int64, s 
 		}
 	}
 	t.before = max(1, before)
-	model := cmp.Or(s.Model, t.model)
 	for i, u := range usages {
 		steps = append(steps, assembly.Step{
-			Kind: assembly.StepCount, At: at, Line: int32(line), ID: fmt.Sprint(t.part.ID, "/", t.part.Len(), "/", i), Model: model[strings.LastIndexByte(model, '/')+1:], Usage: u, Final: u.OK,
+			Kind: assembly.StepCount, At: at, Line: int32(line), ID: fmt.Sprint(t.part.ID, "/", t.part.Len(), "/", i), Model: t.named(s), Usage: u, Final: u.OK,
 		})
 	}
 	return steps
+}
+
+// named returns the model of a step without its provider.
+func (t *trajectory) named(s *step) string {
+	model := cmp.Or(s.Model, t.model)
+	return model[strings.LastIndexByte(model, '/')+1:]
 }
 
 // maxCalls is the largest number of calls that a step is believed to sum.
@@ -185,7 +192,7 @@ func (t *trajectory) results(s *step) (list []assembly.Block) {
 		}
 		if len(r.Content) > 0 && r.Content.Kind() != 'n' {
 			text, image := "", false
-			for _, p := range t.parts(r.Content) {
+			for _, p := range assembly.PartsOf(t.maker, r.Content, (*part).text) {
 				text, image = text+p.Text, image || p.Type == "image"
 			}
 			list = append(list, t.maker.Result(assembly.CallID(id), text, false, image))
@@ -196,7 +203,7 @@ func (t *trajectory) results(s *step) (list []assembly.Block) {
 
 // message returns the blocks of a message. k is the kind of its texts.
 func (t *trajectory) message(k prompt.Kind, v jsontext.Value) (list []assembly.Block) {
-	for _, p := range t.parts(v) {
+	for _, p := range assembly.PartsOf(t.maker, v, (*part).text) {
 		switch p.Type {
 		case "text":
 			if p.Text == "" {
@@ -212,22 +219,6 @@ func (t *trajectory) message(k prompt.Kind, v jsontext.Value) (list []assembly.B
 		default:
 			t.maker.Skip(p.Type)
 		}
-	}
-	return list
-}
-
-// parts returns the parts of a content, and counts one that has none that can be read.
-func (t *trajectory) parts(v jsontext.Value) (list []part) {
-	var err error
-	switch v.Kind() {
-	case '[':
-		err = assembly.Decode(v, &list)
-	case '"':
-		list = []part{{Type: "text"}}
-		err = assembly.Decode(v, &list[0].Text)
-	}
-	if err != nil {
-		t.maker.Skip("parts")
 	}
 	return list
 }

@@ -159,7 +159,7 @@ func (p *parser) add(pc piece, text []byte) {
 
 // texts reads the texts of a line again.
 func texts(line []byte) []traces.Text {
-	p := &parser{src: &source{File: &assembly.File{Unknown: map[string]int{}}}, keep: true}
+	p := &parser{src: &source{File: assembly.NewFile("", traces.Options{})}, keep: true}
 	if p.parse(assembly.Line{Text: line, Number: 1}) != nil {
 		return nil
 	}

@@ -13,7 +13,6 @@
 package cline
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +21,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
+	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -33,44 +33,29 @@ const Agent = traces.AgentCline
 // compacts at 0.9 of the window and asks for the summary in a request of its own,
 // as its source has it; two markers are an assumption.
 func Describe() *traces.Agent {
-	return &traces.Agent{
-		Name: Agent, Title: "Cline", Read: ReadInputs, Texts: texts, Document: document, Markers: 2,
+	return assembly.Client(&traces.Agent{
+		Name: Agent, Title: "Cline", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 2,
 		Places: func(h *traces.Home) {
 			h.Add(traces.Place{Agent: Agent, Suffixes: []string{".messages.json"}}, h.Under(".cline", "data", "sessions"))
 		},
-		Cache:         assembly.CacheByModel,
-		CompactsAt:    func(_ string, window, _ int64) int64 { return window * 9 / 10 },
-		SummaryShares: func(string) bool { return false },
-	}
+		// sdk/packages/core/src/extensions/context/compaction.ts @01873ee: of the largest input
+		Settings: assembly.ShareOfWindow("compaction.thresholdRatio", "the configuration of a session of Cline's SDK",
+			`compaction: {enabled: true, strategy: "agentic", thresholdRatio: %s}`, "",
+			"0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8"),
+	}, 90)
 }
 
 // document reports whether a file is one object that has, ahead of its messages,
 // an id of a session and what its contract asks for beside it.
 func document(head []byte) bool {
-	d := jsontext.NewDecoder(bytes.NewReader(head), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
-		return false
-	}
-	seen := map[string]bool{}
-	for {
-		t, err := d.ReadToken()
-		if err != nil || t.Kind() != '"' {
-			return false
-		}
-		name := t.String()
-		if seen[name] = true; name == "messages" {
+	s, seen := jsonscan.New(head), map[string]bool{}
+	for name := range s.Members {
+		if seen[string(name)] = true; seen["messages"] {
 			return seen["sessionId"] && seen["updated_at"] && seen["version"]
 		}
-		if d.SkipValue() != nil {
-			return false
-		}
+		s.Skip()
 	}
-}
-
-// ReadInputs reads sessions that were found already; see assembly.Reader.
-func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
-	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
-	return r.Read(ctx, opts, inputs, what)
+	return false
 }
 
 // file is one file.
@@ -142,15 +127,12 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 	if err != nil || text == nil {
 		return f, err
 	}
-	line, place := 1, 0
 	bad := assembly.EachOf(text, "messages", func(name string, v []byte) error {
 		if name == "sessionId" {
 			return assembly.Decode(v, &f.Part.ID)
 		}
 		return nil
-	}, func(v []byte, offset int) error {
-		line += bytes.Count(text[place:offset], []byte("\n"))
-		place = offset
+	}, func(v []byte, line int) error {
 		var m message
 		err := assembly.Decode(v, &m)
 		if err == nil && m.Role != "assistant" && m.Metrics != nil {
@@ -163,7 +145,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 		return nil
 	})
 	f.endTurn()
-	if f.bare > 0 {
+	if f.bare > 0 && f.Counted() {
 		f.Lacks(f.bare, f.first, "%d messages of the model have no token counts; each is taken for part of the next call", f.bare)
 	}
 	if bad == nil && f.Len() == 0 {
@@ -211,7 +193,7 @@ func (f *file) endTurn() {
 
 // answer adds a call. If calls of the turn before it have no counts, its own are those of all.
 func (f *file) answer(line int, at int64, m *message, blocks []assembly.Block, said int64) {
-	steps := []assembly.Step{{Kind: assembly.StepReply, At: at, Line: int32(line), ID: m.ID, Blocks: blocks}}
+	steps := []assembly.Step{{Kind: assembly.StepReply, At: at, Line: int32(line), ID: m.ID, Model: m.model(), Blocks: blocks}}
 	c := call{entry: f.Len(), line: int32(line), said: said, before: -1}
 	if n := len(f.turn); n > 0 {
 		c.before = f.turn[n-1].said
@@ -242,10 +224,12 @@ func (f *file) answer(line int, at int64, m *message, blocks []assembly.Block, s
 	f.turn = nil
 }
 
+// model returns the model of a message without its provider.
+func (m *message) model() string { return m.Model.ID[strings.LastIndexByte(m.Model.ID, '/')+1:] }
+
 // count ends a call.
 func count(at int64, line int, m *message, u assembly.Usage) assembly.Step {
-	model := m.Model.ID[strings.LastIndexByte(m.Model.ID, '/')+1:]
-	return assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: model, Usage: u, Final: u.OK}
+	return assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: m.model(), Usage: u, Final: u.OK}
 }
 
 // share gives the calls of a turn their shares of its counts.
@@ -283,7 +267,7 @@ func (m *message) blocks(mk assembly.Maker) (list []assembly.Block) {
 	case len(m.Metadata) > 0 && m.Time == 0: // written by a compaction
 		kind = prompt.KindSummary
 	}
-	for _, p := range partsOf(mk, m.Content) {
+	for _, p := range assembly.PartsOf(mk, m.Content, func(p *part) *string { p.Type = "text"; return &p.Text }) {
 		switch p.Type {
 		case "text":
 			list = append(list, mk.Text(kind, p.Text))
@@ -307,22 +291,6 @@ func (m *message) blocks(mk assembly.Maker) (list []assembly.Block) {
 		}
 	}
 	return list
-}
-
-// partsOf returns the parts of a content, and counts one that has none that can be read.
-func partsOf(mk assembly.Maker, v jsontext.Value) (parts []part) {
-	var err error
-	switch v.Kind() {
-	case '[':
-		err = assembly.Decode(v, &parts)
-	case '"':
-		parts = []part{{Type: "text"}}
-		err = assembly.Decode(v, &parts[0].Text)
-	}
-	if err != nil {
-		mk.Skip("parts")
-	}
-	return parts
 }
 
 // textOf returns what a file or result holds: a text, or the JSON of what a tool returned.
@@ -352,9 +320,5 @@ func texts(text []byte) (list []traces.Text) {
 
 // sessions makes one session of every file. No file says whose sub-agent it is.
 func sessions(opts *traces.Options, files []*file) []*assembly.Session {
-	var parts []*assembly.Part
-	for _, f := range files {
-		parts = append(parts, f.Part)
-	}
-	return assembly.Families(&assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true}, opts.MaxProblems, parts)
+	return assembly.Families(Agent, opts, files)
 }

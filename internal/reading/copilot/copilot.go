@@ -33,24 +33,19 @@ const Agent = traces.AgentCopilot
 // assumption), compacts at 0.8 of the window as its documentation and recordings
 // have it, and asks for a summary in a request of its own.
 func Describe() *traces.Agent {
-	return &traces.Agent{
-		Name: Agent, Title: "GitHub Copilot CLI", Read: ReadInputs, Texts: texts, Markers: 1,
+	return assembly.Client(&traces.Agent{
+		Name: Agent, Title: "GitHub Copilot CLI", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Markers: 1,
 		Member: func(typ, name string) bool {
 			return name == "data" && (typ == "session.start" || typ == "session.resume" || typ == "assistant.turn_start" || typ == "hook.start")
 		},
 		Places: func(h *traces.Home) {
 			h.Add(traces.Place{Agent: Agent, Suffixes: []string{".jsonl"}}, h.From("COPILOT_HOME", ".copilot"), "session-state")
 		},
-		Cache:         assembly.CacheByModel,
-		CompactsAt:    func(_ string, window, _ int64) int64 { return window * 4 / 5 },
-		SummaryShares: func(string) bool { return false },
-	}
-}
-
-// ReadInputs reads logs that were found already; see assembly.Reader.
-func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
-	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
-	return r.Read(ctx, opts, inputs, what)
+		// copilot-sdk docs/features/session-persistence.md @cc0438d
+		Settings: assembly.ShareOfWindow("backgroundCompactionThreshold", "the configuration of a session of the Copilot SDK",
+			`infiniteSessions: {enabled: true, backgroundCompactionThreshold: %s}`, "the command line alone offers no such setting",
+			"0.2", "0.3", "0.4", "0.5", "0.6", "0.7"),
+	}, 80)
 }
 
 // file is one file.

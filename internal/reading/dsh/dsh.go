@@ -25,23 +25,19 @@ const Agent = traces.AgentDSH
 // Harness. It compacts at 0.8 of the window and asks for the summary on the
 // conversation's own prefix, as its documentation has it.
 func Describe() *traces.Agent {
-	return &traces.Agent{
-		Name: Agent, Title: "DeepSeek Harness", Read: ReadInputs, Texts: texts, Markers: 1,
+	return assembly.Client(&traces.Agent{
+		Name: Agent, Title: "DeepSeek Harness", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Markers: 1,
 		Member: func(typ, name string) bool {
 			return typ == "session" && (name == "createdAt" || name == "delegationDepth") ||
 				name == "data" && (typ == "turn/start" || typ == "step/start" || typ == "request/header")
 		},
 		Places:        func(h *traces.Home) { h.Add(traces.Place{Agent: Agent}, h.From("DSH_HOME", ".dsh"), "sessions") },
-		Cache:         assembly.CacheByModel,
-		CompactsAt:    func(_ string, window, _ int64) int64 { return window * 4 / 5 },
 		SummaryShares: func(string) bool { return true },
-	}
-}
-
-// ReadInputs reads sessions that were found already; see assembly.Reader.
-func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
-	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
-	return r.Read(ctx, opts, inputs, what)
+		// by the documentation of a plug-in (zyd232/dsh-compaction-policy): presets, not patches, have the row
+		Settings: assembly.ShareOfWindow("thresholdRatio", "compaction-basic in the preset of the agent",
+			`config: {thresholdRatio: %s}`, "the simulation goes on cutting large results at 0.8 of the window",
+			"0.2", "0.3", "0.4", "0.5", "0.6", "0.7"),
+	}, 80)
 }
 
 // file is one file.
@@ -355,7 +351,6 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 			own[id] = true
 		}
 	}
-	var parts []*assembly.Part
 	for _, f := range files {
 		for _, i := range f.copied {
 			steps := f.Steps(i)
@@ -364,7 +359,6 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 				f.Set(i, steps[:1])
 			}
 		}
-		parts = append(parts, f.Part)
 	}
-	return assembly.Families(&assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true}, opts.MaxProblems, parts)
+	return assembly.Families(Agent, opts, files)
 }

@@ -70,6 +70,8 @@ type part struct {
 	} `json:"functionResponse"`
 }
 
+func (p *part) text() *string { return &p.Text }
+
 // blob is a file that was sent.
 type blob struct {
 	Mime string `json:"mimeType"`
@@ -112,7 +114,7 @@ func (r *record) answer(mk assembly.Maker, at int64) []assembly.Step {
 	if r.summary {
 		return []assembly.Step{{Kind: assembly.StepReply, At: at, Blocks: blocksOf(mk, r.Content, prompt.KindSummary)}}
 	}
-	reply := assembly.Step{Kind: assembly.StepReply, At: at, ID: r.ID}
+	reply := assembly.Step{Kind: assembly.StepReply, At: at, ID: r.ID, Model: r.Model}
 	for _, t := range r.Thoughts {
 		reply.Blocks = append(reply.Blocks, mk.Text(prompt.KindThinking, t.Subject+"\n"+t.Description))
 		if begun := assembly.Time([]byte(t.Timestamp)); begun != 0 && begun < at {
@@ -162,7 +164,7 @@ func (t *tokens) usage() assembly.Usage {
 // its texts.
 func blocksOf(mk assembly.Maker, v jsontext.Value, kind prompt.Kind) []assembly.Block {
 	var list []assembly.Block
-	for _, p := range partsOf(mk, v) {
+	for _, p := range assembly.PartsOf(mk, v, (*part).text) {
 		switch b := cmp.Or(p.Inline, p.File); {
 		case p.Text != "":
 			list = append(list, mk.Text(kind, p.Text))
@@ -176,29 +178,10 @@ func blocksOf(mk assembly.Maker, v jsontext.Value, kind prompt.Kind) []assembly.
 	return list
 }
 
-// partsOf returns the parts of a content, and counts one that has none that can be read.
-func partsOf(mk assembly.Maker, v jsontext.Value) (parts []part) {
-	var err error
-	switch v.Kind() {
-	case '[':
-		err = assembly.Decode(v, &parts)
-	case '"':
-		parts = make([]part, 1)
-		err = assembly.Decode(v, &parts[0].Text)
-	case '{':
-		parts = make([]part, 1)
-		err = assembly.Decode(v, &parts[0])
-	}
-	if err != nil {
-		mk.Skip("parts")
-	}
-	return parts
-}
-
 // resultOf returns the text of a tool's result and whether it has an image.
 func resultOf(mk assembly.Maker, v jsontext.Value) (text string, image bool) {
 	var b strings.Builder
-	for _, p := range partsOf(mk, v) {
+	for _, p := range assembly.PartsOf(mk, v, (*part).text) {
 		b.WriteString(p.Text)
 		image = image || p.Inline != nil && strings.HasPrefix(p.Inline.Mime, "image/")
 		if p.Response == nil {

@@ -20,9 +20,8 @@ import (
 	"path"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/compactsim/compactsim/internal/reading/assembly"
+	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -32,53 +31,30 @@ const Agent = traces.AgentGemini
 // Describe returns what the rest of the program needs to know about the Gemini
 // CLI. It compacts at half of the window, by a request under a prompt of its own.
 func Describe() *traces.Agent {
-	return &traces.Agent{
-		Name: Agent, Title: "Gemini CLI", Read: ReadInputs, Texts: texts, Document: document,
+	return assembly.Client(&traces.Agent{
+		Name: Agent, Title: "Gemini CLI", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document,
 		Member: func(typ, name string) bool {
 			return typ == "" && (name == "projectHash" || name == "$set" || name == "$rewindTo")
 		},
 		Places: func(h *traces.Home) {
 			h.Add(traces.Place{Agent: Agent, Suffixes: []string{".json", ".jsonl"}}, h.From("GEMINI_CLI_HOME"), ".gemini", "tmp")
 		},
-		Cache:         assembly.CacheByModel,
-		CompactsAt:    func(_ string, window, _ int64) int64 { return window / 2 },
-		SummaryShares: func(string) bool { return false },
-		Settings:      settings(),
-	}
-}
-
-// settings are those that a simulation follows: compaction begins at a share of
-// the window.
-func settings() []traces.Setting {
-	return []traces.Setting{{
-		Name: "model.compressionThreshold", Group: traces.GroupThreshold, Where: "~/.gemini/settings.json",
-		Snippet: `{"model": {"compressionThreshold": %s}}`, Does: "compact at %s of the window",
-		Values: []string{"0.05", "0.1", "0.2", "0.3", "0.7"},
-		Assign: "full-compact.trigger.fraction=%s",
-	}}
+		Settings: assembly.ShareOfWindow("model.compressionThreshold", "~/.gemini/settings.json", `{"model": {"compressionThreshold": %s}}`, "",
+			"0.05", "0.1", "0.2", "0.3", "0.7"),
+	}, 50)
 }
 
 // document reports whether a file begins with an object that has a session id and
 // the hash of a project: a session as one document, or the first line of one.
 func document(head []byte) bool {
-	d := jsontext.NewDecoder(bytes.NewReader(head), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
-		return false
-	}
-	session, project := false, false
-	for {
-		t, err := d.ReadToken()
-		if err != nil || t.Kind() != '"' {
-			return false
-		}
-		session, project = session || t.String() == "sessionId", project || t.String() == "projectHash"
-		if session && project {
+	s, seen := jsonscan.New(head), map[string]bool{}
+	for name := range s.Members {
+		if seen[string(name)] = true; seen["sessionId"] && seen["projectHash"] {
 			return true
 		}
-		if d.SkipValue() != nil {
-			return false
-		}
+		s.Skip()
 	}
+	return false
 }
 
 // lined reports whether a file that begins with head has records as lines: its
@@ -97,12 +73,6 @@ func lined(head []byte) bool {
 		}
 	}
 	return false
-}
-
-// ReadInputs reads sessions that were found already; see assembly.Reader.
-func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
-	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
-	return r.Read(ctx, opts, inputs, what)
 }
 
 // file is one file.
@@ -151,7 +121,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 }
 
 // texts reads the texts of a file again, a document or lines.
-func texts(text []byte) (list []traces.Text) {
+func texts(text []byte) []traces.Text {
 	f := newFile(assembly.NewFile("", traces.Options{}), assembly.Maker{Keep: true})
 	if lined(text) {
 		for line := range bytes.Lines(text) {
@@ -160,20 +130,12 @@ func texts(text []byte) (list []traces.Text) {
 	} else {
 		_ = f.document(text) // as far as it is readable
 	}
-	for i := range f.Len() {
-		for _, st := range f.Steps(i) {
-			list = append(list, assembly.TextsOf(st.Blocks)...)
-		}
-	}
-	return list
+	return f.Texts()
 }
 
 // document reads a session that is one document.
 func (f *file) document(text []byte) error {
-	line, place := 1, 0
-	return assembly.EachOf(text, "messages", f.header.set, func(v []byte, offset int) error {
-		line += bytes.Count(text[place:offset], []byte("\n"))
-		place = offset
+	return assembly.EachOf(text, "messages", f.header.set, func(v []byte, line int) error {
 		var r record
 		if err := assembly.Decode(v, &r); err != nil {
 			return f.Refuse(line, fmt.Errorf("message: %w", err))
@@ -330,17 +292,15 @@ func (f *file) replace(line int, messages []record) error {
 // sessions makes sessions of main files, with the files of sub-agents as threads.
 // The folder of a sub-agent's file names the session that started it.
 func sessions(opts *traces.Options, files []*file) []*assembly.Session {
-	var parts []*assembly.Part
 	for _, f := range files {
 		f.Part.ID, f.Project = f.Session, f.Hash
 		if dir := path.Base(path.Dir(f.Name)); f.Kind == "subagent" && dir != "chats" && dir != "." {
 			f.Up = dir
 		}
-		if n := len(f.uncounted); n > 0 {
+		if n := len(f.uncounted); n > 0 && f.Counted() {
 			f.Lacks(n, slices.Min(slices.Collect(maps.Values(f.uncounted))),
 				"%d messages of the model have no token counts; each is taken for part of the next call", n)
 		}
-		parts = append(parts, f.Part)
 	}
-	return assembly.Families(&assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true}, opts.MaxProblems, parts)
+	return assembly.Families(Agent, opts, files)
 }

@@ -113,12 +113,12 @@ type span struct {
 // message is a message with its parts.
 type message struct {
 	Info struct {
-		ID      string  `json:"id"`
-		Role    string  `json:"role"`
-		Model   string  `json:"modelID"`
-		Time    span    `json:"time"`
-		USD     float64 `json:"cost"`
-		Summary any     `json:"summary"`
+		ID      string         `json:"id"`
+		Role    string         `json:"role"`
+		Model   string         `json:"modelID"`
+		Time    span           `json:"time"`
+		USD     float64        `json:"cost"`
+		Summary jsontext.Value `json:"summary"` // true, or an object
 		Tokens  *struct {
 			Total     assembly.Count `json:"total"`
 			Input     assembly.Count `json:"input"`
@@ -170,10 +170,7 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, e
 		return x, err
 	}
 	x.rounds = assembly.NewRounds(x.thread, x.File)
-	line, place := 1, 0
-	bad := eachMessage(text, &x.info, func(v []byte, offset int) error {
-		line += bytes.Count(text[place:offset], []byte("\n"))
-		place = offset
+	bad := eachMessage(text, &x.info, func(v []byte, line int) error {
 		x.rounds.Version, x.rounds.Project = x.Version, x.Directory
 		var m message
 		err := assembly.Decode(v, &m)
@@ -206,8 +203,8 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, e
 }
 
 // eachMessage reads the info of an export and calls do with its messages and
-// their offsets.
-func eachMessage(text []byte, session *info, do func(v []byte, offset int) error) error {
+// their lines.
+func eachMessage(text []byte, session *info, do func(v []byte, line int) error) error {
 	err := assembly.EachOf(text, "messages", func(name string, v []byte) error {
 		if name != "info" {
 			return nil
@@ -233,7 +230,7 @@ func (x *export) add(m *message, line int32) {
 	}
 	x.clear(created, line)
 	blocks := answered(mk, m, name)
-	if m.Info.Summary == true {
+	if string(m.Info.Summary) == "true" {
 		x.summarized(m, completed, line, blocks)
 		return
 	}

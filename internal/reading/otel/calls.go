@@ -37,13 +37,12 @@ func (sp *span) blocks() []assembly.Block {
 
 // add adds a span.
 func (f *file) add(line int, s *scanned) {
-	w := walker{file: f}
 	sp := &span{
 		key: digest(s.trace, s.id), up: digest(s.trace, s.up), trace: string(s.trace), file: f, line: line,
-		start: w.time(line, s.start), end: w.time(line, s.end),
+		start: f.Moment(line, s.start), end: f.Moment(line, s.end),
 		version: f.version, service: f.service,
 	}
-	if n := number(s.lasted); sp.end == 0 && sp.start != 0 && n >= 0 && n < maxSeconds {
+	if n := number(s.lasted); sp.end == 0 && sp.start != 0 && n >= 0 && n < 9e9 {
 		sp.end = sp.start + n*1000
 	}
 	sp.end = max(sp.end, sp.start)
@@ -181,13 +180,11 @@ func (s *scanned) usage() assembly.Usage {
 		return assembly.Usage{Reasoning: -1, Bad: true}
 	}
 	reads.Logged, writes.Logged = true, true
-	if apart := s.values[input].apart || sum.Logged && in.N < reads.N+writes.N && sum.N == in.N+reads.N+writes.N+out.N; !apart && in.N >= 0 {
-		if in.N -= reads.N + writes.N; in.N < 0 {
-			return assembly.Usage{Reasoning: -1, Bad: true}
-		}
-	}
 	if !thought.Logged {
 		thought.N = -1
+	}
+	if apart := s.values[input].apart || sum.Logged && in.N < reads.N+writes.N && sum.N == in.N+reads.N+writes.N+out.N; !apart && in.N >= 0 {
+		return assembly.Inclusive(in, reads, writes, out, sum, thought.N)
 	}
 	return assembly.Counts(in, reads, writes, out, sum, thought.N)
 }

@@ -27,18 +27,15 @@ const Agent = traces.AgentOTel
 // are only known by their spans: nothing but that they mark the last message for
 // models of Anthropic and fill the window.
 func Describe() *traces.Agent {
-	return &traces.Agent{
-		Name: Agent, Title: "OpenTelemetry GenAI spans", Read: ReadInputs, Texts: texts, Document: document, Markers: 1,
+	return assembly.Client(&traces.Agent{
+		Name: Agent, Title: "OpenTelemetry GenAI spans", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 1,
 		Member: func(typ, name string) bool {
 			return typ == "span" && (name == "traceId" || name == "spanId") || typ == "" && (name == "resourceSpans" || name == "scopeSpans")
 		},
 		Places: func(h *traces.Home) {
 			h.Add(traces.Place{Agent: Agent, Flat: true}, h.Getenv("COPILOT_OTEL_FILE_EXPORTER_PATH"))
 		},
-		Cache:         assembly.CacheByModel,
-		CompactsAt:    func(_ string, window, _ int64) int64 { return window },
-		SummaryShares: func(string) bool { return false },
-	}
+	}, 100)
 }
 
 // document reports whether a file begins with spans: an object or a list of
@@ -87,12 +84,6 @@ func spansIn(s *jsonscan.Scanner) bool {
 	return false
 }
 
-// ReadInputs reads spans that were found already; see assembly.Reader.
-func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
-	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
-	return r.Read(ctx, opts, inputs, what)
-}
-
 // file is one file.
 type file struct {
 	*assembly.File
@@ -118,17 +109,7 @@ var (
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
 	base := assembly.NewFile(in.Name, opts)
 	f := newFile(base, assembly.Maker{Ear: opts.Listener, Unknown: base.Unknown})
-	head, err := in.Head(64 << 10)
-	if err == nil && assembly.Lined(head) {
-		err = f.Read(ctx, opts, in, f.read)
-	} else {
-		var text []byte
-		if text, err = f.ReadAll(ctx, opts, in); err == nil && text != nil {
-			if bad := f.document(text); bad != nil {
-				err = f.Refuse(0, bad)
-			}
-		}
-	}
+	err := f.ReadValues(ctx, opts, in, f.walk)
 	if err == nil && len(f.spans) == 0 && f.Problems.Total == 0 {
 		err = f.Refuse(0, errNoSpans)
 	}
@@ -138,15 +119,9 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 	return f, err
 }
 
-// read reads one line.
-func (f *file) read(ln assembly.Line) error {
-	return f.walk(&walker{file: f, text: ln.Text, line: ln.Number, lines: true})
-}
-
-// document reads one or several JSON values.
-func (f *file) document(text []byte) error { return f.walk(&walker{file: f, text: text, line: 1}) }
-
-func (f *file) walk(w *walker) error {
+// walk reads the spans in a text, which begins on a line.
+func (f *file) walk(text []byte, line int, lined bool) error {
+	w := &walker{file: f, text: text, line: line, lines: lined}
 	s := jsonscan.New(w.text)
 	for s.Peek() != 0 && s.Err() == nil {
 		w.value(&s)
@@ -163,7 +138,7 @@ func (f *file) walk(w *walker) error {
 // texts reads the texts of a file again.
 func texts(text []byte) (list []traces.Text) {
 	f := newFile(assembly.NewFile("", traces.Options{}), assembly.Maker{Keep: true})
-	_ = f.document(text) // as far as it is readable
+	_ = f.walk(text, 1, false) // as far as it is readable
 	for _, m := range f.messages {
 		list = append(list, assembly.TextsOf(m.Blocks)...)
 	}

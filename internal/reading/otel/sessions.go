@@ -152,13 +152,12 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 			d.tools = append(d.tools, sp)
 		}
 	}
-	owned := map[*file]bool{}
 	var list []*assembly.Session
 	for _, d := range order {
 		if d.once(fo); len(d.calls) == 0 {
 			continue
 		}
-		if s := d.session(opts, fo, owned); s != nil {
+		if s := d.session(opts, fo); s != nil {
 			list = append(list, s)
 		}
 	}
@@ -196,15 +195,12 @@ func (d *dialogue) once(fo *forest) {
 }
 
 // session makes the session of a conversation, nil if none of its calls is counted.
-func (d *dialogue) session(opts *traces.Options, fo *forest, owned map[*file]bool) *assembly.Session {
-	s := &assembly.Session{
-		Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true},
-		ID:     d.name, Problems: assembly.Problems{Limit: opts.MaxProblems},
-	}
+func (d *dialogue) session(opts *traces.Options, fo *forest) *assembly.Session {
 	var all []*assembly.Request
 	for _, sp := range d.calls {
 		all = append(all, sp.call)
 	}
+	s := assembly.Draft(opts, &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true}, d.name, all)
 	if !s.Counted(opts, all) {
 		return nil
 	}
@@ -218,19 +214,13 @@ func (d *dialogue) session(opts *traces.Options, fo *forest, owned map[*file]boo
 		shown, sp.call.Prompted = shown || sp.call.Messages != nil, len(lanes[sp.call.Lane]) == 0 || turn[sp.call.Lane] != sp.trace
 		turn[sp.call.Lane] = sp.trace
 		lanes[sp.call.Lane] = append(lanes[sp.call.Lane], sp.call)
-		s.Start, s.End, s.LoggedUSD = assembly.Earlier(s.Start, sp.start), max(s.End, sp.end), s.LoggedUSD+sp.usd
+		s.LoggedUSD += sp.usd
 		s.Project = cmp.Or(s.Project, sp.service)
 		if sp.version != "" && !slices.Contains(s.Versions, sp.version) {
 			s.Versions = append(s.Versions, sp.version)
 		}
-		if !slices.Contains(s.Files, sp.file.File) {
-			s.Files = append(s.Files, sp.file.File)
-		}
-		if !owned[sp.file] {
-			owned[sp.file] = true
-			s.Own(sp.file.File)
-		}
 	}
+	s.OwnOnce()
 	slices.SortStableFunc(d.tools, func(a, b *span) int { return cmp.Compare(a.start, b.start) })
 	for _, t := range d.tools {
 		name := ""

@@ -308,40 +308,6 @@ func (v *value) scaled() float64 {
 	return f * v.scale
 }
 
-// time returns a time as unix ns, 0 for none: a stamp, seconds with nanoseconds, or
-// a number whose size shows its unit.
-func (w *walker) time(line int, v []byte) int64 {
-	switch {
-	case len(v) == 0 || v[0] == 'n':
-		return 0
-	case v[0] == '[':
-		s := jsonscan.New(v)
-		var parts [2]int64
-		i := 0
-		for range s.Elements {
-			parts[min(i, 1)], _ = s.Int()
-			i++
-		}
-		if i != 2 || parts[0] > maxSeconds {
-			parts = [2]int64{1, 0}
-		}
-		return w.Nanos(line, parts[0]*1e9+parts[1])
-	case v[0] == '"' && bytes.IndexByte(v, '-') > 0:
-		return w.Stamp(line, bytes.Trim(v, `"`))
-	}
-	n := number(v)
-	if n < 0 {
-		n = 1 // no time that a log could have
-	}
-	for n > 0 && n < maxSeconds*1e6 {
-		n *= 1000
-	}
-	return w.Nanos(line, n)
-}
-
-// maxSeconds is later than any log, unix seconds.
-const maxSeconds = 9e9
-
 // digest names a span within all of a corpus by ids, zero for none.
 func digest(trace, id []byte) (d prompt.Digest) {
 	if len(id) > 0 {

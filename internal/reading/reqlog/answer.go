@@ -95,7 +95,7 @@ func (f *file) hear(c *call, x *exchange) {
 	c.failed = x.status >= 400 || a.failed
 	c.ID, c.Model = cmp.Or(a.id, c.ID), cmp.Or(modelName(a.model), c.Model)
 	if c.End == 0 && a.created > 0 {
-		c.End = f.moment(x.line, strconv.AppendInt(nil, a.created, 10))
+		c.End = f.Moment(x.line, strconv.AppendInt(nil, a.created, 10))
 	}
 	c.Reply = a.reply()
 	c.Usage, c.Open = a.usage(), a.open

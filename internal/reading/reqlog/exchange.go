@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
@@ -117,7 +116,7 @@ func (f *file) add(x *exchange) bool {
 		x.request = x.body
 	}
 	c := &call{half: x.id, session: x.task, Request: &assembly.Request{
-		Source: f.File, Line: int32(x.line), ID: x.id, Whole: true, Start: f.moment(x.line, x.start), End: f.moment(x.line, x.end),
+		Source: f.File, Line: int32(x.line), ID: x.id, Whole: true, Start: f.Moment(x.line, x.start), End: f.Moment(x.line, x.end),
 	}}
 	f.ask(c, plain(x.request, &f.scratch[0]))
 	f.hear(c, x)
@@ -269,23 +268,4 @@ func sessionOf(metadata []byte) string {
 		return string(m[1])
 	}
 	return ""
-}
-
-// moment returns a time as unix ns, 0 for none: a stamp, or a number whose size shows its unit.
-func (f *file) moment(line int, v []byte) int64 {
-	if len(v) == 0 || v[0] == 'n' {
-		return 0
-	}
-	text := bytes.Trim(v, `"`)
-	x, err := strconv.ParseFloat(string(text), 64)
-	if err != nil {
-		return f.Stamp(line, text)
-	}
-	for x > 0 && x < 1e17 { // seconds are below 10¹¹, milliseconds below 10¹⁴
-		x *= 1000
-	}
-	if !(x > 0 && x < 9e18) {
-		x = 1e9 // no time that a log could have
-	}
-	return f.Nanos(line, int64(x))
 }

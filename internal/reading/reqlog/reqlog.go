@@ -26,13 +26,9 @@ const Agent = traces.AgentRequests
 // Describe returns what the rest of the program needs to know of programs that are
 // known by their requests. Where these are not shown, one message is taken to be marked.
 func Describe() *traces.Agent {
-	return &traces.Agent{
-		Name: Agent, Title: "request logs", Read: ReadInputs, Texts: texts, Document: document, Markers: 1,
-		Places:        func(*traces.Home) {},
-		Cache:         assembly.CacheByModel,
-		CompactsAt:    func(_ string, window, _ int64) int64 { return window },
-		SummaryShares: func(string) bool { return false },
-	}
+	return assembly.Client(&traces.Agent{
+		Name: Agent, Title: "request logs", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 1,
+	}, 100)
 }
 
 // document reports whether one of the first values of a file, or of a list there, is an
@@ -110,12 +106,6 @@ func asks(s *jsonscan.Scanner) bool {
 	return false
 }
 
-// ReadInputs reads logs that were found already; see assembly.Reader.
-func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
-	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
-	return r.Read(ctx, opts, inputs, what)
-}
-
 // file is one file.
 type file struct {
 	*assembly.File
@@ -143,17 +133,7 @@ var errNoExchanges = errors.New("it holds no requests to a model")
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
 	base := assembly.NewFile(in.Name, opts)
 	f := newFile(base, assembly.Maker{Ear: opts.Listener, Unknown: base.Unknown})
-	head, err := in.Head(64 << 10)
-	if err == nil && assembly.Lined(head) {
-		err = f.Read(ctx, opts, in, func(ln assembly.Line) error { return f.walk(ln.Text, ln.Number, true) })
-	} else {
-		var text []byte
-		if text, err = f.ReadAll(ctx, opts, in); err == nil && text != nil {
-			if bad := f.walk(text, 1, false); bad != nil {
-				err = f.Refuse(0, bad)
-			}
-		}
-	}
+	err := f.ReadValues(ctx, opts, in, f.walk)
 	if err == nil && len(f.calls)+f.others == 0 && f.Problems.Total == 0 {
 		err = f.Refuse(0, errNoExchanges)
 	}

@@ -326,7 +326,7 @@ func TestEstimate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := ReadInputs(context.Background(), traces.Options{Estimate: true}, inputs, "a")
+	c, err := Describe().Read(context.Background(), traces.Options{Estimate: true}, inputs, "a")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,9 +72,8 @@ func sessions(opts *traces.Options, files []*file) (list []*assembly.Session) {
 		}
 		of[c.session] = append(of[c.session], c)
 	}
-	owned := map[*assembly.File]bool{}
 	for _, name := range order {
-		if s := session(opts, name, of[name], owned); s != nil {
+		if s := session(opts, name, of[name]); s != nil {
 			list = append(list, s)
 		}
 	}
@@ -82,7 +81,7 @@ func sessions(opts *traces.Options, files []*file) (list []*assembly.Session) {
 }
 
 // session makes the session of some calls, nil if none of them is counted.
-func session(opts *traces.Options, name string, calls []*call, owned map[*assembly.File]bool) *assembly.Session {
+func session(opts *traces.Options, name string, calls []*call) *assembly.Session {
 	var all []*assembly.Request
 	usd, markers, shown := 0.0, 0, false
 	for i, c := range calls {
@@ -98,30 +97,14 @@ func session(opts *traces.Options, name string, calls []*call, owned map[*assemb
 	if shown && markers == 0 {
 		s.Markers = -1
 	}
-	for _, f := range s.Files {
-		if !owned[f] {
-			owned[f] = true
-			s.Own(f)
-		}
-	}
+	s.OwnOnce()
 	return s
 }
 
 // Draft returns the session of some requests.
 func Draft(opts *traces.Options, name string, list []*assembly.Request) *assembly.Session {
-	s := &assembly.Session{
-		Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true, Head: head},
-		ID:     name, Problems: assembly.Problems{Limit: opts.MaxProblems},
-	}
-	shown := false
-	for _, r := range list {
-		shown = shown || r.Messages != nil
-		s.Start, s.End = assembly.Earlier(s.Start, r.Start), max(s.End, r.End)
-		if !slices.Contains(s.Files, r.Source) {
-			s.Files = append(s.Files, r.Source)
-		}
-	}
-	if !shown {
+	s := assembly.Draft(opts, &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true, Head: head}, name, list)
+	if !slices.ContainsFunc(list, func(r *assembly.Request) bool { return r.Messages != nil }) {
 		s.Problems.Add(list[0].Source.Name, 0, "session %s shows no requests: its context has sizes and no content", name)
 		s.Head = nil
 	}

@@ -3,6 +3,7 @@ package synthetic
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -160,10 +161,10 @@ func TestWorkloadOfTheOtherKind(t *testing.T) {
 // memory.
 func TestWorkloadFileIsBounded(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "large.yaml")
-	if err := os.WriteFile(name, bytes.Repeat([]byte("# none\n"), maxProfileBytes/7+1), 0o600); err != nil {
+	if err := errors.Join(os.WriteFile(name, nil, 0o600), os.Truncate(name, 64<<20+1)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadWorkload(name); err == nil || !strings.Contains(err.Error(), "is larger than 4 MB") {
+	if _, err := LoadWorkload(name); err == nil || !strings.Contains(err.Error(), "more than 64 MiB") {
 		t.Errorf("error %v", err)
 	}
 }

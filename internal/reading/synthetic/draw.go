@@ -1,6 +1,7 @@
 package synthetic
 
 import (
+	"fmt"
 	"math"
 	"sort"
 	"time"
@@ -233,25 +234,18 @@ func (c chooser) at(u float64) int {
 
 // uuid returns a version 4 UUID made of random bits and a counter below 2⁴⁸.
 func uuid(bits, n uint64) string {
-	var b [36]byte
-	hexDigits(b[0:8], bits>>32)
-	hexDigits(b[9:13], bits>>16)
-	hexDigits(b[15:18], bits)
-	hexDigits(b[19:23], 0x8000|bits>>4&0x3fff)
-	hexDigits(b[24:36], n)
-	b[8], b[13], b[14], b[18], b[23] = '-', '-', '4', '-', '-'
-	return string(b[:])
-}
-
-// hexDigits fills b with the last digits of n.
-func hexDigits(b []byte, n uint64) {
-	for i := len(b) - 1; i >= 0; i-- {
-		b[i] = "0123456789abcdef"[n&15]
-		n >>= 4
-	}
+	return fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", bits>>32, bits>>16&0xffff, bits&0xfff, 0x8000|bits>>4&0x3fff, n)
 }
 
 const base58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+// inBase58 fills b with the last digits of n.
+func inBase58(b []byte, n uint64) {
+	for i := range b {
+		b[len(b)-1-i] = base58[n%58]
+		n /= 58
+	}
+}
 
 // Prefixes of the API's ids.
 const (
@@ -269,10 +263,7 @@ func (d dice) apiID(prefix string, n uint64) string {
 		b[i], b[8+i] = base58[hi%58], base58[lo%58]
 		hi, lo = hi/58, lo/58
 	}
-	for i := len(b) - 1; i >= 16; i-- {
-		b[i] = base58[n%58]
-		n /= 58
-	}
+	inBase58(b[16:], n)
 	return prefix + string(b[:])
 }
 

@@ -116,7 +116,7 @@ func (g *Generator) layFiles() {
 	}
 	g.paths = append(g.paths, g.w.Project)
 	for _, path := range g.paths {
-		g.lengths = append(g.lengths, int32(len(appendString(nil, path))-len(`""`)))
+		g.lengths = append(g.lengths, int32(len(appendJSON(nil, path))-len(`""`)))
 	}
 }
 

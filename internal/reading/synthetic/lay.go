@@ -103,17 +103,10 @@ const callIDLength = 28
 // session and a counter.
 func (p *plan) callIDs() string {
 	id := []byte(p.d.apiID(messagePrefix, 0))
-	count := id[len(id)-6:]
-	var digits [6]uint8
 	var ids strings.Builder
 	ids.Grow(p.calls * callIDLength)
-	for range p.calls {
-		k := len(digits) - 1
-		for ; digits[k] == uint8(len(base58)-1) && k > 0; k-- {
-			digits[k], count[k] = 0, base58[0]
-		}
-		digits[k]++
-		count[k] = base58[digits[k]]
+	for n := range p.calls {
+		inBase58(id[len(id)-6:], uint64(n)+1)
 		ids.Write(id)
 	}
 	return ids.String()

@@ -79,33 +79,17 @@ func LoadWorkload(name string) (*Workload, error) {
 // WorkloadText returns the YAML that LoadWorkload reads.
 func WorkloadText(name string) ([]byte, error) {
 	if isFile(name) {
-		return readProfile(name)
+		text, err := files.Read(name)
+		if err != nil {
+			return nil, fmt.Errorf("read profile: %w", err)
+		}
+		return text, nil
 	}
 	if names := WorkloadNames(); !slices.Contains(names, name) {
 		return nil, fmt.Errorf("no profile %q%s; there are %s, and files that end in .yaml",
 			name, nearest.Hint(name, names), strings.Join(names, ", "))
 	}
 	return profiles.ReadFile("profiles/" + name + ".yaml")
-}
-
-// maxProfileBytes bounds the file of a profile, which may turn out to be a device
-// without an end.
-const maxProfileBytes = 4 << 20
-
-func readProfile(name string) ([]byte, error) {
-	f, err := files.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("read profile: %w", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxProfileBytes+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read profile: %w", err)
-	case len(text) > maxProfileBytes:
-		return nil, fmt.Errorf("read profile: %s is larger than %d MB: no profile", name, maxProfileBytes>>20)
-	}
-	return text, nil
 }
 
 func isFile(name string) bool {
@@ -119,25 +103,18 @@ const fittedKey = "switches"
 // file and line: unknown keys, values of the wrong kind, and values that no
 // session can be drawn from.
 func parseWorkload(text []byte, file string) (*Workload, error) {
-	w, err := parse(text, file)
+	tree, err := spec.Parse(text, file)
 	if err != nil {
 		return nil, fmt.Errorf("reading a profile: %w", err)
 	}
-	return w, nil
-}
-
-func parse(text []byte, file string) (*Workload, error) {
-	tree, err := spec.Parse(text, file)
-	if err != nil {
-		return nil, err
-	}
-	if n := spec.Child(tree.Root, fittedKey); n != nil {
-		return nil, tree.Errorf(n, "this profile of sim calibrate is for the simulation; "+
-			"sim traces fit writes one that sessions are generated from")
-	}
 	var w Workload
-	if errs := tree.Decode(tree.Root, &w, ""); len(errs) > 0 {
-		return nil, errors.Join(errs...)
+	errs := tree.Decode(tree.Root, &w, "")
+	if n := spec.Child(tree.Root, fittedKey); n != nil {
+		errs = []error{tree.Errorf(n, "this profile of sim calibrate is for the simulation; "+
+			"sim traces fit writes one that sessions are generated from")}
+	}
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("reading a profile: %w", errors.Join(errs...))
 	}
 	w.Name = strings.TrimSuffix(file[strings.LastIndexAny(file, `/\`)+1:], ".yaml")
 	return &w, nil

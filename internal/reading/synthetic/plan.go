@@ -1,6 +1,7 @@
 package synthetic
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -174,15 +175,8 @@ var agentBillLength = int32(len(agentBill("")) + agentIDLength)
 
 // agentID returns the id of an agent: ids of a session sort as agents start.
 func agentID(d dice, n int) string {
-	var b [agentIDLength]byte
-	b[0] = 'a'
 	bits := d.bits(forSession, 6)
-	for i := 1; i < 4; i++ {
-		b[i] = "0123456789abcdef"[bits&15]
-		bits >>= 4
-	}
-	hexDigits(b[4:], uint64(n))
-	return string(b[:])
+	return fmt.Sprintf("a%x%x%x%05x", bits&15, bits>>4&15, bits>>8&15, n)
 }
 
 // agentBill is the line the client adds to an agent's report.

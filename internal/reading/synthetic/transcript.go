@@ -2,10 +2,12 @@ package synthetic
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"fmt"
 	"io"
-	"strconv"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -296,44 +298,24 @@ func (x *scribe) turnEnd(rd *traces.Round) {
 // fields are the members of a JSON object in order: names and values in turn.
 type fields []any
 
-// appendJSON appends a value as the client writes it: as encoding/json does
-// without escaping HTML. Values are strings, integers, booleans, fields and lists;
-// anything else is null.
-func appendJSON(b []byte, v any) []byte {
-	switch v := v.(type) {
-	case string:
-		return appendString(b, v)
-	case int:
-		return strconv.AppendInt(b, int64(v), 10)
-	case int64:
-		return strconv.AppendInt(b, v, 10)
-	case bool:
-		return strconv.AppendBool(b, v)
-	case fields:
-		b = append(b, '{')
-		for i := 0; i+1 < len(v); i += 2 {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(appendJSON(b, v[i]), ':')
-			b = appendJSON(b, v[i+1])
+// MarshalJSONTo implements json.MarshalerTo.
+func (f fields) MarshalJSONTo(e *jsontext.Encoder) error {
+	err := e.WriteToken(jsontext.BeginObject)
+	for _, v := range f {
+		if text, ok := v.(string); ok { // as most are: MarshalEncode is slower
+			err = cmp.Or(err, e.WriteToken(jsontext.String(text)))
+		} else {
+			err = cmp.Or(err, json.MarshalEncode(e, v))
 		}
-		return append(b, '}')
-	case []any:
-		b = append(b, '[')
-		for i, x := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendJSON(b, x)
-		}
-		return append(b, ']')
 	}
-	return append(b, "null"...)
+	return cmp.Or(err, e.WriteToken(jsontext.EndObject))
 }
 
-// appendString appends a string in quotes. Invalid UTF-8 becomes U+FFFD.
-func appendString(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s) // the error reports what becomes U+FFFD
-	return b
+// appendJSON appends a value as the client writes it, without escaping HTML. Invalid UTF-8 becomes U+FFFD.
+func appendJSON(b []byte, v any) []byte {
+	to := bytes.NewBuffer(b)
+	if err := json.MarshalWrite(to, v, jsontext.AllowInvalidUTF8(true)); err != nil {
+		panic(err) // strings, numbers, booleans and lists of them have a JSON
+	}
+	return to.Bytes()
 }

@@ -85,9 +85,9 @@ func TestHitChart(t *testing.T) {
 	svg := drawn(t, "hits.svg", func(w io.Writer, format string) error {
 		return hitDrawing(sweepRun(), twoCells(200)).Draw(w, format)
 	})
-	wantTexts(t, svg, "Cache hit ratio over time, 1 session", "hours since the start of the session", "Cost of misses (USD)",
+	wantTexts(t, svg, "Cache hit ratio over time, session 5f2c", "hours since the start of the session", "Cost of misses (USD)",
 		"1 session · weighted by tokens, in steps of 1 hour since the start of each session")
-	wantTexts(t, svg, "recorded, 212 calls, misses $2.30", "auto-compact/100000, 213 calls, misses $1.19")
+	wantTexts(t, svg, "recorded, misses $2.30", "auto-compact/100000, misses $1.19")
 }
 
 // TestMissCost: 80,000 missed tokens that were written at $6.25 a million

@@ -233,7 +233,7 @@ func contextChart(run *results.Run, calls []results.CellCalls) (*document.Chart,
 
 // contextPanels returns the panels of traces: contexts, misses, shares of reads.
 func contextPanels(traces []trace, peak float64) []document.Panel {
-	context := document.Panel{Title: "Context (tokens)", Height: 250, Y: unitAxis(results.UnitTokens, 0, 1.1*peak, 6)}
+	context := document.Panel{Title: "Context (tokens)", Height: 250, Y: unitAxis(results.UnitTokens, 0, 1.2*peak, 6)}
 	shares := document.Panel{Title: "Read from the cache (% of input)", Height: 70, Y: unitAxis(results.UnitRatio, 0, 1.12, 3)}
 	context.Y.Grid, shares.Y.Grid = true, true
 	width := 1

@@ -134,7 +134,8 @@ func costChart(run *results.Run) (*document.Chart, error) {
 		y, sum := p.Y.Place(i, len(bars), shortName(b.cell, swept)), 0.0
 		for k, v := range b.parts {
 			if v > 0 {
-				parts[k].Box(sum, y-0.3, sum+v, y+0.3, strconv.FormatFloat(100*v/b.total, 'f', 0, 64)+" %")
+				share := strconv.FormatFloat(100*v/b.total, 'f', 0, 64) + " %"
+				parts[k].Box(sum, y-0.3, sum+v, y+0.3, uncrossed(share, sum, sum+v, spans[i]))
 			}
 			sum += v
 		}

@@ -171,7 +171,10 @@ func frontDots(run *results.Run, points []frontPoint) []document.Series {
 		}
 		byStrategy[at.cell.Strategy] = append(byStrategy[at.cell.Strategy], at)
 	}
-	styles := slices.DeleteFunc(looks(), func(s document.Style) bool { return s.Color == document.Green }) // the colour of the front
+	styles := slices.DeleteFunc(looks(), func(s document.Style) bool {
+		// Green is the colour of the front, and thin markers drown among intervals.
+		return s.Color == document.Green || s.Marker == document.Cross || s.Marker == document.Plus
+	})
 	var list []document.Series
 	for i, name := range names {
 		group, style := byStrategy[name], styles[i%len(styles)]

@@ -59,8 +59,7 @@ func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, err
 				line.Point((float64(j)+0.5)*per, ratio, "")
 			}
 		}
-		line.Name = calledName(run, calls[i].Cell) + ", " + document.Count(len(calls[i].Calls), "call") +
-			", misses " + document.Amounts(missed)(missed)
+		line.Name = calledName(run, calls[i].Cell) + ", misses " + document.Amounts(missed)(missed)
 		ratios.Series = append(ratios.Series, line.Dotted()...)
 		costs.Series = append(costs.Series, bars)
 	}
@@ -78,7 +77,13 @@ func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, err
 		panels[i].Y.Grid, panels[i].X.High = true, float64(longest)*per
 	}
 	panels[len(panels)-1].X = timeAxis(width, longest)
-	c := runChart(run, "Cache hit ratio over time, "+document.Count(len(sessions), "session"), errorLine(run), undrawn(run, calls))
+	of := document.Count(len(sessions), "session")
+	for id := range sessions {
+		if len(sessions) == 1 {
+			of = "session " + document.Shortened(document.Printable(id), 13)
+		}
+	}
+	c := runChart(run, "Cache hit ratio over time, "+of, errorLine(run), undrawn(run, calls))
 	c.Facts = []string{fmt.Sprintf("%s · weighted by tokens, in steps of %s since the start of each session",
 		document.Count(len(sessions), "session"), spanName(width))}
 	c.Width, c.Panels = callsWidth, panels

@@ -58,11 +58,11 @@ func rankChart(run *results.Run) (*document.Chart, error) {
 			continue
 		}
 		style := styles[drawn]
-		style.Size = 3.2
+		style.Size = 2.8
 		marks := dotsOf(kind.name+", "+document.Count(len(at), "session"), style)
 		for c := range cells {
 			mean, half := meanOf(ranks[c], at)
-			y := float64(len(cells)-1-c) + 0.22*float64(1-drawn)
+			y := float64(len(cells)-1-c) + 0.27*float64(1-drawn)
 			spread(&marks, true, mean, y, "", document.Span{Low: max(mean-half, 1), High: min(mean+half, float64(len(cells)))}, len(at))
 		}
 		p.Series = append(p.Series, marks)
@@ -199,7 +199,7 @@ func missesChart(run *results.Run) (*document.Chart, error) {
 		y, sum := p.Y.Place(i, len(cells), shortName(c, swept)), 0.0
 		for k := range parts {
 			if n := c.Total.Figures[results.MissesByClass+1+results.ID(k)]; n > 0 {
-				parts[k].Box(sum, y-0.3, sum+n, y+0.3, document.Grouped(n, 0))
+				parts[k].Box(sum, y-0.3, sum+n, y+0.3, uncrossed(document.Grouped(n, 0), sum, sum+n, spans[i]))
 				sum += n
 			}
 		}

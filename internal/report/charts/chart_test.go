@@ -237,14 +237,13 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// TestGreyscale: parts of a bar, scopes of a fleet and bars of cells beside each
-// other differ in luminance (Rec. 709 weights), parts by at least a tenth.
+// TestGreyscale: parts of a bar and bars of cells beside each other differ in luminance (Rec. 709 weights), parts by at least a tenth.
 func TestGreyscale(t *testing.T) {
 	var cells []document.Series
 	for _, style := range looks()[:results.ForemostCells] {
 		cells = append(cells, document.Series{Name: fmt.Sprintf("cell #%06x", style.Color), Style: style})
 	}
-	for _, series := range [][]document.Series{costParts(), fleetScopes(), cells} {
+	for _, series := range [][]document.Series{costParts(), cells} {
 		for i, a := range series {
 			for _, b := range series[:i] {
 				if d := math.Abs(luminance(a.Style.Color) - luminance(b.Style.Color)); d < 0.1 {

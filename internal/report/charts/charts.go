@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/study/studies"
@@ -19,6 +20,12 @@ type Drawing struct {
 	Form Form
 
 	chart func() (*document.Chart, error)
+}
+
+// In returns the drawing in a form. What it draws is computed once, whatever is written of it.
+func (d Drawing) In(form Form) Drawing {
+	d.Form, d.chart = form, sync.OnceValues(d.chart)
+	return d
 }
 
 // Draw writes the chart in a format of ChartFormats.

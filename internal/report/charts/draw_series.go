@@ -83,6 +83,9 @@ func spans(x *document.Series) (list []plot.Plotter) {
 	if x.Unspanned {
 		return nil
 	}
+	if x.Mark != document.MarkText { // which has no colour of its own
+		style.Color = rgb(x.Style.Color)
+	}
 	if len(x.XSpans) > 0 {
 		bars := &plotter.XErrorBars{LineStyle: style, CapWidth: capWidth}
 		for i, span := range x.XSpans {
@@ -104,56 +107,6 @@ func spans(x *document.Series) (list []plot.Plotter) {
 		list = append(list, bars)
 	}
 	return list
-}
-
-// apart draws the texts of dots where they touch neither dots nor other texts: at the left of their dot, else at its
-// right, above it or below; a text without room is left out.
-type apart struct {
-	s      *sketch
-	dotted []*document.Series
-}
-
-// Plot implements plot.Plotter.
-func (a *apart) Plot(c draw.Canvas, p *plot.Plot) {
-	toX, toY := p.Transforms(&c)
-	var taken []vg.Rectangle
-	free := func(r vg.Rectangle) bool {
-		return r.Min.X >= 0 && !slices.ContainsFunc(taken, func(t vg.Rectangle) bool {
-			return r.Min.X < t.Max.X && t.Min.X < r.Max.X && r.Min.Y < t.Max.Y && t.Min.Y < r.Max.Y
-		})
-	}
-	around := func(at vg.Point, x, y vg.Length) vg.Rectangle {
-		return vg.Rectangle{Min: vg.Point{X: at.X - x, Y: at.Y - y}, Max: vg.Point{X: at.X + x, Y: at.Y + y}}
-	}
-	for _, x := range a.dotted {
-		for i := range x.X {
-			r := vg.Length(x.Style.Size)
-			taken = append(taken, around(vg.Point{X: toX(x.X[i]), Y: toY(x.Y[i])}, r, r))
-		}
-	}
-	for _, x := range a.dotted {
-		if !x.Apart {
-			continue
-		}
-		labels := a.s.beside(x, vg.Length(x.Style.Size))
-		for i, text := range labels.Labels {
-			style := labels.TextStyle[i]
-			half, away := style.Width(text)/2, labels.Offset.X
-			high := style.Height("x")/2 + 1
-			for _, side := range []vg.Point{{X: -1}, {X: 1}, {Y: 1}, {Y: -1}} {
-				at := vg.Point{X: toX(x.X[i]) + side.X*(away+half), Y: toY(x.Y[i]) + side.Y*(high+away)}
-				if side.Y == 0 && len(x.XSpans) > 0 && !x.Unspanned {
-					at.Y += high // above the bar
-				}
-				if box := around(at, half, style.Height("x")/2); free(box) && box.Max.X < a.s.width {
-					taken = append(taken, box)
-					style.XAlign = draw.XCenter
-					c.FillText(style, vg.Point{X: at.X, Y: at.Y + 1}, text)
-					break
-				}
-			}
-		}
-	}
 }
 
 // entry returns the entry of a legend for series of one name.
@@ -258,7 +211,7 @@ func (k dotKey) Thumbnail(c *draw.Canvas) {
 	if _, above := k.style.Shape.(arrow); above {
 		at.Y -= k.style.Radius
 	}
-	c.DrawGlyph(k.style, at)
+	c.DrawGlyphNoClip(k.style, at) // it may be higher than the text
 }
 
 // arrow is a glyph that points down at its place.
@@ -290,7 +243,7 @@ func boxes(x *document.Series) *plotter.Polygon {
 	p := &plotter.Polygon{Color: rgb(x.Style.Color)}
 	switch {
 	case x.Style.Hollow:
-		p.Color, p.LineStyle = nil, draw.LineStyle{Color: rgb(x.Style.Color), Width: vg.Points(2)}
+		p.Color, p.LineStyle = nil, lineStyle(x)
 	case x.Mark == document.MarkBox:
 		p.LineStyle = draw.LineStyle{Color: color.White, Width: vg.Points(0.6)}
 	}
@@ -333,108 +286,6 @@ func (s *sketch) shaded(x *document.Series) []plot.Plotter {
 		in.widths = append(in.widths, math.Abs(x.X2[i]-x.X[i]))
 	}
 	return append(list, in)
-}
-
-// inside draws the texts that fit in their boxes.
-type inside struct {
-	*plotter.Labels
-	widths []float64 // of boxes
-}
-
-// Plot implements plot.Plotter.
-func (l inside) Plot(c draw.Canvas, p *plot.Plot) {
-	toX, _ := p.Transforms(&c)
-	shown := *l.Labels
-	shown.Labels = slices.Clone(shown.Labels)
-	for i, text := range shown.Labels {
-		room := toX(l.XYs[i].X+l.widths[i]/2) - toX(l.XYs[i].X-l.widths[i]/2)
-		if shown.TextStyle[i].Width(text)+4 > room {
-			shown.Labels[i] = ""
-		}
-	}
-	shown.Plot(c, p)
-}
-
-// GlyphBoxes returns none: the texts need no extra room.
-func (inside) GlyphBoxes(*plot.Plot) []plot.GlyphBox { return nil }
-
-// beside returns the texts of a series beside its points.
-func (s *sketch) beside(x *document.Series, distance vg.Length) *plotter.Labels {
-	l := &plotter.Labels{XYs: xys(x), Labels: make([]string, len(x.X)), Offset: vg.Point{X: distance + 2*lineGap, Y: 1}}
-	style := s.text
-	style.YAlign = draw.YCenter
-	if x.Mark == document.MarkDot {
-		style.Font.Size, style.Color = 8, s.fine.Color
-		l.Offset.X = distance + lineGap
-	}
-	if x.Left {
-		style.XAlign = draw.XRight
-		l.Offset.X = -l.Offset.X
-	}
-	for i := range x.X {
-		l.TextStyle = append(l.TextStyle, style)
-		if len(x.Texts) > 0 {
-			l.Labels[i] = drawable(style, x.Texts[i])
-		}
-	}
-	return l
-}
-
-// level is a line across a panel.
-type level struct {
-	value float64
-	name  string
-	style draw.LineStyle
-}
-
-// levels are lines across a panel by value, with their names at the right,
-// moved apart where they would touch.
-type levels struct {
-	list []level
-	text draw.TextStyle
-}
-
-// Plot implements plot.Plotter.
-func (l levels) Plot(c draw.Canvas, p *plot.Plot) {
-	_, toY := p.Transforms(&c)
-	style := l.text
-	style.YAlign = draw.YCenter
-	pitch := lineHeight(style) - 2
-	at := make([]vg.Length, len(l.list))
-	below := c.Min.Y - pitch
-	for i, lv := range l.list {
-		at[i] = max(toY(lv.value), below+pitch)
-		below = at[i]
-	}
-	above := c.Max.Y + pitch
-	for i, lv := range slices.Backward(l.list) {
-		at[i] = min(at[i], above-pitch)
-		above = at[i]
-		y := toY(lv.value)
-		c.StrokeLine2(lv.style, c.Min.X, y, c.Max.X, y)
-		c.StrokeLine2(draw.LineStyle{Color: style.Color, Width: vg.Points(0.8)}, c.Max.X, y, c.Max.X+8, at[i])
-		c.FillText(style, vg.Point{X: c.Max.X + 11, Y: at[i] + 1}, lv.name)
-	}
-}
-
-// GlyphBoxes reserves room at the right.
-func (l levels) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
-	width := vg.Length(0)
-	for _, lv := range l.list {
-		width = max(width, l.text.Width(lv.name)+14)
-	}
-	return room{width}.GlyphBoxes(p)
-}
-
-// room reserves a width at the right of the data.
-type room struct{ width vg.Length }
-
-// Plot implements plot.Plotter.
-func (room) Plot(draw.Canvas, *plot.Plot) {}
-
-// GlyphBoxes implements plot.GlyphBoxer.
-func (r room) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
-	return []plot.GlyphBox{{X: 1, Rectangle: vg.Rectangle{Max: vg.Point{X: r.width}}}}
 }
 
 // gradient is the entry of a legend for shades.

@@ -26,17 +26,22 @@ func textStyle(size vg.Length, c document.Color) draw.TextStyle {
 	return s
 }
 
-// wrapped breaks texts at spaces into lines no wider than width.
+// wrapped breaks texts at spaces into lines no wider than width. A line is as wide as its words, each measured once.
 func wrapped(s draw.TextStyle, width vg.Length, texts ...string) []string {
 	var lines []string
+	space := s.Width(" ")
 	for _, text := range texts {
-		line := ""
+		line, end := "", vg.Length(0)
 		for word := range strings.FieldsSeq(drawable(s, text)) {
-			if line != "" && s.Width(line+" "+word) > width {
-				lines = append(lines, line)
-				line = ""
+			wide := s.Width(word)
+			if line != "" && end+space+wide > width && word != "·" { // which ends a line and begins none
+				lines, line = append(lines, line), ""
 			}
-			line = strings.TrimPrefix(line+" "+word, " ")
+			if line == "" {
+				line, end = word, wide
+			} else {
+				line, end = line+" "+word, end+space+wide
+			}
 		}
 		if line != "" {
 			lines = append(lines, line)
@@ -52,29 +57,30 @@ func footnotesOf(c *document.Chart, s draw.TextStyle, width vg.Length, most int)
 	if most == 0 || len(lines) <= most {
 		return lines
 	}
-	first := func(n int, text string) []string {
-		lines := wrapped(s, width-s.Width(" …"), text)
-		for part := text; len(lines) > n; { // whole statements, if one fits
-			at := max(strings.LastIndex(part, " · "), strings.LastIndex(part, ", "))
-			if at < 0 {
-				break
-			}
-			part = part[:at]
-			if lines = wrapped(s, width-s.Width(" …"), part); len(lines) <= n && text != c.Source {
-				lines[len(lines)-1] += " …"
-			}
-		}
-		if len(lines) > n {
-			lines = lines[:n]
-			lines[n-1] += " …"
-		}
+	if len(c.Notes) == 0 || most == 1 {
+		return headOf(s, width, most, c.Source, "")
+	}
+	notes := headOf(s, width, most-1, strings.Join(c.Notes, " · "), " …")
+	return append(notes, headOf(s, width, most-len(notes), c.Source, "")...)
+}
+
+// headOf returns the beginning of a text that fits in n lines: whole statements with an end behind them, or else what
+// there is room for.
+func headOf(s draw.TextStyle, width vg.Length, n int, text, end string) []string {
+	width -= s.Width(" …")
+	lines := wrapped(s, width, text)
+	if len(lines) <= n {
 		return lines
 	}
-	if len(c.Notes) == 0 || most == 1 {
-		return first(most, c.Source)
+	lines = lines[:n]
+	part := strings.Join(lines, " ")
+	if at := max(strings.LastIndex(part, " · "), strings.LastIndex(part, ", ")); at >= 0 {
+		lines = wrapped(s, width, part[:at])
+	} else {
+		end = " …"
 	}
-	notes := first(most-1, strings.Join(c.Notes, " · "))
-	return append(notes, first(most-len(notes), c.Source)...)
+	lines[len(lines)-1] += end
+	return lines
 }
 
 // fitted shortens a text to a width, but not below three characters.

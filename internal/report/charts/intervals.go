@@ -59,6 +59,15 @@ func shownTo(high float64, spans []document.Span) float64 {
 	return min(to, 1.5*high)
 }
 
+// uncrossed returns the text of a part of a bar, none if the interval of the bar would run through it.
+func uncrossed(text string, from, to float64, bar document.Span) string {
+	middle, quarter := (from+to)/2, (to-from)/4
+	if bar.Low != bar.High && bar.Low < middle+quarter && bar.High > middle-quarter {
+		return ""
+	}
+	return text
+}
+
 // figureOf returns what adds up to a metric over the sessions of a cell, false for extremes and without rows.
 func figureOf(c *results.Cell, m results.Metric) (f stats.Figure, ok bool) {
 	if len(c.Rows) == 0 || !c.Measures(m) || m.Kind != results.KindSum && m.Kind != results.KindRatio {

@@ -28,16 +28,12 @@ type PageParts struct {
 // page is a document with a section for each part of a report.
 type page struct{ *document.Document }
 
-// offTerminal leaves out what only a terminal can do.
-var offTerminal = strings.NewReplacer("; -v names them", "", "; a subscription pays none of it: --as tokens", "; a subscription pays none of it",
-	"row own of `sim run --agent …`", "each session under its own client", ": --all, --format csv or --out DIR have every cell", "")
-
 // add adds a section for a document.
 func (p page) add(title string, of *document.Document, folded bool) {
 	s := document.Section{Title: title, Folded: folded}
 	say := func(lines []string) {
 		for _, line := range lines {
-			if line = offTerminal.Replace(line); line != "" {
+			if line != "" {
 				s.Blocks = append(s.Blocks, document.Text{Text: line})
 			}
 		}
@@ -52,9 +48,6 @@ func (p page) add(title string, of *document.Document, folded bool) {
 		s.Blocks = append(s.Blocks, x.Blocks...)
 	}
 	notes := slices.DeleteFunc(slices.Clone(of.Notes), func(line string) bool { return line == "" })
-	for i := range notes {
-		notes[i] = offTerminal.Replace(notes[i])
-	}
 	if t, ok := last(s.Blocks).(*document.Table); ok {
 		noted := *t
 		noted.Notes = slices.Concat(t.Notes, notes)
@@ -96,9 +89,7 @@ func last(blocks []document.Block) document.Block {
 func Page(run *results.Run, parts PageParts) *document.Document {
 	p := page{&document.Document{Title: pageTitle(run, parts.Agents)}}
 	table := Run(run, Options{Split: true, Whole: true, MaxCells: maxPagedCells})
-	for _, line := range table.Head {
-		p.Head = append(p.Head, offTerminal.Replace(line))
-	}
+	p.Head = table.Head
 	short := parts.Verdict // what to set is for the advice to say
 	if parts.Advice == nil && parts.Verdict == nil {
 		short = verdict(run)
@@ -131,7 +122,11 @@ func Page(run *results.Run, parts PageParts) *document.Document {
 			followed[tracks.List[i].Group] = true
 		}
 		if n := run.Workload.Sessions; len(followed) < n {
-			note = fmt.Sprintf("Of %s the %d with the most calls.", document.Count(n, "session"), len(followed))
+			few := "one"
+			if len(followed) > 1 {
+				few = document.Whole(len(followed))
+			}
+			note = fmt.Sprintf("Of %s the %s with the most calls.", document.Count(n, "session"), few)
 		}
 		blocks := []document.Block{document.Text{Text: "What each call read from the cache, wrote into it, sent beside it and answered. " +
 			"▾ marks a miss, ◆ a compaction or a call of the client, ◇ what was cleared. Drag to zoom; click, or use the arrow keys, " +

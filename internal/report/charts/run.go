@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -41,7 +40,7 @@ func Run(run *results.Run, o Options) *document.Document {
 	if rest != "" {
 		d.Head = append(d.Head, rest)
 	}
-	list := []*document.Table{t.main()}
+	list := append([]*document.Table{t.main()}, t.organisations()...)
 	if o.Split {
 		list = append(list, slices.Concat(t.splits(), t.groups(), t.layers(), t.breaks())...)
 	}
@@ -51,7 +50,11 @@ func Run(run *results.Run, o Options) *document.Document {
 	if len(run.Cells) < len(bySeed.Cells) {
 		d.Notes = append(d.Notes, "± half the 95 % interval of the mean over the seeds; a row for each seed is in --format csv")
 	}
-	d.Notes = append(d.Notes, slices.Concat(t.unmarked(), titledNote(shown), t.optimum(), []string{"", trustLine(run)})...)
+	d.Notes = append(d.Notes, slices.Concat(t.unmarked(), titledNote(shown), t.optimum())...)
+	if hasUsers(run) {
+		return d // nothing was recorded that figures or advice could be held against
+	}
+	d.Notes = append(d.Notes, "", trustLine(run))
 	if !o.Whole {
 		d.Notes = append(d.Notes, "what to set: sim advise with the same PATH")
 	}
@@ -180,6 +183,9 @@ func (t *tables) main() *document.Table {
 		}
 	}
 	columns = slices.DeleteFunc(columns, func(c column) bool {
+		if c.title == "VS RECORDED" && t.whole.Reference(results.StrategyRecorded) == nil {
+			return true
+		}
 		m, _ := results.LookupMetric(c.metric)
 		return (m.Group != "" || m.Level > 0) && !anyValue(t.run, m.Name)
 	})
@@ -191,6 +197,9 @@ func (t *tables) main() *document.Table {
 // costTitle is the title of costs, which says so where agents fetch nothing again.
 func costTitle(run *results.Run) string {
 	open := false
+	if hasUsers(run) {
+		return "COST"
+	}
 	for i := range run.Cells {
 		for _, r := range run.Cells[i].Rows {
 			if r.Loop == results.LoopClosed {
@@ -330,103 +339,40 @@ func (t *tables) cost(title, name string) column {
 	return col
 }
 
-// splits shows the parts of the main figures. Parts that are zero in every cell
-// and tables without parts are left out.
-func (t *tables) splits() []*document.Table {
-	tokens := []string{results.NameUncachedTokens, results.NameReadTokens, results.NameWrite5mTokens,
-		results.NameWrite1hTokens, results.NameWriteOtherTokens, results.NameOutputTokens}
-	var list []*document.Table
-	for _, s := range []struct {
-		title, total string
-		parts        []string
-	}{
-		{"cost by token class", results.NameCost, append(partsOf(results.NameCost, results.ByClass), results.NameStorage)},
-		{"tokens by class", "", tokens},
-		{"cost by source", results.NameCost, append(partsOf(results.NameCost, results.BySource), results.NameStorage)},
-		{"misses by class", results.NameMisses, partsOf(results.NameMisses, results.ByClass)},
-		{"added latency by part", results.NameAddedLatency, partsOf(results.NameAddedLatency, results.ByPart)},
-	} {
-		columns := t.present(s.parts, s.total)
-		if len(columns) == 0 {
-			continue
-		}
-		if s.total != "" {
-			columns = append(columns, t.metric("TOTAL", s.total))
-		}
-		list = append(list, t.table(s.title, columns, nil))
-	}
-	return list
+// hasUsers reports whether sessions are those of users.
+func hasUsers(run *results.Run) bool {
+	return slices.ContainsFunc(run.Cells, func(c results.Cell) bool { return len(c.Rows) > 0 && c.Rows[0].Organisation != "" })
 }
 
-// groups shows each group of metrics in its own table, without those that are
-// zero in every cell.
-func (t *tables) groups() []*document.Table {
-	var list []*document.Table
-	for _, group := range results.Groups() {
-		var names []string
-		for _, m := range results.Metrics() {
-			if m.Group == group {
-				names = append(names, m.Name)
-			}
-		}
-		if columns := t.present(names, group); len(columns) > 0 {
-			for i := range columns {
-				columns[i].title = upper(columns[i].metric)
-			}
-			list = append(list, t.table(group, columns, nil))
-		}
+// organisations shows every cell by organisation, nothing where sessions are not those of users.
+func (t *tables) organisations() []*document.Table {
+	if !hasUsers(t.run) {
+		return nil
 	}
-	return list
-}
-
-// present returns the columns of the metrics that are not zero in every cell,
-// with titles as parts of a total.
-func (t *tables) present(names []string, total string) []column {
-	var columns []column
-	for _, name := range names {
-		if anyValue(t.run, name) {
-			columns = append(columns, t.metric(partTitle(name, total), name))
+	by, of := *t.run, []string(nil)
+	by.Cells = nil
+	for _, c := range t.run.Cells {
+		rows := map[string][]*results.Row{}
+		for _, r := range c.Rows {
+			rows[r.Organisation] = append(rows[r.Organisation], r)
+		}
+		for _, name := range slices.Sorted(maps.Keys(rows)) {
+			part := results.Cell{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Unmeasured: c.Unmeasured, Rows: rows[name]}
+			by.Cells, of = append(by.Cells, part), append(of, name)
 		}
 	}
-	return columns
-}
-
-// partsOf returns the names of the metrics that add up to one.
-func partsOf(metric, by string) []string {
-	var names []string
-	for _, m := range results.Metrics() {
-		if m.Of == metric && m.By == by {
-			names = append(names, m.Name)
-		}
+	by.Sum()
+	parts := &tables{run: &by, whole: &by, swept: t.swept, used: map[string]bool{}}
+	columns := []column{parts.metric("CALLS", results.NameCalls), parts.metric("COST", results.NameCost), parts.metric("HIT", results.NameHitRatio),
+		parts.metric("GLOBAL WRITTEN", "global_written_tokens"), parts.metric("ORGANISATION'S", "organisation_written_tokens"),
+		parts.metric("OWN", "own_written_tokens").spared(1)}
+	x := parts.table("by organisation, with the tokens written to the cache by who shares them", columns, nil)
+	at := 1 + len(t.swept)
+	x.Columns = slices.Insert(x.Columns, at, document.Column{Title: "ORGANISATION"}, document.Column{Title: "SESSIONS", Right: true})
+	for i := range x.Rows {
+		x.Rows[i] = slices.Insert(x.Rows[i], at, any(of[i]), any(by.Cells[i].Sessions))
 	}
-	return names
-}
-
-// partTitle shortens the name of a part to a column title: cost_usd_write_5m
-// of cost_usd becomes WRITE 5M.
-func partTitle(name, total string) string {
-	name = strings.TrimPrefix(name, total+"_")
-	for _, prefix := range []string{"input_", "cache_"} {
-		name = strings.TrimPrefix(name, prefix)
-	}
-	for _, suffix := range []string{"_tokens", "_usd"} {
-		name = strings.TrimSuffix(name, suffix)
-	}
-	if name == prompt.MissEviction.String() { // of a bill: a miss without a visible cause
-		name = "unexplained"
-	}
-	return upper(name)
-}
-
-func upper(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "_", " ")) }
-
-// anyValue reports whether a metric is not zero in some cell.
-func anyValue(run *results.Run, name string) bool {
-	m, ok := results.LookupMetric(name)
-	return ok && slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
-		v, ok := c.Value(m)
-		return ok && v != 0
-	})
+	return []*document.Table{x}
 }
 
 // runData is a run for spreadsheets: cell, strategy, a column param.NAME for
@@ -441,6 +387,10 @@ func runData(run *results.Run, perSession bool) *document.Table {
 	}
 	if perSession {
 		t.Columns = append(t.Columns, document.Column{Name: "session"})
+	}
+	byUsers := perSession && hasUsers(run)
+	if byUsers {
+		t.Columns = append(t.Columns, document.Column{Name: "organisation"})
 	}
 	t.Columns = append(t.Columns, document.Column{Name: "sessions"})
 	for _, m := range metrics {
@@ -461,6 +411,9 @@ func runData(run *results.Run, perSession bool) *document.Table {
 			}
 			if perSession {
 				line = append(line, r.Session)
+			}
+			if byUsers {
+				line = append(line, r.Organisation)
 			}
 			line = append(line, strconv.Itoa(r.N(results.Sessions)))
 			for _, m := range metrics {

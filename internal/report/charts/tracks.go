@@ -93,6 +93,8 @@ func trackOf(calls []*results.CallRecord) document.Track {
 		}
 		if c.Round >= 0 {
 			last[c.Thread] = c.Context
+		} else {
+			t.Beside++
 		}
 	}
 	return t
@@ -102,12 +104,12 @@ func trackOf(calls []*results.CallRecord) document.Track {
 func callNote(c *results.CallRecord, before int64) string {
 	fell := ""
 	if c.Round >= 0 && c.Context < before {
-		fell = fmt.Sprintf("context %s → %s tokens", document.Whole(before), document.Whole(c.Context))
+		fell = fmt.Sprintf("context %s → %s tokens", document.Tokens(float64(before)), document.Tokens(float64(c.Context)))
 	}
 	switch {
 	case isMiss(c) && c.Miss != prompt.MissCompaction:
-		return fmt.Sprintf("miss (%s): of %s tokens that the best prefix held, %s were read%s",
-			calls.Word(c.Miss.String()), document.Whole(c.Expected), document.Whole(c.Usage.Read), strings.TrimSuffix("; "+fell, "; "))
+		return fmt.Sprintf("miss (%s): of %s tokens that were left in the cache, %s were read%s",
+			calls.Word(c.Miss.String()), document.Tokens(float64(c.Expected)), document.Tokens(float64(c.Usage.Read)), strings.TrimSuffix("; "+fell, "; "))
 	case c.Source == results.SourceCompact:
 		return "compaction: summarised " + document.Tokens(float64(c.Usage.Input())) + " tokens"
 	case isMiss(c):

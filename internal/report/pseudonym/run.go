@@ -176,6 +176,9 @@ func (a *anonymizer) settings(m map[string]string) map[string]string {
 func (a *anonymizer) row(r *results.Row) results.Row {
 	out := *r // all but names and maps are figures
 	out.Strategy, out.Session = a.name(r.Strategy), Of(a.key, r.Session)
+	if r.Organisation != "" {
+		out.Organisation = Of(a.key, r.Organisation)
+	}
 	out.Firings = a.counts(r.Firings, a.name)
 	out.Reasons = a.counts(r.Reasons, func(s string) string {
 		layer, reason, ok := strings.Cut(s, ": ")

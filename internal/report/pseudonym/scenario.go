@@ -17,7 +17,7 @@ var leftOut = []string{"doc", "live", "sessions.paths", "sessions.project", "pri
 var wordForm = regexp.MustCompile(`^[A-Za-z0-9_.:*-]{0,64}$`)
 
 // Scenario returns a scenario without comments, without real calls, and without the keys that name files and projects or
-// describe something. Texts that could be paths or a person's words become pseudonyms, as in Run.
+// describe something. Organisations have pseudonyms, under which their users draw other sessions. Texts that could be paths or a person's words become pseudonyms, as in Run.
 func Scenario(text, key []byte) ([]byte, error) {
 	var n yaml.Node
 	if err := yaml.Unmarshal(text, &n); err != nil {
@@ -48,11 +48,16 @@ func (a *anonymizer) node(n *yaml.Node, path string) {
 			key, value := n.Content[i], n.Content[i+1]
 			at := strings.TrimPrefix(path+"."+key.Value, ".")
 			file := at == "profile" && !slices.Contains([]string{"default", "none"}, value.Value) ||
-				at == "sessions.generate.profile" && strings.ContainsAny(value.Value, `./\`)
+				at == "sessions.generate.profile" && strings.ContainsAny(value.Value, `./\`) ||
+				strings.HasPrefix(at, "users.organisations.") && key.Value == "profiles" && namesFile(value)
 			if file || key.Value == leftOut[0] || slices.Contains(leftOut, at) {
 				continue
 			}
-			a.node(key, at)
+			if path == "users.organisations" {
+				key.SetString(Of(a.key, key.Value))
+			} else {
+				a.node(key, at)
+			}
 			a.node(value, at)
 			rest = append(rest, key, value)
 		}
@@ -62,4 +67,14 @@ func (a *anonymizer) node(n *yaml.Node, path string) {
 			n.SetString(Of(a.key, s))
 		}
 	}
+}
+
+// namesFile reports whether a key of a mapping is a file.
+func namesFile(n *yaml.Node) bool {
+	for i := 0; i < len(n.Content); i += 2 {
+		if strings.ContainsAny(n.Content[i].Value, `./\`) {
+			return true
+		}
+	}
+	return false
 }

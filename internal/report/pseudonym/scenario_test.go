@@ -54,7 +54,7 @@ func TestAnonymousScenariosRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		same := slices.EqualFunc(got.Cells, d.Cells, func(x, y scenarios.Cell) bool { return x.Name == y.Name })
-		if !same || string(anew) != string(text) {
+		if !same || string(anew) != string(text) && !d.Scenario.Users.Any() { // whose names have other pseudonyms then
 			t.Errorf("%s: %d cells, want %d, of\n%s", b.Name, len(got.Cells), len(d.Cells), text)
 		}
 	}
@@ -78,6 +78,7 @@ strategies:
   - {name: my-plan, doc: for canary, layers: []}
   - {name: plan of canary, layers: []}
   - none
+users: {organisations: {canary inc: {users: 1, sessions: {profiles: {canary.yaml: 1}}}, canary.org: {users: 2, sessions: {profiles: {chat: 1}}}}}
 client: {version: 2.1.62, env: {USER_TYPE: canary@example.com}}
 `
 	text, err := pseudonym.Scenario([]byte(given), key)
@@ -88,7 +89,7 @@ client: {version: 2.1.62, env: {USER_TYPE: canary@example.com}}
 		t.Errorf("it still names something:\n%s", text)
 	}
 	for _, want := range []string{"name: sweep\n", "since: 2026-03-01", "claude-opus-4-6: claude-haiku-4-5", "name: my-plan", "- none",
-		"version: 2.1.62", "name: " + pseudonym.Of(key, "plan of canary")} {
+		"version: 2.1.62", "chat: 1", pseudonym.Of(key, "canary inc") + ":", "name: " + pseudonym.Of(key, "plan of canary")} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -30,11 +30,11 @@ type reading struct {
 
 // read extracts the summary from a reply: it drops the analysis, accepts missing tags and enforces limits.
 func (p *plan) read(reply *Reply) reading {
-	whole, output := reply.Text, reply.Billed().Output
+	whole, output := string(reply.Text), reply.Billed().Output
 	var r reading
 	tagged := false
 	if p.kind == kindServer {
-		whole, output = reply.Compaction, compactionOutput(reply)
+		whole, output = string(reply.Compaction), compactionOutput(reply)
 		r.text = strings.TrimSpace(whole)
 	} else {
 		r.text, r.analysis, tagged = extract(whole)

@@ -114,11 +114,11 @@ func TestRead(t *testing.T) {
 		reply Reply
 		want  reading
 	}{
-		{"a summary", plan{maxOutput: 1000}, Reply{StopReason: "end_turn", Text: whole, Usage: usage},
+		{"a summary", plan{maxOutput: 1000}, Reply{StopReason: "end_turn", Text: words(whole), Usage: usage},
 			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 20, output: 50, missing: 9}},
-		{"at its limit", plan{maxOutput: 1000}, Reply{StopReason: "max_tokens", Text: whole, Usage: usage},
+		{"at its limit", plan{maxOutput: 1000}, Reply{StopReason: "max_tokens", Text: words(whole), Usage: usage},
 			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 20, output: 50, missing: 9, cut: 1}},
-		{"a server that keeps no limit", plan{maxOutput: 10}, Reply{StopReason: "end_turn", Text: whole, Usage: usage},
+		{"a server that keeps no limit", plan{maxOutput: 10}, Reply{StopReason: "end_turn", Text: words(whole), Usage: usage},
 			reading{text: strings.Repeat("s", 20), analysis: analysis, tokens: 10, output: 50, missing: 9, cut: 1}},
 		{"nothing", plan{maxOutput: 1000}, Reply{StopReason: "end_turn", Usage: usage}, reading{failed: prompt.FailEmpty, output: 50}},
 		{"a tool call", plan{maxOutput: 1000}, Reply{StopReason: "tool_use", ToolCalls: []string{"Read"}, Usage: usage},
@@ -127,22 +127,22 @@ func TestRead(t *testing.T) {
 			Reply{StopReason: "tool_use", Text: "<analysis>a</analysis>", ToolCalls: []string{"Read"}, Usage: usage},
 			reading{failed: prompt.FailToolCall, output: 50}},
 		{"a tool call behind a summary", plan{maxOutput: 1000},
-			Reply{StopReason: "tool_use", Text: whole, ToolCalls: []string{"Read"}, Usage: usage},
+			Reply{StopReason: "tool_use", Text: words(whole), ToolCalls: []string{"Read"}, Usage: usage},
 			reading{failed: prompt.FailToolCall, output: 50}},
 		{"a stop for a tool that is not named", plan{maxOutput: 1000},
-			Reply{StopReason: "tool_use", Text: whole, Usage: usage}, reading{failed: prompt.FailToolCall, output: 50}},
+			Reply{StopReason: "tool_use", Text: words(whole), Usage: usage}, reading{failed: prompt.FailToolCall, output: 50}},
 		{"words ahead of a tool call", plan{maxOutput: 1000},
 			Reply{StopReason: "max_tokens", Text: "Let me look at the file first.", ToolCalls: []string{"Read"}, Usage: usage},
 			reading{failed: prompt.FailToolCall, output: 50}},
 		{"a tool call and a summary that the model ends with", plan{maxOutput: 1000},
-			Reply{StopReason: "end_turn", Text: whole, ToolCalls: []string{"Read"}, Usage: usage},
+			Reply{StopReason: "end_turn", Text: words(whole), ToolCalls: []string{"Read"}, Usage: usage},
 			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 20, output: 50, missing: 9}},
-		{"a server that counts nothing", plan{maxOutput: 1000}, Reply{StopReason: "end_turn", Text: whole},
+		{"a server that counts nothing", plan{maxOutput: 1000}, Reply{StopReason: "end_turn", Text: words(whole)},
 			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 10, output: 25, missing: 9}},
 		{"a refusal", plan{maxOutput: 1000}, Reply{StopReason: "refusal", Text: "I cannot.", Usage: usage},
 			reading{failed: prompt.FailEmpty, why: whyRefusal, output: 50}},
 		{"the provider's compaction", plan{kind: kindServer, maxOutput: 1000}, Reply{
-			StopReason: "compaction", Compaction: strings.Repeat("c", 40), Passes: []Pass{
+			StopReason: "compaction", Compaction: words(strings.Repeat("c", 40)), Passes: []Pass{
 				{Type: "compaction", Usage: prompt.Usage{Uncached: 900, Output: 10}}, {Type: "message", Usage: usage},
 			}}, reading{text: strings.Repeat("c", 40), tokens: 10, output: 60}},
 		{"no compaction below the threshold", plan{kind: kindServer, maxOutput: 1000},

@@ -6,8 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
-	"net/url"
+	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -63,17 +64,15 @@ type Client struct {
 // sent. The base URL of chat completions has the version, if it is not /v1, or the whole path, as in
 // http://localhost:8000/chat/completions.
 func NewClient(c Config) (*Client, error) {
-	at, api := messagesURL, "the Messages API"
-	if c.Provider == OpenAI {
-		at, api = chatURL, "the chat completions"
-	} else {
-		c.BaseURL = cmp.Or(c.BaseURL, anthropicURL)
+	api := "the chat completions"
+	if c.Provider != OpenAI {
+		api, c.BaseURL = "the Messages API", cmp.Or(c.BaseURL, anthropicURL)
 	}
-	endpoint, err := at(c.BaseURL)
+	endpoint, host, err := endpointOf(c.Provider, c.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("base URL of %s: %w", api, err)
 	}
-	own := c.Provider == OpenAI && isOpenAI(endpoint)
+	own := c.Provider == OpenAI && strings.HasSuffix("."+host, ".openai.com")
 	switch {
 	case c.Key.IsZero() && own:
 		return nil, errors.New("OpenAI's own server needs a key")
@@ -93,6 +92,9 @@ func NewClient(c Config) (*Client, error) {
 	if c.Sleep == nil {
 		c.Sleep = sleep
 	}
+	if c.Price == nil {
+		c.Price = func(string, prompt.Usage) float64 { return 0 }
+	}
 	client := &Client{
 		config: c, endpoint: endpoint, own: own, gate: newGate(),
 		jitter: draws.Source{Seed: uint64(time.Now().UnixNano())},
@@ -102,12 +104,6 @@ func NewClient(c Config) (*Client, error) {
 	}
 	client.gate.config, client.send = &client.config, client.once
 	return client, nil
-}
-
-// isOpenAI reports whether a URL is of OpenAI's own server.
-func isOpenAI(at string) bool {
-	u, err := url.Parse(at)
-	return err == nil && (u.Hostname() == "openai.com" || strings.HasSuffix(u.Hostname(), ".openai.com"))
 }
 
 // Spent returns what has been paid so far.
@@ -221,7 +217,7 @@ func (c *Client) once(ctx context.Context, r *Request, body []byte) (*Reply, err
 	case ctx.Err() != nil && !errors.As(err, new(*refusal)):
 		return nil, ended(ctx, 1, p.billed())
 	}
-	f := c.failure(err)
+	f := c.failure(err, p.begun)
 	f.Billed = p.billed()
 	return nil, f
 }
@@ -230,41 +226,69 @@ func (c *Client) once(ctx context.Context, r *Request, body []byte) (*Reply, err
 func (c *Client) exchange(ctx context.Context, r *Request, body []byte, p *partial) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.config.Timeout, errTimeout)
 	defer cancel()
-	w := watch(ctx, c.config.Idle)
-	defer w.stop()
-	req, err := http.NewRequestWithContext(w.ctx, http.MethodPost, c.endpoint, bytes.NewReader(body))
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	silence := time.AfterFunc(c.config.Idle, func() { end(errIdle) })
+	defer silence.Stop()
+	var sent atomic.Bool
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn:      func(httptrace.GotConnInfo) { sent.Store(false) },
+		WroteRequest: func(i httptrace.WroteRequestInfo) { sent.Store(i.Err == nil) },
+	})
+	req, err := http.NewRequestWithContext(traced, http.MethodPost, c.endpoint, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "text/event-stream")
-	take := p.message
-	if c.config.Provider == OpenAI {
-		take = p.completion
-		if key := c.config.Key.secret(); key != "" {
-			req.Header.Set("Authorization", "Bearer "+key)
-		}
-	} else {
-		req.Header.Set("Anthropic-Version", "2023-06-01")
-		req.Header.Set("X-Api-Key", c.config.Key.secret())
-		if len(r.Betas) > 0 {
-			req.Header.Set("Anthropic-Beta", strings.Join(r.Betas, ","))
-		}
-	}
+	take := c.address(req, r, p)
 	resp, err := c.http.Do(req)
-	if err != nil {
-		return w.cause(err)
+	if p.begun = err == nil || sent.Load(); err != nil {
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	defer resp.Body.Close()
-	w.begun, w.body = true, resp.Body
-	if err := c.refused(resp, w); err != nil {
-		return err
+	in := &io.LimitedReader{N: maxResponse + 1, R: reader(func(b []byte) (int, error) {
+		n, err := resp.Body.Read(b)
+		if n > 0 {
+			silence.Reset(c.config.Idle)
+		}
+		return n, err
+	})}
+	if err = c.refused(resp, in); err == nil {
+		err = p.events(in, take)
 	}
-	err = p.events(w, take)
 	var said *refusal
-	if errors.As(err, &said) {
+	switch {
+	case errors.As(err, &said):
 		said.status = resp.StatusCode
-		return said
+	case errors.As(err, new(*Failure)):
+	case in.N <= 0:
+		return errTooLarge
+	default:
+		return cmp.Or(context.Cause(ctx), err, errCut)
 	}
-	return w.cause(cmp.Or(err, errCut))
+	return err
+}
+
+// reader is a function that reads.
+type reader func([]byte) (int, error)
+
+// Read implements io.Reader.
+func (r reader) Read(p []byte) (int, error) { return r(p) }
+
+// address sets the headers of a request, and returns what takes the events of the answer.
+func (c *Client) address(req *http.Request, r *Request, p *partial) (take func([]byte) error) {
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	key := c.config.Key.secret()
+	if c.config.Provider == OpenAI {
+		if key != "" {
+			req.Header.Set("Authorization", "Bearer "+key)
+		}
+		return p.completion
+	}
+	req.Header.Set("Anthropic-Version", "2023-06-01")
+	req.Header.Set("X-Api-Key", key)
+	if len(r.Betas) > 0 {
+		req.Header.Set("Anthropic-Beta", strings.Join(r.Betas, ","))
+	}
+	return p.message
 }

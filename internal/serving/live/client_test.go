@@ -27,7 +27,7 @@ func TestAnswerOfEither(t *testing.T) {
 			t.Errorf("%s: usage %+v", name, u)
 		}
 		for _, want := range []string{"<analysis>", "<summary>", "1. Primary Request and Intent:", "5. Pending Tasks:", "src/parser/lexer.go"} {
-			if !strings.Contains(reply.Text, want) {
+			if !strings.Contains(string(reply.Text), want) {
 				t.Errorf("%s: the answer lacks %q:\n%s", name, want, reply.Text)
 			}
 		}

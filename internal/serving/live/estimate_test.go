@@ -31,7 +31,7 @@ func TestDry(t *testing.T) {
 	store := folder(t, t.TempDir(), RecordMissing, false)
 	server := &fakeServer{answer: func(n int, _ *Request) (*Reply, error) {
 		r := good()
-		r.Text = fmt.Sprint("summary ", n)
+		r.Text = words(fmt.Sprint("summary ", n))
 		return r, nil
 	}}
 	live := newLive(t, Options{Backend: server, Texts: library(s), Calls: store, Settings: Settings{MaxOutput: 1000}})

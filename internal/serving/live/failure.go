@@ -81,34 +81,40 @@ const maxMessage = 300
 // maxRead is how many bytes of a server's message are read.
 const maxRead = 8 << 10
 
-// refusal is an error answer of a server.
+// refusal is an error answer of a server, in either API.
 type refusal struct {
-	status  int
-	kind    string // the type of the error, in the provider's words
-	message string
-	header  http.Header
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Code    any    `json:"code,omitzero"` // servers differ in its type
+
+	status int
+	header http.Header
 }
 
 // Error returns the server's message.
-func (r *refusal) Error() string { return r.message }
+func (r *refusal) Error() string { return r.Message }
 
-// take takes over an error of the API. Its code counts as the kind if it is a known one.
-func (r *refusal) take(e *apiError) {
-	if e == nil {
-		return
+// UnmarshalJSONFrom reads an object, or the message alone as some gateways send it.
+func (r *refusal) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if dec.PeekKind() == '"' {
+		return json.UnmarshalDecode(dec, &r.Message)
 	}
-	r.kind = cmp.Or(e.Type, r.kind)
-	if code, ok := e.Code.(string); ok {
-		if _, known := kinds[code]; known {
-			r.kind = code
-		}
+	type plain refusal
+	return json.UnmarshalDecode(dec, (*plain)(r))
+}
+
+// or returns the refusal, with a type and a message where it has none.
+func (r *refusal) or(kind, message string) *refusal {
+	if r == nil {
+		r = &refusal{}
 	}
-	r.message = cmp.Or(e.Message, r.message)
+	r.Type, r.Message = cmp.Or(r.Type, kind), cmp.Or(r.Message, message)
+	return r
 }
 
 // failure turns the error of an exchange into a failure. Errors that no server
-// sent are reported without the address, which may hold a key.
-func (c *Client) failure(err error) *Failure {
+// sent are reported without the address, which may hold a key. begun says that the server may bill the call all the same.
+func (c *Client) failure(err error, begun bool) *Failure {
 	var known *Failure
 	if errors.As(err, &known) {
 		return known
@@ -116,17 +122,16 @@ func (c *Client) failure(err error) *Failure {
 	f := &Failure{Cause: CauseNetwork, Attempts: 1}
 	var said *refusal
 	if errors.As(err, &said) {
-		said.message = said.message[:min(len(said.message), maxRead)]
+		said.Message = said.Message[:min(len(said.Message), maxRead)]
 		f.Status, f.Cause, f.After = said.status, said.cause(), retryAfter(said.header, time.Now())
 		if f.Cause == CauseTooLong {
-			f.Excess = excess(said.message)
+			f.Excess = excess(said.Message)
 		}
-		f.Message = clip(c.config.Key.redact(said.message))
+		f.Message = clip(c.config.Key.redact(said.Message))
 		return f
 	}
-	var begun *brokenError
-	if errors.As(err, &begun) {
-		f.Cause, err = CauseBroken, begun.error
+	if begun {
+		f.Cause = CauseBroken
 	}
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -178,18 +183,16 @@ var statuses = map[int]Cause{
 
 func (r *refusal) cause() Cause {
 	sized := r.status == http.StatusBadRequest || r.status == http.StatusRequestEntityTooLarge
-	if (sized || r.status < http.StatusMultipleChoices) && tooLong.MatchString(r.message) {
+	if (sized || r.status < http.StatusMultipleChoices) && tooLong.MatchString(r.Message) {
 		return CauseTooLong
 	}
 	// An account without credit gets a bad-request error; every other request would
 	// get it too.
-	if strings.Contains(r.message, "credit balance is too low") {
+	if strings.Contains(r.Message, "credit balance is too low") {
 		return CauseAuth
 	}
-	if c, ok := kinds[r.kind]; ok {
-		return c
-	}
-	if c, ok := statuses[r.status]; ok {
+	code, _ := r.Code.(string)
+	if c := cmp.Or(kinds[code], kinds[r.Type], statuses[r.status]); c != "" {
 		return c
 	}
 	if r.status >= http.StatusInternalServerError || r.status < http.StatusMultipleChoices {
@@ -280,22 +283,6 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:maxMessage], "") + "…"
 }
 
-// apiError says why there is no answer, in either API.
-type apiError struct {
-	Type    string `json:"type"`
-	Message string `json:"message"`
-	Code    any    `json:"code,omitzero"` // servers differ in its type
-}
-
-// UnmarshalJSONFrom reads an object, or the message alone as some gateways send it.
-func (e *apiError) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	if dec.PeekKind() == '"' {
-		return json.UnmarshalDecode(dec, &e.Message)
-	}
-	type plain apiError
-	return json.UnmarshalDecode(dec, (*plain)(e))
-}
-
 // gaveUp returns the failure of a call: that of its last attempt.
 func gaveUp(f *Failure, attempts int, billed prompt.Usage, why string) error {
 	last := *f
@@ -311,31 +298,30 @@ func gaveUp(f *Failure, attempts int, billed prompt.Usage, why string) error {
 
 // refused returns why a response is not a stream of events, nil if it is one.
 func (c *Client) refused(resp *http.Response, body io.Reader) error {
-	r := &refusal{status: resp.StatusCode, header: resp.Header}
-	switch {
-	case r.status >= http.StatusBadRequest:
+	switch status := resp.StatusCode; {
+	case status >= http.StatusBadRequest:
 		text, err := io.ReadAll(io.LimitReader(body, maxRead))
 		if err != nil && len(text) == 0 {
-			text = []byte(http.StatusText(r.status))
+			text = []byte(http.StatusText(status))
 		}
-		r.message = string(text)
 		var e struct {
-			Error *apiError `json:"error"`
+			Error *refusal `json:"error"`
 		}
-		if json.Unmarshal(text, &e) == nil {
-			r.take(e.Error)
+		if json.Unmarshal(text, &e) != nil {
+			e.Error = nil
 		}
+		r := e.Error.or("", string(text))
+		r.header = resp.Header
 		return r
-	case r.status >= http.StatusMultipleChoices:
-		r.message = "the server points elsewhere, where the key is not sent"
-		return r
+	case status >= http.StatusMultipleChoices:
+		return &refusal{Message: "the server points elsewhere, where the key is not sent", header: resp.Header}
 	}
 	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	if kind == "text/event-stream" {
 		return nil
 	}
 	return &Failure{
-		Cause: CauseRequest, Status: r.status, Attempts: 1,
+		Cause: CauseRequest, Status: resp.StatusCode, Attempts: 1,
 		Message: fmt.Sprintf("the answer is %q, not a stream of events: is the base URL that of such an API?", clip(c.config.Key.redact(kind))),
 	}
 }

@@ -55,7 +55,7 @@ func (g *gate) pass(ctx context.Context, r *Request, send func() (*Reply, error)
 			r.Model, r.Model)
 	}
 	estimate := r.most()
-	cost := g.price(r.Model, estimate)
+	cost := g.config.Price(r.Model, estimate)
 	if err := g.enter(ctx, r.Model, cost); err != nil {
 		return nil, err
 	}
@@ -66,13 +66,6 @@ func (g *gate) pass(ctx context.Context, r *Request, send func() (*Reply, error)
 		f.Billed = booked
 	}
 	return reply, err
-}
-
-func (g *gate) price(model string, u prompt.Usage) float64 {
-	if g.config.Price == nil {
-		return 0
-	}
-	return g.config.Price(model, u)
 }
 
 // enter returns when the request may be sent. One request at a time waits at the gate, so that none is overtaken.
@@ -120,7 +113,7 @@ func (g *gate) take(model string, cost float64) (full bool, err error) {
 
 // leave books a finished request.
 func (g *gate) leave(model string, u prompt.Usage, reserved float64) {
-	cost := g.price(model, u)
+	cost := g.config.Price(model, u)
 	g.mu.Lock()
 	g.spent.InFlight--
 	g.spent.USD += cost
@@ -180,25 +173,18 @@ func (b *breaker) open() error {
 	return nil
 }
 
-// refusedAlone reports whether a server refused a request for its content.
-func refusedAlone(f *Failure) bool {
-	refused := f.Status == http.StatusBadRequest || f.Status == http.StatusUnprocessableEntity
-	return f.Cause == CauseTooLong || f.Cause == CauseRequest && refused
-}
-
-// note counts the outcome of a call.
+// note counts the outcome of a call; gone says that its caller gave up.
 func (b *breaker) note(err error, gone bool) {
+	var f *Failure
+	known := errors.As(err, &f)
+	refused := known && (f.Cause == CauseTooLong || f.Cause == CauseRequest &&
+		(f.Status == http.StatusBadRequest || f.Status == http.StatusUnprocessableEntity))
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var f *Failure
 	switch {
-	case err == nil:
+	case err == nil, refused && !gone:
 		b.run = 0
-	case gone || !errors.As(err, &f):
-	case refusedAlone(f):
-		b.run = 0
-	default:
-		b.run++
-		b.last = err.Error()
+	case known && !gone:
+		b.run, b.last = b.run+1, err.Error()
 	}
 }

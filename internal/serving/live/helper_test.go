@@ -161,7 +161,7 @@ func full(text string) string {
 // good is the reply of a model that does as it is told.
 func good() *Reply {
 	return &Reply{
-		StopReason: "end_turn", Text: "<analysis>\nIt went well.\n</analysis>\n<summary>\n" + full("/src/a.go") + "</summary>",
+		StopReason: "end_turn", Text: words("<analysis>\nIt went well.\n</analysis>\n<summary>\n" + full("/src/a.go") + "</summary>"),
 		Usage: prompt.Usage{Uncached: 100, Read: 500, Output: 300}, First: time.Second, Total: 5 * time.Second, Attempts: 1,
 	}
 }

@@ -98,7 +98,7 @@ func TestChain(t *testing.T) {
 	s := conversation("alpha")
 	server := &fakeServer{answer: func(n int, _ *Request) (*Reply, error) {
 		r := good()
-		r.Text = fmt.Sprintf("<summary>summary %d</summary>", n)
+		r.Text = words(fmt.Sprintf("<summary>summary %d</summary>", n))
 		return r, nil
 	}}
 	l := newLive(t, Options{Backend: server, Texts: library(s)})
@@ -268,7 +268,7 @@ func TestConcurrent(t *testing.T) {
 	}
 	server := &fakeServer{answer: func(_ int, r *Request) (*Reply, error) {
 		reply := good()
-		reply.Text = "<summary>" + r.Messages[0].Content[0].words() + "+</summary>"
+		reply.Text = words("<summary>" + r.Messages[0].Content[0].words() + "+</summary>")
 		return reply, nil
 	}}
 	l := newLive(t, Options{Backend: server, Texts: library(scripts...), Prices: dollars})

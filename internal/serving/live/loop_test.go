@@ -123,7 +123,7 @@ func TestWhatASummaryKeepsIsMeasured(t *testing.T) {
 	}
 	server := &fakeServer{answer: func(int, *Request) (*Reply, error) {
 		r := good()
-		r.Text = "<summary>" + full("The build says undefined: `frobnicateAll`.") + "</summary>"
+		r.Text = words("<summary>" + full("The build says undefined: `frobnicateAll`.") + "</summary>")
 		return r, nil
 	}}
 	stored, bare := t.TempDir(), t.TempDir()

@@ -172,8 +172,6 @@ type Reply struct {
 	ID         string       `json:"id"`
 	Model      string       `json:"model"` // of the model that answered
 	StopReason string       `json:"stop_reason"`
-	Text       string       `json:"text,omitzero"`       // of all text blocks, joined
-	Compaction string       `json:"compaction,omitzero"` // text of a server-side compaction
 	ToolCalls  []string     `json:"tool_calls,omitempty"`
 	Usage      prompt.Usage `json:"usage"`
 	// Passes are those of the model inside the call: a server-side compaction has one that Usage excludes.
@@ -188,7 +186,9 @@ type Reply struct {
 	// Wasted is the bill of earlier attempts, as counted or estimated; it is not part of Usage.
 	Wasted prompt.Usage `json:"wasted,omitzero"`
 	// Thinking is the part of the output that was thinking, tokens: as counted, or the output minus the text.
-	Thinking int64 `json:"thinking,omitzero"`
+	Thinking   int64 `json:"thinking,omitzero"`
+	Text       words `json:"text,omitzero"`       // of all text blocks, joined
+	Compaction words `json:"compaction,omitzero"` // text of a server-side compaction
 }
 
 // Pass is one pass of the model inside a call.

@@ -74,18 +74,12 @@ type Record struct {
 	own *Reply // as the model wrote it, where the record is redacted and was made by this Folder
 }
 
-// lines is a text in files: people read lines.
-type lines []string
-
 // form defines the JSON of values without one of their own.
 var form = json.JoinOptions(
 	json.Deterministic(true), json.RejectUnknownMembers(true), jsontext.AllowInvalidUTF8(true), jsontext.WithIndent("  "),
 	json.WithMarshalers(json.JoinMarshalers(
 		json.MarshalToFunc(func(e *jsontext.Encoder, d time.Duration) error { return json.MarshalEncode(e, int64(d)) }),
 		json.MarshalToFunc(func(e *jsontext.Encoder, u prompt.Usage) error { return json.MarshalEncode(e, billedUsage(u)) }),
-		json.MarshalToFunc(func(e *jsontext.Encoder, r *Reply) error {
-			return json.MarshalEncode(e, replyForm{(*plainReply)(r), split(r.Text), split(r.Compaction)})
-		}),
 	)),
 	json.WithUnmarshalers(json.JoinUnmarshalers(
 		json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *time.Duration) error { return json.UnmarshalDecode(d, (*int64)(to)) }),
@@ -95,30 +89,23 @@ var form = json.JoinOptions(
 			*to = prompt.Usage(u)
 			return err
 		}),
-		json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *Reply) error {
-			f := replyForm{plainReply: (*plainReply)(to)}
-			err := json.UnmarshalDecode(d, &f)
-			to.Text, to.Compaction = strings.Join(f.Text, "\n"), strings.Join(f.Compaction, "\n")
-			return err
-		}),
 	)),
 )
 
-// plainReply is a Reply without the functions of form.
-type plainReply Reply
+// words is a text of a model, which files hold as lines, because people read lines.
+type words string
 
-// replyForm is a Reply in files, with the lines of its texts.
-type replyForm struct {
-	*plainReply `json:",embed"`
-	Text        lines `json:"text,omitempty"`
-	Compaction  lines `json:"compaction,omitempty"`
+// MarshalJSONTo implements json.MarshalerTo.
+func (w words) MarshalJSONTo(e *jsontext.Encoder) error {
+	return json.MarshalEncode(e, strings.Split(string(w), "\n"))
 }
 
-func split(text string) lines {
-	if text == "" {
-		return nil
-	}
-	return strings.Split(text, "\n")
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (w *words) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	var lines []string
+	err := json.UnmarshalDecode(d, &lines)
+	*w = words(strings.Join(lines, "\n"))
+	return err
 }
 
 // billedUsage is a prompt.Usage in files, tokens.

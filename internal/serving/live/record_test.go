@@ -92,7 +92,7 @@ func nth(n byte) Key { return Key{n} }
 func answered(text string) *Record {
 	return &Record{
 		Session: "alpha", Source: "compact", Model: "m", Round: 3, Began: time.Unix(1000, 0).UTC(),
-		Reply: &Reply{ID: "i", Model: "m", StopReason: "end_turn", Text: text, Attempts: 1, First: time.Second, Total: 2 * time.Second,
+		Reply: &Reply{ID: "i", Model: "m", StopReason: "end_turn", Text: words(text), Attempts: 1, First: time.Second, Total: 2 * time.Second,
 			Usage: prompt.Usage{Uncached: 1, Read: 2, Write5m: 3, Write1h: 4, WriteOther: 5, Output: 6}, Wasted: prompt.Usage{Output: 7},
 			Passes: []Pass{{Type: "message", Usage: prompt.Usage{Read: 8}}}, Thinking: 5, ToolCalls: []string{"Read"}},
 	}
@@ -276,10 +276,10 @@ func TestRedaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	replayed, _, err := folder(t, dir, Replay, false).Do(t.Context(), nth(1), nil)
-	if err != nil || !cmp.Equal(made.Reply, replayed.Reply) || !made.Redacted || made.own.Text != text || replayed.own != nil {
+	if err != nil || !cmp.Equal(made.Reply, replayed.Reply) || !made.Redacted || string(made.own.Text) != text || replayed.own != nil {
 		t.Errorf("%v:\n%s", err, cmp.Diff(made.Reply, replayed.Reply))
 	}
-	got := made.Reply.Text
+	got := string(made.Reply.Text)
 	for _, want := range []string{"<Analysis>\n", "\n</Analysis>\n<SUMMARY>\n1. Primary Request and Intent", "\n</SUMMARY>"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)

@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/compactsim/compactsim/internal/reading/texts"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -51,15 +53,11 @@ const white = " \t\r\n"
 
 // withheld returns a text with filler in place of everything but tags, titles and the white space beside them. Filler
 // is drawn at random, so that nobody can try texts against it.
-func withheld(text string) string {
-	keep := []string{analysisOpen, analysisClose, summaryOpen, summaryClose}
-	for _, title := range titles() {
-		keep = append(keep, lowered(title))
-	}
+func withheld(text words) words {
 	var b strings.Builder
-	for lower := lowered(text); text != ""; {
-		at, size := nextKept(lower, keep)
-		stretch := text[:at]
+	from := 0
+	for _, kept := range append(keptText().FindAllStringIndex(string(text), -1), []int{len(text), len(text)}) {
+		stretch := string(text[from:kept[0]])
 		rest := strings.TrimLeft(stretch, white)
 		inside := strings.TrimRight(rest, white)
 		b.WriteString(stretch[:len(stretch)-len(rest)])
@@ -69,23 +67,22 @@ func withheld(text string) string {
 			d := prompt.Digest{Hi: binary.BigEndian.Uint64(seed[:8]), Lo: binary.BigEndian.Uint64(seed[8:])}
 			b.WriteString(texts.Filler(d, step(len(inside)), "text that the record does not keep"))
 		}
-		b.WriteString(rest[len(inside):] + text[at:at+size])
-		text, lower = text[at+size:], lower[at+size:]
+		b.WriteString(rest[len(inside):] + string(text[kept[0]:kept[1]]))
+		from = kept[1]
 	}
-	return b.String()
+	return words(b.String())
 }
 
-// nextKept returns the place and size of the first, then longest, of some strings in a text, all in lower case; the end
-// of the text if there is none.
-func nextKept(lower string, keep []string) (at, size int) {
-	at = len(lower)
-	for _, m := range keep {
-		if i := strings.Index(lower[:min(at+len(m), len(lower))], m); i >= 0 && (i < at || i == at && len(m) > size) {
-			at, size = i, len(m)
-		}
+// keptText matches what stays of a text that is withheld, the longest where several begin.
+var keptText = sync.OnceValue(func() *regexp.Regexp {
+	keep := append(titles(), analysisOpen, analysisClose, summaryOpen, summaryClose)
+	for i := range keep {
+		keep[i] = regexp.QuoteMeta(keep[i])
 	}
-	return at, size
-}
+	re := regexp.MustCompile("(?i)" + strings.Join(keep, "|"))
+	re.Longest()
+	return re
+})
 
 // lowered returns a text with its ASCII letters in lower case, of the same length.
 func lowered(text string) string {

@@ -106,7 +106,7 @@ func (k Secret) forms() map[string]bool {
 
 // redactReply removes the key from everything a server says in an answer.
 func (k Secret) redactReply(r *Reply) {
-	for _, s := range []*string{&r.ID, &r.Model, &r.StopReason, &r.Text, &r.Compaction} {
+	for _, s := range []*string{&r.ID, &r.Model, &r.StopReason, (*string)(&r.Text), (*string)(&r.Compaction)} {
 		*s = k.redact(*s)
 	}
 	for i := range r.ToolCalls {
@@ -146,30 +146,26 @@ func parseBase(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// messagesURL returns the URL for messages, given a base URL without version, with version or with the whole path.
-func messagesURL(base string) (string, error) {
-	_, err := parseBase(base)
-	root := strings.TrimSuffix(strings.TrimRight(base, "/"), "/messages")
-	return strings.TrimSuffix(root, "/v1") + "/v1/messages", err
-}
-
 // versioned is a path that names a version: /v1, /v1beta/openai, /api/paas/v4.
 var versioned = regexp.MustCompile(`/v[0-9][a-z0-9]*(/|$)`)
 
-// chatURL returns the URL for completions, given a base URL; its version is 1 if it names none. A
-// URL that ends with the path of completions stays unchanged, for servers without a version.
-func chatURL(base string) (string, error) {
-	const completions = "/chat/completions"
+// endpointOf returns the URL and the host of an API, given a base URL without version, with version or with the whole
+// path. Chat completions have versions other than 1, and their whole path may have none.
+func endpointOf(provider, base string) (at, host string, err error) {
 	u, err := parseBase(base)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
+	const completions = "/chat/completions"
 	root := strings.TrimRight(base, "/")
 	switch {
+	case provider != OpenAI:
+		root = strings.TrimSuffix(strings.TrimSuffix(root, "/messages"), "/v1")
+		return root + "/v1/messages", u.Hostname(), nil
 	case strings.HasSuffix(root, completions):
-		return root, nil
+		return root, u.Hostname(), nil
 	case !versioned.MatchString(u.Path):
 		root += "/v1"
 	}
-	return root + completions, nil
+	return root + completions, u.Hostname(), nil
 }

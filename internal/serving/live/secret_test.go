@@ -67,7 +67,7 @@ func TestKeyIsTakenOutOfCompletions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if shown := fmt.Sprintf("%+v", *reply); strings.Contains(shown, canary[5:13]) || !strings.Contains(reply.Text, "[key]") {
+		if shown := fmt.Sprintf("%+v", *reply); strings.Contains(shown, canary[5:13]) || !strings.Contains(string(reply.Text), "[key]") {
 			t.Errorf("%q: %s", pieces, shown)
 		}
 	}

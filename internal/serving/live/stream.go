@@ -4,13 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net/http/httptrace"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -29,6 +26,7 @@ type partial struct {
 	thought bool  // a block of thinking has arrived
 	refused bool  // a refusal has arrived
 	done    bool  // the last event has arrived
+	begun   bool  // the request went out in full, or a response began: it may be billed
 }
 
 // chatEnd is the last event of a stream of chat completions.
@@ -90,10 +88,10 @@ type event struct {
 		Model string `json:"model"`
 		Usage usage  `json:"usage"`
 	} `json:"message"`
-	Block *piece    `json:"content_block"`
-	Delta *piece    `json:"delta"`
-	Usage *usage    `json:"usage"`
-	Error *apiError `json:"error"`
+	Block *piece   `json:"content_block"`
+	Delta *piece   `json:"delta"`
+	Usage *usage   `json:"usage"`
+	Error *refusal `json:"error"`
 }
 
 // piece is the beginning of a content block, a part of one, or the end of a message.
@@ -148,7 +146,7 @@ func (p *partial) message(data []byte) error {
 				p.text.WriteString(value(d.Text))
 			}
 			if text := unquoted(d.Content); text != "" {
-				p.reply.Compaction = text
+				p.reply.Compaction = words(text)
 			}
 			p.bytes += int64(len(value(d.Text)) + len(value(d.PartialJSON)) + len(value(d.Thinking)) + len(unquoted(d.Content)))
 		}
@@ -162,9 +160,7 @@ func (p *partial) message(data []byte) error {
 	case "message_stop":
 		p.done = true
 	case "error":
-		r := &refusal{message: string(data)}
-		r.take(e.Error)
-		return r
+		return e.Error.or("", string(data))
 	}
 	return nil
 }
@@ -179,7 +175,7 @@ func (p *partial) open(b *piece) {
 	case "thinking", "redacted_thinking":
 		p.thought = true
 	case "compaction":
-		p.reply.Compaction = cmp.Or(unquoted(b.Content), p.reply.Compaction)
+		p.reply.Compaction = cmp.Or(words(unquoted(b.Content)), p.reply.Compaction)
 	}
 }
 
@@ -247,7 +243,7 @@ type chunk struct {
 			Reasoning int64 `json:"reasoning_tokens"`
 		} `json:"completion_tokens_details"` // a part of Completion
 	} `json:"usage"`
-	Error *apiError `json:"error"`
+	Error *refusal `json:"error"`
 }
 
 // stops are the reasons to stop in the words of the Messages API.
@@ -270,9 +266,7 @@ func (p *partial) completion(data []byte) error {
 		return err
 	}
 	if e.Error != nil {
-		r := &refusal{kind: "server_error", message: string(data)}
-		r.take(e.Error)
-		return r
+		return e.Error.or("server_error", string(data))
 	}
 	if e.ID != "" {
 		p.reply.ID, p.reply.Model = e.ID, e.Model
@@ -346,7 +340,7 @@ func (p *partial) billed() prompt.Usage {
 // usage in streams: the input as its upper estimate, the output from its bytes.
 func (p *partial) finish(sent *Request) *Reply {
 	r := &p.reply
-	r.Text, r.Total, r.Attempts = p.text.String(), time.Since(p.began), 1
+	r.Text, r.Total, r.Attempts = words(p.text.String()), time.Since(p.began), 1
 	r.First = cmp.Or(r.First, r.Total)
 	if p.refused {
 		r.StopReason = "refusal"
@@ -379,64 +373,3 @@ var (
 	// errCut is the error of a stream that was cut between two events.
 	errCut = errors.New("the stream ended before its last event")
 )
-
-// watcher ends an exchange that is silent for too long or whose response is too large, and records its progress.
-type watcher struct {
-	ctx    context.Context // of the exchange
-	cancel context.CancelCauseFunc
-	body   io.Reader
-	idle   time.Duration
-	timer  *time.Timer
-	left   int64       // bytes of the response that may still be read
-	sent   atomic.Bool // the request went out in full
-	begun  bool        // a response began
-}
-
-func watch(ctx context.Context, idle time.Duration) *watcher {
-	w := &watcher{idle: idle, left: maxResponse}
-	w.ctx, w.cancel = context.WithCancelCause(ctx)
-	w.timer = time.AfterFunc(idle, func() { w.cancel(errIdle) })
-	w.ctx = httptrace.WithClientTrace(w.ctx, &httptrace.ClientTrace{
-		GotConn:      func(httptrace.GotConnInfo) { w.sent.Store(false) },
-		WroteRequest: func(i httptrace.WroteRequestInfo) { w.sent.Store(i.Err == nil) },
-	})
-	return w
-}
-
-// Read reads on and extends the time for the response.
-func (w *watcher) Read(p []byte) (int, error) {
-	if w.left < 0 {
-		return 0, errTooLarge
-	}
-	n, err := w.body.Read(p[:min(int64(len(p)), w.left+1)])
-	w.left -= int64(n)
-	if n > 0 {
-		w.timer.Reset(w.idle)
-	}
-	if w.left < 0 {
-		return n - 1, errTooLarge
-	}
-	return n, err
-}
-
-func (w *watcher) stop() {
-	w.timer.Stop()
-	w.cancel(nil)
-}
-
-// brokenError is the error of an incomplete response that the server may still bill.
-type brokenError struct{ error }
-
-// Unwrap returns the cause.
-func (e *brokenError) Unwrap() error { return e.error }
-
-// cause returns the error of an exchange: the reason why it was ended, else the error it met.
-func (w *watcher) cause(err error) error {
-	if cause := context.Cause(w.ctx); cause != nil {
-		err = cause
-	}
-	if w.begun || w.sent.Load() {
-		return &brokenError{err}
-	}
-	return err
-}

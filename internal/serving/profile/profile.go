@@ -214,14 +214,14 @@ func (p *Profile) Digest() (string, error) {
 
 // Write writes p as YAML, an estimate and a row of a table on one line each.
 func (p *Profile) Write(w io.Writer) error {
-	var n yaml.Node
-	if err := n.Encode(p); err != nil {
+	n, err := spec.Encode(p)
+	if err != nil {
 		return fmt.Errorf("writing a profile: %w", err)
 	}
-	oneLine(&n, false)
+	oneLine(n, false)
 	e := yaml.NewEncoder(w)
 	e.SetIndent(2)
-	if err := e.Encode(&n); err != nil {
+	if err := e.Encode(n); err != nil {
 		return fmt.Errorf("writing a profile: %w", err)
 	}
 	return e.Close()

@@ -1,5 +1,5 @@
 // Package studies has the documents that go beyond the rows of a run:
-// ablations, chains of compactions, explanations of single sessions, and fleets.
+// ablations, chains of compactions, and explanations of single sessions.
 package studies
 
 import (

@@ -117,7 +117,7 @@ const page = (() => {
       if (!shown || i == null || i < 0 || i >= shown.total.length) return;
       at = chosen.at = i;
       const parts = d.parts.map((p, k) => p + " " + tokens(shown.stack[k][i]));
-      pick("step").textContent = d.step + " " + (i + 1) + " of " + shown.total.length + (shown.when ? " · " + seconds(shown.when[i]) + " after the first" : "") + " · " +
+      pick("step").textContent = d.step + " " + (i + 1) + " of " + shown.total.length + (shown.beside ? " (" + (shown.total.length - shown.beside) + " of the conversation, " + shown.beside + " beside it)" : "") + (shown.when ? " · " + seconds(shown.when[i]) + " after the first" : "") + " · " +
         parts.join(" · ") + (shown.usd ? " · $" + shown.usd[i].toFixed(4) : "") + (shown.notes[i] ? "\n" + shown.notes[i] : "");
       const command = d.commands?.[shown.variant] || "";
       pick("look").textContent = command.replace(/\{(id|n)\}/g, (_, key) => key === "n" ? i + 1 : quoted(shown.group));
