@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"runtime/debug"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -46,23 +44,17 @@ func (f *rankFlags) rank(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	s, err := f.study(cmd, args)
-	if err != nil {
-		return err
-	}
 	f.read.lazy = true
-	defer f.read.closeStore(cmd)
-	if err := f.open(cmd, s, args); err != nil {
-		return err
-	}
-	defer s.corpus.Close()
-	defer debug.SetGCPercent(debug.SetGCPercent(50)) // rows stay, and are most of what is allocated from here on
-	stop := f.read.watched(cmd, s.plan, s.corpus)
-	out, err := s.plan.Rank(cmd.Context(), s.file, s.corpus)
-	stop()
-	if err != nil {
-		return err
-	}
-	f.read.remark(cmd, &out.Run.Workload, s.corpus)
-	return errors.Join(reports.Ranking(out, f.all).Write(cmd.OutOrStdout(), f.format), f.output.draw(cmd, reports.RankingCharts(out)))
+	return f.execute(cmd, args, func(s *study) (*found, error) {
+		defer f.read.watched(cmd, s.corpus)()
+		out, err := s.plan.Rank(cmd.Context(), s.file, s.corpus)
+		if err != nil {
+			return nil, err
+		}
+		return &found{
+			run:      out.Run,
+			document: func() report { return reports.Ranking(out, f.all) },
+			drawings: func() ([]reports.Drawing, error) { return reports.RankingCharts(out), nil },
+		}, nil
+	})
 }
