@@ -48,7 +48,7 @@ var verbGroups = []struct {
 	verbs []string
 }{
 	{"Your sessions", []string{"advise", "audit", "explain", "run", "report", "view"}},
-	{"Experiments", []string{"scenarios", "strategies", "tune", "ablate", "compare", "traces"}},
+	{"Experiments", []string{"scenarios", "strategies", "tune", "rank", "ablate", "compare", "traces"}},
 	{"Continuous integration", []string{"check"}},
 	{"Evidence", []string{"validate", "calibrate"}},
 }

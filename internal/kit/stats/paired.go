@@ -59,12 +59,15 @@ func (e Estimator) Paired(ctx context.Context, pairs []Pair) ([]Estimate, error)
 }
 
 // One estimates a single difference.
-func (e Estimator) One(p Pair) Estimate {
-	list, err := e.Paired(context.Background(), []Pair{p})
+func (e Estimator) One(p Pair) Estimate { return e.Judged([]Pair{p})[0] }
+
+// Judged estimates differences that no end of a context interrupts.
+func (e Estimator) Judged(pairs []Pair) []Estimate {
+	list, err := e.Paired(context.Background(), pairs)
 	if err != nil {
 		panic(err) // only the end of a context is an error
 	}
-	return list[0]
+	return list
 }
 
 // reaches reports whether resamples of n pairs can reach the level: some lie beyond the ends

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/compactsim/compactsim/internal/report/charts"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// rankFlags are the flags of sim rank.
+type rankFlags struct{ runFlags }
+
+func newRank() *cobra.Command {
+	var f rankFlags
+	cmd := &cobra.Command{
+		Use:               "rank [SCENARIO] [PATH…]",
+		ValidArgsFunction: complete(scenarioNames),
+		Short:             "Rank the strategies of other agents on the same sessions",
+		Long: `Replays the sessions under PATH under every strategy that comes with the program, at the
+window of each session and at one of 200,000 tokens, and ranks what they cost, keep at
+hand and make people wait; then by kind of session and on several servers. Strategies
+that chance can put in either order share a place.`,
+		Example: `  sim rank
+  sim rank ~/.claude/projects --chart front.svg
+  sim rank --strategy 'cline/*,mine.yaml' --all ~/.claude/projects`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.rank(cmd, args) },
+	}
+	f.bindCells(cmd)
+	f.output.chartFlags.bind(cmd, reports.TuningKinds()...)
+	cmd.Flags().BoolVar(&f.all, "all", false, "list every strategy, and why some have no place")
+	cmd.Flags().Lookup("strategy").DefValue = strategies.AllStrategies
+	return cmd
+}
+
+func (f *rankFlags) rank(cmd *cobra.Command, args []string) error {
+	named := slices.ContainsFunc(args, func(arg string) bool {
+		s, err := asScenario(arg)
+		return err == nil && s != nil
+	})
+	if !named && !cmd.Flags().Changed("strategy") {
+		if err := cmd.Flags().Set("strategy", strategies.AllStrategies); err != nil {
+			return err
+		}
+	}
+	f.read.lazy = true
+	return f.execute(cmd, args, func(s *study) (*found, error) {
+		defer f.read.watched(cmd, s.corpus)()
+		out, err := s.plan.Rank(cmd.Context(), s.file, s.corpus)
+		if err != nil {
+			return nil, err
+		}
+		return &found{
+			run:      out.Run,
+			document: func() report { return reports.Ranking(out, f.all) },
+			drawings: func() ([]reports.Drawing, error) { return reports.RankingCharts(out), nil },
+		}, nil
+	})
+}

@@ -1,0 +1,158 @@
+package reports
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/study/studies"
+)
+
+// topRanked is the number of strategies of a ranking that are shown besides the agent's own.
+const topRanked = 12
+
+// Ranking reports strategies in order: the best and the agent's own, or all of them. CSV has a row for each strategy
+// and view.
+func Ranking(r *studies.Ranking, all bool) *document.Document {
+	first, last := &r.Windows[0], &r.Windows[len(r.Windows)-1]
+	most := topRanked
+	if all {
+		most = math.MaxInt
+	}
+	d := &document.Document{
+		Title: "Strategies of other programs, ranked", Head: append(headLines(r.Run), comparedText(first), comparedText(last)),
+		Data: func() *document.Table { return rankingData(r) },
+	}
+	add := func(x *document.Table) {
+		if len(x.Rows) > 0 {
+			d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{x}})
+		}
+	}
+	add(rankingTable("", last, first.Standings, most))
+	add(rankingGroups(slices.Concat(r.Kinds, r.Servers), last.Standings, most))
+	if all {
+		add(rankingTable("Schedules that no program runs as they are, by themselves", last, first.Idealised, most))
+		ended := &document.Table{Title: "Without a place: they end sessions that the agent's own strategy brings to their end",
+			Columns: document.Left("STRATEGY", "WINDOW", "SESSIONS", "CALLS NOT ANSWERED")}
+		for _, v := range r.Windows {
+			for _, e := range v.Ended {
+				ended.Rows = append(ended.Rows, []any{e.Strategy, v.Name, e.Sessions, e.Calls})
+			}
+		}
+		add(ended)
+		idle := &document.Table{Title: "Not run", Columns: document.Left("STRATEGY", "WHY")}
+		for _, x := range r.NotRun {
+			idle.Rows = append(idle.Rows, []any{x.Strategy, x.Reason})
+		}
+		add(idle)
+	} else {
+		d.Notes = append(d.Notes, fmt.Sprintf("%d idealised, %d that end sessions early and %d not run are apart; --all lists every one with its reason",
+			len(first.Idealised), len(first.Ended), len(r.NotRun)))
+	}
+	d.Notes = append(d.Notes,
+		"Places: 1 and the number of strategies shown to be better, session by session, all pairs judged together (Holm); equal places "+
+			"are ties. In brackets: the place by that figure. VS OWN: cost against the agent's own strategy. REGRET: cost above the best "+
+			"schedule of full compaction.",
+		fmt.Sprintf("Kinds and servers are at a window of 200,000: short below 50 calls, bursty without a pause of 5 minutes; fewer than %d acting sessions have "+
+			"no order. Models that a server does not have are billed as claude-sonnet-4-6 or gpt-5.1.", studies.LeastActing),
+		"", errorLine(r.Run))
+	return d
+}
+
+// comparedText says on what a view compares strategies, and what is left out for whom.
+func comparedText(v *studies.View) string {
+	text := fmt.Sprintf("window %s: %s in %s compared, in %s of them some strategy acts: these are ranked", v.Name,
+		document.Count(v.Calls, "call"), document.Count(v.Sessions, "session"), document.Whole(v.Acting))
+	if v.Over > 0 {
+		text += fmt.Sprintf("; left out: %s in %s that the agent's own strategy cannot end", document.Count(v.OverCalls, "call"), document.Count(v.Over, "session"))
+	}
+	if v.Unpriced > 0 {
+		text += fmt.Sprintf("; %s with models without a price", document.Count(v.Unpriced, "session"))
+	}
+	if !v.Ordered() {
+		text += "; too few for an order"
+	}
+	return text
+}
+
+// placed is a place, or a dash where there is no order.
+func placed(place int) string {
+	if place == 0 {
+		return "–"
+	}
+	return document.Whole(place)
+}
+
+// rankingTable has the best of a list, and the agent's own strategy.
+func rankingTable(title string, last *studies.View, list []studies.Standing, most int) *document.Table {
+	t := &document.Table{Title: title, Fitted: true, Columns: []document.Column{{Title: "PLACE", Right: true}, {Title: "STRATEGY"}, {Title: "COST", Right: true},
+		{Title: "VS OWN", Right: true}, {Title: "RECALL", Right: true}, {Title: "WAIT", Right: true}, {Title: "REGRET", Right: true},
+		{Title: "AT 200,000", Right: true}, {Title: "WHY"}}}
+	for i := range list {
+		s := &list[i]
+		if i >= most && s.Strategy != "own" {
+			continue
+		}
+		recall, regret, then := any(nil), any(nil), any(nil)
+		if !math.IsNaN(s.Recall) {
+			recall = document.Percent(s.Recall) + " (" + placed(s.PlaceRecall) + ")"
+		}
+		if !math.IsNaN(s.RegretUSD) {
+			regret = document.USD(s.RegretUSD, 2)
+		}
+		if at := last.Of(s.Strategy); at != nil {
+			then = document.SignedPercent(at.VsOwn) + " (" + placed(at.Place) + ")"
+		}
+		t.Rows = append(t.Rows, []any{placed(s.Place), s.Strategy, document.USD(s.CostUSD, 2), document.SignedPercent(s.VsOwn), recall,
+			document.Seconds(s.WaitSeconds) + " (" + placed(s.PlaceWait) + ")", regret, then, s.Why})
+	}
+	return t
+}
+
+// rankingGroups has the cost against the agent's own strategy and the place by kind of session and by server.
+func rankingGroups(views []studies.View, list []studies.Standing, most int) *document.Table {
+	t := &document.Table{Title: "By kind of session and by server: cost against the agent's own strategy, and place", Fitted: true,
+		Columns: []document.Column{{Title: "STRATEGY"}}}
+	for i := range views {
+		t.Columns = append(t.Columns, document.Column{Title: fmt.Sprintf("%s, %d", views[i].Name, views[i].Acting), Right: true})
+	}
+	for i := range list {
+		if i >= most && list[i].Strategy != "own" {
+			continue
+		}
+		row := []any{list[i].Strategy}
+		for k := range views {
+			text := any(nil)
+			if s := views[k].Of(list[i].Strategy); s != nil && views[k].Ordered() {
+				text = document.SignedPercent(s.VsOwn) + " (" + placed(s.Place) + ")"
+			}
+			row = append(row, text)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// rankingData has a row for every standing of every view.
+func rankingData(r *studies.Ranking) *document.Table {
+	t := &document.Table{Columns: document.Columns("view", "acting_sessions", "place", "strategy", "idealised", "cost_usd", "vs_own",
+		"needed_recall", "place_recall", "added_latency_seconds", "place_wait", "regret_usd", "why")}
+	value := func(v float64) any {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+		return v
+	}
+	for _, v := range slices.Concat(r.Windows, r.Kinds, r.Servers) {
+		for _, s := range slices.Concat(v.Standings, v.Idealised) {
+			ideal := slices.ContainsFunc(v.Idealised, func(x studies.Standing) bool { return x.Strategy == s.Strategy })
+			t.Rows = append(t.Rows, []any{v.Name, v.Acting, s.Place, s.Strategy, ideal, s.CostUSD, value(s.VsOwn), value(s.Recall), s.PlaceRecall,
+				s.WaitSeconds, s.PlaceWait, value(s.RegretUSD), s.Why})
+		}
+	}
+	return t
+}
+
+// RankingCharts returns the charts of a ranking, first what strategies cost and forget.
+func RankingCharts(r *studies.Ranking) []Drawing { return TuningCharts(&studies.Tuning{Run: r.Run}) }

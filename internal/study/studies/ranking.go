@@ -1,0 +1,72 @@
+package studies
+
+import (
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Ranking is strategies in order, by what they do on the same sessions.
+type Ranking struct {
+	// Run has the ranked cells over the sessions of the first of Windows, with the front of the best schedules.
+	Run     *results.Run
+	Windows []View // as recorded, then one size for all
+	Kinds   []View // of sessions, at the last window
+	Servers []View // at the last window
+	NotRun  []NotRun
+}
+
+// View is the order on some sessions, under one window and server.
+type View struct {
+	Name     string
+	Sessions int // compared
+	Calls    int // of the sessions compared, as recorded
+	Acting   int // sessions in which a ranked strategy acts: the only ones that are ranked
+	// Over are sessions that the agent's own strategy ends early, with their calls, and Unpriced those with
+	// calls without a price. No strategy is compared on them.
+	Over, OverCalls, Unpriced int
+	// Standings are the ranked strategies, the best first. Schedules that no program runs as they are have an
+	// order of their own.
+	Standings, Idealised []Standing
+	Ended                []Ended
+}
+
+// Standing is what a strategy does on the acting sessions of a view.
+type Standing struct {
+	Strategy string
+	// Place is 1 and the number of strategies that are shown to cost less; 0 where too few sessions act.
+	Place int
+	// PlaceRecall and PlaceWait are the same by recall and by waiting time.
+	PlaceRecall, PlaceWait int
+	CostUSD                float64
+	VsOwn                  float64 // cost against the agent's own strategy, as a share of it
+	Recall                 float64 // NaN without a sample
+	WaitSeconds            float64
+	RegretUSD              float64 // cost above that of the best schedule; NaN where that was not sought
+	Why                    string
+}
+
+// Ended is a strategy without a place, as it ends sessions early that the agent's own strategy brings to their end.
+type Ended struct {
+	Strategy        string
+	Sessions, Calls int // that it leaves unanswered
+}
+
+// NotRun is a strategy that could not be replayed.
+type NotRun struct{ Strategy, Reason string }
+
+// LeastActing is the smallest number of acting sessions that have an order.
+const LeastActing = 10
+
+// Ordered reports whether enough sessions act for an order.
+func (v *View) Ordered() bool { return v.Acting >= LeastActing }
+
+// Of returns the standing of a strategy, nil for none.
+func (v *View) Of(strategy string) *Standing {
+	for _, list := range [][]Standing{v.Standings, v.Idealised} {
+		for i := range list {
+			if list[i].Strategy == strategy {
+				return &list[i]
+			}
+		}
+	}
+	return nil
+}

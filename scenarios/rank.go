@@ -1,0 +1,244 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/serving/needs"
+	"github.com/compactsim/compactsim/internal/serving/servers"
+	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// RankWindow is the window, tokens, at which strategies are ranked besides that of each session's client.
+const RankWindow = 200_000
+
+// scheduled is the preset whose compactions the best schedule has: one summary in the place of all messages.
+const scheduled = "auto-compact/167k"
+
+// rankServers are the servers that strategies are ranked on. Models that a server does not have are billed as
+// standIn.
+var rankServers = []struct {
+	name, standIn string
+	set           []string
+}{
+	{"anthropic, 5 m", "claude-sonnet-4-6", []string{"server.name=anthropic", "client.ttl.choice=5m"}},
+	{"anthropic, 1 h", "claude-sonnet-4-6", []string{"server.name=anthropic", "client.ttl.choice=1h"}},
+	{"openai", "gpt-5.1", []string{"server.name=openai"}},
+	{"plain", "", []string{"server.name=plain"}},
+}
+
+// ranker is a ranking under way.
+type ranker struct {
+	plan     *Plan
+	file     *File // the scenario with the strategies to rank
+	sessions []*traces.Session
+	kinds    map[string]kind
+	bounds   map[string]float64 // by session, USD; nil where none was sought
+}
+
+// Rank orders the strategies of a scenario by what they do on the sessions of a corpus: at two windows, by kind
+// of session, and on several servers.
+func (p *Plan) Rank(ctx context.Context, file *File, corpus *traces.Corpus) (*studies.Ranking, error) {
+	r := &ranker{plan: p, file: file.clone(), sessions: withCalls(corpus)}
+	if len(r.sessions) == 0 {
+		return nil, errNoCalls
+	}
+	names := file.strategyNames()
+	if !slices.Contains(names, strategyOwn) {
+		names = append(names, strategyOwn)
+	}
+	if err := r.file.Choose("rank", names); err != nil {
+		return nil, err
+	}
+	var err error
+	if r.kinds, err = kindsOf(r.sessions); err != nil {
+		return nil, err
+	}
+	if p.library == nil {
+		p.library = needs.NewLibrary(ctx, corpus)
+	}
+	out := &studies.Ranking{NotRun: r.listed()}
+	window := fmt.Sprintf("client.window=%d", RankWindow)
+	for i, set := range [][]string{nil, {window}} {
+		run, err := r.run(ctx, corpus, p.Prices, r.file, set)
+		if err != nil {
+			return nil, err
+		}
+		r.bounds = nil
+		if i == 0 {
+			out.Run = run
+			if err := r.bound(ctx, corpus, run); err != nil {
+				return nil, err
+			}
+		}
+		v, idle := r.view([]string{"as recorded", "200,000"}[i], run, func(string) bool { return true })
+		out.Windows = append(out.Windows, v)
+		out.NotRun = append(out.NotRun, idle...)
+		if i == 0 {
+			continue
+		}
+		for k := range kindNames {
+			v, _ := r.view(kindNames[k], run, func(session string) bool { return r.kinds[session]>>k&1 != 0 })
+			out.Kinds = append(out.Kinds, v)
+		}
+	}
+	for _, on := range rankServers {
+		prices, err := r.sold(on.set[0], on.standIn)
+		if err != nil {
+			return nil, err
+		}
+		run, err := r.run(ctx, corpus, prices, r.file, append([]string{window}, on.set...))
+		if err != nil {
+			return nil, err
+		}
+		v, _ := r.view(on.name, run, func(string) bool { return true })
+		out.Servers = append(out.Servers, v)
+	}
+	out.NotRun = onlyOnce(out.NotRun)
+	keepRanked(out)
+	return out, nil
+}
+
+// run simulates the strategies of a file with assignments.
+func (r *ranker) run(ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table, file *File, set []string) (*results.Run, error) {
+	own, plan := file.clone(), *r.plan
+	for _, a := range set {
+		if err := own.Assign(a); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	plan.Prices = prices
+	if plan.Design, err = own.Expand(); err != nil {
+		return nil, err
+	}
+	return plan.Run(ctx, corpus)
+}
+
+// bound finds what the best schedules of the compared sessions cost, and gives the run their front.
+func (r *ranker) bound(ctx context.Context, corpus *traces.Corpus, run *results.Run) error {
+	file := r.file.clone()
+	if err := errors.Join(file.Choose("rank", []string{scheduled}), file.Set("rank", true, "bound")); err != nil {
+		return err
+	}
+	compared, _, _ := comparedIn(run, func(string) bool { return true })
+	some := *corpus
+	some.Sessions = slices.DeleteFunc(slices.Clone(r.sessions), func(s *traces.Session) bool { return !compared[s.ID] })
+	if len(some.Sessions) == 0 {
+		return nil
+	}
+	best, err := r.run(ctx, &some, r.plan.Prices, file, nil)
+	if err != nil {
+		return err
+	}
+	run.Front, r.bounds = best.Front, map[string]float64{}
+	for i := range best.Cells {
+		for _, row := range best.Cells[i].Rows {
+			if row.N(results.Bounded) > 0 {
+				r.bounds[row.Session] = row.Figures[results.BoundUSD]
+			}
+		}
+	}
+	return nil
+}
+
+// sold returns the prices with models that a server does not have billed as standIn.
+func (r *ranker) sold(set, standIn string) (*costmodel.Table, error) {
+	named, err := servers.Of(strings.TrimPrefix(set, "server.name="))
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says which
+	}
+	as := map[string]string{}
+	for _, s := range r.sessions {
+		for _, model := range s.Models {
+			price, err := r.plan.Prices.Lookup(model, time.Now())
+			if err == nil && !named.Serves(price.Model.Name) {
+				as[model] = standIn
+			}
+		}
+	}
+	return r.plan.Prices.WithAliases(as) //nolint:wrapcheck // it says which
+}
+
+// listed returns the presets that cannot be replayed.
+func (r *ranker) listed() (list []studies.NotRun) {
+	for _, name := range r.plan.Registry.Presets() {
+		if s, err := r.plan.Registry.Strategy(name); err == nil && s.Origin.NotRun != "" {
+			list = append(list, studies.NotRun{Strategy: name, Reason: s.Origin.NotRun})
+		}
+	}
+	return list
+}
+
+// onlyOnce drops what is listed before.
+func onlyOnce(list []studies.NotRun) (out []studies.NotRun) {
+	for _, x := range list {
+		if !slices.ContainsFunc(out, func(y studies.NotRun) bool { return x.Strategy == y.Strategy }) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// keepRanked leaves in the run of a ranking the bill, the recording, and the strategies that have a place.
+func keepRanked(out *studies.Ranking) {
+	out.Run.Cells = slices.DeleteFunc(out.Run.Cells, func(c results.Cell) bool {
+		return c.Strategy != results.StrategyRecorded && c.Strategy != results.StrategyBilled && out.Windows[0].Of(c.Cell) == nil
+	})
+	compared, _, _ := comparedIn(out.Run, func(string) bool { return true })
+	for i := range out.Run.Cells {
+		out.Run.Cells[i].Drop(func(session string) bool { return !compared[session] })
+	}
+	out.Run.Sum()
+}
+
+// kind is what a session is, a bit for each of kindNames.
+type kind uint8
+
+// The kinds of sessions: by their calls, and by the longest pause of the main conversation.
+var kindNames = []string{"short", "long", "bursty", "with idle gaps"}
+
+// Where kinds divide.
+const (
+	shortCalls = 50 // calls of a long session, at least
+	idleGap    = int64(5 * time.Minute)
+)
+
+// kindsOf returns the kinds of sessions by id.
+func kindsOf(sessions []*traces.Session) (map[string]kind, error) {
+	kinds := map[string]kind{}
+	for _, s := range sessions {
+		s, err := s.Load()
+		if err != nil {
+			return nil, err
+		}
+		k, idle := kind(1), false
+		if s.NumCalls() >= shortCalls {
+			k = 2
+		}
+		for i, round := range s.Threads[0].Rounds {
+			idle = idle || i > 0 && round.Wait > idleGap
+		}
+		if idle {
+			k |= 8
+		} else {
+			k |= 4
+		}
+		kinds[s.ID] = k
+	}
+	return kinds, nil
+}
+
+// idealised reports whether a preset is a schedule that no program runs as it is.
+func idealised(registry *strategies.Registry, name string) bool {
+	s, err := registry.Strategy(name)
+	return err == nil && s.Origin.Idealised()
+}

@@ -1,0 +1,312 @@
+package scenarios
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// comparedIn returns the sessions of a run on which strategies are compared, among those wanted: the agent's own
+// strategy brings them to their end, and all their calls have a price. The choice depends on no other strategy.
+func comparedIn(run *results.Run, wanted func(session string) bool) (compared map[string]bool, over []*results.Row, unpriced int) {
+	compared = map[string]bool{}
+	own := run.Reference(strategyOwn)
+	if own == nil {
+		return compared, nil, 0
+	}
+	for _, row := range own.Rows {
+		switch {
+		case !wanted(row.Session):
+		case row.CutShort():
+			over = append(over, row)
+		case row.N(results.UnpricedCalls) > 0:
+			unpriced++
+		default:
+			compared[row.Session] = true
+		}
+	}
+	return compared, over, unpriced
+}
+
+// ranked is a cell with its rows on the sessions that are ranked.
+type ranked struct {
+	name  string
+	rows  []*results.Row
+	total results.Row
+}
+
+// view orders the cells of a run on the sessions wanted. It also returns the strategies that could do nothing in any
+// of them.
+func (r *ranker) view(name string, run *results.Run, wanted func(session string) bool) (studies.View, []studies.NotRun) {
+	compared, over, unpriced := comparedIn(run, wanted)
+	v := studies.View{Name: name, Sessions: len(compared), Over: len(over), Unpriced: unpriced}
+	for _, row := range over {
+		v.OverCalls += row.OwnCalls() + row.N(results.UnsimulatedCalls)
+	}
+	var list []*ranked
+	var idle []studies.NotRun
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		if c.Strategy == results.StrategyBilled || c.Strategy == results.StrategyRecorded {
+			continue
+		}
+		x := &ranked{name: c.Cell}
+		ended := studies.Ended{Strategy: c.Cell}
+		reason, idleIn := "", 0
+		for _, row := range c.Rows {
+			if !compared[row.Session] {
+				continue
+			}
+			x.rows = append(x.rows, row)
+			if row.CutShort() {
+				ended.Sessions, ended.Calls = ended.Sessions+1, ended.Calls+row.N(results.UnsimulatedCalls)
+			}
+			if why := unfit(row); why != "" {
+				reason, idleIn = why, idleIn+1
+			}
+		}
+		switch {
+		case len(x.rows) > 0 && idleIn == len(x.rows) && c.Strategy != strategyOwn: // own is what others are held against
+			idle = append(idle, studies.NotRun{Strategy: c.Cell, Reason: reason + ", in any session"})
+		case ended.Sessions > 0:
+			v.Ended = append(v.Ended, ended)
+		default:
+			list = append(list, x)
+		}
+	}
+	acting := actingIn(list)
+	v.Acting = len(acting)
+	for _, x := range list {
+		for _, row := range x.rows {
+			if x.name == strategyOwn {
+				v.Calls += row.OwnCalls()
+			}
+		}
+		x.rows = slices.DeleteFunc(x.rows, func(row *results.Row) bool { return !acting[row.Session] })
+		x.total = results.Row{}
+		for _, row := range x.rows {
+			x.total.Add(row)
+		}
+	}
+	ideal := slices.DeleteFunc(slices.Clone(list), func(x *ranked) bool { return !idealised(r.plan.Registry, x.name) })
+	real := slices.DeleteFunc(slices.Clone(list), func(x *ranked) bool { return idealised(r.plan.Registry, x.name) })
+	own := list[max(0, slices.IndexFunc(list, func(x *ranked) bool { return x.name == strategyOwn })):]
+	v.Standings = r.standings(real, own, run.ModelError, v.Ordered())
+	v.Idealised = r.standings(ideal, own, run.ModelError, v.Ordered())
+	return v, idle
+}
+
+// actingIn returns the sessions in which some strategy acts.
+func actingIn(list []*ranked) map[string]bool {
+	acting := map[string]bool{}
+	for _, x := range list {
+		for _, row := range x.rows {
+			if len(row.Firings) > 0 {
+				acting[row.Session] = true
+			}
+		}
+	}
+	return acting
+}
+
+// unfit returns why a strategy could do nothing in the session of a row, "" if it could.
+func unfit(row *results.Row) string {
+	if len(row.Firings) > 0 {
+		return ""
+	}
+	for reason := range row.Reasons {
+		if _, why, ok := strings.Cut(reason, ": "+strategies.NotRun); ok {
+			return why
+		}
+	}
+	return ""
+}
+
+// standings returns cells in order of their places by cost.
+func (r *ranker) standings(list, own []*ranked, off results.ModelError, ordered bool) []studies.Standing {
+	if len(list) == 0 || len(own) == 0 {
+		return nil
+	}
+	out := make([]studies.Standing, len(list))
+	recall, _ := results.LookupMetric(results.NameRecall)
+	places := make([][]int, 3)
+	for i := range places {
+		places[i] = make([]int, len(list))
+	}
+	if ordered {
+		usd, kept, waits := make([]stats.Figure, len(list)), make([]stats.Figure, len(list)), make([]stats.Figure, len(list))
+		for i, x := range list {
+			for _, row := range x.rows {
+				usd[i].Part, waits[i].Part = append(usd[i].Part, row.CostUSD()), append(waits[i].Part, row.Figures[results.AddedLatency])
+				part, base := recall.Parts(row)
+				kept[i].Part, kept[i].Base = append(kept[i].Part, part), append(kept[i].Base, base)
+			}
+		}
+		places[0] = placesBy(usd, stats.Lower, off.Noise)
+		places[1] = placesBy(kept, stats.Higher, nil)
+		places[2] = placesBy(waits, stats.Lower, nil)
+	}
+	base := own[0].total.CostUSD()
+	for i, x := range list {
+		s := studies.Standing{Strategy: x.name, Place: places[0][i], PlaceRecall: places[1][i], PlaceWait: places[2][i],
+			CostUSD: x.total.CostUSD(), Recall: math.NaN(), WaitSeconds: x.total.Figures[results.AddedLatency], RegretUSD: math.NaN()}
+		s.VsOwn = s.CostUSD/base - 1
+		if v, ok := recall.Value(&x.total); ok {
+			s.Recall = v
+		}
+		if r.bounds != nil {
+			s.RegretUSD = s.CostUSD
+			for _, row := range x.rows {
+				s.RegretUSD -= r.bounds[row.Session]
+			}
+		}
+		s.Why = why(&x.total, &own[0].total)
+		if x.name == strategyOwn {
+			s.Why = "your agents' own strategy"
+		}
+		out[i] = s
+	}
+	slices.SortStableFunc(out, func(a, b studies.Standing) int {
+		return cmp.Or(a.Place-b.Place, cmp.Compare(a.CostUSD, b.CostUSD), cmp.Compare(a.Strategy, b.Strategy))
+	})
+	return out
+}
+
+// placesBy returns for each side 1 and the number of sides that are shown to be better, session by session: all
+// pairs are judged together, so that sides that chance can put in this order share a place. noise is the error of the
+// figures beside that of sampling; nil for none.
+func placesBy(sides []stats.Figure, better stats.Verdict, noise func(now, was []float64) float64) []int {
+	places := make([]int, len(sides))
+	var pairs []stats.Pair
+	for i := range sides {
+		places[i] = 1
+		for j := range sides[:i] {
+			pairs = append(pairs, stats.Pair{Base: sides[i], Other: sides[j]})
+		}
+	}
+	if len(pairs) == 0 {
+		return places
+	}
+	estimates := stats.Estimator{Student: true}.Judged(pairs)
+	at := 0
+	for i := range sides {
+		for j := range sides[:i] {
+			e := estimates[at]
+			at++
+			if noise != nil {
+				e = e.Blurred(noise(sides[j].Part, sides[i].Part))
+			}
+			switch {
+			case e.Verdict == better:
+				places[i]++
+			case e.Verdict > stats.Chance:
+				places[j]++
+			}
+		}
+	}
+	return places
+}
+
+// minor is the share of the cost up to which a difference needs no reason.
+const minor = 0.005
+
+// why says in a few words what makes most of the difference in cost between two totals.
+func why(x, own *results.Row) string {
+	diff, usd := x.CostUSD()-own.CostUSD(), own.CostUSD()
+	acts := 0
+	for _, n := range x.Firings {
+		acts += n
+	}
+	switch {
+	case acts == 0 && math.Abs(diff) > minor*usd:
+		return "never acts, sends everything"
+	case acts == 0:
+		return "never acts"
+	case math.Abs(diff) <= minor*usd:
+		return "costs what your own does"
+	}
+	best, text := 0.0, "answers of another length"
+	for _, part := range []struct {
+		usd        float64
+		more, less string
+	}{
+		{x.CostBy(results.SourceCompact).Total() - own.CostBy(results.SourceCompact).Total(), summaries(x), "fewer summary calls"},
+		{x.CostBy(results.SourceReread).Total() - own.CostBy(results.SourceReread).Total(), "fetches again what it dropped", "less to fetch again"},
+		{beside(x) - beside(own), "calls beside the conversation", "fewer calls beside"},
+		{written(x) - written(own), rewrites(x), "writes the cache less often"},
+		{ownCost(x, results.ClassRead) - ownCost(own, results.ClassRead), "reads a longer context", shorter(x, acts)},
+	} {
+		if v := part.usd * math.Copysign(1, diff); v > best {
+			best, text = v, part.more
+			if diff < 0 {
+				text = part.less
+			}
+		}
+	}
+	return text
+}
+
+// summaries says how summary calls are made: from a cold cache if less than half of what they send is read.
+func summaries(x *results.Row) string {
+	if u := x.UsageBy(results.SourceCompact); 2*u.Read < u.Input() {
+		return "cold summary calls"
+	}
+	return "more summary calls, though warm"
+}
+
+// often is the share of calls from which on something happens each turn.
+const often = 0.1
+
+// rewrites says why the cache is written again.
+func rewrites(x *results.Row) string {
+	switch edits := x.MissesOf(prompt.MissEdit); {
+	case float64(edits) > often*float64(x.OwnCalls()):
+		return "writes again each turn"
+	case edits > x.MissesOf(prompt.MissCompaction):
+		return "writes again after each edit"
+	}
+	return "writes again after each summary"
+}
+
+// shorter says how a context is kept short: on a cold cache if few of the acts make a call miss.
+func shorter(x *results.Row, acts int) string {
+	if float64(x.MissesOf(prompt.MissEdit)+x.MissesOf(prompt.MissCompaction)) < often*float64(acts) {
+		return "acts when cold, reads less"
+	}
+	return "reads a shorter context"
+}
+
+// beside is the cost of calls that neither answer, summarise nor fetch again.
+func beside(x *results.Row) (usd float64) {
+	for s := results.SourceCompact + 1; int(s) < results.NumSources; s++ {
+		if s != results.SourceReread {
+			usd += x.CostBy(s).Total()
+		}
+	}
+	return usd
+}
+
+// ownCost is the cost of a class in the calls of the conversations.
+func ownCost(x *results.Row, class results.Class) (usd float64) {
+	for s := results.SourceMain; s < results.SourceCompact; s++ {
+		usd += x.CostBy(s)[class]
+	}
+	return usd
+}
+
+// written is the cost of input that conversations do not read from the cache.
+func written(x *results.Row) (usd float64) {
+	for c := results.ClassUncached; c < results.ClassOutput; c++ {
+		if c != results.ClassRead {
+			usd += ownCost(x, c)
+		}
+	}
+	return usd
+}
