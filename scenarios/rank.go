@@ -42,6 +42,7 @@ type ranker struct {
 	sessions []*traces.Session
 	kinds    map[string]kind
 	bounds   map[string]float64 // by session, USD; nil where none was sought
+	runs     int                // of all strategies, begun
 }
 
 // Rank orders the strategies of a scenario by what they do on the sessions of a corpus: at two windows, by kind
@@ -117,6 +118,11 @@ func (r *ranker) run(ctx context.Context, corpus *traces.Corpus, prices *costmod
 	}
 	var err error
 	plan.Prices = prices
+	if done := r.plan.Done; done != nil {
+		step, steps := r.runs, 2+len(rankServers)
+		plan.Done = func(n, total int) { done(step*total+n, steps*total) }
+	}
+	r.runs++
 	if plan.Design, err = own.Expand(); err != nil {
 		return nil, err
 	}
@@ -135,7 +141,13 @@ func (r *ranker) bound(ctx context.Context, corpus *traces.Corpus, run *results.
 	if len(some.Sessions) == 0 {
 		return nil
 	}
-	best, err := r.run(ctx, &some, r.plan.Prices, file, nil)
+	design, err := file.Expand()
+	if err != nil {
+		return err
+	}
+	plan := *r.plan
+	plan.Design, plan.Done = design, nil
+	best, err := plan.Run(ctx, &some)
 	if err != nil {
 		return err
 	}

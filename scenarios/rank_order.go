@@ -108,7 +108,7 @@ func actingIn(list []*ranked) map[string]bool {
 	acting := map[string]bool{}
 	for _, x := range list {
 		for _, row := range x.rows {
-			if len(row.Firings) > 0 {
+			if acts(row) > 0 {
 				acting[row.Session] = true
 			}
 		}
@@ -217,40 +217,48 @@ func placesBy(sides []stats.Figure, better stats.Verdict, noise func(now, was []
 // minor is the share of the cost up to which a difference needs no reason.
 const minor = 0.005
 
-// why says in a few words what makes most of the difference in cost between two totals.
+// why says in a few words what makes most of the difference in cost between two totals, and what works against it.
 func why(x, own *results.Row) string {
 	diff, usd := x.CostUSD()-own.CostUSD(), own.CostUSD()
-	acts := 0
-	for _, n := range x.Firings {
-		acts += n
-	}
 	switch {
-	case acts == 0 && math.Abs(diff) > minor*usd:
+	case acts(x) == 0 && math.Abs(diff) > minor*usd:
 		return "never acts, sends everything"
-	case acts == 0:
+	case acts(x) == 0:
 		return "never acts"
 	case math.Abs(diff) <= minor*usd:
 		return "costs what your own does"
 	}
-	best, text := 0.0, "answers of another length"
+	var more, less float64
+	pays, saves := "", ""
 	for _, part := range []struct {
-		usd        float64
-		more, less string
+		usd         float64
+		pays, saves string
 	}{
 		{x.CostBy(results.SourceCompact).Total() - own.CostBy(results.SourceCompact).Total(), summaries(x), "fewer summary calls"},
-		{x.CostBy(results.SourceReread).Total() - own.CostBy(results.SourceReread).Total(), "fetches again what it dropped", "less to fetch again"},
-		{beside(x) - beside(own), "calls beside the conversation", "fewer calls beside"},
-		{written(x) - written(own), rewrites(x), "writes the cache less often"},
-		{ownCost(x, results.ClassRead) - ownCost(own, results.ClassRead), "reads a longer context", shorter(x, acts)},
+		{x.CostBy(results.SourceReread).Total() - own.CostBy(results.SourceReread).Total(), "fetches again", "less to fetch"},
+		{beside(x) - beside(own), "calls beside", "fewer calls beside"},
+		{written(x) - written(own), rewrites(x), "writes less"},
+		{ownCost(x, results.ClassRead) - ownCost(own, results.ClassRead), "longer context", shorter(x)},
 	} {
-		if v := part.usd * math.Copysign(1, diff); v > best {
-			best, text = v, part.more
-			if diff < 0 {
-				text = part.less
-			}
+		if part.usd > more {
+			more, pays = part.usd, part.pays
+		}
+		if -part.usd > less {
+			less, saves = -part.usd, part.saves
 		}
 	}
-	return text
+	if diff > 0 {
+		more, less, pays, saves = less, more, saves, pays
+	}
+	if more <= 2*minor*usd {
+		return saves
+	}
+	return saves + "; " + pays
+}
+
+// acts counts what was done to contexts.
+func acts(x *results.Row) int {
+	return x.N(results.Compactions) + x.N(results.Microcompactions) + x.N(results.CacheDeletions) + x.N(results.StoredResults)
 }
 
 // summaries says how summary calls are made: from a cold cache if less than half of what they send is read.
@@ -258,7 +266,7 @@ func summaries(x *results.Row) string {
 	if u := x.UsageBy(results.SourceCompact); 2*u.Read < u.Input() {
 		return "cold summary calls"
 	}
-	return "more summary calls, though warm"
+	return "warm summary calls"
 }
 
 // often is the share of calls from which on something happens each turn.
@@ -270,17 +278,17 @@ func rewrites(x *results.Row) string {
 	case float64(edits) > often*float64(x.OwnCalls()):
 		return "writes again each turn"
 	case edits > x.MissesOf(prompt.MissCompaction):
-		return "writes again after each edit"
+		return "writes again after edits"
 	}
-	return "writes again after each summary"
+	return "writes again after summaries"
 }
 
 // shorter says how a context is kept short: on a cold cache if few of the acts make a call miss.
-func shorter(x *results.Row, acts int) string {
-	if float64(x.MissesOf(prompt.MissEdit)+x.MissesOf(prompt.MissCompaction)) < often*float64(acts) {
-		return "acts when cold, reads less"
+func shorter(x *results.Row) string {
+	if float64(x.MissesOf(prompt.MissEdit)+x.MissesOf(prompt.MissCompaction)) < often*float64(acts(x)) {
+		return "acts when cold"
 	}
-	return "reads a shorter context"
+	return "shorter context"
 }
 
 // beside is the cost of calls that neither answer, summarise nor fetch again.
