@@ -29,8 +29,8 @@ var rankServers = []struct {
 	name, standIn string
 	set           []string
 }{
-	{"anthropic, 5 m", "claude-sonnet-4-6", []string{"server.name=anthropic", "client.ttl.choice=5m"}},
-	{"anthropic, 1 h", "claude-sonnet-4-6", []string{"server.name=anthropic", "client.ttl.choice=1h"}},
+	{"claude 5m", "claude-sonnet-4-6", []string{"server.name=anthropic", "client.ttl.choice=5m"}},
+	{"claude 1h", "claude-sonnet-4-6", []string{"server.name=anthropic", "client.ttl.choice=1h"}},
 	{"openai", "gpt-5.1", []string{"server.name=openai"}},
 	{"plain", "", []string{"server.name=plain"}},
 }
@@ -216,7 +216,7 @@ func keepRanked(out *studies.Ranking) {
 type kind uint8
 
 // The kinds of sessions: by their calls, and by the longest pause of the main conversation.
-var kindNames = []string{"short", "long", "bursty", "with idle gaps"}
+var kindNames = []string{"short", "long", "bursty", "idle gaps"}
 
 // Where kinds divide.
 const (

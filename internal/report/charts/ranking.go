@@ -1,9 +1,11 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/study/studies"
@@ -29,10 +31,10 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 			d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{x}})
 		}
 	}
-	add(rankingTable("", last, first.Standings, most))
-	add(rankingGroups(slices.Concat(r.Kinds, r.Servers), last.Standings, most))
+	add(rankingTable("", first.Standings, most))
+	add(rankingGroups(slices.Concat(r.Windows[1:], r.Kinds, r.Servers), first.Standings, most))
 	if all {
-		add(rankingTable("Schedules that no program runs as they are, by themselves", last, first.Idealised, most))
+		add(rankingTable("Schedules that no program runs as they are, by themselves", first.Idealised, most))
 		ended := &document.Table{Title: "Without a place: they end sessions that the agent's own strategy brings to their end",
 			Columns: document.Left("STRATEGY", "WINDOW", "SESSIONS", "CALLS NOT ANSWERED")}
 		for _, v := range r.Windows {
@@ -85,51 +87,55 @@ func placed(place int) string {
 }
 
 // rankingTable has the best of a list, and the agent's own strategy.
-func rankingTable(title string, last *studies.View, list []studies.Standing, most int) *document.Table {
+func rankingTable(title string, list []studies.Standing, most int) *document.Table {
 	t := &document.Table{Title: title, Fitted: true, Columns: []document.Column{{Title: "PLACE", Right: true}, {Title: "STRATEGY"}, {Title: "COST", Right: true},
 		{Title: "VS OWN", Right: true}, {Title: "RECALL", Right: true}, {Title: "WAIT", Right: true}, {Title: "REGRET", Right: true},
-		{Title: "AT 200,000", Right: true}, {Title: "WHY"}}}
+		{Title: "WHY"}}}
 	for i := range list {
 		s := &list[i]
 		if i >= most && s.Strategy != "own" {
 			continue
 		}
-		recall, regret, then := any(nil), any(nil), any(nil)
+		recall, regret := any(nil), any(nil)
 		if !math.IsNaN(s.Recall) {
 			recall = document.Percent(s.Recall) + " (" + placed(s.PlaceRecall) + ")"
 		}
 		if !math.IsNaN(s.RegretUSD) {
 			regret = document.USD(s.RegretUSD, 2)
 		}
-		if at := last.Of(s.Strategy); at != nil {
-			then = document.SignedPercent(at.VsOwn) + " (" + placed(at.Place) + ")"
-		}
 		t.Rows = append(t.Rows, []any{placed(s.Place), s.Strategy, document.USD(s.CostUSD, 2), document.SignedPercent(s.VsOwn), recall,
-			document.Seconds(s.WaitSeconds) + " (" + placed(s.PlaceWait) + ")", regret, then, s.Why})
+			document.Seconds(s.WaitSeconds) + " (" + placed(s.PlaceWait) + ")", regret, s.Why})
 	}
 	return t
 }
 
-// rankingGroups has the cost against the agent's own strategy and the place by kind of session and by server.
+// rankingGroups has the cost against the agent's own strategy and the place at the other window, by kind of session and
+// by server. Views without an order are left out.
 func rankingGroups(views []studies.View, list []studies.Standing, most int) *document.Table {
-	t := &document.Table{Title: "By kind of session and by server: cost against the agent's own strategy, and place", Fitted: true,
+	views = slices.DeleteFunc(slices.Clone(views), func(v studies.View) bool { return !v.Ordered() })
+	t := &document.Table{Title: "At another window, by kind of session and by server: cost against the agent's own strategy, and place", Fitted: true,
 		Columns: []document.Column{{Title: "STRATEGY"}}}
+	acting := []any{"acting sessions"}
 	for i := range views {
-		t.Columns = append(t.Columns, document.Column{Title: fmt.Sprintf("%s, %d", views[i].Name, views[i].Acting), Right: true})
+		t.Columns, acting = append(t.Columns, document.Column{Title: strings.ToUpper(views[i].Name), Right: true}), append(acting, views[i].Acting)
 	}
 	for i := range list {
-		if i >= most && list[i].Strategy != "own" {
+		if len(views) == 0 || i >= most && list[i].Strategy != "own" {
 			continue
 		}
 		row := []any{list[i].Strategy}
 		for k := range views {
 			text := any(nil)
-			if s := views[k].Of(list[i].Strategy); s != nil && views[k].Ordered() {
-				text = document.SignedPercent(s.VsOwn) + " (" + placed(s.Place) + ")"
+			if s := views[k].Of(list[i].Strategy); s != nil {
+				share := document.Signed(math.Round(100*s.VsOwn), func(v float64) string { return fmt.Sprintf("%.0f %%", v) })
+				text = cmp.Or(share, "±0 %") + " (" + placed(s.Place) + ")"
 			}
 			row = append(row, text)
 		}
 		t.Rows = append(t.Rows, row)
+	}
+	if len(t.Rows) > 0 {
+		t.Rows = slices.Insert(t.Rows, 0, acting)
 	}
 	return t
 }
