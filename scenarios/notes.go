@@ -40,6 +40,9 @@ func annotate(run *results.Run, d *Design, real bool) {
 		for _, why := range notRun(c) {
 			note(c.Cell, "", "%s", why)
 		}
+		if idle(c) { // it forgets nothing because it does nothing
+			c.Unmeasured = append(c.Unmeasured, results.NameRecall)
+		}
 	}
 	for _, s := range d.servers() {
 		note("", "", "server %s: %s (%s, %s)", s.Name, s.About, s.Certainty, s.AsOf)
@@ -74,6 +77,11 @@ func notRun(c *results.Cell) (list []string) {
 		list = append(list, fmt.Sprintf(text, document.Count(found[text], "session")))
 	}
 	return list
+}
+
+// idle reports whether a strategy can do nothing in any session.
+func idle(c *results.Cell) bool {
+	return len(c.Rows) > 0 && !slices.ContainsFunc(c.Rows, func(r *results.Row) bool { return unfit(r) == "" })
 }
 
 // openRows counts the sessions in which agents fetch nothing again, the most of any cell.

@@ -179,7 +179,7 @@ func (r *Registry) Strategy(name string) (*Strategy, error) {
 	if s, ok := r.presets[name]; ok {
 		return s, nil
 	}
-	hint := nearest.Hint(name, r.Presets())
+	hint := nearest.Like(name, r.Presets())
 	if hint == "" {
 		hint = ": sim strategies ls lists them"
 	}

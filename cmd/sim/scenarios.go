@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +48,7 @@ func scenarioSheet() (*document.Table, error) {
 			{Name: "cells", Title: "CELLS", Right: true},
 			{Name: "doc", Title: "WHAT"},
 		},
-		Notes:  []string{"sim run NAME [PATH…] runs one, sim scenarios show NAME prints it, sim scenarios show reference the manual. " +
+		Notes: []string{"sim run NAME [PATH…] runs one, sim scenarios show NAME prints it, sim scenarios show reference the manual. " +
 			"Those with users take no PATH."},
 		Fitted: true,
 	}
@@ -229,7 +230,7 @@ func strategySheet() (*document.Table, error) {
 		Fitted: true,
 		Columns: []document.Column{
 			{Name: "name", Title: "NAME"},
-			{Name: "layers", Title: "LAYERS"},
+			{Name: "layers"},
 			{Name: "acts_at_tokens", Title: "ACTS AT", Right: true},
 			{Name: "group", Title: "KIND"},
 			{Name: "about", Title: "ABOUT"},
@@ -237,8 +238,7 @@ func strategySheet() (*document.Table, error) {
 		Notes: []string{
 			fmt.Sprintf("ACTS AT: tokens by the client's count unless it says else, layer by layer, at a window of %d and %d tokens of output.",
 				usualReading.Window, usualReading.MaxOutput),
-			"Of layers joined by else, the first that acts ahead of a request bars the rest. " +
-				"sim strategies show NAME prints every parameter, the layers that are off, and where it is from.",
+			"sim strategies show NAME prints all of a strategy: layers, parameters, and where it is from.",
 		},
 	}
 	for _, name := range registry.Presets() {
@@ -250,7 +250,8 @@ func strategySheet() (*document.Table, error) {
 		if why := strategy.Origin.NotRun; why != "" {
 			about += "; not run: " + why
 		}
-		s.Rows = append(s.Rows, []any{name, strategy.InUse(), levelsOf(strategy, &usualReading), kinds[strategy.Group], about})
+		s.Rows = append(s.Rows, []any{name, strategy.InUse(), levelsOf(strategy, &usualReading), kinds[strategy.Group],
+			document.Cell{Value: about, Text: begun(about)}})
 	}
 	return s, nil
 }
@@ -273,6 +274,18 @@ func levelsOf(s *strategies.Strategy, r *strategies.Reading) string {
 		levels = append(levels, level)
 	}
 	return strings.Join(levels, ", ")
+}
+
+// aboutWidth is the width of what a listing says of a strategy, in characters.
+const aboutWidth = 44
+
+// begun returns the words of a text that fit a line of a listing.
+func begun(text string) string {
+	if utf8.RuneCountInString(text) <= aboutWidth {
+		return text
+	}
+	cut := string([]rune(text)[:aboutWidth])
+	return strings.TrimRight(cut[:max(strings.LastIndexByte(cut, ' '), 1)], ",;: ") + " …"
 }
 
 // firstSentence returns a text up to its first full stop after a word, on one
