@@ -19,6 +19,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/internal/kit/version"
 	"github.com/compactsim/compactsim/internal/reading/assembly"
 	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/traces"
@@ -125,6 +126,7 @@ func newFile(f *assembly.File, mk assembly.Maker) *file {
 
 // head is what a trajectory says of itself, beside its steps.
 type head struct {
+	Schema     string `json:"schema_version"`
 	Session    string `json:"session_id"`
 	Trajectory string `json:"trajectory_id"`
 	Agent      struct {
@@ -152,7 +154,7 @@ func (t *trajectory) read(text []byte, line int, root bool) error {
 	// What the steps need precedes them in all recordings, but no standard says so.
 	bad := assembly.EachOf(text, "steps", func(name string, v []byte) error {
 		switch name {
-		case "session_id", "trajectory_id", "agent", "final_metrics", "continued_trajectory_ref":
+		case "schema_version", "session_id", "trajectory_id", "agent", "final_metrics", "continued_trajectory_ref":
 			if err := assembly.Decode([]byte(`{"`+name+`":`+string(v)+`}`), &h); err != nil {
 				return t.Refuse(line, fmt.Errorf("%s: %w", name, err))
 			}
@@ -164,6 +166,9 @@ func (t *trajectory) read(text []byte, line int, root bool) error {
 		steps, lines = append(steps, v), append(lines, line-1+at)
 		return nil
 	})
+	if v := strings.TrimPrefix(h.Schema, "ATIF-v"); root && version.AtLeast(v, 1, 9) {
+		t.Problems.Add(t.Name, line, "%.40q is newer than ATIF-v1.8, as which it is read", h.Schema)
+	}
 	t.model = h.Agent.Model
 	t.part.ID, t.part.Version = h.Session, strings.TrimSpace(h.Agent.Name+" "+h.Agent.Version)
 	if root {

@@ -123,6 +123,7 @@ func TestBadInput(t *testing.T) {
 		strings.Replace(whole, `"cached_tokens":1000`, `"cached_tokens":5000`, 1):                 "no usable token counts",
 		whole[:len(whole)-20]: "text ends", `{"schema_version":"ATIF-v1.5","steps":[]}`: "it has no steps",
 		strings.Replace(whole, "2026-06-01T10:00:15Z", "yesterday", 1): "cannot be read",
+		strings.Replace(whole, "ATIF-v1.7", "ATIF-v2.0", 1):            "newer than ATIF-v1.8",
 	} {
 		c := agenttest.Read(t, Describe(), map[string]string{"a.json": text})
 		told := fmt.Sprint(c.Problems)
