@@ -248,7 +248,7 @@ func why(x, own *results.Row) string {
 		}
 	}
 	if diff > 0 {
-		more, less, pays, saves = less, more, saves, pays
+		more, pays, saves = less, saves, pays
 	}
 	if more <= 2*minor*usd {
 		return saves
