@@ -179,7 +179,11 @@ func (r *Registry) Strategy(name string) (*Strategy, error) {
 	if s, ok := r.presets[name]; ok {
 		return s, nil
 	}
-	hint := nearest.Like(name, r.Presets())
+	names := r.Presets()
+	hint := nearest.Hint(name, names)
+	if slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, name+"/") }) {
+		hint = nearest.Like(name+"/", names)
+	}
 	if hint == "" {
 		hint = ": sim strategies ls lists them"
 	}
