@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/internal/serving/servers"
 	"github.com/compactsim/compactsim/internal/study/studies"
@@ -17,8 +18,8 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// RankWindow is the window, tokens, at which strategies are ranked besides that of each session's client.
-const RankWindow = 200_000
+// rankWindow is the window, tokens, at which strategies are ranked besides that of each session's client.
+const rankWindow = 200_000
 
 // scheduled is the preset whose compactions the best schedule has: one summary in the place of all messages.
 const scheduled = "auto-compact/167k"
@@ -40,7 +41,7 @@ type ranker struct {
 	plan     *Plan
 	file     *File // the scenario with the strategies to rank
 	sessions []*traces.Session
-	kinds    map[string]kind
+	kinds    []map[string]bool  // for each of rankKinds, by session
 	bounds   map[string]float64 // by session, USD; nil where none was sought
 	runs     int                // of all strategies, begun
 }
@@ -67,7 +68,7 @@ func (p *Plan) Rank(ctx context.Context, file *File, corpus *traces.Corpus) (*st
 		p.library = needs.NewLibrary(ctx, corpus)
 	}
 	out := &studies.Ranking{NotRun: r.listed()}
-	window := fmt.Sprintf("client.window=%d", RankWindow)
+	window := fmt.Sprintf("client.window=%d", rankWindow)
 	for i, set := range [][]string{nil, {window}} {
 		run, err := r.run(ctx, corpus, p.Prices, r.file, set)
 		if err != nil {
@@ -80,14 +81,15 @@ func (p *Plan) Rank(ctx context.Context, file *File, corpus *traces.Corpus) (*st
 				return nil, err
 			}
 		}
-		v, idle := r.view([]string{"as recorded", "200,000"}[i], run, func(string) bool { return true })
+		v, idle := r.view([]string{"as recorded", document.Whole(rankWindow)}[i], run, func(string) bool { return true })
 		out.Windows = append(out.Windows, v)
 		out.NotRun = append(out.NotRun, idle...)
 		if i == 0 {
 			continue
 		}
-		for k := range kindNames {
-			v, _ := r.view(kindNames[k], run, func(session string) bool { return r.kinds[session]>>k&1 != 0 })
+		for k := range rankKinds {
+			v, _ := r.view(rankKinds[k].name, run, func(session string) bool { return r.kinds[k][session] })
+			v.About = rankKinds[k].about
 			out.Kinds = append(out.Kinds, v)
 		}
 	}
@@ -101,6 +103,9 @@ func (p *Plan) Rank(ctx context.Context, file *File, corpus *traces.Corpus) (*st
 			return nil, err
 		}
 		v, _ := r.view(on.name, run, func(string) bool { return true })
+		if on.standIn != "" {
+			v.About = "models of other providers billed as " + on.standIn
+		}
 		out.Servers = append(out.Servers, v)
 	}
 	out.NotRun = onlyOnce(out.NotRun)
@@ -171,7 +176,7 @@ func (r *ranker) sold(set, standIn string) (*costmodel.Table, error) {
 	as := map[string]string{}
 	for _, s := range r.sessions {
 		for _, model := range s.Models {
-			price, err := r.plan.Prices.Lookup(model, time.Now())
+			price, err := r.plan.Prices.Lookup(model, s.StartTime())
 			if err == nil && !named.Serves(price.Model.Name) {
 				as[model] = standIn
 			}
@@ -212,39 +217,44 @@ func keepRanked(out *studies.Ranking) {
 	out.Run.Sum()
 }
 
-// kind is what a session is, a bit for each of kindNames.
-type kind uint8
-
-// The kinds of sessions: by their calls, and by the longest pause of the main conversation.
-var kindNames = []string{"short", "long", "bursty", "idle gaps"}
-
-// Where kinds divide.
+// Where kinds of sessions divide.
 const (
 	shortCalls = 50 // calls of a long session, at least
-	idleGap    = int64(5 * time.Minute)
+	idleGap    = 5 * time.Minute
 )
 
-// kindsOf returns the kinds of sessions by id.
-func kindsOf(sessions []*traces.Session) (map[string]kind, error) {
-	kinds := map[string]kind{}
+// rankKinds are the kinds of sessions that are ranked by themselves: by their calls, and by the longest pause of the main
+// conversation. A session is of two of them.
+var rankKinds = []struct {
+	name, about string
+	has         func(calls int, pause time.Duration) bool
+}{
+	{"short", fmt.Sprintf("below %d calls", shortCalls), func(calls int, _ time.Duration) bool { return calls < shortCalls }},
+	{"long", "", func(calls int, _ time.Duration) bool { return calls >= shortCalls }},
+	{"bursty", fmt.Sprintf("without a pause of %.0f minutes", idleGap.Minutes()), func(_ int, pause time.Duration) bool { return pause <= idleGap }},
+	{"idle gaps", "", func(_ int, pause time.Duration) bool { return pause > idleGap }},
+}
+
+// kindsOf returns, for each of rankKinds, the ids of its sessions.
+func kindsOf(sessions []*traces.Session) ([]map[string]bool, error) {
+	kinds := make([]map[string]bool, len(rankKinds))
+	for k := range kinds {
+		kinds[k] = map[string]bool{}
+	}
 	for _, s := range sessions {
 		s, err := s.Load()
 		if err != nil {
 			return nil, err
 		}
-		k, idle := kind(1), false
-		if s.NumCalls() >= shortCalls {
-			k = 2
-		}
+		var pause int64
 		for i, round := range s.Threads[0].Rounds {
-			idle = idle || i > 0 && round.Wait > idleGap
+			if i > 0 {
+				pause = max(pause, round.Wait)
+			}
 		}
-		if idle {
-			k |= 8
-		} else {
-			k |= 4
+		for k := range kinds {
+			kinds[k][s.ID] = rankKinds[k].has(s.NumCalls(), time.Duration(pause))
 		}
-		kinds[s.ID] = k
 	}
 	return kinds, nil
 }

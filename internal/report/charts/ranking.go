@@ -56,10 +56,21 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 		"Places: 1 and the number of strategies shown to be better, session by session, all pairs judged together (Holm); equal places "+
 			"are ties. In brackets: the place by that figure. VS OWN: cost against the agent's own strategy. REGRET: cost above the best "+
 			"schedule of full compaction.",
-		fmt.Sprintf("Kinds and servers are at a window of 200,000: short below 50 calls, bursty without a pause of 5 minutes; fewer than %d acting sessions have "+
-			"no order. Models that a server does not have are billed as claude-sonnet-4-6 or gpt-5.1.", studies.LeastActing),
+		fmt.Sprintf("Kinds and servers are at a window of %s%s; fewer than %d acting sessions have no order.", last.Name,
+			rankingKey(slices.Concat(r.Kinds, r.Servers)), studies.LeastActing),
 		"", errorLine(r.Run))
 	return d
+}
+
+// rankingKey says what the names of views stand for.
+func rankingKey(views []studies.View) string {
+	text := ""
+	for _, v := range views {
+		if v.About != "" {
+			text += "; " + v.Name + ": " + v.About
+		}
+	}
+	return text
 }
 
 // comparedText says on what a view compares strategies, and what is left out for whom.

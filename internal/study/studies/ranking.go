@@ -17,9 +17,10 @@ type Ranking struct {
 // View is the order on some sessions, under one window and server.
 type View struct {
 	Name     string
-	Sessions int // compared
-	Calls    int // of the sessions compared, as recorded
-	Acting   int // sessions in which a ranked strategy acts: the only ones that are ranked
+	About    string // what Name stands for; "" where it says so itself
+	Sessions int    // compared
+	Calls    int    // of the sessions compared, as recorded
+	Acting   int    // sessions in which a ranked strategy acts: the only ones that are ranked
 	// Over are sessions that the agent's own strategy ends early, with their calls, and Unpriced those with
 	// calls without a price. No strategy is compared on them.
 	Over, OverCalls, Unpriced int
