@@ -1,0 +1,170 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/promptcache"
+	"github.com/compactsim/compactsim/internal/serving/servers"
+	"github.com/compactsim/compactsim/internal/serving/summarizer"
+	"github.com/compactsim/compactsim/internal/study/users"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Config returns what a loop needs to simulate one strategy under the plan, with
+// assignments as File.Assign takes them. A swept parameter is an error.
+func (p *Plan) Config(strategy string, assignments []string) (loop.Config, error) {
+	d, err := p.expand("strategy", []string{strategy}, assignments)
+	if err != nil {
+		return loop.Config{}, err
+	}
+	cells := slices.DeleteFunc(d.Cells, func(c Cell) bool { return c.Strategy.Name != strategy })
+	if len(cells) != 1 {
+		return loop.Config{}, fmt.Errorf("%d cells of strategy %s: one value for each parameter is wanted here", len(cells), strategy)
+	}
+	return p.config(&cells[0])
+}
+
+// configs returns the cells as the runner takes them.
+func (p *Plan) configs(d *Design) ([]loop.Config, error) {
+	var configs []loop.Config
+	around := surroundings()
+	for i := range d.Cells {
+		c, err := p.config(&d.Cells[i])
+		if err != nil {
+			return nil, fmt.Errorf("cell %s: %w", d.Cells[i].Name, err)
+		}
+		if p.record != nil {
+			c.Record = func(r *results.CallRecord) { p.record(d.Cells[i].Name, r) }
+		}
+		if d.Cells[i].Scenario.Users.Any() {
+			c.Meter = new(users.Meter)
+		} else if p.Summarize == nil { // real calls are separate for each cell
+			c.Around = around(d.Cells[i].Scenario)
+		}
+		configs = append(configs, c)
+	}
+	return configs, nil
+}
+
+// surroundings returns a function whose values are equal for scenarios that differ at most in strategies and cache
+// lifetimes. It compares everything else as written out, so that equal settings that were drawn separately are equal
+// too.
+func surroundings() func(*Scenario) any {
+	known := map[*Scenario]any{}
+	return func(s *Scenario) any {
+		if known[s] == nil {
+			other := *s
+			other.Strategies, other.Server.Lifetime5m, other.Server.Lifetime1h = nil, 0, 0
+			known[s] = fmt.Sprintf("%#v", other)
+		}
+		return known[s]
+	}
+}
+
+func (p *Plan) config(cell *Cell) (loop.Config, error) {
+	s := cell.Scenario
+	at, err := s.Prices.At.On(time.Time{})
+	if err != nil {
+		return loop.Config{}, fmt.Errorf("prices.at: %w", err)
+	}
+	fitted, err := p.profile(s.Profile)
+	if err != nil {
+		return loop.Config{}, err
+	}
+	var named *servers.Server
+	var prices loop.Prices = p.Prices
+	if s.Server.Name != "" {
+		if named, err = servers.Of(s.Server.Name); err != nil {
+			return loop.Config{}, fmt.Errorf("server.name: %w", err)
+		}
+		prices = sold{p.Prices, named}
+	}
+	c := loop.Config{
+		Strategy:   cell.Strategy,
+		Profile:    fitted,
+		Server:     s.Server.serve(named),
+		Named:      named,
+		Summarizer: p.summarizer(cell.Name, &s.Summarizer),
+		Owner:      s.Sessions.Organisations.owner(),
+		Prices:     prices,
+		PricesAt:   at,
+		Seed:       s.Seed,
+		Window:     s.Client.Window,
+		Assembly:   &s.Client.Assembly,
+		Events:     s.Events,
+		Verify:     s.Verify || p.Verify,
+		Lifetimes:  promptcache.Lifetimes{s.Server.Lifetime5m, s.Server.Lifetime1h},
+		HintAt:     s.Server.HintAt,
+		Latency:    s.Latency,
+		Levels:     s.Levels,
+		Overflow:   s.Overflow,
+		Agent:      s.Agent,
+		Breaks:     s.Breaks,
+		Rules:      &s.Detector,
+	}
+	if s.Needs && p.library != nil {
+		c.Needs = p.library.Of
+	}
+	if c.Person, err = cell.people(c.Owner); err != nil || !s.Users.Any() {
+		return c, err
+	}
+	cast, err := s.Users.Cast(s.Client.Assembly, s.Events)
+	if err != nil {
+		return loop.Config{}, fmt.Errorf("users: %w", err)
+	}
+	worn := c.Person
+	c.Person = func(index int, s *traces.Session) loop.Person {
+		var p loop.Person
+		if worn != nil {
+			p = worn(index, s)
+		}
+		return cast.Person(p, s)
+	}
+	return c, nil
+}
+
+// summarizer returns the summariser of a cell with a stub.
+func (p *Plan) summarizer(cell string, stub *summarizer.Stub) loop.Summarizer {
+	if p.Summarize == nil {
+		return stub
+	}
+	return p.Summarize(cell, stub)
+}
+
+// serve makes the cache of a kind. For an automatic one a scenario sets where
+// the retention counts from and the share of calls that lose their messages.
+func (s *Server) serve(named *servers.Server) func(traces.Cache) loop.Server {
+	marked, automatic := s.Config, promptcache.OpenAIConfig{Anchor: s.Anchor, OverflowPerCall: s.EvictPerCall}
+	if named != nil {
+		marked, automatic = named.Marked(marked), named.Automatic(automatic)
+	}
+	return func(kind traces.Cache) loop.Server {
+		switch {
+		case named != nil && named.Explicit:
+			return promptcache.NewExplicit(named.Kept())
+		case kind == traces.CacheAutomatic:
+			return promptcache.NewOpenAI(automatic)
+		}
+		return promptcache.New(marked)
+	}
+}
+
+// sold are the prices of the models that a server has. Others cost nothing there.
+type sold struct {
+	prices loop.Prices
+	by     *servers.Server
+}
+
+// Lookup implements loop.Prices.
+func (s sold) Lookup(model string, at time.Time) (costmodel.Price, error) {
+	p, err := s.prices.Lookup(model, at)
+	if err == nil && !s.by.Serves(p.Model.Name) {
+		err = fmt.Errorf("server %s does not have %s", s.by.Name, p.Model.Name)
+	}
+	return p, err
+}
