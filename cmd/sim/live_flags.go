@@ -39,7 +39,7 @@ func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
 	flags.StringVar(&f.summarizer, "summarizer", summarizeStub,
 		"`SOURCE` of summaries: stub, live (a real model), replay (stored calls) or record-missing; "+
 			"--set live.KEY=VALUE sets what has no flag")
-	flags.Lookup("yes").Usage += "; with --summarizer make real calls, and nothing else"
+	flags.Lookup("yes").Usage += "; with --summarizer it agrees to real calls alone"
 	flags.StringVar(&f.cassettes, "cassettes", "cassettes", "`DIR` where real calls are stored and replayed from")
 	flags.StringVar(&f.baseURL, "base-url", "",
 		"`URL` of the server; ANTHROPIC_BASE_URL or OPENAI_BASE_URL of the environment without it")

@@ -83,7 +83,7 @@ func (r *Report) class(c results.Class) float64 {
 func (p *page) headUnpriced() string {
 	for i := range p.Defects {
 		if d := &p.Defects[i]; d.Kind == DefectUnpriced && d.Count > 0 {
-			return fmt.Sprintf("%s of models without a price not in the bill (%s); --price-as bills them as another",
+			return fmt.Sprintf("not in the bill: %s of models without a price (%s); --price-as bills them as another",
 				document.Count(d.Count, "call"), document.Few(d.Names))
 		}
 	}
