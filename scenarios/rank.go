@@ -93,6 +93,16 @@ func (p *Plan) Rank(ctx context.Context, file *File, corpus *traces.Corpus) (*st
 			out.Kinds = append(out.Kinds, v)
 		}
 	}
+	if out.Servers, err = r.servers(ctx, corpus, window); err != nil {
+		return nil, err
+	}
+	out.NotRun = onlyOnce(out.NotRun)
+	keepRanked(out)
+	return out, nil
+}
+
+// servers returns the views of rankServers under a window, given as an assignment.
+func (r *ranker) servers(ctx context.Context, corpus *traces.Corpus, window string) (list []studies.View, err error) {
 	for _, on := range rankServers {
 		prices, err := r.sold(on.set[0], on.standIn)
 		if err != nil {
@@ -106,11 +116,9 @@ func (p *Plan) Rank(ctx context.Context, file *File, corpus *traces.Corpus) (*st
 		if on.standIn != "" {
 			v.About = "models of other providers billed as " + on.standIn
 		}
-		out.Servers = append(out.Servers, v)
+		list = append(list, v)
 	}
-	out.NotRun = onlyOnce(out.NotRun)
-	keepRanked(out)
-	return out, nil
+	return list, nil
 }
 
 // run simulates the strategies of a file with assignments.
