@@ -132,7 +132,7 @@ func FuzzParse(f *testing.F) {
 		if n := p.StaticFor("2.1.5"); n < 0 || n > 200_000 {
 			t.Errorf("a prefix of %d tokens", n)
 		}
-		if share := p.LossRate(&Case{Prompt: true, Gap: 30e9}); !(share >= 0 && share <= 1) {
+		if share, _ := p.Losses.Rate(&Case{Prompt: true, Gap: 30e9}); !(share >= 0 && share <= 1) {
 			t.Errorf("%g of calls lose their messages", share)
 		}
 	})

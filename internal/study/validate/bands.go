@@ -70,7 +70,7 @@ func (o *Options) drawn(s *traces.Session) ([]float64, error) {
 			src := draws.Source{Seed: config.Seed, Session: prompt.DigestString(s.ID).Lo}
 			residual = residualFor(config.Profile, s, draws.Unit(src.Uint64(draws.Unlogged, 0)))
 			p := *config.Profile
-			p.Losses, p.Codex.Losses = profile.Losses{}, nil
+			p.Losses = profile.Losses{}
 			config.Profile = &p
 		}
 		usd, err := laterInput(config, s)
@@ -110,8 +110,8 @@ func (o *Options) spread(s *traces.Session) ([]float64, error) {
 			}
 		}
 	}
-	p, x := o.configFor(s).Profile, otherShown(s)
-	known := p.OtherLosses(&x, true).Sessions
+	p, x := o.configFor(s).Profile, shownBy(s)
+	known := p.TimesLost(&x).Sessions
 	var samples []float64
 	for n := range o.Replications {
 		all := draws.Source{Seed: uint64(n + 1), Session: prompt.DigestString(x.Agent + "/" + x.Provider).Lo}
