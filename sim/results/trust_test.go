@@ -72,6 +72,22 @@ func TestIntervalIsOfTheExpectedFigure(t *testing.T) {
 	}
 }
 
+// Three sessions that are twice too dear, all alike, do not say that others are: by hand the spread is
+// √((3·1² + 5·0.1²)/8) = 0.617, and of three equal sessions it makes the interval 1 ± 1.96·0.617·√3·20/30.
+func TestFewEqualErrorsAreNotSure(t *testing.T) {
+	billed, recorded := Cell{Cell: "billed", Strategy: "billed"}, Cell{Cell: "recorded", Strategy: "recorded"}
+	for i := range 3 {
+		id := fmt.Sprintf("%03d", i)
+		billed.Rows, recorded.Rows = append(billed.Rows, costing("billed", id, 10)), append(recorded.Rows, costing("recorded", id, 20))
+	}
+	billed.sum()
+	recorded.sum()
+	e := ErrorOf(&billed, &recorded, 0.1)
+	if half := 1.96 * math.Sqrt(3.05/8) * math.Sqrt(3) * 20 / 30; !near(e.Low, max(-1, 1-half)) || !near(e.High, 1+half) {
+		t.Errorf("%s: want 100 %% ± %g", e, half)
+	}
+}
+
 // Errors that cancel leave nothing net and all of it gross.
 func TestErrorsCancelNetAndNotGross(t *testing.T) {
 	billed, recorded := corpus(100)
