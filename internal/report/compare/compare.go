@@ -13,6 +13,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -20,6 +22,15 @@ import (
 type Input struct {
 	Label string
 	Run   *results.Run
+}
+
+// MarshalJSON writes where the figures of the run come from.
+func (in Input) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Label      string             `json:"label"`
+		Provenance results.Provenance `json:"provenance"`
+		ModelError results.ModelError `json:"model_error,omitzero"`
+	}{in.Label, in.Run.Provenance, in.Run.ModelError}, json.Deterministic(true))
 }
 
 // Options say what to compare, and at which level of confidence. The zero value
@@ -57,27 +68,29 @@ const MaxResamples = 100_000
 
 // Report is a comparison of two or more sides.
 type Report struct {
-	Level     float64
-	Resamples int
-	Seed      uint64
-	Inputs    []Input // the baseline's first
-	Labels    []string
+	Schema      int          `json:"schema"`
+	Level       float64      `json:"level"`
+	Resamples   int          `json:"resamples"`
+	Seed        uint64       `json:"seed"`
+	Baseline    string       `json:"baseline"` // the first of Labels
+	Inputs      []Input      `json:"runs"`     // the baseline's first
+	Comparisons []Comparison `json:"comparisons"`
+	Notes       []string     `json:"notes,omitempty"` // about the whole report
+	Labels      []string     `json:"-"`
 	// Chosen says that metrics were selected by name, so that all of them are shown.
-	Chosen      bool
-	Comparisons []Comparison
-	Notes       []string // about the whole report
+	Chosen bool `json:"-"`
 }
 
 // Comparison compares one side with the baseline over the sessions of both.
 type Comparison struct {
-	Cell     string // the cell that two runs share; "" if sides are themselves cells
-	Base     string // label
-	Other    string // label
-	Sessions int    // in both
+	Cell     string   `json:"cell,omitzero"` // that two runs share; "" if sides are themselves cells
+	Base     string   `json:"baseline"`      // label
+	Other    string   `json:"label"`
+	Sessions int      `json:"sessions"`        // in both
+	Notes    []string `json:"notes,omitempty"` // what was averaged, what has no counterpart
 	// Figures are in the order of publication, without those for which neither side
 	// has a sample, unless they were selected by name.
-	Figures []Figure
-	Notes   []string // what was averaged, what has no counterpart
+	Figures []Figure `json:"metrics"`
 
 	pairs *pairs
 	// drawn says that chance affected a side; reseeded that it affected one
@@ -104,11 +117,11 @@ func Run(ctx context.Context, inputs []Input, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	labels := labelsOf(ordered, matches)
 	r := &Report{
-		Level: o.Level, Resamples: o.Resamples, Seed: o.Seed, Inputs: ordered, Chosen: len(o.Metrics) > 0,
+		Schema: Schema, Level: o.Level, Resamples: o.Resamples, Seed: o.Seed, Inputs: ordered, Chosen: len(o.Metrics) > 0, Labels: labels, Baseline: labels[0],
 		Notes: mixed(comparedOf(ordered, matches)),
 	}
-	r.Labels = labelsOf(ordered, matches)
 	for _, m := range matches {
 		for _, other := range m.sides[1:] {
 			c, err := r.compareSides(ctx, m.name, m.sides[0], other, metrics, o)
