@@ -30,7 +30,7 @@ func (r *Report) headline(c *Comparison) document.Text {
 	default:
 		sc := f.scale()
 		text.Lead = c.costs(f)
-		text.Text += fmt.Sprintf(": %s against %s. ", sc.text(f.Other), sc.text(f.Base)) + r.outlook(f) + moves(c)
+		text.Text += fmt.Sprintf(": %s against %s. ", sc.Text(f.Other), sc.Text(f.Base)) + r.outlook(f) + moves(c)
 		text.Text = strings.TrimRight(text.Text, ". ")
 	}
 	text.Text += "."
@@ -58,7 +58,7 @@ func (c *Comparison) costs(f *Figure) string {
 	case finite(f.Relative):
 		return fmt.Sprintf("%s costs %s%s more than %s", c.Other, about, percentage(f.Relative), c.Base)
 	}
-	return fmt.Sprintf("%s costs %s%s, %s next to nothing", c.Other, about, f.scale().text(f.Other), c.Base)
+	return fmt.Sprintf("%s costs %s%s, %s next to nothing", c.Other, about, f.scale().Text(f.Other), c.Base)
 }
 
 // outlook says what the figures of cost show about other sessions.
@@ -70,7 +70,7 @@ func (r *Report) outlook(f *Figure) string {
 		return "These do not show what it would be on other sessions. "
 	}
 	sc := f.scale()
-	text := sc.signed(f.Interval.Low) + " … " + sc.signed(f.Interval.High)
+	text := sc.Signed(f.Interval.Low) + " … " + sc.Signed(f.Interval.High)
 	if f.RelativeInterval.Known() {
 		text = relative(f.RelativeInterval.Low) + " … " + relative(f.RelativeInterval.High)
 	}
@@ -92,7 +92,7 @@ func moves(c *Comparison) string {
 		for _, suffix := range []string{"_tokens", "_seconds", "_usd"} {
 			name = strings.TrimSuffix(name, suffix)
 		}
-		parts = append(parts, strings.ReplaceAll(name, "_", " ")+" "+f.scale().signed(f.Difference))
+		parts = append(parts, strings.ReplaceAll(name, "_", " ")+" "+f.scale().Signed(f.Difference))
 	}
 	if len(parts) == 0 {
 		return ""

@@ -110,7 +110,7 @@ func (f *Figure) row() []any {
 		if math.IsNaN(v) {
 			return nil
 		}
-		return sc.text(v)
+		return sc.Text(v)
 	}
 	row := []any{
 		f.Metric.Name, text(f.Base), text(f.Other), nil, nil, nil,
@@ -121,18 +121,18 @@ func (f *Figure) row() []any {
 	}
 	row[3], row[9] = "0", f.sessionsText()
 	if f.Difference != 0 {
-		row[3] = sc.signed(f.Difference)
+		row[3] = sc.Signed(f.Difference)
 	}
 	if finite(f.Relative) && f.Difference != 0 && f.Metric.Unit != results.UnitRatio {
 		row[4] = strings.TrimSuffix(relative(f.Relative), " %")
 	}
 	if f.Interval.Known() {
-		row[5] = sc.bare(f.Interval.Low) + " … " + sc.bare(f.Interval.High)
+		row[5] = sc.Bare(f.Interval.Low) + " … " + sc.Bare(f.Interval.High)
 	}
 	if f.Verdict > Same {
 		row[7] = pText(f.P)
 		if finite(f.Detectable) {
-			row[8] = sc.write(f.Detectable, "", sc.change)
+			row[8] = sc.Change(f.Detectable)
 		}
 	}
 	return row
