@@ -56,7 +56,7 @@ func (v *verdict) cause() string {
 	if why := v.in.why(); v.rule.Name == results.NameOverPredicted && why != "" {
 		return why
 	}
-	return v.looker().look(v.rule.whole) + v.worst()
+	return v.looker().look(v.rule.whole)
 }
 
 // enough says how many sessions like these would show a difference from the baseline's.
