@@ -26,7 +26,6 @@ import (
 // liveCalls are the real calls of a run: those made now and those stored.
 type liveCalls struct {
 	flags      *liveFlags
-	client     *live.Client // nil if no server may be called
 	opts       live.Options
 	priced     func(model string) bool
 	strategies map[string]*strategies.Strategy // by cell
@@ -50,10 +49,6 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 	for i := range plan.Design.Cells {
 		c.strategies[plan.Design.Cells[i].Name] = plan.Design.Cells[i].Strategy
 	}
-	var err error
-	if c.opts.System, c.opts.Tools, err = f.head(); err != nil {
-		return nil, err
-	}
 	if err := c.open(prices); err != nil {
 		return nil, usageError{err}
 	}
@@ -67,17 +62,14 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 // open opens the cassettes and, if calls are allowed, the server.
 func (c *liveCalls) open(prices pricesNow) (err error) {
 	f := c.flags
-	if c.opts.Calls, err = live.OpenFolder(f.cassettes, f.mode(), f.Redact); err != nil {
+	if c.opts.Calls, err = live.OpenFolder(f.cassettes, f.mode()); err != nil {
 		return fmt.Errorf("--cassettes: %w", err)
 	}
 	if !f.asks() {
 		return nil
 	}
-	if c.client, err = f.server(prices); err != nil {
-		return err
-	}
-	c.opts.Backend = c.client
-	return nil
+	c.opts.Backend, err = f.server(prices)
+	return err
 }
 
 // summarizer returns the summariser of a cell with a stub.
@@ -87,24 +79,13 @@ func (c *liveCalls) summarizer(cell string, stub *summarizer.Stub, dry bool) loo
 	return live.New(opts)
 }
 
-// report returns what was done, for all cells together.
-func (c *liveCalls) report() live.Report {
-	sum := c.opts.Shared.Report()
-	if c.client != nil {
-		// The gate counts every request, even of a call that did not finish.
-		spent := c.client.Spent()
-		sum.USD, sum.Usage = spent.USD, spent.Usage
-	}
-	return sum
-}
-
 // done returns what was done, nil for a run without real calls. Later calls,
 // for instance for charts, come only from cassettes.
 func (c *liveCalls) done() *live.Report {
 	if c == nil {
 		return nil
 	}
-	r := c.report()
+	r := c.opts.Shared.Report()
 	c.opts.Backend = nil
 	return &r
 }
@@ -171,7 +152,7 @@ func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *
 	if _, err := dry.Run(ctx, corpus); err != nil {
 		return live.Report{}, fmt.Errorf("estimate the real calls: %w", c.advised(ctx, err))
 	}
-	r := c.report()
+	r := c.opts.Shared.Report()
 	c.opts.Shared, c.models = &live.Shared{}, r.Models
 	return r, nil
 }

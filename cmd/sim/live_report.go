@@ -23,7 +23,7 @@ func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 		run.Provenance.Switches = map[string]string{}
 	}
 	run.Provenance.Switches["summarizer"] = c.flags.summarizer
-	r := c.report()
+	r := c.opts.Shared.Report()
 	if n, text := live.Refusals(r.Calls); n > 0 {
 		say(w, "warning: the server refused %s: %s", document.Count(n, "real call"), text)
 	}

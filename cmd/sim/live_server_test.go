@@ -9,7 +9,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/compactsim/compactsim/internal/serving/live/livetest"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -24,7 +23,7 @@ type asked struct {
 }
 
 // liveOut runs the samples with real calls and returns what the server was asked.
-func liveOut(t *testing.T, server *livetest.Server, args ...string) (list []asked, out, errs string) {
+func liveOut(t *testing.T, server *models, args ...string) (list []asked, out, errs string) {
 	t.Helper()
 	before := len(server.Requests())
 	code, out, errs := simRun(t, append([]string{"run", "--summarizer", "live", "--yes"}, args...)...)
@@ -42,18 +41,18 @@ func liveOut(t *testing.T, server *livetest.Server, args ...string) (list []aske
 }
 
 // What a strategy has the server do stands in its requests with no further flag: compaction on demand, and the beta that
-// it needs, to which live.betas adds. Edits, thinking and effort stand in none.
+// it needs. Edits, thinking and effort stand in none.
 func TestRequestsSayWhatStrategiesSay(t *testing.T) {
 	if apart(t) {
 		return
 	}
 	server := liveServer(t)
-	list, _, errs := liveOut(t, server, "--strategy", "claude-code/2026-10", "--set", "live.betas=[mine]")
+	list, _, errs := liveOut(t, server, "--strategy", "claude-code/2026-10")
 	if !strings.Contains(errs, "claude-code/2026-10 asks the server to compact on demand (beta compact-2026-09-04)") {
 		t.Errorf("standard error does not announce it:\n%s", errs)
 	}
 	for _, a := range list {
-		if string(a.Compaction) != `{"type":"summarize"}` || a.betas != "mine,compact-2026-09-04" {
+		if string(a.Compaction) != `{"type":"summarize"}` || a.betas != "compact-2026-09-04" {
 			t.Errorf("asked %+v", a)
 		}
 	}

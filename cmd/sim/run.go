@@ -197,7 +197,6 @@ func (s *study) save(cmd *cobra.Command, run *results.Run, key []byte, made *liv
 	o.addReport(chainsFile, reports.Chains(run, chains, 0), "csv")
 	if made != nil && key == nil {
 		o.add(liveFile, document.Indented(made))
-		o.add(summariesFile, made.WriteSummaries)
 	}
 	o.addCharts(reports.Drawings(run, calls))
 	return errors.Join(followErr, o.save(ctx))

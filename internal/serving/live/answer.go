@@ -2,8 +2,6 @@ package live
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -45,20 +43,18 @@ func (p *plan) read(reply *Reply) reading {
 	if reply.StopReason == "max_tokens" || reply.StopReason == "model_context_window_exceeded" {
 		r.cut++
 	}
-	wanted := p.sections()
-	r.missing = int32(len(wanted) - len(sectionsOf(r.text, wanted)))
+	r.missing = missing(r.text, p.sections())
 	if output -= reply.Thinking; output <= 0 {
 		output = int64(len(whole)+bytesPerToken-1) / bytesPerToken // the server counts nothing
 	}
 	r.output = int32(max(output, reply.Billed().Output))
 	rate := float64(output) / float64(len(whole)) // tokens a byte
+	most := p.maxOutput
 	if p.kind == kindMemory {
-		var n int32
-		r.text, n = keepLimits(r.text)
-		r.cut += n
+		most = min(most, memoryTokens)
 	}
-	if most := float64(p.maxOutput); float64(len(r.text))*rate > most {
-		r.text = cut(r.text, int(most/rate))
+	if float64(len(r.text))*rate > float64(most) {
+		r.text = cut(r.text, int(float64(most)/rate))
 		r.cut++
 	}
 	r.tokens = max(1, int32(float64(len(r.text))*rate+0.5))
@@ -102,23 +98,27 @@ func compactionOutput(reply *Reply) int64 {
 // dress are characters that may surround the number and the title of a section.
 const dress = " \t#*_0123456789.)"
 
-// sectionsOf returns the wanted sections of a text, in its order. Text before the first belongs to none.
-func sectionsOf(text string, wanted []section) []Section {
-	var list []Section
+// missing counts the wanted sections that no line of a text begins.
+func missing(text string, wanted []section) (n int32) {
+	begun := map[string]bool{}
 	for line := range strings.Lines(text) {
-		bare := strings.TrimLeft(line, dress)
-		i := slices.IndexFunc(wanted, func(s section) bool {
-			return len(bare) >= len(s.title) && strings.EqualFold(bare[:len(s.title)], s.title)
-		})
-		if i >= 0 && !slices.ContainsFunc(list, func(s Section) bool { return s.Title == wanted[i].title }) {
-			rest := strings.TrimSpace(strings.TrimLeft(bare[len(wanted[i].title):], ":*_"))
-			list = append(list, Section{Title: wanted[i].title, Bytes: len(rest)})
-		} else if n := len(list); n > 0 {
-			list[n-1].Bytes += len(line)
+		line = strings.TrimLeft(line, dress)
+		for _, s := range wanted {
+			if len(line) >= len(s.title) && strings.EqualFold(line[:len(s.title)], s.title) {
+				begun[s.title] = true
+			}
 		}
 	}
-	return list
+	return int32(len(wanted) - len(begun))
 }
+
+// The tags around the parts of a summary.
+const (
+	analysisOpen  = "<analysis>"
+	analysisClose = "</analysis>"
+	summaryOpen   = "<summary>"
+	summaryClose  = "</summary>"
+)
 
 // extract returns the text in the summary block of an answer and in the
 // analysis before it, and whether there is such a block. The whole of an answer
@@ -164,6 +164,17 @@ func extract(text string) (summary, analysis string, tagged bool) {
 		stop = closed
 	}
 	return strings.TrimSpace(outside.String() + text[at:stop]), analysis, tagged
+}
+
+// lowered returns a text with its ASCII letters in lower case, of the same length.
+func lowered(text string) string {
+	b := []byte(text)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
 }
 
 // section is a section that a summary must have.
@@ -247,7 +258,7 @@ In <analysis>, go through the messages in order and note what each of them adds;
 In <summary>, write these sections under these numbers and titles, in this order, even where one is empty:
 `)
 	for i, s := range p.sections() {
-		b.WriteString(numbered(i, s) + ": " + s.asks + "\n")
+		fmt.Fprintf(&b, "%d. %s: %s\n", i+1, s.title, s.asks)
 	}
 	if custom = strings.TrimSpace(custom); custom != "" {
 		b.WriteString("\nThe person also wants this of the summary:\n" + custom + "\n")
@@ -255,9 +266,6 @@ In <summary>, write these sections under these numbers and titles, in this order
 	b.WriteString("\n" + summaryForm)
 	return b.String()
 }
-
-// numbered returns the title of a section in the form that an answer must have.
-func numbered(i int, s section) string { return strconv.Itoa(i+1) + ". " + s.title }
 
 // serverInstructions are this program's and the user's words for the provider's compaction. They replace the
 // provider's own, so they also ask for the summary. They are cut to the limit of a compaction on demand.
@@ -289,20 +297,4 @@ func memoryInstruction(custom, notes string) string {
 	}
 	b.WriteString(memoryForm)
 	return b.String()
-}
-
-// titles returns the titles that identify the sections of an answer. An answer repeats them from the instruction, so
-// redacted records can keep them, and a replay knows the sections and their sizes too.
-func titles() []string {
-	var list []string
-	for _, part := range []prompt.Part{prompt.PartWhole, prompt.PartUpTo} {
-		p := plan{part: part}
-		for i, s := range p.sections() {
-			list = append(list, numbered(i, s), s.title)
-		}
-	}
-	for _, s := range memorySections {
-		list = append(list, memoryHeader+s.title)
-	}
-	return list
 }

@@ -53,7 +53,6 @@ type Client struct {
 	own      bool // the server is OpenAI's
 	http     *http.Client
 	gate     gate
-	breaker  breaker
 	jitter   draws.Source
 	waits    atomic.Uint64 // of all calls, so that each has its own draw
 	// send is once, except in tests of what stands around it.
@@ -106,22 +105,18 @@ func NewClient(c Config) (*Client, error) {
 	return client, nil
 }
 
-// Spent returns what has been paid so far.
-func (c *Client) Spent() Spent { return c.gate.sum() }
-
 // Do makes a call: it sends the request until it is answered, fails for good, or may not be sent again. Attempts of
 // reply and failure count all requests. Billed of a failure is the bill of all of them, Wasted of a reply that of the
 // failed ones.
 //
-// An error caused by a server or the network is a *Failure. When the caller's context ends, the error wraps the
-// context's error and a Failure with what had been billed by then. Otherwise it is one of this package's Err…,
-// wrapped; only Spent knows the bill of the attempts before it.
+// The error is a *Failure, alone if a server or the network caused it. If the caller's context or a limit ended the
+// call, the error wraps that reason beside a Failure whose cause is CauseStopped.
 func (c *Client) Do(ctx context.Context, r *Request) (*Reply, error) {
-	if err := c.breaker.open(); err != nil {
+	if err := c.gate.working(); err != nil {
 		return nil, err
 	}
 	reply, err := c.insist(ctx, r)
-	c.breaker.note(err, ctx.Err() != nil)
+	c.gate.note(err, ctx.Err() != nil)
 	return reply, err
 }
 
@@ -133,7 +128,7 @@ func (c *Client) insist(ctx context.Context, r *Request) (*Reply, error) {
 	}
 	var billed prompt.Usage
 	for n := 1; ; n++ {
-		reply, err := c.gate.pass(ctx, r, func() (*Reply, error) { return c.send(ctx, r, body) })
+		reply, err := c.gate.pass(ctx, r.Model, r.most(body), func() (*Reply, error) { return c.send(ctx, r, body) })
 		if err == nil {
 			reply.Attempts, reply.Wasted = n, billed
 			return reply, nil
@@ -145,18 +140,18 @@ func (c *Client) insist(ctx context.Context, r *Request) (*Reply, error) {
 		} else {
 			sent-- // the gate rejected it
 		}
-		switch {
-		case ctx.Err() != nil:
-			return nil, ended(ctx, sent, billed)
-		case !known:
-			return nil, err
+		if err := ctx.Err(); err != nil {
+			return nil, stopped(err, sent, billed)
+		}
+		if !known {
+			return nil, stopped(err, sent, billed)
 		}
 		wait, stop := c.wait(f, n)
 		if stop != "" {
 			return nil, gaveUp(f, n, billed, stop)
 		}
-		if c.config.Sleep(ctx, wait) != nil {
-			return nil, ended(ctx, n, billed)
+		if err := c.config.Sleep(ctx, wait); err != nil {
+			return nil, stopped(err, n, billed)
 		}
 	}
 }
@@ -211,11 +206,11 @@ func (c *Client) once(ctx context.Context, r *Request, body []byte) (*Reply, err
 	case p.done && absurd != nil:
 		return nil, &Failure{Cause: CauseServer, Attempts: 1, Message: absurd.Error(), Billed: p.billed()}
 	case p.done:
-		reply := p.finish(r)
+		reply := p.finish(r.most(body))
 		c.config.Key.redactReply(reply)
 		return reply, nil
 	case ctx.Err() != nil && !errors.As(err, new(*refusal)):
-		return nil, ended(ctx, 1, p.billed())
+		return nil, stopped(ctx.Err(), 1, p.billed())
 	}
 	f := c.failure(err, p.begun)
 	f.Billed = p.billed()
@@ -287,8 +282,8 @@ func (c *Client) address(req *http.Request, r *Request, p *partial) (take func([
 	}
 	req.Header.Set("Anthropic-Version", "2023-06-01")
 	req.Header.Set("X-Api-Key", key)
-	if len(r.Betas) > 0 {
-		req.Header.Set("Anthropic-Beta", strings.Join(r.Betas, ","))
+	if r.Compaction != nil {
+		req.Header.Set("Anthropic-Beta", BetaOnDemand)
 	}
 	return p.message
 }

@@ -10,13 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/serving/live/livetest"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // A summary comes back whole, with what it cost, from either interface; a quarter of the input was read.
 func TestAnswerOfEither(t *testing.T) {
-	s := livetest.Start(t)
+	s := startServer(t)
 	for name, b := range both(t, s.URL, limit{}) {
 		reply, err := b.Do(context.Background(), dialogue())
 		if err != nil {
@@ -43,8 +42,8 @@ func TestAnswerOfEither(t *testing.T) {
 	}
 }
 
-// What is sent: every field in its place, schemas and inputs byte by byte, betas
-// as a header, no tool_choice, and nothing from the environment.
+// What is sent: every field in its place, schemas and inputs byte by byte, the beta
+// that a compaction needs as a header, no tool_choice, and nothing from the environment.
 func TestAnthropicRequest(t *testing.T) {
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
 	t.Setenv("ANTHROPIC_AUTH_TOKEN", "of-somebody-else")
@@ -63,7 +62,7 @@ func TestAnthropicRequest(t *testing.T) {
 	defer h.Close()
 	r := dialogue()
 	*r.Messages[0].Content[0].Text = "<b>\xff</b>" // no valid text
-	r.Betas = []string{"one", "two"}
+	r.Compaction = &Compaction{Type: "summarize"}
 	failure(t, do(anthropicAt(t, h.URL, limit{}), r))
 	for _, want := range []string{
 		`"model":"claude-sonnet-4-5"`, `"max_tokens":4000`, `"stream":true`,
@@ -75,12 +74,12 @@ func TestAnthropicRequest(t *testing.T) {
 			t.Errorf("the request lacks %s:\n%s", want, body)
 		}
 	}
-	for _, not := range []string{"tool_choice", `"compaction"`, "is_error", "thinking", "output_config", "context_management"} {
+	for _, not := range []string{"tool_choice", "is_error", "thinking", "output_config", "context_management"} {
 		if strings.Contains(body, not) {
 			t.Errorf("the request holds %s, which nobody asked for:\n%s", not, body)
 		}
 	}
-	if betas != "one,two" || key != canary || stray != "" {
+	if betas != BetaOnDemand || key != canary || stray != "" {
 		t.Errorf("betas %q, key %q, stray headers %q", betas, key, stray)
 	}
 }
@@ -128,8 +127,8 @@ func do(b Backend, r *Request) error {
 // which the call's usage leaves out.
 func TestCompactionAnswer(t *testing.T) {
 	r := dialogue()
-	r.Betas, r.Compaction = []string{"compact-2026-09-04"}, &Compaction{Type: "summarize"}
-	reply, err := anthropicAt(t, livetest.Start(t).URL, limit{}).Do(context.Background(), r)
+	r.Compaction = &Compaction{Type: "summarize"}
+	reply, err := anthropicAt(t, startServer(t).URL, limit{}).Do(context.Background(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +177,7 @@ func TestFaultsOfAServer(t *testing.T) {
 		{"loris", CauseTimeout, 0},
 		{"too-long", CauseTooLong, 400},
 	} {
-		s := livetest.Start(t, tc.fault)
+		s := startServer(t, tc.fault)
 		for name, b := range both(t, s.URL, limits(tc.fault)) {
 			before, _ := s.Count()
 			_, err := b.Do(context.Background(), dialogue())
@@ -210,7 +209,7 @@ func TestOddAnswers(t *testing.T) {
 		{"tool-call", "tool_use", []string{"Read"}},
 		{"refusal", "refusal", nil},
 	} {
-		for name, b := range both(t, livetest.Start(t, tc.fault).URL, limit{}) {
+		for name, b := range both(t, startServer(t, tc.fault).URL, limit{}) {
 			r := dialogue()
 			reply, err := b.Do(context.Background(), r)
 			if err != nil {
@@ -226,7 +225,7 @@ func TestOddAnswers(t *testing.T) {
 
 // An answer that reaches the limit of output says so.
 func TestMaxTokens(t *testing.T) {
-	for name, b := range both(t, livetest.Start(t).URL, limit{}) {
+	for name, b := range both(t, startServer(t).URL, limit{}) {
 		r := dialogue()
 		r.MaxTokens = 100
 		reply, err := b.Do(context.Background(), r)
@@ -242,12 +241,12 @@ func TestMaxTokens(t *testing.T) {
 // When the caller gives up, the error is the context's, and says what was
 // billed.
 func TestCallerGivesUp(t *testing.T) {
-	for name, b := range both(t, livetest.Start(t, "loris").URL, limit{}) {
+	for name, b := range both(t, startServer(t, "loris").URL, limit{}) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		_, err := b.Do(ctx, dialogue())
 		cancel()
 		f := failure(t, err)
-		if !strings.Contains(err.Error(), context.DeadlineExceeded.Error()) || f.Cause != CauseBroken {
+		if !strings.Contains(err.Error(), context.DeadlineExceeded.Error()) || f.Cause != CauseStopped {
 			t.Errorf("%s: %v", name, err)
 		}
 		if name == "anthropic" && f.Billed.Write1h == 0 {

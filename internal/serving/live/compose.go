@@ -26,17 +26,14 @@ type composer struct {
 	call   *summarizer.Call
 	plan   *plan
 	texts  Texts
-	// own puts earlier summaries in as they were written, where their records have filler; filled says that it would
-	// change the request.
-	own, filled bool
-	blocks      []placed
-	quote       string // the beginning of the part to summarise, if that does not begin the conversation
-	count       Composed
+	blocks []placed
+	quote  string // the beginning of the part to summarise, if that does not begin the conversation
+	count  Composed
 }
 
 // request returns the request of the call.
 func (p *composer) request() (*Request, error) {
-	r := &Request{Model: p.plan.model, MaxTokens: p.plan.maxOutput, Stream: true, Betas: p.plan.betas}
+	r := &Request{Model: p.plan.model, MaxTokens: p.plan.maxOutput, Stream: true}
 	c := p.call.Context
 	end := p.end()
 	for i := c.Messages(); i < end; i++ {
@@ -48,14 +45,14 @@ func (p *composer) request() (*Request, error) {
 		p.add(end, roleUser, Text(p.plan.instruction(p.quote, p.opts.Instructions, p.notes())))
 	}
 	p.blocks = alternate(pair(p.blocks))
-	h := p.head(r)
+	p.head(r)
 	if p.plan.kind == kindServer {
 		r.Compaction = &Compaction{Type: "summarize"}
 		if strings.TrimSpace(p.opts.Instructions) != "" || p.call.Intent.Instruction > 0 {
 			r.Compaction.Instructions = clean(serverInstructions(p.opts.Instructions))
 		}
 	}
-	mark(r, h, p.blocks, p.call)
+	mark(r, p.blocks, p.call)
 	r.Messages = messages(p.blocks)
 	return r, nil
 }
@@ -73,10 +70,7 @@ func (p *composer) notes() string {
 // recall returns an earlier summary as this call sends it, and whether there is one.
 func (p *composer) recall(d prompt.Digest) (written, bool) {
 	w, ok := p.memory.find(d)
-	p.filled = p.filled || w.words != ""
-	if p.own && w.words != "" {
-		w.text, w.analysis = w.words, w.thoughts
-	} else if !ok || w.lost {
+	if !ok {
 		p.count.Lost++
 	}
 	return w, ok
@@ -305,40 +299,26 @@ func messages(blocks []placed) []Message {
 
 const ttl5m, ttl1h = "5m", "1h"
 
-// mark puts cache breakpoints where the client has them: at the block of the marked
-// entry, or the last one sent before it. Of two at one block the later one stays.
-func mark(r *Request, h headPlaces, blocks []placed, call *summarizer.Call) {
+// mark puts cache breakpoints where the client has them: at the block of the marked entry, or the last one sent before
+// it, be it the system prompt. Of two at one block the later one stays.
+func mark(r *Request, blocks []placed, call *summarizer.Call) {
 	markers := call.Markers
 	for _, m := range markers[max(0, len(markers)-prompt.MaxMarkers):] {
+		if m.Position < 0 || int(m.Position) >= call.Context.Len() {
+			continue
+		}
 		c := &CacheControl{Type: "ephemeral", TTL: ttl5m}
 		if m.TTL == prompt.TTL1h {
 			c.TTL = ttl1h
 		}
-		if b := breakpoint(r, h, blocks, call.Context, int(m.Position)); b != nil {
-			*b = c
+		i := len(blocks) - 1
+		for i >= 0 && blocks[i].at > int(m.Position) {
+			i--
+		}
+		if i >= 0 {
+			blocks[i].block.CacheControl = c
+		} else {
+			r.System[len(r.System)-1].CacheControl = c
 		}
 	}
-}
-
-// breakpoint returns the place of the breakpoint for a marker, nil if nothing before it is sent.
-func breakpoint(r *Request, h headPlaces, blocks []placed, c *prompt.Context, at int) **CacheControl {
-	if at < 0 || at >= c.Len() {
-		return nil
-	}
-	if c.At(at).Kind.Level() == prompt.LevelMessages {
-		for i := len(blocks) - 1; i >= 0; i-- {
-			if blocks[i].at <= at {
-				return &blocks[i].block.CacheControl
-			}
-		}
-	}
-	for i := len(h.system) - 1; i >= 0; i-- {
-		if n := len(r.System); h.system[i] <= at && n > 0 {
-			return &r.System[min(i, n-1)].CacheControl
-		}
-	}
-	if n := len(r.Tools); n > 0 && h.tools >= 0 && h.tools <= at {
-		return &r.Tools[n-1].CacheControl
-	}
-	return nil
 }

@@ -2,7 +2,6 @@ package live
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -36,6 +36,7 @@ const (
 	CauseModel      Cause = "unknown model"      // 404
 	CauseRequest    Cause = "bad request"        // 400, other than too long
 	CauseTooLarge   Cause = "response too large" // beyond the limit for a response
+	CauseStopped    Cause = "stopped"            // the caller or a limit ended the call
 )
 
 // Failure is a call without a reply. It has nothing of the request's headers.
@@ -268,10 +269,10 @@ func seconds(s float64) time.Duration {
 	return time.Duration(s * float64(time.Second))
 }
 
-// ended returns the error of a call whose context ended: the context's error, with what the attempts were billed.
-func ended(ctx context.Context, attempts int, billed prompt.Usage) error {
-	return fmt.Errorf("%w: %w", ctx.Err(),
-		&Failure{Cause: CauseBroken, Message: "the caller gave up", Attempts: attempts, Billed: billed})
+// stopped returns the error of a call that its context or a limit ended: the reason, with what the attempts were billed.
+func stopped(why error, attempts int, billed prompt.Usage) error {
+	return fmt.Errorf("%w (%w)", why, &Failure{Cause: CauseStopped, Message: "after " + document.Count(attempts, "request"),
+		Attempts: attempts, Billed: billed})
 }
 
 // clip returns s in one line of at most maxMessage bytes.

@@ -4,8 +4,7 @@
 // answer: sizes, times, a digest.
 //
 // A recorded call is found by the SHA-256 of its request's body. A replay composes the same bodies, because recordings,
-// settings and earlier summaries are the same. Where a redacted record has filler in place of an earlier summary, that
-// filler counts; what is sent while the summary is still known are its own words.
+// settings and earlier summaries are the same.
 package live
 
 import (
@@ -88,7 +87,7 @@ func (s *Summarizer) fetch(ctx context.Context, c *summarizer.Call, p *plan) (pr
 	if err := ctx.Err(); err != nil {
 		return prompt.Answer{}, err
 	}
-	m, err := s.compose(ctx, c, p, false)
+	m, err := s.compose(ctx, c, p)
 	if err != nil {
 		return prompt.Answer{}, fmt.Errorf("compose the request: %w", err)
 	}
@@ -98,11 +97,12 @@ func (s *Summarizer) fetch(ctx context.Context, c *summarizer.Call, p *plan) (pr
 		if !stored {
 			e = s.expected(c, p)
 		}
-		if s.opts.Shared.first(m.key) {
-			s.opts.Shared.update(func(r *Report) { r.expect(&e) })
-		}
+		s.opts.Shared.update(func(r *Report) {
+			if r.expect(m.key, &e); !stored {
+				count(&r.Models, p.model)
+			}
+		})
 		if !stored {
-			s.opts.Shared.update(func(r *Report) { count(&r.Models, p.model) })
 			return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
 		}
 	}
@@ -127,20 +127,19 @@ type made struct {
 	composer *composer
 }
 
-// compose returns the request of a call. Only with own are earlier summaries in it as they were written, where their
-// records have filler.
-func (s *Summarizer) compose(ctx context.Context, c *summarizer.Call, p *plan, own bool) (*made, error) {
+// compose returns the request of a call.
+func (s *Summarizer) compose(ctx context.Context, c *summarizer.Call, p *plan) (*made, error) {
 	reader, err := s.opts.Texts(ctx, c.Session)
 	if err != nil {
 		return nil, err
 	}
-	m := &made{composer: &composer{opts: &s.opts, memory: &s.memory, call: c, plan: p, texts: reader, own: own}}
+	m := &made{composer: &composer{opts: &s.opts, memory: &s.memory, call: c, plan: p, texts: reader}}
 	m.Request, err = m.composer.request()
 	if err = errors.Join(err, reader.Close()); err != nil {
 		return nil, err
 	}
 	body, err := m.body(s.opts.Provider, false)
-	m.key = keyOf(body, s.opts.Betas, c.Intent.Ordinal)
+	m.key = keyOf(body, c.Intent.Ordinal)
 	return m, err
 }
 
@@ -150,21 +149,14 @@ func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan, m *m
 		return nil, errors.New("it is not recorded, and no server is given to make it")
 	}
 	got := &Record{Session: c.Session.ID, Source: c.Intent.Source, Model: p.model, Thread: c.Thread, Round: c.Round}
-	sent := m
-	if m.composer.filled {
-		var err error
-		if sent, err = s.compose(ctx, c, p, true); err != nil {
-			return nil, fmt.Errorf("compose the request: %w", err)
-		}
-	}
-	reply, err := s.opts.Backend.Do(ctx, sent.Request)
+	reply, err := s.opts.Backend.Do(ctx, m.Request)
 	got.Began = s.opts.Now().UTC()
 	if err != nil {
-		got.Failure, err = s.failed(ctx, p, sent.composer, err)
+		got.Failure, err = s.failed(ctx, p, m.composer, err)
 		return got, err
 	}
 	got.Reply, got.Began = reply, got.Began.Add(-reply.Total)
-	s.book(p, sent.composer, got)
+	s.book(p, m.composer, got)
 	return got, nil
 }
 
@@ -208,17 +200,15 @@ func (s *Summarizer) failed(ctx context.Context, p *plan, composer *composer, er
 	if !errors.As(err, &f) {
 		return nil, err
 	}
-	stop := ctx.Err()
-	if stop == nil || f.Billed != (prompt.Usage{}) {
+	gone := ctx.Err()
+	stops := gone != nil || f.Cause == CauseStopped
+	if !stops || f.Billed != (prompt.Usage{}) {
 		s.book(p, composer, &Record{Failure: f})
 	}
-	if stop != nil {
-		if !errors.Is(err, stop) {
-			err = errors.Join(stop, err)
-		}
-		return nil, err
-	}
-	if f.Fatal() {
+	switch {
+	case gone != nil && !errors.Is(err, gone):
+		return nil, errors.Join(gone, err)
+	case stops || f.Fatal():
 		return nil, err
 	}
 	return f, nil
@@ -254,12 +244,7 @@ func (s *Summarizer) take(a *prompt.Answer, p *plan, k Key, got *Record) string 
 		return cmp.Or(r.why, r.failed)
 	}
 	a.Summary, a.Bytes = r.tokens, int32(len(r.text))
-	w := written{text: r.text, analysis: r.analysis, tokens: r.tokens, output: a.Output, lost: got.Redacted}
-	if got.own != nil {
-		own := p.read(got.own)
-		w.words, w.thoughts = own.text, own.analysis
-	}
-	a.Digest = s.memory.keep(k, w)
+	a.Digest = s.memory.keep(k, written{text: r.text, analysis: r.analysis, tokens: r.tokens, output: a.Output})
 	m.Missing, m.Cut = r.missing, r.cut
 	return ""
 }
@@ -267,15 +252,8 @@ func (s *Summarizer) take(a *prompt.Answer, p *plan, k Key, got *Record) string 
 // Shared is what the summarisers of a run share, besides recorded calls: the report. The zero value is empty and ready
 // to use; it must not be copied.
 type Shared struct {
-	mu        sync.Mutex
-	report    Report
-	estimated sync.Map // keys of calls that a dry run has counted
-}
-
-// first reports whether a call is estimated for the first time.
-func (s *Shared) first(k Key) bool {
-	_, again := s.estimated.LoadOrStore(k, true)
-	return !again
+	mu     sync.Mutex
+	report Report
 }
 
 // Backend makes calls, as a Client does. It must be safe for concurrent use.
@@ -296,15 +274,10 @@ type Options struct {
 	// MaxOutputOf returns the largest output of a model, tokens, which no call
 	// exceeds; 0 if unknown. Nil for no limit.
 	MaxOutputOf func(model string) int
-	// System and Tools are the head of calls that share the conversation's; nil for placeholders of the recorded
-	// size.
-	System []Block
-	Tools  []Tool
-
-	Backend Backend
-	Calls   *Folder // recorded calls; nil for none
-	Texts   func(context.Context, *traces.Session) (Texts, error)
-	Stub    *summarizer.Stub // of calls that are not made; nil for summarizer.Default()
+	Backend     Backend
+	Calls       *Folder // recorded calls; nil for none
+	Texts       func(context.Context, *traces.Session) (Texts, error)
+	Stub        *summarizer.Stub // of calls that are not made; nil for summarizer.Default()
 	// Prices return the price of a call, USD; nil for 0.
 	Prices func(model string, u prompt.Usage) float64
 	Name   string           // of the cell, for the report

@@ -50,7 +50,7 @@ func TestWhatGoesLive(t *testing.T) {
 func TestAnswer(t *testing.T) {
 	s := conversation("alpha")
 	at := time.Unix(1000, 0)
-	store := folder(t, t.TempDir(), RecordMissing, false)
+	store := folder(t, t.TempDir(), RecordMissing)
 	server := &fakeServer{answer: func(int, *Request) (*Reply, error) {
 		r := good()
 		r.Attempts = 3
@@ -81,7 +81,7 @@ func TestAnswer(t *testing.T) {
 	if r.USD != 0.4 || r.Retries() != 2 || r.Usage.Output != 300 {
 		t.Errorf("report %+v", r)
 	}
-	if len(r.Calls) != 1 || r.Calls[0].Cell != "cell" || r.Calls[0].Tokens != want || len(r.Calls[0].Sections) != 9 {
+	if len(r.Calls) != 1 || r.Calls[0].Cell != "cell" || r.Calls[0].Tokens != want {
 		t.Errorf("calls %+v", r.Calls)
 	}
 }
@@ -172,7 +172,7 @@ func TestRetryIsAnotherCall(t *testing.T) {
 		return good(), nil
 	}}
 	s := conversation("alpha")
-	store := folder(t, t.TempDir(), RecordMissing, false)
+	store := folder(t, t.TempDir(), RecordMissing)
 	l := newLive(t, Options{Backend: server, Texts: library(s), Calls: store})
 	c := s.call()
 	var got []string
@@ -198,7 +198,7 @@ func TestRetryIsAnotherCall(t *testing.T) {
 
 // A run over recorded calls asks no server, and gives the same answers.
 func TestReplay(t *testing.T) {
-	store := folder(t, t.TempDir(), RecordMissing, false)
+	store := folder(t, t.TempDir(), RecordMissing)
 	run := func(o Options) (list []prompt.Answer) {
 		s := conversation("alpha")
 		o.Calls, o.Texts = store, library(s)
@@ -231,7 +231,7 @@ func TestInterrupt(t *testing.T) {
 	defer cancel()
 	later, stop := context.WithCancel(t.Context())
 	defer stop()
-	store := folder(t, t.TempDir(), RecordMissing, false)
+	store := folder(t, t.TempDir(), RecordMissing)
 	server := &fakeServer{answer: func(n int, _ *Request) (*Reply, error) {
 		if n == 1 {
 			cancel()

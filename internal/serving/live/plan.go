@@ -32,7 +32,6 @@ type plan struct {
 	pivot     int // position of the first entry the summary replaces
 	model     string
 	maxOutput int // tokens of the answer
-	betas     []string
 }
 
 func (o *Options) plan(c *summarizer.Call) plan {
@@ -53,10 +52,6 @@ func (o *Options) plan(c *summarizer.Call) plan {
 	}
 	if p.part = in.Part; p.part == prompt.PartFrom {
 		p.pivot = pivot(c)
-	}
-	p.betas = append([]string(nil), o.Betas...) // nil for none
-	if p.kind == kindServer && !slices.Contains(p.betas, BetaOnDemand) {
-		p.betas = append(p.betas, BetaOnDemand)
 	}
 	return p
 }

@@ -41,37 +41,29 @@ type Key [sha256.Size]byte
 // String returns the key in hexadecimal digits.
 func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
-// keyOf returns the key of a request. Betas are sent in a header and belong to the request all the same. The ordinal
-// distinguishes repetitions of a failed call: the first, 0, has the SHA-256 of the body alone.
-func keyOf(body []byte, betas []string, ordinal uint8) Key {
-	h := sha256.New()
-	h.Write(body)
-	for _, b := range betas {
-		fmt.Fprintf(h, "\nbeta %s", b)
-	}
+// keyOf returns the key of a request. The ordinal distinguishes repetitions of a failed call: the first, 0, has the
+// SHA-256 of the body alone.
+func keyOf(body []byte, ordinal uint8) Key {
 	if ordinal > 0 {
-		fmt.Fprintf(h, "\nrepetition %d", ordinal)
+		body = fmt.Appendf(body, "\nrepetition %d", ordinal)
 	}
-	return Key(h.Sum(nil))
+	return sha256.Sum256(body)
 }
 
 // Record is one recorded call, the content of its file. It has no field for a key of a provider or a header.
 type Record struct {
 	Request string `json:"request"` // the name of the file: SHA-256 of the body
 	// Session to Round say, to people, where the call was first made.
-	Session  string    `json:"session"` // id of the recording
-	Source   string    `json:"source"`  // as in prompt.Intent.Source
-	Model    string    `json:"model"`   // the called model
-	Thread   int32     `json:"thread"`  // of the session
-	Round    int32     `json:"round"`   // of the thread
-	Began    time.Time `json:"began"`
-	Redacted bool      `json:"redacted,omitzero"` // filler replaces the texts
+	Session string    `json:"session"` // id of the recording
+	Source  string    `json:"source"`  // as in prompt.Intent.Source
+	Model   string    `json:"model"`   // the called model
+	Thread  int32     `json:"thread"`  // of the session
+	Round   int32     `json:"round"`   // of the thread
+	Began   time.Time `json:"began"`
 	// Reply is what the model answered, nil for a call that failed; Failure is why, nil for one that was answered.
 	Reply   *Reply   `json:"reply,omitzero"`
 	Failure *Failure `json:"failure,omitzero"`
 	Sum     string   `json:"sum"` // SHA-256 of the rest: a summary changed by hand has figures that nobody paid for
-
-	own *Reply // as the model wrote it, where the record is redacted and was made by this Folder
 }
 
 // form defines the JSON of values without one of their own.
@@ -140,7 +132,7 @@ func decodeRecord(b []byte, k Key) (*Record, error) {
 		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 			return nil, errors.New("it is cut off: " + remedy)
 		}
-		return nil, fmt.Errorf("it is damaged (%w): %s", err, remedy)
+		return nil, fmt.Errorf("it is not as this version records calls (%w): %s", err, remedy)
 	}
 	again, err := r.encode()
 	var sum Record
@@ -163,9 +155,8 @@ func decodeRecord(b []byte, k Key) (*Record, error) {
 
 // Folder is a folder of recorded calls, which are read when needed. It is safe for concurrent use.
 type Folder struct {
-	dir    string
-	mode   Mode
-	redact bool // replace the texts of answers
+	dir  string
+	mode Mode
 
 	mu    sync.Mutex
 	slots map[Key]*slot
@@ -175,15 +166,14 @@ type Folder struct {
 type slot struct {
 	sync.Mutex      // held while the call is searched or made
 	made       bool // by this Folder
-	own        *Reply
 }
 
 // old are the names of recordings of versions that found calls by the digests of what they sent.
 var old = regexp.MustCompile(`^[0-9a-f]{32}\.json$`)
 
 // OpenFolder returns the recorded calls of a folder. For replay the folder must exist; for recording it is made if
-// missing. redact stores sizes in place of the texts of answers.
-func OpenFolder(dir string, mode Mode, redact bool) (*Folder, error) {
+// missing.
+func OpenFolder(dir string, mode Mode) (*Folder, error) {
 	if mode != Replay {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, fmt.Errorf("make the folder to record to: %w", err)
@@ -202,7 +192,7 @@ func OpenFolder(dir string, mode Mode, redact bool) (*Folder, error) {
 				"record the calls again into another folder", filepath.Join(dir, n.Name()))
 		}
 	}
-	return &Folder{dir: dir, mode: mode, redact: redact, slots: map[Key]*slot{}}, nil
+	return &Folder{dir: dir, mode: mode, slots: map[Key]*slot{}}, nil
 }
 
 func (f *Folder) slot(k Key) *slot {
@@ -267,7 +257,7 @@ func (f *Folder) Has(k Key) bool {
 
 // Do returns a call, and true if it was recorded already. Otherwise, except for replay, ask makes it and the result is
 // written: whatever was paid for is on disk when Do returns. If several want a call at once, one asks and the others
-// get the same result. It is what a replay gives, with filler for texts that are withheld.
+// get the same result.
 //
 // If ask returns an error, nothing is written; nor is a failure that every call would get, which is then the error.
 func (f *Folder) Do(ctx context.Context, k Key, ask func(context.Context) (*Record, error)) (*Record, bool, error) {
@@ -277,7 +267,6 @@ func (f *Folder) Do(ctx context.Context, k Key, ask func(context.Context) (*Reco
 	r, err := f.there(k, s.made)
 	switch {
 	case r != nil:
-		r.own = s.own
 		return r, true, err
 	case err != nil:
 		return nil, false, err
@@ -292,13 +281,8 @@ func (f *Folder) Do(ctx context.Context, k Key, ask func(context.Context) (*Reco
 	if r.Failure != nil && r.Failure.Fatal() {
 		return nil, false, r.Failure
 	}
-	stored := *r
-	stored.Request, stored.Redacted = k.String(), f.redact
-	if f.redact {
-		s.own = r.Reply
-		stored.withhold()
-	}
-	b, err := stored.encode()
+	r.Request = k.String()
+	b, err := r.encode()
 	if err != nil {
 		return nil, false, fmt.Errorf("record the call %s: %w", k, err)
 	}
@@ -308,8 +292,6 @@ func (f *Folder) Do(ctx context.Context, k Key, ask func(context.Context) (*Reco
 		return nil, false, fmt.Errorf("record the call %s: %w", k, err)
 	}
 	s.made = true
-	if r, err = decodeRecord(b, k); err == nil { // as a replay reads it
-		r.own = s.own
-	}
+	r, err = decodeRecord(b, k) // as a replay reads it
 	return r, false, err
 }

@@ -47,6 +47,7 @@ type Report struct {
 
 	// In whole billionths of a dollar, so that the order of concurrent calls does not matter.
 	spent, likely, most int64
+	estimated           map[Key]bool // calls that a dry run has counted
 }
 
 // Retries returns the requests that were sent again.
@@ -73,8 +74,15 @@ func (s *Shared) update(f func(r *Report)) {
 	f(&s.report)
 }
 
-// expect adds an estimate.
-func (r *Report) expect(e *Estimate) {
+// expect adds the estimate of a call, once.
+func (r *Report) expect(k Key, e *Estimate) {
+	if r.estimated[k] {
+		return
+	}
+	if r.estimated == nil {
+		r.estimated = map[Key]bool{}
+	}
+	r.estimated[k] = true
 	r.Estimate.Calls += e.Calls
 	r.Estimate.Stored += e.Stored
 	r.Estimate.Usage.Add(&e.Usage)
@@ -126,22 +134,14 @@ type Call struct {
 	Estimated bool         `json:"estimated,omitzero"`
 	Attempts  int32        `json:"attempts"`
 	Seconds   float64      `json:"seconds"`                 // from the request to the end of the response
-	Betas     []string     `json:"betas,omitzero"`          // features that the call requested
 	Thought   int64        `json:"thought_tokens,omitzero"` // the part of the output that was thinking
 
-	Tokens   int32     `json:"tokens"` // of the summary
-	Bytes    int32     `json:"bytes"`
-	Sections []Section `json:"sections,omitzero"` // in the order of the summary
+	Tokens int32 `json:"tokens"` // of the summary
+	Bytes  int32 `json:"bytes"`
 
 	key  Key
 	made bool  // for this call or an equal one
 	cost int64 // nano-USD, cost when it was made
-}
-
-// Section is a section of a summary.
-type Section struct {
-	Title string `json:"title"`
-	Bytes int    `json:"bytes"` // of its text, without the title
 }
 
 // record adds a call to the report, and why it has no summary, "" if it has one.
@@ -153,14 +153,11 @@ func (s *Summarizer) record(
 		Cell: s.opts.Name, Session: c.Session.ID, Thread: c.Thread, Round: c.Round, Number: c.Intent.Number,
 		Source: c.Intent.Source, Way: c.Intent.Way, Model: p.model, Failed: a.Failed,
 		Usage: m.Usage, Wasted: m.Wasted, Attempts: m.Attempts, Seconds: float64(a.Total) / 1e9,
-		Tokens: a.Summary, Bytes: a.Bytes, Betas: p.betas, Refused: refused(got),
+		Tokens: a.Summary, Bytes: a.Bytes, Refused: refused(got),
 		key: k, made: !replayed, cost: nanos(s.opts.Prices(p.model, m.Usage) + s.opts.Prices(p.model, m.Wasted)),
 	}
 	if got.Reply != nil {
 		call.Estimated, call.Thought = got.Reply.Estimated, got.Reply.Thinking
-	}
-	if w, ok := s.memory.find(a.Digest); ok && a.Failed == "" {
-		call.Sections = sectionsOf(w.text, p.sections())
 	}
 	s.opts.Shared.update(func(r *Report) {
 		r.Calls = append(r.Calls, call)
@@ -172,14 +169,13 @@ func (s *Summarizer) record(
 	})
 }
 
-// refused returns why a server refused a call, "" otherwise. A stored call
-// without texts has lost the server's words.
+// refused returns why a server refused a call, "" otherwise.
 func refused(got *Record) string {
 	f := got.Failure
 	if f == nil || f.Cause != CauseRequest {
 		return ""
 	}
-	if got.Redacted || f.Message == "" {
+	if f.Message == "" {
 		return fmt.Sprintf("HTTP %d", f.Status)
 	}
 	return fmt.Sprintf("HTTP %d, %s", f.Status, f.Message)
@@ -191,30 +187,21 @@ func (r *Report) settle() {
 	slices.SortStableFunc(r.Calls, func(a, b Call) int {
 		return cmp.Or(cmp.Compare(a.Cell, b.Cell), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Number, b.Number))
 	})
-	made := map[Key]int{}
-	for i := range r.Calls {
-		if r.Calls[i].made {
-			made[r.Calls[i].key]++
-		}
+	made, seen := map[Key]bool{}, map[Key]bool{}
+	for _, c := range r.Calls {
+		made[c.key] = made[c.key] || c.made
 	}
-	seen := map[Key]bool{}
 	var cost int64
-	r.Replayed, r.Shared = 0, 0
 	for i := range r.Calls {
 		c := &r.Calls[i]
-		c.made = made[c.key] > 0
-		if c.made {
-			made[c.key]--
-		}
-		c.Replayed = !c.made && !seen[c.key]
-		c.Shared = !c.made && seen[c.key]
+		c.Shared, c.Replayed = seen[c.key], !seen[c.key] && !made[c.key]
 		seen[c.key] = true
-		switch {
-		case c.Replayed:
+		if c.Shared {
+			r.Shared++
+		}
+		if c.Replayed {
 			r.Replayed++
 			cost += c.cost
-		case c.Shared:
-			r.Shared++
 		}
 	}
 	r.ReplayedUSD = float64(cost) / nano

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
-	"github.com/compactsim/compactsim/internal/serving/live/livetest"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -17,7 +16,7 @@ import (
 // it, and nothing that was answered is asked again.
 func TestRetrySurvives(t *testing.T) {
 	for _, fault := range []string{"429", "429:1", "500", "502", "503", "529", "reset", "cut", "error-event", "stall", "loris"} {
-		s := livetest.Start(t, fault+"@1,2,4")
+		s := startServer(t, fault+"@1,2,4")
 		for name, b := range both(t, s.URL, limits(fault)) {
 			var c sleeps
 			r := retrying(t, b, 4, c.sleep)
@@ -43,7 +42,7 @@ func TestRetrySurvives(t *testing.T) {
 // What will not pass is asked once.
 func TestRetryOnce(t *testing.T) {
 	for _, fault := range []string{"400", "401", "403", "404", "too-long", "flood"} {
-		s := livetest.Start(t, fault)
+		s := startServer(t, fault)
 		var c sleeps
 		r := retrying(t, anthropicAt(t, s.URL, limits(fault)), 4, c.sleep)
 		f := failure(t, do(r, dialogue()))

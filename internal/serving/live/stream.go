@@ -338,7 +338,7 @@ func (p *partial) billed() prompt.Usage {
 
 // finish returns the reply of a complete stream. What the server did not count is estimated, because gateways omit
 // usage in streams: the input as its upper estimate, the output from its bytes.
-func (p *partial) finish(sent *Request) *Reply {
+func (p *partial) finish(most prompt.Usage) *Reply {
 	r := &p.reply
 	r.Text, r.Total, r.Attempts = words(p.text.String()), time.Since(p.began), 1
 	r.First = cmp.Or(r.First, r.Total)
@@ -357,7 +357,7 @@ func (p *partial) finish(sent *Request) *Reply {
 	}
 	u := &r.Usage
 	if u.Input() == 0 {
-		*u, r.Estimated = sent.most(), true
+		*u, r.Estimated = most, true
 		u.Output = output
 	}
 	if u.Output == 0 && p.bytes > 0 {

@@ -182,7 +182,7 @@ func madeFrom(made, from prompt.Digest, tokens int32) bool {
 	return made == of || made == of.Extend(prompt.Digest{}) || made == (prompt.Digest{}).Extend(from).ExtendInt(uint64(tokens))
 }
 
-// System prompts of this package, for the head of a request.
+// System prompts of this package, for the head of a request: recordings have none.
 const (
 	agentSystem = "You are an agent that helps a person with software. You read and change files and run " +
 		"commands by your tools."
@@ -190,92 +190,21 @@ const (
 		"from your summary."
 )
 
-// The fixed words of a tool definition take about so many tokens.
-const toolTokens = 30
-
-// headPlaces are the entries that the blocks of the head show, for markers: the
-// last one of the tools, and each of the system prompt.
-type headPlaces struct {
-	tools  int
-	system []int
-}
-
-// head puts tools and system prompt into a request: the given ones for calls on
-// the conversation's prefix, else placeholders of the size of the entries.
-func (p *composer) head(r *Request) headPlaces {
-	c := p.call.Context
-	var tools int32
-	var sizes []int32
-	places := headPlaces{tools: -1}
-	for i := range c.Messages() {
-		if e := c.At(i); e.Kind == prompt.KindTools {
-			tools += e.Tokens
-			places.tools = i
-		} else {
-			sizes = append(sizes, e.Tokens)
-			places.system = append(places.system, i)
-		}
-	}
+// head puts the system prompt and the tools into a request, these by name alone: of a call that has a head of its own,
+// only those that its messages call, as the API requires.
+func (p *composer) head(r *Request) {
+	system := agentSystem
+	called := slices.ContainsFunc(p.blocks, func(b placed) bool { return b.block.Type == typeUse })
 	if p.call.Intent.Own {
-		p.ownHead(r, sizes)
-		return places
+		system = summarySystem
 	}
-	r.Tools, r.System = slices.Clone(p.opts.Tools), slices.Clone(p.opts.System)
-	for i := range r.Tools { // the client sets the breakpoints
-		r.Tools[i].CacheControl = nil
+	r.System = []Block{Text(system)}
+	if p.call.Intent.Own && !called {
+		return
 	}
-	for i := range r.System {
-		r.System[i].CacheControl = nil
+	for _, name := range p.names() {
+		r.Tools = append(r.Tools, Tool{Name: name, Description: "A tool of the agent.", InputSchema: jsontext.Value(`{"type":"object"}`)})
 	}
-	if len(r.Tools) == 0 {
-		r.Tools = p.tools(tools)
-	}
-	for i := len(r.System); i < len(sizes) && len(p.opts.System) == 0; i++ {
-		r.System = append(r.System, systemBlock(agentSystem, sizes[i]))
-	}
-	return places
-}
-
-// ownHead sets the system prompt of a call that has its own, and the tools that
-// its messages call, as the API requires.
-func (p *composer) ownHead(r *Request, sizes []int32) {
-	if slices.ContainsFunc(p.blocks, func(b placed) bool { return b.block.Type == typeUse }) {
-		r.Tools = p.tools(0)
-	}
-	for i, size := range sizes {
-		if i == 0 {
-			size -= int32(len(r.Tools)) * toolTokens
-		}
-		r.System = append(r.System, systemBlock(summarySystem, size))
-	}
-	if len(r.System) == 0 {
-		r.System = append(r.System, Text(summarySystem))
-	}
-}
-
-// systemBlock returns a system prompt of about so many tokens; a short one is only the words.
-func systemBlock(words string, tokens int32) Block {
-	if rest := int(tokens) - len(words)/bytesPerToken; rest > toolTokens {
-		words += "\n\n" + stand("the rest of a system prompt", int32(rest))
-	}
-	return Text(words)
-}
-
-// tools defines all tools of the session in about so many tokens, so that the head is the same in every request.
-func (p *composer) tools(tokens int32) []Tool {
-	names := p.names()
-	if len(names) == 0 {
-		return nil
-	}
-	each := max(0, tokens/int32(len(names))-toolTokens)
-	list := make([]Tool, len(names))
-	for i, name := range names {
-		list[i] = Tool{Name: name, Description: "A tool of the agent.", InputSchema: jsontext.Value(`{"type":"object"}`)}
-		if each > 0 {
-			list[i].Description = stand("the description of a tool", each)
-		}
-	}
-	return list
 }
 
 // names returns the names of the session's tools in the form of the API, sorted, each once.

@@ -47,15 +47,15 @@ func TestLastLineOfAStream(t *testing.T) {
 }
 
 // What a server does not count is estimated and said to be: ten bytes of output
-// are 3 tokens at four bytes each, the request's estimate is 64.
+// are 3 tokens at four bytes each, the request's estimate is 240.
 func TestUncountedIsEstimated(t *testing.T) {
 	for _, tc := range []struct {
 		usage string
 		want  prompt.Usage
 	}{
-		{"", prompt.Usage{Uncached: 64, Output: 3}},
+		{"", prompt.Usage{Uncached: 240, Output: 3}},
 		{`data: {"id":"c1","model":"m","choices":[],"usage":{"prompt_tokens":70}}` + "\n\n", prompt.Usage{Uncached: 70, Output: 3}},
-		{`data: {"id":"c1","model":"m","choices":[],"usage":{"completion_tokens":5}}` + "\n\n", prompt.Usage{Uncached: 64, Output: 5}},
+		{`data: {"id":"c1","model":"m","choices":[],"usage":{"completion_tokens":5}}` + "\n\n", prompt.Usage{Uncached: 240, Output: 5}},
 	} {
 		b := openAIAt(t, says(t, 200, chunks(tc.usage+"data: [DONE]\n\n"), "Content-Type", "text/event-stream"), limit{})
 		reply, err := b.Do(context.Background(), short(100))
@@ -94,7 +94,7 @@ func TestAbsurdCountsAreRefused(t *testing.T) {
 		}
 		url = says(t, 200, fmt.Sprintf(start, usage), "Content-Type", "text/event-stream")
 		_, err = anthropicAt(t, url, limit{}).Do(t.Context(), short(100))
-		if f := failure(t, err); f.Billed != (prompt.Usage{Uncached: 64}) { // the estimate
+		if f := failure(t, err); f.Billed != (prompt.Usage{Uncached: 235}) { // the estimate
 			t.Errorf("%s, broken off: %+v", usage, f)
 		}
 	}

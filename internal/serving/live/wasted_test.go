@@ -3,12 +3,12 @@ package live
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/serving/live/livetest"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -69,7 +69,7 @@ func vanishing(t *testing.T) string {
 // A request that went out in full may be billed although no word came back; one
 // that reached nobody is not.
 func TestResetAheadOfTheResponseIsBooked(t *testing.T) {
-	e := dialogue().most()
+	e := estimate(dialogue())
 	e.Output = 0
 	const gone = "http://127.0.0.1:1" // nothing listens there, and no other test can take the port
 	for _, tc := range []struct {
@@ -80,8 +80,8 @@ func TestResetAheadOfTheResponseIsBooked(t *testing.T) {
 		for name, b := range both(t, tc.url, limit{}) {
 			g := gated(t, b, Settings{})
 			f := failure(t, do(g, dialogue()))
-			if s := g.Spent(); f.Cause != tc.cause || s.Usage != tc.want || f.Billed != tc.want {
-				t.Errorf("%s: %+v, booked %+v, want %s and %+v", name, f, s.Usage, tc.cause, tc.want)
+			if usd := g.gate.sum().USD; f.Cause != tc.cause || usd != price("", tc.want) || f.Billed != tc.want {
+				t.Errorf("%s: %+v, booked $%v, want %s and %+v", name, f, usd, tc.cause, tc.want)
 			}
 		}
 	}
@@ -90,11 +90,11 @@ func TestResetAheadOfTheResponseIsBooked(t *testing.T) {
 // An endless answer is billed as much output as the request allowed, whatever came:
 // 8 MB of it are no two million tokens.
 func TestFloodIsBookedWithinTheOutputAllowed(t *testing.T) {
-	for name, b := range both(t, livetest.Start(t, "flood").URL, limit{}) {
+	for name, b := range both(t, startServer(t, "flood").URL, limit{}) {
 		g := gated(t, b, Settings{})
 		f := failure(t, do(g, dialogue()))
-		if most := int64(dialogue().MaxTokens); f.Cause != CauseTooLarge || f.Billed.Output != most || g.Spent().Usage.Output != most {
-			t.Errorf("%s: %+v, booked %+v, want %d tokens of output", name, f, g.Spent().Usage, most)
+		if most := int64(dialogue().MaxTokens); f.Cause != CauseTooLarge || f.Billed.Output != most || g.gate.sum().USD != price("", f.Billed) {
+			t.Errorf("%s: %+v, booked %+v, want %d tokens of output", name, f, g.gate.sum(), most)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestBudgetRefusesUnpricedModels(t *testing.T) {
 // and no less than the server counted.
 func TestBooksAgreeWithTheServer(t *testing.T) {
 	for _, name := range []string{"anthropic", "openai"} {
-		s := livetest.Start(t, "reset@1", "cut@3", "error-event@5", "529@7")
+		s := startServer(t, "reset@1", "cut@3", "error-event@5", "529@7")
 		g := retrying(t, both(t, s.URL, limit{})[name], 4, quick)
 		r := g
 		var told prompt.Usage
@@ -135,12 +135,12 @@ func TestBooksAgreeWithTheServer(t *testing.T) {
 			told.Add(&billed)
 			told.Add(&reply.Wasted)
 		}
-		booked, counted := g.Spent().Usage, prompt.Usage{}
+		booked, counted := told, prompt.Usage{}
 		for _, r := range s.Requests() {
 			counted.Add(&r.Billed)
 		}
-		if told != booked {
-			t.Errorf("%s: told %+v, booked %+v", name, told, booked)
+		if usd := g.gate.sum().USD; math.Abs(price("", told)-usd) > 1e-9 {
+			t.Errorf("%s: told %+v, booked $%v", name, told, usd)
 		}
 		in := booked.Input()
 		if name == "anthropic" {

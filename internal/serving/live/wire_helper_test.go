@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // canary is a key that must show up nowhere.
@@ -72,6 +74,27 @@ func around(t testing.TB, b Backend, c Config) *Client {
 		return real.once(ctx, r, body)
 	}
 	return client
+}
+
+// spent is what a gate has let through.
+type spent struct {
+	Calls, InFlight int
+	USD             float64
+}
+
+func (g *gate) sum() spent {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return spent{g.calls, g.inFlight, g.usd}
+}
+
+// estimate is the bill that a request has at most.
+func estimate(r *Request) prompt.Usage {
+	body, err := r.body(Anthropic, false)
+	if err != nil {
+		panic(err)
+	}
+	return r.most(body)
 }
 
 // gated makes each call once, within limits.
