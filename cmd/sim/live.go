@@ -19,17 +19,15 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
 // liveCalls are the real calls of a run: those made now and those stored.
 type liveCalls struct {
-	flags      *liveFlags
-	opts       live.Options
-	priced     func(model string) bool
-	strategies map[string]*strategies.Strategy // by cell
-	models     map[string]int                  // calls to make by model, from a dry run
+	flags  *liveFlags
+	opts   live.Options
+	priced func(model string) bool
+	models map[string]int // calls to make by model, from a dry run
 }
 
 // live prepares the real calls of a plan over a corpus; nil if it has none. It calls no server.
@@ -40,14 +38,11 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 	f.Settings = plan.Design.Scenario.Live
 	prices := pricesNow{plan.Prices, time.Now()}
 	c := &liveCalls{
-		flags: f, priced: prices.known, strategies: map[string]*strategies.Strategy{},
+		flags: f, priced: prices.known,
 		opts: live.Options{
 			Settings: f.Settings, Shared: &live.Shared{}, MaxOutputOf: prices.maxOutput, Prices: prices.usd,
 			Texts: func(ctx context.Context, s *traces.Session) (live.Texts, error) { return texts.Open(ctx, corpus, s) },
 		},
-	}
-	for i := range plan.Design.Cells {
-		c.strategies[plan.Design.Cells[i].Name] = plan.Design.Cells[i].Strategy
 	}
 	if err := c.open(prices); err != nil {
 		return nil, usageError{err}
@@ -103,7 +98,6 @@ func (c *liveCalls) agree(cmd *cobra.Command, plan *scenarios.Plan, corpus *trac
 	if err := c.checkPrices(); err != nil {
 		return err
 	}
-	c.announce(cmd.ErrOrStderr())
 	say(cmd.ErrOrStderr(), "%s", c.estimateText(&dry.Estimate))
 	switch {
 	case *c.flags.yes:

@@ -3,14 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/serving/live"
 	"github.com/compactsim/compactsim/sim/results"
-	"github.com/compactsim/compactsim/strategies"
 )
 
 // remark adds the real calls to the remarks of a run; c is nil without any, err what ended it. It
@@ -46,20 +44,6 @@ func earlier(run *results.Run) (results.Note, bool) {
 		"had to be computed, by more than summaries were waited for"}, below
 }
 
-// announce says which strategies use a feature of the server.
-func (c *liveCalls) announce(w io.Writer) {
-	if c.flags.Provider != live.Anthropic {
-		return
-	}
-	said := map[string]bool{}
-	for _, cell := range slices.Sorted(maps.Keys(c.strategies)) {
-		if s := c.strategies[cell]; compactsOnServer(s) && !said[s.Name] {
-			said[s.Name] = true
-			say(w, "%s asks the server to compact on demand (beta %s)", s.Name, live.BetaOnDemand)
-		}
-	}
-}
-
 // estimateText says what real calls are expected to cost and take.
 func (c *liveCalls) estimateText(e *live.Estimate) string {
 	text := fmt.Sprintf("about %s, ", document.Count(e.Calls, "real call"))
@@ -87,10 +71,4 @@ func priceless(models []string) string {
 	return fmt.Sprintf("%s, for which no price is known, so that no --budget-usd can hold (--prices FILE or "+
 		"--price-as %s gives one)",
 		strings.Join(models, ", "), document.Quoted(models[0]+"=MODEL"))
-}
-
-// compactsOnServer reports whether a strategy has the provider compact.
-func compactsOnServer(s *strategies.Strategy) bool {
-	p, ok := s.Params(strategies.CompactName).(strategies.CompactParams)
-	return ok && slices.Contains(s.LayerNames(), strategies.CompactName) && slices.Contains(p.Call, strategies.WayServer)
 }

@@ -129,7 +129,7 @@ func (p *composer) place(i int, e prompt.Entry, b *prompt.Block, content *texts.
 		p.add(i, roleAssistant, useBlock(callID(b, i), p.toolName(b, content.Name), input))
 	case prompt.KindToolResult:
 		text := result(e, b, content)
-		p.cover(i, own(text, e, b, content))
+		p.cover(i, text)
 		p.add(i, roleUser, resultBlock(callID(b, i), text, content.Error || b.Flags&prompt.FlagError != 0))
 	default:
 		text := shown(e, b, content)
@@ -174,17 +174,6 @@ func result(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
 		return stored(text, len(share(text, e, b)))
 	case strings.TrimSpace(text) == "":
 		return emptyResult
-	}
-	return text
-}
-
-// own returns the tool's part of a result's text, without placeholders.
-func own(text string, e prompt.Entry, b *prompt.Block, content *texts.Content) string {
-	switch e.Form {
-	case prompt.FormCleared, prompt.FormPointer:
-		return ""
-	case prompt.FormRange:
-		return share(clean(content.Text), e, b)
 	}
 	return text
 }

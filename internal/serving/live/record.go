@@ -19,7 +19,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/kit/files"
-	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // Mode says how a folder handles calls that it does not have.
@@ -66,22 +65,11 @@ type Record struct {
 	Sum     string   `json:"sum"` // SHA-256 of the rest: a summary changed by hand has figures that nobody paid for
 }
 
-// form defines the JSON of values without one of their own.
+// form defines the JSON of records.
 var form = json.JoinOptions(
 	json.Deterministic(true), json.RejectUnknownMembers(true), jsontext.AllowInvalidUTF8(true), jsontext.WithIndent("  "),
-	json.WithMarshalers(json.JoinMarshalers(
-		json.MarshalToFunc(func(e *jsontext.Encoder, d time.Duration) error { return json.MarshalEncode(e, int64(d)) }),
-		json.MarshalToFunc(func(e *jsontext.Encoder, u prompt.Usage) error { return json.MarshalEncode(e, billedUsage(u)) }),
-	)),
-	json.WithUnmarshalers(json.JoinUnmarshalers(
-		json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *time.Duration) error { return json.UnmarshalDecode(d, (*int64)(to)) }),
-		json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *prompt.Usage) error {
-			var u billedUsage
-			err := json.UnmarshalDecode(d, &u)
-			*to = prompt.Usage(u)
-			return err
-		}),
-	)),
+	json.WithMarshalers(json.MarshalToFunc(func(e *jsontext.Encoder, d time.Duration) error { return json.MarshalEncode(e, int64(d)) })),
+	json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *time.Duration) error { return json.UnmarshalDecode(d, (*int64)(to)) })),
 )
 
 // words is a text of a model, which files hold as lines, because people read lines.
@@ -100,32 +88,21 @@ func (w *words) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// billedUsage is a prompt.Usage in files, tokens.
-type billedUsage struct {
-	Uncached   int64 `json:"uncached,omitzero"`
-	Read       int64 `json:"read,omitzero"`
-	Write5m    int64 `json:"write_5m,omitzero"`
-	Write1h    int64 `json:"write_1h,omitzero"`
-	WriteOther int64 `json:"write_other,omitzero"`
-	Output     int64 `json:"output,omitzero"`
-}
-
-// encode returns the file of a record.
-func (r *Record) encode() ([]byte, error) {
-	c := *r
-	c.Sum = ""
-	b, err := json.Marshal(c, form)
+// sealed returns the file of a record, and its sum.
+func (r Record) sealed() (file []byte, sum string, err error) {
+	r.Sum = ""
+	b, err := json.Marshal(r, form)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	c.Sum = fmt.Sprintf("%x", sha256.Sum256(b))
-	b, err = json.Marshal(c, form)
-	return append(b, '\n'), err
+	r.Sum = fmt.Sprintf("%x", sha256.Sum256(b))
+	b, err = json.Marshal(r, form)
+	return append(b, '\n'), r.Sum, err
 }
 
 const remedy = "delete it and record the call again"
 
-// decode reads the file of a record, and returns what is wrong with it.
+// decodeRecord reads the file of a record, and returns what is wrong with it.
 func decodeRecord(b []byte, k Key) (*Record, error) {
 	var r Record
 	if err := json.Unmarshal(b, &r, form); err != nil {
@@ -134,11 +111,7 @@ func decodeRecord(b []byte, k Key) (*Record, error) {
 		}
 		return nil, fmt.Errorf("it is not as this version records calls (%w): %s", err, remedy)
 	}
-	again, err := r.encode()
-	var sum Record
-	if err == nil {
-		err = json.Unmarshal(again, &sum, form)
-	}
+	_, sum, err := r.sealed()
 	switch {
 	case err != nil:
 		return nil, err
@@ -147,7 +120,7 @@ func decodeRecord(b []byte, k Key) (*Record, error) {
 			r.Request)
 	case (r.Reply == nil) == (r.Failure == nil):
 		return nil, errors.New("it must have either a reply or a failure: " + remedy)
-	case sum.Sum != r.Sum:
+	case sum != r.Sum:
 		return nil, errors.New("its answer is not the one that was recorded: " + remedy)
 	}
 	return &r, nil
@@ -282,7 +255,7 @@ func (f *Folder) Do(ctx context.Context, k Key, ask func(context.Context) (*Reco
 		return nil, false, r.Failure
 	}
 	r.Request = k.String()
-	b, err := r.encode()
+	b, _, err := r.sealed()
 	if err != nil {
 		return nil, false, fmt.Errorf("record the call %s: %w", k, err)
 	}

@@ -218,7 +218,7 @@ func TestDefects(t *testing.T) {
 		"nothing":           {"", "it is cut off: " + remedy},
 		"no JSON":           {"summary", "it is not as this version records calls"},
 		"another summary":   {strings.Replace(whole, "a summary of", "a story of", 1), "not the one that was recorded"},
-		"another bill":      {strings.Replace(whole, `"read": 2`, `"read": -2`, 1), "not the one that was recorded"},
+		"another bill":      {strings.Replace(whole, `"Read": 2`, `"Read": -2`, 1), "not the one that was recorded"},
 		"a member more":     {strings.Replace(whole, `"source"`, `"api_key": "x", "source"`, 1), "it is not as this version records calls"},
 		"another call":      {strings.Replace(whole, nth(1).String(), nth(2).String(), 1), "not the one it is named by"},
 		"no answer":         {`{"request":"` + nth(1).String() + `"}`, "either a reply or a failure"},

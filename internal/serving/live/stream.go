@@ -96,13 +96,13 @@ type event struct {
 
 // piece is the beginning of a content block, a part of one, or the end of a message.
 type piece struct {
-	Type        string         `json:"type"`
-	Text        *string        `json:"text"`
-	Content     jsontext.Value `json:"content"` // of a compaction: a string
-	Thinking    *string        `json:"thinking"`
-	Name        string         `json:"name"`
-	PartialJSON *string        `json:"partial_json"`
-	StopReason  *string        `json:"stop_reason"`
+	Type        string  `json:"type"`
+	Text        *string `json:"text"`
+	Content     any     `json:"content"` // of a compaction: a string
+	Thinking    *string `json:"thinking"`
+	Name        string  `json:"name"`
+	PartialJSON *string `json:"partial_json"`
+	StopReason  *string `json:"stop_reason"`
 }
 
 // usage counts tokens in the words of the Messages API. A nil count is absent: it has not changed.
@@ -145,10 +145,8 @@ func (p *partial) message(data []byte) error {
 			if d.Type == "text_delta" {
 				p.text.WriteString(value(d.Text))
 			}
-			if text := unquoted(d.Content); text != "" {
-				p.reply.Compaction = words(text)
-			}
-			p.bytes += int64(len(value(d.Text)) + len(value(d.PartialJSON)) + len(value(d.Thinking)) + len(unquoted(d.Content)))
+			p.compacted(d)
+			p.bytes += int64(len(value(d.Text)) + len(value(d.PartialJSON)) + len(value(d.Thinking)))
 		}
 	case "message_delta":
 		if e.Delta != nil {
@@ -175,7 +173,15 @@ func (p *partial) open(b *piece) {
 	case "thinking", "redacted_thinking":
 		p.thought = true
 	case "compaction":
-		p.reply.Compaction = cmp.Or(words(unquoted(b.Content)), p.reply.Compaction)
+		p.compacted(b)
+	}
+}
+
+// compacted takes the text of a compaction.
+func (p *partial) compacted(b *piece) {
+	if text, _ := b.Content.(string); text != "" {
+		p.reply.Compaction = words(text)
+		p.bytes += int64(len(text))
 	}
 }
 
@@ -213,15 +219,6 @@ func merge(to *prompt.Usage, u *usage) {
 	if u.Creation != nil {
 		to.Write5m += max(*u.Creation-to.Write5m-to.Write1h, 0)
 	}
-}
-
-// unquoted returns the text of a JSON string, "" for anything else.
-func unquoted(v jsontext.Value) string {
-	var s string
-	if json.Unmarshal(v, &s) != nil {
-		return ""
-	}
-	return s
 }
 
 // chunk is an event of a streamed chat completion.
