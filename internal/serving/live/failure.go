@@ -15,9 +15,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // Cause says why a call gave no reply.
@@ -36,20 +33,15 @@ const (
 	CauseModel      Cause = "unknown model"      // 404
 	CauseRequest    Cause = "bad request"        // 400, other than too long
 	CauseTooLarge   Cause = "response too large" // beyond the limit for a response
-	CauseStopped    Cause = "stopped"            // the caller or a limit ended the call
 )
 
-// Failure is a call without a reply. It has nothing of the request's headers.
+// Failure is why a call has no answer. It has nothing of the request's headers.
 type Failure struct {
-	Cause    Cause         `json:"cause"`
-	Status   int           `json:"status,omitzero"`   // of HTTP, 0 for none
-	Message  string        `json:"message,omitzero"`  // of the server, cut to a few hundred bytes
-	Excess   int64         `json:"excess,omitzero"`   // CauseTooLong: tokens above the limit, if told
-	After    time.Duration `json:"after_ns,omitzero"` // how long the server asks to wait; 0 for no word
-	Attempts int           `json:"attempts"`          // requests sent, the last one included
-	// Billed is the bill of the attempts: what the server had counted before a
-	// stream broke off, or an estimate if it may have begun without a count.
-	Billed prompt.Usage `json:"billed,omitzero"`
+	Cause   Cause         `json:"cause"`
+	Status  int           `json:"status,omitzero"`   // of HTTP, 0 for none
+	Message string        `json:"message,omitzero"`  // of the server, cut to a few hundred bytes
+	Excess  int64         `json:"excess,omitzero"`   // CauseTooLong: tokens above the limit, if told
+	After   time.Duration `json:"after_ns,omitzero"` // how long the server asks to wait; 0 for no word
 }
 
 // Error names cause, status and the server's message.
@@ -120,7 +112,7 @@ func (c *Client) failure(err error, begun bool) *Failure {
 	if errors.As(err, &known) {
 		return known
 	}
-	f := &Failure{Cause: CauseNetwork, Attempts: 1}
+	f := &Failure{Cause: CauseNetwork}
 	var said *refusal
 	if errors.As(err, &said) {
 		said.Message = said.Message[:min(len(said.Message), maxRead)]
@@ -269,12 +261,6 @@ func seconds(s float64) time.Duration {
 	return time.Duration(s * float64(time.Second))
 }
 
-// stopped returns the error of a call that its context or a limit ended: the reason, with what the attempts were billed.
-func stopped(why error, attempts int, billed prompt.Usage) error {
-	return fmt.Errorf("%w (%w)", why, &Failure{Cause: CauseStopped, Message: "after " + document.Count(attempts, "request"),
-		Attempts: attempts, Billed: billed})
-}
-
 // clip returns s in one line of at most maxMessage bytes.
 func clip(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")
@@ -284,10 +270,9 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:maxMessage], "") + "…"
 }
 
-// gaveUp returns the failure of a call: that of its last attempt.
-func gaveUp(f *Failure, attempts int, billed prompt.Usage, why string) error {
+// gaveUp returns the last failure of a call, with why there is no further attempt.
+func gaveUp(f *Failure, why string) error {
 	last := *f
-	last.Attempts, last.Billed = attempts, billed
 	if last.Passing() {
 		if last.Message != "" {
 			last.Message += "; "
@@ -322,7 +307,7 @@ func (c *Client) refused(resp *http.Response, body io.Reader) error {
 		return nil
 	}
 	return &Failure{
-		Cause: CauseRequest, Status: resp.StatusCode, Attempts: 1,
+		Cause: CauseRequest, Status: resp.StatusCode,
 		Message: fmt.Sprintf("the answer is %q, not a stream of events: is the base URL that of such an API?", clip(c.config.Key.redact(kind))),
 	}
 }

@@ -42,8 +42,8 @@ func newGate() gate {
 	return gate{turn: make(chan struct{}, 1), settled: make(chan struct{}, 1)}
 }
 
-// pass waits for its turn, sends a request and books its cost, that of a failure in its Billed. A request is sent only
-// if its estimate fits into what is left of the budget after those in flight.
+// pass waits for its turn, sends a request and books its cost. A request is sent only if its estimate fits into what is
+// left of the budget after those in flight; the reply is nil if it is not sent.
 func (g *gate) pass(ctx context.Context, model string, estimate prompt.Usage, send func() (*Reply, error)) (*Reply, error) {
 	if c := g.config; c.Budget > 0 && c.Priced != nil && !c.Priced(model) {
 		return nil, fmt.Errorf("%w: none is known for %s; --prices FILE or --price-as %s=MODEL gives one", errUnpriced,
@@ -54,12 +54,10 @@ func (g *gate) pass(ctx context.Context, model string, estimate prompt.Usage, se
 		return nil, err
 	}
 	reply, err := send()
-	var billed prompt.Usage
-	if f := (*Failure)(nil); errors.As(err, &f) {
-		f.Billed = booked(f, estimate)
-		billed = f.Billed
-	} else if err == nil {
-		billed = reply.Billed()
+	billed := reply.Billed()
+	if err != nil {
+		reply.Wasted = booked(reply.Wasted, err, estimate)
+		billed = reply.Wasted
 	}
 	g.mu.Lock()
 	g.inFlight--
@@ -120,15 +118,14 @@ func (g *gate) take(model string, cost float64) (full bool, err error) {
 
 // booked returns what to book for a request that failed: the estimated input if a server that may have begun to work
 // counts none, so that a budget holds.
-func booked(f *Failure, estimate prompt.Usage) prompt.Usage {
-	switch f.Cause {
-	case CauseBroken, CauseTimeout, CauseTooLarge, CauseStopped:
-		if f.Billed.Input() == 0 {
-			estimate.Output = f.Billed.Output
-			return estimate
-		}
+func booked(counted prompt.Usage, err error, estimate prompt.Usage) prompt.Usage {
+	var f *Failure
+	begun := !errors.As(err, &f) || f.Cause == CauseBroken || f.Cause == CauseTimeout || f.Cause == CauseTooLarge
+	if begun && counted.Input() == 0 {
+		estimate.Output = counted.Output
+		return estimate
 	}
-	return f.Billed
+	return counted
 }
 
 // working returns ErrBreaker with the last failure if no call may be made.
@@ -153,7 +150,7 @@ func (g *gate) note(err error, gone bool) {
 	switch {
 	case err == nil, refused:
 		g.failed = 0
-	case known && f.Cause != CauseStopped:
+	case known:
 		g.failed, g.last = g.failed+1, err.Error()
 	}
 }

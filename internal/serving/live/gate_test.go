@@ -91,19 +91,19 @@ func TestBudget(t *testing.T) {
 // nothing was.
 func TestBrokenIsBooked(t *testing.T) {
 	for _, tc := range []struct {
-		failure Failure
-		want    prompt.Usage
+		cause        Cause
+		billed, want prompt.Usage
 	}{
-		{Failure{Cause: CauseBroken, Billed: prompt.Usage{Read: 7, Output: 2}}, prompt.Usage{Read: 7, Output: 2}},
-		{Failure{Cause: CauseBroken}, prompt.Usage{Uncached: 235}},
-		{Failure{Cause: CauseTimeout, Billed: prompt.Usage{Output: 9}}, prompt.Usage{Uncached: 235, Output: 9}},
-		{Failure{Cause: CauseRate}, prompt.Usage{}},
-		{Failure{Cause: CauseNetwork}, prompt.Usage{}},
+		{CauseBroken, prompt.Usage{Read: 7, Output: 2}, prompt.Usage{Read: 7, Output: 2}},
+		{CauseBroken, prompt.Usage{}, prompt.Usage{Uncached: 235}},
+		{CauseTimeout, prompt.Usage{Output: 9}, prompt.Usage{Uncached: 235, Output: 9}},
+		{CauseRate, prompt.Usage{}, prompt.Usage{}},
+		{CauseNetwork, prompt.Usage{}, prompt.Usage{}},
 	} {
-		g := gated(t, failing(tc.failure), Settings{})
-		f := failure(t, do(g, short(100)))
+		g := gated(t, broken(tc.cause, tc.billed), Settings{})
+		f := failure(t)(call(g, short(100)))
 		if s := g.gate.sum(); f.Billed != tc.want || s.USD != price("", tc.want) || s.InFlight != 0 {
-			t.Errorf("%+v: booked %+v, want %+v", tc.failure, s, tc.want)
+			t.Errorf("%+v: booked %+v, want %+v", tc.cause, s, tc.want)
 		}
 	}
 }

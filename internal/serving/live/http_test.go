@@ -125,8 +125,8 @@ func TestFaults(t *testing.T) {
 				t.Errorf("%d requests, want %d", n, c.requests)
 			}
 			if c.stops {
-				if err == nil {
-					t.Errorf("the run goes on with %+v", a)
+				if files, _ := filepath.Glob(filepath.Join(dir, "*")); err == nil || len(files) > 0 {
+					t.Errorf("the run goes on with %+v, or records %v", a, files)
 				}
 				return
 			}

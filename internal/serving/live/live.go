@@ -143,100 +143,72 @@ func (s *Summarizer) compose(ctx context.Context, c *summarizer.Call, p *plan) (
 	return m, err
 }
 
-// call makes a call.
+// call makes a call and books it. Its error means that the run cannot continue.
 func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan, m *made) (*Record, error) {
 	if s.opts.Backend == nil {
 		return nil, errors.New("it is not recorded, and no server is given to make it")
 	}
-	got := &Record{Session: c.Session.ID, Source: c.Intent.Source, Model: p.model, Thread: c.Thread, Round: c.Round}
 	reply, err := s.opts.Backend.Do(ctx, m.Request)
-	got.Began = s.opts.Now().UTC()
-	if err != nil {
-		got.Failure, err = s.failed(ctx, p, m.composer, err)
-		return got, err
+	began := s.opts.Now().UTC().Add(-reply.Total)
+	if errors.As(err, &reply.Failure) && !reply.Failure.Fatal() && ctx.Err() == nil {
+		err = nil
 	}
-	got.Reply, got.Began = reply, got.Began.Add(-reply.Total)
-	s.book(p, m.composer, got)
-	return got, nil
+	if reply.Attempts > 0 {
+		s.book(p, m.composer, reply, err)
+	}
+	if gone := ctx.Err(); err != nil && gone != nil && !errors.Is(err, gone) {
+		err = errors.Join(gone, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Record{Session: c.Session.ID, Source: c.Intent.Source, Model: p.model, Thread: c.Thread, Round: c.Round,
+		Began: began, Reply: *reply}, nil
 }
 
-// book counts a call that went to a server.
-func (s *Summarizer) book(p *plan, made *composer, got *Record) {
-	billed, wasted, requests := billedOf(got)
-	usd := s.opts.Prices(p.model, billed) + s.opts.Prices(p.model, wasted)
+// book counts a call that went to a server; err is what ended the run with it.
+func (s *Summarizer) book(p *plan, made *composer, reply *Reply, err error) {
+	billed := reply.Billed()
+	usd := s.opts.Prices(p.model, billed) + s.opts.Prices(p.model, reply.Wasted)
 	s.opts.Shared.update(func(r *Report) {
 		r.Made++
-		r.Requests += int64(max(1, requests))
+		r.Requests += int64(reply.Attempts)
 		r.Usage.Add(&billed)
-		r.Usage.Add(&wasted)
-		r.Wasted.Add(&wasted)
+		r.Usage.Add(&reply.Wasted)
+		r.Wasted.Add(&reply.Wasted)
 		r.spent += nanos(usd)
 		r.Composed.Filler += made.count.Filler
 		r.Composed.Lost += made.count.Lost
-		switch f := got.Failure; {
-		case f == nil && got.Reply.Estimated:
-			r.Estimated++
-		case f == nil:
-		case f.Cause == CauseTooLong || f.Cause == CauseRequest || f.Fatal():
+		switch f := reply.Failure; {
+		case f != nil && (f.Cause == CauseTooLong || f.Cause == CauseRequest || f.Fatal()):
 			r.Refused++
-		default:
+		case f != nil || err != nil:
 			r.Unanswered++
+		case reply.Estimated:
+			r.Estimated++
 		}
 	})
 }
 
-// billedOf returns the bill of a call, separately the part without an answer, and the number of its requests.
-func billedOf(c *Record) (billed, wasted prompt.Usage, requests int) {
-	if f := c.Failure; f != nil {
-		return billed, f.Billed, f.Attempts
-	}
-	return c.Reply.Billed(), c.Reply.Wasted, max(1, c.Reply.Attempts)
-}
-
-// failed returns the failure of a call if a layer can handle it, or an error if the run cannot continue. A call that
-// the end of the run stopped before the server had it is not booked, because their number depends on the machine.
-func (s *Summarizer) failed(ctx context.Context, p *plan, composer *composer, err error) (*Failure, error) {
-	var f *Failure
-	if !errors.As(err, &f) {
-		return nil, err
-	}
-	gone := ctx.Err()
-	stops := gone != nil || f.Cause == CauseStopped
-	if !stops || f.Billed != (prompt.Usage{}) {
-		s.book(p, composer, &Record{Failure: f})
-	}
-	switch {
-	case gone != nil && !errors.Is(err, gone):
-		return nil, errors.Join(gone, err)
-	case stops || f.Fatal():
-		return nil, err
-	}
-	return f, nil
-}
-
 // answer returns the result of a call in the terms of a modelled one.
 func (s *Summarizer) answer(c *summarizer.Call, p *plan, k Key, got *Record, replayed bool) prompt.Answer {
-	m := &prompt.Measured{}
-	var attempts int
-	m.Usage, m.Wasted, attempts = billedOf(got)
-	m.Attempts = int32(attempts)
-	a := prompt.Answer{Measured: m}
+	reply := &got.Reply
+	a := prompt.Answer{Measured: &prompt.Measured{Usage: reply.Billed(), Wasted: reply.Wasted, Attempts: int32(reply.Attempts)}}
 	var why string
-	if f := got.Failure; f != nil {
+	if f := reply.Failure; f != nil {
 		a.Failed, why = prompt.FailAPI, string(f.Cause)
 		if f.Cause == CauseTooLong {
 			a.Failed, a.Excess = prompt.FailTooLong, f.Excess
 		}
 	} else {
-		why = s.take(&a, p, k, got)
+		why = s.take(&a, p, k, reply)
 	}
-	s.record(c, p, k, got, &a, why, replayed)
+	s.record(c, p, k, reply, &a, why, replayed)
 	return a
 }
 
 // take sets what a reply gives, and returns why it has no summary.
-func (s *Summarizer) take(a *prompt.Answer, p *plan, k Key, got *Record) string {
-	reply := got.Reply
+func (s *Summarizer) take(a *prompt.Answer, p *plan, k Key, reply *Reply) string {
 	m, r := a.Measured, p.read(reply)
 	m.Iterations = int32(max(1, len(reply.Passes)))
 	a.First, a.Total, a.Output = int64(reply.First), int64(reply.Total), r.output
@@ -256,7 +228,7 @@ type Shared struct {
 	report Report
 }
 
-// Backend makes calls, as a Client does. It must be safe for concurrent use.
+// Backend makes calls, as a Client does: there is a reply beside an error too. It must be safe for concurrent use.
 type Backend interface {
 	Do(ctx context.Context, r *Request) (*Reply, error)
 }

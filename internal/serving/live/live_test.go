@@ -133,15 +133,15 @@ func TestFailures(t *testing.T) {
 	}{
 		{"too long", &Failure{Cause: CauseTooLong, Excess: 123}, prompt.FailTooLong, 123, "prompt too long"},
 		{"too long by an unknown gap", &Failure{Cause: CauseTooLong}, prompt.FailTooLong, 0, "prompt too long"},
-		{"overloaded", fmt.Errorf("gave up: %w", &Failure{Cause: CauseOverloaded, Attempts: 4}), prompt.FailAPI, 0, "overloaded"},
-		{"a broken stream", &Failure{Cause: CauseBroken, Billed: prompt.Usage{Uncached: 10}}, prompt.FailAPI, 0, "broken stream"},
+		{"overloaded", fmt.Errorf("gave up: %w", &Failure{Cause: CauseOverloaded}), prompt.FailAPI, 0, "overloaded"},
+		{"a broken stream", &Failure{Cause: CauseBroken}, prompt.FailAPI, 0, "broken stream"},
 		{"a request the server refuses", &Failure{Cause: CauseRequest, Status: 400}, prompt.FailAPI, 0, "bad request"},
 		{"a wrong key", &Failure{Cause: CauseAuth, Status: 401}, "", 0, ""},
 		{"an unknown model", &Failure{Cause: CauseModel, Status: 404}, "", 0, ""},
 		{"the budget", budget, "", 0, ""},
 	} {
 		s := conversation("alpha")
-		server := &fakeServer{answer: func(int, *Request) (*Reply, error) { return nil, c.err }}
+		server := &fakeServer{answer: func(int, *Request) (*Reply, error) { return &Reply{Attempts: 1}, c.err }}
 		l := newLive(t, Options{Backend: server, Texts: library(s)})
 		a, err := l.Compose(t.Context(), s.call())
 		if c.failed == "" {
@@ -165,7 +165,7 @@ func TestRetryIsAnotherCall(t *testing.T) {
 	server := &fakeServer{answer: func(n int, r *Request) (*Reply, error) {
 		switch n {
 		case 1:
-			return nil, &Failure{Cause: CauseTooLong, Excess: 10}
+			return &Reply{Attempts: 1}, &Failure{Cause: CauseTooLong, Excess: 10}
 		case 2:
 			return &Reply{StopReason: "end_turn", Usage: prompt.Usage{Output: 1}}, nil
 		}
@@ -238,7 +238,7 @@ func TestInterrupt(t *testing.T) {
 			return good(), nil
 		}
 		stop()
-		return nil, &Failure{Cause: CauseBroken, Billed: prompt.Usage{Uncached: 1000}}
+		return &Reply{Attempts: 1, Wasted: prompt.Usage{Uncached: 1000}}, &Failure{Cause: CauseBroken}
 	}}
 	s := conversation("alpha")
 	l := newLive(t, Options{Backend: server, Texts: library(s), Calls: store, Prices: dollars})

@@ -148,23 +148,25 @@ func (r *Request) most(body []byte) prompt.Usage {
 	return u
 }
 
-// Reply is what a model answered. It is complete: a stream that breaks off is a Failure.
+// Reply is what came of a call: a complete answer, or the bill of what failed.
 type Reply struct {
-	ID         string       `json:"id"`
-	Model      string       `json:"model"` // of the model that answered
-	StopReason string       `json:"stop_reason"`
+	Failure    *Failure     `json:"failure,omitzero"` // why there is no answer, nil if there is one
+	ID         string       `json:"id,omitzero"`
+	Model      string       `json:"model,omitzero"` // of the model that answered
+	StopReason string       `json:"stop_reason,omitzero"`
 	ToolCalls  []string     `json:"tool_calls,omitempty"`
-	Usage      prompt.Usage `json:"usage"`
+	Usage      prompt.Usage `json:"usage,omitzero"`
 	// Passes are those of the model inside the call: a server-side compaction has one that Usage excludes.
 	Passes []Pass `json:"passes,omitempty"`
 	// First and Total are the time to the first token and to the end of the response, of the last attempt.
-	First time.Duration `json:"first_ns"`
-	Total time.Duration `json:"total_ns"`
+	First time.Duration `json:"first_ns,omitzero"`
+	Total time.Duration `json:"total_ns,omitzero"`
 	// Attempts is how many requests were sent, the last one included.
 	Attempts int `json:"attempts"`
 	// Estimated says that the server did not count everything: the rest of Usage is estimated from bytes.
 	Estimated bool `json:"estimated,omitzero"`
-	// Wasted is the bill of earlier attempts, as counted or estimated; it is not part of Usage.
+	// Wasted is the bill of attempts that failed; it is not part of Usage. It is what the server had counted before a
+	// stream broke off, or an estimate if it may have begun without a count.
 	Wasted prompt.Usage `json:"wasted,omitzero"`
 	// Thinking is the part of the output that was thinking, tokens: as counted, or the output minus the text.
 	Thinking   int64 `json:"thinking,omitzero"`

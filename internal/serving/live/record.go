@@ -59,10 +59,8 @@ type Record struct {
 	Thread  int32     `json:"thread"`  // of the session
 	Round   int32     `json:"round"`   // of the thread
 	Began   time.Time `json:"began"`
-	// Reply is what the model answered, nil for a call that failed; Failure is why, nil for one that was answered.
-	Reply   *Reply   `json:"reply,omitzero"`
-	Failure *Failure `json:"failure,omitzero"`
-	Sum     string   `json:"sum"` // SHA-256 of the rest: a summary changed by hand has figures that nobody paid for
+	Reply   Reply     `json:"reply"`
+	Sum     string    `json:"sum"` // SHA-256 of the rest: a summary changed by hand has figures that nobody paid for
 }
 
 // form defines the JSON of records.
@@ -118,8 +116,6 @@ func decodeRecord(b []byte, k Key) (*Record, error) {
 	case r.Request != k.String():
 		return nil, fmt.Errorf("it holds the call %.12s… and not the one it is named by: give it its name back, or delete it",
 			r.Request)
-	case (r.Reply == nil) == (r.Failure == nil):
-		return nil, errors.New("it must have either a reply or a failure: " + remedy)
 	case sum != r.Sum:
 		return nil, errors.New("its answer is not the one that was recorded: " + remedy)
 	}
@@ -212,7 +208,7 @@ func (f *Folder) there(k Key, made bool) (*Record, error) {
 		return nil, nil
 	}
 	r, err := f.read(k)
-	if r != nil && r.Failure != nil && r.Failure.Passing() && f.mode == RecordMissing && !made {
+	if r != nil && r.Reply.Failure != nil && r.Reply.Failure.Passing() && f.mode == RecordMissing && !made {
 		return nil, nil
 	}
 	return r, err
@@ -232,7 +228,7 @@ func (f *Folder) Has(k Key) bool {
 // written: whatever was paid for is on disk when Do returns. If several want a call at once, one asks and the others
 // get the same result.
 //
-// If ask returns an error, nothing is written; nor is a failure that every call would get, which is then the error.
+// If ask returns an error, nothing is written.
 func (f *Folder) Do(ctx context.Context, k Key, ask func(context.Context) (*Record, error)) (*Record, bool, error) {
 	s := f.slot(k)
 	s.Lock()
@@ -250,9 +246,6 @@ func (f *Folder) Do(ctx context.Context, k Key, ask func(context.Context) (*Reco
 	}
 	if r, err = ask(ctx); err != nil {
 		return nil, false, err
-	}
-	if r.Failure != nil && r.Failure.Fatal() {
-		return nil, false, r.Failure
 	}
 	r.Request = k.String()
 	b, _, err := r.sealed()

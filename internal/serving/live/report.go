@@ -146,18 +146,15 @@ type Call struct {
 
 // record adds a call to the report, and why it has no summary, "" if it has one.
 func (s *Summarizer) record(
-	c *summarizer.Call, p *plan, k Key, got *Record, a *prompt.Answer, why string, replayed bool,
+	c *summarizer.Call, p *plan, k Key, reply *Reply, a *prompt.Answer, why string, replayed bool,
 ) {
 	m := a.Measured
 	call := Call{
 		Cell: s.opts.Name, Session: c.Session.ID, Thread: c.Thread, Round: c.Round, Number: c.Intent.Number,
 		Source: c.Intent.Source, Way: c.Intent.Way, Model: p.model, Failed: a.Failed,
 		Usage: m.Usage, Wasted: m.Wasted, Attempts: m.Attempts, Seconds: float64(a.Total) / 1e9,
-		Tokens: a.Summary, Bytes: a.Bytes, Refused: refused(got),
+		Tokens: a.Summary, Bytes: a.Bytes, Refused: refused(reply.Failure), Estimated: reply.Estimated, Thought: reply.Thinking,
 		key: k, made: !replayed, cost: nanos(s.opts.Prices(p.model, m.Usage) + s.opts.Prices(p.model, m.Wasted)),
-	}
-	if got.Reply != nil {
-		call.Estimated, call.Thought = got.Reply.Estimated, got.Reply.Thinking
 	}
 	s.opts.Shared.update(func(r *Report) {
 		r.Calls = append(r.Calls, call)
@@ -170,8 +167,7 @@ func (s *Summarizer) record(
 }
 
 // refused returns why a server refused a call, "" otherwise.
-func refused(got *Record) string {
-	f := got.Failure
+func refused(f *Failure) string {
 	if f == nil || f.Cause != CauseRequest {
 		return ""
 	}

@@ -44,7 +44,7 @@ func TestWasted(t *testing.T) {
 // What a call that failed was billed is booked.
 func TestFailedUsage(t *testing.T) {
 	server := &fakeServer{answer: func(int, *Request) (*Reply, error) {
-		return nil, &Failure{Cause: CauseBroken, Attempts: 2, Billed: prompt.Usage{Uncached: 900, Output: 100}}
+		return &Reply{Attempts: 2, Wasted: prompt.Usage{Uncached: 900, Output: 100}}, &Failure{Cause: CauseBroken}
 	}}
 	s := conversation("alpha")
 	l := newLive(t, Options{Backend: server, Texts: library(s), Prices: dollars})

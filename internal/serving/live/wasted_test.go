@@ -17,7 +17,7 @@ import (
 func TestReplyTellsWhatWasWasted(t *testing.T) {
 	b := &fake{do: func(n int) (*Reply, error) {
 		if n < 3 {
-			return nil, &Failure{Cause: CauseBroken, Billed: prompt.Usage{Write1h: 100, Output: int64(n)}}
+			return &Reply{Wasted: prompt.Usage{Write1h: 100, Output: int64(n)}}, &Failure{Cause: CauseBroken}
 		}
 		return &Reply{Usage: prompt.Usage{Read: 100, Output: 50}}, nil
 	}}
@@ -37,11 +37,11 @@ func TestCancelledInTheSecondAttempt(t *testing.T) {
 		if n == 2 {
 			cancel()
 		}
-		return nil, &Failure{Cause: CauseBroken, Billed: prompt.Usage{Uncached: 5}}
+		return &Reply{Wasted: prompt.Usage{Uncached: 5}}, &Failure{Cause: CauseBroken}
 	}}
-	_, err := retrying(t, b, 4, quick).Do(ctx, dialogue())
-	if f := failure(t, err); !errors.Is(err, context.Canceled) || f.Billed.Uncached != 10 || f.Attempts != 2 {
-		t.Errorf("%v: %+v", err, f)
+	reply, err := retrying(t, b, 4, quick).Do(ctx, dialogue())
+	if !errors.Is(err, context.Canceled) || reply.Wasted.Uncached != 10 || reply.Attempts != 2 {
+		t.Errorf("%v: %+v", err, reply)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestResetAheadOfTheResponseIsBooked(t *testing.T) {
 	}{{vanishing(t), CauseBroken, e}, {gone, CauseNetwork, prompt.Usage{}}} {
 		for name, b := range both(t, tc.url, limit{}) {
 			g := gated(t, b, Settings{})
-			f := failure(t, do(g, dialogue()))
+			f := failure(t)(call(g, dialogue()))
 			if usd := g.gate.sum().USD; f.Cause != tc.cause || usd != price("", tc.want) || f.Billed != tc.want {
 				t.Errorf("%s: %+v, booked $%v, want %s and %+v", name, f, usd, tc.cause, tc.want)
 			}
@@ -92,7 +92,7 @@ func TestResetAheadOfTheResponseIsBooked(t *testing.T) {
 func TestFloodIsBookedWithinTheOutputAllowed(t *testing.T) {
 	for name, b := range both(t, startServer(t, "flood").URL, limit{}) {
 		g := gated(t, b, Settings{})
-		f := failure(t, do(g, dialogue()))
+		f := failure(t)(call(g, dialogue()))
 		if most := int64(dialogue().MaxTokens); f.Cause != CauseTooLarge || f.Billed.Output != most || g.gate.sum().USD != price("", f.Billed) {
 			t.Errorf("%s: %+v, booked %+v, want %d tokens of output", name, f, g.gate.sum(), most)
 		}
@@ -157,12 +157,19 @@ func TestBooksAgreeWithTheServer(t *testing.T) {
 // A call that is interrupted ahead of the server sent nothing.
 func TestCancelledAheadOfTheServer(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	b := &fake{do: func(int) (*Reply, error) {
-		cancel()
-		return nil, ctx.Err()
-	}}
-	_, err := retrying(t, b, 4, quick).Do(ctx, dialogue())
-	if f := failure(t, err); !errors.Is(err, context.Canceled) || f.Attempts != 0 {
-		t.Errorf("%v: %+v", err, f)
+	cancel()
+	b := answering(prompt.Usage{Output: 1})
+	reply, err := retrying(t, b, 4, quick).Do(ctx, dialogue())
+	if !errors.Is(err, context.Canceled) || reply.Attempts != 0 || b.calls != 0 {
+		t.Errorf("%v: %+v, %d calls", err, reply, b.calls)
+	}
+}
+
+// What a limit stops in its second attempt was billed for the first.
+func TestStoppedInTheSecondAttempt(t *testing.T) {
+	b := broken(CauseBroken, prompt.Usage{Uncached: 5})
+	reply, err := around(t, b, Config{Settings: Settings{Attempts: 4, MaxCalls: 1}}).Do(context.Background(), dialogue())
+	if !errors.Is(err, ErrMaxCalls) || reply.Wasted.Uncached != 5 || reply.Attempts != 1 {
+		t.Errorf("%v: %+v", err, reply)
 	}
 }
