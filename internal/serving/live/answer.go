@@ -268,18 +268,14 @@ In <summary>, write these sections under these numbers and titles, in this order
 }
 
 // serverInstructions are this program's and the user's words for the provider's compaction. They replace the
-// provider's own, so they also ask for the summary. They are cut to the limit of a compaction on demand.
+// provider's own, so they also ask for the summary.
 func serverInstructions(custom string) string {
 	words := "Summarise this conversation so that the work can go on from your summary alone: what was asked for, decisions, paths, commands, code and errors exactly as they are, what is done, what is pending, and the next step."
 	if custom = strings.TrimSpace(custom); custom != "" {
 		words += "\n\nThe person also wants this of the summary:\n" + custom
 	}
-	return cut(words, maxInstructions)
+	return words
 }
-
-// maxInstructions bounds the instructions of a compaction on demand: as many bytes as the provider accepts
-// characters.
-const maxInstructions = 16_384
 
 // memoryInstruction asks for the whole session memory: anew, or from notes.
 func memoryInstruction(custom, notes string) string {

@@ -141,9 +141,9 @@ func (c *Client) failure(err error, begun bool) *Failure {
 	return f
 }
 
-// kinds are causes by the type of an error, which is more specific than the
-// status: an error inside a stream has status 200.
-var kinds = map[string]Cause{
+// causes are those of errors by their code or type, which is more specific than the status, or by their status: an
+// error inside a stream has status 200.
+var causes = map[string]Cause{
 	"overloaded_error":        CauseOverloaded,
 	"rate_limit_error":        CauseRate,
 	"rate_limit_exceeded":     CauseRate,
@@ -159,19 +159,9 @@ var kinds = map[string]Cause{
 	"timeout_error":           CauseTimeout,
 	"api_error":               CauseServer,
 	"server_error":            CauseServer,
-}
 
-// statuses are the causes by the status of an answer.
-var statuses = map[int]Cause{
-	http.StatusUnauthorized:          CauseAuth,
-	http.StatusForbidden:             CauseAuth,
-	http.StatusPaymentRequired:       CauseAuth,
-	http.StatusNotFound:              CauseModel,
-	http.StatusRequestEntityTooLarge: CauseTooLong,
-	http.StatusRequestTimeout:        CauseTimeout,
-	http.StatusConflict:              CauseServer, // passes, as in the provider's own clients
-	http.StatusTooManyRequests:       CauseRate,
-	529:                              CauseOverloaded,
+	"401": CauseAuth, "402": CauseAuth, "403": CauseAuth, "404": CauseModel, "413": CauseTooLong,
+	"408": CauseTimeout, "409": CauseServer, "429": CauseRate, "529": CauseOverloaded, // these pass
 }
 
 func (r *refusal) cause() Cause {
@@ -185,7 +175,7 @@ func (r *refusal) cause() Cause {
 		return CauseAuth
 	}
 	code, _ := r.Code.(string)
-	if c := cmp.Or(kinds[code], kinds[r.Type], statuses[r.status]); c != "" {
+	if c := cmp.Or(causes[code], causes[r.Type], causes[strconv.Itoa(r.status)]); c != "" {
 		return c
 	}
 	if r.status >= http.StatusInternalServerError || r.status < http.StatusMultipleChoices {
@@ -230,15 +220,12 @@ func excess(message string) int64 {
 	return 0
 }
 
-// retryAfter returns how long a response asks to wait, 0 for no value or a past time. A date is
-// compared with the server's clock if the response shows it, because ours may be wrong.
+// retryAfter returns how long a response asks to wait, 0 for no value or a past time. A date is compared with the
+// server's clock if the response shows it, because ours may be wrong.
 func retryAfter(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
-		return seconds(ms / 1000)
-	}
 	v := strings.TrimSpace(h.Get("Retry-After"))
-	if s, err := strconv.ParseFloat(v, 64); err == nil {
-		return seconds(s)
+	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
+		return time.Duration(min(s, math.MaxInt32) * float64(time.Second)) // longer than anybody waits
 	}
 	at, err := http.ParseTime(v)
 	if err != nil {
@@ -248,17 +235,6 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 		now = theirs
 	}
 	return max(at.Sub(now), 0)
-}
-
-// seconds returns s as a duration from 0 to the longest there is.
-func seconds(s float64) time.Duration {
-	switch {
-	case !(s > 0):
-		return 0
-	case s >= math.MaxInt64/float64(time.Second):
-		return math.MaxInt64
-	}
-	return time.Duration(s * float64(time.Second))
 }
 
 // clip returns s in one line of at most maxMessage bytes.

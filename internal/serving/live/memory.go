@@ -33,7 +33,7 @@ func (w *written) message(tokens int32) string {
 
 // keep stores the summary of a call and returns its digest: equal texts of two calls are two summaries.
 func (m *memory) keep(k Key, w written) prompt.Digest {
-	d := prompt.DigestString(w.text).Extend(prompt.DigestBytes(k[:]))
+	d := prompt.DigestString(w.text).Extend(prompt.DigestString(string(k)))
 	m.texts.Store(d, w)
 	return d
 }

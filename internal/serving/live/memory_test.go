@@ -10,11 +10,11 @@ import (
 func TestWordsKept(t *testing.T) {
 	var m memory
 	w := written{text: "the words", tokens: 2, output: 4}
-	d := m.keep(Key{1}, w)
-	if replayed := m.keep(Key{1}, w); replayed != d {
+	d := m.keep("1", w)
+	if replayed := m.keep("1", w); replayed != d {
 		t.Error("a replay has another digest")
 	}
-	if other := m.keep(Key{2}, w); other == d {
+	if other := m.keep("2", w); other == d {
 		t.Error("another call has the same digest")
 	}
 }
@@ -27,7 +27,7 @@ func TestEstimateMemory(t *testing.T) {
 	c := s.call()
 	c.Intent.Source = sourceSessionMemory
 	c.Intent.Known, c.Intent.Sized = &prompt.Answer{Output: 400}, true
-	base := l.memory.keep(Key{1}, written{text: "notes", tokens: 9000})
+	base := l.memory.keep("1", written{text: "notes", tokens: 9000})
 	for _, tc := range []struct {
 		instruction int32
 		base        prompt.Digest

@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -34,11 +33,8 @@ const (
 // ErrMissing is the error of a call that is not recorded.
 var ErrMissing = errors.New("no recorded answer")
 
-// Key names a call: the SHA-256 of its request's body.
-type Key [sha256.Size]byte
-
-// String returns the key in hexadecimal digits.
-func (k Key) String() string { return hex.EncodeToString(k[:]) }
+// Key names a call: the SHA-256 of its request's body, in hexadecimal digits.
+type Key string
 
 // keyOf returns the key of a request. The ordinal distinguishes repetitions of a failed call: the first, 0, has the
 // SHA-256 of the body alone.
@@ -46,12 +42,12 @@ func keyOf(body []byte, ordinal uint8) Key {
 	if ordinal > 0 {
 		body = fmt.Appendf(body, "\nrepetition %d", ordinal)
 	}
-	return sha256.Sum256(body)
+	return Key(fmt.Sprintf("%x", sha256.Sum256(body)))
 }
 
 // Record is one recorded call, the content of its file. It has no field for a key of a provider or a header.
 type Record struct {
-	Request string `json:"request"` // the name of the file: SHA-256 of the body
+	Request Key `json:"request"` // the name of the file
 	// Session to Round say, to people, where the call was first made.
 	Session string    `json:"session"` // id of the recording
 	Source  string    `json:"source"`  // as in prompt.Intent.Source
@@ -113,7 +109,7 @@ func decodeRecord(b []byte, k Key) (*Record, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case r.Request != k.String():
+	case r.Request != k:
 		return nil, fmt.Errorf("it holds the call %.12s… and not the one it is named by: give it its name back, or delete it",
 			r.Request)
 	case sum != r.Sum:
@@ -173,7 +169,7 @@ func (f *Folder) slot(k Key) *slot {
 	return f.slots[k]
 }
 
-func (f *Folder) path(k Key) string { return filepath.Join(f.dir, k.String()+".json") }
+func (f *Folder) path(k Key) string { return filepath.Join(f.dir, string(k)+".json") }
 
 // maxRecord is the largest file that is read, bytes: a recorded call has some kilobytes.
 const maxRecord = 64 << 20
@@ -247,7 +243,7 @@ func (f *Folder) Do(ctx context.Context, k Key, ask func(context.Context) (*Reco
 	if r, err = ask(ctx); err != nil {
 		return nil, false, err
 	}
-	r.Request = k.String()
+	r.Request = k
 	b, _, err := r.sealed()
 	if err != nil {
 		return nil, false, fmt.Errorf("record the call %s: %w", k, err)

@@ -84,7 +84,7 @@ func TestIdentity(t *testing.T) {
 }
 
 // nth is a key, answered and recordOf are what a call may come to.
-func nth(n byte) Key { return Key{n} }
+func nth(n byte) Key { return Key(fmt.Sprintf("%064x", n)) }
 
 func answered(text string) *Record {
 	return &Record{
@@ -199,7 +199,7 @@ func TestDefects(t *testing.T) {
 	if _, _, err := folder(t, dir, Make).Do(t.Context(), nth(1), (&asker{give: answered("a summary of\ntwo lines")}).ask); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, nth(1).String()+".json")
+	path := filepath.Join(dir, string(nth(1))+".json")
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -215,8 +215,8 @@ func TestDefects(t *testing.T) {
 		"another summary":   {strings.Replace(whole, "a summary of", "a story of", 1), "not the one that was recorded"},
 		"another bill":      {strings.Replace(whole, `"Read": 2`, `"Read": -2`, 1), "not the one that was recorded"},
 		"a member more":     {strings.Replace(whole, `"source"`, `"api_key": "x", "source"`, 1), "it is not as this version records calls"},
-		"another call":      {strings.Replace(whole, nth(1).String(), nth(2).String(), 1), "not the one it is named by"},
-		"no answer":         {`{"request":"` + nth(1).String() + `"}`, "not the one that was recorded"},
+		"another call":      {strings.Replace(whole, string(nth(1)), string(nth(2)), 1), "not the one it is named by"},
+		"no answer":         {`{"request":"` + string(nth(1)) + `"}`, "not the one that was recorded"},
 		"an earlier format": {`{"version": 2, "key": "0123"}`, "it is not as this version records calls"},
 	} {
 		if err := os.WriteFile(path, []byte(tc.text), 0o644); err != nil {

@@ -20,9 +20,7 @@ type Report struct {
 	Refused    int `json:"refused,omitzero"`
 	Unanswered int `json:"unanswered,omitzero"`
 	// Shared are calls whose answer another call of the run made or replayed, for instance that of another strategy.
-	Shared  int `json:"shared"`
-	Stubbed int `json:"stubbed"` // calls left to the stub
-	Known   int `json:"known"`   // calls the recording answers
+	Shared int `json:"shared"`
 	// Requests are those sent for the calls made; the excess over Made are retries.
 	Requests int64 `json:"requests"`
 	// Usage is what the server billed for the calls made.
