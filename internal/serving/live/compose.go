@@ -15,8 +15,8 @@ import (
 
 // Composed counts how requests differ from the recording.
 type Composed struct {
-	Filler int64 `json:"filler"` // bytes of text that no recording shows
-	Lost   int   `json:"lost"`   // summaries with unknown text, sent as filler
+	Unseen int64 `json:"unseen"` // about the bytes of text that no recording shows
+	Lost   int   `json:"lost"`   // of it, summaries
 }
 
 // composer makes the request of one call.
@@ -111,7 +111,7 @@ func (p *composer) entry(i int) error {
 		}
 	}
 	if content.Filler {
-		p.count.Filler += int64(len(content.Text))
+		content.Text = p.unseen(int64(len(content.Text)))
 	}
 	p.place(i, e, b, &content)
 	return nil

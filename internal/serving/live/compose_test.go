@@ -207,14 +207,14 @@ func TestComposeRestored(t *testing.T) {
 		"<system-reminder>\nThe file /src/b.go as it was read:\n" + part(100) + "\n</system-reminder>",
 		"<system-reminder>\nThe file /src/b.go as it was read:\n" + part(50) + "\n</system-reminder>",
 		"<system-reminder>\n" + `{"todos":["ship it"]}` + "\n</system-reminder>",
-		stand("text of the client", 40),
+		unseenText,
 	} {
 		if d := cmp.Diff(want, blocks[i].words()); d != "" {
 			t.Errorf("attachment %d (-want +got):\n%s", i, d)
 		}
 	}
-	if want := int64(len(stand("text of the client", 40))); count.Filler != want {
-		t.Errorf("%d bytes of filler, want %d", count.Filler, want)
+	if count.Unseen != 40*bytesPerToken {
+		t.Errorf("%d bytes are missing, want those of 40 tokens", count.Unseen)
 	}
 }
 

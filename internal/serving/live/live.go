@@ -172,7 +172,7 @@ func (s *Summarizer) book(p *plan, made *composer, reply *Reply, err error) {
 		r.Usage.Add(&reply.Wasted)
 		r.Wasted.Add(&reply.Wasted)
 		r.spent += nanos(usd)
-		r.Composed.Filler += made.count.Filler
+		r.Composed.Unseen += made.count.Unseen
 		r.Composed.Lost += made.count.Lost
 		switch f := reply.Failure; {
 		case f != nil && (f.Cause == CauseTooLong || f.Cause == CauseRequest || f.Fatal()):

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ const (
 	clearedText   = "[Old tool result content cleared]"
 	emptyResult   = "(no output)"
 	missingResult = "[The result of this call is not there.]"
+	unseenText    = "[Something stood here that the recording does not show.]"
 	truncatedText = "[earlier conversation truncated for compaction retry]"
 	leadingText   = "[The conversation begins with a response.]"
 	pausedText    = "[The conversation stands here.]"
@@ -48,18 +48,6 @@ func withMedia(text, media string) string {
 // clean returns a text that any server accepts: valid UTF-8.
 func clean(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-// stand returns a text of about so many tokens that replaces what no recording
-// shows. It says so, and is the same in every call.
-func stand(what string, tokens int32) string {
-	var b strings.Builder
-	size := max(0, int(tokens)) * bytesPerToken
-	fmt.Fprintf(&b, "[This stands for %s, which the recording does not show. It tells nothing.]\n", what)
-	for line := 1; b.Len() < size; line++ {
-		fmt.Fprintf(&b, "%d. Nothing is known of this line, and nothing follows from it.\n", line)
-	}
-	return cut(b.String(), max(size, len(what)+70))
-}
-
 // cut returns the first n bytes of a text, or fewer so as not to divide a rune.
 func cut(text string, n int) string {
 	if n >= len(text) {
@@ -74,40 +62,33 @@ func cut(text string, n int) string {
 
 // injected adds an entry whose block is not in the recording: a summary, what
 // returned after it, or the client's own words.
-func (p *composer) injected(i int, e prompt.Entry, b *prompt.Block) error {
-	text, err := p.words(i, e, b)
-	if err != nil {
-		return err
+func (p *composer) injected(i int, e prompt.Entry, b *prompt.Block) (err error) {
+	var text string
+	switch {
+	case e.Kind == prompt.KindSummary:
+		if w, ok := p.recall(b.Digest); ok {
+			text = summaryHeader + w.message(e.Tokens)
+		}
+	case e.Kind == prompt.KindAttachment:
+		if text, err = p.restored(e, b); err != nil {
+			return err
+		}
+	case e.Kind == prompt.KindPrompt && p.call.Intent.Lead > 0 && e.Tokens == p.call.Intent.Lead && i == p.firstInjected():
+		text = truncatedText
+	}
+	if text == "" {
+		text = p.unseen(int64(e.Tokens) * bytesPerToken)
 	}
 	p.cover(i, text)
 	p.add(i, roleOf(e), Text(text))
 	return nil
 }
 
-// words returns the text of a block that is not in the recording.
-func (p *composer) words(i int, e prompt.Entry, b *prompt.Block) (string, error) {
-	switch e.Kind {
-	case prompt.KindSummary:
-		if w, ok := p.recall(b.Digest); ok {
-			return summaryHeader + w.message(e.Tokens), nil
-		}
-		return p.filler("a summary", e.Tokens), nil
-	case prompt.KindPrompt:
-		if p.call.Intent.Lead > 0 && e.Tokens == p.call.Intent.Lead && i == p.firstInjected() {
-			return truncatedText, nil
-		}
-	case prompt.KindAttachment:
-		if text, err := p.restored(e, b); err != nil || text != "" {
-			return text, err
-		}
-	}
-	return p.filler("text of the client", e.Tokens), nil
-}
-
-func (p *composer) filler(what string, tokens int32) string {
-	text := stand(what, tokens)
-	p.count.Filler += int64(len(text))
-	return text
+// unseen returns what is sent in place of so many bytes that no recording shows: filler of their size would cost money
+// and tell nothing.
+func (p *composer) unseen(bytes int64) string {
+	p.count.Unseen += bytes
+	return unseenText
 }
 
 // firstInjected returns the position of the client's first own prompt, which replaces messages that were cut off.

@@ -69,11 +69,11 @@ func (r *Report) Notes() []string {
 	if r.Missing+r.Cut > 0 {
 		notes = append(notes, fmt.Sprintf("sections of summaries: %d missing, %d cut to their limit", r.Missing, r.Cut))
 	}
-	if n := r.Composed.Filler; n > 0 {
-		notes = append(notes, Thousands(n)+" bytes of the requests stand for text that no recording shows")
+	if n := r.Composed.Unseen; n > 0 {
+		notes = append(notes, "requests lack about "+Thousands(n)+" bytes of text that no recording shows")
 	}
 	if n := r.Composed.Lost; n > 0 {
-		notes = append(notes, document.Count(n, "text")+" of the requests stood for summaries whose words are not kept")
+		notes = append(notes, "requests lack "+document.Count(n, "text")+" of earlier summaries, whose words are not known")
 	}
 	return notes
 }
