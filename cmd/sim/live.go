@@ -154,8 +154,7 @@ func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *
 // checkPrices returns, before the first call, an error for a budget without the prices of all models.
 func (c *liveCalls) checkPrices() error {
 	if none := c.unpriced(); c.flags.Budget > 0 && len(none) > 0 {
-		return usageError{fmt.Errorf("--budget-usd: no price is known for %s; --prices FILE or --price-as %s "+
-			"gives one", strings.Join(none, ", "), document.Quoted(none[0]+"=MODEL"))}
+		return usageError{fmt.Errorf("--budget-usd: %s", priceless(none))}
 	}
 	return nil
 }

@@ -50,15 +50,13 @@ func (c *liveCalls) estimateText(e *live.Estimate) string {
 	if e.Stored > 0 {
 		text += fmt.Sprintf("%d of them recorded, ", e.Stored)
 	}
-	text += fmt.Sprintf("%s tokens in and %s out: ", live.Thousands(e.Usage.Input()), live.Thousands(e.Usage.Output))
-	const when = "if none fails and nothing is read from the cache"
-	switch none := c.unpriced(); {
-	case len(none) > 0 && e.MostUSD > 0:
-		text += fmt.Sprintf("$%.2f, at most $%.2f, %s, and besides the calls of %s", e.USD, e.MostUSD, when, priceless(none))
-	case len(none) > 0:
-		text += "at a price that is not known, that of " + priceless(none)
-	default:
-		text += fmt.Sprintf("$%.2f, at most $%.2f, %s", e.USD, e.MostUSD, when)
+	text += fmt.Sprintf("%s tokens in and %s out", live.Thousands(e.Usage.Input()), live.Thousands(e.Usage.Output))
+	none := c.unpriced()
+	if len(none) == 0 || e.MostUSD > 0 {
+		text += fmt.Sprintf(": $%.2f, at most $%.2f, if none fails and nothing is read from the cache", e.USD, e.MostUSD)
+	}
+	if len(none) > 0 {
+		text += "; " + priceless(none) + ", so no --budget-usd can hold"
 	}
 	if b := c.flags.Budget; b > 0 && e.USD > b {
 		text += fmt.Sprintf("; the budget of $%.2f ends before", b)
@@ -68,7 +66,6 @@ func (c *liveCalls) estimateText(e *live.Estimate) string {
 
 // priceless says that models have no price, and how to give them one.
 func priceless(models []string) string {
-	return fmt.Sprintf("%s, for which no price is known, so that no --budget-usd can hold (--prices FILE or "+
-		"--price-as %s gives one)",
+	return fmt.Sprintf("no price is known for %s (--prices FILE or --price-as %s gives one)",
 		strings.Join(models, ", "), document.Quoted(models[0]+"=MODEL"))
 }

@@ -241,7 +241,7 @@ func TestBudgetNeedsEveryPrice(t *testing.T) {
 		t.Errorf("refused: %v", err)
 	}
 	c.models["dev-unpriced"] = 1
-	if err := c.checkPrices(); err == nil || !strings.Contains(err.Error(), "no price is known for dev-unpriced;") {
+	if err := c.checkPrices(); err == nil || !strings.Contains(err.Error(), "no price is known for dev-unpriced (--prices") {
 		t.Errorf("%v", err)
 	}
 	c.flags.Budget = 0
