@@ -19,13 +19,15 @@ type Composed struct {
 	Lost   int   `json:"lost"`   // of it, summaries
 }
 
-// composer makes the request of one call.
+// composer is a call with what makes its request.
 type composer struct {
 	opts   *Options
 	memory *memory
 	call   *summarizer.Call
 	plan   *plan
 	texts  Texts
+	sent   *Request
+	key    Key
 	blocks []placed
 	quote  string // the beginning of the part to summarise, if that does not begin the conversation
 	count  Composed

@@ -101,7 +101,7 @@ func (s *Summarizer) fetch(ctx context.Context, c *summarizer.Call, p *plan) (pr
 			return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
 		}
 	}
-	call := func(ctx context.Context) (*Record, error) { return s.call(ctx, c, p, m) }
+	call := func(ctx context.Context) (*Record, error) { return s.call(ctx, m) }
 	var got *Record
 	var replayed bool
 	if s.opts.Calls == nil {
@@ -112,44 +112,37 @@ func (s *Summarizer) fetch(ctx context.Context, c *summarizer.Call, p *plan) (pr
 	if err != nil {
 		return prompt.Answer{}, err
 	}
-	return s.answer(c, p, m.key, got, replayed), nil
+	return s.answer(m, &got.Reply, replayed), nil
 }
 
-// made is a request with its key.
-type made struct {
-	*Request
-	key      Key
-	composer *composer
-}
-
-// compose returns the request of a call.
-func (s *Summarizer) compose(ctx context.Context, c *summarizer.Call, p *plan) (*made, error) {
+// compose returns a call with its request.
+func (s *Summarizer) compose(ctx context.Context, c *summarizer.Call, p *plan) (*composer, error) {
 	reader, err := s.opts.Texts(ctx, c.Session)
 	if err != nil {
 		return nil, err
 	}
-	m := &made{composer: &composer{opts: &s.opts, memory: &s.memory, call: c, plan: p, texts: reader}}
-	m.Request, err = m.composer.request()
+	m := &composer{opts: &s.opts, memory: &s.memory, call: c, plan: p, texts: reader}
+	m.sent, err = m.request()
 	if err = errors.Join(err, reader.Close()); err != nil {
 		return nil, err
 	}
-	body, err := m.body(s.opts.Provider, false)
+	body, err := m.sent.body(s.opts.Provider, false)
 	m.key = keyOf(body, c.Intent.Ordinal)
 	return m, err
 }
 
 // call makes a call and books it. Its error means that the run cannot continue.
-func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan, m *made) (*Record, error) {
+func (s *Summarizer) call(ctx context.Context, m *composer) (*Record, error) {
 	if s.opts.Backend == nil {
 		return nil, errors.New("it is not recorded, and no server is given to make it")
 	}
-	reply, err := s.opts.Backend.Do(ctx, m.Request)
+	reply, err := s.opts.Backend.Do(ctx, m.sent)
 	began := s.opts.Now().UTC().Add(-reply.Total)
 	if errors.As(err, &reply.Failure) && !reply.Failure.Fatal() && ctx.Err() == nil {
 		err = nil
 	}
 	if reply.Attempts > 0 {
-		s.book(p, m.composer, reply, err)
+		s.book(m, reply, err)
 	}
 	if gone := ctx.Err(); err != nil && gone != nil && !errors.Is(err, gone) {
 		err = errors.Join(gone, err)
@@ -157,23 +150,23 @@ func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan, m *m
 	if err != nil {
 		return nil, err
 	}
-	return &Record{Session: c.Session.ID, Source: c.Intent.Source, Model: p.model, Thread: c.Thread, Round: c.Round,
+	c := m.call
+	return &Record{Session: c.Session.ID, Source: c.Intent.Source, Model: m.plan.model, Thread: c.Thread, Round: c.Round,
 		Began: began, Reply: *reply}, nil
 }
 
 // book counts a call that went to a server; err is what ended the run with it.
-func (s *Summarizer) book(p *plan, made *composer, reply *Reply, err error) {
+func (s *Summarizer) book(m *composer, reply *Reply, err error) {
 	billed := reply.Billed()
-	usd := s.opts.Prices(p.model, billed) + s.opts.Prices(p.model, reply.Wasted)
 	s.opts.Shared.update(func(r *Report) {
 		r.Made++
 		r.Requests += int64(reply.Attempts)
 		r.Usage.Add(&billed)
 		r.Usage.Add(&reply.Wasted)
 		r.Wasted.Add(&reply.Wasted)
-		r.spent += nanos(usd)
-		r.Composed.Unseen += made.count.Unseen
-		r.Composed.Lost += made.count.Lost
+		r.spent += s.opts.cost(m.plan.model, reply)
+		r.Composed.Unseen += m.count.Unseen
+		r.Composed.Lost += m.count.Lost
 		switch f := reply.Failure; {
 		case f != nil && (f.Cause == CauseTooLong || f.Cause == CauseRequest || f.Fatal()):
 			r.Refused++
@@ -186,8 +179,7 @@ func (s *Summarizer) book(p *plan, made *composer, reply *Reply, err error) {
 }
 
 // answer returns the result of a call in the terms of a modelled one.
-func (s *Summarizer) answer(c *summarizer.Call, p *plan, k Key, got *Record, replayed bool) prompt.Answer {
-	reply := &got.Reply
+func (s *Summarizer) answer(m *composer, reply *Reply, replayed bool) prompt.Answer {
 	a := prompt.Answer{Measured: &prompt.Measured{Usage: reply.Billed(), Wasted: reply.Wasted, Attempts: int32(reply.Attempts)}}
 	var why string
 	if f := reply.Failure; f != nil {
@@ -196,23 +188,23 @@ func (s *Summarizer) answer(c *summarizer.Call, p *plan, k Key, got *Record, rep
 			a.Failed, a.Excess = prompt.FailTooLong, f.Excess
 		}
 	} else {
-		why = s.take(&a, p, k, reply)
+		why = s.take(&a, m, reply)
 	}
-	s.record(c, p, k, reply, &a, why, replayed)
+	s.record(m, reply, &a, why, replayed)
 	return a
 }
 
 // take sets what a reply gives, and returns why it has no summary.
-func (s *Summarizer) take(a *prompt.Answer, p *plan, k Key, reply *Reply) string {
-	m, r := a.Measured, p.read(reply)
-	m.Iterations = int32(max(1, len(reply.Passes)))
+func (s *Summarizer) take(a *prompt.Answer, m *composer, reply *Reply) string {
+	r := m.plan.read(reply)
+	a.Measured.Iterations = int32(max(1, len(reply.Passes)))
 	a.First, a.Total, a.Output = int64(reply.First), int64(reply.Total), r.output
 	if a.Failed = r.failed; a.Failed != "" {
 		return cmp.Or(r.why, r.failed)
 	}
 	a.Summary, a.Bytes = r.tokens, int32(len(r.text))
-	a.Digest = s.memory.keep(k, written{text: r.text, analysis: r.analysis, tokens: r.tokens, output: a.Output})
-	m.Missing, m.Cut = r.missing, r.cut
+	a.Digest = s.memory.keep(m.key, written{text: r.text, analysis: r.analysis, tokens: r.tokens, output: a.Output})
+	a.Measured.Missing, a.Measured.Cut = r.missing, r.cut
 	return ""
 }
 

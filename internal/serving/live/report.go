@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -142,25 +141,28 @@ type Call struct {
 	cost int64 // nano-USD, cost when it was made
 }
 
+// cost returns the price of all attempts of a call, billionths of a dollar.
+func (o *Options) cost(model string, reply *Reply) int64 {
+	return nanos(o.Prices(model, reply.Billed()) + o.Prices(model, reply.Wasted))
+}
+
 // record adds a call to the report, and why it has no summary, "" if it has one.
-func (s *Summarizer) record(
-	c *summarizer.Call, p *plan, k Key, reply *Reply, a *prompt.Answer, why string, replayed bool,
-) {
-	m := a.Measured
+func (s *Summarizer) record(m *composer, reply *Reply, a *prompt.Answer, why string, replayed bool) {
+	c := m.call
 	call := Call{
 		Cell: s.opts.Name, Session: c.Session.ID, Thread: c.Thread, Round: c.Round, Number: c.Intent.Number,
-		Source: c.Intent.Source, Way: c.Intent.Way, Model: p.model, Failed: a.Failed,
-		Usage: m.Usage, Wasted: m.Wasted, Attempts: m.Attempts, Seconds: float64(a.Total) / 1e9,
-		Tokens: a.Summary, Bytes: a.Bytes, Refused: refused(reply.Failure), Estimated: reply.Estimated, Thought: reply.Thinking,
-		key: k, made: !replayed, cost: nanos(s.opts.Prices(p.model, m.Usage) + s.opts.Prices(p.model, m.Wasted)),
+		Source: c.Intent.Source, Way: c.Intent.Way, Model: m.plan.model, Failed: a.Failed, Refused: refused(reply.Failure),
+		Usage: a.Measured.Usage, Wasted: reply.Wasted, Estimated: reply.Estimated, Thought: reply.Thinking,
+		Attempts: a.Measured.Attempts, Seconds: float64(a.Total) / 1e9, Tokens: a.Summary, Bytes: a.Bytes,
+		key: m.key, made: !replayed, cost: s.opts.cost(m.plan.model, reply),
 	}
 	s.opts.Shared.update(func(r *Report) {
 		r.Calls = append(r.Calls, call)
 		if why != "" {
 			count(&r.Failures, why)
 		}
-		r.Missing += int64(m.Missing)
-		r.Cut += int64(m.Cut)
+		r.Missing += int64(a.Measured.Missing)
+		r.Cut += int64(a.Measured.Cut)
 	})
 }
 
