@@ -121,21 +121,20 @@ func (p *composer) entry(i int) error {
 
 // place adds a block of the recording in the form of its entry.
 func (p *composer) place(i int, e prompt.Entry, b *prompt.Block, content *texts.Content) {
-	switch e.Kind {
-	case prompt.KindToolUse:
+	if e.Kind == prompt.KindToolUse {
 		input := object(content.Input)
 		if e.Form == prompt.FormCleared {
 			input = jsontext.Value("{}")
 		}
 		p.cover(i, string(input))
 		p.add(i, roleAssistant, useBlock(callID(b, i), p.toolName(b, content.Name), input))
-	case prompt.KindToolResult:
-		text := result(e, b, content)
-		p.cover(i, text)
+		return
+	}
+	text := shown(e, b, content)
+	p.cover(i, text)
+	if e.Kind == prompt.KindToolResult {
 		p.add(i, roleUser, resultBlock(callID(b, i), text, content.Error || b.Flags&prompt.FlagError != 0))
-	default:
-		text := shown(e, b, content)
-		p.cover(i, text)
+	} else {
 		p.add(i, roleOf(e), Text(text))
 	}
 }
@@ -148,9 +147,10 @@ func roleOf(e prompt.Entry) string {
 	return roleUser
 }
 
-// shown returns the text of an entry other than a tool call or a result.
+// shown returns the text of an entry other than a tool call, in its form.
 func shown(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
-	text := clean(content.Text)
+	text, result := clean(content.Text), e.Kind == prompt.KindToolResult
+	whole := withMedia(text, content.Media)
 	switch {
 	case e.Form == prompt.FormCleared:
 		return clearedText
@@ -158,26 +158,16 @@ func shown(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
 		return withMedia(text, "image")
 	case e.Kind == prompt.KindDocument:
 		return withMedia(text, "document")
-	case e.Form == prompt.FormRange:
+	case !result && e.Form == prompt.FormRange:
 		return share(text, e, b)
-	}
-	return withMedia(text, content.Media)
-}
-
-// result returns the text of a tool result in the form of its entry.
-func result(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
-	text := withMedia(clean(content.Text), content.Media)
-	switch {
-	case e.Form == prompt.FormCleared:
-		return clearedText
-	case e.Form == prompt.FormPointer:
-		return stored(text, int(e.Tokens)*bytesPerToken)
+	case e.Form == prompt.FormPointer && result:
+		return stored(whole, int(e.Tokens)*bytesPerToken)
 	case e.Form == prompt.FormRange && b.Flags&prompt.FlagImage == 0:
-		return stored(text, len(share(text, e, b)))
-	case strings.TrimSpace(text) == "":
+		return stored(whole, len(share(whole, e, b)))
+	case result && strings.TrimSpace(whole) == "":
 		return emptyResult
 	}
-	return text
+	return whole
 }
 
 // share returns the beginning of a text, as much as its entry still weighs.
