@@ -30,7 +30,11 @@ func (p *plan) lay() *traces.Session {
 	l := &layer{p: p, s: s, objects: map[int32]int32{}, index: make([]int32, len(p.tracks))}
 	n := 0
 	for i := range p.tracks {
-		n += len(p.tracks[i].blocks) + 3 // a prefix is tools, system prompt and reminders
+		t := &p.tracks[i]
+		n += len(t.blocks) + min(t.reminders, 1)
+		if t.kind != traces.ThreadBranch {
+			n += 2 // tools and system prompt
+		}
 	}
 	s.Blocks = make([]prompt.Block, 0, n)
 	for _, kind := range [...]traces.ThreadKind{traces.ThreadMain, traces.ThreadBranch, traces.ThreadAgent} {
