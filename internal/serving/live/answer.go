@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -27,17 +28,17 @@ type reading struct {
 
 // read extracts the summary from a reply: it drops the analysis, accepts missing tags and enforces limits.
 func (p *plan) read(reply *Reply) reading {
-	whole, output := string(reply.Text), reply.Billed().Output
+	whole, output := string(reply.Text), reply.Usage.Output
 	var r reading
 	tagged := false
 	if p.kind == kindServer {
-		whole, output = string(reply.Compaction), compactionOutput(reply)
+		whole, output = string(reply.Compaction), cmp.Or(reply.Compacted, output)
 		r.text = strings.TrimSpace(whole)
 	} else {
 		r.text, r.analysis, tagged = extract(whole)
 	}
 	if failed, why := p.unusable(reply, r.text, tagged); failed != "" {
-		return reading{failed: failed, why: why, output: int32(reply.Billed().Output)}
+		return reading{failed: failed, why: why, output: int32(reply.Usage.Output)}
 	}
 	if reply.StopReason == "max_tokens" || reply.StopReason == "model_context_window_exceeded" {
 		r.cut++
@@ -46,7 +47,7 @@ func (p *plan) read(reply *Reply) reading {
 	if output -= reply.Thinking; output <= 0 {
 		output = int64(len(whole)+bytesPerToken-1) / bytesPerToken // the server counts nothing
 	}
-	r.output = int32(max(output, reply.Billed().Output))
+	r.output = int32(max(output, reply.Usage.Output))
 	rate := float64(output) / float64(len(whole)) // tokens a byte
 	most := p.maxOutput
 	if p.kind == kindMemory {
@@ -77,21 +78,6 @@ func (p *plan) unusable(reply *Reply, text string, tagged bool) (failed, why str
 		return prompt.FailEmpty, ""
 	}
 	return "", ""
-}
-
-// compactionOutput returns the output tokens of the provider's compactions, or
-// of the whole call if they are not counted separately.
-func compactionOutput(reply *Reply) int64 {
-	var n int64
-	for _, it := range reply.Passes {
-		if it.Type == "compaction" {
-			n += it.Usage.Output
-		}
-	}
-	if n == 0 {
-		n = reply.Billed().Output
-	}
-	return n
 }
 
 // dress are characters that may surround the number and the title of a section.

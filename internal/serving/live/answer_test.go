@@ -138,9 +138,7 @@ func TestRead(t *testing.T) {
 		{"a refusal", plan{maxOutput: 1000}, Reply{StopReason: "refusal", Text: "I cannot.", Usage: usage},
 			reading{failed: prompt.FailEmpty, why: whyRefusal, output: 50}},
 		{"the provider's compaction", plan{kind: kindServer, maxOutput: 1000}, Reply{
-			StopReason: "compaction", Compaction: words(strings.Repeat("c", 40)), Passes: []Pass{
-				{Type: "compaction", Usage: prompt.Usage{Uncached: 900, Output: 10}}, {Type: "message", Usage: usage},
-			}}, reading{text: strings.Repeat("c", 40), tokens: 10, output: 60}},
+			StopReason: "compaction", Compaction: words(strings.Repeat("c", 40)), Passes: 2, Compacted: 10, Usage: prompt.Usage{Uncached: 910, Output: 60}}, reading{text: strings.Repeat("c", 40), tokens: 10, output: 60}},
 		{"a session memory beyond its limit", plan{kind: kindMemory, maxOutput: 20_000},
 			Reply{StopReason: "end_turn", Text: words(strings.Repeat("m", 100)), Usage: prompt.Usage{Output: 24_000}},
 			reading{text: strings.Repeat("m", 50), tokens: memoryTokens, output: 24_000, missing: 10, cut: 1}},

@@ -54,7 +54,7 @@ func (g *gate) pass(ctx context.Context, model string, estimate prompt.Usage, se
 		return nil, err
 	}
 	reply, err := send()
-	billed := reply.Billed()
+	billed := reply.Usage
 	if err != nil {
 		reply.Wasted = booked(reply.Wasted, err, estimate)
 		billed = reply.Wasted

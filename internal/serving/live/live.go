@@ -157,11 +157,10 @@ func (s *Summarizer) call(ctx context.Context, m *composer) (*Record, error) {
 
 // book counts a call that went to a server; err is what ended the run with it.
 func (s *Summarizer) book(m *composer, reply *Reply, err error) {
-	billed := reply.Billed()
 	s.opts.Shared.update(func(r *Report) {
 		r.Made++
 		r.Requests += int64(reply.Attempts)
-		r.Usage.Add(&billed)
+		r.Usage.Add(&reply.Usage)
 		r.Usage.Add(&reply.Wasted)
 		r.Wasted.Add(&reply.Wasted)
 		r.spent += s.opts.cost(m.plan.model, reply)
@@ -180,7 +179,7 @@ func (s *Summarizer) book(m *composer, reply *Reply, err error) {
 
 // answer returns the result of a call in the terms of a modelled one.
 func (s *Summarizer) answer(m *composer, reply *Reply, replayed bool) prompt.Answer {
-	a := prompt.Answer{Measured: &prompt.Measured{Usage: reply.Billed(), Wasted: reply.Wasted, Attempts: int32(reply.Attempts)}}
+	a := prompt.Answer{Measured: &prompt.Measured{Usage: reply.Usage, Wasted: reply.Wasted, Attempts: int32(reply.Attempts)}}
 	var why string
 	if f := reply.Failure; f != nil {
 		a.Failed, why = prompt.FailAPI, string(f.Cause)
@@ -197,7 +196,7 @@ func (s *Summarizer) answer(m *composer, reply *Reply, replayed bool) prompt.Ans
 // take sets what a reply gives, and returns why it has no summary.
 func (s *Summarizer) take(a *prompt.Answer, m *composer, reply *Reply) string {
 	r := m.plan.read(reply)
-	a.Measured.Iterations = int32(max(1, len(reply.Passes)))
+	a.Measured.Iterations = int32(max(1, reply.Passes))
 	a.First, a.Total, a.Output = int64(reply.First), int64(reply.Total), r.output
 	if a.Failed = r.failed; a.Failed != "" {
 		return cmp.Or(r.why, r.failed)

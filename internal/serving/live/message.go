@@ -156,8 +156,10 @@ type Reply struct {
 	StopReason string       `json:"stop_reason,omitzero"`
 	ToolCalls  []string     `json:"tool_calls,omitempty"`
 	Usage      prompt.Usage `json:"usage,omitzero"`
-	// Passes are those of the model inside the call: a server-side compaction has one that Usage excludes.
-	Passes []Pass `json:"passes,omitempty"`
+	// Passes counts those of the model inside the call, if the server tells them; Compacted is the output of those that
+	// compacted. Usage is the bill of all.
+	Passes    int   `json:"passes,omitzero"`
+	Compacted int64 `json:"compacted,omitzero"`
 	// First and Total are the time to the first token and to the end of the response, of the last attempt.
 	First time.Duration `json:"first_ns,omitzero"`
 	Total time.Duration `json:"total_ns,omitzero"`
@@ -172,24 +174,6 @@ type Reply struct {
 	Thinking   int64 `json:"thinking,omitzero"`
 	Text       words `json:"text,omitzero"`       // of all text blocks, joined
 	Compaction words `json:"compaction,omitzero"` // text of a server-side compaction
-}
-
-// Pass is one pass of the model inside a call.
-type Pass struct {
-	Type  string       `json:"type"` // "message" or "compaction"
-	Usage prompt.Usage `json:"usage"`
-}
-
-// Billed returns the usage of all passes of the successful attempt, or that of the call itself if it has none.
-func (r *Reply) Billed() prompt.Usage {
-	if len(r.Passes) == 0 {
-		return r.Usage
-	}
-	var u prompt.Usage
-	for _, p := range r.Passes {
-		u.Add(&p.Usage)
-	}
-	return u
 }
 
 // joined returns the texts of blocks, with blank lines between them.

@@ -91,7 +91,7 @@ func answered(text string) *Record {
 		Session: "alpha", Source: "compact", Model: "m", Round: 3, Began: time.Unix(1000, 0).UTC(),
 		Reply: Reply{ID: "i", Model: "m", StopReason: "end_turn", Text: words(text), Attempts: 1, First: time.Second, Total: 2 * time.Second,
 			Usage: prompt.Usage{Uncached: 1, Read: 2, Write5m: 3, Write1h: 4, WriteOther: 5, Output: 6}, Wasted: prompt.Usage{Output: 7},
-			Passes: []Pass{{Type: "message", Usage: prompt.Usage{Read: 8}}}, Thinking: 5, ToolCalls: []string{"Read"}},
+			Passes: 2, Compacted: 4, Thinking: 5, ToolCalls: []string{"Read"}},
 	}
 }
 

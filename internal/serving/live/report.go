@@ -143,7 +143,7 @@ type Call struct {
 
 // cost returns the price of all attempts of a call, billionths of a dollar.
 func (o *Options) cost(model string, reply *Reply) int64 {
-	return nanos(o.Prices(model, reply.Billed()) + o.Prices(model, reply.Wasted))
+	return nanos(o.Prices(model, reply.Usage) + o.Prices(model, reply.Wasted))
 }
 
 // record adds a call to the report, and why it has no summary, "" if it has one.

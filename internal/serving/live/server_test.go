@@ -15,7 +15,7 @@ func compacting() *fakeServer {
 	return &fakeServer{answer: func(int, *Request) (*Reply, error) {
 		return &Reply{
 			StopReason: "compaction", Compaction: "It stands well.", Attempts: 1,
-			Passes: []Pass{{Type: "compaction", Usage: prompt.Usage{Read: 900, Uncached: 100, Output: 6}}},
+			Passes: 1, Compacted: 6, Usage: prompt.Usage{Read: 900, Uncached: 100, Output: 6},
 		}, nil
 	}}
 }

@@ -21,12 +21,14 @@ type partial struct {
 	reply   Reply
 	text    strings.Builder
 	began   time.Time
-	bytes   int64 // of output so far
-	most    int64 // tokens of output that the request allows
-	thought bool  // a block of thinking has arrived
-	refused bool  // a refusal has arrived
-	done    bool  // the last event has arrived
-	begun   bool  // the request went out in full, or a response began: it may be billed
+	counted prompt.Usage   // of the call, without what passes has
+	passes  []prompt.Usage // of the model inside the call: those of a compaction count apart
+	bytes   int64          // of output so far
+	most    int64          // tokens of output that the request allows
+	thought bool           // a block of thinking has arrived
+	refused bool           // a refusal has arrived
+	done    bool           // the last event has arrived
+	begun   bool           // the request went out in full, or a response began: it may be billed
 }
 
 // chatEnd is the last event of a stream of chat completions.
@@ -187,18 +189,20 @@ func (p *partial) compacted(b *piece) {
 
 // count sets counts, which are totals of the whole message.
 func (p *partial) count(u *usage) {
-	merge(&p.reply.Usage, u)
+	merge(&p.counted, u)
 	if u.Details != nil {
 		p.reply.Thinking = u.Details.Thinking
 	}
-	if len(u.Iterations) == 0 {
-		return
+	if len(u.Iterations) > 0 {
+		p.passes, p.reply.Compacted = nil, 0
 	}
-	p.reply.Passes = make([]Pass, len(u.Iterations))
 	for i := range u.Iterations {
-		it := &u.Iterations[i]
-		p.reply.Passes[i].Type = it.Type
-		merge(&p.reply.Passes[i].Usage, &it.usage)
+		var pass prompt.Usage
+		merge(&pass, &u.Iterations[i].usage)
+		p.passes = append(p.passes, pass)
+		if u.Iterations[i].Type == "compaction" {
+			p.reply.Compacted += pass.Output
+		}
 	}
 }
 
@@ -274,7 +278,7 @@ func (p *partial) completion(data []byte) error {
 		// of the input's price.
 		read := min(max(u.Details.Cached, 0), u.Prompt)
 		written := min(max(u.Details.Written, 0), u.Prompt-read)
-		p.reply.Usage = prompt.Usage{Uncached: u.Prompt - read - written, Read: read, Write5m: written, Output: u.Completion}
+		p.counted = prompt.Usage{Uncached: u.Prompt - read - written, Read: read, Write5m: written, Output: u.Completion}
 		p.reply.Thinking = u.Output.Reasoning
 	}
 	for _, c := range e.Choices {
@@ -304,18 +308,20 @@ func (p *partial) said(d *chatMessage) {
 // maxCount is the largest plausible count of tokens from a server.
 const maxCount = 100_000_000
 
-// trust drops a usage with an impossible count and returns an error: its bill is not credible, and the answer is not
-// used.
+// trust sets the bill. With an impossible count there is none, as it would not be credible, and an error: the answer is
+// not used.
 func (p *partial) trust() error {
 	r := &p.reply
-	usages := []prompt.Usage{r.Usage, r.Billed()}
-	for i := range r.Passes {
-		usages = append(usages, r.Passes[i].Usage)
+	if r.Usage, r.Passes = p.counted, len(p.passes); r.Passes > 0 {
+		r.Usage = prompt.Usage{}
 	}
-	for _, u := range usages {
+	for i := range p.passes {
+		r.Usage.Add(&p.passes[i])
+	}
+	for _, u := range append(p.passes, p.counted, r.Usage) {
 		for _, n := range []int64{u.Uncached, u.Read, u.Write5m, u.Write1h, u.Output} {
 			if n < 0 || n > maxCount {
-				r.Usage, r.Passes, r.Thinking = prompt.Usage{}, nil, 0
+				r.Usage = prompt.Usage{}
 				return fmt.Errorf("the server counts %d tokens, which no call has", n)
 			}
 		}
@@ -328,7 +334,7 @@ func (p *partial) output() int64 { return min((p.bytes+bytesPerToken-1)/bytesPer
 
 // billed returns the known cost of a stream that broke off: the counted input, and the output so far.
 func (p *partial) billed() prompt.Usage {
-	u := p.reply.Billed()
+	u := p.reply.Usage
 	u.Output = max(u.Output, p.output())
 	return u
 }
@@ -344,12 +350,12 @@ func (p *partial) finish(most prompt.Usage) *Reply {
 	}
 	// The visible thinking may be shorter than the actual one, or empty. If the
 	// server does not count thinking, it is the output minus the rest.
-	output := r.Billed().Output
+	output := r.Usage.Output
 	r.Thinking = min(max(r.Thinking, 0), output)
 	if r.Thinking == 0 && p.thought {
 		r.Thinking = max(0, output-int64(len(r.Text)+len(r.Compaction)+bytesPerToken-1)/bytesPerToken)
 	}
-	if len(r.Passes) > 0 {
+	if r.Passes > 0 {
 		return r
 	}
 	u := &r.Usage

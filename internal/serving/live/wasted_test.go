@@ -25,8 +25,8 @@ func TestReplyTellsWhatWasWasted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (prompt.Usage{Write1h: 200, Output: 3}); reply.Wasted != want || reply.Billed() != (prompt.Usage{Read: 100, Output: 50}) {
-		t.Errorf("wasted %+v, want %+v; billed %+v", reply.Wasted, want, reply.Billed())
+	if want := (prompt.Usage{Write1h: 200, Output: 3}); reply.Wasted != want || reply.Usage != (prompt.Usage{Read: 100, Output: 50}) {
+		t.Errorf("wasted %+v, want %+v; billed %+v", reply.Wasted, want, reply.Usage)
 	}
 }
 
@@ -131,8 +131,7 @@ func TestBooksAgreeWithTheServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			billed := reply.Billed()
-			told.Add(&billed)
+			told.Add(&reply.Usage)
 			told.Add(&reply.Wasted)
 		}
 		booked, counted := told, prompt.Usage{}
