@@ -63,7 +63,6 @@ const (
 // outputFlags say where to write pictures and files.
 type outputFlags struct {
 	chartFlags
-	out   string
 	force bool
 }
 
@@ -71,7 +70,7 @@ type outputFlags struct {
 func (f *outputFlags) bind(cmd *cobra.Command, what string, kinds ...string) {
 	flags := cmd.Flags()
 	f.chartFlags.bind(cmd, kinds...)
-	flags.StringVar(&f.out, "out", "", "write figures, the resolved "+what+", the report and charts into `DIR`")
+	flags.StringVar(&f.out, "out", "", "write figures, the resolved "+what+", the report and the main chart into `DIR`; --chart KIND adds a chart")
 	flags.BoolVar(&f.force, "force", false, "with --out: replace an earlier "+what+" in DIR; other files stay")
 }
 
