@@ -21,7 +21,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
-	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -45,17 +44,11 @@ func Describe() *traces.Agent {
 	}, 90)
 }
 
-// document reports whether a file is one object that has, ahead of its messages,
-// an id of a session and what its contract asks for beside it.
+// document reports whether a file is one object that has an id of a session, messages, and what
+// its contract asks for beside them.
 func document(head []byte) bool {
-	s, seen := jsonscan.New(head), map[string]bool{}
-	for name := range s.Members {
-		if seen[string(name)] = true; seen["messages"] {
-			return seen["sessionId"] && seen["updated_at"] && seen["version"]
-		}
-		s.Skip()
-	}
-	return false
+	names := assembly.Names(head, 1)
+	return names["sessionId"] && names["updated_at"] && names["version"] && names["messages"]
 }
 
 // file is one file.
@@ -63,14 +56,10 @@ type file struct {
 	*assembly.Part
 	said  int64  // tokens of all that was said, as estimated
 	turn  []call // calls of the turn under way that have no counts
-	bare  int    // calls that have none in the end
-	first int    // line of the first of them
 	input int64  // of a call of the last turn with counts, tokens; 0 after a compaction
 	// shared are the calls of that turn without counts of their own, saidThen is what had been said before its last call.
 	shared   int
 	saidThen int64
-	rates    traces.Rates
-	maker    assembly.Maker
 }
 
 // call is a call that waits for counts.
@@ -121,12 +110,12 @@ var errNoSession = errors.New("file is no session: it has no messages")
 
 // scan reads one file. What precedes a defect is kept.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	base := assembly.NewFile(in.Name, opts)
-	f := &file{Part: assembly.NewPart(base), rates: opts.Rates, maker: assembly.Maker{Ear: opts.Listener, Unknown: base.Unknown}}
-	text, err := f.ReadAll(ctx, opts, in)
-	if err != nil || text == nil {
-		return f, err
-	}
+	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts))}
+	return f, f.ReadDocument(ctx, opts, in, f.document)
+}
+
+// document reads a session.
+func (f *file) document(text []byte) error {
 	bad := assembly.EachOf(text, "messages", func(name string, v []byte) error {
 		if name == "sessionId" {
 			return assembly.Decode(v, &f.Part.ID)
@@ -145,26 +134,18 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 		return nil
 	})
 	f.endTurn()
-	if f.bare > 0 && f.Counted() {
-		f.Lacks(f.bare, f.first, "%d messages of the model have no token counts; each is taken for part of the next call", f.bare)
-	}
 	if bad == nil && f.Len() == 0 {
-		bad = errNoSession
+		return errNoSession
 	}
-	if bad != nil {
-		return f, f.Refuse(0, bad)
-	}
-	return f, nil
+	return bad
 }
 
 // message adds a message to the history.
 func (f *file) message(line int, m *message) {
 	at := f.At(f.Millis(line, m.Time))
-	blocks := m.blocks(f.maker)
+	blocks := m.blocks(f.Maker)
 	before := f.said
-	for i := range blocks {
-		f.said += int64(assembly.Weigh(&f.rates, &blocks[i].Block))
-	}
+	f.said += f.Weigh(blocks...)
 	if m.Role == "assistant" {
 		f.answer(line, at, m, blocks, before)
 		return
@@ -184,9 +165,7 @@ func (f *file) message(line int, m *message) {
 // endTurn tells of calls of a turn whose counts did not come.
 func (f *file) endTurn() {
 	for _, c := range f.turn {
-		if f.bare++; f.first == 0 {
-			f.first = int(c.line)
-		}
+		f.Bare(int(c.line))
 	}
 	f.turn = nil
 }
@@ -306,16 +285,10 @@ func textOf(mk assembly.Maker, v jsontext.Value) string {
 }
 
 // texts reads the texts of a document again.
-func texts(text []byte) (list []traces.Text) {
-	mk := assembly.Maker{Keep: true}
-	_ = assembly.EachOf(text, "messages", func(string, []byte) error { return nil }, func(v []byte, _ int) error {
-		var m message
-		if assembly.Decode(v, &m) == nil {
-			list = append(list, assembly.TextsOf(m.blocks(mk))...)
-		}
-		return nil
-	}) // as far as it is readable
-	return list
+func texts(text []byte) []traces.Text {
+	f := &file{Part: assembly.NewPart(assembly.Again())}
+	_ = f.document(text) // as far as it is readable
+	return f.Texts()
 }
 
 // sessions makes one session of every file. No file says whose sub-agent it is.

@@ -53,8 +53,7 @@ type file struct {
 	*assembly.File
 	id, project, version string
 	start, end           int64
-	nano                 int64 // largest total of the session's own cost, 1e-11 USD
-	rates                traces.Rates
+	nano                 int64              // largest total of the session's own cost, 1e-11 USD
 	static               int64              // tokens of tools and system prompt, by the client's count
 	threads              map[string]*thread // by agent; "" is the main one
 	order                []*thread
@@ -62,7 +61,6 @@ type file struct {
 	compacting           bool
 	beside               []assembly.Block // what the main thread said since a compaction under way began
 	lost                 int64            // tokens that shutdowns have and no call
-	maker                assembly.Maker
 }
 
 // thread is a conversation in a file.
@@ -153,8 +151,7 @@ var errNoType = errors.New("not an event of a session: it has no type")
 
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	f := &file{File: assembly.NewFile(in.Name, opts), rates: opts.Rates, threads: map[string]*thread{}, names: map[string]string{}}
-	f.maker = assembly.Maker{Ear: opts.Listener, Unknown: f.Unknown}
+	f := &file{File: assembly.NewFile(in.Name, opts), threads: map[string]*thread{}, names: map[string]string{}}
 	f.of("")
 	return f, f.Read(ctx, opts, in, f.parse)
 }
@@ -201,8 +198,7 @@ func (f *file) parse(ln assembly.Line) error {
 		}
 	case "system.message":
 		if f.static == 0 { // until the client counts it
-			b := f.maker.Text(prompt.KindSystem, d.Content)
-			f.static = int64(assembly.Weigh(&f.rates, &b.Block))
+			f.static = f.Weigh(f.Maker.Text(prompt.KindSystem, d.Content))
 		}
 	case "session.shutdown":
 		f.shutdown(ln.Number, d.Metrics)
@@ -217,7 +213,7 @@ func (f *file) parse(ln assembly.Line) error {
 	case "assistant.message":
 		f.answer(t, ln.Number, at, &d)
 	case "user.message", "tool.execution_complete":
-		kind, blocks := d.input(f.maker, e.typ)
+		kind, blocks := d.input(f.Maker, e.typ)
 		f.say(t, blocks)
 		t.Add(&assembly.Step{Kind: kind, At: at, Line: int32(ln.Number), Blocks: blocks})
 	default:
@@ -243,9 +239,7 @@ func known(typ string) bool {
 
 // say notes what was said in a thread.
 func (f *file) say(t *thread, blocks []assembly.Block) {
-	for i := range blocks {
-		t.visible += int64(assembly.Weigh(&f.rates, &blocks[i].Block))
-	}
+	t.visible += f.Weigh(blocks...)
 	if f.compacting && t == f.threads[""] {
 		f.beside = append(f.beside, blocks...)
 	}
@@ -253,7 +247,7 @@ func (f *file) say(t *thread, blocks []assembly.Block) {
 
 // answer takes a message of the model. One call may give several.
 func (f *file) answer(t *thread, line int, at int64, d *data) {
-	blocks := d.answer(f.maker)
+	blocks := d.answer(f.Maker)
 	id := cmp.Or(d.Call, d.Message)
 	if i, ok := t.calls[id]; ok && id != "" {
 		rd := &t.Calls[i]
@@ -296,7 +290,7 @@ func (f *file) compacted(t *thread, line int, at int64, d *data) {
 	if d.Used != nil {
 		model = cmp.Or(d.Used.Model, model)
 	}
-	blocks := append(f.beside, f.maker.Text(prompt.KindSummary, d.Summary))
+	blocks := append(f.beside, f.Maker.Text(prompt.KindSummary, d.Summary))
 	f.compacting, f.beside = false, nil
 	t.visible = 0
 	f.say(t, blocks)

@@ -43,12 +43,8 @@ func (u *usage) counts() assembly.Usage {
 	if u == nil {
 		return assembly.Usage{Reasoning: -1, Bad: true}
 	}
-	read, write, reasoning := u.Read, u.Write, int64(-1)
-	read.Logged, write.Logged = true, true
-	if u.Reasoning.Logged {
-		reasoning = u.Reasoning.N
-	}
-	return assembly.Counts(u.Input, read, write, u.Output, assembly.Count{}, reasoning)
+	l := assembly.Logged{Input: u.Input, Read: u.Read, Write: u.Write, Output: u.Output, Reasoning: u.Reasoning, Apart: true}
+	return l.Usage()
 }
 
 // blocks returns the blocks of a message.

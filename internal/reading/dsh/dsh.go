@@ -55,7 +55,6 @@ type file struct {
 	surface  []surfaced      // what the model sees
 	copied   []int32         // entries of the tree that were copied
 	ids      map[string]bool // of calls that are not copied
-	maker    assembly.Maker
 }
 
 // stepID names a step, which makes one call.
@@ -165,7 +164,6 @@ var errNoType = errors.New("not an event of a session: it has no type")
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
 	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), ids: map[string]bool{}}
-	f.maker = assembly.Maker{Ear: opts.Listener, Unknown: f.Unknown}
 	err := f.Read(ctx, opts, in, f.parse)
 	f.cutOff(0)
 	return f, err
@@ -273,7 +271,7 @@ func (f *file) answer(line int, at int64, d *data) {
 		u.Doubt = u.Doubt || d.Usage == nil || *d.Usage != *f.chunk
 		f.chunk = nil
 	}
-	blocks := m.blocks(f.maker)
+	blocks := m.blocks(f.Maker)
 	f.show(blocks)
 	if f.seq >= f.seed && m.ID != "" {
 		f.ids[m.ID] = true
@@ -304,7 +302,7 @@ func (f *file) cutOff(line int32) {
 func (f *file) said(line int, at int64, kind assembly.StepKind, m *message, where place) {
 	c := f.summary
 	if f.hide(where); !where.replaces() || c == nil {
-		blocks := m.blocks(f.maker)
+		blocks := m.blocks(f.Maker)
 		if f.show(blocks); !where.replaces() {
 			f.add(line, assembly.Step{Kind: kind, At: at, Blocks: blocks})
 		}
@@ -320,7 +318,7 @@ func (f *file) said(line int, at int64, kind assembly.StepKind, m *message, wher
 	var summary []assembly.Block
 	for _, p := range m.Content {
 		if p.Text != "" {
-			summary = append(summary, f.maker.Text(prompt.KindSummary, p.Text))
+			summary = append(summary, f.Maker.Text(prompt.KindSummary, p.Text))
 		}
 	}
 	f.show(summary)

@@ -15,8 +15,8 @@ import (
 
 // answer is a response while it is read: a body, or the events of a stream.
 type answer struct {
+	*file
 	counts
-	maker     assembly.Maker
 	id, model string
 	created   int64 // unix seconds
 	known     bool  // it is that of a model
@@ -57,16 +57,12 @@ type event struct {
 
 // delta is what an event adds to a part, or begins it with.
 type delta struct {
-	Type      string         `json:"type"`
-	ID        string         `json:"id"`
-	Name      string         `json:"name"`
-	Text      string         `json:"text"`
-	Thinking  string         `json:"thinking"`
-	Input     string         `json:"partial_json"`
-	Content   jsontext.Value `json:"content"`
-	Reasoning jsontext.Value `json:"reasoning"`
-	Thought   jsontext.Value `json:"reasoning_content"`
-	Uses      []struct {
+	Type    string         `json:"type"`
+	ID      string         `json:"id"`
+	Name    string         `json:"name"`
+	Text    jsontext.Value `json:"text|content|partial_json"`
+	Thought jsontext.Value `json:"thinking|reasoning|reasoning_content"`
+	Uses    []struct {
 		Index    int    `json:"index"`
 		ID       string `json:"id"`
 		Function struct {
@@ -78,7 +74,7 @@ type delta struct {
 
 // hear reads the body of a response.
 func (f *file) hear(c *call, x *exchange) {
-	a := answer{maker: f.maker}
+	a := answer{file: f}
 	body := plain(x.response, &f.scratch[1])
 	if len(body) > 0 && body[0] == '{' {
 		a.add(body)
@@ -98,27 +94,25 @@ func (f *file) hear(c *call, x *exchange) {
 		c.End = f.Moment(x.line, strconv.AppendInt(nil, a.created, 10))
 	}
 	c.Reply = a.reply()
-	c.Usage, c.Open = a.usage(), a.open
-	c.usd = f.Cost(x.line, a.usd)
+	c.Usage, c.Open, c.USD = a.usage(), a.open, f.Cost(x.line, a.usd)
 }
 
 // add reads a body, or an event.
 func (a *answer) add(v []byte) {
 	var e event
 	if assembly.Decode(v, &e) != nil {
-		a.maker.Skip("response")
+		a.Maker.Skip("response")
 	}
 	switch {
 	case e.Type == "message_start":
 		a.add(e.Message)
 		a.open = true
 		return
+	case e.Type == "response.completed" || e.Type == "response.incomplete" || e.Type == "response.failed":
+		a.blocks = nil
+		a.add(e.Response)
+		return
 	case strings.HasPrefix(e.Type, "response."):
-		switch e.Type {
-		case "response.completed", "response.incomplete", "response.failed":
-			a.blocks = nil
-			a.add(e.Response)
-		}
 		return
 	}
 	a.failed = a.failed || len(e.Error) > 0 && e.Error.Kind() != 'n'
@@ -126,87 +120,57 @@ func (a *answer) add(v []byte) {
 	if n, err := strconv.ParseInt(string(e.Created), 10, 64); err == nil {
 		a.created = cmp.Or(a.created, n)
 	}
-	if len(e.Usage) > 0 && e.Usage.Kind() == '{' {
+	if e.Usage.Kind() == '{' {
 		a.known, a.open = true, false
 		a.counts.read(e.Usage)
 	}
-	a.whole(v, &e)
-	a.stream(&e)
-}
-
-// whole reads what a body says.
-func (a *answer) whole(v []byte, e *event) {
-	say := func(raw []byte) {
-		m, err := a.maker.Message(raw)
-		if err != nil {
-			a.maker.Skip("response")
-			return
-		}
-		a.blocks = append(a.blocks, m.Blocks...)
-	}
 	if e.Content.Kind() == '[' {
-		a.known = true
-		say(v)
+		a.say(v)
 	}
-	if e.Output.Kind() == '[' {
+	if s := jsonscan.New(e.Output); e.Output.Kind() == '[' {
 		a.known = true
-		s := jsonscan.New(e.Output)
 		for range s.Elements {
-			say(s.Raw())
+			a.say(s.Raw())
 		}
 	}
 	for i := range e.Choices {
 		a.known = true
 		if m := e.Choices[i].Message; m.Kind() == '{' {
-			say(m)
+			a.say(m)
 		}
+		a.delta(-1, &e.Choices[i].Delta)
+	}
+	a.delta(e.Index, &e.Block)
+	var d delta
+	if e.Delta.Kind() == '{' && assembly.Decode(e.Delta, &d) == nil {
+		a.delta(e.Index, &d)
 	}
 }
 
-// stream adds what an event of a stream says.
-func (a *answer) stream(e *event) {
-	switch e.Type {
-	case "content_block_start":
-		switch b := &e.Block; b.Type {
-		case "tool_use", "server_tool_use":
-			a.piece(prompt.KindToolUse, e.Index, b.ID, b.Name, "")
-		case "thinking":
-			a.piece(prompt.KindThinking, e.Index, "", "", b.Thinking)
-		default:
-			a.piece(prompt.KindText, e.Index, "", "", b.Text)
-		}
-		return
-	case "content_block_delta":
-		var d delta
-		if assembly.Decode(e.Delta, &d) == nil && len(a.pieces) > 0 {
-			p := &a.pieces[len(a.pieces)-1]
-			p.text = append(p.text, d.Text+d.Thinking+d.Input...)
-		}
-		return
-	}
-	for i := range e.Choices {
-		d := &e.Choices[i].Delta
-		a.text(prompt.KindThinking, d.Reasoning, d.Thought)
-		a.text(prompt.KindText, d.Content)
-		for _, u := range d.Uses {
-			a.piece(prompt.KindToolUse, u.Index, u.ID, u.Function.Name, u.Function.Arguments)
-		}
-	}
+// say adds a message, or what is one part of it.
+func (a *answer) say(raw []byte) {
+	a.known = true
+	a.blocks = append(a.blocks, a.Message(raw).Blocks...)
 }
 
-// text adds texts, of which each may be missing and the second the first again.
-func (a *answer) text(k prompt.Kind, list ...jsontext.Value) {
-	for _, v := range list {
-		var s string
-		if v.Kind() == '"' && assembly.Decode(v, &s) == nil && s != "" {
-			a.piece(k, -1, "", "", s)
-			return
-		}
+// delta adds what an event of a stream says.
+func (a *answer) delta(index int, d *delta) {
+	a.piece(prompt.KindThinking, index, "", "", assembly.TextOf(d.Thought))
+	kind := prompt.KindText
+	if d.Type == "input_json_delta" || strings.HasSuffix(d.Type, "tool_use") {
+		kind = prompt.KindToolUse
+	}
+	a.piece(kind, index, d.ID, d.Name, assembly.TextOf(d.Text))
+	for _, u := range d.Uses {
+		a.piece(prompt.KindToolUse, u.Index, u.ID, u.Function.Name, u.Function.Arguments)
 	}
 }
 
 // piece adds to the last part if it is the same, or begins one.
 func (a *answer) piece(k prompt.Kind, index int, id, name, text string) {
+	if text == "" && name == "" {
+		return
+	}
 	if n := len(a.pieces); n > 0 {
 		if p := &a.pieces[n-1]; p.kind == k && p.index == index && (id == "" || id == p.id) {
 			p.text = append(p.text, text...)
@@ -220,92 +184,68 @@ func (a *answer) piece(k prompt.Kind, index int, id, name, text string) {
 // reply returns what was answered.
 func (a *answer) reply() []assembly.Block {
 	list := a.blocks
-	for i := range a.pieces {
-		switch p := &a.pieces[i]; {
-		case p.kind == prompt.KindToolUse:
-			list = append(list, a.maker.Use(assembly.CallID(p.id), p.name, p.text))
-		case len(p.text) > 0:
-			list = append(list, a.maker.Text(p.kind, string(p.text)))
+	for _, p := range a.pieces {
+		if p.kind == prompt.KindToolUse {
+			list = append(list, a.Maker.Use(assembly.CallID(p.id), p.name, p.text))
+		} else {
+			list = append(list, a.Maker.Text(p.kind, string(p.text)))
 		}
 	}
 	return list
 }
 
-// counts are the token counts of a response, by the names of both interfaces and of
-// gateways before them. In a stream later counts take the place of earlier ones.
+// counts are the token counts of a response. In a stream later counts take the place of earlier ones.
 type counts struct {
-	input, output, reads, writes, hour, thought, sum assembly.Count
-	inside                                           bool // the input holds what was read and written
-	usd                                              float64
+	assembly.Logged
+	inside bool // the input holds what was read and written
+	usd    float64
 }
 
-// read reads an object of counts.
+// count returns where the count of a name goes, by the names of both interfaces and of gateways before them; nil for nowhere.
+func (c *counts) count(name string) *assembly.Count {
+	switch name {
+	case "prompt_tokens", "input_tokens":
+		return &c.Input
+	case "output_tokens", "completion_tokens":
+		return &c.Output
+	case "cache_read_input_tokens", "cached_tokens", "prompt_cache_hit_tokens":
+		return &c.Read
+	case "cache_creation_input_tokens", "cache_write_tokens", "cache_creation_tokens":
+		return &c.Write
+	case "ephemeral_1h_input_tokens":
+		return &c.Hour
+	case "reasoning_tokens", "thinking_tokens":
+		return &c.Reasoning
+	case "total_tokens":
+		return &c.Sum
+	}
+	return nil
+}
+
+// read reads an object of counts, and those in it.
 func (c *counts) read(v []byte) {
 	s := jsonscan.New(v)
 	for name := range s.Members {
-		to := (*assembly.Count)(nil)
-		switch string(name) {
-		case "prompt_tokens":
-			to, c.inside = &c.input, true
-		case "input_tokens":
-			to = &c.input
-		case "output_tokens", "completion_tokens":
-			to = &c.output
-		case "cache_read_input_tokens", "cached_tokens", "prompt_cache_hit_tokens":
-			to = &c.reads
-		case "cache_creation_input_tokens", "cache_write_tokens", "cache_creation_tokens":
-			to = &c.writes
-		case "ephemeral_1h_input_tokens":
-			to = &c.hour
-		case "reasoning_tokens", "thinking_tokens":
-			to = &c.thought
-		case "total_tokens":
-			to = &c.sum
-		case "input_tokens_details":
-			c.inside = true
-			c.read(s.Raw())
-		case "prompt_tokens_details", "completion_tokens_details", "output_tokens_details", "cache_creation":
-			c.read(s.Raw())
-		case "cost":
-			if x, err := strconv.ParseFloat(string(bytes.Trim(s.Raw(), `"`)), 64); err == nil {
-				c.usd = x
-			}
+		name := string(name)
+		c.inside = c.inside || name == "prompt_tokens" || name == "input_tokens_details"
+		v := s.Raw()
+		switch to := c.count(name); {
+		case len(v) == 0 || v[0] == 'n':
+		case to != nil:
+			at := jsonscan.New(v)
+			to.Scan(&at)
+		case name == "cost":
+			c.usd, _ = strconv.ParseFloat(string(bytes.Trim(v, `"`)), 64)
 		default:
-			s.Skip()
-		}
-		if to == nil {
-			continue
-		}
-		if n := s.Raw(); len(n) > 0 && n[0] != 'n' {
-			i, err := strconv.ParseInt(string(n), 10, 64)
-			if err != nil {
-				i = -1
-			}
-			*to = assembly.Count{N: i, Logged: true}
+			c.read(v)
 		}
 	}
 }
 
-// usage splits the counts into disjoint classes.
+// usage splits the counts into disjoint classes. Anthropic's interface always has both reads and writes.
 func (c *counts) usage() assembly.Usage {
-	in, reads, writes := c.input, c.reads, c.writes
-	bad := assembly.Usage{Reasoning: -1, Bad: true}
-	if min(reads.N, writes.N, c.hour.N, c.thought.N) < 0 || c.hour.N > writes.N || !c.inside && reads.Logged != writes.Logged {
-		return bad
+	if c.Apart = !c.inside; c.Apart && c.Read.Logged != c.Write.Logged {
+		return assembly.Usage{Reasoning: -1, Bad: true}
 	}
-	reads.Logged, writes.Logged = true, true
-	if cached := reads.N + writes.N; c.inside && (in.N >= cached || c.sum.N != in.N+cached+c.output.N) {
-		if in.N -= cached; in.N < 0 {
-			return bad
-		}
-	}
-	thought := int64(-1)
-	if c.thought.Logged {
-		thought = c.thought.N
-	}
-	u := assembly.Counts(in, reads, writes, c.output, c.sum, thought)
-	if u.OK && c.hour.Logged {
-		u.Write5m, u.Write1h, u.Assumed = u.Write5m-c.hour.N, c.hour.N, false
-	}
-	return u
+	return c.Usage()
 }

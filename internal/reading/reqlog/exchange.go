@@ -73,14 +73,10 @@ func (x *exchange) half(s *jsonscan.Scanner, at *[]byte, members ...string) []by
 			}
 		case "timestamp":
 			*at = s.Raw()
-		case "url":
-			x.path = string(s.Str())
-		case "status_code":
-			x.status, _ = s.Int()
+		case "url", "status_code":
+			x.member(name, s)
 		default:
-			for _, m := range members {
-				bare = bare || name == m
-			}
+			bare = bare || slices.Contains(members, name)
 			s.Skip()
 		}
 	}
@@ -93,13 +89,10 @@ func (x *exchange) half(s *jsonscan.Scanner, at *[]byte, members ...string) []by
 // call is a call of a model, or one half of it.
 type call struct {
 	*assembly.Request
-	half    string // the id that its halves share, "" for none
-	session string
-	asked   bool // the request is known
-	told    bool // the response is known
-	failed  bool
-	markers int // messages that carry one
-	usd     float64
+	half   string // the id that its halves share, "" for none
+	asked  bool   // the request is known
+	told   bool   // the response is known
+	failed bool
 }
 
 // paths are those of interfaces that are known.
@@ -115,8 +108,8 @@ func (f *file) add(x *exchange) bool {
 	} else if x.body != nil && x.request == nil {
 		x.request = x.body
 	}
-	c := &call{half: x.id, session: x.task, Request: &assembly.Request{
-		Source: f.File, Line: int32(x.line), ID: x.id, Whole: true, Start: f.Moment(x.line, x.start), End: f.Moment(x.line, x.end),
+	c := &call{half: x.id, Request: &assembly.Request{
+		Source: f.File, Line: int32(x.line), ID: x.id, Session: x.task, Whole: true, Start: f.Moment(x.line, x.start), End: f.Moment(x.line, x.end),
 	}}
 	f.ask(c, plain(x.request, &f.scratch[0]))
 	f.hear(c, x)
@@ -135,7 +128,7 @@ func (f *file) add(x *exchange) bool {
 	c.End = max(c.End, c.Start)
 	c.First = c.End
 	f.Speaks(c.half)
-	f.Speaks(c.session)
+	f.Speaks(c.Session)
 	f.calls = append(f.calls, c)
 	return true
 }
@@ -169,13 +162,13 @@ func (f *file) ask(c *call, body []byte) {
 			tools = s.Raw()
 		case "messages", "input":
 			c.asked = true
-			system = slices.Concat(system, f.list(c, &s))
+			system = slices.Concat(system, c.list(f.List(&s)))
 		case "metadata":
-			c.session = cmp.Or(c.session, sessionOf(s.Raw()))
+			c.Session = cmp.Or(c.Session, sessionOf(s.Raw()))
 		case "prompt_cache_key":
-			c.session = cmp.Or(c.session, string(s.Str()))
+			c.Session = cmp.Or(c.Session, string(s.Str()))
 		case "cache_control": // of all that is sent, on its last block
-			c.markers++
+			c.Markers++
 			s.Skip()
 		default:
 			s.Skip()
@@ -207,53 +200,18 @@ func (f *file) unmarked(v []byte) []byte {
 	return f.heads[d]
 }
 
-// list reads the messages of a request. It returns those of the system at their beginning.
-func (f *file) list(c *call, s *jsonscan.Scanner) (system []byte) {
-	c.Messages = []*assembly.Message{}
-	add := func(raw []byte) {
-		if raw == nil {
-			return
-		}
-		m := f.message(raw)
-		if m.System && len(c.Messages) == 0 {
-			system = append(system, raw...)
-			return
-		}
-		if m.marked {
-			c.markers++
-		}
-		c.Messages = append(c.Messages, m.Message)
+// list takes the messages of a request. It returns those of the system at their beginning.
+func (c *call) list(list []*assembly.Message) (system []byte) {
+	for len(list) > 0 && list[0].System {
+		system, list = append(system, list[0].JSON...), list[1:]
 	}
-	if s.Peek() != '[' {
-		if text := s.Raw(); len(text) > 0 && text[0] == '"' {
-			add([]byte(`{"role":"user","content":` + string(text) + `}`))
+	for _, m := range list {
+		if m.Marked {
+			c.Markers++
 		}
-		return system
 	}
-	for range s.Elements {
-		add(s.Raw())
-	}
+	c.Messages = list
 	return system
-}
-
-// message returns a message. One that came before is not read again. It is the same as another
-// one if its blocks are, whatever markers it carries.
-func (f *file) message(raw []byte) *message {
-	d := prompt.DigestBytes(raw)
-	if m := f.messages[d]; m != nil {
-		return m
-	}
-	m := &message{marked: bytes.Contains(raw, []byte(`"cache_control"`))}
-	var err error
-	if m.Message, err = f.maker.Message(raw); err != nil {
-		m.Message = &assembly.Message{Digest: d}
-		f.maker.Skip("message")
-	}
-	if len(m.Blocks) > 0 {
-		m.Digest = assembly.NewMessage(m.Assistant, m.Blocks).Digest
-	}
-	f.messages[d] = m
-	return m
 }
 
 // modelName returns the name of a model without that of its provider.
