@@ -231,6 +231,9 @@ func (l Logged) Usage() Usage {
 	return u
 }
 
+// ModelName returns the name of a model without that of its provider.
+func ModelName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
+
 // CacheByModel returns the kind of cache of a model's provider, for clients
 // that call several: that of Anthropic for Anthropic's models, whoever sells
 // them, else one that needs no markers.

@@ -68,15 +68,29 @@ func (l *Log) Texts() (list []traces.Text) {
 }
 
 // Sessions makes a session of the requests of each name. One in which no call has usable counts is a problem and is left
-// out, unless sizes are to be estimated from what was said.
+// out, unless sizes are to be estimated from what was said. Calls of one response at one time are one call, told twice; at
+// different times that cannot be, so their counts are in doubt.
 func Sessions(opts *traces.Options, agent string, all []*Request) (list []*Session) {
-	of := map[string][]*Request{}
+	of, seen, twice := map[string][]*Request{}, map[[2]string]*Request{}, map[*File]int{}
 	var order []string
 	for _, r := range all {
-		if of[r.Session] == nil {
+		id := [2]string{r.Session, r.ID}
+		if o := seen[id]; o != nil && r.ID != "" && SameInput(&o.Usage, &r.Usage) {
+			if r.Start <= o.End {
+				if twice[r.Source]++; !o.Usage.OK {
+					*o = *r
+				}
+				continue
+			}
+			r.Usage.Doubt = true
+		}
+		if seen[id] = r; of[r.Session] == nil {
 			order = append(order, r.Session)
 		}
 		of[r.Session] = append(of[r.Session], r)
+	}
+	for f, n := range twice {
+		f.Problems.Add(f.Name, 0, "%d calls are told a second time; each is counted once", n)
 	}
 	for _, name := range order {
 		calls, f := of[name], of[name][0].Source

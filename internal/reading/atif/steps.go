@@ -3,7 +3,6 @@ package atif
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -149,8 +148,7 @@ func (t *trajectory) count(steps []assembly.Step, line int, at, before int64, s 
 
 // named returns the model of a step without its provider.
 func (t *trajectory) named(s *step) string {
-	model := cmp.Or(s.Model, t.model)
-	return model[strings.LastIndexByte(model, '/')+1:]
+	return assembly.ModelName(cmp.Or(s.Model, t.model))
 }
 
 // maxCalls is the largest number of calls that a step is believed to sum.

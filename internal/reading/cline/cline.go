@@ -16,7 +16,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -172,7 +171,7 @@ func (f *file) endTurn() {
 
 // answer adds a call. If calls of the turn before it have no counts, its own are those of all.
 func (f *file) answer(line int, at int64, m *message, blocks []assembly.Block, said int64) {
-	steps := []assembly.Step{{Kind: assembly.StepReply, At: at, Line: int32(line), ID: m.ID, Model: m.model(), Blocks: blocks}}
+	steps := []assembly.Step{{Kind: assembly.StepReply, At: at, Line: int32(line), ID: m.ID, Model: assembly.ModelName(m.Model.ID), Blocks: blocks}}
 	c := call{entry: f.Len(), line: int32(line), said: said, before: -1}
 	if n := len(f.turn); n > 0 {
 		c.before = f.turn[n-1].said
@@ -203,12 +202,9 @@ func (f *file) answer(line int, at int64, m *message, blocks []assembly.Block, s
 	f.turn = nil
 }
 
-// model returns the model of a message without its provider.
-func (m *message) model() string { return m.Model.ID[strings.LastIndexByte(m.Model.ID, '/')+1:] }
-
 // count ends a call.
 func count(at int64, line int, m *message, u assembly.Usage) assembly.Step {
-	return assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: m.model(), Usage: u, Final: u.OK}
+	return assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: assembly.ModelName(m.Model.ID), Usage: u, Final: u.OK}
 }
 
 // share gives the calls of a turn their shares of its counts.

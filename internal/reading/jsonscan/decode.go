@@ -24,16 +24,22 @@ type Scannable interface {
 // "input|arguments", of which the last one that is no null counts. A value of the wrong kind is an
 // error, which names the byte.
 func Decode(text []byte, v any) error {
+	s := New(text)
+	s.Decode(v)
+	s.End()
+	return s.err
+}
+
+// Decode reads the value at the cursor, as the function Decode does.
+func (s *Scanner) Decode(v any) {
 	to := reflect.ValueOf(v).Elem()
 	d := decoders.Get().(*decoder)
-	d.Scanner = New(text)
+	d.Scanner = *s
 	planOf(to.Type())(d, to)
-	d.End()
-	err := d.err
+	*s = d.Scanner
 	if d.Scanner = (Scanner{}); cap(d.scratch) <= maxScratch {
 		decoders.Put(d)
 	}
-	return err
 }
 
 // maxScratch bounds what is kept of a long string that had escapes, bytes.

@@ -46,22 +46,23 @@ result       gen_ai.tool.call.result
 
 // place is where the value of a name goes. Of several names for one thing that with the lowest rank counts.
 type place struct {
-	what string
-	rank int
+	what      string
+	rank      int
+	attribute bool
 }
 
 // members and attributes are the places of their names.
 var members, attributes = func() (members, attributes map[string]place) {
 	head, tail, _ := strings.Cut(strings.TrimSpace(spoken), "\n\n")
-	return places(head), places(tail)
+	return places(head, false), places(tail, true)
 }()
 
-func places(table string) map[string]place {
+func places(table string, attribute bool) map[string]place {
 	all := map[string]place{}
 	for line := range strings.Lines(table) {
 		words := strings.Fields(line)
 		for rank, name := range words[1:] {
-			all[name] = place{words[0], rank}
+			all[name] = place{words[0], rank, attribute}
 		}
 	}
 	return all

@@ -154,32 +154,21 @@ func innermost(list []*span) {
 	}
 }
 
-// once sorts calls, and drops those that are another one: at its time with its
-// response, or around or inside it with the same counts where the span above is not
-// known. Calls at different times cannot have one response, so their counts are in doubt.
+// once sorts calls, and drops those inside another one with the same counts where the span above is not known.
 func once(calls []*span, of map[prompt.Digest]*span) (kept []*span) {
 	slices.SortStableFunc(calls, func(a, b *span) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
 	})
-	seen, traced := map[[2]string]*span{}, map[string][]*span{}
+	traced := map[string][]*span{}
 	for _, sp := range calls {
-		inside := func(o *span) bool {
-			return sp.end <= o.end && sp.start < sp.end && (of[o.up] == nil || of[sp.up] == nil) && o.call.Usage == sp.call.Usage
-		}
-		again, id := false, [2]string{sp.conversation, sp.call.ID}
-		if o := seen[id]; o != nil && assembly.SameInput(&o.call.Usage, &sp.call.Usage) {
-			again = sp.start <= o.end
-			sp.call.Usage.Doubt = !again
-		}
 		before := traced[sp.trace]
-		if again || slices.ContainsFunc(before[max(0, len(before)-8):], inside) {
+		if slices.ContainsFunc(before[max(0, len(before)-8):], func(o *span) bool {
+			return sp.end <= o.end && sp.start < sp.end && (of[o.up] == nil || of[sp.up] == nil) && o.call.Usage == sp.call.Usage
+		}) {
 			sp.file.Problems.Add(sp.file.Name, sp.line, "the call of this span is that of another; it is counted once")
 			continue
 		}
 		kept, traced[sp.trace] = append(kept, sp), append(before, sp)
-		if sp.call.ID != "" {
-			seen[id] = sp
-		}
 	}
 	return kept
 }

@@ -2,6 +2,7 @@ package otel
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"strconv"
 	"strings"
@@ -48,11 +49,8 @@ func (f *file) object(c *assembly.Cursor) (holds bool) {
 			f.list(string(name), c)
 			holds = true
 		case "resource":
-			of := values{}
-			for name := range c.Members {
-				of.member(name, &c.Scanner)
-			}
-			f.service, f.version = of.text("service"), of.text("version")
+			v.object(&c.Scanner, nil, 0)
+			f.service, f.version = cmp.Or(v.text("service"), f.service), cmp.Or(v.text("version"), f.version)
 		case "resourceLogs", "resourceMetrics":
 			f.known = true
 			f.Unknown[string(name)]++
@@ -61,11 +59,11 @@ func (f *file) object(c *assembly.Cursor) (holds bool) {
 			typ := string(c.Str())
 			f.known = f.known || typ == "metric" || typ == "log"
 		default:
-			v.member(name, &c.Scanner)
+			v.member(name, &c.Scanner, members, 0)
 			f.shown = f.shown || v.has("span") && v.has("start")
 		}
 	}
-	if c.Err() == nil && (v.has("span") || v.has("name") && v.speaks()) {
+	if c.Err() == nil && (v.has("span") || v.has("name") && len(v) > 1) {
 		f.shown, holds = true, true
 		f.add(line, v, c.From(from))
 	}
@@ -84,101 +82,70 @@ func (f *file) list(name string, c *assembly.Cursor) {
 	})
 }
 
-// member reads a member of a span.
-func (v values) member(name []byte, s *jsonscan.Scanner) {
+// object reads what a span holds: members or attributes by their names, or one attribute with its key and its value.
+func (v values) object(s *jsonscan.Scanner, names map[string]place, rank int) {
+	var key, json []byte
+	for name := range s.Members {
+		switch string(name) {
+		case "key":
+			key = s.Str()
+		case "value":
+			json = plain(s)
+		default:
+			v.member(name, s, names, rank)
+		}
+	}
+	v.take(names, key, json, rank)
+}
+
+// member reads a member of a span or of what it holds. rank is added to that of its name.
+func (v values) member(name []byte, s *jsonscan.Scanner, names map[string]place, rank int) {
 	switch string(name) {
+	case "attributes", "tags":
+		s.Each(func() { v.object(s, attributes, rank) })
+	case "events", "span_events":
+		s.Each(func() { v.object(s, nil, 100) }) // behind what the span itself says
+	case "context":
+		v.object(s, members, rank)
 	case "references": // Jaeger's
 		s.Each(func() {
 			up := values{}
-			for name := range s.Members {
-				up.member(name, s)
-			}
-			if up.text("reference") == "CHILD_OF" {
+			if up.object(s, members, 0); up.text("reference") == "CHILD_OF" {
 				v["parent"] = up["span"]
 			}
 		})
-	case "context":
-		for name := range s.Members {
-			v.member(name, s)
-		}
-	case "attributes", "tags":
-		v.attributes(s, 0)
-	case "events", "span_events":
-		s.Each(func() {
-			for name := range s.Members {
-				if string(name) == "attributes" {
-					v.attributes(s, 100) // behind those of the span
-				} else {
-					s.Skip()
-				}
-			}
-		})
 	default:
-		if json := s.Raw(); json != nil && json[0] != 'n' {
-			v.take(members, name, json, 0)
-		}
+		v.take(names, name, plain(s), rank)
 	}
 }
 
-// attributes reads attributes, an object or a list of keys and values.
-func (v values) attributes(s *jsonscan.Scanner, rank int) {
-	if s.Peek() == '{' {
-		for name := range s.Members {
-			v.take(attributes, name, plain(s), rank)
-		}
-		return
-	}
-	s.Each(func() {
-		var key, json []byte
-		for name := range s.Members {
-			switch string(name) {
-			case "key":
-				key = s.Str()
-			case "value":
-				json = plain(s)
-			default:
-				s.Skip()
-			}
-		}
-		v.take(attributes, key, json, rank)
-	})
-}
-
-// take takes the value of a name, unless one that counts first is there. rank is added to that of the name.
+// take takes the value of a name, unless one that counts first is there. A member that is null is none.
 func (v values) take(names map[string]place, name, json []byte, rank int) {
 	p, ok := names[string(name)]
-	if had := v[p.what]; ok && json != nil && (had.json == nil || p.rank+rank < had.rank) {
+	if had := v[p.what]; ok && json != nil && (had.json == nil || p.rank+rank < had.rank) && (p.attribute || json[0] != 'n') {
 		v[p.what] = value{string(name), json, p.rank + rank}
 	}
 }
 
-// plain reads a value, or what an object of OTLP wraps; null for one that wraps nothing.
+// plain reads a value, or what an object of OTLP wraps.
 func plain(s *jsonscan.Scanner) []byte {
-	if s.Peek() != '{' {
+	from, object := s.Offset(), s.Peek() == '{'
+	if !object {
 		return s.Raw()
 	}
-	out := []byte("null")
+	var wrapped []byte
 	for name := range s.Members {
-		if bytes.HasSuffix(name, []byte("Value")) {
-			out = s.Raw()
-		} else {
-			s.Skip()
+		if v := s.Raw(); bytes.HasSuffix(name, []byte("Value")) {
+			wrapped = v
 		}
 	}
-	return out
+	if wrapped != nil {
+		return wrapped
+	}
+	return s.From(from)
 }
 
 func (v values) has(what string) bool { return v[what].json != nil }
-
-// speaks reports whether a span has an attribute of the convention.
-func (v values) speaks() bool {
-	for _, x := range v {
-		if _, ok := attributes[x.name]; ok {
-			return true
-		}
-	}
-	return false
-}
 
 // text returns a string, or the JSON of anything else but null.
 func (v values) text(what string) string { return assembly.TextOf(v[what].json) }

@@ -281,12 +281,9 @@ func (l *line) answer(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 	return []assembly.Step{
 		{Kind: assembly.StepInput, At: begun},
 		{Kind: assembly.StepReply, At: at, First: first, ID: id, Blocks: blocks},
-		{Kind: assembly.StepCount, At: at, Model: modelName(m.Model), Usage: u, Final: u.OK},
+		{Kind: assembly.StepCount, At: at, Model: assembly.ModelName(m.Model), Usage: u, Final: u.OK},
 	}, err
 }
-
-// modelName removes the provider that Oh-My-Pi writes before the name.
-func modelName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
 // usage returns the counts of a call. Input excludes what was read and written;
 // output includes thinking.

@@ -18,9 +18,9 @@ type answer struct {
 	*file
 	counts
 	id, model string
-	created   int64 // unix seconds
-	known     bool  // it is that of a model
-	open      bool  // the final count of its output has not come
+	created   jsontext.Value
+	known     bool // it is that of a model
+	open      bool // the final count of its output has not come
 	failed    bool
 	blocks    []assembly.Block
 	pieces    []piece // of a stream
@@ -73,28 +73,25 @@ type delta struct {
 }
 
 // hear reads the body of a response.
-func (f *file) hear(c *call, x *exchange) {
+func (f *file) hear(c *call, body []byte) {
 	a := answer{file: f}
-	body := plain(x.response, &f.scratch[1])
 	if len(body) > 0 && body[0] == '{' {
 		a.add(body)
 	} else {
 		for line := range bytes.Lines(body) {
-			if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-				if data = bytes.TrimSpace(data); len(data) > 0 && data[0] == '{' {
-					a.add(data)
-				}
+			data, ok := bytes.CutPrefix(line, []byte("data:"))
+			if data = bytes.TrimSpace(data); ok && len(data) > 0 && data[0] == '{' {
+				a.add(data)
 			}
 		}
 	}
-	c.told = a.known
-	c.failed = x.status >= 400 || a.failed
-	c.ID, c.Model = cmp.Or(a.id, c.ID), cmp.Or(modelName(a.model), c.Model)
-	if c.End == 0 && a.created > 0 {
-		c.End = f.Moment(x.line, strconv.AppendInt(nil, a.created, 10))
+	c.told, c.failed = a.known, c.failed || a.failed
+	c.ID, c.Model = cmp.Or(a.id, c.ID), cmp.Or(assembly.ModelName(a.model), c.Model)
+	if c.End == 0 {
+		c.End = f.Moment(int(c.Line), a.created)
 	}
 	c.Reply = a.reply()
-	c.Usage, c.Open, c.USD = a.usage(), a.open, f.Cost(x.line, a.usd)
+	c.Usage, c.Open, c.USD = a.usage(), a.open, f.Cost(int(c.Line), a.usd)
 }
 
 // add reads a body, or an event.
@@ -117,8 +114,8 @@ func (a *answer) add(v []byte) {
 	}
 	a.failed = a.failed || len(e.Error) > 0 && e.Error.Kind() != 'n'
 	a.id, a.model = cmp.Or(a.id, e.ID), cmp.Or(a.model, e.Model)
-	if n, err := strconv.ParseInt(string(e.Created), 10, 64); err == nil {
-		a.created = cmp.Or(a.created, n)
+	if a.created == nil && string(e.Created) != "0" {
+		a.created = e.Created
 	}
 	if e.Usage.Kind() == '{' {
 		a.known, a.open = true, false

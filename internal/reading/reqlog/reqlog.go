@@ -92,11 +92,9 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 
 // read reads an exchange.
 func (f *file) read(c *assembly.Cursor) error {
-	x := exchange{line: c.Line()}
-	for name := range c.Members {
-		x.member(string(name), &c.Scanner)
-	}
-	if c.Err() == nil && f.add(&x) {
+	var x exchange
+	line := c.Line()
+	if c.Decode(&x); c.Err() == nil && f.add(line, &x) {
 		return nil
 	}
 	return errNoExchanges

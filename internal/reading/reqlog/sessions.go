@@ -9,15 +9,13 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// whole returns the calls of some files, with halves put together. One that was logged
-// twice counts once.
+// whole returns the calls of some files, with halves put together.
 func whole(files []*file) (list []*call) {
-	halves, seen := map[string]*call{}, map[string]*call{}
+	halves := map[string]*call{}
 	for _, f := range files {
 		if f.others > 0 && len(f.calls) == 0 {
 			f.Problems.Add(f.Name, 0, "none of its %d exchanges is a call of a model that was answered", f.others)
 		}
-		twice := 0
 		stem, _, _ := strings.Cut(path.Base(f.Name), ".")
 		for _, c := range f.calls {
 			c.Session = cmp.Or(c.Session, stem)
@@ -25,16 +23,10 @@ func whole(files []*file) (list []*call) {
 				o.join(c)
 				continue
 			}
-			if o := seen[c.ID]; c.ID != "" && o != nil && o.told && c.told && assembly.SameInput(&o.Usage, &c.Usage) {
-				twice++
-				continue
-			}
-			halves[c.half], seen[c.ID] = c, c
+			halves[c.half] = c
 			list = append(list, c)
 		}
-		if f.calls = nil; twice > 0 {
-			f.Problems.Add(f.Name, 0, "%d calls are logged a second time; each is counted once", twice)
-		}
+		f.calls = nil
 	}
 	return list
 }
