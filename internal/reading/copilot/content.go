@@ -119,11 +119,11 @@ func texts(text []byte) []traces.Text {
 	}
 	mk := assembly.Maker{Keep: true}
 	d, _ := e.data() // what cannot be read has no blocks
-	switch e.typ {
+	switch e.Type {
 	case "assistant.message":
 		return assembly.TextsOf(d.answer(mk))
 	case "user.message", "tool.execution_complete":
-		_, blocks := d.input(mk, e.typ)
+		_, blocks := d.input(mk, e.Type)
 		return assembly.TextsOf(blocks)
 	case "session.compaction_complete":
 		return assembly.TextsOf([]assembly.Block{mk.Text(prompt.KindSummary, d.Summary)})

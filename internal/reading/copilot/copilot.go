@@ -20,7 +20,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
-	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -81,16 +80,15 @@ type call struct {
 
 // event is one line.
 type event struct {
-	typ, agent string
-	timestamp  string
-	payload    []byte
+	Type      string         `json:"type"`
+	Agent     string         `json:"agentId"`
+	Timestamp string         `json:"timestamp"`
+	Payload   jsontext.Value `json:"data"`
 }
 
 // eventOf reads a line, of which the result shares bytes.
 func eventOf(text []byte) (e event, err error) {
-	err = jsonscan.Object(text, jsonscan.To("type", &e.typ), jsonscan.To("agentId", &e.agent),
-		jsonscan.To("timestamp", &e.timestamp), jsonscan.To("data", &e.payload))
-	if err == nil && e.typ == "" {
+	if err = assembly.Decode(text, &e); err == nil && e.Type == "" {
 		err = errNoType
 	}
 	return e, err
@@ -98,10 +96,10 @@ func eventOf(text []byte) (e event, err error) {
 
 // data returns what the event holds. Types that say nothing may hold anything.
 func (e *event) data() (d data, err error) {
-	if strings.HasPrefix(e.typ, "hook.") || strings.HasPrefix(e.typ, "permission.") {
+	if strings.HasPrefix(e.Type, "hook.") || strings.HasPrefix(e.Type, "permission.") {
 		return d, nil
 	}
-	return d, assembly.Decode(e.payload, &d)
+	return d, assembly.Decode(e.Payload, &d)
 }
 
 // data holds the members of all types of event.
@@ -177,21 +175,21 @@ func (f *file) parse(ln assembly.Line) error {
 	if err != nil {
 		return err
 	}
-	at := f.Stamp(ln.Number, []byte(e.timestamp))
+	at := f.Stamp(ln.Number, []byte(e.Timestamp))
 	if at != 0 {
 		f.start, f.end = assembly.Earlier(f.start, at), max(f.end, at)
 	}
 	d, err := e.data()
 	if err != nil {
-		return fmt.Errorf("%s: %w", e.typ, err)
+		return fmt.Errorf("%s: %w", e.Type, err)
 	}
 	f.nano = max(f.nano, d.Nano.N)
-	t := f.of(cmp.Or(e.agent, d.ParentAgent))
+	t := f.of(cmp.Or(e.Agent, d.ParentAgent))
 	t.model = cmp.Or(d.Chosen, d.Selected, d.Model, t.model)
 	if d.System > 0 {
 		f.static = min(d.System+max(0, d.Tools), assembly.MaxTokens)
 	}
-	switch e.typ {
+	switch e.Type {
 	case "session.start":
 		if f.id == "" {
 			f.id, f.project, f.version = d.Session, d.Context.Cwd, d.Version
@@ -213,15 +211,15 @@ func (f *file) parse(ln assembly.Line) error {
 	case "assistant.message":
 		f.answer(t, ln.Number, at, &d)
 	case "user.message", "tool.execution_complete":
-		kind, blocks := d.input(f.Maker, e.typ)
+		kind, blocks := d.input(f.Maker, e.Type)
 		f.say(t, blocks)
 		t.Add(&assembly.Step{Kind: kind, At: at, Line: int32(ln.Number), Blocks: blocks})
 	default:
-		if !known(e.typ) {
-			f.Unknown[e.typ]++
+		if !known(e.Type) {
+			f.Unknown[e.Type]++
 		}
 		if d.Metrics != nil || d.Used != nil {
-			return fmt.Errorf("%s: event has token counts that are those of another type", e.typ)
+			return fmt.Errorf("%s: event has token counts that are those of another type", e.Type)
 		}
 	}
 	return nil
@@ -315,11 +313,9 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 		f.Speaks(f.id)
 		f.uncounted()
 		static := f.static
-		s := &assembly.Session{
-			Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true, Static: func(string) int64 { return static }},
-			ID:     assembly.UniqueID(named, f.id), Project: f.project, Start: f.start, End: f.end, LoggedUSD: float64(f.nano) / 1e11,
-			Files: []*assembly.File{f.File}, Problems: assembly.Problems{Limit: opts.MaxProblems},
-		}
+		s := f.Alone(opts, Agent, assembly.UniqueID(named, f.id))
+		s.Static = func(string) int64 { return static }
+		s.Project, s.Start, s.End, s.LoggedUSD = f.project, f.start, f.end, float64(f.nano)/1e11
 		if f.version != "" {
 			s.Versions = []string{f.version}
 		}

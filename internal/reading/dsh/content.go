@@ -106,7 +106,7 @@ func texts(text []byte) (list []traces.Text) {
 	}
 	d, _ := e.data() // what cannot be read has no blocks
 	mk, m := assembly.Maker{Keep: true}, &d.Message
-	if e.typ == "user/message" {
+	if e.Type == "user/message" {
 		m = &d.message
 	}
 	if where, _ := e.place(); where.replaces() {

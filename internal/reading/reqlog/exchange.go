@@ -111,7 +111,7 @@ func (f *file) add(line int, x *exchange) bool {
 	f.ask(c, plain(ask, &f.scratch[0]))
 	status, _ := strconv.Atoi(first(x.Status, x.Response.status))
 	c.failed = status >= 400
-	f.hear(c, plain(answer, &f.scratch[1]))
+	c.hear(f.Response(plain(answer, &f.scratch[1])))
 	if path := first(x.Path, x.Request.path, x.Response.path); path != "" && !paths.MatchString(path) {
 		if c.asked && c.Usage.OK && c.Usage.Output > 0 {
 			f.Lacks(1, line, "the answer of %.40q has the token counts of a call, and the path is that of no known interface", path)
@@ -130,6 +130,16 @@ func (f *file) add(line int, x *exchange) bool {
 	f.Speaks(c.Session)
 	f.calls = append(f.calls, c)
 	return true
+}
+
+// hear takes a response.
+func (c *call) hear(a *assembly.Response) {
+	c.told, c.failed = a.Known, c.failed || a.Failed
+	c.ID, c.Model = cmp.Or(a.ID, c.ID), cmp.Or(assembly.ModelName(a.Model), c.Model)
+	if c.End == 0 {
+		c.End = c.Source.Moment(int(c.Line), a.Created)
+	}
+	c.Reply, c.Usage, c.Open, c.USD = a.Reply(), a.Usage(), a.Open, c.Source.Cost(int(c.Line), a.USD)
 }
 
 // plain returns the text of a body that is one, or its JSON; nil for none.

@@ -1,4 +1,4 @@
-package reqlog
+package assembly
 
 import (
 	"bytes"
@@ -8,22 +8,39 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/compactsim/compactsim/internal/reading/assembly"
 	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// answer is a response while it is read: a body, or the events of a stream.
-type answer struct {
-	*file
+// Response is the body of a response of a model, or the events of its stream, in the forms of Anthropic's
+// interface and OpenAI's two.
+type Response struct {
+	ID, Model string
+	Created   jsontext.Value
+	Known     bool // it is that of a model
+	Failed    bool
+	Open      bool // the final count of its output has not come
+
+	file *File
 	counts
-	id, model string
-	created   jsontext.Value
-	known     bool // it is that of a model
-	open      bool // the final count of its output has not come
-	failed    bool
-	blocks    []assembly.Block
-	pieces    []piece // of a stream
+	blocks []Block
+	pieces []piece // of a stream
+}
+
+// Response reads a response.
+func (f *File) Response(body []byte) *Response {
+	a := &Response{file: f}
+	if len(body) > 0 && body[0] == '{' {
+		a.add(body)
+		return a
+	}
+	for line := range bytes.Lines(body) {
+		data, ok := bytes.CutPrefix(line, []byte("data:"))
+		if data = bytes.TrimSpace(data); ok && len(data) > 0 && data[0] == '{' {
+			a.add(data)
+		}
+	}
+	return a
 }
 
 // piece is a part of a streamed response.
@@ -72,38 +89,16 @@ type delta struct {
 	} `json:"tool_calls"`
 }
 
-// hear reads the body of a response.
-func (f *file) hear(c *call, body []byte) {
-	a := answer{file: f}
-	if len(body) > 0 && body[0] == '{' {
-		a.add(body)
-	} else {
-		for line := range bytes.Lines(body) {
-			data, ok := bytes.CutPrefix(line, []byte("data:"))
-			if data = bytes.TrimSpace(data); ok && len(data) > 0 && data[0] == '{' {
-				a.add(data)
-			}
-		}
-	}
-	c.told, c.failed = a.known, c.failed || a.failed
-	c.ID, c.Model = cmp.Or(a.id, c.ID), cmp.Or(assembly.ModelName(a.model), c.Model)
-	if c.End == 0 {
-		c.End = f.Moment(int(c.Line), a.created)
-	}
-	c.Reply = a.reply()
-	c.Usage, c.Open, c.USD = a.usage(), a.open, f.Cost(int(c.Line), a.usd)
-}
-
 // add reads a body, or an event.
-func (a *answer) add(v []byte) {
+func (a *Response) add(v []byte) {
 	var e event
-	if assembly.Decode(v, &e) != nil {
-		a.Maker.Skip("response")
+	if Decode(v, &e) != nil {
+		a.file.Maker.Skip("response")
 	}
 	switch {
 	case e.Type == "message_start":
 		a.add(e.Message)
-		a.open = true
+		a.Open = true
 		return
 	case e.Type == "response.completed" || e.Type == "response.incomplete" || e.Type == "response.failed":
 		a.blocks = nil
@@ -112,26 +107,26 @@ func (a *answer) add(v []byte) {
 	case strings.HasPrefix(e.Type, "response."):
 		return
 	}
-	a.failed = a.failed || len(e.Error) > 0 && e.Error.Kind() != 'n'
-	a.id, a.model = cmp.Or(a.id, e.ID), cmp.Or(a.model, e.Model)
-	if a.created == nil && string(e.Created) != "0" {
-		a.created = e.Created
+	a.Failed = a.Failed || len(e.Error) > 0 && e.Error.Kind() != 'n'
+	a.ID, a.Model = cmp.Or(a.ID, e.ID), cmp.Or(a.Model, e.Model)
+	if a.Created == nil && string(e.Created) != "0" {
+		a.Created = e.Created
 	}
 	if e.Usage.Kind() == '{' {
-		a.known, a.open = true, false
+		a.Known, a.Open = true, false
 		a.counts.read(e.Usage)
 	}
 	if e.Content.Kind() == '[' {
 		a.say(v)
 	}
 	if s := jsonscan.New(e.Output); e.Output.Kind() == '[' {
-		a.known = true
+		a.Known = true
 		for range s.Elements {
 			a.say(s.Raw())
 		}
 	}
 	for i := range e.Choices {
-		a.known = true
+		a.Known = true
 		if m := e.Choices[i].Message; m.Kind() == '{' {
 			a.say(m)
 		}
@@ -139,32 +134,32 @@ func (a *answer) add(v []byte) {
 	}
 	a.delta(e.Index, &e.Block)
 	var d delta
-	if e.Delta.Kind() == '{' && assembly.Decode(e.Delta, &d) == nil {
+	if e.Delta.Kind() == '{' && Decode(e.Delta, &d) == nil {
 		a.delta(e.Index, &d)
 	}
 }
 
 // say adds a message, or what is one part of it.
-func (a *answer) say(raw []byte) {
-	a.known = true
-	a.blocks = append(a.blocks, a.Message(raw).Blocks...)
+func (a *Response) say(raw []byte) {
+	a.Known = true
+	a.blocks = append(a.blocks, a.file.Message(raw).Blocks...)
 }
 
 // delta adds what an event of a stream says.
-func (a *answer) delta(index int, d *delta) {
-	a.piece(prompt.KindThinking, index, "", "", assembly.TextOf(d.Thought))
+func (a *Response) delta(index int, d *delta) {
+	a.piece(prompt.KindThinking, index, "", "", TextOf(d.Thought))
 	kind := prompt.KindText
 	if d.Type == "input_json_delta" || strings.HasSuffix(d.Type, "tool_use") {
 		kind = prompt.KindToolUse
 	}
-	a.piece(kind, index, d.ID, d.Name, assembly.TextOf(d.Text))
+	a.piece(kind, index, d.ID, d.Name, TextOf(d.Text))
 	for _, u := range d.Uses {
 		a.piece(prompt.KindToolUse, u.Index, u.ID, u.Function.Name, u.Function.Arguments)
 	}
 }
 
 // piece adds to the last part if it is the same, or begins one.
-func (a *answer) piece(k prompt.Kind, index int, id, name, text string) {
+func (a *Response) piece(k prompt.Kind, index int, id, name, text string) {
 	if text == "" && name == "" {
 		return
 	}
@@ -178,14 +173,14 @@ func (a *answer) piece(k prompt.Kind, index int, id, name, text string) {
 	a.pieces = append(a.pieces, piece{kind: k, index: index, id: id, name: name, text: []byte(text)})
 }
 
-// reply returns what was answered.
-func (a *answer) reply() []assembly.Block {
+// Reply returns what was answered.
+func (a *Response) Reply() []Block {
 	list := a.blocks
 	for _, p := range a.pieces {
 		if p.kind == prompt.KindToolUse {
-			list = append(list, a.Maker.Use(assembly.CallID(p.id), p.name, p.text))
+			list = append(list, a.file.Maker.Use(CallID(p.id), p.name, p.text))
 		} else {
-			list = append(list, a.Maker.Text(p.kind, string(p.text)))
+			list = append(list, a.file.Maker.Text(p.kind, string(p.text)))
 		}
 	}
 	return list
@@ -193,13 +188,13 @@ func (a *answer) reply() []assembly.Block {
 
 // counts are the token counts of a response. In a stream later counts take the place of earlier ones.
 type counts struct {
-	assembly.Logged
+	Logged
 	inside bool // the input holds what was read and written
-	usd    float64
+	USD    float64
 }
 
 // count returns where the count of a name goes, by the names of both interfaces and of gateways before them; nil for nowhere.
-func (c *counts) count(name string) *assembly.Count {
+func (c *counts) count(name string) *Count {
 	switch name {
 	case "prompt_tokens", "input_tokens":
 		return &c.Input
@@ -232,17 +227,17 @@ func (c *counts) read(v []byte) {
 			at := jsonscan.New(v)
 			to.Scan(&at)
 		case name == "cost":
-			c.usd, _ = strconv.ParseFloat(string(bytes.Trim(v, `"`)), 64)
+			c.USD, _ = strconv.ParseFloat(string(bytes.Trim(v, `"`)), 64)
 		default:
 			c.read(v)
 		}
 	}
 }
 
-// usage splits the counts into disjoint classes. Anthropic's interface always has both reads and writes.
-func (c *counts) usage() assembly.Usage {
+// Usage splits the counts into disjoint classes. Anthropic's interface always has both reads and writes.
+func (c *counts) Usage() Usage {
 	if c.Apart = !c.inside; c.Apart && c.Read.Logged != c.Write.Logged {
-		return assembly.Usage{Reasoning: -1, Bad: true}
+		return Usage{Reasoning: -1, Bad: true}
 	}
-	return c.Usage()
+	return c.Logged.Usage()
 }
