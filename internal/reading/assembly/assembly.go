@@ -235,11 +235,15 @@ func (s *Session) Own(f *File) {
 }
 
 // Alone returns the session of one file.
-func (f *File) Alone(opts *traces.Options, agent, id string) *Session {
-	return &Session{
+func (f *File) Alone(opts *traces.Options, agent, id, version string) *Session {
+	s := &Session{
 		Format: &Format{Agent: agent, Rates: opts.Rates, Exact: true}, ID: id,
 		Files: []*File{f}, Problems: Problems{Limit: opts.MaxProblems},
 	}
+	if version != "" {
+		s.Versions = []string{version}
+	}
+	return s
 }
 
 // Problem records a defect at a line.

@@ -44,6 +44,13 @@ func (m Maker) Text(k prompt.Kind, text string) Block {
 	return b
 }
 
+// Added returns a block of text that the client added.
+func (m Maker) Added(text string) Block {
+	b := m.Text(prompt.KindAttachment, text)
+	b.Flags |= prompt.FlagMeta
+	return b
+}
+
 // Use returns a tool call, whose id pairs it with its result.
 func (m Maker) Use(id prompt.Digest, name string, input jsontext.Value) Block {
 	b := m.Text(prompt.KindToolUse, string(jsonscan.Plain(input)))

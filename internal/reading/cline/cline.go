@@ -251,8 +251,7 @@ func (m *message) blocks(mk assembly.Maker) (list []assembly.Block) {
 		case "redacted_thinking":
 			list = append(list, mk.Text(prompt.KindThinking, p.Data))
 		case "file":
-			b := mk.Text(prompt.KindAttachment, textOf(mk, p.Content))
-			b.Flags |= prompt.FlagMeta
+			b := mk.Added(textOf(mk, p.Content))
 			b.Object = p.Path
 			list = append(list, b)
 		case "image":

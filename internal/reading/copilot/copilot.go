@@ -56,7 +56,7 @@ type file struct {
 	static               int64              // tokens of tools and system prompt, by the client's count
 	threads              map[string]*thread // by agent; "" is the main one
 	order                []*thread
-	names                map[string]string // models of tool calls' agents, by agent
+	open                 []call // that no shutdown has counted
 	compacting           bool
 	beside               []assembly.Block // what the main thread said since a compaction under way began
 	lost                 int64            // tokens that shutdowns have and no call
@@ -67,13 +67,13 @@ type thread struct {
 	*assembly.Rounds
 	model   string         // the last one named
 	calls   map[string]int // by the id of the API's call
-	open    []call         // calls that no shutdown has counted
 	visible int64          // tokens of all that was said, as estimated
 }
 
 // call is a call that waits for its share of a total.
 type call struct {
 	of     *assembly.Call
+	thread *thread
 	said   int64 // what was said before it, as estimated, tokens
 	before int64 // the same of the call before, -1 for none
 }
@@ -149,7 +149,7 @@ var errNoType = errors.New("not an event of a session: it has no type")
 
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	f := &file{File: assembly.NewFile(in.Name, opts), threads: map[string]*thread{}, names: map[string]string{}}
+	f := &file{File: assembly.NewFile(in.Name, opts), threads: map[string]*thread{}}
 	f.of("")
 	return f, f.Read(ctx, opts, in, f.parse)
 }
@@ -162,7 +162,7 @@ func (f *file) of(agent string) *thread {
 		if agent != "" {
 			of.ID, of.Kind, of.Starter = agent, traces.ThreadAgent, assembly.CallID(agent)
 		}
-		t = &thread{Rounds: assembly.NewRounds(of, f.File), calls: map[string]int{}, model: f.names[agent]}
+		t = &thread{Rounds: assembly.NewRounds(of, f.File), calls: map[string]int{}}
 		f.threads[agent], f.order = t, append(f.order, t)
 	}
 	t.Version, t.Project = f.version, f.project
@@ -215,7 +215,7 @@ func (f *file) parse(ln assembly.Line) error {
 		f.say(t, blocks)
 		t.Add(&assembly.Step{Kind: kind, At: at, Line: int32(ln.Number), Blocks: blocks})
 	default:
-		if !known(e.Type) {
+		if kind, _, _ := strings.Cut(e.Type, "."); !slices.Contains(quiet, kind) {
 			f.Unknown[e.Type]++
 		}
 		if d.Metrics != nil || d.Used != nil {
@@ -225,15 +225,8 @@ func (f *file) parse(ln assembly.Line) error {
 	return nil
 }
 
-// known reports whether events of a type are known to say nothing to the model.
-func known(typ string) bool {
-	kind, _, _ := strings.Cut(typ, ".")
-	switch kind {
-	case "session", "system", "hook", "permission", "tool", "subagent", "assistant", "abort", "skill", "command", "external_tool", "user_input", "elicitation":
-		return true
-	}
-	return false
-}
+// quiet are kinds of events that are known to say nothing to the model, beside those that are read.
+var quiet = strings.Fields("session system hook permission tool subagent assistant abort skill command external_tool user_input elicitation")
 
 // say notes what was said in a thread.
 func (f *file) say(t *thread, blocks []assembly.Block) {
@@ -269,11 +262,13 @@ func (f *file) answer(t *thread, line int, at int64, d *data) {
 	if id != "" {
 		t.calls[id] = i
 	}
-	c := call{of: t.Calls[i].Call, said: said, before: -1}
-	if n := len(t.open); n > 0 {
-		c.before = t.open[n-1].said
+	c := call{of: t.Calls[i].Call, thread: t, said: said, before: -1}
+	for _, o := range f.open {
+		if o.thread == t {
+			c.before = o.said
+		}
 	}
-	t.open = append(t.open, c)
+	f.open = append(f.open, c)
 }
 
 // compacted takes a summary. It was made beside the conversation, whose messages
@@ -311,14 +306,13 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 			f.Problems.Add(f.Name, 0, "no session.start; the session is named by its file")
 		}
 		f.Speaks(f.id)
-		f.uncounted()
+		if n := len(f.open); n > 0 {
+			f.Problems.Add(f.Name, int(f.open[0].of.Line), "no shutdown counts the input of %d calls from here on; it is estimated, and only their output is in the bill", n)
+		}
 		static := f.static
-		s := f.Alone(opts, Agent, assembly.UniqueID(named, f.id))
+		s := f.Alone(opts, Agent, assembly.UniqueID(named, f.id), f.version)
 		s.Static = func(string) int64 { return static }
 		s.Project, s.Start, s.End, s.LoggedUSD = f.project, f.start, f.end, float64(f.nano)/1e11
-		if f.version != "" {
-			s.Versions = []string{f.version}
-		}
 		for _, t := range f.order {
 			loose := t.Done(f.id + "/" + t.ID)
 			if t.Kind == traces.ThreadMain && len(t.Calls) > 0 {
@@ -333,31 +327,14 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 	return list
 }
 
-// uncounted tells of calls whose input is nowhere.
-func (f *file) uncounted() {
-	n, first := 0, int32(0)
-	for _, t := range f.order {
-		for _, c := range t.open {
-			if n++; first == 0 || c.of.Line < first {
-				first = c.of.Line
-			}
-		}
-	}
-	if n > 0 {
-		f.Problems.Add(f.Name, int(first), "no shutdown counts the input of %d calls from here on; it is estimated, and only their output is in the bill", n)
-	}
-}
-
 // shutdown gives the calls since the last one their shares of its totals.
 func (f *file) shutdown(line int, metrics map[string]metrics) {
 	of := map[string][]call{}
-	for _, t := range f.order {
-		for _, c := range t.open {
-			if c.of.Model == "" && len(metrics) == 1 {
-				c.of.Model = slices.Collect(maps.Keys(metrics))[0]
-			}
-			of[c.of.Model] = append(of[c.of.Model], c)
+	for _, c := range f.open {
+		if c.of.Model == "" && len(metrics) == 1 {
+			c.of.Model = slices.Collect(maps.Keys(metrics))[0]
 		}
+		of[c.of.Model] = append(of[c.of.Model], c)
 	}
 	counted := map[*assembly.Call]bool{}
 	for _, model := range slices.Sorted(maps.Keys(metrics)) {
@@ -373,9 +350,8 @@ func (f *file) shutdown(line int, metrics map[string]metrics) {
 			}
 			list = append(list, p)
 		}
-		total, ok := m.Usage.total()
-		err := errTotals
-		if ok {
+		total, err := m.Usage.total()
+		if err == nil {
 			err = total.Spread(list)
 		}
 		if err != nil {
@@ -389,9 +365,7 @@ func (f *file) shutdown(line int, metrics map[string]metrics) {
 			counted[c.of], c.of.Final = true, true
 		}
 	}
-	for _, t := range f.order {
-		t.open = slices.DeleteFunc(t.open, func(c call) bool { return counted[c.of] })
-	}
+	f.open = slices.DeleteFunc(f.open, func(c call) bool { return counted[c.of] })
 }
 
 var errTotals = errors.New("totals that lack some")

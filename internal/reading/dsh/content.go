@@ -77,9 +77,7 @@ func (m *message) text(mk assembly.Maker, text string) assembly.Block {
 	case m.Source.Kind == "user" || m.Source.Kind == "":
 		return mk.Text(prompt.KindPrompt, text)
 	}
-	b := mk.Text(prompt.KindAttachment, text)
-	b.Flags |= prompt.FlagMeta
-	return b
+	return mk.Added(text)
 }
 
 // result returns the text of a tool's result and whether it has an image.

@@ -207,7 +207,7 @@ func (l *line) steps(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 			Blocks: []assembly.Block{mk.Text(prompt.KindSummary, l.Summary)},
 		}}, nil
 	case "branch_summary":
-		b := meta(mk.Text(prompt.KindAttachment, l.Summary))
+		b := mk.Added(l.Summary)
 		return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: []assembly.Block{b}}}, nil
 	case "custom_message":
 		blocks, err := blocksOf(mk, l.Content, prompt.KindAttachment)
@@ -237,7 +237,7 @@ func (l *line) message(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 		b := mk.Result(assembly.CallID(m.ToolCall), texts, m.Failed, image)
 		return []assembly.Step{{Kind: assembly.StepResult, At: at, Blocks: []assembly.Block{b}}}, err
 	case "bashExecution":
-		b := meta(mk.Text(prompt.KindAttachment, m.Command+"\n"+m.Output))
+		b := mk.Added(m.Command + "\n" + m.Output)
 		return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: []assembly.Block{b}}}, nil
 	}
 	if m.Usage != nil {
