@@ -32,15 +32,17 @@ func (p *Plan) Chains(ctx context.Context, corpus *traces.Corpus) (*results.Run,
 	return run, list, err
 }
 
-// Keep makes the next run of the plan keep what Follow returns. It pays where cells are few: with many, simulating the
+// Keep makes the next run of the plan keep what Follow returns, single calls only if calls is set. It pays where cells are few: with many, simulating the
 // foremost once more costs less than recording all.
-func (p *Plan) Keep(corpus *traces.Corpus) error {
+func (p *Plan) Keep(corpus *traces.Corpus, calls bool) error {
 	d, err := p.design()
 	if err != nil || len(d.Cells) > 2*results.ForemostCells {
 		return err
 	}
 	p.kept = newFollower(d, withCalls(corpus))
-	p.record = p.kept.record
+	if calls {
+		p.record = p.kept.record
+	}
 	return nil
 }
 
@@ -92,19 +94,19 @@ type follower struct {
 	mu     sync.Mutex
 	at     map[string]int // cells, by name
 	order  map[string]int // sessions whose calls are kept, by id
+	most   int            // recorded calls of these sessions
 	calls  []results.CellCalls
 }
 
 func newFollower(d *Design, sessions []*traces.Session) *follower {
 	f := &follower{design: d, watch: newWatch(d), at: map[string]int{}, order: map[string]int{}}
-	recorded := 0
 	for i, s := range longest(sessions) {
 		f.order[s.ID] = i
-		recorded += s.NumCalls()
+		f.most += s.NumCalls()
 	}
 	for i := range d.Cells {
 		f.at[d.Cells[i].Name] = i
-		f.calls = append(f.calls, results.CellCalls{Cell: d.Cells[i].Name, Calls: make([]results.CallRecord, 0, recorded+recorded/8)})
+		f.calls = append(f.calls, results.CellCalls{Cell: d.Cells[i].Name})
 	}
 	return f
 }
@@ -114,6 +116,9 @@ func (f *follower) record(cell string, r *results.CallRecord) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		c := &f.calls[f.at[cell]]
+		if c.Calls == nil {
+			c.Calls = make([]results.CallRecord, 0, f.most+f.most/8)
+		}
 		c.Calls = append(c.Calls, *r)
 	}
 }

@@ -152,7 +152,7 @@ server: {lookback: [1, 20], lifetime_5m: [5m, 10m]}
 		"trigger.fixed":      "threshold (tokens)",
 		"trigger.reserve":    "trigger reserve (tokens)",
 		"server.lookback":    "server lookback (positions)",
-		"server.lifetime_5m": "server lifetime 5m", // the values say their unit
+		"server.lifetime_5m": "cache lifetime (entries of 5 minutes)", // the values say their unit
 	}
 	if diff := cmp.Diff(want, d.labels()); diff != "" {
 		t.Error(diff)

@@ -56,8 +56,10 @@ func apart(a, b [3]int) (d [3]int) {
 func (r *Registry) Generations() []*Strategy {
 	var list []*Strategy
 	for _, name := range r.Presets() {
-		if s := r.presets[name]; s.Generation.Agent != "" {
-			list = append(list, s)
+		if l := r.presets[name]; l.generation {
+			if s, err := l.strategy(); err == nil {
+				list = append(list, s)
+			}
 		}
 	}
 	return list

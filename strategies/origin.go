@@ -47,7 +47,9 @@ func (r *Registry) Match(word string) ([]string, error) {
 	}
 	var names []string
 	for _, name := range r.Presets() {
-		if r.presets[name].Origin.NotRun != "" {
+		if s, err := r.Strategy(name); err != nil {
+			return nil, err
+		} else if s.Origin.NotRun != "" {
 			continue
 		}
 		ok, err := path.Match(word, name)

@@ -30,7 +30,7 @@ func TestStrategiesPage(t *testing.T) {
 	b.WriteString(pageHead)
 	group := ""
 	for _, name := range r.Presets() {
-		s := r.presets[name]
+		s := preset(t, r, name)
 		if s.Group == "" {
 			continue
 		}

@@ -6,7 +6,9 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -59,22 +61,63 @@ const presetFolder = "presets"
 
 // add is AddPreset for a file in a folder, which is the group of the preset.
 func (r *Registry) add(text []byte, name, folder string) (*Strategy, error) {
+	s, err := r.read(text, name, folder)
+	if err != nil {
+		return nil, err
+	}
+	r.list(listed{name: s.Name, group: s.Group, rank: s.rank, generation: s.Generation.Agent != "",
+		strategy: func() (*Strategy, error) { return s, nil }})
+	return s, nil
+}
+
+// read reads the preset of a file in a folder.
+func (r *Registry) read(text []byte, name, folder string) (*Strategy, error) {
 	tree, err := spec.Parse(text, name)
 	if err != nil {
 		return nil, err
 	}
 	s, err := r.preset(tree)
-	if err != nil {
-		return nil, err
-	}
-	if r.presets == nil {
-		r.presets = map[string]*Strategy{}
-	}
-	if folder != presetFolder {
+	if err == nil && folder != presetFolder {
 		s.Group = folder
 	}
-	r.presets[s.Name] = s
-	return s, nil
+	return s, err
+}
+
+// listed is what lists need to know of a preset, and its strategy.
+type listed struct {
+	name, group string
+	rank        int
+	generation  bool // of a client
+	strategy    func() (*Strategy, error)
+}
+
+// list adds a preset.
+func (r *Registry) list(l listed) {
+	if r.presets == nil {
+		r.presets = map[string]listed{}
+	}
+	r.presets[l.name] = l
+}
+
+// addLater is add for a file that comes with the program: all of a hundred take longer to read than most commands. Of the file
+// it reads the keys that lists need, each on a line of its own.
+func (r *Registry) addLater(text []byte, name, folder string) {
+	l := listed{strategy: sync.OnceValues(func() (*Strategy, error) { return r.read(text, name, folder) })}
+	if folder != presetFolder {
+		l.group = folder
+	}
+	for line := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
+		switch value = strings.TrimSpace(value); key {
+		case "name":
+			l.name = value
+		case "rank":
+			l.rank, _ = strconv.Atoi(value)
+		case "generation":
+			l.generation = true
+		}
+	}
+	r.list(l)
 }
 
 // Compose makes a strategy from a mapping of the keys of a preset file, without adding it

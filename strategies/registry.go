@@ -85,7 +85,7 @@ func (d Definition) with(t Traits) Definition {
 // definition to use a layer of one's own.
 type Registry struct {
 	layers  map[string]Definition
-	presets map[string]*Strategy
+	presets map[string]listed
 }
 
 //go:embed presets
@@ -121,26 +121,15 @@ var readBuiltin = sync.OnceValues(func() (*Registry, error) {
 		}
 		names = append(names, found...)
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(ofOthers(a), ofOthers(b)) })
 	for _, name := range names {
 		text, err := presetFiles.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("read preset: %w", err)
 		}
-		if _, err := r.add(text, path.Base(name), path.Base(path.Dir(name))); err != nil {
-			return nil, err
-		}
+		r.addLater(text, path.Base(name), path.Base(path.Dir(name)))
 	}
 	return r, nil
 })
-
-// ofOthers sorts presets that are made of others after those.
-func ofOthers(name string) int {
-	if strings.HasPrefix(path.Base(name), "own") {
-		return 1
-	}
-	return 0
-}
 
 // Define adds a kind of layer. A name that is taken is an error.
 func (r *Registry) Define(d Definition) error {
@@ -168,7 +157,7 @@ func (r *Registry) Presets() []string {
 	names := slices.Collect(maps.Keys(r.presets))
 	sort.Slice(names, func(i, j int) bool {
 		a, b := r.presets[names[i]], r.presets[names[j]]
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.rank, b.rank), cmp.Compare(a.Name, b.Name)) < 0
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.rank, b.rank), cmp.Compare(a.name, b.name)) < 0
 	})
 	return names
 }
@@ -176,8 +165,8 @@ func (r *Registry) Presets() []string {
 // Strategy returns the preset with a name; an unknown one is an error that
 // names the nearest.
 func (r *Registry) Strategy(name string) (*Strategy, error) {
-	if s, ok := r.presets[name]; ok {
-		return s, nil
+	if l, ok := r.presets[name]; ok {
+		return l.strategy()
 	}
 	names := r.Presets()
 	hint := nearest.Hint(name, names)

@@ -24,7 +24,7 @@ func TestBuiltinPresets(t *testing.T) {
 		"claude-code/1", "claude-code/2.1", "claude-code/2026-03", "claude-code/2026-08", "claude-code/2026-10",
 		"codex/2026-08", "opencode/2026-08", "pi/2026-03", "gemini-cli/2026-08", "none",
 	}
-	got := slices.DeleteFunc(r.Presets(), func(name string) bool { return r.presets[name].Group != "" })
+	got := slices.DeleteFunc(r.Presets(), func(name string) bool { return r.presets[name].group != "" })
 	if !slices.Equal(got, want) {
 		t.Errorf("presets %v, want %v", got, want)
 	}
@@ -40,6 +40,27 @@ func TestBuiltinPresets(t *testing.T) {
 			if layers := m.Layers(); (len(layers) == 0) != (name == "none") {
 				t.Errorf("%s has %d layers", m.Name, len(layers))
 			}
+		}
+	}
+}
+
+// preset returns the strategy of a preset.
+func preset(t *testing.T, r *Registry, name string) *Strategy {
+	t.Helper()
+	s, err := r.Strategy(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// What lists need of a preset is as its file says when read whole.
+func TestListedAsRead(t *testing.T) {
+	r := builtin(t)
+	for name, l := range r.presets {
+		s := preset(t, r, name)
+		if s.Name != l.name || s.Group != l.group || s.rank != l.rank || (s.Generation.Agent != "") != l.generation {
+			t.Errorf("%s: listed as %q of group %q, rank %d, generation %t", s.Name, l.name, l.group, l.rank, l.generation)
 		}
 	}
 }

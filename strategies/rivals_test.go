@@ -58,7 +58,7 @@ func TestRivals(t *testing.T) {
 	r := builtin(t)
 	date := regexp.MustCompile(`^20\d\d(-\d\d(-\d\d)?)?$`)
 	for _, name := range r.Presets() {
-		s := r.presets[name]
+		s := preset(t, r, name)
 		want, ok := rivals[name]
 		if ok != (s.Group != "") {
 			t.Errorf("%s of group %q: in the table: %v", name, s.Group, ok)
@@ -113,7 +113,7 @@ func TestConstantsOfRivals(t *testing.T) {
 	r := builtin(t)
 	var b strings.Builder
 	for _, name := range r.Presets() {
-		s := r.presets[name]
+		s := preset(t, r, name)
 		if s.Group == "" {
 			continue
 		}

@@ -64,7 +64,7 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
 		}
 		return &found{out.Run,
 			func() report { return reports.Ablation(out) },
-			func() ([]reports.Drawing, error) { return []reports.Drawing{reports.Tornado(out, out.Bases[0])}, nil },
+			func() ([]reports.Drawing, error) { return reports.AblationDrawings(out), nil },
 			func() error { return s.saveAblation(context.WithoutCancel(cmd.Context()), out) },
 		}, err
 	})
@@ -89,6 +89,5 @@ func (s *study) saveAblation(ctx context.Context, a *studies.Ablation) error {
 	}
 	s.folder.addReport(reportFile, reports.Ablation(a), "table")
 	s.folder.addReport(ablationFile, reports.Ablation(a), "csv")
-	s.folder.addCharts(reports.AblationDrawings(a))
 	return s.folder.save(ctx)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -20,8 +21,9 @@ import (
 
 // chartFlags say which pictures to draw, where and how.
 type chartFlags struct {
-	charts []string // as given: FILE or KIND=FILE
+	charts []string // as given: FILE, KIND=FILE, or with out KIND
 	kinds  []string // that the verb draws
+	out    string   // folder of the verb's files, "" for none
 	style  string
 	form   reports.Form
 }
@@ -40,8 +42,12 @@ func (f *chartFlags) bind(cmd *cobra.Command, kinds ...string) {
 	f.bindForm(cmd)
 }
 
-// kindAndFile divides a value of --chart. A name before = is a kind, not part of a path.
-func kindAndFile(text string) (kind, file string) {
+// kindAndFile divides a value of --chart. A name before = is a kind, not part of a path. A kind alone has no file: its chart
+// goes into the folder of --out.
+func (f *chartFlags) kindAndFile(text string) (kind, file string) {
+	if slices.Contains(f.kinds, text) {
+		return text, ""
+	}
 	before, after, ok := strings.Cut(text, "=")
 	if !ok || strings.ContainsAny(before, "./\\ ") {
 		return "", text
@@ -52,7 +58,7 @@ func kindAndFile(text string) (kind, file string) {
 // wants reports whether a chart of one of the kinds is asked for.
 func (f *chartFlags) wants(kinds ...string) bool {
 	return slices.ContainsFunc(f.charts, func(text string) bool {
-		kind, _ := kindAndFile(text)
+		kind, _ := f.kindAndFile(text)
 		return slices.Contains(kinds, kind)
 	})
 }
@@ -61,9 +67,15 @@ func (f *chartFlags) wants(kinds ...string) bool {
 func (f *chartFlags) check() error {
 	errs := []error{f.checkForm()}
 	for _, text := range f.charts {
-		kind, file := kindAndFile(text)
-		if file == "" {
-			errs = append(errs, errors.New("--chart: no FILE given"))
+		kind, file := f.kindAndFile(text)
+		if file == "" && kind != "" && f.out != "" {
+			continue
+		} else if file == "" {
+			where := ""
+			if kind == text && kind != "" {
+				where = "; draw it into " + kind + "=FILE, or with --out into its folder"
+			}
+			errs = append(errs, fmt.Errorf("%s: no FILE given%s", strings.TrimSpace("--chart "+text), where))
 			continue
 		}
 		if kind != "" && !slices.Contains(f.kinds, kind) {
@@ -78,19 +90,34 @@ func (f *chartFlags) check() error {
 
 // oneChart returns an error for a picture of several strategies.
 func (f *chartFlags) oneChart(strategies int) error {
-	if len(f.charts) == 0 || strategies < 2 {
-		return nil
+	for _, text := range f.charts {
+		if _, file := f.kindAndFile(text); file != "" && strategies > 1 {
+			return fmt.Errorf("--chart %s: one strategy to a chart; --out draws one for each", text)
+		}
 	}
-	return fmt.Errorf("--chart %s: one strategy to a chart; --out draws one for each", f.charts[0])
+	return nil
 }
 
-// draw draws the charts asked for, of which the first drawing is the main one. If there is nothing to draw, it warns.
+// inFolder returns the drawings for the folder of --out: those of the main kind, which comes first, and of the kinds asked for.
+func (f *chartFlags) inFolder(drawings []reports.Drawing) (list []reports.Drawing) {
+	for _, d := range drawings {
+		if d.Kind == drawings[0].Kind || slices.Contains(f.charts, d.Kind) {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// draw draws the charts asked for into their files. The first drawing is the main one. If there is nothing to draw, it warns.
 func (f *chartFlags) draw(cmd *cobra.Command, drawings []reports.Drawing) error {
 	for _, text := range f.charts {
-		kind, file := kindAndFile(text)
+		kind, file := f.kindAndFile(text)
 		at := slices.IndexFunc(drawings, func(d reports.Drawing) bool { return kind == "" || d.Kind == kind })
 		if at < 0 {
-			say(cmd.ErrOrStderr(), "warning: %s is not drawn: there is nothing for a chart of this kind", file)
+			say(cmd.ErrOrStderr(), "warning: %s is not drawn: there is nothing for a chart of this kind", cmp.Or(file, kind))
+			continue
+		}
+		if file == "" { // it is in the folder
 			continue
 		}
 		list, err := f.made(drawings[at], file)

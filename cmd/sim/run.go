@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,6 +16,7 @@ import (
 	"github.com/compactsim/compactsim/internal/report/charts"
 	"github.com/compactsim/compactsim/internal/serving/live"
 	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -115,6 +117,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		if run == nil {
 			return nil, err
 		}
+		follow := sync.OnceValue(func() *followed { return s.follow(cmd.Context(), run, key, err != nil) })
 		return &found{run,
 			func() report {
 				d := reports.Run(hidden(key, run, nil, nil), reports.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()})
@@ -123,8 +126,14 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 				}
 				return d
 			},
-			func() ([]reports.Drawing, error) { return f.drawings(cmd, s, run, key) },
-			func() error { return s.save(cmd, run, key, made, err != nil) },
+			func() ([]reports.Drawing, error) {
+				if s.folder == nil && !f.output.wants("context", "hit") {
+					return reports.Charts(hidden(key, run, nil, nil), nil), nil
+				}
+				seen := follow()
+				return reports.Charts(seen.run, seen.calls), seen.err
+			},
+			func() error { return s.save(cmd, follow(), key, made, err != nil) },
 		}, err
 	}, f.live.check(), err)
 }
@@ -140,8 +149,8 @@ func (f *runFlags) simulate(cmd *cobra.Command, s *study) (*results.Run, *live.R
 			return nil, nil, err
 		}
 	}
-	if s.folder != nil || f.output.wants("context", "hit") {
-		if err := s.plan.Keep(s.corpus); err != nil {
+	if ofCalls := f.output.wants("context", "hit"); ofCalls || s.folder != nil {
+		if err := s.plan.Keep(s.corpus, ofCalls); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -154,15 +163,22 @@ func (f *runFlags) simulate(cmd *cobra.Command, s *study) (*results.Run, *live.R
 	return run, calls.done(), err // from here on there are no real calls
 }
 
-// drawings returns the charts of a run. Those of single calls need these simulated once more.
-func (f *runFlags) drawings(cmd *cobra.Command, s *study, run *results.Run, key []byte) (_ []reports.Drawing, err error) {
-	var calls []results.CellCalls
-	if f.output.wants("context", "hit") {
-		if calls, _, err = s.plan.Follow(cmd.Context(), s.corpus, run); err != nil {
-			return nil, err
-		}
+// followed is a run with its single calls and compactions, with pseudonyms if the flags ask for them.
+type followed struct {
+	run    *results.Run
+	calls  []results.CellCalls
+	chains []studies.Chains
+	err    error
+}
+
+// follow returns the calls and compactions of a run. What an interrupted run lacks is no error of its own, nor is an
+// interruption that save reports.
+func (s *study) follow(ctx context.Context, run *results.Run, key []byte, partial bool) *followed {
+	calls, chains, err := s.plan.Follow(ctx, s.corpus, run)
+	if partial || s.folder != nil && ctx.Err() != nil {
+		err = nil
 	}
-	return reports.Charts(hidden(key, run, calls, nil), calls), nil
+	return &followed{hidden(key, run, calls, chains), calls, chains, err}
 }
 
 // most returns the largest number of lines of a table, 0 for no limit.
@@ -173,12 +189,9 @@ func (f *runFlags) most() int {
 	return maxLines
 }
 
-// save writes the files of a run, none if it was interrupted. If an error ended the run early, what cannot be drawn is
-// left out without another.
-func (s *study) save(cmd *cobra.Command, run *results.Run, key []byte, made *live.Report, partial bool) error {
+// save writes the files of a run beside its charts, none if it was interrupted.
+func (s *study) save(cmd *cobra.Command, seen *followed, key []byte, made *live.Report, partial bool) error {
 	o, ctx := s.folder, cmd.Context()
-	// The rows are written even when a chart cannot be drawn.
-	calls, chains, followErr := s.plan.Follow(ctx, s.corpus, run)
 	if ctx.Err() != nil {
 		say(cmd.ErrOrStderr(), "nothing is written into %s", o.dir)
 		if partial {
@@ -186,21 +199,15 @@ func (s *study) save(cmd *cobra.Command, run *results.Run, key []byte, made *liv
 		}
 		return fmt.Errorf("interrupted before anything was written: %w", context.Cause(ctx))
 	}
-	if partial {
-		followErr = nil
-	}
-	run = hidden(key, run, calls, chains)
-	if err := s.addRun(run, key); err != nil {
+	if err := s.addRun(seen.run, key); err != nil {
 		return err
 	}
-	o.addReport(reportFile, reports.Run(run, reports.Options{Split: true}), "table")
-	o.addReport(chainsFile, reports.Chains(run, chains, 0), "csv")
+	o.addReport(reportFile, reports.Run(seen.run, reports.Options{Split: true}), "table")
+	o.addReport(chainsFile, reports.Chains(seen.run, seen.chains, 0), "csv")
 	if made != nil && key == nil {
 		o.add(liveFile, document.Indented(made))
-		o.add(summariesFile, made.WriteSummaries)
 	}
-	o.addCharts(reports.Drawings(run, calls))
-	return errors.Join(followErr, o.save(ctx))
+	return o.save(ctx)
 }
 
 // parsed returns the plan and the scenario with the flags applied, or

@@ -89,18 +89,23 @@ func (f *runFlags) execute(cmd *cobra.Command, args []string, ask func(s *study)
 		return runErr
 	}
 	f.read.remark(cmd, &out.run.Workload, s.corpus)
-	errs := []error{runErr, out.document().Write(cmd.OutOrStdout(), f.format)}
-	if len(f.output.charts) > 0 {
-		drawings, err := out.drawings()
-		if err == nil {
-			err = f.output.draw(cmd, drawings)
-		}
-		errs = append(errs, err)
-	}
+	errs := []error{runErr, out.document().Write(cmd.OutOrStdout(), f.format), f.draw(cmd, s, out)}
 	if s.folder != nil {
 		errs = append(errs, out.save())
 	}
 	return errors.Join(errs...)
+}
+
+// draw draws the charts asked for, and those of the folder of a study.
+func (f *runFlags) draw(cmd *cobra.Command, s *study, out *found) error {
+	if s.folder == nil && len(f.output.charts) == 0 {
+		return nil
+	}
+	drawings, err := out.drawings()
+	if s.folder != nil {
+		s.folder.addCharts(f.output.inFolder(drawings))
+	}
+	return errors.Join(err, f.output.draw(cmd, drawings))
 }
 
 // addRun adds what every folder of a run has, with pseudonyms if key is not nil.

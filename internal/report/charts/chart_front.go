@@ -157,6 +157,10 @@ func frontLines(f *results.Front, p *document.Panel) []document.Series {
 	}
 	dots := found.Dotted()
 	dots[1].Texts = nil
+	if len(found.X) == 1 { // no line
+		dots = dots[1:]
+		dots[0].Aid = false
+	}
 	return append([]document.Series{below}, dots...)
 }
 

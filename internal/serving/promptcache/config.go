@@ -83,6 +83,17 @@ type Config struct {
 	EvictPerCall    float64 `yaml:"evict_per_call" min:"0" max:"1" doc:"Probability, 0…1, that the message entries a call would have read are lost. Recordings show about 0.007, nearly all from one repository." unit:"share of calls"`
 }
 
+// Label returns what charts call a lifetime, and which entries have it.
+func (*Config) Label(key string) (name, unit string) {
+	switch key {
+	case "lifetime_5m":
+		return "cache lifetime", "entries of 5 minutes"
+	case "lifetime_1h":
+		return "cache lifetime", "entries of 1 hour"
+	}
+	return "", ""
+}
+
 // unless is a switch that is on by default: its zero value is written true.
 type unless bool
 
