@@ -41,7 +41,7 @@ type file struct {
 	service, version string // of the program, as it said last
 	scratch          []byte
 	shown            bool // what is read shows spans, also if they are cut off
-	known            bool // or what is known to be none
+	known            bool // or a span without its time, or what is known to be none
 	bare             bool // a part of an export has no list of them
 	calls            int  // spans that may be calls
 	cut              int  // spans whose messages are cut off

@@ -60,11 +60,11 @@ func (f *file) object(c *assembly.Cursor) (holds bool) {
 			f.known = f.known || typ == "metric" || typ == "log"
 		default:
 			v.member(name, &c.Scanner, members, 0)
-			f.shown = f.shown || v.has("span") && v.has("start")
+			f.shown = f.shown || v.has("span") && v.has("start") || v["name"].name == "spanName" && len(v) > 1
 		}
 	}
 	if c.Err() == nil && (v.has("span") || v.has("name") && len(v) > 1) {
-		f.shown, holds = true, true
+		f.known, holds = true, true
 		f.add(line, v, c.From(from))
 	}
 	return holds
