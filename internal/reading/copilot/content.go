@@ -43,6 +43,9 @@ func (u *used) usage() assembly.Usage {
 			u.Write = d.Count
 		}
 	}
+	if !u.Read.Logged || !u.Write.Logged {
+		return assembly.Usage{}
+	}
 	return assembly.Logged{Input: u.Input, Read: u.Read, Write: u.Write, Output: u.Output}.Usage()
 }
 
