@@ -66,6 +66,17 @@ var made = map[string]func() []*traces.Session{
 	"reading": one("reading", 2000, func(b *script) {
 		b.turn(0, toolRead, 20, 6000).turn(65*time.Minute, toolRead, 4, 6000)
 	}),
+	// Twenty of them, and a person who comes back after 65 or 55 minutes with one more to read.
+	"late-back":  one("back", 2000, func(b *script) { b.turn(0, toolRead, 20, 6000).turn(65*time.Minute, toolRead, 1, 6000) }),
+	"early-back": one("back", 2000, func(b *script) { b.turn(0, toolRead, 20, 6000).turn(55*time.Minute, toolRead, 1, 6000) }),
+	// Twelve prompts of 4,000 tokens, each with two commands of 3,000.
+	"long-prompts": one("long-prompts", 2000, func(b *script) {
+		for range 12 {
+			b.step(step{wait: time.Minute, prompt: 4000, calls: 1, tool: toolBash})
+			b.step(step{wait: time.Second, results: []int32{3000}, calls: 1, tool: toolBash})
+			b.step(step{wait: time.Second, results: []int32{3000}})
+		}
+	}),
 }
 
 // one returns a function that writes a session whose reminders have so many tokens.

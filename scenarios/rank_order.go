@@ -176,7 +176,21 @@ func (r *ranker) standings(list, own []*ranked, off results.ModelError, ordered 
 	slices.SortStableFunc(out, func(a, b studies.Standing) int {
 		return cmp.Or(a.Place-b.Place, cmp.Compare(a.CostUSD, b.CostUSD), cmp.Compare(a.Strategy, b.Strategy))
 	})
+	r.nameSame(out)
 	return out
+}
+
+// nameSame says of a schedule that comes again under another name which it is.
+func (r *ranker) nameSame(list []studies.Standing) {
+	for i := range list {
+		s, err := r.plan.Registry.Strategy(list[i].Strategy)
+		for j := 0; j < i && err == nil; j++ {
+			if first, unknown := r.plan.Registry.Strategy(list[j].Strategy); unknown == nil && s.Same(first) {
+				list[i].Why = "the same schedule as " + list[j].Strategy
+				break
+			}
+		}
+	}
 }
 
 // placesBy returns for each side 1 and the number of sides that are shown to be better, session by session: all

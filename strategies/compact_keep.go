@@ -83,7 +83,7 @@ func newestWithin(c *prompt.Context, body, to int, budget int64) int {
 	i := to
 	for i > body {
 		at := legalCut(c, i-1, body)
-		if tokensBetween(c, at, to) > budget {
+		if budget -= tokensBetween(c, at, i); budget < 0 {
 			break
 		}
 		i = at

@@ -117,33 +117,27 @@ func legalCut(c *prompt.Context, i, floor int) int {
 // strandedCall returns the position, at least floor, of a tool call before
 // position i whose result is at i or after it; i when there is none.
 func strandedCall(c *prompt.Context, i, floor int) int {
-	with := map[int32]bool{}
-	for p := i; p < c.Len(); p++ {
-		call := c.BlockAt(p).Call
-		switch c.At(p).Kind {
-		case prompt.KindToolUse:
-			with[call] = true
-		case prompt.KindToolResult:
-			if call == 0 || with[call] {
-				continue
-			}
-			if at := callAt(c, call, i, floor); at < i {
-				return at
-			}
+	for p := i; p < c.Len() && i > floor; p++ {
+		if c.At(p).Kind != prompt.KindToolResult || c.BlockAt(p).Call == 0 {
+			continue
+		}
+		if at := callBefore(c, p, floor); at >= floor && at < i {
+			return at
 		}
 	}
 	return i
 }
 
-// callAt returns the position of a tool call among the entries [floor, i), i
+// callBefore returns the position, at least floor, of the tool call of the result at p, -1
 // when it is not there.
-func callAt(c *prompt.Context, call int32, i, floor int) int {
-	for p := i - 1; p >= floor; p-- {
-		if c.At(p).Kind == prompt.KindToolUse && c.BlockAt(p).Call == call {
-			return p
+func callBefore(c *prompt.Context, p, floor int) int {
+	call := c.BlockAt(p).Call
+	for at := p - 1; at >= floor; at-- {
+		if c.At(at).Kind == prompt.KindToolUse && c.BlockAt(at).Call == call {
+			return at
 		}
 	}
-	return i
+	return -1
 }
 
 // lastSummary returns the position of the last entry that replaces compacted

@@ -43,7 +43,7 @@ func TestAutoThresholdOfRecordings(t *testing.T) {
 		}
 	}
 	k.Agent, k.Reading.Window = traces.AgentCodex, 258_400
-	if got, _ := new(recorded).AutoThreshold(&k.Turn); got != 232_560 {
-		t.Errorf("codex: %d, want 0.9 × 258,400", got)
+	if got, _ := new(recorded).AutoThreshold(&k.Turn); got != 244_800 {
+		t.Errorf("codex: %d, want 0.9 × 272,000", got)
 	}
 }

@@ -3,6 +3,7 @@ package strategies
 import (
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
 )
 
@@ -35,6 +36,14 @@ func (c certainty) String() string { return c.Names()[c] }
 
 // Idealised reports whether the strategy is a schedule that no program runs as it is.
 func (o *Origin) Idealised() bool { return o.Certainty == certainIdealised }
+
+// Same reports whether two strategies are the same schedule: layers, parameters and what excludes
+// what. Strategies of generations have none of their own.
+func (s *Strategy) Same(o *Strategy) bool {
+	return len(s.layers) > 0 && s.own == nil && o.own == nil && slices.EqualFunc(s.layers, o.layers, func(a, b configured) bool {
+		return a.def.Name == b.def.Name && a.group == b.group && reflect.DeepEqual(a.params, b.params)
+	}) && reflect.DeepEqual(s.exclusive, o.exclusive)
+}
 
 // AllStrategies names all presets that can be replayed.
 const AllStrategies = "all"

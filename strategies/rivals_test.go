@@ -82,6 +82,28 @@ func TestRivals(t *testing.T) {
 	}
 }
 
+// Presets with the same schedule say so: one names the other, or all have the algorithm of pi.
+func TestSameSchedules(t *testing.T) {
+	r := builtin(t)
+	ofPi := func(s *Strategy) bool { return s.Name == "pi/2026-03" || strings.Contains(s.Doc, "the algorithm of pi") }
+	var same []string
+	for i, name := range r.Presets() {
+		for _, first := range r.Presets()[:i] {
+			a, b := preset(t, r, first), preset(t, r, name)
+			if !b.Same(a) {
+				continue
+			}
+			same = append(same, first+" "+name)
+			if !strings.Contains(b.Doc, first) && !strings.Contains(a.Doc, name) && !(ofPi(a) && ofPi(b)) {
+				t.Errorf("%s is the schedule of %s, and neither says so", name, first)
+			}
+		}
+	}
+	if !slices.Contains(same, "pydantic-ai anthropic/compact") || slices.Contains(same, "codex/local codex/2026-08") {
+		t.Errorf("the same are %q", same)
+	}
+}
+
 // A word stands for all presets that can be run, for those of a pattern, or for itself.
 func TestMatch(t *testing.T) {
 	r := builtin(t)

@@ -128,3 +128,33 @@ func (o *checks) Checked(_ Point, c strategies.Check)                  { o.measu
 func (*checks) Answered(Point, string, string, strategies.Outcome)     {}
 func (*checks) Changed(Point, string, strategies.Boundary)             {}
 func (*checks) Served(Point, string, *prompt.Request, *prompt.Outcome) {}
+
+// Codex counts the reasoning ahead of the last prompt once more, a fifth above its tokens, and none of it behind a compaction.
+func TestCodexCountsOldReasoning(t *testing.T) {
+	s := newSession("s").turns(3, 0, 4000).turns(3, 0, 4000).turns(2, 0, 4000).session()
+	s.Agent, s.Models[0] = traces.AgentCodex, "gpt-5.5"
+	c := written(t, "  - full-compact: {trigger: {fixed: 200000}}\n")
+	var o checks
+	c.Observer = &o
+	if _, err := NewLoop(c).Run(s); err != nil {
+		t.Fatal(err)
+	}
+	const thinking = 40                                   // a call
+	for i, old := range []int64{0, 0, 0, 0, 3, 3, 3, 6} { // calls ahead of the last prompt, as of the last response
+		want := int64(0)
+		for k := range i {
+			want += map[bool]int64{true: 300, false: 4000}[k == 0 || k == 3 || k == 6] + 200
+		}
+		if i > 0 {
+			want += 18000 + old*thinking*6/5
+		}
+		want += map[bool]int64{true: 225, false: 3000}[i == 0 || i == 3 || i == 6] // a quarter of the bytes
+		if got := o.measured[i]; got != want {
+			t.Errorf("call %d: counts %d, want %d", i, got, want)
+		}
+	}
+	behind := thread{thought: 9, old: 6}
+	if NewLoop(c).recount(&behind); behind.thought != 0 || behind.old != 0 {
+		t.Errorf("behind a compaction %d and %d tokens of reasoning are left", behind.thought, behind.old)
+	}
+}

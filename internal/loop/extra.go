@@ -134,7 +134,7 @@ func (l *Loop) extended(t *thread, f *flight) {
 	result.Bytes = int32(min(int64(f.extra.result)*3, math.MaxInt32))
 	result.Digest = call.Digest.ExtendInt(uint64(f.extra.result))
 	t.context.Add(call)
-	t.counted, t.trailing = s.count.Response(f.outcome.Usage, f.context, int64(f.answer.Output)), 0
+	t.counted, t.trailing = s.counted(t, f, int64(f.answer.Output)), 0
 	t.context.Add(result)
 	t.trailing += s.estimate(&result)
 	t.usage, t.serverDeleted = f.outcome.Usage, f.outcome.Deleted

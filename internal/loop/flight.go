@@ -172,7 +172,10 @@ func (l *Loop) reply(t *thread, f *flight) {
 	r, s := t.current(), t.replay
 	t.context.AppendRange(prompt.Ref(r.Reply.From), prompt.Ref(r.Reply.To))
 	t.look()
-	t.counted, t.trailing = s.count.Response(f.outcome.Usage, f.context, r.Logged), 0
+	if s.count.Reasoning > 0 {
+		t.think(r)
+	}
+	t.counted, t.trailing = s.counted(t, f, r.Logged), 0
 	t.lastEnd, t.started, t.idle = l.clock.now, true, true
 	t.usage, t.serverDeleted = f.outcome.Usage, f.outcome.Deleted
 	t.rounds++

@@ -179,6 +179,7 @@ func (l *Loop) branch(parent, child *thread) {
 	}
 	child.hooks.bind(child.layers, child.strategy.Bars())
 	child.counted, child.trailing, child.rounds = parent.counted, parent.trailing, parent.rounds
+	child.thought, child.old = parent.thought, parent.old
 	child.ttl, child.chain, child.unlogged, child.head = parent.ttl, parent.chain, parent.unlogged, parent.head
 	child.payback = parent.payback
 	if child.replay.needs != nil {

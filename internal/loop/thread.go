@@ -33,6 +33,8 @@ type thread struct {
 	// what followed it.
 	counted  int64
 	trailing int64
+	thought  int64 // reasoning since the last compaction, tokens
+	old      int64 // of thought, what comes before the last prompt
 	rounds   int64 // requests since the start or the last compaction
 
 	unlogged  unlogged

@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"slices"
+
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
 	"github.com/compactsim/compactsim/internal/study/recall"
@@ -129,7 +131,7 @@ func (l *Loop) settle(t *thread, layer int) {
 // recount sets the client's count after a compaction to the estimate of every message, as
 // there is no response to take the usage from.
 func (l *Loop) recount(t *thread) {
-	t.counted, t.trailing = 0, 0
+	t.counted, t.trailing, t.thought, t.old = 0, 0, 0, 0
 	for i := t.context.Messages(); i < t.context.Len(); i++ {
 		e, b := t.context.At(i), t.context.BlockAt(i)
 		n := t.replay.estimate(b)
@@ -138,6 +140,24 @@ func (l *Loop) recount(t *thread) {
 		}
 		t.trailing += n
 	}
+}
+
+// think notes the reasoning of a call. That of earlier ones is old if a person has written since.
+func (t *thread) think(r *traces.Round) {
+	blocks := t.replay.session.Blocks
+	if slices.ContainsFunc(blocks[r.Input.From:r.Input.To], func(b prompt.Block) bool { return b.Kind == prompt.KindPrompt }) {
+		t.old = t.thought
+	}
+	for _, b := range blocks[r.Reply.From:r.Reply.To] {
+		if b.Kind == prompt.KindThinking {
+			t.thought += int64(b.Tokens)
+		}
+	}
+}
+
+// counted returns the client's count after a response whose output is logged as given.
+func (s *replay) counted(t *thread, f *flight, logged int64) int64 {
+	return s.count.Response(f.outcome.Usage, f.context, logged) + int64(s.count.Reasoning*float64(t.old))
 }
 
 // source returns the source of a call.

@@ -62,7 +62,7 @@ func (e Estimator) Apart(ctx context.Context, was, now Figure, factor float64) (
 	}
 	out.p = max(out.least, 2*out.student().CDF(-math.Abs(out.Difference)/out.deviation))
 	out.Interval = e.interval(draws, out.Difference, append(influence, now.influence()...), out.freedom, false)
-	out.Interval = out.Interval.widened(out.Difference, out.student().Quantile((1+e.Level)/2)*lent)
+	out.Interval = out.Interval.widened(out.Difference, studentPoint(out.student().Nu, (1+e.Level)/2)*lent)
 	out.judge()
 	out.Detectable = grown(out.Detectable/out.spread, wasError, nowError, now.Value())
 	return out, nil
@@ -104,7 +104,7 @@ func (e Estimator) Enough(was, now Figure, factor, difference float64) int {
 		if x+y > 0 {
 			t.Nu = (x + y) * (x + y) / (x*x/(n-1) + y*y/float64(k-1))
 		}
-		if leastApart(len(was.Part), k) <= outside && (t.Quantile((1+e.Level)/2)+t.Quantile(power))*math.Sqrt(x+y) <= math.Abs(difference) {
+		if leastApart(len(was.Part), k) <= outside && (studentPoint(t.Nu, (1+e.Level)/2)+studentPoint(t.Nu, power))*math.Sqrt(x+y) <= math.Abs(difference) {
 			return k
 		}
 	}

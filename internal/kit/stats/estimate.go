@@ -132,7 +132,7 @@ func (e *Estimate) judge() {
 	e.Detectable = math.NaN()
 	if !e.extreme && e.Verdict >= Chance {
 		t := e.student()
-		e.Detectable = (t.Quantile(1-(1-e.level)/float64(e.family)/2) + t.Quantile(power)) * e.spread
+		e.Detectable = (studentPoint(t.Nu, 1-(1-e.level)/float64(e.family)/2) + studentPoint(t.Nu, power)) * e.spread
 	}
 }
 
@@ -144,7 +144,7 @@ func (e Estimate) Blurred(deviation float64) Estimate {
 
 // Again returns the estimate of what as many sessions again show, which are a sample too.
 func (e Estimate) Again() Estimate {
-	return e.widened(e.student().Quantile((1+e.level)/2), e.deviation)
+	return e.widened(studentPoint(e.student().Nu, (1+e.level)/2), e.deviation)
 }
 
 // widened adds an independent error with a standard deviation, of which the interval has a

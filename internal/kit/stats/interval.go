@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -59,7 +60,7 @@ func acceleratedBy(draws []float64, estimate float64, influence []float64, z flo
 // widened returns the point of the standard normal distribution at which to
 // take a percentile instead of that of the level, given the degrees of freedom.
 func widened(level, freedom float64) float64 {
-	t := distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(1 - (1-level)/2)
+	t := studentPoint(freedom, 1-(1-level)/2)
 	return math.Sqrt((freedom+1)/freedom) * t
 }
 
@@ -126,6 +127,24 @@ func accelerated(z, bias, acceleration float64) float64 {
 func normalPoint(share float64) float64 { return math.Sqrt2 * math.Erfinv(2*share-1) }
 func normalShare(point float64) float64 { return math.Erfc(-point/math.Sqrt2) / 2 }
 
+// points has quantiles of Student's distribution by freedom and share: comparisons of many pairs ask
+// for the same few.
+var points sync.Map
+
+// studentPoint returns a quantile of Student's distribution. Those of whole degrees of freedom, of
+// which there are as many as sessions, are kept.
+func studentPoint(freedom, p float64) float64 {
+	key := [2]float64{freedom, p}
+	if x, ok := points.Load(key); ok {
+		return x.(float64)
+	}
+	x := distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(p)
+	if freedom == math.Trunc(freedom) {
+		points.Store(key, x)
+	}
+	return x
+}
+
 // Quantile returns the quantile p in [0, 1] of ascending values by linear
 // interpolation between order statistics at 1 + (n−1)·p (type 7 of Hyndman and
 // Fan 1996, the default of R and NumPy). It is NaN for no values and for p NaN.
@@ -183,7 +202,7 @@ func (i Interval) widened(at, half float64) Interval {
 
 // student returns Student's interval of a value with a standard error.
 func student(value, deviation, freedom, level float64) Interval {
-	half := distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile((1+level)/2) * deviation
+	half := studentPoint(freedom, (1+level)/2) * deviation
 	return Interval{value - half, value + half}
 }
 

@@ -27,7 +27,7 @@ import (
 const Agent = traces.AgentCodex
 
 // Describe returns what the rest of the program needs to know about Codex. It
-// compacts at nine tenths of its window and appends the instruction for a
+// compacts at nine tenths of the model's window, of which its own is 95 %, and appends the instruction for a
 // summary to the history.
 func Describe() *traces.Agent {
 	return &traces.Agent{
@@ -36,7 +36,7 @@ func Describe() *traces.Agent {
 			h.Add(traces.Place{Agent: Agent}, h.From("CODEX_HOME", ".codex"), "sessions")
 		},
 		Cache:         func(string) traces.Cache { return traces.CacheAutomatic },
-		CompactsAt:    func(_ string, window, _ int64) int64 { return window * 9 / 10 },
+		CompactsAt:    func(_ string, window, _ int64) int64 { return window * 18 / 19 },
 		Settings:      settings(),
 		SummaryShares: func(string) bool { return true },
 	}

@@ -149,8 +149,11 @@ func (c *Codex) Window(string) int64 { return codexWindow }
 func (c *Codex) Mark(dst []prompt.Marker, _ []prompt.Entry, _ Marks) []prompt.Marker { return dst }
 
 // Counting returns how the client counts what follows the last response: a token
-// for four bytes (openai/codex, codex-rs/core).
-func (c *Codex) Counting() Counting { return Counting{Trailing: true, Unpadded: true} }
+// for four bytes (openai/codex, codex-rs/core), and the reasoning ahead of the last
+// prompt by the bytes of its encrypted form: in recordings a fifth more than its tokens.
+func (c *Codex) Counting() Counting {
+	return Counting{Trailing: true, Unpadded: true, Reasoning: 1.2}
+}
 
 // Marking returns a client other than Claude Code that marks so many messages
 // of a request, or nothing at all below zero, and counts like Claude Code's newest version.

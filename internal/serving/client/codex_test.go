@@ -6,12 +6,15 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// openai/codex: 4 bytes a token, 95 % of a window of 272,000.
+// openai/codex: 4 bytes a token, 95 % of a window of 272,000, old reasoning once more.
 func TestCodex(t *testing.T) {
 	var c Codex
 	count := c.Counting()
 	if got, want := c.Window("gpt-5.5"), int64(272_000*95/100); got != want {
 		t.Errorf("window of %d tokens, want %d", got, want)
+	}
+	if count.Reasoning != 1.2 {
+		t.Errorf("old reasoning counts %g times", count.Reasoning)
 	}
 	for _, tt := range []struct {
 		block prompt.Block

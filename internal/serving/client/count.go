@@ -25,6 +25,9 @@ type Counting struct {
 	// DenseInput counts a token for two bytes of a tool call's input instead of
 	// four.
 	DenseInput bool
+	// Reasoning is the share of the reasoning ahead of the last prompt that counts once
+	// more, though the provider has counted it or left it out.
+	Reasoning float64
 	// DocumentBytes counts a document by its bytes, as text.
 	DocumentBytes bool
 }
