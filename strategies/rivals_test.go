@@ -89,7 +89,7 @@ func TestSameSchedules(t *testing.T) {
 	var same []string
 	for i, name := range r.Presets() {
 		for _, first := range r.Presets()[:i] {
-			a, b := r.presets[first], r.presets[name]
+			a, b := preset(t, r, first), preset(t, r, name)
 			if !b.Same(a) {
 				continue
 			}

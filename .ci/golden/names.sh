@@ -47,7 +47,7 @@ step() {
   STDIN=
   printf '$ %s\n' "$*" >&2
   case " $* " in
-  *[\ =]json\ * | *[\ =]csv\ * | *[\ =]benchfmt\ *) cat "$OUT/stdout" ;;
+  *[\ =]json\ * | *[\ =]csv\ *) cat "$OUT/stdout" ;;
   *) cat "$OUT/stdout" >&2 ;;
   esac
   [ ! -s "$OUT/stderr" ] || sed '1i [stderr]' "$OUT/stderr" >&2

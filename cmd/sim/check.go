@@ -60,7 +60,7 @@ the same pseudonym everywhere: sim run, compare and report take it too.`,
 	flags.StringVar(&f.junit, "junit", "", "also write the results into this `FILE` as JUnit tests")
 	flags.BoolVar(&f.github, "github", false,
 		"annotate lines and write the step summary for GitHub; on where GITHUB_ACTIONS is set")
-	flags.BoolVar(&f.update, "update", false, "write the baselines anew and say what changed")
+	flags.BoolVar(&f.update, "update", false, "write the baselines anew")
 	flags.BoolVar(&f.init, "init", false, "write a check file to begin with, and stop")
 	f.charts.bind(cmd, reports.CheckKinds()...)
 	f.keys.bind(cmd)

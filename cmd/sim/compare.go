@@ -52,8 +52,7 @@ variable ` + anonymizeKeyVariable + `.`,
   sim compare old=before new=after --strategy auto-compact/167k --format markdown
   sim compare before --strategy recorded,auto-compact/167k,none
   sim compare sweep --strategy 'recorded,auto-compact/*'
-  sim compare before after --format markdown --anonymize --anonymize-key ~/sim.key
-  sim compare before after --format benchfmt | benchstat -col label -`,
+  sim compare before after --format markdown --anonymize --anonymize-key ~/sim.key`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/compactsim/compactsim/internal/serving/live/livetest"
 )
 
 // console is one command of a document with the output it shows.
@@ -99,7 +97,7 @@ func TestDocuments(t *testing.T) {
 				return
 			}
 			t.Chdir(t.TempDir())
-			server := livetest.Start(t)
+			server := startModels(t)
 			for _, c := range commands {
 				for i := range c.args {
 					c.args[i] = strings.Replace(c.args[i], docsServer, server.URL, 1)

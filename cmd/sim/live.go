@@ -19,18 +19,15 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/prompt"
-	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
 // liveCalls are the real calls of a run: those made now and those stored.
 type liveCalls struct {
-	flags      *liveFlags
-	client     *live.Client // nil if no server may be called
-	opts       live.Options
-	priced     func(model string) bool
-	strategies map[string]*strategies.Strategy // by cell
-	models     map[string]int                  // calls to make by model, from a dry run
+	flags  *liveFlags
+	opts   live.Options
+	priced func(model string) bool
+	models map[string]int // calls to make by model, from a dry run
 }
 
 // live prepares the real calls of a plan over a corpus; nil if it has none. It calls no server.
@@ -41,18 +38,11 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 	f.Settings = plan.Design.Scenario.Live
 	prices := pricesNow{plan.Prices, time.Now()}
 	c := &liveCalls{
-		flags: f, priced: prices.known, strategies: map[string]*strategies.Strategy{},
+		flags: f, priced: prices.known,
 		opts: live.Options{
 			Settings: f.Settings, Shared: &live.Shared{}, MaxOutputOf: prices.maxOutput, Prices: prices.usd,
 			Texts: func(ctx context.Context, s *traces.Session) (live.Texts, error) { return texts.Open(ctx, corpus, s) },
 		},
-	}
-	for i := range plan.Design.Cells {
-		c.strategies[plan.Design.Cells[i].Name] = plan.Design.Cells[i].Strategy
-	}
-	var err error
-	if c.opts.System, c.opts.Tools, err = f.head(); err != nil {
-		return nil, err
 	}
 	if err := c.open(prices); err != nil {
 		return nil, usageError{err}
@@ -67,17 +57,14 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 // open opens the cassettes and, if calls are allowed, the server.
 func (c *liveCalls) open(prices pricesNow) (err error) {
 	f := c.flags
-	if c.opts.Calls, err = live.OpenFolder(f.cassettes, f.mode(), f.Redact); err != nil {
+	if c.opts.Calls, err = live.OpenFolder(f.cassettes, f.mode()); err != nil {
 		return fmt.Errorf("--cassettes: %w", err)
 	}
 	if !f.asks() {
 		return nil
 	}
-	if c.client, err = f.server(prices); err != nil {
-		return err
-	}
-	c.opts.Backend = c.client
-	return nil
+	c.opts.Backend, err = f.server(prices)
+	return err
 }
 
 // summarizer returns the summariser of a cell with a stub.
@@ -87,24 +74,13 @@ func (c *liveCalls) summarizer(cell string, stub *summarizer.Stub, dry bool) loo
 	return live.New(opts)
 }
 
-// report returns what was done, for all cells together.
-func (c *liveCalls) report() live.Report {
-	sum := c.opts.Shared.Report()
-	if c.client != nil {
-		// The gate counts every request, even of a call that did not finish.
-		spent := c.client.Spent()
-		sum.USD, sum.Usage = spent.USD, spent.Usage
-	}
-	return sum
-}
-
 // done returns what was done, nil for a run without real calls. Later calls,
 // for instance for charts, come only from cassettes.
 func (c *liveCalls) done() *live.Report {
 	if c == nil {
 		return nil
 	}
-	r := c.report()
+	r := c.opts.Shared.Report()
 	c.opts.Backend = nil
 	return &r
 }
@@ -122,7 +98,6 @@ func (c *liveCalls) agree(cmd *cobra.Command, plan *scenarios.Plan, corpus *trac
 	if err := c.checkPrices(); err != nil {
 		return err
 	}
-	c.announce(cmd.ErrOrStderr())
 	say(cmd.ErrOrStderr(), "%s", c.estimateText(&dry.Estimate))
 	switch {
 	case *c.flags.yes:
@@ -171,7 +146,7 @@ func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *
 	if _, err := dry.Run(ctx, corpus); err != nil {
 		return live.Report{}, fmt.Errorf("estimate the real calls: %w", c.advised(ctx, err))
 	}
-	r := c.report()
+	r := c.opts.Shared.Report()
 	c.opts.Shared, c.models = &live.Shared{}, r.Models
 	return r, nil
 }
@@ -179,8 +154,7 @@ func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *
 // checkPrices returns, before the first call, an error for a budget without the prices of all models.
 func (c *liveCalls) checkPrices() error {
 	if none := c.unpriced(); c.flags.Budget > 0 && len(none) > 0 {
-		return usageError{fmt.Errorf("--budget-usd: no price is known for %s; --prices FILE or --price-as %s "+
-			"gives one", strings.Join(none, ", "), document.Quoted(none[0]+"=MODEL"))}
+		return usageError{fmt.Errorf("--budget-usd: %s", priceless(none))}
 	}
 	return nil
 }

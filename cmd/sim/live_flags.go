@@ -2,17 +2,14 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/serving/live"
 )
@@ -68,60 +65,6 @@ func (f *liveFlags) check() error {
 			strings.Join(known, ", "))
 	}
 	return nil
-}
-
-// head reads the files of system prompt and tools.
-func (f *liveFlags) head() (system []live.Block, tools []live.Tool, err error) {
-	var errs []error
-	if f.SystemFile != "" {
-		text, err := files.Read(f.SystemFile)
-		if err == nil && strings.TrimSpace(string(text)) == "" {
-			err = fmt.Errorf("%s is empty; leave it out for a placeholder", f.SystemFile)
-		}
-		errs = append(errs, about("system", err))
-		system = []live.Block{live.Text(string(text))}
-	}
-	tools, err = readTools(f.ToolsFile)
-	errs = append(errs, about("tools", err))
-	if err := errors.Join(errs...); err != nil {
-		return nil, nil, usageError{err}
-	}
-	return system, tools, nil
-}
-
-// about says which key of the block live an error concerns.
-func about(key string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("live.%s: %w", key, err)
-}
-
-// readTools reads tool definitions; none if name is empty.
-func readTools(name string) (list []live.Tool, err error) {
-	if name == "" {
-		return nil, nil
-	}
-	text, err := files.Read(name)
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(text, &list); err != nil {
-		return nil, fmt.Errorf("%s: want a list of objects with name, description and input_schema: %w", name, err)
-	}
-	var errs []error
-	if len(list) == 0 {
-		errs = append(errs, fmt.Errorf("%s is an empty list; leave it out for a placeholder", name))
-	}
-	for i, t := range list {
-		if t.Name == "" {
-			errs = append(errs, fmt.Errorf("tool %d has no name", i+1))
-		}
-		if t.InputSchema.Kind() != '{' {
-			errs = append(errs, fmt.Errorf("tool %d %s: input_schema is no object", i+1, t.Name))
-		}
-	}
-	return list, errors.Join(errs...)
 }
 
 // environment returns the name of a variable of the provider.

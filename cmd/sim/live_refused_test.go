@@ -45,12 +45,12 @@ func TestEstimateWithoutAPrice(t *testing.T) {
 	none := func(string) bool { return false }
 	c := &liveCalls{flags: &liveFlags{}, priced: none, models: map[string]int{"nope": 1}}
 	text := c.estimateText(&live.Estimate{Calls: 3})
-	if !strings.Contains(text, "at a price that is not known, that of nope, for which") || !strings.Contains(text, "--price-as nope=MODEL") || strings.Contains(text, "$") {
+	if !strings.Contains(text, "out; no price is known for nope (--prices FILE or --price-as nope=MODEL gives one), so no --budget-usd can hold") || strings.Contains(text, "$") {
 		t.Errorf("no price: %s", text)
 	}
 	c.priced, c.models["fine"] = func(model string) bool { return model == "fine" }, 1
 	text = c.estimateText(&live.Estimate{Calls: 3, USD: 1, MostUSD: 2})
-	if !strings.Contains(text, "$1.00, at most $2.00, if none fails") || !strings.Contains(text, "and besides the calls of nope, for which no price is known") {
+	if !strings.Contains(text, "$1.00, at most $2.00, if none fails") || !strings.Contains(text, "from the cache; no price is known for nope (") {
 		t.Errorf("one price of two: %s", text)
 	}
 	if text = (&live.Report{Made: 2, USD: 1}).Text(c.unpriced(), nil); !strings.Contains(text, "2 real calls made for $1.00, besides those of nope, for which no price is known") {

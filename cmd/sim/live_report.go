@@ -3,14 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/serving/live"
 	"github.com/compactsim/compactsim/sim/results"
-	"github.com/compactsim/compactsim/strategies"
 )
 
 // remark adds the real calls to the remarks of a run; c is nil without any, err what ended it. It
@@ -23,7 +21,7 @@ func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 		run.Provenance.Switches = map[string]string{}
 	}
 	run.Provenance.Switches["summarizer"] = c.flags.summarizer
-	r := c.report()
+	r := c.opts.Shared.Report()
 	if n, text := live.Refusals(r.Calls); n > 0 {
 		say(w, "warning: the server refused %s: %s", document.Count(n, "real call"), text)
 	}
@@ -46,35 +44,19 @@ func earlier(run *results.Run) (results.Note, bool) {
 		"had to be computed, by more than summaries were waited for"}, below
 }
 
-// announce says which strategies use a feature of the server.
-func (c *liveCalls) announce(w io.Writer) {
-	if c.flags.Provider != live.Anthropic {
-		return
-	}
-	said := map[string]bool{}
-	for _, cell := range slices.Sorted(maps.Keys(c.strategies)) {
-		if s := c.strategies[cell]; compactsOnServer(s) && !said[s.Name] {
-			said[s.Name] = true
-			say(w, "%s asks the server to compact on demand (beta %s)", s.Name, live.BetaOnDemand)
-		}
-	}
-}
-
 // estimateText says what real calls are expected to cost and take.
 func (c *liveCalls) estimateText(e *live.Estimate) string {
 	text := fmt.Sprintf("about %s, ", document.Count(e.Calls, "real call"))
 	if e.Stored > 0 {
 		text += fmt.Sprintf("%d of them recorded, ", e.Stored)
 	}
-	text += fmt.Sprintf("%s tokens in and %s out: ", live.Thousands(e.Usage.Input()), live.Thousands(e.Usage.Output))
-	const when = "if none fails and nothing is read from the cache"
-	switch none := c.unpriced(); {
-	case len(none) > 0 && e.MostUSD > 0:
-		text += fmt.Sprintf("$%.2f, at most $%.2f, %s, and besides the calls of %s", e.USD, e.MostUSD, when, priceless(none))
-	case len(none) > 0:
-		text += "at a price that is not known, that of " + priceless(none)
-	default:
-		text += fmt.Sprintf("$%.2f, at most $%.2f, %s", e.USD, e.MostUSD, when)
+	text += fmt.Sprintf("%s tokens in and %s out", live.Thousands(e.Usage.Input()), live.Thousands(e.Usage.Output))
+	none := c.unpriced()
+	if len(none) == 0 || e.MostUSD > 0 {
+		text += fmt.Sprintf(": $%.2f, at most $%.2f, if none fails and nothing is read from the cache", e.USD, e.MostUSD)
+	}
+	if len(none) > 0 {
+		text += "; " + priceless(none) + ", so no --budget-usd can hold"
 	}
 	if b := c.flags.Budget; b > 0 && e.USD > b {
 		text += fmt.Sprintf("; the budget of $%.2f ends before", b)
@@ -84,13 +66,6 @@ func (c *liveCalls) estimateText(e *live.Estimate) string {
 
 // priceless says that models have no price, and how to give them one.
 func priceless(models []string) string {
-	return fmt.Sprintf("%s, for which no price is known, so that no --budget-usd can hold (--prices FILE or "+
-		"--price-as %s gives one)",
+	return fmt.Sprintf("no price is known for %s (--prices FILE or --price-as %s gives one)",
 		strings.Join(models, ", "), document.Quoted(models[0]+"=MODEL"))
-}
-
-// compactsOnServer reports whether a strategy has the provider compact.
-func compactsOnServer(s *strategies.Strategy) bool {
-	p, ok := s.Params(strategies.CompactName).(strategies.CompactParams)
-	return ok && slices.Contains(s.LayerNames(), strategies.CompactName) && slices.Contains(p.Call, strategies.WayServer)
 }

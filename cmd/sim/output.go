@@ -48,16 +48,15 @@ func tell(w io.Writer, text string) {
 
 // Files of an output folder.
 const (
-	rowsFile      = "rows.jsonl"    // canonical rows
-	documentFile  = "run.json"      // the published summary
-	profileFile   = "profile.yaml"  // what recordings show, these sessions included
-	scenarioFile  = "scenario.yaml" // the resolved scenario
-	reportFile    = "report.txt"    // the table
-	chainsFile    = "chains.csv"    // compactions of the recorded cell and the cheapest others
-	ablationFile  = "ablation.csv"  // differences of sim ablate
-	liveFile      = "live.json"     // what real calls took and returned
-	summariesFile = "summaries.csv" // a line for each
-	chartFolder   = "charts"        // pictures and their data
+	rowsFile     = "rows.jsonl"    // canonical rows
+	documentFile = "run.json"      // the published summary
+	profileFile  = "profile.yaml"  // what recordings show, these sessions included
+	scenarioFile = "scenario.yaml" // the resolved scenario
+	reportFile   = "report.txt"    // the table
+	chainsFile   = "chains.csv"    // compactions of the recorded cell and the cheapest others
+	ablationFile = "ablation.csv"  // differences of sim ablate
+	liveFile     = "live.json"     // what real calls took and returned
+	chartFolder  = "charts"        // pictures and their data
 )
 
 // outputFlags say where to write pictures and files.
@@ -140,7 +139,7 @@ func isThere(name string) bool {
 }
 
 // besideSummary are the files that a summary may name, except charts.
-var besideSummary = []string{rowsFile, scenarioFile, profileFile, reportFile, chainsFile, ablationFile, liveFile, summariesFile}
+var besideSummary = []string{rowsFile, scenarioFile, profileFile, reportFile, chainsFile, ablationFile, liveFile}
 
 // outFolder collects the files of a run, which are written together (files.WriteAll).
 type outFolder struct {

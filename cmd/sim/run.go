@@ -206,7 +206,6 @@ func (s *study) save(cmd *cobra.Command, seen *followed, key []byte, made *live.
 	o.addReport(chainsFile, reports.Chains(seen.run, seen.chains, 0), "csv")
 	if made != nil && key == nil {
 		o.add(liveFile, document.Indented(made))
-		o.add(summariesFile, made.WriteSummaries)
 	}
 	return o.save(ctx)
 }

@@ -306,7 +306,7 @@ func TestSystematicMutants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	part := uint32(10)
+	part := uint32(30)
 	if torture() > 0 {
 		part = 1
 	}

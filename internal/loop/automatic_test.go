@@ -164,7 +164,8 @@ func TestWhatASearchFoundMoves(t *testing.T) {
 func TestExpectedLossOfCodex(t *testing.T) {
 	s := codexSession("gpt-5.5", "0.142.5", 2, 0, promptcache.ServingOf("gpt-5.5"))
 	p := codexProfile()
-	p.Codex.Losses = []profile.CodexLoss{{Kept: 0.75, Estimate: profile.Estimate{Value: 0.2}}}
+	rows := []profile.GapShare{{Seconds: 86400, Kept: 0.75, Estimate: profile.Estimate{Value: 0.2}}}
+	p.Losses.Automatic = profile.Places{Prompt: rows, ToolResult: rows}
 	c := testConfig(t, "none")
 	c.Profile = p
 	c.Server = func(traces.Cache) Server { return promptcache.NewOpenAI(promptcache.OpenAIConfig{}) }
@@ -175,8 +176,8 @@ func TestExpectedLossOfCodex(t *testing.T) {
 	if want := 0.2 * 0.25 * 17792 * 4.5e-6; row.Figures[results.ExpectedLossUSD] < want*0.999 || row.Figures[results.ExpectedLossUSD] > want*1.001 {
 		t.Errorf("expected loss $%.6f, want $%.6f", row.Figures[results.ExpectedLossUSD], want)
 	}
-	shown := profile.Shown{Early: 20, EarlyTokens: 1e6, Missing: 200_000}
-	p.Learn(nil, []profile.FirstRead{{Session: "other", Model: "gpt-5.5", Shown: shown}})
+	// Of another agent's 3 losses, which count for 1.5, 30,000 tokens were due, and 70,000 missing: (0.5 + 1.5·7/3)/2 = 2.
+	p.LearnLosses([]profile.Shown{{Agent: "other", Provider: "other", Session: "other", Early: 15, EarlyTokens: 600_000, Missing: 70_000}})
 	l := NewLoop(c)
 	for range 2 { // a loop that is used again begins anew
 		scaled, err := l.Run(s)

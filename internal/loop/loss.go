@@ -5,7 +5,6 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
-	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
@@ -21,43 +20,27 @@ func (l *Loop) lossRate(t *thread, model string) float64 {
 	if p == nil || !t.started {
 		return 0
 	}
-	c := profile.Case{Version: s.version, Model: model, Prompt: t.answersPerson(), Agent: t.agent(), Gap: l.clock.now - t.lastEnd, Ordinal: int(t.round)}
-	early := c.Prompt
-	var share float64
-	if s.automatic {
-		if early = c.Ordinal <= profile.EarlyCalls; !t.codex() {
-			c.Model = "" // OtherLosses is in proportion to the share of all models
-		}
-		share, t.automatic.kept = p.Codex.LossFor(&c)
-	} else {
-		share = p.LossRate(&c)
-	}
-	return min(1, share*s.lossTimes(p, model, early))
+	// At prompts Codex drops reasoning, of which no line says how much; prompts of others lose no more than tool results.
+	asked := t.answersPerson() && (!s.automatic || t.codex())
+	c := profile.Case{Automatic: s.automatic, Prompt: asked, Agent: t.agent(), Gap: l.clock.now - t.lastEnd, Ordinal: int(t.round)}
+	share, kept := p.Losses.Rate(&c)
+	t.automatic.kept = kept
+	return min(1, share*s.lossTimes(p, model))
 }
 
-// lossTimes returns what early or later calls of the session lose in proportion to the shares
-// of the profile.
-func (s *replay) lossTimes(p *profile.Profile, model string, early bool) float64 {
+// lossTimes returns what calls of the session lose in proportion to the shares of the profile, which are Claude Code's own.
+func (s *replay) lossTimes(p *profile.Profile, model string) float64 {
+	if agents.ClaudeCode(s.session) {
+		return 1
+	}
 	if s.scaled != model {
-		s.scaled, s.scale = model, s.lossScales(p, model)
+		at := profile.Shown{
+			Agent: s.session.Agent, Provider: promptcache.ProviderOf(model), Model: profile.Name(model), Series: profile.Series(s.version),
+			Session: profile.Key(prompt.DigestString(s.session.ID)), Marked: !s.automatic,
+		}
+		s.scaled, s.scale = model, p.TimesLost(&at).Times
 	}
-	if early {
-		return s.scale[0]
-	}
-	return s.scale[1]
-}
-
-func (s *replay) lossScales(p *profile.Profile, model string) [2]float64 {
-	key := profile.Key(prompt.DigestString(s.session.ID))
-	switch {
-	case agents.ClaudeCode(s.session):
-		return [2]float64{1, 1}
-	case s.session.Agent == traces.AgentCodex:
-		times := p.Codex.LossScale(key, profile.Name(model))
-		return [2]float64{times, times}
-	}
-	o := profile.Other{Agent: s.session.Agent, Provider: promptcache.ProviderOf(model), Session: key, Marked: !s.automatic}
-	return [2]float64{p.OtherLosses(&o, false).Times, p.OtherLosses(&o, true).Times}
+	return s.scale
 }
 
 // expectLoss adds to the row what the call that was just served would cost more if it

@@ -16,9 +16,9 @@ func lossy(soon, later, tool float64) *profile.Profile {
 	row := func(seconds, rate float64) profile.GapShare {
 		return profile.GapShare{Seconds: seconds, Estimate: profile.Estimate{Value: rate}}
 	}
-	return &profile.Profile{Losses: profile.Losses{
+	return &profile.Profile{Losses: profile.Losses{Marked: profile.Places{
 		Prompt: []profile.GapShare{row(60, soon), row(3600, later)}, ToolResult: []profile.GapShare{row(3600, tool)},
-	}}
+	}}}
 }
 
 // lossSession writes 16,000 tokens of tools and system prompt and 2,300 of

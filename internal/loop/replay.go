@@ -50,7 +50,7 @@ type replay struct {
 	hidden    [2]float64       // by the profile, share of turns with a hidden call, by kind of round
 	told      traces.Announced // what the client announces
 	scaled    string           // the model that scale is of
-	scale     [2]float64       // of the losses, of early and of later calls
+	scale     float64          // of the losses
 	arena     prompt.Arena
 	children  []int32 // threads by parent and parent round
 	models    models
@@ -91,7 +91,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.count = s.assembly.Count.Over(s.client.Counting())
 	s.named = agents.ClaudeCode(session)
 	s.latch, s.overage, s.contents = client.Latch{}, s.assembly.TTL.Overage, 0
-	s.scaled, s.scale = "", [2]float64{1, 1}
+	s.scaled, s.scale = "", 1
 	s.server = l.serverOf(session, s.assembly.Provider)
 	s.automatic, s.unwritten = l.config.cache(session) == traces.CacheAutomatic, l.config.unwritten(session)
 	if s.profile = l.config.Profile; !agents.ClaudeCode(session) && !s.automatic || l.config.abroad(session) {

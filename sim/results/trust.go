@@ -18,8 +18,8 @@ type ModelError struct {
 	// LossUSD is what losses without a visible reason add to RecordedUSD on average.
 	LossUSD float64 `json:"expected_loss_usd,omitzero"`
 	// Sessions is the number of sessions in which the two were compared. Low and High are
-	// the 95 % interval of Relative over other sessions like these; 0 with fewer than
-	// two.
+	// the 95 % interval of Expected over other sessions like these. A handful of sessions, or
+	// one that makes up most of the bill, have what sessions differ by elsewhere too; 0 for one where that is not known.
 	Sessions int     `json:"sessions,omitzero"`
 	Low      float64 `json:"low,omitzero"`
 	High     float64 `json:"high,omitzero"`
@@ -39,20 +39,32 @@ func (e ModelError) Relative() (float64, bool) {
 	return (e.RecordedUSD - e.BilledUSD) / e.BilledUSD, true
 }
 
+// Expected is Relative with what losses add on average.
+func (e ModelError) Expected() (float64, bool) {
+	rel, ok := e.Relative()
+	if ok {
+		rel += e.LossUSD / e.BilledUSD
+	}
+	return rel, ok
+}
+
 // String says for people how far the model is from the bill, in all and by
-// session.
+// session. The interval is that of the figure ahead of it.
 func (e ModelError) String() string {
 	rel, ok := e.Relative()
 	if !ok {
 		return "unknown, nothing was billed"
 	}
 	text := document.SignedPercent(rel) + " net"
-	if e.Sessions > 1 {
-		text += fmt.Sprintf(" (95 %% interval %s … %s), %s gross by session",
-			document.SignedPercent(e.Low), document.SignedPercent(e.High), document.Percent(e.Gross))
-	}
 	if e.LossUSD > 0 {
-		text += fmt.Sprintf(", %s with expected losses", document.SignedPercent(rel+e.LossUSD/e.BilledUSD))
+		expected, _ := e.Expected()
+		text += fmt.Sprintf(", %s with expected losses", document.SignedPercent(expected))
+	}
+	if e.Low != 0 || e.High != 0 {
+		text += fmt.Sprintf(" (95 %% interval %s … %s)", document.SignedPercent(e.Low), document.SignedPercent(e.High))
+	}
+	if e.Sessions > 1 {
+		text += fmt.Sprintf(", %s gross by session", document.Percent(e.Gross))
 	}
 	return text
 }
@@ -74,19 +86,21 @@ func ErrorOf(billed, recorded *Cell, prior float64) ModelError {
 	if n == 0 || !billed.Covers(recorded) || e.BilledUSD == 0 {
 		return e
 	}
-	var bill, model []float64
+	var bill, model, expected []float64
 	e.RecordedUSD = recorded.Total.LoggedUSD(&Row{})
 	for i := range n {
 		was, is := billed.Rows[i], recorded.Rows[i]
 		if was.uncounted() {
 			e.BilledUSD -= was.CostUSD()
 			e.RecordedUSD -= is.LoggedUSD(&Row{})
+			e.LossUSD -= is.Figures[ExpectedLossUSD]
 			continue
 		}
 		bill, model = append(bill, was.CostUSD()), append(model, is.LoggedUSD(was))
+		expected = append(expected, is.LoggedUSD(was)+is.Figures[ExpectedLossUSD])
 		e.RecordedUSD += is.LoggedUSD(was) - is.LoggedUSD(&Row{}) // a summary call that is logged in this session
 	}
-	e.measure(bill, model)
+	e.measure(bill, model, expected)
 	return e
 }
 
@@ -97,8 +111,9 @@ func (r *Row) uncounted() bool {
 	return out > 0 && r.CostUSD() == out
 }
 
-// measure sets what follows from the errors of sessions. Spread holds the prior one.
-func (e *ModelError) measure(billed, model []float64) {
+// measure sets what follows from the errors of sessions, as predicted and with expected losses. Spread
+// holds the prior one.
+func (e *ModelError) measure(billed, model, expected []float64) {
 	e.Sessions = len(billed)
 	off := make([]float64, e.Sessions)
 	var squares, bills, gross float64
@@ -113,13 +128,13 @@ func (e *ModelError) measure(billed, model []float64) {
 	if prior > 0 {
 		e.Spread = math.Sqrt((n*squares/bills + priorSessions*prior*prior) / (n + priorSessions))
 	}
-	if e.Sessions > 1 {
+	if e.Sessions > 1 || e.Sessions == 1 && prior > 0 {
 		by := ModelError{}
-		if 10*slices.Max(billed) > 9*e.BilledUSD { // the others say nothing of what sessions differ by
+		if 10*slices.Max(billed) > 9*e.BilledUSD || prior > 0 && n < priorSessions { // they say little of what sessions differ by
 			by.Spread = e.Spread
 		}
-		d := by.Interval(model, billed)
-		e.Low, e.High = d.Low, d.High
+		d := by.Interval(expected, billed)
+		e.Low, e.High = max(-1, d.Low), d.High // nothing costs less than nothing
 	}
 }
 

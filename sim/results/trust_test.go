@@ -14,7 +14,8 @@ func near(a, b float64) bool  { return math.Abs(a-b) < 2e-3 }
 // Two sessions are billed $2 and $6 and recorded $3 and $7. By hand: the error is
 // 2/8 net and gross; its square counts sessions by cost, √(2/40). Both are half a
 // dollar off a quarter of their bill, so that the standard error of the quarter is
-// √(2/1·(0.5² + 0.5²))/8 = 1/8, and Student's t with one degree of freedom 12.706.
+// √(2/1·(0.5² + 0.5²))/8 = 1/8, and Student's t with one degree of freedom 12.706; no cost is off by
+// less than −100 %.
 func TestModelError(t *testing.T) {
 	e := references().ModelError
 	if rel, ok := e.Relative(); !ok || rel != 0.25 || e.BilledUSD != 8 || e.RecordedUSD != 10 || e.Sessions != 2 {
@@ -23,11 +24,11 @@ func TestModelError(t *testing.T) {
 	if !about(e.Gross, 0.25) || !about(e.Spread, math.Sqrt(2.0/40)) {
 		t.Errorf("gross %v, spread %v; want 0.25 and 0.2236", e.Gross, e.Spread)
 	}
-	if low, high := 0.25-12.706/8, 0.25+12.706/8; !near(e.Low, low) || !near(e.High, high) {
+	if low, high := -1.0, 0.25+12.706/8; !near(e.Low, low) || !near(e.High, high) {
 		t.Errorf("interval %v … %v, want %v … %v", e.Low, e.High, low, high)
 	}
 	// A dollar that losses are expected to cost besides is an eighth of the bill.
-	if e.LossUSD = 1; !strings.HasSuffix(e.String(), ", +37.5 % with expected losses") {
+	if e.LossUSD = 1; !strings.HasPrefix(e.String(), "+25.0 % net, +37.5 % with expected losses (95 % interval ") {
 		t.Errorf("%s: want +37.5 %% with expected losses", e)
 	}
 	if _, ok := (ModelError{}).Relative(); ok {
@@ -49,6 +50,44 @@ func corpus(sessions int) (billed, recorded Cell) {
 	return billed, recorded
 }
 
+// The interval is that of the figure with expected losses: as predicted every session is a tenth too cheap, which
+// its losses make up for, give or take a hundredth.
+func TestIntervalIsOfTheExpectedFigure(t *testing.T) {
+	billed, recorded := Cell{Cell: "billed", Strategy: "billed"}, Cell{Cell: "recorded", Strategy: "recorded"}
+	for i := range 20 {
+		id := fmt.Sprintf("%03d", i)
+		billed.Rows = append(billed.Rows, costing("billed", id, 10))
+		row := costing("recorded", id, 9)
+		row.Figures[ExpectedLossUSD] = 1 + 0.1*float64(i%2*2-1)
+		recorded.Rows = append(recorded.Rows, row)
+	}
+	billed.sum()
+	recorded.sum()
+	e := ErrorOf(&billed, &recorded, 0)
+	if off, _ := e.Expected(); !about(off, 0) || !(-0.02 < e.Low && e.Low < 0 && 0 < e.High && e.High < 0.02) {
+		t.Errorf("%s: want 0 with expected losses, within two hundredths", e)
+	}
+	if off, _ := e.Relative(); !about(off, -0.1) || !about(e.Gross, 0.1) {
+		t.Errorf("%s: want a tenth net and gross", e)
+	}
+}
+
+// Three sessions that are twice too dear, all alike, do not say that others are: by hand the spread is
+// √((3·1² + 5·0.1²)/8) = 0.617, and of three equal sessions it makes the interval 1 ± 1.96·0.617·√3·20/30.
+func TestFewEqualErrorsAreNotSure(t *testing.T) {
+	billed, recorded := Cell{Cell: "billed", Strategy: "billed"}, Cell{Cell: "recorded", Strategy: "recorded"}
+	for i := range 3 {
+		id := fmt.Sprintf("%03d", i)
+		billed.Rows, recorded.Rows = append(billed.Rows, costing("billed", id, 10)), append(recorded.Rows, costing("recorded", id, 20))
+	}
+	billed.sum()
+	recorded.sum()
+	e := ErrorOf(&billed, &recorded, 0.1)
+	if half := 1.96 * math.Sqrt(3.05/8) * math.Sqrt(3) * 20 / 30; !near(e.Low, max(-1, 1-half)) || !near(e.High, 1+half) {
+		t.Errorf("%s: want 100 %% ± %g", e, half)
+	}
+}
+
 // Errors that cancel leave nothing net and all of it gross.
 func TestErrorsCancelNetAndNotGross(t *testing.T) {
 	billed, recorded := corpus(100)
@@ -64,12 +103,15 @@ func TestErrorsCancelNetAndNotGross(t *testing.T) {
 }
 
 // A single session says little of how far the model is off: what is known from
-// elsewhere counts for five. By hand √((1·0.1² + 5·0.4²)/6).
+// elsewhere counts for five. By hand √((1·0.1² + 5·0.4²)/6), and the interval is −0.1 ± 1.96·0.9 of that.
 func TestFewSessionsTakeTheSpreadKnownBeforehand(t *testing.T) {
 	billed, recorded := corpus(1)
 	e := ErrorOf(&billed, &recorded, 0.4)
-	if want := math.Sqrt((0.01 + 5*0.16) / 6); !about(e.Spread, want) || e.Low != 0 || e.High != 0 {
-		t.Errorf("spread %v in %v … %v, want %v and no interval", e.Spread, e.Low, e.High, want)
+	if want := math.Sqrt((0.01 + 5*0.16) / 6); !about(e.Spread, want) || !near(e.Low, -0.1-1.96*0.9*want) || !near(e.High, -0.1+1.96*0.9*want) {
+		t.Errorf("spread %v in %v … %v, want %v", e.Spread, e.Low, e.High, want)
+	}
+	if alone := ErrorOf(&billed, &recorded, 0); alone.Low != 0 || alone.High != 0 {
+		t.Errorf("%s: one session has no interval where nothing is known of others", alone)
 	}
 	other := recorded
 	other.Rows = []*Row{costing("x", "000", 6)}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
-	"github.com/compactsim/compactsim/internal/reading/reqlog"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -66,7 +65,7 @@ func FromCalls(opts traces.Options, list ...Conversation) (*traces.Corpus, error
 		if len(requests) == 0 {
 			return nil, fmt.Errorf("conversation %s has no calls", c.ID)
 		}
-		s := reqlog.Draft(&opts, c.ID, requests)
+		s := assembly.Draft(&opts, traces.AgentRequests, c.ID, requests)
 		s.Project, s.Markers = c.Project, c.Markers
 		drafts = append(drafts, s)
 	}

@@ -57,11 +57,14 @@ func Amounts(values ...float64) func(float64) string {
 // USD formats an amount like $1,234.56.
 func USD(v float64, decimals int) string {
 	s := Grouped(math.Abs(v), decimals)
-	if v < 0 && strings.ContainsAny(s, "123456789") {
+	if v < 0 && !zero(s) {
 		return Minus + "$" + s
 	}
 	return "$" + s
 }
+
+// zero reports whether the text of a number has no digit but 0.
+func zero(text string) bool { return !strings.ContainsAny(text, "123456789∞") }
 
 // Grouped formats v with decimals and a comma between thousands.
 func Grouped(v float64, decimals int) string {

@@ -234,6 +234,18 @@ func (s *Session) Own(f *File) {
 	s.Problems.Join(f.Problems)
 }
 
+// Alone returns the session of one file.
+func (f *File) Alone(opts *traces.Options, agent, id, version string) *Session {
+	s := &Session{
+		Format: &Format{Agent: agent, Rates: opts.Rates, Exact: true}, ID: id,
+		Files: []*File{f}, Problems: Problems{Limit: opts.MaxProblems},
+	}
+	if version != "" {
+		s.Versions = []string{version}
+	}
+	return s
+}
+
 // Problem records a defect at a line.
 func (s *Session) Problem(at Place, format string, args ...any) {
 	s.Problems.Add(at.Source.Name, int(at.Line), format, args...)

@@ -44,6 +44,13 @@ func (m Maker) Text(k prompt.Kind, text string) Block {
 	return b
 }
 
+// Added returns a block of text that the client added.
+func (m Maker) Added(text string) Block {
+	b := m.Text(prompt.KindAttachment, text)
+	b.Flags |= prompt.FlagMeta
+	return b
+}
+
 // Use returns a tool call, whose id pairs it with its result.
 func (m Maker) Use(id prompt.Digest, name string, input jsontext.Value) Block {
 	b := m.Text(prompt.KindToolUse, string(jsonscan.Plain(input)))
@@ -195,13 +202,44 @@ func TextsOf(blocks []Block) []traces.Text {
 	return list
 }
 
-// Inclusive is Counts where the input holds what was read and written.
-func Inclusive(input, read, write, output, sum Count, reasoning int64) Usage {
-	if input.N -= read.N + write.N; min(read.N, write.N, input.N) < 0 {
-		return Usage{Reasoning: -1, Bad: true}
-	}
-	return Counts(input, read, write, output, sum, reasoning)
+// Logged are the counts of a call as interfaces of models and their instrumentation name them. Reads
+// and writes that are left out are none.
+type Logged struct {
+	Input, Output, Read, Write, Hour, Reasoning, Sum Count // Hour is of the writes
+
+	Apart bool // the input leaves out what was read and written
 }
+
+// Usage splits the counts into disjoint classes. An input that is less than what was read and written
+// leaves these out where the sum says so.
+func (l Logged) Usage() Usage {
+	bad := Usage{Reasoning: -1, Bad: true}
+	if min(l.Read.N, l.Write.N, l.Hour.N) < 0 || l.Hour.N > l.Write.N {
+		return bad
+	}
+	l.Read.Logged, l.Write.Logged = true, true
+	cached := l.Read.N + l.Write.N
+	if l.Sum.Logged && l.Input.N < cached && l.Sum.N == l.Input.N+cached+l.Output.N {
+		l.Apart = true
+	}
+	if !l.Apart && l.Input.N >= 0 {
+		if l.Input.N -= cached; l.Input.N < 0 {
+			return bad
+		}
+	}
+	thought := int64(-1)
+	if l.Reasoning.Logged && l.Reasoning.N >= 0 {
+		thought = l.Reasoning.N
+	}
+	u := Counts(l.Input, l.Read, l.Write, l.Output, l.Sum, thought)
+	if u.OK && l.Hour.Logged {
+		u.Write5m, u.Write1h, u.Assumed = u.Write5m-l.Hour.N, l.Hour.N, false
+	}
+	return u
+}
+
+// ModelName returns the name of a model without that of its provider.
+func ModelName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
 // CacheByModel returns the kind of cache of a model's provider, for clients
 // that call several: that of Anthropic for Anthropic's models, whoever sells

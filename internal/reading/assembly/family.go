@@ -21,6 +21,8 @@ type Part struct {
 	Window     int64                    // largest context window logged, tokens
 	Tasks      map[string]prompt.Digest // tool calls by the id of the sub-agent that they started
 	Below      []*Part                  // sub-agents whose conversations are in the same file
+
+	bare, first int // messages of the model without counts, and the line of the first of them
 }
 
 // NewPart returns the part that a file is read into.
@@ -49,6 +51,23 @@ func (p *Part) Counted() bool {
 	return slices.ContainsFunc(p.entries, func(e entry) bool {
 		return slices.ContainsFunc(e.steps, func(s Step) bool { return s.Kind == StepCount })
 	})
+}
+
+// Bare notes that a message of the model at a line has no counts.
+func (p *Part) Bare(line int) {
+	if p.bare++; p.first == 0 || line < p.first {
+		p.first = line
+	}
+}
+
+// tell tells of messages without counts, where others have some.
+func (p *Part) tell() {
+	if p.bare > 0 && p.Counted() {
+		p.Lacks(p.bare, p.first, "%d messages of the model have no token counts; each is taken for part of the next call", p.bare)
+	}
+	for _, b := range p.Below {
+		b.tell()
+	}
 }
 
 // estimate tells of a part in which replies have no counts at all, or ends each of these as a call whose
@@ -98,6 +117,7 @@ func Families[F interface{ Top() *Part }](agent string, opts *traces.Options, fi
 	var parts []*Part
 	for _, f := range files {
 		if p := f.Top(); p.Lines > 0 {
+			p.tell()
 			p.estimate(opts.Estimate)
 			parts = append(parts, p)
 		}

@@ -28,7 +28,9 @@ type Found struct {
 // File is one recording while it is read.
 type File struct {
 	Found
+	Maker Maker // makes blocks, of which Options.Listener hears
 
+	rates   traces.Rates
 	strict  bool
 	lacking int             // calls whose token counts are missing, beside those of rounds
 	owned   bool            // a session has its lines and problems
@@ -47,7 +49,22 @@ func (f *File) Speaks(name string) {
 // NewFile returns an unread file.
 func NewFile(name string, opts traces.Options) *File {
 	found := Found{Name: name, Problems: Problems{Limit: opts.MaxProblems}, Unknown: map[string]int{}}
-	return &File{Found: found, strict: opts.Strict}
+	return &File{Found: found, strict: opts.Strict, rates: opts.Rates, Maker: Maker{Ear: opts.Listener, Unknown: found.Unknown}}
+}
+
+// Again returns a file whose texts are read again: its blocks keep them.
+func Again() *File {
+	f := NewFile("", traces.Options{})
+	f.Maker = Maker{Keep: true}
+	return f
+}
+
+// Weigh returns the tokens of blocks, as estimated by their texts.
+func (f *File) Weigh(blocks ...Block) (n int64) {
+	for i := range blocks {
+		n += int64(Weigh(&f.rates, &blocks[i].Block))
+	}
+	return n
 }
 
 // Base returns f, so that a Reader can read types that embed a File.
@@ -308,17 +325,23 @@ func (f *File) Moment(line int, v []byte) int64 {
 	return f.Nanos(line, n)
 }
 
-// ReadValues hands a file of JSON values, on lines or in one document, to read: line by line, or whole.
-func (f *File) ReadValues(ctx context.Context, opts traces.Options, in traces.Input, read func(text []byte, line int, lined bool) error) error {
+// ReadObjects hands each object of a file, on lines or in one document, and in lists there, to object, which must read it
+// and says what is wrong with it. none is what is wrong with a line or document that has nothing else.
+func (f *File) ReadObjects(ctx context.Context, opts traces.Options, in traces.Input, none error, object func(*Cursor) error) error {
 	head, err := in.Head(64 << 10)
 	if err == nil && Lined(head) {
-		return f.Read(ctx, opts, in, func(ln Line) error { return read(ln.Text, ln.Number, true) })
+		return f.Read(ctx, opts, in, func(ln Line) error { return Objects(ln.Text, ln.Number, none, object) })
 	}
+	return f.ReadDocument(ctx, opts, in, func(text []byte) error { return Objects(text, 1, none, object) })
+}
+
+// ReadDocument hands a file that is one document to read; what that finds wrong is a problem of the file.
+func (f *File) ReadDocument(ctx context.Context, opts traces.Options, in traces.Input, read func(text []byte) error) error {
 	text, err := f.ReadAll(ctx, opts, in)
 	if err != nil || text == nil {
 		return err
 	}
-	if bad := read(text, 1, false); bad != nil {
+	if bad := read(text); bad != nil {
 		return f.Refuse(0, bad)
 	}
 	return nil

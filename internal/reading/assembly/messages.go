@@ -14,7 +14,9 @@ import (
 type Message struct {
 	Digest    prompt.Digest // of its JSON
 	Assistant bool
-	System    bool // part of the system prompt
+	System    bool   // part of the system prompt
+	Marked    bool   // it carries a cache marker
+	JSON      []byte // of one of the system
 	Blocks    []Block
 }
 
@@ -53,21 +55,13 @@ type part struct {
 	Summary  jsontext.Value `json:"summary"`
 
 	ID      string `json:"id"`
-	CallID  string `json:"call_id"`
-	UseID   string `json:"tool_use_id"`
+	CallID  string `json:"call_id|tool_use_id|toolCallId"`
 	ReplyID string `json:"tool_call_id"`
-	VercelI string `json:"toolCallId"`
 
-	Name      string         `json:"name"`
-	ToolName  string         `json:"toolName"`
-	Arguments jsontext.Value `json:"arguments"`
-	Args      jsontext.Value `json:"args"`
-	Input     jsontext.Value `json:"input"`
-
-	Response jsontext.Value `json:"response"`
-	Result   jsontext.Value `json:"result"`
-	Output   jsontext.Value `json:"output"`
-	IsError  bool           `json:"is_error"`
+	Name      string         `json:"name|toolName"`
+	Arguments jsontext.Value `json:"arguments|args|input"`
+	Output    jsontext.Value `json:"response|result|output"`
+	IsError   bool           `json:"is_error"`
 
 	Mime   string         `json:"mime_type"`
 	Image  jsontext.Value `json:"image_url"`
@@ -101,14 +95,14 @@ func (m Maker) Message(raw []byte) (*Message, error) {
 	case s.Role == "" && s.Type != "":
 		out.Blocks = m.part(out.Blocks, &s.part, text)
 	case s.ReplyID != "" || s.Role == "tool" && s.Content.Kind() == '"':
-		out.Blocks = append(out.Blocks, m.Result(CallID(s.ReplyID), textOf(s.Content), false, false))
+		out.Blocks = append(out.Blocks, m.Result(CallID(s.ReplyID), TextOf(s.Content), false, false))
 	default:
 		out.Blocks = m.parts(out.Blocks, s.Content, text)
 		out.Blocks = m.parts(out.Blocks, s.Parts, text)
 	}
 	for i := range s.Uses {
 		u := &s.Uses[i]
-		out.Blocks = append(out.Blocks, m.Use(CallID(u.ID), u.Function.Name, unquoted(u.Function.Arguments)))
+		out.Blocks = append(out.Blocks, m.Use(CallID(u.ID), u.Function.Name, Arguments(u.Function.Arguments)))
 	}
 	return out, nil
 }
@@ -151,58 +145,42 @@ func (m Maker) parts(list []Block, v jsontext.Value, text prompt.Kind) []Block {
 
 // part appends the blocks of a part.
 func (m Maker) part(list []Block, p *part, text prompt.Kind) []Block {
-	id := CallID(cmp.Or(p.CallID, p.UseID, p.ReplyID, p.VercelI, p.ID))
+	id := CallID(cmp.Or(p.CallID, p.ReplyID, p.ID))
 	switch p.Type {
 	case "tool_call", "tool_use", "tool-call", "function_call", "custom_tool_call":
-		return append(list, m.Use(id, cmp.Or(p.Name, p.ToolName), unquoted(present(p.Arguments, p.Input, p.Args))))
+		return append(list, m.Use(id, p.Name, Arguments(p.Arguments)))
 	case "tool_call_response", "tool_result", "tool-result", "function_call_output", "custom_tool_call_output":
-		v := present(p.Response, p.Result, p.Output, p.Content)
-		return append(list, m.Result(id, textOf(v), p.IsError, bytes.Contains(v, []byte(`"image`))))
+		v := p.Output
+		if len(v) == 0 {
+			v = p.Content
+		}
+		return append(list, m.Result(id, TextOf(v), p.IsError, bytes.Contains(v, []byte(`"image`))))
 	case "reasoning", "thinking":
-		if t := p.Thinking + p.Text + textOf(p.Content) + textOf(p.Summary); t != "" {
+		if t := p.Thinking + p.Text + TextOf(p.Content) + TextOf(p.Summary); t != "" {
 			list = append(list, m.Text(prompt.KindThinking, t))
 		}
 		return list
 	case "text", "input_text", "output_text", "":
-		if t := p.Text + textOf(p.Content); t != "" {
+		if t := p.Text + TextOf(p.Content); t != "" {
 			list = append(list, m.Text(text, t))
 		}
 		return list
 	case "image", "image_url", "input_image":
-		return append(list, m.Text(prompt.KindImage, string(p.Image)+string(p.Source)+textOf(p.Content)))
+		return append(list, m.Text(prompt.KindImage, string(p.Image)+string(p.Source)+TextOf(p.Content)))
 	case "document", "blob", "file", "uri", "input_file":
 		kind := prompt.KindDocument
 		if strings.HasPrefix(p.Mime, "image/") {
 			kind = prompt.KindImage
 		}
-		return append(list, m.Text(kind, string(p.Source)+p.URI+textOf(p.Content)))
+		return append(list, m.Text(kind, string(p.Source)+p.URI+TextOf(p.Content)))
 	}
 	m.Skip(p.Type)
 	return list
 }
 
-// present returns the first value that is there.
-func present(list ...jsontext.Value) jsontext.Value {
-	for _, v := range list {
-		if len(v) > 0 && v.Kind() != 'n' {
-			return v
-		}
-	}
-	return nil
-}
-
-// unquoted returns the JSON that a string holds, or the value itself.
-func unquoted(v jsontext.Value) jsontext.Value {
-	var s string
-	if v.Kind() == '"' && Decode(v, &s) == nil && jsontext.Value(s).IsValid() {
-		return jsontext.Value(s)
-	}
-	return v
-}
-
-// textOf returns the text of a value: a string, the texts of a list of parts, or
+// TextOf returns the text of a value: a string, the texts of a list of parts, or
 // the JSON of anything else.
-func textOf(v jsontext.Value) string {
+func TextOf(v jsontext.Value) string {
 	var s string
 	switch v.Kind() {
 	case 0, 'n':

@@ -14,6 +14,9 @@ type Request struct {
 	Source            *File
 	Line              int32
 	ID, Model         string
+	Session           string // that names it, as far as is known with its project and the version of its client
+	Project, Version  string
+	USD               float64
 	Start, First, End int64 // unix ns, 0 if unknown
 	Usage             Usage
 	// Lane names the conversation of the session that the call belongs to: "" for
@@ -21,7 +24,7 @@ type Request struct {
 	Lane    string
 	Starter prompt.Digest
 	Head    prompt.Digest // of tools and system prompt, zero if they are not shown
-	// Ahead are blocks of tools and system prompt, for a Format whose Head sizes them.
+	// Ahead are blocks of tools and system prompt, without sizes; see Show.
 	Ahead []Block
 	// Messages are all that was sent, nil if they are not shown. Then Results are
 	// those of the tools of the call before.
@@ -32,6 +35,7 @@ type Request struct {
 	Compacted bool // the log says that a compaction preceded it
 	Open      bool // the log lacks the final count of its output
 	Whole     bool // the log shows messages, and a head, as they were sent: what they changed is known
+	Markers   int  // of a whole one: messages that carry a cache marker
 }
 
 // Show adds tools or a system prompt to what precedes the messages.
@@ -330,37 +334,4 @@ func (p *placed) steps() []Step {
 	add(Step{Kind: StepReply, At: p.End, First: p.First, ID: p.ID, Blocks: slices.Clone(p.Reply)})
 	add(Step{Kind: StepCount, At: p.End, ID: p.ID, Model: p.Model, Usage: p.Usage, Final: p.Usage.OK && !p.Open, Verdict: p.verdict})
 	return steps
-}
-
-// Draft returns the session of some requests.
-func Draft(opts *traces.Options, format *Format, id string, list []*Request) *Session {
-	s := &Session{Format: format, ID: id, Problems: Problems{Limit: opts.MaxProblems}}
-	for _, r := range list {
-		s.Start, s.End = Earlier(s.Start, r.Start), max(s.End, r.End)
-		if !slices.Contains(s.Files, r.Source) {
-			s.Files = append(s.Files, r.Source)
-		}
-	}
-	return s
-}
-
-// OwnOnce counts the lines and problems of its files that no session before did as the session's.
-func (s *Session) OwnOnce() {
-	for _, f := range s.Files {
-		if !f.owned {
-			f.owned = true
-			s.Own(f)
-		}
-	}
-}
-
-// Counted reports whether one of some requests has usable counts, or sizes are to be
-// estimated from what was said. If not, that is a problem.
-func (s *Session) Counted(opts *traces.Options, list []*Request) bool {
-	if opts.Estimate || slices.ContainsFunc(list, func(r *Request) bool { return r.Usage.OK }) {
-		return true
-	}
-	f := list[0].Source
-	f.Problems.Add(f.Name, int(list[0].Line), "none of the %d calls of conversation %s has token counts; it is left out without --estimate", len(list), s.ID)
-	return false
 }

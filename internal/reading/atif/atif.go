@@ -40,30 +40,13 @@ func Describe() *traces.Agent {
 // document reports whether a file is one object that names a version of the format, or, as
 // older ones, has a session, an agent and steps.
 func document(head []byte) bool {
-	s := jsonscan.New(head)
-	seen := map[string]bool{}
-	for name := range s.Members {
-		switch name := string(name); name {
-		case "schema_version":
-			if strings.HasPrefix(string(s.Str()), "ATIF-") {
-				return true
-			}
-			continue
-		case "session_id", "agent", "steps":
-			if seen[name] = true; len(seen) == 3 {
-				return true
-			}
-		}
-		s.Skip()
-	}
-	return false
+	names := assembly.Names(head, 1)
+	return names["schema_version"] && bytes.Contains(head, []byte(`"ATIF-`)) || names["session_id"] && names["agent"] && names["steps"]
 }
 
 // file is one file.
 type file struct {
 	*assembly.Part
-	maker   assembly.Maker
-	rates   traces.Rates
 	sum     sums // of the steps, those of sub-agents in the document included
 	final   sums
 	next    string // the file that continues the trajectory, "" for none
@@ -77,8 +60,6 @@ type trajectory struct {
 	model   string
 	said    int64 // tokens of all that was said, as estimated
 	before  int64 // of what was said before the last call, 0 for none
-	bare    int   // steps of the agent without counts
-	first   int   // line of the first of them
 	compact bool  // the next message is the summary of a compaction
 }
 
@@ -96,32 +77,23 @@ var errNoSteps = errors.New("file is no trajectory: it has no steps")
 
 // scan reads one file. What precedes a defect is kept.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	base := assembly.NewFile(in.Name, opts)
-	f := newFile(base, assembly.Maker{Ear: opts.Listener, Unknown: base.Unknown})
-	f.rates = opts.Rates
-	text, err := f.ReadAll(ctx, opts, in)
-	if err != nil || text == nil {
-		return f, err
-	}
-	bad := (&trajectory{file: f, part: f.Part}).read(text, 1, true)
+	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts))}
+	err := f.ReadDocument(ctx, opts, in, f.document)
 	f.Speaks(f.Name)
-	if f.next != "" {
-		f.Speaks(f.next)
-	}
+	f.Speaks(f.next)
 	for id := range f.Tasks {
 		f.Speaks(id)
 	}
-	if bad == nil && f.Len() == 0 {
-		bad = errNoSteps
-	}
-	if bad != nil {
-		return f, f.Refuse(0, bad)
-	}
-	return f, nil
+	return f, err
 }
 
-func newFile(f *assembly.File, mk assembly.Maker) *file {
-	return &file{Part: assembly.NewPart(f), maker: mk}
+// document reads a trajectory with those in it.
+func (f *file) document(text []byte) error {
+	bad := (&trajectory{file: f, part: f.Part}).read(text, 1, true)
+	if bad == nil && f.Len() == 0 {
+		return errNoSteps
+	}
+	return bad
 }
 
 // head is what a trajectory says of itself, beside its steps.
@@ -188,9 +160,6 @@ func (t *trajectory) read(text []byte, line int, root bool) error {
 			break
 		}
 	}
-	if t.bare > 0 && t.part.Counted() {
-		t.Problems.Add(t.Name, t.first, "%d steps of the agent have no token counts; each is taken for part of the next call", t.bare)
-	}
 	if n := t.part.Len(); n > 0 { // results that hang on the last step went nowhere
 		steps := t.part.Steps(n - 1)
 		if k := len(steps); k > 1 && steps[k-1].Kind == assembly.StepResult {
@@ -213,8 +182,8 @@ func (t *trajectory) read(text []byte, line int, root bool) error {
 
 // texts reads the texts of a document again.
 func texts(text []byte) []traces.Text {
-	f := newFile(assembly.NewFile("", traces.Options{}), assembly.Maker{Keep: true})
-	_ = (&trajectory{file: f, part: f.Part}).read(text, 1, true) // as far as it is readable
+	f := &file{Part: assembly.NewPart(assembly.Again())}
+	_ = f.document(text) // as far as it is readable
 	return f.Texts()
 }
 

@@ -3,7 +3,6 @@ package atif
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -72,13 +71,8 @@ func (p *part) text() *string {
 
 // usage splits the counts of a call into disjoint classes.
 func (m *metrics) usage() assembly.Usage {
-	in, cached, write := m.Prompt, m.Cached, cmp.Or(m.Extra.Creation, m.Extra.WriteInput, m.Extra.Write)
-	for _, c := range [...]*assembly.Count{&cached, &write} {
-		if !c.Logged {
-			*c = assembly.Count{Logged: true}
-		}
-	}
-	return assembly.Inclusive(in, cached, write, m.Completion, assembly.Count{}, -1)
+	l := assembly.Logged{Input: m.Prompt, Read: m.Cached, Write: cmp.Or(m.Extra.Creation, m.Extra.WriteInput, m.Extra.Write), Output: m.Completion}
+	return l.Usage()
 }
 
 // step adds a step.
@@ -87,9 +81,7 @@ func (t *trajectory) step(line int, s *step) {
 	before := t.said
 	steps := []assembly.Step{}
 	add := func(k assembly.StepKind, blocks []assembly.Block) {
-		for i := range blocks {
-			t.said += int64(assembly.Weigh(&t.rates, &blocks[i].Block))
-		}
+		t.said += t.Weigh(blocks...)
 		if len(blocks) > 0 || k == assembly.StepReply {
 			steps = append(steps, assembly.Step{Kind: k, At: at, Line: int32(line), Model: t.named(s), Blocks: blocks})
 		}
@@ -121,9 +113,7 @@ func (t *trajectory) step(line int, s *step) {
 	if counted {
 		steps = t.count(steps, line, at, before, s)
 	} else if n := len(steps); n > 0 && steps[n-1].Kind == assembly.StepReply {
-		if t.bare++; t.first == 0 {
-			t.first = line
-		}
+		t.part.Bare(line)
 	}
 	add(assembly.StepResult, t.results(s))
 	t.part.Tree.Add(t.part.Len()-1, steps)
@@ -158,8 +148,7 @@ func (t *trajectory) count(steps []assembly.Step, line int, at, before int64, s 
 
 // named returns the model of a step without its provider.
 func (t *trajectory) named(s *step) string {
-	model := cmp.Or(s.Model, t.model)
-	return model[strings.LastIndexByte(model, '/')+1:]
+	return assembly.ModelName(cmp.Or(s.Model, t.model))
 }
 
 // maxCalls is the largest number of calls that a step is believed to sum.
@@ -168,12 +157,12 @@ const maxCalls = 1000
 // answer returns the blocks of what the agent wrote.
 func (t *trajectory) answer(s *step) (list []assembly.Block) {
 	if s.Reasoning != "" {
-		list = append(list, t.maker.Text(prompt.KindThinking, s.Reasoning))
+		list = append(list, t.Maker.Text(prompt.KindThinking, s.Reasoning))
 	}
 	list = append(list, t.message(prompt.KindText, s.Message)...)
 	for i := range s.Uses {
 		u := &s.Uses[i]
-		list = append(list, t.maker.Use(assembly.CallID(u.ID), u.Name, u.Arguments))
+		list = append(list, t.Maker.Use(assembly.CallID(u.ID), u.Name, u.Arguments))
 	}
 	return list
 }
@@ -192,10 +181,10 @@ func (t *trajectory) results(s *step) (list []assembly.Block) {
 		}
 		if len(r.Content) > 0 && r.Content.Kind() != 'n' {
 			text, image := "", false
-			for _, p := range assembly.PartsOf(t.maker, r.Content, (*part).text) {
+			for _, p := range assembly.PartsOf(t.Maker, r.Content, (*part).text) {
 				text, image = text+p.Text, image || p.Type == "image"
 			}
-			list = append(list, t.maker.Result(assembly.CallID(id), text, false, image))
+			list = append(list, t.Maker.Result(assembly.CallID(id), text, false, image))
 		}
 	}
 	return list
@@ -203,21 +192,21 @@ func (t *trajectory) results(s *step) (list []assembly.Block) {
 
 // message returns the blocks of a message. k is the kind of its texts.
 func (t *trajectory) message(k prompt.Kind, v jsontext.Value) (list []assembly.Block) {
-	for _, p := range assembly.PartsOf(t.maker, v, (*part).text) {
+	for _, p := range assembly.PartsOf(t.Maker, v, (*part).text) {
 		switch p.Type {
 		case "text":
 			if p.Text == "" {
 				continue
 			}
-			b := t.maker.Text(k, p.Text)
+			b := t.Maker.Text(k, p.Text)
 			if k == prompt.KindAttachment {
 				b.Flags |= prompt.FlagMeta
 			}
 			list = append(list, b)
 		case "image":
-			list = append(list, t.maker.Text(prompt.KindImage, string(p.Source)))
+			list = append(list, t.Maker.Text(prompt.KindImage, string(p.Source)))
 		default:
-			t.maker.Skip(p.Type)
+			t.Maker.Skip(p.Type)
 		}
 	}
 	return list

@@ -16,12 +16,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
-	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -45,17 +43,11 @@ func Describe() *traces.Agent {
 	}, 90)
 }
 
-// document reports whether a file is one object that has, ahead of its messages,
-// an id of a session and what its contract asks for beside it.
+// document reports whether a file is one object that has an id of a session, messages, and what
+// its contract asks for beside them.
 func document(head []byte) bool {
-	s, seen := jsonscan.New(head), map[string]bool{}
-	for name := range s.Members {
-		if seen[string(name)] = true; seen["messages"] {
-			return seen["sessionId"] && seen["updated_at"] && seen["version"]
-		}
-		s.Skip()
-	}
-	return false
+	names := assembly.Names(head, 1)
+	return names["sessionId"] && names["updated_at"] && names["version"] && names["messages"]
 }
 
 // file is one file.
@@ -63,14 +55,10 @@ type file struct {
 	*assembly.Part
 	said  int64  // tokens of all that was said, as estimated
 	turn  []call // calls of the turn under way that have no counts
-	bare  int    // calls that have none in the end
-	first int    // line of the first of them
 	input int64  // of a call of the last turn with counts, tokens; 0 after a compaction
 	// shared are the calls of that turn without counts of their own, saidThen is what had been said before its last call.
 	shared   int
 	saidThen int64
-	rates    traces.Rates
-	maker    assembly.Maker
 }
 
 // call is a call that waits for counts.
@@ -121,12 +109,12 @@ var errNoSession = errors.New("file is no session: it has no messages")
 
 // scan reads one file. What precedes a defect is kept.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	base := assembly.NewFile(in.Name, opts)
-	f := &file{Part: assembly.NewPart(base), rates: opts.Rates, maker: assembly.Maker{Ear: opts.Listener, Unknown: base.Unknown}}
-	text, err := f.ReadAll(ctx, opts, in)
-	if err != nil || text == nil {
-		return f, err
-	}
+	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts))}
+	return f, f.ReadDocument(ctx, opts, in, f.document)
+}
+
+// document reads a session.
+func (f *file) document(text []byte) error {
 	bad := assembly.EachOf(text, "messages", func(name string, v []byte) error {
 		if name == "sessionId" {
 			return assembly.Decode(v, &f.Part.ID)
@@ -145,26 +133,18 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 		return nil
 	})
 	f.endTurn()
-	if f.bare > 0 && f.Counted() {
-		f.Lacks(f.bare, f.first, "%d messages of the model have no token counts; each is taken for part of the next call", f.bare)
-	}
 	if bad == nil && f.Len() == 0 {
-		bad = errNoSession
+		return errNoSession
 	}
-	if bad != nil {
-		return f, f.Refuse(0, bad)
-	}
-	return f, nil
+	return bad
 }
 
 // message adds a message to the history.
 func (f *file) message(line int, m *message) {
 	at := f.At(f.Millis(line, m.Time))
-	blocks := m.blocks(f.maker)
+	blocks := m.blocks(f.Maker)
 	before := f.said
-	for i := range blocks {
-		f.said += int64(assembly.Weigh(&f.rates, &blocks[i].Block))
-	}
+	f.said += f.Weigh(blocks...)
 	if m.Role == "assistant" {
 		f.answer(line, at, m, blocks, before)
 		return
@@ -184,16 +164,14 @@ func (f *file) message(line int, m *message) {
 // endTurn tells of calls of a turn whose counts did not come.
 func (f *file) endTurn() {
 	for _, c := range f.turn {
-		if f.bare++; f.first == 0 {
-			f.first = int(c.line)
-		}
+		f.Bare(int(c.line))
 	}
 	f.turn = nil
 }
 
 // answer adds a call. If calls of the turn before it have no counts, its own are those of all.
 func (f *file) answer(line int, at int64, m *message, blocks []assembly.Block, said int64) {
-	steps := []assembly.Step{{Kind: assembly.StepReply, At: at, Line: int32(line), ID: m.ID, Model: m.model(), Blocks: blocks}}
+	steps := []assembly.Step{{Kind: assembly.StepReply, At: at, Line: int32(line), ID: m.ID, Model: assembly.ModelName(m.Model.ID), Blocks: blocks}}
 	c := call{entry: f.Len(), line: int32(line), said: said, before: -1}
 	if n := len(f.turn); n > 0 {
 		c.before = f.turn[n-1].said
@@ -224,12 +202,9 @@ func (f *file) answer(line int, at int64, m *message, blocks []assembly.Block, s
 	f.turn = nil
 }
 
-// model returns the model of a message without its provider.
-func (m *message) model() string { return m.Model.ID[strings.LastIndexByte(m.Model.ID, '/')+1:] }
-
 // count ends a call.
 func count(at int64, line int, m *message, u assembly.Usage) assembly.Step {
-	return assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: m.model(), Usage: u, Final: u.OK}
+	return assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: assembly.ModelName(m.Model.ID), Usage: u, Final: u.OK}
 }
 
 // share gives the calls of a turn their shares of its counts.
@@ -276,8 +251,7 @@ func (m *message) blocks(mk assembly.Maker) (list []assembly.Block) {
 		case "redacted_thinking":
 			list = append(list, mk.Text(prompt.KindThinking, p.Data))
 		case "file":
-			b := mk.Text(prompt.KindAttachment, textOf(mk, p.Content))
-			b.Flags |= prompt.FlagMeta
+			b := mk.Added(textOf(mk, p.Content))
 			b.Object = p.Path
 			list = append(list, b)
 		case "image":
@@ -306,16 +280,10 @@ func textOf(mk assembly.Maker, v jsontext.Value) string {
 }
 
 // texts reads the texts of a document again.
-func texts(text []byte) (list []traces.Text) {
-	mk := assembly.Maker{Keep: true}
-	_ = assembly.EachOf(text, "messages", func(string, []byte) error { return nil }, func(v []byte, _ int) error {
-		var m message
-		if assembly.Decode(v, &m) == nil {
-			list = append(list, assembly.TextsOf(m.blocks(mk))...)
-		}
-		return nil
-	}) // as far as it is readable
-	return list
+func texts(text []byte) []traces.Text {
+	f := &file{Part: assembly.NewPart(assembly.Again())}
+	_ = f.document(text) // as far as it is readable
+	return f.Texts()
 }
 
 // sessions makes one session of every file. No file says whose sub-agent it is.

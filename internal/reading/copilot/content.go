@@ -1,10 +1,6 @@
 package copilot
 
 import (
-	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/compactsim/compactsim/internal/reading/assembly"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -47,17 +43,23 @@ func (u *used) usage() assembly.Usage {
 			u.Write = d.Count
 		}
 	}
-	fresh := u.Input
-	if fresh.N -= max(0, u.Read.N) + max(0, u.Write.N); fresh.N < 0 {
-		return assembly.Usage{Bad: true}
+	if !u.Read.Logged || !u.Write.Logged {
+		return assembly.Usage{}
 	}
-	return assembly.Counts(fresh, u.Read, u.Write, u.Output, assembly.Count{}, -1)
+	return assembly.Logged{Input: u.Input, Read: u.Read, Write: u.Write, Output: u.Output}.Usage()
 }
 
-// total returns the totals, and whether all are logged.
-func (t *totals) total() (total assembly.Total, ok bool) {
-	ok = t.Input.Logged && t.Output.Logged && t.Read.Logged && t.Write.Logged
-	return assembly.Total{Input: t.Input.N, Read: t.Read.N, Write: t.Write.N, Output: t.Output.N}, ok
+// total returns the totals. It is an error if one is not logged.
+func (t *totals) total() (total assembly.Total, err error) {
+	if !t.Input.Logged || !t.Output.Logged || !t.Read.Logged || !t.Write.Logged {
+		err = errTotals
+	}
+	return assembly.Total{Input: t.Input.N, Read: t.Read.N, Write: t.Write.N, Output: t.Output.N}, err
+}
+
+// failure is the error of a tool.
+type failure struct {
+	Message string `json:"message"`
 }
 
 // answer returns the blocks of a message of the model.
@@ -84,7 +86,9 @@ func (d *data) input(mk assembly.Maker, typ string) (assembly.StepKind, []assemb
 		}
 		failed := d.Success != nil && !*d.Success
 		if failed {
-			text += message(d.Error)
+			for _, e := range assembly.PartsOf(mk, d.Error, func(e *failure) *string { return &e.Message }) {
+				text += e.Message
+			}
 		}
 		return assembly.StepResult, []assembly.Block{mk.Result(assembly.CallID(d.Tool), text, failed, false)}
 	}
@@ -93,22 +97,9 @@ func (d *data) input(mk assembly.Maker, typ string) (assembly.StepKind, []assemb
 		text = d.Transformed
 	}
 	if d.Source != "" && d.Source != "user" {
-		b := mk.Text(prompt.KindAttachment, text)
-		b.Flags |= prompt.FlagMeta
-		return assembly.StepInput, []assembly.Block{b}
+		return assembly.StepInput, []assembly.Block{mk.Added(text)}
 	}
 	return assembly.StepInput, []assembly.Block{mk.Text(prompt.KindPrompt, text)}
-}
-
-// message returns the text of an error.
-func message(v jsontext.Value) string {
-	var of struct {
-		Message string `json:"message"`
-	}
-	if v.Kind() == '{' && assembly.Decode(v, &of) == nil {
-		return of.Message
-	}
-	return strings.Trim(string(v), `"`)
 }
 
 // texts reads the texts of a line again.
@@ -119,11 +110,11 @@ func texts(text []byte) []traces.Text {
 	}
 	mk := assembly.Maker{Keep: true}
 	d, _ := e.data() // what cannot be read has no blocks
-	switch e.typ {
+	switch e.Type {
 	case "assistant.message":
 		return assembly.TextsOf(d.answer(mk))
 	case "user.message", "tool.execution_complete":
-		_, blocks := d.input(mk, e.typ)
+		_, blocks := d.input(mk, e.Type)
 		return assembly.TextsOf(blocks)
 	case "session.compaction_complete":
 		return assembly.TextsOf([]assembly.Block{mk.Text(prompt.KindSummary, d.Summary)})

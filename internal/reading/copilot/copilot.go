@@ -20,7 +20,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
-	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -53,16 +52,14 @@ type file struct {
 	*assembly.File
 	id, project, version string
 	start, end           int64
-	nano                 int64 // largest total of the session's own cost, 1e-11 USD
-	rates                traces.Rates
+	nano                 int64              // largest total of the session's own cost, 1e-11 USD
 	static               int64              // tokens of tools and system prompt, by the client's count
 	threads              map[string]*thread // by agent; "" is the main one
 	order                []*thread
-	names                map[string]string // models of tool calls' agents, by agent
+	open                 []call // that no shutdown has counted
 	compacting           bool
 	beside               []assembly.Block // what the main thread said since a compaction under way began
 	lost                 int64            // tokens that shutdowns have and no call
-	maker                assembly.Maker
 }
 
 // thread is a conversation in a file.
@@ -70,29 +67,28 @@ type thread struct {
 	*assembly.Rounds
 	model   string         // the last one named
 	calls   map[string]int // by the id of the API's call
-	open    []call         // calls that no shutdown has counted
 	visible int64          // tokens of all that was said, as estimated
 }
 
 // call is a call that waits for its share of a total.
 type call struct {
 	of     *assembly.Call
+	thread *thread
 	said   int64 // what was said before it, as estimated, tokens
 	before int64 // the same of the call before, -1 for none
 }
 
 // event is one line.
 type event struct {
-	typ, agent string
-	timestamp  string
-	payload    []byte
+	Type      string         `json:"type"`
+	Agent     string         `json:"agentId"`
+	Timestamp string         `json:"timestamp"`
+	Payload   jsontext.Value `json:"data"`
 }
 
 // eventOf reads a line, of which the result shares bytes.
 func eventOf(text []byte) (e event, err error) {
-	err = jsonscan.Object(text, jsonscan.To("type", &e.typ), jsonscan.To("agentId", &e.agent),
-		jsonscan.To("timestamp", &e.timestamp), jsonscan.To("data", &e.payload))
-	if err == nil && e.typ == "" {
+	if err = assembly.Decode(text, &e); err == nil && e.Type == "" {
 		err = errNoType
 	}
 	return e, err
@@ -100,10 +96,10 @@ func eventOf(text []byte) (e event, err error) {
 
 // data returns what the event holds. Types that say nothing may hold anything.
 func (e *event) data() (d data, err error) {
-	if strings.HasPrefix(e.typ, "hook.") || strings.HasPrefix(e.typ, "permission.") {
+	if strings.HasPrefix(e.Type, "hook.") || strings.HasPrefix(e.Type, "permission.") {
 		return d, nil
 	}
-	return d, assembly.Decode(e.payload, &d)
+	return d, assembly.Decode(e.Payload, &d)
 }
 
 // data holds the members of all types of event.
@@ -153,8 +149,7 @@ var errNoType = errors.New("not an event of a session: it has no type")
 
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	f := &file{File: assembly.NewFile(in.Name, opts), rates: opts.Rates, threads: map[string]*thread{}, names: map[string]string{}}
-	f.maker = assembly.Maker{Ear: opts.Listener, Unknown: f.Unknown}
+	f := &file{File: assembly.NewFile(in.Name, opts), threads: map[string]*thread{}}
 	f.of("")
 	return f, f.Read(ctx, opts, in, f.parse)
 }
@@ -167,7 +162,7 @@ func (f *file) of(agent string) *thread {
 		if agent != "" {
 			of.ID, of.Kind, of.Starter = agent, traces.ThreadAgent, assembly.CallID(agent)
 		}
-		t = &thread{Rounds: assembly.NewRounds(of, f.File), calls: map[string]int{}, model: f.names[agent]}
+		t = &thread{Rounds: assembly.NewRounds(of, f.File), calls: map[string]int{}}
 		f.threads[agent], f.order = t, append(f.order, t)
 	}
 	t.Version, t.Project = f.version, f.project
@@ -180,29 +175,28 @@ func (f *file) parse(ln assembly.Line) error {
 	if err != nil {
 		return err
 	}
-	at := f.Stamp(ln.Number, []byte(e.timestamp))
+	at := f.Stamp(ln.Number, []byte(e.Timestamp))
 	if at != 0 {
 		f.start, f.end = assembly.Earlier(f.start, at), max(f.end, at)
 	}
 	d, err := e.data()
 	if err != nil {
-		return fmt.Errorf("%s: %w", e.typ, err)
+		return fmt.Errorf("%s: %w", e.Type, err)
 	}
 	f.nano = max(f.nano, d.Nano.N)
-	t := f.of(cmp.Or(e.agent, d.ParentAgent))
+	t := f.of(cmp.Or(e.Agent, d.ParentAgent))
 	t.model = cmp.Or(d.Chosen, d.Selected, d.Model, t.model)
 	if d.System > 0 {
 		f.static = min(d.System+max(0, d.Tools), assembly.MaxTokens)
 	}
-	switch e.typ {
+	switch e.Type {
 	case "session.start":
 		if f.id == "" {
 			f.id, f.project, f.version = d.Session, d.Context.Cwd, d.Version
 		}
 	case "system.message":
 		if f.static == 0 { // until the client counts it
-			b := f.maker.Text(prompt.KindSystem, d.Content)
-			f.static = int64(assembly.Weigh(&f.rates, &b.Block))
+			f.static = f.Weigh(f.Maker.Text(prompt.KindSystem, d.Content))
 		}
 	case "session.shutdown":
 		f.shutdown(ln.Number, d.Metrics)
@@ -217,35 +211,26 @@ func (f *file) parse(ln assembly.Line) error {
 	case "assistant.message":
 		f.answer(t, ln.Number, at, &d)
 	case "user.message", "tool.execution_complete":
-		kind, blocks := d.input(f.maker, e.typ)
+		kind, blocks := d.input(f.Maker, e.Type)
 		f.say(t, blocks)
 		t.Add(&assembly.Step{Kind: kind, At: at, Line: int32(ln.Number), Blocks: blocks})
 	default:
-		if !known(e.typ) {
-			f.Unknown[e.typ]++
+		if kind, _, _ := strings.Cut(e.Type, "."); !slices.Contains(quiet, kind) {
+			f.Unknown[e.Type]++
 		}
 		if d.Metrics != nil || d.Used != nil {
-			return fmt.Errorf("%s: event has token counts that are those of another type", e.typ)
+			return fmt.Errorf("%s: event has token counts that are those of another type", e.Type)
 		}
 	}
 	return nil
 }
 
-// known reports whether events of a type are known to say nothing to the model.
-func known(typ string) bool {
-	kind, _, _ := strings.Cut(typ, ".")
-	switch kind {
-	case "session", "system", "hook", "permission", "tool", "subagent", "assistant", "abort", "skill", "command", "external_tool", "user_input", "elicitation":
-		return true
-	}
-	return false
-}
+// quiet are kinds of events that are known to say nothing to the model, beside those that are read.
+var quiet = strings.Fields("session system hook permission tool subagent assistant abort skill command external_tool user_input elicitation")
 
 // say notes what was said in a thread.
 func (f *file) say(t *thread, blocks []assembly.Block) {
-	for i := range blocks {
-		t.visible += int64(assembly.Weigh(&f.rates, &blocks[i].Block))
-	}
+	t.visible += f.Weigh(blocks...)
 	if f.compacting && t == f.threads[""] {
 		f.beside = append(f.beside, blocks...)
 	}
@@ -253,7 +238,7 @@ func (f *file) say(t *thread, blocks []assembly.Block) {
 
 // answer takes a message of the model. One call may give several.
 func (f *file) answer(t *thread, line int, at int64, d *data) {
-	blocks := d.answer(f.maker)
+	blocks := d.answer(f.Maker)
 	id := cmp.Or(d.Call, d.Message)
 	if i, ok := t.calls[id]; ok && id != "" {
 		rd := &t.Calls[i]
@@ -277,11 +262,13 @@ func (f *file) answer(t *thread, line int, at int64, d *data) {
 	if id != "" {
 		t.calls[id] = i
 	}
-	c := call{of: t.Calls[i].Call, said: said, before: -1}
-	if n := len(t.open); n > 0 {
-		c.before = t.open[n-1].said
+	c := call{of: t.Calls[i].Call, thread: t, said: said, before: -1}
+	for _, o := range f.open {
+		if o.thread == t {
+			c.before = o.said
+		}
 	}
-	t.open = append(t.open, c)
+	f.open = append(f.open, c)
 }
 
 // compacted takes a summary. It was made beside the conversation, whose messages
@@ -296,7 +283,7 @@ func (f *file) compacted(t *thread, line int, at int64, d *data) {
 	if d.Used != nil {
 		model = cmp.Or(d.Used.Model, model)
 	}
-	blocks := append(f.beside, f.maker.Text(prompt.KindSummary, d.Summary))
+	blocks := append(f.beside, f.Maker.Text(prompt.KindSummary, d.Summary))
 	f.compacting, f.beside = false, nil
 	t.visible = 0
 	f.say(t, blocks)
@@ -319,16 +306,13 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 			f.Problems.Add(f.Name, 0, "no session.start; the session is named by its file")
 		}
 		f.Speaks(f.id)
-		f.uncounted()
+		if n := len(f.open); n > 0 {
+			f.Problems.Add(f.Name, int(f.open[0].of.Line), "no shutdown counts the input of %d calls from here on; it is estimated, and only their output is in the bill", n)
+		}
 		static := f.static
-		s := &assembly.Session{
-			Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true, Static: func(string) int64 { return static }},
-			ID:     assembly.UniqueID(named, f.id), Project: f.project, Start: f.start, End: f.end, LoggedUSD: float64(f.nano) / 1e11,
-			Files: []*assembly.File{f.File}, Problems: assembly.Problems{Limit: opts.MaxProblems},
-		}
-		if f.version != "" {
-			s.Versions = []string{f.version}
-		}
+		s := f.Alone(opts, Agent, assembly.UniqueID(named, f.id), f.version)
+		s.Static = func(string) int64 { return static }
+		s.Project, s.Start, s.End, s.LoggedUSD = f.project, f.start, f.end, float64(f.nano)/1e11
 		for _, t := range f.order {
 			loose := t.Done(f.id + "/" + t.ID)
 			if t.Kind == traces.ThreadMain && len(t.Calls) > 0 {
@@ -343,31 +327,14 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 	return list
 }
 
-// uncounted tells of calls whose input is nowhere.
-func (f *file) uncounted() {
-	n, first := 0, int32(0)
-	for _, t := range f.order {
-		for _, c := range t.open {
-			if n++; first == 0 || c.of.Line < first {
-				first = c.of.Line
-			}
-		}
-	}
-	if n > 0 {
-		f.Problems.Add(f.Name, int(first), "no shutdown counts the input of %d calls from here on; it is estimated, and only their output is in the bill", n)
-	}
-}
-
 // shutdown gives the calls since the last one their shares of its totals.
 func (f *file) shutdown(line int, metrics map[string]metrics) {
 	of := map[string][]call{}
-	for _, t := range f.order {
-		for _, c := range t.open {
-			if c.of.Model == "" && len(metrics) == 1 {
-				c.of.Model = slices.Collect(maps.Keys(metrics))[0]
-			}
-			of[c.of.Model] = append(of[c.of.Model], c)
+	for _, c := range f.open {
+		if c.of.Model == "" && len(metrics) == 1 {
+			c.of.Model = slices.Collect(maps.Keys(metrics))[0]
 		}
+		of[c.of.Model] = append(of[c.of.Model], c)
 	}
 	counted := map[*assembly.Call]bool{}
 	for _, model := range slices.Sorted(maps.Keys(metrics)) {
@@ -383,9 +350,8 @@ func (f *file) shutdown(line int, metrics map[string]metrics) {
 			}
 			list = append(list, p)
 		}
-		total, ok := m.Usage.total()
-		err := errTotals
-		if ok {
+		total, err := m.Usage.total()
+		if err == nil {
 			err = total.Spread(list)
 		}
 		if err != nil {
@@ -399,9 +365,7 @@ func (f *file) shutdown(line int, metrics map[string]metrics) {
 			counted[c.of], c.of.Final = true, true
 		}
 	}
-	for _, t := range f.order {
-		t.open = slices.DeleteFunc(t.open, func(c call) bool { return counted[c.of] })
-	}
+	f.open = slices.DeleteFunc(f.open, func(c call) bool { return counted[c.of] })
 }
 
 var errTotals = errors.New("totals that lack some")

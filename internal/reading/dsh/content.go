@@ -43,12 +43,8 @@ func (u *usage) counts() assembly.Usage {
 	if u == nil {
 		return assembly.Usage{Reasoning: -1, Bad: true}
 	}
-	read, write, reasoning := u.Read, u.Write, int64(-1)
-	read.Logged, write.Logged = true, true
-	if u.Reasoning.Logged {
-		reasoning = u.Reasoning.N
-	}
-	return assembly.Counts(u.Input, read, write, u.Output, assembly.Count{}, reasoning)
+	l := assembly.Logged{Input: u.Input, Read: u.Read, Write: u.Write, Output: u.Output, Reasoning: u.Reasoning, Apart: true}
+	return l.Usage()
 }
 
 // blocks returns the blocks of a message.
@@ -81,9 +77,7 @@ func (m *message) text(mk assembly.Maker, text string) assembly.Block {
 	case m.Source.Kind == "user" || m.Source.Kind == "":
 		return mk.Text(prompt.KindPrompt, text)
 	}
-	b := mk.Text(prompt.KindAttachment, text)
-	b.Flags |= prompt.FlagMeta
-	return b
+	return mk.Added(text)
 }
 
 // result returns the text of a tool's result and whether it has an image.
@@ -110,7 +104,7 @@ func texts(text []byte) (list []traces.Text) {
 	}
 	d, _ := e.data() // what cannot be read has no blocks
 	mk, m := assembly.Maker{Keep: true}, &d.Message
-	if e.typ == "user/message" {
+	if e.Type == "user/message" {
 		m = &d.message
 	}
 	if where, _ := e.place(); where.replaces() {

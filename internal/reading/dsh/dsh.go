@@ -12,8 +12,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/compactsim/compactsim/internal/reading/assembly"
-	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -55,7 +56,6 @@ type file struct {
 	surface  []surfaced      // what the model sees
 	copied   []int32         // entries of the tree that were copied
 	ids      map[string]bool // of calls that are not copied
-	maker    assembly.Maker
 }
 
 // stepID names a step, which makes one call.
@@ -69,22 +69,22 @@ type surfaced struct {
 
 // event is one line. The first one is the header.
 type event struct {
-	typ, id, cwd, parent string
-	seed, created        int64
+	Type    string `json:"type"`
+	ID      string `json:"id"`
+	Cwd     string `json:"cwd"`
+	Parent  string `json:"parentSession"`
+	Seed    int64  `json:"seedLength"`
+	Created int64  `json:"createdAt"`
 
-	seq     int64 // -1 where it is not logged
-	time    int64 // unix ms
-	payload []byte
-	where   []byte // of a message: "append", or what it replaces
+	Seq     *int64         `json:"seq"`
+	Time    int64          `json:"time"` // unix ms
+	Payload jsontext.Value `json:"data"`
+	Where   jsontext.Value `json:"surfaceOp"` // of a message: "append", or what it replaces
 }
 
 // eventOf reads a line, of which the result shares bytes.
 func eventOf(text []byte) (e event, err error) {
-	e.seq = -1
-	err = jsonscan.Object(text, jsonscan.To("type", &e.typ), jsonscan.To("id", &e.id), jsonscan.To("cwd", &e.cwd),
-		jsonscan.To("parentSession", &e.parent), jsonscan.To("seedLength", &e.seed), jsonscan.To("createdAt", &e.created),
-		jsonscan.To("seq", &e.seq), jsonscan.To("time", &e.time), jsonscan.To("data", &e.payload), jsonscan.To("surfaceOp", &e.where))
-	if err == nil && e.typ == "" {
+	if err = assembly.Decode(text, &e); err == nil && e.Type == "" {
 		err = errNoType
 	}
 	return e, err
@@ -92,10 +92,10 @@ func eventOf(text []byte) (e event, err error) {
 
 // data returns what the event holds. Types that say nothing may hold anything.
 func (e *event) data() (d data, err error) {
-	if ignored(e.typ) {
+	if ignored(e.Type) {
 		return d, nil
 	}
-	return d, assembly.Decode(e.payload, &d)
+	return d, assembly.Decode(e.Payload, &d)
 }
 
 // place says where a message goes: behind the others, or in place of some.
@@ -107,8 +107,8 @@ type place struct {
 
 // place returns where the message of an event goes.
 func (e *event) place() (p place, err error) {
-	if len(e.where) > 0 && e.where[0] == '{' {
-		err = assembly.Decode(e.where, &p)
+	if e.Where.Kind() == '{' {
+		err = assembly.Decode(e.Where, &p)
 	}
 	return p, err
 }
@@ -165,7 +165,6 @@ var errNoType = errors.New("not an event of a session: it has no type")
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
 	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), ids: map[string]bool{}}
-	f.maker = assembly.Maker{Ear: opts.Listener, Unknown: f.Unknown}
 	err := f.Read(ctx, opts, in, f.parse)
 	f.cutOff(0)
 	return f, err
@@ -177,29 +176,29 @@ func (f *file) parse(ln assembly.Line) error {
 	if err != nil {
 		return err
 	}
-	if e.typ == "session" {
+	if e.Type == "session" {
 		if f.Part.ID == "" {
-			f.Part.ID, f.Up, f.Project, f.seed = e.id, e.parent, e.cwd, e.seed
+			f.Part.ID, f.Up, f.Project, f.seed = e.ID, e.Parent, e.Cwd, e.Seed
 		}
-		f.At(f.Millis(ln.Number, e.created))
+		f.At(f.Millis(ln.Number, e.Created))
 		return nil
 	}
-	if err := f.count(ln.Number, e.seq); err != nil {
+	if err := f.count(ln.Number, e.Seq); err != nil {
 		return err
 	}
 	defer func() { f.seq++ }()
-	at := f.At(f.Millis(ln.Number, e.time))
+	at := f.At(f.Millis(ln.Number, e.Time))
 	d, err := e.data()
 	where, badPlace := e.place()
 	if err = cmp.Or(err, badPlace); err != nil {
-		return fmt.Errorf("%s: %w", e.typ, err)
+		return fmt.Errorf("%s: %w", e.Type, err)
 	}
-	switch e.typ {
+	switch e.Type {
 	case "request/context":
 		f.model, f.Window = cmp.Or(d.Model, f.model), max(f.Window, d.Window)
 	case "step/start", "turn/end":
 		f.cutOff(int32(ln.Number))
-		if f.begun = 0; e.typ == "step/start" {
+		if f.begun = 0; e.Type == "step/start" {
 			f.add(ln.Number, assembly.Step{Kind: assembly.StepInput, At: at})
 		}
 	case "assistant/chunk":
@@ -224,22 +223,23 @@ func (f *file) parse(ln assembly.Line) error {
 		u.Bad = !u.OK
 		f.summary = &compaction{usage: u, model: cmp.Or(d.Model, f.model), tokens: d.Shadowed}
 	default:
-		if !ignored(e.typ) {
-			f.Unknown[e.typ]++
+		if !ignored(e.Type) {
+			f.Unknown[e.Type]++
 			if d.Usage != nil || d.Chunk.Usage != nil {
-				return fmt.Errorf("event of type %.40q has the token counts of a call", e.typ)
+				return fmt.Errorf("event of type %.40q has the token counts of a call", e.Type)
 			}
 		}
 	}
 	return nil
 }
 
-// count takes the number of an event, -1 for none. Numbers have no gaps: one that was there is a line written again, which is not
+// count takes the number of an event, nil for none. Numbers have no gaps: one that was there is a line written again, which is not
 // read, and where some are passed over lines are missing.
-func (f *file) count(line int, seq int64) error {
-	switch {
-	case seq < 0:
+func (f *file) count(line int, number *int64) error {
+	if number == nil {
 		return nil
+	}
+	switch seq := *number; {
 	case f.numbered && seq < f.seq:
 		return fmt.Errorf("event %d is here a second time", seq)
 	case f.numbered && seq > f.seq:
@@ -247,7 +247,7 @@ func (f *file) count(line int, seq int64) error {
 			return err
 		}
 	}
-	f.seq, f.numbered = seq, true
+	f.seq, f.numbered = *number, true
 	return nil
 }
 
@@ -273,7 +273,7 @@ func (f *file) answer(line int, at int64, d *data) {
 		u.Doubt = u.Doubt || d.Usage == nil || *d.Usage != *f.chunk
 		f.chunk = nil
 	}
-	blocks := m.blocks(f.maker)
+	blocks := m.blocks(f.Maker)
 	f.show(blocks)
 	if f.seq >= f.seed && m.ID != "" {
 		f.ids[m.ID] = true
@@ -304,7 +304,7 @@ func (f *file) cutOff(line int32) {
 func (f *file) said(line int, at int64, kind assembly.StepKind, m *message, where place) {
 	c := f.summary
 	if f.hide(where); !where.replaces() || c == nil {
-		blocks := m.blocks(f.maker)
+		blocks := m.blocks(f.Maker)
 		if f.show(blocks); !where.replaces() {
 			f.add(line, assembly.Step{Kind: kind, At: at, Blocks: blocks})
 		}
@@ -320,7 +320,7 @@ func (f *file) said(line int, at int64, kind assembly.StepKind, m *message, wher
 	var summary []assembly.Block
 	for _, p := range m.Content {
 		if p.Text != "" {
-			summary = append(summary, f.maker.Text(prompt.KindSummary, p.Text))
+			summary = append(summary, f.Maker.Text(prompt.KindSummary, p.Text))
 		}
 	}
 	f.show(summary)

@@ -16,12 +16,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
-	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -47,14 +45,8 @@ func Describe() *traces.Agent {
 // document reports whether a file begins with an object that has a session id and
 // the hash of a project: a session as one document, or the first line of one.
 func document(head []byte) bool {
-	s, seen := jsonscan.New(head), map[string]bool{}
-	for name := range s.Members {
-		if seen[string(name)] = true; seen["sessionId"] && seen["projectHash"] {
-			return true
-		}
-		s.Skip()
-	}
-	return false
+	names := assembly.Names(head, 1)
+	return names["sessionId"] && names["projectHash"]
 }
 
 // lined reports whether a file that begins with head has records as lines: its
@@ -83,7 +75,6 @@ type file struct {
 	index     map[string]int32 // of entries, by id
 	latest    map[int32]mark   // by entry
 	uncounted map[string]int   // lines of answers without counts, by id
-	maker     assembly.Maker
 }
 
 // header is what a session says of itself.
@@ -95,34 +86,22 @@ type header struct {
 
 var errNoSession = errors.New("file is no session: it has no messages")
 
-func newFile(f *assembly.File, mk assembly.Maker) *file {
-	return &file{Part: assembly.NewPart(f), at: -1, index: map[string]int32{}, latest: map[int32]mark{}, uncounted: map[string]int{}, maker: mk}
+func newFile(f *assembly.File) *file {
+	return &file{Part: assembly.NewPart(f), at: -1, index: map[string]int32{}, latest: map[int32]mark{}, uncounted: map[string]int{}}
 }
 
 // scan reads one file. What precedes a defect in a document is kept.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	base := assembly.NewFile(in.Name, opts)
-	f := newFile(base, assembly.Maker{Ear: opts.Listener, Unknown: base.Unknown})
+	f := newFile(assembly.NewFile(in.Name, opts))
 	if head, err := in.Head(64 << 10); err == nil && lined(head) {
 		return f, f.Read(ctx, opts, in, f.line)
 	}
-	text, err := f.ReadAll(ctx, opts, in)
-	if err != nil || text == nil {
-		return f, err
-	}
-	bad := f.document(text)
-	if bad == nil && f.Len() == 0 {
-		bad = errNoSession
-	}
-	if bad != nil {
-		return f, f.Refuse(0, bad)
-	}
-	return f, nil
+	return f, f.ReadDocument(ctx, opts, in, f.document)
 }
 
 // texts reads the texts of a file again, a document or lines.
 func texts(text []byte) []traces.Text {
-	f := newFile(assembly.NewFile("", traces.Options{}), assembly.Maker{Keep: true})
+	f := newFile(assembly.Again())
 	if lined(text) {
 		for line := range bytes.Lines(text) {
 			_ = f.line(assembly.Line{Text: line}) // what cannot be read has no blocks
@@ -135,16 +114,21 @@ func texts(text []byte) []traces.Text {
 
 // document reads a session that is one document.
 func (f *file) document(text []byte) error {
-	return assembly.EachOf(text, "messages", f.header.set, func(v []byte, line int) error {
+	bad := assembly.EachOf(text, "messages", f.header.set, func(v []byte, line int) error {
 		var r record
-		if err := assembly.Decode(v, &r); err != nil {
-			return f.Refuse(line, fmt.Errorf("message: %w", err))
+		err := assembly.Decode(v, &r)
+		if err == nil {
+			err = f.message(line, &r)
 		}
-		if err := f.message(line, &r); err != nil {
+		if err != nil {
 			return f.Refuse(line, err)
 		}
 		return nil
 	})
+	if bad == nil && f.Len() == 0 {
+		return errNoSession
+	}
+	return bad
 }
 
 // set takes a member of a document.
@@ -186,7 +170,7 @@ var errNoRecord = errors.New("not a record of a session: it has no type")
 // of its id becomes.
 func (f *file) message(line int, r *record) error {
 	at := f.At(f.Stamp(line, []byte(r.Timestamp)))
-	steps, known := r.steps(f.maker, at)
+	steps, known := r.steps(f.Maker, at)
 	switch {
 	case r.Type == "":
 		return errNoRecord
@@ -271,7 +255,7 @@ func (f *file) replace(line int, messages []record) error {
 		m := &messages[k]
 		compact.At = cmp.Or(f.Stamp(line, []byte(m.Timestamp)), compact.At)
 		m.summary = true
-		steps, _ := m.steps(f.maker, 0)
+		steps, _ := m.steps(f.Maker, 0)
 		for _, st := range steps {
 			compact.Blocks = append(compact.Blocks, st.Blocks...)
 		}
@@ -297,9 +281,8 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 		if dir := path.Base(path.Dir(f.Name)); f.Kind == "subagent" && dir != "chats" && dir != "." {
 			f.Up = dir
 		}
-		if n := len(f.uncounted); n > 0 && f.Counted() {
-			f.Lacks(n, slices.Min(slices.Collect(maps.Values(f.uncounted))),
-				"%d messages of the model have no token counts; each is taken for part of the next call", n)
+		for _, line := range f.uncounted {
+			f.Bare(line)
 		}
 	}
 	return assembly.Families(Agent, opts, files)

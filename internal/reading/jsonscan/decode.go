@@ -20,19 +20,26 @@ type Scannable interface {
 // floats, booleans, pointers, slices, maps of strings and Scannable values; a slice of bytes
 // takes the JSON of any value and shares the bytes of the text. Names are those of the
 // tags to the letter, of those that come twice the last counts, and bytes that are not UTF-8 become
-// U+FFFD. A null empties what it is read into. A value of the wrong kind is an
+// U+FFFD. A null empties what it is read into, but not a field whose tag has several names, as in
+// "input|arguments", of which the last one that is no null counts. A value of the wrong kind is an
 // error, which names the byte.
 func Decode(text []byte, v any) error {
+	s := New(text)
+	s.Decode(v)
+	s.End()
+	return s.err
+}
+
+// Decode reads the value at the cursor, as the function Decode does.
+func (s *Scanner) Decode(v any) {
 	to := reflect.ValueOf(v).Elem()
 	d := decoders.Get().(*decoder)
-	d.Scanner = New(text)
+	d.Scanner = *s
 	planOf(to.Type())(d, to)
-	d.End()
-	err := d.err
+	*s = d.Scanner
 	if d.Scanner = (Scanner{}); cap(d.scratch) <= maxScratch {
 		decoders.Put(d)
 	}
-	return err
 }
 
 // maxScratch bounds what is kept of a long string that had escapes, bytes.
@@ -147,6 +154,17 @@ func nullable(first byte, what string, p plan) plan {
 	}
 }
 
+// unlessNull makes a plan that leaves v as it is for a null.
+func unlessNull(p plan) plan {
+	return func(d *decoder, v reflect.Value) {
+		if d.Peek() == 'n' {
+			d.literal("null")
+		} else {
+			p(d, v)
+		}
+	}
+}
+
 // valid returns text with U+FFFD in the place of bytes that are not UTF-8.
 func valid(text []byte) string {
 	if utf8.Valid(text) {
@@ -212,8 +230,14 @@ func (b planner) object(t reflect.Type) plan {
 		if name == "" {
 			name = f.Name
 		}
-		if had := fields[name]; had == nil || len(f.Index) < len(had.index) {
-			fields[name] = &field{f.Index, b.of(f.Type)}
+		p := b.of(f.Type)
+		if strings.Contains(name, "|") {
+			p = unlessNull(p)
+		}
+		for name := range strings.SplitSeq(name, "|") {
+			if had := fields[name]; had == nil || len(f.Index) < len(had.index) {
+				fields[name] = &field{f.Index, p}
+			}
 		}
 	}
 	return func(d *decoder, v reflect.Value) {

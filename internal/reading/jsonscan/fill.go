@@ -50,6 +50,17 @@ func (s *Scanner) Object(members ...Member) {
 	}
 }
 
+// Each calls do at the next value, or if that is a list at each value in it that is none.
+func (s *Scanner) Each(do func()) {
+	if s.Peek() != '[' {
+		do()
+		return
+	}
+	for range s.Elements {
+		s.Each(do)
+	}
+}
+
 // Unquote returns the text of a valid JSON string. It uses scratch if the string has escapes.
 func Unquote(raw []byte, scratch *[]byte) []byte {
 	if raw = raw[1 : len(raw)-1]; bytes.IndexByte(raw, '\\') < 0 {

@@ -10,13 +10,9 @@
 package otel
 
 import (
-	"bytes"
 	"context"
-	"errors"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
-	"github.com/compactsim/compactsim/internal/reading/jsonscan"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -38,78 +34,30 @@ func Describe() *traces.Agent {
 	}, 100)
 }
 
-// document reports whether a file begins with spans: an object or a list of
-// objects that names spans of OTLP, or that has the id and the start of a span.
-func document(head []byte) bool {
-	s := jsonscan.New(head)
-	return spansIn(&s)
-}
-
-func spansIn(s *jsonscan.Scanner) bool {
-	if s.Peek() == '[' {
-		found := false
-		for range s.Elements {
-			found = found || spansIn(s)
-			break //nolint:staticcheck // the first element is enough
-		}
-		return found
-	}
-	id, start, attributes, scope := false, false, false, false
-	for name := range s.Members {
-		switch name := string(name); name {
-		case "resourceSpans", "scopeSpans", "instrumentationLibrarySpans":
-			return true
-		case "batches", "data", "spans", "trace":
-			if spansIn(s) {
-				return true
-			}
-			continue
-		case "context":
-			id = bytes.Contains(s.Raw(), []byte("span_id"))
-			continue
-		case "spanId", "spanID", "span_id":
-			id = true
-		case "startTimeUnixNano", "startTime", "start_time":
-			start = true
-		case "attributes":
-			attributes = true
-		case "spanName":
-			scope = true
-		}
-		if id && start || scope && attributes {
-			return true
-		}
-		s.Skip()
-	}
-	return false
-}
-
 // file is one file.
 type file struct {
-	*assembly.File
+	*assembly.Log
 	spans            []*span
-	service, version string
-	maker            assembly.Maker
-	messages         map[prompt.Digest]*assembly.Message // read so far
+	service, version string // of the program, as it said last
 	scratch          []byte
-	calls            int // spans that may be calls
-	cut              int // spans whose messages are cut off
+	shown            bool // what is read shows spans, also if they are cut off
+	known            bool // or a span without its time, or what is known to be none
+	bare             bool // a part of an export has no list of them
+	calls            int  // spans that may be calls
+	cut              int  // spans whose messages are cut off
 }
 
-func newFile(f *assembly.File, mk assembly.Maker) *file {
-	return &file{File: f, maker: mk, messages: map[prompt.Digest]*assembly.Message{}}
+// document reports whether a file begins with spans, one or a list.
+func document(head []byte) bool {
+	f, c := &file{Log: assembly.NewLog(assembly.Again())}, assembly.NewCursor(head, 1)
+	c.Each(func() { f.object(c) })
+	return f.shown
 }
-
-var (
-	errNoSpans = errors.New("it holds no spans")
-	errNoList  = errors.New("a part of the export has no list of spans")
-)
 
 // scan reads one file. What precedes a defect in a document is kept.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	base := assembly.NewFile(in.Name, opts)
-	f := newFile(base, assembly.Maker{Ear: opts.Listener, Unknown: base.Unknown})
-	err := f.ReadValues(ctx, opts, in, f.walk)
+	f := &file{Log: assembly.NewLog(assembly.NewFile(in.Name, opts))}
+	err := f.ReadObjects(ctx, opts, in, errNoSpans, f.read)
 	if err == nil && len(f.spans) == 0 && f.Problems.Total == 0 {
 		err = f.Refuse(0, errNoSpans)
 	}
@@ -119,31 +67,15 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 	return f, err
 }
 
-// walk reads the spans in a text, which begins on a line.
-func (f *file) walk(text []byte, line int, lined bool) error {
-	w := &walker{file: f, text: text, line: line, lines: lined}
-	s := jsonscan.New(w.text)
-	for s.Peek() != 0 && s.Err() == nil {
-		w.value(&s)
-	}
-	if s.End(); s.Err() == nil && !w.known {
-		return errNoSpans
-	}
-	if s.Err() == nil && w.bare > 0 {
-		return errNoList
-	}
-	return s.Err()
-}
-
 // texts reads the texts of a file again.
-func texts(text []byte) (list []traces.Text) {
-	f := newFile(assembly.NewFile("", traces.Options{}), assembly.Maker{Keep: true})
-	_ = f.walk(text, 1, false) // as far as it is readable
-	for _, m := range f.messages {
-		list = append(list, assembly.TextsOf(m.Blocks)...)
-	}
+func texts(text []byte) []traces.Text {
+	f := &file{Log: assembly.NewLog(assembly.Again())}
+	_ = assembly.Objects(text, 1, errNoSpans, f.read) // as far as it is readable
+	list := f.Texts()
 	for _, sp := range f.spans {
-		list = append(list, assembly.TextsOf(sp.blocks())...)
+		if list = append(list, assembly.TextsOf(sp.tool)...); sp.call != nil {
+			list = append(list, assembly.TextsOf(sp.call.Reply)...)
+		}
 	}
 	return list
 }

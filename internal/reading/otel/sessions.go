@@ -11,36 +11,84 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// forest is all spans of the files that are read together.
-type forest struct {
-	list []*span // in the order of the files
-	of   map[prompt.Digest]*span
-	// traces are the conversations that spans name, by trace.
-	traces map[string]string
+// span is what is kept of a span.
+type span struct {
+	key, up      prompt.Digest // up is zero for none
+	trace        string
+	conversation string // its own, then that of the spans above
+	name         string // of a tool: the id of its call
+	file         *file
+	line         int
+	start, end   int64            // unix ns
+	tool         []assembly.Block // of a tool: its call and its result
+	call         *assembly.Request
+
+	below *span   // the tool that it is below, nil for none
+	over  []*span // calls that hold it, from the inside out
 }
 
-// newForest collects spans. One that arrives twice counts once.
-func newForest(files []*file) *forest {
-	fo := &forest{of: map[prompt.Digest]*span{}, traces: map[string]string{}}
+// sessions makes a session of each conversation.
+func sessions(opts *traces.Options, files []*file) []*assembly.Session {
+	list, of := collect(files)
+	climb(list, of)
+	innermost(list)
+	var calls, tools []*span
+	for _, sp := range list {
+		if sp.call != nil {
+			calls = append(calls, sp)
+		} else if sp.tool != nil {
+			tools = append(tools, sp)
+		}
+	}
+	var all []*assembly.Request
+	lanes, turn := map[[2]string][]*assembly.Request{}, map[[2]string]string{}
+	for _, sp := range once(calls, of) {
+		r, lane := sp.call, sp.lane()
+		if r.Session, r.Lane = lane[0], lane[1]; sp.below != nil {
+			r.Starter = sp.below.tool[0].ID
+		}
+		// A trace is a turn, which a person began.
+		r.Prompted = len(lanes[lane]) == 0 || turn[lane] != sp.trace
+		turn[lane], lanes[lane] = sp.trace, append(lanes[lane], r)
+		all = append(all, r)
+	}
+	slices.SortStableFunc(tools, func(a, b *span) int { return cmp.Compare(a.start, b.start) })
+	for _, t := range tools {
+		use(lanes[t.lane()], t)
+	}
+	return assembly.Sessions(opts, Agent, all)
+}
+
+// lane returns the conversation of a span, and the tool whose sub-agent speaks there.
+func (sp *span) lane() [2]string {
+	if sp.below != nil {
+		return [2]string{sp.conversation, sp.below.name}
+	}
+	return [2]string{sp.conversation, ""}
+}
+
+// collect returns the spans of all files. One that arrives twice counts once.
+func collect(files []*file) (list []*span, of map[prompt.Digest]*span) {
+	of = map[prompt.Digest]*span{}
 	for _, f := range files {
+		if f.calls == 0 && len(f.spans) > 0 {
+			f.Problems.Add(f.Name, 0, "none of its %d spans is a call of a model with token counts", len(f.spans))
+		}
 		twice := 0
 		for _, sp := range f.spans {
-			o := fo.of[sp.key]
+			o := of[sp.key]
 			if o == nil {
-				fo.of[sp.key] = sp
-				fo.list = append(fo.list, sp)
+				of[sp.key] = sp
+				list = append(list, sp)
 			} else if twice++; sp.richer(o) {
 				*o = *sp
-			}
-			if sp.conversation != "" && fo.traces[sp.trace] == "" {
-				fo.traces[sp.trace] = sp.conversation
 			}
 		}
 		if f.spans = nil; twice > 0 {
 			f.Problems.Add(f.Name, 0, "%d spans arrive a second time; each is counted once", twice)
 		}
 	}
-	return fo
+	return list, of
 }
 
 // richer reports whether a span says more than another one of its id.
@@ -51,33 +99,48 @@ func (sp *span) richer(o *span) bool {
 	return sp.call != nil || o.call == nil && sp.end > o.end
 }
 
-// above yields the spans above one, from the inside out, as far as they are known.
-func (fo *forest) above(sp *span) func(yield func(*span) bool) {
-	return func(yield func(*span) bool) {
-		n := 0
-		for up := fo.of[sp.up]; up != nil && up != sp && n < len(fo.list) && yield(up); up = fo.of[up.up] {
-			n++
+// maxOver is how many spans of one call are told apart.
+const maxOver = 64
+
+// climb finds what is above each span, as far as that is known. What the tools of a call do are other calls. A span is of
+// the conversation that it names, that the first one above it names, or its trace.
+func climb(list []*span, of map[prompt.Digest]*span) {
+	named, own := map[string]string{}, make([]string, len(list))
+	for i, sp := range list {
+		if own[i] = sp.conversation; named[sp.trace] == "" {
+			named[sp.trace] = sp.conversation
 		}
+	}
+	for i, sp := range list {
+		n := 0
+		for up := of[sp.up]; up != nil && up != sp && n < len(list); up = of[up.up] {
+			n++
+			own[i] = cmp.Or(own[i], up.conversation)
+			switch {
+			case sp.below != nil:
+			case up.tool != nil:
+				sp.below = up
+			case up.call != nil && len(sp.over) < maxOver:
+				sp.over = append(sp.over, up)
+			}
+		}
+	}
+	for i, sp := range list {
+		stem, _, _ := strings.Cut(path.Base(sp.file.Name), ".")
+		sp.conversation = cmp.Or(own[i], named[sp.trace], sp.trace, stem)
 	}
 }
 
 // innermost drops calls that hold another one, as several libraries make spans of
-// one call. Of a call whose counts only an outer span has, that one stays. What the
-// tools of a call do are other calls.
-func (fo *forest) innermost() {
+// one call. Of a call whose counts only an outer span has, that one stays.
+func innermost(list []*span) {
 	outer := map[*span]bool{}
 	for _, counted := range [...]bool{true, false} {
-		for _, sp := range fo.list {
+		for _, sp := range list {
 			if sp.call == nil || sp.call.Usage.OK != counted {
 				continue
 			}
-			for up := range fo.above(sp) {
-				if up.tool != nil {
-					break
-				}
-				if up.call == nil {
-					continue
-				}
+			for _, up := range sp.over {
 				if up.call.Usage.OK && !counted {
 					outer[sp] = outer[sp] || !outer[up]
 					break
@@ -91,149 +154,23 @@ func (fo *forest) innermost() {
 	}
 }
 
-// name returns the conversation of a span: its own, that of a span above it, or of
-// its trace.
-func (fo *forest) name(sp *span) string {
-	if sp.conversation != "" {
-		return sp.conversation
-	}
-	for up := range fo.above(sp) {
-		if up.conversation != "" {
-			return up.conversation
-		}
-	}
-	if name := cmp.Or(fo.traces[sp.trace], sp.trace); name != "" {
-		return name
-	}
-	stem, _, _ := strings.Cut(path.Base(sp.file.Name), ".")
-	return stem
-}
-
-// lane returns the tool that a span is below, nil for none.
-func (fo *forest) lane(sp *span) *span {
-	for up := range fo.above(sp) {
-		if up.tool != nil {
-			return up
-		}
-	}
-	return nil
-}
-
-// dialogue is the spans of one conversation.
-type dialogue struct {
-	name         string
-	calls, tools []*span
-}
-
-// sessions makes a session of each conversation.
-func sessions(opts *traces.Options, files []*file) []*assembly.Session {
-	for _, f := range files {
-		if f.calls == 0 && len(f.spans) > 0 {
-			f.Problems.Add(f.Name, 0, "none of its %d spans is a call of a model with token counts", len(f.spans))
-		}
-	}
-	fo := newForest(files)
-	fo.innermost()
-	of := map[string]*dialogue{}
-	var order []*dialogue
-	for _, sp := range fo.list {
-		if sp.call == nil && sp.tool == nil {
-			continue
-		}
-		name := fo.name(sp)
-		d := of[name]
-		if d == nil {
-			d = &dialogue{name: name}
-			of[name], order = d, append(order, d)
-		}
-		if sp.call != nil {
-			d.calls = append(d.calls, sp)
-		} else {
-			d.tools = append(d.tools, sp)
-		}
-	}
-	var list []*assembly.Session
-	for _, d := range order {
-		if d.once(fo); len(d.calls) == 0 {
-			continue
-		}
-		if s := d.session(opts, fo); s != nil {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
-// once sorts the calls, and drops those that are another one: at its time with its
-// response, or around or inside it with the same counts where the span above is not
-// known. Calls at different times cannot have one response, so their counts are in doubt.
-func (d *dialogue) once(fo *forest) {
-	slices.SortStableFunc(d.calls, func(a, b *span) int {
+// once sorts calls, and drops those inside another one with the same counts where the span above is not known.
+func once(calls []*span, of map[prompt.Digest]*span) (kept []*span) {
+	slices.SortStableFunc(calls, func(a, b *span) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
 	})
-	seen := map[string]*span{}
-	var kept []*span
-	for _, sp := range d.calls {
-		inside := func(o *span) bool {
-			return o.trace == sp.trace && o.start <= sp.start && sp.end <= o.end && sp.start < sp.end &&
-				(fo.of[o.up] == nil || fo.of[sp.up] == nil) && o.call.Usage == sp.call.Usage
-		}
-		again := false
-		if o := seen[sp.call.ID]; o != nil && assembly.SameInput(&o.call.Usage, &sp.call.Usage) {
-			again = sp.start <= o.end
-			sp.call.Usage.Doubt = !again
-		}
-		if again || slices.ContainsFunc(kept[max(0, len(kept)-8):], inside) {
+	traced := map[string][]*span{}
+	for _, sp := range calls {
+		before := traced[sp.trace]
+		if slices.ContainsFunc(before[max(0, len(before)-8):], func(o *span) bool {
+			return sp.end <= o.end && sp.start < sp.end && (of[o.up] == nil || of[sp.up] == nil) && o.call.Usage == sp.call.Usage
+		}) {
 			sp.file.Problems.Add(sp.file.Name, sp.line, "the call of this span is that of another; it is counted once")
 			continue
 		}
-		if kept = append(kept, sp); sp.call.ID != "" {
-			seen[sp.call.ID] = sp
-		}
+		kept, traced[sp.trace] = append(kept, sp), append(before, sp)
 	}
-	d.calls = kept
-}
-
-// session makes the session of a conversation, nil if none of its calls is counted.
-func (d *dialogue) session(opts *traces.Options, fo *forest) *assembly.Session {
-	var all []*assembly.Request
-	for _, sp := range d.calls {
-		all = append(all, sp.call)
-	}
-	s := assembly.Draft(opts, &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true}, d.name, all)
-	if !s.Counted(opts, all) {
-		return nil
-	}
-	lanes, turn := map[string][]*assembly.Request{}, map[string]string{}
-	shown := false
-	for _, sp := range d.calls {
-		if t := fo.lane(sp); t != nil {
-			sp.call.Lane, sp.call.Starter = t.name, t.tool[0].ID
-		}
-		// A trace is a turn, which a person began.
-		shown, sp.call.Prompted = shown || sp.call.Messages != nil, len(lanes[sp.call.Lane]) == 0 || turn[sp.call.Lane] != sp.trace
-		turn[sp.call.Lane] = sp.trace
-		lanes[sp.call.Lane] = append(lanes[sp.call.Lane], sp.call)
-		s.LoggedUSD += sp.usd
-		s.Project = cmp.Or(s.Project, sp.service)
-		if sp.version != "" && !slices.Contains(s.Versions, sp.version) {
-			s.Versions = append(s.Versions, sp.version)
-		}
-	}
-	s.OwnOnce()
-	slices.SortStableFunc(d.tools, func(a, b *span) int { return cmp.Compare(a.start, b.start) })
-	for _, t := range d.tools {
-		name := ""
-		if up := fo.lane(t); up != nil {
-			name = up.name
-		}
-		use(lanes[name], t)
-	}
-	if !shown {
-		s.Problems.Add(d.calls[0].file.Name, 0, "session %s shows no messages: its context has sizes and no content", d.name)
-	}
-	s.Threads = assembly.Conversations(d.name, all)
-	return s
+	return kept
 }
 
 // use gives a tool to the call that asked for it, the last one that began before it.

@@ -2,316 +2,175 @@ package otel
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"strconv"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"strings"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
 	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// scanned is a span while it is read. Its values share the bytes of the text.
-type scanned struct {
-	trace, id, up, name []byte
-	start, end, lasted  []byte
-	all                 []byte
-	failed              bool
-	values              [numAttributes]value
-}
+// values are what a span says, by what it is called here.
+type values map[string]value
 
-// value is the JSON of an attribute, nil if the span does not have it.
+// value is the JSON of a value, which shares the bytes of the text.
 type value struct {
-	jsontext.Value
-	place
+	name string // by which the span says it
+	json []byte
+	rank int
 }
 
-// walker finds the spans in a text.
-type walker struct {
-	*file
-	line, place int // line of a byte of the text
-	text        []byte
-	lines       bool // the text is one line
-	known       bool // it holds spans, or what is known to be none
-	bare        int  // parts of an export that hold no list of spans
-}
+var (
+	errNoSpans = errors.New("it holds no spans")
+	errNoList  = errors.New("a part of the export has no list of spans")
+)
 
-// at returns the line of an offset; offsets never go back by more than an object.
-func (w *walker) at(offset int) int {
-	if !w.lines && offset > w.place {
-		w.line += bytes.Count(w.text[w.place:offset], []byte("\n"))
-		w.place = offset
+// read reads an object of the file: a span, or something that holds spans.
+func (f *file) read(c *assembly.Cursor) error {
+	f.shown, f.known, f.bare = false, false, false
+	switch f.object(c); {
+	case !f.shown && !f.known:
+		return errNoSpans
+	case f.bare:
+		return errNoList
 	}
-	return w.line
+	return nil
 }
 
-// value reads spans out of any value.
-func (w *walker) value(s *jsonscan.Scanner) {
-	switch s.Peek() {
-	case '[':
-		for range s.Elements {
-			w.value(s)
-		}
-	case '{':
-		w.object(s)
-	default:
-		s.Skip()
-	}
-}
-
-// object reads an object and reports whether it is a span, or something that holds spans.
-func (w *walker) object(s *jsonscan.Scanner) (holds bool) {
-	from := s.Offset()
-	line := w.at(from)
-	var sp scanned
-	for name := range s.Members {
-		switch name := string(name); name {
+// object reads an object and reports whether it is a span or holds spans.
+func (f *file) object(c *assembly.Cursor) (holds bool) {
+	from, line := c.Offset(), c.Line()
+	v := values{}
+	for name := range c.Members {
+		switch string(name) {
 		case "resourceSpans", "scopeSpans", "instrumentationLibrarySpans", "spans", "batches", "data", "trace": // OTLP, Tempo, Jaeger, a list with a head
-			w.known = w.known || name == "resourceSpans"
+			f.list(string(name), c)
 			holds = true
-			w.list(name, s)
 		case "resource":
-			w.resource(s)
+			v.object(&c.Scanner, nil, 0)
+			f.service, f.version = cmp.Or(v.text("service"), f.service), cmp.Or(v.text("version"), f.version)
 		case "resourceLogs", "resourceMetrics":
-			w.known = true
-			w.Unknown[name]++
-			s.Skip()
+			f.known = true
+			f.Unknown[string(name)]++
+			c.Skip()
 		case "type":
-			typ := string(s.Str())
-			w.known = w.known || typ == "metric" || typ == "log"
+			typ := string(c.Str())
+			f.known = f.known || typ == "metric" || typ == "log"
 		default:
-			sp.member(name, s)
+			v.member(name, &c.Scanner, members, 0)
+			f.shown = f.shown || v.has("span") && v.has("start") || v["name"].name == "spanName" && len(v) > 1
 		}
 	}
-	if s.Err() == nil && (sp.id != nil || sp.name != nil) && !sp.empty() {
-		sp.all, w.known = s.From(from), true
-		w.add(line, &sp)
-		holds = true
+	if c.Err() == nil && (v.has("span") || v.has("name") && len(v) > 1) {
+		f.known, holds = true, true
+		f.add(line, v, c.From(from))
 	}
 	return holds
 }
 
-// list reads what a member holds that lists spans, or parts of an export, each of which has a list of its own.
-func (w *walker) list(name string, s *jsonscan.Scanner) {
+// list reads a member that lists spans, or parts of an export each of which has a list of its own.
+func (f *file) list(name string, c *assembly.Cursor) {
 	parts := name == "resourceSpans" || name == "scopeSpans"
-	if (parts || name == "spans") && s.Peek() != '[' {
-		w.bare++
-	}
-	if !parts || s.Peek() != '[' {
-		w.value(s)
-		return
-	}
-	for range s.Elements {
-		if s.Peek() != '{' {
-			w.bare++
-			s.Skip()
-		} else if !w.object(s) {
-			w.bare++
-		}
-	}
-}
-
-// empty reports whether an object says nothing that a span of this convention says.
-func (sp *scanned) empty() bool {
-	for i := range sp.values {
-		if sp.values[i].Value != nil {
-			return false
-		}
-	}
-	return sp.id == nil
-}
-
-// member reads a member of a span.
-func (sp *scanned) member(name string, s *jsonscan.Scanner) {
-	switch name {
-	case "traceId", "traceID", "trace_id":
-		sp.trace = s.Str()
-	case "spanId", "spanID", "span_id":
-		sp.id = s.Str()
-	case "parentSpanId", "parent_span_id", "parent_id":
-		sp.up = s.Str()
-	case "references":
-		sp.references(s)
-	case "context":
-		for name := range s.Members {
-			sp.member(string(name), s)
-		}
-	case "name", "operationName", "spanName":
-		sp.name = s.Str()
-	case "startTimeUnixNano", "startTime", "start_time":
-		sp.start = s.Raw()
-	case "endTimeUnixNano", "endTime", "end_time":
-		sp.end = s.Raw()
-	case "duration":
-		sp.lasted = s.Raw()
-	case "status":
-		v := s.Raw()
-		sp.failed = bytes.Contains(v, []byte("ERROR")) || bytes.Contains(bytes.ReplaceAll(v, []byte(" "), nil), []byte(`"code":2`))
-	case "attributes", "tags":
-		sp.attributes(s, 0)
-	case "events", "span_events":
-		for range s.Elements {
-			for name := range s.Members {
-				if string(name) == "attributes" {
-					sp.attributes(s, 100)
-				} else {
-					s.Skip()
-				}
-			}
-		}
-	default:
-		s.Skip()
-	}
-}
-
-// references reads the parent of a span from Jaeger's list.
-func (sp *scanned) references(s *jsonscan.Scanner) {
-	for range s.Elements {
-		var id, typ []byte
-		for name := range s.Members {
-			switch string(name) {
-			case "spanID":
-				id = s.Str()
-			case "refType":
-				typ = s.Str()
-			default:
-				s.Skip()
-			}
-		}
-		if string(typ) == "CHILD_OF" {
-			sp.up = id
-		}
-	}
-}
-
-// attributes reads attributes, an object or a list of keys and values. rank is
-// added to that of their names.
-func (sp *scanned) attributes(s *jsonscan.Scanner, rank uint8) {
-	eachAttribute(s, func(name, v []byte) {
-		p, ok := names[string(name)]
-		p.rank += rank
-		if had := &sp.values[p.attribute]; ok && v != nil && (had.Value == nil || p.rank < had.rank) {
-			*had = value{v, p}
+	f.shown = f.shown || parts || strings.HasPrefix(name, "instrumentation")
+	f.bare = f.bare || (parts || name == "spans") && c.Peek() != '['
+	c.Each(func() {
+		if !f.object(c) && parts {
+			f.bare = true
 		}
 	})
 }
 
-// eachAttribute calls do with names and plain values.
-func eachAttribute(s *jsonscan.Scanner, do func(name, v []byte)) {
-	if s.Peek() == '{' {
-		for name := range s.Members {
-			do(name, plain(s.Raw()))
-		}
-		return
-	}
-	for range s.Elements {
-		var key, v []byte
-		for name := range s.Members {
-			switch string(name) {
-			case "key":
-				key = s.Str()
-			case "value":
-				v = s.Raw()
-			default:
-				s.Skip()
-			}
-		}
-		do(key, plain(v))
-	}
-}
-
-// plain returns the value that an object of OTLP wraps, or the value itself. null
-// for one that wraps nothing that is known.
-func plain(v []byte) []byte {
-	if len(v) == 0 || v[0] != '{' {
-		return v
-	}
-	s := jsonscan.New(v)
-	out := []byte("null")
+// object reads what a span holds: members or attributes by their names, or one attribute with its key and its value.
+func (v values) object(s *jsonscan.Scanner, names map[string]place, rank int) {
+	var key, json []byte
 	for name := range s.Members {
 		switch string(name) {
-		case "stringValue", "intValue", "doubleValue", "boolValue", "arrayValue", "kvlistValue":
-			out = s.Raw()
+		case "key":
+			key = s.Str()
+		case "value":
+			json = plain(s)
 		default:
-			s.Skip()
+			v.member(name, s, names, rank)
 		}
 	}
-	return out
+	v.take(names, key, json, rank)
 }
 
-// resource reads what a program says of itself.
-func (w *walker) resource(s *jsonscan.Scanner) {
-	for name := range s.Members {
-		if string(name) != "attributes" {
-			s.Skip()
-			continue
-		}
-		eachAttribute(s, func(name, v []byte) {
-			switch string(name) {
-			case "service.name":
-				w.service = text(v)
-			case "service.version":
-				w.version = text(v)
+// member reads a member of a span or of what it holds. rank is added to that of its name.
+func (v values) member(name []byte, s *jsonscan.Scanner, names map[string]place, rank int) {
+	switch string(name) {
+	case "attributes", "tags":
+		s.Each(func() { v.object(s, attributes, rank) })
+	case "events", "span_events":
+		s.Each(func() { v.object(s, nil, 100) }) // behind what the span itself says
+	case "context":
+		v.object(s, members, rank)
+	case "references": // Jaeger's
+		s.Each(func() {
+			up := values{}
+			if up.object(s, members, 0); up.text("reference") == "CHILD_OF" {
+				v["parent"] = up["span"]
 			}
 		})
+	default:
+		v.take(names, name, plain(s), rank)
 	}
 }
+
+// take takes the value of a name, unless one that counts first is there. A member that is null is none.
+func (v values) take(names map[string]place, name, json []byte, rank int) {
+	p, ok := names[string(name)]
+	if had := v[p.what]; ok && json != nil && (had.json == nil || p.rank+rank < had.rank) && (p.attribute || json[0] != 'n') {
+		v[p.what] = value{string(name), json, p.rank + rank}
+	}
+}
+
+// plain reads a value, or what an object of OTLP wraps.
+func plain(s *jsonscan.Scanner) []byte {
+	from, object := s.Offset(), s.Peek() == '{'
+	if !object {
+		return s.Raw()
+	}
+	var wrapped []byte
+	for name := range s.Members {
+		if v := s.Raw(); bytes.HasSuffix(name, []byte("Value")) {
+			wrapped = v
+		}
+	}
+	if wrapped != nil {
+		return wrapped
+	}
+	return s.From(from)
+}
+
+func (v values) has(what string) bool { return v[what].json != nil }
 
 // text returns a string, or the JSON of anything else but null.
-func text(v []byte) string {
-	var s string
-	switch {
-	case len(v) == 0 || v[0] == 'n':
-		return ""
-	case v[0] == '"' && assembly.Decode(v, &s) == nil:
-		return s
-	}
-	return string(v)
+func (v values) text(what string) string { return assembly.TextOf(v[what].json) }
+
+// number returns a number, which may be in a string, and whether it is one.
+func (v values) number(what string) (float64, bool) {
+	x, err := strconv.ParseFloat(string(bytes.Trim(v[what].json, `"`)), 64)
+	return x, err == nil && x == x
 }
 
-// list returns the JSON of a list of messages, which is often in a string, and in
-// one that may have been cut off. It uses scratch for what is in a string.
-func (v *value) list(scratch *[]byte) []byte {
-	if len(v.Value) > 0 && v.Value[0] == '"' {
-		s := jsonscan.New(v.Value)
-		return s.Text(scratch)
+// count returns a count of tokens, -1 for what is none.
+func (v values) count(what string) assembly.Count {
+	c := assembly.Count{Logged: v.has(what)}
+	if x, ok := v.number(what); ok && x == float64(int64(x)) {
+		c.N = int64(x)
+	} else if c.Logged {
+		c.N = -1
 	}
-	return v.Value
+	return c
 }
 
-// number returns a whole number, which may be in a string; -1 for anything else.
-func number(v []byte) int64 {
-	v = bytes.Trim(v, `"`)
-	if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
-		return n
-	}
-	if f, err := strconv.ParseFloat(string(v), 64); err == nil && f == float64(int64(f)) {
-		return int64(f)
-	}
-	return -1
-}
-
-// count returns a count of tokens. One that is left out is 0.
-func (v *value) count() assembly.Count {
-	if v.Value == nil {
-		return assembly.Count{}
-	}
-	return assembly.Count{N: number(v.Value), Logged: true}
-}
-
-// scaled returns a measure in the unit of its place, 0 for none.
-func (v *value) scaled() float64 {
-	f, err := strconv.ParseFloat(string(bytes.Trim(v.Value, `"`)), 64)
-	if v.Value == nil || err != nil || f != f {
-		return 0
-	}
-	return f * v.scale
-}
-
-// digest names a span within all of a corpus by ids, zero for none.
-func digest(trace, id []byte) (d prompt.Digest) {
-	if len(id) > 0 {
-		d = prompt.DigestBytes(trace).Extend(prompt.DigestBytes(id))
+// id names a span within all of a corpus, zero for none.
+func (v values) id(what string) (d prompt.Digest) {
+	if id := v.text(what); id != "" {
+		d = prompt.DigestString(v.text("trace")).Extend(prompt.DigestString(id))
 	}
 	return d
 }

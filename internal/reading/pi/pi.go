@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"strconv"
 	"strings"
 
@@ -55,13 +54,8 @@ func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs,
 
 // file is one file.
 type file struct {
-	*assembly.File
-	id, project string
-	start, end  int64
-	usd         float64
-	tree        assembly.Tree
-	index       map[string]int32 // of entries of the tree, by id
-	maker       assembly.Maker
+	*assembly.Part
+	index map[string]int32 // of entries of the tree, by id
 }
 
 // line is one line.
@@ -122,8 +116,7 @@ var (
 
 // scan reads one file.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
-	f := &file{File: assembly.NewFile(in.Name, opts), index: map[string]int32{}}
-	f.maker = assembly.Maker{Ear: opts.Listener, Unknown: f.Unknown}
+	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), index: map[string]int32{}}
 	return f, f.Read(ctx, opts, in, f.parse)
 }
 
@@ -136,17 +129,14 @@ func (f *file) parse(ln assembly.Line) error {
 	if l.Type == "" {
 		return errNoType
 	}
-	at := f.Stamp(ln.Number, []byte(l.Timestamp))
-	if at != 0 {
-		f.start, f.end = assembly.Earlier(f.start, at), max(f.end, at)
-	}
+	at := f.At(f.Stamp(ln.Number, []byte(l.Timestamp)))
 	if l.Type == "session" {
-		if f.id == "" {
-			f.id, f.project = l.ID, l.Cwd
+		if f.Part.ID == "" {
+			f.Part.ID, f.Project = l.ID, l.Cwd
 		}
 		return nil
 	}
-	steps, err := l.steps(f.maker, at)
+	steps, err := l.steps(f.Maker, at)
 	if err != nil {
 		return fmt.Errorf("%s: %w", l.Type, err)
 	}
@@ -160,7 +150,7 @@ func (f *file) parse(ln assembly.Line) error {
 		steps[i].Line = int32(ln.Number)
 	}
 	if u := l.Message.Usage; u != nil {
-		f.usd += f.Cost(ln.Number, u.Cost.Total)
+		f.USD += f.Cost(ln.Number, u.Cost.Total)
 	}
 	if l.ID == "" && steps == nil {
 		return nil
@@ -168,7 +158,7 @@ func (f *file) parse(ln assembly.Line) error {
 	if _, twice := f.index[l.ID]; twice && l.ID != "" {
 		return fmt.Errorf("entry %.40q is here a second time", l.ID)
 	}
-	parent := f.tree.Len() - 1
+	parent := f.Len() - 1
 	if i, ok := f.index[l.Parent]; ok {
 		parent = i
 	} else if l.ID != "" && l.Parent == "" {
@@ -176,7 +166,7 @@ func (f *file) parse(ln assembly.Line) error {
 	} else if l.Parent != "" {
 		f.Problems.Add(f.Name, ln.Number, "parent %s is not in the file; the line before is taken for it", l.Parent)
 	}
-	i := f.tree.Add(parent, steps)
+	i := f.Add(parent, steps)
 	if l.ID != "" {
 		f.index[l.ID] = i
 	}
@@ -217,7 +207,7 @@ func (l *line) steps(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 			Blocks: []assembly.Block{mk.Text(prompt.KindSummary, l.Summary)},
 		}}, nil
 	case "branch_summary":
-		b := meta(mk.Text(prompt.KindAttachment, l.Summary))
+		b := mk.Added(l.Summary)
 		return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: []assembly.Block{b}}}, nil
 	case "custom_message":
 		blocks, err := blocksOf(mk, l.Content, prompt.KindAttachment)
@@ -247,7 +237,7 @@ func (l *line) message(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 		b := mk.Result(assembly.CallID(m.ToolCall), texts, m.Failed, image)
 		return []assembly.Step{{Kind: assembly.StepResult, At: at, Blocks: []assembly.Block{b}}}, err
 	case "bashExecution":
-		b := meta(mk.Text(prompt.KindAttachment, m.Command+"\n"+m.Output))
+		b := mk.Added(m.Command + "\n" + m.Output)
 		return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: []assembly.Block{b}}}, nil
 	}
 	if m.Usage != nil {
@@ -281,12 +271,9 @@ func (l *line) answer(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 	return []assembly.Step{
 		{Kind: assembly.StepInput, At: begun},
 		{Kind: assembly.StepReply, At: at, First: first, ID: id, Blocks: blocks},
-		{Kind: assembly.StepCount, At: at, Model: modelName(m.Model), Usage: u, Final: u.OK},
+		{Kind: assembly.StepCount, At: at, Model: assembly.ModelName(m.Model), Usage: u, Final: u.OK},
 	}, err
 }
-
-// modelName removes the provider that Oh-My-Pi writes before the name.
-func modelName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
 // usage returns the counts of a call. Input excludes what was read and written;
 // output includes thinking.
@@ -359,27 +346,5 @@ func textsOf(v jsontext.Value, unknown map[string]int) (text string, image bool,
 
 // sessions makes one session of every file.
 func sessions(opts *traces.Options, files []*file) []*assembly.Session {
-	named := map[string]int{}
-	var list []*assembly.Session
-	for _, f := range files {
-		if f.Lines == 0 {
-			continue
-		}
-		if f.id == "" {
-			f.id, _, _ = strings.Cut(path.Base(f.Name), ".")
-			f.Problems.Add(f.Name, 0, "no session line; the session is named by its file")
-		}
-		f.Speaks(f.id)
-		f.id = assembly.UniqueID(named, f.id)
-		s := &assembly.Session{
-			Format: &assembly.Format{Agent: Agent, Rates: opts.Rates, Exact: true},
-			ID:     f.id, Project: f.project, Start: f.start, End: f.end, LoggedUSD: f.usd,
-			Files: []*assembly.File{f.File}, Problems: assembly.Problems{Limit: opts.MaxProblems},
-		}
-		f.tree.File, f.tree.Project = f.File, f.project
-		s.Threads = f.tree.Threads(f.id)
-		s.Own(f.File)
-		list = append(list, s)
-	}
-	return list
+	return assembly.Families(Agent, opts, files)
 }

@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
-	"strings"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
 	"github.com/compactsim/compactsim/internal/reading/jsonscan"
@@ -13,116 +15,106 @@ import (
 )
 
 // exchange is a request with its response, or one of the two, while it is read. Its
-// values share the bytes of the text.
+// values share the bytes of the text. Members that are not named here, headers among them, are not looked at.
 type exchange struct {
-	line              int
-	id, task          string
-	path              string
-	start, end        []byte
-	status            int64
-	request, response []byte // JSON of a body, or a string that holds it; of a response also the text of a stream
-	body              []byte // of one of the two
-	answers           bool   // a record of a response
+	ID       jsontext.Value `json:"request_id"`
+	Task     jsontext.Value `json:"task_id|session_id"`
+	Path     jsontext.Value `json:"path|url|upstream_url"`
+	Start    jsontext.Value `json:"start|start_time|captured_at"`
+	End      jsontext.Value `json:"end|end_time"`
+	Late     jsontext.Value `json:"captured_at_resp"` // of a record of a response
+	Status   jsontext.Value `json:"status|status_code"`
+	Request  half           `json:"request"`
+	Response half           `json:"response"`
+	Stream   jsontext.Value `json:"raw"`  // of a response
+	Body     jsontext.Value `json:"body"` // of one of the two
 }
 
-// member reads a member of an exchange. Those that are not named here, headers among
-// them, are not looked at.
-func (x *exchange) member(name string, s *jsonscan.Scanner) {
-	switch name {
-	case "request":
-		x.request = x.half(s, &x.start, "model")
-	case "response":
-		x.response, x.answers = x.half(s, &x.end, "usage", "choices", "content", "output", "error"), true
-	case "body":
-		x.body = s.Raw()
-	case "raw":
-		x.response, x.answers = s.Raw(), true
-	case "request_id":
-		x.id = string(s.Str())
-	case "task_id", "session_id":
-		x.task = string(s.Str())
-	case "path", "url", "upstream_url":
-		x.path = string(s.Str())
-	case "start", "start_time", "captured_at":
-		x.start = s.Raw()
-	case "end", "end_time":
-		x.end = s.Raw()
-	case "captured_at_resp":
-		x.end, x.answers = s.Raw(), true
-	case "status", "status_code":
-		x.status, _ = s.Int()
-	default:
-		s.Skip()
-	}
+// half is a request or a response: an object that holds a body, or the body itself, which has one of some members. A body is
+// JSON, or a string that holds it or the text of a stream.
+type half struct {
+	there                    bool
+	json, time, path, status jsontext.Value
 }
 
-// half reads a request or a response: an object that holds a body, or the body itself,
-// which has one of some members.
-func (x *exchange) half(s *jsonscan.Scanner, at *[]byte, members ...string) []byte {
-	from := s.Offset()
+// bodied are members of bodies; see half.
+var bodied = []string{"model", "usage", "choices", "content", "output", "error"}
+
+// Scan implements jsonscan.Scannable.
+func (h *half) Scan(s *jsonscan.Scanner) {
+	from, bare := s.Offset(), false
+	h.there = true
 	if s.Peek() != '{' {
-		return s.Raw()
+		h.json = s.Raw()
+		return
 	}
-	var body []byte
-	bare := false
 	for name := range s.Members {
-		switch name := string(name); name {
+		switch v := s.Raw(); string(name) {
 		case "body", "body_raw":
-			if v := s.Raw(); len(v) > 0 && v[0] != 'n' {
-				body = v
+			if len(v) > 0 && v[0] != 'n' {
+				h.json = v
 			}
 		case "timestamp":
-			*at = s.Raw()
+			h.time = v
 		case "url":
-			x.path = string(s.Str())
+			h.path = v
 		case "status_code":
-			x.status, _ = s.Int()
+			h.status = v
 		default:
-			for _, m := range members {
-				bare = bare || name == m
-			}
-			s.Skip()
+			bare = bare || slices.Contains(bodied, string(name))
 		}
 	}
-	if body == nil && bare {
-		return s.From(from)
+	if h.json == nil && bare {
+		h.json = s.From(from)
 	}
-	return body
 }
 
 // call is a call of a model, or one half of it.
 type call struct {
 	*assembly.Request
-	half    string // the id that its halves share, "" for none
-	session string
-	asked   bool // the request is known
-	told    bool // the response is known
-	failed  bool
-	markers int // messages that carry one
-	usd     float64
+	half   string // the id that its halves share, "" for none
+	asked  bool   // the request is known
+	told   bool   // the response is known
+	failed bool
 }
 
 // paths are those of interfaces that are known.
 var paths = regexp.MustCompile(`/(messages|completions|responses)/?(\?|$)`)
 
+// first returns the text of the first value that is there.
+func first(list ...jsontext.Value) string {
+	for _, v := range list {
+		if text := assembly.TextOf(v); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
 // add adds an exchange. It reports whether it is one at all.
-func (f *file) add(x *exchange) bool {
-	if x.request == nil && x.response == nil && x.body == nil {
+func (f *file) add(line int, x *exchange) bool {
+	ask, answer := x.Request.json, x.Response.json
+	if len(x.Stream) > 0 {
+		answer = x.Stream
+	}
+	if answer == nil && (x.Response.there || x.Late != nil) {
+		answer = x.Body
+	} else if ask == nil {
+		ask = x.Body
+	}
+	if ask == nil && answer == nil {
 		return false
 	}
-	if x.body != nil && x.response == nil && x.answers {
-		x.response = x.body
-	} else if x.body != nil && x.request == nil {
-		x.request = x.body
-	}
-	c := &call{half: x.id, session: x.task, Request: &assembly.Request{
-		Source: f.File, Line: int32(x.line), ID: x.id, Whole: true, Start: f.Moment(x.line, x.start), End: f.Moment(x.line, x.end),
-	}}
-	f.ask(c, plain(x.request, &f.scratch[0]))
-	f.hear(c, x)
-	if x.path != "" && !paths.MatchString(x.path) {
+	r := &assembly.Request{Source: f.File, Line: int32(line), ID: first(x.ID), Session: first(x.Task), Whole: true}
+	r.Start, r.End = f.Moment(line, []byte(first(x.Start, x.Request.time))), f.Moment(line, []byte(first(x.End, x.Late, x.Response.time)))
+	c := &call{half: r.ID, Request: r}
+	f.ask(c, plain(ask, &f.scratch[0]))
+	status, _ := strconv.Atoi(first(x.Status, x.Response.status))
+	c.failed = status >= 400
+	c.hear(f.Response(plain(answer, &f.scratch[1])))
+	if path := first(x.Path, x.Request.path, x.Response.path); path != "" && !paths.MatchString(path) {
 		if c.asked && c.Usage.OK && c.Usage.Output > 0 {
-			f.Lacks(1, x.line, "the answer of %.40q has the token counts of a call, and the path is that of no known interface", x.path)
+			f.Lacks(1, line, "the answer of %.40q has the token counts of a call, and the path is that of no known interface", path)
 		}
 		c.asked, c.told = false, false
 	}
@@ -135,9 +127,19 @@ func (f *file) add(x *exchange) bool {
 	c.End = max(c.End, c.Start)
 	c.First = c.End
 	f.Speaks(c.half)
-	f.Speaks(c.session)
+	f.Speaks(c.Session)
 	f.calls = append(f.calls, c)
 	return true
+}
+
+// hear takes a response.
+func (c *call) hear(a *assembly.Response) {
+	c.told, c.failed = a.Known, c.failed || a.Failed
+	c.ID, c.Model = cmp.Or(a.ID, c.ID), cmp.Or(assembly.ModelName(a.Model), c.Model)
+	if c.End == 0 {
+		c.End = c.Source.Moment(int(c.Line), a.Created)
+	}
+	c.Reply, c.Usage, c.Open, c.USD = a.Reply(), a.Usage(), a.Open, c.Source.Cost(int(c.Line), a.USD)
 }
 
 // plain returns the text of a body that is one, or its JSON; nil for none.
@@ -162,20 +164,20 @@ func (f *file) ask(c *call, body []byte) {
 	for name := range s.Members {
 		switch string(name) {
 		case "model":
-			c.Model = modelName(string(s.Str()))
+			c.Model = assembly.ModelName(string(s.Str()))
 		case "system", "instructions":
 			system = s.Raw()
 		case "tools":
 			tools = s.Raw()
 		case "messages", "input":
 			c.asked = true
-			system = slices.Concat(system, f.list(c, &s))
+			system = slices.Concat(system, c.list(f.List(&s)))
 		case "metadata":
-			c.session = cmp.Or(c.session, sessionOf(s.Raw()))
+			c.Session = cmp.Or(c.Session, sessionOf(s.Raw()))
 		case "prompt_cache_key":
-			c.session = cmp.Or(c.session, string(s.Str()))
+			c.Session = cmp.Or(c.Session, string(s.Str()))
 		case "cache_control": // of all that is sent, on its last block
-			c.markers++
+			c.Markers++
 			s.Skip()
 		default:
 			s.Skip()
@@ -207,57 +209,19 @@ func (f *file) unmarked(v []byte) []byte {
 	return f.heads[d]
 }
 
-// list reads the messages of a request. It returns those of the system at their beginning.
-func (f *file) list(c *call, s *jsonscan.Scanner) (system []byte) {
-	c.Messages = []*assembly.Message{}
-	add := func(raw []byte) {
-		if raw == nil {
-			return
-		}
-		m := f.message(raw)
-		if m.System && len(c.Messages) == 0 {
-			system = append(system, raw...)
-			return
-		}
-		if m.marked {
-			c.markers++
-		}
-		c.Messages = append(c.Messages, m.Message)
+// list takes the messages of a request. It returns those of the system at their beginning.
+func (c *call) list(list []*assembly.Message) (system []byte) {
+	for len(list) > 0 && list[0].System {
+		system, list = append(system, list[0].JSON...), list[1:]
 	}
-	if s.Peek() != '[' {
-		if text := s.Raw(); len(text) > 0 && text[0] == '"' {
-			add([]byte(`{"role":"user","content":` + string(text) + `}`))
+	for _, m := range list {
+		if m.Marked {
+			c.Markers++
 		}
-		return system
 	}
-	for range s.Elements {
-		add(s.Raw())
-	}
+	c.Messages = list
 	return system
 }
-
-// message returns a message. One that came before is not read again. It is the same as another
-// one if its blocks are, whatever markers it carries.
-func (f *file) message(raw []byte) *message {
-	d := prompt.DigestBytes(raw)
-	if m := f.messages[d]; m != nil {
-		return m
-	}
-	m := &message{marked: bytes.Contains(raw, []byte(`"cache_control"`))}
-	var err error
-	if m.Message, err = f.maker.Message(raw); err != nil {
-		m.Message = &assembly.Message{Digest: d}
-		f.maker.Skip("message")
-	}
-	if len(m.Blocks) > 0 {
-		m.Digest = assembly.NewMessage(m.Assistant, m.Blocks).Digest
-	}
-	f.messages[d] = m
-	return m
-}
-
-// modelName returns the name of a model without that of its provider.
-func modelName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
 // inUser finds the session in the user of a request, as Claude Code names it.
 var inUser = regexp.MustCompile(`session_(?:id\\*"\s*:\s*\\*")?([0-9A-Za-z_.-]{1,64})\\*"`)

@@ -254,7 +254,7 @@ func TestBadInput(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		whole + "{\"request\":{\"bo": "last line is cut off", whole + "[1,2]\n": "a.jsonl:3: it holds no requests",
-		whole + whole: "2 calls are logged a second time", strings.ReplaceAll(whole, `"usage"`, `"use"`): "none of the 2 calls of conversation a has token counts",
+		whole + whole: "2 calls are told a second time", strings.ReplaceAll(whole, `"usage"`, `"use"`): "none of the 2 calls of conversation a has token counts",
 		strings.ReplaceAll(whole, "/v1/messages", "/v1/messages/count_tokens"): "none of its 2 exchanges is a call",
 	} {
 		c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": text})

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/zeebo/xxh3"
 
@@ -39,9 +38,7 @@ type Generator struct {
 	// when they use the session's.
 	agentModel uint16
 	seed       dice
-	static     int // tokens a main thread that begins cold is read back with, at most
-	prefixes   []prefix
-	plans      sync.Pool
+	static     int   // tokens a main thread that begins cold is read back with, at most
 	lifetime   int64 // ns
 	latest     int64 // unix ns at which the last session ends at the latest
 	limit      int   // tokens; 0 is never
@@ -57,7 +54,6 @@ type toolMix struct {
 // genTool is a tool ready to be drawn.
 type genTool struct {
 	WorkTool
-	index      uint16 // into Generator's list of names
 	op         prompt.Op
 	flags      prompt.Flags
 	overhead   int // bytes of the input's JSON without path and free text
@@ -79,10 +75,7 @@ func NewGenerator(w *Workload) (*Generator, error) {
 		static: int(claudecode.DefaultStatic(w.Version)), lifetime: int64(w.lifetime()),
 		final: finalOutputs(w.Version), versions: []string{w.Version}, latest: w.Start.UnixNano() + maxSessionTime,
 	}
-	g.plans.New = func() any { return new(plan) }
-	names := map[string]uint16{}
-	g.tools = g.compile(w.Tools, names)
-	g.agents = g.compile(w.Agents.Tools, names)
+	g.tools, g.agents = g.compile(w.Tools), g.compile(w.Agents.Tools)
 	left := 1.0
 	for i := range own.Pauses {
 		p := &own.Pauses[i]
@@ -93,18 +86,10 @@ func NewGenerator(w *Workload) (*Generator, error) {
 	g.pauses.add(max(0, left))
 	for _, m := range w.Models {
 		g.models.add(m.Weight)
-		g.named = append(g.named, g.model(m.Name))
+		g.named = append(g.named, uint16(numbered(&g.names, m.Name)))
 	}
-	g.agentModel = g.model(w.Agents.Model)
+	g.agentModel = uint16(numbered(&g.names, w.Agents.Model))
 	g.layFiles()
-	for _, p := range []prefix{
-		{kind: traces.ThreadMain, tokens: w.Static},
-		{kind: traces.ThreadMain, tokens: g.static},
-		{kind: traces.ThreadAgent, tokens: w.Agents.Static},
-	} {
-		p.blocks = g.prefix(p.kind, p.tokens)
-		g.prefixes = append(g.prefixes, p)
-	}
 	return g, nil
 }
 
@@ -129,18 +114,15 @@ func tabulate(v any) {
 	})
 }
 
-// compile prepares a tool mix; names numbers the tools of all mixes.
-func (g *Generator) compile(tools []WorkTool, names map[string]uint16) toolMix {
+// compile prepares a tool mix.
+func (g *Generator) compile(tools []WorkTool) toolMix {
 	var m toolMix
 	for _, t := range tools {
 		if t.Weight == 0 {
 			continue
 		}
-		if _, ok := names[t.Name]; !ok {
-			names[t.Name] = uint16(len(names))
-		}
 		c := genTool{
-			WorkTool: t, index: names[t.Name], op: claudecode.OpOf(t.Name),
+			WorkTool: t, op: claudecode.OpOf(t.Name),
 			overhead: toolInput{name: t.Name, agentType: g.w.Agents.Type}.bytes(),
 			read:     t.Name == toolRead, task: t.Name == toolTask, files: worksOnFiles(t.Name),
 		}
@@ -154,20 +136,8 @@ func (g *Generator) compile(tools []WorkTool, names map[string]uint16) toolMix {
 	return m
 }
 
-// prefix is a static prefix that many threads share.
-type prefix struct {
-	kind   traces.ThreadKind
-	tokens int
-	blocks [2]prompt.Block
-}
-
 // prefix returns the tools and the system prompt of a thread.
 func (g *Generator) prefix(kind traces.ThreadKind, tokens int) [2]prompt.Block {
-	for i := range g.prefixes {
-		if p := &g.prefixes[i]; p.kind == kind && p.tokens == tokens {
-			return p.blocks
-		}
-	}
 	p := assembly.StaticPrefix{
 		Agent: traces.AgentClaudeCode, Version: g.w.Version, Project: g.w.Project, Kind: kind, Tokens: int64(tokens),
 	}
@@ -177,22 +147,20 @@ func (g *Generator) prefix(kind traces.ThreadKind, tokens int) [2]prompt.Block {
 	return p.Blocks()
 }
 
-// model returns the index of a model's name, adding it when it is new.
-func (g *Generator) model(name string) uint16 {
-	i := slices.Index(g.names, name)
-	if i < 0 {
-		i = len(g.names)
-		g.names = append(g.names, name)
+// mix returns the tools of a kind of thread.
+func (g *Generator) mix(kind traces.ThreadKind) *toolMix {
+	if kind == traces.ThreadAgent {
+		return &g.agents
 	}
-	return uint16(i)
+	return &g.tools
 }
 
 // Session returns one session of a corpus. It depends on the workload, the seed
 // and the index alone.
 func (g *Generator) Session(seed uint64, index int) *traces.Session {
-	p := g.plans.Get().(*plan)
-	defer g.plans.Put(p)
-	p.prepare(g, seed, index)
+	d := dice(mix(mix(seed)^uint64(g.seed)) + uint64(index)*0x9e3779b97f4a7c15)
+	p := &plan{g: g, d: d, base: mix(uint64(d))}
+	p.main()
 	return p.lay()
 }
 

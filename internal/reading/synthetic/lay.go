@@ -1,7 +1,7 @@
 package synthetic
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -14,43 +14,29 @@ type layer struct {
 	p       *plan
 	s       *traces.Session
 	message int32
-	calls   int32 // tool uses of the threads before
-	ids     string
-	laid    int            // rounds
-	rounds  []traces.Round // room for those that are not laid
-	tools   []uint16
-	models  []uint16
-	objects []int32
-	index   []int32 // of threads in the session, by track
-}
-
-// zeroed returns n zeros in the storage of s if that is large enough.
-func zeroed[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	s = s[:n]
-	clear(s)
-	return s
+	calls   int32           // tool uses of the threads before
+	laid    uint64          // rounds
+	objects map[int32]int32 // places in the session of files and the project
+	index   []int32         // of threads in the session, by track
 }
 
 // lay returns the planned session. It shares nothing with the plan.
 func (p *plan) lay() *traces.Session {
-	g := p.g
-	tools := len(g.tools.tools) + len(g.agents.tools)
 	s := &traces.Session{
-		ID: uuid(p.d.bits(forSession, 0), 0), Agent: traces.AgentClaudeCode, Versions: g.versions, Project: g.w.Project,
-		Threads: make([]traces.Thread, 0, len(p.tracks)), Blocks: make([]prompt.Block, 0, p.numBlocks()),
-		Objects: make([]string, 0, min(len(g.paths), p.uses())), Tools: make([]string, 1, tools+1),
+		ID: uuid(p.d.bits(forSession, 0), 0), Agent: traces.AgentClaudeCode, Versions: p.g.versions, Project: p.g.w.Project,
+		Tools: []string{""},
 	}
 	s.Files = []string{s.ID + ".jsonl"}
-	l := &p.layer
-	*l = layer{
-		p: p, s: s, ids: p.callIDs(), rounds: make([]traces.Round, p.calls),
-		tools: zeroed(l.tools, tools), models: zeroed(l.models, len(g.names)),
-		objects: zeroed(l.objects, len(g.paths)), index: zeroed(l.index, len(p.tracks)),
+	l := &layer{p: p, s: s, objects: map[int32]int32{}, index: make([]int32, len(p.tracks))}
+	n := 0
+	for i := range p.tracks {
+		t := &p.tracks[i]
+		n += len(t.blocks) + min(t.reminders, 1)
+		if t.kind != traces.ThreadBranch {
+			n += 2 // tools and system prompt
+		}
 	}
-	defer func() { l.s, l.ids, l.rounds = nil, "", nil }()
+	s.Blocks = make([]prompt.Block, 0, n)
 	for _, kind := range [...]traces.ThreadKind{traces.ThreadMain, traces.ThreadBranch, traces.ThreadAgent} {
 		for i := range p.tracks {
 			if t := &p.tracks[i]; t.kind == kind {
@@ -59,11 +45,12 @@ func (p *plan) lay() *traces.Session {
 			}
 		}
 	}
-	s.Start = s.Threads[0].Rounds[0].At - s.Threads[0].Rounds[0].Wait
-	if ev := s.Threads[0].Events; len(ev) > 0 && ev[0].Round == 0 {
+	main := &s.Threads[0]
+	s.Start = main.Rounds[0].At - main.Rounds[0].Wait
+	if ev := main.Events; len(ev) > 0 && ev[0].Round == 0 {
 		s.Start -= ev[0].Wait
 	}
-	last := &s.Threads[0].Rounds[len(s.Threads[0].Rounds)-1]
+	last := &main.Rounds[len(main.Rounds)-1]
 	s.End = last.At + last.Stream + turnEndDelay
 	assembly.Measure(s)
 	return s
@@ -72,45 +59,8 @@ func (p *plan) lay() *traces.Session {
 // turnEndDelay is the time from the end of a turn to the line that logs it.
 const turnEndDelay = 70 * millisecond
 
-// numBlocks returns the blocks the session will have, prefixes included.
-func (p *plan) numBlocks() int {
-	n := 0
-	for i := range p.tracks {
-		n += len(p.tracks[i].blocks)
-		if p.tracks[i].kind != traces.ThreadBranch {
-			n += 2
-		}
-		if p.tracks[i].reminders > 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// uses returns the tool uses of the session.
-func (p *plan) uses() int {
-	n := 0
-	for i := range p.tracks {
-		n += int(p.tracks[i].uses)
-	}
-	return n
-}
-
-// callIDLength is the length of "msg_01" and 22 characters of base 58.
-const callIDLength = 28
-
-// callIDs returns the API's ids of all calls in one string: 16 characters of the
-// session and a counter.
-func (p *plan) callIDs() string {
-	id := []byte(p.d.apiID(messagePrefix, 0))
-	var ids strings.Builder
-	ids.Grow(p.calls * callIDLength)
-	for n := range p.calls {
-		inBase58(id[len(id)-6:], uint64(n)+1)
-		ids.Write(id)
-	}
-	return ids.String()
-}
+// callID returns the API's id of the next call.
+func (l *layer) callID() string { return l.p.d.apiID(messagePrefix, l.laid+1) }
 
 func (l *layer) thread(t *track) traces.Thread {
 	out := traces.Thread{ID: "main", Kind: t.kind, Parent: -1, ParentRound: -1, Delay: t.delay}
@@ -121,12 +71,10 @@ func (l *layer) thread(t *track) traces.Thread {
 	case traces.ThreadAgent:
 		out.ID = t.agent
 	case traces.ThreadBranch:
-		out.ID = l.ids[l.laid*callIDLength : (l.laid+1)*callIDLength]
+		out.ID = l.callID()
 	}
 	l.prefix(t, &out)
-	out.Events = append([]traces.Event(nil), t.events...)
-	n := copy(l.rounds, t.rounds)
-	out.Rounds, l.rounds = l.rounds[:n:n], l.rounds[n:]
+	out.Events, out.Rounds = slices.Clone(t.events), slices.Clone(t.rounds)
 	next := 0
 	for r := range out.Rounds {
 		for ; next < len(out.Events) && int(out.Events[next].Round) <= r; next++ {
@@ -141,31 +89,23 @@ func (l *layer) thread(t *track) traces.Thread {
 // prefix lays the blocks before the first round. The reminders are in the
 // message of the first input.
 func (l *layer) prefix(t *track, out *traces.Thread) {
-	s := l.s
-	from := int32(len(s.Blocks))
+	from := int32(len(l.s.Blocks))
 	if t.kind != traces.ThreadBranch {
 		for _, b := range l.p.g.prefix(t.kind, t.static) {
-			b.Message = l.message
-			s.Blocks = append(s.Blocks, b)
+			l.add(b)
 		}
 	}
 	l.message++
 	if t.reminders > 0 {
-		b := assembly.ReminderBlock(s.ID, out.ID, int64(t.reminders))
-		b.Message = l.message
-		s.Blocks = append(s.Blocks, b)
+		l.add(assembly.ReminderBlock(l.s.ID, out.ID, int64(t.reminders)))
 	}
-	out.Prefix = traces.Span{From: from, To: int32(len(s.Blocks))}
+	out.Prefix = traces.Span{From: from, To: int32(len(l.s.Blocks))}
 }
 
 func (l *layer) round(t *track, rd *traces.Round) {
-	rd.ID = l.ids[l.laid*callIDLength : (l.laid+1)*callIDLength]
+	rd.ID = l.callID()
 	l.laid++
-	if l.models[rd.Model] == 0 {
-		l.s.Models = append(l.s.Models, l.p.g.names[rd.Model])
-		l.models[rd.Model] = uint16(len(l.s.Models))
-	}
-	rd.Model = l.models[rd.Model] - 1
+	rd.Model = uint16(numbered(&l.s.Models, l.p.g.names[rd.Model]))
 	rd.Input = l.span(t, rd.Input)
 	if n := rd.Input.To - 1; n >= rd.Input.From && l.s.Blocks[n].Kind == prompt.KindUnseen {
 		message := l.s.Blocks[n].Message
@@ -178,52 +118,47 @@ func (l *layer) round(t *track, rd *traces.Round) {
 	}
 }
 
+// add lays a block in the message under way.
+func (l *layer) add(b prompt.Block) {
+	b.Message = l.message
+	l.s.Blocks = append(l.s.Blocks, b)
+}
+
 // span lays the blocks of one message.
 func (l *layer) span(t *track, in traces.Span) traces.Span {
-	s := l.s
-	from := int32(len(s.Blocks))
-	to := from + in.To - in.From
-	s.Blocks = s.Blocks[:to] // made for all of them
-	planned := t.blocks[in.From:in.To]
-	laid := s.Blocks[from:]
-	for i := range laid {
-		b := &laid[i]
-		*b = planned[i]
-		b.Message = l.message
+	from := int32(len(l.s.Blocks))
+	for _, b := range t.blocks[in.From:in.To] {
 		if b.Call > 0 {
 			b.Call += l.calls
-			b.Tool = l.tool(t, b.Tool)
+			b.Tool = uint16(numbered(&l.s.Tools, l.p.g.mix(t.kind).tools[b.Tool].Name))
 			if b.Object >= 0 {
 				b.Object = l.object(b.Object)
 			}
 		}
+		l.add(b)
 	}
 	if in.From < in.To {
 		l.message++
 	}
-	return traces.Span{From: from, To: to}
+	return traces.Span{From: from, To: int32(len(l.s.Blocks))}
 }
 
-// tool numbers a tool of the track's mix.
-func (l *layer) tool(t *track, k uint16) uint16 {
-	g := l.p.g
-	mix := &g.tools
-	if t.kind == traces.ThreadAgent {
-		mix = &g.agents
+// numbered returns the place of a name in a short list, to which a new one is added.
+func numbered(list *[]string, name string) int {
+	i := slices.Index(*list, name)
+	if i < 0 {
+		i = len(*list)
+		*list = append(*list, name)
 	}
-	i := mix.tools[k].index
-	if l.tools[i] == 0 {
-		l.tools[i] = uint16(len(l.s.Tools))
-		l.s.Tools = append(l.s.Tools, mix.tools[k].Name)
-	}
-	return l.tools[i]
+	return i
 }
 
 // object numbers a file or the project.
 func (l *layer) object(i int32) int32 {
-	if l.objects[i] == 0 {
-		l.s.Objects = append(l.s.Objects, l.p.g.paths[i])
-		l.objects[i] = int32(len(l.s.Objects))
+	at, ok := l.objects[i]
+	if !ok {
+		at = int32(len(l.s.Objects))
+		l.s.Objects, l.objects[i] = append(l.s.Objects, l.p.g.paths[i]), at
 	}
-	return l.objects[i] - 1
+	return at
 }

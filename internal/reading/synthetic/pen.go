@@ -161,7 +161,6 @@ func (w *pen) call(last bool) {
 	w.before = rd.At + rd.Stream
 	w.ledger.end = w.before
 	w.n++
-	p.calls++
 	t := w.track()
 	t.rounds = append(t.rounds, rd)
 	w.input = int32(len(t.blocks))

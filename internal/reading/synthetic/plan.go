@@ -2,25 +2,22 @@ package synthetic
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
-// plan is a session in the making. Its buffers serve one session after another.
+// plan is a session in the making.
 type plan struct {
 	g      *Generator
 	d      dice
 	base   uint64  // of d's places
 	tracks []track // main, then agents and branches as they come
 	blocks uint64  // made so far: each has a digest of its own
-	calls  int
-	starts int // agents
+	starts int     // agents
 	// agentFirst and agentEnd are the times (unix ns) at which an agent first
 	// made the agents' static prefix readable and last refreshed it; 0 is never.
 	agentFirst, agentEnd int64
-	layer                layer
 }
 
 // track is a thread in the making. Spans count in its own blocks.
@@ -38,13 +35,6 @@ type track struct {
 	events      []traces.Event
 }
 
-// prepare plans a session of a corpus.
-func (p *plan) prepare(g *Generator, seed uint64, index int) {
-	d := dice(mix(mix(seed)^uint64(g.seed)) + uint64(index)*0x9e3779b97f4a7c15)
-	*p = plan{g: g, d: d, base: mix(uint64(d)), tracks: p.tracks[:0], layer: p.layer}
-	p.main()
-}
-
 // Bounds of a session, where it is cut off: sums stay far from overflow.
 const (
 	maxContextTokens = 50_000_000
@@ -57,21 +47,10 @@ func (p *plan) full(at int64, context int) bool {
 	return context > maxContextTokens || p.blocks > maxSessionBlocks || at > p.g.latest
 }
 
-// open adds a track and returns its index. A track that was used before keeps
-// its buffers.
+// open adds a track and returns its index.
 func (p *plan) open(kind traces.ThreadKind, parent, parentRound int32) int {
-	n := len(p.tracks)
-	if n < cap(p.tracks) {
-		p.tracks = p.tracks[:n+1]
-	} else {
-		p.tracks = append(p.tracks, track{})
-	}
-	t := &p.tracks[n]
-	*t = track{
-		kind: kind, parent: parent, parentRound: parentRound,
-		blocks: t.blocks[:0], rounds: t.rounds[:0], events: t.events[:0],
-	}
-	return n
+	p.tracks = append(p.tracks, track{kind: kind, parent: parent, parentRound: parentRound})
+	return len(p.tracks) - 1
 }
 
 // numberMask covers the part of a digest that numbers the blocks of a session.
@@ -84,17 +63,11 @@ func (p *plan) at(id uint64) spot { return spot(mix(p.base ^ id)) }
 // returns it for as long as the track does not grow.
 func (p *plan) add(t *track, k prompt.Kind, bytes, tokens int32) *prompt.Block {
 	p.blocks++
-	n := len(t.blocks)
-	if n == cap(t.blocks) {
-		t.blocks = slices.Grow(t.blocks, 1)
-	}
-	t.blocks = t.blocks[:n+1]
-	b := &t.blocks[n]
-	*b = prompt.Block{
+	t.blocks = append(t.blocks, prompt.Block{
 		Digest: prompt.Digest{Hi: mix(uint64(p.d) + p.blocks), Lo: uint64(p.d)&^numberMask | p.blocks&numberMask},
 		Kind:   k, Bytes: bytes, Tokens: tokens, Object: -1,
-	}
-	return b
+	})
+	return &t.blocks[len(t.blocks)-1]
 }
 
 // main plans the main thread, turn by turn.

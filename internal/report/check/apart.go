@@ -28,22 +28,18 @@ const (
 // the seeds. Sessions with neither are left out.
 func (s *slice) parts(m results.Metric) [][2]float64 {
 	list := [][2]float64{}
-	for j := range s.cell.Draws[0].Rows {
-		if p := s.part(j, m); p != [2]float64{} && s.group.has(s.cell.Draws[0].Rows[j].Session) {
+	for j, row := range s.cell.Draws[0].Rows {
+		var p [2]float64
+		for _, d := range s.cell.Draws {
+			part, base := m.Parts(d.Rows[j])
+			p[0] += part / float64(len(s.cell.Draws))
+			p[1] += base / float64(len(s.cell.Draws))
+		}
+		if p != [2]float64{} && s.group.has(row.Session) {
 			list = append(list, p)
 		}
 	}
 	return list
-}
-
-// part returns both sums of a ratio in one session of the cell.
-func (s *slice) part(row int, m results.Metric) (p [2]float64) {
-	for _, d := range s.cell.Draws {
-		part, base := m.Parts(d.Rows[row])
-		p[0] += part / float64(len(s.cell.Draws))
-		p[1] += base / float64(len(s.cell.Draws))
-	}
-	return p
 }
 
 // ratioOf returns the ratio of sums over sessions.
@@ -126,26 +122,6 @@ func (v *verdict) overSessions(share float64) (excess stats.Estimate, ok bool) {
 // sessions says how many sessions each side has.
 func (v *verdict) sessions() string {
 	return fmt.Sprintf("%s against %d", document.Count(len(v.after.Part), "session"), len(v.before.Part))
-}
-
-// worst names the session of the run that exceeds the baseline most, "" if names are hidden and
-// where the sessions are the same.
-func (v *verdict) worst() string {
-	if !v.apart || v.in.Key != "" {
-		return ""
-	}
-	factor, _ := v.bars()
-	was, at, most := factor**v.result.Baseline, -1, 0.0
-	rows := v.slice.cell.Draws[0].Rows
-	for j := range rows {
-		if p := v.slice.part(j, v.rule.Metric); v.slice.group.has(rows[j].Session) && v.sign*(p[0]-was*p[1]) > most {
-			at, most = j, v.sign*(p[0]-was*p[1])
-		}
-	}
-	if at < 0 {
-		return ""
-	}
-	return "; most in session " + rows[at].Session
 }
 
 // pooled returns a cell over a group in all decided runs of a baseline, nil if

@@ -282,48 +282,7 @@ func decodeBaseline(data []byte, b *Baseline) error {
 // nulls matches a member or an element that is null; Write writes none.
 var nulls = regexp.MustCompile(`[:,\[]\s*null\s*[,\]}]`)
 
-// Changes says in lines how a new baseline differs from an old one: what it covers, and
-// the metrics that its rules name. It returns nil for the first baseline.
-func (f *File) Changes(file string, was, now *Baseline) []string {
-	if was == nil {
-		return []string{fmt.Sprintf("%s: new, %s of %s", file, document.Count(len(now.Cells), "row"), document.Count(now.Sessions, "session"))}
-	}
-	lines := []string{file + ": rewritten"}
-	for _, x := range []struct{ what, was, now string }{
-		{"sessions", was.SessionsDigest, now.SessionsDigest}, {"scenario", was.ScenarioDigest, now.ScenarioDigest},
-		{"prices", was.PricesDigest, now.PricesDigest}, {"version", was.Version, now.Version},
-	} {
-		if x.was != x.now {
-			lines = append(lines, fmt.Sprintf("  %s: another", x.what))
-		}
-	}
-	for i := range now.Cells {
-		c := &now.Cells[i]
-		old := was.find(c.Cell, c.Group)
-		if old == nil {
-			lines = append(lines, fmt.Sprintf("  %s%s: new", c.Cell, inGroup(c.Group)))
-			continue
-		}
-		for _, m := range f.named(file) {
-			if is, before := c.Metrics[m.Name], old.Metrics[m.Name]; is != before {
-				lines = append(lines, fmt.Sprintf("  %s%s: %s %s, was %s", c.Cell, inGroup(c.Group), m.Name,
-					figure(m.Unit, is), figure(m.Unit, before)))
-			}
-		}
-	}
-	if len(lines) == 1 && len(was.Cells) == len(now.Cells) {
-		return []string{file + ": unchanged"}
-	}
-	return lines
-}
-
-// named returns the metrics that rules on a baseline name, each once.
-func (f *File) named(file string) (list []results.Metric) {
-	for i := range f.Rules {
-		m := f.Rules[i].Metric
-		if f.Rules[i].Baseline == file && !slices.ContainsFunc(list, func(o results.Metric) bool { return o.Name == m.Name }) {
-			list = append(list, m)
-		}
-	}
-	return list
+// Size says how much a baseline holds.
+func (b *Baseline) Size() string {
+	return document.Count(len(b.Cells), "row") + " of " + document.Count(b.Sessions, "session")
 }

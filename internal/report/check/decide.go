@@ -56,7 +56,7 @@ func (v *verdict) cause() string {
 	if why := v.in.why(); v.rule.Name == results.NameOverPredicted && why != "" {
 		return why
 	}
-	return v.looker().look(v.rule.whole) + v.worst()
+	return v.looker().look(v.rule.whole)
 }
 
 // enough says how many sessions like these would show a difference from the baseline's.
@@ -98,7 +98,7 @@ func (v *verdict) words(limit float64) string {
 	if v.sign < 0 {
 		side = "below"
 	}
-	observed, bar := apart(unit, *v.result.Observed, limit)
+	observed, bar := document.Apart(unit, *v.result.Observed, limit)
 	text := fmt.Sprintf("%s of %s%s is %s, %s %s", v.result.Metric, v.result.Cell, inGroup(v.result.Group), observed, side, bar)
 	if v.rule.Kind.relative() {
 		text += fmt.Sprintf(" (%s from %s", v.rule.Text(), figure(unit, *v.result.Baseline))

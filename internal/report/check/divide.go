@@ -66,11 +66,11 @@ func perCall(list []Past) weighed {
 }
 
 // perTask weighs the tries of a side so that each task counts once.
-func (p *partners) perTask(side int) weighed {
-	w := weighed{list: p.tries(side)}
-	for _, t := range w.list {
-		each := 1 / float64(len(p.tasks[t.Task][side]))
-		w.weights, w.size = append(w.weights, each), append(w.size, each)
+func (p *partners) perTask(side int) (w weighed) {
+	for i := range p.tasks {
+		tries := p.tasks[i].tries[side]
+		each := slices.Repeat([]float64{1 / float64(len(tries))}, len(tries))
+		w.list, w.weights, w.size = append(w.list, tries...), append(w.weights, each...), append(w.size, each...)
 	}
 	return w
 }

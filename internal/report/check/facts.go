@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/internal/study/validate"
 	"github.com/compactsim/compactsim/sim/results"
@@ -104,16 +105,13 @@ func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[str
 		pinned = pinned || name == validate.FactLifetime && f.Facts.pinned()
 	}
 	if len(clients) > 0 {
-		r.Changed = append(r.Changed, "not in the baseline: "+firstNames(clients, mostClients))
+		r.Changed = append(r.Changed, "not in the baseline: "+document.Few(clients))
 	}
 	if f.Facts.asked() {
 		r.Results = append(r.Results, f.factResult(more, pinned, r.Changed))
 	}
 	return by
 }
-
-// mostClients is how many new versions of clients are named.
-const mostClients = 3
 
 // factResult judges what changed facts cost, as a share of what is predicted.
 func (f *File) factResult(more float64, pinned bool, told []string) Result {

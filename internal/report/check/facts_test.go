@@ -40,10 +40,10 @@ func TestFacts(t *testing.T) {
 		told   string
 	}{
 		{"{max: 2%}", []float64{1, 1, 1}, OK, ""},
-		{"{max: 2%}", []float64{0, 0, 0}, Breach, "100.00 % → 0.00 % (with what was: $5.00 less, −5 %)"},
-		{"{max: 2%}", []float64{0}, Breach, "100.00 % → 0.00 %"},
+		{"{max: 2%}", []float64{0, 0, 0}, Breach, "100.0 % → 0.0 % (with what was: $5.00 less, −5 %)"},
+		{"{max: 2%}", []float64{0}, Breach, "100.0 % → 0.0 %"},
 		{"{max: 6%}", []float64{0, 0, 0}, OK, "$5.00 less"},
-		{"{max: 6%, lifetime: 1h}", []float64{0, 0, 0}, Breach, "100.00 % → 0.00 %"},
+		{"{max: 6%, lifetime: 1h}", []float64{0, 0, 0}, Breach, "100.0 % → 0.0 %"},
 		{"{max: 6%, lifetime: 1h}", []float64{1, 1, 1}, OK, ""},
 	} {
 		f := levels(t, "baseline: base.json\nfacts: "+c.facts+"\nrules:\n"+factRules)

@@ -178,11 +178,8 @@ func (in *Input) knownCells(r *Rule) string {
 	for i := range in.Cells {
 		names = append(names, in.Cells[i].Name)
 	}
-	return fmt.Sprintf("%s; the cells are %s", nearest.Hint(cmp.Or(r.Cell, r.Strategy), names), firstNames(names, maxNames))
+	return fmt.Sprintf("%s; the cells are %s", nearest.Hint(cmp.Or(r.Cell, r.Strategy), names), document.Few(names))
 }
-
-// maxNames is how many possible names a message lists.
-const maxNames = 8
 
 // knownSessions says what sessions are called, unless that is hidden.
 func (in *Input) knownSessions() string {
@@ -190,7 +187,7 @@ func (in *Input) knownSessions() string {
 		return ""
 	}
 	ids := slices.Sorted(maps.Keys(in.Sessions))
-	return fmt.Sprintf("; %s called %s", counted(len(ids), "session is", "sessions are"), firstNames(ids, 3))
+	return fmt.Sprintf("; %s called %s", counted(len(ids), "session is", "sessions are"), document.Few(ids))
 }
 
 // verdict is one rule in one cell and group, while it is judged.

@@ -25,7 +25,7 @@ func TestLevels(t *testing.T) {
 		"{metric: cost_usd, min: 4}":                          "",
 		"{metric: cost_usd, min: 4.01}":                       "cost_usd of s is $4.00, below $4.01",
 		"{metric: cache_hit_ratio, min: 90%}":                 "",
-		"{metric: cache_hit_ratio, min: 0.91}":                "cache_hit_ratio of s is 90.00 %, below 91.00 %",
+		"{metric: cache_hit_ratio, min: 0.91}":                "cache_hit_ratio of s is 90.0 %, below 91.0 %",
 		"{metric: cost_usd, strategy: s, max: 3}":             "above $3.00",
 		"{metric: cost_usd, cell: s, max: 3}":                 "above $3.00",
 		"{metric: cost_usd, cell: '?', max: 3}":               "above $3.00",
@@ -37,7 +37,7 @@ func TestLevels(t *testing.T) {
 		"{metric: cost_usd, group: 'x*', max: 1}":             `no session matches group "x*"; 2 sessions are called a, b`,
 		"{metric: cost_usd, cell: t, max: 1}":                 `no cell matches (did you mean "s"?); the cells are s`,
 		"{metric: cost_usd, strategy: other, max: 1}":         "no cell matches",
-		"{metric: call_hit_ratio, group: a, min: 0.5}":        "call_hit_ratio of s of sessions a is 0.00 %",
+		"{metric: call_hit_ratio, group: a, min: 0.5}":        "call_hit_ratio of s of sessions a is 0.0 %",
 		"{metric: percent_left, min: 0.5}":                    "percent_left has no sample here",
 		"{metric: cache_hit_ratio, min: 0}":                   "cannot fail: cache_hit_ratio is never below 0",
 		"{metric: cache_hit_ratio, max: 1}":                   "cannot fail: cache_hit_ratio is never above 100 %",
@@ -141,26 +141,6 @@ func TestSessionsWithoutAProject(t *testing.T) {
 	if len(r.Results) != 2 || r.Results[0].Group != "no project" || *r.Results[0].Observed != 3 ||
 		r.Results[1].Group != "project (none)" || *r.Results[1].Observed != 1 {
 		t.Errorf("%+v", r.Results)
-	}
-}
-
-// Figures that differ are told apart, and equal ones are not drawn out.
-func TestFiguresAreToldApart(t *testing.T) {
-	for _, tc := range []struct {
-		unit string
-		a, b float64
-		want [2]string
-	}{
-		{results.UnitUSD, 153.4501, 153.4502, [2]string{"$153.4501", "$153.4502"}},
-		{results.UnitUSD, 4, 3.5, [2]string{"$4.00", "$3.50"}},
-		{results.UnitUSD, 153.45, 153.45, [2]string{"$153.45", "$153.45"}},
-		{results.UnitRatio, 0.92001, 0.92, [2]string{"92.001 %", "92.000 %"}},
-		{results.UnitSeconds, 1.04, 1.01, [2]string{"1.04 s", "1.01 s"}},
-		{results.UnitTokens, 1000.2, 1000.4, [2]string{"1,000.2", "1,000.4"}},
-	} {
-		if a, b := apart(tc.unit, tc.a, tc.b); [2]string{a, b} != tc.want {
-			t.Errorf("%v and %v of %s: %q, %q, want %q", tc.a, tc.b, tc.unit, a, b, tc.want)
-		}
 	}
 }
 

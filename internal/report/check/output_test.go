@@ -26,12 +26,12 @@ func TestText(t *testing.T) {
 	}
 	const want = `check.yaml: 2 sessions, 20 calls
 
-METRIC           CELL        RULE     OBSERVED      BAR    MARGIN  BASELINE  RESULT
-cost_usd         a,b: <c>|d  max 4       $4.00    $4.00     $0.00         –  ok
-cache_hit_ratio  a,b: <c>|d  min 95%   90.00 %  95.00 %  −5.00 pp         –  FAIL
-calls            <x|y>       max 1           –        –         –         –  FAIL
+METRIC           CELL        RULE     OBSERVED     BAR   MARGIN  BASELINE  RESULT
+cost_usd         a,b: <c>|d  max 4       $4.00   $4.00    $0.00         –  ok
+cache_hit_ratio  a,b: <c>|d  min 95%    90.0 %  95.0 %  −5.0 pp         –  FAIL
+calls            <x|y>       max 1           –       –        –         –  FAIL
 
-FAIL check.yaml:4: cache_hit_ratio of a,b: <c>|d is 90.00 %, below 95.00 %
+FAIL check.yaml:4: cache_hit_ratio of a,b: <c>|d is 90.0 %, below 95.0 %
 look: 3 of 3 misses have class head (no baseline to compare with): something ahead of the conversation changes
 between requests: tools, system prompt or parameters
 
@@ -53,7 +53,7 @@ func TestAnnotate(t *testing.T) {
 	if err := broken(t).Annotate(&b, "ci/a,b:check.yaml"); err != nil {
 		t.Fatal(err)
 	}
-	const want = "::error file=ci/a%2Cb%3Acheck.yaml,line=4,title=cache_hit_ratio::cache_hit_ratio of a,b: <c>|d is 90.00 %25, below 95.00 %25%0A" +
+	const want = "::error file=ci/a%2Cb%3Acheck.yaml,line=4,title=cache_hit_ratio::cache_hit_ratio of a,b: <c>|d is 90.0 %25, below 95.0 %25%0A" +
 		"3 of 3 misses have class head (no baseline to compare with): something ahead of the conversation changes between requests: tools, system prompt or parameters\n" +
 		"::error file=ci/a%2Cb%3Acheck.yaml,line=5,title=calls::calls of <x|y> (max 1): no cell matches; the cells are a,b: <c>|d\n"
 	if b.String() != want {
@@ -144,7 +144,7 @@ func TestSummary(t *testing.T) {
 	}
 	for _, want := range []string{
 		"**❌ sim check: 1 of 3 comparisons ok, 1 beyond the bar, 1 not judged** (check.yaml: 2 sessions, 20 calls)\n", "| METRIC", `a,b: &lt;c>\|d`,
-		"**FAIL** check.yaml:4: cache\\_hit\\_ratio of a,b: &lt;c>\\|d is 90.00 %, below 95.00 %\n\nlook: 3 of 3 misses",
+		"**FAIL** check.yaml:4: cache\\_hit\\_ratio of a,b: &lt;c>\\|d is 90.0 %, below 95.0 %\n\nlook: 3 of 3 misses",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())

@@ -1,8 +1,8 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -44,7 +44,7 @@ func (f *File) pairedCases(in *Input, all *sums, b *Baseline) []*verdict {
 			cases = append(cases, v)
 		}
 		if c.Strategy == results.StrategyBilled && len(p.tasks) > 0 {
-			v := newVerdict(rule, in, all, all.of(c, group{"tasks", among(p.tries(1))}))
+			v := newVerdict(rule, in, all, all.of(c, group{"tasks", among(p.perTask(1).list)}))
 			v.apart = true
 			v.before, v.after = p.taskFigures()
 			v.result.Group, v.result.Baseline, v.result.Observed = document.Count(len(p.tasks), "task"), new(v.before.Value()), new(v.after.Value())
@@ -114,45 +114,27 @@ func among(list []*Past) func(id string) bool {
 	return func(id string) bool { return keys[id] }
 }
 
-// tries returns those of all tasks on one side.
-func (p *partners) tries(side int) (list []*Past) {
-	for _, name := range slices.Sorted(maps.Keys(p.tasks)) {
-		list = append(list, p.tasks[name][side]...)
-	}
-	return list
-}
-
 // taskFigures returns the mean cost of a task on both sides, where tries are compared within their
 // task: each is held against the mean of the tries of its own. The ratio of sums over tries is that mean.
 // Only the differences between tries of a task spread, widened for the mean being their own. A task
 // tried once on a side has no spread there; its tries of today are then held against the mean before.
 func (p *partners) taskFigures() (before, after stats.Figure) {
-	names := slices.Sorted(maps.Keys(p.tasks))
-	var means [2][]float64
 	var all [2]float64
-	for _, name := range names {
-		for side, tries := range p.tasks[name] {
-			sum := 0.0
-			for _, t := range tries {
-				sum += t.USD / float64(len(tries))
-			}
-			means[side] = append(means[side], sum)
-			all[side] += sum / float64(len(names))
+	for _, t := range p.tasks {
+		for side, usd := range t.usd {
+			all[side] += usd / float64(len(p.tasks))
 		}
 	}
-	for i, name := range names {
-		tasks := p.tasks[name]
-		within := len(tasks[0]) > 1 && len(tasks[1]) > 1
+	for _, t := range p.tasks {
+		within := len(t.tries[0]) > 1 && len(t.tries[1]) > 1
 		for side, f := range [2]*stats.Figure{&before, &after} {
-			n, mean := float64(len(tasks[side])), means[side][i]
-			size, wide := mean/all[side], 1.0 // of the task, in means
+			n, mean := float64(len(t.tries[side])), t.usd[side]
+			size, wide := t.usd[0]/all[0], 1.0 // of the task, in means
 			if within {
-				wide = math.Sqrt(n / (n - 1))
-			} else {
-				size = means[0][i] / all[0]
+				size, wide = mean/all[side], math.Sqrt(n/(n-1))
 			}
-			for _, t := range tasks[side] {
-				f.Part = append(f.Part, (mean+wide*(t.USD-mean))/n)
+			for _, try := range t.tries[side] {
+				f.Part = append(f.Part, (mean+wide*(try.USD-mean))/n)
 				f.Base = append(f.Base, size/n)
 			}
 		}
@@ -163,16 +145,14 @@ func (p *partners) taskFigures() (before, after stats.Figure) {
 // dearestPair says what grew most of the same sessions.
 func dearestPair(pairs [][2]*Past) string {
 	var counted, count int64
-	worst := pairs[0]
 	for _, pair := range pairs {
 		counted, count = counted+pair[0].Tokens, count+pair[1].Tokens
-		if pair[1].USD-pair[0].USD > worst[1].USD-worst[0].USD {
-			worst = pair
-		}
 	}
+	worst := slices.MaxFunc(pairs, func(a, b [2]*Past) int { return cmp.Compare(a[1].USD-a[0].USD, b[1].USD-b[0].USD) })
 	text := "the same calls count as many tokens, of dearer classes or at other prices"
 	if more := float64(count)/float64(max(counted, 1)) - 1; math.Abs(more) > leastCount {
-		text = fmt.Sprintf("the same calls count %s tokens than before: the recordings, or how they count, changed", share(more, "more", "fewer"))
+		text = fmt.Sprintf("the same calls count %s %s tokens than before: the recordings, or how they count, changed",
+			document.Percent(math.Abs(more)), map[bool]string{true: "more", false: "fewer"}[more > 0])
 	}
 	return fmt.Sprintf("%s; most in session %s, %s → %s", text, worst[1].ID, figure(results.UnitUSD, worst[0].USD), figure(results.UnitUSD, worst[1].USD))
 }
@@ -180,29 +160,9 @@ func dearestPair(pairs [][2]*Past) string {
 // leastCount is the share by which counts of the same calls differ for a reader to be told.
 const leastCount = 0.001
 
-// share writes a share with a word for its sign.
-func share(v float64, above, below string) string {
-	if v < 0 {
-		above = below
-	}
-	return fmt.Sprintf("%.1f %% %s", 100*math.Abs(v), above)
-}
-
 // dearestTask says which task grew most.
 func (p *partners) dearestTask() string {
-	worst, most, text := "", math.Inf(-1), ""
-	for _, name := range slices.Sorted(maps.Keys(p.tasks)) {
-		var usd, calls [2]float64
-		for side, tries := range p.tasks[name] {
-			for _, t := range tries {
-				usd[side] += t.USD / float64(len(tries))
-				calls[side] += float64(t.Calls) / float64(len(tries))
-			}
-		}
-		if more := usd[1] - usd[0]; more > most {
-			worst, most = name, more
-			text = fmt.Sprintf("%s → %s a try, %.4g → %.4g calls", figure(results.UnitUSD, usd[0]), figure(results.UnitUSD, usd[1]), calls[0], calls[1])
-		}
-	}
-	return fmt.Sprintf("most in task %s: %s", worst, text)
+	t := slices.MaxFunc(p.tasks, func(a, b task) int { return cmp.Compare(a.usd[1]-a.usd[0], b.usd[1]-b.usd[0]) })
+	return fmt.Sprintf("most in task %s: %s → %s a try, %.4g → %.4g calls", t.name,
+		figure(results.UnitUSD, t.usd[0]), figure(results.UnitUSD, t.usd[1]), t.calls[0], t.calls[1])
 }

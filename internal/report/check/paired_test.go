@@ -117,7 +117,7 @@ func tries(draw *rand.Rand, run string, times float64) *Input {
 // Tries are compared within tasks: what tasks differ by is no spread. Without a change at most 5 % of runs
 // are broken (up to three standard errors), and the smallest change that is printed is found in more than half of them, half of it in less than half, twice of it nearly always.
 func TestTries(t *testing.T) {
-	runs := 200
+	runs := 100
 	if testing.Short() {
 		runs = 40
 	}

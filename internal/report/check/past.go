@@ -89,41 +89,59 @@ func (b *Baseline) past() (list []Past) {
 
 // partners are the sessions of a run and of its baseline that are compared with each other.
 type partners struct {
-	same  [][2]*Past            // baseline and run: of one id, with as many calls
-	grown int                   // sessions of one id with other calls: they went on
-	tasks map[string][2][]*Past // the tries of a task on both sides, other than same
-	all   bool                  // every session of the run is in same
+	same  [][2]*Past // baseline and run: of one id, with as many calls
+	grown int        // sessions of one id with other calls: they went on
+	tasks []task     // tried on both sides, in the order of their names, without tries that are in same
+	all   bool       // every session of the run is in same
+}
+
+// task has the tries of a task in baseline and run, with their means.
+type task struct {
+	name       string
+	tries      [2][]*Past
+	usd, calls [2]float64
 }
 
 // partnersOf finds them.
-func partnersOf(was, now []Past) partners {
-	p := partners{tasks: map[string][2][]*Past{}}
+func partnersOf(was, now []Past) (p partners) {
 	byID := map[string]*Past{}
 	for i := range was {
 		byID[was[i].ID] = &was[i]
 	}
-	twice := map[*Past]bool{}
+	paired := map[*Past]bool{}
 	for i := range now {
 		before, own := byID[now[i].ID], &now[i]
 		switch {
 		case before == nil:
 		case before.Calls == own.Calls:
 			p.same = append(p.same, [2]*Past{before, own})
-			twice[before], twice[own] = true, true
+			paired[before], paired[own] = true, true
 		case own.Task == "":
 			p.grown++
 		}
 	}
+	tasks := map[string]task{}
 	for side, list := range [2][]Past{was, now} {
 		for i := range list {
-			if own := &list[i]; own.Task != "" && own.Calls > 0 && !twice[own] {
-				tries := p.tasks[own.Task]
-				tries[side] = append(tries[side], own)
-				p.tasks[own.Task] = tries
+			if own := &list[i]; own.Task != "" && own.Calls > 0 && !paired[own] {
+				t := tasks[own.Task]
+				t.name, t.tries[side] = own.Task, append(t.tries[side], own)
+				tasks[own.Task] = t
 			}
 		}
 	}
-	maps.DeleteFunc(p.tasks, func(_ string, t [2][]*Past) bool { return len(t[0]) == 0 || len(t[1]) == 0 })
+	for _, name := range slices.Sorted(maps.Keys(tasks)) {
+		t := tasks[name]
+		for side, tries := range t.tries {
+			for _, try := range tries {
+				t.usd[side] += try.USD / float64(len(tries))
+				t.calls[side] += float64(try.Calls) / float64(len(tries))
+			}
+		}
+		if len(t.tries[0]) > 0 && len(t.tries[1]) > 0 {
+			p.tasks = append(p.tasks, t)
+		}
+	}
 	p.all = len(now) > 0 && len(p.same) == len(now)
 	return p
 }

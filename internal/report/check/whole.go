@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -231,7 +231,7 @@ func (f *File) lacksPrice(s *slice, m results.Metric) bool {
 func unpricedCalls(n int, models []string) string {
 	of := ""
 	if len(models) > 0 {
-		of = " of " + firstNames(models, maxNames)
+		of = " of " + document.Few(models)
 	}
 	return counted(n, "call"+of+" has", "calls"+of+" have") + " no price"
 }
@@ -256,7 +256,7 @@ func (f *File) tellUnpriced(r *Report, in *Input, cases []*verdict) {
 		slices.Sort(models)
 		models = slices.Compact(models)
 		r.fail(line, "%[1]s, so that costs of %[2]s are not judged; prices: {as: {%[3]s: MODEL}} in the scenario prices them as --price-as does elsewhere, prices: {file: FILE} gives a table, unpriced: allow in the check lets them cost nothing",
-			unpricedCalls(calls, models), firstNames(cells, maxNames), append(models, "A")[0])
+			unpricedCalls(calls, models), document.Few(cells), append(models, "A")[0])
 		return
 	}
 	added := 0
@@ -266,12 +266,4 @@ func (f *File) tellUnpriced(r *Report, in *Input, cases []*verdict) {
 	if added > 0 {
 		r.Notes = append(r.Notes, unpricedCalls(in.unpriced(in.groups("")[0], added))+" and cost nothing here; --strict refuses such models")
 	}
-}
-
-// firstNames joins the first names of a list and says how many more there are.
-func firstNames(names []string, most int) string {
-	if left := len(names) - most; left > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), left)
-	}
-	return strings.Join(names, ", ")
 }

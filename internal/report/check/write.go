@@ -184,7 +184,7 @@ func (s *Result) figure(v *float64) string {
 func (s *Result) observed() (text, bar string) {
 	text, bar = s.figure(s.Observed), s.figure(s.Bar)
 	if s.Status == Breach && s.Observed != nil && s.Bar != nil {
-		text, bar = apart(s.Unit, *s.Observed, *s.Bar)
+		text, bar = document.Apart(s.Unit, *s.Observed, *s.Bar)
 	}
 	if s.Low != nil && s.High != nil && *s.High > *s.Low {
 		text += " ± " + difference(s.Unit, (*s.High-*s.Low)/2)

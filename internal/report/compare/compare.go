@@ -13,6 +13,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -20,6 +22,15 @@ import (
 type Input struct {
 	Label string
 	Run   *results.Run
+}
+
+// MarshalJSON writes where the figures of the run come from.
+func (in Input) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Label      string             `json:"label"`
+		Provenance results.Provenance `json:"provenance"`
+		ModelError results.ModelError `json:"model_error,omitzero"`
+	}{in.Label, in.Run.Provenance, in.Run.ModelError}, json.Deterministic(true))
 }
 
 // Options say what to compare, and at which level of confidence. The zero value
@@ -57,33 +68,34 @@ const MaxResamples = 100_000
 
 // Report is a comparison of two or more sides.
 type Report struct {
-	Level     float64
-	Resamples int
-	Seed      uint64
-	Inputs    []Input // the baseline's first
-	Labels    []string
+	Schema      int          `json:"schema"`
+	Level       float64      `json:"level"`
+	Resamples   int          `json:"resamples"`
+	Seed        uint64       `json:"seed"`
+	Baseline    string       `json:"baseline"` // the first of Labels
+	Inputs      []Input      `json:"runs"`     // the baseline's first
+	Comparisons []Comparison `json:"comparisons"`
+	Notes       []string     `json:"notes,omitempty"` // about the whole report
+	Labels      []string     `json:"-"`
 	// Chosen says that metrics were selected by name, so that all of them are shown.
-	Chosen      bool
-	Comparisons []Comparison
-	Notes       []string // about the whole report
+	Chosen bool `json:"-"`
 }
 
 // Comparison compares one side with the baseline over the sessions of both.
 type Comparison struct {
-	Cell     string // the cell that two runs share; "" if sides are themselves cells
-	Base     string // label
-	Other    string // label
-	Sessions int    // in both
+	Cell     string   `json:"cell,omitzero"` // that two runs share; "" if sides are themselves cells
+	Base     string   `json:"baseline"`      // label
+	Other    string   `json:"label"`
+	Sessions int      `json:"sessions"`        // in both
+	Notes    []string `json:"notes,omitempty"` // what was averaged, what has no counterpart
 	// Figures are in the order of publication, without those for which neither side
 	// has a sample, unless they were selected by name.
-	Figures []Figure
-	Notes   []string // what was averaged, what has no counterpart
+	Figures []Figure `json:"metrics"`
 
 	pairs *pairs
 	// drawn says that chance affected a side; reseeded that it affected one
 	// differently, because their seeds differ.
 	drawn, reseeded bool
-	errors          []results.ModelError // of the two runs
 }
 
 // Run compares inputs. It fails on unknown labels, cells and metrics, on
@@ -100,23 +112,24 @@ func Run(ctx context.Context, inputs []Input, o Options) (*Report, error) {
 	if err := errors.Join(o.check(), checkInputs(inputs), err); err != nil {
 		return nil, err
 	}
-	ordered, matches, notes, err := matched(inputs, o)
+	ordered, list, notes, err := matched(inputs, o)
 	if err != nil {
 		return nil, err
 	}
+	labels := labelsOf(ordered, list)
 	r := &Report{
-		Level: o.Level, Resamples: o.Resamples, Seed: o.Seed, Inputs: ordered, Chosen: len(o.Metrics) > 0,
-		Notes: mixed(comparedOf(ordered, matches)),
+		Schema: Schema, Level: o.Level, Resamples: o.Resamples, Seed: o.Seed, Inputs: ordered, Chosen: len(o.Metrics) > 0, Labels: labels, Baseline: labels[0],
+		Notes: mixed(comparedOf(ordered, list)),
 	}
-	r.Labels = labelsOf(ordered, matches)
-	for _, m := range matches {
-		for _, other := range m.sides[1:] {
-			c, err := r.compareSides(ctx, m.name, m.sides[0], other, metrics, o)
-			if err != nil {
-				return nil, err
-			}
-			r.Comparisons = append(r.Comparisons, *c)
+	for _, p := range list {
+		c, err := r.compareSides(ctx, p, metrics, o)
+		if err != nil && p.name != "" {
+			err = fmt.Errorf("cell %q: %w", p.name, err)
 		}
+		if err != nil {
+			return nil, err
+		}
+		r.Comparisons = append(r.Comparisons, *c)
 	}
 	r.Notes = slices.Concat(r.Notes, r.differentSeeds(), notes)
 	return r, nil
@@ -124,40 +137,39 @@ func Run(ctx context.Context, inputs []Input, o Options) (*Report, error) {
 
 // comparedOf returns the inputs with only the compared cells, and those without
 // rows to compare: notes about others would not help.
-func comparedOf(inputs []Input, matches []match) []Input {
+func comparedOf(inputs []Input, list []*pairs) []Input {
 	used := map[*results.Cell]bool{}
-	for _, m := range matches {
-		for _, s := range m.sides {
-			for _, c := range s.cells {
-				used[c] = true
-			}
+	for _, p := range list {
+		for _, c := range slices.Concat(p.sides[0].cells, p.sides[1].cells) {
+			used[c] = true
 		}
 	}
-	list := slices.Clone(inputs)
-	for i := range list {
-		run := *list[i].Run
+	inputs = slices.Clone(inputs)
+	for i := range inputs {
+		run := *inputs[i].Run
 		run.Cells = nil
-		for k := range list[i].Run.Cells {
-			if c := &list[i].Run.Cells[k]; used[c] || len(c.Rows) == 0 {
+		for k := range inputs[i].Run.Cells {
+			if c := &inputs[i].Run.Cells[k]; used[c] || len(c.Rows) == 0 {
 				run.Cells = append(run.Cells, *c)
 			}
 		}
-		list[i].Run = &run
+		inputs[i].Run = &run
 	}
-	return list
+	return inputs
 }
 
 // labelsOf returns the labels of the sides: the cells of one run, or the runs.
-func labelsOf(inputs []Input, matches []match) []string {
-	var labels []string
-	if len(inputs) == 1 {
-		for _, s := range matches[0].sides {
-			labels = append(labels, s.label)
+func labelsOf(inputs []Input, list []*pairs) []string {
+	labels := []string{inputs[0].Label}
+	if len(inputs) > 1 {
+		for _, in := range inputs[1:] {
+			labels = append(labels, in.Label)
 		}
 		return labels
 	}
-	for _, in := range inputs {
-		labels = append(labels, in.Label)
+	labels[0] = list[0].sides[0].label
+	for _, p := range list {
+		labels = append(labels, p.sides[1].label)
 	}
 	return labels
 }
@@ -182,26 +194,21 @@ func (o *Options) check() error {
 	return errors.Join(errs...)
 }
 
-// compareSides compares other with base.
-func (r *Report) compareSides(ctx context.Context, name string, base, other side, metrics []results.Metric,
-	o Options) (*Comparison, error) {
-	p, notes, err := pair(base, other)
+// compareSides compares the two sides of p.
+func (r *Report) compareSides(ctx context.Context, p *pairs, metrics []results.Metric, o Options) (*Comparison, error) {
+	notes, err := p.match()
+	if err == nil {
+		err = p.sameLoop()
+	}
 	if err != nil {
-		return nil, inCell(name, err)
+		return nil, err
 	}
-	if err := p.sameLoop(); err != nil {
-		return nil, inCell(name, err)
-	}
-	c := &Comparison{
-		Cell: name, Base: base.label, Other: other.label, Sessions: len(p.sessions), Notes: notes, pairs: p,
-	}
-	c.chance()
-	for _, s := range []side{base, other} {
-		c.errors = append(c.errors, s.modelError)
-	}
+	c := &Comparison{Cell: p.name, Base: p.sides[0].label, Other: p.sides[1].label, Sessions: len(p.sessions), Notes: notes, pairs: p}
+	c.drawn = p.drawn(0) || p.drawn(1)
+	c.reseeded = c.drawn && !slices.Equal(p.seeds(0), p.seeds(1))
 	list, err := measure(p, metrics, o.Workers)
 	if err != nil {
-		return nil, inCell(name, err)
+		return nil, err
 	}
 	if !r.Chosen {
 		list = slices.DeleteFunc(list, func(m *measured) bool { return math.IsNaN(m.Base) && math.IsNaN(m.Other) })
@@ -215,11 +222,4 @@ func (r *Report) compareSides(ctx context.Context, name string, base, other side
 		c.Figures = append(c.Figures, m.Figure)
 	}
 	return c, nil
-}
-
-func inCell(name string, err error) error {
-	if name == "" {
-		return err
-	}
-	return fmt.Errorf("cell %q: %w", name, err)
 }

@@ -25,9 +25,9 @@ func TestCutShortIsNeverBetter(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := &r.Comparisons[0]
-		lead, text := r.headline(c)
+		text := r.headline(c)
 		f := c.Figure("cost_usd")
-		return f.Verdict, lead + text, strings.Join(f.Notes, "; ")
+		return f.Verdict, text.Lead + text.Text, strings.Join(f.Notes, "; ")
 	}
 	if v, _, _ := verdict(); v != Better {
 		t.Fatalf("verdict %v of half the cost, want better", v)

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
@@ -102,100 +101,15 @@ func (f *Figure) part() bool {
 	return f.Metric.By == results.ByClass && (f.Metric.Of == results.NameCost || f.Metric.Of == results.NameMisses)
 }
 
-// scale is the format of the figures of one metric: in one magnitude, with
-// enough decimals to show their difference.
-type scale struct {
-	divide         float64
-	prefix, suffix string
-	change         string // suffix of a difference, if it is another one
-	decimals       int
-}
-
-func (f *Figure) scale() scale {
+// scale is the format of a figure: both values and their difference in one magnitude.
+func (f *Figure) scale() document.Scale {
 	largest := 0.0
 	for _, v := range []float64{f.Base, f.Other} {
 		if !math.IsNaN(v) {
 			largest = max(largest, math.Abs(v))
 		}
 	}
-	return scaleOf(f.Metric.Unit, largest, f.Difference)
-}
-
-// scaleOf returns the scale of a unit for values up to largest that differ by
-// diff.
-func scaleOf(unit string, largest, diff float64) scale {
-	s := scale{divide: 1}
-	least, most := 0, 4
-	switch unit {
-	case results.UnitUSD:
-		s.prefix, least, most = "$", 2, 6
-	case results.UnitRatio:
-		s.divide, s.suffix, s.change, least = 0.01, " %", " pp", 1
-	case results.UnitSeconds:
-		s.suffix, least, most = " s", 1, 2
-		switch {
-		case largest >= 6000:
-			s.divide, s.suffix = 3600, " h"
-		case largest >= 600:
-			s.divide, s.suffix = 60, " min"
-		}
-	case results.UnitTokens:
-		for i, suffix := range []string{"M", "B", "T"} {
-			if divide := 1e6 * math.Pow(1000, float64(i)); largest >= 0.9995*divide {
-				s.divide, s.suffix, least = divide, suffix, 1
-			}
-		}
-	default:
-		most = 1
-	}
-	if s.change == "" {
-		s.change = s.suffix
-	}
-	s.decimals = decimals(diff/s.divide, least, most)
-	if s.divide == 1 && unit == results.UnitTokens {
-		s.decimals = 0
-	}
-	if unit == results.UnitCount || unit == results.UnitCalls {
-		s.decimals = 0
-		if diff != math.Trunc(diff) || largest != math.Trunc(largest) {
-			s.decimals = 1
-		}
-	}
-	return s
-}
-
-// decimals returns how many decimals show two digits of v, within bounds.
-func decimals(v float64, least, most int) int {
-	if v == 0 {
-		return least
-	}
-	return min(max(1-int(math.Floor(math.Log10(math.Abs(v)))), least), most)
-}
-
-func (s scale) text(v float64) string { return s.write(v, "", s.suffix) }
-
-// signed formats a difference.
-func (s scale) signed(v float64) string { return s.write(v, plus(v), s.change) }
-
-// bare formats a difference without its unit, for use beside one with it.
-func (s scale) bare(v float64) string {
-	s.prefix = ""
-	return s.write(v, plus(v), "")
-}
-
-func plus(v float64) string {
-	if v == 0 {
-		return ""
-	}
-	return "+"
-}
-
-func (s scale) write(v float64, sign, suffix string) string {
-	number := document.Grouped(math.Abs(v)/s.divide, s.decimals)
-	if v < 0 && strings.ContainsAny(number, "123456789") {
-		sign = document.Minus
-	}
-	return sign + s.prefix + number + suffix
+	return document.ScaleOf(f.Metric.Unit, largest, f.Difference)
 }
 
 // relative formats a relative difference with at least two digits, like +3.1 %
@@ -210,7 +124,7 @@ func relative(v float64) string {
 
 // percentage formats the size of a fraction in per cent.
 func percentage(v float64) string {
-	return document.Grouped(100*math.Abs(v), decimals(100*v, 1, 4)) + " %"
+	return document.Grouped(100*math.Abs(v), document.TwoDigits(100*v, 1, 4)) + " %"
 }
 
 // pText formats a p-value.

@@ -9,26 +9,35 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// headline sums up a comparison in a sentence or two: lead is the most
-// important part.
-func (r *Report) headline(c *Comparison) (lead, text string) {
-	where := " on the same " + document.Count(c.Sessions, "session")
+// headline sums up a comparison in a sentence or two: the lead is the most important part.
+func (r *Report) headline(c *Comparison) document.Text {
+	text := document.Text{Text: " on the same " + document.Count(c.Sessions, "session"), Notes: c.Notes}
 	if c.Sessions == 1 {
-		where = " on the same session"
-	}
-	if !c.Changed() {
-		return r.unchanged(c), where + "."
+		text.Text = " on the same session"
 	}
 	f := c.Figure(results.NameCost)
-	if f == nil || f.Verdict == Missing {
-		return fmt.Sprintf("%s and %s differ", c.Base, c.Other), where + "."
+	cut := c.cutShort()
+	switch {
+	case !c.Changed() && len(c.told()) == 0:
+		text.Lead = "Nothing to compare between " + c.Base + " and " + c.Other
+	case !c.Changed():
+		text.Lead = "No difference in " + r.sameIn(c) + " between " + c.Base + " and " + c.Other
+	case f == nil || f.Verdict == Missing:
+		text.Lead = c.Base + " and " + c.Other + " differ"
+	case cut != "":
+		text.Lead = "What " + c.Base + " and " + c.Other + " cost cannot be compared"
+		text.Text = ": " + cut
+	default:
+		sc := f.scale()
+		text.Lead = c.costs(f)
+		text.Text += fmt.Sprintf(": %s against %s. ", sc.Text(f.Other), sc.Text(f.Base)) + r.outlook(f) + moves(c)
+		text.Text = strings.TrimRight(text.Text, ". ")
 	}
-	if cut := c.cutShort(); cut != "" {
-		return fmt.Sprintf("What %s and %s cost cannot be compared", c.Base, c.Other), ": " + cut + "."
+	text.Text += "."
+	if c.Cell != "" && len(r.Comparisons) > 1 {
+		text.Lead = c.Cell + ": " + text.Lead
 	}
-	sc := f.scale()
-	values := fmt.Sprintf(": %s against %s. ", sc.text(f.Other), sc.text(f.Base))
-	return c.costs(f), where + values + r.outlook(f) + moves(c)
+	return text
 }
 
 // costs says which side costs less: approximately if summaries are drawn, and
@@ -49,7 +58,7 @@ func (c *Comparison) costs(f *Figure) string {
 	case finite(f.Relative):
 		return fmt.Sprintf("%s costs %s%s more than %s", c.Other, about, percentage(f.Relative), c.Base)
 	}
-	return fmt.Sprintf("%s costs %s%s, %s next to nothing", c.Other, about, f.scale().text(f.Other), c.Base)
+	return fmt.Sprintf("%s costs %s%s, %s next to nothing", c.Other, about, f.scale().Text(f.Other), c.Base)
 }
 
 // outlook says what the figures of cost show about other sessions.
@@ -61,7 +70,7 @@ func (r *Report) outlook(f *Figure) string {
 		return "These do not show what it would be on other sessions. "
 	}
 	sc := f.scale()
-	text := sc.signed(f.Interval.Low) + " … " + sc.signed(f.Interval.High)
+	text := sc.Signed(f.Interval.Low) + " … " + sc.Signed(f.Interval.High)
 	if f.RelativeInterval.Known() {
 		text = relative(f.RelativeInterval.Low) + " … " + relative(f.RelativeInterval.High)
 	}
@@ -83,24 +92,12 @@ func moves(c *Comparison) string {
 		for _, suffix := range []string{"_tokens", "_seconds", "_usd"} {
 			name = strings.TrimSuffix(name, suffix)
 		}
-		parts = append(parts, strings.ReplaceAll(name, "_", " ")+" "+f.scale().signed(f.Difference))
+		parts = append(parts, strings.ReplaceAll(name, "_", " ")+" "+f.scale().Signed(f.Difference))
 	}
 	if len(parts) == 0 {
 		return ""
 	}
 	return document.Sentence(strings.Join(parts, ", "))
-}
-
-// unchanged is the lead of a comparison without differences.
-func (r *Report) unchanged(c *Comparison) string {
-	if len(c.told()) == 0 {
-		return "Nothing to compare between " + c.Base + " and " + c.Other
-	}
-	in := ""
-	if r.Chosen {
-		in = " in " + r.sameIn(c)
-	}
-	return "No difference" + in + " between " + c.Base + " and " + c.Other
 }
 
 // uneventful reports whether a comparison shows nothing except that nothing

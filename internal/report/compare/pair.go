@@ -13,16 +13,16 @@ import (
 
 // pairs are the sessions that two sides share.
 type pairs struct {
+	name     string // of the cell in both runs; "" for cells with different names
 	sides    [2]side
 	sessions []string // ascending
 	// rows are by side, cell and session.
 	rows [2][][]*results.Row
 }
 
-// pair matches the sessions of two sides. The notes say what was averaged and
+// match matches the sessions of both sides. The notes say what was averaged and
 // what has no counterpart.
-func pair(base, other side) (*pairs, []string, error) {
-	p := &pairs{sides: [2]side{base, other}}
+func (p *pairs) match() ([]string, error) {
 	notes := p.align()
 	var at [2][]map[string]*results.Row // by cell and session
 	var have [2]map[string]int          // cells with a row, by session
@@ -43,8 +43,8 @@ func pair(base, other side) (*pairs, []string, error) {
 		}
 	}
 	if len(p.sessions) == 0 {
-		return nil, nil, fmt.Errorf("no session in common: %s has %s; %s has %s",
-			base.label, document.Few(slices.Sorted(maps.Keys(have[0]))), other.label, document.Few(slices.Sorted(maps.Keys(have[1]))))
+		return nil, fmt.Errorf("no session in common: %s has %s; %s has %s", p.sides[0].label,
+			document.Few(slices.Sorted(maps.Keys(have[0]))), p.sides[1].label, document.Few(slices.Sorted(maps.Keys(have[1]))))
 	}
 	for s := range at {
 		for _, all := range at[s] {
@@ -55,7 +55,7 @@ func pair(base, other side) (*pairs, []string, error) {
 			p.rows[s] = append(p.rows[s], rows)
 		}
 	}
-	return p, append(notes, p.unmatched(have)...), nil
+	return append(notes, p.unmatched(have)...), nil
 }
 
 // sameLoop refuses sides of which one is of a closed loop and the other of an open one. Rows
@@ -166,7 +166,7 @@ func (p *pairs) commonParams() []string {
 		}
 	}
 	maps.DeleteFunc(names, func(name string, _ bool) bool {
-		return name == results.SeedParam && slices.ContainsFunc(p.sides[:], func(s side) bool { return s.anySeed }) || slices.ContainsFunc(p.sides[:], func(s side) bool {
+		return name == results.SeedParam && slices.ContainsFunc(p.sides[:], func(s side) bool { return s.anySeed() }) || slices.ContainsFunc(p.sides[:], func(s side) bool {
 			return slices.ContainsFunc(s.cells, func(c *results.Cell) bool {
 				_, ok := s.param(c, name)
 				return !ok
@@ -241,12 +241,6 @@ func (p *pairs) seeds(s int) []string {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
-}
-
-// chance sets where chance affected c.
-func (c *Comparison) chance() {
-	c.drawn = c.pairs.drawn(0) || c.pairs.drawn(1)
-	c.reseeded = c.drawn && !slices.Equal(c.pairs.seeds(0), c.pairs.seeds(1))
 }
 
 // differentSeeds says under which seeds the runs were drawn if the compared

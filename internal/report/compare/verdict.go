@@ -1,11 +1,9 @@
 package compare
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
@@ -138,10 +136,13 @@ func (m *measured) tooFew(c *Comparison, o Options) string {
 // modelError says that the model error on the sessions of either run can
 // explain a difference of cost with a verdict, "" when it cannot.
 func (c *Comparison) modelError(m *measured) string {
-	if m.Metric.Name != results.NameCost || m.Verdict <= Chance || c.errors == nil {
+	if m.Metric.Name != results.NameCost || m.Verdict <= Chance {
 		return ""
 	}
-	worst := slices.MaxFunc(c.errors, func(a, b results.ModelError) int { return cmp.Compare(a.Spread, b.Spread) })
+	worst := c.pairs.sides[0].run.ModelError
+	if other := c.pairs.sides[1].run.ModelError; other.Spread > worst.Spread {
+		worst = other
+	}
 	if m.Blurred(worst.Noise(m.side[1].value, m.side[0].value)).Verdict != stats.Chance {
 		return ""
 	}

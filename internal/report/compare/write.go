@@ -20,32 +20,27 @@ type WriteOptions struct {
 }
 
 // Formats returns the formats of Write.
-func Formats() []string { return append(document.Formats(), "benchfmt") }
+func Formats() []string { return document.Formats() }
 
 // Write writes r in a format of Formats: a table for a terminal, Markdown for a
-// comment on a pull request, a line for each metric, a document, or the Go
-// benchmark format with a line for each session.
+// comment on a pull request, a line for each metric, or a document.
 func Write(w io.Writer, format string, r *Report, o WriteOptions) error {
-	switch format {
-	case "benchfmt":
-		return r.benchfmt(w, o)
-	case "markdown":
-		return r.comment(o).Comment(w)
-	}
 	if !slices.Contains(Formats(), format) {
 		return fmt.Errorf("unknown report format %q (known: %s)", format, strings.Join(Formats(), ", "))
 	}
-	return r.document(o).Write(w, format)
+	d := &document.Document{Notes: slices.Concat(r.Notes, r.legend()), Data: func() *document.Table { return r.data(o) },
+		JSON: func(w io.Writer) error { return r.published(o).encode(w) }}
+	d.Sections = r.sections(o, format == "markdown")
+	if format == "markdown" {
+		return d.Comment(w)
+	}
+	return d.Write(w, format)
 }
 
-// document has a table for each comparison with differences and a line for the
-// others.
-func (r *Report) document(o WriteOptions) *document.Document {
-	d := &document.Document{
-		Notes: slices.Concat(r.Notes, r.legend()),
-		Data:  func() *document.Table { return r.data(o) },
-		JSON:  func(w io.Writer) error { return r.json(w, o) },
-	}
+// sections has a table for each comparison with differences and a line for each other. In a comment each
+// table has a headline, and several are folded under theirs.
+func (r *Report) sections(o WriteOptions, comment bool) []document.Section {
+	var list []document.Section
 	var same []document.Block
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
@@ -54,166 +49,23 @@ func (r *Report) document(o WriteOptions) *document.Document {
 			same = append(same, document.Text{Text: "no difference in " + r.sameIn(c) + ": " + heading, Notes: c.Notes})
 			continue
 		}
-		d.Sections = append(d.Sections, document.Section{
-			Name: heading, Notes: c.Notes, Blocks: []document.Block{r.table(c, r.shown(c, o))},
-		})
+		s := document.Section{Name: heading, Notes: c.Notes, Blocks: []document.Block{r.table(c, r.shown(c, o))}}
+		if comment {
+			head := r.headline(c)
+			s.Name, s.Notes, s.Blocks = head.Lead, nil, slices.Insert(s.Blocks, 0, document.Block(head))
+		}
+		list = append(list, s)
 	}
-	d.Sections = append(d.Sections, document.Section{Blocks: same})
-	return d
-}
-
-// comment is a headline, what moved, and everything else folded: of the only
-// comparison with something to show, or of each.
-func (r *Report) comment(o WriteOptions) *document.Document {
-	d := &document.Document{Notes: slices.Concat(r.Notes, r.legend())}
-	var eventful []*Comparison
-	for i := range r.Comparisons {
-		if c := &r.Comparisons[i]; o.All || len(r.Comparisons) == 1 || !r.uneventful(c) {
-			eventful = append(eventful, c)
+	for i := range list {
+		if list[i].Folded = comment && len(list) > 1; comment && !list[i].Folded {
+			list[i].Name = "" // the headline is enough
 		}
 	}
-	if len(eventful) == 1 {
-		d.Sections = r.single(eventful[0], o)
-		return d
+	rest := document.Section{Blocks: same, Folded: comment && len(same) > 1}
+	if rest.Folded {
+		rest.Name = "no difference: " + document.Count(len(same), "comparison")
 	}
-	d.Sections = []document.Section{{Blocks: []document.Block{r.lead(), r.overview()}}}
-	for _, c := range eventful {
-		d.Sections = append(d.Sections, r.folded(r.name(c), c, r.shown(c, o))...)
-	}
-	return d
-}
-
-// folded returns a folded section of figures under a title; none without figures.
-func (r *Report) folded(title string, c *Comparison, figures []Figure) []document.Section {
-	if len(figures) == 0 {
-		return nil
-	}
-	return []document.Section{{Name: title, Folded: true, Blocks: []document.Block{r.table(c, figures)}}}
-}
-
-// single shows the only comparison: the metrics that moved and, folded, those
-// that did not move or are parts of others.
-func (r *Report) single(c *Comparison, o WriteOptions) []document.Section {
-	lead, text := r.headline(c)
-	if c.Cell != "" && len(r.Comparisons) > 1 {
-		lead = c.Cell + ": " + lead
-	}
-	first := document.Section{Blocks: []document.Block{document.Text{Lead: lead, Text: text, Notes: c.Notes}}}
-	var moved, rest []Figure
-	for _, f := range r.shown(c, o) {
-		if r.Chosen || f.moved() {
-			moved = append(moved, f)
-		} else {
-			rest = append(rest, f)
-		}
-	}
-	if len(moved) > 0 {
-		first.Blocks = append(first.Blocks, r.table(c, moved))
-	}
-	return slices.Concat([]document.Section{first}, r.folded(document.Count(len(rest), "more metric"), c, rest),
-		r.beside(c))
-}
-
-// maxBeside is how many comparisons without a difference are named.
-const maxBeside = 20
-
-// beside names the other comparisons, in which nothing differs.
-func (r *Report) beside(c *Comparison) []document.Section {
-	var names, notes []string
-	what := ""
-	for i := range r.Comparisons {
-		x := &r.Comparisons[i]
-		if x == c {
-			continue
-		}
-		if what == "" || x.lacks() {
-			what = r.sameIn(x)
-		}
-		if names = append(names, r.name(x)); len(names) <= maxBeside {
-			notes = append(notes, x.Notes...)
-		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	text := strings.Join(names[:min(len(names), maxBeside)], ", ")
-	if more := len(names) - maxBeside; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return []document.Section{{Blocks: []document.Block{
-		document.Text{Text: fmt.Sprintf("No difference in %s: %s.", what, text), Notes: notes},
-	}}}
-}
-
-// moved reports whether a figure belongs above the fold: it differs on these
-// sessions and is in the run table, or it has a verdict on others and is not
-// part of another.
-func (f *Figure) moved() bool {
-	if !f.Changed() {
-		return false
-	}
-	return f.Summary || f.Verdict > Chance && f.Metric.Of == "" && f.Metric.Group == ""
-}
-
-// noun is the word for comparisons: cells if there are only two sides.
-func (r *Report) noun() string {
-	if len(r.Labels) == 2 {
-		return "cell"
-	}
-	return "comparison"
-}
-
-// name distinguishes a comparison from the others.
-func (r *Report) name(c *Comparison) string {
-	if len(r.Labels) == 2 && c.Cell != "" {
-		return c.Cell
-	}
-	return c.title()
-}
-
-// lead counts the differences and names the comparison whose cost moved most.
-func (r *Report) lead() document.Text {
-	changed := 0
-	var most *Comparison
-	size := 0.0
-	for i := range r.Comparisons {
-		c := &r.Comparisons[i]
-		if c.Changed() {
-			changed++
-		}
-		if f := c.Figure(results.NameCost); f != nil && math.Abs(f.Relative) > size && finite(f.Relative) {
-			most, size = c, math.Abs(f.Relative)
-		}
-	}
-	text := document.Text{Lead: fmt.Sprintf("%s → %s: %d of %s differ.",
-		r.Labels[0], document.Few(r.Labels[1:]), changed, document.Count(len(r.Comparisons), r.noun()))}
-	if most != nil {
-		text.Text = " Most in cost: " + r.name(most) + ", " + relative(most.Figure(results.NameCost).Relative) + "."
-	}
-	return text
-}
-
-// overview has the cost of every comparison.
-func (r *Report) overview() *document.Table {
-	before, after := "cost before", "cost after"
-	if len(r.Labels) == 2 {
-		before, after = "cost "+r.Labels[0], "cost "+r.Labels[1]
-	}
-	t := &document.Table{Columns: slices.Concat(document.Left("cell"),
-		document.Right("", "sessions", before, after, "%", "other sessions, %"), document.Left("verdict"))}
-	for i := range r.Comparisons {
-		c := &r.Comparisons[i]
-		row := []any{document.Cell{Value: r.name(c), Notes: c.Notes}, c.Sessions, nil, nil, nil, nil, nil}
-		if f := c.Figure(results.NameCost); f != nil {
-			figures := f.row()
-			row[2], row[3], row[4], row[6] = figures[1], figures[2], figures[4], figures[6]
-			if v := f.RelativeInterval; v.Known() {
-				row[5] = strings.TrimSuffix(relative(v.Low), " %") + " … " + strings.TrimSuffix(relative(v.High), " %")
-			}
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return t
+	return append(list, rest)
 }
 
 // sampled marks figures that depend on draws.
@@ -258,7 +110,7 @@ func (f *Figure) row() []any {
 		if math.IsNaN(v) {
 			return nil
 		}
-		return sc.text(v)
+		return sc.Text(v)
 	}
 	row := []any{
 		f.Metric.Name, text(f.Base), text(f.Other), nil, nil, nil,
@@ -269,18 +121,18 @@ func (f *Figure) row() []any {
 	}
 	row[3], row[9] = "0", f.sessionsText()
 	if f.Difference != 0 {
-		row[3] = sc.signed(f.Difference)
+		row[3] = sc.Signed(f.Difference)
 	}
 	if finite(f.Relative) && f.Difference != 0 && f.Metric.Unit != results.UnitRatio {
 		row[4] = strings.TrimSuffix(relative(f.Relative), " %")
 	}
 	if f.Interval.Known() {
-		row[5] = sc.bare(f.Interval.Low) + " … " + sc.bare(f.Interval.High)
+		row[5] = sc.Bare(f.Interval.Low) + " … " + sc.Bare(f.Interval.High)
 	}
 	if f.Verdict > Same {
 		row[7] = pText(f.P)
 		if finite(f.Detectable) {
-			row[8] = sc.write(f.Detectable, "", sc.change)
+			row[8] = sc.Change(f.Detectable)
 		}
 	}
 	return row

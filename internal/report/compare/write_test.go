@@ -5,11 +5,9 @@ import (
 	"encoding/csv"
 	"flag"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -52,8 +50,6 @@ func TestGolden(t *testing.T) {
 		{"one-differs.md", "markdown", compared(t, Options{Cells: []string{"x", "a|b <c>"}}, pipes(t).Inputs...), false},
 		{"compare.csv", "csv", single, false},
 		{"compare.json", "json", pipes(t), false},
-		{"compare.bench", "benchfmt", compared(t, Options{Metrics: []string{"cost_usd", "cache_read_tokens", "added_latency_seconds"}},
-			Input{"old", before()}, Input{"new", after()}), false},
 	} {
 		t.Run(tc.file, func(t *testing.T) {
 			var got bytes.Buffer
@@ -108,45 +104,6 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// Names of benchmarks end with no number of processors and hold no white space.
-func TestBenchmarkNames(t *testing.T) {
-	c := &Comparison{Cell: "p t=1/2", pairs: &pairs{sides: [2]side{{cells: []*results.Cell{{}}}}}}
-	if got, want := c.benchmark("0-1234", c.pairs.sides[0].cells[0], 0), "BenchmarkSession/session=0-1234/cell=p+t=1:2"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	c.Cell = ""
-	if got, want := c.benchmark("a b-12", c.pairs.sides[0].cells[0], 0), "BenchmarkSession/session=a+b%2D12"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-}
-
-// Every session of every cell has a line, whatever they are called.
-func TestNoBenchmarkIsLost(t *testing.T) {
-	names := []string{"p/q", "p:q", "p q", "p+q", "p_q", "p\tq", "p%q", "p%2Fq", "p-1", "p_1", "p%2D1", "p\u2028q", "é"}
-	side := func(name, strategy string) results.Cell {
-		c := results.Cell{Cell: name, Strategy: strategy}
-		for i, name := range names {
-			c.Rows = append(c.Rows, session(strategy, name, float64(i), 90, 10, 100))
-		}
-		return c
-	}
-	var b strings.Builder
-	r := compared(t, Options{Cells: []string{"x", "z"}}, Input{"run", run(side("x1", "x"), side("x2", "x"), side("z", "z"))})
-	if err := Write(&b, "benchfmt", r, WriteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	lines := map[string]bool{}
-	for line := range strings.Lines(b.String()) {
-		if name, _, _ := strings.Cut(line, " "); strings.HasPrefix(name, "Benchmark") {
-			lines[name] = true
-		}
-	}
-	// The strategy x has two cells without a parameter to tell them apart.
-	if len(lines) != 3*len(names) {
-		t.Errorf("%d lines of %d sessions in three cells: %q", len(lines), len(names), slices.Sorted(maps.Keys(lines)))
-	}
-}
-
 // A comment links nothing and pings nobody, whatever runs and sessions are called.
 func TestMarkdownIsInert(t *testing.T) {
 	for _, name := range []string{"@octocat", "fix #12", "a/b#1", "gh-3", "GH-3", "https://x.example/y", "www.x.example", "me@x.example"} {
@@ -184,7 +141,7 @@ func TestLegend(t *testing.T) {
 }
 
 func TestUnknownFormat(t *testing.T) {
-	if err := Write(io.Discard, "xml", pipes(t), WriteOptions{}); err == nil || !strings.Contains(err.Error(), "benchfmt") {
+	if err := Write(io.Discard, "xml", pipes(t), WriteOptions{}); err == nil || !strings.Contains(err.Error(), "markdown") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,9 +1,7 @@
 package live
 
 import (
-	"fmt"
-	"slices"
-	"strconv"
+	"cmp"
 	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -30,35 +28,33 @@ type reading struct {
 
 // read extracts the summary from a reply: it drops the analysis, accepts missing tags and enforces limits.
 func (p *plan) read(reply *Reply) reading {
-	whole, output := string(reply.Text), reply.Billed().Output
+	whole, output := string(reply.Text), reply.Usage.Output
 	var r reading
 	tagged := false
 	if p.kind == kindServer {
-		whole, output = string(reply.Compaction), compactionOutput(reply)
+		whole, output = string(reply.Compaction), cmp.Or(reply.Compacted, output)
 		r.text = strings.TrimSpace(whole)
 	} else {
 		r.text, r.analysis, tagged = extract(whole)
 	}
 	if failed, why := p.unusable(reply, r.text, tagged); failed != "" {
-		return reading{failed: failed, why: why, output: int32(reply.Billed().Output)}
+		return reading{failed: failed, why: why, output: int32(reply.Usage.Output)}
 	}
 	if reply.StopReason == "max_tokens" || reply.StopReason == "model_context_window_exceeded" {
 		r.cut++
 	}
-	wanted := p.sections()
-	r.missing = int32(len(wanted) - len(sectionsOf(r.text, wanted)))
+	r.missing = missing(r.text, p.sections())
 	if output -= reply.Thinking; output <= 0 {
 		output = int64(len(whole)+bytesPerToken-1) / bytesPerToken // the server counts nothing
 	}
-	r.output = int32(max(output, reply.Billed().Output))
+	r.output = int32(max(output, reply.Usage.Output))
 	rate := float64(output) / float64(len(whole)) // tokens a byte
+	most := p.maxOutput
 	if p.kind == kindMemory {
-		var n int32
-		r.text, n = keepLimits(r.text)
-		r.cut += n
+		most = min(most, memoryTokens)
 	}
-	if most := float64(p.maxOutput); float64(len(r.text))*rate > most {
-		r.text = cut(r.text, int(most/rate))
+	if float64(len(r.text))*rate > float64(most) {
+		r.text = cut(r.text, int(float64(most)/rate))
 		r.cut++
 	}
 	r.tokens = max(1, int32(float64(len(r.text))*rate+0.5))
@@ -84,41 +80,30 @@ func (p *plan) unusable(reply *Reply, text string, tagged bool) (failed, why str
 	return "", ""
 }
 
-// compactionOutput returns the output tokens of the provider's compactions, or
-// of the whole call if they are not counted separately.
-func compactionOutput(reply *Reply) int64 {
-	var n int64
-	for _, it := range reply.Passes {
-		if it.Type == "compaction" {
-			n += it.Usage.Output
-		}
-	}
-	if n == 0 {
-		n = reply.Billed().Output
-	}
-	return n
-}
-
 // dress are characters that may surround the number and the title of a section.
 const dress = " \t#*_0123456789.)"
 
-// sectionsOf returns the wanted sections of a text, in its order. Text before the first belongs to none.
-func sectionsOf(text string, wanted []section) []Section {
-	var list []Section
+// missing counts the wanted sections that no line of a text begins.
+func missing(text string, wanted []section) (n int32) {
+	begun := map[string]bool{}
 	for line := range strings.Lines(text) {
-		bare := strings.TrimLeft(line, dress)
-		i := slices.IndexFunc(wanted, func(s section) bool {
-			return len(bare) >= len(s.title) && strings.EqualFold(bare[:len(s.title)], s.title)
-		})
-		if i >= 0 && !slices.ContainsFunc(list, func(s Section) bool { return s.Title == wanted[i].title }) {
-			rest := strings.TrimSpace(strings.TrimLeft(bare[len(wanted[i].title):], ":*_"))
-			list = append(list, Section{Title: wanted[i].title, Bytes: len(rest)})
-		} else if n := len(list); n > 0 {
-			list[n-1].Bytes += len(line)
+		line = strings.TrimLeft(line, dress)
+		for _, s := range wanted {
+			if len(line) >= len(s.title) && strings.EqualFold(line[:len(s.title)], s.title) {
+				begun[s.title] = true
+			}
 		}
 	}
-	return list
+	return int32(len(wanted) - len(begun))
 }
+
+// The tags around the parts of a summary.
+const (
+	analysisOpen  = "<analysis>"
+	analysisClose = "</analysis>"
+	summaryOpen   = "<summary>"
+	summaryClose  = "</summary>"
+)
 
 // extract returns the text in the summary block of an answer and in the
 // analysis before it, and whether there is such a block. The whole of an answer
@@ -166,143 +151,13 @@ func extract(text string) (summary, analysis string, tagged bool) {
 	return strings.TrimSpace(outside.String() + text[at:stop]), analysis, tagged
 }
 
-// section is a section that a summary must have.
-type section struct {
-	title string
-	asks  string
-}
-
-// summarySections are the nine sections of a summary (000:386-395, 002:84-93).
-var summarySections = [...]section{
-	{"Primary Request and Intent", "Everything the person asked for and what they want to reach by it, in full."},
-	{"Key Technical Concepts", "Languages, frameworks, tools and decisions about the design that the work rests on."},
-	{"Files and Code Sections", "Each file that was looked at, changed or made: its path, why it matters, what was changed, and the code that is needed to go on, word for word. Give most room to the newest."},
-	{"Errors and Fixes", "Each error that came up, with its message, how it was fixed, and what the person said about it."},
-	{"Problem Solving", "Problems that are solved and how, and those still being looked into."},
-	{"All User Messages", "Every message of the person that is not the result of a tool, in order, word for word where it is not very long: corrections and wishes stand in them."},
-	{"Pending Tasks", "What was asked for and is not done."},
-	{"Current Work", "What was being done just before this point, with file names and code."},
-	{"Optional Next Step", "The next step, only if it follows from what was asked for last. Quote the words it follows from."},
-}
-
-// workSections end a summary after which messages stay (002:118).
-var workSections = [...]section{
-	{"Work Completed", "What was done by the end of these messages, with file names and code."},
-	{"Context for Continuing Work", "What somebody must know to understand the messages that follow and to go on from them."},
-}
-
-// memorySections are the ten sections of a session memory (002:242-252).
-var memorySections = [...]section{
-	{"Session Title", "Five to ten words that tell this session from others"},
-	{"Current State", "What is being worked on, what is pending, what comes next"},
-	{"Task Specification", "What was asked for, and the decisions about its design"},
-	{"Files and Functions", "Which files and functions matter, and why"},
-	{"Workflow", "Commands that are run, in which order, and how to read their output"},
-	{"Errors & Corrections", "What went wrong, how it was put right, what the person corrected"},
-	{"Codebase and System Documentation", "The parts of the system and how they fit together"},
-	{"Learnings", "What worked, what did not, what to avoid"},
-	{"Key Results", "Results that were asked for, exactly as they were given"},
-	{"Worklog", "Step by step, very short: what was tried and done"},
-}
-
-// sections returns the sections that an answer must have.
-func (p *plan) sections() []section {
-	switch {
-	case p.kind == kindMemory:
-		return memorySections[:]
-	case p.kind == kindServer:
-		return nil
-	case p.part == prompt.PartUpTo:
-		return append(append([]section{}, summarySections[:len(summarySections)-len(workSections)]...), workSections[:]...)
-	}
-	return summarySections[:]
-}
-
-const textOnly = "IMPORTANT: answer with text only. Call no tool: every call is refused, and this answer is the only one you give. "
-
-const summaryForm = textOnly + "It is one <analysis> block and behind it one <summary> block, and nothing else."
-
-const memoryForm = textOnly + "It is the whole file inside one <summary> block, and nothing else."
-
-// instruction returns the words at the end of a call. quote is the beginning of the summarised part, custom what the
-// user wants of summaries, notes the session memory to update; each may be "".
-func (p *plan) instruction(quote, custom, notes string) string {
-	if p.kind == kindMemory {
-		return memoryInstruction(custom, notes)
-	}
-	var b strings.Builder
-	b.WriteString(summaryForm + "\n\n")
-	switch p.part {
-	case prompt.PartFrom:
-		fmt.Fprintf(&b, "Summarise the later part of this conversation. It begins with these words:\n%q\nThe messages ahead of it stay as they are: do not summarise them again, and use them only to understand the rest. ", quote)
-	case prompt.PartUpTo:
-		b.WriteString("Summarise this conversation. Newer messages, which you do not see, stay as they are and will follow your summary. ")
-	default:
-		b.WriteString("Summarise this conversation. Your summary takes its place: whoever goes on with the work sees nothing else of it. ")
-	}
-	b.WriteString(`Leave out nothing that the work needs: what was asked for, decisions, paths, names, commands, code and errors, exactly as they are.
-
-In <analysis>, go through the messages in order and note what each of them adds; then check that nothing is missing. The analysis is thrown away.
-
-In <summary>, write these sections under these numbers and titles, in this order, even where one is empty:
-`)
-	for i, s := range p.sections() {
-		b.WriteString(numbered(i, s) + ": " + s.asks + "\n")
-	}
-	if custom = strings.TrimSpace(custom); custom != "" {
-		b.WriteString("\nThe person also wants this of the summary:\n" + custom + "\n")
-	}
-	b.WriteString("\n" + summaryForm)
-	return b.String()
-}
-
-// numbered returns the title of a section in the form that an answer must have.
-func numbered(i int, s section) string { return strconv.Itoa(i+1) + ". " + s.title }
-
-// serverInstructions are this program's and the user's words for the provider's compaction. They replace the
-// provider's own, so they also ask for the summary. They are cut to the limit of a compaction on demand.
-func serverInstructions(custom string) string {
-	words := "Summarise this conversation so that the work can go on from your summary alone: what was asked for, decisions, paths, commands, code and errors exactly as they are, what is done, what is pending, and the next step."
-	if custom = strings.TrimSpace(custom); custom != "" {
-		words += "\n\nThe person also wants this of the summary:\n" + custom
-	}
-	return cut(words, maxInstructions)
-}
-
-// maxInstructions bounds the instructions of a compaction on demand: as many bytes as the provider accepts
-// characters.
-const maxInstructions = 16_384
-
-// memoryInstruction asks for the whole session memory: anew, or from notes.
-func memoryInstruction(custom, notes string) string {
-	var b strings.Builder
-	b.WriteString(memoryForm + "\n\n")
-	fmt.Fprintf(&b, "Write the notes of this session as a Markdown file with these sections. Keep titles and the lines in italics as they are, write below them, and keep to %d tokens a section and %d in all: when a section is full, condense what is old. Put in paths, names, commands and errors exactly as they are. This instruction is no part of the session.\n\n", sectionTokens, memoryTokens)
-	for _, s := range memorySections {
-		fmt.Fprintf(&b, memoryHeader+"%s\n_%s_\n\n", s.title, s.asks)
-	}
-	if notes != "" {
-		b.WriteString("These are the notes so far. Bring them up to date with what was said since:\n\n" + notes + "\n\n")
-	}
-	if custom = strings.TrimSpace(custom); custom != "" {
-		b.WriteString("The person also wants this of the notes:\n" + custom + "\n\n")
-	}
-	b.WriteString(memoryForm)
-	return b.String()
-}
-
-// titles returns the titles that identify the sections of an answer. An answer repeats them from the instruction, so
-// redacted records can keep them, and a replay knows the sections and their sizes too.
-func titles() []string {
-	var list []string
-	for _, part := range []prompt.Part{prompt.PartWhole, prompt.PartUpTo} {
-		p := plan{part: part}
-		for i, s := range p.sections() {
-			list = append(list, numbered(i, s), s.title)
+// lowered returns a text with its ASCII letters in lower case, of the same length.
+func lowered(text string) string {
+	b := []byte(text)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
 		}
 	}
-	for _, s := range memorySections {
-		list = append(list, memoryHeader+s.title)
-	}
-	return list
+	return string(b)
 }

@@ -1,12 +1,9 @@
 package live
 
 import (
+	"github.com/compactsim/compactsim/sim/prompt"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
-
-	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // What stands in the summary block is the summary, whatever the model makes of
@@ -85,7 +82,6 @@ func TestAnalysisKept(t *testing.T) {
 // Sections are found under the usual dresses of a title.
 func TestMissing(t *testing.T) {
 	all := full("x")
-	missing := func(text string, wanted []section) int { return len(wanted) - len(sectionsOf(text, wanted)) }
 	if n := missing(all, summarySections[:]); n != 0 {
 		t.Errorf("%d sections of a full summary are missing", n)
 	}
@@ -142,9 +138,10 @@ func TestRead(t *testing.T) {
 		{"a refusal", plan{maxOutput: 1000}, Reply{StopReason: "refusal", Text: "I cannot.", Usage: usage},
 			reading{failed: prompt.FailEmpty, why: whyRefusal, output: 50}},
 		{"the provider's compaction", plan{kind: kindServer, maxOutput: 1000}, Reply{
-			StopReason: "compaction", Compaction: words(strings.Repeat("c", 40)), Passes: []Pass{
-				{Type: "compaction", Usage: prompt.Usage{Uncached: 900, Output: 10}}, {Type: "message", Usage: usage},
-			}}, reading{text: strings.Repeat("c", 40), tokens: 10, output: 60}},
+			StopReason: "compaction", Compaction: words(strings.Repeat("c", 40)), Passes: 2, Compacted: 10, Usage: prompt.Usage{Uncached: 910, Output: 60}}, reading{text: strings.Repeat("c", 40), tokens: 10, output: 60}},
+		{"a session memory beyond its limit", plan{kind: kindMemory, maxOutput: 20_000},
+			Reply{StopReason: "end_turn", Text: words(strings.Repeat("m", 100)), Usage: prompt.Usage{Output: 24_000}},
+			reading{text: strings.Repeat("m", 50), tokens: memoryTokens, output: 24_000, missing: 10, cut: 1}},
 		{"no compaction below the threshold", plan{kind: kindServer, maxOutput: 1000},
 			Reply{StopReason: "end_turn", Text: "Hello.", Usage: usage}, reading{failed: prompt.FailEmpty, why: whyNoCompaction, output: 50}},
 	} {
@@ -152,61 +149,4 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", c.name, got, c.want)
 		}
 	}
-}
-
-// memoryText is a session memory whose sections have so many bytes each.
-func memoryText(sizes ...int) string {
-	var b strings.Builder
-	for i, n := range sizes {
-		b.WriteString("# " + memorySections[i].title + "\n_" + memorySections[i].asks + "_\n" + strings.Repeat("x", n-1) + "\n")
-	}
-	return b.String()
-}
-
-// A section is cut to 8,000 bytes, its marker included; header and description
-// stay. Ten full sections come down together to 48,000.
-func TestMemoryLimits(t *testing.T) {
-	text, n := keepLimits(memoryText(100, 9000, 8000))
-	parts := splitSections(text + "\n")
-	if n != 1 || len(parts) != 3 {
-		t.Fatalf("%d sections cut of %d, want 1 of 3", n, len(parts))
-	}
-	if len(parts[1].body) != 8000 || !strings.HasSuffix(parts[1].body, overflow) {
-		t.Errorf("the long section has %d bytes, want 8000 with the marker", len(parts[1].body))
-	}
-	if len(parts[0].body) != 100 || len(parts[2].body) != 8000 {
-		t.Errorf("sections within the limit came down to %d and %d bytes", len(parts[0].body), len(parts[2].body))
-	}
-	if want := "# Current State\n_" + memorySections[1].asks + "_\n"; parts[1].head != want {
-		t.Errorf("header %q, want %q", parts[1].head, want)
-	}
-	text, n = keepLimits(memoryText(8000, 8000, 8000, 8000, 8000, 8000, 8000, 8000, 8000, 8000))
-	if len(text) > 48_000 || len(text) < 47_000 || n != 10 {
-		t.Errorf("ten full sections: %d bytes and %d cut, want about 48,000 and 10", len(text), n)
-	}
-}
-
-// Sizes under the level stay, the others share what is left: of 10 bytes for
-// 1, 4 and 9 the level is 5.
-func TestWaterLevel(t *testing.T) {
-	if got := waterLevel([]int{9, 1, 4}, 10); got != 5 {
-		t.Errorf("level %d, want 5", got)
-	}
-	rapid.Check(t, func(rt *rapid.T) {
-		sizes := rapid.SliceOfN(rapid.IntRange(0, 50), 0, 12).Draw(rt, "sizes")
-		total := rapid.IntRange(0, 300).Draw(rt, "total")
-		sum := func(level int) (n int) {
-			for _, s := range sizes {
-				n += min(s, level)
-			}
-			return n
-		}
-		level := waterLevel(sizes, total)
-		if sum(level) > total {
-			rt.Fatalf("level %d: %d of %d", level, sum(level), total)
-		}
-		if sum(level+1) > sum(level) && sum(level+1) <= total {
-			rt.Fatalf("level %d could be higher", level)
-		}
-	})
 }

@@ -53,7 +53,6 @@ type Client struct {
 	own      bool // the server is OpenAI's
 	http     *http.Client
 	gate     gate
-	breaker  breaker
 	jitter   draws.Source
 	waits    atomic.Uint64 // of all calls, so that each has its own draw
 	// send is once, except in tests of what stands around it.
@@ -106,57 +105,49 @@ func NewClient(c Config) (*Client, error) {
 	return client, nil
 }
 
-// Spent returns what has been paid so far.
-func (c *Client) Spent() Spent { return c.gate.sum() }
-
-// Do makes a call: it sends the request until it is answered, fails for good, or may not be sent again. Attempts of
-// reply and failure count all requests. Billed of a failure is the bill of all of them, Wasted of a reply that of the
-// failed ones.
-//
-// An error caused by a server or the network is a *Failure. When the caller's context ends, the error wraps the
-// context's error and a Failure with what had been billed by then. Otherwise it is one of this package's Err…,
-// wrapped; only Spent knows the bill of the attempts before it.
+// Do makes a call: it sends the request until it is answered, fails for good, or may not be sent again. The reply has
+// the bill and the number of all requests, beside an error too. An error that a server or the network caused is a
+// *Failure; otherwise it wraps the error of the caller's context or one of this package's Err….
 func (c *Client) Do(ctx context.Context, r *Request) (*Reply, error) {
-	if err := c.breaker.open(); err != nil {
-		return nil, err
+	if err := c.gate.working(); err != nil {
+		return &Reply{}, err
 	}
 	reply, err := c.insist(ctx, r)
-	c.breaker.note(err, ctx.Err() != nil)
+	c.gate.note(err, ctx.Err() != nil)
 	return reply, err
 }
 
 // insist sends a request until that makes no more sense.
 func (c *Client) insist(ctx context.Context, r *Request) (*Reply, error) {
+	sum := &Reply{}
 	body, err := r.body(c.config.Provider, c.own)
 	if err != nil {
-		return nil, err
+		return sum, err
 	}
-	var billed prompt.Usage
-	for n := 1; ; n++ {
-		reply, err := c.gate.pass(ctx, r, func() (*Reply, error) { return c.send(ctx, r, body) })
+	for {
+		reply, err := c.gate.pass(ctx, r.Model, r.most(body), func() (*Reply, error) { return c.send(ctx, r, body) })
+		if reply == nil { // the gate rejected it
+			return sum, err
+		}
+		sum.Attempts++
 		if err == nil {
-			reply.Attempts, reply.Wasted = n, billed
+			reply.Attempts, reply.Wasted = sum.Attempts, sum.Wasted
 			return reply, nil
 		}
+		sum.Wasted.Add(&reply.Wasted)
 		var f *Failure
-		known, sent := errors.As(err, &f), n
-		if known {
-			billed.Add(&f.Billed)
-		} else {
-			sent-- // the gate rejected it
-		}
 		switch {
 		case ctx.Err() != nil:
-			return nil, ended(ctx, sent, billed)
-		case !known:
-			return nil, err
+			return sum, ctx.Err()
+		case !errors.As(err, &f):
+			return sum, err
 		}
-		wait, stop := c.wait(f, n)
+		wait, stop := c.wait(f, sum.Attempts)
 		if stop != "" {
-			return nil, gaveUp(f, n, billed, stop)
+			return sum, gaveUp(f, stop)
 		}
-		if c.config.Sleep(ctx, wait) != nil {
-			return nil, ended(ctx, n, billed)
+		if err := c.config.Sleep(ctx, wait); err != nil {
+			return sum, err
 		}
 	}
 }
@@ -203,23 +194,25 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// once sends a request and reads the stream to its end.
+// once sends a request and reads the stream to its end. Beside an error it returns what was billed.
 func (c *Client) once(ctx context.Context, r *Request, body []byte) (*Reply, error) {
 	p := &partial{most: int64(r.MaxTokens), began: time.Now()}
 	err := c.exchange(ctx, r, body, p)
-	switch absurd := p.trust(); {
-	case p.done && absurd != nil:
-		return nil, &Failure{Cause: CauseServer, Attempts: 1, Message: absurd.Error(), Billed: p.billed()}
-	case p.done:
-		reply := p.finish(r)
+	absurd := p.trust()
+	if p.done && absurd == nil {
+		reply := p.finish(r.most(body))
 		c.config.Key.redactReply(reply)
 		return reply, nil
-	case ctx.Err() != nil && !errors.As(err, new(*refusal)):
-		return nil, ended(ctx, 1, p.billed())
 	}
-	f := c.failure(err, p.begun)
-	f.Billed = p.billed()
-	return nil, f
+	switch {
+	case p.done:
+		err = &Failure{Cause: CauseServer, Message: absurd.Error()}
+	case ctx.Err() != nil && !errors.As(err, new(*refusal)):
+		err = ctx.Err()
+	default:
+		err = c.failure(err, p.begun)
+	}
+	return &Reply{Wasted: p.billed()}, err
 }
 
 // exchange posts a body and takes the events of the answer. It never returns nil: a complete stream ends with io.EOF.
@@ -287,8 +280,8 @@ func (c *Client) address(req *http.Request, r *Request, p *partial) (take func([
 	}
 	req.Header.Set("Anthropic-Version", "2023-06-01")
 	req.Header.Set("X-Api-Key", key)
-	if len(r.Betas) > 0 {
-		req.Header.Set("Anthropic-Beta", strings.Join(r.Betas, ","))
+	if r.Compaction != nil {
+		req.Header.Set("Anthropic-Beta", BetaOnDemand)
 	}
 	return p.message
 }

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,14 +10,11 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/compactsim/compactsim/internal/serving/live/livetest"
-	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // A summary comes back whole, with what it cost, from either interface; a quarter of the input was read.
 func TestAnswerOfEither(t *testing.T) {
-	s := livetest.Start(t)
+	s := startServer(t)
 	for name, b := range both(t, s.URL, limit{}) {
 		reply, err := b.Do(context.Background(), dialogue())
 		if err != nil {
@@ -43,8 +41,8 @@ func TestAnswerOfEither(t *testing.T) {
 	}
 }
 
-// What is sent: every field in its place, schemas and inputs byte by byte, betas
-// as a header, no tool_choice, and nothing from the environment.
+// What is sent: every field in its place, schemas and inputs byte by byte, the beta
+// that a compaction needs as a header, no tool_choice, and nothing from the environment.
 func TestAnthropicRequest(t *testing.T) {
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
 	t.Setenv("ANTHROPIC_AUTH_TOKEN", "of-somebody-else")
@@ -63,8 +61,8 @@ func TestAnthropicRequest(t *testing.T) {
 	defer h.Close()
 	r := dialogue()
 	*r.Messages[0].Content[0].Text = "<b>\xff</b>" // no valid text
-	r.Betas = []string{"one", "two"}
-	failure(t, do(anthropicAt(t, h.URL, limit{}), r))
+	r.Compaction = &Compaction{Type: "summarize"}
+	failure(t)(call(anthropicAt(t, h.URL, limit{}), r))
 	for _, want := range []string{
 		`"model":"claude-sonnet-4-5"`, `"max_tokens":4000`, `"stream":true`,
 		`"cache_control":{"type":"ephemeral","ttl":"1h"}`, `"cache_control":{"type":"ephemeral","ttl":"5m"}`,
@@ -75,12 +73,12 @@ func TestAnthropicRequest(t *testing.T) {
 			t.Errorf("the request lacks %s:\n%s", want, body)
 		}
 	}
-	for _, not := range []string{"tool_choice", `"compaction"`, "is_error", "thinking", "output_config", "context_management"} {
+	for _, not := range []string{"tool_choice", "is_error", "thinking", "output_config", "context_management"} {
 		if strings.Contains(body, not) {
 			t.Errorf("the request holds %s, which nobody asked for:\n%s", not, body)
 		}
 	}
-	if betas != "one,two" || key != canary || stray != "" {
+	if betas != BetaOnDemand || key != canary || stray != "" {
 		t.Errorf("betas %q, key %q, stray headers %q", betas, key, stray)
 	}
 }
@@ -92,7 +90,7 @@ func TestCompactionRequest(t *testing.T) {
 	for instructions, want := range map[string]string{"": `"compaction":{"type":"summarize"}`, "Keep names.": `"compaction":{"type":"summarize","instructions":"Keep names."}`} {
 		r := dialogue()
 		r.Compaction = &Compaction{Type: "summarize", Instructions: instructions}
-		failure(t, do(b, r))
+		failure(t)(call(b, r))
 		if !strings.Contains(body(), want) {
 			t.Errorf("the request lacks %s:\n%s", want, body())
 		}
@@ -119,28 +117,30 @@ func TestThinkingAnswer(t *testing.T) {
 	}
 }
 
+func call(b Backend, r *Request) (*Reply, error) { return b.Do(context.Background(), r) }
+
 func do(b Backend, r *Request) error {
-	_, err := b.Do(context.Background(), r)
+	_, err := call(b, r)
 	return err
 }
 
 // A server-side compaction comes as text of its own with a pass of its own,
-// which the call's usage leaves out.
+// which the counts of the call leave out, and its bill does not.
 func TestCompactionAnswer(t *testing.T) {
 	r := dialogue()
-	r.Betas, r.Compaction = []string{"compact-2026-09-04"}, &Compaction{Type: "summarize"}
-	reply, err := anthropicAt(t, livetest.Start(t).URL, limit{}).Do(context.Background(), r)
+	r.Compaction = &Compaction{Type: "summarize"}
+	reply, err := anthropicAt(t, startServer(t).URL, limit{}).Do(context.Background(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if reply.Compaction == "" || len(reply.Passes) != 1 || reply.Passes[0].Type != "compaction" {
+	if reply.Compaction == "" || reply.Passes != 1 || reply.Compacted != reply.Usage.Output {
 		t.Fatalf("reply %+v", reply)
 	}
-	sum := reply.Passes[0].Usage
+	sum := reply.Usage
 	if sum.Write1h == 0 || sum.Output == 0 {
 		t.Errorf("the compaction took %+v", sum)
 	}
-	if reply.StopReason != "compaction" || reply.Usage != (prompt.Usage{}) || reply.Text != "" || reply.Billed() != sum {
+	if reply.StopReason != "compaction" || reply.Text != "" {
 		t.Errorf("reply %+v: want nothing but the compaction", reply)
 	}
 }
@@ -178,11 +178,11 @@ func TestFaultsOfAServer(t *testing.T) {
 		{"loris", CauseTimeout, 0},
 		{"too-long", CauseTooLong, 400},
 	} {
-		s := livetest.Start(t, tc.fault)
+		s := startServer(t, tc.fault)
 		for name, b := range both(t, s.URL, limits(tc.fault)) {
 			before, _ := s.Count()
-			_, err := b.Do(context.Background(), dialogue())
-			f := failure(t, err)
+			reply, err := b.Do(context.Background(), dialogue())
+			f := failure(t)(reply, err)
 			if f.Cause != tc.cause || f.Status != tc.status || f.Attempts != 1 {
 				t.Errorf("%s from %s: %+v, want %q with status %d", tc.fault, name, f, tc.cause, tc.status)
 			}
@@ -210,7 +210,7 @@ func TestOddAnswers(t *testing.T) {
 		{"tool-call", "tool_use", []string{"Read"}},
 		{"refusal", "refusal", nil},
 	} {
-		for name, b := range both(t, livetest.Start(t, tc.fault).URL, limit{}) {
+		for name, b := range both(t, startServer(t, tc.fault).URL, limit{}) {
 			r := dialogue()
 			reply, err := b.Do(context.Background(), r)
 			if err != nil {
@@ -226,7 +226,7 @@ func TestOddAnswers(t *testing.T) {
 
 // An answer that reaches the limit of output says so.
 func TestMaxTokens(t *testing.T) {
-	for name, b := range both(t, livetest.Start(t).URL, limit{}) {
+	for name, b := range both(t, startServer(t).URL, limit{}) {
 		r := dialogue()
 		r.MaxTokens = 100
 		reply, err := b.Do(context.Background(), r)
@@ -242,16 +242,15 @@ func TestMaxTokens(t *testing.T) {
 // When the caller gives up, the error is the context's, and says what was
 // billed.
 func TestCallerGivesUp(t *testing.T) {
-	for name, b := range both(t, livetest.Start(t, "loris").URL, limit{}) {
+	for name, b := range both(t, startServer(t, "loris").URL, limit{}) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		_, err := b.Do(ctx, dialogue())
+		reply, err := b.Do(ctx, dialogue())
 		cancel()
-		f := failure(t, err)
-		if !strings.Contains(err.Error(), context.DeadlineExceeded.Error()) || f.Cause != CauseBroken {
+		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if name == "anthropic" && f.Billed.Write1h == 0 {
-			t.Errorf("%s: nothing is known of what the call cost: %+v", name, f)
+		if name == "anthropic" && reply.Wasted.Write1h == 0 {
+			t.Errorf("%s: nothing is known of what the call cost: %+v", name, reply)
 		}
 	}
 }
@@ -261,7 +260,7 @@ func TestNoServer(t *testing.T) {
 	h := httptest.NewServer(http.NotFoundHandler())
 	h.Close()
 	for name, b := range both(t, h.URL, limit{}) {
-		if f := failure(t, do(b, dialogue())); f.Cause != CauseNetwork || !f.Passing() {
+		if f := failure(t)(call(b, dialogue())); f.Cause != CauseNetwork || !f.Passing() {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
@@ -271,7 +270,7 @@ func TestNoServer(t *testing.T) {
 func TestNoStream(t *testing.T) {
 	url := says(t, 200, "<html>Welcome</html>", "Content-Type", "text/html")
 	for name, b := range both(t, url, limit{}) {
-		if f := failure(t, do(b, dialogue())); f.Cause != CauseRequest || !strings.Contains(f.Message, "text/html") {
+		if f := failure(t)(call(b, dialogue())); f.Cause != CauseRequest || !strings.Contains(f.Message, "text/html") {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
@@ -285,7 +284,7 @@ func TestNoRedirection(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		url := says(t, status, "", "Location", other.URL)
 		for name, b := range both(t, url, limit{}) {
-			if f := failure(t, do(b, dialogue())); f.Passing() || asked {
+			if f := failure(t)(call(b, dialogue())); f.Passing() || asked {
 				t.Errorf("%d from %s: %+v, the other server was asked: %v", status, name, f, asked)
 			}
 		}

@@ -15,28 +15,27 @@ import (
 
 // Composed counts how requests differ from the recording.
 type Composed struct {
-	Filler int64 `json:"filler"` // bytes of text that no recording shows
-	Lost   int   `json:"lost"`   // summaries with unknown text, sent as filler
+	Unseen int64 `json:"unseen"` // about the bytes of text that no recording shows
+	Lost   int   `json:"lost"`   // of it, summaries
 }
 
-// composer makes the request of one call.
+// composer is a call with what makes its request.
 type composer struct {
 	opts   *Options
 	memory *memory
 	call   *summarizer.Call
 	plan   *plan
 	texts  Texts
-	// own puts earlier summaries in as they were written, where their records have filler; filled says that it would
-	// change the request.
-	own, filled bool
-	blocks      []placed
-	quote       string // the beginning of the part to summarise, if that does not begin the conversation
-	count       Composed
+	sent   *Request
+	key    Key
+	blocks []placed
+	quote  string // the beginning of the part to summarise, if that does not begin the conversation
+	count  Composed
 }
 
 // request returns the request of the call.
 func (p *composer) request() (*Request, error) {
-	r := &Request{Model: p.plan.model, MaxTokens: p.plan.maxOutput, Stream: true, Betas: p.plan.betas}
+	r := &Request{Model: p.plan.model, MaxTokens: p.plan.maxOutput, Stream: true}
 	c := p.call.Context
 	end := p.end()
 	for i := c.Messages(); i < end; i++ {
@@ -48,14 +47,14 @@ func (p *composer) request() (*Request, error) {
 		p.add(end, roleUser, Text(p.plan.instruction(p.quote, p.opts.Instructions, p.notes())))
 	}
 	p.blocks = alternate(pair(p.blocks))
-	h := p.head(r)
+	p.head(r)
 	if p.plan.kind == kindServer {
 		r.Compaction = &Compaction{Type: "summarize"}
 		if strings.TrimSpace(p.opts.Instructions) != "" || p.call.Intent.Instruction > 0 {
 			r.Compaction.Instructions = clean(serverInstructions(p.opts.Instructions))
 		}
 	}
-	mark(r, h, p.blocks, p.call)
+	mark(r, p.blocks, p.call)
 	r.Messages = messages(p.blocks)
 	return r, nil
 }
@@ -73,10 +72,7 @@ func (p *composer) notes() string {
 // recall returns an earlier summary as this call sends it, and whether there is one.
 func (p *composer) recall(d prompt.Digest) (written, bool) {
 	w, ok := p.memory.find(d)
-	p.filled = p.filled || w.words != ""
-	if p.own && w.words != "" {
-		w.text, w.analysis = w.words, w.thoughts
-	} else if !ok || w.lost {
+	if !ok {
 		p.count.Lost++
 	}
 	return w, ok
@@ -117,7 +113,7 @@ func (p *composer) entry(i int) error {
 		}
 	}
 	if content.Filler {
-		p.count.Filler += int64(len(content.Text))
+		content.Text = p.unseen(int64(len(content.Text)))
 	}
 	p.place(i, e, b, &content)
 	return nil
@@ -125,21 +121,20 @@ func (p *composer) entry(i int) error {
 
 // place adds a block of the recording in the form of its entry.
 func (p *composer) place(i int, e prompt.Entry, b *prompt.Block, content *texts.Content) {
-	switch e.Kind {
-	case prompt.KindToolUse:
+	if e.Kind == prompt.KindToolUse {
 		input := object(content.Input)
 		if e.Form == prompt.FormCleared {
 			input = jsontext.Value("{}")
 		}
 		p.cover(i, string(input))
 		p.add(i, roleAssistant, useBlock(callID(b, i), p.toolName(b, content.Name), input))
-	case prompt.KindToolResult:
-		text := result(e, b, content)
-		p.cover(i, own(text, e, b, content))
+		return
+	}
+	text := shown(e, b, content)
+	p.cover(i, text)
+	if e.Kind == prompt.KindToolResult {
 		p.add(i, roleUser, resultBlock(callID(b, i), text, content.Error || b.Flags&prompt.FlagError != 0))
-	default:
-		text := shown(e, b, content)
-		p.cover(i, text)
+	} else {
 		p.add(i, roleOf(e), Text(text))
 	}
 }
@@ -152,9 +147,10 @@ func roleOf(e prompt.Entry) string {
 	return roleUser
 }
 
-// shown returns the text of an entry other than a tool call or a result.
+// shown returns the text of an entry other than a tool call, in its form.
 func shown(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
-	text := clean(content.Text)
+	text, result := clean(content.Text), e.Kind == prompt.KindToolResult
+	whole := withMedia(text, content.Media)
 	switch {
 	case e.Form == prompt.FormCleared:
 		return clearedText
@@ -162,37 +158,16 @@ func shown(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
 		return withMedia(text, "image")
 	case e.Kind == prompt.KindDocument:
 		return withMedia(text, "document")
-	case e.Form == prompt.FormRange:
+	case !result && e.Form == prompt.FormRange:
 		return share(text, e, b)
-	}
-	return withMedia(text, content.Media)
-}
-
-// result returns the text of a tool result in the form of its entry.
-func result(e prompt.Entry, b *prompt.Block, content *texts.Content) string {
-	text := withMedia(clean(content.Text), content.Media)
-	switch {
-	case e.Form == prompt.FormCleared:
-		return clearedText
-	case e.Form == prompt.FormPointer:
-		return stored(text, int(e.Tokens)*bytesPerToken)
+	case e.Form == prompt.FormPointer && result:
+		return stored(whole, int(e.Tokens)*bytesPerToken)
 	case e.Form == prompt.FormRange && b.Flags&prompt.FlagImage == 0:
-		return stored(text, len(share(text, e, b)))
-	case strings.TrimSpace(text) == "":
+		return stored(whole, len(share(whole, e, b)))
+	case result && strings.TrimSpace(whole) == "":
 		return emptyResult
 	}
-	return text
-}
-
-// own returns the tool's part of a result's text, without placeholders.
-func own(text string, e prompt.Entry, b *prompt.Block, content *texts.Content) string {
-	switch e.Form {
-	case prompt.FormCleared, prompt.FormPointer:
-		return ""
-	case prompt.FormRange:
-		return share(clean(content.Text), e, b)
-	}
-	return text
+	return whole
 }
 
 // share returns the beginning of a text, as much as its entry still weighs.
@@ -305,40 +280,26 @@ func messages(blocks []placed) []Message {
 
 const ttl5m, ttl1h = "5m", "1h"
 
-// mark puts cache breakpoints where the client has them: at the block of the marked
-// entry, or the last one sent before it. Of two at one block the later one stays.
-func mark(r *Request, h headPlaces, blocks []placed, call *summarizer.Call) {
+// mark puts cache breakpoints where the client has them: at the block of the marked entry, or the last one sent before
+// it, be it the system prompt. Of two at one block the later one stays.
+func mark(r *Request, blocks []placed, call *summarizer.Call) {
 	markers := call.Markers
 	for _, m := range markers[max(0, len(markers)-prompt.MaxMarkers):] {
+		if m.Position < 0 || int(m.Position) >= call.Context.Len() {
+			continue
+		}
 		c := &CacheControl{Type: "ephemeral", TTL: ttl5m}
 		if m.TTL == prompt.TTL1h {
 			c.TTL = ttl1h
 		}
-		if b := breakpoint(r, h, blocks, call.Context, int(m.Position)); b != nil {
-			*b = c
+		i := len(blocks) - 1
+		for i >= 0 && blocks[i].at > int(m.Position) {
+			i--
+		}
+		if i >= 0 {
+			blocks[i].block.CacheControl = c
+		} else {
+			r.System[len(r.System)-1].CacheControl = c
 		}
 	}
-}
-
-// breakpoint returns the place of the breakpoint for a marker, nil if nothing before it is sent.
-func breakpoint(r *Request, h headPlaces, blocks []placed, c *prompt.Context, at int) **CacheControl {
-	if at < 0 || at >= c.Len() {
-		return nil
-	}
-	if c.At(at).Kind.Level() == prompt.LevelMessages {
-		for i := len(blocks) - 1; i >= 0; i-- {
-			if blocks[i].at <= at {
-				return &blocks[i].block.CacheControl
-			}
-		}
-	}
-	for i := len(h.system) - 1; i >= 0; i-- {
-		if n := len(r.System); h.system[i] <= at && n > 0 {
-			return &r.System[min(i, n-1)].CacheControl
-		}
-	}
-	if n := len(r.Tools); n > 0 && h.tools >= 0 && h.tools <= at {
-		return &r.Tools[n-1].CacheControl
-	}
-	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/internal/reading/texts"
@@ -52,7 +51,7 @@ func breakpointOf(c *CacheControl) string {
 // where the client has them.
 func TestComposeFork(t *testing.T) {
 	s := conversation("alpha")
-	r, n := request(t, s, s.call(), Options{Settings: Settings{Betas: []string{"some-beta"}}})
+	r, n := request(t, s, s.call(), Options{})
 	want := `user text  "Please fix the login of alpha."
 assistant text  "I look at the file."
 assistant tool_use toolu_1 "Read{\"file_path\":\"/src/a.go\"}"
@@ -66,15 +65,11 @@ user text  "IMPORTANT: answer with text only. "
 	if d := cmp.Diff(want, outline(r)); d != "" {
 		t.Errorf("messages (-want +got):\n%s", d)
 	}
-	if r.Model != "claude-opus-4-6" || r.MaxTokens != 20_000 || len(r.Betas) != 1 {
-		t.Errorf("parameters: %s, %d tokens, betas %v", r.Model, r.MaxTokens, r.Betas)
+	if r.Model != "claude-opus-4-6" || r.MaxTokens != 20_000 {
+		t.Errorf("parameters: %s, %d tokens", r.Model, r.MaxTokens)
 	}
 	if len(r.System) != 1 || lifetime(r.System[0].CacheControl) != ttl1h {
 		t.Errorf("system prompt: %d blocks, want one with a breakpoint of 1h", len(r.System))
-	}
-	// 300 tokens of system prompt and 200 of two tools, at four bytes a token.
-	if n := len(r.System[0].words()); n < 1100 || n > 1300 {
-		t.Errorf("system prompt of %d bytes, want about 1200", n)
 	}
 	if len(r.Tools) != 2 || r.Tools[0].Name != "Read" || r.Tools[1].Name != "Bash" {
 		t.Errorf("tools %v, want Read and Bash", r.Tools)
@@ -84,44 +79,29 @@ user text  "IMPORTANT: answer with text only. "
 	}
 }
 
-// A call under a prompt of its own has no tools but those that its messages
-// call, and a system prompt of its own size: one line for a small model.
+// A call under a prompt of its own has no tools but where its messages call some.
 func TestComposeOwnPrefix(t *testing.T) {
-	for head, want := range map[int32]int{20: len(summarySystem), 3000: (3000 - 2*toolTokens) * bytesPerToken} {
+	for _, calls := range []bool{true, false} {
 		s := newScript("own")
 		s.say(prompt.KindPrompt, "Do it.")
-		n := s.use(1, `{}`)
-		s.result(n, "done")
+		if calls {
+			s.result(s.use(1, `{}`), "done")
+		}
 		s.context.Reset(s.session.Blocks, &s.arena)
-		s.context.Add(prompt.Block{Kind: prompt.KindSystem, Tokens: head, Object: -1, Digest: prompt.DigestString("head")})
+		s.context.Add(prompt.Block{Kind: prompt.KindSystem, Tokens: 20, Object: -1, Digest: prompt.DigestString("head")})
 		for i := 2; i < len(s.session.Blocks); i++ {
 			s.context.Append(prompt.Ref(i))
 		}
 		c := s.call()
-		c.Intent.Own, c.Intent.Head, c.Intent.MaxOutput, c.Model = true, head, 5000, "claude-haiku-4-5"
+		c.Intent.Own, c.Intent.Head, c.Intent.MaxOutput, c.Model = true, 20, 5000, "claude-haiku-4-5"
 		c.Markers = nil
-		r, _ := request(t, s, c, Options{System: []Block{Text("given")}})
-		if got := len(r.System[0].words()); got < want-10 || got > want+10 || !strings.HasPrefix(r.System[0].words(), summarySystem) {
-			t.Errorf("head of %d tokens: a system prompt of %d bytes, want %d", head, got, want)
+		r, _ := request(t, s, c, Options{})
+		if got := r.System[0].words(); len(r.System) != 1 || got != summarySystem {
+			t.Errorf("the system prompt is %q", got)
 		}
-		if len(r.Tools) != 2 || r.MaxTokens != 5000 || r.Model != "claude-haiku-4-5" {
-			t.Errorf("head of %d tokens: %d tools, %d tokens of output, model %s", head, len(r.Tools), r.MaxTokens, r.Model)
+		if (len(r.Tools) == 2) != calls || r.MaxTokens != 5000 || r.Model != "claude-haiku-4-5" {
+			t.Errorf("messages call tools: %v; %d tools, %d tokens of output, model %s", calls, len(r.Tools), r.MaxTokens, r.Model)
 		}
-	}
-}
-
-// A given head goes out as it is, with the client's breakpoints and no others.
-func TestComposeGivenHead(t *testing.T) {
-	s := conversation("alpha")
-	given := []Block{marked("You are it.", ttl5m), marked("Rules.", ttl5m)}
-	tools := []Tool{{Name: "Read", InputSchema: jsontext.Value(`{}`)}}
-	r, _ := request(t, s, s.call(), Options{System: given, Tools: tools})
-	want := []Block{marked("You are it.", ttl1h), Text("Rules.")}
-	if d := cmp.Diff(want, r.System); d != "" {
-		t.Errorf("system prompt (-want +got):\n%s", d)
-	}
-	if d := cmp.Diff(tools, r.Tools[:1]); d != "" || lifetime(given[0].CacheControl) != ttl5m {
-		t.Errorf("tools: %s; the caller's own blocks changed: %v", d, lifetime(given[0].CacheControl))
 	}
 }
 
@@ -227,14 +207,14 @@ func TestComposeRestored(t *testing.T) {
 		"<system-reminder>\nThe file /src/b.go as it was read:\n" + part(100) + "\n</system-reminder>",
 		"<system-reminder>\nThe file /src/b.go as it was read:\n" + part(50) + "\n</system-reminder>",
 		"<system-reminder>\n" + `{"todos":["ship it"]}` + "\n</system-reminder>",
-		stand("text of the client", 40),
+		unseenText,
 	} {
 		if d := cmp.Diff(want, blocks[i].words()); d != "" {
 			t.Errorf("attachment %d (-want +got):\n%s", i, d)
 		}
 	}
-	if want := int64(len(stand("text of the client", 40))); count.Filler != want {
-		t.Errorf("%d bytes of filler, want %d", count.Filler, want)
+	if count.Unseen != 40*bytesPerToken {
+		t.Errorf("%d bytes are missing, want those of 40 tokens", count.Unseen)
 	}
 }
 
@@ -256,9 +236,6 @@ func TestComposeMarkers(t *testing.T) {
 			n++
 		}
 	}
-	for _, tool := range r.Tools {
-		count(tool.CacheControl)
-	}
 	for _, b := range r.System {
 		count(b.CacheControl)
 	}
@@ -270,8 +247,8 @@ func TestComposeMarkers(t *testing.T) {
 	if n != 4 {
 		t.Errorf("%d breakpoints, want 4", n)
 	}
-	if lifetime(r.Tools[1].CacheControl) != "" || lifetime(r.System[0].CacheControl) != ttl1h {
-		t.Error("head: want a breakpoint of 1h at the system prompt alone")
+	if lifetime(r.System[0].CacheControl) != ttl1h {
+		t.Error("head: want a breakpoint of 1h at the system prompt")
 	}
 	if got := outline(r); !strings.Contains(got, `user text [5m] "Please fix`) || !strings.Contains(got, `tool_result toolu_1[5m]`) {
 		t.Errorf("breakpoints of messages:\n%s", got)
@@ -279,8 +256,8 @@ func TestComposeMarkers(t *testing.T) {
 	s = conversation("alpha")
 	c = s.call()
 	c.Markers = []prompt.Marker{{Position: 0, TTL: prompt.TTL1h}, {Position: -1}, {Position: 1000}}
-	if r, _ = request(t, s, c, Options{}); lifetime(r.Tools[1].CacheControl) != ttl1h || lifetime(r.Tools[0].CacheControl) != "" {
-		t.Error("tools: want a breakpoint of 1h at the last one alone")
+	if r, _ = request(t, s, c, Options{}); lifetime(r.System[0].CacheControl) != ttl1h {
+		t.Error("tools: want a breakpoint of 1h at the system prompt behind them")
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // A dry run makes no call and says what they would cost: what stands ahead of a
-// marker is written for its lifetime, the rest is not.
+// marker is written for its lifetime, the rest is not; the recorded head, of 500 tokens, is not sent.
 func TestDry(t *testing.T) {
 	s := conversation("alpha")
 	stub := &summarizer.Stub{Sizing: summarizer.Fixed, Median: 10}
@@ -20,15 +20,15 @@ func TestDry(t *testing.T) {
 		t.Errorf("a summary of %d tokens, want the stub's 10", a.Summary)
 	}
 	e := l.opts.Shared.Report().Estimate
-	input := int64(s.context.Tokens())
-	want := prompt.Usage{Uncached: 1500, Write1h: 500, Write5m: input - 2000, Output: 10}
+	input := int64(s.context.Tokens()) - 500
+	want := prompt.Usage{Uncached: 1500, Write5m: input - 1500, Output: 10}
 	if e.Calls != 1 || e.Stored != 0 || e.Usage != want {
 		t.Errorf("estimate %+v, want %+v", e, want)
 	}
 	if usd, most := float64(input+10)/1000, float64(input+1000)/1000; e.USD != usd || e.MostUSD != most {
 		t.Errorf("$%v to $%v, want $%v to $%v", e.USD, e.MostUSD, usd, most)
 	}
-	store := folder(t, t.TempDir(), RecordMissing, false)
+	store := folder(t, t.TempDir(), RecordMissing)
 	server := &fakeServer{answer: func(n int, _ *Request) (*Reply, error) {
 		r := good()
 		r.Text = words(fmt.Sprint("summary ", n))

@@ -2,7 +2,6 @@ package live
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,8 +15,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // Cause says why a call gave no reply.
@@ -38,17 +35,13 @@ const (
 	CauseTooLarge   Cause = "response too large" // beyond the limit for a response
 )
 
-// Failure is a call without a reply. It has nothing of the request's headers.
+// Failure is why a call has no answer. It has nothing of the request's headers.
 type Failure struct {
-	Cause    Cause         `json:"cause"`
-	Status   int           `json:"status,omitzero"`   // of HTTP, 0 for none
-	Message  string        `json:"message,omitzero"`  // of the server, cut to a few hundred bytes
-	Excess   int64         `json:"excess,omitzero"`   // CauseTooLong: tokens above the limit, if told
-	After    time.Duration `json:"after_ns,omitzero"` // how long the server asks to wait; 0 for no word
-	Attempts int           `json:"attempts"`          // requests sent, the last one included
-	// Billed is the bill of the attempts: what the server had counted before a
-	// stream broke off, or an estimate if it may have begun without a count.
-	Billed prompt.Usage `json:"billed,omitzero"`
+	Cause   Cause         `json:"cause"`
+	Status  int           `json:"status,omitzero"`   // of HTTP, 0 for none
+	Message string        `json:"message,omitzero"`  // of the server, cut to a few hundred bytes
+	Excess  int64         `json:"excess,omitzero"`   // CauseTooLong: tokens above the limit, if told
+	After   time.Duration `json:"after_ns,omitzero"` // how long the server asks to wait; 0 for no word
 }
 
 // Error names cause, status and the server's message.
@@ -119,7 +112,7 @@ func (c *Client) failure(err error, begun bool) *Failure {
 	if errors.As(err, &known) {
 		return known
 	}
-	f := &Failure{Cause: CauseNetwork, Attempts: 1}
+	f := &Failure{Cause: CauseNetwork}
 	var said *refusal
 	if errors.As(err, &said) {
 		said.Message = said.Message[:min(len(said.Message), maxRead)]
@@ -148,9 +141,9 @@ func (c *Client) failure(err error, begun bool) *Failure {
 	return f
 }
 
-// kinds are causes by the type of an error, which is more specific than the
-// status: an error inside a stream has status 200.
-var kinds = map[string]Cause{
+// causes are those of errors by their code or type, which is more specific than the status, or by their status: an
+// error inside a stream has status 200.
+var causes = map[string]Cause{
 	"overloaded_error":        CauseOverloaded,
 	"rate_limit_error":        CauseRate,
 	"rate_limit_exceeded":     CauseRate,
@@ -166,19 +159,9 @@ var kinds = map[string]Cause{
 	"timeout_error":           CauseTimeout,
 	"api_error":               CauseServer,
 	"server_error":            CauseServer,
-}
 
-// statuses are the causes by the status of an answer.
-var statuses = map[int]Cause{
-	http.StatusUnauthorized:          CauseAuth,
-	http.StatusForbidden:             CauseAuth,
-	http.StatusPaymentRequired:       CauseAuth,
-	http.StatusNotFound:              CauseModel,
-	http.StatusRequestEntityTooLarge: CauseTooLong,
-	http.StatusRequestTimeout:        CauseTimeout,
-	http.StatusConflict:              CauseServer, // passes, as in the provider's own clients
-	http.StatusTooManyRequests:       CauseRate,
-	529:                              CauseOverloaded,
+	"401": CauseAuth, "402": CauseAuth, "403": CauseAuth, "404": CauseModel, "413": CauseTooLong,
+	"408": CauseTimeout, "409": CauseServer, "429": CauseRate, "529": CauseOverloaded, // these pass
 }
 
 func (r *refusal) cause() Cause {
@@ -192,7 +175,7 @@ func (r *refusal) cause() Cause {
 		return CauseAuth
 	}
 	code, _ := r.Code.(string)
-	if c := cmp.Or(kinds[code], kinds[r.Type], statuses[r.status]); c != "" {
+	if c := cmp.Or(causes[code], causes[r.Type], causes[strconv.Itoa(r.status)]); c != "" {
 		return c
 	}
 	if r.status >= http.StatusInternalServerError || r.status < http.StatusMultipleChoices {
@@ -237,15 +220,12 @@ func excess(message string) int64 {
 	return 0
 }
 
-// retryAfter returns how long a response asks to wait, 0 for no value or a past time. A date is
-// compared with the server's clock if the response shows it, because ours may be wrong.
+// retryAfter returns how long a response asks to wait, 0 for no value or a past time. A date is compared with the
+// server's clock if the response shows it, because ours may be wrong.
 func retryAfter(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
-		return seconds(ms / 1000)
-	}
 	v := strings.TrimSpace(h.Get("Retry-After"))
-	if s, err := strconv.ParseFloat(v, 64); err == nil {
-		return seconds(s)
+	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
+		return time.Duration(min(s, math.MaxInt32) * float64(time.Second)) // longer than anybody waits
 	}
 	at, err := http.ParseTime(v)
 	if err != nil {
@@ -257,23 +237,6 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return max(at.Sub(now), 0)
 }
 
-// seconds returns s as a duration from 0 to the longest there is.
-func seconds(s float64) time.Duration {
-	switch {
-	case !(s > 0):
-		return 0
-	case s >= math.MaxInt64/float64(time.Second):
-		return math.MaxInt64
-	}
-	return time.Duration(s * float64(time.Second))
-}
-
-// ended returns the error of a call whose context ended: the context's error, with what the attempts were billed.
-func ended(ctx context.Context, attempts int, billed prompt.Usage) error {
-	return fmt.Errorf("%w: %w", ctx.Err(),
-		&Failure{Cause: CauseBroken, Message: "the caller gave up", Attempts: attempts, Billed: billed})
-}
-
 // clip returns s in one line of at most maxMessage bytes.
 func clip(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")
@@ -283,10 +246,9 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:maxMessage], "") + "…"
 }
 
-// gaveUp returns the failure of a call: that of its last attempt.
-func gaveUp(f *Failure, attempts int, billed prompt.Usage, why string) error {
+// gaveUp returns the last failure of a call, with why there is no further attempt.
+func gaveUp(f *Failure, why string) error {
 	last := *f
-	last.Attempts, last.Billed = attempts, billed
 	if last.Passing() {
 		if last.Message != "" {
 			last.Message += "; "
@@ -321,7 +283,7 @@ func (c *Client) refused(resp *http.Response, body io.Reader) error {
 		return nil
 	}
 	return &Failure{
-		Cause: CauseRequest, Status: resp.StatusCode, Attempts: 1,
+		Cause: CauseRequest, Status: resp.StatusCode,
 		Message: fmt.Sprintf("the answer is %q, not a stream of events: is the base URL that of such an API?", clip(c.config.Key.redact(kind))),
 	}
 }

@@ -10,60 +10,65 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Limits of a gate for which waiting does not help.
+// What ends calls for which waiting does not help.
 var (
 	ErrBudget   = errors.New("the budget for live calls is used up")
 	ErrMaxCalls = errors.New("the number of live calls is used up")
 	errUnpriced = errors.New("a budget needs the price of every model")
+	// ErrBreaker says that calls have stopped because the previous ones all failed.
+	ErrBreaker = errors.New("no more live calls")
 )
 
-// gate lets requests through in order, within the limits of its configuration. Requests wait for those in flight,
-// until their context ends. An exhausted limit (calls, budget) is an error.
+// maxFailed is how many calls may fail in a row, as in Claude Code's own breaker from 2.1.76 on.
+const maxFailed = 3
+
+// gate lets requests through in order, within the limits of its configuration, until three calls in a row have failed.
+// Requests wait for those in flight, until their context ends. An exhausted limit (calls, budget) is an error.
 type gate struct {
 	config  *Config
 	turn    chan struct{} // held by the request that waits at the gate; others queue for it
 	settled chan struct{} // a request in flight has ended
 
 	mu       sync.Mutex
-	spent    Spent
+	calls    int     // requests sent
+	inFlight int     // of them without an answer yet
+	usd      float64 // of those that ended, 0 without prices
 	reserved float64 // USD, for requests in flight
-}
-
-// Spent is what has been sent.
-type Spent struct {
-	Calls    int          // requests sent
-	InFlight int          // of them without an answer yet
-	USD      float64      // of those that ended, 0 without prices
-	Usage    prompt.Usage // of those that ended
+	failed   int     // calls that failed in a row, whoever made them
+	last     string  // the last failure of a call
 }
 
 func newGate() gate {
 	return gate{turn: make(chan struct{}, 1), settled: make(chan struct{}, 1)}
 }
 
-func (g *gate) sum() Spent {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.spent
-}
-
-// pass waits for its turn, sends a request and books its cost, that of a failure in its Billed. A request is sent only
-// if its estimate fits into what is left of the budget after those in flight.
-func (g *gate) pass(ctx context.Context, r *Request, send func() (*Reply, error)) (*Reply, error) {
-	if c := g.config; c.Budget > 0 && c.Priced != nil && !c.Priced(r.Model) {
+// pass waits for its turn, sends a request and books its cost. A request is sent only if its estimate fits into what is
+// left of the budget after those in flight; the reply is nil if it is not sent.
+func (g *gate) pass(ctx context.Context, model string, estimate prompt.Usage, send func() (*Reply, error)) (*Reply, error) {
+	if c := g.config; c.Budget > 0 && c.Priced != nil && !c.Priced(model) {
 		return nil, fmt.Errorf("%w: none is known for %s; --prices FILE or --price-as %s=MODEL gives one", errUnpriced,
-			r.Model, r.Model)
+			model, model)
 	}
-	estimate := r.most()
-	cost := g.config.Price(r.Model, estimate)
-	if err := g.enter(ctx, r.Model, cost); err != nil {
+	reserved := g.config.Price(model, estimate)
+	if err := g.enter(ctx, model, reserved); err != nil {
 		return nil, err
 	}
 	reply, err := send()
-	booked := actual(estimate, reply, err)
-	g.leave(r.Model, booked, cost)
-	if f := (*Failure)(nil); errors.As(err, &f) {
-		f.Billed = booked
+	billed := reply.Usage
+	if err != nil {
+		reply.Wasted = booked(reply.Wasted, err, estimate)
+		billed = reply.Wasted
+	}
+	g.mu.Lock()
+	g.inFlight--
+	g.usd += g.config.Price(model, billed)
+	if g.reserved -= reserved; g.inFlight == 0 {
+		g.reserved = 0 // removes rounding errors
+	}
+	g.mu.Unlock()
+	select {
+	case g.settled <- struct{}{}:
+	default:
 	}
 	return reply, err
 }
@@ -92,99 +97,60 @@ func (g *gate) enter(ctx context.Context, model string, cost float64) error {
 func (g *gate) take(model string, cost float64) (full bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	q, s := g.config, &g.spent
-	if q.MaxCalls > 0 && s.Calls >= q.MaxCalls {
+	q := g.config
+	if q.MaxCalls > 0 && g.calls >= q.MaxCalls {
 		return false, fmt.Errorf("%w: %d were sent; allow more with --set live.max_calls=N, or replay what was recorded",
-			ErrMaxCalls, s.Calls)
+			ErrMaxCalls, g.calls)
 	}
-	if q.Budget > 0 && s.USD+cost > q.Budget {
+	if q.Budget > 0 && g.usd+cost > q.Budget {
 		return false, fmt.Errorf("%w: $%.4f of $%.2f are spent and the next call of %s may cost $%.4f; "+
-			"allow more with --budget-usd, or replay what was recorded", ErrBudget, s.USD, q.Budget, model, cost)
+			"allow more with --budget-usd, or replay what was recorded", ErrBudget, g.usd, q.Budget, model, cost)
 	}
-	if q.Concurrency > 0 && s.InFlight >= q.Concurrency ||
-		q.Budget > 0 && s.USD+g.reserved+cost > q.Budget && s.InFlight > 0 {
+	if q.Concurrency > 0 && g.inFlight >= q.Concurrency ||
+		q.Budget > 0 && g.usd+g.reserved+cost > q.Budget && g.inFlight > 0 {
 		return true, nil
 	}
-	s.Calls++
-	s.InFlight++
+	g.calls++
+	g.inFlight++
 	g.reserved += cost
 	return false, nil
 }
 
-// leave books a finished request.
-func (g *gate) leave(model string, u prompt.Usage, reserved float64) {
-	cost := g.config.Price(model, u)
-	g.mu.Lock()
-	g.spent.InFlight--
-	g.spent.USD += cost
-	g.spent.Usage.Add(&u)
-	g.reserved -= reserved
-	if g.spent.InFlight == 0 {
-		g.reserved = 0 // removes rounding errors
-	}
-	g.mu.Unlock()
-	select {
-	case g.settled <- struct{}{}:
-	default:
-	}
-}
-
-// actual returns what to book for a request: the estimated input if a server
+// booked returns what to book for a request that failed: the estimated input if a server that may have begun to work
 // counts none, so that a budget holds.
-func actual(estimate prompt.Usage, r *Reply, err error) prompt.Usage {
+func booked(counted prompt.Usage, err error, estimate prompt.Usage) prompt.Usage {
 	var f *Failure
-	switch {
-	case err == nil:
-		return r.Billed()
-	case !errors.As(err, &f):
-		return prompt.Usage{}
-	case f.Billed.Input() > 0:
-		return f.Billed
-	}
-	switch f.Cause {
-	case CauseBroken, CauseTimeout, CauseTooLarge: // the server may have begun to work
-		estimate.Output = f.Billed.Output
+	begun := !errors.As(err, &f) || f.Cause == CauseBroken || f.Cause == CauseTimeout || f.Cause == CauseTooLarge
+	if begun && counted.Input() == 0 {
+		estimate.Output = counted.Output
 		return estimate
 	}
-	return f.Billed
+	return counted
 }
 
-// ErrBreaker says that calls have stopped because the previous ones all failed.
-var ErrBreaker = errors.New("no more live calls")
-
-// maxFailed is how many calls may fail in a row, as in Claude Code's own breaker from 2.1.76 on.
-const maxFailed = 3
-
-// breaker stops calls once three in a row have failed, whoever made them. A refusal of one request's content, such as
-// a prompt that is too long, is an answer: the server works. Calls whose caller gave up do not count.
-type breaker struct {
-	mu   sync.Mutex
-	run  int    // failures in a row
-	last string // the last of them
-}
-
-// open returns ErrBreaker with the last failure if no call may be made.
-func (b *breaker) open() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.run >= maxFailed {
-		return fmt.Errorf("%w: %d in a row failed, the last with: %s", ErrBreaker, b.run, b.last)
+// working returns ErrBreaker with the last failure if no call may be made.
+func (g *gate) working() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.failed >= maxFailed {
+		return fmt.Errorf("%w: %d in a row failed, the last with: %s", ErrBreaker, g.failed, g.last)
 	}
 	return nil
 }
 
-// note counts the outcome of a call; gone says that its caller gave up.
-func (b *breaker) note(err error, gone bool) {
+// note counts the outcome of a call; gone says that its caller gave up, which tells nothing. A refusal of one request's
+// content, such as a prompt that is too long, is an answer: the server works.
+func (g *gate) note(err error, gone bool) {
 	var f *Failure
-	known := errors.As(err, &f)
+	known := errors.As(err, &f) && !gone
 	refused := known && (f.Cause == CauseTooLong || f.Cause == CauseRequest &&
 		(f.Status == http.StatusBadRequest || f.Status == http.StatusUnprocessableEntity))
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	switch {
-	case err == nil, refused && !gone:
-		b.run = 0
-	case known && !gone:
-		b.run, b.last = b.run+1, err.Error()
+	case err == nil, refused:
+		g.failed = 0
+	case known:
+		g.failed, g.last = g.failed+1, err.Error()
 	}
 }

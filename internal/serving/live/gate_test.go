@@ -14,7 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/serving/live/livetest"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -27,7 +26,7 @@ func answering(u prompt.Usage) *fake {
 	return &fake{do: func(int) (*Reply, error) { return &Reply{Usage: u}, nil }}
 }
 
-// short is a request of 10 bytes: 4 tokens and 60 for the block.
+// short is a request of 10 bytes.
 func short(maxTokens int) *Request {
 	return &Request{Model: "claude-sonnet-4-5", MaxTokens: maxTokens,
 		Messages: []Message{{Role: roleUser, Content: []Block{Text("0123456789")}}}}
@@ -35,14 +34,20 @@ func short(maxTokens int) *Request {
 
 // An estimate bounds what the same request is billed.
 func TestMostIsABound(t *testing.T) {
-	if got, want := short(100).most(), (prompt.Usage{Uncached: 64, Output: 100}); got != want {
+	// 138 bytes in three objects: 55 tokens, and 60 for each.
+	if got, want := estimate(short(100)), (prompt.Usage{Uncached: 55 + 3*60, Output: 100}); got != want {
 		t.Errorf("estimate %+v, want %+v", got, want)
 	}
-	reply, err := anthropicAt(t, livetest.Start(t).URL, limit{}).Do(context.Background(), dialogue())
+	quoting := short(100)
+	quoting.Messages[0].Content[0] = Text(`{"cache_control":{"type":"ephemeral","ttl":"1h"}}`)
+	if got := estimate(quoting); got.Uncached == 0 || got.Writes() > 0 {
+		t.Errorf("a text that quotes a breakpoint is estimated as %+v", got)
+	}
+	reply, err := anthropicAt(t, startServer(t).URL, limit{}).Do(context.Background(), dialogue())
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := dialogue().most()
+	e := estimate(dialogue())
 	if e.Write1h < reply.Usage.Input() || e.Output < reply.Usage.Output || e.Uncached+e.Read+e.Write5m != 0 {
 		t.Errorf("estimate %+v of what was billed %+v", e, reply.Usage)
 	}
@@ -57,13 +62,13 @@ func TestMaxCalls(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := do(g, short(1)); !errors.Is(err, ErrMaxCalls) || b.calls != 3 || g.Spent().Calls != 3 {
-		t.Errorf("%v after %d calls, %+v", err, b.calls, g.Spent())
+	if err := do(g, short(1)); !errors.Is(err, ErrMaxCalls) || b.calls != 3 || g.gate.sum().Calls != 3 {
+		t.Errorf("%v after %d calls, %+v", err, b.calls, g.gate.sum())
 	}
 }
 
-// The estimate of a call must fit into what is left. It is 64 tokens of input at
-// $3 and 1,000 of output at $15 a million: $0.015192; billed are 100 and 100
+// The estimate of a call must fit into what is left. It is 235 tokens of input at
+// $3 and 1,000 of output at $15 a million: $0.0157; billed are 100 and 100
 // tokens: $0.0018. With $0.02, the third call finds $0.0164, the fourth $0.0146.
 func TestBudget(t *testing.T) {
 	b := answering(prompt.Usage{Uncached: 100, Output: 100})
@@ -74,8 +79,8 @@ func TestBudget(t *testing.T) {
 		}
 	}
 	err := do(g, short(1000))
-	if !errors.Is(err, ErrBudget) || b.calls != 3 || math.Abs(g.Spent().USD-0.0054) > 1e-12 {
-		t.Errorf("%v after %d calls, %+v", err, b.calls, g.Spent())
+	if !errors.Is(err, ErrBudget) || b.calls != 3 || math.Abs(g.gate.sum().USD-0.0054) > 1e-12 {
+		t.Errorf("%v after %d calls, %+v", err, b.calls, g.gate.sum())
 	}
 	if err := do(g, short(10)); err != nil {
 		t.Errorf("a smaller call: %v", err)
@@ -86,19 +91,19 @@ func TestBudget(t *testing.T) {
 // nothing was.
 func TestBrokenIsBooked(t *testing.T) {
 	for _, tc := range []struct {
-		failure Failure
-		want    prompt.Usage
+		cause        Cause
+		billed, want prompt.Usage
 	}{
-		{Failure{Cause: CauseBroken, Billed: prompt.Usage{Read: 7, Output: 2}}, prompt.Usage{Read: 7, Output: 2}},
-		{Failure{Cause: CauseBroken}, prompt.Usage{Uncached: 64}},
-		{Failure{Cause: CauseTimeout, Billed: prompt.Usage{Output: 9}}, prompt.Usage{Uncached: 64, Output: 9}},
-		{Failure{Cause: CauseRate}, prompt.Usage{}},
-		{Failure{Cause: CauseNetwork}, prompt.Usage{}},
+		{CauseBroken, prompt.Usage{Read: 7, Output: 2}, prompt.Usage{Read: 7, Output: 2}},
+		{CauseBroken, prompt.Usage{}, prompt.Usage{Uncached: 235}},
+		{CauseTimeout, prompt.Usage{Output: 9}, prompt.Usage{Uncached: 235, Output: 9}},
+		{CauseRate, prompt.Usage{}, prompt.Usage{}},
+		{CauseNetwork, prompt.Usage{}, prompt.Usage{}},
 	} {
-		g := gated(t, failing(tc.failure), Settings{})
-		failure(t, do(g, short(100)))
-		if s := g.Spent(); s.Usage != tc.want || s.USD != price("", tc.want) || s.InFlight != 0 {
-			t.Errorf("%+v: booked %+v, want %+v", tc.failure, s, tc.want)
+		g := gated(t, broken(tc.cause, tc.billed), Settings{})
+		f := failure(t)(call(g, short(100)))
+		if s := g.gate.sum(); f.Billed != tc.want || s.USD != price("", tc.want) || s.InFlight != 0 {
+			t.Errorf("%+v: booked %+v, want %+v", tc.cause, s, tc.want)
 		}
 	}
 }
@@ -132,8 +137,8 @@ func TestConcurrencyAndBudget(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if most.Load() > 5 || ok.Load() != 32 || refused.Load() != 68 || g.Spent().USD > 0.5 { // 0.5/0.015192 = 32.9
-		t.Errorf("%d in flight, %d answered, %d refused, %+v", most.Load(), ok.Load(), refused.Load(), g.Spent())
+	if most.Load() > 5 || ok.Load() != 32 || refused.Load() != 68 || g.gate.sum().USD > 0.5 { // 0.5/0.015192 = 32.9, and the 32nd is within its estimate
+		t.Errorf("%d in flight, %d answered, %d refused, %+v", most.Load(), ok.Load(), refused.Load(), g.gate.sum())
 	}
 }
 
@@ -148,14 +153,14 @@ func budgetWaits(t *testing.T) {
 		<-leave
 		return &Reply{Usage: prompt.Usage{Output: 1}}, nil
 	}}
-	g := gated(t, b, Settings{Budget: 0.02}) // room for one estimate of $0.015192
+	g := gated(t, b, Settings{Budget: 0.02}) // room for one estimate of $0.0157
 	done := make(chan error, 2)
 	for range 2 {
 		go func() { done <- do(g, short(1000)) }()
 	}
 	<-entered
 	synctest.Wait()
-	if n := g.Spent().InFlight; n != 1 {
+	if n := g.gate.sum().InFlight; n != 1 {
 		t.Errorf("%d in flight", n)
 	}
 	close(leave)
@@ -216,7 +221,7 @@ func (f backendFunc) Do(ctx context.Context, r *Request) (*Reply, error) { retur
 // three: all are answered, none twice, and the books are the server's.
 func TestHundredCalls(t *testing.T) {
 	for _, name := range []string{"anthropic", "openai"} {
-		s := livetest.Start(t, "429"+every(11, 3), "529"+every(11, 6), "500"+every(23, 2), "reset"+every(11, 9), "cut"+every(17, 4), "error-event"+every(19, 5))
+		s := startServer(t, "429"+every(11, 3), "529"+every(11, 6), "500"+every(23, 2), "reset"+every(11, 9), "cut"+every(17, 4), "error-event"+every(19, 5))
 		stack := around(t, both(t, s.URL, limit{})[name], Config{Settings: Settings{Concurrency: 50, Budget: 100, Attempts: 12}})
 		g := stack
 		var wg sync.WaitGroup
@@ -250,7 +255,7 @@ func TestHundredCalls(t *testing.T) {
 		if len(answered) != 100 || all != 100 || requests != int(attempts.Load()) || requests < 120 {
 			t.Errorf("%s: %d calls, %d answered, %d requests, %d attempts", name, len(answered), all, requests, attempts.Load())
 		}
-		if sp := g.Spent(); sp.Calls != requests || sp.InFlight != 0 || sp.Usage.Output < output.Load() || sp.USD <= 0 {
+		if sp := g.gate.sum(); sp.Calls != requests || sp.InFlight != 0 || sp.USD < price("", prompt.Usage{Output: output.Load()}) {
 			t.Errorf("%s: spent %+v, output %d", name, sp, output.Load())
 		}
 	}

@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -212,11 +211,7 @@ func recorded(t *testing.T, f *Folder) (list []*Record) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var k Key
-		if _, err := hex.Decode(k[:], []byte(strings.TrimSuffix(filepath.Base(name), ".json"))); err != nil {
-			t.Fatal(err)
-		}
-		r, err := decodeRecord(b, k)
+		r, err := decodeRecord(b, Key(strings.TrimSuffix(filepath.Base(name), ".json")))
 		if err != nil {
 			t.Fatal(err)
 		}

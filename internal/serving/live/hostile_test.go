@@ -131,8 +131,8 @@ func TestForeignCertificate(t *testing.T) {
 	h := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
 	defer h.Close()
 	h.Config.ErrorLog = nil
-	_, err := anthropicAt(t, h.URL, limit{}).Do(t.Context(), short(100))
-	if f := failure(t, err); asked || !strings.Contains(f.Message, "certificate") {
+	reply, err := anthropicAt(t, h.URL, limit{}).Do(t.Context(), short(100))
+	if f := failure(t)(reply, err); asked || !strings.Contains(f.Message, "certificate") {
 		t.Errorf("asked: %t, %v", asked, err)
 	}
 }

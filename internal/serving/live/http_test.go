@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/compactsim/compactsim/internal/serving/live/livetest"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -20,7 +18,7 @@ import (
 
 // serve starts a server with faults and returns what calls it, with four
 // attempts a call.
-func serve(t *testing.T, faults ...string) (*livetest.Server, Backend) {
+func serve(t *testing.T, faults ...string) (*testServer, Backend) {
 	t.Helper()
 	c := Config{Settings: Settings{Attempts: 4, Timeout: time.Minute}, Idle: time.Minute}
 	for _, text := range faults {
@@ -28,7 +26,7 @@ func serve(t *testing.T, faults ...string) (*livetest.Server, Backend) {
 			c.Timeout, c.Idle = 2*time.Second, time.Second // these alone are waited out
 		}
 	}
-	server := livetest.Start(t, faults...)
+	server := startServer(t, faults...)
 	c.Key, c.BaseURL = NewSecret("dev-test"), server.URL
 	c.Sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 	client, err := NewClient(c)
@@ -39,9 +37,9 @@ func serve(t *testing.T, faults ...string) (*livetest.Server, Backend) {
 }
 
 // folder opens recorded calls or ends the test.
-func folder(t *testing.T, dir string, m Mode, redact bool) *Folder {
+func folder(t *testing.T, dir string, m Mode) *Folder {
 	t.Helper()
-	f, err := OpenFolder(dir, m, redact)
+	f, err := OpenFolder(dir, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,14 +119,14 @@ func TestFaults(t *testing.T) {
 			server, web := serve(t, c.fault)
 			s := conversation("alpha")
 			dir := t.TempDir()
-			l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, Make, false)})
+			l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, Make)})
 			a, err := l.Compose(t.Context(), s.call())
 			if n, _ := server.Count(); n != c.requests {
 				t.Errorf("%d requests, want %d", n, c.requests)
 			}
 			if c.stops {
-				if err == nil {
-					t.Errorf("the run goes on with %+v", a)
+				if files, _ := filepath.Glob(filepath.Join(dir, "*")); err == nil || len(files) > 0 {
+					t.Errorf("the run goes on with %+v, or records %v", a, files)
 				}
 				return
 			}
@@ -138,7 +136,7 @@ func TestFaults(t *testing.T) {
 			if c.failed == "" && int(a.Measured.Attempts) != c.requests {
 				t.Errorf("%d attempts measured, want %d", a.Measured.Attempts, c.requests)
 			}
-			again := newLive(t, Options{Texts: library(conversation("alpha")), Calls: folder(t, dir, Replay, false)})
+			again := newLive(t, Options{Texts: library(conversation("alpha")), Calls: folder(t, dir, Replay)})
 			if d := cmp.Diff(a, compose(t, again, conversation("alpha").call())); d != "" {
 				t.Errorf("the replay answers otherwise (-made +replayed):\n%s", d)
 			}
@@ -209,67 +207,48 @@ func runMany(t *testing.T, sessions int, o Options) [][]prompt.Answer {
 
 // A hundred sessions at the same time, some answers failing for the moment:
 // every call is made once, and a replay gives the same answers.
-// So does one of redacted records.
 func TestManySessions(t *testing.T) {
-	for sessions, o := range map[int]bool{100: false, 10: true} {
-		server, web := serve(t, "529@5,15,25")
-		dir := t.TempDir()
-		made := runMany(t, sessions, Options{Backend: web, Calls: folder(t, dir, Make, o)})
-		if n, _ := server.Count(); n != sessions*3+3 {
-			t.Errorf("%d requests, want one a call and three repeated", n)
-		}
-		replayed := runMany(t, sessions, Options{Calls: folder(t, dir, Replay, o)})
-		if d := cmp.Diff(made, replayed); d != "" {
-			t.Errorf("redacted %v: the replay answers otherwise (-made +replayed):\n%s", o, cut(d, 2000))
-		}
-		for i := range made {
-			for n, a := range made[i] {
-				if a.Failed != "" || a.Measured.Missing != 0 {
-					t.Fatalf("redacted %v: session %d call %d: %+v %+v", o, i, n, a, a.Measured)
-				}
+	const sessions = 100
+	server, web := serve(t, "529@5,15,25")
+	dir := t.TempDir()
+	made := runMany(t, sessions, Options{Backend: web, Calls: folder(t, dir, Make)})
+	if n, _ := server.Count(); n != sessions*3+3 {
+		t.Errorf("%d requests, want one a call and three repeated", n)
+	}
+	replayed := runMany(t, sessions, Options{Calls: folder(t, dir, Replay)})
+	if d := cmp.Diff(made, replayed); d != "" {
+		t.Errorf("the replay answers otherwise (-made +replayed):\n%s", cut(d, 2000))
+	}
+	for i := range made {
+		for n, a := range made[i] {
+			if a.Failed != "" || a.Measured.Missing != 0 {
+				t.Fatalf("session %d call %d: %+v %+v", i, n, a, a.Measured)
 			}
 		}
 	}
 }
 
 // Words of the conversation reach the summary of a chain through the summaries
-// between; redacted records hold none of them.
+// between.
 func TestChainOverHTTP(t *testing.T) {
-	const words = "Keep the canary /src/canary.go in sight."
-	for _, redact := range []bool{false, true} {
-		_, web := serve(t)
-		dir := t.TempDir()
-		s := newScript("alpha")
-		s.say(prompt.KindPrompt, words)
-		s.fill()
-		l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, Make, redact)})
-		list, err := chain(l, s, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
-		last, _ := l.memory.find(list[2].Digest)
-		if kept := strings.Contains(last.text, "/src/canary.go"); kept == redact {
-			t.Errorf("redacted %v: the third summary has the path: %v", redact, kept)
-		}
-		if lost := l.opts.Shared.Report().Composed.Lost; lost != 0 {
-			t.Errorf("redacted %v: %d summaries without their words went out", redact, lost)
-		}
-		if text := last.text + last.words; !strings.Contains(text, "/src/canary.go") {
-			t.Errorf("redacted %v: the words of the first message have not reached the third summary: %q", redact, cut(text, 300))
-		}
-		files, err := filepath.Glob(filepath.Join(dir, "*"))
-		if err != nil || len(files) != 3 {
-			t.Fatalf("%d records, %v; want 3", len(files), err)
-		}
-		for _, file := range files {
-			b, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if redact && strings.Contains(string(b), "canary") {
-				t.Errorf("%s has words of the conversation", file)
-			}
-		}
+	_, web := serve(t)
+	dir := t.TempDir()
+	s := newScript("alpha")
+	s.say(prompt.KindPrompt, "Keep the canary /src/canary.go in sight.")
+	s.fill()
+	l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, Make)})
+	list, err := chain(l, s, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last, _ := l.memory.find(list[2].Digest); !strings.Contains(last.text, "/src/canary.go") {
+		t.Errorf("the words of the first message have not reached the third summary: %q", cut(last.text, 300))
+	}
+	if lost := l.opts.Shared.Report().Composed.Lost; lost != 0 {
+		t.Errorf("%d summaries without their words went out", lost)
+	}
+	if files, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(files) != 3 {
+		t.Errorf("%d records, %v; want 3", len(files), err)
 	}
 }
 
@@ -286,7 +265,7 @@ func TestInterruptOverHTTP(t *testing.T) {
 	}()
 	dir := t.TempDir()
 	s := conversation("alpha")
-	l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, RecordMissing, false)})
+	l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, RecordMissing)})
 	a, err := l.Compose(ctx, s.call())
 	if err != nil {
 		t.Fatal(err)
@@ -297,7 +276,7 @@ func TestInterruptOverHTTP(t *testing.T) {
 		t.Fatalf("the interrupted call ends with %v", err)
 	}
 	s = conversation("alpha")
-	l = newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, RecordMissing, false)})
+	l = newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, RecordMissing)})
 	if _, err := chain(l, s, 2); err != nil {
 		t.Fatal(err)
 	}

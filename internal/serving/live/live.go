@@ -4,8 +4,7 @@
 // answer: sizes, times, a digest.
 //
 // A recorded call is found by the SHA-256 of its request's body. A replay composes the same bodies, because recordings,
-// settings and earlier summaries are the same. Where a redacted record has filler in place of an earlier summary, that
-// filler counts; what is sent while the summary is still known are its own words.
+// settings and earlier summaries are the same.
 package live
 
 import (
@@ -52,11 +51,6 @@ func New(o Options) *Summarizer {
 
 // Summarize sizes an answer without a call, for callers that have none to give.
 func (s *Summarizer) Summarize(in *prompt.Intent, src draws.Source, event uint64, span prompt.Digest) prompt.Answer {
-	if in.Known != nil {
-		s.opts.Shared.update(func(r *Report) { r.Known++ })
-		return *in.Known
-	}
-	s.opts.Shared.update(func(r *Report) { r.Stubbed++ })
 	return s.opts.Stub.Summarize(in, src, event, span)
 }
 
@@ -88,7 +82,7 @@ func (s *Summarizer) fetch(ctx context.Context, c *summarizer.Call, p *plan) (pr
 	if err := ctx.Err(); err != nil {
 		return prompt.Answer{}, err
 	}
-	m, err := s.compose(ctx, c, p, false)
+	m, err := s.compose(ctx, c, p)
 	if err != nil {
 		return prompt.Answer{}, fmt.Errorf("compose the request: %w", err)
 	}
@@ -98,15 +92,16 @@ func (s *Summarizer) fetch(ctx context.Context, c *summarizer.Call, p *plan) (pr
 		if !stored {
 			e = s.expected(c, p)
 		}
-		if s.opts.Shared.first(m.key) {
-			s.opts.Shared.update(func(r *Report) { r.expect(&e) })
-		}
+		s.opts.Shared.update(func(r *Report) {
+			if r.expect(m.key, &e); !stored {
+				count(&r.Models, p.model)
+			}
+		})
 		if !stored {
-			s.opts.Shared.update(func(r *Report) { count(&r.Models, p.model) })
 			return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
 		}
 	}
-	call := func(ctx context.Context) (*Record, error) { return s.call(ctx, c, p, m) }
+	call := func(ctx context.Context) (*Record, error) { return s.call(ctx, m) }
 	var got *Record
 	var replayed bool
 	if s.opts.Calls == nil {
@@ -117,168 +112,109 @@ func (s *Summarizer) fetch(ctx context.Context, c *summarizer.Call, p *plan) (pr
 	if err != nil {
 		return prompt.Answer{}, err
 	}
-	return s.answer(c, p, m.key, got, replayed), nil
+	return s.answer(m, &got.Reply, replayed), nil
 }
 
-// made is a request with its key.
-type made struct {
-	*Request
-	key      Key
-	composer *composer
-}
-
-// compose returns the request of a call. Only with own are earlier summaries in it as they were written, where their
-// records have filler.
-func (s *Summarizer) compose(ctx context.Context, c *summarizer.Call, p *plan, own bool) (*made, error) {
+// compose returns a call with its request.
+func (s *Summarizer) compose(ctx context.Context, c *summarizer.Call, p *plan) (*composer, error) {
 	reader, err := s.opts.Texts(ctx, c.Session)
 	if err != nil {
 		return nil, err
 	}
-	m := &made{composer: &composer{opts: &s.opts, memory: &s.memory, call: c, plan: p, texts: reader, own: own}}
-	m.Request, err = m.composer.request()
+	m := &composer{opts: &s.opts, memory: &s.memory, call: c, plan: p, texts: reader}
+	m.sent, err = m.request()
 	if err = errors.Join(err, reader.Close()); err != nil {
 		return nil, err
 	}
-	body, err := m.body(s.opts.Provider, false)
-	m.key = keyOf(body, s.opts.Betas, c.Intent.Ordinal)
+	body, err := m.sent.body(s.opts.Provider, false)
+	m.key = keyOf(body, c.Intent.Ordinal)
 	return m, err
 }
 
-// call makes a call.
-func (s *Summarizer) call(ctx context.Context, c *summarizer.Call, p *plan, m *made) (*Record, error) {
+// call makes a call and books it. Its error means that the run cannot continue.
+func (s *Summarizer) call(ctx context.Context, m *composer) (*Record, error) {
 	if s.opts.Backend == nil {
 		return nil, errors.New("it is not recorded, and no server is given to make it")
 	}
-	got := &Record{Session: c.Session.ID, Source: c.Intent.Source, Model: p.model, Thread: c.Thread, Round: c.Round}
-	sent := m
-	if m.composer.filled {
-		var err error
-		if sent, err = s.compose(ctx, c, p, true); err != nil {
-			return nil, fmt.Errorf("compose the request: %w", err)
-		}
+	reply, err := s.opts.Backend.Do(ctx, m.sent)
+	began := s.opts.Now().UTC().Add(-reply.Total)
+	if errors.As(err, &reply.Failure) && !reply.Failure.Fatal() && ctx.Err() == nil {
+		err = nil
 	}
-	reply, err := s.opts.Backend.Do(ctx, sent.Request)
-	got.Began = s.opts.Now().UTC()
+	if reply.Attempts > 0 {
+		s.book(m, reply, err)
+	}
+	if gone := ctx.Err(); err != nil && gone != nil && !errors.Is(err, gone) {
+		err = errors.Join(gone, err)
+	}
 	if err != nil {
-		got.Failure, err = s.failed(ctx, p, sent.composer, err)
-		return got, err
+		return nil, err
 	}
-	got.Reply, got.Began = reply, got.Began.Add(-reply.Total)
-	s.book(p, sent.composer, got)
-	return got, nil
+	c := m.call
+	return &Record{Session: c.Session.ID, Source: c.Intent.Source, Model: m.plan.model, Thread: c.Thread, Round: c.Round,
+		Began: began, Reply: *reply}, nil
 }
 
-// book counts a call that went to a server.
-func (s *Summarizer) book(p *plan, made *composer, got *Record) {
-	billed, wasted, requests := billedOf(got)
-	usd := s.opts.Prices(p.model, billed) + s.opts.Prices(p.model, wasted)
+// book counts a call that went to a server; err is what ended the run with it.
+func (s *Summarizer) book(m *composer, reply *Reply, err error) {
 	s.opts.Shared.update(func(r *Report) {
 		r.Made++
-		r.Requests += int64(max(1, requests))
-		r.Usage.Add(&billed)
-		r.Usage.Add(&wasted)
-		r.Wasted.Add(&wasted)
-		r.spent += nanos(usd)
-		r.Composed.Filler += made.count.Filler
-		r.Composed.Lost += made.count.Lost
-		switch f := got.Failure; {
-		case f == nil && got.Reply.Estimated:
-			r.Estimated++
-		case f == nil:
-		case f.Cause == CauseTooLong || f.Cause == CauseRequest || f.Fatal():
+		r.Requests += int64(reply.Attempts)
+		r.Usage.Add(&reply.Usage)
+		r.Usage.Add(&reply.Wasted)
+		r.Wasted.Add(&reply.Wasted)
+		r.spent += s.opts.cost(m.plan.model, reply)
+		r.Composed.Unseen += m.count.Unseen
+		r.Composed.Lost += m.count.Lost
+		switch f := reply.Failure; {
+		case f != nil && (f.Cause == CauseTooLong || f.Cause == CauseRequest || f.Fatal()):
 			r.Refused++
-		default:
+		case f != nil || err != nil:
 			r.Unanswered++
+		case reply.Estimated:
+			r.Estimated++
 		}
 	})
 }
 
-// billedOf returns the bill of a call, separately the part without an answer, and the number of its requests.
-func billedOf(c *Record) (billed, wasted prompt.Usage, requests int) {
-	if f := c.Failure; f != nil {
-		return billed, f.Billed, f.Attempts
-	}
-	return c.Reply.Billed(), c.Reply.Wasted, max(1, c.Reply.Attempts)
-}
-
-// failed returns the failure of a call if a layer can handle it, or an error if the run cannot continue. A call that
-// the end of the run stopped before the server had it is not booked, because their number depends on the machine.
-func (s *Summarizer) failed(ctx context.Context, p *plan, composer *composer, err error) (*Failure, error) {
-	var f *Failure
-	if !errors.As(err, &f) {
-		return nil, err
-	}
-	stop := ctx.Err()
-	if stop == nil || f.Billed != (prompt.Usage{}) {
-		s.book(p, composer, &Record{Failure: f})
-	}
-	if stop != nil {
-		if !errors.Is(err, stop) {
-			err = errors.Join(stop, err)
-		}
-		return nil, err
-	}
-	if f.Fatal() {
-		return nil, err
-	}
-	return f, nil
-}
-
 // answer returns the result of a call in the terms of a modelled one.
-func (s *Summarizer) answer(c *summarizer.Call, p *plan, k Key, got *Record, replayed bool) prompt.Answer {
-	m := &prompt.Measured{}
-	var attempts int
-	m.Usage, m.Wasted, attempts = billedOf(got)
-	m.Attempts = int32(attempts)
-	a := prompt.Answer{Measured: m}
+func (s *Summarizer) answer(m *composer, reply *Reply, replayed bool) prompt.Answer {
+	a := prompt.Answer{Measured: &prompt.Measured{Usage: reply.Usage, Wasted: reply.Wasted, Attempts: int32(reply.Attempts)}}
 	var why string
-	if f := got.Failure; f != nil {
+	if f := reply.Failure; f != nil {
 		a.Failed, why = prompt.FailAPI, string(f.Cause)
 		if f.Cause == CauseTooLong {
 			a.Failed, a.Excess = prompt.FailTooLong, f.Excess
 		}
 	} else {
-		why = s.take(&a, p, k, got)
+		why = s.take(&a, m, reply)
 	}
-	s.record(c, p, k, got, &a, why, replayed)
+	s.record(m, reply, &a, why, replayed)
 	return a
 }
 
 // take sets what a reply gives, and returns why it has no summary.
-func (s *Summarizer) take(a *prompt.Answer, p *plan, k Key, got *Record) string {
-	reply := got.Reply
-	m, r := a.Measured, p.read(reply)
-	m.Iterations = int32(max(1, len(reply.Passes)))
+func (s *Summarizer) take(a *prompt.Answer, m *composer, reply *Reply) string {
+	r := m.plan.read(reply)
+	a.Measured.Iterations = int32(max(1, reply.Passes))
 	a.First, a.Total, a.Output = int64(reply.First), int64(reply.Total), r.output
 	if a.Failed = r.failed; a.Failed != "" {
 		return cmp.Or(r.why, r.failed)
 	}
 	a.Summary, a.Bytes = r.tokens, int32(len(r.text))
-	w := written{text: r.text, analysis: r.analysis, tokens: r.tokens, output: a.Output, lost: got.Redacted}
-	if got.own != nil {
-		own := p.read(got.own)
-		w.words, w.thoughts = own.text, own.analysis
-	}
-	a.Digest = s.memory.keep(k, w)
-	m.Missing, m.Cut = r.missing, r.cut
+	a.Digest = s.memory.keep(m.key, written{text: r.text, analysis: r.analysis, tokens: r.tokens, output: a.Output})
+	a.Measured.Missing, a.Measured.Cut = r.missing, r.cut
 	return ""
 }
 
 // Shared is what the summarisers of a run share, besides recorded calls: the report. The zero value is empty and ready
 // to use; it must not be copied.
 type Shared struct {
-	mu        sync.Mutex
-	report    Report
-	estimated sync.Map // keys of calls that a dry run has counted
+	mu     sync.Mutex
+	report Report
 }
 
-// first reports whether a call is estimated for the first time.
-func (s *Shared) first(k Key) bool {
-	_, again := s.estimated.LoadOrStore(k, true)
-	return !again
-}
-
-// Backend makes calls, as a Client does. It must be safe for concurrent use.
+// Backend makes calls, as a Client does: there is a reply beside an error too. It must be safe for concurrent use.
 type Backend interface {
 	Do(ctx context.Context, r *Request) (*Reply, error)
 }
@@ -296,15 +232,10 @@ type Options struct {
 	// MaxOutputOf returns the largest output of a model, tokens, which no call
 	// exceeds; 0 if unknown. Nil for no limit.
 	MaxOutputOf func(model string) int
-	// System and Tools are the head of calls that share the conversation's; nil for placeholders of the recorded
-	// size.
-	System []Block
-	Tools  []Tool
-
-	Backend Backend
-	Calls   *Folder // recorded calls; nil for none
-	Texts   func(context.Context, *traces.Session) (Texts, error)
-	Stub    *summarizer.Stub // of calls that are not made; nil for summarizer.Default()
+	Backend     Backend
+	Calls       *Folder // recorded calls; nil for none
+	Texts       func(context.Context, *traces.Session) (Texts, error)
+	Stub        *summarizer.Stub // of calls that are not made; nil for summarizer.Default()
 	// Prices return the price of a call, USD; nil for 0.
 	Prices func(model string, u prompt.Usage) float64
 	Name   string           // of the cell, for the report

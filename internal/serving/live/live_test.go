@@ -40,7 +40,7 @@ func TestWhatGoesLive(t *testing.T) {
 	}
 	c.Intent.Source = sourceSessionMemory
 	compose(t, l, c)
-	if r := l.opts.Shared.Report(); len(server.requests) != 1 || r.Made != 1 || r.Known != 1 || r.Stubbed != 1 {
+	if r := l.opts.Shared.Report(); len(server.requests) != 1 || r.Made != 1 {
 		t.Errorf("%d requests, report %+v", len(server.requests), r)
 	}
 }
@@ -50,7 +50,7 @@ func TestWhatGoesLive(t *testing.T) {
 func TestAnswer(t *testing.T) {
 	s := conversation("alpha")
 	at := time.Unix(1000, 0)
-	store := folder(t, t.TempDir(), RecordMissing, false)
+	store := folder(t, t.TempDir(), RecordMissing)
 	server := &fakeServer{answer: func(int, *Request) (*Reply, error) {
 		r := good()
 		r.Attempts = 3
@@ -81,7 +81,7 @@ func TestAnswer(t *testing.T) {
 	if r.USD != 0.4 || r.Retries() != 2 || r.Usage.Output != 300 {
 		t.Errorf("report %+v", r)
 	}
-	if len(r.Calls) != 1 || r.Calls[0].Cell != "cell" || r.Calls[0].Tokens != want || len(r.Calls[0].Sections) != 9 {
+	if len(r.Calls) != 1 || r.Calls[0].Cell != "cell" || r.Calls[0].Tokens != want {
 		t.Errorf("calls %+v", r.Calls)
 	}
 }
@@ -133,15 +133,15 @@ func TestFailures(t *testing.T) {
 	}{
 		{"too long", &Failure{Cause: CauseTooLong, Excess: 123}, prompt.FailTooLong, 123, "prompt too long"},
 		{"too long by an unknown gap", &Failure{Cause: CauseTooLong}, prompt.FailTooLong, 0, "prompt too long"},
-		{"overloaded", fmt.Errorf("gave up: %w", &Failure{Cause: CauseOverloaded, Attempts: 4}), prompt.FailAPI, 0, "overloaded"},
-		{"a broken stream", &Failure{Cause: CauseBroken, Billed: prompt.Usage{Uncached: 10}}, prompt.FailAPI, 0, "broken stream"},
+		{"overloaded", fmt.Errorf("gave up: %w", &Failure{Cause: CauseOverloaded}), prompt.FailAPI, 0, "overloaded"},
+		{"a broken stream", &Failure{Cause: CauseBroken}, prompt.FailAPI, 0, "broken stream"},
 		{"a request the server refuses", &Failure{Cause: CauseRequest, Status: 400}, prompt.FailAPI, 0, "bad request"},
 		{"a wrong key", &Failure{Cause: CauseAuth, Status: 401}, "", 0, ""},
 		{"an unknown model", &Failure{Cause: CauseModel, Status: 404}, "", 0, ""},
 		{"the budget", budget, "", 0, ""},
 	} {
 		s := conversation("alpha")
-		server := &fakeServer{answer: func(int, *Request) (*Reply, error) { return nil, c.err }}
+		server := &fakeServer{answer: func(int, *Request) (*Reply, error) { return &Reply{Attempts: 1}, c.err }}
 		l := newLive(t, Options{Backend: server, Texts: library(s)})
 		a, err := l.Compose(t.Context(), s.call())
 		if c.failed == "" {
@@ -165,14 +165,14 @@ func TestRetryIsAnotherCall(t *testing.T) {
 	server := &fakeServer{answer: func(n int, r *Request) (*Reply, error) {
 		switch n {
 		case 1:
-			return nil, &Failure{Cause: CauseTooLong, Excess: 10}
+			return &Reply{Attempts: 1}, &Failure{Cause: CauseTooLong, Excess: 10}
 		case 2:
 			return &Reply{StopReason: "end_turn", Usage: prompt.Usage{Output: 1}}, nil
 		}
 		return good(), nil
 	}}
 	s := conversation("alpha")
-	store := folder(t, t.TempDir(), RecordMissing, false)
+	store := folder(t, t.TempDir(), RecordMissing)
 	l := newLive(t, Options{Backend: server, Texts: library(s), Calls: store})
 	c := s.call()
 	var got []string
@@ -198,7 +198,7 @@ func TestRetryIsAnotherCall(t *testing.T) {
 
 // A run over recorded calls asks no server, and gives the same answers.
 func TestReplay(t *testing.T) {
-	store := folder(t, t.TempDir(), RecordMissing, false)
+	store := folder(t, t.TempDir(), RecordMissing)
 	run := func(o Options) (list []prompt.Answer) {
 		s := conversation("alpha")
 		o.Calls, o.Texts = store, library(s)
@@ -231,14 +231,14 @@ func TestInterrupt(t *testing.T) {
 	defer cancel()
 	later, stop := context.WithCancel(t.Context())
 	defer stop()
-	store := folder(t, t.TempDir(), RecordMissing, false)
+	store := folder(t, t.TempDir(), RecordMissing)
 	server := &fakeServer{answer: func(n int, _ *Request) (*Reply, error) {
 		if n == 1 {
 			cancel()
 			return good(), nil
 		}
 		stop()
-		return nil, &Failure{Cause: CauseBroken, Billed: prompt.Usage{Uncached: 1000}}
+		return &Reply{Attempts: 1, Wasted: prompt.Usage{Uncached: 1000}}, &Failure{Cause: CauseBroken}
 	}}
 	s := conversation("alpha")
 	l := newLive(t, Options{Backend: server, Texts: library(s), Calls: store, Prices: dollars})

@@ -86,13 +86,13 @@ func TestSamples(t *testing.T) {
 	for _, name := range []string{"auto-compact/167k", "auto-compact/small-model"} {
 		_, web := serve(t)
 		dir := t.TempDir()
-		l := newLive(t, Options{Backend: web, Texts: readingOf(corpus), Calls: folder(t, dir, Make, false)})
+		l := newLive(t, Options{Backend: web, Texts: readingOf(corpus), Calls: folder(t, dir, Make)})
 		made := simulate(t, name, corpus, l)
 		// The samples are compacted four times under these strategies.
 		if r := l.opts.Shared.Report(); r.Made != 4 || len(r.Failures) > 0 || r.Missing > 0 || r.Composed.Lost > 0 {
 			t.Errorf("%s: report %+v", name, r)
 		}
-		replayed := simulate(t, name, corpus, newLive(t, Options{Texts: readingOf(corpus), Calls: folder(t, dir, Replay, false)}))
+		replayed := simulate(t, name, corpus, newLive(t, Options{Texts: readingOf(corpus), Calls: folder(t, dir, Replay)}))
 		if d := cmp.Diff(made, replayed); d != "" {
 			t.Errorf("%s: the replay gives other rows (-made +replayed):\n%s", name, cut(d, 2000))
 		}
@@ -100,7 +100,7 @@ func TestSamples(t *testing.T) {
 }
 
 // What a model has written is looked into: of two names that are used behind a compaction the summary has one. A replay
-// of the stored call finds the same; where the call was stored without its texts, what it keeps is modelled.
+// of the stored call finds the same.
 func TestWhatASummaryKeepsIsMeasured(t *testing.T) {
 	var talk needstest.Talk
 	talk.Person("go on")
@@ -126,23 +126,17 @@ func TestWhatASummaryKeepsIsMeasured(t *testing.T) {
 		r.Text = words("<summary>" + full("The build says undefined: `frobnicateAll`.") + "</summary>")
 		return r, nil
 	}}
-	stored, bare := t.TempDir(), t.TempDir()
+	stored := t.TempDir()
 	real := Options{Backend: server, Texts: readingOf(corpus)}
-	real.Calls = folder(t, stored, Make, false)
+	real.Calls = folder(t, stored, Make)
 	made := kept(newLive(t, real))
 	if made[recall.Count] != 2 || made[recall.Weight] != 2000 || made[recall.Verbatim] != 1000 ||
 		made[recall.Summarized] != 0 || made[recall.Most] != 0 {
 		t.Errorf("live: %+v, want one name of two there and nothing expected of the other", made)
 	}
-	replayed := Options{Texts: readingOf(corpus), Calls: folder(t, stored, Replay, false)}
+	replayed := Options{Texts: readingOf(corpus), Calls: folder(t, stored, Replay)}
 	if again := kept(newLive(t, replayed)); again != made {
 		t.Errorf("replayed: %+v, want %+v", again, made)
-	}
-	real.Calls = folder(t, bare, Make, true)
-	kept(newLive(t, real))
-	replayed.Calls = folder(t, bare, Replay, false)
-	if n := kept(newLive(t, replayed)); n[recall.Verbatim] != 0 || n[recall.Summarized] != 1640 {
-		t.Errorf("replayed without texts: %+v, want 82 %% of both expected", n)
 	}
 }
 
@@ -182,7 +176,7 @@ func BenchmarkCompose(b *testing.B) {
 
 func BenchmarkReplay(b *testing.B) {
 	dir := b.TempDir()
-	record, err := OpenFolder(dir, Make, false)
+	record, err := OpenFolder(dir, Make)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -190,7 +184,7 @@ func BenchmarkReplay(b *testing.B) {
 	if _, err := l.Compose(b.Context(), s.call()); err != nil {
 		b.Fatal(err)
 	}
-	replay, err := OpenFolder(dir, Replay, false)
+	replay, err := OpenFolder(dir, Replay)
 	if err != nil {
 		b.Fatal(err)
 	}

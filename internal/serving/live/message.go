@@ -1,8 +1,8 @@
 package live
 
 import (
+	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +21,6 @@ type Request struct {
 	Tools      []Tool      `json:"tools,omitempty"`
 	Compaction *Compaction `json:"compaction,omitzero"`
 	Messages   []Message   `json:"messages"`
-	Betas      []string    `json:"-"` // beta features, by the names of their headers
 }
 
 // Message is what one side of a conversation says.
@@ -44,10 +43,9 @@ type CacheControl struct {
 
 // Tool is a tool definition.
 type Tool struct {
-	Name         string         `json:"name"`
-	Description  string         `json:"description,omitzero"`
-	InputSchema  jsontext.Value `json:"input_schema,omitzero"` // JSON schema of an object
-	CacheControl *CacheControl  `json:"cache_control,omitzero"`
+	Name        string         `json:"name"`
+	Description string         `json:"description,omitzero"`
+	InputSchema jsontext.Value `json:"input_schema,omitzero"` // JSON schema of an object
 }
 
 // Block is a content block of a message, a result or the system prompt.
@@ -129,37 +127,20 @@ const (
 	// tokensPerByte bounds the tokens of a request: recorded sessions have 0.26 to 0.33 a byte, and the tokenizer of
 	// newer models makes 30 % more of the same text.
 	tokensPerByte = 0.4
-	// overhead is what a block or a tool adds to its text, tokens; a tool call adds the most, 54 in recorded sessions.
+	// overhead is what an object adds to its text, tokens; a tool call adds the most, 54 in recorded sessions.
 	overhead = 60
 )
 
-// most returns an upper estimate of a request's bill: nothing is in the cache, everything is written with the longest
-// requested lifetime, and the output is as long as allowed.
-func (r *Request) most() prompt.Usage {
-	size, blocks := 0, 0
-	var asked []string // lifetimes
-	add := func(c *CacheControl, bytes int) {
-		size += bytes
-		blocks++
-		if c != nil {
-			asked = append(asked, c.TTL)
-		}
-	}
-	for _, t := range r.Tools {
-		add(t.CacheControl, len(t.Name)+len(t.Description)+len(t.InputSchema))
-	}
-	for _, m := range append([]Message{{Content: r.System}}, r.Messages...) {
-		for i := range m.Content {
-			b := &m.Content[i]
-			add(b.CacheControl, len(b.words())+len(b.Name)+len(b.Input))
-		}
-	}
-	input := int64(float64(size)*tokensPerByte) + int64(blocks)*overhead
+// most returns an upper estimate of the bill of a request with this body: nothing is in the cache, everything is
+// written with the longest requested lifetime, and the output is as long as allowed. A quote inside of a text has a
+// backslash ahead of it, so members are told apart from words.
+func (r *Request) most(body []byte) prompt.Usage {
+	input := int64(float64(len(body))*tokensPerByte) + int64(bytes.Count(body, []byte(`{"`)))*overhead
 	u := prompt.Usage{Output: int64(r.MaxTokens)}
 	switch {
-	case slices.Contains(asked, ttl1h):
+	case bytes.Contains(body, []byte(`"ttl":"`+ttl1h)):
 		u.Write1h = input
-	case len(asked) > 0:
+	case bytes.Contains(body, []byte(`"cache_control":`)):
 		u.Write5m = input
 	default:
 		u.Uncached = input
@@ -167,46 +148,32 @@ func (r *Request) most() prompt.Usage {
 	return u
 }
 
-// Reply is what a model answered. It is complete: a stream that breaks off is a Failure.
+// Reply is what came of a call: a complete answer, or the bill of what failed.
 type Reply struct {
-	ID         string       `json:"id"`
-	Model      string       `json:"model"` // of the model that answered
-	StopReason string       `json:"stop_reason"`
+	Failure    *Failure     `json:"failure,omitzero"` // why there is no answer, nil if there is one
+	ID         string       `json:"id,omitzero"`
+	Model      string       `json:"model,omitzero"` // of the model that answered
+	StopReason string       `json:"stop_reason,omitzero"`
 	ToolCalls  []string     `json:"tool_calls,omitempty"`
-	Usage      prompt.Usage `json:"usage"`
-	// Passes are those of the model inside the call: a server-side compaction has one that Usage excludes.
-	Passes []Pass `json:"passes,omitempty"`
+	Usage      prompt.Usage `json:"usage,omitzero"`
+	// Passes counts those of the model inside the call, if the server tells them; Compacted is the output of those that
+	// compacted. Usage is the bill of all.
+	Passes    int   `json:"passes,omitzero"`
+	Compacted int64 `json:"compacted,omitzero"`
 	// First and Total are the time to the first token and to the end of the response, of the last attempt.
-	First time.Duration `json:"first_ns"`
-	Total time.Duration `json:"total_ns"`
+	First time.Duration `json:"first_ns,omitzero"`
+	Total time.Duration `json:"total_ns,omitzero"`
 	// Attempts is how many requests were sent, the last one included.
 	Attempts int `json:"attempts"`
 	// Estimated says that the server did not count everything: the rest of Usage is estimated from bytes.
 	Estimated bool `json:"estimated,omitzero"`
-	// Wasted is the bill of earlier attempts, as counted or estimated; it is not part of Usage.
+	// Wasted is the bill of attempts that failed; it is not part of Usage. It is what the server had counted before a
+	// stream broke off, or an estimate if it may have begun without a count.
 	Wasted prompt.Usage `json:"wasted,omitzero"`
 	// Thinking is the part of the output that was thinking, tokens: as counted, or the output minus the text.
 	Thinking   int64 `json:"thinking,omitzero"`
 	Text       words `json:"text,omitzero"`       // of all text blocks, joined
 	Compaction words `json:"compaction,omitzero"` // text of a server-side compaction
-}
-
-// Pass is one pass of the model inside a call.
-type Pass struct {
-	Type  string       `json:"type"` // "message" or "compaction"
-	Usage prompt.Usage `json:"usage"`
-}
-
-// Billed returns the usage of all passes of the successful attempt, or that of the call itself if it has none.
-func (r *Reply) Billed() prompt.Usage {
-	if len(r.Passes) == 0 {
-		return r.Usage
-	}
-	var u prompt.Usage
-	for _, p := range r.Passes {
-		u.Add(&p.Usage)
-	}
-	return u
 }
 
 // joined returns the texts of blocks, with blank lines between them.

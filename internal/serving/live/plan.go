@@ -32,7 +32,6 @@ type plan struct {
 	pivot     int // position of the first entry the summary replaces
 	model     string
 	maxOutput int // tokens of the answer
-	betas     []string
 }
 
 func (o *Options) plan(c *summarizer.Call) plan {
@@ -53,10 +52,6 @@ func (o *Options) plan(c *summarizer.Call) plan {
 	}
 	if p.part = in.Part; p.part == prompt.PartFrom {
 		p.pivot = pivot(c)
-	}
-	p.betas = append([]string(nil), o.Betas...) // nil for none
-	if p.kind == kindServer && !slices.Contains(p.betas, BetaOnDemand) {
-		p.betas = append(p.betas, BetaOnDemand)
 	}
 	return p
 }
@@ -147,18 +142,20 @@ func (s *Summarizer) memorySize(c *summarizer.Call) int64 {
 	return min(size, memoryTokens)
 }
 
-// coldUsage returns the input of a call that reads nothing: what precedes a marker is written for its lifetime.
+// coldUsage returns the input of a call that reads nothing: what precedes a marker is written for its lifetime. The
+// recorded head is not sent.
 func coldUsage(c *summarizer.Call) prompt.Usage {
 	var u prompt.Usage
-	entries, done := c.Context.Seal(), int64(0)
+	entries, head := c.Context.Seal(), int64(0)
+	if n := c.Context.Messages(); n > 0 {
+		head = int64(entries[n-1].Cum)
+	}
+	done := head
 	for _, m := range c.Markers {
 		if m.Position < 0 || int(m.Position) >= len(entries) {
 			continue
 		}
-		n := int64(entries[m.Position].Cum) - done
-		if n <= 0 {
-			continue
-		}
+		n := max(int64(entries[m.Position].Cum)-done, 0)
 		done += n
 		if m.TTL == prompt.TTL1h {
 			u.Write1h += n

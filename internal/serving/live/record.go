@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +18,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/kit/files"
-	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // Mode says how a folder handles calls that it does not have.
@@ -35,61 +33,37 @@ const (
 // ErrMissing is the error of a call that is not recorded.
 var ErrMissing = errors.New("no recorded answer")
 
-// Key names a call: the SHA-256 of its request's body.
-type Key [sha256.Size]byte
+// Key names a call: the SHA-256 of its request's body, in hexadecimal digits.
+type Key string
 
-// String returns the key in hexadecimal digits.
-func (k Key) String() string { return hex.EncodeToString(k[:]) }
-
-// keyOf returns the key of a request. Betas are sent in a header and belong to the request all the same. The ordinal
-// distinguishes repetitions of a failed call: the first, 0, has the SHA-256 of the body alone.
-func keyOf(body []byte, betas []string, ordinal uint8) Key {
-	h := sha256.New()
-	h.Write(body)
-	for _, b := range betas {
-		fmt.Fprintf(h, "\nbeta %s", b)
-	}
+// keyOf returns the key of a request. The ordinal distinguishes repetitions of a failed call: the first, 0, has the
+// SHA-256 of the body alone.
+func keyOf(body []byte, ordinal uint8) Key {
 	if ordinal > 0 {
-		fmt.Fprintf(h, "\nrepetition %d", ordinal)
+		body = fmt.Appendf(body, "\nrepetition %d", ordinal)
 	}
-	return Key(h.Sum(nil))
+	return Key(fmt.Sprintf("%x", sha256.Sum256(body)))
 }
 
 // Record is one recorded call, the content of its file. It has no field for a key of a provider or a header.
 type Record struct {
-	Request string `json:"request"` // the name of the file: SHA-256 of the body
+	Request Key `json:"request"` // the name of the file
 	// Session to Round say, to people, where the call was first made.
-	Session  string    `json:"session"` // id of the recording
-	Source   string    `json:"source"`  // as in prompt.Intent.Source
-	Model    string    `json:"model"`   // the called model
-	Thread   int32     `json:"thread"`  // of the session
-	Round    int32     `json:"round"`   // of the thread
-	Began    time.Time `json:"began"`
-	Redacted bool      `json:"redacted,omitzero"` // filler replaces the texts
-	// Reply is what the model answered, nil for a call that failed; Failure is why, nil for one that was answered.
-	Reply   *Reply   `json:"reply,omitzero"`
-	Failure *Failure `json:"failure,omitzero"`
-	Sum     string   `json:"sum"` // SHA-256 of the rest: a summary changed by hand has figures that nobody paid for
-
-	own *Reply // as the model wrote it, where the record is redacted and was made by this Folder
+	Session string    `json:"session"` // id of the recording
+	Source  string    `json:"source"`  // as in prompt.Intent.Source
+	Model   string    `json:"model"`   // the called model
+	Thread  int32     `json:"thread"`  // of the session
+	Round   int32     `json:"round"`   // of the thread
+	Began   time.Time `json:"began"`
+	Reply   Reply     `json:"reply"`
+	Sum     string    `json:"sum"` // SHA-256 of the rest: a summary changed by hand has figures that nobody paid for
 }
 
-// form defines the JSON of values without one of their own.
+// form defines the JSON of records.
 var form = json.JoinOptions(
 	json.Deterministic(true), json.RejectUnknownMembers(true), jsontext.AllowInvalidUTF8(true), jsontext.WithIndent("  "),
-	json.WithMarshalers(json.JoinMarshalers(
-		json.MarshalToFunc(func(e *jsontext.Encoder, d time.Duration) error { return json.MarshalEncode(e, int64(d)) }),
-		json.MarshalToFunc(func(e *jsontext.Encoder, u prompt.Usage) error { return json.MarshalEncode(e, billedUsage(u)) }),
-	)),
-	json.WithUnmarshalers(json.JoinUnmarshalers(
-		json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *time.Duration) error { return json.UnmarshalDecode(d, (*int64)(to)) }),
-		json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *prompt.Usage) error {
-			var u billedUsage
-			err := json.UnmarshalDecode(d, &u)
-			*to = prompt.Usage(u)
-			return err
-		}),
-	)),
+	json.WithMarshalers(json.MarshalToFunc(func(e *jsontext.Encoder, d time.Duration) error { return json.MarshalEncode(e, int64(d)) })),
+	json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *time.Duration) error { return json.UnmarshalDecode(d, (*int64)(to)) })),
 )
 
 // words is a text of a model, which files hold as lines, because people read lines.
@@ -108,54 +82,37 @@ func (w *words) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// billedUsage is a prompt.Usage in files, tokens.
-type billedUsage struct {
-	Uncached   int64 `json:"uncached,omitzero"`
-	Read       int64 `json:"read,omitzero"`
-	Write5m    int64 `json:"write_5m,omitzero"`
-	Write1h    int64 `json:"write_1h,omitzero"`
-	WriteOther int64 `json:"write_other,omitzero"`
-	Output     int64 `json:"output,omitzero"`
-}
-
-// encode returns the file of a record.
-func (r *Record) encode() ([]byte, error) {
-	c := *r
-	c.Sum = ""
-	b, err := json.Marshal(c, form)
+// sealed returns the file of a record, and its sum.
+func (r Record) sealed() (file []byte, sum string, err error) {
+	r.Sum = ""
+	b, err := json.Marshal(r, form)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	c.Sum = fmt.Sprintf("%x", sha256.Sum256(b))
-	b, err = json.Marshal(c, form)
-	return append(b, '\n'), err
+	r.Sum = fmt.Sprintf("%x", sha256.Sum256(b))
+	b, err = json.Marshal(r, form)
+	return append(b, '\n'), r.Sum, err
 }
 
 const remedy = "delete it and record the call again"
 
-// decode reads the file of a record, and returns what is wrong with it.
+// decodeRecord reads the file of a record, and returns what is wrong with it.
 func decodeRecord(b []byte, k Key) (*Record, error) {
 	var r Record
 	if err := json.Unmarshal(b, &r, form); err != nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 			return nil, errors.New("it is cut off: " + remedy)
 		}
-		return nil, fmt.Errorf("it is damaged (%w): %s", err, remedy)
+		return nil, fmt.Errorf("it is not as this version records calls (%w): %s", err, remedy)
 	}
-	again, err := r.encode()
-	var sum Record
-	if err == nil {
-		err = json.Unmarshal(again, &sum, form)
-	}
+	_, sum, err := r.sealed()
 	switch {
 	case err != nil:
 		return nil, err
-	case r.Request != k.String():
+	case r.Request != k:
 		return nil, fmt.Errorf("it holds the call %.12s… and not the one it is named by: give it its name back, or delete it",
 			r.Request)
-	case (r.Reply == nil) == (r.Failure == nil):
-		return nil, errors.New("it must have either a reply or a failure: " + remedy)
-	case sum.Sum != r.Sum:
+	case sum != r.Sum:
 		return nil, errors.New("its answer is not the one that was recorded: " + remedy)
 	}
 	return &r, nil
@@ -163,9 +120,8 @@ func decodeRecord(b []byte, k Key) (*Record, error) {
 
 // Folder is a folder of recorded calls, which are read when needed. It is safe for concurrent use.
 type Folder struct {
-	dir    string
-	mode   Mode
-	redact bool // replace the texts of answers
+	dir  string
+	mode Mode
 
 	mu    sync.Mutex
 	slots map[Key]*slot
@@ -175,15 +131,14 @@ type Folder struct {
 type slot struct {
 	sync.Mutex      // held while the call is searched or made
 	made       bool // by this Folder
-	own        *Reply
 }
 
 // old are the names of recordings of versions that found calls by the digests of what they sent.
 var old = regexp.MustCompile(`^[0-9a-f]{32}\.json$`)
 
 // OpenFolder returns the recorded calls of a folder. For replay the folder must exist; for recording it is made if
-// missing. redact stores sizes in place of the texts of answers.
-func OpenFolder(dir string, mode Mode, redact bool) (*Folder, error) {
+// missing.
+func OpenFolder(dir string, mode Mode) (*Folder, error) {
 	if mode != Replay {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, fmt.Errorf("make the folder to record to: %w", err)
@@ -202,7 +157,7 @@ func OpenFolder(dir string, mode Mode, redact bool) (*Folder, error) {
 				"record the calls again into another folder", filepath.Join(dir, n.Name()))
 		}
 	}
-	return &Folder{dir: dir, mode: mode, redact: redact, slots: map[Key]*slot{}}, nil
+	return &Folder{dir: dir, mode: mode, slots: map[Key]*slot{}}, nil
 }
 
 func (f *Folder) slot(k Key) *slot {
@@ -214,7 +169,7 @@ func (f *Folder) slot(k Key) *slot {
 	return f.slots[k]
 }
 
-func (f *Folder) path(k Key) string { return filepath.Join(f.dir, k.String()+".json") }
+func (f *Folder) path(k Key) string { return filepath.Join(f.dir, string(k)+".json") }
 
 // maxRecord is the largest file that is read, bytes: a recorded call has some kilobytes.
 const maxRecord = 64 << 20
@@ -249,7 +204,7 @@ func (f *Folder) there(k Key, made bool) (*Record, error) {
 		return nil, nil
 	}
 	r, err := f.read(k)
-	if r != nil && r.Failure != nil && r.Failure.Passing() && f.mode == RecordMissing && !made {
+	if r != nil && r.Reply.Failure != nil && r.Reply.Failure.Passing() && f.mode == RecordMissing && !made {
 		return nil, nil
 	}
 	return r, err
@@ -267,9 +222,9 @@ func (f *Folder) Has(k Key) bool {
 
 // Do returns a call, and true if it was recorded already. Otherwise, except for replay, ask makes it and the result is
 // written: whatever was paid for is on disk when Do returns. If several want a call at once, one asks and the others
-// get the same result. It is what a replay gives, with filler for texts that are withheld.
+// get the same result.
 //
-// If ask returns an error, nothing is written; nor is a failure that every call would get, which is then the error.
+// If ask returns an error, nothing is written.
 func (f *Folder) Do(ctx context.Context, k Key, ask func(context.Context) (*Record, error)) (*Record, bool, error) {
 	s := f.slot(k)
 	s.Lock()
@@ -277,7 +232,6 @@ func (f *Folder) Do(ctx context.Context, k Key, ask func(context.Context) (*Reco
 	r, err := f.there(k, s.made)
 	switch {
 	case r != nil:
-		r.own = s.own
 		return r, true, err
 	case err != nil:
 		return nil, false, err
@@ -289,16 +243,8 @@ func (f *Folder) Do(ctx context.Context, k Key, ask func(context.Context) (*Reco
 	if r, err = ask(ctx); err != nil {
 		return nil, false, err
 	}
-	if r.Failure != nil && r.Failure.Fatal() {
-		return nil, false, r.Failure
-	}
-	stored := *r
-	stored.Request, stored.Redacted = k.String(), f.redact
-	if f.redact {
-		s.own = r.Reply
-		stored.withhold()
-	}
-	b, err := stored.encode()
+	r.Request = k
+	b, _, err := r.sealed()
 	if err != nil {
 		return nil, false, fmt.Errorf("record the call %s: %w", k, err)
 	}
@@ -308,8 +254,6 @@ func (f *Folder) Do(ctx context.Context, k Key, ask func(context.Context) (*Reco
 		return nil, false, fmt.Errorf("record the call %s: %w", k, err)
 	}
 	s.made = true
-	if r, err = decodeRecord(b, k); err == nil { // as a replay reads it
-		r.own = s.own
-	}
+	r, err = decodeRecord(b, k) // as a replay reads it
 	return r, false, err
 }

@@ -27,7 +27,7 @@ func TestNamedByTheBody(t *testing.T) {
 			web = openAIAt(t, server.URL, limit{})
 		}
 		s, dir := conversation("alpha"), t.TempDir()
-		l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, Make, false), Settings: Settings{Provider: provider}})
+		l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, Make), Settings: Settings{Provider: provider}})
 		compose(t, l, s.call())
 		want := fmt.Sprintf("%x.json", sha256.Sum256([]byte(server.Requests()[0].Body)))
 		if _, err := os.Stat(filepath.Join(dir, want)); err != nil {
@@ -47,7 +47,7 @@ func TestIdentity(t *testing.T) {
 		o.Texts = library(s)
 		l := newLive(t, o)
 		p := l.opts.plan(c)
-		m, err := l.compose(t.Context(), c, &p, false)
+		m, err := l.compose(t.Context(), c, &p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,9 +62,6 @@ func TestIdentity(t *testing.T) {
 		"another model":        name(Options{Settings: Settings{Model: "claude-haiku-4-5"}}, nil),
 		"output":               name(Options{Settings: Settings{MaxOutput: 100}}, nil),
 		"instructions":         name(Options{Settings: Settings{Instructions: "Briefly."}}, nil),
-		"system prompt":        name(Options{System: []Block{Text("x")}}, nil),
-		"tools":                name(Options{Tools: []Tool{{Name: "x"}}}, nil),
-		"betas":                name(Options{Settings: Settings{Betas: []string{"x"}}}, nil),
 		"a compaction":         name(Options{}, byServer),
 		"source":               name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Source = sourceSessionMemory }),
 		"prefix":               name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Own = true }),
@@ -87,19 +84,19 @@ func TestIdentity(t *testing.T) {
 }
 
 // nth is a key, answered and recordOf are what a call may come to.
-func nth(n byte) Key { return Key{n} }
+func nth(n byte) Key { return Key(fmt.Sprintf("%064x", n)) }
 
 func answered(text string) *Record {
 	return &Record{
 		Session: "alpha", Source: "compact", Model: "m", Round: 3, Began: time.Unix(1000, 0).UTC(),
-		Reply: &Reply{ID: "i", Model: "m", StopReason: "end_turn", Text: words(text), Attempts: 1, First: time.Second, Total: 2 * time.Second,
+		Reply: Reply{ID: "i", Model: "m", StopReason: "end_turn", Text: words(text), Attempts: 1, First: time.Second, Total: 2 * time.Second,
 			Usage: prompt.Usage{Uncached: 1, Read: 2, Write5m: 3, Write1h: 4, WriteOther: 5, Output: 6}, Wasted: prompt.Usage{Output: 7},
-			Passes: []Pass{{Type: "message", Usage: prompt.Usage{Read: 8}}}, Thinking: 5, ToolCalls: []string{"Read"}},
+			Passes: 2, Compacted: 4, Thinking: 5, ToolCalls: []string{"Read"}},
 	}
 }
 
 func recordOf(c Cause) *Record {
-	return &Record{Failure: &Failure{Cause: c, Message: "Somebody said no.", After: time.Second, Attempts: 1, Billed: prompt.Usage{Output: 3}}}
+	return &Record{Reply: Reply{Failure: &Failure{Cause: c, Message: "Somebody said no.", After: time.Second}, Attempts: 1, Wasted: prompt.Usage{Output: 3}}}
 }
 
 // asker counts how often a call is made.
@@ -122,10 +119,10 @@ func TestModes(t *testing.T) {
 	}{{Replay, 0, 0, true}, {Make, 1, 1, false}, {RecordMissing, 0, 1, true}} {
 		dir := t.TempDir()
 		first := asker{give: answered("one\ntwo\n")}
-		if _, _, err := folder(t, dir, Make, false).Do(t.Context(), nth(1), first.ask); err != nil {
+		if _, _, err := folder(t, dir, Make).Do(t.Context(), nth(1), first.ask); err != nil {
 			t.Fatal(err)
 		}
-		f := folder(t, dir, tt.mode, false)
+		f := folder(t, dir, tt.mode)
 		if f.Has(nth(1)) != tt.has {
 			t.Errorf("%s: the recorded call is there: %v", tt.mode, !tt.has)
 		}
@@ -154,15 +151,15 @@ func TestModes(t *testing.T) {
 }
 
 // Failures that may pass are tried again when what is missing is recorded, once;
-// others are answers. One that every call meets ends the run and is not kept.
+// others are answers.
 func TestFailuresOfRecords(t *testing.T) {
 	dir := t.TempDir()
 	for n, c := range map[byte]Cause{1: CauseNetwork, 2: CauseTooLong} {
-		if _, _, err := folder(t, dir, Make, false).Do(t.Context(), nth(n), (&asker{give: recordOf(c)}).ask); err != nil {
+		if _, _, err := folder(t, dir, Make).Do(t.Context(), nth(n), (&asker{give: recordOf(c)}).ask); err != nil {
 			t.Fatal(err)
 		}
 	}
-	f := folder(t, dir, RecordMissing, false)
+	f := folder(t, dir, RecordMissing)
 	again := asker{give: recordOf(CauseNetwork)}
 	for range 2 {
 		if _, _, err := f.Do(t.Context(), nth(1), again.ask); err != nil {
@@ -173,19 +170,14 @@ func TestFailuresOfRecords(t *testing.T) {
 		t.Errorf("a call that failed on the network was made %d times, want 1", n)
 	}
 	r, there, err := f.Do(t.Context(), nth(2), nil)
-	if err != nil || !there || !cmp.Equal(r.Failure, recordOf(CauseTooLong).Failure) {
+	if err != nil || !there || !cmp.Equal(r.Reply, recordOf(CauseTooLong).Reply) {
 		t.Errorf("%+v, %v, %v", r, there, err)
-	}
-	_, _, err = f.Do(t.Context(), nth(3), (&asker{give: recordOf(CauseAuth)}).ask)
-	var why *Failure
-	if !errors.As(err, &why) || why.Cause != CauseAuth || f.Has(nth(3)) {
-		t.Errorf("%v; recorded: %v", err, f.Has(nth(3)))
 	}
 }
 
 // However many want a call, it is made once, and all get the same.
 func TestCallsAreMadeOnce(t *testing.T) {
-	f := folder(t, t.TempDir(), RecordMissing, false)
+	f := folder(t, t.TempDir(), RecordMissing)
 	a := asker{give: answered("once")}
 	var wg sync.WaitGroup
 	for range 64 {
@@ -204,10 +196,10 @@ func TestCallsAreMadeOnce(t *testing.T) {
 // A file that does not hold the call it is named by, as it was recorded, is refused with its name and what to do.
 func TestDefects(t *testing.T) {
 	dir := t.TempDir()
-	if _, _, err := folder(t, dir, Make, false).Do(t.Context(), nth(1), (&asker{give: answered("a summary of\ntwo lines")}).ask); err != nil {
+	if _, _, err := folder(t, dir, Make).Do(t.Context(), nth(1), (&asker{give: answered("a summary of\ntwo lines")}).ask); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, nth(1).String()+".json")
+	path := filepath.Join(dir, string(nth(1))+".json")
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -219,18 +211,18 @@ func TestDefects(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"half of it":        {whole[:len(whole)/2], "it is cut off: " + remedy},
 		"nothing":           {"", "it is cut off: " + remedy},
-		"no JSON":           {"summary", "it is damaged"},
+		"no JSON":           {"summary", "it is not as this version records calls"},
 		"another summary":   {strings.Replace(whole, "a summary of", "a story of", 1), "not the one that was recorded"},
-		"another bill":      {strings.Replace(whole, `"read": 2`, `"read": -2`, 1), "not the one that was recorded"},
-		"a member more":     {strings.Replace(whole, `"source"`, `"api_key": "x", "source"`, 1), "it is damaged"},
-		"another call":      {strings.Replace(whole, nth(1).String(), nth(2).String(), 1), "not the one it is named by"},
-		"no answer":         {`{"request":"` + nth(1).String() + `"}`, "either a reply or a failure"},
-		"an earlier format": {`{"version": 2, "key": "0123"}`, "it is damaged"},
+		"another bill":      {strings.Replace(whole, `"Read": 2`, `"Read": -2`, 1), "not the one that was recorded"},
+		"a member more":     {strings.Replace(whole, `"source"`, `"api_key": "x", "source"`, 1), "it is not as this version records calls"},
+		"another call":      {strings.Replace(whole, string(nth(1)), string(nth(2)), 1), "not the one it is named by"},
+		"no answer":         {`{"request":"` + string(nth(1)) + `"}`, "not the one that was recorded"},
+		"an earlier format": {`{"version": 2, "key": "0123"}`, "it is not as this version records calls"},
 	} {
 		if err := os.WriteFile(path, []byte(tc.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := folder(t, dir, Replay, false).Do(t.Context(), nth(1), nil)
+		_, _, err := folder(t, dir, Replay).Do(t.Context(), nth(1), nil)
 		if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
@@ -238,7 +230,7 @@ func TestDefects(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.ReplaceAll(whole, "\n", "\r\n")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := folder(t, dir, Replay, false).Do(t.Context(), nth(1), nil); err != nil {
+	if _, _, err := folder(t, dir, Replay).Do(t.Context(), nth(1), nil); err != nil {
 		t.Errorf("line ends as a repository may write them: %v", err)
 	}
 }
@@ -252,58 +244,12 @@ func TestOpenFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, mode := range []Mode{Replay, Make, RecordMissing} {
-		_, err := OpenFolder(dir, mode, false)
+		_, err := OpenFolder(dir, mode)
 		if err == nil || !strings.Contains(err.Error(), old+" was recorded by an earlier version of sim") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", mode, err)
 		}
 	}
-	if _, err := OpenFolder(filepath.Join(dir, "none"), Replay, false); err == nil || !strings.Contains(err.Error(), "record one first") {
+	if _, err := OpenFolder(filepath.Join(dir, "none"), Replay); err == nil || !strings.Contains(err.Error(), "record one first") {
 		t.Errorf("%v", err)
-	}
-}
-
-// A redacted record has no word of anybody but the titles that were asked for, and sizes in steps; a replay gets what
-// the run that recorded got.
-func TestRedaction(t *testing.T) {
-	dir := t.TempDir()
-	secret := "The canary sings at /src/canary.go."
-	text := "<Analysis>\n" + secret + "\n</Analysis>\n<SUMMARY>\n1. Primary Request and Intent:\n" + secret + "\n</SUMMARY>"
-	made, _, err := folder(t, dir, Make, true).Do(t.Context(), nth(1), (&asker{give: answered(text)}).ask)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := folder(t, dir, Make, true).Do(t.Context(), nth(2), (&asker{give: recordOf(CauseRequest)}).ask); err != nil {
-		t.Fatal(err)
-	}
-	replayed, _, err := folder(t, dir, Replay, false).Do(t.Context(), nth(1), nil)
-	if err != nil || !cmp.Equal(made.Reply, replayed.Reply) || !made.Redacted || string(made.own.Text) != text || replayed.own != nil {
-		t.Errorf("%v:\n%s", err, cmp.Diff(made.Reply, replayed.Reply))
-	}
-	got := string(made.Reply.Text)
-	for _, want := range []string{"<Analysis>\n", "\n</Analysis>\n<SUMMARY>\n1. Primary Request and Intent", "\n</SUMMARY>"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q lacks %q", got, want)
-		}
-	}
-	if n := len(got) - (len(text) - 2*len(secret) - len(":\n")); n != 64+64 { // the colon belongs to the second stretch
-		t.Errorf("%d bytes of filler, want two steps of 64", n)
-	}
-	for _, n := range []byte{1, 2} {
-		b, err := os.ReadFile(filepath.Join(dir, nth(n).String()+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, word := range []string{"canary", "sings", "Somebody", `"Read"`} {
-			if strings.Contains(string(b), word) {
-				t.Errorf("record %d holds %q:\n%s", n, word, b)
-			}
-		}
-	}
-}
-
-// Redacted twice, a text has another filler: nobody can try texts against it.
-func TestFillerIsNoDigest(t *testing.T) {
-	if a, b := withheld("yes, do it in the afternoon, if the sun shines at all"), withheld("yes, do it in the afternoon, if the sun shines at all"); a == b || len(a) != len(b) {
-		t.Errorf("%q and %q", a, b)
 	}
 }

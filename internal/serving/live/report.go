@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -20,9 +19,7 @@ type Report struct {
 	Refused    int `json:"refused,omitzero"`
 	Unanswered int `json:"unanswered,omitzero"`
 	// Shared are calls whose answer another call of the run made or replayed, for instance that of another strategy.
-	Shared  int `json:"shared"`
-	Stubbed int `json:"stubbed"` // calls left to the stub
-	Known   int `json:"known"`   // calls the recording answers
+	Shared int `json:"shared"`
 	// Requests are those sent for the calls made; the excess over Made are retries.
 	Requests int64 `json:"requests"`
 	// Usage is what the server billed for the calls made.
@@ -47,6 +44,7 @@ type Report struct {
 
 	// In whole billionths of a dollar, so that the order of concurrent calls does not matter.
 	spent, likely, most int64
+	estimated           map[Key]bool // calls that a dry run has counted
 }
 
 // Retries returns the requests that were sent again.
@@ -73,8 +71,15 @@ func (s *Shared) update(f func(r *Report)) {
 	f(&s.report)
 }
 
-// expect adds an estimate.
-func (r *Report) expect(e *Estimate) {
+// expect adds the estimate of a call, once.
+func (r *Report) expect(k Key, e *Estimate) {
+	if r.estimated[k] {
+		return
+	}
+	if r.estimated == nil {
+		r.estimated = map[Key]bool{}
+	}
+	r.estimated[k] = true
 	r.Estimate.Calls += e.Calls
 	r.Estimate.Stored += e.Stored
 	r.Estimate.Usage.Add(&e.Usage)
@@ -126,60 +131,47 @@ type Call struct {
 	Estimated bool         `json:"estimated,omitzero"`
 	Attempts  int32        `json:"attempts"`
 	Seconds   float64      `json:"seconds"`                 // from the request to the end of the response
-	Betas     []string     `json:"betas,omitzero"`          // features that the call requested
 	Thought   int64        `json:"thought_tokens,omitzero"` // the part of the output that was thinking
 
-	Tokens   int32     `json:"tokens"` // of the summary
-	Bytes    int32     `json:"bytes"`
-	Sections []Section `json:"sections,omitzero"` // in the order of the summary
+	Tokens int32 `json:"tokens"` // of the summary
+	Bytes  int32 `json:"bytes"`
 
 	key  Key
 	made bool  // for this call or an equal one
 	cost int64 // nano-USD, cost when it was made
 }
 
-// Section is a section of a summary.
-type Section struct {
-	Title string `json:"title"`
-	Bytes int    `json:"bytes"` // of its text, without the title
+// cost returns the price of all attempts of a call, billionths of a dollar.
+func (o *Options) cost(model string, reply *Reply) int64 {
+	return nanos(o.Prices(model, reply.Usage) + o.Prices(model, reply.Wasted))
 }
 
 // record adds a call to the report, and why it has no summary, "" if it has one.
-func (s *Summarizer) record(
-	c *summarizer.Call, p *plan, k Key, got *Record, a *prompt.Answer, why string, replayed bool,
-) {
-	m := a.Measured
+func (s *Summarizer) record(m *composer, reply *Reply, a *prompt.Answer, why string, replayed bool) {
+	c := m.call
 	call := Call{
 		Cell: s.opts.Name, Session: c.Session.ID, Thread: c.Thread, Round: c.Round, Number: c.Intent.Number,
-		Source: c.Intent.Source, Way: c.Intent.Way, Model: p.model, Failed: a.Failed,
-		Usage: m.Usage, Wasted: m.Wasted, Attempts: m.Attempts, Seconds: float64(a.Total) / 1e9,
-		Tokens: a.Summary, Bytes: a.Bytes, Betas: p.betas, Refused: refused(got),
-		key: k, made: !replayed, cost: nanos(s.opts.Prices(p.model, m.Usage) + s.opts.Prices(p.model, m.Wasted)),
-	}
-	if got.Reply != nil {
-		call.Estimated, call.Thought = got.Reply.Estimated, got.Reply.Thinking
-	}
-	if w, ok := s.memory.find(a.Digest); ok && a.Failed == "" {
-		call.Sections = sectionsOf(w.text, p.sections())
+		Source: c.Intent.Source, Way: c.Intent.Way, Model: m.plan.model, Failed: a.Failed, Refused: refused(reply.Failure),
+		Usage: a.Measured.Usage, Wasted: reply.Wasted, Estimated: reply.Estimated, Thought: reply.Thinking,
+		Attempts: a.Measured.Attempts, Seconds: float64(a.Total) / 1e9, Tokens: a.Summary, Bytes: a.Bytes,
+		key: m.key, made: !replayed, cost: s.opts.cost(m.plan.model, reply),
 	}
 	s.opts.Shared.update(func(r *Report) {
 		r.Calls = append(r.Calls, call)
 		if why != "" {
 			count(&r.Failures, why)
 		}
-		r.Missing += int64(m.Missing)
-		r.Cut += int64(m.Cut)
+		r.Missing += int64(a.Measured.Missing)
+		r.Cut += int64(a.Measured.Cut)
 	})
 }
 
-// refused returns why a server refused a call, "" otherwise. A stored call
-// without texts has lost the server's words.
-func refused(got *Record) string {
-	f := got.Failure
+// refused returns why a server refused a call, "" otherwise.
+func refused(f *Failure) string {
 	if f == nil || f.Cause != CauseRequest {
 		return ""
 	}
-	if got.Redacted || f.Message == "" {
+	if f.Message == "" {
 		return fmt.Sprintf("HTTP %d", f.Status)
 	}
 	return fmt.Sprintf("HTTP %d, %s", f.Status, f.Message)
@@ -191,30 +183,21 @@ func (r *Report) settle() {
 	slices.SortStableFunc(r.Calls, func(a, b Call) int {
 		return cmp.Or(cmp.Compare(a.Cell, b.Cell), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Number, b.Number))
 	})
-	made := map[Key]int{}
-	for i := range r.Calls {
-		if r.Calls[i].made {
-			made[r.Calls[i].key]++
-		}
+	made, seen := map[Key]bool{}, map[Key]bool{}
+	for _, c := range r.Calls {
+		made[c.key] = made[c.key] || c.made
 	}
-	seen := map[Key]bool{}
 	var cost int64
-	r.Replayed, r.Shared = 0, 0
 	for i := range r.Calls {
 		c := &r.Calls[i]
-		c.made = made[c.key] > 0
-		if c.made {
-			made[c.key]--
-		}
-		c.Replayed = !c.made && !seen[c.key]
-		c.Shared = !c.made && seen[c.key]
+		c.Shared, c.Replayed = seen[c.key], !seen[c.key] && !made[c.key]
 		seen[c.key] = true
-		switch {
-		case c.Replayed:
+		if c.Shared {
+			r.Shared++
+		}
+		if c.Replayed {
 			r.Replayed++
 			cost += c.cost
-		case c.Shared:
-			r.Shared++
 		}
 	}
 	r.ReplayedUSD = float64(cost) / nano

@@ -13,7 +13,7 @@ func TestWasted(t *testing.T) {
 	reply.Attempts, reply.Wasted = 3, prompt.Usage{Uncached: 1000, Output: 50}
 	server := &fakeServer{answer: func(int, *Request) (*Reply, error) { return reply, nil }}
 	s := conversation("alpha")
-	store := folder(t, t.TempDir(), RecordMissing, false)
+	store := folder(t, t.TempDir(), RecordMissing)
 	l := newLive(t, Options{Backend: server, Texts: library(s), Prices: dollars, Calls: store})
 	c := s.call()
 	own, wasted := prompt.Usage{Uncached: 100, Read: 500, Output: 300}, prompt.Usage{Uncached: 1000, Output: 50}
@@ -44,7 +44,7 @@ func TestWasted(t *testing.T) {
 // What a call that failed was billed is booked.
 func TestFailedUsage(t *testing.T) {
 	server := &fakeServer{answer: func(int, *Request) (*Reply, error) {
-		return nil, &Failure{Cause: CauseBroken, Attempts: 2, Billed: prompt.Usage{Uncached: 900, Output: 100}}
+		return &Reply{Attempts: 2, Wasted: prompt.Usage{Uncached: 900, Output: 100}}, &Failure{Cause: CauseBroken}
 	}}
 	s := conversation("alpha")
 	l := newLive(t, Options{Backend: server, Texts: library(s), Prices: dollars})

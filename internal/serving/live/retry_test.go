@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
-	"github.com/compactsim/compactsim/internal/serving/live/livetest"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -17,7 +16,7 @@ import (
 // it, and nothing that was answered is asked again.
 func TestRetrySurvives(t *testing.T) {
 	for _, fault := range []string{"429", "429:1", "500", "502", "503", "529", "reset", "cut", "error-event", "stall", "loris"} {
-		s := livetest.Start(t, fault+"@1,2,4")
+		s := startServer(t, fault+"@1,2,4")
 		for name, b := range both(t, s.URL, limits(fault)) {
 			var c sleeps
 			r := retrying(t, b, 4, c.sleep)
@@ -43,10 +42,10 @@ func TestRetrySurvives(t *testing.T) {
 // What will not pass is asked once.
 func TestRetryOnce(t *testing.T) {
 	for _, fault := range []string{"400", "401", "403", "404", "too-long", "flood"} {
-		s := livetest.Start(t, fault)
+		s := startServer(t, fault)
 		var c sleeps
 		r := retrying(t, anthropicAt(t, s.URL, limits(fault)), 4, c.sleep)
-		f := failure(t, do(r, dialogue()))
+		f := failure(t)(call(r, dialogue()))
 		if n, _ := s.Count(); n != 1 || f.Attempts != 1 || len(c) > 0 {
 			t.Errorf("%s: %d requests, %+v", fault, n, f)
 		}
@@ -55,7 +54,12 @@ func TestRetryOnce(t *testing.T) {
 
 // failing returns a backend that always fails in one way.
 func failing(f Failure) *fake {
-	return &fake{do: func(int) (*Reply, error) { again := f; return nil, &again }}
+	return &fake{do: func(int) (*Reply, error) { again := f; return &Reply{}, &again }}
+}
+
+// broken returns a backend that always fails when something was billed.
+func broken(c Cause, billed prompt.Usage) *fake {
+	return &fake{do: func(int) (*Reply, error) { return &Reply{Wasted: billed}, &Failure{Cause: c} }}
 }
 
 // The nth wait lies between nothing and twice the one before, up to the
@@ -65,7 +69,7 @@ func TestFullJitter(t *testing.T) {
 		var c sleeps
 		r := retrying(t, failing(Failure{Cause: CauseServer}), 7, c.sleep)
 		r.jitter = draws.Source{Seed: seed}
-		f := failure(t, do(r, dialogue()))
+		f := failure(t)(call(r, dialogue()))
 		if f.Attempts != 7 || !strings.Contains(f.Message, "7 attempts") {
 			t.Fatalf("%+v", f)
 		}
@@ -100,7 +104,7 @@ func TestRetryAfterCeiling(t *testing.T) {
 	var c sleeps
 	b := failing(Failure{Cause: CauseRate, Status: 429, After: time.Hour})
 	r := retrying(t, b, 4, c.sleep)
-	f := failure(t, do(r, dialogue()))
+	f := failure(t)(call(r, dialogue()))
 	if b.calls != 1 || len(c) > 0 || !strings.Contains(f.Message, "asks to wait 1h0m0s, longer than the 2m0s") {
 		t.Errorf("%d calls, slept %v, %+v", b.calls, c, f)
 	}
@@ -111,19 +115,19 @@ func TestRetryCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	b := &fake{do: func(int) (*Reply, error) {
 		time.AfterFunc(20*time.Millisecond, cancel)
-		return nil, &Failure{Cause: CauseRate, After: time.Minute, Billed: prompt.Usage{Uncached: 5}}
+		return &Reply{Wasted: prompt.Usage{Uncached: 5}}, &Failure{Cause: CauseRate, After: time.Minute}
 	}}
 	r := retrying(t, b, 4, sleep)
-	_, err := r.Do(ctx, dialogue())
-	if f := failure(t, err); !errors.Is(err, context.Canceled) || b.calls != 1 || f.Billed.Uncached != 5 {
+	reply, err := r.Do(ctx, dialogue())
+	if !errors.Is(err, context.Canceled) || b.calls != 1 || reply.Wasted.Uncached != 5 {
 		t.Errorf("%v after %d calls", err, b.calls)
 	}
 }
 
 // A failure tells what all attempts were billed.
 func TestRetryAddsUp(t *testing.T) {
-	r := retrying(t, failing(Failure{Cause: CauseBroken, Billed: prompt.Usage{Uncached: 10, Output: 1}}), 3, quick)
-	if f := failure(t, do(r, dialogue())); f.Billed != (prompt.Usage{Uncached: 30, Output: 3}) || f.Attempts != 3 {
+	r := retrying(t, broken(CauseBroken, prompt.Usage{Uncached: 10, Output: 1}), 3, quick)
+	if f := failure(t)(call(r, dialogue())); f.Billed != (prompt.Usage{Uncached: 30, Output: 3}) || f.Attempts != 3 {
 		t.Errorf("%+v", f)
 	}
 }

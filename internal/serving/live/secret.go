@@ -112,9 +112,6 @@ func (k Secret) redactReply(r *Reply) {
 	for i := range r.ToolCalls {
 		r.ToolCalls[i] = k.redact(r.ToolCalls[i])
 	}
-	for i := range r.Passes {
-		r.Passes[i].Type = k.redact(r.Passes[i].Type)
-	}
 }
 
 // Insecure reports whether requests to a base URL can be read in transit:

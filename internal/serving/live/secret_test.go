@@ -41,8 +41,8 @@ func TestKeyIsTakenOutOfMessages(t *testing.T) {
 	for _, quoted := range []string{canary, canary[:14] + "…" + canary[len(canary)-9:]} {
 		url := says(t, 401, `{"type":"error","error":{"type":"authentication_error","message":"invalid key `+quoted+` given"}}`)
 		for name, b := range both(t, url, limit{}) {
-			_, err := b.Do(context.Background(), dialogue())
-			f := failure(t, err)
+			reply, err := b.Do(context.Background(), dialogue())
+			f := failure(t)(reply, err)
 			for _, part := range []string{canary, canary[:14], canary[len(canary)-9:]} {
 				if strings.Contains(err.Error(), part) {
 					t.Errorf("%s: %q shows %q", name, err, part)

@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"fmt"
 	"testing"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -13,23 +12,24 @@ import (
 func TestWhatWasSent(t *testing.T) {
 	for _, c := range []struct {
 		name                      string
-		failure                   Failure
+		cause                     Cause
+		sent                      Reply
 		interrupted               bool
 		made, refused, unanswered int
 	}{
-		{"no connection", Failure{Cause: CauseNetwork, Attempts: 4}, false, 1, 0, 1},
-		{"a wrong key", Failure{Cause: CauseAuth, Attempts: 1}, false, 1, 1, 0},
-		{"interrupted in the queue", Failure{Cause: CauseBroken}, true, 0, 0, 0},
-		{"interrupted at the server", Failure{Cause: CauseBroken, Attempts: 1, Billed: prompt.Usage{Uncached: 9}}, true, 1, 0, 1},
+		{"no connection", CauseNetwork, Reply{Attempts: 4}, false, 1, 0, 1},
+		{"a wrong key", CauseAuth, Reply{Attempts: 1}, false, 1, 1, 0},
+		{"interrupted in the queue", "", Reply{}, true, 0, 0, 0},
+		{"interrupted at the server", "", Reply{Attempts: 1, Wasted: prompt.Usage{Uncached: 9}}, true, 1, 0, 1},
 	} {
 		s := conversation("alpha")
 		ctx, cancel := context.WithCancel(t.Context())
 		server := &fakeServer{answer: func(int, *Request) (*Reply, error) {
 			if c.interrupted {
 				cancel()
-				return nil, fmt.Errorf("%w: %w", context.Canceled, &c.failure)
+				return &c.sent, context.Canceled
 			}
-			return nil, &c.failure
+			return &c.sent, &Failure{Cause: c.cause}
 		}}
 		l := newLive(t, Options{Backend: server, Texts: library(s)})
 		_, _ = l.Compose(ctx, s.call())

@@ -15,7 +15,7 @@ func compacting() *fakeServer {
 	return &fakeServer{answer: func(int, *Request) (*Reply, error) {
 		return &Reply{
 			StopReason: "compaction", Compaction: "It stands well.", Attempts: 1,
-			Passes: []Pass{{Type: "compaction", Usage: prompt.Usage{Read: 900, Uncached: 100, Output: 6}}},
+			Passes: 1, Compacted: 6, Usage: prompt.Usage{Read: 900, Uncached: 100, Output: 6},
 		}, nil
 	}}
 }
@@ -39,7 +39,7 @@ func byServer(_ *script, c *summarizer.Call) { c.Intent.Way = wayServer }
 // The provider's compaction on demand: a field of its own, its beta, and no
 // instruction of ours at the end of the conversation.
 func TestComposeOnDemand(t *testing.T) {
-	o := Options{Settings: Settings{Betas: []string{"mine"}}}
+	o := Options{}
 	s := conversation("alpha")
 	c := s.call()
 	s.context.Truncate(s.context.Len()-1, prompt.CauseNone)
@@ -51,9 +51,6 @@ func TestComposeOnDemand(t *testing.T) {
 	if d := cmp.Diff(&Compaction{Type: "summarize"}, r.Compaction); d != "" {
 		t.Errorf("compaction %s", d)
 	}
-	if d := cmp.Diff([]string{"mine", "compact-2026-09-04"}, r.Betas); d != "" {
-		t.Errorf("betas: %s", d)
-	}
 	last := r.Messages[len(r.Messages)-1]
 	if text := last.Content[len(last.Content)-1].words(); text != "Good. Now the logout." {
 		t.Errorf("the request ends with %q", text)
@@ -63,9 +60,9 @@ func TestComposeOnDemand(t *testing.T) {
 	}
 }
 
-// A compaction on demand over HTTP gives a summary, and the report names its beta.
+// A compaction on demand over HTTP gives a summary, and the request has its beta.
 func TestServerOverHTTP(t *testing.T) {
-	_, web := serve(t)
+	server, web := serve(t)
 	s := conversation("alpha")
 	call := s.call()
 	call.Intent.Way = wayServer
@@ -73,8 +70,8 @@ func TestServerOverHTTP(t *testing.T) {
 	if a := compose(t, l, call); a.Failed != "" || a.Summary < 100 {
 		t.Errorf("%+v", a)
 	}
-	if d := cmp.Diff([]string{"compact-2026-09-04"}, l.opts.Shared.Report().Calls[0].Betas); d != "" {
-		t.Errorf("betas %s", d)
+	if got := server.Requests()[0].Header.Get("Anthropic-Beta"); got != "compact-2026-09-04" {
+		t.Errorf("beta %q", got)
 	}
 }
 
@@ -108,8 +105,8 @@ func TestInstructionsOfCompaction(t *testing.T) {
 // What the modelled server has cleared goes out as the placeholder that the context has, and nothing declares edits.
 func TestClearedByTheServer(t *testing.T) {
 	r := sent(t, Options{}, func(s *script, _ *summarizer.Call) { s.context.LeaveOut(6, 9) })
-	if got := r.Messages[2].Content[0]; got.Type != typeResult || got.words() != clearedText || len(r.Betas) > 0 {
-		t.Errorf("sent %+v with %v", got, r.Betas)
+	if got := r.Messages[2].Content[0]; got.Type != typeResult || got.words() != clearedText {
+		t.Errorf("sent %+v", got)
 	}
 }
 

@@ -28,15 +28,10 @@ type Settings struct {
 	// Model replaces the session's model, under exactly this name. A strategy that
 	// names its own model keeps it. Recorded names are sent without what a cloud
 	// platform or the client adds to them.
-	Model   string   `yaml:"model" doc:"Model to ask in place of the session's (\"\" for that), under exactly this name. A small model that a strategy names for itself stays."`
-	Sources []string `yaml:"sources" enum:"compact,session_memory" doc:"Whose calls are real: compact, session_memory. The others are the stub's."`
-	// Files of the head of calls that share the conversation's.
-	SystemFile   string        `yaml:"system" doc:"File with the system prompt, beside the scenario, else in the current folder. \"\": requests hold a placeholder of the recorded size."`
-	ToolsFile    string        `yaml:"tools" doc:"File with the tool definitions, a JSON list, the same way."`
+	Model        string        `yaml:"model" doc:"Model to ask in place of the session's (\"\" for that), under exactly this name. A small model that a strategy names for itself stays."`
+	Sources      []string      `yaml:"sources" enum:"compact,session_memory" doc:"Whose calls are real: compact, session_memory. The others are the stub's."`
 	Instructions string        `yaml:"instructions" doc:"What to ask of every summary besides."`
-	Betas        []string      `yaml:"betas" doc:"Beta features to ask for in every call, beside those that strategies need."`
 	MaxOutput    int           `yaml:"max_output" min:"1" doc:"Most tokens to ask for in an answer, where the strategy says nothing and the model allows it: the client's own cap for summaries."`
-	Redact       bool          `yaml:"redact" doc:"Record filler in place of texts."`
 	Budget       float64       `yaml:"budget_usd" min:"0" doc:"Stop before real calls cost more; 0: no limit."`
 	MaxCalls     int           `yaml:"max_calls" min:"0" doc:"Stop before more requests are sent; 0: no limit."`
 	Concurrency  int           `yaml:"concurrency" min:"1" doc:"Calls at once."`
@@ -47,7 +42,7 @@ type Settings struct {
 // DefaultSettings returns the settings of a scenario without a block live.
 func DefaultSettings() Settings {
 	return Settings{
-		Provider: Anthropic, Sources: []string{sourceCompact, sourceSessionMemory}, Betas: []string{},
+		Provider: Anthropic, Sources: []string{sourceCompact, sourceSessionMemory},
 		MaxOutput: DefaultMaxOutput, Concurrency: 4, Attempts: 4, Timeout: DefaultTimeout,
 	}
 }

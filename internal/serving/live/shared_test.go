@@ -12,7 +12,7 @@ func TestSharedCalls(t *testing.T) {
 	server, web := serve(t)
 	dir := t.TempDir()
 	run := func(mode Mode, cells ...string) Report {
-		calls := folder(t, dir, mode, false)
+		calls := folder(t, dir, mode)
 		var shared Shared
 		for _, name := range cells {
 			s := conversation("alpha")

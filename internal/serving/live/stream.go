@@ -21,12 +21,14 @@ type partial struct {
 	reply   Reply
 	text    strings.Builder
 	began   time.Time
-	bytes   int64 // of output so far
-	most    int64 // tokens of output that the request allows
-	thought bool  // a block of thinking has arrived
-	refused bool  // a refusal has arrived
-	done    bool  // the last event has arrived
-	begun   bool  // the request went out in full, or a response began: it may be billed
+	counted prompt.Usage   // of the call, without what passes has
+	passes  []prompt.Usage // of the model inside the call: those of a compaction count apart
+	bytes   int64          // of output so far
+	most    int64          // tokens of output that the request allows
+	thought bool           // a block of thinking has arrived
+	refused bool           // a refusal has arrived
+	done    bool           // the last event has arrived
+	begun   bool           // the request went out in full, or a response began: it may be billed
 }
 
 // chatEnd is the last event of a stream of chat completions.
@@ -96,13 +98,13 @@ type event struct {
 
 // piece is the beginning of a content block, a part of one, or the end of a message.
 type piece struct {
-	Type        string         `json:"type"`
-	Text        *string        `json:"text"`
-	Content     jsontext.Value `json:"content"` // of a compaction: a string
-	Thinking    *string        `json:"thinking"`
-	Name        string         `json:"name"`
-	PartialJSON *string        `json:"partial_json"`
-	StopReason  *string        `json:"stop_reason"`
+	Type        string  `json:"type"`
+	Text        *string `json:"text"`
+	Content     any     `json:"content"` // of a compaction: a string
+	Thinking    *string `json:"thinking"`
+	Name        string  `json:"name"`
+	PartialJSON *string `json:"partial_json"`
+	StopReason  *string `json:"stop_reason"`
 }
 
 // usage counts tokens in the words of the Messages API. A nil count is absent: it has not changed.
@@ -145,10 +147,8 @@ func (p *partial) message(data []byte) error {
 			if d.Type == "text_delta" {
 				p.text.WriteString(value(d.Text))
 			}
-			if text := unquoted(d.Content); text != "" {
-				p.reply.Compaction = words(text)
-			}
-			p.bytes += int64(len(value(d.Text)) + len(value(d.PartialJSON)) + len(value(d.Thinking)) + len(unquoted(d.Content)))
+			p.compacted(d)
+			p.bytes += int64(len(value(d.Text)) + len(value(d.PartialJSON)) + len(value(d.Thinking)))
 		}
 	case "message_delta":
 		if e.Delta != nil {
@@ -175,24 +175,34 @@ func (p *partial) open(b *piece) {
 	case "thinking", "redacted_thinking":
 		p.thought = true
 	case "compaction":
-		p.reply.Compaction = cmp.Or(words(unquoted(b.Content)), p.reply.Compaction)
+		p.compacted(b)
+	}
+}
+
+// compacted takes the text of a compaction.
+func (p *partial) compacted(b *piece) {
+	if text, _ := b.Content.(string); text != "" {
+		p.reply.Compaction = words(text)
+		p.bytes += int64(len(text))
 	}
 }
 
 // count sets counts, which are totals of the whole message.
 func (p *partial) count(u *usage) {
-	merge(&p.reply.Usage, u)
+	merge(&p.counted, u)
 	if u.Details != nil {
 		p.reply.Thinking = u.Details.Thinking
 	}
-	if len(u.Iterations) == 0 {
-		return
+	if len(u.Iterations) > 0 {
+		p.passes, p.reply.Compacted = nil, 0
 	}
-	p.reply.Passes = make([]Pass, len(u.Iterations))
 	for i := range u.Iterations {
-		it := &u.Iterations[i]
-		p.reply.Passes[i].Type = it.Type
-		merge(&p.reply.Passes[i].Usage, &it.usage)
+		var pass prompt.Usage
+		merge(&pass, &u.Iterations[i].usage)
+		p.passes = append(p.passes, pass)
+		if u.Iterations[i].Type == "compaction" {
+			p.reply.Compacted += pass.Output
+		}
 	}
 }
 
@@ -213,15 +223,6 @@ func merge(to *prompt.Usage, u *usage) {
 	if u.Creation != nil {
 		to.Write5m += max(*u.Creation-to.Write5m-to.Write1h, 0)
 	}
-}
-
-// unquoted returns the text of a JSON string, "" for anything else.
-func unquoted(v jsontext.Value) string {
-	var s string
-	if json.Unmarshal(v, &s) != nil {
-		return ""
-	}
-	return s
 }
 
 // chunk is an event of a streamed chat completion.
@@ -277,7 +278,7 @@ func (p *partial) completion(data []byte) error {
 		// of the input's price.
 		read := min(max(u.Details.Cached, 0), u.Prompt)
 		written := min(max(u.Details.Written, 0), u.Prompt-read)
-		p.reply.Usage = prompt.Usage{Uncached: u.Prompt - read - written, Read: read, Write5m: written, Output: u.Completion}
+		p.counted = prompt.Usage{Uncached: u.Prompt - read - written, Read: read, Write5m: written, Output: u.Completion}
 		p.reply.Thinking = u.Output.Reasoning
 	}
 	for _, c := range e.Choices {
@@ -307,18 +308,20 @@ func (p *partial) said(d *chatMessage) {
 // maxCount is the largest plausible count of tokens from a server.
 const maxCount = 100_000_000
 
-// trust drops a usage with an impossible count and returns an error: its bill is not credible, and the answer is not
-// used.
+// trust sets the bill. With an impossible count there is none, as it would not be credible, and an error: the answer is
+// not used.
 func (p *partial) trust() error {
 	r := &p.reply
-	usages := []prompt.Usage{r.Usage, r.Billed()}
-	for i := range r.Passes {
-		usages = append(usages, r.Passes[i].Usage)
+	if r.Usage, r.Passes = p.counted, len(p.passes); r.Passes > 0 {
+		r.Usage = prompt.Usage{}
 	}
-	for _, u := range usages {
+	for i := range p.passes {
+		r.Usage.Add(&p.passes[i])
+	}
+	for _, u := range append(p.passes, p.counted, r.Usage) {
 		for _, n := range []int64{u.Uncached, u.Read, u.Write5m, u.Write1h, u.Output} {
 			if n < 0 || n > maxCount {
-				r.Usage, r.Passes, r.Thinking = prompt.Usage{}, nil, 0
+				r.Usage = prompt.Usage{}
 				return fmt.Errorf("the server counts %d tokens, which no call has", n)
 			}
 		}
@@ -331,14 +334,14 @@ func (p *partial) output() int64 { return min((p.bytes+bytesPerToken-1)/bytesPer
 
 // billed returns the known cost of a stream that broke off: the counted input, and the output so far.
 func (p *partial) billed() prompt.Usage {
-	u := p.reply.Billed()
+	u := p.reply.Usage
 	u.Output = max(u.Output, p.output())
 	return u
 }
 
 // finish returns the reply of a complete stream. What the server did not count is estimated, because gateways omit
 // usage in streams: the input as its upper estimate, the output from its bytes.
-func (p *partial) finish(sent *Request) *Reply {
+func (p *partial) finish(most prompt.Usage) *Reply {
 	r := &p.reply
 	r.Text, r.Total, r.Attempts = words(p.text.String()), time.Since(p.began), 1
 	r.First = cmp.Or(r.First, r.Total)
@@ -347,17 +350,17 @@ func (p *partial) finish(sent *Request) *Reply {
 	}
 	// The visible thinking may be shorter than the actual one, or empty. If the
 	// server does not count thinking, it is the output minus the rest.
-	output := r.Billed().Output
+	output := r.Usage.Output
 	r.Thinking = min(max(r.Thinking, 0), output)
 	if r.Thinking == 0 && p.thought {
 		r.Thinking = max(0, output-int64(len(r.Text)+len(r.Compaction)+bytesPerToken-1)/bytesPerToken)
 	}
-	if len(r.Passes) > 0 {
+	if r.Passes > 0 {
 		return r
 	}
 	u := &r.Usage
 	if u.Input() == 0 {
-		*u, r.Estimated = sent.most(), true
+		*u, r.Estimated = most, true
 		u.Output = output
 	}
 	if u.Output == 0 && p.bytes > 0 {

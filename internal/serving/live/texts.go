@@ -1,7 +1,6 @@
 package live
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ const (
 	clearedText   = "[Old tool result content cleared]"
 	emptyResult   = "(no output)"
 	missingResult = "[The result of this call is not there.]"
+	unseenText    = "[Something stood here that the recording does not show.]"
 	truncatedText = "[earlier conversation truncated for compaction retry]"
 	leadingText   = "[The conversation begins with a response.]"
 	pausedText    = "[The conversation stands here.]"
@@ -48,18 +48,6 @@ func withMedia(text, media string) string {
 // clean returns a text that any server accepts: valid UTF-8.
 func clean(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-// stand returns a text of about so many tokens that replaces what no recording
-// shows. It says so, and is the same in every call.
-func stand(what string, tokens int32) string {
-	var b strings.Builder
-	size := max(0, int(tokens)) * bytesPerToken
-	fmt.Fprintf(&b, "[This stands for %s, which the recording does not show. It tells nothing.]\n", what)
-	for line := 1; b.Len() < size; line++ {
-		fmt.Fprintf(&b, "%d. Nothing is known of this line, and nothing follows from it.\n", line)
-	}
-	return cut(b.String(), max(size, len(what)+70))
-}
-
 // cut returns the first n bytes of a text, or fewer so as not to divide a rune.
 func cut(text string, n int) string {
 	if n >= len(text) {
@@ -74,40 +62,33 @@ func cut(text string, n int) string {
 
 // injected adds an entry whose block is not in the recording: a summary, what
 // returned after it, or the client's own words.
-func (p *composer) injected(i int, e prompt.Entry, b *prompt.Block) error {
-	text, err := p.words(i, e, b)
-	if err != nil {
-		return err
+func (p *composer) injected(i int, e prompt.Entry, b *prompt.Block) (err error) {
+	var text string
+	switch {
+	case e.Kind == prompt.KindSummary:
+		if w, ok := p.recall(b.Digest); ok {
+			text = summaryHeader + w.message(e.Tokens)
+		}
+	case e.Kind == prompt.KindAttachment:
+		if text, err = p.restored(e, b); err != nil {
+			return err
+		}
+	case e.Kind == prompt.KindPrompt && p.call.Intent.Lead > 0 && e.Tokens == p.call.Intent.Lead && i == p.firstInjected():
+		text = truncatedText
+	}
+	if text == "" {
+		text = p.unseen(int64(e.Tokens) * bytesPerToken)
 	}
 	p.cover(i, text)
 	p.add(i, roleOf(e), Text(text))
 	return nil
 }
 
-// words returns the text of a block that is not in the recording.
-func (p *composer) words(i int, e prompt.Entry, b *prompt.Block) (string, error) {
-	switch e.Kind {
-	case prompt.KindSummary:
-		if w, ok := p.recall(b.Digest); ok {
-			return summaryHeader + w.message(e.Tokens), nil
-		}
-		return p.filler("a summary", e.Tokens), nil
-	case prompt.KindPrompt:
-		if p.call.Intent.Lead > 0 && e.Tokens == p.call.Intent.Lead && i == p.firstInjected() {
-			return truncatedText, nil
-		}
-	case prompt.KindAttachment:
-		if text, err := p.restored(e, b); err != nil || text != "" {
-			return text, err
-		}
-	}
-	return p.filler("text of the client", e.Tokens), nil
-}
-
-func (p *composer) filler(what string, tokens int32) string {
-	text := stand(what, tokens)
-	p.count.Filler += int64(len(text))
-	return text
+// unseen returns what is sent in place of so many bytes that no recording shows: filler of their size would cost money
+// and tell nothing.
+func (p *composer) unseen(bytes int64) string {
+	p.count.Unseen += bytes
+	return unseenText
 }
 
 // firstInjected returns the position of the client's first own prompt, which replaces messages that were cut off.
@@ -182,7 +163,7 @@ func madeFrom(made, from prompt.Digest, tokens int32) bool {
 	return made == of || made == of.Extend(prompt.Digest{}) || made == (prompt.Digest{}).Extend(from).ExtendInt(uint64(tokens))
 }
 
-// System prompts of this package, for the head of a request.
+// System prompts of this package, for the head of a request: recordings have none.
 const (
 	agentSystem = "You are an agent that helps a person with software. You read and change files and run " +
 		"commands by your tools."
@@ -190,92 +171,21 @@ const (
 		"from your summary."
 )
 
-// The fixed words of a tool definition take about so many tokens.
-const toolTokens = 30
-
-// headPlaces are the entries that the blocks of the head show, for markers: the
-// last one of the tools, and each of the system prompt.
-type headPlaces struct {
-	tools  int
-	system []int
-}
-
-// head puts tools and system prompt into a request: the given ones for calls on
-// the conversation's prefix, else placeholders of the size of the entries.
-func (p *composer) head(r *Request) headPlaces {
-	c := p.call.Context
-	var tools int32
-	var sizes []int32
-	places := headPlaces{tools: -1}
-	for i := range c.Messages() {
-		if e := c.At(i); e.Kind == prompt.KindTools {
-			tools += e.Tokens
-			places.tools = i
-		} else {
-			sizes = append(sizes, e.Tokens)
-			places.system = append(places.system, i)
-		}
-	}
+// head puts the system prompt and the tools into a request, these by name alone: of a call that has a head of its own,
+// only those that its messages call, as the API requires.
+func (p *composer) head(r *Request) {
+	system := agentSystem
+	called := slices.ContainsFunc(p.blocks, func(b placed) bool { return b.block.Type == typeUse })
 	if p.call.Intent.Own {
-		p.ownHead(r, sizes)
-		return places
+		system = summarySystem
 	}
-	r.Tools, r.System = slices.Clone(p.opts.Tools), slices.Clone(p.opts.System)
-	for i := range r.Tools { // the client sets the breakpoints
-		r.Tools[i].CacheControl = nil
+	r.System = []Block{Text(system)}
+	if p.call.Intent.Own && !called {
+		return
 	}
-	for i := range r.System {
-		r.System[i].CacheControl = nil
+	for _, name := range p.names() {
+		r.Tools = append(r.Tools, Tool{Name: name, Description: "A tool of the agent.", InputSchema: jsontext.Value(`{"type":"object"}`)})
 	}
-	if len(r.Tools) == 0 {
-		r.Tools = p.tools(tools)
-	}
-	for i := len(r.System); i < len(sizes) && len(p.opts.System) == 0; i++ {
-		r.System = append(r.System, systemBlock(agentSystem, sizes[i]))
-	}
-	return places
-}
-
-// ownHead sets the system prompt of a call that has its own, and the tools that
-// its messages call, as the API requires.
-func (p *composer) ownHead(r *Request, sizes []int32) {
-	if slices.ContainsFunc(p.blocks, func(b placed) bool { return b.block.Type == typeUse }) {
-		r.Tools = p.tools(0)
-	}
-	for i, size := range sizes {
-		if i == 0 {
-			size -= int32(len(r.Tools)) * toolTokens
-		}
-		r.System = append(r.System, systemBlock(summarySystem, size))
-	}
-	if len(r.System) == 0 {
-		r.System = append(r.System, Text(summarySystem))
-	}
-}
-
-// systemBlock returns a system prompt of about so many tokens; a short one is only the words.
-func systemBlock(words string, tokens int32) Block {
-	if rest := int(tokens) - len(words)/bytesPerToken; rest > toolTokens {
-		words += "\n\n" + stand("the rest of a system prompt", int32(rest))
-	}
-	return Text(words)
-}
-
-// tools defines all tools of the session in about so many tokens, so that the head is the same in every request.
-func (p *composer) tools(tokens int32) []Tool {
-	names := p.names()
-	if len(names) == 0 {
-		return nil
-	}
-	each := max(0, tokens/int32(len(names))-toolTokens)
-	list := make([]Tool, len(names))
-	for i, name := range names {
-		list[i] = Tool{Name: name, Description: "A tool of the agent.", InputSchema: jsontext.Value(`{"type":"object"}`)}
-		if each > 0 {
-			list[i].Description = stand("the description of a tool", each)
-		}
-	}
-	return list
 }
 
 // names returns the names of the session's tools in the form of the API, sorted, each once.

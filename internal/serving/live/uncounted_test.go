@@ -35,7 +35,7 @@ func TestLastLineOfAStream(t *testing.T) {
 		b := openAIAt(t, says(t, 200, chunks(tc.rest), "Content-Type", "text/event-stream"), limit{})
 		reply, err := b.Do(context.Background(), short(100))
 		if !tc.ok {
-			if f := failure(t, err); f.Cause != CauseBroken {
+			if f := failure(t)(reply, err); f.Cause != CauseBroken {
 				t.Errorf("%q: %v", tc.rest, err)
 			}
 			continue
@@ -47,15 +47,15 @@ func TestLastLineOfAStream(t *testing.T) {
 }
 
 // What a server does not count is estimated and said to be: ten bytes of output
-// are 3 tokens at four bytes each, the request's estimate is 64.
+// are 3 tokens at four bytes each, the request's estimate is 240.
 func TestUncountedIsEstimated(t *testing.T) {
 	for _, tc := range []struct {
 		usage string
 		want  prompt.Usage
 	}{
-		{"", prompt.Usage{Uncached: 64, Output: 3}},
+		{"", prompt.Usage{Uncached: 240, Output: 3}},
 		{`data: {"id":"c1","model":"m","choices":[],"usage":{"prompt_tokens":70}}` + "\n\n", prompt.Usage{Uncached: 70, Output: 3}},
-		{`data: {"id":"c1","model":"m","choices":[],"usage":{"completion_tokens":5}}` + "\n\n", prompt.Usage{Uncached: 64, Output: 5}},
+		{`data: {"id":"c1","model":"m","choices":[],"usage":{"completion_tokens":5}}` + "\n\n", prompt.Usage{Uncached: 240, Output: 5}},
 	} {
 		b := openAIAt(t, says(t, 200, chunks(tc.usage+"data: [DONE]\n\n"), "Content-Type", "text/event-stream"), limit{})
 		reply, err := b.Do(context.Background(), short(100))
@@ -88,13 +88,13 @@ func TestAbsurdCountsAreRefused(t *testing.T) {
 		`{"input_tokens":70,"iterations":[{"type":"message","input_tokens":-5}]}`,
 	} {
 		url := says(t, 200, fmt.Sprintf(start, usage)+end, "Content-Type", "text/event-stream")
-		_, err := anthropicAt(t, url, limit{}).Do(t.Context(), short(100))
-		if f := failure(t, err); f.Cause != CauseServer || f.Billed != (prompt.Usage{}) {
+		reply, err := anthropicAt(t, url, limit{}).Do(t.Context(), short(100))
+		if f := failure(t)(reply, err); f.Cause != CauseServer || f.Billed != (prompt.Usage{}) {
 			t.Errorf("%s: %+v", usage, f)
 		}
 		url = says(t, 200, fmt.Sprintf(start, usage), "Content-Type", "text/event-stream")
-		_, err = anthropicAt(t, url, limit{}).Do(t.Context(), short(100))
-		if f := failure(t, err); f.Billed != (prompt.Usage{Uncached: 64}) { // the estimate
+		reply, err = anthropicAt(t, url, limit{}).Do(t.Context(), short(100))
+		if f := failure(t)(reply, err); f.Billed != (prompt.Usage{Uncached: 235}) { // the estimate
 			t.Errorf("%s, broken off: %+v", usage, f)
 		}
 	}
@@ -104,8 +104,8 @@ func TestAbsurdCountsAreRefused(t *testing.T) {
 		`{"prompt_tokens":9000000000000,"completion_tokens":5}`,
 	} {
 		url := says(t, 200, chunks(`data: {"id":"c1","choices":[],"usage":`+usage+"}\n\ndata: [DONE]\n\n"), "Content-Type", "text/event-stream")
-		_, err := openAIAt(t, url, limit{}).Do(t.Context(), short(100)) // ten bytes were said
-		if f := failure(t, err); f.Cause != CauseServer || f.Billed != (prompt.Usage{Output: 3}) {
+		reply, err := openAIAt(t, url, limit{}).Do(t.Context(), short(100)) // ten bytes were said
+		if f := failure(t)(reply, err); f.Cause != CauseServer || f.Billed != (prompt.Usage{Output: 3}) {
 			t.Errorf("%s: %+v", usage, f)
 		}
 	}

@@ -3,12 +3,12 @@ package live
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/serving/live/livetest"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestReplyTellsWhatWasWasted(t *testing.T) {
 	b := &fake{do: func(n int) (*Reply, error) {
 		if n < 3 {
-			return nil, &Failure{Cause: CauseBroken, Billed: prompt.Usage{Write1h: 100, Output: int64(n)}}
+			return &Reply{Wasted: prompt.Usage{Write1h: 100, Output: int64(n)}}, &Failure{Cause: CauseBroken}
 		}
 		return &Reply{Usage: prompt.Usage{Read: 100, Output: 50}}, nil
 	}}
@@ -25,8 +25,8 @@ func TestReplyTellsWhatWasWasted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (prompt.Usage{Write1h: 200, Output: 3}); reply.Wasted != want || reply.Billed() != (prompt.Usage{Read: 100, Output: 50}) {
-		t.Errorf("wasted %+v, want %+v; billed %+v", reply.Wasted, want, reply.Billed())
+	if want := (prompt.Usage{Write1h: 200, Output: 3}); reply.Wasted != want || reply.Usage != (prompt.Usage{Read: 100, Output: 50}) {
+		t.Errorf("wasted %+v, want %+v; billed %+v", reply.Wasted, want, reply.Usage)
 	}
 }
 
@@ -37,11 +37,11 @@ func TestCancelledInTheSecondAttempt(t *testing.T) {
 		if n == 2 {
 			cancel()
 		}
-		return nil, &Failure{Cause: CauseBroken, Billed: prompt.Usage{Uncached: 5}}
+		return &Reply{Wasted: prompt.Usage{Uncached: 5}}, &Failure{Cause: CauseBroken}
 	}}
-	_, err := retrying(t, b, 4, quick).Do(ctx, dialogue())
-	if f := failure(t, err); !errors.Is(err, context.Canceled) || f.Billed.Uncached != 10 || f.Attempts != 2 {
-		t.Errorf("%v: %+v", err, f)
+	reply, err := retrying(t, b, 4, quick).Do(ctx, dialogue())
+	if !errors.Is(err, context.Canceled) || reply.Wasted.Uncached != 10 || reply.Attempts != 2 {
+		t.Errorf("%v: %+v", err, reply)
 	}
 }
 
@@ -69,7 +69,7 @@ func vanishing(t *testing.T) string {
 // A request that went out in full may be billed although no word came back; one
 // that reached nobody is not.
 func TestResetAheadOfTheResponseIsBooked(t *testing.T) {
-	e := dialogue().most()
+	e := estimate(dialogue())
 	e.Output = 0
 	const gone = "http://127.0.0.1:1" // nothing listens there, and no other test can take the port
 	for _, tc := range []struct {
@@ -79,9 +79,9 @@ func TestResetAheadOfTheResponseIsBooked(t *testing.T) {
 	}{{vanishing(t), CauseBroken, e}, {gone, CauseNetwork, prompt.Usage{}}} {
 		for name, b := range both(t, tc.url, limit{}) {
 			g := gated(t, b, Settings{})
-			f := failure(t, do(g, dialogue()))
-			if s := g.Spent(); f.Cause != tc.cause || s.Usage != tc.want || f.Billed != tc.want {
-				t.Errorf("%s: %+v, booked %+v, want %s and %+v", name, f, s.Usage, tc.cause, tc.want)
+			f := failure(t)(call(g, dialogue()))
+			if usd := g.gate.sum().USD; f.Cause != tc.cause || usd != price("", tc.want) || f.Billed != tc.want {
+				t.Errorf("%s: %+v, booked $%v, want %s and %+v", name, f, usd, tc.cause, tc.want)
 			}
 		}
 	}
@@ -90,11 +90,11 @@ func TestResetAheadOfTheResponseIsBooked(t *testing.T) {
 // An endless answer is billed as much output as the request allowed, whatever came:
 // 8 MB of it are no two million tokens.
 func TestFloodIsBookedWithinTheOutputAllowed(t *testing.T) {
-	for name, b := range both(t, livetest.Start(t, "flood").URL, limit{}) {
+	for name, b := range both(t, startServer(t, "flood").URL, limit{}) {
 		g := gated(t, b, Settings{})
-		f := failure(t, do(g, dialogue()))
-		if most := int64(dialogue().MaxTokens); f.Cause != CauseTooLarge || f.Billed.Output != most || g.Spent().Usage.Output != most {
-			t.Errorf("%s: %+v, booked %+v, want %d tokens of output", name, f, g.Spent().Usage, most)
+		f := failure(t)(call(g, dialogue()))
+		if most := int64(dialogue().MaxTokens); f.Cause != CauseTooLarge || f.Billed.Output != most || g.gate.sum().USD != price("", f.Billed) {
+			t.Errorf("%s: %+v, booked %+v, want %d tokens of output", name, f, g.gate.sum(), most)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestBudgetRefusesUnpricedModels(t *testing.T) {
 // and no less than the server counted.
 func TestBooksAgreeWithTheServer(t *testing.T) {
 	for _, name := range []string{"anthropic", "openai"} {
-		s := livetest.Start(t, "reset@1", "cut@3", "error-event@5", "529@7")
+		s := startServer(t, "reset@1", "cut@3", "error-event@5", "529@7")
 		g := retrying(t, both(t, s.URL, limit{})[name], 4, quick)
 		r := g
 		var told prompt.Usage
@@ -131,16 +131,15 @@ func TestBooksAgreeWithTheServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			billed := reply.Billed()
-			told.Add(&billed)
+			told.Add(&reply.Usage)
 			told.Add(&reply.Wasted)
 		}
-		booked, counted := g.Spent().Usage, prompt.Usage{}
+		booked, counted := told, prompt.Usage{}
 		for _, r := range s.Requests() {
 			counted.Add(&r.Billed)
 		}
-		if told != booked {
-			t.Errorf("%s: told %+v, booked %+v", name, told, booked)
+		if usd := g.gate.sum().USD; math.Abs(price("", told)-usd) > 1e-9 {
+			t.Errorf("%s: told %+v, booked $%v", name, told, usd)
 		}
 		in := booked.Input()
 		if name == "anthropic" {
@@ -157,12 +156,19 @@ func TestBooksAgreeWithTheServer(t *testing.T) {
 // A call that is interrupted ahead of the server sent nothing.
 func TestCancelledAheadOfTheServer(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	b := &fake{do: func(int) (*Reply, error) {
-		cancel()
-		return nil, ctx.Err()
-	}}
-	_, err := retrying(t, b, 4, quick).Do(ctx, dialogue())
-	if f := failure(t, err); !errors.Is(err, context.Canceled) || f.Attempts != 0 {
-		t.Errorf("%v: %+v", err, f)
+	cancel()
+	b := answering(prompt.Usage{Output: 1})
+	reply, err := retrying(t, b, 4, quick).Do(ctx, dialogue())
+	if !errors.Is(err, context.Canceled) || reply.Attempts != 0 || b.calls != 0 {
+		t.Errorf("%v: %+v, %d calls", err, reply, b.calls)
+	}
+}
+
+// What a limit stops in its second attempt was billed for the first.
+func TestStoppedInTheSecondAttempt(t *testing.T) {
+	b := broken(CauseBroken, prompt.Usage{Uncached: 5})
+	reply, err := around(t, b, Config{Settings: Settings{Attempts: 4, MaxCalls: 1}}).Do(context.Background(), dialogue())
+	if !errors.Is(err, ErrMaxCalls) || reply.Wasted.Uncached != 5 || reply.Attempts != 1 {
+		t.Errorf("%v: %+v", err, reply)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // canary is a key that must show up nowhere.
@@ -63,7 +65,11 @@ func around(t testing.TB, b Backend, c Config) *Client {
 	client.send = func(ctx context.Context, r *Request, _ []byte) (*Reply, error) {
 		real, ok := b.(*Client)
 		if !ok {
-			return b.Do(ctx, r)
+			reply, err := b.Do(ctx, r)
+			if reply == nil {
+				reply = &Reply{}
+			}
+			return reply, err
 		}
 		body, err := r.body(real.config.Provider, false)
 		if err != nil {
@@ -72,6 +78,27 @@ func around(t testing.TB, b Backend, c Config) *Client {
 		return real.once(ctx, r, body)
 	}
 	return client
+}
+
+// spent is what a gate has let through.
+type spent struct {
+	Calls, InFlight int
+	USD             float64
+}
+
+func (g *gate) sum() spent {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return spent{g.calls, g.inFlight, g.usd}
+}
+
+// estimate is the bill that a request has at most.
+func estimate(r *Request) prompt.Usage {
+	body, err := r.body(Anthropic, false)
+	if err != nil {
+		panic(err)
+	}
+	return r.most(body)
 }
 
 // gated makes each call once, within limits.
@@ -131,17 +158,26 @@ func dialogue() *Request {
 	}
 }
 
-// failure returns the failure that an error is.
-func failure(t testing.TB, err error) *Failure {
-	t.Helper()
-	var f *Failure
-	if !errors.As(err, &f) {
-		t.Fatalf("error %v is no failure", err)
+// failed is a failure with what was billed until then.
+type failed struct {
+	*Failure
+	Billed   prompt.Usage
+	Attempts int
+}
+
+// failure returns the failure that a call came to.
+func failure(t testing.TB) func(*Reply, error) failed {
+	return func(r *Reply, err error) failed {
+		t.Helper()
+		f := failed{Billed: r.Wasted, Attempts: r.Attempts}
+		if !errors.As(err, &f.Failure) {
+			t.Fatalf("error %v is no failure", err)
+		}
+		if strings.Contains(err.Error(), "canary") {
+			t.Errorf("the key stands in the error %q", err)
+		}
+		return f
 	}
-	if strings.Contains(err.Error(), "canary") {
-		t.Errorf("the key stands in the error %q", err)
-	}
-	return f
 }
 
 // sleeps are waits that took no time.

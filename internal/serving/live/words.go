@@ -2,12 +2,9 @@ package live
 
 import (
 	"cmp"
-	"encoding/csv"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
@@ -37,9 +34,6 @@ func (r *Report) Text(unpriced []string, err error) string {
 // sentText says what was sent and with what result, "" for nothing.
 func (r *Report) sentText(unpriced []string) string {
 	if r.Made == 0 {
-		if r.USD > 0 {
-			return fmt.Sprintf("$%.2f paid for requests that came to no end", r.USD)
-		}
 		return ""
 	}
 	text := fmt.Sprintf("%s made for $%.2f", document.Count(r.Made, "real call"), r.USD)
@@ -75,11 +69,11 @@ func (r *Report) Notes() []string {
 	if r.Missing+r.Cut > 0 {
 		notes = append(notes, fmt.Sprintf("sections of summaries: %d missing, %d cut to their limit", r.Missing, r.Cut))
 	}
-	if n := r.Composed.Filler; n > 0 {
-		notes = append(notes, Thousands(n)+" bytes of the requests stand for text that no recording shows")
+	if n := r.Composed.Unseen; n > 0 {
+		notes = append(notes, "requests lack about "+Thousands(n)+" bytes of text that no recording shows")
 	}
 	if n := r.Composed.Lost; n > 0 {
-		notes = append(notes, document.Count(n, "text")+" of the requests stood for summaries whose words are not kept")
+		notes = append(notes, "requests lack "+document.Count(n, "text")+" of earlier summaries, whose words are not known")
 	}
 	return notes
 }
@@ -106,56 +100,6 @@ func Refusals(calls []Call) (n int, text string) {
 		text += fmt.Sprintf("; and %s", document.Count(more, "further reason"))
 	}
 	return n, text
-}
-
-// summaryColumns are the columns of summaries.csv.
-var summaryColumns = []struct {
-	name  string
-	value func(c *Call) any
-}{
-	{"cell", func(c *Call) any { return c.Cell }},
-	{"session", func(c *Call) any { return c.Session }},
-	{"thread", func(c *Call) any { return c.Thread }},
-	{"round", func(c *Call) any { return c.Round }},
-	{"number", func(c *Call) any { return c.Number }},
-	{"source", func(c *Call) any { return c.Source }},
-	{"way", func(c *Call) any { return c.Way }},
-	{"model", func(c *Call) any { return c.Model }},
-	{"replayed", func(c *Call) any { return c.Replayed }},
-	{"failed", func(c *Call) any { return c.Failed }},
-	{"attempts", func(c *Call) any { return c.Attempts }},
-	{"seconds", func(c *Call) any { return strconv.FormatFloat(c.Seconds, 'f', 3, 64) }},
-	{"uncached_tokens", func(c *Call) any { return c.Usage.Uncached }},
-	{"read_tokens", func(c *Call) any { return c.Usage.Read }},
-	{"write_tokens", func(c *Call) any { return c.Usage.Writes() }},
-	{"output_tokens", func(c *Call) any { return c.Usage.Output }},
-	{"summary_tokens", func(c *Call) any { return c.Tokens }},
-	{"summary_bytes", func(c *Call) any { return c.Bytes }},
-	{"sections", func(c *Call) any {
-		parts := make([]string, len(c.Sections))
-		for i, s := range c.Sections {
-			parts[i] = fmt.Sprintf("%s=%d", s.Title, s.Bytes)
-		}
-		return strings.Join(parts, ";")
-	}},
-	{"shared", func(c *Call) any { return c.Shared }},
-	{"thinking_tokens", func(c *Call) any { return c.Thought }},
-	{"betas", func(c *Call) any { return strings.Join(c.Betas, ";") }},
-}
-
-// WriteSummaries writes a line for each live call of a report.
-func (r *Report) WriteSummaries(w io.Writer) error {
-	lines := make([][]string, 1+len(r.Calls))
-	for _, column := range summaryColumns {
-		lines[0] = append(lines[0], column.name)
-		for i := range r.Calls {
-			lines[i+1] = append(lines[i+1], document.Field(fmt.Sprint(column.value(&r.Calls[i]))))
-		}
-	}
-	if err := csv.NewWriter(w).WriteAll(lines); err != nil {
-		return fmt.Errorf("write summaries: %w", err)
-	}
-	return nil
 }
 
 // Thousands formats a number of tokens in thousands.

@@ -17,10 +17,6 @@ type Codex struct {
 	Served []Served `yaml:"served,omitempty"`
 	// First is what the first calls of sessions read, by user and model.
 	First []FirstRead `yaml:"first_reads,omitempty"`
-	shown *shown      // their losses; nil until they are learned or read
-	// Losses are the shares of calls that read an earlier state of their thread
-	// for no visible reason.
-	Losses []CodexLoss `yaml:"unexplained_losses,omitempty" min:"0" max:"1"`
 	// Residual is as Profile.Residual, of Codex's sessions.
 	Residual []float64 `yaml:"session_residual,flow,omitempty" min:"-20" max:"20"`
 }
@@ -58,25 +54,6 @@ type Served struct {
 	Retention Estimate `yaml:"retention_seconds" min:"0" max:"315360000"`
 }
 
-// CodexLoss is the share of calls that read an earlier state of their thread.
-// The first row that applies to a call counts.
-type CodexLoss struct {
-	// Model is the model of the calls, "" for all models.
-	Model string `yaml:"model,omitempty"`
-	// Series is the series of clients, such as 0.118, "" for all.
-	Series string `yaml:"series,omitempty"`
-	// Calls is the largest number of earlier calls of a thread to which the row applies, 0 for all.
-	Calls int `yaml:"to_call,omitempty" min:"0"`
-	// Idle is the time since the last response from which on it applies, seconds.
-	Idle float64 `yaml:"from_seconds,omitempty" min:"0"`
-	// Kept is the part of their prefix that such calls still read, so that share
-	// and size together give the total loss of the row's calls.
-	Kept float64 `yaml:"kept" min:"0" max:"1"`
-	// Estimate is the share; that of a series is drawn towards that of its model,
-	// and that towards the share of all.
-	Estimate `yaml:",inline"`
-}
-
 // ServingFor returns how an agent's requests for a model are served at a client
 // version: as at the newest recorded version not after it, else as at the
 // oldest. It reports whether the model has been recorded.
@@ -93,20 +70,6 @@ func (c *Codex) ServingFor(agent, model, version string) (prompt.Serving, bool) 
 	return prompt.Serving{
 		Step: at.Step, Offset: at.Offset, Lag: at.Lag, Replies: at.Replies, Retention: int64(at.Retention.Value * 1e9),
 	}, true
-}
-
-// LossFor returns the probability, 0…1, that a call with an own prefix reads an
-// earlier state of its thread for no visible reason, and the part of that
-// prefix, 0…1, that it then reads.
-func (c *Codex) LossFor(at *Case) (share, kept float64) {
-	for i := range c.Losses {
-		l := &c.Losses[i]
-		own := (l.Model == "" || l.Model == at.Model) && (l.Series == "" || series(l.Series) == series(at.Version))
-		if own && (l.Calls == 0 || at.Ordinal <= l.Calls) && float64(at.Gap) >= l.Idle*1e9 {
-			return l.Value, l.Kept
-		}
-	}
-	return 0, 1
 }
 
 // Rules returns the errors that no tag expresses.

@@ -28,36 +28,6 @@ func TestServingForVersion(t *testing.T) {
 	}
 }
 
-// A call has the loss of the first row that holds for it: by its gap, then by its
-// model, early in a thread and later, then of all models.
-func TestLossForCase(t *testing.T) {
-	share := func(v float64) Estimate { return Estimate{Value: v} }
-	c := Codex{Losses: []CodexLoss{
-		{Idle: 600, Kept: 0.5, Estimate: share(0.4)},
-		{Model: "gpt-5.5", Calls: 10, Kept: 0.6, Estimate: share(0.2)},
-		{Model: "gpt-5.5", Kept: 0.8, Estimate: share(0.06)},
-		{Calls: 10, Kept: 0.7, Estimate: share(0.1)},
-		{Kept: 0.9, Estimate: share(0.03)},
-	}}
-	for _, tc := range []struct {
-		at          Case
-		share, kept float64
-	}{
-		{Case{Model: "gpt-5.5", Ordinal: 10}, 0.2, 0.6},
-		{Case{Model: "gpt-5.5", Ordinal: 11}, 0.06, 0.8},
-		{Case{Model: "gpt-6", Ordinal: 3}, 0.1, 0.7},
-		{Case{Model: "gpt-6", Ordinal: 30}, 0.03, 0.9},
-		{Case{Model: "gpt-6", Ordinal: 30, Gap: 700e9}, 0.4, 0.5},
-	} {
-		if share, kept := c.LossFor(&tc.at); share != tc.share || kept != tc.kept {
-			t.Errorf("%+v: %g, %g; want %g, %g", tc.at, share, kept, tc.share, tc.kept)
-		}
-	}
-	if share, kept := (&Codex{}).LossFor(&Case{}); share != 0 || kept != 1 {
-		t.Errorf("without rows: %g, %g; want no loss", share, kept)
-	}
-}
-
 // A first call reads what those of the user's other sessions read most often, of
 // its model if there are any, and nothing is learned from the session itself. A
 // user who is not known reads the median over users: of 10,624 and 2,432 the mean.
@@ -94,8 +64,6 @@ func TestCodexIsReadStrictly(t *testing.T) {
 		"served: [{model: m, version: 1, step: 128, offset: 128}]":                     "the offset must be smaller",
 		"served: [{model: m, version: 2, step: 1}, {model: m, version: 1, step: 1}]":   "versions must ascend",
 		"served: [{model: m, version: 1, step: 1, retention_seconds: {value: 1e300}}]": "retention_seconds: 1e+300 must lie",
-		"unexplained_losses: [{value: 2}]":                                             "unexplained_losses[0]: 2 must lie in",
-		"unexplained_losses: [{kept: 2}]":                                              "codex.unexplained_losses[0].kept 2 must lie in 0…1",
 	} {
 		if _, err := Parse([]byte("codex: {"+text+"}\n"), "p.yaml"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

@@ -21,7 +21,6 @@ type FirstRead struct {
 	Session string `yaml:"session"`         // Key of its id: a session tells nothing about itself
 	At      int64  `yaml:"at"`              // unix seconds
 	Read    int64  `yaml:"read" min:"0"`    // tokens
-	Shown   `yaml:",inline"`
 }
 
 // Key returns the short form of a digest for profiles: it distinguishes users
@@ -274,7 +273,7 @@ func (p *Profile) Learn(reads, codex []FirstRead) {
 
 // index builds the lookup tables of what sessions show.
 func (p *Profile) index() {
-	p.firsts, p.Codex.shown, p.others = p.indexFirsts(), p.Codex.indexShown(), p.indexOthers()
+	p.firsts, p.pooled = p.indexFirsts(), p.Losses.pool()
 }
 
 // joined returns a new list with the reads of other sessions in more added, by time.

@@ -125,11 +125,9 @@ type Profile struct {
 	FirstReads []FirstRead `yaml:"first_reads,omitempty"`
 	firsts     *firsts     // the same by key; nil until they are learned or read
 	// Codex applies to Codex alone.
-	Codex  Codex  `yaml:"codex"`
-	Losses Losses `yaml:"unexplained_losses"`
-	// Others are sessions of other agents: what they lose in proportion to these shares.
-	Others  []Other    `yaml:"other_agents,omitempty"`
-	others  *others    // the same by level; nil until they are learned or read
+	Codex   Codex      `yaml:"codex"`
+	Losses  Losses     `yaml:"unexplained_losses"`
+	pooled  *pool      // what its sessions show, by level; nil until they are learned or read
 	Compact Compaction `yaml:"compaction"`
 	// Announced is what clients tell the model of their own accord, by epoch.
 	Announced []Announced `yaml:"announced_tokens,omitempty"`
@@ -276,8 +274,11 @@ func series(version string) [2]int {
 	return [2]int{major, minor}
 }
 
-// Series names the series of a version: its major and minor number.
+// Series names the series of a version: its major and minor number, "" for no version.
 func Series(version string) string {
+	if version == "" {
+		return ""
+	}
 	s := series(version)
 	return fmt.Sprintf("%d.%d", s[0], s[1])
 }

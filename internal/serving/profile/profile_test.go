@@ -48,7 +48,7 @@ func TestParseIsStrict(t *testing.T) {
 		{"prior_weight: .nan\n", "prior_weight .nan must be a number from 0"},
 		{"own_system_tokens: {value: .nan}\n", "own_system_tokens: NaN in 0…0 is no estimate"},
 		{"refetch: {file: {value: 1, high: .inf}}\n", "refetch.file: 1 in 0…+Inf is no estimate"},
-		{"unexplained_losses: {after_prompt: [{value: 1, samples: -1}]}\n", "p.yaml:1: unexplained_losses.after_prompt[0].samples -1 must not be negative"},
+		{"unexplained_losses: {marked_caches: {after_prompt: [{value: 1, samples: -1}]}}\n", "p.yaml:1: unexplained_losses.marked_caches.after_prompt[0].samples -1 must not be negative"},
 		{"own_system_tokens: {samples: 1.5}\n", `p.yaml:1: own_system_tokens.samples: want a whole number, not "1.5"`},
 		{"own_system_tokens: {samples: -1e30}\n", `want a whole number, not "-1e30"`},
 		{"session_residual: [-1, 21]\n", "session_residual[1] 21 must lie in -20…20"},
@@ -112,7 +112,7 @@ func TestCompare(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("name: x\nprior_weight: 2\nshared_after_expiry: {value: 0.5, samples: 3}\nsession_residual: [-1, 0, .5]\n"))
 	f.Add([]byte("static_prefix_tokens: [{version: 2.1.5, value: 9e3, low: 1}]\nswitches: {static_prefix: true}\nown_system_tokens: {value: 4e3}\n"))
-	f.Add([]byte("refetch: {all: &t {value: .26}}\nsummary_keeps: {file: *t}\nunexplained_losses: {after_prompt: [{to_seconds: 60, value: .1}]}\n"))
+	f.Add([]byte("refetch: {all: &t {value: .26}}\nsummary_keeps: {file: *t}\nunexplained_losses: {marked_caches: {after_prompt: [{to_seconds: 60, value: .1}]}}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := Parse(text, "f.yaml")
 		if err != nil {
@@ -132,7 +132,7 @@ func FuzzParse(f *testing.F) {
 		if n := p.StaticFor("2.1.5"); n < 0 || n > 200_000 {
 			t.Errorf("a prefix of %d tokens", n)
 		}
-		if share := p.LossRate(&Case{Prompt: true, Gap: 30e9}); !(share >= 0 && share <= 1) {
+		if share, _ := p.Losses.Rate(&Case{Prompt: true, Gap: 30e9}); !(share >= 0 && share <= 1) {
 			t.Errorf("%g of calls lose their messages", share)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -83,6 +84,25 @@ func TestLossBandsHoldTheirShare(t *testing.T) {
 		}
 		if share := float64(inside) / 4000; share < 0.88 || share > 0.92 {
 			t.Errorf("known from %d sessions, bands of %g to %g times hold %g", n, low, high, share)
+		}
+	}
+}
+
+// A call that is predicted to miss may read what was left after all, unless the context was made anew or Anthropic's lifetime is over.
+func TestCallsThatMayReadAfterAll(t *testing.T) {
+	for _, tc := range []struct {
+		c    Call
+		want bool
+	}{
+		{Call{Class: ClassToolResult}, false},
+		{Call{Class: ClassExpiry, Miss: prompt.MissExpiry}, true},
+		{Call{Class: ClassExpiry, Miss: prompt.MissExpiry, TierKnown: true}, false},
+		{Call{Class: ClassRewind, Miss: prompt.MissRewind, TierKnown: true}, true},
+		{Call{Class: ClassCompaction, Miss: prompt.MissCompaction}, false},
+		{Call{Class: ClassModel, Miss: prompt.MissModel}, false},
+	} {
+		if got := tc.c.mayRead(); got != tc.want {
+			t.Errorf("%s, %s: %v, want %v", tc.c.Class, tc.c.Miss, got, tc.want)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func addOthers(p *profile.Profile, sessions []*traces.Session) error {
 	if err != nil {
 		return err
 	}
-	p.LearnOthers(shown.Others)
+	p.LearnLosses(shown.Shown)
 	for _, row := range fitServed(slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return !agents.Automatic(s) })) {
 		p.Codex.Served = slices.DeleteFunc(p.Codex.Served, func(s profile.Served) bool {
 			return s.Agent == row.Agent && s.Model == row.Model && s.Version == row.Version
@@ -269,7 +269,7 @@ func Learn(
 	}
 	p := *base
 	p.Learn(first.Claude, first.Codex)
-	p.LearnOthers(first.Others)
+	p.LearnLosses(first.Shown)
 	learned := Learned{First: len(first.Claude) + len(first.Codex)}
 	lacking := map[string][]*traces.Session{}
 	for _, s := range sessions {

@@ -157,58 +157,49 @@ func TestRetentionIsFitted(t *testing.T) {
 	}
 }
 
-// Share and kept part of a row give the tokens that its calls lost: 20 calls of a
-// model that would read 10,000, two of which read 4,000 less. They are drawn
-// towards all 40 calls, of which 4 lose as much: 0.1 in either case. So the kept
-// part is 0.6.
-func TestCodexLossesGiveWhatWasLost(t *testing.T) {
+// Share and kept part of a row give the tokens that its calls lost: of 200 calls of four sessions that would read
+// 10,000, twelve read 4,000 less. By hand, drawn towards the prior 0.05, of which 0.4 is lost: all have (12 + 30·0.05)/230
+// = 0.0587 and lose (48,000 + 30·10,000·0.02)/2,300,000 = 0.02348; their row, drawn to that,
+// (12 + 30·0.0587)/230 = 0.0598 and (48,000 + 300,000·0.02348)/2,300,000 = 0.02393, so 0.5998 is kept.
+func TestLossesGiveWhatWasLost(t *testing.T) {
 	var calls []Call
-	for _, model := range []string{"a", "b"} {
-		for i := range 20 {
-			c := Call{Agent: traces.AgentCodex, Model: model, Round: 20, Class: ClassToolResult}
+	for session := range 4 {
+		for i := range 50 {
+			c := Call{Session: fmt.Sprint(session), Agent: traces.AgentCodex, Round: 5, Class: ClassToolResult}
 			c.Predicted.Read, c.Actual.Read = 10000, 10000
-			if i < 2 {
+			if i < 3 {
 				c.Actual.Read = 6000
 			}
 			calls = append(calls, c)
 		}
 	}
-	rows := fitCodexLosses(calls)
-	at := profile.Case{Model: "b", Ordinal: 20}
-	share, kept := (&profile.Codex{Losses: rows}).LossFor(&at)
-	if share != 0.1 || kept != 0.6 {
-		t.Errorf("%g lose all but %g, want 0.1 and 0.6", share, kept)
+	l := profile.Losses{Automatic: fitLosses(calls, &automaticLosses)}
+	share, kept := l.Rate(&profile.Case{Automatic: true, Ordinal: 5})
+	if share != 0.0598 || math.Abs(kept-0.5998) > 1e-3 {
+		t.Errorf("%g lose all but %g, want 0.0598 and 0.5998", share, kept)
 	}
-	if rows := fitCodexLosses(nil); rows != nil {
-		t.Errorf("no calls make rows %+v", rows)
+	if late, _ := l.Rate(&profile.Case{Automatic: true, Ordinal: 11}); late != 0.0587 {
+		t.Errorf("%g of late calls, of which there are none, want what all lose, 0.0587", late)
 	}
 }
 
-// Clients of one series in three sessions or more have rows of their own. Of 60 later
-// calls of 0.118 none loses its prefix and of 60 of 0.119 twelve do, one in ten of the
-// model: drawn towards it by 20 calls, that is 2 of 80 and 14 of 80. Two sessions of
-// 0.140 are no evidence.
-func TestCodexLossesOfASeries(t *testing.T) {
-	var calls []Call
-	add := func(version string, sessions, lost int) {
-		for s := range sessions {
-			for i := range 20 {
-				c := Call{Agent: traces.AgentCodex, Model: "a", Version: version, Session: fmt.Sprint(version, s), Round: 20, Class: ClassToolResult}
-				c.Predicted.Read, c.Actual.Read = 10_000, 10_000
-				if i < lost {
-					c.Actual.Read = 6_000
-				}
-				calls = append(calls, c)
-			}
-		}
-	}
-	add("0.118.0-alpha.2", 3, 0)
-	add("0.119.0", 3, 4)
-	add("0.140.0", 2, 2)
-	c := profile.Codex{Losses: fitCodexLosses(calls)}
-	for version, want := range map[string]float64{"0.118.9": 0.025, "0.119.0-alpha.28": 0.175, "0.140.0": 0.1, "0.142.5": 0.1} {
-		if share, _ := c.LossFor(&profile.Case{Model: "a", Version: version, Ordinal: 20}); share != want {
-			t.Errorf("%g of the calls of %s lose their prefix, want %g", share, version, want)
+// Where the recording's calls stand when their losses are counted: after a pause, a clearing or another model,
+// calls of an automatic cache by what they answer, those of marked caches not at all.
+func TestPlacesOfLosses(t *testing.T) {
+	asked, told := &traces.Round{Trigger: traces.TriggerPrompt}, &traces.Round{Trigger: traces.TriggerToolResult}
+	for _, tc := range []struct {
+		c                 Call
+		automatic, marked Class
+	}{
+		{Call{Class: ClassFirst}, ClassFirst, ClassFirst},
+		{Call{Class: ClassOther}, ClassPrompt, ClassPrompt},
+		{Call{Class: ClassSubAgent}, ClassSubAgent, ClassSubAgent},
+		{Call{Class: ClassExpiry, round: asked}, ClassPrompt, ClassFirst},
+		{Call{Class: ClassExpiry, round: told}, ClassToolResult, ClassFirst},
+		{Call{Class: ClassModel, round: told, Kind: traces.ThreadAgent}, ClassSubAgent, ClassFirst},
+	} {
+		if a, m := automaticLosses.place(&tc.c), markedLosses.place(&tc.c); a != tc.automatic || m != tc.marked {
+			t.Errorf("%s: %s and %s, want %s and %s", tc.c.Class, a, m, tc.automatic, tc.marked)
 		}
 	}
 }

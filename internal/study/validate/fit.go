@@ -46,7 +46,7 @@ func fit(
 	p.First, p.Static, p.Hidden, p.OwnSystem = fitFirst(calls), fitStatic(calls), fitHidden(&p, sessions, calls), fitOwnSystem(calls)
 	p.FirstReads = nil
 	p.Learn(first.Claude, first.Codex)
-	p.Others = nil
+	p.Losses.Sessions = nil
 	var list []tried
 	if p.Evidence = known; known == nil {
 		list = f.evidence(2)
@@ -54,18 +54,18 @@ func fit(
 	}
 	calls = claudeCode(f.run())
 	p.Shared = fitShared(calls)
-	p.Losses = fitLosses(calls)
+	p.Losses = profile.Losses{Marked: fitLosses(calls, &markedLosses), Automatic: base.Losses.Automatic}
 	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return !agents.ClaudeCode(s) })
 	p.Announced = fitAnnounced(&p, own)
 	if p.Compact, err = fitCompactions(config, &p, own); err != nil {
 		return nil, nil, err
 	}
-	all := f.run()
-	if losses := fitCodexLosses(all); losses != nil {
-		p.Codex.Losses = losses
+	codex := slices.DeleteFunc(f.run(), func(c Call) bool { return c.Agent != traces.AgentCodex })
+	if len(codex) > 0 {
+		p.Losses.Automatic = fitLosses(codex, &automaticLosses)
 	}
-	if p.LearnOthers(first.Others); len(first.Others) == 0 {
-		p.LearnOthers(base.Others)
+	if p.LearnLosses(first.Shown); len(first.Shown) == 0 {
+		p.LearnLosses(base.Losses.Sessions)
 	}
 	if f.err != nil {
 		return nil, nil, fmt.Errorf("fitting a profile: %w", f.err)
@@ -189,82 +189,4 @@ func byVersion(values map[string][]float64) []profile.Versioned {
 		list = append(list, profile.Versioned{Version: v, Estimate: median(values[v])})
 	}
 	return list
-}
-
-// lossGaps are the rows by gap, seconds: up to a minute a person has just read
-// the answer; near and beyond five minutes losses grow, whatever the lifetime.
-var lossGaps = struct{ prompt, tool []float64 }{[]float64{60, 240, 3600}, []float64{240, 3600}}
-
-const (
-	// lossPrompt and lossTool are the prior shares of losses of a class: those of
-	// three sets of recordings, 32 of 710 prompts and 18 of 11,200 tool results.
-	lossPrompt, lossTool = 0.04, 0.0015
-	// lateCalls is the number of calls of a thread after which it hardly ever loses
-	// its messages: of 221 such prompts and 2,438 such tool results of 29 sessions
-	// none did, where the rates of earlier calls predict 8 and 3.
-	lateCalls = 100
-	// lossWeight is how many calls such a prior counts for, in a class, and the
-	// share of a class in each of its rows.
-	lossWeight = 30
-)
-
-// fitLosses returns how often calls within the lifetime lose their messages for
-// no visible reason, over all versions: no version has enough losses for a
-// share of its own.
-func fitLosses(calls []Call) profile.Losses {
-	prompts, _ := lossRows(calls, lossGaps.prompt, lossPrompt, ClassPrompt, ClassOther)
-	tools, share := lossRows(calls, lossGaps.tool, lossTool, ClassToolResult)
-	agents, _ := lossRows(calls, lossGaps.tool, share, ClassSubAgent)
-	return profile.Losses{Prompt: prompts, ToolResult: tools, Agent: agents}
-}
-
-// lossRows returns the shares of the calls of some classes by gap, and that of all of them. A row
-// with few calls is drawn towards that share, and that one towards prior.
-func lossRows(calls []Call, gaps []float64, prior float64, classes ...Class) (rows []profile.GapShare, share float64) {
-	all := make([]tally, len(gaps)+1) // the last one over all gaps
-	late := tally{}
-	for i := range calls {
-		c := &calls[i]
-		if !slices.Contains(classes, c.Class) || c.Left < minStatic {
-			continue
-		}
-		if c.Round >= lateCalls {
-			late.see(c)
-			continue
-		}
-		row, _ := slices.BinarySearch(gaps, float64(c.Gap)/1e9)
-		all[min(row, len(gaps)-1)].see(c)
-		all[len(gaps)].see(c)
-	}
-	share = all[len(gaps)].estimate(prior).Value
-	rows = []profile.GapShare{{After: lateCalls, Seconds: gaps[len(gaps)-1], Estimate: late.estimate(share)}}
-	for i, seconds := range gaps {
-		rows = append(rows, profile.GapShare{Seconds: seconds, Estimate: all[i].estimate(share)})
-	}
-	return rows, share
-}
-
-// tally counts calls, and by session those that lost their messages.
-type tally struct {
-	n    int
-	lost map[string]int
-}
-
-func (t *tally) see(c *Call) {
-	t.n++
-	if c.Collapsed() {
-		if t.lost == nil {
-			t.lost = map[string]int{}
-		}
-		t.lost[c.Session]++
-	}
-}
-
-// estimate returns the share of losses, with prior counting for lossWeight
-// calls.
-func (t *tally) estimate(prior float64) profile.Estimate {
-	lost := bounded(slices.Collect(maps.Values(t.lost)))
-	e := proportion(float64(lost)+lossWeight*prior, float64(t.n)+lossWeight)
-	e.N = t.n
-	return e
 }

@@ -2,7 +2,6 @@ package validate
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/serving/profile"
@@ -17,13 +16,10 @@ const minServed = 5
 // fitCodex returns what sessions show of automatic caches, given the first reads of Codex, without losses.
 // A model that they do not show keeps the values of base.
 func fitCodex(base profile.Codex, sessions []*traces.Session, first []profile.FirstRead) profile.Codex {
-	c := profile.Codex{Switches: base.Switches, Losses: base.Losses}
+	c := profile.Codex{Switches: base.Switches}
 	own := slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return !agents.Automatic(s) })
 	c.Served = fitServed(own)
 	c.First = slices.Clone(first)
-	for i := range c.First {
-		c.First[i].Shown = profile.Shown{} // the shares of losses include it
-	}
 	for _, s := range base.Served {
 		if !slices.ContainsFunc(c.Served, func(x profile.Served) bool { return x.Agent == s.Agent && x.Model == s.Model }) {
 			c.Served = append(c.Served, s)
@@ -196,142 +192,4 @@ func fitEdge(gaps []gapSeen, known float64, gain int) profile.Estimate {
 		}
 	}
 	return e
-}
-
-const (
-	// idleSeconds is the gap above which a loss is more likely.
-	idleSeconds = 600
-	// codexLossWeight is how many calls the share of all models counts for in that
-	// of one model, and the share of a model in that of one series of clients.
-	codexLossWeight = 20
-)
-
-// fitCodexLosses returns how often calls of Codex read less than their prefix
-// for no visible reason, and what is left then: by gap, by model and series of
-// clients, and by early and later calls of a thread.
-func fitCodexLosses(calls []Call) []profile.CodexLoss {
-	var idle codexTally
-	by := map[[2]string]*lossTallies{{}: {sessions: map[string]bool{}}} // by model and series, "" for all
-	for i := range calls {
-		c := &calls[i]
-		if c.Agent != traces.AgentCodex || !later(c) || c.Predicted.Read < minStatic {
-			continue
-		}
-		if c.Gap > idleSeconds*1e9 {
-			idle.see(c)
-			continue
-		}
-		rows := [][2]string{{}, {c.Model}, {c.Model, profile.Series(c.Version)}}
-		if c.Model == "" {
-			rows = rows[:1]
-		}
-		for _, at := range rows {
-			if by[at] == nil {
-				by[at] = &lossTallies{sessions: map[string]bool{}}
-			}
-			by[at].see(c)
-		}
-	}
-	var rows []profile.CodexLoss
-	if idle.seen > 0 {
-		rows = append(rows, idle.row())
-		rows[0].Idle = idleSeconds
-	}
-	all := by[[2]string{}]
-	if all.early.seen+all.later.seen == 0 {
-		return rows
-	}
-	var own *lossTallies // of the current model
-	of := map[string][]profile.CodexLoss{}
-	for _, at := range slices.SortedFunc(maps.Keys(by), byModelAndSeries) {
-		model, series, n := at[0], at[1], len(by[at].sessions)
-		switch {
-		case model == "":
-		case series == "":
-			own = by[at].drawn(all)
-			of[model] = own.rows(model, "")
-		case n >= minEpoch && n < len(by[[2]string{model}].sessions):
-			of[model] = slices.Insert(of[model], len(of[model])-2, by[at].drawn(own).rows(model, series)...)
-		}
-	}
-	for _, model := range sortedKeys(of) {
-		rows = append(rows, of[model]...)
-	}
-	return append(rows, all.rows("", "")...)
-}
-
-// byModelAndSeries orders a model before its series.
-func byModelAndSeries(a, b [2]string) int {
-	return cmp.Or(cmp.Compare(a[0], b[0]), profile.Compare(a[1], b[1]), cmp.Compare(a[1], b[1]))
-}
-
-// lossTallies are the first calls of threads, the later ones, and the sessions of both.
-type lossTallies struct {
-	early, later codexTally
-	sessions     map[string]bool
-}
-
-func (t *lossTallies) see(c *Call) {
-	t.sessions[c.Session] = true
-	if c.Round <= profile.EarlyCalls {
-		t.early.see(c)
-	} else {
-		t.later.see(c)
-	}
-}
-
-func (t *lossTallies) drawn(to *lossTallies) *lossTallies {
-	return &lossTallies{early: t.early.drawn(&to.early), later: t.later.drawn(&to.later)}
-}
-
-func (t *lossTallies) rows(model, series string) []profile.CodexLoss {
-	early, later := t.early.row(), t.later.row()
-	early.Model, early.Series, early.Calls = model, series, profile.EarlyCalls
-	later.Model, later.Series = model, series
-	return []profile.CodexLoss{early, later}
-}
-
-// codexTally counts calls, those that lost a part of what was predicted, and the tokens:
-// predicted, and predicted minus read. Seen excludes those of other sessions.
-type codexTally struct {
-	seen                     int
-	n, lost, tokens, missing float64
-}
-
-// lossTokens is how much less than predicted a call reads when it counts as a loss.
-const lossTokens = 1024
-
-func (t *codexTally) see(c *Call) {
-	t.seen++
-	t.n++
-	t.tokens += float64(c.Predicted.Read)
-	t.missing += float64(c.Error())
-	if c.Error() > lossTokens {
-		t.lost++
-	}
-}
-
-// drawn returns the tally with codexLossWeight more calls that lose at the rate
-// of another tally, with its own sizes.
-func (t *codexTally) drawn(to *codexTally) codexTally {
-	d := *t
-	if to.n > 0 {
-		w := codexLossWeight / to.n
-		mean := t.tokens / max(t.n, 1) / max(to.tokens/to.n, 1)
-		d.n, d.lost = t.n+codexLossWeight, t.lost+w*to.lost
-		d.missing, d.tokens = t.missing+w*mean*to.missing, t.tokens+w*mean*to.tokens
-	}
-	return d
-}
-
-// row returns the share of losses and the share of tokens they keep, so that
-// their expected loss is what was missing in total.
-func (t *codexTally) row() profile.CodexLoss {
-	share := proportion(t.lost, max(t.n, 1))
-	share.N = t.seen
-	kept := 1.0
-	if share.Value > 0 && t.tokens > 0 {
-		kept = 1 - t.missing/t.tokens/share.Value
-	}
-	return profile.CodexLoss{Kept: round(max(0, min(kept, 1)), 4), Estimate: share}
 }

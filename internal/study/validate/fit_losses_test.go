@@ -34,7 +34,7 @@ func TestLossesAreSharesByGap(t *testing.T) {
 		calls = append(calls, lossCalls(id, ClassPrompt, 100, 50, 2)...)
 		calls = append(calls, lossCalls(id, ClassToolResult, 1, 100, 0)...)
 	}
-	l := fitLosses(calls)
+	l := fitLosses(calls, &markedLosses)
 	for i, want := range []float64{0.04, 0.04, 0.04} {
 		if got := l.Prompt[i+1].Value; got != want {
 			t.Errorf("prompts to %g s: %g, want %g", l.Prompt[i+1].Seconds, got, want)
@@ -57,32 +57,33 @@ func TestLossesAreSharesByGap(t *testing.T) {
 // else: (1 + 30·0.04)/(50 + 30) = 0.0275 of the class. Its row has
 // (1 + 30·0.0275)/80 = 0.0228.
 func TestLossesDoNotComeFromOneSession(t *testing.T) {
-	l := fitLosses(lossCalls("only", ClassPrompt, 30, 50, 40))
+	l := fitLosses(lossCalls("only", ClassPrompt, 30, 50, 40), &markedLosses)
 	if got := l.Prompt[1].Value; got != 0.0228 {
 		t.Errorf("%g of prompts are lost, want 0.0228", got)
 	}
-	if none := fitLosses(nil); none.Prompt[0].Value != lossPrompt || none.ToolResult[0].Value != lossTool {
+	if none := fitLosses(nil, &markedLosses); none.Prompt[0].Value != 0.04 || none.ToolResult[0].Value != 0.0015 {
 		t.Errorf("without calls %+v, want the prior shares", none)
 	}
 }
 
 // Sub-agents lean on tool results: without calls they lose as many, (3 + 30·0.0015)/3,030 = 0.001, and with 970 of their
-// own that lose nothing (0 + 30·0.001)/1,000 = 0. A profile without rows of theirs gives them those of tool results.
+// own that lose nothing (0 + 30·0.001)/1,000 = 0. Without calls they have no rows, and those of tool results apply.
 func TestSubAgentsLeanOnToolResults(t *testing.T) {
 	var calls []Call
 	for i := range 3 {
 		calls = append(calls, lossCalls(fmt.Sprint(i), ClassToolResult, 30, 1000, 1)...)
 	}
-	in := func(l profile.Losses) float64 {
-		p := profile.Profile{Losses: l}
-		return p.LossRate(&profile.Case{Agent: true, Gap: 30e9})
+	in := func(p profile.Places) float64 {
+		l := profile.Losses{Marked: p}
+		share, _ := l.Rate(&profile.Case{Agent: true, Gap: 30e9})
+		return share
 	}
-	none, quiet := fitLosses(calls), fitLosses(append(calls, lossCalls("4", ClassSubAgent, 30, 970, 0)...))
+	none, quiet := fitLosses(calls, &markedLosses), fitLosses(append(calls, lossCalls("4", ClassSubAgent, 30, 970, 0)...), &markedLosses)
 	if in(none) != 0.001 || in(quiet) != 0 {
 		t.Errorf("sub-agents lose %g without calls and %g with those that lose nothing, want 0.001 and 0", in(none), in(quiet))
 	}
-	if none.Agent = nil; in(none) != none.ToolResult[1].Value {
-		t.Errorf("%g without rows, want that of tool results", in(none))
+	if len(none.Agent) > 0 || len(quiet.Agent) == 0 {
+		t.Errorf("rows %+v without calls and %+v with, want none and some", none.Agent, quiet.Agent)
 	}
 }
 
@@ -95,13 +96,13 @@ func TestLateCallsLoseLess(t *testing.T) {
 		calls = append(calls, lossCalls(fmt.Sprint(i), ClassPrompt, 30, 100, 1)...)
 		late := lossCalls(fmt.Sprint(i), ClassPrompt, 30, 90, 0)
 		for k := range late {
-			late[k].Round = lateCalls + k
+			late[k].Round = markedLosses.late + k
 		}
 		calls = append(calls, late...)
 	}
-	p := profile.Profile{Losses: fitLosses(calls)}
-	for ordinal, want := range map[int]float64{0: 0.0102, lateCalls - 1: 0.0102, lateCalls: 0.0013, 500: 0.0013} {
-		if got := p.LossRate(&profile.Case{Prompt: true, Gap: 30e9, Ordinal: ordinal}); got != want {
+	l := profile.Losses{Marked: fitLosses(calls, &markedLosses)}
+	for ordinal, want := range map[int]float64{0: 0.0102, markedLosses.late - 1: 0.0102, markedLosses.late: 0.0013, 500: 0.0013} {
+		if got, _ := l.Rate(&profile.Case{Prompt: true, Gap: 30e9, Ordinal: ordinal}); got != want {
 			t.Errorf("call %d: %g, want %g", ordinal, got, want)
 		}
 	}
@@ -114,16 +115,16 @@ func TestLateCallsLoseLess(t *testing.T) {
 func TestOtherAgentsShowLosses(t *testing.T) {
 	s := rollout("gpt-5.4", "1", [][3]int64{{30_000, 0, 0}, {31_000, 29_952, 1}, {32_000, 20_000, 1}, {33_000, 0, 700}}...)
 	s.Agent = traces.AgentOpenCode
-	o := otherShown(s)
+	o := shownBy(s)
 	if o.Agent != traces.AgentOpenCode || o.Provider != "openai" || o.Marked {
 		t.Errorf("%+v", o)
 	}
-	if o.Early != 2 || o.EarlyTokens != 61_000 || o.EarlyShort != 11_000 || o.Later != 0 {
+	if o.Early != 2 || o.EarlyTokens != 61_000 || o.Missing != 11_000 || o.Later != 0 {
 		t.Errorf("%+v, want two early calls, 61,000 tokens due and 11,000 of them missing", o)
 	}
 	var openings Openings
 	openings.Add(s)
-	if len(openings.Others) != 1 || len(openings.Codex) != 0 {
+	if len(openings.Shown) != 1 || len(openings.Codex) != 0 {
 		t.Errorf("openings %+v", openings)
 	}
 }

@@ -191,10 +191,10 @@ func endedTurns(sessions []*traces.Session) map[turn]bool {
 }
 
 // Openings are the reads of the first calls of sessions that begin with their
-// own conversation, of Claude Code and of Codex, and what sessions of others show of losses.
+// own conversation, of Claude Code and of Codex, and what sessions of all but Claude Code show of losses.
 type Openings struct {
 	Claude, Codex []profile.FirstRead
-	Others        []profile.Other
+	Shown         []profile.Shown
 }
 
 // openingsOf returns the openings of sessions; bodies that are not in memory are loaded one by one.
@@ -213,7 +213,7 @@ func openingsOf(sessions []*traces.Session) (*Openings, error) {
 // Join adds the openings of other sessions.
 func (o *Openings) Join(p *Openings) {
 	o.Claude, o.Codex = append(o.Claude, p.Claude...), append(o.Codex, p.Codex...)
-	o.Others = append(o.Others, p.Others...)
+	o.Shown = append(o.Shown, p.Shown...)
 }
 
 // Add adds the opening of a session whose body is in memory.
@@ -221,9 +221,8 @@ func (o *Openings) Add(s *traces.Session) {
 	if len(s.Threads) == 0 || len(s.Threads[0].Rounds) == 0 {
 		return
 	}
-	if !agents.ClaudeCode(s) && s.Agent != traces.AgentCodex {
-		o.Others = append(o.Others, otherShown(s))
-		return
+	if x := shownBy(s); !agents.ClaudeCode(s) && x.Early+x.Later > 0 {
+		o.Shown = append(o.Shown, x)
 	}
 	if s.Threads[0].Kind != traces.ThreadMain {
 		return
@@ -241,7 +240,6 @@ func (o *Openings) Add(s *traces.Session) {
 	case agents.ClaudeCode(s):
 		o.Claude = append(o.Claude, f)
 	case s.Agent == traces.AgentCodex:
-		f.Shown = shownBy(s)
 		o.Codex = append(o.Codex, f)
 	}
 }

@@ -17,13 +17,13 @@ func goesOn(t *traces.Thread, r int) bool {
 	return !acted && t.Rounds[r-1].Model == t.Rounds[r].Model && t.Rounds[r].Trigger == traces.TriggerToolResult
 }
 
-// otherShown returns what a session of another agent shows of losses: its calls soon after the
+// shownBy returns what a session shows of losses: its calls soon after the
 // last one, with nothing between, that answer tools or, where caches need markers, a person
 // too. It has no calls where there are none.
-func otherShown(s *traces.Session) profile.Other {
+func shownBy(s *traces.Session) profile.Shown {
 	model := s.Models[s.Threads[0].Rounds[0].Model]
-	o := profile.Other{
-		Agent: s.Agent, Provider: promptcache.ProviderOf(model), Model: profile.Name(model),
+	o := profile.Shown{
+		Agent: s.Agent, Provider: promptcache.ProviderOf(model), Model: profile.Name(model), Series: profile.Series(s.Version()),
 		Session: profile.Key(prompt.DigestString(s.ID)), Marked: !agents.Automatic(s),
 	}
 	for i := range s.Threads {
@@ -59,30 +59,4 @@ func seenOf(t *traces.Thread, r int, marked bool) (due, short int64, early bool)
 		short = 0
 	}
 	return due, short, early
-}
-
-// shownBy returns what a session of Codex shows of losses: its calls that
-// answer tools soon, with the model that it begins with. A read that ends more
-// than two steps before the end of the previous request is a loss.
-func shownBy(s *traces.Session) (shown profile.Shown) {
-	model := s.Threads[0].Rounds[0].Model
-	for i := range s.Threads {
-		t := &s.Threads[i]
-		for r := 1; r < len(t.Rounds); r++ {
-			rd := &t.Rounds[r]
-			if rd.Model != model || rd.Wait > idleSeconds*1e9 || !goesOn(t, r) {
-				continue
-			}
-			due := t.Rounds[r-1].Usage.Input()
-			if r <= profile.EarlyCalls {
-				shown.Early, shown.EarlyTokens = shown.Early+1, shown.EarlyTokens+due
-			} else {
-				shown.Later, shown.LaterTokens = shown.Later+1, shown.LaterTokens+due
-			}
-			if short := due - rd.Usage.Read; short > 2*lossTokens {
-				shown.Missing += short
-			}
-		}
-	}
-	return shown
 }

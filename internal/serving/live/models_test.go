@@ -1,7 +1,4 @@
-// Package livetest is a server for tests of what calls models. It answers in the shape of the Messages API and of chat
-// completions, always streamed, and checks nothing but the key of the former, which must begin with "dev". Faults happen
-// on demand.
-package livetest
+package live
 
 import (
 	"encoding/json"
@@ -20,41 +17,42 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Server answers calls, and keeps what it was asked.
-type Server struct {
+// testServer stands for servers of models: it answers in the shape of the Messages API and of chat completions, always streamed, and checks
+// nothing but the key of the former, which must begin with "dev". Faults happen on demand. It answers calls, and keeps what it was asked.
+type testServer struct {
 	URL      string
-	faults   []fault
+	faults   []mishap
 	mu       sync.Mutex
-	requests []Request
+	requests []received
 }
 
-// Request is a request that the server got.
-type Request struct {
+// received is a request that the server got.
+type received struct {
 	Header   http.Header
 	Body     string
 	Billed   prompt.Usage // also where the stream broke off
 	Answered bool         // in full
 }
 
-// fault is what goes wrong with the requests of some ordinals; none for all.
-type fault struct {
+// mishap is what goes wrong with the requests of some ordinals; none for all.
+type mishap struct {
 	kind, after string
 	on          []string
 }
 
-// Start serves until the test ends. A fault is written KIND[:RETRY-AFTER][@N,…]: without ordinals it meets all
+// startServer serves until the test ends. A fault is written KIND[:RETRY-AFTER][@N,…]: without ordinals it meets all
 // requests. KIND is an HTTP status, or one of
 //
 //	too-long                    the prompt is refused, with its size
 //	reset, cut, error-event     the stream breaks off: the connection, in good order, with an error
 //	stall, loris, flood         the stream stands still, goes on without content, or without end
 //	empty, tool-call, refusal   the answer is complete, and odd
-func Start(t testing.TB, faults ...string) *Server {
-	s := &Server{}
+func startServer(t testing.TB, faults ...string) *testServer {
+	s := &testServer{}
 	for _, text := range faults {
 		head, which, some := strings.Cut(text, "@")
 		kind, after, _ := strings.Cut(head, ":")
-		f := fault{kind: kind, after: after}
+		f := mishap{kind: kind, after: after}
 		if some {
 			f.on = strings.Split(which, ",")
 		}
@@ -67,14 +65,14 @@ func Start(t testing.TB, faults ...string) *Server {
 }
 
 // Requests returns what was asked so far.
-func (s *Server) Requests() []Request {
+func (s *testServer) Requests() []received {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
 // Count returns how many requests came, and how many were answered.
-func (s *Server) Count() (requests, answered int) {
+func (s *testServer) Count() (requests, answered int) {
 	for _, r := range s.Requests() {
 		if requests++; r.Answered {
 			answered++
@@ -83,13 +81,13 @@ func (s *Server) Count() (requests, answered int) {
 	return requests, answered
 }
 
-// call is a request while it is answered.
-type call struct {
+// serving is a request while it is answered.
+type serving struct {
 	Model     string
 	MaxTokens int `json:"max_tokens"`
 	Messages  []struct {
 		Role    string
-		Content content
+		Content saidTexts
 	}
 	Compaction json.RawMessage
 
@@ -100,11 +98,11 @@ type call struct {
 	input int64 // tokens
 }
 
-// content is the texts of a message.
-type content []string
+// saidTexts are the texts of a message.
+type saidTexts []string
 
 // UnmarshalJSON reads a string or a list of blocks.
-func (c *content) UnmarshalJSON(b []byte) error {
+func (c *saidTexts) UnmarshalJSON(b []byte) error {
 	blocks := []struct{ Text string }{{}}
 	if json.Unmarshal(b, &blocks[0].Text) != nil {
 		_ = json.Unmarshal(b, &blocks) // what is neither has no texts
@@ -118,14 +116,14 @@ func (c *content) UnmarshalJSON(b []byte) error {
 }
 
 // ServeHTTP answers a request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{w: w, r: r, chat: strings.HasSuffix(r.URL.Path, "/chat/completions")}
+func (s *testServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := &serving{w: w, r: r, chat: strings.HasSuffix(r.URL.Path, "/chat/completions")}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client has gone
 	}
 	s.mu.Lock()
-	s.requests = append(s.requests, Request{Header: r.Header, Body: string(body)})
+	s.requests = append(s.requests, received{Header: r.Header, Body: string(body)})
 	n := len(s.requests)
 	s.mu.Unlock()
 	for _, f := range s.faults {
@@ -156,11 +154,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-var titles = regexp.MustCompile(`(?m)^(?:\d{1,2}\. [^:\n]{3,60}|# [^\n]{3,60})`)
+var askedTitles = regexp.MustCompile(`(?m)^(?:\d{1,2}\. [^:\n]{3,60}|# [^\n]{3,60})`)
 
 // summary is what a model might say: the sections that the last text names, of which the first quotes the first text.
-func (c *call) summary() string {
-	var said content
+func (c *serving) summary() string {
+	var said saidTexts
 	for _, m := range c.Messages {
 		if m.Role != "system" {
 			said = append(said, m.Content...)
@@ -172,7 +170,7 @@ func (c *call) summary() string {
 	}
 	var b strings.Builder
 	b.WriteString("<analysis>\n" + strings.Repeat("   - a step that was taken\n", 20) + "</analysis>\n\n<summary>\n")
-	for _, title := range titles.FindAllString(last, 10) {
+	for _, title := range askedTitles.FindAllString(last, 10) {
 		b.WriteString(title + ":\n" + quote[:min(len(quote), 1000)] + strings.Repeat("\n   - what matters here, in short", 4) + "\n")
 		quote = ""
 	}
@@ -183,7 +181,7 @@ func (c *call) summary() string {
 var odd = map[string]string{"empty": "end_turn", "tool-call": "tool_use", "refusal": "refusal"}
 
 // answer returns the text of the answer, why it ends, and its usage: a quarter of the prompt is read.
-func (c *call) answer() (text, stop string, u prompt.Usage) {
+func (c *serving) answer() (text, stop string, u prompt.Usage) {
 	if stop = odd[c.fault]; stop == "" {
 		text, stop = c.summary(), "end_turn"
 		if most := 4 * c.MaxTokens; len(text) > most {
@@ -207,7 +205,7 @@ func pieces(text, event string) (list []string) {
 }
 
 // messages returns the events of the Messages API.
-func (c *call) messages(text, stop string, u prompt.Usage) []string {
+func (c *serving) messages(text, stop string, u prompt.Usage) []string {
 	input := fmt.Sprintf(`"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation":{"ephemeral_5m_input_tokens":%d,`+
 		`"ephemeral_1h_input_tokens":%d}`, u.Uncached, u.Read, u.Write5m, u.Write1h)
 	output := fmt.Sprintf(`"output_tokens":%d`, u.Output)
@@ -227,7 +225,7 @@ func (c *call) messages(text, stop string, u prompt.Usage) []string {
 }
 
 // completion returns the events of a chat completion.
-func (c *call) completion(text, stop string, u prompt.Usage) []string {
+func (c *serving) completion(text, stop string, u prompt.Usage) []string {
 	chunk := func(choice, rest string) string {
 		return fmt.Sprintf(`{"id":"c","model":%q,"choices":[%s]%s}`, c.Model, choice, rest)
 	}
@@ -244,7 +242,7 @@ func (c *call) completion(text, stop string, u prompt.Usage) []string {
 
 // stream answers, or does what the fault makes of that in the middle, and notes what is billed ahead of the first and
 // of the last event.
-func (c *call) stream(note func(u prompt.Usage, answered bool)) {
+func (c *serving) stream(note func(u prompt.Usage, answered bool)) {
 	text, stop, u := c.answer()
 	events := c.messages(text, stop, u)
 	if c.chat {
@@ -266,13 +264,13 @@ func (c *call) stream(note func(u prompt.Usage, answered bool)) {
 }
 
 // send writes an event at once, and reports whether the client is there.
-func (c *call) send(data string) bool {
+func (c *serving) send(data string) bool {
 	_, err := io.WriteString(c.w, "data: "+data+"\n\n")
 	return err == nil && http.NewResponseController(c.w).Flush() == nil
 }
 
 // breaks makes the faults of a stream ahead of an event, and reports whether that is its end.
-func (c *call) breaks(event string) bool {
+func (c *serving) breaks(event string) bool {
 	switch c.fault {
 	case "reset":
 		if conn, _, err := http.NewResponseController(c.w).Hijack(); err == nil {

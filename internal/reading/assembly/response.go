@@ -1,0 +1,243 @@
+package assembly
+
+import (
+	"bytes"
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/internal/reading/jsonscan"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Response is the body of a response of a model, or the events of its stream, in the forms of Anthropic's
+// interface and OpenAI's two.
+type Response struct {
+	ID, Model string
+	Created   jsontext.Value
+	Known     bool // it is that of a model
+	Failed    bool
+	Open      bool // the final count of its output has not come
+
+	file *File
+	counts
+	blocks []Block
+	pieces []piece // of a stream
+}
+
+// Response reads a response.
+func (f *File) Response(body []byte) *Response {
+	a := &Response{file: f}
+	if len(body) > 0 && body[0] == '{' {
+		a.add(body)
+		return a
+	}
+	for line := range bytes.Lines(body) {
+		data, ok := bytes.CutPrefix(line, []byte("data:"))
+		if data = bytes.TrimSpace(data); ok && len(data) > 0 && data[0] == '{' {
+			a.add(data)
+		}
+	}
+	return a
+}
+
+// piece is a part of a streamed response.
+type piece struct {
+	kind     prompt.Kind
+	index    int
+	id, name string
+	text     []byte
+}
+
+// event is an event of a stream, or the body of a response.
+type event struct {
+	Type     string         `json:"type"`
+	ID       string         `json:"id"`
+	Model    string         `json:"model"`
+	Created  jsontext.Value `json:"created"`
+	Message  jsontext.Value `json:"message"`  // of Anthropic's first event
+	Response jsontext.Value `json:"response"` // of OpenAI's last event
+	Content  jsontext.Value `json:"content"`
+	Output   jsontext.Value `json:"output"`
+	Choices  []struct {
+		Message jsontext.Value `json:"message"`
+		Delta   delta          `json:"delta"`
+	} `json:"choices"`
+	Index int            `json:"index"`
+	Block delta          `json:"content_block"`
+	Delta jsontext.Value `json:"delta"`
+	Usage jsontext.Value `json:"usage"`
+	Error jsontext.Value `json:"error"`
+}
+
+// delta is what an event adds to a part, or begins it with.
+type delta struct {
+	Type    string         `json:"type"`
+	ID      string         `json:"id"`
+	Name    string         `json:"name"`
+	Text    jsontext.Value `json:"text|content|partial_json"`
+	Thought jsontext.Value `json:"thinking|reasoning|reasoning_content"`
+	Uses    []struct {
+		Index    int    `json:"index"`
+		ID       string `json:"id"`
+		Function struct {
+			Name      string `json:"name"`
+			Arguments string `json:"arguments"`
+		} `json:"function"`
+	} `json:"tool_calls"`
+}
+
+// add reads a body, or an event.
+func (a *Response) add(v []byte) {
+	var e event
+	if Decode(v, &e) != nil {
+		a.file.Maker.Skip("response")
+	}
+	switch {
+	case e.Type == "message_start":
+		a.add(e.Message)
+		a.Open = true
+		return
+	case e.Type == "response.completed" || e.Type == "response.incomplete" || e.Type == "response.failed":
+		a.blocks = nil
+		a.add(e.Response)
+		return
+	case strings.HasPrefix(e.Type, "response."):
+		return
+	}
+	a.Failed = a.Failed || len(e.Error) > 0 && e.Error.Kind() != 'n'
+	a.ID, a.Model = cmp.Or(a.ID, e.ID), cmp.Or(a.Model, e.Model)
+	if a.Created == nil && string(e.Created) != "0" {
+		a.Created = e.Created
+	}
+	if e.Usage.Kind() == '{' {
+		a.Known, a.Open = true, false
+		a.counts.read(e.Usage)
+	}
+	if e.Content.Kind() == '[' {
+		a.say(v)
+	}
+	if s := jsonscan.New(e.Output); e.Output.Kind() == '[' {
+		a.Known = true
+		for range s.Elements {
+			a.say(s.Raw())
+		}
+	}
+	for i := range e.Choices {
+		a.Known = true
+		if m := e.Choices[i].Message; m.Kind() == '{' {
+			a.say(m)
+		}
+		a.delta(-1, &e.Choices[i].Delta)
+	}
+	a.delta(e.Index, &e.Block)
+	var d delta
+	if e.Delta.Kind() == '{' && Decode(e.Delta, &d) == nil {
+		a.delta(e.Index, &d)
+	}
+}
+
+// say adds a message, or what is one part of it.
+func (a *Response) say(raw []byte) {
+	a.Known = true
+	a.blocks = append(a.blocks, a.file.Message(raw).Blocks...)
+}
+
+// delta adds what an event of a stream says.
+func (a *Response) delta(index int, d *delta) {
+	a.piece(prompt.KindThinking, index, "", "", TextOf(d.Thought))
+	kind := prompt.KindText
+	if d.Type == "input_json_delta" || strings.HasSuffix(d.Type, "tool_use") {
+		kind = prompt.KindToolUse
+	}
+	a.piece(kind, index, d.ID, d.Name, TextOf(d.Text))
+	for _, u := range d.Uses {
+		a.piece(prompt.KindToolUse, u.Index, u.ID, u.Function.Name, u.Function.Arguments)
+	}
+}
+
+// piece adds to the last part if it is the same, or begins one.
+func (a *Response) piece(k prompt.Kind, index int, id, name, text string) {
+	if text == "" && name == "" {
+		return
+	}
+	if n := len(a.pieces); n > 0 {
+		if p := &a.pieces[n-1]; p.kind == k && p.index == index && (id == "" || id == p.id) {
+			p.text = append(p.text, text...)
+			p.name = cmp.Or(p.name, name)
+			return
+		}
+	}
+	a.pieces = append(a.pieces, piece{kind: k, index: index, id: id, name: name, text: []byte(text)})
+}
+
+// Reply returns what was answered.
+func (a *Response) Reply() []Block {
+	list := a.blocks
+	for _, p := range a.pieces {
+		if p.kind == prompt.KindToolUse {
+			list = append(list, a.file.Maker.Use(CallID(p.id), p.name, p.text))
+		} else {
+			list = append(list, a.file.Maker.Text(p.kind, string(p.text)))
+		}
+	}
+	return list
+}
+
+// counts are the token counts of a response. In a stream later counts take the place of earlier ones.
+type counts struct {
+	Logged
+	inside bool // the input holds what was read and written
+	USD    float64
+}
+
+// count returns where the count of a name goes, by the names of both interfaces and of gateways before them; nil for nowhere.
+func (c *counts) count(name string) *Count {
+	switch name {
+	case "prompt_tokens", "input_tokens":
+		return &c.Input
+	case "output_tokens", "completion_tokens":
+		return &c.Output
+	case "cache_read_input_tokens", "cached_tokens", "prompt_cache_hit_tokens":
+		return &c.Read
+	case "cache_creation_input_tokens", "cache_write_tokens", "cache_creation_tokens":
+		return &c.Write
+	case "ephemeral_1h_input_tokens":
+		return &c.Hour
+	case "reasoning_tokens", "thinking_tokens":
+		return &c.Reasoning
+	case "total_tokens":
+		return &c.Sum
+	}
+	return nil
+}
+
+// read reads an object of counts, and those in it.
+func (c *counts) read(v []byte) {
+	s := jsonscan.New(v)
+	for name := range s.Members {
+		name := string(name)
+		c.inside = c.inside || name == "prompt_tokens" || name == "input_tokens_details"
+		v := s.Raw()
+		switch to := c.count(name); {
+		case len(v) == 0 || v[0] == 'n':
+		case to != nil:
+			at := jsonscan.New(v)
+			to.Scan(&at)
+		case name == "cost":
+			c.USD, _ = strconv.ParseFloat(string(bytes.Trim(v, `"`)), 64)
+		default:
+			c.read(v)
+		}
+	}
+}
+
+// Usage splits the counts into disjoint classes. Anthropic's interface always has both reads and writes.
+func (c *counts) Usage() Usage {
+	if c.Apart = !c.inside; c.Apart && c.Read.Logged != c.Write.Logged {
+		return Usage{Reasoning: -1, Bad: true}
+	}
+	return c.Logged.Usage()
+}

@@ -1,0 +1,275 @@
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/spec"
+)
+
+// Losses are the shares of calls that lost what they would have read for no visible reason, and
+// what sessions show of them. The shares are those of Claude Code for caches that need markers
+// and of Codex for the others; what a provider, an agent, a model or a series of clients loses
+// in proportion to them is pooled over sessions.
+type Losses struct {
+	Marked    Places  `yaml:"marked_caches,omitempty"`
+	Automatic Places  `yaml:"automatic_caches,omitempty"`
+	Sessions  []Shown `yaml:"sessions,omitempty"`
+}
+
+// Places are shares by what a call answers and by the time since the last response ended.
+type Places struct {
+	Prompt     []GapShare `yaml:"after_prompt,omitempty" min:"0" max:"1"`
+	ToolResult []GapShare `yaml:"after_tool_result,omitempty" min:"0" max:"1"`
+	Agent      []GapShare `yaml:"in_sub_agent,omitempty" min:"0" max:"1"` // without rows those of ToolResult
+}
+
+// GapShare is a share among calls with a gap of at most so many seconds, and
+// more than that of the previous row. The last row applies to all longer gaps.
+// Rows for late calls of a thread come before the others.
+type GapShare struct {
+	After   int     `yaml:"after_calls,omitempty" min:"0"` // number of calls of the thread before the call, at least
+	Seconds float64 `yaml:"to_seconds"`
+	// Kept is the part of their prefix that such calls of an automatic cache still read, so that share and
+	// size together give all that is lost. Where caches need markers the head is left.
+	Kept     float64 `yaml:"kept,omitempty" min:"0" max:"1"`
+	Estimate `yaml:",inline"`
+}
+
+// Case is a call that may lose its read.
+type Case struct {
+	// Automatic says that its cache needs no markers.
+	Automatic bool
+	// Prompt says that the call answers a person in a main conversation, not only
+	// tool results.
+	Prompt bool
+	// Agent says that it is a call of a sub-agent.
+	Agent bool
+	// Gap is the time since the thread's last response ended, ns.
+	Gap int64
+	// Ordinal is the number of earlier calls of the thread.
+	Ordinal int
+}
+
+// Rate returns the probability, 0…1, that a call loses what it would read for no reason that a
+// recording shows, and the part of that which an automatic cache still has. Without shares
+// nothing is lost.
+func (l *Losses) Rate(c *Case) (share, kept float64) {
+	places := &l.Marked
+	if c.Automatic {
+		places = &l.Automatic
+	}
+	rows := places.ToolResult
+	switch {
+	case c.Prompt:
+		rows = places.Prompt
+	case c.Agent && len(places.Agent) > 0:
+		rows = places.Agent
+	}
+	seconds := float64(c.Gap) / 1e9
+	for i := range rows {
+		if c.Ordinal >= rows[i].After && seconds <= rows[i].Seconds || i == len(rows)-1 {
+			return rows[i].Value, rows[i].Kept
+		}
+	}
+	return 0, 1
+}
+
+// Rules returns an error for rows out of order.
+func (p *Places) Rules() []error {
+	var errs []error
+	for _, list := range []struct {
+		key  string
+		rows []GapShare
+	}{{"after_prompt", p.Prompt}, {"after_tool_result", p.ToolResult}, {"in_sub_agent", p.Agent}} {
+		last := math.Inf(-1)
+		for i, g := range list.rows {
+			if i > 0 && list.rows[i-1].After > g.After {
+				last = math.Inf(-1)
+			}
+			if !(g.Seconds > last) {
+				errs = append(errs, spec.Wrong(fmt.Sprintf("%s[%d]", list.key, i), "ends at %g s: gaps must ascend", g.Seconds))
+			}
+			last = g.Seconds
+		}
+	}
+	return errs
+}
+
+// lost returns how many calls lost something, of those that the shares were fitted on.
+func (p *Places) lost() (n float64) {
+	for _, rows := range [][]GapShare{p.Prompt, p.ToolResult, p.Agent} {
+		for i := range rows {
+			n += rows[i].Value * float64(rows[i].N)
+		}
+	}
+	return n
+}
+
+// Shown is what a session shows of losses, of agents other than Claude Code, whose calls the shares of
+// caches with markers are.
+type Shown struct {
+	Agent    string `yaml:"agent"`
+	Provider string `yaml:"provider,omitempty"` // of the model, "" for one that is not known
+	Model    string `yaml:"model,omitempty"`
+	Series   string `yaml:"series,omitempty"` // of the client's versions
+	Session  string `yaml:"session"`          // Key of its id: a session tells nothing about itself
+	Marked   bool   `yaml:"marked,omitempty"` // its cache needs markers
+	// Early counts the calls that lose more often: the first EarlyCalls of a thread or, where
+	// caches need markers, those that answer a person. Later counts the others.
+	Early       int64 `yaml:"early_calls,omitempty" min:"0"`
+	EarlyTokens int64 `yaml:"early_tokens,omitempty" min:"0"` // they were due to read
+	Later       int64 `yaml:"later_calls,omitempty" min:"0"`
+	LaterTokens int64 `yaml:"later_tokens,omitempty" min:"0"`
+	Missing     int64 `yaml:"missing_tokens,omitempty" min:"0"` // of both
+}
+
+// See counts a call that was due to read some tokens and read short tokens less.
+func (s *Shown) See(due, short int64, early bool) {
+	switch {
+	case due <= 0:
+		return
+	case early:
+		s.Early, s.EarlyTokens = s.Early+1, s.EarlyTokens+due
+	default:
+		s.Later, s.LaterTokens = s.Later+1, s.LaterTokens+due
+	}
+	s.Missing += short
+}
+
+const (
+	// EarlyCalls is the number of first calls of a thread that lose more often than the rest.
+	EarlyCalls = 10
+	// leaning is how many losses a level counts for in the one below it. Recorded sessions, each
+	// predicted from the others, are as close with any value from 0.25 to 1.
+	leaning = 0.5
+	// sessionLosses is the number of due losses for which the longest session counts: sessions
+	// differ by more than chance. Of 1, 3, 8 and 30 it is the one with which the costs of
+	// OpenCode's recorded sessions are closest; those of Codex's hardly differ.
+	sessionLosses = 3
+	// usualGap is the gap before a call of which only the number is known, ns.
+	usualGap = 60e9
+)
+
+// Pooled is what calls lose in proportion to the shares of a profile, and the number of
+// sessions that it rests on: those of the agent at the provider, and one for all others.
+type Pooled struct {
+	Times    float64
+	Sessions int
+}
+
+// level is what a session is pooled with.
+type level struct {
+	marked                         bool
+	depth                          int
+	provider, agent, model, series string
+}
+
+// agentLevel is the index of an agent at a provider among the levels of a session.
+const agentLevel = 2
+
+// levels returns the levels of a session, from its kind of cache to its own series of clients.
+func (s *Shown) levels() (list [5]level) {
+	at := level{marked: s.Marked}
+	for i, set := range [...]func(){
+		func() {}, func() { at.provider = s.Provider }, func() { at.agent = s.Agent },
+		func() { at.model = s.Model }, func() { at.series = s.Series },
+	} {
+		set()
+		at.depth, list[i] = i, at
+	}
+	return list
+}
+
+// due is a number of losses that the shares predict, times is how many times as much was lost, by losses.
+type due struct {
+	losses, times float64
+	sessions      int
+}
+
+// pool has what sessions show at every level, and what each shows.
+type pool struct {
+	all map[level]due
+	own map[string]shownAt
+}
+
+// shownAt is what a session shows, and its levels.
+type shownAt struct {
+	levels [5]level
+	due
+}
+
+func (l *Losses) pool() *pool {
+	x := &pool{map[level]due{}, map[string]shownAt{}}
+	add := func(levels []level, d due) {
+		for _, at := range levels {
+			sum := x.all[at]
+			x.all[at] = due{sum.losses + d.losses, sum.times + d.times, sum.sessions + d.sessions}
+		}
+	}
+	fitted := Shown{Provider: "anthropic", Agent: "claude-code", Marked: true}
+	levels, n := fitted.levels(), l.Marked.lost()
+	add(levels[:agentLevel+1], due{n, n, 0})
+	for i := range l.Sessions {
+		s := &l.Sessions[i]
+		if d := l.dueOf(s); d.losses > 0 {
+			at := shownAt{s.levels(), d}
+			x.own[s.Session] = at
+			add(at.levels[:], d)
+		}
+	}
+	return x
+}
+
+// dueOf returns what a session would lose by the shares, and what it lost in proportion.
+func (l *Losses) dueOf(s *Shown) due {
+	var losses, tokens float64
+	for i, n := range [...][2]int64{{s.Early, s.EarlyTokens}, {s.Later, s.LaterTokens}} {
+		at := Case{Automatic: !s.Marked, Prompt: s.Marked && i == 0, Gap: usualGap, Ordinal: EarlyCalls + i}
+		share, kept := l.Rate(&at)
+		losses, tokens = losses+share*float64(n[0]), tokens+share*(1-kept)*float64(n[1])
+	}
+	if tokens <= 0 {
+		return due{}
+	}
+	losses /= 1 + losses/sessionLosses
+	return due{losses, losses * float64(s.Missing) / tokens, 1}
+}
+
+// TimesLost returns what a session loses in proportion to the shares, as other sessions show it: those of its series of
+// clients lean on its model's, these on the agent's at the provider, these on the provider's, and these on
+// all of the kind of cache. The counts of s are ignored.
+func (p *Profile) TimesLost(s *Shown) Pooled {
+	pooled := Pooled{1, 1}
+	if p.pooled == nil {
+		return pooled
+	}
+	own, known := p.pooled.own[s.Session]
+	for i, at := range s.levels() {
+		d := p.pooled.all[at]
+		if known && own.levels[i] == at {
+			d = due{d.losses - own.losses, d.times - own.times, d.sessions - 1}
+		}
+		pooled.Times = (leaning*pooled.Times + d.times) / (leaning + d.losses)
+		if i == agentLevel {
+			pooled.Sessions += d.sessions
+		}
+	}
+	return pooled
+}
+
+// LearnLosses adds what more sessions show, in place of what is known of the same.
+func (p *Profile) LearnLosses(more []Shown) {
+	p.Losses.Sessions = slices.Clone(p.Losses.Sessions)
+	for _, s := range more {
+		if i := slices.IndexFunc(p.Losses.Sessions, func(k Shown) bool { return k.Session == s.Session }); i >= 0 {
+			p.Losses.Sessions[i] = s
+		} else {
+			p.Losses.Sessions = append(p.Losses.Sessions, s)
+		}
+	}
+	slices.SortFunc(p.Losses.Sessions, func(a, b Shown) int { return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Session, b.Session)) })
+	p.index()
+}
