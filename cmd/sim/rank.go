@@ -48,13 +48,13 @@ func (f *rankFlags) rank(cmd *cobra.Command, args []string) error {
 	return f.execute(cmd, args, func(s *study) (*found, error) {
 		defer f.read.watched(cmd, s.corpus)()
 		out, err := s.plan.Rank(cmd.Context(), s.file, s.corpus)
-		if err != nil {
+		if out == nil {
 			return nil, err
 		}
 		return &found{
 			run:      out.Run,
 			document: func() report { return reports.Ranking(out, f.all) },
 			drawings: func() ([]reports.Drawing, error) { return reports.RankingCharts(out), nil },
-		}, nil
+		}, err
 	})
 }

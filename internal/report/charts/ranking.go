@@ -26,6 +26,9 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 		Title: "Strategies of other programs, ranked", Head: append(headLines(r.Run), comparedText(first), comparedText(last)),
 		Data: func() *document.Table { return rankingData(r) },
 	}
+	if r.Stopped != "" {
+		d.Head = append(d.Head, r.Stopped)
+	}
 	add := func(x *document.Table) {
 		if len(x.Rows) > 0 {
 			d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{x}})
