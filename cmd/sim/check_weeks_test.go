@@ -98,7 +98,7 @@ func TestStarterTellsAnotherLifetime(t *testing.T) {
 			t.Fatal(out, errs)
 		}
 	}
-	const told = "the client changed: writes for an hour, conversations: 100.00 % → 0.00 % (with what was: $"
+	const told = "the client changed: writes for an hour, conversations: 100.0 % → 0.0 % (with what was: $"
 	_, out, _ := exec(t, "check", "second")
 	if out = strings.Join(strings.Fields(out), " "); !strings.Contains(out, told) || strings.Contains(out, "FAIL sim-check.yaml:27") {
 		t.Errorf("want %q and no failure of the cache:\n%s", told, out)
