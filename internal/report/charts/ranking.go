@@ -52,8 +52,18 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 		}
 		add(idle)
 	} else {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d idealised, %d that end sessions early and %d not run are apart; --all lists every one with its reason",
-			len(first.Idealised), len(first.Ended), len(r.NotRun)))
+		var apart []string
+		for _, x := range []struct {
+			n    int
+			what string
+		}{{len(first.Idealised), "idealised"}, {len(first.Ended), "that end sessions early"}, {len(r.NotRun), "not run"}} {
+			if x.n > 0 {
+				apart = append(apart, fmt.Sprintf("%d %s", x.n, x.what))
+			}
+		}
+		if len(apart) > 0 {
+			d.Notes = append(d.Notes, "apart: "+strings.Join(apart, ", ")+"; --all lists every one with its reason")
+		}
 	}
 	d.Notes = append(d.Notes,
 		"Places: 1 and the number of strategies shown to be better, session by session, all pairs judged together (Holm); equal places "+
