@@ -85,7 +85,9 @@ func TestRivals(t *testing.T) {
 // Presets with the same schedule say so: one names the other, or all have the algorithm of pi.
 func TestSameSchedules(t *testing.T) {
 	r := builtin(t)
-	ofPi := func(s *Strategy) bool { return s.Name == "pi/2026-03" || strings.Contains(s.Doc, "the algorithm of pi") }
+	ofPi := func(s *Strategy) bool {
+		return s.Name == "pi/2026-03" || strings.Contains(s.Doc, "the algorithm of pi")
+	}
 	var same []string
 	for i, name := range r.Presets() {
 		for _, first := range r.Presets()[:i] {
