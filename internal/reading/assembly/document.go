@@ -38,7 +38,7 @@ func Objects(text []byte, line int, none error, object func(*Cursor) error) erro
 		c.Each(func() {
 			if c.Peek() != '{' {
 				c.Skip()
-			} else if err := object(c); bad == none || err != nil && err != none {
+			} else if err := object(c); errors.Is(bad, none) || err != nil && !errors.Is(err, none) {
 				bad = err
 			}
 		})
