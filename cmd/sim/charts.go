@@ -72,8 +72,8 @@ func (f *chartFlags) check() error {
 			continue
 		} else if file == "" {
 			where := ""
-			if kind == text && kind != "" {
-				where = "; draw it into " + kind + "=FILE, or with --out into its folder"
+			if kind != "" {
+				where = "; write " + kind + "=FILE"
 			}
 			errs = append(errs, fmt.Errorf("%s: no FILE given%s", strings.TrimSpace("--chart "+text), where))
 			continue
