@@ -18,12 +18,15 @@ import (
 
 // rollouts returns the recorded sessions of Codex in a folder beside the module, or
 // skips.
-func rollouts(t testing.TB, set string) []*traces.Session {
+func rollouts(t testing.TB, set string) []*traces.Session { return recordedBy(t, set, "codex") }
+
+// recordedBy returns the recorded sessions of an agent in a folder beside the module, or skips.
+func recordedBy(t testing.TB, set, agent string) []*traces.Session {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("recorded sessions take long")
 	}
-	dir := filepath.Join("..", "..", "..", "..", "shared", set, "codex")
+	dir := filepath.Join("..", "..", "..", "..", "shared", set, agent)
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("no recorded sessions beside the module:", err)
 	}

@@ -1,38 +1,22 @@
 package validate
 
 import (
-	"context"
 	"crypto/sha256"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // seen returns the recorded sessions of an agent in a folder beside the module: all of
 // the first set, and of others the half that rules and numbers were chosen on. It skips without.
 func seen(t testing.TB, set, agent string) (list []*traces.Session) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("recorded sessions take long")
-	}
-	dir := filepath.Join("..", "..", "..", "..", "shared", set, agent)
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("no recorded sessions beside the module:", err)
-	}
-	c, err := agents.Read(context.Background(), traces.Options{}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return slices.DeleteFunc(c.Sessions, func(s *traces.Session) bool {
+	return slices.DeleteFunc(recordedBy(t, set, agent), func(s *traces.Session) bool {
 		return set != "traces" && sha256.Sum256([]byte(s.ID))[0] >= 0x80
 	})
 }
