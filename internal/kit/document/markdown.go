@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/olekukonko/tablewriter/renderer"
-	"github.com/olekukonko/tablewriter/tw"
+	"strings"
 )
 
 // page is a document being written as Markdown.
@@ -21,9 +19,7 @@ type page struct {
 // writeMarkdown writes d as GitHub-flavoured Markdown.
 func writeMarkdown(b *bytes.Buffer, d *Document) error {
 	p := &page{b: b, rows: math.MaxInt}
-	if err := p.body(d); err != nil {
-		return err
-	}
+	p.body(d)
 	for _, note := range slices.Concat(p.notes.lines(), d.Notes) {
 		p.paragraph(escapeLine(note))
 	}
@@ -31,7 +27,7 @@ func writeMarkdown(b *bytes.Buffer, d *Document) error {
 }
 
 // body writes everything except the notes.
-func (p *page) body(d *Document) error {
+func (p *page) body(d *Document) {
 	if d.Title != "" {
 		p.paragraph("# " + escapeLine(d.Title))
 	}
@@ -39,11 +35,8 @@ func (p *page) body(d *Document) error {
 		p.paragraph(escapeLine(line))
 	}
 	for i := range d.Sections {
-		if err := p.section(&d.Sections[i]); err != nil {
-			return err
-		}
+		p.section(&d.Sections[i])
 	}
-	return nil
 }
 
 // paragraph writes a text after a blank line; nothing for an empty text.
@@ -61,9 +54,10 @@ func (p *page) gap() {
 	}
 }
 
-func (p *page) section(s *Section) error {
+func (p *page) section(s *Section) {
 	if s.Folded {
-		return p.folded(s)
+		p.folded(s)
+		return
 	}
 	if s.Title != "" {
 		p.paragraph("## " + escapeLine(p.notes.marked(s.Title, s.Notes)))
@@ -85,12 +79,9 @@ func (p *page) section(s *Section) error {
 				fmt.Fprintf(p.b, "- %s%s\n", label, escapeLine(item.Text))
 			}
 		case *Table:
-			if err := p.table(x); err != nil {
-				return fmt.Errorf("laying out a table: %w", err)
-			}
+			p.table(x)
 		}
 	}
-	return nil
 }
 
 func (p *page) text(x Text) {
@@ -101,16 +92,26 @@ func (p *page) text(x Text) {
 	p.paragraph(text)
 }
 
-func (p *page) table(x *Table) error {
+func (p *page) table(x *Table) {
 	if x.Title != "" {
 		p.paragraph("**" + escapeLine(x.Title) + "**")
 	}
 	p.gap()
-	padding := tw.Padding{Left: " ", Right: " ", Overwrite: true}
 	shown := *x
 	shown.Rows = x.Rows[:min(p.rows, len(x.Rows))]
-	if err := render(p.b, renderer.NewMarkdown(), padding, shown.grid(&p.notes), escapeLine); err != nil {
-		return err
+	g := shown.grid(&p.notes)
+	for i, row := range g.aligned(escapeLine) {
+		fmt.Fprintln(p.b, "| "+strings.Join(row, " | ")+" |")
+		if i > 0 {
+			continue
+		}
+		for k, title := range row {
+			rule := strings.Repeat("-", runes(title)+1)
+			if row[k] = ":" + rule; !g.left(k) {
+				row[k] = rule + ":"
+			}
+		}
+		fmt.Fprintln(p.b, "|"+strings.Join(row, "|")+"|")
 	}
 	if more := len(x.Rows) - len(shown.Rows); more > 0 {
 		p.paragraph(fmt.Sprintf("and %s more.", Count(more, "row")))
@@ -118,5 +119,4 @@ func (p *page) table(x *Table) error {
 	for _, note := range x.Notes {
 		p.paragraph(escapeLine(note))
 	}
-	return nil
 }
