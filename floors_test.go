@@ -42,7 +42,6 @@ var floors = map[string]int{
 	"internal/study/confusion": 1,
 	"internal/study/recall":    1,
 	"internal/study/studies":   1,
-	"internal/serving/profile": 1,
 	"sim/prompt":               0,
 	"internal/kit":             0,
 }

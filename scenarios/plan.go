@@ -19,10 +19,10 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/loop/learning"
 	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
-	"github.com/compactsim/compactsim/internal/study/validate"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -42,7 +42,7 @@ type Plan struct {
 	// Profiles are the profiles that designs name besides default and none, by name.
 	Profiles map[string]*profile.Profile
 	learned  *profile.Profile // the default profile with what the sessions of the run add
-	lessons  validate.Learned
+	lessons  learning.Learned
 	library  *needs.Library // what later actions used in the sessions of the run
 	Workers  int            // sessions simulated at once; 0 for one per core
 	Verify   bool           // check the invariants at every call, as Verify of the design does

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/loop/learning"
 	"github.com/compactsim/compactsim/internal/report/charts"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/internal/study/validate"
@@ -109,12 +110,12 @@ func (f *validateFlags) validate(
 		return nil, usageError{err}
 	}
 	if p != nil && !f.alone && f.folds == "" && f.profile == scenarios.ProfileDefault {
-		if p, _, err = validate.Learn(cmd.Context(), config, p, sessions, nil); err != nil {
+		if p, _, err = learning.Learn(cmd.Context(), config, p, sessions, nil); err != nil {
 			return nil, err
 		}
 	}
 	if p != nil {
-		o.Config, o.Profile = validate.WithProfile(config, p), p.Name
+		o.Config, o.Profile = config.WithProfile(p), p.Name
 		o.DrawnFor = func(_ *traces.Session, seed uint64) loop.Config { return validate.Drawn(config, p, seed) }
 		o.Model += " with " + strings.Join(p.Switches.Names(), ", ")
 		if !slices.ContainsFunc(sessions, func(s *traces.Session) bool { return !agents.Automatic(s) }) {
