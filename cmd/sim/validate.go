@@ -77,24 +77,19 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	f.read.bare = true
-	corpus, err := f.read.corpus(cmd, args)
-	if err != nil {
-		return err
-	}
-	defer corpus.Close()
-	if len(corpus.Sessions) == 0 {
-		return usageError{traces.ErrNoSessions}
-	}
-	report, err := f.validate(cmd, config, corpus.Sessions)
-	if err != nil {
-		return err
-	}
-	if preset != nil {
-		if err := report.CheckCompactions(config, preset, corpus.Sessions); err != nil {
+	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
+		if len(corpus.Sessions) == 0 {
+			return usageError{traces.ErrNoSessions}
+		}
+		report, err := f.validate(cmd, config, corpus.Sessions)
+		if err == nil && preset != nil {
+			err = report.CheckCompactions(config, preset, corpus.Sessions)
+		}
+		if err != nil {
 			return err
 		}
-	}
-	return errors.Join(report.Document().Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, reports.ValidationDrawings(report)))
+		return errors.Join(report.Document().Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, reports.ValidationDrawings(report)))
+	})
 }
 
 func (f *validateFlags) validate(
@@ -195,19 +190,16 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	f.read.bare = true
-	corpus, err := f.read.corpus(cmd, args)
-	if err != nil {
-		return err
-	}
-	defer corpus.Close()
-	fitted, gain, err := validate.Calibrate(cmd.Context(), config, base, corpus.Sessions)
-	if err != nil {
-		return err
-	}
-	fitted.Name = f.name
-	if fitted.Refetch, fitted.Kept, err = validate.FitRefetch(cmd.Context(), corpus); err != nil {
-		return err
-	}
-	say(cmd.ErrOrStderr(), "%s", gain)
-	return writeOr(cmd, f.out, fitted.Write)
+	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
+		fitted, gain, err := validate.Calibrate(cmd.Context(), config, base, corpus.Sessions)
+		if err != nil {
+			return err
+		}
+		fitted.Name = f.name
+		if fitted.Refetch, fitted.Kept, err = validate.FitRefetch(cmd.Context(), corpus); err != nil {
+			return err
+		}
+		say(cmd.ErrOrStderr(), "%s", gain)
+		return writeOr(cmd, f.out, fitted.Write)
+	})
 }
