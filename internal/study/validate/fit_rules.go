@@ -221,7 +221,7 @@ func (o *Openings) Add(s *traces.Session) {
 	if len(s.Threads) == 0 || len(s.Threads[0].Rounds) == 0 {
 		return
 	}
-	if x := shownBy(s); !agents.ClaudeCode(s) && x.Early+x.Later > 0 {
+	if x := shownBy(s); !agents.ClaudeCode(s) && x.Early+x.Later+x.Opened > 0 && invented(s) == "" {
 		o.Shown = append(o.Shown, x)
 	}
 	if s.Threads[0].Kind != traces.ThreadMain {

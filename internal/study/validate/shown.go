@@ -19,12 +19,15 @@ func goesOn(t *traces.Thread, r int) bool {
 
 // shownBy returns what a session shows of losses: its calls soon after the
 // last one, with nothing between, that answer tools or, where caches need markers, a person
-// too. It has no calls where there are none.
+// too. It has no calls where there are none. And it returns what its first call found.
 func shownBy(s *traces.Session) profile.Shown {
 	model := s.Models[s.Threads[0].Rounds[0].Model]
 	o := profile.Shown{
 		Agent: s.Agent, Provider: promptcache.ProviderOf(model), Model: profile.Name(model), Series: profile.Series(s.Version()),
 		Session: profile.Key(prompt.DigestString(s.ID)), Marked: !agents.Automatic(s),
+	}
+	if t := &s.Threads[0]; t.Kind == traces.ThreadMain && !t.MidContext && t.Rounds[0].Counted() {
+		o.Opened, o.Found = t.Rounds[0].Usage.Input(), t.Rounds[0].Usage.Read
 	}
 	for i := range s.Threads {
 		t := &s.Threads[i]
