@@ -145,7 +145,7 @@ type Shown struct {
 	Later       int64 `yaml:"later_calls,omitempty" min:"0"`
 	LaterTokens int64 `yaml:"later_tokens,omitempty" min:"0"`
 	Missing     int64 `yaml:"missing_tokens,omitempty" min:"0"` // of both
-	// Opened are the tokens of its first call, and Found those that this read: other sessions had left them.
+	// Opened are the tokens of its first call, none for Codex, whose first calls are in a list of their own, and Found those that this read: other sessions had left them.
 	Opened int64 `yaml:"first_tokens,omitempty" min:"0"`
 	Found  int64 `yaml:"first_read_tokens,omitempty" min:"0"`
 }

@@ -72,7 +72,7 @@ func ShownBy(s *traces.Session) Shown {
 		Agent: s.Agent, Provider: promptcache.ProviderOf(model), Model: Name(model), Series: Series(s.Version()),
 		Session: Key(prompt.DigestString(s.ID)), Marked: !agents.Automatic(s),
 	}
-	if t := &s.Threads[0]; t.Kind == traces.ThreadMain && !t.MidContext && t.Rounds[0].Counted() {
+	if t := &s.Threads[0]; s.Agent != traces.AgentCodex && t.Kind == traces.ThreadMain && !t.MidContext && t.Rounds[0].Counted() {
 		o.Opened, o.Found = t.Rounds[0].Usage.Input(), t.Rounds[0].Usage.Read
 	}
 	for i := range s.Threads {
