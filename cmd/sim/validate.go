@@ -43,14 +43,14 @@ next to the simplest possible rule. --strategy also tests whether a preset compa
 the calls at which the recording did.`,
 		Example: `  sim validate ~/.claude/projects
   sim validate --strategy own --format json session.jsonl
-  sim validate --chart reads.svg --chart gap=gap.svg ~/.claude/projects`,
+  sim validate --chart survival.svg ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.bind(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.strategy, "strategy", "",
 		"check when this `PRESET` compacts; own is the generation of each session's client")
-	f.charts.bind(cmd, "scatter", "gap", "survival")
+	f.charts.bind(cmd, "survival")
 	flags.StringVar(&f.profile, "profile", "default", "fitted numbers: default, none or a `FILE` of sim calibrate")
 	bindChoice(cmd, &f.folds, "folds", "score each session with a profile fitted on others, by `KIND`: "+
 		strings.Join(validate.Folds(), ", "), validate.Folds())

@@ -218,7 +218,7 @@ var gone = map[string]string{
 	"sim tune --sensitivity":   "sim run --set PATH=[VALUE, …] --chart FILE draws the effect of one parameter",
 	"--format csv-raw":         "--format csv keeps spreadsheets from taking a text for a formula, --format json has texts unchanged",
 	"sim validate --fidelity":  "sim calibrate fits what agents fetch again after compactions",
-	"sim validate --chart-dir": "--chart FILE draws the reads predicted against those recorded, --chart gap=FILE the error by gap",
+	"sim validate --chart-dir": "--chart FILE draws how often calls read what was left in the cache",
 	"sim traces show":          "sim explain SESSION shows every call with --all, and all figures with --format csv",
 	"sim chains":               "sim audit --compactions takes the same scenario, flags and paths",
 	"sim traces compare":       "sim traces fit writes a profile of each set of sessions; diff the two",

@@ -130,10 +130,11 @@ func Totals(t *testing.T, a *traces.Agent, want map[string]Sum) {
 
 // Bench reads a file that holds one session again and again, on one core.
 func Bench(b *testing.B, a *traces.Agent, text string) {
+	files := fstest.MapFS{"a.jsonl": {Data: []byte(text)}}
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		inputs, err := traces.FindFS(fstest.MapFS{"a.jsonl": {Data: []byte(text)}})
+		inputs, err := traces.FindFS(files)
 		if err != nil {
 			b.Fatal(err)
 		}

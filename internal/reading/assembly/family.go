@@ -2,9 +2,7 @@ package assembly
 
 import (
 	"cmp"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -125,7 +123,7 @@ func Families[F interface{ Top() *Part }](agent string, opts *traces.Options, fi
 	ups := map[string]string{}
 	for _, p := range parts {
 		if p.ID == "" {
-			p.ID, _, _ = strings.Cut(path.Base(p.Name), ".")
+			p.ID = p.Stem()
 			p.Problems.Add(p.Name, 0, "no session id; the session is named by its file")
 		}
 		p.Speaks(p.ID)

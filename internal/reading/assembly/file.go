@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -65,6 +67,12 @@ func (f *File) Weigh(blocks ...Block) (n int64) {
 		n += int64(Weigh(&f.rates, &blocks[i].Block))
 	}
 	return n
+}
+
+// Stem returns the name of the file up to its first dot, without folders, for sessions that have no other name.
+func (f *File) Stem() string {
+	stem, _, _ := strings.Cut(path.Base(f.Name), ".")
+	return stem
 }
 
 // Base returns f, so that a Reader can read types that embed a File.

@@ -80,10 +80,10 @@ type call struct {
 
 // event is one line.
 type event struct {
-	Type      string         `json:"type"`
-	Agent     string         `json:"agentId"`
-	Timestamp string         `json:"timestamp"`
-	Payload   jsontext.Value `json:"data"`
+	Type      string              `json:"type"`
+	Agent     string              `json:"agentId"`
+	Timestamp string              `json:"timestamp"`
+	Payload   assembly.Late[data] `json:"data"`
 }
 
 // eventOf reads a line, of which the result shares bytes.
@@ -95,11 +95,11 @@ func eventOf(text []byte) (e event, err error) {
 }
 
 // data returns what the event holds. Types that say nothing may hold anything.
-func (e *event) data() (d data, err error) {
+func (e *event) data() (*data, error) {
 	if strings.HasPrefix(e.Type, "hook.") || strings.HasPrefix(e.Type, "permission.") {
-		return d, nil
+		return &data{}, nil
 	}
-	return d, assembly.Decode(e.Payload, &d)
+	return e.Payload.Value()
 }
 
 // data holds the members of all types of event.
@@ -203,13 +203,13 @@ func (f *file) parse(ln assembly.Line) error {
 	case "session.compaction_start":
 		f.compacting, f.beside = true, nil
 	case "session.compaction_complete":
-		f.compacted(t, ln.Number, at, &d)
+		f.compacted(t, ln.Number, at, d)
 	case "session.truncation":
 		t.visible = max(0, t.visible-max(0, d.Removed))
 	case "assistant.turn_start":
 		t.Add(&assembly.Step{Kind: assembly.StepInput, At: at, Line: int32(ln.Number)})
 	case "assistant.message":
-		f.answer(t, ln.Number, at, &d)
+		f.answer(t, ln.Number, at, d)
 	case "user.message", "tool.execution_complete":
 		kind, blocks := d.input(f.Maker, e.Type)
 		f.say(t, blocks)

@@ -83,11 +83,7 @@ var errNoExchanges = errors.New("it holds no requests to a model")
 // scan reads one file. What precedes a defect in a document is kept.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
 	f := newFile(assembly.NewFile(in.Name, opts))
-	err := f.ReadObjects(ctx, opts, in, errNoExchanges, f.read)
-	if err == nil && len(f.calls)+f.others == 0 && f.Problems.Total == 0 {
-		err = f.Refuse(0, errNoExchanges)
-	}
-	return f, err
+	return f, f.ReadObjects(ctx, opts, in, errNoExchanges, f.read)
 }
 
 // read reads an exchange.
@@ -104,9 +100,5 @@ func (f *file) read(c *assembly.Cursor) error {
 func texts(text []byte) []traces.Text {
 	f := newFile(assembly.Again())
 	_ = assembly.Objects(text, 1, errNoExchanges, f.read) // as far as it is readable
-	list := f.Texts()
-	for _, c := range f.calls {
-		list = append(list, assembly.TextsOf(c.Reply)...)
-	}
-	return list
+	return f.Texts()
 }

@@ -40,22 +40,12 @@ func Ablation(a *studies.Ablation) *document.Document {
 	return d
 }
 
-// ablatedCell returns a cell of an ablation by its name, nil if it is missing.
-func ablatedCell(a *studies.Ablation, name string) *results.Cell {
-	for i := range a.Run.Cells {
-		if a.Run.Cells[i].Cell == name {
-			return &a.Run.Cells[i]
-		}
-	}
-	return nil
-}
-
 // ablationTable lists a strategy as it is and its mechanisms. Notes below name
 // those without a difference and those that cannot be switched.
 func ablationTable(a *studies.Ablation, base string) *document.Table {
 	t := &document.Table{Columns: slices.Concat(document.Left(base), document.Right("",
 		"COST", "DIFFERENCE", "%", "READ", "WRITTEN", "UNCACHED", "HIT", "COMPACTIONS", "CLEARINGS", "WAIT"))}
-	cell := ablatedCell(a, base)
+	cell := cellOf(a.Run, base)
 	if cell == nil {
 		return t
 	}
@@ -184,8 +174,8 @@ func ablationData(a *studies.Ablation) *document.Table {
 	for _, base := range a.Bases {
 		for _, d := range slices.Concat(a.Differences(base, 1), a.Differences(base, 2)) {
 			for _, m := range results.Metrics() {
-				was, ok := ablatedCell(a, base).Value(m)
-				is, both := ablatedCell(a, d.Cell).Value(m)
+				was, ok := cellOf(a.Run, base).Value(m)
+				is, both := cellOf(a.Run, d.Cell).Value(m)
 				if !ok || !both || m.Of != "" || m.Group != "" {
 					continue
 				}
@@ -231,7 +221,7 @@ func ablationJSON(w io.Writer, a *studies.Ablation) error {
 func published(a *studies.Ablation, base string) ablated {
 	changes := append([]studies.Difference{}, a.Differences(base, 1)...)
 	out := ablated{Strategy: base, Metrics: map[string]float64{}, Changes: append(changes, a.Differences(base, 2)...)}
-	if c := ablatedCell(a, base); c != nil {
+	if c := cellOf(a.Run, base); c != nil {
 		for _, m := range results.Metrics() {
 			if v, ok := c.Value(m); ok {
 				out.Metrics[m.Name] = v
