@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
@@ -170,16 +171,18 @@ func bindFormat(cmd *cobra.Command, name *string, known ...string) {
 	bindChoice(cmd, name, "format", "output `FORMAT`: "+strings.Join(known[:last], ", ")+" or "+known[last], known)
 }
 
-// bindChoice adds a flag to a command whose value, which has its default, is one of the known names.
+// bindChoice adds a flag to a command whose value, which has its default, is one of the known names. The usage says between
+// back quotes what they name.
 func bindChoice(cmd *cobra.Command, value *string, flag, usage string, known []string) {
-	cmd.Flags().Var(&choice{value, flag, known}, flag, usage)
+	what, _ := pflag.UnquoteUsage(&pflag.Flag{Usage: usage})
+	cmd.Flags().Var(&choice{value, strings.ToLower(what), known}, flag, usage)
 	completeFlag(cmd, flag, func() []string { return known })
 }
 
 // choice is the value of a flag that takes one of some names.
 type choice struct {
 	value *string
-	flag  string
+	what  string // the names name
 	known []string
 }
 
@@ -196,7 +199,7 @@ func (c *choice) Set(name string) error {
 	if *c.value = name; name == "" || slices.Contains(c.known, name) {
 		return nil
 	}
-	return fmt.Errorf("unknown %s %q%s", c.flag, name, nearest.Among(name, c.known))
+	return fmt.Errorf("unknown %s %q%s", c.what, name, nearest.Among(name, c.known))
 }
 
 // Type returns the word for the value in help.
