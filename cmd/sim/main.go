@@ -144,14 +144,11 @@ coding agents, where there are any.`,
 	return root
 }
 
-// givenValues returns an error for flags that exclude each other, for negative numbers, and for flags without the value they
+// givenValues returns an error for flags that exclude each other, and for those without the value they
 // ask for, such as --out "$DIR" of an unset variable. No price file is a value, and periods report it with all that is wrong.
 func givenValues(cmd *cobra.Command, _ []string) error {
 	var errs []error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f.Value.Type() == "int" && strings.HasPrefix(f.Value.String(), "-") { // all count something
-			errs = append(errs, fmt.Errorf("--%s %s must not be negative", f.Name, f.Value))
-		}
 		if f.Value.Type() == "string" && f.Value.String() == "" && !slices.Contains([]string{"prices", "since", "until"}, f.Name) {
 			name, _ := pflag.UnquoteUsage(f)
 			errs = append(errs, fmt.Errorf("--%s: no %s given", f.Name, name))
@@ -166,6 +163,17 @@ func givenValues(cmd *cobra.Command, _ []string) error {
 		return usageError{errors.Join(errs...)}
 	}
 	return nil
+}
+
+// counted returns an error for every flag that counts something and is negative.
+func counted(cmd *cobra.Command) error {
+	var errs []error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "int" && strings.HasPrefix(f.Value.String(), "-") {
+			errs = append(errs, fmt.Errorf("--%s %s must not be negative", f.Name, f.Value))
+		}
+	})
+	return errors.Join(errs...)
 }
 
 // flagError describes an error in the flags of a command for the user.

@@ -77,11 +77,13 @@ func (f *readFlags) bindBasics(cmd *cobra.Command, workers string) {
 
 // check returns what is wrong with the flags, and sets the filter unless a scenario has.
 func (f *readFlags) check(cmd *cobra.Command) error {
-	if f.filtered {
-		return nil
+	err := counted(cmd)
+	if !f.filtered {
+		var wrong error
+		f.filter, wrong = f.choice.parse(cmd)
+		err = errors.Join(err, wrong)
 	}
-	var err error
-	if f.filter, err = f.choice.parse(cmd); err != nil {
+	if err != nil {
 		return usageError{err}
 	}
 	return nil

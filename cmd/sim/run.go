@@ -220,7 +220,7 @@ func (f *runFlags) parsed(
 	if err != nil {
 		return nil, nil, err
 	}
-	errs := []error{f.output.check()}
+	errs := []error{f.output.check(), counted(cmd)}
 	file, err := scenarios.Parse(registry, asked.text, asked.name)
 	if err != nil {
 		return nil, nil, errors.Join(append(errs, err)...)
