@@ -47,7 +47,7 @@ func (p *Part) Texts() (list []traces.Text) {
 // Counted reports whether a call of the part, without those below it, has counts.
 func (p *Part) Counted() bool {
 	return slices.ContainsFunc(p.entries, func(e entry) bool {
-		return slices.ContainsFunc(e.steps, func(s Step) bool { return s.Kind == StepCount })
+		return slices.ContainsFunc(e.steps, func(s Step) bool { return s.Kind == StepCount && !s.Usage.Missing })
 	})
 }
 
@@ -86,16 +86,18 @@ func (p *Part) estimate(wanted bool) {
 	}
 	if n > 0 && !wanted {
 		p.Problems.Add(p.Name, int(first), "none of the %d calls has token counts; they are left out without --estimate", n)
-		return
 	}
 	for i := range p.Len() {
-		for k, s := range p.Tree.Steps(i) {
-			if s.Kind == StepReply {
-				count := Step{Kind: StepCount, At: s.At, Line: s.Line, ID: s.ID, Model: s.Model, Usage: Usage{Reasoning: -1}}
-				p.Set(i, slices.Insert(slices.Clone(p.Tree.Steps(i)), k+1, count))
-				break
+		var steps []Step
+		for _, s := range p.Tree.Steps(i) {
+			if s.Kind != StepCount {
+				steps = append(steps, s)
+			}
+			if s.Kind == StepReply && wanted {
+				steps = append(steps, Step{Kind: StepCount, At: s.At, Line: s.Line, ID: s.ID, Model: s.Model, Usage: Usage{Reasoning: -1}})
 			}
 		}
+		p.Set(i, steps)
 	}
 }
 

@@ -69,6 +69,13 @@ func (f *File) Weigh(blocks ...Block) (n int64) {
 	return n
 }
 
+// Form tells of a version of the form of a file, as JSON, that is not the one it is read as. It may be missing.
+func (f *File) Form(line int, have []byte, known string) {
+	if len(have) > 0 && string(have) != known {
+		f.Problems.Add(f.Name, line, "version %.20s of the format is not known; it is read as version %s", have, known)
+	}
+}
+
 // Stem returns the name of the file up to its first dot, without folders, for sessions that have no other name.
 func (f *File) Stem() string {
 	stem, _, _ := strings.Cut(path.Base(f.Name), ".")

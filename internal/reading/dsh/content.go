@@ -41,7 +41,7 @@ func ignored(typ string) bool {
 // counts returns the usage of a call. Reads and writes are left out where there are none.
 func (u *usage) counts() assembly.Usage {
 	if u == nil {
-		return assembly.Usage{Reasoning: -1, Bad: true}
+		return assembly.Usage{Reasoning: -1, Bad: true, Missing: true}
 	}
 	l := assembly.Logged{Input: u.Input, Read: u.Read, Write: u.Write, Output: u.Output, Reasoning: u.Reasoning, Apart: true}
 	return l.Usage()

@@ -76,6 +76,8 @@ type event struct {
 	Seed    int64  `json:"seedLength"`
 	Created int64  `json:"createdAt"`
 
+	Version jsontext.Value `json:"version"`
+
 	Seq     *int64              `json:"seq"`
 	Time    int64               `json:"time"` // unix ms
 	Payload assembly.Late[data] `json:"data"`
@@ -199,6 +201,7 @@ func (f *file) parse(ln assembly.Line) error {
 		return err
 	}
 	if e.Type == "session" {
+		f.Form(ln.Number, e.Version, "0")
 		if f.Part.ID == "" {
 			f.Part.ID, f.Up, f.Project, f.seed = e.ID, e.Parent, e.Cwd, e.Seed
 		}

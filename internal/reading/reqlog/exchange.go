@@ -173,7 +173,7 @@ func (f *file) ask(c *call, body []byte) {
 		}
 	}
 	if s.Err() != nil { // cut off where the log limits bodies
-		f.Unknown["request/cut off"]++
+		f.cut++
 	}
 	for i, v := range [...][]byte{tools, system} {
 		if len(v) > 0 && v[0] != 'n' {

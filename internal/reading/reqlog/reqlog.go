@@ -72,6 +72,7 @@ type file struct {
 	heads   map[prompt.Digest][]byte // without markers, by the digests of their JSON
 	scratch [2][]byte                // of bodies that are texts
 	others  int                      // exchanges that are no calls of a model
+	cut     int                      // requests that are cut off
 }
 
 func newFile(f *assembly.File) *file {
@@ -83,7 +84,11 @@ var errNoExchanges = errors.New("it holds no requests to a model")
 // scan reads one file. What precedes a defect in a document is kept.
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
 	f := newFile(assembly.NewFile(in.Name, opts))
-	return f, f.ReadObjects(ctx, opts, in, errNoExchanges, f.read)
+	err := f.ReadObjects(ctx, opts, in, errNoExchanges, f.read)
+	if f.cut > 0 {
+		f.Problems.Add(f.Name, 0, "%d requests cannot be read to their end; what is missing counts as unseen", f.cut)
+	}
+	return f, err
 }
 
 // read reads an exchange.

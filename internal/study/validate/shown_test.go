@@ -27,7 +27,7 @@ func TestShortReadsAreShown(t *testing.T) {
 	rounds[5].Usage = nothing
 	want := profile.Shown{
 		Agent: traces.AgentCodex, Provider: "openai", Model: "gpt-5.4", Series: "0.118", Session: profile.Key(prompt.DigestString(s.ID)),
-		Early: 8, EarlyTokens: 240_000, Later: 2, LaterTokens: 60_000, Missing: 48_000,
+		Early: 8, EarlyTokens: 240_000, Later: 2, LaterTokens: 60_000, Missing: 48_000, Opened: 30_000, Found: 2_432,
 	}
 	if got := profile.ShownBy(s); got != want {
 		t.Errorf("%+v, want %+v", got, want)
