@@ -21,7 +21,7 @@ const (
 )
 
 // Chart draws the cost of every cell, USD, as bars stacked by token class. If a page has no room for all, it
-// draws the reference cells and the cheapest others. Drawing fails when there is nothing
+// draws the reference cells, the cheapest and the dearest others. Drawing fails when there is nothing
 // to draw: no cells, no cost, or figures that are negative or not finite.
 func Chart(run *results.Run) Drawing {
 	return drawing("cost", func() (*document.Chart, error) { return costChart(run) })
@@ -29,10 +29,9 @@ func Chart(run *results.Run) Drawing {
 
 // costBar is the cost of one cell.
 type costBar struct {
-	cell      *results.Cell
-	parts     []float64 // USD by token class, then storage
-	total     float64   // USD
-	reference bool      // billed or recorded
+	cell  *results.Cell
+	parts []float64 // USD by token class, then storage
+	total float64   // USD
 }
 
 // costBars returns the bars of run from top to bottom.
@@ -44,7 +43,7 @@ func costBars(run *results.Run) ([]costBar, error) {
 	var highest float64
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		b := costBar{cell: c, reference: isReference(c)}
+		b := costBar{cell: c}
 		b.parts = append(slices.Clone(c.Total.CostByClass()[:]), c.Total.Figures[results.StorageUSD])
 		for _, v := range b.parts {
 			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
@@ -59,32 +58,6 @@ func costBars(run *results.Run) ([]costBar, error) {
 		return nil, fmt.Errorf("the highest cost of all cells is $%v", highest)
 	}
 	return bars, nil
-}
-
-// worthABar returns the reference cells and the cheapest others, in their order.
-func worthABar(bars []costBar) []costBar {
-	if len(bars) <= maxBars {
-		return bars
-	}
-	var totals []float64
-	for _, b := range bars {
-		if !b.reference {
-			totals = append(totals, b.cell.Total.RankUSD())
-		}
-	}
-	slices.Sort(totals)
-	room := max(maxBars-(len(bars)-len(totals)), 1)
-	highest := totals[min(room, len(totals))-1]
-	return slices.DeleteFunc(slices.Clone(bars), func(b costBar) bool {
-		if b.reference {
-			return false
-		}
-		if b.cell.Total.RankUSD() > highest || room == 0 {
-			return true
-		}
-		room--
-		return false
-	})
 }
 
 // costParts are the names and colours of the parts of a bar. They differ in
@@ -102,11 +75,11 @@ func costParts() []document.Series {
 }
 
 func costChart(run *results.Run) (*document.Chart, error) {
-	all, err := costBars(run)
+	run, rest := selected(run, maxBars)
+	bars, err := costBars(run)
 	if err != nil {
 		return nil, err
 	}
-	bars := worthABar(all)
 	drawn := map[string]bool{}
 	var totals []float64
 	for _, b := range bars {
@@ -114,8 +87,8 @@ func costChart(run *results.Run) (*document.Chart, error) {
 		totals = append(totals, b.total)
 	}
 	notes := cellNotes(run, func(cell string) bool { return drawn[cell] })
-	if n := len(all) - len(bars); n > 0 {
-		notes = append(notes, fmt.Sprintf("the %s of the highest cost have no bar", document.Count(n, "cell")))
+	if rest != "" {
+		notes = append(notes, rest)
 	}
 	amounts := document.Series{Mark: document.MarkText, Aid: true}
 	whole := document.Series{Mark: document.MarkText, Data: "total"}
