@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -80,23 +79,18 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	f.read.listener = needs.NewListener()
 	f.read.lazy = true
-	defer f.read.closeStore(cmd)
-	defer debug.SetGCPercent(debug.SetGCPercent(30)) // bodies of sessions come and go
 	if !f.read.quiet && isTerminal(cmd.ErrOrStderr()) {
 		f.read.ahead = func(sessions []*traces.Session) (bool, error) { return sayBill(cmd, sessions, prices) }
 	}
-	corpus, err := f.read.corpus(cmd, args)
-	if err != nil {
-		return err
-	}
-	defer corpus.Close()
-	advice, err := f.advice(cmd, corpus, prices)
-	if err != nil {
-		return err
-	}
-	var read results.Workload
-	f.read.remark(cmd, &read, corpus)
-	return advice.Document(read.Remarks, f.as).Write(cmd.OutOrStdout(), f.format)
+	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
+		advice, err := f.advice(cmd, corpus, prices)
+		if err != nil {
+			return err
+		}
+		var read results.Workload
+		f.read.remark(cmd, &read, corpus)
+		return advice.Document(read.Remarks, f.as).Write(cmd.OutOrStdout(), f.format)
+	})
 }
 
 // sayBill prints on a terminal what was paid as soon as that is known, because the advice takes longer. It returns

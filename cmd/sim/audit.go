@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -121,13 +120,11 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	f.read.choice.byCall = true
 	f.read.listener = needs.NewListener() // the simulation asks what was used later
 	f.read.lazy = true
-	defer f.read.closeStore(cmd)
-	defer debug.SetGCPercent(debug.SetGCPercent(30)) // bodies of sessions come and go
-	corpus, err := f.read.corpus(cmd, args)
-	if err != nil {
-		return err
-	}
-	defer corpus.Close()
+	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error { return f.show(cmd, corpus, prices) })
+}
+
+// show writes the report on the bill of sessions.
+func (f *auditFlags) show(cmd *cobra.Command, corpus *traces.Corpus, prices *costmodel.Table) error {
 	report, err := f.explain(cmd.Context(), corpus, prices)
 	if err != nil {
 		return err

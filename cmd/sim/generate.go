@@ -310,14 +310,11 @@ func (f *fitFlags) run(cmd *cobra.Command, args []string) error {
 	if err := errors.Join(errs...); err != nil {
 		return usageError{err}
 	}
-	corpus, err := f.read.corpus(cmd, args)
-	if err != nil {
-		return err
-	}
-	defer corpus.Close()
-	fitted := synthetic.FitWorkload(base, corpus.Sessions)
-	if errs := fitted.Validate(); len(errs) > 0 {
-		return fmt.Errorf("no profile can be fitted on these sessions (of Claude Code?): %w", errors.Join(errs...))
-	}
-	return writeOr(cmd, f.out, fitted.Write)
+	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
+		fitted := synthetic.FitWorkload(base, corpus.Sessions)
+		if errs := fitted.Validate(); len(errs) > 0 {
+			return fmt.Errorf("no profile can be fitted on these sessions (of Claude Code?): %w", errors.Join(errs...))
+		}
+		return writeOr(cmd, f.out, fitted.Write)
+	})
 }

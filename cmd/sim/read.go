@@ -169,6 +169,30 @@ func (f *readFlags) readTwice(cmd *cobra.Command, paths []string) (*traces.Corpu
 	return f.read(cmd, paths)
 }
 
+// reading reads the sessions under paths, calls do with them, and closes them.
+func (f *readFlags) reading(cmd *cobra.Command, paths []string, do func(*traces.Corpus) error) error {
+	defer f.spare(cmd, 30)()
+	corpus, err := f.corpus(cmd, paths)
+	if err != nil {
+		return err
+	}
+	defer corpus.Close()
+	return do(corpus)
+}
+
+// spare has garbage collected at a growth of so many per cent while bodies of sessions come and go. The caller calls the
+// result when it needs no more of them.
+func (f *readFlags) spare(cmd *cobra.Command, percent int) (end func()) {
+	if !f.lazy {
+		return func() {}
+	}
+	was := debug.SetGCPercent(percent)
+	return func() {
+		debug.SetGCPercent(was)
+		f.closeStore(cmd)
+	}
+}
+
 // lookOnly is a store that stores nothing.
 type lookOnly struct{ traces.Store }
 

@@ -30,6 +30,7 @@ type runFlags struct {
 	prices     priceFlags
 	set        []string
 	format     string
+	file       string // of the report; "" for standard output
 	split      bool
 	perSession bool
 	all        bool

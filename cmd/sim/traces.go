@@ -146,17 +146,14 @@ of any length. CSV and JSON have all of it, and the files.`,
 				return err
 			}
 			machine := f.format == "json" || strings.HasPrefix(f.format, "csv")
-			corpus, err := f.read.corpus(cmd, args)
-			if err != nil {
-				return err
-			}
-			defer corpus.Close()
-			sheet := sessionSheet(corpus, table)
-			if sheet.Wide = wide; !wide && !machine {
-				brief(sheet)
-			}
-			sheet.Notes = append(sheet.Notes, f.read.remarks(corpus)...)
-			return sheet.Write(cmd.OutOrStdout(), f.format)
+			return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
+				sheet := sessionSheet(corpus, table)
+				if sheet.Wide = wide; !wide && !machine {
+					brief(sheet)
+				}
+				sheet.Notes = append(sheet.Notes, f.read.remarks(corpus)...)
+				return sheet.Write(cmd.OutOrStdout(), f.format)
+			})
 		},
 	}
 	f.bind(cmd)

@@ -11,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/loop/learning"
 	"github.com/compactsim/compactsim/internal/report/charts"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/internal/study/validate"
@@ -76,24 +77,19 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	f.read.bare = true
-	corpus, err := f.read.corpus(cmd, args)
-	if err != nil {
-		return err
-	}
-	defer corpus.Close()
-	if len(corpus.Sessions) == 0 {
-		return usageError{traces.ErrNoSessions}
-	}
-	report, err := f.validate(cmd, config, corpus.Sessions)
-	if err != nil {
-		return err
-	}
-	if preset != nil {
-		if err := report.CheckCompactions(config, preset, corpus.Sessions); err != nil {
+	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
+		if len(corpus.Sessions) == 0 {
+			return usageError{traces.ErrNoSessions}
+		}
+		report, err := f.validate(cmd, config, corpus.Sessions)
+		if err == nil && preset != nil {
+			err = report.CheckCompactions(config, preset, corpus.Sessions)
+		}
+		if err != nil {
 			return err
 		}
-	}
-	return errors.Join(report.Document().Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, reports.ValidationDrawings(report)))
+		return errors.Join(report.Document().Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, reports.ValidationDrawings(report)))
+	})
 }
 
 func (f *validateFlags) validate(
@@ -109,12 +105,12 @@ func (f *validateFlags) validate(
 		return nil, usageError{err}
 	}
 	if p != nil && !f.alone && f.folds == "" && f.profile == scenarios.ProfileDefault {
-		if p, _, err = validate.Learn(cmd.Context(), config, p, sessions, nil); err != nil {
+		if p, _, err = learning.Learn(cmd.Context(), config, p, sessions, nil); err != nil {
 			return nil, err
 		}
 	}
 	if p != nil {
-		o.Config, o.Profile = validate.WithProfile(config, p), p.Name
+		o.Config, o.Profile = config.WithProfile(p), p.Name
 		o.DrawnFor = func(_ *traces.Session, seed uint64) loop.Config { return validate.Drawn(config, p, seed) }
 		o.Model += " with " + strings.Join(p.Switches.Names(), ", ")
 		if !slices.ContainsFunc(sessions, func(s *traces.Session) bool { return !agents.Automatic(s) }) {
@@ -194,19 +190,16 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	f.read.bare = true
-	corpus, err := f.read.corpus(cmd, args)
-	if err != nil {
-		return err
-	}
-	defer corpus.Close()
-	fitted, gain, err := validate.Calibrate(cmd.Context(), config, base, corpus.Sessions)
-	if err != nil {
-		return err
-	}
-	fitted.Name = f.name
-	if fitted.Refetch, fitted.Kept, err = validate.FitRefetch(cmd.Context(), corpus); err != nil {
-		return err
-	}
-	say(cmd.ErrOrStderr(), "%s", gain)
-	return writeOr(cmd, f.out, fitted.Write)
+	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
+		fitted, gain, err := validate.Calibrate(cmd.Context(), config, base, corpus.Sessions)
+		if err != nil {
+			return err
+		}
+		fitted.Name = f.name
+		if fitted.Refetch, fitted.Kept, err = validate.FitRefetch(cmd.Context(), corpus); err != nil {
+			return err
+		}
+		say(cmd.ErrOrStderr(), "%s", gain)
+		return writeOr(cmd, f.out, fitted.Write)
+	})
 }

@@ -20,9 +20,9 @@ const maxComment = 65_000
 // comment that would be too long loses folded sections, the last first, then
 // rows of tables; a line says so.
 func (d *Document) Comment(w io.Writer) error {
-	text, ok := d.fitting()
-	if !ok {
-		return fmt.Errorf("writing a comment: it has room for %d characters, and this has more without any table", maxComment)
+	text, err := d.fitting()
+	if err != nil {
+		return fmt.Errorf("writing a comment: %w", err)
 	}
 	if _, err := io.WriteString(w, text); err != nil {
 		return fmt.Errorf("writing a comment: %w", err)
@@ -30,8 +30,8 @@ func (d *Document) Comment(w io.Writer) error {
 	return nil
 }
 
-// fitting returns the longest comment within the limit, false if there is none.
-func (d *Document) fitting() (best string, ok bool) {
+// fitting returns the longest comment within the limit.
+func (d *Document) fitting() (string, error) {
 	folds, rows := 0, 0
 	for i := range d.Sections {
 		if d.Sections[i].Folded {
@@ -43,43 +43,51 @@ func (d *Document) fitting() (best string, ok bool) {
 			}
 		}
 	}
-	// most keeps the comment with the largest number up to n that fits.
-	most := func(n int, comment func(int) string) {
-		sort.Search(n+1, func(i int) bool {
-			text := comment(i)
-			fits := utf8.RuneCountInString(text) <= maxComment
-			if fits {
-				best, ok = text, true
-			}
-			return !fits
-		})
+	best, err := "", error(nil)
+	fits := func(folds, rows int) bool {
+		var text string
+		if text, err = d.comment(folds, rows); err != nil || utf8.RuneCountInString(text) > maxComment {
+			return false
+		}
+		best = text
+		return true
 	}
-	if best = d.comment(folds, rows); utf8.RuneCountInString(best) <= maxComment {
-		return best, true
+	// most searches for the largest number up to n that fits.
+	most := func(n int, fit func(int) bool) {
+		sort.Search(n+1, func(i int) bool { return err != nil || !fit(i) })
 	}
-	if most(folds, func(n int) string { return d.comment(n, rows) }); !ok {
-		most(rows, func(n int) string { return d.comment(0, n) })
+	if fits(folds, rows) || err != nil {
+		return best, err
 	}
-	return best, ok
+	most(folds, func(n int) bool { return fits(n, rows) })
+	if best == "" && err == nil {
+		most(rows, func(n int) bool { return fits(0, n) })
+	}
+	if best == "" && err == nil {
+		err = fmt.Errorf("it has room for %d characters, and this has more without any table", maxComment)
+	}
+	return best, err
 }
 
 // comment writes d with so many folded sections, and so many rows per table.
-func (d *Document) comment(folds, rows int) string {
+func (d *Document) comment(folds, rows int) (string, error) {
 	var b bytes.Buffer
 	p := &page{b: &b, rows: rows}
 	shown := *d
 	shown.Sections = nil
 	var left []string
 	for _, s := range d.Sections {
-		if s.Folded {
-			if folds--; folds < 0 {
-				left = append(left, s.Title+s.Name)
-				continue
-			}
+		if folds--; s.Folded && folds < 0 {
+			left = append(left, s.Title+s.Name)
+			continue
+		} else if !s.Folded {
+			folds++
 		}
 		shown.Sections = append(shown.Sections, s)
 	}
-	p.body(&shown)
+	if err := p.body(&shown); err != nil {
+		return "", err
+	}
 	if len(left) > 0 {
 		p.paragraph(escapeLine(fmt.Sprintf("Left out, as a comment has room for %s characters: %s (%s). They are in the "+
 			"other formats.",
@@ -91,15 +99,18 @@ func (d *Document) comment(folds, rows int) string {
 		}
 		p.paragraph("<sub>\n\n" + strings.Join(notes, "<br>\n") + "\n\n</sub>")
 	}
-	return string(Inert([]byte(inert(b.String()))))
+	return string(Inert([]byte(inert(b.String())))), nil
 }
 
 // folded writes a section that opens under its heading.
-func (p *page) folded(s *Section) {
+func (p *page) folded(s *Section) error {
 	html := strings.NewReplacer("<", "&lt;", "&", "&amp;", ">", "&gt;")
 	p.paragraph("<details><summary>" + html.Replace(p.notes.marked(Printable(s.Title+s.Name), s.Notes)) + "</summary>")
-	p.section(&Section{Blocks: s.Blocks})
+	if err := p.section(&Section{Blocks: s.Blocks}); err != nil {
+		return err
+	}
 	p.paragraph("</details>")
+	return nil
 }
 
 // live matches what a forge turns into links in any text: mentions, numbers of

@@ -133,26 +133,6 @@ func (g *grid) lines(escape func(string) string) [][]string {
 	return texts
 }
 
-// aligned returns the texts of head and rows, each in the width of its column.
-func (g *grid) aligned(escape func(string) string) [][]string {
-	rows := g.lines(escape)
-	for i := range g.head {
-		width := 0
-		for _, row := range rows {
-			width = max(width, runes(row[i]))
-		}
-		for _, row := range rows {
-			pad := strings.Repeat(" ", width-runes(row[i]))
-			if g.left(i) {
-				row[i] += pad
-			} else {
-				row[i] = pad + row[i]
-			}
-		}
-	}
-	return rows
-}
-
 const (
 	columnGap    = 2  // characters between two columns
 	leastWrapped = 16 // least width of a wrapped column of text, in characters: below it fewer columns read better

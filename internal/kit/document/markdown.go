@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
+
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
 )
 
 // page is a document being written as Markdown.
@@ -19,7 +21,9 @@ type page struct {
 // writeMarkdown writes d as GitHub-flavoured Markdown.
 func writeMarkdown(b *bytes.Buffer, d *Document) error {
 	p := &page{b: b, rows: math.MaxInt}
-	p.body(d)
+	if err := p.body(d); err != nil {
+		return err
+	}
 	for _, note := range slices.Concat(p.notes.lines(), d.Notes) {
 		p.paragraph(escapeLine(note))
 	}
@@ -27,7 +31,7 @@ func writeMarkdown(b *bytes.Buffer, d *Document) error {
 }
 
 // body writes everything except the notes.
-func (p *page) body(d *Document) {
+func (p *page) body(d *Document) error {
 	if d.Title != "" {
 		p.paragraph("# " + escapeLine(d.Title))
 	}
@@ -35,8 +39,11 @@ func (p *page) body(d *Document) {
 		p.paragraph(escapeLine(line))
 	}
 	for i := range d.Sections {
-		p.section(&d.Sections[i])
+		if err := p.section(&d.Sections[i]); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // paragraph writes a text after a blank line; nothing for an empty text.
@@ -54,10 +61,9 @@ func (p *page) gap() {
 	}
 }
 
-func (p *page) section(s *Section) {
+func (p *page) section(s *Section) error {
 	if s.Folded {
-		p.folded(s)
-		return
+		return p.folded(s)
 	}
 	if s.Title != "" {
 		p.paragraph("## " + escapeLine(p.notes.marked(s.Title, s.Notes)))
@@ -79,9 +85,12 @@ func (p *page) section(s *Section) {
 				fmt.Fprintf(p.b, "- %s%s\n", label, escapeLine(item.Text))
 			}
 		case *Table:
-			p.table(x)
+			if err := p.table(x); err != nil {
+				return fmt.Errorf("laying out a table: %w", err)
+			}
 		}
 	}
+	return nil
 }
 
 func (p *page) text(x Text) {
@@ -92,26 +101,16 @@ func (p *page) text(x Text) {
 	p.paragraph(text)
 }
 
-func (p *page) table(x *Table) {
+func (p *page) table(x *Table) error {
 	if x.Title != "" {
 		p.paragraph("**" + escapeLine(x.Title) + "**")
 	}
 	p.gap()
+	padding := tw.Padding{Left: " ", Right: " ", Overwrite: true}
 	shown := *x
 	shown.Rows = x.Rows[:min(p.rows, len(x.Rows))]
-	g := shown.grid(&p.notes)
-	for i, row := range g.aligned(escapeLine) {
-		fmt.Fprintln(p.b, "| "+strings.Join(row, " | ")+" |")
-		if i > 0 {
-			continue
-		}
-		for k, title := range row {
-			rule := strings.Repeat("-", runes(title)+1)
-			if row[k] = ":" + rule; !g.left(k) {
-				row[k] = rule + ":"
-			}
-		}
-		fmt.Fprintln(p.b, "|"+strings.Join(row, "|")+"|")
+	if err := render(p.b, renderer.NewMarkdown(), padding, shown.grid(&p.notes), escapeLine); err != nil {
+		return err
 	}
 	if more := len(x.Rows) - len(shown.Rows); more > 0 {
 		p.paragraph(fmt.Sprintf("and %s more.", Count(more, "row")))
@@ -119,4 +118,5 @@ func (p *page) table(x *Table) {
 	for _, note := range x.Notes {
 		p.paragraph(escapeLine(note))
 	}
+	return nil
 }

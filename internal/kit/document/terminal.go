@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
 )
 
 // terminal is a document being written as text.
@@ -40,7 +44,9 @@ func writeTerminal(b *bytes.Buffer, d *Document) error {
 		t.text(line, "")
 	}
 	for i := range d.Sections {
-		t.section(&d.Sections[i])
+		if err := t.section(&d.Sections[i]); err != nil {
+			return err
+		}
 	}
 	notes := t.notes.lines()
 	if len(t.left) > 0 {
@@ -78,9 +84,9 @@ func (t *terminal) look(line, look string) string {
 	return look + line + normal
 }
 
-func (t *terminal) section(s *Section) {
+func (t *terminal) section(s *Section) error {
 	if s.Title == "" && s.Name == "" && len(s.Blocks) == 0 {
-		return
+		return nil
 	}
 	t.gap()
 	if s.Title != "" {
@@ -102,9 +108,12 @@ func (t *terminal) section(s *Section) {
 			if s.Name != "" && x.Title != "" {
 				t.gap()
 			}
-			t.table(x)
+			if err := t.table(x); err != nil {
+				return fmt.Errorf("laying out a table: %w", err)
+			}
 		}
 	}
+	return nil
 }
 
 func isTable(b Block) bool {
@@ -138,7 +147,7 @@ func (t *terminal) list(items List) {
 	}
 }
 
-func (t *terminal) table(x *Table) {
+func (t *terminal) table(x *Table) error {
 	if x.Title != "" {
 		t.text(x.Title, bold)
 	}
@@ -152,20 +161,63 @@ func (t *terminal) table(x *Table) {
 		}
 		g = fitted
 	}
-	t.grid(g)
+	if err := t.grid(g); err != nil {
+		return err
+	}
 	if len(x.Notes) > 0 {
 		t.gap()
 	}
 	for _, note := range x.Notes {
 		t.text(note, faint)
 	}
+	return nil
 }
 
-// grid writes g with two spaces between columns.
-func (t *terminal) grid(g grid) {
+// grid renders g with two spaces between columns and no lines.
+func (t *terminal) grid(g grid) error {
+	var b bytes.Buffer
+	r := renderer.NewBlueprint(tw.Rendition{
+		Borders:  tw.BorderNone,
+		Symbols:  tw.NewSymbols(tw.StyleNone),
+		Settings: tw.Settings{Lines: tw.LinesNone, Separators: tw.SeparatorsNone},
+	})
+	padding := tw.Padding{Right: strings.Repeat(" ", columnGap), Overwrite: true}
+	if err := render(&b, r, padding, g, func(s string) string { return s }); err != nil {
+		return err
+	}
 	look := cyan // of the head
-	for _, row := range g.aligned(func(s string) string { return s }) {
-		fmt.Fprintln(t.b, t.look(strings.TrimRight(strings.Join(row, strings.Repeat(" ", columnGap)), " "), look))
+	for line := range strings.Lines(b.String()) {
+		fmt.Fprintln(t.b, t.look(strings.TrimRight(line, " \n"), look))
 		look = ""
 	}
+	return nil
+}
+
+// render lays out g: names left-aligned, figures right-aligned. Every text
+// passes through escape.
+func render(b *bytes.Buffer, r tw.Renderer, padding tw.Padding, g grid, escape func(string) string) error {
+	align := make(tw.Alignment, len(g.head))
+	for i := range align {
+		align[i] = tw.AlignRight
+		if g.left(i) {
+			align[i] = tw.AlignLeft
+		}
+	}
+	t := tablewriter.NewTable(b,
+		tablewriter.WithRenderer(r),
+		tablewriter.WithHeaderAutoFormat(tw.Off),
+		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
+		tablewriter.WithRowAutoWrap(tw.WrapNone),
+		tablewriter.WithTrimSpace(tw.Off),
+		tablewriter.WithAlignment(align),
+		tablewriter.WithPadding(padding),
+		// The marks ¹ and the characters … and · have width 1 in every locale.
+		tablewriter.WithEastAsian(tw.Off),
+	)
+	texts := g.lines(escape)
+	t.Header(texts[0])
+	if err := t.Bulk(texts[1:]); err != nil {
+		return err
+	}
+	return t.Render()
 }

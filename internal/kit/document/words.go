@@ -4,9 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-
-	script "golang.org/x/text/width"
 )
 
 // Flowed breaks the paragraphs of text, separated by empty lines, into lines of
@@ -78,18 +75,7 @@ func broken(text string, size int) []string {
 	return lines
 }
 
-// runes returns how many characters of a terminal a text takes: those of Chinese and others take two, combining ones none.
-func runes(s string) (n int) {
-	for _, r := range s {
-		switch kind := script.LookupRune(r).Kind(); {
-		case kind == script.EastAsianWide || kind == script.EastAsianFullwidth:
-			n += 2
-		case !unicode.Is(unicode.Mn, r):
-			n++
-		}
-	}
-	return n
-}
+func runes(s string) int { return len([]rune(s)) }
 
 // Parts of a text that only a terminal can follow: a phrase around a command in backticks, a clause that begins with a flag or a
 // command, a parenthesis with a flag; and a last sentence that is a command.

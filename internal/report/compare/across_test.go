@@ -153,7 +153,7 @@ func TestSwitches(t *testing.T) {
 		want   string
 	}{
 		{[]Input{with("a", "s", "1"), with("b", "s", "1")}, ""},
-		{[]Input{with("a"), with("b", "layer.x", "1", "same", "0")}, "The runs differ in the switch layer.x: a (none), b 1.\nThe runs differ in the switch same: a (none), b 0."},
+		{[]Input{with("a"), with("b", "layer.x", "1", "same", "0")}, "The runs differ in 2 switches: layer.x: a (none), b 1; same: a (none), b 0."},
 		{[]Input{with("a", "s", "1"), with("b", "s", "2"), with("c", "s", "1"), with("d", "s", "1")}, "The runs differ in the switch s: a, c and d 1, b 2."},
 		{[]Input{with("a", "s", "1"), with("b", "s", long)}, "The runs differ in the switch s: a 1, b 01234567890123456789…1234567890123456789."},
 	} {

@@ -8,8 +8,8 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// A side whose sessions ended early did less work: it is never the better one, and a
-// note says so.
+// A side whose sessions ended early did less work: it is never the better one, and the
+// headline says so in place of a difference in cost.
 func TestCutShortIsNeverBetter(t *testing.T) {
 	cheap := after()
 	rows := cheap.Cells[0].Rows
@@ -19,19 +19,23 @@ func TestCutShortIsNeverBetter(t *testing.T) {
 	}
 	cheap.Sum()
 	inputs := []Input{{Label: "old", Run: before()}, {Label: "new", Run: cheap}}
-	verdict := func() (Verdict, string) {
+	verdict := func() (Verdict, string, string) {
 		r, err := Run(context.Background(), inputs, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := r.Comparisons[0].Figure("cost_usd")
-		return f.Verdict, strings.Join(f.Notes, "; ")
+		c := &r.Comparisons[0]
+		text := r.headline(c)
+		f := c.Figure("cost_usd")
+		return f.Verdict, text.Lead + text.Text, strings.Join(f.Notes, "; ")
 	}
-	if v, _ := verdict(); v != Better {
+	if v, _, _ := verdict(); v != Better {
 		t.Fatalf("verdict %v of half the cost, want better", v)
 	}
 	rows[2].Figures[results.EndedSessions], rows[2].Figures[results.UnsimulatedCalls] = 1, 7
-	if v, notes := verdict(); v != Unknown || !strings.Contains(notes, "1 session of new ended early") {
-		t.Errorf("verdict %v, notes %q", v, notes)
+	v, headline, notes := verdict()
+	if v != Unknown || !strings.Contains(notes, "1 session of new ended early") ||
+		headline != "What old and new cost cannot be compared: 1 session of new ended early: not the same work." {
+		t.Errorf("verdict %v, %q, notes %q", v, headline, notes)
 	}
 }

@@ -91,21 +91,22 @@ func TestDrawnBySettings(t *testing.T) {
 	}
 }
 
-// The heading of a comment marks a cost where summaries were drawn, and has no verdict
-// where only the draws differ: one takes six sessions.
-func TestHeadingOfDraws(t *testing.T) {
+// A headline speaks of about so much where summaries were drawn, and of nothing
+// that could not be chance where only the draws differ: a verdict takes six sessions.
+func TestHeadlineOfDraws(t *testing.T) {
 	for _, tc := range []struct {
-		what   string
-		change func(*results.Row)
-		seed   uint64
-		only   string // sessions
-		want   string
+		what          string
+		change        func(*results.Row)
+		seed          uint64
+		only          string // sessions
+		want, without string
 	}{
-		{"exact", nil, 1, "abcdefgh", "8 sessions, $16.00 → $24.00: worse"},
-		{"exact under another seed", nil, 2, "abcde", "5 sessions, $10.00 → $15.00: ?"},
-		{"drawn", summarised, 1, "abcdefgh", "8 sessions, ≈ $16.00 → $24.00: worse"},
-		{"drawn, with a verdict", summarised, 2, "abcdefgh", "≈ $16.00 → $24.00: worse"},
-		{"drawn, few", summarised, 2, "abcde", "5 sessions, ≈ $10.00 → $15.00: ?"},
+		{"exact", nil, 1, "abcdefgh", "**y costs 50.0 % more than x** on the same 8 sessions", "≈"},
+		{"exact under another seed", nil, 2, "abcde", "**y costs 50.0 % more than x** on the same 5 sessions", "seeds"},
+		{"drawn", summarised, 1, "abcdefgh", "**y costs ≈ 50.0 % more than x** on the same 8 sessions", "seeds"},
+		{"drawn, with a verdict", summarised, 2, "abcdefgh", "**y costs ≈ 50.0 % more than x**", "could not be chance"},
+		{"drawn, few", summarised, 2, "abcde", "**No difference in cost between x and y that could not be chance** on the same 5 sessions: $15.00 against $10.00", "more than"},
+		{"one session", nil, 1, "a", "**y costs 50.0 % more than x** on the same session: ", "1 session:"},
 	} {
 		x, y := seeded("p", 1, 2, tc.change), seeded("p", tc.seed, 3, tc.change)
 		for _, r := range []*results.Run{x, y} {
@@ -118,7 +119,7 @@ func TestHeadingOfDraws(t *testing.T) {
 			t.Fatal(err)
 		}
 		head, _, _ := strings.Cut(b.String(), "\n")
-		if !strings.Contains(head, tc.want) {
+		if !strings.Contains(head, tc.want) || strings.Contains(head, tc.without) {
 			t.Errorf("%s: %s", tc.what, head)
 		}
 		if got := slices.Contains(r.Notes, "The runs have different seeds: x 1, y 2."); got != (tc.seed == 2 && tc.change != nil) {

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -137,43 +136,4 @@ func pText(p float64) string {
 		return "1"
 	}
 	return strconv.FormatFloat(p, 'f', 3, 64)
-}
-
-// cost says what both sides cost and what the difference shows, for the heading of a comment; "" where it does not differ.
-func (c *Comparison) cost() string {
-	f := c.Figure(results.NameCost)
-	if f == nil || !f.Changed() {
-		return ""
-	}
-	text, about := f.scale(), ""
-	if !f.Exact {
-		about = sampled + " "
-	}
-	return fmt.Sprintf(", %s%s → %s: %s", about, text.Text(f.Base), text.Text(f.Other), f.Verdict)
-}
-
-// uneventful reports whether a comparison shows nothing except that nothing
-// differs. A metric selected by name that a side lacks is shown.
-func (r *Report) uneventful(c *Comparison) bool {
-	return !c.Changed() && !(r.Chosen && c.lacks())
-}
-
-// lacks reports whether a side has no sample of some metric.
-func (c *Comparison) lacks() bool {
-	return slices.ContainsFunc(c.Figures, func(f Figure) bool { return f.Verdict == Missing })
-}
-
-// sameIn names the metrics in which nothing differs, for people.
-func (r *Report) sameIn(c *Comparison) string {
-	switch {
-	case !r.Chosen && c.lacks():
-		return "any metric that both sides have"
-	case !r.Chosen:
-		return "any metric"
-	}
-	var names []string
-	for i := range c.Figures {
-		names = append(names, c.Figures[i].Metric.Name)
-	}
-	return document.Few(names)
 }

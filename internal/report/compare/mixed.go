@@ -15,48 +15,67 @@ import (
 // and which runs are incomplete.
 func mixed(inputs []Input) []string {
 	var notes []string
-	differ := func(format, what string, of func(*results.Provenance) (value, shown string)) {
-		var values, texts []string
-		have := map[string][]string{} // labels by value
-		for _, in := range inputs {
-			v, text := of(&in.Run.Provenance)
-			if have[v] == nil {
-				values, texts = append(values, v), append(texts, text)
-			}
-			have[v] = append(have[v], in.Label)
-		}
-		for i, v := range values {
-			texts[i] = and(have[v]) + " " + texts[i]
-		}
-		if len(values) > 1 {
-			notes = append(notes, fmt.Sprintf(format, what, strings.Join(texts, ", ")))
+	for _, property := range []struct {
+		what string
+		of   func(*results.Provenance) string
+	}{
+		{"versions of the tool", func(p *results.Provenance) string { return p.Version }},
+		{"sets of sessions", func(p *results.Provenance) string { return p.SessionsDigest }},
+		{"prices", pricesOf(inputs)},
+	} {
+		if values, differ := valuesOf(inputs, property.of); differ {
+			notes = append(notes, fmt.Sprintf("The runs have different %s: %s.", property.what, values))
 		}
 	}
-	const different = "The runs have different %s: %s."
-	differ(different, "versions of the tool", func(p *results.Provenance) (string, string) { return p.Version, shortened(p.Version) })
-	differ(different, "sets of sessions", func(p *results.Provenance) (string, string) { return p.SessionsDigest, shortened(p.SessionsDigest) })
-	differ(different, "prices", func(p *results.Provenance) (string, string) {
-		if p.PricesDigest == "" {
-			return p.Prices, shortened(p.Prices)
+	notes = append(notes, switches(inputs)...)
+	for _, in := range inputs {
+		notes = append(notes, partial(in)...)
+	}
+	return notes
+}
+
+// valuesOf formats the values of a property with the runs that have each, in
+// the order of the runs, and reports whether there are several.
+func valuesOf(inputs []Input, of func(*results.Provenance) string) (text string, differ bool) {
+	var values []string
+	have := map[string][]string{} // labels by value
+	for _, in := range inputs {
+		v := of(&in.Run.Provenance)
+		if have[v] == nil {
+			values = append(values, v)
 		}
-		digest := []rune(p.PricesDigest) // two files may have one name
-		return p.PricesDigest, fmt.Sprintf("%s (digest %s)", shortened(p.Prices), string(digest[:min(len(digest), shownDigest)]))
-	})
+		have[v] = append(have[v], in.Label)
+	}
+	var parts []string
+	for _, v := range values {
+		parts = append(parts, and(have[v])+" "+shortened(v))
+	}
+	return strings.Join(parts, ", "), len(values) > 1
+}
+
+// switches says in which switches runs differ, without those that all runs
+// share.
+func switches(inputs []Input) []string {
 	names := map[string]bool{}
 	for _, in := range inputs {
 		for name := range in.Run.Provenance.Switches {
 			names[name] = true
 		}
 	}
+	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		differ("The runs differ in the switch %s: %s.", name, func(p *results.Provenance) (string, string) {
-			return p.Switches[name], shortened(p.Switches[name])
-		})
+		values, differ := valuesOf(inputs, func(p *results.Provenance) string { return p.Switches[name] })
+		if differ {
+			parts = append(parts, fmt.Sprintf("%s: %s", name, values))
+		}
 	}
-	for _, in := range inputs {
-		notes = append(notes, partial(in)...)
+	switch {
+	case len(parts) == 0:
+		return nil
+	case len(parts) == 1:
+		return []string{"The runs differ in the switch " + parts[0] + "."}
 	}
-	return notes
+	return []string{fmt.Sprintf("The runs differ in %d switches: %s.", len(parts), strings.Join(parts, "; "))}
 }
 
 // partial says what a run lacks.
@@ -106,6 +125,20 @@ func shortened(s string) string {
 		return s
 	}
 	return document.Shortened(cmp.Or(s, "(none)"), maxValue)
+}
+
+// pricesOf returns a function that names the prices of runs in a comparison: by date, or by the
+// name of a file with the beginning of its digest, because two files may have the same name. Files
+// with the same content get the same name.
+func pricesOf(inputs []Input) func(*results.Provenance) string {
+	return func(p *results.Provenance) string {
+		if p.PricesDigest == "" {
+			return p.Prices
+		}
+		i := slices.IndexFunc(inputs, func(in Input) bool { return in.Run.Provenance.PricesDigest == p.PricesDigest })
+		digest := []rune(p.PricesDigest)
+		return fmt.Sprintf("%s (digest %s)", shortened(inputs[i].Run.Provenance.Prices), string(digest[:min(len(digest), shownDigest)]))
+	}
 }
 
 // shownDigest is the number of characters of a digest in a note: 32 bits of a

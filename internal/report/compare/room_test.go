@@ -32,13 +32,13 @@ func commentOf(t *testing.T, n int) string {
 func TestCommentFits(t *testing.T) {
 	const left = "Left out, as a comment has room for 65,000 characters: "
 	few := commentOf(t, 3)
-	if strings.Contains(few, left) || strings.Count(few, "<details>") != 3 || !strings.Contains(few, "<summary>cell-0000: old → new · 8 sessions, $16.00 → $24.00: worse</summary>") {
+	if strings.Contains(few, left) || strings.Count(few, "<details>") != 3 || !strings.Contains(few, "<summary>cell-0000: new costs 50.0 % more than old</summary>") {
 		t.Errorf("three cells:\n%s", few)
 	}
 	for _, cells := range []int{60, 800} {
 		some := commentOf(t, cells)
 		kept := strings.Count(some, "<details>")
-		if kept < 10 || kept >= cells || !strings.Contains(some, fmt.Sprintf("%s%d table", left, cells-kept)) {
+		if kept < 10 || kept >= cells || !strings.Contains(some, fmt.Sprintf("%s%d tables (cell-%04d: ", left, cells-kept, kept)) {
 			t.Errorf("%d cells, %d tables:\n%s", cells, kept, some[len(some)-2000:])
 		}
 		// One table more is one too many.

@@ -37,8 +37,8 @@ func Write(w io.Writer, format string, r *Report, o WriteOptions) error {
 	return d.Write(w, format)
 }
 
-// sections has a table for each comparison with differences and a line for each other. In a comment
-// headings tell the cost, and several tables are folded under theirs.
+// sections has a table for each comparison with differences and a line for each other. In a comment each
+// table has a headline, and several are folded under theirs.
 func (r *Report) sections(o WriteOptions, comment bool) []document.Section {
 	var list []document.Section
 	var same []document.Block
@@ -49,18 +49,16 @@ func (r *Report) sections(o WriteOptions, comment bool) []document.Section {
 			same = append(same, document.Text{Text: "no difference in " + r.sameIn(c) + ": " + heading, Notes: c.Notes})
 			continue
 		}
+		s := document.Section{Name: heading, Notes: c.Notes, Blocks: []document.Block{r.table(c, r.shown(c, o))}}
 		if comment {
-			heading += c.cost()
+			head := r.headline(c)
+			s.Name, s.Notes, s.Blocks = head.Lead, nil, slices.Insert(s.Blocks, 0, document.Block(head))
 		}
-		list = append(list, document.Section{Name: heading, Notes: c.Notes, Blocks: []document.Block{r.table(c, r.shown(c, o))}})
+		list = append(list, s)
 	}
-	switch {
-	case comment && len(list) == 1: // # in names is made harmless, and with it headings
-		lead := document.Text{Lead: list[0].Name, Notes: list[0].Notes}
-		list[0] = document.Section{Blocks: slices.Insert(list[0].Blocks, 0, document.Block(lead))}
-	case comment:
-		for i := range list {
-			list[i].Folded = true
+	for i := range list {
+		if list[i].Folded = comment && len(list) > 1; comment && !list[i].Folded {
+			list[i].Name = "" // the headline is enough
 		}
 	}
 	rest := document.Section{Blocks: same, Folded: comment && len(same) > 1}
