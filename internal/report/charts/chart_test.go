@@ -151,15 +151,6 @@ func sketched(t *testing.T, run *results.Run, footnotes int) *sketch {
 	return newSketch(c, screen, footnotes)
 }
 
-func mustBars(t *testing.T, run *results.Run) []costBar {
-	t.Helper()
-	bars, err := costBars(run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bars
-}
-
 // TestChartPNG: at 144 dots an inch a PNG has twice the points of the layout.
 func TestChartPNG(t *testing.T) {
 	run := bill()
