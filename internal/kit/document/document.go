@@ -221,6 +221,24 @@ func (d *Document) data() *Table {
 	return &Table{}
 }
 
+// ColumnOf is a column with the value that each row has there, so that one declaration serves people and machines.
+type ColumnOf[T any] struct {
+	Column
+	Of func(T) any
+}
+
+// TableOf lays out rows by the declaration of their columns.
+func TableOf[T any](columns []ColumnOf[T], rows []T) *Table {
+	t := &Table{Rows: make([][]any, len(rows))}
+	for _, c := range columns {
+		t.Columns = append(t.Columns, c.Column)
+		for i, row := range rows {
+			t.Rows[i] = append(t.Rows[i], c.Of(row))
+		}
+	}
+	return t
+}
+
 // Left returns left-aligned columns of text with titles for people.
 func Left(titles ...string) []Column {
 	columns := make([]Column, len(titles))
