@@ -79,6 +79,10 @@ func (p *Plan) Rank(ctx context.Context, file *File, corpus *traces.Corpus) (*st
 			}
 		}
 		v, idle := r.view([]string{"as recorded", document.Whole(rankWindow)}[i], run, func(string) bool { return true })
+		if v.Sessions == 0 {
+			return nil, fmt.Errorf("no session to rank on: %s with models without a price (--price-as bills them as another), %s that the agent's own strategy ends early",
+				document.Count(v.Unpriced, "session"), document.Whole(v.Over))
+		}
 		out.Windows = append(out.Windows, v)
 		out.NotRun = append(out.NotRun, idle...)
 		if i == 0 {
