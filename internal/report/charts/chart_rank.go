@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/study/calls"
+	"github.com/compactsim/compactsim/internal/serving/calls"
 	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -18,12 +18,8 @@ import (
 // leastRanked is the smallest number of sessions of a kind that a rank is the mean of.
 const leastRanked = 3
 
-// rankDrawing draws the mean rank of each cell by cost among the others, 1 for the cheapest, over all sessions and over
+// rankChart draws the mean rank of each cell by cost among the others, 1 for the cheapest, over all sessions and over
 // those of each kind, with 95 % intervals by session.
-func rankDrawing(run *results.Run) Drawing {
-	return Drawing{Kind: "rank", Name: "rank", chart: func() (*document.Chart, error) { return rankChart(run) }}
-}
-
 func rankChart(run *results.Run) (*document.Chart, error) {
 	base := run.Reference(results.StrategyRecorded)
 	if base == nil || len(base.Rows) < leastRanked {
@@ -73,10 +69,8 @@ func rankChart(run *results.Run) (*document.Chart, error) {
 	for i, c := range cells {
 		p.Y.Place(i, len(cells), shortName(c, swept))
 	}
-	c := runChart(run, "Rank of strategies by cost and kind of session", errorLine(run),
-		append(valuesNote(run, swept), "bars: 95 % intervals of the mean over sessions; equal costs share their ranks")...)
-	c.Facts, c.Width, c.Panels = headLines(run)[:1], barsWidth, []document.Panel{p}
-	return c, nil
+	return runChart(run, "Rank of strategies by cost and kind of session", errorLine(run), barsWidth, []document.Panel{p},
+		append(valuesNote(run, swept), "bars: 95 % intervals of the mean over sessions; equal costs share their ranks")...), nil
 }
 
 // ranksOf returns the rank of each cell by cost in each session; equal costs share the mean of their ranks.
@@ -111,11 +105,7 @@ func meanOf(values []float64, at []int) (mean, half float64) {
 	return mean, distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * deviation / math.Sqrt(n)
 }
 
-// recallDrawing draws the recall of each cell with its 95 % interval by session.
-func recallDrawing(run *results.Run) Drawing {
-	return Drawing{Kind: "recall", Name: "recall", chart: func() (*document.Chart, error) { return recallChart(run) }}
-}
-
+// recallChart draws the recall of each cell with its 95 % interval by session.
 func recallChart(run *results.Run) (*document.Chart, error) {
 	m, _ := results.LookupMetric(results.NameRecall)
 	marks := dotsOf("", document.Style{Color: document.Navy, Size: 3.4})
@@ -151,10 +141,8 @@ func recallChart(run *results.Run) (*document.Chart, error) {
 	}
 	marks.Texts = nil
 	p.Series = []document.Series{marks, amounts}
-	notes := slices.Concat(barNotes(marks.XSpans), valuesNote(run, swept))
-	c := runChart(run, "What is used later and still at hand", errorLine(run), notes...)
-	c.Facts, c.Width, c.Panels = headLines(run)[:1], barsWidth, []document.Panel{p}
-	return c, nil
+	return runChart(run, "What is used later and still at hand", errorLine(run), barsWidth, []document.Panel{p},
+		slices.Concat(barNotes(marks.XSpans), valuesNote(run, swept))...), nil
 }
 
 // missParts are the classes of misses with their colours, from dark to light by what a client can do about them.
@@ -169,45 +157,21 @@ func missParts() []document.Series {
 	return list
 }
 
-// missesDrawing draws the misses of each cell by class.
-func missesDrawing(run *results.Run) Drawing {
-	return Drawing{Kind: "misses", Name: "misses", chart: func() (*document.Chart, error) { return missesChart(run) }}
-}
-
+// missesChart draws the misses of each cell by class.
 func missesChart(run *results.Run) (*document.Chart, error) {
+	b := bars{run: run, metric: results.NameMisses, kinds: missParts(), ticks: 6, axis: "misses (calls)",
+		inside: func(v, _ float64) string { return document.Grouped(v, 0) },
+		behind: func(_ int, total float64) string { return document.Grouped(total, 0) }}
 	m, _ := results.LookupMetric(results.NameMisses)
-	var cells []*results.Cell
-	var spans []document.Span
-	high := 0.0
 	for i := range run.Cells {
-		if v, ok := run.Cells[i].Value(m); ok && len(cells) < maxBars {
-			cells, spans = append(cells, &run.Cells[i]), append(spans, spanOf(run, &run.Cells[i], m))
-			high = max(high, v)
+		c := &run.Cells[i]
+		if _, ok := c.Value(m); ok && len(b.cells) < maxBars {
+			parts := c.Total.Figures[results.MissesByClass+1:][:len(b.kinds)]
+			b.cells, b.parts = append(b.cells, c), append(b.parts, parts)
 		}
 	}
-	if high == 0 {
+	if !slices.ContainsFunc(b.parts, func(parts []float64) bool { return slices.Max(parts) > 0 }) {
 		return nil, errors.New("there are no misses")
 	}
-	high = shownTo(high, spans)
-	p := document.Panel{Height: barPitch * float64(len(cells)), X: unitAxis(results.UnitCalls, 0, high, 6)}
-	p.X.Title, p.X.Grid = "misses (calls)", true
-	parts, totals := missParts(), document.Series{Mark: document.MarkText, Data: "total"}
-	amounts := document.Series{Mark: document.MarkText, Aid: true}
-	swept := sweptNames(run)
-	for i, c := range cells {
-		y, sum := p.Y.Place(i, len(cells), shortName(c, swept)), 0.0
-		for k := range parts {
-			if n := c.Total.Figures[results.MissesByClass+1+results.ID(k)]; n > 0 {
-				parts[k].Box(sum, y-0.3, sum+n, y+0.3, uncrossed(document.Grouped(n, 0), sum, sum+n, spans[i]))
-				sum += n
-			}
-		}
-		spread(&totals, true, sum, y, "", spans[i], c.Sessions)
-		amounts.Point(max(sum, min(spans[i].High, high)), y, document.Grouped(sum, 0))
-	}
-	parts = slices.DeleteFunc(parts, func(s document.Series) bool { return len(s.X) == 0 })
-	p.Series = append(parts, totals, amounts)
-	c := runChart(run, "Misses of the cache by strategy and cause", errorLine(run), slices.Concat(barNotes(spans), valuesNote(run, swept))...)
-	c.Facts, c.Width, c.Panels = headLines(run)[:1], barsWidth, []document.Panel{p}
-	return c, nil
+	return b.chart("Misses of the cache by strategy and cause", errorLine(run)), nil
 }

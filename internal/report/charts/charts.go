@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -20,6 +21,11 @@ type Drawing struct {
 	Form Form
 
 	chart func() (*document.Chart, error)
+}
+
+// drawing returns the chart of a kind.
+func drawing(kind string, chart func() (*document.Chart, error)) Drawing {
+	return Drawing{Kind: kind, Name: kind, chart: chart}
 }
 
 // In returns the drawing in a form. What it draws is computed once, whatever is written of it.
@@ -71,7 +77,8 @@ func Drawings(run *results.Run, calls []results.CellCalls) []Drawing {
 	calls = slices.DeleteFunc(slices.Clone(calls), func(c results.CellCalls) bool { return len(c.Calls) == 0 })
 	if len(calls) > 0 {
 		calls = foremost(run, calls)
-		list = append(list, contextDrawing(run, calls), hitDrawing(run, calls))
+		list = append(list, drawing("context", func() (*document.Chart, error) { return contextChart(run, calls) }),
+			drawing("hit", func() (*document.Chart, error) { return hitChart(run, calls) }))
 	}
 	return list
 }
@@ -89,7 +96,13 @@ func Charts(run *results.Run, calls []results.CellCalls) []Drawing {
 	if i := slices.IndexFunc(list, func(d Drawing) bool { return d.Kind == "sweep" }); i > 0 {
 		list = slices.Concat(list[i:], list[:i])
 	}
-	return append(list, rankDrawing(mean), recallDrawing(mean), missesDrawing(mean))
+	for _, x := range []struct {
+		kind string
+		of   func(*results.Run) (*document.Chart, error)
+	}{{"rank", rankChart}, {"recall", recallChart}, {"misses", missesChart}} {
+		list = append(list, drawing(x.kind, func() (*document.Chart, error) { return x.of(mean) }))
+	}
+	return list
 }
 
 // TuningKinds returns the kinds of charts of a search.
@@ -116,6 +129,15 @@ func foremost(run *results.Run, calls []results.CellCalls) []results.CellCalls {
 	return slices.DeleteFunc(slices.Clone(calls), func(c results.CellCalls) bool { return !slices.Contains(names, c.Cell) })
 }
 
+// cellOf returns a cell of a run by its name, nil if it is missing.
+func cellOf(run *results.Run, name string) *results.Cell {
+	i := slices.IndexFunc(run.Cells, func(c results.Cell) bool { return c.Cell == name })
+	if i < 0 {
+		return nil
+	}
+	return &run.Cells[i]
+}
+
 // fileName joins parts into a name that every file system accepts.
 func fileName(parts ...string) string {
 	var clean []string
@@ -136,10 +158,10 @@ func fileName(parts ...string) string {
 	return strings.Join(clean, "-")
 }
 
-// runChart returns a chart of a run with its foot: notes, the distance of the
-// model from the bill, and the source.
-func runChart(run *results.Run, title string, trust string, notes ...string) *document.Chart {
-	c := &document.Chart{Title: title, Source: trust + " · " + sourceLine(run)}
+// runChart returns a chart of a run with what was replayed above it and, at its foot, notes, how far the model is from
+// the bill, and the source.
+func runChart(run *results.Run, title string, trust string, width float64, panels []document.Panel, notes ...string) *document.Chart {
+	c := &document.Chart{Title: title, Facts: headLines(run)[:1], Source: trust + " · " + sourceLine(run), Width: width, Panels: panels}
 	for _, note := range notes {
 		c.Notes = append(c.Notes, document.Printable(note))
 	}
@@ -160,20 +182,13 @@ func sourceLine(run *results.Run) string {
 	return document.Printable(s)
 }
 
-// cellNotes returns the footnotes of a run with the names of their cells, because a chart
-// has no place for marks. Cells with the same text share a note, and a note on all drawn
-// cells names none. A cell that is not drawn has no note.
-func cellNotes(run *results.Run, drawn func(cell string) bool) []string {
-	total := 0
-	for i := range run.Cells {
-		if drawn(run.Cells[i].Cell) {
-			total++
-		}
-	}
+// cellNotes returns the footnotes of a run, those of drawn cells with the names of their cells, because a chart
+// has no place for marks. Cells with the same text share a note, and a note on all of them names none.
+func cellNotes(run *results.Run, drawn ...string) []string {
 	var texts []string
 	names := map[string][]string{}
 	for _, n := range notesOf(run, false) {
-		if n.Cell != "" && !drawn(n.Cell) {
+		if n.Cell != "" && len(drawn) > 0 && !slices.Contains(drawn, n.Cell) {
 			continue
 		}
 		if _, ok := names[n.Text]; !ok {
@@ -183,6 +198,7 @@ func cellNotes(run *results.Run, drawn func(cell string) bool) []string {
 			names[n.Text] = append(names[n.Text], cellName(n.Cell))
 		}
 	}
+	total := cmp.Or(len(drawn), len(run.Cells))
 	for i, text := range texts {
 		if list := names[text]; len(list) > 0 && (len(list) < total || total == 1) {
 			texts[i] = strings.Join(list, ", ") + ": " + text

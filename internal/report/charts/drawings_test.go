@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,8 +45,7 @@ func TestDrawings(t *testing.T) {
 		{"two", mapSweep(), twoCells(3), []string{"cost", "sweep-cost_usd-threshold-keep-auto-compact",
 			"sweep-cache_hit_ratio-threshold-keep-auto-compact", "context", "hit"}},
 		{"three", three, nil, []string{"cost",
-			"sweep-cost_usd-threshold-keep-auto-compact-ttl-5m", "sweep-cost_usd-threshold-keep-auto-compact-ttl-1h",
-			"sweep-cache_hit_ratio-threshold-keep-auto-compact-ttl-5m", "sweep-cache_hit_ratio-threshold-keep-auto-compact-ttl-1h"}},
+			"sweep-cost_usd-threshold-keep-auto-compact", "sweep-cache_hit_ratio-threshold-keep-auto-compact"}},
 	} {
 		list := Drawings(test.run, test.calls)
 		if diff := cmp.Diff(test.want, names(list)); diff != "" {
@@ -83,8 +83,7 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// TestManyLines: ten strategies over one parameter make two charts, of eight
-// lines and of two.
+// TestManyLines: ten strategies over one parameter make eight lines, and a note counts the others.
 func TestManyLines(t *testing.T) {
 	run := sweepRun()
 	for i := range 10 {
@@ -95,16 +94,16 @@ func TestManyLines(t *testing.T) {
 	}
 	addCell(run, "none", "none", nil, total("none", 1000, 0.9, 0))
 	list := sweepDrawings(run, "cost_usd")
-	if diff := cmp.Diff([]string{"sweep-gap", "sweep-gap-2"}, names(list)); diff != "" {
+	if diff := cmp.Diff([]string{"sweep-gap"}, names(list)); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
-	for i, want := range []string{"s7", "s8"} {
-		var b bytes.Buffer
-		if err := list[i].Draw(&b, "svg"); err != nil {
-			t.Fatal(err)
-		}
-		wantTexts(t, b.Bytes(), want, "none $1,000.00")
+	var b bytes.Buffer
+	if err := list[0].Draw(&b, "svg"); err != nil {
+		t.Fatal(err)
 	}
+	wantTexts(t, b.Bytes(), "s7", "none $1,000.00")
+	absentTexts(t, b.Bytes(), "s8")
+	wantText(t, b.Bytes(), "2 lines not drawn: more cannot be told apart")
 }
 
 // TestForemost: of six cells the recorded one and the three cheapest.
@@ -127,24 +126,18 @@ func TestForemost(t *testing.T) {
 	}
 }
 
-// TestBarsOfManyCells: a page of bars is the reference cells and the cheapest
-// of the others.
+// TestBarsOfManyCells: a page of bars is the reference cells, the cheapest and the dearest
+// of the others, and a note says so.
 func TestBarsOfManyCells(t *testing.T) {
-	run := bigSweep()
-	bars := worthABar(mustBars(t, run))
-	if len(bars) != maxBars || !bars[0].reference || !bars[1].reference {
-		t.Fatalf("%d bars, want %d, the reference cells first", len(bars), maxBars)
+	c, err := costChart(bigSweep())
+	if err != nil {
+		t.Fatal(err)
 	}
-	drawn := map[string]bool{}
-	highest := 0.0
-	for _, b := range bars[2:] {
-		drawn[b.cell.Cell] = true
-		highest = max(highest, b.total)
+	if n := len(c.Panels[0].Y.Ticks); n != maxBars {
+		t.Errorf("%d bars, want %d", n, maxBars)
 	}
-	for _, c := range run.Cells[2:] {
-		if !drawn[c.Cell] && c.Total.CostUSD() < highest {
-			t.Errorf("%s of $%v has no bar, one of $%v has", c.Cell, c.Total.CostUSD(), highest)
-		}
+	if !strings.Contains(strings.Join(c.Notes, "\n"), "cheapest and the ") {
+		t.Errorf("notes %q", c.Notes)
 	}
 }
 

@@ -1,0 +1,227 @@
+package scenarios
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/internal/kit/version"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/client"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// strategyOwn is the preset that takes each session's own generation.
+const strategyOwn = "own"
+
+// standIn counts the sessions of a cell that run under a generation.
+type standIn struct {
+	sessions       int
+	strange        int             // sessions of the versions in nearest
+	cost, recorded float64         // of its sessions, in the cell and as recorded, USD
+	nearest        map[string]bool // agents and versions that the generation's sources do not show
+}
+
+// generations returns remarks on cells of generations: how many sessions run
+// under each, and how their cost compares with the recording.
+func generations(d *Design, sessions []*traces.Session, run *results.Run) []results.Note {
+	recorded := map[string]float64{}
+	if c := run.Reference(results.StrategyRecorded); c != nil {
+		for _, row := range c.Rows {
+			recorded[row.Session] = row.CostUSD()
+		}
+	}
+	byID := map[string]*traces.Session{}
+	for _, s := range sessions {
+		byID[s.ID] = s
+	}
+	var notes []results.Note
+	said := "" // the last remark on which sessions run under which generation, to print it once
+	for i := range d.Cells {
+		c := &d.Cells[i]
+		at := slices.IndexFunc(run.Cells, func(r results.Cell) bool { return r.Cell == c.Name })
+		if len(c.Strategy.Members()) < 2 || at < 0 {
+			continue
+		}
+		found := map[*strategies.Strategy]*standIn{}
+		for _, row := range run.Cells[at].Rows {
+			if s := byID[row.Session]; s != nil {
+				note(found, c.Strategy.For(s.Agent, s.Version()), s, row.CostUSD(), recorded[s.ID])
+			}
+		}
+		text := standsFor(c.Strategy, found)
+		if said == "" || text != said {
+			if near := strangers(found); near > 0 {
+				notes = append(notes, results.Note{Cell: c.Name, Text: fmt.Sprintf(
+					"%s under the generation nearest to a version whose own is not known", document.Count(near, "session"))})
+			}
+			notes = append(notes, results.Note{Cell: c.Name, Detail: true, Text: text})
+			said = text
+		}
+		if len(found) > 1 {
+			notes = append(notes, results.Note{Cell: c.Name, Metric: results.NameCost, Detail: true, Text: "by generation: " + byGeneration(c.Strategy, found)})
+		}
+	}
+	return notes
+}
+
+// note counts a session under its generation.
+func note(found map[*strategies.Strategy]*standIn, g *strategies.Strategy, s *traces.Session, cost, recorded float64) {
+	if found[g] == nil {
+		found[g] = &standIn{nearest: map[string]bool{}}
+	}
+	in := found[g]
+	in.sessions++
+	in.cost += cost
+	in.recorded += recorded
+	if !g.Generation.Holds(s.Version()) || g.Generation.Agent != s.Agent {
+		in.strange++
+		in.nearest[strings.TrimSpace(s.Agent+" "+s.Version())] = true
+	}
+}
+
+// strangers counts the sessions whose agent or version is not in the sources of
+// their generation.
+func strangers(found map[*strategies.Strategy]*standIn) int {
+	n := 0
+	for _, in := range found {
+		n += in.strange
+	}
+	return n
+}
+
+// standsFor says how many sessions run under each generation of a strategy, in the strategy's order.
+func standsFor(of *strategies.Strategy, found map[*strategies.Strategy]*standIn) string {
+	var parts []string
+	for _, g := range of.Members() {
+		in := found[g]
+		if in == nil {
+			continue
+		}
+		text := fmt.Sprintf("%s for %s", g.Name, document.Count(in.sessions, "session"))
+		if n := len(in.nearest); n > 0 {
+			text += ", the nearest to " + span(slices.Sorted(maps.Keys(in.nearest)))
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// byGeneration says how the cost of the sessions of each generation compares with the recording.
+func byGeneration(of *strategies.Strategy, found map[*strategies.Strategy]*standIn) string {
+	var parts []string
+	for _, g := range of.Members() {
+		if in := found[g]; in != nil && in.recorded > 0 {
+			parts = append(parts, g.Name+" "+document.SignedPercent(in.cost/in.recorded-1))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// span names versions: one, or the first and the last.
+func span(names []string) string {
+	slices.SortFunc(names, func(a, b string) int {
+		x, y := numbersIn(a), numbersIn(b)
+		return slices.Compare(x[:], y[:])
+	})
+	if len(names) == 1 {
+		return names[0]
+	}
+	last := names[len(names)-1]
+	return names[0] + " … " + last[strings.LastIndex(last, " ")+1:]
+}
+
+// numbersIn returns the numbers of the version that ends a name.
+func numbersIn(name string) [3]int {
+	n, _ := version.Numbers(name[strings.LastIndex(name, " ")+1:])
+	return n
+}
+
+// half is the client half of a preset: the keys of client, and the levels.
+type half struct {
+	Client Client      `yaml:",inline"`
+	Levels loop.Levels `yaml:"levels"`
+}
+
+// Values of Client.Prefix.
+const prefixSession, prefixPreset = "session", "preset"
+
+// under returns the client and the levels of a scenario under a preset. What
+// the scenario leaves at the default comes from the preset; prefix and
+// lifetimes do so only if the scenario asks for it.
+func (s *Scenario) under(g *strategies.Strategy) (*half, error) {
+	defaults := Default()
+	h, given := half{defaults.Client, defaults.Levels}, half{s.Client, s.Levels}
+	tree := spec.Tree{Name: "client of " + g.Name, Root: spec.Clone(g.ClientHalf())}
+	for _, d := range spec.Diff(&h, &given) {
+		var value yaml.Node
+		if err := yaml.Unmarshal([]byte(d.B), &value); err != nil || len(value.Content) == 0 {
+			return nil, fmt.Errorf("client of %s: %s: %q", g.Name, d.Path, d.B)
+		}
+		if err := tree.Put(tree.Root, value.Content[0], strings.Split(d.Path, ".")...); err != nil {
+			return nil, err
+		}
+	}
+	if errs := tree.Decode(tree.Root, &h, ""); len(errs) > 0 {
+		return nil, errs[0]
+	}
+	if s.Client.Prefix != prefixPreset {
+		h.Client.System, h.Client.TTL = s.Client.System, s.Client.TTL
+	}
+	return &h, nil
+}
+
+// wearer is what sessions of a generation's agent take from the generation.
+type wearer struct {
+	version  string // version to behave as, "" for the session's own
+	assembly *loop.Assembly
+	levels   *loop.Levels
+}
+
+// people returns the Person of each session of a cell, by the organisations they belong
+// to (nil: one organisation); nil when all are as the cell says. Versions are those of
+// Claude Code. The client half of a preset applies to sessions of its agent; others keep
+// their own client. A version that a generation holds is kept.
+func (c *Cell) people(owner func(int, *traces.Session) uint32) (func(int, *traces.Session) loop.Person, error) {
+	scenario := c.Scenario
+	worn := map[*strategies.Strategy]*wearer{}
+	for _, g := range c.Strategy.Members() {
+		if g.ClientHalf() == nil {
+			continue
+		}
+		h, err := scenario.under(g)
+		if err != nil {
+			return nil, err
+		}
+		worn[g] = &wearer{h.Client.Version, loop.Assemble(h.Client.Assembly, scenario.Events), &h.Levels}
+	}
+	if len(worn) == 0 && scenario.Client.Version == "" {
+		return nil, nil
+	}
+	return func(index int, s *traces.Session) loop.Person {
+		p := loop.Person{Owner: 1}
+		if owner != nil {
+			p.Owner = owner(index, s)
+		}
+		g := c.Strategy.For(s.Agent, s.Version())
+		release := scenario.Client.Version
+		if w := worn[g]; w != nil && g.Generation.Agent == s.Agent {
+			p.Assembly, p.Levels = w.assembly, w.levels
+			if release == "" && !g.Generation.Holds(s.Version()) {
+				release = w.version
+			}
+		}
+		if release != "" && agents.ClaudeCode(s) {
+			p.Client, p.Version = client.ForVersion(release), release
+		}
+		return p
+	}, nil
+}

@@ -1,0 +1,222 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/client"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// layerSetting is the value that an environment variable gives one parameter of a layer.
+type layerSetting struct {
+	layer string
+	path  string // of the parameter, joined by dots
+	value any
+}
+
+// Bounds of variables: the most of BASH_MAX_OUTPUT_LENGTH, characters (E4),
+// and the bytes taken for a token of MAX_MCP_OUTPUT_TOKENS (assumed: as the
+// client estimates).
+const maxBashOutput, bytesPerToken = 150_000, 4
+
+// settings returns the parameters of layers that the variables of an environment set.
+func settings(a *client.Assembly) []layerSetting {
+	var list []layerSetting
+	e := &a.Env
+	set := func(layer, path string, value any) { list = append(list, layerSetting{layer, path, value}) }
+	if p, ok := client.Percent(e.AutocompactPct); ok {
+		for _, layer := range []string{strategies.CompactName, strategies.SessionMemoryName, strategies.MicrocompactName} {
+			set(layer, "trigger.pct_override", p)
+		}
+	}
+	v := e.Variables()
+	for _, feature := range []struct{ value, layer, path string }{
+		{e.SessionMemory, strategies.SessionMemoryName, "enabled"},
+		{e.SessionCompact, strategies.SessionMemoryName, "compact"},
+		{e.Dream, strategies.DreamName, "enabled"},
+		{e.MemoryExtraction, strategies.MemoryExtractionName, "enabled"},
+		{e.TimeMicrocompact, strategies.TimeClearName, "enabled"},
+		{e.CachedMicrocompact, strategies.CachedClearName, "enabled"},
+	} {
+		if feature.value != "" {
+			set(feature.layer, feature.path, client.On(feature.value))
+		}
+	}
+	// 003:2017: context collapse and automatic compaction exclude each other.
+	if client.On(e.DisableAutoCompact) || client.On(e.ContextCollapse) || a.Windows.SmallOff && v.SmallAuto() {
+		set(strategies.CompactName, "auto", false)
+		set(strategies.CompactName, "idle.enabled", false)
+		set(strategies.SessionMemoryName, "compact", false)
+	}
+	if client.On(e.DisableCompact) {
+		for _, layer := range []string{
+			strategies.CompactName, strategies.MicrocompactName, strategies.TimeClearName, strategies.CachedClearName,
+		} {
+			set(layer, "enabled", false)
+		}
+		set(strategies.SessionMemoryName, "compact", false)
+	}
+	if client.On(e.MicroDisabled) {
+		set(strategies.MicrocompactName, "enabled", false)
+	}
+	if n, ok := client.Number(e.IdleMinTokens); ok {
+		set(strategies.CompactName, "idle.min_tokens", n)
+	}
+	return append(list, storage(e)...)
+}
+
+// previewBytes is the size of the preview of a stored result (E4), bytes. If a variable
+// sets a smaller limit for whole results, that limit applies to the preview too: assumed.
+const previewBytes = 2000
+
+// storage returns the parameters of stored results that the variables about output set.
+func storage(e *client.Env) []layerSetting {
+	var list []layerSetting
+	least := int64(previewBytes)
+	limit := func(path string, bytes int64) {
+		list = append(list, layerSetting{strategies.ToolStorageName, path, bytes})
+		least = min(least, bytes)
+	}
+	if n, ok := client.Number(e.BashMaxOutput); ok {
+		limit("limits.bash", min(n, maxBashOutput))
+	}
+	if n, ok := client.Number(e.MCPMaxOutput); ok {
+		limit("limits.mcp", n*bytesPerToken)
+	}
+	if limits, ok := client.ToolLimits(e.ToolLimits); ok {
+		for _, name := range slices.Sorted(maps.Keys(limits)) {
+			limit("limits."+name, limits[name])
+		}
+	}
+	if least < previewBytes {
+		list = append(list, layerSetting{strategies.ToolStorageName, "preview", least})
+	}
+	return list
+}
+
+// under returns the strategy of a variant with its layers changed by the
+// variables of an environment; the same strategy when none of them concerns it.
+func (x *expansion) under(e *entry, v *variant, a *client.Assembly) (*strategies.Strategy, error) {
+	list := settings(a)
+	if len(list) == 0 {
+		return v.strategy, nil
+	}
+	text, err := v.strategy.YAML()
+	if err != nil {
+		return nil, err
+	}
+	tree, err := spec.Parse(text, v.strategy.Name)
+	if err != nil {
+		return nil, err
+	}
+	changed := false
+	for _, s := range list {
+		x.ownLayer(&entry{body: tree.Root}, s.layer)
+	}
+	for _, l := range layersOf(tree.Root) {
+		for _, s := range list {
+			if l.key.Value != s.layer {
+				continue
+			}
+			n, err := spec.Encode(s.value)
+			if err == nil {
+				err = tree.Put(l.params, n, strings.Split(s.path, ".")...)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s.%s: %w", s.layer, s.path, err)
+			}
+			changed = true
+		}
+	}
+	if !changed {
+		return v.strategy, nil
+	}
+	s, err := x.registry.Compose(e.name, without(tree.Root, strategies.HeadKeys()...), x.tree.At(e.node))
+	if err != nil {
+		return nil, fmt.Errorf("%w (under client.env)", err)
+	}
+	s.Doc = e.doc
+	return s, nil
+}
+
+// flagKeys are the keys that flags of a command set, by the name of the flag.
+var flagKeys = map[string]string{
+	"seed": "seed", "window": "client.window", "profile": "profile", "server": "server.name", "verify": "verify", "bound": "bound",
+	"prices": "prices.file", "prices-at": "prices.at",
+	"since": "sessions.since", "until": "sessions.until", "project": "sessions.project", "model": "sessions.model", "agent": "sessions.agent",
+	"provider": "live.provider", "live-model": "live.model", "budget-usd": "live.budget_usd",
+}
+
+// FlagValue is the value of a flag as pflag has it. One that is a list has a method GetSlice too.
+type FlagValue interface {
+	String() string
+	Type() string
+}
+
+// Flag applies a flag that a command was given. Flags that set no key of scenarios change nothing.
+func (f *File) Flag(name string, value FlagValue) error {
+	var given []string
+	if list, ok := value.(interface{ GetSlice() []string }); ok {
+		given = list.GetSlice()
+	}
+	origin := "--" + name
+	switch name {
+	case "strategy":
+		if len(given) == 0 {
+			return errors.New("--strategy names none")
+		}
+		return f.Choose(origin, given)
+	case "price-as":
+		var errs []error
+		for i, alias := range given {
+			if slices.Contains(given[:i], alias) {
+				continue // reported already
+			}
+			from, to, err := costmodel.ParseAlias(alias)
+			if err == nil {
+				err = f.Set(origin, to, "prices", "as", from)
+			}
+			errs = append(errs, err)
+		}
+		return errors.Join(errs...)
+	case "open-loop":
+		if value.String() != "true" {
+			return nil
+		}
+		return f.Set(origin, loop.RefetchNever.Names()[loop.RefetchNever], "agent", "refetch")
+	}
+	key, ok := flagKeys[name]
+	if !ok {
+		return nil
+	}
+	var set any = value.String()
+	switch {
+	case given != nil:
+		set = given
+	case value.Type() != "string": // a number or a truth value
+		if err := yaml.Unmarshal([]byte(value.String()), &set); err != nil {
+			return fmt.Errorf("%s: %w", origin, err)
+		}
+	}
+	return f.Set(origin, set, strings.Split(key, ".")...)
+}
+
+// WithGiven prepends the settings that a scenario was run with to its text, PATH=VALUE each: rows name them, the
+// scenario has only their values.
+func WithGiven(scenario []byte, set []string) []byte {
+	var b []byte
+	for _, s := range set {
+		b = append(strconv.AppendQuote(append(b, "# --set "...), s), '\n')
+	}
+	return append(b, scenario...)
+}
