@@ -22,6 +22,7 @@ type Request struct {
 	// Lane names the conversation of the session that the call belongs to: "" for
 	// the main one, else that of a sub-agent, which Starter started.
 	Lane    string
+	Turn    string // that a person's prompt began, as far as is known
 	Starter prompt.Digest
 	Head    prompt.Digest // of tools and system prompt, zero if they are not shown
 	// Ahead are blocks of tools and system prompt, without sizes; see Show.

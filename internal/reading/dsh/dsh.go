@@ -76,10 +76,12 @@ type event struct {
 	Seed    int64  `json:"seedLength"`
 	Created int64  `json:"createdAt"`
 
-	Seq     *int64         `json:"seq"`
-	Time    int64          `json:"time"` // unix ms
-	Payload jsontext.Value `json:"data"`
-	Where   jsontext.Value `json:"surfaceOp"` // of a message: "append", or what it replaces
+	Version jsontext.Value `json:"version"`
+
+	Seq     *int64              `json:"seq"`
+	Time    int64               `json:"time"` // unix ms
+	Payload assembly.Late[data] `json:"data"`
+	Where   jsontext.Value      `json:"surfaceOp"` // of a message: "append", or what it replaces
 }
 
 // eventOf reads a line, of which the result shares bytes.
@@ -91,11 +93,11 @@ func eventOf(text []byte) (e event, err error) {
 }
 
 // data returns what the event holds. Types that say nothing may hold anything.
-func (e *event) data() (d data, err error) {
+func (e *event) data() (*data, error) {
 	if ignored(e.Type) {
-		return d, nil
+		return &data{}, nil
 	}
-	return d, assembly.Decode(e.Payload, &d)
+	return e.Payload.Value()
 }
 
 // place says where a message goes: behind the others, or in place of some.
@@ -199,6 +201,7 @@ func (f *file) parse(ln assembly.Line) error {
 		return err
 	}
 	if e.Type == "session" {
+		f.Form(ln.Number, e.Version, "0")
 		if f.Part.ID == "" {
 			f.Part.ID, f.Up, f.Project, f.seed = e.ID, e.Parent, e.Cwd, e.Seed
 		}
@@ -235,7 +238,7 @@ func (f *file) parse(ln assembly.Line) error {
 			f.chunk = d.Chunk.Usage
 		}
 	case "assistant/message":
-		f.answer(ln.Number, at, &d)
+		f.answer(ln.Number, at, d)
 	case "user/message":
 		f.said(ln.Number, at, assembly.StepInput, &d.message, where)
 	case "tool/result":

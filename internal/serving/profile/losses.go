@@ -166,6 +166,13 @@ func (s *Shown) See(due, short int64, early bool) {
 const (
 	// EarlyCalls is the number of first calls of a thread that lose more often than the rest.
 	EarlyCalls = 10
+	// IdleSeconds is the gap above which an automatic cache has less than it promises.
+	IdleSeconds = 600
+	// LossTokens is how much less than predicted a call of an automatic cache reads when it counts as a loss.
+	LossTokens = 1024
+	// LeastPrefix is the least read that counts as a prefix, tokens: the smallest minimum of a
+	// model (platform.claude.com, prompt caching).
+	LeastPrefix = 1024
 	// leaning is how many losses a level counts for in the one below it. Recorded sessions, each
 	// predicted from the others, are as close with any value from 0.25 to 1.
 	leaning = 0.5
