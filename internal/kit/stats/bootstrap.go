@@ -9,7 +9,7 @@ package stats
 import (
 	"context"
 	"fmt"
-	"sync"
+	"math"
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/internal/kit/parallel"
@@ -36,27 +36,24 @@ type Draws struct {
 // each pair. Draw fails when ctx ends.
 func (b Bootstrap) Draw(ctx context.Context, n int, sums, maxima [][]float64) (Draws, error) {
 	d := Draws{matrix(len(sums), b.Resamples), matrix(len(maxima), b.Resamples)}
-	tops, columns := make([]descent, len(maxima)), make([]sparse, len(sums))
-	parallel.Each(b.Workers, len(maxima), func(i int) { tops[i] = newDescent(maxima[i]) })
-	parallel.Each(b.Workers, len(sums), func(i int) { columns[i] = newSparse(sums[i]) })
-	rooms := sync.Pool{New: func() any { return &room{make([]uint8, n), make(weights, n)} }}
-	err := parallel.Do(ctx, b.Workers, (b.Resamples+lanes-1)/lanes, func(i int) error {
-		room := rooms.Get().(*room)
-		defer rooms.Put(room)
-		from := i * lanes
-		to := min(from+lanes, b.Resamples)
-		for r := from; r < to; r++ {
-			count(room.counts, draws.Source{Seed: b.Seed, Session: uint64(r)})
-			for pair, k := range room.counts {
-				room.weights[pair][r-from] = float64(k)
+	err := parallel.Do(ctx, b.Workers, b.Resamples, func(r int) error {
+		counts := make([]uint8, n)
+		count(counts, draws.Source{Seed: b.Seed, Session: uint64(r)})
+		for c, column := range sums {
+			sum := 0.0
+			for i, k := range counts {
+				sum += float64(k) * column[i]
 			}
-			for c := range tops {
-				d.Maxima[c][r] = tops[c].max(maxima[c], room.counts)
-			}
+			d.Sums[c][r] = sum
 		}
-		for c := range columns {
-			sum := columns[c].sum(room.weights)
-			copy(d.Sums[c][from:to], sum[:])
+		for c, column := range maxima {
+			top := math.Inf(-1)
+			for i, k := range counts {
+				if k > 0 {
+					top = max(top, column[i])
+				}
+			}
+			d.Maxima[c][r] = top
 		}
 		return nil
 	})
@@ -66,10 +63,22 @@ func (b Bootstrap) Draw(ctx context.Context, n int, sums, maxima [][]float64) (D
 	return d, nil
 }
 
-// room is the storage of a goroutine.
-type room struct {
-	counts  []uint8
-	weights weights
+// resampling is the purpose of the draws of a bootstrap, which keeps them apart
+// from those of a simulation.
+const resampling draws.Purpose = 1 << 32
+
+// count draws len(counts) pairs. Each 64-bit draw gives two: its halves, scaled
+// to the number of pairs, which are off uniform by at most n/2³². The chance
+// that a byte cannot hold the count of a pair is below 10⁻⁵⁰⁰.
+func count(counts []uint8, source draws.Source) {
+	n := uint64(len(counts))
+	for i := uint64(0); i < n; i += 2 {
+		u := source.Uint64(resampling, i)
+		counts[(u>>32)*n>>32]++
+		if i+1 < n {
+			counts[(u&math.MaxUint32)*n>>32]++
+		}
+	}
 }
 
 func matrix(n, size int) [][]float64 {

@@ -116,18 +116,6 @@ func TestBootstrapTendsToNormal(t *testing.T) {
 	}
 }
 
-// A resample without the largest values still finds its maximum.
-func TestDescentBeyondSorted(t *testing.T) {
-	column, counts := make([]float64, 100), make([]uint8, 100)
-	for i := range column {
-		column[i] = float64(-i)
-	}
-	counts[70], counts[90] = 1, 3
-	if got := newDescent(column).max(column, counts); got != -70 {
-		t.Errorf("maximum %v, want −70", got)
-	}
-}
-
 // Columns of few values sum up as they do among others.
 func TestBootstrapSparse(t *testing.T) {
 	const n = 2000

@@ -175,19 +175,18 @@ func ablationData(a *studies.Ablation) *document.Table {
 		for _, d := range slices.Concat(a.Differences(base, 1), a.Differences(base, 2)) {
 			for _, m := range results.Metrics() {
 				was, ok := cellOf(a.Run, base).Value(m)
-				is, both := cellOf(a.Run, d.Cell).Value(m)
+				is, both := cellOf(a.Run, d.Change.Cell).Value(m)
 				if !ok || !both || m.Of != "" || m.Group != "" {
 					continue
 				}
 				var covered, beyond any
 				if m.Name == results.NameCost {
-					covered = d.Covered
-					if d.Extra != nil {
+					if covered = d.Covered; d.Extra != nil {
 						beyond = document.Plain(*d.Extra)
 					}
 				}
 				t.Rows = append(t.Rows, []any{
-					d.Base, strings.Join(d.Set, " "), d.On, m.Name, m.Unit, m.Better.String(),
+					d.Change.Base, strings.Join(d.Change.Set, " "), d.Change.On, m.Name, m.Unit, m.Better.String(),
 					document.Plain(was), document.Plain(is),
 					document.Plain(is - was), given(was != 0, (is-was)/was), covered, beyond,
 				})
@@ -197,41 +196,29 @@ func ablationData(a *studies.Ablation) *document.Table {
 	return t
 }
 
-// ablated is a strategy in a document: its figures, and those of each change minus its own.
-type ablated struct {
-	Strategy string               `json:"strategy"`
-	Metrics  map[string]float64   `json:"metrics"`
-	Changes  []studies.Difference `json:"changes"`
-	Refused  []studies.Refusal    `json:"refused,omitempty"`
-}
-
 // ablationJSON writes a document with one strategy per line.
 func ablationJSON(w io.Writer, a *studies.Ablation) error {
 	begin, err := beginning(a.Run, notesOf(a.Run, false), "strategies")
 	if err != nil {
 		return fmt.Errorf("an ablation: %w", err)
 	}
+	type ablated struct {
+		Strategy string               `json:"strategy"`
+		Metrics  map[string]float64   `json:"metrics"`
+		Changes  []studies.Difference `json:"changes"` // their figures minus those of the strategy as it is
+		Refused  []studies.Refusal    `json:"refused,omitempty"`
+	}
 	list := make([]ablated, len(a.Bases))
 	for i, base := range a.Bases {
-		list[i] = published(a, base)
-	}
-	return document.Lines(w, begin, list, "]}")
-}
-
-func published(a *studies.Ablation, base string) ablated {
-	changes := append([]studies.Difference{}, a.Differences(base, 1)...)
-	out := ablated{Strategy: base, Metrics: map[string]float64{}, Changes: append(changes, a.Differences(base, 2)...)}
-	if c := cellOf(a.Run, base); c != nil {
-		for _, m := range results.Metrics() {
-			if v, ok := c.Value(m); ok {
-				out.Metrics[m.Name] = v
+		list[i] = ablated{base, map[string]float64{}, slices.Concat(a.Differences(base, 1), a.Differences(base, 2)),
+			slices.DeleteFunc(slices.Clone(a.Refused), func(r studies.Refusal) bool { return r.Base != base })}
+		if c := cellOf(a.Run, base); c != nil {
+			for _, m := range results.Metrics() {
+				if v, ok := c.Value(m); ok {
+					list[i].Metrics[m.Name] = v
+				}
 			}
 		}
 	}
-	for _, r := range a.Refused {
-		if r.Base == base {
-			out.Refused = append(out.Refused, r)
-		}
-	}
-	return out
+	return document.Lines(w, begin, list, "]}")
 }

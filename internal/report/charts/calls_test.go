@@ -76,37 +76,13 @@ func TestTellingSession(t *testing.T) {
 }
 
 // TestHitChart: 200 calls two minutes apart and a night of twelve hours take 19
-// hours. As recorded, the cache expires ahead of calls 41, 81, 121 and 161 with
-// 78,500, 138,500, 51,500 and 111,500 tokens, and two compactions miss 10,000
-// each: 400,000 tokens written at $6.25 a million instead of read at $0.50 cost
-// $2.30. Under the lower threshold it is 78,500 + 59,000 + 39,500 and three
-// times 10,000 (call 161 compacts): 207,000 tokens, $1.19. The calls are 200, ten
-// of the agent and those of the summaries.
+// hours. The calls are 200, ten of the agent and those of the summaries.
 func TestHitChart(t *testing.T) {
 	svg := drawn(t, "hits.svg", func(w io.Writer, format string) error {
 		return hitDrawing(sweepRun(), twoCells(200)).Draw(w, format)
 	})
-	wantTexts(t, svg, "Cache hit ratio over time, session 5f2c", "hours since the start of the session", "Cost of misses (USD)",
+	wantTexts(t, svg, "Cache hit ratio over time, session 5f2c", "hours since the start of the session", "recorded", "auto-compact/100000",
 		"1 session · weighted by tokens, in steps of 1 hour since the start of each session")
-	wantTexts(t, svg, "recorded, misses $2.30", "auto-compact/100000, misses $1.19")
-}
-
-// TestMissCost: 80,000 missed tokens that were written at $6.25 a million
-// instead of read at $0.50 cost 80,000 · 5.75e-6 = $0.46, however many others
-// the call wrote; a call cannot have missed more than it paid for.
-func TestMissCost(t *testing.T) {
-	c := results.CallRecord{Expected: 100_000, Usage: prompt.Usage{Read: 20_000, Write5m: 90_000},
-		Cost: results.Cost{results.ClassRead: 0.01, results.ClassWrite5m: 90_000 * 6.25e-6, results.ClassOutput: 7}}
-	if got := missCost(&c, 0.5e-6); math.Abs(got-0.46) > 1e-12 {
-		t.Errorf("$%v, want $0.46", got)
-	}
-	c.Expected = 1e6
-	if got, want := missCost(&c, 0.5e-6), 90_000*5.75e-6; math.Abs(got-want) > 1e-12 {
-		t.Errorf("$%v, want $%v", got, want)
-	}
-	if got := missCost(&results.CallRecord{Expected: 5, Usage: prompt.Usage{Read: 5}}, 1); got != 0 {
-		t.Errorf("a call without other input missed $%v", got)
-	}
 }
 
 // TestBuckets: at most 60 spans, of a width people name.
@@ -129,7 +105,7 @@ func TestBuckets(t *testing.T) {
 	}, 5*time.Minute)
 	var reads []int64
 	for _, b := range got {
-		reads = append(reads, b.usage.Read)
+		reads = append(reads, b.Read)
 	}
 	if diff := cmp.Diff([]int64{3, 0, 0, 4}, reads); diff != "" {
 		t.Errorf("reads by bucket (-want +got):\n%s", diff)

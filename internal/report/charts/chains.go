@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -21,9 +20,13 @@ import (
 // only those with the lowest and the highest net. CSV has a row for every
 // compaction, in the order they happened.
 func Chains(run *results.Run, cells []studies.Chains, most int) *document.Document {
+	all := make([]*studies.Chains, len(cells))
+	for i := range cells {
+		all[i] = &cells[i]
+	}
 	d := &document.Document{
 		Head: headLines(run), Notes: append(slices.Clone(chainAssumptions), errorLine(run)),
-		Data: func() *document.Table { return chainData(cells) },
+		Data: func() *document.Table { return chainData(all...) },
 		JSON: func(w io.Writer) error { return chainsJSON(w, run, cells) },
 	}
 	var none []string
@@ -53,6 +56,88 @@ var chainAssumptions = []string{
 		"a run without any. Not counted: what other calls on the prefix save, updates of a memory, what was forgotten.",
 }
 
+// chained is a compaction with its cell.
+type chained struct {
+	*studies.Compaction
+	cell string
+}
+
+// chainColumns are the columns of compactions, with the format of amounts for people. A column without a title is for
+// machines alone, one without a name for people.
+func chainColumns(money func(float64) string) []document.ColumnOf[chained] {
+	type column = document.ColumnOf[chained]
+	of := func(name string, of func(chained) any) column {
+		return column{Column: document.Column{Name: name}, Of: of}
+	}
+	text := func(name, title string, of func(chained) any) column {
+		return column{Column: document.Column{Name: name, Title: title}, Of: of}
+	}
+	right := func(name, title, unit string, spare int, of func(chained) any) column {
+		return column{Column: document.Column{Name: name, Title: title, Unit: unit, Right: true, Spare: spare}, Of: of}
+	}
+	usd := func(name, title string, spare int, of func(chained) float64) column {
+		return right(name, title, "", spare, func(x chained) any { return document.Cell{Value: of(x), Text: money(of(x))} })
+	}
+	list := []column{
+		of("cell", func(x chained) any { return x.cell }),
+		text("session", "SESSION", func(x chained) any { return document.Cell{Value: x.Session, Text: x.Session[:min(8, len(x.Session))]} }),
+		text("thread", "THREAD", func(x chained) any {
+			return document.Cell{Value: x.Thread, Text: document.Shortened(x.Thread, maxThreadRunes)}
+		}),
+		right("round", "ROUND", "", 0, func(x chained) any { return x.Round }),
+		of("file", func(x chained) any { return x.File }),
+		of("line", func(x chained) any { return x.Line }),
+		of("at_seconds", func(x chained) any { return x.At }),
+		text("layer", "LAYER", func(x chained) any { return x.Layer }),
+		of("what", func(x chained) any { return x.What }),
+		text("trigger", "TRIGGER", func(x chained) any { return document.Cell{Value: x.Trigger, Text: triggerText(x.Compaction)} }),
+		of("measure", func(x chained) any { return x.Measure }),
+		of("measured", func(x chained) any { return x.Measured }),
+		of("value", func(x chained) any { return x.Value }),
+		of("call_source", func(x chained) any { return x.Source }),
+		of("calls", func(x chained) any { return x.Calls }),
+		right("before_tokens", "BEFORE", document.UnitTokens, 0, func(x chained) any { return x.Before }),
+		right("after_tokens", "AFTER", document.UnitTokens, 1, func(x chained) any { return x.After }),
+		of("saved_tokens", func(x chained) any { return x.Saved }),
+		usd("call_usd", "CALL", 1, func(x chained) float64 { return x.CallCost.Total() }),
+	}
+	for class := range results.Class(results.NumClasses) {
+		list = append(list, of("call_usd_"+class.String(), func(x chained) any { return x.CallCost[class] }))
+	}
+	known := func(n int64, text string) any {
+		if n == 0 {
+			return document.Cell{Text: text}
+		}
+		return document.Cell{Value: n, Text: text}
+	}
+	return append(list,
+		of("rewritten_tokens", func(x chained) any { return x.Rewritten }),
+		usd("rewrite_usd", "REWRITE", 1, func(x chained) float64 { return x.RewriteUSD }),
+		usd("gain_usd", "SAVED", 1, func(x chained) float64 { return x.GainUSD }),
+		usd("net_usd", "NET", 0, func(x chained) float64 { return x.NetUSD() }),
+		right("payback_calls", "PAYBACK", "", 0, func(x chained) any { return known(int64(x.PaidAfter), x.PaidText()) }),
+		right("needed_calls", "NEEDED", "", 1, func(x chained) any {
+			if n, ok := x.Needed(); ok {
+				return document.Cell{Value: n, Text: document.Whole(math.Ceil(n))}
+			}
+			return document.Cell{Text: document.Dash}
+		}),
+		right("later_calls", "CALLS", "", 0, func(x chained) any { return x.Later }),
+		right("context_at_end", "END", document.UnitTokens, 1, func(x chained) any {
+			if x.Later == 0 {
+				return document.Cell{Value: x.Context, Text: document.Dash}
+			}
+			return x.Context
+		}),
+		right("since_requests", "SINCE", "", 1, func(x chained) any { return x.Since }),
+		right("", "CHAIN", "", 0, func(x chained) any { return fmt.Sprintf("%d.%d", x.Chain, x.Place) }),
+		of("chain", func(x chained) any { return x.Chain }),
+		of("place", func(x chained) any { return x.Place }),
+		of("recompaction", func(x chained) any { return x.Recompaction }),
+		text("spiral", "SPIRAL", func(x chained) any { return x.Spiral }),
+		of("reported_tokens", func(x chained) any { return known(x.Reported, "") }))
+}
+
 // maxThreadRunes keeps the names of sub-agents short.
 const maxThreadRunes = 12
 
@@ -60,46 +145,24 @@ const maxThreadRunes = 12
 // Columns without information are left out: the layer when there is only one,
 // spirals when there are none.
 func chainTable(c *studies.Chains, most int) *document.Table {
-	list := make([]*studies.Compaction, len(c.Compactions))
-	layer, spiral := "", ""
+	rows := chainRows(c)
 	var values []float64
-	for i := range c.Compactions {
-		x := &c.Compactions[i]
-		list[i] = x
+	for _, x := range rows {
 		values = append(values, x.CallCost.Total(), x.RewriteUSD, x.GainUSD)
-		if x.Layer != list[0].Layer {
-			layer = "LAYER"
-		}
-		if x.Spiral != "" {
-			spiral = "SPIRAL"
-		}
 	}
-	slices.SortStableFunc(list, func(a, b *studies.Compaction) int { return cmp.Compare(a.NetUSD(), b.NetUSD()) })
-	money := document.Amounts(values...)
-	t := &document.Table{Columns: slices.Concat(document.Left("SESSION", "THREAD"), document.Right("", "ROUND"),
-		document.Left(layer, "TRIGGER"),
-		document.Right(document.UnitTokens, "BEFORE", "AFTER"),
-		document.Right("", "CALL", "REWRITE", "SAVED", "NET", "PAYBACK", "NEEDED", "CALLS", "END", "SINCE",
-			"CHAIN"), document.Left(spiral))}
-	for i := range t.Columns {
-		if slices.Contains([]string{"AFTER", "CALL", "REWRITE", "SAVED", "NEEDED", "END", "SINCE"}, t.Columns[i].Title) {
-			t.Columns[i].Spare = 1
-		}
+	without := map[string]bool{
+		"layer":  !slices.ContainsFunc(rows, func(x chained) bool { return x.Layer != rows[0].Layer }),
+		"spiral": !slices.ContainsFunc(rows, func(x chained) bool { return x.Spiral != "" }),
 	}
-	for i, x := range list {
-		if n := len(list) - most; most > 0 && n > 0 && i >= most/2 && i < most/2+n {
-			continue
-		}
-		t.Rows = append(t.Rows, []any{
-			x.Session[:min(8, len(x.Session))], document.Shortened(x.Thread, maxThreadRunes), x.Round, x.Layer,
-			triggerText(x), x.Before, x.After,
-			money(x.CallCost.Total()), money(x.RewriteUSD), money(x.GainUSD), money(x.NetUSD()), x.PaidText(),
-			neededText(x), x.Later, contextText(x), x.Since,
-			fmt.Sprintf("%d.%d", x.Chain, x.Place), x.Spiral,
-		})
+	columns := slices.DeleteFunc(chainColumns(document.Amounts(values...)), func(c document.ColumnOf[chained]) bool { return without[c.Name] })
+	slices.SortStableFunc(rows, func(a, b chained) int { return cmp.Compare(a.NetUSD(), b.NetUSD()) })
+	left := len(rows) - most
+	if most > 0 && left > 0 {
+		rows = slices.Delete(rows, most/2, most/2+left)
 	}
-	if n := len(list) - len(t.Rows); n > 0 {
-		t.Notes = append(t.Notes, document.Count(n, "compaction")+" in between left out (--top 0 lists them)")
+	t := document.TableOf(columns, rows)
+	if most > 0 && left > 0 {
+		t.Notes = append(t.Notes, document.Count(left, "compaction")+" in between left out (--top 0 lists them)")
 	}
 	t.Notes = append(t.Notes, c.Told()...)
 	return t
@@ -116,119 +179,40 @@ func triggerText(x *studies.Compaction) string {
 	return text
 }
 
-func neededText(x *studies.Compaction) string {
-	if n, ok := x.Needed(); ok {
-		return document.Whole(math.Ceil(n))
-	}
-	return document.Dash
-}
-
-func contextText(x *studies.Compaction) string {
-	if x.Later == 0 {
-		return document.Dash
-	}
-	return document.Tokens(x.Context)
-}
-
-// chainData has a row for every compaction of every cell.
-func chainData(cells []studies.Chains) *document.Table {
-	t := &document.Table{Columns: document.Columns(
-		"cell", "session", "thread", "round", "file", "line", "at_seconds", "layer", "what", "trigger", "measure",
-		"measured", "value",
-		"call_source", "calls", "before_tokens", "after_tokens", "saved_tokens", "call_usd",
-	)}
-	for c := range results.Class(results.NumClasses) {
-		t.Columns = append(t.Columns, document.Columns("call_usd_"+c.String())...)
-	}
-	t.Columns = append(t.Columns, document.Columns(
-		"rewritten_tokens", "rewrite_usd", "gain_usd", "net_usd", "later_calls", "payback_calls", "needed_calls",
-		"context_at_end", "since_requests", "chain", "place", "recompaction", "spiral", "reported_tokens")...)
-	for i := range cells {
-		for j := range cells[i].Compactions {
-			t.Rows = append(t.Rows, chainRecord(cells[i].Cell, &cells[i].Compactions[j]))
+func chainRows(cells ...*studies.Chains) (rows []chained) {
+	for _, c := range cells {
+		for i := range c.Compactions {
+			rows = append(rows, chained{&c.Compactions[i], c.Cell})
 		}
 	}
-	return t
+	return rows
 }
 
-func chainRecord(cell string, x *studies.Compaction) []any {
-	row := []any{
-		cell, x.Session, x.Thread, x.Round, x.File, x.Line, x.At, x.Layer, x.What, x.Trigger, x.Measure, x.Measured,
-		x.Value,
-		x.Source, x.Calls, x.Before, x.After, x.Saved, x.CallCost.Total(),
-	}
-	for _, v := range x.CallCost {
-		row = append(row, v)
-	}
-	var paid, needed, reported any
-	if x.PaidAfter > 0 {
-		paid = x.PaidAfter
-	}
-	if n, ok := x.Needed(); ok {
-		needed = n
-	}
-	if x.Reported > 0 {
-		reported = x.Reported
-	}
-	return append(row, x.Rewritten, x.RewriteUSD, x.GainUSD, x.NetUSD(), x.Later, paid, needed,
-		x.Context, x.Since, x.Chain, x.Place, x.Recompaction, x.Spiral, reported)
+// chainData has a row for every compaction of some cells.
+func chainData(cells ...*studies.Chains) *document.Table {
+	columns := slices.DeleteFunc(chainColumns(document.Amounts()), func(c document.ColumnOf[chained]) bool { return c.Name == "" })
+	return document.TableOf(columns, chainRows(cells...))
 }
 
-// chainsJSON writes a document of all cells, with one compaction per line.
+// chainsJSON writes a document with one cell per line.
 func chainsJSON(w io.Writer, run *results.Run, cells []studies.Chains) error {
-	var b bytes.Buffer
 	begin, err := beginning(run, nil, "cells")
 	if err != nil {
 		return err
 	}
-	b.WriteString(begin)
+	type cell struct {
+		Cell        string              `json:"cell"`
+		Strategy    string              `json:"strategy"`
+		LostUSD     float64             `json:"lost_usd"`
+		Totals      studies.ChainTotals `json:"totals"`
+		Compactions []any               `json:"compactions"`
+	}
+	list := make([]cell, len(cells))
 	for i := range cells {
 		c := &cells[i]
-		head, err := json.Marshal(struct {
-			Cell     string              `json:"cell"`
-			Strategy string              `json:"strategy"`
-			LostUSD  float64             `json:"lost_usd"`
-			Totals   studies.ChainTotals `json:"totals"`
-		}{c.Cell, c.Strategy, c.LostUSD, c.Totals()}, json.Deterministic(true))
-		if err != nil {
-			return fmt.Errorf("encoding a cell: %w", err)
-		}
-		rows := make([]chainRow, len(c.Compactions))
-		for j := range c.Compactions {
-			x := &c.Compactions[j]
-			rows[j] = chainRow{x, x.CallCost.Total(), costsByClass(&x.CallCost), x.NetUSD()}
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, "\n%s,\"compactions\":[", bytes.TrimSuffix(head, []byte("}")))
-		if err := document.Lines(&b, "", rows, ""); err != nil {
-			return err
-		}
-		b.Truncate(b.Len() - 2) // the separator of the lines
-		b.WriteString("]}")
+		list[i] = cell{c.Cell, c.Strategy, c.LostUSD, c.Totals(), chainData(c).Objects()}
 	}
-	b.WriteString("\n]}\n")
-	_, err = w.Write(b.Bytes())
-	return err
-}
-
-type chainRow struct {
-	*studies.Compaction
-	CallUSD float64            `json:"call_usd"`
-	ByClass map[string]float64 `json:"call_usd_by_class"`
-	NetUSD  float64            `json:"net_usd"`
-}
-
-// costsByClass returns the amounts that are not zero by token class, USD.
-func costsByClass(c *results.Cost) map[string]float64 {
-	m := map[string]float64{}
-	for class, v := range c {
-		if v != 0 {
-			m[results.Class(class).String()] = v
-		}
-	}
-	return m
+	return document.Lines(w, begin, list, "]}")
 }
 
 // beginning returns the start of a published document of a run, up to a list.

@@ -10,7 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// chained are the compactions of two cells over the bill of two sessions. By
+// chainsOf are the compactions of two cells over the bill of two sessions. By
 // hand, with tokens read at $0.5 a million:
 //
 //	          call  re-writing   saved     net
@@ -18,7 +18,7 @@ import (
 //	a main 2  $1.00   $0.20      $0.30   −$0.90, never; 120,000 tokens are $0.06 a call: 20 calls needed
 //	b main 1  $2.00   $0.00      $4.00   +$2.00, paid back after 10 of 20
 //	total     $4.00   $0.70     $10.30   +$5.60, less $0.25 of a call that led to nothing: $5.35
-func chained() []studies.Chains {
+func chainsOf() []studies.Chains {
 	compaction := func(session string, round, place int, call, rewrite, gain float64, paid, later int) studies.Compaction {
 		return studies.Compaction{
 			Session: session, Thread: "main", Round: round, File: session + ".jsonl", Line: 10 * round, Layer: "full-compact",
@@ -45,7 +45,7 @@ func TestChainsGolden(t *testing.T) {
 	for file, format := range map[string]string{"chains.txt": "table", "chains.md": "markdown", "chains.csv": "csv", "chains.json": "json"} {
 		t.Run(file, func(t *testing.T) {
 			var got bytes.Buffer
-			if err := Chains(bill(), chained(), 0).Write(&got, format); err != nil {
+			if err := Chains(bill(), chainsOf(), 0).Write(&got, format); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, file, got.Bytes())
@@ -53,20 +53,20 @@ func TestChainsGolden(t *testing.T) {
 	}
 }
 
-// The totals of the comment on chained.
+// The totals of the comment on chainsOf.
 func TestChainTotals(t *testing.T) {
 	want := []string{
 		"3 compactions: 2 paid back (66.7 %, median after 5 calls), 1 net-negative; longest chain 2, 0 spirals",
 		"saved $10.30; calls cost $4.00 and re-writing $0.70, and calls that led to no compaction $0.25. Nets do not add up: each is against waiting for the next compaction",
 	}
-	if got := chained()[0].Told(); !slices.Equal(got, want) {
+	if got := chainsOf()[0].Told(); !slices.Equal(got, want) {
 		t.Errorf("totals\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
 // What has no price is neither paid back nor not.
 func TestUnpricedCompactions(t *testing.T) {
-	cells := chained()[:1]
+	cells := chainsOf()[:1]
 	x := &cells[0].Compactions[1]
 	x.ReadPrice, x.CallCost, x.RewriteUSD, x.GainUSD = 0, results.Cost{}, 0, 0
 	want := "3 compactions, 1 of models without a price: 2 paid back (100.0 %, median after 5 calls), 0 net-negative; longest chain 2, 0 spirals"
@@ -85,7 +85,7 @@ func TestUnpricedCompactions(t *testing.T) {
 // Of many compactions a table shows the worst and the best, a spiral where there
 // is one, and the layers when there are several.
 func TestManyCompactions(t *testing.T) {
-	cells := chained()[:1]
+	cells := chainsOf()[:1]
 	one := cells[0].Compactions[0]
 	for i := range 10 {
 		x := one

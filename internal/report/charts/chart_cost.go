@@ -21,70 +21,10 @@ const (
 )
 
 // Chart draws the cost of every cell, USD, as bars stacked by token class. If a page has no room for all, it
-// draws the reference cells and the cheapest others. Drawing fails when there is nothing
+// draws the reference cells, the cheapest and the dearest others. Drawing fails when there is nothing
 // to draw: no cells, no cost, or figures that are negative or not finite.
 func Chart(run *results.Run) Drawing {
 	return drawing("cost", func() (*document.Chart, error) { return costChart(run) })
-}
-
-// costBar is the cost of one cell.
-type costBar struct {
-	cell      *results.Cell
-	parts     []float64 // USD by token class, then storage
-	total     float64   // USD
-	reference bool      // billed or recorded
-}
-
-// costBars returns the bars of run from top to bottom.
-func costBars(run *results.Run) ([]costBar, error) {
-	if len(run.Cells) == 0 {
-		return nil, errors.New("the run has no cells")
-	}
-	var bars []costBar
-	var highest float64
-	for i := range run.Cells {
-		c := &run.Cells[i]
-		b := costBar{cell: c, reference: isReference(c)}
-		b.parts = append(slices.Clone(c.Total.CostByClass()[:]), c.Total.Figures[results.StorageUSD])
-		for _, v := range b.parts {
-			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-				return nil, fmt.Errorf("cell %q: cost %v cannot be drawn", c.Cell, v)
-			}
-			b.total += v
-		}
-		highest = max(highest, b.total)
-		bars = append(bars, b)
-	}
-	if highest == 0 || math.IsInf(highest, 0) {
-		return nil, fmt.Errorf("the highest cost of all cells is $%v", highest)
-	}
-	return bars, nil
-}
-
-// worthABar returns the reference cells and the cheapest others, in their order.
-func worthABar(bars []costBar) []costBar {
-	if len(bars) <= maxBars {
-		return bars
-	}
-	var totals []float64
-	for _, b := range bars {
-		if !b.reference {
-			totals = append(totals, b.cell.Total.RankUSD())
-		}
-	}
-	slices.Sort(totals)
-	room := max(maxBars-(len(bars)-len(totals)), 1)
-	highest := totals[min(room, len(totals))-1]
-	return slices.DeleteFunc(slices.Clone(bars), func(b costBar) bool {
-		if b.reference {
-			return false
-		}
-		if b.cell.Total.RankUSD() > highest || room == 0 {
-			return true
-		}
-		room--
-		return false
-	})
 }
 
 // costParts are the names and colours of the parts of a bar. They differ in
@@ -102,58 +42,88 @@ func costParts() []document.Series {
 }
 
 func costChart(run *results.Run) (*document.Chart, error) {
-	all, err := costBars(run)
-	if err != nil {
-		return nil, err
+	run, rest := selected(run, maxBars)
+	if len(run.Cells) == 0 {
+		return nil, errors.New("the run has no cells")
 	}
-	bars := worthABar(all)
-	drawn := map[string]bool{}
+	b := bars{run: run, metric: results.NameCost, kinds: costParts(), ticks: 5, axis: "cost (USD)"}
 	var totals []float64
-	for _, b := range bars {
-		drawn[b.cell.Cell] = true
-		totals = append(totals, b.total)
-	}
-	notes := cellNotes(run, func(cell string) bool { return drawn[cell] })
-	if n := len(all) - len(bars); n > 0 {
-		notes = append(notes, fmt.Sprintf("the %s of the highest cost have no bar", document.Count(n, "cell")))
-	}
-	amounts := document.Series{Mark: document.MarkText, Aid: true}
-	whole := document.Series{Mark: document.MarkText, Data: "total"}
-	spans, high := make([]document.Span, len(bars)), slices.Max(totals)
-	cost, _ := results.LookupMetric(results.NameCost)
-	for i, b := range bars {
-		spans[i] = spanOf(run, b.cell, cost)
-	}
-	high = shownTo(high, spans)
-	p := document.Panel{Height: barPitch * float64(len(bars)), X: unitAxis(results.UnitUSD, 0, high, 5)}
-	p.X.Title, p.X.Grid = "cost (USD)", true
-	parts := costParts()
-	money := document.Amounts(totals...)
-	swept := sweptNames(run)
-	for i, b := range bars {
-		y, sum := p.Y.Place(i, len(bars), shortName(b.cell, swept)), 0.0
-		for k, v := range b.parts {
-			if v > 0 {
-				share := strconv.FormatFloat(100*v/b.total, 'f', 0, 64) + " %"
-				parts[k].Box(sum, y-0.3, sum+v, y+0.3, uncrossed(share, sum, sum+v, spans[i]))
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		parts, total := append(slices.Clone(c.Total.CostByClass()[:]), c.Total.Figures[results.StorageUSD]), 0.0
+		for _, v := range parts {
+			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+				return nil, fmt.Errorf("cell %q: cost %v cannot be drawn", c.Cell, v)
 			}
-			sum += v
+			total += v
 		}
-		text := money(b.total)
-		if note, chance := vsRecorded(run, b.cell); note != "" && note != document.Dash {
+		b.cells, b.parts, totals = append(b.cells, c), append(b.parts, parts), append(totals, total)
+	}
+	if highest := slices.Max(totals); highest == 0 || math.IsInf(highest, 0) {
+		return nil, fmt.Errorf("the highest cost of all cells is $%v", highest)
+	}
+	notes := cellNotes(run)
+	if rest != "" {
+		notes = append(notes, rest)
+	}
+	money := document.Amounts(totals...)
+	b.inside = func(v, total float64) string { return strconv.FormatFloat(100*v/total, 'f', 0, 64) + " %" }
+	b.behind = func(i int, total float64) string {
+		text := money(total)
+		if note, chance := vsRecorded(run, b.cells[i]); note != "" && note != document.Dash {
 			text += "  " + bracketed(note, chance)
 		}
-		spread(&whole, true, b.total, y, "", spans[i], b.cell.Sessions)
-		amounts.Point(max(b.total, min(spans[i].High, high)), y, text)
+		return text
 	}
-	notes = slices.Concat(barNotes(spans), valuesNote(run, swept), notes)
-	for _, part := range parts {
-		if part.Mark = document.MarkBox; len(part.X) > 0 {
-			p.Series = append(p.Series, part)
+	return b.chart("Cost by strategy and token class", chartTrust(run), notes...), nil
+}
+
+// bars are cells, each a bar of parts with the interval of what they add up to.
+type bars struct {
+	run    *results.Run
+	cells  []*results.Cell
+	parts  [][]float64       // by cell and kind
+	kinds  []document.Series // their names and colours
+	metric string            // the name of what they add up to
+	axis   string            // its title
+	ticks  int
+	inside func(part, total float64) string     // the text of a part
+	behind func(cell int, total float64) string // that of a bar
+}
+
+// chart draws the bars from top to bottom.
+func (b *bars) chart(title, trust string, notes ...string) *document.Chart {
+	m, _ := results.LookupMetric(b.metric)
+	spans, totals := make([]document.Span, len(b.cells)), make([]float64, len(b.cells))
+	for i, c := range b.cells {
+		spans[i] = spanOf(b.run, c, m)
+		for _, v := range b.parts[i] {
+			totals[i] += v
 		}
 	}
-	p.Series = append(p.Series, whole, amounts)
-	return runChart(run, "Cost by strategy and token class", chartTrust(run), barsWidth, []document.Panel{p}, notes...), nil
+	high := shownTo(slices.Max(totals), spans)
+	p := document.Panel{Height: barPitch * float64(len(b.cells)), X: unitAxis(m.Unit, 0, high, b.ticks)}
+	p.X.Title, p.X.Grid = b.axis, true
+	whole, texts := document.Series{Mark: document.MarkText, Data: "total"}, document.Series{Mark: document.MarkText, Aid: true}
+	swept := sweptNames(b.run)
+	for i, c := range b.cells {
+		y, at := p.Y.Place(i, len(b.cells), shortName(c, swept)), 0.0
+		for k, v := range b.parts[i] {
+			if v > 0 {
+				b.kinds[k].Box(at, y-0.3, at+v, y+0.3, uncrossed(b.inside(v, totals[i]), at, at+v, spans[i]))
+			}
+			at += v
+		}
+		spread(&whole, true, totals[i], y, "", spans[i], c.Sessions)
+		texts.Point(max(totals[i], min(spans[i].High, high)), y, b.behind(i, totals[i]))
+	}
+	for _, kind := range b.kinds {
+		if kind.Mark = document.MarkBox; len(kind.X) > 0 {
+			p.Series = append(p.Series, kind)
+		}
+	}
+	p.Series = append(p.Series, whole, texts)
+	return runChart(b.run, title, trust, barsWidth, []document.Panel{p}, slices.Concat(barNotes(spans), valuesNote(b.run, swept), notes)...)
 }
 
 // AblationDrawings returns a tornado chart for each strategy of an ablation

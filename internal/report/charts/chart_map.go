@@ -56,44 +56,17 @@ func (s *sweep) tiles() *document.Chart {
 	return frame([]*sweep{s}, common, trust, max(width*float64(columns), linesWidth*3/4), []document.Panel{p})
 }
 
-// outlines marks the tiles of the best value, and more thinly those that tie with it.
+// outlines marks the tiles of the best value.
 func (s *sweep) outlines() (list []document.Series) {
 	best, name := s.best()
 	if len(best) == 0 {
 		return nil
 	}
-	const color = 0xc83c00
-	outline := document.Series{Name: name, Mark: document.MarkBox, Aid: true, Style: document.Style{Color: color, Hollow: true, Width: 2}}
+	outline := document.Series{Name: name, Mark: document.MarkBox, Aid: true, Style: document.Style{Color: 0xc83c00, Hollow: true, Width: 2}}
 	for _, pt := range best {
 		tile(&outline, pt, "")
 	}
-	tied := document.Series{Name: "ties with the best", Mark: document.MarkBox, Aid: true, Style: document.Style{Color: color, Hollow: true, Width: 0.8}}
-	for _, pt := range s.around(best[0]) {
-		x, y := float64(pt.at[0]), float64(pt.at[1])
-		tied.Box(x-0.46, y-0.42, x+0.46, y+0.42, "")
-	}
-	if len(tied.X) > 0 {
-		list = append(list, tied)
-	}
 	return append(list, outline)
-}
-
-// around returns the points that tie with the cheapest and are connected with it by such points.
-func (s *sweep) around(best sweepPoint) []sweepPoint {
-	if s.metric.Name != results.NameCost {
-		return nil
-	}
-	area := []sweepPoint{best}
-	for i := 0; i < len(area); i++ {
-		for _, pt := range s.points {
-			dx, dy := pt.at[0]-area[i].at[0], pt.at[1]-area[i].at[1]
-			known := slices.ContainsFunc(area, func(p sweepPoint) bool { return p.cell == pt.cell })
-			if dx*dx+dy*dy == 1 && !known && s.ties(pt.cell, best.cell) {
-				area = append(area, pt)
-			}
-		}
-	}
-	return area[1:]
 }
 
 func tile(to *document.Series, p sweepPoint, text string) {

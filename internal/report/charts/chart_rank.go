@@ -160,38 +160,19 @@ func missParts() []document.Series {
 
 // missesChart draws the misses of each cell by class.
 func missesChart(run *results.Run) (*document.Chart, error) {
+	b := bars{run: run, metric: results.NameMisses, kinds: missParts(), ticks: 6, axis: "misses (calls)",
+		inside: func(v, _ float64) string { return document.Grouped(v, 0) },
+		behind: func(_ int, total float64) string { return document.Grouped(total, 0) }}
 	m, _ := results.LookupMetric(results.NameMisses)
-	var cells []*results.Cell
-	var spans []document.Span
-	high := 0.0
 	for i := range run.Cells {
-		if v, ok := run.Cells[i].Value(m); ok && len(cells) < maxBars {
-			cells, spans = append(cells, &run.Cells[i]), append(spans, spanOf(run, &run.Cells[i], m))
-			high = max(high, v)
+		c := &run.Cells[i]
+		if _, ok := c.Value(m); ok && len(b.cells) < maxBars {
+			parts := c.Total.Figures[results.MissesByClass+1:][:len(b.kinds)]
+			b.cells, b.parts = append(b.cells, c), append(b.parts, parts)
 		}
 	}
-	if high == 0 {
+	if !slices.ContainsFunc(b.parts, func(parts []float64) bool { return slices.Max(parts) > 0 }) {
 		return nil, errors.New("there are no misses")
 	}
-	high = shownTo(high, spans)
-	p := document.Panel{Height: barPitch * float64(len(cells)), X: unitAxis(results.UnitCalls, 0, high, 6)}
-	p.X.Title, p.X.Grid = "misses (calls)", true
-	parts, totals := missParts(), document.Series{Mark: document.MarkText, Data: "total"}
-	amounts := document.Series{Mark: document.MarkText, Aid: true}
-	swept := sweptNames(run)
-	for i, c := range cells {
-		y, sum := p.Y.Place(i, len(cells), shortName(c, swept)), 0.0
-		for k := range parts {
-			if n := c.Total.Figures[results.MissesByClass+1+results.ID(k)]; n > 0 {
-				parts[k].Box(sum, y-0.3, sum+n, y+0.3, uncrossed(document.Grouped(n, 0), sum, sum+n, spans[i]))
-				sum += n
-			}
-		}
-		spread(&totals, true, sum, y, "", spans[i], c.Sessions)
-		amounts.Point(max(sum, min(spans[i].High, high)), y, document.Grouped(sum, 0))
-	}
-	parts = slices.DeleteFunc(parts, func(s document.Series) bool { return len(s.X) == 0 })
-	p.Series = append(parts, totals, amounts)
-	return runChart(run, "Misses of the cache by strategy and cause", errorLine(run), barsWidth, []document.Panel{p},
-		slices.Concat(barNotes(spans), valuesNote(run, swept))...), nil
+	return b.chart("Misses of the cache by strategy and cause", errorLine(run)), nil
 }

@@ -217,9 +217,9 @@ func (s *sweep) beside() []*results.Cell {
 
 // frame returns a chart of sweeps over the same cells with what all have in common.
 func frame(list []*sweep, common, trust string, width float64, panels []document.Panel) *document.Chart {
-	first, drawn := list[0], map[string]bool{}
+	first, drawn := list[0], []string(nil)
 	for _, p := range first.points {
-		drawn[p.cell.Cell] = true
+		drawn = append(drawn, p.cell.Cell)
 	}
 	var notes, titles, over []string
 	for i, s := range list {
@@ -230,7 +230,7 @@ func frame(list []*sweep, common, trust string, width float64, panels []document
 		titles = append(titles, title)
 		notes = append(notes, s.notes...)
 	}
-	notes = append(notes, cellNotes(first.run, func(cell string) bool { return drawn[cell] })...)
+	notes = append(notes, cellNotes(first.run, drawn...)...)
 	for i := range first.axes {
 		over = append(over, shortTitle(first.title(&first.axes[i])))
 	}

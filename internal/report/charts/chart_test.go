@@ -151,15 +151,6 @@ func sketched(t *testing.T, run *results.Run, footnotes int) *sketch {
 	return newSketch(c, screen, footnotes)
 }
 
-func mustBars(t *testing.T, run *results.Run) []costBar {
-	t.Helper()
-	bars, err := costBars(run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bars
-}
-
 // TestChartPNG: at 144 dots an inch a PNG has twice the points of the layout.
 func TestChartPNG(t *testing.T) {
 	run := bill()
@@ -198,7 +189,7 @@ func TestChartSize(t *testing.T) {
 	}
 }
 
-// A chart has two lines of footnotes: the notes share the first, the source has the last.
+// A chart has two lines of footnotes, the source first.
 // Asked for, it has them all.
 func TestChartFootnotes(t *testing.T) {
 	run := bill()
@@ -206,7 +197,7 @@ func TestChartFootnotes(t *testing.T) {
 		run.Notes = append(run.Notes, results.Note{Text: fmt.Sprintf("note %d with many words that fill a line of the chart", i)})
 	}
 	two, all := sketched(t, run, 2).foot, sketched(t, run, 0).foot
-	if len(two) != 2 || !strings.HasSuffix(two[0], " …") || !strings.Contains(two[1], "model error on these sessions: ") {
+	if len(two) != 2 || !strings.HasSuffix(two[1], " …") || !strings.Contains(two[0], "model error on these sessions: ") {
 		t.Errorf("in two lines: %q", two)
 	}
 	if len(all) < 7 || slices.ContainsFunc(all, func(line string) bool { return strings.HasSuffix(line, " …") }) {

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -181,20 +182,13 @@ func sourceLine(run *results.Run) string {
 	return document.Printable(s)
 }
 
-// cellNotes returns the footnotes of a run with the names of their cells, because a chart
-// has no place for marks. Cells with the same text share a note, and a note on all drawn
-// cells names none. A cell that is not drawn has no note.
-func cellNotes(run *results.Run, drawn func(cell string) bool) []string {
-	total := 0
-	for i := range run.Cells {
-		if drawn(run.Cells[i].Cell) {
-			total++
-		}
-	}
+// cellNotes returns the footnotes of a run, those of drawn cells with the names of their cells, because a chart
+// has no place for marks. Cells with the same text share a note, and a note on all of them names none.
+func cellNotes(run *results.Run, drawn ...string) []string {
 	var texts []string
 	names := map[string][]string{}
 	for _, n := range notesOf(run, false) {
-		if n.Cell != "" && !drawn(n.Cell) {
+		if n.Cell != "" && len(drawn) > 0 && !slices.Contains(drawn, n.Cell) {
 			continue
 		}
 		if _, ok := names[n.Text]; !ok {
@@ -204,6 +198,7 @@ func cellNotes(run *results.Run, drawn func(cell string) bool) []string {
 			names[n.Text] = append(names[n.Text], cellName(n.Cell))
 		}
 	}
+	total := cmp.Or(len(drawn), len(run.Cells))
 	for i, text := range texts {
 		if list := names[text]; len(list) > 0 && (len(list) < total || total == 1) {
 			texts[i] = strings.Join(list, ", ") + ": " + text

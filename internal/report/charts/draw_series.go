@@ -78,7 +78,7 @@ func (s *sketch) addSeries(p *plot.Plot, of *document.Panel) {
 }
 
 // spans returns the intervals of the points of a series.
-func spans(x *document.Series) (list []plot.Plotter) {
+func spans(x *document.Series) []plot.Plotter {
 	style := draw.LineStyle{Color: color.NRGBA{110, 110, 110, 255}, Width: vg.Points(0.8)}
 	if x.Unspanned {
 		return nil
@@ -86,27 +86,19 @@ func spans(x *document.Series) (list []plot.Plotter) {
 	if x.Mark != document.MarkText { // which has no colour of its own
 		style.Color = rgb(x.Style.Color)
 	}
-	if len(x.XSpans) > 0 {
-		bars := &plotter.XErrorBars{LineStyle: style, CapWidth: capWidth}
-		for i, span := range x.XSpans {
+	errs := func(spans []document.Span, at []float64) (points plotter.XYs, errs []struct{ Low, High float64 }) {
+		for i, span := range spans {
 			if span.Low != span.High {
-				bars.XYs = append(bars.XYs, plotter.XY{X: x.X[i], Y: x.Y[i]})
-				bars.XErrors = append(bars.XErrors, struct{ Low, High float64 }{x.X[i] - span.Low, span.High - x.X[i]})
+				points = append(points, plotter.XY{X: x.X[i], Y: x.Y[i]})
+				errs = append(errs, struct{ Low, High float64 }{at[i] - span.Low, span.High - at[i]})
 			}
 		}
-		list = append(list, bars)
+		return points, errs
 	}
-	if len(x.YSpans) > 0 {
-		bars := &plotter.YErrorBars{LineStyle: style, CapWidth: capWidth}
-		for i, span := range x.YSpans {
-			if span.Low != span.High {
-				bars.XYs = append(bars.XYs, plotter.XY{X: x.X[i], Y: x.Y[i]})
-				bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{x.Y[i] - span.Low, span.High - x.Y[i]})
-			}
-		}
-		list = append(list, bars)
-	}
-	return list
+	across, up := &plotter.XErrorBars{LineStyle: style, CapWidth: capWidth}, &plotter.YErrorBars{LineStyle: style, CapWidth: capWidth}
+	across.XYs, across.XErrors = errs(x.XSpans, x.X)
+	up.XYs, up.YErrors = errs(x.YSpans, x.Y)
+	return []plot.Plotter{across, up}
 }
 
 // entry returns the entry of a legend for series of one name.

@@ -51,36 +51,15 @@ func wrapped(s draw.TextStyle, width vg.Length, texts ...string) []string {
 }
 
 // footnotesOf returns the notes and the source of a chart in at most so many lines, 0 for
-// all. If there are more, the notes share all lines except the last.
+// all. If there are more, the source comes first and the end is cut.
 func footnotesOf(c *document.Chart, s draw.TextStyle, width vg.Length, most int) []string {
 	lines := wrapped(s, width, append(slices.Clone(c.Notes), c.Source)...)
 	if most == 0 || len(lines) <= most {
 		return lines
 	}
-	if len(c.Notes) == 0 || most == 1 {
-		return headOf(s, width, most, c.Source, "")
-	}
-	notes := headOf(s, width, most-1, strings.Join(c.Notes, " · "), " …")
-	return append(notes, headOf(s, width, most-len(notes), c.Source, "")...)
-}
-
-// headOf returns the beginning of a text that fits in n lines: whole statements with an end behind them, or else what
-// there is room for.
-func headOf(s draw.TextStyle, width vg.Length, n int, text, end string) []string {
-	width -= s.Width(" …")
-	lines := wrapped(s, width, text)
-	if len(lines) <= n {
-		return lines
-	}
-	lines = lines[:n]
-	part := strings.Join(lines, " ")
-	if at := max(strings.LastIndex(part, " · "), strings.LastIndex(part, ", ")); at >= 0 {
-		lines = wrapped(s, width, part[:at])
-	} else {
-		end = " …"
-	}
-	lines[len(lines)-1] += end
-	return lines
+	lines = wrapped(s, width-s.Width(" …"), strings.Join(append([]string{c.Source}, c.Notes...), " · "))
+	lines[most-1] += " …"
+	return lines[:most]
 }
 
 // fitted shortens a text to a width, but not below three characters.

@@ -166,6 +166,52 @@ func (f *File) keep(file string, s *slice, metrics []results.Metric) (BaselineCe
 	return out, nil
 }
 
+// pooled returns a cell over a group in all decided runs of a baseline, nil if
+// there is none.
+func (b *Baseline) pooled(cell, group string) *BaselineCell {
+	var all *BaselineCell
+	for _, run := range b.decided() {
+		c := run.find(cell, group)
+		switch {
+		case c == nil:
+		case all == nil:
+			own := *c
+			own.Metrics, own.Parts = map[string]float64{}, map[string][][2]float64{}
+			all = &own
+			all.add(c)
+		default:
+			all.add(c)
+		}
+	}
+	return all
+}
+
+// add adds the additive figures of another run.
+func (c *BaselineCell) add(run *BaselineCell) {
+	for _, m := range results.Metrics() {
+		if v, ok := run.Metrics[m.Name]; ok && m.Kind != results.KindRatio {
+			c.Metrics[m.Name] = m.Kind.Join(c.Metrics[m.Name], v)
+		}
+	}
+	for name, parts := range run.Parts {
+		c.Parts[name] = slices.Concat(c.Parts[name], parts)
+	}
+}
+
+// runs returns the runs of a baseline, the last one first.
+func (b *Baseline) runs() []*Baseline {
+	list := []*Baseline{b}
+	for i := range b.Earlier {
+		list = append(list, &b.Earlier[i])
+	}
+	return list
+}
+
+// decided returns the runs with which later ones are compared.
+func (b *Baseline) decided() []*Baseline {
+	return slices.DeleteFunc(b.runs(), func(r *Baseline) bool { return r.Undecided })
+}
+
 // Write writes b as JSON with one cell per line. Equal baselines give equal bytes.
 func (b *Baseline) Write(w io.Writer) error {
 	head := *b
@@ -250,30 +296,28 @@ func (c *BaselineCell) validate() error {
 	return nil
 }
 
-// decodeBaseline decodes data and checks that it is a baseline of this schema.
-// That explains errors too, because another schema has members of other kinds.
+// decodeBaseline decodes data and checks that it is a baseline of this schema:
+// another one has members of other kinds.
 func decodeBaseline(data []byte, b *Baseline) error {
-	passed := results.PassedOver{}
-	err := passed.Decode(data, b)
-	if err == nil && nulls.Match(data) {
-		err = errors.New("a figure that is null") // which the decoder reads as 0
-	}
-	head := struct {
+	var head struct {
 		Schema int    `json:"schema"`
 		Tool   string `json:"tool"`
-	}{b.Schema, b.Tool}
-	if found := new(json.SemanticError); err != nil {
-		if again := json.Unmarshal(data, &head); again != nil && !errors.As(again, &found) {
-			return again // not JSON
-		}
+	}
+	if err, wrong := json.Unmarshal(data, &head), new(json.SemanticError); err != nil && !errors.As(err, &wrong) {
+		return err // not JSON
 	}
 	switch {
 	case head.Tool != baselineTool:
 		return errors.New("not a baseline: sim check --update writes one")
 	case head.Schema != baselineSchema:
 		return fmt.Errorf("a baseline of schema %d, this version reads schema %d; %w", head.Schema, baselineSchema, ErrStale)
-	case err != nil:
+	}
+	passed := results.PassedOver{}
+	if err := passed.Decode(data, b); err != nil {
 		return fmt.Errorf("%w; %w", err, ErrStale)
+	}
+	if nulls.Match(data) { // which the decoder reads as 0
+		return fmt.Errorf("a figure that is null; %w", ErrStale)
 	}
 	b.PassedOver = passed
 	return nil

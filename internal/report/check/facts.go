@@ -229,17 +229,6 @@ func (c *fact) first(was, now []Past) bool {
 // leastAlike is how many sessions of a model must show a level on either side.
 const leastAlike = 2
 
-// model returns the model of most calls, "" if unknown.
-func (p *Past) model() (name string) {
-	most := 0.0
-	for _, fact := range factNames([]Past{*p}) {
-		if _, client := validate.Client(fact); validate.Named(fact) && !client && p.Facts[fact][0] > most {
-			most, name = p.Facts[fact][0], fact
-		}
-	}
-	return name
-}
-
 // unless returns c, or nil if it is no change.
 func (c *fact) unless(none bool) *fact {
 	if none {

@@ -110,7 +110,7 @@ func TestPatterns(t *testing.T) {
 		{[]string{"p/2", "p*"}, []string{"p/2", "p/1 t=1", "p/1 t=[5m,10m]"}},
 		{[]string{"p/1 t=[5m,10m]", "p/2"}, []string{"p/1 t=[5m,10m]", "p/2"}},
 		{[]string{"p/1 t=1 seed=*"}, []string{"p/1 t=1 seed=1", "p/1 t=1 seed=2"}},
-		{[]string{"p/1"}, []string{"p/1"}},
+		{[]string{"p/1"}, []string{"p/1 t=1", "p/1 t=[5m,10m]"}},
 	} {
 		if got, err := Cells([]Input{{"x", sweep}}, tc.wanted); err != nil || !slices.Equal(got, tc.want) {
 			t.Errorf("%q: %q, %v, want %q", tc.wanted, got, err, tc.want)

@@ -54,10 +54,8 @@ func within(in Input, wanted []string, baseline string) (list []*pairs, err erro
 	}
 	sides := make([]side, len(wanted))
 	for i, name := range wanted {
-		sides[i] = side{label: name, run: in.Run}
-		for _, s := range in.sides(name) {
-			sides[i].cells = append(sides[i].cells, s.cells...)
-		}
+		sides[i] = in.sides(name)[0]
+		sides[i].label = name
 		if i > 0 {
 			list = append(list, &pairs{sides: [2]side{sides[0], sides[i]}})
 		}

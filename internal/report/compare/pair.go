@@ -97,96 +97,27 @@ func (p *pairs) unmatched(have [2]map[string]int) []string {
 	return notes
 }
 
-// align keeps on both sides the cells whose parameters the other side has too,
-// if the same parameters distinguish the cells of both, and says what is
-// averaged.
+// align keeps on both sides the cells whose seeds the other side has too, if there are any, and says what is averaged.
+// Cells that draw nothing are compared with every seed.
 func (p *pairs) align() []string {
-	var notes []string
-	names := p.commonParams()
-	keys := [2][]string{}
-	for s := range p.sides {
-		for _, c := range p.sides[s].cells {
-			keys[s] = append(keys[s], p.sides[s].settings(c, names))
-		}
-	}
-	if shared := func(k string) bool { return slices.Contains(keys[1], k) }; slices.ContainsFunc(keys[0], shared) {
+	var notes, texts []string
+	have := [2][]string{p.seeds(0), p.seeds(1)}
+	shared := func(seed string) bool { return slices.Contains(have[0], seed) && slices.Contains(have[1], seed) }
+	if slices.ContainsFunc(have[0], shared) && !p.sides[0].anySeed() && !p.sides[1].anySeed() {
 		for s := range p.sides {
-			var kept []*results.Cell
-			var left []string
-			for i, c := range p.sides[s].cells {
-				if slices.Contains(keys[1-s], keys[s][i]) {
-					kept = append(kept, c)
-				} else {
-					left = append(left, keys[s][i])
-				}
-			}
-			p.sides[s].cells = kept
-			if len(left) > 0 {
-				notes = append(notes, fmt.Sprintf("left out, only in %s: %s", p.sides[s].label, document.Few(left)))
+			side := &p.sides[s]
+			side.cells = slices.DeleteFunc(slices.Clone(side.cells), func(c *results.Cell) bool { return !shared(side.seed(c)) })
+			if left := slices.DeleteFunc(slices.Clone(have[s]), shared); len(left) > 0 {
+				notes = append(notes, fmt.Sprintf("left out, only in %s: seed %s", side.label, document.Few(left)))
 			}
 		}
 	}
-	return append(notes, p.averaged()...)
-}
-
-// averaged says over which cells each session is averaged.
-func (p *pairs) averaged() []string {
-	var texts [2]string
 	for s := range p.sides {
-		cells := p.sides[s].cells
-		if len(cells) < 2 {
-			continue
-		}
-		var own []string
-		for _, c := range cells {
-			own = append(own, p.sides[s].settings(c, varying(cells)))
-		}
-		texts[s] = fmt.Sprintf("means of %d cells of each session: %s", len(cells), document.Few(own))
-	}
-	if texts[0] == texts[1] && texts[0] != "" {
-		return texts[:1]
-	}
-	var notes []string
-	for s, text := range texts {
-		if text != "" {
-			notes = append(notes, p.sides[s].label+": "+text)
+		if n := len(p.sides[s].cells); n > 1 {
+			texts = append(texts, fmt.Sprintf("%s: means over %d seeds of each session: %s", p.sides[s].label, n, document.Few(p.seeds(s))))
 		}
 	}
-	return notes
-}
-
-// commonParams returns the names of the parameters that every cell has.
-func (p *pairs) commonParams() []string {
-	names := map[string]bool{}
-	for s := range p.sides {
-		for _, c := range p.sides[s].cells {
-			for name := range c.Params {
-				names[name] = true
-			}
-		}
-	}
-	maps.DeleteFunc(names, func(name string, _ bool) bool {
-		return name == results.SeedParam && slices.ContainsFunc(p.sides[:], func(s side) bool { return s.anySeed() }) || slices.ContainsFunc(p.sides[:], func(s side) bool {
-			return slices.ContainsFunc(s.cells, func(c *results.Cell) bool {
-				_, ok := s.param(c, name)
-				return !ok
-			})
-		})
-	})
-	return slices.Sorted(maps.Keys(names))
-}
-
-// varying returns the names of the parameters that differ between cells.
-func varying(cells []*results.Cell) []string {
-	set := map[string]bool{}
-	for _, c := range cells {
-		for name, value := range c.Params {
-			if cells[0].Params[name] != value {
-				set[name] = true
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(set))
+	return append(notes, texts...)
 }
 
 // drawn reports whether chance affected a row, so that another seed would give
@@ -236,8 +167,7 @@ func (p *pairs) drawn(s int) bool {
 func (p *pairs) seeds(s int) []string {
 	var list []string
 	for _, c := range p.sides[s].cells {
-		seed, _ := p.sides[s].param(c, results.SeedParam)
-		list = append(list, seed)
+		list = append(list, p.sides[s].seed(c))
 	}
 	slices.Sort(list)
 	return slices.Compact(list)

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -58,12 +59,9 @@ func (s *side) anySeed() bool {
 
 func hasSeed(c *results.Cell) bool { return c.Params[results.SeedParam] != "" }
 
-// param returns a parameter of a cell of the side.
-func (s *side) param(c *results.Cell, name string) (string, bool) {
-	if value, ok := c.Params[name]; ok || name != results.SeedParam {
-		return value, ok
-	}
-	return strconv.FormatUint(s.run.Provenance.Seed, 10), true
+// seed returns the seed of a cell of the side, as a text.
+func (s *side) seed(c *results.Cell) string {
+	return cmp.Or(c.Params[results.SeedParam], strconv.FormatUint(s.run.Provenance.Seed, 10))
 }
 
 // setting returns the value of a setting around the strategy of a cell; false
@@ -74,20 +72,6 @@ func (s *side) setting(c *results.Cell, path string) (string, bool) {
 	}
 	value, ok := s.run.Provenance.Switches[path]
 	return value, ok
-}
-
-// settings formats the parameters of a cell with the given names, or the cell's
-// name if there are none.
-func (s *side) settings(c *results.Cell, names []string) string {
-	if len(names) == 0 {
-		return c.Cell
-	}
-	var parts []string
-	for _, name := range names {
-		value, _ := s.param(c, name)
-		parts = append(parts, name+" "+value)
-	}
-	return strings.Join(parts, ", ")
 }
 
 // checkInputs returns an error for labels and runs that cannot be compared.
@@ -151,7 +135,10 @@ func Cells(inputs []Input, wanted []string) ([]string, error) {
 func namesLike(inputs []Input, pattern string) ([]string, error) {
 	var list []string
 	for _, in := range inputs {
-		if len(in.sides(pattern)) > 0 {
+		if found := in.sides(pattern); len(found) > 1 { // a strategy with several cells
+			list = append(list, sideNames(found)...)
+			continue
+		} else if len(found) == 1 {
 			return []string{pattern}, nil
 		}
 		for _, s := range in.sides() {

@@ -111,24 +111,20 @@ func TestBaseline(t *testing.T) {
 	}
 }
 
-// Strategies of one run are sides; both cells of one are averaged session by
-// session: (1 + 3)/2 = 2 a session against 5.
+// Strategies of one run are sides; a strategy with several cells has one for each.
 func TestWithinRun(t *testing.T) {
 	one := run(
 		named("p t=1", "p", map[string]string{"t": "1"}, "abc", 1),
 		named("p t=2", "p", map[string]string{"t": "2"}, "abc", 3),
 		named("q", "q", nil, "abc", 5))
 	r := compared(t, Options{Cells: []string{"q", "p"}}, Input{"run", one})
-	c := r.Comparisons[0]
-	if f := c.Figure("cost_usd"); !near(f.Base, 15) || !near(f.Other, 6) || f.Lower != 3 {
-		t.Errorf("%+v", f)
+	if len(r.Comparisons) != 2 {
+		t.Fatalf("%d comparisons", len(r.Comparisons))
 	}
-	if want := []string{"p: means of 2 cells of each session: t 1, t 2"}; !slices.Equal(c.Notes, want) {
-		t.Errorf("notes %q, want %q", c.Notes, want)
-	}
-	r = compared(t, Options{Cells: []string{"q", "p t=2"}}, Input{"run", one})
-	if f := r.Comparisons[0].Figure("cost_usd"); !near(f.Other, 9) || len(r.Comparisons[0].Notes) > 0 {
-		t.Errorf("%+v %q", f, r.Comparisons[0].Notes)
+	for i, want := range []float64{3, 9} {
+		if f := r.Comparisons[i].Figure("cost_usd"); !near(f.Base, 15) || !near(f.Other, want) || f.Lower != 3 || len(r.Comparisons[i].Notes) > 0 {
+			t.Errorf("%+v %q", f, r.Comparisons[i].Notes)
+		}
 	}
 }
 
@@ -157,7 +153,7 @@ func TestSeedsArePaired(t *testing.T) {
 	if f := c.Figure("cost_usd"); !near(f.Base, 4) || !near(f.Other, 8) || f.Pairs != 2 {
 		t.Errorf("%+v", f)
 	}
-	if want := []string{"means of 2 cells of each session: seed 1, seed 2"}; !slices.Equal(c.Notes, want) {
+	if want := []string{"x: means over 2 seeds of each session: 1, 2", "y: means over 2 seeds of each session: 1, 2"}; !slices.Equal(c.Notes, want) {
 		t.Errorf("notes %q, want %q", c.Notes, want)
 	}
 }

@@ -25,7 +25,7 @@ type Change struct {
 	Base  string   `json:"-"`        // the cell as it is
 	Paths []string `json:"-"`        // of the mechanisms
 	Set   []string `json:"set"`      // what was set, as path=value
-	On    bool     `json:"in_force"` // in the base: without them
+	On    bool     `json:"in_force"` // they are in force in the base: without them
 	Doc   string   `json:"doc,omitzero"`
 }
 
@@ -41,20 +41,19 @@ type Refusal struct {
 type Difference struct {
 	*Change
 	USD         float64 `json:"difference_usd"`        // positive: what is in force in the base saves it
-	Relative    float64 `json:"difference_share"`      // of the cost of the base; 0 when that cost nothing
+	Relative    float64 `json:"difference_share"`      // to the cost of the base; 0 when that cost nothing
 	Covered     bool    `json:"within_model_error"`    // the interval of the relative difference holds 0
-	Cut         bool    `json:"sessions_end,omitzero"` // early on either side: the figures are not of the same work
+	Cut         bool    `json:"sessions_end,omitzero"` // sessions end early on either side: the figures are not of the same work
 	Calls       int     `json:"calls"`
 	Read        int64   `json:"cache_read_tokens"`
 	Written     int64   `json:"cache_write_tokens"`
 	Uncached    int64   `json:"input_uncached_tokens"`
 	Output      int64   `json:"output_tokens"`
-	Hit         float64 `json:"cache_hit_ratio"` // in [−1, 1]
+	Hit         float64 `json:"cache_hit_ratio"` // difference of the hit ratio, in [−1, 1]
 	Compactions int     `json:"compactions"`
 	Cleared     int     `json:"microcompactions"`
 	Latency     float64 `json:"added_latency_seconds"`
-	// Extra is the effect of a pair beyond the sum of its two mechanisms, USD; nil for
-	// one mechanism.
+	// Extra is the effect of a pair beyond the sum of its two mechanisms, USD; nil for one mechanism.
 	Extra *float64 `json:"beyond_parts_usd,omitzero"`
 }
 
@@ -122,11 +121,10 @@ func (a *Ablation) interactions(base string, pairs []Difference) {
 	}
 	for i := range pairs {
 		d := &pairs[i]
-		beyond := d.USD
+		d.Extra = new(d.USD)
 		for _, path := range d.Paths {
-			beyond -= alone[path]
+			*d.Extra -= alone[path]
 		}
-		d.Extra = &beyond
 	}
 }
 

@@ -10,12 +10,11 @@ import (
 )
 
 // A sum is that of each value times the number of times its pair was drawn,
-// whatever the weights: whole lanes of resamples and others, columns with and without
-// zeros. The values are whole numbers, so that all sums are exact.
+// whatever the weights, of columns with and without zeros. The values are whole numbers, so that all sums are exact.
 func TestSumsAreWeighted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 70).Draw(t, "n")
-		b := Bootstrap{Seed: rapid.Uint64().Draw(t, "seed"), Resamples: rapid.SampledFrom([]int{1, 17, 4 * lanes}).Draw(t, "resamples")}
+		b := Bootstrap{Seed: rapid.Uint64().Draw(t, "seed"), Resamples: rapid.SampledFrom([]int{1, 16, 17}).Draw(t, "resamples")}
 		columns := matrix(rapid.IntRange(1, 6).Draw(t, "columns"), n)
 		for _, column := range columns {
 			zeros := rapid.IntRange(0, n).Draw(t, "zeros")
@@ -27,8 +26,8 @@ func TestSumsAreWeighted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		counts := make([]uint8, n)
 		for r := range b.Resamples {
+			counts := make([]uint8, n)
 			count(counts, draws.Source{Seed: b.Seed, Session: uint64(r)})
 			for c, column := range columns {
 				sum, top := weighted(column, counts)

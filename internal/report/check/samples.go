@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
@@ -122,50 +121,4 @@ func (v *verdict) overSessions(share float64) (excess stats.Estimate, ok bool) {
 // sessions says how many sessions each side has.
 func (v *verdict) sessions() string {
 	return fmt.Sprintf("%s against %d", document.Count(len(v.after.Part), "session"), len(v.before.Part))
-}
-
-// pooled returns a cell over a group in all decided runs of a baseline, nil if
-// there is none.
-func (b *Baseline) pooled(cell, group string) *BaselineCell {
-	var all *BaselineCell
-	for _, run := range b.decided() {
-		c := run.find(cell, group)
-		switch {
-		case c == nil:
-		case all == nil:
-			own := *c
-			own.Metrics, own.Parts = map[string]float64{}, map[string][][2]float64{}
-			all = &own
-			all.add(c)
-		default:
-			all.add(c)
-		}
-	}
-	return all
-}
-
-// add adds the additive figures of another run.
-func (c *BaselineCell) add(run *BaselineCell) {
-	for _, m := range results.Metrics() {
-		if v, ok := run.Metrics[m.Name]; ok && m.Kind != results.KindRatio {
-			c.Metrics[m.Name] = m.Kind.Join(c.Metrics[m.Name], v)
-		}
-	}
-	for name, parts := range run.Parts {
-		c.Parts[name] = slices.Concat(c.Parts[name], parts)
-	}
-}
-
-// runs returns the runs of a baseline, the last one first.
-func (b *Baseline) runs() []*Baseline {
-	list := []*Baseline{b}
-	for i := range b.Earlier {
-		list = append(list, &b.Earlier[i])
-	}
-	return list
-}
-
-// decided returns the runs with which later ones are compared.
-func (b *Baseline) decided() []*Baseline {
-	return slices.DeleteFunc(b.runs(), func(r *Baseline) bool { return r.Undecided })
 }

@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -25,6 +26,75 @@ func (p *Paired) Rules() []error {
 		return []error{fmt.Errorf("paired.max is a share such as 3%%, not %s", p.Max)}
 	}
 	return nil
+}
+
+// partners are the sessions of a run and of its baseline that are compared with each other.
+type partners struct {
+	same  [][2]*Past // baseline and run: of one id, with as many calls
+	grown int        // sessions of one id with other calls: they went on
+	tasks []task     // tried on both sides, in the order of their names, without tries that are in same
+	all   bool       // every session of the run is in same
+}
+
+// task has the tries of a task in baseline and run, with their means.
+type task struct {
+	name       string
+	tries      [2][]*Past
+	usd, calls [2]float64
+}
+
+// partnersOf finds them.
+func partnersOf(was, now []Past) (p partners) {
+	byID := map[string]*Past{}
+	for i := range was {
+		byID[was[i].ID] = &was[i]
+	}
+	paired := map[*Past]bool{}
+	for i := range now {
+		before, own := byID[now[i].ID], &now[i]
+		switch {
+		case before == nil:
+		case before.Calls == own.Calls:
+			p.same = append(p.same, [2]*Past{before, own})
+			paired[before], paired[own] = true, true
+		case own.Task == "":
+			p.grown++
+		}
+	}
+	tasks := map[string]task{}
+	for side, list := range [2][]Past{was, now} {
+		for i := range list {
+			if own := &list[i]; own.Task != "" && own.Calls > 0 && !paired[own] {
+				t := tasks[own.Task]
+				t.name, t.tries[side] = own.Task, append(t.tries[side], own)
+				tasks[own.Task] = t
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(tasks)) {
+		t := tasks[name]
+		for side, tries := range t.tries {
+			for _, try := range tries {
+				t.usd[side] += try.USD / float64(len(tries))
+				t.calls[side] += float64(try.Calls) / float64(len(tries))
+			}
+		}
+		if len(t.tries[0]) > 0 && len(t.tries[1]) > 0 {
+			p.tasks = append(p.tasks, t)
+		}
+	}
+	p.all = len(now) > 0 && len(p.same) == len(now)
+	return p
+}
+
+// billedToPredicted returns what the same sessions were billed in the baseline, over what is predicted;
+// false unless the run has no others.
+func (p *partners) billedToPredicted() (ratio float64, ok bool) {
+	var billed, predicted float64
+	for _, pair := range p.same {
+		billed, predicted = billed+pair[0].Input[0], predicted+pair[0].Input[1]
+	}
+	return billed / predicted, p.all && predicted > 0
 }
 
 // pairedCases returns what is judged of the sessions and tasks of a baseline: the bill of both, and
@@ -94,14 +164,6 @@ func (f *File) pairedCase(rule *Rule, in *Input, all *sums, b *Baseline, c *Cell
 	} else if len(pairs) == len(b.Past) {
 		v.was = b.find(c.Name, "")
 	}
-	return v
-}
-
-// newVerdict returns the verdict of a rule over a slice, to be prepared.
-func newVerdict(rule *Rule, in *Input, all *sums, s *slice) *verdict {
-	v := &verdict{rule: rule, slice: s, in: in, metrics: all.metrics, sign: rule.Kind.sign(), look: 1, most: math.Inf(1)}
-	v.result = Result{Line: rule.Line, Metric: rule.Metric.Name, Unit: rule.Metric.Unit, Rule: rule.Text(), Status: OK,
-		Cell: s.cell.Name, Group: s.group.name}
 	return v
 }
 

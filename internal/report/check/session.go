@@ -87,75 +87,6 @@ func (b *Baseline) past() (list []Past) {
 	return list
 }
 
-// partners are the sessions of a run and of its baseline that are compared with each other.
-type partners struct {
-	same  [][2]*Past // baseline and run: of one id, with as many calls
-	grown int        // sessions of one id with other calls: they went on
-	tasks []task     // tried on both sides, in the order of their names, without tries that are in same
-	all   bool       // every session of the run is in same
-}
-
-// task has the tries of a task in baseline and run, with their means.
-type task struct {
-	name       string
-	tries      [2][]*Past
-	usd, calls [2]float64
-}
-
-// partnersOf finds them.
-func partnersOf(was, now []Past) (p partners) {
-	byID := map[string]*Past{}
-	for i := range was {
-		byID[was[i].ID] = &was[i]
-	}
-	paired := map[*Past]bool{}
-	for i := range now {
-		before, own := byID[now[i].ID], &now[i]
-		switch {
-		case before == nil:
-		case before.Calls == own.Calls:
-			p.same = append(p.same, [2]*Past{before, own})
-			paired[before], paired[own] = true, true
-		case own.Task == "":
-			p.grown++
-		}
-	}
-	tasks := map[string]task{}
-	for side, list := range [2][]Past{was, now} {
-		for i := range list {
-			if own := &list[i]; own.Task != "" && own.Calls > 0 && !paired[own] {
-				t := tasks[own.Task]
-				t.name, t.tries[side] = own.Task, append(t.tries[side], own)
-				tasks[own.Task] = t
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(tasks)) {
-		t := tasks[name]
-		for side, tries := range t.tries {
-			for _, try := range tries {
-				t.usd[side] += try.USD / float64(len(tries))
-				t.calls[side] += float64(try.Calls) / float64(len(tries))
-			}
-		}
-		if len(t.tries[0]) > 0 && len(t.tries[1]) > 0 {
-			p.tasks = append(p.tasks, t)
-		}
-	}
-	p.all = len(now) > 0 && len(p.same) == len(now)
-	return p
-}
-
-// billedToPredicted returns what the same sessions were billed in the baseline, over what is predicted;
-// false unless the run has no others.
-func (p *partners) billedToPredicted() (ratio float64, ok bool) {
-	var billed, predicted float64
-	for _, pair := range p.same {
-		billed, predicted = billed+pair[0].Input[0], predicted+pair[0].Input[1]
-	}
-	return billed / predicted, p.all && predicted > 0
-}
-
 // rates returns those of the latest run that has a model.
 func (b *Baseline) rates() map[string]results.Cost {
 	all := map[string]results.Cost{}
@@ -164,4 +95,15 @@ func (b *Baseline) rates() map[string]results.Cost {
 		maps.Copy(all, runs[len(runs)-1-i].Rates)
 	}
 	return all
+}
+
+// model returns the model of most calls, "" if unknown.
+func (p *Past) model() (name string) {
+	most := 0.0
+	for _, fact := range factNames([]Past{*p}) {
+		if _, client := validate.Client(fact); validate.Named(fact) && !client && p.Facts[fact][0] > most {
+			most, name = p.Facts[fact][0], fact
+		}
+	}
+	return name
 }

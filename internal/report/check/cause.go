@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
@@ -109,7 +108,6 @@ type change struct {
 	was, now float64
 	compared bool   // the baseline has it
 	each     string // unit that a sum is divided by, "" for none
-	still    bool   // none grew, and it is the largest
 }
 
 func (c *change) growth() float64 { return c.now - c.was }
@@ -117,11 +115,7 @@ func (c *change) growth() float64 { return c.now - c.was }
 // words says how it changed, for instance "rose from 0 to 141".
 func (c *change) words() string {
 	if !c.compared {
-		text := "is the largest part: " + figure(c.metric.Unit, c.now)
-		if c.still {
-			text += " (none grew against the baseline)"
-		}
-		return text
+		return "is the largest part: " + figure(c.metric.Unit, c.now)
 	}
 	if math.Abs(c.growth()) <= tolerance(c.now) {
 		return fmt.Sprintf("is %s, as in the baseline", figure(c.metric.Unit, c.now))
@@ -166,49 +160,43 @@ func (l looker) of(whole string, by string) []change {
 	return l.parts(func(m results.Metric) bool { return m.Of == whole && m.By == by })
 }
 
-// largest returns the change that grew most, the first of equal ones; false
-// when none grew.
-func largest(all []change) (best change, grew bool) {
-	for i, c := range all {
-		if i == 0 || c.growth() > best.growth() {
-			best = c
-		}
-	}
-	return best, best.growth() > tolerance(best.now)
-}
-
 // foremost returns the change that grew most. If none did and the rule is a
 // level, it returns the largest value now, false when all are zero.
-func (l looker) foremost(all []change) (change, bool) {
-	worst, ok := largest(all)
+func (l looker) foremost(all []change) (worst change, ok bool) {
+	for _, c := range all {
+		if g := c.growth(); g > tolerance(c.now) && (!ok || g > worst.growth()) {
+			worst, ok = c, true
+		}
+	}
 	if ok || !l.level {
 		return worst, ok
 	}
-	now := slices.Clone(all)
-	for i := range now {
-		now[i].was, now[i].compared, now[i].still = 0, false, now[i].compared
+	for _, c := range all {
+		if c.compared = false; c.now > worst.now {
+			worst, ok = c, true
+		}
 	}
-	return largest(now)
+	return worst, ok
 }
 
 // lookAtCache names what grew, misses before tokens, else the misses there are.
 func (l looker) lookAtCache() string {
 	misses, missed := l.misses()
-	if missed && !misses.still {
+	if missed && (misses.compared || l.was == nil) {
 		return l.missWords(&misses)
 	}
-	tokens, written := largest(l.parts(func(m results.Metric) bool {
+	line := "no class of misses grew"
+	for _, c := range l.parts(func(m results.Metric) bool {
 		return m.Name == results.NameUncachedTokens || strings.HasPrefix(m.Name, "cache_write_")
-	}))
-	switch {
-	case written && tokens.compared:
-		return fmt.Sprintf("no class of misses grew; %s %s: first calls of conversations and their own input weigh more", tokens.metric.Name, tokens.words())
-	case missed:
-		return l.missWords(&misses)
-	case l.level:
-		return "there are no misses: what is not read are first calls of conversations and their own input; sim run --split shows both"
+	}) {
+		if c.compared && c.growth() > tolerance(c.now) {
+			line, missed = line+"; "+c.metric.Name+" "+c.words(), false
+		}
 	}
-	return "no class of misses grew: first calls of conversations and their own input weigh more; sim run --split shows both"
+	if missed {
+		return l.missWords(&misses)
+	}
+	return line + ": first calls of conversations and their own input weigh more; sim run --split shows both"
 }
 
 // misses returns the class of misses to name, false when there is none.
@@ -233,12 +221,8 @@ func (l looker) missWords(worst *change) string {
 	for _, c := range l.of(results.NameMisses, results.ByClass) {
 		all += c.now
 	}
-	beside := "no baseline to compare with"
-	if worst.still {
-		beside = "no class grew against the baseline"
-	}
-	return fmt.Sprintf("%s of %s misses have class %s (%s): %s",
-		figure(results.UnitCalls, worst.now), figure(results.UnitCalls, all), class, beside, l.cause(class))
+	return fmt.Sprintf("%s of %s misses have class %s: %s",
+		figure(results.UnitCalls, worst.now), figure(results.UnitCalls, all), class, l.cause(class))
 }
 
 // lookAtCost names the token class whose cost grew most and, if that is a class
