@@ -24,7 +24,7 @@ func inSample(sessions []*traces.Session, run *results.Run) []results.Note {
 	if len(swept) == 0 || run.Workload.Unfinished > 0 {
 		return nil
 	}
-	text := "the cheapest is chosen on these very sessions; sim advise PATH judges settings on others"
+	text := "the cheapest setting was chosen on these same sessions; sim advise PATH tests settings on others"
 	for _, name := range slices.Sorted(maps.Keys(swept)) {
 		text += "; " + name + ": " + offers(name, sessions)
 	}

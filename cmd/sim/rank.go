@@ -19,9 +19,9 @@ func newRank() *cobra.Command {
 		ValidArgsFunction: complete(scenarioNames),
 		Short:             "Rank the strategies of other agents on the same sessions",
 		Long: `Replays the sessions under PATH under every strategy that comes with the program, at the
-window of each session and at one of 200,000 tokens, and ranks what they cost, keep at
-hand and make people wait; then by kind of session and on several servers. Strategies
-that chance can put in either order share a place.`,
+window of each session and at one of 200,000 tokens, and ranks them by cost, recall
+and waiting; then by kind of session and on several servers. Strategies whose difference may be
+chance share a place.`,
 		Example: `  sim rank
   sim rank ~/.claude/projects --chart front.svg
   sim rank --strategy 'cline/*,mine.yaml' --all ~/.claude/projects`,
@@ -29,7 +29,7 @@ that chance can put in either order share a place.`,
 	}
 	f.bindCells(cmd)
 	f.output.chartFlags.bind(cmd, reports.TuningKinds()...)
-	cmd.Flags().BoolVar(&f.all, "all", false, "list every strategy, and why some have no place")
+	cmd.Flags().BoolVar(&f.all, "all", false, "list every strategy, and why some are not ranked")
 	cmd.Flags().Lookup("strategy").DefValue = strategies.AllStrategies
 	return cmd
 }

@@ -62,14 +62,14 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 			}
 		}
 		if len(apart) > 0 {
-			d.Notes = append(d.Notes, "apart: "+strings.Join(apart, ", ")+"; --all lists every one with its reason")
+			d.Notes = append(d.Notes, "not ranked: "+strings.Join(apart, ", ")+"; --all lists each with its reason")
 		}
 	}
 	d.Notes = append(d.Notes,
-		"Places: 1 and the number of strategies shown to be better, session by session, all pairs judged together (Holm); equal places "+
-			"are ties. In brackets: the place by that figure. VS OWN: cost against the agent's own strategy. REGRET: cost above the best "+
+		"PLACE is 1 plus the number of strategies shown to be better, session by session, all pairs judged together (Holm); equal places "+
+			"are ties. In brackets: the place by that figure alone. VS OWN: cost against the agent's own strategy. REGRET: cost above the best "+
 			"schedule of full compaction.",
-		fmt.Sprintf("Kinds and servers are at a window of %s%s; fewer than %d acting sessions have no order.", last.Name,
+		fmt.Sprintf("Kinds and servers: at a window of %s%s; with fewer than %d sessions in which a strategy acts there is no order.", last.Name,
 			rankingKey(slices.Concat(r.Kinds, r.Servers)), studies.LeastActing),
 		"", errorLine(r.Run))
 	return d
@@ -88,7 +88,7 @@ func rankingKey(views []studies.View) string {
 
 // comparedText says on what a view compares strategies, and what is left out for whom.
 func comparedText(v *studies.View) string {
-	text := fmt.Sprintf("window %s: %s in %s compared, in %s of them some strategy acts: these are ranked", v.Name,
+	text := fmt.Sprintf("window %s: %s in %s compared; some strategy acts in %s of them, which are ranked", v.Name,
 		document.Count(v.Calls, "call"), document.Count(v.Sessions, "session"), document.Whole(v.Acting))
 	if v.Over > 0 {
 		text += fmt.Sprintf("; left out: %s in %s that the agent's own strategy cannot end", document.Count(v.OverCalls, "call"), document.Count(v.Over, "session"))
