@@ -258,7 +258,8 @@ func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.S
 	run := results.Run{Cells: []results.Cell{billed, recorded}}
 	run.Sum()
 	paid := &run.Cells[0].Total
-	one.PaidUSD, one.DerivedUSD, one.Unpriced, one.Model = paid.CostUSD(), paid.DerivedUSD(), paid.N(results.UnpricedCalls), run.ModelError
+	one.PaidUSD, one.DerivedUSD, one.Unpriced = paid.CostUSD(), paid.DerivedUSD(), paid.N(results.UnpricedCalls)
+	one.Model = results.ErrorOf(&run.Cells[0], &run.Cells[1], spreadOf(config.Profile))
 	return nil
 }
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/calls"
 	"github.com/compactsim/compactsim/internal/serving/client"
-	"github.com/compactsim/compactsim/internal/study/calls"
-	"github.com/compactsim/compactsim/internal/study/validate"
+	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -25,7 +25,7 @@ type Sight struct {
 	Digest    prompt.Digest
 	Automatic bool // its cache needs no markers
 	Windows   []ModelWindow
-	Opening   validate.Openings
+	Opening   profile.Openings
 	Billed    []results.Row // by date of prices: no model
 }
 
@@ -40,7 +40,7 @@ type survey struct {
 	digests   []prompt.Digest // by session
 	automatic []bool          // by session
 	windows   windows
-	openings  validate.Openings
+	openings  profile.Openings
 	billed    []results.Cell // one for each date of prices
 }
 

@@ -1,10 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"maps"
-	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,7 +44,9 @@ uncached input token of the model with the largest bill. The limits of plans are
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.bind(cmd)
-	cmd.Flags().StringVar(&f.as, "as", scenarios.AsDollars, "report use and savings in `UNIT`: "+scenarios.AsDollars+" or "+scenarios.AsTokens)
+	f.as = scenarios.AsDollars
+	units := []string{scenarios.AsDollars, scenarios.AsTokens}
+	bindChoice(cmd, &f.as, "as", "report use and savings in `UNIT`: "+strings.Join(units, " or "), units)
 	return cmd
 }
 
@@ -67,9 +68,6 @@ func begin(cmd *cobra.Command) error {
 }
 
 func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
-	if f.as != scenarios.AsDollars && f.as != scenarios.AsTokens {
-		return usageError{fmt.Errorf("--as %q: want %s or %s", f.as, scenarios.AsDollars, scenarios.AsTokens)}
-	}
 	prices, err := f.prices.table()
 	if err != nil {
 		return usageError{err}
@@ -79,23 +77,18 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	f.read.listener = needs.NewListener()
 	f.read.lazy = true
-	defer f.read.closeStore(cmd)
-	defer debug.SetGCPercent(debug.SetGCPercent(30)) // bodies of sessions come and go
 	if !f.read.quiet && isTerminal(cmd.ErrOrStderr()) {
 		f.read.ahead = func(sessions []*traces.Session) (bool, error) { return sayBill(cmd, sessions, prices) }
 	}
-	corpus, err := f.read.corpus(cmd, args)
-	if err != nil {
-		return err
-	}
-	defer corpus.Close()
-	advice, err := f.advice(cmd, corpus, prices)
-	if err != nil {
-		return err
-	}
-	var read results.Workload
-	f.read.remark(cmd, &read, corpus)
-	return advice.Document(read.Remarks, f.as).Write(cmd.OutOrStdout(), f.format)
+	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
+		advice, err := f.advice(cmd, corpus, prices)
+		if err != nil {
+			return err
+		}
+		var read results.Workload
+		f.read.remark(cmd, &read, corpus)
+		return advice.Document(read.Remarks, f.as).Write(cmd.OutOrStdout(), f.format)
+	})
 }
 
 // sayBill prints on a terminal what was paid as soon as that is known, because the advice takes longer. It returns

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -77,14 +76,6 @@ func names(cmd *cobra.Command) (list []string) {
 	return list
 }
 
-// topGiven returns an error for a negative --top.
-func (f *auditFlags) topGiven() error {
-	if f.top < 0 {
-		return fmt.Errorf("--top %d must not be negative", f.top)
-	}
-	return nil
-}
-
 // chains shows the compactions of the cells of a scenario.
 func (f *auditFlags) chains(cmd *cobra.Command, args []string) error {
 	c := &f.cells
@@ -104,12 +95,12 @@ func (f *auditFlags) chains(cmd *cobra.Command, args []string) error {
 			document: func() report { return reports.Chains(run, cells, most) },
 			drawings: func() ([]reports.Drawing, error) { return reports.ChainDrawings(run, cells), nil },
 		}, err
-	}, f.topGiven(), f.onlyHere("misses", "excludes --compactions"))
+	}, f.onlyHere("misses", "excludes --compactions"))
 }
 
 func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	prices, err := f.prices.table()
-	err = errors.Join(err, f.topGiven(), f.charts.check(), f.onlyHere("compactions", "needs --compactions"))
+	err = errors.Join(err, f.charts.check(), f.onlyHere("compactions", "needs --compactions"))
 	for _, name := range f.simulated {
 		if cmd.Flags().Changed(name) {
 			err = errors.Join(err, fmt.Errorf("--%s needs --compactions", name))
@@ -121,13 +112,11 @@ func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	f.read.choice.byCall = true
 	f.read.listener = needs.NewListener() // the simulation asks what was used later
 	f.read.lazy = true
-	defer f.read.closeStore(cmd)
-	defer debug.SetGCPercent(debug.SetGCPercent(30)) // bodies of sessions come and go
-	corpus, err := f.read.corpus(cmd, args)
-	if err != nil {
-		return err
-	}
-	defer corpus.Close()
+	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error { return f.show(cmd, corpus, prices) })
+}
+
+// show writes the report on the bill of sessions.
+func (f *auditFlags) show(cmd *cobra.Command, corpus *traces.Corpus, prices *costmodel.Table) error {
 	report, err := f.explain(cmd.Context(), corpus, prices)
 	if err != nil {
 		return err

@@ -77,28 +77,16 @@ func (f *readFlags) bindBasics(cmd *cobra.Command, workers string) {
 
 // check returns what is wrong with the flags, and sets the filter unless a scenario has.
 func (f *readFlags) check(cmd *cobra.Command) error {
-	errs := []error{f.checkReading()}
+	err := counted(cmd)
 	if !f.filtered {
-		var err error
-		f.filter, err = f.choice.parse(cmd)
-		errs = append(errs, err)
+		var wrong error
+		f.filter, wrong = f.choice.parse(cmd)
+		err = errors.Join(err, wrong)
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		return usageError{err}
 	}
 	return nil
-}
-
-// checkReading returns what is wrong with the flags about how sessions are read.
-func (f *readFlags) checkReading() error {
-	var errs []error
-	if f.memory < 0 {
-		errs = append(errs, fmt.Errorf("--max-memory %d must not be negative", f.memory))
-	}
-	if f.workers < 0 {
-		errs = append(errs, fmt.Errorf("--workers %d must not be negative", f.workers))
-	}
-	return errors.Join(errs...)
 }
 
 // corpus reads the sessions under paths that pass the filter, and reports on
@@ -167,6 +155,30 @@ func (f *readFlags) readTwice(cmd *cobra.Command, paths []string) (*traces.Corpu
 		f.closeStore(cmd)
 	}
 	return f.read(cmd, paths)
+}
+
+// reading reads the sessions under paths, calls do with them, and closes them.
+func (f *readFlags) reading(cmd *cobra.Command, paths []string, do func(*traces.Corpus) error) error {
+	defer f.spare(cmd, 30)()
+	corpus, err := f.corpus(cmd, paths)
+	if err != nil {
+		return err
+	}
+	defer corpus.Close()
+	return do(corpus)
+}
+
+// spare has garbage collected at a growth of so many per cent while bodies of sessions come and go. The caller calls the
+// result when it needs no more of them.
+func (f *readFlags) spare(cmd *cobra.Command, percent int) (end func()) {
+	if !f.lazy {
+		return func() {}
+	}
+	was := debug.SetGCPercent(percent)
+	return func() {
+		debug.SetGCPercent(was)
+		f.closeStore(cmd)
+	}
 }
 
 // lookOnly is a store that stores nothing.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -24,10 +23,7 @@ import (
 )
 
 // reportFlags are the flags of sim report.
-type reportFlags struct {
-	runFlags
-	file string
-}
+type reportFlags struct{ runFlags }
 
 func newReport() *cobra.Command {
 	var f reportFlags
@@ -63,11 +59,42 @@ func (f *reportFlags) run(cmd *cobra.Command, args []string) error {
 	if err := errors.Join(err, pageFor("--output", f.file)); err != nil {
 		return usageError{err}
 	}
-	d, err := f.page(cmd, args, key)
-	if err != nil {
-		return err
+	f.format, f.read.lazy = "html", true
+	if len(args) == 1 && holdsRun(args[0]) {
+		return f.stored(cmd, args[0], key)
 	}
-	return writeOr(cmd, f.file, func(w io.Writer) error { return d.Write(w, "html") })
+	f.ready = func(s *study) error {
+		if s.plan.Design.Scenario.Users.Any() {
+			return errors.New("users have no recordings to advise on: sim run SCENARIO --out DIR, then sim report DIR")
+		}
+		return nil
+	}
+	return f.execute(cmd, args, func(s *study) (*found, error) {
+		if scenario := &s.plan.Design.Scenario; !cmd.Flags().Changed("bound") && scenario.Sessions.Cohort == 0 {
+			scenario.Bound = scenario.Bound || numCalls(s.corpus.Sessions) <= maxBounded
+		}
+		run, err := f.read.simulate(cmd, s.plan, s.corpus)
+		if err != nil {
+			return nil, err
+		}
+		parts, err := s.parts(cmd.Context(), run)
+		if err != nil {
+			return nil, err
+		}
+		return &found{run: run, document: func() report { return anonymous(key, run, parts) }}, nil
+	})
+}
+
+// stored writes the page of a stored run.
+func (f *reportFlags) stored(cmd *cobra.Command, dir string, key []byte) error {
+	if err := finished(cmd); err != nil {
+		return usageError{err}
+	}
+	run, err := runAt(cmd.Context(), dir)
+	if err != nil {
+		return usageError{err}
+	}
+	return writeOr(cmd, f.file, func(w io.Writer) error { return anonymous(key, run, reports.PageParts{}).Write(w, f.format) })
 }
 
 // pageFor is placeFor for a page, which is HTML whatever the extension of its name.
@@ -78,43 +105,6 @@ func pageFor(flag, file string) error {
 	default:
 		return fmt.Errorf("%s %s: a page is HTML, not %s: name a file that ends in .html", flag, file, ext[1:])
 	}
-}
-
-// page makes the document of a stored run, or of one that it simulates.
-func (f *reportFlags) page(cmd *cobra.Command, args []string, key []byte) (*document.Document, error) {
-	if len(args) == 1 && holdsRun(args[0]) {
-		if err := finished(cmd); err != nil {
-			return nil, usageError{err}
-		}
-		run, err := runAt(cmd.Context(), args[0])
-		if err != nil {
-			return nil, usageError{err}
-		}
-		return anonymous(key, run, reports.PageParts{}), nil
-	}
-	s, err := f.study(cmd, args)
-	if err != nil {
-		return nil, err
-	}
-	if s.plan.Design.Scenario.Users.Any() {
-		return nil, usageError{errors.New("users have no recordings to advise on: sim run SCENARIO --out DIR, then sim report DIR")}
-	}
-	f.read.lazy = true
-	defer f.read.closeStore(cmd)
-	if err := f.open(cmd, s, args); err != nil {
-		return nil, err
-	}
-	defer s.corpus.Close()
-	defer debug.SetGCPercent(debug.SetGCPercent(30)) // bodies of sessions come and go
-	if scenario := &s.plan.Design.Scenario; !cmd.Flags().Changed("bound") && scenario.Sessions.Cohort == 0 {
-		scenario.Bound = scenario.Bound || numCalls(s.corpus.Sessions) <= maxBounded
-	}
-	run, err := f.read.simulate(cmd, s.plan, s.corpus)
-	if err != nil {
-		return nil, err
-	}
-	f.read.remark(cmd, &run.Workload, s.corpus)
-	return s.page(cmd.Context(), run, key)
 }
 
 // finished returns an error for flags that say what to simulate.
@@ -168,14 +158,14 @@ func hidden(key []byte, run *results.Run, calls []results.CellCalls, chains []st
 	return out
 }
 
-// page makes the document of a run over the sessions of s.
-func (s *study) page(ctx context.Context, run *results.Run, key []byte) (*document.Document, error) {
-	parts := reports.PageParts{Chosen: map[string]string{}}
+// parts returns what a page has beside the figures of a run over the sessions of s.
+func (s *study) parts(ctx context.Context, run *results.Run) (parts reports.PageParts, err error) {
+	parts.Chosen = map[string]string{}
 	advised := *s.plan
 	advised.Summarize = nil // advice uses the stub: nobody agreed to pay for it
 	advice, err := advised.Advise(ctx, s.corpus)
 	if err != nil {
-		return nil, fmt.Errorf("advice for the page: %w", err)
+		return parts, fmt.Errorf("advice for the page: %w", err)
 	}
 	parts.Advice, parts.Verdict = advice.Document(nil, scenarios.AsDollars), advice.Verdict()
 	read := readsAgain(&s.plan.Design.Scenario.Sessions)
@@ -190,23 +180,23 @@ func (s *study) page(ctx context.Context, run *results.Run, key []byte) (*docume
 		}
 	}
 	if parts.Calls, parts.Chains, err = s.plan.Follow(ctx, s.corpus, run); err != nil {
-		return nil, fmt.Errorf("calls and compactions for the page: %w", err)
+		return parts, fmt.Errorf("calls and compactions for the page: %w", err)
 	}
 	billed, err := s.plan.Billed(s.corpus)
 	if err != nil {
-		return nil, err
+		return parts, err
 	}
 	parts.Calls = append([]results.CellCalls{billed}, parts.Calls...)
 	if parts.Ablation, parts.Part, err = s.ablation(ctx); err != nil {
-		return nil, fmt.Errorf("mechanisms for the page: %w", err)
+		return parts, fmt.Errorf("mechanisms for the page: %w", err)
 	}
 	text, err := resolvedScenario(s.plan)
 	if err != nil {
-		return nil, err
+		return parts, err
 	}
 	parts.Scenario = string(text)
 	parts.Labels = labelsOf(s.corpus.Sessions)
-	return anonymous(key, run, parts), nil
+	return parts, nil
 }
 
 // readsAgain returns the arguments, each after a space, that read the same sessions.

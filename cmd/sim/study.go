@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -76,10 +75,7 @@ func (f *runFlags) execute(cmd *cobra.Command, args []string, ask func(s *study)
 	if err != nil {
 		return err
 	}
-	if f.read.lazy {
-		defer f.read.closeStore(cmd)
-		defer debug.SetGCPercent(debug.SetGCPercent(50)) // rows stay, and are most of what is allocated
-	}
+	defer f.read.spare(cmd, 50)() // rows stay, and are most of what is allocated
 	if err := f.open(cmd, s, args); err != nil {
 		return err
 	}
@@ -89,7 +85,8 @@ func (f *runFlags) execute(cmd *cobra.Command, args []string, ask func(s *study)
 		return runErr
 	}
 	f.read.remark(cmd, &out.run.Workload, s.corpus)
-	errs := []error{runErr, out.document().Write(cmd.OutOrStdout(), f.format), f.draw(cmd, s, out)}
+	write := func(w io.Writer) error { return out.document().Write(w, f.format) }
+	errs := []error{runErr, writeOr(cmd, f.file, write), f.draw(cmd, s, out)}
 	if s.folder != nil {
 		errs = append(errs, out.save())
 	}

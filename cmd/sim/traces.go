@@ -145,26 +145,20 @@ sub-agents and how much of each session is known. CSV and JSON have all of this,
 				return err
 			}
 			machine := f.format == "json" || strings.HasPrefix(f.format, "csv")
-			corpus, err := f.read.corpus(cmd, args)
-			if err != nil {
-				return err
-			}
-			defer corpus.Close()
-			sheet := sessionSheet(corpus, table)
-			if sheet.Wide = wide; !wide && !machine {
-				brief(sheet)
-			}
-			sheet.Notes = append(sheet.Notes, f.read.remarks(corpus)...)
-			return sheet.Write(cmd.OutOrStdout(), f.format)
+			return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
+				sheet := sessionSheet(corpus, table)
+				if sheet.Wide = wide; !wide && !machine {
+					brief(sheet)
+				}
+				sheet.Notes = append(sheet.Notes, f.read.remarks(corpus)...)
+				return sheet.Write(cmd.OutOrStdout(), f.format)
+			})
 		},
 	}
 	f.bind(cmd)
 	cmd.Flags().BoolVar(&wide, "wide", false, "show all columns and whole ids; lines may be long")
 	return cmd
 }
-
-// minModel is the least width of clipped model names.
-const minModel = 16
 
 // wideNote explains the columns that a brief list lacks.
 const wideNote = "UNSEEN: share of new tokens that are in no transcript line. DERIVED: outputs whose final size is estimated. " +
@@ -183,7 +177,7 @@ var sessionColumns = []column[*listed]{
 	label("project", "", func(s *listed) any { return s.Project }),
 	label("agent", "AGENT", func(s *listed) any { return s.Agent }),
 	label("version", "VERSION", func(s *listed) any { return s.Version() }),
-	{document.Column{Name: "model", Title: "MODEL", Clip: minModel}, func(s *listed) any { return mainModel(s.Session) }},
+	{document.Column{Name: "model", Title: "MODEL"}, func(s *listed) any { return mainModel(s.Session) }},
 	label("file", "", func(s *listed) any { return strings.Join(s.Files[:min(1, len(s.Files))], "") }),
 	figure("calls", "CALLS", "", func(s *listed) any { return s.bill.N(results.Calls) }),
 	figure("input_tokens", "INPUT", results.UnitTokens, func(s *listed) any { u := s.bill.Usage(); return u.Input() }),

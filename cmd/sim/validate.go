@@ -2,15 +2,14 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/loop/learning"
 	"github.com/compactsim/compactsim/internal/report/charts"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/internal/study/validate"
@@ -44,16 +43,17 @@ next to the simplest possible rule. --strategy also tests whether a preset compa
 the calls at which the recording did.`,
 		Example: `  sim validate ~/.claude/projects
   sim validate --strategy own --format json session.jsonl
-  sim validate --chart reads.svg --chart gap=gap.svg ~/.claude/projects`,
+  sim validate --chart survival.svg ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.bind(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.strategy, "strategy", "",
 		"also check when `PRESET` compacts; own is the generation of each session's client")
-	f.charts.bind(cmd, "scatter", "gap", "survival")
+	f.charts.bind(cmd, "survival")
 	flags.StringVar(&f.profile, "profile", "default", "fitted profile: default, none or a `FILE` written by sim calibrate")
-	flags.StringVar(&f.folds, "folds", "", "score each session with a profile fitted on others, by `KIND`: repository, session, user, epoch or time")
+	bindChoice(cmd, &f.folds, "folds", "score each session with a profile fitted on others, by `KIND`: "+
+		strings.Join(validate.Folds(), ", "), validate.Folds())
 	flags.BoolVar(&f.alone, "alone", false, "predict each session from the profile alone, not from the other sessions")
 	flags.IntVar(&f.replications, "replications", 0, "draw the bands of a session's cost from `N` replications")
 	flags.IntVar(&f.worst, "worst", validate.DefaultWorst, "`N` worst calls to list")
@@ -76,24 +76,19 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	f.read.bare = true
-	corpus, err := f.read.corpus(cmd, args)
-	if err != nil {
-		return err
-	}
-	defer corpus.Close()
-	if len(corpus.Sessions) == 0 {
-		return usageError{traces.ErrNoSessions}
-	}
-	report, err := f.validate(cmd, config, corpus.Sessions)
-	if err != nil {
-		return err
-	}
-	if preset != nil {
-		if err := report.CheckCompactions(config, preset, corpus.Sessions); err != nil {
+	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
+		if len(corpus.Sessions) == 0 {
+			return usageError{traces.ErrNoSessions}
+		}
+		report, err := f.validate(cmd, config, corpus.Sessions)
+		if err == nil && preset != nil {
+			err = report.CheckCompactions(config, preset, corpus.Sessions)
+		}
+		if err != nil {
 			return err
 		}
-	}
-	return errors.Join(report.Document().Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, reports.ValidationDrawings(report)))
+		return errors.Join(report.Document().Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, reports.ValidationDrawings(report)))
+	})
 }
 
 func (f *validateFlags) validate(
@@ -109,12 +104,12 @@ func (f *validateFlags) validate(
 		return nil, usageError{err}
 	}
 	if p != nil && !f.alone && f.folds == "" && f.profile == scenarios.ProfileDefault {
-		if p, _, err = validate.Learn(cmd.Context(), config, p, sessions, nil); err != nil {
+		if p, _, err = learning.Learn(cmd.Context(), config, p, sessions, nil); err != nil {
 			return nil, err
 		}
 	}
 	if p != nil {
-		o.Config, o.Profile = validate.WithProfile(config, p), p.Name
+		o.Config, o.Profile = config.WithProfile(p), p.Name
 		o.DrawnFor = func(_ *traces.Session, seed uint64) loop.Config { return validate.Drawn(config, p, seed) }
 		o.Model += " with " + strings.Join(p.Switches.Names(), ", ")
 		if !slices.ContainsFunc(sessions, func(s *traces.Session) bool { return !agents.Automatic(s) }) {
@@ -130,23 +125,11 @@ func (f *validateFlags) validate(
 
 // check returns what is wrong with the flags.
 func (f *validateFlags) check() error {
-	errs := []error{f.charts.check()}
-	if f.folds != "" {
-		if !slices.Contains(validate.Folds(), f.folds) {
-			known := validate.Folds()
-			errs = append(errs, fmt.Errorf("unknown folds %q%s", f.folds, nearest.Among(f.folds, known)))
-		}
-		if f.profile == "none" {
-			errs = append(errs, errors.New("--folds needs a profile: it says what is switched on"))
-		}
+	err := f.charts.check()
+	if f.folds != "" && f.profile == "none" {
+		err = errors.Join(err, errors.New("--folds needs a profile: it says what is switched on"))
 	}
-	if f.replications < 0 {
-		errs = append(errs, fmt.Errorf("--replications %d must not be negative", f.replications))
-	}
-	if f.worst < 0 {
-		errs = append(errs, fmt.Errorf("--worst %d must not be negative", f.worst))
-	}
-	return errors.Join(errs...)
+	return err
 }
 
 // calibrateFlags are the flags of sim calibrate.
@@ -194,19 +177,16 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	f.read.bare = true
-	corpus, err := f.read.corpus(cmd, args)
-	if err != nil {
-		return err
-	}
-	defer corpus.Close()
-	fitted, gain, err := validate.Calibrate(cmd.Context(), config, base, corpus.Sessions)
-	if err != nil {
-		return err
-	}
-	fitted.Name = f.name
-	if fitted.Refetch, fitted.Kept, err = validate.FitRefetch(cmd.Context(), corpus); err != nil {
-		return err
-	}
-	say(cmd.ErrOrStderr(), "%s", gain)
-	return writeOr(cmd, f.out, fitted.Write)
+	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
+		fitted, gain, err := validate.Calibrate(cmd.Context(), config, base, corpus.Sessions)
+		if err != nil {
+			return err
+		}
+		fitted.Name = f.name
+		if fitted.Refetch, fitted.Kept, err = validate.FitRefetch(cmd.Context(), corpus); err != nil {
+			return err
+		}
+		say(cmd.ErrOrStderr(), "%s", gain)
+		return writeOr(cmd, f.out, fitted.Write)
+	})
 }

@@ -22,7 +22,9 @@ func (l *Loop) account(t *thread, f *flight) {
 	l.detect(t, f)
 	if f.layer < 0 && !f.hidden {
 		r.Most(results.PeakContext, f.context)
-		t.replay.accountMiss(f)
+		if !f.first {
+			r.CountMiss(f.outcome.Miss, f.outcome.Shortfall())
+		}
 	}
 	if l.config.Record == nil {
 		return
@@ -37,21 +39,6 @@ func (l *Loop) account(t *thread, f *flight) {
 		l.record.Round = -1
 	}
 	l.config.Record(&l.record)
-}
-
-func (s *replay) accountMiss(f *flight) {
-	if f.first {
-		return
-	}
-	r := &s.row
-	r.Figures[results.LaterCalls]++
-	if f.outcome.Miss == prompt.MissNone {
-		r.Figures[results.HitCalls]++
-		return
-	}
-	r.Figures[results.Misses]++
-	r.Figures[results.MissesByClass+results.ID(f.outcome.Miss)]++
-	r.Figures[results.MissedTokens] += float64(f.outcome.Shortfall())
 }
 
 // modelNumbers are numbers of models by name, from 1, that all sessions share.

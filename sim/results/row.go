@@ -106,6 +106,18 @@ type CallRecord struct {
 	Rules    uint16 // the profile's rules that had something to say, a bit each (profile.Set)
 }
 
+// CountMiss counts a call that is not the first of its thread: a hit, or a miss of tokens that the cache had, by class.
+func (r *Row) CountMiss(class prompt.MissClass, tokens int64) {
+	r.Figures[LaterCalls]++
+	if class == prompt.MissNone {
+		r.Figures[HitCalls]++
+		return
+	}
+	r.Figures[Misses]++
+	r.Figures[MissesByClass+ID(class)]++
+	r.Figures[MissedTokens] += float64(tokens)
+}
+
 // Level is how full the client shows the window to be.
 type Level uint8
 

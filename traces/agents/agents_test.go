@@ -194,8 +194,8 @@ func TestOneFormat(t *testing.T) {
 }
 
 func nameOf(head []byte) string {
-	if a := agentOf(head); a != nil {
-		return a.Name
+	if c := claimOf(head); c.agent != nil {
+		return c.agent.Name
 	}
 	return ""
 }

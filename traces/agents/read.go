@@ -54,14 +54,17 @@ func read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what 
 	}
 	m.keep(inputs.Problems)
 	of := make(map[string]*traces.Agent, len(inputs.Files))
-	found := make([]*traces.Agent, len(inputs.Files))
+	found := make([]claim, len(inputs.Files))
 	parallel.Each(opts.Workers, len(found), func(i int) {
 		if ctx.Err() == nil {
 			found[i] = sniff(inputs.Files[i])
 		}
 	})
 	for i, in := range inputs.Files {
-		of[in.Name] = found[i]
+		c := found[i]
+		if of[in.Name] = c.agent; c.rival != nil {
+			m.keep([]traces.Problem{{File: in.Name, Text: fmt.Sprintf("it may be of %s or %s; it is taken for the former", c.agent.Title, c.rival.Title)}})
+		}
 	}
 	inputs.Files = m.superseded(inputs.Files, of)
 	inputs.Files = slices.DeleteFunc(inputs.Files, func(in traces.Input) bool { return ctx.Err() == nil && m.divide(in, of[in.Name]) })
@@ -75,7 +78,7 @@ func read(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what 
 	if opts.Found != nil {
 		opts.Found(len(inputs.Files))
 	}
-	if m.only() {
+	if m.only() && m.corpus.NumProblems == len(inputs.Problems) {
 		return list[0].Read(ctx, opts, inputs, what)
 	}
 	err := m.read(ctx, opts, what)

@@ -17,23 +17,25 @@ const (
 	sniffedLines = 8
 )
 
-// sniff returns the agent that wrote a file, by its first lines; nil when none
-// claims it or the file cannot be read.
-func sniff(in traces.Input) *traces.Agent {
+// claim is whose a file is: nil when nobody claims it, or it cannot be read. rival is another one who claims it.
+type claim struct{ agent, rival *traces.Agent }
+
+// sniff returns the agent that wrote a file, by its first lines.
+func sniff(in traces.Input) claim {
 	for _, n := range []int{sniffed / 16, sniffed} {
 		head, err := in.Head(n)
-		if a := agentOf(head); a != nil || err != nil || len(head) < n {
-			return a
+		if c := claimOf(head); c.agent != nil || err != nil || len(head) < n {
+			return c
 		}
 	}
-	return nil
+	return claim{}
 }
 
-// agentOf returns the agent that wrote a file that begins with head.
-func agentOf(head []byte) *traces.Agent {
+// claimOf returns the agent that wrote a file that begins with head.
+func claimOf(head []byte) claim {
 	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
-	if a := first(func(a *traces.Agent) bool { return a.Document != nil && a.Document(head) }); a != nil {
-		return a
+	if c := claimBy(func(a *traces.Agent) bool { return a.Document != nil && a.Document(head) }); c.agent != nil {
+		return c
 	}
 	tried := 0
 	for line := range bytes.Lines(head) {
@@ -41,13 +43,13 @@ func agentOf(head []byte) *traces.Agent {
 			continue
 		}
 		if a := agentOfLine(line); a != nil {
-			return a
+			return claim{agent: a}
 		}
 		if tried++; tried == sniffedLines {
 			break
 		}
 	}
-	return nil
+	return claim{}
 }
 
 // agentOfLine returns the agent that wrote a line, which may be cut off.
@@ -63,8 +65,8 @@ func agentOfLine(line []byte) *traces.Agent {
 			return nil
 		}
 		name := t.String()
-		if a := first(func(a *traces.Agent) bool { return a.Member != nil && a.Member(typ, name) }); a != nil {
-			return a
+		if c := claimBy(func(a *traces.Agent) bool { return a.Member != nil && a.Member(typ, name) }); c.agent != nil {
+			return c.agent
 		}
 		if name != "type" {
 			if err := d.SkipValue(); err != nil {
@@ -79,12 +81,20 @@ func agentOfLine(line []byte) *traces.Agent {
 	}
 }
 
-// first returns the first agent that claims something, one without a reader before others, nil for none.
-func first(claims func(*traces.Agent) bool) *traces.Agent {
-	for _, agents := range [...][]*traces.Agent{list[:], unread[:]} {
-		if i := slices.IndexFunc(agents, claims); i >= 0 {
-			return agents[i]
+// known are all agents, those with a reader first.
+var known = slices.Concat(list[:], unread[:])
+
+// claimBy returns the first agent that claims something.
+func claimBy(claims func(*traces.Agent) bool) (c claim) {
+	for _, a := range known {
+		switch {
+		case !claims(a):
+		case c.agent != nil:
+			c.rival = a
+			return c
+		default:
+			c.agent = a
 		}
 	}
-	return nil
+	return c
 }

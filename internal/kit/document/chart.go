@@ -247,18 +247,3 @@ func (a *Axis) At(v float64) float64 {
 	}
 	return (v - a.Low) / (a.High - a.Low)
 }
-
-// Thin keeps one dot in each place of a raster: thousands of equal figures make
-// one dot.
-func (s *Series) Thin(x, y *Axis, columns, rows float64) {
-	seen := map[[2]int]bool{}
-	all := *s
-	s.X, s.Y, s.Texts = nil, nil, nil
-	for i := range all.X {
-		at := [2]int{int(math.Round(columns * x.At(all.X[i]))), int(math.Round(rows * y.At(all.Y[i])))}
-		if !seen[at] {
-			seen[at] = true
-			s.Point(all.X[i], all.Y[i], all.Texts[i])
-		}
-	}
-}

@@ -51,19 +51,11 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// Of dots in one place of the raster one stays; on a logarithmic axis 10 lies in
-// the middle between 1 and 100.
-func TestThin(t *testing.T) {
-	x, y := Axis{Low: 1, High: 100, Log: true}, Axis{High: 1}
+// On a logarithmic axis 10 lies in the middle between 1 and 100.
+func TestAt(t *testing.T) {
+	x := Axis{Low: 1, High: 100, Log: true}
 	if at := x.At(10); math.Abs(at-0.5) > 1e-12 {
 		t.Errorf("10 lies at %v", at)
-	}
-	var s Series
-	for _, v := range []float64{1, 1.001, 10, 100} {
-		s.Point(v, 0.5, "")
-	}
-	if s.Thin(&x, &y, 100, 100); len(s.X) != 3 {
-		t.Errorf("%d dots stay, want 3", len(s.X))
 	}
 }
 

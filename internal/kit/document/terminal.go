@@ -153,11 +153,7 @@ func (t *terminal) table(x *Table) error {
 	}
 	g := x.grid(&t.notes)
 	if screen := !t.file; screen && !x.Wide || x.Fitted {
-		above, left, fitted := g.fit(t.width, screen)
-		if above != "" {
-			t.text(above, "")
-			t.gap()
-		}
+		left, fitted := g.fit(t.width, screen)
 		for _, title := range slices.Backward(left) {
 			if !slices.Contains(t.left, title) {
 				t.left = append(t.left, title)

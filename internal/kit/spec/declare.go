@@ -1,11 +1,13 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -88,33 +90,70 @@ func Fields(v any, visit func(*Field)) {
 }
 
 func walk(v reflect.Value, path string, visit func(*Field)) {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		name, inline, ok := keyOf(&f)
-		switch {
-		case !ok:
-		case inline:
-			walk(v.Field(i), path, visit)
-		default:
-			at := Join(path, name)
-			visit(&Field{
-				Path: at, Doc: f.Tag.Get("doc"), Unit: f.Tag.Get("unit"), Needs: f.Tag.Get("needs"), Value: v.Field(i), Tag: f.Tag,
-			})
-			if isStruct(f.Type) {
-				walk(v.Field(i), at, visit)
-			}
+	for _, m := range shapeOf(v.Type()).members {
+		value := v.Field(m.at)
+		if m.inline {
+			walk(value, path, visit)
+			continue
+		}
+		at := Join(path, m.key)
+		visit(&Field{Path: at, Doc: m.Tag.Get("doc"), Unit: m.Tag.Get("unit"), Needs: m.Tag.Get("needs"), Value: value, Tag: m.Tag})
+		if isStruct(m.Type) {
+			walk(value, at, visit)
 		}
 	}
 }
 
-// keyOf returns the YAML key of a field and whether its own fields replace it
-// (inline); ok is false for a field that is not in files.
-func keyOf(f *reflect.StructField) (name string, inline, ok bool) {
-	name, rest, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-	if name == "" {
-		name = strings.ToLower(f.Name)
+// member is a field of a struct type that files have, with what its tags say.
+type member struct {
+	reflect.StructField
+	at              int    // index of the field
+	key             string // in files
+	inline          bool   // the field's own members stand in its place
+	omitempty, flow bool
+}
+
+// shape is what a type means in files.
+type shape struct {
+	opaque  bool     // it decodes itself, so that its kind says nothing
+	members []member // of a struct that is not opaque
+}
+
+// shapes has the shape of each type that was asked for: a command reads the tags and
+// methods of the same few types thousands of times.
+var shapes sync.Map // of *shape by reflect.Type
+
+func shapeOf(t reflect.Type) *shape {
+	if s, ok := shapes.Load(t); ok {
+		return s.(*shape)
 	}
-	return name, strings.Contains(rest, "inline"), (f.IsExported() || f.Anonymous) && name != "-"
+	p := reflect.PointerTo(t)
+	s := &shape{opaque: p.Implements(reflect.TypeFor[yaml.Unmarshaler]()) ||
+		p.Implements(reflect.TypeFor[interface {
+			UnmarshalYAML(func(any) error) error
+		}]())}
+	if t.Kind() == reflect.Struct {
+		s.members = members(t)
+	}
+	shapes.Store(t, s)
+	return s
+}
+
+// members returns the fields of a struct type that files have, in order.
+func members(t reflect.Type) []member {
+	var list []member
+	for i := range t.NumField() {
+		f := t.Field(i)
+		key, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if key == "-" || !f.IsExported() && !f.Anonymous {
+			continue
+		}
+		list = append(list, member{
+			StructField: f, at: i, key: cmp.Or(key, strings.ToLower(f.Name)), inline: strings.Contains(options, "inline"),
+			omitempty: strings.Contains(options, "omitempty"), flow: strings.Contains(options, "flow"),
+		})
+	}
+	return list
 }
 
 // Difference is a parameter with different values in two structs.
@@ -148,15 +187,11 @@ func flat(v any) []*Field {
 // Keys returns the YAML keys of a struct type, those of inlined fields included.
 func Keys(t reflect.Type) []string {
 	var keys []string
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, inline, ok := keyOf(&f)
-		switch {
-		case !ok:
-		case inline:
-			keys = append(keys, Keys(f.Type)...)
-		default:
-			keys = append(keys, name)
+	for _, m := range shapeOf(t).members {
+		if m.inline {
+			keys = append(keys, Keys(m.Type)...)
+		} else {
+			keys = append(keys, m.key)
 		}
 	}
 	return keys
@@ -164,21 +199,18 @@ func Keys(t reflect.Type) []string {
 
 // fieldOf returns the field of a struct type with a YAML key, and its indices
 // through inlined structs.
-func fieldOf(t reflect.Type, key string) (reflect.StructField, []int, bool) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, inline, ok := keyOf(&f)
+func fieldOf(t reflect.Type, key string) (member, []int, bool) {
+	for _, m := range shapeOf(t).members {
 		switch {
-		case !ok:
-		case inline:
-			if inner, index, ok := fieldOf(f.Type, key); ok {
-				return inner, append([]int{i}, index...), true
+		case m.inline:
+			if inner, index, ok := fieldOf(m.Type, key); ok {
+				return inner, append([]int{m.at}, index...), true
 			}
-		case name == key:
-			return f, []int{i}, true
+		case m.key == key:
+			return m, []int{m.at}, true
 		}
 	}
-	return reflect.StructField{}, nil, false
+	return member{}, nil, false
 }
 
 // Paths returns the keys of every field of a struct type, joined by dots, in
@@ -208,7 +240,7 @@ func CheckPath(v any, keys ...string) error {
 		case t.Kind() == reflect.Map && !opaque(t):
 			t, ok = base(t.Elem()), true
 		case isStruct(t):
-			var f reflect.StructField
+			var f member
 			if f, _, ok = fieldOf(t, key); ok {
 				t = base(f.Type)
 			}
@@ -249,13 +281,7 @@ func isStruct(t reflect.Type) bool {
 
 // opaque reports whether a type decodes itself, so that its kind says nothing
 // about its form in files.
-func opaque(t reflect.Type) bool {
-	p := reflect.PointerTo(t)
-	return p.Implements(reflect.TypeFor[yaml.Unmarshaler]()) ||
-		p.Implements(reflect.TypeFor[interface {
-			UnmarshalYAML(func(any) error) error
-		}]())
-}
+func opaque(t reflect.Type) bool { return shapeOf(t).opaque }
 
 // enumNames returns the names of the values of an Enum, nil for another type.
 func enumNames(t reflect.Type) []string {

@@ -71,21 +71,18 @@ func validate(v reflect.Value, tag reflect.StructTag, path string, list *[]Probl
 // fields validates the content of a struct. An inlined struct has no bounds and
 // rules of its own if the outer one has some: by promotion they are the same.
 func fields(v reflect.Value, path string, list *[]Problem) {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		name, inline, ok := keyOf(&f)
-		switch {
-		case !ok:
-		case !inline:
-			validate(v.Field(i), f.Tag, Join(path, name), list)
-		default:
-			fields(v.Field(i), path, list)
-			if _, outer := method[Bounded](v); !outer {
-				within(v.Field(i), f.Tag, path, list)
-			}
-			if _, outer := method[Ruled](v); !outer {
-				rules(v.Field(i), path, list)
-			}
+	for _, m := range shapeOf(v.Type()).members {
+		value := v.Field(m.at)
+		if !m.inline {
+			validate(value, m.Tag, Join(path, m.key), list)
+			continue
+		}
+		fields(value, path, list)
+		if _, outer := method[Bounded](v); !outer {
+			within(value, m.Tag, path, list)
+		}
+		if _, outer := method[Ruled](v); !outer {
+			rules(value, path, list)
 		}
 	}
 }

@@ -190,29 +190,27 @@ var (
 )
 
 func encodeFields(n *yaml.Node, v reflect.Value, described bool) error {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		name, inline, ok := keyOf(&f)
-		options := f.Tag.Get("yaml")
+	for _, m := range shapeOf(v.Type()).members {
+		of := v.Field(m.at)
 		switch {
-		case !ok, !described && strings.Contains(options, ",omitempty") && v.Field(i).IsZero():
+		case !described && m.omitempty && of.IsZero():
 			continue
-		case inline:
-			if err := encodeFields(n, v.Field(i), described); err != nil {
+		case m.inline:
+			if err := encodeFields(n, of, described); err != nil {
 				return err
 			}
 			continue
 		}
-		value, err := encode(v.Field(i), described)
+		value, err := encode(of, described)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", m.key, err)
 		}
-		if strings.Contains(options, ",flow") {
+		if m.flow {
 			value.Style |= yaml.FlowStyle
 		}
-		key := Text(name)
+		key := Text(m.key)
 		if described {
-			key.HeadComment = comment(f.Tag)
+			key.HeadComment = comment(m.Tag)
 		}
 		n.Content = append(n.Content, key, value)
 	}

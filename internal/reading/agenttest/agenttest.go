@@ -95,12 +95,15 @@ type Sum struct {
 	Uncached, Read, Written, Answered int64 // tokens
 }
 
+// Add adds another sum.
+func (s *Sum) Add(o Sum) {
+	s.Calls += o.Calls
+	s.Uncached, s.Read, s.Written, s.Answered = s.Uncached+o.Uncached, s.Read+o.Read, s.Written+o.Written, s.Answered+o.Answered
+}
+
 // Total adds up the calls of a corpus.
 func Total(c *traces.Corpus) (sum Sum) {
-	add := func(u prompt.Usage) {
-		sum.Calls++
-		sum.Uncached, sum.Read, sum.Written, sum.Answered = sum.Uncached+u.Uncached, sum.Read+u.Read, sum.Written+u.Writes(), sum.Answered+u.Output
-	}
+	add := func(u prompt.Usage) { sum.Add(Sum{1, u.Uncached, u.Read, u.Writes(), u.Output}) }
 	for _, s := range c.Sessions {
 		for i := range s.Threads {
 			for _, r := range s.Threads[i].Rounds {
@@ -130,10 +133,11 @@ func Totals(t *testing.T, a *traces.Agent, want map[string]Sum) {
 
 // Bench reads a file that holds one session again and again, on one core.
 func Bench(b *testing.B, a *traces.Agent, text string) {
+	files := fstest.MapFS{"a.jsonl": {Data: []byte(text)}}
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		inputs, err := traces.FindFS(fstest.MapFS{"a.jsonl": {Data: []byte(text)}})
+		inputs, err := traces.FindFS(files)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -24,7 +24,7 @@ func (f *atifForm) call(w *writer, _, tool, said, result string, read, grown int
 	f.input, f.cached, f.completion = f.input+read+grown, f.cached+read, f.completion+output
 	o := object{
 		"source": "agent", "message": said, "model_name": "openai/gpt-5.5",
-		"metrics": object{"prompt_tokens": read + grown, "cached_tokens": read, "completion_tokens": output, "cost_usd": 0.01},
+		"metrics": object{"prompt_tokens": read + grown, "cached_tokens": read, "completion_tokens": output, "cost_usd": 0.01, "extra": object{"cache_write_tokens": grown - 3}},
 	}
 	if tool != "" {
 		o["tool_calls"] = []object{{"tool_call_id": tool, "function_name": "read_file", "arguments": object{"path": "/repo/" + tool}}}

@@ -48,7 +48,7 @@ func (f *copilotForm) compaction(w *writer, summary string) {
 
 func (f *copilotForm) text(w *writer) string {
 	f.event(w, "session.shutdown", object{
-		"shutdownType": "routine", "systemTokens": 12_000, "toolDefinitionsTokens": 8000,
+		"shutdownType": "routine", "totalNanoAiu": 12_000_000_000, "systemTokens": 12_000, "toolDefinitionsTokens": 8000,
 		"modelMetrics": object{copilotModel: object{"usage": object{
 			"inputTokens": f.input, "cacheReadTokens": f.read, "cacheWriteTokens": f.written, "outputTokens": f.output,
 		}}},

@@ -26,7 +26,7 @@ func (f *dshForm) prompt(w *writer, text string) {
 
 func (f *dshForm) call(w *writer, id, tool, said, result string, read, grown int) {
 	f.step++
-	usage := object{"inputTokens": grown, "outputTokens": 40 + grown%53, "cacheReadTokens": read, "cacheWriteTokens": 0, "reasoningTokens": 0}
+	usage := object{"inputTokens": 3, "outputTokens": 40 + grown%53, "cacheReadTokens": read, "cacheWriteTokens": grown - 3, "reasoningTokens": 0}
 	f.event(w, "step/start", object{"turn": 1, "step": f.step})
 	f.event(w, "assistant/chunk", object{"turn": 1, "step": f.step, "chunk": object{"type": "usage", "usage": usage}})
 	content := dshText(said)

@@ -73,7 +73,7 @@ func (f *otelForm) call(w *writer, id, tool, said, result string, read, grown in
 	w.clock = w.clock.Add(4 * time.Second)
 	f.span(w, id, f.agent(w), "chat claude-opus-4-6", began, "gen_ai.operation.name", "chat", "gen_ai.response.model", "claude-opus-4-6",
 		"gen_ai.response.id", "msg_"+id, "gen_ai.usage.input_tokens", read+grown, "gen_ai.usage.cache_read.input_tokens", read,
-		"gen_ai.usage.cache_creation.input_tokens", grown-3, "gen_ai.usage.output_tokens", 40+grown%53,
+		"gen_ai.usage.cache_creation.input_tokens", grown-3, "gen_ai.usage.output_tokens", 40+grown%53, "gen_ai.usage.cost", "0.01", "gen_ai.response.time_to_first_chunk", "1.5",
 		"gen_ai.input.messages", sent, "gen_ai.output.messages", list(f.messages[len(f.messages)-1:]))
 	f.sums[0], f.sums[1], f.sums[2] = f.sums[0]+read+grown, f.sums[1]+read, f.sums[2]+grown-3
 	if tool == "" {

@@ -63,6 +63,7 @@ func (f *requestForm) call(w *writer, id, tool, said, result string, read, grown
 				"usage": object{
 					"input_tokens": 3, "cache_read_input_tokens": read, "cache_creation_input_tokens": grown - 3, "output_tokens": 40 + grown%53,
 					"cache_creation": object{"ephemeral_5m_input_tokens": grown - 3, "ephemeral_1h_input_tokens": 0},
+					"cost":           0.01, // as gateways add it
 				},
 			},
 		},

@@ -240,7 +240,7 @@ func (f openCodeForm) call(w *writer, _, tool, said, result string, read, grown 
 		}})
 	}
 	f.message(w, object{
-		"role": "assistant", "modelID": "claude-opus-4-6", "time": object{"created": at, "completed": at + 1000},
+		"role": "assistant", "modelID": "claude-opus-4-6", "time": object{"created": at, "completed": at + 1000}, "cost": 0.01,
 		"tokens": object{"input": 3, "output": 40 + grown%53, "reasoning": 0, "cache": object{"read": read, "write": grown}},
 	}, parts...)
 }
@@ -282,7 +282,9 @@ func (f piForm) call(w *writer, _, tool, said, result string, read, grown int) {
 	}
 	f.add(w, object{"type": "message", "message": object{
 		"role": "assistant", "content": content, "model": "claude-opus-4-6", "timestamp": w.clock.Add(-time.Second).UnixMilli(),
-		"stopReason": "stop", "usage": object{"input": 3, "output": 40 + grown%53, "cacheRead": read, "cacheWrite": grown},
+		"stopReason": "stop", "usage": object{
+			"input": 3, "output": 40 + grown%53, "cacheRead": read, "cacheWrite": grown, "cost": object{"total": 0.01},
+		},
 	}})
 	if tool != "" {
 		f.add(w, object{"type": "message", "message": object{

@@ -101,6 +101,7 @@ type Usage struct {
 	OK        bool  // complete and possible
 	Assumed   bool  // the lifetime of writes is not logged
 	Bad       bool  // a count is impossible, or one is missing that the client always writes
+	Missing   bool  // the log has no count of the call at all
 	Doubt     bool  // the counts contradict each other
 	Spread    bool  // the input is an estimated share of what the log has for several calls together
 	Told      bool  // the reader has told that the counts are missing
@@ -232,6 +233,27 @@ func (s *Session) Own(f *File) {
 	s.Quality.BadLines += f.Bad
 	s.Quality.Uncounted += f.lacking
 	s.Problems.Join(f.Problems)
+}
+
+// Counted leaves out the calls of a session in which none has counts, unless sizes are to be estimated.
+func (s *Session) Counted(opts *traces.Options) {
+	var first *Call
+	n := 0
+	for _, t := range s.Threads {
+		for i := range t.Calls {
+			c := t.Calls[i].Call
+			if c.OK || c.Output > 0 || opts.Estimate {
+				return
+			}
+			if n++; first == nil {
+				first = c
+			}
+		}
+	}
+	if first != nil {
+		s.Problem(first.Place, "none of the %d calls has token counts; they are left out without --estimate", n)
+		s.Threads = nil
+	}
 }
 
 // Alone returns the session of one file.

@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
@@ -189,6 +190,33 @@ func Counts(input, read, write, output, sum Count, reasoning int64) Usage {
 // Decode reads JSON that need not be UTF-8. Invalid bytes are reported as a
 // defect of their own, after everything else has been read. JSON in v shares the bytes of b.
 func Decode(b []byte, v any) error { return jsonscan.Decode(b, v) }
+
+// Late is a member of a line whose type decides whether it must be readable.
+type Late[T any] struct {
+	value T
+	err   error
+	there bool
+}
+
+// Scan implements jsonscan.Scannable.
+func (l *Late[T]) Scan(s *jsonscan.Scanner) {
+	from := *s
+	s.Decode(&l.value)
+	if l.there, l.err = true, s.Err(); l.err != nil {
+		*s = from
+		s.Skip()
+	}
+}
+
+// Value returns the value, or what is wrong with it.
+func (l *Late[T]) Value() (*T, error) {
+	if !l.there {
+		return &l.value, errMissing
+	}
+	return &l.value, l.err
+}
+
+var errMissing = errors.New("it has no data")
 
 // TextsOf returns the texts that blocks keep.
 func TextsOf(blocks []Block) []traces.Text {

@@ -2,9 +2,7 @@ package assembly
 
 import (
 	"cmp"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -49,7 +47,7 @@ func (p *Part) Texts() (list []traces.Text) {
 // Counted reports whether a call of the part, without those below it, has counts.
 func (p *Part) Counted() bool {
 	return slices.ContainsFunc(p.entries, func(e entry) bool {
-		return slices.ContainsFunc(e.steps, func(s Step) bool { return s.Kind == StepCount })
+		return slices.ContainsFunc(e.steps, func(s Step) bool { return s.Kind == StepCount && !s.Usage.Missing })
 	})
 }
 
@@ -88,16 +86,18 @@ func (p *Part) estimate(wanted bool) {
 	}
 	if n > 0 && !wanted {
 		p.Problems.Add(p.Name, int(first), "none of the %d calls has token counts; they are left out without --estimate", n)
-		return
 	}
 	for i := range p.Len() {
-		for k, s := range p.Tree.Steps(i) {
-			if s.Kind == StepReply {
-				count := Step{Kind: StepCount, At: s.At, Line: s.Line, ID: s.ID, Model: s.Model, Usage: Usage{Reasoning: -1}}
-				p.Set(i, slices.Insert(slices.Clone(p.Tree.Steps(i)), k+1, count))
-				break
+		var steps []Step
+		for _, s := range p.Tree.Steps(i) {
+			if s.Kind != StepCount {
+				steps = append(steps, s)
+			}
+			if s.Kind == StepReply && wanted {
+				steps = append(steps, Step{Kind: StepCount, At: s.At, Line: s.Line, ID: s.ID, Model: s.Model, Usage: Usage{Reasoning: -1}})
 			}
 		}
+		p.Set(i, steps)
 	}
 }
 
@@ -125,7 +125,7 @@ func Families[F interface{ Top() *Part }](agent string, opts *traces.Options, fi
 	ups := map[string]string{}
 	for _, p := range parts {
 		if p.ID == "" {
-			p.ID, _, _ = strings.Cut(path.Base(p.Name), ".")
+			p.ID = p.Stem()
 			p.Problems.Add(p.Name, 0, "no session id; the session is named by its file")
 		}
 		p.Speaks(p.ID)

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -65,6 +67,19 @@ func (f *File) Weigh(blocks ...Block) (n int64) {
 		n += int64(Weigh(&f.rates, &blocks[i].Block))
 	}
 	return n
+}
+
+// Form tells of a version of the form of a file, as JSON, that is not the one it is read as. It may be missing.
+func (f *File) Form(line int, have []byte, known string) {
+	if len(have) > 0 && string(have) != known {
+		f.Problems.Add(f.Name, line, "version %.20s of the format is not known; it is read as version %s", have, known)
+	}
+}
+
+// Stem returns the name of the file up to its first dot, without folders, for sessions that have no other name.
+func (f *File) Stem() string {
+	stem, _, _ := strings.Cut(path.Base(f.Name), ".")
+	return stem
 }
 
 // Base returns f, so that a Reader can read types that embed a File.

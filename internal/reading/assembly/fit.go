@@ -3,6 +3,7 @@ package assembly
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -288,13 +289,8 @@ func (f *fitter) closeExact(rd *Round, growth int64) Event {
 	if growth < Tokens(f.reply) && !rd.Prompted && f.searched() && -rest < Tokens(f.last.Before) {
 		return f.dropFound(-rest)
 	}
-	saved := int64(0)
-	for _, b := range f.thought {
-		saved += int64(b.Tokens)
-	}
-	if forgets := rd.Prompted && saved > 0 && rest < -saved/2; !forgets {
-		saved = 0
-	}
+	forgot := f.forgotten(rd, -rest)
+	saved := size(forgot)
 	room := visible + rest + saved // for the input
 	switch {
 	case room > visible:
@@ -315,9 +311,37 @@ func (f *fitter) closeExact(rd *Round, growth int64) Event {
 	default:
 		return shrunk(lost)
 	}
-	ev := Event{Event: traces.Event{Kind: traces.EventForget, Saved: clamp32(saved + lost)}, forgot: f.thought}
-	f.thought = nil
-	return ev
+	f.thought = slices.DeleteFunc(f.thought, func(b *Block) bool { return slices.Contains(forgot, b) })
+	return Event{Event: traces.Event{Kind: traces.EventForget, Saved: clamp32(saved + lost)}, forgot: forgot}
+}
+
+// forgotten returns the thinking that a request no longer has, short being the tokens that it lacks of all that is visible: all
+// thinking at a person's prompt, or that of the last reply if it called no tool. DeepSeek's models keep what led to a call of a
+// tool (api-docs.deepseek.com, thinking mode).
+func (f *fitter) forgotten(rd *Round, short int64) []*Block {
+	lacks := func(list []*Block) bool { return len(list) > 0 && short > size(list)/2 }
+	if rd.Prompted && lacks(f.thought) && !strings.Contains(rd.Model, "deepseek") {
+		return slices.Clone(f.thought)
+	}
+	if f.fixed || callsTool(f.reply) {
+		return nil
+	}
+	last := f.thought
+	for len(last) > 0 && !slices.ContainsFunc(f.reply, func(b Block) bool { return b.Digest == last[0].Digest }) {
+		last = last[1:]
+	}
+	if lacks(last) {
+		return slices.Clone(last)
+	}
+	return nil
+}
+
+// size returns the tokens of blocks.
+func size(list []*Block) (n int64) {
+	for _, b := range list {
+		n += int64(b.Tokens)
+	}
+	return n
 }
 
 // searched reports whether the last call searched the web.

@@ -14,10 +14,11 @@ import (
 type Log struct {
 	*File
 	messages map[prompt.Digest]*Message // by the digests of their JSON
+	beside   []Block                    // of no message, with their texts
 }
 
 // NewLog returns a log that a file is read into.
-func NewLog(f *File) *Log { return &Log{f, map[prompt.Digest]*Message{}} }
+func NewLog(f *File) *Log { return &Log{File: f, messages: map[prompt.Digest]*Message{}} }
 
 // List reads a list of messages, one, or a text that a person wrote.
 func (l *Log) List(s *jsonscan.Scanner) []*Message {
@@ -59,8 +60,17 @@ func (f *File) Message(raw []byte) *Message {
 	return m
 }
 
-// Texts returns the texts that the messages keep.
-func (l *Log) Texts() (list []traces.Text) {
+// Keep returns blocks of no message that was read by List. Where texts are kept, Texts has theirs, too.
+func (l *Log) Keep(blocks ...Block) []Block {
+	if l.Maker.Keep {
+		l.beside = append(l.beside, blocks...)
+	}
+	return blocks
+}
+
+// Texts returns the texts that were kept.
+func (l *Log) Texts() []traces.Text {
+	list := TextsOf(l.beside)
 	for _, m := range l.messages {
 		list = append(list, TextsOf(m.Blocks)...)
 	}
@@ -71,7 +81,7 @@ func (l *Log) Texts() (list []traces.Text) {
 // out, unless sizes are to be estimated from what was said. Calls of one response at one time are one call, told twice; at
 // different times that cannot be, so their counts are in doubt.
 func Sessions(opts *traces.Options, agent string, all []*Request) (list []*Session) {
-	of, seen, twice := map[string][]*Request{}, map[[2]string]*Request{}, map[*File]int{}
+	of, seen, twice, turns := map[string][]*Request{}, map[[2]string]*Request{}, map[*File]int{}, map[[2]string]string{}
 	var order []string
 	for _, r := range all {
 		id := [2]string{r.Session, r.ID}
@@ -84,6 +94,9 @@ func Sessions(opts *traces.Options, agent string, all []*Request) (list []*Sessi
 			}
 			r.Usage.Doubt = true
 		}
+		lane := [2]string{r.Session, r.Lane}
+		turn, begun := turns[lane]
+		turns[lane], r.Prompted = r.Turn, !begun || turn != r.Turn
 		if seen[id] = r; of[r.Session] == nil {
 			order = append(order, r.Session)
 		}

@@ -22,6 +22,7 @@ type Request struct {
 	// Lane names the conversation of the session that the call belongs to: "" for
 	// the main one, else that of a sub-agent, which Starter started.
 	Lane    string
+	Turn    string // that a person's prompt began, as far as is known
 	Starter prompt.Digest
 	Head    prompt.Digest // of tools and system prompt, zero if they are not shown
 	// Ahead are blocks of tools and system prompt, without sizes; see Show.
@@ -57,6 +58,7 @@ type placed struct {
 	stayed  []*Message // of a compaction: messages that the history had
 	summary *Message
 	verdict traces.Verdict
+	answers bool // no messages are shown, and the reply before it calls tools
 }
 
 // history is the calls of one conversation, in their order.
@@ -72,7 +74,7 @@ const maxLeft = 64
 // from the call whose messages it repeats. One that repeats none opens a
 // conversation, or follows a compaction: if the conversation of the same head that
 // ended last was longer, and is never gone on from. Requests that show no messages
-// go on from the last call of their lane that had ended. One that begins with the task of a
+// go on from the last call of their lane that had ended, and answer the tools that it called. One that begins with the task of a
 // tool call is the sub-agent's that the call started.
 func Conversations(session string, list []*Request) []*Thread {
 	slices.SortStableFunc(list, func(a, b *Request) int {
@@ -124,7 +126,7 @@ func (h *history) extend(r *Request) bool {
 		if r.Messages != nil || end.Messages != nil || r.Start < end.End {
 			return false
 		}
-		h.calls = append(h.calls, placed{Request: r, parent: int32(last), compact: r.Compacted})
+		h.calls = append(h.calls, placed{Request: r, parent: int32(last), compact: r.Compacted, answers: callsTool(end.Reply)})
 		return true
 	}
 	for i := last; i >= max(0, last-maxLeft); i-- {
@@ -143,6 +145,11 @@ func (h *history) extend(r *Request) bool {
 		}
 	}
 	return false
+}
+
+// callsTool reports whether a reply calls a tool.
+func callsTool(reply []Block) bool {
+	return slices.ContainsFunc(reply, func(b Block) bool { return b.Kind == prompt.KindToolUse })
 }
 
 // follow adds a request behind a call. Messages of the assistant right behind what
@@ -327,7 +334,7 @@ func (p *placed) steps() []Step {
 	if p.Messages == nil && p.Prompted {
 		input.Blocks = append(input.Blocks, Maker{}.Text(prompt.KindPrompt, ""))
 	}
-	if len(result.Blocks) > 0 {
+	if len(result.Blocks) > 0 || p.answers && !p.Prompted {
 		add(result)
 	}
 	add(input)

@@ -3,7 +3,6 @@ package assembly
 import (
 	"bytes"
 	"cmp"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,15 +20,16 @@ type Response struct {
 	Failed    bool
 	Open      bool // the final count of its output has not come
 
-	file *File
-	counts
+	file   *File
+	counts Values
+	inside bool // the input holds what was read and written
 	blocks []Block
 	pieces []piece // of a stream
 }
 
 // Response reads a response.
 func (f *File) Response(body []byte) *Response {
-	a := &Response{file: f}
+	a := &Response{file: f, counts: Values{}}
 	if len(body) > 0 && body[0] == '{' {
 		a.add(body)
 		return a
@@ -114,7 +114,7 @@ func (a *Response) add(v []byte) {
 	}
 	if e.Usage.Kind() == '{' {
 		a.Known, a.Open = true, false
-		a.counts.read(e.Usage)
+		a.count(e.Usage)
 	}
 	if e.Content.Kind() == '[' {
 		a.say(v)
@@ -186,58 +186,45 @@ func (a *Response) Reply() []Block {
 	return list
 }
 
-// counts are the token counts of a response. In a stream later counts take the place of earlier ones.
-type counts struct {
-	Logged
-	inside bool // the input holds what was read and written
-	USD    float64
-}
+// counted are the names of token counts in both interfaces and in those of gateways before them.
+var counted = TableOf(`
+input     prompt_tokens input_tokens
+output    output_tokens completion_tokens
+read      cache_read_input_tokens cached_tokens prompt_cache_hit_tokens
+write     cache_creation_input_tokens cache_write_tokens cache_creation_tokens
+hour      ephemeral_1h_input_tokens
+reasoning reasoning_tokens thinking_tokens
+total     total_tokens
+cost      cost
+`)
 
-// count returns where the count of a name goes, by the names of both interfaces and of gateways before them; nil for nowhere.
-func (c *counts) count(name string) *Count {
-	switch name {
-	case "prompt_tokens", "input_tokens":
-		return &c.Input
-	case "output_tokens", "completion_tokens":
-		return &c.Output
-	case "cache_read_input_tokens", "cached_tokens", "prompt_cache_hit_tokens":
-		return &c.Read
-	case "cache_creation_input_tokens", "cache_write_tokens", "cache_creation_tokens":
-		return &c.Write
-	case "ephemeral_1h_input_tokens":
-		return &c.Hour
-	case "reasoning_tokens", "thinking_tokens":
-		return &c.Reasoning
-	case "total_tokens":
-		return &c.Sum
-	}
-	return nil
-}
-
-// read reads an object of counts, and those in it.
-func (c *counts) read(v []byte) {
+// count reads an object of counts, and those in it. They take the place of earlier ones, as in a stream.
+func (a *Response) count(v []byte) {
 	s := jsonscan.New(v)
 	for name := range s.Members {
-		name := string(name)
-		c.inside = c.inside || name == "prompt_tokens" || name == "input_tokens_details"
-		v := s.Raw()
-		switch to := c.count(name); {
+		c, ok := counted[string(name)]
+		a.inside = a.inside || string(name) == "prompt_tokens" || string(name) == "input_tokens_details"
+		switch v := s.Raw(); {
 		case len(v) == 0 || v[0] == 'n':
-		case to != nil:
-			at := jsonscan.New(v)
-			to.Scan(&at)
-		case name == "cost":
-			c.USD, _ = strconv.ParseFloat(string(bytes.Trim(v, `"`)), 64)
+		case ok:
+			a.counts[c.what] = Value{JSON: v}
 		default:
-			c.read(v)
+			a.count(v)
 		}
 	}
 }
 
 // Usage splits the counts into disjoint classes. Anthropic's interface always has both reads and writes.
-func (c *counts) Usage() Usage {
-	if c.Apart = !c.inside; c.Apart && c.Read.Logged != c.Write.Logged {
+func (a *Response) Usage() Usage {
+	l := a.counts.Logged()
+	if l.Apart = !a.inside; l.Apart && l.Read.Logged != l.Write.Logged {
 		return Usage{Reasoning: -1, Bad: true}
 	}
-	return c.Logged.Usage()
+	return l.Usage()
+}
+
+// USD returns the cost that a gateway states, 0 for none.
+func (a *Response) USD() float64 {
+	usd, _ := a.counts.Number("cost")
+	return usd
 }

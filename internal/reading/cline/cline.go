@@ -116,7 +116,10 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 // document reads a session.
 func (f *file) document(text []byte) error {
 	bad := assembly.EachOf(text, "messages", func(name string, v []byte) error {
-		if name == "sessionId" {
+		switch name {
+		case "version":
+			f.Form(0, v, "1")
+		case "sessionId":
 			return assembly.Decode(v, &f.Part.ID)
 		}
 		return nil

@@ -31,9 +31,8 @@ type used struct {
 	} `json:"copilotUsage"`
 }
 
-// usage returns the counts of a summary call. What its provider billed as
-// written is in the details alone: the count beside the reads has been seen as 0
-// where these say otherwise.
+// usage returns the counts of a summary call. What its provider billed as written is in the details alone: the count beside the
+// reads has been seen as 0 where these say otherwise.
 func (u *used) usage() assembly.Usage {
 	if u == nil {
 		return assembly.Usage{}

@@ -27,10 +27,9 @@ import (
 // Agent is the name of the recorded agent in Session.Agent.
 const Agent = traces.AgentCopilot
 
-// Describe returns what the rest of the program needs to know about the Copilot
-// CLI. It marks the last message for models of Anthropic (one marker is an
-// assumption), compacts at 0.8 of the window as its documentation and recordings
-// have it, and asks for a summary in a request of its own.
+// Describe returns what the rest of the program needs to know about the Copilot CLI. It marks the last message for models of
+// Anthropic (one marker is an assumption), compacts at 0.8 of the window as its documentation and recordings have it, and asks
+// for a summary in a request of its own.
 func Describe() *traces.Agent {
 	return assembly.Client(&traces.Agent{
 		Name: Agent, Title: "GitHub Copilot CLI", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Markers: 1,
@@ -80,10 +79,10 @@ type call struct {
 
 // event is one line.
 type event struct {
-	Type      string         `json:"type"`
-	Agent     string         `json:"agentId"`
-	Timestamp string         `json:"timestamp"`
-	Payload   jsontext.Value `json:"data"`
+	Type      string              `json:"type"`
+	Agent     string              `json:"agentId"`
+	Timestamp string              `json:"timestamp"`
+	Payload   assembly.Late[data] `json:"data"`
 }
 
 // eventOf reads a line, of which the result shares bytes.
@@ -95,21 +94,22 @@ func eventOf(text []byte) (e event, err error) {
 }
 
 // data returns what the event holds. Types that say nothing may hold anything.
-func (e *event) data() (d data, err error) {
+func (e *event) data() (*data, error) {
 	if strings.HasPrefix(e.Type, "hook.") || strings.HasPrefix(e.Type, "permission.") {
-		return d, nil
+		return &data{}, nil
 	}
-	return d, assembly.Decode(e.Payload, &d)
+	return e.Payload.Value()
 }
 
 // data holds the members of all types of event.
 type data struct {
-	Session     string `json:"sessionId"`
-	Version     string `json:"copilotVersion"`
-	Selected    string `json:"selectedModel"`
-	Chosen      string `json:"newModel"`
-	Model       string `json:"model"`
-	ParentAgent string `json:"parentToolCallId"` // as older versions name a sub-agent
+	Session     string         `json:"sessionId"`
+	Version     string         `json:"copilotVersion"`
+	Selected    string         `json:"selectedModel"`
+	Form        jsontext.Value `json:"version"` // of the log, where a session starts
+	Chosen      string         `json:"newModel"`
+	Model       string         `json:"model"`
+	ParentAgent string         `json:"parentToolCallId"` // as older versions name a sub-agent
 	Context     struct {
 		Cwd string `json:"cwd"`
 	} `json:"context"`
@@ -191,6 +191,7 @@ func (f *file) parse(ln assembly.Line) error {
 	}
 	switch e.Type {
 	case "session.start":
+		f.Form(ln.Number, d.Form, "1")
 		if f.id == "" {
 			f.id, f.project, f.version = d.Session, d.Context.Cwd, d.Version
 		}
@@ -203,13 +204,13 @@ func (f *file) parse(ln assembly.Line) error {
 	case "session.compaction_start":
 		f.compacting, f.beside = true, nil
 	case "session.compaction_complete":
-		f.compacted(t, ln.Number, at, &d)
+		f.compacted(t, ln.Number, at, d)
 	case "session.truncation":
 		t.visible = max(0, t.visible-max(0, d.Removed))
 	case "assistant.turn_start":
 		t.Add(&assembly.Step{Kind: assembly.StepInput, At: at, Line: int32(ln.Number)})
 	case "assistant.message":
-		f.answer(t, ln.Number, at, &d)
+		f.answer(t, ln.Number, at, d)
 	case "user.message", "tool.execution_complete":
 		kind, blocks := d.input(f.Maker, e.Type)
 		f.say(t, blocks)
@@ -271,8 +272,7 @@ func (f *file) answer(t *thread, line int, at int64, d *data) {
 	f.open = append(f.open, c)
 }
 
-// compacted takes a summary. It was made beside the conversation, whose messages
-// since then stay.
+// compacted takes a summary. It was made beside the conversation, whose messages since then stay.
 func (f *file) compacted(t *thread, line int, at int64, d *data) {
 	if d.Success != nil && !*d.Success {
 		f.compacting, f.beside = false, nil
@@ -306,9 +306,6 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 			f.Problems.Add(f.Name, 0, "no session.start; the session is named by its file")
 		}
 		f.Speaks(f.id)
-		if n := len(f.open); n > 0 {
-			f.Problems.Add(f.Name, int(f.open[0].of.Line), "no shutdown counts the input of %d calls from here on; it is estimated, and only their output is in the bill", n)
-		}
 		static := f.static
 		s := f.Alone(opts, Agent, assembly.UniqueID(named, f.id), f.version)
 		s.Static = func(string) int64 { return static }
@@ -319,6 +316,10 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 				f.Loose(loose)
 			}
 			s.Threads = append(s.Threads, t.Thread)
+		}
+		s.Counted(opts)
+		if n := len(f.open); n > 0 && s.Threads != nil {
+			f.Problems.Add(f.Name, int(f.open[0].of.Line), "no shutdown counts the input of %d calls from here on; it is estimated, and only their output is in the bill", n)
 		}
 		s.Own(f.File)
 		s.Quality.LostTokens = f.lost

@@ -26,7 +26,7 @@ type content struct {
 // ignored reports whether events of a type are known to say nothing that is read.
 func ignored(typ string) bool {
 	switch typ {
-	case "request/context", "assistant/chunk", "assistant/message", "user/message", "tool/result", "compaction/summary":
+	case "request/context", "request/header", "assistant/chunk", "assistant/message", "user/message", "tool/result", "compaction/summary":
 		return false
 	}
 	kind, _, _ := strings.Cut(typ, "/")
@@ -41,7 +41,7 @@ func ignored(typ string) bool {
 // counts returns the usage of a call. Reads and writes are left out where there are none.
 func (u *usage) counts() assembly.Usage {
 	if u == nil {
-		return assembly.Usage{Reasoning: -1, Bad: true}
+		return assembly.Usage{Reasoning: -1, Bad: true, Missing: true}
 	}
 	l := assembly.Logged{Input: u.Input, Read: u.Read, Write: u.Write, Output: u.Output, Reasoning: u.Reasoning, Apart: true}
 	return l.Usage()
@@ -82,18 +82,18 @@ func (m *message) text(mk assembly.Maker, text string) assembly.Block {
 
 // result returns the text of a tool's result and whether it has an image.
 func (c *content) result(mk assembly.Maker) (text string, image bool) {
-	var b strings.Builder
+	var texts []string // most have one, which is not copied
 	for _, p := range c.Content {
 		switch p.Type {
 		case "text":
-			b.WriteString(p.Text)
+			texts = append(texts, p.Text)
 		case "image":
 			image = true
 		default:
 			mk.Skip(p.Type)
 		}
 	}
-	return b.String(), image
+	return strings.Join(texts, ""), image
 }
 
 // texts reads the texts of a line again.
@@ -103,10 +103,7 @@ func texts(text []byte) (list []traces.Text) {
 		return nil
 	}
 	d, _ := e.data() // what cannot be read has no blocks
-	mk, m := assembly.Maker{Keep: true}, &d.Message
-	if e.Type == "user/message" {
-		m = &d.message
-	}
+	mk, m := assembly.Maker{Keep: true}, d.said(e.Type)
 	if where, _ := e.place(); where.replaces() {
 		for _, p := range m.Content {
 			if p.Text != "" {

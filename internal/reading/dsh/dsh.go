@@ -76,10 +76,12 @@ type event struct {
 	Seed    int64  `json:"seedLength"`
 	Created int64  `json:"createdAt"`
 
-	Seq     *int64         `json:"seq"`
-	Time    int64          `json:"time"` // unix ms
-	Payload jsontext.Value `json:"data"`
-	Where   jsontext.Value `json:"surfaceOp"` // of a message: "append", or what it replaces
+	Version jsontext.Value `json:"version"`
+
+	Seq     *int64              `json:"seq"`
+	Time    int64               `json:"time"` // unix ms
+	Payload assembly.Late[data] `json:"data"`
+	Where   jsontext.Value      `json:"surfaceOp"` // of a message: "append", or what it replaces
 }
 
 // eventOf reads a line, of which the result shares bytes.
@@ -91,11 +93,11 @@ func eventOf(text []byte) (e event, err error) {
 }
 
 // data returns what the event holds. Types that say nothing may hold anything.
-func (e *event) data() (d data, err error) {
+func (e *event) data() (*data, error) {
 	if ignored(e.Type) {
-		return d, nil
+		return &data{}, nil
 	}
-	return d, assembly.Decode(e.Payload, &d)
+	return e.Payload.Value()
 }
 
 // place says where a message goes: behind the others, or in place of some.
@@ -129,8 +131,18 @@ type data struct {
 		Usage *usage `json:"usage"`
 	} `json:"chunk"`
 	Shadowed int64 `json:"shadowedTokenCount"`
+	Header   struct {
+		Config origin `json:"config"`
+	} `json:"header"`
+	Origin origin `json:"provenance"` // of an assistant/message of the first versions, in place of its source
 
-	message // of a user/message, whose members are not in a member of their own
+	// Of a user/message and, in the first versions, of an assistant/message the members are not in a member of their own.
+	message
+}
+
+// origin says which model answers.
+type origin struct {
+	Model string `json:"model"`
 }
 
 // message is what a person, the model or a tool said.
@@ -142,6 +154,18 @@ type message struct {
 		Kind  string `json:"kind"`
 		Model string `json:"model"`
 	} `json:"source"`
+}
+
+// said returns the message of an event. That of the model has no role in the first versions.
+func (d *data) said(typ string) *message {
+	m := &d.Message
+	if m.Content == nil {
+		m = &d.message
+	}
+	if typ == "assistant/message" {
+		m.Role = "assistant"
+	}
+	return m
 }
 
 // usage are the counts of a call. Input excludes what was read and written.
@@ -177,6 +201,7 @@ func (f *file) parse(ln assembly.Line) error {
 		return err
 	}
 	if e.Type == "session" {
+		f.Form(ln.Number, e.Version, "0")
 		if f.Part.ID == "" {
 			f.Part.ID, f.Up, f.Project, f.seed = e.ID, e.Parent, e.Cwd, e.Seed
 		}
@@ -194,8 +219,8 @@ func (f *file) parse(ln assembly.Line) error {
 		return fmt.Errorf("%s: %w", e.Type, err)
 	}
 	switch e.Type {
-	case "request/context":
-		f.model, f.Window = cmp.Or(d.Model, f.model), max(f.Window, d.Window)
+	case "request/context", "request/header":
+		f.model, f.Window = cmp.Or(d.Model, d.Header.Config.Model, f.model), max(f.Window, d.Window)
 	case "step/start", "turn/end":
 		f.cutOff(int32(ln.Number))
 		if f.begun = 0; e.Type == "step/start" {
@@ -213,7 +238,7 @@ func (f *file) parse(ln assembly.Line) error {
 			f.chunk = d.Chunk.Usage
 		}
 	case "assistant/message":
-		f.answer(ln.Number, at, &d)
+		f.answer(ln.Number, at, d)
 	case "user/message":
 		f.said(ln.Number, at, assembly.StepInput, &d.message, where)
 	case "tool/result":
@@ -267,7 +292,7 @@ func (f *file) show(blocks []assembly.Block) { f.surface = append(f.surface, sur
 
 // answer takes a message of the model, whose counts a chunk had before.
 func (f *file) answer(line int, at int64, d *data) {
-	m := &d.Message
+	m := d.said("assistant/message")
 	u := d.Usage.counts()
 	if id := (stepID{d.Turn, d.Step}); f.chunk != nil && f.step == id {
 		u.Doubt = u.Doubt || d.Usage == nil || *d.Usage != *f.chunk
@@ -284,7 +309,7 @@ func (f *file) answer(line int, at int64, d *data) {
 	}
 	f.add(line,
 		assembly.Step{Kind: assembly.StepReply, At: at, First: first, ID: m.ID, Blocks: blocks},
-		assembly.Step{Kind: assembly.StepCount, At: at, Model: cmp.Or(m.Source.Model, f.model), Usage: u, Final: u.OK})
+		assembly.Step{Kind: assembly.StepCount, At: at, Model: cmp.Or(m.Source.Model, d.Origin.Model, f.model), Usage: u, Final: u.OK})
 }
 
 // cutOff counts a step that ended before its message, so that only a chunk has its counts.

@@ -273,3 +273,36 @@ func TestNumberedEvents(t *testing.T) {
 		}
 	}
 }
+
+// The first versions have the members of a reply beside its counts, and name the model in the header of the request.
+func TestFirstVersions(t *testing.T) {
+	s := newScript("d1", "").add("request/header", `"header":{"config":{"model":"deepseek-v4-flash"},"system":"s"}`).user("fix it")
+	s.begin(counts(8000, 0, 30, 10)).add("assistant/message", `"turn":1,"step":1,"content":[{"type":"reasoning","text":"hm"},`+words("done")+`],"provenance":{"model":"deepseek-v4-pro"},"usage":`+counts(8000, 0, 30, 10))
+	s.user("more").begin(counts(100, 7936, 5, 0))
+	got := read(t, s.text())
+	th := &got.Threads[0]
+	if len(got.Problems) != 0 || len(th.Rounds) != 2 || got.Models[th.Rounds[0].Model] != "deepseek-v4-pro" || got.Models[th.Rounds[1].Model] != "deepseek-v4-flash" {
+		t.Fatalf("%d calls of %v, problems %v", len(th.Rounds), got.Models, got.Problems)
+	}
+	if kinds := agenttest.Kinds(got, th.Rounds[0].Reply); !slices.Equal(kinds, []string{"thinking", "text"}) {
+		t.Errorf("reply %v", kinds)
+	}
+}
+
+// A turn ends with 300 tokens, 200 of them reasoning, and a plugin begins the next: of the 150 tokens that the context grew by, 100 are
+// the words of the reply. The reasoning that led to a call of a tool stays.
+func TestReasoningOfFinishedTurn(t *testing.T) {
+	s := newScript("d1", "").add("request/context", `"model":"deepseek-v4-flash"`).user("fix it")
+	s.answer("m1", `{"type":"reasoning","text":"hm"},`+call("t1", "read", `{"path":"/a.go"}`), counts(8000, 0, 400, 350)).result("t1", "package a")
+	s.answer("m2", `{"type":"reasoning","text":"so"},`+words("done"), counts(600, 7936, 300, 200))
+	s.add("user/message", said(strings.Repeat("go on ", 30), "goal")).answer("m3", words("ok"), counts(750, 7936, 9, 0))
+	got := read(t, s.text())
+	th := &got.Threads[0]
+	if len(th.Rounds) != 3 || len(th.Events) != 1 || len(got.Problems) != 0 {
+		t.Fatalf("%d calls, events %+v, problems %v", len(th.Rounds), th.Events, got.Problems)
+	}
+	ev, b := th.Events[0], th.Rounds[1].Reply
+	if ev.Kind != traces.EventForget || ev.Round != 2 || ev.Saved != 200 || !slices.Equal(ev.Cleared, []int32{int32(b.From)}) {
+		t.Errorf("event %+v, want 200 tokens of block %d", ev, b.From)
+	}
+}

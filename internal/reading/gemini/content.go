@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
+	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -65,8 +66,8 @@ type part struct {
 	Inline   *blob  `json:"inlineData"`
 	File     *blob  `json:"fileData"`
 	Response *struct {
-		Response jsontext.Value `json:"response"`
-		Parts    jsontext.Value `json:"parts"`
+		Said  said           `json:"response"`
+		Parts jsontext.Value `json:"parts"`
 	} `json:"functionResponse"`
 }
 
@@ -108,8 +109,7 @@ func (r *record) steps(mk assembly.Maker, at int64) (steps []assembly.Step, know
 	return nil, false
 }
 
-// answer returns the steps of a message of the model, written when its text had
-// ended. The results of its tools came later.
+// answer returns the steps of a message of the model, written when its text had ended. The results of its tools came later.
 func (r *record) answer(mk assembly.Maker, at int64) []assembly.Step {
 	if r.summary {
 		return []assembly.Step{{Kind: assembly.StepReply, At: at, Blocks: blocksOf(mk, r.Content, prompt.KindSummary)}}
@@ -160,8 +160,7 @@ func (t *tokens) usage() assembly.Usage {
 	return assembly.Counts(input, t.Cached, assembly.Count{Logged: true}, output, t.Total, t.Thoughts.N)
 }
 
-// blocksOf returns the blocks of a content, a string or a list; kind is that of
-// its texts.
+// blocksOf returns the blocks of a content, a string or a list; kind is that of its texts.
 func blocksOf(mk assembly.Maker, v jsontext.Value, kind prompt.Kind) []assembly.Block {
 	var list []assembly.Block
 	for _, p := range assembly.PartsOf(mk, v, (*part).text) {
@@ -180,23 +179,34 @@ func blocksOf(mk assembly.Maker, v jsontext.Value, kind prompt.Kind) []assembly.
 
 // resultOf returns the text of a tool's result and whether it has an image.
 func resultOf(mk assembly.Maker, v jsontext.Value) (text string, image bool) {
-	var b strings.Builder
+	var texts []string // most have one, which is not copied
 	for _, p := range assembly.PartsOf(mk, v, (*part).text) {
-		b.WriteString(p.Text)
 		image = image || p.Inline != nil && strings.HasPrefix(p.Inline.Mime, "image/")
 		if p.Response == nil {
+			texts = append(texts, p.Text)
 			continue
 		}
-		var out struct {
-			Output *string `json:"output"`
-		}
-		if assembly.Decode(p.Response.Response, &out) == nil && out.Output != nil {
-			b.WriteString(*out.Output)
-		} else {
-			b.Write(p.Response.Response)
-		}
 		_, more := resultOf(mk, p.Response.Parts)
-		image = image || more
+		texts, image = append(texts, string(p.Response.Said)), image || more
 	}
-	return b.String(), image
+	return strings.Join(texts, ""), image
+}
+
+// said is what a tool said: its output, or all of it as JSON.
+type said string
+
+// Scan implements jsonscan.Scannable.
+func (t *said) Scan(s *jsonscan.Scanner) {
+	from, output := s.Offset(), false
+	for name := range s.Members {
+		if string(name) != "output" || s.Peek() != '"' {
+			s.Skip()
+			continue
+		}
+		s.Decode((*string)(t))
+		output = true
+	}
+	if !output {
+		*t = said(s.From(from))
+	}
 }

@@ -49,9 +49,8 @@ func document(head []byte) bool {
 	return names["sessionId"] && names["projectHash"]
 }
 
-// lined reports whether a file that begins with head has records as lines: its
-// first line is an object that is no whole session, or one that is damaged, which
-// does not end as a line inside of a document does.
+// lined reports whether a file that begins with head has records as lines: its first line is an object that is no whole
+// session, or one that is damaged, which does not end as a line inside of a document does.
 func lined(head []byte) bool {
 	for line := range bytes.Lines(head) {
 		line = bytes.TrimSpace(assembly.TrimBOM(line))
@@ -114,7 +113,9 @@ func texts(text []byte) []traces.Text {
 
 // document reads a session that is one document.
 func (f *file) document(text []byte) error {
-	bad := assembly.EachOf(text, "messages", f.header.set, func(v []byte, line int) error {
+	bad := assembly.EachOf(text, "messages", func(name string, v []byte) error {
+		return assembly.Decode([]byte(`{"`+name+`":`+string(v)+`}`), &f.header)
+	}, func(v []byte, line int) error {
 		var r record
 		err := assembly.Decode(v, &r)
 		if err == nil {
@@ -129,14 +130,6 @@ func (f *file) document(text []byte) error {
 		return errNoSession
 	}
 	return bad
-}
-
-// set takes a member of a document.
-func (h *header) set(name string, v []byte) error {
-	if into := map[string]*string{"sessionId": &h.Session, "projectHash": &h.Hash, "kind": &h.Kind}[name]; into != nil {
-		return assembly.Decode(v, into)
-	}
-	return nil
 }
 
 // line reads one line.
@@ -166,8 +159,7 @@ func (f *file) line(ln assembly.Line) error {
 
 var errNoRecord = errors.New("not a record of a session: it has no type")
 
-// message adds a message to the history, or takes it for what an earlier record
-// of its id becomes.
+// message adds a message to the history, or takes it for what an earlier record of its id becomes.
 func (f *file) message(line int, r *record) error {
 	at := f.At(f.Stamp(line, []byte(r.Timestamp)))
 	steps, known := r.steps(f.Maker, at)
@@ -211,8 +203,7 @@ func (f *file) message(line int, r *record) error {
 	return nil
 }
 
-// rewind goes back to where the history was before a message. What was said since
-// is a branch, which was billed.
+// rewind goes back to where the history was before a message. What was said since is a branch, which was billed.
 func (f *file) rewind(line int, id string) {
 	i, ok := f.index[id]
 	if !ok {
@@ -223,9 +214,8 @@ func (f *file) rewind(line int, id string) {
 	f.at = f.Parent(i)
 }
 
-// replace makes messages the history. Those that it had and that are among them
-// stay as they are, since a call was answered by what they were; of a new history
-// that lacks some, what precedes the first that stayed is a summary.
+// replace makes messages the history. Those that it had and that are among them stay as they are, since a call was answered by
+// what they were; of a new history that lacks some, what precedes the first that stayed is a summary.
 func (f *file) replace(line int, messages []record) error {
 	kept := map[int32]bool{}
 	first := len(messages)

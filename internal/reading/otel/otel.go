@@ -19,9 +19,8 @@ import (
 // Agent is the name of the recorded agent in Session.Agent.
 const Agent = traces.AgentOTel
 
-// Describe returns what the rest of the program needs to know of programs that
-// are only known by their spans: nothing but that they mark the last message for
-// models of Anthropic and fill the window.
+// Describe returns what the rest of the program needs to know of programs that are only known by their spans: nothing but
+// that they mark the last message for models of Anthropic and fill the window.
 func Describe() *traces.Agent {
 	return assembly.Client(&traces.Agent{
 		Name: Agent, Title: "OpenTelemetry GenAI spans", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document, Markers: 1,
@@ -40,11 +39,9 @@ type file struct {
 	spans            []*span
 	service, version string // of the program, as it said last
 	scratch          []byte
-	shown            bool // what is read shows spans, also if they are cut off
-	known            bool // or a span without its time, or what is known to be none
-	bare             bool // a part of an export has no list of them
-	calls            int  // spans that may be calls
-	cut              int  // spans whose messages are cut off
+	shown            bool  // it shows spans, also if they are cut off
+	bad              error // of what is read
+	cut              int   // spans whose messages are cut off
 }
 
 // document reports whether a file begins with spans, one or a list.
@@ -71,11 +68,5 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 func texts(text []byte) []traces.Text {
 	f := &file{Log: assembly.NewLog(assembly.Again())}
 	_ = assembly.Objects(text, 1, errNoSpans, f.read) // as far as it is readable
-	list := f.Texts()
-	for _, sp := range f.spans {
-		if list = append(list, assembly.TextsOf(sp.tool)...); sp.call != nil {
-			list = append(list, assembly.TextsOf(sp.call.Reply)...)
-		}
-	}
-	return list
+	return f.Texts()
 }

@@ -225,6 +225,11 @@ func TestNested(t *testing.T) {
 	if s := sessionOf(t, outer, call("c", "a", 2, 500, 0, 0, 9), bare); s.NumCalls() != 1 || s.Quality.Uncounted != 0 {
 		t.Errorf("%d calls, %d not counted", s.NumCalls(), s.Quality.Uncounted)
 	}
+	// The counts of an outer span are left out for those of a call in it: another one in it that has none is told.
+	bare.up = "a"
+	if s := sessionOf(t, outer, call("c", "a", 2, 500, 0, 0, 9), bare); s.NumCalls() != 2 || s.Quality.Uncounted != 1 {
+		t.Errorf("%d calls, %d not counted", s.NumCalls(), s.Quality.Uncounted)
+	}
 }
 
 // A span that arrives twice counts once, in one file and in two of different forms.

@@ -3,8 +3,9 @@ package otel
 import (
 	"bytes"
 	"cmp"
+	_ "embed"
 	"errors"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
@@ -12,78 +13,80 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// values are what a span says, by what it is called here.
-type values map[string]value
+// names are of members, and behind an empty line of attributes, those of the convention of today ahead of its predecessors',
+// OpenInference's, Vercel's AI SDK's, Traceloop's, Codex's and Claude Code's.
+//
+//go:embed names.txt
+var names string
 
-// value is the JSON of a value, which shares the bytes of the text.
-type value struct {
-	name string // by which the span says it
-	json []byte
-	rank int
-}
+var members, attributes = func() (members, attributes assembly.Table) {
+	head, tail, _ := strings.Cut(names, "\n\n")
+	return assembly.TableOf(head), assembly.TableOf(tail)
+}()
 
 var (
 	errNoSpans = errors.New("it holds no spans")
 	errNoList  = errors.New("a part of the export has no list of spans")
 )
 
-// read reads an object of the file: a span, or something that holds spans.
+// read reads an object of the file.
 func (f *file) read(c *assembly.Cursor) error {
-	f.shown, f.known, f.bare = false, false, false
-	switch f.object(c); {
-	case !f.shown && !f.known:
+	if f.bad = nil; !f.object(c) {
 		return errNoSpans
-	case f.bare:
-		return errNoList
 	}
-	return nil
+	return f.bad
 }
 
-// object reads an object and reports whether it is a span or holds spans.
-func (f *file) object(c *assembly.Cursor) (holds bool) {
+// object reads an object and reports whether it is a span, holds spans, or is known to hold none.
+func (f *file) object(c *assembly.Cursor) (known bool) {
 	from, line := c.Offset(), c.Line()
-	v := values{}
+	v := assembly.Values{}
 	for name := range c.Members {
 		switch string(name) {
 		case "resourceSpans", "scopeSpans", "instrumentationLibrarySpans", "spans", "batches", "data", "trace": // OTLP, Tempo, Jaeger, a list with a head
-			f.list(string(name), c)
-			holds = true
+			known = f.list(string(name), c) || known
 		case "resource":
-			v.object(&c.Scanner, nil, 0)
-			f.service, f.version = cmp.Or(v.text("service"), f.service), cmp.Or(v.text("version"), f.version)
+			object(v, &c.Scanner, nil, 0)
+			f.service, f.version = cmp.Or(v.Text("service"), f.service), cmp.Or(v.Text("version"), f.version)
 		case "resourceLogs", "resourceMetrics":
-			f.known = true
 			f.Unknown[string(name)]++
+			known = true
 			c.Skip()
 		case "type":
 			typ := string(c.Str())
-			f.known = f.known || typ == "metric" || typ == "log"
+			known = known || typ == "metric" || typ == "log"
 		default:
-			v.member(name, &c.Scanner, members, 0)
-			f.shown = f.shown || v.has("span") && v.has("start") || v["name"].name == "spanName" && len(v) > 1
+			member(v, name, &c.Scanner, members, 0)
+			f.shown = f.shown || v.Has("span") && v.Has("start") || v["name"].Name == "spanName" && len(v) > 1
 		}
 	}
-	if c.Err() == nil && (v.has("span") || v.has("name") && len(v) > 1) {
-		f.known, holds = true, true
+	if c.Err() == nil && (v.Has("span") || v.Has("name") && len(v) > 1) {
+		known = true
 		f.add(line, v, c.From(from))
 	}
-	return holds
+	return known
 }
 
-// list reads a member that lists spans, or parts of an export each of which has a list of its own.
-func (f *file) list(name string, c *assembly.Cursor) {
+// list reads a member that lists spans, or parts of an export each of which has a list of its own, and reports whether it does.
+func (f *file) list(name string, c *assembly.Cursor) (known bool) {
 	parts := name == "resourceSpans" || name == "scopeSpans"
-	f.shown = f.shown || parts || strings.HasPrefix(name, "instrumentation")
-	f.bare = f.bare || (parts || name == "spans") && c.Peek() != '['
+	known = strings.HasSuffix(strings.ToLower(name), "spans")
+	f.shown = f.shown || known && name != "spans"
+	if (parts || name == "spans") && c.Peek() != '[' {
+		f.bad = errNoList
+	}
 	c.Each(func() {
-		if !f.object(c) && parts {
-			f.bare = true
+		if f.object(c) {
+			known = true
+		} else if parts {
+			f.bad = errNoList
 		}
 	})
+	return known
 }
 
 // object reads what a span holds: members or attributes by their names, or one attribute with its key and its value.
-func (v values) object(s *jsonscan.Scanner, names map[string]place, rank int) {
+func object(v assembly.Values, s *jsonscan.Scanner, names assembly.Table, behind int) {
 	var key, json []byte
 	for name := range s.Members {
 		switch string(name) {
@@ -92,48 +95,39 @@ func (v values) object(s *jsonscan.Scanner, names map[string]place, rank int) {
 		case "value":
 			json = plain(s)
 		default:
-			v.member(name, s, names, rank)
+			member(v, name, s, names, behind)
 		}
 	}
-	v.take(names, key, json, rank)
+	v.Take(names, key, json, behind)
 }
 
-// member reads a member of a span or of what it holds. rank is added to that of its name.
-func (v values) member(name []byte, s *jsonscan.Scanner, names map[string]place, rank int) {
+// member reads a member of a span or of what it holds, which counts behind others of its name.
+func member(v assembly.Values, name []byte, s *jsonscan.Scanner, names assembly.Table, behind int) {
 	switch string(name) {
 	case "attributes", "tags":
-		s.Each(func() { v.object(s, attributes, rank) })
+		s.Each(func() { object(v, s, attributes, behind) })
 	case "events", "span_events":
-		s.Each(func() { v.object(s, nil, 100) }) // behind what the span itself says
+		s.Each(func() { object(v, s, nil, 100) }) // behind what the span itself says
 	case "context":
-		v.object(s, members, rank)
+		object(v, s, members, behind)
 	case "references": // Jaeger's
 		s.Each(func() {
-			up := values{}
-			if up.object(s, members, 0); up.text("reference") == "CHILD_OF" {
+			up := assembly.Values{}
+			if object(up, s, members, 0); up.Text("reference") == "CHILD_OF" {
 				v["parent"] = up["span"]
 			}
 		})
 	default:
-		v.take(names, name, plain(s), rank)
-	}
-}
-
-// take takes the value of a name, unless one that counts first is there. A member that is null is none.
-func (v values) take(names map[string]place, name, json []byte, rank int) {
-	p, ok := names[string(name)]
-	if had := v[p.what]; ok && json != nil && (had.json == nil || p.rank+rank < had.rank) && (p.attribute || json[0] != 'n') {
-		v[p.what] = value{string(name), json, p.rank + rank}
+		v.Take(names, name, plain(s), behind)
 	}
 }
 
 // plain reads a value, or what an object of OTLP wraps.
 func plain(s *jsonscan.Scanner) []byte {
-	from, object := s.Offset(), s.Peek() == '{'
-	if !object {
+	if s.Peek() != '{' {
 		return s.Raw()
 	}
-	var wrapped []byte
+	from, wrapped := s.Offset(), []byte(nil)
 	for name := range s.Members {
 		if v := s.Raw(); bytes.HasSuffix(name, []byte("Value")) {
 			wrapped = v
@@ -145,32 +139,109 @@ func plain(s *jsonscan.Scanner) []byte {
 	return s.From(from)
 }
 
-func (v values) has(what string) bool { return v[what].json != nil }
+// sums are operations and kinds of spans whose counts are sums, or of no call.
+var sums = strings.Fields("create_agent agent chain workflow task retriever guardrail evaluator")
 
-// text returns a string, or the JSON of anything else but null.
-func (v values) text(what string) string { return assembly.TextOf(v[what].json) }
-
-// number returns a number, which may be in a string, and whether it is one.
-func (v values) number(what string) (float64, bool) {
-	x, err := strconv.ParseFloat(string(bytes.Trim(v[what].json, `"`)), 64)
-	return x, err == nil && x == x
-}
-
-// count returns a count of tokens, -1 for what is none.
-func (v values) count(what string) assembly.Count {
-	c := assembly.Count{Logged: v.has(what)}
-	if x, ok := v.number(what); ok && x == float64(int64(x)) {
-		c.N = int64(x)
-	} else if c.Logged {
-		c.N = -1
+// add adds a span; all is its JSON.
+func (f *file) add(line int, v assembly.Values, all []byte) {
+	sp := &span{
+		key: idOf(v, "span"), up: idOf(v, "parent"), trace: v.Text("trace"), file: f, line: line,
+		start: f.Moment(line, v["start"].JSON), end: f.Moment(line, v["end"].JSON),
 	}
-	return c
+	if us, ok := v.Number("duration"); ok && sp.end == 0 && sp.start != 0 && us >= 0 && us < 9e9 {
+		sp.end = sp.start + int64(us)*1000
+	}
+	sp.end = max(sp.end, sp.start)
+	if sp.key.IsZero() { // it arrives twice if all of it does
+		sp.key = prompt.DigestBytes(all)
+	}
+	if bytes.HasPrefix(v["conversation"].JSON, []byte(`"`)) { // a number is a thread of the machine
+		sp.conversation = v.Text("conversation")
+	}
+	f.Speaks(sp.trace)
+	f.Speaks(sp.conversation)
+	state := v["status"].JSON
+	failed := bytes.Contains(state, []byte("ERROR")) || bytes.Contains(bytes.ReplaceAll(state, []byte(" "), nil), []byte(`"code":2`))
+	name, op, kind := v.Text("name"), v.Text("operation"), strings.ToLower(v.Text("kind"))
+	if before, _, more := strings.Cut(name, " "); op == "" && more && !slices.ContainsFunc([]string{"kind", "input", "output", "model", "response"}, v.Has) {
+		op = before // as the convention names a span: its attributes are lost
+	}
+	switch {
+	case op == "execute_tool" || kind == "tool" || strings.HasPrefix(name, "claude_code.tool"):
+		sp.name = cmp.Or(v.Text("id"), v.Text("span"))
+		id := assembly.CallID(sp.name)
+		sp.tool = f.Keep(f.Maker.Use(id, cmp.Or(v.Text("tool"), name), []byte(v.Text("arguments"))), f.Maker.Result(id, v.Text("result"), failed, false))
+	case strings.HasPrefix(op, "invoke_") || name == "invoke_agent" || slices.Contains(sums, op) || slices.Contains(sums, kind):
+	case op == "embeddings" || kind == "embedding" || kind == "reranker":
+		f.Unknown["span/"+cmp.Or(op, kind)]++
+	case v.Has("input") || v.Has("output"),
+		(op == "chat" || op == "generate_content" || op == "text_completion" || kind == "llm") && !failed && !v.Has("failure"):
+		sp.call = f.call(sp, v)
+	}
+	f.spans = append(f.spans, sp)
 }
 
-// id names a span within all of a corpus, zero for none.
-func (v values) id(what string) (d prompt.Digest) {
-	if id := v.text(what); id != "" {
-		d = prompt.DigestString(v.text("trace")).Extend(prompt.DigestString(id))
+// call returns the call of a span.
+func (f *file) call(sp *span, v assembly.Values) *assembly.Request {
+	usd, _ := v.Number("cost")
+	r := &assembly.Request{
+		Source: f.File, Line: int32(sp.line), ID: cmp.Or(v.Text("response"), v.Text("span")), Model: v.Text("model"),
+		Project: f.service, Version: f.version, USD: f.Cost(sp.line, usd),
+		Start: sp.start, First: sp.end, End: sp.end, Usage: usage(v), Compacted: v.Text("compacted") == "true",
+	}
+	seconds, _ := v.Number("chunk")
+	ms, _ := v.Number("chunk_ms")
+	if wait := max(seconds*1e9, ms*1e6); sp.start != 0 && wait > 0 && wait < float64(sp.end-sp.start) {
+		r.First = sp.start + int64(wait)
+	}
+	for _, m := range f.messages(v["sent"].JSON) {
+		if m.System {
+			r.Head = r.Head.Extend(m.Digest)
+		} else {
+			r.Messages = append(r.Messages, m)
+		}
+	}
+	for _, what := range [...]string{"instructions", "tools"} {
+		if v.Has(what) {
+			r.Head = r.Head.Extend(prompt.DigestBytes(v[what].JSON))
+		}
+	}
+	for _, m := range f.messages(v["answered"].JSON) {
+		r.Reply = append(r.Reply, m.Blocks...)
+	}
+	if t := v.Text("said"); t != "" && len(r.Reply) == 0 {
+		r.Reply = f.Keep(f.Maker.Text(prompt.KindText, t))
+	}
+	return r
+}
+
+// messages reads messages, which are often in a string, and in one that may have been cut off.
+func (f *file) messages(json []byte) (list []*assembly.Message) {
+	s := jsonscan.New(assembly.Inner(json, &f.scratch))
+	if s.Peek() == 0 {
+		return nil
+	}
+	if list = f.List(&s); s.Err() != nil {
+		f.cut++
+	}
+	return list
+}
+
+// usage splits the counts of a call into disjoint classes. By the convention input holds what was read from the cache and
+// written to it, but not in Claude Code's spans, and output the reasoning.
+func usage(v assembly.Values) assembly.Usage {
+	l := v.Logged()
+	l.Apart = v["input"].Name == "input_tokens"
+	if l.Reasoning.N > l.Output.N && l.Output.N >= 0 {
+		l.Output.N += l.Reasoning.N
+	}
+	return l.Usage()
+}
+
+// idOf names a span within all of a corpus, zero for none.
+func idOf(v assembly.Values, what string) (d prompt.Digest) {
+	if id := v.Text(what); id != "" {
+		d = prompt.DigestString(v.Text("trace")).Extend(prompt.DigestString(id))
 	}
 	return d
 }

@@ -108,10 +108,11 @@ func (f *file) add(line int, x *exchange) bool {
 	r := &assembly.Request{Source: f.File, Line: int32(line), ID: first(x.ID), Session: first(x.Task), Whole: true}
 	r.Start, r.End = f.Moment(line, []byte(first(x.Start, x.Request.time))), f.Moment(line, []byte(first(x.End, x.Late, x.Response.time)))
 	c := &call{half: r.ID, Request: r}
-	f.ask(c, plain(ask, &f.scratch[0]))
+	f.ask(c, assembly.Inner(ask, &f.scratch[0]))
 	status, _ := strconv.Atoi(first(x.Status, x.Response.status))
 	c.failed = status >= 400
-	c.hear(f.Response(plain(answer, &f.scratch[1])))
+	c.hear(f.Response(assembly.Inner(answer, &f.scratch[1])))
+	f.Keep(c.Reply...)
 	if path := first(x.Path, x.Request.path, x.Response.path); path != "" && !paths.MatchString(path) {
 		if c.asked && c.Usage.OK && c.Usage.Output > 0 {
 			f.Lacks(1, line, "the answer of %.40q has the token counts of a call, and the path is that of no known interface", path)
@@ -139,19 +140,7 @@ func (c *call) hear(a *assembly.Response) {
 	if c.End == 0 {
 		c.End = c.Source.Moment(int(c.Line), a.Created)
 	}
-	c.Reply, c.Usage, c.Open, c.USD = a.Reply(), a.Usage(), a.Open, c.Source.Cost(int(c.Line), a.USD)
-}
-
-// plain returns the text of a body that is one, or its JSON; nil for none.
-func plain(v []byte, scratch *[]byte) []byte {
-	switch {
-	case len(v) == 0 || v[0] == 'n':
-		return nil
-	case v[0] == '"':
-		s := jsonscan.New(v)
-		return bytes.TrimSpace(s.Text(scratch))
-	}
-	return v
+	c.Reply, c.Usage, c.Open, c.USD = a.Reply(), a.Usage(), a.Open, c.Source.Cost(int(c.Line), a.USD())
 }
 
 // ask reads the body of a request.
@@ -184,7 +173,7 @@ func (f *file) ask(c *call, body []byte) {
 		}
 	}
 	if s.Err() != nil { // cut off where the log limits bodies
-		f.Unknown["request/cut off"]++
+		f.cut++
 	}
 	for i, v := range [...][]byte{tools, system} {
 		if len(v) > 0 && v[0] != 'n' {

@@ -72,6 +72,7 @@ type file struct {
 	heads   map[prompt.Digest][]byte // without markers, by the digests of their JSON
 	scratch [2][]byte                // of bodies that are texts
 	others  int                      // exchanges that are no calls of a model
+	cut     int                      // requests that are cut off
 }
 
 func newFile(f *assembly.File) *file {
@@ -84,8 +85,8 @@ var errNoExchanges = errors.New("it holds no requests to a model")
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
 	f := newFile(assembly.NewFile(in.Name, opts))
 	err := f.ReadObjects(ctx, opts, in, errNoExchanges, f.read)
-	if err == nil && len(f.calls)+f.others == 0 && f.Problems.Total == 0 {
-		err = f.Refuse(0, errNoExchanges)
+	if f.cut > 0 {
+		f.Problems.Add(f.Name, 0, "%d requests cannot be read to their end; what is missing counts as unseen", f.cut)
 	}
 	return f, err
 }
@@ -104,9 +105,5 @@ func (f *file) read(c *assembly.Cursor) error {
 func texts(text []byte) []traces.Text {
 	f := newFile(assembly.Again())
 	_ = assembly.Objects(text, 1, errNoExchanges, f.read) // as far as it is readable
-	list := f.Texts()
-	for _, c := range f.calls {
-		list = append(list, assembly.TextsOf(c.Reply)...)
-	}
-	return list
+	return f.Texts()
 }

@@ -336,3 +336,21 @@ func TestEstimate(t *testing.T) {
 		t.Errorf("%+v", s.Quality)
 	}
 }
+
+// Of responses alone, one that calls a tool shows that the next call answers it.
+func TestAnswersOfTools(t *testing.T) {
+	line := func(created int, id, message string) string {
+		return fmt.Sprintf(`{"scope":"https://h","method":"POST","path":"/v1/chat/completions","status":200,"response":{"id":%q,"model":"gpt-5.5","created":%d,"choices":[{"message":{"role":"assistant",%s}}],"usage":{"prompt_tokens":2000,"completion_tokens":9}}}`, id, created, message)
+	}
+	uses := `"tool_calls":[{"id":"t1","function":{"name":"read","arguments":"{}"}}]`
+	text := "[" + strings.Join([]string{line(1774387735, "a", uses), line(1774387745, "b", `"content":"done"`), line(1774387755, "c", `"content":"yes"`)}, ",") + "]"
+	c := agenttest.Read(t, Describe(), map[string]string{"a.json": text})
+	if len(c.Sessions) != 1 || c.Sessions[0].NumCalls() != 3 {
+		t.Fatalf("%d sessions, problems %v", len(c.Sessions), c.Problems)
+	}
+	for i, want := range []traces.Trigger{traces.TriggerPrompt, traces.TriggerToolResult, traces.TriggerOther} {
+		if got := c.Sessions[0].Threads[0].Rounds[i].Trigger; got != want {
+			t.Errorf("call %d answers %v, want %v", i, got, want)
+		}
+	}
+}

@@ -2,8 +2,6 @@ package reqlog
 
 import (
 	"cmp"
-	"path"
-	"strings"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
 	"github.com/compactsim/compactsim/traces"
@@ -16,9 +14,8 @@ func whole(files []*file) (list []*call) {
 		if f.others > 0 && len(f.calls) == 0 {
 			f.Problems.Add(f.Name, 0, "none of its %d exchanges is a call of a model that was answered", f.others)
 		}
-		stem, _, _ := strings.Cut(path.Base(f.Name), ".")
 		for _, c := range f.calls {
-			c.Session = cmp.Or(c.Session, stem)
+			c.Session = cmp.Or(c.Session, f.Stem())
 			if o := halves[c.half]; c.half != "" && o != nil && o.asked != c.asked && o.told != c.told {
 				o.join(c)
 				continue
@@ -45,14 +42,10 @@ func (c *call) join(o *call) {
 // sessions makes a session of the calls that name one, and of those of a file that name none.
 func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 	var all []*assembly.Request
-	named := map[string]bool{}
 	for _, c := range whole(files) {
-		if c.failed && !c.Usage.OK {
-			continue
+		if !c.failed || c.Usage.OK {
+			all = append(all, c.Request)
 		}
-		c.Prompted = !named[c.Session]
-		named[c.Session] = true
-		all = append(all, c.Request)
 	}
 	return assembly.Sessions(opts, Agent, all)
 }

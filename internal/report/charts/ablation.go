@@ -40,22 +40,12 @@ func Ablation(a *studies.Ablation) *document.Document {
 	return d
 }
 
-// ablatedCell returns a cell of an ablation by its name, nil if it is missing.
-func ablatedCell(a *studies.Ablation, name string) *results.Cell {
-	for i := range a.Run.Cells {
-		if a.Run.Cells[i].Cell == name {
-			return &a.Run.Cells[i]
-		}
-	}
-	return nil
-}
-
 // ablationTable lists a strategy as it is and its mechanisms. Notes below name
 // those without a difference and those that cannot be switched.
 func ablationTable(a *studies.Ablation, base string) *document.Table {
 	t := &document.Table{Columns: slices.Concat(document.Left(base), document.Right("",
 		"COST", "DIFFERENCE", "%", "READ", "WRITTEN", "UNCACHED", "HIT", "COMPACTIONS", "CLEARINGS", "WAIT"))}
-	cell := ablatedCell(a, base)
+	cell := cellOf(a.Run, base)
 	if cell == nil {
 		return t
 	}
@@ -107,7 +97,7 @@ func pairTable(pairs []studies.Difference) *document.Table {
 	t := &document.Table{Columns: slices.Concat(document.Left("TWO AT A TIME"),
 		document.Right("", "DIFFERENCE", "%", "BEYOND THE PARTS"))}
 	slices.SortStableFunc(pairs,
-		func(x, y studies.Difference) int { return cmp.Compare(math.Abs(y.Extra), math.Abs(x.Extra)) })
+		func(x, y studies.Difference) int { return cmp.Compare(math.Abs(*y.Extra), math.Abs(*x.Extra)) })
 	amounts := make([]float64, len(pairs))
 	for i := range pairs {
 		amounts[i] = pairs[i].USD
@@ -115,9 +105,9 @@ func pairTable(pairs []studies.Difference) *document.Table {
 	money := document.Amounts(amounts...)
 	for i := range pairs {
 		d := &pairs[i]
-		if strings.ContainsAny(money(d.Extra), "123456789") && len(t.Rows) < maxPairRows {
+		if strings.ContainsAny(money(*d.Extra), "123456789") && len(t.Rows) < maxPairRows {
 			t.Rows = append(t.Rows,
-				[]any{changeText(d.Change), differenceText(d, money), relativeText(d), document.Signed(d.Extra, money)})
+				[]any{changeText(d.Change), differenceText(d, money), relativeText(d), document.Signed(*d.Extra, money)})
 		}
 	}
 	if left := len(pairs) - len(t.Rows); left > 0 {
@@ -184,17 +174,20 @@ func ablationData(a *studies.Ablation) *document.Table {
 	for _, base := range a.Bases {
 		for _, d := range slices.Concat(a.Differences(base, 1), a.Differences(base, 2)) {
 			for _, m := range results.Metrics() {
-				was, ok := ablatedCell(a, base).Value(m)
-				is, both := ablatedCell(a, d.Change.Cell).Value(m)
+				was, ok := cellOf(a.Run, base).Value(m)
+				is, both := cellOf(a.Run, d.Cell).Value(m)
 				if !ok || !both || m.Of != "" || m.Group != "" {
 					continue
 				}
 				var covered, beyond any
 				if m.Name == results.NameCost {
-					covered, beyond = d.Covered, given(len(d.Change.Paths) > 1, d.Extra)
+					covered = d.Covered
+					if d.Extra != nil {
+						beyond = document.Plain(*d.Extra)
+					}
 				}
 				t.Rows = append(t.Rows, []any{
-					d.Change.Base, strings.Join(d.Change.Set, " "), d.Change.On, m.Name, m.Unit, m.Better.String(),
+					d.Base, strings.Join(d.Set, " "), d.On, m.Name, m.Unit, m.Better.String(),
 					document.Plain(was), document.Plain(is),
 					document.Plain(is - was), given(was != 0, (is-was)/was), covered, beyond,
 				})
@@ -204,38 +197,12 @@ func ablationData(a *studies.Ablation) *document.Table {
 	return t
 }
 
-// ablated is a strategy in a document.
+// ablated is a strategy in a document: its figures, and those of each change minus its own.
 type ablated struct {
-	Strategy string             `json:"strategy"`
-	Metrics  map[string]float64 `json:"metrics"`
-	Changes  []ablatedChange    `json:"changes"`
-	Refused  []refusedChange    `json:"refused,omitempty"`
-}
-
-// ablatedChange is one change: its figures minus those of the strategy as it is.
-type ablatedChange struct {
-	Set         []string `json:"set"`
-	InForce     bool     `json:"in_force"`
-	Doc         string   `json:"doc,omitzero"`
-	USD         float64  `json:"difference_usd"`
-	Relative    float64  `json:"difference_share"`
-	Covered     bool     `json:"within_model_error"`
-	Cut         bool     `json:"sessions_end,omitzero"`
-	Calls       int      `json:"calls"`
-	Read        int64    `json:"cache_read_tokens"`
-	Written     int64    `json:"cache_write_tokens"`
-	Uncached    int64    `json:"input_uncached_tokens"`
-	Output      int64    `json:"output_tokens"`
-	Hit         float64  `json:"cache_hit_ratio"`
-	Compactions int      `json:"compactions"`
-	Cleared     int      `json:"microcompactions"`
-	Latency     float64  `json:"added_latency_seconds"`
-	Beyond      *float64 `json:"beyond_parts_usd,omitzero"`
-}
-
-type refusedChange struct {
-	Set    string `json:"set"`
-	Reason string `json:"reason"`
+	Strategy string               `json:"strategy"`
+	Metrics  map[string]float64   `json:"metrics"`
+	Changes  []studies.Difference `json:"changes"`
+	Refused  []studies.Refusal    `json:"refused,omitempty"`
 }
 
 // ablationJSON writes a document with one strategy per line.
@@ -252,30 +219,18 @@ func ablationJSON(w io.Writer, a *studies.Ablation) error {
 }
 
 func published(a *studies.Ablation, base string) ablated {
-	out := ablated{Strategy: base, Metrics: map[string]float64{}, Changes: []ablatedChange{}}
-	if c := ablatedCell(a, base); c != nil {
+	changes := append([]studies.Difference{}, a.Differences(base, 1)...)
+	out := ablated{Strategy: base, Metrics: map[string]float64{}, Changes: append(changes, a.Differences(base, 2)...)}
+	if c := cellOf(a.Run, base); c != nil {
 		for _, m := range results.Metrics() {
 			if v, ok := c.Value(m); ok {
 				out.Metrics[m.Name] = v
 			}
 		}
 	}
-	for n := 1; n <= 2; n++ {
-		for _, d := range a.Differences(base, n) {
-			x := ablatedChange{
-				d.Change.Set, d.Change.On, d.Change.Doc, d.USD, d.Relative, d.Covered, d.Cut, d.Calls, d.Read, d.Written,
-				d.Uncached, d.Output,
-				d.Hit, d.Compactions, d.Cleared, d.Latency, nil,
-			}
-			if n > 1 {
-				x.Beyond = &d.Extra
-			}
-			out.Changes = append(out.Changes, x)
-		}
-	}
 	for _, r := range a.Refused {
 		if r.Base == base {
-			out.Refused = append(out.Refused, refusedChange{r.Set, r.Reason})
+			out.Refused = append(out.Refused, r)
 		}
 	}
 	return out

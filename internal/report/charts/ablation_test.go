@@ -63,7 +63,7 @@ func TestAblationGolden(t *testing.T) {
 	}
 	t.Run("tornado.svg", func(t *testing.T) {
 		var got bytes.Buffer
-		if err := Tornado(switched(), "auto-compact/167k").Draw(&got, "svg"); err != nil {
+		if err := AblationDrawings(switched())[0].Draw(&got, "svg"); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, "tornado.svg", got.Bytes())
@@ -122,7 +122,7 @@ func TestAblationWithoutEffect(t *testing.T) {
 	}
 	a := switched()
 	a.Changes = a.Changes[3:5]
-	if err := Tornado(a, "auto-compact/167k").Draw(&got, "svg"); err == nil || len(AblationDrawings(a)) > 0 {
+	if _, err := tornado(a, "auto-compact/167k"); err == nil || len(AblationDrawings(a)) > 0 {
 		t.Errorf("a chart of nothing: %v", err)
 	}
 }
@@ -130,7 +130,7 @@ func TestAblationWithoutEffect(t *testing.T) {
 // The charts report what the writer could not take.
 func TestTornadoOnAFullDisk(t *testing.T) {
 	for _, format := range ChartFormats() {
-		if err := Tornado(switched(), "auto-compact/167k").Draw(fullDisk{}, format); err == nil {
+		if err := AblationDrawings(switched())[0].Draw(fullDisk{}, format); err == nil {
 			t.Errorf("%s: the error of the writer was lost", format)
 		}
 	}

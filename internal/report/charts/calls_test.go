@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -197,4 +198,12 @@ func TestEveryMissShows(t *testing.T) {
 			t.Errorf("call %v: %v, want %v", line.X[i], y, want)
 		}
 	}
+}
+
+func contextDrawing(run *results.Run, calls []results.CellCalls) Drawing {
+	return drawing("context", func() (*document.Chart, error) { return contextChart(run, calls) })
+}
+
+func hitDrawing(run *results.Run, calls []results.CellCalls) Drawing {
+	return drawing("hit", func() (*document.Chart, error) { return hitChart(run, calls) })
 }

@@ -19,7 +19,7 @@ const maxDays = 92
 
 // AuditDrawings returns the charts of a bill: what misses cost by cause over days.
 func AuditDrawings(r *audit.Report) []Drawing {
-	return []Drawing{{Kind: "misses", Name: "misses", chart: func() (*document.Chart, error) { return auditMisses(r) }}}
+	return []Drawing{drawing("misses", func() (*document.Chart, error) { return auditMisses(r) })}
 }
 
 func auditMisses(r *audit.Report) (*document.Chart, error) {
@@ -86,7 +86,7 @@ func auditMisses(r *audit.Report) (*document.Chart, error) {
 
 // ChainDrawings returns the charts of compactions: what each cost, and what later calls saved by it.
 func ChainDrawings(run *results.Run, cells []studies.Chains) []Drawing {
-	return []Drawing{{Kind: "compactions", Name: "compactions", chart: func() (*document.Chart, error) { return chainChart(run, cells) }}}
+	return []Drawing{drawing("compactions", func() (*document.Chart, error) { return chainChart(run, cells) })}
 }
 
 func chainChart(run *results.Run, cells []studies.Chains) (*document.Chart, error) {
@@ -132,9 +132,7 @@ func chainChart(run *results.Run, cells []studies.Chains) (*document.Chart, erro
 		line.Name = "paid back above"
 		p.Series = append(p.Series, line)
 	}
-	c := runChart(run, "What compactions cost and paid back", errorLine(run), notes...)
-	c.Facts, c.Width, c.Panels = headLines(run)[:1], validationWidth, []document.Panel{p}
-	return c, nil
+	return runChart(run, "What compactions cost and paid back", errorLine(run), squareWidth, []document.Panel{p}, notes...), nil
 }
 
 // balanceAxes returns axes of USD for what compactions cost and saved: both logarithmic or neither, so that the line between

@@ -77,8 +77,8 @@ func undrawn(run *results.Run, calls []results.CellCalls) string {
 
 // calledName names a cell of a run whose calls are drawn.
 func calledName(run *results.Run, cell string) string {
-	if i := slices.IndexFunc(run.Cells, func(c results.Cell) bool { return c.Cell == cell }); i >= 0 {
-		return shortName(&run.Cells[i], sweptNames(run))
+	if c := cellOf(run, cell); c != nil {
+		return shortName(c, sweptNames(run))
 	}
 	return cellName(cell)
 }
@@ -176,14 +176,10 @@ func (t *trace) findShrinks(summaries map[int32][]int64) {
 	}
 }
 
-// contextDrawing draws the context of the session with the most calls, tokens,
+// contextChart draws the context of the session with the most calls, tokens,
 // over its calls under at most four cells. It marks compactions and drops of
 // the context, and shows below them the misses by class and the share of the
 // input that was read from the cache.
-func contextDrawing(run *results.Run, calls []results.CellCalls) Drawing {
-	return Drawing{Kind: "context", Name: "context", chart: func() (*document.Chart, error) { return contextChart(run, calls) }}
-}
-
 func contextChart(run *results.Run, calls []results.CellCalls) (*document.Chart, error) {
 	if err := checkCalls(calls); err != nil {
 		return nil, err
@@ -217,11 +213,12 @@ func contextChart(run *results.Run, calls []results.CellCalls) (*document.Chart,
 		facts += " · " + document.Count(most, "call")
 	}
 	facts += " of the main conversation · " + document.Printable(modelNames(models))
-	c := runChart(run, "Context over the calls of session "+document.Shortened(document.Printable(session), 13), errorLine(run), undrawn(run, calls))
 	for i := range traces {
 		traces[i].cell = calledName(run, traces[i].cell)
 	}
-	c.Facts, c.Width, c.Panels = []string{facts}, callsWidth, contextPanels(traces, float64(peak))
+	c := runChart(run, "Context over the calls of session "+document.Shortened(document.Printable(session), 13), errorLine(run),
+		callsWidth, contextPanels(traces, float64(peak)), undrawn(run, calls))
+	c.Facts = []string{facts}
 	xs := unitAxis(results.UnitCalls, 1, float64(most), 10)
 	for i := range c.Panels {
 		c.Panels[i].X.Low, c.Panels[i].X.High = 0.5-0.01*float64(most), float64(most)*1.01+0.5

@@ -19,7 +19,7 @@ func CheckDrawings(r *check.Report) []Drawing {
 	if r.Change == nil {
 		return nil
 	}
-	return []Drawing{{Kind: "change", Name: "change", chart: func() (*document.Chart, error) { return changeChart(r), nil }}}
+	return []Drawing{drawing("change", func() (*document.Chart, error) { return changeChart(r), nil })}
 }
 
 // changePart is a part of a change: what it adds to the bill, USD.

@@ -24,7 +24,7 @@ const (
 // draws the reference cells and the cheapest others. Drawing fails when there is nothing
 // to draw: no cells, no cost, or figures that are negative or not finite.
 func Chart(run *results.Run) Drawing {
-	return Drawing{Kind: "cost", Name: "cost", chart: func() (*document.Chart, error) { return costChart(run) }}
+	return drawing("cost", func() (*document.Chart, error) { return costChart(run) })
 }
 
 // costBar is the cost of one cell.
@@ -153,9 +153,7 @@ func costChart(run *results.Run) (*document.Chart, error) {
 		}
 	}
 	p.Series = append(p.Series, whole, amounts)
-	c := runChart(run, "Cost by strategy and token class", chartTrust(run), notes...)
-	c.Facts, c.Width, c.Panels = headLines(run)[:1], barsWidth, []document.Panel{p}
-	return c, nil
+	return runChart(run, "Cost by strategy and token class", chartTrust(run), barsWidth, []document.Panel{p}, notes...), nil
 }
 
 // AblationDrawings returns a tornado chart for each strategy of an ablation
@@ -164,16 +162,12 @@ func AblationDrawings(a *studies.Ablation) []Drawing {
 	var list []Drawing
 	for _, base := range a.Bases {
 		if len(tornadoBars(a, base)) > 0 {
-			list = append(list, Tornado(a, base))
+			d := drawing("tornado", func() (*document.Chart, error) { return tornado(a, base) })
+			d.Name = fileName("tornado", base)
+			list = append(list, d)
 		}
 	}
 	return list
-}
-
-// Tornado draws the cost of a strategy with each mechanism switched, the
-// largest difference at the top.
-func Tornado(a *studies.Ablation, base string) Drawing {
-	return Drawing{Kind: "tornado", Name: fileName("tornado", base), chart: func() (*document.Chart, error) { return tornado(a, base) }}
 }
 
 // tornadoBars returns the changes of a strategy that cost or save anything.
@@ -183,6 +177,8 @@ func tornadoBars(a *studies.Ablation, base string) []studies.Difference {
 	})
 }
 
+// tornado draws the cost of a strategy with each mechanism switched, the
+// largest difference at the top.
 func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 	bars := tornadoBars(a, base)
 	if len(bars) == 0 {
@@ -229,14 +225,10 @@ func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 	}
 	p.Series = append(slices.DeleteFunc(series, func(s document.Series) bool { return len(s.X) == 0 }),
 		across(0, p.Y.Low, 0, p.Y.High))
-	c := runChart(a.Run, "What each mechanism is worth: "+document.Printable(base), errorLine(a.Run), notes...)
-	c.Facts, c.Width, c.Panels = headLines(a.Run)[:1], barsWidth+30, []document.Panel{p}
-	for i := range a.Run.Cells {
-		if cell := &a.Run.Cells[i]; cell.Cell == base {
-			cost := cell.Total.CostUSD()
-			c.Facts = append(c.Facts, "as it is: "+document.Amounts(cost)(cost))
-			break
-		}
+	c := runChart(a.Run, "What each mechanism is worth: "+document.Printable(base), errorLine(a.Run), barsWidth+30, []document.Panel{p}, notes...)
+	if cell := cellOf(a.Run, base); cell != nil {
+		cost := cell.Total.CostUSD()
+		c.Facts = append(c.Facts, "as it is: "+document.Amounts(cost)(cost))
 	}
 	return c, nil
 }

@@ -48,9 +48,7 @@ func curves(list []*sweep) *document.Chart {
 	if spanned {
 		list[0].notes = append(list[0].notes, intervalNote)
 	}
-	c := frame(list, common, errorLine(list[0].run))
-	c.Width, c.Panels = linesWidth, panels
-	return c
+	return frame(list, common, errorLine(list[0].run), linesWidth, panels)
 }
 
 // lines draws a line for each strategy and setting of the other parameters, and returns what all have in common.

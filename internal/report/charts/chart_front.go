@@ -60,7 +60,7 @@ func frontDrawing(run *results.Run) *Drawing {
 	if others < 2 {
 		return nil
 	}
-	return &Drawing{Kind: "front", Name: "front", chart: func() (*document.Chart, error) {
+	d := drawing("front", func() (*document.Chart, error) {
 		notes := []string{"horizontal bars: from summaries that keep nothing to those that keep all that fits"}
 		if len(points) > maxFrontSpans {
 			notes = nil
@@ -71,10 +71,9 @@ func frontDrawing(run *results.Run) *Drawing {
 				break
 			}
 		}
-		c := runChart(run, "What it costs not to forget", errorLine(run), notes...)
-		c.Facts, c.Width, c.Panels = headLines(run)[:1], frontWidth, []document.Panel{frontPanel(run, points)}
-		return c, nil
-	}}
+		return runChart(run, "What it costs not to forget", errorLine(run), frontWidth, []document.Panel{frontPanel(run, points)}, notes...), nil
+	})
+	return &d
 }
 
 func frontPanel(run *results.Run, points []frontPoint) document.Panel {

@@ -10,21 +10,11 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// hitDrawing draws the share of input tokens read from the cache over time, by
+// hitChart draws the share of input tokens read from the cache over time, by
 // hours or days since the start of each session, under at most four cells, and
 // below it what misses cost: missed tokens at the price that the call paid for
 // its other input, less the price of a read. All calls count, as in
 // cache_hit_ratio; all sessions share one clock that begins at their start.
-func hitDrawing(run *results.Run, calls []results.CellCalls) Drawing {
-	return Drawing{Kind: "hit", Name: "hit", chart: func() (*document.Chart, error) { return hitChart(run, calls) }}
-}
-
-// hitBucket has the sums of a span of time.
-type hitBucket struct {
-	usage  prompt.Usage
-	missed float64 // cost of misses, USD
-}
-
 func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, error) {
 	if err := checkCalls(calls); err != nil {
 		return nil, err
@@ -83,11 +73,16 @@ func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, err
 			of = "session " + document.Shortened(document.Printable(id), 13)
 		}
 	}
-	c := runChart(run, "Cache hit ratio over time, "+of, errorLine(run), undrawn(run, calls))
+	c := runChart(run, "Cache hit ratio over time, "+of, errorLine(run), callsWidth, panels, undrawn(run, calls))
 	c.Facts = []string{fmt.Sprintf("%s · weighted by tokens, in steps of %s since the start of each session",
 		document.Count(len(sessions), "session"), spanName(width))}
-	c.Width, c.Panels = callsWidth, panels
 	return c, nil
+}
+
+// hitBucket has the sums of a span of time.
+type hitBucket struct {
+	usage  prompt.Usage
+	missed float64 // cost of misses, USD
 }
 
 const day = 24 * time.Hour

@@ -53,9 +53,7 @@ func (s *sweep) tiles() *document.Chart {
 	if marked {
 		trust = chartTrust(s.run)
 	}
-	c := frame([]*sweep{s}, common, trust)
-	c.Width, c.Panels = max(width*float64(columns), linesWidth*3/4), []document.Panel{p}
-	return c
+	return frame([]*sweep{s}, common, trust, max(width*float64(columns), linesWidth*3/4), []document.Panel{p})
 }
 
 // outlines marks the tiles of the best value, and more thinly those that tie with it.

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/study/calls"
+	"github.com/compactsim/compactsim/internal/serving/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -23,12 +23,8 @@ var sessionKinds = []struct {
 // leastRanked is the smallest number of sessions of a kind that a rank is the mean of.
 const leastRanked = 3
 
-// rankDrawing draws the mean rank of each cell by cost among the others, 1 for the cheapest, over all sessions and over
+// rankChart draws the mean rank of each cell by cost among the others, 1 for the cheapest, over all sessions and over
 // those of each kind, with 95 % intervals by session.
-func rankDrawing(run *results.Run) Drawing {
-	return Drawing{Kind: "rank", Name: "rank", chart: func() (*document.Chart, error) { return rankChart(run) }}
-}
-
 func rankChart(run *results.Run) (*document.Chart, error) {
 	base := run.Reference(results.StrategyRecorded)
 	if base == nil || len(base.Rows) < leastRanked {
@@ -74,10 +70,8 @@ func rankChart(run *results.Run) (*document.Chart, error) {
 	for i, c := range cells {
 		p.Y.Place(i, len(cells), shortName(c, swept))
 	}
-	c := runChart(run, "Rank of strategies by cost and kind of session", errorLine(run),
-		append(valuesNote(run, swept), "bars: 95 % intervals of the mean over sessions; equal costs share their ranks")...)
-	c.Facts, c.Width, c.Panels = headLines(run)[:1], barsWidth, []document.Panel{p}
-	return c, nil
+	return runChart(run, "Rank of strategies by cost and kind of session", errorLine(run), barsWidth, []document.Panel{p},
+		append(valuesNote(run, swept), "bars: 95 % intervals of the mean over sessions; equal costs share their ranks")...), nil
 }
 
 // ranksOf returns the rank of each cell by cost in each session; equal costs share the mean of their ranks.
@@ -112,11 +106,7 @@ func meanOf(values []float64, at []int) (mean, half float64) {
 	return mean, distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * deviation / math.Sqrt(n)
 }
 
-// recallDrawing draws the recall of each cell with its 95 % interval by session.
-func recallDrawing(run *results.Run) Drawing {
-	return Drawing{Kind: "recall", Name: "recall", chart: func() (*document.Chart, error) { return recallChart(run) }}
-}
-
+// recallChart draws the recall of each cell with its 95 % interval by session.
 func recallChart(run *results.Run) (*document.Chart, error) {
 	m, _ := results.LookupMetric(results.NameRecall)
 	marks := dotsOf("", document.Style{Color: document.Navy, Size: 3.4})
@@ -152,10 +142,8 @@ func recallChart(run *results.Run) (*document.Chart, error) {
 	}
 	marks.Texts = nil
 	p.Series = []document.Series{marks, amounts}
-	notes := slices.Concat(barNotes(marks.XSpans), valuesNote(run, swept))
-	c := runChart(run, "What is used later and still at hand", errorLine(run), notes...)
-	c.Facts, c.Width, c.Panels = headLines(run)[:1], barsWidth, []document.Panel{p}
-	return c, nil
+	return runChart(run, "What is used later and still at hand", errorLine(run), barsWidth, []document.Panel{p},
+		slices.Concat(barNotes(marks.XSpans), valuesNote(run, swept))...), nil
 }
 
 // missParts are the classes of misses with their colours, from dark to light by what a client can do about them.
@@ -170,11 +158,7 @@ func missParts() []document.Series {
 	return list
 }
 
-// missesDrawing draws the misses of each cell by class.
-func missesDrawing(run *results.Run) Drawing {
-	return Drawing{Kind: "misses", Name: "misses", chart: func() (*document.Chart, error) { return missesChart(run) }}
-}
-
+// missesChart draws the misses of each cell by class.
 func missesChart(run *results.Run) (*document.Chart, error) {
 	m, _ := results.LookupMetric(results.NameMisses)
 	var cells []*results.Cell
@@ -208,7 +192,6 @@ func missesChart(run *results.Run) (*document.Chart, error) {
 	}
 	parts = slices.DeleteFunc(parts, func(s document.Series) bool { return len(s.X) == 0 })
 	p.Series = append(parts, totals, amounts)
-	c := runChart(run, "Misses of the cache by strategy and cause", errorLine(run), slices.Concat(barNotes(spans), valuesNote(run, swept))...)
-	c.Facts, c.Width, c.Panels = headLines(run)[:1], barsWidth, []document.Panel{p}
-	return c, nil
+	return runChart(run, "Misses of the cache by strategy and cause", errorLine(run), barsWidth, []document.Panel{p},
+		slices.Concat(barNotes(spans), valuesNote(run, swept))...), nil
 }

@@ -107,6 +107,9 @@ func (s *sweep) place() error {
 	if s.note != "" {
 		s.notes = append(s.notes, s.note)
 	}
+	if len(s.axes) == 1 {
+		s.limit()
+	}
 	if partial > 0 {
 		s.notes = append(s.notes, document.Count(partial, "cell")+" not drawn: fewer sessions than the others")
 	}
@@ -117,6 +120,21 @@ func (s *sweep) place() error {
 		s.notes = append(s.notes, document.Count(cut, "cell")+" not drawn: sessions end early")
 	}
 	return nil
+}
+
+// limit leaves out the lines beyond those that a chart can distinguish.
+func (s *sweep) limit() {
+	var groups []string
+	for _, p := range s.points {
+		if !slices.Contains(groups, p.group) {
+			groups = append(groups, p.group)
+		}
+	}
+	most := len(looks())
+	if n := len(groups) - most; n > 0 {
+		s.points = slices.DeleteFunc(s.points, func(p sweepPoint) bool { return slices.Contains(groups[most:], p.group) })
+		s.notes = append(s.notes, document.Count(n, "line")+" not drawn: more cannot be told apart")
+	}
 }
 
 // groupOf names the strategy and all parameters of a cell except those of axes.
@@ -198,7 +216,7 @@ func (s *sweep) beside() []*results.Cell {
 }
 
 // frame returns a chart of sweeps over the same cells with what all have in common.
-func frame(list []*sweep, common, trust string) *document.Chart {
+func frame(list []*sweep, common, trust string, width float64, panels []document.Panel) *document.Chart {
 	first, drawn := list[0], map[string]bool{}
 	for _, p := range first.points {
 		drawn[p.cell.Cell] = true
@@ -216,10 +234,10 @@ func frame(list []*sweep, common, trust string) *document.Chart {
 	for i := range first.axes {
 		over = append(over, shortTitle(first.title(&first.axes[i])))
 	}
-	c := runChart(first.run, listed(titles)+" by "+listed(over), trust, compacted(notes)...)
-	second := []string{first.slice, common, document.Count(len(first.points), "cell")}
+	c := runChart(first.run, listed(titles)+" by "+listed(over), trust, width, panels, compacted(notes)...)
+	second := []string{common, document.Count(len(first.points), "cell")}
 	second = slices.DeleteFunc(second, func(t string) bool { return t == "" })
-	c.Facts = []string{headLines(first.run)[0], strings.Join(second, " · ")}
+	c.Facts = append(c.Facts, strings.Join(second, " · "))
 	return c
 }
 

@@ -11,59 +11,9 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// ValidationDrawings returns the charts of a validation: predicted against
-// recorded reads, the error by the gap since the last response, and how long caches keep what was left.
+// ValidationDrawings returns the charts of a validation: how long caches keep what was left.
 func ValidationDrawings(r *validate.Report) []Drawing {
-	return []Drawing{
-		{Kind: "scatter", Name: "scatter", chart: func() (*document.Chart, error) { return scatterChart(r) }},
-		{Kind: "gap", Name: "error-by-gap", chart: func() (*document.Chart, error) { return gapChart(r) }},
-		{Kind: "survival", Name: "survival", chart: func() (*document.Chart, error) { return survivalChart(r) }},
-	}
-}
-
-// scatterChart compares the predicted with the recorded reads of calls.
-func scatterChart(r *validate.Report) (*document.Chart, error) {
-	dots := validationDots(r, func(c *validate.Call) (x, y float64, ok bool) {
-		return float64(c.Actual.Read), float64(c.Predicted.Read), true
-	})
-	top, n := 1.0, 0
-	for _, s := range dots {
-		n += len(s.X)
-		for i := range s.X {
-			top = max(top, s.X[i], s.Y[i])
-		}
-	}
-	axis := unitAxis(results.UnitTokens, 0, 1.05*top, 6)
-	p := document.Panel{Title: "predicted read, tokens", X: axis, Y: axis}
-	p.Series = append(dots, across(0, 0, axis.High, axis.High))
-	p.X.Title = "recorded read, tokens"
-	return validationChart(r, fmt.Sprintf("Read by %s: predicted against recorded", document.Count(n, "call")), p)
-}
-
-// gapChart shows the error of the predicted reads by the gap before a call.
-func gapChart(r *validate.Report) (*document.Chart, error) {
-	const shortest = 0.1 // s, the left end of the logarithmic axis
-	longest := 10.0
-	dots := validationDots(r, func(c *validate.Call) (x, y float64, ok bool) {
-		if c.Context == 0 {
-			return 0, 0, false
-		}
-		x = max(float64(c.Gap)/1e9, shortest)
-		longest = max(longest, x)
-		return x, float64(c.Error()) / float64(c.Context), true
-	})
-	p := document.Panel{Title: "predicted − recorded read, of the context", Series: dots,
-		X: document.Axis{Title: "gap since the last response, logarithmic", Log: true, Low: shortest, High: 1.1 * longest},
-		Y: document.Axis{Low: -1.05, High: 1.05}}
-	for _, s := range []float64{0.1, 1, 10, 60, 300, 3600, 86400} {
-		if s <= longest {
-			p.X.Ticks = append(p.X.Ticks, document.Tick{Value: s, Label: document.Seconds(s)})
-		}
-	}
-	for v := -1.0; v <= 1; v += 0.5 {
-		p.Y.Ticks = append(p.Y.Ticks, document.Tick{Value: v, Label: fmt.Sprintf("%+.0f %%", 100*v)})
-	}
-	return validationChart(r, "Error of the predicted read by gap", p)
+	return []Drawing{drawing("survival", func() (*document.Chart, error) { return survivalChart(r) })}
 }
 
 // survivalChart shows by age how often calls still read what was left for them, by provider, with the documented lifetimes.
@@ -95,48 +45,11 @@ func survivalChart(r *validate.Report) (*document.Chart, error) {
 	for _, life := range []float64{300, 3600} {
 		p.Series = append(p.Series, across(life, 0, life, 1))
 	}
-	return &document.Chart{Title: "How long caches keep what was left", Width: validationWidth, Panels: []document.Panel{p},
+	return &document.Chart{Title: "How long caches keep what was left", Width: squareWidth, Panels: []document.Panel{p},
 		Facts:  []string{strings.Join(facts, " · ")},
 		Notes:  []string{"thin lines: documented lifetimes, five minutes and an hour"},
 		Source: "sim validate"}, nil
 }
 
-// validationDots returns the places of all calls except first ones: those
-// without and those with a collapse for no visible reason.
-func validationDots(r *validate.Report, place func(*validate.Call) (x, y float64, ok bool)) []document.Series {
-	dots := []document.Series{
-		dotsOf("call", document.Style{Color: 0x0072b2, Size: 1.8}),
-		dotsOf("collapsed for no visible reason", document.Style{Color: 0xd55e00, Size: 1.8}),
-	}
-	calls := r.Calls()
-	for i := range calls {
-		c := &calls[i]
-		if c.Class == validate.ClassFirst {
-			continue
-		}
-		if x, y, ok := place(c); ok {
-			kind := 0
-			if c.Collapsed() {
-				kind = 1
-			}
-			dots[kind].Point(x, y, "")
-		}
-	}
-	return dots
-}
-
-func validationChart(r *validate.Report, title string, p document.Panel) (*document.Chart, error) {
-	if len(p.Series[0].X)+len(p.Series[1].X) == 0 {
-		return nil, errors.New("no calls but first ones")
-	}
-	p.Height, p.Y.Grid = 380, true
-	for i := range p.Series[:2] {
-		p.Series[i].Thin(&p.X, &p.Y, 2*validationWidth, 2*p.Height)
-	}
-	return &document.Chart{Title: title, Width: validationWidth, Panels: []document.Panel{p},
-		Facts: []string{fmt.Sprintf("exact %s, within 1 %% of the context %s, token-weighted error %s",
-			validate.Percent(r.Exact, false), validate.Percent(r.Within1, false), validate.Percent(r.TokenErr, false))},
-		Source: "sim validate; model: " + r.Model + "; profile: " + r.Profile}, nil
-}
-
-const validationWidth = 520
+// squareWidth is the width of charts that are about as high as wide, points.
+const squareWidth = 520

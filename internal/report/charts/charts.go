@@ -22,6 +22,11 @@ type Drawing struct {
 	chart func() (*document.Chart, error)
 }
 
+// drawing returns the chart of a kind.
+func drawing(kind string, chart func() (*document.Chart, error)) Drawing {
+	return Drawing{Kind: kind, Name: kind, chart: chart}
+}
+
 // In returns the drawing in a form. What it draws is computed once, whatever is written of it.
 func (d Drawing) In(form Form) Drawing {
 	d.Form, d.chart = form, sync.OnceValues(d.chart)
@@ -71,7 +76,8 @@ func Drawings(run *results.Run, calls []results.CellCalls) []Drawing {
 	calls = slices.DeleteFunc(slices.Clone(calls), func(c results.CellCalls) bool { return len(c.Calls) == 0 })
 	if len(calls) > 0 {
 		calls = foremost(run, calls)
-		list = append(list, contextDrawing(run, calls), hitDrawing(run, calls))
+		list = append(list, drawing("context", func() (*document.Chart, error) { return contextChart(run, calls) }),
+			drawing("hit", func() (*document.Chart, error) { return hitChart(run, calls) }))
 	}
 	return list
 }
@@ -89,7 +95,13 @@ func Charts(run *results.Run, calls []results.CellCalls) []Drawing {
 	if i := slices.IndexFunc(list, func(d Drawing) bool { return d.Kind == "sweep" }); i > 0 {
 		list = slices.Concat(list[i:], list[:i])
 	}
-	return append(list, rankDrawing(mean), recallDrawing(mean), missesDrawing(mean))
+	for _, x := range []struct {
+		kind string
+		of   func(*results.Run) (*document.Chart, error)
+	}{{"rank", rankChart}, {"recall", recallChart}, {"misses", missesChart}} {
+		list = append(list, drawing(x.kind, func() (*document.Chart, error) { return x.of(mean) }))
+	}
+	return list
 }
 
 // TuningKinds returns the kinds of charts of a search.
@@ -116,6 +128,15 @@ func foremost(run *results.Run, calls []results.CellCalls) []results.CellCalls {
 	return slices.DeleteFunc(slices.Clone(calls), func(c results.CellCalls) bool { return !slices.Contains(names, c.Cell) })
 }
 
+// cellOf returns a cell of a run by its name, nil if it is missing.
+func cellOf(run *results.Run, name string) *results.Cell {
+	i := slices.IndexFunc(run.Cells, func(c results.Cell) bool { return c.Cell == name })
+	if i < 0 {
+		return nil
+	}
+	return &run.Cells[i]
+}
+
 // fileName joins parts into a name that every file system accepts.
 func fileName(parts ...string) string {
 	var clean []string
@@ -136,10 +157,10 @@ func fileName(parts ...string) string {
 	return strings.Join(clean, "-")
 }
 
-// runChart returns a chart of a run with its foot: notes, the distance of the
-// model from the bill, and the source.
-func runChart(run *results.Run, title string, trust string, notes ...string) *document.Chart {
-	c := &document.Chart{Title: title, Source: trust + " · " + sourceLine(run)}
+// runChart returns a chart of a run with what was replayed above it and, at its foot, notes, how far the model is from
+// the bill, and the source.
+func runChart(run *results.Run, title string, trust string, width float64, panels []document.Panel, notes ...string) *document.Chart {
+	c := &document.Chart{Title: title, Facts: headLines(run)[:1], Source: trust + " · " + sourceLine(run), Width: width, Panels: panels}
 	for _, note := range notes {
 		c.Notes = append(c.Notes, document.Printable(note))
 	}

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -14,37 +13,33 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// maxSlices is the largest number of maps of one metric with more than two
-// swept parameters: one map for each setting of the others.
-const maxSlices = 12
-
 // sweepDrawings returns the charts of the swept parameters of run: over one parameter cost, recall and hit ratio in one
 // chart, over two a map of each; metrics takes others in their place. Strategies with the same single parameter share
-// a chart, as many as it can distinguish. Two parameters make maps for each
-// strategy and setting of the rest. Without a sweep it returns nothing.
+// a chart; more parameters make maps for each strategy. Without a sweep it returns nothing.
 func sweepDrawings(run *results.Run, metrics ...string) []Drawing {
 	if len(metrics) == 0 {
 		metrics = slices.DeleteFunc([]string{results.NameCost, results.NameRecall, results.NameHitRatio},
 			func(name string) bool { return !sampled(run, name) })
 	}
 	var list []Drawing
-	used := map[string]int{}
-	add := func(f *sweepFamily, file string, metrics ...string) {
-		if used[file]++; used[file] > 1 {
-			file = fmt.Sprintf("%s-%d", file, used[file])
+	add := func(f *sweepFamily, file []string, metrics ...string) {
+		for i := range f.axes {
+			file = append(file, f.axes[i].key)
 		}
-		list = append(list, Drawing{Kind: "sweep", Name: file, chart: func() (*document.Chart, error) { return f.chart(run, metrics...) }})
+		d := drawing("sweep", func() (*document.Chart, error) { return f.chart(run, metrics...) })
+		d.Name = fileName(append(file, f.name)...)
+		list = append(list, d)
 	}
 	families := sweepFamilies(run)
 	for i := range families {
-		if f := &families[i]; len(f.axes) == 1 {
-			add(f, fileName("sweep", strings.Join(f.keys(), "-"), f.name), metrics...)
+		if len(families[i].axes) == 1 {
+			add(&families[i], []string{"sweep"}, metrics...)
 		}
 	}
 	for _, name := range metrics {
 		for i := range families {
-			if f := &families[i]; len(f.axes) == 2 {
-				add(f, fileName("sweep", name, strings.Join(f.keys(), "-"), f.name), name)
+			if len(families[i].axes) == 2 {
+				add(&families[i], []string{"sweep", name}, name)
 			}
 		}
 	}
@@ -65,17 +60,8 @@ func sampled(run *results.Run, name string) bool {
 type sweepFamily struct {
 	axes  []axis
 	cells []*results.Cell
-	name  string // distinguishes it from other families with these axes
-	slice string // fixed values, for people
+	name  string // of the strategy of a map
 	note  string
-}
-
-func (f *sweepFamily) keys() []string {
-	var keys []string
-	for i := range f.axes {
-		keys = append(keys, f.axes[i].key)
-	}
-	return keys
 }
 
 // sweepFamilies groups the cells of a run by their swept parameters.
@@ -109,78 +95,28 @@ func sweepFamilies(run *results.Run) []sweepFamily {
 			shared[axes[0].key] = len(families)
 			families = append(families, sweepFamily{axes: axes, cells: cells})
 		default:
-			families = append(families, sliced(name, axes, cells)...)
+			families = append(families, mapped(name, axes, cells))
 		}
 	}
 	for _, i := range shared {
 		families[i].cells = append(families[i].cells, plain...)
 		families[i].axes = axesOf(families[i].cells)
 	}
-	var readable []sweepFamily
-	for _, f := range families {
-		readable = append(readable, f.split()...)
-	}
-	return readable
-}
-
-// split divides f into parts of as many lines as a chart can show. Cells
-// without the parameter are in each.
-func (f sweepFamily) split() []sweepFamily {
-	if len(f.axes) > 1 {
-		return []sweepFamily{f}
-	}
-	part := map[string]int{} // by group
-	for _, c := range f.cells {
-		if _, ok := c.Params[f.axes[0].key]; ok {
-			if g := groupOf(c, f.axes); !hasKey(part, g) {
-				part[g] = len(part) / len(looks())
-			}
-		}
-	}
-	parts := make([]sweepFamily, (len(part)+len(looks())-1)/len(looks()))
-	for i := range parts {
-		parts[i].axes = f.axes
-		for _, c := range f.cells {
-			if at, ok := part[groupOf(c, f.axes)]; !ok || at == i {
-				parts[i].cells = append(parts[i].cells, c)
-			}
-		}
-	}
-	return parts
-}
-
-func hasKey(m map[string]int, key string) bool {
-	_, ok := m[key]
-	return ok
-}
-
-// sliced returns a family over the first two axes for each setting of the
-// others.
-func sliced(strategy string, axes []axis, cells []*results.Cell) []sweepFamily {
-	var families []sweepFamily
-	at := map[string]int{}
-	for _, c := range cells {
-		var fixed []string
-		for _, a := range axes[2:] {
-			fixed = append(fixed, a.key+"="+c.Params[a.key])
-		}
-		name := strings.Join(fixed, " · ")
-		i, ok := at[name]
-		if !ok {
-			i = len(families)
-			at[name] = i
-			file := strategy + "-" + strings.Join(fixed, "-")
-			families = append(families, sweepFamily{axes: axes[:2], name: file, slice: document.Printable(name)})
-		}
-		families[i].cells = append(families[i].cells, c)
-	}
-	if n := len(families) - maxSlices; n > 0 {
-		families = families[:maxSlices]
-		rest := sweepFamily{axes: axes[2:]}
-		of := strings.Join(rest.keys(), " and ")
-		families[maxSlices-1].note = document.Count(n, "further setting") + " of " + of + " not drawn"
-	}
 	return families
+}
+
+// mapped returns the family over the two parameters with the most values, at the first setting of the others.
+func mapped(strategy string, axes []axis, cells []*results.Cell) sweepFamily {
+	f := sweepFamily{axes: axes[:2], name: strategy}
+	for _, c := range cells {
+		if !slices.ContainsFunc(axes[2:], func(a axis) bool { return c.Params[a.key] != cells[0].Params[a.key] }) {
+			f.cells = append(f.cells, c)
+		}
+	}
+	if n := len(cells) - len(f.cells); n > 0 {
+		f.note = document.Count(n, "cell") + " with other settings not drawn"
+	}
+	return f
 }
 
 // axis is a parameter that takes several values under one strategy.

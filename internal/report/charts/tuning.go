@@ -108,12 +108,12 @@ func tuningTable(t *studies.Tuning) *document.Table {
 	rest := 0
 	for i := range t.Settings {
 		s := &t.Settings[i]
-		at := slices.IndexFunc(t.Run.Cells, func(c results.Cell) bool { return c.Cell == s.Cell })
-		if len(shown.Cells) > maxTuned && !s.Front || at < 0 {
+		c := cellOf(t.Run, s.Cell)
+		if len(shown.Cells) > maxTuned && !s.Front || c == nil {
 			rest++
 			continue
 		}
-		shown.Cells = append(shown.Cells, t.Run.Cells[at])
+		shown.Cells = append(shown.Cells, *c)
 		marks[s.Cell] = markOf(s, i)
 	}
 	x := &tables{run: &shown, whole: t.Run, swept: sweptNames(t.Run), used: map[string]bool{}}
@@ -184,11 +184,9 @@ func tuningData(t *studies.Tuning) *document.Table {
 
 // valueOf returns a metric of a cell, nil if it has no sample.
 func valueOf(run *results.Run, cell string, m results.Metric) any {
-	for i := range run.Cells {
-		if run.Cells[i].Cell == cell {
-			if v, ok := run.Cells[i].Value(m); ok {
-				return v
-			}
+	if c := cellOf(run, cell); c != nil {
+		if v, ok := c.Value(m); ok {
+			return v
 		}
 	}
 	return nil

@@ -57,17 +57,7 @@ type Case struct {
 // recording shows, and the part of that which an automatic cache still has. Without shares
 // nothing is lost.
 func (l *Losses) Rate(c *Case) (share, kept float64) {
-	places := &l.Marked
-	if c.Automatic {
-		places = &l.Automatic
-	}
-	rows := places.ToolResult
-	switch {
-	case c.Prompt:
-		rows = places.Prompt
-	case c.Agent && len(places.Agent) > 0:
-		rows = places.Agent
-	}
+	rows := l.rows(c)
 	seconds := float64(c.Gap) / 1e9
 	for i := range rows {
 		if c.Ordinal >= rows[i].After && seconds <= rows[i].Seconds || i == len(rows)-1 {
@@ -75,6 +65,37 @@ func (l *Losses) Rate(c *Case) (share, kept float64) {
 		}
 	}
 	return 0, 1
+}
+
+// mean returns what calls lose whose gaps are as those that the shares were fitted on: the share of calls, and that of what
+// they would read. The gap of c is ignored.
+func (l *Losses) mean(c *Case) (share, lost float64) {
+	var n float64
+	late := 0 // what the rows begin at that hold for the call: those for late calls come first
+	for _, r := range l.rows(c) {
+		if r.After > c.Ordinal || r.After < late {
+			continue
+		}
+		late = r.After
+		calls := float64(max(r.N, 1))
+		n, share, lost = n+calls, share+calls*r.Value, lost+calls*r.Value*(1-r.Kept)
+	}
+	return share / max(n, 1), lost / max(n, 1)
+}
+
+// rows returns the shares of the place of a call.
+func (l *Losses) rows(c *Case) []GapShare {
+	places := &l.Marked
+	if c.Automatic {
+		places = &l.Automatic
+	}
+	switch {
+	case c.Prompt:
+		return places.Prompt
+	case c.Agent && len(places.Agent) > 0:
+		return places.Agent
+	}
+	return places.ToolResult
 }
 
 // Rules returns an error for rows out of order.
@@ -108,7 +129,7 @@ func (p *Places) lost() (n float64) {
 	return n
 }
 
-// Shown is what a session shows of losses, of agents other than Claude Code, whose calls the shares of
+// Shown is what a session shows of losses and of what others keep warm, of agents other than Claude Code, whose calls the shares of
 // caches with markers are.
 type Shown struct {
 	Agent    string `yaml:"agent"`
@@ -124,6 +145,9 @@ type Shown struct {
 	Later       int64 `yaml:"later_calls,omitempty" min:"0"`
 	LaterTokens int64 `yaml:"later_tokens,omitempty" min:"0"`
 	Missing     int64 `yaml:"missing_tokens,omitempty" min:"0"` // of both
+	// Opened are the tokens of its first call, none for Codex, whose first calls are in a list of their own, and Found those that this read: other sessions had left them.
+	Opened int64 `yaml:"first_tokens,omitempty" min:"0"`
+	Found  int64 `yaml:"first_read_tokens,omitempty" min:"0"`
 }
 
 // See counts a call that was due to read some tokens and read short tokens less.
@@ -142,6 +166,13 @@ func (s *Shown) See(due, short int64, early bool) {
 const (
 	// EarlyCalls is the number of first calls of a thread that lose more often than the rest.
 	EarlyCalls = 10
+	// IdleSeconds is the gap above which an automatic cache has less than it promises.
+	IdleSeconds = 600
+	// LossTokens is how much less than predicted a call of an automatic cache reads when it counts as a loss.
+	LossTokens = 1024
+	// LeastPrefix is the least read that counts as a prefix, tokens: the smallest minimum of a
+	// model (platform.claude.com, prompt caching).
+	LeastPrefix = 1024
 	// leaning is how many losses a level counts for in the one below it. Recorded sessions, each
 	// predicted from the others, are as close with any value from 0.25 to 1.
 	leaning = 0.5
@@ -149,8 +180,6 @@ const (
 	// differ by more than chance. Of 1, 3, 8 and 30 it is the one with which the costs of
 	// OpenCode's recorded sessions are closest; those of Codex's hardly differ.
 	sessionLosses = 3
-	// usualGap is the gap before a call of which only the number is known, ns.
-	usualGap = 60e9
 )
 
 // Pooled is what calls lose in proportion to the shares of a profile, and the number of
@@ -193,6 +222,15 @@ type due struct {
 type pool struct {
 	all map[level]due
 	own map[string]shownAt
+	// opened adds up the shares of first calls that were read, by agent and model, and found has them by session.
+	opened map[[2]string]tally
+	found  map[string]foundAt
+}
+
+// foundAt is the share of a session's first call that was read.
+type foundAt struct {
+	agent, model string
+	share        float64
 }
 
 // shownAt is what a session shows, and its levels.
@@ -202,7 +240,7 @@ type shownAt struct {
 }
 
 func (l *Losses) pool() *pool {
-	x := &pool{map[level]due{}, map[string]shownAt{}}
+	x := &pool{map[level]due{}, map[string]shownAt{}, map[[2]string]tally{}, map[string]foundAt{}}
 	add := func(levels []level, d due) {
 		for _, at := range levels {
 			sum := x.all[at]
@@ -214,6 +252,11 @@ func (l *Losses) pool() *pool {
 	add(levels[:agentLevel+1], due{n, n, 0})
 	for i := range l.Sessions {
 		s := &l.Sessions[i]
+		if s.Opened > 0 {
+			at, of := foundAt{s.Agent, s.Model, float64(min(s.Found, s.Opened)) / float64(s.Opened)}, [2]string{s.Agent, s.Model}
+			sum := x.opened[of]
+			x.opened[of], x.found[s.Session] = tally{sum.yes + at.share, sum.n + 1}, at
+		}
 		if d := l.dueOf(s); d.losses > 0 {
 			at := shownAt{s.levels(), d}
 			x.own[s.Session] = at
@@ -227,9 +270,8 @@ func (l *Losses) pool() *pool {
 func (l *Losses) dueOf(s *Shown) due {
 	var losses, tokens float64
 	for i, n := range [...][2]int64{{s.Early, s.EarlyTokens}, {s.Later, s.LaterTokens}} {
-		at := Case{Automatic: !s.Marked, Prompt: s.Marked && i == 0, Gap: usualGap, Ordinal: EarlyCalls + i}
-		share, kept := l.Rate(&at)
-		losses, tokens = losses+share*float64(n[0]), tokens+share*(1-kept)*float64(n[1])
+		share, lost := l.mean(&Case{Automatic: !s.Marked, Prompt: s.Marked && i == 0, Ordinal: EarlyCalls + i})
+		losses, tokens = losses+share*float64(n[0]), tokens+lost*float64(n[1])
 	}
 	if tokens <= 0 {
 		return due{}
@@ -258,6 +300,19 @@ func (p *Profile) TimesLost(s *Shown) Pooled {
 		}
 	}
 	return pooled
+}
+
+// FirstShare returns the share of a session's first call that it reads, as the other sessions of the agent with the model read
+// of theirs; one that reads nothing counts beside them. The counts of s are ignored.
+func (p *Profile) FirstShare(s *Shown) float64 {
+	if p.pooled == nil {
+		return 0
+	}
+	all := p.pooled.opened[[2]string{s.Agent, s.Model}]
+	if own := p.pooled.found[s.Session]; own.agent == s.Agent && own.model == s.Model {
+		all = tally{all.yes - own.share, all.n - 1}
+	}
+	return all.yes / (all.n + 1)
 }
 
 // LearnLosses adds what more sessions show, in place of what is known of the same.

@@ -40,6 +40,20 @@ func TestRateOfCase(t *testing.T) {
 	}
 }
 
+// By hand: without a gap 300 calls at 1 % and 100 at 5 % lose 2 %, and of late calls those for late ones alone count; with a tenth
+// kept, nine tenths of each are lost.
+func TestMeanOfCase(t *testing.T) {
+	row := func(after, n int, seconds, value float64) GapShare {
+		return GapShare{After: after, Seconds: seconds, Kept: 0.1, Estimate: Estimate{Value: value, N: n}}
+	}
+	l := Losses{Automatic: Places{ToolResult: []GapShare{row(11, 50, 600, 0.005), row(0, 300, 60, 0.01), row(0, 100, 600, 0.05)}}}
+	for ordinal, want := range map[int]float64{10: 0.02, 11: 0.005} {
+		if share, lost := l.mean(&Case{Automatic: true, Ordinal: ordinal}); math.Abs(share-want) > 1e-12 || math.Abs(lost-0.9*want) > 1e-12 {
+			t.Errorf("call %d: %g, %g lost, want %g and nine tenths of it", ordinal, share, lost, want)
+		}
+	}
+}
+
 // shownProfile returns a profile whose calls lose one in a hundred, and with it half of what
 // they read, and which has learned sessions.
 func shownProfile(list ...Shown) *Profile {
@@ -138,6 +152,23 @@ func TestShownIsKept(t *testing.T) {
 	} {
 		if _, err := Parse([]byte("unexplained_losses: {"+text+"}\n"), "p.yaml"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// By hand: of another session's 1,000 tokens 900 were read, of a third's none; with one beside them that reads nothing 0.9/3. A
+// session tells nothing about itself, and other models and agents nothing at all.
+func TestFirstShare(t *testing.T) {
+	opened := func(agent, model, session string, found int64) Shown {
+		return Shown{Agent: agent, Model: model, Session: session, Opened: 1000, Found: found}
+	}
+	p := shownProfile(opened("a", "m", "1", 900), opened("a", "m", "2", 0), opened("a", "m", "3", 1000), opened("b", "m", "4", 1000), opened("a", "n", "5", 1000))
+	for _, tc := range []struct {
+		at   Shown
+		want float64
+	}{{opened("a", "m", "3", 1000), 0.3}, {opened("a", "m", "6", 0), 1.9 / 4}, {opened("c", "m", "6", 0), 0}} {
+		if got := p.FirstShare(&tc.at); math.Abs(got-tc.want) > 1e-12 {
+			t.Errorf("%+v: %g, want %g", tc.at, got, tc.want)
 		}
 	}
 }

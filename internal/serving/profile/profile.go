@@ -35,6 +35,26 @@ type Estimate struct {
 	N     int     `yaml:"samples" json:"samples" min:"0"`
 }
 
+// Share returns the share k of n with its interval, 0…1 where n is 0.
+func Share(k, n int) Estimate {
+	if n == 0 {
+		return Estimate{High: 1}
+	}
+	e := Proportion(float64(k), float64(n))
+	e.N = n
+	return e
+}
+
+// Proportion is Share of counts that need not be whole, without their number; n must be positive.
+func Proportion(k, n float64) Estimate {
+	const z = 1.96
+	round := func(x float64) float64 { return math.Round(x*1e4) / 1e4 }
+	p := k / n
+	mid := (p + z*z/(2*n)) / (1 + z*z/n)
+	d := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	return Estimate{Value: round(p), Low: round(max(0, mid-d)), High: round(min(1, mid+d))}
+}
+
 // Within returns an error for a value that is no number or outside low…high,
 // the bounds of a tag.
 func (e *Estimate) Within(low, high float64) error {

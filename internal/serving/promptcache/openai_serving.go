@@ -77,12 +77,12 @@ func (o *OpenAI) serving(model, own prompt.Serving) prompt.Serving {
 }
 
 // replied returns the last position that is read where responses are cached: the
-// response to the thread's last request, if all of that request is there.
+// response to the thread's last request, as far as it is sent as it came, if all of that request is there.
 func (th *openAIThread) replied(r *prompt.Request, hit int) int {
 	if !th.left || hit != int(th.pos) || r.Entries[hit].Chain != th.chain {
 		return hit
 	}
-	for hit+1 < len(r.Entries) && r.Entries[hit+1].Kind.Assistant() {
+	for hit+1 < len(r.Entries) && r.Entries[hit+1].Kind.Assistant() && r.Entries[hit+1].Form == prompt.FormVerbatim {
 		hit++
 	}
 	return hit

@@ -12,7 +12,7 @@ package audit
 
 import (
 	"fmt"
-	"github.com/compactsim/compactsim/internal/study/calls"
+	"github.com/compactsim/compactsim/internal/serving/calls"
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/serving/breaks"
-	"github.com/compactsim/compactsim/internal/study/calls"
+	"github.com/compactsim/compactsim/internal/serving/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"

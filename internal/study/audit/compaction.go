@@ -3,7 +3,7 @@ package audit
 import (
 	"cmp"
 	"fmt"
-	"github.com/compactsim/compactsim/internal/study/calls"
+	"github.com/compactsim/compactsim/internal/serving/calls"
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/study/studies"

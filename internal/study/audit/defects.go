@@ -2,7 +2,7 @@ package audit
 
 import (
 	"fmt"
-	"github.com/compactsim/compactsim/internal/study/calls"
+	"github.com/compactsim/compactsim/internal/serving/calls"
 	"maps"
 	"path"
 	"slices"

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"flag"
-	"github.com/compactsim/compactsim/internal/study/calls"
+	"github.com/compactsim/compactsim/internal/serving/calls"
 	"io"
 	"os"
 	"path/filepath"

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/study/calls"
+	"github.com/compactsim/compactsim/internal/serving/calls"
 	"github.com/compactsim/compactsim/internal/study/confusion"
 	"github.com/compactsim/compactsim/traces"
 )

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/study/calls"
+	"github.com/compactsim/compactsim/internal/serving/calls"
 	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -16,7 +16,7 @@ import (
 // expects of the recording under a configuration of the recorded strategy.
 func Bill(e *studies.Explanation, s *traces.Session, recorded loop.Config) error {
 	table := calls.Of(s, recorded.Prices)
-	row, err := table.Predict(recorded)
+	row, err := loop.Predict(table, recorded)
 	if err != nil {
 		return fmt.Errorf("explain: %w", err)
 	}

@@ -21,47 +21,47 @@ type Ablation struct {
 
 // Change is a cell that differs from its base in one mechanism, or in two.
 type Change struct {
-	Cell  string
-	Base  string   // the cell as it is
-	Paths []string // of the mechanisms
-	Set   []string // what was set, as path=value
-	On    bool     // they are in force in the base: without them
-	Doc   string
+	Cell  string   `json:"-"`
+	Base  string   `json:"-"`        // the cell as it is
+	Paths []string `json:"-"`        // of the mechanisms
+	Set   []string `json:"set"`      // what was set, as path=value
+	On    bool     `json:"in_force"` // in the base: without them
+	Doc   string   `json:"doc,omitzero"`
 }
 
 // Refusal is a mechanism that cannot be switched alone.
 type Refusal struct {
-	Base   string
-	Set    string // as path=value
-	Reason string
+	Base   string `json:"-"`
+	Set    string `json:"set"` // as path=value
+	Reason string `json:"reason"`
 }
 
 // Difference is the effect of a change on the figures of its base: changed
 // minus unchanged. Tokens, USD, seconds.
 type Difference struct {
-	Change      *Change
-	USD         float64 // positive: what is in force in the base saves it
-	Relative    float64 // to the cost of the base; 0 when that cost nothing
-	Covered     bool    // the interval of the relative difference holds 0
-	Cut         bool    // sessions end early on either side: the figures are not of the same work
-	Calls       int
-	Uncached    int64
-	Read        int64
-	Written     int64
-	Output      int64
-	Hit         float64 // of the hit ratio, in [−1, 1]
-	Compactions int
-	Cleared     int // microcompactions
-	Latency     float64
-	// Extra is the effect of a pair beyond the sum of its two mechanisms, USD; only
-	// for pairs.
-	Extra float64
+	*Change
+	USD         float64 `json:"difference_usd"`        // positive: what is in force in the base saves it
+	Relative    float64 `json:"difference_share"`      // of the cost of the base; 0 when that cost nothing
+	Covered     bool    `json:"within_model_error"`    // the interval of the relative difference holds 0
+	Cut         bool    `json:"sessions_end,omitzero"` // early on either side: the figures are not of the same work
+	Calls       int     `json:"calls"`
+	Read        int64   `json:"cache_read_tokens"`
+	Written     int64   `json:"cache_write_tokens"`
+	Uncached    int64   `json:"input_uncached_tokens"`
+	Output      int64   `json:"output_tokens"`
+	Hit         float64 `json:"cache_hit_ratio"` // in [−1, 1]
+	Compactions int     `json:"compactions"`
+	Cleared     int     `json:"microcompactions"`
+	Latency     float64 `json:"added_latency_seconds"`
+	// Extra is the effect of a pair beyond the sum of its two mechanisms, USD; nil for
+	// one mechanism.
+	Extra *float64 `json:"beyond_parts_usd,omitzero"`
 }
 
 // None reports whether the change makes no difference.
 func (d *Difference) None() bool {
 	x := *d
-	x.Change, x.Extra = nil, 0
+	x.Change, x.Extra = nil, nil
 	return x == Difference{}
 }
 
@@ -118,14 +118,15 @@ func (a *Ablation) difference(c *Change, base, cell *results.Cell) Difference {
 func (a *Ablation) interactions(base string, pairs []Difference) {
 	alone := map[string]float64{}
 	for _, d := range a.Differences(base, 1) {
-		alone[d.Change.Paths[0]] = d.USD
+		alone[d.Paths[0]] = d.USD
 	}
 	for i := range pairs {
 		d := &pairs[i]
-		d.Extra = d.USD
-		for _, path := range d.Change.Paths {
-			d.Extra -= alone[path]
+		beyond := d.USD
+		for _, path := range d.Paths {
+			beyond -= alone[path]
 		}
+		d.Extra = &beyond
 	}
 }
 

@@ -125,7 +125,7 @@ func (o *Options) spread(s *traces.Session) ([]float64, error) {
 		}
 	}
 	most = (most - usd) * min(1, mostLost+1/max(n, 1))
-	p, x := o.configFor(s).Profile, shownBy(s)
+	p, x := o.configFor(s).Profile, profile.ShownBy(s)
 	known := p.TimesLost(&x).Sessions
 	var samples []float64
 	for n := range o.Replications {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/loop/learning"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -56,18 +57,18 @@ func Calibrate(
 		}
 		return other
 	})
-	p, list, err := fit(ctx, config, base, sessions, nil)
+	p, trials, err := fit(ctx, config, base, sessions, nil)
 	if err == nil {
 		err = addOthers(p, others)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &folder{ctx, config, p, sessions, list}
+	f := &folder{ctx, config, p, sessions, trials}
 	if err := f.residuals(); err != nil {
 		return nil, nil, err
 	}
-	was, err := Run(ctx, Options{Config: WithProfile(config, base)}, sessions)
+	was, err := Run(ctx, Options{Config: config.WithProfile(base)}, sessions)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,7 +86,7 @@ func Calibrate(
 
 // addOthers adds to a profile what sessions of other agents show.
 func addOthers(p *profile.Profile, sessions []*traces.Session) error {
-	shown, err := openingsOf(sessions)
+	shown, err := profile.OpeningsOf(sessions)
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ type folder struct {
 	config   loop.Config
 	p        *profile.Profile
 	sessions []*traces.Session
-	list     []tried
+	trials   learning.Trials
 }
 
 // residuals sets the residual of the cost of sessions: as predicted by profiles
@@ -161,7 +162,7 @@ func (f *folder) unseen(by string) (*Report, error) {
 	return d.validate(f.ctx, Options{Config: f.config}, f.sessions, func(_ string, rest []*traces.Session) (*profile.Profile, error) {
 		evidence := f.p.Evidence
 		if by != byRepository {
-			evidence = evidenceOf(f.list, rest)
+			evidence = f.trials.In(rest)
 		}
 		p, _, err := fit(f.ctx, f.config, f.p, rest, evidence)
 		return p, err
@@ -239,75 +240,4 @@ func residuals(calls []Call) []float64 {
 		quantiles = append(quantiles, round(stats.Quantile(logs, max(0, min(p, 1))), 5))
 	}
 	return quantiles
-}
-
-// Learned is what a folder of sessions added to a profile.
-type Learned struct {
-	First  int      `json:"first_calls"`       // sessions whose first call informs about the others'
-	Epochs []string `json:"epochs,omitempty"`  // first versions of epochs that the profile lacked
-	Rules  []string `json:"rules,omitempty"`   // rules that hold there, as "rule from version"
-	Of     int      `json:"sampled,omitempty"` // sessions they were tried on
-}
-
-// sampleSessions is the number of sessions of an epoch on which rules are tried
-// when the profile lacks it: enough for habits, few enough to be fast.
-const sampleSessions = 60
-
-// Learn returns a copy of a profile with what some sessions add: what first calls of each
-// user found, and which rules hold in epochs of versions for which the profile has no
-// evidence. A session tells nothing about itself: its own first call does not count for
-// it, and among the trials of a rule it has at most one call more than all others
-// together. first are the first calls of these sessions; nil reads them from the sessions.
-func Learn(
-	ctx context.Context, config loop.Config, base *profile.Profile, sessions []*traces.Session, first *Openings,
-) (*profile.Profile, Learned, error) {
-	if first == nil {
-		var err error
-		if first, err = openingsOf(sessions); err != nil {
-			return nil, Learned{}, err
-		}
-	}
-	p := *base
-	p.Learn(first.Claude, first.Codex)
-	p.LearnLosses(first.Shown)
-	learned := Learned{First: len(first.Claude) + len(first.Codex)}
-	lacking := map[string][]*traces.Session{}
-	for _, s := range sessions {
-		if epoch := p.Epoch(s.Version()); agents.ClaudeCode(s) && !p.Tried(epoch) && len(lacking[epoch]) < sampleSessions {
-			lacking[epoch] = append(lacking[epoch], s)
-		}
-	}
-	var sample []*traces.Session
-	for _, epoch := range sortedKeys(lacking) {
-		if len(lacking[epoch]) > 1 {
-			learned.Epochs = append(learned.Epochs, epoch)
-			for _, s := range lacking[epoch] {
-				s, err := s.Load()
-				if err != nil {
-					return nil, learned, err
-				}
-				sample = append(sample, s)
-			}
-		}
-	}
-	if len(sample) == 0 {
-		return &p, learned, nil
-	}
-	learned.Of = len(sample)
-	f := fitter{ctx: ctx, config: config, sessions: sample, profile: &p}
-	found := evidenceOf(f.evidence(1), sample)
-	p.Hidden = append(slices.Clone(p.Hidden), fitHidden(&p, sample, claudeCode(f.run()))...)
-	if f.err != nil {
-		return nil, learned, fmt.Errorf("learning from the sessions: %w", f.err)
-	}
-	p.Evidence = p.Evidence.With(found)
-	for _, epoch := range learned.Epochs {
-		for r := range profile.NumRules {
-			tried := slices.ContainsFunc(found[r.String()], func(t profile.Trial) bool { return t.From == epoch })
-			if tried && p.RulesFor(epoch).Has(r) {
-				learned.Rules = append(learned.Rules, fmt.Sprintf("%s from %s", r, epoch))
-			}
-		}
-	}
-	return &p, learned, nil
 }

@@ -1,8 +1,8 @@
 package validate
 
 import (
+	"github.com/compactsim/compactsim/internal/serving/calls"
 	"github.com/compactsim/compactsim/internal/serving/profile"
-	"github.com/compactsim/compactsim/internal/study/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -124,7 +124,7 @@ func callOf(l *calls.Call) Call {
 func input(u prompt.Usage) prompt.Usage { u.Output = 0; return u }
 
 func classOf(l *calls.Call) Class {
-	r, kind := l.Recorded, l.Thread.Kind
+	kind := l.Thread.Kind
 	switch {
 	case l.Before == nil:
 		return ClassFirst
@@ -136,13 +136,13 @@ func classOf(l *calls.Call) Class {
 		return ClassRewind
 	case l.Switched():
 		return ClassModel
-	case r.Wait > profile.Life(l.Tier):
+	case !l.Continues():
 		return ClassExpiry
 	case kind == traces.ThreadAgent, kind == traces.ThreadOrphan:
 		return ClassSubAgent
-	case r.Trigger == traces.TriggerPrompt, l.Session.Content(r).Person:
+	case l.Prompted():
 		return ClassPrompt
-	case r.Trigger == traces.TriggerToolResult:
+	case l.Recorded.Trigger == traces.TriggerToolResult:
 		return ClassToolResult
 	}
 	return ClassOther

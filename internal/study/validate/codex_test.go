@@ -78,7 +78,7 @@ func TestRolloutsArePredicted(t *testing.T) {
 	}
 	for set, models := range least {
 		t.Run(set, func(t *testing.T) {
-			calls, near, off := codexScore(t, WithProfile(cell(t), fitted(t)), rollouts(t, set))
+			calls, near, off := codexScore(t, cell(t).WithProfile(fitted(t)), rollouts(t, set))
 			for model, want := range models {
 				if got := float64(near[model]) / float64(calls[model]); got < want {
 					t.Errorf("%s: %.4f of %d calls within 1,024 tokens, want %g", model, got, calls[model], want)
@@ -229,7 +229,7 @@ func TestUnseenModelsKeepTheirRows(t *testing.T) {
 // fittedCodex returns what sessions show beyond a profile.
 func fittedCodex(t *testing.T, base profile.Codex, sessions ...*traces.Session) profile.Codex {
 	t.Helper()
-	first, err := openingsOf(sessions)
+	first, err := profile.OpeningsOf(sessions)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,6 +59,12 @@ type CheckedCompaction struct {
 // place identifies a round of a session.
 type place struct{ thread, round int32 }
 
+// turn names a round.
+type turn struct {
+	session, thread string
+	round           int
+}
+
 // probe is a layer that only evaluates the thresholds of a preset.
 type probe struct {
 	preset *strategies.Strategy

@@ -31,7 +31,7 @@ func TestRemainderBehindRecordedCompactions(t *testing.T) {
 		if s.Agent != traces.AgentClaudeCode {
 			continue
 		}
-		_, measured, err := drive(WithProfile(cell(t), p), preset, s, true)
+		_, measured, err := drive(cell(t).WithProfile(p), preset, s, true)
 		if err != nil {
 			t.Fatal(err)
 		}

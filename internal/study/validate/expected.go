@@ -36,7 +36,7 @@ func (e *Expect) HeadChanges() (changes, calls int) {
 // sessions leaves it where it was. Sessions without a priced call that can be predicted
 // have no entry.
 func Against(ctx context.Context, config loop.Config, workers int, sessions []*traces.Session) ([]Expect, error) {
-	config = WithProfile(config, config.Profile)
+	config = config.WithProfile(config.Profile)
 	config.Blind = true
 	o := Options{Config: config}
 	found := make([]*Expect, len(sessions))

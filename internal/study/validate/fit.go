@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/loop/learning"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -28,8 +29,8 @@ func Fit(ctx context.Context, config loop.Config, base *profile.Profile, session
 // the time; with nil it collects the evidence and returns the trials.
 func fit(
 	ctx context.Context, config loop.Config, base *profile.Profile, sessions []*traces.Session, known profile.Evidence,
-) (*profile.Profile, []tried, error) {
-	first, err := openingsOf(sessions)
+) (*profile.Profile, learning.Trials, error) {
+	first, err := profile.OpeningsOf(sessions)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -43,14 +44,17 @@ func fit(
 	p.Switches, p.Force = base.Switches, 0
 	p.Source = fmt.Sprintf("%d sessions, %d calls", len(sessions), len(calls))
 	calls = claudeCode(calls)
-	p.First, p.Static, p.Hidden, p.OwnSystem = fitFirst(calls), fitStatic(calls), fitHidden(&p, sessions, calls), fitOwnSystem(calls)
+	p.First, p.Static, p.OwnSystem = fitFirst(calls), fitStatic(calls), fitOwnSystem(calls)
+	p.Hidden = learning.Hidden(&p, sessions, config.Prices)
 	p.FirstReads = nil
 	p.Learn(first.Claude, first.Codex)
 	p.Losses.Sessions = nil
-	var list []tried
+	var trials learning.Trials
 	if p.Evidence = known; known == nil {
-		list = f.evidence(2)
-		p.Evidence = evidenceOf(list, sessions)
+		if trials, err = learning.Try(&p, learning.Replays(ctx, config, sessions), 2); err != nil {
+			return nil, nil, fmt.Errorf("fitting a profile: %w", err)
+		}
+		p.Evidence = trials.In(nil)
 	}
 	calls = claudeCode(f.run())
 	p.Shared = fitShared(calls)
@@ -70,7 +74,7 @@ func fit(
 	if f.err != nil {
 		return nil, nil, fmt.Errorf("fitting a profile: %w", f.err)
 	}
-	return &p, list, nil
+	return &p, trials, nil
 }
 
 // fitter predicts the sessions repeatedly with a profile that takes shape.
@@ -89,7 +93,7 @@ func (f *fitter) run() []Call {
 		return nil
 	}
 	p := *f.profile
-	r, err := Run(f.ctx, Options{Config: WithProfile(f.config, &p)}, f.sessions)
+	r, err := Run(f.ctx, Options{Config: f.config.WithProfile(&p)}, f.sessions)
 	if f.err = err; err != nil {
 		return nil
 	}
@@ -108,7 +112,7 @@ func fitStatic(calls []Call) []profile.Versioned {
 	after, first := map[string][]float64{}, map[string][]float64{}
 	for i := range calls {
 		c := &calls[i]
-		if c.Kind != traces.ThreadMain || c.Actual.Read < minStatic {
+		if c.Kind != traces.ThreadMain || c.Actual.Read < profile.LeastPrefix {
 			continue
 		}
 		changed := c.Class == ClassCompaction || c.Class == ClassMicrocompact || c.changed()
@@ -134,18 +138,14 @@ func fitOwnSystem(calls []Call) profile.Estimate {
 		case c.Kind != traces.ThreadMain:
 		case c.Class == ClassFirst:
 			first[c.Session] = c.Actual.Read
-		case c.Rules.Has(profile.RuleHook) && c.Actual.Read < c.Left/2 && first[c.Session] >= minStatic:
-			if more := c.Actual.Read - first[c.Session]; more >= minStatic && more < first[c.Session] {
+		case c.Rules.Has(profile.RuleHook) && c.Actual.Read < c.Left/2 && first[c.Session] >= profile.LeastPrefix:
+			if more := c.Actual.Read - first[c.Session]; more >= profile.LeastPrefix && more < first[c.Session] {
 				sizes = append(sizes, float64(more))
 			}
 		}
 	}
 	return median(sizes)
 }
-
-// minStatic is the least read that counts as a prefix, tokens: the smallest
-// minimum of a model (platform.claude.com, prompt caching).
-const minStatic = 1024
 
 // fitShared returns the share of expired calls that still read a part of the
 // prefix.
@@ -157,9 +157,9 @@ func fitShared(calls []Call) profile.Estimate {
 			continue
 		}
 		n++
-		yes += index(c.Actual.Read >= minStatic)
+		yes += index(c.Actual.Read >= profile.LeastPrefix)
 	}
-	return wilson(yes, n)
+	return profile.Share(yes, n)
 }
 
 // fitFirst returns how often first calls of sub-agents read a prefix that
@@ -172,12 +172,12 @@ func fitFirst(calls []Call) profile.FirstCalls {
 		if c.Class != ClassFirst || c.Kind != traces.ThreadAgent && c.Kind != traces.ThreadOrphan {
 			continue
 		}
-		if n++; c.Actual.Read >= minStatic {
+		if n++; c.Actual.Read >= profile.LeastPrefix {
 			yes++
 			read[c.Version] = append(read[c.Version], float64(c.Actual.Read))
 		}
 	}
-	return profile.FirstCalls{Agent: wilson(yes, n), AgentTokens: byVersion(read)}
+	return profile.FirstCalls{Agent: profile.Share(yes, n), AgentTokens: byVersion(read)}
 }
 
 // byVersion returns the medians of values by version, in order of versions.

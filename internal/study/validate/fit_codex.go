@@ -86,6 +86,13 @@ func fitServed(sessions []*traces.Session) []profile.Served {
 	return servedRows(seen, sessions)
 }
 
+// goesOn reports whether the recording shows nothing between a call that
+// answers tools and the call before it.
+func goesOn(t *traces.Thread, r int) bool {
+	acted := slices.ContainsFunc(t.Events, func(e traces.Event) bool { return int(e.Round) == r })
+	return !acted && t.Rounds[r-1].Model == t.Rounds[r].Model && t.Rounds[r].Trigger == traces.TriggerToolResult
+}
+
 // see counts a call after a tool call that read more than the thread's first.
 func (w *waysSeen) see(t *traces.Thread, r int) {
 	before, rd := &t.Rounds[r-1], &t.Rounds[r]
@@ -129,7 +136,7 @@ func servedRows(seen []*waysSeen, sessions []*traces.Session) []profile.Served {
 		rows = append(rows, profile.Served{
 			Agent: first.agent, Model: first.model, Version: first.version,
 			Step: serving.Step, Offset: serving.Offset, Lag: serving.Lag, Replies: serving.Replies,
-			Exact: wilson(all.exact[way], all.n),
+			Exact: profile.Share(all.exact[way], all.n),
 			Retention: fitRetention(sessions, documented, func(agent, model, version string) bool {
 				return agent == first.agent && model == first.model && profile.Compare(version, first.version) >= 0 &&
 					(last == "" || profile.Compare(version, last) < 0)
@@ -154,7 +161,7 @@ func fitRetention(sessions []*traces.Session, known float64, of func(agent, mode
 				rd := &t.Rounds[r]
 				wait := float64(rd.Wait) / 1e9
 				if wait >= known/10 && rd.Model == t.Rounds[r-1].Model && of(s.Agent, s.Models[rd.Model], s.Version()) {
-					gaps = append(gaps, gapSeen{wait, rd.Usage.Read > t.Rounds[0].Usage.Read+minStatic})
+					gaps = append(gaps, gapSeen{wait, rd.Usage.Read > t.Rounds[0].Usage.Read+profile.LeastPrefix})
 				}
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/loop/learning"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -30,20 +31,16 @@ var (
 	}
 	// automaticLosses are by Codex: beyond ten minutes less is left than is predicted, or more.
 	automaticLosses = lossKind{
-		prompt: []float64{idleSeconds, day}, tool: []float64{idleSeconds, day}, late: profile.EarlyCalls + 1, lateGap: idleSeconds,
+		prompt: []float64{profile.IdleSeconds, day}, tool: []float64{profile.IdleSeconds, day}, late: profile.EarlyCalls + 1, lateGap: profile.IdleSeconds,
 		priorTool: 0.05, automatic: true,
 	}
 )
 
 const (
-	// idleSeconds is the gap above which an automatic cache has less than it promises.
-	idleSeconds = 600
-	day         = 86400
+	day = 86400
 	// lossWeight is how many calls a prior share counts for, in a place, and the share of a place
 	// in each of its rows.
 	lossWeight = 30
-	// lossTokens is how much less than predicted a call of an automatic cache reads when it counts as a loss.
-	lossTokens = 1024
 	// priorSize is the prior part of its prefix that a call of an automatic cache loses.
 	priorSize = 0.4
 )
@@ -58,7 +55,7 @@ func fitLosses(calls []Call, kind *lossKind) (p profile.Places) {
 		if kind.automatic {
 			due = c.Predicted.Read
 		}
-		if due >= minStatic {
+		if due >= profile.LeastPrefix {
 			by[kind.place(c)] = append(by[kind.place(c)], c)
 		}
 	}
@@ -133,7 +130,7 @@ func (t *tally) see(c *Call, automatic bool) {
 	t.n++
 	t.due += float64(c.Predicted.Read)
 	t.missing += float64(c.Error())
-	if automatic && c.Error() > lossTokens || !automatic && c.Collapsed() {
+	if automatic && c.Error() > profile.LossTokens || !automatic && c.Collapsed() {
 		if t.lost == nil {
 			t.lost = map[string]int{}
 		}
@@ -143,8 +140,8 @@ func (t *tally) see(c *Call, automatic bool) {
 
 // row returns the share of losses up to a gap, with prior counting for lossWeight calls.
 func (k *lossKind) row(t *tally, seconds float64, prior *tally) profile.GapShare {
-	lost := float64(bounded(slices.Collect(maps.Values(t.lost))))
-	r := profile.GapShare{Seconds: seconds, Estimate: proportion(lost+lossWeight*prior.share, float64(t.n)+lossWeight)}
+	lost := float64(learning.Bounded(slices.Collect(maps.Values(t.lost))))
+	r := profile.GapShare{Seconds: seconds, Estimate: profile.Proportion(lost+lossWeight*prior.share, float64(t.n)+lossWeight)}
 	r.N = t.n
 	weight := lossWeight * max(t.due, 1) / float64(max(t.n, 1))
 	t.share, t.size = r.Value, (t.missing+weight*prior.size)/(t.due+weight)

@@ -38,10 +38,10 @@ func FitRefetch(ctx context.Context, corpus *traces.Corpus) (refetch, kept map[s
 		}
 	}
 	refetch = shares(&behind, &free, func(lost, anyway *fate) profile.Estimate {
-		return excess(wilson(lost.fetched, lost.lost), wilson(anyway.fetched, anyway.uses).Value)
+		return excess(profile.Share(lost.fetched, lost.lost), profile.Share(anyway.fetched, anyway.uses).Value)
 	})
 	kept = shares(&behind, &free, func(lost, _ *fate) profile.Estimate {
-		return wilson(lost.summary, lost.summary+lost.lost)
+		return profile.Share(lost.summary, lost.summary+lost.lost)
 	})
 	return refetch, kept, nil
 }

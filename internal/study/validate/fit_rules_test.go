@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/loop/learning"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
@@ -120,11 +121,11 @@ func TestOneSessionIsNoEvidence(t *testing.T) {
 func TestLearnTriesRulesOfUnknownVersions(t *testing.T) {
 	base := &profile.Profile{Epochs: []string{"2.1.100"}}
 	sessions := []*traces.Session{hookedSession("one", "2.1.120", 6, true), hookedSession("two", "2.1.121", 6, true)}
-	p, learned, err := Learn(context.Background(), cell(t), base, sessions, nil)
+	p, learned, err := learning.Learn(context.Background(), cell(t), base, sessions, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Learned{First: 2, Epochs: []string{"2.1.100"}, Rules: []string{"tool_hook from 2.1.100"}, Of: 2}
+	want := learning.Learned{Epochs: []string{"2.1.100"}, Rules: []string{"tool_hook from 2.1.100"}, Of: 2}
 	if !reflect.DeepEqual(learned, want) || !p.RulesFor("2.1.120").Has(profile.RuleHook) || len(base.Evidence) > 0 {
 		t.Errorf("learned %+v, want %+v", learned, want)
 	}
@@ -141,7 +142,7 @@ func TestFittedRulesPredict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(context.Background(), Options{Config: WithProfile(cell(t), p)}, sessions)
+	r, err := Run(context.Background(), Options{Config: cell(t).WithProfile(p)}, sessions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,32 +170,5 @@ func TestCalibrateSaysWhatItGains(t *testing.T) {
 	}
 	if _, g, err = Calibrate(context.Background(), cell(t), base, sessions[:4]); err != nil || g.Folds != 0 {
 		t.Errorf("%v, %s; want no folds of four sessions", err, g)
-	}
-}
-
-// A response without a tool call ends a turn; of a client that logs the ends of turns
-// the log must say so too.
-func TestEndedTurns(t *testing.T) {
-	ends := func(signs ...traces.Signs) map[turn]bool {
-		s := &traces.Session{ID: "s", Blocks: []prompt.Block{{Kind: prompt.KindText}, {Kind: prompt.KindToolUse}}}
-		th := traces.Thread{ID: "main"}
-		for i, sign := range signs {
-			reply := traces.Span{To: 1} // a text
-			if i == 1 {
-				reply.To = 2 // and a tool call
-			}
-			th.Rounds = append(th.Rounds, traces.Round{Signs: sign, Reply: reply})
-		}
-		s.Threads = []traces.Thread{th}
-		return endedTurns([]*traces.Session{s})
-	}
-	at := func(round int) turn { return turn{"s", "main", round} }
-	silent := map[turn]bool{at(1): true, at(2): false, at(3): true}
-	if got := ends(0, 0, 0, 0); !reflect.DeepEqual(got, silent) {
-		t.Errorf("without a log %v, want %v", got, silent)
-	}
-	logged := map[turn]bool{at(1): false, at(2): false, at(3): true}
-	if got := ends(0, 0, traces.SignTurnEnd, traces.SignTurnEnd); !reflect.DeepEqual(got, logged) {
-		t.Errorf("with a log %v, want %v", got, logged)
 	}
 }

@@ -76,7 +76,7 @@ func (d *division) validate(
 		}
 	}
 	of := func(s *traces.Session) *profile.Profile { return profiles[fold[s.ID]] }
-	o.ConfigFor = func(s *traces.Session) loop.Config { return WithProfile(o.Config, of(s)) }
+	o.ConfigFor = func(s *traces.Session) loop.Config { return o.Config.WithProfile(of(s)) }
 	o.DrawnFor = func(s *traces.Session, seed uint64) loop.Config { return Drawn(o.Config, of(s), seed) }
 	o.Profile = fmt.Sprintf("fitted on the other folds of %d by %s", len(profiles), d.by)
 	replications := o.Replications

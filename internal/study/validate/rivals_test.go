@@ -43,7 +43,7 @@ func (x replayed) String() string {
 // pairs holds the compactions of a session's threads against those of a preset.
 func pairs(t *testing.T, preset *strategies.Strategy, s *traces.Session) (list []replayed, unmatched int) {
 	t.Helper()
-	fired, context, err := drive(WithProfile(unverified(t), middling(fitted(t))), preset, s, false)
+	fired, context, err := drive(unverified(t).WithProfile(middling(fitted(t))), preset, s, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,8 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/calls"
 	"github.com/compactsim/compactsim/internal/serving/profile"
-	"github.com/compactsim/compactsim/internal/serving/promptcache"
-	"github.com/compactsim/compactsim/internal/study/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -83,8 +82,11 @@ func (o *Options) configFor(s *traces.Session) loop.Config {
 }
 
 // session predicts the calls of one session. Calls without recorded usage are left
-// out, with a reason.
+// out, and a session whose counts no server gives, with a reason.
 func (o *Options) session(s *traces.Session) (list []Call, skipped string, err error) {
+	if why := profile.Invented(s); why != "" {
+		return nil, why, nil
+	}
 	config := o.configFor(s)
 	table := calls.Of(s, config.Prices)
 	row, err := predict(table, config)
@@ -129,10 +131,10 @@ func (o *Options) session(s *traces.Session) (list []Call, skipped string, err e
 func predict(table *calls.Table, config loop.Config) (results.Row, error) {
 	asking := asksForCache(table.Session)
 	if !config.Blind || asking == nil {
-		return table.Predict(config)
+		return loop.Predict(table, config)
 	}
 	other := calls.Of(asking, config.Prices)
-	row, err := other.Predict(config)
+	row, err := loop.Predict(other, config)
 	for i := range table.Threads {
 		for r := range table.Threads[i] {
 			table.Threads[i][r].Predicted = other.Threads[i][r].Predicted
@@ -219,26 +221,9 @@ func (c *Call) price(m *calls.Price) {
 	c.PredictedUSD, c.ActualUSD, c.NaiveUSD, c.Priced = usd(c.Predicted), usd(c.Actual), usd(c.Naive), m.Known
 }
 
-// WithProfile returns a configuration that predicts with a profile: the plain
-// cache with what the profile has about the client.
-func WithProfile(c loop.Config, p *profile.Profile) loop.Config {
-	c.Profile = p
-	c.Server, c.Lifetimes = serverOf, promptcache.Lifetimes{}
-	return c
-}
-
-// Drawn is WithProfile with everything random drawn under a seed.
+// Drawn returns a configuration with a profile and everything random drawn under a seed.
 func Drawn(c loop.Config, p *profile.Profile, seed uint64) loop.Config {
-	c = WithProfile(c, p)
+	c = c.WithProfile(p)
 	c.Draw, c.Seed = true, seed
 	return c
-}
-
-// serverOf returns a cache of a kind as documented. Requests carry what the
-// profile has about it.
-func serverOf(kind traces.Cache) loop.Server {
-	if kind == traces.CacheAutomatic {
-		return promptcache.NewOpenAI(promptcache.OpenAIConfig{})
-	}
-	return promptcache.New(promptcache.Config{})
 }

@@ -137,7 +137,7 @@ func TestSamplesArePredicted(t *testing.T) {
 // docs/validation.md states the figures; these are its tolerances.
 func TestRecordingsArePredicted(t *testing.T) {
 	sessions := recordings(t, "traces")
-	o := Options{Config: WithProfile(cell(t), fitted(t)), Replications: 200}
+	o := Options{Config: cell(t).WithProfile(fitted(t)), Replications: 200}
 	plain := cell(t)
 	plain.Verify = false
 	o.DrawnFor = func(_ *traces.Session, seed uint64) loop.Config { return Drawn(plain, o.Config.Profile, seed) }
@@ -200,7 +200,7 @@ func TestDefaultProfileIsReproduced(t *testing.T) {
 // What is learned inside a session comes from earlier calls only: changing how
 // a call in its middle was served changes no prediction up to that call.
 func TestPredictionsDoNotLookAhead(t *testing.T) {
-	o := Options{Config: WithProfile(cell(t), fitted(t))}
+	o := Options{Config: cell(t).WithProfile(fitted(t))}
 	changes := 0
 	for _, s := range samples(t) {
 		before, _, err := o.session(s)
@@ -247,7 +247,7 @@ func TestSkippedSessionsAreListed(t *testing.T) {
 
 func BenchmarkValidate(b *testing.B) {
 	sessions := samples(b)
-	o := Options{Config: WithProfile(cell(b), fitted(b))}
+	o := Options{Config: cell(b).WithProfile(fitted(b))}
 	for b.Loop() {
 		if _, err := Run(context.Background(), o, sessions); err != nil {
 			b.Fatal(err)

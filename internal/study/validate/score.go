@@ -205,6 +205,13 @@ func costErrors(calls []Call, predict rule, keep func(*Call) bool) float64 {
 	return sum
 }
 
+func index(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func share(k float64, n int) *float64 {
@@ -215,25 +222,6 @@ func share(k float64, n int) *float64 {
 }
 
 func ratio(a, b float64) *float64 { r := a / b; return &r }
-
-// wilson returns a share with its 95 % interval (Wilson 1927).
-func wilson(k, n int) profile.Estimate {
-	if n == 0 {
-		return profile.Estimate{High: 1}
-	}
-	e := proportion(float64(k), float64(n))
-	e.N = n
-	return e
-}
-
-// proportion is wilson of counts that need not be whole; n must be positive.
-func proportion(k, n float64) profile.Estimate {
-	const z = 1.96
-	p := k / n
-	mid := (p + z*z/(2*n)) / (1 + z*z/n)
-	d := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
-	return profile.Estimate{Value: round(p, 4), Low: round(max(0, mid-d), 4), High: round(min(1, mid+d), 4)}
-}
 
 // median returns the type-7 median with the 95 % interval of order statistics:
 // ranks n/2 ∓ 1.96·√n/2.

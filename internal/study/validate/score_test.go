@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -96,9 +97,9 @@ func TestWilson(t *testing.T) {
 		k, n      int
 		low, high float64
 	}{{0, 10, 0, 0.2775}, {5, 10, 0.2366, 0.7634}, {0, 0, 0, 1}} {
-		e := wilson(tc.k, tc.n)
+		e := profile.Share(tc.k, tc.n)
 		if math.Abs(e.Low-tc.low) > 1e-4 || math.Abs(e.High-tc.high) > 1e-4 || e.N != tc.n {
-			t.Errorf("wilson(%d, %d) = %+v, want %g…%g", tc.k, tc.n, e, tc.low, tc.high)
+			t.Errorf("profile.Share(%d, %d) = %+v, want %g…%g", tc.k, tc.n, e, tc.low, tc.high)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func TestShortReadsAreShown(t *testing.T) {
 		Agent: traces.AgentCodex, Provider: "openai", Model: "gpt-5.4", Series: "0.118", Session: profile.Key(prompt.DigestString(s.ID)),
 		Early: 8, EarlyTokens: 240_000, Later: 2, LaterTokens: 60_000, Missing: 48_000,
 	}
-	if got := shownBy(s); got != want {
+	if got := profile.ShownBy(s); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

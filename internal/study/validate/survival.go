@@ -80,7 +80,7 @@ func (r *Report) Survival() []Survival {
 		s := Survival{Provider: k.provider, TTL: k.ttl}
 		for _, b := range of {
 			if b.n >= leastSurvival {
-				s.Points = append(s.Points, SurvivalPoint{Seconds: math.Exp(b.logs / float64(b.n)), Estimate: wilson(b.read, b.n)})
+				s.Points = append(s.Points, SurvivalPoint{Seconds: math.Exp(b.logs / float64(b.n)), Estimate: profile.Share(b.read, b.n)})
 				s.Calls += b.n
 			}
 		}

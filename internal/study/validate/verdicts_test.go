@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/loop/learning"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -23,11 +24,11 @@ var named = map[traces.Verdict][]prompt.MissClass{
 func TestPredictedMissesAreWhatTheServerNames(t *testing.T) {
 	sessions := recordings(t, "traces-3")
 	config := unverified(t)
-	p, _, err := Learn(t.Context(), config, fitted(t), sessions, nil)
+	p, _, err := learning.Learn(t.Context(), config, fitted(t), sessions, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(t.Context(), Options{Config: WithProfile(config, p)}, sessions)
+	r, err := Run(t.Context(), Options{Config: config.WithProfile(p)}, sessions)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -146,23 +146,13 @@ func Word(class string) string {
 	return strings.ReplaceAll(class, "_", " ")
 }
 
-// CountMisses sets, in the billed row of a session, the misses that its recording
-// shows, by class, and the calls that hit.
+// CountMisses counts, in the billed row of a session, the misses that its recording shows, and the calls that hit.
 func (t *Table) CountMisses(row *results.Row) {
 	for _, calls := range t.Threads {
 		for i := range calls {
-			c := &calls[i]
-			if c.First() {
-				continue
+			if c := &calls[i]; !c.First() {
+				row.CountMiss(c.Class(), c.Missed)
 			}
-			row.Figures[results.LaterCalls]++
-			if c.Missed <= 0 {
-				row.Figures[results.HitCalls]++
-				continue
-			}
-			row.Figures[results.Misses]++
-			row.Figures[results.MissedTokens] += float64(c.Missed)
-			row.Figures[results.MissesByClass+results.ID(c.Class())]++
 		}
 	}
 }

@@ -6,11 +6,17 @@ import (
 	"slices"
 	"strings"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/internal/kit/version"
+	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/client"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // strategyOwn is the preset that takes each session's own generation.
@@ -137,4 +143,85 @@ func span(names []string) string {
 func numbersIn(name string) [3]int {
 	n, _ := version.Numbers(name[strings.LastIndex(name, " ")+1:])
 	return n
+}
+
+// half is the client half of a preset: the keys of client, and the levels.
+type half struct {
+	Client Client      `yaml:",inline"`
+	Levels loop.Levels `yaml:"levels"`
+}
+
+// Values of Client.Prefix.
+const prefixSession, prefixPreset = "session", "preset"
+
+// under returns the client and the levels of a scenario under a preset. What
+// the scenario leaves at the default comes from the preset; prefix and
+// lifetimes do so only if the scenario asks for it.
+func (s *Scenario) under(g *strategies.Strategy) (*half, error) {
+	defaults := Default()
+	h, given := half{defaults.Client, defaults.Levels}, half{s.Client, s.Levels}
+	tree := spec.Tree{Name: "client of " + g.Name, Root: spec.Clone(g.ClientHalf())}
+	for _, d := range spec.Diff(&h, &given) {
+		var value yaml.Node
+		if err := yaml.Unmarshal([]byte(d.B), &value); err != nil || len(value.Content) == 0 {
+			return nil, fmt.Errorf("client of %s: %s: %q", g.Name, d.Path, d.B)
+		}
+		if err := tree.Put(tree.Root, value.Content[0], strings.Split(d.Path, ".")...); err != nil {
+			return nil, err
+		}
+	}
+	if errs := tree.Decode(tree.Root, &h, ""); len(errs) > 0 {
+		return nil, errs[0]
+	}
+	if s.Client.Prefix != prefixPreset {
+		h.Client.System, h.Client.TTL = s.Client.System, s.Client.TTL
+	}
+	return &h, nil
+}
+
+// wearer is what sessions of a generation's agent take from the generation.
+type wearer struct {
+	version  string // version to behave as, "" for the session's own
+	assembly *loop.Assembly
+	levels   *loop.Levels
+}
+
+// people returns the Person of each session of a cell, by the organisations they belong
+// to (nil: one organisation); nil when all are as the cell says. Versions are those of
+// Claude Code. The client half of a preset applies to sessions of its agent; others keep
+// their own client. A version that a generation holds is kept.
+func (c *Cell) people(owner func(int, *traces.Session) uint32) (func(int, *traces.Session) loop.Person, error) {
+	scenario := c.Scenario
+	worn := map[*strategies.Strategy]*wearer{}
+	for _, g := range c.Strategy.Members() {
+		if g.ClientHalf() == nil {
+			continue
+		}
+		h, err := scenario.under(g)
+		if err != nil {
+			return nil, err
+		}
+		worn[g] = &wearer{h.Client.Version, loop.Assemble(h.Client.Assembly, scenario.Events), &h.Levels}
+	}
+	if len(worn) == 0 && scenario.Client.Version == "" {
+		return nil, nil
+	}
+	return func(index int, s *traces.Session) loop.Person {
+		p := loop.Person{Owner: 1}
+		if owner != nil {
+			p.Owner = owner(index, s)
+		}
+		g := c.Strategy.For(s.Agent, s.Version())
+		release := scenario.Client.Version
+		if w := worn[g]; w != nil && g.Generation.Agent == s.Agent {
+			p.Assembly, p.Levels = w.assembly, w.levels
+			if release == "" && !g.Generation.Holds(s.Version()) {
+				release = w.version
+			}
+		}
+		if release != "" && agents.ClaudeCode(s) {
+			p.Client, p.Version = client.ForVersion(release), release
+		}
+		return p
+	}, nil
 }

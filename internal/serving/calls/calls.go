@@ -3,7 +3,7 @@
 // beside it what the cache model expects of the same request.
 //
 //	table := calls.Of(session, prices)
-//	row, err := table.Predict(config) // the columns of the model, where they are asked for
+//	row, err := loop.Predict(table, config) // the columns of the model, where they are asked for
 //
 // What a call had in the cache and did not read is missed, and costs the difference between
 // writing and reading it. The causes are those the recording shows: logged events, the model,
@@ -12,7 +12,10 @@
 package calls
 
 import (
+	"math"
+
 	"github.com/compactsim/compactsim/internal/serving/breaks"
+	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/internal/study/confusion"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -58,7 +61,7 @@ type Call struct {
 	Reason  confusion.Reason // of the client's break detector
 	Changed breaks.Fields    // of the prompt, as it sees it
 
-	Predicted *Prediction // nil until Table.Predict, and for a call that the model does not reach
+	Predicted *Prediction // nil until loop.Predict, and for a call that the model does not reach
 
 	// Plain says that writes to the cache are billed as plain input (agents.Unwritten).
 	Plain bool
@@ -142,3 +145,25 @@ func (c *Call) Billed() prompt.TTL {
 
 // Switched reports whether the call goes to another model than the one before it.
 func (c *Call) Switched() bool { return c.Before != nil && c.Recorded.Model != c.Before.Recorded.Model }
+
+// Continues reports whether the call goes on where the one before it ended: by the same model,
+// within the lifetime, with the context as it was left.
+func (c *Call) Continues() bool {
+	edited := c.Acted.Has(traces.EventCompact) || c.Acted.Has(traces.EventMicrocompact) || c.Acted.Has(traces.EventShrink)
+	back := c.Thread.Kind == traces.ThreadBranch && c.First()
+	return c.Before != nil && !edited && !back && !c.Switched() && c.Recorded.Wait <= profile.Life(c.Tier)
+}
+
+// Prompted reports whether the call answers a person, a refused tool call with words included.
+func (c *Call) Prompted() bool {
+	return c.Recorded.Trigger == traces.TriggerPrompt || c.Session.Content(c.Recorded).Person
+}
+
+// near is the tolerance of Near, as a share of the context.
+const near = 0.01
+
+// Near reports whether a read, tokens, is within 1 % of the context of the recorded one.
+func (c *Call) Near(read int64) bool {
+	u := &c.Recorded.Usage
+	return math.Abs(float64(read-u.Read)) <= near*float64(u.Input())
+}

@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/loop/learning"
 	"github.com/compactsim/compactsim/internal/serving/profile"
-	"github.com/compactsim/compactsim/internal/study/validate"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
 
 // learn adds what the sessions show to the default profile before any cell
 // runs: a row depends on its session, the profile and the seed.
-func (p *Plan) learn(ctx context.Context, d *Design, sessions []*traces.Session, openings *validate.Openings) error {
+func (p *Plan) learn(ctx context.Context, d *Design, sessions []*traces.Session, openings *profile.Openings) error {
 	if d.Scenario.Profile != ProfileDefault || d.Scenario.Sessions.Generate.Profile != "" || d.Scenario.Users.Any() {
 		return nil
 	}
@@ -25,7 +25,7 @@ func (p *Plan) learn(ctx context.Context, d *Design, sessions []*traces.Session,
 	if err != nil {
 		return err
 	}
-	p.learned, p.lessons, err = validate.Learn(ctx, config, base, sessions, openings)
+	p.learned, p.lessons, err = learning.Learn(ctx, config, base, sessions, openings)
 	return err
 }
 
@@ -40,7 +40,7 @@ func (p *Plan) Profile() (*profile.Profile, error) {
 }
 
 // lesson says what the profile learned of clients that it lacks.
-func lesson(l *validate.Learned) string {
+func lesson(l *learning.Learned) string {
 	if len(l.Epochs) == 0 {
 		return ""
 	}

@@ -1,7 +1,6 @@
 package calls
 
 import (
-	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -14,18 +13,6 @@ type Prediction struct {
 	Miss     prompt.MissClass
 	Cost     results.Cost // USD, by class
 	Rules    profile.Set  // that applied
-}
-
-// Predict sets what the model expects of each call: a replay of the session under a
-// configuration, whose Record is replaced. Its strategy must be the recorded one, since
-// others send other requests.
-func (t *Table) Predict(config loop.Config) (results.Row, error) {
-	config.Record = func(r *results.CallRecord) {
-		if r.Round >= 0 {
-			t.Threads[r.Thread][r.Round].Predicted = &Prediction{r.Usage, r.Expected, r.Miss, r.Cost, profile.Set(r.Rules)}
-		}
-	}
-	return loop.NewLoop(config).Run(t.Session)
 }
 
 // Records returns the recorded calls in the form of those of a simulation, with what was

@@ -1,0 +1,93 @@
+package compactsim
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mostRooms is the largest number of rooms above the lowest floor that a plain run may pass.
+const mostRooms = 9
+
+// A plain run passes few rooms, and since imports point down none twice. docs/architecture.md draws them.
+func TestWayOfARun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("building a binary that counts takes long")
+	}
+	dir := t.TempDir()
+	sim := filepath.Join(dir, "sim")
+	if out, err := exec.Command("go", "build", "-cover", "-coverpkg=./...", "-o", sim, "./cmd/sim").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	before := executed(t, dir, sim, "version")
+	passed := map[string]bool{}
+	for statement := range executed(t, dir, sim, "run", "--no-store", "--quiet", "internal/reading/synthetic/samples") {
+		if !before[statement] { // not of the program's start
+			file, _, _ := strings.Cut(strings.TrimPrefix(statement, module), ":")
+			if r, floor, ok := room(path.Dir(file)); ok && floor > 0 {
+				passed[r] = true
+			}
+		}
+	}
+	if len(passed) > mostRooms || !passed["internal/loop"] {
+		t.Errorf("a plain run passes %d rooms, want at most %d: %q", len(passed), mostRooms, slices.Sorted(maps.Keys(passed)))
+	}
+	renew(t, "way", way(passed))
+}
+
+// executed returns the statements that a command executes.
+func executed(t *testing.T, dir, sim string, args ...string) map[string]bool {
+	t.Helper()
+	counts := filepath.Join(dir, args[0])
+	if err := os.Mkdir(counts, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(sim, args...)
+	command.Env = append(os.Environ(), "GOCOVERDIR="+counts)
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("sim %q: %v: %s", args, err, out)
+	}
+	text := counts + ".txt"
+	if out, err := exec.Command("go", "tool", "covdata", "textfmt", "-i", counts, "-o", text).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	file, err := os.Open(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	found := map[string]bool{}
+	lines := bufio.NewScanner(file)
+	for lines.Scan() { // file:from,to statements count
+		if f := strings.Fields(lines.Text()); len(f) == 3 && f[2] != "0" {
+			found[f[0]] = true
+		}
+	}
+	if err := lines.Err(); err != nil || len(found) == 0 {
+		t.Fatalf("%s: %d statements, %v", text, len(found), err)
+	}
+	return found
+}
+
+// way draws rooms from the top, those of a floor side by side.
+func way(rooms map[string]bool) string {
+	byFloor := map[int][]string{}
+	for _, r := range slices.Sorted(maps.Keys(rooms)) {
+		byFloor[floors[r]] = append(byFloor[floors[r]], r)
+	}
+	var b strings.Builder
+	b.WriteString("\n```\n")
+	for _, f := range slices.SortedFunc(maps.Keys(byFloor), func(x, y int) int { return cmp.Compare(y, x) }) {
+		fmt.Fprintf(&b, "%d  %s\n", f, strings.Join(byFloor[f], " · "))
+	}
+	b.WriteString("```\n\n")
+	return b.String()
+}
