@@ -221,7 +221,7 @@ func ParseAlias(s string) (from, to string, err error) {
 	from, to, ok := strings.Cut(s, "=")
 	from, to = strings.TrimSpace(from), strings.TrimSpace(to)
 	if !ok || from == "" || to == "" {
-		return "", "", fmt.Errorf("price alias %q: want NAME=MODEL, the name as recorded and the model to bill it as", s)
+		return "", "", fmt.Errorf("--price-as %q: want A=B, a recorded model and the model to bill it as", s)
 	}
 	return from, to, nil
 }

@@ -22,7 +22,7 @@ import (
 // Advice says what to set in the clients that made recordings, and what that saves.
 type Advice struct {
 	PaidUSD float64 `json:"paid_usd"` // at the prices of the API
-	// DerivedUSD is the part of PaidUSD for outputs that no log has in full.
+	// DerivedUSD is the part of PaidUSD estimated for outputs that the logs cut short.
 	DerivedUSD float64       `json:"derived_usd"`
 	Agents     []AgentAdvice `json:"agents"`
 }
@@ -45,7 +45,7 @@ type AgentAdvice struct {
 	Calls      int     `json:"calls"`
 	Unpriced   int     `json:"unpriced_calls,omitempty"` // calls of a model without a price, which cost nothing
 	PaidUSD    float64 `json:"paid_usd"`
-	DerivedUSD float64 `json:"derived_usd"` // the part of PaidUSD for outputs that no log has in full
+	DerivedUSD float64 `json:"derived_usd"` // the part of PaidUSD estimated for outputs that the logs cut short
 	AsIsUSD    float64 `json:"as_is_usd"`   // simulated without a change
 	// UnloggedUSD is the part of AsIsUSD for calls that no log shows: summaries, calls at the
 	// end of turns, and those that fetch again what was forgotten.

@@ -97,7 +97,7 @@ func (a *Advice) Verdict() document.List {
 func (e *Effect) loss() string {
 	text := ""
 	if e.loses() {
-		text = fmt.Sprintf(" A saving at a loss: %.0f %% of what is used later is gone and cannot be fetched, instead of %.0f %%.",
+		text = fmt.Sprintf(" The saving has a price: %.0f %% of what the agent uses later is lost and cannot be fetched, instead of %.0f %%.",
 			100*(1-e.Recall[1]), 100*(1-e.Recall[0]))
 	}
 	if was, is := e.WaitSeconds[0], e.WaitSeconds[1]; is-was >= longer {
@@ -135,21 +135,21 @@ func (a *Advice) Document(remarks []string, as string) *document.Document {
 }
 
 // dollarsNote says what the columns of advice in dollars are.
-const dollarsNote = "SIMULATED: the client as it is, row own of `sim run --agent …`; its agent fetches again what it " +
-	"lacks and can have. UNLOGGED is the part of it for calls that no log shows, such as summaries and what is fetched " +
-	"again, which is not in PAID. SAVES is what a setting takes off SIMULATED. Unseen sessions are those that were not used to " +
-	"choose the value. RECALL is the share of what is used later that stays at hand or can be fetched."
+const dollarsNote = "SIMULATED is the cost with the client as it is, row own of `sim run --agent …`; its agent fetches again what it " +
+	"has lost and can get back. UNLOGGED is the part of SIMULATED that PAID lacks: calls that are in no log, such as summaries " +
+	"and repeated fetches. SAVES is what a setting takes off SIMULATED. Unseen sessions are those not used to choose the " +
+	"value. RECALL is the share of what the agent uses later that is still in the context or can be fetched."
 
 // paidLine says what was paid.
 func (a *Advice) paidLine() string {
 	if !slices.ContainsFunc(a.Agents, func(x AgentAdvice) bool { return x.known() }) {
 		return "what was paid is not known"
 	}
-	paid := cents(a.PaidUSD) + " paid at the prices of the API"
+	paid := cents(a.PaidUSD) + " paid at API prices"
 	if a.DerivedUSD >= minAdvised {
-		paid += ", of it " + document.USD(a.DerivedUSD, 2) + " " + results.DerivedText
+		paid += ", including " + document.USD(a.DerivedUSD, 2) + " " + results.DerivedText
 	}
-	return paid + "; a subscription pays none of it: --as tokens"
+	return paid + "; with a subscription you pay none of it (--as tokens)"
 }
 
 // inDollars returns what was paid, and what to set in each client.
@@ -185,7 +185,7 @@ func (a *Advice) paid() *document.Table {
 		}
 		t.Rows = append(t.Rows, row)
 		if x.Unpriced > 0 {
-			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s of models without a price cost nothing here; --price-as bills them as another.",
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s of models without a price count as $0; --price-as bills them as another model.",
 				x.Title, document.Count(x.Unpriced, "call")))
 		}
 	}
@@ -230,7 +230,7 @@ func (x *AgentAdvice) section(as string) document.Section {
 		}
 	}
 	if names := x.later(); len(names) > 0 {
-		say("Not tried, as these sessions ran %s at most: %s.", x.Version, strings.Join(names, ", "))
+		say("Not tried, because the newest client here is %s: %s.", x.Version, strings.Join(names, ", "))
 	}
 	if off, ok := x.Model.Relative(); ok && math.Abs(off) > largeError && x.Bare == 0 {
 		say("Model error on these sessions: %s. What is simulated of them may be as far off.", x.Model)
@@ -262,7 +262,7 @@ func (x *AgentAdvice) how(c *Change, as string) string {
 func (c *Change) open() string {
 	text := fmt.Sprintf("Not advised: %s, %s on unseen sessions", c.Does, share(c))
 	if c.verdict == stats.Chance {
-		text += fmt.Sprintf("; chance explains it, %s would have been seen", document.Percent(c.Detectable))
+		text += fmt.Sprintf("; that may be chance: only a saving of %s would have shown", document.Percent(c.Detectable))
 	}
 	if c.More > 0 && c.More <= maxMore {
 		text += fmt.Sprintf("; about %s would decide it", document.Count(c.More, "more session"))

@@ -127,7 +127,7 @@ func TestAdviceIsWhatARunShows(t *testing.T) {
 		}
 	}
 	var page bytes.Buffer
-	if err := a.Document(nil, AsDollars).Write(&page, "table"); err != nil || !strings.Contains(page.String(), "paid at the prices of the API") {
+	if err := a.Document(nil, AsDollars).Write(&page, "table"); err != nil || !strings.Contains(page.String(), "paid at API prices") {
 		t.Errorf("report: %v\n%s", err, page.String())
 	}
 }
@@ -139,7 +139,7 @@ func TestSavingAtALoss(t *testing.T) {
 		recall, wait float64
 		loss         string
 	}{
-		{0.83, 1000, " A saving at a loss: 17 % of what is used later is gone and cannot be fetched, instead of 2 %."},
+		{0.83, 1000, " The saving has a price: 17 % of what the agent uses later is lost and cannot be fetched, instead of 2 %."},
 		{0.98, 5220, " Waiting grows from 17 m 00 s to 1 h 27 m."},
 		{0.94, 1079, ""},
 	} {
@@ -175,11 +175,11 @@ func TestWhatIsNotAdvised(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := page.String()
-	if strings.Contains(text, "nothing,") || !strings.Contains(text, "soon, +0.0 % (95 %: +0.0 % … +0.0 %) on unseen sessions; chance explains it, 20.0 % would have been seen; about 1,000 more sessions would decide it.") ||
-		!strings.Contains(text, "never, +0.0 % (95 %: +0.0 % … +0.0 %) on unseen sessions; chance explains it, 20.0 % would have been seen.") {
+	if strings.Contains(text, "nothing,") || !strings.Contains(text, "soon, +0.0 % (95 %: +0.0 % … +0.0 %) on unseen sessions; that may be chance: only a saving of 20.0 % would have shown; about 1,000 more sessions would decide it.") ||
+		!strings.Contains(text, "never, +0.0 % (95 %: +0.0 % … +0.0 %) on unseen sessions; that may be chance: only a saving of 20.0 % would have shown.") {
 		t.Errorf("not advised:\n%s", text)
 	}
-	if !strings.Contains(text, "Not tried, as these sessions ran 2.1.200 at most: CLAUDE\\_CODE\\_PROMPT\\_CACHE\\_TTL (from 2.1.243), ") ||
+	if !strings.Contains(text, "Not tried, because the newest client here is 2.1.200: CLAUDE\\_CODE\\_PROMPT\\_CACHE\\_TTL (from 2.1.243), ") ||
 		strings.Contains(text, "(from 2.1.108)") {
 		t.Errorf("not tried:\n%s", text)
 	}

@@ -11,10 +11,10 @@ import (
 )
 
 // tokensNote says what the columns of advice in tokens are.
-const tokensNote = "LOGGED: what the logs show. AS IT IS: the client simulated without a change, with calls that no log shows, " +
-	"such as summaries and what is fetched again; % is what a row differs from it. A five-hour window begins with the first logged call " +
-	"behind the end of the window before, and so does a week. PEAK is the fullest window, TYPICAL the median one. Unseen sessions " +
-	"are those that were not used to choose the value. No plan's limits are known here."
+const tokensNote = "LOGGED is what the logs show. AS IT IS is the client simulated without a change, with the calls that are in no log, " +
+	"such as summaries and repeated fetches; % compares each row with it. A five-hour window, or a week, begins with the first logged " +
+	"call after the last one ended. PEAK is the fullest window, TYPICAL the median one. Unseen sessions " +
+	"are those not used to choose the value. The limits of plans are not known here."
 
 // used says what the logs of all agents show, in tokens.
 func (a *Advice) used() string {
@@ -26,7 +26,7 @@ func (a *Advice) used() string {
 	if all.Input() == 0 {
 		return "what was used is not known: the logs have no token counts"
 	}
-	return fmt.Sprintf("%s tokens of input logged, %s of it read from the cache, and %s of output",
+	return fmt.Sprintf("logged: %s input tokens, %s of them read from the cache, and %s output tokens",
 		document.Tokens(all.Input()), document.Percent(float64(all.Read)/float64(all.Input())), document.Tokens(all.Output))
 }
 
@@ -62,13 +62,13 @@ func (x *AgentAdvice) tokens() []document.Block {
 	blocks := []document.Block{x.byClass()}
 	w := x.Use.Weights
 	if w == nil {
-		return append(blocks, document.Text{Text: "None of the models has a price: its tokens have no weight. --price-as bills them as another."})
+		return append(blocks, document.Text{Text: "No model here has a price, so tokens have no weight; --price-as bills them as another model."})
 	}
 	if x.Use.Logged.Weighted.Week.Windows > 0 {
 		blocks = append(blocks, x.byWindow())
 	}
-	text := fmt.Sprintf("A cost-weighted token is what an uncached input token of %s costs at the API; its other tokens weigh %s. "+
-		"A call of another model or price tier weighs by its own prices.", w.Model, x.weights())
+	text := fmt.Sprintf("A cost-weighted token costs as much as an uncached input token of %s at the API; that model's other tokens weigh: %s. "+
+		"Calls of other models and price tiers are weighted by their own prices.", w.Model, x.weights())
 	if n := x.Use.Undated; n > 0 {
 		text += fmt.Sprintf(" %s without a time in no window.", document.Count(n, "session"))
 	}

@@ -104,7 +104,7 @@ func TestTokensWithoutPrices(t *testing.T) {
 	if err := a.Document(nil, AsTokens).Write(&text, "table"); err != nil {
 		t.Fatal(err)
 	}
-	if out := text.String(); !strings.Contains(out, "None of the models has a price") || strings.Contains(out, "PEAK 5 H") {
+	if out := text.String(); !strings.Contains(out, "No model here has a price") || strings.Contains(out, "PEAK 5 H") {
 		t.Errorf("%s", out)
 	}
 }

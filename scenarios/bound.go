@@ -48,8 +48,8 @@ func boundNote(families []*family) results.Note {
 		}
 		return low + " … " + high
 	}
-	return results.Note{Metric: results.NameRegret, Text: fmt.Sprintf("knowing the future, no schedule of full compaction "+
-		"costs less than %s, the best found costs %s; none that only clears tool results costs less than %s",
+	return results.Note{Metric: results.NameRegret, Text: fmt.Sprintf("even with the future known, no schedule of full compaction "+
+		"costs less than %s (the best one found costs %s), and none that only clears tool results less than %s",
 		span(sums[0]), span(sums[1]), span(sums[2]))}
 }
 

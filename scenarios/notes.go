@@ -23,14 +23,14 @@ func annotate(run *results.Run, d *Design, real bool) {
 	note := func(cell, metric, format string, args ...any) {
 		run.Notes = append(run.Notes, results.Note{Cell: cell, Metric: metric, Text: fmt.Sprintf(format, args...)})
 	}
-	summaries := d.summaries() + ", its quality is not modelled"
+	summaries := d.summaries() + "; its quality is not modelled"
 	if real {
-		summaries = "a summary is a real model's, and what it leaves out changes nothing of what is done later"
+		summaries = "real models wrote the summaries; what a summary leaves out does not change what the agent does later"
 	}
 	for i := range run.Cells {
 		if c := &run.Cells[i]; c.Strategy == results.StrategyRecorded {
 			if parts := unlogged(c, run.Reference(results.StrategyBilled)); len(parts) > 0 {
-				note(c.Cell, results.NameCost, "includes %s that no log records", strings.Join(parts, " and "))
+				note(c.Cell, results.NameCost, "includes %s that are in no log", strings.Join(parts, " and "))
 			}
 		}
 	}
@@ -109,7 +109,7 @@ func (d *Design) closes() bool {
 
 // departures says where agents do not act as recorded.
 func (d *Design) departures(run *results.Run) string {
-	text := "; agents fetch again what they need and no longer have"
+	text := "; agents fetch again what they need but have lost"
 	switch open := openRows(run); {
 	case d.closes() && open > 0:
 		text += ", but not in " + document.Count(open, "session") + " without texts"
@@ -117,7 +117,7 @@ func (d *Design) departures(run *results.Run) string {
 		text = "; in this open loop agents fetch nothing again"
 	}
 	if slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Agent.Elongation > 0 }) {
-		text += ", but take longer behind compactions"
+		text += ", but take longer after compactions"
 	}
 	return text
 }
@@ -158,7 +158,7 @@ func (d *Design) summaries() string {
 	case summarizer.Fraction:
 		return fmt.Sprintf("a summary has %.3g of the tokens it replaces", s.Share)
 	}
-	return fmt.Sprintf("a summary is drawn (median %.0f tokens, σ %.2f)", s.Median, s.Sigma)
+	return fmt.Sprintf("the size of a summary is drawn (median %.0f tokens, σ %.2f)", s.Median, s.Sigma)
 }
 
 // waiting says what moves the times of calls.
@@ -172,7 +172,7 @@ func (d *Design) waiting() string {
 	if l.PerFresh == 0 && l.PerCached == 0 {
 		return "calls take as long as recorded"
 	}
-	return fmt.Sprintf("first tokens move by %s for a token computed and %s for one read from the cache", l.PerFresh, l.PerCached)
+	return fmt.Sprintf("the first token comes %s later for each token computed and %s later for each one read from the cache", l.PerFresh, l.PerCached)
 }
 
 // givenTo returns the parameters of a strategy's layers that were set from outside the
@@ -218,7 +218,7 @@ func inSample(sessions []*traces.Session, run *results.Run) []results.Note {
 	if len(swept) == 0 || run.Workload.Unfinished > 0 {
 		return nil
 	}
-	text := "the cheapest is chosen on these very sessions; sim advise PATH judges settings on others"
+	text := "the cheapest setting was chosen on these same sessions; sim advise PATH tests settings on others"
 	for _, name := range slices.Sorted(maps.Keys(swept)) {
 		text += "; " + name + ": " + offers(name, sessions)
 	}

@@ -287,7 +287,7 @@ func TestEndedSessionsAreSaid(t *testing.T) {
 // The report says what moves the times of calls.
 func TestWaitingIsWorded(t *testing.T) {
 	for text, want := range map[string]string{
-		"schema: 1\n": "first tokens move by 30.4µs for a token computed and 7.6µs for one read from the cache",
+		"schema: 1\n": "the first token comes 30.4µs later for each token computed and 7.6µs later for each one read from the cache",
 		"latency: {per_fresh_token: 0s, per_cached_token: 0s}\n": "calls take as long as recorded",
 		"latency: {base: [1s, 2s]}\n":                            "the latency is assumed as the cell says",
 	} {

@@ -347,7 +347,7 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 	plainly.Sum()
 	run.ModelError = results.ErrorOf(billed, &plainly.Cells[0], spread)
 	run.Notes = append(run.Notes, results.Note{
-		Text: "model error is measured without this scenario's client, server and events",
+		Text: "the model error is measured without this scenario's client, server and events",
 	})
 	return nil
 }

@@ -80,7 +80,7 @@ func sought(name string) (results.Metric, error) {
 		for _, m := range results.Metrics() {
 			known = append(known, m.Name)
 		}
-		return m, fmt.Errorf("unknown metric %q%s; docs/schema.md describes all there are", name, nearest.Like(name, known))
+		return m, fmt.Errorf("unknown metric %q%s; docs/schema.md lists all", name, nearest.Like(name, known))
 	}
 	if m.Kind != results.KindSum && m.Kind != results.KindRatio {
 		return m, fmt.Errorf("%s is a %s: a search wants a figure that adds up over sessions, or a ratio", name, m.Kind)

@@ -6,11 +6,11 @@ import "github.com/compactsim/compactsim/internal/kit/spec"
 type messagesParams struct {
 	Switch   `yaml:",inline"`
 	End      int32 `yaml:"end" doc:"tokens of the message that a sub-agent sends its parent when it has ended, 0 for none; what it answers is a tool result of the recording; assumed" unit:"tokens" min:"0" off:"0"`
-	Progress int32 `yaml:"progress" doc:"tokens of the message that it sends behind its responses, 0 for none; assumed" unit:"tokens" min:"0" off:"0"`
+	Progress int32 `yaml:"progress" doc:"tokens of the message that it sends after its responses, 0 for none; assumed" unit:"tokens" min:"0" off:"0"`
 	Every    int32 `yaml:"every" doc:"responses from one message of progress, or to siblings, to the next; assumed" unit:"responses" min:"1" needs:"progress|siblings"`
-	Siblings int32 `yaml:"siblings" doc:"tokens of the message that it sends to all other sub-agents at work behind its responses, 0 for none; assumed" unit:"tokens" min:"0" off:"0"`
+	Siblings int32 `yaml:"siblings" doc:"tokens of the message that it sends to all other sub-agents at work after its responses, 0 for none; assumed" unit:"tokens" min:"0" off:"0"`
 	Plan     int32 `yaml:"plan_approval" doc:"tokens by which the leader approves its plan, or rejects it: in its second request; 0 for none; assumed" unit:"tokens" min:"0" off:"0"`
-	Shutdown int32 `yaml:"shutdown" doc:"tokens by which it answers a request to end, to its leader; what it is asked reaches it behind its last request and costs nothing; 0 for none; assumed" unit:"tokens" min:"0" off:"0"`
+	Shutdown int32 `yaml:"shutdown" doc:"tokens by which it answers a request to end, to its leader; what it is asked reaches it after its last request and costs nothing; 0 for none; assumed" unit:"tokens" min:"0" off:"0"`
 	Route    route `yaml:"route" doc:"queue: a message stands in the reader's next request; mailbox: in a file that the reader looks into at the next prompt (assumed), as agents in processes of their own do"`
 }
 
@@ -70,7 +70,7 @@ func (l *messages) AfterResponse(t *Turn) Outcome {
 		}
 	}
 	if !sent {
-		return Outcome{Declined, "no message behind this response"}
+		return Outcome{Declined, "no message after this response"}
 	}
 	return Outcome{Verdict: Done}
 }

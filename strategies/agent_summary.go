@@ -41,7 +41,7 @@ func defaultAgentSummary() agentSummaryParams {
 }
 
 var agentSummaryDefinition = Define(agentSummaryName,
-	"tells what each sub-agent of a coordinator is doing, every so often, by a call beside it",
+	"says at intervals what each sub-agent of a coordinator is doing, by a call beside it",
 	defaultAgentSummary(),
 	func(p agentSummaryParams) Layer { return &agentSummary{params: p} }).with(Traits{Draws: true, Calls: true, Agents: true})
 

@@ -9,7 +9,7 @@ type agentsParams struct {
 	Recursive   bool    `yaml:"recursive" doc:"forks fork too; off, their sub-agents keep their own prefix"`
 	Placeholder int32   `yaml:"placeholder" doc:"tokens of the result that stands in a fork for each call of its parent's last response; assumed" unit:"tokens" min:"1"`
 	Identical   bool    `yaml:"identical_placeholders" doc:"these results are the same in all forks; off, they differ"`
-	Boilerplate int32   `yaml:"boilerplate" doc:"tokens that tell a fork what it is, the same in all, ahead of its task; assumed" unit:"tokens" min:"0"`
+	Boilerplate int32   `yaml:"boilerplate" doc:"tokens that tell a fork what it is, the same in all, before its task; assumed" unit:"tokens" min:"0"`
 }
 
 // agentsName is the registry's name of the layer.

@@ -38,8 +38,8 @@ type clearThinking struct {
 // clearToolUses says which tool calls the server clears, and when.
 type clearToolUses struct {
 	Enabled      bool      `yaml:"enabled" doc:"off, this edit is not asked for"`
-	InputTokens  int64     `yaml:"input_tokens" doc:"input tokens from which on it clears; 0 for no such trigger" min:"0" needs:"enabled"`
-	ToolUses     int64     `yaml:"tool_uses" doc:"calls of these tools from which on it clears; 0 for no such trigger" unit:"calls" min:"0" needs:"enabled"`
+	InputTokens  int64     `yaml:"input_tokens" doc:"input tokens from which it clears; 0 for no such trigger" min:"0" needs:"enabled"`
+	ToolUses     int64     `yaml:"tool_uses" doc:"calls of these tools from which it clears; 0 for no such trigger" unit:"calls" min:"0" needs:"enabled"`
 	Keep         int       `yaml:"keep" doc:"newest calls of these tools that stay" unit:"calls" min:"0" needs:"enabled"`
 	KeepTokens   int64     `yaml:"keep_tokens" doc:"newest calls that stay in place of keep, as many as have results of so many tokens: 002:67 has 40000, which no edit of the provider takes, so that real calls declare keep; 0 for keep" min:"0" off:"0" needs:"enabled"`
 	ClearAtLeast int64     `yaml:"clear_at_least" doc:"tokens below which nothing is cleared; 0 for any" unit:"tokens" min:"0" needs:"enabled"`

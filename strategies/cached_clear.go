@@ -16,7 +16,7 @@ type cachedClearParams struct {
 	MainGuard  bool      `yaml:"main_thread_guard" doc:"only the main thread deletes; off, sub-agents register and delete results of their own too"`
 	Models     []string  `yaml:"models" doc:"models that support deletions; none named: all; which ones did is assumed"`
 	Tools      toolNames `yaml:"tools" doc:"tools whose results may be deleted, by name or operation, or all; those of MCP never are"`
-	Threshold  int       `yaml:"threshold" doc:"registered results, not deleted yet, from which on the older ones are deleted" unit:"results" min:"0"`
+	Threshold  int       `yaml:"threshold" doc:"number of registered results not yet deleted from which the older ones are deleted" unit:"results" min:"0"`
 	KeepRecent int       `yaml:"keep_recent" doc:"newest results that stay; assumed" unit:"results" min:"0"`
 	Pin        bool      `yaml:"pin" doc:"a block of deletions stays at its place in every later request; off, it is sent once and the deletion is lost with it"`
 	EditTokens int32     `yaml:"edit_tokens" doc:"tokens of each deletion in its block; assumed" min:"0"`
@@ -37,7 +37,7 @@ func (p *cachedClearParams) Rules() []error {
 const CachedClearName = "cached-microcompact"
 
 var cachedClearDefinition = Define(CachedClearName,
-	"lets the server delete the results of old tool calls from the cached prefix, which stays valid",
+	"lets the server delete old tool results from the cached prefix, which stays valid",
 	cachedClearParams{
 		Switch: on, MainGuard: true, Models: []string{}, Tools: compactable(), Threshold: 12, KeepRecent: 5, Pin: true, EditTokens: 25,
 		Forget: true, Pending: true,
@@ -203,7 +203,7 @@ func (l *cachedClear) remove(t *Turn) Outcome {
 	}
 	gone := l.deleted[had:]
 	if len(gone) == 0 {
-		return Outcome{Declined, "no result ahead of the last marker"}
+		return Outcome{Declined, "no result before the last marker"}
 	}
 	l.active.drop(func(r clearable) bool { return slices.Contains(gone, r.id) })
 	l.lost, l.read = false, l.read-b.Deleted

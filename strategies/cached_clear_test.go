@@ -96,7 +96,7 @@ func TestCachedDeletionReference(t *testing.T) {
 	k, h := hosted()
 	l := layer(t, "cached-microcompact: {}")
 	k.parallel("Read", make([]int32, 12)...)
-	if out := asked(t, l, k); out != (Outcome{Declined, "no result ahead of the last marker"}) || len(h.deleted) != 0 {
+	if out := asked(t, l, k); out != (Outcome{Declined, "no result before the last marker"}) || len(h.deleted) != 0 {
 		t.Errorf("%+v, %v deleted", out, h.deleted)
 	}
 	k.parallel("Read", make([]int32, 10)...)

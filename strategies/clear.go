@@ -13,7 +13,7 @@ import (
 type clearParams struct {
 	Switch      `yaml:",inline"`
 	Trigger     Trigger     `yaml:"trigger" doc:"level from which on it clears"`
-	When        when        `yaml:"when" doc:"conditions beside the trigger"`
+	When        when        `yaml:"when" doc:"further conditions"`
 	Subagents   bool        `yaml:"subagents" doc:"sub-agents clear too"`
 	What        []clearKind `yaml:"what" doc:"what is cleared: results, inputs (of calls), thinking, media"`
 	Tools       toolNames   `yaml:"tools" doc:"tools whose results and inputs are cleared, by name or operation, or all; those of MCP too"`

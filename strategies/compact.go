@@ -12,8 +12,8 @@ import (
 // field's doc tag is its documentation.
 type CompactParams struct {
 	Switch      `yaml:",inline"`
-	Trigger     Trigger          `yaml:"trigger" doc:"starts an automatic compaction, ahead of any request"`
-	When        when             `yaml:"when" doc:"conditions beside the trigger" needs:"auto"`
+	Trigger     Trigger          `yaml:"trigger" doc:"starts an automatic compaction, before any request"`
+	When        when             `yaml:"when" doc:"further conditions" needs:"auto"`
 	Auto        bool             `yaml:"auto" doc:"compact when the trigger fires; off, only by hand and when a prompt is refused"`
 	Manual      bool             `yaml:"manual" doc:"repeat the compactions a person asked for in the recording"`
 	Reactive    bool             `yaml:"reactive" doc:"compact once for each request the server refuses as too long"`
@@ -23,18 +23,18 @@ type CompactParams struct {
 	Call        []Way            `yaml:"call" doc:"ways to make the summary call, the next one when one fails: fork, streaming, small-model, server, or none for a text of the client's own" off:"[streaming]"`
 	Verify      bool             `yaml:"verify" doc:"a second call of the same kind holds the summary against what it stands for"`
 	Instruction int32            `yaml:"instruction" doc:"tokens of the summarisation instruction at the end of the call" unit:"tokens" min:"0"`
-	Analysis    analysis         `yaml:"analysis" doc:"what becomes of the analysis ahead of the summary: strip or keep"`
+	Analysis    analysis         `yaml:"analysis" doc:"what happens to the analysis before the summary: strip or keep"`
 	Fork        forkParams       `yaml:"fork" doc:"a call on the conversation's own prefix, which it reads from the cache"`
 	Streaming   streamingParams  `yaml:"streaming" doc:"a call of the session's model under another system prompt and few tools: cold"`
 	SmallModel  smallModelParams `yaml:"small_model" doc:"a call of another model without thinking: cold, at its own prices"`
-	TooLong     tooLongParams    `yaml:"prompt_too_long" doc:"what follows when no way of making the call fits its window"`
+	TooLong     tooLongParams    `yaml:"prompt_too_long" doc:"what happens when no way of making the call fits its window"`
 	Summary     SummaryText      `yaml:"summary" doc:"what the client writes around the summary"`
 	Report      report           `yaml:"report" doc:"what the client takes for the size afterwards: context, or usage of the summary call"`
 	Remainder   bool             `yaml:"remainder" doc:"what recordings of the client have beyond what it restores comes back too, drawn; of the reminders that open the conversation, the recorded share"`
-	Attachments attachments      `yaml:"attachments" doc:"what comes back behind the summary"`
+	Attachments attachments      `yaml:"attachments" doc:"what comes back after the summary"`
 	Hooks       hookSizes        `yaml:"hooks" doc:"what hooks of the user inject"`
 	Local       localParams      `yaml:"local" doc:"a text that the client composes itself, without a call"`
-	Beside      besideParams     `yaml:"beside" doc:"automatic ones run beside the conversation, which goes on; their summary takes its place ahead of the next request"`
+	Beside      besideParams     `yaml:"beside" doc:"automatic ones run beside the conversation, which goes on; their summary takes its place before the next request"`
 	MinGain     float64          `yaml:"min_gain" doc:"share of the context that the summarised messages must have, 0…1; 0 for any" unit:"share" min:"0" max:"1" off:"0"`
 	Smaller     bool             `yaml:"smaller" doc:"a summary that is not smaller than what it stands for is thrown away, and the compaction has failed"`
 	Worth       worthParams      `yaml:"worth" doc:"refuses a compaction that does not pay back"`
@@ -142,7 +142,7 @@ type tooLongParams struct {
 	Retries     int     `yaml:"retries" doc:"repetitions with the oldest rounds dropped; 0 gives up at once" min:"0" off:"0"`
 	GapReadable bool    `yaml:"gap_readable" doc:"the error says by how much: drop that; off, drop a share of the rounds" needs:"retries"`
 	Share       float64 `yaml:"share" doc:"share of the rounds dropped when the gap is not known, at least one, 0…1" above:"0" max:"1" needs:"retries"`
-	Marker      int32   `yaml:"marker" doc:"tokens of the block that says what was truncated, ahead of a leading response" unit:"tokens" min:"0" needs:"retries"`
+	Marker      int32   `yaml:"marker" doc:"tokens of the block that says what was truncated, before a leading response" unit:"tokens" min:"0" needs:"retries"`
 	StripMarker bool    `yaml:"strip_marker" doc:"take the previous marker off before grouping; off, it is the oldest group" needs:"retries"`
 }
 
@@ -156,8 +156,8 @@ type SummaryText struct {
 // hookSizes are the tokens that hooks of the user inject at a compaction.
 type hookSizes struct {
 	PreCompact   int32  `yaml:"pre_compact" doc:"tokens PreCompact hooks add to the instruction" unit:"tokens" min:"0"`
-	SessionStart *int32 `yaml:"session_start" doc:"tokens SessionStart hooks add behind the attachments; null as for attachments.tool_delta" unit:"tokens" min:"0" off:"0"`
-	PostCompact  int32  `yaml:"post_compact" doc:"tokens PostCompact hooks add behind those" unit:"tokens" min:"0"`
+	SessionStart *int32 `yaml:"session_start" doc:"tokens SessionStart hooks add after the attachments; null as for attachments.tool_delta" unit:"tokens" min:"0" off:"0"`
+	PostCompact  int32  `yaml:"post_compact" doc:"tokens PostCompact hooks add after those" unit:"tokens" min:"0"`
 }
 
 // Rules returns contradictions between the parameters.
@@ -191,7 +191,7 @@ func (p *CompactParams) serverRules() []error {
 	var errs []error
 	errs = append(errs, p.Keep.rules(p.Partial.Direction)...)
 	if p.Beside.Enabled && p.Partial.Auto && p.Partial.Direction == partialFrom {
-		errs = append(errs, spec.Wrong("beside.enabled", "puts the block first, and partial.direction from puts it behind what stays"))
+		errs = append(errs, spec.Wrong("beside.enabled", "puts the block first, and partial.direction from puts it after what stays"))
 	}
 	return errs
 }

@@ -8,7 +8,7 @@ import (
 // KeepSet says which messages stay as they are: the first ones, and the newest ones. Of
 // several limits of the newest, the one that keeps least counts.
 type KeepSet struct {
-	First    int     `yaml:"first" doc:"first messages behind the head that stay" min:"0" off:"0"`
+	First    int     `yaml:"first" doc:"first messages after the head that stay" min:"0" off:"0"`
 	Rounds   int     `yaml:"rounds" doc:"newest API rounds that stay" min:"0" off:"0"`
 	Messages int     `yaml:"messages" doc:"newest messages that stay; a response, a prompt and a result are one each" min:"0" off:"0"`
 	Prompts  int     `yaml:"prompts" doc:"newest prompts that stay, with all that follows" min:"0" off:"0"`
@@ -95,7 +95,7 @@ func newestWithin(c *prompt.Context, body, to int, budget int64) int {
 // and the newest, around the summary, and the person's own, before it.
 type keepParams struct {
 	KeepSet `yaml:",inline"`
-	User    int64 `yaml:"user_tokens" doc:"the person's own messages that stay ahead of the summary, newest first, tokens; the one that passes them is cut" min:"0" off:"0"`
+	User    int64 `yaml:"user_tokens" doc:"the person's own messages that stay before the summary, newest first, tokens; the one that passes them is cut" min:"0" off:"0"`
 	Sent    bool  `yaml:"sent" doc:"the summary call is sent the newest messages all the same" needs:"rounds|messages|prompts|tokens|share|window"`
 }
 
@@ -103,7 +103,7 @@ type keepParams struct {
 func (k *keepParams) rules(partial direction) []error {
 	var errs []error
 	if k.First > 0 && k.User > 0 {
-		errs = append(errs, spec.Wrong("keep", "takes first or user_tokens, which are both put ahead of the summary"))
+		errs = append(errs, spec.Wrong("keep", "takes first or user_tokens, which are both put before the summary"))
 	}
 	if (k.First > 0 || k.newest() || k.User > 0) && partial != partialNone {
 		errs = append(errs, spec.Wrong("keep", "has no effect: partial.direction says what is kept"))

@@ -12,7 +12,7 @@ import (
 const CompactName = "full-compact"
 
 var compactDefinition = Define(CompactName,
-	"replaces the messages by a summary that one model call writes, and restores files and more",
+	"replaces the messages with a summary written by one model call, and restores files and more",
 	defaultCompact(),
 	func(p CompactParams) Layer { return &compact{params: p} }).with(Traits{Draws: true, Calls: true, Compacts: true, Polls: []string{"trigger"}})
 
@@ -200,7 +200,7 @@ type serverParams struct {
 // partialParams says which messages a compaction summarises. It applies to those that a
 // person asks for, where the client offers the choice, and with Auto to those that the trigger starts.
 type partialParams struct {
-	Direction direction `yaml:"direction" doc:"none for all messages, up_to for those ahead of the pivot, from for those behind it" off:"none"`
+	Direction direction `yaml:"direction" doc:"none for all messages, up_to for those before the pivot, from for those after it" off:"none"`
 	Pivot     float64   `yaml:"pivot" doc:"place of the pivot, as a share of the messages, 0…1; it moves back to where no pair is parted" unit:"share" min:"0" max:"1" needs:"direction=up_to|direction=from"`
 	Auto      bool      `yaml:"auto" doc:"holds for automatic compactions too: no client does that" needs:"direction=up_to|direction=from"`
 }
@@ -293,7 +293,7 @@ func (l *compact) ended(t *Turn) bool {
 // soon as they were compacted (2.1.89: 3 times within 3 turns each).
 type refillParams struct {
 	Times  int   `yaml:"times" doc:"refills in a row that stop automatic compaction on a thread, with an explanation; 0 for never" unit:"refills" min:"0" off:"0"`
-	Within int64 `yaml:"within" doc:"requests behind a compaction within which reaching the trigger again is a refill" unit:"requests" min:"0" needs:"times"`
+	Within int64 `yaml:"within" doc:"requests after a compaction within which reaching the trigger again is a refill" unit:"requests" min:"0" needs:"times"`
 }
 
 // refills counts the refills of a thread in a row.

@@ -47,7 +47,7 @@ func (s *Strategy) YAML() ([]byte, error) {
 			if i == 0 || s.layers[i-1].group != c.group {
 				group = &yaml.Node{Kind: yaml.SequenceNode}
 				layers.Content = append(layers.Content,
-					item(firstOf, group, "ahead of a request, the first of these that acts bars the rest"))
+					item(firstOf, group, "before a request, only the first of these that can act does"))
 			}
 			list = group
 		}
@@ -62,7 +62,7 @@ func (s *Strategy) YAML() ([]byte, error) {
 	}
 	put(root, "layers", layers, "in the order they are asked")
 	if len(s.exclusive) > 0 {
-		put(root, "exclusive", encoded(s.exclusive), "ahead of a request, of each list only one acts")
+		put(root, "exclusive", encoded(s.exclusive), "before a request, only one of each list acts")
 	}
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)

@@ -12,7 +12,7 @@ import (
 type distilParams struct {
 	Switch      `yaml:",inline"`
 	Trigger     Trigger   `yaml:"trigger" doc:"level from which on it distils"`
-	When        when      `yaml:"when" doc:"conditions beside the trigger"`
+	When        when      `yaml:"when" doc:"further conditions"`
 	Tools       toolNames `yaml:"tools" doc:"tools whose results are distilled, by name or operation, or all; those of MCP too"`
 	Exclude     toolNames `yaml:"exclude_tools" doc:"tools whose results stay"`
 	MinTokens   int32     `yaml:"min_tokens" doc:"smaller results stay" unit:"tokens" min:"1"`

@@ -14,7 +14,7 @@ type dreamParams struct {
 	ScanMinutes  float64      `yaml:"scan_minutes" doc:"minutes from one look at the list of sessions to the next, per session" min:"0" max:"1e6"`
 	Sessions     int          `yaml:"sessions" doc:"sessions with a response since the last consolidation" min:"0"`
 	CountOwn     bool         `yaml:"count_own" doc:"the session that asks counts among them; assumed"`
-	PastSessions int          `yaml:"past_sessions" doc:"sessions ahead of the first one simulated that count until the first consolidation; assumed" min:"0"`
+	PastSessions int          `yaml:"past_sessions" doc:"sessions before the first one simulated that count until the first consolidation; assumed" min:"0"`
 	StaleMinutes float64      `yaml:"stale_minutes" doc:"minutes from which the lock of a session that has ended is taken over" min:"0" max:"1e6"`
 	Reread       bool         `yaml:"reread" doc:"the lock is read again once written, so that of two sessions at once one gives way" needs:"race_seconds"`
 	RaceSeconds  float64      `yaml:"race_seconds" doc:"seconds in which another session does not see that the lock was written; assumed" min:"0" max:"1e6"`

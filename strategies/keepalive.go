@@ -10,9 +10,9 @@ type keepaliveParams struct {
 	Switch      `yaml:",inline"`
 	Every5m     float64 `yaml:"every_5m" doc:"minutes between the last use of a prefix with a lifetime of 5 minutes and a request that only keeps it warm, below 5; 0 for none" unit:"minutes" min:"0" below:"5" off:"0"`
 	Every1h     float64 `yaml:"every_1h" doc:"the same for a lifetime of an hour, below 60; 0 for none" unit:"minutes" min:"0" below:"60" off:"0"`
-	AtMost      int     `yaml:"at_most" doc:"requests in one gap; behind them the cache may expire" unit:"requests" min:"0" max:"255"`
+	AtMost      int     `yaml:"at_most" doc:"requests in one gap; after them the cache may expire" unit:"requests" min:"0" max:"255"`
 	MinTokens   int64   `yaml:"min_tokens" doc:"tokens of context below which a prefix is left to expire" min:"0"`
-	Instruction int32   `yaml:"instruction" doc:"tokens of a prompt put behind the last request; 0: the last request is sent again as it was" unit:"tokens" min:"0"`
+	Instruction int32   `yaml:"instruction" doc:"tokens of a prompt put after the last request; 0: the last request is sent again as it was" unit:"tokens" min:"0"`
 	Output      int32   `yaml:"output" doc:"tokens of the answer: the output limit of the request" unit:"tokens" min:"0"`
 	Subagents   bool    `yaml:"subagents" doc:"sub-agents keep their prefixes warm too"`
 }

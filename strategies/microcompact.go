@@ -10,7 +10,7 @@ import (
 // microcompactParams are the parameters of microcompact. Sizes are tokens.
 type microcompactParams struct {
 	Switch      `yaml:",inline"`
-	Trigger     Trigger   `yaml:"trigger" doc:"level from which tool results are looked at, ahead of any request"`
+	Trigger     Trigger   `yaml:"trigger" doc:"level from which tool results are looked at, before any request"`
 	Subagents   bool      `yaml:"subagents" doc:"sub-agents clear too"`
 	Tools       toolNames `yaml:"tools" doc:"tools whose results may be cleared, by name or operation, or all; those of MCP never are"`
 	KeepLast    int       `yaml:"keep_last" doc:"newest calls of these tools whose results stay" unit:"calls" min:"0"`
@@ -20,7 +20,7 @@ type microcompactParams struct {
 	Placeholder int32     `yaml:"placeholder" doc:"tokens of the text in the place of a cleared result" unit:"tokens" min:"0"`
 	Pending     bool      `yaml:"count_pending_clears" doc:"a clearing lowers the client's count at once, not with the next response"`
 	Persist     bool      `yaml:"persist" doc:"the original is saved, so that it can be read again"`
-	Memory      bool      `yaml:"clear_memory" doc:"a clearing takes attached memory files ahead of the kept results with it"`
+	Memory      bool      `yaml:"clear_memory" doc:"a clearing takes attached memory files before the kept results with it"`
 }
 
 // countWay is how a client counts the tokens of a tool result.

@@ -25,7 +25,7 @@ type presetFile struct {
 	// Layers are each a layer by name with its parameters, or first_of with a
 	// list of layers of which the first that acts bars the rest.
 	Layers    []yaml.Node `yaml:"layers" doc:"in the order they are asked"`
-	Exclusive [][]string  `yaml:"exclusive" doc:"ahead of a request, of each list only one acts"`
+	Exclusive [][]string  `yaml:"exclusive" doc:"before a request, only one of each list acts"`
 	// Generation says that the preset is what an agent's client did at some versions.
 	Generation Generation `yaml:"generation" doc:"the agent and the versions whose client this is"`
 	// Client is the client half of a generation.

@@ -52,7 +52,7 @@ type limited interface{ ValidateFor(*Reading) []error }
 // Switch turns a layer on or off. Parameters embed it inline; a layer that is
 // off is as if the preset did not name it.
 type Switch struct {
-	Enabled bool `yaml:"enabled" doc:"off, the layer is as if it were not there"`
+	Enabled bool `yaml:"enabled" doc:"off, the layer does nothing"`
 }
 
 // On reports whether the layer is on.

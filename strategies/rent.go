@@ -14,7 +14,7 @@ type rentParams struct {
 	Write1h float64 `yaml:"write_1h" doc:"price of a token written for an hour" min:"0" max:"10" needs:"enabled"`
 	Output  float64 `yaml:"output" doc:"price of an output token" min:"0" max:"100" needs:"enabled"`
 	Summary float64 `yaml:"summary" doc:"output tokens expected of the summary call" unit:"tokens" min:"0" max:"1e6" needs:"enabled"`
-	Behind  float64 `yaml:"behind" doc:"tokens expected behind the first compaction beside the head; later ones go by the last" unit:"tokens" min:"0" max:"1e7" needs:"enabled"`
+	Behind  float64 `yaml:"behind" doc:"tokens expected after the first compaction beside the head; later ones go by the last" unit:"tokens" min:"0" max:"1e7" needs:"enabled"`
 }
 
 // defaultRent has the multipliers of Claude's prices (platform.claude.com, pricing), and

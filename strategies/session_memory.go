@@ -8,8 +8,8 @@ import (
 // sessionMemoryParams are the parameters of session-memory. Sizes are tokens.
 type sessionMemoryParams struct {
 	Switch      `yaml:",inline"`
-	Trigger     Trigger           `yaml:"trigger" doc:"puts the memory in the place of the messages it covers, ahead of any request" needs:"compact"`
-	Compact     bool              `yaml:"compact" doc:"do that; off, the memory is only kept up to date"`
+	Trigger     Trigger           `yaml:"trigger" doc:"replaces the messages it covers with the memory, before any request" needs:"compact"`
+	Compact     bool              `yaml:"compact" doc:"replace messages; off, the memory is only kept up to date"`
 	Subagents   bool              `yaml:"subagents" doc:"sub-agents keep a memory too; assumed not"`
 	Extract     extraction        `yaml:"extract" doc:"the calls beside the conversation that keep the memory up to date"`
 	Memory      sessionMemoryFile `yaml:"memory" doc:"the size of the memory"`
@@ -20,7 +20,7 @@ type sessionMemoryParams struct {
 	Guard       bool              `yaml:"guard" doc:"refuse a result that would reach the trigger again; off, every request compacts" needs:"compact"`
 	Breaker     int               `yaml:"breaker" doc:"full compactions failed in a row that stop this one too; 0 for no breaker" unit:"failures" min:"0" off:"0" needs:"compact"`
 	Summary     SummaryText       `yaml:"summary" doc:"what the client writes around the memory" needs:"compact"`
-	Attachments attachments       `yaml:"attachments" doc:"what comes back behind the kept messages; assumed as in a full compaction" needs:"compact"`
+	Attachments attachments       `yaml:"attachments" doc:"what comes back after the kept messages; assumed as in a full compaction" needs:"compact"`
 	Hooks       hookSizes         `yaml:"hooks" doc:"what hooks of the user inject; assumed as in a full compaction" needs:"compact"`
 }
 

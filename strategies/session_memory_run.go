@@ -12,7 +12,7 @@ import (
 const SessionMemoryName = "session-memory"
 
 var sessionMemoryDefinition = Define(SessionMemoryName,
-	"keeps notes of the session by calls beside it, and puts them in the place of messages without a summary call",
+	"keeps notes of the session by calls beside it, and replaces messages with them without a summary call",
 	defaultSessionMemory(),
 	func(p sessionMemoryParams) Layer { return &sessionMemory{params: p} }).with(Traits{Draws: true, Calls: true, Compacts: true})
 

@@ -10,7 +10,7 @@ import (
 // timeClearParams are the parameters of time-microcompact.
 type timeClearParams struct {
 	Switch      `yaml:",inline"`
-	GapMinutes  int64     `yaml:"gap_minutes" doc:"minutes since the last response behind which results are cleared" min:"1" max:"153722867"`
+	GapMinutes  int64     `yaml:"gap_minutes" doc:"minutes since the last response after which results are cleared" min:"1" max:"153722867"`
 	ColdOnly    bool      `yaml:"cold_only" doc:"clear only when the lifetime of the cache has passed too; off, the gap alone decides"`
 	Subagents   bool      `yaml:"subagents" doc:"sub-agents clear too; assumed"`
 	Tools       toolNames `yaml:"tools" doc:"tools whose results may be cleared, by name or operation, or all; those of MCP never are"`
@@ -31,7 +31,7 @@ func (p *timeClearParams) level() Trigger {
 const TimeClearName = "time-microcompact"
 
 var timeClearDefinition = Define(TimeClearName,
-	"clears the results of old tool calls in place after a gap in which the cache has grown cold",
+	"clears old tool results in place after a gap in which the cache went cold",
 	timeClearParams{Switch: on, GapMinutes: 60, Subagents: true, Tools: compactable(), KeepRecent: 5, Placeholder: 12, Pending: true},
 	func(p timeClearParams) Layer {
 		return &timeClear{params: p, gap: p.level(), results: newClearables(p.Tools)}

@@ -15,11 +15,11 @@ type toolStorageParams struct {
 	Switch      `yaml:",inline"`
 	Limits      storageLimits `yaml:"limits" doc:"bytes above which a result goes to disk"`
 	Never       toolNames     `yaml:"never" doc:"tools whose results never go to disk, by name or operation"`
-	PerMessage  int32         `yaml:"per_message" doc:"bytes of all results of one message, those of never counted; over it the largest go to disk; 0 for no limit" unit:"bytes" min:"0" off:"0"`
+	PerMessage  int32         `yaml:"per_message" doc:"bytes of all results of one message, including those of never; above it the largest go to disk; 0 for no limit" unit:"bytes" min:"0" off:"0"`
 	Preview     int32         `yaml:"preview" doc:"bytes of a stored result that stay" unit:"bytes" min:"0"`
 	Pointer     int32         `yaml:"pointer" doc:"tokens of the text around the preview (path and size); assumed" unit:"tokens" min:"0"`
-	Freeze      bool          `yaml:"freeze" doc:"what was decided about a result stays; off, all results are decided about anew ahead of each request"`
-	Retune      retune        `yaml:"retune" doc:"limits that are changed from afar in the middle of a session"`
+	Freeze      bool          `yaml:"freeze" doc:"a decision about a result stays; off, every request decides about all results afresh"`
+	Retune      retune        `yaml:"retune" doc:"limits changed by the server in the middle of a session"`
 	StoreImages bool          `yaml:"store_images" doc:"results that hold an image go to disk too; assumed"`
 	StoreErrors bool          `yaml:"store_errors" doc:"results of failed calls go to disk too; assumed"`
 	Reread      reread        `yaml:"reread" doc:"stored results that the model reads back"`
@@ -37,7 +37,7 @@ type storageLimits struct {
 // retune is a change of all limits by the flag that sets them remotely (003,
 // GrowthBook override).
 type retune struct {
-	Request int32   `yaml:"request" doc:"request of the conversation from which on the changed limits hold, from 1; 0 for never" min:"0"`
+	Request int32   `yaml:"request" doc:"first request of the conversation with the changed limits, from 1; 0 for never" min:"0"`
 	Scale   float64 `yaml:"scale" doc:"what all limits are multiplied by, above 0" above:"0" needs:"request"`
 }
 
@@ -80,7 +80,7 @@ func defaultToolStorage() toolStorageParams {
 const ToolStorageName = "tool-storage"
 
 var toolStorageDefinition = Define(ToolStorageName,
-	"puts large tool results to disk before they are sent, and leaves a preview",
+	"writes large tool results to disk before they are sent and leaves a preview",
 	defaultToolStorage(),
 	func(p toolStorageParams) Layer {
 		return &toolStorage{params: p, never: toolset{named: p.Never, mcp: true}}

@@ -56,7 +56,7 @@ type Reading struct {
 // per cent of what the output limit leaves; of several the smallest counts, AtLeast of the
 // window at the least. Shift then moves it, and Less is subtracted last.
 type Trigger struct {
-	Measure       Measure `yaml:"measure" doc:"what is compared: client_tokens (the client's count), tokens (true ones), idle (ns), rounds (requests since a compaction), messages, prompts, results, since (tokens behind the last summary), and in layers that clear gain (tokens that it would take out) and resent (tokens behind the first change)"`
+	Measure       Measure `yaml:"measure" doc:"what is compared: client_tokens (the client's count), tokens (true ones), idle (ns), rounds (requests since a compaction), messages, prompts, results, since (tokens after the last summary), and in layers that clear gain (tokens that it would take out) and resent (tokens after the first change)"`
 	Fixed         int64   `yaml:"fixed,omitempty" doc:"a value in the measure's own unit; 0 for none" min:"0"`
 	Fraction      float64 `yaml:"fraction,omitempty" doc:"share of the window, 0…1; 0 for none" unit:"share" min:"0" max:"1"`
 	Reserve       *int64  `yaml:"reserve,omitempty" doc:"tokens kept free below the window; null for none" unit:"tokens" min:"0"`

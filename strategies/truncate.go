@@ -5,8 +5,8 @@ import "github.com/compactsim/compactsim/sim/prompt"
 // truncateParams are the parameters of truncate-oldest.
 type truncateParams struct {
 	Switch  `yaml:",inline"`
-	Trigger Trigger `yaml:"trigger" doc:"starts a truncation, ahead of any request"`
-	When    when    `yaml:"when" doc:"conditions beside the trigger"`
+	Trigger Trigger `yaml:"trigger" doc:"starts a truncation, before any request"`
+	When    when    `yaml:"when" doc:"further conditions"`
 	Target  float64 `yaml:"target" doc:"share of the trigger's value to come down to, between 0 and 1, where keep names no newest messages and the trigger counts tokens" unit:"share" above:"0" below:"1"`
 	Rounds  float64 `yaml:"rounds" doc:"come down further, so that as many rounds fit as the context has grown by since it was last cut, on average; 0 for the target alone" min:"0" max:"10000" off:"0"`
 	Keep    KeepSet `yaml:"keep" doc:"messages that stay; the first prompt does, unless first says how many messages"`

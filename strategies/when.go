@@ -10,7 +10,7 @@ type when struct {
 	Any  []Trigger `yaml:"any" doc:"each of them starts it too" off:"[]"`
 	All  []Trigger `yaml:"all" doc:"all of them must hold besides" off:"[]"`
 	Cold bool      `yaml:"cold" doc:"only once the lifetime of the cache has passed"`
-	At   point     `yaml:"at" doc:"where it is looked at: request (ahead of every one), prompt (ahead of the first behind a prompt) or end (when a response without tool calls has ended a loop)" off:"request"`
+	At   point     `yaml:"at" doc:"when they are checked: request (before each), prompt (before the first request after a prompt) or end (when a response without tool calls ends a loop)" off:"request"`
 }
 
 // unconditional are no conditions.

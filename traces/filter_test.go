@@ -187,7 +187,7 @@ func TestSelectNothing(t *testing.T) {
 	f := Filter{Since: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC), Projects: []string{"a"}, Models: []string{"sonnet"}}
 	sel := f.Select(sessions)
 	err := sel.Err()
-	const want = "the filter leaves no session: of 2 sessions, since 2026-03-02 UTC removes 1; project a removes 1; model sonnet removes 2 (there is haiku, opus)"
+	const want = "no session passes the filter: of 2 sessions, since 2026-03-02 UTC removes 1; project a removes 1; model sonnet removes 2 (known: haiku, opus)"
 	if !errors.Is(err, ErrNothingLeft) || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}

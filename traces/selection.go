@@ -9,7 +9,7 @@ import (
 )
 
 // ErrNothingLeft is wrapped by the error of a filter that no session passes.
-var ErrNothingLeft = errors.New("the filter leaves no session")
+var ErrNothingLeft = errors.New("no session passes the filter")
 
 // Selection is what a filter chose and what it left out.
 type Selection struct {
@@ -139,7 +139,7 @@ func (sel *Selection) Err() error {
 		part := fmt.Sprintf("%s removes %d", r.Condition, r.Sessions)
 		if r.Sessions == sel.Of && len(r.Known) > 0 {
 			list := r.Known[:min(len(r.Known), maxKnown)]
-			part += " (there is " + strings.Join(list, ", ")
+			part += " (known: " + strings.Join(list, ", ")
 			if len(r.Known) > maxKnown {
 				part += ", …"
 			}

@@ -21,10 +21,10 @@ func newAblate() *cobra.Command {
 	var f ablateFlags
 	cmd := &cobra.Command{
 		Use:   "ablate [SCENARIO|PATH…]",
-		Short: "Switch off the mechanisms of a strategy one at a time: what is each worth?",
+		Short: "Switch mechanisms of a strategy one at a time and show what each is worth",
 		Long: `Replays the sessions under PATH under a strategy, and once more for each of its
-mechanisms with that one switched: layers, their switches and values that mean off,
-switches of the client and the server. It prints what each changes in cost, tokens,
+mechanisms with only that one switched: a layer, a switch of a layer, the client or the server,
+or a parameter set to the value that turns it off. It prints what each changes in cost, tokens,
 hits, compactions and waiting.
 
 Without --strategy and SCENARIO it takes ` + pipeline + `.`,
@@ -35,7 +35,7 @@ Without --strategy and SCENARIO it takes ` + pipeline + `.`,
 	}
 	f.bindCells(cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&f.pairs, "pairs", false, "also switch two at a time of those that make a difference")
+	flags.BoolVar(&f.pairs, "pairs", false, "also switch pairs of the mechanisms that make a difference")
 	f.output.bind(cmd, "run", "tornado")
 	flags.Lookup("strategy").DefValue = ""
 	flags.Lookup("strategy").Usage = "`NAMES` of strategies whose mechanisms are switched, separated by commas"

@@ -29,16 +29,15 @@ func newAdvise() *cobra.Command {
 	var f adviseFlags
 	cmd := &cobra.Command{
 		Use:   "advise [PATH…]",
-		Short: "Say what to set in the clients that made sessions, what it saves, and how sure that is",
-		Long: `Tries the settings that each client really offers on the sessions under PATH, by
-simulation, and says which of them save: how much on all sessions, how much on
-sessions that were not used to choose the value, and what the agent would have
-forgotten. Without a path it reads the usual places of coding agents.
+		Short: "Say which client settings save money, how much, and how sure that is",
+		Long: `Simulates the sessions under PATH with each setting that their clients offer and says which
+settings save: how much on all sessions, how much on sessions that were not used to choose the
+value, and what the agent would have forgotten. Without a path it reads the usual places of
+coding agents.
 
---as tokens is for people on a subscription, who pay no dollars: tokens by class, and
-cost-weighted tokens in five hours and in a week, by the clock of the sessions. A cost-weighted
-token is what an uncached input token of the model with the largest bill costs at the API. What a
-plan allows is not known here.`,
+--as tokens is for people on a subscription, who pay no dollars. It reports tokens by class, and
+cost-weighted tokens per five hours and per week. A cost-weighted token costs as much as an
+uncached input token of the model with the largest bill. The limits of plans are not known here.`,
 		Example: `  sim advise ~/.claude/projects
   sim advise --as tokens ~/.claude/projects
   sim advise --since 30d --format json ~/.codex/sessions`,
@@ -47,7 +46,7 @@ plan allows is not known here.`,
 	f.bind(cmd)
 	f.as = scenarios.AsDollars
 	units := []string{scenarios.AsDollars, scenarios.AsTokens}
-	bindChoice(cmd, &f.as, "as", "tell what is used and saved in `UNIT`: "+strings.Join(units, " or "), units)
+	bindChoice(cmd, &f.as, "as", "report use and savings in `UNIT`: "+strings.Join(units, " or "), units)
 	return cmd
 }
 
@@ -109,7 +108,7 @@ func sayBill(cmd *cobra.Command, sessions []*traces.Session, prices *costmodel.T
 	if total == 0 {
 		return examined, nil // there is no bill to tell
 	}
-	text := document.USD(total, 2) + " paid at the prices of the API"
+	text := document.USD(total, 2) + " paid at API prices"
 	for _, agent := range slices.Sorted(maps.Keys(paid)) {
 		text += ", " + agent + " " + document.USD(paid[agent], 2)
 	}

@@ -125,7 +125,7 @@ func TestAnonymousRunNeedsAKey(t *testing.T) {
 	t.Parallel()
 	for says, flags := range map[string][]string{
 		"--anonymize needs a key: --anonymize-key FILE or SIM_ANONYMIZE_KEY": {"--anonymize"},
-		"a key of pseudonyms belongs to --anonymize":                         {"--anonymize-key", "key"},
+		"a key for pseudonyms needs --anonymize":                             {"--anonymize-key", "key"},
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		code, _, errs := exec(t, append([]string{"run", "quick", "--out", out}, flags...)...)

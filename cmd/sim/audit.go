@@ -40,11 +40,11 @@ was paid for, what cache misses cost and why, what compactions cost and saved, w
 contexts held, and for each finding where to look. --since and --until choose calls, not
 sessions; days, weeks (ISO 8601) and months are those of --tz. Two things are simulated:
 what compactions cost and saved, and the last line, the best change that sim advise finds.
-Prices are those of the API; a subscription pays none of it.
+Prices are those of the API; a subscription is billed none of this.
 
 --compactions shows instead what every compaction of the recording, and of other strategies,
-cost and whether it paid off: what started each, what its summary call and the re-writing
-behind it cost, what later calls saved, after how many calls it paid for itself, and where a
+cost and whether it paid off: what started it, what its summary call and the re-writing
+after it cost, what later calls saved, after how many calls it paid for itself, and where a
 conversation compacts again and again for nothing. --since and --until then choose sessions.`,
 		Example: `  sim audit ~/.claude/projects
   sim audit --since 7d --project api ~/.claude/projects
@@ -66,7 +66,7 @@ conversation compacts again and again for nothing. --since and --until then choo
 	flags := cmd.Flags()
 	flags.BoolVar(&f.compactions, "compactions", false, "show what every compaction cost and whether it paid off")
 	flags.BoolVar(&f.all, "all", false, "every finding, and the bill by class, model, day and project, lifetimes, compactions and contexts")
-	flags.IntVar(&f.top, "top", 5, "`N` findings in full, and lines of each list; the others are summed up; 0 for all")
+	flags.IntVar(&f.top, "top", 5, "show `N` findings in full and `N` lines of each list, and sum up the others; 0 for all")
 	return cmd
 }
 
@@ -100,10 +100,10 @@ func (f *auditFlags) chains(cmd *cobra.Command, args []string) error {
 
 func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	prices, err := f.prices.table()
-	err = errors.Join(err, f.charts.check(), f.onlyHere("compactions", "belongs to --compactions"))
+	err = errors.Join(err, f.charts.check(), f.onlyHere("compactions", "needs --compactions"))
 	for _, name := range f.simulated {
 		if cmd.Flags().Changed(name) {
-			err = errors.Join(err, fmt.Errorf("--%s belongs to --compactions", name))
+			err = errors.Join(err, fmt.Errorf("--%s needs --compactions", name))
 		}
 	}
 	if err != nil {

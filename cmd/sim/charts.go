@@ -31,8 +31,8 @@ type chartFlags struct {
 // bind binds the flags of a verb that draws some kinds of charts.
 func (f *chartFlags) bind(cmd *cobra.Command, kinds ...string) {
 	f.kinds = kinds
-	cmd.Flags().StringArrayVar(&f.charts, "chart", nil, "draw the main chart into `FILE`.svg, .png, .pdf or .tex, or with KIND=FILE "+
-		"one of "+strings.Join(kinds, ", ")+"; its data lie beside it; repeatable")
+	cmd.Flags().StringArrayVar(&f.charts, "chart", nil, "draw the main chart into `FILE`.svg, .png, .pdf or .tex; KIND=FILE draws "+
+		"another: "+strings.Join(kinds, ", ")+"; its data go into a file next to it; repeatable")
 	completeFlag(cmd, "chart", func() (list []string) {
 		for _, kind := range kinds {
 			list = append(list, kind+"=")
@@ -189,11 +189,11 @@ func (f *chartFlags) format() string {
 func (f *chartFlags) bindForm(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.style = screenStyle
-	bindChoice(cmd, &f.style, "style", "`STYLE` of charts: screen, or paper, with texts of 8 points and the caption in a file beside the picture",
+	bindChoice(cmd, &f.style, "style", "`STYLE` of charts: screen, or paper, with 8-point text and the caption in a file next to the picture",
 		[]string{screenStyle, paperStyle})
 	flags.Var((*sizeFlag)(&f.form), "size",
 		"`SIZE` of charts: column (84 mm), page (174 mm) or a width such as 120mm on paper, WxH pixels at --dpi on a screen")
-	flags.IntVar(&f.form.DPI, "dpi", 0, "`N` dots an inch of PNG charts, 36 to 1200; 0 for 144, on paper 600")
+	flags.IntVar(&f.form.DPI, "dpi", 0, "resolution of PNG charts: `N` dots per inch, 36 to 1200; 0 for 144, or 600 with --style paper")
 	flags.IntVar(&f.form.Footnotes, "footnotes", defaultForm.Footnotes, "at most `N` lines of footnotes below a chart, 0 for all")
 }
 
@@ -215,7 +215,7 @@ func (f *chartFlags) checkForm() error {
 	case paper && form.Width > 0:
 		return fmt.Errorf("--size %s: on paper a width in millimetres, column or page", (*sizeFlag)(form))
 	case !paper && form.Millimetres > 0:
-		return fmt.Errorf("--size %s: belongs to --style paper", (*sizeFlag)(form))
+		return fmt.Errorf("--size %s: needs --style paper", (*sizeFlag)(form))
 	case paper && form.Millimetres == 0:
 		form.Millimetres = reports.ColumnWidth
 	}

@@ -39,8 +39,8 @@ func newCheck() *cobra.Command {
 		Short: "Test a scenario against rules and baselines: a gate for continuous integration",
 		Long: `Runs the scenario of a check file (` + checkName + ` without FILE) and tests its rules.
 It exits with 3 when a rule is broken or cannot be judged: no sessions, recordings that
-cannot be read, a metric without a sample, a cell that matches nothing, a baseline of
-other sessions, prices or another scenario, a rule that nothing could break.
+cannot be read, a metric without a sample, a cell that matches nothing, a baseline made
+from other sessions, prices or another scenario, or a rule that nothing could break.
 
 PATH replaces the sessions of the scenario. FILE ends in .yaml or .yml, or --file names
 it. docs/ci.md describes every key of the file and has a workflow for GitHub.
@@ -55,13 +55,13 @@ the same pseudonym everywhere: sim run, compare and report take it too.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.check(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.file, "file", "", "the check `FILE`; every argument is then a path of sessions")
+	flags.StringVar(&f.file, "file", "", "the check `FILE`; all arguments are then paths of sessions")
 	bindFormat(cmd, &f.output, check.Formats()...)
 	flags.StringVar(&f.junit, "junit", "", "also write the results into this `FILE` as JUnit tests")
 	flags.BoolVar(&f.github, "github", false,
-		"annotate lines and write the step summary for GitHub; on where GITHUB_ACTIONS is set")
-	flags.BoolVar(&f.update, "update", false, "write the baselines anew")
-	flags.BoolVar(&f.init, "init", false, "write a check file to begin with, and stop")
+		"annotate lines and write the step summary for GitHub; on by default if GITHUB_ACTIONS is set")
+	flags.BoolVar(&f.update, "update", false, "rewrite the baselines")
+	flags.BoolVar(&f.init, "init", false, "write a first check file and stop")
 	f.charts.bind(cmd, reports.CheckKinds()...)
 	f.keys.bind(cmd)
 	flags.StringVar(&f.keys.create, "new-anonymize-key", "", "make a key and write it into a new `FILE`")
@@ -139,7 +139,7 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	var errs []error
 	text, err := files.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w; sim check --init writes one to begin with", err)
+		err = fmt.Errorf("%w; sim check --init writes one", err)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(append(errs, err)...)

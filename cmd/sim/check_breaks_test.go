@@ -101,7 +101,7 @@ func gateBreaks() []gateBreak {
 				u.read(0)
 			}
 		}, lost},
-		{"head changes each call", func(s *brokenText, u counts) { u.read(8000) }, "something ahead of the messages changes with every call"},
+		{"head changes each call", func(s *brokenText, u counts) { u.read(8000) }, "something before the messages changes with every call"},
 		{"five minutes for an hour", func(s *brokenText, u counts) {
 			split, _ := u["cache_creation"].(map[string]any)
 			if hour, _ := split["ephemeral_1h_input_tokens"].(float64); hour > 0 || u.count("cache_creation_input_tokens") == 0 {

@@ -64,7 +64,7 @@ func loadBaselines(file *check.File) map[string]check.Loaded {
 	for _, name := range file.Baselines() {
 		b, err := loadBaseline(besideCheck(file, name))
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%s is not there; sim check --update writes it", name)
+			err = fmt.Errorf("%s does not exist; sim check --update writes it", name)
 		}
 		all[name] = check.Loaded{Baseline: b, Err: err}
 	}
@@ -146,12 +146,12 @@ func startCheck(cmd *cobra.Command, name string, paths []string) error {
 	}
 	err := files.New(cmd.Context(), name, 0o644, func(w io.Writer) error { _, err := w.Write(checkStarter); return err })
 	if errors.Is(err, fs.ErrExist) {
-		return usageError{fmt.Errorf("--init: %s is there already", name)}
+		return usageError{fmt.Errorf("--init: %s already exists; remove it first or give another FILE", name)}
 	}
 	if err != nil {
 		return fmt.Errorf("--init: %w", err)
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; sim check --update writes its baseline, sim check holds it\n", name)
+	fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; next: sim check --update writes its baseline, and sim check tests it\n", name)
 	return nil
 }
 

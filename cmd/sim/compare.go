@@ -35,10 +35,9 @@ func newCompare() *cobra.Command {
 		Use:   "compare [LABEL=]RUN [LABEL=]RUN…",
 		Short: "Compare runs, or strategies of one run, session by session",
 		Long: `Compares runs kept by sim run --out: RUN is such a folder or its rows.jsonl. Cells of
-the same name are compared over the sessions that both have; runs with one cell each
-are compared whatever its name. Of a single RUN, --strategy names the cells or
-strategies to compare, or patterns of them (*, ?, [a-z]). Of more than two, each is
-compared with the first.
+the same name are compared over the sessions that both runs have; if each run has one cell,
+the names may differ. With a single RUN, --strategy names the cells or strategies to compare,
+or patterns of them (*, ?, [a-z]). With more than two, each is compared with the first.
 
 Values and differences describe these sessions. Intervals, p-values and verdicts
 extend to other sessions of this kind.

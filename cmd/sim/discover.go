@@ -31,7 +31,7 @@ func (f *discoverFlags) bind(cmd *cobra.Command) {
 	flags.BoolVar(&f.discover, "discover", false,
 		"read the sessions in the usual places of coding agents; asks first on a terminal")
 	flags.BoolVarP(&f.yes, "yes", "y", false,
-		"ask nothing: read what --discover finds")
+		"answer yes: read what --discover finds")
 }
 
 // wanted reports whether to look for sessions.

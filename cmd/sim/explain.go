@@ -34,9 +34,9 @@ func newExplain() *cobra.Command {
 		Long: `Lists the calls of the session whose id begins with SESSION at which something happened:
 what was billed for each, what it missed in the cache and why, and what the cache model
 expects of the recording. --strategy adds what another strategy would have done: what a
-trigger measured, what a layer did, what the server would have read. CALL, a number, shows
-one call in full, its request drawn in segments; so does SESSION:LINE, the name of a call
-in the lists of sim audit and sim validate. --format csv has every call with all figures.`,
+trigger measured, what a layer did, what the server would have read. CALL, a number, or
+SESSION:LINE, as sim audit and sim validate name calls, shows one call in full, with its request
+drawn in segments. --format csv has every call with all figures.`,
 		Example: `  sim explain 38c5
   sim explain 38c5 81 --strategy auto-compact/155k
   sim explain 38c5 --format csv ~/.claude/projects`,
@@ -49,11 +49,11 @@ in the lists of sim audit and sim validate. --format csv has every call with all
 	}
 	f.bind(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.strategy, "strategy", "", "`NAME` of a strategy that would have acted in place of the recorded one")
+	flags.StringVar(&f.strategy, "strategy", "", "also show what the strategy `NAME` would have done")
 	completeFlag(cmd, "strategy", presetNames)
 	cmd.ValidArgsFunction = complete(sessionNames)
 	flags.Uint64Var(&f.seed, "seed", 1, "seed `N` of all random draws")
-	flags.Int64Var(&f.window, "window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
+	flags.Int64Var(&f.window, "window", 0, "context window in `TOKENS`; 0 for that of each session's client")
 	flags.BoolVar(&f.all, "all", false, "list every call")
 	flags.StringArrayVar(&f.set, "set", nil, "set a parameter of the scenario as `PATH=VALUE`, such as full-compact.trigger.fixed=80000; repeatable")
 	return cmd
@@ -96,17 +96,17 @@ func (f *explainFlags) run(cmd *cobra.Command, args []string) error {
 	if _, file, line, ok := traces.ParseCallName(args[0]); ok && call == 0 && int(file) < len(s.Files) {
 		at := callAt(e, s.Files[file], int(line))
 		if at == nil {
-			return usageError{fmt.Errorf("%s: no call at or behind that line", args[0])}
+			return usageError{fmt.Errorf("%s: no call at or after that line", args[0])}
 		}
 		if o.Call = at.Number; at.Line > int(line) {
-			o.Head = append(o.Head, fmt.Sprintf("%s is no line of a call: this is the next one behind it, at line %d", args[0], at.Line))
+			o.Head = append(o.Head, fmt.Sprintf("%s is not the line of a call; this is the next call, at line %d", args[0], at.Line))
 		}
 		if e, err = explain.Session(config, s, o.Call); err != nil { // its request, too
 			return err
 		}
 	}
 	if o.Call > len(e.Calls) {
-		return usageError{fmt.Errorf("call %d: session %s has %s under %s",
+		return usageError{fmt.Errorf("call %d: session %s has only %s under %s",
 			o.Call, s.ID, document.Count(len(e.Calls), "call"), strategy)}
 	}
 	if err := explain.Bill(e, s, recorded); err != nil {
@@ -128,7 +128,7 @@ func describe(s *traces.Session) []string {
 	lines := []string{
 		fmt.Sprintf("%s · %s … %s · %s · %s", s.Project, s.StartTime().Format(time.RFC3339), s.EndTime().Format(time.RFC3339),
 			document.Count(s.NumCalls(), "call"), document.Count(len(s.Threads), "thread")),
-		fmt.Sprintf("new tokens %d, of these prefix %d, unseen %d · outputs derived %d, unknown %d · lifetimes assumed %d"+
+		fmt.Sprintf("new tokens %d (prefix %d, unseen %d) · outputs derived %d, unknown %d · lifetimes assumed %d"+
 			" · lines %d, bad %d · synthetic %d · repeated %d",
 			q.InputTokens, q.PrefixTokens, q.UnseenTokens, q.DerivedOutputs, q.UnknownOutputs, q.AssumedTiers,
 			q.Lines, q.BadLines, q.Synthetic, q.Repeated),

@@ -43,10 +43,10 @@ func newTracesGen() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gen --profile NAME|FILE -o DIR",
 		Short: "Generate sessions from a profile, as recordings",
-		Long: `Generates sessions that behave as a profile says and writes them as Claude Code's
-JSONL, which every verb reads, or with --as as OpenTelemetry spans or lines of requests and
-responses, in which every call shows all that it sent: files are many times as large. --list names the profiles that come with the
-program; --profile NAME without -o prints the profile as a start for one of your own.
+		Long: `Generates sessions from a profile and writes them as Claude Code's JSONL, which every
+command reads. With --as it writes OpenTelemetry spans, or lines of requests and responses;
+these files are many times as large, since every call holds all that it sent. --list names the
+built-in profiles; --profile NAME without -o prints one for you to edit.
 sim traces fit writes a profile from recordings, and sim run takes generated sessions
 without files: sessions.generate in a scenario. The profile of sim calibrate is another
 kind: the numbers of the simulation itself.`,
@@ -65,7 +65,7 @@ kind: the numbers of the simulation itself.`,
 	bindChoice(cmd, &f.as, "as", "write recordings of `AGENT`: "+strings.Join(synthetic.Forms(), ", "), synthetic.Forms())
 	flags.StringVarP(&f.out, "output", "o", "", "write the sessions into an empty or new `DIR`")
 	flags.IntVar(&f.workers, "workers", 0, "`N` sessions generated at once; 0 for one per core")
-	flags.BoolVar(&f.list, "list", false, "name the profiles and what they stress")
+	flags.BoolVar(&f.list, "list", false, "list the profiles and what each stresses")
 	return cmd
 }
 
@@ -282,7 +282,7 @@ func newTracesFit() *cobra.Command {
 		Use:   "fit PATH… [-o FILE]",
 		Short: "Fit a profile for sim traces gen from recorded sessions",
 		Long: `Writes a profile with the sizes, times, mix and shares of the sessions under PATH:
-quantiles and numbers, nothing of what was said. What recordings do not show, such as
+only quantiles and numbers, no text. What recordings do not show, such as
 the client's version, comes from the base profile.
 
 Sessions are generated from this profile. The profile of sim calibrate is another: the
@@ -292,8 +292,8 @@ numbers of the simulation itself.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.read.bind(cmd)
-	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the profile into `FILE`, not to standard output")
-	cmd.Flags().StringVar(&f.base, "base", "short-fix", "`PROFILE` with what recordings do not show")
+	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the profile into `FILE` instead of standard output")
+	cmd.Flags().StringVar(&f.base, "base", "short-fix", "`PROFILE` that supplies what recordings do not show")
 	return cmd
 }
 

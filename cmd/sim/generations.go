@@ -39,7 +39,7 @@ func generationSheet() (*document.Table, error) {
 			{Name: "client", Title: "CLIENT"},
 		},
 		Notes: []string{
-			fmt.Sprintf("VERSIONS: those that the sources show; the nearest generation stands for others. COMPACTS AT: tokens by "+
+			fmt.Sprintf("VERSIONS are those that the sources cover; the nearest generation stands for others. COMPACTS AT is in tokens by "+
 				"the client's count, at a window of %d and %d tokens of output. sim strategies show NAME prints every parameter.",
 				usualReading.Window, usualReading.MaxOutput),
 		},

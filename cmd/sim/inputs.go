@@ -28,7 +28,7 @@ type priceFlags struct {
 }
 
 func (f *priceFlags) bind(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.file, "prices", "", "prices from `FILE` add to the built-in ones or replace them")
+	cmd.Flags().StringVar(&f.file, "prices", "", "`FILE` with prices that add to the built-in ones or replace them")
 	cmd.Flags().StringArrayVar(&f.as, "price-as", nil, "bill model A as model B, given as `A=B`; repeatable")
 }
 
@@ -76,7 +76,7 @@ func priceTable(file string, aliases []string) (*costmodel.Table, error) {
 func loadPrices(file string) (*costmodel.Table, error) {
 	r, err := files.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("read prices: %w", err)
+		return nil, fmt.Errorf("--prices: %w", err)
 	}
 	defer r.Close()
 	return costmodel.Load(r, file)
@@ -120,7 +120,7 @@ func rowsOf(path string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("no run at %s", path)
+		return "", fmt.Errorf("%s: no run there; sim run --out makes one", path)
 	case err != nil:
 		return "", fmt.Errorf("read a run: %w", err)
 	case filepath.Base(path) == documentFile:
@@ -170,15 +170,15 @@ type keyFlags struct {
 
 // bind binds the flags of every verb with pseudonyms.
 func (f *keyFlags) bind(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.anonymize, "anonymize", false, "replace names of sessions, projects and files by pseudonyms")
-	cmd.Flags().StringVar(&f.file, "anonymize-key", "", "the key of pseudonyms is in `FILE`, or in the variable "+anonymizeKeyVariable)
+	cmd.Flags().BoolVar(&f.anonymize, "anonymize", false, "replace the names of sessions, projects and files with pseudonyms")
+	cmd.Flags().StringVar(&f.file, "anonymize-key", "", "`FILE` with the key for pseudonyms; without it the key is in the variable "+anonymizeKeyVariable)
 }
 
 // check returns what is wrong with the flags.
 func (f *keyFlags) check() error {
 	var errs []error
 	if !f.anonymize && f.file+f.create != "" {
-		errs = append(errs, errors.New("a key of pseudonyms belongs to --anonymize"))
+		errs = append(errs, errors.New("a key for pseudonyms needs --anonymize"))
 	}
 	if f.create != "" && isThere(f.create) {
 		errs = append(errs, fmt.Errorf("--new-anonymize-key %s: exists; --anonymize-key uses it", f.create))
@@ -199,7 +199,7 @@ func (f *keyFlags) key() ([]byte, error) {
 	if f.file != "" {
 		var err error
 		if key, err = files.Read(f.file); err != nil {
-			return nil, fmt.Errorf("read the key of pseudonyms: %w", err)
+			return nil, fmt.Errorf("read the key for pseudonyms: %w", err)
 		}
 		from = f.file
 	}
@@ -209,7 +209,7 @@ func (f *keyFlags) key() ([]byte, error) {
 		return nil, fmt.Errorf("--anonymize needs a key: --anonymize-key FILE or %s; "+
 			"sim check --new-anonymize-key FILE makes one", anonymizeKeyVariable)
 	case len(key) < pseudonym.MinKey:
-		return nil, fmt.Errorf("%s: a key of pseudonyms has %d bytes or more, this one has %d", from, pseudonym.MinKey, len(key))
+		return nil, fmt.Errorf("%s: a key for pseudonyms needs at least %d bytes; this one has %d", from, pseudonym.MinKey, len(key))
 	}
 	return key, nil
 }
@@ -218,7 +218,7 @@ func (f *keyFlags) key() ([]byte, error) {
 func saveKey(ctx context.Context, file string, key []byte) error {
 	err := files.New(ctx, file, 0o600, func(w io.Writer) error { _, err := fmt.Fprintf(w, "%s\n", key); return err })
 	if err != nil {
-		return fmt.Errorf("write the key of pseudonyms: %w", err)
+		return fmt.Errorf("write the key for pseudonyms: %w", err)
 	}
 	return nil
 }

@@ -34,14 +34,14 @@ func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
 	f.summarizer = summarizeStub
 	bindChoice(cmd, &f.summarizer, "summarizer", "`SOURCE` of summaries: stub, live (a real model), replay (stored calls) or record-missing; "+
 		"--set live.KEY=VALUE sets what has no flag", []string{summarizeStub, string(live.Make), string(live.Replay), string(live.RecordMissing)})
-	flags.Lookup("yes").Usage += "; with --summarizer it agrees to real calls alone"
-	flags.StringVar(&f.cassettes, "cassettes", "cassettes", "`DIR` where real calls are stored and replayed from")
+	flags.Lookup("yes").Usage += "; with --summarizer, answer yes to real calls only"
+	flags.StringVar(&f.cassettes, "cassettes", "cassettes", "`DIR` that stores real calls for replays")
 	flags.StringVar(&f.baseURL, "base-url", "",
-		"`URL` of the server; ANTHROPIC_BASE_URL or OPENAI_BASE_URL of the environment without it")
+		"`URL` of the server; without it ANTHROPIC_BASE_URL or OPENAI_BASE_URL")
 	flags.BoolVar(&f.insecure, "insecure", false,
 		"send conversations and the key without encryption: http to another machine")
 	flags.String("provider", live.DefaultSettings().Provider,
-		"`NAME` of the interface of real calls: anthropic, or openai for any server that has its")
+		"`NAME` of the interface for real calls: anthropic, or openai for any server compatible with it")
 	flags.String("live-model", "", "`MODEL` to ask in place of the session's")
 	flags.Float64("budget-usd", 0, "stop before real calls cost more than `USD`; 0 for no limit")
 }

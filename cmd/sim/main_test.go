@@ -113,7 +113,7 @@ func TestExitCodes(t *testing.T) {
 		{"run --format tabel", exitUsage, `did you mean "table"?`},
 		{"run --chart cost.gif", exitUsage, "gif"},
 		{"run --prices-at yesterday", exitUsage, "want call, today or a date"},
-		{"run --price-as nonsense", exitUsage, "NAME=MODEL"},
+		{"run --price-as nonsense", exitUsage, "A=B"},
 		{"run --price-as a=claude-opus-9", exitUsage, "claude-opus"},
 		{"run --prices " + prices, exitUsage, "prices.yaml:3"},
 		{"run --window -1", exitUsage, "must not be negative"},

@@ -70,7 +70,7 @@ func (f *outputFlags) bind(cmd *cobra.Command, what string, kinds ...string) {
 	flags := cmd.Flags()
 	f.chartFlags.bind(cmd, kinds...)
 	flags.StringVar(&f.out, "out", "", "write figures, the resolved "+what+", the report and the main chart into `DIR`; --chart KIND adds a chart")
-	flags.BoolVar(&f.force, "force", false, "with --out: replace an earlier "+what+" in DIR; other files stay")
+	flags.BoolVar(&f.force, "force", false, "with --out: replace an earlier "+what+" in DIR; keep other files")
 }
 
 // placeFor returns an error if no file can be written under the name that a

@@ -29,7 +29,7 @@ A place is a range: what chance leaves open of the order.`,
 	}
 	f.bindCells(cmd)
 	f.output.chartFlags.bind(cmd, reports.TuningKinds()...)
-	cmd.Flags().BoolVar(&f.all, "all", false, "list every strategy, and why some have no place")
+	cmd.Flags().BoolVar(&f.all, "all", false, "list every strategy, and why some are not ranked")
 	cmd.Flags().Lookup("strategy").DefValue = strategies.AllStrategies
 	return cmd
 }

@@ -62,10 +62,10 @@ func (f *readFlags) bind(cmd *cobra.Command) {
 func (f *readFlags) bindReading(cmd *cobra.Command) {
 	f.bindBasics(cmd, "`N` files read and sessions simulated at once; 0 means one per core")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "stop at the first bad line, unreadable file or count, or model without a price")
-	cmd.Flags().BoolVar(&f.estimate, "estimate", false, "keep sessions without token counts, with sizes by what was said; their bill is unknown")
-	cmd.Flags().IntVar(&f.memory, "max-memory", 1024, "memory that reading may take, `MiB`")
-	cmd.Flags().BoolVar(&f.noStore, "no-store", false, "read recordings again, and keep nothing of them for the next time")
-	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "name every problem met while reading")
+	cmd.Flags().BoolVar(&f.estimate, "estimate", false, "also read sessions without token counts, sized by their text; their bill is unknown")
+	cmd.Flags().IntVar(&f.memory, "max-memory", 1024, "use at most this much memory, in `MiB`, to read")
+	cmd.Flags().BoolVar(&f.noStore, "no-store", false, "read recordings afresh and keep nothing for the next run")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "list every problem found while reading")
 	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
 }
 
@@ -272,7 +272,7 @@ func (f *readFlags) tell(cmd *cobra.Command, c *traces.Corpus) {
 		format := cmd.Flags().Lookup("format")
 		bare := f.bare || format != nil && strings.HasPrefix(format.Value.String(), "csv")
 		if bare && !f.quiet && c.NumProblems > 0 {
-			say(w, "%s while reading; -v names them", document.Count(c.NumProblems, "problem"))
+			say(w, "%s while reading; -v lists them", document.Count(c.NumProblems, "problem"))
 		}
 		return
 	}
@@ -376,9 +376,9 @@ type filterFlags struct {
 func (f *filterFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.text.Since, "since", "",
-		"sessions from `WHEN` on: a date, an RFC 3339 time or an age such as 7d or 36h")
-	flags.StringVar(&f.text.Until, "until", "", "sessions up to the day, time or age `WHEN`")
-	flags.StringVar(&f.tz, "tz", "Local", "days are those of the time zone `ZONE`, such as UTC or Europe/Berlin")
+		"sessions since `WHEN`: a date, an RFC 3339 time or an age such as 7d or 36h")
+	flags.StringVar(&f.text.Until, "until", "", "sessions up to `WHEN`")
+	flags.StringVar(&f.tz, "tz", "Local", "time zone `ZONE` of days, such as UTC or Europe/Berlin")
 	flags.StringArrayVar(&f.text.Projects, "project", nil,
 		"sessions whose project contains or matches `TEXT` (*, ?, [a-z]); repeatable")
 	flags.StringArrayVar(&f.text.Models, "model", nil, "sessions with calls of a model that matches `PATTERN`; repeatable")

@@ -29,7 +29,7 @@ func newReport() *cobra.Command {
 	var f reportFlags
 	cmd := &cobra.Command{
 		Use:   "report [SCENARIO] [PATH…] | RUN",
-		Short: "Write one page that shows what to set, what it saves, at what loss, and every call",
+		Short: "Write one page: what to set, what it saves and loses, and every call",
 		Long: `Writes one HTML file that needs nothing else, for mail, CI and papers: what to set,
 the strategies, charts with their values, the calls of each conversation, compactions, and what
 the figures rest on.
@@ -46,9 +46,9 @@ The key is in the file of --anonymize-key or in the variable ` + anonymizeKeyVar
 	}
 	f.bindCells(cmd)
 	flags := cmd.Flags()
-	flags.StringVarP(&f.file, "output", "o", "", "write the page into `FILE` and not to standard output")
+	flags.StringVarP(&f.file, "output", "o", "", "write the page into `FILE` instead of standard output")
 	flags.Bool("bound", false, fmt.Sprintf(
-		"say how far each strategy is from the best schedule; without it up to %d calls", maxBounded))
+		"show how far each strategy is from the best schedule; on by default up to %d calls", maxBounded))
 	f.keys.bind(cmd)
 	_ = flags.MarkHidden("format") // a page is HTML
 	return cmd

@@ -63,12 +63,12 @@ func (f *runFlags) bindStrategies(cmd *cobra.Command) {
 	completeFlag(cmd, "strategy", presetNames)
 	flags.Bool("verify", false, "check the invariants at every call")
 	flags.Bool("open-loop", false,
-		"let the agent act as recorded whatever was forgotten: it fetches nothing again")
+		"the agent fetches nothing again, whatever was forgotten")
 	flags.Uint64("seed", 1, "seed `N` of all random draws")
-	flags.Int64("window", 0, "context window, `TOKENS`; 0 takes that of the session's client")
-	flags.String("server", "", "replay on the cache of provider `NAME` (docs/servers.md); default that of each recording")
+	flags.Int64("window", 0, "context window in `TOKENS`; 0 for that of each session's client")
+	flags.String("server", "", "replay on the cache of provider `NAME` (docs/servers.md); without it, that of each recording")
 	flags.String("profile", scenarios.ProfileDefault,
-		"fitted behaviour: default, none or a `FILE` of sim calibrate")
+		"fitted profile: default, none or a `FILE` written by sim calibrate")
 	flags.String("prices-at", "call", "`DATE` of the prices: call, today or YYYY-MM-DD")
 }
 
@@ -101,8 +101,8 @@ sim scenarios show reference prints the manual. Lists are swept, and flags overr
 	flags.BoolVar(&f.split, "split", false, "show cost by token class and by source")
 	flags.BoolVar(&f.perSession, "per-session", false, "with --format csv: a row for each session")
 	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("list every cell, even more than %d", maxLines))
-	flags.Bool("bound", false, "say what the best schedule costs, and how far each strategy is from it")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be simulated and how long it would take, and stop")
+	flags.Bool("bound", false, "show what the best schedule costs and how far each strategy is from it")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only print what would be simulated and how long it would take")
 	return cmd
 }
 

@@ -25,7 +25,7 @@ import (
 )
 
 func newScenarios() *cobra.Command {
-	return group("scenarios", "Look at the scenarios that come with the program", "",
+	return group("scenarios", "List and print the built-in scenarios", "",
 		listing("List the built-in scenarios", scenarioSheet), showing("scenario",
 			"Print a built-in scenario, or the manual under the name reference", scenarioNames, scenarioByName))
 }
@@ -49,8 +49,8 @@ func scenarioSheet() (*document.Table, error) {
 			{Name: "cells", Title: "CELLS", Right: true},
 			{Name: "doc", Title: "WHAT"},
 		},
-		Notes: []string{"sim run NAME [PATH…] runs one, sim scenarios show NAME prints it, sim scenarios show reference the manual. " +
-			"Those with users take no PATH."},
+		Notes: []string{"sim run NAME [PATH…] runs a scenario, sim scenarios show NAME prints it, and sim scenarios show reference prints the " +
+			"manual. Scenarios with users take no PATH."},
 		Fitted: true,
 	}
 	for _, b := range all {
@@ -210,7 +210,7 @@ func hintScenario(err error, args []string) error {
 }
 
 func newStrategies() *cobra.Command {
-	return group("strategies", "Look at the ways of managing a context that sim knows", "",
+	return group("strategies", "List, print, compare and check strategies", "",
 		newStrategiesList(), showing("strategy", "Print a strategy as YAML with every parameter written out and explained",
 			presetNames, strategyText),
 		newGenerations(), newStrategiesDiff(), newStrategiesCheck())
@@ -245,9 +245,9 @@ func strategySheet(patterns []string) (*document.Table, error) {
 			{Name: "about", Title: "ABOUT"},
 		},
 		Notes: []string{
-			fmt.Sprintf("ACTS AT: tokens by the client's count unless it says else, layer by layer, at a window of %d and %d tokens of output.",
+			fmt.Sprintf("ACTS AT is in tokens by the client's count unless it says otherwise, for each layer, at a window of %d and %d tokens of output.",
 				usualReading.Window, usualReading.MaxOutput),
-			"sim strategies show NAME prints all of a strategy: layers, parameters, and where it is from.",
+			"sim strategies show NAME prints a strategy in full: layers, parameters and source.",
 		},
 	}
 	for _, name := range registry.Presets() {
@@ -330,7 +330,7 @@ func newStrategiesDiff() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "diff A B",
-		Short: "List the parameters in which two strategies differ",
+		Short: "List the parameters that differ between two strategies",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usageError{fmt.Errorf("which two strategies? sim strategies ls lists them")}

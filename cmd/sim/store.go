@@ -51,7 +51,7 @@ func (f *readFlags) closeStore(cmd *cobra.Command) {
 }
 
 func newTracesStore() *cobra.Command {
-	return group("store", "Say how much is kept of sessions that were read, or remove it",
+	return group("store", "Show or remove what is kept of sessions that were read",
 		`Sessions that were read are kept in the user's cache folder, so that the next run over the same files starts
 at once: numbers, paths, names of tools and models, and digests of what was said, but no text. A file that has
 changed is read again. The folder holds 1 GiB at most; what was used longest ago goes first.`,
@@ -85,7 +85,7 @@ func storeTable() (*document.Table, error) {
 
 func newStoreClean() *cobra.Command {
 	return &cobra.Command{
-		Use: "clean", Short: "Remove what is kept; sessions are read again when they are needed", Args: noArgs,
+		Use: "clean", Short: "Remove what is kept; the next run reads its sessions again", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			dir, err := storeFolder()
 			if err == nil {

@@ -22,15 +22,15 @@ func newStrategiesCheck() *cobra.Command {
 	var window int64
 	cmd := &cobra.Command{
 		Use:   "check FILE [PATH…]",
-		Short: "Say what is wrong or odd in a strategy of one's own, and draw what it does to one session",
-		Long: `Reads a strategy as sim strategies show prints one, says with file and line what is wrong
-in it, and what is odd: a trigger that cannot fire in this window, or messages kept that are
-more than it acts at. Then it draws the context of the largest session under PATH, call by
-call, without it and with it.`,
+		Short: "Check a strategy file of your own and draw what it does to a session",
+		Long: `Reads a strategy file in the form that sim strategies show prints, and says with file and line
+what is wrong in it and what is odd: a trigger that cannot fire in this window, or kept messages
+larger than the level it acts at. Then it draws the context of the largest session under PATH,
+call by call, with the strategy and without it.`,
 		Example: "  sim strategies check mine.yaml\n  sim run --strategy mine.yaml,recorded ~/.claude/projects",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError{fmt.Errorf("which file? sim strategies show NAME prints one to begin with")}
+				return usageError{fmt.Errorf("which file? sim strategies show NAME prints one to start from")}
 			}
 			return checkStrategy(cmd, &f, args[0], args[1:], window)
 		},

@@ -19,7 +19,7 @@ import (
 )
 
 func newTraces() *cobra.Command {
-	return group("traces", "Look at recorded sessions", "",
+	return group("traces", "List recorded sessions, generate sessions, and manage the store", "",
 		newTracesList(), newTracesGen(), newTracesFit(), newTracesStore())
 }
 
@@ -135,11 +135,10 @@ func newTracesList() *cobra.Command {
 	var wide bool
 	cmd := &cobra.Command{
 		Use:   "ls [PATH…]",
-		Short: "List the sessions under PATH with what they cost and how much of them is known",
-		Long: `Lists the sessions under PATH with what they cost. The table shortens ids as far as
-they stay distinct; sim explain takes such a beginning. --wide
-adds whole ids, pauses, sub-agents and how much of each session is known, in lines
-of any length. CSV and JSON have all of it, and the files.`,
+		Short: "List the sessions under PATH, their cost and how much of each is known",
+		Long: `Lists the sessions under PATH with what they cost. The table shortens ids as long
+as they stay distinct; sim explain accepts the short form. --wide adds whole ids, pauses,
+sub-agents and how much of each session is known. CSV and JSON have all of this, and the files.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			table, err := f.prices.table()
 			if err != nil {
@@ -157,7 +156,7 @@ of any length. CSV and JSON have all of it, and the files.`,
 		},
 	}
 	f.bind(cmd)
-	cmd.Flags().BoolVar(&wide, "wide", false, "all columns and whole ids, in lines of any length")
+	cmd.Flags().BoolVar(&wide, "wide", false, "show all columns and whole ids; lines may be long")
 	return cmd
 }
 
@@ -165,7 +164,7 @@ of any length. CSV and JSON have all of it, and the files.`,
 const minModel = 16
 
 // wideNote explains the columns that a brief list lacks.
-const wideNote = "UNSEEN: share of new tokens in no transcript line. DERIVED: outputs logged before they were final. " +
+const wideNote = "UNSEEN: share of new tokens that are in no transcript line. DERIVED: outputs whose final size is estimated. " +
 	"ASSUMED: calls whose cache lifetime is not logged."
 
 // listed is a session in a list, with its bill.
@@ -236,7 +235,7 @@ func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table) *document.Tabl
 		wideNote,
 	}
 	if total.N(results.UnpricedCalls) > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("%s of models without a price cost nothing here; --price-as bills them as "+
+		t.Notes = append(t.Notes, fmt.Sprintf("%s of models without a price count as $0; --price-as bills them as "+
 			"another.", document.Count(total.N(results.UnpricedCalls), "call")))
 	}
 	return t

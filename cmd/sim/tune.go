@@ -24,12 +24,11 @@ func newTune() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "tune [SCENARIO] [PATH…]",
 		ValidArgsFunction: complete(scenarioNames),
-		Short:             "Search the values that a scenario sweeps for the best setting",
-		Long: `Searches what SCENARIO or --set sweeps for the setting that is best in --objective
-and keeps what --subject-to asks for. It tries every setting, or as many as --budget
-where there are more. It prints the best setting, what choosing it gains on sessions
-that took no part in the choice, what chance cannot tell from it, and the front of
-several objectives.`,
+		Short:             "Search swept values for the best setting",
+		Long: `Searches the settings that SCENARIO or --set sweeps for the one that is best by --objective
+and meets --subject-to. It tries every setting, or --budget of them if there are more. It prints
+the best setting, what it gains on sessions that were not used to choose it, the settings whose
+difference from it may be chance, and the front of several objectives.`,
 		Example: `  sim tune thresholds ~/.claude/projects
   sim tune thresholds --objective cost_usd --subject-to 'needed_recall>=0.9' ~/.claude/projects
   sim tune thresholds --objective cost_usd,needed_recall --chart front.svg ~/.claude/projects
@@ -41,11 +40,11 @@ several objectives.`,
 	f.output.chartFlags.bind(cmd, reports.TuningKinds()...)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.search.Objectives, "objective", []string{results.NameCost},
-		"`METRIC` to improve; of several, separated by commas, the first decides and all make the front")
-	flags.StringArrayVar(&f.search.SubjectTo, "subject-to", nil, "what to keep, as `METRIC>=VALUE` or METRIC<=VALUE; repeatable")
+		"`METRIC` to improve; of several, separated by commas, the first decides and all form the front")
+	flags.StringArrayVar(&f.search.SubjectTo, "subject-to", nil, "condition that a setting must meet: `METRIC>=VALUE` or METRIC<=VALUE; repeatable")
 	flags.IntVar(&f.search.Budget, "budget", 50, "try at most `N` settings")
 	flags.StringVar(&f.search.Design, "design", scenarios.Designs()[0],
-		"`DESIGN` that draws settings where there are too many: halton, latin-hypercube, random or grid")
+		"`DESIGN` that draws settings if there are too many: halton, latin-hypercube, random or grid")
 	completeFlag(cmd, "design", scenarios.Designs)
 	return cmd
 }

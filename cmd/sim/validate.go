@@ -36,7 +36,7 @@ func newValidate() *cobra.Command {
 	var f validateFlags
 	cmd := &cobra.Command{
 		Use:   "validate [PATH…]",
-		Short: "Predict every recorded call and compare with what was billed",
+		Short: "Predict every recorded call and compare it with the bill",
 		Long: `Replays the sessions under PATH as they were recorded, predicts how every call splits
 into read, written and uncached tokens, and compares with the recording, call by call,
 next to the simplest possible rule. --strategy also tests whether a preset compacts at
@@ -49,13 +49,13 @@ the calls at which the recording did.`,
 	f.bind(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.strategy, "strategy", "",
-		"check when this `PRESET` compacts; own is the generation of each session's client")
+		"also check when `PRESET` compacts; own is the generation of each session's client")
 	f.charts.bind(cmd, "survival")
-	flags.StringVar(&f.profile, "profile", "default", "fitted numbers: default, none or a `FILE` of sim calibrate")
+	flags.StringVar(&f.profile, "profile", "default", "fitted profile: default, none or a `FILE` written by sim calibrate")
 	bindChoice(cmd, &f.folds, "folds", "score each session with a profile fitted on others, by `KIND`: "+
 		strings.Join(validate.Folds(), ", "), validate.Folds())
-	flags.BoolVar(&f.alone, "alone", false, "predict each session by the profile alone, without what the others show")
-	flags.IntVar(&f.replications, "replications", 0, "`N` random draws for the bands of a session's cost")
+	flags.BoolVar(&f.alone, "alone", false, "predict each session from the profile alone, not from the other sessions")
+	flags.IntVar(&f.replications, "replications", 0, "draw the bands of a session's cost from `N` replications")
 	flags.IntVar(&f.worst, "worst", validate.DefaultWorst, "`N` worst calls to list")
 	return cmd
 }
@@ -143,19 +143,19 @@ func newCalibrate() *cobra.Command {
 	var f calibrateFlags
 	cmd := &cobra.Command{
 		Use:   "calibrate PATH… [-o FILE]",
-		Short: "Fit from recordings what no document gives, with sample sizes and intervals",
+		Short: "Fit a profile of undocumented behaviour on recordings, with sample sizes and intervals",
 		Long: `Fits a profile on the sessions under PATH: tokens per byte, static prefixes by
 client version, lifetimes, unlogged calls, evictions, compactions and times. Every
-number has its sample size and a 95 % interval. A line says how profiles fitted
-on parts of the sessions predict the others, beside the built-in one. sim validate
---profile scores the profile, with --folds on sessions it has not seen. Generated sessions come from
+number has its sample size and a 95 % interval. One line compares the built-in profile
+with profiles fitted on part of the sessions, by how well each predicts the rest. sim validate
+--profile scores a profile, with --folds on unseen sessions. Generated sessions use
 another kind of profile, which sim traces fit writes.`,
 		Example: `  sim calibrate ~/.claude/projects -o profile.yaml
   sim validate --profile profile.yaml ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.read.bind(cmd)
-	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the profile into `FILE`, not to standard output")
+	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the profile into `FILE` instead of standard output")
 	cmd.Flags().StringVar(&f.name, "name", "fitted", "`NAME` of the profile")
 	return cmd
 }

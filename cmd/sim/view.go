@@ -46,13 +46,13 @@ func newView() *cobra.Command {
 	var f viewFlags
 	cmd := &cobra.Command{
 		Use:   "view [PATH…]",
-		Short: "Open a page in the browser on which settings are tried: each change simulates again",
-		Long: `Serves a page on this machine alone: choose sessions, a strategy and settings, and every figure follows.
-Pin a setting to compare it with another, step through the calls of a conversation, copy the
-command that gives what is on the screen. Without a path it shows the samples.
+		Short: "Try settings on a page in the browser: every change simulates again",
+		Long: `Serves a page to this machine only: choose sessions, a strategy and settings, and every figure follows.
+Pin a setting to compare it with another, step through the calls of a conversation, or copy the
+command that prints what is on the screen. Without a path it shows the samples.
 
-The address holds a random token; without it the server answers nothing. A browser is started with the address, which other
-users of the machine may then see among its processes: --no-open avoids that.`,
+The address holds a random token, without which the server refuses to answer. Starting a browser may show the address
+to other users of the machine, in the list of processes: --no-open avoids that.`,
 		Example: `  sim view ~/.claude/projects
   sim view --discover --no-open`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -101,7 +101,7 @@ func checkLoopback(listen string) error {
 	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
 		return nil
 	}
-	return fmt.Errorf("--listen %q: other machines could reach that", listen)
+	return fmt.Errorf("--listen %q: other machines could reach that; use a loopback address such as 127.0.0.1:0", listen)
 }
 
 // shutdownGrace is the time for open requests after an interrupt.

@@ -31,20 +31,20 @@ func dials() []dial {
 	few := []string{"1", "2", "3", "5", "8", "12", "20"}
 	return []dial{
 		{"Compact at (tokens)", "full-compact.trigger.fixed", thresholds, "The conversation is summarised when its context has this size."},
-		{"Clear at (tokens)", "microcompact.trigger.fixed", thresholds, "Old results of tools are cleared when the context has this size."},
+		{"Clear at (tokens)", "microcompact.trigger.fixed", thresholds, "Old tool results are cleared when the context has this size."},
 		{"Truncate at (tokens)", "truncate-oldest.trigger.fixed", thresholds, "The oldest messages are dropped when the context has this size."},
 		{"Keep messages (tokens)", "full-compact.keep.tokens", []string{"5000", "10000", "20000", "40000", "80000"},
 			"A compaction leaves the newest messages of this size as they are."},
 		{"Keep rounds", "full-compact.keep.rounds", few, "A compaction leaves this many of the newest calls as they are."},
-		{"Keep results", "microcompact.keep_last", few, "Clearing leaves the results of this many of the newest calls of tools."},
-		{"Keep results behind a gap", "time-microcompact.keep_recent", few, "Clearing after a pause leaves this many of the newest results."},
+		{"Keep results", "microcompact.keep_last", few, "Clearing leaves the results of this many of the newest tool calls."},
+		{"Keep results after a gap", "time-microcompact.keep_recent", few, "Clearing after a pause leaves this many of the newest results."},
 		{"Keep results in the cache", "cached-microcompact.keep_recent", few, "Deleting in the server's cache leaves this many of the newest results."},
 		{"Summary (tokens)", "summarizer.median", []string{"500", "1000", "2000", "3000", "4000", "6000", "8000", "12000", "20000"},
 			"Half of all summaries are shorter than this."},
-		{"Entries live", "client.ttl.choice", []string{"5m", "1h"}, "The client asks the server to keep what it writes into the cache for so long."},
+		{"Cache lifetime", "client.ttl.choice", []string{"5m", "1h"}, "How long the client asks the server to keep what it writes into the cache."},
 		{"Window (tokens)", "client.window", []string{"100000", "200000", "272000", "400000", "1000000"},
-			"A request may have this size; thresholds that are a part of the window follow it."},
-		{"Fetches again", "agent.refetch", []string{"never", "always"}, "Whether the agent fetches again what it needs and its context has lost."},
+			"The largest request; thresholds that are a share of the window follow it."},
+		{"Fetches again", "agent.refetch", []string{"never", "always"}, "Whether the agent fetches again what it needs but its context has lost."},
 	}
 }
 
@@ -142,20 +142,20 @@ func (v *viewer) panel() string {
 	for _, agent := range made {
 		b.WriteString(clientPanel(agent))
 	}
-	b.WriteString("<p id=\"whose\">Choose one agent to see the settings of its client.</p>\n<fieldset><legend>What a simulation can turn</legend>" +
+	b.WriteString("<p id=\"whose\">Choose one agent to see the settings of its client.</p>\n<fieldset><legend>Settings of the simulation</legend>" +
 		sliders("any", dials()) + "</fieldset>")
 	b.WriteString(`
 <label>More settings <input name="more" size="40" placeholder="server.lookback=21 full-compact.breaker=0" autocomplete="off" spellcheck="false"></label>
 `)
 	fmt.Fprintf(&b, "<details><summary>Sessions: <output id=\"chosen\">all %d</output></summary>"+
-		"<label>Choose some, or none for all<br><select name=\"session\" multiple size=\"8\">", len(v.corpus.Sessions))
+		"<label>Choose some (none means all)<br><select name=\"session\" multiple size=\"8\">", len(v.corpus.Sessions))
 	labels := labelsOf(v.corpus.Sessions)
 	for _, s := range v.corpus.Sessions[:min(len(v.corpus.Sessions), maxChoices)] {
 		option(s.ID, labels[s.ID]+" · "+s.ID)
 	}
 	b.WriteString(`</select></label></details>
-<div><button type="button" id="pin">Pin this</button> <button type="button" id="unpin" hidden>Take the pin out</button> ` +
-		`<button type="reset">As it is</button> <span id="state" role="status"></span></div>
+<div><button type="button" id="pin">Pin this</button> <button type="button" id="unpin" hidden>Unpin</button> ` +
+		`<button type="reset">Reset</button> <span id="state" role="status"></span></div>
 </form>`)
 	return b.String()
 }

@@ -34,7 +34,7 @@ func (Refetch) Names() []string { return []string{"never", "low", "fitted", "hig
 // Agent is how the agent departs from what it did in the recording.
 type Agent struct {
 	Refetch    Refetch `yaml:"refetch" doc:"What it fetches again, in calls of its own, of what its next action needs and the context does not have (docs/fidelity.md): never (the loop is open), or each thing with a probability by kind: low, fitted or high of the profile, or always. Needs texts."`
-	Elongation float64 `yaml:"elongation" min:"0" max:"1" doc:"Further rounds behind compactions, as a share of the recorded ones: 0.15 and 0.18 are published for agents whose observations were summarised (The Complexity Trap). Each weighs what the round before it weighed." unit:"share"`
+	Elongation float64 `yaml:"elongation" min:"0" max:"1" doc:"Further rounds after compactions, as a share of the recorded ones: 0.15 and 0.18 are published for agents whose observations were summarised (The Complexity Trap). Each weighs what the round before it weighed." unit:"share"`
 }
 
 // share returns the probability that an agent fetches what it lacks of a kind.

@@ -167,7 +167,7 @@ func breakMetrics() []Metric {
 	}
 	definitions := map[confusion.Reason]string{
 		confusion.Model:    "breaks said to come from another model",
-		confusion.State:    "breaks said to come from something else that changed ahead of the conversation or beside it",
+		confusion.State:    "breaks said to come from something else that changed before the conversation or beside it",
 		confusion.Expiry5m: "breaks said to be possible expiries after more than 5 minutes",
 		confusion.Expiry1h: "breaks said to be possible expiries after more than an hour",
 		confusion.Server:   "breaks said to be likely the server's",

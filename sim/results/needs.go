@@ -78,11 +78,11 @@ func survivalMetrics() []Metric {
 				return n[recall.Directed], n.Sum(recall.Instructions)[recall.Whole]
 			}),
 	}
-	ms = append(ms, shares("instruction_survival_depth_", "instruction_survival behind compactions: ", recall.Depths(), recall.Instructions)...)
+	ms = append(ms, shares("instruction_survival_depth_", "instruction_survival after compactions: ", recall.Depths(), recall.Instructions)...)
 	ms = append(ms, needShare(atNeeds, "artifact_retention", groupNeeds, "paths, commands and failed results so far "+
-		"that are in the context behind a compaction, whatever a modelled summary says", all(recall.Artifacts)))
+		"that are in the context after a compaction, whatever a modelled summary says", all(recall.Artifacts)))
 	ms = append(ms, shares("artifact_retention_", "artifact_retention of the type ", recall.ArtifactNames(), recall.Artifacts)...)
-	depths := shares("artifact_retention_depth_", "artifact_retention behind compactions: ", recall.Depths(), recall.ByDepth)
+	depths := shares("artifact_retention_depth_", "artifact_retention after compactions: ", recall.Depths(), recall.ByDepth)
 	return append(ms, depths[1:]...)
 }
 

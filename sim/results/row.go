@@ -334,7 +334,7 @@ func (r *Row) WholeUSD() (float64, error) {
 func (r *Row) CostUSD() float64 { return r.CostByClass().Total() + r.Figures[StorageUSD] }
 
 // DerivedText says what DerivedUSD is a part for, behind an amount of a bill.
-const DerivedText = "for outputs that no log has in full"
+const DerivedText = "estimated for outputs that the logs cut short"
 
 // DerivedUSD returns the part of a bill, USD, for outputs whose logged counts are not final
 // and are derived.

@@ -265,9 +265,9 @@ func (r *Run) unpriced() (Note, bool) {
 	if have > 1 {
 		n.Cell = ""
 	}
-	n.Text = document.Count(least, "call") + " of models without a price not in the cost"
+	n.Text = "the cost leaves out " + document.Count(least, "call") + " of models without a price"
 	if least < most {
-		n.Text += fmt.Sprintf(", nor up to %s that a strategy adds", document.Whole(most-least))
+		n.Text += fmt.Sprintf(", and up to %s more that a strategy adds", document.Whole(most-least))
 	}
 	return n, have > 0
 }
@@ -281,7 +281,7 @@ func (c *Cell) warnings() []Note {
 	}
 	t := &c.Total
 	if answered := t.N(AnsweredOverWindow); answered > 0 {
-		warn(t.N(OverWindow), NameOverflows, fmt.Sprintf("%s the window: %s there counted as answered",
+		warn(t.N(OverWindow), NameOverflows, fmt.Sprintf("%s the window: their %s beyond it count as answered",
 			sessionsPass(t.N(OverWindow)), document.Count(answered, "call")))
 	} else if !t.CutShort() {
 		warn(t.N(OverWindow), NameOverflows, sessionsPass(t.N(OverWindow))+" the window")
@@ -290,11 +290,11 @@ func (c *Cell) warnings() []Note {
 	warn(t.N(UnsimulatedCalls), NameCost, fmt.Sprintf("%s early, %s not simulated: cost of an answered call, not compared",
 		sessionsEnd(t.N(EndedSessions)), document.Count(t.N(UnsimulatedCalls), "recorded call")))
 	if derived := t.DerivedUSD(); c.Strategy == StrategyBilled && derived >= 0.005 {
-		notes = append(notes, Note{Cell: c.Cell, Metric: NameCost, Text: fmt.Sprintf("of it $%.2f %s", derived, DerivedText)})
+		notes = append(notes, Note{Cell: c.Cell, Metric: NameCost, Text: fmt.Sprintf("includes $%.2f %s", derived, DerivedText)})
 	}
 	if t.Figures[UnloggedWritesUSD] >= 0.005 {
 		notes = append(notes, Note{Cell: c.Cell, Metric: NameCost, Detail: true, Text: fmt.Sprintf(
-			"the provider bills writes of some models and their logs carry none: $%.2f if nothing was written, $%.2f if all that was not read was",
+			"the provider charges for cache writes that some logs do not show: $%.2f if nothing was written, $%.2f if every token not read was",
 			t.CostUSD(), t.CostUSD()+t.Figures[UnloggedWritesUSD])})
 	}
 	return notes

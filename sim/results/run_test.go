@@ -60,14 +60,14 @@ func TestFootnotes(t *testing.T) {
 	r.Cells[2].Total.Figures[UnpricedCalls] = 1
 	r.Cells[2].Total.Figures[FailedCompactions] = 2
 	want := []Note{
-		{Cell: "billed", Metric: "cost_usd", Text: "of it $2.75 for outputs that no log has in full"},
-		{Cell: "billed", Metric: "cost_usd", Detail: true, Text: fmt.Sprintf("the provider bills writes of some models and "+
-			"their logs carry none: $%.2f if nothing was written, $%.2f if all that was not read was",
+		{Cell: "billed", Metric: "cost_usd", Text: "includes $2.75 estimated for outputs that the logs cut short"},
+		{Cell: "billed", Metric: "cost_usd", Detail: true, Text: fmt.Sprintf("the provider charges for cache writes that "+
+			"some logs do not show: $%.2f if nothing was written, $%.2f if every token not read was",
 			r.Cells[0].Total.CostUSD(), r.Cells[0].Total.CostUSD()+0.5)},
 		{Cell: "half", Metric: "overflows", Text: "12 sessions pass the window"},
 		{Cell: "half", Metric: "compactions", Text: "2 compactions failed"},
 		{Cell: "partial", Metric: "cost_usd", Text: "covers 1 session, recorded covers 2: not the same, not compared"},
-		{Cell: "half", Metric: "cost_usd", Text: "1 call of models without a price not in the cost"},
+		{Cell: "half", Metric: "cost_usd", Text: "the cost leaves out 1 call of models without a price"},
 		{Text: "last"},
 	}
 	if diff := cmp.Diff(want, r.Footnotes()); diff != "" {
@@ -80,7 +80,7 @@ func TestUnpricedCallsAreOneNote(t *testing.T) {
 	r := references()
 	r.Cells[1].Total.Figures[UnpricedCalls], r.Cells[2].Total.Figures[UnpricedCalls] = 180, 3
 	notes := slices.DeleteFunc(r.Footnotes(), func(n Note) bool { return !strings.Contains(n.Text, "without a price") })
-	want := []Note{{Metric: "cost_usd", Text: "3 calls of models without a price not in the cost, nor up to 177 that a strategy adds"}}
+	want := []Note{{Metric: "cost_usd", Text: "the cost leaves out 3 calls of models without a price, and up to 177 more that a strategy adds"}}
 	if diff := cmp.Diff(want, notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
@@ -110,7 +110,7 @@ func TestCutShortIsNoBargain(t *testing.T) {
 		t.Errorf("%d calls, want 20", got)
 	}
 	half.Total.Figures[EndedSessions], half.Total.Figures[UnsimulatedCalls], half.Total.Figures[AnsweredOverWindow] = 0, 0, 40
-	want = Note{Cell: "half", Metric: "overflows", Text: "2 sessions pass the window: 40 calls there counted as answered"}
+	want = Note{Cell: "half", Metric: "overflows", Text: "2 sessions pass the window: their 40 calls beyond it count as answered"}
 	if !slices.Contains(r.Footnotes(), want) {
 		t.Errorf("footnotes %+v, want %+v", r.Footnotes(), want)
 	}

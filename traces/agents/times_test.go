@@ -36,7 +36,7 @@ func TestTimesThatCannotBe(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := c.Sessions[0]
-			want := fmt.Sprintf("session %s: %d of its calls have no usable time; nothing expires ahead of them", s.ID, s.NumCalls())
+			want := fmt.Sprintf("session %s: %d of its calls have no usable time; nothing expires before them", s.ID, s.NumCalls())
 			said := ""
 			for _, p := range s.Problems {
 				said += p.String() + "\n"

@@ -86,13 +86,13 @@ func TestPageFootnotes(t *testing.T) {
 // What only a terminal can follow is not on a page.
 func TestOffTerminal(t *testing.T) {
 	for text, want := range map[string]string{
-		"2 lines could not be read; -v names them":                                     "2 lines could not be read",
-		"a subscription pays none of it: --as tokens":                                  "a subscription pays none of it",
+		"2 lines could not be read; -v lists them":                                     "2 lines could not be read",
+		"you pay none of it (--as tokens)":                                             "you pay none of it",
 		"274 compactions left out (--top 0 lists them)":                                "274 compactions left out",
 		"the client as it is, row own of `sim run --agent …`; its agent":               "the client as it is; its agent",
 		"Waiting grows to 1 h. `sim run --set a.b=1 PATH` shows $12.50.":               "Waiting grows to 1 h.",
 		"These are samples. For your own sessions: sim report ~/.claude":               "These are samples.",
-		"Any line again: sim run --set PATH=VALUE.":                                    "",
+		"To repeat a line: sim run --set PATH=VALUE.":                                  "",
 		"chosen on these sessions; sim advise PATH judges on others; offered in Codex": "chosen on these sessions; offered in Codex",
 		"net: −5 % (95 %: −9 % … −1 %); ~ chance. Told: a-b (c), similar; simple":      "net: −5 % (95 %: −9 % … −1 %); ~ chance. Told: a-b (c), similar; simple",
 	} {

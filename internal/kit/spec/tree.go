@@ -273,7 +273,7 @@ func Assignment(origin, text string) (path string, value *yaml.Node, err error) 
 	tree, err := Parse([]byte(text), origin)
 	switch {
 	case err != nil && strings.Contains(text, "{"):
-		return "", nil, fmt.Errorf("%w; YAML wants a space behind each colon, and the shell quotes around the whole", err)
+		return "", nil, fmt.Errorf("%w; YAML wants a space after each colon, and the shell quotes around the whole", err)
 	case err != nil:
 		return "", nil, err
 	}

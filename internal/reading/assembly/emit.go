@@ -50,7 +50,7 @@ func (s *Session) emit() *traces.Session {
 		out.Threads = append(out.Threads, e.thread(t))
 	}
 	if e.untimed > 0 && n > 0 {
-		s.Problems.Add(s.Files[0].Name, 0, "session %s: %d of its calls have no usable time; nothing expires ahead of them", s.ID, e.untimed)
+		s.Problems.Add(s.Files[0].Name, 0, "session %s: %d of its calls have no usable time; nothing expires before them", s.ID, e.untimed)
 	}
 	out.Quality = s.Quality
 	s.doubt(out)

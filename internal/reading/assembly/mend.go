@@ -150,7 +150,7 @@ func (s *Session) due(all map[*Thread]calls, t *Thread, b *Block, round, place i
 	for _, u := range all[t][b.ID] {
 		if u.answered == unanswered && int(u.due) < len(t.Calls) {
 			u.answered = u.due
-			s.Problem(Place{b.Source, b.Line}, "tool result ahead of its call; it is put behind it")
+			s.Problem(Place{b.Source, b.Line}, "tool result before its call; it is put after it")
 			return u.due, u.at
 		}
 	}
@@ -217,7 +217,7 @@ func (s *Session) pair(t *Thread, round int32) {
 				ev.Absorbed++
 			}
 		}
-		s.Problem(Place{b.Source, b.Line}, "tool result behind a later response; it is put behind its call")
+		s.Problem(Place{b.Source, b.Line}, "tool result after a later response; it is put after its call")
 	}
 }
 

@@ -80,7 +80,7 @@ func TestMend(t *testing.T) {
 		{name: "of a call that is answered", lines: "p > u1 | r1 r1 > t", want: "p > u1 | r1 r- > t", problem: "f:2: tool result without its call"},
 		{
 			name: "ahead of its call", lines: "p r1 > t | p > u1 | p > t", want: "p > t | p > u1 | p r1 > t",
-			problem: "f:1: tool result ahead of its call; it is put behind it",
+			problem: "f:1: tool result before its call; it is put after it",
 		},
 		{name: "ahead of a call that ends", lines: "p > t | r1 > u1", want: "p > t | r- > u1", problem: "f:2: tool result without its call"},
 		{name: "call without result", lines: "p > u1 | p > t", want: "p > u1 | p > t"},
@@ -88,15 +88,15 @@ func TestMend(t *testing.T) {
 		{name: "in one input", lines: "p u1 r1 > t", want: "p u1 r1 > t"},
 		{
 			name: "behind a later response", lines: "p > u1 | p u2 r1 r2 > t", want: "p > u1 | r1 p u- r- > t",
-			problem: "f:2: tool result behind a later response; it is put behind its call",
+			problem: "f:2: tool result after a later response; it is put after its call",
 		},
 		{
 			name: "behind a later response in one input", lines: "p u1 t p u2 r2 r1 > t", want: "p u1 t r1 p u- r- > t",
-			problem: "f:1: tool result behind a later response; it is put behind its call",
+			problem: "f:1: tool result after a later response; it is put after its call",
 		},
 		{
 			name: "behind a later response and a compaction", lines: "p > u1 | p u2 r1 r2 > t", want: "p > u1 | r1 p u- r- > t",
-			compact: 1, absorbed: 2, wantAbsorbed: 4, problem: "f:2: tool result behind a later response; it is put behind its call",
+			compact: 1, absorbed: 2, wantAbsorbed: 4, problem: "f:2: tool result after a later response; it is put after its call",
 		},
 		{name: "of parallel calls", lines: "p u1 u2 r2 r1 > t", want: "p u1 u- r- r1 > t"},
 		{name: "behind a compaction", lines: "p > u1 | p r1 p > t", want: "p > u1 | p r1 p > t", compact: 1, absorbed: 1, wantAbsorbed: 2},

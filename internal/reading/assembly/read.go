@@ -47,7 +47,7 @@ func (r *Reader[S]) Read(
 		if len(c.Problems) > 0 {
 			why = "; first problem: " + c.Problems[0].String()
 		}
-		return c, fmt.Errorf("%s: %w with API calls (files: %d, lines: %d)%s",
+		return c, fmt.Errorf("%s: %w with API calls (%d files, %d lines read)%s",
 			what, traces.ErrNoSessions, len(inputs.Files), c.Lines, why)
 	}
 	return c, nil

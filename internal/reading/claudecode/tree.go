@@ -185,7 +185,7 @@ func (b *builder) parentOf(t *tree, e entry) int32 {
 	if up == e.logical {
 		return t.last() // the line before a boundary is often not written
 	}
-	b.problem(e, "parent is not in the recording ahead of its line; the line before it taken instead")
+	b.problem(e, "its parent is not in the recording before it; the line before it is taken instead")
 	return t.last()
 }
 

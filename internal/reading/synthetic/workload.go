@@ -52,7 +52,7 @@ type Workload struct {
 
 	Lifetime   string  `yaml:"lifetime" enum:"5m,1h" doc:"lifetime the client asks for on every write"`
 	Static     int     `yaml:"static" min:"1024" max:"60000" doc:"tokens of tools and system prompt"`
-	Reminders  Dist    `yaml:"reminders" max:"60000" doc:"tokens ahead of the first prompt that no line shows"`
+	Reminders  Dist    `yaml:"reminders" max:"60000" doc:"tokens before the first prompt that no line shows"`
 	WarmStart  float64 `yaml:"warm_start" min:"0" max:"1" doc:"probability that a first call finds a cached prefix"`
 	WarmExpiry float64 `yaml:"warm_expiry" min:"0" max:"1" doc:"probability of the same after an expiry"`
 
@@ -101,7 +101,7 @@ type WorkAgents struct {
 	Type      string     `yaml:"type" doc:"subagent_type, such as Explore"`
 	Model     string     `yaml:"model" doc:"model; empty for the session's"`
 	Static    int        `yaml:"static" min:"0" max:"60000" doc:"tokens of tools and system prompt that agents share"`
-	Reminders Dist       `yaml:"reminders" max:"60000" doc:"tokens ahead of the task that no line shows"`
+	Reminders Dist       `yaml:"reminders" max:"60000" doc:"tokens before the task that no line shows"`
 	Rounds    Dist       `yaml:"rounds" max:"1000000" doc:"calls of an agent, fewer when it reaches the threshold"`
 	Report    Dist       `yaml:"report" max:"2000000" doc:"tokens of the final answer"`
 	Tools     []WorkTool `yaml:"tools" doc:"tool mix, without Task"`

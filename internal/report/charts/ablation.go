@@ -20,10 +20,10 @@ func Ablation(a *studies.Ablation) *document.Document {
 	d := &document.Document{
 		Head: headLines(a.Run),
 		Notes: []string{
-			"DIFFERENCE is the cost with one mechanism switched less the cost as it is: what “without” takes away " +
-				"had saved a positive one, " +
-				"what “with” adds costs it. Differences do not add up: mechanisms stand in for each other (--pairs).",
-			"Any line again: sim run --strategy NAME --set PATH=VALUE.", ablationTrust(a),
+			"DIFFERENCE is the cost with one mechanism switched minus the cost as it is: if positive, a mechanism taken away " +
+				"(“without”) had saved that much, and one added (“with”) costs it. Differences do not add up, because " +
+				"mechanisms replace each other (--pairs).",
+			"To repeat a line: sim run --strategy NAME --set PATH=VALUE.", ablationTrust(a),
 		},
 		Data: func() *document.Table { return ablationData(a) },
 		JSON: func(w io.Writer) error { return ablationJSON(w, a) },
@@ -83,7 +83,7 @@ func ablationTable(a *studies.Ablation, base string) *document.Table {
 	}
 	for _, r := range a.Refused {
 		if r.Base == base {
-			t.Notes = append(t.Notes, "not by itself: "+r.Set+": "+r.Reason)
+			t.Notes = append(t.Notes, "cannot be switched alone: "+r.Set+": "+r.Reason)
 		}
 	}
 	return t

@@ -46,14 +46,12 @@ func Chains(run *results.Run, cells []studies.Chains, most int) *document.Docume
 
 // chainAssumptions state the assumptions behind the figures.
 var chainAssumptions = []string{
-	"NET is SAVED less CALL and REWRITE, until the next compaction of the conversation or its end. Each call saves " +
-		"the tokens that are " +
-		"gone at its price of reading, of writing when it found the cache cold; a branch saves for its parent. " +
-		"NEEDED are the calls that " +
-		"pay on a warm cache.",
-	"The next compaction would have taken out the same tokens: nets are against waiting for it and do not add up to " +
-		"the difference to " +
-		"a run without any. Not counted: what other calls on the prefix save, updates of a memory, what was forgotten.",
+	"NET is SAVED minus CALL and REWRITE, up to the next compaction of the conversation or its end. Each later call saves " +
+		"the price of the tokens that are gone: of reading them, or of writing them if it found the cache cold. What a branch " +
+		"saves counts for its parent. NEEDED is the number of calls after which a compaction pays on a warm cache.",
+	"NET compares with waiting for the next compaction, which would have removed the same tokens; NET values do not add up " +
+		"to the difference from a run without compactions. Not counted: what other calls on the prefix save, updates of a " +
+		"memory, and what was forgotten.",
 }
 
 // chained is a compaction with its cell.

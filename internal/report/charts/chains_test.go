@@ -57,7 +57,7 @@ func TestChainsGolden(t *testing.T) {
 func TestChainTotals(t *testing.T) {
 	want := []string{
 		"3 compactions: 2 paid back (66.7 %, median after 5 calls), 1 net-negative; longest chain 2, 0 spirals",
-		"saved $10.30; calls cost $4.00 and re-writing $0.70, and calls that led to no compaction $0.25. Nets do not add up: each is against waiting for the next compaction",
+		"saved $10.30; calls cost $4.00 and re-writing $0.70, and calls that led to no compaction $0.25. NET values do not add up: each compares with waiting for the next compaction",
 	}
 	if got := chainsOf()[0].Told(); !slices.Equal(got, want) {
 		t.Errorf("totals\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

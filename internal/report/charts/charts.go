@@ -234,7 +234,7 @@ func titledNote(run *results.Run) []string {
 	if !slices.ContainsFunc(run.Cells, func(c results.Cell) bool { return titled(c.Strategy) != c.Strategy }) {
 		return nil
 	}
-	return []string{"as shipped, lower, higher: strategies own, own/lower and own/higher, which compact at the client's threshold, " +
+	return []string{"as shipped, lower and higher are the strategies own, own/lower and own/higher: they compact at the client's threshold, " +
 		"at half of it, and halfway from it to the window"}
 }
 

@@ -143,7 +143,7 @@ func errorLine(run *results.Run) string {
 }
 
 // chanceLine says what the mark means.
-const chanceLine = chanceMark + " the 95 % interval of the difference holds 0"
+const chanceLine = chanceMark + " marks a difference whose 95 % interval contains 0"
 
 // trustLine is errorLine, with the mark explained when a cost has it.
 func trustLine(run *results.Run) string {

@@ -61,7 +61,7 @@ func Uncounted(c *traces.Corpus) (n int, text string, first *traces.Session) {
 	}
 	text = fmt.Sprintf("%s of %s have missing, unreadable or contradictory token counts", document.Whole(int64(n)), document.Count(calls, "call"))
 	if n > calls { // counts are missing of calls that no line shows
-		text = fmt.Sprintf("missing, unreadable or contradictory token counts in %s beside %s that were read", document.Count(n, "place"), document.Count(calls, "call"))
+		text = fmt.Sprintf("missing, unreadable or contradictory token counts in %s, besides %s that were read", document.Count(n, "place"), document.Count(calls, "call"))
 	}
 	if lost > 0 {
 		text += fmt.Sprintf(", and sums in the logs have %s tokens more than the calls", document.Whole(lost))
@@ -94,23 +94,23 @@ func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
 	}
 	uncounted, text, _ := Uncounted(c)
 	if uncounted > 0 {
-		list = append(list, text+"; the bill is wrong by these; -v names them")
+		list = append(list, text+"; the bill is wrong by these; -v lists them")
 	}
 	if spread := spreadCalls(c); spread > 0 {
-		list = append(list, fmt.Sprintf("%s with shares of totals: logs have the input of several together, and that of each is estimated", document.Count(spread, "call")))
+		list = append(list, fmt.Sprintf("%s with estimated input: the log has only the total of several calls", document.Count(spread, "call")))
 	}
 	if searches := webSearches(c); searches > 0 {
-		list = append(list, fmt.Sprintf("web searches by the server: %s, not in the bill, as the table of prices has no rate for them", document.Whole(int64(searches))))
+		list = append(list, fmt.Sprintf("not in the bill: web searches by the server (%s), for which the price table has no rate", document.Whole(int64(searches))))
 	}
 	told := c.BadLines + c.Unread + uncounted
 	if c.Inputs != nil {
 		told += c.Inputs.Dangling // links that were left out
 	}
 	if others := c.NumProblems - told; others > 0 {
-		lost = append(lost, document.Count(others, "problem")+" with what was read")
+		lost = append(lost, document.Count(others, "problem")+" while reading")
 	}
 	if len(lost) > 0 {
-		list = append(list, strings.Join(lost, ", ")+"; -v names them")
+		list = append(list, strings.Join(lost, ", ")+"; -v lists them")
 	}
 	if c.Unread > 0 {
 		text := fmt.Sprintf("%s could not be read to the end; what is missing is not in the figures", document.Count(c.Unread, "file"))

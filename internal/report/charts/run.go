@@ -56,7 +56,7 @@ func Run(run *results.Run, o Options) *document.Document {
 	}
 	d.Notes = append(d.Notes, "", trustLine(run))
 	if !o.Whole {
-		d.Notes = append(d.Notes, "what to set: sim advise with the same PATH")
+		d.Notes = append(d.Notes, "for what to set, run sim advise on the same PATH")
 	}
 	return d
 }

@@ -40,7 +40,7 @@ func line(t *testing.T, s, name string) string {
 func TestTrustLine(t *testing.T) {
 	s := text(t, "table", bill(), Options{})
 	for name, want := range map[string]string{
-		"model error":  "+0.5 % net (95 % interval −10.9 % … +11.9 %), 0.5 % gross by session; ~ the 95",
+		"model error":  "+0.5 % net (95 % interval −10.9 % … +11.9 %), 0.5 % gross by session; ~ marks a",
 		"auto-compact": "~−0.5 %",
 		"none":         "~+25.0 %",
 		"drop|oldest":  " −50.0 %",
@@ -82,10 +82,10 @@ func TestFootnotes(t *testing.T) {
 		"billed":      "$1,000.00 ¹",
 		"none":        "none ²",    // overflows have no column: the mark stands with the name
 		"drop|oldest": "$505.00 ⁴", // calls without a price
-		"¹":           "¹ of it $200.00 for outputs that no log has in full",
+		"¹":           "¹ includes $200.00 estimated for outputs that the logs cut short",
 		"²":           "² 1 session passes the window",
 		"³":           "³ as the client | counts",
-		"⁴":           "⁴ 3 calls of models without a price not in the cost",
+		"⁴":           "⁴ the cost leaves out 3 calls of models without a price",
 	} {
 		if got := line(t, s, name); !strings.Contains(got, want) {
 			t.Errorf("line %q does not contain %q", got, want)

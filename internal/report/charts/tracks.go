@@ -113,7 +113,7 @@ func callNote(c *results.CallRecord, before int64) string {
 	case c.Source == results.SourceCompact:
 		return "compaction: summarised " + document.Tokens(float64(c.Usage.Input())) + " tokens"
 	case isMiss(c):
-		return "first call behind a compaction: " + fell
+		return "first call after a compaction: " + fell
 	case c.Round < 0:
 		return "a call of the client: " + strings.ReplaceAll(c.Source.String(), "_", " ")
 	case fell != "":

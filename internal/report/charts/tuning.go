@@ -42,7 +42,7 @@ func tuningBest(t *studies.Tuning) document.List {
 	best := &t.Settings[0]
 	list := document.List{{Label: "best", Text: best.Cell}}
 	if !best.Keeps {
-		list[0] = document.Item{Label: "none", Text: "No setting tried keeps " + limitsText(t.Limits) + "; the nearest is " + best.Cell + "."}
+		list[0] = document.Item{Label: "none", Text: "No setting tried meets " + limitsText(t.Limits) + "; the nearest is " + best.Cell + "."}
 	}
 	list = append(list, document.Item{Label: "unseen", Text: heldOutText(t)})
 	if best.Edge != "" {
@@ -55,7 +55,7 @@ func tuningBest(t *studies.Tuning) document.List {
 		}
 	}
 	if len(ties) > 0 {
-		list = append(list, document.Item{Label: "ties", Text: "Chance can make the difference to " + document.Few(ties) + "."})
+		list = append(list, document.Item{Label: "ties", Text: "The difference from " + document.Few(ties) + " may be chance."})
 	}
 	return append(list, document.Item{Label: "again", Text: document.Quoted(t.Command...), Whole: true})
 }
@@ -92,7 +92,7 @@ func heldOutText(t *studies.Tuning) string {
 	}
 	text := fmt.Sprintf("%s %s against recorded on sessions not used to choose (95 %%: %s … %s)", name, shown(g.Share), low, high)
 	if g.Verdict == stats.Chance {
-		text += "; chance explains it, " + document.Percent(g.Detectable) + " would have been seen"
+		text += "; that may be chance: only a gain of " + document.Percent(g.Detectable) + " would have shown"
 	}
 	return text
 }

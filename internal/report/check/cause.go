@@ -13,10 +13,10 @@ import (
 // missCauses are the causes of classes of misses.
 var missCauses = map[string]string{
 	prompt.MissExpiry.String():      "pauses are longer than the lifetime of the entries",
-	prompt.MissEdit.String():        "messages ahead of the end change: clearing, deletions or rewritten results",
+	prompt.MissEdit.String():        "messages before the end change: clearing, deletions or rewritten results",
 	prompt.MissCompaction.String():  "compactions replace the messages; sim audit --compactions says which pay",
 	prompt.MissRewind.String():      "conversations go back to an earlier point",
-	prompt.MissHead.String():        "something ahead of the conversation changes between requests: tools, system prompt or parameters",
+	prompt.MissHead.String():        "something before the conversation changes between requests: tools, system prompt or parameters",
 	prompt.MissModel.String():       "conversations change the model",
 	prompt.MissEviction.String():    "entries are evicted within their lifetime (server.evict_per_call)",
 	prompt.MissNotReadable.String(): "requests come before the response that writes their prefix has begun",

@@ -232,7 +232,7 @@ func TestLookAtMisses(t *testing.T) {
 			tally{session: "b", usd: 1}))
 	}
 	f := parsed(t, "  - {metric: cache_hit_ratio, min: 0.9}\n")
-	const cause = "something ahead of the conversation changes between requests"
+	const cause = "something before the conversation changes between requests"
 	says(t, against(t, f, run(150, 0, 10), run(151, 141, 1000)), "misses of class head rose from 0 to 141: "+cause)
 	says(t, f.Judge(run(7, 9, 1000), nil), "9 of 16 misses have class head: "+cause)
 	says(t, against(t, f, run(7, 9, 10), run(7, 9, 1000)), "no class of misses grew; cache_write_5m_tokens rose from 10 to 1,000")
@@ -259,7 +259,7 @@ func TestLookAtTheClassOfTheRule(t *testing.T) {
 			tally{session: "b", usd: 1}))
 	}
 	for rule, want := range map[string]string{
-		"misses_head":     "misses_head rose from 0 to 20: something ahead of the conversation changes",
+		"misses_head":     "misses_head rose from 0 to 20: something before the conversation changes",
 		"cost_usd_output": "cost_usd_output rose from $2.00 to $5.00: sim run --split",
 		"cost_usd_main":   "cost_usd_main rose from $2.00 to $5.00: sim run --split",
 	} {
@@ -276,7 +276,7 @@ func TestLookAtWhatDidNotGrow(t *testing.T) {
 		tally{session: "a", usd: 2, read: 1000, misses: map[prompt.MissClass]int{prompt.MissExpiry: 3, prompt.MissHead: 2}},
 		tally{session: "b", usd: 1}))
 	for rule, want := range map[string]string{
-		"{metric: misses_head, max: 1}": "misses_head is 2, as in the baseline: something ahead of the conversation changes",
+		"{metric: misses_head, max: 1}": "misses_head is 2, as in the baseline: something before the conversation changes",
 		"{metric: misses, max: 1}":      "3 of 5 misses have class expiry: pauses are longer",
 		"{metric: cost_usd, max: 1}": "cost_usd_output is the largest part: $3.00; " +
 			"most in cost_usd_main, which is the largest part: $3.00",

@@ -138,7 +138,7 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 			t.Columns[2].Title = "SESSIONS"
 		}
 		if v.Noticed != nil {
-			t.Columns[8].Title = "NOTICED FROM"
+			t.Columns[8].Title = "DETECTS"
 		}
 		status := document.Cell{Value: words[v.Status]}
 		if v.Note != "" {

@@ -32,8 +32,8 @@ cache_hit_ratio  a,b: <c>|d  min 95%    90.0 %  95.0 %  −5.0 pp         –  F
 calls            <x|y>       max 1           –       –        –         –  FAIL
 
 FAIL check.yaml:4: cache_hit_ratio of a,b: <c>|d is 90.0 %, below 95.0 %
-look: 3 of 3 misses have class head: something ahead of the conversation changes between requests: tools,
-system prompt or parameters
+look: 3 of 3 misses have class head: something before the conversation changes between requests: tools, system
+prompt or parameters
 
 FAIL check.yaml:5: calls of <x|y> (max 1): no cell matches; the cells are a,b: <c>|d
 
@@ -54,7 +54,7 @@ func TestAnnotate(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "::error file=ci/a%2Cb%3Acheck.yaml,line=4,title=cache_hit_ratio::cache_hit_ratio of a,b: <c>|d is 90.0 %25, below 95.0 %25%0A" +
-		"3 of 3 misses have class head: something ahead of the conversation changes between requests: tools, system prompt or parameters\n" +
+		"3 of 3 misses have class head: something before the conversation changes between requests: tools, system prompt or parameters\n" +
 		"::error file=ci/a%2Cb%3Acheck.yaml,line=5,title=calls::calls of <x|y> (max 1): no cell matches; the cells are a,b: <c>|d\n"
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)

@@ -46,7 +46,7 @@ func baselineFirst[T any](items []T, name string, label func(T) string) ([]T, er
 // within makes a side for each name of a cell or strategy of one run.
 func within(in Input, wanted []string, baseline string) (list []*pairs, err error) {
 	if len(wanted) < 2 {
-		return nil, fmt.Errorf("%s is one run: name two or more of its cells or strategies to compare, or give another run; it has: %s",
+		return nil, fmt.Errorf("%s is one run: give another, or --strategy with two or more of its cells or strategies: %s",
 			in.Label, strings.Join(known(in), ", "))
 	}
 	if wanted, err = baselineFirst(wanted, baseline, func(name string) string { return name }); err != nil {

@@ -201,7 +201,7 @@ func chooseMetrics(names []string) ([]results.Metric, error) {
 	for i, name := range names {
 		switch {
 		case !slices.Contains(known, name):
-			errs = append(errs, fmt.Errorf("unknown metric %q%s; docs/schema.md describes all there are", name, nearest.Like(name, known)))
+			errs = append(errs, fmt.Errorf("unknown metric %q%s; docs/schema.md lists all", name, nearest.Like(name, known)))
 		case slices.Contains(names[:i], name):
 			errs = append(errs, fmt.Errorf("metric %q is named twice", name))
 		}

@@ -93,7 +93,7 @@ func partial(in Input) []string {
 	for i := range in.Run.Cells {
 		c := &in.Run.Cells[i]
 		if n := c.Total.N(results.UnpricedCalls); n > 0 {
-			add(", cell %s: %s of models without a price not in the cost", c.Cell, document.Count(n, "call"))
+			add(", cell %s: the cost leaves out %s of models without a price", c.Cell, document.Count(n, "call"))
 		}
 		if n := int64(c.Total.N(results.UnsimulatedCalls)); n > 0 {
 			add(", cell %s: %s not simulated, sessions end early", c.Cell, document.Count(int(n), "recorded call"))

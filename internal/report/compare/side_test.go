@@ -53,7 +53,7 @@ func TestErrors(t *testing.T) {
 		{"a part of names of metrics", Options{Metrics: []string{"hit"}}, []Input{{"x", before()}, {"y", after()}},
 			`unknown metric "hit" (did you mean "cache_hit_ratio" or "call_hit_ratio"`},
 		{"a metric that is not measured", Options{Metrics: []string{"happiness"}}, []Input{{"x", before()}, {"y", after()}},
-			`unknown metric "happiness"; docs/schema.md describes all there are`},
+			`unknown metric "happiness"; docs/schema.md lists all`},
 		{"a sum beyond the range of numbers", Options{}, []Input{{"x", before()}, {"y", huge}}, "cost_usd is too large to compare: 360 in x, +Inf in y"},
 		{"a metric twice", Options{Metrics: []string{"misses", "misses"}}, []Input{{"x", before()}, {"y", after()}}, `metric "misses" is named twice`},
 		{"an unknown cell", Options{Cells: []string{"y"}}, []Input{{"x", before()}, {"y", after()}}, `no cell or strategy "y" (did you mean "x"?)`},
@@ -298,7 +298,7 @@ func TestMixedRuns(t *testing.T) {
 		"Run x stopped before its end: 1 simulation of a session not done.",
 		"Run y holds what is of a later version, not known to this one and passed over: counts.naps (8 times), retention.",
 		"Run y stopped before its end: 8 simulations of a session not done.",
-		"Run y, cell x: 3 calls of models without a price not in the cost.",
+		"Run y, cell x: the cost leaves out 3 calls of models without a price.",
 		"The runs have different seeds: x 1, y 7.",
 		"Only in y: cell only here.",
 	}

@@ -124,10 +124,10 @@ func (m *measured) tooFew(c *Comparison, o Options) string {
 	needed := stats.PairsNeeded(o.Level)
 	switch {
 	case c.Sessions < needed:
-		return fmt.Sprintf("too few for a level of %s: %s, it takes %d or more to say anything about others",
+		return fmt.Sprintf("too few for a level of %s: %s, and it takes %d or more to say anything about others",
 			level100(o.Level), document.Count(c.Sessions, "session"), needed)
 	case m.Pairs < needed:
-		return fmt.Sprintf("fewer than %s differ: too few for a level of %s to say anything about others",
+		return fmt.Sprintf("fewer than %s differ: too few for a level of %s",
 			document.Count(needed, "session"), level100(o.Level))
 	}
 	return "no interval: too many resamples hold no session with a sample"

@@ -174,25 +174,25 @@ func (r *Report) legend() []string {
 	lines := []string{
 		"Values, differences and W/T/L (sessions better/same/worse; ↓ = ↑ where neither is better) are what happened " +
 			"on these sessions.",
-		fmt.Sprintf("Interval (of the difference, in its unit: %s), p (sides exchanged at random, Holm), DETECTS (the smallest "+
-			"difference that four of five such sets of sessions show) and verdict speak of other sessions of this kind. "+
-			"A verdict takes an interval without 0 and p ≤ %.4g; ~ chance explains the difference, of a cost with the model's error; "+
-			"? nothing can be said.", method, 1-r.Level),
+		fmt.Sprintf("The interval of the difference (in its unit: %s), p (sides exchanged at random, Holm), DETECTS (the smallest "+
+			"difference that four of five such sets of sessions would show) and the verdict are about other sessions of this kind. "+
+			"A verdict needs an interval without 0 and p ≤ %.4g. ~: the difference may be chance (for a cost, or model error). "+
+			"?: nothing can be said.", method, 1-r.Level),
 	}
 	if n := len(r.Comparisons); n > 1 {
 		lines = append(lines,
-			fmt.Sprintf("p is corrected for the metrics of one comparison, not for there being %d comparisons.", n))
+			fmt.Sprintf("p is corrected for the number of metrics in one comparison, not for the %d comparisons.", n))
 	}
 	lines = append(lines, r.modelErrors()...)
 	if few {
 		lines = append(lines,
-			fmt.Sprintf("Of fewer than %d sessions intervals are too narrow where a few outweigh the rest.",
+			fmt.Sprintf("With fewer than %d sessions, intervals are too narrow if a few sessions outweigh the rest.",
 				fewSessions))
 	}
 	if marked {
 		lines = append(lines,
-			sampled+" (of all, beside METRIC) rests on draws, of the sizes of summaries or of waits: "+
-				"on these sessions too the difference can be chance.")
+			sampled+" (next to METRIC: all figures) marks figures that depend on draws, such as the sizes of summaries: "+
+				"their difference can be chance even on these sessions.")
 	}
 	return lines
 }

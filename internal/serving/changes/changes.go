@@ -25,10 +25,10 @@ type Event struct {
 // When is the time of an event; exactly one field is not zero. All are checked
 // before a request.
 type When struct {
-	Round  int32         `yaml:"round" doc:"ahead of this request of the thread, from 1" min:"0"`
-	Every  int32         `yaml:"every" doc:"ahead of every request whose number is a multiple" min:"0"`
-	Tokens int64         `yaml:"tokens" doc:"ahead of the first request from that size of the context on" min:"0"`
-	After  time.Duration `yaml:"after" doc:"ahead of the first request at that time since the session's start" min:"0s"`
+	Round  int32         `yaml:"round" doc:"before this request of the thread, from 1" min:"0"`
+	Every  int32         `yaml:"every" doc:"before every request whose number is a multiple" min:"0"`
+	Tokens int64         `yaml:"tokens" doc:"before the first request from that size of the context on" min:"0"`
+	After  time.Duration `yaml:"after" doc:"before the first request at that time since the session's start" min:"0s"`
 }
 
 // Rules returns the contradictions between fields.

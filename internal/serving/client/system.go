@@ -8,12 +8,12 @@ import (
 // System is how the system prompt is divided and marked. Sizes are tokens of
 // the recorded prefix, whose total stays the same.
 type System struct {
-	Split          string      `yaml:"split" enum:"none,sections" doc:"none: as one block with one marker behind it. sections: a billing header, the identity (marker for the organisation), the static part (marker for everyone), project files if claude_md says so, what is memoised, and what is not. Sub-agents have a prompt of their own: no sections but the header."`
+	Split          string      `yaml:"split" enum:"none,sections" doc:"none: as one block with one marker after it. sections: a billing header, the identity (marker for the organisation), the static part (marker for everyone), project files if claude_md says so, what is memoised, and what is not. Sub-agents have a prompt of their own: no sections but the header."`
 	Sizes          sizes       `yaml:"sizes" needs:"split=sections" doc:"Sections take their tokens in this order; what does not fit is counted among the reasons. All assumed but the order."`
-	DynamicScope   string      `yaml:"dynamic_scope" enum:"none,org" needs:"split=sections" doc:"A marker behind the dynamic sections as well: none or org. It moves what is read after a compaction. (The client's code says none, its diagram org.)"`
-	ToolMarker     string      `yaml:"tool_marker" enum:"none,last" doc:"A marker behind the tools: none or last. Recordings show none."`
+	DynamicScope   string      `yaml:"dynamic_scope" enum:"none,org" needs:"split=sections" doc:"A marker after the dynamic sections as well: none or org. It moves what is read after a compaction. (The client's code says none, its diagram org.)"`
+	ToolMarker     string      `yaml:"tool_marker" enum:"none,last" doc:"A marker after the tools: none or last. Recordings show none."`
 	Custom         bool        `yaml:"custom_prompt" needs:"split=sections" doc:"The caller's own prompt in the place of all sections but the header."`
-	MCP            string      `yaml:"mcp" enum:"deferred,prefix" doc:"Where tools of MCP servers load: deferred (announced behind the conversation: the prefix stays) or prefix (among the tools: everything is written again, and the static section is marked for the organisation only)."`
+	MCP            string      `yaml:"mcp" enum:"deferred,prefix" doc:"Where tools of MCP servers load: deferred (announced after the conversation: the prefix stays) or prefix (among the tools: everything is written again, and the static section is marked for the organisation only)."`
 	MCPTools       int32       `yaml:"mcp_tools" min:"0" needs:"mcp=prefix" doc:"Tokens of those connected from the start, of the recorded tools; for prefix." unit:"tokens"`
 	MCPNotice      int32       `yaml:"mcp_notice" min:"0" doc:"Tokens that announce a server when tools are deferred. Assumed." unit:"tokens"`
 	HeaderInKey    string      `yaml:"billing_header_in_key" enum:"by_provider,true,false" needs:"split=sections" doc:"Whether the header, which differs in every request, is part of the cache key: by_provider (not on first_party), true or false. Assumed."`
@@ -21,14 +21,14 @@ type System struct {
 	UncachedChange float64     `yaml:"uncached_change" min:"0" max:"1" needs:"split=sections" doc:"Probability, 0…1, that the uncached section differs from that of the request before." unit:"share of calls"`
 	RenderedReuse  bool        `yaml:"rendered_prompt_reuse" doc:"Forks send the prompt as the conversation last rendered it, at a person's prompt. Off, as it would be rendered now: a flag_change in between breaks their prefix."`
 	ClaudeMD       string      `yaml:"claude_md" enum:"reminder,system" needs:"split=sections" doc:"Place of project files: reminder (before the first prompt) or system. It decides what an edit of them invalidates. Assumed."`
-	AgentMemory    agentMemory `yaml:"agent_memory" doc:"What sub-agents keep from one invocation to the next, behind their system prompt (003:1783)."`
+	AgentMemory    agentMemory `yaml:"agent_memory" doc:"What sub-agents keep from one invocation to the next, after their system prompt (003:1783)."`
 	ClaudeMDTokens int32       `yaml:"claude_md_tokens" min:"0" needs:"claude_md=system" doc:"With system, so many of the recorded reminders move to the system prompt."`
 }
 
 // agentMemory is the persistent memory of sub-agents.
 type agentMemory struct {
 	Tokens int32  `yaml:"tokens" min:"0" doc:"Its size, beside the recorded prompt; 0 for none. No recording shows one."`
-	Scope  string `yaml:"scope" enum:"user,project,local" needs:"client.system.agent_memory.tokens" doc:"Whose it is: user (one for all projects of a user), project (one for everybody who works on it) or local (a user's own in a project). Prompts with different memories share no entry behind it."`
+	Scope  string `yaml:"scope" enum:"user,project,local" needs:"client.system.agent_memory.tokens" doc:"Whose it is: user (one for all projects of a user), project (one for everybody who works on it) or local (a user's own in a project). Prompts with different memories share no entry after it."`
 }
 
 // Scopes of the memory of sub-agents (003:1783: three scopes).

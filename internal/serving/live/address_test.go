@@ -32,7 +32,7 @@ func TestBaseURL(t *testing.T) {
 		{messages, "https://gateway.example/v1/account/anthropic", ""},
 		{messages, "https://host ", "a blank or a line break"},
 		{messages, "https://host/\n", "a blank or a line break"},
-		{messages, "https://user:canary@host/?token=canary", "nothing can stand behind a ?"},
+		{messages, "https://user:canary@host/?token=canary", "must not have a ? or a #"},
 		{messages, "host:8080", "want http(s)://host"},
 		{chat, "https://api.openai.com/v1", ""},
 		{chat, "http://localhost:8000/v1/", ""},

@@ -138,7 +138,7 @@ func parseBase(s string) (*url.URL, error) {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return nil, fmt.Errorf("want http(s)://host…, not %q", u.Scheme+"://"+u.Host)
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return nil, errors.New("nothing can stand behind a ? or a #: the path of the API is put behind it")
+		return nil, errors.New("the URL must not have a ? or a #, because the path of the API is appended to it")
 	}
 	return u, nil
 }

@@ -167,10 +167,10 @@ func TestValidateBounds(t *testing.T) {
 		},
 		"marker 0 at position 6, the request has 6 entries":    {Markers: []prompt.Marker{{Position: last + 1}}},
 		"marker 0 at position -1, the request has 6 entries":   {Markers: []prompt.Marker{{Position: -1}}},
-		"marker 1 at position 3 is not behind the one at 3":    {Markers: []prompt.Marker{{Position: 3}, {Position: 3}}},
+		"marker 1 at position 3 is not after the one at 3":     {Markers: []prompt.Marker{{Position: 3}, {Position: 3}}},
 		"deletion 0 at position 6, the request has 6 entries":  {Deletions: []prompt.Deletion{{Position: last + 1}}},
 		"deletion 0 at position -1, the request has 6 entries": {Deletions: []prompt.Deletion{{Position: -1}}},
-		"deletion 1 at position 3 is not behind the one at 3":  {Deletions: []prompt.Deletion{{Position: 3}, {Position: 3}}},
+		"deletion 1 at position 3 is not after the one at 3":   {Deletions: []prompt.Deletion{{Position: 3}, {Position: 3}}},
 		"deletion 0 at position 5 takes 301 tokens of 300":     {Deletions: []prompt.Deletion{{Position: last, Tokens: 301}}},
 		"deletion 0 at position 5 takes -1 tokens of 300":      {Deletions: []prompt.Deletion{{Position: last, Tokens: -1}}},
 	} {

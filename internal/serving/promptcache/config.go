@@ -176,11 +176,11 @@ func validateMarkers(r *prompt.Request) error {
 		case m.Position < 0 || int(m.Position) >= len(r.Entries):
 			return fmt.Errorf("marker %d at position %d, the request has %d entries", i, m.Position, len(r.Entries))
 		case m.Position <= last:
-			return fmt.Errorf("marker %d at position %d is not behind the one at %d", i, m.Position, last)
+			return fmt.Errorf("marker %d at position %d is not after the one at %d", i, m.Position, last)
 		case r.Entries[m.Position].Kind == prompt.KindThinking:
 			return fmt.Errorf("marker %d at position %d is on a thinking block", i, m.Position)
 		case m.TTL == prompt.TTL1h && short:
-			return fmt.Errorf("marker %d at position %d: 1h behind a 5m marker", i, m.Position)
+			return fmt.Errorf("marker %d at position %d: 1h after a 5m marker", i, m.Position)
 		}
 		last, short = m.Position, short || m.TTL == prompt.TTL5m
 	}
@@ -194,7 +194,7 @@ func validateDeletions(r *prompt.Request) error {
 		case d.Position < 0 || int(d.Position) >= len(r.Entries):
 			return fmt.Errorf("deletion %d at position %d, the request has %d entries", i, d.Position, len(r.Entries))
 		case d.Position <= last:
-			return fmt.Errorf("deletion %d at position %d is not behind the one at %d", i, d.Position, last)
+			return fmt.Errorf("deletion %d at position %d is not after the one at %d", i, d.Position, last)
 		case d.Tokens < 0 || d.Tokens > r.Entries[d.Position].Tokens:
 			return fmt.Errorf("deletion %d at position %d takes %d tokens of %d", i, d.Position, d.Tokens, r.Entries[d.Position].Tokens)
 		}

@@ -86,7 +86,7 @@ func Of(name string) (*Server, error) {
 		}
 		names = append(names, s.Name)
 	}
-	return nil, fmt.Errorf("unknown server %q%s; there are %s", name, nearest.Hint(name, names), strings.Join(names, ", "))
+	return nil, fmt.Errorf("unknown server %q%s; known: %s", name, nearest.Hint(name, names), strings.Join(names, ", "))
 }
 
 // Serves reports whether the server has a model.

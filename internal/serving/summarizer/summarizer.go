@@ -37,7 +37,7 @@ type Stub struct {
 	// thrown away (the analysis block).
 	Stripped      float64       `yaml:"stripped" min:"0" max:"100" doc:"Output billed and thrown away (the analysis), as a share of the summary. Assumed." unit:"share"`
 	BytesPerToken float64       `yaml:"bytes_per_token" min:"0" max:"100" doc:"Bytes of a token of a summary: 1 / 0.26, from the recordings."`
-	FirstToken    time.Duration `yaml:"first_token" min:"0s" doc:"Time to the first token, ahead of what latency adds for the input. Assumed, as is output_rate; together with stripped they give the 62 s that automatic compactions take in recordings."`
+	FirstToken    time.Duration `yaml:"first_token" min:"0s" doc:"Time to the first token, before what latency adds for the input. Assumed, as is output_rate; together with stripped they give the 62 s that automatic compactions take in recordings."`
 	OutputRate    float64       `yaml:"output_rate" min:"0" max:"1e6" doc:"Output tokens per second." unit:"tokens/s"`
 	// FailureRate counts for ways that Failures does not name.
 	FailureRate float64 `yaml:"failure_rate" min:"0" max:"1" doc:"Probability, 0…1, that a call answers without text." unit:"share of calls"`

@@ -39,7 +39,7 @@ const (
 var partNames = [numParts]string{
 	"tools and system prompt", "human", "assistant", "tool requests", "tool results", "duplicate reads",
 	"attachments and reminders",
-	"summaries", "in no line",
+	"summaries", "not logged",
 }
 
 // partOf returns which part a block belongs to.

@@ -84,7 +84,7 @@ func (d *defects) report(r *Report) {
 	for _, n := range d.unpriced {
 		calls += n
 	}
-	add(DefectUnpriced, "calls of models without a price, which cost nothing here; --price-as bills them as another",
+	add(DefectUnpriced, "calls of models without a price, which count as $0; --price-as bills them as another model",
 		calls, slices.Sorted(maps.Keys(d.unpriced)))
 	add("untimed", "calls without a time, which stand under "+NoDay+" and whose pauses are not known", d.untimedCalls,
 		d.untimed)

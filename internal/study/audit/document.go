@@ -29,9 +29,9 @@ const (
 
 // pageNotes are at the bottom of every audit.
 var pageNotes = []string{
-	"Prices are those of the API at each call's date, in USD: with a subscription nothing of it is billed.",
-	"LIMITED: tokens that count against the input rate limit, those not read from the cache.",
-	"Findings overlap: one token can be in several, so they do not add up. COST is what the thing itself cost.",
+	"Prices are those of the API at each call's date, in USD; a subscription is billed none of this.",
+	"LIMITED: input tokens not read from the cache, which count against the rate limit.",
+	"Findings overlap: one token can be in several, so they do not add up.",
 	"Two things are simulated: what compactions cost and saved, and the last line, what to set.",
 }
 
@@ -48,7 +48,7 @@ func (r *Report) Document(o DocumentOptions) *document.Document {
 	}
 	if o.Advice != "" {
 		d.Sections = append(d.Sections, document.Section{Title: "What to set", Blocks: []document.Block{
-			document.Text{Text: "By simulation: " + o.Advice + ". sim advise says more."},
+			document.Text{Text: "By simulation: " + o.Advice + ". For more: sim advise."},
 		}})
 	}
 	return d
@@ -301,8 +301,8 @@ func (p *page) compactions() []document.Section {
 		t.Rows = append(t.Rows, []any{p.at(&Place{Session: c.Session, Call: c.Call}), c.Trigger, c.Before, c.After,
 			money(c.CallUSD), money(c.RewriteUSD), money(c.GainUSD), money(c.NetUSD), c.PaidText(), c.Later})
 	}
-	return section("Compactions", t, append(p.chains.Told(), "Simulated as recorded, the worst first; sim audit --compactions --strategy "+
-		"recorded shows all. CALL is the summary call, which is in the bill only where a log has it.")...)
+	return section("Compactions", t, append(p.chains.Told(), "Simulated as recorded, worst first; sim audit --compactions --strategy "+
+		"recorded shows all. CALL is the summary call, which is in the bill only if it was logged.")...)
 }
 
 // content shows what contexts were made of, what was written for nothing, and
@@ -314,7 +314,7 @@ func (p *page) content() []document.Section {
 		c := &p.Content[i]
 		parts.Rows = append(parts.Rows, []any{c.Part, c.USD, c.Share, c.FinalShare, c.Tokens})
 	}
-	unread := &document.Table{Columns: columns("WHERE", amounts("BEYOND PLAIN INPUT"), counts("CALLS"),
+	unread := &document.Table{Columns: columns("WHERE", amounts("EXTRA COST"), counts("CALLS"),
 		sizes("TOKENS"))}
 	for i := range p.Unread {
 		u := &p.Unread[i]

@@ -62,8 +62,8 @@ func (e *evidence) call(c *calls.Call) {
 // findings sets the findings of a report.
 func (e *evidence) findings(r *Report, t *toolResults, top int) {
 	list := []Finding{
-		e.pauses[0].finding("pause_over_5m_main", "Pauses of 5 minutes to an hour outlived the entries of the conversation", top),
-		e.pauses[1].finding("pause_over_5m_agent", "Pauses of 5 minutes to an hour outlived the entries of sub-agents", top),
+		e.pauses[0].finding("pause_over_5m_main", "Pauses of 5 minutes to an hour: the conversation's cache entries expired", top),
+		e.pauses[1].finding("pause_over_5m_agent", "Pauses of 5 minutes to an hour: the cache entries of sub-agents expired", top),
 	}
 	for _, f := range []struct {
 		cause calls.Cause
@@ -78,9 +78,9 @@ func (e *evidence) findings(r *Report, t *toolResults, top int) {
 		{calls.CauseCompaction, "Compactions: what is left of the context is written again"},
 		{calls.CauseTail, "Small falls inside the lifetime"},
 		{calls.CauseModel, "Models changed in the middle of a conversation"},
-		{calls.CauseEdit, "Results cleared or the context cut: what stands behind is written again"},
+		{calls.CauseEdit, "Results cleared or the context cut: what follows is written again"},
 		{calls.CauseNoLifetime, "Misses of an automatic cache, which promises no lifetime"},
-		{calls.CauseUnknown, "Misses after a pause that the recording does not tell"},
+		{calls.CauseUnknown, "Misses after a pause of unknown length"},
 	} {
 		if tally := e.causes[f.cause]; tally != nil {
 			list = append(list, tally.finding(string(f.cause), f.title, top))
@@ -99,14 +99,14 @@ func (e *evidence) findings(r *Report, t *toolResults, top int) {
 // others are the findings about the context as a whole.
 func (e *evidence) others(top int) []Finding {
 	list := []Finding{
-		e.lost.finding("compactions_lost", "Compactions that cost more than they gave", top),
+		e.lost.finding("compactions_lost", "Compactions that cost more than they saved", top),
 		e.context.finding("large_context",
-			fmt.Sprintf("Reading the part of contexts above %d,000 tokens", largeContext/1000), top),
+			fmt.Sprintf("Reading what contexts hold beyond %d,000 tokens", largeContext/1000), top),
 		e.unread.finding("never_read", "Written to the cache and never read", top),
 	}
 	list[0].Notes = []string{"simulated: no log shows most summary calls. sim audit --compactions --strategy recorded shows each"}
-	list[2].Notes = []string{"what it cost beyond plain input; other conversations may have read the tools and the " +
-		"system prompt of it, which no log shows"}
+	list[2].Notes = []string{"COST is what writing cost beyond plain input; other conversations, which no log shows, may have read the " +
+		"tools and the system prompt"}
 	return list
 }
 
@@ -117,9 +117,9 @@ func (t *toolResults) findings(top int) []Finding {
 	for i := range t.duplicates {
 		d := &t.duplicates[i]
 		twice.add(d.agent, d.Place, d.Tokens, d.USD,
-			fmt.Sprintf("%s, read at line %d already", d.Place.Text, d.First))
+			fmt.Sprintf("%s, already read at line %d", d.Place.Text, d.First))
 	}
-	list = append(list, twice.finding("duplicate_reads", "Files read again unchanged while the first read was still there", top))
+	list = append(list, twice.finding("duplicate_reads", "Files read again unchanged while the first read was in the context", top))
 	tallies := make([]tally, len(resultKinds))
 	for i := range t.all {
 		c := &t.all[i]

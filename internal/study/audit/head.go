@@ -27,7 +27,7 @@ func (p *page) head() []string {
 	}
 	derived := ""
 	if usd := p.class(results.ClassOutput) - p.LoggedOutputUSD; usd >= 0.005 {
-		derived = ", of it " + cents(usd) + " " + results.DerivedText
+		derived = ", including " + cents(usd) + " " + results.DerivedText
 	}
 	lines := []string{fmt.Sprintf("%s at %s%s · %s · %s%s", cents(p.Total.USD), prices, derived, document.Count(p.Sessions, "session"), calls, period)}
 	add := func(line string) {
@@ -41,11 +41,11 @@ func (p *page) head() []string {
 	add(p.headStated())
 	add(p.headMisses())
 	if p.UnloggedWritesUSD >= 0.005 {
-		add(fmt.Sprintf("The provider bills writes of some models and their logs carry none: %s if nothing was written, as here, "+
-			"and %s if all that was not read was.", cents(p.Total.USD), cents(p.Total.USD+p.UnloggedWritesUSD)))
+		add(fmt.Sprintf("The provider charges for cache writes that some logs do not show: the bill is %s if nothing was written, as assumed here, "+
+			"and %s if every token not read was.", cents(p.Total.USD), cents(p.Total.USD+p.UnloggedWritesUSD)))
 	}
 	if len(p.Findings) > 0 {
-		add("SESSION:LINE below names a call: sim explain SESSION:LINE PATH shows it.")
+		add("SESSION:LINE names a call; sim explain SESSION:LINE PATH shows it.")
 	}
 	return lines
 }
@@ -83,7 +83,7 @@ func (r *Report) class(c results.Class) float64 {
 func (p *page) headUnpriced() string {
 	for i := range p.Defects {
 		if d := &p.Defects[i]; d.Kind == DefectUnpriced && d.Count > 0 {
-			return fmt.Sprintf("not in the bill: %s of models without a price (%s); --price-as bills them as another",
+			return fmt.Sprintf("not in the bill: %s of models without a price (%s); --price-as bills them as another model",
 				document.Count(d.Count, "call"), document.Few(d.Names))
 		}
 	}
@@ -96,7 +96,7 @@ func (p *page) headStated() string {
 	if s.LoggedUSD < 0.005 || math.Abs(s.USD-s.LoggedUSD) < 0.01*s.LoggedUSD {
 		return ""
 	}
-	return fmt.Sprintf("Clients log costs of %s for %s; this bill has %s for them: other prices, or calls whose counts are lost.",
+	return fmt.Sprintf("Clients logged costs of %s for %s; this bill has %s for them, because prices differ or token counts are lost.",
 		cents(s.LoggedUSD), document.Count(s.Sessions, "session"), cents(s.USD))
 }
 
@@ -112,7 +112,7 @@ func (p *page) headClasses() string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Paid for: %s. Of %s input tokens %s count against rate limits.",
+	return fmt.Sprintf("Paid for: %s. Of %s input tokens, %s count against rate limits.",
 		strings.Join(parts, ", "), document.Tokens(p.Total.Input()), document.Tokens(p.Total.Limited))
 }
 
@@ -131,7 +131,7 @@ func (p *page) headMisses() string {
 	if calls == 0 {
 		return ""
 	}
-	line := fmt.Sprintf("Cache misses cost %s (%s): %s wrote again what a read would have given",
+	line := fmt.Sprintf("Cache misses cost %s (%s): %s wrote again what they could have read",
 		cents(cost), document.Share(cost, p.Total.USD), document.Count(calls, "call"))
 	if len(parts) > 0 {
 		line += ": " + strings.Join(parts, ", ")

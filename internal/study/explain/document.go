@@ -72,9 +72,9 @@ func trust(e *studies.Explanation, asked bool) string {
 			apart++
 		}
 	}
-	text := fmt.Sprintf("billed %s; the model has %s", document.USD(e.BilledUSD, 2), document.USD(e.ModelUSD, 2))
+	text := fmt.Sprintf("billed %s; the model computes %s", document.USD(e.BilledUSD, 2), document.USD(e.ModelUSD, 2))
 	if e.ModelHiddenUSD > 0.005 {
-		text += fmt.Sprintf(", which includes %s for calls that no log records", document.USD(e.ModelHiddenUSD, 2))
+		text += fmt.Sprintf(", including %s for calls that are in no log", document.USD(e.ModelHiddenUSD, 2))
 	}
 	if e.BilledUSD > 0 {
 		text += "; model error " + document.SignedPercent((e.ModelUSD-e.ModelHiddenUSD)/e.BilledUSD-1)
@@ -83,11 +83,11 @@ func trust(e *studies.Explanation, asked bool) string {
 		text += fmt.Sprintf("; %s would have cost %s, simulated", e.Strategy, document.USD(total, 2))
 	}
 	if ends := &e.TurnEnds; ends.Calls > 0 {
-		text += fmt.Sprintf("; %s of it for %s at the end of turns, neither logged nor listed",
+		text += fmt.Sprintf("; %s of that for %s at the end of turns, not listed here",
 			document.USD(ends.CostUSD, 2), document.Count(ends.Calls, "call"))
 	}
 	if apart > 0 {
-		text += fmt.Sprintf("; for %s the model expects another read, by more than a tenth of the context", document.Count(apart, "call"))
+		text += fmt.Sprintf("; for %s the modelled read is off by more than a tenth of the context", document.Count(apart, "call"))
 	}
 	return text
 }
@@ -121,11 +121,11 @@ func list(e *studies.Explanation, o *Options) []document.Section {
 	}
 	text := document.Count(len(e.Calls), "call")
 	if hidden := len(e.Calls) - len(t.Rows); hidden > 0 {
-		text += fmt.Sprintf(", %s of them without an event left out (--all lists them)", document.Whole(hidden))
+		text += fmt.Sprintf("; %s had no event and are left out (--all lists them)", document.Whole(hidden))
 	}
-	text += "; a call's number shows it whole. READ to BILLED are logged, MODEL is expected of the recording"
+	text += ". Give a call's number to see it in full. READ to BILLED are logged; MODEL is what the model expects of the recording"
 	if o.Asked {
-		text += ", THEN is under " + e.Strategy
+		text += "; THEN is under " + e.Strategy
 	}
 	return []document.Section{{Blocks: []document.Block{t, document.Text{Text: text}}}}
 }

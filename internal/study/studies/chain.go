@@ -137,7 +137,7 @@ func (c *Chains) Told() []string {
 	if c.LostUSD > 0 {
 		balance += fmt.Sprintf(", and calls that led to no compaction %s", money(c.LostUSD))
 	}
-	return []string{line, balance + ". Nets do not add up: each is against waiting for the next compaction"}
+	return []string{line, balance + ". NET values do not add up: each compares with waiting for the next compaction"}
 }
 
 // Payback is what a compaction cost and what the calls after it saved, until

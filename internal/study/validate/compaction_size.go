@@ -108,7 +108,7 @@ func drive(
 		}
 	}
 	if _, err := loop.NewLoop(config).Run(s); err != nil {
-		return nil, nil, fmt.Errorf("checking sizes behind compactions: %w", err)
+		return nil, nil, fmt.Errorf("checking sizes after compactions: %w", err)
 	}
 	return fired, context, nil
 }

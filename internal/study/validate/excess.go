@@ -28,7 +28,7 @@ const (
 var causeWords = [NumCauses]string{
 	"calls that read what was predicted",
 	"the client does not ask for the cache: nothing is read or written",
-	"something ahead of the messages changes with every call",
+	"something before the messages changes with every call",
 	"the system prompt or the tools changed, as the server says",
 	"messages that were sent before changed",
 	"more is lost after pauses over the lifetime than predicted",

@@ -211,7 +211,7 @@ const page = (() => {
   function ways(part) {
     const told = all(part, "[data-way]"), names = [...new Set(told.map(s => s.dataset.way))];
     if (names.length < 2) return;
-    const label = make("label", "Told in ", "ways"), choice = make("select");
+    const label = make("label", "Show in ", "ways"), choice = make("select");
     choice.append(...names.map(name => make("option", name)));
     label.append(choice);
     told[0].before(label);
