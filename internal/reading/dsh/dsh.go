@@ -1,6 +1,5 @@
-// Package dsh reads the sessions of DeepSeek Harness: JSON lines of events, in one
-// zstd frame after another or plain. A sub-agent's session is a file of its own,
-// whose header names its parent; one that was forked begins with the parent's events.
+// Package dsh reads the sessions of DeepSeek Harness: JSON lines of events, in one zstd frame after another or plain. A
+// sub-agent's session is a file of its own, whose header names its parent; one that was forked begins with the parent's events.
 //
 // Tools and system prompt count as all of the first call that no event shows.
 // What a provider bills as written is assumed to live for five minutes.
@@ -22,9 +21,8 @@ import (
 // Agent is the name of the recorded agent in Session.Agent.
 const Agent = traces.AgentDSH
 
-// Describe returns what the rest of the program needs to know about DeepSeek
-// Harness. It compacts at 0.8 of the window and asks for the summary on the
-// conversation's own prefix, as its documentation has it.
+// Describe returns what the rest of the program needs to know about DeepSeek Harness. It compacts at 0.8 of the window and asks
+// for the summary on the conversation's own prefix, as its documentation has it.
 func Describe() *traces.Agent {
 	return assembly.Client(&traces.Agent{
 		Name: Agent, Title: "DeepSeek Harness", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Markers: 1,
