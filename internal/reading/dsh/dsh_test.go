@@ -302,7 +302,7 @@ func TestReasoningOfFinishedTurn(t *testing.T) {
 		t.Fatalf("%d calls, events %+v, problems %v", len(th.Rounds), th.Events, got.Problems)
 	}
 	ev, b := th.Events[0], th.Rounds[1].Reply
-	if ev.Kind != traces.EventForget || ev.Round != 2 || ev.Saved != 200 || !slices.Equal(ev.Cleared, []int32{int32(b.From)}) {
+	if ev.Kind != traces.EventForget || ev.Round != 2 || ev.Saved != 200 || !slices.Equal(ev.Cleared, []int32{b.From}) {
 		t.Errorf("event %+v, want 200 tokens of block %d", ev, b.From)
 	}
 }
