@@ -136,6 +136,7 @@ func (g *grid) lines(escape func(string) string) [][]string {
 const (
 	columnGap    = 2  // characters between two columns
 	leastWrapped = 16 // least width of a wrapped column of text, in characters: below it fewer columns read better
+	wholeWord    = 20 // characters of a word that is not broken
 )
 
 // fit lays out g within a width, in characters: texts are wrapped, and columns dropped whose titles are returned, without
@@ -247,12 +248,15 @@ func (g grid) wrapped(width int) grid {
 
 // limits returns the widths at which to wrap columns.
 func (g *grid) limits(widths []int, width int) []int {
-	limits := slices.Clone(widths)
+	limits, floors := slices.Clone(widths), make([]int, len(widths))
+	for i := range floors {
+		floors[i] = max(g.longest(i, leastWrapped), leastWrapped)
+	}
 	last := -1 // the last of the wrapped columns
 	for sum(limits) > width {
 		widest := -1
 		for i := range limits {
-			if g.left(i) && limits[i] > leastWrapped && (widest < 0 || limits[i] > limits[widest]) {
+			if g.left(i) && limits[i] > floors[i] && (widest < 0 || limits[i] > limits[widest]) {
 				widest = i
 			}
 		}

@@ -54,14 +54,14 @@ func Shortened(text string, size int) string {
 	return string(r[:size/2]) + "…" + string(r[len(r)-max(0, size-size/2-1):])
 }
 
-// broken breaks a text of a table into lines of at most size characters: at spaces, after the underscores of a name or,
-// in a longer word, anywhere. What continues a word is indented.
+// broken breaks a text of a table into lines of at most size characters: at spaces, after the underscores of a name and,
+// in a word of more than wholeWord characters, anywhere. What continues a word is indented.
 func broken(text string, size int) []string {
 	lines := []string{""}
 	for i, word := range strings.Split(text, " ") {
 		gap := " "[:min(i, 1)]
 		for _, part := range strings.SplitAfter(word, "_") {
-			for chunk := range slices.Chunk([]rune(part), max(size-1, 1)) {
+			for chunk := range slices.Chunk([]rune(part), max(size-1, wholeWord)) {
 				last := len(lines) - 1
 				if longer := lines[last] + gap + string(chunk); lines[last] == "" || runes(longer) <= size {
 					lines[last] = longer

@@ -15,7 +15,8 @@ func TestBroken(t *testing.T) {
 		{"peak_context_tokens", 13, []string{"peak_context_", " tokens"}},
 		{"cost_usd_agent_summary", 9, []string{"cost_usd_", " agent_", " summary"}},
 		{"one two three", 8, []string{"one two", "three"}},
-		{"a recompactions", 6, []string{"a", "recom", " pacti", " ons"}},
+		{"a recompactions", 6, []string{"a", "recompactions"}},
+		{"a abcdefghijklmnopqrstuvwxyz", 6, []string{"a", "abcdefghijklmnopqrst", " uvwxyz"}},
 		{"", 5, []string{""}},
 	} {
 		if got := broken(tc.text, tc.size); !slices.Equal(got, tc.want) {

@@ -72,7 +72,7 @@ func (r *Report) sections(o WriteOptions, comment bool) []document.Section {
 const sampled = "≈"
 
 // maxLabel is the largest length of a label above its column, characters.
-const maxLabel = 16
+const maxLabel = 17
 
 // table lays out figures for people. The full labels of the sides are above it.
 // If all figures are drawn, the title says so.
