@@ -162,8 +162,8 @@ func TestAblationInPairs(t *testing.T) {
 	}
 	for _, d := range pairs {
 		x, y := d.Change.Paths[0], d.Change.Paths[1]
-		if sum := alone[x] + alone[y] + d.Extra; math.Abs(sum-d.USD) > 1e-9 || x == y || alone[x] == 0 || alone[y] == 0 {
-			t.Errorf("%s and %s: %.6f + %.6f + %.6f, together %.6f", x, y, alone[x], alone[y], d.Extra, d.USD)
+		if sum := alone[x] + alone[y] + *d.Extra; math.Abs(sum-d.USD) > 1e-9 || x == y || alone[x] == 0 || alone[y] == 0 {
+			t.Errorf("%s and %s: %.6f + %.6f + %.6f, together %.6f", x, y, alone[x], alone[y], *d.Extra, d.USD)
 		}
 	}
 }

@@ -36,6 +36,8 @@ type AgentAdvice struct {
 	Sessions int    `json:"sessions"`
 	// Uncounted are further sessions, whose logs have no token counts: nothing is known of what they cost.
 	Uncounted int `json:"sessions_without_usage,omitempty"`
+	// Bare are calls of Sessions whose input no log has, as behind the last shutdown of the Copilot CLI.
+	Bare int `json:"calls_without_input,omitempty"`
 	// Single are those of Sessions with one call, Textless those without texts, of which it is not known what
 	// their agent would fetch again.
 	Single     int     `json:"sessions_with_one_call,omitempty"`
@@ -177,6 +179,7 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 		if err != nil {
 			return nil, err
 		}
+		one.Bare += bare(whole)
 		if rows[i].Loop == results.LoopOpen && sessions[i].NumCalls() > 1 { // one call needs nothing again
 			one.Textless++
 		}
@@ -225,6 +228,18 @@ func (x *AgentAdvice) count(sessions []*traces.Session) {
 	}
 }
 
+// bare returns the calls of a session whose input no log has.
+func bare(s *traces.Session) (n int) {
+	for i := range s.Threads {
+		for r := range s.Threads[i].Rounds {
+			if s.Threads[i].Rounds[r].Usage.Input() == 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // uncounted reports whether the log of a session has no token counts: every call has input.
 func uncounted(s *traces.Session) bool {
 	u := s.Usage()
@@ -258,7 +273,8 @@ func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.S
 	run := results.Run{Cells: []results.Cell{billed, recorded}}
 	run.Sum()
 	paid := &run.Cells[0].Total
-	one.PaidUSD, one.DerivedUSD, one.Unpriced, one.Model = paid.CostUSD(), paid.DerivedUSD(), paid.N(results.UnpricedCalls), run.ModelError
+	one.PaidUSD, one.DerivedUSD, one.Unpriced = paid.CostUSD(), paid.DerivedUSD(), paid.N(results.UnpricedCalls)
+	one.Model = results.ErrorOf(&run.Cells[0], &run.Cells[1], spreadOf(config.Profile))
 	return nil
 }
 

@@ -151,8 +151,8 @@ func bestOf(group []candidate, costs [][]float64) (kept []candidate) {
 func (c *Change) judge(costs [][]float64) {
 	t, list := among(costs)
 	g := t.heldOut(list)
-	if c.verdict = g.Verdict; math.IsNaN(g.Share) {
-		return // nothing costs anything
+	if c.verdict = g.Verdict; math.IsNaN(g.Share) || math.IsInf(g.Low, 0) {
+		return // nothing costs anything, or no session costs anything else
 	}
 	c.Unseen, c.Low, c.High, c.Detectable = g.Share, g.Low, g.High, g.Detectable
 	if c.verdict <= stats.Chance && c.Unseen > 0 {

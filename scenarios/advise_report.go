@@ -57,6 +57,10 @@ func (x *AgentAdvice) lacks() (lines []string) {
 	if x.Uncounted > 0 && x.Sessions > 0 {
 		lines = append(lines, document.Count(x.Uncounted, "more session")+" without token counts: left out, as nothing is known of what they cost.")
 	}
+	if x.Bare > 0 {
+		lines = append(lines, fmt.Sprintf("%d of %s without counts of their input: they are in SIMULATED and not in PAID, so the model error is not known.",
+			x.Bare, document.Count(x.Calls, "call")))
+	}
 	if x.Textless > 0 {
 		lines = append(lines, fmt.Sprintf("%d of %s without texts: what their agent would fetch again is not known, and not in SIMULATED.",
 			x.Textless, document.Count(x.Sessions, "session")))
@@ -141,7 +145,7 @@ func (a *Advice) paidLine() string {
 	if !slices.ContainsFunc(a.Agents, func(x AgentAdvice) bool { return x.known() }) {
 		return "what was paid is not known"
 	}
-	paid := document.USD(a.PaidUSD, 2) + " paid at the prices of the API"
+	paid := cents(a.PaidUSD) + " paid at the prices of the API"
 	if a.DerivedUSD >= minAdvised {
 		paid += ", of it " + document.USD(a.DerivedUSD, 2) + " " + results.DerivedText
 	}
@@ -174,7 +178,7 @@ func (a *Advice) paid() *document.Table {
 		}
 		for _, usd := range []float64{x.PaidUSD, x.AsIsUSD, x.UnloggedUSD} {
 			if x.known() {
-				row = append(row, document.USD(usd, 2))
+				row = append(row, cents(usd))
 			} else {
 				row = append(row, document.Dash)
 			}
@@ -188,6 +192,14 @@ func (a *Advice) paid() *document.Table {
 	return t
 }
 
+// cents formats an amount in cents. What is less than half a cent is not nothing, but for the error of sums.
+func cents(usd float64) string {
+	if usd > 1e-6 && usd < 0.005 {
+		return "< $0.01"
+	}
+	return document.USD(usd, 2)
+}
+
 // section returns the changes of an agent, in dollars or tokens.
 func (x *AgentAdvice) section(as string) document.Section {
 	s := document.Section{Title: x.Title, Way: as}
@@ -196,6 +208,9 @@ func (x *AgentAdvice) section(as string) document.Section {
 	}
 	if len(x.Changes) == 0 {
 		say("%s", document.Sentence(x.none()))
+	}
+	if x.known() && len(agents.Of(x.Agent).Settings) == 0 {
+		say("sim rank PATH compares what the strategies of other agents would make of these sessions.")
 	}
 	for _, line := range x.lacks() {
 		say("%s", line)
@@ -217,7 +232,7 @@ func (x *AgentAdvice) section(as string) document.Section {
 	if names := x.later(); len(names) > 0 {
 		say("Not tried, as these sessions ran %s at most: %s.", x.Version, strings.Join(names, ", "))
 	}
-	if off, ok := x.Model.Relative(); ok && math.Abs(off) > largeError {
+	if off, ok := x.Model.Relative(); ok && math.Abs(off) > largeError && x.Bare == 0 {
 		say("Model error on these sessions: %s. What is simulated of them may be as far off.", x.Model)
 	}
 	return s

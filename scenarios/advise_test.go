@@ -206,9 +206,34 @@ func TestEveryAgentHasItsOwnReason(t *testing.T) {
 	if err := a.Document(nil, AsDollars).Write(&page, "markdown"); err != nil {
 		t.Fatal(err)
 	}
+	if strings.Count(page.String(), "sim rank PATH compares") != 1 {
+		t.Errorf("what else to do is not told once of OpenCode:\n%s", page.String())
+	}
 	for _, reason := range []string{chance, few, none} {
 		if !strings.Contains(page.String(), document.Sentence(reason)) {
 			t.Errorf("%q is not in\n%s", reason, page.String())
+		}
+	}
+}
+
+// Calls whose input no log has are in what is simulated and not in the bill: they are told in place of a model error, and less than
+// a cent is not nothing.
+func TestCallsWithoutInput(t *testing.T) {
+	for _, bare := range []int{0, 2} {
+		a := Advice{PaidUSD: 0.004, Agents: []AgentAdvice{{
+			Agent: traces.AgentCopilot, Title: "GitHub Copilot CLI", Sessions: 1, Calls: 3, Bare: bare, PaidUSD: 0.004, AsIsUSD: 0.008,
+			Model: results.ModelError{BilledUSD: 1, RecordedUSD: 2, Sessions: 1},
+		}}}
+		var page bytes.Buffer
+		if err := a.Document(nil, AsDollars).Write(&page, "markdown"); err != nil {
+			t.Fatal(err)
+		}
+		text := page.String()
+		if strings.Contains(text, "Model error") == (bare > 0) || strings.Contains(text, "2 of 3 calls without counts of their input") != (bare > 0) {
+			t.Errorf("%d calls without input:\n%s", bare, text)
+		}
+		if !strings.Contains(text, "&lt; $0.01 |     $0.01 |    $0.00") || !strings.Contains(text, "&lt; $0.01 paid") {
+			t.Errorf("less than a cent:\n%s", text)
 		}
 	}
 }

@@ -85,19 +85,54 @@ func (f *File) Expand() (*Design, error) {
 	if f.samples() {
 		return f.sampled()
 	}
+	return f.expand(nil)
+}
+
+// with returns the design under assignments to what surrounds its strategies, which are read again only for drawn
+// settings.
+func (d *Design) with(assignments []string) (*Design, error) {
+	f := d.file.clone()
+	for _, a := range assignments {
+		if err := f.Assign(a); err != nil {
+			return nil, err
+		}
+	}
+	if f.samples() {
+		return f.Expand()
+	}
+	return f.expand(d.entries)
+}
+
+// expand returns the cells of strategies that were read before, or those of the file for nil.
+func (f *File) expand(entries []*entry) (*Design, error) {
 	x := &expansion{file: f, registry: f.registry}
 	x.tree = f.tree.Copy() // expanding chooses values; the file stays as it is
 	if err := x.datePrices(); err != nil {
 		return nil, err
 	}
-	d := &Design{tree: x.tree, file: f.clone()}
+	d := &Design{tree: x.tree, file: f.clone(), entries: entries}
 	x.checker = &spec.Checker{Tree: x.tree}
 	x.checker.Check(x.tree.Root, Scenario{}, "")
 	x.errs = append(x.errs, x.checker.Errs...)
 	d.axes = inOrder(x.checker.Axes)
+	if entries == nil {
+		x.read(d)
+	}
+	around := x.surroundings(d)
+	x.product(d, around)
+	if len(x.errs) > 0 {
+		errs := x.tree.Sorted(x.errs)
+		same := func(a, b error) bool { return a.Error() == b.Error() } // --set reports it for every strategy
+		return nil, errors.Join(slices.CompactFunc(errs, same)...)
+	}
+	d.Scenario = *around[0].scenario
+	return d, nil
+}
+
+// read reads the strategies of the file into a design.
+func (x *expansion) read(d *Design) {
 	failed := false
-	nodes := x.uniqueNames(x.listed())
-	for _, n := range nodes {
+	for _, n := range x.uniqueNames(x.listed()) {
 		if e := x.entry(n); e != nil {
 			d.entries = append(d.entries, e)
 		} else {
@@ -110,15 +145,6 @@ func (f *File) Expand() (*Design, error) {
 	if !failed {
 		x.unusedOverrides(d)
 	}
-	around := x.surroundings(d)
-	x.product(d, around)
-	if len(x.errs) > 0 {
-		errs := x.tree.Sorted(x.errs)
-		same := func(a, b error) bool { return a.Error() == b.Error() } // --set reports it for every strategy
-		return nil, errors.Join(slices.CompactFunc(errs, same)...)
-	}
-	d.Scenario = *around[0].scenario
-	return d, nil
 }
 
 // datePrices replaces "today" as the date of prices by the day, so that cell

@@ -65,13 +65,15 @@ func (d *Design) servers() (list []*servers.Server) {
 	return list
 }
 
-// notRun says which layers of a cell could do nothing in how many sessions, and why.
+// notRun says which layers of a cell could not do what they are asked in how many sessions, and why.
 func notRun(c *results.Cell) (list []string) {
 	found := map[string]int{}
 	for _, r := range c.Rows {
 		for reason := range r.Reasons {
-			if layer, why, ok := strings.Cut(reason, ": "+strategies.NotRun); ok {
-				found[layer+" not run in %s: "+why]++
+			for _, begin := range []string{strategies.NotRun, strategies.NotFast} {
+				if layer, why, ok := strings.Cut(reason, ": "+begin); ok {
+					found[layer+" "+strings.TrimSuffix(begin, ": ")+" in %s: "+why]++
+				}
 			}
 		}
 	}

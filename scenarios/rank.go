@@ -39,7 +39,8 @@ var rankServers = []struct {
 // ranker is a ranking under way.
 type ranker struct {
 	plan     *Plan
-	file     *File // the scenario with the strategies to rank
+	file     *File
+	design   *Design // the strategies to rank
 	sessions []*traces.Session
 	kinds    []map[string]bool  // for each of rankKinds, by session
 	bounds   map[string]float64 // by session, USD; nil where none was sought
@@ -49,18 +50,14 @@ type ranker struct {
 // Rank orders the strategies of a scenario by what they do on the sessions of a corpus: at two windows, by kind
 // of session, and on several servers.
 func (p *Plan) Rank(ctx context.Context, file *File, corpus *traces.Corpus) (*studies.Ranking, error) {
-	r := &ranker{plan: p, file: file.clone(), sessions: withCalls(corpus)}
+	r := &ranker{plan: p, file: file, sessions: withCalls(corpus)}
 	if len(r.sessions) == 0 {
 		return nil, errNoCalls
 	}
-	names := file.strategyNames()
-	if !slices.Contains(names, strategyOwn) {
-		names = append(names, strategyOwn)
-	}
-	if err := r.file.Choose("rank", names); err != nil {
+	var err error
+	if r.design, err = p.beside(file, strategyOwn); err != nil {
 		return nil, err
 	}
-	var err error
 	if r.kinds, err = kindsOf(r.sessions); err != nil {
 		return nil, err
 	}
@@ -70,7 +67,7 @@ func (p *Plan) Rank(ctx context.Context, file *File, corpus *traces.Corpus) (*st
 	out := &studies.Ranking{NotRun: r.listed()}
 	window := fmt.Sprintf("client.window=%d", rankWindow)
 	for i, set := range [][]string{nil, {window}} {
-		run, err := r.run(ctx, corpus, p.Prices, r.file, set)
+		run, err := r.run(ctx, corpus, p.Prices, set)
 		if err != nil {
 			return r.stopped(out, err)
 		}
@@ -82,14 +79,18 @@ func (p *Plan) Rank(ctx context.Context, file *File, corpus *traces.Corpus) (*st
 			}
 		}
 		v, idle := r.view([]string{"as recorded", document.Whole(rankWindow)}[i], run, func(string) bool { return true })
+		if v.Sessions == 0 {
+			return nil, fmt.Errorf("no session to rank on: %s with models without a price (--price-as bills them as another), %s that the agent's own strategy ends early",
+				document.Count(v.Unpriced, "session"), document.Whole(v.Over))
+		}
 		out.Windows = append(out.Windows, v)
 		out.NotRun = append(out.NotRun, idle...)
 		if i == 0 {
 			continue
 		}
 		for k := range rankKinds {
-			v, _ := r.view(rankKinds[k].name, run, func(session string) bool { return r.kinds[k][session] })
-			v.About = rankKinds[k].about
+			v, _ := r.view(rankKinds[k].Name, run, func(session string) bool { return r.kinds[k][session] })
+			v.About = rankKinds[k].About
 			out.Kinds = append(out.Kinds, v)
 		}
 	}
@@ -121,7 +122,7 @@ func (r *ranker) servers(ctx context.Context, corpus *traces.Corpus, window stri
 		if err != nil {
 			return list, err
 		}
-		run, err := r.run(ctx, corpus, prices, r.file, append([]string{window}, on.set...))
+		run, err := r.run(ctx, corpus, prices, append([]string{window}, on.set...))
 		if err != nil {
 			return list, err
 		}
@@ -134,14 +135,21 @@ func (r *ranker) servers(ctx context.Context, corpus *traces.Corpus, window stri
 	return list, nil
 }
 
-// run simulates the strategies of a file with assignments.
-func (r *ranker) run(ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table, file *File, set []string) (*results.Run, error) {
-	own, plan := file.clone(), *r.plan
-	for _, a := range set {
-		if err := own.Assign(a); err != nil {
-			return nil, err
-		}
+// beside returns the strategies of a file with another one, which may be among them.
+func (p *Plan) beside(file *File, name string) (*Design, error) {
+	if p.Design != nil && slices.Contains(file.strategyNames(), name) {
+		return p.Design, nil
 	}
+	both := file.clone()
+	if err := both.Choose("rank", append(file.strategyNames(), name)); err != nil {
+		return nil, err
+	}
+	return both.Expand()
+}
+
+// run simulates the strategies under assignments.
+func (r *ranker) run(ctx context.Context, corpus *traces.Corpus, prices *costmodel.Table, set []string) (*results.Run, error) {
+	plan := *r.plan
 	var err error
 	plan.Prices = prices
 	if done := r.plan.Done; done != nil {
@@ -149,7 +157,7 @@ func (r *ranker) run(ctx context.Context, corpus *traces.Corpus, prices *costmod
 		plan.Done = func(n, total int) { done(step*total+n, steps*total) }
 	}
 	r.runs++
-	if plan.Design, err = own.Expand(); err != nil {
+	if plan.Design, err = r.design.with(set); err != nil {
 		return nil, err
 	}
 	return plan.Run(ctx, corpus)
@@ -238,23 +246,8 @@ func keepRanked(out *studies.Ranking) {
 	out.Run.Sum()
 }
 
-// Where kinds of sessions divide.
-const (
-	shortCalls = 50 // calls of a long session, at least
-	idleGap    = 5 * time.Minute
-)
-
-// rankKinds are the kinds of sessions that are ranked by themselves: by their calls, and by the longest pause of the main
-// conversation. A session is of two of them.
-var rankKinds = []struct {
-	name, about string
-	has         func(calls int, pause time.Duration) bool
-}{
-	{"short", fmt.Sprintf("below %d calls", shortCalls), func(calls int, _ time.Duration) bool { return calls < shortCalls }},
-	{"long", "", func(calls int, _ time.Duration) bool { return calls >= shortCalls }},
-	{"bursty", fmt.Sprintf("without a pause of %.0f minutes", idleGap.Minutes()), func(_ int, pause time.Duration) bool { return pause <= idleGap }},
-	{"idle gaps", "", func(_ int, pause time.Duration) bool { return pause > idleGap }},
-}
+// rankKinds are the kinds of sessions that are ranked by themselves.
+var rankKinds = slices.Concat(studies.ByCalls, studies.ByPause)
 
 // kindsOf returns, for each of rankKinds, the ids of its sessions.
 func kindsOf(sessions []*traces.Session) ([]map[string]bool, error) {
@@ -274,7 +267,7 @@ func kindsOf(sessions []*traces.Session) ([]map[string]bool, error) {
 			}
 		}
 		for k := range kinds {
-			kinds[k][s.ID] = rankKinds[k].has(s.NumCalls(), time.Duration(pause))
+			kinds[k][s.ID] = rankKinds[k].Has(s.NumCalls(), time.Duration(pause))
 		}
 	}
 	return kinds, nil

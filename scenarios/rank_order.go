@@ -37,7 +37,8 @@ func comparedIn(run *results.Run, wanted func(session string) bool) (compared ma
 
 // ranked is a cell with its rows on the sessions that are ranked.
 type ranked struct {
-	name  string
+	*results.Cell
+	own   bool // the cell that others are held against
 	rows  []*results.Row
 	total results.Row
 }
@@ -50,6 +51,7 @@ func (r *ranker) view(name string, run *results.Run, wanted func(session string)
 	for _, row := range over {
 		v.OverCalls += row.OwnCalls() + row.N(results.UnsimulatedCalls)
 	}
+	own := run.Reference(strategyOwn)
 	var list []*ranked
 	var idle []studies.NotRun
 	for i := range run.Cells {
@@ -57,7 +59,7 @@ func (r *ranker) view(name string, run *results.Run, wanted func(session string)
 		if c.Strategy == results.StrategyBilled || c.Strategy == results.StrategyRecorded {
 			continue
 		}
-		x := &ranked{name: c.Cell}
+		x := &ranked{Cell: c, own: c == own}
 		ended := studies.Ended{Strategy: c.Cell}
 		reason, idleIn := "", 0
 		for _, row := range c.Rows {
@@ -65,6 +67,9 @@ func (r *ranker) view(name string, run *results.Run, wanted func(session string)
 				continue
 			}
 			x.rows = append(x.rows, row)
+			if x.own {
+				v.Calls += row.OwnCalls()
+			}
 			if row.CutShort() {
 				ended.Sessions, ended.Calls = ended.Sessions+1, ended.Calls+row.N(results.UnsimulatedCalls)
 			}
@@ -73,7 +78,7 @@ func (r *ranker) view(name string, run *results.Run, wanted func(session string)
 			}
 		}
 		switch {
-		case len(x.rows) > 0 && idleIn == len(x.rows) && c.Strategy != strategyOwn: // own is what others are held against
+		case len(x.rows) > 0 && idleIn == len(x.rows) && !x.own:
 			idle = append(idle, studies.NotRun{Strategy: c.Cell, Reason: reason + ", in any session"})
 		case ended.Sessions > 0:
 			v.Ended = append(v.Ended, ended)
@@ -84,22 +89,16 @@ func (r *ranker) view(name string, run *results.Run, wanted func(session string)
 	acting := actingIn(list)
 	v.Acting = len(acting)
 	for _, x := range list {
-		for _, row := range x.rows {
-			if x.name == strategyOwn {
-				v.Calls += row.OwnCalls()
-			}
-		}
 		x.rows = slices.DeleteFunc(x.rows, func(row *results.Row) bool { return !acting[row.Session] })
 		x.total = results.Row{}
 		for _, row := range x.rows {
 			x.total.Add(row)
 		}
 	}
-	ideal := slices.DeleteFunc(slices.Clone(list), func(x *ranked) bool { return !idealised(r.plan.Registry, x.name) })
-	real := slices.DeleteFunc(slices.Clone(list), func(x *ranked) bool { return idealised(r.plan.Registry, x.name) })
-	own := list[max(0, slices.IndexFunc(list, func(x *ranked) bool { return x.name == strategyOwn })):]
-	v.Standings = r.standings(real, own, run.ModelError, v.Ordered())
-	v.Idealised = r.standings(ideal, own, run.ModelError, v.Ordered())
+	ideal := func(x *ranked) bool { return idealised(r.plan.Registry, x.Strategy) }
+	real := func(x *ranked) bool { return !ideal(x) }
+	v.Standings = r.standings(list, real, run.ModelError, v.Ordered())
+	v.Idealised = r.standings(list, ideal, run.ModelError, v.Ordered())
 	return v, idle
 }
 
@@ -129,16 +128,19 @@ func unfit(row *results.Row) string {
 	return ""
 }
 
-// standings returns cells in order of their places by cost.
-func (r *ranker) standings(list, own []*ranked, off results.ModelError, ordered bool) []studies.Standing {
-	if len(list) == 0 || len(own) == 0 {
+// standings returns the wanted cells in order of their cost, with their places.
+func (r *ranker) standings(all []*ranked, wanted func(*ranked) bool, off results.ModelError, ordered bool) []studies.Standing {
+	at := slices.IndexFunc(all, func(x *ranked) bool { return x.own })
+	list := slices.DeleteFunc(slices.Clone(all), func(x *ranked) bool { return !wanted(x) })
+	if at < 0 || len(list) == 0 {
 		return nil
 	}
+	own := &all[at].total
 	out := make([]studies.Standing, len(list))
 	recall, _ := results.LookupMetric(results.NameRecall)
-	places := make([][]int, 3)
+	places := make([][]studies.Place, 3)
 	for i := range places {
-		places[i] = make([]int, len(list))
+		places[i] = make([]studies.Place, len(list))
 	}
 	if ordered {
 		usd, kept, waits := make([]stats.Figure, len(list)), make([]stats.Figure, len(list)), make([]stats.Figure, len(list))
@@ -153,9 +155,9 @@ func (r *ranker) standings(list, own []*ranked, off results.ModelError, ordered 
 		places[1] = placesBy(kept, stats.Higher, nil)
 		places[2] = placesBy(waits, stats.Lower, nil)
 	}
-	base := own[0].total.CostUSD()
+	base := own.CostUSD()
 	for i, x := range list {
-		s := studies.Standing{Strategy: x.name, Place: places[0][i], PlaceRecall: places[1][i], PlaceWait: places[2][i],
+		s := studies.Standing{Strategy: x.Cell.Cell, Own: x.own, Place: places[0][i], PlaceRecall: places[1][i], PlaceWait: places[2][i],
 			CostUSD: x.total.CostUSD(), Recall: math.NaN(), WaitSeconds: x.total.Figures[results.AddedLatency], RegretUSD: math.NaN()}
 		s.VsOwn = s.CostUSD/base - 1
 		if v, ok := recall.Value(&x.total); ok {
@@ -167,14 +169,14 @@ func (r *ranker) standings(list, own []*ranked, off results.ModelError, ordered 
 				s.RegretUSD -= r.bounds[row.Session]
 			}
 		}
-		s.Why = why(&x.total, &own[0].total)
-		if x.name == strategyOwn {
+		s.Why = why(&x.total, own)
+		if x.own {
 			s.Why = "your agents' own strategy"
 		}
 		out[i] = s
 	}
 	slices.SortStableFunc(out, func(a, b studies.Standing) int {
-		return cmp.Or(a.Place-b.Place, cmp.Compare(a.CostUSD, b.CostUSD), cmp.Compare(a.Strategy, b.Strategy))
+		return cmp.Or(cmp.Compare(a.CostUSD, b.CostUSD), cmp.Compare(a.Strategy, b.Strategy))
 	})
 	r.nameSame(out)
 	return out
@@ -193,14 +195,13 @@ func (r *ranker) nameSame(list []studies.Standing) {
 	}
 }
 
-// placesBy returns for each side 1 and the number of sides that are shown to be better, session by session: all
-// pairs are judged together, so that sides that chance can put in this order share a place. noise is the error of the
-// figures beside that of sampling; nil for none.
-func placesBy(sides []stats.Figure, better stats.Verdict, noise func(now, was []float64) float64) []int {
-	places := make([]int, len(sides))
+// placesBy returns the place of each side among all, session by session: all pairs are judged together. noise is the
+// error of the figures beside that of sampling; nil for none.
+func placesBy(sides []stats.Figure, better stats.Verdict, noise func(now, was []float64) float64) []studies.Place {
+	places := make([]studies.Place, len(sides))
 	var pairs []stats.Pair
 	for i := range sides {
-		places[i] = 1
+		places[i] = studies.Place{First: 1, Last: len(sides)}
 		for j := range sides[:i] {
 			pairs = append(pairs, stats.Pair{Base: sides[i], Other: sides[j]})
 		}
@@ -217,12 +218,15 @@ func placesBy(sides []stats.Figure, better stats.Verdict, noise func(now, was []
 			if noise != nil {
 				e = e.Blurred(noise(sides[j].Part, sides[i].Part))
 			}
+			worse, ahead := i, j
 			switch {
-			case e.Verdict == better:
-				places[i]++
-			case e.Verdict > stats.Chance:
-				places[j]++
+			case e.Verdict <= stats.Chance:
+				continue
+			case e.Verdict != better:
+				worse, ahead = j, i
 			}
+			places[worse].First++
+			places[ahead].Last--
 		}
 	}
 	return places

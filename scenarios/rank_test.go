@@ -1,14 +1,18 @@
 package scenarios
 
 import (
+	"context"
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Places count the sides that are shown to be better; those that differ in one session of twelve share a place.
+// Places count the sides that are shown to be better or worse; those that differ in one session of twelve share theirs.
 func TestPlaces(t *testing.T) {
 	flat := func(usd float64) (f stats.Figure) {
 		for i := range 12 {
@@ -19,10 +23,10 @@ func TestPlaces(t *testing.T) {
 	tie := flat(2)
 	tie.Part[3] += 0.1
 	sides := []stats.Figure{flat(3), flat(2), tie, flat(1)}
-	if got := placesBy(sides, stats.Lower, nil); !slices.Equal(got, []int{4, 2, 2, 1}) {
+	if got := placesBy(sides, stats.Lower, nil); !slices.Equal(got, []studies.Place{{First: 4, Last: 4}, {First: 2, Last: 3}, {First: 2, Last: 3}, {First: 1, Last: 1}}) {
 		t.Errorf("places by cost are %v", got)
 	}
-	if got := placesBy(sides, stats.Higher, nil); !slices.Equal(got, []int{1, 2, 2, 4}) {
+	if got := placesBy(sides, stats.Higher, nil); !slices.Equal(got, []studies.Place{{First: 1, Last: 1}, {First: 2, Last: 3}, {First: 2, Last: 3}, {First: 4, Last: 4}}) {
 		t.Errorf("places where more is better are %v", got)
 	}
 }
@@ -45,5 +49,91 @@ func TestComparedByOwn(t *testing.T) {
 	v, _ := (&ranker{plan: &Plan{Registry: registry(t)}}).view("", run, func(string) bool { return true })
 	if len(v.Ended) != 1 || v.Ended[0].Strategy != "none" || v.Of("none") != nil || v.Of(strategyOwn) == nil || v.Ordered() {
 		t.Errorf("the view is %+v", v)
+	}
+}
+
+// Others are held against the first cell of the agent's own strategy, where settings of its layers are swept too.
+func TestOwnInSweep(t *testing.T) {
+	cell := func(name, strategy string, usd float64) results.Cell {
+		r := &results.Row{Session: "a"}
+		r.Figures[results.Sessions], r.Figures[results.Compactions], r.Figures[results.StorageUSD] = 1, 1, usd
+		return results.Cell{Cell: name, Strategy: strategy, Rows: []*results.Row{r}}
+	}
+	run := &results.Run{Cells: []results.Cell{cell("none", "none", 3), cell("own breaker=1", strategyOwn, 2), cell("own breaker=2", strategyOwn, 1)}}
+	v, _ := (&ranker{plan: &Plan{Registry: registry(t)}}).view("", run, func(string) bool { return true })
+	if own, none := v.Of("own breaker=1"), v.Of("none"); own == nil || !own.Own || own.VsOwn != 0 || none.Own || none.VsOwn != 0.5 {
+		t.Errorf("the view is %+v", v)
+	}
+}
+
+// The strategies of a design that are read once are the same cells under new settings as those read again.
+func TestDesignWith(t *testing.T) {
+	parse := func() *File {
+		f, err := Parse(registry(t), []byte("strategies: [none, {name: x, layers: [{full-compact: {trigger: {fixed: 160000}}}]}, {preset: mux, set: {full-compact.breaker: [0, 2]}}, own]\nserver: {lookback: [20, 21]}"), "a.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	settings := []string{"client.window=180000", "server.name=openai", "client.env.CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50"}
+	f := parse()
+	before, err := f.Expand()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range settings {
+		if err := f.Assign(a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := f.Expand()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := before.with(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text(t, want) != text(t, got) || !slices.Equal(cellNames(want), cellNames(got)) {
+		t.Errorf("%v\n%s\nwant %v\n%s", cellNames(got), text(t, got), cellNames(want), text(t, want))
+	}
+	for i := range want.Cells {
+		if a, b := want.Cells[i].Strategy, got.Cells[i].Strategy; !a.Same(b) && a.Name != "none" && a.Name != strategyOwn {
+			t.Errorf("%s is another strategy", want.Cells[i].Name)
+		}
+	}
+	if _, err := before.with([]string{"client.window=150000"}); err == nil || !strings.Contains(err.Error(), "client.window 150000") {
+		t.Errorf("a window below the level of a strategy: %v", err)
+	}
+}
+
+func text(t *testing.T, d *Design) string {
+	t.Helper()
+	b, err := d.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// A ranking that is interrupted has what was ranked before, and says what is missing.
+func TestInterruptedRanking(t *testing.T) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	f, err := Parse(registry(t), []byte("strategies: [none, mux]"), "a.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Plan{Registry: registry(t), Prices: prices(t), Workers: 1, Done: func(finished, total int) {
+		if finished > total/6 { // the second of the windows and servers has begun
+			stop()
+		}
+	}}
+	out, err := p.Rank(ctx, f, samples(t))
+	if !errors.Is(err, context.Canceled) || out == nil || len(out.Windows) != 1 || len(out.Servers) > 0 || out.Windows[0].Of("mux") == nil {
+		t.Fatalf("%+v: %v", out, err)
+	}
+	if !strings.HasPrefix(out.Stopped, "interrupted: 1 of 6 ") || len(out.Run.Cells) < 3 || len(out.NotRun) == 0 {
+		t.Errorf("%q, %d cells, %d not run", out.Stopped, len(out.Run.Cells), len(out.NotRun))
 	}
 }

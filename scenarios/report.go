@@ -15,6 +15,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -304,6 +305,14 @@ func (d *Design) asRecorded() bool {
 		len(s.Events) == 0 && reflect.DeepEqual(s.Levels, plain.Levels) && s.Sessions.Cohort == plain.Sessions.Cohort
 }
 
+// spreadOf returns what sessions differ by from their bill elsewhere, a standard deviation relative to it; 0 without a profile.
+func spreadOf(p *profile.Profile) float64 {
+	if p == nil {
+		return 0
+	}
+	return p.Spread()
+}
+
 // modelError sets the model error of a run, with the spread over sessions that
 // the profile gives. If the settings are not those of the recordings, it
 // simulates a recorded cell under those that are.
@@ -312,10 +321,7 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 	if err != nil {
 		return err
 	}
-	spread := 0.0
-	if fitted != nil {
-		spread = fitted.Spread()
-	}
+	spread := spreadOf(fitted)
 	billed, recorded := run.Reference(results.StrategyBilled), run.Reference(results.StrategyRecorded)
 	if billed != nil && recorded != nil {
 		run.ModelError = results.ErrorOf(billed, recorded, spread)

@@ -5,6 +5,9 @@ import "strings"
 // fastModel names the small model of the family of a session's model.
 const fastModel = "fast"
 
+// NotFast begins the reason of a layer that asks another model than the fast one.
+const NotFast = "asked the session's model: "
+
 // families are the small models of the makers, by the beginning of their models' names, the
 // most special first: what clients take for titles and summaries (qwen-code 00b481a, goose
 // 0036b81, Letta 1131535 summarizer_config.py).
@@ -28,6 +31,6 @@ func fast(t *Turn, layer, model string) string {
 			return f.fast
 		}
 	}
-	t.Refuse(layer, "no fast model of the family is known: the session's model is asked")
+	t.Refuse(layer, NotFast+"no fast one of its family is known")
 	return ""
 }

@@ -129,26 +129,15 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// Every constant of a preset is held: the file has, for each preset of another program, the
-// parameters in which its layers differ from their defaults. SIM_UPDATE_DOCS=1 writes it; read the
-// difference against docs/strategies.md and its source.
-func TestConstantsOfRivals(t *testing.T) {
+// Every constant of a preset is held: the file has, for each of them, the parameters in which its layers differ from
+// their defaults, what excludes what, and its client. SIM_UPDATE_DOCS=1 writes it; read the difference against
+// docs/strategies.md and its source.
+func TestConstantsOfPresets(t *testing.T) {
 	const file = "testdata/presets.txt"
 	r := builtin(t)
 	var b strings.Builder
 	for _, name := range r.Presets() {
-		s := preset(t, r, name)
-		if s.Group == "" {
-			continue
-		}
-		fmt.Fprintf(&b, "%s\n", name)
-		for _, c := range s.layers {
-			fmt.Fprintf(&b, "  %s", c.def.Name)
-			for _, d := range spec.Diff(c.def.Params(), reflect.ValueOf(c.params).Elem().Interface()) {
-				fmt.Fprintf(&b, " %s=%s", d.Path, d.B)
-			}
-			b.WriteString("\n")
-		}
+		b.WriteString(name + "\n" + constants(preset(t, r, name)))
 	}
 	if os.Getenv("SIM_UPDATE_DOCS") != "" {
 		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
@@ -158,4 +147,33 @@ func TestConstantsOfRivals(t *testing.T) {
 	if text, err := os.ReadFile(file); err != nil || string(text) != b.String() {
 		t.Errorf("%v: constants differ from %s:\n%s", err, file, cmp.Diff(string(text), b.String()))
 	}
+}
+
+// constants returns what makes a preset what it is, a layer a line.
+func constants(s *Strategy) string {
+	var b strings.Builder
+	for _, c := range s.layers {
+		fmt.Fprintf(&b, "  %s", c.def.Name)
+		if c.group > 0 {
+			fmt.Fprintf(&b, " (first of %d)", c.group)
+		}
+		if c.given != nil {
+			b.WriteString(" " + spec.Flow(c.given))
+		} else {
+			for _, d := range spec.Diff(c.def.Params(), reflect.ValueOf(c.params).Elem().Interface()) {
+				fmt.Fprintf(&b, " %s=%s", d.Path, d.B)
+			}
+		}
+		b.WriteString("\n")
+	}
+	if s.exclusive != nil {
+		fmt.Fprintf(&b, "  exclusive %v\n", s.exclusive)
+	}
+	if s.Generation.Agent != "" {
+		fmt.Fprintf(&b, "  generation %+v\n", s.Generation)
+	}
+	if s.client != nil {
+		fmt.Fprintf(&b, "  client %s\n", spec.Flow(s.client))
+	}
+	return b.String()
 }

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,7 +45,9 @@ plan allows is not known here.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.bind(cmd)
-	cmd.Flags().StringVar(&f.as, "as", scenarios.AsDollars, "tell what is used and saved in `UNIT`: "+scenarios.AsDollars+" or "+scenarios.AsTokens)
+	f.as = scenarios.AsDollars
+	units := []string{scenarios.AsDollars, scenarios.AsTokens}
+	bindChoice(cmd, &f.as, "as", "tell what is used and saved in `UNIT`: "+strings.Join(units, " or "), units)
 	return cmd
 }
 
@@ -67,9 +69,6 @@ func begin(cmd *cobra.Command) error {
 }
 
 func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
-	if f.as != scenarios.AsDollars && f.as != scenarios.AsTokens {
-		return usageError{fmt.Errorf("--as %q: want %s or %s", f.as, scenarios.AsDollars, scenarios.AsTokens)}
-	}
 	prices, err := f.prices.table()
 	if err != nil {
 		return usageError{err}

@@ -74,7 +74,7 @@ func TestAdviceOnWhatSessionsLack(t *testing.T) {
 // A unit that is none is refused.
 func TestAdviceUnit(t *testing.T) {
 	t.Parallel()
-	if code, _, stderr := exec(t, "advise", "-q", "--as", "euros", t.TempDir()); code != 2 || !strings.Contains(stderr, "want dollars or tokens") {
+	if code, _, stderr := exec(t, "advise", "-q", "--as", "euros", t.TempDir()); code != 2 || !strings.Contains(stderr, `unknown unit "euros"; known: dollars, tokens`) {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }

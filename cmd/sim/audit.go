@@ -76,14 +76,6 @@ func names(cmd *cobra.Command) (list []string) {
 	return list
 }
 
-// topGiven returns an error for a negative --top.
-func (f *auditFlags) topGiven() error {
-	if f.top < 0 {
-		return fmt.Errorf("--top %d must not be negative", f.top)
-	}
-	return nil
-}
-
 // chains shows the compactions of the cells of a scenario.
 func (f *auditFlags) chains(cmd *cobra.Command, args []string) error {
 	c := &f.cells
@@ -103,12 +95,12 @@ func (f *auditFlags) chains(cmd *cobra.Command, args []string) error {
 			document: func() report { return reports.Chains(run, cells, most) },
 			drawings: func() ([]reports.Drawing, error) { return reports.ChainDrawings(run, cells), nil },
 		}, err
-	}, f.topGiven(), f.onlyHere("misses", "excludes --compactions"))
+	}, f.onlyHere("misses", "excludes --compactions"))
 }
 
 func (f *auditFlags) run(cmd *cobra.Command, args []string) error {
 	prices, err := f.prices.table()
-	err = errors.Join(err, f.topGiven(), f.charts.check(), f.onlyHere("compactions", "belongs to --compactions"))
+	err = errors.Join(err, f.charts.check(), f.onlyHere("compactions", "belongs to --compactions"))
 	for _, name := range f.simulated {
 		if cmd.Flags().Changed(name) {
 			err = errors.Join(err, fmt.Errorf("--%s belongs to --compactions", name))

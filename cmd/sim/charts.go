@@ -188,9 +188,9 @@ func (f *chartFlags) format() string {
 // bindForm binds the flags that say how charts are drawn.
 func (f *chartFlags) bindForm(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.style, "style", screenStyle,
-		"`STYLE` of charts: screen, or paper, with texts of 8 points and the caption in a file beside the picture")
-	completeFlag(cmd, "style", styles)
+	f.style = screenStyle
+	bindChoice(cmd, &f.style, "style", "`STYLE` of charts: screen, or paper, with texts of 8 points and the caption in a file beside the picture",
+		[]string{screenStyle, paperStyle})
 	flags.Var((*sizeFlag)(&f.form), "size",
 		"`SIZE` of charts: column (84 mm), page (174 mm) or a width such as 120mm on paper, WxH pixels at --dpi on a screen")
 	flags.IntVar(&f.form.DPI, "dpi", 0, "`N` dots an inch of PNG charts, 36 to 1200; 0 for 144, on paper 600")
@@ -206,18 +206,12 @@ const (
 	paperStyle  = "paper"
 )
 
-func styles() []string { return []string{screenStyle, paperStyle} }
-
 // checkForm returns an error for a wrong form of charts.
 func (f *chartFlags) checkForm() error {
 	paper, form := f.style == paperStyle, &f.form
 	switch {
-	case f.style != "" && !slices.Contains(styles(), f.style):
-		return fmt.Errorf("unknown style %q%s", f.style, nearest.Among(f.style, styles()))
 	case form.DPI != 0 && (form.DPI < 36 || form.DPI > 1200):
 		return fmt.Errorf("--dpi %d: must be from 36 to 1200", form.DPI)
-	case form.Footnotes < 0:
-		return fmt.Errorf("--footnotes %d: must not be below 0", form.Footnotes)
 	case paper && form.Width > 0:
 		return fmt.Errorf("--size %s: on paper a width in millimetres, column or page", (*sizeFlag)(form))
 	case !paper && form.Millimetres > 0:

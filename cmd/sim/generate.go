@@ -62,8 +62,7 @@ kind: the numbers of the simulation itself.`,
 	flags.StringVar(&f.profile, "profile", "", "`NAME` of a profile, or a file that ends in .yaml or .yml")
 	bindFormat(cmd, &f.format, genJSONL, genGzip)
 	f.as = synthetic.FormClaude
-	flags.Var(&formatFlag{&f.as, synthetic.Forms()}, "as", "write recordings of `AGENT`: "+strings.Join(synthetic.Forms(), ", "))
-	completeFlag(cmd, "as", synthetic.Forms)
+	bindChoice(cmd, &f.as, "as", "write recordings of `AGENT`: "+strings.Join(synthetic.Forms(), ", "), synthetic.Forms())
 	flags.StringVarP(&f.out, "output", "o", "", "write the sessions into an empty or new `DIR`")
 	flags.IntVar(&f.workers, "workers", 0, "`N` sessions generated at once; 0 for one per core")
 	flags.BoolVar(&f.list, "list", false, "name the profiles and what they stress")
@@ -71,7 +70,7 @@ kind: the numbers of the simulation itself.`,
 }
 
 func (f *genFlags) run(cmd *cobra.Command, args []string) error {
-	if err := f.check(args); err != nil {
+	if err := errors.Join(f.check(args), counted(cmd)); err != nil {
 		return usageError{err}
 	}
 	if f.list {
@@ -107,9 +106,6 @@ func (f *genFlags) check(args []string) error {
 	}
 	if f.out != "" {
 		errs = append(errs, freeFolder(f.out))
-	}
-	if f.workers < 0 {
-		errs = append(errs, fmt.Errorf("--workers %d must not be negative", f.workers))
 	}
 	return errors.Join(errs...)
 }

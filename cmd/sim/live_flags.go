@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/serving/live"
 )
 
@@ -33,9 +31,9 @@ type liveFlags struct {
 func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
 	f.yes = yes
 	flags := cmd.Flags()
-	flags.StringVar(&f.summarizer, "summarizer", summarizeStub,
-		"`SOURCE` of summaries: stub, live (a real model), replay (stored calls) or record-missing; "+
-			"--set live.KEY=VALUE sets what has no flag")
+	f.summarizer = summarizeStub
+	bindChoice(cmd, &f.summarizer, "summarizer", "`SOURCE` of summaries: stub, live (a real model), replay (stored calls) or record-missing; "+
+		"--set live.KEY=VALUE sets what has no flag", []string{summarizeStub, string(live.Make), string(live.Replay), string(live.RecordMissing)})
 	flags.Lookup("yes").Usage += "; with --summarizer it agrees to real calls alone"
 	flags.StringVar(&f.cassettes, "cassettes", "cassettes", "`DIR` where real calls are stored and replayed from")
 	flags.StringVar(&f.baseURL, "base-url", "",
@@ -56,16 +54,6 @@ func (f *liveFlags) mode() live.Mode { return live.Mode(f.summarizer) }
 
 // asks reports whether a server may be called.
 func (f *liveFlags) asks() bool { return f.real() && f.mode() != live.Replay }
-
-// check returns what is wrong with the flags.
-func (f *liveFlags) check() error {
-	known := []string{summarizeStub, string(live.Make), string(live.Replay), string(live.RecordMissing)}
-	if !slices.Contains(known, f.summarizer) {
-		return fmt.Errorf("--summarizer %q%s: want %s", f.summarizer, nearest.Hint(f.summarizer, known),
-			strings.Join(known, ", "))
-	}
-	return nil
-}
 
 // environment returns the name of a variable of the provider.
 func (f *liveFlags) environment(name string) string { return strings.ToUpper(f.Provider) + "_" + name }

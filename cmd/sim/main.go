@@ -165,6 +165,17 @@ func givenValues(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
+// counted returns an error for every flag that counts something and is negative.
+func counted(cmd *cobra.Command) error {
+	var errs []error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "int" && strings.HasPrefix(f.Value.String(), "-") {
+			errs = append(errs, fmt.Errorf("--%s %s must not be negative", f.Name, f.Value))
+		}
+	})
+	return errors.Join(errs...)
+}
+
 // flagError describes an error in the flags of a command for the user.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError

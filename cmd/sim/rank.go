@@ -19,9 +19,9 @@ func newRank() *cobra.Command {
 		ValidArgsFunction: complete(scenarioNames),
 		Short:             "Rank the strategies of other agents on the same sessions",
 		Long: `Replays the sessions under PATH under every strategy that comes with the program, at the
-window of each session and at one of 200,000 tokens, and ranks what they cost, keep at
-hand and make people wait; then by kind of session and on several servers. Strategies
-that chance can put in either order share a place.`,
+window of each session and at one of 200,000 tokens, and orders them by cost, with what
+they keep at hand and make people wait; then by kind of session and on several servers.
+A place is a range: what chance leaves open of the order.`,
 		Example: `  sim rank
   sim rank ~/.claude/projects --chart front.svg
   sim rank --strategy 'cline/*,mine.yaml' --all ~/.claude/projects`,

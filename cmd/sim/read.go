@@ -77,28 +77,16 @@ func (f *readFlags) bindBasics(cmd *cobra.Command, workers string) {
 
 // check returns what is wrong with the flags, and sets the filter unless a scenario has.
 func (f *readFlags) check(cmd *cobra.Command) error {
-	errs := []error{f.checkReading()}
+	err := counted(cmd)
 	if !f.filtered {
-		var err error
-		f.filter, err = f.choice.parse(cmd)
-		errs = append(errs, err)
+		var wrong error
+		f.filter, wrong = f.choice.parse(cmd)
+		err = errors.Join(err, wrong)
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		return usageError{err}
 	}
 	return nil
-}
-
-// checkReading returns what is wrong with the flags about how sessions are read.
-func (f *readFlags) checkReading() error {
-	var errs []error
-	if f.memory < 0 {
-		errs = append(errs, fmt.Errorf("--max-memory %d must not be negative", f.memory))
-	}
-	if f.workers < 0 {
-		errs = append(errs, fmt.Errorf("--workers %d must not be negative", f.workers))
-	}
-	return errors.Join(errs...)
 }
 
 // corpus reads the sessions under paths that pass the filter, and reports on

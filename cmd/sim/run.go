@@ -136,7 +136,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 			},
 			func() error { return s.save(cmd, follow(), key, made, err != nil) },
 		}, err
-	}, f.live.check(), err)
+	}, err)
 }
 
 // simulate runs the plan, with real calls if the flags ask for them, and returns what these did.
@@ -220,7 +220,7 @@ func (f *runFlags) parsed(
 	if err != nil {
 		return nil, nil, err
 	}
-	errs := []error{f.output.check(), f.read.checkReading()}
+	errs := []error{f.output.check(), counted(cmd)}
 	file, err := scenarios.Parse(registry, asked.text, asked.name)
 	if err != nil {
 		return nil, nil, errors.Join(append(errs, err)...)

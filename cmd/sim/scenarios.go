@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -210,18 +211,26 @@ func hintScenario(err error, args []string) error {
 
 func newStrategies() *cobra.Command {
 	return group("strategies", "Look at the ways of managing a context that sim knows", "",
-		listing("List the strategies with their layers and the level each acts at", strategySheet),
-		showing("strategy", "Print a strategy as YAML with every parameter written out and explained",
+		newStrategiesList(), showing("strategy", "Print a strategy as YAML with every parameter written out and explained",
 			presetNames, strategyText),
 		newGenerations(), newStrategiesDiff(), newStrategiesCheck())
+}
+
+// newStrategiesList lists strategies, or those of patterns.
+func newStrategiesList() *cobra.Command {
+	var patterns []string
+	cmd := listing("List the strategies with their layers and the level each acts at", func() (*document.Table, error) { return strategySheet(patterns) })
+	cmd.Use, cmd.Example = "ls [PATTERN…]", "  sim strategies ls 'codex/*' 'cline/*'"
+	cmd.Args = func(_ *cobra.Command, args []string) error { patterns = args; return nil }
+	return cmd
 }
 
 // usualReading is the window and output limit for which thresholds are shown:
 // those of the recorded sessions.
 var usualReading = strategies.Reading{Window: 200_000, MaxOutput: client.MaxOutput}
 
-// strategySheet lists strategies, one per row.
-func strategySheet() (*document.Table, error) {
+// strategySheet lists the strategies that match one of some patterns as of path.Match, all for none, one per row.
+func strategySheet(patterns []string) (*document.Table, error) {
 	registry, err := strategies.Builtin()
 	if err != nil {
 		return nil, err
@@ -242,6 +251,9 @@ func strategySheet() (*document.Table, error) {
 		},
 	}
 	for _, name := range registry.Presets() {
+		if len(patterns) > 0 && !slices.ContainsFunc(patterns, func(p string) bool { ok, _ := path.Match(p, name); return ok }) {
+			continue
+		}
 		strategy, err := registry.Strategy(name)
 		if err != nil {
 			return nil, err
@@ -252,6 +264,9 @@ func strategySheet() (*document.Table, error) {
 		}
 		s.Rows = append(s.Rows, []any{name, strategy.InUse(), levelsOf(strategy, &usualReading), kinds[strategy.Group],
 			document.Cell{Value: about, Text: begun(about)}})
+	}
+	if len(s.Rows) == 0 {
+		return nil, usageError{fmt.Errorf("no strategy matches %q: sim strategies ls lists all", patterns)}
 	}
 	return s, nil
 }

@@ -161,6 +161,9 @@ of any length. CSV and JSON have all of it, and the files.`,
 	return cmd
 }
 
+// minModel is the least width of clipped model names.
+const minModel = 16
+
 // wideNote explains the columns that a brief list lacks.
 const wideNote = "UNSEEN: share of new tokens in no transcript line. DERIVED: outputs logged before they were final. " +
 	"ASSUMED: calls whose cache lifetime is not logged."
@@ -178,7 +181,7 @@ var sessionColumns = []column[*listed]{
 	label("project", "", func(s *listed) any { return s.Project }),
 	label("agent", "AGENT", func(s *listed) any { return s.Agent }),
 	label("version", "VERSION", func(s *listed) any { return s.Version() }),
-	{document.Column{Name: "model", Title: "MODEL"}, func(s *listed) any { return mainModel(s.Session) }},
+	{document.Column{Name: "model", Title: "MODEL", Clip: minModel}, func(s *listed) any { return mainModel(s.Session) }},
 	label("file", "", func(s *listed) any { return strings.Join(s.Files[:min(1, len(s.Files))], "") }),
 	figure("calls", "CALLS", "", func(s *listed) any { return s.bill.N(results.Calls) }),
 	figure("input_tokens", "INPUT", results.UnitTokens, func(s *listed) any { u := s.bill.Usage(); return u.Input() }),

@@ -2,14 +2,12 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/loop/learning"
 	"github.com/compactsim/compactsim/internal/report/charts"
@@ -54,7 +52,8 @@ the calls at which the recording did.`,
 		"check when this `PRESET` compacts; own is the generation of each session's client")
 	f.charts.bind(cmd, "survival")
 	flags.StringVar(&f.profile, "profile", "default", "fitted numbers: default, none or a `FILE` of sim calibrate")
-	flags.StringVar(&f.folds, "folds", "", "score each session with a profile fitted on others, by `KIND`: repository, session, user, epoch or time")
+	bindChoice(cmd, &f.folds, "folds", "score each session with a profile fitted on others, by `KIND`: "+
+		strings.Join(validate.Folds(), ", "), validate.Folds())
 	flags.BoolVar(&f.alone, "alone", false, "predict each session by the profile alone, without what the others show")
 	flags.IntVar(&f.replications, "replications", 0, "`N` random draws for the bands of a session's cost")
 	flags.IntVar(&f.worst, "worst", validate.DefaultWorst, "`N` worst calls to list")
@@ -126,23 +125,11 @@ func (f *validateFlags) validate(
 
 // check returns what is wrong with the flags.
 func (f *validateFlags) check() error {
-	errs := []error{f.charts.check()}
-	if f.folds != "" {
-		if !slices.Contains(validate.Folds(), f.folds) {
-			known := validate.Folds()
-			errs = append(errs, fmt.Errorf("unknown folds %q%s", f.folds, nearest.Among(f.folds, known)))
-		}
-		if f.profile == "none" {
-			errs = append(errs, errors.New("--folds needs a profile: it says what is switched on"))
-		}
+	err := f.charts.check()
+	if f.folds != "" && f.profile == "none" {
+		err = errors.Join(err, errors.New("--folds needs a profile: it says what is switched on"))
 	}
-	if f.replications < 0 {
-		errs = append(errs, fmt.Errorf("--replications %d must not be negative", f.replications))
-	}
-	if f.worst < 0 {
-		errs = append(errs, fmt.Errorf("--worst %d must not be negative", f.worst))
-	}
-	return errors.Join(errs...)
+	return err
 }
 
 // calibrateFlags are the flags of sim calibrate.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
@@ -167,41 +168,42 @@ func bindFormat(cmd *cobra.Command, name *string, known ...string) {
 	}
 	*name = known[0]
 	last := len(known) - 1
-	usage := "output `FORMAT`: " + strings.Join(known[:last], ", ") + " or " + known[last]
-	cmd.Flags().Var(&formatFlag{name, known}, "format", usage)
-	completeFlag(cmd, "format", func() []string { return known })
+	bindChoice(cmd, name, "format", "output `FORMAT`: "+strings.Join(known[:last], ", ")+" or "+known[last], known)
 }
 
-// formatFlag is the name of a known format.
-type formatFlag struct {
-	name  *string
+// bindChoice adds a flag to a command whose value, which has its default, is one of the known names. The usage says between
+// back quotes what they name.
+func bindChoice(cmd *cobra.Command, value *string, flag, usage string, known []string) {
+	what, _ := pflag.UnquoteUsage(&pflag.Flag{Usage: usage})
+	cmd.Flags().Var(&choice{value, strings.ToLower(what), known}, flag, usage)
+	completeFlag(cmd, flag, func() []string { return known })
+}
+
+// choice is the value of a flag that takes one of some names.
+type choice struct {
+	value *string
+	what  string // the names name
 	known []string
 }
 
 // String returns the name.
-func (f *formatFlag) String() string {
-	if f.name == nil {
+func (c *choice) String() string {
+	if c.value == nil {
 		return ""
 	}
-	return *f.name
+	return *c.value
 }
 
-// Set takes the name of a known format.
-func (f *formatFlag) Set(name string) error {
-	*f.name = name
-	return checkFormat(name, f.known)
+// Set takes a known name; that none is given is reported with all that is wrong with the flags.
+func (c *choice) Set(name string) error {
+	if *c.value = name; name == "" || slices.Contains(c.known, name) {
+		return nil
+	}
+	return fmt.Errorf("unknown %s %q%s", c.what, name, nearest.Among(name, c.known))
 }
 
 // Type returns the word for the value in help.
-func (f *formatFlag) Type() string { return "string" }
-
-// checkFormat returns an error that names the nearest known format.
-func checkFormat(format string, known []string) error {
-	if slices.Contains(known, format) {
-		return nil
-	}
-	return fmt.Errorf("unknown format %q%s", format, nearest.Among(format, known))
-}
+func (c *choice) Type() string { return "string" }
 
 // gone names what serves in place of a command, a flag or a value of a flag that earlier states of
 // the program had. A key is a command path, with the flag or the value behind it; a flag's value

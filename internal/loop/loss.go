@@ -34,13 +34,18 @@ func (s *replay) lossTimes(p *profile.Profile, model string) float64 {
 		return 1
 	}
 	if s.scaled != model {
-		at := profile.Shown{
-			Agent: s.session.Agent, Provider: promptcache.ProviderOf(model), Model: profile.Name(model), Series: profile.Series(s.version),
-			Session: profile.Key(prompt.DigestString(s.session.ID)), Marked: !s.automatic,
-		}
+		at := s.shown(model)
 		s.scaled, s.scale = model, p.TimesLost(&at).Times
 	}
 	return s.scale
+}
+
+// shown says what of other sessions tells about one of this session's calls of a model.
+func (s *replay) shown(model string) profile.Shown {
+	return profile.Shown{
+		Agent: s.session.Agent, Provider: promptcache.ProviderOf(model), Model: profile.Name(model), Series: profile.Series(s.version),
+		Session: profile.Key(prompt.DigestString(s.session.ID)), Marked: !s.automatic,
+	}
 }
 
 // expectLoss adds to the row what the call that was just served would cost more if it

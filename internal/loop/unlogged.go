@@ -9,6 +9,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // unlogged is what a thread's past reveals of what no line shows: sizes and habits that the
@@ -75,8 +76,19 @@ const (
 	hiddenLayer = 0x7f
 )
 
+// describeFirst adds to the first request of a session, neither Claude Code's nor Codex's, what others of its agent keep warm of it.
+func (l *Loop) describeFirst(t *thread, model string) {
+	p, s := l.config.Profile, t.replay.session
+	if p == nil || t.started || t.trace.Kind != traces.ThreadMain || agents.ClaudeCode(s) || t.codex() || l.config.abroad(s) {
+		return
+	}
+	at := t.replay.shown(model)
+	l.request.Shared = int32(min(int64(p.FirstShare(&at)*float64(l.request.Tokens())), t.opening()))
+}
+
 // describe adds to the request of a conversation what no line shows.
 func (l *Loop) describe(t *thread, model string, unheld int64) {
+	l.describeFirst(t, model)
 	p := t.replay.profile
 	if p == nil {
 		return

@@ -110,7 +110,8 @@ type Table struct {
 	Rows    [][]any
 	// Notes are lines below the table.
 	Notes []string
-	// A table has the width of its screen: texts are wrapped, columns are dropped as they allow, and a note names the
+	// A table has the width of its screen: a line above it states what is the same in all
+	// rows, columns are dropped, shortened and wrapped as they allow, and a note names the
 	// dropped ones. Fitted says that it keeps to Width in a file too, with all columns except
 	// spare ones; Wide says that its lines may have any length on a screen.
 	Fitted bool
@@ -124,7 +125,12 @@ type Column struct {
 	Unit  string // one of Unit…, or "" for text and plain counts
 	Right bool   // figures are right-aligned
 	Notes []string
-	Spare int // when space is short, drop the column, highest number first, below 0 never
+
+	// What a table may do when space is short:
+	Spare     int  // drop the column, highest number first, below 0 never
+	Clip      int  // cut the middle of texts, down to this many characters
+	ClipTitle int  // cut the middle of the title, down to this many characters
+	Break     bool // break names after their underscores
 }
 
 // Cell is a value with its own text or footnotes.

@@ -7,14 +7,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Long texts are wrapped.
+// What is the same in all rows stands above a table that is too wide, long texts
+// are wrapped.
 func TestFittedTable(t *testing.T) {
 	words := strings.TrimSpace(strings.Repeat("word ", 30))
 	s := &Table{
-		Columns: []Column{{Title: "NAME"}, {Title: "LONG"}, {Title: "N", Right: true}},
-		Rows:    [][]any{{"a", words, 1}, {"b", "short", 22}, {"c", "", 3}},
+		Columns: []Column{{Title: "NAME"}, {Title: "SAME"}, {Title: "EMPTY"}, {Title: "LONG"}, {Title: "N", Right: true}},
+		Rows:    [][]any{{"a", "all", "", words, 1}, {"b", "all", "", "short", 22}, {"c", "all", "", "", 3}},
 	}
-	want := `NAME  LONG                                                                    N
+	want := `in all rows: SAME all, EMPTY –
+
+NAME  LONG                                                                    N
 a     word word word word word word word word word word word word word word   1
       word word word word word word word word word word word word word word
       word word
@@ -24,10 +27,14 @@ c                                                                             3
 	if diff := cmp.Diff(want, textOf(t, s)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	s.Rows = s.Rows[:1] // of one row all is the same, and nothing stands above
+	if got := textOf(t, s); !strings.HasPrefix(got, "NAME  SAME  EMPTY  LONG") {
+		t.Errorf("one row:\n%s", got)
+	}
 }
 
 // Columns of figures are not wrapped: the last ones are left out, and a note names
-// them.
+// them. A table that fits is left as it is, with what is the same too.
 func TestColumnsWithoutRoom(t *testing.T) {
 	s := &Table{Columns: []Column{{Title: "NAME"}}, Rows: [][]any{{"one"}, {"two"}}}
 	for i := range 5 {
@@ -44,6 +51,10 @@ No room for DDDDDDDDDDDDDDDDDD, AAAAAAAAAAAAAAAAAA: a wider terminal shows more,
 `
 	if diff := cmp.Diff(want, textOf(t, s)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	s.Columns, s.Rows = s.Columns[:3], [][]any{{"one", 1, 1}, {"two", 1, 1}, {"three", 1, 1}}
+	if got := textOf(t, s); strings.Contains(got, "in all rows") {
+		t.Errorf("a table that fits:\n%s", got)
 	}
 }
 

@@ -11,6 +11,7 @@ type grid struct {
 	columns []Column
 	head    []field
 	rows    [][]field
+	names   bool // names are broken, but not texts
 }
 
 // field is a text with the marks of its footnotes.
@@ -135,15 +136,24 @@ func (g *grid) lines(escape func(string) string) [][]string {
 
 const (
 	columnGap    = 2  // characters between two columns
-	leastWrapped = 16 // least width of a wrapped column of text, in characters: below it fewer columns read better
-	wholeWord    = 20 // characters of a word that is not broken
+	leastWrapped = 20 // least width of a wrapped column of text, in characters: below it fewer columns read better
+	leastBroken  = 12 // least width of a column of broken names
 )
 
-// fit lays out g within a width, in characters: texts are wrapped, and columns dropped whose titles are returned, without
-// drop only spare ones. A table that fits stays unchanged.
-func (g grid) fit(width int, drop bool) (left []string, fitted grid) {
+// fit lays out g within a width, in characters. A table that fits stays
+// unchanged. Otherwise fit returns what is the same in all rows as a line above
+// the table, and the titles of the columns that were dropped: without drop only
+// spare ones.
+func (g grid) fit(width int, drop bool) (above string, left []string, fitted grid) {
+	g = g.clipTitles(width)
+	g.names = true
+	if named := g.wrapped(width); named.width() <= width {
+		return "", nil, named
+	}
+	g.names = false
+	g, above = g.withoutSame()
 	g, left = g.spared(width, drop)
-	return left, g.wrapped(width)
+	return above, left, g.clipped(width).wrapped(width)
 }
 
 // widths returns the width of each column.
@@ -181,8 +191,35 @@ func (g *grid) pick(kept []int) grid {
 	return out
 }
 
-// spared drops columns until the rest fits with wrapping, and returns their titles: spare ones, then with drop the last
-// ones. The first column stays.
+// withoutSame removes columns after the first that are the same in all rows, if
+// there are three rows or more, and returns a line with their values.
+func (g grid) withoutSame() (grid, string) {
+	if len(g.rows) < 3 {
+		return g, ""
+	}
+	var kept []int
+	var same []string
+	for i := range g.head {
+		differs := slices.ContainsFunc(g.rows, func(row []field) bool { return row[i] != g.rows[0][i] })
+		if i == 0 || differs {
+			kept = append(kept, i)
+			continue
+		}
+		text := strings.TrimSpace(g.rows[0][i].text + " " + g.rows[0][i].mark)
+		if text == "" {
+			text = Dash
+		}
+		same = append(same, g.head[i].text+" "+text)
+	}
+	if len(same) == 0 {
+		return g, ""
+	}
+	return g.pick(kept), "in all rows: " + strings.Join(same, ", ")
+}
+
+// spared drops columns and returns their titles: spare ones until the rest fits
+// with clipping, then with drop the last ones until the rest fits with
+// wrapping. The first column stays.
 func (g grid) spared(width int, drop bool) (grid, []string) {
 	var left []string
 	for {
@@ -192,29 +229,116 @@ func (g grid) spared(width int, drop bool) (grid, []string) {
 				worst = i
 			}
 		}
-		if worst == 0 || g.columns[worst].Spare == 0 && !drop || g.least() <= width {
+		last := g.columns[worst].Spare == 0
+		if worst == 0 || last && !drop || g.least(last) <= width {
 			return g, left
 		}
 		left = append(left, g.head[worst].text)
-		var kept []int
-		for i := range g.head {
-			if i != worst {
-				kept = append(kept, i)
-			}
-		}
-		g = g.pick(kept)
+		g = g.pick(slices.DeleteFunc(indexes(len(g.head)), func(i int) bool { return i == worst }))
 	}
 }
 
-// least returns the width of g with everything wrapped that may be.
-func (g *grid) least() int {
+func indexes(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// least returns the width of g with everything clipped that may be clipped and,
+// if wrapped is set, everything wrapped that may be wrapped.
+func (g *grid) least(wrapped bool) int {
 	widths := g.widths()
-	for i := range widths {
-		if g.left(i) && widths[i] > leastWrapped {
-			widths[i] = g.longest(i, leastWrapped)
+	for i, c := range g.columns {
+		if at := g.wrapAt(i); wrapped && at > 0 && widths[i] > at {
+			widths[i] = g.longest(i, at)
+		}
+		if c.Clip > 0 {
+			widths[i] = max(min(widths[i], c.Clip), runes(g.head[i].text))
 		}
 	}
 	return sum(widths)
+}
+
+// clipTitles shortens titles that are wider than their column's texts, the
+// widest first.
+func (g grid) clipTitles(width int) grid {
+	values := grid{columns: g.columns, head: make([]field, len(g.head)), rows: g.rows}
+	below := values.widths()
+	widths := g.widths()
+	over := sum(widths) - width
+	for ; over > 0; over-- {
+		widest := -1
+		for i, c := range g.columns {
+			if c.ClipTitle > 0 && widths[i] > max(below[i], c.ClipTitle) && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
+	}
+	var titles []string
+	size := width
+	for i, c := range g.columns {
+		if c.ClipTitle > 0 {
+			titles = append(titles, g.head[i].text)
+			size = min(size, widths[i])
+		}
+	}
+	short := distinct(titles, size)
+	g.head = slices.Clone(g.head)
+	for i, c := range g.columns {
+		if c.ClipTitle > 0 && runes(g.head[i].text) > widths[i] {
+			g.head[i].text = short[g.head[i].text]
+		}
+	}
+	return g
+}
+
+// clipped cuts the middle of long texts where columns allow it. Different texts
+// stay different.
+func (g grid) clipped(width int) grid {
+	for i, c := range g.columns {
+		over, widths := g.width()-width, g.widths()
+		if c.Clip == 0 || over <= 0 {
+			continue
+		}
+		var names []string
+		for _, row := range g.rows {
+			names = append(names, row[i].text)
+		}
+		short := distinct(names, max(c.Clip, widths[i]-over))
+		rows := make([][]field, len(g.rows))
+		for k, row := range g.rows {
+			rows[k] = slices.Clone(row)
+			rows[k][i].text = short[row[i].text]
+		}
+		g.rows = rows
+	}
+	return g
+}
+
+// wrapAt returns the width below which a column is not broken into lines, 0 if
+// it is not broken at all.
+func (g *grid) wrapAt(i int) int {
+	switch {
+	case g.columns[i].Break:
+		return leastBroken
+	case g.left(i) && !g.names:
+		return leastWrapped
+	}
+	return 0
+}
+
+// wrap breaks a text of a column into lines.
+func (g *grid) wrap(i int, text string, size int) []string {
+	if g.columns[i].Break {
+		return brokenName(text, size)
+	}
+	return wrapText(text, size)
 }
 
 // wrapped breaks texts over several rows, the widest column first, until the
@@ -232,7 +356,7 @@ func (g grid) wrapped(width int) grid {
 			if limits[i] == widths[i] {
 				continue
 			}
-			for k, text := range broken(row[i].text, limits[i]) {
+			for k, text := range g.wrap(i, row[i].text, limits[i]) {
 				if k == len(lines) {
 					lines = append(lines, make([]field, len(row)))
 				}
@@ -248,15 +372,13 @@ func (g grid) wrapped(width int) grid {
 
 // limits returns the widths at which to wrap columns.
 func (g *grid) limits(widths []int, width int) []int {
-	limits, floors := slices.Clone(widths), make([]int, len(widths))
-	for i := range floors {
-		floors[i] = max(g.longest(i, leastWrapped), leastWrapped)
-	}
+	limits := slices.Clone(widths)
 	last := -1 // the last of the wrapped columns
 	for sum(limits) > width {
 		widest := -1
 		for i := range limits {
-			if g.left(i) && limits[i] > floors[i] && (widest < 0 || limits[i] > limits[widest]) {
+			least := g.wrapAt(i)
+			if least > 0 && limits[i] > least && (widest < 0 || limits[i] > limits[widest]) {
 				widest = i
 			}
 		}
@@ -281,7 +403,7 @@ func (g *grid) limits(widths []int, width int) []int {
 func (g *grid) longest(column, limit int) int {
 	size := runes(g.head[column].text)
 	for _, row := range g.rows {
-		for _, line := range broken(row[column].text, limit) {
+		for _, line := range g.wrap(column, row[column].text, limit) {
 			size = max(size, runes(line))
 		}
 	}

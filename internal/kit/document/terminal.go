@@ -153,7 +153,11 @@ func (t *terminal) table(x *Table) error {
 	}
 	g := x.grid(&t.notes)
 	if screen := !t.file; screen && !x.Wide || x.Fitted {
-		left, fitted := g.fit(t.width, screen)
+		above, left, fitted := g.fit(t.width, screen)
+		if above != "" {
+			t.text(above, "")
+			t.gap()
+		}
 		for _, title := range slices.Backward(left) {
 			if !slices.Contains(t.left, title) {
 				t.left = append(t.left, title)

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,33 +47,58 @@ func wrapText(text string, width int) []string {
 }
 
 // Shortened cuts the middle of a text longer than size characters.
-func Shortened(text string, size int) string {
+func Shortened(text string, size int) string { return cut(text, size, size/2, "…") }
+
+// cut replaces the middle of a text longer than size characters by a mark; head
+// characters precede it.
+func cut(text string, size, head int, mark string) string {
 	r := []rune(text)
 	if len(r) <= size {
 		return text
 	}
-	return string(r[:size/2]) + "…" + string(r[len(r)-max(0, size-size/2-1):])
+	tail := max(0, size-head-runes(mark))
+	return string(r[:head]) + mark + string(r[len(r)-tail:])
 }
 
-// broken breaks a text of a table into lines of at most size characters: at spaces, after the underscores of a name and,
-// in a word of more than wholeWord characters, anywhere. What continues a word is indented.
-func broken(text string, size int) []string {
-	lines := []string{""}
-	for i, word := range strings.Split(text, " ") {
-		gap := " "[:min(i, 1)]
-		for _, part := range strings.SplitAfter(word, "_") {
-			for chunk := range slices.Chunk([]rune(part), max(size-1, wholeWord)) {
-				last := len(lines) - 1
-				if longer := lines[last] + gap + string(chunk); lines[last] == "" || runes(longer) <= size {
-					lines[last] = longer
-				} else {
-					lines = append(lines, " "[len(gap):]+string(chunk))
-				}
-				gap = ""
-			}
+// distinct returns names of at most size characters: longer ones lose their
+// middle. They keep a third of the room before it or, where names would become
+// equal, as much as distinguishes them. Names that still do not differ are
+// numbered.
+func distinct(names []string, size int) map[string]string {
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	heads := []int{size / 3}
+	for head := 1; head < size-1; head++ {
+		heads = append(heads, head)
+	}
+	for _, head := range heads {
+		short, taken := map[string]string{}, map[string]bool{}
+		for _, name := range names {
+			short[name] = cut(name, size, head, "…")
+			taken[short[name]] = true
+		}
+		if len(taken) == len(names) {
+			return short
 		}
 	}
-	return lines
+	short := map[string]string{}
+	for i, name := range names {
+		short[name] = cut(name, size, size/3, fmt.Sprintf("…%d…", i+1))
+	}
+	return short
+}
+
+// brokenName breaks a name after its underscores into lines of at most size
+// characters, with all but the first indented.
+func brokenName(name string, size int) []string {
+	var lines []string
+	line := ""
+	for _, part := range strings.SplitAfter(name, "_") {
+		if strings.TrimSpace(line) != "" && runes(line+part) > size {
+			lines, line = append(lines, line), " "
+		}
+		line += part
+	}
+	return append(lines, line)
 }
 
 func runes(s string) int { return len([]rune(s)) }

@@ -10,15 +10,10 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/serving/calls"
+	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
-
-// sessionKinds divide sessions by the calls of their recording.
-var sessionKinds = []struct {
-	name string
-	most int // calls
-}{{"below 50 calls", 49}, {"50 to 199 calls", 199}, {"200 calls or more", math.MaxInt}}
 
 // leastRanked is the smallest number of sessions of a kind that a rank is the mean of.
 const leastRanked = 3
@@ -43,10 +38,10 @@ func rankChart(run *results.Run) (*document.Chart, error) {
 	p := document.Panel{Height: barPitch * float64(len(cells)), X: unitAxis(results.UnitCount, 0.8, float64(len(cells))+0.2, 12)}
 	p.X.Title, p.X.Grid = "mean rank by cost, 1 for the cheapest", true
 	swept, styles, drawn := sweptNames(run), looks(), 0
-	for k, kind := range sessionKinds {
+	for _, kind := range studies.ByCalls {
 		var at []int
 		for i, r := range base.Rows {
-			if n := r.OwnCalls(); n <= kind.most && (k == 0 || n > sessionKinds[k-1].most) {
+			if kind.Has(r.OwnCalls(), 0) {
 				at = append(at, i)
 			}
 		}
@@ -55,7 +50,11 @@ func rankChart(run *results.Run) (*document.Chart, error) {
 		}
 		style := styles[drawn]
 		style.Size = 2.8
-		marks := dotsOf(kind.name+", "+document.Count(len(at), "session"), style)
+		name := kind.Name
+		if kind.About != "" {
+			name += " (" + kind.About + ")"
+		}
+		marks := dotsOf(name+", "+document.Count(len(at), "session"), style)
 		for c := range cells {
 			mean, half := meanOf(ranks[c], at)
 			y := float64(len(cells)-1-c) + 0.27*float64(1-drawn)

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,6 +17,9 @@ func ValidationDrawings(r *validate.Report) []Drawing {
 	return []Drawing{drawing("survival", func() (*document.Chart, error) { return survivalChart(r) })}
 }
 
+// providerTitles are the names of providers for people.
+var providerTitles = map[string]string{"anthropic": "Anthropic", "openai": "OpenAI", "deepseek": "DeepSeek", "google": "Google"}
+
 // survivalChart shows by age how often calls still read what was left for them, by provider, with the documented lifetimes.
 func survivalChart(r *validate.Report) (*document.Chart, error) {
 	curves := r.Survival()
@@ -25,15 +29,17 @@ func survivalChart(r *validate.Report) (*document.Chart, error) {
 	p := document.Panel{Title: "calls that read what was left (95 % intervals)", Height: 300, Y: unitAxis(results.UnitRatio, 0, 1.05, 6),
 		X: document.Axis{Title: "age: since the last response, logarithmic", Log: true, Low: 0.1, High: 1e5}}
 	p.Y.Grid = true
-	for _, s := range []float64{0.1, 1, 10, 60, 300, 3600, 36_000} {
-		p.X.Ticks = append(p.X.Ticks, document.Tick{Value: s, Label: document.Seconds(s)})
-	}
+	p.X.Ticks = []document.Tick{{Value: 0.1, Label: "0.1 s"}, {Value: 1, Label: "1 s"}, {Value: 10, Label: "10 s"}, {Value: 60, Label: "1 min"},
+		{Value: 300, Label: "5 min"}, {Value: 3600, Label: "1 h"}, {Value: 36_000, Label: "10 h"}}
 	colors := []document.Color{0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9}
 	var facts []string
 	for i, c := range curves {
-		name := c.Provider
-		if c.TTL == prompt.TTL1h {
-			name += ", for an hour"
+		name := cmp.Or(providerTitles[c.Provider], c.Provider)
+		switch {
+		case c.TTL == prompt.TTL1h:
+			name += ", an hour"
+		case c.Provider == "anthropic": // automatic caches are asked for no lifetime
+			name += ", five minutes"
 		}
 		line := document.Series{Name: name, Mark: document.MarkLine, Style: document.Style{Color: colors[i%len(colors)], Width: 1.4}}
 		for _, at := range c.Points {

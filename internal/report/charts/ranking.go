@@ -17,13 +17,13 @@ const topRanked = 12
 // Ranking reports strategies in order: the best and the agent's own, or all of them. CSV has a row for each strategy
 // and view.
 func Ranking(r *studies.Ranking, all bool) *document.Document {
-	first, last := &r.Windows[0], &r.Windows[len(r.Windows)-1]
+	first := &r.Windows[0]
 	most := topRanked
 	if all {
 		most = math.MaxInt
 	}
 	d := &document.Document{
-		Title: "Strategies of other programs, ranked", Head: append(headLines(r.Run), comparedText(first), comparedText(last)),
+		Title: "Strategies of other programs, ranked", Head: append(headLines(r.Run), comparedTexts(r.Windows)...),
 		Data: func() *document.Table { return rankingData(r) },
 	}
 	if r.Stopped != "" {
@@ -51,63 +51,100 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 			idle.Rows = append(idle.Rows, []any{x.Strategy, x.Reason})
 		}
 		add(idle)
-	} else {
-		var apart []string
-		for _, x := range []struct {
-			n    int
-			what string
-		}{{len(first.Idealised), "idealised"}, {len(first.Ended), "that end sessions early"}, {len(r.NotRun), "not run"}} {
-			if x.n > 0 {
-				apart = append(apart, fmt.Sprintf("%d %s", x.n, x.what))
-			}
-		}
-		if len(apart) > 0 {
-			d.Notes = append(d.Notes, "apart: "+strings.Join(apart, ", ")+"; --all lists every one with its reason")
-		}
+	} else if hidden := hiddenText(r, most); hidden != "" {
+		d.Notes = append(d.Notes, "not shown: "+hidden+"; --all lists them, with reasons")
 	}
 	d.Notes = append(d.Notes,
-		"Places: 1 and the number of strategies shown to be better, session by session, all pairs judged together (Holm); equal places "+
-			"are ties. In brackets: the place by that figure. VS OWN: cost against the agent's own strategy. REGRET: cost above the best "+
-			"schedule of full compaction.",
-		fmt.Sprintf("Kinds and servers are at a window of %s%s; fewer than %d acting sessions have no order.", last.Name,
-			rankingKey(slices.Concat(r.Kinds, r.Servers)), studies.LeastActing),
-		"", errorLine(r.Run))
+		"PLACE a–b: a − 1 strategies are shown to cost less, and b − 1 may, as all pairs are judged together, session by session (Holm). "+
+			"In brackets: the same a, by that figure. VS OWN: cost against the agent's own strategy. WAIT: waiting that it adds, negative "+
+			"where shorter contexts answer sooner. REGRET: cost above the best schedule of full compactions.",
+		rankingKey(r), "", errorLine(r.Run))
 	return d
 }
 
-// rankingKey says what the names of views stand for.
-func rankingKey(views []studies.View) string {
-	text := ""
-	for _, v := range views {
-		if v.About != "" {
-			text += "; " + v.Name + ": " + v.About
+// hiddenText counts what the short form leaves out.
+func hiddenText(r *studies.Ranking, most int) string {
+	first, more := &r.Windows[0], 0
+	for i := range first.Standings {
+		if i >= most && !first.Standings[i].Own {
+			more++
 		}
 	}
-	return text
+	var list []string
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{more, "more in this order"}, {len(first.Idealised), "idealised"}, {len(first.Ended), "that end sessions early"}, {len(r.NotRun), "not run"}} {
+		if x.n > 0 {
+			list = append(list, document.Whole(x.n)+" "+x.what)
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
-// comparedText says on what a view compares strategies, and what is left out for whom.
+// rankingKey says what the names of groups stand for, of several that stand for the same once.
+func rankingKey(r *studies.Ranking) string {
+	text := fmt.Sprintf("Groups of fewer than %d acting sessions have no order", studies.LeastActing)
+	if len(r.Kinds) > 0 {
+		text += "; kinds and servers are at a window of " + r.Windows[len(r.Windows)-1].Name
+	}
+	groups, names := slices.Concat(r.Kinds, r.Servers), ""
+	for i, v := range groups {
+		if v.About == "" {
+			continue
+		}
+		if names += v.Name; i+1 < len(groups) && groups[i+1].About == v.About {
+			names += ", "
+			continue
+		}
+		text, names = text+"; "+names+": "+v.About, ""
+	}
+	return text + "."
+}
+
+// comparedTexts says on what each window compares strategies, and what is left out for whom.
+func comparedTexts(windows []studies.View) (list []string) {
+	names := ""
+	for i := range windows {
+		text := comparedText(&windows[i])
+		if names += windows[i].Name; i+1 < len(windows) && comparedText(&windows[i+1]) == text {
+			names += ", "
+			continue
+		}
+		list, names = append(list, "window "+names+": "+text), ""
+	}
+	return list
+}
+
 func comparedText(v *studies.View) string {
-	text := fmt.Sprintf("window %s: %s in %s compared, in %s of them some strategy acts: these are ranked", v.Name,
-		document.Count(v.Calls, "call"), document.Count(v.Sessions, "session"), document.Whole(v.Acting))
+	text := fmt.Sprintf("compared on %s of %s, ranked on the %s in which a strategy acts", document.Count(v.Calls, "call"),
+		document.Count(v.Sessions, "session"), document.Whole(v.Acting))
+	if !v.Ordered() {
+		text += ", too few for an order"
+	}
 	if v.Over > 0 {
-		text += fmt.Sprintf("; left out: %s in %s that the agent's own strategy cannot end", document.Count(v.OverCalls, "call"), document.Count(v.Over, "session"))
+		text += fmt.Sprintf("; left out: %s of %s that the agent's own strategy ends early", document.Count(v.OverCalls, "call"), document.Count(v.Over, "session"))
 	}
 	if v.Unpriced > 0 {
-		text += fmt.Sprintf("; %s with models without a price", document.Count(v.Unpriced, "session"))
-	}
-	if !v.Ordered() {
-		text += "; too few for an order"
+		text += fmt.Sprintf("; left out: %s with models without a price", document.Count(v.Unpriced, "session"))
 	}
 	return text
 }
 
-// placed is a place, or a dash where there is no order.
-func placed(place int) string {
-	if place == 0 {
+// placed is the first place of a strategy, or a dash where there is no order.
+func placed(p studies.Place) string {
+	if p.First == 0 {
 		return "–"
 	}
-	return document.Whole(place)
+	return document.Whole(p.First)
+}
+
+// placeRange is all that chance leaves open of a place.
+func placeRange(p studies.Place) string {
+	if p.Last <= p.First {
+		return placed(p)
+	}
+	return placed(p) + "–" + document.Whole(p.Last)
 }
 
 // rankingTable has the best of a list, and the agent's own strategy.
@@ -117,7 +154,7 @@ func rankingTable(title string, list []studies.Standing, most int) *document.Tab
 		{Title: "WHY"}}}
 	for i := range list {
 		s := &list[i]
-		if i >= most && s.Strategy != "own" {
+		if i >= most && !s.Own {
 			continue
 		}
 		recall, regret := any(nil), any(nil)
@@ -127,7 +164,7 @@ func rankingTable(title string, list []studies.Standing, most int) *document.Tab
 		if !math.IsNaN(s.RegretUSD) {
 			regret = document.USD(s.RegretUSD, 2)
 		}
-		t.Rows = append(t.Rows, []any{placed(s.Place), s.Strategy, document.USD(s.CostUSD, 2), document.SignedPercent(s.VsOwn), recall,
+		t.Rows = append(t.Rows, []any{placeRange(s.Place), s.Strategy, document.USD(s.CostUSD, 2), document.SignedPercent(s.VsOwn), recall,
 			document.Seconds(s.WaitSeconds) + " (" + placed(s.PlaceWait) + ")", regret, s.Why})
 	}
 	return t
@@ -144,7 +181,7 @@ func rankingGroups(views []studies.View, list []studies.Standing, most int) *doc
 		t.Columns, acting = append(t.Columns, document.Column{Title: strings.ToUpper(views[i].Name), Right: true}), append(acting, views[i].Acting)
 	}
 	for i := range list {
-		if len(views) == 0 || i >= most && list[i].Strategy != "own" {
+		if len(views) == 0 || i >= most && !list[i].Own {
 			continue
 		}
 		row := []any{list[i].Strategy}
@@ -166,7 +203,7 @@ func rankingGroups(views []studies.View, list []studies.Standing, most int) *doc
 
 // rankingData has a row for every standing of every view.
 func rankingData(r *studies.Ranking) *document.Table {
-	t := &document.Table{Columns: document.Columns("view", "acting_sessions", "place", "strategy", "idealised", "cost_usd", "vs_own",
+	t := &document.Table{Columns: document.Columns("view", "acting_sessions", "place", "place_last", "strategy", "idealised", "cost_usd", "vs_own",
 		"needed_recall", "place_recall", "added_latency_seconds", "place_wait", "regret_usd", "why")}
 	value := func(v float64) any {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -177,8 +214,8 @@ func rankingData(r *studies.Ranking) *document.Table {
 	for _, v := range slices.Concat(r.Windows, r.Kinds, r.Servers) {
 		for _, s := range slices.Concat(v.Standings, v.Idealised) {
 			ideal := slices.ContainsFunc(v.Idealised, func(x studies.Standing) bool { return x.Strategy == s.Strategy })
-			t.Rows = append(t.Rows, []any{v.Name, v.Acting, s.Place, s.Strategy, ideal, s.CostUSD, value(s.VsOwn), value(s.Recall), s.PlaceRecall,
-				s.WaitSeconds, s.PlaceWait, value(s.RegretUSD), s.Why})
+			t.Rows = append(t.Rows, []any{v.Name, v.Acting, s.Place.First, s.Place.Last, s.Strategy, ideal, s.CostUSD, value(s.VsOwn), value(s.Recall), s.PlaceRecall.First,
+				s.WaitSeconds, s.PlaceWait.First, value(s.RegretUSD), s.Why})
 		}
 	}
 	return t

@@ -113,14 +113,16 @@ func (r *Report) at(line int) string {
 	return fmt.Sprintf("%s:%d: ", r.File, line)
 }
 
-// maxLines is how many results a table lists; of more it lists the failures.
-const maxLines = 100
+const (
+	maxLines  = 100 // results that a table lists; of more it lists the failures
+	shortName = 12  // least number of characters of a name that are kept
+)
 
 // table lists the results that show selects.
 func (r *Report) table(show func(*Result) bool) *document.Table {
 	t := &document.Table{Fitted: true, Columns: []document.Column{
-		{Name: "metric", Title: "METRIC"},
-		{Name: "cell", Title: "CELL"}, {Name: "group"}, {Name: "rule", Title: "RULE"},
+		{Name: "metric", Title: "METRIC", Break: true},
+		{Name: "cell", Title: "CELL", Clip: shortName}, {Name: "group", Clip: shortName}, {Name: "rule", Title: "RULE"},
 		{Name: "observed", Title: "OBSERVED", Right: true}, {Name: "bar", Title: "BAR", Right: true, Spare: 1},
 		{Name: "margin", Title: "MARGIN", Right: true, Spare: 4}, {Name: "baseline", Title: "BASELINE", Right: true, Spare: 2},
 		{Name: "noticed", Right: true, Spare: 3},

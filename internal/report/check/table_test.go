@@ -20,7 +20,7 @@ func TestTablesHaveTheirWidth(t *testing.T) {
 		r := new(Report)
 		for range rapid.IntRange(1, 20).Draw(t, "results") {
 			m := rapid.SampledFrom(results.Metrics()).Draw(t, "metric")
-			v := rapid.Float64Range(0, 1e3).Draw(t, "figure")
+			v := rapid.Float64Range(0, 1e6).Draw(t, "figure")
 			r.Results = append(r.Results, Result{Metric: m.Name, Unit: m.Unit, Cell: name.Draw(t, "cell"), Group: name.Draw(t, "group"),
 				Rule: rapid.SampledFrom([]string{"min 1", "max_increase 12.5%"}).Draw(t, "rule"), Status: OK,
 				Observed: &v, Low: new(v / 2), High: new(v * 2), Bar: &v, Margin: &v, Baseline: &v})

@@ -71,18 +71,17 @@ func (r *Report) sections(o WriteOptions, comment bool) []document.Section {
 // sampled marks figures that depend on draws.
 const sampled = "≈"
 
-// maxLabel is the largest length of a label above its column, characters.
-const maxLabel = 17
-
 // table lays out figures for people. The full labels of the sides are above it.
 // If all figures are drawn, the title says so.
 func (r *Report) table(c *Comparison, figures []Figure) *document.Table {
-	base, other := document.Shortened(cmp.Or(c.Base, document.Dash), maxLabel), document.Shortened(cmp.Or(c.Other, document.Dash), maxLabel)
-	if base == other {
-		base, other = "BASELINE", "OTHER"
-	}
-	t := &document.Table{Fitted: true, Columns: slices.Concat(document.Left("METRIC"),
-		document.Right("", base, other, "DIFFERENCE", "%", level100(r.Level)+" INTERVAL"), document.Left("VERDICT"),
+	const shortest = 8 // characters of a label that are always kept
+	t := &document.Table{Fitted: true, Columns: slices.Concat(
+		[]document.Column{
+			{Title: "METRIC", Break: true},
+			{Title: cmp.Or(c.Base, document.Dash), Right: true, ClipTitle: shortest},
+			{Title: cmp.Or(c.Other, document.Dash), Right: true, ClipTitle: shortest},
+		},
+		document.Right("", "DIFFERENCE", "%", level100(r.Level)+" INTERVAL"), document.Left("VERDICT"),
 		document.Right("", "p", "DETECTS", "W/T/L"),
 	)}
 	for i := range t.Columns[len(t.Columns)-3:] { // they explain the verdict

@@ -129,7 +129,7 @@ func (p *Places) lost() (n float64) {
 	return n
 }
 
-// Shown is what a session shows of losses, of agents other than Claude Code, whose calls the shares of
+// Shown is what a session shows of losses and of what others keep warm, of agents other than Claude Code, whose calls the shares of
 // caches with markers are.
 type Shown struct {
 	Agent    string `yaml:"agent"`
@@ -145,6 +145,9 @@ type Shown struct {
 	Later       int64 `yaml:"later_calls,omitempty" min:"0"`
 	LaterTokens int64 `yaml:"later_tokens,omitempty" min:"0"`
 	Missing     int64 `yaml:"missing_tokens,omitempty" min:"0"` // of both
+	// Opened are the tokens of its first call, none for Codex, whose first calls are in a list of their own, and Found those that this read: other sessions had left them.
+	Opened int64 `yaml:"first_tokens,omitempty" min:"0"`
+	Found  int64 `yaml:"first_read_tokens,omitempty" min:"0"`
 }
 
 // See counts a call that was due to read some tokens and read short tokens less.
@@ -219,6 +222,15 @@ type due struct {
 type pool struct {
 	all map[level]due
 	own map[string]shownAt
+	// opened adds up the shares of first calls that were read, by agent and model, and found has them by session.
+	opened map[[2]string]tally
+	found  map[string]foundAt
+}
+
+// foundAt is the share of a session's first call that was read.
+type foundAt struct {
+	agent, model string
+	share        float64
 }
 
 // shownAt is what a session shows, and its levels.
@@ -228,7 +240,7 @@ type shownAt struct {
 }
 
 func (l *Losses) pool() *pool {
-	x := &pool{map[level]due{}, map[string]shownAt{}}
+	x := &pool{map[level]due{}, map[string]shownAt{}, map[[2]string]tally{}, map[string]foundAt{}}
 	add := func(levels []level, d due) {
 		for _, at := range levels {
 			sum := x.all[at]
@@ -240,6 +252,11 @@ func (l *Losses) pool() *pool {
 	add(levels[:agentLevel+1], due{n, n, 0})
 	for i := range l.Sessions {
 		s := &l.Sessions[i]
+		if s.Opened > 0 {
+			at, of := foundAt{s.Agent, s.Model, float64(min(s.Found, s.Opened)) / float64(s.Opened)}, [2]string{s.Agent, s.Model}
+			sum := x.opened[of]
+			x.opened[of], x.found[s.Session] = tally{sum.yes + at.share, sum.n + 1}, at
+		}
 		if d := l.dueOf(s); d.losses > 0 {
 			at := shownAt{s.levels(), d}
 			x.own[s.Session] = at
@@ -283,6 +300,19 @@ func (p *Profile) TimesLost(s *Shown) Pooled {
 		}
 	}
 	return pooled
+}
+
+// FirstShare returns the share of a session's first call that it reads, as the other sessions of the agent with the model read
+// of theirs; one that reads nothing counts beside them. The counts of s are ignored.
+func (p *Profile) FirstShare(s *Shown) float64 {
+	if p.pooled == nil {
+		return 0
+	}
+	all := p.pooled.opened[[2]string{s.Agent, s.Model}]
+	if own := p.pooled.found[s.Session]; own.agent == s.Agent && own.model == s.Model {
+		all = tally{all.yes - own.share, all.n - 1}
+	}
+	return all.yes / (all.n + 1)
 }
 
 // LearnLosses adds what more sessions show, in place of what is known of the same.

@@ -155,3 +155,20 @@ func TestShownIsKept(t *testing.T) {
 		}
 	}
 }
+
+// By hand: of another session's 1,000 tokens 900 were read, of a third's none; with one beside them that reads nothing 0.9/3. A
+// session tells nothing about itself, and other models and agents nothing at all.
+func TestFirstShare(t *testing.T) {
+	opened := func(agent, model, session string, found int64) Shown {
+		return Shown{Agent: agent, Model: model, Session: session, Opened: 1000, Found: found}
+	}
+	p := shownProfile(opened("a", "m", "1", 900), opened("a", "m", "2", 0), opened("a", "m", "3", 1000), opened("b", "m", "4", 1000), opened("a", "n", "5", 1000))
+	for _, tc := range []struct {
+		at   Shown
+		want float64
+	}{{opened("a", "m", "3", 1000), 0.3}, {opened("a", "m", "6", 0), 1.9 / 4}, {opened("c", "m", "6", 0), 0}} {
+		if got := p.FirstShare(&tc.at); math.Abs(got-tc.want) > 1e-12 {
+			t.Errorf("%+v: %g, want %g", tc.at, got, tc.want)
+		}
+	}
+}

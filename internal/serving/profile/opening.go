@@ -40,7 +40,7 @@ func (o *Openings) Add(s *traces.Session) {
 	if len(s.Threads) == 0 || len(s.Threads[0].Rounds) == 0 {
 		return
 	}
-	if x := ShownBy(s); !agents.ClaudeCode(s) && x.Early+x.Later > 0 {
+	if x := ShownBy(s); !agents.ClaudeCode(s) && x.Early+x.Later+x.Opened > 0 && Invented(s) == "" {
 		o.Shown = append(o.Shown, x)
 	}
 	if s.Threads[0].Kind != traces.ThreadMain {
@@ -65,12 +65,15 @@ func (o *Openings) Add(s *traces.Session) {
 
 // ShownBy returns what a session shows of losses: its calls soon after the
 // last one, with nothing between, that answer tools or, where caches need markers, a person
-// too. It has no calls where there are none.
+// too. It has no calls where there are none. And it returns what its first call found.
 func ShownBy(s *traces.Session) Shown {
 	model := s.Models[s.Threads[0].Rounds[0].Model]
 	o := Shown{
 		Agent: s.Agent, Provider: promptcache.ProviderOf(model), Model: Name(model), Series: Series(s.Version()),
 		Session: Key(prompt.DigestString(s.ID)), Marked: !agents.Automatic(s),
+	}
+	if t := &s.Threads[0]; s.Agent != traces.AgentCodex && t.Kind == traces.ThreadMain && !t.MidContext && t.Rounds[0].Counted() {
+		o.Opened, o.Found = t.Rounds[0].Usage.Input(), t.Rounds[0].Usage.Read
 	}
 	for i := range s.Threads {
 		t := &s.Threads[i]

@@ -22,8 +22,10 @@ type DocumentOptions struct {
 	Prices string // the name of a price file, "" for the prices built in
 }
 
-// maxName is the largest length of a name in a table, characters.
-const maxName = 40
+const (
+	maxName = 40 // characters of a name in a table
+	minName = 24 // the same where space is short
+)
 
 // pageNotes are at the bottom of every audit.
 var pageNotes = []string{
@@ -88,6 +90,9 @@ func columns(name string, figures ...[]document.Column) []document.Column {
 func amounts(titles ...string) []document.Column { return document.Right(document.UnitUSD, titles...) }
 func sizes(titles ...string) []document.Column   { return document.Right(document.UnitTokens, titles...) }
 func counts(titles ...string) []document.Column  { return document.Right("", titles...) }
+
+// named returns a column of names that may be clipped.
+func named(title string) []document.Column { return []document.Column{{Title: title, Clip: minName}} }
 
 // spare returns columns that may be left out.
 func spare(columns []document.Column) []document.Column {
@@ -192,7 +197,7 @@ func (p *page) bill() []document.Section {
 
 // split lists the most expensive lines of a split, and the others as one.
 func (p *page) split(split *Split) *document.Table {
-	t := &document.Table{Columns: slices.Concat(document.Left("BY "+strings.ToUpper(split.By)), amounts("COST"),
+	t := &document.Table{Columns: slices.Concat(named("BY "+strings.ToUpper(split.By)), amounts("COST"),
 		counts("SHARE", "CALLS"), sizes("READ", "WRITTEN", "UNCACHED", "OUTPUT"), spare(sizes("LIMITED")))}
 	add := func(name string, l *Sum) {
 		t.Rows = append(t.Rows, []any{
@@ -283,7 +288,7 @@ func (p *page) lifetimes() []document.Section {
 
 // compactions shows the simulated cost and effect of compactions.
 func (p *page) compactions() []document.Section {
-	t := &document.Table{Columns: slices.Concat(document.Left("CALL BEHIND"), document.Left("TRIGGER"), sizes("BEFORE"), spare(sizes("AFTER")),
+	t := &document.Table{Columns: slices.Concat(named("CALL BEHIND"), document.Left("TRIGGER"), sizes("BEFORE"), spare(sizes("AFTER")),
 		spare(counts("CALL", "REWRITE", "SAVED")), counts("NET", "PAYBACK", "CALLS"))}
 	var values []float64
 	for i := range first(p.options.Top, p.Compactions) {
@@ -321,8 +326,8 @@ func (p *page) content() []document.Section {
 }
 
 func (p *page) carried(title string, list []Carried) []document.Section {
-	t := &document.Table{Columns: slices.Concat(document.Left("WHAT"), amounts("COST"), sizes("TOKENS"),
-		counts("CALLS"), document.Left("WHERE"))}
+	t := &document.Table{Columns: slices.Concat(named("WHAT"), amounts("COST"), sizes("TOKENS"),
+		counts("CALLS"), named("WHERE"))}
 	for i := range first(p.options.Top, list) {
 		c := &list[i]
 		where := p.at(&c.Place)

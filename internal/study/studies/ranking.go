@@ -1,6 +1,9 @@
 package studies
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -25,7 +28,7 @@ type View struct {
 	// Over are sessions that the agent's own strategy ends early, with their calls, and Unpriced those with
 	// calls without a price. No strategy is compared on them.
 	Over, OverCalls, Unpriced int
-	// Standings are the ranked strategies, the best first. Schedules that no program runs as they are have an
+	// Standings are the ranked strategies, the cheapest first. Schedules that no program runs as they are have an
 	// order of their own.
 	Standings, Idealised []Standing
 	Ended                []Ended
@@ -34,17 +37,20 @@ type View struct {
 // Standing is what a strategy does on the acting sessions of a view.
 type Standing struct {
 	Strategy string
-	// Place is 1 and the number of strategies that are shown to cost less; 0 where too few sessions act.
-	Place int
-	// PlaceRecall and PlaceWait are the same by recall and by waiting time.
-	PlaceRecall, PlaceWait int
-	CostUSD                float64
-	VsOwn                  float64 // cost against the agent's own strategy, as a share of it
-	Recall                 float64 // NaN without a sample
-	WaitSeconds            float64
-	RegretUSD              float64 // cost above that of the best schedule; NaN where that was not sought
-	Why                    string
+	Own      bool // the agent's own strategy, which the others are held against
+	// Place is that by cost, PlaceRecall by recall and PlaceWait by waiting time.
+	Place, PlaceRecall, PlaceWait Place
+	CostUSD                       float64
+	VsOwn                         float64 // cost against the agent's own strategy, as a share of it
+	Recall                        float64 // NaN without a sample
+	WaitSeconds                   float64
+	RegretUSD                     float64 // cost above that of the best schedule; NaN where that was not sought
+	Why                           string
 }
+
+// Place is what chance leaves open of the place of a strategy: First is 1 and the number of strategies that are shown
+// to be better, Last the number of those that are not shown to be worse. Both are 0 where too few sessions act.
+type Place struct{ First, Last int }
 
 // Ended is a strategy without a place, as it ends sessions early that the agent's own strategy brings to their end.
 type Ended struct {
@@ -72,3 +78,28 @@ func (v *View) Of(strategy string) *Standing {
 	}
 	return nil
 }
+
+// Kind is a kind of sessions that is looked at by itself.
+type Kind struct {
+	Name, About string // About is "" where the other of two kinds says it
+	// Has reports whether a session is of the kind, by its calls and by the longest pause of its main conversation.
+	Has func(calls int, pause time.Duration) bool
+}
+
+// Where kinds of sessions divide.
+const (
+	longCalls = 50 // calls of a long session, at least
+	idleGap   = 5 * time.Minute
+)
+
+// ByCalls divides sessions by their calls, ByPause by their longest pause: a session is of one kind of each.
+var (
+	ByCalls = []Kind{
+		{"short", fmt.Sprintf("below %d calls", longCalls), func(calls int, _ time.Duration) bool { return calls < longCalls }},
+		{"long", "", func(calls int, _ time.Duration) bool { return calls >= longCalls }},
+	}
+	ByPause = []Kind{
+		{"bursty", fmt.Sprintf("without a pause of %.0f minutes", idleGap.Minutes()), func(_ int, pause time.Duration) bool { return pause <= idleGap }},
+		{"idle gaps", "", func(_ int, pause time.Duration) bool { return pause > idleGap }},
+	}
+)

@@ -84,7 +84,7 @@ func (o *Options) configFor(s *traces.Session) loop.Config {
 // session predicts the calls of one session. Calls without recorded usage are left
 // out, and a session whose counts no server gives, with a reason.
 func (o *Options) session(s *traces.Session) (list []Call, skipped string, err error) {
-	if why := invented(s); why != "" {
+	if why := profile.Invented(s); why != "" {
 		return nil, why, nil
 	}
 	config := o.configFor(s)

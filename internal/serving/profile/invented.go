@@ -1,4 +1,4 @@
-package validate
+package profile
 
 import (
 	"fmt"
@@ -15,9 +15,9 @@ type kept struct{ least, step int64 }
 // and Claude Code's.
 var documented = map[string]kept{"anthropic": {512, 1}, "openai": {1024, 128}, "deepseek": {64, 64}, "google": {1024, 1}}
 
-// invented says why counts of a session cannot come from a server; "" if they may: test data that somebody wrote by hand looks like a
+// Invented says why counts of a session cannot come from a server; "" if they may: test data that somebody wrote by hand looks like a
 // recording, and tells nothing of a cache.
-func invented(s *traces.Session) string {
+func Invented(s *traces.Session) string {
 	for i := range s.Threads {
 		for r := range s.Threads[i].Rounds {
 			rd := &s.Threads[i].Rounds[r]

@@ -1,4 +1,4 @@
-package validate
+package profile
 
 import (
 	"strings"
@@ -25,7 +25,7 @@ func TestInventedCounts(t *testing.T) {
 		if tc.sum {
 			rd.Flags |= traces.RoundSpread
 		}
-		got := invented(&traces.Session{Models: []string{tc.model}, Threads: []traces.Thread{{Rounds: []traces.Round{rd}}}})
+		got := Invented(&traces.Session{Models: []string{tc.model}, Threads: []traces.Thread{{Rounds: []traces.Round{rd}}}})
 		if tc.want == "" && got != "" || !strings.Contains(got, tc.want) || got != "" && !strings.Contains(got, "line 7") {
 			t.Errorf("%s reads %d: %q, want %q", tc.model, tc.read, got, tc.want)
 		}
