@@ -128,6 +128,7 @@ func newSketch(c *document.Chart, how look, footnotes int) *sketch {
 	for i := range s.panels {
 		p := &s.panels[i]
 		p.plot.Add(room{right}) // the data of all panels end at the same place
+		s.axis(&p.plot.X, &p.X, vg.Length(c.Width)-right, true)
 		p.row = p.height + 3*lineGap
 		for _, title := range []string{p.Title, p.X.Title} {
 			if title != "" {
