@@ -60,35 +60,46 @@ type chained struct {
 	cell string
 }
 
+type chainColumn = document.ColumnOf[chained]
+
+// plain returns a column of texts.
+func plain(name, title string, of func(chained) any) chainColumn {
+	return chainColumn{Column: document.Column{Name: name, Title: title}, Of: of}
+}
+
+// right returns a column of numbers; of columns that have to go for lack of room the one with the largest spare is the first.
+func right(name, title, unit string, spare int, of func(chained) any) chainColumn {
+	return chainColumn{Column: document.Column{Name: name, Title: title, Unit: unit, Right: true, Spare: spare}, Of: of}
+}
+
+// known returns a number, and for people a text beside it; 0 is not known.
+func known(n int64, text string) any {
+	if n == 0 {
+		return document.Cell{Text: text}
+	}
+	return document.Cell{Value: n, Text: text}
+}
+
 // chainColumns are the columns of compactions, with the format of amounts for people. A column without a title is for
 // machines alone, one without a name for people.
-func chainColumns(money func(float64) string) []document.ColumnOf[chained] {
-	type column = document.ColumnOf[chained]
-	of := func(name string, of func(chained) any) column {
-		return column{Column: document.Column{Name: name}, Of: of}
-	}
-	text := func(name, title string, of func(chained) any) column {
-		return column{Column: document.Column{Name: name, Title: title}, Of: of}
-	}
-	right := func(name, title, unit string, spare int, of func(chained) any) column {
-		return column{Column: document.Column{Name: name, Title: title, Unit: unit, Right: true, Spare: spare}, Of: of}
-	}
-	usd := func(name, title string, spare int, of func(chained) float64) column {
+func chainColumns(money func(float64) string) []chainColumn {
+	of := func(name string, of func(chained) any) chainColumn { return plain(name, "", of) }
+	usd := func(name, title string, spare int, of func(chained) float64) chainColumn {
 		return right(name, title, "", spare, func(x chained) any { return document.Cell{Value: of(x), Text: money(of(x))} })
 	}
-	list := []column{
+	list := []chainColumn{
 		of("cell", func(x chained) any { return x.cell }),
-		text("session", "SESSION", func(x chained) any { return document.Cell{Value: x.Session, Text: x.Session[:min(8, len(x.Session))]} }),
-		text("thread", "THREAD", func(x chained) any {
+		plain("session", "SESSION", func(x chained) any { return document.Cell{Value: x.Session, Text: x.Session[:min(8, len(x.Session))]} }),
+		plain("thread", "THREAD", func(x chained) any {
 			return document.Cell{Value: x.Thread, Text: document.Shortened(x.Thread, maxThreadRunes)}
 		}),
 		right("round", "ROUND", "", 0, func(x chained) any { return x.Round }),
 		of("file", func(x chained) any { return x.File }),
 		of("line", func(x chained) any { return x.Line }),
 		of("at_seconds", func(x chained) any { return x.At }),
-		text("layer", "LAYER", func(x chained) any { return x.Layer }),
+		plain("layer", "LAYER", func(x chained) any { return x.Layer }),
 		of("what", func(x chained) any { return x.What }),
-		text("trigger", "TRIGGER", func(x chained) any { return document.Cell{Value: x.Trigger, Text: triggerText(x.Compaction)} }),
+		plain("trigger", "TRIGGER", func(x chained) any { return document.Cell{Value: x.Trigger, Text: triggerText(x.Compaction)} }),
 		of("measure", func(x chained) any { return x.Measure }),
 		of("measured", func(x chained) any { return x.Measured }),
 		of("value", func(x chained) any { return x.Value }),
@@ -101,12 +112,6 @@ func chainColumns(money func(float64) string) []document.ColumnOf[chained] {
 	}
 	for class := range results.Class(results.NumClasses) {
 		list = append(list, of("call_usd_"+class.String(), func(x chained) any { return x.CallCost[class] }))
-	}
-	known := func(n int64, text string) any {
-		if n == 0 {
-			return document.Cell{Text: text}
-		}
-		return document.Cell{Value: n, Text: text}
 	}
 	return append(list,
 		of("rewritten_tokens", func(x chained) any { return x.Rewritten }),
@@ -132,7 +137,7 @@ func chainColumns(money func(float64) string) []document.ColumnOf[chained] {
 		of("chain", func(x chained) any { return x.Chain }),
 		of("place", func(x chained) any { return x.Place }),
 		of("recompaction", func(x chained) any { return x.Recompaction }),
-		text("spiral", "SPIRAL", func(x chained) any { return x.Spiral }),
+		plain("spiral", "SPIRAL", func(x chained) any { return x.Spiral }),
 		of("reported_tokens", func(x chained) any { return known(x.Reported, "") }))
 }
 
