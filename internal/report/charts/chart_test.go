@@ -254,3 +254,17 @@ func TestLonePoint(t *testing.T) {
 		}
 	}
 }
+
+// Short notes that need a line each share lines where there are too few; only what then lies beyond them is cut.
+func TestFootnotesShareLines(t *testing.T) {
+	c := &document.Chart{Notes: []string{"one", "two"}, Source: "source"}
+	style := textStyle(9, 0)
+	for most, want := range map[int][]string{0: {"one", "two", "source"}, 2: {"source · one · two"}, 3: {"one", "two", "source"}} {
+		if got := footnotesOf(c, style, 400, most); !slices.Equal(got, want) {
+			t.Errorf("%d lines: %q, want %q", most, got, want)
+		}
+	}
+	if got := footnotesOf(c, style, style.Width("source · one …"), 1); len(got) != 1 || !strings.HasPrefix(got[0], "source · ") || !strings.HasSuffix(got[0], " …") {
+		t.Errorf("one line: %q, want the source and a mark", got)
+	}
+}

@@ -51,15 +51,18 @@ func wrapped(s draw.TextStyle, width vg.Length, texts ...string) []string {
 }
 
 // footnotesOf returns the notes and the source of a chart in at most so many lines, 0 for
-// all. If there are more, the source comes first and the end is cut.
+// all. If there are more, the source comes first, all share the lines, and the end is cut.
 func footnotesOf(c *document.Chart, s draw.TextStyle, width vg.Length, most int) []string {
 	lines := wrapped(s, width, append(slices.Clone(c.Notes), c.Source)...)
 	if most == 0 || len(lines) <= most {
 		return lines
 	}
 	lines = wrapped(s, width-s.Width(" …"), strings.Join(append([]string{c.Source}, c.Notes...), " · "))
-	lines[most-1] += " …"
-	return lines[:most]
+	if len(lines) > most {
+		lines = lines[:most]
+		lines[most-1] += " …"
+	}
+	return lines
 }
 
 // fitted shortens a text to a width, but not below three characters.
