@@ -78,6 +78,22 @@ func newVersion() *cobra.Command {
 	}}
 }
 
+// refuseUnknownHelp has sim help refuse what is neither a command nor a topic; cobra's own prints the help of the program.
+func refuseUnknownHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	cmd, _, err := root.Find([]string{"help"})
+	if err != nil {
+		panic(err) // it was added just now
+	}
+	cmd.Run, cmd.RunE = nil, func(_ *cobra.Command, args []string) error {
+		of, rest, err := root.Find(args)
+		if err != nil || len(rest) > 0 {
+			return unknownCommand(of, args[len(args)-max(1, len(rest))])
+		}
+		return of.Help()
+	}
+}
+
 // help prints what a command does and how to use it, or what there is to say on a topic.
 func help(cmd *cobra.Command, _ []string) {
 	w := cmd.OutOrStdout()

@@ -141,6 +141,7 @@ of coding agents.`,
 		newVersion(),
 	)
 	root.AddCommand(topics()...)
+	refuseUnknownHelp(root)
 	return root
 }
 

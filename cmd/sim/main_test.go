@@ -108,6 +108,8 @@ func TestExitCodes(t *testing.T) {
 		{"run --set full-compact.trigger.fixed=-100", exitUsage, "fixed -100 must not be negative"},
 		{"run --strategy=", exitUsage, "names none"},
 		{"explain 38c5 0", exitUsage, "calls count from 1"},
+		{"help foo", exitUsage, `unknown command "foo"; see sim --help`},
+		{"help traces lint", exitUsage, `did you mean "fit"?`},
 		{"run --strategy recored", exitUsage, `did you mean "recorded"?`},
 		{"run --strategy nnone,truncate", exitUsage, `unknown strategy "truncate"`},
 		{"run --format tabel", exitUsage, `did you mean "table"?`},
