@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -42,10 +43,9 @@ func Describe() *traces.Agent {
 // file is one file.
 type file struct {
 	*assembly.Part
-	seed int64 // events copied from the parent
-	seq  int64 // number of the event, from 0
-	// numbered says that an event had a number.
-	numbered bool
+	seed     int64           // events copied from the parent
+	seq      int64           // number of the event, from 0
+	numbered bool            // an event had a number
 	model    string          // the last one named
 	begun    int64           // time of the first chunk of the step under way
 	step     stepID          // the step whose counts are
@@ -353,16 +353,9 @@ func (f *file) said(line int, at int64, kind assembly.StepKind, m *message, wher
 
 // hide takes messages out of what the model sees.
 func (f *file) hide(p place) {
-	if !p.replaces() {
-		return
+	if p.replaces() {
+		f.surface = slices.DeleteFunc(f.surface, func(s surfaced) bool { return p.Start <= s.seq && s.seq <= p.End })
 	}
-	kept := f.surface[:0:0]
-	for _, s := range f.surface {
-		if s.seq < p.Start || s.seq > p.End {
-			kept = append(kept, s)
-		}
-	}
-	f.surface = kept
 }
 
 // sessions makes sessions, with those of sub-agents as threads. Calls that a fork copied
