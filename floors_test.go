@@ -26,33 +26,29 @@ var update = flag.Bool("update", false, "write the picture of the packages into 
 // floors are the floors of the house, by folder. A folder is a room: its
 // packages, but for those with a line of their own.
 var floors = map[string]int{
-	"cmd/sim":                  7,
-	"cmd/sim-beam":             7,
-	"scenarios":                6,
-	"reports":                  6,
-	"internal/report":          6,
-	"internal/study":           5,
-	"internal/loop":            4,
-	"strategies":               3,
-	"internal/serving":         2,
-	"traces":                   1,
-	"internal/reading":         1,
-	"costmodel":                1,
-	"sim/results":              1,
-	"internal/study/confusion": 1,
-	"internal/study/recall":    1,
-	"internal/study/studies":   1,
-	"sim/prompt":               0,
-	"internal/kit":             0,
+	"cmd/sim":          7,
+	"cmd/sim-beam":     7,
+	"scenarios":        6,
+	"reports":          6,
+	"internal/report":  6,
+	"internal/study":   5,
+	"internal/loop":    4,
+	"strategies":       3,
+	"internal/serving": 2,
+	"traces":           1,
+	"internal/reading": 1,
+	"costmodel":        1,
+	"sim/results":      1,
+	"internal/results": 1,
+	"sim/prompt":       0,
+	"internal/kit":     0,
 }
 
 // annexes are folders that belong to the room of another folder.
 var annexes = map[string]string{
-	"internal/reading":         "traces",
-	"reports":                  "internal/report",
-	"internal/study/confusion": "sim/results",
-	"internal/study/recall":    "sim/results",
-	"internal/study/studies":   "sim/results",
+	"internal/reading": "traces",
+	"reports":          "internal/report",
+	"internal/results": "sim/results",
 }
 
 // room returns the room of a package and its floor.

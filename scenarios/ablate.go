@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"

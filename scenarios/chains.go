@@ -9,9 +9,9 @@ import (
 	"sync"
 
 	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/internal/serving/calls"
 	"github.com/compactsim/compactsim/internal/study/chains"
-	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )

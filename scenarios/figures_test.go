@@ -11,7 +11,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/reading/synthetic"
-	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
-	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"

@@ -9,8 +9,8 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/reading/store"
+	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/internal/serving/needs"
-	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )

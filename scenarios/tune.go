@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
-	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/nearest"
-	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/sim/results"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/reading/synthetic"
-	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )

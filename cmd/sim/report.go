@@ -16,7 +16,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/report/charts"
 	"github.com/compactsim/compactsim/internal/report/pseudonym"
-	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"

@@ -14,9 +14,9 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/report/charts"
+	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/internal/serving/live"
 	"github.com/compactsim/compactsim/internal/serving/profile"
-	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"

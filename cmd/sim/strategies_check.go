@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/internal/study/explain"
-	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"

@@ -3,9 +3,9 @@ package loop
 import (
 	"strconv"
 
+	"github.com/compactsim/compactsim/internal/results/confusion"
 	"github.com/compactsim/compactsim/internal/serving/breaks"
 	"github.com/compactsim/compactsim/internal/serving/changes"
-	"github.com/compactsim/compactsim/internal/study/confusion"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"

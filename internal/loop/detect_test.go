@@ -6,10 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/compactsim/compactsim/internal/results/confusion"
 	"github.com/compactsim/compactsim/internal/serving/breaks"
 	"github.com/compactsim/compactsim/internal/serving/client"
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
-	"github.com/compactsim/compactsim/internal/study/confusion"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"

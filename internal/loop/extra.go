@@ -4,9 +4,9 @@ import (
 	"math"
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
+	"github.com/compactsim/compactsim/internal/results/recall"
 	"github.com/compactsim/compactsim/internal/serving/client"
 	"github.com/compactsim/compactsim/internal/serving/profile"
-	"github.com/compactsim/compactsim/internal/study/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/results/recall"
 	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/internal/serving/needs/needstest"
-	"github.com/compactsim/compactsim/internal/study/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"

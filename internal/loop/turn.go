@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
+	"github.com/compactsim/compactsim/internal/results/recall"
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
-	"github.com/compactsim/compactsim/internal/study/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"

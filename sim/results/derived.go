@@ -3,7 +3,7 @@ package results
 import (
 	"cmp"
 
-	"github.com/compactsim/compactsim/internal/study/confusion"
+	"github.com/compactsim/compactsim/internal/results/confusion"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 

@@ -2,7 +2,7 @@ package results
 
 import (
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
-	"github.com/compactsim/compactsim/internal/study/recall"
+	"github.com/compactsim/compactsim/internal/results/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 

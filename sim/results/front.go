@@ -3,7 +3,7 @@ package results
 import (
 	"math"
 
-	"github.com/compactsim/compactsim/internal/study/recall"
+	"github.com/compactsim/compactsim/internal/results/recall"
 )
 
 // Front is what the best schedules of full compaction reach in cost and recall for a

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
-	"github.com/compactsim/compactsim/internal/study/confusion"
-	"github.com/compactsim/compactsim/internal/study/recall"
+	"github.com/compactsim/compactsim/internal/results/confusion"
+	"github.com/compactsim/compactsim/internal/results/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
-	"github.com/compactsim/compactsim/internal/study/confusion"
-	"github.com/compactsim/compactsim/internal/study/recall"
+	"github.com/compactsim/compactsim/internal/results/confusion"
+	"github.com/compactsim/compactsim/internal/results/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/sim/results"
 )
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/internal/study/audit"
-	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/sim/results"
 )
 

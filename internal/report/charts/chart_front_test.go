@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/study/recall"
+	"github.com/compactsim/compactsim/internal/results/recall"
 	"github.com/compactsim/compactsim/sim/results"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/internal/results/studies"
 )
 
 // pageOf writes a page.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/internal/results/studies"
 )
 
 // topRanked is the number of strategies of a ranking that are shown besides the agent's own.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/study/confusion"
+	"github.com/compactsim/compactsim/internal/results/confusion"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 

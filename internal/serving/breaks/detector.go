@@ -21,7 +21,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/study/confusion"
+	"github.com/compactsim/compactsim/internal/results/confusion"
 	"github.com/compactsim/compactsim/sim/results"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/study/confusion"
+	"github.com/compactsim/compactsim/internal/results/confusion"
 )
 
 // differences says how a call differs from the baseline, with old and new

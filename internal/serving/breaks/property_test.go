@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/compactsim/compactsim/internal/study/confusion"
+	"github.com/compactsim/compactsim/internal/results/confusion"
 	"github.com/compactsim/compactsim/sim/results"
 )
 

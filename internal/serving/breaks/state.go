@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/study/confusion"
+	"github.com/compactsim/compactsim/internal/results/confusion"
 )
 
 // Flag is a setting that may be unknown. The zero Flag is unknown.

@@ -14,9 +14,9 @@ package calls
 import (
 	"math"
 
+	"github.com/compactsim/compactsim/internal/results/confusion"
 	"github.com/compactsim/compactsim/internal/serving/breaks"
 	"github.com/compactsim/compactsim/internal/serving/profile"
-	"github.com/compactsim/compactsim/internal/study/confusion"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"

@@ -3,7 +3,7 @@ package needs
 import (
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/study/recall"
+	"github.com/compactsim/compactsim/internal/results/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 

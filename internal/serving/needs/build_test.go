@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/reading/synthetic"
+	"github.com/compactsim/compactsim/internal/results/recall"
 	"github.com/compactsim/compactsim/internal/serving/needs/needstest"
-	"github.com/compactsim/compactsim/internal/study/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"

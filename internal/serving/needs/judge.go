@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/results/recall"
 	"github.com/compactsim/compactsim/internal/serving/profile"
-	"github.com/compactsim/compactsim/internal/study/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 

@@ -3,8 +3,8 @@ package needs
 import (
 	"testing"
 
+	"github.com/compactsim/compactsim/internal/results/recall"
 	"github.com/compactsim/compactsim/internal/serving/needs/needstest"
-	"github.com/compactsim/compactsim/internal/study/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/compactsim/compactsim/internal/reading/texts"
-	"github.com/compactsim/compactsim/internal/study/recall"
+	"github.com/compactsim/compactsim/internal/results/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"strings"
 
-	"github.com/compactsim/compactsim/internal/study/recall"
+	"github.com/compactsim/compactsim/internal/results/recall"
 )
 
 // Limits of the strings that are examined. Shorter ones match by chance, longer

@@ -1,7 +1,7 @@
 package needs
 
 import (
-	"github.com/compactsim/compactsim/internal/study/recall"
+	"github.com/compactsim/compactsim/internal/results/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 

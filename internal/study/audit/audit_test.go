@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/calls"
 
 	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/study/confusion"
+	"github.com/compactsim/compactsim/internal/results/confusion"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"

@@ -6,7 +6,7 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/calls"
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/traces"
 )
 

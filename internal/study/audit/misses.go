@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/results/confusion"
 	"github.com/compactsim/compactsim/internal/serving/calls"
-	"github.com/compactsim/compactsim/internal/study/confusion"
 	"github.com/compactsim/compactsim/traces"
 )
 

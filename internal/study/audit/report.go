@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )

@@ -1,8 +1,8 @@
 package bound
 
 import (
+	"github.com/compactsim/compactsim/internal/results/recall"
 	"github.com/compactsim/compactsim/internal/serving/needs"
-	"github.com/compactsim/compactsim/internal/study/recall"
 	"github.com/compactsim/compactsim/traces"
 )
 

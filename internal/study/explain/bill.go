@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/internal/serving/calls"
-	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"

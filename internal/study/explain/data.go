@@ -2,7 +2,7 @@ package explain
 
 import (
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/internal/results/studies"
 )
 
 // data returns one line for each call: what was billed, what the model expects, and what the

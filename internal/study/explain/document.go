@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/internal/serving/calls"
-	"github.com/compactsim/compactsim/internal/study/studies"
 	"github.com/compactsim/compactsim/strategies"
 )
 

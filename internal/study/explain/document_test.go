@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/study/studies"
+	"github.com/compactsim/compactsim/internal/results/studies"
 )
 
 // shown returns a document as text, with single spaces.

@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/results/recall"
 	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/internal/serving/profile"
-	"github.com/compactsim/compactsim/internal/study/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
