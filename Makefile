@@ -1,5 +1,6 @@
 # make run    replay the samples that come with the program
 # make test   vet, then all tests
+# make house  the worked examples of CONTRIBUTING.md, and the rooms that a run passes: each builds the program anew
 # make race   the tests of packages that work on several cores under the race detector, but for long ones
 # make torture damaged input, failing writes, kills and hostile servers for TORTURE seconds each, seeds printed
 # make mutants take behaviours out of the source one by one: which rows of docs/coverage.md do not notice?
@@ -23,7 +24,7 @@ PKG ?= ./internal/serving/promptcache
 BUILDFLAGS ?= -trimpath
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all build run test race torture golden bench lint fuzz cross dist weight mutants gremlins flink browser picture man
+.PHONY: all build run test house race torture golden bench lint fuzz cross dist weight mutants gremlins flink browser picture man
 
 all: build test lint
 
@@ -36,6 +37,9 @@ run:
 test:
 	go vet ./...
 	go test -vet=off -timeout 15m ./...
+
+house:
+	HOUSE=1 go test -vet=off -count=1 -run 'WorkedExamples|WayOfARun' .
 
 # Long tests of figures: shorter ones take the same ways through the code. -short
 # leaves out the recorded sessions.

@@ -12,9 +12,7 @@ import (
 // The worked examples of CONTRIBUTING.md are changes of the program as it is, and what they
 // add passes its test. Files are laid over those of the tree, which stay as they are.
 func TestWorkedExamples(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program anew")
-	}
+	builds(t)
 	text, err := os.ReadFile("CONTRIBUTING.md")
 	if err != nil {
 		t.Fatal(err)

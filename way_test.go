@@ -19,9 +19,7 @@ const mostRooms = 9
 
 // A plain run passes few rooms, and since imports point down none twice. docs/architecture.md draws them.
 func TestWayOfARun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("building a binary that counts takes long")
-	}
+	builds(t)
 	dir := t.TempDir()
 	sim := filepath.Join(dir, "sim")
 	if out, err := exec.Command("go", "build", "-cover", "-coverpkg=./...", "-o", sim, "./cmd/sim").CombinedOutput(); err != nil {
@@ -41,6 +39,14 @@ func TestWayOfARun(t *testing.T) {
 		t.Errorf("a plain run passes %d rooms, want at most %d: %q", len(passed), mostRooms, slices.Sorted(maps.Keys(passed)))
 	}
 	renew(t, "way", way(passed))
+}
+
+// builds skips a test that builds the program in another form, but under make house.
+func builds(t *testing.T) {
+	t.Helper()
+	if os.Getenv("HOUSE") == "" {
+		t.Skip("builds the program anew: make house")
+	}
 }
 
 // executed returns the statements that a command executes.
