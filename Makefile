@@ -43,7 +43,7 @@ house:
 
 # Long tests of figures: shorter ones take the same ways through the code. -short
 # leaves out the recorded sessions.
-LONG = Ablation|Settings|RowsFromStore|SightsOf|TuneFinds|TuneRefuses|AdviceIsWhat|VariablesChange|TokensAreThe|ModelErrorIs|EqualScenarios|Verdicts|ByHand|Claims|PresetsKeep|Schema|Transcripts|StayTheSame|SamplesAreUpToDate|FalseAlarms|TendsToNormal|AgreesWithBootstrap|Switches|Numbers|Assembly|Mixture|Events|RunsAgain|LinesForm|TokensPerByte|ToolUsesArePaired|LoggedUsage|IntervalCovers|TenThousandStrategies|TestTeX
+LONG = Ablation|Settings|DetectableIsFound|CoverageOfGenerated|RowsFromStore|SightsOf|TuneFinds|TuneRefuses|AdviceIsWhat|VariablesChange|TokensAreThe|ModelErrorIs|EqualScenarios|Verdicts|ByHand|Claims|PresetsKeep|Schema|Transcripts|StayTheSame|SamplesAreUpToDate|FalseAlarms|TendsToNormal|AgreesWithBootstrap|Switches|Numbers|Assembly|Mixture|Events|RunsAgain|LinesForm|TokensPerByte|ToolUsesArePaired|LoggedUsage|IntervalCovers|TenThousandStrategies|TestTeX
 
 race:
 	go test -vet=off -race -short -skip '$(LONG)' $$(go list -f '{{range .Imports}}{{if eq . "sync"}}{{$$.ImportPath}}{{end}}{{end}}' ./... | grep -v /cmd/sim$$)
