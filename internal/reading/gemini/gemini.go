@@ -195,6 +195,9 @@ func (f *file) message(line int, r *record) error {
 	if r.Type == "gemini" && f.at >= 0 && r.Timestamp != "" && f.latest[f.at].typ == r.Type && f.latest[f.at].timestamp == r.Timestamp {
 		f.Lacks(1, line, "message %q has the time of the one before it and another id; both are read", r.ID)
 	}
+	if r.Type == "gemini" && r.ID == "" {
+		f.Lacks(1, line, "a message has no id, so a copy of it counts again")
+	}
 	f.at = f.Add(f.at, steps)
 	f.latest[f.at] = mark{r.Type, r.Timestamp, r.Tokens}
 	if r.ID != "" {
