@@ -5,6 +5,8 @@ import (
 	"path"
 	"reflect"
 	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/nearest"
 )
 
 // Origin says where the algorithm and the constants of a preset are from.
@@ -49,10 +51,13 @@ func (s *Strategy) Same(o *Strategy) bool {
 const AllStrategies = "all"
 
 // Match returns the names that a word stands for: all presets that can be replayed, those of
-// a pattern as of path.Match, or the word itself.
+// a pattern, whose * matches slashes too, or the word itself.
 func (r *Registry) Match(word string) ([]string, error) {
 	if _, ok := r.presets[word]; ok || word != AllStrategies && !slices.ContainsFunc([]byte(word), func(b byte) bool { return b == '*' || b == '?' || b == '[' }) {
 		return []string{word}, nil
+	}
+	if _, err := path.Match(word, ""); err != nil {
+		return nil, fmt.Errorf("pattern %q: %w", word, err)
 	}
 	var names []string
 	for _, name := range r.Presets() {
@@ -61,11 +66,7 @@ func (r *Registry) Match(word string) ([]string, error) {
 		} else if s.Origin.NotRun != "" {
 			continue
 		}
-		ok, err := path.Match(word, name)
-		if err != nil {
-			return nil, fmt.Errorf("pattern %q: %w", word, err)
-		}
-		if ok || word == AllStrategies {
+		if word == AllStrategies || nearest.Match(word, name) {
 			names = append(names, name)
 		}
 	}

@@ -111,7 +111,7 @@ func TestMatch(t *testing.T) {
 	r := builtin(t)
 	for word, want := range map[string][]string{
 		"none": {"none"}, "nonsense": {"nonsense"},
-		"kimi*":      {"kimi-cli", "kimi-code"},
+		"kimi*":      {"kimi-cli", "kimi-code", "kimi-code/micro"},
 		"codex/*":    {"codex/2026-08", "codex/local", "codex/token-budget"},
 		"strands/x*": nil,
 	} {

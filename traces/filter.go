@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/compactsim/compactsim/internal/kit/nearest"
 )
 
 // Filter chooses sessions; the zero value takes all. A session has to satisfy
@@ -120,7 +122,7 @@ func modelMatches(pattern, name string) bool {
 	if !isPattern(pattern) {
 		return strings.Contains(name, pattern)
 	}
-	return patternMatches(pattern, name)
+	return nearest.Match(pattern, name)
 }
 
 // moment words a bound: a date when it is the beginning of a day.
@@ -150,21 +152,12 @@ func projectMatches(pattern, project string) bool {
 		return strings.Contains(project, strings.ReplaceAll(pattern, `\`, "/"))
 	}
 	for rest, more := project, true; more; _, rest, more = strings.Cut(rest, "/") {
-		if patternMatches(pattern, rest) {
+		if nearest.Match(pattern, rest) {
 			return true
 		}
 	}
 	return false
 }
-
-// patternMatches is path.Match with slashes as letters like others. A pattern
-// that is malformed matches nothing.
-func patternMatches(pattern, name string) bool {
-	ok, err := path.Match(noSlashes(pattern), noSlashes(name))
-	return ok && err == nil
-}
-
-func noSlashes(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
 
 // FilterText is a filter as a person writes it. Empty fields are not asked for.
 //

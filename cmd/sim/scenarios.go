@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -229,7 +228,7 @@ func newStrategiesList() *cobra.Command {
 // those of the recorded sessions.
 var usualReading = strategies.Reading{Window: 200_000, MaxOutput: client.MaxOutput}
 
-// strategySheet lists the strategies that match one of some patterns as of path.Match, all for none, one per row.
+// strategySheet lists the strategies that match one of some patterns, all for none, one per row.
 func strategySheet(patterns []string) (*document.Table, error) {
 	registry, err := strategies.Builtin()
 	if err != nil {
@@ -251,7 +250,7 @@ func strategySheet(patterns []string) (*document.Table, error) {
 		},
 	}
 	for _, name := range registry.Presets() {
-		if len(patterns) > 0 && !slices.ContainsFunc(patterns, func(p string) bool { ok, _ := path.Match(p, name); return ok }) {
+		if len(patterns) > 0 && !slices.ContainsFunc(patterns, func(p string) bool { return p == strategies.AllStrategies || nearest.Match(p, name) }) {
 			continue
 		}
 		strategy, err := registry.Strategy(name)
