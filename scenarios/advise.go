@@ -36,7 +36,7 @@ type AgentAdvice struct {
 	Sessions int    `json:"sessions"`
 	// Uncounted are further sessions, whose logs have no token counts: nothing is known of what they cost.
 	Uncounted int `json:"sessions_without_usage,omitempty"`
-	// Bare are calls of Sessions whose input no log has, as behind the last shutdown of the Copilot CLI.
+	// Bare counts the calls of Sessions whose input is in no log, such as those after the last shutdown of the Copilot CLI.
 	Bare int `json:"calls_without_input,omitempty"`
 	// Single are those of Sessions with one call, Textless those without texts, of which it is not known what
 	// their agent would fetch again.

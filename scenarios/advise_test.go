@@ -216,8 +216,8 @@ func TestEveryAgentHasItsOwnReason(t *testing.T) {
 	}
 }
 
-// Calls whose input no log has are in what is simulated and not in the bill: they are told in place of a model error, and less than
-// a cent is not nothing.
+// Calls whose input is in no log are simulated but not billed: advice counts them in place of a model error. A bill below a cent is
+// not shown as $0.00.
 func TestCallsWithoutInput(t *testing.T) {
 	for _, bare := range []int{0, 2} {
 		a := Advice{PaidUSD: 0.004, Agents: []AgentAdvice{{

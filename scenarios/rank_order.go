@@ -196,7 +196,7 @@ func (r *ranker) nameSame(list []studies.Standing) {
 }
 
 // placesBy returns the place of each side among all, session by session: all pairs are judged together. noise is the
-// error of the figures beside that of sampling; nil for none.
+// error of the figures on top of the sampling error; nil for none.
 func placesBy(sides []stats.Figure, better stats.Verdict, noise func(now, was []float64) float64) []studies.Place {
 	places := make([]studies.Place, len(sides))
 	var pairs []stats.Pair

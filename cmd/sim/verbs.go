@@ -206,7 +206,7 @@ func (c *choice) Set(name string) error {
 func (c *choice) Type() string { return "string" }
 
 // gone names what serves in place of a command, a flag or a value of a flag that earlier states of
-// the program had. A key is a command path, with the flag or the value behind it; a flag's value
+// the program had. A key is a command path, followed by the flag or the value; a flag's value
 // that was the same for all commands stands alone. The table ends with the first release.
 var gone = map[string]string{
 	"sim scenarios run":        "docs/claims.md has every claim with its figures",

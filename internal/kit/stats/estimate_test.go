@@ -136,7 +136,7 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// An error beside that of sampling widens both intervals, and can explain a difference.
+// An error on top of the sampling error widens both intervals, and can explain a difference.
 func TestBlurred(t *testing.T) {
 	e := paired(t, Estimator{}, changed(-9, -10, -11, -10, -9, -11, -10, -10))[0]
 	if e.Verdict != Lower {

@@ -315,9 +315,9 @@ func (f *fitter) closeExact(rd *Round, growth int64) Event {
 	return Event{Event: traces.Event{Kind: traces.EventForget, Saved: clamp32(saved + lost)}, forgot: forgot}
 }
 
-// forgotten returns the thinking that a request no longer has, short being the tokens that it lacks of all that is visible: all
-// thinking at a person's prompt, or that of the last reply if it called no tool. DeepSeek's models keep what led to a call of a
-// tool (api-docs.deepseek.com, thinking mode).
+// forgotten returns the thinking that a request no longer sends: at a person's prompt all of it, otherwise the last reply's, if that
+// called no tool. short is how many tokens the request has less than everything visible. DeepSeek's models keep the thinking that
+// led to a tool call (api-docs.deepseek.com, thinking mode).
 func (f *fitter) forgotten(rd *Round, short int64) []*Block {
 	lacks := func(list []*Block) bool { return len(list) > 0 && short > size(list)/2 }
 	if rd.Prompted && lacks(f.thought) && !strings.Contains(rd.Model, "deepseek") {

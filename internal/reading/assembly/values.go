@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/internal/reading/jsonscan"
 )
 
-// Table gives one name to the names that writers have for a value, and says which of these count first.
+// Table maps the names that different writers give to a value to one name, and ranks them: of several in an object the first counts.
 type Table map[string]column
 
 type column struct {
@@ -16,7 +16,7 @@ type column struct {
 	rank int
 }
 
-// TableOf reads a table: on each line a name, and those it stands for, the ones that count first ahead.
+// TableOf reads a table: each line has a name, and then the names it stands for, in order of rank.
 func TableOf(text string) Table {
 	t := Table{}
 	for line := range strings.Lines(text) {
@@ -41,14 +41,14 @@ type Value struct {
 // maxRank is more than the ranks of a table.
 const maxRank = 1000
 
-// Take takes the value of a name, unless the table does not have it or one that counts first is there. behind is added to
-// its rank. A null counts behind all else.
-func (v Values) Take(t Table, name, json []byte, behind int) {
+// Take keeps the value of a name that the table has, unless a value of a lower rank is there. later is added to its rank.
+// A null ranks after everything else.
+func (v Values) Take(t Table, name, json []byte, later int) {
 	c, ok := t[string(name)]
 	if !ok || len(json) == 0 {
 		return
 	}
-	if c.rank += behind; json[0] == 'n' {
+	if c.rank += later; json[0] == 'n' {
 		c.rank += maxRank
 	}
 	if had := v[c.what]; had.JSON == nil || c.rank < had.rank {

@@ -225,7 +225,7 @@ func TestNested(t *testing.T) {
 	if s := sessionOf(t, outer, call("c", "a", 2, 500, 0, 0, 9), bare); s.NumCalls() != 1 || s.Quality.Uncounted != 0 {
 		t.Errorf("%d calls, %d not counted", s.NumCalls(), s.Quality.Uncounted)
 	}
-	// The counts of an outer span are left out for those of a call in it: another one in it that has none is told.
+	// The counts of a call replace those of the span around it; a second call in that span, without counts, is reported.
 	bare.up = "a"
 	if s := sessionOf(t, outer, call("c", "a", 2, 500, 0, 0, 9), bare); s.NumCalls() != 2 || s.Quality.Uncounted != 1 {
 		t.Errorf("%d calls, %d not counted", s.NumCalls(), s.Quality.Uncounted)

@@ -13,8 +13,8 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// names are of members, and behind an empty line of attributes, those of the convention of today ahead of its predecessors',
-// OpenInference's, Vercel's AI SDK's, Traceloop's, Codex's and Claude Code's.
+// names has the names of members and, after an empty line, those of attributes: first the current convention's, then those of its
+// predecessors, OpenInference, Vercel's AI SDK, Traceloop, Codex and Claude Code.
 //
 //go:embed names.txt
 var names string
@@ -86,7 +86,7 @@ func (f *file) list(name string, c *assembly.Cursor) (known bool) {
 }
 
 // object reads what a span holds: members or attributes by their names, or one attribute with its key and its value.
-func object(v assembly.Values, s *jsonscan.Scanner, names assembly.Table, behind int) {
+func object(v assembly.Values, s *jsonscan.Scanner, names assembly.Table, later int) {
 	var key, json []byte
 	for name := range s.Members {
 		switch string(name) {
@@ -95,21 +95,21 @@ func object(v assembly.Values, s *jsonscan.Scanner, names assembly.Table, behind
 		case "value":
 			json = plain(s)
 		default:
-			member(v, name, s, names, behind)
+			member(v, name, s, names, later)
 		}
 	}
-	v.Take(names, key, json, behind)
+	v.Take(names, key, json, later)
 }
 
-// member reads a member of a span or of what it holds, which counts behind others of its name.
-func member(v assembly.Values, name []byte, s *jsonscan.Scanner, names assembly.Table, behind int) {
+// member reads a member of a span, or of an object in it, whose values rank later.
+func member(v assembly.Values, name []byte, s *jsonscan.Scanner, names assembly.Table, later int) {
 	switch string(name) {
 	case "attributes", "tags":
-		s.Each(func() { object(v, s, attributes, behind) })
+		s.Each(func() { object(v, s, attributes, later) })
 	case "events", "span_events":
-		s.Each(func() { object(v, s, nil, 100) }) // behind what the span itself says
+		s.Each(func() { object(v, s, nil, 100) }) // after what the span itself says
 	case "context":
-		object(v, s, members, behind)
+		object(v, s, members, later)
 	case "references": // Jaeger's
 		s.Each(func() {
 			up := assembly.Values{}
@@ -118,7 +118,7 @@ func member(v assembly.Values, name []byte, s *jsonscan.Scanner, names assembly.
 			}
 		})
 	default:
-		v.Take(names, name, plain(s), behind)
+		v.Take(names, name, plain(s), later)
 	}
 }
 

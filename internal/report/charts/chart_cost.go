@@ -88,7 +88,7 @@ type bars struct {
 	axis   string            // its title
 	ticks  int
 	inside func(part, total float64) string     // the text of a part
-	behind func(cell int, total float64) string // that of a bar
+	behind func(cell int, total float64) string // the text at the end of a bar
 }
 
 // chart draws the bars from top to bottom.

@@ -67,8 +67,8 @@ func (l *Losses) Rate(c *Case) (share, kept float64) {
 	return 0, 1
 }
 
-// mean returns what calls lose whose gaps are as those that the shares were fitted on: the share of calls, and that of what
-// they would read. The gap of c is ignored.
+// mean returns what calls lose on average over the gaps that the shares were fitted on: the share of calls that lose, and the
+// share of their reads that they lose. The gap of c is ignored.
 func (l *Losses) mean(c *Case) (share, lost float64) {
 	var n float64
 	late := 0 // what the rows begin at that hold for the call: those for late calls come first

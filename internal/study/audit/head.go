@@ -131,7 +131,7 @@ func (p *page) headMisses() string {
 	if calls == 0 {
 		return ""
 	}
-	line := fmt.Sprintf("Cache misses cost %s (%s): %s wrote again what they could have read",
+	line := fmt.Sprintf("Cache misses cost %s (%s): %s wrote again what could have been read",
 		cents(cost), document.Share(cost, p.Total.USD), document.Count(calls, "call"))
 	if len(parts) > 0 {
 		line += ": " + strings.Join(parts, ", ")
