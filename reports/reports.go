@@ -6,7 +6,7 @@
 // "json". Columns follow the metrics that results publishes. Reports for people
 // have a frame: what was replayed above, footnotes below, and last the trust
 // line, which says how far the model is from the bill of the same sessions. A
-// difference whose interval over sessions holds 0 is marked with ~.
+// difference whose interval over sessions contains 0 is marked with ~.
 package reports
 
 import (

@@ -150,7 +150,7 @@ type Difference struct {
 	Known bool    `json:"-"`
 }
 
-// Chance reports whether the interval of the difference holds 0.
+// Chance reports whether the interval of the difference contains 0.
 func (d Difference) Chance() bool { return d.Known && d.Low <= 0 && d.High >= 0 }
 
 // Difference returns the difference in cost of c against base, false when the

@@ -175,7 +175,7 @@ func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
 	series := []document.Series{
 		{Name: "dearer when switched", Mark: document.MarkBox, Style: document.Style{Color: 0xd55e00}},
 		{Name: "cheaper when switched", Mark: document.MarkBox, Style: document.Style{Color: 0x005aa0}},
-		{Name: "in brackets, its interval holds 0", Mark: document.MarkBox, Style: document.Style{Color: 0xb4b4b4}},
+		{Name: "in brackets, its interval contains 0", Mark: document.MarkBox, Style: document.Style{Color: 0xb4b4b4}},
 		{Mark: document.MarkText}, {Mark: document.MarkText, Left: true},
 	}
 	money := document.Amounts(amounts...)

@@ -114,11 +114,11 @@ func sweptNames(run *results.Run) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// chanceMark precedes a difference whose interval holds 0.
+// chanceMark precedes a difference whose interval contains 0.
 const chanceMark = "~"
 
 // vsRecorded returns the cost of a cell relative to the recorded one, for
-// people, and whether its interval holds 0.
+// people, and whether its interval contains 0.
 func vsRecorded(run *results.Run, c *results.Cell) (text string, chance bool) {
 	if ref := run.Reference(results.StrategyRecorded); ref != nil && ref.Cell == c.Cell {
 		return document.Dash, false
@@ -159,7 +159,7 @@ func chartTrust(run *results.Run) string {
 	if !marked(run) {
 		return errorLine(run)
 	}
-	return "in brackets: the 95 % interval holds 0 · " + errorLine(run)
+	return "in brackets: the 95 % interval contains 0 · " + errorLine(run)
 }
 
 // bracketed marks a difference in a chart that chance can explain.

@@ -42,7 +42,7 @@ type Difference struct {
 	*Change
 	USD         float64 `json:"difference_usd"`        // positive: what is in force in the base saves it
 	Relative    float64 `json:"difference_share"`      // to the cost of the base; 0 when that cost nothing
-	Covered     bool    `json:"within_model_error"`    // the interval of the relative difference holds 0
+	Covered     bool    `json:"within_model_error"`    // the interval of the relative difference contains 0
 	Cut         bool    `json:"sessions_end,omitzero"` // sessions end early on either side: the figures are not of the same work
 	Calls       int     `json:"calls"`
 	Read        int64   `json:"cache_read_tokens"`
