@@ -219,6 +219,7 @@ var gone = map[string]string{
 	"sim report --closed-loop": closedLoop,
 	"sim devserver":            "any local server with the interface of OpenAI serves; docs/live.md shows three",
 	"sim tune --sensitivity":   "sim run --set PATH=[VALUE, …] --chart FILE draws the effect of one parameter",
+	"sim ablate --pairs":       "sim ablate --set PATH=VALUE switches one mechanism, and shows what each other one is worth then",
 	"sim tune --subject-to":    "--chart front=FILE draws cost against recall, and --format csv lists both for every setting",
 	"sim tune --design":        "settings are drawn by Halton's sequence",
 	"--format csv-raw":         "--format csv keeps spreadsheets from taking a text for a formula, --format json has texts unchanged",
