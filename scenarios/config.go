@@ -68,7 +68,7 @@ func surroundings() func(*Scenario) any {
 
 func (p *Plan) config(cell *Cell) (loop.Config, error) {
 	s := cell.Scenario
-	at, err := s.Prices.At.On(time.Time{})
+	at, err := s.Prices.At.On()
 	if err != nil {
 		return loop.Config{}, fmt.Errorf("prices.at: %w", err)
 	}

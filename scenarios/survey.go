@@ -15,18 +15,16 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // Sight is what must be known of a session before the first is simulated, and its billed
 // rows, which need no simulation. One program can write it and another read it.
 type Sight struct {
-	Head      traces.Head
-	Digest    prompt.Digest
-	Automatic bool // its cache needs no markers
-	Windows   []ModelWindow
-	Opening   profile.Openings
-	Billed    []results.Row // by date of prices: no model
+	Head    traces.Head
+	Digest  prompt.Digest
+	Windows []ModelWindow
+	Opening profile.Openings
+	Billed  []results.Row // by date of prices: no model
 }
 
 // ModelWindow is a context window of a model in recorded calls, tokens.
@@ -37,11 +35,10 @@ type ModelWindow struct {
 
 // survey combines the sights of all sessions.
 type survey struct {
-	digests   []prompt.Digest // by session
-	automatic []bool          // by session
-	windows   windows
-	openings  profile.Openings
-	billed    []results.Cell // one for each date of prices
+	digests  []prompt.Digest // by session
+	windows  windows
+	openings profile.Openings
+	billed   []results.Cell // one for each date of prices
 }
 
 // windows are the context windows that models have in sessions.
@@ -73,9 +70,7 @@ func (w windows) largest(a *client.Assembly) int64 {
 
 // look visits every session once while it is in memory, except those that another program has seen.
 func (p *Plan) look(ctx context.Context, d *Design, corpus *traces.Corpus, sessions []*traces.Session) (*survey, error) {
-	x := &survey{
-		digests: make([]prompt.Digest, len(sessions)), automatic: make([]bool, len(sessions)), windows: windows{},
-	}
+	x := &survey{digests: make([]prompt.Digest, len(sessions)), windows: windows{}}
 	for _, date := range d.billedAt() {
 		x.billed = append(x.billed, d.billedCell(date))
 		x.billed[len(x.billed)-1].Rows = make([]*results.Row, 0, len(sessions))
@@ -92,7 +87,7 @@ func (p *Plan) look(ctx context.Context, d *Design, corpus *traces.Corpus, sessi
 
 // add adds the sight of a session.
 func (x *survey) add(i int, sight *Sight) {
-	x.digests[i], x.automatic[i] = sight.Digest, sight.Automatic
+	x.digests[i] = sight.Digest
 	x.openings.Join(&sight.Opening)
 	x.windows.add(sight.Windows)
 	for k := range sight.Billed {
@@ -106,7 +101,7 @@ func (p *Plan) sights(
 ) error {
 	var dates []time.Time
 	for _, date := range d.billedAt() {
-		at, err := date.On(time.Time{})
+		at, err := date.On()
 		if err != nil {
 			return fmt.Errorf("prices.at: %w", err)
 		}
@@ -195,7 +190,7 @@ func (k *keptSights) add(s *traces.Session, x *Sight) {
 
 // sight returns the sight of a session that is in memory.
 func (p *Plan) sight(s *traces.Session, dates []time.Time) *Sight {
-	x := &Sight{Digest: sessionDigest(s), Automatic: agents.Automatic(s)}
+	x := &Sight{Digest: sessionDigest(s)}
 	table := calls.Of(s, p.Prices)
 	for _, at := range dates {
 		row := loop.Billed(s, p.Prices, at)

@@ -163,7 +163,7 @@ func pricesDigest(plan *scenarios.Plan, sessions []*traces.Session) (string, err
 func priceDates(plan *scenarios.Plan) ([]time.Time, error) {
 	var dates []time.Time
 	for i := range plan.Design.Cells {
-		at, err := plan.Design.Cells[i].Scenario.Prices.At.On(time.Time{})
+		at, err := plan.Design.Cells[i].Scenario.Prices.At.On()
 		if err != nil {
 			return nil, fmt.Errorf("prices.at: %w", err)
 		}

@@ -23,32 +23,12 @@ const (
 	minEpoch = 3
 )
 
-// Gain compares predictions of sessions by profiles fitted on other sessions
-// with predictions by the profile that fitting began with, over calls that are
-// not first ones.
-type Gain struct {
-	Folds       int
-	Fitted, Was Score
-}
-
-// String describes the gain for people.
-func (g *Gain) String() string {
-	of := func(s *Score) string {
-		return fmt.Sprintf("%s of %d calls within 1 %%, session cost off by a median of %s, corpus by %s",
-			Percent(s.Within1, false), s.Calls, Percent(s.Median, false), Percent(s.Corpus, true))
-	}
-	if g.Folds == 0 {
-		return fmt.Sprintf("too few sessions to tell what a profile fitted on them gains; the built-in one: %s", of(&g.Was))
-	}
-	return fmt.Sprintf("on %d folds by session a profile fitted on the others: %s; the built-in one: %s", g.Folds, of(&g.Fitted), of(&g.Was))
-}
-
 // Calibrate returns a profile fitted on the sessions of Claude Code and Codex,
-// including the residual of their cost, and its gain over base on unseen
-// sessions. Of other agents' sessions it has how they are served and what they show of losses.
+// including the residual of their cost. Of other agents' sessions it has how they are served and what they
+// show of losses.
 func Calibrate(
 	ctx context.Context, config loop.Config, base *profile.Profile, sessions []*traces.Session,
-) (*profile.Profile, *Gain, error) {
+) (*profile.Profile, error) {
 	var others []*traces.Session
 	sessions = slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool {
 		other := !agents.ClaudeCode(s) && s.Agent != traces.AgentCodex
@@ -62,26 +42,10 @@ func Calibrate(
 		err = addOthers(p, others)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	f := &folder{ctx, config, p, sessions, trials}
-	if err := f.residuals(); err != nil {
-		return nil, nil, err
-	}
-	was, err := Run(ctx, Options{Config: config.WithProfile(base)}, sessions)
-	if err != nil {
-		return nil, nil, err
-	}
-	g := &Gain{Was: was.Score}
-	if len(sessions) < evenFolds {
-		return p, g, nil
-	}
-	r, err := f.unseen(bySession)
-	if err != nil {
-		return nil, nil, err
-	}
-	g.Folds, g.Fitted = evenFolds, r.Score
-	return p, g, nil
+	return p, f.residuals()
 }
 
 // addOthers adds to a profile what sessions of other agents show.
