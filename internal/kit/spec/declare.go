@@ -97,7 +97,7 @@ func walk(v reflect.Value, path string, visit func(*Field)) {
 			continue
 		}
 		at := Join(path, m.key)
-		visit(&Field{Path: at, Doc: m.Tag.Get("doc"), Unit: m.Tag.Get("unit"), Needs: m.Tag.Get("needs"), Value: value, Tag: m.Tag})
+		visit(&Field{Path: at, Doc: m.doc, Unit: m.unit, Needs: m.needs, Value: value, Tag: m.Tag})
 		if isStruct(m.Type) {
 			walk(value, at, visit)
 		}
@@ -111,6 +111,9 @@ type member struct {
 	key             string // in files
 	inline          bool   // the field's own members stand in its place
 	omitempty, flow bool
+	doc, unit       string
+	needs           string
+	comment         func() string // above the field
 }
 
 // shape is what a type means in files.
@@ -151,6 +154,8 @@ func members(t reflect.Type) []member {
 		list = append(list, member{
 			StructField: f, at: i, key: cmp.Or(key, strings.ToLower(f.Name)), inline: strings.Contains(options, "inline"),
 			omitempty: strings.Contains(options, "omitempty"), flow: strings.Contains(options, "flow"),
+			doc: f.Tag.Get("doc"), unit: f.Tag.Get("unit"), needs: f.Tag.Get("needs"),
+			comment: sync.OnceValue(func() string { return comment(f.Tag.Get("doc"), f.Tag.Get("unit")) }),
 		})
 	}
 	return list
