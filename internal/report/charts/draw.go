@@ -46,7 +46,7 @@ func (d Drawing) picture() (*document.Picture, error) {
 		return nil, err
 	}
 	c.Facts, c.Notes, c.Source = nil, nil, "" // the page has them
-	broad, err := newSketch(c, screen, 0).picture()
+	broad, err := newSketch(c, screen).picture()
 	if err != nil {
 		return nil, err
 	}
@@ -114,8 +114,8 @@ type panel struct {
 	row                              vg.Length // height with the titles
 }
 
-// newSketch lays out a chart with at most so many lines of footnotes, 0 for all.
-func newSketch(c *document.Chart, how look, footnotes int) *sketch {
+// newSketch lays out a chart.
+func newSketch(c *document.Chart, how look) *sketch {
 	s := &sketch{chart: c, look: how, scale: 1}
 	s.title, s.text, s.fine = textStyle(s.head, document.Black), textStyle(s.label, document.Black), textStyle(s.small, document.Grey)
 	for i := range c.Panels {
@@ -143,7 +143,7 @@ func newSketch(c *document.Chart, how look, footnotes int) *sketch {
 	if !s.bare {
 		s.heading = []string{c.Title}
 		s.facts = wrapped(s.fine, width, c.Facts...)
-		s.foot = footnotesOf(c, s.fine, width, footnotes)
+		s.foot = footnotesOf(c, s.fine, width)
 		s.height += lineHeight(s.title) + lineHeight(s.fine)*vg.Length(len(s.facts)+len(s.foot)) + 2*lineGap
 	}
 	for _, p := range s.panels {

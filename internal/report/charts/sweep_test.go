@@ -36,10 +36,18 @@ func drawn(t *testing.T, file string, draw func(w io.Writer, format string) erro
 	return a.Bytes()
 }
 
-// whole is a drawing with all its footnotes.
-func whole(d Drawing) Drawing {
-	d.Form.Footnotes = -1
-	return d
+// wantNotes fails for notes that a chart lacks. A picture has two lines of them.
+func wantNotes(t *testing.T, d Drawing, want ...string) {
+	t.Helper()
+	c, err := d.chart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range want {
+		if !slices.Contains(append(c.Notes, c.Source), w) {
+			t.Errorf("no note %q in %q and %q", w, c.Notes, c.Source)
+		}
+	}
 }
 
 // wantTexts fails for texts that an SVG lacks.
@@ -77,14 +85,15 @@ func absentTexts(t *testing.T, svg []byte, absent ...string) {
 // chart.
 func TestSweepLines(t *testing.T) {
 	svg := drawn(t, "sweep.svg", func(w io.Writer, format string) error {
-		return whole(sweepDrawings(lineSweep(), "cost_usd")[0]).Draw(w, format)
+		return sweepDrawings(lineSweep(), "cost_usd")[0].Draw(w, format)
 	})
 	wantTexts(t, svg, "Cost by threshold", "Cost (USD), axis does not begin at 0", "threshold (tokens)",
 		"45 sessions · 22,080 calls · claude-opus-4-6, claude-sonnet-4-5 · 2025-06-02 … 2026-03-25 · prices at call date",
 		"keep=20000 · 18 cells", "auto-compact", "truncate-half",
 		"40k", "155k", "167k", "187k", "best: $900.00 at 100k",
-		"recorded $1,010.00", "billed $1,000.00", "truncate-oldest $1,100.00", "not drawn, none: $5,000.00")
-	wantText(t, svg, "model error on these sessions: +1.0 % net · source: 45 sessions replayed by sim v0.1.0, seed 7, price table of 2026-04-01")
+		"recorded $1,010.00", "billed $1,000.00", "truncate-oldest $1,100.00")
+	wantNotes(t, sweepDrawings(lineSweep(), "cost_usd")[0], "not drawn, none: $5,000.00",
+		"model error on these sessions: +1.0 % net · source: 45 sessions replayed by sim v0.1.0, seed 7, price table of 2026-04-01")
 	// A box is a path of its colour: the legend's and nine on the line, and the
 	// two lines themselves are stroked.
 	if n := bytes.Count(svg, []byte("fill:#E6781E")); n != 10 {
@@ -113,11 +122,11 @@ func TestSweepDirections(t *testing.T) {
 // twice.
 func TestSweepMap(t *testing.T) {
 	svg := drawn(t, "sweep-map.svg", func(w io.Writer, format string) error {
-		return whole(sweepDrawings(mapSweep(), "cost_usd")[0]).Draw(w, format)
+		return sweepDrawings(mapSweep(), "cost_usd")[0].Draw(w, format)
 	})
 	wantTexts(t, svg, "Cost by threshold and keep", "threshold (tokens)", "keep", "auto-compact · summary=stub · 45 cells",
-		"5%", "50%", "40k", "187k", "$950.00", "$1,228.00", "cost $950.00 … $1,228.00", "best: $950.00 at threshold 120k, keep 20%",
-		"for comparison, recorded: $1,010.00", "for comparison, billed: $1,000.00")
+		"5%", "50%", "40k", "187k", "$950.00", "$1,228.00", "cost $950.00 … $1,228.00", "best: $950.00 at threshold 120k, keep 20%")
+	wantNotes(t, sweepDrawings(mapSweep(), "cost_usd")[0], "for comparison, recorded: $1,010.00", "for comparison, billed: $1,000.00")
 	marked, tiles := 0, 0
 	for _, text := range textsOf(t, svg) {
 		if strings.HasPrefix(text, "($") {
