@@ -47,29 +47,9 @@ type Axis struct {
 	Grid      bool                     // a line across the panel at each tick
 	Bare      bool                     // no line along the axis
 	Names     bool                     // ticks name things: one without room is shortened, not omitted
-	Unit      string                   // of the values, one of Unit… or ""
-	Says      func(v float64) string   // what a value means on a scale of our own; nil otherwise
+	Says      func(v float64) string   // what a place of a scale of our own stands for; nil otherwise
 	Real      func(at float64) float64 // the value at a place of a scale of our own; nil otherwise
 	Ticks     []Tick
-}
-
-// Write returns a value in the unit of the axis, or the name of the tick at that value.
-func (a *Axis) Write(v float64) string {
-	if a.Names {
-		for _, t := range a.Ticks {
-			if math.Abs(t.Value-v) < 0.5 {
-				return t.Label
-			}
-		}
-		return ""
-	}
-	if a.Says != nil {
-		return a.Says(v)
-	}
-	if a.Unit == "" && v != math.Trunc(v) {
-		return Grouped(v, 2)
-	}
-	return Format(a.Unit, []float64{v})(v)
 }
 
 // Tick is a labelled value of an axis.

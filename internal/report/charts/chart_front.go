@@ -113,13 +113,7 @@ func recallAt(recall float64) float64 { return -math.Log10(1 - min(max(recall, 0
 func recallAxis(least float64) document.Axis {
 	a := document.Axis{Title: "recall: what is used later and still at hand", Grid: true,
 		Low: least - 0.1, High: recallAt(fullRecall) + 0.1,
-		Real: func(at float64) float64 { return 1 - math.Pow(10, -at) },
-		Says: func(at float64) string {
-			if at >= recallAt(fullRecall) {
-				return "99.9 % or more"
-			}
-			return document.Percent(1 - math.Pow(10, -at))
-		}}
+		Real: func(at float64) float64 { return 1 - math.Pow(10, -at) }}
 	for _, v := range []float64{0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, fullRecall} {
 		if at := recallAt(v); at >= a.Low {
 			a.Ticks = append(a.Ticks, document.Tick{Value: at, Label: strconv.FormatFloat(100*v, 'f', -1, 64) + " %"})
@@ -249,4 +243,11 @@ func sweptText(c *results.Cell, swept []string) string {
 		}
 	}
 	return strings.Join(parts, " ")
+}
+
+// shortTitle returns a title without its explanation and its unit.
+func shortTitle(title string) string {
+	title, _, _ = strings.Cut(title, ":")
+	title, _, _ = strings.Cut(title, " (")
+	return title
 }
