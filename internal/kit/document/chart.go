@@ -134,9 +134,7 @@ const (
 	Plus
 	OpenSquare
 	Triangle
-	Arrow     // points down at its place
-	OpenArrow // the same, without a fill
-	Stroke    // a short vertical line
+	Arrow // points down at its place
 )
 
 // Box adds a rectangle to a series of boxes or bands.

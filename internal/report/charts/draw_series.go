@@ -189,7 +189,7 @@ func glyphStyle(x *document.Series) draw.GlyphStyle {
 		document.Circle: draw.CircleGlyph{}, document.Square: draw.BoxGlyph{}, document.Pyramid: draw.PyramidGlyph{},
 		document.Cross: draw.CrossGlyph{}, document.Ring: draw.RingGlyph{}, document.Plus: draw.PlusGlyph{},
 		document.OpenSquare: draw.SquareGlyph{}, document.Triangle: draw.TriangleGlyph{},
-		document.Arrow: arrow{}, document.OpenArrow: arrow{open: true}, document.Stroke: stroke{},
+		document.Arrow: arrow{},
 	}[x.Style.Marker]
 	return draw.GlyphStyle{Color: rgb(x.Style.Color), Radius: vg.Length(x.Style.Size), Shape: shape}
 }
@@ -207,27 +207,12 @@ func (k dotKey) Thumbnail(c *draw.Canvas) {
 }
 
 // arrow is a glyph that points down at its place.
-type arrow struct{ open bool }
+type arrow struct{}
 
 // DrawGlyph implements draw.GlyphDrawer.
-func (a arrow) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+func (arrow) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	r := style.Radius
-	shape := []vg.Point{at, {X: at.X - r, Y: at.Y + 2*r}, {X: at.X + r, Y: at.Y + 2*r}}
-	fill := style.Color
-	if a.open {
-		fill = color.White
-	}
-	c.FillPolygon(fill, shape)
-	c.StrokeLines(draw.LineStyle{Color: style.Color, Width: vg.Points(1)}, append(shape, at))
-}
-
-// stroke is a glyph: a short vertical line.
-type stroke struct{}
-
-// DrawGlyph implements draw.GlyphDrawer.
-func (stroke) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	line := draw.LineStyle{Color: style.Color, Width: vg.Points(1)}
-	c.StrokeLine2(line, at.X, at.Y-style.Radius, at.X, at.Y+style.Radius)
+	c.FillPolygon(style.Color, []vg.Point{at, {X: at.X - r, Y: at.Y + 2*r}, {X: at.X + r, Y: at.Y + 2*r}})
 }
 
 // boxes returns the rectangles of a series in one colour.
