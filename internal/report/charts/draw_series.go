@@ -1,10 +1,8 @@
 package reports
 
 import (
-	"cmp"
 	"image/color"
 	"math"
-	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -37,7 +35,6 @@ func (s *sketch) addSeries(p *plot.Plot, of *document.Panel) {
 		grid.Horizontal = style
 	}
 	p.Add(grid)
-	var at []level
 	var dotted []*document.Series
 	for i := range of.Series {
 		x := &of.Series[i]
@@ -54,14 +51,6 @@ func (s *sketch) addSeries(p *plot.Plot, of *document.Panel) {
 			p.Add(s.shaded(x)...)
 		case document.MarkText:
 			p.Add(s.beside(x, 0))
-		case document.MarkLevel:
-			for j, y := range x.Y {
-				name := x.Texts[j]
-				if s.bare {
-					name = cmp.Or(x.Data, name)
-				}
-				at = append(at, level{y, drawable(s.fine, name), lineStyle(x)})
-			}
 		case document.MarkBand:
 		}
 	}
@@ -70,10 +59,6 @@ func (s *sketch) addSeries(p *plot.Plot, of *document.Panel) {
 			p.Add(&apart{s: s, dotted: dotted})
 			break
 		}
-	}
-	if len(at) > 0 {
-		slices.SortStableFunc(at, func(a, b level) int { return cmp.Compare(a.value, b.value) })
-		p.Add(levels{at, s.fine})
 	}
 }
 
@@ -126,7 +111,7 @@ func (s *sketch) entry(name string, looks []*document.Series) plot.Legend {
 				box.Color = color.White
 			}
 			thumbs = append(thumbs, box)
-		case document.MarkLevel, document.MarkText:
+		case document.MarkText:
 		}
 	}
 	l.Add(drawable(s.text, name), thumbs...)
