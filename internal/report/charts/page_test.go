@@ -69,12 +69,12 @@ func TestInterruptedRunNamesNoCheapest(t *testing.T) {
 	}
 }
 
-// Of 10,000 strategies a page lists the cheapest and the dearest, and stays below 2 MB.
-func TestPageOfTenThousandStrategies(t *testing.T) {
+// Of 1,000 strategies a page lists the cheapest and the dearest, and stays below 2 MB.
+func TestPageOfAThousandStrategies(t *testing.T) {
 	t.Parallel()
 	run := bill()
 	of := run.Cells[2]
-	for i := range 10_000 {
+	for i := range 1_000 {
 		c := of
 		c.Cell, c.Params = fmt.Sprintf("auto-compact/167k at=%d", i), map[string]string{"at": fmt.Sprint(i)}
 		run.Cells = append(run.Cells, c)
@@ -83,7 +83,7 @@ func TestPageOfTenThousandStrategies(t *testing.T) {
 	if n := strings.Count(html, "<tr>"); len(html) > 2e6 || n > 30*maxPagedCells {
 		t.Errorf("the page has %d bytes and %d rows", len(html), n)
 	}
-	if want := "dearest of 10003 cells"; !strings.Contains(html, want) {
+	if want := "dearest of 1003 cells"; !strings.Contains(html, want) {
 		t.Errorf("the page does not say that it shows the %s", want)
 	}
 }
