@@ -16,8 +16,8 @@ import (
 // it is handed on as it stands there.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
-		"scenario: a\nbaseline: b\nlevel: 0.1\nseeds: 7\nrules:\n- {metric: cost_usd, max_increase: 1%, group: 's*', min_effect: 2%}\n",
-		"scenario:\n  strategies: [none]\n  # c\n  name: |\n    x\nrules: [{metric: calls, max: 1}, {metric: cache_hit_ratio, min: 50%, cell: 'a/*'}]\n",
+		"scenario: a\nbaseline: b\nlevel: 0.1\nseeds: 7\nrules:\n- {metric: cost_usd, max_increase: 1%, group: model}\n",
+		"scenario:\n  strategies: [none]\n  # c\n  name: |\n    x\nrules: [{metric: calls, max: 1}, {metric: cache_hit_ratio, min: 50%, strategy: 'a/*'}]\n",
 		"rules: &r [{metric: calls, max: 1}]\nscenario: &s {a: *r}\n<<: *s\n", "rules: [~]\nscenario:\n? a\n: b\n",
 	} {
 		f.Add([]byte(text))
@@ -47,8 +47,7 @@ func sameButForLines(a, b *yaml.Node) bool {
 
 // FuzzReadBaseline: a baseline that is read is written, and read back the same.
 func FuzzReadBaseline(f *testing.F) {
-	b, err := parsed(f, "  - {metric: cost_usd, max_increase: 1%}\n").NewBaseline("base.json",
-		input(one("billed", tally{session: "a", usd: 1}), drawnUSD("s", 1, 2, 3, 4, 5)))
+	b, err := parsed(f, "  - {metric: cost_usd, max_increase: 1%}\n").NewBaseline(input(one("billed", tally{session: "a", usd: 1}), drawnUSD("s", 1, 2, 3, 4, 5)))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -72,8 +71,7 @@ func FuzzReadBaseline(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was written cannot be read: %v", err)
 		}
-		b.PassedOver = nil // is not written
-		if diff := cmp.Diff(b, again, cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(b, again, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(Past{})); diff != "" {
 			t.Fatalf("after a round trip:\n%s", diff)
 		}
 	})

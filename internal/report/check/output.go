@@ -143,7 +143,7 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 		status := document.Cell{Value: words[v.Status]}
 		if v.Note != "" {
 			status.Notes = []string{v.Note}
-		} else if v.Status == Undecided && !r.strict[Undecided] {
+		} else if v.Status == Undecided {
 			status.Notes = []string{v.Message}
 		}
 		observed, bar := v.observed()
@@ -259,7 +259,7 @@ func (r *Report) JUnit(w io.Writer) error {
 	for i := range r.Results {
 		s := &r.Results[i]
 		var failure *junitFailure
-		if r.strict[s.Status] {
+		if r.fails(s.Status) {
 			failure = &junitFailure{Message: inert(s.Message), Type: string(s.Status), Text: inert(s.Look)}
 		}
 		add(fmt.Sprintf("%s %s of %s%s", s.Metric, s.Rule, s.Cell, inGroup(s.Group)), s.Line, failure)
