@@ -146,8 +146,4 @@ func TestSharedSeedsDoNotDiffer(t *testing.T) {
 	if r := compared(t, Options{}, Input{"x", x}, Input{"y", y}); len(r.Notes) > 0 {
 		t.Errorf("notes %q", r.Notes)
 	}
-	r := compared(t, Options{}, Input{"x", sweep("1", "2")}, Input{"y", sweep("3", "4")})
-	if want := []string{"The runs have different seeds: x 1 and 2, y 3 and 4."}; !slices.Equal(r.Notes, want) {
-		t.Errorf("notes %q, want %q", r.Notes, want)
-	}
 }

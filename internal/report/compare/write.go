@@ -45,8 +45,8 @@ func (r *Report) sections(o WriteOptions, comment bool) []document.Section {
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
 		heading := c.title() + " · " + document.Count(c.Sessions, "session")
-		if r.uneventful(c) && !o.All {
-			same = append(same, document.Text{Text: "no difference in " + r.sameIn(c) + ": " + heading, Notes: c.Notes})
+		if !c.Changed() && !r.Chosen && !o.All {
+			same = append(same, document.Text{Text: "no difference in any metric: " + heading, Notes: c.Notes})
 			continue
 		}
 		s := document.Section{Name: heading, Notes: c.Notes, Blocks: []document.Block{r.table(c, r.shown(c, o))}}
