@@ -154,7 +154,7 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	if f.update && file.Baseline == "" {
 		errs = append(errs, fmt.Errorf("--update: %s names no baseline (baseline: FILE)", name))
 	}
-	asked, err := checkScenario(file)
+	asked, err := checkScenario(file, text)
 	if asked == nil {
 		return nil, nil, errors.Join(append(errs, err)...)
 	}
@@ -166,24 +166,21 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	return file, plan, errors.Join(errs...)
 }
 
-// checkScenario returns the scenario of a check: text in it, a file beside it
+// checkScenario returns the scenario of a check: one within its text, a file beside it
 // or a built-in one; nil if the check has none.
-func checkScenario(file *check.File) (*scenarioText, error) {
-	s := &file.Scenario
-	var found *scenarioText
-	var err error
-	switch {
-	case s.Text != nil:
-		return &scenarioText{file.Name, s.Text, false}, nil
-	case s.Path == "":
+func checkScenario(file *check.File, text []byte) (found *scenarioText, err error) {
+	switch s := &file.Scenario; {
+	case s.Line == 0:
 		return nil, nil
+	case s.Path == "":
+		return &scenarioText{name: file.Name, text: text, keys: []string{"scenario"}}, nil
 	case isYAML(s.Path):
 		found, err = readScenario(besideCheck(file, s.Path))
 	default:
 		found, err = builtinScenario(s.Path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", file.Name, s.Line, err)
+		return nil, fmt.Errorf("%s:%d: %w", file.Name, file.Scenario.Line, err)
 	}
 	return found, nil
 }

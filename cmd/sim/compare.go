@@ -19,7 +19,6 @@ import (
 type compareRunsFlags struct {
 	options compare.Options
 	format  string
-	all     bool
 	keys    keyFlags
 }
 
@@ -52,7 +51,6 @@ variable ` + anonymizeKeyVariable + `.`,
 	flags.StringSliceVar(&f.options.Cells, "strategy", nil,
 		"`NAMES` of cells, of strategies or patterns such as 'auto-compact/*', separated by commas")
 	flags.StringSliceVar(&f.options.Metrics, "metric", nil, "`METRICS` to compare, separated by commas")
-	flags.BoolVar(&f.all, "all", false, "every metric, not only those of the run table and classes of cost and misses that differ")
 	bindFormat(cmd, &f.format, compare.Formats()...)
 	f.keys.bind(cmd)
 	return cmd
@@ -87,7 +85,7 @@ func (f *compareRunsFlags) run(cmd *cobra.Command, args []string) error {
 	case err != nil:
 		return usageError{err}
 	}
-	return compare.Write(cmd.OutOrStdout(), f.format, report, compare.WriteOptions{All: f.all})
+	return compare.Write(cmd.OutOrStdout(), f.format, report)
 }
 
 // readInput reads [LABEL=]PATH.

@@ -136,15 +136,13 @@ func (f *File) tellLost(r *Report, in *Input, was *Baseline) {
 // maxLost is how many of the lost lines, files and sessions are named.
 const maxLost = 10
 
-// unpriced returns the recorded calls of the sessions of a group to models without a price, and
-// those models, sorted. If there are none, it is the calls that a strategy adds, at most added.
-func (in *Input) unpriced(g group, added int) (calls int, models []string) {
-	for id, s := range in.Sessions {
-		if g.has(id) {
-			for model, n := range s.Unpriced {
-				calls += n
-				models = append(models, model)
-			}
+// unpriced returns the recorded calls to models without a price, and those models, sorted. If there are none, it
+// is the calls that a strategy adds, at most added.
+func (in *Input) unpriced(added int) (calls int, models []string) {
+	for _, s := range in.Sessions {
+		for model, n := range s.Unpriced {
+			calls += n
+			models = append(models, model)
 		}
 	}
 	slices.Sort(models)
@@ -185,43 +183,28 @@ func priced(m *results.Metric) bool {
 	return m.Unit == results.UnitUSD || m.Name == results.NameNetNegative || m.Name == results.NameOverPredicted
 }
 
-// unpricedCalls says how many calls of which models have no price.
-func unpricedCalls(n int, models []string) string {
-	of := ""
-	if len(models) > 0 {
-		of = " of " + document.Few(models)
-	}
-	return counted(n, "call"+of+" has", "calls"+of+" have") + " no price"
-}
-
 // tellUnpriced fails a run with figures that lack prices, once for all of them,
 // or notes that such calls cost nothing.
 func (f *File) tellUnpriced(r *Report, in *Input, cases []*verdict) {
-	var models, cells []string
-	calls, line := 0, 0
-	for _, c := range cases {
-		if !c.unpriced {
-			continue
-		}
-		n, of := in.unpriced(c.slice.group, c.slice.unpriced())
-		calls, line = max(calls, n), cmp.Or(line, c.result.Line)
-		models = append(models, of...)
-		if !slices.Contains(cells, c.result.Cell) {
-			cells = append(cells, c.result.Cell)
-		}
-	}
-	if calls > 0 {
-		slices.Sort(models)
-		models = slices.Compact(models)
-		r.fail(line, "%[1]s, so that costs of %[2]s are not judged; prices: {as: {%[3]s: MODEL}} in the scenario prices them as --price-as does elsewhere, prices: {file: FILE} gives a table, unpriced: allow in the check lets them cost nothing",
-			unpricedCalls(calls, models), document.Few(cells), append(models, "A")[0])
-		return
-	}
 	added := 0
 	for i := range in.Cells {
 		added = max(added, in.Cells[i].Draws[0].Total.N(results.UnpricedCalls))
 	}
-	if added > 0 {
-		r.note("%s and cost nothing here", unpricedCalls(in.unpriced(in.groups("")[0], added)))
+	if added == 0 {
+		return
 	}
+	calls, models := in.unpriced(added)
+	of := ""
+	if len(models) > 0 {
+		of = " of " + document.Few(models)
+	}
+	text := counted(calls, "call"+of+" has", "calls"+of+" have") + " no price"
+	i := slices.IndexFunc(cases, func(v *verdict) bool { return v.unpriced })
+	if i < 0 {
+		r.note("%s and cost nothing here", text)
+		return
+	}
+	r.fail(cases[i].result.Line, "%s, so that their costs are not judged; prices: {as: {%s: MODEL}} in the scenario prices them as "+
+		"--price-as does elsewhere, prices: {file: FILE} gives a table, unpriced: allow in the check lets them cost nothing",
+		text, append(models, "A")[0])
 }

@@ -33,8 +33,6 @@ package check
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -75,11 +73,9 @@ type File struct {
 	pairedLine, baselineLine int
 }
 
-// Source is a scenario: a file or built-in scenario by its name, or text within
-// the check file.
+// Source is a scenario: a file or built-in scenario by its name, or one within the check file.
 type Source struct {
-	Path string
-	Text []byte // lines have the numbers of the check file
+	Path string // "" for one within
 	Line int
 }
 
@@ -96,7 +92,7 @@ func Parse(text []byte, name string) (*File, error) {
 	}
 	f := &File{Name: name, Seeds: defaultSeeds, Level: defaultLevel, Unpriced: "refuse", Suspect: "warn", Facts: Facts{Lifetime: "any"}}
 	errs := tree.Decode(tree.Root, f, "")
-	errs = append(errs, f.scenario(tree, text)...)
+	errs = append(errs, f.scenario(tree)...)
 	list := spec.Child(tree.Root, "rules")
 	if list == nil || len(list.Content) == 0 {
 		errs = append(errs, fmt.Errorf("%s: a check needs rules", name))
@@ -115,55 +111,14 @@ func Parse(text []byte, name string) (*File, error) {
 }
 
 // scenario finds the scenario: a name, or a mapping within the file.
-func (f *File) scenario(t *spec.Tree, text []byte) []error {
+func (f *File) scenario(t *spec.Tree) []error {
 	n := spec.Child(t.Root, "scenario")
 	switch {
 	case n == nil:
 		return []error{fmt.Errorf("%s: a check needs a scenario: a file, the name of a built-in one, or a mapping", f.Name)}
-	case n.Kind == yaml.ScalarNode && n.Value != "":
-		f.Scenario = Source{Path: n.Value, Line: n.Line}
-		return nil
-	case n.Kind != yaml.MappingNode:
+	case n.Kind != yaml.MappingNode && (n.Kind != yaml.ScalarNode || n.Value == ""):
 		return []error{t.Errorf(n, "scenario takes a file, the name of a built-in one, or a mapping")}
 	}
-	f.Scenario = Source{Text: cut(t.Root, n, text), Line: n.Line}
-	if own, err := spec.Parse(f.Scenario.Text, f.Name); err == nil && same(own.Root, n) {
-		return nil
-	}
-	// An alias, a file of one line, or line ends other than \n: the text cannot
-	// keep its lines.
-	again, err := yaml.Marshal(spec.Clone(n))
-	f.Scenario.Text = again
-	if err != nil {
-		return []error{t.Errorf(n, "scenario: %w", err)}
-	}
+	f.Scenario = Source{Path: n.Value, Line: n.Line}
 	return nil
-}
-
-// same reports whether two nodes have the same content in the same lines.
-func same(a, b *yaml.Node) bool {
-	return a.Kind == b.Kind && a.ShortTag() == b.ShortTag() && a.Value == b.Value && a.Line == b.Line &&
-		slices.EqualFunc(a.Content, b.Content, same)
-}
-
-// cut returns the text of the mapping n below root with everything else
-// blanked, so that errors in it have the lines of the file.
-func cut(root, n *yaml.Node, text []byte) []byte {
-	end := len(text) + 1 // line of the next key, from 1
-	for i := 0; i < len(root.Content); i += 2 {
-		if line := root.Content[i].Line; line > n.Line {
-			end = min(end, line)
-		}
-	}
-	lines := strings.Split(string(text), "\n")
-	for i := range lines {
-		switch {
-		case i+1 < n.Line || i+1 >= end:
-			lines[i] = ""
-		case i+1 == n.Line && n.Column > 1:
-			own := []rune(lines[i])
-			lines[i] = strings.Repeat(" ", n.Column-1) + string(own[min(n.Column-1, len(own)):])
-		}
-	}
-	return []byte(strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n")
 }

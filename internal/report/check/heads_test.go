@@ -18,7 +18,7 @@ func TestBaselineOfAnotherRun(t *testing.T) {
 	for want, change := range map[string]func(*Input){
 		"base.json holds other sessions: 2 with 20 calls, not these 2 with 21": func(in *Input) { in.SessionsDigest, in.Calls = "other", 21 },
 		"base.json belongs to another scenario":                                func(in *Input) { in.ScenarioDigest = "other" },
-		"base.json has no such cell":                                           func(in *Input) { in.Cells[0].Name, in.Cells[0].Strategy = "t", "t" },
+		"base.json has not 1 seed of cost_usd of this cell":                    func(in *Input) { in.Cells[0].Name, in.Cells[0].Strategy = "t", "t" },
 		"no sessions with calls":                                               func(in *Input) { in.Sessions = nil },
 		"base.json belongs to other prices (of opus)": func(in *Input) {
 			in.Rates = map[string]results.Cost{"opus": {results.ClassRead: 2}}

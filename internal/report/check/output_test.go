@@ -78,7 +78,6 @@ func TestTextsAreHarmless(t *testing.T) {
 	f := levels(t, "rules:\n  - {metric: cost_usd, group: project, max: 0.5}\n")
 	r := f.Judge(in, Loaded{})
 	r.Notes = append(r.Notes, evil, " ::stop-commands::x", strings.Repeat("word ", 21)+"words ::error::at the start of a wrapped line")
-	r.Results[0].Note = evil
 	for name, write := range map[string]func(io.Writer) error{
 		"text": func(w io.Writer) error { return r.Write(w, "text") }, "json": func(w io.Writer) error { return r.Write(w, "json") },
 		"junit": r.JUnit, "summary": func(w io.Writer) error { return r.Write(w, "markdown") },
@@ -166,20 +165,5 @@ func TestJSON(t *testing.T) {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%s is not in\n%s", want, b.String())
 		}
-	}
-}
-
-// Of more than 100 results a table shows those that fail.
-func TestLongReports(t *testing.T) {
-	r := &Report{Results: []Result{{Metric: "calls", Cell: "bad", Status: Breach}}}
-	for range maxLines {
-		r.Results = append(r.Results, Result{Metric: "calls", Cell: "good", Status: OK})
-	}
-	var b bytes.Buffer
-	if err := r.Write(&b, "text"); err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(b.String(), "good") || !strings.Contains(b.String(), "bad") || !strings.Contains(b.String(), "100 comparisons that hold not listed") {
-		t.Error(b.String())
 	}
 }

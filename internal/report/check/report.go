@@ -49,9 +49,7 @@ type Result struct {
 	// Message says what is wrong and Look, in one line, what to look at.
 	Message string `json:"message,omitzero"`
 	Look    string `json:"look,omitzero"`
-	// Note says why a figure beyond its bar holds.
-	Note string `json:"note,omitzero"`
-	told bool   // a problem of the whole run explains why it is not judged
+	told    bool   // a problem of the whole run explains why it is not judged
 }
 
 // Problem is something other than a rule that fails a check.

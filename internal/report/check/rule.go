@@ -130,26 +130,10 @@ func (r *Rule) setBar(known bool) error {
 		return fmt.Errorf("a rule has one of %s, this one has %d", strings.Join(kindNames[:], ", "), found)
 	case r.Kind.relative() && r.Bar.Value < 0:
 		return fmt.Errorf("%s must not be negative", r.Text())
-	case known && r.beyondRatio():
-		return fmt.Errorf("%s: a ratio is at most 1%s", r.Text(), percentHint(r.Bar))
 	case !r.Kind.relative() && r.Bar.Percent && known && r.Metric.Unit != results.UnitRatio:
 		return fmt.Errorf("%s: only a ratio is bounded by a percentage, %s is in %s", r.Text(), r.Metric.Name, r.Metric.Unit)
 	}
 	return nil
-}
-
-// beyondRatio reports whether the bar of a ratio is out of reach of any ratio.
-func (r *Rule) beyondRatio() bool {
-	ofBaseline := r.Kind.relative() && r.Bar.Percent
-	return r.Metric.Unit == results.UnitRatio && !ofBaseline && r.Bar.Value > 1
-}
-
-// percentHint returns the percentage that an amount above 1 may be meant as.
-func percentHint(a Amount) string {
-	if a.Percent || a.Value > 100 {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %s%%?)", a)
 }
 
 // Predicts reports whether the check needs the bill predicted.

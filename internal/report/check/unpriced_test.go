@@ -30,7 +30,7 @@ func TestUnpriced(t *testing.T) {
 		"  - {metric: cost_usd, group: project, max: 10}\n  - {metric: calls, max: 100}\n"+
 		"  - {metric: billed_to_predicted, max: 2}\n")
 	r := f.Judge(unpricedRun(), Loaded{})
-	says(t, r, "3 calls of m have no price, so that costs of s are not judged")
+	says(t, r, "3 calls of m have no price, so that their costs are not judged")
 	if n := len(r.failures()); n != 1 {
 		t.Errorf("said %d times: %+v", n, r.failures())
 	}
@@ -73,7 +73,7 @@ func TestNoBaselineOfUnpricedCosts(t *testing.T) {
 			t.Errorf("%s is in the baseline", name)
 		}
 	}
-	says(t, f.Judge(plainRun(), Loaded{Baseline: b}), "base.json has no cost_usd of this cell")
+	says(t, f.Judge(plainRun(), Loaded{Baseline: b}), "base.json has not 1 seed of cost_usd of this cell")
 	f.Unpriced = "allow"
 	says(t, against(t, f, unpricedRun(), unpricedRun()))
 }

@@ -71,7 +71,7 @@ func (v *verdict) leaveOpen(format string, args ...any) {
 // judgeable reports whether a metric is of all the work and has its prices, or refuses it.
 func (f *File) judgeable(v *verdict) bool {
 	if f.lacksPrice(v.slice, v.rule.Metric) {
-		v.refuse("%s", unpricedCalls(v.in.unpriced(v.slice.group, v.slice.unpriced())))
+		v.refuse("calls have no price")
 		v.result.told, v.unpriced = true, true
 	} else if n := v.slice.cutShort(v.rule.Metric); n > 0 {
 		v.refuse("%s early, so that this is of less work; overflow: answer in the scenario goes on", counted(n, "session ends", "sessions end"))
@@ -141,12 +141,7 @@ func (v *verdict) compared(b *Baseline) {
 	case b == nil:
 		v.refuse("there is no baseline to hold it against")
 		v.result.told = true
-	case v.was == nil:
-		v.refuse("%s has no such cell%s", file, inGroup(v.result.Group))
-		v.result.told = v.result.Group != "" && b.Key != v.in.Key // groups have other names there, which compareHead reports
-	case v.result.Baseline == nil:
-		v.refuse("%s has no %s of this cell", file, name)
-	default:
+	case v.was != nil:
 		v.then = v.was.Metrics[name]
 	}
 	now, then := len(v.now), len(v.then)
@@ -154,13 +149,18 @@ func (v *verdict) compared(b *Baseline) {
 	case v.result.Status == Unjudged || now == then:
 	case then == 1 && (v.held != nil || v.was.Draws == 1):
 		v.then = slices.Repeat(v.then, now)
-	case then == 1:
-		v.refuse("%s has no seeds of %s, which no rule compared when it was made: sim check --update", file, name)
-	case now == 1:
+	case now == 1 && then > 1:
 		v.now = slices.Repeat(v.now, then)
 	default:
-		v.refuse("%s has %d seeds, this check has %d: sim check --update", file, then, now)
+		v.lacks(b, document.Count(now, "seed")+" of "+name+" of this cell")
 	}
+}
+
+// lacks refuses a rule for what the baseline has not. Groups have other names under another key, which
+// compareHead reports.
+func (v *verdict) lacks(b *Baseline, what string) {
+	v.refuse("%s has not %s%s: sim check --update", v.shared.file.Baseline, what, inGroup(v.result.Group))
+	v.result.told = v.result.Group != "" && b.Key != v.in.Key
 }
 
 // comparedApart finds the figures of the sessions of baseline and run, or says why there
@@ -172,10 +172,8 @@ func (v *verdict) comparedApart(b *Baseline) {
 	switch was := v.before.Value(); {
 	case len(parts) == 0 && v.result.Group != "":
 		v.leaveOpen("%s has no sessions of %s", file, v.result.Group)
-	case len(parts) == 0:
-		v.refuse("%s has no sessions of %s, which no rule compared when it was made: sim check --update", file, m.Name)
 	case unbounded(was):
-		v.refuse("%s has no sample of %s", file, m.Name)
+		v.lacks(b, "the sessions of "+m.Name)
 	default:
 		v.result.Baseline = new(was)
 	}
@@ -220,9 +218,7 @@ func (v *verdict) judge(share float64) {
 	case e.Interval.High > most:
 		v.leaveOpen("%s cannot tell: %s on these may be %s on others%s", v.sessions(), figure(v.rule.Metric.Unit, *v.result.Observed),
 			figure(v.rule.Metric.Unit, v.bar+v.sign*e.Interval.High), v.enough(share, most))
-	case low && beyond:
-		v.result.Note = "beyond the bar by less than a thousandth"
-	case beyond:
+	case beyond && !low:
 		v.result.Status, v.result.Look = Suspect, v.cause()
 		v.result.Message = v.words(v.bar) + ", which chance may explain" + v.enough(share, e.Difference)
 	}

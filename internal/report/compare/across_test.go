@@ -86,7 +86,7 @@ func TestPairsOfRunsAreIndependent(t *testing.T) {
 // csvOf returns the lines of a report without the head.
 func csvOf(t *rapid.T, r *Report) []string {
 	var b strings.Builder
-	if err := Write(&b, "csv", r, WriteOptions{}); err != nil {
+	if err := Write(&b, "csv", r); err != nil {
 		t.Fatal(err)
 	}
 	return strings.Split(strings.TrimSpace(b.String()), "\n")[1:]
@@ -162,7 +162,7 @@ func TestSwitches(t *testing.T) {
 			t.Errorf("%q, want %q", got, tc.want)
 		}
 		var b strings.Builder
-		if err := Write(&b, "table", r, WriteOptions{}); err != nil {
+		if err := Write(&b, "table", r); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {

@@ -291,7 +291,7 @@ func TestDeterminism(t *testing.T) {
 		r := estimatedBy(t, Options{}, stats.Estimator{Level: 0.95, Resamples: 1000, Workers: workers}, Input{"x", x}, Input{"y", y})
 		var b strings.Builder
 		for _, format := range Formats() {
-			if err := Write(&b, format, r, WriteOptions{All: true}); err != nil {
+			if err := Write(&b, format, r); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -115,7 +115,7 @@ func TestHeadlineOfDraws(t *testing.T) {
 		}
 		var b strings.Builder
 		r := compared(t, Options{}, Input{"x", x}, Input{"y", y})
-		if err := Write(&b, "markdown", r, WriteOptions{}); err != nil {
+		if err := Write(&b, "markdown", r); err != nil {
 			t.Fatal(err)
 		}
 		head, _, _ := strings.Cut(b.String(), "\n")

@@ -19,7 +19,7 @@ func commentOf(t *testing.T, n int) string {
 	}
 	r := compared(t, Options{}, Input{"old", run(x...)}, Input{"new", run(y...)})
 	var b strings.Builder
-	if err := Write(&b, "markdown", r, WriteOptions{}); err != nil {
+	if err := Write(&b, "markdown", r); err != nil {
 		t.Fatal(err)
 	}
 	if size := utf8.RuneCountInString(b.String()); size > 65_536 {

@@ -33,7 +33,7 @@ func TestNothingDiffers(t *testing.T) {
 		r := compared(t, Options{Metrics: tc.metrics}, Input{"a", x}, Input{"b", tc.other})
 		for format, want := range map[string]string{"table": tc.table, "markdown": tc.md} {
 			var b strings.Builder
-			if err := Write(&b, format, r, WriteOptions{}); err != nil {
+			if err := Write(&b, format, r); err != nil {
 				t.Fatal(err)
 			}
 			text := strings.ReplaceAll(strings.ReplaceAll(b.String(), `\_`, "_"), `\~`, "~")
