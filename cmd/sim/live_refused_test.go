@@ -19,8 +19,8 @@ func TestRefusedCallsAreTold(t *testing.T) {
 		code, out, errs := simRun(t, append(args, mode...)...)
 		const reason = "HTTP 400, Bad Request"
 		said := strings.Join(strings.Fields(out), " ")
-		if code != exitOK || !strings.Contains(errs, "sim: warning: the server refused 51 real calls: "+reason+"\n") ||
-			!strings.Contains(said, "51 real calls gave no summary: bad request: "+reason) {
+		if code != exitOK || !strings.Contains(errs, "sim: warning: the server refused 3 real calls: "+reason+"\n") ||
+			!strings.Contains(said, "3 real calls gave no summary: bad request: "+reason) {
 			t.Errorf("%v: exit %d\n%s\n%s", mode, code, out, errs)
 		}
 	}

@@ -49,3 +49,17 @@ func TestDry(t *testing.T) {
 		t.Errorf("%d calls, %d of them stored; want 3 and 2", e.Calls, e.Stored)
 	}
 }
+
+// A call that two cells make is one call, as the second gets what is stored of
+// the first.
+func TestEstimateOnce(t *testing.T) {
+	shared := &Shared{}
+	for range 2 {
+		s := conversation("alpha")
+		l := newLive(t, Options{Dry: true, Texts: library(s), Prices: dollars, Shared: shared})
+		compose(t, l, s.call())
+	}
+	if n := shared.Report().Estimate.Calls; n != 1 {
+		t.Errorf("%d calls are estimated, want 1", n)
+	}
+}

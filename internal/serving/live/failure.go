@@ -26,7 +26,7 @@ const (
 	CauseRate       Cause = "rate limited"       // 429
 	CauseOverloaded Cause = "overloaded"         // 529
 	CauseServer     Cause = "server error"       // 500 and its like
-	CauseBroken     Cause = "broken stream"      // cut before its end; the server may have begun to work
+	CauseBroken     Cause = "broken response"    // cut before its end; the server may have begun to work
 	CauseNetwork    Cause = "network"            // the server could not be reached
 	CauseTimeout    Cause = "timeout"            // the response did not end in time
 	CauseAuth       Cause = "authentication"     // 401, 403: wrong key
@@ -134,15 +134,15 @@ func (c *Client) failure(err error, begun bool) *Failure {
 	switch {
 	case errors.Is(err, errTooLarge):
 		f.Cause = CauseTooLarge
-	case errors.Is(err, errIdle), errors.Is(err, errTimeout), errors.As(err, &t) && t.Timeout():
+	case errors.Is(err, errTimeout), errors.As(err, &t) && t.Timeout():
 		f.Cause = CauseTimeout
 	}
 	f.Message = clip(c.config.Key.redact(err.Error()))
 	return f
 }
 
-// causes are those of errors by their code or type, which is more specific than the status, or by their status: an
-// error inside a stream has status 200.
+// causes are those of errors by their code or type, which is more specific than the status, or by their status: some
+// servers send errors with status 200.
 var causes = map[string]Cause{
 	"overloaded_error":        CauseOverloaded,
 	"rate_limit_error":        CauseRate,
@@ -258,11 +258,11 @@ func gaveUp(f *Failure, why string) error {
 	return &last
 }
 
-// refused returns why a response is not a stream of events, nil if it is one.
-func (c *Client) refused(resp *http.Response, body io.Reader) error {
+// refused returns why a response is no answer, nil if it may be one.
+func (c *Client) refused(resp *http.Response) error {
 	switch status := resp.StatusCode; {
 	case status >= http.StatusBadRequest:
-		text, err := io.ReadAll(io.LimitReader(body, maxRead))
+		text, err := io.ReadAll(io.LimitReader(resp.Body, maxRead))
 		if err != nil && len(text) == 0 {
 			text = []byte(http.StatusText(status))
 		}
@@ -279,11 +279,11 @@ func (c *Client) refused(resp *http.Response, body io.Reader) error {
 		return &refusal{Message: "the server points elsewhere, where the key is not sent", header: resp.Header}
 	}
 	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
-	if kind == "text/event-stream" {
+	if kind == "application/json" {
 		return nil
 	}
 	return &Failure{
 		Cause: CauseRequest, Status: resp.StatusCode,
-		Message: fmt.Sprintf("the answer is %q, not a stream of events: is the base URL that of such an API?", clip(c.config.Key.redact(kind))),
+		Message: fmt.Sprintf("the answer is %q, not JSON: is the base URL that of such an API?", clip(c.config.Key.redact(kind))),
 	}
 }

@@ -3,7 +3,6 @@ package live
 import (
 	"embed"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -24,12 +23,10 @@ func wordsOf(name string) string {
 // section is a section that a summary must have, with what is asked of it.
 type section struct{ title, asks string }
 
-// The sections of a summary (000:386-395, 002:84-93), those that end one after which messages stay (002:118), and those
-// of a session memory (002:242-252).
+// The sections of a summary (000:386-395, 002:84-93), and those that end one after which messages stay (002:118).
 var (
 	summarySections = sectionsOf("summary-sections")
 	workSections    = sectionsOf("work-sections")
-	memorySections  = sectionsOf("memory-sections")
 )
 
 func sectionsOf(name string) (list []section) {
@@ -42,30 +39,19 @@ func sectionsOf(name string) (list []section) {
 
 // sections returns the sections that an answer must have.
 func (p *plan) sections() []section {
-	switch {
-	case p.kind == kindMemory:
-		return memorySections
-	case p.kind == kindServer:
-		return nil
-	case p.part == prompt.PartUpTo:
+	if p.part == prompt.PartUpTo {
 		n := len(summarySections) - len(workSections)
 		return append(summarySections[:n:n], workSections...)
 	}
 	return summarySections
 }
 
-const (
-	textOnly    = "IMPORTANT: answer with text only. Call no tool: every call is refused, and this answer is the only one you give. "
-	summaryForm = textOnly + "It is one <analysis> block and behind it one <summary> block, and nothing else."
-	memoryForm  = textOnly + "It is the whole file inside one <summary> block, and nothing else."
-)
+const summaryForm = "IMPORTANT: answer with text only. Call no tool: every call is refused, and this answer is the only one you give. " +
+	"It is one <analysis> block and behind it one <summary> block, and nothing else."
 
 // instruction returns the words at the end of a call. quote is the beginning of the summarised part, custom what the
-// user wants of summaries, notes the session memory to update; each may be "".
-func (p *plan) instruction(quote, custom, notes string) string {
-	if p.kind == kindMemory {
-		return memoryInstruction(custom, notes)
-	}
+// user wants of summaries; each may be "".
+func (p *plan) instruction(quote, custom string) string {
 	part := "Summarise this conversation. Your summary takes its place: whoever goes on with the work sees nothing else of it."
 	switch p.part {
 	case prompt.PartFrom:
@@ -78,34 +64,9 @@ func (p *plan) instruction(quote, custom, notes string) string {
 	for i, s := range p.sections() {
 		fmt.Fprintf(&list, "%d. %s: %s\n", i+1, s.title, s.asks)
 	}
-	return strings.NewReplacer("{form}", summaryForm, "{part}", part, "{sections}", list.String(),
-		"{custom}", wished(custom, "\nThe person also wants this of the summary:\n", "\n")).Replace(wordsOf("summary"))
-}
-
-// wished returns what the user wants of summaries between two texts, "" if that is nothing.
-func wished(custom, before, after string) string {
-	if custom = strings.TrimSpace(custom); custom == "" {
-		return ""
+	if custom = strings.TrimSpace(custom); custom != "" {
+		custom = "\nThe person also wants this of the summary:\n" + custom + "\n"
 	}
-	return before + custom + after
-}
-
-// serverInstructions are this program's and the user's words for the provider's compaction. They replace the
-// provider's own, so they also ask for the summary.
-func serverInstructions(custom string) string {
-	return strings.Replace(wordsOf("compaction"), "{custom}", wished(custom, "\n\nThe person also wants this of the summary:\n", ""), 1)
-}
-
-// memoryInstruction asks for the whole session memory: anew, or from notes.
-func memoryInstruction(custom, notes string) string {
-	var list strings.Builder
-	for _, s := range memorySections {
-		fmt.Fprintf(&list, memoryHeader+"%s\n_%s_\n\n", s.title, s.asks)
-	}
-	if notes != "" {
-		notes = "These are the notes so far. Bring them up to date with what was said since:\n\n" + notes + "\n\n"
-	}
-	return strings.NewReplacer("{form}", memoryForm, "{section-tokens}", strconv.Itoa(sectionTokens), "{tokens}", strconv.Itoa(memoryTokens),
-		"{sections}", list.String(), "{notes}", notes,
-		"{custom}", wished(custom, "The person also wants this of the notes:\n", "\n\n")).Replace(wordsOf("memory"))
+	return strings.NewReplacer("{form}", summaryForm, "{part}", part, "{sections}", list.String(), "{custom}", custom).
+		Replace(wordsOf("summary"))
 }

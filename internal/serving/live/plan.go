@@ -2,32 +2,23 @@ package live
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// kind is the kind of a call's answer.
-type kind uint8
-
+// Words by which layers name calls and their ways.
 const (
-	kindSummary kind = iota // nine sections after an analysis
-	kindMemory              // the session memory: ten sections
-	kindServer              // the provider's own compaction
+	sourceCompact = "compact"
+	wayServer     = "server" // the provider's own compaction
 )
 
-// Names that the layers give to calls.
-const (
-	sourceCompact       = "compact"
-	sourceSessionMemory = "session_memory"
-	wayServer           = "server"
-)
+// whyNotMade is why a call for the provider's own compaction fails.
+const whyNotMade = "the provider's own compaction is not asked for in real calls"
 
 // plan is what a call requests; it depends only on sizes.
 type plan struct {
-	kind      kind
 	part      prompt.Part
 	pivot     int // position of the first entry the summary replaces
 	model     string
@@ -44,12 +35,6 @@ func (o *Options) plan(c *summarizer.Call) plan {
 		p.maxOutput = int(in.MaxOutput)
 	}
 	p.maxOutput = o.bounded(p.maxOutput, p.model, c)
-	switch {
-	case in.Way == wayServer:
-		p.kind = kindServer
-	case in.Source == sourceSessionMemory:
-		p.kind = kindMemory
-	}
 	if p.part = in.Part; p.part == prompt.PartFrom {
 		p.pivot = pivot(c)
 	}
@@ -99,10 +84,8 @@ func askedName(recorded string) string {
 	return name
 }
 
-// made reports whether a call is made for real: its source is live, and its answer not recorded.
-func (o *Options) made(in *prompt.Intent) bool {
-	return (in.Known == nil || in.Sized) && slices.Contains(o.Sources, in.Source)
-}
+// made reports whether a call is made for real: a compaction whose answer is not recorded.
+func made(in *prompt.Intent) bool { return in.Known == nil && in.Source == sourceCompact }
 
 // pivot returns the position of the first entry that a summary of the later part replaces, by its size.
 func pivot(c *summarizer.Call) int {
@@ -123,23 +106,10 @@ func pivot(c *summarizer.Call) int {
 func (s *Summarizer) expected(c *summarizer.Call, p *plan) Estimate {
 	u := coldUsage(c)
 	u.Output = int64(s.opts.Stub.Summarize(c.Intent, c.Draws, c.Event, c.Span).Output)
-	if p.kind == kindMemory {
-		u.Output = max(u.Output, s.memorySize(c))
-	}
 	u.Output = min(u.Output, int64(p.maxOutput))
 	most := u
 	most.Output = int64(p.maxOutput)
 	return Estimate{Calls: 1, Usage: u, USD: s.opts.Prices(p.model, u), MostUSD: s.opts.Prices(p.model, most)}
-}
-
-// memorySize returns the size of a session memory that is updated, tokens: a
-// call writes all of it again.
-func (s *Summarizer) memorySize(c *summarizer.Call) int64 {
-	size := int64(c.Intent.Instruction)
-	if w, ok := s.memory.find(c.Intent.Base); ok {
-		size = int64(w.tokens)
-	}
-	return min(size, memoryTokens)
 }
 
 // coldUsage returns the input of a call that reads nothing: what precedes a marker is written for its lifetime. The

@@ -24,7 +24,7 @@ func TestNamedByTheBody(t *testing.T) {
 	for _, provider := range []string{Anthropic, OpenAI} {
 		server, web := serve(t)
 		if provider == OpenAI {
-			web = openAIAt(t, server.URL, limit{})
+			web = openAIAt(t, server.URL, 0)
 		}
 		s, dir := conversation("alpha"), t.TempDir()
 		l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, Make), Settings: Settings{Provider: provider}})
@@ -62,8 +62,6 @@ func TestIdentity(t *testing.T) {
 		"another model":        name(Options{Settings: Settings{Model: "claude-haiku-4-5"}}, nil),
 		"output":               name(Options{Settings: Settings{MaxOutput: 100}}, nil),
 		"instructions":         name(Options{Settings: Settings{Instructions: "Briefly."}}, nil),
-		"a compaction":         name(Options{}, byServer),
-		"source":               name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Source = sourceSessionMemory }),
 		"prefix":               name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Own = true }),
 		"repetition":           name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Ordinal = 1 }),
 		"markers":              name(Options{}, func(_ *script, c *summarizer.Call) { c.Markers[1].TTL = prompt.TTL1h }),
@@ -89,9 +87,9 @@ func nth(n byte) Key { return Key(fmt.Sprintf("%064x", n)) }
 func answered(text string) *Record {
 	return &Record{
 		Session: "alpha", Source: "compact", Model: "m", Round: 3, Began: time.Unix(1000, 0).UTC(),
-		Reply: Reply{ID: "i", Model: "m", StopReason: "end_turn", Text: words(text), Attempts: 1, First: time.Second, Total: 2 * time.Second,
+		Reply: Reply{ID: "i", Model: "m", StopReason: "end_turn", Text: words(text), Attempts: 1, Total: 2 * time.Second,
 			Usage: prompt.Usage{Uncached: 1, Read: 2, Write5m: 3, Write1h: 4, WriteOther: 5, Output: 6}, Wasted: prompt.Usage{Output: 7},
-			Passes: 2, Compacted: 4, Thinking: 5, ToolCalls: []string{"Read"}},
+			Thinking: 5},
 	}
 }
 

@@ -1,11 +1,6 @@
 package live
 
-import (
-	"time"
-	"unicode/utf8"
-
-	"github.com/compactsim/compactsim/internal/kit/spec"
-)
+import "time"
 
 // Providers of real models.
 const (
@@ -13,14 +8,9 @@ const (
 	OpenAI    = "openai" // also servers with the same interface
 )
 
-const (
-	// DefaultMaxOutput bounds a call without a limit of its own, tokens: the
-	// client's cap for summaries, of which 99.99 % take at most 17,387.
-	DefaultMaxOutput = 20_000
-	// mostInstructions is the longest text of Settings.Instructions, characters: a compaction on demand
-	// accepts 16,384 (platform.claude.com, compaction), some of them this program's.
-	mostInstructions = 16_000
-)
+// DefaultMaxOutput bounds a call without a limit of its own, tokens: the client's cap for summaries, of which 99.99 %
+// take at most 17,387.
+const DefaultMaxOutput = 20_000
 
 // Settings configure real calls: the block live of a scenario.
 type Settings struct {
@@ -29,28 +19,18 @@ type Settings struct {
 	// names its own model keeps it. Recorded names are sent without what a cloud
 	// platform or the client adds to them.
 	Model        string        `yaml:"model" doc:"Model to ask in place of the session's (\"\" for that), under exactly this name. A small model that a strategy names for itself stays."`
-	Sources      []string      `yaml:"sources" enum:"compact,session_memory" doc:"Whose calls are real: compact, session_memory. The others are the stub's."`
 	Instructions string        `yaml:"instructions" doc:"What to ask of every summary besides."`
 	MaxOutput    int           `yaml:"max_output" min:"1" doc:"Most tokens to ask for in an answer, where the strategy says nothing and the model allows it: the client's own cap for summaries."`
 	Budget       float64       `yaml:"budget_usd" min:"0" doc:"Stop before real calls cost more; 0: no limit."`
 	MaxCalls     int           `yaml:"max_calls" min:"0" doc:"Stop before more requests are sent; 0: no limit."`
 	Concurrency  int           `yaml:"concurrency" min:"1" doc:"Calls at once."`
 	Attempts     int           `yaml:"attempts" min:"1" max:"1000" doc:"Requests for one call before it counts as failed."`
-	Timeout      time.Duration `yaml:"timeout" above:"0s" max:"24h" doc:"Longest time for one request. 90s of silence end it too; with a timeout above 10m a silence of that length does."`
+	Timeout      time.Duration `yaml:"timeout" above:"0s" max:"24h" doc:"Longest time for one request."`
 }
 
 // DefaultSettings returns the settings of a scenario without a block live.
 func DefaultSettings() Settings {
 	return Settings{
-		Provider: Anthropic, Sources: []string{sourceCompact, sourceSessionMemory},
-		MaxOutput: DefaultMaxOutput, Concurrency: 4, Attempts: 4, Timeout: DefaultTimeout,
+		Provider: Anthropic, MaxOutput: DefaultMaxOutput, Concurrency: 4, Attempts: 4, Timeout: DefaultTimeout,
 	}
-}
-
-// Rules returns errors for values that no call can have.
-func (s *Settings) Rules() []error {
-	if n := utf8.RuneCountInString(s.Instructions); n > mostInstructions {
-		return []error{spec.Wrong("instructions", "has %d characters: a compaction by the provider takes %d", n, mostInstructions)}
-	}
-	return nil
 }
