@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Cause says why a call gave no reply.
@@ -87,15 +86,6 @@ type refusal struct {
 // Error returns the server's message.
 func (r *refusal) Error() string { return r.Message }
 
-// UnmarshalJSONFrom reads an object, or the message alone as some gateways send it.
-func (r *refusal) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	if dec.PeekKind() == '"' {
-		return json.UnmarshalDecode(dec, &r.Message)
-	}
-	type plain refusal
-	return json.UnmarshalDecode(dec, (*plain)(r))
-}
-
 // or returns the refusal, with a type and a message where it has none.
 func (r *refusal) or(kind, message string) *refusal {
 	if r == nil {
@@ -116,7 +106,7 @@ func (c *Client) failure(err error, begun bool) *Failure {
 	var said *refusal
 	if errors.As(err, &said) {
 		said.Message = said.Message[:min(len(said.Message), maxRead)]
-		f.Status, f.Cause, f.After = said.status, said.cause(), retryAfter(said.header, time.Now())
+		f.Status, f.Cause, f.After = said.status, said.cause(), retryAfter(said.header)
 		if f.Cause == CauseTooLong {
 			f.Excess = excess(said.Message)
 		}
@@ -220,21 +210,13 @@ func excess(message string) int64 {
 	return 0
 }
 
-// retryAfter returns how long a response asks to wait, 0 for no value or a past time. A date is compared with the
-// server's clock if the response shows it, because ours may be wrong.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	v := strings.TrimSpace(h.Get("Retry-After"))
-	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
-		return time.Duration(min(s, math.MaxInt32) * float64(time.Second)) // longer than anybody waits
-	}
-	at, err := http.ParseTime(v)
-	if err != nil {
+// retryAfter returns how long a response asks to wait, 0 for no number of seconds.
+func retryAfter(h http.Header) time.Duration {
+	s, err := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After")), 64)
+	if err != nil || !(s > 0) {
 		return 0
 	}
-	if theirs, err := http.ParseTime(h.Get("Date")); err == nil {
-		now = theirs
-	}
-	return max(at.Sub(now), 0)
+	return time.Duration(min(s, math.MaxInt32) * float64(time.Second)) // longer than anybody waits
 }
 
 // clip returns s in one line of at most maxMessage bytes.

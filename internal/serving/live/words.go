@@ -1,7 +1,6 @@
 package live
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -61,8 +60,8 @@ func (r *Report) Notes() []string {
 	var notes []string
 	for _, why := range slices.Sorted(maps.Keys(r.Failures)) {
 		text := fmt.Sprintf("%s gave no summary: %s", document.Count(r.Failures[why], "real call"), why)
-		if n, reasons := Refusals(r.Calls); n > 0 && why == string(CauseRequest) {
-			text += ": " + reasons
+		if n, reason := Refusals(r.Calls); n > 0 && why == string(CauseRequest) {
+			text += ": " + reason
 		}
 		notes = append(notes, text)
 	}
@@ -78,12 +77,9 @@ func (r *Report) Notes() []string {
 	return notes
 }
 
-// maxReasons is how many reasons of a server are listed.
-const maxReasons = 3
-
 // Refusals counts the calls that a server refused for their content, and gives
-// its reasons, the most frequent first.
-func Refusals(calls []Call) (n int, text string) {
+// its most frequent reason.
+func Refusals(calls []Call) (n int, reason string) {
 	of := map[string]int{}
 	for i := range calls {
 		if why := calls[i].Refused; why != "" {
@@ -91,15 +87,12 @@ func Refusals(calls []Call) (n int, text string) {
 			n++
 		}
 	}
-	reasons := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
-		return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(a, b))
-	})
-	told := reasons[:min(len(reasons), maxReasons)]
-	text = strings.Join(told, "; ")
-	if more := len(reasons) - len(told); more > 0 {
-		text += fmt.Sprintf("; and %s", document.Count(more, "further reason"))
+	for _, why := range slices.Sorted(maps.Keys(of)) {
+		if of[why] > of[reason] {
+			reason = why
+		}
 	}
-	return n, text
+	return n, reason
 }
 
 // Thousands formats a number of tokens in thousands.
