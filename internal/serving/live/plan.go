@@ -1,12 +1,48 @@
 package live
 
 import (
+	"embed"
+	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
+
+// Providers of real models.
+const (
+	Anthropic = "anthropic"
+	OpenAI    = "openai" // also servers with the same interface
+)
+
+// DefaultMaxOutput bounds a call without a limit of its own, tokens: the client's cap for summaries, of which 99.99 %
+// take at most 17,387.
+const DefaultMaxOutput = 20_000
+
+// Settings configure real calls: the block live of a scenario.
+type Settings struct {
+	Provider string `yaml:"provider" enum:"anthropic,openai" doc:"anthropic, or openai for any server with chat completions (vLLM, llama.cpp)."`
+	// Model replaces the session's model, under exactly this name. A strategy that
+	// names its own model keeps it. Recorded names are sent without what a cloud
+	// platform or the client adds to them.
+	Model        string        `yaml:"model" doc:"Model to ask in place of the session's (\"\" for that), under exactly this name. A small model that a strategy names for itself stays."`
+	Instructions string        `yaml:"instructions" doc:"What to ask of every summary besides."`
+	MaxOutput    int           `yaml:"max_output" min:"1" doc:"Most tokens to ask for in an answer, where the strategy says nothing and the model allows it: the client's own cap for summaries."`
+	Budget       float64       `yaml:"budget_usd" min:"0" doc:"Stop before real calls cost more; 0: no limit."`
+	MaxCalls     int           `yaml:"max_calls" min:"0" doc:"Stop before more requests are sent; 0: no limit."`
+	Concurrency  int           `yaml:"concurrency" min:"1" doc:"Calls at once."`
+	Attempts     int           `yaml:"attempts" min:"1" max:"1000" doc:"Requests for one call before it counts as failed."`
+	Timeout      time.Duration `yaml:"timeout" above:"0s" max:"24h" doc:"Longest time for one request."`
+}
+
+// DefaultSettings returns the settings of a scenario without a block live.
+func DefaultSettings() Settings {
+	return Settings{
+		Provider: Anthropic, MaxOutput: DefaultMaxOutput, Concurrency: 4, Attempts: 4, Timeout: DefaultTimeout,
+	}
+}
 
 // Words by which layers name calls and their ways.
 const (
@@ -135,4 +171,67 @@ func coldUsage(c *summarizer.Call) prompt.Usage {
 	}
 	u.Uncached = int64(c.Context.Tokens()) - done
 	return u
+}
+
+//go:embed instructions/*.txt
+var instructions embed.FS
+
+// wordsOf returns the text of an instruction, which comes with the program.
+func wordsOf(name string) string {
+	b, err := instructions.ReadFile("instructions/" + name + ".txt")
+	if err != nil {
+		panic(err) // the names are constants
+	}
+	return strings.TrimSuffix(string(b), "\n")
+}
+
+// section is a section that a summary must have, with what is asked of it.
+type section struct{ title, asks string }
+
+// The sections of a summary (000:386-395, 002:84-93), and those that end one after which messages stay (002:118).
+var (
+	summarySections = sectionsOf("summary-sections")
+	workSections    = sectionsOf("work-sections")
+)
+
+func sectionsOf(name string) (list []section) {
+	for line := range strings.SplitSeq(wordsOf(name), "\n") {
+		title, asks, _ := strings.Cut(line, ": ")
+		list = append(list, section{title, asks})
+	}
+	return list
+}
+
+// sections returns the sections that an answer must have.
+func (p *plan) sections() []section {
+	if p.part == prompt.PartUpTo {
+		n := len(summarySections) - len(workSections)
+		return append(summarySections[:n:n], workSections...)
+	}
+	return summarySections
+}
+
+const summaryForm = "IMPORTANT: answer with text only. Call no tool: every call is refused, and this answer is the only one you give. " +
+	"It is one <analysis> block and behind it one <summary> block, and nothing else."
+
+// instruction returns the words at the end of a call. quote is the beginning of the summarised part, custom what the
+// user wants of summaries; each may be "".
+func (p *plan) instruction(quote, custom string) string {
+	part := "Summarise this conversation. Your summary takes its place: whoever goes on with the work sees nothing else of it."
+	switch p.part {
+	case prompt.PartFrom:
+		part = fmt.Sprintf("Summarise the later part of this conversation. It begins with these words:\n%q\nThe messages ahead of it stay "+
+			"as they are: do not summarise them again, and use them only to understand the rest.", quote)
+	case prompt.PartUpTo:
+		part = "Summarise this conversation. Newer messages, which you do not see, stay as they are and will follow your summary."
+	}
+	var list strings.Builder
+	for i, s := range p.sections() {
+		fmt.Fprintf(&list, "%d. %s: %s\n", i+1, s.title, s.asks)
+	}
+	if custom = strings.TrimSpace(custom); custom != "" {
+		custom = "\nThe person also wants this of the summary:\n" + custom + "\n"
+	}
+	return strings.NewReplacer("{form}", summaryForm, "{part}", part, "{sections}", list.String(), "{custom}", custom).
+		Replace(wordsOf("summary"))
 }
