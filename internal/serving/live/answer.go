@@ -80,44 +80,29 @@ const (
 func extract(text string) (summary, analysis string) {
 	text = clean(text)
 	lower := lowered(text)
-	find := func(tag string, from int) int { // the end of the text if it is missing
-		if i := strings.Index(lower[from:], tag); i >= 0 {
-			return from + i
+	begin, open := strings.Index(lower, analysisOpen), strings.Index(lower, summaryOpen)
+	if begin >= 0 && (open < 0 || begin < open) {
+		from, next := begin+len(analysisOpen), len(text)
+		end := strings.Index(lower[from:], analysisClose) + from
+		switch {
+		case end >= from:
+			next = end + len(analysisClose)
+		case open >= 0: // the end of the analysis is missing
+			end, next = open, open
+		default:
+			end = len(text)
 		}
-		return len(text)
+		analysis = strings.TrimSpace(text[from:end])
+		text, lower = text[next:], lower[next:]
+		open = strings.Index(lower, summaryOpen)
 	}
-	var outside, inside strings.Builder
-	at, open := 0, find(summaryOpen, 0) // text before at is done
-	opened, closed := strings.LastIndex(lower, summaryOpen), strings.LastIndex(lower, summaryClose)
-	for {
-		begin := find(analysisOpen, at)
-		if open < at {
-			open = find(summaryOpen, at)
-		}
-		if begin >= open {
-			break
-		}
-		outside.WriteString(text[at:begin])
-		begin += len(analysisOpen)
-		end := find(analysisClose, begin)
-		at = min(end+len(analysisClose), len(text))
-		if end == len(text) || opened > begin && opened < end && closed > end {
-			// The end of the analysis is missing, or is one that the summary mentions.
-			end = find(summaryOpen, begin)
-			at = end
-		}
-		inside.WriteString(strings.TrimSpace(text[begin:end]) + "\n")
+	if end := strings.LastIndex(lower, summaryClose); end > open {
+		text = text[:end]
 	}
-	analysis = strings.TrimSpace(inside.String())
-	if open < len(text) {
-		at = open + len(summaryOpen)
-		outside.Reset()
+	if open >= 0 {
+		text = text[open+len(summaryOpen):]
 	}
-	stop := len(text)
-	if closed >= at {
-		stop = closed
-	}
-	return strings.TrimSpace(outside.String() + text[at:stop]), analysis
+	return strings.TrimSpace(text), analysis
 }
 
 // lowered returns a text with its ASCII letters in lower case, of the same length.

@@ -235,7 +235,6 @@ type Options struct {
 	Stub        *summarizer.Stub // of calls that are not made; nil for summarizer.Default()
 	// Prices return the price of a call, USD; nil for 0.
 	Prices func(model string, u prompt.Usage) float64
-	Name   string           // of the cell, for the report
 	Now    func() time.Time // nil for time.Now
 	// Shared is given to all summarisers of a run, so that they have one report, and a dry run estimates a call of
 	// several once; nil for a separate one.

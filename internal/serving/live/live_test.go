@@ -62,7 +62,7 @@ func TestAnswer(t *testing.T) {
 		return r, nil
 	}}
 	l := newLive(t, Options{
-		Backend: server, Texts: library(s), Prices: dollars, Calls: store, Now: func() time.Time { return at }, Name: "cell",
+		Backend: server, Texts: library(s), Prices: dollars, Calls: store, Now: func() time.Time { return at },
 	})
 	a := compose(t, l, s.call())
 	text := strings.TrimSpace(full("/src/a.go"))
@@ -86,7 +86,7 @@ func TestAnswer(t *testing.T) {
 	if r.USD != 0.4 || r.Retries() != 2 || r.Usage.Output != 300 {
 		t.Errorf("report %+v", r)
 	}
-	if len(r.Calls) != 1 || r.Calls[0].Cell != "cell" || r.Calls[0].Tokens != want {
+	if len(r.Calls) != 1 || r.Calls[0].Tokens != want {
 		t.Errorf("calls %+v", r.Calls)
 	}
 }
