@@ -204,12 +204,12 @@ func (c *liveCalls) advised(ctx context.Context, err error) error {
 	if c == nil || err == nil || ctx.Err() != nil {
 		return err
 	}
-	const on = "what was answered is stored, and --summarizer record-missing goes on from there"
+	const on = "what was answered is stored, and the same command goes on from there"
 	var hint string
 	var f *live.Failure
 	switch {
 	case errors.Is(err, live.ErrMissing):
-		hint = "--summarizer record-missing makes it"
+		hint = "--summarizer live makes it"
 	case errors.Is(err, live.ErrBreaker):
 		hint = "try again later, or look at --base-url; " + on
 	case errors.Is(err, live.ErrBudget), errors.Is(err, live.ErrMaxCalls):

@@ -89,7 +89,7 @@ func TestBrokenCassettesStopTheRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := len(server.Requests())
-	args := []string{"run", "--strategy", "auto-compact/167k", "--summarizer", "record-missing", "--yes"}
+	args := []string{"run", "--strategy", "auto-compact/167k", "--summarizer", "live", "--yes"}
 	code, _, errs := simRun(t, args...)
 	if code != exitRuntime || !strings.Contains(errs, path+": it is cut off: delete it and record the call again") || len(server.Requests()) > before {
 		t.Fatalf("exit %d, %d requests: %s", code, len(server.Requests())-before, errs)

@@ -120,7 +120,7 @@ func TestLiveRunGoesOn(t *testing.T) {
 	if n, _ := server.Count(); n != 3 {
 		t.Errorf("%d requests, want the 3 allowed", n)
 	}
-	if code, out, errs = simRun(t, liveRun("--summarizer", "record-missing", "--yes")...); code != exitOK || !strings.Contains(out, "3 calls replayed") {
+	if code, out, errs = simRun(t, liveRun("--summarizer", "live", "--yes")...); code != exitOK || !strings.Contains(out, "3 calls replayed") {
 		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
 	}
 	seen := map[string]bool{}
@@ -160,10 +160,10 @@ func TestLiveRunRefused(t *testing.T) {
 		{"no server", [2]string{"ANTHROPIC_BASE_URL", "http://127.0.0.1:1"}, []string{"--summarizer", "live", "--yes", "--set", "live.attempts=1"}, exitRuntime, "connection refused"},
 		{"no URL", [2]string{"ANTHROPIC_BASE_URL", "nowhere"}, []string{"--summarizer", "live", "--yes"}, exitUsage, "URL"},
 		{"nothing to replay", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "none"}, exitUsage, "there is no folder none to replay"},
-		{"a call that is missing", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "empty"}, exitRuntime, "; --summarizer record-missing makes it\n"},
+		{"a call that is missing", [2]string{}, []string{"--summarizer", "replay", "--cassettes", "empty"}, exitRuntime, "; --summarizer live makes it\n"},
 		{"a budget without prices", [2]string{}, []string{"--summarizer", "live", "--yes", "--budget-usd", "1", "--live-model", "dev-unpriced"}, exitUsage, "no price is known for dev-unpriced"},
 		{"no output", [2]string{}, []string{"--summarizer", "live", "--yes", "--set", "live.max_output=0"}, exitUsage, "--set live.max_output=0: live.max_output 0 must be at least 1"},
-		{"a spent budget", [2]string{}, []string{"--summarizer", "live", "--yes", "--budget-usd", "0.01", "--live-model", "claude-opus-4-6"}, exitRuntime, "--summarizer record-missing goes on from there"},
+		{"a spent budget", [2]string{}, []string{"--summarizer", "live", "--yes", "--budget-usd", "0.01", "--live-model", "claude-opus-4-6"}, exitRuntime, "the same command goes on from there"},
 		{"another summariser", [2]string{}, []string{"--summarizer", "liv"}, exitUsage, "live"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -212,17 +212,17 @@ func TestFailedCallsAreNotMadeWithoutConsent(t *testing.T) {
 		t.Fatal(errs)
 	}
 	before, _ := server.Count()
-	code, _, errs := simRun(t, liveRun("--summarizer", "record-missing")...)
+	code, _, errs := simRun(t, liveRun("--summarizer", "live")...)
 	n, _ := server.Count()
 	if n -= before; code != exitUsage || n != 0 || !strings.Contains(errs, "--yes makes them without a question") || strings.Contains(errs, ": $0.00") {
 		t.Fatalf("exit %d, %d requests\n%s", code, n, errs)
 	}
-	if code, _, errs = simRun(t, liveRun("--summarizer", "record-missing", "--yes", "--set", "live.concurrency=1")...); code != exitOK {
+	if code, _, errs = simRun(t, liveRun("--summarizer", "live", "--yes", "--set", "live.concurrency=1")...); code != exitOK {
 		t.Fatal(errs)
 	}
 	before, _ = server.Count()
 	// Everything is stored now: there is nothing to ask.
-	code, _, errs = simRun(t, liveRun("--summarizer", "record-missing")...)
+	code, _, errs = simRun(t, liveRun("--summarizer", "live")...)
 	if n, _ = server.Count(); code != exitOK || n != before {
 		t.Errorf("exit %d, %d requests\n%s", code, n-before, errs)
 	}

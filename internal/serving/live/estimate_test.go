@@ -28,7 +28,7 @@ func TestDry(t *testing.T) {
 	if usd, most := float64(input+10)/1000, float64(input+1000)/1000; e.USD != usd || e.MostUSD != most {
 		t.Errorf("$%v to $%v, want $%v to $%v", e.USD, e.MostUSD, usd, most)
 	}
-	store := folder(t, t.TempDir(), RecordMissing)
+	store := folder(t, t.TempDir(), Make)
 	server := &fakeServer{answer: func(n int, _ *Request) (*Reply, error) {
 		r := good()
 		r.Text = words(fmt.Sprint("summary ", n))

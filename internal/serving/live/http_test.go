@@ -255,7 +255,7 @@ func TestInterruptOverHTTP(t *testing.T) {
 	}()
 	dir := t.TempDir()
 	s := conversation("alpha")
-	l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, RecordMissing)})
+	l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, Make)})
 	a, err := l.Compose(ctx, s.call())
 	if err != nil {
 		t.Fatal(err)
@@ -266,7 +266,7 @@ func TestInterruptOverHTTP(t *testing.T) {
 		t.Fatalf("the interrupted call ends with %v", err)
 	}
 	s = conversation("alpha")
-	l = newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, RecordMissing)})
+	l = newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, Make)})
 	if _, err := chain(l, s, 2); err != nil {
 		t.Fatal(err)
 	}

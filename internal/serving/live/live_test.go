@@ -55,7 +55,7 @@ func TestWhatGoesLive(t *testing.T) {
 func TestAnswer(t *testing.T) {
 	s := conversation("alpha")
 	at := time.Unix(1000, 0)
-	store := folder(t, t.TempDir(), RecordMissing)
+	store := folder(t, t.TempDir(), Make)
 	server := &fakeServer{answer: func(int, *Request) (*Reply, error) {
 		r := good()
 		r.Attempts = 3
@@ -177,7 +177,7 @@ func TestRetryIsAnotherCall(t *testing.T) {
 		return good(), nil
 	}}
 	s := conversation("alpha")
-	store := folder(t, t.TempDir(), RecordMissing)
+	store := folder(t, t.TempDir(), Make)
 	l := newLive(t, Options{Backend: server, Texts: library(s), Calls: store})
 	c := s.call()
 	var got []string
@@ -203,7 +203,7 @@ func TestRetryIsAnotherCall(t *testing.T) {
 
 // A run over recorded calls asks no server, and gives the same answers.
 func TestReplay(t *testing.T) {
-	store := folder(t, t.TempDir(), RecordMissing)
+	store := folder(t, t.TempDir(), Make)
 	run := func(o Options) (list []prompt.Answer) {
 		s := conversation("alpha")
 		o.Calls, o.Texts = store, library(s)
@@ -236,7 +236,7 @@ func TestInterrupt(t *testing.T) {
 	defer cancel()
 	later, stop := context.WithCancel(t.Context())
 	defer stop()
-	store := folder(t, t.TempDir(), RecordMissing)
+	store := folder(t, t.TempDir(), Make)
 	server := &fakeServer{answer: func(n int, _ *Request) (*Reply, error) {
 		if n == 1 {
 			cancel()

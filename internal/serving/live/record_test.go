@@ -114,7 +114,7 @@ func TestModes(t *testing.T) {
 		mode            Mode
 		stored, missing int64 // calls made where the call is recorded, and where it is not
 		has             bool
-	}{{Replay, 0, 0, true}, {Make, 1, 1, false}, {RecordMissing, 0, 1, true}} {
+	}{{Replay, 0, 0, true}, {Make, 0, 1, true}} {
 		dir := t.TempDir()
 		first := asker{give: answered("one\ntwo\n")}
 		if _, _, err := folder(t, dir, Make).Do(t.Context(), nth(1), first.ask); err != nil {
@@ -157,7 +157,7 @@ func TestFailuresOfRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f := folder(t, dir, RecordMissing)
+	f := folder(t, dir, Make)
 	again := asker{give: recordOf(CauseNetwork)}
 	for range 2 {
 		if _, _, err := f.Do(t.Context(), nth(1), again.ask); err != nil {
@@ -175,7 +175,7 @@ func TestFailuresOfRecords(t *testing.T) {
 
 // However many want a call, it is made once, and all get the same.
 func TestCallsAreMadeOnce(t *testing.T) {
-	f := folder(t, t.TempDir(), RecordMissing)
+	f := folder(t, t.TempDir(), Make)
 	a := asker{give: answered("once")}
 	var wg sync.WaitGroup
 	for range 64 {
@@ -241,7 +241,7 @@ func TestOpenFolder(t *testing.T) {
 	if err := os.WriteFile(old, []byte(`{"version":2}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, mode := range []Mode{Replay, Make, RecordMissing} {
+	for _, mode := range []Mode{Replay, Make} {
 		_, err := OpenFolder(dir, mode)
 		if err == nil || !strings.Contains(err.Error(), old+" was recorded by an earlier version of sim") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", mode, err)
