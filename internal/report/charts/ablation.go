@@ -1,10 +1,8 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -22,20 +20,14 @@ func Ablation(a *studies.Ablation) *document.Document {
 		Notes: []string{
 			"DIFFERENCE is the cost with one mechanism switched minus the cost as it is: if positive, a mechanism taken away " +
 				"(“without”) had saved that much, and one added (“with”) costs it. Differences do not add up, because " +
-				"mechanisms replace each other (--pairs).",
+				"mechanisms replace each other.",
 			"To repeat a line: sim run --strategy NAME --set PATH=VALUE.", ablationTrust(a),
 		},
 		Data: func() *document.Table { return ablationData(a) },
 		JSON: func(w io.Writer) error { return ablationJSON(w, a) },
 	}
 	for _, base := range a.Bases {
-		tables := []*document.Table{ablationTable(a, base)}
-		if pairs := a.Differences(base, 2); len(pairs) > 0 {
-			tables = append(tables, pairTable(pairs))
-		}
-		for _, t := range tables {
-			d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{t}})
-		}
+		d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{ablationTable(a, base)}})
 	}
 	return d
 }
@@ -62,7 +54,7 @@ func ablationTable(a *studies.Ablation, base string) *document.Table {
 		document.Seconds(was.Figures[results.AddedLatency]),
 	})
 	var none []string
-	list := a.Differences(base, 1)
+	list := a.Differences(base)
 	for i := range list {
 		d := &list[i]
 		if d.None() {
@@ -89,48 +81,16 @@ func ablationTable(a *studies.Ablation, base string) *document.Table {
 	return t
 }
 
-// maxPairRows is the largest number of pairs in a table for people.
-const maxPairRows = 20
-
-// pairTable lists the pairs whose effect is not the sum of their parts.
-func pairTable(pairs []studies.Difference) *document.Table {
-	t := &document.Table{Columns: slices.Concat(document.Left("TWO AT A TIME"),
-		document.Right("", "DIFFERENCE", "%", "BEYOND THE PARTS"))}
-	slices.SortStableFunc(pairs,
-		func(x, y studies.Difference) int { return cmp.Compare(math.Abs(*y.Extra), math.Abs(*x.Extra)) })
-	amounts := make([]float64, len(pairs))
-	for i := range pairs {
-		amounts[i] = pairs[i].USD
-	}
-	money := document.Amounts(amounts...)
-	for i := range pairs {
-		d := &pairs[i]
-		if strings.ContainsAny(money(*d.Extra), "123456789") && len(t.Rows) < maxPairRows {
-			t.Rows = append(t.Rows,
-				[]any{changeText(d.Change), differenceText(d, money), relativeText(d), document.Signed(*d.Extra, money)})
-		}
-	}
-	if left := len(pairs) - len(t.Rows); left > 0 {
-		t.Notes = append(t.Notes,
-			document.Count(left, "pair")+" of less interest left out: the sum of its parts, or nearly")
-	}
-	return t
-}
-
 // changeText describes a change: with or without a mechanism, or with a value.
 func changeText(c *studies.Change) string {
-	parts := make([]string, len(c.Set))
-	for i, set := range c.Set {
-		switch value := strings.TrimPrefix(set, c.Paths[i]+"="); value {
-		case "true":
-			parts[i] = "with " + c.Paths[i]
-		case "false":
-			parts[i] = "without " + c.Paths[i]
-		default:
-			parts[i] = set
-		}
+	text := c.Set
+	switch strings.TrimPrefix(c.Set, c.Path+"=") {
+	case "true":
+		text = "with " + c.Path
+	case "false":
+		text = "without " + c.Path
 	}
-	return document.Printable(strings.Join(parts, " and "))
+	return document.Printable(text)
 }
 
 func differenceText(d *studies.Difference, money func(float64) string) string {
@@ -155,10 +115,8 @@ func relativeText(d *studies.Difference) string {
 func ablationTrust(a *studies.Ablation) string {
 	line := errorLine(a.Run)
 	for _, base := range a.Bases {
-		for _, n := range []int{1, 2} {
-			if slices.ContainsFunc(a.Differences(base, n), func(d studies.Difference) bool { return d.Covered }) {
-				return line + "; " + chanceLine
-			}
+		if slices.ContainsFunc(a.Differences(base), func(d studies.Difference) bool { return d.Covered }) {
+			return line + "; " + chanceLine
 		}
 	}
 	return line
@@ -170,25 +128,23 @@ func ablationTrust(a *studies.Ablation) string {
 func ablationData(a *studies.Ablation) *document.Table {
 	t := &document.Table{Columns: document.Columns("strategy", "set", "in_force", "metric", "unit", "better",
 		"baseline_value", "value",
-		"difference", "relative", "within_model_error", "beyond_parts")}
+		"difference", "relative", "within_model_error")}
 	for _, base := range a.Bases {
-		for _, d := range slices.Concat(a.Differences(base, 1), a.Differences(base, 2)) {
+		for _, d := range a.Differences(base) {
 			for _, m := range results.Metrics() {
 				was, ok := cellOf(a.Run, base).Value(m)
 				is, both := cellOf(a.Run, d.Change.Cell).Value(m)
 				if !ok || !both || m.Of != "" || m.Group != "" {
 					continue
 				}
-				var covered, beyond any
+				var covered any
 				if m.Name == results.NameCost {
-					if covered = d.Covered; d.Extra != nil {
-						beyond = document.Plain(*d.Extra)
-					}
+					covered = d.Covered
 				}
 				t.Rows = append(t.Rows, []any{
-					d.Change.Base, strings.Join(d.Change.Set, " "), d.Change.On, m.Name, m.Unit, m.Better.String(),
+					d.Change.Base, d.Change.Set, d.Change.On, m.Name, m.Unit, m.Better.String(),
 					document.Plain(was), document.Plain(is),
-					document.Plain(is - was), given(was != 0, (is-was)/was), covered, beyond,
+					document.Plain(is - was), given(was != 0, (is-was)/was), covered,
 				})
 			}
 		}
@@ -210,7 +166,7 @@ func ablationJSON(w io.Writer, a *studies.Ablation) error {
 	}
 	list := make([]ablated, len(a.Bases))
 	for i, base := range a.Bases {
-		list[i] = ablated{base, map[string]float64{}, slices.Concat(a.Differences(base, 1), a.Differences(base, 2)),
+		list[i] = ablated{base, map[string]float64{}, a.Differences(base),
 			slices.DeleteFunc(slices.Clone(a.Refused), func(r studies.Refusal) bool { return r.Base != base })}
 		if c := cellOf(a.Run, base); c != nil {
 			for _, m := range results.Metrics() {

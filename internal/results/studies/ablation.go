@@ -19,14 +19,14 @@ type Ablation struct {
 	Refused []Refusal
 }
 
-// Change is a cell that differs from its base in one mechanism, or in two.
+// Change is a cell that differs from its base in one mechanism.
 type Change struct {
-	Cell  string   `json:"-"`
-	Base  string   `json:"-"`        // the cell as it is
-	Paths []string `json:"-"`        // of the mechanisms
-	Set   []string `json:"set"`      // what was set, as path=value
-	On    bool     `json:"in_force"` // they are in force in the base: without them
-	Doc   string   `json:"doc,omitzero"`
+	Cell string `json:"-"`
+	Base string `json:"-"`        // the cell as it is
+	Path string `json:"-"`        // of the mechanism
+	Set  string `json:"set"`      // what was set, as path=value
+	On   bool   `json:"in_force"` // it is in force in the base: without it
+	Doc  string `json:"doc,omitzero"`
 }
 
 // Refusal is a mechanism that cannot be switched alone.
@@ -53,21 +53,18 @@ type Difference struct {
 	Compactions int     `json:"compactions"`
 	Cleared     int     `json:"microcompactions"`
 	Latency     float64 `json:"added_latency_seconds"`
-	// Extra is the effect of a pair beyond the sum of its two mechanisms, USD; nil for one mechanism.
-	Extra *float64 `json:"beyond_parts_usd,omitzero"`
 }
 
 // None reports whether the change makes no difference.
 func (d *Difference) None() bool {
 	x := *d
-	x.Change, x.Extra = nil, nil
+	x.Change = nil
 	return x == Difference{}
 }
 
-// Differences returns the changes of one mechanism of a base, or of two,
-// largest in USD first. A change whose cell is missing, because the run was
+// Differences returns the changes of a base, largest in USD first. A change whose cell is missing, because the run was
 // interrupted, is left out.
-func (a *Ablation) Differences(base string, mechanisms int) []Difference {
+func (a *Ablation) Differences(base string) []Difference {
 	b := a.cell(base)
 	if b == nil {
 		return nil
@@ -75,12 +72,9 @@ func (a *Ablation) Differences(base string, mechanisms int) []Difference {
 	var list []Difference
 	for i := range a.Changes {
 		c := &a.Changes[i]
-		if cell := a.cell(c.Cell); c.Base == base && len(c.Paths) == mechanisms && cell != nil && cell.Covers(b) {
+		if cell := a.cell(c.Cell); c.Base == base && cell != nil && cell.Covers(b) {
 			list = append(list, a.difference(c, b, cell))
 		}
-	}
-	if mechanisms > 1 {
-		a.interactions(base, list)
 	}
 	slices.SortStableFunc(list, func(x, y Difference) int { return cmp.Compare(math.Abs(y.USD), math.Abs(x.USD)) })
 	return list
@@ -111,21 +105,6 @@ func (a *Ablation) difference(c *Change, base, cell *results.Cell) Difference {
 	d.Covered = d.USD != 0 && relative.Chance()
 	d.Cut = d.Calls != 0 && (x.CutShort() || y.CutShort())
 	return d
-}
-
-// interactions sets the effect of pairs beyond their parts.
-func (a *Ablation) interactions(base string, pairs []Difference) {
-	alone := map[string]float64{}
-	for _, d := range a.Differences(base, 1) {
-		alone[d.Paths[0]] = d.USD
-	}
-	for i := range pairs {
-		d := &pairs[i]
-		d.Extra = new(d.USD)
-		for _, path := range d.Paths {
-			*d.Extra -= alone[path]
-		}
-	}
 }
 
 func hitRatio(r *results.Row) float64 {
