@@ -31,7 +31,7 @@ var flagGroups = []flagGroup{
 	}},
 	{"Prices", "prices", []string{"prices", "prices-at", "price-as"}},
 	{"Output", "", []string{
-		"format", "split", "top", "per-session", "all", "wide", "chart", "out", "output", "force", "dry-run",
+		"format", "split", "top", "per-session", "all", "chart", "out", "output", "force", "dry-run",
 		"anonymize", "anonymize-key", "bound", "sessions",
 	}},
 	{"Charts", "charts", []string{"style", "size", "dpi", "footnotes"}},

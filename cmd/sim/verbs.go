@@ -209,6 +209,7 @@ func (c *choice) Type() string { return "string" }
 // the program had. A key is a command path, followed by the flag or the value; a flag's value
 // that was the same for all commands stands alone. The table ends with the first release.
 var gone = map[string]string{
+	"sim traces ls --wide":       "--format csv and json have whole ids and all columns",
 	"sim scenarios run":          "docs/claims.md has every claim with its figures",
 	"sim strategies generations": "sim strategies diff A B lists what differs between two, sim strategies show NAME prints one",
 	"sim audit --reconcile":      "sim audit --format json lists every day by model",
