@@ -39,8 +39,6 @@ type Baseline struct {
 	Past      []Past                  `json:"past,omitempty"`    // sessions, in the order of their ids
 	Earlier   []Baseline              `json:"earlier,omitempty"` // runs before this one, the latest first
 	Cells     []BaselineCell          `json:"cells"`
-	// PassedOver counts what ReadBaseline did not know.
-	PassedOver results.PassedOver `json:"-"`
 }
 
 // BaselineCell is one cell over all sessions or over a group of them.
@@ -228,8 +226,8 @@ var ErrStale = errors.New("sim check --update writes it anew")
 
 // ReadBaseline reads what Write wrote. Another schema, something other than a
 // baseline, repeated cells, seeds that contradict the means and figures that
-// are no numbers are errors that begin with name. Unknown metrics are kept,
-// other unknown members are counted in PassedOver.
+// are no numbers, and unknown members are errors that begin with name. Unknown
+// metrics are kept.
 func ReadBaseline(name string, r io.Reader) (*Baseline, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -312,14 +310,12 @@ func decodeBaseline(data []byte, b *Baseline) error {
 	case head.Schema != baselineSchema:
 		return fmt.Errorf("a baseline of schema %d, this version reads schema %d; %w", head.Schema, baselineSchema, ErrStale)
 	}
-	passed := results.PassedOver{}
-	if err := passed.Decode(data, b); err != nil {
+	if err := jsonlines.Read(data, b); err != nil {
 		return fmt.Errorf("%w; %w", err, ErrStale)
 	}
 	if nulls.Match(data) { // which the decoder reads as 0
 		return fmt.Errorf("a figure that is null; %w", ErrStale)
 	}
-	b.PassedOver = passed
 	return nil
 }
 

@@ -35,9 +35,6 @@ func (f *File) compareHeads(r *Report, in *Input, baselines map[string]Loaded) {
 		}
 		f.compareScenarios(r, in, b, file, line)
 		f.compareCells(r, in, b, file)
-		if note := b.PassedOver.Note(); note != "" {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s holds what is %s", file, note))
-		}
 		if b.Version != in.Version {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s was made by version %s, this is %s", file, b.Version, in.Version))
 		}
