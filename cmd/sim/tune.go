@@ -52,7 +52,7 @@ difference from it may be chance, and the front of several objectives.`,
 func (f *tuneFlags) tune(cmd *cobra.Command, args []string) error {
 	f.searches = true
 	return f.execute(cmd, args, func(s *study) (*found, error) {
-		defer f.read.watched(cmd, s.corpus)()
+		defer f.read.watched(cmd)()
 		out, err := s.plan.Tune(cmd.Context(), s.file, s.corpus, f.search)
 		if out == nil {
 			return nil, err

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,8 +12,6 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/strategies"
-	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // group returns a command that only holds verbs.
@@ -139,27 +134,6 @@ func scenarioNames() []string {
 	return names
 }
 
-// sessionNames returns the files in the usual places of agents, whose names
-// contain the ids of their sessions.
-func sessionNames() []string {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return nil
-	}
-	var names []string
-	for _, p := range agents.Places(home, os.Getenv) {
-		found, err := traces.Find(context.Background(), traces.Options{}, p.Dir)
-		if err != nil {
-			continue // the place does not exist
-		}
-		for _, in := range found.Files {
-			name, _, _ := strings.Cut(filepath.Base(in.Name), ".jsonl")
-			names = append(names, name[max(0, len(name)-len("00000000-0000-0000-0000-000000000000")):])
-		}
-	}
-	return names
-}
-
 // bindFormat adds the flag --format to a command. Without known the formats are
 // those of reports; the first is the default.
 func bindFormat(cmd *cobra.Command, name *string, known ...string) {
@@ -213,6 +187,8 @@ var gone = map[string]string{
 	"sim scenarios run":          "docs/claims.md has every claim with its figures",
 	"sim strategies generations": "sim strategies diff A B lists what differs between two, sim strategies show NAME prints one",
 	"sim audit --reconcile":      "sim audit --format json lists every day by model",
+	"sim run --dpi":              "a PNG has 144 dots an inch, or 600 with --style paper",
+	"sim run --footnotes":        "a chart has two lines of footnotes, its data file and the report all",
 	"sim run --html":             pageOf,
 	"sim run --format html":      pageOf,
 	"sim run --closed-loop":      closedLoop,
