@@ -357,17 +357,10 @@ func bound(tag reflect.StructTag, key string, t reflect.Type) (v float64, text s
 // inside. A value that is not finite is always outside.
 func outside(v reflect.Value, tag reflect.StructTag) string {
 	t := v.Type()
-	var x float64
-	switch {
-	case v.CanInt():
-		x = float64(v.Int())
-	case v.CanUint():
-		x = float64(v.Uint())
-	case v.CanFloat():
-		x = v.Float()
-	default:
+	if !v.CanInt() && !v.CanUint() && !v.CanFloat() {
 		return ""
 	}
+	x := number(v)
 	low, lowText, least := bound(tag, "min", t)
 	above, aboveText, over := bound(tag, "above", t)
 	high, highText, most := bound(tag, "max", t)
