@@ -242,19 +242,6 @@ func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 	for _, text := range r.Notes() {
 		run.Notes = append(run.Notes, results.Note{Text: text})
 	}
-	if note, ok := earlier(run); ok {
-		run.Notes = append(run.Notes, note)
-	}
-}
-
-// earlier explains a negative waiting time, if a row of the run has one.
-func earlier(run *results.Run) (results.Note, bool) {
-	const name = results.NameAddedLatency
-	below := slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
-		return !slices.Contains(c.Unmeasured, name) && c.Total.Figures[results.AddedLatency] < 0
-	})
-	return results.Note{Metric: name, Text: "below zero: first tokens came earlier than in the recording, as less " +
-		"had to be computed, by more than summaries were waited for"}, below
 }
 
 // estimateText says what real calls are expected to cost and take.
