@@ -8,8 +8,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/compactsim/compactsim/sim/results"
 )
 
 // asked is what a server was asked beside the content of a request.
@@ -111,25 +109,5 @@ func TestBrokenCassettesStopTheRun(t *testing.T) {
 	code, out, errs := simRun(t, args...)
 	if n := len(server.Requests()) - before; code != exitOK || n != 1 || !strings.Contains(out, "1 real call made for $") || !strings.Contains(out, "3 calls replayed") {
 		t.Errorf("exit %d, %d requests\n%s\n%s", code, n, out, errs)
-	}
-}
-
-// A row that waited less than nothing is explained once, and no other run has the
-// note.
-func TestWaitBelowZero(t *testing.T) {
-	if apart(t) {
-		return
-	}
-	server := liveServer(t)
-	const note = "below zero: first tokens came earlier"
-	_, out, _ := liveOut(t, server, "--strategy", "auto-compact/167k,claude-code/2026-03")
-	if strings.Count(out, note) != 1 || !strings.Contains(out, "WAIT ¹") {
-		t.Errorf("the waits below zero are not explained once:\n%s", out)
-	}
-	for _, c := range []results.Cell{{Total: results.Row{Figures: results.Figures{results.AddedLatency: 3}}},
-		{Total: results.Row{Figures: results.Figures{results.AddedLatency: -3}}, Unmeasured: []string{"added_latency_seconds"}}} {
-		if _, ok := earlier(&results.Run{Cells: []results.Cell{c}}); ok {
-			t.Errorf("a note on %g seconds, unmeasured %v", c.Total.Figures[results.AddedLatency], c.Unmeasured)
-		}
 	}
 }
