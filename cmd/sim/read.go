@@ -110,9 +110,6 @@ func (f *readFlags) corpus(cmd *cobra.Command, paths []string) (c *traces.Corpus
 			err = f.selection.Err()
 		}
 	}
-	if err == nil && f.sample && !f.quiet {
-		err = offer(cmd)
-	}
 	if err == nil {
 		return c, nil
 	}
