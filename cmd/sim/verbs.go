@@ -208,6 +208,9 @@ var gone = map[string]string{
 	"sim run --shard":            "a sweep takes seconds on one machine, and sim-beam divides larger ones (docs/scale.md)",
 	"sim fleet":                  "users are a part of a scenario: sim run office simulates some, sim scenarios ls lists those that come with sim",
 	"sim export":                 "rows.jsonl of sim run --out, or sim run --format csv --per-session; sim run --anonymize for others to read",
+	"sim ablate --pairs":         "sim ablate --set PATH=VALUE switches one mechanism, and shows what each other one is worth then",
+	"sim tune --subject-to":      "--chart front=FILE draws cost against recall, and --format csv lists both for every setting",
+	"sim tune --design":          "settings are drawn by Halton's sequence",
 }
 
 // pageOf says what writes a page.
