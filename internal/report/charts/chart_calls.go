@@ -22,38 +22,6 @@ const (
 	markers    = 9   // approximate number, to distinguish lines
 )
 
-// checkCalls returns an error for calls that a chart cannot draw.
-func checkCalls(calls []results.CellCalls) error {
-	if len(calls) > results.ForemostCells {
-		return fmt.Errorf("%d cells, at most %d can be told apart", len(calls), results.ForemostCells)
-	}
-	n := 0
-	for i := range calls {
-		n += len(calls[i].Calls)
-		for j := range calls[i].Calls {
-			if err := checkCall(&calls[i].Calls[j]); err != nil {
-				return fmt.Errorf("cell %q, call %d: %w", calls[i].Cell, j+1, err)
-			}
-		}
-	}
-	if n == 0 {
-		return errors.New("no calls")
-	}
-	return nil
-}
-
-func checkCall(c *results.CallRecord) error {
-	u := c.Usage
-	counts := [...]int64{u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther, c.Context, c.Start}
-	if n := slices.Min(counts[:]); n < 0 {
-		return fmt.Errorf("negative count or time %d", n)
-	}
-	if v := c.Cost.Total(); math.IsNaN(v) || math.IsInf(v, 0) {
-		return fmt.Errorf("cost %v cannot be drawn", v)
-	}
-	return nil
-}
-
 // undrawn returns a note with the simulated cells of a run that a chart of
 // calls leaves out; "" when it draws all.
 func undrawn(run *results.Run, calls []results.CellCalls) string {
@@ -175,9 +143,6 @@ func (t *trace) findShrinks(summaries map[int32][]int64) {
 // over its calls under at most four cells. It marks compactions, and shows below them the share of the
 // input that was read from the cache.
 func contextChart(run *results.Run, calls []results.CellCalls) (*document.Chart, error) {
-	if err := checkCalls(calls); err != nil {
-		return nil, err
-	}
 	session := tellingSession(calls)
 	var traces []trace
 	var models []string
@@ -289,9 +254,6 @@ func shareLine(calls []results.CallRecord, width int) document.Series {
 // hours or days since the start of each session, under at most four cells.
 // All calls count, as in cache_hit_ratio; all sessions share one clock that begins at their start.
 func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, error) {
-	if err := checkCalls(calls); err != nil {
-		return nil, err
-	}
 	step := bucketOf(calls)
 	sessions := map[string]bool{}
 	p := document.Panel{Title: "Read from the cache (% of input)", Height: 240}

@@ -283,12 +283,8 @@ func across(x, y, x2, y2 float64) document.Series {
 // unitAxis returns an axis of a unit of results with labels at round values
 // that divide it into at most n parts.
 func unitAxis(unit string, low, high float64, n int) document.Axis {
-	span := (high - low) / float64(n)
-	step := niceStep(span)
-	switch unit {
-	case results.UnitSeconds:
-		step = timeStep(span)
-	case results.UnitCount, results.UnitCalls:
+	step := niceStep((high - low) / float64(n))
+	if unit == results.UnitCount || unit == results.UnitCalls {
 		step = max(step, 1)
 	}
 	a := document.Axis{Low: low, High: high}
@@ -346,17 +342,6 @@ func niceStep(v float64) float64 {
 		}
 	}
 	return 10 * base
-}
-
-// timeStep returns the smallest round duration of at least v, s.
-func timeStep(v float64) float64 {
-	const h = 3600
-	for _, s := range []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, h, 2 * h, 3 * h, 6 * h, 12 * h} {
-		if s >= v {
-			return s
-		}
-	}
-	return 24 * 3600 * niceStep(v/(24*3600))
 }
 
 // dataRange returns the ends of an axis for values of a unit, with a margin on

@@ -11,9 +11,8 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 )
 
-// apart draws the texts of dots where they touch neither dots, intervals nor other texts: at the left of their dot, else at
-// its right, above it, below it or at a corner. Where that is nowhere, they may touch intervals; a text without room even so is
-// left out.
+// apart draws the texts of dots where they touch neither dots nor other texts: at the left of their dot, else at
+// its right, above it, below it or at a corner. A text without room is left out.
 type apart struct {
 	s      *sketch
 	dotted []*document.Series
@@ -22,8 +21,8 @@ type apart struct {
 // Plot implements plot.Plotter.
 func (a *apart) Plot(c draw.Canvas, p *plot.Plot) {
 	toX, toY := p.Transforms(&c)
-	var taken, bars []vg.Rectangle
-	free := func(r vg.Rectangle, taken []vg.Rectangle) bool {
+	var taken []vg.Rectangle
+	free := func(r vg.Rectangle) bool {
 		return r.Min.X >= c.Min.X && r.Max.X < a.s.width && !slices.ContainsFunc(taken, func(t vg.Rectangle) bool {
 			return r.Min.X < t.Max.X && t.Min.X < r.Max.X && r.Min.Y < t.Max.Y && t.Min.Y < r.Max.Y
 		})
@@ -35,12 +34,6 @@ func (a *apart) Plot(c draw.Canvas, p *plot.Plot) {
 		for i := range x.X {
 			r, at := vg.Length(x.Style.Size), vg.Point{X: toX(x.X[i]), Y: toY(x.Y[i])}
 			taken = append(taken, around(at, r, r))
-			if len(x.XSpans) > 0 && !x.Unspanned {
-				bars = append(bars, vg.Rectangle{Min: vg.Point{X: toX(x.XSpans[i].Low), Y: at.Y - 1}, Max: vg.Point{X: toX(x.XSpans[i].High), Y: at.Y + 1}})
-			}
-			if len(x.YSpans) > 0 && !x.Unspanned {
-				bars = append(bars, vg.Rectangle{Min: vg.Point{X: at.X - 1, Y: toY(x.YSpans[i].Low)}, Max: vg.Point{X: at.X + 1, Y: toY(x.YSpans[i].High)}})
-			}
 		}
 	}
 	for _, x := range a.dotted {
@@ -52,18 +45,13 @@ func (a *apart) Plot(c draw.Canvas, p *plot.Plot) {
 			style := labels.TextStyle[i]
 			style.XAlign = draw.XCenter
 			half, away, high := style.Width(text)/2, labels.Offset.X, style.Height("x")/2+1
-			var boxes []vg.Rectangle
 			for _, side := range []vg.Point{{X: -1}, {X: 1}, {Y: 1}, {Y: -1}, {X: -1, Y: 1}, {X: 1, Y: 1}, {X: -1, Y: -1}, {X: 1, Y: -1}} {
 				at := vg.Point{X: toX(x.X[i]) + side.X*(away+half), Y: toY(x.Y[i]) + side.Y*(high+away)}
-				boxes = append(boxes, around(at, half, high))
-			}
-			n := slices.IndexFunc(boxes, func(r vg.Rectangle) bool { return free(r, taken) && free(r, bars) })
-			if n < 0 {
-				n = slices.IndexFunc(boxes, func(r vg.Rectangle) bool { return free(r, taken) })
-			}
-			if n >= 0 {
-				taken = append(taken, boxes[n])
-				c.FillText(style, vg.Point{X: (boxes[n].Min.X + boxes[n].Max.X) / 2, Y: boxes[n].Min.Y + high + 1}, text)
+				if r := around(at, half, high); free(r) {
+					taken = append(taken, r)
+					c.FillText(style, vg.Point{X: at.X, Y: at.Y + 1}, text)
+					break
+				}
 			}
 		}
 	}
