@@ -66,7 +66,6 @@ type Mark uint8
 // The marks of a series.
 const (
 	MarkLine Mark = iota // from point to point, broken where Y is NaN
-	MarkStep             // horizontal from each point to the next
 	MarkDot              // a marker at each point, its text at the right
 	MarkBox              // rectangles from (X, Y) to (X2, Y2), with their texts inside if they fit
 	MarkBand             // rectangles beneath the grid

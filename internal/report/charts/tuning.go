@@ -194,24 +194,12 @@ func valueOf(run *results.Run, cell string, m results.Metric) any {
 
 // publishedTuning returns a search in its JSON form.
 func publishedTuning(t *studies.Tuning) any {
-	type setting struct {
-		studies.Setting
-		Metrics map[string]any `json:"metrics"`
-	}
-	list := []setting{}
-	for _, s := range t.Settings {
-		v := setting{s, map[string]any{}}
-		for _, m := range soughtMetrics(t) {
-			v.Metrics[m.Name] = valueOf(t.Run, s.Cell, m)
-		}
-		list = append(list, v)
-	}
 	var names []string
 	for _, m := range t.Objectives {
 		names = append(names, m.Name)
 	}
 	out := map[string]any{
-		"objectives": names, "subject_to": limitsText(t.Limits), "space": t.Space, "tried": t.Tried, "settings": list,
+		"objectives": names, "subject_to": limitsText(t.Limits), "space": t.Space, "tried": t.Tried, "settings": tuningData(t).Objects(),
 	}
 	if !math.IsNaN(t.HeldOut.Share) {
 		out["held_out"] = t.HeldOut

@@ -137,12 +137,12 @@ func (l *Limit) Keeps(v float64) bool {
 
 // Setting is a strategy with values for its swept parameters.
 type Setting struct {
-	Cell  string   `json:"cell"`
-	Set   []string `json:"set"`            // as arguments of sim run --set
-	Keeps bool     `json:"keeps"`          // it keeps the limits and ends no session early
-	Tie   bool     `json:"tie"`            // the difference to the best one can be chance
-	Front bool     `json:"front"`          // no other one is better in one objective and as good in the others
-	Edge  string   `json:"edge,omitempty"` // at which ends of the swept range it lies
+	Cell  string
+	Set   []string // as arguments of sim run --set
+	Keeps bool     // it keeps the limits and ends no session early
+	Tie   bool     // the difference to the best one can be chance
+	Front bool     // no other one is better in one objective and as good in the others
+	Edge  string   // at which ends of the swept range it lies
 }
 
 // Gain is what choosing saves on sessions that took no part in the choice.
