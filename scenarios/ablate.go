@@ -85,11 +85,7 @@ func switchesAround(s *Scenario) []strategies.Mechanism {
 		Client Client `yaml:"client"`
 		Server Server `yaml:"server"`
 	}{s.Client, s.Server}
-	list := strategies.Switches(around)
-	for i := range list {
-		list[i].Doc = ""
-	}
-	return list
+	return strategies.Switches(around)
 }
 
 // change adds a base with a mechanism switched to the changes and returns its
@@ -99,22 +95,35 @@ func (a *Ablation) change(base *Cell, m strategies.Mechanism) (*Cell, bool) {
 	c.Cell = base.Name + " " + c.Set
 	cell, err := a.file.cell(base.Strategy.Name, c.Set)
 	if err != nil {
-		a.Refused = append(a.Refused, studies.Refusal{Base: c.Base, Set: c.Set, Reason: a.reason(err, c.Set)})
+		a.refuse(&c, err)
 		return nil, false
 	}
 	cell.Name = c.Cell
-	cell.Params, cell.names = map[string]string{c.Path: m.Then}, []string{c.Path}
+	cell.Params, cell.names = map[string]string{m.Path: m.Then}, []string{m.Path}
 	a.Changes = append(a.Changes, c)
 	return cell, true
+}
+
+// refuse adds the reason why a change has no cell, on one line, without the file, flag and assignment it names.
+func (a *Ablation) refuse(c *studies.Change, err error) {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	for _, origin := range []string{a.file.tree.Name + ":", "--", ablationOrigin} {
+		if _, rest, found := strings.Cut(text, ": "); found && strings.HasPrefix(text, origin) {
+			text = rest
+		}
+	}
+	text, _, _ = strings.Cut(text, " (at --set ")
+	a.Refused = append(a.Refused, studies.Refusal{Base: c.Base, Set: c.Set, Reason: text})
 }
 
 // cell returns the cell of one strategy of the scenario with an assignment applied.
 func (f *File) cell(strategy, assignment string) (*Cell, error) {
 	own := f.clone()
+	err := own.Choose(ablationOrigin, []string{strategy})
 	if path, _, _ := strings.Cut(assignment, "."); path != "client" && path != "server" {
 		assignment = "strategies." + strategy + "." + assignment
 	}
-	if err := errors.Join(own.Choose(ablationOrigin, []string{strategy}), own.Assign(assignment)); err != nil {
+	if err = errors.Join(err, own.Assign(assignment)); err != nil {
 		return nil, err
 	}
 	d, err := own.Expand()
@@ -127,19 +136,6 @@ func (f *File) cell(strategy, assignment string) (*Cell, error) {
 		}
 	}
 	return nil, fmt.Errorf("no cell of strategy %s", strategy)
-}
-
-// reason returns the text of an error on one line, without the file, flag and
-// assignment it names.
-func (a *Ablation) reason(err error, set string) string {
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	for _, origin := range []string{a.file.tree.Name + ":", "--", ablationOrigin} {
-		if _, rest, found := strings.Cut(text, ": "); found && strings.HasPrefix(text, origin) {
-			text = rest
-		}
-	}
-	text, _, _ = strings.Cut(text, " (at --set ")
-	return text
 }
 
 // ablationOrigin is the origin that messages give for an assignment of an
@@ -174,13 +170,11 @@ func (a *Ablation) within(sessions []*traces.Session) (*Design, error) {
 			return false
 		}
 		err := checkWindows(&Design{Cells: []Cell{c}}, w)
-		if err == nil {
-			return false
+		if err != nil {
+			a.refuse(&a.Changes[i], err)
+			a.Changes = slices.Delete(slices.Clone(a.Changes), i, i+1)
 		}
-		x := a.Changes[i]
-		a.Changes = slices.Delete(slices.Clone(a.Changes), i, i+1)
-		a.Refused = append(a.Refused, studies.Refusal{Base: x.Base, Set: x.Set, Reason: a.reason(err, x.Set)})
-		return true
+		return err != nil
 	})
 	return &d, nil
 }

@@ -56,11 +56,18 @@ func TestAblationSwitchesOneAtATime(t *testing.T) {
 	if a.Bases() != 2 || len(a.Design.Cells) != 3+len(a.Changes) {
 		t.Fatalf("%d bases, %d cells for %d changes", a.Bases(), len(a.Design.Cells), len(a.Changes))
 	}
+	known := map[string][]string{} // switches of bases
 	switches := func(c *Cell) []string {
+		if list := known[c.Name]; list != nil {
+			return list
+		}
 		around := switchesAround(c.Scenario)
 		var list []string
 		for _, m := range slices.Concat(c.Strategy.Mechanisms(), around) {
 			list = append(list, m.Path+"="+m.Now)
+		}
+		if len(c.names) == 0 {
+			known[c.Name] = list
 		}
 		return list
 	}
@@ -71,29 +78,25 @@ func TestAblationSwitchesOneAtATime(t *testing.T) {
 		}
 		return &a.Design.Cells[i]
 	}
-	for _, c := range a.Changes {
+	for i, c := range a.Changes {
+		if i%3 > 0 && c.Base != "auto-compact/small-model" {
+			continue // of the many of a whole pipeline, every third
+		}
 		base, cell := find(c.Base), find(c.Cell)
 		if base.Strategy.Name != cell.Strategy.Name || c.Set == "" {
 			t.Errorf("%s: of %s, set %q", c.Cell, base.Strategy.Name, c.Set)
 		}
-		was := switches(base)
-		for _, now := range switches(cell) {
+		was, is := switches(base), switches(cell)
+		for _, now := range is {
 			path, _, _ := strings.Cut(now, "=")
-			if !slices.Contains(was, now) && path != c.Path && !under(path, c.Path) {
+			if !slices.Contains(was, now) && path != c.Path && !strings.HasPrefix(path, strings.TrimSuffix(c.Path, "enabled")) {
 				t.Errorf("%s: also %s", c.Cell, now)
 			}
 		}
-		if slices.Contains(switches(cell), c.Path+"="+valueIn(was, c.Path)) {
+		if slices.Contains(is, c.Path+"="+valueIn(was, c.Path)) {
 			t.Errorf("%s: is as it was", c.Cell)
 		}
 	}
-}
-
-// under reports whether a parameter means nothing once a switch is off: it belongs
-// to the same layer or group.
-func under(path, off string) bool {
-	group, ok := strings.CutSuffix(off, "enabled")
-	return ok && strings.HasPrefix(path, group)
 }
 
 // valueIn returns the value of a path in a list of path=value.
