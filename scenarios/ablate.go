@@ -85,17 +85,13 @@ func switchesAround(s *Scenario) []strategies.Mechanism {
 		Client Client `yaml:"client"`
 		Server Server `yaml:"server"`
 	}{s.Client, s.Server}
-	list := strategies.Switches(around)
-	for i := range list {
-		list[i].Doc = ""
-	}
-	return list
+	return strategies.Switches(around)
 }
 
 // change adds a base with a mechanism switched to the changes and returns its
 // cell. If there is no such cell, it adds the reason to Refused.
 func (a *Ablation) change(base *Cell, m strategies.Mechanism) (*Cell, bool) {
-	c := studies.Change{Base: base.Name, Path: m.Path, Set: m.Path + "=" + m.Then, On: m.On, Doc: m.Doc}
+	c := studies.Change{Base: base.Name, Path: m.Path, Set: m.Path + "=" + m.Then, On: m.On}
 	c.Cell = base.Name + " " + c.Set
 	cell, err := a.file.cell(base.Strategy.Name, c.Set)
 	if err != nil {

@@ -42,13 +42,16 @@ type override struct {
 	origin string
 }
 
-// Parse reads the scenario file called name. It returns an error only for text
-// that is not one YAML mapping. Expand finds what is wrong with the content,
+// Parse reads the scenario file called name, or the scenario to which keys of the file lead. It returns an error
+// only for text that is not one YAML mapping. Expand finds what is wrong with the content,
 // including what Set made of it.
-func Parse(registry *strategies.Registry, text []byte, name string) (*File, error) {
+func Parse(registry *strategies.Registry, text []byte, name string, keys ...string) (*File, error) {
 	tree, err := spec.Parse(text, name)
 	if err != nil {
 		return nil, err
+	}
+	if n := spec.Find(tree.Root, keys...); n != nil {
+		tree.Root = n
 	}
 	if tree.Root.Kind != yaml.MappingNode {
 		return nil, tree.Errorf(tree.Root, "a scenario is a mapping of keys like strategies and server")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -36,17 +37,17 @@ func newCheck() *cobra.Command {
 	f := checkFlags{runFlags: runFlags{format: "table"}}
 	cmd := &cobra.Command{
 		Use:   "check [FILE] [PATH…]",
-		Short: "Test a scenario against rules and baselines: a gate for continuous integration",
+		Short: "Test a scenario against rules and a baseline: a gate for continuous integration",
 		Long: `Runs the scenario of a check file (` + checkName + ` without FILE) and tests its rules.
 It exits with 3 when a rule is broken or cannot be judged: no sessions, recordings that
-cannot be read, a metric without a sample, a cell that matches nothing, a baseline made
-from other sessions, prices or another scenario, or a rule that nothing could break.
+cannot be read, a metric without a sample, a baseline made from other sessions, prices or
+another scenario, or a rule that nothing could break.
 
 PATH replaces the sessions of the scenario. FILE ends in .yaml or .yml, or --file names
 it. docs/ci.md describes every key of the file and has a workflow for GitHub.
 
 --anonymize replaces projects, recordings and models with a resource name by keyed
-hashes, in report and baselines. The key, 16 bytes or more, is in a file or in the variable
+hashes, in report and baseline. The key, 16 bytes or more, is in a file or in the variable
 ` + anonymizeKeyVariable + `, and in no output; --new-anonymize-key makes one. One key gives a session
 the same pseudonym everywhere: sim run, compare and report take it too.`,
 		Example: `  sim check --init
@@ -60,7 +61,7 @@ the same pseudonym everywhere: sim run, compare and report take it too.`,
 	flags.StringVar(&f.junit, "junit", "", "also write the results into this `FILE` as JUnit tests")
 	flags.BoolVar(&f.github, "github", false,
 		"annotate lines and write the step summary for GitHub; on by default if GITHUB_ACTIONS is set")
-	flags.BoolVar(&f.update, "update", false, "rewrite the baselines")
+	flags.BoolVar(&f.update, "update", false, "rewrite the baseline")
 	flags.BoolVar(&f.init, "init", false, "write a first check file and stop")
 	f.charts.bind(cmd, reports.CheckKinds()...)
 	f.keys.bind(cmd)
@@ -91,9 +92,9 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 	if err := errors.Join(err, errs); err != nil {
 		return usageError{err}
 	}
-	baselines := loadBaselines(file)
+	was := loadBaseline(file)
 	if f.update {
-		if err := replaceable(file, baselines); err != nil {
+		if err := replaceable(file, was.Err); err != nil {
 			return usageError{err}
 		}
 	}
@@ -114,15 +115,15 @@ func (f *checkFlags) check(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	report := file.Judge(in, baselines)
+	report := file.Judge(in, was)
 	switch {
 	case !f.update:
-	case !file.Complete(in, baselines):
-		remarks = append(remarks, "--update: the baselines stay as they were, for not all sessions could be read")
+	case !file.Complete(in, was.Baseline):
+		remarks = append(remarks, "--update: the baseline stays as it was, for not all sessions could be read")
 	case file.Window > 0 && report.Broken():
 		remarks = append(remarks, "--update: this run is not added to those that later ones are held against")
 	default:
-		renewed, err := f.renew(cmd, file, in, baselines, report.Open())
+		renewed, err := f.renew(cmd, file, in, was.Baseline)
 		if err != nil {
 			return err
 		}
@@ -149,41 +150,37 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	if file == nil {
 		return nil, nil, errors.Join(errs...)
 	}
-	errs = append(errs, oneName(file), f.charts.check())
-	if f.update && len(file.Baselines()) == 0 {
-		errs = append(errs, fmt.Errorf("--update: no rule of %s names a baseline (baseline: FILE, or "+
-			"against: FILE in a rule)", name))
+	errs = append(errs, f.charts.check())
+	if f.update && file.Baseline == "" {
+		errs = append(errs, fmt.Errorf("--update: %s names no baseline (baseline: FILE)", name))
 	}
-	asked, err := checkScenario(file)
+	asked, err := checkScenario(file, text)
 	if asked == nil {
 		return nil, nil, errors.Join(append(errs, err)...)
 	}
 	plan, err := f.plan(cmd, asked, paths)
 	errs = append(errs, err, f.junitPlace(file))
 	if plan != nil {
-		errs = append(errs, file.Names(strategyNames(plan)), sweepsSeed(asked.name, plan))
+		errs = append(errs, file.Names(cellNames(plan)), sweepsSeed(asked.name, plan))
 	}
 	return file, plan, errors.Join(errs...)
 }
 
-// checkScenario returns the scenario of a check: text in it, a file beside it
+// checkScenario returns the scenario of a check: one within its text, a file beside it
 // or a built-in one; nil if the check has none.
-func checkScenario(file *check.File) (*scenarioText, error) {
-	s := &file.Scenario
-	var found *scenarioText
-	var err error
-	switch {
-	case s.Text != nil:
-		return &scenarioText{file.Name, s.Text, false}, nil
-	case s.Path == "":
+func checkScenario(file *check.File, text []byte) (found *scenarioText, err error) {
+	switch s := &file.Scenario; {
+	case s.Line == 0:
 		return nil, nil
+	case s.Path == "":
+		return &scenarioText{name: file.Name, text: text, keys: []string{"scenario"}}, nil
 	case isYAML(s.Path):
 		found, err = readScenario(besideCheck(file, s.Path))
 	default:
 		found, err = builtinScenario(s.Path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", file.Name, s.Line, err)
+		return nil, fmt.Errorf("%s:%d: %w", file.Name, file.Scenario.Line, err)
 	}
 	return found, nil
 }
@@ -196,13 +193,15 @@ func besideCheck(file *check.File, path string) string {
 	return filepath.Join(filepath.Dir(file.Name), path)
 }
 
-func strategyNames(plan *scenarios.Plan) []string {
+// cellNames returns the names of the cells of a plan and of their strategies, each once.
+func cellNames(plan *scenarios.Plan) []string {
 	names := []string{results.StrategyBilled}
-	seen := map[string]bool{}
 	for i := range plan.Design.Cells {
-		if name := plan.Design.Cells[i].Strategy.Name; !seen[name] {
-			seen[name] = true
-			names = append(names, name)
+		c := &plan.Design.Cells[i]
+		for _, name := range []string{c.Strategy.Name, c.Name} {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	return names
@@ -239,8 +238,8 @@ func (f *checkFlags) replay(
 		reading.sample = false // the scenario asks for them
 		remarks.Remarks = []string{"checking the bundled samples: no sessions were given"}
 	}
-	if err := f.beforehand(cmd, plan, corpus, hide); err != nil {
-		return nil, nil, err
+	if !hide.on() {
+		f.read.warnUnmet(cmd, plan)
 	}
 	seeded := *plan
 	design, draws := withSeeds(plan.Design, file)
@@ -262,18 +261,4 @@ func (f *checkFlags) replay(
 		reading.remark(cmd, &remarks, corpus)
 	}
 	return in, remarks.Remarks, nil
-}
-
-// beforehand refuses models without a price if the check is strict, and names settings
-// that change nothing. Otherwise the report names calls without a price.
-func (f *checkFlags) beforehand(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus, hide hiding) error {
-	if f.read.strict {
-		if err := refuseUnpriced(plan, corpus.Sessions, hide); err != nil {
-			return usageError{err}
-		}
-	}
-	if !hide.on() {
-		f.read.warnUnmet(cmd, plan)
-	}
-	return nil
 }

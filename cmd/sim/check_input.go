@@ -1,16 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/report/charts"
 	"github.com/compactsim/compactsim/internal/report/check"
 	"github.com/compactsim/compactsim/internal/report/pseudonym"
@@ -51,16 +47,12 @@ func checkInput(
 	if err != nil {
 		return nil, err
 	}
-	prices, err := pricesDigest(plan, corpus.Sessions)
-	if err != nil {
-		return nil, err
-	}
 	table := run.Provenance.Prices
 	if plan.Design.Scenario.Prices.File != "" { // the name of the file
 		table = hide.name(table)
 	}
 	in := &check.Input{Version: version(),
-		SessionsDigest: hide.name(run.Provenance.SessionsDigest), ScenarioDigest: digest, PricesDigest: prices,
+		SessionsDigest: hide.name(run.Provenance.SessionsDigest), ScenarioDigest: digest,
 		Prices: table, Calls: run.Workload.Calls, Sessions: map[string]check.Session{}}
 	in.Lost, in.NumLost = lost(corpus, hide)
 	if n, text, first := reports.Uncounted(corpus); n > 0 {
@@ -93,10 +85,6 @@ func checkInput(
 
 // sessionsInto sets the properties of the sessions of a check.
 func sessionsInto(in *check.Input, plan *scenarios.Plan, sessions []*traces.Session, hide hiding) error {
-	dates, err := priceDates(plan)
-	if err != nil {
-		return err
-	}
 	task, err := regexp.Compile(plan.Design.Scenario.Sessions.Task)
 	if err != nil {
 		return err
@@ -105,21 +93,14 @@ func sessionsInto(in *check.Input, plan *scenarios.Plan, sessions []*traces.Sess
 		if s.NumCalls() == 0 {
 			continue
 		}
-		own := check.Session{Project: hide.name(s.Project), Model: hide.model(usualModel(s)), Agent: s.Agent}
-		if own.Task = taskOf(s, task); hide.on() {
-			own.Name, own.Task = hide.name(s.ID), hide.task(own.Task)
-		}
-		if missing := unpricedModels(plan, dates, s); len(missing) > 0 {
-			own.Unpriced = map[string]int{}
-			for i, calls := range s.ModelCalls() {
-				if missing[s.Models[i]] != nil {
-					own.Unpriced[hide.model(s.Models[i])] += int(calls)
-				}
-			}
+		own := check.Session{Project: hide.name(s.Project), Model: hide.model(usualModel(s)), Agent: s.Agent,
+			Task: hide.name(taskOf(s, task)), Unpriced: map[string]int{}}
+		if hide.on() {
+			own.Name = hide.name(s.ID)
 		}
 		in.Sessions[s.ID] = own
 	}
-	return nil
+	return ratesInto(in, plan, sessions, hide)
 }
 
 // taskFolder is sessions.task for the folder of a recording.
@@ -177,53 +158,41 @@ func lost(c *traces.Corpus, hide hiding) (told []string, n int) {
 	return told, n
 }
 
-// unpricedModels returns the models of a session for which a plan has no price,
-// at the price dates of its cells or, without one, when the session began.
-func unpricedModels(plan *scenarios.Plan, dates []time.Time, s *traces.Session) map[string]error {
-	missing := map[string]error{}
-	for _, at := range dates {
+// ratesInto sets the standard prices of the recorded models at the end of the last session of each, and the calls
+// of models without a price when their session began, or at the date that the scenario has prices of.
+func ratesInto(in *check.Input, plan *scenarios.Plan, sessions []*traces.Session, hide hiding) error {
+	last := map[string]time.Time{}
+	for _, s := range sessions {
+		at, err := plan.Design.Scenario.Prices.At.On(time.Time{})
+		if err != nil {
+			return fmt.Errorf("prices.at: %w", err)
+		}
 		if at.IsZero() {
 			at = s.StartTime()
 		}
-		for _, model := range s.Models {
-			if _, err := plan.Prices.Lookup(model, at); err != nil {
-				missing[model] = err
+		calls := s.ModelCalls()
+		for i, model := range s.Models {
+			if end := s.EndTime(); !end.Before(last[model]) {
+				last[model] = end
+			}
+			if own, counted := in.Sessions[s.ID]; counted && !priced(plan, model, at) {
+				own.Unpriced[hide.model(model)] += int(calls[i])
 			}
 		}
 	}
-	return missing
+	in.Rates = map[string]results.Cost{}
+	for model, at := range last {
+		if price, err := plan.Prices.Lookup(model, at); err == nil {
+			rate := price.Standard()
+			in.Rates[hide.model(model)] = rate.PerMTok(0)
+		}
+	}
+	return nil
 }
 
-// refuseUnpriced returns the error of a strict check for models without a price. It names
-// keys of the scenario, because sim check has no flags for prices.
-func refuseUnpriced(plan *scenarios.Plan, sessions []*traces.Session, hide hiding) error {
-	dates, err := priceDates(plan)
-	if err != nil {
-		return err
-	}
-	seen := map[string]bool{}
-	var errs []error
-	for _, s := range sessions {
-		missing := unpricedModels(plan, dates, s)
-		for _, model := range slices.Sorted(maps.Keys(missing)) {
-			if seen[model] {
-				continue
-			}
-			seen[model] = true
-			near, other := "", "MODEL"
-			var unknown *costmodel.UnknownModelError
-			if errors.As(missing[model], &unknown) && len(unknown.Near) > 0 {
-				near, other = "; near names: "+strings.Join(unknown.Near, ", "), unknown.Near[0]
-			}
-			name, key := hide.model(model), model
-			if name != model {
-				key = "A" // a pseudonym cannot be billed as a model
-			}
-			errs = append(errs, fmt.Errorf("--strict: no price for model %q%s; prices in the scenario gives "+
-				"one: {file: FILE}, or {as: {%s: %s}}", name, near, key, other))
-		}
-	}
-	return errors.Join(errs...)
+func priced(plan *scenarios.Plan, model string, at time.Time) bool {
+	_, err := plan.Prices.Lookup(model, at)
+	return err == nil
 }
 
 // hiding puts pseudonyms under a key into what a check prints and stores;
@@ -247,14 +216,6 @@ func (h hiding) keyName() string {
 		return ""
 	}
 	return h.name("the key of sim check")
-}
-
-// task returns the pseudonym of a task; "" has none.
-func (h hiding) task(s string) string {
-	if s == "" {
-		return ""
-	}
-	return h.name(s)
 }
 
 // model returns the pseudonym of a model.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -57,83 +55,51 @@ func appendFile(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// loadBaselines reads the baselines of a check. An error in one fails only its
-// own rules.
-func loadBaselines(file *check.File) map[string]check.Loaded {
-	all := map[string]check.Loaded{}
-	for _, name := range file.Baselines() {
-		b, err := loadBaseline(besideCheck(file, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%s does not exist; sim check --update writes it", name)
-		}
-		all[name] = check.Loaded{Baseline: b, Err: err}
+// loadBaseline reads the baseline of a check. An error in it fails what is held against it.
+func loadBaseline(file *check.File) (was check.Loaded) {
+	if file.Baseline == "" {
+		return was
 	}
-	return all
-}
-
-func loadBaseline(path string) (*check.Baseline, error) {
+	path := besideCheck(file, file.Baseline)
 	r, err := files.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read a baseline: %w", err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		was.Err = fmt.Errorf("%s does not exist; sim check --update writes it", file.Baseline)
+	case err != nil:
+		was.Err = fmt.Errorf("read a baseline: %w", err)
+	default:
+		defer r.Close()
+		was.Baseline, was.Err = check.ReadBaseline(path, r)
 	}
-	defer r.Close()
-	return check.ReadBaseline(path, r)
+	return was
 }
 
-// replaceable returns an error for a file that is to be overwritten and is no baseline.
-func replaceable(file *check.File, were map[string]check.Loaded) error {
-	var errs []error
-	for _, name := range file.Baselines() {
-		err := were[name].Err
-		if err != nil && !errors.Is(err, check.ErrStale) && isThere(besideCheck(file, name)) {
-			errs = append(errs, fmt.Errorf("--update would write over %s, which is there and no "+
-				"baseline of sim check (delete it if it was one): %w", name, err))
-		}
+// replaceable returns an error for a file that is to be overwritten and that is no baseline for a reason.
+func replaceable(file *check.File, reason error) error {
+	if reason != nil && !errors.Is(reason, check.ErrStale) && isThere(besideCheck(file, file.Baseline)) {
+		return fmt.Errorf("--update would write over %s, which is there and no baseline of sim check (delete it if it was one): %w",
+			file.Baseline, reason)
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
-// oneName returns an error for rules that give one baseline two names.
-func oneName(file *check.File) error {
-	names := map[string]string{}
-	var errs []error
-	for _, name := range file.Baselines() {
-		full, err := filepath.Abs(besideCheck(file, name))
-		if err != nil {
-			return fmt.Errorf("baseline %s: %w", name, err)
-		}
-		if first, twice := names[full]; twice {
-			errs = append(errs, fmt.Errorf("%s: %s and %s are one baseline: give it one name", file.Name, first, name))
-			continue
-		}
-		names[full] = name
-	}
-	return errors.Join(errs...)
-}
-
-// renew writes the baselines of a check and says what they hold.
-func (f *checkFlags) renew(
-	cmd *cobra.Command, file *check.File, in *check.Input, were map[string]check.Loaded, open bool,
-) (map[string]check.Loaded, error) {
+// renew writes the baseline of a check and says what it holds.
+func (f *checkFlags) renew(cmd *cobra.Command, file *check.File, in *check.Input, was *check.Baseline) (now check.Loaded, err error) {
 	w := cmd.OutOrStdout()
 	if f.output != "text" {
 		w = cmd.ErrOrStderr() // standard output is for the document
 	}
-	now := map[string]check.Loaded{}
-	for _, name := range file.Baselines() {
-		b, err := file.NewBaseline(name, in)
-		if err != nil {
-			return nil, fmt.Errorf("baseline %s: %w", name, err)
-		}
-		b = file.After(b, were[name].Baseline, open)
-		if err := files.Write(cmd.Context(), besideCheck(file, name), b.Write); err != nil {
-			return nil, err
-		}
-		tell(w, name+": "+b.Size())
-		now[name] = check.Loaded{Baseline: b}
+	b, err := file.NewBaseline(in)
+	if err != nil {
+		return now, fmt.Errorf("baseline %s: %w", file.Baseline, err)
 	}
+	b = file.After(b, was)
+	if err := files.Write(cmd.Context(), besideCheck(file, file.Baseline), b.Write); err != nil {
+		return now, err
+	}
+	tell(w, file.Baseline+": "+b.Size())
 	fmt.Fprintln(w)
-	return now, nil
+	return check.Loaded{Baseline: b}, nil
 }
 
 //go:embed check_starter.yaml
@@ -164,35 +130,17 @@ func (f *checkFlags) junitPlace(file *check.File) error {
 	if err := placeFor("--junit", f.junit); err != nil {
 		return err
 	}
-	made := []string{cmp.Or(f.keys.create, file.Name)}
-	for _, name := range file.Baselines() {
-		made = append(made, besideCheck(file, name))
-	}
-	for _, name := range made {
-		if sameFile(name, f.junit) {
-			return fmt.Errorf("--junit %s would write over what the check reads or makes", f.junit)
+	for name, path := range map[string]string{file.Baseline: besideCheck(file, file.Baseline), f.keys.create: f.keys.create} {
+		if name != "" && sameFile(path, f.junit) {
+			return fmt.Errorf("--junit %s would write over what the check makes", f.junit)
 		}
 	}
-	if err := isJUnit(f.junit); err != nil {
-		return fmt.Errorf("--junit %s: %w", f.junit, err)
-	}
-	return nil
-}
-
-// isJUnit returns an error for an existing file that does not begin like a
-// JUnit document: it may be a recording.
-func isJUnit(name string) error {
-	info, err := os.Stat(name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return nil
-	}
-	r, err := files.Open(name)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	if begin, err := bufio.NewReader(r).Peek(1); err != nil || begin[0] != '<' {
-		return errors.New("there is a file that is no JUnit document; move it away or take another name")
+	begin := make([]byte, 1)
+	if r, err := os.Open(f.junit); err == nil {
+		defer r.Close()
+		if n, _ := r.Read(begin); n > 0 && begin[0] != '<' {
+			return fmt.Errorf("--junit %s: there is a file that is no JUnit document; move it away or take another name", f.junit)
+		}
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/parallel"
@@ -48,7 +47,6 @@ func (f *checkFlags) foretell(
 	if err != nil {
 		return err
 	}
-	in.Rates = p.rates(hide)
 	for _, s := range sessions {
 		own, ok := in.Sessions[s.ID]
 		if !ok {
@@ -86,26 +84,6 @@ func (p *foretold) know(s *check.Session, facts validate.Facts, bill *validate.E
 	for model, cost := range bill.Models {
 		s.Predicted[hide.model(model)] = cost
 	}
-}
-
-// rates returns the standard prices of the models in use, at the end of the last session of each.
-func (p *foretold) rates(hide hiding) map[string]results.Cost {
-	last := map[string]time.Time{}
-	for _, s := range p.sessions {
-		for _, model := range s.Models {
-			if at := s.EndTime(); at.After(last[model]) {
-				last[model] = at
-			}
-		}
-	}
-	rates := map[string]results.Cost{}
-	for model, at := range last {
-		if price, err := p.config.Prices.Lookup(model, at); err == nil {
-			rate := price.Standard()
-			rates[hide.model(model)] = rate.PerMTok(0)
-		}
-	}
-	return rates
 }
 
 // bills puts bill and prediction into the billed rows, and why calls cost more into the input. It

@@ -2,20 +2,16 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/strategies"
-	"github.com/compactsim/compactsim/traces"
 )
 
 // writeCheck writes a file into the current folder.
@@ -40,7 +36,6 @@ func TestCheckExitCodes(t *testing.T) {
 		head + "- {metric: cost_usd, strategy: none, min: 0}\n":               exitCheck,
 		head + "- {metric: cost_usd, strategy: none, max_increase: 1%}\n":     exitCheck,
 		head + "- {metric: misses, strategy: billed, max: 1}\n":               exitCheck,
-		head + "- {metric: cost_usd, cell: nothing, max: 1000}\n":             exitCheck,
 		head + "- {metric: cost_usd, strategy: nothing, max: 1000}\n":         exitUsage,
 		head + "- {metric: cost, strategy: none, max: 1000}\n":                exitUsage,
 		"scenario: {strategies: [nonne]}\nrules: [{metric: calls, max: 1}]\n": exitUsage,
@@ -59,24 +54,6 @@ func TestCheckExitCodes(t *testing.T) {
 	}
 	if code, _, errs := exec(t, "check", "nowhere.yaml"); code != exitUsage {
 		t.Errorf("a check that is not there: exit %d, want %d: %s", code, exitUsage, errs)
-	}
-}
-
-// One baseline by two names is two rules on one file, and an update would write
-// it twice.
-func TestBaselineByTwoNames(t *testing.T) {
-	if apart(t) {
-		return
-	}
-	t.Chdir(t.TempDir())
-	full, err := filepath.Abs("base.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	writeCheck(t, checkName, "scenario: {strategies: [none]}\nrules:\n- {metric: calls, strategy: none, max_increase: 1, against: base.json}\n"+
-		"- {metric: calls, strategy: none, max_increase: 2, against: '"+full+"'}\n")
-	if code, _, errs := exec(t, "check"); code != exitUsage || !strings.Contains(errs, "are one baseline") {
-		t.Errorf("exit %d, %s", code, errs)
 	}
 }
 
@@ -189,55 +166,6 @@ func TestScenarioDigest(t *testing.T) {
 	} {
 		if got := digest(text) == base; got != same {
 			t.Errorf("%s: the same digest: %t, want %t", text, got, same)
-		}
-	}
-}
-
-// The digest of prices is of what the models in use cost while the sessions
-// lasted, wherever the prices stand; a profile counts by its content.
-func TestPricesDigest(t *testing.T) {
-	t.Parallel()
-	defaults, err := costmodel.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
-	day := func(s string) int64 {
-		at, err := time.Parse(time.DateOnly, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return at.UnixNano()
-	}
-	sessions := []*traces.Session{{Models: []string{"m"}, Start: day("2026-02-01"), End: day("2026-02-03")}}
-	digest := func(scenario, prices string) string {
-		over, err := costmodel.Load(strings.NewReader("schema: 1\nmodels:\n"+prices), "prices.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := pricesDigest(&scenarios.Plan{Design: designOf(t, scenario), Prices: defaults.Merge(over)}, sessions)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
-	}
-	const scenario, other = "{strategies: [none]}", "  n: {prices: [{input: 7, output: 9}]}\n"
-	first := func(usd int) string { return fmt.Sprintf("{input: %d, output: 9}", usd) }
-	price := func(from string, usd int) string { return fmt.Sprintf("{from: %s, input: %d, output: 9}", from, usd) }
-	m := func(periods ...string) string { return "  m: {prices: [" + strings.Join(periods, ", ") + "]}\n" }
-	base := digest(scenario, m(first(3)))
-	for name, tc := range map[string]struct {
-		scenario, prices string
-		same             bool
-	}{
-		"another price":               {scenario, m(first(4)), false},
-		"another model":               {scenario, m(first(3)) + other, true},
-		"a later price":               {scenario, m(first(3), price("2026-03-01", 4)), true},
-		"a price between":             {scenario, m(first(3), price("2026-02-02", 4)), false},
-		"a later price, and that day": {"{strategies: [none], prices: {at: 2026-03-02}}", m(first(3), price("2026-03-01", 4)), false},
-		"no price":                    {scenario, other, false},
-	} {
-		if got := digest(tc.scenario, tc.prices) == base; got != tc.same {
-			t.Errorf("%s: the same digest: %t, want %t", name, got, tc.same)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func TestStarterOverWeeks(t *testing.T) {
 		{[]string{"--update", "second"}, exitOK, []string{
 			"1 figure is compared with those of other sessions", "2 of 2 comparisons ok"}},
 		{[]string{"--update", "broken"}, exitCheck, []string{
-			"FAIL sim-check.yaml:27: billed_to_predicted of billed is ", "12 sessions against 24",
+			"FAIL sim-check.yaml:26: billed_to_predicted of billed is ", "12 sessions against 24",
 			"look: calls within the lifetime did not read what was cached, for no visible reason (", "): sim explain ",
 			"this run is not added"}},
 		{[]string{"third", "--chart", "change.svg", "--chart", "change=paper.pdf"}, exitOK, []string{"2 of 2 comparisons ok"}},
@@ -100,7 +100,7 @@ func TestStarterTellsAnotherLifetime(t *testing.T) {
 	}
 	const told = "the client changed: writes for an hour, conversations: 100.0 % → 0.0 % (with what was: $"
 	_, out, _ := exec(t, "check", "second")
-	if out = strings.Join(strings.Fields(out), " "); !strings.Contains(out, told) || strings.Contains(out, "FAIL sim-check.yaml:27") {
+	if out = strings.Join(strings.Fields(out), " "); !strings.Contains(out, told) || strings.Contains(out, "FAIL sim-check.yaml:26") {
 		t.Errorf("want %q and no failure of the cache:\n%s", told, out)
 	}
 	text, err := os.ReadFile(checkName)
@@ -165,7 +165,7 @@ func TestStarterOverTasks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeCheck(t, "sim-baseline.json", strings.Replace(string(text), `"schema":3`, `"schema":2`, 1))
+	writeCheck(t, "sim-baseline.json", strings.Replace(string(text), `"schema":4`, `"schema":2`, 1))
 	if code, out, _ := exec(t, "check", "before"); code != exitCheck || strings.Count(out, "FAIL ") != 1 || !strings.Contains(out, "a baseline of schema 2") {
 		t.Errorf("an old baseline: exit %d\n%s", code, out)
 	}

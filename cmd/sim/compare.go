@@ -1,31 +1,24 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/report/compare"
 	"github.com/compactsim/compactsim/internal/report/pseudonym"
-	"github.com/compactsim/compactsim/sim/results"
 )
-
-// compareLevel is the confidence of the intervals of sim compare without --level.
-const compareLevel = 0.95
 
 // compareRunsFlags are the flags of sim compare.
 type compareRunsFlags struct {
 	options compare.Options
 	format  string
-	all     bool
 	keys    keyFlags
 }
 
@@ -58,13 +51,6 @@ variable ` + anonymizeKeyVariable + `.`,
 	flags.StringSliceVar(&f.options.Cells, "strategy", nil,
 		"`NAMES` of cells, of strategies or patterns such as 'auto-compact/*', separated by commas")
 	flags.StringSliceVar(&f.options.Metrics, "metric", nil, "`METRICS` to compare, separated by commas")
-	flags.StringVar(&f.options.Baseline, "baseline", "", "`LABEL` of the run to compare with, the first by default")
-	flags.IntVar(&f.options.Resamples, "resamples", 1000,
-		fmt.Sprintf("`N` resamples of the bootstrap, 100 to %d", compare.MaxResamples))
-	f.options.Level = compareLevel
-	flags.Var(confidence{&f.options.Level}, "level", "confidence `LEVEL` of the intervals: 0.99 or 99%")
-	flags.Uint64Var(&f.options.Seed, "seed", 1, "seed `N` of the resamples")
-	flags.BoolVar(&f.all, "all", false, "every metric, not only those of the run table and classes of cost and misses that differ")
 	bindFormat(cmd, &f.format, compare.Formats()...)
 	f.keys.bind(cmd)
 	return cmd
@@ -73,10 +59,6 @@ variable ` + anonymizeKeyVariable + `.`,
 func (f *compareRunsFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return usageError{errors.New("which runs? Give folders of sim run --out")}
-	}
-	// The package takes zero as the default; as a flag it is a mistake.
-	if f.options.Resamples == 0 || f.options.Level == 0 {
-		return usageError{errors.New("--resamples and --level must be above 0")}
 	}
 	inputs := make([]compare.Input, len(args))
 	var errs []error
@@ -103,7 +85,7 @@ func (f *compareRunsFlags) run(cmd *cobra.Command, args []string) error {
 	case err != nil:
 		return usageError{err}
 	}
-	return compare.Write(cmd.OutOrStdout(), f.format, report, compare.WriteOptions{All: f.all})
+	return compare.Write(cmd.OutOrStdout(), f.format, report)
 }
 
 // readInput reads [LABEL=]PATH.
@@ -138,74 +120,13 @@ func labelOf(path string) (string, error) {
 	return strings.TrimSuffix(filepath.Base(full), ".jsonl"), nil
 }
 
-// anonymize puts pseudonyms into runs, and into the names of selected cells,
-// when the flags ask for it.
+// anonymize puts pseudonyms into runs when the flags ask for it. Patterns match the names that are shown.
 func (f *compareRunsFlags) anonymize(inputs []compare.Input) error {
 	key, err := f.keys.key()
-	if err != nil || key == nil {
-		return err
-	}
-	// Patterns match the real names.
-	if f.options.Cells, err = compare.Cells(inputs, f.options.Cells); err != nil {
-		return err
-	}
-	hiddenAs := map[string]string{}
 	for i := range inputs {
-		hidden := pseudonym.Run(inputs[i].Run, key)
-		rename(hiddenAs, inputs[i].Run, hidden)
-		inputs[i].Run = hidden
-	}
-	called := func(name string) string { return cmp.Or(hiddenAs[name], name) }
-	for i, name := range f.options.Cells {
-		f.options.Cells[i] = called(name)
-	}
-	f.options.Baseline = called(f.options.Baseline)
-	return nil
-}
-
-// rename records the names of the strategies and cells of a run once it has
-// pseudonyms; cells also without the seed, like repetitions.
-func rename(as map[string]string, run, hidden *results.Run) {
-	for i := range run.Cells {
-		was, is := &run.Cells[i], &hidden.Cells[i]
-		as[was.Strategy], as[was.Cell] = is.Strategy, is.Cell
-		if seed, ok := was.Params[results.SeedParam]; ok {
-			set := " " + results.SeedParam + "=" + seed
-			as[strings.Replace(was.Cell, set, "", 1)] = strings.Replace(is.Cell, set, "", 1)
+		if key != nil {
+			inputs[i].Run = pseudonym.Run(inputs[i].Run, key)
 		}
 	}
+	return err
 }
-
-// confidence is the value of a flag with a level of confidence, as a share or
-// in per cent: 0.99, 99%.
-type confidence struct{ level *float64 }
-
-// Set reads a level. 99 without a per cent sign is an error that says so. The
-// comparison checks the bounds.
-func (c confidence) Set(text string) error {
-	number, percent := strings.CutSuffix(text, "%")
-	share := number
-	if percent {
-		share += "e-2" // rounds once, unlike a division of 99.9
-	}
-	v, err := strconv.ParseFloat(share, 64)
-	if err != nil {
-		return fmt.Errorf("want a share such as 0.99 or per cent such as 99%%, not %q", text)
-	}
-	if !percent && v >= 50 && v < 100 {
-		return fmt.Errorf("level %s: at least 0.5 and below 1 (did you mean %s%%?)", number, number)
-	}
-	*c.level = v
-	return nil
-}
-
-// String returns the level as a share.
-func (c confidence) String() string {
-	if c.level == nil {
-		return ""
-	}
-	return strconv.FormatFloat(*c.level, 'g', -1, 64)
-}
-
-// Type returns the word for the value in help.
-func (confidence) Type() string { return "level" }

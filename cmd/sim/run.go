@@ -221,7 +221,7 @@ func (f *runFlags) parsed(
 		return nil, nil, err
 	}
 	errs := []error{f.output.check(), counted(cmd)}
-	file, err := scenarios.Parse(registry, asked.text, asked.name)
+	file, err := scenarios.Parse(registry, asked.text, asked.name, asked.keys...)
 	if err != nil {
 		return nil, nil, errors.Join(append(errs, err)...)
 	}

@@ -89,7 +89,8 @@ func scenarioByName(name string) ([]byte, error) {
 type scenarioText struct {
 	name    string // of the file, for messages
 	text    []byte
-	builtin bool // comes with the program
+	builtin bool     // comes with the program
+	keys    []string // that lead to it within a file of more
 }
 
 // scenarioPrefix makes an argument a scenario even if something else has its name.
@@ -153,7 +154,7 @@ func asScenario(arg string) (*scenarioText, error) {
 		return nil, fmt.Errorf("%q is both a built-in scenario and a %s: "+
 			"write scenario:%[1]s for the scenario or ./%[1]s for the %[2]s", arg, kind)
 	}
-	return &scenarioText{known.Name + ".yaml", known.Text, true}, nil
+	return &scenarioText{name: known.Name + ".yaml", text: known.Text, builtin: true}, nil
 }
 
 func isYAML(name string) bool {
@@ -172,7 +173,7 @@ func builtinScenario(name string) (*scenarioText, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &scenarioText{b.Name + ".yaml", b.Text, true}, nil
+	return &scenarioText{name: b.Name + ".yaml", text: b.Text, builtin: true}, nil
 }
 
 func readScenario(file string) (*scenarioText, error) {
@@ -180,7 +181,7 @@ func readScenario(file string) (*scenarioText, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read scenario: %w", err)
 	}
-	return &scenarioText{file, text, false}, nil
+	return &scenarioText{name: file, text: text}, nil
 }
 
 // hintScenario adds to the error of a missing path the scenario that may have

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/report/charts"
-	"github.com/compactsim/compactsim/internal/report/pseudonym"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -105,29 +104,23 @@ func (f *runFlags) draw(cmd *cobra.Command, s *study, out *found) error {
 	return errors.Join(err, f.output.draw(cmd, drawings))
 }
 
-// addRun adds what every folder of a run has, with pseudonyms if key is not nil.
+// addRun adds what every folder of a run has. With pseudonyms, if key is not nil, that is what rows hold alone.
 func (s *study) addRun(run *results.Run, key []byte) error {
-	scenario, err := s.scenario(key)
+	s.folder.add(rowsFile, func(w io.Writer) error { return results.WriteRows(w, run) })
+	s.folder.setSummary(documentFile, reports.Run(run, reports.Options{}))
+	if key != nil {
+		return nil
+	}
+	scenario, err := resolvedScenario(s.plan)
+	s.folder.addText(scenarioFile, scenarios.WithGiven(scenario, s.set))
 	if err != nil {
 		return err
 	}
-	s.folder.add(rowsFile, func(w io.Writer) error { return results.WriteRows(w, run) })
-	s.folder.setSummary(documentFile, reports.Run(run, reports.Options{}))
-	s.folder.addText(scenarioFile, scenario)
 	fitted, err := s.plan.Profile()
-	if fitted != nil && err == nil && key == nil {
+	if fitted != nil && err == nil {
 		s.folder.add(profileFile, fitted.Write)
 	}
 	return err
-}
-
-// scenario returns the scenario of a run, with the settings that were given.
-func (s *study) scenario(key []byte) ([]byte, error) {
-	resolved, err := resolvedScenario(s.plan)
-	if err == nil && key != nil {
-		return pseudonym.Scenario(resolved, key)
-	}
-	return scenarios.WithGiven(resolved, s.set), err
 }
 
 // resolvedScenario returns the scenario with absolute paths, so that it can be run again

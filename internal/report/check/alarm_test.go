@@ -36,13 +36,12 @@ func alarms(t *testing.T, checks map[string]string, n int, factor float64) map[s
 	for i := range n {
 		r := rand.New(rand.NewPCG(7, uint64(i)))
 		was, now := summaries(r, defaultSeeds, 1), summaries(r, defaultSeeds, factor)
-		b, err := all.NewBaseline("base.json", was)
+		b, err := all.NewBaseline(was)
 		if err != nil {
 			t.Fatal(err)
 		}
-		baselines := map[string]Loaded{"base.json": {Baseline: b}}
 		for name, f := range files {
-			report := f.Judge(now, baselines)
+			report := f.Judge(now, Loaded{Baseline: b})
 			for _, s := range report.Results {
 				if s.Status == Unjudged {
 					t.Fatal(s.Message)
@@ -57,19 +56,19 @@ func alarms(t *testing.T, checks map[string]string, n int, factor float64) map[s
 }
 
 // Where nothing has changed a check raises an alarm in at most the stated share
-// of its runs, 5 %: even when every bar stands where the true figure is, no
-// difference is too small to count, and the seeds of the baseline draw otherwise.
+// of its runs, 5 %: even when every bar stands where the true figure is, and
+// the seeds of the baseline draw otherwise.
 func TestFalseAlarms(t *testing.T) {
 	const runs = 500
-	margins := "  - {metric: cost_usd, max_increase: 0, min_effect: 1e-9}\n  - {metric: cost_usd, max_decrease: 0, min_effect: 1e-9}\n"
-	ends := fmt.Sprintf("  - {metric: cost_usd, max: %[1]v, min_effect: 1e-9}\n  - {metric: cost_usd, min: %[1]v, min_effect: 1e-9}\n", meanUSD)
+	margins := "  - {metric: cost_usd, max_increase: 0}\n  - {metric: cost_usd, max_decrease: 0}\n"
+	ends := fmt.Sprintf("  - {metric: cost_usd, max: %[1]v}\n  - {metric: cost_usd, min: %[1]v}\n", meanUSD)
 	checks := map[string]string{
-		"increase":   "  - {metric: cost_usd, max_increase: 0, min_effect: 1e-9}\n",
-		"decrease":   "  - {metric: cost_usd, max_decrease: 0, min_effect: 1e-9}\n",
-		"max":        fmt.Sprintf("  - {metric: cost_usd, max: %v, min_effect: 1e-9}\n", meanUSD),
-		"min":        fmt.Sprintf("  - {metric: cost_usd, min: %v, min_effect: 1e-9}\n", meanUSD),
+		"increase":   "  - {metric: cost_usd, max_increase: 0}\n",
+		"decrease":   "  - {metric: cost_usd, max_decrease: 0}\n",
+		"max":        fmt.Sprintf("  - {metric: cost_usd, max: %v}\n", meanUSD),
+		"min":        fmt.Sprintf("  - {metric: cost_usd, min: %v}\n", meanUSD),
 		"four rules": margins + ends,
-		"sessions":   "  - {metric: cost_usd, group: '[a]', max_increase: 0, min_effect: 1e-9}\n",
+		"sessions":   "  - {metric: cost_usd, group: project, max_increase: 0}\n",
 		"as written": "  - {metric: cost_usd, max_increase: 1%}\n",
 	}
 	counts := alarms(t, checks, runs, 1)

@@ -17,7 +17,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 	f := parsed(b, rules.String())
 	was, now := largeRun(1), largeRun(1.1)
-	baseline, err := f.NewBaseline("base.json", was)
+	baseline, err := f.NewBaseline(was)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func BenchmarkCheck(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		r := f.Judge(now, map[string]Loaded{"base.json": {Baseline: read}})
+		r := f.Judge(now, Loaded{Baseline: read})
 		failed = len(r.failures())
 		for _, write := range []func(io.Writer) error{func(w io.Writer) error { return r.Write(w, "text") }, func(w io.Writer) error { return r.Write(w, "json") }, r.JUnit, func(w io.Writer) error { return r.Write(w, "markdown") }} {
 			if err := write(io.Discard); err != nil {

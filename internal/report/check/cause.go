@@ -57,43 +57,62 @@ type looker struct {
 	apart   bool // the baseline has other sessions: sums are compared per call
 }
 
-// look returns one line that says where to look when a metric is beyond its
-// bar: at the part of it that grew most against the baseline or, for a level
-// where none grew, at the largest.
+// look returns one line that says where to look when a metric is beyond its bar: at the part of it that grew
+// most against the baseline or, for a level where none grew, at the largest. A rule on a class or a source is
+// told of that one, whatever else grew more.
 func (l looker) look(m results.Metric) string {
-	if m.Of != "" && (m.By == results.ByClass || m.By == results.BySource) {
-		return l.lookAtPart(m)
-	}
 	switch {
+	case m.Of != "" && (m.By == results.ByClass || m.By == results.BySource):
+		if own := l.parts(func(o results.Metric) bool { return o.Name == m.Name }); len(own) > 0 {
+			return l.tell(&own[0])
+		}
+		return m.Definition
 	case ofCache(m.Name):
-		return l.lookAtCache()
+		if worst, ok := l.foremost(results.NameMisses, results.ByClass); ok {
+			return l.tell(&worst)
+		}
+		return "no class of misses grew: first calls of conversations and their own input weigh more; sim run --split shows both"
 	case strings.HasPrefix(m.Name, results.NameCost) || m.Name == results.NameStorage:
 		return l.lookAtCost()
-	case strings.HasPrefix(m.Name, results.NameAddedLatency):
-		if line := l.lookAtParts(results.NameAddedLatency); line != "" {
-			return line
-		}
 	case strings.Contains(m.Name, results.NameCompactions) || m.Name == results.NameChainMax:
-		return l.lookAtCompactions()
+		return "sim audit --compactions --strategy " + l.cell.Strategy + " shows what started each compaction and whether it paid"
 	}
-	return fmt.Sprintf("%s: sim run --split shows its parts", m.Definition)
+	if worst, ok := l.foremost(m.Name, results.ByPart); ok {
+		return l.tell(&worst) + ": " + worst.metric.Definition
+	}
+	return m.Definition + ": sim run --split shows its parts"
 }
 
-// lookAtPart says how the class or source of a rule changed, and what causes
-// that. Another one that grew more is not the subject of the rule.
-func (l looker) lookAtPart(m results.Metric) string {
-	own := l.parts(func(o results.Metric) bool { return o.Name == m.Name })
-	line := m.Definition
-	if len(own) > 0 && own[0].compared {
-		line = fmt.Sprintf("%s %s", m.Name, own[0].words())
+// lookAtCost names the token class whose cost grew most and, if that is a class of tokens not read, the misses
+// that cause it, else the source that grew most.
+func (l looker) lookAtCost() string {
+	worst, ok := l.foremost(results.NameCost, results.ByClass)
+	if !ok {
+		return "no token class became dearer: sim run --split shows the bill by class and source"
 	}
-	if class, ok := strings.CutPrefix(m.Name, "misses_"); ok {
-		return line + ": " + l.cause(class)
+	whole, by := results.NameMisses, results.ByClass
+	if worst.metric.Name == results.NameCostOutput || worst.metric.Name == results.NameCostRead {
+		whole, by = results.NameCost, results.BySource
 	}
-	if m.By == results.BySource {
-		return line + ": sim run --split shows the calls of each source"
+	line := l.tell(&worst)
+	if next, ok := l.foremost(whole, by); ok {
+		line += "; " + l.tell(&next)
 	}
-	return line + ": sim run --split shows the bill by class and source"
+	return line
+}
+
+// tell says how a metric changed and, of a class of misses, what causes it. In a recorded cell nobody knows
+// why an entry was gone within its lifetime.
+func (l looker) tell(c *change) string {
+	line := c.metric.Name + " " + c.words()
+	class, ok := strings.CutPrefix(c.metric.Name, "misses_")
+	switch {
+	case !ok:
+		return line
+	case l.cell.Strategy == results.StrategyBilled && class == prompt.MissEviction.String():
+		return line + ": calls within the lifetime did not read what was cached, for no visible reason; sim audit lists them"
+	}
+	return line + ": " + missCauses[class]
 }
 
 // ofCache reports whether a metric measures how the cache was used.
@@ -140,29 +159,23 @@ func (l looker) parts(take func(results.Metric) bool) []change {
 		}
 		c := change{metric: m, now: mean(values)}
 		if l.was != nil {
-			c.was, c.compared = l.was.Metrics[m.Name]
+			c.was, c.compared = l.was.mean(m.Name)
 		}
-		if calls := l.totals[0].N(results.Calls); l.apart && c.compared && m.Kind == results.KindSum && calls > 0 &&
-			l.was.Metrics[results.NameCalls] > 0 {
-			size, each := 1.0, " a call"
-			if m.Unit != results.UnitUSD {
-				size, each = 100, " in 100 calls"
+		if l.apart && c.compared && m.Kind == results.KindSum {
+			before, _ := l.was.mean(results.NameCalls)
+			if calls := float64(l.totals[0].N(results.Calls)); calls > 0 && before > 0 {
+				c.now, c.was, c.each = 100*c.now/calls, 100*c.was/before, " in 100 calls"
 			}
-			c.now, c.was, c.each = size*c.now/float64(calls), size*c.was/l.was.Metrics[results.NameCalls], each
 		}
 		all = append(all, c)
 	}
 	return all
 }
 
-// of returns how the classes or sources of a metric changed.
-func (l looker) of(whole string, by string) []change {
-	return l.parts(func(m results.Metric) bool { return m.Of == whole && m.By == by })
-}
-
-// foremost returns the change that grew most. If none did and the rule is a
+// foremost returns the part of a metric that grew most. If none did and the rule is a
 // level, it returns the largest value now, false when all are zero.
-func (l looker) foremost(all []change) (worst change, ok bool) {
+func (l looker) foremost(whole, by string) (worst change, ok bool) {
+	all := l.parts(func(m results.Metric) bool { return m.Of == whole && m.By == by })
 	for _, c := range all {
 		if g := c.growth(); g > tolerance(c.now) && (!ok || g > worst.growth()) {
 			worst, ok = c, true
@@ -177,92 +190,4 @@ func (l looker) foremost(all []change) (worst change, ok bool) {
 		}
 	}
 	return worst, ok
-}
-
-// lookAtCache names what grew, misses before tokens, else the misses there are.
-func (l looker) lookAtCache() string {
-	misses, missed := l.misses()
-	if missed && (misses.compared || l.was == nil) {
-		return l.missWords(&misses)
-	}
-	line := "no class of misses grew"
-	for _, c := range l.parts(func(m results.Metric) bool {
-		return m.Name == results.NameUncachedTokens || strings.HasPrefix(m.Name, "cache_write_")
-	}) {
-		if c.compared && c.growth() > tolerance(c.now) {
-			line, missed = line+"; "+c.metric.Name+" "+c.words(), false
-		}
-	}
-	if missed {
-		return l.missWords(&misses)
-	}
-	return line + ": first calls of conversations and their own input weigh more; sim run --split shows both"
-}
-
-// misses returns the class of misses to name, false when there is none.
-func (l looker) misses() (change, bool) { return l.foremost(l.of(results.NameMisses, results.ByClass)) }
-
-// cause returns the cause of a class of misses. In a recorded cell nobody knows
-// why an entry was gone within its lifetime.
-func (l looker) cause(class string) string {
-	if l.cell.Strategy == results.StrategyBilled && class == prompt.MissEviction.String() {
-		return "calls within the lifetime did not read what was cached, for no visible reason; sim audit lists them"
-	}
-	return missCauses[class]
-}
-
-// missWords says how a class of misses changed and what causes it.
-func (l looker) missWords(worst *change) string {
-	class := strings.TrimPrefix(worst.metric.Name, "misses_")
-	if worst.compared {
-		return fmt.Sprintf("misses of class %s %s: %s", class, worst.words(), l.cause(class))
-	}
-	all := 0.0
-	for _, c := range l.of(results.NameMisses, results.ByClass) {
-		all += c.now
-	}
-	return fmt.Sprintf("%s of %s misses have class %s: %s",
-		figure(results.UnitCalls, worst.now), figure(results.UnitCalls, all), class, l.cause(class))
-}
-
-// lookAtCost names the token class whose cost grew most and, if that is a class
-// of tokens not read, the misses that cause it, else the source that grew most.
-func (l looker) lookAtCost() string {
-	worst, ok := l.foremost(l.of(results.NameCost, results.ByClass))
-	if !ok {
-		return "no token class became dearer: sim run --split shows the bill by class and source"
-	}
-	line := fmt.Sprintf("%s %s", worst.metric.Name, worst.words())
-	if worst.metric.Name == results.NameCostOutput || worst.metric.Name == results.NameCostRead {
-		source, ok := l.foremost(l.of(results.NameCost, results.BySource))
-		if !ok {
-			return line
-		}
-		return fmt.Sprintf("%s; most in %s, which %s", line, source.metric.Name, source.words())
-	}
-	if misses, ok := l.misses(); ok {
-		return line + "; " + l.missWords(&misses)
-	}
-	return line
-}
-
-// lookAtParts names the part of a metric that grew most, "" if there is none to
-// name.
-func (l looker) lookAtParts(of string) string {
-	worst, ok := l.foremost(l.parts(func(m results.Metric) bool { return m.Of == of }))
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf("%s %s: %s", worst.metric.Name, worst.words(), worst.metric.Definition)
-}
-
-// lookAtCompactions sends the reader to the list of compactions.
-func (l looker) lookAtCompactions() string {
-	line := ""
-	for _, c := range l.parts(func(m results.Metric) bool { return m.Name == results.NamePeakContext }) {
-		if c.compared && math.Abs(c.growth()) > tolerance(c.now) {
-			line = "peak_context_tokens " + c.words() + "; "
-		}
-	}
-	return line + "sim audit --compactions --strategy " + l.cell.Strategy + " shows what started each compaction and whether it paid"
 }

@@ -78,7 +78,7 @@ func (p *partners) perTask(side int) (w weighed) {
 // divide divides the change of the bill since the baseline; nil where either has none. facts are
 // what today's sessions cost more by each fact that changed, by session.
 func (f *File) divide(in *Input, b *Baseline, now []Past, facts map[string]float64) *Change {
-	was := b.past()
+	was := b.Past
 	p := partnersOf(was, now)
 	c := &Change{Per: "call", Causes: map[string]float64{}}
 	before, after := perCall(was), perCall(now)
@@ -111,7 +111,7 @@ func (f *File) divide(in *Input, b *Baseline, now []Past, facts map[string]float
 	}
 	other := replaced(was, now)
 	c.Facts = after.mean(func(p *Past) float64 { return facts[p.key] })
-	c.Prices = after.mean(func(p *Past) float64 { return (p.predicted() - facts[p.key]) * in.dearer(p.key, b.rates(), other) })
+	c.Prices = after.mean(func(p *Past) float64 { return (p.predicted() - facts[p.key]) * in.dearer(p.key, b.Rates, other) })
 	c.Work = c.Now - c.Was - c.Prices - c.Facts - c.Cache
 	c.Text = c.words()
 	return c

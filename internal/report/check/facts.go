@@ -68,7 +68,7 @@ func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[str
 	}
 	var was []Past
 	if b != nil {
-		was = b.past()
+		was = b.Past
 	}
 	by := map[string]float64{}
 	more, of := 0.0, 0.0

@@ -22,7 +22,7 @@
 // drawn, so that every figure of such a cell is a sample. The cell is simulated
 // under several seeds, and the interval of the mean over them decides: a rule
 // is broken when the whole interval lies beyond the bar, and its mean lies
-// beyond by more than the rule's min_effect. Against a baseline the seeds are
+// beyond by more than a thousandth. Against a baseline the seeds are
 // paired. The interval is Student's with a confidence of 1 − level/m, where m
 // is the number of figures of the check that spread, so that a check of any
 // length raises a false alarm in at most a share level of its runs (half of
@@ -31,16 +31,12 @@
 package check
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/sim/results"
 )
 
 // Defaults of a check file.
@@ -65,8 +61,6 @@ type File struct {
 	Level             float64 `yaml:"level" doc:"share of runs without a change that may raise an alarm" min:"0.0001" max:"0.5"`
 	Baseline          string  `yaml:"baseline" doc:"file that the rules are held against"`
 	ScenarioMayChange bool    `yaml:"scenario_may_change" doc:"another scenario than the baseline's is what is judged"`
-	SessionsMayChange *bool   `yaml:"sessions_may_change" doc:"other sessions than the baseline's are what is judged, on ratios and figures per call; without it for billed alone"`
-	Undecided         string  `yaml:"undecided" doc:"what becomes of a rule that fewer sessions than can tell leave open: it passes or fails the check" enum:"pass,fail"`
 	Suspect           string  `yaml:"suspect" doc:"what becomes of a figure that is beyond its bar by no more than chance explains: it is told first, or fails the check" enum:"warn,fail"`
 	Window            int     `yaml:"window" doc:"runs that a baseline keeps, the last ones; each is judged and then added by --update" min:"0" max:"1000"`
 	Unread            *int    `yaml:"unread" doc:"lines, files and sessions that may be lost in reading; without it as many as the runs of the baseline lost" min:"0"`
@@ -76,14 +70,12 @@ type File struct {
 	Paired            Paired  `yaml:"paired"`
 	Rules             []Rule  `yaml:"rules"`
 
-	pairedLine int
+	pairedLine, baselineLine int
 }
 
-// Source is a scenario: a file or built-in scenario by its name, or text within
-// the check file.
+// Source is a scenario: a file or built-in scenario by its name, or one within the check file.
 type Source struct {
-	Path string
-	Text []byte // lines have the numbers of the check file
+	Path string // "" for one within
 	Line int
 }
 
@@ -98,97 +90,35 @@ func Parse(text []byte, name string) (*File, error) {
 	if tree.Root.Kind != yaml.MappingNode {
 		return nil, tree.Errorf(tree.Root, "a check is a mapping with the keys scenario and rules")
 	}
-	f := &File{Name: name, Seeds: defaultSeeds, Level: defaultLevel, Unpriced: "refuse", Undecided: "pass", Suspect: "warn", Facts: Facts{Lifetime: "any"}}
+	f := &File{Name: name, Seeds: defaultSeeds, Level: defaultLevel, Unpriced: "refuse", Suspect: "warn", Facts: Facts{Lifetime: "any"}}
 	errs := tree.Decode(tree.Root, f, "")
-	errs = append(errs, f.scenario(tree, text)...)
+	errs = append(errs, f.scenario(tree)...)
 	list := spec.Child(tree.Root, "rules")
 	if list == nil || len(list.Content) == 0 {
 		errs = append(errs, fmt.Errorf("%s: a check needs rules", name))
 	}
-	if n := spec.Child(tree.Root, "paired"); n != nil {
-		f.pairedLine = n.Line
+	for key, line := range map[string]*int{"paired": &f.pairedLine, "baseline": &f.baselineLine} {
+		if n := spec.Child(tree.Root, key); n != nil {
+			*line = n.Line
+		}
 	}
 	for i := range f.Rules {
 		r := &f.Rules[i]
 		r.settle() // Decode has reported the errors
-		r.Line, r.Baseline = list.Content[i].Line, baselinePath(cmp.Or(r.Against, f.Baseline))
+		r.Line = list.Content[i].Line
 	}
 	return f, errors.Join(tree.Sorted(errs)...)
 }
 
 // scenario finds the scenario: a name, or a mapping within the file.
-func (f *File) scenario(t *spec.Tree, text []byte) []error {
+func (f *File) scenario(t *spec.Tree) []error {
 	n := spec.Child(t.Root, "scenario")
 	switch {
 	case n == nil:
 		return []error{fmt.Errorf("%s: a check needs a scenario: a file, the name of a built-in one, or a mapping", f.Name)}
-	case n.Kind == yaml.ScalarNode && n.Value != "":
-		f.Scenario = Source{Path: n.Value, Line: n.Line}
-		return nil
-	case n.Kind != yaml.MappingNode:
+	case n.Kind != yaml.MappingNode && (n.Kind != yaml.ScalarNode || n.Value == ""):
 		return []error{t.Errorf(n, "scenario takes a file, the name of a built-in one, or a mapping")}
 	}
-	f.Scenario = Source{Text: cut(t.Root, n, text), Line: n.Line}
-	if own, err := spec.Parse(f.Scenario.Text, f.Name); err == nil && same(own.Root, n) {
-		return nil
-	}
-	// An alias, a file of one line, or line ends other than \n: the text cannot
-	// keep its lines.
-	again, err := yaml.Marshal(spec.Clone(n))
-	f.Scenario.Text = again
-	if err != nil {
-		return []error{t.Errorf(n, "scenario: %w", err)}
-	}
+	f.Scenario = Source{Path: n.Value, Line: n.Line}
 	return nil
-}
-
-// same reports whether two nodes have the same content in the same lines.
-func same(a, b *yaml.Node) bool {
-	return a.Kind == b.Kind && a.ShortTag() == b.ShortTag() && a.Value == b.Value && a.Line == b.Line &&
-		slices.EqualFunc(a.Content, b.Content, same)
-}
-
-// cut returns the text of the mapping n below root with everything else
-// blanked, so that errors in it have the lines of the file.
-func cut(root, n *yaml.Node, text []byte) []byte {
-	end := len(text) + 1 // line of the next key, from 1
-	for i := 0; i < len(root.Content); i += 2 {
-		if line := root.Content[i].Line; line > n.Line {
-			end = min(end, line)
-		}
-	}
-	lines := strings.Split(string(text), "\n")
-	for i := range lines {
-		switch {
-		case i+1 < n.Line || i+1 >= end:
-			lines[i] = ""
-		case i+1 == n.Line && n.Column > 1:
-			own := []rune(lines[i])
-			lines[i] = strings.Repeat(" ", n.Column-1) + string(own[min(n.Column-1, len(own)):])
-		}
-	}
-	return []byte(strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n")
-}
-
-// mayChange reports whether cells of a strategy are compared over different sessions.
-func (f *File) mayChange(strategy string) bool {
-	if f.SessionsMayChange != nil {
-		return *f.SessionsMayChange
-	}
-	return strategy == results.StrategyBilled
-}
-
-// Baselines returns the baseline files of the rules, each once, as the shortest
-// form of its path, in order.
-func (f *File) Baselines() []string {
-	var files []string
-	for i := range f.Rules {
-		if b := f.Rules[i].Baseline; b != "" && !slices.Contains(files, b) {
-			files = append(files, b)
-		}
-	}
-	if b := baselinePath(f.Baseline); b != "" && (f.Facts.asked() || f.Paired.asked()) && !slices.Contains(files, b) {
-		files = append(files, b)
-	}
-	return files
 }

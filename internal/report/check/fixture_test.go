@@ -50,7 +50,7 @@ func cell(name string, draws ...[]tally) Cell {
 
 // input is a run of cells over the sessions a and b, of two projects.
 func input(cells ...Cell) *Input {
-	return &Input{Version: "v1", SessionsDigest: "5e55", ScenarioDigest: "5ce0", PricesDigest: "9a1d", Prices: "2026-03-01", Calls: 20, Cells: cells, Sessions: map[string]Session{
+	return &Input{Version: "v1", SessionsDigest: "5e55", ScenarioDigest: "5ce0", Rates: map[string]results.Cost{"opus": {results.ClassRead: 1}}, Prices: "2026-03-01", Calls: 20, Cells: cells, Sessions: map[string]Session{
 		"a": {Project: "api", Model: "opus", Agent: "claude-code"}, "b": {Project: "web", Model: "opus", Agent: "codex"},
 	}}
 }
@@ -83,11 +83,11 @@ func levels(t testing.TB, text string) *File {
 // against makes a baseline of one run and judges another by it.
 func against(t testing.TB, f *File, was, now *Input) *Report {
 	t.Helper()
-	b, err := f.NewBaseline("base.json", was)
+	b, err := f.NewBaseline(was)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f.Judge(now, map[string]Loaded{"base.json": {Baseline: b}})
+	return f.Judge(now, Loaded{Baseline: b})
 }
 
 // says tests that a report has one failure, which holds all texts.

@@ -2,7 +2,6 @@ package check
 
 import (
 	"maps"
-	"path"
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/nearest"
@@ -14,7 +13,6 @@ type Input struct {
 	Version        string // of the tool
 	SessionsDigest string // of the sessions that were replayed
 	ScenarioDigest string // of the cells and everything around them
-	PricesDigest   string // of the prices of the models in use
 	Prices         string // date of the table of prices, ISO 8601
 	Calls          int    // recorded calls of all sessions
 	Sessions       map[string]Session
@@ -31,7 +29,8 @@ type Input struct {
 	Causes []Cause
 	// Price prices facts; nil where no rule asks for them.
 	Price Price
-	// Rates are the latest standard prices of the models in use, USD a million tokens by class.
+	// Rates are the latest standard prices of the recorded models, USD a million tokens by class; a model without
+	// a price has none.
 	Rates map[string]results.Cost
 	// Key identifies the key of the pseudonyms of projects and sessions; "" if they
 	// have their own names.
@@ -87,6 +86,26 @@ func (s *slice) values(m results.Metric) ([]float64, bool) {
 	return values, true
 }
 
+// parts returns both sums of a ratio in the session of a row, as means over the seeds.
+func (c *Cell) parts(m *results.Metric, row int) (p [2]float64) {
+	for _, d := range c.Draws {
+		part, base := m.Parts(d.Rows[row])
+		p[0] += part / float64(len(c.Draws))
+		p[1] += base / float64(len(c.Draws))
+	}
+	return p
+}
+
+// parts returns them in each session of a slice that has them.
+func (s *slice) parts(m *results.Metric) (list [][2]float64) {
+	for j, row := range s.cell.Draws[0].Rows {
+		if p := s.cell.parts(m, j); p != [2]float64{} && s.group.has(row.Session) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
 // targets returns the cells of a rule. The bill is no strategy: a rule must
 // name it.
 func (in *Input) targets(r *Rule) []*Cell {
@@ -101,13 +120,10 @@ func (in *Input) targets(r *Rule) []*Cell {
 
 // speaksOf reports whether a rule applies to a cell of a strategy.
 func (r *Rule) speaksOf(cell, strategy string) bool {
-	switch {
-	case r.Strategy != "":
-		return strategy == r.Strategy
-	case r.Cell != "":
-		return nearest.Match(r.Cell, cell)
+	if r.Strategy == "" {
+		return strategy != results.StrategyBilled
 	}
-	return strategy != results.StrategyBilled
+	return nearest.Match(r.Strategy, strategy) || nearest.Match(r.Strategy, cell)
 }
 
 // Touches reports whether a rule of the check applies to a cell.
@@ -121,27 +137,20 @@ type group struct {
 	has  func(session string) bool
 }
 
+// of returns the project, model or agent.
+func (s *Session) of(by string) string {
+	return map[string]string{ByProject: s.Project, ByModel: s.Model, ByAgent: s.Agent}[by]
+}
+
 // groups returns the groups of a rule.
 func (in *Input) groups(by string) []group {
-	var of func(Session) string
-	switch by {
-	case "":
+	if by == "" {
 		return []group{{"", func(string) bool { return true }}}
-	case ByProject:
-		of = func(s Session) string { return s.Project }
-	case ByModel:
-		of = func(s Session) string { return s.Model }
-	case ByAgent:
-		of = func(s Session) string { return s.Agent }
-	default:
-		return []group{{"sessions " + by, func(id string) bool { ok, _ := path.Match(by, id); return ok }}}
 	}
 	members := map[string]map[string]bool{} // sessions by property
 	for id, s := range in.Sessions {
-		if members[of(s)] == nil {
-			members[of(s)] = map[string]bool{}
-		}
-		members[of(s)][id] = true
+		name := s.of(by)
+		members[name] = put(members[name], id, true)
 	}
 	var list []group
 	for _, name := range slices.Sorted(maps.Keys(members)) {
@@ -172,6 +181,7 @@ type sums struct {
 	slices  map[sliceKey]*slice
 	groups  map[string][]group // by Rule.Group
 	metrics []results.Metric
+	file    *File
 	partners
 }
 
@@ -181,7 +191,7 @@ type sliceKey struct {
 }
 
 func (f *File) newSums() *sums {
-	m := &sums{slices: map[sliceKey]*slice{}, groups: map[string][]group{}, metrics: results.Metrics()}
+	m := &sums{slices: map[sliceKey]*slice{}, groups: map[string][]group{}, metrics: results.Metrics(), file: f}
 	for i := range f.Rules {
 		if r := &f.Rules[i]; r.Per != "" && !slices.ContainsFunc(m.metrics, func(o results.Metric) bool { return o.Name == r.Metric.Name }) {
 			m.metrics = append(m.metrics, r.Metric)

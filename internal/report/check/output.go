@@ -43,11 +43,8 @@ func (r *Report) head() string {
 // document returns the report as a document: all comparisons, then the failures.
 func (r *Report) document() *document.Document {
 	d := &document.Document{Head: append(r.first(), r.head()), Notes: append(slices.Clone(r.Notes), r.Verdict()), JSON: document.Indented(r)}
-	if t := r.table(func(s *Result) bool { return s.Status != OK || len(r.Results) <= maxLines }); len(r.Results) > 0 {
-		if left := len(r.Results) - len(t.Rows); left > 0 {
-			t.Notes = append(t.Notes, document.Count(left, "comparison")+" that hold not listed; --format json has them")
-		}
-		d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{t}})
+	if len(r.Results) > 0 {
+		d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{r.table(func(*Result) bool { return true })}})
 	}
 	for _, blocks := range r.failing() {
 		d.Sections = append(d.Sections, document.Section{Blocks: blocks})
@@ -113,10 +110,8 @@ func (r *Report) at(line int) string {
 	return fmt.Sprintf("%s:%d: ", r.File, line)
 }
 
-const (
-	maxLines  = 100 // results that a table lists; of more it lists the failures
-	shortName = 12  // least number of characters of a name that are kept
-)
+// shortName is the least number of characters of a name that are kept.
+const shortName = 12
 
 // table lists the results that show selects.
 func (r *Report) table(show func(*Result) bool) *document.Table {
@@ -141,9 +136,7 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 			t.Columns[8].Title = "DETECTS"
 		}
 		status := document.Cell{Value: words[v.Status]}
-		if v.Note != "" {
-			status.Notes = []string{v.Note}
-		} else if v.Status == Undecided && !r.strict[Undecided] {
+		if v.Status == Undecided {
 			status.Notes = []string{v.Message}
 		}
 		observed, bar := v.observed()
@@ -259,7 +252,7 @@ func (r *Report) JUnit(w io.Writer) error {
 	for i := range r.Results {
 		s := &r.Results[i]
 		var failure *junitFailure
-		if r.strict[s.Status] {
+		if r.fails(s.Status) {
 			failure = &junitFailure{Message: inert(s.Message), Type: string(s.Status), Text: inert(s.Look)}
 		}
 		add(fmt.Sprintf("%s %s of %s%s", s.Metric, s.Rule, s.Cell, inGroup(s.Group)), s.Line, failure)

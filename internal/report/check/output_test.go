@@ -13,10 +13,10 @@ import (
 // broken is the report of a check in which one rule holds, one is broken and one
 // cannot be judged, with texts that need escaping.
 func broken(t *testing.T) *Report {
-	f := levels(t, "rules:\n- {metric: cost_usd, max: 4}\n- {metric: cache_hit_ratio, min: 95%}\n- {metric: calls, cell: '<x|y>', max: 1}\n")
+	f := levels(t, "rules:\n- {metric: cost_usd, max: 4}\n- {metric: cache_hit_ratio, min: 95%}\n- {metric: calls, min: 0}\n")
 	return f.Judge(input(one("a,b: <c>|d",
 		tally{session: "a", usd: 3, read: 90, written: 10, misses: map[prompt.MissClass]int{prompt.MissHead: 3}},
-		tally{session: "b", usd: 1, read: 90, written: 10})), nil)
+		tally{session: "b", usd: 1, read: 90, written: 10})), Loaded{})
 }
 
 func TestText(t *testing.T) {
@@ -29,13 +29,13 @@ func TestText(t *testing.T) {
 METRIC           CELL        RULE     OBSERVED     BAR   MARGIN  BASELINE  RESULT
 cost_usd         a,b: <c>|d  max 4       $4.00   $4.00    $0.00         –  ok
 cache_hit_ratio  a,b: <c>|d  min 95%    90.0 %  95.0 %  −5.0 pp         –  FAIL
-calls            <x|y>       max 1           –       –        –         –  FAIL
+calls            a,b: <c>|d  min 0          20       –        –         –  FAIL
 
 FAIL check.yaml:4: cache_hit_ratio of a,b: <c>|d is 90.0 %, below 95.0 %
-look: 3 of 3 misses have class head: something before the conversation changes between requests: tools, system
-prompt or parameters
+look: misses_head is the largest part: 3: something before the conversation changes between requests: tools,
+system prompt or parameters
 
-FAIL check.yaml:5: calls of <x|y> (max 1): no cell matches; the cells are a,b: <c>|d
+FAIL check.yaml:5: calls of a,b: <c>|d (min 0): cannot fail: calls is never below 0, the bar is 0
 
 1 of 3 comparisons ok, 1 beyond the bar, 1 not judged
 `
@@ -54,8 +54,8 @@ func TestAnnotate(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "::error file=ci/a%2Cb%3Acheck.yaml,line=4,title=cache_hit_ratio::cache_hit_ratio of a,b: <c>|d is 90.0 %25, below 95.0 %25%0A" +
-		"3 of 3 misses have class head: something before the conversation changes between requests: tools, system prompt or parameters\n" +
-		"::error file=ci/a%2Cb%3Acheck.yaml,line=5,title=calls::calls of <x|y> (max 1): no cell matches; the cells are a,b: <c>|d\n"
+		"misses_head is the largest part: 3: something before the conversation changes between requests: tools, system prompt or parameters\n" +
+		"::error file=ci/a%2Cb%3Acheck.yaml,line=5,title=calls::calls of a,b: <c>|d (min 0): cannot fail: calls is never below 0, the bar is 0\n"
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
@@ -76,9 +76,8 @@ func TestTextsAreHarmless(t *testing.T) {
 	in.Cells[0].Name = evil
 	in.Lost, in.NumLost = []string{"::error::" + evil}, 1
 	f := levels(t, "rules:\n  - {metric: cost_usd, group: project, max: 0.5}\n")
-	r := f.Judge(in, nil)
+	r := f.Judge(in, Loaded{})
 	r.Notes = append(r.Notes, evil, " ::stop-commands::x", strings.Repeat("word ", 21)+"words ::error::at the start of a wrapped line")
-	r.Results[0].Note = evil
 	for name, write := range map[string]func(io.Writer) error{
 		"text": func(w io.Writer) error { return r.Write(w, "text") }, "json": func(w io.Writer) error { return r.Write(w, "json") },
 		"junit": r.JUnit, "summary": func(w io.Writer) error { return r.Write(w, "markdown") },
@@ -144,7 +143,7 @@ func TestSummary(t *testing.T) {
 	}
 	for _, want := range []string{
 		"**❌ sim check: 1 of 3 comparisons ok, 1 beyond the bar, 1 not judged** (check.yaml: 2 sessions, 20 calls)\n", "| METRIC", `a,b: &lt;c>\|d`,
-		"**FAIL** check.yaml:4: cache\\_hit\\_ratio of a,b: &lt;c>\\|d is 90.0 %, below 95.0 %\n\nlook: 3 of 3 misses",
+		"**FAIL** check.yaml:4: cache\\_hit\\_ratio of a,b: &lt;c>\\|d is 90.0 %, below 95.0 %\n\nlook: misses\\_head is the largest part",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
@@ -166,20 +165,5 @@ func TestJSON(t *testing.T) {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%s is not in\n%s", want, b.String())
 		}
-	}
-}
-
-// Of more than 100 results a table shows those that fail.
-func TestLongReports(t *testing.T) {
-	r := &Report{Results: []Result{{Metric: "calls", Cell: "bad", Status: Breach}}}
-	for range maxLines {
-		r.Results = append(r.Results, Result{Metric: "calls", Cell: "good", Status: OK})
-	}
-	var b bytes.Buffer
-	if err := r.Write(&b, "text"); err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(b.String(), "good") || !strings.Contains(b.String(), "bad") || !strings.Contains(b.String(), "100 comparisons that hold not listed") {
-		t.Error(b.String())
 	}
 }

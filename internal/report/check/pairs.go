@@ -105,8 +105,7 @@ func (f *File) pairedCases(in *Input, all *sums, b *Baseline) []*verdict {
 	}
 	p := &all.partners
 	cost, _ := results.LookupMetric(results.NameCost)
-	rule := &Rule{Name: cost.Name, Metric: cost, whole: cost, Kind: MaxIncrease, Bar: *f.Paired.Max, MinEffect: &defaultMinEffect,
-		Baseline: baselinePath(f.Baseline), Line: f.pairedLine}
+	rule := &Rule{Name: cost.Name, Metric: cost, whole: cost, Kind: MaxIncrease, Bar: *f.Paired.Max, Line: f.pairedLine}
 	var cases []*verdict
 	for i := range in.Cells {
 		c := &in.Cells[i]

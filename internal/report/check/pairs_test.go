@@ -10,7 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-const pairedRules = "baseline: base.json\nsessions_may_change: true\npaired: {max: 3%}\nrules:\n  - {metric: cost_usd, strategy: billed, max: 1e6}\n"
+const pairedRules = "baseline: base.json\npaired: {max: 3%}\nrules:\n  - {metric: cost_usd, strategy: billed, max: 1e6}\n"
 
 // bills is a run of sessions, ID or ID TASK, that were billed so many USD.
 func bills(of map[string]float64) *Input {

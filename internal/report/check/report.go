@@ -49,10 +49,7 @@ type Result struct {
 	// Message says what is wrong and Look, in one line, what to look at.
 	Message string `json:"message,omitzero"`
 	Look    string `json:"look,omitzero"`
-	// Note says why a figure beyond its bar holds.
-	Note string `json:"note,omitzero"`
-	told bool   // a problem of the whole run explains why it is not judged
-	open bool   // undecided, whatever follows from that
+	told    bool   // a problem of the whole run explains why it is not judged
 }
 
 // Problem is something other than a rule that fails a check.
@@ -75,7 +72,7 @@ type Report struct {
 	Problems []Problem `json:"problems,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`
 
-	strict map[Status]bool // outcomes that fail the check
+	strict bool // what is suspect fails the check
 }
 
 // reportSchema is the version of the encoded form of a report.
@@ -91,11 +88,6 @@ func (r *Report) Err() error {
 
 // Broken reports whether a rule is broken.
 func (r *Report) Broken() bool { return r.count(Breach) > 0 }
-
-// Open reports whether some rule needs more sessions to decide.
-func (r *Report) Open() bool {
-	return slices.ContainsFunc(r.Results, func(s Result) bool { return s.open })
-}
 
 // Compared reports whether some rule had a baseline.
 func (r *Report) Compared() bool {
@@ -138,11 +130,21 @@ func (r *Report) fail(line int, format string, args ...any) {
 	r.Problems = append(r.Problems, Problem{line, fmt.Sprintf(format, args...)})
 }
 
+// note adds a note.
+func (r *Report) note(format string, args ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
+// fails reports whether an outcome fails the check.
+func (r *Report) fails(s Status) bool {
+	return s == Breach || s == Unjudged || s == Suspect && r.strict
+}
+
 // settle sets whether everything holds.
 func (r *Report) settle() {
 	r.OK = len(r.Problems) == 0 && len(r.Results) > 0
 	for i := range r.Results {
-		r.OK = r.OK && !r.strict[r.Results[i].Status]
+		r.OK = r.OK && !r.fails(r.Results[i].Status)
 	}
 }
 
@@ -168,11 +170,11 @@ func (r *Report) failures() []failure {
 			all = append(all, failure{"FAIL", s.Line, s.Metric, s.Message, s.Look})
 		case s.Status == Suspect:
 			lead := "SUSPECT"
-			if r.strict[Suspect] {
+			if r.strict {
 				lead = "FAIL"
 			}
 			suspect = append(suspect, failure{lead, s.Line, s.Metric, s.Message, s.Look})
-		case r.strict[s.Status] && !s.told:
+		case s.Status == Unjudged && !s.told:
 			where := s.Metric
 			if s.Cell != "" {
 				where += " of " + s.Cell

@@ -3,12 +3,11 @@ package check
 import (
 	"errors"
 	"fmt"
-	"math"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/results"
@@ -42,38 +41,31 @@ func (k Kind) sign() float64 {
 	return 1
 }
 
-// Ways to group sessions; any other group is a pattern of session ids.
+// Ways to group sessions.
 const (
 	ByProject = "project"
 	ByModel   = "model" // the model of most calls of the session
 	ByAgent   = "agent"
 )
 
-// Rule bounds one metric in the cells it names. Parse sets the line, the
-// baseline and the fields derived from keys.
+// Rule bounds one metric in the cells it names. Parse sets the line and the
+// fields derived from keys.
 type Rule struct {
-	Name     string `yaml:"metric" doc:"name of the metric"`
-	Per      string `yaml:"per" doc:"divide it by this one, such as calls or output_tokens (for each thousand)"`
-	Strategy string `yaml:"strategy" doc:"cells of this strategy; any without"`
-	Cell     string `yaml:"cell" doc:"the cell of this name or pattern; any without"`
-	// Group is ByProject, ByModel, ByAgent or a pattern of session ids; "" for
-	// all sessions together.
-	Group       string  `yaml:"group" doc:"project, model, agent, or a pattern of session ids; all sessions without"`
+	Name string `yaml:"metric" doc:"name of the metric"`
+	Per  string `yaml:"per" doc:"divide it by this one, such as calls or output_tokens (for each thousand)"`
+	// Strategy is the name of cells or of their strategy, or a pattern of either.
+	Strategy    string  `yaml:"strategy" doc:"cells or strategies of this name or pattern; any without"`
+	Group       string  `yaml:"group" doc:"project, model or agent; all sessions without"`
 	Min         *Amount `yaml:"min" doc:"the least the figure may be"`
 	Max         *Amount `yaml:"max" doc:"the most the figure may be"`
 	MaxIncrease *Amount `yaml:"max_increase" doc:"the most it may lie above the baseline"`
 	MaxDecrease *Amount `yaml:"max_decrease" doc:"the most it may lie below the baseline"`
-	// MinEffect is how far the mean of a figure that spreads must at least lie beyond its
-	// bar; a percentage is one of the baseline or, without a baseline, of the bar.
-	MinEffect *Amount `yaml:"min_effect" doc:"what the mean of a figure that is drawn must lie beyond the bar"`
-	Against   string  `yaml:"against" doc:"the baseline of this rule alone"`
 
-	Metric   results.Metric `yaml:"-"`
-	whole    results.Metric // Metric without Per
-	Kind     Kind           `yaml:"-"`
-	Bar      Amount         `yaml:"-"`
-	Baseline string         `yaml:"-"` // file with the baseline of the rule; "" for none
-	Line     int            `yaml:"-"` // in the check file
+	Metric results.Metric `yaml:"-"`
+	whole  results.Metric // Metric without Per
+	Kind   Kind           `yaml:"-"`
+	Bar    Amount         `yaml:"-"`
+	Line   int            `yaml:"-"` // in the check file
 }
 
 // Text returns the requirement of the rule, for instance "max_increase 1%".
@@ -98,26 +90,14 @@ func (r *Rule) settle() []error {
 	if r.whole = r.Metric; r.Per != "" && known {
 		r.setPer(wrong)
 	}
-	if r.Strategy != "" && r.Cell != "" {
-		wrong("cell", "excludes strategy")
+	if _, err := path.Match(r.Strategy, ""); err != nil {
+		wrong("strategy", "is no pattern: %q", r.Strategy)
 	}
-	for key, pattern := range map[string]string{"cell": r.Cell, "group": r.Group} {
-		if _, err := path.Match(pattern, ""); err != nil {
-			wrong(key, "is no pattern: %q", pattern)
-		}
-	}
-	groupings := []string{ByProject, ByModel, ByAgent}
-	hint, near := nearest.Name(r.Group, groupings)
-	if near && !slices.Contains(groupings, r.Group) && len(r.Group) > 3 && !strings.ContainsAny(r.Group, "*?[0123456789") {
-		wrong("group", "is unknown: %q (did you mean %q?)", r.Group, hint)
+	if by := []string{ByProject, ByModel, ByAgent}; r.Group != "" && !slices.Contains(by, r.Group) {
+		wrong("group", "is unknown: %q%s; known: %s", r.Group, nearest.Hint(r.Group, by), strings.Join(by, ", "))
 	}
 	if err := r.setBar(known); err != nil {
 		errs = append(errs, err)
-	}
-	if r.MinEffect == nil {
-		r.MinEffect = &defaultMinEffect
-	} else if err := r.checkMinEffect(); err != nil {
-		wrong("min_effect", "%v", err)
 	}
 	return errs
 }
@@ -136,19 +116,6 @@ func (r *Rule) setPer(wrong func(key, format string, args ...any)) {
 	}
 }
 
-// defaultMinEffect is a tenth of a per cent: well below what a person would act
-// on, and above the effect of rounding sizes to whole tokens.
-var defaultMinEffect = Amount{0.001, true}
-
-// baselinePath returns the shortest form of a path, so that a file has only one
-// name; "" for none.
-func baselinePath(name string) string {
-	if name == "" {
-		return ""
-	}
-	return path.Clean(filepath.ToSlash(name))
-}
-
 // setBar finds the one bar of a rule.
 func (r *Rule) setBar(known bool) error {
 	found := 0
@@ -163,38 +130,8 @@ func (r *Rule) setBar(known bool) error {
 		return fmt.Errorf("a rule has one of %s, this one has %d", strings.Join(kindNames[:], ", "), found)
 	case r.Kind.relative() && r.Bar.Value < 0:
 		return fmt.Errorf("%s must not be negative", r.Text())
-	case known && r.beyondRatio():
-		return fmt.Errorf("%s: a ratio is at most 1%s", r.Text(), percentHint(r.Bar))
 	case !r.Kind.relative() && r.Bar.Percent && known && r.Metric.Unit != results.UnitRatio:
 		return fmt.Errorf("%s: only a ratio is bounded by a percentage, %s is in %s", r.Text(), r.Metric.Name, r.Metric.Unit)
-	}
-	return nil
-}
-
-// beyondRatio reports whether the bar of a ratio is out of reach of any ratio.
-func (r *Rule) beyondRatio() bool {
-	ofBaseline := r.Kind.relative() && r.Bar.Percent
-	return r.Metric.Unit == results.UnitRatio && !ofBaseline && r.Bar.Value > 1
-}
-
-// percentHint returns the percentage that an amount above 1 may be meant as.
-func percentHint(a Amount) string {
-	if a.Percent || a.Value > 100 {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %s%%?)", a)
-}
-
-// checkMinEffect refuses an effect that lets everything pass: it is a margin
-// for negligible differences, not a second bar.
-func (r *Rule) checkMinEffect() error {
-	switch e := *r.MinEffect; {
-	case !(e.Value > 0):
-		return fmt.Errorf("%s must be above 0", e)
-	case e.Percent && e.Value > 1:
-		return fmt.Errorf("%s is more than all of the figure: at most 100%%", e)
-	case !e.Percent && !r.Kind.relative() && r.Bar.Value != 0 && e.Value > math.Abs(r.Bar.Value):
-		return fmt.Errorf("%s is more than the bar itself: %s", e, r.Text())
 	}
 	return nil
 }
@@ -212,14 +149,14 @@ func metricNames() []string {
 	return names
 }
 
-// Names returns an error for rules that name a strategy which a scenario does not have.
-func (f *File) Names(strategies []string) error {
+// Names returns an error for rules that name nothing among the cells of a scenario and their strategies.
+func (f *File) Names(known []string) error {
 	var errs []error
 	for i := range f.Rules {
 		r := &f.Rules[i]
-		if r.Strategy != "" && !slices.Contains(strategies, r.Strategy) {
+		if r.Strategy != "" && !slices.ContainsFunc(known, func(name string) bool { return nearest.Match(r.Strategy, name) }) {
 			errs = append(errs, fmt.Errorf("%s:%d: unknown strategy %q%s; the scenario has %s", f.Name, r.Line, r.Strategy,
-				nearest.Hint(r.Strategy, strategies), strings.Join(strategies, ", ")))
+				nearest.Hint(r.Strategy, known), document.Few(known)))
 		}
 	}
 	return errors.Join(errs...)

@@ -84,37 +84,52 @@ func TestOtherSessions(t *testing.T) {
 	}
 }
 
-// A run of one session cannot tell. It is kept, holds nothing, and is judged together with
-// the next one; once that tells, both are among the runs that later ones are held against.
-// A window of three keeps three.
-func TestUndecidedRunsAccumulate(t *testing.T) {
+// A run that later ones are held against keeps the sessions of the runs before it, as many as the window says; one
+// that leaves a rule undecided too. The same run again takes the place of the last, and a session is the later one.
+func TestRunsAccumulate(t *testing.T) {
 	f := parsed(t, weekly)
 	f.Window = 3
 	r := rand.New(rand.NewPCG(5, 5))
-	step := func(was *Baseline, n int, broken bool) (*Report, *Baseline) {
-		in := week(r, n, broken)
-		b, err := f.NewBaseline("base.json", in)
+	n := 0
+	step := func(was *Baseline, sessions int) (*Report, *Baseline, *Input) {
+		in := week(r, sessions, false)
+		n++
+		rename(in, fmt.Sprint("w", n, " "))
+		b, err := f.NewBaseline(in)
 		if err != nil {
 			t.Fatal(err)
 		}
-		report := f.Judge(in, map[string]Loaded{"base.json": {Baseline: was}})
-		return report, f.After(b, was, report.Open())
+		return f.Judge(in, Loaded{Baseline: was}), f.After(b, was), in
 	}
-	_, b := step(nil, 40, false)
-	report, b := step(b, 1, false)
-	if report.count(Undecided) != 3 || !b.Undecided || len(b.decided()) != 1 {
-		t.Fatalf("one session: %s, undecided %t, %d decided runs", report.Verdict(), b.Undecided, len(b.decided()))
+	_, b, _ := step(nil, 40)
+	report, b, _ := step(b, 1)
+	if report.count(Undecided) != 3 || len(b.Past) != 41 {
+		t.Fatalf("one session: %s, %d sessions are kept", report.Verdict(), len(b.Past))
 	}
-	report, _ = step(b, 8, true)
-	if s := report.Results[0]; !report.Broken() || s.Sessions != 9 || s.Before != 40 {
-		t.Errorf("eight broken sessions behind one: %s of %d against %d", report.Verdict(), s.Sessions, s.Before)
+	report, b, last := step(b, 20)
+	if s := report.Results[0]; !report.OK || s.Sessions != 20 || s.Before != 41 || len(b.Past) != 61 {
+		t.Errorf("twenty sessions: %s of %d against %d, %d are kept", report.Verdict(), s.Sessions, s.Before, len(b.Past))
 	}
-	report, next := step(b, 20, false)
-	if s := report.Results[0]; !report.OK || s.Sessions != 21 || next.Undecided || len(next.decided()) != 3 {
-		t.Errorf("twenty sessions: %s of %d, %d decided runs", report.Verdict(), s.Sessions, len(next.decided()))
+	again, err := f.NewBaseline(last)
+	if err != nil {
+		t.Fatal(err)
 	}
-	report, next = step(next, 20, false)
-	if s := report.Results[0]; s.Sessions != 20 || s.Before != 61 || len(next.runs()) != 3 {
-		t.Errorf("%d sessions against %d, want 20 against 61; %d runs are kept", s.Sessions, s.Before, len(next.runs()))
+	if b = f.After(again, b); len(b.Past) != 61 {
+		t.Errorf("the same run again: %d sessions are kept, want 61", len(b.Past))
+	}
+	if report, b, _ = step(b, 20); report.Results[0].Before != 61 || len(b.Past) != 41 {
+		t.Errorf("a fourth run against %d sessions, want 61; %d are kept, want 41 of three runs", report.Results[0].Before, len(b.Past))
+	}
+}
+
+// rename gives the sessions of a run other ids.
+func rename(in *Input, with string) {
+	sessions := map[string]Session{}
+	for id, s := range in.Sessions {
+		sessions[with+id] = s
+	}
+	in.Sessions = sessions
+	for _, row := range in.Cells[0].Draws[0].Rows {
+		row.Session = with + row.Session
 	}
 }

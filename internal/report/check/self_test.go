@@ -15,7 +15,7 @@ func TestNoRunBreachesItsOwnBaseline(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		usd := rapid.SliceOfN(rapid.Float64Range(0, 1e6), 1, 8).Draw(t, "usd")
 		in := input(drawnUSD("s", usd...))
-		b, err := f.NewBaseline("base.json", in)
+		b, err := f.NewBaseline(in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +27,7 @@ func TestNoRunBreachesItsOwnBaseline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range f.Judge(in, map[string]Loaded{"base.json": {Baseline: read}}).Results {
+		for _, r := range f.Judge(in, Loaded{Baseline: read}).Results {
 			if r.Status != OK {
 				t.Errorf("%s %s: %s", r.Metric, r.Rule, r.Message)
 			}

@@ -25,6 +25,13 @@ type Past struct {
 	// Costs are those of simulated cells under each seed, USD.
 	Costs map[string][]float64 `json:"costs_usd,omitempty"`
 
+	// Run is how many runs of the baseline are later, 0 for the last one.
+	Run int `json:"run,omitzero"`
+	// Groups are the project, model and agent, as far as rules group by them.
+	Groups map[string]string `json:"groups,omitempty"`
+	// Parts has both sums of the ratios that rules compare, by cell and metric, as means over the seeds.
+	Parts map[string]map[string][2]float64 `json:"parts,omitempty"`
+
 	key string // in Input.Sessions; "" for a session of a baseline
 }
 
@@ -45,7 +52,7 @@ func (f *File) past(in *Input) []Past {
 	byID := map[string]*Past{}
 	for id := range in.Sessions {
 		s := in.Sessions[id]
-		own := Past{key: id, ID: cmp.Or(s.Name, id), Task: s.Task, Excess: s.Excess, Facts: s.Facts, Costs: map[string][]float64{}}
+		own := Past{key: id, ID: cmp.Or(s.Name, id), Task: s.Task, Excess: s.Excess, Facts: s.Facts, Groups: f.groupOf(&s)}
 		byID[id] = &own
 	}
 	for i := range in.Cells {
@@ -60,11 +67,12 @@ func (f *File) past(in *Input) []Past {
 					tokens := row.Usage()
 					own.Tokens = tokens.Input() + tokens.Output
 					own.Input = [2]float64{row.Figures[results.PredictedOfUSD], row.Figures[results.PredictedUSD]}
-				case k == len(own.Costs[c.Name]):
-					own.Costs[c.Name] = append(own.Costs[c.Name], row.CostUSD())
+				case f.Paired.asked() && k == len(own.Costs[c.Name]):
+					own.Costs = put(own.Costs, c.Name, append(own.Costs[c.Name], row.CostUSD()))
 				}
 			}
 		}
+		f.partsInto(byID, c)
 	}
 	list := make([]Past, 0, len(byID))
 	for _, id := range slices.Sorted(maps.Keys(byID)) {
@@ -73,28 +81,37 @@ func (f *File) past(in *Input) []Past {
 	return list
 }
 
-// past returns the sessions of all runs of a baseline, each as it was last.
-func (b *Baseline) past() (list []Past) {
-	seen := map[string]bool{}
-	for _, run := range b.runs() {
-		for i := range run.Past {
-			if p := &run.Past[i]; !seen[p.ID] {
-				seen[p.ID] = true
-				list = append(list, *p)
+// groupOf returns what rules group a session by.
+func (f *File) groupOf(s *Session) (groups map[string]string) {
+	for _, by := range f.groupings() {
+		groups = put(groups, by, s.of(by))
+	}
+	return groups
+}
+
+// partsInto puts the ratios of a cell that rules compare into the sessions of a run.
+func (f *File) partsInto(sessions map[string]*Past, c *Cell) {
+	for i := range f.Rules {
+		m := &f.Rules[i].Metric
+		if m.Kind != results.KindRatio || !f.compares(m.Name, c) {
+			continue
+		}
+		for j, row := range c.Draws[0].Rows {
+			own, parts := sessions[row.Session], c.parts(m, j)
+			if own != nil && parts != [2]float64{} && !(priced(m) && row.N(results.UnpricedCalls) > 0 && f.Unpriced != "allow") {
+				own.Parts = put(own.Parts, c.Name, put(own.Parts[c.Name], m.Name, parts))
 			}
 		}
 	}
-	return list
 }
 
-// rates returns those of the latest run that has a model.
-func (b *Baseline) rates() map[string]results.Cost {
-	all := map[string]results.Cost{}
-	runs := b.runs()
-	for i := range runs {
-		maps.Copy(all, runs[len(runs)-1-i].Rates)
+// put sets a key of a map, which it makes if there is none.
+func put[V any](m map[string]V, key string, v V) map[string]V {
+	if m == nil {
+		m = map[string]V{}
 	}
-	return all
+	m[key] = v
+	return m
 }
 
 // model returns the model of most calls, "" if unknown.

@@ -21,7 +21,6 @@ func TestSharedWorkChangesNoBit(t *testing.T) {
 		member := map[string]func(id string, s Session) string{
 			ByProject: func(_ string, s Session) string { return groupName(ByProject, s.Project) },
 			ByModel:   func(_ string, s Session) string { return groupName(ByModel, s.Model) },
-			"s[0-3]":  func(id string, _ Session) string { return map[bool]string{true: "sessions s[0-3]"}[id[1] <= '3'] },
 			"":        func(string, Session) string { return "" },
 		}
 		runtime.GOMAXPROCS(rapid.IntRange(1, 4).Draw(t, "processors"))

@@ -74,7 +74,7 @@ func billed(bills []validate.Expect, times float64) *Input {
 // breaches counts the splits of the bills in which the default rule is broken, with so many
 // sessions on either side.
 func breaches(t *testing.T, bills []validate.Expect, before, now, splits int, times float64) (n int, noticed float64) {
-	f := levels(t, "baseline: base.json\nundecided: pass\nrules:\n  - {metric: billed_to_predicted, strategy: billed, max_increase: 2%}\n")
+	f := levels(t, "baseline: base.json\nrules:\n  - {metric: billed_to_predicted, strategy: billed, max_increase: 2%}\n")
 	draw := rand.New(rand.NewPCG(7, uint64(before)))
 	for range splits {
 		draw.Shuffle(len(bills), func(i, j int) { bills[i], bills[j] = bills[j], bills[i] })

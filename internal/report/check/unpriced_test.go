@@ -29,8 +29,8 @@ func TestUnpriced(t *testing.T) {
 	f := levels(t, "rules:\n  - {metric: cost_usd, max: 10}\n  - {metric: net_negative_compactions, max: 1}\n"+
 		"  - {metric: cost_usd, group: project, max: 10}\n  - {metric: calls, max: 100}\n"+
 		"  - {metric: billed_to_predicted, max: 2}\n")
-	r := f.Judge(unpricedRun(), nil)
-	says(t, r, "3 calls of m have no price, so that costs of s are not judged")
+	r := f.Judge(unpricedRun(), Loaded{})
+	says(t, r, "3 calls of m have no price, so that their costs are not judged")
 	if n := len(r.failures()); n != 1 {
 		t.Errorf("said %d times: %+v", n, r.failures())
 	}
@@ -48,9 +48,9 @@ func TestUnpriced(t *testing.T) {
 // no rule is on costs.
 func TestUnpricedIsAllowed(t *testing.T) {
 	for _, text := range []string{"unpriced: allow\nrules:\n  - {metric: cost_usd, max: 10}\n", "unpriced: refuse\nrules:\n  - {metric: calls, max: 100}\n"} {
-		r := levels(t, text).Judge(unpricedRun(), nil)
+		r := levels(t, text).Judge(unpricedRun(), Loaded{})
 		says(t, r)
-		if want := "3 calls of m have no price and cost nothing here; --strict refuses such models"; !slices.Contains(r.Notes, want) {
+		if want := "3 calls of m have no price and cost nothing here"; !slices.Contains(r.Notes, want) {
 			t.Errorf("notes %q, want %q", r.Notes, want)
 		}
 	}
@@ -64,7 +64,7 @@ func TestUnpricedIsAllowed(t *testing.T) {
 // one that any price breaks.
 func TestNoBaselineOfUnpricedCosts(t *testing.T) {
 	f := parsed(t, "  - {metric: cost_usd, max_increase: 1%}\n")
-	b, err := f.NewBaseline("base.json", unpricedRun())
+	b, err := f.NewBaseline(unpricedRun())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestNoBaselineOfUnpricedCosts(t *testing.T) {
 			t.Errorf("%s is in the baseline", name)
 		}
 	}
-	says(t, f.Judge(plainRun(), map[string]Loaded{"base.json": {Baseline: b}}), "base.json has no cost_usd of this cell")
+	says(t, f.Judge(plainRun(), Loaded{Baseline: b}), "base.json has not 1 seed of cost_usd of this cell")
 	f.Unpriced = "allow"
 	says(t, against(t, f, unpricedRun(), unpricedRun()))
 }
@@ -87,7 +87,7 @@ func TestCutShort(t *testing.T) {
 	d.Total.Figures[results.EndedSessions], d.Total.Figures[results.UnsimulatedCalls] = 1, 7
 	f := levels(t, "rules:\n  - {metric: cost_usd, max: 1e9}\n  - {metric: ended_sessions, max: 0}\n  - {metric: cache_hit_ratio, min: 0.01}\n")
 	var got []string
-	for _, s := range f.Judge(in, nil).Results {
+	for _, s := range f.Judge(in, Loaded{}).Results {
 		got = append(got, s.Metric+" "+string(s.Status))
 	}
 	if want := []string{"cost_usd unjudged", "ended_sessions breach", "cache_hit_ratio ok"}; !slices.Equal(got, want) {

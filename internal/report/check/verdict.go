@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -11,34 +12,50 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// verdict is one rule in one cell and group, while it is judged.
+const (
+	// leastEffect is the share of the baseline, or of the bar without one, by which a figure that spreads
+	// must be beyond its bar: well below what a person would act on, and above the effect of rounding
+	// sizes to whole tokens.
+	leastEffect = 0.001
+	// apartResamples leaves some draws beyond the end of any interval.
+	apartResamples = 4_000
+	// apartShare of the chance of an alarm is that of other sessions: intervals of few sessions of which some
+	// outweigh the rest miss more often than they say.
+	apartShare = 0.5
+	// What an interval must exclude for a figure of other sessions to hold: an increase beyond the bar by
+	// twice the figure, or a decrease by half of it. The smallest break worth a gate is larger: with every
+	// second read missing, a bill is several times as large.
+	mostIncrease, mostDecrease = 2, 0.5
+)
+
+// verdict is one rule in one cell and group, while it is judged. Figures of the same sessions are compared
+// as they are or, where they are drawn, seed by seed; ratios of other sessions by their spread over sessions.
 type verdict struct {
 	rule     *Rule
 	slice    *slice
 	result   Result
 	in       *Input
-	metrics  []results.Metric
+	shared   *sums
 	sign     float64       // that of figures that grow towards the bar
 	was      *BaselineCell // the same cell and group in the baseline; may be nil
 	now      []float64     // the metric under each seed
 	then     []float64     // the same in the baseline, for rules against one
-	excess   []float64     // how far each is beyond the bar, negative within it
 	bar      float64
-	unpriced bool    // calls without a price prevent a judgement
+	allowed  float64 // how far the bar is from the baseline
 	effect   float64 // what the mean of excess must exceed when it spreads
-	most     float64 // what the interval must exclude for a figure to hold
+	unpriced bool    // calls without a price prevent a judgement
 
 	held          []float64 // the figure of the same sessions in the baseline under each seed, of which it has others too
 	apart         bool      // the baseline is of other sessions
 	before, after stats.Figure
-	pending       [][2]float64 // of undecided runs, which are judged together with this one
-	look          int          // how often these sessions have been judged, including now
-	why           string       // what to look at, where the verdict knows
+	why           string // what to look at, where the verdict knows
 }
 
-func unjudged(base Result, format string, args ...any) *verdict {
-	v := &verdict{result: base}
-	v.refuse(format, args...)
+// newVerdict returns the verdict of a rule over a slice, to be prepared.
+func newVerdict(rule *Rule, in *Input, all *sums, s *slice) *verdict {
+	v := &verdict{rule: rule, slice: s, in: in, shared: all, sign: rule.Kind.sign()}
+	v.result = Result{Line: rule.Line, Metric: rule.Metric.Name, Unit: rule.Metric.Unit, Rule: rule.Text(), Status: OK,
+		Cell: s.cell.Name, Group: s.group.name}
 	return v
 }
 
@@ -46,97 +63,129 @@ func (v *verdict) refuse(format string, args ...any) {
 	v.result.Status, v.result.Message = Unjudged, fmt.Sprintf(format, args...)
 }
 
+// leaveOpen says why too little is known to judge.
+func (v *verdict) leaveOpen(format string, args ...any) {
+	v.result.Status, v.result.Message = Undecided, fmt.Sprintf(format, args...)
+}
+
+// judgeable reports whether a metric is of all the work and has its prices, or refuses it.
+func (f *File) judgeable(v *verdict) bool {
+	if f.lacksPrice(v.slice, v.rule.Metric) {
+		v.refuse("calls have no price")
+		v.result.told, v.unpriced = true, true
+	} else if n := v.slice.cutShort(v.rule.Metric); n > 0 {
+		v.refuse("%s early, so that this is of less work; overflow: answer in the scenario goes on", counted(n, "session ends", "sessions end"))
+	}
+	return v.result.Status != Unjudged
+}
+
 // prepare sets the figures and the bar, or says why the rule cannot be judged.
 func (v *verdict) prepare(b *Baseline) {
+	name := v.rule.Metric.Name
 	var ok bool
 	if v.now, ok = v.slice.values(v.rule.Metric); !ok && v.rule.Name == results.NameOverPredicted && v.slice.unpriced() == 0 {
 		v.leaveOpen("no conversation here has a second call")
 		return
 	}
 	if !ok {
-		v.refuse("%s has no sample here", v.rule.Metric.Name)
+		v.refuse("%s has no sample here", name)
 		return
 	}
-	for _, x := range v.now {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			v.refuse("%s is %v", v.rule.Metric.Name, x)
-			return
-		}
+	if i := slices.IndexFunc(v.now, unbounded); i >= 0 {
+		v.refuse("%s is %v", name, v.now[i])
+		return
 	}
 	v.result.Observed = new(mean(v.now))
-	switch {
-	case v.apart:
-		v.was = b.pooled(v.result.Cell, v.result.Group)
-		for _, run := range b.runs() {
-			if c := run.find(v.result.Cell, v.result.Group); run.Undecided && c != nil {
-				v.pending = append(v.pending, c.Parts[v.rule.Metric.Name]...)
-				v.look++
-			}
-		}
-		v.comparedApart()
-		return
-	case b != nil:
+	if b != nil {
 		v.was = b.find(v.result.Cell, v.result.Group)
 	}
-	if v.was != nil {
-		if was, ok := v.was.Metrics[v.rule.Metric.Name]; ok {
+	switch {
+	case v.apart:
+		v.comparedApart(b)
+		return
+	case v.held != nil:
+		v.result.Baseline = new(mean(v.held))
+	case v.was != nil:
+		if was, ok := v.was.mean(name); ok {
 			v.result.Baseline = new(was)
 		}
 	}
-	if v.rule.Kind.relative() && !v.compared(b) {
-		return
+	base := v.rule.Bar.Value
+	if v.rule.Kind.relative() {
+		if v.compared(b); v.result.Status == Unjudged {
+			return
+		}
+		base = mean(v.then)
+		v.allowed = v.rule.Bar.of(base)
+	} else {
+		v.then = slices.Repeat([]float64{base}, len(v.now))
 	}
-	v.measure()
-	if bar := v.bar + v.effect; math.IsNaN(bar) || math.IsInf(bar, 0) {
-		v.refuse("cannot fail: the bar is larger than any number")
-		return
-	}
-	scale := math.Abs(v.bar)
-	if len(v.then) > 0 {
-		scale = max(scale, math.Abs(mean(v.then)))
-	}
-	if v.spread() && scale > 0 && v.effect > scale {
-		v.refuse("cannot fail: min_effect %s is more than the whole of it, %s", figure(v.rule.Metric.Unit, v.effect), figure(v.rule.Metric.Unit, scale))
-		return
+	if v.bar = base + v.sign*v.allowed; v.spread() {
+		v.effect = leastEffect * math.Abs(base)
 	}
 	if limit, ok := v.rule.vacuous(v.bar, v.effect); ok {
 		v.refuse("cannot fail: %s", limit)
 	}
 }
 
+func unbounded(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+
 // compared sets the values of the baseline, or says why there are none.
-func (v *verdict) compared(b *Baseline) bool {
-	r, name := v.rule, v.rule.Metric.Name
+func (v *verdict) compared(b *Baseline) {
+	name, file := v.rule.Metric.Name, v.shared.file.Baseline
 	switch {
 	case v.held != nil:
-		v.result.Baseline, v.then = new(mean(v.held)), v.held
-	case r.Baseline == "":
-		v.refuse("cannot fail: %s needs a baseline (against: FILE, or baseline: FILE above the rules)", r.Kind)
+		v.then = v.held
+	case file == "":
+		v.refuse("cannot fail: %s needs a baseline (baseline: FILE above the rules)", v.rule.Kind)
 	case b == nil:
 		v.refuse("there is no baseline to hold it against")
 		v.result.told = true
-	case v.was == nil:
-		v.refuse("%s has no such cell%s", r.Baseline, inGroup(v.result.Group))
-		// Groups have other names there, which otherSessions reports.
-		v.result.told = v.result.Group != "" && b.Key != v.in.Key && b.SessionsDigest != v.in.SessionsDigest
-	case v.result.Baseline == nil:
-		v.refuse("%s has no %s of this cell", r.Baseline, name)
-	case v.was.Draws > 1 && v.was.Seeds[name] == nil:
-		v.refuse("%s has no seeds of %s, which no rule compared when it was made: sim check --update", r.Baseline, name)
-	case v.was.Draws == 1:
-		v.then = []float64{*v.result.Baseline}
-	default:
-		v.then = v.was.Seeds[name]
+	case v.was != nil:
+		v.then = v.was.Metrics[name]
 	}
-	switch now, then := len(v.now), len(v.then); {
-	case then == 1:
+	now, then := len(v.now), len(v.then)
+	switch {
+	case v.result.Status == Unjudged || now == then:
+	case then == 1 && (v.held != nil || v.was.Draws == 1):
 		v.then = slices.Repeat(v.then, now)
-	case now == 1 && then > 0:
+	case now == 1 && then > 1:
 		v.now = slices.Repeat(v.now, then)
-	case now != then && v.result.Status != Unjudged:
-		v.refuse("%s has %d seeds, this check has %d: sim check --update", r.Baseline, then, now)
+	default:
+		v.lacks(b, document.Count(now, "seed")+" of "+name+" of this cell")
 	}
-	return v.result.Status != Unjudged
+}
+
+// lacks refuses a rule for what the baseline has not. Groups have other names under another key, which
+// compareHead reports.
+func (v *verdict) lacks(b *Baseline, what string) {
+	v.refuse("%s has not %s%s: sim check --update", v.shared.file.Baseline, what, inGroup(v.result.Group))
+	v.result.told = v.result.Group != "" && b.Key != v.in.Key
+}
+
+// comparedApart finds the figures of the sessions of baseline and run, or says why there
+// is nothing to compare. Nothing is known of a group that the baseline does not have.
+func (v *verdict) comparedApart(b *Baseline) {
+	m, file := &v.rule.Metric, v.shared.file.Baseline
+	parts := b.parts(v.result.Cell, m, v.rule.Group, v.result.Group)
+	v.before, v.after = ratioOf(parts), ratioOf(v.slice.parts(m))
+	switch was := v.before.Value(); {
+	case len(parts) == 0 && v.result.Group != "":
+		v.leaveOpen("%s has no sessions of %s", file, v.result.Group)
+	case unbounded(was):
+		v.lacks(b, "the sessions of "+m.Name)
+	default:
+		v.result.Baseline = new(was)
+	}
+}
+
+// ratioOf returns the ratio of sums over sessions.
+func ratioOf(parts [][2]float64) stats.Figure {
+	f := stats.Figure{Part: make([]float64, len(parts)), Base: make([]float64, len(parts))}
+	for i, p := range parts {
+		f.Part[i], f.Base[i] = p[0], p[1]
+	}
+	return f
 }
 
 func inGroup(group string) string {
@@ -146,53 +195,16 @@ func inGroup(group string) string {
 	return " of " + group
 }
 
-// measure sets the bar and how far each value is beyond it.
-func (v *verdict) measure() {
-	base, allowed := v.rule.Bar.Value, 0.0
-	if v.rule.Kind.relative() {
-		base = mean(v.then)
-		allowed = v.rule.Bar.of(base)
-	} else {
-		v.then = slices.Repeat([]float64{base}, len(v.now))
-	}
-	v.bar, v.excess = base+v.sign*allowed, make([]float64, len(v.now))
-	for i, x := range v.now {
-		v.excess[i] = v.sign*(x-v.then[i]) - allowed
-	}
-	if v.spread() {
-		v.effect = v.rule.MinEffect.of(base)
-	}
-}
-
 // spread reports whether draws affect what is compared.
 func (v *verdict) spread() bool {
-	return v.result.Status != Unjudged && (spread(v.now) || spread(v.then) && len(v.then) > 0)
-}
-
-// newVerdict returns the verdict of a rule over a slice, to be prepared.
-func newVerdict(rule *Rule, in *Input, all *sums, s *slice) *verdict {
-	v := &verdict{rule: rule, slice: s, in: in, metrics: all.metrics, sign: rule.Kind.sign(), look: 1, most: math.Inf(1)}
-	v.result = Result{Line: rule.Line, Metric: rule.Metric.Name, Unit: rule.Metric.Unit, Rule: rule.Text(), Status: OK,
-		Cell: s.cell.Name, Group: s.group.name}
-	return v
-}
-
-// judgeable reports whether a metric is of all the work and has its prices, or refuses it.
-func (f *File) judgeable(v *verdict) bool {
-	if f.lacksPrice(v.slice, v.rule.Metric) {
-		v.refuse("%s", unpricedCalls(v.in.unpriced(v.slice.group, v.slice.unpriced())))
-		v.result.told, v.unpriced = true, true
-	} else if n := v.slice.cutShort(v.rule.Metric); n > 0 {
-		v.refuse("%s early, so that this is of less work; overflow: answer in the scenario goes on", counted(n, "session ends", "sessions end"))
-	}
-	return v.result.Status != Unjudged
+	return v.result.Status != Unjudged && !v.apart && (spread(v.now) || spread(v.then))
 }
 
 // judge decides, with an interval that misses in a share of all cases.
 func (v *verdict) judge(share float64) {
-	excess := v.overSeeds
+	excess, most := v.overSeeds, math.Inf(1)
 	if v.apart {
-		excess = v.overSessions
+		excess, most = v.overSessions, v.most()
 	}
 	e, ok := excess(share)
 	v.result.Bar, v.result.Margin = new(v.bar), new(0-e.Difference)
@@ -200,41 +212,80 @@ func (v *verdict) judge(share float64) {
 	low, beyond := e.Interval.Low > tolerance(v.bar), e.Difference > tolerance(v.bar)
 	switch {
 	case !ok:
+		v.leaveOpen("%s cannot tell%s", v.sessions(), v.enough(share, most))
 	case low && e.Difference > v.effect:
 		v.result.Status, v.result.Message, v.result.Look = Breach, v.words(v.bar), v.cause()
-	case e.Interval.High > v.most:
+	case e.Interval.High > most:
 		v.leaveOpen("%s cannot tell: %s on these may be %s on others%s", v.sessions(), figure(v.rule.Metric.Unit, *v.result.Observed),
-			figure(v.rule.Metric.Unit, v.bar+v.sign*e.Interval.High), v.enough(share, v.most))
-	case low && beyond:
-		v.result.Note = fmt.Sprintf("beyond the bar by less than min_effect %s", v.rule.MinEffect)
-	case beyond:
+			figure(v.rule.Metric.Unit, v.bar+v.sign*e.Interval.High), v.enough(share, most))
+	case beyond && !low:
 		v.result.Status, v.result.Look = Suspect, v.cause()
 		v.result.Message = v.words(v.bar) + ", which chance may explain" + v.enough(share, e.Difference)
 	}
 }
 
+// overSeeds estimates how far a figure is beyond its bar, and its mean over the seeds.
+func (v *verdict) overSeeds(share float64) (excess stats.Estimate, ok bool) {
+	if v.spread() {
+		now := overSeeds(v.now, share)
+		v.result.Seeds = len(v.now)
+		v.result.Low, v.result.High = new(now.Interval.Low), new(now.Interval.High)
+	}
+	beyond := make([]float64, len(v.now))
+	for i, x := range v.now {
+		beyond[i] = v.sign*(x-v.then[i]) - v.allowed
+	}
+	return overSeeds(beyond, share), true
+}
+
+// bars returns the factor and the addend that make the bar from the ratio of
+// the baseline.
+func (v *verdict) bars() (factor, add float64) {
+	if v.rule.Bar.Percent {
+		return 1 + v.sign*v.rule.Bar.Value, 0
+	}
+	return 1, v.sign * v.rule.Bar.Value
+}
+
+// most is what the interval must exclude for a ratio of other sessions to hold.
+func (v *verdict) most() float64 {
+	was := *v.result.Baseline
+	if v.sign < 0 {
+		return mostDecrease * math.Abs(was)
+	}
+	factor, add := v.bars()
+	return mostIncrease * max(math.Abs(was), math.Abs(factor*was+add))
+}
+
+// overSessions estimates how far the ratio of other sessions is beyond its bar; false when they are
+// too few to tell.
+func (v *verdict) overSessions(share float64) (excess stats.Estimate, ok bool) {
+	factor, add := v.bars()
+	was := *v.result.Baseline
+	v.bar, v.effect = factor*was+add, leastEffect*math.Abs(was)
+	v.result.Observed = new(v.after.Value())
+	v.result.Sessions, v.result.Before = len(v.after.Part), len(v.before.Part)
+	e, err := stats.Estimator{Level: 1 - apartShare*share, Seed: 1, Resamples: apartResamples}.Apart(context.Background(), v.before, v.after, factor)
+	if ok = err == nil && e.Verdict != stats.TooFew; ok {
+		v.result.Low, v.result.High = new(factor*was+e.Interval.Low), new(factor*was+e.Interval.High)
+	}
+	e.Difference = v.sign * (e.Difference - add)
+	e.Interval = stats.Interval{Low: v.sign * (e.Interval.Low - add), High: v.sign * (e.Interval.High - add)}
+	if v.sign < 0 {
+		e.Interval.Low, e.Interval.High = e.Interval.High, e.Interval.Low
+	}
+	return e, ok
+}
+
 // notice sets the smallest change from the baseline that the rule would have noticed: any beyond the
 // bar where nothing is drawn.
 func (v *verdict) notice(detectable float64) {
-	switch {
-	case !v.rule.Kind.relative():
-	case !v.apart && !v.spread():
+	if !v.apart && !v.spread() {
 		detectable = 0
-		fallthrough
-	case !math.IsNaN(detectable):
+	}
+	if v.rule.Kind.relative() && !math.IsNaN(detectable) {
 		v.result.Noticed = new(math.Abs(v.bar-*v.result.Baseline) + detectable)
 	}
-}
-
-// cause says what to look at.
-func (v *verdict) cause() string {
-	if v.why != "" {
-		return v.why
-	}
-	if why := v.in.why(); v.rule.Name == results.NameOverPredicted && why != "" {
-		return why
-	}
-	return v.looker().look(v.rule.whole)
 }
 
 // enough says how many sessions like these would show a difference from the baseline's.
@@ -250,19 +301,20 @@ func (v *verdict) enough(share, difference float64) string {
 	return fmt.Sprintf("; %s would do", document.Count(n, "session"))
 }
 
-// overSeeds estimates how far a figure is beyond its bar, and its mean over the seeds.
-func (v *verdict) overSeeds(share float64) (excess stats.Estimate, ok bool) {
-	if v.spread() {
-		now := overSeeds(v.now, share)
-		v.result.Seeds = len(v.now)
-		v.result.Low, v.result.High = new(now.Interval.Low), new(now.Interval.High)
-	}
-	return overSeeds(v.excess, share), true
+// sessions says how many sessions each side has.
+func (v *verdict) sessions() string {
+	return fmt.Sprintf("%s against %d", document.Count(len(v.after.Part), "session"), len(v.before.Part))
 }
 
-// looker returns the looker for the rows that broke the rule.
-func (v *verdict) looker() looker {
-	return looker{v.slice, v.was, v.metrics, !v.rule.Kind.relative(), v.apart}
+// cause says what to look at.
+func (v *verdict) cause() string {
+	if v.why != "" {
+		return v.why
+	}
+	if why := v.in.why(); v.rule.Name == results.NameOverPredicted && why != "" {
+		return why
+	}
+	return looker{v.slice, v.was, v.shared.metrics, !v.rule.Kind.relative(), v.apart}.look(v.rule.whole)
 }
 
 // tolerance is the difference of figures between machines, which round sums of

@@ -13,7 +13,7 @@ func BenchmarkRun(b *testing.B) {
 			x, y := run(cell("x", many(n, 0)...)), run(cell("x", many(n, 0.1)...))
 			b.ResetTimer()
 			for b.Loop() {
-				r, err := Run(context.Background(), []Input{{"x", x}, {"y", y}}, Options{Resamples: 1000})
+				r, err := Run(context.Background(), []Input{{"x", x}, {"y", y}}, Options{})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -33,8 +34,7 @@ func (in Input) MarshalJSON() ([]byte, error) {
 	}{in.Label, in.Run.Provenance, in.Run.ModelError}, json.Deterministic(true))
 }
 
-// Options say what to compare, and at which level of confidence. The zero value
-// compares every cell that the runs share, at 95 %.
+// Options say what to compare. The zero value compares every cell that the runs share.
 type Options struct {
 	// Cells are names or patterns of the cells or strategies to compare, see Cells.
 	// In one run they are the sides; in several runs they select among the shared
@@ -42,29 +42,10 @@ type Options struct {
 	Cells []string
 	// Metrics are the names of the metrics to compare; empty for all.
 	Metrics []string
-	// Baseline is the label of the side with which the others are compared; "" for
-	// the first.
-	Baseline string
-	// Resamples of the bootstrap, 100 to MaxResamples; 0 for 1,000.
-	Resamples int
-	// Level of confidence, in [0.5, 1); 0 for 0.95.
-	Level float64
-	Seed  uint64 // of the resamples
-	// Workers is the number of goroutines, 0 for one per processor.
-	Workers int
 }
 
-// defaults of Options.
-const (
-	defaultResamples = 1000
-	defaultLevel     = 0.95
-	leastResamples   = 100
-)
-
-// MaxResamples is the largest number of resamples. The share of 2.5 % beyond an
-// end of an interval then has a standard error of 0.05 %, and a metric takes up
-// to five megabytes.
-const MaxResamples = 100_000
+// sampling estimates what other sessions would show.
+var sampling = stats.Estimator{Level: stats.DefaultLevel, Resamples: stats.DefaultResamples, Seed: 1}
 
 // Report is a comparison of two or more sides.
 type Report struct {
@@ -102,27 +83,23 @@ type Comparison struct {
 // figures that are not finite, and if there is nothing in common; the error
 // names what exists.
 func Run(ctx context.Context, inputs []Input, o Options) (*Report, error) {
-	if o.Resamples == 0 {
-		o.Resamples = defaultResamples
-	}
-	if o.Level == 0 {
-		o.Level = defaultLevel
-	}
+	return runWith(ctx, inputs, o, sampling)
+}
+
+func runWith(ctx context.Context, inputs []Input, o Options, e stats.Estimator) (*Report, error) {
 	metrics, err := chooseMetrics(o.Metrics)
-	if err := errors.Join(o.check(), checkInputs(inputs), err); err != nil {
+	if err := errors.Join(checkInputs(inputs), err); err != nil {
 		return nil, err
 	}
-	ordered, list, notes, err := matched(inputs, o)
+	list, notes, err := matched(inputs, o)
 	if err != nil {
 		return nil, err
 	}
-	labels := labelsOf(ordered, list)
-	r := &Report{
-		Schema: Schema, Level: o.Level, Resamples: o.Resamples, Seed: o.Seed, Inputs: ordered, Chosen: len(o.Metrics) > 0, Labels: labels, Baseline: labels[0],
-		Notes: mixed(comparedOf(ordered, list)),
-	}
+	labels := labelsOf(inputs, list)
+	r := &Report{Schema: Schema, Level: e.Level, Resamples: e.Resamples, Seed: e.Seed, Inputs: inputs, Chosen: len(o.Metrics) > 0,
+		Labels: labels, Baseline: labels[0]}
 	for _, p := range list {
-		c, err := r.compareSides(ctx, p, metrics, o)
+		c, err := r.compareSides(ctx, p, metrics, e)
 		if err != nil && p.name != "" {
 			err = fmt.Errorf("cell %q: %w", p.name, err)
 		}
@@ -131,31 +108,9 @@ func Run(ctx context.Context, inputs []Input, o Options) (*Report, error) {
 		}
 		r.Comparisons = append(r.Comparisons, *c)
 	}
-	r.Notes = slices.Concat(r.Notes, r.differentSeeds(), notes)
+	reseeded := slices.ContainsFunc(r.Comparisons, func(c Comparison) bool { return c.reseeded })
+	r.Notes = append(mixed(inputs, list, reseeded), notes...)
 	return r, nil
-}
-
-// comparedOf returns the inputs with only the compared cells, and those without
-// rows to compare: notes about others would not help.
-func comparedOf(inputs []Input, list []*pairs) []Input {
-	used := map[*results.Cell]bool{}
-	for _, p := range list {
-		for _, c := range slices.Concat(p.sides[0].cells, p.sides[1].cells) {
-			used[c] = true
-		}
-	}
-	inputs = slices.Clone(inputs)
-	for i := range inputs {
-		run := *inputs[i].Run
-		run.Cells = nil
-		for k := range inputs[i].Run.Cells {
-			if c := &inputs[i].Run.Cells[k]; used[c] || len(c.Rows) == 0 {
-				run.Cells = append(run.Cells, *c)
-			}
-		}
-		inputs[i].Run = &run
-	}
-	return inputs
 }
 
 // labelsOf returns the labels of the sides: the cells of one run, or the runs.
@@ -174,28 +129,8 @@ func labelsOf(inputs []Input, list []*pairs) []string {
 	return labels
 }
 
-func (o *Options) check() error {
-	var errs []error
-	if o.Resamples < leastResamples {
-		errs = append(errs, fmt.Errorf("%d resamples: at least %d", o.Resamples, leastResamples))
-	}
-	if o.Resamples > MaxResamples {
-		errs = append(errs, fmt.Errorf("%d resamples: at most %d", o.Resamples, MaxResamples))
-	}
-	// The comparison is false for NaN.
-	if !(o.Level >= 0.5 && o.Level < 1) {
-		errs = append(errs, fmt.Errorf("level %v: at least 0.5 and below 1", o.Level))
-	}
-	if outside := (1 - o.Level) / 2; o.Resamples >= leastResamples && o.Level < 1 && outside*float64(o.Resamples) < 1 {
-		errs = append(errs,
-			fmt.Errorf("%d resamples are too few for a level of %v: at least %.0f", o.Resamples, o.Level,
-				math.Ceil(1/outside)))
-	}
-	return errors.Join(errs...)
-}
-
 // compareSides compares the two sides of p.
-func (r *Report) compareSides(ctx context.Context, p *pairs, metrics []results.Metric, o Options) (*Comparison, error) {
+func (r *Report) compareSides(ctx context.Context, p *pairs, metrics []results.Metric, e stats.Estimator) (*Comparison, error) {
 	notes, err := p.match()
 	if err == nil {
 		err = p.sameLoop()
@@ -206,19 +141,19 @@ func (r *Report) compareSides(ctx context.Context, p *pairs, metrics []results.M
 	c := &Comparison{Cell: p.name, Base: p.sides[0].label, Other: p.sides[1].label, Sessions: len(p.sessions), Notes: notes, pairs: p}
 	c.drawn = p.drawn(0) || p.drawn(1)
 	c.reseeded = c.drawn && !slices.Equal(p.seeds(0), p.seeds(1))
-	list, err := measure(p, metrics, o.Workers)
+	list, err := measure(p, metrics, e.Workers)
 	if err != nil {
 		return nil, err
 	}
 	if !r.Chosen {
 		list = slices.DeleteFunc(list, func(m *measured) bool { return math.IsNaN(m.Base) && math.IsNaN(m.Other) })
 	}
-	if err := estimate(ctx, list, o); err != nil {
+	if err := r.estimate(ctx, list, e); err != nil {
 		return nil, err
 	}
 	for _, m := range list {
 		m.Exact = m.Metric.Exact && !c.drawn
-		m.judge(c, o)
+		m.judge(c, e.Level)
 		c.Figures = append(c.Figures, m.Figure)
 	}
 	return c, nil

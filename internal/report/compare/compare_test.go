@@ -17,7 +17,13 @@ import (
 
 func compared(t testing.TB, o Options, inputs ...Input) *Report {
 	t.Helper()
-	r, err := Run(context.Background(), inputs, o)
+	return estimatedBy(t, o, sampling, inputs...)
+}
+
+// estimatedBy is a comparison with another estimator.
+func estimatedBy(t testing.TB, o Options, e stats.Estimator, inputs ...Input) *Report {
+	t.Helper()
+	r, err := runWith(context.Background(), inputs, o, e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +116,7 @@ func TestIntervalsAreFullEnumeration(t *testing.T) {
 		}
 	}
 	estimate := figures(whole)
-	r := compared(t, Options{Resamples: 50_000}, Input{"x", x}, Input{"y", y})
+	r := estimatedBy(t, Options{}, stats.Estimator{Level: 0.95, Resamples: 50_000}, Input{"x", x}, Input{"y", y})
 	for m, name := range names {
 		got, want := r.Comparisons[0].Figure(name).Interval, stats.Percentile(draws[m], 0.95)
 		if name != "peak_context_tokens" {
@@ -241,7 +247,7 @@ func TestModelError(t *testing.T) {
 			t.Errorf("an error of %v of a session: %v %q", spread, f.Verdict, f.Notes)
 		}
 		// The error of a run is no matter of two others.
-		c := compared(t, Options{Baseline: "b"}, Input{"a", x}, Input{"b", before()}, Input{"c", y}).Comparisons
+		c := compared(t, Options{}, Input{"b", before()}, Input{"a", x}, Input{"c", y}).Comparisons
 		if against, f := c[1].Other, c[1].Figure("cost_usd"); against != "c" || f.Verdict != Better || len(f.Notes) > 0 {
 			t.Errorf("%s against b: %v %q", against, f.Verdict, f.Notes)
 		}
@@ -282,10 +288,10 @@ func TestDeterminism(t *testing.T) {
 		if workers > 2 {
 			slices.Reverse(x.Cells[0].Rows)
 		}
-		r := compared(t, Options{Workers: workers}, Input{"x", x}, Input{"y", y})
+		r := estimatedBy(t, Options{}, stats.Estimator{Level: 0.95, Resamples: 1000, Workers: workers}, Input{"x", x}, Input{"y", y})
 		var b strings.Builder
 		for _, format := range Formats() {
-			if err := Write(&b, format, r, WriteOptions{All: true}); err != nil {
+			if err := Write(&b, format, r); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -320,7 +326,7 @@ func TestFalseAlarms(t *testing.T) {
 				x = append(x, session("x", name, 100, 9e4, 1e4, 1e5))
 				y = append(y, session("x", name, 100+tc.change(chance), 9e4, 1e4, 1e5))
 			}
-			r := compared(t, Options{Metrics: []string{"cost_usd"}, Resamples: 200, Workers: 1, Seed: uint64(trial)},
+			r := estimatedBy(t, Options{Metrics: []string{"cost_usd"}}, stats.Estimator{Level: 0.95, Resamples: 200, Workers: 1, Seed: uint64(trial)},
 				Input{"x", run(cell("x", x...))}, Input{"y", run(cell("x", y...))})
 			if r.Comparisons[0].Figures[0].Verdict > Chance {
 				alarms++

@@ -82,22 +82,12 @@ func (r *Report) encode(w io.Writer) error {
 	return nil
 }
 
-// published returns r with the figures that are shown.
-func (r *Report) published(o WriteOptions) *Report {
-	own := *r
-	own.Comparisons = slices.Clone(r.Comparisons)
-	for i := range own.Comparisons {
-		own.Comparisons[i].Figures = r.shown(&r.Comparisons[i], o)
-	}
-	return &own
-}
-
 // data has a line for each comparison and metric.
-func (r *Report) data(o WriteOptions) *document.Table {
+func (r *Report) data() *document.Table {
 	t := &document.Table{Columns: document.Columns(slices.Concat([]string{"cell", "baseline", "label", "sessions"}, propertyNames, []string{"level"})...)}
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
-		for _, f := range r.shown(c, o) {
+		for _, f := range c.Figures {
 			row := slices.Concat([]any{c.Cell, c.Base, c.Other, c.Sessions}, f.properties(), []any{r.Level})
 			for k, x := range row {
 				if v, ok := x.(float64); ok {

@@ -115,7 +115,7 @@ func TestHeadlineOfDraws(t *testing.T) {
 		}
 		var b strings.Builder
 		r := compared(t, Options{}, Input{"x", x}, Input{"y", y})
-		if err := Write(&b, "markdown", r, WriteOptions{}); err != nil {
+		if err := Write(&b, "markdown", r); err != nil {
 			t.Fatal(err)
 		}
 		head, _, _ := strings.Cut(b.String(), "\n")
@@ -145,9 +145,5 @@ func TestSharedSeedsDoNotDiffer(t *testing.T) {
 	y.Provenance.Seed = 2
 	if r := compared(t, Options{}, Input{"x", x}, Input{"y", y}); len(r.Notes) > 0 {
 		t.Errorf("notes %q", r.Notes)
-	}
-	r := compared(t, Options{}, Input{"x", sweep("1", "2")}, Input{"y", sweep("3", "4")})
-	if want := []string{"The runs have different seeds: x 1 and 2, y 3 and 4."}; !slices.Equal(r.Notes, want) {
-		t.Errorf("notes %q, want %q", r.Notes, want)
 	}
 }

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
@@ -100,24 +99,10 @@ func moves(c *Comparison) string {
 	return document.Sentence(strings.Join(parts, ", "))
 }
 
-// uneventful reports whether a comparison shows nothing except that nothing
-// differs. A metric selected by name that a side lacks is shown.
-func (r *Report) uneventful(c *Comparison) bool {
-	return !c.Changed() && !(r.Chosen && c.lacks())
-}
-
-// lacks reports whether a side has no sample of some metric.
-func (c *Comparison) lacks() bool {
-	return slices.ContainsFunc(c.Figures, func(f Figure) bool { return f.Verdict == Missing })
-}
-
 // sameIn names the metrics in which nothing differs.
 func (r *Report) sameIn(c *Comparison) string {
 	if r.Chosen {
 		return document.Few(c.told())
-	}
-	if c.lacks() {
-		return "any metric that both sides have"
 	}
 	return "any metric"
 }

@@ -8,49 +8,27 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// matched returns the inputs with the baseline first, the pairs of sides to compare, and what has no counterpart.
-func matched(inputs []Input, o Options) ([]Input, []*pairs, []string, error) {
+// matched returns the pairs of sides to compare, and what has no counterpart.
+func matched(inputs []Input, o Options) ([]*pairs, []string, error) {
 	wanted, err := Cells(inputs, o.Cells)
-	if err != nil {
-		return nil, nil, nil, err
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case len(inputs) == 1:
+		list, err := within(inputs[0], wanted)
+		return list, nil, err
 	}
-	if len(inputs) == 1 {
-		list, err := within(inputs[0], wanted, o.Baseline)
-		return inputs, list, nil, err
-	}
-	ordered, err := baselineFirst(inputs, o.Baseline, func(in Input) string { return in.Label })
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	list, notes, err := across(ordered, wanted)
-	return ordered, list, notes, err
-}
-
-// baselineFirst moves the item labelled name to the front.
-func baselineFirst[T any](items []T, name string, label func(T) string) ([]T, error) {
-	var labels []string
-	for i, item := range items {
-		if name == "" || label(item) == name {
-			rest := slices.Delete(slices.Clone(items), i, i+1)
-			return slices.Insert(rest, 0, item), nil
-		}
-		labels = append(labels, label(item))
-	}
-	return nil, fmt.Errorf("unknown baseline %q%s; there are: %s", name, nearest.Hint(name, labels), strings.Join(labels, ", "))
+	return across(inputs, wanted)
 }
 
 // within makes a side for each name of a cell or strategy of one run.
-func within(in Input, wanted []string, baseline string) (list []*pairs, err error) {
+func within(in Input, wanted []string) (list []*pairs, err error) {
 	if len(wanted) < 2 {
 		return nil, fmt.Errorf("%s is one run: give another, or --strategy with two or more of its cells or strategies: %s",
 			in.Label, strings.Join(known(in), ", "))
-	}
-	if wanted, err = baselineFirst(wanted, baseline, func(name string) string { return name }); err != nil {
-		return nil, err
 	}
 	sides := make([]side, len(wanted))
 	for i, name := range wanted {

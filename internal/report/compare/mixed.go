@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
@@ -13,7 +14,7 @@ import (
 
 // mixed says in what runs differ, each property with the values of all runs,
 // and which runs are incomplete.
-func mixed(inputs []Input) []string {
+func mixed(inputs []Input, list []*pairs, reseeded bool) []string {
 	var notes []string
 	for _, property := range []struct {
 		what string
@@ -21,15 +22,25 @@ func mixed(inputs []Input) []string {
 	}{
 		{"versions of the tool", func(p *results.Provenance) string { return p.Version }},
 		{"sets of sessions", func(p *results.Provenance) string { return p.SessionsDigest }},
-		{"prices", pricesOf(inputs)},
+		{"prices", func(p *results.Provenance) string { return cmp.Or(fmt.Sprintf("%.8s", p.PricesDigest), p.Prices) }},
+		{"seeds", func(p *results.Provenance) string { return strconv.FormatUint(p.Seed, 10) }},
 	} {
+		if property.what == "seeds" && !reseeded {
+			continue // the figures do not depend on them
+		}
 		if values, differ := valuesOf(inputs, property.of); differ {
 			notes = append(notes, fmt.Sprintf("The runs have different %s: %s.", property.what, values))
 		}
 	}
 	notes = append(notes, switches(inputs)...)
+	used := map[*results.Cell]bool{}
+	for _, p := range list {
+		for _, c := range slices.Concat(p.sides[0].cells, p.sides[1].cells) {
+			used[c] = true
+		}
+	}
 	for _, in := range inputs {
-		notes = append(notes, partial(in)...)
+		notes = append(notes, partial(in, used)...)
 	}
 	return notes
 }
@@ -62,24 +73,18 @@ func switches(inputs []Input) []string {
 			names[name] = true
 		}
 	}
-	var parts []string
+	var notes []string
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		values, differ := valuesOf(inputs, func(p *results.Provenance) string { return p.Switches[name] })
 		if differ {
-			parts = append(parts, fmt.Sprintf("%s: %s", name, values))
+			notes = append(notes, fmt.Sprintf("The runs differ in the switch %s: %s.", name, values))
 		}
 	}
-	switch {
-	case len(parts) == 0:
-		return nil
-	case len(parts) == 1:
-		return []string{"The runs differ in the switch " + parts[0] + "."}
-	}
-	return []string{fmt.Sprintf("The runs differ in %d switches: %s.", len(parts), strings.Join(parts, "; "))}
+	return notes
 }
 
-// partial says what a run lacks.
-func partial(in Input) []string {
+// partial says what a run and its compared cells lack.
+func partial(in Input, used map[*results.Cell]bool) []string {
 	var notes []string
 	add := func(format string, args ...any) {
 		notes = append(notes, "Run "+in.Label+fmt.Sprintf(format, args...)+".")
@@ -92,14 +97,17 @@ func partial(in Input) []string {
 	}
 	for i := range in.Run.Cells {
 		c := &in.Run.Cells[i]
+		if len(c.Rows) == 0 {
+			add(": cell %s has no session", c.Cell)
+		}
+		if !used[c] {
+			continue // notes about others would not help
+		}
 		if n := c.Total.N(results.UnpricedCalls); n > 0 {
 			add(", cell %s: the cost leaves out %s of models without a price", c.Cell, document.Count(n, "call"))
 		}
-		if n := int64(c.Total.N(results.UnsimulatedCalls)); n > 0 {
-			add(", cell %s: %s not simulated, sessions end early", c.Cell, document.Count(int(n), "recorded call"))
-		}
-		if len(c.Rows) == 0 {
-			add(": cell %s has no session", c.Cell)
+		if n := c.Total.N(results.UnsimulatedCalls); n > 0 {
+			add(", cell %s: %s not simulated, sessions end early", c.Cell, document.Count(n, "recorded call"))
 		}
 	}
 	return notes
@@ -126,21 +134,3 @@ func shortened(s string) string {
 	}
 	return document.Shortened(cmp.Or(s, "(none)"), maxValue)
 }
-
-// pricesOf returns a function that names the prices of runs in a comparison: by date, or by the
-// name of a file with the beginning of its digest, because two files may have the same name. Files
-// with the same content get the same name.
-func pricesOf(inputs []Input) func(*results.Provenance) string {
-	return func(p *results.Provenance) string {
-		if p.PricesDigest == "" {
-			return p.Prices
-		}
-		i := slices.IndexFunc(inputs, func(in Input) bool { return in.Run.Provenance.PricesDigest == p.PricesDigest })
-		digest := []rune(p.PricesDigest)
-		return fmt.Sprintf("%s (digest %s)", shortened(inputs[i].Run.Provenance.Prices), string(digest[:min(len(digest), shownDigest)]))
-	}
-}
-
-// shownDigest is the number of characters of a digest in a note: 32 bits of a
-// hexadecimal one.
-const shownDigest = 8

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -171,30 +170,4 @@ func (p *pairs) seeds(s int) []string {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
-}
-
-// differentSeeds says under which seeds the runs were drawn if the compared
-// ones differ. Seeds that only one run has are omitted where the others match.
-func (r *Report) differentSeeds() []string {
-	have := map[string][]string{} // by label
-	for i := range r.Comparisons {
-		c := &r.Comparisons[i]
-		if !c.reseeded {
-			continue
-		}
-		for s, label := range []string{c.Base, c.Other} {
-			have[label] = append(have[label], c.pairs.seeds(s)...)
-		}
-	}
-	var parts []string
-	for _, label := range r.Labels {
-		if seeds := have[label]; len(seeds) > 0 {
-			slices.Sort(seeds)
-			parts = append(parts, label+" "+and(slices.Compact(seeds)))
-		}
-	}
-	if len(parts) == 0 || len(r.Inputs) == 1 {
-		return nil
-	}
-	return []string{fmt.Sprintf("The runs have different seeds: %s.", strings.Join(parts, ", "))}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,13 +131,9 @@ func Cells(inputs []Input, wanted []string) ([]string, error) {
 }
 
 // namesLike returns the names that a name or a pattern stands for.
-func namesLike(inputs []Input, pattern string) ([]string, error) {
-	var list []string
+func namesLike(inputs []Input, pattern string) (list []string, err error) {
 	for _, in := range inputs {
-		if found := in.sides(pattern); len(found) > 1 { // a strategy with several cells
-			list = append(list, sideNames(found)...)
-			continue
-		} else if len(found) == 1 {
+		if found := in.sides(pattern); len(found) == 1 {
 			return []string{pattern}, nil
 		}
 		for _, s := range in.sides() {
@@ -152,9 +147,6 @@ func namesLike(inputs []Input, pattern string) ([]string, error) {
 				}
 			}
 		}
-	}
-	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, fmt.Errorf("%q names no cell or strategy and is no pattern: %w", pattern, err)
 	}
 	if len(list) == 0 {
 		names := known(inputs...)

@@ -13,7 +13,7 @@ import (
 
 // estimate sets what figures that differ show of other sessions. The metrics of the run table
 // are judged together, and so are all others; those selected by name are one family.
-func estimate(ctx context.Context, list []*measured, o Options) error {
+func (r *Report) estimate(ctx context.Context, list []*measured, e stats.Estimator) error {
 	var pairs []stats.Pair
 	var have []*measured
 	for _, m := range list {
@@ -21,19 +21,18 @@ func estimate(ctx context.Context, list []*measured, o Options) error {
 			continue
 		}
 		have = append(have, m)
-		p := stats.Pair{Base: m.side[0].Figure, Other: m.side[1].Figure, Relative: m.Summary || len(o.Metrics) > 0}
+		p := stats.Pair{Base: m.side[0].Figure, Other: m.side[1].Figure, Relative: m.Summary || r.Chosen}
 		if !p.Relative {
 			p.Family = 1
 		}
 		pairs = append(pairs, p)
 	}
-	e := stats.Estimator{Level: o.Level, Seed: o.Seed, Resamples: o.Resamples, Workers: o.Workers}
 	estimates, err := e.Paired(ctx, pairs)
 	if err != nil {
 		return err
 	}
 	for i, m := range have {
-		if m.Estimate = estimates[i]; len(m.side[0].value) < stats.PairsNeeded(o.Level) {
+		if m.Estimate = estimates[i]; len(m.side[0].value) < stats.PairsNeeded(e.Level) {
 			m.Interval, m.RelativeInterval = stats.Everything, stats.Everything
 		}
 	}
@@ -41,7 +40,7 @@ func estimate(ctx context.Context, list []*measured, o Options) error {
 }
 
 // judge sets the verdict of a figure, and notes why nothing can be said.
-func (m *measured) judge(c *Comparison, o Options) {
+func (m *measured) judge(c *Comparison, level float64) {
 	if m.missing() {
 		m.Notes = append(m.Notes, m.lacking(c))
 		return
@@ -51,7 +50,7 @@ func (m *measured) judge(c *Comparison, o Options) {
 		return
 	}
 	if m.Estimate.Verdict == stats.TooFew {
-		m.Notes = append(m.Notes, m.tooFew(c, o))
+		m.Notes = append(m.Notes, m.tooFew(c, level))
 	}
 	if cut := c.cutShort(); cut != "" && m.Metric.Better != results.Neither {
 		m.Notes, m.Verdict = append(m.Notes, cut), Unknown
@@ -120,15 +119,15 @@ func (m *measured) lacking(c *Comparison) string {
 
 // tooFew says that no figures of so few sessions show anything. Sessions that do not differ do
 // not count.
-func (m *measured) tooFew(c *Comparison, o Options) string {
-	needed := stats.PairsNeeded(o.Level)
+func (m *measured) tooFew(c *Comparison, level float64) string {
+	needed := stats.PairsNeeded(level)
 	switch {
 	case c.Sessions < needed:
 		return fmt.Sprintf("too few for a level of %s: %s, and it takes %d or more to say anything about others",
-			level100(o.Level), document.Count(c.Sessions, "session"), needed)
+			level100(level), document.Count(c.Sessions, "session"), needed)
 	case m.Pairs < needed:
 		return fmt.Sprintf("fewer than %s differ: too few for a level of %s",
-			document.Count(needed, "session"), level100(o.Level))
+			document.Count(needed, "session"), level100(level))
 	}
 	return "no interval: too many resamples hold no session with a sample"
 }

@@ -12,25 +12,17 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// WriteOptions select what Write shows.
-type WriteOptions struct {
-	// All shows every metric of a side, not only those of the run table and the classes of
-	// cost and misses that differ, and also comparisons without differences.
-	All bool
-}
-
 // Formats returns the formats of Write.
 func Formats() []string { return document.Formats() }
 
 // Write writes r in a format of Formats: a table for a terminal, Markdown for a
 // comment on a pull request, a line for each metric, or a document.
-func Write(w io.Writer, format string, r *Report, o WriteOptions) error {
+func Write(w io.Writer, format string, r *Report) error {
 	if !slices.Contains(Formats(), format) {
 		return fmt.Errorf("unknown report format %q (known: %s)", format, strings.Join(Formats(), ", "))
 	}
-	d := &document.Document{Notes: slices.Concat(r.Notes, r.legend()), Data: func() *document.Table { return r.data(o) },
-		JSON: func(w io.Writer) error { return r.published(o).encode(w) }}
-	d.Sections = r.sections(o, format == "markdown")
+	d := &document.Document{Notes: slices.Concat(r.Notes, r.legend()), Data: r.data, JSON: r.encode}
+	d.Sections = r.sections(format == "markdown")
 	if format == "markdown" {
 		return d.Comment(w)
 	}
@@ -39,17 +31,17 @@ func Write(w io.Writer, format string, r *Report, o WriteOptions) error {
 
 // sections has a table for each comparison with differences and a line for each other. In a comment each
 // table has a headline, and several are folded under theirs.
-func (r *Report) sections(o WriteOptions, comment bool) []document.Section {
+func (r *Report) sections(comment bool) []document.Section {
 	var list []document.Section
 	var same []document.Block
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
 		heading := c.title() + " · " + document.Count(c.Sessions, "session")
-		if r.uneventful(c) && !o.All {
-			same = append(same, document.Text{Text: "no difference in " + r.sameIn(c) + ": " + heading, Notes: c.Notes})
+		if !c.Changed() && !r.Chosen {
+			same = append(same, document.Text{Text: "no difference in any metric: " + heading, Notes: c.Notes})
 			continue
 		}
-		s := document.Section{Name: heading, Notes: c.Notes, Blocks: []document.Block{r.table(c, r.shown(c, o))}}
+		s := document.Section{Name: heading, Notes: c.Notes, Blocks: []document.Block{r.table(c, r.shown(c))}}
 		if comment {
 			head := r.headline(c)
 			s.Name, s.Notes, s.Blocks = head.Lead, nil, slices.Insert(s.Blocks, 0, document.Block(head))

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"bytes"
-	"encoding/csv"
 	"flag"
 	"io"
 	"os"
@@ -21,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // pipes is before and after under names that Markdown would take for markup,
 // with a cell in which nothing differs, one that costs 1 USD a session more, and
 // figures that are drawn.
-func pipes(t testing.TB) *Report {
+func pipes(t testing.TB, metrics ...string) *Report {
 	x, y := before(), after()
 	for i, r := range []*results.Run{x, y} {
 		for j := range r.Cells[0].Rows {
@@ -32,7 +31,7 @@ func pipes(t testing.TB) *Report {
 		r.ModelError = results.ModelError{BilledUSD: 100, RecordedUSD: 93, Sessions: 8, Low: -0.1, High: -0.04, Gross: 0.08, Spread: 0.1}
 	}
 	y.Provenance.Prices = "2026-02-02"
-	return compared(t, Options{}, Input{"o|d", x}, Input{"new", y})
+	return compared(t, Options{Metrics: metrics}, Input{"o|d", x}, Input{"new", y})
 }
 
 // TestGolden holds the formats against files that were read through by a person.
@@ -42,18 +41,17 @@ func TestGolden(t *testing.T) {
 	for _, tc := range []struct {
 		file, format string
 		report       *Report
-		all          bool
 	}{
-		{"table.txt", "table", pipes(t), false},
-		{"several.md", "markdown", pipes(t), false},
-		{"single.md", "markdown", single, false},
-		{"one-differs.md", "markdown", compared(t, Options{Cells: []string{"x", "a|b <c>"}}, pipes(t).Inputs...), false},
-		{"compare.csv", "csv", single, false},
-		{"compare.json", "json", pipes(t), false},
+		{"table.txt", "table", pipes(t)},
+		{"several.md", "markdown", pipes(t)},
+		{"single.md", "markdown", single},
+		{"one-differs.md", "markdown", compared(t, Options{Cells: []string{"x", "a|b <c>"}}, pipes(t).Inputs...)},
+		{"compare.csv", "csv", pipes(t, "cost_usd", "cache_hit_ratio")},
+		{"compare.json", "json", pipes(t, "cost_usd", "cache_hit_ratio", "added_latency_seconds")},
 	} {
 		t.Run(tc.file, func(t *testing.T) {
 			var got bytes.Buffer
-			if err := Write(&got, tc.format, tc.report, WriteOptions{All: tc.all}); err != nil {
+			if err := Write(&got, tc.format, tc.report); err != nil {
 				t.Fatal(err)
 			}
 			path := filepath.Join("testdata", tc.file)
@@ -73,34 +71,20 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// All shows more metrics than the default, which shows those of the run table
-// and those that differ.
-func TestAll(t *testing.T) {
-	lines := func(all bool) [][]string {
-		var b bytes.Buffer
-		r := compared(t, Options{}, Input{"x", before()}, Input{"y", after()})
-		if err := Write(&b, "csv", r, WriteOptions{All: all}); err != nil {
-			t.Fatal(err)
-		}
-		list, err := csv.NewReader(&b).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return list
-	}
-	some, all := lines(false), lines(true)
-	// The metrics of the run table, with or without a difference, and the one class of the
-	// cost that differs.
+// A table has the metrics of the run table, with or without a difference, and the one class of the cost that
+// differs; CSV has all.
+func TestShown(t *testing.T) {
+	r := compared(t, Options{}, Input{"x", before()}, Input{"y", after()})
 	want := []string{"cost_usd", "cache_hit_ratio", "misses", "compactions", "added_latency_seconds", "cost_usd_read"}
 	var got []string
-	for _, line := range some[1:] {
-		got = append(got, line[4])
+	for _, f := range r.shown(&r.Comparisons[0]) {
+		got = append(got, f.Metric.Name)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("metrics shown: %s", diff)
 	}
-	if len(all) < 2*len(some) {
-		t.Errorf("%d lines of all metrics, %d by default", len(all), len(some))
+	if all := r.data(); len(all.Rows) < 2*len(got) {
+		t.Errorf("%d lines of all metrics, %d in the table", len(all.Rows), len(got))
 	}
 }
 
@@ -111,7 +95,7 @@ func TestMarkdownIsInert(t *testing.T) {
 		x.Cells[0].Rows[6].Session = name
 		for _, o := range []Options{{}, {Cells: []string{name}}} {
 			var b strings.Builder
-			if err := Write(&b, "markdown", compared(t, o, Input{name, x}, Input{"new", y}), WriteOptions{}); err != nil {
+			if err := Write(&b, "markdown", compared(t, o, Input{name, x}, Input{"new", y})); err != nil {
 				t.Fatal(err)
 			}
 			if found := regexp.MustCompile(`(?i)@\w|#\d|\bgh-\d|www\.\w|://`).FindString(b.String()); found != "" {
@@ -141,7 +125,7 @@ func TestLegend(t *testing.T) {
 }
 
 func TestUnknownFormat(t *testing.T) {
-	if err := Write(io.Discard, "xml", pipes(t), WriteOptions{}); err == nil || !strings.Contains(err.Error(), "markdown") {
+	if err := Write(io.Discard, "xml", pipes(t)); err == nil || !strings.Contains(err.Error(), "markdown") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -153,7 +137,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, os.ErrClosed }
 // No format reports success when the writer failed.
 func TestWriteErrors(t *testing.T) {
 	for _, format := range Formats() {
-		if err := Write(fullDisk{}, format, pipes(t), WriteOptions{}); err == nil {
+		if err := Write(fullDisk{}, format, pipes(t)); err == nil {
 			t.Errorf("%s: the error of the writer was lost", format)
 		}
 	}
