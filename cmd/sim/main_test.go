@@ -190,19 +190,6 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// The table of generations in docs/thresholds.md is the one that the presets make.
-func TestDocumentShowsTheGenerations(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("../../docs/thresholds.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, out, _ := exec(t, "strategies", "generations", "--format", "markdown")
-	if table, _, _ := strings.Cut(out, "\n\n"); !strings.Contains(string(text), "\n"+table+"\n") {
-		t.Errorf("docs/thresholds.md does not show the table of sim strategies generations --format markdown:\n%s", out)
-	}
-}
-
 // The README shows what `sim run` prints, to the letter.
 func TestReadmeShowsTheRun(t *testing.T) {
 	t.Parallel()
