@@ -31,9 +31,6 @@ func (f *File) Judge(in *Input, was Loaded) *Report {
 		cases = append(cases, f.cases(&f.Rules[i], in, all, b)...)
 	}
 	paired := f.pairedCases(in, all, b)
-	if n := all.grown; n > 0 {
-		r.note("%s of the baseline have other calls now and are not paired", document.Count(n, "session"))
-	}
 	drawn, apart := 0, 0
 	for _, c := range slices.Concat(cases, paired) {
 		switch {

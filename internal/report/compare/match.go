@@ -67,7 +67,7 @@ func across(inputs []Input, wanted []string) (list []*pairs, notes []string, err
 	slices.SortStableFunc(list, func(a, b *pairs) int {
 		return cmp.Compare(slices.Index(order, a.name), slices.Index(order, b.name))
 	})
-	return list, append(differentCells(list), notes...), nil
+	return list, notes, nil
 }
 
 // match pairs the cells of two runs by name, and says which only one of them has. If each run has a single
@@ -112,23 +112,4 @@ func (in Input) match(other Input, wanted []string) (list []*pairs, only []strin
 		err = fmt.Errorf("no cell in common: %s has %s; %s has %s", in.Label, texts[0], other.Label, texts[1])
 	}
 	return list, only, err
-}
-
-// differentCells says which cells with different names are compared.
-func differentCells(list []*pairs) []string {
-	var parts []string
-	for _, p := range list {
-		if p.name != "" {
-			continue
-		}
-		for _, s := range p.sides {
-			if part := s.label + " " + s.name; !slices.Contains(parts, part) {
-				parts = append(parts, part)
-			}
-		}
-	}
-	if len(parts) == 0 {
-		return nil
-	}
-	return []string{document.Sentence("the cells compared: " + strings.Join(parts, ", "))}
 }

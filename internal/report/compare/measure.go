@@ -193,17 +193,14 @@ func chooseMetrics(names []string) ([]results.Metric, error) {
 	if len(names) == 0 {
 		return all, nil
 	}
-	known := make([]string, len(all))
-	for i, m := range all {
-		known[i] = m.Name
+	var known []string
+	for _, m := range all {
+		known = append(known, m.Name)
 	}
 	var errs []error
-	for i, name := range names {
-		switch {
-		case !slices.Contains(known, name):
+	for _, name := range names {
+		if !slices.Contains(known, name) {
 			errs = append(errs, fmt.Errorf("unknown metric %q%s; docs/schema.md lists all", name, nearest.Like(name, known)))
-		case slices.Contains(names[:i], name):
-			errs = append(errs, fmt.Errorf("metric %q is named twice", name))
 		}
 	}
 	return slices.DeleteFunc(all,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
@@ -50,7 +49,8 @@ func (m *measured) judge(c *Comparison, level float64) {
 		return
 	}
 	if m.Estimate.Verdict == stats.TooFew {
-		m.Notes = append(m.Notes, m.tooFew(c, level))
+		m.Notes = append(m.Notes, fmt.Sprintf("too few sessions differ: at %s it takes %d or more to say anything about others",
+			level100(level), stats.PairsNeeded(level)))
 	}
 	if cut := c.cutShort(); cut != "" && m.Metric.Better != results.Neither {
 		m.Notes, m.Verdict = append(m.Notes, cut), Unknown
@@ -96,40 +96,15 @@ func (c *Comparison) cutShort() string {
 	return ""
 }
 
-// lacking says which sides have no figure, and whether they could have one.
+// lacking says which sides have no figure.
 func (m *measured) lacking(c *Comparison) string {
-	var unmeasured, without []string
-	for s, label := range []string{c.Base, c.Other} {
-		switch {
-		case len(m.side[s].rows) == 0:
-			unmeasured = append(unmeasured, label)
-		case math.IsNaN([]float64{m.Base, m.Other}[s]):
-			without = append(without, label)
+	var without []string
+	for s, v := range []float64{m.Base, m.Other} {
+		if math.IsNaN(v) {
+			without = append(without, []string{c.Base, c.Other}[s])
 		}
 	}
-	var parts []string
-	if len(unmeasured) > 0 {
-		parts = append(parts, "not measured in "+and(unmeasured))
-	}
-	if len(without) > 0 {
-		parts = append(parts, "no sample in "+and(without))
-	}
-	return "nothing to compare: " + strings.Join(parts, ", ")
-}
-
-// tooFew says that no figures of so few sessions show anything. Sessions that do not differ do
-// not count.
-func (m *measured) tooFew(c *Comparison, level float64) string {
-	needed := stats.PairsNeeded(level)
-	switch {
-	case c.Sessions < needed:
-		return fmt.Sprintf("too few for a level of %s: %s, and it takes %d or more to say anything about others",
-			level100(level), document.Count(c.Sessions, "session"), needed)
-	case m.Pairs < needed:
-		return fmt.Sprintf("fewer than %s differ: too few for a level of %s",
-			document.Count(needed, "session"), level100(level))
-	}
-	return "no interval: too many resamples hold no session with a sample"
+	return "nothing to compare: no sample in " + and(without)
 }
 
 // modelError says that the model error on the sessions of either run can
