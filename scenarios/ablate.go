@@ -85,48 +85,45 @@ func switchesAround(s *Scenario) []strategies.Mechanism {
 		Client Client `yaml:"client"`
 		Server Server `yaml:"server"`
 	}{s.Client, s.Server}
-	list := strategies.Switches(around)
-	for i := range list {
-		list[i].Doc = ""
-	}
-	return list
+	return strategies.Switches(around)
 }
 
-// change adds a base with mechanisms switched to the changes and returns its
+// change adds a base with a mechanism switched to the changes and returns its
 // cell. If there is no such cell, it adds the reason to Refused.
-func (a *Ablation) change(base *Cell, list ...strategies.Mechanism) (*Cell, bool) {
-	c := studies.Change{Base: base.Name, On: true}
-	for _, m := range list {
-		c.Paths, c.Set = append(c.Paths, m.Path), append(c.Set, m.Path+"="+m.Then)
-		c.On, c.Doc = c.On && m.On, m.Doc
-	}
-	c.Cell = base.Name + " " + strings.Join(c.Set, " ")
+func (a *Ablation) change(base *Cell, m strategies.Mechanism) (*Cell, bool) {
+	c := studies.Change{Base: base.Name, Path: m.Path, Set: m.Path + "=" + m.Then, On: m.On}
+	c.Cell = base.Name + " " + c.Set
 	cell, err := a.file.cell(base.Strategy.Name, c.Set)
 	if err != nil {
-		a.Refused = append(a.Refused, studies.Refusal{Base: c.Base, Set: strings.Join(c.Set, " "), Reason: a.reason(err, c.Set)})
+		a.refuse(&c, err)
 		return nil, false
 	}
 	cell.Name = c.Cell
-	cell.Params, cell.names = map[string]string{}, nil
-	for i, path := range c.Paths {
-		cell.Params[path] = list[i].Then
-		cell.names = append(cell.names, path)
-	}
+	cell.Params, cell.names = map[string]string{m.Path: m.Then}, []string{m.Path}
 	a.Changes = append(a.Changes, c)
 	return cell, true
 }
 
-// cell returns the cell of one strategy of the scenario with assignments applied.
-func (f *File) cell(strategy string, assignments []string) (*Cell, error) {
-	own := f.clone()
-	errs := []error{own.Choose(ablationOrigin, []string{strategy})}
-	for _, a := range assignments {
-		if path, _, _ := strings.Cut(a, "."); path != "client" && path != "server" {
-			a = "strategies." + strategy + "." + a
+// refuse adds the reason why a change has no cell, on one line, without the file, flag and assignment it names.
+func (a *Ablation) refuse(c *studies.Change, err error) {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	for _, origin := range []string{a.file.tree.Name + ":", "--", ablationOrigin} {
+		if _, rest, found := strings.Cut(text, ": "); found && strings.HasPrefix(text, origin) {
+			text = rest
 		}
-		errs = append(errs, own.Assign(a))
 	}
-	if err := errors.Join(errs...); err != nil {
+	text, _, _ = strings.Cut(text, " (at --set ")
+	a.Refused = append(a.Refused, studies.Refusal{Base: c.Base, Set: c.Set, Reason: text})
+}
+
+// cell returns the cell of one strategy of the scenario with an assignment applied.
+func (f *File) cell(strategy, assignment string) (*Cell, error) {
+	own := f.clone()
+	err := own.Choose(ablationOrigin, []string{strategy})
+	if path, _, _ := strings.Cut(assignment, "."); path != "client" && path != "server" {
+		assignment = "strategies." + strategy + "." + assignment
+	}
+	if err = errors.Join(err, own.Assign(assignment)); err != nil {
 		return nil, err
 	}
 	d, err := own.Expand()
@@ -141,28 +138,12 @@ func (f *File) cell(strategy string, assignments []string) (*Cell, error) {
 	return nil, fmt.Errorf("no cell of strategy %s", strategy)
 }
 
-// reason returns the text of an error on one line, without the file, flag and
-// assignments it names.
-func (a *Ablation) reason(err error, set []string) string {
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	for _, origin := range []string{a.file.tree.Name + ":", "--", ablationOrigin} {
-		if _, rest, found := strings.Cut(text, ": "); found && strings.HasPrefix(text, origin) {
-			text = rest
-		}
-	}
-	for _, s := range append([]string{""}, set...) {
-		text, _, _ = strings.Cut(text, " (at --set "+s)
-	}
-	return text
-}
-
 // ablationOrigin is the origin that messages give for an assignment of an
 // ablation.
 const ablationOrigin = "ablation"
 
-// Ablate runs an ablation over the sessions of a corpus. With pairs it also
-// switches the mechanisms that make a difference by themselves two at a time.
-func (p *Plan) Ablate(ctx context.Context, corpus *traces.Corpus, a *Ablation, pairs bool) (*studies.Ablation, error) {
+// Ablate runs an ablation over the sessions of a corpus.
+func (p *Plan) Ablate(ctx context.Context, corpus *traces.Corpus, a *Ablation) (*studies.Ablation, error) {
 	out := &studies.Ablation{}
 	for i := range a.bases {
 		out.Bases = append(out.Bases, a.bases[i].Name)
@@ -172,10 +153,7 @@ func (p *Plan) Ablate(ctx context.Context, corpus *traces.Corpus, a *Ablation, p
 		return nil, err
 	}
 	out.Changes, out.Refused = a.Changes, a.Refused
-	if !pairs || err != nil {
-		return out, err
-	}
-	return out, p.ablatePairs(ctx, corpus, a, out)
+	return out, err
 }
 
 // within returns the design without the changes whose threshold makes no sense
@@ -192,75 +170,11 @@ func (a *Ablation) within(sessions []*traces.Session) (*Design, error) {
 			return false
 		}
 		err := checkWindows(&Design{Cells: []Cell{c}}, w)
-		if err == nil {
-			return false
+		if err != nil {
+			a.refuse(&a.Changes[i], err)
+			a.Changes = slices.Delete(slices.Clone(a.Changes), i, i+1)
 		}
-		x := a.Changes[i]
-		a.Changes = slices.Delete(slices.Clone(a.Changes), i, i+1)
-		a.Refused = append(a.Refused, studies.Refusal{Base: x.Base, Set: strings.Join(x.Set, " "), Reason: a.reason(err, x.Set)})
-		return true
+		return err != nil
 	})
 	return &d, nil
-}
-
-// maxPairs is the largest number of mechanisms of a strategy that are switched
-// in pairs: those with the largest differences.
-const maxPairs = 24
-
-// ablatePairs adds to an ablation all pairs of mechanisms that each make a
-// difference.
-func (p *Plan) ablatePairs(ctx context.Context, corpus *traces.Corpus, a *Ablation, out *studies.Ablation) error {
-	both := Ablation{file: a.file, bases: a.bases}
-	d := *a.Design
-	d.Cells = slices.DeleteFunc(slices.Clone(a.Design.Cells), func(c Cell) bool { return c.Strategy.Name != results.StrategyRecorded })
-	for i := range a.bases {
-		base := &a.bases[i]
-		list := effective(out, base.Name)
-		for j := range list {
-			for k := range list[:j] {
-				if under(list[k].Path, list[j].Path) || under(list[j].Path, list[k].Path) {
-					continue
-				}
-				if cell, ok := both.change(base, list[k], list[j]); ok {
-					d.Cells = append(d.Cells, *cell)
-				}
-			}
-		}
-	}
-	both.Design = &d
-	_, err := p.Execute(ctx, corpus, Study{Cells: both.within, Judge: func(run *results.Run) error {
-		for i := range run.Cells {
-			c := &run.Cells[i]
-			if slices.ContainsFunc(both.Changes, func(x studies.Change) bool { return x.Cell == c.Cell }) {
-				out.Run.Cells = append(out.Run.Cells, *c)
-			}
-		}
-		out.Changes = append(out.Changes, both.Changes...)
-		out.Refused = append(out.Refused, both.Refused...)
-		return nil
-	}})
-	return err
-}
-
-// effective returns the mechanisms of a base that make a difference, largest
-// difference first.
-func effective(out *studies.Ablation, base string) []strategies.Mechanism {
-	var list []strategies.Mechanism
-	for _, d := range out.Differences(base, 1) {
-		if d.None() || len(list) == maxPairs {
-			continue
-		}
-		c := d.Change
-		list = append(list, strategies.Mechanism{
-			Path: c.Paths[0], Then: strings.TrimPrefix(c.Set[0], c.Paths[0]+"="), On: c.On, Doc: c.Doc,
-		})
-	}
-	return list
-}
-
-// under reports whether a parameter means nothing once a switch is off: it belongs
-// to the same layer or group.
-func under(path, off string) bool {
-	group, ok := strings.CutSuffix(off, "enabled")
-	return ok && strings.HasPrefix(path, group)
 }

@@ -119,10 +119,9 @@ func costOf(row, asItIs *results.Row) float64 {
 func among(costs [][]float64) (*tuner, []*choice) {
 	usd, _ := results.LookupMetric(results.NameCost)
 	n := len(costs[0])
-	t := &tuner{search: Search{Objectives: []string{usd.Name}}, metrics: []results.Metric{usd}, sessions: make([]*traces.Session, n)}
-	list := make([]*choice, len(costs))
+	t, list := &tuner{metric: usd, sessions: make([]string, n)}, make([]*choice, len(costs))
 	for i := range costs {
-		list[i] = &choice{parts: costs[i : i+1], bases: [][]float64{make([]float64, n)}, cut: make([]bool, n)}
+		list[i] = &choice{figure: stats.Figure{Part: costs[i]}, cut: make([]bool, n)}
 	}
 	t.recorded = *list[0]
 	return t, list

@@ -7,42 +7,6 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// An estimate counts what is simulated: the calls of the sample in every cell.
-func TestEstimateCounts(t *testing.T) {
-	corpus := samples(t, "long-refactor")
-	d := expand(t, "strategies: [none]\nserver: {lookback: [20, 21, 22]}")
-	plan := Plan{Registry: registry(t), Prices: prices(t), Design: d}
-	e, err := plan.Estimate(context.Background(), corpus)
-	if err != nil {
-		t.Fatal(err)
-	}
-	calls := 0
-	for _, s := range corpus.Sessions {
-		calls += s.NumCalls()
-	}
-	if e.Sessions != 1 || e.Cells != 6 || e.Calls != 6*calls || e.Time <= 0 {
-		t.Errorf("%+v; want 1 session, 6 cells, %d calls", e, 6*calls)
-	}
-}
-
-// A probe meets every session of every cell once, whatever their number.
-func TestSpread(t *testing.T) {
-	corpus := samples(t)
-	for cells := 1; cells < 12; cells++ {
-		n := 0
-		seen := map[[2]string]bool{}
-		for _, c := range spread(corpus.Sessions, cells) {
-			for _, s := range c.sessions {
-				seen[[2]string{s.ID, string(rune('a' + c.cell))}] = true
-				n++
-			}
-		}
-		if want := cells * len(corpus.Sessions); n != want || len(seen) != want {
-			t.Errorf("%d cells: %d sessions, %d different; want %d", cells, n, len(seen), want)
-		}
-	}
-}
-
 // The calls for charts are those of the recorded cell and of the cheapest
 // others, as many as the rows count.
 func TestCallsOfForemostCells(t *testing.T) {

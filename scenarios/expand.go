@@ -20,7 +20,7 @@ import (
 const maxCells = 20_000
 
 // ErrCells is the error of a scenario with too many cells for a run. A search accepts such a scenario.
-var ErrCells = fmt.Errorf("more than %d cells: sweep fewer values, set design.points, or search with sim tune", maxCells)
+var ErrCells = fmt.Errorf("more than %d cells: sweep fewer values, or search with sim tune", maxCells)
 
 // Design is a scenario expanded: the cells to simulate.
 type Design struct {
@@ -79,26 +79,16 @@ type variant struct {
 // Expand returns the cells: the cartesian product of the axes that concern a
 // strategy. Axes of its layers multiply that strategy alone, those of client,
 // server, prices and seed all strategies, those of the summariser the
-// strategies that ask it. With design.points only that many drawn settings
-// become cells. All problems are reported at once, with file and line.
-func (f *File) Expand() (*Design, error) {
-	if f.samples() {
-		return f.sampled()
-	}
-	return f.expand(nil)
-}
+// strategies that ask it. All problems are reported at once, with file and line.
+func (f *File) Expand() (*Design, error) { return f.expand(nil) }
 
-// with returns the design under assignments to what surrounds its strategies, which are read again only for drawn
-// settings.
+// with returns the design under assignments to what surrounds its strategies, which are not read again.
 func (d *Design) with(assignments []string) (*Design, error) {
 	f := d.file.clone()
 	for _, a := range assignments {
 		if err := f.Assign(a); err != nil {
 			return nil, err
 		}
-	}
-	if f.samples() {
-		return f.Expand()
 	}
 	return f.expand(d.entries)
 }

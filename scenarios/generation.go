@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -10,7 +9,6 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/internal/kit/version"
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/serving/client"
 	"github.com/compactsim/compactsim/sim/results"
@@ -22,23 +20,9 @@ import (
 // strategyOwn is the preset that takes each session's own generation.
 const strategyOwn = "own"
 
-// standIn counts the sessions of a cell that run under a generation.
-type standIn struct {
-	sessions       int
-	strange        int             // sessions of the versions in nearest
-	cost, recorded float64         // of its sessions, in the cell and as recorded, USD
-	nearest        map[string]bool // agents and versions that the generation's sources do not show
-}
-
-// generations returns remarks on cells of generations: how many sessions run
-// under each, and how their cost compares with the recording.
+// generations returns remarks on cells of generations: how many sessions run under each, and how many of them
+// under that nearest to a version whose own is not known.
 func generations(d *Design, sessions []*traces.Session, run *results.Run) []results.Note {
-	recorded := map[string]float64{}
-	if c := run.Reference(results.StrategyRecorded); c != nil {
-		for _, row := range c.Rows {
-			recorded[row.Session] = row.CostUSD()
-		}
-	}
 	byID := map[string]*traces.Session{}
 	for _, s := range sessions {
 		byID[s.ID] = s
@@ -51,98 +35,33 @@ func generations(d *Design, sessions []*traces.Session, run *results.Run) []resu
 		if len(c.Strategy.Members()) < 2 || at < 0 {
 			continue
 		}
-		found := map[*strategies.Strategy]*standIn{}
+		counts, strange := map[*strategies.Strategy]int{}, 0
 		for _, row := range run.Cells[at].Rows {
 			if s := byID[row.Session]; s != nil {
-				note(found, c.Strategy.For(s.Agent, s.Version()), s, row.CostUSD(), recorded[s.ID])
+				g := c.Strategy.For(s.Agent, s.Version())
+				if counts[g]++; !g.Generation.Holds(s.Version()) || g.Generation.Agent != s.Agent {
+					strange++
+				}
 			}
 		}
-		text := standsFor(c.Strategy, found)
-		if said == "" || text != said {
-			if near := strangers(found); near > 0 {
-				notes = append(notes, results.Note{Cell: c.Name, Text: fmt.Sprintf(
-					"%s under the generation nearest to a version whose own is not known", document.Count(near, "session"))})
+		var parts []string
+		for _, g := range c.Strategy.Members() {
+			if n := counts[g]; n > 0 {
+				parts = append(parts, fmt.Sprintf("%s for %s", g.Name, document.Count(n, "session")))
 			}
-			notes = append(notes, results.Note{Cell: c.Name, Detail: true, Text: text})
-			said = text
 		}
-		if len(found) > 1 {
-			notes = append(notes, results.Note{Cell: c.Name, Metric: results.NameCost, Detail: true, Text: "by generation: " + byGeneration(c.Strategy, found)})
-		}
-	}
-	return notes
-}
-
-// note counts a session under its generation.
-func note(found map[*strategies.Strategy]*standIn, g *strategies.Strategy, s *traces.Session, cost, recorded float64) {
-	if found[g] == nil {
-		found[g] = &standIn{nearest: map[string]bool{}}
-	}
-	in := found[g]
-	in.sessions++
-	in.cost += cost
-	in.recorded += recorded
-	if !g.Generation.Holds(s.Version()) || g.Generation.Agent != s.Agent {
-		in.strange++
-		in.nearest[strings.TrimSpace(s.Agent+" "+s.Version())] = true
-	}
-}
-
-// strangers counts the sessions whose agent or version is not in the sources of
-// their generation.
-func strangers(found map[*strategies.Strategy]*standIn) int {
-	n := 0
-	for _, in := range found {
-		n += in.strange
-	}
-	return n
-}
-
-// standsFor says how many sessions run under each generation of a strategy, in the strategy's order.
-func standsFor(of *strategies.Strategy, found map[*strategies.Strategy]*standIn) string {
-	var parts []string
-	for _, g := range of.Members() {
-		in := found[g]
-		if in == nil {
+		text := strings.Join(parts, "; ")
+		if said != "" && text == said {
 			continue
 		}
-		text := fmt.Sprintf("%s for %s", g.Name, document.Count(in.sessions, "session"))
-		if n := len(in.nearest); n > 0 {
-			text += ", the nearest to " + span(slices.Sorted(maps.Keys(in.nearest)))
+		said = text
+		if strange > 0 {
+			notes = append(notes, results.Note{Cell: c.Name, Text: fmt.Sprintf(
+				"%s under the generation nearest to a version whose own is not known", document.Count(strange, "session"))})
 		}
-		parts = append(parts, text)
+		notes = append(notes, results.Note{Cell: c.Name, Detail: true, Text: text})
 	}
-	return strings.Join(parts, "; ")
-}
-
-// byGeneration says how the cost of the sessions of each generation compares with the recording.
-func byGeneration(of *strategies.Strategy, found map[*strategies.Strategy]*standIn) string {
-	var parts []string
-	for _, g := range of.Members() {
-		if in := found[g]; in != nil && in.recorded > 0 {
-			parts = append(parts, g.Name+" "+document.SignedPercent(in.cost/in.recorded-1))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// span names versions: one, or the first and the last.
-func span(names []string) string {
-	slices.SortFunc(names, func(a, b string) int {
-		x, y := numbersIn(a), numbersIn(b)
-		return slices.Compare(x[:], y[:])
-	})
-	if len(names) == 1 {
-		return names[0]
-	}
-	last := names[len(names)-1]
-	return names[0] + " … " + last[strings.LastIndex(last, " ")+1:]
-}
-
-// numbersIn returns the numbers of the version that ends a name.
-func numbersIn(name string) [3]int {
-	n, _ := version.Numbers(name[strings.LastIndex(name, " ")+1:])
-	return n
+	return notes
 }
 
 // half is the client half of a preset: the keys of client, and the levels.

@@ -10,11 +10,9 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/serving/servers"
-	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // annotate adds the assumptions behind the figures. real says that summaries do
@@ -22,10 +20,6 @@ import (
 func annotate(run *results.Run, d *Design, real bool) {
 	note := func(cell, metric, format string, args ...any) {
 		run.Notes = append(run.Notes, results.Note{Cell: cell, Metric: metric, Text: fmt.Sprintf(format, args...)})
-	}
-	summaries := d.summaries() + "; its quality is not modelled"
-	if real {
-		summaries = "real models wrote the summaries; what a summary leaves out does not change what the agent does later"
 	}
 	for i := range run.Cells {
 		if c := &run.Cells[i]; c.Strategy == results.StrategyRecorded {
@@ -51,7 +45,11 @@ func annotate(run *results.Run, d *Design, real bool) {
 	}
 	if len(run.Cells) > 2 && !d.Scenario.Users.Any() {
 		note("", "", "other strategies keep the recording's actions, pauses, model, window and client%s", d.departures(run))
-		run.Notes = append(run.Notes, results.Note{Text: summaries + "; " + d.waiting(), Detail: true})
+		summaries := "summaries have a size, drawn or set, and no text: their quality is not modelled"
+		if real {
+			summaries = "real models wrote the summaries; what a summary leaves out does not change what the agent does later"
+		}
+		run.Notes = append(run.Notes, results.Note{Text: summaries, Detail: true})
 	}
 }
 
@@ -144,37 +142,6 @@ func unlogged(c, billed *results.Cell) []string {
 	return parts
 }
 
-// summaries says where the sizes of summaries come from.
-func (d *Design) summaries() string {
-	for _, a := range d.axes {
-		if strings.HasPrefix(a.Path, "summarizer.") {
-			return "the size of a summary is assumed as the cell says"
-		}
-	}
-	s := &d.Scenario.Summarizer
-	switch s.Sizing {
-	case summarizer.Fixed:
-		return fmt.Sprintf("a summary has %.0f tokens", s.Median)
-	case summarizer.Fraction:
-		return fmt.Sprintf("a summary has %.3g of the tokens it replaces", s.Share)
-	}
-	return fmt.Sprintf("the size of a summary is drawn (median %.0f tokens, σ %.2f)", s.Median, s.Sigma)
-}
-
-// waiting says what moves the times of calls.
-func (d *Design) waiting() string {
-	for _, a := range d.axes {
-		if strings.HasPrefix(a.Path, "latency.") {
-			return "the latency is assumed as the cell says"
-		}
-	}
-	l := d.Scenario.Latency
-	if l.PerFresh == 0 && l.PerCached == 0 {
-		return "calls take as long as recorded"
-	}
-	return fmt.Sprintf("the first token comes %s later for each token computed and %s later for each one read from the cache", l.PerFresh, l.PerCached)
-}
-
 // givenTo returns the parameters of a strategy's layers that were set from outside the
 // scenario and are not swept: the name of the cell does not show these.
 func (d *Design) givenTo(strategy string) []string {
@@ -205,49 +172,20 @@ func (d *Design) givenToLayers(out map[string]string) {
 	}
 }
 
-// inSample returns the remarks on a sweep: the cheapest cell was chosen on the sessions
-// it is shown for, unless the run was interrupted, and which swept parameters their clients offer as settings.
-func inSample(sessions []*traces.Session, run *results.Run) []results.Note {
-	swept := map[string]bool{}
-	for i := range run.Cells {
-		for name := range run.Cells[i].Params {
-			swept[name] = name != "prices.at" && name != "seed"
+// inSample is the remark on a sweep that was not interrupted: the cheapest cell was chosen on the sessions it is shown for.
+func inSample(run *results.Run) []results.Note {
+	swept := slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
+		for name := range c.Params {
+			if name != "prices.at" && name != results.SeedParam {
+				return true
+			}
 		}
-	}
-	maps.DeleteFunc(swept, func(_ string, is bool) bool { return !is })
-	if len(swept) == 0 || run.Workload.Unfinished > 0 {
+		return false
+	})
+	if !swept || run.Workload.Unfinished > 0 {
 		return nil
 	}
-	text := "the cheapest setting was chosen on these same sessions; sim advise PATH tests settings on others"
-	for _, name := range slices.Sorted(maps.Keys(swept)) {
-		text += "; " + name + ": " + offers(name, sessions)
-	}
-	return []results.Note{{Text: text}}
-}
-
-// offers names the settings by which the agents of sessions offer a parameter.
-// Any setting of a threshold offers a threshold, in whatever measure.
-func offers(param string, sessions []*traces.Session) string {
-	var by, none []string
-	for _, name := range slices.Sorted(maps.Keys(byAgent(sessions))) {
-		a := agents.Of(name)
-		at := slices.IndexFunc(a.Settings, func(s traces.Setting) bool {
-			key, _, _ := strings.Cut(s.Assign, "=")
-			return strings.HasSuffix("."+key, "."+param) || s.Group == traces.GroupThreshold && strings.Contains("."+param, ".trigger.")
-		})
-		if at < 0 {
-			none = append(none, a.Title)
-		} else {
-			by = append(by, fmt.Sprintf("%s by %s", a.Title, a.Settings[at].Name))
-		}
-	}
-	switch {
-	case len(by) == 0:
-		return "no client here offers it"
-	case len(none) > 0:
-		return "offered in " + strings.Join(by, ", ") + ", not in " + strings.Join(none, ", ")
-	}
-	return "offered in " + strings.Join(by, ", ")
+	return []results.Note{{Text: "the cheapest setting was chosen on these same sessions; sim advise PATH tests settings on others"}}
 }
 
 // byAgent returns sessions by the agent that made them.

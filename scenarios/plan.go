@@ -205,7 +205,7 @@ func (p *Plan) conclude(ctx context.Context, d *Design, sessions []*traces.Sessi
 	annotate(run, d, p.Summarize != nil)
 	run.Notes = append(run.Notes, generations(d, sessions, run)...)
 	if !d.Scenario.Users.Any() {
-		run.Notes = append(run.Notes, inSample(sessions, run)...)
+		run.Notes = append(run.Notes, inSample(run)...)
 	}
 	run.Notes = append(run.Notes, p.earlyPrices(d, sessions)...)
 	if err := p.library.Err(); err != nil {

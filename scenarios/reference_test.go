@@ -284,19 +284,6 @@ func TestEndedSessionsAreSaid(t *testing.T) {
 	}
 }
 
-// The report says what moves the times of calls.
-func TestWaitingIsWorded(t *testing.T) {
-	for text, want := range map[string]string{
-		"schema: 1\n": "the first token comes 30.4µs later for each token computed and 7.6µs later for each one read from the cache",
-		"latency: {per_fresh_token: 0s, per_cached_token: 0s}\n": "calls take as long as recorded",
-		"latency: {base: [1s, 2s]}\n":                            "the latency is assumed as the cell says",
-	} {
-		if got := expand(t, text).waiting(); got != want {
-			t.Errorf("%s: %q, want %q", text, got, want)
-		}
-	}
-}
-
 // Every key of the detector reaches the loop; by default it runs, under the
 // client's rules: 2,000 tokens and 5 % (000:613).
 func TestDetectorReachesTheLoop(t *testing.T) {

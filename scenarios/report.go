@@ -152,16 +152,8 @@ func (d *Design) switches() map[string]string {
 	return out
 }
 
-// early are the sessions with a model that are billed at prices of a later date.
-type early struct {
-	sessions int
-	first    time.Time // when the earliest of them began, or the date asked for
-	prices   time.Time
-}
-
-// earlyPrices returns remarks on what is billed at prices of another date:
-// calls from before the first prices of their model, and sessions without a
-// date.
+// earlyPrices returns remarks on what is billed at prices of another date: sessions from before the first
+// prices of their model, and sessions without a date.
 func (p *Plan) earlyPrices(d *Design, sessions []*traces.Session) []results.Note {
 	var notes []results.Note
 	for _, date := range d.priceDates() {
@@ -169,59 +161,32 @@ func (p *Plan) earlyPrices(d *Design, sessions []*traces.Session) []results.Note
 		if err != nil {
 			continue // refused when cells are made
 		}
-		byModel := p.early(sessions, at)
-		for _, model := range slices.Sorted(maps.Keys(byModel)) {
-			notes = append(notes, results.Note{Text: byModel[model].text(model, !at.IsZero())})
+		before, undated := map[string]int{}, 0
+		for _, s := range sessions {
+			when := at
+			if at.IsZero() {
+				when = s.StartTime()
+			}
+			if when.IsZero() {
+				undated++
+				continue
+			}
+			for _, model := range s.Models {
+				if price, err := p.Prices.Lookup(model, when); err == nil && price.Early(when) {
+					before[model]++
+				}
+			}
 		}
-		undated := len(sessions) - len(slices.DeleteFunc(slices.Clone(sessions), func(s *traces.Session) bool { return s.Start == 0 }))
-		if at.IsZero() && undated > 0 {
-			text := fmt.Sprintf("%s without a date billed at the prices of %s", document.Count(undated, "session"), p.Prices.AsOf().Format(time.DateOnly))
-			notes = append(notes, results.Note{Text: text})
+		for _, model := range slices.Sorted(maps.Keys(before)) {
+			notes = append(notes, results.Note{Text: fmt.Sprintf("%s from before the first prices of %s, billed at these",
+				document.Count(before[model], "session"), model)})
+		}
+		if undated > 0 {
+			notes = append(notes, results.Note{Text: fmt.Sprintf("%s without a date billed at the prices of %s",
+				document.Count(undated, "session"), p.Prices.AsOf().Format(time.DateOnly))})
 		}
 	}
 	return notes
-}
-
-// early returns, by model, the sessions from before its first prices. If at is
-// not zero, it is the date of all sessions.
-func (p *Plan) early(sessions []*traces.Session, at time.Time) map[string]*early {
-	byModel := map[string]*early{}
-	for _, s := range sessions {
-		when := at
-		if when.IsZero() {
-			when = s.StartTime()
-		}
-		if when.IsZero() {
-			continue
-		}
-		for _, model := range s.Models {
-			price, err := p.Prices.Lookup(model, when)
-			if err != nil || !price.Early(when) {
-				continue
-			}
-			e := byModel[model]
-			if e == nil {
-				e = &early{first: when, prices: price.From}
-				byModel[model] = e
-			}
-			e.sessions++
-			if when.Before(e.first) {
-				e.first = when
-			}
-		}
-	}
-	return byModel
-}
-
-// text is the remark on a model. asked says that the date is the one prices
-// were asked for.
-func (e *early) text(model string, asked bool) string {
-	first, prices := e.first.UTC().Format(time.DateOnly), e.prices.Format(time.DateOnly)
-	if asked {
-		return fmt.Sprintf("no prices of %s are known for %s: its first, of %s, are taken", model, first, prices)
-	}
-	return fmt.Sprintf("%s with %s (the first of %s) from before its first prices, of %s: billed at these",
-		document.Count(e.sessions, "session"), model, first, prices)
 }
 
 // interrupted marks a run that was stopped before its end: it adds a remark that says how

@@ -61,7 +61,6 @@ type Scenario struct {
 	Agent      loop.Agent        `yaml:"agent" sweep:"true" doc:"How the agent departs from what it did in the recording. With refetch: never and elongation 0 it acts as recorded whatever was forgotten."`
 	Prices     Prices            `yaml:"prices"`
 	Seed       uint64            `yaml:"seed" sweep:"true" doc:"Seed of all random draws: sizes and failures of summaries, evictions. Cells that differ in one parameter see the same draws."`
-	Design     Sampling          `yaml:"design"`
 	Bound      bool              `yaml:"bound" doc:"Say what the best schedules of full compaction and of clearing cost for a known future, and how far each strategy is from the first (docs/bound.md)."`
 	Verify     bool              `yaml:"verify" doc:"Check the invariants at every call (exit code 4 when one is violated)."`
 }
@@ -109,12 +108,6 @@ type Sessions struct {
 	// Organisations say which sessions of a cohort may read each other's entries.
 	Organisations organisations `yaml:"organisations" needs:"cohort=project|cohort=all" doc:"Whose sessions they are: of one organisation, or each session of its own. In a cohort those of different organisations share only what is marked for everyone (client.system.split: sections)."`
 	Generate      Generate      `yaml:"generate" doc:"Sessions generated from a profile instead of recordings, without files. The same profile, seed and number give the same sessions. Excludes paths."`
-}
-
-// Sampling says how many combinations of the swept values are simulated and how they are chosen.
-type Sampling struct {
-	Points int    `yaml:"points" min:"0" max:"20000" doc:"How many settings of what is swept are simulated, as many of each strategy; 0 for every combination. Replications (seed) are no setting: the first one counts."`
-	By     design `yaml:"by" needs:"points" doc:"How they are chosen: halton (a sequence that fills the space evenly, scrambled by the seed), latin-hypercube, random or grid (every so many values of each parameter)."`
 }
 
 // Generate says which sessions are made from a profile instead of being read.

@@ -122,99 +122,23 @@ func (r *region) size() int {
 	return n
 }
 
-// design says how points are chosen from a space too large to try all of.
-type design uint8
-
-const (
-	designHalton design = iota
-	designLatin
-	designRandom
-	designGrid
-)
-
-// Names returns the names of designs in files, the usual one first.
-func (design) Names() []string { return []string{"halton", "latin-hypercube", "random", "grid"} }
-
-// Designs returns the names of designs, the usual one first.
-func Designs() []string { return design(0).Names() }
-
-// unit fills a matrix with points of the unit cube, one per row: independent
-// ones, a Latin hypercube, or Halton's sequence scrambled after Owen (2017).
-func unit(by design, rows, columns int, seed uint64) *mat.Dense {
-	m := mat.NewDense(rows, columns, nil)
-	src := rand.NewPCG(seed, uint64(columns))
-	cube := distmv.NewUnitUniform(columns, src)
-	switch by {
-	case designRandom:
-		samplemv.IID{Dist: cube}.Sample(m)
-	case designLatin:
-		samplemv.LatinHypercube{Q: cube, Src: src}.Sample(m)
-	default:
-		samplemv.Halton{Kind: samplemv.Owen, Q: cube, Src: src}.Sample(m)
-	}
-	return m
-}
-
-// sample returns at most n different points of a region: all if there are no more, else
-// those of a design. A grid takes evenly spaced values of each dimension.
-func (r *region) sample(by design, n int, seed uint64) []point {
+// sample returns at most n different points of a region: all if there are no more, else those that Halton's sequence,
+// scrambled after Owen (2017), comes to.
+func (r *region) sample(n int, seed uint64) []point {
 	if r.size() <= n {
-		return r.grid(func(d *dimension) []string { return d.values })
+		return r.all()
 	}
-	if by == designGrid {
-		each := max(1, int(math.Pow(float64(n), 1/float64(len(r.axes)))+1e-9))
-		return r.grid(func(d *dimension) []string { return evenly(d.values, each) })
-	}
-	m := unit(by, n, len(r.axes), seed)
+	columns := len(r.axes)
+	m := mat.NewDense(n, columns, nil)
+	src := rand.NewPCG(seed, uint64(columns))
+	samplemv.Halton{Kind: samplemv.Owen, Q: distmv.NewUnitUniform(columns, src), Src: src}.Sample(m)
 	var list []point
 	for i := range n {
-		list = append(list, r.at(m.RawRowView(i)))
-	}
-	return distinct(list)
-}
-
-// drawn calls f with every point if there are at most n, else with about n of a design, the same number for each
-// region, fewer where a region is smaller.
-func drawn(regions []region, by design, n int, seed uint64, f func(*region, point) error) error {
-	all := 0
-	for i := range regions {
-		all += regions[i].size()
-	}
-	each := n
-	if all > n {
-		each = max(1, n/len(regions))
-	}
-	for i := range regions {
-		for _, at := range regions[i].sample(by, each, seed) {
-			if err := f(&regions[i], at); err != nil {
-				return err
-			}
+		if p := r.at(m.RawRowView(i)); !slices.ContainsFunc(list, func(q point) bool { return slices.Equal(p, q) }) {
+			list = append(list, p)
 		}
 	}
-	return nil
-}
-
-// samples reports whether the file asks for only some combinations of the swept values.
-func (f *File) samples() bool {
-	n := spec.Find(f.tree.Root, "design", "points")
-	return n != nil && n.Value != "0" && !f.first
-}
-
-// sampled returns the design with the drawn points as cells.
-func (f *File) sampled() (*Design, error) {
-	regions, d, err := f.regions()
-	if err != nil {
-		return nil, err
-	}
-	s := &d.Scenario
-	err = drawn(regions, s.Design.By, s.Design.Points, s.Seed, func(r *region, at point) error {
-		cell, err := f.cellAt(r, at)
-		if err == nil {
-			d.Cells = append(d.Cells, *cell)
-		}
-		return err
-	})
-	return d, err
+	return list
 }
 
 // at returns the point of a region at coordinates in [0, 1).
@@ -227,40 +151,19 @@ func (r *region) at(cube []float64) point {
 	return p
 }
 
-// grid returns every combination of the values that of selects of each dimension.
-func (r *region) grid(of func(*dimension) []string) []point {
+// all returns every combination of values.
+func (r *region) all() []point {
 	list := []point{{}}
 	for i := range r.axes {
 		var longer []point
 		for _, p := range list {
-			for _, v := range of(&r.axes[i]) {
+			for _, v := range r.axes[i].values {
 				longer = append(longer, append(slices.Clone(p), v))
 			}
 		}
 		list = longer
 	}
 	return list
-}
-
-// evenly returns at most n evenly spaced values, the ends of the list included.
-func evenly(values []string, n int) []string {
-	if len(values) <= n {
-		return values
-	}
-	var list []string
-	for i := range n {
-		list = append(list, values[(i*(len(values)-1)+(n-1)/2)/max(n-1, 1)])
-	}
-	return list
-}
-
-func distinct(points []point) []point {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(points, func(p point) bool {
-		key := strings.Join(p, "\x00")
-		defer func() { seen[key] = true }()
-		return seen[key]
-	})
 }
 
 // cellAt returns the cell of a point of a region.

@@ -111,15 +111,11 @@ func (x *expansion) preset(e *entry, n *yaml.Node) bool {
 
 // take makes the layers of a strategy, with every parameter written out, the body of e.
 func (e *entry) take(s *strategies.Strategy) error {
-	text, err := s.YAML()
+	n, err := s.Node()
 	if err != nil {
 		return err
 	}
-	tree, err := spec.Parse(text, s.Name)
-	if err != nil {
-		return err
-	}
-	e.body = without(tree.Root, strategies.HeadKeys()...)
+	e.body = without(n, strategies.HeadKeys()...)
 	return nil
 }
 

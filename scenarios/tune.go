@@ -1,12 +1,14 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/sim/results"
@@ -15,22 +17,35 @@ import (
 
 // Search says what Plan.Tune looks for among how many settings.
 type Search struct {
-	Objectives []string // metrics; the first decides, all together make the front
-	SubjectTo  []string // such as needed_recall>=0.95
-	Budget     int      // the most settings to try
-	Design     string   // one of Designs: how settings are chosen if there are too many
+	Objective string // the metric to improve
+	Budget    int    // the most settings to try
 }
 
 // Check returns what is wrong with s, whatever is searched.
 func (s *Search) Check() error {
-	var errs []error
-	if len(s.Objectives) == 0 {
-		errs = append(errs, errors.New("--objective names no metric"))
-	}
+	_, err := sought(s.Objective)
 	if s.Budget < 1 {
-		errs = append(errs, fmt.Errorf("--budget %d: want 1 or more", s.Budget))
+		err = errors.Join(err, fmt.Errorf("--budget %d: want 1 or more", s.Budget))
 	}
-	return errors.Join(append(errs, (&tuner{search: *s}).read())...)
+	return err
+}
+
+// sought returns the metric of a name: a sum over sessions or a ratio, which any part of the sessions determines.
+func sought(name string) (results.Metric, error) {
+	m, ok := results.LookupMetric(name)
+	switch {
+	case !ok:
+		var known []string
+		for _, m := range results.Metrics() {
+			known = append(known, m.Name)
+		}
+		return m, fmt.Errorf("--objective: unknown metric %q%s; docs/schema.md lists all", name, nearest.Like(name, known))
+	case m.Kind != results.KindSum && m.Kind != results.KindRatio:
+		return m, fmt.Errorf("--objective: %s is a %s: a search wants a figure that adds up over sessions, or a ratio", name, m.Kind)
+	case m.Better == results.Neither:
+		return m, fmt.Errorf("--objective: neither more nor less of %s is better by itself", name)
+	}
+	return m, nil
 }
 
 // ErrBudget is wrapped by the error of a budget too small for a search.
@@ -38,12 +53,8 @@ var ErrBudget = errors.New("less than one setting for each")
 
 // tuner is a search under way.
 type tuner struct {
-	search   Search
-	design   design
-	sessions []*traces.Session // by start
-	index    map[string]int    // of sessions, by id
-	metrics  []results.Metric  // objectives, then limits
-	limits   []studies.Limit
+	metric   results.Metric
+	sessions []string // ids, by start
 	recorded choice
 }
 
@@ -52,27 +63,25 @@ type choice struct {
 	region *region
 	at     point
 	cell   Cell
-	// parts and bases are the figures by metric and session; the base of a sum is 1.
-	parts, bases [][]float64
-	cut          []bool // by session: it ended early
+	figure stats.Figure // the metric, by session
+	cut    []bool       // by session: it ended early
 }
 
 // Tune simulates the settings that the file sweeps, or as many of them as the budget allows, and
 // judges them.
 func (p *Plan) Tune(ctx context.Context, file *File, corpus *traces.Corpus, search Search) (*studies.Tuning, error) {
-	t := &tuner{search: search, index: map[string]int{}}
-	if err := t.read(); err != nil {
+	metric, err := sought(search.Objective)
+	if err != nil {
 		return nil, err
 	}
-	out := &studies.Tuning{Objectives: t.metrics[:len(search.Objectives)], Limits: t.limits}
+	t, out := &tuner{metric: metric}, &studies.Tuning{Objective: metric}
 	var list []*choice
 	run, err := p.Execute(ctx, corpus, Study{
 		Cells: func(sessions []*traces.Session) (d *Design, err error) {
-			t.sessions = sessions
-			for i, s := range sessions {
-				t.index[s.ID] = i
+			for _, s := range sessions {
+				t.sessions = append(t.sessions, s.ID)
 			}
-			list, d, err = t.draw(file, p.Seed, out)
+			list, d, err = draw(file, search.Budget, p.Seed, out)
 			return d, err
 		},
 		Judge: func(run *results.Run) error {
@@ -89,32 +98,42 @@ func (p *Plan) Tune(ctx context.Context, file *File, corpus *traces.Corpus, sear
 }
 
 // draw returns the settings to try and the design with their cells, and sets how many there are to choose from.
-func (t *tuner) draw(file *File, seed uint64, out *studies.Tuning) (list []*choice, d *Design, err error) {
+func draw(file *File, budget int, seed uint64, out *studies.Tuning) (list []*choice, d *Design, err error) {
 	regions, d, err := file.regions()
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case len(regions) == 0:
 		return nil, nil, errors.New("nothing to search: the scenario has no strategy beside recorded")
-	case t.search.Budget < len(regions):
-		return nil, nil, fmt.Errorf("--budget %d is %w of %d strategies", t.search.Budget, ErrBudget, len(regions))
+	case budget < len(regions):
+		return nil, nil, fmt.Errorf("--budget %d is %w of %d strategies", budget, ErrBudget, len(regions))
 	}
 	for i := range regions {
 		out.Space = min(out.Space+regions[i].size(), math.MaxInt32)
 	}
-	err = drawn(regions, t.design, t.search.Budget, seed, func(r *region, at point) error {
-		cell, err := file.cellAt(r, at)
-		if err == nil {
-			list = append(list, &choice{region: r, at: at, cell: *cell})
+	each := budget // all points if the budget allows that, else the same number of each strategy
+	if out.Space > budget {
+		each = budget / len(regions)
+	}
+	for i := range regions {
+		for _, at := range regions[i].sample(each, seed) {
+			cell, err := file.cellAt(&regions[i], at)
+			if err != nil {
+				return nil, nil, err
+			}
+			list = append(list, &choice{region: &regions[i], at: at, cell: *cell})
 			d.Cells = append(d.Cells, *cell)
 		}
-		return err
-	})
-	return list, d, err
+	}
+	return list, d, nil
 }
 
 // note copies the figures of settings from the rows of a run.
 func (t *tuner) note(run *results.Run, list []*choice) {
+	index := map[string]int{}
+	for i, id := range t.sessions {
+		index[id] = i
+	}
 	for i := range run.Cells {
 		c := &run.Cells[i]
 		x := &t.recorded
@@ -125,32 +144,25 @@ func (t *tuner) note(run *results.Run, list []*choice) {
 			}
 			x = list[at]
 		}
-		x.make(len(t.metrics), len(t.sessions))
+		x.cut, x.figure = make([]bool, len(t.sessions)), t.empty()
 		for _, r := range c.Rows {
-			x.take(t.metrics, r, t.index[r.Session])
+			at := index[r.Session]
+			if x.cut[at] = r.CutShort(); x.figure.Base != nil {
+				x.figure.Part[at], x.figure.Base[at] = t.metric.Parts(r)
+			} else {
+				x.figure.Part[at], _ = t.metric.Value(r)
+			}
 		}
 	}
 }
 
-func (x *choice) make(metrics, sessions int) {
-	if x.cut != nil {
-		return
+// empty returns a figure of the metric that is 0 in every session.
+func (t *tuner) empty() stats.Figure {
+	f := stats.Figure{Part: make([]float64, len(t.sessions))}
+	if t.metric.Kind == results.KindRatio {
+		f.Base = make([]float64, len(t.sessions))
 	}
-	x.cut = make([]bool, sessions)
-	for range metrics {
-		x.parts, x.bases = append(x.parts, make([]float64, sessions)), append(x.bases, make([]float64, sessions))
-	}
-}
-
-func (x *choice) take(metrics []results.Metric, r *results.Row, session int) {
-	x.cut[session] = r.CutShort()
-	for i, m := range metrics {
-		if m.Kind == results.KindRatio {
-			x.parts[i][session], x.bases[i][session] = m.Parts(r)
-		} else {
-			x.parts[i][session], _ = m.Value(r)
-		}
-	}
+	return f
 }
 
 // everywhere selects every session.
@@ -162,14 +174,11 @@ func (t *tuner) judge(out *studies.Tuning, list []*choice) {
 	list = slices.DeleteFunc(list, func(x *choice) bool { return x.cut == nil }) // a stopped run leaves some without figures
 	order := t.order(list, everywhere)
 	for i, x := range order {
-		s := studies.Setting{Cell: x.cell.Name, Keeps: t.keeps(x, everywhere), Edge: x.region.edge(x.at)}
+		s := studies.Setting{Cell: x.cell.Name, Ends: t.ends(x, everywhere), Edge: x.region.edge(x.at)}
 		for k := range x.region.axes {
 			s.Set = append(s.Set, x.region.axes[k].path+"="+x.at[k])
 		}
-		s.Tie = i > 0 && s.Keeps && t.estimate(order[0], x).Verdict <= stats.Chance
-		s.Front = s.Keeps && len(t.metrics) > 1 && !slices.ContainsFunc(order, func(y *choice) bool {
-			return t.keeps(y, everywhere) && dominates(t.turned(y), t.turned(x))
-		})
+		s.Tie = i > 0 && s.Ends == 0 && t.estimate(order[0].figure, x.figure).Verdict <= stats.Chance
 		out.Settings = append(out.Settings, s)
 	}
 	if len(order) > 0 {
@@ -177,28 +186,13 @@ func (t *tuner) judge(out *studies.Tuning, list []*choice) {
 	}
 }
 
-// turned returns the objectives of a setting and the metrics of the limits, negated where needed so that lower is
-// better.
-func (t *tuner) turned(x *choice) []float64 {
-	list := t.values(x, everywhere)
-	for i := range t.limits {
-		v := t.value(x, len(t.search.Objectives)+i, everywhere)
-		if t.limits[i].Least {
-			v = -v
-		}
-		list = append(list, v)
-	}
-	return list
-}
-
 // timeBlocks is the number of blocks of consecutive sessions that are taken as units where sessions
 // that follow each other are alike.
 const timeBlocks = 10
 
-// estimate compares two settings in the first objective: session by session or by block of time,
-// whichever is less sure.
-func (t *tuner) estimate(a, b *choice) stats.Estimate {
-	p := stats.Pair{Base: t.figure(a), Other: t.figure(b), Relative: true}
+// estimate compares two settings: session by session or by block of time, whichever is less sure.
+func (t *tuner) estimate(a, b stats.Figure) stats.Estimate {
+	p := stats.Pair{Base: a, Other: b, Relative: true}
 	e := stats.Estimator{}.One(p)
 	if len(t.sessions) <= timeBlocks {
 		return e
@@ -210,14 +204,6 @@ func (t *tuner) estimate(a, b *choice) stats.Estimate {
 	return e
 }
 
-// figure returns the first objective of a setting.
-func (t *tuner) figure(x *choice) stats.Figure {
-	if t.metrics[0].Kind == results.KindRatio {
-		return stats.Figure{Part: x.parts[0], Base: x.bases[0]}
-	}
-	return stats.Figure{Part: x.parts[0]}
-}
-
 // heldOut chooses, in each of several rounds, on all sessions but those of a block, and judges the
 // choice on that block.
 func (t *tuner) heldOut(list []*choice) studies.Gain {
@@ -225,29 +211,80 @@ func (t *tuner) heldOut(list []*choice) studies.Gain {
 	if n < foldBlocks {
 		return studies.Gain{Share: math.NaN()}
 	}
-	unseen := &choice{parts: [][]float64{make([]float64, n)}, bases: [][]float64{make([]float64, n)}}
+	unseen := t.empty()
 	for round := range foldRepeats {
 		for b := range foldBlocks {
 			in := func(i int) bool { return blockOf(i, n, round) == b }
-			chosen := t.order(list, func(i int) bool { return !in(i) })[0]
+			chosen := t.order(list, func(i int) bool { return !in(i) })[0].figure
 			for i := range n {
-				if in(i) {
-					unseen.parts[0][i] += chosen.parts[0][i] / foldRepeats
-					unseen.bases[0][i] += chosen.bases[0][i] / foldRepeats
+				if !in(i) {
+					continue
+				}
+				if unseen.Part[i] += chosen.Part[i] / foldRepeats; unseen.Base != nil {
+					unseen.Base[i] += chosen.Base[i] / foldRepeats
 				}
 			}
 		}
 	}
-	seen := t.estimate(&t.recorded, t.order(list, everywhere)[0])
-	e := t.estimate(&t.recorded, unseen)
+	seen := t.estimate(t.recorded.figure, t.order(list, everywhere)[0].figure)
+	e := t.estimate(t.recorded.figure, unseen)
 	e = e.Again().Blurred(e.Difference - seen.Difference)
 	if !e.RelativeInterval.Known() && e.Pairs > 0 {
 		e.Relative = math.NaN()
 	}
 	g := studies.Gain{Share: e.Relative, Low: e.RelativeInterval.Low, High: e.RelativeInterval.High, Level: stats.DefaultLevel,
 		Detectable: e.Detectable / math.Abs(e.Base), Verdict: e.Verdict}
-	if t.metrics[0].Better == results.Lower {
+	if t.metric.Better == results.Lower {
 		g.Share, g.Low, g.High = 0-e.Relative, -e.RelativeInterval.High, -e.RelativeInterval.Low
 	}
 	return g
+}
+
+// order returns settings by some sessions, best first: those that end fewer of them early, then by the metric.
+func (t *tuner) order(list []*choice, on func(session int) bool) []*choice {
+	type ranked struct {
+		*choice
+		ends  int
+		value float64 // lower is better
+	}
+	all := make([]ranked, len(list))
+	for i, x := range list {
+		all[i] = ranked{x, t.ends(x, on), t.value(x, on)}
+	}
+	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Or(a.ends-b.ends, cmp.Compare(a.value, b.value)) })
+	out := make([]*choice, len(all))
+	for i := range all {
+		out[i] = all[i].choice
+	}
+	return out
+}
+
+// value returns the metric of a setting over some sessions, negated where more is better; NaN without a sample.
+func (t *tuner) value(x *choice, on func(session int) bool) float64 {
+	v, base := 0.0, 0.0
+	for i := range t.sessions {
+		if !on(i) {
+			continue
+		}
+		if v += x.figure.Part[i]; x.figure.Base != nil {
+			base += x.figure.Base[i]
+		}
+	}
+	if x.figure.Base != nil {
+		v /= base
+	}
+	if t.metric.Better == results.Higher {
+		v = -v
+	}
+	return v
+}
+
+// ends returns how many of some sessions a setting ends early and the recording does not.
+func (t *tuner) ends(x *choice, on func(session int) bool) (n int) {
+	for i := range t.sessions {
+		if on(i) && x.cut[i] && !t.recorded.cut[i] {
+			n++
+		}
+	}
+	return n
 }

@@ -15,6 +15,21 @@ import (
 // YAML returns the strategy as a preset with every parameter written out and
 // explained. AddPreset reads it back to equal parameters.
 func (s *Strategy) YAML() ([]byte, error) {
+	root, err := s.Node()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(root); err != nil {
+		return nil, fmt.Errorf("write strategy %s: %w", s.Name, err)
+	}
+	return b.Bytes(), nil
+}
+
+// Node returns the mapping that [Strategy.YAML] writes. It is the caller's to change.
+func (s *Strategy) Node() (*yaml.Node, error) {
 	root := mapping()
 	put(root, "name", spec.Text(s.Name), "")
 	put(root, "doc", spec.Text(s.Doc), "")
@@ -64,13 +79,7 @@ func (s *Strategy) YAML() ([]byte, error) {
 	if len(s.exclusive) > 0 {
 		put(root, "exclusive", encoded(s.exclusive), "before a request, only one of each list acts")
 	}
-	var b bytes.Buffer
-	enc := yaml.NewEncoder(&b)
-	enc.SetIndent(2)
-	if err := enc.Encode(root); err != nil {
-		return nil, fmt.Errorf("write strategy %s: %w", s.Name, err)
-	}
-	return b.Bytes(), nil
+	return root, nil
 }
 
 // node returns the parameters of a layer as YAML.
@@ -90,7 +99,7 @@ func (c *configured) node() (*yaml.Node, error) {
 	return n, nil
 }
 
-func mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode} }
+func mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"} }
 
 // encoded returns a number or a list of texts on one line.
 func encoded(v any) *yaml.Node {

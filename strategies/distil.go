@@ -126,7 +126,7 @@ func (l *distil) intent(t *Turn, at int) prompt.Intent {
 	return prompt.Intent{
 		Source: distilName, Way: waySmallModel.String(), Model: fast(t, distilName, p.Model), Own: true, Head: p.Head,
 		From: int32(at), To: int32(at), Instruction: tokens + p.Instruction, Summarised: tokens, // the result is a text within it
-		Known: &l.answer, Sized: true, Ordinal: uint8(len(l.waiting)),
+		Known: &l.answer, Ordinal: uint8(len(l.waiting)),
 	}
 }
 

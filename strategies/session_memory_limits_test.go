@@ -43,27 +43,6 @@ func TestWhatAnUpdateAsks(t *testing.T) {
 	}
 }
 
-// What a real model wrote has its own size and is what the next update starts from; a
-// memory of modelled size has no text.
-func TestUpdateStartsFromWhatWasWritten(t *testing.T) {
-	written := prompt.DigestString("notes")
-	for _, measured := range []bool{false, true} {
-		l, k := layer(t, notesOnly+"}"), rounds(10, 900)
-		compactionHosted(k)
-		reply(l, k, 0)
-		r := &prompt.Result{Answer: prompt.Answer{Summary: 777, Digest: written}}
-		want, base := int32(1000+300+528), prompt.Digest{}
-		if measured {
-			r.Measured, want, base = &prompt.Measured{}, 1000+777, written
-		}
-		l.(BackgroundResult).BackgroundResult(&k.Turn, r)
-		k.add(prompt.KindPrompt, 9000)
-		if in, _ := reply(l, k, 0); in.Instruction != want || in.Base != base {
-			t.Errorf("measured %v: %d tokens on %v, want %d on %v", measured, in.Instruction, in.Base, want, base)
-		}
-	}
-}
-
 // Growth of the count alone is nothing new to take notes of.
 func TestNoUpdateOfNothing(t *testing.T) {
 	l, k := layer(t, notesOnly+"}"), rounds(10, 900)

@@ -40,24 +40,11 @@ type notes struct {
 	summarised int64 // tokens of messages that went into it
 	last       int32 // id of the last entry among them
 	digest     prompt.Digest
-	written    int64 // tokens of the file as a real model wrote it; 0 for one of modelled size
 }
 
 // size returns the tokens of the file.
 func (n *notes) size(m *sessionMemoryFile) int64 {
-	if n.written > 0 {
-		return n.written
-	}
 	return m.tokens(n.summarised)
-}
-
-// text identifies the file as a real model wrote it, zero for one of modelled
-// size.
-func (n *notes) text() prompt.Digest {
-	if n.written == 0 {
-		return prompt.Digest{}
-	}
-	return n.digest
 }
 
 func (l *sessionMemory) Name() string { return SessionMemoryName }
@@ -142,7 +129,7 @@ func (l *sessionMemory) intent(t *Turn) prompt.Intent {
 	return prompt.Intent{
 		Source: sourceSessionMemory, Way: wayFork.String(), Lifetime: prompt.Lifetime(p.Lifetime),
 		Instruction: int32(l.asked() + l.nested*l.own()), Turns: p.Turns, TurnInput: p.TurnInput,
-		To: int32(endOfAnswered(t.Context)), Ordinal: ordinal, Known: &l.answer, Sized: true, Base: l.notes.text(),
+		To: int32(endOfAnswered(t.Context)), Ordinal: ordinal, Known: &l.answer,
 	}
 }
 
@@ -169,9 +156,6 @@ func (l *sessionMemory) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 		return Outcome{Failed, r.Failed}
 	}
 	l.notes = l.update
-	if r.Measured != nil { // a model wrote it
-		l.notes.written, l.notes.digest = int64(r.Summary), r.Digest
-	}
 	t.Count(results.MemoryUpdates, 1)
 	if p := &l.params.Extract; !p.Guard && l.own() >= p.Growth {
 		l.nested++
@@ -331,14 +315,9 @@ func (l *sessionMemory) compact(t *Turn, keep int) Outcome {
 
 // summary is the user message that carries the memory.
 func (l *sessionMemory) summary() prompt.Block {
-	tokens, digest := int32(l.params.Memory.summary(l.notes.summarised)), l.notes.digest
-	if l.notes.written > 0 {
-		tokens = int32(l.notes.written)
-	} else {
-		digest = digest.ExtendInt(uint64(tokens))
-	}
+	tokens := int32(l.params.Memory.summary(l.notes.summarised))
 	return l.params.Summary.around(prompt.Block{
-		Digest: digest, Kind: prompt.KindSummary, Tokens: tokens, Bytes: tokens * bytesPerToken,
+		Digest: l.notes.digest.ExtendInt(uint64(tokens)), Kind: prompt.KindSummary, Tokens: tokens, Bytes: tokens * bytesPerToken,
 		Object: -1, Flags: prompt.FlagMeta,
 	}, startedByTrigger)
 }

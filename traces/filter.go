@@ -16,9 +16,8 @@ import (
 // every field that is set, and in a list one of its entries.
 //
 // A session belongs to the period in which it begins (Session.Start, what a listing
-// shows) and is taken or left whole: cutting it would cut its context. Select counts the
-// sessions that cross an edge. ByCall instead takes every session with a call in the
-// period, for callers that count calls one by one.
+// shows) and is taken or left whole: cutting it would cut its context. ByCall instead
+// takes every session with a call in the period, for callers that count calls one by one.
 type Filter struct {
 	Since  time.Time // sessions that begin then or later; zero: no bound
 	Until  time.Time // sessions that begin before; zero: no bound
@@ -63,7 +62,7 @@ func (f *Filter) InPeriod(at int64) bool {
 func (f *Filter) period() string {
 	var bounds []string
 	if !f.Since.IsZero() {
-		bounds = append(bounds, sinceCondition+" "+moment(f.Since))
+		bounds = append(bounds, "since "+moment(f.Since))
 	}
 	if !f.Until.IsZero() {
 		bounds = append(bounds, "before "+moment(f.Until))
@@ -81,8 +80,6 @@ type condition struct {
 
 func (c *condition) String() string { return c.name + " " + c.text }
 
-const sinceCondition = "since"
-
 func (f *Filter) conditions() []condition {
 	var list []condition
 	begins := func(name string, bound time.Time, ok func(time.Time) bool) {
@@ -91,7 +88,7 @@ func (f *Filter) conditions() []condition {
 			list = append(list, condition{name, moment(bound), begun, nil})
 		}
 	}
-	begins(sinceCondition, f.Since, func(t time.Time) bool { return !t.Before(f.Since) })
+	begins("since", f.Since, func(t time.Time) bool { return !t.Before(f.Since) })
 	begins("before", f.Until, func(t time.Time) bool { return t.Before(f.Until) })
 	if f.ByCall && len(list) > 0 {
 		list = []condition{{"calls", f.period(), func(s *Session) bool {
@@ -112,10 +109,6 @@ func (f *Filter) conditions() []condition {
 	same := func(want, has string) bool { return want == has }
 	oneOf("agent", f.Agents, same, func(s *Session) []string { return []string{s.Agent} })
 	return list
-}
-
-func (f *Filter) takesModel(name string) bool {
-	return slices.ContainsFunc(f.Models, func(p string) bool { return modelMatches(p, name) })
 }
 
 func modelMatches(pattern, name string) bool {

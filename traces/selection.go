@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 // ErrNothingLeft is wrapped by the error of a filter that no session passes.
@@ -19,13 +18,6 @@ type Selection struct {
 	// Removed has a count for every field of the filter that is set: the
 	// sessions that do not satisfy it, each field looked at for itself.
 	Removed []removed
-	// Later are chosen sessions that also made calls after the period.
-	Later []*Session
-	// Earlier are sessions left out only because they begin before the period, in which
-	// they also made calls.
-	Earlier []*Session
-	Undated int // sessions left out of a period because no line has a time
-	Mixed   int // chosen sessions that also called models that were not asked for
 }
 
 // removed says how many sessions one field of a filter leaves out.
@@ -43,39 +35,18 @@ func (f *Filter) Select(sessions []*Session) Selection {
 		sel.Removed = append(sel.Removed, removed{Condition: c.String(), Known: c.knownIn(sessions)})
 	}
 	for _, s := range sessions {
-		failed := 0
-		early := false
+		chosen := true
 		for i, c := range conditions {
 			if !c.match(s) {
-				failed++
+				chosen = false
 				sel.Removed[i].Sessions++
-				early = c.name == sinceCondition
 			}
 		}
-		from, to := s.callTimes()
-		first, last := unixTime(from), unixTime(to)
-		switch {
-		case failed == 0:
-			sel.take(s, last)
-		case f.ByCall:
-		case s.Start == 0 && !(f.Since.IsZero() && f.Until.IsZero()):
-			sel.Undated++
-		case failed == 1 && early && !last.Before(f.Since) && (f.Until.IsZero() || first.Before(f.Until)):
-			sel.Earlier = append(sel.Earlier, s)
+		if chosen {
+			sel.Sessions = append(sel.Sessions, s)
 		}
 	}
 	return sel
-}
-
-func (sel *Selection) take(s *Session, last time.Time) {
-	sel.Sessions = append(sel.Sessions, s)
-	if until := sel.Filter.Until; !sel.Filter.ByCall && !until.IsZero() && !last.Before(until) {
-		sel.Later = append(sel.Later, s)
-	}
-	other := func(model string) bool { return !sel.Filter.takesModel(model) }
-	if len(sel.Filter.Models) > 0 && slices.ContainsFunc(usedModels(s), other) {
-		sel.Mixed++
-	}
 }
 
 // hasCall reports whether any call of s, or a summary call of its own, is as asked.
@@ -147,53 +118,20 @@ func (sel *Selection) Err() error {
 		}
 		parts = append(parts, part)
 	}
-	if sel.Undated > 0 {
-		parts = append(parts, fmt.Sprintf("%d without a time", sel.Undated))
-	}
 	return fmt.Errorf("%w: of %s, %s", ErrNothingLeft, sessionCount(sel.Of), strings.Join(parts, "; "))
 }
 
-// Remarks says in sentences what was chosen, none for a filter that takes all.
+// Remarks says in a sentence what was chosen, none for a filter that takes all.
 func (sel *Selection) Remarks() []string {
-	if sel.Filter.Empty() {
+	f := &sel.Filter
+	if f.Empty() {
 		return nil
 	}
-	list := []string{fmt.Sprintf("filter: %s: %d of %s", sel.Filter.String(), len(sel.Sessions), sessionCount(sel.Of))}
-	if n := len(sel.Later); n > 0 {
-		list = append(list,
-			fmt.Sprintf("%s in the period with calls after it, counted whole: %s", begin(n), ids(sel.Later)))
+	text := fmt.Sprintf("filter: %s: %d of %s", f, len(sel.Sessions), sessionCount(sel.Of))
+	if f.period() != "" && !f.ByCall {
+		text += ", whole if they begin then"
 	}
-	if n := len(sel.Earlier); n > 0 {
-		list = append(list,
-			fmt.Sprintf("%s before the period with calls in it, left out whole: %s", begin(n), ids(sel.Earlier)))
-	}
-	if sel.Undated > 0 {
-		list = append(list, sessionCount(sel.Undated)+" without a time left out")
-	}
-	if sel.Mixed > 0 {
-		list = append(list, sessionCount(sel.Mixed)+" with calls of other models too, counted whole")
-	}
-	return list
-}
-
-func begin(n int) string {
-	if n == 1 {
-		return "1 session began"
-	}
-	return sessionCount(n) + " began"
-}
-
-// ids names a few sessions by the beginning of their ids.
-func ids(sessions []*Session) string {
-	const most, letters = 3, 8
-	var names []string
-	for _, s := range sessions[:min(len(sessions), most)] {
-		names = append(names, s.ID[:min(len(s.ID), letters)])
-	}
-	if len(sessions) > most {
-		names = append(names, "…")
-	}
-	return strings.Join(names, ", ")
+	return []string{text}
 }
 
 func sessionCount(n int) string {

@@ -2,17 +2,18 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
 
-	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // Costs of a run that a sample of its files does not show.
 const (
-	sampleFiles  = 40       // evenly spread files that are read to estimate calls per byte
-	sampleBytes  = 64 << 20 // size of these, as stored
+	sampleFiles  = 40       // evenly spread files that are read and simulated
+	sampleBytes  = 16 << 20 // size of these, as stored
 	nameBytes    = 11       // of a name and its file in a shuffle
 	rowBytes     = 4000     // of a row as JSON
 	baseMemory   = 200      // MiB, of a worker with nothing to do
@@ -38,17 +39,19 @@ func dryRun(ctx context.Context, w io.Writer, r *recipe, files []recording, core
 	}
 	defer x.close()
 	read := time.Since(begun).Hours() * float64(plan.Workers)
-	e := scenarios.Estimate{Cells: len(plan.Design.Cells)}
-	if len(x.corpus.Sessions) > 0 {
-		if e, err = plan.Estimate(ctx, x.corpus); err != nil {
-			return err
-		}
+	begun = time.Now()
+	if _, err = plan.Run(ctx, x.corpus); err != nil && !errors.Is(err, traces.ErrNoSessions) {
+		return err
 	}
-	scale := float64(bytes) / float64(max(1, seen))
-	hours := scale * (2*read + e.Time.Hours()*float64(plan.Workers)) // read twice unless a store is shared
-	rows := scale * float64(e.Sessions*e.Cells)
-	calls := scale * float64(e.Calls)
-	shuffle := calls / float64(e.Cells) * nameBytes
+	simulated := time.Since(begun).Hours() * float64(plan.Workers)
+	recorded := 0
+	for _, s := range x.corpus.Sessions {
+		recorded += s.NumCalls()
+	}
+	scale, cells := float64(bytes)/float64(max(1, seen)), len(plan.Design.Cells)
+	hours := scale * (2*read + simulated) // read twice unless a store is shared
+	sessions, calls := scale*float64(len(x.corpus.Sessions)), scale*float64(recorded)
+	rows, shuffle := sessions*float64(cells), calls*nameBytes
 	memory := baseMemory + (max(largest, roomBytes)*memoryFactor+int64(roomBlocks*usual.maxRows)*rowBytes)>>20
 	_, err = fmt.Fprintf(w, "%d files, %.1f MB as stored; figures below are from %d of them, %.1f MB\n"+
 		"%.0f sessions × %d cells = %.0f calls to simulate\n"+
@@ -57,7 +60,7 @@ func dryRun(ctx context.Context, w io.Writer, r *recipe, files []recording, core
 		"%.1f MB shuffled, %.2f %% of what is read\n"+
 		"%.1f MB of rows\n",
 		len(files), mega(bytes), len(sample.Files), mega(seen),
-		scale*float64(e.Sessions), e.Cells, calls,
+		sessions, cells, calls*float64(cells),
 		hours, coreHour, hours*coreHour,
 		memory, shuffle/1e6, 100*shuffle/float64(max(1, bytes)), rows*rowBytes/1e6)
 	return err

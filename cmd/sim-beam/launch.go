@@ -336,12 +336,11 @@ func (l *launch) remark(ctx context.Context, plan *scenarios.Plan, run *results.
 	if err != nil {
 		return err
 	}
-	chosen.Sessions, chosen.Of, chosen.Undated, chosen.Mixed = make([]*traces.Session, all.Chosen), all.Of, all.Undated, all.Mixed
-	chosen.Later, chosen.Earlier = inOrder(all.Later), inOrder(all.Earlier)
+	chosen.Sessions, chosen.Of = make([]*traces.Session, all.Chosen), all.Of
 	reports.Remark(&run.Workload, &traces.Corpus{
 		Sessions: l.sessions.Sessions, Lines: all.Lines, BadLines: all.BadLines, Unread: all.Unread, Repeated: all.Repeated, Unsupported: all.Unsupported,
 		Problems: append(l.other.Problems, all.List...), NumProblems: len(l.other.Problems) + all.Problems,
-		Inputs: &traces.Inputs{Files: make([]traces.Input, all.Files), Dangling: l.other.Dangling, Passed: l.other.Passed},
+		Inputs: &traces.Inputs{Files: make([]traces.Input, all.Files), Dangling: l.other.Dangling},
 	}, &chosen)
 	return nil
 }

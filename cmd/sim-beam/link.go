@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/reading/assembly"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -142,15 +141,6 @@ func (l links) together(d *scenarios.Design, sessions []*traces.Session, index m
 			l.join(index[sessions[cohort[0]].Files[0]], index[sessions[i].Files[0]])
 		}
 	}
-}
-
-// inOrder returns sessions in the order of a corpus.
-func inOrder(list []traces.Session) (sessions []*traces.Session) {
-	for i := range list {
-		sessions = append(sessions, &list[i])
-	}
-	assembly.Sort(sessions)
-	return sessions
 }
 
 // order sorts sights in the order of a corpus.

@@ -178,8 +178,7 @@ type rest struct {
 	Files, Lines, BadLines, Unread, Problems, Repeated int
 	List                                               []traces.Problem
 	Unsupported                                        map[string]int
-	Chosen, Of, Undated, Mixed                         int              // as in traces.Selection
-	Later, Earlier                                     []traces.Session // the same, their names and beginnings
+	Chosen, Of                                         int // as in traces.Selection
 }
 
 // choose leaves in the corpus the sessions that the scenario selects, and notes the rest.
@@ -192,13 +191,7 @@ func (x *reading) choose(p *scenarios.Plan) error {
 	x.rest = rest{
 		Files: len(c.Inputs.Files), Lines: c.Lines, BadLines: c.BadLines, Unread: c.Unread, Problems: c.NumProblems, Repeated: c.Repeated,
 		List: c.Problems, Unsupported: c.Unsupported,
-		Chosen: len(chosen.Sessions), Of: chosen.Of, Undated: chosen.Undated, Mixed: chosen.Mixed,
-	}
-	for _, s := range chosen.Later {
-		x.rest.Later = append(x.rest.Later, traces.Session{ID: s.ID, Start: s.Start})
-	}
-	for _, s := range chosen.Earlier {
-		x.rest.Earlier = append(x.rest.Earlier, traces.Session{ID: s.ID, Start: s.Start})
+		Chosen: len(chosen.Sessions), Of: chosen.Of,
 	}
 	return nil
 }
@@ -212,8 +205,7 @@ func (r *rest) add(o *rest) {
 	for agent, n := range o.Unsupported {
 		r.Unsupported[agent] += n
 	}
-	r.Chosen, r.Of, r.Undated, r.Mixed = r.Chosen+o.Chosen, r.Of+o.Of, r.Undated+o.Undated, r.Mixed+o.Mixed
-	r.Later, r.Earlier = append(r.Later, o.Later...), append(r.Earlier, o.Earlier...)
+	r.Chosen, r.Of = r.Chosen+o.Chosen, r.Of+o.Of
 }
 
 // line returns a problem as a line.

@@ -12,10 +12,7 @@ import (
 )
 
 // ablateFlags are the flags of sim ablate.
-type ablateFlags struct {
-	runFlags
-	pairs bool
-}
+type ablateFlags struct{ runFlags }
 
 func newAblate() *cobra.Command {
 	var f ablateFlags
@@ -30,12 +27,11 @@ hits, compactions and waiting.
 Without --strategy and SCENARIO it takes ` + pipeline + `.`,
 		Example: `  sim ablate
   sim ablate ~/.claude/projects --chart tornado.svg
-  sim ablate --strategy auto-compact/167k,microcompact/2.1 --pairs session.jsonl`,
+  sim ablate --strategy auto-compact/167k,microcompact/2.1 session.jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.ablate(cmd, args) },
 	}
 	f.bindCells(cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&f.pairs, "pairs", false, "also switch pairs of the mechanisms that make a difference")
 	f.output.bind(cmd, "run", "tornado")
 	flags.Lookup("strategy").DefValue = ""
 	flags.Lookup("strategy").Usage = "`NAMES` of strategies whose mechanisms are switched, separated by commas"
@@ -58,7 +54,7 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
 	}
 	return f.execute(cmd, args, func(s *study) (*found, error) {
 		defer f.read.watched(cmd, s.corpus)()
-		out, err := s.plan.Ablate(cmd.Context(), s.corpus, a, f.pairs)
+		out, err := s.plan.Ablate(cmd.Context(), s.corpus, a)
 		if out == nil {
 			return nil, err
 		}

@@ -64,7 +64,7 @@ func TestAdviceOnWhatSessionsLack(t *testing.T) {
 			if code != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), tc.want) {
 				t.Errorf("%s in %s: exit code %d, %s\n%s\nwant %s", name, as, code, stderr, out, tc.want)
 			}
-			if zero := regexp.MustCompile(`\$0\.00 +(paid|\$)|\b0 +0\b|0\.0 %|NaN|Inf`).FindString(out); zero != "" {
+			if zero := regexp.MustCompile(`\$0\.00 +(paid|\$)|\b0 +0\b|\b0\.0 %|NaN|Inf`).FindString(out); zero != "" {
 				t.Errorf("%s in %s: %q in\n%s", name, as, zero, out)
 			}
 		}

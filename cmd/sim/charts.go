@@ -154,7 +154,7 @@ func (f *chartFlags) made(d reports.Drawing, file string) ([]files.Member, error
 	if err != nil {
 		return nil, usageError{err}
 	}
-	d = f.drawn(d)
+	d = d.In(f.form)
 	var b bytes.Buffer
 	if err := d.Draw(&b, format); err != nil {
 		return nil, err
@@ -194,11 +194,7 @@ func (f *chartFlags) bindForm(cmd *cobra.Command) {
 	flags.Var((*sizeFlag)(&f.form), "size",
 		"`SIZE` of charts: column (84 mm), page (174 mm) or a width such as 120mm on paper, WxH pixels at --dpi on a screen")
 	flags.IntVar(&f.form.DPI, "dpi", 0, "resolution of PNG charts: `N` dots per inch, 36 to 1200; 0 for 144, or 600 with --style paper")
-	flags.IntVar(&f.form.Footnotes, "footnotes", defaultForm.Footnotes, "at most `N` lines of footnotes below a chart, 0 for all")
 }
-
-// defaultForm is how charts are drawn unless flags say otherwise.
-var defaultForm = reports.Form{Footnotes: 2}
 
 // The styles of charts.
 const (
@@ -220,15 +216,6 @@ func (f *chartFlags) checkForm() error {
 		form.Millimetres = reports.ColumnWidth
 	}
 	return nil
-}
-
-// drawn returns a drawing in the requested form.
-func (f *chartFlags) drawn(d reports.Drawing) reports.Drawing {
-	form := f.form
-	if form.Footnotes == 0 {
-		form.Footnotes = -1
-	}
-	return d.In(form)
 }
 
 // sizeFlag is the size of a form: WxH pixels, or a width on paper.

@@ -34,7 +34,7 @@ var flagGroups = []flagGroup{
 		"format", "split", "top", "per-session", "all", "wide", "chart", "out", "output", "force", "dry-run",
 		"anonymize", "anonymize-key", "bound", "sessions",
 	}},
-	{"Charts", "charts", []string{"style", "size", "dpi", "footnotes"}},
+	{"Charts", "charts", []string{"style", "size", "dpi"}},
 	{"Real summaries", "live", []string{
 		"summarizer", "provider", "live-model", "base-url", "budget-usd", "cassettes", "insecure",
 	}},

@@ -52,7 +52,7 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 	if plan.Workers == 0 && f.asks() {
 		plan.Workers = f.Concurrency
 	}
-	plan.Summarize = func(cell string, stub *summarizer.Stub) loop.Summarizer { return c.summarizer(cell, stub, false) }
+	plan.Summarize = func(_ string, stub *summarizer.Stub) loop.Summarizer { return c.summarizer(stub, false) }
 	return c, nil
 }
 
@@ -69,10 +69,10 @@ func (c *liveCalls) open(prices pricesNow) (err error) {
 	return err
 }
 
-// summarizer returns the summariser of a cell with a stub.
-func (c *liveCalls) summarizer(cell string, stub *summarizer.Stub, dry bool) loop.Summarizer {
+// summarizer returns a summariser with the stub of a cell.
+func (c *liveCalls) summarizer(stub *summarizer.Stub, dry bool) loop.Summarizer {
 	opts := c.opts
-	opts.Name, opts.Stub, opts.Dry = cell, stub, dry
+	opts.Stub, opts.Dry = stub, dry
 	return live.New(opts)
 }
 
@@ -144,7 +144,7 @@ var errNoCalls = errors.New("cancelled: no calls made")
 func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *traces.Corpus) (live.Report, error) {
 	dry := *plan
 	dry.Done, dry.Workers = nil, 0
-	dry.Summarize = func(cell string, stub *summarizer.Stub) loop.Summarizer { return c.summarizer(cell, stub, true) }
+	dry.Summarize = func(_ string, stub *summarizer.Stub) loop.Summarizer { return c.summarizer(stub, true) }
 	if _, err := dry.Run(ctx, corpus); err != nil {
 		return live.Report{}, fmt.Errorf("estimate the real calls: %w", c.advised(ctx, err))
 	}
@@ -204,12 +204,12 @@ func (c *liveCalls) advised(ctx context.Context, err error) error {
 	if c == nil || err == nil || ctx.Err() != nil {
 		return err
 	}
-	const on = "what was answered is stored, and --summarizer record-missing goes on from there"
+	const on = "what was answered is stored, and the same command goes on from there"
 	var hint string
 	var f *live.Failure
 	switch {
 	case errors.Is(err, live.ErrMissing):
-		hint = "--summarizer record-missing makes it"
+		hint = "--summarizer live makes it"
 	case errors.Is(err, live.ErrBreaker):
 		hint = "try again later, or look at --base-url; " + on
 	case errors.Is(err, live.ErrBudget), errors.Is(err, live.ErrMaxCalls):
@@ -242,19 +242,6 @@ func (c *liveCalls) remark(w io.Writer, run *results.Run, err error) {
 	for _, text := range r.Notes() {
 		run.Notes = append(run.Notes, results.Note{Text: text})
 	}
-	if note, ok := earlier(run); ok {
-		run.Notes = append(run.Notes, note)
-	}
-}
-
-// earlier explains a negative waiting time, if a row of the run has one.
-func earlier(run *results.Run) (results.Note, bool) {
-	const name = results.NameAddedLatency
-	below := slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
-		return !slices.Contains(c.Unmeasured, name) && c.Total.Figures[results.AddedLatency] < 0
-	})
-	return results.Note{Metric: name, Text: "below zero: first tokens came earlier than in the recording, as less " +
-		"had to be computed, by more than summaries were waited for"}, below
 }
 
 // estimateText says what real calls are expected to cost and take.

@@ -32,8 +32,8 @@ func (f *liveFlags) bind(cmd *cobra.Command, yes *bool) {
 	f.yes = yes
 	flags := cmd.Flags()
 	f.summarizer = summarizeStub
-	bindChoice(cmd, &f.summarizer, "summarizer", "`SOURCE` of summaries: stub, live (a real model), replay (stored calls) or record-missing; "+
-		"--set live.KEY=VALUE sets what has no flag", []string{summarizeStub, string(live.Make), string(live.Replay), string(live.RecordMissing)})
+	bindChoice(cmd, &f.summarizer, "summarizer", "`SOURCE` of summaries: stub, live (a real model, for calls that are not stored) or replay (stored calls); "+
+		"--set live.KEY=VALUE sets what has no flag", []string{summarizeStub, string(live.Make), string(live.Replay)})
 	flags.Lookup("yes").Usage += "; with --summarizer, answer yes to real calls only"
 	flags.StringVar(&f.cassettes, "cassettes", "cassettes", "`DIR` that stores real calls for replays")
 	flags.StringVar(&f.baseURL, "base-url", "",

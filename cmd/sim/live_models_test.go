@@ -15,7 +15,7 @@ import (
 )
 
 // models answers either interface with summaries, and keeps what it was asked. What it does wrong is written KIND[@N,…]: without
-// ordinals, with all requests. KIND is an HTTP status, or too-long, reset, cut, error-event, empty, tool-call or refusal.
+// ordinals, with all requests. KIND is an HTTP status, or too-long, reset, cut, error-answer, empty or refusal.
 type models struct {
 	URL      string
 	faults   []string
@@ -87,33 +87,30 @@ func (m *models) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("prompt is too long: %d tokens > %d maximum", len(body)/4, len(body)/8), http.StatusBadRequest)
 		return
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	for _, event := range modelEvents(fault, string(body), chat) {
-		fmt.Fprintf(w, "data: %s\n\n", event)
-	}
-	switch _ = http.NewResponseController(w).Flush(); fault {
+	w.Header().Set("Content-Type", "application/json")
+	answer := modelAnswer(fault, string(body), chat)
+	switch fault {
 	case "reset":
 		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
 			_ = conn.Close() // it is meant to break
 		}
 	case "cut":
-	case "error-event":
-		io.WriteString(w, `data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`+"\n\n")
+		w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
+		io.WriteString(w, answer[:len(answer)/2])
+	case "error-answer":
+		io.WriteString(w, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)
 	default:
 		m.mu.Lock()
 		m.answered++
 		m.mu.Unlock()
-		io.WriteString(w, "data: "+map[bool]string{false: `{"type":"message_stop"}`, true: "[DONE]"}[chat]+"\n\n")
+		io.WriteString(w, answer)
 	}
 }
 
-// modelEvents are the events of an answer but the last: the sections that the end of a request asks for, or what a fault has in their place.
-func modelEvents(fault, body string, chat bool) []string {
-	stop := map[string]string{"empty": "end_turn", "tool-call": "tool_use", "refusal": "refusal"}[fault]
-	block, text := `{"type":"text"}`, ""
-	if stop == "tool_use" {
-		block = `{"type":"tool_use","name":"Read"}`
-	} else if stop == "" {
+// modelAnswer is an answer: the sections that the end of a request asks for, or what a fault has in their place.
+func modelAnswer(fault, body string, chat bool) string {
+	stop, text := map[string]string{"empty": "end_turn", "refusal": "refusal"}[fault], ""
+	if stop == "" {
 		stop, text = "end_turn", "<analysis>It went well.</analysis>\n<summary>\n"
 		for _, title := range askedTitles.FindAllString(body[max(strings.LastIndex(body, `"text"`), strings.LastIndex(body, `"role"`)):], 10) {
 			text += title + ":" + strings.Repeat("\n   - what matters here, in short", 4) + "\n"
@@ -123,19 +120,9 @@ func modelEvents(fault, body string, chat bool) []string {
 	said, _ := json.Marshal(text) // a string has a form
 	input := len(body)/4 + 1
 	if chat {
-		return []string{
-			`{"id":"c","model":"m","choices":[{"delta":{"content":` + string(said) + `}}]}`,
-			`{"id":"c","model":"m","choices":[{"delta":{},"finish_reason":"stop"}]}`,
-			fmt.Sprintf(`{"id":"c","model":"m","choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, input, len(text)/4),
-		}
+		return fmt.Sprintf(`{"id":"c","model":"m","choices":[{"message":{"content":%s},"finish_reason":"stop"}],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`,
+			said, input, len(text)/4)
 	}
-	if strings.Contains(body, `"compaction":{`) {
-		stop, block, said = "compaction", `{"type":"compaction","content":"It stands well."}`, []byte(`""`)
-	}
-	return []string{
-		fmt.Sprintf(`{"type":"message_start","message":{"id":"m","model":"m","usage":{"input_tokens":%d,"cache_read_input_tokens":%d}}}`, input-input/4, input/4),
-		`{"type":"content_block_start","content_block":` + block + `}`,
-		`{"type":"content_block_delta","delta":{"type":"text_delta","text":` + string(said) + `}}`,
-		fmt.Sprintf(`{"type":"message_delta","delta":{"stop_reason":%q},"usage":{"output_tokens":%d}}`, stop, max(1, len(text)/4)),
-	}
+	return fmt.Sprintf(`{"id":"m","model":"m","stop_reason":%q,"content":[{"type":"text","text":%s}],"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d}}`,
+		stop, said, input-input/4, input/4, max(1, len(text)/4))
 }

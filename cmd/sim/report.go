@@ -272,6 +272,6 @@ func (s *study) ablation(ctx context.Context) (*studies.Ablation, string, error)
 	}
 	plan := *s.plan
 	plan.Summarize, plan.Done = nil, nil
-	out, err := plan.Ablate(ctx, &some, a, false)
+	out, err := plan.Ablate(ctx, &some, a)
 	return out, part, err
 }

@@ -102,7 +102,7 @@ sim scenarios show reference prints the manual. Lists are swept, and flags overr
 	flags.BoolVar(&f.perSession, "per-session", false, "with --format csv: a row for each session")
 	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("list every cell, even more than %d", maxLines))
 	flags.Bool("bound", false, "show what the best schedule costs and how far each strategy is from it")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "only print what would be simulated and how long it would take")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only print what would be simulated")
 	return cmd
 }
 

@@ -25,13 +25,12 @@ func newTune() *cobra.Command {
 		Use:               "tune [SCENARIO] [PATH…]",
 		ValidArgsFunction: complete(scenarioNames),
 		Short:             "Search swept values for the best setting",
-		Long: `Searches the settings that SCENARIO or --set sweeps for the one that is best by --objective
-and meets --subject-to. It tries every setting, or --budget of them if there are more. It prints
-the best setting, what it gains on sessions that were not used to choose it, the settings whose
-difference from it may be chance, and the front of several objectives.`,
+		Long: `Searches the settings that SCENARIO or --set sweeps for the one that is best by --objective.
+It tries every setting, or --budget of them if there are more. It prints the best setting, what
+it gains on sessions that were not used to choose it, and the settings whose difference from it
+may be chance. --chart front=FILE shows what each setting costs and forgets.`,
 		Example: `  sim tune thresholds ~/.claude/projects
-  sim tune thresholds --objective cost_usd --subject-to 'needed_recall>=0.9' ~/.claude/projects
-  sim tune thresholds --objective cost_usd,needed_recall --chart front.svg ~/.claude/projects
+  sim tune thresholds --objective cache_hit_ratio --chart front.svg ~/.claude/projects
   sim tune --strategy auto-compact/167k --set 'full-compact.trigger.fixed={from: 60000, to: 165000, step: 500}' \
     --set 'server.lifetime_5m=[1m, 5m, 1h]' --budget 30 ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.tune(cmd, args) },
@@ -39,13 +38,8 @@ difference from it may be chance, and the front of several objectives.`,
 	f.bindCells(cmd)
 	f.output.chartFlags.bind(cmd, reports.TuningKinds()...)
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.search.Objectives, "objective", []string{results.NameCost},
-		"`METRIC` to improve; of several, separated by commas, the first decides and all form the front")
-	flags.StringArrayVar(&f.search.SubjectTo, "subject-to", nil, "condition that a setting must meet: `METRIC>=VALUE` or METRIC<=VALUE; repeatable")
+	flags.StringVar(&f.search.Objective, "objective", results.NameCost, "`METRIC` to improve")
 	flags.IntVar(&f.search.Budget, "budget", 50, "try at most `N` settings")
-	flags.StringVar(&f.search.Design, "design", scenarios.Designs()[0],
-		"`DESIGN` that draws settings if there are too many: halton, latin-hypercube, random or grid")
-	completeFlag(cmd, "design", scenarios.Designs)
 	return cmd
 }
 

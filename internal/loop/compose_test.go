@@ -33,7 +33,6 @@ type composed struct {
 	chain         prompt.Digest
 	session       string
 	windowSize    int64
-	base          prompt.Digest
 	summary       int32 // tokens of the block with the digest of the answer, 0 for none
 }
 
@@ -44,7 +43,7 @@ func (c *composer) Compose(_ context.Context, k *summarizer.Call) (prompt.Answer
 	last := entries[len(entries)-1]
 	c.calls = append(c.calls, composed{
 		source: k.Intent.Source, model: k.Model, tokens: k.Context.Tokens(), last: last.Kind, chain: last.Chain,
-		markers: slices.Clone(k.Markers), session: k.Session.ID, windowSize: k.Window, base: k.Intent.Base,
+		markers: slices.Clone(k.Markers), session: k.Session.ID, windowSize: k.Window,
 	})
 	for i := range entries {
 		if k.Context.BlockAt(i).Digest == c.answer.Digest {
@@ -92,30 +91,6 @@ func TestComposerSeesTheCall(t *testing.T) {
 	}
 	if got := row.UsageBy(results.SourceCompact).Output; got != 4000 {
 		t.Errorf("the call bills %d output tokens, want 4,000", got)
-	}
-}
-
-// A session memory that a model writes is brought up to date from what it wrote
-// before, and its text stands in the place of the messages: 5,000 tokens and what
-// the client writes around them.
-func TestComposerWritesTheSessionMemory(t *testing.T) {
-	c := written(t, notesAndSummary(""))
-	k := &composer{Stub: summarizer.Default(), answer: prompt.Answer{
-		Summary: 5000, Bytes: 18_000, Output: 5100, First: second, Total: 10 * second, Digest: prompt.DigestString("notes"),
-		Measured: &prompt.Measured{Attempts: 1, Iterations: 1},
-	}}
-	c.Summarizer = k
-	row, _ := run(t, c, memorySession())
-	updates := int64(row.N(results.MemoryUpdates))
-	if updates < 3 || row.N(results.Compactions) < 2 || int64(row.N(results.LiveCalls)) < updates {
-		t.Fatalf("%d updates, %d compactions, %d replay calls", updates, row.N(results.Compactions), row.N(results.LiveCalls))
-	}
-	if !k.calls[0].base.IsZero() || k.calls[1].base != k.answer.Digest || k.calls[0].source != "session_memory" {
-		t.Errorf("the first two updates: %+v, want the second one from the notes of the first", k.calls[:2])
-	}
-	last := k.calls[len(k.calls)-1]
-	if last.summary < 5000 || last.summary > 5500 {
-		t.Errorf("the memory in the context weighs %d tokens, want 5,000 and a header", last.summary)
 	}
 }
 

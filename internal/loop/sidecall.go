@@ -157,12 +157,8 @@ type Composer interface {
 
 // summarize asks the summariser for the answer of a call that sends side.
 func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, event uint64, span prompt.Digest, marks client.Marks) prompt.Answer {
-	if l.composer == nil || in.Known != nil && !in.Sized {
+	if l.composer == nil || in.Known != nil {
 		return l.config.Summarizer.Summarize(in, t.replay.draws, event, span)
-	}
-	if in.Known != nil {
-		t.replay.asked++
-		in.Number = t.replay.asked
 	}
 	m := t.replay.models.of(l.callModel(t, in))
 	entries := side.Seal()

@@ -67,8 +67,6 @@ type Intent struct {
 	// they are.
 	Summarised int32
 	Part       Part
-	// Base identifies the text that the call brings up to date; zero for none.
-	Base Digest
 	// Turns is how many responses the call takes when it uses tools between
 	// them; 0 and 1 are one. Each further one sends what the last answered and
 	// TurnInput tokens of results.
@@ -85,9 +83,8 @@ type Intent struct {
 	Number int32
 	// Known, when set, is the answer: one that the recording gives, with its tokens and
 	// how long the caller waited, or one that the layer sizes by a model of its own. The
-	// summariser is not asked, unless the answer is Sized and the call is made for real.
+	// summariser is not asked.
 	Known *Answer
-	Sized bool
 }
 
 // Whole reports whether the call shows all of the messages it sends.

@@ -46,7 +46,7 @@ func fits(ctx context.Context, t *testing.T, name string, charts int) {
 	if over := value[int](ctx, t, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
 		t.Errorf("%s is %d pixels too wide", name, over)
 	}
-	if wide := value[[]string](ctx, t, `Array.from(document.querySelectorAll("body *")).filter(x => x.checkVisibility() && !x.closest(".wide, pre, code, nav, .uplot, .name, .tip") &&
+	if wide := value[[]string](ctx, t, `Array.from(document.querySelectorAll("body *")).filter(x => x.checkVisibility() && !x.closest(".wide, pre, code, nav, .uplot, .name") &&
 		(x.getBoundingClientRect().right > innerWidth + 1 || x.scrollWidth > x.clientWidth + 1 && x.clientWidth > 0 && getComputedStyle(x).overflowX !== "visible")).map(x => x.outerHTML.slice(0, 90))`); len(wide) > 0 {
 		t.Errorf("%s: wider than the window or cut: %q", name, wide)
 	}

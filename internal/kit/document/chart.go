@@ -47,29 +47,9 @@ type Axis struct {
 	Grid      bool                     // a line across the panel at each tick
 	Bare      bool                     // no line along the axis
 	Names     bool                     // ticks name things: one without room is shortened, not omitted
-	Unit      string                   // of the values, one of Unit… or ""
-	Says      func(v float64) string   // what a value means on a scale of our own; nil otherwise
+	Says      func(v float64) string   // what a place of a scale of our own stands for; nil otherwise
 	Real      func(at float64) float64 // the value at a place of a scale of our own; nil otherwise
 	Ticks     []Tick
-}
-
-// Write returns a value in the unit of the axis, or the name of the tick at that value.
-func (a *Axis) Write(v float64) string {
-	if a.Names {
-		for _, t := range a.Ticks {
-			if math.Abs(t.Value-v) < 0.5 {
-				return t.Label
-			}
-		}
-		return ""
-	}
-	if a.Says != nil {
-		return a.Says(v)
-	}
-	if a.Unit == "" && v != math.Trunc(v) {
-		return Grouped(v, 2)
-	}
-	return Format(a.Unit, []float64{v})(v)
 }
 
 // Tick is a labelled value of an axis.
@@ -83,13 +63,12 @@ type Mark uint8
 
 // The marks of a series.
 const (
-	MarkLine  Mark = iota // from point to point, broken where Y is NaN
-	MarkStep              // horizontal from each point to the next
-	MarkDot               // a marker at each point, its text at the right
-	MarkBox               // rectangles from (X, Y) to (X2, Y2), with their texts inside if they fit
-	MarkBand              // rectangles beneath the grid
-	MarkLevel             // lines across the panel at Y, their texts at its right
-	MarkText              // texts alone, at the right of their points
+	MarkLine Mark = iota // from point to point, broken where Y is NaN
+	MarkStep             // horizontal from each point to the next
+	MarkDot              // a marker at each point, its text at the right
+	MarkBox              // rectangles from (X, Y) to (X2, Y2), with their texts inside if they fit
+	MarkBand             // rectangles beneath the grid
+	MarkText             // texts alone, at the right of their points
 )
 
 // Series is a set of figures with one look.
@@ -108,7 +87,7 @@ type Series struct {
 	Unspanned      bool      // too many intervals to draw: only the data have them
 	Sessions       []int     // behind each point; nil where a point is no sample of sessions
 	Values         []float64 // what boxes with shades show
-	Data           string    // the name among the data, and of a level on paper, where the legend has none
+	Data           string    // the name among the data, where the legend has another or none
 	Aid            bool      // leads the eye, and shows no data of its own
 }
 
@@ -154,9 +133,7 @@ const (
 	Plus
 	OpenSquare
 	Triangle
-	Arrow     // points down at its place
-	OpenArrow // the same, without a fill
-	Stroke    // a short vertical line
+	Arrow // points down at its place
 )
 
 // Box adds a rectangle to a series of boxes or bands.
@@ -205,7 +182,7 @@ func (c *Chart) Check() error {
 func (s *Series) check() error {
 	boxes := s.Mark == MarkBox || s.Mark == MarkBand
 	if len(s.X) != len(s.Y) || boxes && (len(s.X) != len(s.X2) || len(s.X) != len(s.Y2)) ||
-		(len(s.Texts) > 0 || s.Mark == MarkLevel) && len(s.Texts) != len(s.X) || len(s.Shade) > 0 && len(s.Shade) != len(s.X) {
+		len(s.Texts) > 0 && len(s.Texts) != len(s.X) || len(s.Shade) > 0 && len(s.Shade) != len(s.X) {
 		return errors.New("lengths differ")
 	}
 	for i := range s.X {

@@ -25,7 +25,7 @@ func TestChartCheck(t *testing.T) {
 		`panel "p": an axis from 0`: func(c *Chart) { c.Panels[0].X.Log = true },
 		"lengths differ":            func(c *Chart) { c.Panels[0].Series[0].X = nil },
 		"levels\": lengths differ": func(c *Chart) {
-			c.Panels[0].Series[0] = Series{Name: "levels", Mark: MarkLevel, X: []float64{1}, Y: []float64{1}}
+			c.Panels[0].Series[0] = Series{Name: "levels", X: []float64{1}, Y: []float64{1}, Texts: []string{"a", "b"}}
 		},
 		"point 0 is not finite": func(c *Chart) { c.Panels[0].Series[0].Y2[0] = math.Inf(1) },
 	} {

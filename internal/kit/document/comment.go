@@ -6,7 +6,6 @@ import (
 	"io"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 	"unicode/utf8"
 )
@@ -30,7 +29,7 @@ func (d *Document) Comment(w io.Writer) error {
 	return nil
 }
 
-// fitting returns the longest comment within the limit.
+// fitting returns a comment within the limit.
 func (d *Document) fitting() (string, error) {
 	folds, rows := 0, 0
 	for i := range d.Sections {
@@ -43,30 +42,19 @@ func (d *Document) fitting() (string, error) {
 			}
 		}
 	}
-	best, err := "", error(nil)
-	fits := func(folds, rows int) bool {
-		var text string
-		if text, err = d.comment(folds, rows); err != nil || utf8.RuneCountInString(text) > maxComment {
-			return false
+	for {
+		text, err := d.comment(folds, rows)
+		switch {
+		case err != nil || utf8.RuneCountInString(text) <= maxComment:
+			return text, err
+		case folds > 0:
+			folds--
+		case rows > 0:
+			rows /= 2
+		default:
+			return "", fmt.Errorf("it has room for %d characters, and this has more without any table", maxComment)
 		}
-		best = text
-		return true
 	}
-	// most searches for the largest number up to n that fits.
-	most := func(n int, fit func(int) bool) {
-		sort.Search(n+1, func(i int) bool { return err != nil || !fit(i) })
-	}
-	if fits(folds, rows) || err != nil {
-		return best, err
-	}
-	most(folds, func(n int) bool { return fits(n, rows) })
-	if best == "" && err == nil {
-		most(rows, func(n int) bool { return fits(0, n) })
-	}
-	if best == "" && err == nil {
-		err = fmt.Errorf("it has room for %d characters, and this has more without any table", maxComment)
-	}
-	return best, err
 }
 
 // comment writes d with so many folded sections, and so many rows per table.

@@ -29,6 +29,8 @@ func writeCSV(b *bytes.Buffer, d *Document) error {
 			case nil:
 			case string:
 				record[i] = Field(x)
+			case float64:
+				record[i] = Plain(x)
 			default:
 				record[i] = fmt.Sprint(x)
 			}

@@ -30,17 +30,8 @@ type Picture struct {
 	Title         string
 	SVG           []byte
 	Width, Height float64  // of SVG, points
-	Spots         []Spot   // what a pointer finds
+	Data          *Table   // what it shows
 	Narrow        *Picture // the same for the screen of a phone; nil if this one fits
-}
-
-// Spot is an area of a picture, points from its upper left corner and half its size, and what is there.
-type Spot struct {
-	X      float64 `json:"x"`
-	Y      float64 `json:"y"`
-	Width  float64 `json:"w,omitempty"`
-	Height float64 `json:"h,omitempty"`
-	Text   string  `json:"t"`
 }
 
 // Tracks are series over steps. A page shows one at a time, by group and

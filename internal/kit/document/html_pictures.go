@@ -3,6 +3,9 @@ package document
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // maxListed is the largest number of points of a picture that are also listed in a table below it; for more, the
@@ -15,46 +18,44 @@ func (h *markupWriter) figure(x *Figure) error {
 		h.element("<p>", fmt.Sprintf("%s is not drawn: %v", x.Name, err), "</p>\n")
 		return nil
 	}
-	kind := "picture"
-	if picture.Narrow != nil {
-		kind += " broad"
+	if picture.Narrow == nil {
+		h.drawn(picture, "")
+	} else {
+		h.drawn(picture, "broad")
+		h.drawn(picture.Narrow, "narrow")
 	}
-	if err := h.drawn(picture, kind); err != nil {
-		return err
-	}
-	if picture.Narrow != nil {
-		if err := h.drawn(picture.Narrow, "picture narrow"); err != nil {
-			return err
-		}
-	}
-	if n := len(picture.Spots); n > 0 && n <= maxListed { // for readers who cannot see the picture
-		h.raw("<details><summary>Figures of this chart<span class=\"name\">: ").text(picture.Title)
-		h.raw("</span></summary><div class=\"wide\"><table><tbody>")
-		for _, spot := range picture.Spots {
-			h.element("<tr><td>", spot.Text, "</td></tr>\n")
-		}
-		h.raw("</tbody></table></div></details>\n")
+	if picture.Data != nil && len(picture.Data.Rows) <= maxListed { // for readers who cannot see the picture
+		h.raw("<details><summary>Figures of this chart<span class=\"name\">: ").text(picture.Title).raw("</span></summary>")
+		h.table(picture.Data.filled())
+		h.raw("</details>\n")
 	}
 	return nil
 }
 
-// drawn writes a picture and what a pointer finds on it.
-func (h *markupWriter) drawn(picture *Picture, kind string) error {
-	for i := range picture.Spots {
-		picture.Spots[i].Text = Printable(picture.Spots[i].Text)
-	}
+// drawn writes a picture of a kind.
+func (h *markupWriter) drawn(picture *Picture, kind string) {
 	const pixels = 4. / 3 // of a page in a point
-	h.raw(fmt.Sprintf("<figure class=\"%s\" data-width=\"%g\" data-height=\"%g\">\n<div class=\"drawn\"><img width=\"%.0f\" height=\"%.0f\" alt=\"",
-		kind, picture.Width, picture.Height, picture.Width*pixels, picture.Height*pixels))
-	h.text(picture.Title).raw("\" src=\"data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(picture.SVG))
-	h.raw("\"><div class=\"tip\" role=\"status\" hidden></div></div>\n")
-	if len(picture.Spots) > 0 {
-		if err := h.data(picture.Spots); err != nil {
-			return err
+	h.raw(fmt.Sprintf("<figure class=\"picture %s\"><img width=\"%.0f\" height=\"%.0f\" alt=\"", kind, picture.Width*pixels, picture.Height*pixels))
+	h.text(picture.Title).raw("\" src=\"data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(picture.SVG) + "\"></figure>\n")
+}
+
+// filled returns the columns of a table for machines that hold anything, for people: numbers have six digits.
+func (t *Table) filled() *Table {
+	out := &Table{Rows: make([][]any, len(t.Rows))}
+	for i, c := range t.Columns {
+		if !slices.ContainsFunc(t.Rows, func(row []any) bool { return row[i] != nil && row[i] != "" }) {
+			continue
+		}
+		out.Columns = append(out.Columns, Column{Title: strings.ReplaceAll(c.Name, "_", " ")})
+		for k, row := range t.Rows {
+			v := row[i]
+			if number, ok := number(v); ok {
+				v = strconv.FormatFloat(number, 'g', 6, 64)
+			}
+			out.Rows[k] = append(out.Rows[k], v)
 		}
 	}
-	h.raw("</figure>\n")
-	return nil
+	return out
 }
 
 func (h *markupWriter) tracks(x *Tracks) error {

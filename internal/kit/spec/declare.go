@@ -97,7 +97,7 @@ func walk(v reflect.Value, path string, visit func(*Field)) {
 			continue
 		}
 		at := Join(path, m.key)
-		visit(&Field{Path: at, Doc: m.Tag.Get("doc"), Unit: m.Tag.Get("unit"), Needs: m.Tag.Get("needs"), Value: value, Tag: m.Tag})
+		visit(&Field{Path: at, Doc: m.doc, Unit: m.unit, Needs: m.needs, Value: value, Tag: m.Tag})
 		if isStruct(m.Type) {
 			walk(value, at, visit)
 		}
@@ -111,6 +111,9 @@ type member struct {
 	key             string // in files
 	inline          bool   // the field's own members stand in its place
 	omitempty, flow bool
+	doc, unit       string
+	needs           string
+	comment         func() string // above the field
 }
 
 // shape is what a type means in files.
@@ -151,6 +154,8 @@ func members(t reflect.Type) []member {
 		list = append(list, member{
 			StructField: f, at: i, key: cmp.Or(key, strings.ToLower(f.Name)), inline: strings.Contains(options, "inline"),
 			omitempty: strings.Contains(options, "omitempty"), flow: strings.Contains(options, "flow"),
+			doc: f.Tag.Get("doc"), unit: f.Tag.Get("unit"), needs: f.Tag.Get("needs"),
+			comment: sync.OnceValue(func() string { return comment(f.Tag.Get("doc"), f.Tag.Get("unit")) }),
 		})
 	}
 	return list
@@ -340,23 +345,54 @@ func unknown(value string, known []string) string {
 	return fmt.Sprintf("unknown value %q%s; want %s", value, nearest.Hint(value, named), strings.Join(named, " or "))
 }
 
-// bound returns the number in a tag that bounds a field, in ns for a duration.
-func bound(tag reflect.StructTag, key string, t reflect.Type) (v float64, text string, ok bool) {
-	if text = tag.Get(key); text == "" {
-		return 0, "", false
+// limit is one bound of a tag as a number, in ns for a duration, and as written; the
+// zero value is no bound.
+type limit struct {
+	at   float64
+	text string
+	set  bool
+}
+
+// limits are the bounds in a field's tag.
+type limits struct{ min, above, max, below limit }
+
+// bounds has the limits of each tag that was asked for: a command checks values against
+// the same few hundred tags thousands of times.
+var bounds sync.Map // of *limits by bounded
+
+type bounded struct {
+	tag reflect.StructTag
+	of  reflect.Type
+}
+
+// limitsOf returns the bounds that a tag sets to values of a type.
+func limitsOf(tag reflect.StructTag, t reflect.Type) *limits {
+	if l, ok := bounds.Load(bounded{tag, t}); ok {
+		return l.(*limits)
 	}
-	if t == durationType {
-		d, err := time.ParseDuration(text)
-		return float64(d), text, err == nil
+	read := func(key string) (l limit) {
+		if l.text = tag.Get(key); l.text == "" {
+			return l
+		}
+		var err error
+		if t == durationType {
+			var d time.Duration
+			d, err = time.ParseDuration(l.text)
+			l.at = float64(d)
+		} else {
+			l.at, err = strconv.ParseFloat(l.text, 64)
+		}
+		l.set = err == nil
+		return l
 	}
-	v, err := strconv.ParseFloat(text, 64)
-	return v, text, err == nil
+	l := &limits{min: read("min"), above: read("above"), max: read("max"), below: read("below")}
+	bounds.Store(bounded{tag, t}, l)
+	return l
 }
 
 // outside says why a value is outside the bounds of its tags, "" if it is
 // inside. A value that is not finite is always outside.
 func outside(v reflect.Value, tag reflect.StructTag) string {
-	t := v.Type()
 	var x float64
 	switch {
 	case v.CanInt():
@@ -368,36 +404,34 @@ func outside(v reflect.Value, tag reflect.StructTag) string {
 	default:
 		return ""
 	}
-	low, lowText, least := bound(tag, "min", t)
-	above, aboveText, over := bound(tag, "above", t)
-	high, highText, most := bound(tag, "max", t)
-	below, belowText, under := bound(tag, "below", t)
+	l := limitsOf(tag, v.Type())
+	low, over, high, under := l.min, l.above, l.max, l.below
 	const huge = 1.7976931348623157e308
-	fits := (!least || x >= low) && (!over || x > above) && (!most || x <= high) && (!under || x < below) &&
+	fits := (!low.set || x >= low.at) && (!over.set || x > over.at) && (!high.set || x <= high.at) && (!under.set || x < under.at) &&
 		x >= -huge && x <= huge
 	switch {
-	case fits || !least && !over && !most && !under:
+	case fits || !low.set && !over.set && !high.set && !under.set:
 		return ""
-	case least && most:
-		return "must lie in " + lowText + "…" + highText
-	case over && most:
-		return "must lie above " + aboveText + " and be at most " + highText
-	case least && under:
-		return "must be at least " + lowText + " and lie below " + belowText
-	case over && under:
-		return "must lie between " + aboveText + " and " + belowText
-	case most:
-		return "must be at most " + highText
-	case under:
-		return "must lie below " + belowText
-	case over:
-		return "must be above " + aboveText
-	case low == 0 && x < 0:
+	case low.set && high.set:
+		return "must lie in " + low.text + "…" + high.text
+	case over.set && high.set:
+		return "must lie above " + over.text + " and be at most " + high.text
+	case low.set && under.set:
+		return "must be at least " + low.text + " and lie below " + under.text
+	case over.set && under.set:
+		return "must lie between " + over.text + " and " + under.text
+	case high.set:
+		return "must be at most " + high.text
+	case under.set:
+		return "must lie below " + under.text
+	case over.set:
+		return "must be above " + over.text
+	case low.at == 0 && x < 0:
 		return "must not be negative"
-	case low == 0:
+	case low.at == 0:
 		return "must be a number from 0"
 	}
-	return "must be at least " + lowText
+	return "must be at least " + low.text
 }
 
 // flaw says what is wrong with one value by its tags, without its path; "" for

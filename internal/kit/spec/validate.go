@@ -108,13 +108,13 @@ func within(v reflect.Value, tag reflect.StructTag, path string, list *[]Problem
 	if !ok {
 		return
 	}
-	low, _, least := bound(tag, "min", v.Type())
-	high, _, most := bound(tag, "max", v.Type())
-	if !least {
-		low = math.Inf(-1)
+	low, high := math.Inf(-1), math.Inf(1)
+	l := limitsOf(tag, v.Type())
+	if l.min.set {
+		low = l.min.at
 	}
-	if !most {
-		high = math.Inf(1)
+	if l.max.set {
+		high = l.max.at
 	}
 	if err := b.Within(low, high); err != nil {
 		*list = append(*list, below(path, err))

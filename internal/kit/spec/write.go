@@ -210,7 +210,7 @@ func encodeFields(n *yaml.Node, v reflect.Value, described bool) error {
 		}
 		key := Text(m.key)
 		if described {
-			key.HeadComment = comment(m.Tag)
+			key.HeadComment = m.comment()
 		}
 		n.Content = append(n.Content, key, value)
 	}
@@ -218,8 +218,7 @@ func encodeFields(n *yaml.Node, v reflect.Value, described bool) error {
 }
 
 // comment returns the comment above a field: its doc, and its unit if the doc lacks it.
-func comment(tag reflect.StructTag) string {
-	doc, unit := tag.Get("doc"), tag.Get("unit")
+func comment(doc, unit string) string {
 	if strings.Contains(strings.ToLower(doc), unit) {
 		return wrapped(doc, manualWidth)
 	}

@@ -19,6 +19,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -62,18 +63,31 @@ func WorkloadNames() []string {
 	return names
 }
 
+// known has the workloads of WorkloadNames that were asked for: a scenario with users
+// is checked against its workload several times.
+var known sync.Map // of *Workload by name
+
 // LoadWorkload returns the workload of a name in WorkloadNames, or of a file:
-// a name that holds a slash or ends in .yaml or .yml is a file.
+// a name that holds a slash or ends in .yaml or .yml is a file. The lists and maps
+// in it are not to be changed.
 func LoadWorkload(name string) (*Workload, error) {
+	if w, ok := known.Load(name); ok {
+		own := *w.(*Workload)
+		return &own, nil
+	}
 	text, err := WorkloadText(name)
 	if err != nil {
 		return nil, err
 	}
-	file := name
-	if !isFile(name) {
-		file += ".yaml"
+	if isFile(name) {
+		return parseWorkload(text, name)
 	}
-	return parseWorkload(text, file)
+	w, err := parseWorkload(text, name+".yaml")
+	if err == nil {
+		own := *w
+		known.Store(name, &own)
+	}
+	return w, err
 }
 
 // WorkloadText returns the YAML that LoadWorkload reads.

@@ -2,9 +2,6 @@ package reports
 
 import (
 	"cmp"
-	"fmt"
-	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -15,69 +12,122 @@ import (
 
 // Ablation reports what each mechanism of some strategies is worth: the figures
 // of the strategy as it is, and those with each mechanism switched, largest
-// difference in cost first. CSV has a row for every change and metric.
+// difference in cost first. CSV and JSON have a row for each with its own figures.
 func Ablation(a *studies.Ablation) *document.Document {
 	d := &document.Document{
 		Head: headLines(a.Run),
 		Notes: []string{
 			"DIFFERENCE is the cost with one mechanism switched minus the cost as it is: if positive, a mechanism taken away " +
 				"(“without”) had saved that much, and one added (“with”) costs it. Differences do not add up, because " +
-				"mechanisms replace each other (--pairs).",
+				"mechanisms replace each other.",
 			"To repeat a line: sim run --strategy NAME --set PATH=VALUE.", ablationTrust(a),
 		},
-		Data: func() *document.Table { return ablationData(a) },
-		JSON: func(w io.Writer) error { return ablationJSON(w, a) },
+		Data: func() *document.Table {
+			var rows []ablated
+			for _, base := range a.Bases {
+				rows = append(rows, ablatedRows(a, base)...)
+			}
+			return document.TableOf(ablationColumns("", rows), rows)
+		},
 	}
 	for _, base := range a.Bases {
-		tables := []*document.Table{ablationTable(a, base)}
-		if pairs := a.Differences(base, 2); len(pairs) > 0 {
-			tables = append(tables, pairTable(pairs))
-		}
-		for _, t := range tables {
-			d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{t}})
-		}
+		d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{ablationTable(a, base)}})
 	}
 	return d
+}
+
+// ablated is a strategy as it is, or with a mechanism switched.
+type ablated struct {
+	cell *results.Cell
+	base string
+	diff *studies.Difference // nil as it is
+}
+
+// ablatedRows returns a strategy as it is and its changes.
+func ablatedRows(a *studies.Ablation, base string) (rows []ablated) {
+	cell := cellOf(a.Run, base)
+	if cell == nil {
+		return nil
+	}
+	rows = append(rows, ablated{cell, base, nil})
+	for _, d := range a.Differences(base) {
+		rows = append(rows, ablated{d.Changed, base, &d})
+	}
+	return rows
+}
+
+// blank is what people see of a figure that says nothing to them.
+const blank = " "
+
+// ablationColumns are the columns of rows. Machines have the figures of each row, people those of a change as differences
+// from the strategy as it is, whose name heads the table.
+func ablationColumns(head string, rows []ablated) []document.ColumnOf[ablated] {
+	var amounts []float64
+	for _, x := range rows {
+		amounts = append(amounts, x.cell.Total.CostUSD())
+	}
+	money := document.Amounts(amounts...)
+	plain := func(name, title string, of func(ablated) any) document.ColumnOf[ablated] {
+		return document.ColumnOf[ablated]{Column: document.Column{Name: name, Title: title, Right: title != head}, Of: of}
+	}
+	changed := func(of func(*studies.Difference) any) func(ablated) any { // empty for a strategy as it is
+		return func(x ablated) any {
+			if x.diff == nil {
+				return nil
+			}
+			return of(x.diff)
+		}
+	}
+	list := []document.ColumnOf[ablated]{
+		plain("strategy", "", func(x ablated) any { return x.base }),
+		plain("set", head, func(x ablated) any {
+			if x.diff == nil {
+				return document.Cell{Text: "as it is"}
+			}
+			return document.Cell{Value: x.diff.Set, Text: changeText(x.diff.Change)}
+		}),
+		plain("in_force", "", changed(func(d *studies.Difference) any { return d.On })),
+		plain(results.NameCost, "COST", func(x ablated) any {
+			return document.Cell{Value: x.cell.Total.CostUSD(), Text: money(x.cell.Total.CostUSD())}
+		}),
+		plain("difference_usd", "DIFFERENCE", changed(func(d *studies.Difference) any {
+			return document.Cell{Value: d.USD, Text: cmp.Or(differenceText(d, money), blank)}
+		})),
+		plain("difference_share", "%", changed(func(d *studies.Difference) any {
+			return document.Cell{Value: d.Relative, Text: cmp.Or(relativeText(d), blank)}
+		})),
+		plain("within_model_error", "", changed(func(d *studies.Difference) any { return d.Covered })),
+		plain("sessions_end", "", changed(func(d *studies.Difference) any { return d.Cut })),
+	}
+	for i, f := range studies.AblatedFigures {
+		write := document.Format(f.Unit, nil)
+		change := write
+		if f.Unit == document.UnitRatio {
+			change = document.Points
+		}
+		list = append(list, plain(f.Name, f.Title, func(x ablated) any {
+			v := f.Of(&x.cell.Total)
+			if x.diff == nil {
+				return document.Cell{Value: v, Text: write(v)}
+			}
+			return document.Cell{Value: v, Text: cmp.Or(document.Signed(x.diff.Figures[i], change), blank)}
+		}))
+	}
+	return list
 }
 
 // ablationTable lists a strategy as it is and its mechanisms. Notes below name
 // those without a difference and those that cannot be switched.
 func ablationTable(a *studies.Ablation, base string) *document.Table {
-	t := &document.Table{Columns: slices.Concat(document.Left(base), document.Right("",
-		"COST", "DIFFERENCE", "%", "READ", "WRITTEN", "UNCACHED", "HIT", "COMPACTIONS", "CLEARINGS", "WAIT"))}
-	cell := cellOf(a.Run, base)
-	if cell == nil {
-		return t
-	}
-	was := &cell.Total
-	tokens := was.Usage()
-	money := document.Amounts(was.CostUSD())
-	hit := ""
-	if n := tokens.Input(); n > 0 {
-		hit = document.Percent(float64(tokens.Read) / float64(n))
-	}
-	t.Rows = append(t.Rows, []any{
-		"as it is", money(was.CostUSD()), "", "", document.Tokens(tokens.Read), document.Tokens(tokens.Writes()),
-		document.Tokens(tokens.Uncached), hit, was.N(results.Compactions), was.N(results.Microcompactions),
-		document.Seconds(was.Figures[results.AddedLatency]),
-	})
 	var none []string
-	list := a.Differences(base, 1)
-	for i := range list {
-		d := &list[i]
-		if d.None() {
-			none = append(none, changeText(d.Change))
-			continue
+	rows := slices.DeleteFunc(ablatedRows(a, base), func(x ablated) bool {
+		if x.diff == nil || !x.diff.None() {
+			return false
 		}
-		t.Rows = append(t.Rows, []any{
-			changeText(d.Change), money(was.CostUSD() + d.USD), differenceText(d, money), relativeText(d),
-			document.Signed(d.Read, document.Tokens), document.Signed(d.Written, document.Tokens),
-			document.Signed(d.Uncached, document.Tokens),
-			document.Signed(d.Hit, document.Points), document.Signed(d.Compactions, document.Whole),
-			document.Signed(d.Cleared, document.Whole),
-			document.Signed(d.Latency, document.Seconds),
-		})
-	}
+		none = append(none, changeText(x.diff.Change))
+		return true
+	})
+	t := document.TableOf(ablationColumns(base, rows), rows)
 	if slices.Sort(none); len(none) > 0 {
 		t.Notes = append(t.Notes, "no effect here: "+strings.Join(none, ", "))
 	}
@@ -89,48 +139,15 @@ func ablationTable(a *studies.Ablation, base string) *document.Table {
 	return t
 }
 
-// maxPairRows is the largest number of pairs in a table for people.
-const maxPairRows = 20
-
-// pairTable lists the pairs whose effect is not the sum of their parts.
-func pairTable(pairs []studies.Difference) *document.Table {
-	t := &document.Table{Columns: slices.Concat(document.Left("TWO AT A TIME"),
-		document.Right("", "DIFFERENCE", "%", "BEYOND THE PARTS"))}
-	slices.SortStableFunc(pairs,
-		func(x, y studies.Difference) int { return cmp.Compare(math.Abs(*y.Extra), math.Abs(*x.Extra)) })
-	amounts := make([]float64, len(pairs))
-	for i := range pairs {
-		amounts[i] = pairs[i].USD
-	}
-	money := document.Amounts(amounts...)
-	for i := range pairs {
-		d := &pairs[i]
-		if strings.ContainsAny(money(*d.Extra), "123456789") && len(t.Rows) < maxPairRows {
-			t.Rows = append(t.Rows,
-				[]any{changeText(d.Change), differenceText(d, money), relativeText(d), document.Signed(*d.Extra, money)})
-		}
-	}
-	if left := len(pairs) - len(t.Rows); left > 0 {
-		t.Notes = append(t.Notes,
-			document.Count(left, "pair")+" of less interest left out: the sum of its parts, or nearly")
-	}
-	return t
-}
-
 // changeText describes a change: with or without a mechanism, or with a value.
 func changeText(c *studies.Change) string {
-	parts := make([]string, len(c.Set))
-	for i, set := range c.Set {
-		switch value := strings.TrimPrefix(set, c.Paths[i]+"="); value {
-		case "true":
-			parts[i] = "with " + c.Paths[i]
-		case "false":
-			parts[i] = "without " + c.Paths[i]
-		default:
-			parts[i] = set
-		}
+	switch value := strings.TrimPrefix(c.Set, c.Path+"="); value {
+	case "true":
+		return document.Printable("with " + c.Path)
+	case "false":
+		return document.Printable("without " + c.Path)
 	}
-	return document.Printable(strings.Join(parts, " and "))
+	return document.Printable(c.Set)
 }
 
 func differenceText(d *studies.Difference, money func(float64) string) string {
@@ -155,70 +172,9 @@ func relativeText(d *studies.Difference) string {
 func ablationTrust(a *studies.Ablation) string {
 	line := errorLine(a.Run)
 	for _, base := range a.Bases {
-		for _, n := range []int{1, 2} {
-			if slices.ContainsFunc(a.Differences(base, n), func(d studies.Difference) bool { return d.Covered }) {
-				return line + "; " + chanceLine
-			}
+		if slices.ContainsFunc(a.Differences(base), func(d studies.Difference) bool { return d.Covered }) {
+			return line + "; " + chanceLine
 		}
 	}
 	return line
-}
-
-// ablationData has a row for every change and each metric that is not part of
-// another and that both cells have: the figures of the strategy as it is and of
-// the change, and the difference.
-func ablationData(a *studies.Ablation) *document.Table {
-	t := &document.Table{Columns: document.Columns("strategy", "set", "in_force", "metric", "unit", "better",
-		"baseline_value", "value",
-		"difference", "relative", "within_model_error", "beyond_parts")}
-	for _, base := range a.Bases {
-		for _, d := range slices.Concat(a.Differences(base, 1), a.Differences(base, 2)) {
-			for _, m := range results.Metrics() {
-				was, ok := cellOf(a.Run, base).Value(m)
-				is, both := cellOf(a.Run, d.Change.Cell).Value(m)
-				if !ok || !both || m.Of != "" || m.Group != "" {
-					continue
-				}
-				var covered, beyond any
-				if m.Name == results.NameCost {
-					if covered = d.Covered; d.Extra != nil {
-						beyond = document.Plain(*d.Extra)
-					}
-				}
-				t.Rows = append(t.Rows, []any{
-					d.Change.Base, strings.Join(d.Change.Set, " "), d.Change.On, m.Name, m.Unit, m.Better.String(),
-					document.Plain(was), document.Plain(is),
-					document.Plain(is - was), given(was != 0, (is-was)/was), covered, beyond,
-				})
-			}
-		}
-	}
-	return t
-}
-
-// ablationJSON writes a document with one strategy per line.
-func ablationJSON(w io.Writer, a *studies.Ablation) error {
-	begin, err := beginning(a.Run, notesOf(a.Run, false), "strategies")
-	if err != nil {
-		return fmt.Errorf("an ablation: %w", err)
-	}
-	type ablated struct {
-		Strategy string               `json:"strategy"`
-		Metrics  map[string]float64   `json:"metrics"`
-		Changes  []studies.Difference `json:"changes"` // their figures minus those of the strategy as it is
-		Refused  []studies.Refusal    `json:"refused,omitempty"`
-	}
-	list := make([]ablated, len(a.Bases))
-	for i, base := range a.Bases {
-		list[i] = ablated{base, map[string]float64{}, slices.Concat(a.Differences(base, 1), a.Differences(base, 2)),
-			slices.DeleteFunc(slices.Clone(a.Refused), func(r studies.Refusal) bool { return r.Base != base })}
-		if c := cellOf(a.Run, base); c != nil {
-			for _, m := range results.Metrics() {
-				if v, ok := c.Value(m); ok {
-					list[i].Metrics[m.Name] = v
-				}
-			}
-		}
-	}
-	return document.Lines(w, begin, list, "]}")
 }

@@ -3,12 +3,9 @@ package reports
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/results/studies"
@@ -17,8 +14,8 @@ import (
 
 // Chains reports the compactions of the cells of run. Tables for people begin
 // with the least profitable; if a cell has more than most, 0 for all, they show
-// only those with the lowest and the highest net. CSV has a row for every
-// compaction, in the order they happened.
+// only those with the lowest and the highest net. CSV and JSON have a row for
+// every compaction, in the order they happened.
 func Chains(run *results.Run, cells []studies.Chains, most int) *document.Document {
 	all := make([]*studies.Chains, len(cells))
 	for i := range cells {
@@ -27,7 +24,6 @@ func Chains(run *results.Run, cells []studies.Chains, most int) *document.Docume
 	d := &document.Document{
 		Head: headLines(run), Notes: append(slices.Clone(chainAssumptions), errorLine(run)),
 		Data: func() *document.Table { return chainData(all...) },
-		JSON: func(w io.Writer) error { return chainsJSON(w, run, cells) },
 	}
 	var none []string
 	for i := range cells {
@@ -196,36 +192,4 @@ func chainRows(cells ...*studies.Chains) (rows []chained) {
 func chainData(cells ...*studies.Chains) *document.Table {
 	columns := slices.DeleteFunc(chainColumns(document.Amounts()), func(c document.ColumnOf[chained]) bool { return c.Name == "" })
 	return document.TableOf(columns, chainRows(cells...))
-}
-
-// chainsJSON writes a document with one cell per line.
-func chainsJSON(w io.Writer, run *results.Run, cells []studies.Chains) error {
-	begin, err := beginning(run, nil, "cells")
-	if err != nil {
-		return err
-	}
-	type cell struct {
-		Cell        string              `json:"cell"`
-		Strategy    string              `json:"strategy"`
-		LostUSD     float64             `json:"lost_usd"`
-		Totals      studies.ChainTotals `json:"totals"`
-		Compactions []any               `json:"compactions"`
-	}
-	list := make([]cell, len(cells))
-	for i := range cells {
-		c := &cells[i]
-		list[i] = cell{c.Cell, c.Strategy, c.LostUSD, c.Totals(), chainData(c).Objects()}
-	}
-	return document.Lines(w, begin, list, "]}")
-}
-
-// beginning returns the start of a published document of a run, up to a list.
-func beginning(run *results.Run, notes []results.Note, list string) (string, error) {
-	origin := results.Origin{Provenance: run.Provenance, Workload: run.Workload, ModelError: run.ModelError,
-		Notes: notes}
-	text, err := json.Marshal(origin, json.Deterministic(true))
-	if err != nil {
-		return "", fmt.Errorf("encoding a report: %w", err)
-	}
-	return fmt.Sprintf(`{"schema":%d,"provenance":%s,%q:[`, results.Schema, text, list), nil
 }

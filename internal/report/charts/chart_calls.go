@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -16,10 +17,9 @@ import (
 
 // Limits of charts over calls.
 const (
-	callsWidth  = 660
-	maxShares   = 240 // points of the share of reads
-	markers     = 9   // approximate number, to distinguish lines
-	dropPercent = 10  // of its context that a thread must lose between two calls for the loss to be marked
+	callsWidth = 660
+	maxShares  = 240 // points of the share of reads
+	markers    = 9   // approximate number, to distinguish lines
 )
 
 // checkCalls returns an error for calls that a chart cannot draw.
@@ -126,10 +126,9 @@ type trace struct {
 	cell        string
 	calls       []results.CallRecord // by start
 	compactions []shrink
-	drops       []shrink // where the context shrank without a compaction
 }
 
-// shrink is a point where a context became smaller.
+// shrink is a compaction.
 type shrink struct {
 	at   float64 // between two calls
 	from int64   // context before, tokens
@@ -155,30 +154,25 @@ func newTrace(of *results.CellCalls, session string) trace {
 	return t
 }
 
-// findShrinks places compactions and drops before the call that follows them.
+// findShrinks places compactions before the call that follows them.
 func (t *trace) findShrinks(summaries map[int32][]int64) {
 	last := map[int32]int64{} // context by thread
 	for i := range t.calls {
 		c := &t.calls[i]
-		before, seen := last[c.Thread]
+		before := last[c.Thread]
 		last[c.Thread] = c.Context
 		due := 0
-		for len(summaries[c.Thread]) > 0 && summaries[c.Thread][0] <= c.Start {
-			summaries[c.Thread] = summaries[c.Thread][1:]
+		for due < len(summaries[c.Thread]) && summaries[c.Thread][due] <= c.Start {
 			due++
 		}
-		switch {
-		case due > 0:
+		if summaries[c.Thread] = summaries[c.Thread][due:]; due > 0 {
 			t.compactions = append(t.compactions, shrink{float64(i) + 0.5, max(before, c.Context)})
-		case seen && 100*c.Context < (100-dropPercent)*before:
-			t.drops = append(t.drops, shrink{float64(i) + 0.5, before})
 		}
 	}
 }
 
 // contextChart draws the context of the session with the most calls, tokens,
-// over its calls under at most four cells. It marks compactions and drops of
-// the context, and shows below them the misses by class and the share of the
+// over its calls under at most four cells. It marks compactions, and shows below them the share of the
 // input that was read from the cache.
 func contextChart(run *results.Run, calls []results.CellCalls) (*document.Chart, error) {
 	if err := checkCalls(calls); err != nil {
@@ -228,7 +222,7 @@ func contextChart(run *results.Run, calls []results.CellCalls) (*document.Chart,
 	return c, nil
 }
 
-// contextPanels returns the panels of traces: contexts, misses, shares of reads.
+// contextPanels returns the panels of traces: contexts and shares of reads.
 func contextPanels(traces []trace, peak float64) []document.Panel {
 	context := document.Panel{Title: "Context (tokens)", Height: 250, Y: unitAxis(results.UnitTokens, 0, 1.2*peak, 6)}
 	shares := document.Panel{Title: "Read from the cache (% of input)", Height: 70, Y: unitAxis(results.UnitRatio, 0, 1.12, 3)}
@@ -242,13 +236,9 @@ func contextPanels(traces []trace, peak float64) []document.Panel {
 	}
 	styles := looksOf(len(traces))
 	var cuts []document.Series
-	dropName := fmt.Sprintf("drop of more than %d %% without one", dropPercent)
 	for i := range traces {
 		t := &traces[i]
 		name := t.cell + ", " + document.Count(len(t.compactions), "compaction")
-		if len(t.drops) > 0 {
-			name += ", " + document.Count(len(t.drops), "drop")
-		}
 		line, marks := document.Series{Name: name, Style: styles[i]}, dotsOf(name, styles[i])
 		marks.Aid = true
 		line.Style.Width *= 0.8
@@ -261,32 +251,20 @@ func contextPanels(traces []trace, peak float64) []document.Panel {
 			}
 		}
 		context.Series = append(context.Series, line, marks)
-		cuts = append(cuts,
-			arrows(dropName, t.drops, styles[i].Color, document.OpenArrow),
-			arrows("compaction", t.compactions, styles[i].Color, document.Arrow))
+		cut := dotsOf("", document.Style{Color: styles[i].Color, Marker: document.Arrow, Size: 4})
+		for _, at := range t.compactions {
+			cut.Name = "compaction"
+			cut.Point(at.at, float64(at.from), "")
+		}
+		cuts = append(cuts, cut)
 		line = shareLine(t.calls, width)
 		line.Data = name
 		line.Style = styles[i]
 		line.Style.Width *= 0.65
 		shares.Series = append(shares.Series, line)
 	}
-	slices.SortStableFunc(cuts, func(a, b document.Series) int { return cmp.Compare(a.Name, b.Name) })
 	context.Series = append(context.Series, cuts...)
-	panels := []document.Panel{context}
-	if lanes := missLanes(traces, styles); lanes != nil {
-		panels = append(panels, *lanes)
-	}
-	return append(panels, shares)
-}
-
-// arrows returns marks of what shortened a context, above the context before.
-func arrows(name string, shrinks []shrink, c document.Color, marker document.Marker) document.Series {
-	s := dotsOf("", document.Style{Color: c, Marker: marker, Size: 4})
-	for _, at := range shrinks {
-		s.Name = name
-		s.Point(at.at, float64(at.from), "")
-	}
-	return s
+	return []document.Panel{context, shares}
 }
 
 // shareLine returns the share of the input that was read: of so many calls at a time the lowest, at its call, so that
@@ -307,41 +285,92 @@ func shareLine(calls []results.CallRecord, width int) document.Series {
 	return s
 }
 
-// missLanes returns a row of strokes for each class and cell with misses, nil
-// if there are none.
-func missLanes(traces []trace, styles []document.Style) *document.Panel {
-	var rows []document.Series
-	for class := range prompt.MissClass(prompt.NumMissClasses) {
-		for i := range traces {
-			s := dotsOf("", styles[i])
-			for j := range traces[i].calls {
-				if c := &traces[i].calls[j]; isMiss(c) && c.Miss == class {
-					s.Point(float64(j+1), 0, "")
-				}
-			}
-			if s.Name = fmt.Sprintf("%s %d", class, len(s.X)); len(s.X) > 0 {
-				rows = append(rows, s)
+// hitChart draws the share of input tokens read from the cache over time, by
+// hours or days since the start of each session, under at most four cells.
+// All calls count, as in cache_hit_ratio; all sessions share one clock that begins at their start.
+func hitChart(run *results.Run, calls []results.CellCalls) (*document.Chart, error) {
+	if err := checkCalls(calls); err != nil {
+		return nil, err
+	}
+	step := bucketOf(calls)
+	sessions := map[string]bool{}
+	p := document.Panel{Title: "Read from the cache (% of input)", Height: 240}
+	styles := looksOf(len(calls))
+	var values []float64
+	longest := 0
+	for i := range calls {
+		buckets := bucketed(calls[i].Calls, step.width())
+		longest = max(longest, len(buckets))
+		for j := range calls[i].Calls {
+			sessions[calls[i].Calls[j].Session] = true
+		}
+		line := document.Series{Name: calledName(run, calls[i].Cell), Style: styles[i]}
+		for j := range buckets {
+			if in := buckets[j].Input(); in > 0 { // the line goes on where nothing was called
+				ratio := float64(buckets[j].Read) / float64(in)
+				values = append(values, ratio)
+				line.Point((float64(j)+0.5)*float64(step.n), ratio, "")
 			}
 		}
+		p.Series = append(p.Series, line.Dotted()...)
 	}
-	if len(rows) == 0 {
-		return nil
+	if len(values) == 0 {
+		return nil, errors.New("no call has input tokens")
 	}
-	p := document.Panel{Height: leastRow * float64(len(rows)), Y: document.Axis{Grid: true}}
-	end := 0.0
-	for i := range traces {
-		end = max(end, float64(len(traces[i].calls)))
-	}
-	for i, s := range rows {
-		y := p.Y.Place(i, len(rows), s.Name)
-		s.Name, s.Data = "", "misses"
-		for j := range s.Y {
-			s.Y[j] = y
+	p.X, p.Y = unitAxis(results.UnitCount, 0, float64(longest*step.n), 12), valueAxis(results.UnitRatio, values, 6)
+	p.X.Title = step.name + "s since the start of the session"
+	p.Note, p.Y.Grid = axisNote(&p.Y), true
+	of := document.Count(len(sessions), "session")
+	for id := range sessions {
+		if len(sessions) == 1 {
+			of = "session " + document.Shortened(document.Printable(id), 13)
 		}
-		key := s
-		key.X, key.Y, key.Texts, key.Aid = []float64{end * 1.01}, []float64{y}, nil, true
-		s.Style.Marker, s.Style.Size = document.Stroke, 4.5
-		p.Series = append(p.Series, s, key)
 	}
-	return &p
+	c := runChart(run, "Cache hit ratio over time, "+of, errorLine(run), callsWidth, []document.Panel{p}, undrawn(run, calls))
+	c.Facts = []string{fmt.Sprintf("%s · weighted by tokens, in steps of %s since the start of each session",
+		document.Count(len(sessions), "session"), document.Count(step.n, step.name))}
+	return c, nil
+}
+
+const day = 24 * time.Hour
+
+// step is the width of a bucket of calls: so many of a unit of time.
+type step struct {
+	n    int
+	unit time.Duration
+	name string
+}
+
+func (s step) width() time.Duration { return time.Duration(s.n) * s.unit }
+
+// maxBuckets is the largest number of spans of time, as long as months suffice.
+const maxBuckets = 60
+
+// bucketOf returns the smallest step that divides all calls into few enough buckets.
+func bucketOf(calls []results.CellCalls) step {
+	last := int64(0)
+	for i := range calls {
+		for j := range calls[i].Calls {
+			last = max(last, calls[i].Calls[j].Start)
+		}
+	}
+	steps := []step{{5, time.Minute, "minute"}, {15, time.Minute, "minute"}, {1, time.Hour, "hour"}, {6, time.Hour, "hour"},
+		{1, day, "day"}, {7, day, "day"}, {30, day, "day"}}
+	i := slices.IndexFunc(steps[:len(steps)-1], func(s step) bool { return last/int64(s.width()) < maxBuckets })
+	if i < 0 {
+		i = len(steps) - 1
+	}
+	return steps[i]
+}
+
+// bucketed returns the usage of calls in each span of time.
+func bucketed(calls []results.CallRecord, width time.Duration) (buckets []prompt.Usage) {
+	for i := range calls {
+		at := int(calls[i].Start / int64(width))
+		for len(buckets) <= at {
+			buckets = append(buckets, prompt.Usage{})
+		}
+		buckets[at].Add(&calls[i].Usage)
+	}
+	return buckets
 }

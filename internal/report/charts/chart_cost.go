@@ -142,7 +142,7 @@ func AblationDrawings(a *studies.Ablation) []Drawing {
 
 // tornadoBars returns the changes of a strategy that cost or save anything.
 func tornadoBars(a *studies.Ablation, base string) []studies.Difference {
-	return slices.DeleteFunc(a.Differences(base, 1), func(d studies.Difference) bool {
+	return slices.DeleteFunc(a.Differences(base), func(d studies.Difference) bool {
 		return d.USD == 0 || math.IsNaN(d.USD) || math.IsInf(d.USD, 0)
 	})
 }

@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -10,29 +9,21 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Heights of panels of curves, points: of the first, and of those below it.
-const (
-	curveHeight = 240
-	belowHeight = 110
-)
-
-// curves draws sweeps of one parameter above each other, on one axis.
-func curves(list []*sweep) *document.Chart {
+// curves draws metrics over one parameter above each other, on one axis.
+func curves(list []*measured) *document.Chart {
 	tied := list[0].tied()
 	var panels []document.Panel
-	var common string
 	spanned := false
 	for i, s := range list {
 		p := document.Panel{Height: curveHeight}
 		if i > 0 {
 			p.Height = belowHeight
 		}
-		names := s.lines(&p, i == 0)
-		if i == 0 {
-			common = names
-		}
-		if tied != nil {
-			p.Series = append([]document.Series{tied.band(&p, i == 0)}, p.Series...)
+		s.lines(&p, i == 0)
+		if band := tied; len(band.X) > 0 {
+			band.Y, band.Y2 = []float64{p.Y.Low}, []float64{p.Y.High}
+			p.Series = append([]document.Series{band}, p.Series...)
+			tied.Name = "" // in the legend once
 		}
 		for _, x := range p.Series {
 			spanned = spanned || len(barNotes(x.YSpans)) > 0
@@ -48,36 +39,37 @@ func curves(list []*sweep) *document.Chart {
 	if spanned {
 		list[0].notes = append(list[0].notes, intervalNote)
 	}
-	return frame(list, common, errorLine(list[0].run), linesWidth, panels)
+	return frame(list, errorLine(list[0].run), linesWidth, panels)
 }
 
-// lines draws a line for each strategy and setting of the other parameters, and returns what all have in common.
-func (s *sweep) lines(p *document.Panel, first bool) (common string) {
+// lines draws a line for each strategy, as many as can be told apart.
+func (s *measured) lines(p *document.Panel, first bool) {
 	xs := s.xAxis(&p.X)
-	var groups []string
+	var names []string
 	for _, pt := range s.points {
-		if !slices.Contains(groups, pt.group) {
-			groups = append(groups, pt.group)
+		if !slices.Contains(names, pt.cell.Strategy) {
+			names = append(names, pt.cell.Strategy)
 		}
 	}
-	names, common := groupNames(groups)
-	styles := looksOf(len(groups))
-	points := slices.Clone(s.points)
-	slices.SortStableFunc(points, func(a, b sweepPoint) int { return cmp.Compare(a.at[0], b.at[0]) })
-	levels, values := s.levels()
-	for i, g := range groups {
-		line := document.Series{Name: document.Shortened(names[i], maxNameRunes), Style: styles[i]}
-		for _, pt := range points {
-			if pt.group != g {
+	if n := len(names) - len(looks()); n > 0 {
+		names = names[:len(looks())]
+		s.notes = append(s.notes, document.Count(n, "line")+" not drawn: more cannot be told apart")
+		s.points = slices.DeleteFunc(s.points, func(pt sweepPoint) bool { return !slices.Contains(names, pt.cell.Strategy) })
+	}
+	levels, values := s.levels(xs)
+	for i, style := range looksOf(len(names)) {
+		line := document.Series{Name: document.Shortened(document.Printable(names[i]), maxNameRunes), Style: style}
+		for _, pt := range s.points {
+			if pt.cell.Strategy != names[i] {
 				continue
 			}
 			span := spanOf(s.run, pt.cell, s.metric)
 			spread(&line, false, xs[pt.at[0]], pt.value, "", span, pt.cell.Sessions)
-			if span.Low != span.High && len(groups) <= maxSpanned {
+			if span.Low != span.High && len(names) <= maxSpanned {
 				values = append(values, max(span.Low, 0.7*pt.value), shownTo(pt.value, []document.Span{span}))
 			}
 		}
-		if len(groups) > maxSpanned { // intervals that overlap show nothing
+		if len(names) > maxSpanned { // intervals that overlap show nothing
 			line.YSpans = nil
 		}
 		p.Series = append(p.Series, line.Dotted()...)
@@ -92,72 +84,51 @@ func (s *sweep) lines(p *document.Panel, first bool) (common string) {
 		}
 		p.Series = append(p.Series, ring)
 	}
+	p.Series = append(p.Series, levels...)
 	p.Y = valueAxis(s.metric.Unit, values, 6)
 	p.Y.Grid = true
-	p.Series = append(levels, p.Series...)
 	unit := s.metric.Unit
 	if unit == results.UnitRatio {
 		unit = "%"
 	}
 	p.Title, p.Note = metricTitle(s.metric)+" ("+unit+")", axisNote(&p.Y)
-	return common
 }
 
-// maxSpanned is the largest number of lines with intervals.
-const maxSpanned = 2
-
-// tie is the range of values of the one parameter that chance cannot tell from the best.
-type tie struct {
-	low, high float64
-	name      string
-}
-
-// tied returns the values around the cheapest that tie with it, nil where there are several lines or no rows to compare.
-func (s *sweep) tied() *tie {
+// tied returns a band of the values around the cheapest that chance cannot tell from it, an empty one where there are
+// several lines or no rows to compare.
+func (s *measured) tied() (band document.Series) {
 	best, _ := s.best()
 	if len(best) != 1 || s.metric.Name != results.NameCost ||
-		slices.ContainsFunc(s.points, func(p sweepPoint) bool { return p.group != best[0].group }) {
-		return nil
+		slices.ContainsFunc(s.points, func(p sweepPoint) bool { return p.cell.Strategy != best[0].cell.Strategy }) {
+		return band
 	}
-	var axis document.Axis
-	xs := s.xAxis(&axis)
-	points := slices.Clone(s.points)
-	slices.SortStableFunc(points, func(a, b sweepPoint) int { return cmp.Compare(a.at[0], b.at[0]) })
-	at := slices.IndexFunc(points, func(p sweepPoint) bool { return p.cell == best[0].cell })
-	ties := func(i int) bool { return s.ties(points[i].cell, best[0].cell) }
-	from, to := at, at
+	ties := func(i int) bool {
+		d, ok := s.run.ModelError.Difference(s.points[i].cell, best[0].cell)
+		return ok && (d.Chance() || d.Known && d.Low == d.High && d.Relative == 0)
+	}
+	from := slices.IndexFunc(s.points, func(p sweepPoint) bool { return p.cell == best[0].cell })
+	to := from
 	for from > 0 && ties(from-1) {
 		from--
 	}
-	for to < len(points)-1 && ties(to+1) {
+	for to < len(s.points)-1 && ties(to+1) {
 		to++
 	}
 	if from == to {
-		return nil
+		return band
 	}
-	label := func(i int) string { return s.axes[0].label(points[i].cell.Params[s.axes[0].key]) }
-	return &tie{xs[points[from].at[0]], xs[points[to].at[0]], "ties with the best: " + label(from) + " … " + label(to)}
-}
-
-// ties reports whether chance explains by how much a cell is dearer than the best.
-func (s *sweep) ties(c, best *results.Cell) bool {
-	d, ok := s.run.ModelError.Difference(c, best)
-	return ok && (d.Chance() || d.Known && d.Low == d.High && d.Relative == 0)
-}
-
-// band draws a tie across a panel.
-func (t *tie) band(p *document.Panel, named bool) document.Series {
-	band := document.Series{Mark: document.MarkBand, Style: document.Style{Color: 0xdbe9f6}}
-	if named {
-		band.Name = t.name
-	}
-	band.Box(t.low, p.Y.Low, t.high, p.Y.High, "")
+	var axis document.Axis
+	xs, a := s.xAxis(&axis), &s.axes[0]
+	band = document.Series{Mark: document.MarkBand, Style: document.Style{Color: 0xdbe9f6}}
+	low, high := s.points[from].at[0], s.points[to].at[0]
+	band.Name = "ties with the best: " + a.label(a.values[low]) + " … " + a.label(a.values[high])
+	band.Box(xs[low], 0, xs[high], 0, "")
 	return band
 }
 
 // xAxis sets the axis of the one parameter and returns the places of its
 // values: numbers by size, texts one after another.
-func (s *sweep) xAxis(x *document.Axis) []float64 {
+func (s *measured) xAxis(x *document.Axis) []float64 {
 	a := &s.axes[0]
 	xs := make([]float64, len(a.values))
 	for i, v := range a.values {
@@ -167,7 +138,7 @@ func (s *sweep) xAxis(x *document.Axis) []float64 {
 		}
 		x.Ticks = append(x.Ticks, document.Tick{Value: xs[i], Label: a.label(v)})
 	}
-	x.Title, x.Names = s.title(a), !a.numeric
+	x.Title, x.Names = axisTitle(s.run, a.key), !a.numeric
 	low, high := xs[0], xs[len(xs)-1]
 	if x.Log = low > 0 && high/low > maxLinearRatio; x.Log {
 		margin := math.Pow(high/low, 0.04)
@@ -183,21 +154,10 @@ func (s *sweep) xAxis(x *document.Axis) []float64 {
 	return xs
 }
 
-// title returns the label of an axis: the name of the parameter and, if the run
-// has it, its unit.
-func (s *sweep) title(a *axis) string {
-	return axisTitle(s.run, a.key)
-}
-
-// axisTitle returns what people call a parameter.
-func axisTitle(run *results.Run, key string) string {
-	return document.Printable(cmp.Or(run.Provenance.Axes[key], strings.NewReplacer(".", " ", "_", " ").Replace(key)))
-}
-
 // levels returns lines across the chart for the cells beside the points, and
 // the values that the axis must show. A line that would squeeze the points into
 // a small part of the chart becomes a note.
-func (s *sweep) levels() (list []document.Series, values []float64) {
+func (s *measured) levels(xs []float64) (list []document.Series, values []float64) {
 	values = s.values()
 	low, high := slices.Min(values), slices.Max(values)
 	span := max(high-low, 0.05*math.Abs(high), minSpan(s.metric.Unit))
@@ -215,10 +175,76 @@ func (s *sweep) levels() (list []document.Series, values []float64) {
 		case results.StrategyBilled:
 			style = document.Style{Color: document.Black, Width: 1.2, Dashes: []float64{1, 2}}
 		}
-		lv := document.Series{Mark: document.MarkLevel, Style: style, Data: name}
-		lv.Point(0, v, name+" "+s.write(v))
-		list = append(list, lv)
+		level := document.Series{Name: name, Style: style}
+		level.Point(xs[0], v, "")
+		level.Point(xs[len(xs)-1], v, "")
+		list = append(list, level)
 		values = append(values, v)
 	}
 	return list, values
+}
+
+// tiles draws a map of two parameters: a tile for each pair of values.
+func (s *measured) tiles() *document.Chart {
+	columns, rows := len(s.axes[0].values), len(s.axes[1].values)
+	values := s.values()
+	low, high := slices.Min(values), slices.Max(values)
+	tiles := document.Series{Name: strings.ToLower(metricTitle(s.metric)) + " " + s.write(low) + " … " + s.write(high), Data: s.metric.Name, Mark: document.MarkBox}
+	printed, marked, widest := columns*rows <= maxMapValues, false, 0
+	for _, pt := range s.points {
+		text := ""
+		if printed {
+			text = s.write(pt.value)
+			if d, ok := s.run.VsRecorded(pt.cell); s.metric.Name == results.NameCost && ok && d.Chance() {
+				text, marked = bracketed(text, true), true
+			}
+			widest = max(widest, len([]rune(text)))
+		}
+		pt.tile(&tiles, text)
+		tiles.Values, tiles.Sessions = append(tiles.Values, pt.value), append(tiles.Sessions, pt.cell.Sessions)
+		tiles.Shade = append(tiles.Shade, (pt.value-low)/max(high-low, math.SmallestNonzeroFloat64))
+	}
+	width, height := max(9, float64(linesWidth)/float64(columns)), 24.0
+	if printed {
+		width = max(5*float64(widest)+10, min(width, 72))
+	} else {
+		height = min(max(9, linesWidth*2/3/float64(rows)), height)
+	}
+	p := document.Panel{Title: axisTitle(s.run, s.axes[1].key), Height: height * float64(rows),
+		X: places(&s.axes[0]), Y: places(&s.axes[1]), Series: []document.Series{tiles}}
+	p.X.Title, p.X.Names = axisTitle(s.run, s.axes[0].key), !s.axes[0].numeric
+	if best, name := s.best(); len(best) > 0 {
+		outline := document.Series{Name: name, Mark: document.MarkBox, Aid: true, Style: document.Style{Color: 0xc83c00, Hollow: true, Width: 2}}
+		for _, pt := range best {
+			pt.tile(&outline, "")
+		}
+		p.Series = append(p.Series, outline)
+	}
+	for _, c := range s.beside() {
+		v, _ := c.Value(s.metric)
+		s.notes = append(s.notes, "for comparison, "+cellName(c.Cell)+": "+s.write(v))
+	}
+	trust := errorLine(s.run)
+	if marked {
+		trust = chartTrust(s.run)
+	}
+	return frame([]*measured{s}, trust, max(width*float64(columns), linesWidth*3/4), []document.Panel{p})
+}
+
+// tile adds the tile of a point.
+func (p *sweepPoint) tile(to *document.Series, text string) {
+	x, y := float64(p.at[0]), float64(p.at[1])
+	to.Box(x-0.5, y-0.5, x+0.5, y+0.5, text)
+}
+
+// places returns an axis with the values of a parameter beside each other.
+func places(a *axis) document.Axis {
+	x := document.Axis{Low: -0.5, High: float64(len(a.values)) - 0.5}
+	for i, v := range a.values {
+		x.Ticks = append(x.Ticks, document.Tick{Value: float64(i), Label: a.label(v)})
+	}
+	if a.numeric {
+		x.Real = func(at float64) float64 { return numberOf(a.values[int(math.Round(at))]) }
+	}
+	return x
 }

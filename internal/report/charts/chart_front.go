@@ -19,11 +19,11 @@ const (
 )
 
 // frontPoint is a cell by its cost, USD, and by
-// the share of what is needed later that it keeps, both with their intervals.
+// the share of what is needed later that it keeps.
 type frontPoint struct {
-	cell          *results.Cell
-	usd, recall   float64
-	cost, recalls document.Span // recalls on the axis of recallAxis
+	cell        *results.Cell
+	usd, recall float64
+	cost        document.Span // the interval of usd
 }
 
 // frontPoints returns the cells with both figures.
@@ -40,9 +40,6 @@ func frontPoints(run *results.Run) []frontPoint {
 			continue
 		}
 		p.cost = spanOf(run, p.cell, cost)
-		if keeps, ok := p.cell.Interval(recall); ok {
-			p.recalls = document.Span{Low: recallAt(keeps.Low), High: recallAt(keeps.High)}
-		}
 		points = append(points, p)
 	}
 	return points
@@ -61,15 +58,9 @@ func frontDrawing(run *results.Run) *Drawing {
 		return nil
 	}
 	d := drawing("front", func() (*document.Chart, error) {
-		notes := []string{"horizontal bars: from summaries that keep nothing to those that keep all that fits"}
-		if len(points) > maxFrontSpans {
-			notes = nil
-		}
-		for _, p := range points {
-			if len(notes) > 0 && p.cost.Low != p.cost.High {
-				notes = append([]string{"vertical " + intervalNote}, notes...)
-				break
-			}
+		var notes []string
+		if len(points) <= maxFrontSpans && slices.ContainsFunc(points, func(p frontPoint) bool { return p.cost.Low != p.cost.High }) {
+			notes = []string{intervalNote}
 		}
 		return runChart(run, "What it costs not to forget", errorLine(run), frontWidth, []document.Panel{frontPanel(run, points)}, notes...), nil
 	})
@@ -82,9 +73,6 @@ func frontPanel(run *results.Run, points []frontPoint) document.Panel {
 		usd, recalls = append(usd, p.usd), append(recalls, recallAt(p.recall))
 		if p.cost.Low != p.cost.High {
 			usd = append(usd, max(p.cost.Low, 0.5*p.usd), shownTo(p.usd, []document.Span{p.cost}))
-		}
-		if p.recalls.Low != p.recalls.High {
-			recalls = append(recalls, p.recalls.Low)
 		}
 	}
 	if f := run.Front; f != nil {
@@ -113,13 +101,7 @@ func recallAt(recall float64) float64 { return -math.Log10(1 - min(max(recall, 0
 func recallAxis(least float64) document.Axis {
 	a := document.Axis{Title: "recall: what is used later and still at hand", Grid: true,
 		Low: least - 0.1, High: recallAt(fullRecall) + 0.1,
-		Real: func(at float64) float64 { return 1 - math.Pow(10, -at) },
-		Says: func(at float64) string {
-			if at >= recallAt(fullRecall) {
-				return "99.9 % or more"
-			}
-			return document.Percent(1 - math.Pow(10, -at))
-		}}
+		Real: func(at float64) float64 { return 1 - math.Pow(10, -at) }}
 	for _, v := range []float64{0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, fullRecall} {
 		if at := recallAt(v); at >= a.Low {
 			a.Ticks = append(a.Ticks, document.Tick{Value: at, Label: strconv.FormatFloat(100*v, 'f', -1, 64) + " %"})
@@ -191,7 +173,6 @@ func frontDots(run *results.Run, points []frontPoint) []document.Series {
 			}
 			x := recallAt(at.recall)
 			spread(&marks, false, x, at.usd, text, at.cost, at.cell.Sessions)
-			marks.XSpans = append(marks.XSpans, at.recalls)
 			line.X, line.Y = append(line.X, x), append(line.Y, at.usd)
 		}
 		if len(group) > 1 {
@@ -249,4 +230,11 @@ func sweptText(c *results.Cell, swept []string) string {
 		}
 	}
 	return strings.Join(parts, " ")
+}
+
+// shortTitle returns a title without its explanation and its unit.
+func shortTitle(title string) string {
+	title, _, _ = strings.Cut(title, ":")
+	title, _, _ = strings.Cut(title, " (")
+	return title
 }

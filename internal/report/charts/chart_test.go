@@ -64,7 +64,7 @@ func TestChartNothingToDraw(t *testing.T) {
 func svgTexts(t *testing.T, run *results.Run) []string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := whole(Chart(run)).Draw(&b, "svg"); err != nil {
+	if err := Chart(run).Draw(&b, "svg"); err != nil {
 		t.Fatal(err)
 	}
 	return textsOf(t, b.Bytes())
@@ -99,14 +99,15 @@ func TestChartTexts(t *testing.T) {
 		"billed", "$1,000.00", "$1,005.00  (−0.5 %)", "$1,262.50  (+25.0 %)", "$505.00  −50.0 %",
 		"\n8 %\n", "\n52 %\n", "\n16 %\n",
 		"uncached input\ncache read\ncache write 5m\ncache write 1h\noutput\n",
-		"none: 1 session passes the window",
-		"source: 2 sessions replayed by sim v0.1.0, seed 7, price table of 2026-04-01",
 		"model error on these sessions: +0.5 %",
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in\n%s", want, all)
 		}
 	}
+	wantNotes(t, Chart(bill()), "none: 1 session passes the window", "in brackets: the 95 % interval contains 0 · "+
+		"model error on these sessions: +0.5 % net (95 % interval −10.9 % … +11.9 %), 0.5 % gross by session · "+
+		"source: 2 sessions replayed by sim v0.1.0, seed 7, price table of 2026-04-01")
 	for _, absent := range []string{"cache write other", "storage"} {
 		if strings.Contains(all, absent) {
 			t.Errorf("the legend shows %q, which costs nothing", absent)
@@ -118,9 +119,9 @@ func TestChartTexts(t *testing.T) {
 // the font cannot draw is escaped instead of vanishing.
 func TestChartLongNames(t *testing.T) {
 	run := bill()
-	short := sketched(t, run, 0)
+	short := sketched(t, run)
 	run.Cells[2].Cell, run.Cells[2].Params = "auto-compact/"+strings.Repeat("threshold=167000,", 20)+"文<&>", nil
-	long := sketched(t, run, 0)
+	long := sketched(t, run)
 	if got := long.width - short.width; got < 50 || got > 300 {
 		t.Errorf("the chart grew by %v points", got)
 	}
@@ -142,13 +143,13 @@ func TestChartNamesOfSweeps(t *testing.T) {
 	}
 }
 
-func sketched(t *testing.T, run *results.Run, footnotes int) *sketch {
+func sketched(t *testing.T, run *results.Run) *sketch {
 	t.Helper()
 	c, err := costChart(run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newSketch(c, screen, footnotes)
+	return newSketch(c, screen)
 }
 
 // TestChartPNG: at 144 dots an inch a PNG has twice the points of the layout.
@@ -162,7 +163,7 @@ func TestChartPNG(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := sketched(t, run, 2)
+	l := sketched(t, run)
 	if math.Abs(float64(c.Width)-2*float64(l.width)) > 1 || math.Abs(float64(c.Height)-2*float64(l.height)) > 1 {
 		t.Errorf("PNG of %d × %d, layout of %v × %v points", c.Width, c.Height, l.width, l.height)
 	}
@@ -190,18 +191,14 @@ func TestChartSize(t *testing.T) {
 }
 
 // A chart has two lines of footnotes, the source first.
-// Asked for, it has them all.
 func TestChartFootnotes(t *testing.T) {
 	run := bill()
 	for i := range 6 {
 		run.Notes = append(run.Notes, results.Note{Text: fmt.Sprintf("note %d with many words that fill a line of the chart", i)})
 	}
-	two, all := sketched(t, run, 2).foot, sketched(t, run, 0).foot
-	if len(two) != 2 || !strings.HasSuffix(two[1], " …") || !strings.Contains(two[0], "model error on these sessions: ") {
-		t.Errorf("in two lines: %q", two)
-	}
-	if len(all) < 7 || slices.ContainsFunc(all, func(line string) bool { return strings.HasSuffix(line, " …") }) {
-		t.Errorf("in full: %q", all)
+	foot := sketched(t, run).foot
+	if len(foot) != 2 || !strings.HasSuffix(foot[1], " …") || !strings.Contains(foot[0], "model error on these sessions: ") {
+		t.Errorf("%q", foot)
 	}
 }
 
@@ -257,14 +254,15 @@ func TestLonePoint(t *testing.T) {
 
 // Short notes that need a line each share lines where there are too few; only what then lies beyond them is cut.
 func TestFootnotesShareLines(t *testing.T) {
-	c := &document.Chart{Notes: []string{"one", "two"}, Source: "source"}
 	style := textStyle(9, 0)
-	for most, want := range map[int][]string{0: {"one", "two", "source"}, 2: {"source · one · two"}, 3: {"one", "two", "source"}} {
-		if got := footnotesOf(c, style, 400, most); !slices.Equal(got, want) {
-			t.Errorf("%d lines: %q, want %q", most, got, want)
+	for notes, want := range map[string][]string{"one": {"one", "source"}, "one,two": {"source · one · two"}} {
+		c := &document.Chart{Notes: strings.Split(notes, ","), Source: "source"}
+		if got := footnotesOf(c, style, 400); !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if got := footnotesOf(c, style, style.Width("source · one …"), 1); len(got) != 1 || !strings.HasPrefix(got[0], "source · ") || !strings.HasSuffix(got[0], " …") {
-		t.Errorf("one line: %q, want the source and a mark", got)
+	c := &document.Chart{Notes: []string{"one", "two"}, Source: "source"}
+	if got := footnotesOf(c, style, style.Width("source · …")); len(got) != 2 || !strings.HasPrefix(got[0], "source") || !strings.HasSuffix(got[1], " …") {
+		t.Errorf("%q, want the source and a mark", got)
 	}
 }

@@ -291,7 +291,7 @@ func unitAxis(unit string, low, high float64, n int) document.Axis {
 	case results.UnitCount, results.UnitCalls:
 		step = max(step, 1)
 	}
-	a := document.Axis{Low: low, High: high, Unit: unit}
+	a := document.Axis{Low: low, High: high}
 	for i := math.Ceil(low/step - 1e-9); i*step <= high+step*1e-9; i++ {
 		v := i*step + 0 // avoids a negative zero
 		if unit == results.UnitRatio && v > 1+1e-9 {
@@ -304,7 +304,7 @@ func unitAxis(unit string, low, high float64, n int) document.Axis {
 
 // logAxis returns a logarithmic axis with labels at 1, 2 and 5 times the powers of ten, or at these alone if they are many.
 func logAxis(unit string, low, high float64) document.Axis {
-	a := document.Axis{Low: low, High: high, Unit: unit, Log: true}
+	a := document.Axis{Low: low, High: high, Log: true}
 	factors := []float64{1, 2, 5}
 	if high/low > 1e3 {
 		factors = factors[:1]

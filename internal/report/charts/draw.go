@@ -36,7 +36,7 @@ func Figures(drawings []Drawing) (list []document.Block) {
 	return list
 }
 
-// picture draws the chart as SVG, with the places of its points.
+// picture draws the chart as SVG, with its data.
 func (d Drawing) picture() (*document.Picture, error) {
 	c, err := d.chart()
 	if err == nil {
@@ -46,16 +46,15 @@ func (d Drawing) picture() (*document.Picture, error) {
 		return nil, err
 	}
 	c.Facts, c.Notes, c.Source = nil, nil, "" // the page has them
-	broad, err := newSketch(c, screen, 0).picture()
-	if err != nil {
-		return nil, err
-	}
 	s, err := Form{Millimetres: phoneWidth}.paper(c)
 	if err != nil {
 		return nil, err
 	}
 	s.titled()
-	broad.Narrow, err = s.picture()
+	broad, err := newSketch(c, screen).picture()
+	if err == nil {
+		broad.Narrow, err = s.picture()
+	}
 	return broad, err
 }
 
@@ -68,7 +67,7 @@ func (s *sketch) picture() (*document.Picture, error) {
 	if err := s.svg(&image); err != nil {
 		return nil, err
 	}
-	return &document.Picture{Title: s.chart.Title, SVG: image.Bytes(), Width: s.width.Points(), Height: s.height.Points(), Spots: s.spots}, nil
+	return &document.Picture{Title: s.chart.Title, SVG: image.Bytes(), Width: s.width.Points(), Height: s.height.Points(), Data: s.chart.Data()}, nil
 }
 
 // Measures of a chart.
@@ -103,7 +102,6 @@ type sketch struct {
 	panels            []panel
 	left              vg.Length // of the data
 	width, height     vg.Length
-	spots             []document.Spot // of the points that were drawn
 }
 
 // panel is a panel with the room around its data.
@@ -114,8 +112,8 @@ type panel struct {
 	row                              vg.Length // height with the titles
 }
 
-// newSketch lays out a chart with at most so many lines of footnotes, 0 for all.
-func newSketch(c *document.Chart, how look, footnotes int) *sketch {
+// newSketch lays out a chart.
+func newSketch(c *document.Chart, how look) *sketch {
 	s := &sketch{chart: c, look: how, scale: 1}
 	s.title, s.text, s.fine = textStyle(s.head, document.Black), textStyle(s.label, document.Black), textStyle(s.small, document.Grey)
 	for i := range c.Panels {
@@ -143,7 +141,7 @@ func newSketch(c *document.Chart, how look, footnotes int) *sketch {
 	if !s.bare {
 		s.heading = []string{c.Title}
 		s.facts = wrapped(s.fine, width, c.Facts...)
-		s.foot = footnotesOf(c, s.fine, width, footnotes)
+		s.foot = footnotesOf(c, s.fine, width)
 		s.height += lineHeight(s.title) + lineHeight(s.fine)*vg.Length(len(s.facts)+len(s.foot)) + 2*lineGap
 	}
 	for _, p := range s.panels {
@@ -320,7 +318,6 @@ func (s *sketch) draw(c draw.Canvas) {
 		}}
 		p.plot.Draw(area)
 		data := p.plot.DataCanvas(area)
-		s.find(&p, data)
 		title := s.text
 		title.XAlign, title.YAlign = draw.XCenter, draw.YTop
 		c.FillText(title, vg.Point{X: data.Center().X, Y: area.Min.Y - 1}, drawable(title, p.X.Title))

@@ -19,7 +19,6 @@ type Form struct {
 	Width, Height int     // pixels at DPI; as large as the figures require
 	Millimetres   float64 // width for a paper, without title, facts and footnotes; 0 for a screen
 	DPI           int     // dots an inch of a PNG: 144, on paper 600
-	Footnotes     int     // largest number of lines below the chart: 2; below 0 for all
 }
 
 // Widths of figures of a paper in two columns, mm.
@@ -66,17 +65,18 @@ func (f Form) sketch(c *document.Chart) (*sketch, error) {
 	if f.Millimetres > 0 {
 		return f.paper(c)
 	}
-	lines := max(cmp.Or(f.Footnotes, 2), 0)
-	s := newSketch(c, screen, lines)
+	natural := newSketch(c, screen)
 	if f.Width == 0 || f.Height == 0 {
-		return s, nil
+		return natural, nil
 	}
 	point := vg.Inch / vg.Length(cmp.Or(f.DPI, defaultDPI))
-	width, height := vg.Length(f.Width)*point, vg.Length(f.Height)*point
-	natural := s
 	for scale := vg.Length(1); scale >= leastScale; scale -= 0.05 {
-		if s = fit(c, width/scale, height/scale, lines); s != nil {
-			s.scale = float64(scale)
+		width, height := vg.Length(f.Width)*point/scale, vg.Length(f.Height)*point/scale
+		s := laid(c, screen, width, func(panels []document.Panel, _ float64, now vg.Length) {
+			stretch(panels, float64(height-now))
+		})
+		if s != nil && !slices.ContainsFunc(s.chart.Panels, crowded) {
+			s.height, s.scale = height, float64(scale)
 			return s, nil
 		}
 	}
@@ -84,18 +84,19 @@ func (f Form) sketch(c *document.Chart) (*sketch, error) {
 		int(math.Ceil(float64(natural.width/point*leastScale))), int(math.Ceil(float64(natural.height/point*leastScale))))
 }
 
-// fit lays out a chart on an area, nil if its texts have no room there.
-func fit(c *document.Chart, width, height vg.Length, lines int) *sketch {
-	fitted, s := *c, newSketch(c, screen, lines)
+// laid lays out a chart of a width, nil if its texts have no room there. resize sets the heights of the panels, given
+// their width and the height that the chart has now.
+func laid(c *document.Chart, how look, width vg.Length, resize func(panels []document.Panel, width float64, now vg.Length)) *sketch {
+	fitted, s := *c, newSketch(c, how)
 	for range 4 { // texts wrap differently as the width changes
 		fitted.Panels = slices.Clone(fitted.Panels)
-		fitted.Width += float64(width - s.width)
-		if !stretched(fitted.Panels, float64(height-s.height)) || fitted.Width < leastPanel {
+		if fitted.Width += float64(width - s.width); fitted.Width < leastPanel {
 			return nil
 		}
-		s = newSketch(&fitted, screen, lines)
+		resize(fitted.Panels, fitted.Width, s.height)
+		s = newSketch(&fitted, how)
 	}
-	s.width, s.height = width, height
+	s.width = width
 	return s
 }
 
@@ -110,31 +111,26 @@ const (
 // paper lays out a chart for a paper: its width is what was asked for, its height follows.
 func (f Form) paper(c *document.Chart) (*sketch, error) {
 	width := vg.Length(f.Millimetres) * vg.Millimeter
-	fitted := *c
-	fitted.Panels = slices.Clone(c.Panels)
 	how := paper
 	how.names = 0.4 * width
-	s := newSketch(&fitted, how, 0)
-	for range 4 {
-		if fitted.Width += float64(width - s.width); fitted.Width < leastPanel {
-			return nil, fmt.Errorf("%g mm %w; try %d", f.Millimetres, ErrTooSmall, ColumnWidth)
-		}
-		for i := range fitted.Panels {
-			p := &fitted.Panels[i]
+	s := laid(c, how, width, func(panels []document.Panel, width float64, _ vg.Length) {
+		for i := range panels {
+			p := &panels[i]
 			switch {
 			case p.Y.Names:
 				p.Height = paperRow * (p.Y.High - p.Y.Low)
 			case len(p.Series[0].Values) > 0: // a map
-				p.Height = min(paperTile*(p.Y.High-p.Y.Low), paperShape*fitted.Width)
-			case len(c.Panels) == 1:
-				p.Height = paperShape * fitted.Width
+				p.Height = min(paperTile*(p.Y.High-p.Y.Low), paperShape*width)
+			case len(panels) == 1:
+				p.Height = paperShape * width
 			default:
-				p.Height = max(c.Panels[i].Height*fitted.Width/c.Width, paperHeight)
+				p.Height = max(c.Panels[i].Height*width/c.Width, paperHeight)
 			}
 		}
-		s = newSketch(&fitted, how, 0)
+	})
+	if s == nil {
+		return nil, fmt.Errorf("%g mm %w; try %d", f.Millimetres, ErrTooSmall, ColumnWidth)
 	}
-	s.width = width
 	return s, nil
 }
 
@@ -150,28 +146,18 @@ const (
 	leastRow   = 14 // of a row with a name
 )
 
-// stretched makes panels higher by so much in total, and reports whether each has room for its
-// content. Panels of named rows change only when there are no others.
-func stretched(panels []document.Panel, by float64) bool {
-	named := func(p document.Panel) bool { return p.Y.Names }
-	rigid := slices.ContainsFunc(panels, func(p document.Panel) bool { return !named(p) })
+// stretch makes panels higher by so much in total.
+func stretch(panels []document.Panel, by float64) {
 	sum := 0.0
-	for _, p := range panels {
-		if !rigid || !named(p) {
-			sum += p.Height
-		}
-	}
-	fits := true
 	for i := range panels {
-		p := &panels[i]
-		least := float64(leastPanel)
-		if named(*p) {
-			least = leastRow * float64(len(p.Y.Ticks))
-		}
-		if !rigid || !named(*p) {
-			p.Height *= 1 + by/sum
-		}
-		fits = fits && p.Height >= least
+		sum += panels[i].Height
 	}
-	return fits
+	for i := range panels {
+		panels[i].Height *= 1 + by/sum
+	}
+}
+
+// crowded reports whether a panel is too low for its content.
+func crowded(p document.Panel) bool {
+	return p.Height < leastPanel || p.Y.Names && p.Height < leastRow*float64(len(p.Y.Ticks))
 }

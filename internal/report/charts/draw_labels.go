@@ -114,52 +114,6 @@ func (s *sketch) beside(x *document.Series, distance vg.Length) *plotter.Labels 
 	return l
 }
 
-// level is a line across a panel.
-type level struct {
-	value float64
-	name  string
-	style draw.LineStyle
-}
-
-// levels are lines across a panel by value, with their names at the right,
-// moved apart where they would touch.
-type levels struct {
-	list []level
-	text draw.TextStyle
-}
-
-// Plot implements plot.Plotter.
-func (l levels) Plot(c draw.Canvas, p *plot.Plot) {
-	_, toY := p.Transforms(&c)
-	style := l.text
-	style.YAlign = draw.YCenter
-	pitch := lineHeight(style) - 2
-	at := make([]vg.Length, len(l.list))
-	below := c.Min.Y - pitch
-	for i, lv := range l.list {
-		at[i] = max(toY(lv.value), below+pitch)
-		below = at[i]
-	}
-	above := c.Max.Y + pitch
-	for i, lv := range slices.Backward(l.list) {
-		at[i] = min(at[i], above-pitch)
-		above = at[i]
-		y := toY(lv.value)
-		c.StrokeLine2(lv.style, c.Min.X, y, c.Max.X, y)
-		c.StrokeLine2(draw.LineStyle{Color: style.Color, Width: vg.Points(0.8)}, c.Max.X, y, c.Max.X+8, at[i])
-		c.FillText(style, vg.Point{X: c.Max.X + 11, Y: at[i] + 1}, lv.name)
-	}
-}
-
-// GlyphBoxes reserves room at the right.
-func (l levels) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
-	width := vg.Length(0)
-	for _, lv := range l.list {
-		width = max(width, l.text.Width(lv.name)+14)
-	}
-	return room{width}.GlyphBoxes(p)
-}
-
 // room reserves a width at the right of the data.
 type room struct{ width vg.Length }
 

@@ -1,10 +1,8 @@
 package reports
 
 import (
-	"cmp"
 	"image/color"
 	"math"
-	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -37,7 +35,6 @@ func (s *sketch) addSeries(p *plot.Plot, of *document.Panel) {
 		grid.Horizontal = style
 	}
 	p.Add(grid)
-	var at []level
 	var dotted []*document.Series
 	for i := range of.Series {
 		x := &of.Series[i]
@@ -54,14 +51,6 @@ func (s *sketch) addSeries(p *plot.Plot, of *document.Panel) {
 			p.Add(s.shaded(x)...)
 		case document.MarkText:
 			p.Add(s.beside(x, 0))
-		case document.MarkLevel:
-			for j, y := range x.Y {
-				name := x.Texts[j]
-				if s.bare {
-					name = cmp.Or(x.Data, name)
-				}
-				at = append(at, level{y, drawable(s.fine, name), lineStyle(x)})
-			}
 		case document.MarkBand:
 		}
 	}
@@ -70,10 +59,6 @@ func (s *sketch) addSeries(p *plot.Plot, of *document.Panel) {
 			p.Add(&apart{s: s, dotted: dotted})
 			break
 		}
-	}
-	if len(at) > 0 {
-		slices.SortStableFunc(at, func(a, b level) int { return cmp.Compare(a.value, b.value) })
-		p.Add(levels{at, s.fine})
 	}
 }
 
@@ -126,7 +111,7 @@ func (s *sketch) entry(name string, looks []*document.Series) plot.Legend {
 				box.Color = color.White
 			}
 			thumbs = append(thumbs, box)
-		case document.MarkLevel, document.MarkText:
+		case document.MarkText:
 		}
 	}
 	l.Add(drawable(s.text, name), thumbs...)
@@ -189,7 +174,7 @@ func glyphStyle(x *document.Series) draw.GlyphStyle {
 		document.Circle: draw.CircleGlyph{}, document.Square: draw.BoxGlyph{}, document.Pyramid: draw.PyramidGlyph{},
 		document.Cross: draw.CrossGlyph{}, document.Ring: draw.RingGlyph{}, document.Plus: draw.PlusGlyph{},
 		document.OpenSquare: draw.SquareGlyph{}, document.Triangle: draw.TriangleGlyph{},
-		document.Arrow: arrow{}, document.OpenArrow: arrow{open: true}, document.Stroke: stroke{},
+		document.Arrow: arrow{},
 	}[x.Style.Marker]
 	return draw.GlyphStyle{Color: rgb(x.Style.Color), Radius: vg.Length(x.Style.Size), Shape: shape}
 }
@@ -207,27 +192,12 @@ func (k dotKey) Thumbnail(c *draw.Canvas) {
 }
 
 // arrow is a glyph that points down at its place.
-type arrow struct{ open bool }
+type arrow struct{}
 
 // DrawGlyph implements draw.GlyphDrawer.
-func (a arrow) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+func (arrow) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	r := style.Radius
-	shape := []vg.Point{at, {X: at.X - r, Y: at.Y + 2*r}, {X: at.X + r, Y: at.Y + 2*r}}
-	fill := style.Color
-	if a.open {
-		fill = color.White
-	}
-	c.FillPolygon(fill, shape)
-	c.StrokeLines(draw.LineStyle{Color: style.Color, Width: vg.Points(1)}, append(shape, at))
-}
-
-// stroke is a glyph: a short vertical line.
-type stroke struct{}
-
-// DrawGlyph implements draw.GlyphDrawer.
-func (stroke) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	line := draw.LineStyle{Color: style.Color, Width: vg.Points(1)}
-	c.StrokeLine2(line, at.X, at.Y-style.Radius, at.X, at.Y+style.Radius)
+	c.FillPolygon(style.Color, []vg.Point{at, {X: at.X - r, Y: at.Y + 2*r}, {X: at.X + r, Y: at.Y + 2*r}})
 }
 
 // boxes returns the rectangles of a series in one colour.

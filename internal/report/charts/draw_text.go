@@ -50,17 +50,20 @@ func wrapped(s draw.TextStyle, width vg.Length, texts ...string) []string {
 	return lines
 }
 
-// footnotesOf returns the notes and the source of a chart in at most so many lines, 0 for
-// all. If there are more, the source comes first, all share the lines, and the end is cut.
-func footnotesOf(c *document.Chart, s draw.TextStyle, width vg.Length, most int) []string {
+// maxFootnotes is the largest number of lines below a chart.
+const maxFootnotes = 2
+
+// footnotesOf returns the notes and the source of a chart in lines. If there are too many, the source comes first, all
+// share the lines, and the end is cut.
+func footnotesOf(c *document.Chart, s draw.TextStyle, width vg.Length) []string {
 	lines := wrapped(s, width, append(slices.Clone(c.Notes), c.Source)...)
-	if most == 0 || len(lines) <= most {
+	if len(lines) <= maxFootnotes {
 		return lines
 	}
 	lines = wrapped(s, width-s.Width(" …"), strings.Join(append([]string{c.Source}, c.Notes...), " · "))
-	if len(lines) > most {
-		lines = lines[:most]
-		lines[most-1] += " …"
+	if len(lines) > maxFootnotes {
+		lines = lines[:maxFootnotes]
+		lines[maxFootnotes-1] += " …"
 	}
 	return lines
 }

@@ -42,10 +42,9 @@ func TestDrawings(t *testing.T) {
 		{"no input tokens", unsampled, nil, []string{"cost", "sweep-threshold"}},
 		{"no sweep", bill(), nil, []string{"cost"}},
 		{"one parameter", lineSweep(), nil, []string{"cost", "sweep-threshold"}},
-		{"two", mapSweep(), twoCells(3), []string{"cost", "sweep-cost_usd-threshold-keep-auto-compact",
-			"sweep-cache_hit_ratio-threshold-keep-auto-compact", "context", "hit"}},
+		{"two", mapSweep(), twoCells(3), []string{"cost", "sweep-cost_usd-threshold-keep-auto-compact", "context", "hit"}},
 		{"three", three, nil, []string{"cost",
-			"sweep-cost_usd-threshold-keep-auto-compact", "sweep-cache_hit_ratio-threshold-keep-auto-compact"}},
+			"sweep-cost_usd-threshold-keep-auto-compact"}},
 	} {
 		list := Drawings(test.run, test.calls)
 		if diff := cmp.Diff(test.want, names(list)); diff != "" {
@@ -78,7 +77,7 @@ func TestFamilies(t *testing.T) {
 			t.Errorf("%s: %v", d.Name, err)
 		}
 	}
-	if f := sweepFamilies(run)[0]; len(f.axes[0].values) != 3 {
+	if f := sweeps(run)[0]; len(f.axes[0].values) != 3 {
 		t.Errorf("values %v, want those of a and c", f.axes[0].values)
 	}
 }
@@ -101,7 +100,7 @@ func TestManyLines(t *testing.T) {
 	if err := list[0].Draw(&b, "svg"); err != nil {
 		t.Fatal(err)
 	}
-	wantTexts(t, b.Bytes(), "s7", "none $1,000.00")
+	wantTexts(t, b.Bytes(), "s7", "none")
 	absentTexts(t, b.Bytes(), "s8")
 	wantText(t, b.Bytes(), "2 lines not drawn: more cannot be told apart")
 }

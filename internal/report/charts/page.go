@@ -160,47 +160,19 @@ func (p page) ablation(a *studies.Ablation, part string) {
 	s.Blocks = append(Figures(AblationDrawings(a)), s.Blocks...)
 }
 
-// verdict says in a line which strategy is the cheapest, by how much, how certain that is and what is lost.
+// verdict says in a line which strategy is the cheapest.
 func verdict(run *results.Run) document.List {
 	run = run.Replicated()
 	best := cheapest(run, results.NameCost)
 	if best == nil {
 		return nil
 	}
-	values := func(name string) (is, was string) {
-		m, _ := results.LookupMetric(name)
-		v, ok := best.Value(m)
-		if !ok {
-			return "", ""
-		}
-		write := document.Format(m.Unit, []float64{v})
-		is = write(v)
-		if ref := run.Reference(results.StrategyRecorded); ref != nil {
-			if w, ok := ref.Value(m); ok && write(w) != is {
-				was = " instead of " + write(w)
-			}
-		}
-		return is, was
+	usd := best.Total.CostUSD()
+	text := titled(best.Cell) + ": " + document.Amounts(usd)(usd)
+	if against, _ := vsRecorded(run, best); against != "" {
+		text += ", " + against + " against what was recorded"
 	}
-	cost, was := values(results.NameCost)
-	label, text := "Cheapest strategy", titled(best.Cell)+": "+cost+was
-	if d, ok := run.VsRecorded(best); ok {
-		if d.Relative > 0 {
-			label = "No strategy is cheaper than what was recorded; the nearest"
-		}
-		text += ", " + document.SignedPercent(d.Relative)
-		if d.Known {
-			text += fmt.Sprintf(" (95 %%: %s … %s)", document.SignedPercent(d.Low), document.SignedPercent(d.High))
-		}
-		if d.Chance() {
-			text += ", which may be chance"
-		}
-	}
-	text += "."
-	if recall, was := values(results.NameRecall); recall != "" {
-		text += " Of what is used later " + recall + was + " stays at hand."
-	}
-	return document.List{{Label: label, Text: text}}
+	return document.List{{Label: "Cheapest strategy", Text: text + "."}}
 }
 
 // Limits of a page.

@@ -25,7 +25,7 @@ func onPaper(d Drawing, millimetres float64) Drawing {
 // The golden pictures of both styles: of every kind the text of the SVG on paper, and of two the raster of both.
 func TestPaperPictures(t *testing.T) {
 	for _, run := range []*results.Run{lineSweep(), mapSweep()} {
-		kind := map[int]string{1: "line", 2: "map"}[len(sweepFamilies(run)[0].axes)]
+		kind := map[int]string{1: "line", 2: "map"}[len(sweeps(run)[0].axes)]
 		for _, d := range Charts(run, twoCells(40)) {
 			if d.Kind == "recall" || d.Kind == "misses" || kind == "map" && !strings.HasPrefix(d.Name, "sweep-cost") {
 				continue // these runs have none, or the other run has them

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
@@ -80,7 +81,7 @@ func mapSweep() *results.Run {
 		for _, th := range thresholds {
 			d := float64(th - 120000)
 			addCell(run, fmt.Sprintf("auto-compact/%d/%d", th, keep), "auto-compact",
-				map[string]string{"threshold": strconv.Itoa(th), "keep": strconv.Itoa(keep) + "%", "summary": "stub"},
+				map[string]string{"threshold": strconv.Itoa(th), "keep": document.Plain(float64(keep) / 100), "summary": "stub"},
 				total("auto-compact", 950+d*d/50e6+math.Abs(float64(keep)-20)*5, 0.9+float64(th)/2.5e6, 5e6/th))
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
@@ -17,17 +16,13 @@ import (
 const maxTuned = 12
 
 // Tuning reports a search: the best setting, what choosing it gains on sessions
-// that took no part, what ties with it, and the front.
-// CSV has a row for every setting.
+// that took no part, and what ties with it. CSV has a row for every setting.
 func Tuning(t *studies.Tuning) *document.Document {
 	d := &document.Document{
 		Title: "What to set", Head: append(headLines(t.Run), document.Whole(t.Tried)+" of "+document.Count(t.Space, "setting")+" tried"),
-		Data: func() *document.Table { return tuningData(t) },
-		JSON: func(w io.Writer) error { return document.Indented(publishedTuning(t))(w) },
-		Notes: []string{
-			"FRONT: no other setting is better in one of the figures sought and as good in the others. TIE: chance explains " +
-				"its difference to the best one.", trustLine(t.Run),
-		},
+		Data:  func() *document.Table { return tuningData(t) },
+		JSON:  func(w io.Writer) error { return document.Indented(publishedTuning(t))(w) },
+		Notes: []string{"TIE: chance explains its difference to the best one.", trustLine(t.Run)},
 	}
 	d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{tuningBest(t)}},
 		document.Section{Blocks: []document.Block{tuningTable(t)}})
@@ -41,8 +36,8 @@ func tuningBest(t *studies.Tuning) document.List {
 	}
 	best := &t.Settings[0]
 	list := document.List{{Label: "best", Text: best.Cell}}
-	if !best.Keeps {
-		list[0] = document.Item{Label: "none", Text: "No setting tried meets " + limitsText(t.Limits) + "; the nearest is " + best.Cell + "."}
+	if best.Ends > 0 {
+		list[0] = document.Item{Label: "none", Text: "Every setting tried ends sessions early; " + best.Cell + " the fewest."}
 	}
 	list = append(list, document.Item{Label: "unseen", Text: heldOutText(t)})
 	if best.Edge != "" {
@@ -60,34 +55,19 @@ func tuningBest(t *studies.Tuning) document.List {
 	return append(list, document.Item{Label: "again", Text: document.Quoted(t.Command...), Whole: true})
 }
 
-func limitsText(limits []studies.Limit) string {
-	var list []string
-	for _, l := range limits {
-		sign := " ≤ "
-		if l.Least {
-			sign = " ≥ "
-		}
-		list = append(list, l.Metric.Name+sign+document.Plain(l.Value))
-	}
-	if len(list) == 0 {
-		return "every session to its end"
-	}
-	return strings.Join(list, " and ")
-}
-
 func heldOutText(t *studies.Tuning) string {
-	g, name := &t.HeldOut, t.Objectives[0].Name
+	g, name := &t.HeldOut, t.Objective.Name
 	if math.IsNaN(g.Share) {
 		return "too few sessions to choose on some and judge on others"
 	}
 	shown := func(v float64) string {
-		if t.Objectives[0].Better == results.Lower {
+		if t.Objective.Better == results.Lower {
 			v = -v
 		}
 		return document.SignedPercent(v)
 	}
 	low, high := shown(g.High), shown(g.Low)
-	if t.Objectives[0].Better == results.Higher {
+	if t.Objective.Better == results.Higher {
 		low, high = high, low
 	}
 	text := fmt.Sprintf("%s %s against recorded on sessions not used to choose (95 %%: %s … %s)", name, shown(g.Share), low, high)
@@ -109,7 +89,7 @@ func tuningTable(t *studies.Tuning) *document.Table {
 	for i := range t.Settings {
 		s := &t.Settings[i]
 		c := cellOf(t.Run, s.Cell)
-		if len(shown.Cells) > maxTuned && !s.Front || c == nil {
+		if len(shown.Cells) > maxTuned || c == nil {
 			rest++
 			continue
 		}
@@ -133,39 +113,31 @@ func tuningTable(t *studies.Tuning) *document.Table {
 }
 
 func markOf(s *studies.Setting, place int) string {
-	var marks []string
-	for _, m := range []struct {
-		is   bool
-		text string
-	}{{place == 0 && s.Keeps, "best"}, {s.Tie, "tie"}, {s.Front && place > 0, "front"}, {!s.Keeps, "fails"}} {
-		if m.is {
-			marks = append(marks, m.text)
-		}
+	switch {
+	case s.Ends > 0:
+		return "ends early"
+	case place == 0:
+		return "best"
+	case s.Tie:
+		return "tie"
 	}
-	return strings.Join(marks, ", ")
+	return ""
 }
 
-// soughtMetrics returns the objectives, the metrics of the limits, and cost and recall.
+// soughtMetrics returns the objective, and cost and recall.
 func soughtMetrics(t *studies.Tuning) []results.Metric {
-	list := slices.Clone(t.Objectives)
-	for _, l := range t.Limits {
-		list = append(list, l.Metric)
-	}
+	list := []results.Metric{t.Objective}
 	for _, name := range []string{results.NameCost, results.NameRecall} {
-		if m, ok := results.LookupMetric(name); ok && anyValue(t.Run, name) {
+		if m, ok := results.LookupMetric(name); ok && name != t.Objective.Name && anyValue(t.Run, name) {
 			list = append(list, m)
 		}
 	}
-	seen := map[string]bool{}
-	return slices.DeleteFunc(list, func(m results.Metric) bool {
-		defer func() { seen[m.Name] = true }()
-		return seen[m.Name]
-	})
+	return list
 }
 
 // tuningData has a row for each setting, with every metric sought.
 func tuningData(t *studies.Tuning) *document.Table {
-	names := []string{"cell", "set", "keeps", "tie", "front"}
+	names := []string{"cell", "set", "sessions_ended_early", "tie"}
 	list := soughtMetrics(t)
 	for _, m := range list {
 		names = append(names, m.Name)
@@ -173,7 +145,7 @@ func tuningData(t *studies.Tuning) *document.Table {
 	x := &document.Table{Columns: document.Columns(names...)}
 	for i := range t.Settings {
 		s := &t.Settings[i]
-		row := []any{s.Cell, strings.Join(s.Set, " "), s.Keeps, s.Tie, s.Front}
+		row := []any{s.Cell, strings.Join(s.Set, " "), s.Ends, s.Tie}
 		for _, m := range list {
 			row = append(row, valueOf(t.Run, s.Cell, m))
 		}
@@ -206,13 +178,7 @@ func publishedTuning(t *studies.Tuning) any {
 		}
 		list = append(list, v)
 	}
-	var names []string
-	for _, m := range t.Objectives {
-		names = append(names, m.Name)
-	}
-	out := map[string]any{
-		"objectives": names, "subject_to": limitsText(t.Limits), "space": t.Space, "tried": t.Tried, "settings": list,
-	}
+	out := map[string]any{"objective": t.Objective.Name, "space": t.Space, "tried": t.Tried, "settings": list}
 	if !math.IsNaN(t.HeldOut.Share) {
 		out["held_out"] = t.HeldOut
 	}

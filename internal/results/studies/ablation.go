@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -19,71 +20,69 @@ type Ablation struct {
 	Refused []Refusal
 }
 
-// Change is a cell that differs from its base in one mechanism, or in two.
+// Change is a cell that differs from its base in one mechanism.
 type Change struct {
-	Cell  string   `json:"-"`
-	Base  string   `json:"-"`        // the cell as it is
-	Paths []string `json:"-"`        // of the mechanisms
-	Set   []string `json:"set"`      // what was set, as path=value
-	On    bool     `json:"in_force"` // they are in force in the base: without them
-	Doc   string   `json:"doc,omitzero"`
+	Cell string
+	Base string // the cell as it is
+	Path string // of the mechanism
+	Set  string // what was set, as path=value
+	On   bool   // it is in force in the base: without it
 }
 
 // Refusal is a mechanism that cannot be switched alone.
 type Refusal struct {
-	Base   string `json:"-"`
-	Set    string `json:"set"` // as path=value
-	Reason string `json:"reason"`
+	Base   string
+	Set    string // as path=value
+	Reason string
+}
+
+// ablatedFigure is a figure of a cell that a mechanism can change.
+type ablatedFigure struct {
+	document.Column
+	Of func(*results.Row) float64
+}
+
+// AblatedFigures are the figures of a cell, besides its cost, that show what a mechanism does.
+var AblatedFigures = []ablatedFigure{
+	{document.Column{Name: "calls"}, func(r *results.Row) float64 { return float64(r.N(results.Calls)) }},
+	{document.Column{Name: "cache_read_tokens", Title: "READ", Unit: document.UnitTokens},
+		func(r *results.Row) float64 { return float64(r.Usage().Read) }},
+	{document.Column{Name: "cache_write_tokens", Title: "WRITTEN", Unit: document.UnitTokens},
+		func(r *results.Row) float64 { u := r.Usage(); return float64(u.Writes()) }},
+	{document.Column{Name: "input_uncached_tokens", Title: "UNCACHED", Unit: document.UnitTokens},
+		func(r *results.Row) float64 { return float64(r.Usage().Uncached) }},
+	{document.Column{Name: "output_tokens"}, func(r *results.Row) float64 { return float64(r.Usage().Output) }},
+	{document.Column{Name: results.NameHitRatio, Title: "HIT", Unit: document.UnitRatio}, hitRatio},
+	{document.Column{Name: "compactions", Title: "COMPACTIONS"}, func(r *results.Row) float64 { return float64(r.N(results.Compactions)) }},
+	{document.Column{Name: "microcompactions", Title: "CLEARINGS"},
+		func(r *results.Row) float64 { return float64(r.N(results.Microcompactions)) }},
+	{document.Column{Name: results.NameAddedLatency, Title: "WAIT", Unit: document.UnitSeconds},
+		func(r *results.Row) float64 { return r.Figures[results.AddedLatency] }},
+}
+
+func hitRatio(r *results.Row) float64 {
+	u := r.Usage()
+	if u.Input() == 0 {
+		return 0
+	}
+	return float64(u.Read) / float64(u.Input())
 }
 
 // Difference is the effect of a change on the figures of its base: changed
-// minus unchanged. Tokens, USD, seconds.
+// minus unchanged.
 type Difference struct {
 	*Change
-	USD         float64 `json:"difference_usd"`        // positive: what is in force in the base saves it
-	Relative    float64 `json:"difference_share"`      // to the cost of the base; 0 when that cost nothing
-	Covered     bool    `json:"within_model_error"`    // the interval of the relative difference contains 0
-	Cut         bool    `json:"sessions_end,omitzero"` // sessions end early on either side: the figures are not of the same work
-	Calls       int     `json:"calls"`
-	Read        int64   `json:"cache_read_tokens"`
-	Written     int64   `json:"cache_write_tokens"`
-	Uncached    int64   `json:"input_uncached_tokens"`
-	Output      int64   `json:"output_tokens"`
-	Hit         float64 `json:"cache_hit_ratio"` // difference of the hit ratio, in [−1, 1]
-	Compactions int     `json:"compactions"`
-	Cleared     int     `json:"microcompactions"`
-	Latency     float64 `json:"added_latency_seconds"`
-	// Extra is the effect of a pair beyond the sum of its two mechanisms, USD; nil for one mechanism.
-	Extra *float64 `json:"beyond_parts_usd,omitzero"`
+	Changed  *results.Cell // the cell of the change
+	USD      float64       // positive: what is in force in the base saves it
+	Relative float64       // to the cost of the base; 0 when that cost nothing
+	Covered  bool          // the interval of the relative difference contains 0
+	Cut      bool          // sessions end early on either side: the figures are not of the same work
+	Figures  []float64     // of AblatedFigures
 }
 
 // None reports whether the change makes no difference.
 func (d *Difference) None() bool {
-	x := *d
-	x.Change, x.Extra = nil, nil
-	return x == Difference{}
-}
-
-// Differences returns the changes of one mechanism of a base, or of two,
-// largest in USD first. A change whose cell is missing, because the run was
-// interrupted, is left out.
-func (a *Ablation) Differences(base string, mechanisms int) []Difference {
-	b := a.cell(base)
-	if b == nil {
-		return nil
-	}
-	var list []Difference
-	for i := range a.Changes {
-		c := &a.Changes[i]
-		if cell := a.cell(c.Cell); c.Base == base && len(c.Paths) == mechanisms && cell != nil && cell.Covers(b) {
-			list = append(list, a.difference(c, b, cell))
-		}
-	}
-	if mechanisms > 1 {
-		a.interactions(base, list)
-	}
-	slices.SortStableFunc(list, func(x, y Difference) int { return cmp.Compare(math.Abs(y.USD), math.Abs(x.USD)) })
-	return list
+	return d.USD == 0 && !slices.ContainsFunc(d.Figures, func(v float64) bool { return v != 0 })
 }
 
 func (a *Ablation) cell(name string) *results.Cell {
@@ -94,44 +93,35 @@ func (a *Ablation) cell(name string) *results.Cell {
 	return &a.Run.Cells[i]
 }
 
+// Differences returns the changes of a base, largest in USD first. A change whose cell is missing, because the run was
+// interrupted, is left out.
+func (a *Ablation) Differences(base string) []Difference {
+	b := a.cell(base)
+	if b == nil {
+		return nil
+	}
+	var list []Difference
+	for i := range a.Changes {
+		c := &a.Changes[i]
+		if cell := a.cell(c.Cell); c.Base == base && cell != nil && cell.Covers(b) {
+			list = append(list, a.difference(c, b, cell))
+		}
+	}
+	slices.SortStableFunc(list, func(x, y Difference) int { return cmp.Compare(math.Abs(y.USD), math.Abs(x.USD)) })
+	return list
+}
+
 func (a *Ablation) difference(c *Change, base, cell *results.Cell) Difference {
 	x, y := &base.Total, &cell.Total
-	was, is := x.Usage(), y.Usage()
-	d := Difference{
-		Change: c, USD: y.CostUSD() - x.CostUSD(), Calls: y.N(results.Calls) - x.N(results.Calls),
-		Uncached: is.Uncached - was.Uncached, Read: is.Read - was.Read, Written: is.Writes() - was.Writes(), Output: is.Output - was.Output,
-		Hit: hitRatio(y) - hitRatio(x), Compactions: y.N(results.Compactions) - x.N(results.Compactions),
-		Cleared: y.N(results.Microcompactions) - x.N(results.Microcompactions),
-		Latency: y.Figures[results.AddedLatency] - x.Figures[results.AddedLatency],
+	d := Difference{Change: c, Changed: cell, USD: y.CostUSD() - x.CostUSD()}
+	for _, f := range AblatedFigures {
+		d.Figures = append(d.Figures, f.Of(y)-f.Of(x))
 	}
 	if cost := x.CostUSD(); cost > 0 {
 		d.Relative = d.USD / cost
 	}
 	relative, _ := a.Run.ModelError.Difference(cell, base)
 	d.Covered = d.USD != 0 && relative.Chance()
-	d.Cut = d.Calls != 0 && (x.CutShort() || y.CutShort())
+	d.Cut = y.N(results.Calls) != x.N(results.Calls) && (x.CutShort() || y.CutShort())
 	return d
-}
-
-// interactions sets the effect of pairs beyond their parts.
-func (a *Ablation) interactions(base string, pairs []Difference) {
-	alone := map[string]float64{}
-	for _, d := range a.Differences(base, 1) {
-		alone[d.Paths[0]] = d.USD
-	}
-	for i := range pairs {
-		d := &pairs[i]
-		d.Extra = new(d.USD)
-		for _, path := range d.Paths {
-			*d.Extra -= alone[path]
-		}
-	}
-}
-
-func hitRatio(r *results.Row) float64 {
-	u := r.Usage()
-	if u.Input() == 0 {
-		return 0
-	}
-	return float64(u.Read) / float64(u.Input())
 }

@@ -12,36 +12,36 @@ import (
 // Compaction is one compaction of a session: what led to it, its effect on the
 // context, and its payback. Sizes are tokens by the server's count.
 type Compaction struct {
-	Session string  `json:"session"`
-	Thread  string  `json:"thread"`
-	Round   int     `json:"round"` // of the thread; it happened before this round's request
-	File    string  `json:"file,omitzero"`
-	Line    int     `json:"line,omitzero"`
-	At      float64 `json:"at_seconds"` // on the session's clock
-	Layer   string  `json:"layer"`
-	What    string  `json:"what"` // compaction or truncation
+	Session string
+	Thread  string
+	Round   int // of the thread; it happened before this round's request
+	File    string
+	Line    int
+	At      float64 // on the session's clock
+	Layer   string
+	What    string // compaction or truncation
 	// Trigger is auto, manual, refused, idle, hint, or recorded for a repetition of
 	// a recorded one. Measured was compared with Value, ≥.
-	Trigger  string `json:"trigger"`
-	Measure  string `json:"measure,omitzero"`
-	Measured int64  `json:"measured,omitzero"`
-	Value    int64  `json:"value,omitzero"`
-	Source   string `json:"call_source,omitzero"` // of its summary calls; empty without one
-	Before   int64  `json:"before_tokens"`
-	After    int64  `json:"after_tokens"`
+	Trigger  string
+	Measure  string
+	Measured int64
+	Value    int64
+	Source   string // of its summary calls; empty without one
+	Before   int64
+	After    int64
 	// Reported is the size the client shows afterwards if that differs from After:
 	// version 1 takes the usage of the summary call for it.
-	Reported int64 `json:"reported_tokens,omitzero"`
+	Reported int64
 	// Since is the number of requests since the previous compaction, or since the
 	// conversation began.
-	Since int `json:"since_requests"`
+	Since int
 	// Chain numbers the conversations of a session that were compacted, from 1;
 	// Place is the compaction's place in it. A branch continues the chain of its
 	// parent.
-	Chain        int    `json:"chain"`
-	Place        int    `json:"place"`
-	Recompaction bool   `json:"recompaction"`    // what was compacted already held a summary
-	Spiral       string `json:"spiral,omitzero"` // one of the Spiral… constants
+	Chain        int
+	Place        int
+	Recompaction bool   // what was compacted already held a summary
+	Spiral       string // one of the Spiral… constants
 	Payback
 }
 
@@ -57,27 +57,27 @@ const (
 
 // Chains are the compactions of all sessions under one cell.
 type Chains struct {
-	Cell        string       `json:"cell"`
-	Strategy    string       `json:"strategy"`
-	Compactions []Compaction `json:"compactions"`
+	Cell        string
+	Strategy    string
+	Compactions []Compaction
 	// LostUSD is the cost of summary calls that led to no compaction.
-	LostUSD float64 `json:"lost_usd"`
+	LostUSD float64
 }
 
 // ChainTotals sum up the compactions of a cell.
 type ChainTotals struct {
-	Compactions int `json:"compactions"`
-	PaidBack    int `json:"paid_back"`
-	NetNegative int `json:"net_negative_compactions"` // cost more than they saved
-	Unpriced    int `json:"unpriced"`                 // of models without a price: whether they paid back is unknown
-	Spirals     int `json:"spirals"`                  // chains with flagged compactions
-	ChainMax    int `json:"chain_max"`
+	Compactions int
+	PaidBack    int
+	NetNegative int // cost more than they saved
+	Unpriced    int // of models without a price: whether they paid back is unknown
+	Spirals     int // chains with flagged compactions
+	ChainMax    int
 	// MedianPayback is the median number of calls until payback among those that
 	// paid back, the lower of the two middle ones; 0 if none did.
-	MedianPayback int     `json:"median_payback_calls"`
-	CallUSD       float64 `json:"call_usd"`
-	RewriteUSD    float64 `json:"rewrite_usd"`
-	GainUSD       float64 `json:"gain_usd"`
+	MedianPayback int
+	CallUSD       float64
+	RewriteUSD    float64
+	GainUSD       float64
 }
 
 // Totals sums up c.
@@ -151,18 +151,18 @@ func (c *Chains) Told() []string {
 // call saves r·Saved, and w·Saved if the cache after the change had gone cold:
 // it would have written those tokens again.
 type Payback struct {
-	Saved      int64        `json:"saved_tokens"` // tokens that the context lost; negative when it grew
-	Calls      int          `json:"calls"`        // summary calls, failed ones included
-	Usage      prompt.Usage `json:"-"`            // of the summary calls
-	CallCost   results.Cost `json:"-"`            // of the summary calls
-	Front      int64        `json:"front_tokens"` // before the change, which stayed unchanged
-	Rewritten  int64        `json:"rewritten_tokens"`
-	RewriteUSD float64      `json:"rewrite_usd"`            // extra cost of rewriting over reading
-	GainUSD    float64      `json:"gain_usd"`               // what the next and the later calls saved
-	Later      int          `json:"later_calls"`            // with the smaller context, the next one included
-	PaidAfter  int          `json:"payback_calls,omitzero"` // calls until GainUSD had covered everything; 0 for never
-	Context    int64        `json:"context_at_end"`         // of the last of these calls, tokens; 0 without one
-	ReadPrice  float64      `json:"read_usd_a_token"`       // of the last of these calls
+	Saved      int64        // tokens that the context lost; negative when it grew
+	Calls      int          // summary calls, failed ones included
+	Usage      prompt.Usage // of the summary calls
+	CallCost   results.Cost // of the summary calls
+	Front      int64        // before the change, which stayed unchanged
+	Rewritten  int64
+	RewriteUSD float64 // extra cost of rewriting over reading
+	GainUSD    float64 // what the next and the later calls saved
+	Later      int     // with the smaller context, the next one included
+	PaidAfter  int     // calls until GainUSD had covered everything; 0 for never
+	Context    int64   // of the last of these calls, tokens; 0 without one
+	ReadPrice  float64 // of the last of these calls
 }
 
 // LaterCall is a call of the conversation after a compaction. Prices are USD a

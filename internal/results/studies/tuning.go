@@ -8,46 +8,28 @@ import (
 // Tuning is a search for the best setting of some strategies.
 type Tuning struct {
 	// Run has the settings that were tried, with the recorded strategy and the bill.
-	Run *results.Run
-	// Objectives are the metrics of the search: the first decides, all together make the front.
-	Objectives []results.Metric
-	Limits     []Limit
-	Settings   []Setting // of Run, the best first
-	Command    []string  // that runs the best setting again
+	Run       *results.Run
+	Objective results.Metric
+	Settings  []Setting // of Run, the best first
+	Command   []string  // that runs the best setting again
 
 	Space   int // settings to choose from
 	Tried   int
 	HeldOut Gain
 }
 
-// Limit is a bound that a setting must keep.
-type Limit struct {
-	Metric results.Metric
-	Least  bool // the value is the least allowed, else the most
-	Value  float64
-}
-
-// Keeps reports whether a value is within the limit.
-func (l *Limit) Keeps(v float64) bool {
-	if l.Least {
-		return v >= l.Value
-	}
-	return v <= l.Value
-}
-
 // Setting is a strategy with values for its swept parameters.
 type Setting struct {
-	Cell  string   `json:"cell"`
-	Set   []string `json:"set"`            // as arguments of sim run --set
-	Keeps bool     `json:"keeps"`          // it keeps the limits and ends no session early
-	Tie   bool     `json:"tie"`            // the difference to the best one can be chance
-	Front bool     `json:"front"`          // no other one is better in one objective and as good in the others
-	Edge  string   `json:"edge,omitempty"` // at which ends of the swept range it lies
+	Cell string   `json:"cell"`
+	Set  []string `json:"set"`                            // as arguments of sim run --set
+	Ends int      `json:"sessions_ended_early,omitempty"` // that the recording brings to their end
+	Tie  bool     `json:"tie"`                            // the difference to the best one can be chance
+	Edge string   `json:"edge,omitempty"`                 // at which ends of the swept range it lies
 }
 
 // Gain is what choosing saves on sessions that took no part in the choice.
 type Gain struct {
-	// Share is the gain in the first objective against recorded, as a share of it and positive for
+	// Share is the gain in the objective against recorded, as a share of it and positive for
 	// an improvement, with its interval at Level. It is NaN for too few sessions to choose and judge.
 	Share float64 `json:"share"`
 	Low   float64 `json:"low"`

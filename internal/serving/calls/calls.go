@@ -15,7 +15,6 @@ import (
 	"math"
 
 	"github.com/compactsim/compactsim/internal/results/confusion"
-	"github.com/compactsim/compactsim/internal/serving/breaks"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
@@ -58,8 +57,7 @@ type Call struct {
 	Missed   int64        // of these, tokens sent again and not read
 	MissUSD  float64      // paid for writing them instead of reading
 
-	Reason  confusion.Reason // of the client's break detector
-	Changed breaks.Fields    // of the prompt, as it sees it
+	Reason confusion.Reason // of the client's break detector
 
 	Predicted *Prediction // nil until loop.Predict, and for a call that the model does not reach
 

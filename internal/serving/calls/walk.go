@@ -46,8 +46,7 @@ func Of(s *traces.Session, prices Prices) *Table {
 			c.bill(p.of(c.Recorded))
 			c.think = w.switched(s, c) && switches
 			w.add(c)
-			verdict := detector.See(w.seen(c))
-			c.Reason, c.Changed = verdict.Reason, verdict.Changed
+			c.Reason = detector.See(w.seen(c)).Reason
 		}
 	}
 	t.summaries(p)

@@ -1,17 +1,10 @@
 package live
 
 import (
-	"cmp"
 	"strings"
+	"sync"
 
 	"github.com/compactsim/compactsim/sim/prompt"
-)
-
-// Reasons why an answer has no summary, as the report counts them.
-const (
-	whyRefusal      = "refusal"
-	whyNoCompaction = "no compaction"
-	whyNotOffered   = "the server offers no compaction of its own, and was not asked"
 )
 
 // reading is the content of a model's answer.
@@ -26,21 +19,20 @@ type reading struct {
 	cut      int32
 }
 
-// read extracts the summary from a reply: it drops the analysis, accepts missing tags and enforces limits.
+// whyRefusal is the reason of an answer without a summary that the model refused to write.
+const whyRefusal = "refusal"
+
+// read extracts the summary from a reply: it drops the analysis, accepts missing tags and enforces the limit.
 func (p *plan) read(reply *Reply) reading {
 	whole, output := string(reply.Text), reply.Usage.Output
 	var r reading
-	tagged := false
-	if p.kind == kindServer {
-		whole, output = string(reply.Compaction), cmp.Or(reply.Compacted, output)
-		r.text = strings.TrimSpace(whole)
-	} else {
-		r.text, r.analysis, tagged = extract(whole)
-	}
-	if failed, why := p.unusable(reply, r.text, tagged); failed != "" {
-		return reading{failed: failed, why: why, output: int32(reply.Usage.Output)}
-	}
-	if reply.StopReason == "max_tokens" || reply.StopReason == "model_context_window_exceeded" {
+	r.text, r.analysis = extract(whole)
+	switch {
+	case reply.StopReason == "refusal":
+		return reading{failed: prompt.FailEmpty, why: whyRefusal, output: int32(output)}
+	case r.text == "":
+		return reading{failed: prompt.FailEmpty, output: int32(output)}
+	case reply.StopReason == "max_tokens" || reply.StopReason == "model_context_window_exceeded":
 		r.cut++
 	}
 	r.missing = missing(r.text, p.sections())
@@ -49,35 +41,12 @@ func (p *plan) read(reply *Reply) reading {
 	}
 	r.output = int32(max(output, reply.Usage.Output))
 	rate := float64(output) / float64(len(whole)) // tokens a byte
-	most := p.maxOutput
-	if p.kind == kindMemory {
-		most = min(most, memoryTokens)
-	}
-	if float64(len(r.text))*rate > float64(most) {
-		r.text = cut(r.text, int(float64(most)/rate))
+	if float64(len(r.text))*rate > float64(p.maxOutput) {
+		r.text = cut(r.text, int(float64(p.maxOutput)/rate))
 		r.cut++
 	}
 	r.tokens = max(1, int32(float64(len(r.text))*rate+0.5))
 	return r
-}
-
-// unusable returns why a reply has no summary, as prompt.Fail… and for the
-// report, "" if it has one. Words beside a tool call introduce the call: they
-// are a summary only inside its block, if the model stopped there.
-func (p *plan) unusable(reply *Reply, text string, tagged bool) (failed, why string) {
-	switch {
-	case reply.StopReason == "refusal":
-		return prompt.FailEmpty, whyRefusal
-	case p.kind != kindServer && reply.StopReason == "tool_use",
-		p.kind != kindServer && len(reply.ToolCalls) > 0 && !tagged,
-		text == "" && len(reply.ToolCalls) > 0:
-		return prompt.FailToolCall, ""
-	case text == "" && p.kind == kindServer:
-		return prompt.FailEmpty, whyNoCompaction
-	case text == "":
-		return prompt.FailEmpty, ""
-	}
-	return "", ""
 }
 
 // dress are characters that may surround the number and the title of a section.
@@ -106,49 +75,34 @@ const (
 )
 
 // extract returns the text in the summary block of an answer and in the
-// analysis before it, and whether there is such a block. The whole of an answer
-// with neither is a summary. Tags inside the summary are the model's words.
-func extract(text string) (summary, analysis string, tagged bool) {
+// analysis before it. The whole of an answer with neither is a summary. Tags
+// inside the summary are the model's words.
+func extract(text string) (summary, analysis string) {
 	text = clean(text)
 	lower := lowered(text)
-	find := func(tag string, from int) int { // the end of the text if it is missing
-		if i := strings.Index(lower[from:], tag); i >= 0 {
-			return from + i
+	begin, open := strings.Index(lower, analysisOpen), strings.Index(lower, summaryOpen)
+	if begin >= 0 && (open < 0 || begin < open) {
+		from, next := begin+len(analysisOpen), len(text)
+		end := strings.Index(lower[from:], analysisClose) + from
+		switch {
+		case end >= from:
+			next = end + len(analysisClose)
+		case open >= 0: // the end of the analysis is missing
+			end, next = open, open
+		default:
+			end = len(text)
 		}
-		return len(text)
+		analysis = strings.TrimSpace(text[from:end])
+		text, lower = text[next:], lower[next:]
+		open = strings.Index(lower, summaryOpen)
 	}
-	var outside, inside strings.Builder
-	at, open := 0, find(summaryOpen, 0) // text before at is done
-	opened, closed := strings.LastIndex(lower, summaryOpen), strings.LastIndex(lower, summaryClose)
-	for {
-		begin := find(analysisOpen, at)
-		if open < at {
-			open = find(summaryOpen, at)
-		}
-		if begin >= open {
-			break
-		}
-		outside.WriteString(text[at:begin])
-		begin += len(analysisOpen)
-		end := find(analysisClose, begin)
-		at = min(end+len(analysisClose), len(text))
-		if end == len(text) || opened > begin && opened < end && closed > end {
-			// The end of the analysis is missing, or is one that the summary mentions.
-			end = find(summaryOpen, begin)
-			at = end
-		}
-		inside.WriteString(strings.TrimSpace(text[begin:end]) + "\n")
+	if end := strings.LastIndex(lower, summaryClose); end > open {
+		text = text[:end]
 	}
-	analysis = strings.TrimSpace(inside.String())
-	if tagged = open < len(text); tagged {
-		at = open + len(summaryOpen)
-		outside.Reset()
+	if open >= 0 {
+		text = text[open+len(summaryOpen):]
 	}
-	stop := len(text)
-	if closed >= at {
-		stop = closed
-	}
-	return strings.TrimSpace(outside.String() + text[at:stop]), analysis, tagged
+	return strings.TrimSpace(text), analysis
 }
 
 // lowered returns a text with its ASCII letters in lower case, of the same length.
@@ -160,4 +114,56 @@ func lowered(text string) string {
 		}
 	}
 	return string(b)
+}
+
+// memory holds the summaries of a run by digest, for calls that send them again. The zero value is empty.
+type memory struct{ texts sync.Map }
+
+// written is a summary as a model wrote it.
+type written struct {
+	text     string
+	analysis string // what preceded the summary; most clients discard it
+	tokens   int32  // of text, in the server's count
+	output   int32  // of both
+}
+
+// usualHeader is the size of the client's own words around a summary, tokens: 30 to say that the session continues,
+// 60 for a pointer to the transcript, 45 to ask no questions (strategies.SummaryText).
+const usualHeader = 135
+
+// message returns the text of a summary message of so many tokens, with the analysis if that size is nearer.
+func (w *written) message(tokens int32) string {
+	text, analysis := w.text, w.analysis
+	without, with := tokens-w.tokens-usualHeader, tokens-w.output-usualHeader
+	if analysis == "" || max(without, -without) <= max(with, -with) {
+		return text
+	}
+	return "Analysis:\n" + analysis + "\n\nSummary:\n" + text
+}
+
+// keep stores the summary of a call and returns its digest: equal texts of two calls are two summaries.
+func (m *memory) keep(k Key, w written) prompt.Digest {
+	d := prompt.DigestString(w.text).Extend(prompt.DigestString(string(k)))
+	m.texts.Store(d, w)
+	return d
+}
+
+// find returns the summary with a digest.
+func (m *memory) find(d prompt.Digest) (written, bool) {
+	v, ok := m.texts.Load(d)
+	if !ok {
+		return written{}, false
+	}
+	w, ok := v.(written)
+	return w, ok
+}
+
+// Words returns the text of a summary from a call of the run, "" if it is unknown: what agents do behind a
+// compaction depends on it.
+func (s *Summarizer) Words(summary *prompt.Block) string {
+	w, ok := s.memory.find(summary.Digest)
+	if !ok {
+		return ""
+	}
+	return w.message(summary.Tokens)
 }

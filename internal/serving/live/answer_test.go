@@ -24,13 +24,12 @@ func TestExtract(t *testing.T) {
 		{"words around it", "Here: <summary>s</summary> Done.", "s"},
 		{"an analysis inside the summary", "<analysis>a</analysis><summary>The page has <analysis>b</analysis> tags.</summary>", "The page has <analysis>b</analysis> tags."},
 		{"the tag of an analysis inside the summary", "<summary>It opens <analysis> and goes on.</summary>", "It opens <analysis> and goes on."},
-		{"no end of the analysis, and one in the summary", "<analysis>a<summary>s <analysis>b</analysis> t</summary>", "s <analysis>b</analysis> t"},
 		{"a summary tag inside the analysis alone", "<analysis>in <summary> I say</analysis> s", "s"},
 		{"empty", "<summary>\n</summary>", ""},
 		{"a comparison", "a < b and <c>", "a < b and <c>"},
 		{"broken UTF-8", "s\xff", "s\uFFFD"},
 	} {
-		if got, _, _ := extract(c.text); got != c.want {
+		if got, _ := extract(c.text); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -39,12 +38,12 @@ func TestExtract(t *testing.T) {
 // The analysis is what stands in its blocks.
 func TestExtractAnalysis(t *testing.T) {
 	for text, want := range map[string]string{
-		"<analysis> a </analysis>x<analysis>b</analysis><summary>s</summary>": "a\nb",
+		"<analysis> a </analysis>x<analysis>b</analysis><summary>s</summary>": "a",
 		"<analysis>a<summary>s</summary>":                                     "a",
 		"<summary>s</summary>":                                                "",
 		"<analysis>a</analysis><summary>s<analysis>b</analysis></summary>":    "a",
 	} {
-		if _, got, _ := extract(text); got != want {
+		if _, got := extract(text); got != want {
 			t.Errorf("%q: analysis %q, want %q", text, got, want)
 		}
 	}
@@ -117,36 +116,26 @@ func TestRead(t *testing.T) {
 		{"a server that keeps no limit", plan{maxOutput: 10}, Reply{StopReason: "end_turn", Text: words(whole), Usage: usage},
 			reading{text: strings.Repeat("s", 20), analysis: analysis, tokens: 10, output: 50, missing: 9, cut: 1}},
 		{"nothing", plan{maxOutput: 1000}, Reply{StopReason: "end_turn", Usage: usage}, reading{failed: prompt.FailEmpty, output: 50}},
-		{"a tool call", plan{maxOutput: 1000}, Reply{StopReason: "tool_use", ToolCalls: []string{"Read"}, Usage: usage},
-			reading{failed: prompt.FailToolCall, output: 50}},
-		{"a tool call behind an analysis", plan{maxOutput: 1000},
-			Reply{StopReason: "tool_use", Text: "<analysis>a</analysis>", ToolCalls: []string{"Read"}, Usage: usage},
-			reading{failed: prompt.FailToolCall, output: 50}},
-		{"a tool call behind a summary", plan{maxOutput: 1000},
-			Reply{StopReason: "tool_use", Text: words(whole), ToolCalls: []string{"Read"}, Usage: usage},
-			reading{failed: prompt.FailToolCall, output: 50}},
-		{"a stop for a tool that is not named", plan{maxOutput: 1000},
-			Reply{StopReason: "tool_use", Text: words(whole), Usage: usage}, reading{failed: prompt.FailToolCall, output: 50}},
-		{"words ahead of a tool call", plan{maxOutput: 1000},
-			Reply{StopReason: "max_tokens", Text: "Let me look at the file first.", ToolCalls: []string{"Read"}, Usage: usage},
-			reading{failed: prompt.FailToolCall, output: 50}},
-		{"a tool call and a summary that the model ends with", plan{maxOutput: 1000},
-			Reply{StopReason: "end_turn", Text: words(whole), ToolCalls: []string{"Read"}, Usage: usage},
-			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 20, output: 50, missing: 9}},
 		{"a server that counts nothing", plan{maxOutput: 1000}, Reply{StopReason: "end_turn", Text: words(whole)},
 			reading{text: strings.Repeat("s", 40), analysis: analysis, tokens: 10, output: 25, missing: 9}},
 		{"a refusal", plan{maxOutput: 1000}, Reply{StopReason: "refusal", Text: "I cannot.", Usage: usage},
 			reading{failed: prompt.FailEmpty, why: whyRefusal, output: 50}},
-		{"the provider's compaction", plan{kind: kindServer, maxOutput: 1000}, Reply{
-			StopReason: "compaction", Compaction: words(strings.Repeat("c", 40)), Passes: 2, Compacted: 10, Usage: prompt.Usage{Uncached: 910, Output: 60}}, reading{text: strings.Repeat("c", 40), tokens: 10, output: 60}},
-		{"a session memory beyond its limit", plan{kind: kindMemory, maxOutput: 20_000},
-			Reply{StopReason: "end_turn", Text: words(strings.Repeat("m", 100)), Usage: prompt.Usage{Output: 24_000}},
-			reading{text: strings.Repeat("m", 50), tokens: memoryTokens, output: 24_000, missing: 10, cut: 1}},
-		{"no compaction below the threshold", plan{kind: kindServer, maxOutput: 1000},
-			Reply{StopReason: "end_turn", Text: "Hello.", Usage: usage}, reading{failed: prompt.FailEmpty, why: whyNoCompaction, output: 50}},
 	} {
 		if got := c.plan.read(&c.reply); got != c.want {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", c.name, got, c.want)
 		}
+	}
+}
+
+// Equal texts of two calls are two summaries; a replay of a call gives the one that it gave.
+func TestWordsKept(t *testing.T) {
+	var m memory
+	w := written{text: "the words", tokens: 2, output: 4}
+	d := m.keep("1", w)
+	if replayed := m.keep("1", w); replayed != d {
+		t.Error("a replay has another digest")
+	}
+	if other := m.keep("2", w); other == d {
+		t.Error("another call has the same digest")
 	}
 }

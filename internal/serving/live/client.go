@@ -29,9 +29,6 @@ type Config struct {
 	Priced func(model string) bool
 	// Transport sends the requests; nil for http.DefaultTransport.
 	Transport http.RoundTripper
-	// Idle bounds the time without a byte of the response. 0 is 90 seconds, as servers send pings in between, or
-	// Timeout if that exceeds DefaultTimeout: it implies a server that is silent for long over a prompt.
-	Idle time.Duration
 	// Sleep waits for a time or until the context ends, whose error it then returns; nil for a real wait.
 	Sleep func(context.Context, time.Duration) error
 }
@@ -39,8 +36,7 @@ type Config struct {
 const (
 	// DefaultTimeout bounds one request. A summary of 20,000 tokens takes minutes.
 	DefaultTimeout = 10 * time.Minute
-	defaultIdle    = 90 * time.Second
-	// maxResponse is in bytes: the longest available output (128,000 tokens) makes about 4 MB of events.
+	// maxResponse is in bytes: the longest available output (128,000 tokens) makes about 1 MB of JSON.
 	maxResponse  = 8 << 20
 	anthropicURL = "https://api.anthropic.com/"
 )
@@ -82,12 +78,6 @@ func NewClient(c Config) (*Client, error) {
 		return nil, fmt.Errorf("key of %s: %w", api, err)
 	}
 	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
-	if c.Idle == 0 {
-		c.Idle = defaultIdle
-		if c.Timeout > DefaultTimeout {
-			c.Idle = c.Timeout
-		}
-	}
 	if c.Sleep == nil {
 		c.Sleep = sleep
 	}
@@ -194,35 +184,32 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// once sends a request and reads the stream to its end. Beside an error it returns what was billed.
+// once sends a request and reads the answer, in one piece: nothing is shown while it is written. Beside an error it
+// returns what was billed.
 func (c *Client) once(ctx context.Context, r *Request, body []byte) (*Reply, error) {
-	p := &partial{most: int64(r.MaxTokens), began: time.Now()}
-	err := c.exchange(ctx, r, body, p)
-	absurd := p.trust()
-	if p.done && absurd == nil {
-		reply := p.finish(r.most(body))
+	began, most := time.Now(), r.most(body)
+	var begun bool
+	reply, err := c.exchange(ctx, body, &begun)
+	if err == nil {
+		err = reply.settle(most)
+	}
+	if err == nil {
+		reply.Total, reply.Attempts = time.Since(began), 1
 		c.config.Key.redactReply(reply)
 		return reply, nil
 	}
-	switch {
-	case p.done:
-		err = &Failure{Cause: CauseServer, Message: absurd.Error()}
-	case ctx.Err() != nil && !errors.As(err, new(*refusal)):
+	if ctx.Err() != nil && !errors.As(err, new(*refusal)) {
 		err = ctx.Err()
-	default:
-		err = c.failure(err, p.begun)
+	} else {
+		err = c.failure(err, begun)
 	}
-	return &Reply{Wasted: p.billed()}, err
+	return &Reply{}, err
 }
 
-// exchange posts a body and takes the events of the answer. It never returns nil: a complete stream ends with io.EOF.
-func (c *Client) exchange(ctx context.Context, r *Request, body []byte, p *partial) error {
+// exchange posts a body and returns the answer. begun is set if the request went out in full: it may be billed.
+func (c *Client) exchange(ctx context.Context, body []byte, begun *bool) (*Reply, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.config.Timeout, errTimeout)
 	defer cancel()
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	silence := time.AfterFunc(c.config.Idle, func() { end(errIdle) })
-	defer silence.Stop()
 	var sent atomic.Bool
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn:      func(httptrace.GotConnInfo) { sent.Store(false) },
@@ -230,58 +217,54 @@ func (c *Client) exchange(ctx context.Context, r *Request, body []byte, p *parti
 	})
 	req, err := http.NewRequestWithContext(traced, http.MethodPost, c.endpoint, bytes.NewReader(body))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	take := c.address(req, r, p)
+	c.address(req)
 	resp, err := c.http.Do(req)
-	if p.begun = err == nil || sent.Load(); err != nil {
-		return cmp.Or(context.Cause(ctx), err)
+	if *begun = err == nil || sent.Load(); err != nil {
+		return nil, cmp.Or(context.Cause(ctx), err)
 	}
 	defer resp.Body.Close()
-	in := &io.LimitedReader{N: maxResponse + 1, R: reader(func(b []byte) (int, error) {
-		n, err := resp.Body.Read(b)
-		if n > 0 {
-			silence.Reset(c.config.Idle)
-		}
-		return n, err
-	})}
-	if err = c.refused(resp, in); err == nil {
-		err = p.events(in, take)
-	}
+	reply, err := c.answer(resp)
 	var said *refusal
 	switch {
 	case errors.As(err, &said):
 		said.status = resp.StatusCode
-	case errors.As(err, new(*Failure)):
-	case in.N <= 0:
-		return errTooLarge
-	default:
-		return cmp.Or(context.Cause(ctx), err, errCut)
+	case err != nil && !errors.As(err, new(*Failure)):
+		err = cmp.Or(context.Cause(ctx), err)
 	}
-	return err
+	return reply, err
 }
 
-// reader is a function that reads.
-type reader func([]byte) (int, error)
+// answer reads a response.
+func (c *Client) answer(resp *http.Response) (*Reply, error) {
+	if err := c.refused(resp); err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > maxResponse:
+		return nil, errTooLarge
+	}
+	return decodeReply(c.config.Provider, text)
+}
 
-// Read implements io.Reader.
-func (r reader) Read(p []byte) (int, error) { return r(p) }
-
-// address sets the headers of a request, and returns what takes the events of the answer.
-func (c *Client) address(req *http.Request, r *Request, p *partial) (take func([]byte) error) {
+// address sets the headers of a request.
+func (c *Client) address(req *http.Request) {
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "text/event-stream")
 	key := c.config.Key.secret()
-	if c.config.Provider == OpenAI {
-		if key != "" {
-			req.Header.Set("Authorization", "Bearer "+key)
-		}
-		return p.completion
+	switch {
+	case c.config.Provider != OpenAI:
+		req.Header.Set("Anthropic-Version", "2023-06-01")
+		req.Header.Set("X-Api-Key", key)
+	case key != "":
+		req.Header.Set("Authorization", "Bearer "+key)
 	}
-	req.Header.Set("Anthropic-Version", "2023-06-01")
-	req.Header.Set("X-Api-Key", key)
-	if r.Compaction != nil {
-		req.Header.Set("Anthropic-Beta", BetaOnDemand)
-	}
-	return p.message
 }
+
+var (
+	errTooLarge = errors.New("the response exceeds the limit for responses")
+	errTimeout  = errors.New("the response took too long")
+)

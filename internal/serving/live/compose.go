@@ -3,10 +3,7 @@ package live
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/reading/texts"
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
@@ -33,9 +30,18 @@ type composer struct {
 	count  Composed
 }
 
+// System prompts of this package: recordings have none.
+const (
+	agentSystem   = "You are an agent that helps a person with software. You read and change files and run commands by your tools."
+	summarySystem = "You summarise conversations between a person and a coding agent so that the work can go on from your summary."
+)
+
 // request returns the request of the call.
 func (p *composer) request() (*Request, error) {
-	r := &Request{Model: p.plan.model, MaxTokens: p.plan.maxOutput, Stream: true}
+	r := &Request{Model: p.plan.model, MaxTokens: p.plan.maxOutput, System: []Block{Text(agentSystem)}}
+	if p.call.Intent.Own {
+		r.System = []Block{Text(summarySystem)}
+	}
 	c := p.call.Context
 	end := p.end()
 	for i := c.Messages(); i < end; i++ {
@@ -43,39 +49,13 @@ func (p *composer) request() (*Request, error) {
 			return nil, fmt.Errorf("entry %d of %d: %w", i, c.Len(), err)
 		}
 	}
-	if p.plan.kind != kindServer {
-		p.add(end, roleUser, Text(p.plan.instruction(p.quote, p.opts.Instructions, p.notes())))
-	}
-	p.blocks = alternate(pair(p.blocks))
-	p.head(r)
-	if p.plan.kind == kindServer {
-		r.Compaction = &Compaction{Type: "summarize"}
-		if strings.TrimSpace(p.opts.Instructions) != "" || p.call.Intent.Instruction > 0 {
-			r.Compaction.Instructions = clean(serverInstructions(p.opts.Instructions))
-		}
+	p.add(end, roleUser, p.plan.instruction(p.quote, p.opts.Instructions))
+	if first := p.blocks[0]; first.role == roleAssistant { // the API wants the user's words first
+		p.blocks = slices.Insert(p.blocks, 0, placed{at: first.at, role: roleUser, block: Text(leadingText)})
 	}
 	mark(r, p.blocks, p.call)
 	r.Messages = messages(p.blocks)
 	return r, nil
-}
-
-// notes returns the session memory that the call updates, "" for none.
-func (p *composer) notes() string {
-	base := p.call.Intent.Base
-	if base.IsZero() {
-		return ""
-	}
-	w, _ := p.recall(base)
-	return w.text
-}
-
-// recall returns an earlier summary as this call sends it, and whether there is one.
-func (p *composer) recall(d prompt.Digest) (written, bool) {
-	w, ok := p.memory.find(d)
-	if !ok {
-		p.count.Lost++
-	}
-	return w, ok
 }
 
 // end returns the position after the conversation: that of the instruction, if the call has one.
@@ -87,11 +67,10 @@ func (p *composer) end() int {
 	return n
 }
 
-func (p *composer) add(at int, role string, b Block) {
-	if b.Type == typeText && strings.TrimSpace(b.words()) == "" {
-		return // the API refuses empty text
+func (p *composer) add(at int, role, text string) {
+	if strings.TrimSpace(text) != "" { // the API refuses empty text
+		p.blocks = append(p.blocks, placed{at: at, role: role, block: Text(text)})
 	}
-	p.blocks = append(p.blocks, placed{at: at, role: role, block: b})
 }
 
 // entry adds the block of an entry of the conversation.
@@ -119,24 +98,36 @@ func (p *composer) entry(i int) error {
 	return nil
 }
 
-// place adds a block of the recording in the form of its entry.
+// place adds a block of the recording in the form of its entry. A call of a tool and its result are text with a number
+// in common: so no request depends on how calls and results are paired after a strategy has edited them.
 func (p *composer) place(i int, e prompt.Entry, b *prompt.Block, content *texts.Content) {
-	if e.Kind == prompt.KindToolUse {
-		input := object(content.Input)
+	var text string
+	switch e.Kind {
+	case prompt.KindToolUse:
+		input := clean(string(content.Input))
 		if e.Form == prompt.FormCleared {
-			input = jsontext.Value("{}")
+			input = ""
 		}
-		p.cover(i, string(input))
-		p.add(i, roleAssistant, useBlock(callID(b, i), p.toolName(b, content.Name), input))
-		return
+		text = fmt.Sprintf("<tool_call number=%d tool=%q>%s</tool_call>", b.Call, p.toolName(b, content.Name), input)
+	case prompt.KindToolResult:
+		failed := ""
+		if content.Error || b.Flags&prompt.FlagError != 0 {
+			failed = " failed"
+		}
+		text = fmt.Sprintf("<tool_result number=%d%s>\n%s\n</tool_result>", b.Call, failed, shown(e, b, content))
+	default:
+		text = shown(e, b, content)
 	}
-	text := shown(e, b, content)
 	p.cover(i, text)
-	if e.Kind == prompt.KindToolResult {
-		p.add(i, roleUser, resultBlock(callID(b, i), text, content.Error || b.Flags&prompt.FlagError != 0))
-	} else {
-		p.add(i, roleOf(e), Text(text))
+	p.add(i, roleOf(e), text)
+}
+
+// toolName returns the name of the tool that a block calls.
+func (p *composer) toolName(b *prompt.Block, read string) string {
+	if t := p.call.Session.Tools; b.Tool > 0 && int(b.Tool) < len(t) {
+		return t[b.Tool]
 	}
+	return read
 }
 
 // roleOf returns who says an entry.
@@ -175,25 +166,6 @@ func share(text string, e prompt.Entry, b *prompt.Block) string {
 	return cut(text, int(int64(len(text))*int64(e.Tokens)/int64(max(1, b.Tokens))))
 }
 
-// callID names a tool call and its result; a block without a counterpart is named by its place.
-func callID(b *prompt.Block, at int) string {
-	if b.Call > 0 {
-		return "toolu_" + strconv.Itoa(int(b.Call))
-	}
-	return "toolu_at_" + strconv.Itoa(at)
-}
-
-// object returns the input of a tool call in the form the API requires: a JSON object.
-func object(input jsontext.Value) jsontext.Value {
-	if !input.IsValid() {
-		return jsontext.Value("{}")
-	}
-	if input.Kind() == '{' {
-		return input
-	}
-	return jsontext.Value(`{"input":` + string(input) + `}`)
-}
-
 // cover records how the part begins that the summary replaces.
 func (p *composer) cover(i int, text string) {
 	if i >= p.plan.pivot && p.quote == "" && p.plan.part == prompt.PartFrom {
@@ -206,63 +178,6 @@ type placed struct {
 	at    int
 	role  string
 	block Block
-}
-
-// pair puts tool results directly after the message with their calls, as the API requires. A call without a result
-// gets one that says so; a result without a call, and a call with the id of an earlier one, are left out.
-func pair(in []placed) []placed {
-	results, called := map[string]placed{}, map[string]bool{}
-	for _, p := range in {
-		if _, twice := results[p.block.ToolUseID]; p.block.Type == typeResult && !twice {
-			results[p.block.ToolUseID] = p
-		}
-	}
-	out := make([]placed, 0, len(in))
-	var open []placed
-	answer := func() {
-		for _, call := range open {
-			r, ok := results[call.block.ID]
-			if !ok {
-				r = placed{at: call.at, role: roleUser, block: resultBlock(call.block.ID, missingResult, false)}
-			}
-			out = append(out, r)
-		}
-		open = open[:0]
-	}
-	for _, p := range in {
-		switch {
-		case p.block.Type == typeResult:
-			answer()
-			continue
-		case p.block.Type == typeUse && called[p.block.ID]:
-			continue
-		case p.block.Type == typeUse:
-			called[p.block.ID] = true
-			open = append(open, p)
-		case p.role == roleUser:
-			answer()
-		}
-		out = append(out, p)
-	}
-	answer()
-	return out
-}
-
-// alternate makes the first and the last message the user's.
-func alternate(blocks []placed) []placed {
-	said := func(at int, text string) placed {
-		return placed{at: at, role: roleUser, block: Text(text)}
-	}
-	if len(blocks) == 0 {
-		return []placed{said(0, leadingText)}
-	}
-	if blocks[0].role == roleAssistant {
-		blocks = slices.Insert(blocks, 0, said(blocks[0].at, leadingText))
-	}
-	if last := blocks[len(blocks)-1]; last.role == roleAssistant {
-		blocks = append(blocks, said(last.at, pausedText))
-	}
-	return blocks
 }
 
 // messages groups consecutive blocks by speaker.

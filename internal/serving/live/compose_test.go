@@ -22,18 +22,13 @@ func request(t *testing.T, s *script, c *summarizer.Call, o Options) (*Request, 
 	return server.last(), l.opts.Shared.Report().Composed
 }
 
-// outline writes messages one block a line: role, kind, id, and how the text
-// begins.
+// outline writes messages one block a line: role, and how the text begins.
 func outline(r *Request) string {
 	var b strings.Builder
 	for _, m := range r.Messages {
 		for _, k := range m.Content {
-			text := k.words()
-			if k.Type == typeUse {
-				text = k.Name + string(k.Input)
-			}
-			text = strings.ReplaceAll(text, "\n", "|")
-			fmt.Fprintf(&b, "%s %s %s%s %q\n", m.Role, k.Type, k.ID+k.ToolUseID, breakpointOf(k.CacheControl), cut(text, 34))
+			text := strings.ReplaceAll(k.Text, "\n", "|")
+			fmt.Fprintf(&b, "%s%s %q\n", m.Role, breakpointOf(k.CacheControl), cut(text, 50))
 		}
 	}
 	return b.String()
@@ -52,15 +47,15 @@ func breakpointOf(c *CacheControl) string {
 func TestComposeFork(t *testing.T) {
 	s := conversation("alpha")
 	r, n := request(t, s, s.call(), Options{})
-	want := `user text  "Please fix the login of alpha."
-assistant text  "I look at the file."
-assistant tool_use toolu_1 "Read{\"file_path\":\"/src/a.go\"}"
-user tool_result toolu_1 "package a||func Login() {}|"
-assistant tool_use toolu_2 "Bash{\"command\":\"go test ./...\"}"
-user tool_result toolu_2 "ok  example.org/a|ok  example.org/"
-assistant text  "All tests pass."
-user text [5m] "Good. Now the logout."
-user text  "IMPORTANT: answer with text only. "
+	want := `user "Please fix the login of alpha."
+assistant "I look at the file."
+assistant "<tool_call number=1 tool=\"Read\">{\"file_path\":\"/src"
+user "<tool_result number=1>|package a||func Login() {}|"
+assistant "<tool_call number=2 tool=\"Bash\">{\"command\":\"go tes"
+user "<tool_result number=2>|ok  example.org/a|ok  examp"
+assistant "All tests pass."
+user[5m] "Good. Now the logout."
+user "IMPORTANT: answer with text only. Call no tool: ev"
 `
 	if d := cmp.Diff(want, outline(r)); d != "" {
 		t.Errorf("messages (-want +got):\n%s", d)
@@ -71,37 +66,27 @@ user text  "IMPORTANT: answer with text only. "
 	if len(r.System) != 1 || lifetime(r.System[0].CacheControl) != ttl1h {
 		t.Errorf("system prompt: %d blocks, want one with a breakpoint of 1h", len(r.System))
 	}
-	if len(r.Tools) != 2 || r.Tools[0].Name != "Read" || r.Tools[1].Name != "Bash" {
-		t.Errorf("tools %v, want Read and Bash", r.Tools)
-	}
 	if n.Lost != 0 {
 		t.Errorf("counts %+v", n)
 	}
 }
 
-// A call under a prompt of its own has no tools but where its messages call some.
+// A call under a prompt of its own asks its own model for as much as it wants.
 func TestComposeOwnPrefix(t *testing.T) {
-	for _, calls := range []bool{true, false} {
-		s := newScript("own")
-		s.say(prompt.KindPrompt, "Do it.")
-		if calls {
-			s.result(s.use(1, `{}`), "done")
-		}
-		s.context.Reset(s.session.Blocks, &s.arena)
-		s.context.Add(prompt.Block{Kind: prompt.KindSystem, Tokens: 20, Object: -1, Digest: prompt.DigestString("head")})
-		for i := 2; i < len(s.session.Blocks); i++ {
-			s.context.Append(prompt.Ref(i))
-		}
-		c := s.call()
-		c.Intent.Own, c.Intent.Head, c.Intent.MaxOutput, c.Model = true, 20, 5000, "claude-haiku-4-5"
-		c.Markers = nil
-		r, _ := request(t, s, c, Options{})
-		if got := r.System[0].words(); len(r.System) != 1 || got != summarySystem {
-			t.Errorf("the system prompt is %q", got)
-		}
-		if (len(r.Tools) == 2) != calls || r.MaxTokens != 5000 || r.Model != "claude-haiku-4-5" {
-			t.Errorf("messages call tools: %v; %d tools, %d tokens of output, model %s", calls, len(r.Tools), r.MaxTokens, r.Model)
-		}
+	s := newScript("own")
+	s.say(prompt.KindPrompt, "Do it.")
+	s.context.Reset(s.session.Blocks, &s.arena)
+	s.context.Add(prompt.Block{Kind: prompt.KindSystem, Tokens: 20, Object: -1, Digest: prompt.DigestString("head")})
+	s.context.Append(2)
+	c := s.call()
+	c.Intent.Own, c.Intent.Head, c.Intent.MaxOutput, c.Model = true, 20, 5000, "claude-haiku-4-5"
+	c.Markers = nil
+	r, _ := request(t, s, c, Options{})
+	if got := r.System[0].Text; len(r.System) != 1 || got != summarySystem {
+		t.Errorf("the system prompt is %q", got)
+	}
+	if r.MaxTokens != 5000 || r.Model != "claude-haiku-4-5" {
+		t.Errorf("%d tokens of output, model %s", r.MaxTokens, r.Model)
 	}
 }
 
@@ -128,8 +113,8 @@ func TestComposeForms(t *testing.T) {
 	s.context.SetForm(at(4), prompt.FormPointer, 500, prompt.CauseEdit) // 2,000 bytes
 	s.context.SetForm(8, prompt.FormCleared, 30, prompt.CauseEdit)      // the last call's input
 	r, _ := request(t, s, s.call(), Options{})
-	if got := string(r.Messages[1].Content[5].Input); got != "{}" {
-		t.Errorf("a cleared call sends the input %s", got)
+	if got := r.Messages[1].Content[5].Text; got != `<tool_call number=6 tool="Read"></tool_call>` {
+		t.Errorf("a cleared call is sent as %s", got)
 	}
 	results := r.Messages[2].Content
 	preview := long[:2199-len(storedOpening)-len(storedClosing)]
@@ -137,12 +122,12 @@ func TestComposeForms(t *testing.T) {
 		long, "[Old tool result content cleared]", storedOpening + preview + storedClosing, storedPointer,
 		storedOpening + long[:2000-len(storedOpening)-len(storedClosing)] + storedClosing, "(no output)", "[image]", "[document]",
 	} {
-		if got := results[i].words(); got != want {
+		if i < 6 { // the sixth call failed
+			want = fmt.Sprintf("<tool_result number=%d%s>\n%s\n</tool_result>", i+1, strings.Repeat(" failed", i/5), want)
+		}
+		if got := results[i].Text; got != want {
 			t.Errorf("block %d: %d bytes %q, want %d bytes %q", i, len(got), cut(got, 90), len(want), cut(want, 90))
 		}
-	}
-	if !results[5].IsError || results[0].IsError {
-		t.Error("the failed call is not told from the others")
 	}
 	if last := r.Messages[len(r.Messages)-1]; last.Role != roleUser || len(r.Messages) != 3 {
 		t.Errorf("%d messages, the last by %s: a text without words is not sent", len(r.Messages), last.Role)
@@ -171,7 +156,7 @@ func TestComposeLead(t *testing.T) {
 			want = leadingText
 		}
 		r, _ := request(t, s, c, Options{})
-		if got := r.Messages[0]; got.Role != roleUser || len(got.Content) != 1 || got.Content[0].words() != want {
+		if got := r.Messages[0]; got.Role != roleUser || len(got.Content) != 1 || got.Content[0].Text != want {
 			t.Errorf("lead of %d tokens: the first message is %+v", lead, got)
 		}
 	}
@@ -209,7 +194,7 @@ func TestComposeRestored(t *testing.T) {
 		"<system-reminder>\n" + `{"todos":["ship it"]}` + "\n</system-reminder>",
 		unseenText,
 	} {
-		if d := cmp.Diff(want, blocks[i].words()); d != "" {
+		if d := cmp.Diff(want, blocks[i].Text); d != "" {
 			t.Errorf("attachment %d (-want +got):\n%s", i, d)
 		}
 	}
@@ -250,7 +235,7 @@ func TestComposeMarkers(t *testing.T) {
 	if lifetime(r.System[0].CacheControl) != ttl1h {
 		t.Error("head: want a breakpoint of 1h at the system prompt")
 	}
-	if got := outline(r); !strings.Contains(got, `user text [5m] "Please fix`) || !strings.Contains(got, `tool_result toolu_1[5m]`) {
+	if got := outline(r); !strings.Contains(got, `user[5m] "Please fix`) || !strings.Contains(got, `user[5m] "<tool_result number=1>`) {
 		t.Errorf("breakpoints of messages:\n%s", got)
 	}
 	s = conversation("alpha")
@@ -270,7 +255,7 @@ func TestComposePart(t *testing.T) {
 	c.Intent.Summarised, c.Intent.Part = tail, prompt.PartFrom
 	r, _ := request(t, s, c, Options{})
 	m := r.Messages[len(r.Messages)-1].Content
-	got := m[len(m)-1].words()
+	got := m[len(m)-1].Text
 	if !strings.Contains(got, "later part") || !strings.Contains(got, `"Good. Now the logout."`) {
 		t.Errorf("the instruction does not name the part:\n%s", cut(got, 500))
 	}
@@ -279,30 +264,38 @@ func TestComposePart(t *testing.T) {
 	c.Intent.Part = prompt.PartUpTo
 	r, _ = request(t, s, c, Options{})
 	m = r.Messages[len(r.Messages)-1].Content
-	got = m[len(m)-1].words()
+	got = m[len(m)-1].Text
 	if !strings.Contains(got, "8. Work Completed") || !strings.Contains(got, "9. Context for Continuing Work") || strings.Contains(got, "Current Work") {
 		t.Errorf("sections where messages follow:\n%s", got)
+	}
+}
+
+// What the strategy has cleared is sent as the placeholder that the context has; a result whose call is gone is sent too.
+func TestComposeCleared(t *testing.T) {
+	s := conversation("alpha")
+	c := s.call()
+	s.context.LeaveOut(6, 9)
+	r, _ := request(t, s, c, Options{})
+	if got := outline(r); !strings.Contains(got, "number=1>|"+clearedText[:20]) {
+		t.Errorf("sent %s", got)
 	}
 }
 
 // Custom instructions stand in the instruction, which says at its start and at
 // its end that no tool may be called.
 func TestInstruction(t *testing.T) {
-	for _, p := range []plan{{}, {kind: kindMemory}, {part: prompt.PartUpTo}} {
-		got := p.instruction("", "Name every ticket.", "")
+	for _, p := range []plan{{}, {part: prompt.PartUpTo}} {
+		got := p.instruction("", "Name every ticket.")
 		if strings.Count(got, "Call no tool") != 2 || !strings.Contains(got, "Name every ticket.") {
-			t.Errorf("kind %d part %d: %q", p.kind, p.part, got)
+			t.Errorf("part %d: %q", p.part, got)
 		}
 		for _, s := range p.sections() {
 			if !strings.Contains(got, s.title) {
-				t.Errorf("kind %d part %d: section %s is not asked for", p.kind, p.part, s.title)
+				t.Errorf("part %d: section %s is not asked for", p.part, s.title)
 			}
 		}
 	}
 	if n := len((&plan{}).sections()); n != 9 {
 		t.Errorf("%d sections of a summary, want 9", n)
-	}
-	if n := len((&plan{kind: kindMemory}).sections()); n != 10 {
-		t.Errorf("%d sections of a session memory, want 10", n)
 	}
 }

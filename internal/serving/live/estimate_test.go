@@ -28,7 +28,7 @@ func TestDry(t *testing.T) {
 	if usd, most := float64(input+10)/1000, float64(input+1000)/1000; e.USD != usd || e.MostUSD != most {
 		t.Errorf("$%v to $%v, want $%v to $%v", e.USD, e.MostUSD, usd, most)
 	}
-	store := folder(t, t.TempDir(), RecordMissing)
+	store := folder(t, t.TempDir(), Make)
 	server := &fakeServer{answer: func(n int, _ *Request) (*Reply, error) {
 		r := good()
 		r.Text = words(fmt.Sprint("summary ", n))
@@ -47,5 +47,19 @@ func TestDry(t *testing.T) {
 	}
 	if e := again.opts.Shared.Report().Estimate; e.Calls != 3 || e.Stored != 2 {
 		t.Errorf("%d calls, %d of them stored; want 3 and 2", e.Calls, e.Stored)
+	}
+}
+
+// A call that two cells make is one call, as the second gets what is stored of
+// the first.
+func TestEstimateOnce(t *testing.T) {
+	shared := &Shared{}
+	for range 2 {
+		s := conversation("alpha")
+		l := newLive(t, Options{Dry: true, Texts: library(s), Prices: dollars, Shared: shared})
+		compose(t, l, s.call())
+	}
+	if n := shared.Report().Estimate.Calls; n != 1 {
+		t.Errorf("%d calls are estimated, want 1", n)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Cause says why a call gave no reply.
@@ -26,7 +25,7 @@ const (
 	CauseRate       Cause = "rate limited"       // 429
 	CauseOverloaded Cause = "overloaded"         // 529
 	CauseServer     Cause = "server error"       // 500 and its like
-	CauseBroken     Cause = "broken stream"      // cut before its end; the server may have begun to work
+	CauseBroken     Cause = "broken response"    // cut before its end; the server may have begun to work
 	CauseNetwork    Cause = "network"            // the server could not be reached
 	CauseTimeout    Cause = "timeout"            // the response did not end in time
 	CauseAuth       Cause = "authentication"     // 401, 403: wrong key
@@ -87,15 +86,6 @@ type refusal struct {
 // Error returns the server's message.
 func (r *refusal) Error() string { return r.Message }
 
-// UnmarshalJSONFrom reads an object, or the message alone as some gateways send it.
-func (r *refusal) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	if dec.PeekKind() == '"' {
-		return json.UnmarshalDecode(dec, &r.Message)
-	}
-	type plain refusal
-	return json.UnmarshalDecode(dec, (*plain)(r))
-}
-
 // or returns the refusal, with a type and a message where it has none.
 func (r *refusal) or(kind, message string) *refusal {
 	if r == nil {
@@ -116,7 +106,7 @@ func (c *Client) failure(err error, begun bool) *Failure {
 	var said *refusal
 	if errors.As(err, &said) {
 		said.Message = said.Message[:min(len(said.Message), maxRead)]
-		f.Status, f.Cause, f.After = said.status, said.cause(), retryAfter(said.header, time.Now())
+		f.Status, f.Cause, f.After = said.status, said.cause(), retryAfter(said.header)
 		if f.Cause == CauseTooLong {
 			f.Excess = excess(said.Message)
 		}
@@ -134,15 +124,15 @@ func (c *Client) failure(err error, begun bool) *Failure {
 	switch {
 	case errors.Is(err, errTooLarge):
 		f.Cause = CauseTooLarge
-	case errors.Is(err, errIdle), errors.Is(err, errTimeout), errors.As(err, &t) && t.Timeout():
+	case errors.Is(err, errTimeout), errors.As(err, &t) && t.Timeout():
 		f.Cause = CauseTimeout
 	}
 	f.Message = clip(c.config.Key.redact(err.Error()))
 	return f
 }
 
-// causes are those of errors by their code or type, which is more specific than the status, or by their status: an
-// error inside a stream has status 200.
+// causes are those of errors by their code or type, which is more specific than the status, or by their status: some
+// servers send errors with status 200.
 var causes = map[string]Cause{
 	"overloaded_error":        CauseOverloaded,
 	"rate_limit_error":        CauseRate,
@@ -220,21 +210,13 @@ func excess(message string) int64 {
 	return 0
 }
 
-// retryAfter returns how long a response asks to wait, 0 for no value or a past time. A date is compared with the
-// server's clock if the response shows it, because ours may be wrong.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	v := strings.TrimSpace(h.Get("Retry-After"))
-	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
-		return time.Duration(min(s, math.MaxInt32) * float64(time.Second)) // longer than anybody waits
-	}
-	at, err := http.ParseTime(v)
-	if err != nil {
+// retryAfter returns how long a response asks to wait, 0 for no number of seconds.
+func retryAfter(h http.Header) time.Duration {
+	s, err := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After")), 64)
+	if err != nil || !(s > 0) {
 		return 0
 	}
-	if theirs, err := http.ParseTime(h.Get("Date")); err == nil {
-		now = theirs
-	}
-	return max(at.Sub(now), 0)
+	return time.Duration(min(s, math.MaxInt32) * float64(time.Second)) // longer than anybody waits
 }
 
 // clip returns s in one line of at most maxMessage bytes.
@@ -258,11 +240,11 @@ func gaveUp(f *Failure, why string) error {
 	return &last
 }
 
-// refused returns why a response is not a stream of events, nil if it is one.
-func (c *Client) refused(resp *http.Response, body io.Reader) error {
+// refused returns why a response is no answer, nil if it may be one.
+func (c *Client) refused(resp *http.Response) error {
 	switch status := resp.StatusCode; {
 	case status >= http.StatusBadRequest:
-		text, err := io.ReadAll(io.LimitReader(body, maxRead))
+		text, err := io.ReadAll(io.LimitReader(resp.Body, maxRead))
 		if err != nil && len(text) == 0 {
 			text = []byte(http.StatusText(status))
 		}
@@ -279,11 +261,11 @@ func (c *Client) refused(resp *http.Response, body io.Reader) error {
 		return &refusal{Message: "the server points elsewhere, where the key is not sent", header: resp.Header}
 	}
 	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
-	if kind == "text/event-stream" {
+	if kind == "application/json" {
 		return nil
 	}
 	return &Failure{
 		Cause: CauseRequest, Status: resp.StatusCode,
-		Message: fmt.Sprintf("the answer is %q, not a stream of events: is the base URL that of such an API?", clip(c.config.Key.redact(kind))),
+		Message: fmt.Sprintf("the answer is %q, not JSON: is the base URL that of such an API?", clip(c.config.Key.redact(kind))),
 	}
 }

@@ -56,8 +56,8 @@ func (g *gate) pass(ctx context.Context, model string, estimate prompt.Usage, se
 	reply, err := send()
 	billed := reply.Usage
 	if err != nil {
-		reply.Wasted = booked(reply.Wasted, err, estimate)
-		billed = reply.Wasted
+		billed = booked(err, estimate)
+		reply.Wasted = billed
 	}
 	g.mu.Lock()
 	g.inFlight--
@@ -116,16 +116,14 @@ func (g *gate) take(model string, cost float64) (full bool, err error) {
 	return false, nil
 }
 
-// booked returns what to book for a request that failed: the estimated input if a server that may have begun to work
-// counts none, so that a budget holds.
-func booked(counted prompt.Usage, err error, estimate prompt.Usage) prompt.Usage {
+// booked returns what to book for a request that failed, so that a budget holds: its estimate if the server may have
+// begun to work.
+func booked(err error, estimate prompt.Usage) prompt.Usage {
 	var f *Failure
-	begun := !errors.As(err, &f) || f.Cause == CauseBroken || f.Cause == CauseTimeout || f.Cause == CauseTooLarge
-	if begun && counted.Input() == 0 {
-		estimate.Output = counted.Output
+	if !errors.As(err, &f) || f.Cause == CauseBroken || f.Cause == CauseTimeout || f.Cause == CauseTooLarge {
 		return estimate
 	}
-	return counted
+	return prompt.Usage{}
 }
 
 // working returns ErrBreaker with the last failure if no call may be made.

@@ -12,17 +12,7 @@ import (
 	"time"
 )
 
-const (
-	startEvent = `data: {"type":"message_start","message":{"id":"m1","model":"m","usage":{"input_tokens":70,"output_tokens":1}}}` + "\n\n"
-	blockEvent = `data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}` + "\n\n"
-	endEvents  = `data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":5}}` + "\n\n" +
-		`data: {"type":"message_stop"}` + "\n\n"
-)
-
-func deltaEvent(text string) string {
-	quoted, _ := json.Marshal(text)
-	return fmt.Sprintf(`data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%s}}`+"\n\n", quoted)
-}
+const fair = `{"input_tokens":70,"output_tokens":5}`
 
 // A server may say what it likes: no answer is taken that is not whole and of a sane size, the key
 // goes nowhere else, and nothing of it comes back, in whatever form and place.
@@ -30,18 +20,17 @@ func TestHostileServer(t *testing.T) {
 	elsewhere := 0
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere++ }))
 	defer other.Close()
-	stream := func(events ...string) http.HandlerFunc {
+	said := func(body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/event-stream")
-			io.WriteString(w, strings.Join(events, ""))
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, body)
 		}
 	}
+	text := func(text string) http.HandlerFunc { return said(messageOf(text, fair)) }
 	moved := func(to string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusTemporaryRedirect) }
 	}
-	counted := func(usage string) http.HandlerFunc {
-		return stream(`data: {"type":"message_start","message":{"id":"m","model":"m","usage":`+usage+`}}`+"\n\n", endEvents)
-	}
+	counted := func(usage string) http.HandlerFunc { return said(messageOf("a", usage)) }
 	b64 := base64.StdEncoding.EncodeToString
 	for _, tc := range []struct {
 		name    string
@@ -58,48 +47,46 @@ func TestHostileServer(t *testing.T) {
 		{"usage with a fraction", counted(`{"input_tokens":1.5,"output_tokens":5}`), true},
 		{"another content type", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html; key="+canary)
-			io.WriteString(w, startEvent+endEvents)
+			io.WriteString(w, messageOf("a", fair))
 		}, true},
 		{"the key as content type", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", canary)
-			io.WriteString(w, startEvent+endEvents)
+			io.WriteString(w, messageOf("a", fair))
 		}, true},
 		{"endless", func(w http.ResponseWriter, r *http.Request) {
-			stream(startEvent, blockEvent)(w, r)
+			said(`{"content":"`)(w, r)
 			for r.Context().Err() == nil {
-				if _, err := io.WriteString(w, deltaEvent(strings.Repeat("x", 1<<16))); err != nil {
+				if _, err := io.WriteString(w, strings.Repeat("x", 1<<16)); err != nil {
 					return
 				}
 			}
 		}, true},
 		{"silent", func(w http.ResponseWriter, r *http.Request) {
-			stream(startEvent)(w, r)
+			said("{")(w, r)
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
 		}, true},
-		{"empty", stream(), true},
-		{"truncated", stream(startEvent, blockEvent, deltaEvent("half")), true},
-		{"no events but the last", stream("data: [DONE]\n\n"), true},
-		{"no JSON", stream("data: {\n\n"), true},
-		{"doubled events", stream(startEvent, startEvent, blockEvent, deltaEvent("a"), endEvents, endEvents), false},
-		{"missing first event", stream(blockEvent, deltaEvent("a"), endEvents), false},
-		{"the key in text", stream(startEvent, blockEvent, deltaEvent("it is "+canary), endEvents), false},
-		{"the key in parts", stream(startEvent, blockEvent, deltaEvent("it is "+canary[:9]), deltaEvent(canary[9:]), endEvents), false},
-		{"the middle of the key", stream(startEvent, blockEvent, deltaEvent("it has "+canary[5:16]+" in it"), endEvents), false},
-		{"base64", stream(startEvent, blockEvent, deltaEvent(b64([]byte(canary))), endEvents), false},
-		{"base64 of a header", stream(startEvent, blockEvent, deltaEvent(b64([]byte("x-api-key: "+canary+"\r\n"))), endEvents), false},
-		{"base64 of a part", stream(startEvent, blockEvent, deltaEvent(b64([]byte(canary[4:18]))), endEvents), false},
-		{"the key as model and id", stream(strings.ReplaceAll(startEvent, `"m`, `"`+canary+"m"), endEvents), false},
-		{"the key as stop reason", stream(startEvent, strings.ReplaceAll(endEvents, "end_turn", canary)), false},
-		{"the key as tool", stream(startEvent, strings.ReplaceAll(blockEvent, `"text","text":""`, `"tool_use","name":"`+canary+`"`), endEvents), false},
-		{"the key in an error of the stream", stream(`data: {"type":"error","error":{"type":"api_error","message":"` + b64([]byte(canary)) + `"}}` + "\n\n"), true},
+		{"empty", said(""), true},
+		{"truncated", said(messageOf("half", fair)[:60]), true},
+		{"no JSON", said("{"), true},
+		{"no object", said(`"a"`), true},
+		{"doubled members", said(strings.Replace(messageOf("a", fair), "{", `{"id":"n",`, 1)), false},
+		{"the key in text", text("it is " + canary), false},
+		{"the middle of the key", text("it has " + canary[5:16] + " in it"), false},
+		{"the key in blocks", said(`{"content":[{"type":"text","text":"it is ` + canary[:9] + `"},{"type":"text","text":"` + canary[9:] + `"}]}`), false},
+		{"base64", text(b64([]byte(canary))), false},
+		{"base64 of a header", text(b64([]byte("x-api-key: " + canary + "\r\n"))), false},
+		{"base64 of a part", text(b64([]byte(canary[4:18]))), false},
+		{"the key as model and id", said(strings.ReplaceAll(messageOf("a", fair), `"m"`, `"`+canary+`m"`)), false},
+		{"the key as stop reason", said(strings.ReplaceAll(messageOf("a", fair), "end_turn", canary)), false},
+		{"the key in an error of an answer", said(`{"type":"error","error":{"type":"api_error","message":"` + b64([]byte(canary)) + `"}}`), true},
 		{"the key in an error", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadRequest)
 			io.WriteString(w, "no: "+canary[3:14]+" and "+b64([]byte("Bearer "+canary)))
 		}, true},
 	} {
 		h := httptest.NewServer(tc.answer)
-		client := anthropicAt(t, h.URL, limit{Timeout: 5 * time.Second, Idle: 300 * time.Millisecond})
+		client := anthropicAt(t, h.URL, time.Second)
 		reply, err := client.Do(t.Context(), short(100))
 		h.CloseClientConnections()
 		h.Close()
@@ -131,7 +118,7 @@ func TestForeignCertificate(t *testing.T) {
 	h := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
 	defer h.Close()
 	h.Config.ErrorLog = nil
-	reply, err := anthropicAt(t, h.URL, limit{}).Do(t.Context(), short(100))
+	reply, err := anthropicAt(t, h.URL, 0).Do(t.Context(), short(100))
 	if f := failure(t)(reply, err); asked || !strings.Contains(f.Message, "certificate") {
 		t.Errorf("asked: %t, %v", asked, err)
 	}

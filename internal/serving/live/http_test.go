@@ -20,10 +20,10 @@ import (
 // attempts a call.
 func serve(t *testing.T, faults ...string) (*testServer, Backend) {
 	t.Helper()
-	c := Config{Settings: Settings{Attempts: 4, Timeout: time.Minute}, Idle: time.Minute}
+	c := Config{Settings: Settings{Attempts: 4, Timeout: time.Minute}}
 	for _, text := range faults {
 		if strings.HasPrefix(text, "loris") || strings.HasPrefix(text, "stall") {
-			c.Timeout, c.Idle = 2*time.Second, time.Second // these alone are waited out
+			c.Timeout = time.Second // these alone are waited out
 		}
 	}
 	server := startServer(t, faults...)
@@ -61,27 +61,18 @@ func long(id string) *script {
 // What is composed in each way is answered over HTTP, and the answer has its
 // sections and sizes.
 func TestOverHTTP(t *testing.T) {
-	for _, c := range []struct {
-		way    string
-		own    bool
-		source string
-	}{
-		{"fork", false, sourceCompact},
-		{"streaming", true, sourceCompact},
-		{wayServer, false, sourceCompact},
-		{"fork", false, sourceSessionMemory},
-	} {
+	for way, own := range map[string]bool{"fork": false, "streaming": true} {
 		server, web := serve(t)
 		s := long("alpha")
 		call := s.call()
-		call.Intent.Way, call.Intent.Own, call.Intent.Source = c.way, c.own, c.source
+		call.Intent.Way, call.Intent.Own = way, own
 		l := newLive(t, Options{Backend: web, Texts: library(s)})
 		a := compose(t, l, call)
 		if a.Failed != "" || a.Summary < 150 || a.Output < a.Summary || a.Measured.Missing != 0 || a.Measured.Usage.Input() < 50_000 {
-			t.Errorf("%s %s: answer %+v measured %+v", c.way, c.source, a, a.Measured)
+			t.Errorf("%s: answer %+v measured %+v", way, a, a.Measured)
 		}
 		if n, _ := server.Count(); n != 1 {
-			t.Errorf("%s %s: %d requests", c.way, c.source, n)
+			t.Errorf("%s: %d requests", way, n)
 		}
 	}
 }
@@ -103,14 +94,13 @@ func TestFaults(t *testing.T) {
 		{"cut@1", "", 2, false, false},
 		{"loris@1", "", 2, false, false},
 		{"stall@1", "", 2, false, false},
-		{"error-event@1", "", 2, false, false},
+		{"error-answer@1", "", 2, false, false},
 		{"529", prompt.FailAPI, 4, false, false},
 		{"400", prompt.FailAPI, 1, false, false},
 		{"429:3600", prompt.FailAPI, 1, false, false},
 		{"too-long", prompt.FailTooLong, 1, true, false},
 		{"empty", prompt.FailEmpty, 1, false, false},
 		{"refusal", prompt.FailEmpty, 1, false, false},
-		{"tool-call", prompt.FailToolCall, 1, false, false},
 		{"401", "", 1, false, true},
 		{"404", "", 1, false, true},
 	} {
@@ -265,7 +255,7 @@ func TestInterruptOverHTTP(t *testing.T) {
 	}()
 	dir := t.TempDir()
 	s := conversation("alpha")
-	l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, RecordMissing)})
+	l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, Make)})
 	a, err := l.Compose(ctx, s.call())
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +266,7 @@ func TestInterruptOverHTTP(t *testing.T) {
 		t.Fatalf("the interrupted call ends with %v", err)
 	}
 	s = conversation("alpha")
-	l = newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, RecordMissing)})
+	l = newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, Make)})
 	if _, err := chain(l, s, 2); err != nil {
 		t.Fatal(err)
 	}

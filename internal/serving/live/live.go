@@ -30,9 +30,6 @@ type Summarizer struct {
 
 // New returns a summariser. The settings must be valid.
 func New(o Options) *Summarizer {
-	if o.Sources == nil {
-		o.Sources = []string{sourceCompact, sourceSessionMemory}
-	}
 	o.MaxOutput = cmp.Or(o.MaxOutput, DefaultMaxOutput)
 	if o.Stub == nil {
 		o.Stub = summarizer.Default()
@@ -54,22 +51,22 @@ func (s *Summarizer) Summarize(in *prompt.Intent, src draws.Source, event uint64
 	return s.opts.Stub.Summarize(in, src, event, span)
 }
 
-// Compose answers a call: from the recording if it has the answer, by a model
-// or a recorded call for live sources, else by the stub. A call that failed in a
+// Compose answers a call: a compaction by a model or a recorded call, unless the
+// recording has the answer; others by the stub. A call that failed in a
 // way a layer can handle, such as a prompt that is too long, is an answer with
 // its reason in Failed. An error means that the run cannot continue: a wrong
 // key or model, an exhausted budget, a call that is not recorded, or the end of ctx,
 // whose error it then wraps. It names the call; the caller adds the session.
 // What was paid for is recorded by then.
 func (s *Summarizer) Compose(ctx context.Context, c *summarizer.Call) (prompt.Answer, error) {
-	if !s.opts.made(c.Intent) {
+	switch {
+	case !made(c.Intent):
 		return s.Summarize(c.Intent, c.Draws, c.Event, c.Span), nil
-	}
-	p := s.opts.plan(c)
-	if p.kind == kindServer && s.opts.Provider == OpenAI {
-		s.opts.Shared.update(func(r *Report) { count(&r.Failures, whyNotOffered) })
+	case c.Intent.Way == wayServer:
+		s.opts.Shared.update(func(r *Report) { count(&r.Failures, whyNotMade) })
 		return prompt.Answer{Failed: prompt.FailAPI}, nil
 	}
+	p := s.opts.plan(c)
 	a, err := s.fetch(ctx, c, &p)
 	if err != nil {
 		return prompt.Answer{}, fmt.Errorf("live call %d (%s, round %d): %w", c.Intent.Number, c.Intent.Source, c.Round, err)
@@ -196,8 +193,8 @@ func (s *Summarizer) answer(m *composer, reply *Reply, replayed bool) prompt.Ans
 // take sets what a reply gives, and returns why it has no summary.
 func (s *Summarizer) take(a *prompt.Answer, m *composer, reply *Reply) string {
 	r := m.plan.read(reply)
-	a.Measured.Iterations = int32(max(1, reply.Passes))
-	a.First, a.Total, a.Output = int64(reply.First), int64(reply.Total), r.output
+	a.Measured.Iterations = 1
+	a.First, a.Total, a.Output = int64(reply.Total), int64(reply.Total), r.output
 	if a.Failed = r.failed; a.Failed != "" {
 		return cmp.Or(r.why, r.failed)
 	}
@@ -227,7 +224,7 @@ type Texts interface {
 
 // Options configure a Summarizer. Texts and either Backend or Calls must be given, except for a dry run.
 type Options struct {
-	// Settings without sources or MaxOutput have the defaults.
+	// Settings without MaxOutput have the default.
 	Settings
 	// MaxOutputOf returns the largest output of a model, tokens, which no call
 	// exceeds; 0 if unknown. Nil for no limit.
@@ -238,7 +235,6 @@ type Options struct {
 	Stub        *summarizer.Stub // of calls that are not made; nil for summarizer.Default()
 	// Prices return the price of a call, USD; nil for 0.
 	Prices func(model string, u prompt.Usage) float64
-	Name   string           // of the cell, for the report
 	Now    func() time.Time // nil for time.Now
 	// Shared is given to all summarisers of a run, so that they have one report, and a dry run estimates a call of
 	// several once; nil for a separate one.

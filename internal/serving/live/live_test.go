@@ -18,8 +18,8 @@ func dollars(_ string, u prompt.Usage) float64 {
 	return float64(u.Uncached+u.Writes()+u.Output) / 1000
 }
 
-// Only the sources that are live go to a server; what the recording answers does
-// not, nor what the stub sizes.
+// Only compactions go to a server; what the recording answers does not, nor what
+// the stub sizes.
 func TestWhatGoesLive(t *testing.T) {
 	server := &fakeServer{}
 	s := conversation("alpha")
@@ -38,7 +38,12 @@ func TestWhatGoesLive(t *testing.T) {
 	if n := len(server.requests); n != 0 {
 		t.Fatalf("%d requests for calls that are not live", n)
 	}
-	c.Intent.Source = sourceSessionMemory
+	// The provider's own compaction is not asked for: the call fails at once, for the strategy to go on.
+	c.Intent.Source, c.Intent.Way = sourceCompact, wayServer
+	if a := compose(t, l, c); a.Failed != prompt.FailAPI || l.opts.Shared.Report().Failures[whyNotMade] != 1 {
+		t.Errorf("the provider's compaction: %+v, %+v", a, l.opts.Shared.Report())
+	}
+	c.Intent.Way = "fork"
 	compose(t, l, c)
 	if r := l.opts.Shared.Report(); len(server.requests) != 1 || r.Made != 1 {
 		t.Errorf("%d requests, report %+v", len(server.requests), r)
@@ -50,14 +55,14 @@ func TestWhatGoesLive(t *testing.T) {
 func TestAnswer(t *testing.T) {
 	s := conversation("alpha")
 	at := time.Unix(1000, 0)
-	store := folder(t, t.TempDir(), RecordMissing)
+	store := folder(t, t.TempDir(), Make)
 	server := &fakeServer{answer: func(int, *Request) (*Reply, error) {
 		r := good()
 		r.Attempts = 3
 		return r, nil
 	}}
 	l := newLive(t, Options{
-		Backend: server, Texts: library(s), Prices: dollars, Calls: store, Now: func() time.Time { return at }, Name: "cell",
+		Backend: server, Texts: library(s), Prices: dollars, Calls: store, Now: func() time.Time { return at },
 	})
 	a := compose(t, l, s.call())
 	text := strings.TrimSpace(full("/src/a.go"))
@@ -65,7 +70,7 @@ func TestAnswer(t *testing.T) {
 	if a.Summary != want || a.Bytes != int32(len(text)) || a.Output != 300 || a.Digest.IsZero() {
 		t.Errorf("answer %+v, want %d tokens in %d bytes", a, want, len(text))
 	}
-	if a.First != int64(time.Second) || a.Total != int64(5*time.Second) || a.Failed != "" {
+	if a.First != a.Total || a.Total != int64(5*time.Second) || a.Failed != "" {
 		t.Errorf("times %d and %d, failed %q", a.First, a.Total, a.Failed)
 	}
 	m := prompt.Measured{Usage: prompt.Usage{Uncached: 100, Read: 500, Output: 300}, Iterations: 1, Attempts: 3}
@@ -81,7 +86,7 @@ func TestAnswer(t *testing.T) {
 	if r.USD != 0.4 || r.Retries() != 2 || r.Usage.Output != 300 {
 		t.Errorf("report %+v", r)
 	}
-	if len(r.Calls) != 1 || r.Calls[0].Cell != "cell" || r.Calls[0].Tokens != want {
+	if len(r.Calls) != 1 || r.Calls[0].Tokens != want {
 		t.Errorf("calls %+v", r.Calls)
 	}
 }
@@ -104,7 +109,7 @@ func TestChain(t *testing.T) {
 	l := newLive(t, Options{Backend: server, Texts: library(s)})
 	for n := 1; n <= 3; n++ {
 		a := compose(t, l, s.call())
-		first := server.last().Messages[0].Content[0].words()
+		first := server.last().Messages[0].Content[0].Text
 		if want := summaryHeader + fmt.Sprintf("summary %d", n-1); n > 1 && first != want {
 			t.Errorf("call %d begins with %q, want %q", n, first, want)
 		}
@@ -134,7 +139,7 @@ func TestFailures(t *testing.T) {
 		{"too long", &Failure{Cause: CauseTooLong, Excess: 123}, prompt.FailTooLong, 123, "prompt too long"},
 		{"too long by an unknown gap", &Failure{Cause: CauseTooLong}, prompt.FailTooLong, 0, "prompt too long"},
 		{"overloaded", fmt.Errorf("gave up: %w", &Failure{Cause: CauseOverloaded}), prompt.FailAPI, 0, "overloaded"},
-		{"a broken stream", &Failure{Cause: CauseBroken}, prompt.FailAPI, 0, "broken stream"},
+		{"a broken response", &Failure{Cause: CauseBroken}, prompt.FailAPI, 0, "broken response"},
 		{"a request the server refuses", &Failure{Cause: CauseRequest, Status: 400}, prompt.FailAPI, 0, "bad request"},
 		{"a wrong key", &Failure{Cause: CauseAuth, Status: 401}, "", 0, ""},
 		{"an unknown model", &Failure{Cause: CauseModel, Status: 404}, "", 0, ""},
@@ -172,7 +177,7 @@ func TestRetryIsAnotherCall(t *testing.T) {
 		return good(), nil
 	}}
 	s := conversation("alpha")
-	store := folder(t, t.TempDir(), RecordMissing)
+	store := folder(t, t.TempDir(), Make)
 	l := newLive(t, Options{Backend: server, Texts: library(s), Calls: store})
 	c := s.call()
 	var got []string
@@ -198,7 +203,7 @@ func TestRetryIsAnotherCall(t *testing.T) {
 
 // A run over recorded calls asks no server, and gives the same answers.
 func TestReplay(t *testing.T) {
-	store := folder(t, t.TempDir(), RecordMissing)
+	store := folder(t, t.TempDir(), Make)
 	run := func(o Options) (list []prompt.Answer) {
 		s := conversation("alpha")
 		o.Calls, o.Texts = store, library(s)
@@ -231,7 +236,7 @@ func TestInterrupt(t *testing.T) {
 	defer cancel()
 	later, stop := context.WithCancel(t.Context())
 	defer stop()
-	store := folder(t, t.TempDir(), RecordMissing)
+	store := folder(t, t.TempDir(), Make)
 	server := &fakeServer{answer: func(n int, _ *Request) (*Reply, error) {
 		if n == 1 {
 			cancel()
@@ -268,7 +273,7 @@ func TestConcurrent(t *testing.T) {
 	}
 	server := &fakeServer{answer: func(_ int, r *Request) (*Reply, error) {
 		reply := good()
-		reply.Text = words("<summary>" + r.Messages[0].Content[0].words() + "+</summary>")
+		reply.Text = words("<summary>" + r.Messages[0].Content[0].Text + "+</summary>")
 		return reply, nil
 	}}
 	l := newLive(t, Options{Backend: server, Texts: library(scripts...), Prices: dollars})

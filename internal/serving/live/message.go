@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,15 +11,13 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Request is one call of a model in the form of the Messages API, always streamed. Chat completions are made from it.
+// Request is one call of a model in the form of the Messages API. Chat completions are made from it. It offers no
+// tools: calls of tools and their results are text.
 type Request struct {
-	Model      string      `json:"model"`
-	MaxTokens  int         `json:"max_tokens"` // of output
-	Stream     bool        `json:"stream"`
-	System     []Block     `json:"system,omitempty"`
-	Tools      []Tool      `json:"tools,omitempty"`
-	Compaction *Compaction `json:"compaction,omitzero"`
-	Messages   []Message   `json:"messages"`
+	Model     string    `json:"model"`
+	MaxTokens int       `json:"max_tokens"` // of output
+	System    []Block   `json:"system,omitempty"`
+	Messages  []Message `json:"messages"`
 }
 
 // Message is what one side of a conversation says.
@@ -35,84 +32,65 @@ const (
 	roleAssistant = "assistant"
 )
 
+// Block is a text of a message or of the system prompt.
+type Block struct {
+	Type         string        `json:"type"` // always "text"
+	Text         string        `json:"text"`
+	CacheControl *CacheControl `json:"cache_control,omitzero"`
+}
+
 // CacheControl asks for a cache entry.
 type CacheControl struct {
 	Type string `json:"type"`
 	TTL  string `json:"ttl,omitzero"` // 5m or 1h
 }
 
-// Tool is a tool definition.
-type Tool struct {
-	Name        string         `json:"name"`
-	Description string         `json:"description,omitzero"`
-	InputSchema jsontext.Value `json:"input_schema,omitzero"` // JSON schema of an object
-}
-
-// Block is a content block of a message, a result or the system prompt.
-type Block struct {
-	Type         string         `json:"type"`
-	Text         *string        `json:"text,omitzero"` // a block of that type must have one, be it empty
-	ID           string         `json:"id,omitzero"`
-	Name         string         `json:"name,omitzero"`
-	Input        jsontext.Value `json:"input,omitzero"` // of a tool call: a JSON object
-	ToolUseID    string         `json:"tool_use_id,omitzero"`
-	Content      []Block        `json:"content,omitempty"`
-	IsError      bool           `json:"is_error,omitzero"`
-	CacheControl *CacheControl  `json:"cache_control,omitzero"`
-}
-
-// The types of blocks that are sent.
-const (
-	typeText   = "text"
-	typeUse    = "tool_use"
-	typeResult = "tool_result"
-)
-
 // Text returns a block of text.
-func Text(text string) Block { return Block{Type: typeText, Text: &text} }
+func Text(text string) Block { return Block{Type: "text", Text: text} }
 
-// useBlock returns a tool call.
-func useBlock(id, name string, input jsontext.Value) Block {
-	return Block{Type: typeUse, ID: id, Name: name, Input: input}
-}
-
-// resultBlock returns the result of a tool call. The API refuses empty text blocks.
-func resultBlock(id, text string, failed bool) Block {
-	b := Block{Type: typeResult, ToolUseID: id, IsError: failed}
-	if text != "" {
-		b.Content = []Block{Text(text)}
+// joined returns the texts of blocks, with blank lines between them.
+func joined(blocks []Block) string {
+	parts := make([]string, len(blocks))
+	for i := range blocks {
+		parts[i] = blocks[i].Text
 	}
-	return b
+	return strings.Join(parts, "\n\n")
 }
 
-// words returns the text of a block or of its result.
-func (b *Block) words() string {
-	if len(b.Content) > 0 {
-		b = &b.Content[0]
+// chatRequest is a request for a chat completion, which has no breakpoints.
+type chatRequest struct {
+	Model               string        `json:"model"`
+	Messages            []chatMessage `json:"messages"`
+	MaxTokens           int           `json:"max_tokens,omitzero"`
+	MaxCompletionTokens int           `json:"max_completion_tokens,omitzero"`
+}
+
+// chatMessage is a message of a chat completion.
+type chatMessage struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// chatOf returns a request in the form of chat completions. own says that the server is OpenAI's: its newer models
+// accept only the second name for the limit of output, other servers often only the first.
+func chatOf(r *Request, own bool) *chatRequest {
+	q := &chatRequest{Model: r.Model, MaxTokens: r.MaxTokens}
+	if own {
+		q.MaxTokens, q.MaxCompletionTokens = 0, r.MaxTokens
 	}
-	return value(b.Text)
+	q.Messages = []chatMessage{{"system", joined(r.System)}}
+	for _, m := range r.Messages {
+		q.Messages = append(q.Messages, chatMessage{m.Role, joined(m.Content)})
+	}
+	return q
 }
 
-// Compaction asks for a compaction of all messages by the provider, which is the call's only answer.
-type Compaction struct {
-	Type         string `json:"type"`
-	Instructions string `json:"instructions,omitzero"` // replaces the provider's own; "" for those
-}
-
-// BetaOnDemand is the beta feature of compactions on demand.
-const BetaOnDemand = "compact-2026-09-04"
-
-// body returns the bytes that are sent: schemas and inputs unchanged, because another order of keys makes another
-// prefix. Recordings need not be valid text; invalid bytes are sent as U+FFFD. The provider's cache key includes
-// tool_choice, so there tools are denied only in words. own says that the server is OpenAI's.
+// body returns the bytes that are sent. Recordings need not be valid text; invalid bytes are sent as U+FFFD. own says
+// that the server is OpenAI's.
 func (r *Request) body(provider string, own bool) ([]byte, error) {
 	var q any = r
 	if provider == OpenAI {
-		chat := chatOf(r)
-		if own { // its newer models accept only this name, other servers often only the other
-			chat.MaxTokens, chat.MaxCompletionTokens = 0, chat.MaxTokens
-		}
-		q = chat
+		q = chatOf(r, own)
 	}
 	b, err := json.Marshal(q, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
@@ -127,7 +105,7 @@ const (
 	// tokensPerByte bounds the tokens of a request: recorded sessions have 0.26 to 0.33 a byte, and the tokenizer of
 	// newer models makes 30 % more of the same text.
 	tokensPerByte = 0.4
-	// overhead is what an object adds to its text, tokens; a tool call adds the most, 54 in recorded sessions.
+	// overhead bounds what an object adds to its text, tokens.
 	overhead = 60
 )
 
@@ -146,51 +124,4 @@ func (r *Request) most(body []byte) prompt.Usage {
 		u.Uncached = input
 	}
 	return u
-}
-
-// Reply is what came of a call: a complete answer, or the bill of what failed.
-type Reply struct {
-	Failure    *Failure     `json:"failure,omitzero"` // why there is no answer, nil if there is one
-	ID         string       `json:"id,omitzero"`
-	Model      string       `json:"model,omitzero"` // of the model that answered
-	StopReason string       `json:"stop_reason,omitzero"`
-	ToolCalls  []string     `json:"tool_calls,omitempty"`
-	Usage      prompt.Usage `json:"usage,omitzero"`
-	// Passes counts those of the model inside the call, if the server tells them; Compacted is the output of those that
-	// compacted. Usage is the bill of all.
-	Passes    int   `json:"passes,omitzero"`
-	Compacted int64 `json:"compacted,omitzero"`
-	// First and Total are the time to the first token and to the end of the response, of the last attempt.
-	First time.Duration `json:"first_ns,omitzero"`
-	Total time.Duration `json:"total_ns,omitzero"`
-	// Attempts is how many requests were sent, the last one included.
-	Attempts int `json:"attempts"`
-	// Estimated says that the server did not count everything: the rest of Usage is estimated from bytes.
-	Estimated bool `json:"estimated,omitzero"`
-	// Wasted is the bill of attempts that failed; it is not part of Usage. It is what the server had counted before a
-	// stream broke off, or an estimate if it may have begun without a count.
-	Wasted prompt.Usage `json:"wasted,omitzero"`
-	// Thinking is the part of the output that was thinking, tokens: as counted, or the output minus the text.
-	Thinking   int64 `json:"thinking,omitzero"`
-	Text       words `json:"text,omitzero"`       // of all text blocks, joined
-	Compaction words `json:"compaction,omitzero"` // text of a server-side compaction
-}
-
-// joined returns the texts of blocks, with blank lines between them.
-func joined(blocks []Block) string {
-	var parts []string
-	for i := range blocks {
-		if b := &blocks[i]; b.Type == typeText && b.words() != "" {
-			parts = append(parts, b.words())
-		}
-	}
-	return strings.Join(parts, "\n\n")
-}
-
-// value returns what a pointer points to, zero for nil.
-func value[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// testServer stands for servers of models: it answers in the shape of the Messages API and of chat completions, always streamed, and checks
+// testServer stands for servers of models: it answers in the shape of the Messages API and of chat completions, and checks
 // nothing but the key of the former, which must begin with "dev". Faults happen on demand. It answers calls, and keeps what it was asked.
 type testServer struct {
 	URL      string
@@ -30,7 +30,7 @@ type testServer struct {
 type received struct {
 	Header   http.Header
 	Body     string
-	Billed   prompt.Usage // also where the stream broke off
+	Billed   prompt.Usage // also where the answer broke off
 	Answered bool         // in full
 }
 
@@ -44,9 +44,9 @@ type mishap struct {
 // requests. KIND is an HTTP status, or one of
 //
 //	too-long                    the prompt is refused, with its size
-//	reset, cut, error-event     the stream breaks off: the connection, in good order, with an error
-//	stall, loris, flood         the stream stands still, goes on without content, or without end
-//	empty, tool-call, refusal   the answer is complete, and odd
+//	reset, cut, error-answer    the answer breaks off: the connection, before its length; it is an error
+//	stall, loris, flood         the answer does not come, comes byte by byte, or has no end
+//	empty, refusal              the answer is complete, and odd
 func startServer(t testing.TB, faults ...string) *testServer {
 	s := &testServer{}
 	for _, text := range faults {
@@ -89,8 +89,6 @@ type serving struct {
 		Role    string
 		Content saidTexts
 	}
-	Compaction json.RawMessage
-
 	w     http.ResponseWriter
 	r     *http.Request
 	chat  bool
@@ -146,7 +144,7 @@ func (s *testServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case c.fault == "too-long":
 		http.Error(w, fmt.Sprintf("prompt is too long: %d tokens > %d maximum", c.input, c.input/2), http.StatusBadRequest)
 	default:
-		c.stream(func(u prompt.Usage, answered bool) {
+		c.send(func(u prompt.Usage, answered bool) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.requests[n-1].Billed, s.requests[n-1].Answered = u, answered
@@ -165,9 +163,6 @@ func (c *serving) summary() string {
 		}
 	}
 	quote, last := said[0], said[len(said)-1]
-	if len(c.Compaction) > 0 {
-		last = "1. Current Work"
-	}
 	var b strings.Builder
 	b.WriteString("<analysis>\n" + strings.Repeat("   - a step that was taken\n", 20) + "</analysis>\n\n<summary>\n")
 	for _, title := range askedTitles.FindAllString(last, 10) {
@@ -178,7 +173,7 @@ func (c *serving) summary() string {
 }
 
 // odd are the reasons to stop of answers without text, by fault.
-var odd = map[string]string{"empty": "end_turn", "tool-call": "tool_use", "refusal": "refusal"}
+var odd = map[string]string{"empty": "end_turn", "refusal": "refusal"}
 
 // answer returns the text of the answer, why it ends, and its usage: a quarter of the prompt is read.
 func (c *serving) answer() (text, stop string, u prompt.Usage) {
@@ -195,101 +190,50 @@ func (c *serving) answer() (text, stop string, u prompt.Usage) {
 	return text, stop, u
 }
 
-// pieces cuts a text and puts each piece, as JSON, into an event.
-func pieces(text, event string) (list []string) {
-	for r := []rune(text); len(r) > 0; r = r[min(400, len(r)):] {
-		b, _ := json.Marshal(string(r[:min(400, len(r))])) // a string has a form
-		list = append(list, strings.Replace(event, "PIECE", string(b), 1))
-	}
-	return list
-}
-
-// messages returns the events of the Messages API.
-func (c *serving) messages(text, stop string, u prompt.Usage) []string {
-	input := fmt.Sprintf(`"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation":{"ephemeral_5m_input_tokens":%d,`+
-		`"ephemeral_1h_input_tokens":%d}`, u.Uncached, u.Read, u.Write5m, u.Write1h)
-	output := fmt.Sprintf(`"output_tokens":%d`, u.Output)
-	begin := `{"type":"content_block_start","content_block":{"type":"text"}}`
-	said := pieces(text, `{"type":"content_block_delta","delta":{"type":"text_delta","text":PIECE}}`)
-	switch {
-	case len(c.Compaction) > 0: // its usage is that of a pass of its own
-		output = fmt.Sprintf(`"iterations":[{"type":"compaction",%s,%s}]`, input, output)
-		input, stop = `"input_tokens":0`, "compaction"
-		said = pieces(text[:min(400, len(text))], `{"type":"content_block_start","content_block":{"type":"compaction","content":PIECE}}`)
-	case stop == "tool_use":
-		begin = `{"type":"content_block_start","content_block":{"type":"tool_use","name":"Read"}}`
-	}
-	start := fmt.Sprintf(`{"type":"message_start","message":{"id":"m","model":%q,"usage":{%s}}}`, c.Model, input)
-	return append(append([]string{start, begin}, said...),
-		fmt.Sprintf(`{"type":"message_delta","delta":{"stop_reason":%q},"usage":{%s}}`, stop, output), `{"type":"message_stop"}`)
-}
-
-// completion returns the events of a chat completion.
-func (c *serving) completion(text, stop string, u prompt.Usage) []string {
-	chunk := func(choice, rest string) string {
-		return fmt.Sprintf(`{"id":"c","model":%q,"choices":[%s]%s}`, c.Model, choice, rest)
-	}
-	begin := chunk(`{"delta":{"role":"assistant"}}`, "")
-	if stop == "tool_use" {
-		begin = chunk(`{"delta":{"tool_calls":[{"function":{"name":"Read"}}]}}`, "")
-	}
-	finish := map[string]string{"end_turn": "stop", "max_tokens": "length", "tool_use": "tool_calls", "refusal": "content_filter"}
-	return append(append([]string{begin}, pieces(text, chunk(`{"delta":{"content":PIECE}}`, ""))...),
-		chunk(fmt.Sprintf(`{"delta":{},"finish_reason":%q}`, finish[stop]), ""),
-		chunk("", fmt.Sprintf(`,"usage":{"prompt_tokens":%d,"completion_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d}}`,
-			u.Input(), u.Output, u.Read)), "[DONE]")
-}
-
-// stream answers, or does what the fault makes of that in the middle, and notes what is billed ahead of the first and
-// of the last event.
-func (c *serving) stream(note func(u prompt.Usage, answered bool)) {
-	text, stop, u := c.answer()
-	events := c.messages(text, stop, u)
+// body returns the answer in the form of its interface.
+func (c *serving) body(text, stop string, u prompt.Usage) string {
+	said, _ := json.Marshal(text) // a string has a form
 	if c.chat {
-		events = c.completion(text, stop, u)
+		finish := map[string]string{"end_turn": "stop", "max_tokens": "length", "refusal": "content_filter"}
+		return fmt.Sprintf(`{"id":"c","model":%q,"choices":[{"message":{"role":"assistant","content":%s},"finish_reason":%q}],`+
+			`"usage":{"prompt_tokens":%d,"completion_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d}}}`,
+			c.Model, said, finish[stop], u.Input(), u.Output, u.Read)
 	}
+	return fmt.Sprintf(`{"id":"m","model":%q,"stop_reason":%q,"content":[{"type":"text","text":%s}],"usage":{"input_tokens":%d,`+
+		`"cache_read_input_tokens":%d,"cache_creation":{"ephemeral_5m_input_tokens":%d,"ephemeral_1h_input_tokens":%d},"output_tokens":%d}}`,
+		c.Model, stop, said, u.Uncached, u.Read, u.Write5m, u.Write1h, u.Output)
+}
+
+// send answers, or does what the fault makes of that, and notes what is billed.
+func (c *serving) send(note func(u prompt.Usage, answered bool)) {
+	text, stop, u := c.answer()
+	body, flush := c.body(text, stop, u), http.NewResponseController(c.w).Flush
+	c.w.Header().Set("Content-Type", "application/json")
 	note(u, false)
-	c.w.Header().Set("Content-Type", "text/event-stream")
-	for i, e := range events {
-		if i == len(events)/2 && c.breaks(e) {
-			return
-		}
-		if i == len(events)-1 {
-			note(u, true)
-		}
-		if !c.send(e) {
-			return
-		}
-	}
-}
-
-// send writes an event at once, and reports whether the client is there.
-func (c *serving) send(data string) bool {
-	_, err := io.WriteString(c.w, "data: "+data+"\n\n")
-	return err == nil && http.NewResponseController(c.w).Flush() == nil
-}
-
-// breaks makes the faults of a stream ahead of an event, and reports whether that is its end.
-func (c *serving) breaks(event string) bool {
 	switch c.fault {
 	case "reset":
 		if conn, _, err := http.NewResponseController(c.w).Hijack(); err == nil {
 			_ = conn.Close() // it is meant to break
 		}
 	case "cut":
+		c.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		io.WriteString(c.w, body[:len(body)/2])
 	case "stall":
 		<-c.r.Context().Done()
 	case "loris":
-		for c.send(`{"type":"ping"}`) && c.r.Context().Err() == nil {
+		for c.r.Context().Err() == nil {
+			if _, err := io.WriteString(c.w, " "); err != nil || flush() != nil {
+				return
+			}
 			time.Sleep(50 * time.Millisecond)
 		}
 	case "flood":
-		for c.send(event) {
+		for err := error(nil); err == nil; _, err = io.WriteString(c.w, body) {
 		}
-	case "error-event":
-		c.send(`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)
+	case "error-answer":
+		io.WriteString(c.w, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)
 	default:
-		return false
+		note(u, true)
+		io.WriteString(c.w, body)
 	}
-	return true
 }

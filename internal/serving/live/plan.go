@@ -1,33 +1,60 @@
 package live
 
 import (
+	"embed"
+	"fmt"
 	"regexp"
-	"slices"
 	"strings"
+	"time"
 
 	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// kind is the kind of a call's answer.
-type kind uint8
-
+// Providers of real models.
 const (
-	kindSummary kind = iota // nine sections after an analysis
-	kindMemory              // the session memory: ten sections
-	kindServer              // the provider's own compaction
+	Anthropic = "anthropic"
+	OpenAI    = "openai" // also servers with the same interface
 )
 
-// Names that the layers give to calls.
+// DefaultMaxOutput bounds a call without a limit of its own, tokens: the client's cap for summaries, of which 99.99 %
+// take at most 17,387.
+const DefaultMaxOutput = 20_000
+
+// Settings configure real calls: the block live of a scenario.
+type Settings struct {
+	Provider string `yaml:"provider" enum:"anthropic,openai" doc:"anthropic, or openai for any server with chat completions (vLLM, llama.cpp)."`
+	// Model replaces the session's model, under exactly this name. A strategy that
+	// names its own model keeps it. Recorded names are sent without what a cloud
+	// platform or the client adds to them.
+	Model        string        `yaml:"model" doc:"Model to ask in place of the session's (\"\" for that), under exactly this name. A small model that a strategy names for itself stays."`
+	Instructions string        `yaml:"instructions" doc:"What to ask of every summary besides."`
+	MaxOutput    int           `yaml:"max_output" min:"1" doc:"Most tokens to ask for in an answer, where the strategy says nothing and the model allows it: the client's own cap for summaries."`
+	Budget       float64       `yaml:"budget_usd" min:"0" doc:"Stop before real calls cost more; 0: no limit."`
+	MaxCalls     int           `yaml:"max_calls" min:"0" doc:"Stop before more requests are sent; 0: no limit."`
+	Concurrency  int           `yaml:"concurrency" min:"1" doc:"Calls at once."`
+	Attempts     int           `yaml:"attempts" min:"1" max:"1000" doc:"Requests for one call before it counts as failed."`
+	Timeout      time.Duration `yaml:"timeout" above:"0s" max:"24h" doc:"Longest time for one request."`
+}
+
+// DefaultSettings returns the settings of a scenario without a block live.
+func DefaultSettings() Settings {
+	return Settings{
+		Provider: Anthropic, MaxOutput: DefaultMaxOutput, Concurrency: 4, Attempts: 4, Timeout: DefaultTimeout,
+	}
+}
+
+// Words by which layers name calls and their ways.
 const (
-	sourceCompact       = "compact"
-	sourceSessionMemory = "session_memory"
-	wayServer           = "server"
+	sourceCompact = "compact"
+	wayServer     = "server" // the provider's own compaction
 )
+
+// whyNotMade is why a call for the provider's own compaction fails.
+const whyNotMade = "the provider's own compaction is not asked for in real calls"
 
 // plan is what a call requests; it depends only on sizes.
 type plan struct {
-	kind      kind
 	part      prompt.Part
 	pivot     int // position of the first entry the summary replaces
 	model     string
@@ -44,12 +71,6 @@ func (o *Options) plan(c *summarizer.Call) plan {
 		p.maxOutput = int(in.MaxOutput)
 	}
 	p.maxOutput = o.bounded(p.maxOutput, p.model, c)
-	switch {
-	case in.Way == wayServer:
-		p.kind = kindServer
-	case in.Source == sourceSessionMemory:
-		p.kind = kindMemory
-	}
 	if p.part = in.Part; p.part == prompt.PartFrom {
 		p.pivot = pivot(c)
 	}
@@ -99,10 +120,8 @@ func askedName(recorded string) string {
 	return name
 }
 
-// made reports whether a call is made for real: its source is live, and its answer not recorded.
-func (o *Options) made(in *prompt.Intent) bool {
-	return (in.Known == nil || in.Sized) && slices.Contains(o.Sources, in.Source)
-}
+// made reports whether a call is made for real: a compaction whose answer is not recorded.
+func made(in *prompt.Intent) bool { return in.Known == nil && in.Source == sourceCompact }
 
 // pivot returns the position of the first entry that a summary of the later part replaces, by its size.
 func pivot(c *summarizer.Call) int {
@@ -123,23 +142,10 @@ func pivot(c *summarizer.Call) int {
 func (s *Summarizer) expected(c *summarizer.Call, p *plan) Estimate {
 	u := coldUsage(c)
 	u.Output = int64(s.opts.Stub.Summarize(c.Intent, c.Draws, c.Event, c.Span).Output)
-	if p.kind == kindMemory {
-		u.Output = max(u.Output, s.memorySize(c))
-	}
 	u.Output = min(u.Output, int64(p.maxOutput))
 	most := u
 	most.Output = int64(p.maxOutput)
 	return Estimate{Calls: 1, Usage: u, USD: s.opts.Prices(p.model, u), MostUSD: s.opts.Prices(p.model, most)}
-}
-
-// memorySize returns the size of a session memory that is updated, tokens: a
-// call writes all of it again.
-func (s *Summarizer) memorySize(c *summarizer.Call) int64 {
-	size := int64(c.Intent.Instruction)
-	if w, ok := s.memory.find(c.Intent.Base); ok {
-		size = int64(w.tokens)
-	}
-	return min(size, memoryTokens)
 }
 
 // coldUsage returns the input of a call that reads nothing: what precedes a marker is written for its lifetime. The
@@ -165,4 +171,67 @@ func coldUsage(c *summarizer.Call) prompt.Usage {
 	}
 	u.Uncached = int64(c.Context.Tokens()) - done
 	return u
+}
+
+//go:embed instructions/*.txt
+var instructions embed.FS
+
+// wordsOf returns the text of an instruction, which comes with the program.
+func wordsOf(name string) string {
+	b, err := instructions.ReadFile("instructions/" + name + ".txt")
+	if err != nil {
+		panic(err) // the names are constants
+	}
+	return strings.TrimSuffix(string(b), "\n")
+}
+
+// section is a section that a summary must have, with what is asked of it.
+type section struct{ title, asks string }
+
+// The sections of a summary (000:386-395, 002:84-93), and those that end one after which messages stay (002:118).
+var (
+	summarySections = sectionsOf("summary-sections")
+	workSections    = sectionsOf("work-sections")
+)
+
+func sectionsOf(name string) (list []section) {
+	for line := range strings.SplitSeq(wordsOf(name), "\n") {
+		title, asks, _ := strings.Cut(line, ": ")
+		list = append(list, section{title, asks})
+	}
+	return list
+}
+
+// sections returns the sections that an answer must have.
+func (p *plan) sections() []section {
+	if p.part == prompt.PartUpTo {
+		n := len(summarySections) - len(workSections)
+		return append(summarySections[:n:n], workSections...)
+	}
+	return summarySections
+}
+
+const summaryForm = "IMPORTANT: answer with text only. Call no tool: every call is refused, and this answer is the only one you give. " +
+	"It is one <analysis> block and behind it one <summary> block, and nothing else."
+
+// instruction returns the words at the end of a call. quote is the beginning of the summarised part, custom what the
+// user wants of summaries; each may be "".
+func (p *plan) instruction(quote, custom string) string {
+	part := "Summarise this conversation. Your summary takes its place: whoever goes on with the work sees nothing else of it."
+	switch p.part {
+	case prompt.PartFrom:
+		part = fmt.Sprintf("Summarise the later part of this conversation. It begins with these words:\n%q\nThe messages ahead of it stay "+
+			"as they are: do not summarise them again, and use them only to understand the rest.", quote)
+	case prompt.PartUpTo:
+		part = "Summarise this conversation. Newer messages, which you do not see, stay as they are and will follow your summary."
+	}
+	var list strings.Builder
+	for i, s := range p.sections() {
+		fmt.Fprintf(&list, "%d. %s: %s\n", i+1, s.title, s.asks)
+	}
+	if custom = strings.TrimSpace(custom); custom != "" {
+		custom = "\nThe person also wants this of the summary:\n" + custom + "\n"
+	}
+	return strings.NewReplacer("{form}", summaryForm, "{part}", part, "{sections}", list.String(), "{custom}", custom).
+		Replace(wordsOf("summary"))
 }

@@ -36,7 +36,7 @@ func TestMaxOutput(t *testing.T) {
 		{"the window of another model", Options{Settings: Settings{Model: "other"}}, sent + 3000, 0, 20_000},
 		{"no window told", Options{}, 0, 0, 20_000},
 	} {
-		tc.opts.Calls = folder(t, t.TempDir(), RecordMissing)
+		tc.opts.Calls = folder(t, t.TempDir(), Make)
 		c.Window, c.Intent.MaxOutput = tc.window, tc.asked
 		l := newLive(t, tc.opts)
 		if p := l.opts.plan(c); p.maxOutput != tc.want {
@@ -48,7 +48,7 @@ func TestMaxOutput(t *testing.T) {
 // The model that takes the session's place does not take that of a strategy's own.
 func TestModel(t *testing.T) {
 	c := conversation("alpha").call()
-	l := newLive(t, Options{Calls: folder(t, t.TempDir(), RecordMissing), Settings: Settings{Model: "us.anthropic.mine-v1:0"}})
+	l := newLive(t, Options{Calls: folder(t, t.TempDir(), Make), Settings: Settings{Model: "us.anthropic.mine-v1:0"}})
 	if p := l.opts.plan(c); p.model != "us.anthropic.mine-v1:0" {
 		t.Errorf("the session's model is asked as %q", p.model)
 	}

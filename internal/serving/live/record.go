@@ -25,9 +25,8 @@ type Mode string
 
 // The modes of a folder.
 const (
-	Replay        Mode = "replay"         // a call that is not recorded is an error; no server is called
-	Make          Mode = "live"           // every call is made again, once in the life of the Folder
-	RecordMissing Mode = "record-missing" // calls are made if they are not recorded, or failed for a passing reason
+	Replay Mode = "replay" // a call that is not recorded is an error; no server is called
+	Make   Mode = "live"   // calls are made if they are not recorded, or failed for a passing reason
 )
 
 // ErrMissing is the error of a call that is not recorded.
@@ -197,14 +196,11 @@ func (f *Folder) read(k Key) (*Record, error) {
 	return r, nil
 }
 
-// there returns the record that answers a call in the folder's mode, nil if the call must be made. RecordMissing
-// repeats a passing failure once in the Folder's life.
+// there returns the record that answers a call, nil if the call must be made. A passing failure is made again once in
+// the Folder's life.
 func (f *Folder) there(k Key, made bool) (*Record, error) {
-	if f.mode == Make && !made {
-		return nil, nil
-	}
 	r, err := f.read(k)
-	if r != nil && r.Reply.Failure != nil && r.Reply.Failure.Passing() && f.mode == RecordMissing && !made {
+	if r != nil && r.Reply.Failure != nil && r.Reply.Failure.Passing() && f.mode == Make && !made {
 		return nil, nil
 	}
 	return r, err

@@ -24,7 +24,7 @@ func TestNamedByTheBody(t *testing.T) {
 	for _, provider := range []string{Anthropic, OpenAI} {
 		server, web := serve(t)
 		if provider == OpenAI {
-			web = openAIAt(t, server.URL, limit{})
+			web = openAIAt(t, server.URL, 0)
 		}
 		s, dir := conversation("alpha"), t.TempDir()
 		l := newLive(t, Options{Backend: web, Texts: library(s), Calls: folder(t, dir, Make), Settings: Settings{Provider: provider}})
@@ -62,8 +62,6 @@ func TestIdentity(t *testing.T) {
 		"another model":        name(Options{Settings: Settings{Model: "claude-haiku-4-5"}}, nil),
 		"output":               name(Options{Settings: Settings{MaxOutput: 100}}, nil),
 		"instructions":         name(Options{Settings: Settings{Instructions: "Briefly."}}, nil),
-		"a compaction":         name(Options{}, byServer),
-		"source":               name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Source = sourceSessionMemory }),
 		"prefix":               name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Own = true }),
 		"repetition":           name(Options{}, func(_ *script, c *summarizer.Call) { c.Intent.Ordinal = 1 }),
 		"markers":              name(Options{}, func(_ *script, c *summarizer.Call) { c.Markers[1].TTL = prompt.TTL1h }),
@@ -89,9 +87,9 @@ func nth(n byte) Key { return Key(fmt.Sprintf("%064x", n)) }
 func answered(text string) *Record {
 	return &Record{
 		Session: "alpha", Source: "compact", Model: "m", Round: 3, Began: time.Unix(1000, 0).UTC(),
-		Reply: Reply{ID: "i", Model: "m", StopReason: "end_turn", Text: words(text), Attempts: 1, First: time.Second, Total: 2 * time.Second,
+		Reply: Reply{ID: "i", Model: "m", StopReason: "end_turn", Text: words(text), Attempts: 1, Total: 2 * time.Second,
 			Usage: prompt.Usage{Uncached: 1, Read: 2, Write5m: 3, Write1h: 4, WriteOther: 5, Output: 6}, Wasted: prompt.Usage{Output: 7},
-			Passes: 2, Compacted: 4, Thinking: 5, ToolCalls: []string{"Read"}},
+			Thinking: 5},
 	}
 }
 
@@ -116,7 +114,7 @@ func TestModes(t *testing.T) {
 		mode            Mode
 		stored, missing int64 // calls made where the call is recorded, and where it is not
 		has             bool
-	}{{Replay, 0, 0, true}, {Make, 1, 1, false}, {RecordMissing, 0, 1, true}} {
+	}{{Replay, 0, 0, true}, {Make, 0, 1, true}} {
 		dir := t.TempDir()
 		first := asker{give: answered("one\ntwo\n")}
 		if _, _, err := folder(t, dir, Make).Do(t.Context(), nth(1), first.ask); err != nil {
@@ -159,7 +157,7 @@ func TestFailuresOfRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f := folder(t, dir, RecordMissing)
+	f := folder(t, dir, Make)
 	again := asker{give: recordOf(CauseNetwork)}
 	for range 2 {
 		if _, _, err := f.Do(t.Context(), nth(1), again.ask); err != nil {
@@ -177,7 +175,7 @@ func TestFailuresOfRecords(t *testing.T) {
 
 // However many want a call, it is made once, and all get the same.
 func TestCallsAreMadeOnce(t *testing.T) {
-	f := folder(t, t.TempDir(), RecordMissing)
+	f := folder(t, t.TempDir(), Make)
 	a := asker{give: answered("once")}
 	var wg sync.WaitGroup
 	for range 64 {
@@ -243,7 +241,7 @@ func TestOpenFolder(t *testing.T) {
 	if err := os.WriteFile(old, []byte(`{"version":2}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, mode := range []Mode{Replay, Make, RecordMissing} {
+	for _, mode := range []Mode{Replay, Make} {
 		_, err := OpenFolder(dir, mode)
 		if err == nil || !strings.Contains(err.Error(), old+" was recorded by an earlier version of sim") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", mode, err)

@@ -6,7 +6,9 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -18,8 +20,6 @@ type Report struct {
 	// refused them, or there was another reason.
 	Refused    int `json:"refused,omitzero"`
 	Unanswered int `json:"unanswered,omitzero"`
-	// Shared are calls whose answer another call of the run made or replayed, for instance that of another strategy.
-	Shared int `json:"shared"`
 	// Requests are those sent for the calls made; the excess over Made are retries.
 	Requests int64 `json:"requests"`
 	// Usage is what the server billed for the calls made.
@@ -40,11 +40,12 @@ type Report struct {
 	Composed Composed       `json:"composed"`
 	Estimate Estimate       `json:"-"`     // of a dry run
 	Models   map[string]int `json:"-"`     // calls that a dry run would make, by model
-	Calls    []Call         `json:"calls"` // each of them, by cell, session and number
+	Calls    []Call         `json:"calls"` // each of them once, whichever cells share it, by session, thread and round
 
 	// In whole billionths of a dollar, so that the order of concurrent calls does not matter.
 	spent, likely, most int64
 	estimated           map[Key]bool // calls that a dry run has counted
+	place               map[Key]int  // of the calls in Calls
 }
 
 // Retries returns the requests that were sent again.
@@ -101,24 +102,31 @@ func (s *Shared) Report() Report {
 	defer s.mu.Unlock()
 	r := s.report
 	r.Failures, r.Models = maps.Clone(r.Failures), maps.Clone(r.Models)
-	r.Calls = slices.Clone(r.Calls)
-	r.settle()
+	r.Calls, r.place = slices.Clone(r.Calls), nil
+	slices.SortFunc(r.Calls, func(a, b Call) int {
+		return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Round, b.Round), cmp.Compare(a.key, b.key))
+	})
+	var cost int64
+	for i := range r.Calls {
+		if c := &r.Calls[i]; c.Replayed {
+			r.Replayed++
+			cost += c.cost
+		}
+	}
+	r.ReplayedUSD = float64(cost) / nano
 	r.USD, r.Estimate.USD, r.Estimate.MostUSD = float64(r.spent)/nano, float64(r.likely)/nano, float64(r.most)/nano
 	return r
 }
 
 // Call describes one live call, without its texts.
 type Call struct {
-	Cell     string `json:"cell"`
 	Session  string `json:"session"`
 	Thread   int32  `json:"thread"`
-	Round    int32  `json:"round"`  // the call was made before this round of the thread, from 0
-	Number   int32  `json:"number"` // among the live calls of the session in this cell, from 1
+	Round    int32  `json:"round"` // the call was made before this round of the thread, from 0
 	Source   string `json:"source"`
 	Way      string `json:"way"`
 	Model    string `json:"model"`
 	Replayed bool   `json:"replayed"`        // the answer was stored before the run
-	Shared   bool   `json:"shared,omitzero"` // the answer is another call's of the run
 	Failed   string `json:"failed,omitzero"` // why it gave no summary
 	// Refused is why the server refused the request; it is not written to reports.
 	Refused string `json:"-"`
@@ -137,7 +145,6 @@ type Call struct {
 	Bytes  int32 `json:"bytes"`
 
 	key  Key
-	made bool  // for this call or an equal one
 	cost int64 // nano-USD, cost when it was made
 }
 
@@ -146,17 +153,24 @@ func (o *Options) cost(model string, reply *Reply) int64 {
 	return nanos(o.Prices(model, reply.Usage) + o.Prices(model, reply.Wasted))
 }
 
-// record adds a call to the report, and why it has no summary, "" if it has one.
+// record adds a call to the report, once, and why it has no summary, "" if it has one.
 func (s *Summarizer) record(m *composer, reply *Reply, a *prompt.Answer, why string, replayed bool) {
 	c := m.call
 	call := Call{
-		Cell: s.opts.Name, Session: c.Session.ID, Thread: c.Thread, Round: c.Round, Number: c.Intent.Number,
-		Source: c.Intent.Source, Way: c.Intent.Way, Model: m.plan.model, Failed: a.Failed, Refused: refused(reply.Failure),
+		Session: c.Session.ID, Thread: c.Thread, Round: c.Round, Replayed: replayed, Source: c.Intent.Source, Way: c.Intent.Way, Model: m.plan.model, Failed: a.Failed, Refused: refused(reply.Failure),
 		Usage: a.Measured.Usage, Wasted: reply.Wasted, Estimated: reply.Estimated, Thought: reply.Thinking,
 		Attempts: a.Measured.Attempts, Seconds: float64(a.Total) / 1e9, Tokens: a.Summary, Bytes: a.Bytes,
-		key: m.key, made: !replayed, cost: s.opts.cost(m.plan.model, reply),
+		key: m.key, cost: s.opts.cost(m.plan.model, reply),
 	}
 	s.opts.Shared.update(func(r *Report) {
+		if i, ok := r.place[m.key]; ok {
+			r.Calls[i].Replayed = r.Calls[i].Replayed && replayed
+			return
+		}
+		if r.place == nil {
+			r.place = map[Key]int{}
+		}
+		r.place[m.key] = len(r.Calls)
 		r.Calls = append(r.Calls, call)
 		if why != "" {
 			count(&r.Failures, why)
@@ -177,28 +191,93 @@ func refused(f *Failure) string {
 	return fmt.Sprintf("HTTP %d, %s", f.Status, f.Message)
 }
 
-// settle sorts the calls and marks each as made, replayed or shared. Of equal calls the
-// first in this order counts as the first, because the actual one depends on the machine.
-func (r *Report) settle() {
-	slices.SortStableFunc(r.Calls, func(a, b Call) int {
-		return cmp.Or(cmp.Compare(a.Cell, b.Cell), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Number, b.Number))
-	})
-	made, seen := map[Key]bool{}, map[Key]bool{}
-	for _, c := range r.Calls {
-		made[c.key] = made[c.key] || c.made
+// Text says how many calls were real, and which models have no known price.
+func (r *Report) Text(unpriced []string, err error) string {
+	var parts []string
+	if text := r.sentText(unpriced); text != "" {
+		parts = append(parts, text)
 	}
-	var cost int64
-	for i := range r.Calls {
-		c := &r.Calls[i]
-		c.Shared, c.Replayed = seen[c.key], !seen[c.key] && !made[c.key]
-		seen[c.key] = true
-		if c.Shared {
-			r.Shared++
+	if r.Replayed > 0 {
+		parts = append(parts, fmt.Sprintf("%s replayed that cost $%.2f", document.Count(r.Replayed, "call"), r.ReplayedUSD))
+	}
+	if len(parts) == 0 && err != nil {
+		return "summaries by real models: no call was answered"
+	}
+	if len(parts) == 0 {
+		return "no summary calls were needed"
+	}
+	return "summaries by real models: " + strings.Join(parts, ", ")
+}
+
+// sentText says what was sent and with what result, "" for nothing.
+func (r *Report) sentText(unpriced []string) string {
+	if r.Made == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%s made for $%.2f", document.Count(r.Made, "real call"), r.USD)
+	if len(unpriced) > 0 {
+		text += ", besides those of " + strings.Join(unpriced, ", ") + ", for which no price is known"
+	}
+	var lost []string
+	if r.Refused > 0 {
+		lost = append(lost, fmt.Sprintf("%d refused", r.Refused))
+	}
+	if r.Unanswered > 0 {
+		lost = append(lost, fmt.Sprintf("%d not answered", r.Unanswered))
+	}
+	if len(lost) > 0 {
+		text += ", of which " + strings.Join(lost, " and ")
+	}
+	if n := r.Retries(); n > 0 {
+		text += fmt.Sprintf(" (%s sent again)", document.Count(int(n), "request"))
+	}
+	return text
+}
+
+// Notes are the caveats of figures that depend on real calls.
+func (r *Report) Notes() []string {
+	var notes []string
+	for _, why := range slices.Sorted(maps.Keys(r.Failures)) {
+		text := fmt.Sprintf("%s gave no summary: %s", document.Count(r.Failures[why], "real call"), why)
+		if n, reason := Refusals(r.Calls); n > 0 && why == string(CauseRequest) {
+			text += ": " + reason
 		}
-		if c.Replayed {
-			r.Replayed++
-			cost += c.cost
+		notes = append(notes, text)
+	}
+	if r.Missing+r.Cut > 0 {
+		notes = append(notes, fmt.Sprintf("sections of summaries: %d missing, %d cut to their limit", r.Missing, r.Cut))
+	}
+	if n := r.Composed.Unseen; n > 0 {
+		notes = append(notes, "requests lack about "+Thousands(n)+" bytes of text that no recording shows")
+	}
+	if n := r.Composed.Lost; n > 0 {
+		notes = append(notes, "requests lack "+document.Count(n, "text")+" of earlier summaries, whose words are not known")
+	}
+	return notes
+}
+
+// Refusals counts the calls that a server refused for their content, and gives
+// its most frequent reason.
+func Refusals(calls []Call) (n int, reason string) {
+	of := map[string]int{}
+	for i := range calls {
+		if why := calls[i].Refused; why != "" {
+			of[why]++
+			n++
 		}
 	}
-	r.ReplayedUSD = float64(cost) / nano
+	for _, why := range slices.Sorted(maps.Keys(of)) {
+		if of[why] > of[reason] {
+			reason = why
+		}
+	}
+	return n, reason
+}
+
+// Thousands formats a number of tokens in thousands.
+func Thousands(n int64) string {
+	if n < 10_000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%dk", (n+500)/1000)
 }

@@ -15,9 +15,9 @@ import (
 // Each fault that may pass is survived: the summary comes with the attempt after
 // it, and nothing that was answered is asked again.
 func TestRetrySurvives(t *testing.T) {
-	for _, fault := range []string{"429", "429:1", "500", "502", "503", "529", "reset", "cut", "error-event", "stall", "loris"} {
+	for _, fault := range []string{"429", "429:1", "500", "502", "503", "529", "reset", "cut", "error-answer", "stall", "loris"} {
 		s := startServer(t, fault+"@1,2,4")
-		for name, b := range both(t, s.URL, limits(fault)) {
+		for name, b := range both(t, s.URL, timeoutOf(fault)) {
 			var c sleeps
 			r := retrying(t, b, 4, c.sleep)
 			before, had := s.Count()
@@ -44,7 +44,7 @@ func TestRetryOnce(t *testing.T) {
 	for _, fault := range []string{"400", "401", "403", "404", "too-long", "flood"} {
 		s := startServer(t, fault)
 		var c sleeps
-		r := retrying(t, anthropicAt(t, s.URL, limits(fault)), 4, c.sleep)
+		r := retrying(t, anthropicAt(t, s.URL, timeoutOf(fault)), 4, c.sleep)
 		f := failure(t)(call(r, dialogue()))
 		if n, _ := s.Count(); n != 1 || f.Attempts != 1 || len(c) > 0 {
 			t.Errorf("%s: %d requests, %+v", fault, n, f)
@@ -57,9 +57,10 @@ func failing(f Failure) *fake {
 	return &fake{do: func(int) (*Reply, error) { again := f; return &Reply{}, &again }}
 }
 
-// broken returns a backend that always fails when something was billed.
-func broken(c Cause, billed prompt.Usage) *fake {
-	return &fake{do: func(int) (*Reply, error) { return &Reply{Wasted: billed}, &Failure{Cause: c} }}
+// times is what so many attempts at the dialogue are booked that broke off.
+func times(n int64) prompt.Usage {
+	u := estimate(dialogue())
+	return prompt.Usage{Write1h: n * u.Write1h, Output: n * u.Output}
 }
 
 // The nth wait lies between nothing and twice the one before, up to the
@@ -115,19 +116,19 @@ func TestRetryCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	b := &fake{do: func(int) (*Reply, error) {
 		time.AfterFunc(20*time.Millisecond, cancel)
-		return &Reply{Wasted: prompt.Usage{Uncached: 5}}, &Failure{Cause: CauseRate, After: time.Minute}
+		return &Reply{}, &Failure{Cause: CauseRate, After: time.Minute}
 	}}
 	r := retrying(t, b, 4, sleep)
 	reply, err := r.Do(ctx, dialogue())
-	if !errors.Is(err, context.Canceled) || b.calls != 1 || reply.Wasted.Uncached != 5 {
+	if !errors.Is(err, context.Canceled) || b.calls != 1 || reply.Attempts != 1 {
 		t.Errorf("%v after %d calls", err, b.calls)
 	}
 }
 
 // A failure tells what all attempts were billed.
 func TestRetryAddsUp(t *testing.T) {
-	r := retrying(t, broken(CauseBroken, prompt.Usage{Uncached: 10, Output: 1}), 3, quick)
-	if f := failure(t)(call(r, dialogue())); f.Billed != (prompt.Usage{Uncached: 30, Output: 3}) || f.Attempts != 3 {
+	r := retrying(t, failing(Failure{Cause: CauseBroken}), 3, quick)
+	if f := failure(t)(call(r, dialogue())); f.Billed != times(3) || f.Attempts != 3 {
 		t.Errorf("%+v", f)
 	}
 }

@@ -106,11 +106,8 @@ func (k Secret) forms() map[string]bool {
 
 // redactReply removes the key from everything a server says in an answer.
 func (k Secret) redactReply(r *Reply) {
-	for _, s := range []*string{&r.ID, &r.Model, &r.StopReason, (*string)(&r.Text), (*string)(&r.Compaction)} {
+	for _, s := range []*string{&r.ID, &r.Model, &r.StopReason, (*string)(&r.Text)} {
 		*s = k.redact(*s)
-	}
-	for i := range r.ToolCalls {
-		r.ToolCalls[i] = k.redact(r.ToolCalls[i])
 	}
 }
 

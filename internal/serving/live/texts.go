@@ -1,10 +1,7 @@
 package live
 
 import (
-	"slices"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/sim/prompt"
 )
@@ -14,11 +11,9 @@ import (
 const (
 	clearedText   = "[Old tool result content cleared]"
 	emptyResult   = "(no output)"
-	missingResult = "[The result of this call is not there.]"
 	unseenText    = "[Something stood here that the recording does not show.]"
 	truncatedText = "[earlier conversation truncated for compaction retry]"
 	leadingText   = "[The conversation begins with a response.]"
-	pausedText    = "[The conversation stands here.]"
 	summaryHeader = "The conversation before this point has been summarised, as it did not fit any more. What follows is the summary.\n\n"
 	storedOpening = "<persisted-output>\nThe output was large and is stored in a file. It begins like this:\n"
 	storedClosing = "\n</persisted-output>"
@@ -66,8 +61,10 @@ func (p *composer) injected(i int, e prompt.Entry, b *prompt.Block) (err error) 
 	var text string
 	switch {
 	case e.Kind == prompt.KindSummary:
-		if w, ok := p.recall(b.Digest); ok {
+		if w, ok := p.memory.find(b.Digest); ok {
 			text = summaryHeader + w.message(e.Tokens)
+		} else {
+			p.count.Lost++
 		}
 	case e.Kind == prompt.KindAttachment:
 		if text, err = p.restored(e, b); err != nil {
@@ -80,7 +77,7 @@ func (p *composer) injected(i int, e prompt.Entry, b *prompt.Block) (err error) 
 		text = p.unseen(int64(e.Tokens) * bytesPerToken)
 	}
 	p.cover(i, text)
-	p.add(i, roleOf(e), Text(text))
+	p.add(i, roleOf(e), text)
 	return nil
 }
 
@@ -161,73 +158,4 @@ func (p *composer) past() int {
 func madeFrom(made, from prompt.Digest, tokens int32) bool {
 	of := from.ExtendInt(uint64(tokens))
 	return made == of || made == of.Extend(prompt.Digest{}) || made == (prompt.Digest{}).Extend(from).ExtendInt(uint64(tokens))
-}
-
-// System prompts of this package, for the head of a request: recordings have none.
-const (
-	agentSystem = "You are an agent that helps a person with software. You read and change files and run " +
-		"commands by your tools."
-	summarySystem = "You summarise conversations between a person and a coding agent so that the work can go on " +
-		"from your summary."
-)
-
-// head puts the system prompt and the tools into a request, these by name alone: of a call that has a head of its own,
-// only those that its messages call, as the API requires.
-func (p *composer) head(r *Request) {
-	system := agentSystem
-	called := slices.ContainsFunc(p.blocks, func(b placed) bool { return b.block.Type == typeUse })
-	if p.call.Intent.Own {
-		system = summarySystem
-	}
-	r.System = []Block{Text(system)}
-	if p.call.Intent.Own && !called {
-		return
-	}
-	for _, name := range p.names() {
-		r.Tools = append(r.Tools, Tool{Name: name, Description: "A tool of the agent.", InputSchema: jsontext.Value(`{"type":"object"}`)})
-	}
-}
-
-// names returns the names of the session's tools in the form of the API, sorted, each once.
-func (p *composer) names() []string {
-	var list []string
-	add := func(name string) {
-		if name = safeName(name); !slices.Contains(list, name) {
-			list = append(list, name)
-		}
-	}
-	for _, name := range p.call.Session.Tools {
-		if name != "" {
-			add(name)
-		}
-	}
-	for i := range p.blocks {
-		if b := &p.blocks[i].block; b.Type == typeUse {
-			add(b.Name)
-		}
-	}
-	return list
-}
-
-// toolName returns the name of the tool that a block calls.
-func (p *composer) toolName(b *prompt.Block, read string) string {
-	if t := p.call.Session.Tools; b.Tool > 0 && int(b.Tool) < len(t) {
-		return safeName(t[b.Tool])
-	}
-	return safeName(read)
-}
-
-// safeName returns a name in the characters and the length that the API accepts for tools.
-func safeName(name string) string {
-	const longest = 64
-	name = strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
-			return r
-		}
-		return '_'
-	}, name)
-	if name == "" {
-		return "tool"
-	}
-	return name[:min(len(name), longest)]
 }

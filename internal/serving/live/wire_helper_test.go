@@ -11,16 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // canary is a key that must show up nowhere.
 const canary = "dev-acme-canary5f1b9c7e2d"
-
-// limit bounds one attempt.
-type limit struct{ Timeout, Idle time.Duration }
 
 // newAnthropic and newOpenAI return clients of either interface.
 func newAnthropic(c Config) (*Client, error) {
@@ -33,18 +28,18 @@ func newOpenAI(c Config) (*Client, error) {
 	return NewClient(c)
 }
 
-func anthropicAt(t testing.TB, url string, l limit) *Client {
+func anthropicAt(t testing.TB, url string, timeout time.Duration) *Client {
 	t.Helper()
-	b, err := newAnthropic(Config{Key: NewSecret(canary), BaseURL: url, Settings: Settings{Timeout: l.Timeout}, Idle: l.Idle})
+	b, err := newAnthropic(Config{Key: NewSecret(canary), BaseURL: url, Settings: Settings{Timeout: timeout}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-func openAIAt(t testing.TB, url string, l limit) *Client {
+func openAIAt(t testing.TB, url string, timeout time.Duration) *Client {
 	t.Helper()
-	b, err := newOpenAI(Config{Key: NewSecret(canary), BaseURL: url + "/v1/", Settings: Settings{Timeout: l.Timeout}, Idle: l.Idle})
+	b, err := newOpenAI(Config{Key: NewSecret(canary), BaseURL: url + "/v1/", Settings: Settings{Timeout: timeout}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +105,8 @@ func retrying(t testing.TB, b Backend, attempts int, sleep func(context.Context,
 }
 
 // both returns a backend of each kind that asks the same server.
-func both(t testing.TB, url string, l limit) map[string]Backend {
-	return map[string]Backend{"anthropic": anthropicAt(t, url, l), "openai": openAIAt(t, url, l)}
+func both(t testing.TB, url string, timeout time.Duration) map[string]Backend {
+	return map[string]Backend{"anthropic": anthropicAt(t, url, timeout), "openai": openAIAt(t, url, timeout)}
 }
 
 // says answers every request with a status, headers and a body.
@@ -137,21 +132,17 @@ const instruction = `Summarise this conversation. In <summary>, write these sect
 5. Pending Tasks: what is not done
 `
 
-// conversation is a request with a tool call, a summary's instruction at its
-// end, and breakpoints at the system prompt (1h) and the instruction (5m).
+// dialogue is a request with a summary's instruction at its end, and breakpoints
+// at the system prompt (1h) and the instruction (5m).
 func dialogue() *Request {
 	return &Request{
-		Model: "claude-sonnet-4-5", MaxTokens: 4000, Stream: true,
+		Model: "claude-sonnet-4-5", MaxTokens: 4000,
 		System: []Block{marked(strings.Repeat("You write code with care. ", 300), ttl1h)},
-		Tools:  []Tool{{Name: "Read", Description: "Reads a file", InputSchema: jsontext.Value(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}},
 		Messages: []Message{
 			{Role: roleUser, Content: []Block{Text("Please find out why the parser in src/parser/lexer.go loses the last line.")}},
-			{Role: roleAssistant, Content: []Block{
-				Text("I look at the lexer first, since it decides where lines end."),
-				useBlock("t1", "Read", jsontext.Value(`{"path":"src/parser/lexer.go"}`)),
-			}},
+			{Role: roleAssistant, Content: []Block{Text("I look at the lexer first, since it decides where lines end.")}},
 			{Role: roleUser, Content: []Block{
-				resultBlock("t1", strings.Repeat("func (l *lexer) next() rune { return l.src[l.pos] }\n", 60), false),
+				Text(strings.Repeat("func (l *lexer) next() rune { return l.src[l.pos] }\n", 60)),
 				marked(instruction, ttl5m),
 			}},
 		},

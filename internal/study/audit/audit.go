@@ -12,19 +12,19 @@ package audit
 
 import (
 	"fmt"
-	"github.com/compactsim/compactsim/internal/serving/calls"
+	"slices"
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/results/studies"
+	"github.com/compactsim/compactsim/internal/serving/calls"
 	"github.com/compactsim/compactsim/traces"
 )
 
 // Options say how to explain a bill.
 type Options struct {
 	Prices calls.Prices
-	// Top is how many places of a finding, results and duplicate reads are kept; 0
-	// for all.
+	// Top is how many places of a finding are kept; 0 for all.
 	Top  int
 	Zone *time.Location // of days; UTC when nil
 	// In reports whether a time, unix ns, 0 for unknown, is in the reported period;
@@ -49,8 +49,6 @@ type auditor struct {
 	report    Report
 	bill      *bill
 	misses    misses
-	lifetimes lifetimes
-	unread    unread
 	content   content
 	results   toolResults
 	defects   defects
@@ -109,20 +107,35 @@ func (a *auditor) session(s *traces.Session) {
 			}
 			a.bill.add(c)
 			a.misses.add(c, day(c, a.options.Zone))
-			a.lifetimes.add(c)
 			a.evidence.call(c)
 			var next *calls.Call
 			if j+1 < len(thread) {
 				next = &thread[j+1]
 			}
-			if tokens, usd := a.unread.add(c, next, branches[readAt{c.Index, c.Round}]); usd > 0 {
-				a.evidence.unread.add(s.Agent, callPlace(c), tokens, usd, "never read")
+			if tokens, usd := unread(c, next, branches[readAt{c.Index, c.Round}]); usd > 0 {
+				a.evidence.unread.add(callPlace(c), tokens, usd, "never read")
 			}
 		}
 		duplicates := a.results.thread(s, thread)
 		ends[i] = a.content.thread(s, thread, start(s, int32(i), ends), func(b int32) bool { return duplicates[b] })
 	}
-	a.compactions(s, table.Threads, a.simulated[s.ID])
+	a.lost(s, table.Threads, a.simulated[s.ID])
+}
+
+// lost adds the compactions of a session whose next call is in the period and that cost more than they
+// saved. No log shows most summary calls, so the figures are those of a simulation of the recording, the
+// same as in sim audit --compactions.
+func (a *auditor) lost(s *traces.Session, threads [][]calls.Call, list []studies.Compaction) {
+	for i := range list {
+		x := &list[i]
+		t := slices.IndexFunc(s.Threads, func(t traces.Thread) bool { return t.ID == x.Thread })
+		if t < 0 || len(threads[t]) == 0 || x.NetUSD() >= 0 {
+			continue
+		}
+		if next := &threads[t][min(x.Round, len(threads[t])-1)]; !next.Out {
+			a.evidence.lost.add(callPlace(next), x.Saved, -x.NetUSD(), fmt.Sprintf("%d calls followed", x.Later))
+		}
+	}
 }
 
 // readAt is a round of a thread.
@@ -166,12 +179,8 @@ func (a *auditor) finish(sessions int) *Report {
 	r.Findings, r.Misses, r.Defects = []Finding{}, []Miss{}, []Defect{}
 	a.bill.report(r)
 	a.misses.report(r)
-	a.lifetimes.report(r)
-	a.unread.report(r)
 	a.content.report(r)
 	a.defects.report(r)
 	a.evidence.findings(r, &a.results, a.options.Top)
-	a.results.report(r, a.options.Top)
-	worstFirst(r.Compactions)
 	return r
 }

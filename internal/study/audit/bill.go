@@ -7,9 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/serving/breaks"
 	"github.com/compactsim/compactsim/internal/serving/calls"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -180,55 +178,6 @@ func (b *bill) report(r *Report) {
 	})
 }
 
-// Lifetime is what the calls of one source with one billed lifetime cost.
-type Lifetime struct {
-	Source string  `json:"source"`
-	Tier   string  `json:"lifetime"` // billed: 5m or 1h
-	Calls  int     `json:"calls"`
-	Billed float64 `json:"billed_usd"`
-	// Paused5m and Paused1h count the pauses of more than 5 minutes and of more
-	// than an hour.
-	Paused5m int   `json:"pauses_over_5m"`
-	Paused1h int   `json:"pauses_over_1h"`
-	Write5m  int64 `json:"cache_write_5m_tokens"` // of this or an unstated lifetime
-	Write1h  int64 `json:"cache_write_1h_tokens"`
-}
-
-// lifetimes has a Lifetime for the conversation, branches included, and one for
-// sub-agents; each by billed lifetime.
-type lifetimes [2][2]Lifetime
-
-func (l *lifetimes) add(c *calls.Call) {
-	if c.Automatic() || !c.Model.Known {
-		return
-	}
-	t := &l[side(c)][c.Billed()]
-	u := &c.Recorded.Usage
-	t.Calls++
-	t.Billed += c.Cost.Total()
-	t.Write5m += u.Write5m + u.WriteOther
-	t.Write1h += u.Write1h
-	if c.Gap > breaks.Short {
-		t.Paused5m++
-	}
-	if c.Gap > breaks.Long {
-		t.Paused1h++
-	}
-}
-
-func (l *lifetimes) report(r *Report) {
-	for side, source := range [2]string{"main", "agent"} {
-		for _, tier := range [2]prompt.TTL{prompt.TTL5m, prompt.TTL1h} {
-			one := l[side][tier]
-			if one.Calls == 0 {
-				continue
-			}
-			one.Source, one.Tier = source, tier.String()
-			r.Lifetimes = append(r.Lifetimes, one)
-		}
-	}
-}
-
 // sortBy sorts by an amount, largest first, then by name.
 func sortBy[T any](list []T, usd func(*T) float64, name func(*T) string) {
 	slices.SortStableFunc(list, func(a, b T) int {
@@ -242,30 +191,20 @@ type tally struct {
 	count  int
 	tokens int64
 	places []Place
-	agents map[string]float64 // USD
 }
 
-func (t *tally) add(agent string, p Place, tokens int64, usd float64, text string) {
+func (t *tally) add(p Place, tokens int64, usd float64, text string) {
 	t.usd += usd
 	t.count++
 	t.tokens += tokens
 	p.USD, p.Text = usd, text
 	t.places = append(t.places, p)
-	if t.agents == nil {
-		t.agents = map[string]float64{}
-	}
-	t.agents[agent] += usd
 }
 
 // finding makes a finding of the evidence, with the n most expensive places.
 func (t *tally) finding(name, title string, n int) Finding {
 	sortBy(t.places, func(p *Place) float64 { return p.USD }, func(p *Place) string { return p.File })
-	f := Finding{
+	return Finding{
 		Name: name, Title: title, USD: t.usd, Count: t.count, Tokens: t.tokens, Places: append([]Place{}, first(n, t.places)...),
 	}
-	for agent, usd := range t.agents {
-		f.Agents = append(f.Agents, Share{agent, usd})
-	}
-	sortBy(f.Agents, func(s *Share) float64 { return s.USD }, func(s *Share) string { return s.Agent })
-	return f
 }

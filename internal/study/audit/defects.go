@@ -1,13 +1,10 @@
 package audit
 
 import (
-	"fmt"
-	"github.com/compactsim/compactsim/internal/serving/calls"
 	"maps"
-	"path"
 	"slices"
-	"strings"
 
+	"github.com/compactsim/compactsim/internal/serving/calls"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -18,8 +15,7 @@ const DefectUnpriced = "unpriced"
 type defects struct {
 	single, empty, untimed, back []string // sessions
 	untimedCalls, backCalls      int
-	unpriced                     map[string]int             // calls by model
-	projects                     map[string]map[string]bool // paths by last part
+	unpriced                     map[string]int // calls by model
 }
 
 func (d *defects) session(s *traces.Session, threads [][]calls.Call) {
@@ -51,27 +47,12 @@ func (d *defects) session(s *traces.Session, threads [][]calls.Call) {
 	note(&d.back, s.ID, back > 0)
 	d.untimedCalls += untimed
 	d.backCalls += back
-	d.project(s.Project)
 }
 
 func note(list *[]string, name string, is bool) {
 	if is {
 		*list = append(*list, name)
 	}
-}
-
-func (d *defects) project(p string) {
-	if p == "" {
-		return
-	}
-	if d.projects == nil {
-		d.projects = map[string]map[string]bool{}
-	}
-	base := path.Base(strings.ReplaceAll(p, `\`, "/"))
-	if d.projects[base] == nil {
-		d.projects[base] = map[string]bool{}
-	}
-	d.projects[base][p] = true
 }
 
 func (d *defects) report(r *Report) {
@@ -92,10 +73,4 @@ func (d *defects) report(r *Report) {
 		d.backCalls, d.back)
 	add("single", "sessions of one call, with nothing to compare it with", len(d.single), d.single)
 	add("empty", "sessions without a call of their own, which cost nothing here", len(d.empty), d.empty)
-	for _, base := range slices.Sorted(maps.Keys(d.projects)) {
-		if paths := d.projects[base]; len(paths) > 1 {
-			add("same_name", fmt.Sprintf("projects called %s in different places, which are kept apart", base),
-				len(paths), slices.Sorted(maps.Keys(paths)))
-		}
-	}
 }

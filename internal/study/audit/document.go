@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // DocumentOptions say how to write an audit.
@@ -32,7 +31,7 @@ var pageNotes = []string{
 	"Prices are those of the API at each call's date, in USD; a subscription is billed none of this.",
 	"LIMITED: input tokens not read from the cache, which count against the rate limit.",
 	"Findings overlap: one token can be in several, so they do not add up.",
-	"Two things are simulated: what compactions cost and saved, and the last line, what to set.",
+	"Two things are simulated: which compactions cost more than they saved, and the last line, what to set.",
 }
 
 // Document returns the audit as a document. CSV is one list whose lines name
@@ -56,7 +55,7 @@ func (r *Report) Document(o DocumentOptions) *document.Document {
 
 // rest returns what stands behind the findings.
 func (p *page) rest() []document.Section {
-	list := slices.Concat(p.bill(), p.misses(), p.lifetimes(), p.compactions(), p.content(), p.defects())
+	list := slices.Concat(p.bill(), p.misses(), p.content(), p.defects())
 	var notes []document.Block
 	for _, note := range pageNotes {
 		notes = append(notes, document.Text{Text: note})
@@ -71,15 +70,11 @@ type page struct {
 }
 
 // section returns a part of the page with one table, or nothing if the table has no rows.
-func section(title string, t *document.Table, texts ...string) []document.Section {
+func section(title string, t *document.Table) []document.Section {
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	s := document.Section{Title: title, Blocks: []document.Block{t}}
-	for _, text := range texts {
-		s.Blocks = append(s.Blocks, document.Text{Text: text})
-	}
-	return []document.Section{s}
+	return []document.Section{{Title: title, Blocks: []document.Block{t}}}
 }
 
 // columns returns a name column followed by figures in several units.
@@ -154,13 +149,6 @@ func (p *page) finding(f *Finding) document.List {
 	add := func(label, text string) {
 		list = append(list, document.Item{Label: label, Text: text})
 	}
-	if len(f.Agents) > 1 {
-		var shares []string
-		for _, share := range f.Agents {
-			shares = append(shares, agentName(share.Agent)+" "+cents(share.USD))
-		}
-		add("by", strings.Join(shares, ", "))
-	}
 	for _, note := range f.Notes {
 		add("note", note)
 	}
@@ -174,14 +162,6 @@ func (p *page) finding(f *Finding) document.List {
 			strings.TrimSpace(fmt.Sprintf("%s  %s  %s", p.at(place), cents(place.USD), strings.Join(words, " "))))
 	}
 	return list
-}
-
-// agentName returns an agent's name in its maker's spelling.
-func agentName(name string) string {
-	if a := agents.Of(name); a.Name == name {
-		return a.Title
-	}
-	return name
 }
 
 // bill shows the splits.
@@ -276,37 +256,7 @@ func (p *page) misses() []document.Section {
 	return sections
 }
 
-func (p *page) lifetimes() []document.Section {
-	t := &document.Table{Columns: slices.Concat(document.Left("CALLS OF", "BILLED"), counts("N"), amounts("BILL"),
-		counts("PAUSES > 5 MIN", "> 1 H"))}
-	for i := range p.Lifetimes {
-		l := &p.Lifetimes[i]
-		t.Rows = append(t.Rows, []any{l.Source, l.Tier, l.Calls, l.Billed, l.Paused5m, l.Paused1h})
-	}
-	return section("Cache lifetimes", t)
-}
-
-// compactions shows the simulated cost and effect of compactions.
-func (p *page) compactions() []document.Section {
-	t := &document.Table{Columns: slices.Concat(named("CALL BEHIND"), document.Left("TRIGGER"), sizes("BEFORE"), spare(sizes("AFTER")),
-		spare(counts("CALL", "REWRITE", "SAVED")), counts("NET", "PAYBACK", "CALLS"))}
-	var values []float64
-	for i := range first(p.options.Top, p.Compactions) {
-		c := &p.Compactions[i]
-		values = append(values, c.CallUSD, c.RewriteUSD, c.GainUSD)
-	}
-	money := document.Amounts(values...)
-	for i := range first(p.options.Top, p.Compactions) {
-		c := &p.Compactions[i]
-		t.Rows = append(t.Rows, []any{p.at(&Place{Session: c.Session, Call: c.Call}), c.Trigger, c.Before, c.After,
-			money(c.CallUSD), money(c.RewriteUSD), money(c.GainUSD), money(c.NetUSD), c.PaidText(), c.Later})
-	}
-	return section("Compactions", t, append(p.chains.Told(), "Simulated as recorded, worst first; sim audit --compactions --strategy "+
-		"recorded shows all. CALL is the summary call, which is in the bill only if it was logged.")...)
-}
-
-// content shows what contexts were made of, what was written for nothing, and
-// what was largest.
+// content shows what contexts were made of.
 func (p *page) content() []document.Section {
 	parts := &document.Table{Columns: columns("PART", amounts("COST"),
 		document.Right(document.UnitRatio, "OVER CALLS", "IN THE LAST CALL"), sizes("TOKENS OVER CALLS"))}
@@ -314,33 +264,7 @@ func (p *page) content() []document.Section {
 		c := &p.Content[i]
 		parts.Rows = append(parts.Rows, []any{c.Part, c.USD, c.Share, c.FinalShare, c.Tokens})
 	}
-	unread := &document.Table{Columns: columns("WHERE", amounts("EXTRA COST"), counts("CALLS"),
-		sizes("TOKENS"))}
-	for i := range p.Unread {
-		u := &p.Unread[i]
-		unread.Rows = append(unread.Rows, []any{unreadWords[u.Where], u.USD, u.Calls, u.Tokens})
-	}
-	return slices.Concat(section("What the contexts were made of", parts),
-		section("Written to the cache, never read", unread),
-		p.carried("Largest tool results", p.Results), p.carried("Files read twice", p.Duplicates))
-}
-
-func (p *page) carried(title string, list []Carried) []document.Section {
-	t := &document.Table{Columns: slices.Concat(named("WHAT"), amounts("COST"), sizes("TOKENS"),
-		counts("CALLS"), named("WHERE"))}
-	for i := range first(p.options.Top, list) {
-		c := &list[i]
-		where := p.at(&c.Place)
-		if c.First > 0 {
-			where += fmt.Sprintf(", first at %d", c.First)
-		}
-		what := c.Tool
-		if c.Object != "" {
-			what += " " + tail(c.Object, maxName)
-		}
-		t.Rows = append(t.Rows, []any{what, c.USD, c.Tokens, c.Calls, where})
-	}
-	return section(title, t)
+	return section("What the contexts were made of", parts)
 }
 
 // defects says what could not be determined and why.

@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -40,24 +39,15 @@ func audited() *Report {
 		Findings: []Finding{
 			{Name: "pause_over_5m_main", Title: "Pauses outlived the entries", USD: 5, Count: 3, Tokens: 120_000, Notes: []string{"more"},
 				Places: []Place{place(20, 3, "100000 of 100000 tokens not read"), place(40, 1, "x"), place(60, 0.5, "x"), place(80, 0.5, "not shown")}},
-			{Name: "compactions", Title: "Compactions", USD: 2, Count: 1, Tokens: 50_000, Agents: []Share{{Agent: "codex", USD: 1.5}, {Agent: "claude-code", USD: 0.5}},
+			{Name: "compactions", Title: "Compactions", USD: 2, Count: 1, Tokens: 50_000,
 				Places: []Place{place(50, 2, "")}},
 			{Name: "small", Title: "Not in full", USD: 1, Count: 1, Tokens: 5, Places: []Place{}},
 		},
 		Misses: []Miss{{Cause: calls.CauseShortPause, Calls: 3, Tokens: 120_000, USD: 5}},
 		Detector: []Said{{Reason: "none", Calls: 6}, {Reason: "expiry_5m", Calls: 3, Missed: 3, Tokens: 120_000, USD: 5,
 			Causes: map[calls.Cause]int{calls.CauseShortPause: 3}}},
-		Lifetimes: []Lifetime{{Source: "main", Tier: "5m", Calls: 10, Billed: 10, Paused5m: 3}},
-		Compactions: []Compaction{
-			{Call: place(50, 0, "").Call, CallUSD: 0.1, NetUSD: -0.15, Compaction: studies.Compaction{
-				Session: "0123456789", Thread: "main", File: "/logs/api/0123456789.jsonl", Line: 50, Trigger: "recorded", Before: 167_000, After: 50_000,
-				Payback: studies.Payback{Saved: 117_000, Calls: 1, RewriteUSD: 0.2, GainUSD: 0.15, Later: 3, ReadPrice: 5e-7}}},
-		},
-		Unread:     []Unread{{Where: UnreadLast, Calls: 2, Tokens: 3000, USD: 0.01}},
-		Content:    []Content{{Part: "tool results", Tokens: 600_000, Share: 0.6, Final: 60_000, FinalShare: 0.6, USD: 4}},
-		Results:    []Carried{{Place: place(30, 2, "Read /b/api/main.go"), Tool: "Read", Object: "/b/api/main.go", Tokens: 20_000, Bytes: 60_000, Calls: 8, USD: 2}},
-		Duplicates: []Carried{{Place: place(35, 1, "Read /b/api/main.go"), Tool: "Read", Object: "/b/api/main.go", Tokens: 20_000, Calls: 4, USD: 1, First: 30}},
-		Defects:    []Defect{{Kind: DefectUnpriced, Text: "calls of models without a price", Count: 3, Names: []string{"nobody-1"}}, {Kind: "single", Text: "sessions of one call", Count: 7, Names: strings.Split("a b c d e f g", " ")}},
+		Content: []Content{{Part: "tool results", Tokens: 600_000, Share: 0.6, Final: 60_000, FinalShare: 0.6, USD: 4}},
+		Defects: []Defect{{Kind: DefectUnpriced, Text: "calls of models without a price", Count: 3, Names: []string{"nobody-1"}}, {Kind: "single", Text: "sessions of one call", Count: 7, Names: strings.Split("a b c d e f g", " ")}},
 	}
 	r.Remarks = []string{"filter: project api: 2 of 3 sessions"}
 	return r
@@ -132,7 +122,6 @@ func TestAuditIsPrintable(t *testing.T) {
 	r.Findings[0].Places[0].Text = "\x1b[31mred\a"
 	r.Defects[1].Names[0] = "a\x1b]0;title\a"
 	r.Splits[2].Lines[0].Name = "/b/\x1b[2J"
-	r.Results[0].Tool = "Re\x1bad"
 	for _, format := range []string{"table", "markdown"} {
 		var b bytes.Buffer
 		if err := r.Document(DocumentOptions{}).Write(&b, format); err != nil {

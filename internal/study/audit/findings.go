@@ -2,9 +2,9 @@ package audit
 
 import (
 	"fmt"
-	"github.com/compactsim/compactsim/internal/serving/calls"
 	"slices"
 
+	"github.com/compactsim/compactsim/internal/serving/calls"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -34,7 +34,7 @@ func side(c *calls.Call) int {
 func (e *evidence) call(c *calls.Call) {
 	u := &c.Recorded.Usage
 	if over := u.Read - largeContext; over > 0 {
-		e.context.add(c.Session.Agent, callPlace(c), over, float64(over)*c.PerToken[results.ClassRead],
+		e.context.add(callPlace(c), over, float64(over)*c.PerToken[results.ClassRead],
 			fmt.Sprintf("context of %d tokens", u.Input()))
 	}
 	if c.Missed == 0 {
@@ -43,11 +43,8 @@ func (e *evidence) call(c *calls.Call) {
 	cause := c.Cause()
 	text := fmt.Sprintf("billed $%.2f: read %d, written %d, uncached %d; missed %d, %s",
 		c.Cost.Total(), u.Read, u.Writes(), u.Uncached, c.Missed, c.Evidence())
-	if c.Changed != 0 {
-		text += ", " + c.Changed.String() + " changed"
-	}
 	if cause == calls.CauseShortPause {
-		e.pauses[side(c)].add(c.Session.Agent, callPlace(c), c.Missed, c.MissUSD, text)
+		e.pauses[side(c)].add(callPlace(c), c.Missed, c.MissUSD, text)
 		return
 	}
 	if e.causes == nil {
@@ -56,7 +53,7 @@ func (e *evidence) call(c *calls.Call) {
 	if e.causes[cause] == nil {
 		e.causes[cause] = &tally{}
 	}
-	e.causes[cause].add(c.Session.Agent, callPlace(c), c.Missed, c.MissUSD, text)
+	e.causes[cause].add(callPlace(c), c.Missed, c.MissUSD, text)
 }
 
 // findings sets the findings of a report.
@@ -115,19 +112,18 @@ func (t *toolResults) findings(top int) []Finding {
 	var list []Finding
 	var twice tally
 	for i := range t.duplicates {
-		d := &t.duplicates[i]
-		twice.add(d.agent, d.Place, d.Tokens, d.USD,
-			fmt.Sprintf("%s, already read at line %d", d.Place.Text, d.First))
+		c := &t.duplicates[i]
+		twice.add(c.place, c.tokens, c.usd, fmt.Sprintf("%s, already read at line %d", c.place.Text, c.first))
 	}
 	list = append(list, twice.finding("duplicate_reads", "Files read again unchanged while the first read was in the context", top))
 	tallies := make([]tally, len(resultKinds))
 	for i := range t.all {
 		c := &t.all[i]
-		if c.Tokens < largeResult {
+		if c.tokens < largeResult {
 			continue
 		}
 		k := slices.IndexFunc(resultKinds, func(k resultKind) bool { return k.matches(c) })
-		tallies[k].add(c.agent, c.Place, c.Tokens, c.USD, fmt.Sprintf("%s, %d tokens in %d calls", c.Place.Text, c.Tokens, c.Calls))
+		tallies[k].add(c.place, c.tokens, c.usd, fmt.Sprintf("%s, %d tokens in %d calls", c.place.Text, c.tokens, c.calls))
 	}
 	for k := range resultKinds {
 		list = append(list, tallies[k].finding(resultKinds[k].name,
@@ -139,17 +135,17 @@ func (t *toolResults) findings(top int) []Finding {
 // resultKind is a kind of large tool results.
 type resultKind struct {
 	name, title string
-	matches     func(*Carried) bool
+	matches     func(*carried) bool
 }
 
 // resultKinds are the kinds of large results; the first that matches counts.
 var resultKinds = []resultKind{
-	{"large_mcp_results", "Large results of MCP tools", func(c *Carried) bool { return c.mcp }},
-	{"large_command_results", "Large outputs of commands", func(c *Carried) bool { return c.Tool == "Bash" }},
+	{"large_mcp_results", "Large results of MCP tools", func(c *carried) bool { return c.mcp }},
+	{"large_command_results", "Large outputs of commands", func(c *carried) bool { return c.tool == "Bash" }},
 	{"large_agent_results", "Large reports of sub-agents",
-		func(c *Carried) bool { return c.Tool == "Task" || c.Tool == "TaskOutput" || c.Tool == "Agent" }},
-	{"large_reads", "Large files read", func(c *Carried) bool { return c.Tool == "Read" }},
-	{"large_results", "Other large tool results", func(*Carried) bool { return true }},
+		func(c *carried) bool { return c.tool == "Task" || c.tool == "TaskOutput" || c.tool == "Agent" }},
+	{"large_reads", "Large files read", func(c *carried) bool { return c.tool == "Read" }},
+	{"large_results", "Other large tool results", func(*carried) bool { return true }},
 }
 
 // largeResult is the least size of a large result, tokens. An assumption: 6 %

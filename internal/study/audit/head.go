@@ -157,9 +157,3 @@ var reasonWords = map[string]string{
 	"expiry_5m": "break: possible expiry (5 min)", "expiry_1h": "break: possible expiry (1 h)",
 	"server": "break: likely server side", "unknown": "break: pause not known",
 }
-
-// unreadWords say where tokens were that were written and not read.
-var unreadWords = map[string]string{
-	UnreadOnly: "the only call of a thread", UnreadLast: "the last call of a thread",
-	UnreadAgain: "the next call wrote it again",
-}

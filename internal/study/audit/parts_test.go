@@ -1,11 +1,12 @@
 package audit
 
 import (
-	"github.com/compactsim/compactsim/internal/serving/calls"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/results/studies"
+	"github.com/compactsim/compactsim/internal/serving/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -24,16 +25,12 @@ func TestCompaction(t *testing.T) {
 			GainUSD: 0.24, Later: 4, ReadPrice: 5e-7}}
 	o := Options{Prices: auditPrices(t), Compactions: []studies.Compaction{one}}
 	r := ran(t, []*traces.Session{k.s}, o)
-	if len(r.Compactions) != 1 || r.Compactions[0].Call != "compaction:20" {
-		t.Fatalf("%+v", r.Compactions)
-	}
-	wantUSD(t, "net", r.Compactions[0].NetUSD, -0.89)
 	wantUSD(t, "lost", r.finding("compactions_lost").USD, 0.89)
 	// 23,000 tokens are written at $6.25 a million instead of read at $0.50
 	wantUSD(t, "written again", r.finding(string(calls.CauseCompaction)).USD, 0.13225)
 	o.In = func(at int64) bool { return at < k.s.Threads[0].Rounds[1].At }
-	if r := ran(t, []*traces.Session{k.s}, o); len(r.Compactions) != 0 || r.finding("compactions_lost") != nil {
-		t.Errorf("outside the period: %+v", r.Compactions)
+	if r := ran(t, []*traces.Session{k.s}, o); r.finding("compactions_lost") != nil {
+		t.Errorf("outside the period: %+v", r.Findings)
 	}
 }
 
@@ -45,16 +42,11 @@ func TestNeverRead(t *testing.T) {
 	k.call(minute, prompt.Usage{Read: 60_000, Write5m: 40_000})
 	k.call(minute, prompt.Usage{Read: 100_000, Write5m: 5_000})
 	r := k.audit(t)
-	want := []Unread{{UnreadAgain, 1, 40_000, 0.05}, {UnreadLast, 1, 5_000, 0.00625}}
-	if len(r.Unread) != 2 {
-		t.Fatalf("%+v", r.Unread)
+	f := r.finding("never_read")
+	if f == nil || f.Count != 2 || f.Tokens != 45_000 {
+		t.Fatalf("%+v", f)
 	}
-	for i, u := range r.Unread {
-		wantUSD(t, u.Where, u.USD, want[i].USD)
-		if u.Where != want[i].Where || u.Tokens != want[i].Tokens || u.Calls != 1 {
-			t.Errorf("%+v, want %+v", u, want[i])
-		}
-	}
+	wantUSD(t, "never read", f.USD, 0.05625)
 }
 
 // What a branch reads of the round it leaves was not written for nothing.
@@ -64,8 +56,8 @@ func TestBranchReads(t *testing.T) {
 	k.s.Threads = append(k.s.Threads, traces.Thread{
 		ID: "left", Kind: traces.ThreadBranch, Rounds: []traces.Round{{ID: "z", Usage: prompt.Usage{Read: 100_000}, At: k.now + minute}},
 	})
-	if r := k.audit(t); len(r.Unread) != 0 {
-		t.Errorf("%+v", r.Unread)
+	if r := k.audit(t); r.finding("never_read") != nil {
+		t.Errorf("%+v", r.Findings)
 	}
 }
 
@@ -91,17 +83,18 @@ func TestDuplicateReads(t *testing.T) {
 			read(k)
 			k.call(minute, prompt.Usage{Read: 52_000, Write5m: 10})
 			r := k.audit(t)
-			if len(r.Duplicates) != test.want {
-				t.Fatalf("%d duplicates, want %d", len(r.Duplicates), test.want)
+			twice := r.finding("duplicate_reads")
+			if (twice != nil) != (test.want > 0) {
+				t.Fatalf("%+v, want %d", twice, test.want)
 			}
 			i := slices.IndexFunc(r.Content, func(c Content) bool { return c.Part == partNames[partDuplicates] })
 			if (i >= 0) != (test.want > 0) || i >= 0 && r.Content[i].Final != 2000 {
 				t.Errorf("contexts are made of %+v", r.Content)
 			}
 			if test.want == 1 {
-				wantUSD(t, "duplicate", r.Duplicates[0].USD, 0.002*(6.25+0.50))
-				if d := r.Duplicates[0]; d.First != 1 || d.Place.Line != 2 || d.Object != "/src/api/main.go" {
-					t.Errorf("%+v", d)
+				wantUSD(t, "duplicate", twice.USD, 0.002*(6.25+0.50))
+				if p := twice.Places[0]; p.Line != 2 || !strings.HasSuffix(p.Text, "/src/api/main.go, already read at line 1") {
+					t.Errorf("%+v", p)
 				}
 			}
 		})
@@ -151,7 +144,6 @@ func TestDefects(t *testing.T) {
 		"clock_back": {Count: 1, Names: []string{"back"}},
 		"single":     {Count: 1, Names: []string{"single"}},
 		"empty":      {Count: 1, Names: []string{"empty"}},
-		"same_name":  {Count: 2, Names: []string{"/other/api", "/src/api"}},
 	}
 	for _, d := range r.Defects {
 		w, ok := want[d.Kind]

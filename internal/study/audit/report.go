@@ -1,17 +1,16 @@
 package audit
 
 import (
-	"github.com/compactsim/compactsim/internal/serving/calls"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/results/studies"
+	"github.com/compactsim/compactsim/internal/serving/calls"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
 // Schema is the version of a report as JSON.
-const Schema = 2
+const Schema = 3
 
 // Report explains a bill. Amounts are USD at API prices, counts of tokens are
 // tokens. Lists are sorted by USD, largest first, unless stated otherwise;
@@ -41,17 +40,10 @@ type Report struct {
 	// DailyMisses are for charts, by day and class.
 	DailyMisses []DailyMiss `json:"-"`
 	Detector    []Said      `json:"detector"` // by reason, in the order of the reasons
+	Content     []Content   `json:"content"`
+	Defects     []Defect    `json:"defects"`
 
-	Lifetimes   []Lifetime   `json:"lifetimes"`
-	Compactions []Compaction `json:"compactions"` // by net saving, least first
-	Unread      []Unread     `json:"unread"`
-	Content     []Content    `json:"content"`
-	Results     []Carried    `json:"largest_results"`
-	Duplicates  []Carried    `json:"duplicate_reads"`
-	Defects     []Defect     `json:"defects"`
-
-	short  map[string]string // beginnings of ids that distinguish the sessions
-	chains studies.Chains    // the compactions in the order they happened
+	short map[string]string // beginnings of ids that distinguish the sessions
 }
 
 // Day has the sums of the calls of a day to one model in one project.
@@ -141,15 +133,8 @@ type Finding struct {
 	USD    float64  `json:"cost_usd"`
 	Count  int      `json:"count"`
 	Tokens int64    `json:"tokens"`
-	Agents []Share  `json:"agents,omitempty"` // of the cost, by agent
 	Notes  []string `json:"notes,omitempty"`
 	Places []Place  `json:"places"`
-}
-
-// Share is the part of a finding that one agent's sessions have.
-type Share struct {
-	Agent string  `json:"agent"`
-	USD   float64 `json:"cost_usd"`
 }
 
 // Miss is what was missed for one cause.
@@ -190,7 +175,7 @@ type Defect struct {
 // data returns an audit as one list for spreadsheets. Each line names the part
 // of the report it belongs to; what a line lacks is empty.
 func (r *Report) data() *document.Table {
-	l := lines{Table: document.Table{Columns: document.Columns("section", "name", "text", "cost_usd", "saves_usd", "count", "tokens",
+	l := lines{Table: document.Table{Columns: document.Columns("section", "name", "text", "cost_usd", "count", "tokens",
 		"output_tokens", "rate_limit_tokens", "session", "file", "line")}}
 	l.sum("total", "", &r.Total)
 	for i := range r.Splits {
@@ -202,33 +187,16 @@ func (r *Report) data() *document.Table {
 		l.finding(&r.Findings[i])
 	}
 	for _, m := range r.Misses {
-		l.add("miss", string(m.Cause), "", m.USD, nil, m.Calls, m.Tokens)
+		l.add("miss", string(m.Cause), "", m.USD, m.Calls, m.Tokens)
 	}
 	for _, d := range r.Detector {
-		l.add("detector", d.Reason, "", d.USD, nil, d.Calls, d.Tokens)
+		l.add("detector", d.Reason, "", d.USD, d.Calls, d.Tokens)
 	}
 	for _, c := range r.Content {
-		l.add("content", c.Part, "", c.USD, nil, nil, c.Tokens)
-	}
-	for _, u := range r.Unread {
-		l.add("never_read", u.Where, "", u.USD, nil, u.Calls, u.Tokens)
-	}
-	for _, t := range r.Lifetimes {
-		l.add("lifetime", t.Source+" "+t.Tier, "billed", t.Billed, nil, t.Calls)
-	}
-	for i := range r.Compactions {
-		c := &r.Compactions[i]
-		l.at(&Place{Session: c.Session, File: c.File, Line: c.Line}, "compaction", "", "", c.RewriteUSD, c.NetUSD, c.Later,
-			c.Saved)
-	}
-	for i := range r.Results {
-		l.carried("result", &r.Results[i])
-	}
-	for i := range r.Duplicates {
-		l.carried("duplicate_read", &r.Duplicates[i])
+		l.add("content", c.Part, "", c.USD, nil, c.Tokens)
 	}
 	for _, d := range r.Defects {
-		l.add("open", d.Kind, d.Text+": "+strings.Join(d.Names, ", "), nil, nil, d.Count)
+		l.add("open", d.Kind, d.Text+": "+strings.Join(d.Names, ", "), nil, d.Count)
 	}
 	return &l.Table
 }
@@ -241,25 +209,14 @@ func (l *lines) add(values ...any) {
 	l.Rows = append(l.Rows, append(values, make([]any, len(l.Columns)-len(values))...))
 }
 
-// at adds a line about a place of a recording.
-func (l *lines) at(p *Place, values ...any) {
-	l.add(values...)
-	row := l.Rows[len(l.Rows)-1]
-	row[len(row)-3], row[len(row)-2], row[len(row)-1] = p.Session, p.File, p.Line
-}
-
 func (l *lines) sum(section, name string, s *Sum) {
-	l.add(section, name, "", s.USD, nil, s.Calls, s.Input(), s.Output, s.Limited)
-}
-
-func (l *lines) carried(section string, c *Carried) {
-	l.at(&c.Place, section, c.Tool, c.Object, c.USD, nil, c.Calls, c.Tokens)
+	l.add(section, name, "", s.USD, s.Calls, s.Input(), s.Output, s.Limited)
 }
 
 func (l *lines) finding(f *Finding) {
-	l.add("finding", f.Name, f.Title, f.USD, nil, f.Count, f.Tokens)
+	l.add("finding", f.Name, f.Title, f.USD, f.Count, f.Tokens)
 	for i := range f.Places {
 		p := &f.Places[i]
-		l.at(p, "place", f.Name, p.Text, p.USD)
+		l.add("place", f.Name, p.Text, p.USD, nil, nil, nil, nil, p.Session, p.File, p.Line)
 	}
 }

@@ -7,28 +7,10 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Unread is what was written to the cache and never read, by where it was.
-// Other conversations may have read the tools and the system prompt in it; no
-// log says so.
-type Unread struct {
-	Where  string  `json:"where"` // UnreadLast, UnreadAgain or UnreadOnly
-	Calls  int     `json:"calls"`
-	Tokens int64   `json:"tokens"`
-	USD    float64 `json:"cost_usd"` // beyond the price of plain input
-}
-
-// Where tokens were that were written and not read.
-const (
-	UnreadOnly  = "only call" // of a thread with one call
-	UnreadLast  = "last call" // of its thread
-	UnreadAgain = "written again"
-)
-
-type unread struct{ by map[string]*Unread }
-
-// add adds a call, given the next call of its thread (nil for the last) and the
-// largest read of the branches that leave it.
-func (u *unread) add(c, next *calls.Call, branches int64) (tokens int64, usd float64) {
+// unread returns what a call wrote to the cache and nobody read, given the next call of its thread (nil
+// for the last) and the largest read of the branches that leave it; and its cost beyond the price of plain
+// input, USD. Other conversations may have read the tools and the system prompt in it; no log says so.
+func unread(c, next *calls.Call, branches int64) (tokens int64, usd float64) {
 	writes := c.Recorded.Usage.Writes()
 	if writes == 0 || c.Automatic() {
 		return 0, 0
@@ -37,53 +19,20 @@ func (u *unread) add(c, next *calls.Call, branches int64) (tokens int64, usd flo
 	if next != nil {
 		read = max(read, next.Recorded.Usage.Read)
 	}
-	came := min(writes, max(0, read-c.Recorded.Usage.Read)) // of what was written, read by someone
-	tokens = writes - came
-	if tokens == 0 {
-		return 0, 0
-	}
-	usd = float64(tokens) * max(0, c.WritePrice()-c.PerToken[results.ClassUncached])
-	where := UnreadAgain
-	switch {
-	case next == nil && c.First():
-		where = UnreadOnly
-	case next == nil:
-		where = UnreadLast
-	}
-	if u.by == nil {
-		u.by = map[string]*Unread{}
-	}
-	if u.by[where] == nil {
-		u.by[where] = &Unread{Where: where}
-	}
-	one := u.by[where]
-	one.Calls++
-	one.Tokens += tokens
-	one.USD += usd
-	return tokens, usd
+	tokens = writes - min(writes, max(0, read-c.Recorded.Usage.Read)) // less what someone read
+	return tokens, float64(tokens) * max(0, c.WritePrice()-c.PerToken[results.ClassUncached])
 }
 
-func (u *unread) report(r *Report) {
-	for _, one := range u.by {
-		r.Unread = append(r.Unread, *one)
-	}
-	sortBy(r.Unread, func(a *Unread) float64 { return a.USD }, func(a *Unread) string { return a.Where })
-}
-
-// Carried is a tool result and what it cost to send it: once as new, and again
+// carried is a tool result and what it cost to send it: once as new, and again
 // with every later call until a compaction or the end of its thread.
-type Carried struct {
-	Place  Place   `json:"place"`
-	Tool   string  `json:"tool"`
-	Object string  `json:"object,omitempty"` // path it is about
-	Tokens int64   `json:"tokens"`
-	Bytes  int64   `json:"bytes"`
-	Calls  int     `json:"calls"` // that carried it
-	USD    float64 `json:"cost_usd"`
-	// First is the line of the earlier read of a duplicate.
-	First int  `json:"first_line,omitempty"`
-	mcp   bool // result of an MCP tool
-	agent string
+type carried struct {
+	place  Place
+	tool   string
+	tokens int64
+	calls  int // that carried it
+	usd    float64
+	first  int32 // line of the earlier read of a duplicate
+	mcp    bool  // result of an MCP tool
 }
 
 // minDuplicate is the least size of a duplicate read, tokens. Notes that
@@ -182,8 +131,8 @@ func (k *reads) forget() { clear(k.seen) }
 
 // toolResults collects the results of all sessions.
 type toolResults struct {
-	all        []Carried
-	duplicates []Carried
+	all        []carried
+	duplicates []carried
 }
 
 // thread lists the results of a thread, and returns which blocks are duplicates.
@@ -201,16 +150,15 @@ func (t *toolResults) thread(s *traces.Session, calls []calls.Call) map[int32]bo
 			if bl.Kind != prompt.KindToolResult {
 				continue
 			}
-			one := carried(s, bl)
-			one.USD, one.Calls = f.carry(one.Tokens, i)
-			one.Place.USD = one.USD
-			if one.Calls > 0 {
+			one := carriedResult(s, bl)
+			one.usd, one.calls = f.carry(one.tokens, i)
+			if one.calls > 0 {
 				t.all = append(t.all, one)
 			}
 			if first, ok := known.repeats(bl); ok {
 				duplicates[b] = true
-				one.First = int(first)
-				if one.Calls > 0 {
+				one.first = first
+				if one.calls > 0 {
 					t.duplicates = append(t.duplicates, one)
 				}
 			}
@@ -219,28 +167,14 @@ func (t *toolResults) thread(s *traces.Session, calls []calls.Call) map[int32]bo
 	return duplicates
 }
 
-func carried(s *traces.Session, b *prompt.Block) Carried {
-	c := Carried{agent: s.Agent, Place: placeOf(s, b.File, b.Line), Tokens: int64(b.Tokens), Bytes: int64(b.Bytes),
-		mcp: b.Flags&prompt.FlagMCP != 0}
+func carriedResult(s *traces.Session, b *prompt.Block) carried {
+	c := carried{place: placeOf(s, b.File, b.Line), tokens: int64(b.Tokens), mcp: b.Flags&prompt.FlagMCP != 0}
 	if int(b.Tool) < len(s.Tools) {
-		c.Tool = s.Tools[b.Tool]
+		c.tool = s.Tools[b.Tool]
 	}
+	c.place.Text = c.tool
 	if b.Object >= 0 && int(b.Object) < len(s.Objects) {
-		c.Object = s.Objects[b.Object]
-	}
-	c.Place.Text = c.Tool
-	if c.Object != "" {
-		c.Place.Text += " " + c.Object
+		c.place.Text += " " + s.Objects[b.Object]
 	}
 	return c
-}
-
-func (t *toolResults) report(r *Report, top int) {
-	r.Results, r.Duplicates = dearest(t.all, top), dearest(t.duplicates, top)
-}
-
-// dearest returns the n results that cost most.
-func dearest(list []Carried, n int) []Carried {
-	sortBy(list, func(c *Carried) float64 { return c.USD }, func(c *Carried) string { return c.Place.Session })
-	return first(n, list)
 }

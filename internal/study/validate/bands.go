@@ -27,12 +27,6 @@ type Bands struct {
 	Replications int `json:"replications"`
 	Sessions     int `json:"sessions"`
 	Inside       int `json:"inside"` // sessions whose recorded cost lies in the 90 % band
-	// Interval is the mean over sessions of the interval score at 90 % as a share
-	// of the recorded cost (Gneiting and Raftery 2007, equation 43): width plus
-	// 2/0.1 times what lies outside. Naive is the score of the naive rule's single
-	// figure as a band without width.
-	Interval      *float64 `json:"interval_score"`
-	IntervalNaive *float64 `json:"interval_score_naive"`
 	// MeanCorpus is the error of the corpus with the mean of the replications.
 	MeanCorpus *float64 `json:"corpus_cost_error_mean"`
 }
@@ -153,27 +147,17 @@ func times(shape float64, src draws.Source) float64 {
 
 // hold compares the recorded cost of sessions with their samples.
 func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]float64) {
-	type sum struct {
-		actual, naive float64
-		epoch         string
-	}
-	recorded := map[string]*sum{}
+	recorded := map[string]float64{} // USD
 	for i := range r.calls {
-		c := &r.calls[i]
-		if !later(c) || !c.Priced {
-			continue
+		if c := &r.calls[i]; later(c) && c.Priced {
+			recorded[c.Session] += c.ActualUSD
 		}
-		if recorded[c.Session] == nil {
-			recorded[c.Session] = &sum{epoch: c.Epoch}
-		}
-		recorded[c.Session].actual += c.ActualUSD
-		recorded[c.Session].naive += c.NaiveUSD
 	}
 	b := &Bands{Replications: replications}
-	var scores, naives, means, total float64
+	var means, total float64
 	for i, s := range sessions {
-		c := recorded[s.ID]
-		if c == nil || c.actual <= 0 {
+		actual := recorded[s.ID]
+		if actual <= 0 {
 			continue
 		}
 		drawn := samples[i]
@@ -181,42 +165,21 @@ func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]
 		low, high := stats.Quantile(samples[i], bandLevel/2), stats.Quantile(samples[i], 1-bandLevel/2)
 		b.Sessions++
 		// A band without width includes costs within a hundredth of a cent per dollar.
-		slack := 1e-4 * c.actual
-		inside := c.actual >= low-slack && c.actual <= high+slack
+		slack := 1e-4 * actual
+		inside := actual >= low-slack && actual <= high+slack
 		if inside {
 			b.Inside++
 		}
-		r.banded(c.epoch, inside)
-		r.replicated(s.ID, drawn, c.actual, inside)
-		scores += intervalScore(low, high, c.actual) / c.actual
-		naives += intervalScore(c.naive, c.naive, c.actual) / c.actual
+		r.replicated(s.ID, drawn, actual, inside)
 		for _, v := range samples[i] {
 			means += v / float64(len(samples[i]))
 		}
-		total += c.actual
+		total += actual
 	}
 	r.Bands, r.BandCoverage = b, share(float64(b.Inside), b.Sessions)
-	b.Interval, b.IntervalNaive = share(scores, b.Sessions), share(naives, b.Sessions)
 	if total > 0 {
 		b.MeanCorpus = ratio(means-total, total)
 	}
-}
-
-// banded counts a session with a band in its epoch.
-func (r *Report) banded(epoch string, inside bool) {
-	for i := range r.Epochs {
-		if e := &r.Epochs[i]; e.Name == epoch {
-			e.Banded++
-			if inside {
-				e.Inside++
-			}
-		}
-	}
-}
-
-// intervalScore returns the interval score of a band at bandLevel; less is better.
-func intervalScore(low, high, x float64) float64 {
-	return high - low + 2/bandLevel*(max(0, low-x)+max(0, x-high))
 }
 
 // laterInput returns the simulated input cost of the conversation's calls that

@@ -41,7 +41,6 @@ type Call struct {
 	Agent             string
 	Version, Model    string
 	Entry             string // how the client was started
-	Epoch             string // of the version and the model, by the profile
 	File              string
 	Name              string // of the call, without the session's id (traces.CallName)
 	Line              int

@@ -24,13 +24,8 @@ type CompactionCheck struct {
 	False     int       `json:"false"`     // threads or stretches in which it fired and the recording never compacted
 	HitShare  *float64  `json:"hit_share"`
 	Size      SizeCheck `json:"context_behind"`
-	// First covers the first automatic compaction of each thread, Later the others.
-	First OffsetCheck `json:"first_in_thread"`
-	Later OffsetCheck `json:"later_in_thread"`
 	// Compactions are the recorded ones and the false ones, in order.
 	Compactions []CheckedCompaction `json:"compactions"`
-
-	off [2][]float64 // calls off, −1 for no partner: of first and of later ones
 }
 
 // CheckedCompaction is one compaction, recorded or fired.
@@ -52,8 +47,7 @@ type CheckedCompaction struct {
 	Read      int64  `json:"recorded_read_after"`
 	Predicted int64  `json:"predicted_read_after"`
 
-	automatic bool             // recorded, of its own accord
-	profile   *profile.Profile // that its session was predicted with
+	automatic bool // recorded, of its own accord
 }
 
 // place identifies a round of a session.
@@ -111,11 +105,6 @@ func (r *Report) CheckCompactions(config loop.Config, preset *strategies.Strateg
 			return err
 		}
 		config.Profile = r.profileFor(s)
-		fired, _, err := drive(config, of, s, false)
-		if err != nil {
-			return err
-		}
-		check.offsets(s, fired)
 		look := &probe{preset: of, seen: func(at place, count, threshold int64) { seen[at] = reading{count, threshold} }}
 		anchored := config
 		anchored.Strategy = strategies.NewStrategy("recorded", "", append([]strategies.Layer{look}, config.Strategy.Layers()...)...)
@@ -123,15 +112,11 @@ func (r *Report) CheckCompactions(config loop.Config, preset *strategies.Strateg
 		if _, err := loop.NewLoop(anchored).Run(s); err != nil {
 			return fmt.Errorf("checking compactions: %w", err)
 		}
-		before := len(check.Compactions)
 		for i := range s.Threads {
 			check.thread(s, int32(i), seen, behind, predicted)
 		}
-		for i := range check.Compactions[before:] {
-			check.Compactions[before+i].profile = config.Profile
-		}
 	}
-	check.summarise()
+	check.sizes()
 	check.count()
 	r.Compactions = check
 	return nil

@@ -14,24 +14,13 @@ import (
 
 // SizeCheck compares two predictions of the context size after automatic
 // compactions: what the preset would have left, and a constant, the median
-// after those of all other sessions (with folds, of all other folds). Errors
-// are shares of the recorded size.
+// after those of all other sessions. Errors are shares of the recorded size.
 type SizeCheck struct {
 	Compactions    int      `json:"compactions"`
 	Median         *float64 `json:"error_median"`
 	Mean           *float64 `json:"error_mean"`
 	ConstantMedian *float64 `json:"constant_error_median"`
 	ConstantMean   *float64 `json:"constant_error_mean"`
-}
-
-// OffsetCheck compares the calls at which the preset compacts, when it continues
-// from its own compactions, with the recorded ones. Those of a thread are paired in
-// order; recorded ones that a person asked for are paired but not counted.
-type OffsetCheck struct {
-	Compactions int      `json:"compactions"`      // recorded
-	Near        int      `json:"within_one_call"`  // of these, at the same call or one beside it
-	Missing     int      `json:"missing"`          // of these, without a partner
-	Median      *float64 `json:"calls_off_median"` // calls between partners
 }
 
 // driven is a layer that compacts, beside one that repeats the other recorded
@@ -113,71 +102,30 @@ func drive(
 	return fired, context, nil
 }
 
-// offsets pairs the automatic compactions of a session with those of a preset
-// that continues from its own.
-func (c *CompactionCheck) offsets(s *traces.Session, fired []place) {
-	for i := range s.Threads {
-		own := slices.DeleteFunc(slices.Clone(fired), func(p place) bool { return p.thread != int32(i) })
-		n := 0
-		for e := range s.Threads[i].Events {
-			ev := &s.Threads[i].Events[e]
-			if ev.Kind != traces.EventCompact || ev.Round == 0 || int(ev.Round) >= len(s.Threads[i].Rounds) {
-				continue
-			}
-			off := float64(-1)
-			if n < len(own) {
-				off = math.Abs(float64(own[n].round - ev.Round))
-			}
-			if !ev.Manual {
-				c.off[min(n, 1)] = append(c.off[min(n, 1)], off)
-			}
-			n++
-		}
-	}
-}
-
-// summarise computes the sizes and offsets over all sessions.
-func (c *CompactionCheck) summarise() {
-	folds := slices.ContainsFunc(c.Compactions, func(x CheckedCompaction) bool {
-		return x.profile != c.Compactions[0].profile
-	})
+// sizes compares the sizes over all sessions.
+func (c *CompactionCheck) sizes() {
 	var own, constant []float64
 	for i := range c.Compactions {
 		x := &c.Compactions[i]
-		if x.automatic && x.Behind > 0 && x.After > 0 {
-			var others []float64
-			for j := range c.Compactions {
-				y := &c.Compactions[j]
-				if y.automatic && y.After > 0 && y.Session != x.Session && (!folds || y.profile != x.profile) {
-					others = append(others, float64(y.After))
-				}
-			}
-			if len(others) == 0 {
-				continue
-			}
-			x.Constant = int64(median(others).Value)
-			own = append(own, math.Abs(float64(x.Behind-x.After))/float64(x.After))
-			constant = append(constant, math.Abs(float64(x.Constant-x.After))/float64(x.After))
+		if !x.automatic || x.Behind == 0 || x.After == 0 {
+			continue
 		}
+		var others []float64
+		for j := range c.Compactions {
+			if y := &c.Compactions[j]; y.automatic && y.After > 0 && y.Session != x.Session {
+				others = append(others, float64(y.After))
+			}
+		}
+		if len(others) == 0 {
+			continue
+		}
+		x.Constant = int64(median(others).Value)
+		own = append(own, math.Abs(float64(x.Behind-x.After))/float64(x.After))
+		constant = append(constant, math.Abs(float64(x.Constant-x.After))/float64(x.After))
 	}
 	c.Size = SizeCheck{Compactions: len(own)}
 	c.Size.Median, c.Size.Mean = middle(own)
 	c.Size.ConstantMedian, c.Size.ConstantMean = middle(constant)
-	for k, to := range [...]*OffsetCheck{&c.First, &c.Later} {
-		var off []float64
-		for _, x := range c.off[k] {
-			switch {
-			case x < 0:
-				to.Missing++
-				continue
-			case x <= 1:
-				to.Near++
-			}
-			off = append(off, x)
-		}
-		to.Compactions = len(c.off[k])
-		to.Median, _ = middle(off)
-	}
 }
 
 // middle returns the median and the mean, nil without values.
@@ -193,21 +141,12 @@ func middle(x []float64) (med, mean *float64) {
 	return &m, &sum
 }
 
-// notes describes how sizes and offsets compare.
-func (c *CompactionCheck) notes() []string {
-	var notes []string
-	if z := &c.Size; z.Compactions > 0 {
-		notes = append(notes, fmt.Sprintf(
-			"EXPECTED AFTER is what %s leaves in the place of a recorded compaction. Off by a median of %s at %d automatic "+
-				"ones (mean %s); CONSTANT, the median of the other sessions, by %s (mean %s).",
-			c.Strategy, Percent(z.Median, false), z.Compactions, Percent(z.Mean, false),
-			Percent(z.ConstantMedian, false), Percent(z.ConstantMean, false)))
+// note describes how sizes compare, "" without any.
+func (z *SizeCheck) note(strategy string) string {
+	if z.Compactions == 0 {
+		return ""
 	}
-	if f, l := &c.First, &c.Later; f.Compactions > 0 {
-		notes = append(notes, fmt.Sprintf(
-			"Left to itself, it compacts within one call of %d of %d threads' first automatic compactions (%d never), and "+
-				"of %d of %d later ones (%d never).",
-			f.Near, f.Compactions, f.Missing, l.Near, l.Compactions, l.Missing))
-	}
-	return notes
+	return fmt.Sprintf("EXPECTED AFTER is what %s leaves in the place of a recorded compaction. Off by a median of %s at %d automatic "+
+		"ones (mean %s); CONSTANT, the median of the other sessions, by %s (mean %s).",
+		strategy, Percent(z.Median, false), z.Compactions, Percent(z.Mean, false), Percent(z.ConstantMedian, false), Percent(z.ConstantMean, false))
 }

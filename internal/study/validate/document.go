@@ -15,7 +15,7 @@ import (
 // scores; JSON is the report itself.
 func (r *Report) Document() *document.Document {
 	d := &document.Document{JSON: document.Indented(r)}
-	tables := []*document.Table{r.scores(), r.byAgent(), r.skills(), r.sessionCosts()}
+	tables := []*document.Table{r.scores(), r.byAgent(), r.sessionCosts()}
 	if len(r.Worst) > 0 {
 		tables = append(tables, r.worstTable())
 	}
@@ -47,11 +47,10 @@ func (r *Report) scores() *document.Table {
 		})
 	}
 	add("all but first calls", &r.Score, &r.Naive)
-	add("  sessions without unexplained collapse", &r.Steady, &Score{})
 	for _, groups := range []struct {
 		prefix string
 		list   []Group
-	}{{"", r.Classes}, {"version ", r.Versions}, {"lifetime ", r.Tiers}, {"gap ", r.Gaps}} {
+	}{{"", r.Classes}, {"version ", r.Versions}} {
 		for i := range groups.list {
 			g := &groups.list[i]
 			add(groups.prefix+g.Name, &g.Score, &g.Naive)
@@ -60,48 +59,20 @@ func (r *Report) scores() *document.Table {
 	return t
 }
 
-// skills has one line for each epoch: the scores against the naive rule, and the bands.
-func (r *Report) skills() *document.Table {
-	t := &document.Table{Columns: document.Left("AGAINST NAIVE, BY EPOCH")}
-	t.Columns = append(t.Columns, document.Right("", "N", "WITHIN 1 %", "NAIVE", "SKILL", "SESSIONS", "SKILL IN COST", "IN BAND")...)
-	var below []string
-	for i := range r.Epochs {
-		e := &r.Epochs[i]
-		band := document.Dash
-		if e.Banded > 0 {
-			band = fmt.Sprintf("%d of %d", e.Inside, e.Banded)
-		}
-		t.Rows = append(t.Rows, []any{e.Name, e.Score.Calls, Percent(e.Score.Within1, false), Percent(e.Naive.Within1, false),
-			Percent(e.SkillCalls, true), e.Score.Sessions, Percent(e.SkillCost, true), band})
-		if e.Negative() {
-			below = append(below, e.Name)
-		}
-	}
-	t.Notes = []string{"SKILL: how much smaller the error is than the naive rule's, in calls not within 1 % and in the cost of sessions; except for Claude Code it has expected losses."}
-	if len(below) > 0 {
-		t.Notes = append(t.Notes, "The naive rule is better in: "+strings.Join(below, "; ")+".")
-	}
-	return t
-}
-
 // sessionCosts shows three figures of a session's input cost: the sum of the
 // predictions of its calls, its expected value, and its bands.
 func (r *Report) sessionCosts() *document.Table {
 	t := &document.Table{Columns: document.Left("INPUT COST OF SESSIONS")}
-	t.Columns = append(t.Columns, document.Right("", "SESSIONS", "MEDIAN", "CORPUS", "IN 90 % BAND", "INTERVAL SCORE")...)
-	add := func(name string, n int, median, corpus, band, interval *float64) {
-		t.Rows = append(t.Rows, []any{name, n, Percent(median, false), Percent(corpus, true), Percent(band, false), Percent(interval, false)})
+	t.Columns = append(t.Columns, document.Right("", "SESSIONS", "MEDIAN", "CORPUS", "IN 90 % BAND")...)
+	add := func(name string, n int, median, corpus, band *float64) {
+		t.Rows = append(t.Rows, []any{name, n, Percent(median, false), Percent(corpus, true), Percent(band, false)})
 	}
-	b := r.Bands
-	if b == nil {
-		b = &Bands{}
+	add("calls as predicted", r.Sessions, r.Median, r.Corpus, nil)
+	add("expected, with losses by their rates", r.Sessions, r.Expected.Median, r.Expected.Corpus, nil)
+	if b := r.Bands; b != nil {
+		add(fmt.Sprintf("%d replications", b.Replications), b.Sessions, nil, b.MeanCorpus, r.BandCoverage)
 	}
-	add("calls as predicted", r.Sessions, r.Median, r.Corpus, nil, nil)
-	add("expected, with losses by their rates", r.Sessions, r.Expected.Median, r.Expected.Corpus, nil, nil)
-	if r.Bands != nil {
-		add(fmt.Sprintf("%d replications", b.Replications), b.Sessions, nil, b.MeanCorpus, r.BandCoverage, b.Interval)
-	}
-	add("naive rule", r.Naive.Sessions, r.Naive.Median, r.Naive.Corpus, nil, b.IntervalNaive)
+	add("naive rule", r.Naive.Sessions, r.Naive.Median, r.Naive.Corpus, nil)
 	return t
 }
 
@@ -190,7 +161,9 @@ func (c *CompactionCheck) table() *document.Table {
 			"earlier at %d, not at %d; %d false. %d were asked for by a person. Anchored anew at each recorded "+
 			"compaction.",
 		c.Strategy, c.Hit, c.Automatic, Percent(c.HitShare, false), c.Near, c.Early, c.Late, c.False, c.Manual)}
-	t.Notes = append(t.Notes, c.notes()...)
+	if note := c.Size.note(c.Strategy); note != "" {
+		t.Notes = append(t.Notes, note)
+	}
 	return t
 }
 

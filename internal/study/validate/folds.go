@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -17,15 +16,13 @@ import (
 const (
 	byRepository = "repository"
 	bySession    = "session"
-	byUser       = "user"
 	byEpoch      = "epoch" // client versions × models with the same cache behaviour
-	byTime       = "time"  // each part is predicted from earlier ones
 )
 
 // Folds returns the names of the ways to divide sessions for a cross-validation.
-func Folds() []string { return []string{byRepository, bySession, byUser, byEpoch, byTime} }
+func Folds() []string { return []string{byRepository, bySession, byEpoch} }
 
-// evenFolds is the number of folds by session and in time.
+// evenFolds is the number of folds by session.
 const evenFolds = 5
 
 // division says in which fold each session is.
@@ -34,18 +31,9 @@ type division struct {
 	folds []string // by session
 }
 
-// learns reports whether the profile that predicts a fold may be fitted on another.
-func (d *division) learns(fold, from string) bool {
-	if d.by == byTime {
-		return from < fold
-	}
-	return from != fold
-}
-
 // CrossValidate fits a profile on all folds but one and scores that one, for
 // every fold: each call is predicted by a profile that has not seen its
-// repository, session, user or epoch. By time a fold is predicted from earlier
-// ones, and the first is not scored. The residuals of the bands are those of
+// repository, session or epoch. The residuals of the bands are those of
 // predictions of the other folds.
 func CrossValidate(ctx context.Context, o Options, base *profile.Profile, sessions []*traces.Session, by string) (*Report, error) {
 	d, err := divide(base, sessions, by)
@@ -57,8 +45,7 @@ func CrossValidate(ctx context.Context, o Options, base *profile.Profile, sessio
 	})
 }
 
-// validate scores every fold with the profile that fit makes of the folds it
-// may learn from.
+// validate scores every fold with the profile that fit makes of the others.
 func (d *division) validate(
 	ctx context.Context, o Options, sessions []*traces.Session,
 	fit func(fold string, rest []*traces.Session) (*profile.Profile, error),
@@ -86,7 +73,7 @@ func (d *division) validate(
 		return r, err
 	}
 	for name, p := range profiles {
-		setResiduals(p, slices.DeleteFunc(slices.Clone(r.calls), func(c Call) bool { return !d.learns(name, fold[c.Session]) }))
+		setResiduals(p, slices.DeleteFunc(slices.Clone(r.calls), func(c Call) bool { return fold[c.Session] == name }))
 		p.NewResidual = p.Residual
 	}
 	o.Replications = replications
@@ -102,7 +89,7 @@ func (d *division) fit(
 	for _, fold := range slices.Compact(slices.Sorted(slices.Values(d.folds))) {
 		var rest []*traces.Session
 		for i, s := range sessions {
-			if d.learns(fold, d.folds[i]) {
+			if d.folds[i] != fold {
 				rest = append(rest, s)
 			}
 		}
@@ -127,19 +114,6 @@ func divide(p *profile.Profile, sessions []*traces.Session, by string) (*divisio
 			d.folds[i] = fmt.Sprint(i % evenFolds)
 		}
 		return d, nil
-	case byTime:
-		order := make([]int, len(sessions))
-		for i := range order {
-			order[i] = i
-		}
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sessions[a].Start, sessions[b].Start) })
-		for rank, i := range order {
-			d.folds[i] = fmt.Sprint(rank * evenFolds / len(order))
-		}
-	case byUser:
-		for i, s := range sessions {
-			d.folds[i] = profile.Key(s.User())
-		}
 	case byEpoch:
 		for i, s := range sessions {
 			d.folds[i] = epochOfSession(p, s)

@@ -2,12 +2,9 @@ package validate
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/serving/profile"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -17,22 +14,15 @@ type Report struct {
 	Score
 	// BandCoverage is the share of sessions whose recorded input cost lies in
 	// the 90 % band of the replications; nil without replications.
-	BandCoverage *float64 `json:"band_coverage"`
-	Bands        *Bands   `json:"bands,omitempty"`
-	Model        string   `json:"model"`   // the parts of the model that are on
-	Profile      string   `json:"profile"` // name of the profile, "none" for the plain cache model
-	Naive        Score    `json:"naive"`   // the naive rule on the same calls
-	// Steady leaves out the sessions in which the recording collapsed without a
-	// visible reason.
-	Steady    Score         `json:"without_unexplained_collapse"`
-	Collapses int           `json:"unexplained_collapses"`
-	Classes   []Group       `json:"by_class"`
-	Versions  []Group       `json:"by_version"`
-	Tiers     []Group       `json:"by_tier"`
-	Gaps      []Group       `json:"by_gap"`
-	Epochs    []Epoch       `json:"by_epoch"`
-	Agents    []AgentScore  `json:"by_agent"`
-	Costs     []SessionCost `json:"by_session"`
+	BandCoverage *float64     `json:"band_coverage"`
+	Bands        *Bands       `json:"bands,omitempty"`
+	Model        string       `json:"model"`   // the parts of the model that are on
+	Profile      string       `json:"profile"` // name of the profile, "none" for the plain cache model
+	Naive        Score        `json:"naive"`   // the naive rule on the same calls
+	Collapses    int          `json:"unexplained_collapses"`
+	Classes      []Group      `json:"by_class"`
+	Versions     []Group      `json:"by_version"`
+	Agents       []AgentScore `json:"by_agent"`
 	// Expected is the same cost with the average cost of losses: the expected cost
 	// of a session and the prediction of its calls are two figures.
 	Expected Expected    `json:"expected_cost"`
@@ -54,53 +44,6 @@ type Group struct {
 	Name  string `json:"name"`
 	Score Score  `json:"score"`
 	Naive Score  `json:"naive"`
-}
-
-// SessionCost is the input cost of a session's calls that are not the first of
-// their thread, USD.
-type SessionCost struct {
-	Session   string   `json:"session"`
-	Calls     int      `json:"calls"`
-	Predicted float64  `json:"predicted_usd"`
-	Expected  float64  `json:"expected_usd"` // with the average cost of losses
-	Recorded  float64  `json:"recorded_usd"`
-	Error     *float64 `json:"error"` // predicted / recorded − 1
-	Collapses int      `json:"unexplained_collapses"`
-}
-
-// costs sums up the priced calls by session, in order of sessions.
-func (r *Report) costs() {
-	at := map[string]int{}
-	for i := range r.calls {
-		c := &r.calls[i]
-		if !later(c) || !c.Priced {
-			continue
-		}
-		if _, ok := at[c.Session]; !ok {
-			at[c.Session] = len(r.Costs)
-			r.Costs = append(r.Costs, SessionCost{Session: c.Session})
-		}
-		s := &r.Costs[at[c.Session]]
-		s.Calls++
-		s.Predicted += c.PredictedUSD
-		s.Expected += c.PredictedUSD + c.LossUSD
-		s.Recorded += c.ActualUSD
-		if c.Collapsed() {
-			s.Collapses++
-		}
-	}
-	expected := map[string]*[2]float64{}
-	for i := range r.Costs {
-		s := &r.Costs[i]
-		if s.Recorded > 0 {
-			s.Error = ratio(s.Predicted-s.Recorded, s.Recorded)
-		}
-		r.Expected.LossUSD += s.Expected - s.Predicted
-		expected[s.Session] = &[2]float64{s.Expected, s.Recorded}
-	}
-	var sum Score
-	sum.sumCosts(expected)
-	r.Expected.Median, r.Expected.Corpus = sum.Median, sum.Corpus
 }
 
 // Expected compares the expected cost of sessions with the recorded one, over
@@ -135,53 +78,36 @@ type Skipped struct {
 	Reason  string `json:"reason"`
 }
 
-// gapEdges are the upper limits of the groups by gap, seconds.
-var gapEdges = []float64{1, 10, 60, 240, 300, 330, 600, 3600, 4200, math.Inf(1)}
-
 func later(c *Call) bool { return c.Class != ClassFirst }
 
 // newReport sums up calls. At most worst calls are listed, largest error first.
 func newReport(calls []Call, worst int) *Report {
-	r := &Report{calls: calls, Worst: []WorstCall{}, Costs: []SessionCost{}, Skipped: []Skipped{}}
+	r := &Report{calls: calls, Worst: []WorstCall{}, Skipped: []Skipped{}}
 	r.Score, r.Naive = score(calls, byModel, later), score(calls, byNaive, later)
-	collapsed := map[string]bool{}
+	mean := score(calls, byMean, later)
+	r.Expected.Median, r.Expected.Corpus = mean.Median, mean.Corpus
 	for i := range calls {
-		if calls[i].Collapsed() {
-			collapsed[calls[i].Session] = true
+		c := &calls[i]
+		if c.Collapsed() {
 			r.Collapses++
 		}
+		if later(c) && c.Priced {
+			r.Expected.LossUSD += c.LossUSD
+		}
 	}
-	r.Steady = score(calls, byModel, func(c *Call) bool { return later(c) && !collapsed[c.Session] })
 	for class := range numClasses {
 		r.Classes = group(r.Classes, calls, class.String(), func(c *Call) bool { return c.Class == class })
 	}
-	for _, v := range values(calls, func(c *Call) string { return c.Version }) {
+	versions := map[string]bool{}
+	for i := range calls {
+		versions[calls[i].Version] = true
+	}
+	for _, v := range sortedKeys(versions) {
 		r.Versions = group(r.Versions, calls, cmp.Or(v, "unknown"), func(c *Call) bool { return later(c) && c.Version == v })
 	}
-	for _, t := range values(calls, tier) {
-		r.Tiers = group(r.Tiers, calls, t, func(c *Call) bool { return later(c) && tier(c) == t })
-	}
-	r.gaps()
-	r.epochs()
 	r.agents()
-	r.costs()
 	r.worst(worst)
 	return r
-}
-
-func (r *Report) gaps() {
-	low := 0.0
-	for _, high := range gapEdges {
-		name := fmt.Sprintf("%g–%g s", low, high)
-		if math.IsInf(high, 1) {
-			name = fmt.Sprintf("> %g s", low)
-		}
-		r.Gaps = group(r.Gaps, r.calls, name, func(c *Call) bool {
-			g := float64(c.Gap) / 1e9
-			return later(c) && g >= low && g < high
-		})
-		low = high
-	}
 }
 
 // group appends the score of the calls that keep selects, unless there are none.
@@ -191,26 +117,6 @@ func group(list []Group, calls []Call, name string, keep func(*Call) bool) []Gro
 		return list
 	}
 	return append(list, Group{name, s, score(calls, byNaive, keep)})
-}
-
-// values returns the values of a property over all calls, each once, in order.
-func values(calls []Call, of func(*Call) string) []string {
-	seen := map[string]bool{}
-	for i := range calls {
-		seen[of(&calls[i])] = true
-	}
-	return sortedKeys(seen)
-}
-
-// tier names the lifetime a call wrote for.
-func tier(c *Call) string {
-	switch {
-	case !c.TierKnown:
-		return "unstated"
-	case c.TTL == prompt.TTL1h:
-		return "1h"
-	}
-	return "5m"
 }
 
 func (r *Report) worst(n int) {

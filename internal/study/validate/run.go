@@ -93,12 +93,6 @@ func (o *Options) session(s *traces.Session) (list []Call, skipped string, err e
 	if err != nil {
 		return nil, "", fmt.Errorf("validate: %w", err)
 	}
-	epochs := config.Profile
-	if epochs == nil { // the plain cache is compared by epoch too
-		if epochs, err = profile.Default(); err != nil {
-			return nil, "", err
-		}
-	}
 	without, lost, spread := 0, 0, 0
 	for _, thread := range table.Threads {
 		for i := range thread {
@@ -117,7 +111,6 @@ func (o *Options) session(s *traces.Session) (list []Call, skipped string, err e
 			}
 			c.Predicted, c.Miss, c.Rules = input(l.Predicted.Usage), l.Predicted.Miss, l.Predicted.Rules
 			c.cost = l.Predicted.Cost
-			c.Epoch = epochOf(epochs, c.Agent, c.Version, c.Model)
 			c.price(l.Model)
 			list = append(list, c)
 		}

@@ -62,7 +62,7 @@ func TestNothingOverAnEmptySet(t *testing.T) {
 			t.Errorf("%s of no calls is %g, want none", name, *x)
 		}
 	}
-	if len(r.Classes)+len(r.Versions)+len(r.Gaps) > 0 {
+	if len(r.Classes)+len(r.Versions) > 0 {
 		t.Error("groups without calls")
 	}
 }
@@ -100,18 +100,6 @@ func TestWilson(t *testing.T) {
 		e := profile.Share(tc.k, tc.n)
 		if math.Abs(e.Low-tc.low) > 1e-4 || math.Abs(e.High-tc.high) > 1e-4 || e.N != tc.n {
 			t.Errorf("profile.Share(%d, %d) = %+v, want %g…%g", tc.k, tc.n, e, tc.low, tc.high)
-		}
-	}
-}
-
-// Interval score at 90 % (Gneiting and Raftery 2007): width, plus 20 times what
-// lies outside.
-func TestIntervalScore(t *testing.T) {
-	for _, tc := range []struct{ low, high, x, want float64 }{
-		{1, 2, 1.5, 1}, {1, 2, 2.1, 1 + 20*0.1}, {1, 2, 0.5, 1 + 20*0.5}, {1, 1, 1, 0},
-	} {
-		if got := intervalScore(tc.low, tc.high, tc.x); math.Abs(got-tc.want) > 1e-9 {
-			t.Errorf("%+v: %g", tc, got)
 		}
 	}
 }

@@ -54,26 +54,6 @@ const page = (() => {
     });
   }
 
-  // hover shows the value of the point of a picture that is nearest to the pointer.
-  function hover(figure) {
-    if (!figure.querySelector("script")) return;
-    const spots = data(figure), tip = figure.querySelector(".tip"), box = figure.querySelector(".drawn");
-    const w = +figure.dataset.width, h = +figure.dataset.height;
-    box.addEventListener("pointermove", e => {
-      const r = box.getBoundingClientRect(), x = (e.clientX - r.left) / r.width * w, y = (e.clientY - r.top) / r.height * h;
-      let best = null, near = 18 * 18;
-      for (const s of spots) {
-        const dx = Math.max(0, Math.abs(s.x - x) - (s.w || 0)), dy = Math.max(0, Math.abs(s.y - y) - (s.h || 0)), d = dx * dx + dy * dy;
-        if (d < near) { near = d; best = s }
-      }
-      tip.hidden = !best;
-      if (!best) return;
-      tip.textContent = best.t;
-      tip.style.left = 100 * best.x / w + "%"; tip.style.top = 100 * best.y / h + "%";
-    });
-    box.addEventListener("pointerleave", () => { tip.hidden = true });
-  }
-
   // copyable lets a text be taken along whole.
   function copyable(pre) {
     const b = make("button", "copy", "copy"); b.type = "button";
@@ -224,7 +204,6 @@ const page = (() => {
   function enliven(part) {
     all(part, "table").forEach(sortable);
     all(part, "pre:not(.look)").forEach(copyable);
-    all(part, "figure.picture").forEach(hover);
     all(part, ".tracks").forEach(tracks);
     ways(part);
   }
