@@ -114,7 +114,7 @@ func TestExitCodes(t *testing.T) {
 		{"run --strategy nnone,truncate", exitUsage, `unknown strategy "truncate"`},
 		{"run --format tabel", exitUsage, `did you mean "table"?`},
 		{"run --chart cost.gif", exitUsage, "gif"},
-		{"run --prices-at yesterday", exitUsage, "want call, today or a date"},
+		{"run --prices-at yesterday", exitUsage, "want call or a date"},
 		{"run --price-as nonsense", exitUsage, "A=B"},
 		{"run --price-as a=claude-opus-9", exitUsage, "claude-opus"},
 		{"run --prices " + prices, exitUsage, "prices.yaml:3"},
