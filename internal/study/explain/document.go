@@ -57,20 +57,11 @@ func Document(e *studies.Explanation, o Options) (*document.Document, error) {
 	return d, nil
 }
 
-// differs reports whether what the model expects a call to read is far from what it read, so
-// that its explanation may not apply: a tenth of the context, an assumption.
-func differs(b *studies.Billed) bool {
-	return b != nil && b.Model != nil && max(b.Read-b.Model.Read, b.Model.Read-b.Read)*10 > b.Read+b.Write5m+b.Write1h+b.Uncached
-}
-
 // trust says what was billed, and how far what is simulated is from it.
 func trust(e *studies.Explanation, asked bool) string {
-	total, apart := e.TurnEnds.CostUSD, 0
+	total := e.TurnEnds.CostUSD
 	for i := range e.Calls {
 		total += e.Calls[i].CostUSD
-		if differs(e.Calls[i].Billed) {
-			apart++
-		}
 	}
 	text := fmt.Sprintf("billed %s; the model computes %s", document.USD(e.BilledUSD, 2), document.USD(e.ModelUSD, 2))
 	if e.ModelHiddenUSD > 0.005 {
@@ -85,9 +76,6 @@ func trust(e *studies.Explanation, asked bool) string {
 	if ends := &e.TurnEnds; ends.Calls > 0 {
 		text += fmt.Sprintf("; %s of that for %s at the end of turns, not listed here",
 			document.USD(ends.CostUSD, 2), document.Count(ends.Calls, "call"))
-	}
-	if apart > 0 {
-		text += fmt.Sprintf("; for %s the modelled read is off by more than a tenth of the context", document.Count(apart, "call"))
 	}
 	return text
 }

@@ -3,6 +3,7 @@ package explain
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
@@ -25,15 +26,20 @@ import (
 // row of the same run without an observer.
 func explained(t *testing.T, strategy string, events ...changes.Event) map[*studies.Explanation]results.Row {
 	t.Helper()
-	return explainedUnder(t, nil, strategy, events...)
+	return explainedUnder(t, nil, strategy, Every, events...)
 }
 
-// explainedUnder is explained with a profile, nil for the plain cache.
+// samples are the sessions that come with the program, read once.
+var samples = sync.OnceValues(func() (*traces.Corpus, error) {
+	return agents.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
+})
+
+// explainedUnder is explained with a profile, nil for the plain cache, and the request of the call whole.
 func explainedUnder(
-	t *testing.T, p *profile.Profile, strategy string, events ...changes.Event,
+	t *testing.T, p *profile.Profile, strategy string, whole int, events ...changes.Event,
 ) map[*studies.Explanation]results.Row {
 	t.Helper()
-	corpus, err := agents.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
+	corpus, err := samples()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +65,7 @@ func explainedUnder(
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := Session(c, session, Every)
+		e, err := Session(c, session, whole)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +85,7 @@ func TestExplanationsAddUpToTheRow(t *testing.T) {
 		if i%3 > 0 && strings.Contains(strategy, "/") { // layers are the same in many presets of other agents
 			continue
 		}
-		for e, row := range explained(t, strategy) {
+		for e, row := range explainedUnder(t, nil, strategy, 0) {
 			var got results.Row
 			var cost float64
 			for _, c := range e.Calls {
@@ -115,7 +121,7 @@ func TestReadsOfAProfileAreDrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts := 0
-	for e := range explainedUnder(t, p, "recorded") {
+	for e := range explainedUnder(t, p, "recorded", Every) {
 		for _, c := range e.Calls {
 			read := int64(0)
 			for _, s := range c.Segments {
