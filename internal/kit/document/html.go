@@ -19,49 +19,6 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// Figure is a picture on a page. Text formats omit it.
-type Figure struct {
-	Name string // for a message if it cannot be drawn
-	Draw func() (*Picture, error)
-}
-
-// Picture is a chart that has been drawn.
-type Picture struct {
-	Title         string
-	SVG           []byte
-	Width, Height float64  // of SVG, points
-	Data          *Table   // what it shows
-	Narrow        *Picture // the same for the screen of a phone; nil if this one fits
-}
-
-// Tracks are series over steps. A page shows one at a time, by group and
-// variant. Text formats, and pages without scripts, omit them.
-type Tracks struct {
-	Step     string            `json:"step"`               // the word for a step
-	Parts    []string          `json:"parts"`              // what is stacked, from bottom to top
-	Commands map[string]string `json:"commands,omitempty"` // by variant: what explains step {n} of group {id}
-	List     []Track           `json:"list"`
-}
-
-// Track is one series. Stack has a list for each part with a value for each step.
-type Track struct {
-	Group   string         `json:"group"`
-	Label   string         `json:"label,omitempty"` // of the group, for people; "" for Group
-	Variant string         `json:"variant"`
-	Stack   [][]int64      `json:"stack"`
-	Beside  int            `json:"beside,omitempty"` // steps that are not of the group's own
-	When    []int64        `json:"when,omitempty"`   // s since the first
-	USD     []float64      `json:"usd,omitempty"`
-	Notes   map[int]string `json:"notes"` // what happened at a step; "miss…" has its own mark
-}
-
-// Raw is text shown unchanged, line by line. Text formats omit it.
-type Raw string
-
-func (*Figure) block() {}
-func (*Tracks) block() {}
-func (Raw) block()     {}
-
 // Page is what a page has besides a document.
 type Page struct {
 	Panel  string // markup before the document

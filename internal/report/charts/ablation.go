@@ -2,6 +2,8 @@ package reports
 
 import (
 	"cmp"
+	"errors"
+	"math"
 	"slices"
 	"strings"
 
@@ -177,4 +179,81 @@ func ablationTrust(a *studies.Ablation) string {
 		}
 	}
 	return line
+}
+
+// AblationDrawings returns a tornado chart for each strategy of an ablation
+// that has a mechanism with an effect.
+func AblationDrawings(a *studies.Ablation) []Drawing {
+	var list []Drawing
+	for _, base := range a.Bases {
+		if len(tornadoBars(a, base)) > 0 {
+			d := drawing("tornado", func() (*document.Chart, error) { return tornado(a, base) })
+			d.Name = fileName("tornado", base)
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// tornadoBars returns the changes of a strategy that cost or save anything.
+func tornadoBars(a *studies.Ablation, base string) []studies.Difference {
+	return slices.DeleteFunc(a.Differences(base), func(d studies.Difference) bool {
+		return d.USD == 0 || math.IsNaN(d.USD) || math.IsInf(d.USD, 0)
+	})
+}
+
+// tornado draws the cost of a strategy with each mechanism switched, the
+// largest difference at the top.
+func tornado(a *studies.Ablation, base string) (*document.Chart, error) {
+	bars := tornadoBars(a, base)
+	if len(bars) == 0 {
+		return nil, errors.New("no mechanism makes a difference in cost")
+	}
+	var notes []string
+	if n := len(bars) - maxTornado; n > 0 {
+		bars = bars[:maxTornado]
+		notes = append(notes, document.Count(n, "smaller difference")+" not drawn")
+	}
+	low, high := 0.0, 0.0
+	var amounts []float64
+	for i := range bars {
+		low, high = min(low, bars[i].USD), max(high, bars[i].USD)
+		amounts = append(amounts, bars[i].USD)
+	}
+	p := document.Panel{Height: 24 * float64(len(bars)), X: unitAxis(results.UnitUSD, low, high, 6)}
+	p.X.Title, p.X.Grid, p.Y.Bare = "difference in cost when switched (USD)", true, true
+	for i, t := range p.X.Ticks {
+		if t.Value > 0 {
+			p.X.Ticks[i].Label = "+" + t.Label
+		}
+	}
+	series := []document.Series{
+		{Name: "dearer when switched", Mark: document.MarkBox, Style: document.Style{Color: 0xd55e00}},
+		{Name: "cheaper when switched", Mark: document.MarkBox, Style: document.Style{Color: 0x005aa0}},
+		{Name: "in brackets, its interval contains 0", Mark: document.MarkBox, Style: document.Style{Color: 0xb4b4b4}},
+		{Mark: document.MarkText}, {Mark: document.MarkText, Left: true},
+	}
+	money := document.Amounts(amounts...)
+	for i := range bars {
+		d := &bars[i]
+		y := p.Y.Place(i, len(bars), document.Shortened(changeText(d.Change), maxNameRunes))
+		kind, side := 0, 3
+		if d.USD < 0 {
+			kind, side = 1, 4
+		}
+		if d.Covered {
+			kind = 2
+		}
+		series[kind].Box(min(d.USD, 0), y-0.3, max(d.USD, 0), y+0.3, "")
+		text := bracketed(document.Signed(d.USD, money)+"  "+relativeText(d), d.Covered)
+		series[side].Point(d.USD, y, text)
+	}
+	p.Series = append(slices.DeleteFunc(series, func(s document.Series) bool { return len(s.X) == 0 }),
+		across(0, p.Y.Low, 0, p.Y.High))
+	c := runChart(a.Run, "What each mechanism is worth: "+document.Printable(base), errorLine(a.Run), barsWidth+30, []document.Panel{p}, notes...)
+	if cell := cellOf(a.Run, base); cell != nil {
+		cost := cell.Total.CostUSD()
+		c.Facts = append(c.Facts, "as it is: "+document.Amounts(cost)(cost))
+	}
+	return c, nil
 }

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -192,4 +193,70 @@ func chainRows(cells ...*studies.Chains) (rows []chained) {
 func chainData(cells ...*studies.Chains) *document.Table {
 	columns := slices.DeleteFunc(chainColumns(document.Amounts()), func(c document.ColumnOf[chained]) bool { return c.Name == "" })
 	return document.TableOf(columns, chainRows(cells...))
+}
+
+// ChainDrawings returns the charts of compactions: what each cost, and what later calls saved by it.
+func ChainDrawings(run *results.Run, cells []studies.Chains) []Drawing {
+	return []Drawing{drawing("compactions", func() (*document.Chart, error) { return chainChart(run, cells) })}
+}
+
+func chainChart(run *results.Run, cells []studies.Chains) (*document.Chart, error) {
+	var list []document.Series
+	var costs, gains []float64
+	var notes []string
+	styles := looks()
+	for i := range cells {
+		totals := cells[i].Totals()
+		if totals.Compactions == totals.Unpriced {
+			continue
+		}
+		if len(list) == len(styles) {
+			notes = append(notes, cellName(cells[i].Cell)+" not drawn: there are too many strategies")
+			continue
+		}
+		style := styles[len(list)]
+		style.Size = 2.8
+		name := calledName(run, cells[i].Cell)
+		dots := dotsOf(name+", "+document.Whole(int64(totals.PaidBack))+" of "+
+			document.Count(totals.Compactions-totals.Unpriced, "compaction")+" paid back", style)
+		dots.Data = name
+		for j := range cells[i].Compactions {
+			x := &cells[i].Compactions[j]
+			if !x.Priced() {
+				continue
+			}
+			cost := x.CallCost.Total() + x.RewriteUSD
+			costs, gains = append(costs, cost), append(gains, x.GainUSD)
+			dots.Point(cost, x.GainUSD, "")
+		}
+		list = append(list, dots)
+	}
+	if len(costs) == 0 {
+		return nil, errors.New("there are no compactions with a price")
+	}
+	p := document.Panel{Title: "What later calls saved (USD)", Height: 300}
+	p.X, p.Y = balanceAxes(costs, gains)
+	p.X.Title, p.X.Grid, p.Y.Grid = "what the compaction cost: its call and writing again (USD)", true, true
+	p.Series = list
+	if low, high := max(p.X.Low, p.Y.Low), min(p.X.High, p.Y.High); low < high {
+		line := across(low, low, high, high)
+		line.Name = "paid back above"
+		p.Series = append(p.Series, line)
+	}
+	return runChart(run, "What compactions cost and paid back", errorLine(run), squareWidth, []document.Panel{p}, notes...), nil
+}
+
+// balanceAxes returns axes of USD for what compactions cost and saved: both logarithmic or neither, so that the line between
+// those that paid back and others is straight.
+func balanceAxes(costs, gains []float64) (x, y document.Axis) {
+	all := slices.Concat(costs, gains)
+	if least := slices.Min(all); least > 0 && slices.Max(all)/least > maxLinearRatio {
+		return logAxis(results.UnitUSD, 0.8*slices.Min(costs), 1.2*slices.Max(costs)),
+			logAxis(results.UnitUSD, 0.8*slices.Min(gains), 1.2*slices.Max(gains))
+	}
+	of := func(values []float64) document.Axis {
+		low, high := min(slices.Min(values), 0), max(slices.Max(values), minSpan(results.UnitUSD))
+		return unitAxis(results.UnitUSD, low, high+0.08*(high-low), 6)
+	}
+	return of(costs), of(gains)
 }

@@ -1,10 +1,11 @@
+// Package reports turns results into documents and charts. The public package
+// reports exports what it has for runs.
 package reports
 
 import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -278,114 +279,4 @@ func dotsOf(name string, style document.Style) document.Series {
 func across(x, y, x2, y2 float64) document.Series {
 	style := document.Style{Color: document.Grey, Width: 0.8}
 	return document.Series{Style: style, X: []float64{x, x2}, Y: []float64{y, y2}, Aid: true}
-}
-
-// unitAxis returns an axis of a unit of results with labels at round values
-// that divide it into at most n parts.
-func unitAxis(unit string, low, high float64, n int) document.Axis {
-	span := (high - low) / float64(n)
-	step := niceStep(span)
-	switch unit {
-	case results.UnitSeconds:
-		step = timeStep(span)
-	case results.UnitCount, results.UnitCalls:
-		step = max(step, 1)
-	}
-	a := document.Axis{Low: low, High: high}
-	for i := math.Ceil(low/step - 1e-9); i*step <= high+step*1e-9; i++ {
-		v := i*step + 0 // avoids a negative zero
-		if unit == results.UnitRatio && v > 1+1e-9 {
-			break
-		}
-		a.Ticks = append(a.Ticks, document.Tick{Value: v, Label: tickLabel(unit, v, step)})
-	}
-	return a
-}
-
-// logAxis returns a logarithmic axis with labels at 1, 2 and 5 times the powers of ten, or at these alone if they are many.
-func logAxis(unit string, low, high float64) document.Axis {
-	a := document.Axis{Low: low, High: high, Log: true}
-	factors := []float64{1, 2, 5}
-	if high/low > 1e3 {
-		factors = factors[:1]
-	}
-	for base := math.Pow(10, math.Floor(math.Log10(low))); base <= high; base *= 10 {
-		for _, factor := range factors {
-			if v := factor * base; v >= low*(1-1e-9) && v <= high*(1+1e-9) {
-				a.Ticks = append(a.Ticks, document.Tick{Value: v, Label: tickLabel(unit, v, v)})
-			}
-		}
-	}
-	return a
-}
-
-func tickLabel(unit string, v, step float64) string {
-	switch unit {
-	case results.UnitUSD:
-		return document.USD(v, decimalsOf(step))
-	case results.UnitRatio:
-		return document.Grouped(100*v, decimalsOf(100*step)) + " %"
-	case results.UnitTokens:
-		return document.Tokens(v)
-	case results.UnitSeconds:
-		return document.Seconds(v)
-	}
-	return document.Grouped(v, 0)
-}
-
-// decimalsOf returns the number of decimals that distinguish multiples of a nice step.
-func decimalsOf(step float64) int { return max(0, int(math.Ceil(-math.Log10(step)-1e-9))) }
-
-// niceStep returns the smallest of 1, 2 and 5 times a power of ten that is at
-// least v.
-func niceStep(v float64) float64 {
-	base := math.Pow(10, math.Floor(math.Log10(v)))
-	for _, m := range []float64{1, 2, 5} {
-		if m*base >= v*(1-1e-9) {
-			return m * base
-		}
-	}
-	return 10 * base
-}
-
-// timeStep returns the smallest round duration of at least v, s.
-func timeStep(v float64) float64 {
-	const h = 3600
-	for _, s := range []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, h, 2 * h, 3 * h, 6 * h, 12 * h} {
-		if s >= v {
-			return s
-		}
-	}
-	return 24 * 3600 * niceStep(v/(24*3600))
-}
-
-// dataRange returns the ends of an axis for values of a unit, with a margin on
-// each side. An axis that would begin in the lower half of its values begins at
-// zero.
-func dataRange(unit string, values []float64) (low, high float64) {
-	low, high = slices.Min(values), slices.Max(values)
-	if low >= 0 && low < 0.5*high || high == 0 && low == 0 {
-		low = 0
-	}
-	span := high - low
-	if span <= 1e-9*math.Abs(high) {
-		span = math.Max(math.Abs(high)*0.02, minSpan(unit))
-	}
-	if low != 0 {
-		low -= 0.16 * span
-	}
-	high += 0.12 * span
-	if low == 0 {
-		high = max(high, 4*minSpan(unit))
-	}
-	return low, high
-}
-
-// minSpan returns a difference that is small for a unit.
-func minSpan(unit string) float64 {
-	switch unit {
-	case results.UnitUSD, results.UnitRatio:
-		return 1e-4
-	}
-	return 1
 }

@@ -40,7 +40,7 @@ func (s *sketch) addSeries(p *plot.Plot, of *document.Panel) {
 		x := &of.Series[i]
 		p.Add(spans(x)...)
 		switch x.Mark {
-		case document.MarkLine, document.MarkStep:
+		case document.MarkLine:
 			p.Add(lines(x)...)
 		case document.MarkDot:
 			p.Add(dots(x))
@@ -94,7 +94,7 @@ func (s *sketch) entry(name string, looks []*document.Series) plot.Legend {
 	var thumbs []plot.Thumbnailer
 	for _, x := range looks {
 		switch x.Mark {
-		case document.MarkLine, document.MarkStep:
+		case document.MarkLine:
 			l.ThumbnailWidth = keyWidth
 			thumbs = append(thumbs, &plotter.Line{LineStyle: lineStyle(x)})
 		case document.MarkDot:
@@ -130,11 +130,7 @@ func lines(x *document.Series) []plot.Plotter {
 			dot := draw.GlyphStyle{Color: style.Color, Radius: style.Width, Shape: draw.CircleGlyph{}}
 			parts = append(parts, &plotter.Scatter{XYs: points, GlyphStyle: dot})
 		default:
-			l := &plotter.Line{XYs: points, LineStyle: lineStyle(x)}
-			if x.Mark == document.MarkStep {
-				l.StepStyle = plotter.PostStep
-			}
-			parts = append(parts, l)
+			parts = append(parts, &plotter.Line{XYs: points, LineStyle: lineStyle(x)})
 		}
 		points = nil
 	}

@@ -26,18 +26,15 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 		Title: "Strategies of other programs, ranked", Head: append(headLines(r.Run), comparedTexts(r.Windows)...),
 		Data: func() *document.Table { return rankingData(r) },
 	}
-	if r.Stopped != "" {
-		d.Head = append(d.Head, r.Stopped)
-	}
 	add := func(x *document.Table) {
 		if len(x.Rows) > 0 {
 			d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{x}})
 		}
 	}
-	add(rankingTable("", first.Standings, most))
+	add(rankingTable("", first, first.Standings, most))
 	add(rankingGroups(slices.Concat(r.Windows[1:], r.Kinds, r.Servers), first.Standings, most))
 	if all {
-		add(rankingTable("Schedules that no program runs as they are, by themselves", first.Idealised, most))
+		add(rankingTable("Schedules that no program runs as they are, by themselves", first, first.Idealised, most))
 		ended := &document.Table{Title: "Without a place: they end sessions that the agent's own strategy brings to their end",
 			Columns: document.Left("STRATEGY", "WINDOW", "SESSIONS", "CALLS NOT ANSWERED")}
 		for _, v := range r.Windows {
@@ -147,26 +144,56 @@ func placeRange(p studies.Place) string {
 	return placed(p) + "–" + document.Whole(p.Last)
 }
 
-// rankingTable has the best of a list, and the agent's own strategy.
-func rankingTable(title string, list []studies.Standing, most int) *document.Table {
-	t := &document.Table{Title: title, Fitted: true, Columns: []document.Column{{Title: "PLACE", Right: true}, {Title: "STRATEGY"}, {Title: "COST", Right: true},
-		{Title: "VS OWN", Right: true}, {Title: "RECALL", Right: true}, {Title: "WAIT", Right: true}, {Title: "REGRET", Right: true},
-		{Title: "WHY"}}}
-	for i := range list {
-		s := &list[i]
-		if i >= most && !s.Own {
-			continue
-		}
-		recall, regret := any(nil), any(nil)
-		if !math.IsNaN(s.Recall) {
-			recall = document.Percent(s.Recall) + " (" + placed(s.PlaceRecall) + ")"
-		}
-		if !math.IsNaN(s.RegretUSD) {
-			regret = document.USD(s.RegretUSD, 2)
-		}
-		t.Rows = append(t.Rows, []any{placeRange(s.Place), s.Strategy, document.USD(s.CostUSD, 2), document.SignedPercent(s.VsOwn), recall,
-			document.Seconds(s.WaitSeconds) + " (" + placed(s.PlaceWait) + ")", regret, s.Why})
+// ranked is a standing with its view.
+type ranked struct {
+	*studies.Standing
+	view  *studies.View
+	ideal bool
+}
+
+// rankingColumns are the columns of standings. A column without a title is for machines alone.
+func rankingColumns() []document.ColumnOf[ranked] {
+	column := func(name, title string, right bool, of func(ranked) any) document.ColumnOf[ranked] {
+		return document.ColumnOf[ranked]{Column: document.Column{Name: name, Title: title, Right: right}, Of: of}
 	}
+	figure := func(v float64, text string) any { // nothing where it is not known
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+		return document.Cell{Value: v, Text: text}
+	}
+	return []document.ColumnOf[ranked]{
+		column("view", "", false, func(s ranked) any { return s.view.Name }),
+		column("acting_sessions", "", true, func(s ranked) any { return s.view.Acting }),
+		column("place", "PLACE", true, func(s ranked) any { return document.Cell{Value: s.Place.First, Text: placeRange(s.Place)} }),
+		column("place_last", "", true, func(s ranked) any { return s.Place.Last }),
+		column("strategy", "STRATEGY", false, func(s ranked) any { return s.Strategy }),
+		column("idealised", "", false, func(s ranked) any { return s.ideal }),
+		column("cost_usd", "COST", true, func(s ranked) any { return figure(s.CostUSD, document.USD(s.CostUSD, 2)) }),
+		column("vs_own", "VS OWN", true, func(s ranked) any { return figure(s.VsOwn, document.SignedPercent(s.VsOwn)) }),
+		column("needed_recall", "RECALL", true, func(s ranked) any {
+			return figure(s.Recall, document.Percent(s.Recall)+" ("+placed(s.PlaceRecall)+")")
+		}),
+		column("place_recall", "", true, func(s ranked) any { return s.PlaceRecall.First }),
+		column("added_latency_seconds", "WAIT", true, func(s ranked) any {
+			return figure(s.WaitSeconds, document.Seconds(s.WaitSeconds)+" ("+placed(s.PlaceWait)+")")
+		}),
+		column("place_wait", "", true, func(s ranked) any { return s.PlaceWait.First }),
+		column("regret_usd", "REGRET", true, func(s ranked) any { return figure(s.RegretUSD, document.USD(s.RegretUSD, 2)) }),
+		column("why", "WHY", false, func(s ranked) any { return s.Why }),
+	}
+}
+
+// rankingTable has the best of a list, and the agent's own strategy.
+func rankingTable(title string, v *studies.View, list []studies.Standing, most int) *document.Table {
+	var rows []ranked
+	for i := range list {
+		if i < most || list[i].Own {
+			rows = append(rows, ranked{Standing: &list[i], view: v})
+		}
+	}
+	t := document.TableOf(rankingColumns(), rows)
+	t.Title, t.Fitted = title, true
 	return t
 }
 
@@ -203,22 +230,15 @@ func rankingGroups(views []studies.View, list []studies.Standing, most int) *doc
 
 // rankingData has a row for every standing of every view.
 func rankingData(r *studies.Ranking) *document.Table {
-	t := &document.Table{Columns: document.Columns("view", "acting_sessions", "place", "place_last", "strategy", "idealised", "cost_usd", "vs_own",
-		"needed_recall", "place_recall", "added_latency_seconds", "place_wait", "regret_usd", "why")}
-	value := func(v float64) any {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil
-		}
-		return v
-	}
+	var rows []ranked
 	for _, v := range slices.Concat(r.Windows, r.Kinds, r.Servers) {
-		for _, s := range slices.Concat(v.Standings, v.Idealised) {
-			ideal := slices.ContainsFunc(v.Idealised, func(x studies.Standing) bool { return x.Strategy == s.Strategy })
-			t.Rows = append(t.Rows, []any{v.Name, v.Acting, s.Place.First, s.Place.Last, s.Strategy, ideal, s.CostUSD, value(s.VsOwn), value(s.Recall), s.PlaceRecall.First,
-				s.WaitSeconds, s.PlaceWait.First, value(s.RegretUSD), s.Why})
+		for i, list := range [][]studies.Standing{v.Standings, v.Idealised} {
+			for k := range list {
+				rows = append(rows, ranked{&list[k], &v, i == 1})
+			}
 		}
 	}
-	return t
+	return document.TableOf(rankingColumns(), rows)
 }
 
 // RankingCharts returns the charts of a ranking, first what strategies cost and forget.

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
@@ -388,59 +387,48 @@ func (t *tables) organisations() []*document.Table {
 // each parameter, the session, the number of sessions and all metrics in their
 // units. A missing sample is empty.
 func runData(run *results.Run, perSession bool) *document.Table {
-	params := paramNames(run)
-	metrics := results.Metrics()
-	t := &document.Table{Columns: document.Columns("cell", "strategy")}
-	for _, p := range params {
-		t.Columns = append(t.Columns, document.Column{Name: "param." + p})
+	type line struct {
+		cell *results.Cell
+		row  *results.Row
+	}
+	var columns []document.ColumnOf[line]
+	column := func(name string, of func(line) any) {
+		columns = append(columns, document.ColumnOf[line]{Column: document.Column{Name: name}, Of: of})
+	}
+	column("cell", func(x line) any { return x.cell.Cell })
+	column("strategy", func(x line) any { return x.cell.Strategy })
+	for _, p := range paramNames(run) {
+		column("param."+p, func(x line) any { return x.cell.Params[p] })
 	}
 	if perSession {
-		t.Columns = append(t.Columns, document.Column{Name: "session"})
+		column("session", func(x line) any { return x.row.Session })
 	}
-	byUsers := perSession && hasUsers(run)
-	if byUsers {
-		t.Columns = append(t.Columns, document.Column{Name: "organisation"})
+	if perSession && hasUsers(run) {
+		column("organisation", func(x line) any { return x.row.Organisation })
 	}
-	t.Columns = append(t.Columns, document.Column{Name: "sessions"})
-	for _, m := range metrics {
-		t.Columns = append(t.Columns, document.Column{Name: m.Name})
+	column("sessions", func(x line) any { return x.row.N(results.Sessions) })
+	for _, m := range results.Metrics() {
+		column(m.Name, func(x line) any {
+			if v, ok := x.cell.RowValue(x.row, m); ok {
+				return v
+			}
+			return nil
+		})
 	}
+	var lines []line
 	for i := range run.Cells {
 		c := &run.Cells[i]
+		if perSession {
+			for _, r := range c.Rows {
+				lines = append(lines, line{c, r})
+			}
+			continue
+		}
 		total := c.Total
 		total.Figures[results.Sessions] = float64(c.Sessions)
-		rows := []*results.Row{&total}
-		if perSession {
-			rows = c.Rows
-		}
-		for _, r := range rows {
-			line := []any{c.Cell, c.Strategy}
-			for _, p := range params {
-				line = append(line, c.Params[p])
-			}
-			if perSession {
-				line = append(line, r.Session)
-			}
-			if byUsers {
-				line = append(line, r.Organisation)
-			}
-			line = append(line, strconv.Itoa(r.N(results.Sessions)))
-			for _, m := range metrics {
-				v, ok := c.RowValue(r, m)
-				line = append(line, given(ok, v))
-			}
-			t.Rows = append(t.Rows, line)
-		}
+		lines = append(lines, line{c, &total})
 	}
-	return t
-}
-
-// given returns a figure for machines, nil if there is none.
-func given(ok bool, v float64) any {
-	if !ok {
-		return nil
-	}
-	return document.Plain(v)
+	return document.TableOf(columns, lines)
 }
 
 // paramNames returns the parameters of all cells, sorted.

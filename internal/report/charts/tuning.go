@@ -166,19 +166,7 @@ func valueOf(run *results.Run, cell string, m results.Metric) any {
 
 // publishedTuning returns a search in its JSON form.
 func publishedTuning(t *studies.Tuning) any {
-	type setting struct {
-		studies.Setting
-		Metrics map[string]any `json:"metrics"`
-	}
-	list := []setting{}
-	for _, s := range t.Settings {
-		v := setting{s, map[string]any{}}
-		for _, m := range soughtMetrics(t) {
-			v.Metrics[m.Name] = valueOf(t.Run, s.Cell, m)
-		}
-		list = append(list, v)
-	}
-	out := map[string]any{"objective": t.Objective.Name, "space": t.Space, "tried": t.Tried, "settings": list}
+	out := map[string]any{"objective": t.Objective.Name, "space": t.Space, "tried": t.Tried, "settings": tuningData(t).Objects()}
 	if !math.IsNaN(t.HeldOut.Share) {
 		out["held_out"] = t.HeldOut
 	}

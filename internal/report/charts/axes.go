@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"math"
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
@@ -126,4 +127,99 @@ func barNotes(spans []document.Span) []string {
 		return nil
 	}
 	return []string{intervalNote}
+}
+
+// unitAxis returns an axis of a unit of results with labels at round values
+// that divide it into at most n parts.
+func unitAxis(unit string, low, high float64, n int) document.Axis {
+	step := niceStep((high - low) / float64(n))
+	if unit == results.UnitCount || unit == results.UnitCalls {
+		step = max(step, 1)
+	}
+	a := document.Axis{Low: low, High: high}
+	for i := math.Ceil(low/step - 1e-9); i*step <= high+step*1e-9; i++ {
+		v := i*step + 0 // avoids a negative zero
+		if unit == results.UnitRatio && v > 1+1e-9 {
+			break
+		}
+		a.Ticks = append(a.Ticks, document.Tick{Value: v, Label: tickLabel(unit, v, step)})
+	}
+	return a
+}
+
+// logAxis returns a logarithmic axis with labels at 1, 2 and 5 times the powers of ten, or at these alone if they are many.
+func logAxis(unit string, low, high float64) document.Axis {
+	a := document.Axis{Low: low, High: high, Log: true}
+	factors := []float64{1, 2, 5}
+	if high/low > 1e3 {
+		factors = factors[:1]
+	}
+	for base := math.Pow(10, math.Floor(math.Log10(low))); base <= high; base *= 10 {
+		for _, factor := range factors {
+			if v := factor * base; v >= low*(1-1e-9) && v <= high*(1+1e-9) {
+				a.Ticks = append(a.Ticks, document.Tick{Value: v, Label: tickLabel(unit, v, v)})
+			}
+		}
+	}
+	return a
+}
+
+func tickLabel(unit string, v, step float64) string {
+	switch unit {
+	case results.UnitUSD:
+		return document.USD(v, decimalsOf(step))
+	case results.UnitRatio:
+		return document.Grouped(100*v, decimalsOf(100*step)) + " %"
+	case results.UnitTokens:
+		return document.Tokens(v)
+	case results.UnitSeconds:
+		return document.Seconds(v)
+	}
+	return document.Grouped(v, 0)
+}
+
+// decimalsOf returns the number of decimals that distinguish multiples of a nice step.
+func decimalsOf(step float64) int { return max(0, int(math.Ceil(-math.Log10(step)-1e-9))) }
+
+// niceStep returns the smallest of 1, 2 and 5 times a power of ten that is at
+// least v.
+func niceStep(v float64) float64 {
+	base := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{1, 2, 5} {
+		if m*base >= v*(1-1e-9) {
+			return m * base
+		}
+	}
+	return 10 * base
+}
+
+// dataRange returns the ends of an axis for values of a unit, with a margin on
+// each side. An axis that would begin in the lower half of its values begins at
+// zero.
+func dataRange(unit string, values []float64) (low, high float64) {
+	low, high = slices.Min(values), slices.Max(values)
+	if low >= 0 && low < 0.5*high || high == 0 && low == 0 {
+		low = 0
+	}
+	span := high - low
+	if span <= 1e-9*math.Abs(high) {
+		span = math.Max(math.Abs(high)*0.02, minSpan(unit))
+	}
+	if low != 0 {
+		low -= 0.16 * span
+	}
+	high += 0.12 * span
+	if low == 0 {
+		high = max(high, 4*minSpan(unit))
+	}
+	return low, high
+}
+
+// minSpan returns a difference that is small for a unit.
+func minSpan(unit string) float64 {
+	switch unit {
+	case results.UnitUSD, results.UnitRatio:
+		return 1e-4
+	}
+	return 1
 }

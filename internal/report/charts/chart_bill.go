@@ -2,14 +2,88 @@ package reports
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/report/check"
+	"github.com/compactsim/compactsim/internal/study/audit"
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 )
+
+// maxDays is the largest number of days with bars of their own; of more, weeks have them.
+const maxDays = 92
+
+// AuditDrawings returns the charts of a bill: what misses cost by cause over days.
+func AuditDrawings(r *audit.Report) []Drawing {
+	return []Drawing{drawing("misses", func() (*document.Chart, error) { return auditMisses(r) })}
+}
+
+func auditMisses(r *audit.Report) (*document.Chart, error) {
+	usd := map[time.Time]map[prompt.MissClass]float64{}
+	untimed := 0.0
+	for _, m := range r.DailyMisses {
+		day, err := time.Parse(time.DateOnly, m.Day)
+		if err != nil {
+			untimed += m.USD
+			continue
+		}
+		if usd[day] == nil {
+			usd[day] = map[prompt.MissClass]float64{}
+		}
+		usd[day][m.Class] += m.USD
+	}
+	if len(usd) == 0 {
+		return nil, errors.New("no miss has a day")
+	}
+	days := slices.SortedFunc(maps.Keys(usd), time.Time.Compare)
+	first, last := days[0], days[len(days)-1]
+	width, per := 1, "day"
+	if last.Sub(first) >= maxDays*day {
+		width, per = 7, "week"
+	}
+	n := int(last.Sub(first)/day)/width + 1
+	sums := make([][prompt.NumMissClasses]float64, n)
+	for at, classes := range usd {
+		for class, v := range classes {
+			sums[int(at.Sub(first)/day)/width][class] += v
+		}
+	}
+	parts, highest := missParts(), 0.0
+	for i := range sums {
+		low := 0.0
+		for k := range parts {
+			if v := sums[i][k+1]; v > 0 {
+				parts[k].Box(float64(i)-0.4, low, float64(i)+0.4, low+v, "")
+				low += v
+			}
+		}
+		highest = max(highest, low)
+	}
+	if highest == 0 {
+		return nil, errors.New("no miss has a price")
+	}
+	p := document.Panel{Title: "Cost of misses (USD per " + per + ")", Height: 240, Y: unitAxis(results.UnitUSD, 0, 1.1*highest, 6)}
+	p.Y.Grid = true
+	p.X = document.Axis{Low: -0.6, High: float64(n) - 0.4, Title: map[string]string{"day": "day", "week": "first day of the week"}[per], Says: func(v float64) string {
+		return first.AddDate(0, 0, width*int(math.Round(v))).Format(time.DateOnly)
+	}}
+	for i := 0; i < n; i += max((n+7)/8, 1) {
+		p.X.Ticks = append(p.X.Ticks, document.Tick{Value: float64(i), Label: p.X.Says(float64(i))})
+	}
+	p.Series = slices.DeleteFunc(parts, func(s document.Series) bool { return len(s.X) == 0 })
+	c := &document.Chart{Title: "What misses of the cache cost, by cause", Width: callsWidth, Panels: []document.Panel{p},
+		Facts:  []string{document.Count(r.Sessions, "session") + " · " + document.Count(r.Total.Calls, "call")},
+		Source: "source: sim audit of recorded usage; a miss costs what writing took beyond a read"}
+	if untimed > 0 {
+		c.Notes = []string{document.Amounts(untimed)(untimed) + " of calls without a time are not drawn"}
+	}
+	return c, nil
+}
 
 // CheckKinds returns the kinds of charts of a check.
 func CheckKinds() []string { return []string{"change"} }
