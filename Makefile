@@ -3,7 +3,7 @@
 # make house  the worked examples of CONTRIBUTING.md, and the rooms that a run passes: each builds the program anew
 # make race   the tests of packages that work on several cores under the race detector, but for long ones
 # make torture damaged input, failing writes, kills and hostile servers for TORTURE seconds each, seeds printed
-# make mutants take behaviours out of the source one by one: which rows of docs/coverage.md do not notice?
+# make mutants take the effect of parameters away one by one: which rows of docs/coverage.md do not notice?
 # make gremlins bounds and arithmetic of one package changed one by one (PKG=./strategies GREMLINS=flags): which change does no test notice?
 # make browser look at the pages of sim in a real browser (Chromium)
 # make picture draw the page of the samples for the head of the README (Chromium)

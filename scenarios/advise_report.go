@@ -229,9 +229,6 @@ func (x *AgentAdvice) section(as string) document.Section {
 			say("%s.", c.open())
 		}
 	}
-	if names := x.later(); len(names) > 0 {
-		say("Not tried, because the newest client here is %s: %s.", x.Version, strings.Join(names, ", "))
-	}
 	if off, ok := x.Model.Relative(); ok && math.Abs(off) > largeError && x.Bare == 0 {
 		say("Model error on these sessions: %s. What is simulated of them may be as far off.", x.Model)
 	}
@@ -273,17 +270,6 @@ func (c *Change) open() string {
 // maxMore is the largest number of further sessions worth naming: beyond it the
 // setting may as well have no effect.
 const maxMore = 1000
-
-// later returns the settings that only a newer client honours, each with its first version.
-func (x *AgentAdvice) later() (names []string) {
-	settings := agents.Of(x.Agent).Settings
-	for i := range settings {
-		if s := &settings[i]; later(s, x.Version) {
-			names = append(names, s.Name+" (from "+s.From+")")
-		}
-	}
-	return names
-}
 
 // table lists the changes and what they do together.
 func (x *AgentAdvice) table() *document.Table {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -97,9 +96,6 @@ func (d *Design) with(assignments []string) (*Design, error) {
 func (f *File) expand(entries []*entry) (*Design, error) {
 	x := &expansion{file: f, registry: f.registry}
 	x.tree = f.tree.Copy() // expanding chooses values; the file stays as it is
-	if err := x.datePrices(); err != nil {
-		return nil, err
-	}
 	d := &Design{tree: x.tree, file: f.clone(), entries: entries}
 	x.checker = &spec.Checker{Tree: x.tree}
 	x.checker.Check(x.tree.Root, Scenario{}, "")
@@ -135,29 +131,6 @@ func (x *expansion) read(d *Design) {
 	if !failed {
 		x.unusedOverrides(d)
 	}
-}
-
-// datePrices replaces "today" as the date of prices by the day, so that cell
-// names have the day.
-func (x *expansion) datePrices() error {
-	now := x.file.Now
-	if now.IsZero() {
-		now = time.Now()
-	}
-	at, err := priceDateToday.On(now)
-	if err != nil {
-		return err
-	}
-	n := spec.Find(x.tree.Root, "prices", "at")
-	if n == nil {
-		return nil
-	}
-	for _, value := range append([]*yaml.Node{n}, n.Content...) {
-		if value.Kind == yaml.ScalarNode && priceDate(value.Value) == priceDateToday {
-			value.SetString(at.Format(time.DateOnly))
-		}
-	}
-	return nil
 }
 
 // inOrder sorts axes of the scenario in the order of the format.

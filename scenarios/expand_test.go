@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
@@ -267,13 +266,12 @@ func TestExpandTwice(t *testing.T) {
 	}
 }
 
-// Prices at today are of the day the file says it is, in names too.
-func TestTodayIsADate(t *testing.T) {
-	f, err := Parse(registry(t), []byte("strategies: [none]\nprices: {at: [call, today]}"), "t.yaml")
+// A date of prices is an axis, of the bill too.
+func TestDatesOfPrices(t *testing.T) {
+	f, err := Parse(registry(t), []byte("strategies: [none]\nprices: {at: [call, 2026-03-20]}"), "t.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Now = time.Date(2026, 3, 20, 23, 0, 0, 0, time.UTC)
 	d, err := f.Expand()
 	if err != nil {
 		t.Fatal(err)
@@ -303,10 +301,10 @@ strategies:
   - {name: n, layers: []}
 server: {lifetime_5m: [5m, 90s], anchor: [end, start]}
 summarizer: {sizing: fixed, median: [2000, 4000], failures: {fork: {api: 0.5}}}
-prices: {at: [call, today]}
+prices: {at: [call, 2026-03-20]}
 seed: [1, 18446744073709551615]
 `,
-		"groups": "strategies: [claude-code/2026-03]\nprices: {at: today}",
+		"groups": "strategies: [claude-code/2026-03]\nprices: {at: 2026-03-20}",
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := expand(t, text)
@@ -315,9 +313,6 @@ seed: [1, 18446744073709551615]
 				t.Fatal(err)
 			}
 			again := expand(t, string(resolved))
-			if strings.Contains(string(resolved), "today") {
-				t.Errorf("prices are of no date:\n%s", resolved)
-			}
 			twice, err := again.Resolved()
 			if err != nil {
 				t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -22,7 +21,6 @@ import (
 // File is a scenario as written, with lists where parameters are swept. It can
 // be changed before it is expanded into cells.
 type File struct {
-	Now time.Time // the day that "today" means for prices; zero: the day of Expand
 	// Builtin says that the text comes with the program, so that Unmet names only
 	// settings from flags.
 	Builtin bool
@@ -56,9 +54,6 @@ func Parse(registry *strategies.Registry, text []byte, name string, keys ...stri
 	if tree.Root.Kind != yaml.MappingNode {
 		return nil, tree.Errorf(tree.Root, "a scenario is a mapping of keys like strategies and server")
 	}
-	if n := spec.Child(tree.Root, "orgs"); n != nil {
-		return nil, tree.Errorf(n, "orgs: this is a fleet of an earlier version: write each organisation by its name under users.organisations (docs/workloads.md)")
-	}
 	return &File{registry: registry, tree: tree}, nil
 }
 
@@ -74,7 +69,7 @@ func newFile(registry *strategies.Registry, s Scenario) (*File, error) {
 // clone returns a copy that can be changed independently.
 func (f *File) clone() *File {
 	return &File{
-		Now: f.Now, Builtin: f.Builtin, registry: f.registry, tree: f.tree.Copy(), overrides: slices.Clone(f.overrides),
+		Builtin: f.Builtin, registry: f.registry, tree: f.tree.Copy(), overrides: slices.Clone(f.overrides),
 	}
 }
 
@@ -238,16 +233,14 @@ func (f *File) presetsOf(word string) ([]string, error) {
 }
 
 // Locate rewrites names of files in the scenario so that they open from the working
-// folder. Profiles, prices and files of real calls are relative to the folder of the
+// folder. Profiles and prices are relative to the folder of the
 // scenario if exists reports such a file, else to the working folder. Recordings are
 // relative to the working folder. Later settings are not rewritten.
 func (f *File) Locate(exists func(name string) bool) {
 	if n := spec.Child(f.tree.Root, "profile"); n != nil && n.Value != ProfileDefault && n.Value != ProfileNone {
 		f.tree.Beside(n, exists)
 	}
-	for _, keys := range [][]string{{"prices", "file"}, {"live", "system"}, {"live", "tools"}} {
-		f.tree.Beside(spec.Find(f.tree.Root, keys...), exists)
-	}
+	f.tree.Beside(spec.Find(f.tree.Root, "prices", "file"), exists)
 	if orgs := spec.Find(f.tree.Root, "users", "organisations"); orgs != nil {
 		for i := 1; i < len(orgs.Content); i += 2 {
 			if profiles := spec.Find(orgs.Content[i], "sessions", "profiles"); profiles != nil {
@@ -269,8 +262,7 @@ func (f *File) beside(n *yaml.Node, exists func(name string) bool) {
 }
 
 // Resolved returns the scenario as a complete file: defaults written out,
-// presets expanded into their layers, axes as lists, and the day instead of
-// prices at "today". A run of it makes the same rows.
+// presets expanded into their layers, and axes as lists. A run of it makes the same rows.
 func (d *Design) Resolved() ([]byte, error) {
 	s := d.Scenario
 	s.Strategies = nil

@@ -69,13 +69,13 @@ func (p *Plan) Rank(ctx context.Context, file *File, corpus *traces.Corpus) (*st
 	for i, set := range [][]string{nil, {window}} {
 		run, err := r.run(ctx, corpus, p.Prices, set)
 		if err != nil {
-			return r.stopped(out, err)
+			return nil, err
 		}
 		r.bounds = nil
 		if i == 0 {
 			out.Run = run
 			if err := r.bound(ctx, corpus, run); err != nil {
-				return r.stopped(out, err)
+				return nil, err
 			}
 		}
 		v, idle := r.view([]string{"as recorded", document.Whole(rankWindow)}[i], run, func(string) bool { return true })
@@ -95,36 +95,23 @@ func (p *Plan) Rank(ctx context.Context, file *File, corpus *traces.Corpus) (*st
 		}
 	}
 	if out.Servers, err = r.servers(ctx, corpus, window); err != nil {
-		return r.stopped(out, err)
+		return nil, err
 	}
 	out.NotRun = onlyOnce(out.NotRun)
 	keepRanked(out)
 	return out, nil
 }
 
-// stopped returns what is done of a ranking that an error ended, nil if that is nothing.
-func (r *ranker) stopped(out *studies.Ranking, err error) (*studies.Ranking, error) {
-	done, all := len(out.Windows)+len(out.Servers), 2+len(rankServers)
-	err = fmt.Errorf("%d of %d windows and servers are ranked: %w", done, all, err)
-	if done == 0 || !errors.Is(err, context.Canceled) {
-		return nil, err
-	}
-	out.Stopped = fmt.Sprintf("interrupted: %d of %d windows and servers are ranked, the others are missing", done, all)
-	out.NotRun = onlyOnce(out.NotRun)
-	keepRanked(out)
-	return out, err
-}
-
-// servers returns the views of rankServers under a window, given as an assignment; with an error those before it.
+// servers returns the views of rankServers under a window, given as an assignment.
 func (r *ranker) servers(ctx context.Context, corpus *traces.Corpus, window string) (list []studies.View, err error) {
 	for _, on := range rankServers {
 		prices, err := r.sold(on.set[0], on.standIn)
 		if err != nil {
-			return list, err
+			return nil, err
 		}
 		run, err := r.run(ctx, corpus, prices, append([]string{window}, on.set...))
 		if err != nil {
-			return list, err
+			return nil, err
 		}
 		v, _ := r.view(on.name, run, func(string) bool { return true })
 		if on.standIn != "" {

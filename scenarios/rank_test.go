@@ -1,8 +1,6 @@
 package scenarios
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -114,26 +112,4 @@ func text(t *testing.T, d *Design) string {
 		t.Fatal(err)
 	}
 	return string(b)
-}
-
-// A ranking that is interrupted has what was ranked before, and says what is missing.
-func TestInterruptedRanking(t *testing.T) {
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	f, err := Parse(registry(t), []byte("strategies: [none, mux]"), "a.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := Plan{Registry: registry(t), Prices: prices(t), Workers: 1, Done: func(finished, total int) {
-		if finished > total/6 { // the second of the windows and servers has begun
-			stop()
-		}
-	}}
-	out, err := p.Rank(ctx, f, samples(t))
-	if !errors.Is(err, context.Canceled) || out == nil || len(out.Windows) != 1 || len(out.Servers) > 0 || out.Windows[0].Of("mux") == nil {
-		t.Fatalf("%+v: %v", out, err)
-	}
-	if !strings.HasPrefix(out.Stopped, "interrupted: 1 of 6 ") || len(out.Run.Cells) < 3 || len(out.NotRun) == 0 {
-		t.Errorf("%q, %d cells, %d not run", out.Stopped, len(out.Run.Cells), len(out.NotRun))
-	}
 }

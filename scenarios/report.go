@@ -58,7 +58,7 @@ func (p *Plan) pricesFrom(d *Design) string {
 	text := "call date"
 	if dates := d.priceDates(); len(dates) > 1 {
 		text = fmt.Sprintf("%d dates", len(dates))
-	} else if at, err := d.Scenario.Prices.At.On(time.Time{}); err == nil && !at.IsZero() {
+	} else if at, err := d.Scenario.Prices.At.On(); err == nil && !at.IsZero() {
 		text = at.Format(time.DateOnly)
 	}
 	if d.Scenario.Prices.File != "" {
@@ -157,7 +157,7 @@ func (d *Design) switches() map[string]string {
 func (p *Plan) earlyPrices(d *Design, sessions []*traces.Session) []results.Note {
 	var notes []results.Note
 	for _, date := range d.priceDates() {
-		at, err := date.On(time.Time{})
+		at, err := date.On()
 		if err != nil {
 			continue // refused when cells are made
 		}

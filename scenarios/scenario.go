@@ -267,7 +267,7 @@ func (s *Server) Rules() []error {
 
 // Prices say what calls cost.
 type Prices struct {
-	At   priceDate         `yaml:"at" sweep:"true" doc:"Date of the prices: call (each call's own), today, or a date like 2026-03-01."`
+	At   priceDate         `yaml:"at" sweep:"true" doc:"Date of the prices: call (each call's own) or a date like 2026-03-01."`
 	File string            `yaml:"file" doc:"File with prices that add to or replace the built-in ones (\"\" for none), beside the scenario, else in the current folder."`
 	As   map[string]string `yaml:"as" doc:"Bill a model as another: {name-as-recorded: model}."`
 }
@@ -328,37 +328,30 @@ func defaultStrategies() []yaml.Node {
 	return list
 }
 
-// priceDate is when prices are taken: priceDateCall, priceDateToday or a date
-// as 2006-01-02.
+// priceDate is when prices are taken: priceDateCall or a date as 2006-01-02.
 type priceDate string
 
-// Values of priceDate that are not dates.
-const (
-	priceDateCall  priceDate = "call"  // each call at its own date
-	priceDateToday priceDate = "today" // the day the scenario is run, UTC
-)
+// priceDateCall is each call's own date.
+const priceDateCall priceDate = "call"
 
-// UnmarshalYAML reads call, today or a date.
+// UnmarshalYAML reads call or a date.
 func (d *priceDate) UnmarshalYAML(n *yaml.Node) error {
 	v := priceDate(n.Value)
-	if _, err := v.On(time.Time{}); err != nil {
+	if _, err := v.On(); err != nil {
 		return err
 	}
 	*d = v
 	return nil
 }
 
-// On returns the date, zero for that of each call. Today is the day of now.
-func (d priceDate) On(now time.Time) (time.Time, error) {
-	switch d {
-	case priceDateCall, "":
+// On returns the date, zero for that of each call.
+func (d priceDate) On() (time.Time, error) {
+	if d == priceDateCall || d == "" {
 		return time.Time{}, nil
-	case priceDateToday:
-		return now.UTC().Truncate(24 * time.Hour), nil
 	}
 	at, err := time.Parse(time.DateOnly, string(d))
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%q: want call, today or a date like 2026-03-01", string(d))
+		return time.Time{}, fmt.Errorf("%q: want call or a date like 2026-03-01", string(d))
 	}
 	return at, nil
 }

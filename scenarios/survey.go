@@ -3,6 +3,7 @@ package scenarios
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -11,22 +12,21 @@ import (
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/serving/calls"
 	"github.com/compactsim/compactsim/internal/serving/client"
+	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // Sight is what must be known of a session before the first is simulated, and its billed
 // rows, which need no simulation. One program can write it and another read it.
 type Sight struct {
-	Head      traces.Head
-	Digest    prompt.Digest
-	Automatic bool // its cache needs no markers
-	Windows   []ModelWindow
-	Opening   profile.Openings
-	Billed    []results.Row // by date of prices: no model
+	Head    traces.Head
+	Digest  prompt.Digest
+	Windows []ModelWindow
+	Opening profile.Openings
+	Billed  []results.Row // by date of prices: no model
 }
 
 // ModelWindow is a context window of a model in recorded calls, tokens.
@@ -37,11 +37,10 @@ type ModelWindow struct {
 
 // survey combines the sights of all sessions.
 type survey struct {
-	digests   []prompt.Digest // by session
-	automatic []bool          // by session
-	windows   windows
-	openings  profile.Openings
-	billed    []results.Cell // one for each date of prices
+	digests  []prompt.Digest // by session
+	windows  windows
+	openings profile.Openings
+	billed   []results.Cell // one for each date of prices
 }
 
 // windows are the context windows that models have in sessions.
@@ -73,9 +72,7 @@ func (w windows) largest(a *client.Assembly) int64 {
 
 // look visits every session once while it is in memory, except those that another program has seen.
 func (p *Plan) look(ctx context.Context, d *Design, corpus *traces.Corpus, sessions []*traces.Session) (*survey, error) {
-	x := &survey{
-		digests: make([]prompt.Digest, len(sessions)), automatic: make([]bool, len(sessions)), windows: windows{},
-	}
+	x := &survey{digests: make([]prompt.Digest, len(sessions)), windows: windows{}}
 	for _, date := range d.billedAt() {
 		x.billed = append(x.billed, d.billedCell(date))
 		x.billed[len(x.billed)-1].Rows = make([]*results.Row, 0, len(sessions))
@@ -92,7 +89,7 @@ func (p *Plan) look(ctx context.Context, d *Design, corpus *traces.Corpus, sessi
 
 // add adds the sight of a session.
 func (x *survey) add(i int, sight *Sight) {
-	x.digests[i], x.automatic[i] = sight.Digest, sight.Automatic
+	x.digests[i] = sight.Digest
 	x.openings.Join(&sight.Opening)
 	x.windows.add(sight.Windows)
 	for k := range sight.Billed {
@@ -106,7 +103,7 @@ func (p *Plan) sights(
 ) error {
 	var dates []time.Time
 	for _, date := range d.billedAt() {
-		at, err := date.On(time.Time{})
+		at, err := date.On()
 		if err != nil {
 			return fmt.Errorf("prices.at: %w", err)
 		}
@@ -195,7 +192,7 @@ func (k *keptSights) add(s *traces.Session, x *Sight) {
 
 // sight returns the sight of a session that is in memory.
 func (p *Plan) sight(s *traces.Session, dates []time.Time) *Sight {
-	x := &Sight{Digest: sessionDigest(s), Automatic: agents.Automatic(s)}
+	x := &Sight{Digest: sessionDigest(s)}
 	table := calls.Of(s, p.Prices)
 	for _, at := range dates {
 		row := loop.Billed(s, p.Prices, at)
@@ -262,4 +259,125 @@ func sessionDigest(s *traces.Session) prompt.Digest {
 		}
 	}
 	return d
+}
+
+// A run can be split when no program holds all sessions: some look at sessions (Sights), one learns
+// from what they saw (Gather), some simulate (RunPart), and one puts their rows together (Join).
+
+// Sights returns the Sight of each session of a corpus that made calls.
+func (p *Plan) Sights(ctx context.Context, corpus *traces.Corpus) ([]Sight, error) {
+	d, err := p.design()
+	if err != nil {
+		return nil, err
+	}
+	sessions := withCalls(corpus)
+	list := make([]Sight, len(sessions))
+	err = p.sights(ctx, d, corpus, sessions, func(i int, sight *Sight) error {
+		list[i] = *sight
+		list[i].Head = sessions[i].Head()
+		return nil
+	})
+	return list, err
+}
+
+// Gather begins a run: it checks what is to be run, learns from the sights of the
+// sessions of a corpus, one for each, and returns what their rows depend on.
+func (p *Plan) Gather(ctx context.Context, corpus *traces.Corpus, sights []Sight) (results.Provenance, error) {
+	p.seen = map[string]*Sight{}
+	for i := range sights {
+		p.seen[sights[i].Head.Session.ID] = &sights[i]
+	}
+	var err error
+	if p.begun, err = p.begin(ctx, corpus); err != nil {
+		return results.Provenance{}, err
+	}
+	if p.begun.design.Scenario.Bound {
+		return results.Provenance{}, errors.New("bound: it takes all sessions at once, and no program has them here")
+	}
+	return p.provenance(p.begun.design, p.begun.seen)
+}
+
+// RunPart simulates the rows of a corpus that mine selects, under the profile that Plan.Profile
+// returned after Gather. A cell after those of the design is one that the model error needs.
+func (p *Plan) RunPart(
+	ctx context.Context, corpus *traces.Corpus, fitted *profile.Profile, mine func(cell int, s *traces.Session) bool,
+) ([]results.Cell, error) {
+	d, err := p.design()
+	if err != nil {
+		return nil, err
+	}
+	r := &running{design: d, sessions: withCalls(corpus)}
+	p.library, p.learned = needs.NewLibrary(ctx, corpus), fitted
+	if r.configs, err = p.configs(d); err != nil {
+		return nil, err
+	}
+	cells := make([]results.Cell, len(d.Cells))
+	for i := range cells {
+		cells[i] = d.Cells[i].result()
+	}
+	simulate := func(runner loop.Runner, configs []loop.Config, first int) error {
+		var keeping sync.Mutex
+		runner.Workers = p.Workers
+		runner.Skip = func(cell, session int) bool { return !mine(first+cell, r.sessions[session]) }
+		runner.Keep = func(cell int, row *results.Row) {
+			keeping.Lock()
+			defer keeping.Unlock()
+			cells[first+cell].Keep(row)
+		}
+		_, err := runner.Run(ctx, r.sessions, configs)
+		return err
+	}
+	err = simulate(loop.Runner{Cohorts: d.Cohorts(r.sessions)}, r.configs, 0)
+	plain, other := p.plainly(d)
+	if err = errors.Join(err, other); err == nil && plain != nil {
+		cells = append(cells, plainCell())
+		err = simulate(loop.Runner{}, []loop.Config{*plain}, len(d.Cells))
+	}
+	return cells, errors.Join(err, p.library.Err())
+}
+
+// parts are the rows that other programs have simulated.
+type parts struct {
+	rows  func(keep func(*results.Run) error) error
+	plain *results.Cell
+}
+
+// Join finishes the run that Gather began from rows that other programs have simulated:
+// rows calls keep with each run that has some. A missing row is an error.
+func (p *Plan) Join(ctx context.Context, rows func(keep func(*results.Run) error) error) (*results.Run, error) {
+	plain := plainCell()
+	p.parts = &parts{rows, &plain}
+	return p.finish(ctx, p.begun)
+}
+
+// into copies the rows of all cells.
+func (x *parts) into(cells []results.Cell, sessions int) error {
+	at := map[string]*results.Cell{x.plain.Cell: x.plain}
+	for i := range cells {
+		at[cells[i].Cell] = &cells[i]
+	}
+	err := x.rows(func(run *results.Run) error {
+		for i := range run.Cells {
+			to := at[run.Cells[i].Cell]
+			if to == nil {
+				return fmt.Errorf("rows of a cell %s: not of this run", run.Cells[i].Cell)
+			}
+			to.Rows = append(to.Rows, run.Cells[i].Rows...)
+		}
+		return nil
+	})
+	for i := range cells {
+		if n := len(cells[i].Rows); err == nil && n != sessions {
+			err = fmt.Errorf("cell %s has %d rows of %d: a part is missing or came twice", cells[i].Cell, n, sessions)
+		}
+	}
+	return err
+}
+
+// Cohorts returns the groups of sessions that share a cache, by index; nil when each session is alone.
+func (d *Design) Cohorts(sessions []*traces.Session) [][]int {
+	if d.Scenario.Users.Any() {
+		return cohortAll.group(sessions)
+	}
+	return d.Scenario.Sessions.Cohort.group(sessions)
 }

@@ -324,7 +324,7 @@ func TestUsersAreChecked(t *testing.T) {
 	}
 	const at = "f.yaml:6: users.organisations.acme."
 	for text, want := range map[string]string{
-		"schema: 1\norgs:\n  - {name: a, users: 1}\n":                                         "f.yaml:3: orgs: this is a fleet of an earlier version: write each organisation by its name under users.organisations",
+		"schema: 1\norgs:\n  - {name: a, users: 1}\n":                                         "f.yaml:2: unknown key \"orgs\"",
 		"schema: 1\nusers: {organisations: {a: {}}}":                                          "f.yaml:2: users.organisations.a.users 0 must lie in 1…1000000",
 		"schema: 1\nusers: {start: noon}":                                                     "f.yaml:2: users.start: want a time such as 2026-03-02T09:00:00Z",
 		"schema: 1\nusers: {days: 300, organisations: {a: {users: 1000000}}}":                 "f.yaml:2: users.organisations begin about 6.96e+08 sessions, at most 2000000",

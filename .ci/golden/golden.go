@@ -1,7 +1,7 @@
 // Golden holds the program against digests of what it printed and wrote before: the
 // guard of a change that is not meant to change any figure.
 //
-//	go run ./.ci/golden [--update] [--keep DIR] [--only REGEX] [--list]
+//	go run ./.ci/golden [--update] [--keep DIR] [--only REGEX]
 //
 // Every line of commands.txt is a case, a line of bash that runs sim in an empty home
 // and at a fixed depth of folders. What it prints and what it leaves in its folder $T
@@ -53,8 +53,6 @@ func main() {
 	update := flag.Bool("update", false, "write the digests anew")
 	keep := flag.String("keep", "", "keep what the cases print and write in this `DIR`")
 	only := flag.String("only", "", "only cases whose \"group name\" matches this `REGEX`")
-	list := flag.Bool("list", false, "list the cases and stop")
-	verbose := flag.Bool("v", false, "tell how long each case takes")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		log.Fatalf("unknown argument %q", flag.Arg(0))
@@ -68,14 +66,8 @@ func main() {
 		log.Fatal(err)
 	}
 	cases = slices.DeleteFunc(cases, func(c testCase) bool { return !filter.MatchString(c.group + " " + c.name) })
-	if *list {
-		for _, c := range cases {
-			fmt.Println(c.group, c.name)
-		}
-		return
-	}
 	began := time.Now()
-	now, ran, err := run(cases, *keep, *verbose)
+	now, ran, err := run(cases, *keep)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -119,7 +111,7 @@ func readCases(path string) ([]testCase, error) {
 }
 
 // run runs cases and returns the digests of what came out, and which cases were not skipped.
-func run(cases []testCase, keep string, verbose bool) (now map[string]string, ran map[string]bool, err error) {
+func run(cases []testCase, keep string) (now map[string]string, ran map[string]bool, err error) {
 	top, err := scaffold()
 	if err != nil {
 		return nil, nil, err
@@ -132,7 +124,7 @@ func run(cases []testCase, keep string, verbose bool) (now map[string]string, ra
 		if missing(c.command) {
 			return nil
 		}
-		pieces, cpu, err := c.run(top)
+		pieces, err := c.run(top)
 		if err == nil && keep != "" {
 			err = keepPieces(filepath.Join(keep, filepath.FromSlash(c.name)), pieces)
 		}
@@ -141,9 +133,7 @@ func run(cases []testCase, keep string, verbose bool) (now map[string]string, ra
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if ran[c.name] = true; verbose {
-			fmt.Printf("%6.2f s of CPU time  %s\n", cpu.Seconds(), c.name)
-		}
+		ran[c.name] = true
 		for _, p := range pieces {
 			for _, q := range p.split() {
 				now[q.group+" "+c.name+" "+q.what] = q.digest()
@@ -202,13 +192,13 @@ func scaffold() (top string, err error) {
 	return top, os.Rename(filepath.Join(top, "main", folder, "samples"), filepath.Join(top, "main/samples"))
 }
 
-// run runs a case and tells what came out, and how much CPU time it took.
-func (c testCase) run(top string) (pieces []piece, cpu time.Duration, err error) {
+// run runs a case and tells what came out.
+func (c testCase) run(top string) (pieces []piece, err error) {
 	root := filepath.Join(top, "main")
 	t := filepath.Join("t", strings.ReplaceAll(c.name, "/", "_"))
 	work := filepath.Join(root, t)
 	if err := os.MkdirAll(work, 0o755); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	env := []string{
 		"PATH=" + filepath.Join(top, "bin") + ":/usr/local/bin:/usr/bin:/bin",
@@ -225,24 +215,23 @@ func (c testCase) run(top string) (pieces []piece, cpu time.Duration, err error)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	var exit *exec.ExitError
 	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
-		return nil, 0, err
+		return nil, err
 	}
 	if ctx.Err() != nil {
-		return nil, 0, ctx.Err()
+		return nil, ctx.Err()
 	}
-	cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	pieces = []piece{
 		{"rows", "exit", fmt.Append(nil, cmd.ProcessState.ExitCode())}, {c.group, "out", stdout.Bytes()}, {"text", "err", stderr.Bytes()},
 	}
 	files, err := c.files(work)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	pieces = append(pieces, files...)
 	for i := range pieces {
 		pieces[i].data = normalise(pieces[i].data, top)
 	}
-	return pieces, cpu, os.RemoveAll(work)
+	return pieces, os.RemoveAll(work)
 }
 
 // files are the files that a case left. Sessions and stored calls are many, and make

@@ -98,7 +98,7 @@ func newSwitches(rows map[string][]named) (*choices, []mutant, error) {
 			values = []string{"no", "yes"}
 		}
 		for _, value := range values {
-			all = append(all, mutant{row: row, where: "always " + value, from: s, choice: f.String() + "=" + value})
+			all = append(all, mutant{row: row, where: "always " + value, choice: f.String() + "=" + value})
 		}
 	}
 	files, err := choosing(reads)
@@ -119,6 +119,9 @@ func (s *choices) write(files map[string]string) (err error) {
 
 // try runs the tests of a row with its parameter out of action.
 func (s *choices) try(m *mutant, tests []named) error {
+	if len(tests) == 0 {
+		return fmt.Errorf("%s names no test for it", table)
+	}
 	for _, n := range tests {
 		binary := filepath.Join(s.dir, strings.ReplaceAll(n.pkg, "/", "_")+".test")
 		if err := s.build(binary, n.pkg); err != nil {

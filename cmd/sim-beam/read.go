@@ -99,7 +99,7 @@ func (x *reading) close() {
 		_ = x.corpus.Close()
 	}
 	if x.store != nil {
-		_, _ = x.store.Close()
+		_ = x.store.Close()
 	}
 	if x.copies != "" {
 		_ = os.RemoveAll(x.copies)

@@ -42,7 +42,7 @@ Without --strategy and SCENARIO it takes ` + pipeline + `.`,
 const pipeline = "claude-code/2026-03"
 
 func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
-	if err := f.choose(cmd, args); err != nil {
+	if err := byDefault(cmd, args, pipeline); err != nil {
 		return err
 	}
 	var a *scenarios.Ablation
@@ -53,7 +53,7 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return f.execute(cmd, args, func(s *study) (*found, error) {
-		defer f.read.watched(cmd, s.corpus)()
+		defer f.read.watched(cmd)()
 		out, err := s.plan.Ablate(cmd.Context(), s.corpus, a)
 		if out == nil {
 			return nil, err
@@ -66,8 +66,8 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// choose sets the strategy to ablate if the command line names none.
-func (f *ablateFlags) choose(cmd *cobra.Command, args []string) error {
+// byDefault has a command line that names neither a scenario nor strategies take one of its own.
+func byDefault(cmd *cobra.Command, args []string, strategy string) error {
 	named := slices.ContainsFunc(args, func(arg string) bool {
 		s, err := asScenario(arg)
 		return err == nil && s != nil
@@ -75,7 +75,7 @@ func (f *ablateFlags) choose(cmd *cobra.Command, args []string) error {
 	if named || cmd.Flags().Changed("strategy") {
 		return nil
 	}
-	return cmd.Flags().Set("strategy", pipeline)
+	return cmd.Flags().Set("strategy", strategy)
 }
 
 // saveAblation writes the files of an ablation.

@@ -1,16 +1,12 @@
 package main
 
 import (
-	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
@@ -77,9 +73,6 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	f.read.listener = needs.NewListener()
 	f.read.lazy = true
-	if !f.read.quiet && isTerminal(cmd.ErrOrStderr()) {
-		f.read.ahead = func(sessions []*traces.Session) (bool, error) { return sayBill(cmd, sessions, prices) }
-	}
 	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
 		advice, err := f.advice(cmd, corpus, prices)
 		if err != nil {
@@ -89,31 +82,6 @@ func (f *adviseFlags) run(cmd *cobra.Command, args []string) error {
 		f.read.remark(cmd, &read, corpus)
 		return advice.Document(read.Remarks, f.as).Write(cmd.OutOrStdout(), f.format)
 	})
-}
-
-// sayBill prints on a terminal what was paid as soon as that is known, because the advice takes longer. It returns
-// whether the texts of all sessions have been examined already.
-func sayBill(cmd *cobra.Command, sessions []*traces.Session, prices *costmodel.Table) (examined bool, err error) {
-	paid, total := map[string]float64{}, 0.0
-	examined = true
-	for _, s := range sessions {
-		if s, err = s.Load(); err != nil {
-			return false, err
-		}
-		examined = examined && s.Index != nil
-		row := loop.Billed(s, prices, time.Time{})
-		paid[agents.Of(s.Agent).Title] += row.CostUSD()
-		total += row.CostUSD()
-	}
-	if total == 0 {
-		return examined, nil // there is no bill to tell
-	}
-	text := document.USD(total, 2) + " paid at API prices"
-	for _, agent := range slices.Sorted(maps.Keys(paid)) {
-		text += ", " + agent + " " + document.USD(paid[agent], 2)
-	}
-	say(cmd.ErrOrStderr(), "%s; trying what their clients offer", text)
-	return examined, nil
 }
 
 // advice finds the settings to advise.

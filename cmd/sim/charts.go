@@ -192,8 +192,7 @@ func (f *chartFlags) bindForm(cmd *cobra.Command) {
 	bindChoice(cmd, &f.style, "style", "`STYLE` of charts: screen, or paper, with 8-point text and the caption in a file next to the picture",
 		[]string{screenStyle, paperStyle})
 	flags.Var((*sizeFlag)(&f.form), "size",
-		"`SIZE` of charts: column (84 mm), page (174 mm) or a width such as 120mm on paper, WxH pixels at --dpi on a screen")
-	flags.IntVar(&f.form.DPI, "dpi", 0, "resolution of PNG charts: `N` dots per inch, 36 to 1200; 0 for 144, or 600 with --style paper")
+		"`SIZE` of charts: column (84 mm), page (174 mm) or a width such as 120mm on paper, WxH pixels at 144 dots per inch on a screen")
 }
 
 // The styles of charts.
@@ -206,8 +205,6 @@ const (
 func (f *chartFlags) checkForm() error {
 	paper, form := f.style == paperStyle, &f.form
 	switch {
-	case form.DPI != 0 && (form.DPI < 36 || form.DPI > 1200):
-		return fmt.Errorf("--dpi %d: must be from 36 to 1200", form.DPI)
 	case paper && form.Width > 0:
 		return fmt.Errorf("--size %s: on paper a width in millimetres, column or page", (*sizeFlag)(form))
 	case !paper && form.Millimetres > 0:

@@ -163,7 +163,7 @@ func lost(c *traces.Corpus, hide hiding) (told []string, n int) {
 func ratesInto(in *check.Input, plan *scenarios.Plan, sessions []*traces.Session, hide hiding) error {
 	last := map[string]time.Time{}
 	for _, s := range sessions {
-		at, err := plan.Design.Scenario.Prices.At.On(time.Time{})
+		at, err := plan.Design.Scenario.Prices.At.On()
 		if err != nil {
 			return fmt.Errorf("prices.at: %w", err)
 		}

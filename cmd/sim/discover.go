@@ -50,30 +50,6 @@ func survey(ctx context.Context) ([]traces.Stock, string, error) {
 	return found, home, err
 }
 
-// offer says in one line on standard error which sessions sim could read
-// instead of its samples; nothing if there are none.
-func offer(cmd *cobra.Command) error {
-	found, home, err := survey(cmd.Context())
-	if err != nil {
-		return err
-	}
-	var texts []string
-	own := false
-	for _, s := range found {
-		texts = append(texts, stockText(s, home))
-		own = own || agents.Readable(s.Place)
-	}
-	if len(found) == 0 {
-		return nil
-	}
-	line := "these are samples; found " + strings.Join(texts, "; ")
-	if own {
-		line += ": " + cmd.CommandPath() + " --discover reads yours"
-	}
-	say(cmd.ErrOrStderr(), "%s", line)
-	return nil
-}
-
 // choose returns the folders to read, after saying so and, on a terminal,
 // asking. origin is for reports: where the sessions come from.
 func (f *discoverFlags) choose(cmd *cobra.Command, quiet bool) (paths []string, origin string, err error) {

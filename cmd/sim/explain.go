@@ -51,7 +51,6 @@ drawn in segments. --format csv has every call with all figures.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.strategy, "strategy", "", "also show what the strategy `NAME` would have done")
 	completeFlag(cmd, "strategy", presetNames)
-	cmd.ValidArgsFunction = complete(sessionNames)
 	flags.Uint64Var(&f.seed, "seed", 1, "seed `N` of all random draws")
 	flags.Int64Var(&f.window, "window", 0, "context window in `TOKENS`; 0 for that of each session's client")
 	flags.BoolVar(&f.all, "all", false, "list every call")

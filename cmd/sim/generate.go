@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
@@ -20,19 +19,12 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Formats of generated sessions.
-const (
-	genJSONL = "jsonl"
-	genGzip  = "jsonl.gz"
-)
-
 // genFlags say which sessions to generate, as the flags of sim traces gen.
 type genFlags struct {
 	profile  string
 	sessions int
 	seed     uint64
 	workers  int
-	format   string
 	as       string
 	out      string
 	list     bool
@@ -60,7 +52,6 @@ kind: the numbers of the simulation itself.`,
 	flags.IntVar(&f.sessions, "sessions", 20, "`N` sessions to generate")
 	flags.Uint64Var(&f.seed, "seed", 1, "the same profile, seed `N` and number give the same sessions")
 	flags.StringVar(&f.profile, "profile", "", "`NAME` of a profile, or a file that ends in .yaml or .yml")
-	bindFormat(cmd, &f.format, genJSONL, genGzip)
 	f.as = synthetic.FormClaude
 	bindChoice(cmd, &f.as, "as", "write recordings of `AGENT`: "+strings.Join(synthetic.Forms(), ", "), synthetic.Forms())
 	flags.StringVarP(&f.out, "output", "o", "", "write the sessions into an empty or new `DIR`")
@@ -171,102 +162,41 @@ func listWorkloads(w io.Writer) error {
 	return s.Write(w, "table")
 }
 
-// largeCorpus is the size above which sim warns before writing, bytes.
-const largeCorpus = 1e9
+// tally counts what is written: complete sessions, their calls, and files.
+type tally struct{ sessions, calls, files int }
 
 // write writes the sessions as they are generated, so that a corpus of any size
-// takes little memory.
+// takes little memory. An error says how many are complete.
 func (f *genFlags) write(cmd *cobra.Command, w *synthetic.Workload, g *synthetic.Generator) error {
-	size, err := f.expected(w, g)
-	if err != nil {
-		return err
-	}
-	if size >= largeCorpus {
-		fmt.Fprintf(cmd.ErrOrStderr(), "about %.0f GB of transcripts are to be written; "+
-			"an interrupt leaves those that are complete\n", size/1e9)
-	}
-	t, err := f.writeSessions(cmd.Context(), w, g)
-	if err != nil {
-		return err
-	}
-	tell(cmd.OutOrStdout(), fmt.Sprintf("%s, %s in %s of %s: %.1f MB", document.Count(t.sessions, "session"), document.Count(t.calls, "call"),
-		document.Count(t.files, "file"), f.out, float64(t.bytes)/1e6))
-	return nil
-}
-
-// expected returns the size of the sessions on disk, bytes, estimated from the
-// first of them.
-func (f *genFlags) expected(w *synthetic.Workload, g *synthetic.Generator) (float64, error) {
-	sample := min(f.sessions/64+1, 8)
-	var size counter
-	for i := range sample {
-		for _, t := range w.Recording(g.Session(f.seed, i), f.as) {
-			if err := encodeTranscript(&size, f.format, t); err != nil {
-				return 0, err
-			}
-		}
-	}
-	return float64(size) * float64(f.sessions) / float64(sample), nil
-}
-
-// tally counts what is written: complete sessions, and files.
-type tally struct {
-	sessions, calls, files int
-	bytes                  int64
-}
-
-// writeSessions writes the sessions into the folder. An error says how many are
-// complete.
-func (f *genFlags) writeSessions(ctx context.Context, w *synthetic.Workload, g *synthetic.Generator) (tally, error) {
+	ctx := cmd.Context()
 	var mu sync.Mutex
 	var sum tally
 	err := g.Each(ctx, f.sessions, f.seed, f.workers, func(s *traces.Session) error {
-		files := w.Recording(s, f.as)
-		var size counter
-		for _, t := range files {
-			if err := writeTranscript(ctx, f.out, f.format, t, &size); err != nil {
+		list := w.Recording(s, f.as)
+		for _, t := range list {
+			name := filepath.Join(f.out, filepath.FromSlash(t.Name))
+			if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+				return fmt.Errorf("make the folder of a session: %w", err)
+			}
+			if err := files.New(files.Unsynced(ctx), name, 0, t.Write); err != nil {
 				return err
 			}
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		sum = tally{sum.sessions + 1, sum.calls + s.NumCalls(), sum.files + len(files), sum.bytes + int64(size)}
+		sum = tally{sum.sessions + 1, sum.calls + s.NumCalls(), sum.files + len(list)}
 		return nil
 	})
 	complete := fmt.Sprintf("%s of %s are complete in %s", document.Whole(sum.sessions), document.Count(f.sessions, "session"), f.out)
 	switch {
-	case err == nil:
-		return sum, nil
-	case ctx.Err() != nil:
-		return sum, fmt.Errorf("interrupted: %s, which -o takes again once it is empty: %w", complete, context.Cause(ctx))
+	case ctx.Err() != nil && err != nil:
+		return fmt.Errorf("interrupted: %s, which -o takes again once it is empty: %w", complete, context.Cause(ctx))
+	case err != nil:
+		return fmt.Errorf("%s: %w", complete, err)
 	}
-	return sum, fmt.Errorf("%s: %w", complete, err)
-}
-
-// writeTranscript writes one file and adds its size.
-func writeTranscript(ctx context.Context, dir, format string, t synthetic.Transcript, size *counter) error {
-	name := filepath.Join(dir, filepath.FromSlash(strings.TrimSuffix(t.Name, ".jsonl")+"."+format))
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return fmt.Errorf("make the folder of a session: %w", err)
-	}
-	return files.New(files.Unsynced(ctx), name, 0, func(w io.Writer) error { return encodeTranscript(io.MultiWriter(w, size), format, t) })
-}
-
-// encodeTranscript writes one file in a format.
-func encodeTranscript(w io.Writer, format string, t synthetic.Transcript) error {
-	if format == genJSONL {
-		return t.Write(w)
-	}
-	gz := gzip.NewWriter(w)
-	return errors.Join(t.Write(gz), gz.Close())
-}
-
-// counter counts the bytes written to it.
-type counter int64
-
-func (c *counter) Write(p []byte) (int, error) {
-	*c += counter(len(p))
-	return len(p), nil
+	tell(cmd.OutOrStdout(), fmt.Sprintf("%s, %s in %s of %s", document.Count(sum.sessions, "session"), document.Count(sum.calls, "call"),
+		document.Count(sum.files, "file"), f.out))
+	return nil
 }
 
 // fitFlags are the flags of sim traces fit.

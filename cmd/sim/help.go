@@ -31,10 +31,10 @@ var flagGroups = []flagGroup{
 	}},
 	{"Prices", "prices", []string{"prices", "prices-at", "price-as"}},
 	{"Output", "", []string{
-		"format", "split", "top", "per-session", "all", "wide", "chart", "out", "output", "force", "dry-run",
+		"format", "split", "top", "per-session", "all", "chart", "out", "output", "force", "dry-run",
 		"anonymize", "anonymize-key", "bound", "sessions",
 	}},
-	{"Charts", "charts", []string{"style", "size", "dpi"}},
+	{"Charts", "charts", []string{"style", "size"}},
 	{"Real summaries", "live", []string{
 		"summarizer", "provider", "live-model", "base-url", "budget-usd", "cassettes", "insecure",
 	}},

@@ -266,8 +266,8 @@ func writeNaming(w io.Writer, names []string, write func(io.Writer) error) error
 	return err
 }
 
-// earlier returns the files of an earlier run in the folder: those that its summary lists
-// or, for an older version, the charts. Names that no run writes are not removed.
+// earlier returns the files of an earlier run in the folder, which its summary lists. Names that no run writes are not
+// removed.
 func (o *outFolder) earlier() []string {
 	if !o.ours {
 		return nil
@@ -275,14 +275,8 @@ func (o *outFolder) earlier() []string {
 	var listed struct {
 		Files []string `json:"files"`
 	}
-	text, err := files.Read(filepath.Join(o.dir, o.summary.Name))
-	if err != nil || json.Unmarshal(text, &listed) != nil || listed.Files == nil {
-		for _, format := range reports.ChartFormats() {
-			names, _ := filepath.Glob(filepath.Join(o.dir, chartFolder, "*."+format)) // the pattern is well-formed
-			for _, name := range names {
-				listed.Files = append(listed.Files, chartFolder+"/"+filepath.Base(name))
-			}
-		}
+	if text, err := files.Read(filepath.Join(o.dir, o.summary.Name)); err != nil || json.Unmarshal(text, &listed) != nil {
+		return nil
 	}
 	return slices.DeleteFunc(listed.Files, func(name string) bool {
 		dir, base := path.Split(name)

@@ -165,13 +165,12 @@ func TestDiscoverYes(t *testing.T) {
 	}
 }
 
-// Without a path and a flag the samples are shown, and the command that would
-// read the person's own sessions.
-func TestOfferOnTerminal(t *testing.T) {
+// Without a path and a flag the samples are shown, with the command for one's own sessions.
+func TestSamplesOnTerminal(t *testing.T) {
 	t.Parallel()
 	cmd, _ := process(t, "run", "--strategy", "none")
 	text := terminal(t, cmd).rest()
-	if code := exitCode(cmd.Wait()); code != exitOK || !strings.Contains(strings.Join(strings.Fields(text), " "), ": sim run --discover reads yours") || !strings.Contains(text, "These are the samples") {
+	if code := exitCode(cmd.Wait()); code != exitOK || !strings.Contains(strings.Join(strings.Fields(text), " "), "These are the samples that come with sim. For your own sessions: sim run") {
 		t.Errorf("exit %d:\n%s", code, text)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -73,10 +72,7 @@ type progress struct {
 }
 
 // watched shows the progress of the verb's plan until stop is called.
-func (f *readFlags) watched(cmd *cobra.Command, corpus *traces.Corpus) (stop func()) {
-	f.simulated.calls = float64(numCalls(corpus.Sessions)) / float64(max(1, len(corpus.Sessions)))
-	return f.watch(cmd, f.simulated.text)
-}
+func (f *readFlags) watched(cmd *cobra.Command) (stop func()) { return f.watch(cmd, f.simulated.text) }
 
 // watch shows text until stop is called, which removes the line from a
 // terminal. stop may be called again.
@@ -161,7 +157,6 @@ func (r *reading) text(elapsed time.Duration) string {
 // simulating counts the sessions that were simulated; one under two strategies
 // counts twice.
 type simulating struct {
-	calls    float64 // of a session, on average
 	finished atomic.Int64
 	total    atomic.Int64
 }
@@ -176,8 +171,7 @@ func (s *simulating) done(finished, total int) {
 	}
 }
 
-// text estimates calls per second from the mean number of calls of a session, and the
-// time left from the mean time of one.
+// text estimates the time left from the mean time of a session.
 func (s *simulating) text(elapsed time.Duration) string {
 	done, total := s.finished.Load(), s.total.Load()
 	if done == 0 {
@@ -187,14 +181,13 @@ func (s *simulating) text(elapsed time.Duration) string {
 		return fmt.Sprintf("simulated: %s sessions × strategies", document.Whole(done))
 	}
 	left := time.Duration(float64(elapsed) / float64(done) * float64(total-done))
-	rate := float64(done) * s.calls / elapsed.Seconds()
-	return fmt.Sprintf("simulating: %d %% · %s of %s sessions × strategies · %s calls/s · %s left",
-		100*done/max(1, total), document.Whole(done), document.Whole(total), document.Whole(rate), roundTime(left))
+	return fmt.Sprintf("simulating: %d %% · %s of %s sessions × strategies · %s left",
+		100*done/max(1, total), document.Whole(done), document.Whole(total), roundTime(left))
 }
 
 // simulate runs a plan and shows progress.
 func (f *readFlags) simulate(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) (*results.Run, error) {
-	defer f.watched(cmd, corpus)()
+	defer f.watched(cmd)()
 	return plan.Run(cmd.Context(), corpus)
 }
 
@@ -215,46 +208,9 @@ func dryRun(cmd *cobra.Command, plan *scenarios.Plan, corpus *traces.Corpus) err
 			sessions, calls = sessions+1, calls+n*cells
 		}
 	}
-	lines := append([]string{fmt.Sprintf("%s × %s = %s to simulate", document.Count(sessions, "session"),
-		document.Count(cells, "cell"), document.Count(calls, "call"))}, cellLines(plan.Design)...)
-	_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.Join(lines, "\n"))
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s × %s = %s to simulate\n", document.Count(sessions, "session"),
+		document.Count(cells, "cell"), document.Count(calls, "call"))
 	return err
-}
-
-// cellLines lists the strategies of a design with the values that are swept.
-func cellLines(d *scenarios.Design) []string {
-	var lines []string
-	for i := 0; i < len(d.Cells); {
-		name := d.Cells[i].Strategy.Name
-		values := map[string][]string{}
-		var keys []string
-		n := 0
-		for ; i < len(d.Cells) && d.Cells[i].Strategy.Name == name; i++ {
-			n++
-			for _, key := range d.Cells[i].ParamNames() {
-				if _, ok := values[key]; !ok {
-					keys = append(keys, key)
-				}
-				if value := d.Cells[i].Params[key]; !slices.Contains(values[key], value) {
-					values[key] = append(values[key], value)
-				}
-			}
-		}
-		line := fmt.Sprintf("  %s: %s", name, document.Count(n, "cell"))
-		for _, key := range keys {
-			line += fmt.Sprintf(", %s of %s", key, few(values[key]))
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-// few formats values; of many only the first two and the last.
-func few(values []string) string {
-	if len(values) > 6 {
-		values = []string{values[0], values[1], "…", values[len(values)-1]}
-	}
-	return strings.Join(values, " ")
 }
 
 // roundTime rounds an estimate to its precision.

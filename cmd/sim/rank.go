@@ -1,8 +1,6 @@
 package main
 
 import (
-	"slices"
-
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/report/charts"
@@ -35,18 +33,12 @@ A place is a range: what chance leaves open of the order.`,
 }
 
 func (f *rankFlags) rank(cmd *cobra.Command, args []string) error {
-	named := slices.ContainsFunc(args, func(arg string) bool {
-		s, err := asScenario(arg)
-		return err == nil && s != nil
-	})
-	if !named && !cmd.Flags().Changed("strategy") {
-		if err := cmd.Flags().Set("strategy", strategies.AllStrategies); err != nil {
-			return err
-		}
+	if err := byDefault(cmd, args, strategies.AllStrategies); err != nil {
+		return err
 	}
 	f.read.lazy = true
 	return f.execute(cmd, args, func(s *study) (*found, error) {
-		defer f.read.watched(cmd, s.corpus)()
+		defer f.read.watched(cmd)()
 		out, err := s.plan.Rank(cmd.Context(), s.file, s.corpus)
 		if out == nil {
 			return nil, err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -44,8 +43,6 @@ type readFlags struct {
 	origin    string   // where discovered sessions come from
 	found     []string // paths of discovered sessions
 	listener  traces.Listener
-	// ahead, if not nil, gets the sessions before their texts are examined, and returns whether a store had all examined.
-	ahead     func([]*traces.Session) (examined bool, err error)
 	lazy      bool         // bodies of sessions that the store has stay there until they are needed
 	kept      *store.Store // where they were kept; nil for nowhere
 	simulated *simulating  // by the plan of the verb
@@ -105,16 +102,13 @@ func (f *readFlags) corpus(cmd *cobra.Command, paths []string) (c *traces.Corpus
 		}
 		f.found = paths
 	}
-	c, err = f.readTwice(cmd, paths)
+	c, err = f.read(cmd, paths)
 	if c != nil {
 		f.selection = f.filter.Apply(c)
 		f.tell(cmd, c)
 		if err == nil {
 			err = f.selection.Err()
 		}
-	}
-	if err == nil && f.sample && !f.quiet {
-		err = offer(cmd)
 	}
 	if err == nil {
 		return c, nil
@@ -126,35 +120,6 @@ func (f *readFlags) corpus(cmd *cobra.Command, paths []string) (c *traces.Corpus
 		return nil, usageError{err}
 	}
 	return nil, err
-}
-
-// readTwice first reads without texts, so that the costs of sessions are known early, and
-// then again with them, which takes twice as long. A store has both at once.
-func (f *readFlags) readTwice(cmd *cobra.Command, paths []string) (*traces.Corpus, error) {
-	if f.ahead == nil || slices.Contains(paths, "-") {
-		return f.read(cmd, paths)
-	}
-	listener := f.listener
-	f.listener = nil
-	c, err := f.read(cmd, paths)
-	if err != nil {
-		return c, err
-	}
-	f.listener = listener
-	examined, err := f.ahead(f.filter.Select(c.Sessions).Sessions)
-	if err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	if examined {
-		return c, nil
-	}
-	if err := c.Close(); err != nil {
-		return nil, err
-	}
-	if f.lazy {
-		f.closeStore(cmd)
-	}
-	return f.read(cmd, paths)
 }
 
 // reading reads the sessions under paths, calls do with them, and closes them.
@@ -180,12 +145,6 @@ func (f *readFlags) spare(cmd *cobra.Command, percent int) (end func()) {
 		f.closeStore(cmd)
 	}
 }
-
-// lookOnly is a store that stores nothing.
-type lookOnly struct{ traces.Store }
-
-// Put implements traces.Store.
-func (lookOnly) Put(string, any) bool { return false }
 
 // read reads what is under paths, or the samples, and shows progress.
 func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, err error) {
@@ -215,12 +174,7 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 		f.sample = true
 		c, err = agents.ReadFS(ctx, opts, synthetic.Samples())
 	} else {
-		f.kept = f.openStore()
-		switch {
-		case f.kept == nil:
-		case f.ahead != nil && f.listener == nil: // they will be read again
-			opts.Store = lookOnly{f.kept}
-		default:
+		if f.kept = f.openStore(); f.kept != nil {
 			opts.Store = f.kept
 		}
 		var inputs *traces.Inputs

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -187,9 +185,6 @@ func (s *study) parts(ctx context.Context, run *results.Run) (parts reports.Page
 		return parts, err
 	}
 	parts.Calls = append([]results.CellCalls{billed}, parts.Calls...)
-	if parts.Ablation, parts.Part, err = s.ablation(ctx); err != nil {
-		return parts, fmt.Errorf("mechanisms for the page: %w", err)
-	}
 	text, err := resolvedScenario(s.plan)
 	if err != nil {
 		return parts, err
@@ -218,11 +213,8 @@ func readsAgain(s *scenarios.Sessions) string {
 	return text
 }
 
-// Limits of what a page computes in addition to its run, about two seconds of work each.
-const (
-	maxBounded = 8_000   // calls whose best schedule is searched without being asked
-	maxAblated = 120_000 // calls simulated to find what mechanisms are worth
-)
+// maxBounded is the largest number of calls whose best schedule a page has without being asked: about two seconds of work.
+const maxBounded = 8_000
 
 // numCalls returns the calls of sessions.
 func numCalls(sessions []*traces.Session) (n int) {
@@ -230,48 +222,4 @@ func numCalls(sessions []*traces.Session) (n int) {
 		n += s.NumCalls()
 	}
 	return n
-}
-
-// ablation finds what each mechanism of a strategy is worth, of own if it is simulated,
-// on the sessions with the most calls, and says which these are; nothing for a sweep.
-func (s *study) ablation(ctx context.Context) (*studies.Ablation, string, error) {
-	base := ""
-	for i := range s.plan.Design.Cells {
-		cell := &s.plan.Design.Cells[i]
-		switch name := cell.Strategy.Name; {
-		case len(cell.Params) > 0:
-			return nil, "", nil
-		case name == "own":
-			base = name
-		case base == "" && name != "none" && name != results.StrategyRecorded:
-			base = name
-		}
-	}
-	if base == "" {
-		return nil, "", nil
-	}
-	const origin = "the page"
-	err := errors.Join(s.file.Choose(origin, []string{base}), s.file.Set(origin, false, "bound"), s.file.Set(origin, false, "breaks"))
-	if err != nil {
-		return nil, "", err
-	}
-	a, err := s.file.Ablate()
-	if err != nil {
-		return nil, "", err
-	}
-	all := slices.DeleteFunc(slices.Clone(s.corpus.Sessions), func(x *traces.Session) bool { return x.NumCalls() == 0 })
-	slices.SortStableFunc(all, func(a, b *traces.Session) int { return cmp.Compare(b.NumCalls(), a.NumCalls()) })
-	some := *s.corpus
-	some.Sessions = all
-	for n := len(all); n > 1 && numCalls(some.Sessions)*len(a.Design.Cells) > maxAblated; n-- {
-		some.Sessions = all[:n-1]
-	}
-	part := ""
-	if n := len(some.Sessions); n < len(all) {
-		part = fmt.Sprintf("Of the %s with the most calls; sim ablate --strategy %s has all %s.", document.Count(n, "session"), base, document.Whole(len(all)))
-	}
-	plan := *s.plan
-	plan.Summarize, plan.Done = nil, nil
-	out, err := plan.Ablate(ctx, &some, a)
-	return out, part, err
 }

@@ -110,6 +110,9 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	f.read.discover.pays = cmd.Flags().Changed("summarizer")
 	f.read.lazy = !f.live.real() // real calls use all sessions repeatedly
 	key, err := f.keys.key()
+	if f.perSession && f.format != "csv" {
+		err = errors.Join(err, errors.New("--per-session needs --format csv"))
+	}
 	return f.execute(cmd, args, func(s *study) (*found, error) {
 		if f.dryRun {
 			return nil, dryRun(cmd, s.plan, s.corpus)

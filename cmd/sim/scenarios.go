@@ -213,7 +213,7 @@ func newStrategies() *cobra.Command {
 	return group("strategies", "List, print, compare and check strategies", "",
 		newStrategiesList(), showing("strategy", "Print a strategy as YAML with every parameter written out and explained",
 			presetNames, strategyText),
-		newGenerations(), newStrategiesDiff(), newStrategiesCheck())
+		newStrategiesDiff(), newStrategiesCheck())
 }
 
 // newStrategiesList lists strategies, or those of patterns.

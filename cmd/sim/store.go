@@ -35,18 +35,13 @@ func (f *readFlags) openStore() *store.Store {
 	return s
 }
 
-// closeStore reports what could not be stored and, with -v, what was damaged.
+// closeStore reports what could not be stored.
 func (f *readFlags) closeStore(cmd *cobra.Command) {
 	if f.kept == nil {
 		return
 	}
-	n, err := f.kept.Close()
-	w := cmd.ErrOrStderr()
-	if err != nil && !f.quiet {
-		say(w, "warning: parsed sessions are not kept: %v; --no-store does not try", err)
-	}
-	if f.verbose && n.Damaged > 0 {
-		say(w, "%s of parsed sessions that were kept: damaged, read again", document.Count(n.Damaged, "file"))
+	if err := f.kept.Close(); err != nil && !f.quiet {
+		say(cmd.ErrOrStderr(), "warning: parsed sessions are not kept: %v; --no-store does not try", err)
 	}
 }
 

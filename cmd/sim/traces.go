@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -102,70 +101,34 @@ func findSession(corpus *traces.Corpus, name string) (*traces.Session, error) {
 	return nil, usageError{fmt.Errorf("%s is the beginning of %d ids: %s", prefix, len(found), strings.Join(ids, ", "))}
 }
 
-// column is a column of a table and the function that gives its values.
-type column[T any] struct {
-	document.Column
-	of func(T) any
-}
-
-// tableOf returns a table with a row for each of rows.
-func tableOf[T any](columns []column[T], rows []T) *document.Table {
-	t := &document.Table{Rows: make([][]any, len(rows))}
-	for _, c := range columns {
-		t.Columns = append(t.Columns, c.Column)
-		for i, row := range rows {
-			t.Rows[i] = append(t.Rows[i], c.of(row))
-		}
-	}
-	return t
-}
-
-// label returns a column of texts.
-func label[T any](name, title string, of func(T) any) column[T] {
-	return column[T]{document.Column{Name: name, Title: title}, of}
-}
-
-// figure returns a column of numbers.
-func figure[T any](name, title, unit string, of func(T) any) column[T] {
-	return column[T]{document.Column{Name: name, Title: title, Unit: unit, Right: true}, of}
-}
-
 func newTracesList() *cobra.Command {
 	var f traceFlags
-	var wide bool
 	cmd := &cobra.Command{
 		Use:   "ls [PATH…]",
 		Short: "List the sessions under PATH, their cost and how much of each is known",
 		Long: `Lists the sessions under PATH with what they cost. The table shortens ids as long
-as they stay distinct; sim explain accepts the short form. --wide adds whole ids, pauses,
-sub-agents and how much of each session is known. CSV and JSON have all of this, and the files.`,
+as they stay distinct; sim explain accepts the short form. CSV and JSON have whole ids,
+files, pauses and sub-agents, and how much of each session is known: unseen_share, the share
+of new tokens that are in no line; derived_outputs, outputs whose final size is estimated;
+assumed_lifetimes, calls whose cache lifetime is not logged.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			table, err := f.prices.table()
 			if err != nil {
 				return err
 			}
-			machine := f.format == "json" || strings.HasPrefix(f.format, "csv")
 			return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
-				sheet := sessionSheet(corpus, table)
-				if sheet.Wide = wide; !wide && !machine {
-					brief(sheet)
-				}
+				sheet := sessionSheet(corpus, table, f.format == "json" || f.format == "csv")
 				sheet.Notes = append(sheet.Notes, f.read.remarks(corpus)...)
 				return sheet.Write(cmd.OutOrStdout(), f.format)
 			})
 		},
 	}
 	f.bind(cmd)
-	cmd.Flags().BoolVar(&wide, "wide", false, "show all columns and whole ids; lines may be long")
 	return cmd
 }
 
 // minModel is the least width of clipped model names.
 const minModel = 16
-
-// wideNote explains the columns that a brief list lacks.
-const wideNote = "UNSEEN: share of new tokens that are in no transcript line. DERIVED: outputs whose final size is estimated. " +
-	"ASSUMED: calls whose cache lifetime is not logged."
 
 // listed is a session in a list, with its bill.
 type listed struct {
@@ -173,27 +136,36 @@ type listed struct {
 	bill results.Row
 }
 
-// sessionColumns are the columns of a list of sessions.
-var sessionColumns = []column[*listed]{
-	label("id", "ID", func(s *listed) any { return s.ID }),
-	label("start", "STARTED", (*listed).started),
-	label("project", "", func(s *listed) any { return s.Project }),
-	label("agent", "AGENT", func(s *listed) any { return s.Agent }),
-	label("version", "VERSION", func(s *listed) any { return s.Version() }),
-	{document.Column{Name: "model", Title: "MODEL", Clip: minModel}, func(s *listed) any { return mainModel(s.Session) }},
-	label("file", "", func(s *listed) any { return strings.Join(s.Files[:min(1, len(s.Files))], "") }),
-	figure("calls", "CALLS", "", func(s *listed) any { return s.bill.N(results.Calls) }),
-	figure("input_tokens", "INPUT", results.UnitTokens, func(s *listed) any { u := s.bill.Usage(); return u.Input() }),
-	figure("output_tokens", "OUTPUT", results.UnitTokens, func(s *listed) any { return s.bill.Usage().Output }),
-	figure("compactions", "COMPACTIONS", "", func(s *listed) any { return s.bill.N(results.Compactions) }),
-	figure("gaps_over_5m", "GAPS > 5 MIN", "", func(s *listed) any { return gaps(s.Session, 5*time.Minute) }),
-	figure("gaps_over_1h", "> 1 H", "", func(s *listed) any { return gaps(s.Session, time.Hour) }),
-	figure("sub_agents", "AGENTS", "", (*listed).agents),
-	figure("billed_usd", "BILLED", results.UnitUSD, func(s *listed) any { return s.bill.CostUSD() }),
-	figure("unseen_share", "UNSEEN", results.UnitRatio, (*listed).unseen),
-	figure("derived_outputs", "DERIVED", "", func(s *listed) any { return s.Quality.DerivedOutputs }),
-	figure("assumed_lifetimes", "ASSUMED", "", func(s *listed) any { return s.Quality.AssumedTiers }),
-	figure("problems", "PROBLEMS", "", func(s *listed) any { return s.Quality.Problems }),
+// sessionColumns are the columns of a list of sessions; only machines see those without a title.
+func sessionColumns() []document.ColumnOf[*listed] {
+	var list []document.ColumnOf[*listed]
+	label := func(name, title string, of func(s *listed) any) {
+		list = append(list, document.ColumnOf[*listed]{Column: document.Column{Name: name, Title: title}, Of: of})
+	}
+	figure := func(name, title, unit string, of func(s *listed) any) {
+		list = append(list, document.ColumnOf[*listed]{Column: document.Column{Name: name, Title: title, Unit: unit, Right: true}, Of: of})
+	}
+	label("id", "ID", func(s *listed) any { return s.ID })
+	label("start", "STARTED", (*listed).started)
+	label("project", "", func(s *listed) any { return s.Project })
+	label("agent", "", func(s *listed) any { return s.Agent })
+	label("version", "", func(s *listed) any { return s.Version() })
+	label("model", "MODEL", func(s *listed) any { return mainModel(s.Session) })
+	list[len(list)-1].Clip = minModel
+	label("file", "", func(s *listed) any { return strings.Join(s.Files[:min(1, len(s.Files))], "") })
+	figure("calls", "CALLS", "", func(s *listed) any { return s.bill.N(results.Calls) })
+	figure("input_tokens", "INPUT", results.UnitTokens, func(s *listed) any { u := s.bill.Usage(); return u.Input() })
+	figure("output_tokens", "OUTPUT", results.UnitTokens, func(s *listed) any { return s.bill.Usage().Output })
+	figure("compactions", "COMPACTIONS", "", func(s *listed) any { return s.bill.N(results.Compactions) })
+	figure("gaps_over_5m", "", "", func(s *listed) any { return gaps(s.Session, 5*time.Minute) })
+	figure("gaps_over_1h", "", "", func(s *listed) any { return gaps(s.Session, time.Hour) })
+	figure("sub_agents", "", "", (*listed).agents)
+	figure("billed_usd", "BILLED", results.UnitUSD, func(s *listed) any { return s.bill.CostUSD() })
+	figure("unseen_share", "", results.UnitRatio, (*listed).unseen)
+	figure("derived_outputs", "", "", func(s *listed) any { return s.Quality.DerivedOutputs })
+	figure("assumed_lifetimes", "", "", func(s *listed) any { return s.Quality.AssumedTiers })
+	figure("problems", "", "", func(s *listed) any { return s.Quality.Problems })
+	return list
 }
 
 func (s *listed) started() any {
@@ -219,8 +191,8 @@ func (s *listed) unseen() any {
 	return float64(s.Quality.UnseenTokens) / max(1, float64(s.Quality.InputTokens))
 }
 
-// sessionSheet lists sessions, one per row.
-func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table) *document.Table {
+// sessionSheet lists sessions, one per row, for people with ids as short as they may be to differ.
+func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table, machine bool) *document.Table {
 	var rows []*listed
 	var total results.Row
 	for _, session := range corpus.Sessions {
@@ -228,11 +200,20 @@ func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table) *document.Tabl
 		rows = append(rows, s)
 		total.Add(&s.bill)
 	}
-	t := tableOf(sessionColumns, rows)
+	t := document.TableOf(sessionColumns(), rows)
+	t.Fitted = true
+	if !machine {
+		ids := make([]string, len(rows))
+		for i, s := range rows {
+			ids[i] = s.ID
+		}
+		for i, id := range document.Beginnings(ids) {
+			t.Rows[i][0] = id
+		}
+	}
 	t.Notes = []string{
 		fmt.Sprintf("%s, %s, $%.2f at API prices of each call's date.",
 			document.Count(len(rows), "session"), document.Count(total.N(results.Calls), "call"), total.CostUSD()),
-		wideNote,
 	}
 	if total.N(results.UnpricedCalls) > 0 {
 		t.Notes = append(t.Notes, fmt.Sprintf("%s of models without a price count as $0; --price-as bills them as "+
@@ -276,28 +257,4 @@ func gaps(s *traces.Session, d time.Duration) int {
 		}
 	}
 	return n
-}
-
-// wideColumns are shown only by --wide.
-var wideColumns = []string{"agent", "version", "gaps_over_5m", "gaps_over_1h", "sub_agents", "unseen_share",
-	"derived_outputs", "assumed_lifetimes", "problems"}
-
-// brief shortens a list of sessions to what fits a terminal: ids as long as
-// they must be to differ, and the most useful columns.
-func brief(s *document.Table) {
-	for i := range s.Columns {
-		if slices.Contains(wideColumns, s.Columns[i].Name) {
-			s.Columns[i].Title = ""
-		}
-	}
-	ids := make([]string, len(s.Rows))
-	for i, row := range s.Rows {
-		ids[i] = row[0].(string)
-	}
-	for i, id := range document.Beginnings(ids) {
-		s.Rows[i][0] = id
-	}
-	s.Fitted = true
-	s.Notes = slices.DeleteFunc(s.Notes, func(note string) bool { return note == wideNote })
-	s.Notes = append(s.Notes, "--wide shows whole ids, pauses, sub-agents and how much of each session is known.")
 }

@@ -146,10 +146,9 @@ func newCalibrate() *cobra.Command {
 		Short: "Fit a profile of undocumented behaviour on recordings, with sample sizes and intervals",
 		Long: `Fits a profile on the sessions under PATH: tokens per byte, static prefixes by
 client version, lifetimes, unlogged calls, evictions, compactions and times. Every
-number has its sample size and a 95 % interval. One line compares the built-in profile
-with profiles fitted on part of the sessions, by how well each predicts the rest. sim validate
---profile scores a profile, with --folds on unseen sessions. Generated sessions use
-another kind of profile, which sim traces fit writes.`,
+number has its sample size and a 95 % interval. sim validate --profile scores a profile,
+with --folds on sessions that it was not fitted on. Generated sessions use another kind
+of profile, which sim traces fit writes.`,
 		Example: `  sim calibrate ~/.claude/projects -o profile.yaml
   sim validate --profile profile.yaml ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -178,7 +177,7 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	f.read.bare = true
 	return f.read.reading(cmd, args, func(corpus *traces.Corpus) error {
-		fitted, gain, err := validate.Calibrate(cmd.Context(), config, base, corpus.Sessions)
+		fitted, err := validate.Calibrate(cmd.Context(), config, base, corpus.Sessions)
 		if err != nil {
 			return err
 		}
@@ -186,7 +185,6 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 		if fitted.Refetch, fitted.Kept, err = validate.FitRefetch(cmd.Context(), corpus); err != nil {
 			return err
 		}
-		say(cmd.ErrOrStderr(), "%s", gain)
 		return writeOr(cmd, f.out, fitted.Write)
 	})
 }

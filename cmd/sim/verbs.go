@@ -1,10 +1,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,8 +12,6 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/strategies"
-	"github.com/compactsim/compactsim/traces"
-	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // group returns a command that only holds verbs.
@@ -139,27 +134,6 @@ func scenarioNames() []string {
 	return names
 }
 
-// sessionNames returns the files in the usual places of agents, whose names
-// contain the ids of their sessions.
-func sessionNames() []string {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return nil
-	}
-	var names []string
-	for _, p := range agents.Places(home, os.Getenv) {
-		found, err := traces.Find(context.Background(), traces.Options{}, p.Dir)
-		if err != nil {
-			continue // the place does not exist
-		}
-		for _, in := range found.Files {
-			name, _, _ := strings.Cut(filepath.Base(in.Name), ".jsonl")
-			names = append(names, name[max(0, len(name)-len("00000000-0000-0000-0000-000000000000")):])
-		}
-	}
-	return names
-}
-
 // bindFormat adds the flag --format to a command. Without known the formats are
 // those of reports; the first is the default.
 func bindFormat(cmd *cobra.Command, name *string, known ...string) {
@@ -209,30 +183,34 @@ func (c *choice) Type() string { return "string" }
 // the program had. A key is a command path, followed by the flag or the value; a flag's value
 // that was the same for all commands stands alone. The table ends with the first release.
 var gone = map[string]string{
-	"sim scenarios run":        "docs/claims.md has every claim with its figures",
-	"sim audit --reconcile":    "sim audit --format json lists every day by model",
-	"sim run --html":           pageOf,
-	"sim run --format html":    pageOf,
-	"sim run --closed-loop":    closedLoop,
-	"sim ablate --closed-loop": closedLoop,
-	"sim tune --closed-loop":   closedLoop,
-	"sim report --closed-loop": closedLoop,
-	"sim devserver":            "any local server with the interface of OpenAI serves; docs/live.md shows three",
-	"sim tune --sensitivity":   "sim run --set PATH=[VALUE, …] --chart FILE draws the effect of one parameter",
-	"sim ablate --pairs":       "sim ablate --set PATH=VALUE switches one mechanism, and shows what each other one is worth then",
-	"sim tune --subject-to":    "--chart front=FILE draws cost against recall, and --format csv lists both for every setting",
-	"sim tune --design":        "settings are drawn by Halton's sequence",
-	"--format csv-raw":         "--format csv keeps spreadsheets from taking a text for a formula, --format json has texts unchanged",
-	"sim validate --fidelity":  "sim calibrate fits what agents fetch again after compactions",
-	"sim validate --chart-dir": "--chart FILE draws how often calls read what was left in the cache",
-	"sim traces show":          "sim explain SESSION shows every call with --all, and all figures with --format csv",
-	"sim chains":               "sim audit --compactions takes the same scenario, flags and paths",
-	"sim traces compare":       "sim traces fit writes a profile of each set of sessions; diff the two",
-	"sim merge":                "a sweep takes seconds on one machine, and sim-beam divides larger ones (docs/scale.md)",
-	"sim run --resume":         "a run takes seconds: run it again; an interrupted one leaves its folder as it was",
-	"sim run --shard":          "a sweep takes seconds on one machine, and sim-beam divides larger ones (docs/scale.md)",
-	"sim fleet":                "users are a part of a scenario: sim run office simulates some, sim scenarios ls lists those that come with sim",
-	"sim export":               "rows.jsonl of sim run --out, or sim run --format csv --per-session; sim run --anonymize for others to read",
+	"sim traces ls --wide":       "--format csv and json have whole ids and all columns",
+	"sim scenarios run":          "docs/claims.md has every claim with its figures",
+	"sim strategies generations": "sim strategies diff A B lists what differs between two, sim strategies show NAME prints one",
+	"sim audit --reconcile":      "sim audit --format json lists every day by model",
+	"sim run --dpi":              "a PNG has 144 dots an inch, or 600 with --style paper",
+	"sim run --footnotes":        "a chart has two lines of footnotes, its data file and the report all",
+	"sim run --html":             pageOf,
+	"sim run --format html":      pageOf,
+	"sim run --closed-loop":      closedLoop,
+	"sim ablate --closed-loop":   closedLoop,
+	"sim tune --closed-loop":     closedLoop,
+	"sim report --closed-loop":   closedLoop,
+	"sim devserver":              "any local server with the interface of OpenAI serves; docs/live.md shows three",
+	"sim tune --sensitivity":     "sim run --set PATH=[VALUE, …] --chart FILE draws the effect of one parameter",
+	"--format csv-raw":           "--format csv keeps spreadsheets from taking a text for a formula, --format json has texts unchanged",
+	"sim validate --fidelity":    "sim calibrate fits what agents fetch again after compactions",
+	"sim validate --chart-dir":   "--chart FILE draws how often calls read what was left in the cache",
+	"sim traces show":            "sim explain SESSION shows every call with --all, and all figures with --format csv",
+	"sim chains":                 "sim audit --compactions takes the same scenario, flags and paths",
+	"sim traces compare":         "sim traces fit writes a profile of each set of sessions; diff the two",
+	"sim merge":                  "a sweep takes seconds on one machine, and sim-beam divides larger ones (docs/scale.md)",
+	"sim run --resume":           "a run takes seconds: run it again; an interrupted one leaves its folder as it was",
+	"sim run --shard":            "a sweep takes seconds on one machine, and sim-beam divides larger ones (docs/scale.md)",
+	"sim fleet":                  "users are a part of a scenario: sim run office simulates some, sim scenarios ls lists those that come with sim",
+	"sim export":                 "rows.jsonl of sim run --out, or sim run --format csv --per-session; sim run --anonymize for others to read",
+	"sim ablate --pairs":         "sim ablate --set PATH=VALUE switches one mechanism, and shows what each other one is worth then",
+	"sim tune --subject-to":      "--chart front=FILE draws cost against recall, and --format csv lists both for every setting",
+	"sim tune --design":          "settings are drawn by Halton's sequence",
 }
 
 // pageOf says what writes a page.

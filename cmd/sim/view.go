@@ -48,8 +48,8 @@ func newView() *cobra.Command {
 		Use:   "view [PATH…]",
 		Short: "Try settings on a page in the browser: every change simulates again",
 		Long: `Serves a page to this machine only: choose sessions, a strategy and settings, and every figure follows.
-Pin a setting to compare it with another, step through the calls of a conversation, or copy the
-command that prints what is on the screen. Without a path it shows the samples.
+Step through the calls of a conversation, or copy the command that prints what is on the screen.
+Without a path it shows the samples.
 
 The address holds a random token, without which the server refuses to answer. Starting a browser may show the address
 to other users of the machine, in the list of processes: --no-open avoids that.`,
@@ -160,9 +160,7 @@ type viewer struct {
 	remarks     []string // what was read, and what could not be
 	chosen      string   // arguments that select sessions and prices, for commands to copy
 	host, token string
-	fit         sync.Map // by name of a strategy: the paths of its dials, joined
-	advising    sync.Mutex
-	advised     map[string]*scenarios.Advice // by the ids of the sessions, joined
+	fit         sync.Map // by name of a strategy: the paths of its dials
 }
 
 // learned is the name under which variants find the profile fitted to all sessions of the page.
@@ -178,7 +176,7 @@ func (f *viewFlags) viewer(cmd *cobra.Command, args []string) (*viewer, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	v := &viewer{paths: args, advised: map[string]*scenarios.Advice{}}
+	v := &viewer{paths: args}
 	v.plan = scenarios.Plan{Registry: registry, Prices: table, Seed: 1, Workers: f.read.workers, Version: version()}
 	f.read.listener = v.plan.Listener()
 	if v.corpus, err = f.read.corpus(cmd, args); err != nil {
@@ -228,20 +226,19 @@ func (v *viewer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
 		body.DisallowUnknownFields()
 		var d *document.Document
-		err = body.Decode(&ask)
-		v.turn(&ask.Variant)
-		if ask.Pinned != nil {
-			v.turn(ask.Pinned)
+		if err = body.Decode(&ask); err != nil {
+			err = fmt.Errorf("reading what was asked for: %w", err)
+		} else {
+			err = v.turn(&ask)
 		}
 		switch {
 		case err != nil:
-			err = fmt.Errorf("reading what was asked for: %w", err)
 		case r.URL.Path == "/explain":
 			d, err = v.explain(&ask)
 		case r.URL.Path == "/advise":
 			d, err = v.advise(r.Context(), &ask)
 		default:
-			h.Set("X-Sim-Fits", v.fits(ask.Strategy))
+			h.Set("X-Sim-Fits", strings.Join(v.fits(ask.Strategy), " "))
 			h.Set("X-Sim-Agent", onlyAgent(v.choose(&ask).Sessions))
 			d, err = v.document(r.Context(), &ask)
 		}
@@ -263,7 +260,7 @@ func (v *viewer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // page writes the whole page with the current settings.
 func (v *viewer) page(ctx context.Context, b *bytes.Buffer) error {
-	ask := viewAsk{Variant: Variant{Strategy: "own"}}
+	ask := viewAsk{Strategy: "own"}
 	d, err := v.document(ctx, &ask)
 	if err != nil {
 		return err

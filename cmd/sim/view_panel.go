@@ -73,23 +73,27 @@ func agentsOf(sessions []*traces.Session) (names []string) {
 	return names
 }
 
-// fits returns the paths of the dials that a strategy has, separated by spaces.
-func (v *viewer) fits(strategy string) string {
-	if known, ok := v.fit.Load(strategy); ok {
-		return known.(string)
-	}
-	var paths []string
+// allDials returns the sliders of the simulation and of all clients whose sessions are shown.
+func (v *viewer) allDials() []dial {
 	list := dials()
 	for _, agent := range agentsOf(v.corpus.Sessions) {
 		list = append(list, settings(agent)...)
 	}
-	for _, d := range list {
-		if _, err := v.planOf(&Variant{Strategy: strategy, Set: []string{d.Path + "=" + d.Values[0]}}); err == nil {
+	return list
+}
+
+// fits returns the paths of the dials that a strategy has.
+func (v *viewer) fits(strategy string) (paths []string) {
+	if known, ok := v.fit.Load(strategy); ok {
+		return known.([]string)
+	}
+	for _, d := range v.allDials() {
+		if _, err := v.planOf(strategy, []string{d.Path + "=" + d.Values[0]}); err == nil {
 			paths = append(paths, d.Path)
 		}
 	}
-	v.fit.Store(strategy, strings.Join(paths, " "))
-	return strings.Join(paths, " ")
+	v.fit.Store(strategy, paths)
+	return paths
 }
 
 // inClient returns the settings, one per line, that have the effect of assignments in the clients of sessions.
@@ -133,20 +137,15 @@ func (v *viewer) panel() string {
 	names := slices.DeleteFunc(v.plan.Registry.Presets(), func(name string) bool { return name == "own" })
 	made := agentsOf(v.corpus.Sessions)
 	b.WriteString("<section id=\"advice\" aria-live=\"polite\"><h2>What to set</h2><p>Trying what the clients offer …</p></section>\n")
-	fmt.Fprintf(&b, "<form id=\"dials\" class=\"choice\" data-fits=\"%s\" data-agent=\"%s\">\n", v.fits("own"),
+	fmt.Fprintf(&b, "<form id=\"dials\" class=\"choice\" data-fits=\"%s\" data-agent=\"%s\">\n", strings.Join(v.fits("own"), " "),
 		html.EscapeString(onlyAgent(v.corpus.Sessions)))
 	choice("Strategy", "strategy", "", append([]string{"own"}, names...))
 	choice("Agent", "agent", "all", made)
-	choice("Billed as", "as", "the model recorded", v.plan.Prices.Names())
-	b.WriteString("<label>Prices of <input type=\"date\" name=\"at\"></label>\n")
 	for _, agent := range made {
 		b.WriteString(clientPanel(agent))
 	}
 	b.WriteString("<p id=\"whose\">Choose one agent to see the settings of its client.</p>\n<fieldset><legend>Settings of the simulation</legend>" +
-		sliders("any", dials()) + "</fieldset>")
-	b.WriteString(`
-<label>More settings <input name="more" size="40" placeholder="server.lookback=21 full-compact.breaker=0" autocomplete="off" spellcheck="false"></label>
-`)
+		sliders("any", dials()) + "</fieldset>\n")
 	fmt.Fprintf(&b, "<details><summary>Sessions: <output id=\"chosen\">all %d</output></summary>"+
 		"<label>Choose some (none means all)<br><select name=\"session\" multiple size=\"8\">", len(v.corpus.Sessions))
 	labels := labelsOf(v.corpus.Sessions)
@@ -154,8 +153,7 @@ func (v *viewer) panel() string {
 		option(s.ID, labels[s.ID]+" · "+s.ID)
 	}
 	b.WriteString(`</select></label></details>
-<div><button type="button" id="pin">Pin this</button> <button type="button" id="unpin" hidden>Unpin</button> ` +
-		`<button type="reset">Reset</button> <span id="state" role="status"></span></div>
+<div><button type="reset">Reset</button> <span id="state" role="status"></span></div>
 </form>`)
 	return b.String()
 }

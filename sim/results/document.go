@@ -20,8 +20,6 @@ type Document struct {
 	Cells []Summary `json:"cells"`
 	// Files are the names of the files beside a summary in a folder of sim run --out; nil elsewhere.
 	Files []string `json:"files,omitempty"`
-	// PassedOver is what ReadDocument did not know.
-	PassedOver PassedOver `json:"-"`
 }
 
 // Origin is the provenance of a document: what the figures depend on, what was
@@ -128,21 +126,18 @@ func WriteDocument(w io.Writer, d *Document) error {
 	return nil
 }
 
-// ReadDocument reads what WriteDocument wrote. Duplicate members, another schema,
-// unnamed or repeated cells and trailing data are errors that begin with name and
-// line. Members it does not know are counted in PassedOver, metric names are kept:
-// a later tool may publish more.
+// ReadDocument reads what WriteDocument wrote. Duplicate and unknown members, another
+// schema, unnamed or repeated cells and trailing data are errors that begin with name
+// and line. Metrics with unknown names are kept.
 func ReadDocument(name string, r io.Reader) (*Document, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
 	d := new(Document)
-	passed := PassedOver{}
-	if err := passed.unmarshal(data, d); err != nil {
+	if err := unmarshal(data, d); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", name, jsonlines.Line(data, err), err)
 	}
-	d.PassedOver = passed
 	seen := map[string]bool{}
 	for i := range d.Cells {
 		c := &d.Cells[i]

@@ -50,12 +50,11 @@ func (r *Run) head() (*fileHead, error) {
 }
 
 // run returns the run of a head, without figures.
-func (h *fileHead) run(passed PassedOver) (*Run, error) {
+func (h *fileHead) run() (*Run, error) {
 	o := h.Provenance
-	r := &Run{Provenance: o.Provenance, Workload: o.Workload, ModelError: o.ModelError, Notes: o.Notes, PassedOver: passed}
+	r := &Run{Provenance: o.Provenance, Workload: o.Workload, ModelError: o.ModelError, Notes: o.Notes}
 	for _, c := range h.Cells {
-		unmeasured := passed.known("cells.unmeasured", c.Unmeasured, known)
-		r.Cells = append(r.Cells, Cell{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Unmeasured: unmeasured})
+		r.Cells = append(r.Cells, Cell{Cell: c.Cell, Strategy: c.Strategy, Params: c.Params, Unmeasured: c.Unmeasured})
 	}
 	if err := r.validate(); err != nil {
 		return nil, err
@@ -184,15 +183,11 @@ func readLines(name string, r io.Reader, head, line func([]byte) error) error {
 // ReadRows reads a file of rows in any order and adds them up. Errors begin
 // with name and line; rows of cells that the head does not list, repeated rows,
 // rows without a member that all rows have, figures that no run can have or that
-// contradict each other, and classes of tokens and reasons of breaks that are not
-// known are errors. Other members and names that are not known are counted in
-// Run.PassedOver, and the figures of a source that is not known are those of
-// SourceOther. Metrics that the program which wrote the file did not know are
-// unmeasured in all cells. The run that it returns with an error holds all rows
+// contradict each other, and members that are not known are errors. Metrics that
+// the program which wrote the file did not know are unmeasured in all cells. The run that it returns with an error holds all rows
 // before the bad line, or is nil when the head is bad.
 func ReadRows(name string, r io.Reader) (*Run, error) {
-	rr := rowReader{passed: PassedOver{}, at: map[string]int{}}
-	rr.scan.Passed = rr.passed
+	rr := rowReader{at: map[string]int{}}
 	err := readLines(name, r, rr.head, rr.row)
 	if rr.run == nil {
 		return nil, err
@@ -202,9 +197,6 @@ func ReadRows(name string, r io.Reader) (*Run, error) {
 	}
 	rr.run.withoutYounger(rr.metrics)
 	rr.run.Sum()
-	if len(rr.passed) == 0 {
-		rr.run.PassedOver = nil
-	}
 	if err == nil {
 		err = rr.run.validateCells((*Cell).validateTotal) // each row was looked at
 	}
@@ -216,7 +208,6 @@ type rowReader struct {
 	metrics []string // listed by the head, nil for none
 	cells   []cellRows
 	at      map[string]int // index of a cell
-	passed  PassedOver
 	scan    jsonlines.Reader
 }
 
@@ -229,13 +220,13 @@ type cellRows struct {
 
 func (rr *rowReader) head(line []byte) error {
 	var h fileHead
-	if err := rr.passed.unmarshal(line, &h); err != nil {
+	if err := unmarshal(line, &h); err != nil {
 		return err
 	}
 	if h.Content != "" {
 		return fmt.Errorf("content %q: not a file of rows", h.Content)
 	}
-	run, err := h.run(rr.passed)
+	run, err := h.run()
 	if err != nil {
 		return err
 	}
@@ -243,11 +234,7 @@ func (rr *rowReader) head(line []byte) error {
 		rr.at[c.Cell] = i
 		rr.cells = append(rr.cells, cellRows{want: c.Rows})
 	}
-	rr.run = run
-	rr.metrics = rr.passed.known("metrics", h.Metrics, func(name string) bool {
-		_, ok := LookupMetric(name)
-		return ok
-	})
+	rr.run, rr.metrics = run, h.Metrics
 	return nil
 }
 
@@ -278,7 +265,7 @@ func (rr *rowReader) row(line []byte) error {
 		return err
 	}
 	r.Strategy = c.Strategy
-	if err := r.agree(rr.scan.Beyond["misses_by_class"], rr.scan.Beyond["added_latency_seconds_by_part"]); err != nil {
+	if err := r.agree(); err != nil {
 		return err
 	}
 	return rr.add(c, &rr.cells[at], r)
@@ -300,6 +287,24 @@ func (rr *rowReader) add(c *Cell, k *cellRows, r *Row) error {
 	}
 	c.Rows = append(c.Rows, r)
 	return nil
+}
+
+// unmarshal decodes a value whose schema is this package's. It looks at the schema first,
+// as another schema explains unknown members.
+func unmarshal(data []byte, v any) error {
+	var head struct {
+		Schema *int `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return err
+	}
+	switch {
+	case head.Schema == nil:
+		return errors.New("no schema: not a result of this tool")
+	case *head.Schema != Schema:
+		return fmt.Errorf("schema %d, this version reads schema %d", *head.Schema, Schema)
+	}
+	return jsonlines.Read(data, v)
 }
 
 // withoutYounger makes the metrics unmeasured that the writing program did not know: what

@@ -26,7 +26,7 @@ func lineOf(t interface{ Fatal(...any) }, cell string, r *Row) []byte {
 // readRow reads a line on its own.
 func readRow(line []byte) (string, Row, error) {
 	var r Row
-	scan := jsonlines.Reader{Passed: map[string]int{}}
+	var scan jsonlines.Reader
 	l := r.line("")
 	err := rowForm.Read(&scan, line, l)
 	r.take(l)

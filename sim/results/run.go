@@ -33,9 +33,6 @@ type Run struct {
 	Notes []Note
 	// Cells are in the order of presentation. Names are unique.
 	Cells []Cell
-	// PassedOver is what the reader of the run did not know, nil for nothing. Footnotes
-	// reports it.
-	PassedOver PassedOver
 	// Front is nil where it was not sought: see sim run --bound.
 	Front *Front
 }
@@ -244,9 +241,6 @@ func (r *Run) Footnotes() []Note {
 	}
 	if note, ok := r.unpriced(); ok {
 		notes = append(notes, note)
-	}
-	if note := r.PassedOver.Note(); note != "" {
-		notes = append(notes, Note{Text: note})
 	}
 	return append(notes, r.Notes...)
 }

@@ -141,24 +141,17 @@ func countMembers() []jsonlines.Member {
 }
 
 // object declares members under a name.
-func object(name string, strange jsonlines.Strange, of []jsonlines.Member) field {
-	return field{Member: jsonlines.Member{Name: name, Kind: jsonlines.Object, Of: of, Strange: strange}}
+func object(name string, of []jsonlines.Member) field {
+	return field{Member: jsonlines.Member{Name: name, Kind: jsonlines.Object, Of: of}}
 }
 
-// split declares figures or objects by name: sorted, without those that are empty. Those with an
-// unknown name may be added to one of them.
-func split(name string, strange jsonlines.Strange, of []jsonlines.Member) field {
-	other := ""
-	if strange >= 0 {
-		other = of[strange].Name
-	}
+// split declares figures or objects by name: sorted, without those that are empty.
+func split(name string, of []jsonlines.Member) field {
 	slices.SortFunc(of, func(a, b jsonlines.Member) int { return cmp.Compare(a.Name, b.Name) })
 	for i := range of {
-		if of[i].Optional = true; of[i].Name == other {
-			strange = jsonlines.Strange(i)
-		}
+		of[i].Optional = true
 	}
-	return object(name, strange, of)
+	return object(name, of)
 }
 
 // figures declares figures that follow each other.
@@ -185,12 +178,12 @@ func tokens(name string, from ID) field {
 	for i := range list {
 		list[i].Optional = true
 	}
-	return object(name, jsonlines.Refuse, list)
+	return object(name, list)
 }
 
 // costs declares costs by class.
 func costs(name string, from ID) field {
-	return split(name, jsonlines.Refuse, figures(jsonlines.Amount, from, classNames[:]))
+	return split(name, figures(jsonlines.Amount, from, classNames[:]))
 }
 
 var missNames = namesOf[prompt.MissClass](prompt.NumMissClasses)
@@ -211,12 +204,12 @@ func namesOf[T interface {
 func breaks(name string) field {
 	reasons, fields := namesOf[confusion.Reason](confusion.NumReasons), namesOf[confusion.Field](confusion.NumFields)
 	missed := func(name string, from ID) field {
-		return split(name, jsonlines.Refuse, figures(jsonlines.Small, from, missNames))
+		return split(name, figures(jsonlines.Small, from, missNames))
 	}
-	return object(name, jsonlines.Refuse, []jsonlines.Member{
-		split("calls", jsonlines.Refuse, each(reasons, confusion.Calls, len(missNames), missed)).or().Member,
-		split("changed", jsonlines.Refuse, each(fields, ID(confusion.Changed), len(missNames), missed)).or().Member,
-		split("beside", jsonlines.Refuse, figures(jsonlines.Small, ID(confusion.Beside), reasons)).or().Member,
+	return object(name, []jsonlines.Member{
+		split("calls", each(reasons, confusion.Calls, len(missNames), missed)).or().Member,
+		split("changed", each(fields, ID(confusion.Changed), len(missNames), missed)).or().Member,
+		split("beside", figures(jsonlines.Small, ID(confusion.Beside), reasons)).or().Member,
 	})
 }
 
@@ -226,18 +219,18 @@ func needMembers() []jsonlines.Member {
 		for i := range list {
 			list[i].Optional = i >= recall.Verbatim
 		}
-		return object(name, jsonlines.Pass, list)
+		return object(name, list)
 	}
 	portions := func(name string, from int, names []string) jsonlines.Member {
-		return split(name, jsonlines.Pass, each(names, Needs+ID(from), len(recall.Portion{}), func(name string, from ID) field {
-			return object(name, jsonlines.Pass, figures(jsonlines.Whole, from, []string{"part", "whole"}))
+		return split(name, each(names, Needs+ID(from), len(recall.Portion{}), func(name string, from ID) field {
+			return object(name, figures(jsonlines.Whole, from, []string{"part", "whole"}))
 		})).or().Member
 	}
 	figure := func(name string, at int) jsonlines.Member {
 		return bare(name, jsonlines.Whole, Needs+ID(at)).or().Member
 	}
 	return []jsonlines.Member{
-		split("kinds", jsonlines.Pass, each(recall.NeedNames(), Needs+recall.Kinds, len(recall.NeedTally{}), tally)).Member,
+		split("kinds", each(recall.NeedNames(), Needs+recall.Kinds, len(recall.NeedTally{}), tally)).Member,
 		figure("removed_tokens", recall.Removed),
 		portions("instructions", recall.Instructions, recall.Depths()),
 		figure("instructions_summarized", recall.Directed),

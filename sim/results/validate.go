@@ -13,16 +13,14 @@ import (
 // agree returns an error for every figure that r holds twice, as a sum and in parts, in
 // two ways, and for every share of more than the whole. Such a row was changed by hand or
 // cut, and each figure would lead to another verdict. Only readers call it: a writer has
-// no reason to withhold what it computed. Misses and waits, s, are what parts with
-// unknown names add to the sums.
-func (r *Row) agree(misses, waits float64) error {
+// no reason to withhold what it computed.
+func (r *Row) agree() error {
 	var errs []error
 	same := func(what, by string, whole, parts any) {
 		errs = append(errs, fmt.Errorf("%s is %+v, but by %s %+v", what, whole, by, parts))
 	}
-	whole := func(id ID, name, by string, beyond float64, parts ID, n int) {
+	whole := func(id ID, name, by string, parts ID, n int) {
 		s := sum{}
-		s.add(beyond)
 		for _, v := range r.Figures[parts : parts+ID(n)] {
 			s.add(v)
 		}
@@ -30,8 +28,8 @@ func (r *Row) agree(misses, waits float64) error {
 			same(name, by, r.Figures[id], s.of)
 		}
 	}
-	whole(Calls, NameCalls, BySource, 0, CallsBySource, NumSources)
-	whole(Misses, NameMisses, ByClass, misses, MissesByClass, prompt.NumMissClasses)
+	whole(Calls, NameCalls, BySource, CallsBySource, NumSources)
+	whole(Misses, NameMisses, ByClass, MissesByClass, prompt.NumMissClasses)
 	var tokens prompt.Usage
 	for s := range Source(NumSources) {
 		u := r.UsageBy(s)
@@ -49,7 +47,7 @@ func (r *Row) agree(misses, waits float64) error {
 			same("cost_usd_by_class."+classNames[c], BySource, usd, parts.of)
 		}
 	}
-	whole(AddedLatency, NameAddedLatency, ByPart, waits, Waits, numWaits)
+	whole(AddedLatency, NameAddedLatency, ByPart, Waits, numWaits)
 	switch {
 	case r.N(HitCalls) > r.N(LaterCalls):
 		errs = append(errs, fmt.Errorf("hit_calls is %d of %d later_calls", r.N(HitCalls), r.N(LaterCalls)))

@@ -1,11 +1,11 @@
 // The dials ask the server that sent this page; what comes back takes the place of the page's body.
 (() => {
-  const form = document.getElementById("dials"), state = document.getElementById("state"), unpin = document.getElementById("unpin");
+  const form = document.getElementById("dials"), state = document.getElementById("state");
   const card = document.getElementById("advice"), whose = document.getElementById("whose"), clients = page.all(form, ".client");
   const token = new URLSearchParams(location.search).get("t");
   const field = name => form.elements[name];
   const dials = page.all(form, "input[type=range]");
-  let under = null, explaining = null, advising = null, timer = 0, pinned = null, about = null, fits = form.dataset.fits, agent = form.dataset.agent;
+  let under = null, explaining = null, advising = null, timer = 0, about = null, fits = form.dataset.fits, agent = form.dataset.agent;
   const value = d => d.dataset.values.split(" ")[d.value - 1];
   // fit shows the dials that the strategy has, and of clients those of the agent whose sessions are shown. One that a client has
   // is shown once. One that is not shown is as it is: fit returns whether any was turned.
@@ -23,11 +23,7 @@
     });
     return turned;
   }
-  function variant() {
-    const turned = dials.filter(d => +d.value > 0).map(d => d.dataset.path + "=" + value(d)), set = field("more").value.split(/\s+/).filter(Boolean);
-    if (field("at").value) set.unshift("prices.at=" + field("at").value);
-    return { strategy: field("strategy").value, dials: turned, set, as: field("as").value };
-  }
+  const variant = () => ({ strategy: field("strategy").value, dials: dials.filter(d => +d.value > 0).map(d => d.dataset.path + "=" + value(d)) });
   const sessions = () => Array.from(field("session").selectedOptions, o => o.value);
   // post returns what the server says, nothing when something newer was asked for.
   async function post(path, ask, by) {
@@ -65,7 +61,7 @@
     const mine = under = new AbortController(), began = performance.now();
     state.textContent = "…";
     try {
-      const main = await post("simulate", { ...variant(), agent: field("agent").value, sessions: sessions(), pinned }, mine);
+      const main = await post("simulate", { ...variant(), agent: field("agent").value, sessions: sessions() }, mine);
       if (mine !== under) return;
       const top = scrollY, old = document.querySelector("main"), open = page.all(old, "details").map(d => d.open);
       page.all(old, ".tracks").forEach(t => t.dispatchEvent(new Event("gone")));
@@ -83,7 +79,7 @@
     if (explaining) explaining.abort();
     const mine = explaining = new AbortController(), { session, cell, call, into } = e.detail;
     try {
-      const main = await post("explain", { ...variant(), sessions: [session], pinned, cell, call }, mine);
+      const main = await post("explain", { ...variant(), sessions: [session], cell, call }, mine);
       if (mine === explaining) into.replaceChildren(...main.childNodes);
     } catch (e) { if (e.name !== "AbortError") into.textContent = e.message }
   });
@@ -99,7 +95,5 @@
   form.addEventListener("input", soon);
   form.addEventListener("submit", e => { e.preventDefault(); soon() });
   form.addEventListener("reset", () => setTimeout(soon));
-  document.getElementById("pin").addEventListener("click", () => { pinned = variant(); unpin.hidden = false; soon() });
-  unpin.addEventListener("click", () => { pinned = null; unpin.hidden = true; soon() });
   fit(); show(); advise();
 })();

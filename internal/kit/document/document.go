@@ -113,9 +113,8 @@ type Table struct {
 	// A table has the width of its screen: a line above it states what is the same in all
 	// rows, columns are dropped, shortened and wrapped as they allow, and a note names the
 	// dropped ones. Fitted says that it keeps to Width in a file too, with all columns except
-	// spare ones; Wide says that its lines may have any length on a screen.
+	// spare ones.
 	Fitted bool
-	Wide   bool
 }
 
 // Column is one property of the rows.

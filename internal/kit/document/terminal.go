@@ -152,7 +152,7 @@ func (t *terminal) table(x *Table) error {
 		t.text(x.Title, bold)
 	}
 	g := x.grid(&t.notes)
-	if screen := !t.file; screen && !x.Wide || x.Fitted {
+	if screen := !t.file; screen || x.Fitted {
 		above, left, fitted := g.fit(t.width, screen)
 		if above != "" {
 			t.text(above, "")

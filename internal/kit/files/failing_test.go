@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/internal/kit/files/filestest"
@@ -77,9 +78,24 @@ func remains(t *testing.T, dir string) (names []string) {
 	return names
 }
 
+// aged makes what is in a folder older than any write takes.
+func aged(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := time.Now().Add(-25 * time.Hour)
+	for _, e := range entries {
+		if err := os.Chtimes(filepath.Join(dir, e.Name()), was, was); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Every operation fails in turn, once alone and once with all that follow, as after a kill. The
 // folder holds the old files or the new ones, whole; what is behind the last failure, a write
-// finds and finishes or takes away.
+// finds and finishes or, a day later, takes away.
 func TestWriteAllUnderFailure(t *testing.T) {
 	old, fresh := run("old", "a"), run("new", "b")
 	gone := []string{"charts/a.svg"}
@@ -113,6 +129,7 @@ func TestWriteAllUnderFailure(t *testing.T) {
 				if !dead && isOld && len(remains(t, dir)) > 0 {
 					t.Errorf("operation %d (%s) fails with %v: left %v", n, failed, cause, remains(t, dir))
 				}
+				aged(t, dir)
 				if err := files.WriteAll(t.Context(), dir, fresh, gone); err != nil || !equal(holds(t, dir), contents(fresh)) {
 					t.Fatalf("after operation %d: %v, %v", n, err, holds(t, dir))
 				}
@@ -142,6 +159,7 @@ func TestWriteUnderFailure(t *testing.T) {
 			if got, _ := os.ReadFile(name); string(got) != "new" && string(got) != "old" || err == nil {
 				t.Fatalf("operation %d: %v, found %q", n, err, got)
 			}
+			aged(t, dir)
 			if err := files.Write(t.Context(), name, text("again")); err != nil {
 				t.Fatal(err)
 			}

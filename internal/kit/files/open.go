@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 )
 
 // ErrNoFile is wrapped by the error of a name that is no regular file: a FIFO, a device, a socket,
@@ -24,7 +25,7 @@ func Open(name string) (*os.File, error) {
 		return nil, err
 	}
 	// Between the check and the opening another file may have taken the name.
-	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

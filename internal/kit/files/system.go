@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
 )
 
 // System is the part of a file system that writing needs. The functions have
@@ -104,7 +105,7 @@ func syncFolder(s System, dir string) error {
 		return err
 	}
 	err = f.Sync()
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, errInvalid) {
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, syscall.EINVAL) {
 		err = nil
 	}
 	return errors.Join(err, f.Close())

@@ -60,7 +60,6 @@ func writeAll(s System, dir string, members []Member, old []string) error {
 	if err := s.Mkdir(staged, 0o755); err != nil {
 		return cause(err)
 	}
-	release := hold(staged)
 	plan := strings.Join(append([]string{members[len(members)-1].Name}, old...), "\n") + "\n"
 	err := stage(s, dir, staged, append(slices.Clone(members), Member{planFile, func(w io.Writer) error {
 		_, err := io.WriteString(w, plan)
@@ -69,7 +68,6 @@ func writeAll(s System, dir string, members []Member, old []string) error {
 	if err == nil {
 		err = cause(s.Rename(staged, filepath.Join(dir, journal)))
 	}
-	release()
 	if err != nil {
 		_ = removeTree(s, staged) // the first error is reported
 		return err

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Write writes a file completely or not at all: into a temporary file beside it that
@@ -63,7 +64,6 @@ func replace(s System, target string, mode fs.FileMode, write func(io.Writer) er
 	if err != nil {
 		return cause(err)
 	}
-	defer hold(name)()
 	err = finish(tmp, func(w io.Writer) error {
 		err := write(w)
 		if err == nil && mode != 0 {
@@ -104,12 +104,18 @@ const temporary = ".sim-new-"
 
 func random() string { return fmt.Sprintf("%08x", rand.Uint32()) }
 
+// abandoned is the age at which no program is writing a temporary file any more.
+const abandoned = 24 * time.Hour
+
 // sweep removes what a killed program left in a folder under names with a prefix.
 func sweep(s System, dir, prefix string) {
 	entries, _ := os.ReadDir(dir) // a folder that cannot be listed is not ours to clean
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if id, ok := strings.CutPrefix(e.Name(), prefix); !ok || len(id) != len(random()) || !abandoned(path) {
+		if id, ok := strings.CutPrefix(e.Name(), prefix); !ok || len(id) != len(random()) {
+			continue
+		}
+		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < abandoned {
 			continue
 		}
 		if e.IsDir() {

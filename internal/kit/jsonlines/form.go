@@ -29,7 +29,6 @@ const (
 	Signed             // a figure: an amount that may be negative
 	Object             // members of its own
 	Text               // a text
-	Shared             // a text that repeats often: a reader keeps one copy
 	Tally              // counts by any name
 )
 
@@ -41,7 +40,6 @@ type Member struct {
 	Optional bool     // left out when it is zero or empty
 	Choice   []string // of a text: what it may be; nil for anything
 	Of       []Member // of an object, in the order of writing; their figures follow each other in Values
-	Strange  Strange  // of an object: what becomes of unknown members
 
 	quoted      []string       // of an object: the names of its members, with a colon
 	index       map[string]int // of an object: the index of a member by its quoted name
@@ -49,19 +47,7 @@ type Member struct {
 	small       bool           // they are Small
 }
 
-// Strange says what a reader does with an unknown member: it adds it to the member with this
-// index, or does what a constant says.
-type Strange int
-
-// What happens to unknown members.
-const (
-	Refuse Strange = -1 - iota // the object is an error
-	Pass                       // counted in Reader.Passed
-	Beyond                     // counted there, its figure added up in Reader.Beyond
-)
-
 // Form is the form of a line: its members, written in the given order and read in any order.
-// Unknown ones are passed over.
 type Form struct {
 	name string
 	root Member
@@ -69,7 +55,7 @@ type Form struct {
 
 // NewForm returns the form of lines that errors call by name.
 func NewForm(name string, members []Member) *Form {
-	f := &Form{name: name, root: Member{Kind: Object, Of: members, Strange: Pass}}
+	f := &Form{name: name, root: Member{Kind: Object, Of: members}}
 	f.root.prepare()
 	return f
 }
@@ -168,7 +154,7 @@ func (m *Member) empty(l *Values) bool {
 		return true
 	case Small:
 		return l.Counts[m.At] == 0
-	case Text, Shared:
+	case Text:
 		return l.Texts[m.At] == ""
 	case Tally:
 		return l.Tallies[m.At] == nil
@@ -191,7 +177,7 @@ func (e *encoder) value(m *Member) {
 		e.whole(int64(e.Counts[m.At]))
 	case Amount, Signed:
 		e.float(e.Figures[m.At])
-	case Text, Shared:
+	case Text:
 		e.quote(e.Texts[m.At])
 	case Tally:
 		counts := e.Tallies[m.At]

@@ -3,7 +3,7 @@
 // can be compared line by line.
 //
 // A Form lists the members of a line, each with the place of its value in Values. A Reader
-// expects what the form writes, members in order without blanks, and accepts any other JSON too.
+// expects what the form writes, members in order without blanks, and accepts any other JSON of these members too.
 package jsonlines
 
 import (
@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -51,6 +52,28 @@ func Write[T any](w io.Writer, head any, cells []T) error {
 	_, err = w.Write(b.Bytes())
 	return err
 }
+
+// Unknown says of a member that no version of this schema had when this one was built.
+const Unknown = "is not known: of a later version of sim"
+
+// Read decodes one JSON value into what v points to. Members that v has no place for are errors.
+func Read(text []byte, v any) error {
+	err := json.Unmarshal(text, v, json.RejectUnknownMembers(true))
+	var at *json.SemanticError
+	if errors.Is(err, json.ErrUnknownName) && errors.As(err, &at) {
+		return unknown{at, strings.ReplaceAll(strings.Trim(string(at.JSONPointer), "/"), "/", ".") + " " + Unknown}
+	}
+	return err
+}
+
+// unknown is the error of an unknown member, worded for people.
+type unknown struct {
+	*json.SemanticError
+	text string
+}
+
+func (e unknown) Error() string { return e.text }
+func (e unknown) Unwrap() error { return e.SemanticError }
 
 // Line returns the line in text, from 1, of a JSON error.
 func Line(text []byte, err error) int {

@@ -12,20 +12,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Reader reads lines of one form, with their members in any order.
+// Reader reads lines of one form, with their members in any order. An unknown member is an error.
 type Reader struct {
-	// Passed counts unknown members by name; the names of nested ones are joined by
-	// dots. The caller makes the map.
-	Passed map[string]int
-	// Beyond adds up figures of the last line with unknown names, by the member
-	// that contains them.
-	Beyond map[string]float64
-
-	text   bytes.Buffer
-	json   jsontext.Decoder
-	top    string // member of the line
-	seen   []bool // of the members of the line
-	copies map[string]string
+	text bytes.Buffer
+	json jsontext.Decoder
+	seen []bool // of the members of the line
 }
 
 // fault is what is wrong with a value.
@@ -56,7 +47,7 @@ func refuse(format string, args ...any) error { return &fault{text: fmt.Sprintf(
 func (f *Form) Read(r *Reader, line []byte, l *Values) error {
 	r.text = *bytes.NewBuffer(line)
 	r.json.Reset(&r.text)
-	r.Beyond, r.seen = nil, append(r.seen[:0], make([]bool, len(f.root.Of))...)
+	r.seen = append(r.seen[:0], make([]bool, len(f.root.Of))...)
 	if err := r.members(&f.root, l); err != nil {
 		return err
 	}
@@ -75,7 +66,7 @@ func (f *Form) Read(r *Reader, line []byte, l *Values) error {
 	case n > 0:
 		return refuse("%s without %s", f.name, list(missing))
 	}
-	return f.Check(l) // what was added to others may be too much
+	return nil
 }
 
 func list(names []string) string { return strings.Join(names, ", ") }
@@ -84,11 +75,11 @@ func list(names []string) string { return strings.Join(names, ", ") }
 func (r *Reader) members(m *Member, l *Values) error {
 	return r.object(func(quoted []byte) error {
 		i, known := m.index[string(quoted)]
-		switch line := r.json.StackDepth() == 1; {
-		case !known:
-			return r.stranger(m, l, unquote(quoted))
-		case line:
-			r.top, r.seen[i] = m.Of[i].Name, true
+		if !known {
+			return within(refuse("%s", Unknown), unquote(quoted))
+		}
+		if r.json.StackDepth() == 1 {
+			r.seen[i] = true
 		}
 		return within(r.value(&m.Of[i], l), m.Of[i].Name)
 	})
@@ -133,36 +124,7 @@ func within(err error, name string) error {
 	return err
 }
 
-// stranger reads the value of an unknown member.
-func (r *Reader) stranger(m *Member, l *Values, name string) (err error) {
-	switch m.Strange {
-	case Refuse:
-		var names []string
-		for _, o := range m.Of {
-			names = append(names, o.Name)
-		}
-		err = refuse("is not known, only %s", list(names))
-	case Pass:
-		err = r.json.SkipValue()
-	case Beyond:
-		var v float64
-		v, err = r.figure(m.Of[0].Kind)
-		if r.Beyond == nil {
-			r.Beyond = map[string]float64{}
-		}
-		r.Beyond[r.top] += v
-	default:
-		err = r.value(&m.Of[m.Strange], l)
-	}
-	if r.json.StackDepth() > 1 {
-		r.Passed[r.top+"."+name]++
-	} else {
-		r.Passed[name]++
-	}
-	return within(err, name)
-}
-
-// value adds a value within its bounds to l.
+// value reads a value within its bounds into l.
 func (r *Reader) value(m *Member, l *Values) error {
 	switch m.Kind {
 	case Object:
@@ -176,7 +138,7 @@ func (r *Reader) value(m *Member, l *Values) error {
 			counts[name] = int(n)
 			return within(err, name)
 		})
-	case Text, Shared:
+	case Text:
 		if r.json.PeekKind() != '"' {
 			return r.mismatch("a text")
 		}
@@ -184,7 +146,7 @@ func (r *Reader) value(m *Member, l *Values) error {
 		if err != nil {
 			return err
 		}
-		l.Texts[m.At] = r.string(text, m.Kind == Shared)
+		l.Texts[m.At] = unquote(text)
 		if m.Choice != nil && !slices.Contains(m.Choice, l.Texts[m.At]) {
 			return refuse("is not one of %s", list(m.Choice))
 		}
@@ -194,24 +156,9 @@ func (r *Reader) value(m *Member, l *Values) error {
 	if m.Kind == Small {
 		l.Counts[m.At] = uint32(v)
 	} else {
-		l.Figures[m.At] += v // unknown members may be there already
+		l.Figures[m.At] = v
 	}
 	return err
-}
-
-// string returns a text, the kept copy of one that is shared.
-func (r *Reader) string(quoted []byte, shared bool) string {
-	if s, ok := r.copies[string(quoted)]; ok && shared {
-		return s
-	}
-	s := unquote(quoted)
-	if shared {
-		if r.copies == nil {
-			r.copies = map[string]string{}
-		}
-		r.copies[string(quoted)] = s
-	}
-	return s
 }
 
 // figure reads a figure within its bounds.

@@ -57,22 +57,25 @@ func Like(name string, candidates []string) string {
 	return hint
 }
 
-// Distance is the Levenshtein distance over bytes.
+// Distance is the number of bytes to insert, delete or replace, and of neighbours to swap, that
+// turns one text into the other (optimal string alignment).
 func Distance(a, b string) int {
-	row := make([]int, len(b)+1)
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, last, row = last, row, before
 		row[0] = i + 1
 		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
+			change := 1
+			if a[i] == b[j] {
+				change = 0
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+			row[j+1] = min(last[j]+change, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

@@ -14,6 +14,7 @@ func TestName(t *testing.T) {
 		{"recored", "recorded", true},
 		{"auto-compact/165k", "auto-compact/167k", true},
 		{"nnoe", "none", true},
+		{"noen", "none", true},
 		{"banana split", "", false},
 		{strings.Repeat("recorded ", 1<<17), "", false}, // nothing is as long
 	} {
@@ -27,12 +28,13 @@ func TestName(t *testing.T) {
 	}
 }
 
-// Distances from Levenshtein's definition: kitten → sitting takes three edits.
+// Distances by definition: kitten → sitting takes three edits, swapped neighbours one; rnu is a swap from run and two
+// edits from rank.
 func TestDistance(t *testing.T) {
 	for _, tc := range []struct {
 		a, b string
 		want int
-	}{{"kitten", "sitting", 3}, {"", "abc", 3}, {"abc", "", 3}, {"same", "same", 0}, {"flaw", "lawn", 2}} {
+	}{{"kitten", "sitting", 3}, {"", "abc", 3}, {"abc", "", 3}, {"same", "same", 0}, {"flaw", "lawn", 2}, {"rnu", "run", 1}, {"rnu", "rank", 2}, {"ca", "abc", 3}} {
 		if got := Distance(tc.a, tc.b); got != tc.want {
 			t.Errorf("distance(%q, %q) = %d, want %d", tc.a, tc.b, got, tc.want)
 		}

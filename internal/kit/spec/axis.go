@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"fmt"
 	"math"
 	"reflect"
 	"strconv"
@@ -103,38 +102,43 @@ func isRange(n *yaml.Node) bool {
 
 // rangeAxis lists the values of a range: from, from + step, … up to to.
 func (c *Checker) rangeAxis(n *yaml.Node, t reflect.Type, tag reflect.StructTag, path string) {
-	bounds := map[string]reflect.Value{}
-	before := len(c.Errs)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		_, again := bounds[key.Value]
-		v, err := decoded(value, t)
-		switch {
-		case key.Value != "from" && key.Value != "to" && key.Value != "step":
-			c.errorf(key, "range %s: unknown key %q; want from, to and step", path, key.Value)
-		case again:
-			c.errorf(key, "range %s: key %q is repeated", path, key.Value)
-		case err != nil:
-			c.errorf(value, "range %s: %s: %w", path, key.Value, err)
-		case v.CanFloat() && (math.IsInf(v.Float(), 0) || math.IsNaN(v.Float())):
-			c.errorf(value, "range %s: %s: %s is no number to count with", path, key.Value, value.Value)
-		case key.Value != "step" && flaw(v, tag) != "":
-			c.errorf(value, "range %s: %s%s", path, key.Value, flaw(v, tag))
-		default:
-			bounds[key.Value] = v
-		}
+	field := func(name, key string, tag reflect.StructTag) reflect.StructField {
+		return reflect.StructField{Name: name, Type: t, Tag: reflect.StructTag(`yaml:"`+key+`" `) + tag}
 	}
-	if len(c.Errs) > before {
+	v := reflect.New(reflect.StructOf([]reflect.StructField{field("From", "from", tag), field("To", "to", tag), field("Step", "step", "")})).Elem()
+	own := Checker{Tree: c.Tree, single: true}
+	own.read(n, v, "", path, false)
+	if c.Errs = append(c.Errs, own.Errs...); len(own.Errs) > 0 {
+		return
+	}
+	from, to, step := number(v.Field(0)), number(v.Field(1)), number(v.Field(2))
+	const (
+		slack = 1e-9    // a share of a step: 0.1 + 0.1 + 0.1 is not quite 0.3
+		exact = 1 << 53 // whole numbers up to here are exact
+	)
+	count := math.Floor((to-from)/step+slack) + 1
+	switch {
+	case Child(n, "to") == nil:
+		c.errorf(n, "range %s: no to", path)
+		return
+	case !(math.Abs(from) <= exact && math.Abs(to) <= exact && step <= exact):
+		c.errorf(n, "range %s: want numbers of at most 2^53", path)
+		return
+	case !(step > 0):
+		c.errorf(n, "range %s: step must be above 0", path)
+		return
+	case !(count >= 1):
+		c.errorf(n, "range %s has no values: to is below from", path)
+		return
+	case count > maxAxis:
+		c.errorf(n, "range %s has %.0f values, more than %d", path, count, maxAxis)
 		return
 	}
 	a := Axis{Path: path, Node: n}
-	values, err := stepped(bounds, t)
-	if err != nil {
-		c.errorf(n, "range %s: %w", path, err)
-		return
-	}
-	for i, v := range values {
-		value, text := canonical(n, v)
+	for i := range int(count) {
+		at := reflect.New(t).Elem()
+		setNumber(at, from+float64(i)*step)
+		value, text := canonical(n, at)
 		if i > 0 && text == a.Texts[i-1] {
 			c.errorf(n, "range %s has the value %s twice: the step is too small", path, text)
 			return
@@ -144,64 +148,26 @@ func (c *Checker) rangeAxis(n *yaml.Node, t reflect.Type, tag reflect.StructTag,
 	c.add(a)
 }
 
-// stepped returns the values of a range.
-func stepped(bounds map[string]reflect.Value, t reflect.Type) ([]reflect.Value, error) {
-	for _, key := range []string{"to", "step"} {
-		if _, ok := bounds[key]; !ok {
-			return nil, fmt.Errorf("no %s", key)
-		}
-	}
-	from, step := bounds["from"], bounds["step"]
-	n, err := countSteps(from, bounds["to"], step)
-	if err != nil {
-		return nil, err
-	}
-	values := make([]reflect.Value, n+1)
-	for i := range values {
-		values[i] = reflect.New(t).Elem()
-		setStep(values[i], from, step, i)
-	}
-	return values, nil
-}
-
-// countSteps returns how often a step fits into a range. Whole numbers are
-// counted as integers, because a float64 does not hold all of them.
-func countSteps(from, to, step reflect.Value) (int, error) {
-	const slack = 1e-9 // a share of a step: 0.1 + 0.1 + 0.1 is not quite 0.3
-	var forward, ordered bool
-	var n float64
-	switch {
-	case from.CanInt():
-		forward, ordered = step.Int() > 0, to.Int() >= from.Int()
-		n = float64((uint64(to.Int()) - uint64(from.Int())) / max(uint64(step.Int()), 1))
-	case from.CanUint():
-		forward, ordered = step.Uint() > 0, to.Uint() >= from.Uint()
-		n = float64((to.Uint() - from.Uint()) / max(step.Uint(), 1))
-	default:
-		forward, ordered = step.Float() > 0, to.Float() >= from.Float()
-		n = math.Floor((to.Float()-from.Float())/step.Float() + slack)
-	}
-	switch {
-	case !forward:
-		return 0, fmt.Errorf("step must be above 0")
-	case !ordered:
-		return 0, fmt.Errorf("has no values: to is below from")
-	case n >= maxAxis:
-		return 0, fmt.Errorf("has %.0f values, more than %d", n+1, maxAxis)
-	}
-	return int(n), nil
-}
-
-// setStep sets v to from + i × step. Floating-point numbers are rounded to 12
-// digits, so that steps of a tenth look like tenths.
-func setStep(v, from, step reflect.Value, i int) {
+// number returns a value of a numeric type.
+func number(v reflect.Value) float64 {
 	switch {
 	case v.CanInt():
-		v.SetInt(from.Int() + int64(i)*step.Int())
+		return float64(v.Int())
 	case v.CanUint():
-		v.SetUint(from.Uint() + uint64(i)*step.Uint())
+		return float64(v.Uint())
+	}
+	return v.Float()
+}
+
+// setNumber sets a value of a numeric type. Floating-point numbers are rounded to 12
+// digits, so that steps of a tenth look like tenths.
+func setNumber(v reflect.Value, f float64) {
+	switch {
+	case v.CanInt():
+		v.SetInt(int64(f))
+	case v.CanUint():
+		v.SetUint(uint64(f))
 	default:
-		f := from.Float() + float64(i)*step.Float()
 		if r, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', 12, 64), 64); err == nil {
 			f = r
 		}

@@ -113,7 +113,7 @@ func TestAxesAreChecked(t *testing.T) {
 	}
 	c := Checker{Tree: tree, Sweep: true}
 	c.Check(tree.Root, declared{}, "")
-	want := "a.yaml:1: share 2 must lie in 0…1\na.yaml:3: range high: to 12 must be at most 9"
+	want := "a.yaml:1: share 2 must lie in 0…1\na.yaml:3: high.to 12 must be at most 9"
 	if err := errors.Join(c.Errs...); err == nil || err.Error() != want || len(c.Axes) != 2 {
 		t.Errorf("%v, %d axes", err, len(c.Axes))
 	}

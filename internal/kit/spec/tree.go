@@ -19,7 +19,7 @@ import (
 
 // maxNodes bounds a document with expanded aliases, so that a few lines of
 // nested aliases cannot fill the memory.
-const maxNodes = 1 << 18
+const maxNodes = 1 << 16
 
 // Tree is one YAML document as nodes, for text that is read twice, changed or
 // written back before it becomes Go values. Aliases are expanded: no node
@@ -51,13 +51,10 @@ func Parse(text []byte, name string) (*Tree, error) {
 		}
 		return nil, fmt.Errorf("%s: more than one document", name)
 	}
-	e := expander{left: maxNodes}
-	root := e.expand(doc.Content[0])
-	switch {
-	case e.loop != nil:
-		return nil, fmt.Errorf("%s:%d: anchor &%s contains its own alias *%[3]s", name, e.loop.Line, e.loop.Value)
-	case e.left < 0:
-		return nil, fmt.Errorf("%s: more than %d values once its aliases are expanded", name, maxNodes)
+	left := maxNodes
+	root := expand(doc.Content[0], &left)
+	if left < 0 {
+		return nil, fmt.Errorf("%s: more than %d values once its aliases are expanded, without an end if an anchor contains its own", name, maxNodes)
 	}
 	return &Tree{Name: name, Root: root}, nil
 }
@@ -70,51 +67,27 @@ func yamlError(name string, err error) error {
 	return fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
 }
 
-// expander copies nodes and replaces aliases by their anchors. It stops when
-// left reaches 0.
-type expander struct {
-	left int
-	open map[*yaml.Node]bool // anchors whose nodes are being copied
-	loop *yaml.Node          // an alias within its own anchor
-}
-
-func (e *expander) expand(n *yaml.Node) *yaml.Node {
-	if e.left--; e.left < 0 {
+// expand copies a node and replaces aliases by their anchors, until left is below 0: an alias within its own anchor has no end.
+func expand(n *yaml.Node, left *int) *yaml.Node {
+	if *left--; *left < 0 {
 		return n
 	}
 	line, column := n.Line, n.Column
 	if n.Kind == yaml.AliasNode {
-		if e.open[n.Alias] {
-			e.loop, e.left = n, 0
-			return n
-		}
 		n = n.Alias
 	}
 	c := *n
 	c.Line, c.Column, c.Anchor, c.Content = line, column, "", nil
-	e.enter(n)
 	for _, child := range n.Content {
-		c.Content = append(c.Content, e.expand(child))
+		c.Content = append(c.Content, expand(child, left))
 	}
-	delete(e.open, n)
 	return &c
-}
-
-// enter marks the node of an anchor as being copied.
-func (e *expander) enter(n *yaml.Node) {
-	if n.Anchor == "" {
-		return
-	}
-	if e.open == nil {
-		e.open = map[*yaml.Node]bool{}
-	}
-	e.open[n] = true
 }
 
 // Clone returns a deep copy of a node.
 func Clone(n *yaml.Node) *yaml.Node {
-	e := expander{left: maxNodes}
-	return e.expand(n)
+	left := maxNodes
+	return expand(n, &left)
 }
 
 // At returns the place of a node: file:line, or the origin set by Mark.

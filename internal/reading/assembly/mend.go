@@ -104,7 +104,6 @@ func (s *Session) mend() {
 		}
 		for r := range t.Calls {
 			t.insert(int32(r), moved[int32(r)])
-			s.pair(t, int32(r))
 		}
 	}
 }
@@ -182,43 +181,6 @@ func (t *Thread) insert(round int32, results []Block) {
 		ev.Absorbed += int32(len(results))
 	}
 	rd.Before = slices.Insert(rd.Before, int(at), results...)
-}
-
-// pair moves the results in the input of a round behind the response that has their
-// calls, when a later response stands between: one whose usage is not in the recording.
-func (s *Session) pair(t *Thread, round int32) {
-	list := t.Calls[round].Before
-	assistant := func(b Block) bool { return b.Kind.Assistant() }
-	for i, b := range list {
-		if b.Kind != prompt.KindToolResult || b.ID.IsZero() || !slices.ContainsFunc(list[:i], assistant) {
-			continue
-		}
-		to := 0
-		for k := range list[:i] {
-			if list[k].Kind == prompt.KindToolUse && list[k].ID == b.ID {
-				to = k
-			}
-		}
-		if list[to].ID == b.ID { // otherwise it is a call of the previous response
-			for to < i && assistant(list[to]) {
-				to++
-			}
-		}
-		for to < i && list[to].Kind == prompt.KindToolResult {
-			to++
-		}
-		if !slices.ContainsFunc(list[to:i], assistant) {
-			continue
-		}
-		copy(list[to+1:i+1], list[to:i])
-		list[to] = b
-		for _, ev := range t.compactions(round) {
-			if int32(to) < ev.Absorbed && ev.Absorbed <= int32(i) {
-				ev.Absorbed++
-			}
-		}
-		s.Problem(Place{b.Source, b.Line}, "tool result after a later response; it is put after its call")
-	}
 }
 
 // number gives tool calls their numbers and results those of their calls. It

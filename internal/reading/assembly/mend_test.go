@@ -86,18 +86,6 @@ func TestMend(t *testing.T) {
 		{name: "call without result", lines: "p > u1 | p > t", want: "p > u1 | p > t"},
 		{name: "two calls of an id", lines: "p > u1 | r1 > u1 | r1 > t", want: "p > u1 | r1 > u1 | r1 > t"},
 		{name: "in one input", lines: "p u1 r1 > t", want: "p u1 r1 > t"},
-		{
-			name: "behind a later response", lines: "p > u1 | p u2 r1 r2 > t", want: "p > u1 | r1 p u- r- > t",
-			problem: "f:2: tool result after a later response; it is put after its call",
-		},
-		{
-			name: "behind a later response in one input", lines: "p u1 t p u2 r2 r1 > t", want: "p u1 t r1 p u- r- > t",
-			problem: "f:1: tool result after a later response; it is put after its call",
-		},
-		{
-			name: "behind a later response and a compaction", lines: "p > u1 | p u2 r1 r2 > t", want: "p > u1 | r1 p u- r- > t",
-			compact: 1, absorbed: 2, wantAbsorbed: 4, problem: "f:2: tool result after a later response; it is put after its call",
-		},
 		{name: "of parallel calls", lines: "p u1 u2 r2 r1 > t", want: "p u1 u- r- r1 > t"},
 		{name: "behind a compaction", lines: "p > u1 | p r1 p > t", want: "p > u1 | p r1 p > t", compact: 1, absorbed: 1, wantAbsorbed: 2},
 		{name: "absorbed", lines: "p > u1 | r1 p > t", want: "p > u1 | r1 p > t", compact: 1, absorbed: 1, wantAbsorbed: 1},

@@ -45,10 +45,10 @@ type Store struct {
 	forms   forms
 	buffers sync.Pool // *[]byte
 
-	mu     sync.Mutex
-	known  map[reflect.Type]kind // how values are kept, by the type of a pointer to them
-	counts Counts
-	err    error // of the first entry that could not be written
+	mu      sync.Mutex
+	known   map[reflect.Type]kind // how values are kept, by the type of a pointer to them
+	written bool
+	err     error // of the first entry that could not be written
 }
 
 // buffer returns a buffer of n bytes, which goes back to buffers.
@@ -70,9 +70,6 @@ type kind struct {
 	layout string
 	err    error
 }
-
-// Counts say what became of the entries that were asked for and written.
-type Counts struct{ Found, Missing, Damaged, Written int }
 
 // Open returns the store in a folder, which is made when the first entry is
 // written. types are pointers to the types that interfaces in entries may hold.
@@ -116,21 +113,7 @@ func (s *Store) name(key string, k kind) string {
 }
 
 // Get reads the entry of a key into the value that into points to, and reports whether there was a valid one.
-func (s *Store) Get(key string, into any) bool {
-	v := reflect.ValueOf(into)
-	err := s.read(key, v)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case err == nil:
-		s.counts.Found++
-	case errors.Is(err, fs.ErrNotExist):
-		s.counts.Missing++
-	default:
-		s.counts.Damaged++
-	}
-	return err == nil
-}
+func (s *Store) Get(key string, into any) bool { return s.read(key, reflect.ValueOf(into)) == nil }
 
 var errDigest = errors.New("the entry is not what was written")
 
@@ -187,17 +170,16 @@ func (k *kind) seal(from reflect.Value) []byte {
 // Put writes the value that from points to as the entry of a key, and reports whether it could. Close reports errors of
 // writing.
 func (s *Store) Put(key string, from any) bool {
-	v := reflect.ValueOf(from)
-	if s.failed() {
+	s.mu.Lock()
+	failed := s.err != nil
+	s.mu.Unlock()
+	if failed {
 		return false
 	}
-	err := s.write(key, v)
+	err := s.write(key, reflect.ValueOf(from))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil {
-		s.counts.Written++
-	}
-	s.err = cmp.Or(s.err, err)
+	s.written, s.err = s.written || err == nil, cmp.Or(s.err, err)
 	return err == nil
 }
 
@@ -224,20 +206,13 @@ func (s *Store) write(key string, v reflect.Value) error {
 	return err
 }
 
-func (s *Store) failed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err != nil
-}
-
 // Close removes the least recently used entries if the folder exceeds Limit,
-// and returns the counts and the first error of writing.
-func (s *Store) Close() (Counts, error) {
-	err := s.err
-	if s.counts.Written > 0 {
-		err = cmp.Or(err, trim(s.dir, Limit))
+// and returns the first error of writing.
+func (s *Store) Close() error {
+	if !s.written {
+		return s.err
 	}
-	return s.counts, err
+	return cmp.Or(s.err, trim(s.dir, Limit))
 }
 
 // Entry is one entry of a folder.

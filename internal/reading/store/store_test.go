@@ -80,8 +80,8 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatalf("got %+v\nwant %+v", got, want)
 		}
 	})
-	if n, err := s.Close(); err != nil || n.Found != n.Written || n.Missing+n.Damaged > 0 {
-		t.Error(n, err)
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -97,13 +97,12 @@ func TestDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tries := 0
 	try := func(text []byte) {
 		if err := os.WriteFile(list[0].Name, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		var got sample
-		if tries++; s.Get("k", &got) {
+		if s.Get("k", &got) {
 			t.Errorf("%d of %d bytes are taken: %q", len(text), len(whole), text)
 		}
 	}
@@ -114,9 +113,6 @@ func TestDamage(t *testing.T) {
 		try(flipped)
 	}
 	try(append(whole, 0))
-	if n, _ := s.Close(); n.Damaged != tries {
-		t.Errorf("%d damaged of %d", n.Damaged, tries)
-	}
 }
 
 // Bytes that no value gives are an error and no crash, even under a good digest.
@@ -213,7 +209,7 @@ func TestUnwritable(t *testing.T) {
 	s := open(t, filepath.Join(file, "sessions"))
 	s.Put("k", &sample{})
 	s.Put("l", &sample{})
-	if n, err := s.Close(); err == nil || n.Written != 0 {
-		t.Error(n, err)
+	if s.Close() == nil {
+		t.Error("no error")
 	}
 }

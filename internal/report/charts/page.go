@@ -22,9 +22,7 @@ type PageParts struct {
 	Advice   *document.Document  // what to set
 	Calls    []results.CellCalls // the recorded calls, if they are there, under results.StrategyBilled
 	Chains   []studies.Chains
-	Ablation *studies.Ablation
 	Agents   []string          // whose sessions they are, for the title; nil leaves them out
-	Part     string            // the part of the sessions that Ablation covers, "" for all
 	Scenario string            // YAML
 	Labels   map[string]string // of sessions, for people, by id; nil if commands must not name them
 	Chosen   map[string]string // arguments of sim explain that select a cell, by the cell's name
@@ -90,7 +88,7 @@ func last(blocks []document.Block) document.Block {
 }
 
 // Page returns the report of a run for a browser: the decision, strategies,
-// charts, calls, compactions, mechanisms, and what the figures depend on.
+// charts, calls, compactions, and what the figures depend on.
 func Page(run *results.Run, parts PageParts) *document.Document {
 	p := page{&document.Document{Title: pageTitle(run, parts.Agents)}}
 	table := Run(run, Options{Split: true, Whole: true, MaxCells: maxPagedCells})
@@ -144,25 +142,11 @@ func Page(run *results.Run, parts PageParts) *document.Document {
 	if len(said.Sections) > 0 {
 		p.add("Breaks that the client sees", &said, true)
 	}
-	if parts.Ablation != nil {
-		p.ablation(parts.Ablation, parts.Part)
-	}
 	if len(split.Sections) > 0 {
 		p.add("Cost, tokens and misses by class", &split, true)
 	}
 	p.Sections = append(p.Sections, provenance(run, parts.Scenario))
 	return p.Document
-}
-
-// ablation adds what each mechanism of a strategy is worth.
-func (p page) ablation(a *studies.Ablation, part string) {
-	d := Ablation(a)
-	if part != "" {
-		d.Notes = append([]string{part}, d.Notes...)
-	}
-	p.add("What each mechanism is worth", d, true)
-	s := &p.Sections[len(p.Sections)-1]
-	s.Blocks = append(Figures(AblationDrawings(a)), s.Blocks...)
 }
 
 // verdict says in a line which strategy is the cheapest.

@@ -26,9 +26,6 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 		Title: "Strategies of other programs, ranked", Head: append(headLines(r.Run), comparedTexts(r.Windows)...),
 		Data: func() *document.Table { return rankingData(r) },
 	}
-	if r.Stopped != "" {
-		d.Head = append(d.Head, r.Stopped)
-	}
 	add := func(x *document.Table) {
 		if len(x.Rows) > 0 {
 			d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{x}})

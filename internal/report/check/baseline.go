@@ -240,7 +240,7 @@ func decodeBaseline(data []byte, b *Baseline) error {
 	case head.Schema != baselineSchema:
 		return fmt.Errorf("a baseline of schema %d, this version reads schema %d; %w", head.Schema, baselineSchema, ErrStale)
 	}
-	if err := json.Unmarshal(data, b, json.RejectUnknownMembers(true)); err != nil {
+	if err := jsonlines.Read(data, b); err != nil {
 		return fmt.Errorf("%w; %w", err, ErrStale)
 	}
 	return nil

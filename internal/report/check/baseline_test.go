@@ -59,7 +59,7 @@ func TestReadBaselineRefuses(t *testing.T) {
 		with("[NaN]"):                             "b.json:2:",
 		head + "]}":                               "a baseline without sessions, cells or digests; sim check --update writes it anew",
 		strings.Replace(head, `"a"`, `""`, 1) + row + "]}":                       "a baseline without sessions, cells or digests",
-		head + "\n" + strings.Replace(row, `"draws"`, `"x":1,"draws"`, 1) + "]}": `unknown object member name "x"`,
+		head + "\n" + strings.Replace(row, `"draws"`, `"x":1,"draws"`, 1) + "]}": `cells.0.x is not known: of a later version of sim`,
 		with("[]"):      `calls of cell "s" has values under 0 seeds, the cell has 2; sim check --update writes it anew`,
 		with("[1,2,3]"): `calls of cell "s" has values under 3 seeds, the cell has 2`,
 	} {

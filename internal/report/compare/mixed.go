@@ -89,9 +89,6 @@ func partial(in Input, used map[*results.Cell]bool) []string {
 	add := func(format string, args ...any) {
 		notes = append(notes, "Run "+in.Label+fmt.Sprintf(format, args...)+".")
 	}
-	if note := in.Run.PassedOver.Note(); note != "" {
-		add(" holds what is %s", note)
-	}
 	if n := in.Run.Workload.Unfinished; n > 0 {
 		add(" stopped before its end: %s of a session not done", document.Count(n, "simulation"))
 	}

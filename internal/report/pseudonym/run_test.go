@@ -153,7 +153,7 @@ func TestNamesThatStay(t *testing.T) {
 	slices.Sort(stayed)
 	want := []string{
 		"Cells[].Params key", "Cells[].Rows[].Firings key", "Cells[].Rows[].Strategy", "Cells[].Strategy",
-		"Cells[].Total.Firings key", "Cells[].Total.Strategy", "PassedOver key", "Provenance.Switches key", "Workload.Models[]",
+		"Cells[].Total.Firings key", "Cells[].Total.Strategy", "Provenance.Switches key", "Workload.Models[]",
 	}
 	if got := slices.Compact(stayed); !slices.Equal(got, want) {
 		t.Errorf("names stay in\n%q, want\n%q", got, want)

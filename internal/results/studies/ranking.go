@@ -16,7 +16,6 @@ type Ranking struct {
 	Kinds   []View // of sessions, at the last window
 	Servers []View // at the last window
 	NotRun  []NotRun
-	Stopped string // how far a ranking came that was interrupted; "" for a whole one
 }
 
 // View is the order on some sessions, under one window and server.

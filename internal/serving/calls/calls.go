@@ -13,7 +13,10 @@ package calls
 
 import (
 	"math"
+	"slices"
+	"time"
 
+	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/results/confusion"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -164,4 +167,113 @@ const near = 0.01
 func (c *Call) Near(read int64) bool {
 	u := &c.Recorded.Usage
 	return math.Abs(float64(read-u.Read)) <= near*float64(u.Input())
+}
+
+// Prediction is what the cache model expects of a recorded call.
+type Prediction struct {
+	Usage    prompt.Usage // the output is the recorded one
+	Expected int64        // tokens the thread's best prefix would have read
+	Miss     prompt.MissClass
+	Cost     results.Cost // USD, by class
+	Rules    profile.Set  // that applied
+}
+
+// Records returns the recorded calls in the form of those of a simulation, with what was
+// billed in the place of what was expected.
+func (t *Table) Records() []results.CallRecord {
+	var list []results.CallRecord
+	for _, thread := range t.Threads {
+		start := int64(0)
+		for i := range thread {
+			c := &thread[i]
+			if c.At > 0 { // one without a time stands at that of the call before it
+				start = c.At - t.Session.Start
+			}
+			list = append(list, results.CallRecord{
+				Session: t.Session.ID, Thread: c.Index, Round: c.Round, Source: c.Source, Model: c.Model.Name, Start: start,
+				End: start + c.Recorded.Stream, Usage: c.Recorded.Usage, Expected: c.Left, Miss: c.Class(), First: c.First(),
+				Context: c.Recorded.Usage.Input(), Cost: c.Cost,
+			})
+		}
+	}
+	return list
+}
+
+// Prices says what a model costs at a time.
+type Prices interface {
+	Lookup(model string, at time.Time) (costmodel.Price, error)
+}
+
+// Price is what a model costs at the date of a call.
+type Price struct {
+	Name  string // of the model
+	Known bool   // false for a model without a price, whose calls cost nothing
+	Rate  costmodel.Rate
+	price costmodel.Price
+}
+
+// pricer prices the calls of one session, each at its own date.
+type pricer struct {
+	prices Prices
+	list   []*Price // by Round.Model: that of the latest call
+}
+
+func newPricer(prices Prices, s *traces.Session) *pricer {
+	p := &pricer{prices: prices}
+	for _, name := range s.Models {
+		p.named(name, s.StartTime())
+	}
+	return p
+}
+
+// named returns the index of a model in the list, and adds a new one.
+func (p *pricer) named(name string, at time.Time) uint16 {
+	if i := slices.IndexFunc(p.list, func(m *Price) bool { return m.Name == name }); i >= 0 {
+		return uint16(i)
+	}
+	p.list = append(p.list, p.lookup(name, at))
+	return uint16(len(p.list) - 1)
+}
+
+func (p *pricer) lookup(name string, at time.Time) *Price {
+	m := &Price{Name: name}
+	if price, err := p.prices.Lookup(name, at); err == nil {
+		m.price, m.Rate, m.Known = price, price.Standard(), true
+	}
+	return m
+}
+
+// of returns the model of a round with its price at the time of the round, or that of the
+// round before it for one without a time. A price stays with the calls it was found for.
+func (p *pricer) of(r *traces.Round) *Price {
+	m := p.list[r.Model]
+	if m.Known && r.At > 0 && !m.holds(r.At) {
+		if other := p.lookup(m.Name, time.Unix(0, r.At).UTC()); other.Known {
+			p.list[r.Model] = other
+			return other
+		}
+	}
+	return m
+}
+
+// holds reports whether the price applies at a time, unix ns.
+func (m *Price) holds(at int64) bool {
+	p := &m.price
+	return (p.From.IsZero() || p.From.UnixNano() <= at) && (p.Until.IsZero() || at < p.Until.UnixNano())
+}
+
+// Of returns what usage costs, USD; nothing for a model without a price.
+func (m *Price) Of(u prompt.Usage) results.Cost {
+	if !m.Known {
+		return results.Cost{}
+	}
+	return m.Rate.Cost(&u)
+}
+
+// perToken returns the prices of a request of so many input tokens, USD a token.
+func (m *Price) perToken(input int64) results.Cost {
+	if !m.Known {
+		return results.Cost{}
+	}
+	return *m.Rate.PerToken(input)
 }

@@ -151,24 +151,3 @@ func TestFittedRulesPredict(t *testing.T) {
 			r.Score.Calls, *r.Exact, *r.Naive.Exact)
 	}
 }
-
-// Six sessions of eleven calls lose their messages at five prompts each. The plain
-// cache predicts the other six calls; a profile fitted on the other folds all.
-// Fewer sessions than folds tell nothing.
-func TestCalibrateSaysWhatItGains(t *testing.T) {
-	base := &profile.Profile{Epochs: []string{"2.1.100"}}
-	var sessions []*traces.Session
-	for i := range 6 {
-		sessions = append(sessions, hookedSession(fmt.Sprint("falls ", i), "2.1.120", 6, true))
-	}
-	_, g, err := Calibrate(context.Background(), cell(t), base, sessions)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if g.Folds != 5 || *g.Fitted.Within1 != 1 || *g.Was.Within1 != 6.0/11 {
-		t.Errorf("%s; want all and 6 of 11", g)
-	}
-	if _, g, err = Calibrate(context.Background(), cell(t), base, sessions[:4]); err != nil || g.Folds != 0 {
-		t.Errorf("%v, %s; want no folds of four sessions", err, g)
-	}
-}

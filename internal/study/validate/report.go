@@ -2,10 +2,15 @@ package validate
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // Report is the outcome of a validation. Its top level covers the calls that
@@ -136,4 +141,168 @@ func (r *Report) worst(n int) {
 			Miss: c.Miss.String(), Collapsed: c.Collapsed(),
 		})
 	}
+}
+
+// Document reports how well predictions match recordings. CSV is the table of
+// scores; JSON is the report itself.
+func (r *Report) Document() *document.Document {
+	d := &document.Document{JSON: document.Indented(r)}
+	tables := []*document.Table{r.scores(), r.byAgent(), r.sessionCosts()}
+	if len(r.Worst) > 0 {
+		tables = append(tables, r.worstTable())
+	}
+	if r.Compactions != nil {
+		tables = append(tables, r.Compactions.table())
+	}
+	for _, t := range tables {
+		d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{t}})
+	}
+	return d
+}
+
+// scores has one line for each set of calls, with the naive rule beside it.
+func (r *Report) scores() *document.Table {
+	t := &document.Table{Notes: r.notes(), Columns: []document.Column{{Name: "group", Title: "CALLS OF"}}}
+	for _, c := range [][2]string{
+		{"calls", "N"}, {"exact", "EXACT"}, {"within_1pct", "WITHIN 1 %"}, {"token_weighted_error", "TOKEN ERROR"},
+		{"sessions", "SESSIONS"}, {"session_cost_error_median", "COST MEDIAN"}, {"session_cost_error_p90", "P90"},
+		{"corpus_cost_error", "CORPUS"}, {"naive_exact", "NAIVE EXACT"}, {"naive_within_1pct", "WITHIN 1 %"},
+		{"naive_corpus_cost_error", "CORPUS"},
+	} {
+		t.Columns = append(t.Columns, document.Column{Name: c[0], Title: c[1], Right: true})
+	}
+	add := func(name string, m, n *Score) {
+		t.Rows = append(t.Rows, []any{
+			name, m.Calls, Percent(m.Exact, false), Percent(m.Within1, false), Percent(m.TokenErr, false), m.Sessions,
+			Percent(m.Median, false), Percent(m.P90, false), Percent(m.Corpus, true),
+			Percent(n.Exact, false), Percent(n.Within1, false), Percent(n.Corpus, true),
+		})
+	}
+	add("all but first calls", &r.Score, &r.Naive)
+	for _, groups := range []struct {
+		prefix string
+		list   []Group
+	}{{"", r.Classes}, {"version ", r.Versions}} {
+		for i := range groups.list {
+			g := &groups.list[i]
+			add(groups.prefix+g.Name, &g.Score, &g.Naive)
+		}
+	}
+	return t
+}
+
+// sessionCosts shows three figures of a session's input cost: the sum of the
+// predictions of its calls, its expected value, and its bands.
+func (r *Report) sessionCosts() *document.Table {
+	t := &document.Table{Columns: document.Left("INPUT COST OF SESSIONS")}
+	t.Columns = append(t.Columns, document.Right("", "SESSIONS", "MEDIAN", "CORPUS", "IN 90 % BAND")...)
+	add := func(name string, n int, median, corpus, band *float64) {
+		t.Rows = append(t.Rows, []any{name, n, Percent(median, false), Percent(corpus, true), Percent(band, false)})
+	}
+	add("calls as predicted", r.Sessions, r.Median, r.Corpus, nil)
+	add("expected, with losses by their rates", r.Sessions, r.Expected.Median, r.Expected.Corpus, nil)
+	if b := r.Bands; b != nil {
+		add(fmt.Sprintf("%d replications", b.Replications), b.Sessions, nil, b.MeanCorpus, r.BandCoverage)
+	}
+	add("naive rule", r.Naive.Sessions, r.Naive.Median, r.Naive.Corpus, nil)
+	return t
+}
+
+// maxSkippedNotes bounds the sessions named below a table.
+const maxSkippedNotes = 10
+
+func (r *Report) notes() []string {
+	notes := []string{
+		"Model: " + r.Model + ". Profile: " + r.Profile + ".",
+		"EXACT, WITHIN 1 %: reads predicted to the token, and within 1 % of the context. COST: input cost of a " +
+			"session.",
+		r.collapses(),
+	}
+	for i, k := range r.Skipped {
+		if i == maxSkippedNotes {
+			notes = append(notes, fmt.Sprintf("… and %d more sessions.", len(r.Skipped)-i))
+			break
+		}
+		notes = append(notes, "Session "+k.Session+": "+k.Reason+".")
+	}
+	return notes
+}
+
+// collapses says how many calls read less than nine tenths of what was left, and where.
+func (r *Report) collapses() string {
+	automatic := 0
+	for i := range r.calls {
+		if c := &r.calls[i]; c.Collapsed() && agents.Of(c.Agent).Cache(c.Model) == traces.CacheAutomatic {
+			automatic++
+		}
+	}
+	text := fmt.Sprintf("For no visible reason %s inside the lifetime read less than nine tenths of what was left",
+		document.Count(r.Collapses-automatic, "call"))
+	if automatic > 0 {
+		text += fmt.Sprintf(", and %d of automatic caches, which promise no lifetime", automatic)
+	}
+	return text + "."
+}
+
+// Percent formats a share, nil as a dash.
+func Percent(x *float64, signed bool) string {
+	if x == nil {
+		return document.Dash
+	}
+	text := strconv.FormatFloat(100**x, 'f', 2, 64) + " %"
+	if signed && *x >= 0 {
+		text = "+" + text
+	}
+	return strings.Replace(text, "-", document.Minus, 1)
+}
+
+func (r *Report) worstTable() *document.Table {
+	t := &document.Table{Columns: document.Left("WORST CALLS", "CLASS")}
+	var ids []string
+	for i := range r.calls {
+		if n := len(ids); n == 0 || ids[n-1] != r.calls[i].Session {
+			ids = append(ids, r.calls[i].Session)
+		}
+	}
+	short := document.ByBeginning(slices.Compact(slices.Sorted(slices.Values(ids))))
+	t.Columns = append(t.Columns, document.Right(document.UnitSeconds, "GAP")...)
+	t.Columns = append(t.Columns, document.Right("", "CONTEXT", "EXPECTED", "RECORDED")...)
+	t.Columns = append(t.Columns, document.Left("PREDICTED MISS")...)
+	for i := range r.Worst {
+		c := &r.Worst[i]
+		t.Rows = append(t.Rows, []any{
+			short[c.Session] + strings.TrimPrefix(c.Name, c.Session), c.Class, c.Gap, c.Context, c.Predicted, c.Recorded, c.Miss,
+		})
+	}
+	return t
+}
+
+func (c *CompactionCheck) table() *document.Table {
+	t := &document.Table{Columns: document.Left(strings.ToUpper(c.Strategy), "VERSION", "VERDICT")}
+	t.Columns = append(t.Columns, document.Right("",
+		"CALLS OFF", "COUNT", "LOGGED", "THRESHOLD", "CONTEXT AFTER", "EXPECTED AFTER", "CONSTANT", "EXPECTED READ", "RECORDED READ")...)
+	for i := range c.Compactions {
+		x := &c.Compactions[i]
+		t.Rows = append(t.Rows, []any{
+			x.Session + x.name, x.Version, x.Verdict, x.Calls, x.Count, x.Logged, x.Threshold,
+			x.After, tokensOrDash(x.Behind), tokensOrDash(x.Constant), x.Predicted, x.Read,
+		})
+	}
+	t.Notes = []string{fmt.Sprintf(
+		"%s fires at the very call of %d of %d automatic compactions (%s), at it or the one before of %d; "+
+			"earlier at %d, not at %d; %d false. %d were asked for by a person. Anchored anew at each recorded "+
+			"compaction.",
+		c.Strategy, c.Hit, c.Automatic, Percent(c.HitShare, false), c.Near, c.Early, c.Late, c.False, c.Manual)}
+	if note := c.Size.note(c.Strategy); note != "" {
+		t.Notes = append(t.Notes, note)
+	}
+	return t
+}
+
+// tokensOrDash formats a size, a dash for none.
+func tokensOrDash(n int64) any {
+	if n == 0 {
+		return document.Dash
+	}
+	return n
 }

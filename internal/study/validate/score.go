@@ -1,14 +1,19 @@
 package validate
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/internal/serving/promptcache"
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -175,4 +180,189 @@ func median(x []float64) profile.Estimate {
 func round(x float64, decimals int) float64 {
 	f := math.Pow10(decimals)
 	return math.Round(x*f)/f + 0 // never −0
+}
+
+// AgentScore is the score of the sessions of one agent at one provider, over calls that are not
+// first ones.
+type AgentScore struct {
+	Agent    string `json:"agent"`
+	Provider string `json:"provider"` // of the session's first such call, "" for one that is not known
+	Score    Score  `json:"score"`
+	Naive    Score  `json:"naive"`
+	// Expected is the error of the corpus with the average cost of losses; Low and High hold
+	// the middle 90 % of it over replications, nil without any.
+	Expected *float64 `json:"expected_corpus_cost_error"`
+	Low      *float64 `json:"expected_low"`
+	High     *float64 `json:"expected_high"`
+	// Inside counts the sessions whose recorded cost lies in their 90 % band, out of Banded.
+	Inside int `json:"band_inside"`
+	Banded int `json:"band_sessions"`
+
+	samples []float64 // costs of all banded sessions by replication, USD
+	actual  float64   // their recorded cost, USD
+}
+
+// agents scores the sessions by agent and provider.
+func (r *Report) agents() {
+	r.agentOf = map[string]int{}
+	var of [][]Call
+	for i := range r.calls {
+		c := &r.calls[i]
+		if !later(c) {
+			continue
+		}
+		k, ok := r.agentOf[c.Session]
+		if !ok {
+			a := AgentScore{Agent: c.Agent, Provider: promptcache.ProviderOf(c.Model)}
+			k = slices.IndexFunc(r.Agents, func(b AgentScore) bool { return b.Agent == a.Agent && b.Provider == a.Provider })
+			if k < 0 {
+				k, r.Agents, of = len(r.Agents), append(r.Agents, a), append(of, nil)
+			}
+			r.agentOf[c.Session] = k
+		}
+		of[k] = append(of[k], *c)
+	}
+	for k := range r.Agents {
+		a := &r.Agents[k]
+		a.Score, a.Naive = score(of[k], byModel, later), score(of[k], byNaive, later)
+		mean := score(of[k], byMean, later)
+		a.Expected = mean.Corpus
+	}
+}
+
+// replicated adds the replications of a session with the recorded cost actual, USD, to those of
+// its agent.
+func (r *Report) replicated(session string, samples []float64, actual float64, inside bool) {
+	k, ok := r.agentOf[session]
+	if !ok {
+		return
+	}
+	a := &r.Agents[k]
+	a.Banded++
+	if inside {
+		a.Inside++
+	}
+	a.actual += actual
+	if a.samples == nil {
+		a.samples = make([]float64, len(samples))
+	}
+	for i, usd := range samples {
+		a.samples[i] += usd
+	}
+	sorted := slices.Sorted(slices.Values(a.samples))
+	a.Low = ratio(stats.Quantile(sorted, bandLevel/2)-a.actual, a.actual)
+	a.High = ratio(stats.Quantile(sorted, 1-bandLevel/2)-a.actual, a.actual)
+}
+
+// byAgent has one line for each agent at each provider.
+func (r *Report) byAgent() *document.Table {
+	t := &document.Table{Columns: document.Left("BY AGENT", "AND PROVIDER")}
+	t.Columns = append(t.Columns, document.Right("", "N", "WITHIN 1 %", "NAIVE", "SESSIONS", "EXPECTED COST", "FROM", "TO", "IN BAND", "NAIVE COST")...)
+	list := slices.Clone(r.Agents)
+	slices.SortStableFunc(list, func(a, b AgentScore) int {
+		return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Provider, b.Provider))
+	})
+	for i := range list {
+		a := &list[i]
+		band := document.Dash
+		if a.Banded > 0 {
+			band = fmt.Sprintf("%d of %d", a.Inside, a.Banded)
+		}
+		t.Rows = append(t.Rows, []any{a.Agent, cmp.Or(a.Provider, "unknown"), a.Score.Calls, Percent(a.Score.Within1, false), Percent(a.Naive.Within1, false),
+			a.Score.Sessions, Percent(a.Expected, true), Percent(a.Low, true), Percent(a.High, true), band, Percent(a.Naive.Corpus, true)})
+		if a.Provider == "" {
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s of models whose provider is not known, taken to go to %s.",
+				a.Agent, document.Count(a.Score.Calls, "call"), plainCache))
+		}
+	}
+	t.Notes = append([]string{"EXPECTED COST: error of the input cost of all sessions, with losses by their rates; FROM, TO: " +
+		strconv.Itoa(int(100*(1-bandLevel))) + " % of replications."}, t.Notes...)
+	return t
+}
+
+// plainCache says what stands for the cache of a provider that is not known.
+const plainCache = "an automatic cache in steps of 128 tokens, whose losses are those of all others"
+
+// ages are the upper edges of the ages that survival is counted by, seconds.
+var ages = [...]float64{10, 60, 120, 240, 300, 360, 600, 1800, 3500, 3700, 14_400, math.Inf(1)}
+
+// Survival is how often the calls of a provider still read what was left in its cache, by its age.
+type Survival struct {
+	Provider string
+	TTL      prompt.TTL // that was asked for; that of an automatic cache is none
+	Points   []SurvivalPoint
+	Calls    int
+}
+
+// SurvivalPoint is the share of calls, of those after a pause, that read nine tenths or more of what the call before had left.
+type SurvivalPoint struct {
+	Seconds          float64 // mean age, logarithmic
+	profile.Estimate         // of the share, with its 95 % interval
+}
+
+// leastSurvival is the smallest number of calls that a curve, or a point of it, is drawn for.
+const leastSurvival = 5
+
+// survivalKey is what the calls of a curve have in common.
+type survivalKey struct {
+	provider string
+	ttl      prompt.TTL
+}
+
+// ageBin counts the calls of an age.
+type ageBin struct {
+	read, n int
+	logs    float64 // sum of the logarithms of their ages, s
+}
+
+// aged reports whether a call tells how long the cache keeps what the call before had left.
+func (c *Call) aged() bool {
+	switch c.Class {
+	case ClassToolResult, ClassPrompt, ClassSubAgent, ClassOther, ClassExpiry:
+		return !c.Spread && !c.changed() && c.Left > 0 && c.Gap > 0
+	}
+	return false
+}
+
+// Survival returns the curves of all providers with calls whose age is known and whose request continues the last one of
+// its thread: no compaction, clearing, rewind or change of the model or the head lies between.
+func (r *Report) Survival() []Survival {
+	bins := map[survivalKey]*[len(ages)]ageBin{}
+	for i := range r.calls {
+		c := &r.calls[i]
+		if !c.aged() {
+			continue
+		}
+		k := survivalKey{cmp.Or(promptcache.ProviderOf(c.Model), "another provider"), 0}
+		if c.TierKnown {
+			k.ttl = c.TTL
+		}
+		if bins[k] == nil {
+			bins[k] = &[len(ages)]ageBin{}
+		}
+		age := float64(c.Gap) / 1e9
+		at, _ := slices.BinarySearch(ages[:], age)
+		b := &bins[k][at]
+		if b.n++; float64(c.Actual.Read) >= collapseShare*float64(c.Left) {
+			b.read++
+		}
+		b.logs += math.Log(age)
+	}
+	var list []Survival
+	for k, of := range bins {
+		s := Survival{Provider: k.provider, TTL: k.ttl}
+		for _, b := range of {
+			if b.n >= leastSurvival {
+				s.Points = append(s.Points, SurvivalPoint{Seconds: math.Exp(b.logs / float64(b.n)), Estimate: profile.Share(b.read, b.n)})
+				s.Calls += b.n
+			}
+		}
+		if len(s.Points) > 1 {
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, func(a, b Survival) int {
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.TTL, b.TTL))
+	})
+	return list
 }
