@@ -66,7 +66,11 @@ func TestBatches(t *testing.T) {
 		if len(want.Sessions) < 12 || dir == dirs[0] && want.Repeated == 0 {
 			t.Fatalf("%d sessions, %d calls repeated", len(want.Sessions), want.Repeated)
 		}
-		for _, batch := range []int{1, 40, 500} {
+		batches := []int{1, 40, 500}
+		if dir != dirs[0] {
+			batches = batches[2:]
+		}
+		for _, batch := range batches {
 			got := read(batch, 1+batch%3)
 			for i, s := range got.Sessions {
 				if i < len(want.Sessions) && !reflect.DeepEqual(s, want.Sessions[i]) {

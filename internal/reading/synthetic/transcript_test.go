@@ -65,20 +65,29 @@ func parseLines(t *testing.T, text []byte) []record {
 	return out
 }
 
+// parsedFiles are the lines of all files that eachFile has met, by name.
+var parsedFiles = map[string][]record{}
+
 // eachFile runs a test on every file of the samples, and of generated sessions in
-// which rare things happen often.
+// which rare things happen often. Tests must not change the lines.
 func eachFile(t *testing.T, test func(t *testing.T, name string, lines []record)) {
-	for name, gz := range sampleFiles(t) {
-		t.Run("sample/"+name, func(t *testing.T) { test(t, name, parseLines(t, gunzip(t, gz))) })
-	}
-	for _, name := range WorkloadNames() {
-		w := workload(t, name)
-		w.Images, w.Rewinds, w.Turns.Max = 0.3, 0.3, 12
-		for i := range 3 {
-			for file, f := range transcripts(t, w, generator(t, w).Session(5, i)) {
-				t.Run(name+"/"+file, func(t *testing.T) { test(t, file, parseLines(t, f.Data)) })
+	if len(parsedFiles) == 0 {
+		for name, gz := range sampleFiles(t) {
+			parsedFiles["sample/"+name] = parseLines(t, gunzip(t, gz))
+		}
+		for _, name := range WorkloadNames() {
+			w := workload(t, name)
+			w.Images, w.Rewinds, w.Turns.Max = 0.3, 0.3, 12
+			for i := range 3 {
+				for file, f := range transcripts(t, w, generator(t, w).Session(5, i)) {
+					parsedFiles[name+"/"+file] = parseLines(t, f.Data)
+				}
 			}
 		}
+	}
+	for name, lines := range parsedFiles {
+		_, file, _ := strings.Cut(name, "/")
+		t.Run(name, func(t *testing.T) { test(t, file, lines) })
 	}
 }
 

@@ -132,15 +132,16 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 		if v.Group != "" {
 			t.Columns[2].Title = "SESSIONS"
 		}
+		noticed := ""
 		if v.Noticed != nil {
-			t.Columns[8].Title = "DETECTS"
+			t.Columns[8].Title, noticed = "DETECTS", difference(v.Unit, *v.Noticed)
 		}
 		status := document.Cell{Value: words[v.Status]}
 		if v.Status == Undecided {
 			status.Notes = []string{v.Message}
 		}
 		observed, bar := v.observed()
-		t.Rows = append(t.Rows, []any{v.Metric, v.Cell, v.Group, v.Rule, observed, bar, v.margin(), v.figure(v.Baseline), v.noticed(), status})
+		t.Rows = append(t.Rows, []any{v.Metric, v.Cell, v.Group, v.Rule, observed, bar, v.margin(), v.text(v.Baseline, figure), noticed, status})
 	}
 	return t
 }
@@ -148,34 +149,23 @@ func (r *Report) table(show func(*Result) bool) *document.Table {
 // margin returns the distance to the bar. Differences between machines count as
 // 0.
 func (s *Result) margin() string {
-	if s.Margin == nil {
-		return document.Dash
+	if s.Margin != nil && s.Bar != nil && math.Abs(*s.Margin) <= tolerance(*s.Bar) {
+		return difference(s.Unit, 0)
 	}
-	v := *s.Margin
-	if s.Bar != nil && math.Abs(v) <= tolerance(*s.Bar) {
-		v = 0
-	}
-	return difference(s.Unit, v)
+	return s.text(s.Margin, difference)
 }
 
-// noticed returns the smallest change that these sessions would have shown.
-func (s *Result) noticed() string {
-	if s.Noticed == nil {
-		return ""
-	}
-	return difference(s.Unit, *s.Noticed)
-}
-
-func (s *Result) figure(v *float64) string {
+// text formats a figure if there is one.
+func (s *Result) text(v *float64, as func(unit string, v float64) string) string {
 	if v == nil {
 		return document.Dash
 	}
-	return figure(s.Unit, *v)
+	return as(s.Unit, *v)
 }
 
 // observed returns the figure with half the width of its interval, and the bar.
 func (s *Result) observed() (text, bar string) {
-	text, bar = s.figure(s.Observed), s.figure(s.Bar)
+	text, bar = s.text(s.Observed, figure), s.text(s.Bar, figure)
 	if s.Status == Breach && s.Observed != nil && s.Bar != nil {
 		text, bar = document.Apart(s.Unit, *s.Observed, *s.Bar)
 	}

@@ -31,7 +31,6 @@ func (p *Paired) Rules() []error {
 // partners are the sessions of a run and of its baseline that are compared with each other.
 type partners struct {
 	same  [][2]*Past // baseline and run: of one id, with as many calls
-	grown int        // sessions of one id with other calls: they went on
 	tasks []task     // tried on both sides, in the order of their names, without tries that are in same
 	all   bool       // every session of the run is in same
 }
@@ -52,13 +51,9 @@ func partnersOf(was, now []Past) (p partners) {
 	paired := map[*Past]bool{}
 	for i := range now {
 		before, own := byID[now[i].ID], &now[i]
-		switch {
-		case before == nil:
-		case before.Calls == own.Calls:
+		if before != nil && before.Calls == own.Calls {
 			p.same = append(p.same, [2]*Past{before, own})
 			paired[before], paired[own] = true, true
-		case own.Task == "":
-			p.grown++
 		}
 	}
 	tasks := map[string]task{}

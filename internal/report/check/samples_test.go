@@ -56,12 +56,12 @@ func TestOtherSessions(t *testing.T) {
 		least, most int // alarms
 		mostOpen    int
 	}{
-		{weekly, 40, 20, false, 100, 0, 1, 2},
-		{weekly, 40, 20, true, 20, 20, 20, 0},
-		{weekly, 10, 8, true, 20, 20, 20, 0},
+		{weekly, 40, 20, false, 30, 0, 1, 2},
+		{weekly, 40, 20, true, 5, 5, 5, 0},
+		{weekly, 10, 8, true, 5, 5, 5, 0},
 		{bars, 40, 20, false, 200, 1, 10, 10},
-		{bars, 15, 8, false, 200, 1, 10, 50},
-		{weekly, 3, 2, true, 20, 0, 0, 20},
+		{bars, 15, 8, false, 100, 0, 5, 25},
+		{weekly, 3, 2, true, 5, 0, 0, 5},
 	} {
 		f := parsed(t, tc.rules)
 		alarms, open := 0, 0

@@ -95,7 +95,7 @@ func breaches(t *testing.T, bills []validate.Expect, before, now, splits int, ti
 // the spread of few sessions is itself uncertain. One session against twenty cannot tell, and raises none.
 func TestSplitsOfRecordedSessions(t *testing.T) {
 	bills := recordedBills(t)
-	const splits = 100
+	const splits, tries = 100, 50 // without a change, and of each change
 	for _, c := range []struct{ before, now int }{{10, 10}, {20, 5}, {20, 1}} {
 		alarms, noticed := breaches(t, bills, c.before, c.now, splits, 1)
 		if alarms > splits/20 {
@@ -108,7 +108,8 @@ func TestSplitsOfRecordedSessions(t *testing.T) {
 		text := ""
 		for k := range 10 {
 			times := math.Pow(2, float64(2*k)/9-1)
-			found, _ := breaches(t, bills, c.before, c.now, splits, 1+times*noticed)
+			found, _ := breaches(t, bills, c.before, c.now, tries, 1+times*noticed)
+			found *= splits / tries
 			// The quantiles of a normal figure at 97.5 and 80 %.
 			want := 100 * distuv.UnitNormal.CDF((1.960+0.842)*times-1.960)
 			text += fmt.Sprintf(", %.2f× %d (%.0f)", times, found, want)

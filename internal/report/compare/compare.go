@@ -53,11 +53,10 @@ type Report struct {
 	Level       float64      `json:"level"`
 	Resamples   int          `json:"resamples"`
 	Seed        uint64       `json:"seed"`
-	Baseline    string       `json:"baseline"` // the first of Labels
+	Baseline    string       `json:"baseline"` // a label
 	Inputs      []Input      `json:"runs"`     // the baseline's first
 	Comparisons []Comparison `json:"comparisons"`
 	Notes       []string     `json:"notes,omitempty"` // about the whole report
-	Labels      []string     `json:"-"`
 	// Chosen says that metrics were selected by name, so that all of them are shown.
 	Chosen bool `json:"-"`
 }
@@ -95,9 +94,8 @@ func runWith(ctx context.Context, inputs []Input, o Options, e stats.Estimator) 
 	if err != nil {
 		return nil, err
 	}
-	labels := labelsOf(inputs, list)
 	r := &Report{Schema: Schema, Level: e.Level, Resamples: e.Resamples, Seed: e.Seed, Inputs: inputs, Chosen: len(o.Metrics) > 0,
-		Labels: labels, Baseline: labels[0]}
+		Baseline: list[0].sides[0].label}
 	for _, p := range list {
 		c, err := r.compareSides(ctx, p, metrics, e)
 		if err != nil && p.name != "" {
@@ -113,22 +111,6 @@ func runWith(ctx context.Context, inputs []Input, o Options, e stats.Estimator) 
 	return r, nil
 }
 
-// labelsOf returns the labels of the sides: the cells of one run, or the runs.
-func labelsOf(inputs []Input, list []*pairs) []string {
-	labels := []string{inputs[0].Label}
-	if len(inputs) > 1 {
-		for _, in := range inputs[1:] {
-			labels = append(labels, in.Label)
-		}
-		return labels
-	}
-	labels[0] = list[0].sides[0].label
-	for _, p := range list {
-		labels = append(labels, p.sides[1].label)
-	}
-	return labels
-}
-
 // compareSides compares the two sides of p.
 func (r *Report) compareSides(ctx context.Context, p *pairs, metrics []results.Metric, e stats.Estimator) (*Comparison, error) {
 	notes, err := p.match()
@@ -139,6 +121,9 @@ func (r *Report) compareSides(ctx context.Context, p *pairs, metrics []results.M
 		return nil, err
 	}
 	c := &Comparison{Cell: p.name, Base: p.sides[0].label, Other: p.sides[1].label, Sessions: len(p.sessions), Notes: notes, pairs: p}
+	if a, b := &p.sides[0], &p.sides[1]; a.name != b.name && len(r.Inputs) > 1 {
+		c.Notes = append(c.Notes, fmt.Sprintf("cells of different names: %s in %s, %s in %s", a.name, a.label, b.name, b.label))
+	}
 	c.drawn = p.drawn(0) || p.drawn(1)
 	c.reseeded = c.drawn && !slices.Equal(p.seeds(0), p.seeds(1))
 	list, err := measure(p, metrics, e.Workers)

@@ -220,7 +220,7 @@ func TestTooFewSessions(t *testing.T) {
 // why.
 func TestTooFewDiffer(t *testing.T) {
 	y := run(cell("x", eight([]float64{-1, -2, -3, -4, -5, 0, 0, 0}, 0, 150_000)...))
-	want := []string{"fewer than 6 sessions differ: too few for a level of 95 %"}
+	want := []string{"too few sessions differ: at 95 % it takes 6 or more to say anything about others"}
 	if f := figure(t, before(), y, "cost_usd"); f.Verdict != Unknown || !slices.Equal(f.Notes, want) || f.Pairs != 5 {
 		t.Errorf("%v, %q", f.Verdict, f.Notes)
 	}

@@ -23,9 +23,9 @@ func TestNothingDiffers(t *testing.T) {
 		{"chosen, others differ", []string{"misses", "calls"}, [2][]string{}, after(),
 			"same", "**No difference in calls, misses between a and b**"},
 		{"chosen, not measured on a side", []string{"misses"}, [2][]string{{"misses"}, nil}, before(),
-			"¹ nothing to compare: not measured in a", "**Nothing to compare between a and b**"},
+			"¹ nothing to compare: no sample in a", "**Nothing to compare between a and b**"},
 		{"chosen, measured nowhere", []string{"misses"}, [2][]string{{"misses"}, {"misses"}}, before(),
-			"¹ nothing to compare: not measured in a and b", "| ?"},
+			"¹ nothing to compare: no sample in a and b", "| ?"},
 		{"chosen, no sample", []string{"call_hit_ratio"}, [2][]string{}, before(), "¹ nothing to compare: no sample in a and b", "Nothing to compare"},
 	} {
 		x := before()

@@ -55,7 +55,6 @@ func TestErrors(t *testing.T) {
 		{"a metric that is not measured", Options{Metrics: []string{"happiness"}}, []Input{{"x", before()}, {"y", after()}},
 			`unknown metric "happiness"; docs/schema.md lists all`},
 		{"a sum beyond the range of numbers", Options{}, []Input{{"x", before()}, {"y", huge}}, "cost_usd is too large to compare: 360 in x, +Inf in y"},
-		{"a metric twice", Options{Metrics: []string{"misses", "misses"}}, []Input{{"x", before()}, {"y", after()}}, `metric "misses" is named twice`},
 		{"an unknown cell", Options{Cells: []string{"y"}}, []Input{{"x", before()}, {"y", after()}}, `no cell or strategy "y" (did you mean "x"?)`},
 		{"one run alone", Options{}, []Input{{"x", before()}}, "x is one run"},
 		{"an unknown side", Options{Cells: []string{"x", "z"}}, []Input{{"x", before()}}, `no cell or strategy "z"`},
@@ -94,8 +93,8 @@ func TestLoopsAreNotMixed(t *testing.T) {
 // Each of the other runs is held against the first.
 func TestBaseline(t *testing.T) {
 	r := compared(t, Options{}, Input{"b", after()}, Input{"a", before()}, Input{"c", before()})
-	if !slices.Equal(r.Labels, []string{"b", "a", "c"}) || len(r.Comparisons) != 2 {
-		t.Fatalf("labels %v, %d comparisons", r.Labels, len(r.Comparisons))
+	if r.Baseline != "b" || len(r.Comparisons) != 2 {
+		t.Fatalf("baseline %s, %d comparisons", r.Baseline, len(r.Comparisons))
 	}
 	for _, c := range r.Comparisons {
 		if f := c.Figure("cost_usd"); c.Base != "b" || !near(f.Difference, 20) {
@@ -242,7 +241,7 @@ func TestAcrossRuns(t *testing.T) {
 		t.Errorf("%d comparisons, notes %q", len(r.Comparisons), r.Notes)
 	}
 	r = compared(t, Options{}, Input{"x", run(named("d", "d", nil, "ab", 1))}, Input{"y", run(named("e", "e", nil, "ab", 2))})
-	if r.Comparisons[0].Cell != "" || !slices.Equal(r.Notes, []string{"The cells compared: x d, y e."}) {
+	if r.Comparisons[0].Cell != "" || !slices.Equal(r.Comparisons[0].Notes, []string{"cells of different names: d in x, e in y"}) {
 		t.Errorf("cell %q, notes %q", r.Comparisons[0].Cell, r.Notes)
 	}
 	recorded := named("recorded", "recorded", nil, "ab", 3)
@@ -255,8 +254,8 @@ func TestAcrossRuns(t *testing.T) {
 		x, y []results.Cell
 		want []string
 	}{
-		{[]results.Cell{billed, recorded}, []results.Cell{recorded}, []string{"The cells compared: x d, y e.", "Only in x: cell billed."}},
-		{[]results.Cell{billed}, []results.Cell{recorded}, []string{"The cells compared: x d, y e.", "Only in x: cell billed.", "Only in y: cell recorded."}},
+		{[]results.Cell{billed, recorded}, []results.Cell{recorded}, []string{"Only in x: cell billed."}},
+		{[]results.Cell{billed}, []results.Cell{recorded}, []string{"Only in x: cell billed.", "Only in y: cell recorded."}},
 	} {
 		d, e := named("d", "d", nil, "ab", 1), named("e", "e", nil, "ab", 2)
 		r = compared(t, Options{}, Input{"x", run(append(tc.x, d)...)}, Input{"y", run(append(tc.y, e)...)})

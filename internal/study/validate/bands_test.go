@@ -67,13 +67,13 @@ func TestLossBandsHoldTheirShare(t *testing.T) {
 	loses := func() float64 { return times(sessionShape, draws.Source{Seed: source.Uint64()}) }
 	for _, n := range []int{1, 2, 8} {
 		var drawn []float64
-		for i := range 4000 {
+		for i := range 2000 {
 			drawn = append(drawn, lossFactor(n, draws.Source{Seed: uint64(i), Session: 1}, draws.Source{Seed: uint64(i), Session: 2}))
 		}
 		slices.Sort(drawn)
 		low, high := stats.Quantile(drawn, bandLevel/2), stats.Quantile(drawn, 1-bandLevel/2)
 		inside := 0
-		for range 4000 {
+		for range 2000 {
 			mean := 0.0
 			for range n {
 				mean += loses() / float64(n)
@@ -82,7 +82,7 @@ func TestLossBandsHoldTheirShare(t *testing.T) {
 				inside++
 			}
 		}
-		if share := float64(inside) / 4000; share < 0.88 || share > 0.92 {
+		if share := float64(inside) / 2000; share < 0.88 || share > 0.92 {
 			t.Errorf("known from %d sessions, bands of %g to %g times hold %g", n, low, high, share)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/loop"
@@ -30,12 +31,15 @@ func recordedBy(t testing.TB, set, agent string) []*traces.Session {
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("no recorded sessions beside the module:", err)
 	}
+	if list := read[dir]; list != nil {
+		return slices.Clone(list)
+	}
 	c, err := agents.Read(context.Background(), traces.Options{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() })
-	return c.Sessions
+	read[dir] = c.Sessions
+	return slices.Clone(c.Sessions)
 }
 
 // codexScore predicts sessions and returns how many calls that are no first ones
