@@ -22,8 +22,15 @@ var (
 )
 
 // Open returns the text of the recording, decompressed if its first bytes say
-// gzip or zstd. Errors do not repeat the file's name.
-func (in Input) Open() (io.ReadCloser, error) { return in.open(64 << 10) }
+// gzip or zstd. Decompression runs ahead of the reader in a goroutine of its
+// own, which ends with Close. Errors do not repeat the file's name.
+func (in Input) Open() (io.ReadCloser, error) {
+	r, err := in.open(64 << 10)
+	if z, ok := r.(*unpacked); ok {
+		return newReadAhead(z, z.Close), nil
+	}
+	return r, err
+}
 
 // Head returns the first bytes of the text, n at most. A file that is damaged behind them
 // is no error.
@@ -41,7 +48,7 @@ func (in Input) Head(n int) ([]byte, error) {
 	return head[:n], err
 }
 
-// open is Open, reading a number of bytes at a time.
+// open is Open without a goroutine, reading a number of bytes at a time.
 func (in Input) open(size int) (io.ReadCloser, error) {
 	f, err := in.file()
 	if err != nil {
@@ -178,3 +185,104 @@ func (p *plainFile) Seek(offset int64, whence int) (int64, error) {
 
 // Close closes the file.
 func (p *plainFile) Close() error { return p.f.Close() }
+
+const (
+	aheadChunk = 256 << 10
+	aheadDepth = 4
+)
+
+// readAhead reads its source in a goroutine, several chunks ahead of the parser. A
+// pipe would hold one chunk and so read a compressed file a third slower.
+type readAhead struct {
+	full  chan chunk
+	free  chan []byte
+	stop  chan struct{}
+	close func() error
+	cur   chunk
+	off   int
+}
+
+type chunk struct {
+	b   []byte
+	err error
+}
+
+func newReadAhead(src io.Reader, closeSource func() error) *readAhead {
+	r := &readAhead{
+		full:  make(chan chunk, aheadDepth),
+		free:  make(chan []byte, aheadDepth),
+		stop:  make(chan struct{}),
+		close: closeSource,
+	}
+	for range aheadDepth {
+		r.free <- nil // made when it is needed: most files fit into one
+	}
+	go r.fill(src)
+	return r
+}
+
+func (r *readAhead) fill(src io.Reader) {
+	defer close(r.full)
+	for {
+		var b []byte
+		select {
+		case b = <-r.free:
+		case <-r.stop:
+			return
+		}
+		if b == nil {
+			b = make([]byte, aheadChunk)
+		}
+		n, err := fillChunk(src, b[:aheadChunk])
+		select {
+		case r.full <- chunk{b[:n], err}:
+		case <-r.stop:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// fillChunk reads until b is full or the source ends, with the source's own
+// error: io.ReadFull would hide whether a short stream was torn.
+func fillChunk(src io.Reader, b []byte) (int, error) {
+	n := 0
+	for n < len(b) {
+		m, err := src.Read(b[n:])
+		n += m
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// Read copies what was decompressed.
+func (r *readAhead) Read(p []byte) (int, error) {
+	for r.off == len(r.cur.b) {
+		if r.cur.err != nil {
+			return 0, r.cur.err
+		}
+		if r.cur.b != nil {
+			r.free <- r.cur.b[:0]
+		}
+		c, ok := <-r.full
+		if !ok {
+			return 0, io.ErrClosedPipe
+		}
+		r.cur, r.off = c, 0
+	}
+	n := copy(p, r.cur.b[r.off:])
+	r.off += n
+	return n, nil
+}
+
+// Close stops the goroutine and closes the source.
+func (r *readAhead) Close() error {
+	close(r.stop)
+	for range r.full { // until fill has returned: the source must not be in use
+	}
+	return r.close()
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,21 @@ var suffixes = [...]string{".jsonl", ".jsonl.gz", ".jsonl.zst", ".zst", ".zstd"}
 // documents are further endings that Find takes. Many files that are no
 // recordings have them.
 var documents = [...]string{".json", ".json.gz", ".json.zst"}
+
+// passed are endings of files that may hold recordings in a form that is not read, in small letters.
+var passed = [...]string{".jsonl", ".ndjson", ".jsonl.bak", ".xz", ".bz2", ".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst", ".7z"}
+
+// passedOver returns under what ending a file that is not read is counted, "" for one that
+// is no recording. Endings in capitals are counted as they are.
+func passedOver(name string) string {
+	kind := ""
+	for _, e := range passed {
+		if n := len(name) - len(e); n >= 0 && len(e) > len(kind) && strings.EqualFold(name[n:], e) {
+			kind = name[n:]
+		}
+	}
+	return kind
+}
 
 // lookedFor names the endings in errors.
 func lookedFor() string {
@@ -86,7 +102,10 @@ type Inputs struct {
 	Files    []Input
 	Problems []Problem // folders that could not be read, links that could not be followed
 	Dangling int       // of these, links: what they stood for is not among the recordings
-	spool    *os.File
+	// Passed counts files beside recordings by their endings, as ".zip", that may hold
+	// recordings in a form that is not read.
+	Passed map[string]int
+	spool  *os.File
 }
 
 // Close removes the spooled standard input, if there is one.
@@ -131,6 +150,7 @@ func FindFS(fsys fs.FS) (*Inputs, error) {
 		case err != nil:
 			in.Problems = append(in.Problems, Problem{File: path, Text: "folder cannot be read: " + reason(err)})
 		case d.IsDir():
+		case in.pass(d.Name()):
 		case hasSuffix(d.Name()):
 			in.Files = append(in.Files, Input{Name: path, Maybe: endsIn(path, documents[:]), path: path, fsys: fsys})
 		}
@@ -188,6 +208,9 @@ func (f *finder) add(opts Options, path string) error {
 		if n := len(f.in.Problems); n > 0 {
 			why = "; last problem: " + f.in.Problems[n-1].String()
 		}
+		if text := f.in.PassedText(); text != "" {
+			why += "; " + text
+		}
 		return fmt.Errorf("%s: %w: %s%s", path, ErrNoSessions, lookedFor(), why)
 	}
 	return nil
@@ -240,12 +263,38 @@ func (f *finder) readDir(dir, real string) (int, error) {
 		switch {
 		case isDir:
 			found += f.walk(path, at)
+		case f.in.pass(e.Name()):
 		case hasSuffix(e.Name()):
 			f.file(path, at, endsIn(path, documents[:]))
 			found++
 		}
 	}
 	return found, nil
+}
+
+// pass counts a file that is not read and reports whether it did.
+func (in *Inputs) pass(name string) bool {
+	kind := passedOver(name)
+	if kind == "" || hasSuffix(name) && !strings.HasSuffix(name, ".tar.zst") {
+		return false
+	}
+	if in.Passed == nil {
+		in.Passed = map[string]int{}
+	}
+	in.Passed[kind]++
+	return true
+}
+
+// PassedText says which files beside recordings are not read, "" for none.
+func (in *Inputs) PassedText() string {
+	var kinds []string
+	for _, kind := range slices.Sorted(maps.Keys(in.Passed)) {
+		kinds = append(kinds, fmt.Sprintf("%d %s", in.Passed[kind], kind))
+	}
+	if len(kinds) == 0 {
+		return ""
+	}
+	return "files not read: " + strings.Join(kinds, ", ") + "; unpack them, or name files of JSON lines .jsonl"
 }
 
 func hasSuffix(name string) bool { return endsIn(name, suffixes[:]) || endsIn(name, documents[:]) }

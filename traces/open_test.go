@@ -270,3 +270,22 @@ func TestStdinIsSpooledUntilClose(t *testing.T) {
 		t.Errorf("second close: %v", err)
 	}
 }
+
+// Files beside recordings that may hold more of them are counted by kind.
+func TestPassedFiles(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{
+		"a.jsonl", "b.JSONL", "c.ndjson", "d.jsonl.bak", "e.jsonl.xz", "f.bz2", "g.zip", "h.zip", "i.tar.gz", "notes.txt", "j.jsonl.gz",
+	} {
+		write(t, filepath.Join(dir, name), []byte("{}\n"))
+	}
+	in, err := Find(t.Context(), Options{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	want := "files not read: 1 .JSONL, 1 .bz2, 1 .jsonl.bak, 1 .ndjson, 1 .tar.gz, 1 .xz, 2 .zip; unpack them, or name files of JSON lines .jsonl"
+	if got := in.PassedText(); len(in.Files) != 2 || got != want {
+		t.Errorf("%d files, %q; want 2, %q", len(in.Files), got, want)
+	}
+}

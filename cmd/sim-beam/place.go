@@ -167,7 +167,7 @@ func find(ctx context.Context, globs []string) (found []recording, other *traces
 		for _, in := range inputs.Files {
 			found = append(found, recording{Name: in.Name, Maybe: in.Maybe})
 		}
-		other.Problems, other.Dangling = inputs.Problems, inputs.Dangling
+		other.Problems, other.Dangling, other.Passed = inputs.Problems, inputs.Dangling, inputs.Passed
 	}
 	slices.SortFunc(found, func(a, b recording) int { return strings.Compare(a.Name, b.Name) })
 	found = slices.CompactFunc(found, func(a, b recording) bool { return a.Name == b.Name })

@@ -193,6 +193,9 @@ func Remark(w *results.Workload, c *traces.Corpus, chosen *traces.Selection) {
 	if c.Inputs != nil && c.Inputs.Dangling > 0 {
 		add("%s left out: no file at the other end", document.Count(c.Inputs.Dangling, "link"))
 	}
+	if c.Inputs != nil && c.Inputs.PassedText() != "" {
+		add("%s", c.Inputs.PassedText())
+	}
 	if c.Repeated > 0 {
 		add("%s repeated by resumed sessions counted once", document.Count(c.Repeated, "call"))
 	}
