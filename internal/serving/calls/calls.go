@@ -84,9 +84,6 @@ func (c *Call) First() bool { return c.Round == 0 }
 // no writes.
 func (c *Call) Automatic() bool { return agents.Automatic(c.Session) }
 
-// Name returns the name of the call (traces.CallName).
-func (c *Call) Name() string { return traces.CallName(c.Session.ID, c.Recorded.File, c.Recorded.Line) }
-
 // File returns the file of the call's line, "" if unknown.
 func (c *Call) File() string {
 	if int(c.Recorded.File) < len(c.Session.Files) {

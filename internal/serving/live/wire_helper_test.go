@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -195,27 +194,4 @@ func (f *fake) Do(context.Context, *Request) (*Reply, error) {
 	n := f.calls
 	f.mu.Unlock()
 	return f.do(n)
-}
-
-// refusing starts a server that answers nothing, and returns what it was sent last.
-func refusing(t *testing.T) (url string, body func() string) {
-	t.Helper()
-	var mu sync.Mutex
-	var last []byte
-	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		mu.Lock()
-		last = b
-		mu.Unlock()
-		w.WriteHeader(http.StatusTeapot)
-	}))
-	t.Cleanup(h.Close)
-	return h.URL, func() string {
-		mu.Lock()
-		defer mu.Unlock()
-		return string(last)
-	}
 }
