@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -144,7 +145,7 @@ func (d *Document) Comment(w io.Writer) error {
 	return nil
 }
 
-// fitting returns a comment within the limit.
+// fitting returns the longest comment within the limit.
 func (d *Document) fitting() (string, error) {
 	folds, rows := 0, 0
 	for i := range d.Sections {
@@ -157,19 +158,25 @@ func (d *Document) fitting() (string, error) {
 			}
 		}
 	}
-	for {
-		text, err := d.comment(folds, rows)
-		switch {
-		case err != nil || utf8.RuneCountInString(text) <= maxComment:
-			return text, err
-		case folds > 0:
-			folds--
-		case rows > 0:
-			rows /= 2
-		default:
-			return "", fmt.Errorf("it has room for %d characters, and this has more without any table", maxComment)
+	// A comment of size n has n rows in each table and no folded section, or all rows and
+	// as many folded sections as n exceeds them by.
+	best, err := "", error(nil)
+	fits := func(n int) bool {
+		var text string
+		text, err = d.comment(max(n-rows, 0), min(n, rows))
+		if err != nil || utf8.RuneCountInString(text) > maxComment {
+			return false
 		}
+		best = text
+		return true
 	}
+	if !fits(rows+folds) && err == nil {
+		sort.Search(rows+folds, func(n int) bool { return err != nil || !fits(n) })
+	}
+	if best == "" && err == nil {
+		err = fmt.Errorf("it has room for %d characters, and this has more without any table", maxComment)
+	}
+	return best, err
 }
 
 // comment writes d with so many folded sections, and so many rows per table.
