@@ -135,6 +135,9 @@ func (f *checkFlags) junitPlace(file *check.File) error {
 			return fmt.Errorf("--junit %s would write over what the check makes", f.junit)
 		}
 	}
+	if info, err := os.Stat(f.junit); err != nil || !info.Mode().IsRegular() {
+		return nil // a device or a pipe is written to
+	}
 	begin := make([]byte, 1)
 	if r, err := os.Open(f.junit); err == nil {
 		defer r.Close()
