@@ -34,6 +34,9 @@ func (f *File) Judge(in *Input, was Loaded) *Report {
 		cases = append(cases, f.cases(&f.Rules[i], in, all, b)...)
 	}
 	paired := f.pairedCases(in, all, b)
+	if all.grown > 0 {
+		r.note("%s other calls now: not paired", counted(all.grown, "session of the baseline has", "sessions of the baseline have"))
+	}
 	drawn, apart := 0, 0
 	for _, c := range slices.Concat(cases, paired) {
 		switch {

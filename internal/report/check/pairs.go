@@ -33,6 +33,7 @@ type partners struct {
 	same  [][2]*Past // baseline and run: of one id, with as many calls
 	tasks []task     // tried on both sides, in the order of their names, without tries that are in same
 	all   bool       // every session of the run is in same
+	grown int        // sessions of one id with other calls, and of no task: they went on
 }
 
 // task has the tries of a task in baseline and run, with their means.
@@ -51,9 +52,13 @@ func partnersOf(was, now []Past) (p partners) {
 	paired := map[*Past]bool{}
 	for i := range now {
 		before, own := byID[now[i].ID], &now[i]
-		if before != nil && before.Calls == own.Calls {
+		switch {
+		case before == nil:
+		case before.Calls == own.Calls:
 			p.same = append(p.same, [2]*Past{before, own})
 			paired[before], paired[own] = true, true
+		case own.Task == "":
+			p.grown++
 		}
 	}
 	tasks := map[string]task{}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,8 +71,12 @@ func TestPairedSessions(t *testing.T) {
 	was.Cells[0].Draws[0].Rows[0].Figures[results.UnpricedCalls] = 0
 	longer := bills(map[string]float64{"a": 90})
 	longer.Cells[0].Draws[0].Rows[0].Figures[results.Calls]++
-	if list := pairedResults(against(t, f, was, longer)); len(list) > 0 {
+	r := against(t, f, was, longer)
+	if list := pairedResults(r); len(list) > 0 {
 		t.Errorf("a session that went on is paired: %+v", list)
+	}
+	if want := "1 session of the baseline has other calls now: not paired"; !slices.Contains(r.Notes, want) {
+		t.Errorf("notes %q, want %q", r.Notes, want)
 	}
 }
 
