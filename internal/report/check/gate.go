@@ -114,7 +114,8 @@ func (f *File) Empty(reason string) *Report {
 	return r
 }
 
-// cases returns what a rule has to judge: its cells and groups.
+// cases returns what a rule has to judge: its cells and groups. A rule without any is not judged, so that it does not
+// hold for want of cells.
 func (f *File) cases(r *Rule, in *Input, all *sums, b *Baseline) (cases []*verdict) {
 	for _, c := range in.targets(r) {
 		for _, g := range all.groupsOf(in, r.Group) {
@@ -132,6 +133,11 @@ func (f *File) cases(r *Rule, in *Input, all *sums, b *Baseline) (cases []*verdi
 			}
 			cases = append(cases, v)
 		}
+	}
+	if len(cases) == 0 {
+		v := &verdict{result: Result{Line: r.Line, Metric: r.Metric.Name, Unit: r.Metric.Unit, Rule: r.Text(), Cell: r.Strategy, Group: r.Group}}
+		v.refuse("no cell has a session that the rule is about; without strategy: it is about all but the bill")
+		return []*verdict{v}
 	}
 	return cases
 }

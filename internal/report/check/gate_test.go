@@ -34,6 +34,7 @@ func TestLevels(t *testing.T) {
 		"{metric: cost_usd, group: agent, max: 2}":           "of agent claude-code is $3.00",
 		"{metric: cost_usd, group: model, max: 3}":           "of model opus is $4.00",
 		"{metric: call_hit_ratio, group: project, min: 0.5}": "call_hit_ratio of s of project api is 0.0 %",
+		"{metric: cost_usd, strategy: other, max: 1}":        "no cell has a session that the rule is about",
 		"{metric: percent_left, min: 0.5}":                   "percent_left has no sample here",
 		"{metric: cache_hit_ratio, min: 0}":                  "cannot fail: cache_hit_ratio is never below 0",
 		"{metric: cache_hit_ratio, max: 1}":                  "cannot fail: cache_hit_ratio is never above 100 %",
@@ -53,11 +54,13 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// A rule without strategy or cell is on all cells but the bill.
+// A rule without strategy is on all cells but the bill, and fails where there are none.
 func TestBillHasToBeNamed(t *testing.T) {
 	in := input(one("billed", tally{session: "a", usd: 9}, tally{session: "b"}), one("s", tally{session: "a", usd: 1}, tally{session: "b"}))
 	says(t, levels(t, "rules:\n  - {metric: cost_usd, max: 2}\n").Judge(in, Loaded{}))
 	says(t, levels(t, "rules:\n  - {metric: cost_usd, strategy: billed, max: 2}\n").Judge(in, Loaded{}), "cost_usd of billed is $9.00")
+	in.Cells = in.Cells[:1]
+	says(t, levels(t, "rules:\n  - {metric: cost_usd, max: 20}\n").Judge(in, Loaded{}), "no cell has a session that the rule is about")
 }
 
 // Margins are on the difference: from $4.00, 10 % allow 4.40, and 1 allows 5.
