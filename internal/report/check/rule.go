@@ -136,6 +136,8 @@ func (r *Rule) setBar(known bool) error {
 		return fmt.Errorf("a rule has one of %s, this one has %d", strings.Join(kindNames[:], ", "), found)
 	case r.Kind.relative() && r.Bar.Value < 0:
 		return fmt.Errorf("%s must not be negative", r.Text())
+	case known && r.Metric.Unit == results.UnitRatio && r.Bar.Value > 1 && !(r.Kind.relative() && r.Bar.Percent):
+		return fmt.Errorf("%s: a ratio is at most 1, or 100%%", r.Text())
 	case !r.Kind.relative() && r.Bar.Percent && known && r.Metric.Unit != results.UnitRatio:
 		return fmt.Errorf("%s: only a ratio is bounded by a percentage, %s is in %s", r.Text(), r.Metric.Name, r.Metric.Unit)
 	}
