@@ -161,7 +161,7 @@ func (f *checkFlags) open(cmd *cobra.Command, name string, paths []string) (*che
 	plan, err := f.plan(cmd, asked, paths)
 	errs = append(errs, err, f.junitPlace(file))
 	if plan != nil {
-		errs = append(errs, file.Names(cellNames(plan)))
+		errs = append(errs, file.Names(cellNames(plan)), sweepsSeed(asked.name, plan))
 	}
 	return file, plan, errors.Join(errs...)
 }
@@ -205,6 +205,16 @@ func cellNames(plan *scenarios.Plan) []string {
 		}
 	}
 	return names
+}
+
+// sweepsSeed returns an error for a scenario that sweeps the seed, because the check does.
+func sweepsSeed(name string, plan *scenarios.Plan) error {
+	for i := range plan.Design.Cells {
+		if _, swept := plan.Design.Cells[i].Params[results.SeedParam]; swept {
+			return fmt.Errorf("%s: the scenario of a check has one seed; seeds: N in the check runs it under several", name)
+		}
+	}
+	return nil
 }
 
 // replay simulates the sessions of a check. The remarks are about how they were read.
