@@ -198,9 +198,6 @@ func flagError(cmd *cobra.Command, err error) error {
 		if err := removed(cmd, name); err != nil {
 			return err
 		}
-		if instead, ok := gone[name]; ok {
-			return usageError{fmt.Errorf("%s is gone: %s", name, instead)}
-		}
 		reason := invalid.Unwrap()
 		var number *strconv.NumError
 		if errors.As(reason, &number) {
