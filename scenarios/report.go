@@ -153,7 +153,7 @@ func (d *Design) switches() map[string]string {
 }
 
 // earlyPrices returns remarks on what is billed at prices of another date: sessions from before the first
-// prices of their model, and sessions without a date.
+// prices of their model or, where prices of a date are asked for, a date before these, and sessions without a date.
 func (p *Plan) earlyPrices(d *Design, sessions []*traces.Session) []results.Note {
 	var notes []results.Note
 	for _, date := range d.priceDates() {
@@ -178,8 +178,11 @@ func (p *Plan) earlyPrices(d *Design, sessions []*traces.Session) []results.Note
 			}
 		}
 		for _, model := range slices.Sorted(maps.Keys(before)) {
-			notes = append(notes, results.Note{Text: fmt.Sprintf("%s from before the first prices of %s, billed at these",
-				document.Count(before[model], "session"), model)})
+			text := document.Count(before[model], "session") + " from before the first prices of " + model + ", billed at these"
+			if !at.IsZero() {
+				text = fmt.Sprintf("no prices of %s are known for %s: its first are taken", model, at.Format(time.DateOnly))
+			}
+			notes = append(notes, results.Note{Text: text})
 		}
 		if undated > 0 {
 			notes = append(notes, results.Note{Text: fmt.Sprintf("%s without a date billed at the prices of %s",

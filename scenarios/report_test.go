@@ -130,7 +130,7 @@ func TestEarlyPricesAreNoted(t *testing.T) {
 	}{
 		{"before", "strategies: [none]", of(next), c, "1 session from before the first prices of " + model + ", billed at these"},
 		{"that day", "strategies: [none]", of(same), c, ""},
-		{"asked for", "strategies: [none]\nprices: {at: 2020-01-01}", of(same), c, "1 session from before the first prices of " + model + ", billed at these"},
+		{"asked for", "strategies: [none]\nprices: {at: 2020-01-01}", of(same), c, "no prices of " + model + " are known for 2020-01-01: its first are taken"},
 		{"asked for, later", "strategies: [none]\nprices: {at: 2026-10-01}", of(same), c, ""},
 		{"no date", "strategies: [none]", of(same), &traces.Corpus{Sessions: []*traces.Session{&undated}}, "1 session without a date billed at the prices of 2026-12-24"},
 	} {
