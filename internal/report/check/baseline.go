@@ -85,7 +85,7 @@ func (f *File) NewBaseline(in *Input) (*Baseline, error) {
 	}
 	b := &Baseline{Schema: baselineSchema, Tool: baselineTool, Version: in.Version, Sessions: len(in.Sessions), Calls: in.Calls,
 		Unread: in.NumLost, SessionsDigest: in.SessionsDigest, ScenarioDigest: in.ScenarioDigest, Prices: in.Prices, Key: in.Key,
-		Rates: in.Rates, Past: f.past(in)}
+		Rates: maps.Clone(in.Rates), Past: f.past(in)}
 	all := f.newSums()
 	for i := range in.Cells {
 		c := &in.Cells[i]
@@ -121,7 +121,7 @@ func (f *File) After(b, was *Baseline) *Baseline {
 	}
 	for model, rate := range was.Rates {
 		if _, known := b.Rates[model]; !known {
-			b.Rates[model] = rate
+			b.Rates = put(b.Rates, model, rate)
 		}
 	}
 	return b
