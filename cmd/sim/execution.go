@@ -104,7 +104,7 @@ func (f *runFlags) draw(cmd *cobra.Command, s *study, out *found) error {
 	return errors.Join(err, f.output.draw(cmd, drawings))
 }
 
-// addRun adds what every folder of a run has. With pseudonyms, if key is not nil, that is what rows hold alone.
+// addRun adds what every folder of a run has. A folder with pseudonyms, that is with a key, has neither scenario nor profile.
 func (s *study) addRun(run *results.Run, key []byte) error {
 	s.folder.add(rowsFile, func(w io.Writer) error { return results.WriteRows(w, run) })
 	s.folder.setSummary(documentFile, reports.Run(run, reports.Options{}))

@@ -37,11 +37,14 @@ type sweep struct {
 
 // sweepDrawings returns the charts of the swept parameters of run: over one parameter cost, recall and hit ratio in one
 // chart, over two a map of the cost; metrics takes others in their place. Strategies with the same single parameter share
-// a chart; more parameters make a map for each strategy. Without a sweep it returns nothing.
+// a chart; more parameters make a map for each strategy. Without a sweep or a figure it returns nothing.
 func sweepDrawings(run *results.Run, metrics ...string) (list []Drawing) {
 	if len(metrics) == 0 {
 		metrics = slices.DeleteFunc([]string{results.NameCost, results.NameRecall, results.NameHitRatio},
 			func(name string) bool { return !sampled(run, name) })
+		if len(metrics) == 0 {
+			return nil
+		}
 	}
 	for _, s := range sweeps(run) {
 		file := []string{"sweep"}
