@@ -358,16 +358,16 @@ type limits struct{ min, above, max, below limit }
 
 // bounds has the limits of each tag that was asked for: a command checks values against
 // the same few hundred tags thousands of times.
-var bounds sync.Map // of *limits by bounded
+var bounds sync.Map // of *limits by limitsKey
 
-type bounded struct {
+type limitsKey struct {
 	tag reflect.StructTag
 	of  reflect.Type
 }
 
 // limitsOf returns the bounds that a tag sets to values of a type.
 func limitsOf(tag reflect.StructTag, t reflect.Type) *limits {
-	if l, ok := bounds.Load(bounded{tag, t}); ok {
+	if l, ok := bounds.Load(limitsKey{tag, t}); ok {
 		return l.(*limits)
 	}
 	read := func(key string) (l limit) {
@@ -386,7 +386,7 @@ func limitsOf(tag reflect.StructTag, t reflect.Type) *limits {
 		return l
 	}
 	l := &limits{min: read("min"), above: read("above"), max: read("max"), below: read("below")}
-	bounds.Store(bounded{tag, t}, l)
+	bounds.Store(limitsKey{tag, t}, l)
 	return l
 }
 

@@ -177,7 +177,7 @@ func Sample(agent, id string, seed uint64) string { return sample(agent, id, see
 // Long returns a session whose texts are 25 times as long, in lines, for benchmarks.
 func Long(agent string) string { return sample(agent, "long", 1, 25) }
 
-var placed = regexp.MustCompile(`\{(\d+)\.(\d+)\}`)
+var textPlace = regexp.MustCompile(`\{(\d+)\.(\d+)\}`)
 
 // sample fills in the sample of an agent, with texts so many times as long.
 func sample(agent, id string, seed uint64, times int) string {
@@ -186,8 +186,8 @@ func sample(agent, id string, seed uint64, times int) string {
 		panic(err) // the names are constants
 	}
 	text := strings.NewReplacer("{id}", id, "{tag}", fmt.Sprintf("%s%d", id, seed)).Replace(string(b))
-	return placed.ReplaceAllStringFunc(text, func(place string) string {
-		m := placed.FindStringSubmatch(place)
+	return textPlace.ReplaceAllStringFunc(text, func(place string) string {
+		m := textPlace.FindStringSubmatch(place)
 		size, _ := strconv.Atoi(m[1]) // both are digits
 		nth, _ := strconv.ParseUint(m[2], 10, 64)
 		words := rand.New(rand.NewPCG(seed, nth))

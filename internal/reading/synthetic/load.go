@@ -63,15 +63,15 @@ func WorkloadNames() []string {
 	return names
 }
 
-// known has the workloads of WorkloadNames that were asked for: a scenario with users
+// workloads has those of WorkloadNames that were asked for: a scenario with users
 // is checked against its workload several times.
-var known sync.Map // of *Workload by name
+var workloads sync.Map // of *Workload by name
 
 // LoadWorkload returns the workload of a name in WorkloadNames, or of a file:
 // a name that holds a slash or ends in .yaml or .yml is a file. The lists and maps
 // in it are not to be changed.
 func LoadWorkload(name string) (*Workload, error) {
-	if w, ok := known.Load(name); ok {
+	if w, ok := workloads.Load(name); ok {
 		own := *w.(*Workload)
 		return &own, nil
 	}
@@ -85,7 +85,7 @@ func LoadWorkload(name string) (*Workload, error) {
 	w, err := parseWorkload(text, name+".yaml")
 	if err == nil {
 		own := *w
-		known.Store(name, &own)
+		workloads.Store(name, &own)
 	}
 	return w, err
 }

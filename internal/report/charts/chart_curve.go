@@ -10,7 +10,7 @@ import (
 )
 
 // curves draws metrics over one parameter above each other, on one axis.
-func curves(list []*measured) *document.Chart {
+func curves(list []*metricSweep) *document.Chart {
 	tied := list[0].tied()
 	var panels []document.Panel
 	spanned := false
@@ -43,7 +43,7 @@ func curves(list []*measured) *document.Chart {
 }
 
 // lines draws a line for each strategy, as many as can be told apart.
-func (s *measured) lines(p *document.Panel, first bool) {
+func (s *metricSweep) lines(p *document.Panel, first bool) {
 	xs := s.xAxis(&p.X)
 	var names []string
 	for _, pt := range s.points {
@@ -96,7 +96,7 @@ func (s *measured) lines(p *document.Panel, first bool) {
 
 // tied returns a band of the values around the cheapest that chance cannot tell from it, an empty one where there are
 // several lines or no rows to compare.
-func (s *measured) tied() (band document.Series) {
+func (s *metricSweep) tied() (band document.Series) {
 	best, _ := s.best()
 	if len(best) != 1 || s.metric.Name != results.NameCost ||
 		slices.ContainsFunc(s.points, func(p sweepPoint) bool { return p.cell.Strategy != best[0].cell.Strategy }) {
@@ -128,7 +128,7 @@ func (s *measured) tied() (band document.Series) {
 
 // xAxis sets the axis of the one parameter and returns the places of its
 // values: numbers by size, texts one after another.
-func (s *measured) xAxis(x *document.Axis) []float64 {
+func (s *metricSweep) xAxis(x *document.Axis) []float64 {
 	a := &s.axes[0]
 	xs := make([]float64, len(a.values))
 	for i, v := range a.values {
@@ -157,7 +157,7 @@ func (s *measured) xAxis(x *document.Axis) []float64 {
 // levels returns lines across the chart for the cells beside the points, and
 // the values that the axis must show. A line that would squeeze the points into
 // a small part of the chart becomes a note.
-func (s *measured) levels(xs []float64) (list []document.Series, values []float64) {
+func (s *metricSweep) levels(xs []float64) (list []document.Series, values []float64) {
 	values = s.values()
 	low, high := slices.Min(values), slices.Max(values)
 	span := max(high-low, 0.05*math.Abs(high), minSpan(s.metric.Unit))
@@ -185,7 +185,7 @@ func (s *measured) levels(xs []float64) (list []document.Series, values []float6
 }
 
 // tiles draws a map of two parameters: a tile for each pair of values.
-func (s *measured) tiles() *document.Chart {
+func (s *metricSweep) tiles() *document.Chart {
 	columns, rows := len(s.axes[0].values), len(s.axes[1].values)
 	values := s.values()
 	low, high := slices.Min(values), slices.Max(values)
@@ -228,7 +228,7 @@ func (s *measured) tiles() *document.Chart {
 	if marked {
 		trust = chartTrust(s.run)
 	}
-	return frame([]*measured{s}, trust, max(width*float64(columns), linesWidth*3/4), []document.Panel{p})
+	return frame([]*metricSweep{s}, trust, max(width*float64(columns), linesWidth*3/4), []document.Panel{p})
 }
 
 // tile adds the tile of a point.

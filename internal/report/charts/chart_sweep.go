@@ -128,7 +128,7 @@ func sweeps(run *results.Run) (list []sweep) {
 
 // chart draws metrics over the parameters: over one a curve for each, one above the other, over two a map of the first.
 func (s *sweep) chart(metrics []string) (*document.Chart, error) {
-	var list []*measured
+	var list []*metricSweep
 	for _, name := range metrics {
 		m, ok := results.LookupMetric(name)
 		if !ok {
@@ -146,8 +146,8 @@ func (s *sweep) chart(metrics []string) (*document.Chart, error) {
 	return curves(list), nil
 }
 
-// measured is a metric over the parameters of a sweep.
-type measured struct {
+// metricSweep is a metric over the parameters of a sweep.
+type metricSweep struct {
 	*sweep
 	metric results.Metric
 	points []sweepPoint         // in the order of their places
@@ -163,8 +163,8 @@ type sweepPoint struct {
 }
 
 // measure assigns the cells that all did the same work to places.
-func (s *sweep) measure(m results.Metric) *measured {
-	of := &measured{sweep: s, metric: m, notes: slices.Clone(s.notes)}
+func (s *sweep) measure(m results.Metric) *metricSweep {
+	of := &metricSweep{sweep: s, metric: m, notes: slices.Clone(s.notes)}
 	sessions, left := 0, 0
 	for _, c := range s.cells {
 		sessions = max(sessions, c.Sessions)
@@ -191,7 +191,7 @@ func (s *sweep) measure(m results.Metric) *measured {
 }
 
 // values returns the values of all points.
-func (s *measured) values() []float64 {
+func (s *metricSweep) values() []float64 {
 	vs := make([]float64, len(s.points))
 	for i, p := range s.points {
 		vs[i] = p.value
@@ -201,7 +201,7 @@ func (s *measured) values() []float64 {
 
 // best returns the points with the best value, and says where they are; none when
 // no value is better than another.
-func (s *measured) best() (best []sweepPoint, name string) {
+func (s *metricSweep) best() (best []sweepPoint, name string) {
 	want := slices.Min(s.values())
 	if s.metric.Better == results.Higher {
 		want = slices.Max(s.values())
@@ -227,7 +227,7 @@ func (s *measured) best() (best []sweepPoint, name string) {
 
 // beside returns the cells that do not depend on the parameters: the reference
 // cells over the same number of sessions, and the flat ones.
-func (s *measured) beside() (cells []*results.Cell) {
+func (s *metricSweep) beside() (cells []*results.Cell) {
 	for _, name := range []string{results.StrategyRecorded, results.StrategyBilled} {
 		if c := s.run.Reference(name); c != nil && c.Sessions == s.points[0].cell.Sessions {
 			cells = append(cells, c)
@@ -240,7 +240,7 @@ func (s *measured) beside() (cells []*results.Cell) {
 }
 
 // frame returns a chart of metrics over the same cells.
-func frame(list []*measured, trust string, width float64, panels []document.Panel) *document.Chart {
+func frame(list []*metricSweep, trust string, width float64, panels []document.Panel) *document.Chart {
 	first, drawn := list[0], []string(nil)
 	for _, p := range first.points {
 		drawn = append(drawn, p.cell.Cell)
