@@ -149,19 +149,22 @@ func Page(run *results.Run, parts PageParts) *document.Document {
 	return p.Document
 }
 
-// verdict says in a line which strategy is the cheapest.
+// verdict says in a line which strategy is the cheapest, and whether it is cheaper than what was recorded.
 func verdict(run *results.Run) document.List {
 	run = run.Replicated()
 	best := cheapest(run, results.NameCost)
 	if best == nil {
 		return nil
 	}
-	usd := best.Total.CostUSD()
+	label, usd := "Cheapest strategy", best.Total.CostUSD()
+	if d, ok := run.VsRecorded(best); ok && d.Relative > 0 {
+		label = "No strategy is cheaper than what was recorded; the nearest"
+	}
 	text := titled(best.Cell) + ": " + document.Amounts(usd)(usd)
 	if against, _ := vsRecorded(run, best); against != "" {
 		text += ", " + against + " against what was recorded"
 	}
-	return document.List{{Label: "Cheapest strategy", Text: text + "."}}
+	return document.List{{Label: label, Text: text + "."}}
 }
 
 // Limits of a page.

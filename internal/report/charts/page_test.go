@@ -46,6 +46,11 @@ func TestPageBeginsWithVerdict(t *testing.T) {
 	if want := "auto-compact/167k: $1,005.00, ~−0.5 % against"; !strings.HasPrefix(list[0].Text, want) {
 		t.Errorf("the verdict is %q, want %q first", list[0].Text, want)
 	}
+	// none at 1,262.50 is dearer than what was recorded.
+	run.Cells = append(run.Cells[:2], run.Cells[3])
+	if list = verdict(run); !strings.HasPrefix(list[0].Label, "No strategy is cheaper") {
+		t.Errorf("of a dearer strategy alone the verdict is %v", list)
+	}
 	if html := pageOf(t, d); !strings.Contains(html, "no compactions: none") {
 		t.Error("the page does not say that none did not compact")
 	}
