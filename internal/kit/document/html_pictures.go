@@ -93,12 +93,18 @@ func (t *Table) filled() *Table {
 		for k, row := range t.Rows {
 			v := row[i]
 			if number, ok := number(v); ok {
-				v = strconv.FormatFloat(number, 'g', 6, 64)
+				v = sixDigits(number)
 			}
 			out.Rows[k] = append(out.Rows[k], v)
 		}
 	}
 	return out
+}
+
+// sixDigits formats a number with six significant digits, without an exponent.
+func sixDigits(v float64) string {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64) // FormatFloat writes what ParseFloat reads
+	return Plain(rounded)
 }
 
 func (h *markupWriter) tracks(x *Tracks) error {

@@ -105,3 +105,12 @@ func TestOffTerminal(t *testing.T) {
 		}
 	}
 }
+
+// Figures below a picture are for people: twelve million tokens have no exponent.
+func TestFiguresOfPictures(t *testing.T) {
+	for v, want := range map[float64]string{12_345_678: "12345700", 1e6: "1000000", 0.000012: "0.000012", 1.23456789: "1.23457", 0: "0"} {
+		if got := sixDigits(v); got != want {
+			t.Errorf("%v is %s, want %s", v, got, want)
+		}
+	}
+}
