@@ -25,7 +25,7 @@ const (
 	CauseRate       Cause = "rate limited"       // 429
 	CauseOverloaded Cause = "overloaded"         // 529
 	CauseServer     Cause = "server error"       // 500 and its like
-	CauseBroken     Cause = "broken response"    // cut before its end; the server may have begun to work
+	CauseBroken     Cause = "broken response"    // cut before its end, or with impossible counts; the server may have begun to work
 	CauseNetwork    Cause = "network"            // the server could not be reached
 	CauseTimeout    Cause = "timeout"            // the response did not end in time
 	CauseAuth       Cause = "authentication"     // 401, 403: wrong key

@@ -149,7 +149,7 @@ func (r *Reply) settle(most prompt.Usage) error {
 	u := &r.Usage
 	for _, n := range []int64{u.Uncached, u.Read, u.Write5m, u.Write1h, u.Output} {
 		if n < 0 || n > maxCount {
-			return &Failure{Cause: CauseServer, Message: fmt.Sprintf("the server counts %d tokens, which no call has", n)}
+			return &Failure{Cause: CauseBroken, Message: fmt.Sprintf("the server counts %d tokens, which no call has", n)}
 		}
 	}
 	if u.Input() == 0 {
