@@ -48,7 +48,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.Int64Var(&o.window, "window", 0, "context window in `TOKENS`; 0 for that of each session's client")
 	f.StringVar(&o.profile, "profile", scenarios.ProfileDefault, "default, none or a `FILE` of sim calibrate or an earlier run")
 	f.StringVar(&o.prices, "prices", "", "`FILE` with prices that add to the built-in ones or replace them")
-	f.StringVar(&o.pricesAt, "prices-at", "call", "`DATE` of the prices: call, today or YYYY-MM-DD")
+	f.StringVar(&o.pricesAt, "prices-at", "call", "`DATE` of the prices: call or YYYY-MM-DD")
 	f.StringArrayVar(&o.priceAs, "price-as", nil, "bill model A as model B, given as `A=B`; repeatable")
 	f.BoolVar(&o.verify, "verify", false, "check the invariants at every call")
 	f.BoolVar(&o.strict, "strict", false, "fail at the first bad line, unreadable file or model without a price")

@@ -33,7 +33,7 @@ Without --strategy and SCENARIO it takes ` + pipeline + `.`,
 	f.bindCells(cmd)
 	flags := cmd.Flags()
 	f.output.bind(cmd, "run", "tornado")
-	flags.Lookup("strategy").DefValue = ""
+	flags.Lookup("strategy").DefValue = pipeline
 	flags.Lookup("strategy").Usage = "`NAMES` of strategies whose mechanisms are switched, separated by commas"
 	return cmd
 }

@@ -36,11 +36,11 @@ func newAudit() *cobra.Command {
 		Use:   "audit [--compactions [SCENARIO]] [PATH…]",
 		Short: "Explain the bill of recorded sessions: where the money went",
 		Long: `Explains the bill of the sessions under PATH from recorded usage. It shows what
-was paid for, what cache misses cost and why, what compactions cost and saved, what the
-contexts held, and for each finding where to look. --since and --until choose calls, not
-sessions; days, weeks (ISO 8601) and months are those of --tz. Two things are simulated:
-what compactions cost and saved, and the last line, the best change that sim advise finds.
-Prices are those of the API; a subscription is billed none of this.
+was paid for, what cache misses cost and why, what the contexts held, and for each finding
+where to look. --since and --until choose calls, not sessions; days, weeks (ISO 8601) and
+months are those of --tz. Two things are simulated: which compactions cost more than they
+saved, and the last line, the best change that sim advise finds. Prices are those of the API;
+a subscription is billed none of this.
 
 --compactions shows instead what every compaction of the recording, and of other strategies,
 cost and whether it paid off: what started it, what its summary call and the re-writing
@@ -65,8 +65,8 @@ conversation compacts again and again for nothing. --since and --until then choo
 	f.charts.bind(cmd, "misses", "compactions")
 	flags := cmd.Flags()
 	flags.BoolVar(&f.compactions, "compactions", false, "show what every compaction cost and whether it paid off")
-	flags.BoolVar(&f.all, "all", false, "every finding, and the bill by class, model, day and project, lifetimes, compactions and contexts")
-	flags.IntVar(&f.top, "top", 5, "show `N` findings in full and `N` lines of each list, and sum up the others; 0 for all")
+	flags.BoolVar(&f.all, "all", false, "every finding, and the bill by class, model, day and project, misses and contexts")
+	flags.IntVar(&f.top, "top", 5, "show `N` findings in full and N lines of each list, and sum up the others; 0 for all")
 	return cmd
 }
 

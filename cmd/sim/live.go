@@ -56,17 +56,18 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 	return c, nil
 }
 
-// open opens the cassettes and, if calls are allowed, the server.
+// open opens the server, if calls are allowed, and then the cassettes, whose folder it may make.
 func (c *liveCalls) open(prices pricesNow) (err error) {
 	f := c.flags
+	if f.asks() {
+		if c.opts.Backend, err = f.server(prices); err != nil {
+			return err
+		}
+	}
 	if c.opts.Calls, err = live.OpenFolder(f.cassettes, f.mode()); err != nil {
 		return fmt.Errorf("--cassettes: %w", err)
 	}
-	if !f.asks() {
-		return nil
-	}
-	c.opts.Backend, err = f.server(prices)
-	return err
+	return nil
 }
 
 // summarizer returns a summariser with the stub of a cell.

@@ -69,7 +69,7 @@ func (f *runFlags) bindStrategies(cmd *cobra.Command) {
 	flags.String("server", "", "replay on the cache of provider `NAME` (docs/servers.md); without it, that of each recording")
 	flags.String("profile", scenarios.ProfileDefault,
 		"fitted profile: default, none or a `FILE` written by sim calibrate")
-	flags.String("prices-at", "call", "`DATE` of the prices: call, today or YYYY-MM-DD")
+	flags.String("prices-at", "call", "`DATE` of the prices: call or YYYY-MM-DD")
 }
 
 func newRun() *cobra.Command {

@@ -144,11 +144,11 @@ func newCalibrate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "calibrate PATH… [-o FILE]",
 		Short: "Fit a profile of undocumented behaviour on recordings, with sample sizes and intervals",
-		Long: `Fits a profile on the sessions under PATH: tokens per byte, static prefixes by
-client version, lifetimes, unlogged calls, evictions, compactions and times. Every
-number has its sample size and a 95 % interval. sim validate --profile scores a profile,
-with --folds on sessions that it was not fitted on. Generated sessions use another kind
-of profile, which sim traces fit writes.`,
+		Long: `Fits a profile on the sessions under PATH: static prefixes by client version, unlogged
+calls, first calls, losses of cached messages, and what compactions keep and agents fetch
+again. Shares and sizes have their sample size and a 95 % interval. sim validate --profile
+scores a profile, with --folds on sessions that it was not fitted on. Generated sessions
+use another kind of profile, which sim traces fit writes.`,
 		Example: `  sim calibrate ~/.claude/projects -o profile.yaml
   sim validate --profile profile.yaml ~/.claude/projects`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },

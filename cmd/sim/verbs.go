@@ -188,7 +188,7 @@ var gone = map[string]string{
 	"sim strategies generations":  "sim strategies diff A B lists what differs between two, sim strategies show NAME prints one",
 	"sim audit --reconcile":       "sim audit --format json lists every day by model",
 	"--dpi":                       "a PNG has 144 dots an inch, or 600 with --style paper",
-	"--footnotes":                 "a chart has two lines of footnotes, its data file and the report all",
+	"--footnotes":                 "a chart has two lines of footnotes, a caption of --style paper and the report have all",
 	"sim run --html":              pageOf,
 	"sim run --format html":       pageOf,
 	"sim run --closed-loop":       closedLoop,

@@ -230,10 +230,20 @@ func titled(name string) string {
 	return name
 }
 
-// titledNote says which strategies the words of titled stand for, "" if none is shown.
+// titledNote says which strategies the words of titled stand for, nothing if none is shown.
 func titledNote(run *results.Run) []string {
-	if !slices.ContainsFunc(run.Cells, func(c results.Cell) bool { return titled(c.Strategy) != c.Strategy }) {
+	shown := make(map[string]bool)
+	for i := range run.Cells {
+		c := &run.Cells[i]
+		if len(c.Params) == 0 || len(c.Params) == 1 && c.Params["seed"] != "" { // with another setting it is not as shipped
+			shown[titled(c.Strategy)] = true
+		}
+	}
+	switch {
+	case !shown["lower"] && !shown["higher"] && !shown["as shipped"]:
 		return nil
+	case !shown["lower"] && !shown["higher"]:
+		return []string{"as shipped is the strategy own: it compacts at the client's threshold"}
 	}
 	return []string{"as shipped, lower and higher are the strategies own, own/lower and own/higher: they compact at the client's threshold, " +
 		"at half of it, and halfway from it to the window"}

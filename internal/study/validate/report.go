@@ -173,9 +173,9 @@ func (r *Report) scores() *document.Table {
 	}
 	add := func(name string, m, n *Score) {
 		t.Rows = append(t.Rows, []any{
-			name, m.Calls, Percent(m.Exact, false), Percent(m.Within1, false), Percent(m.TokenErr, false), m.Sessions,
-			Percent(m.Median, false), Percent(m.P90, false), Percent(m.Corpus, true),
-			Percent(n.Exact, false), Percent(n.Within1, false), Percent(n.Corpus, true),
+			name, m.Calls, percentOf(m.Exact, false), percentOf(m.Within1, false), percentOf(m.TokenErr, false), m.Sessions,
+			percentOf(m.Median, false), percentOf(m.P90, false), percentOf(m.Corpus, true),
+			percentOf(n.Exact, false), percentOf(n.Within1, false), percentOf(n.Corpus, true),
 		})
 	}
 	add("all but first calls", &r.Score, &r.Naive)
@@ -242,6 +242,15 @@ func (r *Report) collapses() string {
 		text += fmt.Sprintf(", and %d of automatic caches, which promise no lifetime", automatic)
 	}
 	return text + "."
+}
+
+// percentOf is a share as a number, which people see in per cent.
+func percentOf(x *float64, signed bool) document.Cell {
+	c := document.Cell{Text: Percent(x, signed)}
+	if x != nil {
+		c.Value = *x
+	}
+	return c
 }
 
 // Percent formats a share, nil as a dash.
