@@ -161,6 +161,7 @@ func TestSelect(t *testing.T) {
 	}
 	want := []string{
 		"filter: since 2026-03-02 UTC, before 2026-03-04 UTC, project a, model op*: 2 of 6 sessions, whole if they begin then",
+		"1 session without a time left out",
 	}
 	if got := sel.Remarks(); !slices.Equal(got, want) {
 		t.Errorf("remarks\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

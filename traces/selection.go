@@ -18,6 +18,7 @@ type Selection struct {
 	// Removed has a count for every field of the filter that is set: the
 	// sessions that do not satisfy it, each field looked at for itself.
 	Removed []removed
+	Undated int // sessions left out of a period because no line has a time
 }
 
 // removed says how many sessions one field of a filter leaves out.
@@ -42,8 +43,11 @@ func (f *Filter) Select(sessions []*Session) Selection {
 				sel.Removed[i].Sessions++
 			}
 		}
-		if chosen {
+		switch {
+		case chosen:
 			sel.Sessions = append(sel.Sessions, s)
+		case s.Start == 0 && f.period() != "" && !f.ByCall:
+			sel.Undated++
 		}
 	}
 	return sel
@@ -131,7 +135,11 @@ func (sel *Selection) Remarks() []string {
 	if f.period() != "" && !f.ByCall {
 		text += ", whole if they begin then"
 	}
-	return []string{text}
+	list := []string{text}
+	if sel.Undated > 0 {
+		list = append(list, sessionCount(sel.Undated)+" without a time left out")
+	}
+	return list
 }
 
 func sessionCount(n int) string {

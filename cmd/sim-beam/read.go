@@ -178,7 +178,7 @@ type rest struct {
 	Files, Lines, BadLines, Unread, Problems, Repeated int
 	List                                               []traces.Problem
 	Unsupported                                        map[string]int
-	Chosen, Of                                         int // as in traces.Selection
+	Chosen, Of, Undated                                int // as in traces.Selection
 }
 
 // choose leaves in the corpus the sessions that the scenario selects, and notes the rest.
@@ -191,7 +191,7 @@ func (x *reading) choose(p *scenarios.Plan) error {
 	x.rest = rest{
 		Files: len(c.Inputs.Files), Lines: c.Lines, BadLines: c.BadLines, Unread: c.Unread, Problems: c.NumProblems, Repeated: c.Repeated,
 		List: c.Problems, Unsupported: c.Unsupported,
-		Chosen: len(chosen.Sessions), Of: chosen.Of,
+		Chosen: len(chosen.Sessions), Of: chosen.Of, Undated: chosen.Undated,
 	}
 	return nil
 }
@@ -205,7 +205,7 @@ func (r *rest) add(o *rest) {
 	for agent, n := range o.Unsupported {
 		r.Unsupported[agent] += n
 	}
-	r.Chosen, r.Of = r.Chosen+o.Chosen, r.Of+o.Of
+	r.Chosen, r.Of, r.Undated = r.Chosen+o.Chosen, r.Of+o.Of, r.Undated+o.Undated
 }
 
 // line returns a problem as a line.

@@ -211,7 +211,6 @@ var gone = map[string]string{
 	"sim ablate --pairs":          "sim ablate --set PATH=VALUE switches one mechanism, and shows what each other one is worth then",
 	"sim tune --subject-to":       "--chart front=FILE draws cost against recall, and --format csv lists both for every setting",
 	"sim tune --design":           "settings are drawn by Halton's sequence",
-	"sim compare --all":           "--format csv and json have all metrics, and --metric chooses some",
 	"sim compare --baseline":      "the run or strategy that is named first is the one that others are compared with",
 	"sim compare --level":         ninetyFive,
 	"sim compare --resamples":     ninetyFive,

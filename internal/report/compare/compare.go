@@ -42,6 +42,9 @@ type Options struct {
 	Cells []string
 	// Metrics are the names of the metrics to compare; empty for all.
 	Metrics []string
+	// All shows every metric in tables, not only those of the run table and the classes of
+	// cost and of misses that differ. CSV and JSON have all.
+	All bool
 }
 
 // sampling estimates what other sessions would show.
@@ -59,6 +62,7 @@ type Report struct {
 	Notes       []string     `json:"notes,omitempty"` // about the whole report
 	// Chosen says that metrics were selected by name, so that all of them are shown.
 	Chosen bool `json:"-"`
+	All    bool `json:"-"` // see [Options]
 }
 
 // Comparison compares one side with the baseline over the sessions of both.
@@ -94,7 +98,7 @@ func runWith(ctx context.Context, inputs []Input, o Options, e stats.Estimator) 
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Schema: Schema, Level: e.Level, Resamples: e.Resamples, Seed: e.Seed, Inputs: inputs, Chosen: len(o.Metrics) > 0,
+	r := &Report{Schema: Schema, Level: e.Level, Resamples: e.Resamples, Seed: e.Seed, Inputs: inputs, Chosen: len(o.Metrics) > 0, All: o.All,
 		Baseline: list[0].sides[0].label}
 	for _, p := range list {
 		c, err := r.compareSides(ctx, p, metrics, e)

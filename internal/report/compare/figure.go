@@ -84,13 +84,13 @@ func (c *Comparison) Changed() bool {
 	return slices.ContainsFunc(c.Figures, func(f Figure) bool { return f.Changed() })
 }
 
-// shown returns the figures that a table has: all if metrics were asked for,
+// shown returns the figures that a table has: all if they or metrics were asked for,
 // otherwise those of the run table, then the classes of cost and of misses that changed.
 func (r *Report) shown(c *Comparison) []Figure {
 	var list []Figure
 	for _, summary := range []bool{true, false} {
 		for _, f := range c.Figures {
-			if f.Summary == summary && (r.Chosen || f.Summary || f.part() && f.Changed()) {
+			if f.Summary == summary && (r.All || r.Chosen || f.Summary || f.part() && f.Changed()) {
 				list = append(list, f)
 			}
 		}

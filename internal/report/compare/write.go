@@ -42,7 +42,7 @@ func (r *Report) sections(comment bool) []document.Section {
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
 		heading := c.title() + " · " + document.Count(c.Sessions, "session")
-		if !c.Changed() && !r.Chosen {
+		if !c.Changed() && !r.Chosen && !r.All {
 			same = append(same, document.Text{Text: "no difference in any metric: " + heading, Notes: c.Notes})
 			continue
 		}
