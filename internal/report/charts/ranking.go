@@ -162,11 +162,17 @@ func rankingColumns() []document.ColumnOf[ranked] {
 		}
 		return document.Cell{Value: v, Text: text}
 	}
+	place := func(n int) any { // nothing where there is no order
+		if n == 0 {
+			return nil
+		}
+		return n
+	}
 	return []document.ColumnOf[ranked]{
 		column("view", "", false, func(s ranked) any { return s.view.Name }),
 		column("acting_sessions", "", true, func(s ranked) any { return s.view.Acting }),
-		column("place", "PLACE", true, func(s ranked) any { return document.Cell{Value: s.Place.First, Text: placeRange(s.Place)} }),
-		column("place_last", "", true, func(s ranked) any { return s.Place.Last }),
+		column("place", "PLACE", true, func(s ranked) any { return document.Cell{Value: place(s.Place.First), Text: placeRange(s.Place)} }),
+		column("place_last", "", true, func(s ranked) any { return place(s.Place.Last) }),
 		column("strategy", "STRATEGY", false, func(s ranked) any { return s.Strategy }),
 		column("idealised", "", false, func(s ranked) any { return s.ideal }),
 		column("cost_usd", "COST", true, func(s ranked) any { return figure(s.CostUSD, document.USD(s.CostUSD, 2)) }),
@@ -174,11 +180,11 @@ func rankingColumns() []document.ColumnOf[ranked] {
 		column("needed_recall", "RECALL", true, func(s ranked) any {
 			return figure(s.Recall, document.Percent(s.Recall)+" ("+placed(s.PlaceRecall)+")")
 		}),
-		column("place_recall", "", true, func(s ranked) any { return s.PlaceRecall.First }),
+		column("place_recall", "", true, func(s ranked) any { return place(s.PlaceRecall.First) }),
 		column("added_latency_seconds", "WAIT", true, func(s ranked) any {
 			return figure(s.WaitSeconds, document.Seconds(s.WaitSeconds)+" ("+placed(s.PlaceWait)+")")
 		}),
-		column("place_wait", "", true, func(s ranked) any { return s.PlaceWait.First }),
+		column("place_wait", "", true, func(s ranked) any { return place(s.PlaceWait.First) }),
 		column("regret_usd", "REGRET", true, func(s ranked) any { return figure(s.RegretUSD, document.USD(s.RegretUSD, 2)) }),
 		column("why", "WHY", false, func(s ranked) any { return s.Why }),
 	}
