@@ -128,7 +128,7 @@ func (p *page) findings() []document.Section {
 	}
 	for i := range listed {
 		f := &listed[i]
-		t.Rows = append(t.Rows, []any{fmt.Sprint(i + 1), f.Title, f.USD, fmt.Sprint(f.Count), f.Tokens})
+		t.Rows = append(t.Rows, []any{fmt.Sprint(i + 1), f.Title, f.USD, document.Cell{Value: f.Count, Text: document.Whole(f.Count)}, f.Tokens})
 	}
 	if n := len(p.Findings) - len(listed); n > 0 {
 		t.Notes = append(t.Notes, document.Count(n, "smaller finding")+", and the bill by class, model, day and project: --all")
