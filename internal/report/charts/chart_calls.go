@@ -326,10 +326,10 @@ func bucketOf(calls []results.CellCalls) step {
 	return steps[i]
 }
 
-// bucketed returns the usage of calls in each span of time.
+// bucketed returns the usage of calls in each span of time; calls before the start count in the first.
 func bucketed(calls []results.CallRecord, width time.Duration) (buckets []prompt.Usage) {
 	for i := range calls {
-		at := int(calls[i].Start / int64(width))
+		at := max(0, int(calls[i].Start/int64(width)))
 		for len(buckets) <= at {
 			buckets = append(buckets, prompt.Usage{})
 		}
