@@ -29,8 +29,11 @@ larger than the level it acts at. Then it draws the context of the largest sessi
 call by call, with the strategy and without it.`,
 		Example: "  sim strategies check mine.yaml\n  sim run --strategy mine.yaml,recorded ~/.claude/projects",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			switch {
+			case len(args) == 0:
 				return usageError{fmt.Errorf("which file? sim strategies show NAME prints one to start from")}
+			case f.format == "csv" || f.format == "json":
+				return usageError{fmt.Errorf("a strategy is checked in words: use --format table, markdown or html")}
 			}
 			return checkStrategy(cmd, &f, args[0], args[1:], window)
 		},
