@@ -60,7 +60,7 @@ func TestOtherSessions(t *testing.T) {
 		{weekly, 40, 20, true, 5, 5, 5, 0},
 		{weekly, 10, 8, true, 5, 5, 5, 0},
 		{bars, 40, 20, false, 200, 1, 10, 10},
-		{bars, 15, 8, false, 100, 0, 5, 25},
+		{bars, 15, 8, false, 200, 1, 10, 50},
 		{weekly, 3, 2, true, 5, 0, 0, 5},
 	} {
 		f := parsed(t, tc.rules)
