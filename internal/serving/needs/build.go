@@ -123,6 +123,11 @@ func (b *builder) touch(k int32) {
 	}
 }
 
+// wasShown reports whether a block has shown an object; of no object, -1, none has.
+func (b *builder) wasShown(object int32) bool {
+	return object >= 0 && b.shown[object] > 0
+}
+
 // summary posts the terms of a recorded summary, so that a replay that has it can find them.
 func (b *builder) summary(i int32, e *traces.Event) {
 	if e.Kind != traces.EventCompact || e.Summary.Len() == 0 {
@@ -228,7 +233,7 @@ func (b *builder) value(k int32, bl *prompt.Block, v *argument) {
 			b.add(recall.NeedTask, k, f.key, func(p *prompt.Block) bool { return p.Kind == prompt.KindToolUse })
 		}
 		return
-	case v.role == rolePath && (writes || bl.Op == prompt.OpRead && b.shown[max(0, bl.Object)] > 0):
+	case v.role == rolePath && (writes || bl.Op == prompt.OpRead && b.wasShown(bl.Object)):
 		for _, f := range slices.Backward(v.terms()) { // the longest first
 			if f.kind == recall.NeedPath && b.add(recall.NeedPath, k, f.key, anything) {
 				return

@@ -203,6 +203,40 @@ func TestRarity(t *testing.T) {
 	}
 }
 
+// A call that reads without naming a file in the way its reader knows (an image that is viewed, an argument of another
+// name) has no object: what it names is a need like any other, whether the session has objects or not.
+func TestReadWithoutAnObject(t *testing.T) {
+	for _, tt := range []struct {
+		name, tool, input, result string
+		want                      int
+	}{
+		{"no file was read, a listing names it", "Bash", `{"command":"ls"}`, "/p/art/cover.png", 1},
+		{"no file was read, the model names it", "Bash", `{"command":"draw /p/art/cover.png"}`, "done", 0},
+		{"another file was read, which names it", "Read", `{"file_path":"/p/list.txt"}`, "1→/p/art/cover.png", 1},
+	} {
+		var talk needstest.Talk
+		talk.Person("look at the picture")
+		talk.Call(tt.tool, tt.input, tt.result)
+		other(&talk, 12)
+		talk.Call("Read", `{"filePath":"/p/art/cover.png"}`, "ok")
+		x, _ := build(t, &talk)
+		if n := len(of(x, recall.NeedPath)); n != tt.want {
+			t.Errorf("%s: %d needs of kind path, want %d", tt.name, n, tt.want)
+		}
+	}
+	// A file that was read is the first object, and no other one.
+	var talk needstest.Talk
+	talk.Person("look at the picture")
+	talk.Call("Read", `{"file_path":"/p/list.txt"}`, "1→nothing")
+	talk.Call("Bash", `{"command":"draw /p/art/cover.png"}`, "done")
+	other(&talk, 12)
+	talk.Call("Read", `{"filePath":"/p/art/cover.png"}`, "ok")
+	x, _ := build(t, &talk)
+	if n := len(of(x, recall.NeedPath)); n != 0 {
+		t.Errorf("%d needs of kind path, want none: the model named the file itself", n)
+	}
+}
+
 // Sessions without a text to look at, binary results and minified code of 10 MB give what they can.
 func TestOddInput(t *testing.T) {
 	var none needstest.Talk
