@@ -91,9 +91,7 @@ func (f *Filter) conditions() []condition {
 	begins("since", f.Since, func(t time.Time) bool { return !t.Before(f.Since) })
 	begins("before", f.Until, func(t time.Time) bool { return t.Before(f.Until) })
 	if f.ByCall && len(list) > 0 {
-		list = []condition{{"calls", f.period(), func(s *Session) bool {
-			return s.hasCall(func(r *Round) bool { return f.InPeriod(r.At) })
-		}, nil}}
+		list = []condition{{"calls", f.period(), f.called, nil}}
 	}
 	oneOf := func(name string, values []string, match func(want, has string) bool, known func(*Session) []string) {
 		if len(values) > 0 {

@@ -193,6 +193,50 @@ func TestSelectNothing(t *testing.T) {
 	}
 }
 
+// A period of calls takes the sessions that it takes when their bodies are in memory, also of those whose bodies are
+// elsewhere; these are read only if the period lies between the first and the last call.
+func TestByCallWithoutBody(t *testing.T) {
+	whole := session(t, "1", "/a", "m", "03-01 10:00:00", "03-04 10:00:00", "03-09 10:00:00")
+	undated := &Session{ID: "2", Models: []string{"m"}, Threads: []Thread{{Rounds: make([]Round, 2)}},
+		Start: whole.Start, End: whole.End}
+	day := func(d int) time.Time {
+		if d == 0 {
+			return time.Time{}
+		}
+		return time.Date(2026, 3, d, 0, 0, 0, 0, time.UTC)
+	}
+	for _, tc := range []struct {
+		since, until int // days of March, 0 for no bound
+		taken, read  bool
+	}{
+		{0, 1, false, false},
+		{0, 2, true, false},
+		{1, 2, true, false},
+		{2, 4, false, true},
+		{2, 5, true, true},
+		{5, 0, true, false},
+		{9, 10, true, false},
+		{10, 0, false, false},
+	} {
+		f := Filter{Since: day(tc.since), Until: day(tc.until), ByCall: true}
+		for _, s := range []*Session{whole, undated} {
+			read := false
+			head := s.Head()
+			apart := head.Without(func() (*Session, error) { read = true; return s, nil })
+			taken, wantRead := tc.taken && s == whole, tc.read && s == whole
+			if f.Match(s) != taken || f.Match(apart) != taken || read != wantRead {
+				t.Errorf("session %s, %s: taken %v, without its body %v, which was read: %v; want %v, %v, %v",
+					s.ID, &f, f.Match(s), f.Match(apart), read, taken, taken, wantRead)
+			}
+		}
+	}
+	gone := whole.Head()
+	lost := gone.Without(func() (*Session, error) { return nil, errors.New("gone") })
+	if f := (Filter{Since: day(2), Until: day(3), ByCall: true}); !f.Match(lost) {
+		t.Error("a session that cannot be read is left out before anybody can say so")
+	}
+}
+
 // Counts of a corpus are of the sessions left and of what belongs to none.
 func TestFilterApply(t *testing.T) {
 	a, b := session(t, "1", "/a", "m", "03-01 10:00:00"), session(t, "2", "/b", "m", "03-01 10:00:00")

@@ -53,20 +53,30 @@ func (f *Filter) Select(sessions []*Session) Selection {
 	return sel
 }
 
-// hasCall reports whether any call of s, or a summary call of its own, is as asked.
-func (s *Session) hasCall(is func(*Round) bool) bool {
-	return slices.ContainsFunc(s.Threads, func(t Thread) bool {
-		for i := range t.Rounds {
-			if is(&t.Rounds[i]) {
-				return true
-			}
+// called reports whether any call of s was made in the period of f. A session whose body is elsewhere knows when its
+// first and its last call were made; only if the period lies between the two is the body asked. One that cannot be
+// read is taken, so that whoever simulates it says what is wrong.
+func (f *Filter) called(s *Session) bool {
+	if s.away != nil {
+		first, last := s.callTimes()
+		switch {
+		case first == 0 || unixTime(last).Before(f.Since) || !f.Until.IsZero() && !unixTime(first).Before(f.Until):
+			return false
+		case f.InPeriod(first) || f.InPeriod(last):
+			return true
 		}
-		return false
+		whole, err := s.Load()
+		if err != nil {
+			return true
+		}
+		s = whole
+	}
+	return slices.ContainsFunc(s.Threads, func(t Thread) bool {
+		return slices.ContainsFunc(t.Rounds, func(r Round) bool { return f.InPeriod(r.At) })
 	})
 }
 
-// callTimes returns when the first and the last call of s were made, unix ns, or when it
-// began and ended if no call has a time.
+// callTimes returns when the first and the last call of s were made, unix ns; 0 if no call has a time.
 func (s *Session) callTimes() (first, last int64) {
 	if s.away != nil {
 		return s.away.first, s.away.last
@@ -80,9 +90,6 @@ func (s *Session) callTimes() (first, last int64) {
 				last = max(last, at)
 			}
 		}
-	}
-	if first == 0 {
-		return s.Start, s.End
 	}
 	return first, last
 }
