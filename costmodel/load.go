@@ -58,6 +58,7 @@ type periodFile struct {
 	From    day `yaml:"from"`
 	listed  `yaml:",inline"`
 	Storage float64    `yaml:"storage" min:"0" max:"1000000"`
+	Search  float64    `yaml:"search" min:"0" max:"1000000"`
 	Fast    *float64   `yaml:"fast" above:"0" max:"1000"`
 	Tiers   []tierFile `yaml:"tiers"`
 }
@@ -262,7 +263,7 @@ func (l *listed) perToken() [numClasses]float64 {
 }
 
 func (f *periodFile) period() period {
-	p := period{from: f.From.Time, fast: value(f.Fast), storage: f.Storage, unread: f.Read == nil, rate: Rate{base: f.perToken()}}
+	p := period{from: f.From.Time, fast: value(f.Fast), storage: f.Storage, search: f.Search, unread: f.Read == nil, rate: Rate{base: f.perToken()}}
 	for i := range f.Tiers {
 		p.rate.tiers = append(p.rate.tiers, rateTier{f.Tiers[i].Above, f.Tiers[i].perToken()})
 	}

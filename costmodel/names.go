@@ -12,31 +12,45 @@ import (
 
 // spelling is a model name as recorded, taken apart.
 type spelling struct {
-	forms       []string // names to look for, the most specific first
+	forms       []form   // names to look for, the most specific first
+	terms       []string // taken off the name so far: "fast", "us", "batch", "free"
 	longContext bool     // has "[1m]" at its end
-	terms       []string // other words in brackets at its end: "fast", "us", "batch"
 	regional    bool     // had a regional prefix of a cloud platform
+}
+
+// form is a name that the table may have, with the terms of service that were taken off it.
+type form struct {
+	name  string
+	terms []string
 }
 
 var (
 	// us.anthropic.claude-opus-4-5-20251101-v1:0: region, vendor, then the
 	// name. "global." is priced like the provider's own endpoint.
-	platformPrefix = regexp.MustCompile(`^(?:(us|us-gov|eu|apac|jp|au|ca|global)\.)?(anthropic|openai|google|deepseek)\.`)
+	platformPrefix = regexp.MustCompile(`^(?:(us|us-gov|eu|apac|jp|au|ca|regional|global)\.)?(anthropic|openai|google|deepseek)\.`)
 	platformSuffix = regexp.MustCompile(`-v[0-9]+(:[0-9]+k?)*$`)
-	dateSuffix     = regexp.MustCompile(`-(20[0-9]{6}|20[0-9]{2}-[0-9]{2}-[0-9]{2}|latest|default)$`)
-	previewSuffix  = regexp.MustCompile(`-(preview-[0-9]{2}-20[0-9]{2}|00[0-9])$`)
+	// anthropic:claude-sonnet-4-5, databricks-claude-opus-4-1: what a library or a gateway
+	// puts before the name.
+	gatewayPrefix = regexp.MustCompile(`^(?:[a-z][a-z_-]*:|databricks-|openai-|anthropic-)`)
+	// claude-opus-5:batch, deepseek-chat:free, gpt-5.5:nitro: how a gateway routes the call.
+	routeSuffix   = regexp.MustCompile(`:(batch|free|beta|nitro|floor|online|extended|exacto|thinking)$`)
+	fastSuffix    = regexp.MustCompile(`-(fast|priority)$`)
+	dateSuffix    = regexp.MustCompile(`-(20[0-9]{6}|20[0-9]{2}-[0-9]{2}-[0-9]{2}|(?:0[1-9]|1[0-2])[0-3][0-9]|latest|default)$`)
+	previewSuffix = regexp.MustCompile(`-(preview-[0-9]{2}-20[0-9]{2}|00[0-9])$`)
+	// gpt-5.3-codex-high, claude-opus-4-5-thinking: how much the model thinks, at its price.
+	effortSuffix = regexp.MustCompile(`-(none|minimal|low|medium|high|xhigh|max|thinking)$`)
 
 	// claude-4-5-sonnet, claude-3.7-sonnet, claude-4-opus: version first.
 	claudeOld = regexp.MustCompile(`^claude-([0-9])(?:[-.]([0-9]))?-([a-z]+)$`)
 	// claude-opus-4.5, claude-sonnet-4-0.
 	claudeNew = regexp.MustCompile(`^claude-([a-z]+)-([0-9])(?:[-.]([0-9]))?$`)
-	// gpt-5-3-codex.
-	gptDashed = regexp.MustCompile(`^gpt-([0-9])-([0-9])(-.*)?$`)
+	// gpt-5-3-codex, gemini-2-5-pro, deepseek-v4-1-flash.
+	dashed = regexp.MustCompile(`^(gpt-|gemini-|deepseek-v)([0-9])-([0-9])(-.*)?$`)
 )
 
 // spell lists the names that a recorded name may stand for: the name itself, then without
-// the window suffix, the route, the platform's decorations and the date, and last in the
-// table's own spelling.
+// the window suffix, the route, the platform's decorations, the date and the effort, each
+// also in the table's own spelling.
 func spell(name string) spelling {
 	var s spelling
 	n := fold(name)
@@ -60,24 +74,41 @@ func spell(name string) spelling {
 		n = before
 		s.add(n)
 	}
-	if m := platformPrefix.FindStringSubmatch(n); m != nil {
+	if m := routeSuffix.FindStringSubmatch(n); m != nil {
+		if m[1] == "batch" || m[1] == "free" {
+			s.terms = append(s.terms, m[1])
+		}
+		n = strings.TrimSuffix(n, m[0])
+		s.add(n)
+	}
+	if m := gatewayPrefix.FindString(n); m != "" {
+		n = n[len(m):]
+		s.add(n)
+	}
+	m := platformPrefix.FindStringSubmatch(n)
+	if m != nil {
 		s.regional = m[1] != "" && m[1] != "global"
 		n = n[len(m[0]):]
 		s.add(n)
+	}
+	if m != nil || strings.Contains(n, ":") {
 		n = platformSuffix.ReplaceAllString(n, "")
 		s.add(n)
 	}
-	for _, suffix := range []*regexp.Regexp{dateSuffix, previewSuffix} {
+	for _, suffix := range []*regexp.Regexp{fastSuffix, dateSuffix, previewSuffix, effortSuffix} {
+		if suffix == fastSuffix && suffix.MatchString(n) {
+			s.terms = append(s.terms, "fast")
+		}
 		n = suffix.ReplaceAllString(n, "")
 		s.add(n)
+		s.add(respell(n))
 	}
-	s.add(respell(n))
 	return s
 }
 
 func (s *spelling) add(n string) {
-	if n != "" && (len(s.forms) == 0 || s.forms[len(s.forms)-1] != n) {
-		s.forms = append(s.forms, n)
+	if n != "" && (len(s.forms) == 0 || s.forms[len(s.forms)-1].name != n) {
+		s.forms = append(s.forms, form{n, slices.Clip(s.terms)})
 	}
 }
 
@@ -86,11 +117,11 @@ func (s *spelling) plain() string {
 	if len(s.forms) == 0 {
 		return ""
 	}
-	return s.forms[len(s.forms)-1]
+	return s.forms[len(s.forms)-1].name
 }
 
 // respell brings a bare name into the table's spelling: family before version
-// and dashes for Claude, a dotted version for GPT.
+// and dashes for Claude, a dotted version for the others.
 func respell(n string) string {
 	if m := claudeOld.FindStringSubmatch(n); m != nil {
 		return claudeName(m[3], m[1], m[2])
@@ -98,8 +129,8 @@ func respell(n string) string {
 	if m := claudeNew.FindStringSubmatch(n); m != nil {
 		return claudeName(m[1], m[2], m[3])
 	}
-	if m := gptDashed.FindStringSubmatch(n); m != nil {
-		return "gpt-" + m[1] + "." + m[2] + m[3]
+	if m := dashed.FindStringSubmatch(n); m != nil {
+		return m[1] + m[2] + "." + m[3] + m[4]
 	}
 	return n
 }

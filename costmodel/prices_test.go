@@ -68,6 +68,7 @@ func TestClaudePriceList(t *testing.T) {
 		in, w5, w1, read, out float64
 		above                 int64
 	}{
+		{[]string{"claude-fable-5-2", "claude-mythos-5-2"}, 8, 10, 16, 0.20, 40, 0},
 		{[]string{"claude-fable-5-1", "claude-mythos-5-1"}, 10, 12.50, 20, 0.25, 50, 0},
 		{[]string{"claude-fable-5", "claude-mythos-5"}, 10, 12.50, 20, 1, 50, 0},
 		{[]string{"claude-opus-5-5"}, 4, 5, 8, 0.20, 20, 0},
@@ -91,13 +92,14 @@ func TestClaudePriceList(t *testing.T) {
 }
 
 // Writes cost 1.25× (5 minutes) and 2× (1 hour) of the input, reads 0.1×, but
-// 0.05× on Opus and Sonnet 5.5 and 0.025× on Fable and Mythos 5.1
+// 0.05× on Opus and Sonnet 5.5 and 0.025× on Fable and Mythos 5.1 and 5.2
 // (platform.claude.com, pricing), in every tier and period. Claude 3 Haiku's
 // list prices are rounded.
 func TestClaudeMultipliers(t *testing.T) {
 	tab := table(t)
 	read := map[string]float64{
 		"claude-opus-5-5": 0.05, "claude-sonnet-5-5": 0.05, "claude-fable-5-1": 0.025, "claude-mythos-5-1": 0.025,
+		"claude-fable-5-2": 0.025, "claude-mythos-5-2": 0.025,
 	}
 	checked := 0
 	for _, name := range tab.Names() {
@@ -143,9 +145,9 @@ func TestOtherPriceLists(t *testing.T) {
 		{"gpt-5.4", 272_000, 5, 5, 0.5, 22.5},
 		{"gpt-5.5", 0, 5, 5, 0.5, 30},
 		{"gpt-5.5", 272_000, 10, 10, 1, 45},
-		{"gpt-5.6-sol", 0, 5, 6.25, 0.5, 30},
-		{"gpt-5.6-sol", 272_000, 10, 12.5, 1, 45},
-		{"gpt-5.6", 272_000, 10, 12.5, 1, 45},
+		{"gpt-5.6-sol", 0, 4, 5, 0.4, 20},
+		{"gpt-5.6-sol", 272_000, 8, 10, 0.8, 30},
+		{"gpt-5.6", 272_000, 8, 10, 0.8, 30},
 		{"gpt-5.6-terra", 0, 2, 2.5, 0.2, 12},
 		{"gpt-5.6-terra", 272_000, 4, 5, 0.4, 18},
 		{"gpt-5.6-luna", 0, 0.2, 0.25, 0.02, 1.2},
@@ -153,6 +155,10 @@ func TestOtherPriceLists(t *testing.T) {
 		{"gpt-6-astra", 272_000, 20, 25, 2, 75},
 		{"gpt-6-sol", 0, 2, 2.5, 0.2, 10},
 		{"gpt-6-sol", 272_000, 4, 5, 0.4, 15},
+		{"gpt-6.1-sol", 0, 2, 2.5, 0.1, 10},
+		{"gpt-6.1-sol", 272_000, 4, 5, 0.2, 15},
+		{"gpt-6.1-terra", 0, 1, 1.25, 0.05, 5},
+		{"gpt-6.1-terra", 272_000, 2, 2.5, 0.1, 7.5},
 		{"gpt-6-luna", 0, 0.1, 0.125, 0.01, 0.5},
 		{"gpt-6-luna", 272_000, 0.2, 0.25, 0.02, 0.75},
 		{"gemini-2.5-pro", 0, 1.25, 1.25, 0.125, 10},
@@ -164,8 +170,10 @@ func TestOtherPriceLists(t *testing.T) {
 		{"gemini-3.5-flash", 0, 1.5, 1.5, 0.15, 9},
 		{"gemini-3.6-flash", 0, 0.75, 0.75, 0.075, 3.75},
 		{"gemini-3.7-flash", 0, 0.75, 0.75, 0.075, 3.75},
-		{"deepseek-v4-flash", 0, 0.14, 0.14, 0.0028, 0.28},
-		{"deepseek-v4-pro", 0, 0.435, 0.435, 0.003625, 0.87},
+		{"gemini-3.8-flash", 0, 0.75, 0.75, 0.075, 3.75},
+		{"gemini-4-argon", 0, 2, 2, 0.1, 10},
+		{"deepseek-v4-flash", 0, 0.15, 0.15, 0.003, 0.6},
+		{"deepseek-v4-pro", 0, 0.66, 0.66, 0.022, 1.98},
 		{"deepseek-chat", 0, 0.28, 0.28, 0.028, 0.42},
 	} {
 		p := lookup(t, table(t), row.model, "2026-11-01")
@@ -194,6 +202,13 @@ func TestPricesByDate(t *testing.T) {
 		{"GPT-5.6 Terra before its cut of 2026-07-30", "gpt-5.6-terra", "2026-07-29", 1, 2.5, 0.25, 15, "", "2026-07-30"},
 		{"GPT-5.6 Luna before its cut", "gpt-5.6-luna", "2026-07-29", 1, 1, 0.1, 6, "", "2026-07-30"},
 		{"GPT-5.6 Luna after", "gpt-5.6-luna", "2026-07-30", 1, 0.2, 0.02, 1.2, "2026-07-30", ""},
+		{"GPT-5.6 Sol before its cut of 2026-08-21 (OpenAI's changelog)", "gpt-5.6-sol", "2026-08-20", 1, 5, 0.5, 30, "", "2026-08-21"},
+		{"GPT-5.6 Sol after", "gpt-5.6-sol", "2026-10-03", 272_001, 8, 0.8, 30, "2026-08-21", ""},
+		{"DeepSeek V4 Flash, flat", "deepseek-v4-flash", "2026-08-16", 1, 0.14, 0.0028, 0.28, "", "2026-08-17"},
+		{"DeepSeek V4 Flash, off-peak", "deepseek-v4-flash", "2026-08-17", 1, 0.22, 0.007, 0.66, "2026-08-17", "2026-09-10"},
+		{"DeepSeek V4 Pro, flat", "deepseek-v4-pro", "2026-08-16", 1, 0.435, 0.003625, 0.87, "", "2026-08-17"},
+		{"Gemini 4 Argon, introductory to 2026-11-30", "gemini-4-argon", "2026-11-30", 1, 2, 0.1, 10, "", "2026-12-01"},
+		{"Gemini 4 Argon after", "gemini-4-argon", "2026-12-01", 1, 4, 0.2, 20, "2026-12-01", ""},
 		{"Gemini 3.6 Flash to the end of 2026", "gemini-3.6-flash", "2026-12-31", 1, 0.75, 0.075, 3.75, "", "2027-01-01"},
 		{"Gemini 3.6 Flash from 2027", "gemini-3.6-flash", "2027-01-01", 1, 1.5, 0.15, 7.5, "2027-01-01", ""},
 		{"no date: as of the table", "gemini-3.6-flash", "", 1, 0.75, 0.075, 3.75, "", "2027-01-01"},
@@ -246,5 +261,21 @@ func TestCostByClass(t *testing.T) {
 	r := p.Standard()
 	if zero := r.Cost(&prompt.Usage{}); zero != [results.NumClasses]float64{} {
 		t.Errorf("no tokens cost %g", zero)
+	}
+}
+
+// Searches of the web by the server: $10 a thousand at Anthropic (platform.claude.com, pricing)
+// and OpenAI (developers.openai.com, pricing), $14 for Gemini 3 and later and $35 for 2.5
+// (ai.google.dev, pricing), in every period; none is known of DeepSeek.
+func TestSearchPrices(t *testing.T) {
+	for model, perThousand := range map[string]float64{
+		"claude-opus-5": 10, "claude-sonnet-4-5": 10, "gpt-6.1-sol": 10, "gpt-5.6-sol": 10, "gemini-3.8-flash": 14, "gemini-2.5-pro": 35,
+		"deepseek-v4-pro": 0,
+	} {
+		for _, day := range []string{"2026-01-01", "2027-01-01"} {
+			if got := lookup(t, table(t), model, day).Search * 1000; !near(got, perThousand) {
+				t.Errorf("%s on %s: $%g a thousand, want $%g", model, day, got, perThousand)
+			}
+		}
 	}
 }

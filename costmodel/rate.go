@@ -48,7 +48,8 @@
 //	        write_1h: 6
 //	        write: 3.75          # writes of another lifetime; left out: as write_5m, else as input
 //	        storage: 4.5         # kept caches, USD per million tokens and hour
-//	        fast: 2              # multiplier of fast mode
+//	        search: 10           # searches of the web by the server, USD per thousand
+//	        fast: 2              # multiplier of fast mode, also called priority
 //	        tiers:               # for requests with more input tokens than above; the same prices
 //	          - {above: 200000, input: 6, output: 22.5, read: 0.6, write_5m: 7.5, write_1h: 12, write: 7.5}
 //	      - from: 2026-12-01     # date (UTC); only the first entry may be without one

@@ -40,6 +40,16 @@ func Default() (*Table, error) { return defaultTable() }
 // for reproducible runs. Zero when the table does not say.
 func (t *Table) AsOf() time.Time { return t.asOf }
 
+// Stale returns the date the facts were collected at, in words for behind "prices", if a call
+// of that time is more than 30 days younger; "" otherwise, and for a table without a date.
+func (t *Table) Stale(last time.Time) string {
+	const month = 30 * 24 * time.Hour
+	if t.asOf.IsZero() || last.Sub(t.asOf) <= month {
+		return ""
+	}
+	return " as of " + t.asOf.Format(time.DateOnly)
+}
+
 // Digest returns the SHA-256 of the price file the table was read from, in
 // hexadecimal as sha256sum prints it: it distinguishes files of one name. A
 // merged table has the digest of the file merged last, an empty one none.
@@ -59,7 +69,7 @@ func (t *Table) Key() string {
 		m := t.models[name]
 		fmt.Fprintf(h, "%q %v\n", name, []any{m.Window, m.MaxOutput, m.MinCache, m.Batch, m.GeoUS, m.Regional})
 		for _, p := range m.periods {
-			fmt.Fprintln(h, p.from.UnixNano(), p.fast, p.storage, p.rate)
+			fmt.Fprintln(h, p.from.UnixNano(), p.fast, p.storage, p.search, p.rate)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
@@ -77,8 +87,9 @@ func (t *Table) Names() []string {
 
 // Lookup returns what a model costs at a time. Names resolve as recorded: in
 // any case, with a date ("claude-opus-4-5-20251101", "…@20251101"), a route
-// ("anthropic/…", "opencode/…"), the decorations of a cloud platform
-// ("us.anthropic.…-v1:0"), the suffix "[1m]", terms of service ("[fast]", "[us]", "[batch]"), whose
+// ("anthropic/…", "opencode/…", "anthropic:…", ":beta"), the decorations of a cloud platform
+// ("us.anthropic.…-v1:0"), the suffix "[1m]", an effort ("-high", "-thinking"), terms of
+// service ("[fast]", "-fast", "[us]", "[batch]", ":batch", ":free"), whose
 // multipliers the price then includes, or an older order of the parts
 // ("claude-3-5-haiku", "claude-4.5-sonnet"). The longest form of the name that
 // the table has wins. For a zero time the prices are those at AsOf, or the
@@ -89,7 +100,7 @@ func (t *Table) Names() []string {
 // others: see [Price.Early].
 func (t *Table) Lookup(model string, at time.Time) (Price, error) {
 	s := spell(model)
-	m := t.resolve(&s)
+	m, terms := t.resolve(&s)
 	if m == nil {
 		return Price{}, t.unknown(model, &s)
 	}
@@ -101,12 +112,9 @@ func (t *Table) Lookup(model string, at time.Time) (Price, error) {
 	}
 	p := m.price(at)
 	p.LongContext, p.Regional = s.longContext, s.regional
-	if t.priceAs[fold(model)] != "" {
-		s.terms = nil // what the name as a whole is billed as has no terms
-	}
-	for _, term := range s.terms {
+	for _, term := range terms {
 		factor := p.factor(term)
-		if factor == 0 {
+		if factor == 0 && term != "free" {
 			return Price{}, t.unknown(model, &s)
 		}
 		p.rate = p.rate.times(factor)
@@ -127,26 +135,27 @@ func (p *Price) factor(term string) float64 {
 	return 0
 }
 
-func (t *Table) resolve(s *spelling) *Model {
+// resolve returns the model of a name, nil for none, and the terms that the name has besides.
+func (t *Table) resolve(s *spelling) (*Model, []string) {
 	for _, form := range s.forms {
-		if m := t.models[t.priceAs[form]]; m != nil {
-			return m
+		if m := t.models[t.priceAs[form.name]]; m != nil {
+			return m, form.terms
 		}
 	}
 	return t.listed(s)
 }
 
 // listed resolves a name without the aliases of --price-as.
-func (t *Table) listed(s *spelling) *Model {
+func (t *Table) listed(s *spelling) (*Model, []string) {
 	for _, form := range s.forms {
-		if m := t.models[form]; m != nil {
-			return m
+		if m := t.models[form.name]; m != nil {
+			return m, form.terms
 		}
-		if m := t.models[t.aliases[form]]; m != nil {
-			return m
+		if m := t.models[t.aliases[form.name]]; m != nil {
+			return m, form.terms
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 func (t *Table) unknown(model string, s *spelling) error {
@@ -168,7 +177,7 @@ func (t *Table) Merge(over *Table) *Table {
 	for k, m := range over.models {
 		merged := *m
 		s := spell(m.Name)
-		if old := t.listed(&s); old != nil {
+		if old, _ := t.listed(&s); old != nil {
 			merged.inherit(old)
 		}
 		out.models[k] = &merged
@@ -204,7 +213,7 @@ func (t *Table) WithAliases(priceAs map[string]string) (*Table, error) {
 	out := t.clone()
 	for _, from := range slices.Sorted(maps.Keys(priceAs)) {
 		to := spell(priceAs[from])
-		m := t.listed(&to)
+		m, _ := t.listed(&to)
 		if m == nil {
 			return nil, fmt.Errorf("bill %s as %s: %w", from, priceAs[from], t.unknown(priceAs[from], &to))
 		}
@@ -261,9 +270,13 @@ type period struct {
 	from    time.Time // zero for a first one whose date is not known
 	fast    float64   // multiplier of fast mode, 0 when not offered
 	storage float64   // USD per million tokens and hour
+	search  float64   // USD per thousand searches
 	unread  bool      // no price of reads is listed
 	rate    Rate
 }
+
+// searches is the number of searches that a listed price is for.
+const searches = 1000
 
 // Price is what a model costs at one time.
 type Price struct {
@@ -276,6 +289,9 @@ type Price struct {
 	// StoragePerMTokHour is what an explicitly created cache costs while it
 	// is kept, USD per million tokens and hour; 0 when there is no such fee.
 	StoragePerMTokHour float64
+	// Search is what a search of the web by the server costs beside the tokens of its
+	// call, USD; 0 when no source states it.
+	Search float64
 	// ReadAsInput says that no price of reads is listed: they are billed as input.
 	ReadAsInput bool
 	// LongContext is set for a name that ended in "[1m]": the client
@@ -306,7 +322,7 @@ func (m *Model) price(at time.Time) Price {
 		i--
 	}
 	d := &m.periods[i]
-	p := Price{Model: *m, From: d.from, Fast: d.fast, StoragePerMTokHour: d.storage, ReadAsInput: d.unread, rate: d.rate}
+	p := Price{Model: *m, From: d.from, Fast: d.fast, StoragePerMTokHour: d.storage, Search: d.search / searches, ReadAsInput: d.unread, rate: d.rate}
 	if i+1 < len(m.periods) {
 		p.Until = m.periods[i+1].from
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/sim/results"
 )
 
 // Names as clients, routers and cloud platforms record them.
@@ -50,6 +51,9 @@ func TestNames(t *testing.T) {
 		{name: "models/gemini-3-pro", want: "gemini-3-pro-preview"},
 		{name: "gemini-2.5-flash-preview-09-2025", want: "gemini-2.5-flash"},
 		{name: "deepseek/deepseek-chat", want: "deepseek-chat"},
+		{name: "gpt-6.1-terra", want: "gpt-6.1-terra"},
+		{name: "gpt-5.6-sol-pro", want: "gpt-5.6-sol"},
+		{name: "codex-mini-latest", want: "codex-mini"},
 	} {
 		p, err := table(t).Lookup(row.name, date(t, "2026-11-01"))
 		if err != nil {
@@ -155,5 +159,64 @@ func TestZeroTable(t *testing.T) {
 	}
 	if got := tab.Merge(table(t)).Names(); len(got) != len(table(t).Names()) {
 		t.Errorf("%d names after a merge into nothing, want %d", len(got), len(table(t).Names()))
+	}
+}
+
+// The decorations that the names in the tables of LiteLLM (2026-08-01) and genai-prices 0.2.3
+// have, each around every model of the table that it fits: OpenRouter's routes and variants,
+// Bedrock's, Vertex's, Azure's and Databricks' names, OpenCode's fast mode, efforts, and
+// libraries that put the provider before a colon. A term that a name has is in the price.
+func TestDecoratedNames(t *testing.T) {
+	const day = "2026-11-27"
+	tab := table(t)
+	for _, row := range []struct {
+		form   string // % is the name
+		of     string // provider, "" for any
+		factor func(*costmodel.Price) float64
+	}{
+		{form: "openrouter/vendor/%"}, {form: "github_copilot/%"}, {form: "opencode/%"}, {form: "vercel_ai_gateway/x/%"}, {form: "@cf/vendor/%"},
+		{form: "%:beta"}, {form: "openrouter/vendor/%:nitro"}, {form: "%:floor"}, {form: "%:thinking"}, {form: "%:online"}, {form: "%:exacto"},
+		{form: "openrouter/vendor/%:batch", factor: func(p *costmodel.Price) float64 { return p.Model.Batch }},
+		{form: "%-fast", factor: func(p *costmodel.Price) float64 { return p.Fast }},
+		{form: "%-fast[1m]", of: "anthropic", factor: func(p *costmodel.Price) float64 { return p.Fast }},
+		{form: "%-20260812"}, {form: "%-2026-08-12"}, {form: "%-0813"}, {form: "%@20260812"}, {form: "vertex_ai/%@default"},
+		{form: "%-high"}, {form: "%-xhigh"}, {form: "%-thinking"}, {form: "gemini/%-low", of: "google"},
+		{form: "us.anthropic.%-20260812-v1:0", of: "anthropic"}, {form: "bedrock/us-gov-west-1/%-20260812-v1:0", of: "anthropic"},
+		{form: "regional.anthropic.%", of: "anthropic"}, {form: "global.openai.%", of: "openai"}, {form: "azure/eu/%", of: "openai"},
+		{form: "databricks/databricks-%"}, {form: "snowflake/openai-%", of: "openai"}, {form: "gradient_ai/anthropic-%", of: "anthropic"},
+		{form: "anthropic:%", of: "anthropic"}, {form: "openai-codex:%", of: "openai"}, {form: "google-gla:%", of: "google"},
+	} {
+		for _, name := range tab.Names() {
+			plain := lookup(t, tab, name, day)
+			if row.of != "" && plain.Model.Provider != row.of {
+				continue
+			}
+			factor := 1.0
+			if row.factor != nil {
+				factor = row.factor(&plain)
+			}
+			decorated := strings.Replace(row.form, "%", name, 1)
+			p, err := tab.Lookup(decorated, date(t, day))
+			if factor == 0 { // a term that the table has no rate for
+				if err == nil {
+					t.Errorf("%s has a price: %s", decorated, p.Model.Name)
+				}
+				continue
+			}
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			want, got := plain.Standard(), p.Standard()
+			for i, usd := range want.PerMTok(1) {
+				if p.Model.Name != plain.Model.Name || !near(got.PerMTok(1)[i], usd*factor) {
+					t.Fatalf("%s is %s, class %d $%g; want %s, $%g", decorated, p.Model.Name, i, got.PerMTok(1)[i], plain.Model.Name, usd*factor)
+				}
+			}
+		}
+	}
+	free := lookup(t, tab, "openrouter/deepseek/deepseek-chat:free", day)
+	if rate := free.Standard(); rate.PerMTok(1) != [results.NumClasses]float64{} {
+		t.Error("a free route costs something")
 	}
 }

@@ -86,6 +86,9 @@ func (p *Plan) workload(d *Design, sessions []*traces.Session) results.Workload 
 		countModels(calls, s)
 	}
 	w.Models = byUse(calls)
+	if at, err := d.Scenario.Prices.At.On(); err == nil && at.IsZero() {
+		w.PricesAt += p.Prices.Stale(time.Unix(0, last))
+	}
 	if first > 0 {
 		w.First = time.Unix(0, first).UTC().Format(time.DateOnly)
 		w.Last = time.Unix(0, last).UTC().Format(time.DateOnly)

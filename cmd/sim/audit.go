@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -127,6 +128,9 @@ func (f *auditFlags) show(cmd *cobra.Command, corpus *traces.Corpus, prices *cos
 	o := audit.DocumentOptions{Top: f.top, Brief: !f.all && f.format == "table"}
 	if f.prices.file != "" {
 		o.Prices = filepath.Base(f.prices.file)
+	}
+	if last, err := time.Parse(time.DateOnly, report.Until); err == nil {
+		o.AsOf = prices.Stale(last)
 	}
 	if f.format != "json" && !strings.HasPrefix(f.format, "csv") { // for people
 		advice, err := f.advice(cmd, corpus, prices)

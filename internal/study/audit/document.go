@@ -19,6 +19,7 @@ type DocumentOptions struct {
 	Brief  bool
 	Advice string // the advice of the simulation, at the end; "" for none
 	Prices string // the name of a price file, "" for the prices built in
+	AsOf   string // what follows it where the table is older than the calls, as costmodel.Table.Stale says
 }
 
 const (

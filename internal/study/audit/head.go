@@ -20,6 +20,7 @@ func (p *page) head() []string {
 	if p.options.Prices != "" {
 		prices = "the prices of " + p.options.Prices
 	}
+	prices += p.options.AsOf
 	summaries := p.summaries()
 	calls := document.Count(p.Total.Calls-summaries, "call")
 	if summaries > 0 {
