@@ -24,6 +24,7 @@ type Corpus struct {
 	Unknown     map[string]int // lines by type, for types the reader does not know
 	Unsupported map[string]int // files by agent, of agents whose recordings are not supported
 	Repeated    int            // calls met again in a later session
+	Inherited   int            // calls met in a later session alone: the one that made them is not here
 	Inputs      *Inputs        // where the text can be read again
 	MaxLine     int            // longest line that was read, bytes; defaultMaxLine when 0
 

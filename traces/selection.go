@@ -177,4 +177,5 @@ func (c *Corpus) count(q *Quality, sign int) {
 	c.BadLines += sign * q.BadLines
 	c.NumProblems += sign * q.Problems
 	c.Repeated += sign * q.Repeated
+	c.Inherited += sign * q.Inherited
 }

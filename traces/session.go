@@ -249,6 +249,7 @@ type Quality struct {
 	WebSearches    int   // searches of the web by the server, which cost beside the tokens
 	Synthetic      int   // lines that look like responses and are no calls
 	Repeated       int   // calls owned by an earlier session, not counted here
+	Inherited      int   // calls of sessions that this one continues and that are not here, not counted either
 	Problems       int   // defects met; Session.Problems keeps the first of them
 }
 

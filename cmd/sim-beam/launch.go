@@ -339,7 +339,7 @@ func (l *launch) remark(ctx context.Context, plan *scenarios.Plan, run *results.
 	chosen.Sessions, chosen.Of = make([]*traces.Session, all.Chosen), all.Of
 	chosen.Undated = all.Undated
 	reports.Remark(&run.Workload, &traces.Corpus{
-		Sessions: l.sessions.Sessions, Lines: all.Lines, BadLines: all.BadLines, Unread: all.Unread, Repeated: all.Repeated, Unsupported: all.Unsupported,
+		Sessions: l.sessions.Sessions, Lines: all.Lines, BadLines: all.BadLines, Unread: all.Unread, Repeated: all.Repeated, Inherited: all.Inherited, Unsupported: all.Unsupported,
 		Problems: append(l.other.Problems, all.List...), NumProblems: len(l.other.Problems) + all.Problems,
 		Inputs: &traces.Inputs{Files: make([]traces.Input, all.Files), Dangling: l.other.Dangling, Passed: l.other.Passed},
 	}, &chosen)

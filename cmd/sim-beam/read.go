@@ -175,10 +175,10 @@ func (x *reading) tell(list []traces.Problem) {
 
 // rest is what is known of the files of a block besides the sessions chosen of them.
 type rest struct {
-	Files, Lines, BadLines, Unread, Problems, Repeated int
-	List                                               []traces.Problem
-	Unsupported                                        map[string]int
-	Chosen, Of, Undated                                int // as in traces.Selection
+	Files, Lines, BadLines, Unread, Problems, Repeated, Inherited int
+	List                                                          []traces.Problem
+	Unsupported                                                   map[string]int
+	Chosen, Of, Undated                                           int // as in traces.Selection
 }
 
 // choose leaves in the corpus the sessions that the scenario selects, and notes the rest.
@@ -190,7 +190,8 @@ func (x *reading) choose(p *scenarios.Plan) error {
 	c := x.corpus
 	x.rest = rest{
 		Files: len(c.Inputs.Files), Lines: c.Lines, BadLines: c.BadLines, Unread: c.Unread, Problems: c.NumProblems, Repeated: c.Repeated,
-		List: c.Problems, Unsupported: c.Unsupported,
+		Inherited: c.Inherited,
+		List:      c.Problems, Unsupported: c.Unsupported,
 		Chosen: len(chosen.Sessions), Of: chosen.Of, Undated: chosen.Undated,
 	}
 	return nil
@@ -201,6 +202,7 @@ func (r *rest) add(o *rest) {
 	r.Files, r.Lines, r.BadLines, r.Problems = r.Files+o.Files, r.Lines+o.Lines, r.BadLines+o.BadLines, r.Problems+o.Problems
 	r.Unread += o.Unread
 	r.Repeated += o.Repeated
+	r.Inherited += o.Inherited
 	r.List = append(r.List, o.List...)
 	for agent, n := range o.Unsupported {
 		r.Unsupported[agent] += n

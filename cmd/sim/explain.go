@@ -128,9 +128,9 @@ func describe(s *traces.Session) []string {
 		fmt.Sprintf("%s · %s … %s · %s · %s", s.Project, s.StartTime().Format(time.RFC3339), s.EndTime().Format(time.RFC3339),
 			document.Count(s.NumCalls(), "call"), document.Count(len(s.Threads), "thread")),
 		fmt.Sprintf("new tokens %d (prefix %d, unseen %d) · outputs derived %d, unknown %d · lifetimes assumed %d"+
-			" · lines %d, bad %d · synthetic %d · repeated %d",
+			" · lines %d, bad %d · synthetic %d · repeated %d, of a parent that is not here %d",
 			q.InputTokens, q.PrefixTokens, q.UnseenTokens, q.DerivedOutputs, q.UnknownOutputs, q.AssumedTiers,
-			q.Lines, q.BadLines, q.Synthetic, q.Repeated),
+			q.Lines, q.BadLines, q.Synthetic, q.Repeated, q.Inherited),
 	}
 	if s.LoggedUSD > 0 {
 		lines = append(lines, fmt.Sprintf("logged by the client $%.2f", s.LoggedUSD))

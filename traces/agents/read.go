@@ -196,6 +196,7 @@ func (m *merger) add(d *traces.Corpus) {
 	c.Unread += d.Unread
 	c.Bytes += d.Bytes
 	c.Repeated += d.Repeated
+	c.Inherited += d.Inherited
 	for t, n := range d.Unknown {
 		c.Unknown[t] += n
 	}

@@ -241,6 +241,7 @@ func (b *reading[S]) corpus(inputs *traces.Inputs, found *Problems) *traces.Corp
 	}
 	for _, o := range b.made {
 		c.Repeated += o.Quality.Repeated
+		c.Inherited += o.Quality.Inherited
 		switch {
 		case o.empty:
 			found.Join(o.problems)

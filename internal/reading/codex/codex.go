@@ -4,10 +4,10 @@
 // The items between two token counts are the input of a call and its reply: a
 // token_count line with new totals is what makes a call.
 //
-// A rollout does not log the ids of responses. A call is named by what copies
-// of the rollout repeat (a forked session begins with its parent's history):
-// the server's id of the first item of its reply, or before 0.142 the reply
-// itself, the totals so far, and the last tool call or else the session.
+// Before 0.153 a rollout does not log the ids of responses. A call is named by what
+// copies of the rollout repeat: the server's id of the first item of its reply, or
+// before 0.142 the reply itself, the totals so far, and the last tool call or else
+// the session.
 package codex
 
 import (
@@ -15,7 +15,6 @@ import (
 	"context"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
@@ -48,7 +47,7 @@ func member(typ, name string) bool {
 		return false
 	}
 	switch typ {
-	case "session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state":
+	case "session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state", "token_usage_record":
 		return true
 	}
 	return false
@@ -86,29 +85,36 @@ func sessions(opts *traces.Options, rollouts []*rollout) []*assembly.Session {
 	slices.SortStableFunc(rollouts, func(a, b *rollout) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), strings.Compare(a.Name, b.Name))
 	})
-	named := map[string]int{}
+	named, all := map[string]int{}, family{}
+	for _, ro := range rollouts {
+		all[ro.id] = append(all[ro.id], ro)
+	}
 	owned := map[string][]*assembly.Call{}
 	var list []*assembly.Session
 	for _, ro := range rollouts {
 		if ro.Lines == 0 {
 			continue
 		}
+		elsewhere := all.inherit(ro)
 		ro.name(named)
 		loose := ro.Done(ro.id)
 		for i := range ro.Calls {
 			ro.Speaks(ro.Calls[i].ID)
 		}
-		repeated := disown(ro.Thread, owned)
+		for _, id := range ro.parents {
+			ro.Speaks(id)
+		}
+		repeated := ro.disown(owned) - elsewhere
 		if len(ro.Calls) > 0 {
 			ro.Loose(loose)
 		}
 		ro.Began = ro.start
 		s := &assembly.Session{
 			Format: ro.format(opts), ID: ro.id, Versions: ro.versions, Project: ro.project, Window: ro.window,
-			Files: []*assembly.File{ro.File}, Start: ro.start, End: ro.end, Threads: []*assembly.Thread{ro.Thread},
+			Files: []*assembly.File{ro.File}, Start: ro.start, End: ro.until, Threads: []*assembly.Thread{ro.Thread},
 			Problems: assembly.Problems{Limit: opts.MaxProblems},
 		}
-		s.Quality.Repeated, s.Quality.LostTokens = repeated, ro.lost
+		s.Quality.Repeated, s.Quality.Inherited, s.Quality.LostTokens = repeated, elsewhere, ro.lost
 		if n := ro.repeats; n > 2 && n > len(ro.Calls)/8 {
 			ro.Lacks(n, 0, "session %s: %d answers have no token counts of their own", ro.id, n)
 		}
@@ -138,40 +144,6 @@ func (ro *rollout) name(named map[string]int) {
 	}
 	ro.Speaks(ro.id)
 	ro.id = assembly.UniqueID(named, ro.id)
-}
-
-// disown removes the calls that an earlier session owns from a thread and returns their
-// number. What was said in them becomes input of the thread's first own call.
-// Different calls of one id are told apart by their counts.
-func disown(t *assembly.Thread, owned map[string][]*assembly.Call) (repeated int) {
-	var kept []assembly.Round
-	var carry []assembly.Block
-	next := 0
-	for i := range t.Calls {
-		r := t.Calls[i]
-		for ; next < len(t.Happened) && int(t.Happened[next].Round) <= i; next++ {
-			t.Happened[next].Absorbed += int32(len(carry))
-			t.Happened[next].Round = int32(len(kept))
-		}
-		r.Before = append(carry, r.Before...)
-		carry = nil
-		if slices.ContainsFunc(owned[r.ID], func(c *assembly.Call) bool { return assembly.SameInput(&c.Usage, &r.Usage) }) {
-			repeated++
-			t.MidContext = t.MidContext || len(kept) == 0
-			carry = append(r.Before, r.Reply...)
-			continue
-		}
-		owned[r.ID] = append(owned[r.ID], r.Call)
-		if n := len(owned[r.ID]); n > 1 {
-			r.ID += "#" + strconv.Itoa(n)
-		}
-		kept = append(kept, r)
-	}
-	for ; next < len(t.Happened); next++ {
-		t.Happened[next].Round = int32(len(kept))
-	}
-	t.Calls = kept
-	return repeated
 }
 
 const (

@@ -24,7 +24,7 @@ type rollout struct {
 	window   int64 // largest context window logged, tokens
 	head     head
 	start    int64 // time of the first line with one, unix ns
-	end      int64
+	until    int64 // time of the last line with one, unix ns
 	model    string
 	totals   tokenUsage // of the last token count
 	last     tokenUsage // of the last token count
@@ -33,6 +33,15 @@ type rollout struct {
 	lost     int64      // tokens that the totals have and no token count
 	called   string     // id of the last tool call
 	line     record
+
+	lineage
+	copied int    // calls at the start that are a parent's
+	edits  int    // events ahead of the first line that is not a parent's
+	marks  []mark // of the calls
+
+	held   *response   // the last record, until it is known what it ends
+	alone  []*response // records that no token count has repeated yet
+	untold bool        // the last call was ended by a token count, and no record was read for it
 }
 
 // head is what the rollout shows of the prefix before the conversation.
@@ -49,6 +58,7 @@ type record struct {
 	item  responseItem // of a response_item
 	event event        // of an event_msg
 	model string       // of a turn_context
+	turn  string       // id of a turn that begins here; "" for none
 	rest  []byte       // the payload, JSON
 	as    string       // the type that the payload was read as
 }
@@ -57,8 +67,8 @@ const tokenCount = "token_count"
 
 // event is the payload of an event_msg. Only token counts matter.
 type event struct {
-	typ  string
-	info []byte // JSON
+	typ, turn string
+	info      []byte // JSON
 }
 
 // read reads a line. Its payload is scanned once if the type comes before it, as clients write it.
@@ -81,10 +91,13 @@ func (r *record) payload(s *jsonscan.Scanner) {
 		r.item.read(s)
 	case "event_msg":
 		r.event = event{}
-		s.Object(jsonscan.To("type", &r.event.typ), jsonscan.To("info", &r.event.info))
+		s.Object(jsonscan.To("type", &r.event.typ), jsonscan.To("info", &r.event.info), jsonscan.To("turn_id", &r.event.turn))
+		if r.event.typ == "task_started" {
+			r.turn = r.event.turn
+		}
 	case "turn_context":
 		r.model = ""
-		s.Object(jsonscan.To("model", &r.model))
+		s.Object(jsonscan.To("model", &r.model), jsonscan.To("turn_id", &r.turn))
 	default:
 		if s.Peek() != 0 { // lines of other types may have none
 			s.Skip()
@@ -105,7 +118,7 @@ func (u *tokenUsage) read(text []byte) error {
 	}
 	return jsonscan.Object(text,
 		jsonscan.Count("input_tokens", &u.Input), jsonscan.Count("cached_input_tokens", &u.Cached),
-		jsonscan.Count("cache_write_tokens", &u.CacheWrite), jsonscan.Count("output_tokens", &u.Output),
+		jsonscan.Count("cache_write_tokens", &u.CacheWrite), jsonscan.Count("cache_write_input_tokens", &u.CacheWrite), jsonscan.Count("output_tokens", &u.Output),
 		jsonscan.Count("reasoning_output_tokens", &u.Reasoning), jsonscan.Count("total_tokens", &u.Total))
 }
 
@@ -120,7 +133,9 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*rollout, 
 	f := assembly.NewFile(in.Name, opts)
 	ro := &rollout{File: f, Rounds: assembly.NewRounds(assembly.Main(), f)}
 	ro.line.item = newItem(assembly.Maker{Ear: opts.Listener})
-	return ro, ro.Read(ctx, opts, in, ro.parse)
+	err := ro.Read(ctx, opts, in, ro.parse)
+	ro.settle()
+	return ro, err
 }
 
 // parse reads one line.
@@ -137,21 +152,31 @@ func (ro *rollout) parse(ln assembly.Line) error {
 		if ro.start == 0 {
 			ro.start = at
 		}
-		ro.end = max(ro.end, at)
+		ro.until = max(ro.until, at)
 	}
+	if r.turn != "" {
+		ro.begin(r.turn)
+	}
+	ro.pass(at)
 	it := &assembly.Step{At: at, Line: int32(ln.Number)}
 	var err error
 	switch r.typ {
 	case "session_meta":
 		err = ro.meta(ln.Number, r.rest)
 	case "turn_context":
+		ro.settle()
 		ro.model = r.model
 	case "response_item":
+		ro.settle()
 		err = ro.response(it, &r.item)
 	case "event_msg":
 		err = ro.event(it, r.event)
+	case "token_usage_record":
+		err = ro.record(it, r.rest)
 	case "compacted":
-		if err = replaced(it, r.rest, r.item.maker, ro.unknown); err == nil {
+		var made string
+		if made, err = replaced(it, r.rest, r.item.maker, ro.unknown); err == nil {
+			ro.wrote(it, made)
 			ro.Add(it)
 		}
 	case "world_state":
@@ -162,6 +187,9 @@ func (ro *rollout) parse(ln assembly.Line) error {
 			err = errNoCounts
 		}
 	}
+	if ro.copies() {
+		ro.copied, ro.edits = len(ro.Calls), len(ro.Happened)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.typ, err)
 	}
@@ -169,12 +197,13 @@ func (ro *rollout) parse(ln assembly.Line) error {
 }
 
 // meta reads the description of the session. Later lines repeat the first when a session
-// is resumed, and are the parent's in a fork, so the first one counts.
+// is resumed, and are the parents' in a fork, so the first one counts.
 func (ro *rollout) meta(line int, payload []byte) error {
-	var id, project, version string
-	var instructions, tools []byte
+	var id, project, version, forkedFrom, stamp string
+	var instructions, tools, source []byte
 	if err := jsonscan.Object(payload,
 		jsonscan.To("id", &id), jsonscan.To("cwd", &project), jsonscan.To("cli_version", &version),
+		jsonscan.To("forked_from_id", &forkedFrom), jsonscan.To("source", &source), jsonscan.To("timestamp", &stamp),
 		jsonscan.To("base_instructions", &instructions), jsonscan.To("dynamic_tools", &tools)); err != nil {
 		return err
 	}
@@ -182,13 +211,18 @@ func (ro *rollout) meta(line int, payload []byte) error {
 		ro.versions = append(ro.versions, version)
 	}
 	if ro.id != "" {
-		if id != ro.id && len(ro.Calls) > 0 {
+		switch {
+		case id == ro.id || slices.Contains(ro.parents, id):
+		case ro.copies() || len(ro.Calls) == 0:
+			ro.parent(ro.id, id)
+		default:
 			ro.totals, ro.last = tokenUsage{}, tokenUsage{}
 			return ro.Refuse(line, errJoined)
 		}
 		return nil
 	}
 	ro.id, ro.project = id, project
+	ro.describe(id, forkedFrom, source, stamp)
 	ro.head = head{instructions: len(instructions), tools: len(tools)}
 	ro.head.digest = prompt.DigestBytes(instructions).Extend(prompt.DigestBytes(tools))
 	return nil
@@ -203,6 +237,7 @@ func (ro *rollout) response(it *assembly.Step, r *responseItem) error {
 	case known:
 		if it.Kind == assembly.StepReply {
 			ro.called = cmp.Or(r.callID, ro.called)
+			ro.replied = ro.replied || ro.own
 		}
 		ro.Add(it)
 	default:
@@ -246,7 +281,7 @@ func (ro *rollout) event(it *assembly.Step, e event) error {
 		repeated = bytes.Equal(e.info, ro.info)
 	}
 	if repeated {
-		if ro.Answered() {
+		if ro.Answered() && ro.held == nil && !ro.copies() {
 			ro.repeats++
 		}
 		return nil
@@ -254,22 +289,38 @@ func (ro *rollout) event(it *assembly.Step, e event) error {
 	if total.sure() < 0 {
 		ro.info = bytes.Clone(e.info)
 	}
-	doubt := ro.sum(&total, &last, it.Line)
-	ro.totals, ro.last = total, last
 	if window > 0 && window <= assembly.MaxTokens {
 		ro.window = max(ro.window, window)
 	}
+	name, before := fmt.Sprint(total), ro.totals
+	if len(ro.parents) > 0 && ro.own && !ro.counted {
+		before = total.less(&last) // the rest is the parents'
+	}
+	ro.totals, ro.last = total, last
+	if ro.baseline() || ro.recorded(name, &last) {
+		return nil
+	}
 	it.Kind, it.Model, it.Usage = assembly.StepCount, ro.model, last.usage()
-	it.Usage.Doubt = doubt
-	it.ID = fmt.Sprint(cmp.Or(ro.called, ro.id), total)
+	if !ro.copies() {
+		it.Usage.Doubt = ro.sum(&before, &total, &last, it.Line)
+	}
+	if ro.counted = ro.own; len(ro.parents) > 0 {
+		it.ID = fmt.Sprint(ro.id, total) // another child may have used as much
+	} else {
+		it.ID = fmt.Sprint(cmp.Or(ro.called, ro.id), total)
+	}
 	it.Final = it.Usage.OK
-	ro.Add(it)
+	ro.untold = true
+	ro.end(it, name)
 	return nil
 }
 
 // completed counts the answer of a turn that is over and that no token count followed.
 func (ro *rollout) completed(typ string, line int32) {
-	if typ == "task_complete" && ro.Answered() {
+	if typ != "task_complete" {
+		return
+	}
+	if ro.settle(); ro.Answered() && !ro.copies() {
 		ro.Lacks(1, int(line), "the turn is over and its last answer has no token counts")
 	}
 }
@@ -281,20 +332,30 @@ func (u *tokenUsage) same(v *tokenUsage) bool {
 		equal(u.Output, v.Output) && equal(u.Reasoning, v.Reasoning)
 }
 
+// equal reports whether all counts can be read and are equal.
+func (u *tokenUsage) equal(v *tokenUsage) bool { return min(u.sure(), v.sure()) >= 0 && u.same(v) }
+
+// less returns the counts without those of v.
+func (u *tokenUsage) less(v *tokenUsage) tokenUsage {
+	return tokenUsage{
+		u.Input - v.Input, u.Cached - v.Cached, u.CacheWrite - v.CacheWrite, u.Output - v.Output, u.Reasoning - v.Reasoning, u.Total - v.Total,
+	}
+}
+
 // sure is negative where one of the counts that all versions log cannot be read.
 func (u *tokenUsage) sure() int64 { return min(u.Input, u.Cached, u.Output) }
 
 // sum holds the totals of a token count against those before and its own counts. Where
 // they have grown by more, calls are missing; otherwise a difference is reported as a
 // contradiction. In all recordings they grow by the counts of the call.
-func (ro *rollout) sum(total, last *tokenUsage, line int32) (doubt bool) {
-	if min(total.sure(), ro.totals.sure()) < 0 {
+func (ro *rollout) sum(before, total, last *tokenUsage, line int32) (doubt bool) {
+	if min(total.sure(), before.sure()) < 0 {
 		return true
 	}
 	if last.Input < 0 || last.Output < 0 {
 		return false // the call is not counted
 	}
-	input, cached, output := ro.totals.Input+last.Input, ro.totals.Cached+last.Cached, ro.totals.Output+last.Output
+	input, cached, output := before.Input+last.Input, before.Cached+last.Cached, before.Output+last.Output
 	if more := total.Input - input + total.Output - output; more > 0 && total.Input >= input && total.Output >= output {
 		ro.lost += more
 		ro.Lacks(1, int(line), "totals have %d tokens more than the calls up to here: token counts are missing", more)
@@ -321,12 +382,14 @@ func (u *tokenUsage) usage() assembly.Usage {
 
 // replaced reads what replaced the history: messages that stayed or came back,
 // and a summary, which is either text or an item that only the server can read.
-// It calls unknown with the types of unknown items.
-func replaced(it *assembly.Step, payload []byte, mk assembly.Maker, unknown func(typ string)) error {
+// It calls unknown with the types of unknown items, and returns the id of the response
+// that has the summary where the log says it.
+func replaced(it *assembly.Step, payload []byte, mk assembly.Maker, unknown func(typ string)) (made string, err error) {
 	var message string
 	var history [][]byte
-	if err := jsonscan.Object(payload, jsonscan.To("message", &message), jsonscan.To("replacement_history", &history)); err != nil {
-		return err
+	if err := jsonscan.Object(payload, jsonscan.To("message", &message), jsonscan.To("replacement_history", &history),
+		jsonscan.To("compaction_response_id", &made)); err != nil {
+		return "", err
 	}
 	it.Kind = assembly.StepCompact
 	var summary []assembly.Block
@@ -338,11 +401,11 @@ func replaced(it *assembly.Step, payload []byte, mk assembly.Maker, unknown func
 	for _, text := range history {
 		item, kept, of := newItem(mk), assembly.Step{}, jsonscan.New(text)
 		if item.read(&of); of.Err() != nil {
-			return of.Err()
+			return "", of.Err()
 		}
 		known, err := item.fill(&kept)
 		if err != nil {
-			return err
+			return "", err
 		}
 		if !known {
 			unknown(item.typ)
@@ -356,7 +419,7 @@ func replaced(it *assembly.Step, payload []byte, mk assembly.Maker, unknown func
 		}
 	}
 	it.Blocks = append(it.Blocks, summary...)
-	return nil
+	return made, nil
 }
 
 // texts reads the texts of a line of a rollout again.
@@ -370,7 +433,7 @@ func texts(line []byte) []traces.Text {
 	case "response_item":
 		_, _ = r.item.fill(&it) // what cannot be read has no blocks
 	case "compacted":
-		_ = replaced(&it, r.rest, r.item.maker, func(string) {})
+		_, _ = replaced(&it, r.rest, r.item.maker, func(string) {})
 	}
 	return assembly.TextsOf(it.Blocks)
 }

@@ -199,6 +199,9 @@ func Remark(w *results.Workload, c *traces.Corpus, chosen *traces.Selection) {
 	if c.Repeated > 0 {
 		add("%s repeated by resumed sessions counted once", document.Count(c.Repeated, "call"))
 	}
+	if c.Inherited > 0 {
+		add("%s left out: copies from a parent session that is not here", document.Count(c.Inherited, "call"))
+	}
 }
 
 // maxUnread is the largest number of unreadable files named above the figures.
