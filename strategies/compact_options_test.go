@@ -168,7 +168,7 @@ func TestIdleTimer(t *testing.T) {
 	const hour, minutes = int64(3600e9), int64(60e9)
 	ready := func(k *talk) {
 		k.Now, k.Idle, k.Life, k.TTL = 10*minutes, minutes, hour, prompt.TTL1h
-		k.Usage.Read = 1
+		k.Usage.Read, k.Gap = 1, true
 		k.Reading.Values[MeasureClientTokens] = 200_000
 		k.add(prompt.KindText, 10)
 		k.Reading.Values[MeasureClientTokens] = 200_000

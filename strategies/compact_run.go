@@ -35,12 +35,13 @@ func (l *compact) Clone() Layer {
 	c := *l
 	c.carried.skills = slices.Clone(l.carried.skills)
 	c.beside = besideCall{} // belongs to the thread that made it
+	c.looked = 0            // its rounds are not those of a branch
 	return &c
 }
 
 func (l *compact) Copy() Layer {
 	c := l.Clone().(*compact)
-	c.beside = l.beside
+	c.beside, c.looked = l.beside, l.looked
 	return c
 }
 
@@ -268,7 +269,7 @@ func (l *compact) Timer(t *Turn) Outcome {
 	n, end := t.Context.Len(), l.ended(t)
 	l.looked = t.Round + 1
 	switch {
-	case n == 0 || !t.Context.At(n-1).Kind.Assistant():
+	case !t.Gap || n == 0 || !t.Context.At(n-1).Kind.Assistant():
 		return Outcome{Declined, "a request is under way"}
 	case endOfAnswered(t.Context) < n:
 		return Outcome{Declined, "a tool is at work"}

@@ -93,8 +93,8 @@ type BackgroundResult interface {
 }
 
 // Timer is called at a time the layer asks for: in the gap between a response
-// and the next input, or while a sub-agent works. Its answer may be Pending; the
-// thread's next request then waits for the call.
+// and the next input, or while a request is under way. In a gap (Turn.Gap) its answer
+// may be Pending; the thread's next request then waits for the call.
 type Timer interface {
 	// Wake returns when Timer is to be called, ns on the session's clock; 0 for never. It
 	// is asked when the thread has begun, when a response has ended and after every

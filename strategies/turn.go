@@ -36,8 +36,10 @@ type Turn struct {
 	Running int32
 	// Forked says that the thread began with its parent's context.
 	Forked bool
-	Now    int64 // ns on the session's clock
-	Idle   int64 // ns since the last response ended
+	// Gap says that the thread is between a response and the next input: only then may Timer answer Pending.
+	Gap  bool
+	Now  int64 // ns on the session's clock
+	Idle int64 // ns since the last response ended
 	// Life is how long an entry of the lifetime class the thread uses now
 	// stays in the cache unused, as documented, ns; TTL is the class.
 	Life int64

@@ -186,7 +186,7 @@ func (l *Loop) branch(parent, child *thread) {
 		child.judge.Inherit(&parent.judge)
 	}
 	child.deleted.copyFrom(&parent.deleted)
-	child.usage, child.serverDeleted, child.lastEnd = parent.usage, parent.serverDeleted, parent.lastEnd
+	child.usage, child.serverDeleted, child.lastEnd, child.idle = parent.usage, parent.serverDeleted, parent.lastEnd, parent.idle
 	child.carried.CopyFrom(&parent.carried)
 }
 

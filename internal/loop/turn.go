@@ -24,7 +24,7 @@ func (l *Loop) refresh(t *thread) {
 		u.Trigger = t.trace.Rounds[min(int(t.round), n-1)].Trigger
 	}
 	u.Running, u.Forked = t.running+t.unread, t.forked
-	u.Now, u.Idle = s.now(l.clock.now), l.clock.now-t.lastEnd
+	u.Gap, u.Now, u.Idle = t.idle, s.now(l.clock.now), l.clock.now-t.lastEnd
 	u.TTL, u.Life, u.Usage, u.Deleted = t.ttl, lifeOf(t.ttl), t.usage, t.serverDeleted
 	u.InputAt = min(t.inputAt, t.context.Len())
 	u.Events = t.trace.Events[t.event:l.dueEvents(t)]
