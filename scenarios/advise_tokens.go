@@ -111,8 +111,8 @@ func (t *tally) add(r *results.CallRecord) {
 func (t *tally) bill(s *traces.Session, prices *costmodel.Table) {
 	table := calls.Of(s, prices)
 	list := table.Records()
-	for i := range table.Summaries {
-		c := &table.Summaries[i]
+	for i := range table.Apart {
+		c := &table.Apart[i]
 		list = append(list, results.CallRecord{Session: s.ID, Model: c.Model.Name, Start: max(0, c.At-s.Start), Usage: c.Recorded.Usage, Cost: c.Cost})
 	}
 	for i := range list {

@@ -121,24 +121,25 @@ func (d *Design) departures(run *results.Run) string {
 }
 
 // unlogged says which costs of a recorded cell are in no log. A session whose
-// bill includes its summary calls adds nothing for these.
+// bill includes such calls adds nothing for these.
 func unlogged(c, billed *results.Cell) []string {
 	r := &c.Total
 	var parts []string
-	summaries := r.CostBy(results.SourceCompact).Total()
-	if billed != nil && billed.Covers(c) {
-		for i, row := range billed.Rows {
-			if row.CallsBy(results.SourceCompact) > 0 {
-				summaries -= c.Rows[i].CostBy(results.SourceCompact).Total()
+	add := func(source results.Source, what string) {
+		usd := r.CostBy(source).Total()
+		if billed != nil && billed.Covers(c) {
+			for i, row := range billed.Rows {
+				if row.CallsBy(source) > 0 {
+					usd -= c.Rows[i].CostBy(source).Total()
+				}
 			}
 		}
+		if usd >= 0.005 {
+			parts = append(parts, fmt.Sprintf("$%.2f for %s", usd, what))
+		}
 	}
-	if usd := summaries; usd >= 0.005 {
-		parts = append(parts, fmt.Sprintf("$%.2f for summary calls", usd))
-	}
-	if usd := r.CostBy(results.SourceOther).Total(); usd >= 0.005 {
-		parts = append(parts, fmt.Sprintf("$%.2f for calls at the end of turns", usd))
-	}
+	add(results.SourceCompact, "summary calls")
+	add(results.SourceOther, "calls at the end of turns")
 	return parts
 }
 

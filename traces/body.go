@@ -12,6 +12,7 @@ type body struct {
 	Tools, Objects []string
 	Threads        []Thread
 	Summaries      []SummaryCall
+	Unshown        []UnshownCall
 	Index          any
 }
 
@@ -44,12 +45,13 @@ func (s *Session) Load() (*Session, error) {
 
 // give makes b the body of a session.
 func (b *body) give(s *Session) {
-	s.Blocks, s.Tools, s.Objects, s.Threads, s.Summaries, s.Index = b.Blocks, b.Tools, b.Objects, b.Threads, b.Summaries, b.Index
+	s.Blocks, s.Tools, s.Objects, s.Threads, s.Index = b.Blocks, b.Tools, b.Objects, b.Threads, b.Index
+	s.Summaries, s.Unshown = b.Summaries, b.Unshown
 }
 
 // body returns the body of a session that is in memory.
 func (s *Session) body() *body {
-	return &body{s.Blocks, s.Tools, s.Objects, s.Threads, s.Summaries, s.Index}
+	return &body{s.Blocks, s.Tools, s.Objects, s.Threads, s.Summaries, s.Unshown, s.Index}
 }
 
 // Head is a session without its body, in a form that one program can write and another read.

@@ -36,6 +36,10 @@ type Session struct {
 	// Summaries are the calls that made the summaries of compactions, where the
 	// recording logs them. They are no rounds: what is simulated makes its own.
 	Summaries []SummaryCall
+	// Summed says that the client logged the sum of all its calls. What the sum has beyond the
+	// calls that lines show is in Unshown: nothing else was billed.
+	Summed  bool
+	Unshown []UnshownCall
 	// LoggedUSD is the cost of all calls as the client logged it; 0 where it
 	// logs none.
 	LoggedUSD float64
@@ -71,6 +75,41 @@ type SummaryCall struct {
 	Thread, Event int32 // index into Session.Threads and Thread.Events
 	Model         string
 	Usage         prompt.Usage
+}
+
+// UnshownCall is a call that no line of a recording shows: a summary, a stream that was cut, a
+// title. What the client's own sum has beyond its lines is divided among the places where lines
+// tell of such a call, and the rest of a model is one entry.
+type UnshownCall struct {
+	Thread, Event int32 // the compaction whose summary it wrote; Event is −1 for none
+	// Cut says that its request is logged and no answer to it.
+	Cut   bool
+	Model string
+	Usage prompt.Usage
+	At    int64 // unix ns of the line that tells of it, 0 if unknown
+	Line  int32
+	File  uint16
+}
+
+// Summary reports whether the call wrote the summary of a compaction.
+func (c *UnshownCall) Summary() bool { return c.Event >= 0 }
+
+// MayHide reports whether the session may have calls on its conversation's cache, as some clients
+// make at the ends of turns, that no line shows: not where the client's own sum has no room for one.
+func (s *Session) MayHide() bool {
+	if !s.Summed {
+		return true
+	}
+	if len(s.Threads) == 0 || len(s.Threads[0].Rounds) == 0 {
+		return false
+	}
+	var read int64
+	for i := range s.Unshown {
+		if c := &s.Unshown[i]; !c.Summary() && !c.Cut {
+			read += c.Usage.Read
+		}
+	}
+	return read >= s.Threads[0].Rounds[0].Usage.Input()
 }
 
 // Version returns the first client version seen, or "".
@@ -245,12 +284,32 @@ type Quality struct {
 	AssumedTiers   int   // calls that wrote to the cache without saying for how long
 	Spread         int   // calls whose input is an estimated share of what the log has for several calls together
 	Uncounted      int   // calls with token counts that are missing or impossible, which are not in Usage, or contradict each other
+	Unshown        Unshown
 	LostTokens     int64 // tokens that cumulative counts of the log have and no call
 	WebSearches    int   // searches of the web by the server, which cost beside the tokens
 	Synthetic      int   // lines that look like responses and are no calls
 	Repeated       int   // calls owned by an earlier session, not counted here
 	Inherited      int   // calls of sessions that this one continues and that are not here, not counted either
 	Problems       int   // defects met; Session.Problems keeps the first of them
+}
+
+// Unshown counts the calls of Session.Unshown: summaries, streams that were cut, and the others, of which those of
+// one model between two sums are one.
+type Unshown struct{ Summaries, Cut, Others int }
+
+// CountUnshown counts calls that no line shows by their kinds.
+func CountUnshown(list []UnshownCall) (u Unshown) {
+	for i := range list {
+		switch c := &list[i]; {
+		case c.Summary():
+			u.Summaries++
+		case c.Cut:
+			u.Cut++
+		default:
+			u.Others++
+		}
+	}
+	return u
 }
 
 // Problem is a defect in the input, with the place to look at.

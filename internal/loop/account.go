@@ -176,7 +176,8 @@ func (o *model) holds(at int64) bool {
 }
 
 // Billed returns the row of what a session was billed: logged usage × price, without a
-// model, with the summary calls that are logged. Outputs that the log does not have in
+// model, with the summary calls that are logged and the calls that the client's own sum has
+// beyond all lines. Outputs that the log does not have in
 // full are derived. Prices are those of each call's date unless at is set.
 func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 	r := results.Row{Strategy: "billed", Session: s.ID, Figures: results.Figures{results.Sessions: 1}}
@@ -201,8 +202,48 @@ func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 		r.Bill(results.SourceCompact, &c.Usage, &cost)
 		r.Figures[results.LoggedOutputUSD] += cost[results.ClassOutput]
 	}
+	for i := range s.Unshown {
+		c := &s.Unshown[i]
+		cost := m.cost(m.named(c.Model, 0, s.StartTime()), c.At, &c.Usage)
+		r.Bill(unshownSource(c), &c.Usage, &cost)
+		r.Figures[results.LoggedOutputUSD] += cost[results.ClassOutput]
+	}
 	r.Figures[results.UnpricedCalls] = float64(m.unpriced)
 	return r
+}
+
+// unshownSource returns who made a call that no line shows.
+func unshownSource(c *traces.UnshownCall) results.Source {
+	if c.Summary() {
+		return results.SourceCompact
+	}
+	return results.SourceOther
+}
+
+// carry adds to the row the calls that no line shows and that come about whatever the strategy: titles, streams that
+// were cut. Those on the conversation's cache are simulated where there may be some (traces.Session.MayHide).
+func (s *replay) carry(l *Loop) {
+	if s.cut {
+		return
+	}
+	for i := range s.session.Unshown {
+		c := &s.session.Unshown[i]
+		if c.Summary() || s.hides && !c.Cut && c.Usage.Read > 0 {
+			continue
+		}
+		model := s.models.named(c.Model, 0, s.session.StartTime())
+		cost := s.models.cost(model, c.At, &c.Usage)
+		s.row.Bill(results.SourceOther, &c.Usage, &cost)
+		if l.config.Record == nil {
+			continue
+		}
+		at := max(0, c.At-s.session.Start)
+		l.record = results.CallRecord{
+			Session: s.session.ID, Round: -1, Source: results.SourceOther, Model: c.Model, Start: at, End: at,
+			Usage: c.Usage, Expected: c.Usage.Read, Context: c.Usage.Input(), Cost: cost,
+		}
+		l.config.Record(&l.record)
+	}
 }
 
 // unwritten returns by how much a call to an automatic cache costs more, USD, if it

@@ -47,6 +47,7 @@ type replay struct {
 	unwritten bool
 	rules     profile.Set      // of the profile, those that hold for the client
 	static    int64            // tokens of the head of main threads, by the profile; 0 for unknown
+	hides     bool             // the session may have calls at the end of turns that no line shows
 	hidden    [2]float64       // by the profile, share of turns with a hidden call, by kind of round
 	told      traces.Announced // what the client announces
 	scaled    string           // the model that scale is of
@@ -97,7 +98,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	if s.profile = l.config.Profile; !agents.ClaudeCode(session) && !s.automatic || l.config.abroad(session) {
 		s.profile = nil // it describes the others' clients, and other servers
 	}
-	s.served = l.config.Named != nil
+	s.served, s.hides = l.config.Named != nil, session.MayHide()
 	if s.rules, s.static = 0, 0; s.profile != nil {
 		s.rules, s.static = s.profile.RulesFor(s.version), s.profile.StaticFor(s.version)
 		for kind := range s.hidden {
@@ -261,6 +262,7 @@ func (s *replay) finish(l *Loop) {
 			s.row.Figures[results.OverWindow] = 1
 		}
 	}
+	s.carry(l)
 	s.row.Figures[results.UnpricedCalls] = float64(s.models.unpriced)
 	for key, n := range s.reasons {
 		if s.row.Reasons == nil {

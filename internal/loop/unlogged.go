@@ -384,7 +384,7 @@ func (s *replay) soon(r *traces.Round) bool {
 // conversation with the last response, which it caches, and a question of its own.
 func (l *Loop) hide(t *thread, f *flight) {
 	p := t.replay.profile
-	if p == nil || !p.Switches.Hidden || t.hooks.suggests || !t.unlogged.ended || t.trace.Kind != traces.ThreadMain {
+	if p == nil || !p.Switches.Hidden || !t.replay.hides || t.hooks.suggests || !t.unlogged.ended || t.trace.Kind != traces.ThreadMain {
 		return
 	}
 	if !l.hides(t, p) {

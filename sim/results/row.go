@@ -309,11 +309,14 @@ func addCounts(to *map[string]int, counts map[string]int) {
 }
 
 // LoggedUSD returns the cost, USD, of the calls that a log of the session shows: those of
-// the conversations, and of layers the summary calls of compactions if billed has some.
+// the conversations, and the summary calls of compactions and the calls beside the
+// conversation if billed has some.
 func (r *Row) LoggedUSD(billed *Row) float64 {
 	var usd float64
-	if billed.CallsBy(SourceCompact) > 0 {
-		usd = r.CostBy(SourceCompact).Total()
+	for _, s := range [...]Source{SourceCompact, SourceOther} {
+		if billed.CallsBy(s) > 0 {
+			usd += r.CostBy(s).Total()
+		}
 	}
 	for s := SourceMain; s < SourceCompact; s++ {
 		usd += r.CostBy(s).Total()

@@ -59,6 +59,8 @@ type Session struct {
 	Owned      []*File // files whose lines and problems are counted here; see Own
 	Start, End int64
 	LoggedUSD  float64
+	Summed     bool // as traces.Session has it
+	Unshown    []Unshown
 	Threads    []*Thread
 	Problems   Problems
 	Quality    traces.Quality
@@ -172,6 +174,16 @@ type Event struct {
 	summary *traces.SummaryCall // nil when it is not logged
 	// uncounted says that the log has the call that made the summary, without counts that can be used.
 	uncounted bool
+}
+
+// Unshown is a call that no line shows, at the line that tells of it.
+type Unshown struct {
+	Place
+	At      int64
+	Compact bool // the line is the boundary of the compaction whose summary it wrote
+	Cut     bool // as traces.UnshownCall has it
+	Model   string
+	Usage   prompt.Usage
 }
 
 // Thread is a conversation under construction.

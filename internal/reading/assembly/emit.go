@@ -28,7 +28,7 @@ type emitter struct {
 func (s *Session) emit() *traces.Session {
 	out := &traces.Session{
 		ID: s.ID, Agent: s.Agent, Versions: s.Versions, Project: s.Project, Entry: s.Entry, Window: s.Window, Announced: s.Announced, Markers: s.Markers,
-		Tools: []string{""}, Start: s.Start, End: s.End, LoggedUSD: s.LoggedUSD,
+		Tools: []string{""}, Start: s.Start, End: s.End, LoggedUSD: s.LoggedUSD, Summed: s.Summed,
 	}
 	e := &emitter{
 		s: s, out: out, tools: map[string]uint16{"": 0}, objects: map[string]int32{}, models: map[string]uint16{},
@@ -49,14 +49,33 @@ func (s *Session) emit() *traces.Session {
 	for _, t := range s.Threads {
 		out.Threads = append(out.Threads, e.thread(t))
 	}
+	for i := range s.Unshown {
+		out.Unshown = append(out.Unshown, e.unshown(&s.Unshown[i]))
+	}
 	if e.untimed > 0 && n > 0 {
 		s.Problems.Add(s.Files[0].Name, 0, "session %s: %d of its calls have no usable time; nothing expires before them", s.ID, e.untimed)
 	}
 	out.Quality = s.Quality
-	s.doubt(out)
+	if !s.Summed { // the client's own sum confirms the counts, or says what is missing
+		s.doubt(out)
+	}
+	out.Quality.Unshown = traces.CountUnshown(out.Unshown)
 	Measure(out)
 	out.Quality.Problems, out.Problems = s.Problems.Total, s.Problems.List
 	return out
+}
+
+// unshown finds the compaction of a call that no line shows.
+func (e *emitter) unshown(u *Unshown) traces.UnshownCall {
+	c := traces.UnshownCall{Event: -1, Cut: u.Cut, Model: u.Model, Usage: u.Usage, At: u.At, Line: u.Line, File: e.files[u.Source]}
+	for t := range e.out.Threads {
+		for i := range e.out.Threads[t].Events {
+			if ev := &e.out.Threads[t].Events[i]; u.Compact && ev.Kind == traces.EventCompact && ev.Line == c.Line && ev.File == c.File {
+				c.Thread, c.Event = int32(t), int32(i)
+			}
+		}
+	}
+	return c
 }
 
 // size returns the number of blocks a thread will have.

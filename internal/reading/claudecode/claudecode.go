@@ -11,6 +11,7 @@ package claudecode
 
 import (
 	"context"
+	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/parallel"
 	"github.com/compactsim/compactsim/internal/kit/version"
@@ -80,8 +81,12 @@ func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs,
 // sessions makes one session of all lines that files have of it.
 func sessions(opts *traces.Options, files []*source) []*assembly.Session {
 	recordings := group(files)
-	list := make([]*assembly.Session, len(recordings))
-	parallel.Each(opts.Workers, len(recordings), func(i int) { list[i] = build(opts, recordings[i]) })
+	list, ledgers := make([]*assembly.Session, len(recordings)), make([]*ledger, len(recordings))
+	parallel.Each(opts.Workers, len(recordings), func(i int) {
+		list[i] = build(opts, recordings[i])
+		ledgers[i] = openLedger(recordings[i], list[i])
+	})
+	reconcile(slices.DeleteFunc(ledgers, func(l *ledger) bool { return l == nil }))
 	return list
 }
 

@@ -45,6 +45,10 @@ type header struct {
 	meta         bool
 	hidden       bool   // shown to people only
 	hook         []byte // name of the hook that ran
+	total        total
+	request      prompt.Digest // of an api-request line
+	answers      prompt.Digest // the request that a response answers
+	refused      bool          // the server refused the request, of an error
 }
 
 // agentMessage is the message of a sub-agent in a progress line.
@@ -128,6 +132,16 @@ func (p *parser) field(h *header, name []byte) {
 		p.attached(&h.attachment, string(name) == "rendered")
 	case "compactMetadata", "microcompactMetadata":
 		p.metadata(&h.boundary)
+	case "modelUsage":
+		p.total(&h.total)
+	case "startTime":
+		h.total.start, _ = p.Int()
+	case "id":
+		h.request = p.key()
+	case "requestRef":
+		h.answers = p.key()
+	case "error":
+		h.refused = p.failed()
 	default:
 		p.Skip()
 	}
@@ -251,6 +265,18 @@ func (p *parser) finish(h *header) error {
 			return p.agentLine(h)
 		}
 		return nil
+	case "cost-state":
+		p.pass(h)
+		if len(h.total.models) == 0 {
+			return errNoTotal
+		}
+		h.total.line = h.line
+		p.src.totals = append(p.src.totals, h.total)
+		return nil
+	case "api-request":
+		p.pass(h)
+		p.src.requests = append(p.src.requests, request{id: h.request, line: h.line})
+		return nil
 	case "":
 		return errNoType
 	}
@@ -270,7 +296,8 @@ func knownType(t []byte) bool {
 	switch string(t) {
 	case "summary", "file-history-snapshot", "queue-operation", "pr-link", "last-prompt", "mode",
 		"permission-mode", "ai-title", "custom-title", "agent-name", "agent-color", "agent-setting",
-		"tag", "worktree-state", "content-replacement", "speculation-accept", "attribution-snapshot":
+		"tag", "worktree-state", "content-replacement", "speculation-accept", "attribution-snapshot",
+		"api-request-shape", "api-request-blob", "atis-latch", "tools-used":
 		return true
 	}
 	return false
@@ -293,6 +320,10 @@ func (p *parser) system(h *header) {
 		h.kind = recordCompact
 	case "microcompact_boundary":
 		h.kind = recordMicrocompact
+	case "api_error":
+		p.src.requests = append(p.src.requests, request{line: h.line, refused: h.refused})
+		p.pass(h)
+		return
 	default:
 		p.pass(h)
 		return
@@ -334,6 +365,12 @@ func (p *parser) assistant(h *header) error {
 		h.flags |= flagSynthetic
 		p.pass(h)
 		return nil
+	}
+	if !h.answers.IsZero() {
+		if p.src.answered == nil {
+			p.src.answered = map[prompt.Digest]bool{}
+		}
+		p.src.answered[h.answers] = true
 	}
 	return p.response(h.record, m)
 }

@@ -99,6 +99,9 @@ type source struct {
 	tasks      []assembly.Task
 	names      names
 	announced  [traces.NumAnnouncements]int // ahead of the first response, bytes
+	totals     []total                      // by line
+	requests   []request                    // by line
+	answered   map[prompt.Digest]bool       // requests that an answer names
 }
 
 // names interns the strings of a source; 0 is the empty string.

@@ -247,6 +247,28 @@ func spreadCalls(c *traces.Corpus) (n int) {
 	return n
 }
 
+// unshown says which calls of the bill no line of a recording shows, "" for none.
+func unshown(c *traces.Corpus) string {
+	var all traces.Unshown
+	for _, s := range c.Sessions {
+		u := s.Quality.Unshown
+		all.Summaries, all.Cut, all.Others = all.Summaries+u.Summaries, all.Cut+u.Cut, all.Others+u.Others
+	}
+	var parts []string
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, document.Count(n, what))
+		}
+	}
+	add(all.Summaries, "summary call")
+	add(all.Cut, "cut stream")
+	add(all.Others, "other call")
+	if parts == nil {
+		return ""
+	}
+	return "the bill has " + strings.Join(parts, " and ") + " that no line shows: the clients' own sums (cost-state) have their tokens"
+}
+
 // webSearches returns the searches of the web that providers bill by the thousand.
 func webSearches(c *traces.Corpus) (n int) {
 	for _, s := range c.Sessions {
@@ -265,6 +287,9 @@ func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
 	uncounted, text, _ := Uncounted(c)
 	if uncounted > 0 {
 		list = append(list, text+"; the bill is wrong by these; -v lists them")
+	}
+	if text := unshown(c); text != "" {
+		list = append(list, text)
 	}
 	if spread := spreadCalls(c); spread > 0 {
 		list = append(list, fmt.Sprintf("%s with estimated input: the log has only the total of several calls", document.Count(spread, "call")))

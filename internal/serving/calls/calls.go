@@ -29,9 +29,9 @@ import (
 type Table struct {
 	Session *traces.Session
 	Threads [][]Call // by thread and round
-	// Summaries are the logged summary calls of compactions, in the order of
-	// Session.Summaries. They belong to no thread.
-	Summaries []Call
+	// Apart are the calls that belong to no thread: logged summary calls of compactions, in the order of
+	// Session.Summaries, then those that no line shows, in the order of Session.Unshown.
+	Apart []Call
 }
 
 // Call is one recorded call.

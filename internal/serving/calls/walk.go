@@ -49,7 +49,7 @@ func Of(s *traces.Session, prices Prices) *Table {
 			c.Reason = detector.See(w.seen(c)).Reason
 		}
 	}
-	t.summaries(p)
+	t.apart(p)
 	return t
 }
 
@@ -71,7 +71,7 @@ func (t *Table) left(i int32) *Call {
 // Cut takes the calls outside a period out of the bill. In reports whether a time, unix ns, 0
 // for unknown, is in it.
 func (t *Table) Cut(in func(at int64) bool) {
-	for _, calls := range append(t.Threads[:len(t.Threads):len(t.Threads)], t.Summaries) {
+	for _, calls := range append(t.Threads[:len(t.Threads):len(t.Threads)], t.Apart) {
 		for i := range calls {
 			if c := &calls[i]; !in(c.At) {
 				c.Out, c.Cost, c.PerToken, c.MissUSD = true, results.Cost{}, results.Cost{}, 0
@@ -87,19 +87,29 @@ func switchesThinking(s *traces.Session) bool {
 	return err == nil && agents.ClaudeCode(s) && p.RulesFor(s.Version()).Has(profile.RuleThinking)
 }
 
-// summaries sets the logged summary calls of compactions.
-func (t *Table) summaries(p *pricer) {
+// apart sets the calls that belong to no thread.
+func (t *Table) apart(p *pricer) {
 	s := t.Session
-	t.Summaries = make([]Call, 0, len(s.Summaries))
+	t.Apart = make([]Call, 0, len(s.Summaries)+len(s.Unshown))
+	add := func(thread int32, source results.Source, model string, r traces.Round) {
+		r.Logged, r.Model = r.Usage.Output, p.named(model, s.StartTime())
+		c := Call{Session: s, Thread: &s.Threads[thread], Index: thread, Recorded: &r, Source: source,
+			At: r.At, Untimed: r.At == 0, Gap: -1, ahead: -1}
+		c.bill(p.of(&r))
+		t.Apart = append(t.Apart, c)
+	}
 	for i := range s.Summaries {
 		sum := &s.Summaries[i]
 		ev := &s.Threads[sum.Thread].Events[sum.Event]
-		r := &traces.Round{Usage: sum.Usage, Logged: sum.Usage.Output, At: ev.At, Line: ev.Line, File: ev.File,
-			Model: p.named(sum.Model, s.StartTime())}
-		c := Call{Session: s, Thread: &s.Threads[sum.Thread], Index: sum.Thread, Recorded: r, Source: results.SourceCompact,
-			At: ev.At, Untimed: ev.At == 0, Gap: -1, ahead: -1}
-		c.bill(p.of(r))
-		t.Summaries = append(t.Summaries, c)
+		add(sum.Thread, results.SourceCompact, sum.Model, traces.Round{Usage: sum.Usage, At: ev.At, Line: ev.Line, File: ev.File})
+	}
+	for i := range s.Unshown {
+		c := &s.Unshown[i]
+		source := results.SourceOther
+		if c.Summary() {
+			source = results.SourceCompact
+		}
+		add(c.Thread, source, c.Model, traces.Round{Usage: c.Usage, At: c.At, Line: c.Line, File: c.File})
 	}
 }
 

@@ -78,7 +78,7 @@ func TestForcedRules(t *testing.T) {
 
 // The share of turns with a hidden call is that of the epoch and the way of
 // starting, weighed by samples, else that of the way of starting, else that of
-// all; ahead of a notice it is a share of its own. It stays in 0.1…0.9.
+// all, but for programs; ahead of a notice it is a share of its own. It stays in 0.1…0.9.
 func TestHiddenFor(t *testing.T) {
 	row := func(from, entry string, notice bool, share float64, n int) Habit {
 		return Habit{From: from, Entry: entry, Notice: notice, Estimate: Estimate{Value: share, N: n}}
@@ -95,7 +95,8 @@ func TestHiddenFor(t *testing.T) {
 	}{
 		{"as known", "2.1.12", "cli", false, 0.6},
 		{"another epoch of the same entry", "2.1.20", "cli", false, (0.2*30 + 0.6*10) / 40},
-		{"an entry nobody knows", "2.1.12", "sdk", false, (0.2*30 + 0.6*10 + 1*20) / 60},
+		{"an entry nobody knows", "2.1.12", "claude-vscode", false, (0.2*30 + 0.6*10 + 1*20) / 60},
+		{"started by a program", "2.1.12", "sdk-cli", false, 0},
 		{"never less than a tenth", "2.1.12", "cli", true, 0.1},
 		{"never more than nine", "2.1.12", "claude-desktop", false, 0.9},
 		{"notices elsewhere", "2.1.0", "claude-desktop", true, 0.1},

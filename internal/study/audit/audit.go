@@ -90,8 +90,8 @@ func (a *auditor) session(s *traces.Session) {
 		table.Cut(a.options.In)
 	}
 	a.defects.session(s, table.Threads)
-	for i := range table.Summaries {
-		if c := &table.Summaries[i]; !c.Out {
+	for i := range table.Apart {
+		if c := &table.Apart[i]; !c.Out {
 			a.bill.add(c)
 		}
 	}

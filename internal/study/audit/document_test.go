@@ -165,7 +165,7 @@ func golden(t *testing.T, file string, got []byte) {
 // The head counts the calls that sim run counts, and summary calls of the log beside them.
 func TestHeadCountsSummariesApart(t *testing.T) {
 	r := Report{Sessions: 1, Total: Sum{Calls: 10}, Splits: []Split{{By: "source", Lines: []Line{{Name: "compact", Sum: Sum{Calls: 1}}}}}}
-	if got, want := r.Document(DocumentOptions{}).Head[0], "$0.00 at API prices · 1 session · 9 calls and 1 logged summary call"; got != want {
+	if got, want := r.Document(DocumentOptions{}).Head[0], "$0.00 at API prices · 1 session · 9 calls and 1 summary call"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -24,7 +24,7 @@ func (p *page) head() []string {
 	summaries := p.summaries()
 	calls := document.Count(p.Total.Calls-summaries, "call")
 	if summaries > 0 {
-		calls += " and " + document.Count(summaries, "logged summary call")
+		calls += " and " + document.Count(summaries, "summary call")
 	}
 	derived := ""
 	if usd := p.class(results.ClassOutput) - p.LoggedOutputUSD; usd >= 0.005 {

@@ -105,7 +105,7 @@ var lateShare = distuv.Beta{Alpha: 0.5, Beta: 2.5}
 // more than mostLost allows. So is the share of expired prefixes that are read after all. The
 // rest of the cost has the residual of clients without evidence.
 func (o *Options) spread(s *traces.Session) ([]float64, error) {
-	calls, _, err := o.session(s)
+	calls, _, _, err := o.session(s)
 	if err != nil {
 		return nil, err
 	}

@@ -193,7 +193,7 @@ func Against(ctx context.Context, config loop.Config, workers int, sessions []*t
 		if err != nil {
 			return fmt.Errorf("predicting a bill: %w", err)
 		}
-		calls, _, err := o.session(s)
+		calls, _, _, err := o.session(s)
 		if err != nil {
 			return err
 		}

@@ -33,6 +33,8 @@ type Report struct {
 	Expected Expected    `json:"expected_cost"`
 	Worst    []WorstCall `json:"worst"`
 	Skipped  []Skipped   `json:"skipped"`
+	// Unshown compares the calls that no line shows, in sessions whose client logs the sum of all its calls.
+	Unshown *Unshown `json:"unshown,omitempty"`
 	// Compactions is the check of a preset's trigger, nil if none was asked for.
 	Compactions *CompactionCheck `json:"compactions,omitempty"`
 
@@ -81,6 +83,13 @@ type WorstCall struct {
 type Skipped struct {
 	Session string `json:"session"`
 	Reason  string `json:"reason"`
+}
+
+// Unshown has the calls that no line shows, summaries and others, of sessions whose client logs its sum.
+type Unshown struct {
+	Sessions  int     `json:"sessions"`
+	BilledUSD float64 `json:"billed_usd"` // beyond the calls of lines, by the clients' sums
+	ModelUSD  float64 `json:"model_usd"`
 }
 
 func later(c *Call) bool { return c.Class != ClassFirst }
@@ -217,6 +226,10 @@ func (r *Report) notes() []string {
 		"EXACT, WITHIN 1 %: reads predicted to the token, and within 1 % of the context. COST: input cost of a " +
 			"session.",
 		r.collapses(),
+	}
+	if u := r.Unshown; u != nil {
+		notes = append(notes, fmt.Sprintf("Calls that no line shows, in %s whose client logs the sum of all: %s billed, %s by the model.",
+			document.Count(u.Sessions, "session"), document.USD(u.BilledUSD, 2), document.USD(u.ModelUSD, 2)))
 	}
 	for i, k := range r.Skipped {
 		if i == maxSkippedNotes {

@@ -48,10 +48,10 @@ const DefaultWorst = 20
 // compared are listed in the report with the reason, not dropped.
 func Run(ctx context.Context, o Options, sessions []*traces.Session) (*Report, error) {
 	parts := make([][]Call, len(sessions))
-	skipped := make([]string, len(sessions))
+	skipped, unshown := make([]string, len(sessions)), make([]Unshown, len(sessions))
 	err := parallel.Do(ctx, o.Workers, len(sessions), func(i int) error {
 		var err error
-		parts[i], skipped[i], err = o.session(sessions[i])
+		parts[i], skipped[i], unshown[i], err = o.session(sessions[i])
 		return err
 	})
 	if err != nil {
@@ -60,6 +60,14 @@ func Run(ctx context.Context, o Options, sessions []*traces.Session) (*Report, e
 	r := newReport(slices.Concat(parts...), o.Worst)
 	r.Model, r.Profile = o.Model, o.Profile
 	r.profileFor = func(s *traces.Session) *profile.Profile { return o.configFor(s).Profile }
+	for i := range unshown {
+		if u := &unshown[i]; u.Sessions > 0 {
+			if r.Unshown == nil {
+				r.Unshown = new(Unshown)
+			}
+			r.Unshown.Sessions, r.Unshown.BilledUSD, r.Unshown.ModelUSD = r.Unshown.Sessions+1, r.Unshown.BilledUSD+u.BilledUSD, r.Unshown.ModelUSD+u.ModelUSD
+		}
+	}
 	for i, why := range skipped {
 		if why != "" {
 			r.Skipped = append(r.Skipped, Skipped{sessions[i].ID, why})
@@ -83,15 +91,21 @@ func (o *Options) configFor(s *traces.Session) loop.Config {
 
 // session predicts the calls of one session. Calls without recorded usage are left
 // out, and a session whose counts no server gives, with a reason.
-func (o *Options) session(s *traces.Session) (list []Call, skipped string, err error) {
+func (o *Options) session(s *traces.Session) (list []Call, skipped string, unshown Unshown, err error) {
 	if why := profile.Invented(s); why != "" {
-		return nil, why, nil
+		return nil, why, unshown, nil
 	}
 	config := o.configFor(s)
 	table := calls.Of(s, config.Prices)
 	row, err := predict(table, config)
 	if err != nil {
-		return nil, "", fmt.Errorf("validate: %w", err)
+		return nil, "", unshown, fmt.Errorf("validate: %w", err)
+	}
+	if s.Summed {
+		unshown = Unshown{Sessions: 1, ModelUSD: row.CostBy(results.SourceCompact).Total() + row.CostBy(results.SourceOther).Total()}
+		for i := range table.Apart {
+			unshown.BilledUSD += table.Apart[i].Cost.Total()
+		}
 	}
 	without, lost, spread := 0, 0, 0
 	for _, thread := range table.Threads {
@@ -116,7 +130,7 @@ func (o *Options) session(s *traces.Session) (list []Call, skipped string, err e
 		}
 	}
 	shareLoss(list, row.Figures[results.ExpectedLossUSD])
-	return list, reasons(len(list), without, lost, spread), nil
+	return list, reasons(len(list), without, lost, spread), unshown, nil
 }
 
 // predict predicts a table. A blind prediction is that of a client which asks for the cache, whatever

@@ -208,7 +208,7 @@ func TestPredictionsDoNotLookAhead(t *testing.T) {
 	o := Options{Config: cell(t).WithProfile(fitted(t))}
 	changes := 0
 	for _, s := range samples(t) {
-		before, _, err := o.session(s)
+		before, _, _, err := o.session(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +223,7 @@ func TestPredictionsDoNotLookAhead(t *testing.T) {
 		}
 		u.Read, u.Uncached = 0, u.Uncached+u.Read
 		changes++
-		after, _, err := o.session(&changed)
+		after, _, _, err := o.session(&changed)
 		if err != nil {
 			t.Fatal(err)
 		}
