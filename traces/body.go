@@ -13,6 +13,7 @@ type body struct {
 	Threads        []Thread
 	Summaries      []SummaryCall
 	Unshown        []UnshownCall
+	Advice         []AdviceCall
 	Index          any
 }
 
@@ -46,12 +47,12 @@ func (s *Session) Load() (*Session, error) {
 // give makes b the body of a session.
 func (b *body) give(s *Session) {
 	s.Blocks, s.Tools, s.Objects, s.Threads, s.Index = b.Blocks, b.Tools, b.Objects, b.Threads, b.Index
-	s.Summaries, s.Unshown = b.Summaries, b.Unshown
+	s.Summaries, s.Unshown, s.Advice = b.Summaries, b.Unshown, b.Advice
 }
 
 // body returns the body of a session that is in memory.
 func (s *Session) body() *body {
-	return &body{s.Blocks, s.Tools, s.Objects, s.Threads, s.Summaries, s.Unshown, s.Index}
+	return &body{s.Blocks, s.Tools, s.Objects, s.Threads, s.Summaries, s.Unshown, s.Advice, s.Index}
 }
 
 // Head is a session without its body, in a form that one program can write and another read.

@@ -40,6 +40,8 @@ type Session struct {
 	// calls that lines show is in Unshown: nothing else was billed.
 	Summed  bool
 	Unshown []UnshownCall
+	// Advice are the calls of other models that a server made while it answered, by thread and round.
+	Advice []AdviceCall
 	// LoggedUSD is the cost of all calls as the client logged it; 0 where it
 	// logs none.
 	LoggedUSD float64
@@ -73,6 +75,14 @@ type Announced [NumAnnouncements]int32
 // SummaryCall is the call that made the summary of a compaction.
 type SummaryCall struct {
 	Thread, Event int32 // index into Session.Threads and Thread.Events
+	Model         string
+	Usage         prompt.Usage
+}
+
+// AdviceCall is a call of another model that the server made while a model answered, which asked it for
+// advice. It has a context of its own, and its counts are in no other call.
+type AdviceCall struct {
+	Thread, Round int32 // index into Session.Threads and Thread.Rounds
 	Model         string
 	Usage         prompt.Usage
 }
@@ -185,6 +195,7 @@ const (
 	RoundOutputUnknown                        // logged output is not final and nothing follows to derive it from
 	RoundTierAssumed                          // the recording does not split writes by lifetime; 5m assumed
 	RoundNoTime                               // lines without usable time: intervals are 0
+	RoundFallback                             // another model refused, and the one that is logged answered in its place
 	RoundSpread                               // the input is an estimated share of what the log has for several calls together
 )
 

@@ -26,6 +26,9 @@ func (l *Loop) account(t *thread, f *flight) {
 			r.CountMiss(f.outcome.Miss, f.outcome.Shortfall())
 		}
 	}
+	if f.recorded() {
+		l.advised(t, f)
+	}
 	if l.config.Record == nil {
 		return
 	}
@@ -35,10 +38,35 @@ func (l *Loop) account(t *thread, f *flight) {
 		Usage: f.outcome.Usage, Expected: f.outcome.Expected, Miss: f.outcome.Miss,
 		First: f.first, Context: f.context, Cost: cost, Rules: uint16(f.rules),
 	}
-	if f.layer >= 0 || f.hidden || f.extra != (extra{}) {
+	if !f.recorded() {
 		l.record.Round = -1
 	}
 	l.config.Record(&l.record)
+}
+
+// recorded reports whether the call is one that the recording has.
+func (f *flight) recorded() bool { return f.layer < 0 && !f.hidden && f.extra == (extra{}) }
+
+// advised adds the calls of advisors while a recorded call was answered, which are as they were: what an advisor
+// reads is its own context.
+func (l *Loop) advised(t *thread, f *flight) {
+	s := t.replay.session
+	for i := range s.Advice {
+		c := &s.Advice[i]
+		if c.Thread != t.index || c.Round != t.round {
+			continue
+		}
+		model := t.replay.models.named(c.Model, 0, s.StartTime())
+		cost := t.replay.models.cost(model, t.replay.date(f.start), &c.Usage)
+		t.replay.row.Bill(results.SourceAdvisor, &c.Usage, &cost)
+		if l.config.Record != nil {
+			l.record = results.CallRecord{
+				Session: s.ID, Thread: t.index, Round: -1, Source: results.SourceAdvisor, Model: c.Model,
+				Start: t.replay.now(f.start), End: t.replay.now(l.clock.now), Usage: c.Usage, Cost: cost,
+			}
+			l.config.Record(&l.record)
+		}
+	}
 }
 
 // modelNumbers are numbers of models by name, from 1, that all sessions share.
@@ -206,6 +234,12 @@ func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 		c := &s.Unshown[i]
 		cost := m.cost(m.named(c.Model, 0, s.StartTime()), c.At, &c.Usage)
 		r.Bill(unshownSource(c), &c.Usage, &cost)
+		r.Figures[results.LoggedOutputUSD] += cost[results.ClassOutput]
+	}
+	for i := range s.Advice {
+		c := &s.Advice[i]
+		cost := m.cost(m.named(c.Model, 0, s.StartTime()), s.Threads[c.Thread].Rounds[c.Round].At, &c.Usage)
+		r.Bill(results.SourceAdvisor, &c.Usage, &cost)
 		r.Figures[results.LoggedOutputUSD] += cost[results.ClassOutput]
 	}
 	r.Figures[results.UnpricedCalls] = float64(m.unpriced)

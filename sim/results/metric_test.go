@@ -29,7 +29,7 @@ func TestPublishedNames(t *testing.T) {
 		"needed_recall ratio", "needed_recall_least ratio", "needed_recall_most ratio", "needed_verbatim ratio",
 		"cost_usd_uncached USD", "cost_usd_read USD", "cost_usd_write_5m USD", "cost_usd_write_1h USD",
 		"cost_usd_write_other USD", "cost_usd_output USD",
-		"cost_usd_main USD", "cost_usd_agent USD", "cost_usd_branch USD", "cost_usd_compact USD",
+		"cost_usd_main USD", "cost_usd_agent USD", "cost_usd_branch USD", "cost_usd_compact USD", "cost_usd_advisor USD",
 		"cost_usd_session_memory USD", "cost_usd_extract_memories USD", "cost_usd_dream USD", "cost_usd_prompt_suggestion USD",
 		"cost_usd_speculation USD", "cost_usd_agent_summary USD", "cost_usd_reread USD", "cost_usd_keepalive USD", "cost_usd_other USD",
 		"misses_expiry calls", "misses_edit calls", "misses_compaction calls", "misses_rewind calls",
@@ -92,15 +92,15 @@ func sample(strategy, session string) *Row {
 		Firings: map[string]int{"full-compact": 7, "microcompact": 8},
 		Reasons: map[string]int{"full-compact: API error": 2, "dream: locked": 9},
 		Figures: Figures{
-			Sessions: 1, Calls: 169, // 7 + … + 19
+			Sessions: 1, Calls: 189, // 7 + … + 20
 			Misses: 55, MissedTokens: 901, HitCalls: 30, LaterCalls: 40, Compactions: 7, Microcompactions: 8,
 			Recompactions: 6, ChainMax: 5, PeakContext: 1000, Overflows: 4, OverWindow: 1, FailedCompactions: 3, AddedLatency: 12.5,
 			LeftCalls: 40, LeftSum: 2600, MostUsed: 97,
 			StorageUSD: 0.25, ExpectedLossUSD: 0.125, PredictedUSD: 4, PredictedOfUSD: 5, LoggedOutputUSD: 0.5, UnloggedWritesUSD: 0.75,
-			UnpricedCalls: 2, BoundUSD: 16000, BoundReachedUSD: 16001, ClearBoundUSD: 16002, Bounded: 1,
+			UnpricedCalls: 2, BoundUSD: 32128, BoundReachedUSD: 32129, ClearBoundUSD: 32130, Bounded: 1,
 		},
 	}
-	copy(r.Figures[Tokens:], []float64{100, 700, 110, 60, 30, 91})
+	copy(r.Figures[Tokens:], []float64{100, 700, 110, 60, 30, 105})
 	copy(r.Figures[SharedTokens:], []float64{301, 302, 303, 304, 305, 306})
 	copy(r.Figures[Waits:], []float64{WaitCompaction: 9, WaitFirstToken: -0.5, WaitOther: 4})
 	copy(r.Figures[SecondsAt:], []float64{LevelNormal: 900, LevelWarning: 90, LevelError: 70, LevelBlocking: 50})
@@ -110,7 +110,7 @@ func sample(strategy, session string) *Row {
 	for i := range prompt.NumMissClasses {
 		r.Figures[MissesByClass+ID(i)] = float64(i) // 1 + … + 10 = 55
 	}
-	for s := range Source(NumSources) { // tokens 78 uncached, 572 read, 91 output; calls 169
+	for s := range Source(NumSources) { // tokens 91 uncached, 559 read, 105 output; calls 189
 		r.Figures[CallsBySource+ID(s)] = float64(7 + s)
 		tokens := r.Figures[TokensBySource+NumClasses*ID(s):]
 		tokens[ClassUncached], tokens[ClassRead], tokens[ClassOutput] = float64(s), 50-float64(s), 1+float64(s)
@@ -119,7 +119,7 @@ func sample(strategy, session string) *Row {
 			r.CostByClass()[c] += r.CostBy(s)[c]
 		}
 	}
-	copy(r.Figures[TokensBySource:], []float64{22, 178, 110, 60, 30})
+	copy(r.Figures[TokensBySource:], []float64{9, 141, 110, 60, 30})
 	for i := range confusion.NumCounts { // calls 1, 2, 3… by reason, 11 classes each, then what was named and the calls beside
 		r.Breaks[i] = uint32(1 + i)
 	}
@@ -138,23 +138,23 @@ func sample(strategy, session string) *Row {
 }
 
 // TestValues: the figures of sample, by hand. Its cost by class c is
-// (1 + 2 + … + 2^12)·2^−c = 8191·2^−c, its cost by source s is 2^s·(2 − 2^−5),
-// and in all 8191·(2 − 2^−5) = 16126.03125, with storage 16126.28125.
+// (1 + 2 + … + 2^13)·2^−c = 16383·2^−c, its cost by source s is 2^s·(2 − 2^−5),
+// and in all 16383·(2 − 2^−5) = 32254.03125, with storage 32254.28125.
 func TestValues(t *testing.T) {
 	r := sample("x", "s")
 	for name, want := range map[string]float64{
-		"cost_usd": 16126.28125, "storage_usd": 0.25, "expected_cost_usd": 16126.40625, "billed_to_predicted": 1.25, // 5 / 4
-		"calls":                 169,
+		"cost_usd": 32254.28125, "storage_usd": 0.25, "expected_cost_usd": 32254.40625, "billed_to_predicted": 1.25, // 5 / 4
+		"calls":                 189,
 		"regret_usd":            126.28125,
 		"input_uncached_tokens": 100, "cache_read_tokens": 700, "cache_write_5m_tokens": 110,
-		"cache_write_1h_tokens": 60, "cache_write_other_tokens": 30, "output_tokens": 91,
+		"cache_write_1h_tokens": 60, "cache_write_other_tokens": 30, "output_tokens": 105,
 		"cache_hit_ratio": 0.7,  // 700 / (100 + 700 + 110 + 60 + 30)
 		"call_hit_ratio":  0.75, // 30 / 40
 		"misses":          55, "misses_expiry": 1, "misses_minimum": 10,
 		"compactions": 7, "microcompactions": 8, "recompactions": 6, "chain_max": 5,
 		"peak_context_tokens": 1000, "overflows": 4, "added_latency_seconds": 12.5,
-		"cost_usd_uncached": 8191, "cost_usd_read": 4095.5, "cost_usd_output": 255.96875,
-		"cost_usd_main": 1.96875, "cost_usd_other": 8064,
+		"cost_usd_uncached": 16383, "cost_usd_read": 8191.5, "cost_usd_output": 511.96875,
+		"cost_usd_main": 1.96875, "cost_usd_other": 16128,
 		"added_latency_seconds_compaction": 9, "added_latency_seconds_first_token": -0.5, "added_latency_seconds_other": 4,
 		"percent_left":       0.65, // 2600 / 40 per cent
 		"percent_left_least": 0.03, "warning_seconds": 90, "error_seconds": 70, "blocking_seconds": 50,
@@ -192,7 +192,7 @@ func TestPartsAddUp(t *testing.T) {
 			sums[m.Of+" by "+m.By] += v
 		}
 	}
-	want := map[string]float64{"cost_usd by class": 16126.03125, "cost_usd by source": 16126.03125, "misses by class": 55,
+	want := map[string]float64{"cost_usd by class": 32254.03125, "cost_usd by source": 32254.03125, "misses by class": 55,
 		"added_latency_seconds by part": 12.5, "breaks by part": 5841,
 		"needs by part": 36}
 	if diff := cmp.Diff(want, sums); diff != "" {

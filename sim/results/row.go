@@ -38,6 +38,7 @@ const (
 	SourceAgent                       // a sub-agent
 	SourceBranch                      // a branch that was abandoned later
 	SourceCompact                     // a summary call of a compaction
+	SourceAdvisor                     // a model that another one asked while it answered
 	sourceSessionMemory               // an update of the session memory
 	sourceMemory                      // an extraction of memories at the end of a loop
 	sourceDream                       // a consolidation of memories
@@ -51,7 +52,7 @@ const (
 )
 
 var sourceNames = [NumSources]string{
-	"main", "agent", "branch", "compact", "session_memory", "extract_memories", "dream", "prompt_suggestion",
+	"main", "agent", "branch", "compact", "advisor", "session_memory", "extract_memories", "dream", "prompt_suggestion",
 	"speculation", "agent_summary", "reread", "keepalive", "other",
 }
 
@@ -309,11 +310,11 @@ func addCounts(to *map[string]int, counts map[string]int) {
 }
 
 // LoggedUSD returns the cost, USD, of the calls that a log of the session shows: those of
-// the conversations, and the summary calls of compactions and the calls beside the
-// conversation if billed has some.
+// the conversations, and the summary calls of compactions, those of advisors and the calls
+// beside the conversation if billed has some.
 func (r *Row) LoggedUSD(billed *Row) float64 {
 	var usd float64
-	for _, s := range [...]Source{SourceCompact, SourceOther} {
+	for _, s := range [...]Source{SourceCompact, SourceAdvisor, SourceOther} {
 		if billed.CallsBy(s) > 0 {
 			usd += r.CostBy(s).Total()
 		}

@@ -120,6 +120,9 @@ func Total(c *traces.Corpus) (sum Sum) {
 		for _, m := range s.Summaries {
 			add(m.Usage)
 		}
+		for _, a := range s.Advice {
+			add(a.Usage)
+		}
 	}
 	return sum
 }

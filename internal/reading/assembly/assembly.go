@@ -115,12 +115,20 @@ type Call struct {
 	Place
 	Usage
 	Verdict     traces.Verdict
+	Advice      []Advice
+	Fallback    bool // another model refused the request first
 	Final       bool // the logged output is the final count
 	Blocks      []Block
 	First, Last int64 // times of the first and last line, 0 if unknown
 	Project     string
 	foreign     bool // owned by an earlier session
 	tail        int64
+}
+
+// Advice is a call of another model while a call was answered.
+type Advice struct {
+	Model string
+	Usage prompt.Usage
 }
 
 // context returns the recorded input tokens of the call without its tail.

@@ -252,6 +252,9 @@ func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.R
 		out.Trigger = traces.TriggerPrompt
 	}
 	e.flags(rd, &out)
+	for _, a := range rd.Advice {
+		e.out.Advice = append(e.out.Advice, traces.AdviceCall{Thread: t.index, Round: int32(r), Model: cmp.Or(a.Model, unnamed), Usage: a.Usage})
+	}
 	compaction := int64(0)
 	for i := range events {
 		compaction += events[i].Wait
@@ -270,6 +273,9 @@ func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.R
 func (e *emitter) flags(rd *Round, out *traces.Round) {
 	q := &e.s.Quality
 	q.WebSearches += int(rd.Searches)
+	if rd.Fallback {
+		out.Flags |= traces.RoundFallback
+	}
 	if rd.derived {
 		out.Flags |= traces.RoundOutputDerived
 		q.DerivedOutputs++

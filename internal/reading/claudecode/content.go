@@ -20,7 +20,7 @@ type message struct {
 	id       []byte
 	model    []byte
 	usage    assembly.Usage
-	passes   []assembly.Usage // before the last one, see parser.usage
+	passes   passes
 	stopped  bool
 	from, to int32 // pieces of the source
 	manner   recordFlags
@@ -45,7 +45,7 @@ func (p *parser) message(m *message) {
 		case "stop_reason":
 			m.stopped = stopReason(p.Str())
 		case "usage":
-			m.passes = p.usage(&m.usage)
+			p.usage(&m.usage, &m.passes)
 		case "content":
 			m.from = int32(len(p.src.pieces))
 			p.content(m)

@@ -15,9 +15,9 @@ import (
 type parser struct {
 	jsonscan.Scanner
 	src     *source
-	scratch []byte // unescaped text of one string
-	parts   []byte // text of a tool result in several parts
-	passes  []assembly.Usage
+	scratch []byte          // unescaped text of one string
+	parts   []byte          // text of a tool result in several parts
+	passes  passes          // of the response under way
 	terms   terms           // of the response
 	keep    bool            // texts are kept
 	ear     traces.Listener // hears texts; nil for none

@@ -75,8 +75,8 @@ type piece struct {
 type answer struct {
 	id, model int32 // names of the source; no id is that of a line without one
 	usage     assembly.Usage
-	passes    []assembly.Usage // earlier passes of the model, nearly always none
-	stopped   bool             // a stop reason is logged: the usage is final
+	passes    passes
+	stopped   bool // a stop reason is logged: the usage is final
 }
 
 // boundary is what the log has of a compaction.

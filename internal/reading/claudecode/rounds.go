@@ -202,7 +202,7 @@ func (f *filler) call(i int32, c *call) {
 	c.Final = c.final()
 	for k, u := range c.passes {
 		pass := c.Call
-		pass.ID, pass.Usage, pass.Blocks, pass.Final = fmt.Sprintf("%s/%d", c.ID, k+1), u, nil, !u.Bad
+		pass.ID, pass.Usage, pass.Blocks, pass.Advice, pass.Final = fmt.Sprintf("%s/%d", c.ID, k+1), u, nil, nil, !u.Bad
 		f.round(i, &pass)
 	}
 	f.round(i, &c.Call)

@@ -11,8 +11,8 @@ import (
 // A response that asked an advisor has the usage of three iterations (recorded:
 // the top level reads 219,031 = 109,050 + 109,981 and has the cache_creation of the
 // first alone). It is two rounds: neither was a request of 219,031 tokens, both are
-// billed, and the advisor, of another model and context, is none. One iteration
-// changes nothing.
+// billed, and the advisor, of another model and context, is a call beside them. One
+// iteration changes nothing.
 func TestPassesBehindAnAdvisor(t *testing.T) {
 	pass := func(kind string, read, write, output int) fields {
 		return fields{
@@ -20,8 +20,10 @@ func TestPassesBehindAnAdvisor(t *testing.T) {
 			"cache_creation": fields{"ephemeral_1h_input_tokens": write}, "output_tokens": output,
 		}
 	}
+	advisor := pass("advisor_message", 0, 90_000, 4000)
+	advisor["model"] = "claude-fable-5"
 	usage := pass("", 219_031, 1931, 700)
-	usage["iterations"] = []fields{pass("message", 109_050, 931, 200), pass("advisor_message", 0, 90_000, 4000), pass("message", 109_981, 1000, 500)}
+	usage["iterations"] = []fields{pass("message", 109_050, 931, 200), advisor, pass("message", 109_981, 1000, 500)}
 	one := pass("", 110_981, 300, 10)
 	one["iterations"] = []fields{pass("message", 110_981, 300, 10)}
 	s := newScript("S")
@@ -29,7 +31,8 @@ func TestPassesBehindAnAdvisor(t *testing.T) {
 	s.callUsage("m1", usage, text("one"), text("two"))
 	s.prompt("and then")
 	s.callUsage("m2", one, text("three"))
-	main := sessionOf(t, s).Threads[0]
+	all := sessionOf(t, s)
+	main := all.Threads[0]
 	want := []prompt.Usage{
 		{Uncached: 2, Read: 109_050, Write1h: 931, Output: 200},
 		{Uncached: 2, Read: 109_981, Write1h: 1000, Output: 500},
@@ -50,6 +53,28 @@ func TestPassesBehindAnAdvisor(t *testing.T) {
 	}
 	for i := range main.Events {
 		t.Errorf("event %v: no context shrank", main.Events[i].Kind)
+	}
+	want1 := traces.AdviceCall{Round: 1, Model: "claude-fable-5", Usage: prompt.Usage{Uncached: 2, Write1h: 90_000, Output: 4000}}
+	if len(all.Advice) != 1 || all.Advice[0] != want1 {
+		t.Errorf("advice %+v, want %+v", all.Advice, want1)
+	}
+}
+
+// A response whose usage has the pass of another model and then a fallback is one call of the model that answered, and says so.
+func TestFallbackBehindARefusal(t *testing.T) {
+	usage := fields{"input_tokens": 2, "cache_read_input_tokens": 54_112, "cache_creation_input_tokens": 0, "output_tokens": 136}
+	refused := fields{"type": "message", "model": "claude-fable-5", "input_tokens": 2, "cache_read_input_tokens": 32_238, "cache_creation_input_tokens": 21_874, "output_tokens": 2}
+	again := fields{"type": "fallback_message", "model": "claude-opus-4-8"}
+	for name, n := range usage {
+		again[name] = n
+	}
+	usage["iterations"] = []fields{refused, again}
+	s := newScript("S")
+	s.prompt("go")
+	s.callUsage("m1", usage, text("one"))
+	rounds := sessionOf(t, s).Threads[0].Rounds
+	if len(rounds) != 1 || rounds[0].Flags&traces.RoundFallback == 0 || rounds[0].Usage.Read != 54_112 {
+		t.Errorf("rounds %+v, want one of 54,112 tokens read behind a refusal", rounds)
 	}
 }
 

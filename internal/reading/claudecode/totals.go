@@ -281,6 +281,11 @@ func (l *ledger) settle(from *ledger) {
 		l.calls(func(c *assembly.Call) {
 			if !repeated[c.ID] && c.OK && t.has(c) {
 				over.add(plainModel(c.Model), &c.Usage.Usage, -1)
+				for k := range c.Advice { // where the client counts them
+					if a := &c.Advice[k]; sums[plainModel(a.Model)] != (prompt.Usage{}) {
+						over.add(plainModel(a.Model), &a.Usage, -1)
+					}
+				}
 			}
 		})
 		l.place(t, over, told, since)

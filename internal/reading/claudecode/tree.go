@@ -220,10 +220,11 @@ var lifetimesFrom = [3]int{2, 0, 64}
 func newCall(id string, e entry) *call {
 	a := &e.src.answers[e.answer]
 	release := e.src.names.at(e.version)
-	if a.usage.Assumed && len(a.passes) == 0 && version.AtLeast(release, lifetimesFrom[:]...) {
+	if a.usage.Assumed && len(a.passes.ahead) == 0 && version.AtLeast(release, lifetimesFrom[:]...) {
 		a.usage.Doubt = true
 	}
-	return &call{passes: a.passes, stopped: a.stopped, Call: assembly.Call{
+	return &call{passes: a.passes.ahead, stopped: a.stopped, Call: assembly.Call{
+		Advice: a.passes.advice, Fallback: a.passes.fallback,
 		ID: id, Model: e.src.names.at(a.model), Version: e.src.names.at(e.version), Project: e.src.names.at(e.project),
 		Place: e.where(), Verdict: e.verdict, Usage: a.usage, Blocks: blocksOf(e), First: e.at, Last: e.at,
 	}}
@@ -240,9 +241,13 @@ func (c *call) join(e entry) {
 	}
 	a := &e.src.answers[e.answer]
 	bad := c.Bad || a.usage.Bad
-	if !c.OK || len(a.passes) > len(c.passes) {
-		c.Usage, c.passes = a.usage, a.passes
+	if !c.OK || len(a.passes.ahead) > len(c.passes) {
+		c.Usage, c.passes = a.usage, a.passes.ahead
 	}
+	if len(a.passes.advice) > len(c.Advice) {
+		c.Advice = a.passes.advice
+	}
+	c.Fallback = c.Fallback || a.passes.fallback
 	c.Bad = bad
 	c.Output, c.Searches = max(c.Output, a.usage.Output), max(c.Searches, a.usage.Searches)
 	c.stopped = c.stopped || a.stopped

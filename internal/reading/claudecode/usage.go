@@ -17,36 +17,45 @@ func stopReason(text []byte) bool {
 	return false
 }
 
-// usage reads the token counts of a response. A response in which the model
-// asked an advisor has several passes under one id; the counts at the top are
-// their sums, though no request was that large. The usage is that of the last
-// pass, and earlier ones are returned. The advisor, another model with its own
-// context, is left out.
-func (p *parser) usage(u *assembly.Usage) (ahead []assembly.Usage) {
-	p.passes = p.passes[:0]
-	p.counts(u, true)
-	last := len(p.passes) - 1
-	if last < 1 {
-		return nil
-	}
-	searches := u.Searches
-	*u = p.passes[last]
-	u.Searches = searches
-	return slices.Clone(p.passes[:last])
+// passes are what a server did under the id of one response, as iterations of its usage. Nearly always that is one
+// pass, which is the response.
+type passes struct {
+	ahead    []assembly.Usage  // passes of the model before the last one
+	advice   []assembly.Advice // passes of an advisor, another model with a context of its own
+	fallback bool              // another model refused, and the server asked this one
 }
 
-// counts reads token counts and reports whether they are those of a pass of the model.
-// Those of a whole response have its passes in a list. Clients of all versions log the
+// usage reads the token counts of a response. A response in which the model
+// asked an advisor has several passes under one id; the counts at the top are
+// sums over those of the model, though no request was that large, and the
+// advisor's are in none of them. The usage is that of the last pass.
+func (p *parser) usage(u *assembly.Usage, all *passes) {
+	p.passes = passes{ahead: p.passes.ahead[:0]}
+	p.counts(u, true)
+	*all = p.passes
+	last := len(all.ahead) - 1
+	if last < 1 {
+		all.ahead = nil
+		return
+	}
+	searches := u.Searches
+	*u = all.ahead[last]
+	u.Searches = searches
+	all.ahead = slices.Clone(all.ahead[:last])
+}
+
+// counts reads token counts. Those of a whole response have its passes in a list, which are kept by their type. Clients of all versions log the
 // four counts: one that is missing, negative or absurd makes the usage unusable, but for
 // that of output, which can be derived.
-func (p *parser) counts(u *assembly.Usage, whole bool) (pass bool) {
+func (p *parser) counts(u *assembly.Usage, whole bool) {
 	const none = -1
 	input, output, read, created := int64(none), int64(none), int64(none), int64(none)
 	split5m, split1h := int64(none), int64(none)
 	if p.Peek() != '{' {
 		p.Skip()
-		return false
+		return
 	}
+	var typ, model string
 	u.OK, u.Reasoning = true, -1
 	for name := range p.Members {
 		switch string(name) {
@@ -76,19 +85,28 @@ func (p *parser) counts(u *assembly.Usage, whole bool) (pass bool) {
 				continue
 			}
 			for range p.Elements {
-				var one assembly.Usage
-				if p.counts(&one, false) {
-					p.passes = append(p.passes, one)
-				}
+				p.counts(new(assembly.Usage), false)
 			}
 		case "type":
-			pass = string(p.Str()) == "message"
+			typ = string(p.Str())
+		case "model":
+			model = string(p.Str())
 		default:
 			p.Skip()
 		}
 	}
 	settle(u, input, output, read, created, split5m, split1h)
-	return pass && u.OK
+	if whole || !u.OK {
+		return
+	}
+	switch typ {
+	case "message":
+		p.passes.ahead = append(p.passes.ahead, *u)
+	case "advisor_message":
+		p.passes.advice = append(p.passes.advice, assembly.Advice{Model: model, Usage: u.Usage})
+	case "fallback_message":
+		p.passes.fallback = true
+	}
 }
 
 // settle makes a usage of counts, -1 for those that are not logged.

@@ -146,7 +146,7 @@ func drawn(r *results.Row) bool {
 // undrawn are the sources whose calls are the same under any seed. SourceOther has the
 // calls at the end of turns that no log shows, which the profile decides on.
 var undrawn = []results.Source{
-	results.SourceMain, results.SourceAgent, results.SourceBranch, results.SourceKeepalive, results.SourceOther,
+	results.SourceMain, results.SourceAgent, results.SourceBranch, results.SourceAdvisor, results.SourceKeepalive, results.SourceOther,
 }
 
 // chanceful are the settings around a strategy that draw in every simulated

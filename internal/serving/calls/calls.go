@@ -30,7 +30,8 @@ type Table struct {
 	Session *traces.Session
 	Threads [][]Call // by thread and round
 	// Apart are the calls that belong to no thread: logged summary calls of compactions, in the order of
-	// Session.Summaries, then those that no line shows, in the order of Session.Unshown.
+	// Session.Summaries, then those that no line shows, in the order of Session.Unshown, then those of
+	// advisors, in the order of Session.Advice.
 	Apart []Call
 }
 

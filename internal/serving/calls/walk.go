@@ -90,7 +90,7 @@ func switchesThinking(s *traces.Session) bool {
 // apart sets the calls that belong to no thread.
 func (t *Table) apart(p *pricer) {
 	s := t.Session
-	t.Apart = make([]Call, 0, len(s.Summaries)+len(s.Unshown))
+	t.Apart = make([]Call, 0, len(s.Summaries)+len(s.Unshown)+len(s.Advice))
 	add := func(thread int32, source results.Source, model string, r traces.Round) {
 		r.Logged, r.Model = r.Usage.Output, p.named(model, s.StartTime())
 		c := Call{Session: s, Thread: &s.Threads[thread], Index: thread, Recorded: &r, Source: source,
@@ -110,6 +110,11 @@ func (t *Table) apart(p *pricer) {
 			source = results.SourceCompact
 		}
 		add(c.Thread, source, c.Model, traces.Round{Usage: c.Usage, At: c.At, Line: c.Line, File: c.File})
+	}
+	for i := range s.Advice {
+		c := &s.Advice[i]
+		asked := &s.Threads[c.Thread].Rounds[c.Round]
+		add(c.Thread, results.SourceAdvisor, c.Model, traces.Round{Usage: c.Usage, At: asked.At, Line: asked.Line, File: asked.File})
 	}
 }
 

@@ -21,8 +21,11 @@ func (p *page) head() []string {
 		prices = "the prices of " + p.options.Prices
 	}
 	prices += p.options.AsOf
-	summaries := p.summaries()
-	calls := document.Count(p.Total.Calls-summaries, "call")
+	summaries, advice := p.calls(results.SourceCompact), p.calls(results.SourceAdvisor)
+	calls := document.Count(p.Total.Calls-summaries-advice, "call")
+	if advice > 0 {
+		calls += ", " + document.Count(advice, "advisor call")
+	}
 	if summaries > 0 {
 		calls += " and " + document.Count(summaries, "summary call")
 	}
@@ -60,10 +63,10 @@ func (r *Report) by(property string) []Line {
 	return r.Splits[i].Lines
 }
 
-// summaries returns how many calls of the bill wrote summaries; sim run counts them apart.
-func (r *Report) summaries() int {
+// calls returns how many calls of the bill are of a source. sim run counts those of summaries and advisors apart.
+func (r *Report) calls(src results.Source) int {
 	for _, l := range r.by("source") {
-		if l.Name == results.SourceCompact.String() {
+		if l.Name == src.String() {
 			return l.Calls
 		}
 	}

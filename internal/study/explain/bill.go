@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/internal/serving/calls"
@@ -22,23 +23,34 @@ func Bill(e *studies.Explanation, s *traces.Session, recorded loop.Config) error
 	}
 	billed := loop.Billed(s, recorded.Prices, time.Time{})
 	e.BilledUSD, e.ModelUSD = billed.CostUSD(), row.CostUSD()
-	e.ModelHiddenUSD = e.ModelUSD
+	e.ModelHiddenUSD = e.ModelUSD - row.LoggedUSD(&billed)
 	threads := map[string][]calls.Call{}
 	for i, thread := range table.Threads {
 		threads[s.Threads[i].ID] = thread
-		for j := range thread {
-			if p := thread[j].Predicted; p != nil {
-				e.ModelHiddenUSD -= p.Cost.Total()
-			}
-		}
 	}
 	for i := range e.Calls {
 		c := &e.Calls[i]
 		if thread := threads[c.Thread]; c.Layer == "" && !c.Again && c.Round < len(thread) {
 			c.Billed = billedOf(&thread[c.Round])
+			c.Billed.Notes = notes(table, &thread[c.Round])
 		}
 	}
 	return nil
+}
+
+// notes says what other models did while a call was answered.
+func notes(t *calls.Table, l *calls.Call) (list []string) {
+	if l.Recorded.Flags&traces.RoundFallback != 0 {
+		list = append(list, "another model refused, and this one answered in its place")
+	}
+	for i := range t.Session.Advice {
+		if a := &t.Session.Advice[i]; a.Thread == l.Index && a.Round == l.Round {
+			c := &t.Apart[len(t.Apart)-len(t.Session.Advice)+i]
+			list = append(list, fmt.Sprintf("asked %s for advice (%s in, %s out): %s more",
+				a.Model, document.Tokens(float64(a.Usage.Input())), document.Tokens(float64(a.Usage.Output)), document.USD(c.Cost.Total(), 4)))
+		}
+	}
+	return list
 }
 
 // billedOf returns a line of the table.

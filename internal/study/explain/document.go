@@ -210,6 +210,9 @@ func happened(c *studies.ExplainedCall, window int64, asked bool) (what, decline
 		parts = append(parts, "passes the window")
 	}
 	parts = append(parts, missed(c, asked))
+	if c.Billed != nil {
+		parts = append(parts, c.Billed.Notes...)
+	}
 	if c.Detector != "" {
 		parts = append(parts, "detector: "+c.Detector)
 	}
@@ -279,6 +282,9 @@ func billed(c *studies.ExplainedCall) document.List {
 	items := served(&b.Split, output)
 	if b.Missed > 0 {
 		items = append(items, document.Item{Text: fmt.Sprintf("the miss cost %s: %s", document.USD(b.MissUSD, 4), b.Evidence)})
+	}
+	for _, note := range b.Notes {
+		items = append(items, document.Item{Text: note})
 	}
 	if b.Server != "" {
 		items = append(items, document.Item{Text: "the server says: " + b.Server})
