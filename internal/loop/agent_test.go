@@ -80,7 +80,13 @@ func TestServerOfAgent(t *testing.T) {
 	l := NewLoop(c)
 	for range 2 {
 		for _, agent := range []string{"claude-code", "codex"} {
-			row, err := l.Run(forgetting(agent))
+			s := forgetting(agent)
+			for i := range s.Threads[0].Rounds {
+				if u := &s.Threads[0].Rounds[i].Usage; agent == "codex" { // its logs have no writes
+					*u = u.Plain()
+				}
+			}
+			row, err := l.Run(s)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -93,6 +93,9 @@ func (l *Loop) fly(t *thread, c *call) {
 	if s.unwritten {
 		out.Usage = out.Usage.Plain()
 	}
+	if s.written && out.Effective >= int64(m.minCache) {
+		out.Usage = out.Usage.Written(int64(q.Tail))
+	}
 	l.expectLoss(t, c.model, lossRate, &out.Usage)
 	if l.config.Verify {
 		l.verify(t, c, out)

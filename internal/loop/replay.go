@@ -45,6 +45,7 @@ type replay struct {
 	served    bool // a server was named: how its requests are served is not learned
 	// unwritten says that what is written to the cache is billed as plain input, as gateways do.
 	unwritten bool
+	written   bool             // what is not read is billed as written, by a cache that works by itself
 	rules     profile.Set      // of the profile, those that hold for the client
 	static    int64            // tokens of the head of main threads, by the profile; 0 for unknown
 	hides     bool             // the session may have calls at the end of turns that no line shows
@@ -95,6 +96,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.scaled, s.scale = "", 1
 	s.server = l.serverOf(session, s.assembly.Provider)
 	s.automatic, s.unwritten = l.config.cache(session) == traces.CacheAutomatic, l.config.unwritten(session)
+	s.written = l.config.written(session)
 	if s.profile = l.config.Profile; !agents.ClaudeCode(session) && !s.automatic || l.config.abroad(session) {
 		s.profile = nil // it describes the others' clients, and other servers
 	}

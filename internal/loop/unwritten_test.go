@@ -38,3 +38,24 @@ func TestBillWithUnloggedWrites(t *testing.T) {
 		}
 	}
 }
+
+// What a log states that OpenAI's cache wrote, the model bills as well: of 20,010 tokens and 1,010 more the second call reads the
+// 19,968 that are whole steps of 128 at most, and everything else but a tail is written. A log without writes has none.
+func TestStatedWrites(t *testing.T) {
+	for _, stated := range []bool{true, false} {
+		s := forgetting(traces.AgentCodex)
+		s.Models[0] = "gpt-5.6-sol"
+		for i := range s.Threads[0].Rounds {
+			u := &s.Threads[0].Rounds[i].Usage
+			if *u = u.Plain(); stated {
+				*u = u.Written(0)
+			}
+		}
+		c := testConfig(t, "recorded")
+		row, _ := run(t, c, s)
+		u := row.Usage()
+		if (u.WriteOther > 0) != stated || stated && u.Uncached != 0 {
+			t.Errorf("stated %t: %d tokens written, %d plain", stated, u.WriteOther, u.Uncached)
+		}
+	}
+}

@@ -25,6 +25,15 @@ func (u *Usage) Input() int64 {
 // Writes returns the tokens written to the cache in any tier.
 func (u *Usage) Writes() int64 { return u.Write5m + u.Write1h + u.WriteOther }
 
+// Written returns the usage with the uncached tokens written to the cache, for a lifetime of its own,
+// but for those behind the last entry.
+func (u *Usage) Written(tail int64) Usage {
+	out := *u
+	n := max(0, out.Uncached-tail)
+	out.Uncached, out.WriteOther = out.Uncached-n, out.WriteOther+n
+	return out
+}
+
 // Plain returns the usage with what is written to the cache as plain input.
 func (u *Usage) Plain() Usage {
 	return Usage{Uncached: u.Uncached + u.Writes(), Read: u.Read, Output: u.Output}

@@ -8,6 +8,8 @@
 package agents
 
 import (
+	"slices"
+
 	"github.com/compactsim/compactsim/internal/reading/atif"
 	"github.com/compactsim/compactsim/internal/reading/claudecode"
 	"github.com/compactsim/compactsim/internal/reading/cline"
@@ -83,6 +85,14 @@ func Unwritten(s *traces.Session) bool {
 		}
 	}
 	return read && plain
+}
+
+// Written reports whether the calls of a session go to a cache that works by itself, and their log
+// states what they wrote to it, as OpenAI's responses do since GPT-5.6.
+func Written(s *traces.Session) bool {
+	return Automatic(s) && slices.ContainsFunc(s.Threads, func(t traces.Thread) bool {
+		return slices.ContainsFunc(t.Rounds, func(r traces.Round) bool { return r.Usage.Writes() > 0 })
+	})
 }
 
 // ClaudeCode reports whether a session has versions of Claude Code.

@@ -109,15 +109,23 @@ type Usage struct {
 	Told      bool  // the reader has told that the counts are missing
 }
 
+// Same reports whether two usages count the same tokens, whatever is known of lifetimes and thoughts.
+func (u *Usage) Same(o *Usage) bool {
+	return u.OK && o.OK && u.Uncached == o.Uncached && u.Read == o.Read && u.Writes() == o.Writes() && u.Output == o.Output
+}
+
 // Call is one API call.
 type Call struct {
 	ID, Model, Version string
 	Place
 	Usage
-	Verdict     traces.Verdict
-	Advice      []Advice
-	Fallback    bool // another model refused the request first
-	Final       bool // the logged output is the final count
+	Verdict  traces.Verdict
+	Advice   []Advice
+	Fallback bool // another model refused the request first
+	Final    bool // the logged output is the final count
+	// Summaries are the passes in which the server summarized the context before it
+	// answered. Usage leaves them out.
+	Summaries   []Usage
 	Blocks      []Block
 	First, Last int64 // times of the first and last line, 0 if unknown
 	Project     string

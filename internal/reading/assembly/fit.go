@@ -130,12 +130,16 @@ func (f *fitter) begin() int {
 		return 0
 	}
 	// A compaction before the first call is history: its summary belongs to what
-	// the thread begins with.
+	// the thread begins with. One that has a bill stays.
 	rd := &f.t.Calls[0]
 	var summary []Block
 	for _, ev := range f.take(0) {
 		if ev.Kind == traces.EventCompact {
 			summary = ev.Text
+		}
+		if ev.summary != nil {
+			ev.Text, ev.Absorbed = nil, 0
+			f.events = append(f.events, ev)
 		}
 	}
 	f.s.layPrefix(f.t, summary)

@@ -165,6 +165,11 @@ func (m Maker) part(list []Block, p *part, text prompt.Kind) []Block {
 			list = append(list, m.Text(text, t))
 		}
 		return list
+	case "compaction": // a summary by the server
+		if t := p.Text + TextOf(p.Content); t != "" {
+			list = append(list, m.Text(prompt.KindSummary, t))
+		}
+		return list
 	case "image", "image_url", "input_image":
 		return append(list, m.Text(prompt.KindImage, string(p.Image)+string(p.Source)+TextOf(p.Content)))
 	case "document", "blob", "file", "uri", "input_file":

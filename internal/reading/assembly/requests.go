@@ -19,6 +19,7 @@ type Request struct {
 	USD               float64
 	Start, First, End int64 // unix ns, 0 if unknown
 	Usage             Usage
+	Summaries         []Usage // those of Call
 	// Lane names the conversation of the session that the call belongs to: "" for
 	// the main one, else that of a sub-agent, which Starter started.
 	Lane    string
@@ -47,6 +48,32 @@ func (r *Request) Show(k prompt.Kind, text []byte) {
 	b := Derived(k, prompt.DigestBytes(text), 0)
 	b.Bytes = int32(min(len(text), MaxTokens))
 	r.Ahead, r.Head = append(r.Ahead, Block{Block: b}), r.Head.Extend(b.Digest)
+}
+
+// Adopt takes from another report of the same call what this one lacks: lifetimes of writes, content,
+// an id of the response and a cost.
+func (r *Request) Adopt(o *Request) {
+	if r.Usage.Assumed && !o.Usage.Assumed || o.Usage.Reasoning > r.Usage.Reasoning {
+		r.Usage = o.Usage
+	}
+	if len(o.Model) > len(r.Model) { // with terms of service
+		r.Model = o.Model
+	}
+	if r.Messages == nil {
+		r.Messages, r.Head, r.Ahead = o.Messages, o.Head, o.Ahead
+	}
+	if len(r.Reply) == 0 {
+		r.Reply = o.Reply
+	}
+	if len(r.Summaries) == 0 {
+		r.Summaries = o.Summaries
+	}
+	if r.USD == 0 {
+		r.USD = o.USD
+	}
+	if o.First > o.Start && o.First < o.End && r.First == r.End {
+		r.First = o.First
+	}
 }
 
 // placed is a request with what it goes on from.
@@ -339,6 +366,6 @@ func (p *placed) steps() []Step {
 	}
 	add(input)
 	add(Step{Kind: StepReply, At: p.End, First: p.First, ID: p.ID, Blocks: slices.Clone(p.Reply)})
-	add(Step{Kind: StepCount, At: p.End, ID: p.ID, Model: p.Model, Usage: p.Usage, Final: p.Usage.OK && !p.Open, Verdict: p.verdict})
+	add(Step{Kind: StepCount, At: p.End, ID: p.ID, Model: p.Model, Usage: p.Usage, Summaries: p.Summaries, Final: p.Usage.OK && !p.Open, Verdict: p.verdict})
 	return steps
 }

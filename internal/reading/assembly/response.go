@@ -22,9 +22,12 @@ type Response struct {
 
 	file   *File
 	counts Values
-	inside bool // the input holds what was read and written
-	blocks []Block
-	pieces []piece // of a stream
+	// Summaries are the passes in which the server summarized the context; no other count has them.
+	Summaries []Usage
+	tier      string
+	inside    bool // the input holds what was read and written
+	blocks    []Block
+	pieces    []piece // of a stream
 }
 
 // Response reads a response.
@@ -69,6 +72,7 @@ type event struct {
 	Block delta          `json:"content_block"`
 	Delta jsontext.Value `json:"delta"`
 	Usage jsontext.Value `json:"usage"`
+	Tier  string         `json:"service_tier"` // of OpenAI's interfaces
 	Error jsontext.Value `json:"error"`
 }
 
@@ -112,6 +116,7 @@ func (a *Response) add(v []byte) {
 	if a.Created == nil && string(e.Created) != "0" {
 		a.Created = e.Created
 	}
+	a.tier = cmp.Or(e.Tier, a.tier)
 	if e.Usage.Kind() == '{' {
 		a.Known, a.Open = true, false
 		a.count(e.Usage)
@@ -195,6 +200,9 @@ write     cache_creation_input_tokens cache_write_tokens cache_creation_tokens
 hour      ephemeral_1h_input_tokens
 reasoning reasoning_tokens thinking_tokens
 total     total_tokens
+speed     speed
+geo       inference_geo
+tier      service_tier
 cost      cost
 `)
 
@@ -206,12 +214,33 @@ func (a *Response) count(v []byte) {
 		a.inside = a.inside || string(name) == "prompt_tokens" || string(name) == "input_tokens_details"
 		switch v := s.Raw(); {
 		case len(v) == 0 || v[0] == 'n':
+		case string(name) == "iterations":
+			a.Summaries = Summaries(v)
 		case ok:
 			a.counts[c.what] = Value{JSON: v}
 		default:
 			a.count(v)
 		}
 	}
+}
+
+// Summaries returns the passes of type compaction of a list of iterations, as Anthropic's interface has
+// it: "a compaction entry's tokens are not included in the top-level usage fields" (anthropic 2.14.0,
+// BetaIterationsUsage).
+func Summaries(iterations []byte) (list []Usage) {
+	s := jsonscan.New(iterations)
+	if s.Peek() != '[' {
+		return nil
+	}
+	for range s.Elements {
+		var kind struct {
+			Type string `json:"type"`
+		}
+		if v := s.Raw(); Decode(v, &kind) == nil && kind.Type == "compaction" {
+			list = append(list, (*File)(nil).Counted(v).Usage())
+		}
+	}
+	return list
 }
 
 // Usage splits the counts into disjoint classes. Anthropic's interface always has both reads and writes.
@@ -227,4 +256,25 @@ func (a *Response) Usage() Usage {
 func (a *Response) USD() float64 {
 	usd, _ := a.counts.Number("cost")
 	return usd
+}
+
+// Served returns the name of the model with the terms that the call was served under.
+func (a *Response) Served() string {
+	if a.Model == "" {
+		return ""
+	}
+	terms := a.Terms()
+	return Served(ModelName(a.Model), terms[:]...)
+}
+
+// Terms returns the speed, the place and the tier that the call was served with.
+func (a *Response) Terms() [3]string {
+	return [3]string{a.counts.Text("speed"), a.counts.Text("geo"), cmp.Or(a.tier, a.counts.Text("tier"))}
+}
+
+// Counted returns a response of which only the object of token counts is known.
+func (f *File) Counted(object []byte) *Response {
+	a := &Response{file: f, counts: Values{}}
+	a.count(object)
+	return a
 }

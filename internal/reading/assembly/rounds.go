@@ -35,6 +35,8 @@ type Step struct {
 	Blocks []Block
 	Usage  Usage // of a count, or of the call that made a summary: Bad where it was made and not counted
 	Final  bool  // the counted output is final
+	// Summaries are those of Call, of a count.
+	Summaries []Usage
 	// Verdict is what the log says, or shows, of a call's prefix.
 	Verdict traces.Verdict
 	Manual  bool  // a compaction that a person asked for
@@ -167,7 +169,7 @@ func (t *Rounds) startNext() {
 func (t *Rounds) count(s *Step) {
 	r := t.open
 	r.Usage, r.Final, r.Model, r.Version, r.Project, r.Source = s.Usage, s.Final, s.Model, t.Version, t.Project, s.Source
-	r.Verdict = s.Verdict
+	r.Verdict, r.Summaries = s.Verdict, s.Summaries
 	if r.Line == 0 {
 		r.Line = s.Line
 	}
@@ -181,6 +183,7 @@ func (t *Rounds) count(s *Step) {
 	if r.Last == 0 {
 		r.First, r.Last = s.At, s.At
 	}
+	t.Summarized(&r)
 	t.Calls = append(t.Calls, r)
 	t.open = Round{Call: &Call{}, Before: t.next, InputAt: t.nextAt, Prompted: t.nextPrompt, Answered: t.nextAnswer}
 	t.startNext()
@@ -209,4 +212,29 @@ func (t *Rounds) compact(s *Step) {
 	}
 	t.open.InputAt = max(t.open.InputAt, s.At)
 	t.Happened = append(t.Happened, ev)
+}
+
+// Summarized adds the compactions that the server made inside the next call of the thread, one for
+// each pass that wrote a summary. All that the call sent went into them, and a summary that its reply
+// shows is theirs.
+func (t *Thread) Summarized(rd *Round) {
+	for i := range rd.Summaries {
+		u := &rd.Summaries[i]
+		ev := Event{Source: rd.Source, uncounted: !u.OK, Event: traces.Event{
+			Kind: traces.EventCompact, Round: int32(len(t.Calls)), Absorbed: int32(len(rd.Before)), At: cmp.Or(rd.InputAt, rd.First), Line: rd.Line,
+		}}
+		if u.OK {
+			ev.PreTokens = int32(u.Input())
+			ev.summary = &traces.SummaryCall{Model: cmp.Or(rd.Model, unnamed), Usage: u.Usage}
+		}
+		if i == len(rd.Summaries)-1 {
+			rd.Reply = slices.DeleteFunc(rd.Reply, func(b Block) bool {
+				if b.Kind == prompt.KindSummary {
+					ev.Text = append(ev.Text, b)
+				}
+				return b.Kind == prompt.KindSummary
+			})
+		}
+		t.Happened = append(t.Happened, ev)
+	}
 }

@@ -116,6 +116,27 @@ func TestFinal(t *testing.T) {
 	}
 }
 
+// Harbor keeps in metrics.extra what the standard has no name for: lifetimes of writes, terms of service and the passes
+// of a call. Of 100,000 tokens written 60,000 are for an hour; the server's summary of 150,000 is in no other count.
+func TestExtra(t *testing.T) {
+	step := `{"step_id":2,"timestamp":"2026-06-01T10:00:05Z","source":"agent","model_name":"claude-opus-5","message":"x","metrics":{"prompt_tokens":100010,` +
+		`"completion_tokens":100,"cached_tokens":0,"extra":{"cache_creation_input_tokens":100000,"cache_creation":{"ephemeral_5m_input_tokens":40000,` +
+		`"ephemeral_1h_input_tokens":60000},"speed":"fast","service_tier":"standard","inference_geo":"not_available","iterations":[` +
+		`{"type":"compaction","input_tokens":150000,"output_tokens":3000,"cache_read_input_tokens":0,"cache_creation_input_tokens":0},` +
+		`{"type":"message","input_tokens":10,"output_tokens":100,"cache_read_input_tokens":0,"cache_creation_input_tokens":100000}]}}}`
+	c := agenttest.Read(t, Describe(), map[string]string{"a.json": trajectoryOf("s", "", asked, step)})
+	if len(c.Sessions) != 1 {
+		t.Fatal(c.Problems)
+	}
+	s := c.Sessions[0]
+	if want := (prompt.Usage{Uncached: 10, Write5m: 40_000, Write1h: 60_000, Output: 100}); s.Usage() != want || s.Models[0] != "claude-opus-5[fast]" {
+		t.Errorf("%+v of %s, want %+v of claude-opus-5[fast]", s.Usage(), s.Models, want)
+	}
+	if len(s.Summaries) != 1 || s.Summaries[0].Usage != (prompt.Usage{Uncached: 150_000, Output: 3000}) || len(s.Threads[0].Events) != 1 {
+		t.Errorf("%+v, %d events", s.Summaries, len(s.Threads[0].Events))
+	}
+}
+
 func TestBadInput(t *testing.T) {
 	whole := trajectoryOf("s", "", asked, first, second)
 	for text, want := range map[string]string{

@@ -54,6 +54,13 @@ type metrics struct {
 		Creation   assembly.Count `json:"cache_creation_input_tokens"`
 		WriteInput assembly.Count `json:"cache_write_input_tokens"`
 		Write      assembly.Count `json:"cache_write_tokens"`
+		Lifetimes  struct {
+			Hour assembly.Count `json:"ephemeral_1h_input_tokens"`
+		} `json:"cache_creation"`
+		Iterations jsontext.Value `json:"iterations"`
+		Speed      string         `json:"speed"`
+		Geo        string         `json:"inference_geo"`
+		Tier       string         `json:"service_tier"`
 	} `json:"extra"`
 }
 
@@ -71,7 +78,7 @@ func (p *part) text() *string {
 
 // usage splits the counts of a call into disjoint classes.
 func (m *metrics) usage() assembly.Usage {
-	l := assembly.Logged{Input: m.Prompt, Read: m.Cached, Write: cmp.Or(m.Extra.Creation, m.Extra.WriteInput, m.Extra.Write), Output: m.Completion}
+	l := assembly.Logged{Input: m.Prompt, Read: m.Cached, Write: cmp.Or(m.Extra.Creation, m.Extra.WriteInput, m.Extra.Write), Output: m.Completion, Hour: m.Extra.Lifetimes.Hour}
 	return l.Usage()
 }
 
@@ -143,12 +150,17 @@ func (t *trajectory) count(steps []assembly.Step, line int, at, before int64, s 
 			Kind: assembly.StepCount, At: at, Line: int32(line), ID: fmt.Sprint(t.part.ID, "/", t.part.Len(), "/", i), Model: t.named(s), Usage: u, Final: u.OK,
 		})
 	}
+	steps[len(steps)-len(usages)].Summaries = assembly.Summaries(m.Extra.Iterations)
 	return steps
 }
 
-// named returns the model of a step without its provider.
+// named returns the model of a step without its provider, with the terms that it was served under.
 func (t *trajectory) named(s *step) string {
-	return assembly.ModelName(cmp.Or(s.Model, t.model))
+	name := assembly.ModelName(cmp.Or(s.Model, t.model))
+	if s.Metrics == nil {
+		return name
+	}
+	return assembly.Served(name, s.Metrics.Extra.Speed, s.Metrics.Extra.Geo, s.Metrics.Extra.Tier)
 }
 
 // maxCalls is the largest number of calls that a step is believed to sum.

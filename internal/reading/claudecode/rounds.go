@@ -202,17 +202,19 @@ func (f *filler) call(i int32, c *call) {
 	c.Final = c.final()
 	for k, u := range c.passes {
 		pass := c.Call
-		pass.ID, pass.Usage, pass.Blocks, pass.Advice, pass.Final = fmt.Sprintf("%s/%d", c.ID, k+1), u, nil, nil, !u.Bad
+		pass.ID, pass.Usage, pass.Blocks, pass.Advice, pass.Summaries, pass.Final = fmt.Sprintf("%s/%d", c.ID, k+1), u, nil, nil, nil, !u.Bad
 		f.round(i, &pass)
 	}
 	f.round(i, &c.Call)
 }
 
 func (f *filler) round(i int32, c *assembly.Call) {
-	f.th.Calls = append(f.th.Calls, assembly.Round{
+	rd := assembly.Round{
 		Call: c, Before: f.pending, Reply: c.Blocks, Node: i, InputAt: f.at,
 		Prompted: f.text, Answered: f.answers, Signs: f.signs,
-	})
+	}
+	f.th.Summarized(&rd)
+	f.th.Calls = append(f.th.Calls, rd)
 	f.pending, f.at, f.text, f.answers, f.signs = nil, 0, false, false, 0
 }
 

@@ -117,3 +117,30 @@ func TestMediaInResults(t *testing.T) {
 		t.Errorf("the result holds %d images and documents, want 2", got)
 	}
 }
+
+// The server compacts inside a call: the pass of type compaction is in none of the counts above it. It is a compaction
+// with a logged summary call, and the next call continues from what stayed.
+func TestCompactionByTheServer(t *testing.T) {
+	pass := func(kind string, input, output int) fields {
+		return fields{"type": kind, "input_tokens": input, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "output_tokens": output}
+	}
+	usage := pass("", 8000, 100)
+	usage["iterations"] = []fields{pass("compaction", 150_000, 3000), pass("message", 8000, 100)}
+	s := newScript("S")
+	s.prompt("go")
+	s.callUsage("m1", pass("", 6000, 90), text("one"))
+	s.prompt("go on")
+	s.callUsage("m2", usage, text("two"))
+	got := sessionOf(t, s)
+	main := got.Threads[0]
+	if len(main.Rounds) != 2 || len(main.Events) != 1 || len(got.Summaries) != 1 {
+		t.Fatalf("%d calls, %d events, %d summary calls; want 2, 1 and 1", len(main.Rounds), len(main.Events), len(got.Summaries))
+	}
+	ev, sum := &main.Events[0], &got.Summaries[0]
+	if ev.Kind != traces.EventCompact || ev.Round != 1 || ev.PreTokens != 150_000 || sum.Usage != (prompt.Usage{Uncached: 150_000, Output: 3000}) {
+		t.Errorf("event %+v, summary call %+v", ev, sum)
+	}
+	if u := main.Rounds[1].Usage; u.Input() != 8000 {
+		t.Errorf("the call has %d tokens", u.Input())
+	}
+}

@@ -224,7 +224,7 @@ func newCall(id string, e entry) *call {
 		a.usage.Doubt = true
 	}
 	return &call{passes: a.passes.ahead, stopped: a.stopped, Call: assembly.Call{
-		Advice: a.passes.advice, Fallback: a.passes.fallback,
+		Advice: a.passes.advice, Summaries: a.passes.summaries, Fallback: a.passes.fallback,
 		ID: id, Model: e.src.names.at(a.model), Version: e.src.names.at(e.version), Project: e.src.names.at(e.project),
 		Place: e.where(), Verdict: e.verdict, Usage: a.usage, Blocks: blocksOf(e), First: e.at, Last: e.at,
 	}}
@@ -246,6 +246,9 @@ func (c *call) join(e entry) {
 	}
 	if len(a.passes.advice) > len(c.Advice) {
 		c.Advice = a.passes.advice
+	}
+	if len(a.passes.summaries) > len(c.Summaries) {
+		c.Summaries = a.passes.summaries
 	}
 	c.Fallback = c.Fallback || a.passes.fallback
 	c.Bad = bad

@@ -1,7 +1,6 @@
 package claudecode
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
@@ -23,6 +22,8 @@ type passes struct {
 	ahead    []assembly.Usage  // passes of the model before the last one
 	advice   []assembly.Advice // passes of an advisor, another model with a context of its own
 	fallback bool              // another model refused, and the server asked this one
+	// summaries are passes in which the server summarized the context; no sum has them.
+	summaries []assembly.Usage
 }
 
 // usage reads the token counts of a response. A response in which the model
@@ -72,11 +73,11 @@ func (p *parser) counts(u *assembly.Usage, whole bool) {
 		case "cache_creation":
 			split5m, split1h = p.creation(u)
 		case "speed":
-			p.terms.speed = p.term("standard")
+			p.terms.speed = p.term()
 		case "inference_geo":
-			p.terms.geo = p.term("not_available", "global")
+			p.terms.geo = p.term()
 		case "service_tier":
-			p.terms.tier = p.term("standard")
+			p.terms.tier = p.term()
 		case "server_tool_use":
 			u.Searches = p.searches()
 		case "iterations":
@@ -104,6 +105,8 @@ func (p *parser) counts(u *assembly.Usage, whole bool) {
 		p.passes.ahead = append(p.passes.ahead, *u)
 	case "advisor_message":
 		p.passes.advice = append(p.passes.advice, assembly.Advice{Model: model, Usage: u.Usage})
+	case "compaction":
+		p.passes.summaries = append(p.passes.summaries, *u)
 	case "fallback_message":
 		p.passes.fallback = true
 	}
@@ -128,28 +131,26 @@ func settle(u *assembly.Usage, input, output, read, created, split5m, split1h in
 	}
 }
 
-// terms are what a call was served under besides the usual, each as "[fast]", "" for the usual.
+// terms are what a call was served under besides the usual, "" for the usual.
 type terms struct{ speed, geo, tier string }
 
 // term reads a term of service; what is usual is none.
-func (p *parser) term(usual ...string) string {
+func (p *parser) term() string {
 	if kind := p.Peek(); kind != '"' && kind != 'n' {
-		return "[" + string(p.Raw()) + "]"
+		return string(p.Raw())
 	}
-	text := string(p.Str())
-	if text == "" || slices.Contains(usual, text) {
-		return ""
+	if text := p.Str(); !assembly.Usual(string(text)) {
+		return string(text)
 	}
-	return "[" + text + "]"
+	return ""
 }
 
 // named returns the name of a model with terms of service, which have prices of their own.
 func (t *terms) named(model []byte) []byte {
-	all := t.speed + t.geo + t.tier
-	if name, large := bytes.CutSuffix(model, []byte("[1m]")); large && all != "" {
-		return append(append(bytes.Clone(name), all...), "[1m]"...)
+	if *t == (terms{}) {
+		return model
 	}
-	return append(model[:len(model):len(model)], all...)
+	return []byte(assembly.Served(string(model), t.speed, t.geo, t.tier))
 }
 
 // searches returns how often the server searched the web.

@@ -38,9 +38,11 @@ type file struct {
 	*assembly.Log
 	spans            []*span
 	service, version string // of the program, as it said last
+	scope            string // of the library whose spans follow
 	scratch          []byte
 	shown            bool  // it shows spans, also if they are cut off
 	bad              error // of what is read
+	objects          int   // calls whose counts come from an object of them
 	cut              int   // spans whose messages are cut off
 }
 
@@ -60,6 +62,9 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, err
 	}
 	if f.cut > 0 {
 		f.Problems.Add(f.Name, 0, "%d spans have messages that cannot be read to their end; what is missing counts as unseen", f.cut)
+	}
+	if f.objects > 0 {
+		f.Problems.Add(f.Name, 0, "%d spans have no cached counts of their own; these come from the usage object that they hold", f.objects)
 	}
 	return f, err
 }

@@ -383,3 +383,123 @@ func BenchmarkRead(b *testing.B) {
 		b.Run(form, func(b *testing.B) { agenttest.Bench(b, Describe(), forms[form](list)) })
 	}
 }
+
+// library is a span of the i-th call as a library writes it, in OTLP, 20 s after that of the call before. Span r is above all.
+func library(i int, scope, id, up string, from, to int, attributes ...string) string {
+	s := spanOf{trace: "t1", id: id + strconv.Itoa(i), up: up, name: "x", from: from + 20*i, to: to + 20*i, attributes: attributes}
+	if up != "" && up != "r" {
+		s.up += strconv.Itoa(i)
+	}
+	return fmt.Sprintf(`{"scope":{"name":%q},"spans":[%s]}`, scope, s.otlp())
+}
+
+// Two calls of 20,010 tokens, of which 20,000 are written, and of 21,020, of which 20,000 are read and 1,000 written, with 100 and
+// 200 tokens of output, as each library reports them. The versions are those of docs/agents.md.
+func TestLibraries(t *testing.T) {
+	counts := func(in, out, read, write string, rows ...[]string) (list [2][]string) {
+		for i, n := range [2][4]string{{"20010", "100", "0", "20000"}, {"21020", "200", "20000", "1000"}} {
+			list[i] = []string{in, n[0], out, n[1], read, n[2], write, n[3]}
+			for _, row := range rows {
+				list[i] = append(list[i], row[i])
+			}
+		}
+		return list
+	}
+	sdk := counts("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_write.input_tokens")
+	open := counts("llm.token_count.prompt", "llm.token_count.completion", "llm.token_count.prompt_details.cache_read", "llm.token_count.prompt_details.cache_write")
+	old := counts("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "gen_ai.usage.cache_read_input_tokens", "gen_ai.usage.cache_creation_input_tokens")
+	vercel := counts("ai.usage.inputTokens", "ai.usage.outputTokens", "ai.usage.inputTokenDetails.cacheReadTokens", "ai.usage.inputTokenDetails.cacheWriteTokens")
+	chat := func(list []string, more ...string) []string {
+		return append(append([]string{"gen_ai.operation.name", "chat", "gen_ai.response.model", "claude-opus-4-6"}, list...), more...)
+	}
+	id := func(i int) string { return []string{"m-a", "m-b"}[i] }
+	hour := func(i int) []string {
+		return []string{"anthropic.usage.cache_creation.ephemeral_1h_input_tokens", []string{"20000", "1000"}[i]}
+	}
+	object := func(i int) string { // as LiteLLM prints it
+		return []string{
+			`{'completion_tokens': 100, 'prompt_tokens': 20010, 'total_tokens': 20110, 'prompt_tokens_details': {'cached_tokens': 0, 'cache_creation_tokens': 20000, ` +
+				`'cache_creation_token_details': {'ephemeral_1h_input_tokens': 0}}, 'cache_creation_input_tokens': 20000, 'cache_read_input_tokens': 0, 'iterations': None, 'speed': None}`,
+			`{'completion_tokens': 200, 'prompt_tokens': 21020, 'total_tokens': 21220, 'prompt_tokens_details': {'cached_tokens': 20000, 'cache_creation_tokens': 1000, ` +
+				`'cache_creation_token_details': {'ephemeral_1h_input_tokens': 0}}, 'cache_creation_input_tokens': 1000, 'cache_read_input_tokens': 20000, 'iterations': None, 'speed': None}`,
+		}[i]
+	}
+	raw := func(i int) string {
+		return []string{
+			`{"cache_creation":{"ephemeral_1h_input_tokens":20000},"cache_creation_input_tokens":20000,"cache_read_input_tokens":0,"input_tokens":10,"output_tokens":100}`,
+			`{"cache_creation":{"ephemeral_1h_input_tokens":1000},"cache_creation_input_tokens":1000,"cache_read_input_tokens":20000,"input_tokens":20,"output_tokens":200}`,
+		}[i]
+	}
+	for name, test := range map[string]struct {
+		spans func(i int) []string
+		hour  bool
+		told  string
+	}{
+		"Anthropic's SDK, an hour": {func(i int) []string {
+			return []string{library(i, "com.anthropic.sdk.python", "a", "r", 0, 5, chat(append(sdk[i], hour(i)...), "gen_ai.response.id", id(i))...)}
+		}, true, ""},
+		"OpenInference": {func(i int) []string {
+			return []string{library(i, "openinference.instrumentation.anthropic", "a", "r", 0, 5, append([]string{"openinference.span.kind", "LLM", "llm.model_name", "claude-opus-4-6"}, open[i]...)...)}
+		}, false, ""},
+		"OpenInference beside Anthropic's SDK": {func(i int) []string {
+			return []string{
+				library(i, "com.anthropic.sdk.python", "a", "r", 1, 4, chat(append(sdk[i], hour(i)...), "gen_ai.response.id", id(i))...),
+				library(i, "openinference.instrumentation.anthropic", "b", "r", 0, 5, append([]string{"openinference.span.kind", "LLM", "llm.model_name", "claude-opus-4-6"}, open[i]...)...),
+			}
+		}, true, "is that of another"},
+		"Traceloop": {func(i int) []string {
+			return []string{library(i, "opentelemetry.instrumentation.anthropic", "a", "r", 0, 5, chat(old[i], "gen_ai.response.id", id(i))...)}
+		}, false, ""},
+		"logfire, a stream": {func(i int) []string {
+			return []string{
+				library(i, "logfire.anthropic", "a", "r", 0, 1, "gen_ai.operation.name", "chat", "gen_ai.response.model", "claude-opus-4-6"),
+				library(i, "logfire.anthropic", "b", "r", 5, 5, chat(sdk[i], "gen_ai.response.id", id(i), "gen_ai.usage.raw", raw(i))...),
+			}
+		}, true, ""},
+		"LiteLLM": {func(i int) []string {
+			return []string{library(i, "litellm", "a", "r", 0, 5, chat(sdk[i][:4], "gen_ai.response.id", id(i), "metadata.usage_object", object(i), "gen_ai.cost.total_cost", "1")...)}
+		}, false, "come from the usage object"},
+		"AI SDK": {func(i int) []string {
+			return []string{
+				library(i, "ai", "a", "r", 0, 5, append([]string{"ai.model.id", "claude-opus-4-6", "ai.operationId", "ai.streamText"}, vercel[i]...)...),
+				library(i, "ai", "b", "a", 1, 4, append([]string{"ai.model.id", "claude-opus-4-6", "ai.response.id", id(i)}, vercel[i]...)...),
+			}
+		}, false, ""},
+	} {
+		root := spanOf{trace: "t1", id: "r", name: "run", to: 60}
+		groups := []string{`{"scope":{"name":"app"},"spans":[` + root.otlp() + `]}`}
+		for i := range 2 {
+			groups = append(groups, test.spans(i)...)
+		}
+		c := agenttest.Read(t, Describe(), map[string]string{"a.json": `{"resourceSpans":[{"scopeSpans":[` + strings.Join(groups, ",") + `]}]}`})
+		if len(c.Sessions) != 1 {
+			t.Errorf("%s: %d sessions, problems %v", name, len(c.Sessions), c.Problems)
+			continue
+		}
+		s := c.Sessions[0]
+		want := prompt.Usage{Uncached: 30, Read: 20_000, Write5m: 21_000, Output: 300}
+		if test.hour {
+			want.Write5m, want.Write1h = 0, 21_000
+		}
+		told := fmt.Sprint(c.Problems, s.Problems)
+		if s.NumCalls() != 2 || s.Usage() != want || s.Quality.Uncounted != 0 || !strings.Contains(told, test.told) {
+			t.Errorf("%s: %d calls, %+v, want %+v; %s", name, s.NumCalls(), s.Usage(), want, told)
+		}
+	}
+}
+
+// A compaction by the server, whose tokens Anthropic's SDK states beside the counts, and the thoughts that only Google's total has.
+func TestCountsBeside(t *testing.T) {
+	s := sessionOf(t, call("a", "", 0, 20_010, 0, 20_000, 100), call("b", "", 10, 21_010, 0, 21_000, 100,
+		"anthropic.usage.compaction.input_tokens", "150000", "anthropic.usage.compaction.output_tokens", "3000"))
+	if len(s.Summaries) != 1 || s.Summaries[0].Usage != (prompt.Usage{Uncached: 150_000, Output: 3000}) || len(s.Threads[0].Events) != 1 {
+		t.Errorf("%+v, events %+v", s.Summaries, s.Threads[0].Events)
+	}
+	for model, output := range map[string]int64{"gemini-3.8-flash": 70, "claude-opus-4-6": 20} {
+		s := sessionOf(t, spanOf{"t1", "a", "", "chat", 0, 5, []string{"gen_ai.response.model", model, "gen_ai.usage.input_tokens", "1000",
+			"gen_ai.usage.output_tokens", "20", "gen_ai.usage.total_tokens", "1070"}})
+		if got := s.Usage().Output; got != output {
+			t.Errorf("%s: %d tokens of output, want %d", model, got, output)
+		}
+	}
+}

@@ -14,6 +14,8 @@ type span struct {
 	key, up             prompt.Digest // up is zero for none
 	trace, conversation string        // that it names itself
 	name                string        // of a tool: the id of its call
+	scope               string        // the library that reports it, as far as it says
+	answered            bool          // it has the id of the response
 	file                *file
 	line                int
 	start, end          int64            // unix ns
@@ -30,6 +32,7 @@ func sessions(opts *traces.Options, files []*file) []*assembly.Session {
 	list, of := collect(files)
 	climb(list, of)
 	innermost(list)
+	pair(list)
 	slices.SortStableFunc(list, func(a, b *span) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
 	})
@@ -135,22 +138,62 @@ func innermost(list []*span) {
 	}
 }
 
-// once returns the calls, without those inside another one with the same counts where the span above is not known.
+// pair makes one call of two spans beside each other that a library reports of a streamed one: that of the request, which has
+// no counts, and an instant with them once the response has ended.
+func pair(list []*span) {
+	slices.SortStableFunc(list, func(a, b *span) int { return cmp.Compare(a.start, b.start) })
+	asked := map[prompt.Digest][]*span{} // by the span above
+	for _, sp := range list {
+		switch r := sp.call; {
+		case r == nil || sp.scope == "":
+		case !r.Usage.OK && !sp.answered:
+			asked[sp.up] = append(asked[sp.up], sp)
+		case r.Usage.OK && sp.start == sp.end:
+			i := slices.IndexFunc(asked[sp.up], func(o *span) bool {
+				return o.trace == sp.trace && o.scope == sp.scope && o.call.Model == r.Model && o.call.Head == r.Head &&
+					slices.EqualFunc(o.call.Messages, r.Messages, func(a, b *assembly.Message) bool { return a.Digest == b.Digest })
+			})
+			if i >= 0 {
+				o := asked[sp.up][i]
+				asked[sp.up] = slices.Delete(asked[sp.up], i, i+1)
+				r.Start, r.First, sp.start, o.call = o.start, o.end, o.start, nil
+			}
+		}
+	}
+}
+
+// once returns the calls, without those inside another one that report the same.
 func once(list []*span, of map[prompt.Digest]*span) (kept []*span) {
 	traced := map[string][]*span{}
 	for _, sp := range list {
-		before := traced[sp.trace]
-		switch {
-		case sp.call == nil:
-		case slices.ContainsFunc(before[max(0, len(before)-8):], func(o *span) bool {
-			return sp.end <= o.end && sp.start < sp.end && (of[o.up] == nil || of[sp.up] == nil) && o.call.Usage == sp.call.Usage
-		}):
-			sp.file.Problems.Add(sp.file.Name, sp.line, "the call of this span is that of another; it is counted once")
-		default:
-			kept, traced[sp.trace] = append(kept, sp), append(before, sp)
+		if sp.call == nil {
+			continue
 		}
+		before := traced[sp.trace]
+		recent := before[max(0, len(before)-8):]
+		if i := slices.IndexFunc(recent, func(o *span) bool { return sp.repeats(o, of) }); i >= 0 {
+			sp.file.Problems.Add(sp.file.Name, sp.line, "the call of this span is that of another; it is counted once")
+			if recent[i].call.Adopt(sp.call); sp.answered && !recent[i].answered {
+				recent[i].call.ID = sp.call.ID
+			}
+			continue
+		}
+		kept, traced[sp.trace] = append(kept, sp), append(before, sp)
 	}
 	return kept
+}
+
+// repeats reports whether a span reports the call of an earlier one that encloses it, with the same counts: where the
+// span above one of them is not known, or where two libraries report beside each other. Of these only one knows the
+// id of the response, or each says who it is.
+func (sp *span) repeats(o *span, of map[prompt.Digest]*span) bool {
+	if sp.end > o.end || sp.start == sp.end || !sp.call.Usage.Same(&o.call.Usage) {
+		return false
+	}
+	if of[o.up] == nil || of[sp.up] == nil {
+		return sp.call.Usage == o.call.Usage || sp.scope != o.scope
+	}
+	return sp.up == o.up && (sp.scope != o.scope || sp.answered != o.answered)
 }
 
 // use gives a tool to the call that asked for it, the last one that began before it. The response had ended by then, even if

@@ -48,6 +48,10 @@ func (f *file) object(c *assembly.Cursor) (known bool) {
 		case "resource":
 			object(v, &c.Scanner, nil, 0)
 			f.service, f.version = cmp.Or(v.Text("service"), f.service), cmp.Or(v.Text("version"), f.version)
+		case "scope", "instrumentationLibrary", "instrumentation_scope":
+			scope := assembly.Values{}
+			object(scope, &c.Scanner, members, 0)
+			f.scope = scope.Text("name")
 		case "resourceLogs", "resourceMetrics":
 			f.Unknown[string(name)]++
 			known = true
@@ -145,7 +149,7 @@ var sums = strings.Fields("create_agent agent chain workflow task retriever guar
 // add adds a span; all is its JSON.
 func (f *file) add(line int, v assembly.Values, all []byte) {
 	sp := &span{
-		key: idOf(v, "span"), up: idOf(v, "parent"), trace: v.Text("trace"), file: f, line: line,
+		key: idOf(v, "span"), up: idOf(v, "parent"), trace: v.Text("trace"), scope: cmp.Or(v.Text("scope"), f.scope), file: f, line: line,
 		start: f.Moment(line, v["start"].JSON), end: f.Moment(line, v["end"].JSON),
 	}
 	if us, ok := v.Number("duration"); ok && sp.end == 0 && sp.start != 0 && us >= 0 && us < 9e9 {
@@ -176,7 +180,7 @@ func (f *file) add(line int, v assembly.Values, all []byte) {
 		f.Unknown["span/"+cmp.Or(op, kind)]++
 	case v.Has("input") || v.Has("output"),
 		(op == "chat" || op == "generate_content" || op == "text_completion" || kind == "llm") && !failed && !v.Has("failure"):
-		sp.call = f.call(sp, v)
+		sp.call, sp.answered = f.call(sp, v), v.Has("response")
 	}
 	f.spans = append(f.spans, sp)
 }
@@ -184,10 +188,24 @@ func (f *file) add(line int, v assembly.Values, all []byte) {
 // call returns the call of a span.
 func (f *file) call(sp *span, v assembly.Values) *assembly.Request {
 	usd, _ := v.Number("cost")
+	counts, terms := usage(v), [...]string{v.Text("speed"), v.Text("geo"), v.Text("tier")}
+	if v.Has("object") {
+		o := f.Counted(literal(assembly.Inner(v["object"].JSON, &f.scratch)))
+		switch all := o.Usage(); {
+		case all.Same(&counts): // it has more of them, such as lifetimes
+			counts, terms = all, o.Terms()
+		case all.OK && !v.Has("read") && !v.Has("write"):
+			counts, terms = all, o.Terms()
+			f.objects++
+		}
+	}
 	r := &assembly.Request{
-		Source: f.File, Line: int32(sp.line), ID: cmp.Or(v.Text("response"), v.Text("span")), Model: v.Text("model"),
+		Source: f.File, Line: int32(sp.line), ID: cmp.Or(v.Text("response"), v.Text("span")), Model: assembly.Served(v.Text("model"), terms[:]...),
 		Project: f.service, Version: f.version, USD: f.Cost(sp.line, usd),
-		Start: sp.start, First: sp.end, End: sp.end, Usage: usage(v), Compacted: v.Text("compacted") == "true",
+		Start: sp.start, First: sp.end, End: sp.end, Usage: counts, Compacted: v.Text("compacted") == "true",
+	}
+	if in, out := v.Count("summary_in"), v.Count("summary_out"); in.N > 0 { // not in the counts above (anthropic 2.14.0)
+		r.Summaries = []assembly.Usage{assembly.Logged{Input: in, Output: out}.Usage()}
 	}
 	seconds, _ := v.Number("chunk")
 	ms, _ := v.Number("chunk_ms")
@@ -235,6 +253,9 @@ func usage(v assembly.Values) assembly.Usage {
 	if l.Reasoning.N > l.Output.N && l.Output.N >= 0 {
 		l.Output.N += l.Reasoning.N
 	}
+	if rest := l.Sum.N - l.Input.N - l.Output.N; l.Sum.Logged && !l.Reasoning.Logged && rest > 0 && l.Input.N > 0 && strings.Contains(v.Text("model"), "gemini") {
+		l.Output.N, l.Reasoning = l.Output.N+rest, assembly.Count{N: rest, Logged: true} // Google's total has the thoughts, and its output has not
+	}
 	return l.Usage()
 }
 
@@ -244,4 +265,37 @@ func idOf(v assembly.Values, what string) (d prompt.Digest) {
 		d = prompt.DigestString(v.Text("trace")).Extend(prompt.DigestString(id))
 	}
 	return d
+}
+
+// literal returns the JSON of an object that a program in Python wrote as it prints there, as LiteLLM does.
+func literal(text []byte) []byte {
+	if !bytes.HasPrefix(text, []byte("{'")) {
+		return text
+	}
+	var out []byte
+	for quote := byte(0); len(text) > 0; {
+		switch c := text[0]; {
+		case quote != 0 && c == '\\' && len(text) > 1:
+			if text[1] != '\'' {
+				out = append(out, c)
+			}
+			out, text = append(out, text[1]), text[1:]
+		case quote != 0 && c == quote:
+			out, quote = append(out, '"'), 0
+		case quote != 0 && c == '"':
+			out = append(out, '\\', c)
+		case quote == 0 && (c == '\'' || c == '"'):
+			out, quote = append(out, '"'), c
+		case quote == 0 && bytes.HasPrefix(text, []byte("None")):
+			out, text = append(out, "null"...), text[3:]
+		case quote == 0 && bytes.HasPrefix(text, []byte("True")):
+			out, text = append(out, "true"...), text[3:]
+		case quote == 0 && bytes.HasPrefix(text, []byte("False")):
+			out, text = append(out, "false"...), text[4:]
+		default:
+			out = append(out, c)
+		}
+		text = text[1:]
+	}
+	return out
 }

@@ -136,10 +136,11 @@ func (f *file) add(line int, x *exchange) bool {
 // hear takes a response.
 func (c *call) hear(a *assembly.Response) {
 	c.told, c.failed = a.Known, c.failed || a.Failed
-	c.ID, c.Model = cmp.Or(a.ID, c.ID), cmp.Or(assembly.ModelName(a.Model), c.Model)
+	c.ID, c.Model = cmp.Or(a.ID, c.ID), cmp.Or(a.Served(), c.Model)
 	if c.End == 0 {
 		c.End = c.Source.Moment(int(c.Line), a.Created)
 	}
+	c.Summaries = a.Summaries
 	c.Reply, c.Usage, c.Open, c.USD = a.Reply(), a.Usage(), a.Open, c.Source.Cost(int(c.Line), a.USD())
 }
 

@@ -354,3 +354,31 @@ func TestAnswersOfTools(t *testing.T) {
 		}
 	}
 }
+
+// The server compacts inside the second call: a compaction, with a summary call of 150,000 and 3,000 tokens that no other
+// count has. Fast mode is part of the model's name, and a priority tier of OpenAI's is.
+func TestCompactionByTheServer(t *testing.T) {
+	first := exchanged{id: "m1", to: 5, messages: `{"role":"user","content":"go"}`, text: "one", in: 3, wr: 15_000}
+	second := exchanged{id: "m2", from: 10, to: 15, messages: first.messages + `,{"role":"assistant","content":[{"type":"text","text":"one"},` +
+		`{"type":"tool_use","id":"u-m1","name":"view","input":{"path":"/a"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"u-m1","content":"f"}]}`,
+		text: "two", in: 10, wr: 20_000}
+	answer := strings.Replace(second.response(), `"usage":{`, `"usage":{"speed":"fast","iterations":[{"type":"compaction","input_tokens":150000,"output_tokens":3000,`+
+		`"cache_read_input_tokens":0,"cache_creation_input_tokens":0},{"type":"message","input_tokens":10,"output_tokens":7,"cache_read_input_tokens":0,`+
+		`"cache_creation_input_tokens":20000}],`, 1)
+	answer = strings.Replace(answer, `"content":[`, `"content":[{"type":"compaction","content":"what was done"},`, 1)
+	line := func(e *exchanged, answer string) string {
+		return fmt.Sprintf(`{"start":%d,"end":%d,"request":%s,"response":%s}`+"\n", start+e.from, start+e.to, e.request(), answer)
+	}
+	c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": line(&first, first.response()) + line(&second, answer)})
+	if len(c.Sessions) != 1 || len(c.Sessions[0].Threads) != 1 {
+		t.Fatalf("%d sessions, problems %v", len(c.Sessions), c.Problems)
+	}
+	s := c.Sessions[0]
+	events := s.Threads[0].Events
+	if len(s.Summaries) != 1 || s.Summaries[0].Usage != (prompt.Usage{Uncached: 150_000, Output: 3000}) || len(events) != 1 || events[0].Round != 1 {
+		t.Fatalf("%+v, events %+v", s.Summaries, events)
+	}
+	if u := s.Threads[0].Rounds[1].Usage; u.Input() != 20_010 || s.Models[s.Threads[0].Rounds[1].Model] != "claude-opus-4-6[fast]" || events[0].Summary.Len() != 1 {
+		t.Errorf("%+v of %s, a summary of %d blocks", u, s.Models, events[0].Summary.Len())
+	}
+}
