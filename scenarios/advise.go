@@ -386,7 +386,8 @@ func (p *Plan) measured(
 }
 
 // ownRows returns the rows of sessions under strategy own, with each of several
-// sets of assignments and the given kind of closed loop.
+// sets of assignments and the given kind of closed loop. Of sets but the first it may lack
+// rows, which have no Strategy.
 func (p *Plan) ownRows(
 	ctx context.Context, sessions []*traces.Session, sets [][]string, how loop.Refetch,
 ) ([][]results.Row, error) {
@@ -398,7 +399,12 @@ func (p *Plan) ownRows(
 		}
 		configs = append(configs, c)
 	}
-	return loop.Runner{Workers: p.Workers}.Run(ctx, sessions, configs)
+	rows, err := loop.Runner{Workers: p.Workers}.Run(ctx, sessions, configs)
+	var broken *loop.Broken
+	if errors.As(err, &broken) && broken.Stopped == nil && len(broken.Cells[0]) == 0 {
+		err = nil // a set that the program fails with is none to advise
+	}
+	return rows, err
 }
 
 // ownConfig is the client as it is with assignments, in the given kind of closed loop.

@@ -104,11 +104,11 @@ func (p *Plan) costs(ctx context.Context, sessions []*traces.Session, list []can
 const rowsAtOnce = 1000
 
 // cutShort is the factor by which the cost of a session without a value counts
-// when the value ends it early, so that this is no saving.
+// when the value ends it early, or has no row of it, so that this is no saving.
 const cutShort = 10
 
 func costOf(row, asItIs *results.Row) float64 {
-	if row.CutShort() && !asItIs.CutShort() {
+	if row.Strategy == "" || row.CutShort() && !asItIs.CutShort() {
 		return cutShort * asItIs.CostUSD()
 	}
 	return row.CostUSD()

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -36,8 +38,8 @@ func TestBrokenSessionIsLeftOut(t *testing.T) {
 		if !errors.Is(err, loop.ErrInvariant) || !strings.Contains(err.Error(), c.Sessions[0].ID) {
 			t.Fatalf("error %v, want an invariant of session %s", err, c.Sessions[0].ID)
 		}
-		want := "1 session left out, an invariant is violated: " + c.Sessions[0].ID
-		if !slices.Contains(got.Workload.Remarks, want) {
+		want := "1 session left out: sim fails on " + c.Sessions[0].ID + ": thread 0 round "
+		if !slices.ContainsFunc(got.Workload.Remarks, func(text string) bool { return strings.HasPrefix(text, want) }) {
 			t.Errorf("remarks %q, want %q", got.Workload.Remarks, want)
 		}
 		if len(got.Cells) != len(whole.Cells) {
@@ -61,4 +63,62 @@ func breakSession(t *testing.T, s *traces.Session) {
 		}
 	}
 	t.Fatal("no tool result")
+}
+
+// fragile is a layer under which the program fails on the session that begins at a time.
+type fragile struct{ at int64 }
+
+func (fragile) Name() string              { return "fragile" }
+func (l fragile) Clone() strategies.Layer { return l }
+func (fragile) Reset()                    {}
+func (l fragile) BeforeRequest(t *strategies.Turn) strategies.Outcome {
+	if t.Epoch == l.at {
+		panic("it broke")
+	}
+	return strategies.Outcome{}
+}
+
+// A session that one strategy fails on is left out of its row alone, which is compared with the recorded one on the
+// others; it is an error only where invariants are verified.
+func TestPairThatFails(t *testing.T) {
+	for _, verify := range []bool{false, true} {
+		c := sampleCorpus(t)
+		lost := c.Sessions[2].ID
+		p := threeCells(t)
+		d, err := p.expand("test", p.Strategies, []string{"profile=none"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Cells[1].Strategy = strategies.NewStrategy("none", "", fragile{c.Sessions[2].Start})
+		p.Design, p.Verify = d, verify
+		run, err := p.Run(t.Context(), c)
+		if errors.Is(err, loop.ErrInvariant) != verify || !verify && err != nil || run == nil {
+			t.Fatalf("verify %v: error %v", verify, err)
+		}
+		rows := map[string]int{}
+		for _, cell := range run.Cells {
+			rows[cell.Cell] = len(cell.Rows)
+		}
+		if rows[results.StrategyBilled] != 5 || rows[results.StrategyRecorded] != 5 || rows["none"] != 4 || rows["truncate-oldest"] != 5 {
+			t.Errorf("rows are %v; want four of none and five of others", rows)
+		}
+		none, recorded := run.Reference("none"), run.Reference(results.StrategyRecorded)
+		was := 0.0
+		for _, row := range recorded.Rows {
+			if row.Session != lost {
+				was += row.CostUSD()
+			}
+		}
+		diff, ok := run.VsRecorded(none)
+		if want := none.Total.CostUSD()/was - 1; !ok || math.Abs(diff.Relative-want) > 1e-9 || !math.IsInf(run.RankUSD(none), 1) {
+			t.Errorf("none is %v off recorded, %v; want %v", diff.Relative, ok, want)
+		}
+		says := func(part string) bool {
+			return slices.ContainsFunc(run.Footnotes(), func(n results.Note) bool { return n.Cell == "none" && strings.Contains(n.Text, part) })
+		}
+		if !says("1 session left out: sim fails on "+lost+": thread 0 round 0: invariant violated: it broke at scenarios/broken_test.go:") ||
+			!says("covers 4 sessions, recorded covers 5: compared over these") {
+			t.Errorf("footnotes %+v", run.Footnotes())
+		}
+	}
 }

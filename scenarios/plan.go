@@ -57,6 +57,7 @@ type Plan struct {
 	begun *running          // the run that Gather began, whose parts other programs simulate
 	parts *parts            // the rows of other programs, nil if there are none
 
+	lost   func(texts []string)                     // is told what the program fails on, and why; may be nil
 	kept   *follower                                // what the next run keeps for Follow; may be nil
 	record func(cell string, r *results.CallRecord) // gets every call, concurrently unless Workers is 1
 }
@@ -73,12 +74,16 @@ var errNoCalls = fmt.Errorf("%w with calls", traces.ErrNoSessions)
 func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 	d, sessions, seen := r.design, r.sessions, r.seen
 	cells, runErr := p.rows(ctx, r)
-	stopped, remark := runErr, ""
+	stopped := runErr
+	var lost losses
 	var broken *loop.Broken
 	if errors.As(runErr, &broken) {
-		stopped, remark = broken.Stopped, leftOut(broken, sessions)
-		if sessions = leaveOut(broken, sessions, cells, seen); len(sessions) == 0 {
+		stopped, lost = broken.Stopped, lossesOf(broken, d, sessions)
+		if sessions = lost.leaveOut(sessions, cells, seen); len(sessions) == 0 {
 			return nil, runErr
+		}
+		if !d.Scenario.Verify && !p.Verify {
+			runErr = stopped // the run says what it lacks
 		}
 	}
 	origin, err := p.provenance(d, seen)
@@ -102,8 +107,9 @@ func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 		}
 		interrupted(run, len(r.configs), d.Scenario.Bound, stopped)
 	}
-	if remark != "" {
-		run.Workload.Remarks = append(run.Workload.Remarks, remark)
+	lost.tell(run)
+	if p.lost != nil {
+		p.lost(lost.texts())
 	}
 	if err := p.conclude(ctx, d, sessions, run); err != nil {
 		if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/internal/serving/servers"
@@ -45,6 +47,8 @@ type ranker struct {
 	kinds    []map[string]bool  // for each of rankKinds, by session
 	bounds   map[string]float64 // by session, USD; nil where none was sought
 	runs     int                // of all strategies, begun
+	lost     []string           // what the program fails on, and why
+	broken   error              // the first such failure, if invariants are verified
 }
 
 // Rank orders the strategies of a scenario by what they do on the sessions of a corpus: at two windows, by kind
@@ -99,7 +103,8 @@ func (p *Plan) Rank(ctx context.Context, file *File, corpus *traces.Corpus) (*st
 	}
 	out.NotRun = onlyOnce(out.NotRun)
 	keepRanked(out)
-	return out, nil
+	out.Lost = r.lost
+	return out, r.broken
 }
 
 // servers returns the views of rankServers under a window, given as an assignment.
@@ -147,7 +152,25 @@ func (r *ranker) run(ctx context.Context, corpus *traces.Corpus, prices *costmod
 	if plan.Design, err = r.design.with(set); err != nil {
 		return nil, err
 	}
-	return plan.Run(ctx, corpus)
+	return r.simulate(ctx, &plan, corpus)
+}
+
+// simulate runs a plan. What the program fails on is left out and told with the ranking.
+func (r *ranker) simulate(ctx context.Context, plan *Plan, corpus *traces.Corpus) (*results.Run, error) {
+	plan.lost = func(texts []string) {
+		for _, text := range texts {
+			if !slices.Contains(r.lost, text) {
+				r.lost = append(r.lost, text)
+			}
+		}
+	}
+	run, err := plan.Run(ctx, corpus)
+	var broken *loop.Broken
+	if run == nil || !errors.As(err, &broken) || broken.Stopped != nil {
+		return run, err
+	}
+	r.broken = cmp.Or(r.broken, err)
+	return run, nil
 }
 
 // bound finds what the best schedules of the compared sessions cost, and gives the run their front.
@@ -168,7 +191,7 @@ func (r *ranker) bound(ctx context.Context, corpus *traces.Corpus, run *results.
 	}
 	plan := *r.plan
 	plan.Design, plan.Done = design, nil
-	best, err := plan.Run(ctx, &some)
+	best, err := r.simulate(ctx, &plan, &some)
 	if err != nil {
 		return err
 	}

@@ -2,10 +2,12 @@ package scenarios
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/stats"
 	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -90,16 +92,34 @@ func (r *ranker) view(name string, run *results.Run, wanted func(session string)
 	v.Acting = len(acting)
 	for _, x := range list {
 		x.rows = slices.DeleteFunc(x.rows, func(row *results.Row) bool { return !acting[row.Session] })
-		x.total = results.Row{}
-		for _, row := range x.rows {
-			x.total.Add(row)
-		}
+		x.total = totalOf(x.rows)
 	}
 	ideal := func(x *ranked) bool { return idealised(r.plan.Registry, x.Strategy) }
 	real := func(x *ranked) bool { return !ideal(x) }
 	v.Standings = r.standings(list, real, run.ModelError, v.Ordered())
 	v.Idealised = r.standings(list, ideal, run.ModelError, v.Ordered())
 	return v, idle
+}
+
+// totalOf adds rows up.
+func totalOf(rows []*results.Row) (total results.Row) {
+	for _, row := range rows {
+		total.Add(row)
+	}
+	return total
+}
+
+// on returns the rows of x on the sessions of y, which both have in the order of sessions: where the program fails on a
+// session under one of them, they are compared without it.
+func (x *ranked) on(y *ranked) []*results.Row {
+	if slices.EqualFunc(x.rows, y.rows, func(a, b *results.Row) bool { return a.Session == b.Session }) {
+		return x.rows
+	}
+	has := map[string]bool{}
+	for _, row := range y.rows {
+		has[row.Session] = true
+	}
+	return slices.DeleteFunc(slices.Clone(x.rows), func(row *results.Row) bool { return !has[row.Session] })
 }
 
 // actingIn returns the sessions in which some strategy acts.
@@ -135,7 +155,6 @@ func (r *ranker) standings(all []*ranked, wanted func(*ranked) bool, off results
 	if at < 0 || len(list) == 0 {
 		return nil
 	}
-	own := &all[at].total
 	out := make([]studies.Standing, len(list))
 	recall, _ := results.LookupMetric(results.NameRecall)
 	places := make([][]studies.Place, 3)
@@ -143,20 +162,22 @@ func (r *ranker) standings(all []*ranked, wanted func(*ranked) bool, off results
 		places[i] = make([]studies.Place, len(list))
 	}
 	if ordered {
-		usd, kept, waits := make([]stats.Figure, len(list)), make([]stats.Figure, len(list)), make([]stats.Figure, len(list))
-		for i, x := range list {
-			for _, row := range x.rows {
-				usd[i].Part, waits[i].Part = append(usd[i].Part, row.CostUSD()), append(waits[i].Part, row.Figures[results.AddedLatency])
+		places[0] = placesBy(list, costFigure, stats.Lower, off.Noise)
+		places[1] = placesBy(list, func(rows []*results.Row) (f stats.Figure) {
+			for _, row := range rows {
 				part, base := recall.Parts(row)
-				kept[i].Part, kept[i].Base = append(kept[i].Part, part), append(kept[i].Base, base)
+				f.Part, f.Base = append(f.Part, part), append(f.Base, base)
 			}
-		}
-		places[0] = placesBy(usd, stats.Lower, off.Noise)
-		places[1] = placesBy(kept, stats.Higher, nil)
-		places[2] = placesBy(waits, stats.Lower, nil)
+			return f
+		}, stats.Higher, nil)
+		places[2] = placesBy(list, waitFigure, stats.Lower, nil)
 	}
-	base := own.CostUSD()
 	for i, x := range list {
+		own, base := &all[at].total, all[at].total.CostUSD()
+		if rows := all[at].on(x); len(rows) < len(all[at].rows) {
+			some := totalOf(rows)
+			own, base = &some, some.CostUSD()
+		}
 		s := studies.Standing{Strategy: x.Cell.Cell, Own: x.own, Place: places[0][i], PlaceRecall: places[1][i], PlaceWait: places[2][i],
 			CostUSD: x.total.CostUSD(), Recall: math.NaN(), WaitSeconds: x.total.Figures[results.AddedLatency], RegretUSD: math.NaN()}
 		s.VsOwn = s.CostUSD/base - 1
@@ -173,10 +194,14 @@ func (r *ranker) standings(all []*ranked, wanted func(*ranked) bool, off results
 		if x.own {
 			s.Why = "your agents' own strategy"
 		}
+		if s.Lacks = len(all[at].rows) - len(x.rows); s.Lacks > 0 {
+			s.Why += fmt.Sprintf("; without %s", document.Count(s.Lacks, "session"))
+		}
 		out[i] = s
 	}
+	whole := all[at].total.CostUSD()
 	slices.SortStableFunc(out, func(a, b studies.Standing) int {
-		return cmp.Or(cmp.Compare(a.CostUSD, b.CostUSD), cmp.Compare(a.Strategy, b.Strategy))
+		return cmp.Or(cmp.Compare(a.Whole(whole), b.Whole(whole)), cmp.Compare(a.Strategy, b.Strategy))
 	})
 	r.nameSame(out)
 	return out
@@ -195,15 +220,40 @@ func (r *ranker) nameSame(list []studies.Standing) {
 	}
 }
 
-// placesBy returns the place of each side among all, session by session: all pairs are judged together. noise is the
-// error of the figures on top of the sampling error; nil for none.
-func placesBy(sides []stats.Figure, better stats.Verdict, noise func(now, was []float64) float64) []studies.Place {
-	places := make([]studies.Place, len(sides))
+// costFigure and waitFigure are what rows cost and how long they wait, by session.
+func costFigure(rows []*results.Row) (f stats.Figure) {
+	for _, row := range rows {
+		f.Part = append(f.Part, row.CostUSD())
+	}
+	return f
+}
+
+func waitFigure(rows []*results.Row) (f stats.Figure) {
+	for _, row := range rows {
+		f.Part = append(f.Part, row.Figures[results.AddedLatency])
+	}
+	return f
+}
+
+// placesBy returns the place of each cell by a figure of its rows, session by session: all pairs are judged together,
+// each on the sessions of both. noise is the error of the figures on top of the sampling error; nil for none.
+func placesBy(
+	list []*ranked, figure func([]*results.Row) stats.Figure, better stats.Verdict, noise func(now, was []float64) float64,
+) []studies.Place {
+	places := make([]studies.Place, len(list))
+	sides := make([]stats.Figure, len(list))
+	for i, x := range list {
+		sides[i] = figure(x.rows)
+	}
 	var pairs []stats.Pair
-	for i := range sides {
-		places[i] = studies.Place{First: 1, Last: len(sides)}
-		for j := range sides[:i] {
-			pairs = append(pairs, stats.Pair{Base: sides[i], Other: sides[j]})
+	for i, x := range list {
+		places[i] = studies.Place{First: 1, Last: len(list)}
+		for j, y := range list[:i] {
+			p := stats.Pair{Base: sides[i], Other: sides[j]}
+			if rows := x.on(y); len(rows) < len(x.rows) || len(x.rows) < len(y.rows) {
+				p.Base, p.Other = figure(rows), figure(y.on(x))
+			}
+			pairs = append(pairs, p)
 		}
 	}
 	if len(pairs) == 0 {
@@ -211,12 +261,12 @@ func placesBy(sides []stats.Figure, better stats.Verdict, noise func(now, was []
 	}
 	estimates := stats.Estimator{Student: true}.Judged(pairs)
 	at := 0
-	for i := range sides {
-		for j := range sides[:i] {
-			e := estimates[at]
+	for i := range list {
+		for j := range list[:i] {
+			e, p := estimates[at], &pairs[at]
 			at++
 			if noise != nil {
-				e = e.Blurred(noise(sides[j].Part, sides[i].Part))
+				e = e.Blurred(noise(p.Other.Part, p.Base.Part))
 			}
 			worse, ahead := i, j
 			switch {

@@ -12,19 +12,23 @@ import (
 
 // Places count the sides that are shown to be better or worse; those that differ in one session of twelve share theirs.
 func TestPlaces(t *testing.T) {
-	flat := func(usd float64) (f stats.Figure) {
+	flat := func(usd float64) *ranked {
+		x := &ranked{}
 		for i := range 12 {
-			f.Part = append(f.Part, usd+float64(i)/100)
+			r := &results.Row{Session: string(rune('a' + i))}
+			r.Figures[results.StorageUSD] = usd + float64(i)/100
+			x.rows = append(x.rows, r)
 		}
-		return f
+		return x
 	}
-	tie := flat(2)
-	tie.Part[3] += 0.1
-	sides := []stats.Figure{flat(3), flat(2), tie, flat(1)}
-	if got := placesBy(sides, stats.Lower, nil); !slices.Equal(got, []studies.Place{{First: 4, Last: 4}, {First: 2, Last: 3}, {First: 2, Last: 3}, {First: 1, Last: 1}}) {
+	tie, lacking := flat(2), flat(3)
+	tie.rows[3].Figures[results.StorageUSD] += 0.1
+	lacking.rows = slices.Delete(lacking.rows, 4, 5) // judged on eleven sessions
+	sides := []*ranked{lacking, flat(2), tie, flat(1)}
+	if got := placesBy(sides, costFigure, stats.Lower, nil); !slices.Equal(got, []studies.Place{{First: 4, Last: 4}, {First: 2, Last: 3}, {First: 2, Last: 3}, {First: 1, Last: 1}}) {
 		t.Errorf("places by cost are %v", got)
 	}
-	if got := placesBy(sides, stats.Higher, nil); !slices.Equal(got, []studies.Place{{First: 1, Last: 1}, {First: 2, Last: 3}, {First: 2, Last: 3}, {First: 4, Last: 4}}) {
+	if got := placesBy(sides, costFigure, stats.Higher, nil); !slices.Equal(got, []studies.Place{{First: 1, Last: 1}, {First: 2, Last: 3}, {First: 2, Last: 3}, {First: 4, Last: 4}}) {
 		t.Errorf("places where more is better are %v", got)
 	}
 }
@@ -61,6 +65,34 @@ func TestOwnInSweep(t *testing.T) {
 	v, _ := (&ranker{plan: &Plan{Registry: registry(t)}}).view("", run, func(string) bool { return true })
 	if own, none := v.Of("own breaker=1"), v.Of("none"); own == nil || !own.Own || own.VsOwn != 0 || none.Own || none.VsOwn != 0.5 {
 		t.Errorf("the view is %+v", v)
+	}
+}
+
+// A strategy that the program fails with on a session is held against the agent's own on the sessions that it has, and
+// has its place among the others by that: $1 where own is $2 in one of two sessions is half of own's $5.
+func TestRankedWithoutASession(t *testing.T) {
+	cell := func(name string, usd map[string]float64) results.Cell {
+		c := results.Cell{Cell: name, Strategy: name}
+		for _, session := range []string{"a", "b"} {
+			if cost, ok := usd[session]; ok {
+				r := &results.Row{Session: session}
+				r.Figures[results.Sessions], r.Figures[results.Compactions], r.Figures[results.StorageUSD] = 1, 1, cost
+				c.Rows = append(c.Rows, r)
+			}
+		}
+		return c
+	}
+	run := &results.Run{Cells: []results.Cell{
+		cell(strategyOwn, map[string]float64{"a": 2, "b": 3}), cell("none", map[string]float64{"a": 1}), cell("codex", map[string]float64{"a": 1, "b": 1}),
+	}}
+	v, _ := (&ranker{plan: &Plan{Registry: registry(t)}}).view("", run, func(string) bool { return true })
+	lacking := v.Of("none")
+	if v.Acting != 2 || lacking == nil || lacking.CostUSD != 1 || lacking.VsOwn != -0.5 || lacking.Lacks != 1 || lacking.Whole(5) != 2.5 ||
+		!strings.HasSuffix(lacking.Why, "; without 1 session") {
+		t.Errorf("the view is %+v", v)
+	}
+	if v.Standings[0].Strategy != "codex" || v.Standings[0].Lacks != 0 || v.Standings[0].CostUSD != 2 {
+		t.Errorf("the order is %+v", v.Standings)
 	}
 }
 

@@ -236,37 +236,6 @@ func interrupted(run *results.Run, cells int, bound bool, err error) {
 		Text: fmt.Sprintf("covers %d of %d sessions, and so does what was billed", len(recorded.Rows), sessions)})
 }
 
-// leaveOut drops the sessions that broke an invariant in any cell from the rows
-// of all cells, so that these stay comparable, and returns the other sessions.
-func leaveOut(broken *loop.Broken, sessions []*traces.Session, cells []results.Cell, seen *survey) []*traces.Session {
-	var left []*traces.Session
-	out := map[string]bool{}
-	for i, s := range sessions {
-		if broken.Sessions[i] != nil {
-			out[s.ID] = true
-		} else {
-			seen.digests[len(left)] = seen.digests[i]
-			left = append(left, s)
-		}
-	}
-	seen.digests = seen.digests[:len(left)]
-	for _, list := range [][]results.Cell{cells, seen.billed} {
-		for i := range list {
-			list[i].Drop(func(session string) bool { return out[session] })
-		}
-	}
-	return left
-}
-
-// leftOut names the sessions that broke an invariant.
-func leftOut(broken *loop.Broken, sessions []*traces.Session) string {
-	var ids []string
-	for _, i := range slices.Sorted(maps.Keys(broken.Sessions)) {
-		ids = append(ids, sessions[i].ID)
-	}
-	return fmt.Sprintf("%s left out, an invariant is violated: %s", document.Count(len(ids), "session"), strings.Join(ids, ", "))
-}
-
 // asRecorded reports whether the first cells of a design keep the client, the
 // server and the sessions as they were, so that their recorded cell measures
 // the model error.
@@ -310,12 +279,15 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 			defer keeping.Unlock()
 			cell.Keep(row)
 		}}.Run(ctx, sessions, []loop.Config{*config})
-		if err != nil {
+		if broken := (*loop.Broken)(nil); err != nil && (!errors.As(err, &broken) || broken.Stopped != nil) {
 			return err
 		}
 	}
 	plainly := results.Run{Cells: []results.Cell{cell}}
 	plainly.Sum()
+	if some, ok := billed.Over(&plainly.Cells[0]); ok {
+		billed = some
+	}
 	run.ModelError = results.ErrorOf(billed, &plainly.Cells[0], spread)
 	run.Notes = append(run.Notes, results.Note{
 		Text: "the model error is measured without this scenario's client, server and events",

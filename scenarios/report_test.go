@@ -183,7 +183,7 @@ func TestInterruptedRun(t *testing.T) {
 		says     string // part of the footnotes
 	}{
 		{2, map[string]int{"billed": 2, "recorded": 2}, "covers 2 of 5 sessions, and so does what was billed"},
-		{7, map[string]int{"billed": 5, "recorded": 5, "none": 2}, "covers 2 sessions, recorded covers 5: not the same, not compared"},
+		{7, map[string]int{"billed": 5, "recorded": 5, "none": 2}, "covers 2 sessions, recorded covers 5: compared over these"},
 	} {
 		corpus := sampleCorpus(t)
 		whole, err := threeCells(t).Run(t.Context(), corpus)

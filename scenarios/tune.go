@@ -144,8 +144,8 @@ func (t *tuner) note(run *results.Run, list []*choice) {
 			}
 			x = list[at]
 		}
-		x.cut, x.figure = make([]bool, len(t.sessions)), t.empty()
-		for _, r := range c.Rows {
+		x.cut, x.figure = slices.Repeat([]bool{true}, len(t.sessions)), t.empty()
+		for _, r := range c.Rows { // a session without a row did not come to its end
 			at := index[r.Session]
 			if x.cut[at] = r.CutShort(); x.figure.Base != nil {
 				x.figure.Part[at], x.figure.Base[at] = t.metric.Parts(r)

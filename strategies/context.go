@@ -63,8 +63,12 @@ func holdsSummary(c *prompt.Context, from, to int) bool {
 }
 
 // sameMessage reports whether the entries at positions i−1 and i belong to one message:
-// those of a response do, and so do blocks logged as one message.
+// those of a response do, and so do blocks logged as one message. The first entry, which is a
+// message where nothing precedes the messages, begins one.
 func sameMessage(c *prompt.Context, i int) bool {
+	if i == 0 {
+		return false
+	}
 	a, b := c.At(i-1), c.At(i)
 	if a.Kind.Assistant() || b.Kind.Assistant() {
 		return a.Kind.Assistant() && b.Kind.Assistant()

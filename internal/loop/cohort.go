@@ -2,7 +2,10 @@ package loop
 
 import (
 	"fmt"
+	"path"
+	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -40,8 +43,14 @@ func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
 	return l.play()
 }
 
-// play runs all events on the clock and returns the rows.
-func (l *Loop) play() ([]results.Row, error) {
+// play runs all events on the clock and returns the rows. A panic is an error of the session whose
+// thread was under way, as sessions of a batch are no concern of each other.
+func (l *Loop) play() (rows []results.Row, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = l.panicked(r)
+		}
+	}()
 	l.rows = slices.Grow(l.rows[:0], len(l.replays))
 	for n := 1; l.err == nil; n++ {
 		e, ok := l.clock.next()
@@ -61,9 +70,42 @@ func (l *Loop) play() ([]results.Row, error) {
 		}
 	}
 	if l.err != nil {
-		return nil, fmt.Errorf("session %s under %s: %w", l.failing.ID, l.config.Strategy.Name, l.err)
+		return nil, l.failed()
 	}
 	return l.rows, nil
+}
+
+// failed names the session that ended a simulation, and the strategy.
+func (l *Loop) failed() error {
+	return fmt.Errorf("session %s under %s: %w", l.failing.ID, l.config.Strategy.Name, l.err)
+}
+
+// panicked returns the error of a panic, with the line of the program that it came from.
+func (l *Loop) panicked(r any) error {
+	l.failing, l.err = l.replays[0].session, nil
+	if t := l.host.thread; t != nil {
+		l.violate(t, "%v%s", r, origin())
+	} else {
+		l.err = fmt.Errorf("%w: %v%s", ErrInvariant, r, origin())
+	}
+	return l.failed()
+}
+
+// origin returns the line that panicked, as " at FILE:LINE"; "" if it is not known. It is called where a panic is
+// recovered.
+func origin() string {
+	var at [32]uintptr
+	frames := runtime.CallersFrames(at[:runtime.Callers(1, at[:])])
+	for below := false; ; {
+		f, more := frames.Next()
+		below = below || f.Function == "runtime.gopanic"
+		if below && !strings.HasPrefix(f.Function, "runtime.") {
+			return fmt.Sprintf(" at %s:%d", path.Join(path.Base(path.Dir(f.File)), path.Base(f.File)), f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
 }
 
 // untilAsked is how many events happen before a loop asks again whether it has

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -30,8 +31,19 @@ func (late) AfterResponse(t *strategies.Turn) strategies.Outcome {
 	return t.Call(prompt.Intent{Source: "late"})
 }
 
-// A layer that breaks its contract ends the run with its name, not with a
-// panic and not in silence.
+// reckless looks at an entry before the first.
+type reckless struct{}
+
+func (reckless) Name() string              { return "reckless" }
+func (l reckless) Clone() strategies.Layer { return l }
+func (reckless) Reset()                    {}
+func (reckless) BeforeRequest(t *strategies.Turn) strategies.Outcome {
+	t.Context.At(-1 + t.Context.Len() - t.Context.Len())
+	return strategies.Outcome{}
+}
+
+// A layer that breaks its contract, or panics, ends the simulation of the session with
+// an error that says where, not with a panic and not in silence.
 func TestLayersThatBreakTheirContract(t *testing.T) {
 	s := newSession("s").turns(3, 0, 1000).session()
 	for _, tc := range []struct {
@@ -40,11 +52,13 @@ func TestLayersThatBreakTheirContract(t *testing.T) {
 	}{
 		{eager{}, "layer eager asks for a call and has no IntentResult"},
 		{late{}, "layer late after_response cannot wait for a call"},
+		{reckless{}, "thread 0 round 0: invariant violated: runtime error: index out of range [-1] at "},
 	} {
 		c := testConfig(t, "none")
 		c.Strategy = strategies.NewStrategy("own", "", tc.layer)
-		_, err := NewLoop(c).Run(s)
-		if err == nil || !strings.Contains(err.Error(), tc.says) {
+		l := NewLoop(c)
+		_, err := l.Run(s)
+		if !errors.Is(err, ErrInvariant) || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("error %v, want %q", err, tc.says)
 		}
 	}

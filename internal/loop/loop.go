@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/serving/breaks"
@@ -285,12 +284,9 @@ func (l *Loop) final(t *thread, layer int, hook string, out strategies.Outcome) 
 	}
 }
 
-// fail ends the run over a layer that breaks its contract.
+// fail ends the simulation of a session over a layer that breaks its contract.
 func (l *Loop) fail(t *thread, layer int, what string) {
-	if l.err == nil {
-		l.failing = t.replay.session
-		l.err = fmt.Errorf("thread %d round %d: layer %s %s", t.index, t.round, t.layers[layer].Name(), what)
-	}
+	l.violate(t, "layer %s %s", t.layers[layer].Name(), what)
 }
 
 // manual reports whether a person asked for a compaction before the round: no layer is

@@ -43,20 +43,25 @@ type Runner struct {
 // partCalls is how many calls of sessions that are not in memory are loaded at once, if cohorts allow: some 4 MB.
 const partCalls = 8192
 
-// Broken is the error of a run in which sessions broke an invariant. The others
+// Broken is the error of a run in which sessions broke an invariant under a cell. The others
 // of their cohorts are simulated without them.
 type Broken struct {
-	Sessions map[int]error // by index: the error under the first cell that has one; each wraps ErrInvariant
-	Stopped  error         // what ended the run early, nil for nothing
+	Cells   []map[int]error // by cell, then by index of the session; each wraps ErrInvariant
+	Stopped error           // what ended the run early, nil for nothing
 }
 
 // Error names the sessions, in their order.
 func (b *Broken) Error() string { return errors.Join(b.Unwrap()...).Error() }
 
-// Unwrap returns the errors of sessions, in their order, and what ended the run.
+// Unwrap returns the error of each session under the first cell that it broke, in the order of
+// sessions, and what ended the run.
 func (b *Broken) Unwrap() (list []error) {
-	for _, i := range slices.Sorted(maps.Keys(b.Sessions)) {
-		list = append(list, b.Sessions[i])
+	first := map[int]error{}
+	for _, sessions := range slices.Backward(b.Cells) {
+		maps.Copy(first, sessions)
+	}
+	for _, i := range slices.Sorted(maps.Keys(first)) {
+		list = append(list, first[i])
 	}
 	if b.Stopped != nil {
 		list = append(list, b.Stopped)
@@ -241,12 +246,8 @@ func (b *batch) finish(n int) {
 // brokenIn returns the error of a run given what broke in each cell and what
 // stopped it.
 func brokenIn(cells []map[int]error, stopped error) error {
-	all := map[int]error{}
-	for _, list := range slices.Backward(cells) { // the first cell has the last word
-		maps.Copy(all, list)
-	}
-	if len(all) > 0 {
-		return &Broken{Sessions: all, Stopped: stopped}
+	if slices.ContainsFunc(cells, func(sessions map[int]error) bool { return len(sessions) > 0 }) {
+		return &Broken{Cells: cells, Stopped: stopped}
 	}
 	return stopped
 }

@@ -38,7 +38,7 @@ func TestBrokenSessionsOfACohort(t *testing.T) {
 	}
 	rows, err := Runner{Cohorts: [][]int{{1, 0, 2}, {3, 4}}}.Run(context.Background(), []*traces.Session{broken("w"), a, b, broken("x"), broken("y")}, cells)
 	var all *Broken
-	if !errors.As(err, &all) || len(all.Sessions) != 3 || all.Sessions[0] == nil || all.Sessions[3] == nil || all.Sessions[4] == nil || all.Stopped != nil {
+	if !errors.As(err, &all) || len(all.Cells[0]) != 3 || all.Cells[0][0] == nil || all.Cells[0][3] == nil || all.Cells[0][4] == nil || all.Stopped != nil {
 		t.Fatalf("%v, want sessions 0, 3 and 4", err)
 	}
 	if !reflect.DeepEqual(rows[0][1:3], want[0]) || rows[0][0].Strategy != "" || rows[0][3].Strategy != "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// ErrInvariant is wrapped by errors that report a violated invariant: a defect
-// of the program, not of the input.
+// ErrInvariant is wrapped by errors that report a violated invariant or a layer that
+// breaks its contract: a defect of the program, not of the input.
 var ErrInvariant = errors.New("invariant violated")
 
 // violate keeps the first violation; the run stops on it.

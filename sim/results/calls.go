@@ -22,7 +22,7 @@ func (r *Run) Foremost(may func(cell string) bool) []string {
 		if c.Strategy == StrategyRecorded {
 			return -1
 		}
-		return c.Total.RankUSD()
+		return r.RankUSD(c)
 	}
 	var cells []*Cell
 	for i := range r.Cells {

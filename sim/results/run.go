@@ -194,9 +194,9 @@ func (c *Cell) within(d *Cell) bool {
 }
 
 // VsRecorded returns how the cost of c differs from that of the recorded cell
-// under the same surroundings. It is false for the reference cells themselves,
-// without a recorded cost, and when the two do not cover the same sessions or one
-// of them was cut short.
+// under the same surroundings, over the sessions of c. It is false for the reference
+// cells themselves, without a recorded cost, and when the recorded cell lacks a session
+// of c or one of the two was cut short.
 func (r *Run) VsRecorded(c *Cell) (Difference, bool) {
 	ref := r.recordedFor(c)
 	if ref == nil || c.Cell == ref.Cell || c.Strategy == StrategyBilled {
@@ -212,6 +212,34 @@ func (c *Cell) Covers(d *Cell) bool {
 		return c.Sessions == d.Sessions
 	}
 	return slices.EqualFunc(c.Rows, d.Rows, func(r, s *Row) bool { return r.Session == s.Session })
+}
+
+// Over returns c on the sessions of d, false where c lacks one of them.
+func (c *Cell) Over(d *Cell) (*Cell, bool) {
+	if c.Covers(d) {
+		return c, true
+	}
+	if len(c.Rows) < len(d.Rows) || len(d.Rows) == 0 {
+		return nil, false
+	}
+	has := map[string]bool{}
+	for _, row := range d.Rows {
+		has[row.Session] = true
+	}
+	some := *c
+	some.Rows = slices.Clone(c.Rows)
+	some.Drop(func(session string) bool { return !has[session] })
+	some.sum()
+	return &some, some.Covers(d)
+}
+
+// RankUSD returns the cost that ranks c among the cells of r, USD: infinite when it covers fewer sessions than the
+// recorded cell or was cut short.
+func (r *Run) RankUSD(c *Cell) float64 {
+	if ref := r.Reference(StrategyRecorded); ref != nil && c.Sessions < ref.Sessions {
+		return math.Inf(1)
+	}
+	return c.Total.RankUSD()
 }
 
 // Keep adds a copy of a row to c.
@@ -234,9 +262,12 @@ func (r *Run) Footnotes() []Note {
 		c := &r.Cells[i]
 		notes = append(notes, c.warnings()...)
 		if ref != nil && c.Strategy != StrategyBilled && !c.Covers(ref) {
+			how := "not the same, not compared"
+			if _, ok := ref.Over(c); ok {
+				how = "compared over these"
+			}
 			notes = append(notes, Note{Cell: c.Cell, Metric: NameCost, Text: fmt.Sprintf(
-				"covers %s, recorded covers %s: not the same, not compared",
-				document.Count(c.Sessions, "session"), document.Whole(ref.Sessions))})
+				"covers %s, recorded covers %s: %s", document.Count(c.Sessions, "session"), document.Whole(ref.Sessions), how)})
 		}
 	}
 	if note, ok := r.unpriced(); ok {

@@ -35,10 +35,10 @@ func TestVsRecorded(t *testing.T) {
 		rel float64
 		ok  bool
 	}{
-		{0, false},   // billed: its difference is the model error
-		{0, false},   // the reference itself
-		{-0.5, true}, // (5 − 10) / 10
-		{0, false},   // lacks a session
+		{0, false},      // billed: its difference is the model error
+		{0, false},      // the reference itself
+		{-0.5, true},    // (5 − 10) / 10
+		{-2. / 3, true}, // lacks session b: (1 − 3) / 3
 	} {
 		if d, ok := r.VsRecorded(&r.Cells[i]); d.Relative != want.rel || ok != want.ok {
 			t.Errorf("%s: %v, %v; want %v, %v", r.Cells[i].Cell, d.Relative, ok, want.rel, want.ok)
@@ -66,7 +66,7 @@ func TestFootnotes(t *testing.T) {
 			r.Cells[0].Total.CostUSD(), r.Cells[0].Total.CostUSD()+0.5)},
 		{Cell: "half", Metric: "overflows", Text: "12 sessions pass the window"},
 		{Cell: "half", Metric: "compactions", Text: "2 compactions failed"},
-		{Cell: "partial", Metric: "cost_usd", Text: "covers 1 session, recorded covers 2: not the same, not compared"},
+		{Cell: "partial", Metric: "cost_usd", Text: "covers 1 session, recorded covers 2: compared over these"},
 		{Cell: "half", Metric: "cost_usd", Text: "the cost leaves out 1 call of models without a price"},
 		{Text: "last"},
 	}

@@ -153,11 +153,15 @@ type Difference struct {
 // Chance reports whether the interval of the difference contains 0.
 func (d Difference) Chance() bool { return d.Known && d.Low <= 0 && d.High >= 0 }
 
-// Difference returns the difference in cost of c against base, false when the
-// two do not cover the same sessions, one was cut short, or base costs nothing.
+// Difference returns the difference in cost of c against base over the sessions of c, false
+// when base lacks one of them, one of the two was cut short, or base costs nothing.
 func (e ModelError) Difference(c, base *Cell) (Difference, bool) {
+	base, ok := base.Over(c)
+	if !ok || c.Total.CutShort() || base.Total.CutShort() {
+		return Difference{}, false
+	}
 	total := base.Total.CostUSD()
-	if !c.Covers(base) || total == 0 || c.Total.CutShort() || base.Total.CutShort() {
+	if total == 0 {
 		return Difference{}, false
 	}
 	d := Difference{Relative: (c.Total.CostUSD() - total) / total}

@@ -36,7 +36,7 @@ func frontPoints(run *results.Run) []frontPoint {
 		var ok, also bool
 		p.usd, ok = p.cell.Value(cost)
 		p.recall, also = p.cell.Value(recall)
-		if !ok || !also || p.cell.Total.CutShort() || math.IsInf(p.usd, 0) || math.IsNaN(p.usd) {
+		if !ok || !also || math.IsInf(run.RankUSD(p.cell), 1) || math.IsInf(p.usd, 0) || math.IsNaN(p.usd) {
 			continue
 		}
 		p.cost = spanOf(run, p.cell, cost)

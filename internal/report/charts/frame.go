@@ -76,7 +76,7 @@ func selected(run *results.Run, limit int) (*results.Run, string) {
 		}
 	}
 	slices.SortStableFunc(others,
-		func(a, b results.Cell) int { return cmp.Compare(a.Total.RankUSD(), b.Total.RankUSD()) })
+		func(a, b results.Cell) int { return cmp.Compare(run.RankUSD(&a), run.RankUSD(&b)) })
 	room := max(2, limit-len(references))
 	cheap, dear := (room+1)/2, room/2
 	left := len(others) - cheap - dear

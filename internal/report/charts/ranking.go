@@ -55,7 +55,8 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 		"PLACE a–b: a − 1 strategies are shown to cost less, and b − 1 may, as all pairs are judged together, session by session (Holm). "+
 			"In brackets: the same a, by that figure. VS OWN: cost against the agent's own strategy. WAIT: waiting that it adds, negative "+
 			"where shorter contexts answer sooner. REGRET: cost above the best schedule of full compactions.",
-		rankingKey(r), "", errorLine(r.Run))
+		rankingKey(r))
+	d.Notes = append(append(d.Notes, r.Lost...), "", errorLine(r.Run))
 	return d
 }
 

@@ -78,14 +78,14 @@ func (t *tables) optimum() []string {
 	return []string{fmt.Sprintf("cheapest: %s, %s", titled(best.Cell), document.Amounts(usd)(usd))}
 }
 
-// cheapest returns the simulated cell with the lowest metric among those that did all the work, nil without one
-// and for an interrupted run, whose cells may cover different sessions.
+// cheapest returns the simulated cell with the lowest metric among those that did all the work, in all sessions; nil
+// without one and for an interrupted run.
 func cheapest(run *results.Run, metric string) (best *results.Cell) {
 	m, _ := results.LookupMetric(metric)
 	least := math.Inf(1)
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		if v, ok := c.Value(m); ok && run.Workload.Unfinished == 0 && v < least && !isReference(c) && !c.Total.CutShort() && !free(c) {
+		if v, ok := c.Value(m); ok && run.Workload.Unfinished == 0 && v < least && !isReference(c) && !math.IsInf(run.RankUSD(c), 1) && !free(c) {
 			best, least = c, v
 		}
 	}

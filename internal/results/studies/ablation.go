@@ -93,8 +93,8 @@ func (a *Ablation) cell(name string) *results.Cell {
 	return &a.Run.Cells[i]
 }
 
-// Differences returns the changes of a base, largest in USD first. A change whose cell is missing, because the run was
-// interrupted, is left out.
+// Differences returns the changes of a base, over the sessions of each change, largest in USD first. A change whose cell
+// is missing, because the run was interrupted, or has sessions that the base lacks is left out.
 func (a *Ablation) Differences(base string) []Difference {
 	b := a.cell(base)
 	if b == nil {
@@ -103,8 +103,12 @@ func (a *Ablation) Differences(base string) []Difference {
 	var list []Difference
 	for i := range a.Changes {
 		c := &a.Changes[i]
-		if cell := a.cell(c.Cell); c.Base == base && cell != nil && cell.Covers(b) {
-			list = append(list, a.difference(c, b, cell))
+		cell := a.cell(c.Cell)
+		if c.Base != base || cell == nil {
+			continue
+		}
+		if same, ok := b.Over(cell); ok {
+			list = append(list, a.difference(c, same, cell))
 		}
 	}
 	slices.SortStableFunc(list, func(x, y Difference) int { return cmp.Compare(math.Abs(y.USD), math.Abs(x.USD)) })

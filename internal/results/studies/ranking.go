@@ -16,6 +16,7 @@ type Ranking struct {
 	Kinds   []View // of sessions, at the last window
 	Servers []View // at the last window
 	NotRun  []NotRun
+	Lost    []string // what the program fails on, and why
 }
 
 // View is the order on some sessions, under one window and server.
@@ -46,6 +47,16 @@ type Standing struct {
 	WaitSeconds                   float64
 	RegretUSD                     float64 // cost above that of the best schedule; NaN where that was not sought
 	Why                           string
+	Lacks                         int // acting sessions on which the program fails under it: its figures, VsOwn included, are without these
+}
+
+// Whole returns what the strategy costs on all acting sessions, USD, of which the agent's own strategy costs own: in those
+// that it lacks it is taken to compare with that as in the others.
+func (s *Standing) Whole(own float64) float64 {
+	if s.Lacks == 0 {
+		return s.CostUSD
+	}
+	return (1 + s.VsOwn) * own
 }
 
 // Place is what chance leaves open of the place of a strategy: First is 1 and the number of strategies that are shown
