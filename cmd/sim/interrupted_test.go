@@ -12,9 +12,23 @@ import (
 	"time"
 )
 
-// sweep is a command line that takes many seconds, without its output folder.
+// sweep is a command line that takes many seconds, without its output folder. It warns of a setting that changes nothing
+// when it has its sessions, just ahead of the simulations.
 var sweep = []string{"run", "thresholds", "--set", "sessions.generate.profile=long-refactor", "--set", "sessions.generate.sessions=400",
-	"--workers", "1", "-q", "--force"}
+	"--set", "full-compact.idle.share=0.5", "--workers", "1", "--force"}
+
+// firstWrite closes begun when something is written.
+type firstWrite struct {
+	text  strings.Builder
+	begun chan struct{}
+}
+
+func (w *firstWrite) Write(p []byte) (int, error) {
+	if w.text.Len() == 0 {
+		close(w.begun)
+	}
+	return w.text.Write(p) //nolint:wrapcheck // never fails
+}
 
 // Ctrl-C during a run prints the table of what was simulated so far, and leaves the output folder as it was: with the
 // earlier run, or none.
@@ -28,19 +42,21 @@ func TestInterruptedRunWritesNothing(t *testing.T) {
 	was := tree(t, dir)
 	for _, name := range []string{"before", "fresh"} {
 		out := filepath.Join(dir, name)
-		for wait := 250 * time.Millisecond; ; wait += 200 * time.Millisecond {
+		for wait := time.Duration(0); ; wait += 200 * time.Millisecond {
 			cmd, _ := process(t, append(sweep, "--out", out)...)
-			var stdout, stderr bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			var stdout bytes.Buffer
+			stderr := &firstWrite{begun: make(chan struct{})}
+			cmd.Stdout, cmd.Stderr = &stdout, stderr
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
+			<-stderr.begun // whoever handles the signal is there
 			time.Sleep(wait)
 			if err := cmd.Process.Signal(os.Interrupt); err != nil {
 				t.Fatal(err)
 			}
 			if code := exitCode(cmd.Wait()); code != exitInterrupted {
-				t.Fatalf("%s: exit %d after %v, want %d: %s", name, code, wait, exitInterrupted, stderr.String())
+				t.Fatalf("%s: exit %d after %v, want %d: %s", name, code, wait, exitInterrupted, stderr.text.String())
 			}
 			if now := tree(t, dir); !maps.Equal(now, was) {
 				t.Fatalf("%s: the folder has changed: %d files, want %d", name, len(now), len(was))
@@ -51,8 +67,8 @@ func TestInterruptedRunWritesNothing(t *testing.T) {
 			if text := stdout.String(); !strings.Contains(text, "STRATEGY") || !strings.Contains(text, "interrupted: ") {
 				t.Errorf("%s: no table of what was simulated:\n%s", name, text)
 			}
-			if want := "nothing is written into " + out; !strings.Contains(stderr.String(), want) {
-				t.Errorf("%s: %q, want %q", name, stderr.String(), want)
+			if want := "nothing is written into " + out; !strings.Contains(stderr.text.String(), want) {
+				t.Errorf("%s: %q, want %q", name, stderr.text.String(), want)
 			}
 			break
 		}
