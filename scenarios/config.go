@@ -143,7 +143,7 @@ func (p *Plan) summarizer(cell string, stub *summarizer.Stub) loop.Summarizer {
 // serve makes the cache of a kind. For an automatic one a scenario sets where
 // the retention counts from and the share of calls that lose their messages.
 func (s *Server) serve(named *servers.Server) func(traces.Cache) loop.Server {
-	marked, automatic := s.Config, promptcache.OpenAIConfig{Anchor: s.Anchor, OverflowPerCall: s.EvictPerCall}
+	marked, automatic := s.Config, promptcache.OpenAIConfig{Anchor: s.Anchor, OverflowPerCall: s.EvictPerCall, Serving: servers.Recorded}
 	if named != nil {
 		marked, automatic = named.Marked(marked), named.Automatic(automatic)
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/serving/promptcache"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -148,8 +147,8 @@ func TestSummariserTimesAreAheadOfTheInput(t *testing.T) {
 	}
 }
 
-// plainRead is what a request reads of so many tokens under the first known way of serving.
-func plainRead(tokens int64) int64 { return promptcache.Servings()[0].Floor(tokens, 0) }
+// plainRead is what a request reads of so many tokens under the first grid of deepseek-v4-flash, multiples of 128 tokens.
+func plainRead(tokens int64) int64 { return tokens / 128 * 128 }
 
 // How a thread is served is learnt from calls that read more than the first did, which others
 // may keep warm, of the same model, and whose context nobody acted on.
@@ -169,10 +168,11 @@ func TestWhatACallTellsOfItsServing(t *testing.T) {
 		"compacted":                 {first: 1000, events: event(3)},
 		"compacted a round earlier": {first: 1000, events: event(2), learns: true},
 	} {
-		th := &thread{trace: &traces.Thread{Events: tc.events}, round: 3, event: len(tc.events)}
-		th.automatic = automatic{known: true, first: tc.first, input: input}
+		session := &traces.Session{Models: []string{"deepseek-v4-flash", "deepseek-v4-pro"}}
+		th := &thread{replay: &replay{session: session}, trace: &traces.Thread{Events: tc.events}, round: 3, event: len(tc.events)}
+		th.automatic.models = []seen{{first: tc.first, input: input}, {model: 1, first: tc.first, input: input}}
 		th.learnServed(&traces.Round{Model: tc.model, Usage: prompt.Usage{Read: plainRead(input)}})
-		if got := th.automatic.fits[0] > 0; got != tc.learns {
+		if got := th.automatic.of(tc.model).fits[0] > 0; got != tc.learns {
 			t.Errorf("%s: learns %v, want %v", name, got, tc.learns)
 		}
 	}

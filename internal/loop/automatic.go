@@ -4,57 +4,95 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/serving/profile"
-	"github.com/compactsim/compactsim/internal/serving/promptcache"
+	"github.com/compactsim/compactsim/internal/serving/servers"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
-// automatic is what a thread's earlier calls show of the automatic cache they go to. A
+// automatic is what a thread's earlier calls show of the automatic caches they go to. A
 // call counts only once its response has ended.
 type automatic struct {
-	known         bool  // a call has been recorded
-	first         int64 // what the first one read, tokens
-	input, output int64 // of the last one, tokens
-	model         uint16
-	fits          [promptcache.NumServings]float64 // calls that each known way explains exactly
-	kept          float64                          // share that a loss leaves of what the call under way reads
+	models []seen // in the order of their first calls
+	last   uint16 // the model of the last call
+	kept   float64
 }
 
-// serving returns how the requests of a thread are served by an automatic cache: as the profile says for the
-// model and the client's version, unless the thread's own calls show otherwise, and the
-// zero value when the profile leaves it to the server. The profile counts for as many
-// calls as its prior has.
-func (t *thread) serving(model string) prompt.Serving {
-	p := t.replay.profile
-	if p == nil || !p.Codex.Switches.Served || t.replay.served {
+// seen is what the calls of a thread to one model show of its cache.
+type seen struct {
+	model         uint16
+	first         int64                     // what the first one read, tokens
+	input, output int64                     // of the last one, tokens
+	fits          [servers.MaxGrids]float64 // calls that each known grid explains exactly
+	ratio         float64                   // of the last read, where the grid has one; 0 before
+	off           int                       // reads at no step of a known grid
+	steps         steps
+}
+
+// of returns what is known of a model, nil before its first call has ended.
+func (u *automatic) of(model uint16) *seen {
+	for i := range u.models {
+		if u.models[i].model == model {
+			return &u.models[i]
+		}
+	}
+	return nil
+}
+
+// serving returns how the requests of a thread for a model, given by index and name, are served by an automatic
+// cache, and the zero value when that is left to the server. The grid is that of the profile or of the provider's
+// file for agent and model, unless the thread's own calls show another: the profile counts for as many calls as its
+// prior has. How long a prefix lives depends on the model alone.
+func (t *thread) serving(index int32, model string) prompt.Serving {
+	s := t.replay
+	p := s.profile
+	if s.abroad != nil {
+		return s.abroad.ServingOf(s.session.Agent, model)
+	}
+	if p == nil || !p.Codex.Switches.Served {
 		return prompt.Serving{}
 	}
-	base, ok := p.Codex.ServingFor(t.replay.session.Agent, model, t.replay.version)
-	if !ok {
-		base = promptcache.ServingOf(model)
+	best := servers.ServingOf(s.session.Agent, model)
+	if fitted, ok := p.Codex.ServingFor(s.session.Agent, model, s.version); ok {
+		fitted.FromStart, fitted.Forgets = best.FromStart, best.Forgets
+		best = fitted
 	}
-	best, most := base, p.Weight
-	for i, way := range promptcache.Servings() {
-		fits := t.automatic.fits[i]
-		if sameSteps(way, base) {
-			fits += p.Weight
-			way = base
+	if u := t.automatic.of(uint16(index)); u != nil {
+		best = u.serving(best, model, p.Weight)
+	}
+	return best
+}
+
+// serving returns how the calls seen are served, which began as base with the weight of so many calls. Where most
+// reads end at no step of a known grid the steps are estimated from them. It keeps the lifetime of base.
+func (u *seen) serving(base prompt.Serving, model string, weight float64) prompt.Serving {
+	best, most := grid(base), weight
+	for i, way := range servers.Grids(model) {
+		fits := u.fits[i]
+		if way == grid(base) {
+			fits += weight
 		}
 		if fits > most {
 			best, most = way, fits
 		}
 	}
+	if own, ok := u.steps.grid(); ok && 2*u.off > u.steps.n && best.Ratio == 0 {
+		best = own
+	}
+	if best.Ratio > 0 && u.ratio > 0 {
+		best.Ratio = u.ratio
+	}
+	best.Retention, best.FromStart, best.Forgets = base.Retention, base.FromStart, base.Forgets
 	return best
+}
+
+// grid returns where the reads of a way of serving end, without how long prefixes live.
+func grid(s prompt.Serving) prompt.Serving {
+	s.Retention, s.FromStart, s.Forgets = 0, false, false
+	return s
 }
 
 // codex reports whether the thread is one of Codex.
 func (t *thread) codex() bool { return t.replay.session.Agent == traces.AgentCodex }
-
-// sameSteps reports whether two ways of serving read the same.
-func sameSteps(a, b prompt.Serving) bool {
-	a.Retention, b.Retention = 0, 0
-	return a == b
-}
 
 // describeServed adds to the request of a conversation what others keep warm of
 // it in an automatic cache.
@@ -62,13 +100,36 @@ func (l *Loop) describeServed(t *thread, model string, p *profile.Profile) {
 	if p.Codex.Switches.Search && !l.request.Serving.Replies {
 		l.request.Unheld = t.searched()
 	}
-	u := &t.automatic
+	if p.Codex.Switches.Reasoning && l.request.Serving.Forgets && !t.codex() {
+		l.request.Through = t.reasoned(l.request.Entries)
+	}
+	u := t.automatic.of(t.current().Model)
 	switch c := &p.Codex; {
-	case u.known && c.Switches.Warm:
+	case u != nil && c.Switches.Warm:
 		l.request.Shared = int32(min(u.first, t.opening()))
-	case !u.known && !t.started && c.Switches.First && t.codex():
+	case u == nil && !t.started && c.Switches.First && t.codex():
 		l.request.Shared = int32(min(c.FirstRead(t.firstRead()), t.opening()))
 	}
+}
+
+// reasoned returns the tokens ahead of the first reasoning of the turn that a person's prompt has finished, 0 amid a
+// turn and for a turn without reasoning.
+func (t *thread) reasoned(entries []prompt.Entry) int32 {
+	at := t.round - 1
+	if at < 0 || !t.answersPerson() {
+		return 0
+	}
+	rounds := t.trace.Rounds
+	for at > 0 && rounds[at].Trigger == traces.TriggerToolResult {
+		at--
+	}
+	from, to := prompt.Ref(rounds[at].Reply.From), prompt.Ref(rounds[t.round-1].Reply.To)
+	for i := range entries {
+		if e := &entries[i]; e.Kind == prompt.KindThinking && e.Form == prompt.FormVerbatim && e.Block >= from && e.Block < to {
+			return e.Cum - e.Tokens
+		}
+	}
+	return 0
 }
 
 // webSearch is the tool that the provider runs inside a call.
@@ -120,22 +181,40 @@ func (t *thread) moveFound(ev *traces.Event) {
 
 // learnServed takes from a call that has ended what it shows of the cache.
 func (t *thread) learnServed(r *traces.Round) {
-	u := &t.automatic
-	read := r.Usage.Read
-	acted := t.event > 0 && t.trace.Events[t.event-1].Round == t.round
-	switch {
-	case !u.known:
-		u.known, u.first = true, read
-	case r.Model == u.model && !acted && read > u.first:
-		for i, way := range promptcache.Servings() {
-			end := u.input
-			if way.Replies {
-				end += u.output
-			}
-			if way.Floor(end, 0) == read {
-				u.fits[i]++
-			}
+	all := &t.automatic
+	u, model := all.of(r.Model), t.replay.session.Models[r.Model]
+	if u == nil {
+		all.models = append(all.models, seen{model: r.Model, first: r.Usage.Read})
+		u = &all.models[len(all.models)-1]
+	} else if acted := t.event > 0 && t.trace.Events[t.event-1].Round == t.round; r.Model == all.last && !acted && r.Usage.Read > u.first {
+		u.see(r.Usage.Read, model)
+	}
+	for _, way := range servers.Grids(model) {
+		if u.ratio > 0 {
+			way.Ratio = u.ratio
+		}
+		if ratio, ok := way.RatioOf(r.Usage.Read); ok {
+			u.ratio = ratio
 		}
 	}
-	u.model, u.input, u.output = r.Model, r.Usage.Input(), r.Usage.Output
+	all.last, u.input, u.output = r.Model, r.Usage.Input(), r.Usage.Output
+}
+
+// see counts the grids that explain a read behind the last call, tokens.
+func (u *seen) see(read int64, model string) {
+	on := false
+	for i, way := range servers.Grids(model) {
+		on = on || (read-int64(way.Offset))%int64(way.Step) == 0
+		end := u.input
+		if way.Replies {
+			end += u.output
+		}
+		if way.Floor(end, 0) == read {
+			u.fits[i]++
+		}
+	}
+	if !on {
+		u.off++
+	}
+	u.steps.see(read, u.input)
 }

@@ -65,7 +65,7 @@ func (l *Loop) fly(t *thread, c *call) {
 	q.Thread, q.Owner, q.Model, q.MinTokens = uint32(t.id), s.owner, m.id, m.minCache
 	q.Entries, q.Markers, q.Deletions, q.Change, q.Tail = c.entries, l.markers, c.deletions, c.change, c.tail
 	if q.Last = c.last; t.replay.automatic {
-		q.Serving = t.serving(m.name)
+		q.Serving = t.serving(c.model, m.name)
 	}
 	event := draws.Event(t.index, t.round, 0, 0)
 	if c.extra != (extra{}) {

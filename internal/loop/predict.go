@@ -4,6 +4,7 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/calls"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
+	"github.com/compactsim/compactsim/internal/serving/servers"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -28,7 +29,7 @@ func (c Config) WithProfile(p *profile.Profile) Config {
 	c.Profile, c.Lifetimes = p, promptcache.Lifetimes{}
 	c.Server = func(kind traces.Cache) Server {
 		if kind == traces.CacheAutomatic {
-			return promptcache.NewOpenAI(promptcache.OpenAIConfig{})
+			return promptcache.NewOpenAI(promptcache.OpenAIConfig{Serving: servers.Recorded})
 		}
 		return promptcache.New(promptcache.Config{})
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/client"
 	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/internal/serving/servers"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -42,7 +43,8 @@ type replay struct {
 	profile      *profile.Profile // nil for agents that it is not of
 	// automatic says that the calls go to a cache that needs no markers.
 	automatic bool
-	served    bool // a server was named: how its requests are served is not learned
+	// abroad is the server that was named, nil for that of the recording: how its requests are served is not learned.
+	abroad *servers.Server
 	// unwritten says that what is written to the cache is billed as plain input, as gateways do.
 	unwritten bool
 	written   bool             // what is not read is billed as written, by a cache that works by itself
@@ -100,7 +102,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	if s.profile = l.config.Profile; !agents.ClaudeCode(session) && !s.automatic || l.config.abroad(session) {
 		s.profile = nil // it describes the others' clients, and other servers
 	}
-	s.served, s.hides = l.config.Named != nil, session.MayHide()
+	s.abroad, s.hides = l.config.Named, session.MayHide()
 	if s.rules, s.static = 0, 0; s.profile != nil {
 		s.rules, s.static = s.profile.RulesFor(s.version), s.profile.StaticFor(s.version)
 		for kind := range s.hidden {

@@ -91,7 +91,7 @@ func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 		replay: s, trace: &s.session.Threads[i], id: s.base + i, index: i, context: t.context, layers: layers,
 		strategy: s.strategy, scores: t.scores,
 		hooks: t.hooks, child: -1, deleted: t.deleted, inbox: t.inbox[:0], mailbox: t.mailbox[:0], wakes: t.wakes[:0],
-		judge: t.judge, missing: t.missing[:0],
+		judge: t.judge, missing: t.missing[:0], automatic: automatic{models: t.automatic.models[:0]},
 	}
 	if s.needs != nil {
 		t.judge.Reset(s.needs, s.session.Blocks, i, !t.agent(), &s.keeps, s.words)

@@ -7,6 +7,8 @@
 // nanoseconds on the simulated clock.
 package prompt
 
+import "math"
+
 // Marker is a cache breakpoint: the prefix ending with the entry at Position
 // is written to the cache, and looked up from there backwards.
 type Marker struct {
@@ -85,6 +87,9 @@ type Request struct {
 	// Shared is the number of tokens at the head of the request that other
 	// conversations, which are not simulated, keep in the cache.
 	Shared int32
+	// Through is how many tokens at the head of the request are the same for the server as before,
+	// where something behind them changes that the client sends as it was; 0 for all. It limits reads of automatic caches.
+	Through int32
 	// Serving is how an automatic cache serves this client, where that is known
 	// better than by the model's name; the zero value leaves it to the server.
 	Serving Serving
@@ -96,28 +101,72 @@ type Request struct {
 // Serving is how a cache that needs no markers serves a client: a read ends at the last
 // of Offset + n × Step tokens that is at least Lag before the end of the shared prefix.
 type Serving struct {
-	Step   int32 // tokens; 0 for nothing known
+	Step   int32 // tokens of the server's own; 0 for nothing known
 	Offset int32 // tokens, in [0, Step)
 	Lag    int32 // tokens, not negative
+	// Below is the step of prefixes shorter than Step, tokens; 0 for reads of nothing there.
+	Below int32
+	// Ratio is how many tokens the server reports for each of its own, by which it divides
+	// prefixes into steps; 0 means 1.
+	Ratio float64
 	// Replies says that a response is cached with the request it answers, for
 	// the next request of its thread.
 	Replies bool
 	// Retention is how long a prefix lives after its last use, ns; 0 leaves it
 	// to the server.
 	Retention int64
+	// FromStart counts the retention from the start of a request, not from the end of its
+	// response.
+	FromStart bool
+	// Forgets says that the provider leaves out the reasoning of finished turns when a person
+	// asks again, so that what follows the reasoning is another prefix.
+	Forgets bool
 }
 
 // Floor returns the tokens that are read of a shared prefix, 0 when they are
 // fewer than least. Step must be positive.
 func (s Serving) Floor(shared, least int64) int64 {
-	n := shared - int64(s.Lag) - int64(s.Offset)
+	own := shared
+	if s.Ratio > 0 {
+		own = int64(float64(shared) / s.Ratio)
+	}
+	n, step := own-int64(s.Lag)-int64(s.Offset), int64(s.Step)
+	if s.Below > 0 && n < step {
+		step = int64(s.Below)
+	}
 	if shared < least || n < 0 {
 		return 0
 	}
-	if read := n/int64(s.Step)*int64(s.Step) + int64(s.Offset); read >= least {
-		return read
+	read := n/step*step + int64(s.Offset)
+	switch {
+	case read < least:
+		return 0
+	case s.Ratio > 0:
+		return int64(float64(read) * s.Ratio)
 	}
-	return 0
+	return read
+}
+
+// maxDrift is how far the ratio of a read may lie from the ratio of the read before, as a share: farther
+// off the read more likely ended at another step.
+const maxDrift = 0.15
+
+// RatioOf returns the ratio that a read, tokens, shows, given that it ended at the step that is nearest by the
+// ratio known so far; false where no step is near.
+func (s Serving) RatioOf(read int64) (ratio float64, ok bool) {
+	if s.Ratio <= 0 || read <= 0 {
+		return 0, false
+	}
+	own := float64(read) / s.Ratio
+	step := float64(s.Step)
+	if s.Below > 0 && own < step-float64(s.Below)/2 {
+		step = float64(s.Below)
+	}
+	at := math.Round((own-float64(s.Offset))/step)*step + float64(s.Offset)
+	if at <= 0 || math.Abs(own/at-1) > maxDrift {
+		return 0, false
+	}
+	return float64(read) / at, true
 }
 
 // Tokens returns the input tokens of the request before deletions, the tail

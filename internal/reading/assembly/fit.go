@@ -294,6 +294,9 @@ func (f *fitter) closeExact(rd *Round, growth int64) Event {
 		return f.dropFound(-rest)
 	}
 	forgot := f.forgotten(rd, -rest)
+	if rd.Prompted && len(forgot) == 0 {
+		f.thought = nil // what a prompt kept stays, or has been left out before
+	}
 	saved := size(forgot)
 	room := visible + rest + saved // for the input
 	switch {

@@ -90,6 +90,22 @@ func TestForget(t *testing.T) {
 	}
 }
 
+// What a prompt has kept is not forgotten by a later one: of three turns with 500 tokens of reasoning each, whose second prompt
+// lacks nothing and whose third lacks 500, the third forgets the reasoning of the second turn alone.
+func TestForgetTheLastTurn(t *testing.T) {
+	r := new(rollout).begin("s1", "gpt-5.5").user("one").reason("rs_1").assistant("msg_1", "yes").count(8000, 0, 600, 500)
+	r.user("two").reason("rs_2").assistant("msg_2", "no").count(8000+600+10, 7936, 600, 500)
+	r.user("three").assistant("msg_3", "no").count(8610+100+10, 8448, 5, 0)
+	s := readOne(t, r)
+	events := s.Threads[0].Events
+	if len(events) != 1 || events[0].Kind != traces.EventForget || events[0].Round != 2 {
+		t.Fatalf("events %+v, want one at round 2", events)
+	}
+	if c := events[0].Cleared; len(c) != 1 || c[0] != s.Threads[0].Rounds[1].Reply.From {
+		t.Errorf("cleared %v, want the reasoning of the second turn, %d", c, s.Threads[0].Rounds[1].Reply.From)
+	}
+}
+
 // A call that searched the web counts what the provider found as its input, and the
 // next one does not hold it: of 9,000 tokens the next call's total of 8,500, with 100
 // of output and a result between them, lacks more than 600.

@@ -31,6 +31,9 @@ type CodexSwitches struct {
 	Warm bool `yaml:"warm_head"`
 	// Search leaves uncached what the provider's web search adds to a call.
 	Search bool `yaml:"web_search"`
+	// Reasoning ends reads at a person's prompt before the reasoning of the turn that it finishes, for models
+	// whose provider leaves it out.
+	Reasoning bool `yaml:"reasoning"`
 	// First lets the first call of a thread read what others have cached.
 	First bool `yaml:"first_calls"`
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
+	"github.com/compactsim/compactsim/internal/serving/servers"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -77,16 +78,23 @@ func ShownBy(s *traces.Session) Shown {
 	}
 	for i := range s.Threads {
 		t := &s.Threads[i]
+		way := servers.ServingOf(s.Agent, model)
 		for r := 1; r < len(t.Rounds); r++ {
-			o.See(seenOf(t, r, o.Marked))
+			if t.Rounds[r].Model != t.Rounds[r-1].Model {
+				way = servers.ServingOf(s.Agent, s.Models[t.Rounds[r].Model])
+			}
+			o.See(seenOf(t, r, o.Marked, way))
+			if ratio, ok := way.RatioOf(t.Rounds[r].Usage.Read); ok {
+				way.Ratio = ratio
+			}
 		}
 	}
 	return o
 }
 
 // seenOf returns what a call was due to read and did not, tokens, and whether it is one of
-// those that lose more often; due is 0 for a call that says nothing about losses.
-func seenOf(t *traces.Thread, r int, marked bool) (due, short int64, early bool) {
+// those that lose more often; due is 0 for a call that says nothing about losses. way is how an automatic cache serves it.
+func seenOf(t *traces.Thread, r int, marked bool, way prompt.Serving) (due, short int64, early bool) {
 	before, rd := &t.Rounds[r-1], &t.Rounds[r]
 	asked := marked && rd.Trigger == traces.TriggerPrompt
 	acted := slices.ContainsFunc(t.Events, func(e traces.Event) bool { return int(e.Round) == r })
@@ -94,6 +102,9 @@ func seenOf(t *traces.Thread, r int, marked bool) (due, short int64, early bool)
 		return 0, 0, false
 	}
 	due, early = before.Usage.Input(), r <= EarlyCalls
+	if way.Step > LossTokens {
+		due = way.Floor(due, 0)
+	}
 	life := int64(IdleSeconds * 1e9)
 	if marked {
 		if due = before.Usage.Read + before.Usage.Writes(); before.Usage.Writes() == 0 {
@@ -104,7 +115,7 @@ func seenOf(t *traces.Thread, r int, marked bool) (due, short int64, early bool)
 	if rd.Wait > life || due < LeastPrefix {
 		return 0, 0, false
 	}
-	if short = due - rd.Usage.Read; short <= 2*LossTokens {
+	if short = due - rd.Usage.Read; short <= max(2*LossTokens, int64(way.Step)/2) {
 		short = 0
 	}
 	return due, short, early

@@ -16,15 +16,8 @@ const (
 	// openAIStep is the documented increment of a read, tokens.
 	openAIStep = 128
 	// openAIRetention is how long an idle prefix is kept, ns: the documents say 5 to 10
-	// minutes and at most an hour. Of 11 recorded calls of gpt-5.3-codex and of another
-	// provider's model, 10 to 60 minutes after the last response, one read what was left;
-	// 5 of 11 did after 5 to 10 minutes.
+	// minutes and at most an hour.
 	openAIRetention = int64(10 * time.Minute)
-	// openAILongest is how long later models keep one. Where a prompt of a person
-	// came 5 to 10 minutes after the last response, 10 of 11 recorded gpt-5.5 calls
-	// and 3 of 3 of gpt-5.6-sol still read what was left of their prefix; after 10
-	// to 60 minutes 5 of 11 and 1 of 1 did, after more than an hour none of 10.
-	openAILongest = int64(time.Hour)
 )
 
 // OpenAIConfig holds what the documents leave open or an experiment may vary. The zero
@@ -33,8 +26,8 @@ type OpenAIConfig struct {
 	// MinTokens is the shortest prefix that is read; 0 means openAIMinTokens. A
 	// larger minimum of the request counts instead.
 	MinTokens int32
-	// Serving returns how the requests of a model are served; nil means ServingOf.
-	// Request.Serving overrides it.
+	// Serving returns how the requests of a model are served; nil means
+	// the documented steps. Request.Serving overrides it.
 	Serving func(model string) prompt.Serving
 	// Retention is how long a prefix lives after its last use where Serving does
 	// not say, in nanoseconds; 0 means openAIRetention.
@@ -75,7 +68,7 @@ func (c OpenAIConfig) filled() OpenAIConfig {
 		c.MinTokens = openAIMinTokens
 	}
 	if c.Serving == nil {
-		c.Serving = ServingOf
+		c.Serving = func(string) prompt.Serving { return servedPlain }
 	}
 	if c.Retention <= 0 {
 		c.Retention = openAIRetention
@@ -136,6 +129,7 @@ type openAIFlight struct {
 	tip       int32 // node of its last entry, none for an empty request
 	effective int64
 	open      bool
+	fromStart bool // what it sent lives from its start
 }
 
 // NewOpenAI returns an empty cache. Negative counts and times in cfg count as zero.
@@ -215,7 +209,7 @@ func (o *OpenAI) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	}
 	out := prompt.Outcome{HitAt: -1, Effective: r.Tokens()}
 	if at >= 0 {
-		out.Usage.Read = m.serving.Floor(int64(r.Entries[at].Cum), least)
+		out.Usage.Read = m.serving.Floor(through(r, at), least)
 	}
 	if out.Usage.Read > 0 {
 		out.HitAt = int32(at)
@@ -231,6 +225,7 @@ func (o *OpenAI) Begin(t int64, r *prompt.Request) prompt.Outcome {
 	o.classify(r, th, alive, overflow, &out)
 	held := held(r)
 	out.Ticket = o.store(t, r, alive, held)
+	o.flights[out.Ticket].fromStart = m.serving.FromStart || o.cfg.Anchor == anchorStart
 	o.leave(r, th, held, m.serving, least)
 	if at < hit {
 		th.aside = th.pos
@@ -262,7 +257,7 @@ func (o *OpenAI) End(t int64, ticket int32, output int64) {
 	if f == nil {
 		return
 	}
-	if o.cfg.Anchor == anchorEnd && f.tip != none {
+	if !f.fromStart && f.tip != none {
 		o.use(f.tip, t)
 	}
 	*f = openAIFlight{}
@@ -302,6 +297,8 @@ func (o *OpenAI) classify(r *prompt.Request, th *openAIThread, alive int, overfl
 	switch {
 	case moved:
 		out.Miss = class
+	case r.Through > 0 && int64(r.Through) < th.cum:
+		out.Miss = prompt.MissEdit
 	case overflow:
 		out.Miss = prompt.MissEviction
 	case alive >= int(th.pos):

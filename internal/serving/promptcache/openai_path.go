@@ -100,7 +100,7 @@ func (o *OpenAI) lastUse(id, pos int32) int64 {
 func (o *OpenAI) inFlight(id, pos int32) bool {
 	for i := range o.flights {
 		f := &o.flights[i]
-		if !f.open || f.tip == none || o.cfg.Anchor == anchorStart {
+		if !f.open || f.tip == none || f.fromStart {
 			continue
 		}
 		at, through := o.nodes[f.tip].run, o.nodes[f.tip].pos

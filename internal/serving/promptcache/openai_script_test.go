@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/compactsim/compactsim/internal/serving/promptcache"
+	"github.com/compactsim/compactsim/internal/serving/servers"
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
@@ -18,7 +19,7 @@ import (
 //	    shared and unheld are the request's; replies serves it as gpt-5.4 served client 0.118
 func TestOpenAIScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/openai", func(t *testing.T, path string) {
-		s := openAIScript{cache: promptcache.NewOpenAI(promptcache.OpenAIConfig{})}
+		s := openAIScript{cache: promptcache.NewOpenAI(promptcache.OpenAIConfig{Serving: codexServing})}
 		s.contexts = map[string]*conversation{}
 		datadriven.RunTest(t, path, s.run)
 	})
@@ -70,7 +71,7 @@ func count(t *testing.T, d *datadriven.TestData, arg string) int32 {
 }
 
 func (s *openAIScript) renew(t *testing.T, d *datadriven.TestData) string {
-	var c promptcache.OpenAIConfig
+	c := promptcache.OpenAIConfig{Serving: codexServing}
 	if d.HasArg("retention") {
 		c.Retention = duration(t, d, "retention")
 	}
@@ -124,7 +125,7 @@ func TestOpenAISteadyAllocations(t *testing.T) {
 // steady returns a cache and a replay of a conversation of n requests that
 // grows by five blocks each.
 func steady(n int) (*promptcache.OpenAI, func()) {
-	c := promptcache.NewOpenAI(promptcache.OpenAIConfig{})
+	c := promptcache.NewOpenAI(promptcache.OpenAIConfig{Serving: codexServing})
 	var arena prompt.Arena
 	var ctx prompt.Context
 	ctx.Reset(nil, &arena)
@@ -157,3 +158,6 @@ func BenchmarkOpenAI(b *testing.B) {
 		})
 	}
 }
+
+// codexServing is how Codex's requests for a model were served.
+func codexServing(model string) prompt.Serving { return servers.ServingOf("codex", model) }

@@ -35,14 +35,18 @@ type Server struct {
 	Writes           bool `yaml:"writes"` // what is written is billed as such, and not as plain input
 	// Minimum is the shortest prefix that is kept, tokens; 0 for that of the model.
 	Minimum int32 `yaml:"minimum" min:"0"`
-	// Of a cache without markers: reads end at multiples of Step tokens, or where those of recorded requests of the model
-	// did (promptcache.ServingOf); responses are kept with their requests if Replies says so. Lifetime is counted from the last
-	// use, 0 for that of the model. Overflow is the share of calls that another machine serves, in [0,1].
+	// Of a cache without markers: reads end at multiples of Step tokens, and responses are kept with their requests if
+	// Replies says so; with Recorded both are as in recordings of the provider's models (ServingOf). Lifetime is counted
+	// from the last use, 0 for that of the model. Overflow is the share of calls that another machine serves, in [0,1].
 	Step     int32         `yaml:"step" min:"0"`
 	Recorded bool          `yaml:"recorded"`
 	Replies  bool          `yaml:"replies"`
 	Lifetime time.Duration `yaml:"lifetime" min:"0s"`
 	Overflow float64       `yaml:"overflow" min:"0" max:"1"`
+	// Grids and Lifetimes are what recordings of the provider's models show. One file for each provider has them; the
+	// first row that fits counts.
+	Grids     []Grid `yaml:"grids"`
+	Lifetimes []Life `yaml:"lifetimes"`
 	// Explicit says that the client makes its caches itself and keeps them by the hour (promptcache.Explicit): another
 	// when it sends more than Renew tokens behind the last.
 	Explicit bool  `yaml:"explicit"`
@@ -112,18 +116,21 @@ func (s *Server) Marked(c promptcache.Config) promptcache.Config {
 func (s *Server) Automatic(c promptcache.OpenAIConfig) promptcache.OpenAIConfig {
 	c.MinTokens, c.Retention = s.Minimum, int64(s.Lifetime)
 	c.OverflowPerCall = max(c.OverflowPerCall, s.Overflow)
-	c.Serving = func(model string) prompt.Serving {
-		way := prompt.Serving{Step: s.Step, Replies: s.Replies}
-		if s.Recorded {
-			way = promptcache.ServingOf(model)
-		}
-		if s.Lifetime > 0 {
-			way.Retention = int64(s.Lifetime)
-		}
-		return way
-	}
+	c.Serving = func(model string) prompt.Serving { return s.ServingOf("", model) }
 	c.BillWrites = func(string) bool { return s.Writes }
 	return c
+}
+
+// ServingOf returns how the server, which has no markers, serves an agent's requests for a model.
+func (s *Server) ServingOf(agent, model string) prompt.Serving {
+	way := prompt.Serving{Step: s.Step, Replies: s.Replies}
+	if s.Recorded {
+		way = ServingOf(agent, model)
+	}
+	if s.Lifetime > 0 {
+		way.Retention, way.FromStart = int64(s.Lifetime), false
+	}
+	return way
 }
 
 // Kept returns the settings of caches that clients make themselves.

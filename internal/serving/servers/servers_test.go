@@ -63,20 +63,22 @@ func TestServes(t *testing.T) {
 	}
 }
 
-// Ways of serving by hand: a read of gpt-5.5 ends at 384 modulo 512 as recorded, one at DeepSeek at a multiple of 128, one
+// Ways of serving by hand: a read of gpt-5.5 in Codex ends at 384 modulo 512 as recorded, one at DeepSeek at a multiple of 128, one
 // without limits anywhere; the lifetimes are those of the files.
 func TestServings(t *testing.T) {
 	for name, tt := range map[string]struct {
 		read    int64
 		seconds int64
+		model   string
 	}{
-		"openai": {9600, 3600}, "openai-24h": {9600, 86_400}, "openai-30m": {9984, 1800}, "deepseek": {9984, 86_400}, "plain": {10_000, 315_360_000},
+		"openai": {9600, 3600, ""}, "openai-24h": {9600, 86_400, ""}, "openai-30m": {9984, 1800, ""},
+		"deepseek": {9984, 86_400, "deepseek-v4-pro"}, "plain": {10_000, 315_360_000, ""},
 	} {
 		s, err := Of(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		way := s.Automatic(promptcache.OpenAIConfig{}).Serving("gpt-5.5")
+		way := s.ServingOf("codex", cmp.Or(tt.model, "gpt-5.5"))
 		if got := way.Floor(10_000, int64(s.Minimum)); got != tt.read || way.Retention != tt.seconds*1e9 {
 			t.Errorf("%s reads %d of 10,000 tokens for %d s, want %d for %d", name, got, way.Retention/1e9, tt.read, tt.seconds)
 		}

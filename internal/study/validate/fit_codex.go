@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/serving/profile"
-	"github.com/compactsim/compactsim/internal/serving/promptcache"
+	"github.com/compactsim/compactsim/internal/serving/servers"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )
@@ -49,7 +49,7 @@ func (e epoch) same(f *waysSeen) bool { return e.agent == f.agent && e.model == 
 type waysSeen struct {
 	epoch
 	n     int
-	exact [promptcache.NumServings]int
+	exact [servers.MaxGrids]int
 }
 
 // best returns the way that explains the most calls.
@@ -100,7 +100,7 @@ func (w *waysSeen) see(t *traces.Thread, r int) {
 		return
 	}
 	w.n++
-	for i, way := range promptcache.Servings() {
+	for i, way := range servers.Grids(w.model) {
 		end := before.Usage.Input()
 		if way.Replies {
 			end += before.Usage.Output
@@ -121,23 +121,20 @@ func servedRows(seen []*waysSeen, sessions []*traces.Session) []profile.Served {
 			all.n += seen[i].n
 			all.exact[way] += seen[i].exact[way]
 		}
-		if all.n < minServed {
-			continue
+		if all.n < minServed || 2*all.exact[way] < all.n {
+			continue // nothing that the server's file does not say
 		}
-		serving := promptcache.Servings()[way]
+		serving := servers.Grids(first.model)[way]
 		last := ""
 		if i < len(seen) && seen[i].same(first) {
 			last = seen[i].version
 		}
-		documented := float64(serving.Retention) / 1e9
-		if documented == 0 {
-			documented = 3600 // the longest retention that the documents name, seconds
-		}
+		life := float64(servers.ServingOf(first.agent, first.model).Retention) / 1e9
 		rows = append(rows, profile.Served{
 			Agent: first.agent, Model: first.model, Version: first.version,
 			Step: serving.Step, Offset: serving.Offset, Lag: serving.Lag, Replies: serving.Replies,
 			Exact: profile.Share(all.exact[way], all.n),
-			Retention: fitRetention(sessions, documented, func(agent, model, version string) bool {
+			Retention: fitRetention(sessions, life, func(agent, model, version string) bool {
 				return agent == first.agent && model == first.model && profile.Compare(version, first.version) >= 0 &&
 					(last == "" || profile.Compare(version, last) < 0)
 			}),
