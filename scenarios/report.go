@@ -15,6 +15,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/internal/serving/calls"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -159,6 +160,9 @@ func (d *Design) switches() map[string]string {
 // prices of their model or, where prices of a date are asked for, a date before these, and sessions without a date.
 func (p *Plan) earlyPrices(d *Design, sessions []*traces.Session) []results.Note {
 	var notes []results.Note
+	if text := calls.UnpricedSearches(p.Prices, sessions); text != "" {
+		notes = append(notes, results.Note{Text: text})
+	}
 	for _, date := range d.priceDates() {
 		at, err := date.On()
 		if err != nil {

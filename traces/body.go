@@ -14,6 +14,7 @@ type body struct {
 	Summaries      []SummaryCall
 	Unshown        []UnshownCall
 	Advice         []AdviceCall
+	Searches       []Search
 	Index          any
 }
 
@@ -47,12 +48,12 @@ func (s *Session) Load() (*Session, error) {
 // give makes b the body of a session.
 func (b *body) give(s *Session) {
 	s.Blocks, s.Tools, s.Objects, s.Threads, s.Index = b.Blocks, b.Tools, b.Objects, b.Threads, b.Index
-	s.Summaries, s.Unshown, s.Advice = b.Summaries, b.Unshown, b.Advice
+	s.Summaries, s.Unshown, s.Advice, s.Searches = b.Summaries, b.Unshown, b.Advice, b.Searches
 }
 
 // body returns the body of a session that is in memory.
 func (s *Session) body() *body {
-	return &body{s.Blocks, s.Tools, s.Objects, s.Threads, s.Summaries, s.Unshown, s.Advice, s.Index}
+	return &body{s.Blocks, s.Tools, s.Objects, s.Threads, s.Summaries, s.Unshown, s.Advice, s.Searches, s.Index}
 }
 
 // Head is a session without its body, in a form that one program can write and another read.

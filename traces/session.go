@@ -42,6 +42,8 @@ type Session struct {
 	Unshown []UnshownCall
 	// Advice are the calls of other models that a server made while it answered, by thread and round.
 	Advice []AdviceCall
+	// Searches are the calls whose server searched the web, for a fee beside their tokens.
+	Searches []Search
 	// LoggedUSD is the cost of all calls as the client logged it; 0 where it
 	// logs none.
 	LoggedUSD float64
@@ -85,6 +87,12 @@ type AdviceCall struct {
 	Thread, Round int32 // index into Session.Threads and Thread.Rounds
 	Model         string
 	Usage         prompt.Usage
+}
+
+// Search is how often the server searched the web while it answered a call.
+type Search struct {
+	Thread, Round int32 // index into Session.Threads and Thread.Rounds
+	Times         int32
 }
 
 // UnshownCall is a call that no line of a recording shows: a summary, a stream that was cut, a

@@ -14,6 +14,7 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/report/charts"
+	"github.com/compactsim/compactsim/internal/serving/calls"
 	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/internal/study/audit"
 	"github.com/compactsim/compactsim/sim/results"
@@ -125,6 +126,9 @@ func (f *auditFlags) show(cmd *cobra.Command, corpus *traces.Corpus, prices *cos
 	var read results.Workload
 	f.read.remark(cmd, &read, corpus)
 	report.Remarks = read.Remarks
+	if text := calls.UnpricedSearches(prices, corpus.Sessions); text != "" {
+		report.Remarks = append(report.Remarks, text)
+	}
 	o := audit.DocumentOptions{Top: f.top, Brief: !f.all && f.format == "table"}
 	if f.prices.file != "" {
 		o.Prices = filepath.Base(f.prices.file)

@@ -26,8 +26,11 @@ func (l *Loop) account(t *thread, f *flight) {
 			r.CountMiss(f.outcome.Miss, f.outcome.Shortfall())
 		}
 	}
+	search := 0.0
 	if f.recorded() {
 		l.advised(t, f)
+		search = t.replay.models.search(t.replay.session, t.index, t.round, t.replay.date(f.start))
+		r.Figures[results.SearchUSD] += search
 	}
 	if l.config.Record == nil {
 		return
@@ -36,7 +39,7 @@ func (l *Loop) account(t *thread, f *flight) {
 		Session: t.replay.session.ID, Thread: t.index, Round: t.round, Source: src,
 		Model: t.replay.models.of(f.model).name, Start: t.replay.now(f.start), End: t.replay.now(l.clock.now),
 		Usage: f.outcome.Usage, Expected: f.outcome.Expected, Miss: f.outcome.Miss,
-		First: f.first, Context: f.context, Cost: cost, Rules: uint16(f.rules),
+		First: f.first, Context: f.context, Cost: cost, Search: search, Rules: uint16(f.rules),
 	}
 	if !f.recorded() {
 		l.record.Round = -1
@@ -100,6 +103,7 @@ type model struct {
 	maxOutput int64
 	rate      costmodel.Rate
 	storage   float64 // price of keeping a cache, USD per million tokens and hour
+	search    float64 // price of a search of the web by the server, USD
 	from      int64   // of the period that the rate holds for, unix ns
 	until     int64   // its end
 	known     bool
@@ -188,7 +192,7 @@ func (m *models) rate(i int32, at int64) *costmodel.Rate {
 // take makes p the present price.
 func (o *model) take(p *costmodel.Price) {
 	o.rate, o.known, o.from, o.until = p.Standard(), true, math.MinInt64, math.MaxInt64
-	o.storage = p.StoragePerMTokHour
+	o.storage, o.search = p.StoragePerMTokHour, p.Search
 	if !p.From.IsZero() {
 		o.from = p.From.UnixNano()
 	}
@@ -221,6 +225,7 @@ func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 			r.Most(results.PeakContext, round.Usage.Input())
 			r.Figures[results.LoggedOutputUSD] += loggedOutput(round, cost[results.ClassOutput])
 			r.Figures[results.UnloggedWritesUSD] += m.unwritten(s, round)
+			r.Figures[results.SearchUSD] += m.search(s, int32(i), int32(j), round.At)
 		}
 		countEvents(&r, t)
 	}
@@ -278,6 +283,21 @@ func (s *replay) carry(l *Loop) {
 		}
 		l.config.Record(&l.record)
 	}
+}
+
+// search returns what the searches of the web cost that the server made in a recorded call, USD, which every strategy
+// makes as well.
+func (m *models) search(s *traces.Session, thread, round int32, at int64) (usd float64) {
+	for i := range s.Searches {
+		c := &s.Searches[i]
+		if c.Thread != thread || c.Round != round {
+			continue
+		}
+		if model := int32(s.Threads[thread].Rounds[round].Model); m.rate(model, at) != nil {
+			usd += float64(c.Times) * m.of(model).search
+		}
+	}
+	return usd
 }
 
 // unwritten returns by how much a call to an automatic cache costs more, USD, if it

@@ -59,3 +59,25 @@ func TestStatedWrites(t *testing.T) {
 		}
 	}
 }
+
+// The server searched the web three times in the second call of Opus 4.5, at $10 a thousand: bills and simulations have $0.03
+// beside the tokens, and without the searches nothing else changes.
+func TestSearchesAreBilled(t *testing.T) {
+	table, err := costmodel.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSession("s").turns(3, 0, 1000).session()
+	plain := Billed(s, table, time.Time{})
+	before, _ := run(t, testConfig(t, "none"), s)
+	s.Searches = []traces.Search{{Thread: 0, Round: 1, Times: 3}}
+	billed := Billed(s, table, time.Time{})
+	after, calls := run(t, testConfig(t, "none"), s)
+	for what, usd := range map[string]float64{
+		"billed": billed.CostUSD() - plain.CostUSD(), "simulated": after.CostUSD() - before.CostUSD(), "of the call": calls[1].Search,
+	} {
+		if math.Abs(usd-0.03) > 1e-12 {
+			t.Errorf("%s: $%f for the searches, want $0.03", what, usd)
+		}
+	}
+}

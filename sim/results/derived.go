@@ -43,11 +43,11 @@ func tokenMetrics() []Metric {
 	}
 }
 
-// classCosts are the total cost and its parts by class. Storage belongs to no
-// class and no source: it is the remainder of both.
+// classCosts are the total cost and its parts by class. Storage and searches belong to no
+// class and no source: they are the remainder of both.
 func classCosts() []Metric {
 	ms := []Metric{{place: atCost, Name: NameCost, Unit: UnitUSD, Better: Lower, Exact: true,
-		Definition: "price of all calls of all sources, storage included",
+		Definition: "price of all calls of all sources, storage and searches included",
 		Value:      func(r *Row) (float64, bool) { return r.CostUSD(), true }}}
 	for c, name := range classNames {
 		ms = append(ms, part(CostByClass+ID(c), NameCost+"_"+name, atClassCosts, UnitUSD, NameCost, ByClass,

@@ -14,6 +14,7 @@ const (
 	Sessions ID = iota // sessions added up in the row
 	Calls
 	StorageUSD
+	SearchUSD
 	ExpectedLossUSD // what calls that lose their messages for no visible reason cost beyond CostUSD, on average
 	PredictedUSD    // billed rows of a check: what the input of logged calls is predicted to cost with a cache that works
 	PredictedOfUSD  // billed rows of a check: what it was billed
@@ -120,6 +121,8 @@ var rowFields = []field{
 	split("cost_usd_by_source", each(sourceNames[:], CostBySource, NumClasses, costs)).as(sourceCosts()...),
 	bare(NameStorage, jsonlines.Amount, StorageUSD).as(figure(StorageUSD, NameStorage, atStorage, UnitUSD, Lower,
 		"price of keeping cache entries, for providers that charge by time")),
+	bare(NameSearch, jsonlines.Amount, SearchUSD).or().as(figure(SearchUSD, NameSearch, atStorage, UnitUSD, Lower,
+		"price of searches of the web by the server, beside the tokens of their calls")),
 	bare("expected_loss_usd", jsonlines.Amount, ExpectedLossUSD).or().as(expectedCost()),
 	bare("predicted_usd", jsonlines.Amount, PredictedUSD).or().as(overPredicted()),
 	bare("predicted_of_usd", jsonlines.Amount, PredictedOfUSD).or(),

@@ -6,6 +6,7 @@ const (
 	NameCostRead         = NameCost + "_read"
 	NameCostOutput       = NameCost + "_output"
 	NameStorage          = "storage_usd"
+	NameSearch           = "search_usd"
 	NameExpectedCost     = "expected_cost_usd"
 	NameOverPredicted    = "billed_to_predicted"
 	NameBound            = "bound_usd"

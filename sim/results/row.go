@@ -104,7 +104,8 @@ type CallRecord struct {
 	First    bool // first call of its thread
 	Context  int64
 	Cost     Cost
-	Rules    uint16 // the profile's rules that had something to say, a bit each (profile.Set)
+	Search   float64 // USD for searches of the web, which Cost leaves out
+	Rules    uint16  // the profile's rules that had something to say, a bit each (profile.Set)
 }
 
 // CountMiss counts a call that is not the first of its thread: a hit, or a miss of tokens that the cache had, by class.
@@ -223,7 +224,7 @@ func (r *Row) UsageBy(s Source) prompt.Usage {
 	return usageOf(r.Figures[TokensBySource+NumClasses*ID(s):])
 }
 
-// CostByClass returns the place of what calls cost, storage aside.
+// CostByClass returns the place of what calls cost, storage and searches aside.
 func (r *Row) CostByClass() *Cost { return (*Cost)(r.Figures[CostByClass:]) }
 
 // CostBy returns the place of what the calls of a source cost.
@@ -311,9 +312,9 @@ func addCounts(to *map[string]int, counts map[string]int) {
 
 // LoggedUSD returns the cost, USD, of the calls that a log of the session shows: those of
 // the conversations, and the summary calls of compactions, those of advisors and the calls
-// beside the conversation if billed has some.
+// beside the conversation if billed has some. Searches of the web are theirs.
 func (r *Row) LoggedUSD(billed *Row) float64 {
-	var usd float64
+	usd := r.Figures[SearchUSD]
 	for _, s := range [...]Source{SourceCompact, SourceAdvisor, SourceOther} {
 		if billed.CallsBy(s) > 0 {
 			usd += r.CostBy(s).Total()
@@ -335,7 +336,9 @@ func (r *Row) WholeUSD() (float64, error) {
 }
 
 // CostUSD returns the total cost, USD, of the calls that were simulated.
-func (r *Row) CostUSD() float64 { return r.CostByClass().Total() + r.Figures[StorageUSD] }
+func (r *Row) CostUSD() float64 {
+	return r.CostByClass().Total() + r.Figures[StorageUSD] + r.Figures[SearchUSD]
+}
 
 // DerivedText says what DerivedUSD is a part for, behind an amount of a bill.
 const DerivedText = "estimated for outputs that the logs cut short"

@@ -255,6 +255,9 @@ func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.R
 	for _, a := range rd.Advice {
 		e.out.Advice = append(e.out.Advice, traces.AdviceCall{Thread: t.index, Round: int32(r), Model: cmp.Or(a.Model, unnamed), Usage: a.Usage})
 	}
+	if rd.Searches > 0 {
+		e.out.Searches = append(e.out.Searches, traces.Search{Thread: t.index, Round: int32(r), Times: int32(rd.Searches)})
+	}
 	compaction := int64(0)
 	for i := range events {
 		compaction += events[i].Wait

@@ -42,7 +42,7 @@ func costParts() []document.Series {
 		results.ClassWrite1h:    {Name: "cache write 1h", Style: document.Style{Color: 0x081d58}},
 		results.ClassWriteOther: {Name: "cache write other", Style: document.Style{Color: 0x555c78}},
 		results.ClassOutput:     {Name: "output", Style: document.Style{Color: 0xe6913c}},
-		results.NumClasses:      {Name: "storage", Style: document.Style{Color: 0xbebebe}},
+		results.NumClasses:      {Name: "storage, searches", Style: document.Style{Color: 0xbebebe}},
 	}
 }
 
@@ -55,7 +55,7 @@ func costChart(run *results.Run) (*document.Chart, error) {
 	var totals []float64
 	for i := range run.Cells {
 		c := &run.Cells[i]
-		parts, total := append(slices.Clone(c.Total.CostByClass()[:]), c.Total.Figures[results.StorageUSD]), 0.0
+		parts, total := append(slices.Clone(c.Total.CostByClass()[:]), c.Total.Figures[results.StorageUSD]+c.Total.Figures[results.SearchUSD]), 0.0
 		for _, v := range parts {
 			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
 				return nil, fmt.Errorf("cell %q: cost %v cannot be drawn", c.Cell, v)

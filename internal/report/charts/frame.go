@@ -269,14 +269,6 @@ func unshown(c *traces.Corpus) string {
 	return "the bill has " + strings.Join(parts, " and ") + " that no line shows: the clients' own sums (cost-state) have their tokens"
 }
 
-// webSearches returns the searches of the web that providers bill by the thousand.
-func webSearches(c *traces.Corpus) (n int) {
-	for _, s := range c.Sessions {
-		n += s.Quality.WebSearches
-	}
-	return n
-}
-
 // Reading says which sessions of a corpus passed the filter, and what could not be read.
 func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
 	list := chosen.Remarks()
@@ -293,9 +285,6 @@ func Reading(c *traces.Corpus, chosen *traces.Selection) []string {
 	}
 	if spread := spreadCalls(c); spread > 0 {
 		list = append(list, fmt.Sprintf("%s with estimated input: the log has only the total of several calls", document.Count(spread, "call")))
-	}
-	if searches := webSearches(c); searches > 0 {
-		list = append(list, fmt.Sprintf("not in the bill: web searches by the server (%s), for which the price table has no rate", document.Whole(int64(searches))))
 	}
 	told := c.BadLines + c.Unread + uncounted
 	if c.Inputs != nil {

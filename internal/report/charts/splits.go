@@ -22,9 +22,9 @@ func (t *tables) splits() []*document.Table {
 		title, total string
 		parts        []string
 	}{
-		{"cost by token class", results.NameCost, append(partsOf(results.NameCost, results.ByClass), results.NameStorage)},
+		{"cost by token class", results.NameCost, append(partsOf(results.NameCost, results.ByClass), results.NameStorage, results.NameSearch)},
 		{"tokens by class", "", tokens},
-		{"cost by source", results.NameCost, append(partsOf(results.NameCost, results.BySource), results.NameStorage)},
+		{"cost by source", results.NameCost, append(partsOf(results.NameCost, results.BySource), results.NameStorage, results.NameSearch)},
 		{"misses by class", results.NameMisses, partsOf(results.NameMisses, results.ByClass)},
 		{"added latency by part", results.NameAddedLatency, partsOf(results.NameAddedLatency, results.ByPart)},
 	} {

@@ -12,11 +12,13 @@
 package calls
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/results/confusion"
 	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
@@ -56,6 +58,7 @@ type Call struct {
 
 	Model    *Price
 	Cost     results.Cost // USD, by class
+	Search   float64      // USD for searches of the web by the server, which Cost leaves out
 	PerToken results.Cost // USD a token, by class
 	Left     int64        // tokens the previous call of the thread had left in the cache
 	Missed   int64        // of these, tokens sent again and not read
@@ -190,7 +193,7 @@ func (t *Table) Records() []results.CallRecord {
 			list = append(list, results.CallRecord{
 				Session: t.Session.ID, Thread: c.Index, Round: c.Round, Source: c.Source, Model: c.Model.Name, Start: start,
 				End: start + c.Recorded.Stream, Usage: c.Recorded.Usage, Expected: c.Left, Miss: c.Class(), First: c.First(),
-				Context: c.Recorded.Usage.Input(), Cost: c.Cost,
+				Context: c.Recorded.Usage.Input(), Cost: c.Cost, Search: c.Search,
 			})
 		}
 	}
@@ -274,4 +277,22 @@ func (m *Price) perToken(input int64) results.Cost {
 		return results.Cost{}
 	}
 	return *m.Rate.PerToken(input)
+}
+
+// UnpricedSearches says how many searches of the web by servers the prices have no rate for, "" for none:
+// those of sessions none of whose models has one. Bodies of sessions need not be in memory.
+func UnpricedSearches(prices Prices, sessions []*traces.Session) string {
+	n := 0
+	for _, s := range sessions {
+		if s.Quality.WebSearches > 0 && !slices.ContainsFunc(s.Models, func(name string) bool {
+			price, err := prices.Lookup(name, s.StartTime())
+			return err == nil && price.Search > 0
+		}) {
+			n += s.Quality.WebSearches
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("not in the bill: web searches by the server (%s), for which the price table has no rate", document.Whole(int64(n)))
 }

@@ -49,6 +49,11 @@ func Of(s *traces.Session, prices Prices) *Table {
 			c.Reason = detector.See(w.seen(c)).Reason
 		}
 	}
+	for i := range s.Searches {
+		n := &s.Searches[i]
+		c := &t.Threads[n.Thread][n.Round]
+		c.Search = float64(n.Times) * c.Model.price.Search
+	}
 	t.apart(p)
 	return t
 }
@@ -74,7 +79,7 @@ func (t *Table) Cut(in func(at int64) bool) {
 	for _, calls := range append(t.Threads[:len(t.Threads):len(t.Threads)], t.Apart) {
 		for i := range calls {
 			if c := &calls[i]; !in(c.At) {
-				c.Out, c.Cost, c.PerToken, c.MissUSD = true, results.Cost{}, results.Cost{}, 0
+				c.Out, c.Cost, c.PerToken, c.MissUSD, c.Search = true, results.Cost{}, results.Cost{}, 0, 0
 			}
 		}
 	}

@@ -67,7 +67,7 @@ func week(day string) string {
 
 func (b *bill) add(c *calls.Call) {
 	r := c.Recorded
-	b.total.add(&r.Usage, &c.Cost)
+	b.total.add(&r.Usage, &c.Cost, c.Search)
 	if r.Usage.Output > 0 {
 		b.logged += c.Cost[results.ClassOutput] * float64(r.Logged) / float64(r.Usage.Output)
 	}
@@ -75,7 +75,7 @@ func (b *bill) add(c *calls.Call) {
 		b.written += c.Model.Rate.Unwritten(r.Usage)
 	}
 	if b.stated != nil && c.Session.LoggedUSD > 0 {
-		if b.stated[c.Session] += c.Cost.Total(); !c.Model.Known {
+		if b.stated[c.Session] += c.Cost.Total() + c.Search; !c.Model.Known {
 			b.stated[c.Session] = math.NaN()
 		}
 	}
@@ -106,7 +106,7 @@ func addTo[K comparable](sums map[K]*Sum, key K, c *calls.Call) {
 	if sums[key] == nil {
 		sums[key] = &Sum{}
 	}
-	sums[key].add(&c.Recorded.Usage, &c.Cost)
+	sums[key].add(&c.Recorded.Usage, &c.Cost, c.Search)
 }
 
 // classes adds each token class of a call to its line. A call counts in every

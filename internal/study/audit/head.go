@@ -113,6 +113,9 @@ func (p *page) headClasses() string {
 				fmt.Sprintf("%s %s (%s)", cents(l.USD), classWords[l.Name], document.Share(l.USD, p.Total.USD)))
 		}
 	}
+	if p.Total.SearchUSD >= 0.005 {
+		parts = append(parts, fmt.Sprintf("%s searching the web (%s)", cents(p.Total.SearchUSD), document.Share(p.Total.SearchUSD, p.Total.USD)))
+	}
 	if len(parts) == 0 {
 		return ""
 	}

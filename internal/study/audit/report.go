@@ -67,9 +67,11 @@ type Sum struct {
 	// read from the cache (platform.claude.com, rate limits).
 	Limited int64   `json:"rate_limit_tokens"`
 	USD     float64 `json:"cost_usd"`
+	// SearchUSD is the part of USD for searches of the web by the server, beside the tokens.
+	SearchUSD float64 `json:"search_usd,omitzero"`
 }
 
-func (s *Sum) add(u *prompt.Usage, cost *results.Cost) {
+func (s *Sum) add(u *prompt.Usage, cost *results.Cost, search float64) {
 	s.Calls++
 	s.Uncached += u.Uncached
 	s.Read += u.Read
@@ -78,7 +80,8 @@ func (s *Sum) add(u *prompt.Usage, cost *results.Cost) {
 	s.WriteOther += u.WriteOther
 	s.Output += u.Output
 	s.Limited += u.Uncached + u.Writes()
-	s.USD += cost.Total()
+	s.USD += cost.Total() + search
+	s.SearchUSD += search
 }
 
 // Stated holds what clients logged as the cost of sessions against the bill of the same sessions.

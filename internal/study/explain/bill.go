@@ -43,6 +43,9 @@ func notes(t *calls.Table, l *calls.Call) (list []string) {
 	if l.Recorded.Flags&traces.RoundFallback != 0 {
 		list = append(list, "another model refused, and this one answered in its place")
 	}
+	if l.Search > 0 {
+		list = append(list, fmt.Sprintf("the server searched the web: %s more", document.USD(l.Search, 4)))
+	}
 	for i := range t.Session.Advice {
 		if a := &t.Session.Advice[i]; a.Thread == l.Index && a.Round == l.Round {
 			c := &t.Apart[len(t.Apart)-len(t.Session.Advice)+i]

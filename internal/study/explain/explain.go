@@ -135,7 +135,7 @@ func (o *observer) landed(r *results.CallRecord) {
 	c.Again = again
 	o.open[k] = slices.Delete(o.open[k], at, at+1)
 	c.Source, c.Model, c.End, c.First = r.Source.String(), r.Model, seconds(r.End), r.First
-	c.Output, c.CostUSD, c.Detector = r.Usage.Output, r.Cost.Total(), says
+	c.Output, c.CostUSD, c.Detector = r.Usage.Output, r.Cost.Total()+r.Search, says
 }
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
