@@ -173,10 +173,21 @@ type Thread struct {
 	Delay int64
 	// Since is the time from the last response of the session that this one
 	// continues to the thread's first request, ns; 0 when it continues none.
-	Since  int64
+	Since int64
+	// Left is the call of another session that left the context which the thread's first call goes on with, as a
+	// resumed or forked session does; without input where there is none.
+	Left   LeftBehind
 	Prefix Span // immutable blocks before the first round: tools, system, reminders; empty for a branch
 	Rounds []Round
 	Events []Event // what the recording did to the context, ordered by Round
+}
+
+// LeftBehind is what a call of another session left in the cache.
+type LeftBehind struct {
+	Usage prompt.Usage
+	TTL   prompt.TTL // lifetime of what it read and wrote
+	Gap   int64      // ns from the end of its response to the request of the thread's first call; −1 if unknown
+	Model bool       // it went to the model of the thread's first call
 }
 
 // Trigger says what a call answers.
@@ -308,6 +319,7 @@ type Quality struct {
 	WebSearches    int   // searches of the web by the server, which cost beside the tokens
 	Synthetic      int   // lines that look like responses and are no calls
 	Repeated       int   // calls owned by an earlier session, not counted here
+	Bare           int   // compactions ahead of the first call of a thread, or behind its last: no call shows what they did
 	Inherited      int   // calls of sessions that this one continues and that are not here, not counted either
 	Problems       int   // defects met; Session.Problems keeps the first of them
 }

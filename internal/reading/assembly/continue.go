@@ -80,6 +80,7 @@ func (s *Session) takeOver(t *Thread) {
 		return
 	}
 	t.Ahead = s.contextAt(t.Up, int(t.ParentRound))
+	t.LeftBy(p.Calls[:max(0, t.ParentRound+1)], &t.Calls[0])
 	t.Kind, t.Up, t.ParentRound = traces.ThreadOrphan, nil, -1
 	t.MidContext = true
 }
@@ -163,6 +164,7 @@ func (s *Session) mergeForeign(t *Thread, began []Block) {
 			t.Kind, t.Up, t.ParentRound = traces.ThreadOrphan, nil, -1
 		}
 		t.Began = t.Calls[k].began()
+		t.LeftBy(t.Calls[:k], &t.Calls[k])
 		if last := t.Calls[k-1].Last; last != 0 && t.Began > last {
 			t.Since = t.Began - last
 		}
@@ -192,6 +194,26 @@ func (s *Session) mergeForeign(t *Thread, began []Block) {
 	t.Happened = slices.DeleteFunc(t.Happened, func(ev Event) bool { return int(ev.Round) < k })
 	t.moveEvents(at)
 	s.moveChildren(t, at)
+}
+
+// LeftBy says which calls of another session, in order, left the context that the thread's first call goes on with.
+func (t *Thread) LeftBy(others []Round, first *Round) {
+	if len(others) == 0 || !others[len(others)-1].OK || !first.OK {
+		return
+	}
+	last := &others[len(others)-1]
+	t.Left = traces.LeftBehind{Usage: last.Usage.Usage, TTL: prompt.TTL5m, Gap: -1, Model: last.Model == first.Model}
+	for i := range slices.Backward(others) { // a call that wrote nothing leaves what it read for as long as before
+		if u := &others[i].Usage; u.Writes() > 0 {
+			if u.Write1h > 0 {
+				t.Left.TTL = prompt.TTL1h
+			}
+			break
+		}
+	}
+	if began := first.began(); last.Last != 0 && began >= last.Last {
+		t.Left.Gap = began - last.Last
+	}
 }
 
 // moveEvents updates the rounds of events. Blocks that an event absorbed are

@@ -109,6 +109,9 @@ func (e *emitter) thread(t *Thread) traces.Thread {
 	}
 	for ; next < len(t.Happened); next++ {
 		out.Events = append(out.Events, e.event(&t.Happened[next]))
+		if t.Happened[next].Kind == traces.EventCompact {
+			e.s.Quality.Bare++
+		}
 	}
 	for i := range out.Events {
 		out.Events[i].Cleared = e.cleared(&t.Happened[i])

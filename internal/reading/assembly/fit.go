@@ -136,6 +136,9 @@ func (f *fitter) begin() int {
 	for _, ev := range f.take(0) {
 		if ev.Kind == traces.EventCompact {
 			summary = ev.Text
+			if !f.s.foreign[rd.ID] {
+				f.s.Quality.Bare++
+			}
 		}
 		if ev.summary != nil {
 			ev.Text, ev.Absorbed = nil, 0

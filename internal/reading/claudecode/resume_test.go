@@ -48,6 +48,10 @@ func TestResumedSession(t *testing.T) {
 	if !b.Threads[0].MidContext {
 		t.Error("the later session does not start amid a context")
 	}
+	last := a.Threads[0].Rounds[1]
+	if left := b.Threads[0].Left; left.Usage.Input() != last.Usage.Input() || left.Gap != b.Threads[0].Since || !left.Model || a.Threads[0].Left.Usage.Input() != 0 {
+		t.Errorf("%+v was left, want what m2 left, and by nobody to the earlier session", left)
+	}
 	// Its prefix is A's: the same blocks with the same digests, and the last reply.
 	pa, pb := a.Threads[0], b.Threads[0]
 	history := a.Tokens(pa.Prefix) + a.Tokens(pa.Rounds[0].Input) + a.Tokens(pa.Rounds[0].Reply) + a.Tokens(pa.Rounds[1].Input)
@@ -64,6 +68,21 @@ func TestResumedSession(t *testing.T) {
 	want(t, "first own input", blocks(b, pb.Rounds[0].Input), "prompt:310 unseen:30")
 	if b.Start <= a.End {
 		t.Error("the later session starts with lines it repeats")
+	}
+}
+
+// A compaction that no call follows, and one ahead of the first call, are in no figure and counted apart.
+func TestBareCompactions(t *testing.T) {
+	compact := func(s *script) { s.compact("manual", 20_000, "sum") }
+	for name, lines := range map[string]func(*script){
+		"behind the last call":    func(s *script) { s.prompt("a"); s.call("m1", 20_000, text("b")); compact(s) },
+		"ahead of the first call": func(s *script) { compact(s); s.prompt("a"); s.call("m1", 20_000, text("b")) },
+	} {
+		s := newScript("S")
+		lines(s)
+		if got := sessionOf(t, s).Quality.Bare; got != 1 {
+			t.Errorf("%s: %d compactions that no call shows, want 1", name, got)
+		}
 	}
 }
 

@@ -157,6 +157,16 @@ func (f family) inherit(ro *rollout) (elsewhere int) {
 	return elsewhere
 }
 
+// resumes says what the calls of others left to the first own one, if that goes on with all of it: an agent that is
+// given a part of its parent's history does not. Copies have no times of their own.
+func (ro *rollout) resumes(others []assembly.Round, first *assembly.Round) {
+	ro.LeftBy(others, first)
+	if first.Input() < ro.Left.Usage.Input() {
+		ro.Left = traces.LeftBehind{}
+	}
+	ro.Left.Gap = -1
+}
+
 // disown removes from the thread the calls at its start that are a parent's and
 // those that an earlier session owns, and returns their number. What was said in
 // them becomes input of the thread's first own call, a parent's compactions aside:
@@ -188,6 +198,9 @@ func (ro *rollout) disown(owned map[string][]*assembly.Call) (repeated int) {
 			t.MidContext = t.MidContext || len(kept) == 0
 			carry = append(r.Before, r.Reply...)
 			continue
+		}
+		if len(kept) == 0 {
+			ro.resumes(t.Calls[:i], &r)
 		}
 		owned[r.ID] = append(owned[r.ID], r.Call)
 		if n := len(owned[r.ID]); n > 1 {

@@ -199,6 +199,9 @@ func Remark(w *results.Workload, c *traces.Corpus, chosen *traces.Selection) {
 	if c.Repeated > 0 {
 		add("%s repeated by resumed sessions counted once", document.Count(c.Repeated, "call"))
 	}
+	if n := bareCompactions(c); n > 0 {
+		add("%s in no figure: ahead of a session's first call, or behind its last", document.Count(n, "compaction"))
+	}
 	if c.Inherited > 0 {
 		add("%s left out: copies from a parent session that is not here", document.Count(c.Inherited, "call"))
 	}
@@ -267,6 +270,14 @@ func unshown(c *traces.Corpus) string {
 		return ""
 	}
 	return "the bill has " + strings.Join(parts, " and ") + " that no line shows: the clients' own sums (cost-state) have their tokens"
+}
+
+// bareCompactions returns the compactions that no call of the recording shows.
+func bareCompactions(c *traces.Corpus) (n int) {
+	for _, s := range c.Sessions {
+		n += s.Quality.Bare
+	}
+	return n
 }
 
 // Reading says which sessions of a corpus passed the filter, and what could not be read.

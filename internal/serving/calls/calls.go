@@ -47,7 +47,9 @@ type Call struct {
 	Source   results.Source
 	// Before is the call that left the context which this one continues: the previous one of
 	// its thread, or for the first of a branch the one it leaves; nil for none.
-	Before  *Call
+	Before *Call
+	// Resumed says that a call of another session left that context (traces.Thread.Left).
+	Resumed bool
 	At, End int64 // unix ns of request and end of response; 0 when unknown
 	Back    bool  // the clock ran back just before it
 	Untimed bool
@@ -125,8 +127,10 @@ func (c *Call) WritePrice() float64 {
 
 // Leaves returns the tokens a call leaves in the cache: what it read and wrote, or all that
 // was sent where the provider caches by itself and logs no writes.
-func (c *Call) Leaves() int64 {
-	u := &c.Recorded.Usage
+func (c *Call) Leaves() int64 { return c.leaves(&c.Recorded.Usage) }
+
+// leaves is Leaves for a call of the same client.
+func (c *Call) leaves(u *prompt.Usage) int64 {
 	if c.Plain || c.Automatic() {
 		return u.Input()
 	}

@@ -53,6 +53,38 @@ func TestShrunkContext(t *testing.T) {
 	}
 }
 
+// The first call of a session that was forked from another has what that left, and misses it as any other call: of 227,000
+// tokens that were left for an hour, a call that sends 228,000 and reads 25,000 has missed 202,000. A compaction in
+// between is the cause, and so are another model and a long pause.
+func TestFirstCallOfAFork(t *testing.T) {
+	left := traces.LeftBehind{Usage: prompt.Usage{Read: 225_000, Write1h: 2000}, TTL: prompt.TTL1h, Gap: 10 * minute, Model: true}
+	for want, change := range map[Cause]func(s *traces.Session){
+		CauseSystem:     func(s *traces.Session) { s.Threads[0].Rounds[0].Verdict = traces.VerdictSystem },
+		CauseInside:     func(*traces.Session) {},
+		CauseModel:      func(s *traces.Session) { s.Threads[0].Left.Model = false },
+		CauseLongPause:  func(s *traces.Session) { s.Threads[0].Left.Gap = 61 * minute },
+		CauseShortPause: func(s *traces.Session) { s.Threads[0].Left.TTL = prompt.TTL5m },
+		CauseUnknown:    func(s *traces.Session) { s.Threads[0].Left.Gap = -1 },
+		CauseCompaction: func(s *traces.Session) { s.Threads[0].Events = []traces.Event{{Kind: traces.EventCompact}} },
+	} {
+		s := session(traces.AgentClaudeCode, "claude-opus-4-8", prompt.Usage{Read: 25_000, Write1h: 203_000}, prompt.Usage{Read: 228_000, Write1h: 1000})
+		s.Threads[0].Left = left
+		change(s)
+		table := Of(s, prices(t))
+		c := &table.Threads[0][0]
+		if !c.Resumed || c.Left != 227_000 || c.Missed != 202_000 || c.Cause() != want {
+			t.Errorf("left %d, missed %d by %s, want 227,000, 202,000 and %s", c.Left, c.Missed, c.Cause(), want)
+		}
+		if usd := 202_000 * (10 - 0.5) / 1e6; math.Abs(c.MissUSD-usd) > 1e-9 { // written for an hour at $10, not read at $0.50
+			t.Errorf("it cost $%f, want $%f", c.MissUSD, usd)
+		}
+		var row results.Row
+		if table.CountMisses(&row); row.N(results.Misses) != 1 || row.N(results.HitCalls) != 1 {
+			t.Errorf("%d misses and %d hits, want one each", row.N(results.Misses), row.N(results.HitCalls))
+		}
+	}
+}
+
 // An automatic cache reads in steps: 1,024 tokens short are no miss, and one more is.
 func TestSteps(t *testing.T) {
 	for _, test := range []struct{ read, missed int64 }{{8976, 0}, {8975, 1025}} {

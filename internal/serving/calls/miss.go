@@ -14,11 +14,11 @@ import (
 // every read is a multiple of 128, most end within 1,024 of what was sent).
 const step = 1024
 
-// miss sets how much of what the previous call had left the call did not read, as far as it
+// miss sets how much of what the previous call had left, tokens, the call did not read, as far as it
 // sent it again: a context that shrank has less to read.
-func (c *Call) miss() {
+func (c *Call) miss(left int64) {
 	u := &c.Recorded.Usage
-	c.Left = c.Before.Leaves()
+	c.Left = left
 	c.Missed = max(0, min(c.Left, c.Leaves())-u.Read)
 	if c.Automatic() && c.Missed <= step {
 		c.Missed = 0
@@ -61,7 +61,7 @@ func (c *Call) Cause() Cause {
 	switch {
 	case c.Acted.Has(traces.EventCompact):
 		return CauseCompaction
-	case c.Round > 0 && c.Switched():
+	case c.Round > 0 && c.Switched(), c.Resumed && !c.Thread.Left.Model:
 		return CauseModel
 	case c.Automatic() && (c.Acted == 0 || c.shortAhead()):
 		return CauseNoLifetime
@@ -150,7 +150,7 @@ func Word(class string) string {
 func (t *Table) CountMisses(row *results.Row) {
 	for _, calls := range t.Threads {
 		for i := range calls {
-			if c := &calls[i]; !c.First() {
+			if c := &calls[i]; !c.First() || c.Resumed {
 				row.CountMiss(c.Class(), c.Missed)
 			}
 		}

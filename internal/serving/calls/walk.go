@@ -160,9 +160,16 @@ func (w *walker) add(c *Call) {
 		c.Tier = c.Before.Billed()
 	}
 	switch {
+	case c.First() && c.Recorded.Counted() && w.thread.Left.Usage.Input() > 0:
+		left := &w.thread.Left
+		c.Resumed, c.Tier = true, left.TTL
+		if !c.Untimed {
+			c.Gap = left.Gap
+		}
+		c.miss(c.leaves(&left.Usage))
 	case c.First():
 	case c.Recorded.Counted():
-		c.miss()
+		c.miss(c.Before.Leaves())
 	default: // no usable counts of its own: keep what the previous call left
 		c.Left = c.Before.Left
 	}
