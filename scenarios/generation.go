@@ -38,7 +38,7 @@ func generations(d *Design, sessions []*traces.Session, run *results.Run) []resu
 		counts, strange := map[*strategies.Strategy]int{}, 0
 		for _, row := range run.Cells[at].Rows {
 			if s := byID[row.Session]; s != nil {
-				g := c.Strategy.For(s.Agent, s.Version())
+				g := c.Strategy.For(s.Agent, s.Version(), s.Variant)
 				if counts[g]++; !g.Generation.Holds(s.Version()) || g.Generation.Agent != s.Agent {
 					strange++
 				}
@@ -130,7 +130,7 @@ func (c *Cell) people(owner func(int, *traces.Session) uint32) (func(int, *trace
 		if owner != nil {
 			p.Owner = owner(index, s)
 		}
-		g := c.Strategy.For(s.Agent, s.Version())
+		g := c.Strategy.For(s.Agent, s.Version(), s.Variant)
 		release := scenario.Client.Version
 		if w := worn[g]; w != nil && g.Generation.Agent == s.Agent {
 			p.Assembly, p.Levels = w.assembly, w.levels

@@ -84,7 +84,7 @@ func TestOwnTakesSettings(t *testing.T) {
 			t.Fatalf("cells %v", got)
 		}
 		for _, version := range []string{"1.0.62", "2.1.10", "2.1.40", "2.1.219"} {
-			s := d.Cells[2].Strategy.For(traces.AgentClaudeCode, version)
+			s := d.Cells[2].Strategy.For(traces.AgentClaudeCode, version, "")
 			if b := s.Params(strategies.CompactName).(strategies.CompactParams).Breaker; b != 9 {
 				t.Errorf("%s: breaker %d", version, b)
 			}

@@ -165,7 +165,7 @@ func TestEverySettingReachesTheModel(t *testing.T) {
 	d := expand(t, `
 server: {lookback: 7, every_block_counts: true, max_markers: 2, lifetime_5m: 1m, lifetime_1h: 2h, anchor: start,
   prefix_refresh: false, ttl_in_key: true, delete_uncached: true, evict_per_call: 0.5}
-summarizer: {sizing: fraction, median: 1, sigma: 1, share: 0.5, stripped: 1, bytes_per_token: 1, first_token: 1s,
+summarizer: {sizing: fraction, median: 1, sigma: 1, recorded: false, share: 0.5, stripped: 1, bytes_per_token: 1, first_token: 1s,
   output_rate: 1, failure_rate: 0.1, failures: {fork: {api: 1}}, fail_calls: [3], fail_as: ""}
 `)
 	zero := Default()

@@ -11,40 +11,42 @@ import (
 // CompactParams are the parameters of full-compact. Sizes are tokens; each
 // field's doc tag is its documentation.
 type CompactParams struct {
-	Switch      `yaml:",inline"`
-	Trigger     Trigger          `yaml:"trigger" doc:"starts an automatic compaction, before any request"`
-	When        when             `yaml:"when" doc:"further conditions" needs:"auto"`
-	Auto        bool             `yaml:"auto" doc:"compact when the trigger fires; off, only by hand and when a prompt is refused"`
-	Manual      bool             `yaml:"manual" doc:"repeat the compactions a person asked for in the recording"`
-	Reactive    bool             `yaml:"reactive" doc:"compact once for each request the server refuses as too long"`
-	Subagents   bool             `yaml:"subagents" doc:"sub-agents compact too, each with a state of its own"`
-	Barred      []string         `yaml:"barred" doc:"sources whose calls never start a compaction; without compact, a summary call begins with one, and each waits for the other" off:"[]"`
-	Breaker     int              `yaml:"breaker" doc:"failures in a row that stop automatic compaction on a thread; 0 for no breaker" unit:"failures" min:"0" off:"0"`
-	Call        []Way            `yaml:"call" doc:"ways to make the summary call, the next one when one fails: fork, streaming, small-model, server, or none for a text of the client's own" off:"[streaming]"`
-	Verify      bool             `yaml:"verify" doc:"a second call of the same kind holds the summary against what it stands for"`
-	Instruction int32            `yaml:"instruction" doc:"tokens of the summarisation instruction at the end of the call" unit:"tokens" min:"0"`
-	Analysis    analysis         `yaml:"analysis" doc:"what happens to the analysis before the summary: strip or keep"`
-	Fork        forkParams       `yaml:"fork" doc:"a call on the conversation's own prefix, which it reads from the cache"`
-	Streaming   streamingParams  `yaml:"streaming" doc:"a call of the session's model under another system prompt and few tools: cold"`
-	SmallModel  smallModelParams `yaml:"small_model" doc:"a call of another model without thinking: cold, at its own prices"`
-	TooLong     tooLongParams    `yaml:"prompt_too_long" doc:"what happens when no way of making the call fits its window"`
-	Summary     SummaryText      `yaml:"summary" doc:"what the client writes around the summary"`
-	Report      report           `yaml:"report" doc:"what the client takes for the size afterwards: context, or usage of the summary call"`
-	Remainder   bool             `yaml:"remainder" doc:"what recordings of the client have beyond what it restores comes back too, drawn; of the reminders that open the conversation, the recorded share"`
-	Attachments attachments      `yaml:"attachments" doc:"what comes back after the summary"`
-	Hooks       hookSizes        `yaml:"hooks" doc:"what hooks of the user inject"`
-	Local       localParams      `yaml:"local" doc:"a text that the client composes itself, without a call"`
-	Beside      besideParams     `yaml:"beside" doc:"automatic ones run beside the conversation, which goes on; their summary takes its place before the next request"`
-	MinGain     float64          `yaml:"min_gain" doc:"share of the context that the summarised messages must have, 0…1; 0 for any" unit:"share" min:"0" max:"1" off:"0"`
-	Smaller     bool             `yaml:"smaller" doc:"a summary that is not smaller than what it stands for is thrown away, and the compaction has failed"`
-	Worth       worthParams      `yaml:"worth" doc:"refuses a compaction that does not pay back"`
-	Server      serverParams     `yaml:"server" doc:"the provider's compaction on demand: on the conversation's own prefix, without an instruction of the client"`
-	Keep        keepParams       `yaml:"keep" doc:"messages that stay as they are"`
-	Partial     partialParams    `yaml:"partial" doc:"summarises the messages on one side of a pivot and keeps the others"`
-	Idle        idleParams       `yaml:"idle" doc:"compacts in a gap, shortly before a cache of one hour expires"`
-	Rent        rentParams       `yaml:"rent" doc:"compacts when waiting has cost as much as the compaction"`
-	Refill      refillParams     `yaml:"rapid_refill" doc:"stops automatic compaction when the context fills up again at once"`
-	Signal      int64            `yaml:"signal_seconds" doc:"seconds between signals that keep the client's connection open during a compaction: no calls; 0 for none" min:"0"`
+	Switch        `yaml:",inline"`
+	Trigger       Trigger          `yaml:"trigger" doc:"starts an automatic compaction, before any request"`
+	When          when             `yaml:"when" doc:"further conditions" needs:"auto"`
+	Auto          bool             `yaml:"auto" doc:"compact when the trigger fires; off, only by hand and when a prompt is refused"`
+	Manual        bool             `yaml:"manual" doc:"repeat the compactions a person asked for in the recording"`
+	Reactive      bool             `yaml:"reactive" doc:"compact once for each request the server refuses as too long"`
+	Subagents     bool             `yaml:"subagents" doc:"sub-agents compact too, each with a state of its own"`
+	Barred        []string         `yaml:"barred" doc:"sources whose calls never start a compaction; without compact, a summary call begins with one, and each waits for the other" off:"[]"`
+	Breaker       int              `yaml:"breaker" doc:"failures in a row that stop automatic compaction on a thread; 0 for no breaker" unit:"failures" min:"0" off:"0"`
+	Call          []Way            `yaml:"call" doc:"ways to make the summary call, the next one when one fails: fork, streaming, small-model, server, or none for a text of the client's own" off:"[streaming]"`
+	SplitTurn     bool             `yaml:"split_turn" doc:"a turn of which the newest part stays is summarised by a call of its own, beside the call for what precedes the turn; the two summaries are one message" needs:"keep"`
+	Verify        bool             `yaml:"verify" doc:"a second call of the same kind holds the summary against what it stands for"`
+	Instruction   int32            `yaml:"instruction" doc:"tokens of the summarisation instruction at the end of the call" unit:"tokens" min:"0"`
+	Analysis      analysis         `yaml:"analysis" doc:"what happens to the analysis before the summary: strip or keep"`
+	AnalysisShare *float64         `yaml:"analysis_share" doc:"its tokens as a share of the summary's: 0 where the client asks for no analysis; null as the summariser has it" unit:"share" min:"0" max:"100"`
+	Fork          forkParams       `yaml:"fork" doc:"a call on the conversation's own prefix, which it reads from the cache"`
+	Streaming     streamingParams  `yaml:"streaming" doc:"a call of the session's model under another system prompt and few tools: cold"`
+	SmallModel    smallModelParams `yaml:"small_model" doc:"a call of another model without thinking: cold, at its own prices"`
+	TooLong       tooLongParams    `yaml:"prompt_too_long" doc:"what happens when no way of making the call fits its window"`
+	Summary       SummaryText      `yaml:"summary" doc:"what the client writes around the summary"`
+	Report        report           `yaml:"report" doc:"what the client takes for the size afterwards: context, or usage of the summary call"`
+	Remainder     bool             `yaml:"remainder" doc:"what recordings of the client have beyond what it restores comes back too, drawn; of the reminders that open the conversation, the recorded share"`
+	Attachments   attachments      `yaml:"attachments" doc:"what comes back after the summary"`
+	Hooks         hookSizes        `yaml:"hooks" doc:"what hooks of the user inject"`
+	Local         localParams      `yaml:"local" doc:"a text that the client composes itself, without a call"`
+	Beside        besideParams     `yaml:"beside" doc:"automatic ones run beside the conversation, which goes on; their summary takes its place before the next request"`
+	MinGain       float64          `yaml:"min_gain" doc:"share of the context that the summarised messages must have, 0…1; 0 for any" unit:"share" min:"0" max:"1" off:"0"`
+	Smaller       bool             `yaml:"smaller" doc:"a summary that is not smaller than what it stands for is thrown away, and the compaction has failed"`
+	Worth         worthParams      `yaml:"worth" doc:"refuses a compaction that does not pay back"`
+	Server        serverParams     `yaml:"server" doc:"the provider's compaction on demand: on the conversation's own prefix, without an instruction of the client"`
+	Keep          keepParams       `yaml:"keep" doc:"messages that stay as they are"`
+	Partial       partialParams    `yaml:"partial" doc:"summarises the messages on one side of a pivot and keeps the others"`
+	Idle          idleParams       `yaml:"idle" doc:"compacts in a gap, shortly before a cache of one hour expires"`
+	Rent          rentParams       `yaml:"rent" doc:"compacts when waiting has cost as much as the compaction"`
+	Refill        refillParams     `yaml:"rapid_refill" doc:"stops automatic compaction when the context fills up again at once"`
+	Signal        int64            `yaml:"signal_seconds" doc:"seconds between signals that keep the client's connection open during a compaction: no calls; 0 for none" min:"0"`
 }
 
 // Way is how a summary call is made.
@@ -94,6 +96,7 @@ func (report) Names() []string { return []string{"context", "call"} }
 // client sets no output limit: it would change the thinking budget, and so the
 // key of the messages (002:101).
 type forkParams struct {
+	NoTools        bool  `yaml:"no_tools" doc:"leave out the tools, which come first: of the conversation's prefix nothing is read"`
 	SkipCacheWrite bool  `yaml:"skip_cache_write" doc:"marker on the second-to-last message, so that the call writes nothing new"`
 	Strip          bool  `yaml:"strip" doc:"leave out media and skill listings: the prefix is no longer the conversation's"`
 	MaxOutput      int32 `yaml:"max_output" doc:"tokens its output is capped at, which makes its messages miss the cache; 0 for no cap" unit:"tokens" min:"0" off:"0"`
@@ -103,6 +106,7 @@ type forkParams struct {
 type streamingParams struct {
 	Head          int32 `yaml:"head" doc:"tokens of its system prompt and tools" unit:"tokens" min:"0"`
 	MaxOutput     int32 `yaml:"max_output" doc:"tokens its output is capped at; 0 for the model's own limit" unit:"tokens" min:"0" off:"0"`
+	Unmarked      bool  `yaml:"unmarked" doc:"without cache markers: it writes nothing"`
 	Retries       int   `yaml:"retries" doc:"repetitions after a failure other than a prompt too long" min:"0" off:"0"`
 	StripMedia    bool  `yaml:"strip_media" doc:"images and documents become [image], inside tool results too"`
 	StripListings bool  `yaml:"strip_listings" doc:"skill listings are left out"`

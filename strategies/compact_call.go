@@ -11,18 +11,20 @@ import (
 // summaryCall is the state of the compaction under way: what is summarised and
 // which way of making the call is tried.
 type summaryCall struct {
-	from, to  int       // entries the call sends; from moves when the oldest are dropped
-	low, high int       // entries the summary replaces
-	end       int       // where what comes back is put: after the messages that stay
-	way       int       // index into CompactParams.Call
-	repeats   int       // repetitions of the way under way
-	retries   int       // repetitions with the oldest rounds dropped
-	fallbacks int       // changes to another way
-	made      int       // calls made
-	verified  bool      // the call under way checks the summary against what it replaces
-	began     int64     // ns on the session's clock
-	by        startedBy // what started it
-	compacts  bool      // the call itself is above the trigger, and not barred
+	from, to  int            // entries the call sends; from moves when the oldest are dropped
+	low, high int            // entries the summary replaces
+	end       int            // where what comes back is put: after the messages that stay
+	way       int            // index into CompactParams.Call
+	repeats   int            // repetitions of the way under way
+	retries   int            // repetitions with the oldest rounds dropped
+	fallbacks int            // changes to another way
+	made      int            // calls made
+	verified  bool           // the call under way checks the summary against what it replaces
+	turn      int            // where the turn begins whose newest part stays, if it has a call of its own; 0 for none
+	first     *prompt.Result // of the call for what precedes that turn; nil until it is there
+	began     int64          // ns on the session's clock
+	by        startedBy      // what started it
+	compacts  bool           // the call itself is above the trigger, and not barred
 }
 
 // count adds up the retries, fallbacks and signals of a compaction that ends: while it
@@ -52,17 +54,26 @@ func (l *compact) intent(t *Turn) prompt.Intent {
 		Summarised:  int32(tokensBetween(t.Context, max(s.from, s.low), s.high)),
 		Part:        l.params.Partial.Direction.part(),
 		Ordinal:     uint8(s.made), Compacts: s.compacts,
+		Analysis: l.params.AnalysisShare,
+	}
+	if s.turn > 0 {
+		if s.first == nil {
+			in.To = int32(s.turn)
+		} else {
+			in.From = int32(s.turn)
+		}
+		in.Summarised = int32(tokensBetween(t.Context, int(in.From), int(in.To)))
 	}
 	switch way {
 	case wayFork:
 		p := &l.params.Fork
-		in.SkipCacheWrite, in.MaxOutput, in.Rekey = p.SkipCacheWrite, p.MaxOutput, p.MaxOutput > 0
+		in.SkipCacheWrite, in.MaxOutput, in.Rekey, in.NoTools = p.SkipCacheWrite, p.MaxOutput, p.MaxOutput > 0, p.NoTools
 		in.Strip = strip(p.Strip, p.Strip, false)
 	case WayServer:
 		in.Instruction = l.params.Server.Instructions
 	case wayStreaming:
 		p := &l.params.Streaming
-		in.Own, in.Head, in.MaxOutput = true, p.Head, p.MaxOutput
+		in.Own, in.Head, in.MaxOutput, in.Unmarked = true, p.Head, p.MaxOutput, p.Unmarked
 		in.Strip = strip(p.StripMedia, p.StripListings, false)
 		p.Reads.limit(&in)
 	case waySmallModel:
@@ -98,10 +109,12 @@ func (l *compact) IntentResult(t *Turn, r *prompt.Result) Outcome {
 	case r.Failed == "" && l.params.Verify && !s.verified:
 		s.verified = true
 		return l.ask(t)
-	case r.Failed == "" && l.grown(t, r):
-		return l.fail(t, "the summary is not smaller")
+	case r.Failed == "" && s.turn > 0 && s.first == nil:
+		first := *r
+		s.first, s.verified = &first, false
+		return l.ask(t)
 	case r.Failed == "":
-		return l.apply(t, r)
+		return l.summarized(t, r)
 	case r.Failed == prompt.FailDeadlock:
 		return l.fail(t, r.Failed)
 	case r.Failed != prompt.FailTooLong && s.repeats < l.repeats():
@@ -121,6 +134,23 @@ func (l *compact) IntentResult(t *Turn, r *prompt.Result) Outcome {
 		return l.ask(t)
 	}
 	return l.fail(t, r.Failed)
+}
+
+// summarized takes the last answer of a compaction.
+func (l *compact) summarized(t *Turn, r *prompt.Result) Outcome {
+	if first := l.call.first; first != nil {
+		joined := *r
+		joined.Summary += first.Summary
+		joined.Bytes += first.Bytes
+		joined.Output += first.Output
+		joined.Digest = first.Digest.Extend(r.Digest)
+		joined.Usage.Add(&first.Usage)
+		r = &joined
+	}
+	if l.grown(t, r) {
+		return l.fail(t, "the summary is not smaller")
+	}
+	return l.apply(t, r)
 }
 
 // repeats returns how often the way under way is repeated after a failure.
@@ -168,6 +198,9 @@ func (l *compact) dropOldest(t *Turn, excess int64) bool {
 		return false
 	}
 	s.from = from
+	if s.from >= s.turn {
+		s.turn = 0
+	}
 	return true
 }
 
@@ -199,7 +232,28 @@ func (l *compact) choose(t *Turn, to int) {
 		if !l.params.Keep.Sent {
 			s.to = s.high
 		}
+		if l.params.SplitTurn {
+			s.turn = splitTurn(c, s.low, s.high, s.end)
+		}
 	}
+}
+
+// splitTurn returns where the turn begins whose messages the position high parts, if
+// messages of the entries [low, end) other than a summary precede it; 0 otherwise.
+func splitTurn(c *prompt.Context, low, high, end int) int {
+	if high >= end || c.At(high).Kind == prompt.KindPrompt {
+		return 0
+	}
+	i := high - 1
+	for i > low && c.At(i).Kind != prompt.KindPrompt {
+		i--
+	}
+	for before := i - 1; before >= low; before-- {
+		if c.At(before).Kind != prompt.KindSummary {
+			return i
+		}
+	}
+	return 0
 }
 
 // of returns the direction of a compaction by what started it.
@@ -339,6 +393,9 @@ func (p *CompactParams) summary(a *prompt.Answer, by startedBy) prompt.Block {
 	if p.Analysis == analysisKeep && a.Output > a.Summary {
 		b.Bytes = int32(int64(b.Bytes) * int64(a.Output) / int64(max(1, a.Summary)))
 		b.Tokens = a.Output
+	}
+	if a.Around {
+		return b
 	}
 	return p.Summary.around(b, by)
 }

@@ -13,6 +13,7 @@ type KeepSet struct {
 	Messages int     `yaml:"messages" doc:"newest messages that stay; a response, a prompt and a result are one each" min:"0" off:"0"`
 	Prompts  int     `yaml:"prompts" doc:"newest prompts that stay, with all that follows" min:"0" off:"0"`
 	Tokens   int64   `yaml:"tokens" doc:"newest messages that stay, as many as have so many tokens" min:"0" off:"0"`
+	PerToken float64 `yaml:"bytes_per_token" doc:"bytes of text that the client takes for one of these tokens; 0 for true tokens" unit:"bytes" min:"0" max:"100" off:"0" needs:"tokens"`
 	Share    float64 `yaml:"share" doc:"newest messages that stay, as a share of the tokens of all, 0…1" min:"0" below:"1" off:"0"`
 	Window   float64 `yaml:"window" doc:"newest messages that stay, as a share of the window, 0…1" min:"0" below:"1" off:"0"`
 }
@@ -52,13 +53,13 @@ func (k *KeepSet) cut(c *prompt.Context, body, to int, window int64) int {
 		at = max(at, newestFrom(c, body, to, k.Prompts, func(c *prompt.Context, i int) bool { return c.At(i).Kind != prompt.KindPrompt }))
 	}
 	if k.Tokens > 0 {
-		at = max(at, newestWithin(c, body, to, k.Tokens))
+		at = max(at, newestWithin(c, body, to, k.Tokens, k.size))
 	}
 	if k.Share > 0 {
-		at = max(at, newestWithin(c, body, to, int64(k.Share*float64(tokensBetween(c, body, to)))))
+		at = max(at, newestWithin(c, body, to, int64(k.Share*float64(tokensBetween(c, body, to))), tokensBetween))
 	}
 	if k.Window > 0 {
-		at = max(at, newestWithin(c, body, to, int64(k.Window*float64(window))))
+		at = max(at, newestWithin(c, body, to, int64(k.Window*float64(window)), tokensBetween))
 	}
 	return at
 }
@@ -78,12 +79,25 @@ func newestFrom(c *prompt.Context, body, to, n int, continues func(*prompt.Conte
 	return min(to, legalCut(c, i, body))
 }
 
-// newestWithin returns the position from which the messages have at most so many tokens.
-func newestWithin(c *prompt.Context, body, to int, budget int64) int {
+// size returns the tokens of the entries [from, to) as the client counts them.
+func (k *KeepSet) size(c *prompt.Context, from, to int) int64 {
+	if k.PerToken == 0 {
+		return tokensBetween(c, from, to)
+	}
+	n := int64(0)
+	for i := from; i < to; i++ {
+		n += int64(float64(bytesAt(c, i)) / k.PerToken)
+	}
+	return n
+}
+
+// newestWithin returns the position from which the messages have at most so many tokens by
+// the given count.
+func newestWithin(c *prompt.Context, body, to int, budget int64, size func(c *prompt.Context, from, to int) int64) int {
 	i := to
 	for i > body {
 		at := legalCut(c, i-1, body)
-		if budget -= tokensBetween(c, at, i); budget < 0 {
+		if budget -= size(c, at, i); budget < 0 {
 			break
 		}
 		i = at
@@ -96,6 +110,7 @@ func newestWithin(c *prompt.Context, body, to int, budget int64) int {
 type keepParams struct {
 	KeepSet `yaml:",inline"`
 	User    int64 `yaml:"user_tokens" doc:"the person's own messages that stay before the summary, newest first, tokens; the one that passes them is cut" min:"0" off:"0"`
+	Initial bool  `yaml:"initial" doc:"of the first request, what the client had put into it stays before them: messages of its own, and what no line shows" needs:"user_tokens"`
 	Sent    bool  `yaml:"sent" doc:"the summary call is sent the newest messages all the same" needs:"rounds|messages|prompts|tokens|share|window"`
 }
 
@@ -129,17 +144,24 @@ func lastTurns(c *prompt.Context, body, to, n int) int {
 // keepUser drops from the entries [low, high) what the person did not write and what is
 // over the budget, and returns the position after the rest.
 func (k *keepParams) keepUser(c *prompt.Context, low, high int) int {
+	opening := low
+	for k.Initial && opening < high && !c.At(opening).Kind.Assistant() && c.At(opening).Kind != prompt.KindSummary {
+		opening++
+	}
 	left, end, kept := k.User, high, 0
-	for i := high - 1; i >= low && left > 0; i-- {
+	for i := high - 1; i >= low; i-- {
 		e := *c.At(i)
-		if e.Kind != prompt.KindPrompt {
+		switch {
+		case e.Kind == prompt.KindPrompt && left > 0:
+			if int64(e.Tokens) > left {
+				c.SetForm(i, prompt.FormRange, int32(left), prompt.CauseCompaction)
+			}
+			left -= int64(e.Tokens)
+		case e.Kind != prompt.KindPrompt && i < opening:
+		default:
 			continue
 		}
 		c.Replace(i+1, end, nil, prompt.CauseCompaction)
-		if int64(e.Tokens) > left {
-			c.SetForm(i, prompt.FormRange, int32(left), prompt.CauseCompaction)
-		}
-		left -= int64(e.Tokens)
 		end = i
 		kept++
 	}

@@ -51,6 +51,19 @@ func tokensBetween(c *prompt.Context, from, to int) int64 {
 	return t
 }
 
+// bytesAt returns the bytes of text that the entry at position i shows. What the transcript
+// does not have is no text.
+func bytesAt(c *prompt.Context, i int) int64 {
+	e, b := c.At(i), c.BlockAt(i)
+	switch {
+	case e.Kind == prompt.KindUnseen:
+		return 0
+	case e.Form == prompt.FormVerbatim || b.Tokens <= 0:
+		return int64(b.Bytes)
+	}
+	return int64(b.Bytes) * int64(e.Tokens) / int64(b.Tokens)
+}
+
 // holdsSummary reports whether any of the entries [from, to) replaces
 // compacted messages.
 func holdsSummary(c *prompt.Context, from, to int) bool {

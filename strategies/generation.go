@@ -16,6 +16,7 @@ import (
 // another, as its sources show. The nearest generation stands for other versions.
 type Generation struct {
 	Agent   string `yaml:"agent" doc:"as in a session's agent"`
+	Variant string `yaml:"variant" doc:"of how the client is set up, as recordings show it: local for Codex with a provider that does not compact; \"\" for the usual one"`
 	From    string `yaml:"from" doc:"first version that the sources show; \"\" for all"`
 	Through string `yaml:"through" doc:"last version that the sources show; \"\" for all from then on"`
 }
@@ -78,19 +79,23 @@ func (s *Strategy) Members() []*Strategy {
 	return []*Strategy{s}
 }
 
-// For returns the strategy that a session of an agent's version is simulated under: the
-// client's generation, or the nearest one, when s takes each session's own, else s. An
-// agent without generations is taken to behave like the first one that has some.
-func (s *Strategy) For(agent, release string) *Strategy {
+// For returns the strategy that a session of an agent's version and variant is simulated
+// under: the client's generation, or the nearest one, when s takes each session's own, else
+// s. An agent without generations is taken to behave like the first one that has some, and a
+// variant without generations like the usual one.
+func (s *Strategy) For(agent, release, variant string) *Strategy {
 	if s.own == nil {
 		return s
 	}
 	if !slices.ContainsFunc(s.own, func(g *Strategy) bool { return g.Generation.Agent == agent }) {
 		agent = s.own[0].Generation.Agent
 	}
+	if !slices.ContainsFunc(s.own, func(g *Strategy) bool { return g.Generation.Agent == agent && g.Generation.Variant == variant }) {
+		variant = ""
+	}
 	var nearest *Strategy
 	for _, g := range s.own {
-		if g.Generation.Agent != agent {
+		if g.Generation.Agent != agent || g.Generation.Variant != variant {
 			continue
 		}
 		if nearest == nil || less(g.Generation.distance(release), nearest.Generation.distance(release)) {

@@ -18,29 +18,34 @@ func TestOwnGeneration(t *testing.T) {
 	for _, tc := range []struct {
 		agent, version, want string
 		holds                bool
+		variant              string
 	}{
-		{"claude-code", "1.0.62", "claude-code/1", true},
-		{"claude-code", "2.0.76", "claude-code/2.1", true},
-		{"claude-code", "2.1.20", "claude-code/2.1", true},
-		{"claude-code", "2.1.21", "claude-code/2.1", false},
-		{"claude-code", "2.1.24", "claude-code/2026-03", false},
-		{"claude-code", "2.1.25", "claude-code/2026-03", true},
-		{"claude-code", "2.1.150", "claude-code/2026-08", false},
-		{"claude-code", "2.1.219", "claude-code/2026-08", true},
-		{"claude-code", "2.1.290-beta.1", "claude-code/2026-10", true},
-		{"claude-code", "", "claude-code/2026-10", true},
-		{"codex", "0.142.0", "codex/2026-08", true},
-		{"opencode", "1.2.3", "opencode/2026-08", true},
-		{"pi", "dev", "pi/2026-03", true},
-		{"gemini-cli", "", "gemini-cli/2026-08", true},
-		{"somebody", "2.1.17", "claude-code/2.1", true},
+		{"claude-code", "1.0.62", "claude-code/1", true, ""},
+		{"claude-code", "2.0.76", "claude-code/2.1", true, ""},
+		{"claude-code", "2.1.20", "claude-code/2.1", true, ""},
+		{"claude-code", "2.1.21", "claude-code/2.1", false, ""},
+		{"claude-code", "2.1.24", "claude-code/2026-03", false, ""},
+		{"claude-code", "2.1.25", "claude-code/2026-03", true, ""},
+		{"claude-code", "2.1.150", "claude-code/2026-08", false, ""},
+		{"claude-code", "2.1.219", "claude-code/2026-08", true, ""},
+		{"claude-code", "2.1.290-beta.1", "claude-code/2026-10", true, ""},
+		{"claude-code", "", "claude-code/2026-10", true, ""},
+		{"codex", "0.142.0", "codex/2026-08", true, ""},
+		{"codex", "0.171.0", "codex/local", true, "local"},
+		{"codex", "0.171.0", "codex/2026-08", true, "somehow"},
+		{"opencode", "1.2.3", "opencode/2026-08", true, ""},
+		{"opencode", "1.18.16", "opencode/2026-08", true, ""},
+		{"opencode", "1.18.33", "opencode/2026-11", true, ""},
+		{"pi", "dev", "pi/2026-03", true, ""},
+		{"gemini-cli", "", "gemini-cli/2026-08", true, ""},
+		{"somebody", "2.1.17", "claude-code/2.1", true, ""},
 	} {
-		got := own.For(tc.agent, tc.version)
+		got := own.For(tc.agent, tc.version, tc.variant)
 		if got.Name != tc.want || got.Generation.Holds(tc.version) != tc.holds {
 			t.Errorf("%s %q: %s, its own %v; want %s, %v", tc.agent, tc.version, got.Name, got.Generation.Holds(tc.version), tc.want, tc.holds)
 		}
 	}
-	if s, _ := builtin(t).Strategy("none"); s.For("codex", "1") != s {
+	if s, _ := builtin(t).Strategy("none"); s.For("codex", "1", "") != s {
 		t.Error("a strategy of its own layers is for every session")
 	}
 }
@@ -64,7 +69,7 @@ func TestOwnThresholds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list := s.For(tc.agent, tc.version).Thresholds(&Reading{Window: tc.window, MaxOutput: 32_000})
+			list := s.For(tc.agent, tc.version, "").Thresholds(&Reading{Window: tc.window, MaxOutput: 32_000})
 			got[i] = list[slices.IndexFunc(list, func(th Threshold) bool { return th.Layer == CompactName })].Value
 		}
 		if got != tc.want {
@@ -81,7 +86,7 @@ func TestOwnChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, _ := r.Strategy("x")
-	for _, s := range []*Strategy{x.For("claude-code", "2.1.76"), x.For("claude-code", "2.1.17")} {
+	for _, s := range []*Strategy{x.For("claude-code", "2.1.76", ""), x.For("claude-code", "2.1.17", "")} {
 		if p := s.Params(SessionMemoryName).(sessionMemoryParams); p.Breaker != 7 {
 			t.Errorf("%s: breaker %d", s.Name, p.Breaker)
 		}

@@ -18,7 +18,7 @@ import (
 // tokens of output, as its source gives it; of several layers in order. Values are in the
 // unit of the measure: tokens, messages, results, prompts or ns.
 var rivals = map[string][]int64{
-	"codex/local": {180_000}, "codex/token-budget": {190_000},
+	"codex/local": {189_474}, "codex/token-budget": {190_000},
 	"gemini-cli/mask": {30_000}, "gemini-cli/graph": {1, 150_000, 150_000},
 	"qwen-code": {167_000}, "opencode/2": {168_000}, "opencode/prune": {20_001}, "kilo": {20_001, 168_000},
 	"oh-my-pi": {183_616}, "kit": {183_616}, "openclaw": {183_616}, "openclaw/cache-ttl": {5 * minutes},

@@ -57,6 +57,9 @@ type Agent struct {
 	// Markers is how many messages of a request carry a cache marker, where the
 	// cache needs them. Claude Code's number depends on the version instead.
 	Markers int
+	// UsageAlone says that the client takes the last usage for the size of the context,
+	// without an estimate of what followed.
+	UsageAlone bool
 	// Cache returns the kind of cache that calls of a model go to.
 	Cache func(model string) Cache
 	// CompactsAt returns the tokens at which a version of the client compacts,

@@ -20,6 +20,7 @@ type Session struct {
 	ID       string
 	Agent    string   // the name of a traces.Agent: "claude-code", "codex", …
 	Versions []string // client versions in order of appearance
+	Variant  string   // of how the client is set up, where that changes what it does: VariantLocal; "" for the usual way
 	Project  string   // working directory or repository the session ran in
 	Entry    string   // how the client was started, as logged: "cli", "claude-desktop", …; "" for unknown
 	Window   int64    // context window the client logged, tokens; 0 for none
@@ -58,6 +59,9 @@ type Session struct {
 	away *away // nil if the body is in memory
 }
 
+// VariantLocal is a client that has summaries written by the model, where others of its version have the provider compact.
+const VariantLocal = "local"
+
 // Announcement is what a client tells the model of its own accord: when a conversation opens,
 // and again behind a compaction.
 type Announcement uint8
@@ -77,6 +81,7 @@ type Announced [NumAnnouncements]int32
 // SummaryCall is the call that made the summary of a compaction.
 type SummaryCall struct {
 	Thread, Event int32 // index into Session.Threads and Thread.Events
+	Calls         int32 // calls that Usage adds up; 0 is one
 	Model         string
 	Usage         prompt.Usage
 }

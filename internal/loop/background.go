@@ -112,7 +112,7 @@ func (l *Loop) sendBackground(t *thread, i int32) {
 
 // marks returns where the call's breakpoints are on its messages.
 func (b *background) marks() client.Marks {
-	return client.Marks{TTL: b.ttl, SecondToLast: b.intent.SkipCacheWrite}
+	return client.Marks{TTL: b.ttl, SecondToLast: b.intent.SkipCacheWrite, None: b.intent.Unmarked}
 }
 
 // landBackground takes a response of a background call: the next turn follows,

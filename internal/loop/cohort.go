@@ -181,7 +181,7 @@ func (l *Loop) seat(i int, session *traces.Session) error {
 	l.usersThrough(p.User)
 	s.owner, s.organisation, s.client, s.release, s.assembly = p.Owner, p.Organisation, p.Client, p.Version, p.Assembly
 	s.place, s.seat = p.User, l.users[p.User].seat()
-	if of := l.config.Strategy.For(session.Agent, session.Version()); of != s.strategy {
+	if of := l.config.Strategy.For(session.Agent, session.Version(), session.Variant); of != s.strategy {
 		s.strategy, s.ends = of, l.config.Overflow.ends(of)
 	}
 	if s.assembly == nil {

@@ -234,7 +234,7 @@ func (l *Loop) launch(t *thread, layer int) {
 		s.asked++
 		in.Number = s.asked
 	}
-	marks := client.Marks{TTL: l.lifetime(t, &in), SecondToLast: in.SkipCacheWrite}
+	marks := client.Marks{TTL: l.lifetime(t, &in), SecondToLast: in.SkipCacheWrite, None: in.Unmarked}
 	answer := l.summarize(t, &l.side, &in, l.event(t, layer, in.Ordinal), span, marks)
 	if l.err != nil {
 		return

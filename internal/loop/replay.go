@@ -63,6 +63,7 @@ type replay struct {
 	overage   bool              // the user has passed the plan's quota
 	contents  uint64            // contents that occur once in the session
 	asked     int32             // calls the summariser was asked about
+	wrote     ownSummary        // what the recording's client was given
 	extras    int32             // rounds that no recording has
 	replays   bool              // the strategy repeats the recording: the agent did fetch what it lacked
 	open      int32             // threads that have begun and not ended
@@ -127,6 +128,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 		}
 	}
 	s.replays = (s.needs != nil || l.config.Agent != (Agent{})) && replays(s.strategy)
+	s.wrote = ownSummaryOf(session)
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
 	s.told = s.announces()
 	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Organisation: s.organisation,
@@ -309,11 +311,11 @@ func clientOf(s *traces.Session, cache traces.Cache) Client {
 	case agent.ClaudeCode && !agents.Automatic(s):
 		return client.ForVersion(s.Version())
 	case cache == traces.CacheAutomatic:
-		return &client.Codex{}
+		return &client.Codex{UsageAlone: agent.UsageAlone}
 	case s.Markers != 0 && !agents.Automatic(s):
-		return client.Marking(int(s.Markers))
+		return client.Marking(int(s.Markers), agent.UsageAlone)
 	}
-	return client.Marking(max(1, agent.Markers))
+	return client.Marking(max(1, agent.Markers), agent.UsageAlone)
 }
 
 // namer is a server that treats models differently and is told their names.

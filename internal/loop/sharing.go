@@ -68,7 +68,7 @@ type related struct {
 func (b *batch) relate(l *Loop, group []int) bool {
 	first, at := b.cells[group[0]].Strategy, -1
 	for _, s := range l.group {
-		i := slices.Index(first.Members(), first.For(s.Agent, s.Version()))
+		i := slices.Index(first.Members(), first.For(s.Agent, s.Version(), s.Variant))
 		if at >= 0 && i != at {
 			return false
 		}

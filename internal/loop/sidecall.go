@@ -36,6 +36,9 @@ func (l *Loop) build(t *thread, side *prompt.Context, in *prompt.Intent) {
 			side.SetKey(prompt.LevelMessages, prompt.DigestString(in.Source).ExtendInt(uint64(in.MaxOutput)))
 		}
 		l.forkHead(t, side)
+		if in.NoTools {
+			leaveOutTools(side, in.Source)
+		}
 	} else if in.Head > 0 {
 		side.Add(injected(prompt.KindSystem, in.Source, in.Head))
 	}
@@ -46,16 +49,49 @@ func (l *Loop) build(t *thread, side *prompt.Context, in *prompt.Intent) {
 	if in.Newest > 0 {
 		from = newest(&t.context, from, to, in)
 	}
+	cut := shownShare{in: in}
 	for i := from; i < to; i++ {
 		if in.Whole() {
 			side.AppendSame(*t.context.At(i))
 		} else {
-			include(side, *t.context.At(i), in)
+			include(side, cut.scale(*t.context.At(i), t.context.BlockAt(i)), in)
 		}
 	}
 	if in.Instruction > 0 {
 		side.Add(injected(prompt.KindPrompt, in.Source, in.Instruction))
 	}
+}
+
+// leaveOutTools takes the tools out of a call's context. As they come first, the call shares no prefix with the
+// conversation, and with other such calls all that they have in common.
+func leaveOutTools(side *prompt.Context, source string) {
+	to := 0
+	for to < side.Len() && side.At(to).Kind == prompt.KindTools {
+		to++
+	}
+	side.Replace(0, to, nil, prompt.CauseNone)
+	side.SetKey(prompt.LevelTools, prompt.DigestString("no tools "+source))
+}
+
+// shownShare follows how much of the input of a round a call shows, whose results it cuts.
+type shownShare struct {
+	in         *prompt.Intent
+	had, shown int64 // tokens since the last response
+}
+
+// scale returns an entry, of an unseen block as many tokens as the call shows of the input that it came with: what the
+// texts of a round weigh beyond their estimate is cut as they are.
+func (s *shownShare) scale(e prompt.Entry, b *prompt.Block) prompt.Entry {
+	switch {
+	case s.in.Clip == 0:
+	case e.Kind.Assistant():
+		s.had, s.shown = 0, 0
+	case e.Kind != prompt.KindUnseen:
+		s.had, s.shown = s.had+int64(e.Tokens), s.shown+int64(shown(e, b, s.in).Tokens)
+	case s.shown < s.had:
+		e.Form, e.Tokens, e.Salt = prompt.FormRange, int32(int64(e.Tokens)*s.shown/s.had), uint16(prompt.FormRange)<<8|1
+	}
+	return e
 }
 
 // injected is a block the client writes itself: the same text at every call.
@@ -158,6 +194,7 @@ type Composer interface {
 // summarize asks the summariser for the answer of a call that sends side.
 func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, event uint64, span prompt.Digest, marks client.Marks) prompt.Answer {
 	if l.composer == nil || in.Known != nil {
+		t.replay.wrote.of(in, t.replay)
 		return l.config.Summarizer.Summarize(in, t.replay.draws, event, span)
 	}
 	m := t.replay.models.of(l.callModel(t, in))

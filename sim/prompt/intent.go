@@ -60,9 +60,24 @@ type Intent struct {
 	// SkipCacheWrite moves the message marker to the second-to-last message,
 	// where the conversation already has an entry.
 	SkipCacheWrite bool
+	// Unmarked sends no cache marker: nothing is written.
+	Unmarked bool
 	// Rekey says that a parameter in the cache key of the messages differs from the
 	// conversation's: without Own the call then reads only tools and system prompt.
 	Rekey bool
+	// NoTools says that the call leaves out the conversation's tools, which come first: it
+	// reads nothing of the conversation's prefix.
+	NoTools bool
+	// Recorded is the size, tokens, of the summaries that the recording's own client was
+	// given by such calls; 0 where none is known. The loop sets it. Around says that it
+	// includes what the client writes around a summary.
+	Recorded int32
+	Around   bool
+	// RecordedOutput is the output of such calls; 0 where it is not known.
+	RecordedOutput int32
+	// Analysis is what the answer has ahead of the summary, as a share of its tokens; nil
+	// where the summariser decides.
+	Analysis *float64
 	// Summarised is the number of tokens the answer stands for; Part says which messages
 	// they are.
 	Summarised int32
@@ -102,8 +117,9 @@ type Answer struct {
 	Output  int32  // output tokens billed: summary and what is stripped from it
 	First   int64  // ns to the first token
 	Total   int64  // ns to the end of the response
+	Around  bool   // Summary includes what the client writes around it
 	Digest  Digest // of the summary's content
-	Failed  string // reason of a failure: "" for none
+	Failed  string // reason	Failed  string // reason of a failure: "" for none
 	Excess  int64  // FailTooLong: tokens above the limit; 0 when the server does not say
 	// Measured is what a real server said of the call; nil for a modelled one.
 	Measured *Measured

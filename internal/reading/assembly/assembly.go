@@ -54,7 +54,8 @@ type Session struct {
 	Entry      string
 	Window     int64
 	Announced  traces.Announced
-	Markers    int8 // as traces.Session has it
+	Variant    string // as in traces.Session
+	Markers    int8   // as traces.Session has it
 	Files      []*File
 	Owned      []*File // files whose lines and problems are counted here; see Own
 	Start, End int64

@@ -27,7 +27,7 @@ type emitter struct {
 // emit makes the session.
 func (s *Session) emit() *traces.Session {
 	out := &traces.Session{
-		ID: s.ID, Agent: s.Agent, Versions: s.Versions, Project: s.Project, Entry: s.Entry, Window: s.Window, Announced: s.Announced, Markers: s.Markers,
+		ID: s.ID, Agent: s.Agent, Versions: s.Versions, Variant: s.Variant, Project: s.Project, Entry: s.Entry, Window: s.Window, Announced: s.Announced, Markers: s.Markers,
 		Tools: []string{""}, Start: s.Start, End: s.End, LoggedUSD: s.LoggedUSD, Summed: s.Summed,
 	}
 	e := &emitter{

@@ -415,6 +415,9 @@ func (f *fitter) closeCompact(rd *Round, ev *Event) (lost Event) {
 	if f.s.Sealed && len(ev.Text) > 0 {
 		// The summary gets what the messages that stayed leave.
 		summary = max(summary, left-stayed)
+		for i := range ev.Text {
+			ev.Text[i].Flags |= prompt.FlagDerived
+		}
 		scale(min(left, summary), ev.Text)
 	} else if summary > left {
 		scale(left, ev.Text)

@@ -40,6 +40,7 @@ type Step struct {
 	// Verdict is what the log says, or shows, of a call's prefix.
 	Verdict traces.Verdict
 	Manual  bool  // a compaction that a person asked for
+	Calls   int32 // that Usage adds up, where a summary took several; 0 is one
 	Tokens  int32 // of the context before a compaction, as the client counted them
 	// Cleared are the calls of tools whose results were cleared.
 	Cleared []prompt.Digest
@@ -189,6 +190,20 @@ func (t *Rounds) count(s *Step) {
 	t.startNext()
 }
 
+// Retract takes back the last call, whose answer was no part of the conversation: its input is input of the next call. It
+// returns nil if there is no call.
+func (t *Rounds) Retract() *Round {
+	n := len(t.Calls) - 1
+	if n < 0 {
+		return nil
+	}
+	r := t.Calls[n]
+	t.Calls = t.Calls[:n]
+	t.open.Before = append(slices.Clip(r.Before), t.open.Before...)
+	t.open.Prompted, t.open.Answered = t.open.Prompted || r.Prompted, t.open.Answered || r.Answered
+	return &r
+}
+
 // compact records that the history was replaced before the next call. What was
 // said since the last call went into the summary. The summary comes last in the
 // blocks of the step, after messages that stayed or came back.
@@ -208,7 +223,7 @@ func (t *Rounds) compact(s *Step) {
 	}
 	ev.uncounted = s.Usage.Bad && !s.Usage.OK
 	if s.Usage.OK {
-		ev.summary = &traces.SummaryCall{Model: cmp.Or(s.Model, unnamed), Usage: s.Usage.Usage}
+		ev.summary = &traces.SummaryCall{Model: cmp.Or(s.Model, unnamed), Usage: s.Usage.Usage, Calls: s.Calls}
 	}
 	t.open.InputAt = max(t.open.InputAt, s.At)
 	t.Happened = append(t.Happened, ev)

@@ -111,7 +111,7 @@ func sessions(opts *traces.Options, rollouts []*rollout) []*assembly.Session {
 		ro.Began = ro.start
 		s := &assembly.Session{
 			Format: ro.format(opts), ID: ro.id, Versions: ro.versions, Project: ro.project, Window: ro.window,
-			Files: []*assembly.File{ro.File}, Start: ro.start, End: ro.until, Threads: []*assembly.Thread{ro.Thread},
+			Variant: ro.variant(), Files: []*assembly.File{ro.File}, Start: ro.start, End: ro.until, Threads: []*assembly.Thread{ro.Thread},
 			Problems: assembly.Problems{Limit: opts.MaxProblems},
 		}
 		s.Quality.Repeated, s.Quality.Inherited, s.Quality.LostTokens = repeated, elsewhere, ro.lost
@@ -134,6 +134,18 @@ func (ro *rollout) format(opts *traces.Options) *assembly.Format {
 			return b.Block
 		},
 	}
+}
+
+// variant says how the client has its compactions made: as recorded ones were, or as it would with its provider.
+func (ro *rollout) variant() string {
+	local := ro.provider != "" && ro.provider != "openai"
+	if ro.compacted {
+		local = ro.local
+	}
+	if local {
+		return traces.VariantLocal
+	}
+	return ""
 }
 
 // name gives a rollout an id that no earlier session has.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
 	"github.com/compactsim/compactsim/internal/reading/jsonscan"
+	"github.com/compactsim/compactsim/sim/prompt"
 )
 
 // From 0.153 on a token_usage_record line has the counts of each answered call, and
@@ -67,6 +68,26 @@ func (ro *rollout) wrote(it *assembly.Step, id string) {
 		ro.keep(re)
 	}
 	ro.settle()
+}
+
+// takeBack makes the last call that of a compaction if it wrote the text with which the compaction's message ends. The
+// client logs it like a call of the conversation.
+func (ro *rollout) takeBack(it *assembly.Step, message string) {
+	n := len(ro.Calls) - 1
+	if n < 0 || message == "" || it.Usage.OK || !slices.ContainsFunc(ro.Calls[n].Reply, func(b assembly.Block) bool {
+		from := len(message) - int(b.Bytes)
+		return b.Kind == prompt.KindText && b.Bytes > 0 && from >= 0 && newBlock(b.Kind, []byte(message[from:])).Digest == b.Digest
+	}) {
+		return
+	}
+	r := ro.Retract()
+	it.Usage, it.Model = r.Usage, r.Model
+	ro.marks = slices.DeleteFunc(ro.marks, func(m mark) bool { return m.call == n })
+	for _, re := range ro.alone {
+		if re.call == n {
+			re.call = -1
+		}
+	}
 }
 
 // keep notes a record until its token count comes, or the totals that it has come with.

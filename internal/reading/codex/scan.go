@@ -18,21 +18,24 @@ import (
 type rollout struct {
 	*assembly.File
 	*assembly.Rounds
-	id       string // of the session: that of the first session_meta line
-	project  string
-	versions []string
-	window   int64 // largest context window logged, tokens
-	head     head
-	start    int64 // time of the first line with one, unix ns
-	until    int64 // time of the last line with one, unix ns
-	model    string
-	totals   tokenUsage // of the last token count
-	last     tokenUsage // of the last token count
-	info     []byte     // of the last one with totals that cannot be read
-	repeats  int        // token counts that repeat the last one though the model had answered since
-	lost     int64      // tokens that the totals have and no token count
-	called   string     // id of the last tool call
-	line     record
+	id        string // of the session: that of the first session_meta line
+	project   string
+	local     bool   // the last compaction was written by the model
+	compacted bool   // there is one
+	provider  string // id in the client's settings; "" where the version does not log it
+	versions  []string
+	window    int64 // largest context window logged, tokens
+	head      head
+	start     int64 // time of the first line with one, unix ns
+	until     int64 // time of the last line with one, unix ns
+	model     string
+	totals    tokenUsage // of the last token count
+	last      tokenUsage // of the last token count
+	info      []byte     // of the last one with totals that cannot be read
+	repeats   int        // token counts that repeat the last one though the model had answered since
+	lost      int64      // tokens that the totals have and no token count
+	called    string     // id of the last tool call
+	line      record
 
 	lineage
 	copied int    // calls at the start that are a parent's
@@ -174,9 +177,11 @@ func (ro *rollout) parse(ln assembly.Line) error {
 	case "token_usage_record":
 		err = ro.record(it, r.rest)
 	case "compacted":
-		var made string
-		if made, err = replaced(it, r.rest, r.item.maker, ro.unknown); err == nil {
+		var message, made string
+		if message, made, err = replaced(it, r.rest, r.item.maker, ro.unknown); err == nil {
 			ro.wrote(it, made)
+			ro.compacted, ro.local = true, message != ""
+			ro.takeBack(it, message)
 			ro.Add(it)
 		}
 	case "world_state":
@@ -199,10 +204,10 @@ func (ro *rollout) parse(ln assembly.Line) error {
 // meta reads the description of the session. Later lines repeat the first when a session
 // is resumed, and are the parents' in a fork, so the first one counts.
 func (ro *rollout) meta(line int, payload []byte) error {
-	var id, project, version, forkedFrom, stamp string
+	var id, project, version, forkedFrom, stamp, provider string
 	var instructions, tools, source []byte
 	if err := jsonscan.Object(payload,
-		jsonscan.To("id", &id), jsonscan.To("cwd", &project), jsonscan.To("cli_version", &version),
+		jsonscan.To("id", &id), jsonscan.To("cwd", &project), jsonscan.To("cli_version", &version), jsonscan.To("model_provider", &provider),
 		jsonscan.To("forked_from_id", &forkedFrom), jsonscan.To("source", &source), jsonscan.To("timestamp", &stamp),
 		jsonscan.To("base_instructions", &instructions), jsonscan.To("dynamic_tools", &tools)); err != nil {
 		return err
@@ -221,7 +226,7 @@ func (ro *rollout) meta(line int, payload []byte) error {
 		}
 		return nil
 	}
-	ro.id, ro.project = id, project
+	ro.id, ro.project, ro.provider = id, project, provider
 	ro.describe(id, forkedFrom, source, stamp)
 	ro.head = head{instructions: len(instructions), tools: len(tools)}
 	ro.head.digest = prompt.DigestBytes(instructions).Extend(prompt.DigestBytes(tools))
@@ -384,12 +389,11 @@ func (u *tokenUsage) usage() assembly.Usage {
 // and a summary, which is either text or an item that only the server can read.
 // It calls unknown with the types of unknown items, and returns the id of the response
 // that has the summary where the log says it.
-func replaced(it *assembly.Step, payload []byte, mk assembly.Maker, unknown func(typ string)) (made string, err error) {
-	var message string
+func replaced(it *assembly.Step, payload []byte, mk assembly.Maker, unknown func(typ string)) (message, made string, err error) {
 	var history [][]byte
 	if err := jsonscan.Object(payload, jsonscan.To("message", &message), jsonscan.To("replacement_history", &history),
 		jsonscan.To("compaction_response_id", &made)); err != nil {
-		return "", err
+		return "", "", err
 	}
 	it.Kind = assembly.StepCompact
 	var summary []assembly.Block
@@ -401,11 +405,11 @@ func replaced(it *assembly.Step, payload []byte, mk assembly.Maker, unknown func
 	for _, text := range history {
 		item, kept, of := newItem(mk), assembly.Step{}, jsonscan.New(text)
 		if item.read(&of); of.Err() != nil {
-			return "", of.Err()
+			return "", "", of.Err()
 		}
 		known, err := item.fill(&kept)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		if !known {
 			unknown(item.typ)
@@ -419,7 +423,7 @@ func replaced(it *assembly.Step, payload []byte, mk assembly.Maker, unknown func
 		}
 	}
 	it.Blocks = append(it.Blocks, summary...)
-	return made, nil
+	return message, made, nil
 }
 
 // texts reads the texts of a line of a rollout again.
@@ -433,7 +437,7 @@ func texts(line []byte) []traces.Text {
 	case "response_item":
 		_, _ = r.item.fill(&it) // what cannot be read has no blocks
 	case "compacted":
-		_, _ = replaced(&it, r.rest, r.item.maker, func(string) {})
+		_, _, _ = replaced(&it, r.rest, r.item.maker, func(string) {})
 	}
 	return assembly.TextsOf(it.Blocks)
 }

@@ -34,7 +34,7 @@ const Agent = traces.AgentOpenCode
 // summary under a system prompt of its own, as its source has it.
 func Describe() *traces.Agent {
 	return &traces.Agent{
-		Name: Agent, Title: "OpenCode", Document: document, Places: places, Read: ReadInputs, Texts: texts, Markers: 2,
+		Name: Agent, Title: "OpenCode", Document: document, Places: places, Read: ReadInputs, Texts: texts, Markers: 2, UsageAlone: true,
 		Cache:         assembly.CacheByModel,
 		CompactsAt:    func(_ string, window, maxOutput int64) int64 { return window - min(maxOutput, 32_000) },
 		SummaryShares: func(string) bool { return false },

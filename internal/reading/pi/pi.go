@@ -3,12 +3,13 @@
 // tree by parent; whatever does not lead to the last entry is a branch that was
 // left. Earlier versions are one list.
 //
-// Two things are assumed. Tools and system prompt are in no line, so all of the
-// first call that no line shows counts as these. Writes to the cache live for
-// five minutes.
+// Two things are assumed. Tools and system prompt count as all of the first call
+// that no other line shows. Writes to the cache live for five minutes where the
+// log does not split them.
 package pi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,19 @@ func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs,
 type file struct {
 	*assembly.Part
 	index map[string]int32 // of entries of the tree, by id
+	said  []said           // by entry of the tree
+	model string           // of the last call
 }
+
+// said is what an entry of the tree says, for the compactions that keep some of them.
+type said uint8
+
+// What an entry says.
+const (
+	saidNothing said = iota
+	saidByPerson
+	saidOther
+)
 
 // line is one line.
 type line struct {
@@ -69,6 +82,26 @@ type line struct {
 	Content   jsontext.Value `json:"content"` // of a custom message
 	Summary   string         `json:"summary"`
 	Tokens    int64          `json:"tokensBefore"`
+	Kept      string         `json:"firstKeptEntryId"`
+	Usage     *counts        `json:"usage"` // of a summary, or of a call beside the conversation
+	Beside    string         `json:"kind"`  // what such a call is for
+	Model     string         `json:"model"`
+	Target    string         `json:"targetId"`
+	Instead   jsontext.Value `json:"replacement"` // of the content of the target; null for nothing
+}
+
+// counts are the token counts of a call, or of all calls of a compaction.
+type counts struct {
+	Input     assembly.Count `json:"input"`
+	Output    assembly.Count `json:"output"`
+	Read      assembly.Count `json:"cacheRead"`
+	Write     assembly.Count `json:"cacheWrite"`
+	Write1h   *int64         `json:"cacheWrite1h"` // part of Write
+	Sum       assembly.Count `json:"totalTokens"`
+	Reasoning *int64         `json:"reasoningTokens"`
+	Cost      struct {
+		Total float64 `json:"total"`
+	} `json:"cost"`
 }
 
 // message is what a person, the model or a tool said.
@@ -84,17 +117,7 @@ type message struct {
 	Failed     bool           `json:"isError"`
 	Command    string         `json:"command"` // of a bashExecution
 	Output     string         `json:"output"`
-	Usage      *struct {
-		Input     assembly.Count `json:"input"`
-		Output    assembly.Count `json:"output"`
-		Read      assembly.Count `json:"cacheRead"`
-		Write     assembly.Count `json:"cacheWrite"`
-		Sum       assembly.Count `json:"totalTokens"`
-		Reasoning *int64         `json:"reasoningTokens"`
-		Cost      struct {
-			Total float64 `json:"total"`
-		} `json:"cost"`
-	} `json:"usage"`
+	Usage      *counts        `json:"usage"`
 }
 
 // content is a content block.
@@ -149,8 +172,21 @@ func (f *file) parse(ln assembly.Line) error {
 	for i := range steps {
 		steps[i].Line = int32(ln.Number)
 	}
-	if u := l.Message.Usage; u != nil {
-		f.USD += f.Cost(ln.Number, u.Cost.Total)
+	for _, u := range [...]*counts{l.Message.Usage, l.Usage} {
+		if u != nil {
+			f.USD += f.Cost(ln.Number, u.Cost.Total)
+		}
+	}
+	f.model = cmp.Or(l.Message.Model, f.model)
+	switch l.Type {
+	case "compaction":
+		f.summarized(&l, &steps[0])
+	case "branch_summary", "usage":
+		if l.Usage != nil {
+			f.beside(&l, at, int32(ln.Number))
+		}
+	case "context_edit":
+		f.edit(&l)
 	}
 	if l.ID == "" && steps == nil {
 		return nil
@@ -167,6 +203,7 @@ func (f *file) parse(ln assembly.Line) error {
 		f.Problems.Add(f.Name, ln.Number, "parent %s is not in the file; the line before is taken for it", l.Parent)
 	}
 	i := f.Add(parent, steps)
+	f.said = append(f.said, l.says())
 	if l.ID != "" {
 		f.index[l.ID] = i
 	}
@@ -177,7 +214,7 @@ func (f *file) parse(ln assembly.Line) error {
 func known(typ string) bool {
 	switch typ {
 	case "message", "model_change", "thinking_level_change", "custom", "label", "title", "session_init", "session_info",
-		"ttsr_injection", "mode_change", "custom_message", "branch_summary", "compaction":
+		"ttsr_injection", "mode_change", "custom_message", "branch_summary", "compaction", "context_edit", "usage":
 		return true
 	}
 	return false
@@ -240,6 +277,9 @@ func (l *line) message(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 		b := mk.Added(m.Command + "\n" + m.Output)
 		return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: []assembly.Block{b}}}, nil
 	}
+	if m.Role == "system" {
+		return nil, nil // the system prompt in sections, since 1.x
+	}
 	if m.Usage != nil {
 		return nil, fmt.Errorf("role %.40q is not that of the model, and the message has its token counts", m.Role)
 	}
@@ -251,7 +291,7 @@ func (l *line) message(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 // that failed before any token was counted is no call and is not sent again.
 func (l *line) answer(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 	m := &l.Message
-	u := m.usage()
+	u := m.Usage.usage()
 	if !u.OK && !u.Bad && (m.StopReason == "error" || m.StopReason == "aborted") {
 		return nil, nil
 	}
@@ -277,15 +317,20 @@ func (l *line) answer(mk assembly.Maker, at int64) ([]assembly.Step, error) {
 
 // usage returns the counts of a call. Input excludes what was read and written;
 // output includes thinking.
-func (m *message) usage() assembly.Usage {
-	if m.Usage == nil {
+func (c *counts) usage() assembly.Usage {
+	if c == nil {
 		return assembly.Usage{}
 	}
 	reasoning := int64(-1)
-	if r := m.Usage.Reasoning; r != nil && *r >= 0 {
+	if r := c.Reasoning; r != nil && *r >= 0 {
 		reasoning = *r
 	}
-	return assembly.Counts(m.Usage.Input, m.Usage.Read, m.Usage.Write, m.Usage.Output, m.Usage.Sum, reasoning)
+	u := assembly.Counts(c.Input, c.Read, c.Write, c.Output, c.Sum, reasoning)
+	if n := c.Write1h; n != nil && u.OK {
+		long := min(max(0, *n), u.Write5m)
+		u.Write5m, u.Write1h, u.Assumed = u.Write5m-long, long, false
+	}
+	return u
 }
 
 // blocksOf returns the blocks of content, a string or a list; kind is that of

@@ -72,6 +72,8 @@ type Marks struct {
 	// SecondToLast puts the message marker on the last block of the second-to-last
 	// message, for forks that must not write the cache.
 	SecondToLast bool
+	// None puts no marker anywhere.
+	None bool
 	// Head are the markers before the messages, in order of position; none for one
 	// after the last entry there.
 	Head []prompt.Marker
@@ -81,7 +83,7 @@ type Marks struct {
 // position: those before the messages, then those on messages. If there are
 // more than a request may carry, the first ones are left out: assumed.
 func (c *ClaudeCode) Mark(dst []prompt.Marker, entries []prompt.Entry, m Marks) []prompt.Marker {
-	if c.MessageMarkers < 0 {
+	if c.MessageMarkers < 0 || m.None {
 		return dst
 	}
 	messages := 0
@@ -135,7 +137,11 @@ func endOfSecondToLast(entries []prompt.Entry, messages int) int {
 
 // Codex assembles requests like the Codex CLI, for a cache that needs no
 // markers. The zero value is ready to use.
-type Codex struct{}
+type Codex struct {
+	// UsageAlone takes the last usage for the size of the context, as other clients that
+	// call these caches do.
+	UsageAlone bool
+}
 
 // codexWindow is the context window the client works with, tokens: 95 % of the
 // 272,000 of its model catalogue (openai/codex#40095), as in token_count events
@@ -152,14 +158,18 @@ func (c *Codex) Mark(dst []prompt.Marker, _ []prompt.Entry, _ Marks) []prompt.Ma
 // for four bytes (openai/codex, codex-rs/core), and the reasoning ahead of the last
 // prompt by the bytes of its encrypted form: in recordings a fifth more than its tokens.
 func (c *Codex) Counting() Counting {
+	if c.UsageAlone {
+		return Counting{Unpadded: true}
+	}
 	return Counting{Trailing: true, Unpadded: true, Reasoning: 1.2}
 }
 
 // Marking returns a client other than Claude Code that marks so many messages
-// of a request, or nothing at all below zero, and counts like Claude Code's newest version.
-func Marking(messages int) *ClaudeCode {
+// of a request, or nothing at all below zero, and counts like Claude Code's newest version,
+// or takes the last usage alone.
+func Marking(messages int, usageAlone bool) *ClaudeCode {
 	c := ForVersion("")
-	c.MessageMarkers = messages
+	c.MessageMarkers, c.Count.Trailing = messages, !usageAlone
 	return c
 }
 

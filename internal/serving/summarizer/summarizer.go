@@ -32,7 +32,9 @@ type Stub struct {
 	Sizing Sizing  `yaml:"sizing" doc:"How its size is chosen: lognormal (median, sigma), fraction (share of what it replaces) or fixed (median)."`
 	Median float64 `yaml:"median" min:"0" max:"1e6" needs:"sizing=lognormal|sizing=fixed" doc:"Tokens. Fitted to 14 recorded compactions: 6.3–16.9 kB, median 11.8 kB at 0.26 tokens a byte." unit:"tokens"`
 	Sigma  float64 `yaml:"sigma" min:"0" max:"5" needs:"sizing=lognormal" doc:"Standard deviation of the logarithm of the size, from the same 14."`
-	Share  float64 `yaml:"share" min:"0" max:"1" needs:"sizing=fraction" doc:"Share of the summarised tokens, 0…1, for sizing fraction."`
+	// Recorded gives own the size of the summaries that a session's client was given.
+	Recorded bool    `yaml:"recorded" needs:"sizing=lognormal" doc:"A session whose recording has compactions keeps the mean size of their summaries in place of a drawn one, under its own client's strategy. Off, all are drawn."`
+	Share    float64 `yaml:"share" min:"0" max:"1" needs:"sizing=fraction" doc:"Share of the summarised tokens, 0…1, for sizing fraction."`
 	// Stripped is the output, as a share of the summary, that is billed and
 	// thrown away (the analysis block).
 	Stripped      float64       `yaml:"stripped" min:"0" max:"100" doc:"Output billed and thrown away (the analysis), as a share of the summary. Assumed." unit:"share"`
@@ -55,7 +57,7 @@ type Stub struct {
 // median wait of the automatic ones.
 func Default() *Stub {
 	return &Stub{
-		Median: 3070, Sigma: 0.29, Stripped: 0.6, BytesPerToken: 1 / 0.26,
+		Median: 3070, Sigma: 0.29, Recorded: true, Stripped: 0.6, BytesPerToken: 1 / 0.26,
 		FirstToken: 2e9, OutputRate: 80,
 	}
 }
@@ -87,8 +89,18 @@ func (s *Stub) Summarize(in *prompt.Intent, src draws.Source, event uint64, span
 	case logNormal:
 		size = draws.LogNormal(src.Uint64(draws.SummarySize, event), s.Median, s.Sigma)
 	}
+	recorded := s.Recorded && in.Recorded > 0 && s.Sizing == logNormal
+	if recorded {
+		size = float64(in.Recorded)
+	}
 	size = math.Max(1, math.Min(size, float64(in.Summarised)))
 	output := size * (1 + s.Stripped)
+	if in.Analysis != nil {
+		output = size * (1 + *in.Analysis)
+	}
+	if recorded && in.RecordedOutput > 0 {
+		output = float64(in.RecordedOutput)
+	}
 	if in.MaxOutput > 0 && output > float64(in.MaxOutput) {
 		// The analysis comes first (002:97): what the limit cuts off is the summary's end.
 		analysis := output - size
@@ -101,6 +113,7 @@ func (s *Stub) Summarize(in *prompt.Intent, src draws.Source, event uint64, span
 		Output:  int32(output),
 		First:   int64(s.FirstToken),
 		Total:   int64(s.FirstToken),
+		Around:  in.Around && recorded,
 		Digest:  span.ExtendInt(uint64(size)),
 	}
 	if s.OutputRate > 0 {

@@ -159,3 +159,32 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
+
+// A session's own summaries take the place of drawn ones, by default and where no other sizing is asked for; a client that
+// asks for no analysis is billed for the summary alone.
+func TestRecordedSizes(t *testing.T) {
+	none := 0.0
+	plain := prompt.Intent{Summarised: 100_000, Analysis: &none}
+	own := plain
+	own.Recorded, own.Around = 7000, true
+	output := own
+	output.RecordedOutput = 9000
+	for name, tc := range map[string]struct {
+		stub            Stub
+		in              prompt.Intent
+		summary, output int32
+		around          bool
+	}{
+		"fixed":                   {Stub{Sizing: Fixed, Median: 3000, Stripped: 0.6}, prompt.Intent{Summarised: 100_000}, 3000, 4800, false},
+		"no analysis":             {Stub{Sizing: Fixed, Median: 3000, Stripped: 0.6}, plain, 3000, 3000, false},
+		"recorded":                {*Default(), own, 7000, 7000, true},
+		"recorded output":         {*Default(), output, 7000, 9000, true},
+		"fixed whatever is known": {Stub{Sizing: Fixed, Median: 3000, Recorded: true}, output, 3000, 3000, false},
+		"off":                     {Stub{Median: 3000, Stripped: 0.6}, output, 3000, 3000, false},
+	} {
+		a := tc.stub.Summarize(&tc.in, draws.Source{}, 1, prompt.Digest{})
+		if a.Summary != tc.summary || a.Output != tc.output || a.Around != tc.around {
+			t.Errorf("%s: %d tokens of %d, around %v; want %d of %d, %v", name, a.Summary, a.Output, a.Around, tc.summary, tc.output, tc.around)
+		}
+	}
+}

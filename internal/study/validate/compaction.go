@@ -102,7 +102,7 @@ func (r *Report) CheckCompactions(config loop.Config, preset *strategies.Strateg
 	}
 	for _, s := range sessions {
 		seen := map[place]reading{}
-		of := preset.For(s.Agent, s.Version())
+		of := preset.For(s.Agent, s.Version(), s.Variant)
 		config.Profile = middling(r.profileFor(s))
 		_, behind, err := drive(config, of, s, true)
 		if err != nil {

@@ -60,7 +60,7 @@ func leftBehind(config loop.Config, p *profile.Profile, sessions []*traces.Sessi
 					continue
 				}
 				if parts == nil {
-					if _, parts, err = drive(config, own.For(s.Agent, s.Version()), s, true); err != nil {
+					if _, parts, err = drive(config, own.For(s.Agent, s.Version(), s.Variant), s, true); err != nil {
 						return nil, err
 					}
 				}

@@ -1,0 +1,61 @@
+package pi
+
+import (
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// The counts of a compaction are of one call, or of two where it cuts a turn that messages precede (pi 1.6.0: the turn's
+// beginning has a summary of its own). Writes for an hour are split from the others.
+func TestCompactionUsage(t *testing.T) {
+	const usage = `,"usage":{"input":700,"cacheRead":10,"cacheWrite":50,"cacheWrite1h":20,"output":90,"totalTokens":850}`
+	for name, tc := range map[string]struct {
+		kept  string
+		calls int32
+	}{
+		"a turn is cut":          {"e7", 2},
+		"ahead of a prompt":      {"e5", 1},
+		"the first turn is cut":  {"e3", 1},
+		"what stays is not told": {"", 1},
+	} {
+		s := newScript()
+		s.add("message", `"message":{"role":"system","content":"","sections":{"tools":"<tools></tools>"}}`)
+		s.user("one").answer(words("a"), 3, 0, 5000, 60).answer(words("b"), 3, 5000, 60, 60)
+		s.user("two").answer(words("c"), 3, 5060, 90, 60).answer(words("d"), 3, 5150, 70, 60)
+		s.add("compaction", `"summary":"S","tokensBefore":5300,"firstKeptEntryId":"`+tc.kept+`"`+usage)
+		s.user("three").answer(words("e"), 3, 0, 4000, 9)
+		got := readOne(t, s.text())
+		if len(got.Summaries) != 1 || got.Summaries[0].Calls != tc.calls || got.Summaries[0].Model != "claude-opus-5" ||
+			got.Summaries[0].Usage != (prompt.Usage{Uncached: 700, Read: 10, Write5m: 30, Write1h: 20, Output: 90}) {
+			t.Errorf("%s: %+v, want %d calls", name, got.Summaries, tc.calls)
+		}
+		if got.NumCalls() != 5 || got.Blocks[got.Threads[0].Rounds[0].Input.From].Kind != prompt.KindPrompt {
+			t.Errorf("%s: %d calls; the system prompt counts as what a person said", name, got.NumCalls())
+		}
+	}
+}
+
+// A failed answer that is taken out stays in the bill and is not sent again; calls that keep the cache warm, or that sum up
+// a branch, are calls of their own.
+func TestEditsAndCallsBeside(t *testing.T) {
+	s := newScript().user("one").answer(words("a long answer that broke off"), 3, 0, 5000, 60)
+	s.add("context_edit", `"targetId":"e2","replacement":null`)
+	s.add("usage", `"kind":"cache_warm","model":"claude-opus-5","usage":{"input":1,"cacheRead":5000,"cacheWrite":0,"output":1}`)
+	s.add("branch_summary", `"summary":"of a branch","usage":{"input":300,"cacheRead":0,"cacheWrite":0,"output":20}`)
+	s.answer(words("b"), 3, 5000, 20, 60)
+	got := readOne(t, s.text())
+	main := &got.Threads[0]
+	if n := main.Rounds[0].Reply.Len(); n != 0 || main.Rounds[0].Usage.Output != 60 || len(main.Rounds) != 2 || len(main.Events) != 0 {
+		t.Errorf("the first answer has %d blocks and %d tokens, %d calls, events %+v", n, main.Rounds[0].Usage.Output, len(main.Rounds), main.Events)
+	}
+	if u := got.Usage(); got.NumCalls() != 4 || u != (prompt.Usage{Uncached: 307, Read: 10_000, Write5m: 5020, Output: 141}) {
+		t.Errorf("%d calls of %+v", got.NumCalls(), u)
+	}
+	for _, th := range got.Threads[1:] {
+		if th.Kind != traces.ThreadAgent {
+			t.Errorf("a call beside the conversation is a thread of kind %s", th.Kind)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package strategies
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// Tokens of a client that takes four bytes for one are bytes: of rounds of 100 and 900 tokens in
+// twice the usual bytes half as many stay, of what no line shows any number.
+func TestKeptTokensOfAClient(t *testing.T) {
+	for changes, want := range map[string]int{
+		"keep: {tokens: 4000}":                                3, // 1,000 tokens and 250 unseen a round
+		"keep: {tokens: 4000, bytes_per_token: 4}":            2, // 8,000 bytes a round
+		"keep: {tokens: 4000, bytes_per_token: 8}":            4,
+		"keep: {tokens: 4000, bytes_per_token: 3.6}":          1,
+		"keep: {tokens: 4000, bytes_per_token: 8, rounds: 3}": 3,
+	} {
+		l, k := layer(t, plain+", "+changes+"}"), newTalk()
+		for range 10 {
+			k.use("Bash", "", 100).Bytes *= 2
+			k.add(prompt.KindToolResult, 900).Bytes *= 2
+			k.Context.BlockAt(k.Context.Len() - 1).Call = k.calls
+			k.add(prompt.KindUnseen, 250)
+		}
+		begin(t, l, k)
+		answer(l, k, "", 0)
+		n := 0
+		for i := range k.Context.Len() {
+			if k.Context.At(i).Kind == prompt.KindToolUse {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%s: %d rounds stay, want %d", changes, n, want)
+		}
+	}
+}
+
+// A turn whose newest part stays has a call of its own (pi 1.6.0): of the messages up to its
+// prompt the first, of the rest up to what stays the second. Both summaries, 3,000 tokens each,
+// are one message. A cut ahead of a prompt, in the first turn, or behind a summary alone takes one call.
+func TestSplitTurn(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before, after int // rounds ahead of the last prompt and behind it
+		tokens        string
+		calls         [][2]int32
+	}{
+		"cut":           {5, 5, "2000", [][2]int32{{3, 14}, {14, 21}}},
+		"cut at prompt": {5, 5, "5500", [][2]int32{{3, 14}}},
+		"earlier turn":  {5, 5, "6500", [][2]int32{{3, 12}}},
+		"one turn":      {0, 5, "2000", [][2]int32{{3, 11}}},
+	} {
+		l, k := layer(t, plain+", split_turn: true, call: [streaming], keep: {tokens: "+tc.tokens+"}}"), rounds(tc.before, 900)
+		k.add(prompt.KindPrompt, 500)
+		for range tc.after {
+			k.round("Bash", "", 900)
+		}
+		if tc.before == 0 {
+			k.Context.Truncate(3, prompt.CauseNone)
+			k.add(prompt.KindPrompt, 500)
+			for range tc.after {
+				k.round("Bash", "", 900)
+			}
+			tc.calls[0][1] = 10
+		}
+		in := begin(t, l, k)
+		var calls [][2]int32
+		out := Outcome{Verdict: Pending}
+		for out.Verdict == Pending {
+			calls = append(calls, [2]int32{in.From, in.To})
+			in, out = answer(l, k, "", 0)
+		}
+		if !slices.Equal(calls, tc.calls) || k.Boundary().Calls != len(tc.calls) {
+			t.Errorf("%s: calls %v, boundary of %d; want %v", name, calls, k.Boundary().Calls, tc.calls)
+		}
+		if got := k.Context.At(3).Tokens; got != int32(3000*len(tc.calls)) {
+			t.Errorf("%s: a summary of %d tokens, want 3,000 a call", name, got)
+		}
+	}
+}
+
+// Codex keeps what it had put into the first request beside the person's messages, and sends its
+// own summary call without tools (0.171.0).
+func TestInitialContextStays(t *testing.T) {
+	for changes, want := range map[string][]int32{
+		"keep: {user_tokens: 20000}":                {500, 600, 3000},
+		"keep: {user_tokens: 20000, initial: true}": {500, 700, 250, 600, 3000},
+		"keep: {user_tokens: 600, initial: true}":   {700, 250, 600, 3000},
+	} {
+		l, k := layer(t, plain+", call: [fork], fork: {no_tools: true}, analysis_share: 0, "+changes+"}"), newTalk()
+		k.add(prompt.KindAttachment, 700)
+		k.add(prompt.KindUnseen, 250)
+		k.round("Bash", "", 900)
+		k.add(prompt.KindAttachment, 300)
+		k.add(prompt.KindPrompt, 600)
+		k.round("Bash", "", 900)
+		in := begin(t, l, k)
+		answer(l, k, "", 0)
+		if got := k.sizes(3); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", changes, got, want)
+		}
+		if !in.NoTools || in.Analysis == nil || *in.Analysis != 0 {
+			t.Errorf("%s: %+v, want a call without tools whose answer is the summary alone", changes, in)
+		}
+	}
+}
