@@ -6,8 +6,8 @@ import (
 )
 
 // Two sessions of an agent at one provider and one at another: by hand the first two cost 10 as
-// predicted, 12 with losses and 11 as recorded, and their replications 12 or 10, 1/11 more or less
-// than recorded.
+// predicted, 12 with losses and 11 as recorded. Their replications, 12 or 10, are 11 on average: they are scaled to the expected 12, and lie
+// 1/11 around it.
 func TestScoresByAgent(t *testing.T) {
 	call := func(session, model string, predicted, loss, actual float64) Call {
 		return Call{Session: session, Agent: "a", Model: model, Class: ClassToolResult, Context: 1, Priced: true,
@@ -16,8 +16,8 @@ func TestScoresByAgent(t *testing.T) {
 	r := newReport([]Call{
 		call("1", "gpt-5.4", 4, 1, 5), call("2", "gpt-5.3-codex", 6, 1, 6), call("3", "muse", 1, 0, 1),
 	}, 0)
-	r.replicated("1", []float64{6, 5}, 5, true)
-	r.replicated("2", []float64{6, 5}, 6, false)
+	r.replicated("1", []float64{6, 5}, 5, 5, true)
+	r.replicated("2", []float64{6, 5}, 6, 7, false)
 	if len(r.Agents) != 2 {
 		t.Fatalf("%+v, want two", r.Agents)
 	}
@@ -28,7 +28,7 @@ func TestScoresByAgent(t *testing.T) {
 	for _, f := range []struct {
 		name      string
 		got, want float64
-	}{{"expected", *a.Expected, 1. / 11}, {"low", *a.Low, (10.1 - 11) / 11}, {"high", *a.High, (11.9 - 11) / 11}, {"naive", *a.Naive.Corpus, 1}} {
+	}{{"expected", *a.Expected, 1. / 11}, {"low", *a.Low, (10.1*12/11 - 11) / 11}, {"high", *a.High, (11.9*12/11 - 11) / 11}, {"naive", *a.Naive.Corpus, 1}} {
 		if math.Abs(f.got-f.want) > 1e-9 {
 			t.Errorf("%s %g, want %g", f.name, f.got, f.want)
 		}

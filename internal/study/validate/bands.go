@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
@@ -27,7 +29,7 @@ type Bands struct {
 	Replications int `json:"replications"`
 	Sessions     int `json:"sessions"`
 	Inside       int `json:"inside"` // sessions whose recorded cost lies in the 90 % band
-	// MeanCorpus is the error of the corpus with the mean of the replications.
+	// MeanCorpus is the error of the corpus with the mean of the replications, which is the expected cost.
 	MeanCorpus *float64 `json:"corpus_cost_error_mean"`
 }
 
@@ -147,10 +149,11 @@ func times(shape float64, src draws.Source) float64 {
 
 // hold compares the recorded cost of sessions with their samples.
 func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]float64) {
-	recorded := map[string]float64{} // USD
+	recorded, expected := map[string]float64{}, map[string]float64{} // USD
 	for i := range r.calls {
 		if c := &r.calls[i]; later(c) && c.Priced {
 			recorded[c.Session] += c.ActualUSD
+			expected[c.Session] += c.PredictedUSD + c.LossUSD
 		}
 	}
 	b := &Bands{Replications: replications}
@@ -170,16 +173,25 @@ func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]
 		if inside {
 			b.Inside++
 		}
-		r.replicated(s.ID, drawn, actual, inside)
-		for _, v := range samples[i] {
-			means += v / float64(len(samples[i]))
-		}
+		r.replicated(s.ID, drawn, actual, expected[s.ID], inside)
+		means += expected[s.ID]
 		total += actual
 	}
 	r.Bands, r.BandCoverage = b, share(float64(b.Inside), b.Sessions)
 	if total > 0 {
 		b.MeanCorpus = ratio(means-total, total)
 	}
+}
+
+// centred returns samples of what sessions cost together, scaled so that their mean is the expected cost, USD. In the band of one session
+// the residual of its client and late reads are what most sessions do not have; added up they would move the mean,
+// and their mean is in the expected cost already.
+func centred(samples []float64, expected float64) []float64 {
+	list := slices.Clone(samples)
+	if mean := stat.Mean(samples, nil); mean > 0 && expected > 0 {
+		floats.Scale(expected/mean, list)
+	}
+	return list
 }
 
 // laterInput returns the simulated input cost of the conversation's calls that

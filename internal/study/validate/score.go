@@ -198,8 +198,9 @@ type AgentScore struct {
 	Inside int `json:"band_inside"`
 	Banded int `json:"band_sessions"`
 
-	samples []float64 // costs of all banded sessions by replication, USD
-	actual  float64   // their recorded cost, USD
+	samples  []float64 // costs of all banded sessions by replication, USD
+	actual   float64   // their recorded cost, USD
+	expected float64   // and the predicted one, losses included, USD
 }
 
 // agents scores the sessions by agent and provider.
@@ -230,9 +231,9 @@ func (r *Report) agents() {
 	}
 }
 
-// replicated adds the replications of a session with the recorded cost actual, USD, to those of
+// replicated adds the replications of a session with the recorded and the expected cost, USD, to those of
 // its agent.
-func (r *Report) replicated(session string, samples []float64, actual float64, inside bool) {
+func (r *Report) replicated(session string, samples []float64, actual, expected float64, inside bool) {
 	k, ok := r.agentOf[session]
 	if !ok {
 		return
@@ -242,14 +243,14 @@ func (r *Report) replicated(session string, samples []float64, actual float64, i
 	if inside {
 		a.Inside++
 	}
-	a.actual += actual
+	a.actual, a.expected = a.actual+actual, a.expected+expected
 	if a.samples == nil {
 		a.samples = make([]float64, len(samples))
 	}
 	for i, usd := range samples {
 		a.samples[i] += usd
 	}
-	sorted := slices.Sorted(slices.Values(a.samples))
+	sorted := slices.Sorted(slices.Values(centred(a.samples, a.expected)))
 	a.Low = ratio(stats.Quantile(sorted, bandLevel/2)-a.actual, a.actual)
 	a.High = ratio(stats.Quantile(sorted, 1-bandLevel/2)-a.actual, a.actual)
 }
