@@ -249,6 +249,9 @@ type Round struct {
 	// and Verdict is what the server said of the request's prefix.
 	Signs   Signs
 	Verdict Verdict
+	// Parted says that Verdict is no word of the server's: the requests in the log show it. It is where they part,
+	// from 1: the message, or the byte of the system prompt. 0 where the server said it.
+	Parted int32
 }
 
 // Counted reports whether the log has the input of the call by itself.

@@ -120,6 +120,7 @@ type Call struct {
 	ID, Model, Version string
 	Place
 	Usage
+	Parted   int32 // as traces.Round has it
 	Verdict  traces.Verdict
 	Advice   []Advice
 	Fallback bool // another model refused the request first

@@ -240,7 +240,7 @@ func (e *emitter) round(t *Thread, r int, before int64, events []Event) traces.R
 	out := traces.Round{
 		ID: rd.ID, Logged: rd.Output, At: rd.InputAt, Line: rd.Line, File: e.files[rd.Source],
 		Model: e.intern(e.models, &e.out.Models, cmp.Or(rd.Model, unnamed), "models"), Trigger: traces.TriggerOther,
-		Signs: rd.Signs, Verdict: rd.Verdict,
+		Signs: rd.Signs, Verdict: rd.Verdict, Parted: rd.Parted,
 	}
 	if rd.OK {
 		out.Usage, out.Tail = rd.Usage.Usage, int32(rd.tail)

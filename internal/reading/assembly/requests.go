@@ -28,6 +28,8 @@ type Request struct {
 	Head    prompt.Digest // of tools and system prompt, zero if they are not shown
 	// Ahead are blocks of tools and system prompt, without sizes; see Show.
 	Ahead []Block
+	// System is the text of the system prompt, to find where it changed; nil if it is not kept.
+	System []byte
 	// Messages are all that was sent, nil if they are not shown. Then Results are
 	// those of the tools of the call before.
 	Messages  []*Message
@@ -85,6 +87,7 @@ type placed struct {
 	stayed  []*Message // of a compaction: messages that the history had
 	summary *Message
 	verdict traces.Verdict
+	parted  int32
 	answers bool // no messages are shown, and the reply before it calls tools
 }
 
@@ -195,6 +198,7 @@ func (h *history) follow(i int, r *Request) {
 	p := placed{Request: r, parent: int32(i), fresh: rest[answer:], compact: r.Compacted}
 	if r.Whole {
 		p.verdict = p.changed(h.calls[i].Request)
+		p.parted = p.parts(h.calls[i].Request)
 	}
 	h.calls = append(h.calls, p)
 }
@@ -214,6 +218,18 @@ func (p *placed) changed(before *Request) traces.Verdict {
 		return traces.VerdictMessages
 	}
 	return traces.VerdictSame
+}
+
+// parts returns where a request parts from the one before it: the message, or the byte of the system prompt, from 1.
+func (p *placed) parts(before *Request) int32 {
+	if p.verdict != traces.VerdictSystem {
+		return int32(common(p.Messages, before.Messages)) + 1
+	}
+	n := 0
+	for n < min(len(p.System), len(before.System)) && p.System[n] == before.System[n] {
+		n++
+	}
+	return int32(n) + 1
 }
 
 // tools returns the blocks of tools at the beginning of a head.
@@ -366,6 +382,6 @@ func (p *placed) steps() []Step {
 	}
 	add(input)
 	add(Step{Kind: StepReply, At: p.End, First: p.First, ID: p.ID, Blocks: slices.Clone(p.Reply)})
-	add(Step{Kind: StepCount, At: p.End, ID: p.ID, Model: p.Model, Usage: p.Usage, Summaries: p.Summaries, Final: p.Usage.OK && !p.Open, Verdict: p.verdict})
+	add(Step{Kind: StepCount, At: p.End, ID: p.ID, Model: p.Model, Usage: p.Usage, Summaries: p.Summaries, Final: p.Usage.OK && !p.Open, Verdict: p.verdict, Parted: p.parted})
 	return steps
 }

@@ -39,6 +39,7 @@ type Step struct {
 	Summaries []Usage
 	// Verdict is what the log says, or shows, of a call's prefix.
 	Verdict traces.Verdict
+	Parted  int32 // as traces.Round has it
 	Manual  bool  // a compaction that a person asked for
 	Calls   int32 // that Usage adds up, where a summary took several; 0 is one
 	Tokens  int32 // of the context before a compaction, as the client counted them
@@ -170,7 +171,7 @@ func (t *Rounds) startNext() {
 func (t *Rounds) count(s *Step) {
 	r := t.open
 	r.Usage, r.Final, r.Model, r.Version, r.Project, r.Source = s.Usage, s.Final, s.Model, t.Version, t.Project, s.Source
-	r.Verdict, r.Summaries = s.Verdict, s.Summaries
+	r.Verdict, r.Parted, r.Summaries = s.Verdict, s.Parted, s.Summaries
 	if r.Line == 0 {
 		r.Line = s.Line
 	}

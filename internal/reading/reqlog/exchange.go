@@ -178,7 +178,11 @@ func (f *file) ask(c *call, body []byte) {
 	}
 	for i, v := range [...][]byte{tools, system} {
 		if len(v) > 0 && v[0] != 'n' {
-			c.Show([...]prompt.Kind{prompt.KindTools, prompt.KindSystem}[i], f.unmarked(v))
+			v = f.unmarked(v)
+			if i == 1 {
+				c.System = f.kept(v)
+			}
+			c.Show([...]prompt.Kind{prompt.KindTools, prompt.KindSystem}[i], v)
 		}
 	}
 }
@@ -197,6 +201,21 @@ func (f *file) unmarked(v []byte) []byte {
 		f.heads[d] = marker.ReplaceAll(v, nil)
 	}
 	return f.heads[d]
+}
+
+// maxKept is the longest system prompt that is kept, bytes.
+const maxKept = 256 << 10
+
+// kept returns a copy of a system prompt that all requests with it share, nil for a long one.
+func (f *file) kept(system []byte) []byte {
+	if len(system) > maxKept {
+		return nil
+	}
+	d := prompt.DigestBytes(system)
+	if f.systems[d] == nil {
+		f.systems[d] = bytes.Clone(system)
+	}
+	return f.systems[d]
 }
 
 // list takes the messages of a request. It returns those of the system at their beginning.

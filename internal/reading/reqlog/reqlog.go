@@ -70,13 +70,14 @@ type file struct {
 	*assembly.Log
 	calls   []*call
 	heads   map[prompt.Digest][]byte // without markers, by the digests of their JSON
+	systems map[prompt.Digest][]byte // system prompts, by their digests
 	scratch [2][]byte                // of bodies that are texts
 	others  int                      // exchanges that are no calls of a model
 	cut     int                      // requests that are cut off
 }
 
 func newFile(f *assembly.File) *file {
-	return &file{Log: assembly.NewLog(f), heads: map[prompt.Digest][]byte{}}
+	return &file{Log: assembly.NewLog(f), heads: map[prompt.Digest][]byte{}, systems: map[prompt.Digest][]byte{}}
 }
 
 var errNoExchanges = errors.New("it holds no requests to a model")

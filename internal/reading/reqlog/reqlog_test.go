@@ -229,6 +229,9 @@ func TestConversations(t *testing.T) {
 	if len(s.Threads) != 2 || s.Threads[1].Kind != traces.ThreadAgent || len(s.Threads[0].Rounds) != 4 || len(s.Threads[0].Events) == 0 {
 		t.Fatalf("%d threads, %d calls, events %+v", len(s.Threads), len(s.Threads[0].Rounds), s.Threads[0].Events)
 	}
+	if at := s.Threads[0].Rounds[2].Parted; at < 2 {
+		t.Errorf("the system prompt parts at byte %d, want behind the first", at)
+	}
 	if v := s.Threads[0].Rounds[2].Verdict; v != traces.VerdictSystem {
 		t.Errorf("the system prompt changed: %v", v)
 	}

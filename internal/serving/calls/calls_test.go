@@ -85,6 +85,23 @@ func TestFirstCallOfAFork(t *testing.T) {
 	}
 }
 
+// Evidence is the server's word only where the server said it, else what the bodies show, with the place where they part.
+func TestEvidenceSaysWhoSaysIt(t *testing.T) {
+	for want, r := range map[string]traces.Round{
+		"the server says that the system prompt changed":                     {Verdict: traces.VerdictSystem},
+		"the bodies show that the system prompt changed, from byte 7,228 on": {Verdict: traces.VerdictSystem, Parted: 7228},
+		"the bodies show that the messages changed, from message 3 on":       {Verdict: traces.VerdictMessages, Parted: 3},
+		"the bodies show that the tools changed":                             {Verdict: traces.VerdictTools, Parted: 1},
+		"inside the lifetime, no visible reason":                             {Verdict: traces.VerdictSame, Parted: 9},
+	} {
+		s := session(traces.AgentClaudeCode, "claude-opus-4-5-20251101", prompt.Usage{Write5m: 100_000}, prompt.Usage{Write5m: 110_000})
+		s.Threads[0].Rounds[1].Verdict, s.Threads[0].Rounds[1].Parted = r.Verdict, r.Parted
+		if got := Of(s, prices(t)).Threads[0][1].Evidence(); !strings.HasPrefix(got, want+", 1 m") {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // An automatic cache reads in steps: 1,024 tokens short are no miss, and one more is.
 func TestSteps(t *testing.T) {
 	for _, test := range []struct{ read, missed int64 }{{8976, 0}, {8975, 1025}} {

@@ -37,7 +37,7 @@ const (
 	CauseModel      Cause = "model"         // another model
 	CauseLongPause  Cause = "pause_over_1h" // longer than any lifetime on offer
 	CauseShortPause Cause = "pause_over_5m" // an entry that lived 5 minutes; one with an hour would have lasted
-	CauseMessages   Cause = "messages"      // the server says that the client changed its messages
+	CauseMessages   Cause = "messages"      // the server says, or the bodies show, that the client changed its messages
 	CauseSystem     Cause = "system"        // or its system prompt
 	CauseTools      Cause = "tools"         // or its tools
 	CauseThinking   Cause = "thinking"      // thinking was switched on or off, in clients where that costs
@@ -113,9 +113,9 @@ var phrases = map[Cause]string{
 	CauseModel:      "another model",
 	CauseLongPause:  "a pause over an hour",
 	CauseShortPause: "a pause over 5 minutes, 5-minute entries",
-	CauseMessages:   "the server says that the messages changed",
-	CauseSystem:     "the server says that the system prompt changed",
-	CauseTools:      "the server says that the tools changed",
+	CauseMessages:   "the messages changed",
+	CauseSystem:     "the system prompt changed",
+	CauseTools:      "the tools changed",
 	CauseThinking:   "thinking was switched on or off",
 	CauseInside:     "inside the lifetime, no visible reason",
 	CauseTail:       "a small fall inside the lifetime",
@@ -132,10 +132,33 @@ func (c *Call) Evidence() string {
 		return ""
 	}
 	text := phrases[c.Cause()]
+	if named := verdicts[c.Recorded.Verdict]; named != "" && named == c.Cause() {
+		text = c.says() + text + c.place()
+	}
 	if c.Gap >= 0 && !c.Back {
 		text += ", " + document.Seconds(float64(c.Gap)/1e9) + " after the last response"
 	}
 	return text
+}
+
+// says begins what is known of a change: who says it.
+func (c *Call) says() string {
+	if c.Recorded.Parted > 0 {
+		return "the bodies show that "
+	}
+	return "the server says that "
+}
+
+// place says where the bodies part, "" where that is not known.
+func (c *Call) place() string {
+	at := int64(c.Recorded.Parted)
+	switch {
+	case c.Recorded.Verdict == traces.VerdictMessages && at > 0:
+		return ", from message " + document.Whole(at) + " on"
+	case c.Recorded.Verdict == traces.VerdictSystem && at > 1:
+		return ", from byte " + document.Whole(at) + " on"
+	}
+	return ""
 }
 
 // Word is the word for a class of misses in texts, of the bill and of the model alike.

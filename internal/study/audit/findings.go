@@ -70,9 +70,9 @@ func (e *evidence) findings(r *Report, t *toolResults, top int) {
 		title string
 	}{
 		{calls.CauseLongPause, "Pauses of more than an hour: the context is written again"},
-		{calls.CauseMessages, "Messages that the client changed are written again, as the server says"},
-		{calls.CauseSystem, "A changed system prompt: the context is written again, as the server says"},
-		{calls.CauseTools, "Changed tools: the context is written again, as the server says"},
+		{calls.CauseMessages, "Messages that the client changed are written again"},
+		{calls.CauseSystem, "A changed system prompt: the context is written again"},
+		{calls.CauseTools, "Changed tools: the context is written again"},
 		{calls.CauseThinking, "Thinking switched on or off: the messages are written again"},
 		{calls.CauseInside, "Misses inside the lifetime that was paid for, cause not logged"},
 		{calls.CauseCompaction, "Compactions: what is left of the context is written again"},

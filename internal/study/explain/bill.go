@@ -63,7 +63,7 @@ func billedOf(l *calls.Call) *studies.Billed {
 		MissUSD: l.MissUSD, Evidence: l.Evidence(),
 	}
 	b.Left, b.Missed, b.Cause = l.Left, l.Missed, l.Class().String()
-	if l.Recorded.Verdict > traces.VerdictSame {
+	if l.Recorded.Verdict > traces.VerdictSame && l.Recorded.Parted == 0 {
 		b.Server = l.Recorded.Verdict.String()
 	}
 	in := l.Recorded.Input

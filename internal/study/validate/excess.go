@@ -21,8 +21,8 @@ const (
 	CauseNone     Cause = iota
 	CauseUnasked        // the client neither reads nor writes
 	CauseEvery          // calls in a row read the same part and never the messages
-	CauseHead           // the server says that the system prompt or the tools changed
-	CauseMessages       // the server says that the messages changed, or the context was edited
+	CauseHead           // the server says, or the bodies show, that the system prompt or the tools changed
+	CauseMessages       // the server says, or the bodies show, that the messages changed, or the context was edited
 	CauseExpiry         // the pause was longer than the lifetime
 	CauseLost           // within the lifetime, and no line says why
 	CauseTail           // the head and most messages are read, and not the last ones
@@ -34,7 +34,7 @@ var causeWords = [NumCauses]string{
 	"calls that read what was predicted",
 	"the client does not ask for the cache: nothing is read or written",
 	"something before the messages changes with every call",
-	"the system prompt or the tools changed, as the server says",
+	"the system prompt or the tools changed",
 	"messages that were sent before changed",
 	"more is lost after pauses over the lifetime than predicted",
 	"calls within the lifetime did not read what was cached, for no visible reason",
