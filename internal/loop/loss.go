@@ -25,7 +25,18 @@ func (l *Loop) lossRate(t *thread, model string) float64 {
 	c := profile.Case{Automatic: s.automatic, Prompt: asked, Agent: t.agent(), Gap: l.clock.now - t.lastEnd, Ordinal: int(t.round)}
 	share, kept := p.Losses.Rate(&c)
 	t.automatic.kept = kept
-	return min(1, share*s.lossTimes(p, model))
+	if asked || t.agent() || !agents.ClaudeCode(s.session) {
+		return min(1, share*s.lossTimes(p, model))
+	}
+	return min(1, share*s.ownTimes(p))
+}
+
+// ownTimes returns what conversations of the session's person lose after tool results in proportion to the share of everybody.
+func (s *replay) ownTimes(p *profile.Profile) float64 {
+	if s.own == 0 {
+		s.own = p.OwnTimes(profile.Key(s.session.User()), profile.Key(prompt.DigestString(s.session.ID)))
+	}
+	return s.own
 }
 
 // lossTimes returns what calls of the session lose in proportion to the shares of the profile, which are Claude Code's own.

@@ -55,6 +55,7 @@ type replay struct {
 	told      traces.Announced // what the client announces
 	scaled    string           // the model that scale is of
 	scale     float64          // of the losses
+	own       float64          // of the losses of the session's person; 0 before it is asked for
 	arena     prompt.Arena
 	children  []int32 // threads by parent and parent round
 	models    models
@@ -96,7 +97,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.count = s.assembly.Count.Over(s.client.Counting())
 	s.named = agents.ClaudeCode(session)
 	s.latch, s.overage, s.contents = client.Latch{}, s.assembly.TTL.Overage, 0
-	s.scaled, s.scale = "", 1
+	s.scaled, s.scale, s.own = "", 1, 0
 	s.server = l.serverOf(session, s.assembly.Provider)
 	s.automatic, s.unwritten = l.config.cache(session) == traces.CacheAutomatic, l.config.unwritten(session)
 	s.written = l.config.written(session)

@@ -44,6 +44,7 @@ func Learn(
 	p := *base
 	p.Learn(first.Claude, first.Codex)
 	p.LearnLosses(first.Shown)
+	p.LearnOwn(first.Own)
 	sample, err := learned.sample(&p, sessions)
 	if err != nil || len(sample) == 0 {
 		return &p, learned, err

@@ -17,6 +17,7 @@ type Losses struct {
 	Marked    Places  `yaml:"marked_caches,omitempty"`
 	Automatic Places  `yaml:"automatic_caches,omitempty"`
 	Sessions  []Shown `yaml:"sessions,omitempty"`
+	Persons   []Own   `yaml:"persons,omitempty"`
 }
 
 // Places are shares by what a call answers and by the time since the last response ended.

@@ -15,6 +15,7 @@ import (
 type Openings struct {
 	Claude, Codex []FirstRead
 	Shown         []Shown
+	Own           []Own // of Claude Code's sessions
 }
 
 // OpeningsOf returns the openings of sessions; bodies that are not in memory are loaded one by one.
@@ -33,7 +34,7 @@ func OpeningsOf(sessions []*traces.Session) (*Openings, error) {
 // Join adds the openings of other sessions.
 func (o *Openings) Join(p *Openings) {
 	o.Claude, o.Codex = append(o.Claude, p.Claude...), append(o.Codex, p.Codex...)
-	o.Shown = append(o.Shown, p.Shown...)
+	o.Shown, o.Own = append(o.Shown, p.Shown...), append(o.Own, p.Own...)
 }
 
 // Add adds the opening of a session whose body is in memory.
@@ -43,6 +44,11 @@ func (o *Openings) Add(s *traces.Session) {
 	}
 	if x := ShownBy(s); !agents.ClaudeCode(s) && x.Early+x.Later+x.Opened > 0 && Invented(s) == "" {
 		o.Shown = append(o.Shown, x)
+	}
+	if agents.ClaudeCode(s) {
+		if own, ok := OwnBy(s); ok {
+			o.Own = append(o.Own, own)
+		}
 	}
 	if s.Threads[0].Kind != traces.ThreadMain {
 		return
