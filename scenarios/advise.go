@@ -34,8 +34,10 @@ type AgentAdvice struct {
 	Title    string `json:"title"`
 	Version  string `json:"version"` // the newest among the sessions; "" for unknown
 	Sessions int    `json:"sessions"`
-	// Uncounted are further sessions, whose logs have no token counts: nothing is known of what they cost.
-	Uncounted int `json:"sessions_without_usage,omitempty"`
+	// Uncounted are further sessions, whose logs have no counts of input: they are not simulated, and all that is known
+	// of their bill is what their outputs cost.
+	Uncounted    int     `json:"sessions_without_usage,omitempty"`
+	UncountedUSD float64 `json:"sessions_without_usage_usd,omitzero"`
 	// Bare counts the calls of Sessions whose input is in no log, such as those after the last shutdown of the Copilot CLI.
 	Bare int `json:"calls_without_input,omitempty"`
 	// Single are those of Sessions with one call, Textless those without texts, of which it is not known what
@@ -75,7 +77,7 @@ type Change struct {
 	SavesUSD float64 `json:"saves_usd"` // on all sessions, as sim run shows it
 	// Unseen is what it saves on sessions that were not used to choose it, as a
 	// share of their cost, with its 95 % interval; Detectable is the smallest share that four of
-	// five such sets of sessions show.
+	// five such sets of sessions show, 0 where too few sessions differ to say.
 	Unseen     float64 `json:"unseen_share"`
 	Low        float64 `json:"unseen_low"`
 	High       float64 `json:"unseen_high"`
@@ -150,7 +152,7 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 			return nil, fmt.Errorf("advice for %s: %w", name, err)
 		}
 		a.Agents = append(a.Agents, *one)
-		a.PaidUSD += one.PaidUSD
+		a.PaidUSD += one.PaidUSD + one.UncountedUSD
 		a.DerivedUSD += one.DerivedUSD
 	}
 	slices.SortStableFunc(a.Agents, func(x, y AgentAdvice) int { return cmp.Compare(y.PaidUSD, x.PaidUSD) })
@@ -158,11 +160,21 @@ func (p *Plan) Advise(ctx context.Context, corpus *traces.Corpus) (*Advice, erro
 }
 
 func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []*traces.Session) (*AgentAdvice, error) {
-	all := len(sessions)
+	one := &AgentAdvice{Agent: agent.Name, Title: agent.Title}
+	for _, s := range sessions {
+		if !uncounted(s) {
+			continue
+		}
+		whole, err := s.Load()
+		if err != nil {
+			return nil, err
+		}
+		bill := loop.Billed(whole, p.Prices, time.Time{})
+		one.Uncounted, one.UncountedUSD = one.Uncounted+1, one.UncountedUSD+bill.CostUSD()
+	}
 	sessions = slices.DeleteFunc(sessions, uncounted)
 	slices.SortStableFunc(sessions, func(a, b *traces.Session) int { return cmp.Compare(a.Start, b.Start) })
-	one := &AgentAdvice{Agent: agent.Name, Title: agent.Title, Sessions: len(sessions), Uncounted: all - len(sessions)}
-	if len(sessions) == 0 {
+	if one.Sessions = len(sessions); len(sessions) == 0 {
 		return one, nil
 	}
 	one.count(sessions)

@@ -153,7 +153,11 @@ func (c *Change) judge(costs [][]float64) {
 	if c.verdict = g.Verdict; math.IsNaN(g.Share) || math.IsInf(g.Low, 0) {
 		return // nothing costs anything, or no session costs anything else
 	}
-	c.Unseen, c.Low, c.High, c.Detectable = g.Share, g.Low, g.High, g.Detectable
+	c.Unseen, c.Low, c.High = g.Share, g.Low, g.High
+	if math.IsNaN(g.Detectable) {
+		return
+	}
+	c.Detectable = g.Detectable
 	if c.verdict <= stats.Chance && c.Unseen > 0 {
 		wide := c.Detectable / c.Unseen
 		c.More = max(0, int(math.Ceil(float64(len(costs[0]))*(wide*wide-1)))) // what can be seen shrinks as 1/√n

@@ -55,7 +55,13 @@ func (x *AgentAdvice) known() bool { return x.Sessions > 0 && !x.priceless() }
 // lacks says in a line each what the sessions do not have, and what that takes from the figures.
 func (x *AgentAdvice) lacks() (lines []string) {
 	if x.Uncounted > 0 && x.Sessions > 0 {
-		lines = append(lines, document.Count(x.Uncounted, "more session")+" without token counts: left out, as nothing is known of what they cost.")
+		text := document.Count(x.Uncounted, "more session") + " without counts of input: left out, "
+		if x.UncountedUSD > 0 {
+			text += "and only the total has their outputs, " + cents(x.UncountedUSD) + "."
+		} else {
+			text += "as nothing is known of what they cost."
+		}
+		lines = append(lines, text)
 	}
 	if x.Bare > 0 {
 		lines = append(lines, fmt.Sprintf("%d of %s without counts of their input: they are in SIMULATED and not in PAID, so the model error is not known.",
