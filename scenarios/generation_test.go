@@ -24,7 +24,7 @@ func TestOwnIsOfEachClient(t *testing.T) {
 		"2.1.10":  {"claude-code/2.1", "claude-code/2.1 for 1 session"},
 		"2.1.40":  {"claude-code/2026-03", "claude-code/2026-03 for 1 session"},
 		"2.1.150": {"claude-code/2026-08", "1 session under the generation nearest to a version whose own is not known"},
-		"2.1.300": {"claude-code/2026-10", "claude-code/2026-10 for 1 session"},
+		"2.1.300": {"claude-code/2026-11", "claude-code/2026-11 for 1 session"},
 	} {
 		corpus := samples(t, "long-refactor")
 		for _, s := range corpus.Sessions {

@@ -17,6 +17,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // Sight is what must be known of a session before the first is simulated, and its billed
@@ -48,8 +49,12 @@ type windows map[ModelWindow]bool
 
 // windowsOf returns the windows that models have in a session.
 func windowsOf(s *traces.Session) (list []ModelWindow) {
+	known := new(client.ClaudeCode)
+	if agents.ClaudeCode(s) {
+		known = client.ForVersion(s.Version())
+	}
 	for _, model := range s.Models {
-		list = append(list, ModelWindow{model, loop.RecordedWindow(s, new(client.ClaudeCode).Window(model))})
+		list = append(list, ModelWindow{model, loop.RecordedWindow(s, model, known.Window(model))})
 	}
 	return list
 }

@@ -1,6 +1,7 @@
 package strategies
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -21,7 +22,7 @@ type attachments struct {
 	ToolDelta  *int32      `yaml:"tool_delta" doc:"tokens that announce tools loaded later; null for those of the recording or, if it shows none, of recordings of the version" unit:"tokens" min:"0" off:"0"`
 	AgentDelta *int32      `yaml:"agent_delta" doc:"tokens that announce kinds of agents; null as for tools" unit:"tokens" min:"0" off:"0"`
 	MCPDelta   *int32      `yaml:"mcp_delta" doc:"tokens of instructions of MCP servers; null as for tools" unit:"tokens" min:"0" off:"0"`
-	Listing    int32       `yaml:"skill_listing" doc:"tokens of the listing of all skills" unit:"tokens" min:"0" needs:"resend_skill_listing"`
+	Listing    int32       `yaml:"skill_listing" doc:"tokens of the listing of all skills, where the recording shows none" unit:"tokens" min:"0" needs:"resend_skill_listing"`
 	Relist     bool        `yaml:"resend_skill_listing" doc:"send that listing again"`
 	Reminders  int32       `yaml:"reminders" doc:"tokens of other reminders that are sent anew" unit:"tokens" min:"0"`
 }
@@ -61,7 +62,7 @@ func (p *attachments) most() int64 {
 // attach returns what comes back when the entries [from, to) are compacted, and
 // the number of files among it. Files in kept, by object, do not come back.
 func (p *attachments) attach(t *Turn, from, to int, kept []int32, c *Carried) ([]prompt.Ref, int) {
-	refs := p.Files.restore(t, from, to, kept)
+	refs := p.Files.restore(t, from, to, kept, c.changed)
 	files := len(refs)
 	arena := t.Context.Arena()
 	whole := func(m memory) { refs = append(refs, arena.Add(m.block(m.tokens))) }
@@ -74,7 +75,9 @@ func (p *attachments) attach(t *Turn, from, to int, kept []int32, c *Carried) ([
 	}
 	listing := int32(0)
 	if p.Relist {
-		listing = p.Listing
+		if listing = p.Listing; t.Listing > 0 {
+			listing = t.Listing
+		}
 	}
 	planMode := int32(0)
 	if c.planMode {
@@ -136,6 +139,9 @@ type fileBudget struct {
 	Count      int        `yaml:"count" doc:"files that may come back" unit:"files" min:"0" off:"0"`
 	Each       int32      `yaml:"each" doc:"tokens of a file that comes back whole" unit:"tokens" min:"0" needs:"count"`
 	OverEach   overEach   `yaml:"over_each" doc:"a file larger than each: cut it, name it alone, or what the version of the client does" needs:"count"`
+	Bytes      bool       `yaml:"by_bytes" doc:"a file has the tokens of its bytes at the rate of the recording's results" needs:"count"`
+	Shown      float64    `yaml:"shown" doc:"share of the files that a command alone has shown (cat FILE) which come back too, 0…1" unit:"share" min:"0" max:"1" off:"0" needs:"count"`
+	Changed    bool       `yaml:"changed_first" doc:"the files that were changed last come first, as the client orders them by their time on disk, and behind them those that were read last; what a compaction restored counts no more" needs:"count"`
 	Total      int32      `yaml:"total" doc:"tokens of all files" unit:"tokens" min:"0" needs:"count"`
 	OverBudget overBudget `yaml:"over_budget" doc:"a file that does not fit the total: skip it and go on, or stop" needs:"count"`
 }
@@ -168,6 +174,13 @@ func (overEach) Names() []string { return []string{"cut", "name", "version"} }
 // nameTokens is what a reminder weighs that names a file and asks to read it; assumed.
 const nameTokens = 60
 
+// What a restored file has beyond what the conversation saw, in Claude Code 2.1.332: the client's words around it, bytes,
+// and the line numbers of one that a command had shown without them, as a share of its bytes.
+const (
+	readWords   = 200
+	lineNumbers = 0.09
+)
+
 // names reports whether files that are larger than each are named alone.
 func (b *fileBudget) names(t *Turn) bool {
 	return b.OverEach == overEachName || b.OverEach == overEachVersion && namesLargeFiles(t.Version)
@@ -185,12 +198,12 @@ func namesLargeFiles(release string) bool {
 // restore returns blocks for the files accessed last among the entries [from, to):
 // read, edited or written (000:468; 002:158), newest first, without those that kept
 // messages show. A file is read again as it is now.
-func (b *fileBudget) restore(t *Turn, from, to int, kept []int32) []prompt.Ref {
+func (b *fileBudget) restore(t *Turn, from, to int, kept, changed []int32) []prompt.Ref {
 	var refs []prompt.Ref
 	seen := slices.Clone(kept)
 	left, n := b.Total, 0
-	accesses, names := accessesOf(t, from, to), b.names(t)
-	for _, file := range slices.Backward(accesses) {
+	accesses, names := b.accesses(t, from, to), b.names(t)
+	for _, file := range b.newest(accesses, changed) {
 		if n == b.Count {
 			break
 		}
@@ -199,9 +212,16 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept []int32) []prompt.Ref {
 		}
 		seen = append(seen, file.Object)
 		size, identity := asItIsNow(file.Object, accesses)
-		tokens := min(size.tokens, b.Each)
+		if b.Bytes && t.PerByte > 0 {
+			if file.Op == prompt.OpExec {
+				size.bytes += int32(lineNumbers * float64(size.bytes))
+			}
+			size.bytes += readWords
+			size.tokens = int32(float64(size.bytes)*t.PerByte + 0.5)
+		}
+		tokens, named := min(size.tokens, b.Each), false
 		if names && max(int64(size.tokens), ends(file.Object, accesses)) > int64(b.Each) {
-			tokens = min(b.Each, nameTokens)
+			tokens, named = min(b.Each, nameTokens), true
 		}
 		if tokens == 0 {
 			continue // empty by now, or never seen whole
@@ -216,6 +236,10 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept []int32) []prompt.Ref {
 		left -= tokens
 		a := size.block(tokens)
 		a.Digest = a.Digest.Extend(identity)
+		if b.Changed && named { // the client forgets that it read the file
+			refs = append(refs, t.Context.Arena().Add(a))
+			continue
+		}
 		a.Object, a.Op = file.Object, prompt.OpRead
 		if file.Op == prompt.OpRead {
 			a.Tool = file.Tool
@@ -225,23 +249,49 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept []int32) []prompt.Ref {
 	return refs
 }
 
-// accessesOf returns the blocks of the entries [from, to) that end an access to a file: a
-// read, an edit or a write without error.
-func accessesOf(t *Turn, from, to int) []*prompt.Block {
+// newest returns accesses in the order in which files come back; changed are the objects of files in the order of their
+// last change.
+func (b *fileBudget) newest(accesses []*prompt.Block, changed []int32) []*prompt.Block {
+	list := slices.Clone(accesses)
+	slices.Reverse(list)
+	if b.Changed {
+		slices.SortStableFunc(list, func(x, y *prompt.Block) int {
+			return cmp.Compare(slices.Index(changed, y.Object), slices.Index(changed, x.Object))
+		})
+	}
+	return list
+}
+
+// accesses returns the blocks of the entries [from, to) that end an access to a file: a
+// read, an edit or a write without error, and in a share of the cases a command that shows the file.
+func (b *fileBudget) accesses(t *Turn, from, to int) []*prompt.Block {
 	list := make([]*prompt.Block, 0, 8+(to-from)/4)
 	for i := from; i < to; i++ {
-		k := t.Context.At(i).Kind
-		if k != prompt.KindToolResult && k != prompt.KindAttachment {
+		k, block := t.Context.At(i).Kind, t.Context.BlockAt(i)
+		if !reached(block) {
 			continue
 		}
-		b := t.Context.BlockAt(i)
-		wrote := k == prompt.KindToolResult && (b.Op == prompt.OpEdit || b.Op == prompt.OpWrite)
-		if (wrote || b.Op == prompt.OpRead) && reached(b) {
-			list = append(list, b)
+		switch k {
+		case prompt.KindToolResult:
+			switch block.Op {
+			case prompt.OpRead, prompt.OpEdit, prompt.OpWrite:
+				list = append(list, block)
+			case prompt.OpExec:
+				if unit(block.Digest) < b.Shown {
+					list = append(list, block)
+				}
+			}
+		case prompt.KindAttachment:
+			if block.Op == prompt.OpRead && !(b.Changed && block.Flags&prompt.FlagMeta != 0) {
+				list = append(list, block)
+			}
 		}
 	}
 	return list
 }
+
+// unit returns a number of 0…1 that depends on a digest alone.
+func unit(d prompt.Digest) float64 { return float64(d.Lo>>11) / (1 << 53) }
 
 // isRead reports whether the entry at position i shows a file that a client
 // would restore: read without error, or restored before. A stub that says that the file
@@ -308,6 +358,7 @@ func ends(object int32, accesses []*prompt.Block) (tokens int64) {
 // of Claude Code that are about to be compacted. The zero value holds nothing.
 type Carried struct {
 	skills   []memory // by last invocation, oldest first
+	changed  []int32  // objects of the files that were edited or written, by their last change
 	plan     memory
 	todos    memory
 	planMode bool
@@ -315,9 +366,9 @@ type Carried struct {
 
 // CopyFrom makes c an independent copy of o.
 func (c *Carried) CopyFrom(o *Carried) {
-	skills := append(c.skills[:0], o.skills...)
+	skills, changed := append(c.skills[:0], o.skills...), append(c.changed[:0], o.changed...)
 	*c = *o
-	c.skills = skills
+	c.skills, c.changed = skills, changed
 }
 
 // carriedOr returns what the thread carries, or own where each layer keeps its own.
@@ -373,6 +424,9 @@ func (c *Carried) gather(t *Turn, from, to int) {
 		case prompt.KindToolUse:
 			c.note(t, b)
 		case prompt.KindToolResult:
+			if (b.Op == prompt.OpEdit || b.Op == prompt.OpWrite) && reached(b) {
+				c.changed = append(slices.DeleteFunc(c.changed, func(o int32) bool { return o == b.Object }), b.Object)
+			}
 			if t.tool(b) == "Skill" && b.Flags&prompt.FlagError == 0 {
 				c.invoke(skillAt(t, i, to))
 			}

@@ -15,7 +15,7 @@ type file struct {
 
 func restored(k *talk, b fileBudget, kept ...int32) []file {
 	var got []file
-	for _, r := range b.restore(&k.Turn, Body(k.Context), k.Context.Len(), kept) {
+	for _, r := range b.restore(&k.Turn, Body(k.Context), k.Context.Len(), kept, nil) {
 		block := k.Context.Block(r)
 		got = append(got, file{k.object(block), block.Tokens})
 	}
@@ -144,7 +144,7 @@ func TestRestoredContentIsFresh(t *testing.T) {
 			k.round("Edit", "/src/a.go", 50)
 		}
 		b := fileBudget{Count: 5, Each: 5000, Total: 50000}
-		return k.Context.Block(b.restore(&k.Turn, Body(k.Context), k.Context.Len(), nil)[0]).Digest
+		return k.Context.Block(b.restore(&k.Turn, Body(k.Context), k.Context.Len(), nil, nil)[0]).Digest
 	}
 	if digest(false) == digest(true) {
 		t.Error("an edited file came back as it was")
@@ -258,5 +258,38 @@ func TestStubLeavesTheSize(t *testing.T) {
 		if got := restored(k, fileBudget{Count: 5, Each: 5000, Total: 50000}); len(got) != 1 || got[0].tokens != want {
 			t.Errorf("behind a read of %d tokens %v, want %d", tokens, got, want)
 		}
+	}
+}
+
+// The files of Claude Code 2.1.332: those that were changed last first, and behind them those that were read or shown by
+// cat last; what a compaction restored counts no more. A file has the tokens of its bytes and of 200 bytes of the client's
+// words, half a token each here, and cat leaves out line numbers, 9 % of its bytes; above 5,000 it is named, and counts.
+func TestRestoredFilesByChange(t *testing.T) {
+	k := newTalk()
+	k.PerByte = 0.5
+	k.round("Edit", "/changed", 10)
+	k.round("Read", "/changed", 400)
+	k.round("Write", "/large", 10).RangeLen = 20_000
+	k.round("Read", "/read", 300)
+	shown := k.round("Bash", "/shown", 250)
+	shown.Op, shown.Object = prompt.OpExec, k.round("Read", "/failed", 1).Object
+	k.Context.BlockAt(k.Context.Len() - 1).Flags |= prompt.FlagError
+	back := k.add(prompt.KindAttachment, 500)
+	back.Op, back.Object, back.Flags = prompt.OpRead, k.round("Read", "/back", 1).Object, prompt.FlagMeta
+	k.Context.BlockAt(k.Context.Len() - 1).Flags |= prompt.FlagError
+	var c Carried
+	c.gather(&k.Turn, Body(k.Context), k.Context.Len())
+	b := fileBudget{Count: 5, Each: 5000, Total: 50_000, OverEach: overEachName, Bytes: true, Changed: true, Shown: 1}
+	var got []file
+	for _, r := range b.restore(&k.Turn, Body(k.Context), k.Context.Len(), nil, c.changed) {
+		block := k.Context.Block(r)
+		got = append(got, file{k.object(block), block.Tokens})
+	}
+	want := []file{{"", 60}, {"/changed", (1600 + 200) / 2}, {"/failed", (1000 + 90 + 200) / 2}, {"/read", (1200 + 200) / 2}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if b.Shown = 0; len(b.restore(&k.Turn, Body(k.Context), k.Context.Len(), nil, c.changed)) != 3 {
+		t.Error("what a command showed comes back without being asked for")
 	}
 }

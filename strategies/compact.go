@@ -15,6 +15,7 @@ type CompactParams struct {
 	Trigger       Trigger          `yaml:"trigger" doc:"starts an automatic compaction, before any request"`
 	When          when             `yaml:"when" doc:"further conditions" needs:"auto"`
 	Auto          bool             `yaml:"auto" doc:"compact when the trigger fires; off, only by hand and when a prompt is refused"`
+	Waits         bool             `yaml:"waits_by_model" doc:"conversations of models that the version of the client compacts by itself only where a prompt is refused are left alone until then" needs:"auto"`
 	Manual        bool             `yaml:"manual" doc:"repeat the compactions a person asked for in the recording"`
 	Reactive      bool             `yaml:"reactive" doc:"compact once for each request the server refuses as too long"`
 	Subagents     bool             `yaml:"subagents" doc:"sub-agents compact too, each with a state of its own"`

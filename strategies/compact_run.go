@@ -33,7 +33,7 @@ func (l *compact) Name() string { return CompactName }
 
 func (l *compact) Clone() Layer {
 	c := *l
-	c.carried.skills = slices.Clone(l.carried.skills)
+	c.carried.skills, c.carried.changed = slices.Clone(l.carried.skills), slices.Clone(l.carried.changed)
 	c.beside = besideCall{} // belongs to the thread that made it
 	c.looked = 0            // its rounds are not those of a branch
 	return &c
@@ -48,7 +48,7 @@ func (l *compact) Copy() Layer {
 func (l *compact) adopt(params any) { l.params = *params.(*CompactParams) }
 
 func (l *compact) Reset() {
-	*l = compact{params: l.params, due: l.due, carried: Carried{skills: l.carried.skills[:0]}}
+	*l = compact{params: l.params, due: l.due, carried: Carried{skills: l.carried.skills[:0], changed: l.carried.changed[:0]}}
 }
 
 func (l *compact) BeforeRequest(t *Turn) Outcome {
@@ -64,6 +64,8 @@ func (l *compact) BeforeRequest(t *Turn) Outcome {
 	switch {
 	case !l.params.Auto:
 		return Outcome{Declined, "automatic compaction is off"}
+	case l.params.Waits && t.Waits:
+		return Outcome{Declined, "the client waits for a refusal with this model"}
 	case isAgent(t.Kind) && !l.params.Subagents:
 		return Outcome{Declined, "sub-agents do not compact"}
 	case l.stopped():
@@ -326,7 +328,7 @@ func (p *refillParams) trips(t *Turn, r *refills) bool {
 // changes nothing: the client asks for its setting only (004: nc, ic).
 func (l *compact) AutoThreshold(t *Turn) (int64, bool) {
 	tr := &l.params.Trigger
-	if !l.params.Auto || isAgent(t.Kind) && !l.params.Subagents || !tr.Measure.tokens() {
+	if !l.params.Auto || l.params.Waits && t.Waits || isAgent(t.Kind) && !l.params.Subagents || !tr.Measure.tokens() {
 		return 0, false
 	}
 	return tr.Value(&t.Reading)

@@ -19,6 +19,8 @@ type Generation struct {
 	Variant string `yaml:"variant" doc:"of how the client is set up, as recordings show it: local for Codex with a provider that does not compact; \"\" for the usual one"`
 	From    string `yaml:"from" doc:"first version that the sources show; \"\" for all"`
 	Through string `yaml:"through" doc:"last version that the sources show; \"\" for all from then on"`
+	// Documented says that the sources are documents alone: own takes a generation that was seen, where one holds the version.
+	Documented bool `yaml:"documented" doc:"by documents and notes alone: own takes a generation that was seen, where one holds the version"`
 }
 
 // Holds reports whether the sources of the generation show a version.
@@ -94,8 +96,11 @@ func (s *Strategy) For(agent, release, variant string) *Strategy {
 		variant = ""
 	}
 	var nearest *Strategy
+	seen := slices.ContainsFunc(s.own, func(g *Strategy) bool {
+		return g.Generation.Agent == agent && !g.Generation.Documented && g.Generation.Holds(release)
+	})
 	for _, g := range s.own {
-		if g.Generation.Agent != agent || g.Generation.Variant != variant {
+		if g.Generation.Agent != agent || g.Generation.Variant != variant || seen && g.Generation.Documented {
 			continue
 		}
 		if nearest == nil || less(g.Generation.distance(release), nearest.Generation.distance(release)) {

@@ -9,7 +9,7 @@ import (
 // Which generation stands for a client: its own where a preset's sources show the
 // version, else the nearest; what is no version is newest, and an agent that no
 // preset knows is taken for Claude Code (SPEC 0: 155k through 2.1.20, 167k from
-// 2.1.25; summer clients 2.1.204 to 2.1.233; idle compaction from 2.1.286).
+// 2.1.25; summer clients of recordings and runs from 2.1.153 on, runs from 2.1.277 on).
 func TestOwnGeneration(t *testing.T) {
 	own, err := builtin(t).Strategy("own")
 	if err != nil {
@@ -27,9 +27,11 @@ func TestOwnGeneration(t *testing.T) {
 		{"claude-code", "2.1.24", "claude-code/2026-03", false, ""},
 		{"claude-code", "2.1.25", "claude-code/2026-03", true, ""},
 		{"claude-code", "2.1.150", "claude-code/2026-08", false, ""},
+		{"claude-code", "2.1.153", "claude-code/2026-08", true, ""},
 		{"claude-code", "2.1.219", "claude-code/2026-08", true, ""},
-		{"claude-code", "2.1.290-beta.1", "claude-code/2026-10", true, ""},
-		{"claude-code", "", "claude-code/2026-10", true, ""},
+		{"claude-code", "2.1.277", "claude-code/2026-11", true, ""},
+		{"claude-code", "2.1.290-beta.1", "claude-code/2026-11", true, ""}, // documents have another, which own leaves alone
+		{"claude-code", "", "claude-code/2026-11", true, ""},
 		{"codex", "0.142.0", "codex/2026-08", true, ""},
 		{"codex", "0.171.0", "codex/local", true, "local"},
 		{"codex", "0.171.0", "codex/2026-08", true, "somehow"},

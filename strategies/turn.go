@@ -17,8 +17,13 @@ type Turn struct {
 	Agent   string         // that made the recording
 	Version string         // of its client
 	Model   string         // of the round
+	// Waits says that the client's version compacts conversations of the model by itself only where the server refuses a
+	// request (client.WaitsForRefusal), and that the recording shows nothing else.
+	Waits bool
 	// Announced is what the client tells the model of its own accord behind a compaction.
 	Announced traces.Announced
+	PerByte   float64  // tokens of a byte of the recording's results; 0 for unknown
+	Listing   int32    // of all skills when the conversation opens, tokens; 0 if the recording shows none
 	User      *User    // what sessions of one user share; nil where there is none
 	Carried   *Carried // what the thread's client keeps beside the messages; nil where each layer keeps its own
 	// Profile is what recordings show of the client; nil where there is none.

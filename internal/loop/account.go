@@ -107,6 +107,7 @@ type model struct {
 	from      int64   // of the period that the rate holds for, unix ns
 	until     int64   // its end
 	known     bool
+	waits     bool // the session's client compacts its conversations only where the server refuses a request
 }
 
 // reset resolves the models of a session. Calls of a model without a price are

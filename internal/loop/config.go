@@ -8,6 +8,7 @@
 package loop
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -156,20 +157,30 @@ func (c *Config) window(cl Client, s *traces.Session, model string) int64 {
 	if c.Window > 0 {
 		return c.Window
 	}
-	return RecordedWindow(s, cl.Window(model))
+	return RecordedWindow(s, model, cl.Window(model))
 }
 
-// RecordedWindow returns the context window of a session, tokens: the logged one, or else
+// RecordedWindow returns the context window of a session for a model, tokens: the logged one, or else
 // known, which its client has for the model, or largeWindow if a request is larger.
 // Claude Code logs none: from summer 2026 on a session that goes on above the threshold
 // of the smaller window has the larger one too. A session that Claude Code compacts below
-// the larger one's threshold keeps the smaller.
-func RecordedWindow(s *traces.Session, known int64) int64 {
+// the larger one's threshold keeps the smaller, and has it for a model of the larger one
+// where it compacts at the threshold of the smaller. Models without a larger one keep theirs.
+func RecordedWindow(s *traces.Session, model string, known int64) int64 {
 	w := known
 	if s.Window > 0 {
 		w = s.Window
 	}
-	if agents.ClaudeCode(s) && compactsBelow(s, largeWindow) {
+	if agents.ClaudeCode(s) && client.SmallAlone(model) {
+		if s.PeakInput() > w {
+			return max(w, smallWindow)
+		}
+		return w
+	}
+	if agents.ClaudeCode(s) && compactsBelow(s, agents.Of(s.Agent).CompactsAt(s.Version(), largeWindow, client.MaxOutput)) {
+		if w == largeWindow && compactsAtSmall(s) {
+			return smallWindow
+		}
 		return w
 	}
 	if s.PeakInput() > w || agents.ClaudeCode(s) && goesOn(s, w) {
@@ -178,13 +189,27 @@ func RecordedWindow(s *traces.Session, known int64) int64 {
 	return w
 }
 
-// largeWindow is the larger of Claude Code's windows, tokens.
-const largeWindow = 1_000_000
+// smallWindow and largeWindow are Claude Code's windows, tokens.
+const smallWindow, largeWindow = 200_000, 1_000_000
 
-// compactsBelow reports whether the client itself compacts a main conversation below its
-// threshold at a window, which then is not the session's.
-func compactsBelow(s *traces.Session, window int64) bool {
-	limit := agents.Of(s.Agent).CompactsAt(s.Version(), window, client.MaxOutput)
+// compactsAtSmall reports whether the least count at which the client itself compacts a main conversation is that of the
+// smaller window: its threshold, less a result that came meanwhile or more by the last one.
+func compactsAtSmall(s *traces.Session) bool {
+	at := agents.Of(s.Agent).CompactsAt(s.Version(), smallWindow, client.MaxOutput)
+	least := int64(math.MaxInt64)
+	for i := range s.Threads {
+		for _, e := range s.Threads[i].Events {
+			if s.Threads[i].Kind == traces.ThreadMain && e.Kind == traces.EventCompact && !e.Manual && e.PreTokens > 0 {
+				least = min(least, int64(e.PreTokens))
+			}
+		}
+	}
+	return least >= at-at/100 && least < smallWindow
+}
+
+// compactsBelow reports whether the client itself compacts a main conversation below a limit, tokens: below the
+// threshold of a window, that is not the session's.
+func compactsBelow(s *traces.Session, limit int64) bool {
 	for i := range s.Threads {
 		for _, e := range s.Threads[i].Events {
 			if s.Threads[i].Kind == traces.ThreadMain && e.Kind == traces.EventCompact && !e.Manual &&

@@ -3,6 +3,7 @@ package loop
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
 	"github.com/compactsim/compactsim/sim/results"
@@ -142,7 +143,7 @@ type sight struct {
 // count returns the client's count of a thread's tokens.
 func (t *thread) count() int64 {
 	if t.replay.count.Trailing {
-		return t.counted + t.trailing
+		return t.counted + t.replay.count.Pad(t.trailing, t.replay.models.of(t.model()).name)
 	}
 	return t.counted
 }
@@ -247,12 +248,21 @@ func (g *gauge) show(row *results.Row, levels *Levels, limit int64, v *sight) {
 // byHand is the compaction a person asks for when the client refuses the prompt.
 var byHand = []traces.Event{{Kind: traces.EventCompact, Manual: true}}
 
+// byProgram begins the ways in which programs start Claude Code (traces.Session.Entry): nobody is there to ask for a
+// compaction, and the client ends with an error, amid a turn too (2.1.332 with DISABLE_AUTO_COMPACT: at 176,868 and
+// 174,676 tokens, before a result that would pass 177,000).
+const byProgram = "sdk"
+
 // block stops a prompt at the blocking level if the client does: a compaction by hand
 // comes first, or the session ends. It reports whether it did; the prompt goes on after
 // the compaction, whatever became of that.
 func (l *Loop) block(t *thread) bool {
 	b := t.replay.levels.Block
-	if b == BlockOff || b == BlockNone || b == blockClient || t.gauge.blocked || !l.gauged(t) || t.current().Trigger != traces.TriggerPrompt {
+	alone := b == BlockCompact && strings.HasPrefix(t.replay.session.Entry, byProgram)
+	if b == BlockOff || b == BlockNone || b == blockClient || t.gauge.blocked || !l.gauged(t) || !alone && t.current().Trigger != traces.TriggerPrompt {
+		return false
+	}
+	if l.refresh(t); l.turn.Waits {
 		return false
 	}
 	var v sight
@@ -268,7 +278,7 @@ func (l *Loop) block(t *thread) bool {
 	}
 	t.gauge.blocked = true
 	l.show(t, limit, &sight{stops: true})
-	if b == BlockEnd {
+	if b == BlockEnd || alone {
 		l.cutOff(t)
 		return true
 	}

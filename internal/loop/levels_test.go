@@ -1,9 +1,12 @@
 package loop
 
 import (
+	"math"
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/internal/serving/client"
+	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -306,5 +309,83 @@ func TestRefusedSubagentEndsAlone(t *testing.T) {
 	if row.CallsBy(results.SourceMain) != 8 || row.N(results.EndedSessions) != 1 || row.N(results.UnsimulatedCalls) == 0 {
 		t.Errorf("%d calls of the parent, %d sessions ended, %d calls left out",
 			row.CallsBy(results.SourceMain), row.N(results.EndedSessions), row.N(results.UnsimulatedCalls))
+	}
+}
+
+// Where a program started the client nobody asks for a compaction: the session ends at the blocking level, amid a turn too.
+// By hand: 18,300 tokens at the first call and 4,200 more at each later one are 173,900 with the reply to the 38th, and a
+// result of 4,000 tokens counts 3,000 by its bytes: the 39th stays below 177,000, the 40th does not. A person goes on.
+func TestHeadlessSessionEnds(t *testing.T) {
+	s := newSession("s").turns(42, 0, 4000).session()
+	s.Entry = "sdk-cli"
+	c := written(t, "  - full-compact: {trigger: {fixed: 150000}, auto: false, call: [streaming]}\n")
+	c.Levels = DefaultLevels()
+	c.Levels.Block = BlockCompact
+	for entry, want := range map[string]int{"sdk-cli": 39, "cli": 42} {
+		s.Entry = entry
+		row, _ := run(t, c, s)
+		if row.OwnCalls() != want || (row.N(results.EndedSessions) > 0) != (want < 42) {
+			t.Errorf("%s: %d calls, ended %d, want %d calls", entry, row.OwnCalls(), row.N(results.EndedSessions), want)
+		}
+	}
+}
+
+// Claude Code from 2.1.153 on does not compact Opus 4.5 by itself; a window of its own for thresholds
+// (CLAUDE_CODE_AUTO_COMPACT_WINDOW), or a recorded automatic compaction, says that it does.
+func TestWaitsForRefusal(t *testing.T) {
+	for _, tc := range []struct {
+		name, version string
+		window        string
+		recorded      bool
+		want          bool
+	}{
+		{"as it is", "2.1.332", "", false, false},
+		{"before", "2.1.152", "", false, true},
+		{"with a window for thresholds", "2.1.332", "190000", false, true},
+		{"a recording shows one", "2.1.332", "", true, true},
+	} {
+		s := newSession("s").turns(36, 0, 4000).session()
+		s.Versions = []string{tc.version}
+		if tc.recorded {
+			s.Threads[0].Events = []traces.Event{{Kind: traces.EventCompact, Round: 20, PreTokens: 167_100, Kept: 5000}}
+		}
+		c := written(t, "  - full-compact: {trigger: {measure: client_tokens, fixed: 100000}, waits_by_model: true, call: [streaming]}\n")
+		own := client.DefaultAssembly()
+		own.Env.AutoCompactWindow = tc.window
+		c.Assembly = &own
+		row, _ := run(t, c, s)
+		if got := row.N(results.Compactions) > 0; got != tc.want {
+			t.Errorf("%s: compacts by itself: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+// A session whose results have 0.66 tokens a byte, twice the rate, tells and restores by that, and its summaries are as
+// long as its own: 1,000 tokens with the client's words, of answers of 1,200.
+func TestOwnSizes(t *testing.T) {
+	b := newSession("s").turns(3, 0, 660)
+	for i := range b.s.Blocks {
+		if b.s.Blocks[i].Kind == prompt.KindToolResult {
+			b.s.Blocks[i].Bytes = 1000
+		}
+	}
+	if got := perByte(b.session()); math.Abs(got-0.66) > 1e-9 {
+		t.Errorf("%g tokens a byte, want 0.66", got)
+	}
+	if got := perByte(newSession("s").turns(1, 0, 0).session()); got != 0 {
+		t.Errorf("%g tokens a byte of no results, want 0 for unknown", got)
+	}
+	at := b.block(prompt.KindSummary, 1000)
+	b.s.Threads[0].Events = []traces.Event{{Kind: traces.EventCompact, Round: 2, Summary: traces.Span{From: at, To: at + 1}}}
+	b.s.Unshown = []traces.UnshownCall{{Event: 0, Usage: prompt.Usage{Output: 1200}}}
+	if got, want := ownSummaryOf(&b.s), (ownSummary{text: 1000, output: 1200}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if n := listingOf(&b.s); n != 0 {
+		t.Errorf("a listing of %d tokens, want none", n)
+	}
+	b.s.Blocks[b.s.Threads[0].Rounds[0].Input.From].Flags |= prompt.FlagListing
+	if n := listingOf(&b.s); n != b.s.Blocks[b.s.Threads[0].Rounds[0].Input.From].Tokens || n == 0 {
+		t.Errorf("a listing of %d tokens", n)
 	}
 }

@@ -2,7 +2,9 @@ package loop
 
 import (
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
 )
 
 // ownSummary is the mean size of the summaries that a recording's client was given, tokens, as two measures that a
@@ -10,6 +12,7 @@ import (
 type ownSummary struct {
 	output  int32 // by call
 	message int32 // by compaction, with what the client writes around
+	text    int32 // the same of Claude Code, sized by its text
 }
 
 // ownSummaryOf measures the summaries of a session's main conversation.
@@ -26,7 +29,12 @@ func ownSummaryOf(s *traces.Session) ownSummary {
 			message, messages = message+n, messages+of
 		}
 	}
-	return ownSummary{output: mean(output, calls), message: mean(message, messages)}
+	for i := range s.Unshown {
+		if c := &s.Unshown[i]; c.Summary() && c.Usage.Output > 0 && s.Threads[c.Thread].Kind == traces.ThreadMain {
+			output, calls = output+c.Usage.Output, calls+1
+		}
+	}
+	return ownSummary{output: mean(output, calls), message: mean(message, messages), text: shownSummaries(s)}
 }
 
 // sealedSummaries returns the tokens of a thread's summaries whose size recorded totals show, and how many these are. Of a
@@ -54,6 +62,20 @@ func sealedSummaries(s *traces.Session, t *traces.Thread) (tokens, count int64) 
 	return tokens, count
 }
 
+// shownSummaries returns the mean size of the summaries of Claude Code's main conversations, which its log shows, tokens.
+func shownSummaries(s *traces.Session) int32 {
+	var sum, n int64
+	for i := range s.Threads {
+		t := &s.Threads[i]
+		for k := range t.Events {
+			if e := &t.Events[k]; agents.ClaudeCode(s) && t.Kind == traces.ThreadMain && e.Kind == traces.EventCompact && e.Summary.Len() > 0 && s.Blocks[e.Summary.From].Flags&prompt.FlagDerived == 0 {
+				sum, n = sum+s.Tokens(e.Summary), n+1
+			}
+		}
+	}
+	return mean(sum, n)
+}
+
 func mean(sum, n int64) int32 {
 	if n == 0 || sum <= 0 {
 		return 0
@@ -64,6 +86,10 @@ func mean(sum, n int64) int32 {
 // of tells a call of a strategy that is the recording's own client's how large its answer is. The answer must be
 // all summary: what else a model writes is in the outputs too.
 func (o *ownSummary) of(in *prompt.Intent, s *replay) {
+	if o.text > 0 && s.strategy.Generation.Agent == s.session.Agent && in.Source == results.SourceCompact.String() {
+		in.Recorded, in.RecordedOutput, in.Around = o.text, o.output, true
+		return
+	}
 	if in.Analysis == nil || *in.Analysis != 0 || s.strategy.Generation.Agent != s.session.Agent {
 		return
 	}

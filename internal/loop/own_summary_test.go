@@ -9,7 +9,7 @@ import (
 )
 
 // A recording's own summaries: outputs of calls, two of which one count may add up, and the messages of those whose size
-// only totals show, less what every first request has in no line.
+// only totals show, less what every first request has in no line; of Claude Code the message that a line shows.
 func TestOwnSummaryOf(t *testing.T) {
 	s := &traces.Session{
 		Blocks: []prompt.Block{
@@ -27,7 +27,7 @@ func TestOwnSummaryOf(t *testing.T) {
 			{Kind: traces.ThreadAgent},
 		},
 	}
-	if got, want := ownSummaryOf(s), (ownSummary{output: 3000, message: 2500}); got != want {
+	if got, want := ownSummaryOf(s), (ownSummary{output: 3000, message: 2500, text: 9999}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	s.Variant = traces.VariantLocal

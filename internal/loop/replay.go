@@ -2,6 +2,7 @@ package loop
 
 import (
 	"cmp"
+	"math"
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/internal/serving/breaks"
@@ -50,9 +51,13 @@ type replay struct {
 	written   bool             // what is not read is billed as written, by a cache that works by itself
 	rules     profile.Set      // of the profile, those that hold for the client
 	static    int64            // tokens of the head of main threads, by the profile; 0 for unknown
+	compacts  bool             // the recording has an automatic compaction of a main conversation
 	hides     bool             // the session may have calls at the end of turns that no line shows
 	hidden    [2]float64       // by the profile, share of turns with a hidden call, by kind of round
 	told      traces.Announced // what the client announces
+	perByte   float64          // tokens of a byte of its results; 0 for unknown
+	listing   int32            // the listing of all skills when the conversation opens, tokens
+	dense     float64          // how many times as many tokens a byte of its texts has as the rates say; 0 for unknown
 	scaled    string           // the model that scale is of
 	scale     float64          // of the losses
 	own       float64          // of the losses of the session's person; 0 before it is asked for
@@ -105,8 +110,12 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 		s.profile = nil // it describes the others' clients, and other servers
 	}
 	s.abroad, s.hides = l.config.Named, session.MayHide()
+	s.compacts = compactsBelow(session, math.MaxInt64)
 	if s.rules, s.static = 0, 0; s.profile != nil {
 		s.rules, s.static = s.profile.RulesFor(s.version), s.profile.StaticFor(s.version)
+		if profile.Compare(s.version, opensInLines) >= 0 {
+			s.static = 0 // the session's own
+		}
 		for kind := range s.hidden {
 			s.hidden[kind] = s.profile.HiddenFor(s.version, session.Entry, kind > 0)
 		}
@@ -131,7 +140,11 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.replays = (s.needs != nil || l.config.Agent != (Agent{})) && replays(s.strategy)
 	s.wrote = ownSummaryOf(session)
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
-	s.told = s.announces()
+	s.told, s.listing, s.perByte = s.announces(), listingOf(session), perByte(session)
+	s.dense = 0
+	if s.named && s.perByte > 0 && profile.Compare(s.version, opensInLines) >= 0 {
+		s.denser(s.perByte / resultsPerByte)
+	}
 	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Organisation: s.organisation,
 		Figures: results.Figures{results.Sessions: 1}}
 	if !replays(s.strategy) {
@@ -147,7 +160,9 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.models.reset(session)
 	s.nameModels()
 	for i := range s.models.list {
-		s.models.list[i].window = l.window(s, s.models.list[i].name)
+		m := &s.models.list[i]
+		m.window = l.window(s, m.name)
+		m.waits = s.named && !s.compacts && !s.assembly.variables.SetsAutoWindow() && client.WaitsForRefusal(cmp.Or(s.release, s.version), m.name)
 	}
 }
 
@@ -171,6 +186,73 @@ func (s *replay) announces() traces.Announced {
 		drawn[what] = int32(profile.At(sizes, draws.Unit(s.draws.Uint64(draws.Announcement, uint64(what)))))
 	}
 	return drawn
+}
+
+// opensInLines is the version of Claude Code from which on lines show all that the client sends ahead of the first
+// prompt (runs of 2.1.277 to 2.1.332), so that what they do not show is tools and system prompt.
+const opensInLines = "2.1.277"
+
+// resultsPerByte are the tokens of a byte of results by which what lines show is sized.
+var resultsPerByte = traces.DefaultRates().PerByte[prompt.KindToolResult]
+
+// denser scales what the client tells, which is sized by its text, to a session whose texts have more or fewer tokens.
+func (s *replay) denser(by float64) {
+	for i := range s.told {
+		s.told[i] = int32(float64(s.told[i]) * by)
+	}
+	s.listing = int32(float64(s.listing) * by)
+	s.wrote.text = int32(float64(s.wrote.text) * by)
+	s.dense = by
+}
+
+// perByte returns the tokens of a byte of a session's results: of the growth between calls of main conversations whose
+// input is results of a kilobyte and more, what no line shows included. 0 for unknown.
+func perByte(s *traces.Session) float64 {
+	const least, most, leastBytes = 0.1, 1.2, 1000
+	var tokens, bytes float64
+	for i := range s.Threads {
+		t := &s.Threads[i]
+		next := 0
+		for r := range t.Rounds {
+			changed := false
+			for ; next < len(t.Events) && int(t.Events[next].Round) <= r; next++ {
+				changed = true
+			}
+			if r == 0 || changed || t.Kind != traces.ThreadMain {
+				continue
+			}
+			var n, size float64
+			for _, b := range s.Blocks[t.Rounds[r].Input.From:t.Rounds[r].Input.To] {
+				switch b.Kind {
+				case prompt.KindToolResult:
+					n, size = n+float64(b.Tokens), size+float64(b.Bytes)
+				case prompt.KindUnseen:
+					n += float64(b.Tokens)
+				}
+			}
+			if size >= leastBytes && n >= least*size && n <= most*size {
+				tokens, bytes = tokens+n, bytes+size
+			}
+		}
+	}
+	if bytes == 0 {
+		return 0
+	}
+	return tokens / bytes
+}
+
+// listingOf returns the tokens of the listing of skills in the input of a session's first call.
+func listingOf(s *traces.Session) int32 {
+	if len(s.Threads) == 0 || len(s.Threads[0].Rounds) == 0 {
+		return 0
+	}
+	in := s.Threads[0].Rounds[0].Input
+	for i := in.From; i < in.To; i++ {
+		if s.Blocks[i].Flags&prompt.FlagListing != 0 {
+			return s.Blocks[i].Tokens
+		}
+	}
+	return 0
 }
 
 // estimate returns the client's count of a block, tokens. That a call's name counts is

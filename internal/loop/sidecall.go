@@ -193,6 +193,7 @@ type Composer interface {
 
 // summarize asks the summariser for the answer of a call that sends side.
 func (l *Loop) summarize(t *thread, side *prompt.Context, in *prompt.Intent, event uint64, span prompt.Digest, marks client.Marks) prompt.Answer {
+	in.Denser = t.replay.dense
 	if l.composer == nil || in.Known != nil {
 		t.replay.wrote.of(in, t.replay)
 		return l.config.Summarizer.Summarize(in, t.replay.draws, event, span)

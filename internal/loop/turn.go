@@ -31,10 +31,11 @@ func (l *Loop) refresh(t *thread) {
 	if len(s.models.list) > 0 {
 		m := s.models.of(t.model())
 		u.Model, u.Reading.Window, u.Reading.MaxOutput = m.name, t.replay.assembly.variables.AutoWindow(m.window), m.maxOutput
+		u.Waits = m.waits
 	}
 	u.Reading.Values[strategies.MeasureClientTokens] = t.counted
 	if s.count.Trailing {
-		u.Reading.Values[strategies.MeasureClientTokens] += t.trailing
+		u.Reading.Values[strategies.MeasureClientTokens] += s.count.Pad(t.trailing, u.Model)
 	}
 	u.Reading.Values[strategies.MeasureTokens] = int64(t.context.Tokens())
 	u.Reading.Values[strategies.MeasureIdle] = u.Idle
@@ -52,7 +53,7 @@ func (l *Loop) present(t *thread) {
 		u.Profile = s.profile // of Claude Code
 	}
 	u.Agent, u.Version, u.User = s.session.Agent, s.version, &s.user.User
-	u.Announced = s.told
+	u.Announced, u.Listing, u.PerByte = s.told, s.listing, s.perByte
 	u.Kind, u.Thread, u.Session, u.Epoch, u.Parent = t.trace.Kind, t.index, s.seat, s.session.Start, t.trace.Parent
 }
 

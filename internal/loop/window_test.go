@@ -41,8 +41,32 @@ func TestWindowThatTheRecordingShows(t *testing.T) {
 		if tc.auto != 0 {
 			s.Threads[0].Events = []traces.Event{{Kind: traces.EventCompact, PreTokens: max(0, tc.auto)}}
 		}
-		if got := RecordedWindow(s, 200_000); got != tc.want {
+		if got := RecordedWindow(s, "claude-sonnet-4-6", 200_000); got != tc.want {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		}
+	}
+	// A model without a larger window keeps 200,000 whatever was reached, and one that has a million by itself has it,
+	// unless the client compacts at the threshold of 200,000, that is at 167,000.
+	for _, tc := range []struct {
+		model       string
+		known, peak int64
+		auto        int32
+		want        int64
+	}{
+		{"claude-opus-4-5", 200_000, 1_250_000, 0, 200_000},
+		{"claude-opus-5", 1_000_000, 90_000, 0, 1_000_000},
+		{"claude-opus-5", 1_000_000, 168_000, 166_612, 200_000},
+		{"claude-opus-5", 1_000_000, 90_000, 90_000, 1_000_000}, // a setting, not a window
+		{"claude-opus-5", 1_000_000, 495_000, 490_100, 1_000_000},
+	} {
+		s := &traces.Session{Agent: traces.AgentClaudeCode, Versions: []string{"2.1.332"}, Threads: []traces.Thread{{
+			Rounds: []traces.Round{{Usage: prompt.Usage{Read: tc.peak}}},
+		}}}
+		if tc.auto != 0 {
+			s.Threads[0].Events = []traces.Event{{Kind: traces.EventCompact, PreTokens: tc.auto}}
+		}
+		if got := RecordedWindow(s, tc.model, tc.known); got != tc.want {
+			t.Errorf("%s to %d, compacted at %d: window %d, want %d", tc.model, tc.peak, tc.auto, got, tc.want)
 		}
 	}
 }

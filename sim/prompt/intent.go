@@ -93,6 +93,9 @@ type Intent struct {
 	// waits for.
 	Compacts bool
 	Ordinal  uint8 // distinguishes repeated calls of one layer at one point (retries)
+	// Denser is how many times as many tokens a byte of the session has as one of the sessions that the summariser was fitted
+	// to; 0 for as many.
+	Denser float64
 	// Number counts the calls of a session that ask the summariser, from 1. The loop sets
 	// it.
 	Number int32

@@ -110,6 +110,7 @@ func (p *parser) field(h *header, name []byte) {
 		h.version = p.src.names.add(p.Str())
 	case "cwd":
 		h.project = p.src.names.add(p.Str())
+		p.src.folder = p.src.names.at(h.project)
 	case "entrypoint":
 		h.entry = p.src.names.add(p.Str())
 	case "planContent", "thinkingMetadata", "origin":

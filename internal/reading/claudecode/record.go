@@ -99,6 +99,8 @@ type source struct {
 	tasks      []assembly.Task
 	names      names
 	announced  [traces.NumAnnouncements]int // ahead of the first response, bytes
+	folder     string                       // in which the client works, by the latest line that says it
+	opens      bool                         // all that the client sends ahead of the first prompt is in lines
 	totals     []total                      // by line
 	requests   []request                    // by line
 	answered   map[prompt.Digest]bool       // requests that an answer names

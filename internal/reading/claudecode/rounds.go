@@ -35,6 +35,9 @@ func build(opts *traces.Options, rec *recording) *assembly.Session {
 		s.Files = append(s.Files, src.File)
 		if rec.keeps(src) {
 			s.Own(src.File)
+			if src.opens {
+				f.Static = nil // what no line shows of the first call is tools and system
+			}
 			for what, n := range src.announced {
 				s.Announced[what] = max(s.Announced[what], int32(opts.Rates.Tokens(prompt.KindAttachment, n)))
 			}

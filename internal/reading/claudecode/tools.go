@@ -17,6 +17,7 @@ type toolInput struct {
 	from, len int32
 	grows     int32 // bytes that an edit adds, or that a write leaves
 	agentType []byte
+	command   []byte
 	prompt    prompt.Digest
 }
 
@@ -39,6 +40,8 @@ func (p *parser) toolInput(in *toolInput) {
 			in.grows += int32(len(p.Text(&p.scratch)))
 		case "edits":
 			p.edits(in)
+		case "command":
+			in.command = p.Str()
 		case "subagent_type":
 			in.agentType = p.Str()
 		case "prompt":
@@ -92,6 +95,9 @@ func (p *parser) describe(pc *piece, b *rawBlock) {
 	if len(in.path) == 0 && plain && string(b.name) == "Glob" {
 		in.path = in.pattern
 	}
+	if path := shownBy(in.command); len(path) > 0 && string(b.name) == "Bash" {
+		in.path = p.src.whole(path)
+	}
 	pc.object = p.src.names.add(in.path)
 	switch pc.Op {
 	case prompt.OpRead:
@@ -103,6 +109,30 @@ func (p *parser) describe(pc *piece, b *rawBlock) {
 		p.src.tasks = append(p.src.tasks, assembly.Task{AgentType: string(in.agentType), Prompt: in.prompt})
 		pc.task = int32(len(p.src.tasks))
 	}
+}
+
+// shownBy returns the one file that a command shows whole and alone (cat FILE), nil for other commands.
+func shownBy(command []byte) []byte {
+	words := bytes.Fields(command)
+	if len(words) == 3 && string(words[1]) == "-n" {
+		words = append(words[:1], words[2])
+	}
+	if len(words) != 2 || string(words[0]) != "cat" {
+		return nil
+	}
+	path := bytes.Trim(words[1], `"'`)
+	if len(path) == 0 || path[0] == '-' || bytes.ContainsAny(path, "*?[{$`|;&<>()~") {
+		return nil
+	}
+	return path
+}
+
+// whole returns a path below the folder in which the client works.
+func (s *source) whole(path []byte) []byte {
+	if path[0] == '/' || len(s.folder) == 0 {
+		return path
+	}
+	return []byte(s.folder + "/" + string(bytes.TrimPrefix(path, []byte("./"))))
 }
 
 // OpOf returns what a tool of Claude Code does to its object.
@@ -260,6 +290,9 @@ func (a *attachment) flags() prompt.Flags {
 
 // injected adds an attachment line.
 func (p *parser) injected(h *header) {
+	if len(p.src.answers) == 0 && string(h.attachment.typ) == "environment" {
+		p.src.opens = true
+	}
 	text := h.attachment.sent()
 	what, news, ok := p.announces(&h.attachment)
 	if ok {

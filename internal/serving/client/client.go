@@ -23,6 +23,8 @@ type ClaudeCode struct {
 	SystemScope prompt.Scope
 	// Count is how it counts tokens.
 	Count Counting
+	// Large says that it takes a window of a million for models that have one by themselves.
+	Large bool
 }
 
 // ForVersion returns the client at a version such as "2.1.17". Versions 1.x put
@@ -34,11 +36,17 @@ type ClaudeCode struct {
 // 2.1.1 counts the last response alone; from 2.1.5 on a quarter of the
 // following bytes is added, without a pad; and from 2.1.17 through 2.1.29 the
 // output is the figure of the stream's start, as in the log. Versions 1.x count nothing
-// for a message that is a bare string (001:1037); 004:157 counts it.
+// for a message that is a bare string (001:1037); 004:157 counts it. From 2.1.277 on it
+// is padded by a third for models of the newer tokenizer, as 149 firings of 2.1.332 with
+// Opus 4.7 show; Sonnet 4.6 and Opus 4.6 of 2.1.332 have no pad, nor has Opus 5 in a recording
+// of 2.1.226. That the others of the newer models count like Opus 4.7 is assumed.
 func ForVersion(release string) *ClaudeCode {
 	c := &ClaudeCode{MessageMarkers: 1, Count: Counting{Trailing: true, Unpadded: true}}
-	switch release = numbers(release); {
+	release = numbers(release)
+	c.Large, c.Count.PadsLarge = version.AtLeast(release, 2, 1, 150), version.AtLeast(release, 2, 1, 277)
+	switch {
 	case !dotted.MatchString(release):
+		c.Large, c.Count.PadsLarge = true, true
 	case !version.AtLeast(release, 2):
 		c.MessageMarkers = 2
 		c.Count.Trailing, c.Count.StringIsFree = false, true
@@ -53,14 +61,50 @@ func ForVersion(release string) *ClaudeCode {
 // Counting returns how the client counts tokens.
 func (c *ClaudeCode) Counting() Counting { return c.Count }
 
+// large are the models for which Claude Code takes a window of a million without a suffix: runs of 2.1.150 to 2.1.332
+// (2026-11-27), where the provider is called directly. Behind a base URL it does so from 2.1.285 on; a recording does not
+// say whether there was one. Opus 4.6 and Sonnet 4.6 have 200,000.
+var large = []string{"opus-4-7", "opus-4-8", "opus-5", "sonnet-5", "haiku-5-5", "fable", "mythos"}
+
+// small are models that have no larger window than 200,000 tokens, with a suffix or without.
+var small = []string{"claude-3", "haiku-3", "sonnet-3", "opus-4-0", "opus-4-1", "opus-4-2", "opus-4-5", "haiku-4-5"}
+
 // Window returns the context window the client assumes for a model, tokens:
-// 1,000,000 for names with the suffix [1m], else 200,000.
+// 1,000,000 for names with the suffix [1m] and for models that have it by themselves,
+// else 200,000.
 func (c *ClaudeCode) Window(model string) int64 {
-	if strings.HasSuffix(model, "[1m]") {
-		return 1_000_000
+	if strings.HasSuffix(model, "[1m]") || c.Large && named(model, large) {
+		return largeWindow
 	}
-	return 200_000
+	return smallWindow
 }
+
+// SmallAlone reports whether a model has no window above 200,000 tokens, whatever usage a recording shows.
+func SmallAlone(model string) bool { return named(model, small) && !strings.HasSuffix(model, "[1m]") }
+
+// WaitsForRefusal reports whether a version of Claude Code compacts a model's conversation by itself only where the
+// server refuses a request, though automatic compaction is on: models before 4.6 from 2.1.153 on, Opus 4.6 through
+// 2.1.162, Opus 4.7 and 4.8 through 2.1.259 (66 versions in 118 runs, 2026-11-27, without the vendor's feature flags:
+// Opus 4.5 went to 1.25 million tokens of usage).
+func WaitsForRefusal(release, model string) bool {
+	release = numbers(release)
+	if dotted.MatchString(release) && !version.AtLeast(release, 2, 1, 153) {
+		return false
+	}
+	until := func(patch int) bool { return dotted.MatchString(release) && !version.AtLeast(release, 2, 1, patch+1) }
+	switch {
+	case named(model, small), named(model, before46):
+		return true
+	case named(model, []string{"opus-4-6"}):
+		return until(162)
+	case named(model, []string{"opus-4-7", "opus-4-8"}):
+		return until(259)
+	}
+	return false
+}
+
+// before46 are the models before 4.6 that have a larger window with a suffix.
+var before46 = []string{"sonnet-4-0", "sonnet-4-2", "sonnet-4-5"}
 
 // MaxOutput is the output limit the client requests: 32,000 tokens, as
 // thresholds of recordings through 2.1.20 show (200k − 32k − 13k = 155k).
@@ -169,7 +213,7 @@ func (c *Codex) Counting() Counting {
 // or takes the last usage alone.
 func Marking(messages int, usageAlone bool) *ClaudeCode {
 	c := ForVersion("")
-	c.MessageMarkers, c.Count.Trailing = messages, !usageAlone
+	c.MessageMarkers, c.Count.Trailing, c.Large, c.Count.PadsLarge = messages, !usageAlone, false, false
 	return c
 }
 

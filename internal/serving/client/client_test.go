@@ -131,13 +131,15 @@ func TestCallsCountWithTheirName(t *testing.T) {
 // as 3 + 1,151; 2.1.49 the whole output of a last text.
 func TestCountingByVersion(t *testing.T) {
 	for version, want := range map[string]Counting{
-		"1.0.62": {StringIsFree: true, Unpadded: true},
-		"2.1.1":  {Unpadded: true},
-		"2.1.5":  {Unpadded: true, Trailing: true},
-		"2.1.17": {Unpadded: true, Trailing: true, LoggedOutput: true},
-		"2.1.29": {Unpadded: true, Trailing: true, LoggedOutput: true},
-		"2.1.49": {Unpadded: true, Trailing: true},
-		"":       {Unpadded: true, Trailing: true},
+		"1.0.62":  {StringIsFree: true, Unpadded: true},
+		"2.1.1":   {Unpadded: true},
+		"2.1.5":   {Unpadded: true, Trailing: true},
+		"2.1.17":  {Unpadded: true, Trailing: true, LoggedOutput: true},
+		"2.1.29":  {Unpadded: true, Trailing: true, LoggedOutput: true},
+		"2.1.49":  {Unpadded: true, Trailing: true},
+		"2.1.276": {Unpadded: true, Trailing: true},
+		"2.1.277": {Unpadded: true, Trailing: true, PadsLarge: true},
+		"":        {Unpadded: true, Trailing: true, PadsLarge: true},
 	} {
 		if got := ForVersion(version).Count; got != want {
 			t.Errorf("%q: %+v, want %+v", version, got, want)

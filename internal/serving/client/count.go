@@ -19,6 +19,8 @@ type Counting struct {
 	LoggedOutput bool
 	// Unpadded does not pad the quarter of the bytes.
 	Unpadded bool
+	// PadsLarge pads it by a third all the same for models that have a window of a million by themselves.
+	PadsLarge bool
 	// InputOnly takes only input_tokens as the usage of the last response, without
 	// what was read or written, and without the output.
 	InputOnly bool
@@ -61,6 +63,14 @@ func (c *Counting) Block(b *prompt.Block, tools []string) int64 {
 		return raw
 	}
 	return (raw*4 + 2) / 3
+}
+
+// Pad returns an estimate of what followed the last response, tokens, as the client counts it with a model.
+func (c *Counting) Pad(estimate int64, model string) int64 {
+	if c.Unpadded && c.PadsLarge && named(model, large) {
+		return (estimate*4 + 2) / 3
+	}
+	return estimate
 }
 
 // quarter returns a token for four bytes of a block and of its name, or for two
@@ -116,6 +126,7 @@ func (n *count) Over(c Counting) Counting {
 	choose(&c.Trailing, n.Trailing, true)
 	choose(&c.StringIsFree, n.StringIsFree, true)
 	choose(&c.Unpadded, n.Padded, false)
+	c.PadsLarge = c.PadsLarge && n.Padded == byVersion
 	c.InputOnly = c.InputOnly || n.Canonical == "input_only"
 	c.DenseInput = c.DenseInput || n.ToolInputBytes == 2
 	c.DocumentBytes = c.DocumentBytes || n.Documents == "bytes"

@@ -112,6 +112,9 @@ func (v *Variables) AutoWindow(w int64) int64 {
 	return w
 }
 
+// SetsAutoWindow reports whether CLAUDE_CODE_AUTO_COMPACT_WINDOW is set.
+func (v *Variables) SetsAutoWindow() bool { return v.auto > 0 }
+
 // On reports whether a flag is set: 1, true, yes or on in any case, as the
 // client reads them.
 func On(value string) bool {

@@ -33,3 +33,50 @@ func TestForVersionOfOddNames(t *testing.T) {
 		}
 	}
 }
+
+// Windows, pads and refusals by model and version, as 66 versions showed them on 2026-11-27. The estimate of 300 tokens is
+// 400 with a pad of a third.
+func TestModelsByVersion(t *testing.T) {
+	for _, tc := range []struct {
+		version, model string
+		window, pad    int64
+		waits          bool
+	}{
+		{"2.1.149", "claude-opus-4-7", 200_000, 300, false},
+		{"2.1.152", "claude-opus-4-7", 1_000_000, 300, false},
+		{"2.1.153", "claude-opus-4-7", 1_000_000, 300, true},
+		{"2.1.259", "claude-opus-4-8", 1_000_000, 300, true},
+		{"2.1.260", "claude-opus-4-7", 1_000_000, 300, false},
+		{"2.1.332", "claude-opus-4-7", 1_000_000, 400, false},
+		{"2.1.332", "claude-opus-5-5", 1_000_000, 400, false},
+		{"2.1.332", "claude-haiku-5-5", 1_000_000, 400, false},
+		{"2.1.332", "claude-sonnet-4-6", 200_000, 300, false},
+		{"2.1.332", "claude-sonnet-4-6[1m]", 1_000_000, 300, false},
+		{"2.1.152", "claude-opus-4-5-20251101", 200_000, 300, false},
+		{"2.1.153", "claude-opus-4-5-20251101", 200_000, 300, true},
+		{"2.1.332", "claude-sonnet-4-5", 200_000, 300, true},
+		{"2.1.332", "claude-sonnet-4-20250514", 200_000, 300, true},
+		{"2.1.332", "claude-haiku-4-5", 200_000, 300, true},
+		{"2.1.162", "claude-opus-4-6", 200_000, 300, true},
+		{"2.1.163", "claude-opus-4-6", 200_000, 300, false},
+		{"", "claude-opus-4-6", 200_000, 300, false},
+		{"", "claude-opus-4-1", 200_000, 300, true},
+	} {
+		c := ForVersion(tc.version)
+		if got := c.Window(tc.model); got != tc.window {
+			t.Errorf("%s %s: window %d, want %d", tc.version, tc.model, got, tc.window)
+		}
+		if got := c.Count.Pad(300, tc.model); got != tc.pad {
+			t.Errorf("%s %s: counts %d, want %d", tc.version, tc.model, got, tc.pad)
+		}
+		if got := WaitsForRefusal(tc.version, tc.model); got != tc.waits {
+			t.Errorf("%s %s: waits for a refusal: %v, want %v", tc.version, tc.model, got, tc.waits)
+		}
+	}
+	if !SmallAlone("claude-opus-4-5") || SmallAlone("claude-sonnet-4-5") || SmallAlone("claude-opus-4-6") {
+		t.Error("Opus 4.5 alone of the three has no larger window")
+	}
+	if c := Marking(1, false); c.Window("claude-opus-5") != 200_000 || c.Count.Pad(300, "claude-opus-5") != 300 {
+		t.Error("other clients have Claude Code's windows")
+	}
+}

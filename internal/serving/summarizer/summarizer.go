@@ -87,7 +87,10 @@ func (s *Stub) Summarize(in *prompt.Intent, src draws.Source, event uint64, span
 	case Fraction:
 		size = s.Share * float64(in.Summarised)
 	case logNormal:
-		size = draws.LogNormal(src.Uint64(draws.SummarySize, event), s.Median, s.Sigma)
+		if in.Denser > 0 {
+			size *= in.Denser
+		}
+		size = draws.LogNormal(src.Uint64(draws.SummarySize, event), size, s.Sigma)
 	}
 	recorded := s.Recorded && in.Recorded > 0 && s.Sizing == logNormal
 	if recorded {
