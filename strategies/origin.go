@@ -13,7 +13,7 @@ import (
 type Origin struct {
 	Source    string    `yaml:"source" doc:"repository with path and commit, page, or issue that they are from"`
 	AsOf      string    `yaml:"as_of" doc:"the date of what was read, as 2026-08, as 2026-08-21 or as 2026"`
-	Certainty certainty `yaml:"certainty" doc:"how sure they are: read (in the source), documented, reported (by others) or idealised (a schedule of a paper, or of what is not built)"`
+	Certainty certainty `yaml:"certainty" doc:"how sure they are: run (seen of the program itself, of the version and on the date that source and as_of give: requests on the wire, or recordings), read (in the source), documented, reported (by others) or idealised (a schedule of a paper, or of what is not built)"`
 	// NotRun is why the strategy cannot be replayed.
 	NotRun string `yaml:"not_run" doc:"why it cannot be replayed; \"\" for one that can"`
 }
@@ -28,10 +28,13 @@ const (
 	certainDocumented
 	certainReported
 	certainIdealised
+	certainRun
 )
 
 // Names returns the names used in YAML, by value.
-func (certainty) Names() []string { return []string{"", "read", "documented", "reported", "idealised"} }
+func (certainty) Names() []string {
+	return []string{"", "read", "documented", "reported", "idealised", "run"}
+}
 
 // String returns the name used in YAML.
 func (c certainty) String() string { return c.Names()[c] }

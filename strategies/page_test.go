@@ -17,7 +17,8 @@ tokens with 32,000 tokens of output, its layers, how sure it is, its date and it
 prints every constant, ` + "`sim run --strategy NAME`" + ` replays sessions under it, ` + "`--strategy 'cline/*'`" + ` under all that match,
 and ` + "`--strategy all`" + ` under all that can be replayed.
 
-*Read* is a strategy read in its source, *documented* one that its maker describes, *reported* one that others do, *idealised* a schedule
+*Run* is a strategy seen of the program itself, of the version that is named: requests to a server of ours, or recordings. *Read* is one
+that was read in its source, *documented* one that its maker describes, *reported* one that others do, *idealised* a schedule
 that no program runs as it is. Numbers marked as assumed in the preset are in no source. Where recordings of a client show something else,
 its [generation](thresholds.md#generations-of-clients) follows the recordings. A strategy whose model decides what goes cannot be replayed
 from a recording and is listed as not run.
@@ -31,11 +32,15 @@ func TestStrategiesPage(t *testing.T) {
 	group := ""
 	for _, name := range r.Presets() {
 		s := preset(t, r, name)
-		if s.Group == "" {
+		own := s.Group
+		if own == "" && s.Generation.Agent != "" {
+			own = "generations of clients"
+		}
+		if own == "" {
 			continue
 		}
-		if s.Group != group {
-			group = s.Group
+		if own != group {
+			group = own
 			fmt.Fprintf(&b, "\n## %s\n\n", strings.ToUpper(group[:1])+group[1:])
 		}
 		o := &s.Origin
@@ -48,7 +53,10 @@ func TestStrategiesPage(t *testing.T) {
 		default:
 			line += " " + s.InUse() + " at " + levels
 		}
-		fmt.Fprintf(&b, "%s · %s, %s · %s\n  <br>%s\n", line, o.Certainty, o.AsOf, o.Source, strings.Join(strings.Fields(s.Doc), " "))
+		if o.Certainty != certainOwn {
+			line += fmt.Sprintf(" · %s, %s · %s", o.Certainty, o.AsOf, o.Source)
+		}
+		fmt.Fprintf(&b, "%s\n  <br>%s\n", line, strings.Join(strings.Fields(s.Doc), " "))
 	}
 	if os.Getenv("SIM_UPDATE_DOCS") != "" {
 		if err := os.WriteFile(strategiesPage, []byte(b.String()), 0o600); err != nil {
@@ -85,4 +93,17 @@ func pageLevels(s *Strategy) string {
 		list = append(list, text)
 	}
 	return strings.Join(list, ", ")
+}
+
+// Every generation of Claude Code says where it is from: run of a version on a date, documented, or reported.
+func TestGenerationsSayTheirOrigin(t *testing.T) {
+	r := builtin(t)
+	for _, g := range r.Generations() {
+		if o := &g.Origin; g.Generation.Agent == "claude-code" && (o.Certainty == certainOwn || o.AsOf == "" || o.Source == "") {
+			t.Errorf("%s: %s, %q, %q", g.Name, o.Certainty, o.AsOf, o.Source)
+		}
+	}
+	if s := preset(t, r, "claude-code/2026-11"); s.Origin.Certainty != certainRun {
+		t.Errorf("%s is %s, and was run", s.Name, s.Origin.Certainty)
+	}
 }
