@@ -389,3 +389,25 @@ func TestOwnSizes(t *testing.T) {
 		t.Errorf("a listing of %d tokens", n)
 	}
 }
+
+// CLAUDE_CODE_MAX_OUTPUT_TOKENS of 8,000 puts the threshold at 179,000 of 200,000 (2.1.332), and one above what is kept free
+// at most changes nothing: 200,000 − 20,000 − 13,000.
+func TestOutputTokensMoveTheThreshold(t *testing.T) {
+	for value, want := range map[string]int64{"": 167_000, "8000": 179_000, "64000": 167_000} {
+		c := written(t, "  - full-compact: {trigger: {measure: client_tokens, reserve: 13000, reserve_output: true, output_cap: 20000}, call: [streaming]}\n")
+		own := client.DefaultAssembly()
+		own.Env.MaxOutputTokens = value
+		c.Assembly = &own
+		var first int64
+		_, calls := run(t, c, newSession("s").turns(45, 0, 4000).session())
+		for i := range calls {
+			if calls[i].Source == results.SourceCompact {
+				first = calls[i-1].Context + calls[i-1].Usage.Output + 3000 // a result of 4,000 tokens counts 3,000
+				break
+			}
+		}
+		if first < want || first >= want+4200 {
+			t.Errorf("%q: compacts at %d, want %d", value, first, want)
+		}
+	}
+}

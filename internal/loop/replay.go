@@ -161,7 +161,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.nameModels()
 	for i := range s.models.list {
 		m := &s.models.list[i]
-		m.window = l.window(s, m.name)
+		m.window, m.maxOutput = l.window(s, m.name), s.assembly.variables.Output(m.maxOutput)
 		m.waits = s.named && !s.compacts && !s.assembly.variables.SetsAutoWindow() && client.WaitsForRefusal(cmp.Or(s.release, s.version), m.name)
 	}
 }

@@ -20,6 +20,7 @@ type Env struct {
 	DisableCompact     string `yaml:"DISABLE_COMPACT" env:"flag" doc:"No compaction at all: full-compact, microcompact, time-microcompact and cached-microcompact .enabled, session-memory.compact."`
 	DisableAutoCompact string `yaml:"DISABLE_AUTO_COMPACT" env:"flag" doc:"None by itself: full-compact.auto and .idle.enabled, session-memory.compact. Microcompact stays (assumed), and so does what a refused prompt starts."`
 	AutoCompactWindow  string `yaml:"CLAUDE_CODE_AUTO_COMPACT_WINDOW" env:"number" doc:"Tokens of the window that thresholds are counted from, at most the model's; values outside 100,000…1,000,000 count as the nearest of these."`
+	MaxOutputTokens    string `yaml:"CLAUDE_CODE_MAX_OUTPUT_TOKENS" env:"number" doc:"Tokens of output that a request asks for, at most the model's: thresholds that keep them free count from it (8000: 179,000 of 200,000, 2.1.332)."`
 	MaxContextTokens   string `yaml:"CLAUDE_CODE_MAX_CONTEXT_TOKENS" env:"number" doc:"Tokens the client takes for the window of models that have no larger one."`
 	Disable1M          string `yaml:"CLAUDE_CODE_DISABLE_1M_CONTEXT" env:"flag" doc:"No window above 200,000 tokens."`
 	IdleMinTokens      string `yaml:"CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS" needs:"full-compact.idle.enabled" env:"number" doc:"Tokens below which a gap is no reason to compact: full-compact.idle.min_tokens."`
@@ -62,6 +63,7 @@ type Variables struct {
 	uncached  []string
 	small     bool  // no window of a million
 	window    int64 // window that the client assumes, tokens, 0 for none
+	output    int64 // output that requests ask for, tokens, 0 for the model's
 	auto      int64 // largest number of tokens that thresholds are counted from, 0 for none
 }
 
@@ -77,6 +79,9 @@ func (e *Env) Variables() Variables {
 	}
 	if n, ok := Number(e.MaxContextTokens); ok {
 		v.window = n
+	}
+	if n, ok := Number(e.MaxOutputTokens); ok {
+		v.output = n
 	}
 	if n, ok := Number(e.AutoCompactWindow); ok {
 		v.auto = min(max(n, minAutoWindow), maxAutoWindow)
@@ -110,6 +115,14 @@ func (v *Variables) AutoWindow(w int64) int64 {
 		return min(w, v.auto)
 	}
 	return w
+}
+
+// Output returns the tokens of output that requests ask for from a model that can have most.
+func (v *Variables) Output(most int64) int64 {
+	if v.output > 0 {
+		return min(v.output, most)
+	}
+	return most
 }
 
 // SetsAutoWindow reports whether CLAUDE_CODE_AUTO_COMPACT_WINDOW is set.
