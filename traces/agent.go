@@ -2,6 +2,7 @@ package traces
 
 import (
 	"context"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -47,6 +48,10 @@ type Agent struct {
 	// Texts reads a line or a document again and returns the texts of the blocks that
 	// were read from it, and maybe of others.
 	Texts func(text []byte) []Text
+
+	// Source opens a file as the text that Texts is given, where that is not what the file
+	// holds; nil for Input.Open.
+	Source func(ctx context.Context, in Input) (io.ReadCloser, error)
 
 	// Converted says that recordings are made of the logs of other agents: where such
 	// a log lies in a folder beside one, that is read instead.
@@ -110,12 +115,16 @@ func (c Cache) String() string { return cacheNames[min(int(c), len(cacheNames)-1
 type Place struct {
 	Agent string // as in Session.Agent
 	Dir   string
+	File  string // the one file in Dir that holds sessions; "" for all files with Suffixes
 	// Flat: the files lie in Dir itself. Other folders of an agent, which may
 	// be large or private, are not looked into.
 	Flat     bool
 	Unread   bool     // the files there are of a form that is not read
 	Suffixes []string // of the files that hold sessions; nil for the usual ones
 }
+
+// Path returns what there is to read at the place: the folder, or its file.
+func (p Place) Path() string { return filepath.Join(p.Dir, p.File) }
 
 // Home is a home folder and an environment in which agents keep their sessions.
 type Home struct {
@@ -173,6 +182,9 @@ func Survey(ctx context.Context, places []Place) ([]Stock, error) {
 	seen := map[string]bool{}
 	for _, p := range places {
 		real, err := filepath.EvalSymlinks(p.Dir)
+		if err == nil && p.File != "" {
+			real = filepath.Join(real, p.File)
+		}
 		if err != nil || seen[real] {
 			continue
 		}
@@ -214,7 +226,9 @@ func skipUnreadable(d fs.DirEntry) error {
 // count adds a file if its name says that it holds sessions.
 func (s *Stock) count(path string, d fs.DirEntry) {
 	endings := s.Suffixes
-	if endings == nil {
+	if s.File != "" {
+		endings = []string{s.File}
+	} else if endings == nil {
 		endings = suffixes[:]
 	}
 	if !endsIn(d.Name(), endings) {

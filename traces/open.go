@@ -21,8 +21,8 @@ import (
 var suffixes = [...]string{".jsonl", ".jsonl.gz", ".jsonl.zst", ".zst", ".zstd"}
 
 // documents are further endings that Find takes. Many files that are no
-// recordings have them.
-var documents = [...]string{".json", ".json.gz", ".json.zst"}
+// recordings have them. The last ones are the databases of agents.
+var documents = [...]string{".json", ".json.gz", ".json.zst", "opencode.db", "kilo.db"}
 
 // passed are endings of files that may hold recordings in a form that is not read, in small letters.
 var passed = [...]string{".jsonl", ".ndjson", ".jsonl.bak", ".xz", ".bz2", ".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst", ".7z"}
@@ -56,6 +56,14 @@ type Input struct {
 	path  string
 	fsys  fs.FS    // nil for the file system of the host
 	spool *os.File // standard input, without a name in any folder
+}
+
+// Path returns where the file lies on the host, "" if it is no file of the host.
+func (in Input) Path() string {
+	if in.fsys != nil || in.spool != nil {
+		return ""
+	}
+	return in.path
 }
 
 // Stamp identifies the content of a file without reading all of it: by its path, size, time of change, and both ends.
@@ -94,6 +102,9 @@ func (in Input) Stamp() Stamp {
 		ends[i] = prompt.DigestBytes(buf)
 	}
 	s.Head, s.Tail = ends[0], ends[1]
+	if log, err := os.Stat(in.path + "-wal"); err == nil { // of a database: what was written last is there
+		s.Tail = s.Tail.ExtendInt(uint64(log.Size())).ExtendInt(uint64(log.ModTime().UnixNano()))
+	}
 	return s
 }
 

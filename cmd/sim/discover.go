@@ -61,8 +61,8 @@ func (f *discoverFlags) choose(cmd *cobra.Command, quiet bool) (paths []string, 
 	var shown []string
 	for _, s := range found {
 		if agents.Readable(s.Place) {
-			paths = append(paths, s.Dir)
-			shown = append(shown, tilde(s.Dir, home))
+			paths = append(paths, s.Path())
+			shown = append(shown, tilde(s.Path(), home))
 		}
 		if !quiet {
 			say(w, "found %s", stockText(s, home))
@@ -96,7 +96,7 @@ func lookedIn(home string) string {
 	var dirs []string
 	for _, p := range agents.Places(home, os.Getenv) {
 		if agents.Readable(p) {
-			dirs = append(dirs, tilde(p.Dir, home))
+			dirs = append(dirs, tilde(p.Path(), home))
 		}
 	}
 	if len(dirs) == 0 {
@@ -128,7 +128,7 @@ func ask(ctx context.Context, r io.Reader, w io.Writer, question string) (bool, 
 
 // stockText describes what is at a place.
 func stockText(s traces.Stock, home string) string {
-	text := fmt.Sprintf("%s in %s (%s, %s, newest %s)", document.Count(s.Files, "file"), tilde(s.Dir, home), s.Agent,
+	text := fmt.Sprintf("%s in %s (%s, %s, newest %s)", document.Count(s.Files, "file"), tilde(s.Path(), home), s.Agent,
 		megabytes(s.Bytes), s.Newest.Local().Format(time.DateOnly))
 	if !agents.Readable(s.Place) {
 		text += ", a format sim does not read"

@@ -91,7 +91,7 @@ func (f *File) Base() *File { return f }
 func (f *File) Read(ctx context.Context, opts traces.Options, in traces.Input, parse func(Line) error) error {
 	r, err := in.Open()
 	if err != nil {
-		return f.unread(err)
+		return f.Unreadable(err)
 	}
 	defer r.Close()
 	lines := NewLineReader(&Interruptible{ctx, opts.Watch(r)}, opts.MaxLine)
@@ -110,7 +110,7 @@ func (f *File) Read(ctx context.Context, opts traces.Options, in traces.Input, p
 			err = fmt.Errorf("%d blank lines in a row", blank)
 		}
 		if err != nil {
-			return f.unread(fmt.Errorf("reading stopped after line %d: %w", f.Lines, err))
+			return f.Unreadable(fmt.Errorf("reading stopped after line %d: %w", f.Lines, err))
 		}
 		if blank++; len(ln.Text) > 0 {
 			blank = 0
@@ -137,7 +137,7 @@ func (f *File) Read(ctx context.Context, opts traces.Options, in traces.Input, p
 func (f *File) ReadAll(ctx context.Context, opts traces.Options, in traces.Input) ([]byte, error) {
 	r, err := in.Open()
 	if err != nil {
-		return nil, f.unread(err)
+		return nil, f.Unreadable(err)
 	}
 	defer r.Close()
 	if err := opts.Room(f.Name); err != nil {
@@ -149,9 +149,9 @@ func (f *File) ReadAll(ctx context.Context, opts traces.Options, in traces.Input
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return nil, f.unread(fmt.Errorf("reading stopped after %d bytes: %w", len(text), err))
+		return nil, f.Unreadable(fmt.Errorf("reading stopped after %d bytes: %w", len(text), err))
 	case len(text) > opts.MaxLine:
-		return nil, f.unread(fmt.Errorf("document is longer than %d bytes", opts.MaxLine))
+		return nil, f.Unreadable(fmt.Errorf("document is longer than %d bytes", opts.MaxLine))
 	}
 	text = TrimBOM(text)
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -218,8 +218,8 @@ func (f *File) Lacks(n, line int, format string, args ...any) {
 	f.Problems.Add(f.Name, line, format, args...)
 }
 
-// unread is Refuse for a file that cannot be read to its end; this problem is kept before all others.
-func (f *File) unread(err error) error {
+// Unreadable is Refuse for a file that cannot be read to its end; this problem is kept before all others.
+func (f *File) Unreadable(err error) error {
 	list := f.Problems.List
 	f.Problems.List = nil
 	refused := f.Refuse(0, err)

@@ -1,4 +1,5 @@
-// Package opencode reads the exports of OpenCode (opencode export): one JSON
+// Package opencode reads the sessions of OpenCode and of Kilo, which is made of it: the
+// database in which they are since 1.2, and exports (opencode export), one JSON
 // document per session, of messages and their parts. An assistant message is
 // one call. A sub-agent's session is an export of its own; the task that
 // started it names it.
@@ -21,6 +22,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
+	"github.com/compactsim/compactsim/internal/reading/sqlite"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -34,7 +36,7 @@ const Agent = traces.AgentOpenCode
 // summary under a system prompt of its own, as its source has it.
 func Describe() *traces.Agent {
 	return &traces.Agent{
-		Name: Agent, Title: "OpenCode", Document: document, Places: places, Read: ReadInputs, Texts: texts, Markers: 2, UsageAlone: true,
+		Name: Agent, Title: "OpenCode", Document: document, Places: places, Read: ReadInputs, Texts: texts, Source: source, Markers: 2, UsageAlone: true,
 		Cache:         assembly.CacheByModel,
 		CompactsAt:    func(_ string, window, maxOutput int64) int64 { return window - min(maxOutput, 32_000) },
 		SummaryShares: func(string) bool { return false },
@@ -42,9 +44,12 @@ func Describe() *traces.Agent {
 	}
 }
 
-// document reports whether a file is an export: one JSON object that begins
-// with the session's info, whose id has a distinctive prefix.
+// document reports whether a file is a store, or an export: one JSON object that
+// begins with the session's info, whose id has a distinctive prefix.
 func document(head []byte) bool {
+	if bytes.HasPrefix(head, []byte(sqlite.Magic)) {
+		return true // the only agent here that keeps its sessions so
+	}
 	d := jsontext.NewDecoder(bytes.NewReader(head))
 	for _, want := range []string{"{", "info", "{", "id"} {
 		if t, err := d.ReadToken(); err != nil || t.String() != want {
@@ -59,7 +64,8 @@ func document(head []byte) bool {
 // files that earlier versions kept.
 func places(h *traces.Home) {
 	data := h.XDG("XDG_DATA_HOME", ".local", "share")
-	h.Add(traces.Place{Agent: Agent, Unread: true, Flat: true, Suffixes: []string{".db"}}, data, "opencode")
+	h.Add(traces.Place{Agent: Agent, File: "opencode.db"}, data, "opencode")
+	h.Add(traces.Place{Agent: Agent, File: "kilo.db"}, data, "kilo")
 	h.Add(traces.Place{Agent: Agent, Unread: true, Suffixes: []string{".json"}}, data, "opencode", "storage", "session")
 }
 
@@ -84,6 +90,7 @@ type export struct {
 	before   message // the last one
 	cleared  []clearing
 	ear      traces.Listener
+	within   []*export // the sessions of a store, which has none of its own
 }
 
 // clearing is a result that the client left out of what it sent from a time on.
@@ -165,10 +172,18 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, e
 		File: assembly.NewFile(in.Name, opts), thread: assembly.Main(),
 		tasks: map[string]prompt.Digest{}, calls: map[string]bool{}, ear: opts.Listener,
 	}
+	if head, err := in.Head(len(sqlite.Magic)); err == nil && string(head) == sqlite.Magic {
+		return x, x.scanStore(ctx, opts, in)
+	}
 	text, err := x.ReadAll(ctx, opts, in)
 	if err != nil || text == nil {
 		return x, err
 	}
+	return x, x.read(text)
+}
+
+// read reads an export.
+func (x *export) read(text []byte) error {
 	x.rounds = assembly.NewRounds(x.thread, x.File)
 	bad := eachMessage(text, &x.info, func(v []byte, line int) error {
 		x.rounds.Version, x.rounds.Project = x.Version, x.Directory
@@ -197,9 +212,9 @@ func scan(ctx context.Context, opts traces.Options, in traces.Input) (*export, e
 	}
 	x.loose = x.rounds.Done(x.ID)
 	if bad != nil {
-		return x, x.Refuse(0, bad)
+		return x.Refuse(0, bad)
 	}
-	return x, nil
+	return nil
 }
 
 // eachMessage reads the info of an export and calls do with its messages and
@@ -390,8 +405,16 @@ func toolID(message string, part int) prompt.Digest {
 	return prompt.DigestString(message).ExtendInt(uint64(part))
 }
 
-// texts reads the texts of an export again.
+// texts reads the texts of exports again.
 func texts(text []byte) (list []traces.Text) {
+	for doc := range bytes.SplitSeq(text, []byte(between)) {
+		list = append(list, textsOf(doc)...)
+	}
+	return list
+}
+
+// textsOf reads the texts of an export again.
+func textsOf(text []byte) (list []traces.Text) {
 	var x info
 	mk, n := assembly.Maker{Keep: true}, 0
 	_ = eachMessage(text, &x, func(v []byte, _ int) error { // as far as it is readable

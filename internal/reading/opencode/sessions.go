@@ -12,6 +12,7 @@ import (
 // session that started them. Of several exports of one session the one with the
 // most calls counts.
 func sessions(opts *traces.Options, files []*export) []*assembly.Session {
+	files = flat(files)
 	best := map[string]*export{}
 	for _, x := range files {
 		x.Speaks(x.ID)
@@ -47,6 +48,17 @@ func sessions(opts *traces.Options, files []*export) []*assembly.Session {
 			x.link(best[x.Parent], members[s])
 		}
 		slices.SortStableFunc(s.Threads, func(a, b *assembly.Thread) int { return cmp.Compare(a.Kind, b.Kind) })
+	}
+	return list
+}
+
+// flat returns exports, with the sessions of stores in the place of these.
+func flat(files []*export) (list []*export) {
+	for _, x := range files {
+		if x.within == nil {
+			list = append(list, x)
+		}
+		list = append(list, x.within...)
 	}
 	return list
 }
@@ -95,7 +107,9 @@ func (x *export) link(parent *export, members []*export) {
 
 // join adds a thread to its session.
 func (x *export) join(s *assembly.Session) {
-	s.Files = append(s.Files, x.File)
+	if !slices.Contains(s.Files, x.File) { // of a store
+		s.Files = append(s.Files, x.File)
+	}
 	s.Own(x.File)
 	s.End, s.LoggedUSD = max(s.End, x.end), s.LoggedUSD+x.usd
 	s.Threads = append(s.Threads, x.thread)

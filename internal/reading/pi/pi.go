@@ -38,6 +38,7 @@ func Describe() *traces.Agent {
 		},
 		Places: func(h *traces.Home) {
 			h.Add(traces.Place{Agent: Agent}, h.From("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions")
+			h.Add(traces.Place{Agent: Agent}, h.Under(".omp", "agent", "sessions"))
 		},
 		Cache:         assembly.CacheByModel,
 		CompactsAt:    func(_ string, window, _ int64) int64 { return window - 16_384 },

@@ -2,12 +2,14 @@ package texts
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/reading/assembly"
+	"github.com/compactsim/compactsim/traces"
 )
 
 // want is a block on a line.
@@ -99,7 +101,11 @@ func (r *Reader) loadDocument(f *file) error {
 	if !ok {
 		return errNotInCorpus
 	}
-	rc, err := in.Open()
+	open := r.agent.Source
+	if open == nil {
+		open = func(context.Context, traces.Input) (io.ReadCloser, error) { return in.Open() }
+	}
+	rc, err := open(r.ctx, in)
 	if err != nil {
 		return err
 	}
