@@ -99,7 +99,17 @@ func (l *recorded) call(t *Turn, e *traces.Event) Outcome {
 	if l.answer.Digest.IsZero() {
 		l.answer.Digest = prompt.DigestString(RecordedName).ExtendInt(uint64(e.At))
 	}
+	if e.Uncalled {
+		return l.IntentResult(t, nil)
+	}
 	from := Body(t.Context)
+	if e.Asked > 0 { // the log has it
+		l.answer.Output = e.Told
+		return t.Call(prompt.Intent{
+			Source: "compact", Own: true, Unmarked: true, From: int32(t.Context.Len()), Instruction: e.Asked, Known: &l.answer,
+			Ordinal: uint8(l.done), Summarised: int32(tokensBetween(t.Context, from, t.Context.Len())),
+		})
+	}
 	own := l.params.Prefix.own(t.Agent, t.Version)
 	clip := int32(0)
 	if own {

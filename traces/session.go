@@ -284,10 +284,14 @@ func (k EventKind) String() string { return eventNames[min(int(k), len(eventName
 // Event is something the recorded agent did to its context before the request
 // of a round. It is not part of the workload.
 type Event struct {
-	Kind      EventKind
-	Manual    bool  // asked for by a person
-	Round     int32 // happens before this round's request; len(Rounds) when nothing follows
-	PreTokens int32 // client's count that was logged, 0 if none
+	Kind     EventKind
+	Manual   bool // asked for by a person
+	Uncalled bool // a compaction of which the log shows that no call made its summary
+	// Asked and Told are the tokens in and out of the call that made a summary, where the log shows it and it read
+	// nothing of the conversation's prefix; 0 elsewhere.
+	Asked, Told int32
+	Round       int32 // happens before this round's request; len(Rounds) when nothing follows
+	PreTokens   int32 // client's count that was logged, 0 if none
 	// PostTokens, Dropped and Preserved are what newer clients log of a compaction:
 	// their count of the messages after it, the tokens that the session's compactions
 	// have dropped so far, and the messages that stayed as they were. 0 if not logged.

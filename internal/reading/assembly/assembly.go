@@ -188,6 +188,7 @@ type Event struct {
 	Stayed  []Block // messages that stayed or came back
 	Text    []Block // the summary
 	Cleared []prompt.Digest
+	dropped []prompt.Digest     // of blocks of any kind
 	forgot  []*Block            // thinking that left the context
 	summary *traces.SummaryCall // nil when it is not logged
 	// uncounted says that the log has the call that made the summary, without counts that can be used.

@@ -90,8 +90,19 @@ func (t *Thread) size() int {
 	return n
 }
 
+// places returns where blocks are from an index on, by their digests.
+func (e *emitter) places(from int) map[prompt.Digest][]int32 {
+	places := map[prompt.Digest][]int32{}
+	for i := from; i < len(e.out.Blocks); i++ {
+		d := e.out.Blocks[i].Digest
+		places[d] = append(places[d], int32(i))
+	}
+	return places
+}
+
 func (e *emitter) thread(t *Thread) traces.Thread {
-	out := t.Thread
+	out, from := t.Thread, len(e.out.Blocks)
+	var places map[prompt.Digest][]int32
 	out.Parent = -1
 	if t.Up != nil {
 		out.Parent = t.Up.index
@@ -114,7 +125,10 @@ func (e *emitter) thread(t *Thread) traces.Thread {
 		}
 	}
 	for i := range out.Events {
-		out.Events[i].Cleared = e.cleared(&t.Happened[i])
+		if places == nil && len(t.Happened[i].dropped) > 0 {
+			places = e.places(from)
+		}
+		out.Events[i].Cleared = e.cleared(&t.Happened[i], places)
 		ev := &t.Happened[i]
 		if c := ev.summary; c != nil {
 			c.Thread, c.Event = t.index, int32(i)
@@ -211,12 +225,19 @@ func (e *emitter) event(ev *Event) traces.Event {
 	return out
 }
 
-// cleared returns the places of the blocks that an event cleared, in order.
-func (e *emitter) cleared(ev *Event) []int32 {
+// cleared returns the places of the blocks that an event cleared, in order, given those of the thread's blocks by digest
+// that none has cleared yet.
+func (e *emitter) cleared(ev *Event, places map[prompt.Digest][]int32) []int32 {
 	var list []int32
 	for _, id := range ev.Cleared {
 		if i, ok := e.results[id]; ok {
 			list = append(list, i)
+		}
+	}
+	for _, d := range ev.dropped {
+		if left := places[d]; len(left) > 0 {
+			list = append(list, left[0])
+			places[d] = left[1:]
 		}
 	}
 	for _, b := range ev.forgot {

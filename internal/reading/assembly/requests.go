@@ -86,6 +86,8 @@ type placed struct {
 	compact bool
 	stayed  []*Message // of a compaction: messages that the history had
 	summary *Message
+	made    *Request   // the call that wrote it, nil where the log has none
+	cleared []*Message // messages of the parent that it left out, or has in another form
 	verdict traces.Verdict
 	parted  int32
 	answers bool // no messages are shown, and the reply before it calls tools
@@ -125,7 +127,7 @@ func Conversations(session string, list []*Request) []*Thread {
 	}
 	slices.SortStableFunc(all, func(a, b *history) int { return cmp.Compare(a.calls[0].Start, b.calls[0].Start) })
 	startedBy(all, list)
-	return threads(session, joined(all))
+	return threads(session, summarised(joined(all)))
 }
 
 // startedBy names the tool calls that started conversations, by the tasks they gave.
@@ -159,6 +161,9 @@ func (h *history) extend(r *Request) bool {
 		h.calls = append(h.calls, placed{Request: r, parent: int32(last), compact: r.Compacted, answers: callsTool(end.Reply)})
 		return true
 	}
+	if end := &h.calls[last]; common(end.Messages, r.Messages) < len(end.Messages) && h.edited(r) {
+		return true
+	}
 	for i := last; i >= max(0, last-maxLeft); i-- {
 		c := &h.calls[i]
 		n, k := len(c.Messages), common(c.Messages, r.Messages)
@@ -168,6 +173,7 @@ func (h *history) extend(r *Request) bool {
 		case k == n && k == len(r.Messages): // sent again
 			h.calls = append(h.calls, placed{Request: r, parent: c.parent, fresh: c.fresh})
 			return true
+		case i < last && k == n && r.Messages[n].Assistant && !h.answered(n, r):
 		case k == n && (i == last || r.Messages[n].Assistant),
 			i == last && len(r.Messages) > n && r.Messages[n].Assistant: // something that was said before is another now
 			h.follow(i, r)
@@ -175,6 +181,12 @@ func (h *history) extend(r *Request) bool {
 		}
 	}
 	return false
+}
+
+// answered reports whether a request has the answer that the last call has behind as many messages, or whether that has none.
+func (h *history) answered(n int, r *Request) bool {
+	end := h.end().Messages
+	return n >= len(end) || end[n].Digest == r.Messages[n].Digest || common(end, r.Messages) < n
 }
 
 // callsTool reports whether a reply calls a tool.
@@ -265,6 +277,11 @@ func joined(all []*history) (list []*history) {
 		}
 		first := &h.calls[0]
 		first.replaces(before.end().Messages)
+		if last := before.end(); last.parent >= 0 && first.summary != nil && last.wrote(first.summary) && len(last.fresh) > 0 {
+			first.made = last.Request // it sent the messages themselves
+			before.calls = before.calls[:len(before.calls)-1]
+			first.replaces(before.end().Messages)
+		}
 		n := int32(len(before.calls))
 		for i := range h.calls {
 			if h.calls[i].parent >= 0 {
@@ -350,7 +367,11 @@ func (p *placed) steps() []Step {
 		steps = append(steps, s)
 	}
 	if p.compact {
-		s := Step{Kind: StepCompact, At: p.Start}
+		s := Step{Kind: StepCompact, At: p.Start, Uncalled: p.Whole && p.made == nil}
+		if c := p.made; c != nil {
+			s.Model, s.Usage = c.Model, c.Usage
+			s.Usage.Bad, s.Aside = !c.Usage.OK, 2*c.Usage.Read < c.Usage.Input()
+		}
 		for _, m := range p.stayed {
 			s.Blocks = append(s.Blocks, m.Blocks...)
 		}
@@ -360,6 +381,15 @@ func (p *placed) steps() []Step {
 					b.Kind = prompt.KindSummary
 				}
 				s.Blocks = append(s.Blocks, b)
+			}
+		}
+		add(s)
+	}
+	if len(p.cleared) > 0 {
+		s := Step{Kind: StepClear, At: p.Start}
+		for _, m := range p.cleared {
+			for i := range m.Blocks {
+				s.Dropped = append(s.Dropped, m.Blocks[i].Digest)
 			}
 		}
 		add(s)

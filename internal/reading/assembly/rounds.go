@@ -45,6 +45,10 @@ type Step struct {
 	Tokens  int32 // of the context before a compaction, as the client counted them
 	// Cleared are the calls of tools whose results were cleared.
 	Cleared []prompt.Digest
+	// Dropped are the digests of blocks of any kind that were cleared.
+	Dropped []prompt.Digest
+	// Uncalled says that no call made the summary of a compaction, and Aside that one with a context of its own did.
+	Uncalled, Aside bool
 }
 
 // Rounds divides the steps of one thread, in order, into rounds. The items
@@ -87,7 +91,7 @@ func (t *Rounds) Add(s *Step) {
 	case StepCompact:
 		t.compact(s)
 	case StepClear:
-		t.Happened = append(t.Happened, Event{Source: s.Source, Cleared: s.Cleared, Event: traces.Event{
+		t.Happened = append(t.Happened, Event{Source: s.Source, Cleared: s.Cleared, dropped: s.Dropped, Event: traces.Event{
 			Kind: traces.EventMicrocompact, Round: int32(len(t.Calls)), At: s.At, Line: s.Line,
 		}})
 		return
@@ -212,7 +216,7 @@ func (t *Rounds) compact(s *Step) {
 	t.abandon()
 	ev := Event{Source: s.Source, Event: traces.Event{
 		Kind: traces.EventCompact, Round: int32(len(t.Calls)), Absorbed: int32(len(t.open.Before)), At: s.At, Line: s.Line,
-		Manual: s.Manual, PreTokens: s.Tokens,
+		Manual: s.Manual, PreTokens: s.Tokens, Uncalled: s.Uncalled,
 	}}
 	n := slices.IndexFunc(s.Blocks, func(b Block) bool { return b.Kind == prompt.KindSummary })
 	if n < 0 {
@@ -223,6 +227,9 @@ func (t *Rounds) compact(s *Step) {
 		ev.Wait = max(0, s.At-t.lastAt)
 	}
 	ev.uncounted = s.Usage.Bad && !s.Usage.OK
+	if s.Aside && s.Usage.OK {
+		ev.Asked, ev.Told = int32(s.Usage.Input()), int32(s.Usage.Output)
+	}
 	if s.Usage.OK {
 		ev.summary = &traces.SummaryCall{Model: cmp.Or(s.Model, unnamed), Usage: s.Usage.Usage, Calls: s.Calls}
 	}

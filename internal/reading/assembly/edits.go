@@ -1,0 +1,195 @@
+package assembly
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// A program that keeps its context small drops the oldest messages, puts shorter ones in their places, or
+// puts a summary in the place of several. Such a request need not begin as the one before it did: that it goes on
+// from there shows in the messages that it has of it, in their order, the newest one included.
+
+// edit is what a request made of the messages of another.
+type edit struct {
+	stayed   []*Message // in their order, the newest among them
+	dropped  []*Message
+	added    []*Message // ahead of the newest that stayed
+	answer   []*Message // of the assistant, right behind it
+	fresh    []*Message // behind the answer
+	replaced bool       // as many came as went, each by the same speaker: another form of what was said
+}
+
+// editOf compares two lists of messages. It is nil if the newest of the old ones did not stay.
+func editOf(old, now []*Message) *edit {
+	if len(old) == 0 || len(now) == 0 {
+		return nil
+	}
+	newest := old[len(old)-1].Digest
+	end := len(now) - 1 // where the newest of the old ones is
+	for end >= 0 && now[end].Digest != newest {
+		end--
+	}
+	if end < 0 {
+		return nil
+	}
+	places := map[prompt.Digest][]int{}
+	for i, m := range old {
+		places[m.Digest] = append(places[m.Digest], i)
+	}
+	e := &edit{replaced: true}
+	next := 0 // of the old ones
+	var added []*Message
+	gap := func(to int) {
+		gone := old[next:to]
+		same := len(added) == 0 || len(added) == len(gone) && !slices.ContainsFunc(added, func(m *Message) bool {
+			return m.Assistant != gone[slices.Index(added, m)].Assistant
+		})
+		e.dropped, e.added, e.replaced = append(e.dropped, gone...), append(e.added, added...), e.replaced && same
+		added = nil
+	}
+	for i, m := range now[:end+1] {
+		at := len(old) - 1
+		if i < end {
+			if at = later(places[m.Digest], next); at < 0 || at == len(old)-1 {
+				added = append(added, m)
+				continue
+			}
+		}
+		gap(at)
+		e.stayed, next = append(e.stayed, m), at+1
+	}
+	rest := now[end+1:]
+	for len(e.answer) < len(rest) && rest[len(e.answer)].Assistant {
+		e.answer = rest[:len(e.answer)+1]
+	}
+	e.fresh = rest[len(e.answer):]
+	return e
+}
+
+// later returns the first place from one on, -1 for none.
+func later(places []int, from int) int {
+	if i, _ := slices.BinarySearch(places, from); i < len(places) {
+		return places[i]
+	}
+	return -1
+}
+
+// edited adds a request that goes on from the last call, or from the call that this one summarised, with other messages.
+func (h *history) edited(r *Request) bool {
+	last := len(h.calls) - 1
+	from := &h.calls[last]
+	if from.Head != r.Head || r.Start < from.End {
+		return false
+	}
+	if e := editOf(from.Messages, r.Messages); e != nil {
+		h.edit(last, e, r, nil)
+		return true
+	}
+	if up := from.parent; up >= 0 && up < int32(last) {
+		e := editOf(h.calls[up].Messages, r.Messages)
+		if e != nil && len(e.added) > 0 && from.wrote(e.added[0]) {
+			made := from.Request
+			h.calls = h.calls[:last]
+			h.edit(int(up), e, r, made)
+			return true
+		}
+	}
+	return false
+}
+
+// edit adds a request behind a call whose messages it edited.
+func (h *history) edit(i int, e *edit, r *Request, made *Request) {
+	c := h.calls[i].Request
+	if len(c.Reply) == 0 {
+		for _, m := range e.answer {
+			c.Reply = append(c.Reply, m.Blocks...)
+		}
+	}
+	p := placed{Request: r, parent: int32(i), stayed: e.stayed, fresh: e.fresh, made: made}
+	switch {
+	case r.Compacted, !e.replaced:
+		p.compact = true
+		if len(e.added) > 0 {
+			p.summary, p.fresh = e.added[0], slices.Concat(e.added[1:], e.fresh)
+		}
+	default:
+		p.cleared = e.dropped
+	}
+	if r.Whole {
+		p.verdict, p.parted = p.changed(c), p.parts(c)
+	}
+	h.calls = append(h.calls, p)
+}
+
+// mostWrapped is how many bytes a program puts around a summary at most.
+const mostWrapped = 2048
+
+// wrote reports whether a call can have written a summary: its reply is a text of that length, but for what is around it.
+func (r *Request) wrote(summary *Message) bool {
+	said, in := texts(r.Reply), bytesOf([]*Message{summary})
+	return said > 0 && said <= in && in-said <= mostWrapped && in <= 4*said
+}
+
+// texts returns the bytes of a reply that calls no tool, 0 for one that does.
+func texts(reply []Block) (n int) {
+	for i := range reply {
+		switch b := &reply[i]; b.Kind {
+		case prompt.KindToolUse:
+			return 0
+		case prompt.KindText:
+			n += int(b.Bytes)
+		}
+	}
+	return n
+}
+
+// bytesOf returns the bytes of messages.
+func bytesOf(list []*Message) (n int) {
+	for _, m := range list {
+		for i := range m.Blocks {
+			n += int(m.Blocks[i].Bytes)
+		}
+	}
+	return n
+}
+
+// summarised finds the calls that wrote the summaries of compactions among the conversations of one call, and takes
+// them out of the list: a call between the last one and the compaction whose answer is as long as the summary, or the only
+// one there if it sent more than the summary holds. Its summary may be the same text as the one before.
+func summarised(all []*history) []*history {
+	taken := map[*history]bool{}
+	for _, h := range all {
+		for k := range h.calls {
+			p := &h.calls[k]
+			if p.made != nil || p.parent < 0 || !p.compact && len(p.cleared) == 0 {
+				continue
+			}
+			var summary []*Message
+			if p.summary != nil {
+				summary = []*Message{p.summary}
+			}
+			var made, only *history
+			between := 0
+			for _, o := range all {
+				c := o.calls[0].Request
+				if o == h || taken[o] || len(o.calls) > 1 || c.Start < h.calls[p.parent].End || c.End > p.Start || texts(c.Reply) == 0 {
+					continue
+				}
+				if between++; c.Head != p.Head && bytesOf(c.Messages) > bytesOf(summary) {
+					only = o
+				}
+				if p.summary != nil && c.wrote(p.summary) {
+					made = o
+				}
+			}
+			if made == nil && between == 1 {
+				made = only
+			}
+			if made != nil {
+				p.made, p.compact, p.cleared, taken[made] = made.calls[0].Request, true, nil, true
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(h *history) bool { return taken[h] })
+}
