@@ -104,6 +104,7 @@ type source struct {
 	totals     []total                      // by line
 	requests   []request                    // by line
 	answered   map[prompt.Digest]bool       // requests that an answer names
+	naming     bool                         // most answers name a request of the file
 }
 
 // names interns the strings of a source; 0 is the empty string.
@@ -140,5 +141,7 @@ func (n *names) at(i int32) string {
 func scan(ctx context.Context, opts traces.Options, in traces.Input) (*source, error) {
 	src := &source{File: assembly.NewFile(in.Name, opts)}
 	p := &parser{src: src, ear: opts.Listener}
-	return src, src.Read(ctx, opts, in, p.parse)
+	err := src.Read(ctx, opts, in, p.parse)
+	src.naming = src.nameRequests()
+	return src, err
 }

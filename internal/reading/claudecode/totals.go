@@ -160,7 +160,22 @@ func (s *source) unanswered(i int) bool {
 		return !r.refused && !slices.ContainsFunc(s.requests, func(o request) bool { return !o.id.IsZero() })
 	}
 	refused := i+1 < len(s.requests) && s.requests[i+1].refused
-	return !s.answered[r.id] && !refused
+	return !s.answered[r.id] && !refused && s.naming
+}
+
+// nameRequests reports whether most answers name a request that a line of the file stands for: in a recording whose ids
+// were replaced, none does, and all requests look unanswered.
+func (s *source) nameRequests() bool {
+	known, ids := 0, map[prompt.Digest]bool{}
+	for i := range s.requests {
+		ids[s.requests[i].id] = true
+	}
+	for id := range s.answered {
+		if ids[id] {
+			known++
+		}
+	}
+	return 2*known > len(s.answered)
 }
 
 // reconcile makes the calls that no line shows of what totals have beyond the calls of lines.

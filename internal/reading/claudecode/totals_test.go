@@ -62,6 +62,21 @@ func TestCallsThatNoLineShows(t *testing.T) {
 	}
 }
 
+// In a recording whose ids were replaced by others no answer names its request: none of the requests is a place then.
+func TestRequestsUnderOtherNames(t *testing.T) {
+	s := newScript("s")
+	s.prompt("go")
+	for i := range 3 {
+		s.raw(mustJSON(fields{"type": "api-request", "sessionId": "s", "id": fmt.Sprint("r", i), "timestamp": "2026-03-01T12:00:30Z"}))
+		s.add(fields{"type": "assistant", "requestRef": fmt.Sprint("x", i), "message": fields{
+			"id": fmt.Sprint("m", i), "model": "claude-opus-4-6", "role": "assistant", "content": []fields{text(fmt.Sprint(i))}, "usage": tokensOf(20_000 + i), "stop_reason": "end_turn"}})
+	}
+	s.costState(7, spent("claude-opus-4-6", 9, 60_003-9+500, 0, 3))
+	if got := sessionOf(t, s); len(got.Unshown) != 1 || got.Unshown[0].Cut || got.Unshown[0].Usage.Read != 500 {
+		t.Errorf("%+v, want one call of 500 tokens at the sum", got.Unshown)
+	}
+}
+
 // A refused request costs nothing: its place is none for what the sum has beyond lines.
 func TestRefusedRequestIsNoPlace(t *testing.T) {
 	for _, refused := range []bool{true, false} {
