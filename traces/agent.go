@@ -22,6 +22,7 @@ const (
 	AgentCopilot    = "copilot-cli"
 	AgentDSH        = "deepseek-harness"
 	AgentCline      = "cline"
+	AgentKimi       = "kimi-code"
 	AgentOTel       = "otel"        // any program, by its OpenTelemetry spans
 	AgentATIF       = "atif"        // any agent, by a trajectory made of its log
 	AgentRequests   = "request-log" // any program, by the requests it sent

@@ -17,6 +17,7 @@ import (
 	"github.com/compactsim/compactsim/internal/reading/copilot"
 	"github.com/compactsim/compactsim/internal/reading/dsh"
 	"github.com/compactsim/compactsim/internal/reading/gemini"
+	"github.com/compactsim/compactsim/internal/reading/kimi"
 	"github.com/compactsim/compactsim/internal/reading/opencode"
 	"github.com/compactsim/compactsim/internal/reading/otel"
 	"github.com/compactsim/compactsim/internal/reading/pi"
@@ -28,7 +29,7 @@ import (
 // says what is wrong with a file that no agent claims.
 var list = [...]*traces.Agent{
 	claudecode.Describe(), codex.Describe(), opencode.Describe(), pi.Describe(),
-	gemini.Describe(), copilot.Describe(), dsh.Describe(), cline.Describe(),
+	gemini.Describe(), copilot.Describe(), dsh.Describe(), cline.Describe(), kimi.Describe(),
 	otel.Describe(), reqlog.Describe(), atif.Describe(),
 }
 

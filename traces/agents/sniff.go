@@ -110,9 +110,6 @@ var unread = [...]*traces.Agent{
 	{Name: "iflow", Title: "the iFlow CLI", Document: looks(func(l *look) bool {
 		return l.UUID != "" && strings.HasPrefix(l.SessionID, "session-")
 	})},
-	{Name: "kimi-code", Title: "kimi-code", Document: looks(func(l *look) bool {
-		return l.Type == "metadata" && l.Protocol != nil
-	})},
 	{Name: "agent-traces", Title: "the simple form of Hugging Face's agent traces, which has no token counts", Document: looks(func(l *look) bool {
 		return l.Type == "session" && l.Harness != nil && l.Version == nil && l.Cwd == nil
 	})},
@@ -137,7 +134,6 @@ type look struct {
 		Parts jsontext.Value `json:"parts"`
 	} `json:"message"`
 	SystemPayload jsontext.Value `json:"systemPayload"`
-	Protocol      jsontext.Value `json:"protocol_version"`
 	Harness       jsontext.Value `json:"harness"`
 	Version       jsontext.Value `json:"version"`
 	Cwd           jsontext.Value `json:"cwd"`
