@@ -39,7 +39,11 @@ func TestOwnGeneration(t *testing.T) {
 		{"opencode", "1.18.16", "opencode/2026-08", true, ""},
 		{"opencode", "1.18.33", "opencode/2026-11", true, ""},
 		{"pi", "dev", "pi/2026-03", true, ""},
-		{"gemini-cli", "", "gemini-cli/2026-08", true, ""},
+		{"gemini-cli", "", "gemini-cli/2026-11", true, ""},
+		{"gemini-cli", "0.52.0", "gemini-cli/2026-08", true, ""},
+		{"cline", "3.0.65", "cline/2026-11", true, ""},
+		{"cline", "3.0.62", "cline/2026-08", true, ""},
+		{"kimi-code", "", "kimi-code", true, ""},
 		{"somebody", "2.1.17", "claude-code/2.1", true, ""},
 	} {
 		got := own.For(tc.agent, tc.version, tc.variant)
