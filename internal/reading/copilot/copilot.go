@@ -55,7 +55,9 @@ type file struct {
 	static               int64              // tokens of tools and system prompt, by the client's count
 	threads              map[string]*thread // by agent; "" is the main one
 	order                []*thread
-	open                 []call // that no shutdown has counted
+	open                 []call                    // that neither a record nor a shutdown has counted
+	records              map[string]record         // of calls whose message has not been read
+	recorded             map[string]assembly.Total // of counted calls since the last shutdown, by model
 	compacting           bool
 	beside               []assembly.Block // what the main thread said since a compaction under way began
 	lost                 int64            // tokens that shutdowns have and no call
@@ -134,6 +136,8 @@ type data struct {
 	} `json:"result"`
 	Error jsontext.Value `json:"error"` // an object with a message, or a text
 
+	Usage jsontext.Value `json:"usage"` // of a record
+
 	Nano    assembly.Count     `json:"totalNanoAiu"`
 	Metrics map[string]metrics `json:"modelMetrics"`
 
@@ -199,6 +203,8 @@ func (f *file) parse(ln assembly.Line) error {
 		if f.static == 0 { // until the client counts it
 			f.static = f.Weigh(f.Maker.Text(prompt.KindSystem, d.Content))
 		}
+	case "session.usage_record":
+		return f.record(d.Usage)
 	case "session.shutdown":
 		f.shutdown(ln.Number, d.Metrics)
 	case "session.compaction_start":
@@ -262,6 +268,11 @@ func (f *file) answer(t *thread, line int, at int64, d *data) {
 	i := len(t.Calls) - 1
 	if id != "" {
 		t.calls[id] = i
+	}
+	if r, ok := f.records[id]; ok && id != "" {
+		delete(f.records, id)
+		f.count(t.Calls[i].Call, &r)
+		return
 	}
 	c := call{of: t.Calls[i].Call, thread: t, said: said, before: -1}
 	for _, o := range f.open {
@@ -352,6 +363,9 @@ func (f *file) shutdown(line int, metrics map[string]metrics) {
 			list = append(list, p)
 		}
 		total, err := m.Usage.total()
+		if r, ok := f.recorded[model]; ok {
+			total = assembly.Total{Input: total.Input - r.Input, Read: total.Read - r.Read, Write: total.Write - r.Write, Output: total.Output - r.Output}
+		}
 		if err == nil {
 			err = total.Spread(list)
 		}
@@ -367,6 +381,7 @@ func (f *file) shutdown(line int, metrics map[string]metrics) {
 		}
 	}
 	f.open = slices.DeleteFunc(f.open, func(c call) bool { return counted[c.of] })
+	clear(f.recorded)
 }
 
 var errTotals = errors.New("totals that lack some")

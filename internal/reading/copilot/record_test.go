@@ -1,0 +1,43 @@
+package copilot
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+// record writes the record of a call (1.0.102): input with what was read and written.
+func (s *script) record(id string, input, read, write, output int) *script {
+	return s.add("session.usage_record", fmt.Sprintf(`"usage":{"apiCallId":%q,"model":"claude-opus-5","inputTokens":%d,"outputTokens":%d,"cacheReadTokens":%d,"cacheWriteTokens":%d}`,
+		id, input, output, read, write))
+}
+
+// A call with a record has its own counts, whether the record stands ahead of its message or behind it; the others share what
+// the shutdown has beyond.
+func TestUsageRecords(t *testing.T) {
+	first, second := prompt.Usage{Uncached: 3, Write5m: 9000, Output: 40}, prompt.Usage{Uncached: 4, Read: 9000, Write5m: 300, Output: 50}
+	third := prompt.Usage{Uncached: 2, Read: 9300, Write5m: 500, Output: 60}
+	for name, s := range map[string]*script{
+		"ahead": newScript().user("go").record("r1", 9003, 0, 9000, 40).answer("r1", "one", 0, "").
+			user("on").record("r2", 9304, 9000, 300, 50).answer("r2", "two", 0, ""),
+		"behind": newScript().user("go").answer("r1", "one", 0, "").record("r1", 9003, 0, 9000, 40).
+			user("on").answer("r2", "two", 0, "").record("r2", 9304, 9000, 300, 50),
+	} {
+		s.user("more").answer("r3", "three", 60, "").shutdown(totalsOf("claude-opus-5", 9003+9304+9802, 18300, 9800, 150))
+		got := read(t, s.text())
+		rounds := got.Threads[0].Rounds
+		if len(rounds) != 3 || rounds[0].Usage != first || rounds[1].Usage != second || rounds[2].Usage != third || got.Quality.LostTokens != 0 {
+			t.Fatalf("%s: %d calls, %+v, problems %v", name, len(rounds), got.Usage(), got.Problems)
+		}
+		for i, spread := range []bool{true, true, false} {
+			if rounds[i].Counted() != spread {
+				t.Errorf("%s: call %d counted by itself: %v", name, i, rounds[i].Counted())
+			}
+		}
+	}
+	got := read(t, newScript().user("go").record("r1", 5, 9, 9, 40).answer("r1", "one", 40, "").shutdown(totalsOf("claude-opus-5", 9003, 0, 9000, 40)).text())
+	if got.Quality.BadLines != 1 || got.Usage() != first {
+		t.Errorf("an impossible record: %d bad lines, %+v", got.Quality.BadLines, got.Usage())
+	}
+}
