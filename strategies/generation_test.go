@@ -26,7 +26,11 @@ func TestOwnGeneration(t *testing.T) {
 		{"claude-code", "2.1.21", "claude-code/2.1", false, ""},
 		{"claude-code", "2.1.24", "claude-code/2026-03", false, ""},
 		{"claude-code", "2.1.25", "claude-code/2026-03", true, ""},
-		{"claude-code", "2.1.150", "claude-code/2026-08", false, ""},
+		{"claude-code", "1.0.128", "claude-code/1.0.128", true, ""},
+		{"claude-code", "2.1.68", "claude-code/2026-03", true, ""},
+		{"claude-code", "2.1.69", "claude-code/2.1.80", true, ""},
+		{"claude-code", "2.1.86", "claude-code/2.1.91", true, ""},
+		{"claude-code", "2.1.152", "claude-code/2.1.91", true, ""},
 		{"claude-code", "2.1.153", "claude-code/2026-08", true, ""},
 		{"claude-code", "2.1.219", "claude-code/2026-08", true, ""},
 		{"claude-code", "2.1.277", "claude-code/2026-11", true, ""},
@@ -92,7 +96,7 @@ func TestOwnChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, _ := r.Strategy("x")
-	for _, s := range []*Strategy{x.For("claude-code", "2.1.76", ""), x.For("claude-code", "2.1.17", "")} {
+	for _, s := range []*Strategy{x.For("claude-code", "2.1.40", ""), x.For("claude-code", "2.1.17", "")} {
 		if p := s.Params(SessionMemoryName).(sessionMemoryParams); p.Breaker != 7 {
 			t.Errorf("%s: breaker %d", s.Name, p.Breaker)
 		}
