@@ -205,8 +205,7 @@ func (l *Loop) input(t *thread) {
 	}
 	l.changeHead(t)
 	t.inputAt = t.context.Len()
-	t.context.AppendRange(prompt.Ref(r.Input.From), prompt.Ref(r.Input.To))
-	t.trailing += t.score().estimate
+	l.takeInput(t)
 	if len(t.inbox)+len(t.mailbox) > 0 {
 		l.open(t)
 	}

@@ -137,7 +137,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 			s.words = w.Words
 		}
 	}
-	s.replays = (s.needs != nil || l.config.Agent != (Agent{})) && replays(s.strategy)
+	s.replays = replays(s.strategy)
 	s.wrote = ownSummaryOf(session)
 	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
 	s.told, s.listing, s.perByte = s.announces(), listingOf(session), perByte(session)
@@ -147,7 +147,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	}
 	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Organisation: s.organisation,
 		Figures: results.Figures{results.Sessions: 1}}
-	if !replays(s.strategy) {
+	if !s.replays {
 		s.row.Loop = results.LoopOpen
 		if s.needs != nil && l.config.Agent.Refetch != RefetchNever {
 			s.row.Loop = results.LoopClosed
