@@ -77,9 +77,21 @@ type Agent struct {
 	// SummaryClip is how many bytes of each tool result the summary call of the client reads;
 	// 0 for all.
 	SummaryClip int32
+	// Keeps is what the client leaves of the messages behind a compaction.
+	Keeps Keeps
 	// Settings are those of the client that bear on the bill.
 	Settings []Setting
 }
+
+// Keeps is what stays of the messages, word for word, behind a compaction whose line does not say it.
+type Keeps uint8
+
+// What may stay.
+const (
+	KeepsNothing Keeps = iota
+	KeepsNewest        // the newest, as many as the tokens behind the compaction allow
+	KeepsPrompts       // what people said
+)
 
 // Text is what a line says of a block.
 type Text struct {

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"math"
+	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/draws"
 	"github.com/compactsim/compactsim/internal/results/recall"
@@ -12,9 +13,11 @@ import (
 )
 
 // In a closed loop the agent does not act as recorded whatever was forgotten: a round that needs what the context does
-// not have may fetch it first, in a call of its own that grows the context, takes time, and can lead to the next
-// compaction. What a file or a pointer has is read; what a tool had shown is searched for, and weighs what the
-// recording's own result weighed; what a person or an answer said cannot be had again.
+// not have, and that of the recording had, may fetch it first, in a call of its own that grows the context, takes time,
+// and can lead to the next compaction. What a file or a pointer has is read; what a tool had shown is asked of it again;
+// what a person or an answer said cannot be had again. What comes back is what the recording has of it: the call, and
+// the result with its file and its size. On the other side, what the recorded agent read again because its context had
+// lost it is left out where the simulated context still has it (input.go).
 
 // Refetch says which of the things that are missing an agent fetches.
 type Refetch uint8
@@ -47,6 +50,15 @@ func (r Refetch) share(p *profile.Profile, kind string) float64 {
 	}
 	e := p.RefetchOf(kind)
 	return [...]float64{RefetchLow: e.Low, RefetchFitted: e.Value, RefetchHigh: e.High}[r]
+}
+
+// caused returns the probability that an agent read again for that reason what its context had lost.
+func (r Refetch) caused(p *profile.Profile) float64 {
+	if r == RefetchAlways || p == nil {
+		return 1
+	}
+	e := p.RereadShare()
+	return [...]float64{RefetchLow: e.High, RefetchFitted: e.Value, RefetchHigh: e.Low}[r] // the more is left out, the less is fetched
 }
 
 // extra is a round that no recording has.
@@ -87,31 +99,29 @@ func (l *Loop) extend(t *thread) bool {
 	return true
 }
 
-// fetch returns the round that fetches what the agent fetches of what is missing.
+// fetch returns the round that fetches what the agent fetches of what is missing, and notes the blocks that it brings.
+// Whether the agent fetches a thing is drawn once between two compactions.
 func (l *Loop) fetch(t *thread) extra {
 	var x extra
 	how := l.config.Agent.Refetch
-	if how == RefetchNever {
+	if t.fetched = t.fetched[:0]; how == RefetchNever {
 		return x
 	}
-	key := layerKey("refetch")
 	for i := range t.missing {
 		n := &t.missing[i]
 		block := n.Fetch
 		if block < 0 {
 			block = n.Found
 		}
-		if block < 0 || t.judge.Has(block) {
+		if block < 0 || t.judge.Holds(block) || slices.Contains(t.fetched, block) {
 			continue
 		}
-		draw := draws.Unit(t.replay.draws.Uint64(draws.Layer, draws.Event(t.index, t.round, key, uint8(i))))
-		if draw >= (1-n.kept)*how.share(l.config.Profile, n.Kind.String()) {
+		if t.drawOf(block, "refetch") >= (1-n.kept)*how.share(l.config.Profile, n.Kind.String()) {
 			continue
 		}
-		tokens := t.replay.session.Blocks[block].Tokens
-		t.judge.Fetch(block, tokens)
-		x.result = int32(min(int64(x.result)+int64(tokens), math.MaxInt32/2))
-		x.output = fetchOutput
+		t.fetched = append(t.fetched, block)
+		x.result = int32(min(int64(x.result)+t.replay.weight(block), math.MaxInt32/2))
+		x.output += t.replay.callTokens(block)
 	}
 	if x.output > 0 {
 		t.replay.row.Figures[results.Needs+results.ID(recall.Fetches)]++
@@ -120,23 +130,49 @@ func (l *Loop) fetch(t *thread) extra {
 	return x
 }
 
+// drawOf returns the draw about a thing, 0…1, which is the same up to the next compaction. A file is one thing, whatever
+// block shows it.
+func (t *thread) drawOf(block int32, about string) float64 {
+	thing := block
+	if o := t.replay.session.Blocks[block].Object; o >= 0 {
+		thing = 1<<23 + o
+	}
+	return draws.Unit(t.replay.draws.Uint64(draws.Layer, draws.Event(t.index, thing, layerKey(about), uint8(t.chain))))
+}
+
+// weight returns the tokens of a result that is fetched again, at the session's own tokens a byte where lines show fewer.
+func (s *replay) weight(block int32) int64 {
+	b := &s.session.Blocks[block]
+	return max(int64(b.Tokens), int64(s.perByte*float64(b.Bytes)))
+}
+
 // extended appends to the context the call of a round that no recording has, and what it brought, and asks the layers
 // again before the recorded request.
 func (l *Loop) extended(t *thread, f *flight) {
 	s := t.replay
 	s.extras++
-	call := prompt.Block{
-		Kind: prompt.KindToolUse, Op: prompt.OpNone, Object: -1, Call: -(1<<24 + s.extras), Tokens: f.extra.output,
-		Bytes: f.extra.output * 3, Digest: prompt.DigestString("extra").ExtendInt(uint64(t.index)<<32 | uint64(s.extras)),
+	seen, from := f.extra, t.context.Len()
+	for _, block := range t.fetched { // calls come before results
+		t.context.Append(s.called(t, block))
 	}
-	result := call
-	result.Kind, result.Tokens = prompt.KindToolResult, f.extra.result
-	result.Bytes = int32(min(int64(f.extra.result)*3, math.MaxInt32))
-	result.Digest = call.Digest.ExtendInt(uint64(f.extra.result))
-	t.context.Add(call)
 	t.counted, t.trailing = s.counted(t, f, int64(f.answer.Output)), 0
-	t.context.Add(result)
-	t.trailing += s.estimate(&result)
+	from += len(t.fetched)
+	for _, block := range t.fetched {
+		t.context.Append(s.brought(t, block))
+		seen.output -= s.callTokens(block)
+		seen.result -= s.session.Blocks[block].Tokens
+	}
+	if seen.output > 0 { // a round of an agent that takes longer
+		t.context.Add(s.invented(t, prompt.KindToolUse, seen.output))
+		from++
+		t.context.Add(s.invented(t, prompt.KindToolResult, max(0, seen.result)))
+	} else if seen.result > 0 {
+		t.context.Add(s.invented(t, prompt.KindUnseen, seen.result))
+	}
+	for i := from; i < t.context.Len(); i++ {
+		t.trailing += s.estimate(t.context.BlockAt(i))
+	}
+	t.fetched = t.fetched[:0]
 	t.usage, t.serverDeleted = f.outcome.Usage, f.outcome.Deleted
 	t.lastEnd, t.started = l.clock.now, true
 	t.rounds++
@@ -144,4 +180,62 @@ func (l *Loop) extended(t *thread, f *flight) {
 	t.retried, t.barred = false, 0
 	t.look()
 	l.ask(t, 0)
+}
+
+// callOf returns the call of a result, -1 for none: the file that a call wrote has none that read it.
+func (s *replay) callOf(result int32) int32 {
+	b := &s.session.Blocks[result]
+	for k := result - 1; k >= 0 && b.Kind == prompt.KindToolResult; k-- {
+		if c := &s.session.Blocks[k]; c.Kind == prompt.KindToolUse && c.Call == b.Call {
+			return k
+		}
+	}
+	return -1
+}
+
+// callTokens returns the tokens of the call that brings a block again.
+func (s *replay) callTokens(block int32) int32 {
+	if k := s.callOf(block); k >= 0 {
+		return s.session.Blocks[k].Tokens
+	}
+	return fetchOutput
+}
+
+// called returns that call: the one of the recording, or a read of the file that a call wrote.
+func (s *replay) called(t *thread, block int32) prompt.Ref {
+	if k := s.callOf(block); k >= 0 {
+		return prompt.Ref(k)
+	}
+	call := s.invented(t, prompt.KindToolUse, fetchOutput)
+	call.Op, call.Object = prompt.OpRead, s.session.Blocks[block].Object
+	call.Call -= block
+	call.Digest = call.Digest.ExtendInt(uint64(block))
+	return s.arena.Add(call)
+}
+
+// brought returns the result of such a call.
+func (s *replay) brought(t *thread, block int32) prompt.Ref {
+	if s.callOf(block) >= 0 {
+		return prompt.Ref(block)
+	}
+	b := &s.session.Blocks[block]
+	result := s.invented(t, prompt.KindToolResult, b.Tokens)
+	result.Op, result.Object, result.Bytes = prompt.OpRead, b.Object, b.Bytes
+	result.Call -= block
+	result.Digest = result.Digest.ExtendInt(uint64(block))
+	return s.arena.Add(result)
+}
+
+// invented returns a block of a round that no recording has.
+func (s *replay) invented(t *thread, k prompt.Kind, tokens int32) prompt.Block {
+	b := prompt.Block{
+		Kind: k, Op: prompt.OpNone, Object: -1, Call: -(1<<24 + s.extras), Tokens: tokens,
+		Digest: prompt.DigestString("extra").ExtendInt(uint64(t.index)<<32 | uint64(s.extras)).ExtendInt(uint64(k)<<32 | uint64(tokens)),
+	}
+	if k == prompt.KindUnseen {
+		b.Call = 0
+	} else {
+		b.Bytes = int32(min(int64(tokens)*3, math.MaxInt32))
+	}
+	return b
 }

@@ -57,10 +57,10 @@ func TestWhatIsFetched(t *testing.T) {
 		{"a result", []missing{{Need: needs.Need{Fetch: -1, Found: 3}}}, [2]int32{700, 50}, extra{output: 80, result: 50}},
 		{"what a person said", []missing{{Need: needs.Need{Fetch: -1, Found: -1}}}, [2]int32{700, 50}, extra{}},
 		{"what a summary keeps", []missing{{Need: needs.Need{Fetch: 2, Found: -1}, kept: 1}}, [2]int32{700, 50}, extra{}},
-		{"two in one call", []missing{{Need: needs.Need{Fetch: 2}}, {Need: needs.Need{Fetch: -1, Found: 3}}}, [2]int32{700, 50}, extra{output: 80, result: 750}},
+		{"two in one round", []missing{{Need: needs.Need{Fetch: 2}}, {Need: needs.Need{Fetch: -1, Found: 3}}}, [2]int32{700, 50}, extra{output: 160, result: 750}},
 		{"the same twice", []missing{{Need: needs.Need{Fetch: 2}}, {Need: needs.Need{Fetch: 2}}}, [2]int32{700, 50}, extra{output: 80, result: 700}},
 		{"more than there can be", []missing{{Need: needs.Need{Fetch: 2}}, {Need: needs.Need{Fetch: 3}}},
-			[2]int32{math.MaxInt32 / 2, 5}, extra{output: 80, result: math.MaxInt32 / 2}},
+			[2]int32{math.MaxInt32 / 2, 5}, extra{output: 160, result: math.MaxInt32 / 2}},
 	} {
 		s := &traces.Session{Blocks: make([]prompt.Block, 4)}
 		s.Blocks[2].Tokens, s.Blocks[3].Tokens = tc.tokens[0], tc.tokens[1]

@@ -173,7 +173,7 @@ func (l *Loop) land(i int32) {
 // reply appends the response of a round and goes on to the next.
 func (l *Loop) reply(t *thread, f *flight) {
 	r, s := t.current(), t.replay
-	t.context.AppendRange(prompt.Ref(r.Reply.From), prompt.Ref(r.Reply.To))
+	t.takeReply()
 	t.look()
 	if s.count.Reasoning > 0 {
 		t.think(r)

@@ -143,6 +143,7 @@ func (s *replay) copyFrom(o *replay, l *Loop) {
 func (t *thread) copyFrom(o *thread, l *Loop) {
 	context, layers, hooks, deleted, judge := t.context, t.layers, t.hooks, t.deleted, t.judge
 	inbox, mailbox, wakes, missing, carried := t.inbox, t.mailbox, t.wakes, t.missing, t.carried
+	fetched, left := t.fetched, t.left
 	*t = *o // scores are shared: nobody changes them
 	t.replay = l.replays[o.replay.index]
 	context.Become(&o.context, &t.replay.arena)
@@ -160,5 +161,6 @@ func (t *thread) copyFrom(o *thread, l *Loop) {
 	t.context, t.layers, t.hooks, t.deleted, t.judge = context, layers, hooks, deleted, judge
 	t.inbox, t.mailbox = append(inbox[:0], o.inbox...), append(mailbox[:0], o.mailbox...)
 	t.wakes, t.missing, t.carried = append(wakes[:0], o.wakes...), append(missing[:0], o.missing...), carried
+	t.fetched, t.left = append(fetched[:0], o.fetched...), append(left[:0], o.left...)
 	t.verified.pending = maps.Clone(o.verified.pending)
 }

@@ -321,6 +321,6 @@ func (s *replay) countUnsimulated() {
 	if s.cut {
 		r := &s.row
 		r.Figures[results.EndedSessions] = 1
-		r.Figures[results.UnsimulatedCalls] = float64(s.session.NumCalls() - r.OwnCalls())
+		r.Figures[results.UnsimulatedCalls] = float64(s.session.NumCalls() - r.OwnCalls() - s.leftOut())
 	}
 }

@@ -195,19 +195,12 @@ func (l *Loop) input(t *thread) {
 		t.late, t.heldAt = true, l.clock.now
 		return
 	}
-	r := t.current()
 	t.idle, t.late = false, false
-	if t.heard++; t.unread > 0 && l.reports(t, r) {
-		t.unread--
-	}
-	if t.event < len(t.trace.Events) {
-		l.forget(t)
-	}
-	l.changeHead(t)
 	t.inputAt = t.context.Len()
-	l.takeInput(t)
-	if len(t.inbox)+len(t.mailbox) > 0 {
-		l.open(t)
+	l.hear(t)
+	for l.passes(t) {
+		l.pass(t)
+		l.hear(t)
 	}
 	l.announce(t)
 	l.heed(t)
@@ -215,6 +208,21 @@ func (l *Loop) input(t *thread) {
 	t.judged, t.extended = false, false
 	t.look()
 	l.ask(t, 0)
+}
+
+// hear appends a round's input.
+func (l *Loop) hear(t *thread) {
+	if t.heard++; t.unread > 0 && l.reports(t, t.current()) {
+		t.unread--
+	}
+	if t.event < len(t.trace.Events) {
+		l.forget(t)
+	}
+	l.changeHead(t)
+	l.takeInput(t)
+	if len(t.inbox)+len(t.mailbox) > 0 {
+		l.open(t)
+	}
 }
 
 // outputTools are the tools that return what a sub-agent in the background has done.
@@ -337,12 +345,13 @@ func (l *Loop) send(t *thread) {
 	if l.extend(t) {
 		return
 	}
+	l.leaveOut(t)
 	l.keepTTL(t, r)
 	l.look(t, true)
 	l.fly(t, &call{
 		layer: -1, entries: t.context.Seal(), deletions: t.deleted.resolve(&t.context),
 		marks: client.Marks{TTL: t.ttl}, tail: r.Tail, change: t.context.Sent(), model: t.model(),
-		answer: prompt.Answer{Output: int32(r.Usage.Output), First: r.First, Total: r.Stream},
+		answer: prompt.Answer{Output: int32(r.Usage.Output) - t.leftTokens(), First: r.First, Total: r.Stream},
 	})
 }
 

@@ -19,8 +19,8 @@ func replays(s *strategies.Strategy) bool {
 	return slices.ContainsFunc(s.LayerNames(), func(layer string) bool { return s.Traits(layer).Replays })
 }
 
-// fetchOutput is the output of a call that fetches, tokens: the fixed part of a tool call in the recordings, 54, and
-// a path.
+// fetchOutput is the output of a call that reads a file which the agent has only written, tokens: the fixed part of a tool
+// call in the recordings, 54, and a path.
 const fetchOutput = 80
 
 // look shows the judge what is new in the context, before a layer edits it.
@@ -41,9 +41,10 @@ func (l *Loop) judgeNeeds(t *thread) {
 	t.judge.Call(t.round, (*recall.Needs)(t.replay.row.Figures[results.Needs:]), t.miss)
 }
 
-// miss keeps a need that the context does not have. A file that is read again is fetched by the round itself.
+// miss keeps a need that the context does not have and that of the recording had. Where both lack it, the recording
+// shows what the agent did. A file that is read again is fetched by the round itself.
 func (t *thread) miss(n *needs.Need, state needs.State, kept float64) {
-	if state != needs.Verbatim && n.Kind != recall.NeedRead && t.replay.row.Loop == results.LoopClosed {
+	if state != needs.Verbatim && n.Had && n.Kind != recall.NeedRead && t.replay.row.Loop == results.LoopClosed {
 		t.missing = append(t.missing, missing{*n, kept})
 	}
 }

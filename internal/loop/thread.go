@@ -68,6 +68,9 @@ type thread struct {
 	extended bool
 	owed     float64
 	missing  []missing // what its answer needs and the context does not have
+	fetched  []int32   // blocks that the extra round brings again
+	left     []int32   // calls of the answer under way, or of the last one, that are left out
+	passed   bool      // that answer is left out as a whole
 
 	forked bool // began with its parent's context
 	ended  bool // after its last response
@@ -92,6 +95,7 @@ func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
 		strategy: s.strategy, scores: t.scores,
 		hooks: t.hooks, child: -1, deleted: t.deleted, inbox: t.inbox[:0], mailbox: t.mailbox[:0], wakes: t.wakes[:0],
 		judge: t.judge, missing: t.missing[:0], automatic: automatic{models: t.automatic.models[:0]},
+		fetched: t.fetched[:0], left: t.left[:0],
 	}
 	if s.needs != nil {
 		t.judge.Reset(s.needs, s.session.Blocks, i, !t.agent(), &s.keeps, s.words)

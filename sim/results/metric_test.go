@@ -48,7 +48,7 @@ func TestPublishedNames(t *testing.T) {
 		"instruction_survival_depth_2 ratio", "instruction_survival_depth_3_or_more ratio",
 		"artifact_retention ratio", "artifact_retention_edited ratio", "artifact_retention_read ratio",
 		"artifact_retention_command ratio", "artifact_retention_error ratio", "artifact_retention_depth_1 ratio",
-		"artifact_retention_depth_2 ratio", "artifact_retention_depth_3_or_more ratio", "refetches count",
+		"artifact_retention_depth_2 ratio", "artifact_retention_depth_3_or_more ratio", "refetches count", "left_out_calls count",
 		"stored_results count", "stored_tokens tokens", "reread_results count", "cleared_results count",
 		"cleared_tokens tokens", "cache_deletions count", "deleted_tokens tokens", "returned_tokens tokens",
 		"memory_updates count", "memory_extractions count", "dreams count", "suggestions count",
@@ -134,6 +134,7 @@ func sample(strategy, session string) *Row {
 		}
 	}
 	n[recall.Removed], n[recall.Directed], n[recall.Fetches] = 4000, 11, 5
+	n[recall.LeftOut] = 3
 	return r
 }
 
@@ -163,7 +164,7 @@ func TestValues(t *testing.T) {
 		// 8 kinds, each of 100 with 60 there, 20 to be fetched and 10 of at most 15 in summaries.
 		"needs": 36, "needs_read": 3, "needed_recall": 0.9, "needed_recall_least": 0.8, "needed_recall_most": 0.95,
 		"needed_verbatim": 0.6, "needed_recall_url": 0.9,
-		"needs_lost_per_compaction": 80. / 15 / 1000, "needs_lost_per_1k_removed": 80. / 4000, "refetches": 5,
+		"needs_lost_per_compaction": 80. / 15 / 1000, "needs_lost_per_1k_removed": 80. / 4000, "refetches": 5, "left_out_calls": 3,
 		"instruction_survival": 10. / 40, "instruction_summarized": 11. / 40, "instruction_survival_depth_2": 0.3,
 		"artifact_retention": 10. / 40, "artifact_retention_error": 0.4, "artifact_retention_depth_1": 0.2,
 	} {

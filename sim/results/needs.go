@@ -51,7 +51,9 @@ func needMetrics() []Metric {
 			func(n *recall.Needs) float64 { return n.Sum(recall.Artifacts)[recall.Whole] }))
 	ms = append(ms, survivalMetrics()...)
 	return append(ms, needCount("refetches", "calls that fetch again what later actions used",
-		func(n *recall.Needs) float64 { return n[recall.Fetches] }))
+		func(n *recall.Needs) float64 { return n[recall.Fetches] }),
+		needCount("left_out_calls", "recorded calls that fetched again what was forgotten, and are not made where it was not",
+			func(n *recall.Needs) float64 { return n[recall.LeftOut] }))
 }
 
 func sumOf(t *recall.NeedTally, states []int) (sum float64) {

@@ -237,5 +237,6 @@ func needMembers() []jsonlines.Member {
 		portions("artifacts", recall.Artifacts, recall.ArtifactNames()),
 		portions("artifacts_by_depth", recall.ByDepth, recall.Depths()),
 		figure("fetches", recall.Fetches),
+		figure("left_out", recall.LeftOut),
 	}
 }

@@ -38,6 +38,7 @@ func Describe() *traces.Agent {
 		CompactsAt:    func(_ string, window, _ int64) int64 { return window * 18 / 19 },
 		Settings:      settings(),
 		SummaryShares: func(string) bool { return true },
+		Keeps:         traces.KeepsPrompts,
 	}
 }
 

@@ -40,6 +40,7 @@ func Describe() *traces.Agent {
 		Cache:         assembly.CacheByModel,
 		CompactsAt:    func(_ string, window, maxOutput int64) int64 { return window - min(maxOutput, 32_000) },
 		SummaryShares: func(string) bool { return false },
+		Keeps:         traces.KeepsNewest,
 		SummaryClip:   2000, // compaction.ts @fd78ec6
 	}
 }

@@ -44,6 +44,7 @@ func Describe() *traces.Agent {
 		CompactsAt:    func(_ string, window, _ int64) int64 { return window - 16_384 },
 		Settings:      settings(),
 		SummaryShares: func(string) bool { return false },
+		Keeps:         traces.KeepsNewest,
 		SummaryClip:   2000, // compaction/utils.ts:89 @83378aa
 	}
 }

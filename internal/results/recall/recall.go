@@ -90,8 +90,9 @@ const (
 	ByDepth      = Artifacts + NumArtifacts*portion // artifacts by number of compactions before the conversation
 	Removed      = ByDepth + NumDepths*portion      // tokens that compactions and clearings removed
 	Directed     = Removed + 1                      // of Instructions, those that only a summary can have
-	Fetches      = Directed + 1
-	NumFigures   = Fetches + 1
+	Fetches      = Directed + 1                     // calls that fetch again what was forgotten
+	LeftOut      = Fetches + 1                      // recorded calls that did, and are not made as nothing was forgotten
+	NumFigures   = LeftOut + 1
 )
 
 // Kind returns the needs of a kind.

@@ -28,11 +28,15 @@ func compile(s *traces.Session, heard []any) *Index {
 		s: s, texts: heard, table: newTable(heard), failed: map[int32]bool{},
 		threadOf: make([]int32, len(s.Blocks)), roundOf: make([]int32, len(s.Blocks)),
 		changed: make([]int32, len(s.Objects)), shown: make([]int32, len(s.Objects)),
-		x: &Index{threads: make([]uses, len(s.Threads))},
+		held: make([]bool, len(s.Blocks)), results: map[int32]int32{}, same: map[uint64]int32{},
+		x: &Index{threads: make([]uses, len(s.Threads)), sources: map[int32]int32{}},
 	}
 	for i := range s.Blocks {
-		if bl := &s.Blocks[i]; bl.Kind == prompt.KindToolResult && bl.Flags&prompt.FlagError != 0 {
-			b.failed[bl.Call] = true
+		if bl := &s.Blocks[i]; bl.Kind == prompt.KindToolResult {
+			b.results[bl.Call] = int32(i)
+			if bl.Flags&prompt.FlagError != 0 {
+				b.failed[bl.Call] = true
+			}
 		}
 	}
 	for i := range s.Threads {
@@ -51,9 +55,14 @@ type builder struct {
 	failed   map[int32]bool // calls whose result is an error
 	threadOf []int32
 	roundOf  []int32
-	changed  []int32 // by object: 1 + the last block that changed it
-	shown    []int32 // by object: 1 + the last block that shows all or part of it
-	blocks   int     // with text
+	changed  []int32          // by object: 1 + the last block that changed it
+	shown    []int32          // by object: 1 + the last block that shows all or part of it
+	held     []bool           // by block: the recorded context has it
+	results  map[int32]int32  // blocks by call
+	same     map[uint64]int32 // by what a call of the thread asks for: 1 + its last result
+	edits    []int32          // calls of the thread that change files
+	brought  []int32          // attachments since the last compaction
+	blocks   int              // with text
 	at       uses
 	round    int32
 	rounds   int32 // so far, of all threads
@@ -66,24 +75,33 @@ func (b *builder) thread(i int32) {
 	t := &b.s.Threads[i]
 	clear(b.changed)
 	clear(b.shown)
+	clear(b.held)
+	clear(b.same)
+	b.edits, b.brought = b.edits[:0], b.brought[:0]
 	b.inherit(i)
 	b.within, b.at = i, uses{}
 	b.post(i, -1, t.Prefix)
+	b.enter(t.Prefix)
 	event := 0
 	for r := range t.Rounds {
 		b.round, b.rounds = int32(r), b.rounds+1
 		b.at.starts = append(b.at.starts, int32(len(b.at.list)))
+		round := &t.Rounds[r]
+		own := round.Input
 		for ; event < len(t.Events) && t.Events[event].Round <= b.round; event++ {
 			b.summary(i, &t.Events[event])
+			own.From = b.happen(t, &t.Events[event])
 		}
-		round := &t.Rounds[r]
 		b.post(i, b.round, round.Input)
+		b.enter(own)
 		for k := round.Reply.From; k < round.Reply.To; k++ {
 			b.threadOf[k], b.roundOf[k] = i, b.round
 			b.uses(k)
+			b.repeats(k)
 		}
 		b.heaviest()
 		b.post(i, b.round, round.Reply)
+		b.enter(round.Reply)
 	}
 	b.at.starts = append(b.at.starts, int32(len(b.at.list)))
 	b.x.threads[i] = b.at
@@ -96,8 +114,16 @@ func (b *builder) inherit(i int32) {
 		return
 	}
 	b.inherit(t.Parent)
-	rounds := b.s.Threads[t.Parent].Rounds
+	parent := &b.s.Threads[t.Parent]
+	rounds, event := parent.Rounds, 0
+	b.enter(parent.Prefix)
 	for r := range rounds[:min(int(t.ParentRound)+1, len(rounds))] {
+		own := rounds[r].Input
+		for ; event < len(parent.Events) && int(parent.Events[event].Round) <= r; event++ {
+			own.From = b.happen(parent, &parent.Events[event])
+		}
+		b.enter(own)
+		b.enter(rounds[r].Reply)
 		for _, span := range [...]traces.Span{rounds[r].Input, rounds[r].Reply} {
 			for k := span.From; k < span.To; k++ {
 				b.touch(k)
@@ -109,6 +135,12 @@ func (b *builder) inherit(i int32) {
 // touch records what a block does to its object.
 func (b *builder) touch(k int32) {
 	bl := &b.s.Blocks[k]
+	switch {
+	case bl.Kind == prompt.KindAttachment:
+		b.brought = append(b.brought, k)
+	case bl.Kind == prompt.KindToolUse && (bl.Op == prompt.OpEdit || bl.Op == prompt.OpWrite) && b.said(k) != nil:
+		b.edits = append(b.edits, k)
+	}
 	if bl.Object < 0 || int(bl.Object) >= len(b.changed) {
 		return
 	}
@@ -295,12 +327,13 @@ func (b *builder) add(kind recall.NeedKind, k int32, key uint64, origin func(*pr
 	}
 	b.walked = b.walked[:0]
 	var first post
-	n := 0
+	n, had := 0, false
 	for at, steps := x.head, 0; at != end && steps < maxWalk; at, steps = b.table.posts[at].next, steps+1 {
 		p := b.table.posts[at]
 		if !b.heard(p.block) {
 			continue
 		}
+		had = had || b.held[p.block]
 		if first = p; len(b.walked) < maxPlaces {
 			b.walked = append(b.walked, p)
 		}
@@ -322,7 +355,9 @@ func (b *builder) add(kind recall.NeedKind, k int32, key uint64, origin func(*pr
 	}
 	if o := need.Object; kind == recall.NeedEdit && o >= 0 && !b.failed[b.s.Blocks[k].Call] && b.shown[o] > 0 {
 		need.Fetch = b.shown[o] - 1 // the edit succeeded, so the file had the text
+		had = had || b.held[need.Fetch]
 	}
+	need.Had = had
 	b.at.list = append(b.at.list, need)
 	x.round = b.rounds
 	return true

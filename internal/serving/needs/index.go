@@ -25,6 +25,7 @@ type Need struct {
 	Fetch int32
 	// Found is the first result that showed it, which a search finds; -1 if no tool showed it.
 	Found int32
+	Had   bool   // the recorded context had it word for word
 	Later int32  // uses of the same string in the thread from here on, this one included
 	Term  uint64 // digest of what matched
 	from  int32  // first of its places
@@ -45,14 +46,16 @@ type summary struct {
 type Index struct {
 	threads    []uses
 	places     []Place
-	directives []directive // by block, of people and of recorded summaries
+	sources    map[int32]int32 // of the results of repeats, by block
+	directives []directive     // by block, of people and of recorded summaries
 	summaries  []summary
 }
 
 // uses are the needs of a thread by round.
 type uses struct {
-	list   []Need
-	starts []int32 // by round, and the length
+	list    []Need
+	starts  []int32 // by round, and the length
+	repeats []Repeat
 }
 
 // Round returns the needs of a round of a thread, heaviest first.

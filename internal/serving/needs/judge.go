@@ -71,7 +71,6 @@ type Judge struct {
 	low      int32   // blocks from low to high have been seen
 	high     int32
 	restored []int32 // objects that the context has as restored files
-	fetched  []int32 // blocks that were fetched since the last compaction
 	heard    []int32 // blocks with directives
 	kept     []int32 // needs, by place in the thread, that a modelled summary has room for
 	depth    int     // compactions before the context
@@ -86,7 +85,6 @@ type Judge struct {
 	cuts     map[int32]int32 // remaining bytes of blocks that are shown in part
 	files    []uint8         // by object, what artifacts found of it; 0 between compactions
 	met      []int32         // objects that artifacts found
-	Kept     int64           // tokens fetched since the last compaction
 }
 
 // Reset makes j the judge of a thread of a session at its beginning. main says that
@@ -96,7 +94,7 @@ func (j *Judge) Reset(x *Index, blocks []prompt.Block, thread int32, main bool, 
 	*j = Judge{
 		x: x, blocks: blocks, thread: thread, main: main, keeps: *keeps, summary: -1, words: words,
 		shown: slices.Grow(j.shown[:0], n)[:n], was: slices.Grow(j.was[:0], n)[:n], restored: j.restored[:0],
-		fetched: j.fetched[:0], heard: j.heard[:0], kept: j.kept[:0], cuts: j.cuts, files: j.files, met: j.met[:0],
+		heard: j.heard[:0], kept: j.kept[:0], cuts: j.cuts, files: j.files, met: j.met[:0],
 	}
 	clear(j.shown)
 	clear(j.cuts)
@@ -110,8 +108,7 @@ func (j *Judge) Inherit(from *Judge) {
 	copy(j.shown, from.shown)
 	j.low, j.high = from.low, from.high
 	j.heard = append(j.heard[:0], from.heard...)
-	j.fetched = append(j.fetched[:0], from.fetched...)
-	j.depth, j.modelled, j.summary, j.Kept = from.depth, from.modelled, from.summary, from.Kept
+	j.depth, j.modelled, j.summary = from.depth, from.modelled, from.summary
 	j.said = recall.Portion{recall.Whole: from.said[recall.Whole]}
 	j.seen, j.edits = 0, math.MaxUint32
 }
@@ -120,7 +117,7 @@ func (j *Judge) Inherit(from *Judge) {
 func (j *Judge) Become(from *Judge) {
 	c := *from
 	c.shown, c.was = append(j.shown[:0], from.shown...), append(j.was[:0], from.was...)
-	c.restored, c.fetched = append(j.restored[:0], from.restored...), append(j.fetched[:0], from.fetched...)
+	c.restored = append(j.restored[:0], from.restored...)
 	c.heard, c.kept = append(j.heard[:0], from.heard...), append(j.kept[:0], from.kept...)
 	c.here, c.cuts = slices.Clone(from.here), maps.Clone(from.cuts)
 	c.files, c.met = j.files, j.met
@@ -171,12 +168,10 @@ func (j *Judge) again(c *prompt.Context, round int32, to *recall.Needs) {
 	j.seen = c.Len()
 	j.retell()
 	if !behind {
-		j.bringBack()
 		return
 	}
 	j.summary = newest
 	j.depth++
-	j.fetched, j.Kept = j.fetched[:0], 0
 	j.fill(round, room)
 	j.artifacts(to)
 }
@@ -226,7 +221,7 @@ func (j *Judge) reach(block int32) {
 func (j *Judge) seeMade(c *prompt.Context, i int, e *prompt.Entry) {
 	b := c.BlockAt(i)
 	switch {
-	case e.Kind == prompt.KindAttachment && b.Object >= 0:
+	case b.Object >= 0 && (e.Kind == prompt.KindAttachment || e.Kind == prompt.KindToolResult && b.Op == prompt.OpRead):
 		j.restored = append(j.restored, b.Object)
 	case e.Kind == prompt.KindSummary:
 		said := j.x.recorded(b.Digest)
@@ -257,22 +252,29 @@ func (j *Judge) hear(block int32, form uint8) {
 	}
 }
 
-// bringBack keeps fetched blocks in a context that was edited in place.
-func (j *Judge) bringBack() {
-	for _, k := range j.fetched {
-		j.shown[k] = whole
+// Has reports whether the context has a block unchanged.
+func (j *Judge) Has(block int32) bool { return j.shown[block]&formMask == whole }
+
+// Holds reports whether the context shows what a block shows: the block, one that it repeats, or its file, which came
+// back or was fetched.
+func (j *Judge) Holds(block int32) bool {
+	for {
+		if j.Has(block) || j.back(block) {
+			return true
+		}
+		source, ok := j.x.sources[block]
+		if !ok || source >= block {
+			return false
+		}
+		block = source
 	}
 }
 
-// Fetch records that a block was fetched again; tokens is its size.
-func (j *Judge) Fetch(block, tokens int32) {
-	j.shown[block] = whole
-	j.fetched = append(j.fetched, block)
-	j.Kept += int64(tokens)
+// back reports whether the file of a block came back or was fetched.
+func (j *Judge) back(block int32) bool {
+	o := j.blocks[block].Object
+	return o >= 0 && slices.Contains(j.restored, o)
 }
-
-// Has reports whether the context has a block unchanged.
-func (j *Judge) Has(block int32) bool { return j.shown[block]&formMask == whole }
 
 // Call adds to the figures what the request of a round has: of what its answer uses, and of what a person has said.
 // tell, which may be nil, is called for each need with the share of it that summaries are expected to keep.
@@ -318,7 +320,7 @@ func (j *Judge) state(n *Need) (State, uint8) {
 	for _, p := range j.x.Places(n) {
 		was := j.shown[p.Block]
 		switch form := was & formMask; {
-		case form == whole, form == part && p.To <= j.cuts[p.Block]:
+		case form == part && p.To <= j.cuts[p.Block], form == whole, j.back(p.Block):
 			return Verbatim, 0
 		case form == part, form == pointer:
 			points = true
@@ -328,7 +330,7 @@ func (j *Judge) state(n *Need) (State, uint8) {
 	switch {
 	case n.Object >= 0 && n.Kind <= recall.NeedRead && slices.Contains(j.restored, n.Object):
 		return Verbatim, 0
-	case n.Fetch >= 0 && j.shown[n.Fetch]&formMask == whole && n.Kind == recall.NeedEdit:
+	case n.Fetch >= 0 && n.Kind == recall.NeedEdit && j.Holds(n.Fetch):
 		return Verbatim, 0 // the file from which the edit was made
 	case j.says(n.Term):
 		return Verbatim, 0

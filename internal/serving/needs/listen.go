@@ -28,6 +28,7 @@ type utterance struct {
 	marks      []mark     // terms and lines of a block other than a tool call
 	values     []argument // of a tool call
 	directives []uint64   // terms
+	key        uint64     // of the whole text, or of what a tool call asks for
 }
 
 // mark is the place of a term or a line.
@@ -60,7 +61,7 @@ func (l *Listener) Hear(k prompt.Kind, t *traces.Text) any {
 		text = strings.ToValidUTF8(text, "\uFFFD")
 	}
 	s.scan(text)
-	h := &utterance{marks: slices.Clone(s.all)}
+	h := &utterance{marks: slices.Clone(s.all), key: digest(text, 0)}
 	if k == prompt.KindPrompt || k == prompt.KindSummary {
 		h.directives = directives(text)
 	}

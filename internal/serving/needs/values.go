@@ -55,6 +55,9 @@ func (s *scanner) call(t *traces.Text) *utterance {
 	s.once = false
 	for i := range s.values {
 		v := &s.values[i]
+		if v.name != "description" { // says why, not what
+			h.key = digest(v.text, h.key)
+		}
 		r := v.role()
 		s.search(v.text, r == rolePatch)
 		if r == rolePatch {

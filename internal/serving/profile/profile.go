@@ -162,6 +162,8 @@ type Profile struct {
 	// Refetch is how often agents fetch, before they use it, what a compaction removed and nothing else
 	// would have shown again, by kind of need, and "all" for kinds with few needs.
 	Refetch map[string]Estimate `yaml:"refetch,omitempty"`
+	// Reread is the share of the reads of what a compaction had removed that agents made for that reason; nil for all.
+	Reread *Estimate `yaml:"reread,omitempty"`
 	// Kept is the share of strings used after a compaction that the summary or what returns with it has, by kind.
 	Kept map[string]Estimate `yaml:"summary_keeps,omitempty"`
 	// Weight is how many observations of a session the profile's own share counts
@@ -179,6 +181,14 @@ func (p *Profile) RefetchOf(kind string) Estimate {
 		return e
 	}
 	return p.Refetch["all"]
+}
+
+// RereadShare returns the share of the reads of what a compaction had removed that agents made for that reason, 0…1.
+func (p *Profile) RereadShare() Estimate {
+	if p.Reread == nil {
+		return Estimate{Value: 1, Low: 1, High: 1}
+	}
+	return *p.Reread
 }
 
 // KeptOf returns the share that summaries keep of a kind of need, and whether there is evidence; p may be nil.
