@@ -24,7 +24,7 @@ func TestPublishedNames(t *testing.T) {
 		"cache_hit_ratio ratio", "call_hit_ratio ratio", "misses calls",
 		"compactions count", "microcompactions count", "recompactions count", "chain_max count",
 		"peak_context_tokens tokens", "overflows calls", "added_latency_seconds s",
-		"storage_usd USD", "expected_cost_usd USD", "billed_to_predicted rate",
+		"storage_usd USD", "search_usd USD", "expected_cost_usd USD", "billed_to_predicted rate",
 		"bound_usd USD", "regret_usd USD", "bound_reached_usd USD", "clear_bound_usd USD",
 		"needed_recall ratio", "needed_recall_least ratio", "needed_recall_most ratio", "needed_verbatim ratio",
 		"cost_usd_uncached USD", "cost_usd_read USD", "cost_usd_write_5m USD", "cost_usd_write_1h USD",
@@ -96,7 +96,7 @@ func sample(strategy, session string) *Row {
 			Misses: 55, MissedTokens: 901, HitCalls: 30, LaterCalls: 40, Compactions: 7, Microcompactions: 8,
 			Recompactions: 6, ChainMax: 5, PeakContext: 1000, Overflows: 4, OverWindow: 1, FailedCompactions: 3, AddedLatency: 12.5,
 			LeftCalls: 40, LeftSum: 2600, MostUsed: 97,
-			StorageUSD: 0.25, ExpectedLossUSD: 0.125, PredictedUSD: 4, PredictedOfUSD: 5, LoggedOutputUSD: 0.5, UnloggedWritesUSD: 0.75,
+			StorageUSD: 0.25, SearchUSD: 0.375, ExpectedLossUSD: 0.125, PredictedUSD: 4, PredictedOfUSD: 5, LoggedOutputUSD: 0.5, UnloggedWritesUSD: 0.75,
 			UnpricedCalls: 2, BoundUSD: 32128, BoundReachedUSD: 32129, ClearBoundUSD: 32130, Bounded: 1,
 		},
 	}
@@ -140,13 +140,13 @@ func sample(strategy, session string) *Row {
 
 // TestValues: the figures of sample, by hand. Its cost by class c is
 // (1 + 2 + … + 2^13)·2^−c = 16383·2^−c, its cost by source s is 2^s·(2 − 2^−5),
-// and in all 16383·(2 − 2^−5) = 32254.03125, with storage 32254.28125.
+// and in all 16383·(2 − 2^−5) = 32254.03125, with storage and searches 32254.65625.
 func TestValues(t *testing.T) {
 	r := sample("x", "s")
 	for name, want := range map[string]float64{
-		"cost_usd": 32254.28125, "storage_usd": 0.25, "expected_cost_usd": 32254.40625, "billed_to_predicted": 1.25, // 5 / 4
+		"cost_usd": 32254.65625, "storage_usd": 0.25, "search_usd": 0.375, "expected_cost_usd": 32254.78125, "billed_to_predicted": 1.25, // 5 / 4
 		"calls":                 189,
-		"regret_usd":            126.28125,
+		"regret_usd":            126.65625,
 		"input_uncached_tokens": 100, "cache_read_tokens": 700, "cache_write_5m_tokens": 110,
 		"cache_write_1h_tokens": 60, "cache_write_other_tokens": 30, "output_tokens": 105,
 		"cache_hit_ratio": 0.7,  // 700 / (100 + 700 + 110 + 60 + 30)
