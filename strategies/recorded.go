@@ -134,7 +134,7 @@ func (l *recorded) IntentResult(t *Turn, _ *prompt.Result) Outcome {
 func (l *recorded) compact(t *Turn, e *traces.Event, a *prompt.Answer) {
 	c := t.Context
 	before := int64(c.Tokens())
-	from, to := Body(c), min(c.Len(), t.InputAt+int(e.Absorbed-l.absorbed))
+	from, to := l.first(t, e), min(c.Len(), t.InputAt+int(e.Absorbed-l.absorbed))
 	chained := holdsSummary(c, from, to)
 	reminders := fitReminders(c, from, int64(e.Kept)-int64(a.Summary))
 	refs := []prompt.Ref{c.Arena().Add(summaryBlock(a))}
@@ -147,6 +147,60 @@ func (l *recorded) compact(t *Turn, e *traces.Event, a *prompt.Answer) {
 	c.Replace(from, to, refs, prompt.CauseCompaction)
 	t.InputAt, l.absorbed = from+len(refs), e.Absorbed
 	t.Compacted(Boundary{Replayed: true, Manual: e.Manual, Before: before, After: int64(c.Tokens()), Chained: chained})
+}
+
+// first returns where a compaction begins: at the first message that it replaced, if that is known and there, else behind
+// the prefix.
+func (l *recorded) first(t *Turn, e *traces.Event) int {
+	from := Body(t.Context)
+	for i := from; i < t.InputAt && len(e.Cleared) > 0; i++ {
+		if t.Context.At(i).Block == prompt.Ref(e.Cleared[0]) {
+			return i
+		}
+	}
+	return from
+}
+
+// remove takes the blocks that a recording dropped out of the context, and puts what they have too many into one entry.
+// Of a call of a tool whose result stays, and of a result whose call does, a placeholder stays: they come in pairs.
+func (l *recorded) remove(t *Turn, e *traces.Event) {
+	c := t.Context
+	before, at, gone := int64(c.Tokens()), -1, int32(0)
+	dropped := func(i int) bool {
+		b := c.At(i).Block
+		return i < t.InputAt && b >= 0 && slices.Contains(e.Cleared, int32(b))
+	}
+	stays := map[int32]bool{} // calls of tools
+	for i := Body(c); i < c.Len(); i++ {
+		if call := c.BlockAt(i).Call; call != 0 && !dropped(i) {
+			stays[call] = true
+		}
+	}
+	for i := t.InputAt - 1; i >= Body(c); i-- {
+		if !dropped(i) {
+			continue
+		}
+		entry := c.At(i)
+		at = i
+		if left := min(entry.Tokens, l.params.Placeholder); stays[c.BlockAt(i).Call] {
+			gone += entry.Tokens - left
+			c.SetForm(i, prompt.FormCleared, left, prompt.CauseEdit)
+		} else {
+			gone += entry.Tokens
+			c.Replace(i, i+1, nil, prompt.CauseEdit)
+			t.InputAt--
+		}
+	}
+	if over := gone - e.Saved; over > 0 && at >= 0 {
+		c.Replace(at, at, []prompt.Ref{c.Arena().Add(prompt.Block{
+			Digest: prompt.DigestString("dropped").ExtendInt(uint64(e.At)).ExtendInt(uint64(over)), Kind: prompt.KindUnseen,
+			Tokens: over, Object: -1, Flags: prompt.FlagDerived,
+		})}, prompt.CauseEdit)
+		t.InputAt++
+	} else {
+		l.shed(t, -over)
+	}
+	t.Compacted(Boundary{Kind: BoundaryMicro, Manual: e.Manual, Before: before, After: int64(c.Tokens())})
 }
 
 // fitReminders returns the tokens of the reminders before position to, after cutting them
@@ -167,6 +221,10 @@ func fitReminders(c *prompt.Context, to int, room int64) int64 {
 // clear replaces the tool results that a recorded microcompaction cleared, and sheds the
 // rest of the recorded saving.
 func (l *recorded) clear(t *Turn, e *traces.Event) {
+	if e.Gone {
+		l.remove(t, e)
+		return
+	}
 	c := t.Context
 	before := int64(c.Tokens())
 	left := e.Saved

@@ -287,6 +287,8 @@ type Event struct {
 	Kind     EventKind
 	Manual   bool // asked for by a person
 	Uncalled bool // a compaction of which the log shows that no call made its summary
+	// Gone says that the cleared blocks left the context whole.
+	Gone bool
 	// Asked and Told are the tokens in and out of the call that made a summary, where the log shows it and it read
 	// nothing of the conversation's prefix; 0 elsewhere.
 	Asked, Told int32

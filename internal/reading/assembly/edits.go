@@ -8,22 +8,42 @@ import (
 
 // A program that keeps its context small drops the oldest messages, puts shorter ones in their places, or
 // puts a summary in the place of several. Such a request need not begin as the one before it did: that it goes on
-// from there shows in the messages that it has of it, in their order, the newest one included.
+// from there shows in the messages that it has of it, in their order, the newest one included. Where the log has no call
+// that wrote a summary, what came in the place of messages is another form of these.
 
 // edit is what a request made of the messages of another.
 type edit struct {
-	stayed   []*Message // in their order, the newest among them
-	dropped  []*Message
-	added    []*Message // ahead of the newest that stayed
-	answer   []*Message // of the assistant, right behind it
-	fresh    []*Message // behind the answer
-	replaced bool       // as many came as went, each by the same speaker: another form of what was said
+	stayed  []*Message // in their order, the newest among them
+	dropped []*Message
+	added   []*Message // ahead of the newest that stayed
+	answer  []*Message // of the assistant, right behind it
+	fresh   []*Message // behind the answer
+	forms   forms      // of messages that were dropped, by what was added in their place
 }
 
-// editOf compares two lists of messages. It is nil if the newest of the old ones did not stay.
-func editOf(old, now []*Message) *edit {
+// forms has the messages that others stand for, by the digests of those.
+type forms map[prompt.Digest][]*Message
+
+// first returns messages as they were said first.
+func (f forms) first(list []*Message) (all []*Message) {
+	for _, m := range list {
+		if said, ok := f[m.Digest]; ok {
+			all = append(all, said...)
+		} else {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// editOf compares two lists of messages, given what answered the old ones. It is nil if neither the newest of these
+// nor their answer alone stayed.
+func editOf(old, now []*Message, reply []Block) *edit {
 	if len(old) == 0 || len(now) == 0 {
 		return nil
+	}
+	if len(reply) > 0 && now[0].Digest == NewMessage(true, reply).Digest {
+		return &edit{dropped: old, answer: now[:1], fresh: now[1:]}
 	}
 	newest := old[len(old)-1].Digest
 	end := len(now) - 1 // where the newest of the old ones is
@@ -37,15 +57,20 @@ func editOf(old, now []*Message) *edit {
 	for i, m := range old {
 		places[m.Digest] = append(places[m.Digest], i)
 	}
-	e := &edit{replaced: true}
+	e := &edit{forms: forms{}}
 	next := 0 // of the old ones
 	var added []*Message
 	gap := func(to int) {
 		gone := old[next:to]
-		same := len(added) == 0 || len(added) == len(gone) && !slices.ContainsFunc(added, func(m *Message) bool {
-			return m.Assistant != gone[slices.Index(added, m)].Assistant
-		})
-		e.dropped, e.added, e.replaced = append(e.dropped, gone...), append(e.added, added...), e.replaced && same
+		for i, m := range added {
+			if n := len(gone); n > 0 {
+				e.forms[m.Digest] = gone[min(i, n-1):][:1]
+			}
+		}
+		if len(added) > 0 && len(added) < len(gone) {
+			e.forms[added[len(added)-1].Digest] = gone[len(added)-1:]
+		}
+		e.dropped, e.added = append(e.dropped, gone...), append(e.added, added...)
 		added = nil
 	}
 	for i, m := range now[:end+1] {
@@ -82,12 +107,12 @@ func (h *history) edited(r *Request) bool {
 	if from.Head != r.Head || r.Start < from.End {
 		return false
 	}
-	if e := editOf(from.Messages, r.Messages); e != nil {
+	if e := editOf(from.Messages, r.Messages, from.Reply); e != nil {
 		h.edit(last, e, r, nil)
 		return true
 	}
 	if up := from.parent; up >= 0 && up < int32(last) {
-		e := editOf(h.calls[up].Messages, r.Messages)
+		e := editOf(h.calls[up].Messages, r.Messages, nil)
 		if e != nil && len(e.added) > 0 && from.wrote(e.added[0]) {
 			made := from.Request
 			h.calls = h.calls[:last]
@@ -106,20 +131,29 @@ func (h *history) edit(i int, e *edit, r *Request, made *Request) {
 			c.Reply = append(c.Reply, m.Blocks...)
 		}
 	}
-	p := placed{Request: r, parent: int32(i), stayed: e.stayed, fresh: e.fresh, made: made}
-	switch {
-	case r.Compacted, !e.replaced:
-		p.compact = true
-		if len(e.added) > 0 {
-			p.summary, p.fresh = e.added[0], slices.Concat(e.added[1:], e.fresh)
+	p := placed{Request: r, parent: int32(i), stayed: e.stayed, fresh: e.fresh, cleared: h.forms.first(e.dropped), added: e.added}
+	if made != nil || r.Compacted {
+		p.summarise(made)
+	} else {
+		for d, list := range e.forms {
+			if h.forms == nil {
+				h.forms = forms{}
+			}
+			h.forms[d] = h.forms.first(list)
 		}
-	default:
-		p.cleared = e.dropped
 	}
 	if r.Whole {
 		p.verdict, p.parted = p.changed(c), p.parts(c)
 	}
 	h.calls = append(h.calls, p)
+}
+
+// summarise makes an edit a compaction, whose summary a call wrote.
+func (p *placed) summarise(by *Request) {
+	p.compact, p.made = true, by
+	if len(p.added) > 0 {
+		p.summary, p.fresh, p.added = p.added[0], slices.Concat(p.added[1:], p.fresh), nil
+	}
 }
 
 // mostWrapped is how many bytes a program puts around a summary at most.
@@ -165,8 +199,8 @@ func summarised(all []*history) []*history {
 			if p.made != nil || p.parent < 0 || !p.compact && len(p.cleared) == 0 {
 				continue
 			}
-			var summary []*Message
-			if p.summary != nil {
+			var summary []*Message // one, or none
+			if summary = p.added[:min(1, len(p.added))]; p.summary != nil {
 				summary = []*Message{p.summary}
 			}
 			var made, only *history
@@ -179,7 +213,7 @@ func summarised(all []*history) []*history {
 				if between++; c.Head != p.Head && bytesOf(c.Messages) > bytesOf(summary) {
 					only = o
 				}
-				if p.summary != nil && c.wrote(p.summary) {
+				if len(summary) > 0 && c.wrote(summary[0]) {
 					made = o
 				}
 			}
@@ -187,7 +221,8 @@ func summarised(all []*history) []*history {
 				made = only
 			}
 			if made != nil {
-				p.made, p.compact, p.cleared, taken[made] = made.calls[0].Request, true, nil, true
+				taken[made] = true
+				p.summarise(made.calls[0].Request)
 			}
 		}
 	}

@@ -237,7 +237,9 @@ func (e *emitter) cleared(ev *Event, places map[prompt.Digest][]int32) []int32 {
 	for _, d := range ev.dropped {
 		if left := places[d]; len(left) > 0 {
 			list = append(list, left[0])
-			places[d] = left[1:]
+			if len(left) > 1 { // one that is alone may be cleared again
+				places[d] = left[1:]
+			}
 		}
 	}
 	for _, b := range ev.forgot {

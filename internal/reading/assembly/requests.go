@@ -88,6 +88,7 @@ type placed struct {
 	summary *Message
 	made    *Request   // the call that wrote it, nil where the log has none
 	cleared []*Message // messages of the parent that it left out, or has in another form
+	added   []*Message // what it has in their place
 	verdict traces.Verdict
 	parted  int32
 	answers bool // no messages are shown, and the reply before it calls tools
@@ -97,6 +98,7 @@ type placed struct {
 type history struct {
 	lane  string
 	calls []placed
+	forms forms // of messages of earlier calls, by what later ones have in their place
 }
 
 // maxLeft is how many calls back a request is looked for to go on from.
@@ -309,11 +311,16 @@ func (h *history) compactedInto(next *history) bool {
 // replaces says that the messages of a call take the place of a history. The first
 // that is not from there is the summary.
 func (p *placed) replaces(old []*Message) {
-	had := map[prompt.Digest]bool{}
-	for _, m := range old {
-		had[m.Digest] = true
+	had, has := map[prompt.Digest]bool{}, map[prompt.Digest]bool{}
+	for _, m := range p.Messages {
+		has[m.Digest] = true
 	}
-	p.compact, p.fresh = true, nil
+	p.compact, p.fresh, p.stayed, p.summary, p.cleared = true, nil, nil, nil, nil
+	for _, m := range old {
+		if had[m.Digest] = true; !has[m.Digest] {
+			p.cleared = append(p.cleared, m)
+		}
+	}
 	for _, m := range p.Messages {
 		switch {
 		case had[m.Digest]:
@@ -359,6 +366,16 @@ func threads(session string, all []*history) (list []*Thread) {
 	return list
 }
 
+// digests returns those of the blocks of messages.
+func digests(list []*Message) (all []prompt.Digest) {
+	for _, m := range list {
+		for i := range m.Blocks {
+			all = append(all, m.Blocks[i].Digest)
+		}
+	}
+	return all
+}
+
 // steps returns the steps of a call.
 func (p *placed) steps() []Step {
 	var steps []Step
@@ -367,7 +384,7 @@ func (p *placed) steps() []Step {
 		steps = append(steps, s)
 	}
 	if p.compact {
-		s := Step{Kind: StepCompact, At: p.Start, Uncalled: p.Whole && p.made == nil}
+		s := Step{Kind: StepCompact, At: p.Start, Uncalled: p.Whole && p.made == nil, Dropped: digests(p.cleared)}
 		if c := p.made; c != nil {
 			s.Model, s.Usage = c.Model, c.Usage
 			s.Usage.Bad, s.Aside = !c.Usage.OK, 2*c.Usage.Read < c.Usage.Input()
@@ -385,14 +402,8 @@ func (p *placed) steps() []Step {
 		}
 		add(s)
 	}
-	if len(p.cleared) > 0 {
-		s := Step{Kind: StepClear, At: p.Start}
-		for _, m := range p.cleared {
-			for i := range m.Blocks {
-				s.Dropped = append(s.Dropped, m.Blocks[i].Digest)
-			}
-		}
-		add(s)
+	if len(p.cleared) > 0 && !p.compact {
+		add(Step{Kind: StepClear, At: p.Start, Dropped: digests(p.cleared), Gone: len(p.added) == 0})
 	}
 	input, result := Step{Kind: StepInput, At: p.Start}, Step{Kind: StepResult, At: p.Start, Blocks: slices.Clone(p.Results)}
 	for _, m := range p.fresh {

@@ -47,6 +47,7 @@ type Step struct {
 	Cleared []prompt.Digest
 	// Dropped are the digests of blocks of any kind that were cleared.
 	Dropped []prompt.Digest
+	Gone    bool // nothing is in the place of what was cleared
 	// Uncalled says that no call made the summary of a compaction, and Aside that one with a context of its own did.
 	Uncalled, Aside bool
 }
@@ -92,7 +93,7 @@ func (t *Rounds) Add(s *Step) {
 		t.compact(s)
 	case StepClear:
 		t.Happened = append(t.Happened, Event{Source: s.Source, Cleared: s.Cleared, dropped: s.Dropped, Event: traces.Event{
-			Kind: traces.EventMicrocompact, Round: int32(len(t.Calls)), At: s.At, Line: s.Line,
+			Kind: traces.EventMicrocompact, Gone: s.Gone, Round: int32(len(t.Calls)), At: s.At, Line: s.Line,
 		}})
 		return
 	}
@@ -214,7 +215,7 @@ func (t *Rounds) Retract() *Round {
 // blocks of the step, after messages that stayed or came back.
 func (t *Rounds) compact(s *Step) {
 	t.abandon()
-	ev := Event{Source: s.Source, Event: traces.Event{
+	ev := Event{Source: s.Source, dropped: s.Dropped, Event: traces.Event{
 		Kind: traces.EventCompact, Round: int32(len(t.Calls)), Absorbed: int32(len(t.open.Before)), At: s.At, Line: s.Line,
 		Manual: s.Manual, PreTokens: s.Tokens, Uncalled: s.Uncalled,
 	}}

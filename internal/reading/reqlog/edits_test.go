@@ -68,7 +68,7 @@ func events(s *traces.Session) string {
 
 // A program that drops its oldest messages has one conversation and makes no call for it: what went is cleared.
 func TestDroppedMessages(t *testing.T) {
-	var once, each, first chat
+	var once, each, first, answer chat
 	for n := range 8 {
 		all := talk(n)
 		from := 0
@@ -77,6 +77,13 @@ func TestDroppedMessages(t *testing.T) {
 		}
 		once.answer(n, all[from:])
 		each.answer(n, all[max(0, len(all)-6):])
+		newest := all
+		if n == 5 {
+			newest = all[9:]
+		}
+		if n < 6 {
+			answer.answer(n, newest)
+		}
 		head, tail := all[:min(1, len(all))], all[max(1, len(all)-6):]
 		if len(all) > 7 {
 			all = append(head[:1:1], tail...)
@@ -88,11 +95,12 @@ func TestDroppedMessages(t *testing.T) {
 		want string
 	}{
 		"once":             {&once, "microcompact@5"},
+		"but the answer":   {&answer, "microcompact@5"},
 		"in each request":  {&each, "microcompact@3, microcompact@4, microcompact@5, microcompact@6, microcompact@7"},
 		"behind the first": {&first, "microcompact@4, microcompact@5, microcompact@6, microcompact@7"},
 	} {
 		s := test.read(t)
-		if got := events(s); len(s.Threads) != 1 || len(s.Threads[0].Rounds) != 8 || got != test.want || len(s.Summaries) != 0 {
+		if got := events(s); len(s.Threads) != 1 || len(s.Threads[0].Rounds) != len(test.lines) || got != test.want || len(s.Summaries) != 0 {
 			t.Errorf("%s: %d threads, events %s, want %s", name, len(s.Threads), got, test.want)
 		}
 		for _, ev := range s.Threads[0].Events {
@@ -122,7 +130,8 @@ func TestMessageInAnotherForm(t *testing.T) {
 
 // A compaction keeps its first message, or only the newest ones, and its summary is a user's or an assistant's message. The
 // call that wrote it is billed as that, and is no conversation of its own: also where it sent the messages themselves
-// and an instruction. Without such a call in the log none was made.
+// and an instruction. Without such a call in the log none was
+// made, and the summary is another form of what it stands for.
 func TestSummariesInTheLog(t *testing.T) {
 	summary := "the summary:" + strings.Repeat(" sum", 200)
 	for _, role := range []string{"user", "assistant"} {
@@ -146,7 +155,7 @@ func TestSummariesInTheLog(t *testing.T) {
 				s := c.read(t)
 				want, calls := "compact@5", 1
 				if by == "nobody" {
-					want, calls = "compact@5 uncalled", 0
+					want, calls = "microcompact@5", 0
 				}
 				if got := events(s); len(s.Threads) != 1 || len(s.Threads[0].Rounds) != 8 || got != want || len(s.Summaries) != calls {
 					t.Errorf("summary of role %s, %d kept, written by %s: %d threads, %d calls, events %s, %d summary calls; want %s and %d",
