@@ -203,6 +203,12 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept, changed []int32) []pro
 	seen := slices.Clone(kept)
 	left, n := b.Total, 0
 	accesses, names := b.accesses(t, from, to), b.names(t)
+	known := accesses // what says how large a file is, restored files among them
+	if b.Changed {
+		all := *b
+		all.Changed = false
+		known = all.accesses(t, from, to)
+	}
 	for _, file := range b.newest(accesses, changed) {
 		if n == b.Count {
 			break
@@ -211,7 +217,8 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept, changed []int32) []pro
 			continue
 		}
 		seen = append(seen, file.Object)
-		size, identity := asItIsNow(file.Object, accesses)
+		size, identity := asItIsNow(file.Object, known)
+		bytes := size.bytes
 		if b.Bytes && t.PerByte > 0 {
 			if file.Op == prompt.OpExec {
 				size.bytes += int32(lineNumbers * float64(size.bytes))
@@ -220,7 +227,7 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept, changed []int32) []pro
 			size.tokens = int32(float64(size.bytes)*t.PerByte + 0.5)
 		}
 		tokens, named := min(size.tokens, b.Each), false
-		if names && max(int64(size.tokens), ends(file.Object, accesses)) > int64(b.Each) {
+		if names && max(int64(size.tokens), ends(file.Object, known)) > int64(b.Each) {
 			tokens, named = min(b.Each, nameTokens), true
 		}
 		if tokens == 0 {
@@ -236,6 +243,9 @@ func (b *fileBudget) restore(t *Turn, from, to int, kept, changed []int32) []pro
 		left -= tokens
 		a := size.block(tokens)
 		a.Digest = a.Digest.Extend(identity)
+		if b.Bytes {
+			a.Bytes = bytes
+		}
 		if b.Changed && named { // the client forgets that it read the file
 			refs = append(refs, t.Context.Arena().Add(a))
 			continue

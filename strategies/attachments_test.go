@@ -289,7 +289,17 @@ func TestRestoredFilesByChange(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if b.Shown = 0; len(b.restore(&k.Turn, Body(k.Context), k.Context.Len(), nil, c.changed)) != 3 {
+	// A file that a compaction restored, whole, is as large as that says when it is edited: 1,600 bytes and 40 more.
+	whole := k.add(prompt.KindAttachment, 400)
+	edit := k.round("Edit", "/edited", 10)
+	whole.Op, whole.Object, whole.Flags = prompt.OpRead, edit.Object, prompt.FlagMeta
+	edit.RangeLen = 40
+	c.gather(&k.Turn, Body(k.Context), k.Context.Len())
+	first := k.Context.Block(b.restore(&k.Turn, Body(k.Context), k.Context.Len(), nil, c.changed)[0])
+	if k.object(first) != "/edited" || first.Tokens != (1640+200)/2 || first.Bytes != 1640 {
+		t.Errorf("%s of %d tokens and %d bytes comes first, want /edited of 920 and 1,640", k.object(first), first.Tokens, first.Bytes)
+	}
+	if b.Shown = 0; len(b.restore(&k.Turn, Body(k.Context), k.Context.Len(), nil, c.changed)) != 4 {
 		t.Error("what a command showed comes back without being asked for")
 	}
 }
