@@ -20,7 +20,7 @@ type CompactParams struct {
 	Reactive      bool             `yaml:"reactive" doc:"compact once for each request the server refuses as too long"`
 	Subagents     bool             `yaml:"subagents" doc:"sub-agents compact too, each with a state of its own"`
 	Barred        []string         `yaml:"barred" doc:"sources whose calls never start a compaction; without compact, a summary call begins with one, and each waits for the other" off:"[]"`
-	Breaker       int              `yaml:"breaker" doc:"failures in a row that stop automatic compaction on a thread; 0 for no breaker" unit:"failures" min:"0" off:"0"`
+	Breaker       int              `yaml:"breaker" doc:"failures in a row, compactions that free nothing included, that stop automatic compaction on a thread; 0 for no breaker" unit:"failures" min:"0" off:"0"`
 	Call          []Way            `yaml:"call" doc:"ways to make the summary call, the next one when one fails: fork, streaming, small-model, server, or none for a text of the client's own" off:"[streaming]"`
 	SplitTurn     bool             `yaml:"split_turn" doc:"a turn of which the newest part stays is summarised by a call of its own, beside the call for what precedes the turn; the two summaries are one message" needs:"keep"`
 	Verify        bool             `yaml:"verify" doc:"a second call of the same kind holds the summary against what it stands for"`

@@ -320,7 +320,8 @@ func (l *compact) apply(t *Turn, r *prompt.Result) Outcome {
 	}
 	b.PreservedFrom, b.PreservedTo = s.preserved(c)
 	b.Restored, b.Remainder = l.replace(t, &r.Answer)
-	if b.After = int64(c.Tokens()); b.After <= t.Reading.Window {
+	b.After = int64(c.Tokens())
+	if l.vain = b.After >= b.Before; !l.vain && b.After <= t.Reading.Window {
 		l.failures = 0
 	}
 	if l.params.Report == reportCall {

@@ -258,12 +258,12 @@ func TestCarriedIsShared(t *testing.T) {
 		if shared {
 			k.Carried = new(Carried)
 		}
-		notes := layer(t, strings.Replace(notesOnly, "skills: {each: 0}", "skills: {each: 5000, total: 25000}", 1)+", keep: {min_tokens: 0, min_texts: 0}}")
+		notes := layer(t, strings.Replace(notesOnly, "skills: {each: 0}", "skills: {each: 5000, total: 25000}", 1)+", guard: false, keep: {min_tokens: 0, min_texts: 0}}")
 		full := layer(t, "full-compact: {trigger: {fixed: 1}, summary: {header: 0, pointer: 0, continuation: 0}, attachments: {files: {count: 0}, plan_mode: 0}}")
 		k.round("Skill", "", 700)
 		reply(notes, k, 0)
 		notes.(BackgroundResult).BackgroundResult(&k.Turn, &prompt.Result{})
-		k.add(prompt.KindPrompt, 11_000)
+		k.add(prompt.KindPrompt, 13_000)
 		if out := notes.(BeforeRequest).BeforeRequest(&k.Turn); out.Verdict != Done {
 			t.Fatalf("%+v", out)
 		}

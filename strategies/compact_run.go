@@ -20,6 +20,7 @@ var compactDefinition = Define(CompactName,
 type compact struct {
 	params   CompactParams
 	failures int     // automatic compactions failed in a row
+	vain     bool    // its own compaction, just made, left the context as large as it was
 	refills  refills // compactions whose context filled up again at once
 	rent     rent    // paid since the last compaction
 	carried  Carried // used where the thread has none
@@ -99,11 +100,14 @@ func (l *compact) PromptTooLong(t *Turn) Outcome {
 }
 
 // AfterCompaction resets the breaker after the success of any layer, session memory
-// included (assumed). A context still above the window is a failure.
+// included (assumed). A context still above the window is a failure, and so is one that its
+// own compaction left as large as it was, or larger.
 func (l *compact) AfterCompaction(t *Turn) {
 	l.refills.fresh = true
 	l.rent.bought(t)
-	if int64(t.Context.Tokens()) <= t.Reading.Window {
+	vain := l.vain
+	l.vain = false
+	if int64(t.Context.Tokens()) <= t.Reading.Window && !vain {
 		l.failures = 0
 	} else if l.call.by != startedByHand {
 		l.strike(t)

@@ -123,6 +123,16 @@ func TestSuccessIsWhatFitsTheWindow(t *testing.T) {
 			t.Errorf("a summary in a window of %d: %d failures, want %d", window, l.failures, want)
 		}
 	}
+	// A summary of 3,000 tokens in the place of 500 and two rounds of 110 enlarges the context: the breaker counts it.
+	for result, want := range map[int32]int{10: 2, 3000: 0} {
+		l, k := layer(t, plain+"}").(*compact), rounds(2, result)
+		begin(t, l, k)
+		l.failures = 1
+		answer(l, k, "", 0)
+		if l.AfterCompaction(&k.Turn); l.failures != want {
+			t.Errorf("a summary for results of %d: %d failures, want %d", result, l.failures, want)
+		}
+	}
 	if l := layer(t, plain+", breaker: 0}").(*compact); l.stopped() {
 		t.Error("a breaker of 0 stops")
 	}

@@ -17,7 +17,7 @@ type sessionMemoryParams struct {
 	Count       countWay          `yaml:"count" doc:"how messages are counted for that: estimate (a quarter of their bytes, padded by a third) or true" needs:"compact"`
 	Wait        int64             `yaml:"wait_seconds" doc:"longest time a compaction waits for a call that updates the memory, s" min:"0" off:"0" needs:"compact"`
 	Stale       int64             `yaml:"stale_seconds" doc:"a call under way for longer is not waited for, s" min:"0" needs:"compact"`
-	Guard       bool              `yaml:"guard" doc:"refuse a result that would reach the trigger again; off, every request compacts" needs:"compact"`
+	Guard       bool              `yaml:"guard" doc:"refuse a result that, with tools and system prompt, would reach the trigger again; off, every request compacts" needs:"compact"`
 	Breaker     int               `yaml:"breaker" doc:"full compactions failed in a row that stop this one too; 0 for no breaker" unit:"failures" min:"0" off:"0" needs:"compact"`
 	Summary     SummaryText       `yaml:"summary" doc:"what the client writes around the memory" needs:"compact"`
 	Attachments attachments       `yaml:"attachments" doc:"what comes back after the kept messages; assumed as in a full compaction" needs:"compact"`
@@ -91,7 +91,7 @@ type sessionMemoryFile struct {
 	Template int32   `yaml:"template" doc:"tokens of the headers and descriptions of an empty memory" unit:"tokens" min:"0"`
 	Sections int     `yaml:"sections" doc:"sections of the memory" min:"1"`
 	Section  int64   `yaml:"section" doc:"tokens a section is kept to, and cut to when the memory takes the place of messages" unit:"tokens" min:"0"`
-	Total    int64   `yaml:"total" doc:"tokens the memory is kept to" unit:"tokens" min:"0"`
+	Total    int64   `yaml:"total" doc:"tokens the memory is kept to, its template included" unit:"tokens" min:"0"`
 	Share    float64 `yaml:"share" doc:"tokens it grows by for each token of the messages it summarises, 0…1; assumed" min:"0" max:"1"`
 	Largest  float64 `yaml:"largest" doc:"share of it that the largest section has, 0…1; assumed" unit:"share" above:"0" max:"1"`
 	Condense bool    `yaml:"condense" doc:"updates keep to the limits when they are reminded; off, the memory grows on"`
@@ -124,7 +124,7 @@ func (m *sessionMemoryFile) tokens(summarised int64) int64 {
 		return int64(m.Template) + largest + other*int64(m.Sections-1)
 	}
 	n := min(largest, m.Section) + min(other, m.Section)*int64(m.Sections-1)
-	return int64(m.Template) + min(n, m.Total)
+	return min(int64(m.Template)+n, m.Total)
 }
 
 // reminders returns the tokens of the reminders that an update begins with: one
@@ -138,7 +138,7 @@ func (m *sessionMemoryFile) reminders(summarised int64) int64 {
 	if other >= m.Section {
 		n += m.Sections - 1
 	}
-	if m.tokens(summarised)-int64(m.Template) >= m.Total {
+	if m.tokens(summarised) >= m.Total {
 		n++
 	}
 	return int64(n) * int64(m.Reminder)

@@ -122,7 +122,7 @@ func TestSessionMemoryFloor(t *testing.T) {
 // [memory][kept][attachments][hooks]: the kept messages are those that were
 // there, the memory leads, files that kept messages show do not come back.
 func TestSessionMemoryMessageSet(t *testing.T) {
-	l, k := layer(t, `session-memory: {trigger: {fixed: 15000}, count: true, keep: {min_tokens: 0, min_texts: 0}, hooks: {session_start: 80, post_compact: 70},
+	l, k := layer(t, `session-memory: {trigger: {fixed: 32000}, count: true, keep: {min_tokens: 0, min_texts: 0}, hooks: {session_start: 80, post_compact: 70},
       attachments: {skills: {each: 0}, plan_mode: 0, agent_status: 0}}`), newTalk()
 	h := compactionHosted(k)
 	k.round("Read", "/src/a.go", 6000)
@@ -220,7 +220,7 @@ func TestSessionMemoryCountsImages(t *testing.T) {
 		7:    {Kind: prompt.KindToolUse, Bytes: 21, Tool: 2},
 		2667: {Kind: prompt.KindImage, Bytes: 90_000, Flags: prompt.FlagImage},
 	} {
-		if got := l.padded(&b); got != want {
+		if got := l.measure(&b).tokens(); got != want {
 			t.Errorf("%v of %d bytes: %d tokens, want %d", b.Kind, b.Bytes, got, want)
 		}
 	}

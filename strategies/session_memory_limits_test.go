@@ -7,10 +7,10 @@ import (
 )
 
 // A limit is reached by what is as large (E5: sections of 2,000, a memory of 12,000): then
-// the update is reminded of it, and nothing is cut off yet. The template is no part
-// of it. Here both sections hold half of one token for each that is summarised.
+// the update is reminded of it, and nothing is cut off yet. The template is part
+// of the memory, of 500 tokens at most. Here both sections hold half of one token for each that is summarised.
 func TestMemoryAtItsLimits(t *testing.T) {
-	m := sessionMemoryFile{Template: 300, Sections: 2, Section: 100, Total: 200, Share: 1, Largest: 0.5, Condense: true, Reminder: 40, Marker: 25}
+	m := sessionMemoryFile{Template: 300, Sections: 2, Section: 100, Total: 500, Share: 1, Largest: 0.5, Condense: true, Reminder: 40, Marker: 25}
 	grown := m
 	grown.Condense = false
 	for _, tc := range []struct{ summarised, reminders, cut int64 }{
@@ -109,9 +109,9 @@ func TestKeepRangeIsReached(t *testing.T) {
 }
 
 // A result that reaches the trigger is refused (002:239): 828 tokens of memory and 12,200
-// that stay make 13,028, here in true tokens.
+// that stay behind 18,000 of tools, system prompt and reminders make 31,028, here in true tokens.
 func TestSessionMemoryGuardAtTheTrigger(t *testing.T) {
-	for fixed, want := range map[int64]Verdict{13_028: Declined, 13_029: Done} {
+	for fixed, want := range map[int64]Verdict{31_028: Declined, 31_029: Done} {
 		l, k, _ := remembered(t, notesOnly+"}", 10, 12)
 		l.(*sessionMemory).params.Trigger.Fixed = fixed
 		if out := l.(BeforeRequest).BeforeRequest(&k.Turn); out.Verdict != want {
@@ -125,16 +125,16 @@ func TestSessionMemoryGuardAtTheTrigger(t *testing.T) {
 func TestSessionMemoryCounts(t *testing.T) {
 	for way, want := range map[string][2]int64{"estimate": {134, 12}, "true": {100, 12}} {
 		l, k := layer(t, "session-memory: {trigger: {fixed: 15000}, count: "+way+"}").(*sessionMemory), newTalk()
-		if got := l.countBlock(&prompt.Block{Kind: prompt.KindSummary, Tokens: 100, Bytes: 400}); got != want[0] {
+		if got := l.measure(&prompt.Block{Kind: prompt.KindSummary, Tokens: 100, Bytes: 400}).tokens(); got != want[0] {
 			t.Errorf("%s: %d of a memory of 100 tokens, want %d", way, got, want[0])
 		}
 		k.round("Read", "", 100)
 		last := k.Context.Len() - 1
-		if got := l.count(k.Context, last); got != want[0] {
+		if got := l.count(k.Context, last).tokens(); got != want[0] {
 			t.Errorf("%s: %d of a result of 100 tokens, want %d", way, got, want[0])
 		}
 		k.Context.SetForm(last, prompt.FormCleared, 12, prompt.CauseEdit)
-		if got := l.count(k.Context, last); got != want[1] {
+		if got := l.count(k.Context, last).tokens(); got != want[1] {
 			t.Errorf("%s: %d of a cleared result, want %d", way, got, want[1])
 		}
 	}
@@ -144,6 +144,7 @@ func TestSessionMemoryCounts(t *testing.T) {
 // and the input begins behind the memory. It is text of four bytes a token, and of no file.
 func TestMemoryInThePlaceOfAll(t *testing.T) {
 	l, k, _ := remembered(t, notesOnly+", keep: {min_tokens: 0, min_texts: 0}}", 10, 0)
+	l.(*sessionMemory).params.Trigger.Fixed = 19_000          // 18,000 of the head and 828 of the memory are below it
 	k.Context.Truncate(k.Context.Len()-1, prompt.CauseRewind) // the prompt behind the notes
 	k.InputAt = k.Context.Len() - 5
 	if out := l.(BeforeRequest).BeforeRequest(&k.Turn); out.Verdict != Done {

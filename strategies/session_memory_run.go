@@ -223,17 +223,18 @@ func (l *sessionMemory) keepFrom(c *prompt.Context, first int) int {
 	p := &l.params.Keep
 	floor := max(lastSummary(c)+1, Body(c))
 	at := max(first, floor)
-	tokens, texts := int64(0), 0
+	var size measured
+	texts := 0
 	for i := at; i < c.Len(); i++ {
-		tokens += l.count(c, i)
+		size.add(l.count(c, i))
 		if startsText(c, i, at) {
 			texts++
 		}
 	}
-	for at > floor && tokens < p.MaxTokens && (tokens < p.MinTokens || texts < p.MinTexts) {
+	for at > floor && size.tokens() < p.MaxTokens && (size.tokens() < p.MinTokens || texts < p.MinTexts) {
 		start := startOfMessage(c, at-1, floor)
 		for i := start; i < at; i++ {
-			tokens += l.count(c, i)
+			size.add(l.count(c, i))
 			if startsText(c, i, start) {
 				texts++
 			}
@@ -259,19 +260,32 @@ func startsText(c *prompt.Context, i, from int) bool {
 
 func isText(k prompt.Kind) bool { return k == prompt.KindText || k == prompt.KindPrompt }
 
-// count returns the tokens of a message entry as the client sees them.
-func (l *sessionMemory) count(c *prompt.Context, i int) int64 {
-	e := c.At(i)
-	if l.params.Count == countTrue || e.Form != prompt.FormVerbatim {
-		return int64(e.Tokens)
-	}
-	return l.padded(c.Block(e.Block))
+// measured is a sum of the client's: what is counted, and what is estimated, which is rounded
+// and padded once for all blocks together.
+type measured struct{ counted, estimated int64 }
+
+func (m *measured) add(n measured) {
+	m.counted, m.estimated = m.counted+n.counted, m.estimated+n.estimated
 }
 
-// padded is the client's estimate of a block: a quarter of its bytes, an image
-// or a document 2,000, in a result beside its text, a call with its name, and a third
-// more (002:22).
-func (l *sessionMemory) padded(b *prompt.Block) int64 {
+// tokens returns the sum, the estimated part a third larger (002:22).
+func (m measured) tokens() int64 { return m.counted + (m.estimated*4+2)/3 }
+
+// count returns the size of a message entry as the client sees it.
+func (l *sessionMemory) count(c *prompt.Context, i int) measured {
+	e := c.At(i)
+	if e.Form != prompt.FormVerbatim {
+		return measured{counted: int64(e.Tokens)}
+	}
+	return l.measure(c.Block(e.Block))
+}
+
+// measure returns the size of a block: its tokens, or the client's estimate, a quarter of its bytes,
+// an image or a document 2,000, in a result beside its text, and a call with its name (002:22).
+func (l *sessionMemory) measure(b *prompt.Block) measured {
+	if l.params.Count == countTrue {
+		return measured{counted: int64(b.Tokens)}
+	}
 	bytes := int(b.Bytes)
 	if b.Kind == prompt.KindToolUse && int(b.Tool) < len(l.tools) {
 		bytes += len(l.tools[b.Tool])
@@ -280,7 +294,7 @@ func (l *sessionMemory) padded(b *prompt.Block) int64 {
 	if b.Kind == prompt.KindImage || b.Kind == prompt.KindDocument {
 		n = mediaTokens
 	}
-	return (n*4 + 2) / 3
+	return measured{estimated: n}
 }
 
 // compact keeps the messages from position keep on after the memory:
@@ -292,7 +306,7 @@ func (l *sessionMemory) compact(t *Turn, keep int) Outcome {
 	attached, files := l.params.Attachments.attach(t, from, keep, keptFiles(t, keep, c.Len(), nil), carried)
 	attached = l.params.Hooks.inject(t, attached)
 	memory := l.summary()
-	if limit, ok := l.params.Trigger.Value(&t.Reading); l.params.Guard && ok && l.estimate(c, &memory, keep, attached) >= limit {
+	if limit, ok := l.params.Trigger.Value(&t.Reading); l.params.Guard && ok && l.estimate(c, &memory, from, keep, attached) >= limit {
 		return l.refuse(t, "the result would reach the trigger again")
 	}
 	b := Boundary{
@@ -322,23 +336,18 @@ func (l *sessionMemory) summary() prompt.Block {
 	}, startedByTrigger)
 }
 
-// estimate returns the client's count of a message set.
-func (l *sessionMemory) estimate(c *prompt.Context, memory *prompt.Block, keep int, attached []prompt.Ref) int64 {
-	n := l.countBlock(memory)
+// estimate returns the client's count of what would be sent: the head before position from, which
+// is as the server counted it, and the message set behind it.
+func (l *sessionMemory) estimate(c *prompt.Context, memory *prompt.Block, from, keep int, attached []prompt.Ref) int64 {
+	var n measured
 	for _, r := range attached {
-		n += l.countBlock(c.Block(r))
+		n.add(l.measure(c.Block(r)))
 	}
 	for i := keep; i < c.Len(); i++ {
-		n += l.count(c, i)
+		n.add(l.count(c, i))
 	}
-	return n
-}
-
-func (l *sessionMemory) countBlock(b *prompt.Block) int64 {
-	if l.params.Count == countTrue {
-		return int64(b.Tokens)
-	}
-	return l.padded(b)
+	n.add(l.measure(memory))
+	return tokensBetween(c, 0, from) + n.tokens()
 }
 
 // AfterCompaction follows a compaction of any layer: the breaker counts from zero, growth

@@ -38,7 +38,7 @@ func compactionHosted(k *talk) *compactionHost {
 // the memory, counted truly: one token in twenty is remembered, beside a
 // template of 300. The trigger always fires: tools and system prompt alone weigh
 // more.
-const notesOnly = `session-memory: {trigger: {fixed: 15000}, count: true, summary: {header: 0, pointer: 0, continuation: 0},
+const notesOnly = `session-memory: {trigger: {fixed: 31500}, count: true, summary: {header: 0, pointer: 0, continuation: 0},
       attachments: {files: {count: 0}, skills: {each: 0}, plan: false, plan_mode: 0, agent_status: 0}`
 
 // reply ends the round under way with a response of text and a tool call, and
@@ -166,7 +166,7 @@ func TestSessionMemoryCall(t *testing.T) {
 
 // An update that fails leaves the memory as it was.
 func TestSessionMemoryFailure(t *testing.T) {
-	l, k := layer(t, notesOnly+", extract: {failure: 0.6}}"), rounds(10, 900)
+	l, k := layer(t, notesOnly+", extract: {failure: 0.6}}"), rounds(14, 900)
 	h := compactionHosted(k)
 	in, _ := reply(l, k, 0)
 	if in.Known.Failed != prompt.FailEmpty {
@@ -193,7 +193,7 @@ func TestMemoryFileSizes(t *testing.T) {
 		{0, 300, 0, 300, 300},
 		{100_000, 300 + 1500 + 9*388, 0, 300 + 1500 + 9*388, 300 + 1500 + 9*388},
 		{200_000, 300 + 2000 + 9*777, 40, 300 + 3000 + 9*777, 300 + 2025 + 9*777},
-		{1_000_000, 300 + 12000, 11 * 40, 300 + 15000 + 9*3888, 300 + 10*2025},
+		{1_000_000, 12000, 11 * 40, 300 + 15000 + 9*3888, 300 + 10*2025},
 	} {
 		if got := []int64{m.tokens(tc.summarised), m.reminders(tc.summarised), grown.tokens(tc.summarised), grown.summary(tc.summarised)}; !slices.Equal(got,
 			[]int64{tc.tokens, tc.reminders, tc.raw, tc.cut}) {
@@ -226,7 +226,7 @@ func TestUpdatesOfUpdates(t *testing.T) {
 // Without the bar an update above the trigger begins with a compaction; it is
 // given up when the compaction has been made in another way.
 func TestUpdateAboveTheTrigger(t *testing.T) {
-	l, k := layer(t, notesOnly+", extract: {barred: false}}"), rounds(10, 900)
+	l, k := layer(t, notesOnly+", extract: {barred: false}}"), rounds(14, 900)
 	compactionHosted(k)
 	if in, out := reply(l, k, 0); out.Verdict != Declined || !in.Compacts {
 		t.Errorf("%+v, %+v", out, in)

@@ -131,6 +131,9 @@ func (m *models) add(name string, at time.Time) {
 		if p.Model.MinCache > 0 { // 0: no source states it
 			o.minCache = int32(p.Model.MinCache)
 		}
+		if p.Model.MaxOutput > 0 {
+			o.maxOutput = min(o.maxOutput, int64(p.Model.MaxOutput))
+		}
 	}
 	if m.minimum > 0 {
 		o.minCache = m.minimum

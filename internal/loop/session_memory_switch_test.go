@@ -49,9 +49,9 @@ func TestSessionMemorySwitches(t *testing.T) {
 		"todos":         {"attachments: {todos: false}", "attachments: {todos: true}", 100},
 		"skill listing": {"attachments: {resend_skill_listing: false}", "attachments: {resend_skill_listing: true}", 4000},
 		"hooks":         {"hooks: {session_start: 0}", "hooks: {session_start: 80, post_compact: 70}", 150},
-		// Ten sections of more than 2,000 tokens: kept to 12,000 in all, or each
-		// cut to 2,000 with a marker of 25.
-		"condense":                {"memory: {share: 0.25}", "memory: {share: 0.25, condense: false}", 10*2025 - 12000},
+		// Ten sections of more than 2,000 tokens: kept to 12,000 in all, the template of 300
+		// included, or each cut to 2,000 with a marker of 25.
+		"condense":                {"memory: {share: 0.25}", "memory: {share: 0.25, condense: false}", 300 + 10*2025 - 12000},
 		"words around the memory": {"summary: {pointer: 0}", "summary: {pointer: 60}", 60},
 	} {
 		off := behindCompaction(t, notesAndSummary(", "+tc.off), plannedSession())

@@ -2,8 +2,11 @@ package loop
 
 import (
 	"testing"
+	"time"
 
+	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -67,6 +70,27 @@ func TestWindowThatTheRecordingShows(t *testing.T) {
 		}
 		if got := RecordedWindow(s, tc.model, tc.known); got != tc.want {
 			t.Errorf("%s to %d, compacted at %d: window %d, want %d", tc.model, tc.peak, tc.auto, got, tc.want)
+		}
+	}
+}
+
+// A model that answers with 4,096 tokens at most keeps as much of its window of 200,000 free, where others keep 20,000: with 13,000
+// more a client compacts at 182,904. One without a limit in the table has the client's own, 32,000.
+func TestOutputLimitOfTheModel(t *testing.T) {
+	table, err := costmodel.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int64{"claude-3-haiku-20240307": 4096, "claude-3-5-haiku-20241022": 8192, "claude-opus-4-6": 32_000, "nobody": 32_000} {
+		m := models{ids: modelNumbers{}, prices: table}
+		m.add(name, time.Time{})
+		if got := m.of(0).maxOutput; got != want {
+			t.Errorf("%s: %d tokens of output, want %d", name, got, want)
+		}
+		reserve := int64(13_000)
+		trigger := strategies.Trigger{Reserve: &reserve, ReserveOutput: true, OutputCap: 20_000}
+		if n, ok := trigger.Value(&strategies.Reading{Window: 200_000, MaxOutput: want}); want == 4096 && (!ok || n != 182_904) {
+			t.Errorf("%s: compacts at %d, want 182,904", name, n)
 		}
 	}
 }

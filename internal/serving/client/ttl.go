@@ -57,8 +57,8 @@ type Ask struct {
 
 // Lifetime returns the lifetime a call requests. Variables come first: forcing
 // 5m has precedence over the settings of a lifetime, those over requesting 1h
-// (the order of the settings is assumed, that of the variables E2). Then comes
-// what the caller wants for its short forks, then the choice.
+// (the order of the settings is assumed, that of the variables E2). Then comes the
+// opt-in of Bedrock, then what the caller wants for its short forks, then the choice.
 func (a *Assembly) Lifetime(v *Variables, k Ask, latch *Latch) prompt.TTL {
 	set := v.main
 	if k.Agent {
@@ -72,14 +72,14 @@ func (a *Assembly) Lifetime(v *Variables, k Ask, latch *Latch) prompt.TTL {
 		return class(set == Choice1h)
 	case v.enable1h:
 		return prompt.TTL1h
+	case t.Choice == ChoicePolicy && a.Provider == ProviderBedrock && v.bedrock1h:
+		return prompt.TTL1h // no allow-list, and short forks too
 	case k.Lifetime == prompt.Lifetime5m, k.Lifetime == prompt.Lifetime1h:
 		return class(k.Lifetime == prompt.Lifetime1h)
 	case t.Choice == Choice5m, t.Choice == Choice1h:
 		return class(t.Choice == Choice1h)
 	case t.Choice != ChoicePolicy:
 		return k.Recorded
-	case a.Provider == ProviderBedrock && v.bedrock1h:
-		return prompt.TTL1h // no allow-list
 	}
 	if !latch.known || !t.Latch {
 		latch.known = true
