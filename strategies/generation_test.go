@@ -48,6 +48,7 @@ func TestOwnGeneration(t *testing.T) {
 		{"cline", "3.0.65", "cline/2026-11", true, ""},
 		{"cline", "3.0.62", "cline/2026-08", true, ""},
 		{"kimi-code", "", "kimi-code", true, ""},
+		{"qwen-code", "0.24.4", "qwen-code", true, ""},
 		{"somebody", "2.1.17", "claude-code/2.1", true, ""},
 	} {
 		got := own.For(tc.agent, tc.version, tc.variant)

@@ -23,6 +23,7 @@ const (
 	AgentDSH        = "deepseek-harness"
 	AgentCline      = "cline"
 	AgentKimi       = "kimi-code"
+	AgentQwen       = "qwen-code"
 	AgentOTel       = "otel"        // any program, by its OpenTelemetry spans
 	AgentATIF       = "atif"        // any agent, by a trajectory made of its log
 	AgentRequests   = "request-log" // any program, by the requests it sent
@@ -41,6 +42,8 @@ type Agent struct {
 	// Document reports whether a file that is one JSON document is the agent's,
 	// given how it begins. Nil for none.
 	Document func(head []byte) bool
+	// Lined says that files that Document knows have a line of JSON for each event all the same.
+	Lined bool
 	// Places adds the folders where the agent keeps its sessions.
 	Places func(h *Home)
 	// Read reads recordings that were found already. The corpus owns the inputs; on an

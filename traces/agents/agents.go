@@ -21,6 +21,7 @@ import (
 	"github.com/compactsim/compactsim/internal/reading/opencode"
 	"github.com/compactsim/compactsim/internal/reading/otel"
 	"github.com/compactsim/compactsim/internal/reading/pi"
+	"github.com/compactsim/compactsim/internal/reading/qwen"
 	"github.com/compactsim/compactsim/internal/reading/reqlog"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -29,7 +30,7 @@ import (
 // says what is wrong with a file that no agent claims.
 var list = [...]*traces.Agent{
 	claudecode.Describe(), codex.Describe(), opencode.Describe(), pi.Describe(),
-	gemini.Describe(), copilot.Describe(), dsh.Describe(), cline.Describe(), kimi.Describe(),
+	gemini.Describe(), copilot.Describe(), dsh.Describe(), cline.Describe(), kimi.Describe(), qwen.Describe(),
 	otel.Describe(), reqlog.Describe(), atif.Describe(),
 }
 

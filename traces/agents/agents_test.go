@@ -22,7 +22,7 @@ const (
 	codexReply  = `{"timestamp":"2026-01-01T10:00:03.000Z","type":"response_item","payload":{"type":"message","id":"msg_x","role":"assistant","content":[{"type":"output_text","text":"yes"}]}}`
 	codexCount  = `{"timestamp":"2026-01-01T10:00:03.100Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":20000,"cached_input_tokens":0,"output_tokens":10,"total_tokens":20010},"last_token_usage":{"input_tokens":20000,"cached_input_tokens":0,"output_tokens":10,"total_tokens":20010}}}}`
 	copilotLine = `{"type":"session.start","data":{"sessionId":"1"},"id":"x","timestamp":"2026-07-19T23:12:34.843Z","parentId":null}`
-	qwenLine    = `{"uuid":"u1","sessionId":"q1","message":{"role":"user","parts":[]}}`
+	iflowLine   = `{"uuid":"u1","sessionId":"session-q1"}`
 	kimiLine    = `{"type":"metadata","protocol_version":"1.5","created_at":1765000000000}`
 	piLine      = `{"type":"session","id":"p1","timestamp":"2025-12-09T00:53:29.825Z","cwd":"/p","provider":"anthropic"}`
 	openCode    = "{\n  \"info\": {\n    \"id\": \"ses_31\",\n    \"slug\": \"s\"\n  }\n}\n"
@@ -100,7 +100,7 @@ func folder(t *testing.T, files map[string][]string) string {
 // a reader are told, not lost.
 func TestMixedFolder(t *testing.T) {
 	dir := folder(t, map[string][]string{
-		"a.jsonl": {claudeLine, claudeReply}, "b.jsonl": {codexMeta, codexTurn, codexReply, codexCount}, "c.jsonl": {qwenLine},
+		"a.jsonl": {claudeLine, claudeReply}, "b.jsonl": {codexMeta, codexTurn, codexReply, codexCount}, "c.jsonl": {iflowLine},
 	})
 	c, err := Read(context.Background(), traces.Options{}, dir)
 	if err != nil {
@@ -114,7 +114,7 @@ func TestMixedFolder(t *testing.T) {
 	if want := "codex x1, claude-code c1"; strings.Join(got, ", ") != want {
 		t.Errorf("sessions %q, want %s", got, want)
 	}
-	if len(c.Problems) != 1 || c.NumProblems != 1 || !strings.HasSuffix(c.Problems[0].String(), "c.jsonl: recordings of Qwen Code are not supported") {
+	if len(c.Problems) != 1 || c.NumProblems != 1 || !strings.HasSuffix(c.Problems[0].String(), "c.jsonl: recordings of the iFlow CLI are not supported") {
 		t.Errorf("problems %v, %d in all", c.Problems, c.NumProblems)
 	}
 	if c.Lines != 6 || c.Inputs == nil || len(c.Inputs.Files) != 3 {

@@ -104,9 +104,6 @@ func claimBy(claims func(*traces.Agent) bool) (c claim) {
 // unread are agents and tools whose recordings are known by sight and have no
 // reader. They are looked for first, since some resemble what others write.
 var unread = [...]*traces.Agent{
-	{Name: "qwen-code", Title: "Qwen Code", Document: looks(func(l *look) bool {
-		return l.UUID != "" && (l.Message.Parts != nil || l.SystemPayload != nil)
-	})},
 	{Name: "iflow", Title: "the iFlow CLI", Document: looks(func(l *look) bool {
 		return l.UUID != "" && strings.HasPrefix(l.SessionID, "session-")
 	})},
@@ -127,22 +124,18 @@ var unread = [...]*traces.Agent{
 
 // look are members of the first object of a file by which it is known.
 type look struct {
-	Type      string `json:"type"`
-	UUID      string `json:"uuid"`
-	SessionID string `json:"sessionId"`
-	Message   struct {
-		Parts jsontext.Value `json:"parts"`
-	} `json:"message"`
-	SystemPayload jsontext.Value `json:"systemPayload"`
-	Harness       jsontext.Value `json:"harness"`
-	Version       jsontext.Value `json:"version"`
-	Cwd           jsontext.Value `json:"cwd"`
-	Observations  jsontext.Value `json:"observations"`
-	Observation   jsontext.Value `json:"usageDetails"` // of a generation
-	TraceID       jsontext.Value `json:"traceId"`
-	CallType      jsontext.Value `json:"call_type"`
-	StartTime     jsontext.Value `json:"startTime"`
-	PromptTokens  jsontext.Value `json:"prompt_tokens"`
+	Type         string         `json:"type"`
+	UUID         string         `json:"uuid"`
+	SessionID    string         `json:"sessionId"`
+	Harness      jsontext.Value `json:"harness"`
+	Version      jsontext.Value `json:"version"`
+	Cwd          jsontext.Value `json:"cwd"`
+	Observations jsontext.Value `json:"observations"`
+	Observation  jsontext.Value `json:"usageDetails"` // of a generation
+	TraceID      jsontext.Value `json:"traceId"`
+	CallType     jsontext.Value `json:"call_type"`
+	StartTime    jsontext.Value `json:"startTime"`
+	PromptTokens jsontext.Value `json:"prompt_tokens"`
 }
 
 // looks returns a function that reports whether the first object of a file, alone or in a

@@ -167,7 +167,7 @@ var samples embed.FS
 func Agents() []string {
 	return []string{
 		traces.AgentClaudeCode, traces.AgentCodex, traces.AgentOpenCode, traces.AgentPi, traces.AgentGemini, traces.AgentCopilot,
-		traces.AgentDSH, traces.AgentCline, traces.AgentKimi, traces.AgentOTel, traces.AgentRequests, traces.AgentATIF,
+		traces.AgentDSH, traces.AgentCline, traces.AgentKimi, traces.AgentQwen, traces.AgentOTel, traces.AgentRequests, traces.AgentATIF,
 	}
 }
 

@@ -79,7 +79,7 @@ func (f *file) close() error {
 
 // load decodes a line into r.last.
 func (r *Reader) load(f *file, number int32, place int64) error {
-	if r.agent.Document != nil {
+	if r.agent.Document != nil && !r.agent.Lined {
 		return r.loadDocument(f)
 	}
 	text, ok := r.cache.get(key{f, number})
