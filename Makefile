@@ -8,6 +8,8 @@
 # make browser look at the pages of sim in a real browser (Chromium)
 # make picture draw the page of the samples for the head of the README (Chromium)
 # make golden hold what the program prints and writes against digests (SIM=binary, GOLDEN=flags)
+# make experiment  predictions about another setting against bills of real clients under it; LIMITS=-tighten sets the limits anew
+# make clients  run these clients anew, on loopback alone (Linux, root, npm, zstd): RUNS="pi-mend-A …", CLIENT="-client pi=1.7.0"
 # make bench  benchmarks of the hot paths
 # make lint   formatting and linters
 # make fuzz   every fuzz target for FUZZTIME: a time, or a count of inputs (500x)
@@ -24,7 +26,7 @@ PKG ?= ./internal/serving/promptcache
 BUILDFLAGS ?= -trimpath
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: all build run test house race torture golden bench lint fuzz cross dist weight mutants gremlins flink browser picture man
+.PHONY: all build run test house race torture golden experiment clients bench lint fuzz cross dist weight mutants gremlins flink browser picture man
 
 all: build test lint
 
@@ -80,6 +82,12 @@ gremlins:
 
 golden:
 	.ci/golden/run $(GOLDEN)
+
+experiment:
+	go run ./.ci/experiment -doc docs/validation.md $(LIMITS)
+
+clients:
+	go run ./.ci/experiment -record $(CLIENT) $(RUNS)
 
 bench:
 	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -benchmem ./...

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// A pair is a recording and the run whose bill is to be found from it.
+type pair struct {
+	from, to *run
+	sets     []string // what the simulator is told
+}
+
+// name returns what the pair is called in tables.
+func (p *pair) name() string {
+	if p.from == p.to {
+		return p.from.Name
+	}
+	return p.from.Name + " → " + p.to.Name[strings.LastIndexByte(p.to.Name, '-')+1:]
+}
+
+// heldOut reports whether a pair is one of the third that is chosen by the hash of its name.
+func (p *pair) heldOut() bool { return sha256.Sum256([]byte(p.name()))[0]%3 == 0 }
+
+// The kinds of pairs, by what is recorded and what is asked.
+const (
+	same  = "A from A" // nothing is told, and nothing changes
+	other = "B from A"
+	again = "B from B" // nothing is told: the setting has to be found in the recording
+	back  = "A from B" // a limit is lifted
+)
+
+// kind returns the kind of a pair.
+func (p *pair) kind() string {
+	switch {
+	case p.from == p.to && p.from.usual():
+		return same
+	case p.from == p.to:
+		return again
+	case p.from.usual():
+		return other
+	}
+	return back
+}
+
+// usual reports whether a run has the client's own settings.
+func (r *run) usual() bool { return r.Env == nil && (r.Config == "" || r.Config == remote) }
+
+// recalls reports whether the run's agent reads again what it lacks.
+func (r *run) recalls() bool { return strings.HasPrefix(r.Script, "reco") || r.Script == "recall" }
+
+// pairs returns all pairs: each run of the usual settings from itself and every other of the same client, script and model
+// from it; and where the other is recorded too, that from itself and the way back.
+func pairs(recorded func(*run) bool) []pair {
+	var list []pair
+	for _, a := range runs {
+		if !a.usual() || !recorded(a) {
+			continue
+		}
+		list = append(list, pair{a, a, nil})
+		for _, b := range runs {
+			if b.usual() || b.Client != a.Client || b.Script != a.Script || b.model() != a.model() || a.Config == remote {
+				continue
+			}
+			list = append(list, pair{a, b, b.told()})
+			if recorded(b) {
+				list = append(list, pair{b, b, nil}, pair{b, a, b.lifted()})
+			}
+		}
+	}
+	return list
+}
+
+// told returns a run's settings in the simulator's words.
+func (r *run) told() []string {
+	var sets []string
+	for k, v := range r.Env {
+		sets = append(sets, "client.env."+k+"="+v)
+	}
+	switch r.Client {
+	case codex:
+		if limit, ok := strings.CutPrefix(r.Config, "model_auto_compact_token_limit = "); ok {
+			sets = append(sets, "full-compact.trigger.fixed="+limit)
+		}
+	case pi, opencode:
+		var own struct {
+			Limit      struct{ Input int }
+			Compaction struct{ ReserveTokens, KeepRecentTokens, Reserved int }
+		}
+		if r.Config == "" {
+			break
+		}
+		if err := json.Unmarshal([]byte(r.Config), &own); err != nil {
+			panic(err) // a constant of this program
+		}
+		if n := own.Compaction.ReserveTokens; n > 0 {
+			sets = append(sets, fmt.Sprintf("full-compact.trigger.reserve=%d", n))
+		}
+		if n := own.Compaction.KeepRecentTokens; n > 0 {
+			sets = append(sets, fmt.Sprintf("full-compact.keep.tokens=%d", n))
+		}
+		if n := own.Limit.Input; n > 0 { // OpenCode keeps 20,000 tokens of it free, or what the setting says
+			free := 20000
+			if own.Compaction.Reserved > 0 {
+				free = own.Compaction.Reserved
+			}
+			sets = append(sets, fmt.Sprintf("full-compact.trigger.fixed=%d", n-free))
+		}
+	}
+	return sets
+}
+
+// lifted returns the usual settings in place of a run's, in the simulator's words.
+func (r *run) lifted() []string {
+	switch r.Client {
+	case codex:
+		return []string{"full-compact.trigger.fixed=244800"} // nine tenths of its window of 272,000
+	case pi:
+		return []string{"full-compact.trigger.reserve=16384", "full-compact.keep.tokens=20000"}
+	case opencode:
+		return []string{"full-compact.trigger.fixed=168000"} // the window less 32,000 for the answer
+	}
+	var sets []string
+	for k := range r.Env {
+		v := "100" // per cent, which the client takes as no limit
+		if k == "CLAUDE_CODE_AUTO_COMPACT_WINDOW" {
+			v = fmt.Sprint(window(r.model()))
+		}
+		sets = append(sets, "client.env."+k+"="+v)
+	}
+	return sets
+}
+
+// runs are all sessions that real clients ran for the experiment. The recordings of some are kept, three megabytes in all.
+var runs = []*run{
+	{Name: "claude-survey-A", Kept: true, Client: claude, Script: "survey"},
+	{Name: "claude-survey-P60", Client: claude, Script: "survey", Env: percent("60")},
+	{Name: "claude-survey-W150", Client: claude, Script: "survey", Env: windowOf("150000")},
+	{Name: "claude-mend-A", Kept: true, Client: claude, Script: "mend"},
+	{Name: "claude-mend-P40", Client: claude, Script: "mend", Env: percent("40")},
+	{Name: "claude-mend-W120", Client: claude, Script: "mend", Env: windowOf("120000")},
+	{Name: "claude-build-A", Client: claude, Script: "build"},
+	{Name: "claude-build-P60", Client: claude, Script: "build", Env: percent("60")},
+	{Name: "claude-build-W150", Client: claude, Script: "build", Env: windowOf("150000")},
+	{Name: "claude-mend-M", Kept: true, Client: claude, Script: "mend", Model: "claude-opus-4-7"},
+	{Name: "claude-mend-MW250", Client: claude, Script: "mend", Model: "claude-opus-4-7", Env: windowOf("250000")},
+	{Name: "claude-mend-MP15", Client: claude, Script: "mend", Model: "claude-opus-4-7", Env: percent("15")},
+
+	{Name: "codex-survey-A", Client: codex, Script: "survey"},
+	{Name: "codex-survey-L150", Client: codex, Script: "survey", Config: "model_auto_compact_token_limit = 150000"},
+	{Name: "codex-mend-A", Kept: true, Client: codex, Script: "mend"},
+	{Name: "codex-mend-L90", Client: codex, Script: "mend", Config: "model_auto_compact_token_limit = 90000"},
+	{Name: "codex-mend-remote", Client: codex, Script: "mend", Config: remote},
+
+	{Name: "pi-survey-A", Client: pi, Script: "survey"},
+	{Name: "pi-survey-R80", Client: pi, Script: "survey", Config: `{"compaction":{"reserveTokens":80000}}`},
+	{Name: "pi-mend-A", Kept: true, Client: pi, Script: "mend"},
+	{Name: "pi-mend-R110", Kept: true, Client: pi, Script: "mend", Config: `{"compaction":{"reserveTokens":110000}}`},
+	{Name: "pi-mend-K8", Client: pi, Script: "mend", Config: `{"compaction":{"keepRecentTokens":8000}}`},
+
+	{Name: "opencode-survey-A", Client: opencode, Script: "survey"},
+	{Name: "opencode-survey-I130", Client: opencode, Script: "survey", Config: `{"limit":{"input":130000}}`},
+	{Name: "opencode-build-A", Kept: true, Client: opencode, Script: "build"},
+	{Name: "opencode-build-R90", Client: opencode, Script: "build", Config: `{"limit":{"input":180000},"compaction":{"reserved":90000}}`},
+
+	{Name: "claude-recall-A", Kept: true, Client: claude, Script: "recall"},
+	{Name: "claude-recall-P45", Kept: true, Client: claude, Script: "recall", Env: percent("45")},
+	{Name: "claude-recall-W120", Client: claude, Script: "recall", Env: windowOf("120000")},
+	{Name: "codex-recall-A", Client: codex, Script: "recall"},
+	{Name: "codex-recall-L100", Client: codex, Script: "recall", Config: "model_auto_compact_token_limit = 100000"},
+	{Name: "pi-recollect-A", Kept: true, Client: pi, Script: "recollect"},
+	{Name: "pi-recollect-R100", Client: pi, Script: "recollect", Config: `{"compaction":{"reserveTokens":100000}}`},
+	{Name: "claude-recollect-A", Client: claude, Script: "recollect"},
+	{Name: "claude-recollect-W150", Client: claude, Script: "recollect", Env: windowOf("150000")},
+
+	{Name: "claude-pauses-A", Kept: true, Client: claude, Script: "pauses"},
+	{Name: "claude-pauses-W120", Client: claude, Script: "pauses", Env: windowOf("120000")},
+	{Name: "pi-pauses-A", Client: pi, Script: "pauses"},
+	{Name: "pi-pauses-R110", Client: pi, Script: "pauses", Config: `{"compaction":{"reserveTokens":110000}}`},
+	{Name: "claude-helpers-A", Kept: true, Client: claude, Script: "helpers"},
+	{Name: "claude-helpers-P40", Client: claude, Script: "helpers", Env: percent("40")},
+	{Name: "claude-pair-A", Kept: true, Client: claude, Script: "pair"},
+	{Name: "claude-pair-W120", Client: claude, Script: "pair", Env: windowOf("120000")},
+}
+
+func percent(p string) map[string]string {
+	return map[string]string{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": p}
+}
+
+func windowOf(tokens string) map[string]string {
+	return map[string]string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW": tokens}
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// An outcome is a pair with what was predicted and what was measured.
+type outcome struct {
+	pair
+	usd, usdA  float64 // bill of B and of A
+	real       *bill
+	open       *prediction
+	closed     *prediction
+	rule       *prediction // closed, by the profile that is told the agent's rule; nil where the agent never looks back
+	base       *prediction // open and closed loop under A, nil where that is what is asked
+	baseClosed *prediction
+	baseRule   *prediction
+	fetches    int // rounds of fetches that the recording has
+}
+
+// misses returns by how much a prediction is off, a share of the bill.
+func (o *outcome) misses(p *prediction) float64 { return p.usd/o.usd - 1 }
+
+// saving returns what a setting really changes, and what a prediction says, shares of A's bill.
+func (o *outcome) saving(p, base *prediction) (measured, predicted float64) {
+	return o.usd/o.usdA - 1, p.usd/base.usd - 1
+}
+
+// firstRight reports whether the first compaction is at the right call.
+func (o *outcome) firstRight() bool {
+	if len(o.real.Compactions) == 0 || len(o.open.places) == 0 {
+		return len(o.real.Compactions) == len(o.open.places)
+	}
+	return o.real.Compactions[0].Call == o.open.places[0].Call
+}
+
+// behind returns by how much the size behind compactions is off, NaN where there are none.
+func (o *outcome) behind() float64 {
+	if len(o.real.Compactions) == 0 || len(o.open.places) == 0 {
+		return math.NaN()
+	}
+	mean := func(l []compaction) float64 {
+		n := 0.
+		for _, c := range l {
+			n += float64(c.After)
+		}
+		return n / float64(len(l))
+	}
+	return mean(o.open.places)/mean(o.real.Compactions) - 1
+}
+
+// judge predicts all pairs whose recording is at hand.
+func judge(ctx context.Context, folder string) ([]*outcome, error) {
+	bills, err := readBills(folder)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPredictor()
+	if err != nil {
+		return nil, err
+	}
+	var list []*outcome
+	at := map[*run]*outcome{}
+	all := pairs(func(r *run) bool {
+		_, err := os.Stat(filepath.Join(folder, "recordings", r.Name))
+		return err == nil && bills[r.Name] != nil
+	})
+	for _, pr := range all {
+		if bills[pr.to.Name] == nil {
+			continue
+		}
+		c, err := corpus(ctx, folder, pr.from.Name)
+		if err != nil {
+			return nil, err
+		}
+		o := &outcome{pair: pr, real: bills[pr.to.Name], fetches: len(bills[pr.from.Name].Rounds)}
+		if o.usd, err = p.cost(o.real); err != nil {
+			return nil, err
+		}
+		if o.usdA, err = p.cost(bills[pr.from.Name]); err != nil {
+			return nil, err
+		}
+		for _, q := range []struct {
+			to         **prediction
+			loop, prof string
+			wanted     bool
+		}{{&o.open, "never", "default", true}, {&o.closed, "fitted", "default", true}, {&o.rule, "fitted", ruled, pr.from.recalls()}} {
+			if !q.wanted {
+				continue
+			}
+			if *q.to, err = p.ask(ctx, c, pr.sets, q.loop, q.prof); err != nil {
+				return nil, fmt.Errorf("%s: %w", pr.name(), err)
+			}
+		}
+		if pr.from == pr.to {
+			at[pr.from] = o
+		} else if a := at[pr.from]; a != nil {
+			o.base, o.baseClosed, o.baseRule = a.open, a.closed, a.rule
+		}
+		list = append(list, o)
+		if err := c.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// A line is what the outcomes of a group show.
+type line struct {
+	group           string
+	pairs           int
+	cost, worst     [2]float64 // mean and greatest error of cost, open and closed loop, shares
+	mean            [2]float64 // error of cost with its sign
+	saving          [2]float64 // mean error of what is saved, points of A's bill
+	signs           [2]int     // of changes of more than 5 %, those with the right sign
+	changes         int
+	saved           int     // pairs of two settings
+	first           int     // pairs whose first compaction is at the right call
+	behind          float64 // error of the size behind compactions
+	sized           int
+	rule, ruleWorst float64 // error of cost by the profile that is told the rule
+	ruled           int
+	// Rounds of fetches more than in the recording: real, by the built-in profile, and by the one that is told the rule.
+	rounds, built, foretold float64
+}
+
+// group returns the name of the line that a pair belongs to.
+func (o *outcome) group() string {
+	name := map[dialect]string{claude: "Claude Code", codex: "Codex", pi: "pi", opencode: "OpenCode"}[o.from.Client]
+	if o.from.recalls() {
+		name = "reads again"
+	}
+	return name + ", " + o.kind()
+}
+
+// lines adds outcomes up by group.
+func lines(list []*outcome) []*line {
+	by := map[string]*line{}
+	for _, o := range list {
+		g := by[o.group()]
+		if g == nil {
+			g = &line{group: o.group()}
+			by[g.group] = g
+		}
+		g.pairs++
+		if o.firstRight() {
+			g.first++
+		}
+		if b := o.behind(); !math.IsNaN(b) {
+			g.behind += b
+			g.sized++
+		}
+		for i, p := range []*prediction{o.open, o.closed} {
+			off := o.misses(p)
+			g.cost[i] += math.Abs(off)
+			g.mean[i] += off
+			g.worst[i] = max(g.worst[i], math.Abs(off))
+			if base := []*prediction{o.base, o.baseClosed}[i]; base != nil {
+				measured, predicted := o.saving(p, base)
+				g.saved += 1 - i
+				g.saving[i] += math.Abs(predicted - measured)
+				if math.Abs(measured) > .05 {
+					g.changes += 1 - i
+					if measured*predicted > 0 {
+						g.signs[i]++
+					}
+				}
+			}
+		}
+		if o.rule != nil {
+			g.ruled++
+			g.rule += math.Abs(o.misses(o.rule))
+			g.ruleWorst = max(g.ruleWorst, math.Abs(o.misses(o.rule)))
+			g.rounds += float64(len(o.real.Rounds) - o.fetches)
+			g.foretold += o.rule.refetches
+			g.built += o.closed.refetches
+		}
+	}
+	var ls []*line
+	for _, g := range by {
+		n := float64(g.pairs)
+		for i := range g.cost {
+			g.cost[i], g.mean[i], g.saving[i] = g.cost[i]/n, g.mean[i]/n, g.saving[i]/n
+		}
+		if g.sized > 0 {
+			g.behind /= float64(g.sized)
+		}
+		if g.ruled > 0 {
+			g.rule /= float64(g.ruled)
+		}
+		ls = append(ls, g)
+	}
+	slices.SortFunc(ls, func(a, b *line) int { return cmp.Compare(a.group, b.group) })
+	return ls
+}

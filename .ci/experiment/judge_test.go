@@ -1,0 +1,77 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Limits only get tighter, name what is worse, and are asked for where there are none.
+func TestLimits(t *testing.T) {
+	at := func(cost float64, first int) []*line {
+		return []*line{{group: "g", pairs: 4, cost: [2]float64{cost, cost}, worst: [2]float64{cost, cost}, first: first}}
+	}
+	l := limits{}
+	if got := l.check(at(.1, 3)); len(got) != 1 || !strings.HasPrefix(got[0], "5 measures have no limit") {
+		t.Errorf("%q, want five measures without a limit", got)
+	}
+	l.tighten(at(.1, 3))
+	l.tighten(at(.2, 2))
+	if l["g"]["cost, open"] != .1 || l["g"]["first compaction, right"] != .75 {
+		t.Errorf("limits became wider: %v", l)
+	}
+	if worse := l.check(at(.1, 3)); worse != nil {
+		t.Errorf("worse than itself: %v", worse)
+	}
+	if worse := l.check(at(.11, 2)); len(worse) != 5 {
+		t.Errorf("%q, want all five", worse)
+	}
+	l.tighten(at(.05, 4))
+	if l["g"]["worst, closed"] != .05 || l["g"]["first compaction, right"] != 1 {
+		t.Errorf("limits did not follow: %v", l)
+	}
+}
+
+// Each kind of pair is told what it asks, and a recording under a limit is asked for the way back.
+func TestPairs(t *testing.T) {
+	told := map[string][]string{}
+	for _, p := range pairs(func(r *run) bool {
+		return r.Name == "claude-survey-A" || r.Name == "claude-survey-P60" || r.Name == "pi-mend-A"
+	}) {
+		told[p.kind()+" "+p.name()] = p.sets
+	}
+	for name, want := range map[string][]string{
+		"A from A claude-survey-A":        nil,
+		"B from A claude-survey-A → W150": {"client.env.CLAUDE_CODE_AUTO_COMPACT_WINDOW=150000"},
+		"B from B claude-survey-P60":      nil,
+		"A from B claude-survey-P60 → A":  {"client.env.CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=100"},
+		"B from A pi-mend-A → R110":       {"full-compact.trigger.reserve=110000"},
+		"B from A pi-mend-A → K8":         {"full-compact.keep.tokens=8000"},
+	} {
+		if got, ok := told[name]; !ok || !slices.Equal(got, want) {
+			t.Errorf("%s is told %q, want %q", name, got, want)
+		}
+	}
+	if len(told) != 8 {
+		t.Errorf("%d pairs, want 8: %v", len(told), told)
+	}
+}
+
+// Places are counted in main calls of the first thread; a compaction of two calls is one.
+func TestFollow(t *testing.T) {
+	call := func(thread int32, s results.Source, tokens int64) results.CallRecord {
+		return results.CallRecord{Session: "s", Thread: thread, Source: s, Usage: prompt.Usage{Read: tokens}}
+	}
+	var p prediction
+	p.follow([]results.CallRecord{
+		call(0, results.SourceMain, 10), call(1, results.SourceAgent, 5), call(0, results.SourceMain, 20),
+		call(0, results.SourceCompact, 21), call(0, results.SourceCompact, 3), call(0, results.SourceMain, 7),
+		call(0, results.SourceReread, 8), call(0, results.SourceMain, 9),
+	})
+	if !slices.Equal(p.places, []compaction{{2, 20, 7}}) || !slices.Equal(p.rounds, []int{3}) {
+		t.Errorf("compactions %v and fetches %v, want one behind the second main call and one behind the third", p.places, p.rounds)
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// eachPair returns a Markdown table with a line for each pair.
+func eachPair(list []*outcome) string {
+	var b strings.Builder
+	b.WriteString("| pair | kind | real $ | open $ | closed $ | error open | closed | by rule | saving real | open | closed | compactions real / open | first call real / open | size behind real / open | fetch rounds real − recorded / closed / by rule |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---|---|---|\n")
+	for _, o := range list {
+		rule, rounds := "", ""
+		if o.rule != nil {
+			rule = fmt.Sprintf("%+.1f %%", 100*o.misses(o.rule))
+			rounds = fmt.Sprintf("%+d / %.0f / %.0f", len(o.real.Rounds)-o.fetches, o.closed.refetches, o.rule.refetches)
+		}
+		savings := "| | |"
+		if o.base != nil {
+			real, open := o.saving(o.open, o.base)
+			_, closed := o.saving(o.closed, o.baseClosed)
+			savings = fmt.Sprintf("%+.1f %% | %+.1f %% | %+.1f %%|", 100*real, 100*open, 100*closed)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %.3f | %.3f | %.3f | %+.1f %% | %+.1f %% | %s | %s %d / %.1f | %s / %s | %s / %s | %s |\n", o.name(), o.kind(), o.usd, o.open.usd, o.closed.usd,
+			100*o.misses(o.open), 100*o.misses(o.closed), rule, savings, len(o.real.Compactions), o.open.compactions,
+			first(o.real.Compactions), first(o.open.places), size(o.real.Compactions), size(o.open.places), rounds)
+	}
+	return b.String()
+}
+
+// groups returns the Markdown of groups.
+func groups(lines []*line) string {
+	var b strings.Builder
+	b.WriteString("| predicted against measured | pairs | cost, open loop (worst) | closed loop (worst) | saving, open / closed, points | signs, open / closed | first compaction | size behind compactions |\n")
+	b.WriteString("|---|---:|---:|---:|---:|---:|---:|---:|\n")
+	for _, l := range lines {
+		saving, signs, behind := "–", "–", "–"
+		if l.saved > 0 {
+			saving = fmt.Sprintf("%.1f / %.1f", 100*l.saving[0], 100*l.saving[1])
+		}
+		if l.changes > 0 {
+			signs = fmt.Sprintf("%d / %d of %d", l.signs[0], l.signs[1], l.changes)
+		}
+		if l.sized > 0 {
+			behind = fmt.Sprintf("%+.0f %%", 100*l.behind)
+		}
+		fmt.Fprintf(&b, "| %s | %d | %.1f %% (%.1f) | %.1f %% (%.1f) | %s | %s | %d of %d | %s |\n", l.group, l.pairs, 100*l.cost[0], 100*l.worst[0],
+			100*l.cost[1], 100*l.worst[1], saving, signs, l.first, l.pairs, behind)
+	}
+	b.WriteString("\n| the agent that reads again | pairs | cost by the built-in profile, closed | by its rule (worst) | rounds of fetches more than recorded, real / built-in / by rule |\n|---|---:|---:|---:|---:|\n")
+	for _, l := range lines {
+		if l.ruled > 0 {
+			fmt.Fprintf(&b, "| %s | %d | %.1f %% | %.1f %% (%.1f) | %.0f / %.0f / %.0f |\n", strings.TrimPrefix(l.group, "reads again, "), l.ruled, 100*l.cost[1], 100*l.rule, 100*l.ruleWorst, l.rounds, l.built, l.foretold)
+		}
+	}
+	return b.String()
+}
+
+// The lines of a document between which the tables stand.
+const (
+	begin = "<!-- experiment -->\n"
+	end   = "<!-- end of experiment -->\n"
+)
+
+// document puts the tables into a document.
+func document(name string, lines []*line) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := strings.Cut(string(text), begin)
+	_, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		return fmt.Errorf("%s has no place for the experiment: %s…%s", name, strings.TrimSpace(begin), strings.TrimSpace(end))
+	}
+	return os.WriteFile(name, []byte(before+begin+"\n"+groups(lines)+"\n"+end+after), 0o644)
+}
+
+// first returns the call of the first compaction.
+func first(l []compaction) string {
+	if len(l) == 0 {
+		return "–"
+	}
+	return fmt.Sprint(l[0].Call)
+}
+
+// size returns the mean size behind compactions.
+func size(l []compaction) string {
+	if len(l) == 0 {
+		return "–"
+	}
+	n := 0
+	for _, c := range l {
+		n += c.After
+	}
+	return fmt.Sprint(n / len(l))
+}
