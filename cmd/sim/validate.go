@@ -182,7 +182,7 @@ func (f *calibrateFlags) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 		fitted.Name = f.name
-		if fitted.Refetch, fitted.Kept, err = validate.FitRefetch(cmd.Context(), corpus); err != nil {
+		if err = validate.FitRefetch(cmd.Context(), corpus, fitted); err != nil {
 			return err
 		}
 		return writeOr(cmd, f.out, fitted.Write)

@@ -57,7 +57,7 @@ func (l *Loop) leaveOut(t *thread) bool {
 	if t.left = t.left[:0]; s.row.Loop != results.LoopClosed || int(t.round)+1 >= len(t.trace.Rounds) {
 		return false
 	}
-	share := l.config.Agent.Refetch.caused(l.config.Profile)
+	share := l.config.Agent.Refetch.caused(l.config.Profile, s.lean)
 	for _, p := range s.needs.Repeats(t.index, t.round) {
 		if p.Lost && t.judge.Holds(p.Source) && t.drawOf(p.Result, "leave out") < share {
 			t.left = append(t.left, p.Call)

@@ -82,6 +82,7 @@ type replay struct {
 	detector  breaks.Detector
 	needs     *needs.Index // nil where nothing is measured
 	keeps     needs.Survival
+	lean      float64     // how far its agent leans to reading again what it has lost, log odds
 	words     needs.Words // nil for summaries of which only sizes are known
 
 	// answered are the rounds whose input has the result of a call; filled under
@@ -133,6 +134,8 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	}
 	if s.needs != nil {
 		s.keeps = needs.Expected(l.config.Profile)
+		did := s.needs.Behind()
+		s.lean = leanOf(l.config.Profile, &did)
 		if w, ok := l.config.Summarizer.(worded); ok {
 			s.words = w.Words
 		}

@@ -43,6 +43,7 @@ func compile(s *traces.Session, heard []any) *Index {
 		b.thread(int32(i))
 	}
 	b.finish()
+	b.x.lookBehind(s)
 	return b.x
 }
 

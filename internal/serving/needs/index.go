@@ -47,6 +47,7 @@ type Index struct {
 	threads    []uses
 	places     []Place
 	sources    map[int32]int32 // of the results of repeats, by block
+	behind     Fates           // of what the recorded compactions removed
 	directives []directive     // by block, of people and of recorded summaries
 	summaries  []summary
 }

@@ -8,24 +8,26 @@ import (
 	"github.com/compactsim/compactsim/internal/results/recall"
 	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/internal/serving/profile"
-	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )
 
 // What agents did after recorded compactions fits what the closed loop draws: of the strings that were known before
-// a compaction and are used after it, how many its summary has, and how many of those that nothing has any more a
-// result showed again before their use. Points far from any compaction show how often that happens without a loss.
+// a compaction and are used after it, how many its summary has; and of the things that were lost and used, how many the
+// agent read again. Points far from any compaction show how often it reads again what it has.
 
-// FitRefetch returns, by kind of string and for all, how often agents fetch what a compaction lost, without what
-// results would have shown again anyway, and the share of strings that the summary has, of those that nothing else
-// has. Both are nil without evidence.
-func FitRefetch(ctx context.Context, corpus *traces.Corpus) (refetch, kept map[string]profile.Estimate, err error) {
-	var behind, free fates
+// FitRefetch fits to p, by kind of use and for all, how often agents read again what a compaction removed and they go on
+// to use, without what they read again in any case; the share of such reads that are made for that reason; and the share
+// of strings that the summary has, of those that nothing else has. They stay nil without evidence.
+func FitRefetch(ctx context.Context, corpus *traces.Corpus, p *profile.Profile) error {
+	var behind fates
+	var lost, known needs.Fates
 	for _, s := range corpus.Sessions {
 		x, err := needs.Build(ctx, corpus, s)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
+		was := x.Behind()
+		lost.Add(&was)
 		for i := range s.Threads {
 			t := newTrail(s, x, int32(i))
 			if t == nil {
@@ -34,21 +36,50 @@ func FitRefetch(ctx context.Context, corpus *traces.Corpus) (refetch, kept map[s
 			for k := range t.main.Events {
 				t.compaction(&behind, &t.main.Events[k])
 			}
-			t.free(&free)
+			t.free(&known)
 		}
 	}
-	refetch = shares(&behind, &free, func(lost, anyway *fate) profile.Estimate {
-		return excess(profile.Share(lost.fetched, lost.lost), profile.Share(anyway.fetched, anyway.uses).Value)
-	})
-	kept = shares(&behind, &free, func(lost, _ *fate) profile.Estimate {
-		return profile.Share(lost.summary, lost.summary+lost.lost)
-	})
-	return refetch, kept, nil
+	p.Refetch, p.Reread = rereads(&lost, &known)
+	p.Kept = shares(&behind, func(k *fate) profile.Estimate { return profile.Share(k.summary, k.summary+k.lost) })
+	return nil
 }
 
-// fate counts strings that are used after a point: all, those that only the summary has, those that nothing has any
-// more, and of these the ones that a result showed again before their use.
-type fate struct{ uses, summary, lost, fetched int }
+// rereads returns how often agents read again what was lost, by kind and for all, and what part of these reads is due
+// to the loss.
+func rereads(lost, known *needs.Fates) (map[string]profile.Estimate, *profile.Estimate) {
+	var all, anyway needs.Fate
+	due := profile.Estimate{}
+	list := map[string]profile.Estimate{}
+	for k := range recall.NeedKind(recall.NumNeedKinds) {
+		b, f := lost[k], known[k]
+		all.Read, all.Used = all.Read+b.Read, all.Used+b.Used
+		anyway.Read, anyway.Used = anyway.Read+f.Read, anyway.Used+f.Used
+		chance := shareOf(f).Value
+		e := excess(shareOf(b), chance)
+		if e.N >= enough {
+			list[k.String()] = e
+		}
+		for at, v := range [...]*float64{&due.Low, &due.Value, &due.High} {
+			raw := [...]float64{shareOf(b).Low, shareOf(b).Value, shareOf(b).High}[at]
+			*v += float64(b.Read) * max(0, raw-chance) / max(raw, 1e-9)
+		}
+	}
+	if all.Read+all.Used == 0 {
+		return nil, nil
+	}
+	list["all"] = excess(shareOf(all), shareOf(anyway).Value)
+	if all.Read == 0 {
+		return list, nil
+	}
+	part := func(v float64) float64 { return math.Round(1e4*v/float64(all.Read)) / 1e4 }
+	return list, &profile.Estimate{Value: part(due.Value), Low: part(due.Low), High: part(due.High), N: int(all.Read)}
+}
+
+// shareOf returns the share of things that were read again.
+func shareOf(f needs.Fate) profile.Estimate { return profile.Share(int(f.Read), int(f.Read+f.Used)) }
+
+// fate counts strings that are used after a point: those that only the summary has, and those that nothing has.
+type fate struct{ summary, lost int }
 
 // fates are the counts by kind.
 type fates [recall.NumNeedKinds]fate
@@ -56,8 +87,7 @@ type fates [recall.NumNeedKinds]fate
 // sum returns the counts of all kinds.
 func (f *fates) sum() (all fate) {
 	for _, k := range f {
-		all.uses, all.summary = all.uses+k.uses, all.summary+k.summary
-		all.lost, all.fetched = all.lost+k.lost, all.fetched+k.fetched
+		all.summary, all.lost = all.summary+k.summary, all.lost+k.lost
 	}
 	return all
 }
@@ -66,15 +96,15 @@ func (f *fates) sum() (all fate) {
 const enough = 15
 
 // shares returns the share of every kind with enough observations, and that of all kinds.
-func shares(behind, free *fates, of func(behind, free *fate) profile.Estimate) map[string]profile.Estimate {
-	lost, anyway := behind.sum(), free.sum()
-	all := of(&lost, &anyway)
+func shares(behind *fates, of func(*fate) profile.Estimate) map[string]profile.Estimate {
+	sum := behind.sum()
+	all := of(&sum)
 	if all.N == 0 {
 		return nil
 	}
 	list := map[string]profile.Estimate{"all": all}
 	for k := range recall.NeedKind(recall.NumNeedKinds) {
-		if e := of(&behind[k], &free[k]); e.N >= enough {
+		if e := of(&behind[k]); e.N >= enough {
 			list[k.String()] = e
 		}
 	}
@@ -164,31 +194,32 @@ func (t *trail) preserved(e *traces.Event, first int32) int32 {
 // apart is the least distance of a point without a loss from a compaction or a clearing, in rounds. Assumed.
 const apart = 20
 
-// free adds what is used after points far from any compaction or clearing.
-func (t *trail) free(f *fates) {
+// free adds the fates of what was known at points far from any compaction or clearing, up to the next one.
+func (t *trail) free(f *needs.Fates) {
 	for r := int32(apart); int(r)+apart < len(t.main.Rounds); r += apart / 2 {
 		if slices.ContainsFunc(t.cuts, func(c int32) bool { return c > r-apart && c < r+apart }) {
 			continue
 		}
-		first := t.main.Rounds[r].Input.From
-		t.uses(f, r, func(block int32) spot {
-			if block < first {
-				return gone
-			}
-			return elsewhere
-		})
+		n := t.x.After(t.s, t.thread, r, t.end(r), t.main.Rounds[r].Input.From, false)
+		f.Add(&n)
 	}
 }
 
-// uses adds the strings that were known before a round and are used from it on, up to the next compaction or
-// clearing, each once.
-func (t *trail) uses(f *fates, round int32, where func(block int32) spot) {
+// end returns the round of the first compaction or clearing behind a round, or the number of rounds.
+func (t *trail) end(round int32) int32 {
 	end := int32(len(t.main.Rounds))
 	for _, c := range t.cuts {
 		if c > round {
 			end = min(end, c)
 		}
 	}
+	return end
+}
+
+// uses adds the strings that were known before a round and are used from it on, up to the next compaction or
+// clearing, each once.
+func (t *trail) uses(f *fates, round int32, where func(block int32) spot) {
+	end := t.end(round)
 	used := map[uint64]bool{}
 	for r := round; r < end; r++ {
 		for i, list := 0, t.x.Round(t.thread, r); i < len(list); i++ {
@@ -202,7 +233,7 @@ func (t *trail) uses(f *fates, round int32, where func(block int32) spot) {
 
 // use adds a string that is used after the point before a round, if the agent had been told it before the point.
 func (t *trail) use(f *fates, n *needs.Need, round int32, where func(block int32) spot) {
-	var told, summary, stayed, fetched bool
+	var told, summary, stayed bool
 	for _, p := range t.x.Places(n) {
 		switch where(p.Block) {
 		case gone:
@@ -212,22 +243,17 @@ func (t *trail) use(f *fates, n *needs.Need, round int32, where func(block int32
 		case staying:
 			stayed = true
 			told = told || p.Block < t.main.Rounds[round].Input.From
-		case elsewhere:
-			r, asked := t.round[p.Block]
-			fetched = fetched || asked && r > round && t.s.Blocks[p.Block].Kind == prompt.KindToolResult
 		}
 	}
 	if !told {
 		return
 	}
 	k := &f[n.Kind]
-	k.uses++
 	switch {
 	case stayed:
 	case summary:
 		k.summary++
 	default:
 		k.lost++
-		k.fetched += index(fetched)
 	}
 }

@@ -9,30 +9,35 @@ import (
 	"github.com/compactsim/compactsim/internal/serving/profile"
 )
 
-// A compaction whose summary keeps one name of three: the second is shown again by a search before it is used, the
-// third is used from nowhere.
+// A compaction whose summary keeps one name of three, and which removes two outputs of tools that are used behind it: the
+// first is asked for again before, the second is not.
 func TestRefetch(t *testing.T) {
 	var talk needstest.Talk
 	talk.Person("go on")
-	talk.Call("Bash", `{"command":"make"}`, "undefined: keptNameOne, lostNameTwo, lostNameThree")
+	talk.Call("Bash", `{"command":"make"}`, "undefined: keptNameOne")
+	talk.Call("Bash", `{"command":"list two"}`, "a.go: lostNameTwo")
+	talk.Call("Bash", `{"command":"list three"}`, "a.go: lostNameThree")
 	for i := range 10 {
 		talk.Call("Bash", fmt.Sprintf(`{"command":"step-%d"}`, i), fmt.Sprintf("unrelated_%d output", i))
 	}
 	talk.Compacts("The build says undefined: keptNameOne.")
 	talk.Person("continue")
 	talk.Call("Bash", `{"command":"fix keptNameOne"}`, "ok")
-	talk.Call("Grep", `{"pattern":"two"}`, "a.go: lostNameTwo")
+	talk.Call("Bash", `{"command":"list two"}`, "a.go: lostNameTwo")
 	talk.Call("Bash", `{"command":"fix lostNameTwo"}`, "ok")
 	talk.Call("Bash", `{"command":"fix lostNameThree"}`, "ok")
 	corpus, _ := talk.Read(t)
-	refetch, kept, err := FitRefetch(t.Context(), corpus)
-	if err != nil {
+	var p profile.Profile
+	if err := FitRefetch(t.Context(), corpus, &p); err != nil {
 		t.Fatal(err)
 	}
-	if got := refetch["all"]; len(refetch) != 1 || got.Value != 0.5 || got.N != 2 {
-		t.Errorf("fetched: %+v, want a half of 2", refetch)
+	if got := p.Refetch["all"]; len(p.Refetch) != 1 || got.Value != 0.5 || got.N != 2 {
+		t.Errorf("fetched: %+v, want a half of 2", p.Refetch)
 	}
-	if got := kept["all"]; len(kept) != 1 || math.Abs(got.Value-1.0/3) > 1e-4 || got.N != 3 {
+	if p.Reread == nil || p.Reread.Value != 1 || p.Reread.N != 1 {
+		t.Errorf("read again: %+v, want all of 1 because of the loss", p.Reread)
+	}
+	if kept, got := p.Kept, p.Kept["all"]; len(kept) != 1 || math.Abs(got.Value-1.0/3) > 1e-4 || got.N != 3 {
 		t.Errorf("kept: %+v, want a third of 3", kept)
 	}
 }
@@ -49,8 +54,9 @@ func TestRefetchEndsAtAClearing(t *testing.T) {
 	talk.Call("Grep", `{"pattern":"cleared"}`, "a.go: clearedName")
 	talk.Call("Bash", `{"command":"fix clearedName forgottenBefore"}`, "ok")
 	corpus, _ := talk.Read(t)
-	if refetch, kept, err := FitRefetch(t.Context(), corpus); err != nil || refetch != nil || kept != nil {
-		t.Errorf("%v, %v, %v, want nothing", refetch, kept, err)
+	var p profile.Profile
+	if err := FitRefetch(t.Context(), corpus, &p); err != nil || p.Kept != nil || p.Reread != nil {
+		t.Errorf("%+v, %+v, %v, want nothing", p.Kept, p.Reread, err)
 	}
 }
 
