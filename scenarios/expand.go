@@ -344,14 +344,15 @@ func (c *Cell) Draws() bool {
 	s := c.Scenario
 	return s.Server.EvictPerCall > 0 || s.Client.System.UncachedChange > 0 ||
 		slices.ContainsFunc(c.Strategy.Members(), func(m *strategies.Strategy) bool {
-			return s.fetches() && m.Shortens() || slices.ContainsFunc(m.LayerNames(), func(name string) bool {
+			return s.fetches() && m.Name != results.StrategyRecorded || slices.ContainsFunc(m.LayerNames(), func(name string) bool {
 				t := m.Traits(name)
 				return t.Draws || !t.Declared
 			})
 		})
 }
 
-// fetches reports whether agents fetch again some of what they lack: which, is drawn.
+// fetches reports whether agents fetch again some of what they lack, and leave out what the recording fetched again
+// and they still have: which of it, is drawn.
 func (s *Scenario) fetches() bool {
 	return s.Needs && s.Agent.Refetch != loop.RefetchNever && s.Agent.Refetch != loop.RefetchAlways
 }

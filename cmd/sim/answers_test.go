@@ -98,7 +98,7 @@ func TestOneAnswer(t *testing.T) {
 	var advice advised
 	read(t, &advice, "advise", "--format", "json", dir)
 	setting, value, _ := strings.Cut(advice.Agents[0].Changes[0].Set, "=")
-	_, out, errs := exec(t, "tune", "-q", "--strategy", "own", "--set", setting+"=[40,50,60,70,80,90]", dir)
+	_, out, errs := exec(t, "tune", "-q", "--strategy", "own", "--set", setting+"=[40,45,50,60,70,80,90]", dir)
 	if want := fmt.Sprintf("best   own %s=%s\n", setting, value); !strings.Contains(out, want) {
 		t.Errorf("tune says\n%s%s, want %q", out, errs, want)
 	}

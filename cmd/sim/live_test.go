@@ -56,9 +56,9 @@ func storedFiles(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// liveRun is a run of the samples with seven summary calls.
+// liveRun is a run of the samples with more summary calls than faults.
 func liveRun(args ...string) []string {
-	return append([]string{"run", "--strategy", "auto-compact/167k,claude-code/2026-03"}, args...)
+	return append([]string{"run", "--strategy", "auto-compact/167k,claude-code/2026-03,own/lower"}, args...)
 }
 
 // A run with real calls, in which most of what can go wrong does, gives rows, cassettes and

@@ -274,7 +274,11 @@ func billOf(t *testing.T, prices *costmodel.Table, name string, text []byte) (us
 func systematic(t *testing.T) (list []recording) {
 	t.Helper()
 	for _, agent := range agenttest.Agents() {
-		list = append(list, recording{agent + ".jsonl", []byte(agenttest.Sample(agent, "whole", 1))})
+		name := agent + ".jsonl"
+		if agent == traces.AgentKimi { // whose sessions are named by their folders
+			name = "sessions/repo/kimi-code/agents/main/wire.jsonl"
+		}
+		list = append(list, recording{name, []byte(agenttest.Sample(agent, "whole", 1))})
 	}
 	for _, name := range []string{
 		"traces/claude-code/chiphuyen__sniffly/*fed8ce56*", "traces/claude-code/entireio__cli/28_*", "traces/claude-code/entireio__cli/48_b429*",
