@@ -62,13 +62,14 @@ func pageLines(text string) []string { return strings.Split(strings.TrimSpace(te
 
 var (
 	bracketed = regexp.MustCompile(` \(\d+\)`)
+	placed    = regexp.MustCompile(`^ \d+(–\d+)? *$`)
 	spaces    = regexp.MustCompile(`[ :-]+`)
 )
 
 // unplaced returns a line of a table without the places, and without what the widths of others make of it.
 func unplaced(line string) string {
 	line = bracketed.ReplaceAllString(line, "")
-	if cells := strings.Split(line, "|"); len(cells) > 2 && strings.Contains(cells[1], "–") {
+	if cells := strings.Split(line, "|"); len(cells) > 2 && placed.MatchString(cells[1]) {
 		line = strings.Join(cells[2:], "|")
 	}
 	return spaces.ReplaceAllString(line, " ")
