@@ -32,7 +32,7 @@ func oddSessions() map[string]*traces.Session {
 	list[b.s.ID] = b.session()
 	b = newSession("branches of branches").turns(20, 0, 7000).answer().turns(3, minute, 7000)
 	for i := range int32(4) {
-		b.thread(traces.Thread{ID: string(rune('a' + i)), Kind: traces.ThreadBranch, Parent: i, ParentRound: 1, Delay: second})
+		b.thread(traces.Thread{ID: string('a' + i), Kind: traces.ThreadBranch, Parent: i, ParentRound: 1, Delay: second})
 		b.turns(20, minute, 7000).answer().turns(3, 0, 7000)
 	}
 	list[b.s.ID] = b.session()

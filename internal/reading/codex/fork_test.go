@@ -9,15 +9,6 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// at writes a line with a time of its own, in seconds after 10:00:00.
-func (r *rollout) at(second int, typ, payload string) *rollout {
-	now := r.second
-	r.second = second
-	r.line(typ, payload)
-	r.second = now
-	return r
-}
-
 // child begins the rollout of a session made an hour after its parent's, with what its description says of that.
 func child(id, more string) *rollout {
 	r := &rollout{second: 3600}

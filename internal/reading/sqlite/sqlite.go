@@ -37,7 +37,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 		err = s.begin(ctx, path, query)
 	}
 	if err != nil {
-		s.Close()
+		_ = s.Close() // the error that stopped it says more
 		return nil, Explain(err)
 	}
 	return s, nil
