@@ -50,10 +50,10 @@ func TestExpand(t *testing.T) {
 			"strategies: [{name: x, layers: [{" + compact + "breaker: [0, 1, 2], subagents: [true, false]}}]}]",
 			7, []string{"x breaker=1 subagents=false"},
 		},
-		// (recorded + none) × 2 × 3
+		// recorded × 2 + (none + auto-compact) × 2 × 3: none draws what it leaves out of the recording
 		"axes of the server multiply all, the seed what draws": {
 			"strategies: [none, auto-compact/167k]\nserver: {lookback: [20, 21]}\nseed: [1, 2, 3]",
-			10, []string{"recorded server.lookback=20", "none server.lookback=21", "auto-compact/167k server.lookback=21 seed=3"},
+			14, []string{"recorded server.lookback=20", "none server.lookback=21 seed=2", "auto-compact/167k server.lookback=21 seed=3"},
 		},
 		// (recorded + none) × 3: the server evicts by a draw
 		"the seed multiplies all where the server draws": {
@@ -70,10 +70,10 @@ func TestExpand(t *testing.T) {
 			"strategies: [none, truncate-oldest, auto-compact/167k]\nsummarizer: {median: [1000, 3000]}",
 			5, []string{"recorded", "none", "truncate-oldest", "auto-compact/167k summarizer.median=1000"},
 		},
-		// recorded 1 + none 1 + auto-compact 2 × 2
+		// recorded 1 + none 2 + auto-compact 2 × 2
 		"seed and summariser": {
 			"strategies: [none, auto-compact/167k]\nsummarizer: {median: [1000, 3000]}\nseed: [1, 2]",
-			6, []string{"auto-compact/167k summarizer.median=3000 seed=2"},
+			7, []string{"none seed=2", "auto-compact/167k summarizer.median=3000 seed=2"},
 		},
 		// recorded 1 + 13: 60, 70, …, 180 thousand
 		"a range holds both ends": {
