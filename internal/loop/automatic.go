@@ -14,7 +14,6 @@ import (
 type automatic struct {
 	models []seen // in the order of their first calls
 	last   uint16 // the model of the last call
-	lost   bool   // the last call read nothing, behind one to the same model
 	kept   float64
 }
 
@@ -54,7 +53,7 @@ func (t *thread) serving(index int32, model string) prompt.Serving {
 	}
 	best := servers.ServingOf(s.session.Agent, model)
 	if fitted, ok := p.Codex.ServingFor(s.session.Agent, model, s.version); ok {
-		fitted.FromStart, fitted.Forgets, fitted.Again = best.FromStart, best.Forgets, best.Again
+		fitted.FromStart, fitted.Forgets = best.FromStart, best.Forgets
 		best = fitted
 	}
 	if u := t.automatic.of(uint16(index)); u != nil {
@@ -82,13 +81,13 @@ func (u *seen) serving(base prompt.Serving, model string, weight float64) prompt
 	if best.Ratio > 0 && u.ratio > 0 {
 		best.Ratio = u.ratio
 	}
-	best.Retention, best.FromStart, best.Forgets, best.Again = base.Retention, base.FromStart, base.Forgets, base.Again
+	best.Retention, best.FromStart, best.Forgets = base.Retention, base.FromStart, base.Forgets
 	return best
 }
 
 // grid returns where the reads of a way of serving end, without how long prefixes live.
 func grid(s prompt.Serving) prompt.Serving {
-	s.Retention, s.FromStart, s.Forgets, s.Again = 0, false, false, 0
+	s.Retention, s.FromStart, s.Forgets = 0, false, false
 	return s
 }
 
@@ -183,7 +182,6 @@ func (t *thread) moveFound(ev *traces.Event) {
 // learnServed takes from a call that has ended what it shows of the cache.
 func (t *thread) learnServed(r *traces.Round) {
 	all := &t.automatic
-	all.lost = len(all.models) > 0 && r.Model == all.last && r.Usage.Read == 0
 	u, model := all.of(r.Model), t.replay.session.Models[r.Model]
 	if u == nil {
 		all.models = append(all.models, seen{model: r.Model, first: r.Usage.Read})

@@ -26,23 +26,9 @@ func (l *Loop) lossRate(t *thread, model string) float64 {
 	share, kept := p.Losses.Rate(&c)
 	t.automatic.kept = kept
 	if asked || t.agent() || !agents.ClaudeCode(s.session) {
-		return t.automatic.again(min(1, share*s.lossTimes(p, model)), l.request.Serving.Again)
+		return min(1, share*s.lossTimes(p, model))
 	}
 	return min(1, share*s.ownTimes(p))
-}
-
-// again returns the probability that a call loses its prefix, given that on average and how many times likelier it is behind a call
-// that lost its own. Over a long thread the average stays: of whole prefixes a share of q, the average less what a loss keeps, is lost,
-// so that calls behind no loss lose (1 − q·times)/(1 − q) of the average.
-func (u *automatic) again(p, times float64) float64 {
-	q := p * (1 - u.kept)
-	switch {
-	case times == 0 || len(u.models) == 0 || q >= 1:
-		return p
-	case u.lost:
-		return min(1, p*times)
-	}
-	return p * max(0, 1-q*times) / (1 - q)
 }
 
 // ownTimes returns what conversations of the session's person lose after tool results in proportion to the share of everybody.

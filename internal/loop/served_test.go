@@ -124,30 +124,3 @@ func TestSteps(t *testing.T) {
 		t.Errorf("%+v, want any token", got)
 	}
 }
-
-// By hand, with 7 % on average and four times as many behind a loss: 28 % there and 0.07 × 0.72 / 0.93 = 5.42 % elsewhere, of which
-// 0.07 × 0.28 + 0.93 × 0.0542 is 7 % again. Where a loss keeps half, 14 % are 7 % of whole prefixes. Without a dependence, and before
-// the first call, it is the average.
-func TestLossesComeTogether(t *testing.T) {
-	near := func(got, want float64) bool { return got > want-1e-9 && got < want+1e-9 }
-	ok, half, lost := automatic{models: make([]seen, 1)}, automatic{models: make([]seen, 1), kept: 0.5}, automatic{models: make([]seen, 1), lost: true}
-	for name, tt := range map[string]struct{ got, want float64 }{
-		"behind a loss": {lost.again(0.07, 4), 0.28}, "behind a read": {ok.again(0.07, 4), 0.07 * 0.72 / 0.93},
-		"half is kept": {half.again(0.14, 4), 0.14 * 0.72 / 0.93}, "at most certain": {lost.again(0.4, 4), 1},
-		"without": {lost.again(0.07, 0), 0.07}, "first": {new(automatic).again(0.07, 4), 0.07}, "always": {ok.again(1, 4), 1},
-	} {
-		if !near(tt.got, tt.want) {
-			t.Errorf("%s: %g, want %g", name, tt.got, tt.want)
-		}
-	}
-	th := &thread{replay: &replay{session: &traces.Session{Models: []string{"gemini-3-flash"}}}, trace: &traces.Thread{}}
-	for i, tt := range []struct {
-		read int64
-		lost bool
-	}{{0, false}, {0, true}, {8192, false}} {
-		th.learnServed(&traces.Round{Usage: prompt.Usage{Read: tt.read, Uncached: 20_000}})
-		if th.automatic.lost != tt.lost {
-			t.Errorf("call %d that reads %d: lost is %v", i, tt.read, th.automatic.lost)
-		}
-	}
-}

@@ -121,9 +121,6 @@ type Serving struct {
 	// Forgets says that the provider leaves out the reasoning of finished turns when a person
 	// asks again, so that what follows the reasoning is another prefix.
 	Forgets bool
-	// Again is how many times likelier than on average a call loses its prefix for no visible reason when the call before it in
-	// its thread did; 0 for no dependence.
-	Again float64
 }
 
 // Floor returns the tokens that are read of a shared prefix, 0 when they are

@@ -84,9 +84,8 @@ type Life struct {
 	// FromStart counts it from the start of the last request that used the prefix, not from the
 	// end of its response.
 	FromStart bool `yaml:"from_start"`
-	// Forgets and Again are as in prompt.Serving.
-	Forgets bool    `yaml:"forgets"`
-	Again   float64 `yaml:"again" min:"0" max:"20"`
+	// Forgets is as in prompt.Serving.
+	Forgets bool `yaml:"forgets"`
 }
 
 // documented is the step that most providers document, tokens, for those that no file describes.
@@ -134,7 +133,7 @@ func (s *Server) served(agent, model string) prompt.Serving {
 	}
 	for i := range s.Lifetimes {
 		if l := &s.Lifetimes[i]; l.Match(model) {
-			way.Retention, way.FromStart, way.Forgets, way.Again = int64(l.Lifetime), l.FromStart, l.Forgets, l.Again
+			way.Retention, way.FromStart, way.Forgets = int64(l.Lifetime), l.FromStart, l.Forgets
 			break
 		}
 	}
