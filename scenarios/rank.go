@@ -44,11 +44,11 @@ type ranker struct {
 	file     *File
 	design   *Design // the strategies to rank
 	sessions []*traces.Session
-	kinds    []map[string]bool  // for each of rankKinds, by session
-	bounds   map[string]float64 // by session, USD; nil where none was sought
-	runs     int                // of all strategies, begun
-	lost     []string           // what the program fails on, and why
-	broken   error              // the first such failure, if invariants are verified
+	kinds    []map[string]bool    // for each of rankKinds, by session
+	bounds   map[string]reachable // by session; nil where none was sought
+	runs     int                  // of all strategies, begun
+	lost     []string             // what the program fails on, and why
+	broken   error                // the first such failure, if invariants are verified
 }
 
 // Rank orders the strategies of a scenario by what they do on the sessions of a corpus: at two windows, by kind
@@ -195,16 +195,19 @@ func (r *ranker) bound(ctx context.Context, corpus *traces.Corpus, run *results.
 	if err != nil {
 		return err
 	}
-	run.Front, r.bounds = best.Front, map[string]float64{}
+	run.Front, r.bounds = best.Front, map[string]reachable{}
 	for i := range best.Cells {
 		for _, row := range best.Cells[i].Rows {
 			if row.N(results.Bounded) > 0 {
-				r.bounds[row.Session] = row.Figures[results.BoundUSD]
+				r.bounds[row.Session] = reachable{row.Figures[results.BoundUSD], row.Figures[results.BoundReachedUSD]}
 			}
 		}
 	}
 	return nil
 }
+
+// reachable is what full compactions of a session can reach, USD: no schedule costs less than least, and one that was found costs found.
+type reachable struct{ least, found float64 }
 
 // sold returns the prices with models that a server does not have billed as standIn.
 func (r *ranker) sold(set, standIn string) (*costmodel.Table, error) {

@@ -96,6 +96,12 @@ func (r *ranker) view(name string, run *results.Run, wanted func(session string)
 	}
 	ideal := func(x *ranked) bool { return idealised(r.plan.Registry, x.Strategy) }
 	real := func(x *ranked) bool { return !ideal(x) }
+	if own := slices.IndexFunc(list, func(x *ranked) bool { return x.own }); own >= 0 {
+		for _, row := range list[own].rows {
+			v.LeastUSD += r.bounds[row.Session].least
+			v.FoundUSD += r.bounds[row.Session].found
+		}
+	}
 	v.Standings = r.standings(list, real, run.ModelError, v.Ordered())
 	v.Idealised = r.standings(list, ideal, run.ModelError, v.Ordered())
 	return v, idle
@@ -187,7 +193,7 @@ func (r *ranker) standings(all []*ranked, wanted func(*ranked) bool, off results
 		if r.bounds != nil {
 			s.RegretUSD = s.CostUSD
 			for _, row := range x.rows {
-				s.RegretUSD -= r.bounds[row.Session]
+				s.RegretUSD -= r.bounds[row.Session].least
 			}
 		}
 		s.Why = why(&x.total, own)

@@ -54,10 +54,19 @@ func Ranking(r *studies.Ranking, all bool) *document.Document {
 	d.Notes = append(d.Notes,
 		"PLACE a–b: a − 1 strategies are shown to cost less, and b − 1 may, as all pairs are judged together, session by session (Holm). "+
 			"In brackets: the same a, by that figure. VS OWN: cost against the agent's own strategy. WAIT: waiting that it adds, negative "+
-			"where shorter contexts answer sooner. REGRET: cost above the best schedule of full compactions.",
+			"where shorter contexts answer sooner."+regretText(first),
 		rankingKey(r))
 	d.Notes = append(append(d.Notes, r.Lost...), "", errorLine(r.Run))
 	return d
+}
+
+// regretText says what REGRET is measured from, and how near to it a schedule came.
+func regretText(v *studies.View) string {
+	if v.FoundUSD == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" REGRET: cost above %s, below which no schedule of full compactions comes; the best one that was found, with the "+
+		"future known, costs %s.", document.USD(v.LeastUSD, 2), document.USD(v.FoundUSD, 2))
 }
 
 // hiddenText counts what the short form leaves out.

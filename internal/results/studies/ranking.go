@@ -33,6 +33,9 @@ type View struct {
 	// order of their own.
 	Standings, Idealised []Standing
 	Ended                []Ended
+	// LeastUSD is a bound on the acting sessions: no schedule of full compactions costs less, and none may cost as
+	// little. FoundUSD is the cost of the best schedule that was found. Both are 0 where no bound was sought.
+	LeastUSD, FoundUSD float64
 }
 
 // Standing is what a strategy does on the acting sessions of a view.
@@ -45,7 +48,7 @@ type Standing struct {
 	VsOwn                         float64 // cost against the agent's own strategy, as a share of it
 	Recall                        float64 // NaN without a sample
 	WaitSeconds                   float64
-	RegretUSD                     float64 // cost above that of the best schedule; NaN where that was not sought
+	RegretUSD                     float64 // cost above View.LeastUSD; NaN where no bound was sought
 	Why                           string
 	Lacks                         int // acting sessions on which the program fails under it: its figures, VsOwn included, are without these
 }
