@@ -42,7 +42,7 @@ func (f *File) Ablate() (*Ablation, error) {
 	cells := slices.Clone(d.Cells)
 	for i := range a.bases {
 		base := &a.bases[i]
-		for _, m := range slices.Concat(base.Strategy.Mechanisms(), around) {
+		for _, m := range slices.Concat(mechanisms(base.Strategy.Members()), around) {
 			if cell, ok := a.change(base, m); ok {
 				cells = append(cells, *cell)
 			}
@@ -52,6 +52,20 @@ func (f *File) Ablate() (*Ablation, error) {
 	changed.Cells = cells
 	a.Design = &changed
 	return a, nil
+}
+
+// mechanisms returns what can be switched in any of the strategies, each switch once. A strategy of each session's own
+// client has its mechanisms in the generations of the clients; a switch acts in the sessions whose generation has it.
+func mechanisms(members []*strategies.Strategy) []strategies.Mechanism {
+	var list []strategies.Mechanism
+	for _, s := range members {
+		for _, m := range s.Mechanisms() {
+			if !slices.ContainsFunc(list, func(x strategies.Mechanism) bool { return x.Path == m.Path && x.Then == m.Then }) {
+				list = append(list, m)
+			}
+		}
+	}
+	return list
 }
 
 // Bases returns the number of strategies whose mechanisms are switched.
@@ -156,13 +170,42 @@ func (p *Plan) Ablate(ctx context.Context, corpus *traces.Corpus, a *Ablation) (
 	return out, err
 }
 
-// within returns the design without the changes whose threshold makes no sense
-// for the windows of the sessions, and adds those to Refused.
+// drop takes out the changes of layers that no session runs under its own client's generation.
+func (a *Ablation) drop(sessions []*traces.Session) {
+	gone := map[string]bool{}
+	for i := range a.bases {
+		base := &a.bases[i]
+		if len(base.Strategy.Members()) < 2 {
+			continue
+		}
+		var used []*strategies.Strategy
+		for _, s := range sessions {
+			if g := base.Strategy.For(s.Agent, s.Version(), s.Variant); !slices.Contains(used, g) {
+				used = append(used, g)
+			}
+		}
+		has := mechanisms(used)
+		for _, c := range a.Changes {
+			around := strings.HasPrefix(c.Path, "client.") || strings.HasPrefix(c.Path, "server.")
+			if c.Base == base.Name && !around && !slices.ContainsFunc(has, func(m strategies.Mechanism) bool { return c.Set == m.Path+"="+m.Then }) {
+				gone[c.Cell] = true
+			}
+		}
+	}
+	a.Changes = slices.DeleteFunc(slices.Clone(a.Changes), func(c studies.Change) bool { return gone[c.Cell] })
+	d := *a.Design
+	d.Cells = slices.DeleteFunc(slices.Clone(d.Cells), func(c Cell) bool { return gone[c.Name] })
+	a.Design = &d
+}
+
+// within returns the design without the changes that no session's generation has, and without the changes whose
+// threshold makes no sense for the windows of the sessions; it adds the latter to Refused.
 func (a *Ablation) within(sessions []*traces.Session) (*Design, error) {
 	w := windows{}
 	for _, s := range sessions {
 		w.add(windowsOf(s))
 	}
+	a.drop(sessions)
 	d := *a.Design
 	d.Cells = slices.DeleteFunc(slices.Clone(d.Cells), func(c Cell) bool {
 		i := slices.IndexFunc(a.Changes, func(x studies.Change) bool { return x.Cell == c.Name })

@@ -24,7 +24,7 @@ mechanisms with only that one switched: a layer, a switch of a layer, the client
 or a parameter set to the value that turns it off. It prints what each changes in cost, tokens,
 hits, compactions and waiting.
 
-Without --strategy and SCENARIO it takes ` + pipeline + `.`,
+Without --strategy and SCENARIO it takes ` + pipeline + `, each session's own client.`,
 		Example: `  sim ablate
   sim ablate ~/.claude/projects --chart tornado.svg
   sim ablate --strategy auto-compact/167k,microcompact/2.1 session.jsonl`,
@@ -39,7 +39,7 @@ Without --strategy and SCENARIO it takes ` + pipeline + `.`,
 }
 
 // pipeline is the strategy to ablate when none is named.
-const pipeline = "claude-code/2026-03"
+const pipeline = "own"
 
 func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
 	if err := byDefault(cmd, args, pipeline); err != nil {
