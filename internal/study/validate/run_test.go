@@ -187,7 +187,7 @@ func TestUnseenSessionsArePredicted(t *testing.T) {
 // The default profile is what sim calibrate gives on the recordings.
 func TestDefaultProfileIsReproduced(t *testing.T) {
 	want := fitted(t)
-	got, err := Fit(context.Background(), unverified(t), want, recordings(t, "traces", "traces-2", "traces-3"))
+	got, err := Fit(context.Background(), unverified(t), want, recordings(t, "traces", "traces-2", "traces-3", "traces-5"))
 	if err != nil {
 		t.Fatal(err)
 	}
