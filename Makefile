@@ -49,7 +49,7 @@ house:
 LONG = Ablation|Settings|DetectableIsFound|CoverageOfGenerated|RowsFromStore|SightsOf|TuneFinds|TuneRefuses|AdviceIsWhat|VariablesChange|TokensAreThe|ModelErrorIs|EqualScenarios|Verdicts|ByHand|Claims|PresetsKeep|Schema|Transcripts|StayTheSame|SamplesAreUpToDate|FalseAlarms|TendsToNormal|AgreesWithBootstrap|Switches|Numbers|Assembly|Mixture|Events|RunsAgain|LinesForm|TokensPerByte|ToolUsesArePaired|LoggedUsage|IntervalCovers|TenThousandStrategies|TestTeX
 
 race:
-	go test -vet=off -race -short -skip '$(LONG)' $$(go list -f '{{range .Imports}}{{if eq . "sync"}}{{$$.ImportPath}}{{end}}{{end}}' ./... | grep -v -E '/(cmd/sim|costmodel|strategies|charts|jsonscan|profile|servers)$$')
+	go test -vet=off -race -short -skip '$(LONG)' $$(go list -f '{{range .Imports}}{{if eq . "sync"}}{{$$.ImportPath}}{{end}}{{end}}' ./... | grep -v -E '/(cmd/sim|costmodel|strategies|charts|jsonscan|profile|servers|synthetic)$$')
 	go test -vet=off -race -run 'Progress|Interrupt|Goes' ./cmd/sim
 
 # The tests that have a long form run one after the other; TORTURE_SEED repeats one.
