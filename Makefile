@@ -23,7 +23,7 @@
 FUZZTIME ?= 10s
 TORTURE ?= 400
 BENCHTIME ?= 1s
-PKG ?= ./internal/serving/promptcache
+PKG ?= ./sim/promptcache
 BUILDFLAGS ?= -trimpath
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
@@ -59,7 +59,7 @@ torture:
 	  -run 'Mutants|OtherForms|KilledRun|EveryWriteFails|RandomOperations|Bomb|MemoryIsBounded|Hostile' ./cmd/sim | tee bin/torture.log | \
 	  grep -E '^ *(---|FAIL|ok|panic)|SEED|seed|killed|mutants|failing'
 	@! grep -E '^(FAIL|panic)' bin/torture.log
-	go test -vet=off -count=1 ./internal/kit/files ./internal/serving/live
+	go test -vet=off -count=1 ./internal/kit/files ./sim/live
 
 picture:
 	go build -trimpath -buildvcs=false -o bin/sim ./cmd/sim

@@ -1,7 +1,6 @@
 package compactsim
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -9,7 +8,6 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -23,39 +21,36 @@ const module = "github.com/compactsim/compactsim/"
 
 var update = flag.Bool("update", false, "write the picture of the packages into docs/architecture.md")
 
-// floors are the floors of the house, by folder. A folder is a room: its
-// packages, but for those with a line of their own.
-var floors = map[string]int{
-	"cmd/sim":          7,
-	"cmd/sim-beam":     7,
-	"scenarios":        6,
-	"reports":          6,
-	"internal/report":  6,
-	"internal/study":   5,
-	"internal/loop":    4,
-	"strategies":       3,
-	"internal/serving": 2,
-	"traces":           1,
-	"internal/reading": 1,
-	"costmodel":        1,
-	"sim/results":      1,
-	"internal/results": 1,
-	"sim/prompt":       0,
-	"internal/kit":     0,
-}
-
-// annexes are folders that belong to the room of another folder.
-var annexes = map[string]string{
-	"internal/reading": "traces",
-	"reports":          "internal/report",
-	"internal/results": "sim/results",
+// rooms are the rooms of the house from the top, with the folders that hold their
+// packages. A folder in no room's list belongs to the room of the folder above it.
+var rooms = []struct {
+	name    string
+	floor   int
+	folders []string
+}{
+	{"cmd/sim", 7, []string{"cmd/sim"}},
+	{"cmd/sim-beam", 7, []string{"cmd/sim-beam"}},
+	{"reports", 6, []string{"reports"}},
+	{"scenarios", 6, []string{"scenarios"}},
+	{"sim, asked", 5, []string{"sim/audit", "sim/bound", "sim/chains", "sim/explain", "sim/validate"}},
+	{"sim", 4, []string{"sim"}},
+	{"strategies", 3, []string{"strategies"}},
+	{"sim, serving", 2, []string{"sim/breaks", "sim/calls", "sim/changes", "sim/client", "sim/live", "sim/needs", "sim/profile",
+		"sim/promptcache", "sim/servers", "sim/summarizer"}},
+	{"costmodel", 1, []string{"costmodel"}},
+	{"sim/results", 1, []string{"sim/results"}},
+	{"traces", 1, []string{"traces"}},
+	{"internal/kit", 0, []string{"internal/kit"}},
+	{"sim/prompt", 0, []string{"sim/prompt"}},
 }
 
 // room returns the room of a package and its floor.
 func room(pkg string) (string, int, bool) {
-	for name := pkg; name != "."; name = path.Dir(name) {
-		if f, ok := floors[name]; ok {
-			return cmp.Or(annexes[name], name), f, true
+	for folder := pkg; folder != "."; folder = path.Dir(folder) {
+		for _, r := range rooms {
+			if slices.Contains(r.folders, folder) {
+				return r.name, r.floor, true
+			}
 		}
 	}
 	return "", 0, false
@@ -136,9 +131,11 @@ func TestImportsPointDown(t *testing.T) {
 			}
 		}
 	}
-	for name := range floors {
-		if !seen[name] {
-			t.Errorf("folder %s stands in the table and has no package", name)
+	for _, r := range rooms {
+		for _, folder := range r.folders {
+			if !seen[folder] {
+				t.Errorf("folder %s stands in the table and has no package", folder)
+			}
 		}
 	}
 }
@@ -173,11 +170,11 @@ func renew(t *testing.T, name, now string) {
 // picture draws the floors from the top: the rooms that use each other directly,
 // and what each package says of itself.
 func picture(all map[string]*pack) string {
-	rooms := map[string][]string{}
+	inside := map[string][]string{}
 	uses := map[string]map[string]bool{}
 	for folder, p := range all {
 		of, _, _ := room(folder)
-		rooms[of] = append(rooms[of], folder)
+		inside[of] = append(inside[of], folder)
 		if uses[of] == nil {
 			uses[of] = map[string]bool{}
 		}
@@ -188,19 +185,15 @@ func picture(all map[string]*pack) string {
 		}
 	}
 	var b strings.Builder
-	order := slices.SortedFunc(maps.Keys(rooms), func(x, y string) int {
-		return cmp.Or(cmp.Compare(floors[y], floors[x]), strings.Compare(x, y))
-	})
 	b.WriteString("\n| floor | room | package | what it is | rests on |\n|---|---|---|---|---|\n")
-	for _, r := range order {
-		slices.Sort(rooms[r])
-		below := strings.Join(direct(uses, r), ", ")
-		for i, folder := range rooms[r] {
+	for _, r := range rooms {
+		slices.Sort(inside[r.name])
+		below := strings.Join(direct(uses, r.name), ", ")
+		for i, folder := range inside[r.name] {
 			if i > 0 {
 				below = ""
 			}
-			_, floor, _ := room(folder)
-			fmt.Fprintf(&b, "| %d | %s | `%s` | %s | %s |\n", floor, r, folder, said(all[folder].synopsis), below)
+			fmt.Fprintf(&b, "| %d | %s | `%s` | %s | %s |\n", r.floor, r.name, folder, said(all[folder].synopsis), below)
 		}
 	}
 	b.WriteString("\n")

@@ -2,7 +2,6 @@ package compactsim
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -27,7 +26,7 @@ func TestWayOfARun(t *testing.T) {
 	}
 	before := executed(t, dir, sim, "version")
 	passed := map[string]bool{}
-	for statement := range executed(t, dir, sim, "run", "--no-store", "--quiet", "internal/reading/synthetic/samples") {
+	for statement := range executed(t, dir, sim, "run", "--no-store", "--quiet", "traces/synthetic/samples") {
 		if !before[statement] { // not of the program's start
 			file, _, _ := strings.Cut(strings.TrimPrefix(statement, module), ":")
 			if r, floor, ok := room(path.Dir(file)); ok && floor > 0 {
@@ -35,7 +34,7 @@ func TestWayOfARun(t *testing.T) {
 			}
 		}
 	}
-	if len(passed) > mostRooms || !passed["internal/loop"] {
+	if len(passed) > mostRooms || !passed["sim"] {
 		t.Errorf("a plain run passes %d rooms, want at most %d: %q", len(passed), mostRooms, slices.Sorted(maps.Keys(passed)))
 	}
 	renew(t, "way", way(passed))
@@ -83,17 +82,21 @@ func executed(t *testing.T, dir, sim string, args ...string) map[string]bool {
 	return found
 }
 
-// way draws rooms from the top, those of a floor side by side.
-func way(rooms map[string]bool) string {
-	byFloor := map[int][]string{}
-	for _, r := range slices.Sorted(maps.Keys(rooms)) {
-		byFloor[floors[r]] = append(byFloor[floors[r]], r)
-	}
+// way draws the rooms that a run passed from the top, rooms of one floor side by side.
+func way(passed map[string]bool) string {
 	var b strings.Builder
-	b.WriteString("\n```\n")
-	for _, f := range slices.SortedFunc(maps.Keys(byFloor), func(x, y int) int { return cmp.Compare(y, x) }) {
-		fmt.Fprintf(&b, "%d  %s\n", f, strings.Join(byFloor[f], " · "))
+	b.WriteString("\n```")
+	last := -1
+	for _, r := range rooms {
+		switch {
+		case !passed[r.name]:
+		case r.floor == last:
+			fmt.Fprintf(&b, " · %s", r.name)
+		default:
+			fmt.Fprintf(&b, "\n%d  %s", r.floor, r.name)
+			last = r.floor
+		}
 	}
-	b.WriteString("```\n\n")
+	b.WriteString("\n```\n\n")
 	return b.String()
 }

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
-	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/serving/needs"
-	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/needs"
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -169,7 +169,7 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 		if err != nil {
 			return nil, err
 		}
-		bill := loop.Billed(whole, p.Prices, time.Time{})
+		bill := sim.Billed(whole, p.Prices, time.Time{})
 		one.Uncounted, one.UncountedUSD = one.Uncounted+1, one.UncountedUSD+bill.CostUSD()
 	}
 	sessions = slices.DeleteFunc(sessions, uncounted)
@@ -195,7 +195,7 @@ func (p *Plan) adviseAgent(ctx context.Context, agent *traces.Agent, sessions []
 		if rows[i].Loop == results.LoopOpen && sessions[i].NumCalls() > 1 { // one call needs nothing again
 			one.Textless++
 		}
-		row, billed := &rows[i], loop.Billed(whole, p.Prices, time.Time{})
+		row, billed := &rows[i], sim.Billed(whole, p.Prices, time.Time{})
 		one.was.Add(row)
 		one.UnloggedUSD += row.CostUSD() - row.LoggedUSD(&billed)
 	}
@@ -265,7 +265,7 @@ func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.S
 		return err
 	}
 	config.Needs, config.Breaks = nil, false
-	rows, err := loop.Runner{Workers: p.Workers}.Run(ctx, sessions, []loop.Config{config})
+	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, []sim.Config{config})
 	if err != nil {
 		return err
 	}
@@ -277,7 +277,7 @@ func (p *Plan) trust(ctx context.Context, one *AgentAdvice, sessions []*traces.S
 		if err != nil {
 			return err
 		}
-		bill := loop.Billed(whole, p.Prices, time.Time{})
+		bill := sim.Billed(whole, p.Prices, time.Time{})
 		billed.Rows, recorded.Rows = append(billed.Rows, &bill), append(recorded.Rows, &rows[0][i])
 		logged.bill(whole, p.Prices)
 	}
@@ -384,13 +384,13 @@ func (p *Plan) total(ctx context.Context, sessions []*traces.Session, assignment
 func (p *Plan) measured(
 	ctx context.Context, sessions []*traces.Session, assignments []string,
 ) ([]results.Row, *tally, error) {
-	c, err := p.ownConfig(assignments, loop.RefetchFitted)
+	c, err := p.ownConfig(assignments, sim.RefetchFitted)
 	if err != nil {
 		return nil, nil, err
 	}
 	taken := newTally(sessions)
 	c.Record = taken.add
-	rows, err := loop.Runner{Workers: p.Workers}.Run(ctx, sessions, []loop.Config{c})
+	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, []sim.Config{c})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -401,9 +401,9 @@ func (p *Plan) measured(
 // sets of assignments and the given kind of closed loop. Of sets but the first it may lack
 // rows, which have no Strategy.
 func (p *Plan) ownRows(
-	ctx context.Context, sessions []*traces.Session, sets [][]string, how loop.Refetch,
+	ctx context.Context, sessions []*traces.Session, sets [][]string, how sim.Refetch,
 ) ([][]results.Row, error) {
-	var configs []loop.Config
+	var configs []sim.Config
 	for _, set := range sets {
 		c, err := p.ownConfig(set, how)
 		if err != nil {
@@ -411,8 +411,8 @@ func (p *Plan) ownRows(
 		}
 		configs = append(configs, c)
 	}
-	rows, err := loop.Runner{Workers: p.Workers}.Run(ctx, sessions, configs)
-	var broken *loop.Broken
+	rows, err := sim.Runner{Workers: p.Workers}.Run(ctx, sessions, configs)
+	var broken *sim.Broken
 	if errors.As(err, &broken) && broken.Stopped == nil && len(broken.Cells[0]) == 0 {
 		err = nil // a set that the program fails with is none to advise
 	}
@@ -420,12 +420,12 @@ func (p *Plan) ownRows(
 }
 
 // ownConfig is the client as it is with assignments, in the given kind of closed loop.
-func (p *Plan) ownConfig(assignments []string, how loop.Refetch) (loop.Config, error) {
+func (p *Plan) ownConfig(assignments []string, how sim.Refetch) (sim.Config, error) {
 	c, err := p.Config(strategyOwn, assignments)
 	if err != nil {
 		return c, fmt.Errorf("%s: %w", strings.Join(assignments, " "), err)
 	}
-	if c.Agent.Refetch = how; how == loop.RefetchNever {
+	if c.Agent.Refetch = how; how == sim.RefetchNever {
 		c.Needs = nil
 	}
 	c.Breaks = false

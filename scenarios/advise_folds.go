@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
-	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -87,7 +87,7 @@ func (p *Plan) costs(ctx context.Context, sessions []*traces.Session, list []can
 	}
 	costs := make([][]float64, len(sets))
 	for part := range slices.Chunk(sessions, rowsAtOnce) {
-		rows, err := p.ownRows(ctx, part, sets, loop.RefetchFitted)
+		rows, err := p.ownRows(ctx, part, sets, sim.RefetchFitted)
 		if err != nil {
 			return nil, err
 		}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/parallel"
-	"github.com/compactsim/compactsim/internal/loop"
-	schedule "github.com/compactsim/compactsim/internal/study/bound"
+	"github.com/compactsim/compactsim/sim"
+	schedule "github.com/compactsim/compactsim/sim/bound"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -78,7 +78,7 @@ func (p *Plan) bound(
 		at[s.ID] = i
 	}
 	for i := range d.Cells {
-		alone := d.Cells[i].Strategy.SchedulesAlone() && p.Summarize == nil && d.Cells[i].Scenario.Agent == loop.Agent{}
+		alone := d.Cells[i].Strategy.SchedulesAlone() && p.Summarize == nil && d.Cells[i].Scenario.Agent == sim.Agent{}
 		for _, r := range cells[i].Rows {
 			b := &of[i].bounds[at[r.Session]]
 			r.Figures[results.BoundUSD], r.Figures[results.BoundReachedUSD], r.Figures[results.ClearBoundUSD],
@@ -86,7 +86,7 @@ func (p *Plan) bound(
 			whole := r.N(results.OverWindow) == 0 && r.N(results.UnsimulatedCalls) == 0
 			if alone && whole && r.CostUSD() < b.compact.Below*(1-1e-9) {
 				return fmt.Errorf("%w: session %s under %s costs $%.6f, less than the bound of $%.6f",
-					loop.ErrInvariant, r.Session, d.Cells[i].Name, r.CostUSD(), b.compact.Below)
+					sim.ErrInvariant, r.Session, d.Cells[i].Name, r.CostUSD(), b.compact.Below)
 			}
 		}
 	}
@@ -142,7 +142,7 @@ func (p *Plan) solve(ctx context.Context, f *family, sessions []*traces.Session,
 	var prices []float64
 	if front {
 		prices = lossPrices
-	} else if c.Agent == (loop.Agent{}) {
+	} else if c.Agent == (sim.Agent{}) {
 		c.Needs = nil
 	}
 	return parallel.Do(ctx, p.Workers, len(sessions), func(i int) error {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -95,7 +95,7 @@ func TestInterruptedBound(t *testing.T) {
 		}
 		r, err := p.Run(ctx, corpus)
 		stop()
-		if !errors.Is(err, context.Canceled) || errors.Is(err, loop.ErrInvariant) != broken || r == nil {
+		if !errors.Is(err, context.Canceled) || errors.Is(err, sim.ErrInvariant) != broken || r == nil {
 			t.Fatalf("broken %v: %v, %v", broken, r, err)
 		}
 		if got, want := fmt.Sprint(r.Workload.Remarks), "interrupted before the bound was found"; !strings.Contains(got, want) {

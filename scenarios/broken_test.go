@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -35,7 +35,7 @@ func TestBrokenSessionIsLeftOut(t *testing.T) {
 		}
 		breakSession(t, c.Sessions[0])
 		got, err := run(c.Sessions)
-		if !errors.Is(err, loop.ErrInvariant) || !strings.Contains(err.Error(), c.Sessions[0].ID) {
+		if !errors.Is(err, sim.ErrInvariant) || !strings.Contains(err.Error(), c.Sessions[0].ID) {
 			t.Fatalf("error %v, want an invariant of session %s", err, c.Sessions[0].ID)
 		}
 		want := "1 session left out: sim fails on " + c.Sessions[0].ID + ": thread 0 round "
@@ -92,7 +92,7 @@ func TestPairThatFails(t *testing.T) {
 		d.Cells[1].Strategy = strategies.NewStrategy("none", "", fragile{c.Sessions[2].Start})
 		p.Design, p.Verify = d, verify
 		run, err := p.Run(t.Context(), c)
-		if errors.Is(err, loop.ErrInvariant) != verify || !verify && err != nil || run == nil {
+		if errors.Is(err, sim.ErrInvariant) != verify || !verify && err != nil || run == nil {
 			t.Fatalf("verify %v: error %v", verify, err)
 		}
 		rows := map[string]int{}

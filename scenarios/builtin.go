@@ -10,8 +10,8 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/internal/loop/users"
-	"github.com/compactsim/compactsim/internal/reading/synthetic"
+	"github.com/compactsim/compactsim/sim/users"
+	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 //go:embed builtin/*.yaml

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/results/studies"
-	"github.com/compactsim/compactsim/internal/serving/calls"
-	"github.com/compactsim/compactsim/internal/study/chains"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/calls"
+	"github.com/compactsim/compactsim/sim/chains"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -78,9 +78,9 @@ func (p *Plan) again(ctx context.Context, f *follower, sessions []*traces.Sessio
 	if err != nil {
 		return err
 	}
-	runner := loop.Runner{Workers: p.Workers, Cohorts: f.design.Cohorts(sessions), Observe: f.watch.observer}
+	runner := sim.Runner{Workers: p.Workers, Cohorts: f.design.Cohorts(sessions), Observe: f.watch.observer}
 	runner.Keep = func(cell int, row *results.Row) { f.watch.finish(cell, row.Session) }
-	var broken *loop.Broken // the run has no row of that session either
+	var broken *sim.Broken // the run has no row of that session either
 	if _, err := runner.Run(ctx, sessions, configs); err != nil && !errors.As(err, &broken) {
 		return err
 	}
@@ -174,7 +174,7 @@ func newWatch(d *Design) *watch {
 }
 
 // observer returns the observer of a cell over a cohort of sessions.
-func (w *watch) observer(cell int, cohort []*traces.Session) loop.Observer {
+func (w *watch) observer(cell int, cohort []*traces.Session) sim.Observer {
 	o := chains.NewObserver(cohort)
 	w.mu.Lock()
 	defer w.mu.Unlock()

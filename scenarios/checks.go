@@ -11,9 +11,9 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/internal/serving/changes"
-	"github.com/compactsim/compactsim/internal/serving/client"
-	"github.com/compactsim/compactsim/internal/serving/servers"
+	"github.com/compactsim/compactsim/sim/changes"
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )

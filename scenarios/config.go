@@ -8,34 +8,34 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/loop/learning"
-	"github.com/compactsim/compactsim/internal/loop/users"
-	"github.com/compactsim/compactsim/internal/serving/profile"
-	"github.com/compactsim/compactsim/internal/serving/promptcache"
-	"github.com/compactsim/compactsim/internal/serving/servers"
-	"github.com/compactsim/compactsim/internal/serving/summarizer"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/learning"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/servers"
+	"github.com/compactsim/compactsim/sim/summarizer"
+	"github.com/compactsim/compactsim/sim/users"
 	"github.com/compactsim/compactsim/traces"
 )
 
 // Config returns what a loop needs to simulate one strategy under the plan, with
 // assignments as File.Assign takes them. A swept parameter is an error.
-func (p *Plan) Config(strategy string, assignments []string) (loop.Config, error) {
+func (p *Plan) Config(strategy string, assignments []string) (sim.Config, error) {
 	d, err := p.expand("strategy", []string{strategy}, assignments)
 	if err != nil {
-		return loop.Config{}, err
+		return sim.Config{}, err
 	}
 	cells := slices.DeleteFunc(d.Cells, func(c Cell) bool { return c.Strategy.Name != strategy })
 	if len(cells) != 1 {
-		return loop.Config{}, fmt.Errorf("%d cells of strategy %s: one value for each parameter is wanted here", len(cells), strategy)
+		return sim.Config{}, fmt.Errorf("%d cells of strategy %s: one value for each parameter is wanted here", len(cells), strategy)
 	}
 	return p.config(&cells[0])
 }
 
 // configs returns the cells as the runner takes them.
-func (p *Plan) configs(d *Design) ([]loop.Config, error) {
-	var configs []loop.Config
+func (p *Plan) configs(d *Design) ([]sim.Config, error) {
+	var configs []sim.Config
 	around := surroundings()
 	for i := range d.Cells {
 		c, err := p.config(&d.Cells[i])
@@ -70,25 +70,25 @@ func surroundings() func(*Scenario) any {
 	}
 }
 
-func (p *Plan) config(cell *Cell) (loop.Config, error) {
+func (p *Plan) config(cell *Cell) (sim.Config, error) {
 	s := cell.Scenario
 	at, err := s.Prices.At.On()
 	if err != nil {
-		return loop.Config{}, fmt.Errorf("prices.at: %w", err)
+		return sim.Config{}, fmt.Errorf("prices.at: %w", err)
 	}
 	fitted, err := p.profile(s.Profile)
 	if err != nil {
-		return loop.Config{}, err
+		return sim.Config{}, err
 	}
 	var named *servers.Server
-	var prices loop.Prices = p.Prices
+	var prices sim.Prices = p.Prices
 	if s.Server.Name != "" {
 		if named, err = servers.Of(s.Server.Name); err != nil {
-			return loop.Config{}, fmt.Errorf("server.name: %w", err)
+			return sim.Config{}, fmt.Errorf("server.name: %w", err)
 		}
 		prices = sold{p.Prices, named}
 	}
-	c := loop.Config{
+	c := sim.Config{
 		Strategy:   cell.Strategy,
 		Profile:    fitted,
 		Server:     s.Server.serve(named),
@@ -119,11 +119,11 @@ func (p *Plan) config(cell *Cell) (loop.Config, error) {
 	}
 	cast, err := s.Users.Cast(s.Client.Assembly, s.Events)
 	if err != nil {
-		return loop.Config{}, fmt.Errorf("users: %w", err)
+		return sim.Config{}, fmt.Errorf("users: %w", err)
 	}
 	worn := c.Person
-	c.Person = func(index int, s *traces.Session) loop.Person {
-		var p loop.Person
+	c.Person = func(index int, s *traces.Session) sim.Person {
+		var p sim.Person
 		if worn != nil {
 			p = worn(index, s)
 		}
@@ -133,7 +133,7 @@ func (p *Plan) config(cell *Cell) (loop.Config, error) {
 }
 
 // summarizer returns the summariser of a cell with a stub.
-func (p *Plan) summarizer(cell string, stub *summarizer.Stub) loop.Summarizer {
+func (p *Plan) summarizer(cell string, stub *summarizer.Stub) sim.Summarizer {
 	if p.Summarize == nil {
 		return stub
 	}
@@ -142,12 +142,12 @@ func (p *Plan) summarizer(cell string, stub *summarizer.Stub) loop.Summarizer {
 
 // serve makes the cache of a kind. For an automatic one a scenario sets where
 // the retention counts from and the share of calls that lose their messages.
-func (s *Server) serve(named *servers.Server) func(traces.Cache) loop.Server {
+func (s *Server) serve(named *servers.Server) func(traces.Cache) sim.Server {
 	marked, automatic := s.Config, promptcache.OpenAIConfig{Anchor: s.Anchor, OverflowPerCall: s.EvictPerCall, Serving: servers.Recorded}
 	if named != nil {
 		marked, automatic = named.Marked(marked), named.Automatic(automatic)
 	}
-	return func(kind traces.Cache) loop.Server {
+	return func(kind traces.Cache) sim.Server {
 		switch {
 		case named != nil && named.Explicit:
 			return promptcache.NewExplicit(named.Kept())
@@ -160,7 +160,7 @@ func (s *Server) serve(named *servers.Server) func(traces.Cache) loop.Server {
 
 // sold are the prices of the models that a server has. Others cost nothing there.
 type sold struct {
-	prices loop.Prices
+	prices sim.Prices
 	by     *servers.Server
 }
 

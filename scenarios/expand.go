@@ -10,7 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 )
@@ -354,7 +354,7 @@ func (c *Cell) Draws() bool {
 // fetches reports whether agents fetch again some of what they lack, and leave out what the recording fetched again
 // and they still have: which of it, is drawn.
 func (s *Scenario) fetches() bool {
-	return s.Needs && s.Agent.Refetch != loop.RefetchNever && s.Agent.Refetch != loop.RefetchAlways
+	return s.Needs && s.Agent.Refetch != sim.RefetchNever && s.Agent.Refetch != sim.RefetchAlways
 }
 
 // asksSummarizer reports whether a strategy lets the summariser answer: whether

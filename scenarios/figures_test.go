@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/reading/synthetic"
-	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 // figure is a value of a run: an amount, minus a second one, divided by a third.

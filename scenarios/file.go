@@ -12,9 +12,9 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/nearest"
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/internal/loop/users"
-	"github.com/compactsim/compactsim/internal/serving/live"
+	"github.com/compactsim/compactsim/sim/live"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/users"
 	"github.com/compactsim/compactsim/strategies"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/serving/client"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -66,8 +66,8 @@ func generations(d *Design, sessions []*traces.Session, run *results.Run) []resu
 
 // half is the client half of a preset: the keys of client, and the levels.
 type half struct {
-	Client Client      `yaml:",inline"`
-	Levels loop.Levels `yaml:"levels"`
+	Client Client     `yaml:",inline"`
+	Levels sim.Levels `yaml:"levels"`
 }
 
 // Values of Client.Prefix.
@@ -101,15 +101,15 @@ func (s *Scenario) under(g *strategies.Strategy) (*half, error) {
 // wearer is what sessions of a generation's agent take from the generation.
 type wearer struct {
 	version  string // version to behave as, "" for the session's own
-	assembly *loop.Assembly
-	levels   *loop.Levels
+	assembly *sim.Assembly
+	levels   *sim.Levels
 }
 
 // people returns the Person of each session of a cell, by the organisations they belong
 // to (nil: one organisation); nil when all are as the cell says. Versions are those of
 // Claude Code. The client half of a preset applies to sessions of its agent; others keep
 // their own client. A version that a generation holds is kept.
-func (c *Cell) people(owner func(int, *traces.Session) uint32) (func(int, *traces.Session) loop.Person, error) {
+func (c *Cell) people(owner func(int, *traces.Session) uint32) (func(int, *traces.Session) sim.Person, error) {
 	scenario := c.Scenario
 	worn := map[*strategies.Strategy]*wearer{}
 	for _, g := range c.Strategy.Members() {
@@ -120,13 +120,13 @@ func (c *Cell) people(owner func(int, *traces.Session) uint32) (func(int, *trace
 		if err != nil {
 			return nil, err
 		}
-		worn[g] = &wearer{h.Client.Version, loop.Assemble(h.Client.Assembly, scenario.Events), &h.Levels}
+		worn[g] = &wearer{h.Client.Version, sim.Assemble(h.Client.Assembly, scenario.Events), &h.Levels}
 	}
 	if len(worn) == 0 && scenario.Client.Version == "" {
 		return nil, nil
 	}
-	return func(index int, s *traces.Session) loop.Person {
-		p := loop.Person{Owner: 1}
+	return func(index int, s *traces.Session) sim.Person {
+		p := sim.Person{Owner: 1}
 		if owner != nil {
 			p.Owner = owner(index, s)
 		}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/serving/client"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -104,7 +104,7 @@ func TestOwnTakesSettings(t *testing.T) {
 }
 
 // wears returns who has a session of an agent's version under a preset.
-func wears(t *testing.T, preset, around, agent, version string) loop.Person {
+func wears(t *testing.T, preset, around, agent, version string) sim.Person {
 	t.Helper()
 	d := expand(t, "strategies: ["+preset+"]\n"+around)
 	people, err := d.Cells[1].people(nil)
@@ -122,12 +122,12 @@ func TestPresetIsAWholeClient(t *testing.T) {
 	for preset, want := range map[string]struct {
 		markers  int
 		trailing bool
-		levels   loop.Levels
+		levels   sim.Levels
 	}{
-		"claude-code/1":       {2, false, loop.Levels{Warning: 20_000, Error: 20_000, Blocking: 3000, Output: 20_000, Block: loop.BlockNone}},
-		"claude-code/2.1":     {1, true, loop.Levels{Warning: 20_000, Error: 20_000, Blocking: 3000, Output: 0, Block: loop.BlockCompact}},
-		"claude-code/2026-03": {1, true, loop.Levels{Warning: 20_000, Error: 20_000, Blocking: 3000, Output: 20_000, Block: loop.BlockCompact}},
-		"claude-code/2026-08": {1, true, loop.Levels{Warning: 20_000, Error: 20_000, Blocking: 3000, Output: 20_000, Block: loop.BlockCompact}},
+		"claude-code/1":       {2, false, sim.Levels{Warning: 20_000, Error: 20_000, Blocking: 3000, Output: 20_000, Block: sim.BlockNone}},
+		"claude-code/2.1":     {1, true, sim.Levels{Warning: 20_000, Error: 20_000, Blocking: 3000, Output: 0, Block: sim.BlockCompact}},
+		"claude-code/2026-03": {1, true, sim.Levels{Warning: 20_000, Error: 20_000, Blocking: 3000, Output: 20_000, Block: sim.BlockCompact}},
+		"claude-code/2026-08": {1, true, sim.Levels{Warning: 20_000, Error: 20_000, Blocking: 3000, Output: 20_000, Block: sim.BlockCompact}},
 	} {
 		p := wears(t, preset, "", traces.AgentClaudeCode, "0.1") // no generation holds it
 		c, ok := p.Client.(*client.ClaudeCode)
@@ -167,7 +167,7 @@ func TestWhatComesAheadOfThePreset(t *testing.T) {
 		t.Errorf("a session of Codex has %+v of Claude Code", p)
 	}
 	p := wears(t, "claude-code/1", "client: {version: 2.1.40, prefix: preset, ttl: {choice: 1h}}\nlevels: {block: end}", traces.AgentClaudeCode, "1.0.62")
-	if c := p.Client.(*client.ClaudeCode); c.MessageMarkers != 1 || p.Levels.Block != loop.BlockEnd || p.Assembly.TTL.Choice != client.Choice1h {
+	if c := p.Client.(*client.ClaudeCode); c.MessageMarkers != 1 || p.Levels.Block != sim.BlockEnd || p.Assembly.TTL.Choice != client.Choice1h {
 		t.Errorf("client %+v, levels %+v, lifetimes %+v", c, p.Levels, p.Assembly.TTL)
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/compactsim/compactsim/internal/reading/agenttest"
-	"github.com/compactsim/compactsim/internal/study/audit"
+	"github.com/compactsim/compactsim/sim/audit"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
 
 // OpenCode logs the call that makes a summary: it is in the bill, in the audit, in

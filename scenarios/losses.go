@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -54,7 +54,7 @@ func (l *loss) String() string {
 }
 
 // lossesOf returns what the cells of a design lack.
-func lossesOf(broken *loop.Broken, d *Design, sessions []*traces.Session) (l losses) {
+func lossesOf(broken *sim.Broken, d *Design, sessions []*traces.Session) (l losses) {
 	everywhere := map[int]bool{}
 	for i, s := range sessions {
 		for cell, of := range broken.Cells {

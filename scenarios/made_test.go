@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/serving/needs"
+	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 )

@@ -8,9 +8,9 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/serving/servers"
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -102,7 +102,7 @@ func openRows(run *results.Run) (most int) {
 
 // closes reports whether a cell is in a closed loop.
 func (d *Design) closes() bool {
-	return slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Agent.Refetch != loop.RefetchNever })
+	return slices.ContainsFunc(d.Cells, func(c Cell) bool { return c.Scenario.Agent.Refetch != sim.RefetchNever })
 }
 
 // departures says where agents do not act as recorded.

@@ -18,12 +18,12 @@ import (
 	"sync"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/loop/learning"
-	"github.com/compactsim/compactsim/internal/serving/needs"
-	"github.com/compactsim/compactsim/internal/serving/profile"
-	"github.com/compactsim/compactsim/internal/serving/summarizer"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/learning"
+	"github.com/compactsim/compactsim/sim/needs"
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -51,7 +51,7 @@ type Plan struct {
 	Done     func(finished, total int) // progress; safe for concurrent use
 	// Summarize, if not nil, makes the summariser of a cell from the cell's name
 	// and stub: for instance one that makes real calls.
-	Summarize func(cell string, stub *summarizer.Stub) loop.Summarizer
+	Summarize func(cell string, stub *summarizer.Stub) sim.Summarizer
 
 	seen  map[string]*Sight // by session, what other programs have seen
 	begun *running          // the run that Gather began, whose parts other programs simulate
@@ -76,7 +76,7 @@ func (p *Plan) finish(ctx context.Context, r *running) (*results.Run, error) {
 	cells, runErr := p.rows(ctx, r)
 	stopped := runErr
 	var lost losses
-	var broken *loop.Broken
+	var broken *sim.Broken
 	if errors.As(runErr, &broken) {
 		stopped, lost = broken.Stopped, lossesOf(broken, d, sessions)
 		if sessions = lost.leaveOut(sessions, cells, seen); len(sessions) == 0 {
@@ -127,7 +127,7 @@ type running struct {
 	design   *Design
 	sessions []*traces.Session
 	seen     *survey
-	configs  []loop.Config
+	configs  []sim.Config
 	watch    *watch // follows compactions; may be nil
 }
 
@@ -174,7 +174,7 @@ func (p *Plan) Prepare(ctx context.Context, corpus *traces.Corpus) error {
 // rows returns the cells of a run with their rows, as far as they are complete.
 func (p *Plan) rows(ctx context.Context, r *running) ([]results.Cell, error) {
 	d, sessions := r.design, r.sessions
-	runner := loop.Runner{Workers: p.Workers, Cohorts: d.Cohorts(sessions)}
+	runner := sim.Runner{Workers: p.Workers, Cohorts: d.Cohorts(sessions)}
 	if p.Done != nil {
 		total := len(r.configs) * len(sessions)
 		runner.Done = func(n int) { p.Done(n, total) }

@@ -11,11 +11,11 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/results/studies"
-	"github.com/compactsim/compactsim/internal/serving/needs"
-	"github.com/compactsim/compactsim/internal/serving/servers"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/studies"
+	"github.com/compactsim/compactsim/sim/servers"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -165,7 +165,7 @@ func (r *ranker) simulate(ctx context.Context, plan *Plan, corpus *traces.Corpus
 		}
 	}
 	run, err := plan.Run(ctx, corpus)
-	var broken *loop.Broken
+	var broken *sim.Broken
 	if run == nil || !errors.As(err, &broken) || broken.Stopped != nil {
 		return run, err
 	}

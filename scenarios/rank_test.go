@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/kit/stats"
-	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
 // Places count the sides that are shown to be better or worse; those that differ in one session of twelve share theirs.

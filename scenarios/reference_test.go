@@ -15,17 +15,17 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/reading/synthetic"
-	"github.com/compactsim/compactsim/internal/results/confusion"
-	"github.com/compactsim/compactsim/internal/serving/breaks"
-	"github.com/compactsim/compactsim/internal/serving/changes"
-	"github.com/compactsim/compactsim/internal/serving/promptcache"
-	"github.com/compactsim/compactsim/internal/serving/summarizer"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/breaks"
+	"github.com/compactsim/compactsim/sim/changes"
+	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 // What no test changes is read once.
@@ -187,7 +187,7 @@ func differ(t *testing.T, a, b any) {
 // key, and every key reaches the loop.
 func TestLatencyAndLevelsReachTheLoop(t *testing.T) {
 	s := Default()
-	if s.Latency != costmodel.DefaultLatency() || s.Levels != loop.DefaultLevels() {
+	if s.Latency != costmodel.DefaultLatency() || s.Levels != sim.DefaultLevels() {
 		t.Errorf("defaults %+v and %+v are not those of the models", s.Latency, s.Levels)
 	}
 	d := expand(t, `
@@ -202,7 +202,7 @@ strategies: [none]
 	if want := (costmodel.Latency{Base: 1e9, PerFresh: 98e3, PerCached: 7e3, OutputRate: 50}); c.Latency != want {
 		t.Errorf("latency %+v, want %+v", c.Latency, want)
 	}
-	if want := (loop.Levels{Warning: 30000, Error: 10000, Blocking: 5000, Output: 8000, Block: loop.BlockEnd}); c.Levels != want {
+	if want := (sim.Levels{Warning: 30000, Error: 10000, Blocking: 5000, Output: 8000, Block: sim.BlockEnd}); c.Levels != want {
 		t.Errorf("levels %+v, want %+v", c.Levels, want)
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/serving/calls"
-	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/calls"
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -278,12 +278,12 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 	if p.parts != nil {
 		cell = *p.parts.plain
 	} else {
-		_, err = loop.Runner{Workers: p.Workers, Keep: func(_ int, row *results.Row) {
+		_, err = sim.Runner{Workers: p.Workers, Keep: func(_ int, row *results.Row) {
 			keeping.Lock()
 			defer keeping.Unlock()
 			cell.Keep(row)
-		}}.Run(ctx, sessions, []loop.Config{*config})
-		if broken := (*loop.Broken)(nil); err != nil && (!errors.As(err, &broken) || broken.Stopped != nil) {
+		}}.Run(ctx, sessions, []sim.Config{*config})
+		if broken := (*sim.Broken)(nil); err != nil && (!errors.As(err, &broken) || broken.Stopped != nil) {
 			return err
 		}
 	}
@@ -300,7 +300,7 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 }
 
 // plainly returns the recorded cell under the settings of the recordings, nil where they are those of the design.
-func (p *Plan) plainly(d *Design) (*loop.Config, error) {
+func (p *Plan) plainly(d *Design) (*sim.Config, error) {
 	i := slices.IndexFunc(d.Cells, func(c Cell) bool { return c.Strategy.Name == results.StrategyRecorded })
 	if i < 0 || d.asRecorded() {
 		return nil, nil

@@ -11,18 +11,18 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/loop/users"
-	"github.com/compactsim/compactsim/internal/reading/synthetic"
-	"github.com/compactsim/compactsim/internal/serving/breaks"
-	"github.com/compactsim/compactsim/internal/serving/changes"
-	"github.com/compactsim/compactsim/internal/serving/client"
-	"github.com/compactsim/compactsim/internal/serving/live"
-	"github.com/compactsim/compactsim/internal/serving/promptcache"
-	"github.com/compactsim/compactsim/internal/serving/servers"
-	"github.com/compactsim/compactsim/internal/serving/summarizer"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/breaks"
+	"github.com/compactsim/compactsim/sim/changes"
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/live"
+	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/sim/servers"
+	"github.com/compactsim/compactsim/sim/summarizer"
+	"github.com/compactsim/compactsim/sim/users"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 // schema is the version of the scenario format.
@@ -52,13 +52,13 @@ type Scenario struct {
 	Summarizer summarizer.Stub   `yaml:"summarizer" sweep:"true" doc:"Answers of summary calls. They have sizes and times only, and no text."`
 	Live       live.Settings     `yaml:"live,omitempty" doc:"Calls that real models answer (sim run --summarizer live, docs/live.md): the block alone makes none. Which server is asked, and where calls are stored, is for the command line to say: ANTHROPIC_BASE_URL, --base-url, --cassettes."`
 	Latency    costmodel.Latency `yaml:"latency" sweep:"true" doc:"How long calls take. A call of the conversation keeps its recorded time, moved by the difference between the input tokens that the simulated and the recorded server had to compute, and to read from the cache. The time of its input adds to the summarizer's times; calls of layers without a time of their own take all of it. docs/latency.md gives the source of the figures: 3,441 recorded calls."`
-	Levels     loop.Levels       `yaml:"levels" sweep:"true" doc:"Levels of the window that the client shows, by its own count, on main conversations (--split counts calls and times). The limit is where the strategy compacts by itself, else the window. With all at 0 nothing is counted."`
-	Overflow   loop.Overflow     `yaml:"overflow" sweep:"true" doc:"What becomes of a request that the server refuses as longer than the window and that no layer can shorten: end (the session ends, as in the client; what is not simulated is counted, and the row shows what an answered call costs and is not compared), answer (it is answered and priced as if the window were larger) or strategy (end under strategies that shorten contexts, answer under the others: none, recorded, keepalive)."`
+	Levels     sim.Levels        `yaml:"levels" sweep:"true" doc:"Levels of the window that the client shows, by its own count, on main conversations (--split counts calls and times). The limit is where the strategy compacts by itself, else the window. With all at 0 nothing is counted."`
+	Overflow   sim.Overflow      `yaml:"overflow" sweep:"true" doc:"What becomes of a request that the server refuses as longer than the window and that no layer can shorten: end (the session ends, as in the client; what is not simulated is counted, and the row shows what an answered call costs and is not compared), answer (it is answered and priced as if the window were larger) or strategy (end under strategies that shorten contexts, answer under the others: none, recorded, keepalive)."`
 	Breaks     bool              `yaml:"breaks" doc:"Watch every call with the break detector of the client (docs/breaks.md): --split compares its reasons with what happened."`
 	Detector   breaks.Rules      `yaml:"detector" sweep:"true" needs:"breaks" doc:"Its rules (sources: 000, 002)."`
 	Profile    string            `yaml:"profile" doc:"Behaviour of the client and of other conversations that recordings show and no document describes: prefixes that others keep warm, calls that no log shows, thinking switched by commands. default is fitted on recorded sessions of Claude Code and Codex (docs/validation.md says how well it predicts), none is the plain cache model; any other value is a file that sim calibrate wrote (beside the scenario, else in the current folder). Of sessions of further agents it says what caches lose, what summaries keep and what is fetched again."`
 	Needs      bool              `yaml:"needs" doc:"Measure what is forgotten (docs/fidelity.md): what later actions use of what had been said, found in the texts of the sessions. Sessions without texts have no figures."`
-	Agent      loop.Agent        `yaml:"agent" sweep:"true" doc:"How the agent departs from what it did in the recording. With refetch: never and elongation 0 it acts as recorded whatever was forgotten."`
+	Agent      sim.Agent         `yaml:"agent" sweep:"true" doc:"How the agent departs from what it did in the recording. With refetch: never and elongation 0 it acts as recorded whatever was forgotten."`
 	Prices     Prices            `yaml:"prices"`
 	Seed       uint64            `yaml:"seed" sweep:"true" doc:"Seed of all random draws: sizes and failures of summaries, evictions. Cells that differ in one parameter see the same draws."`
 	Bound      bool              `yaml:"bound" doc:"Say what the best schedules of full compaction and of clearing cost for a known future, and how far each strategy is from the first (docs/bound.md)."`
@@ -291,10 +291,10 @@ func Default() Scenario {
 		Live:       live.DefaultSettings(),
 		Profile:    ProfileDefault,
 		Latency:    costmodel.DefaultLatency(),
-		Levels:     loop.DefaultLevels(),
+		Levels:     sim.DefaultLevels(),
 		Breaks:     true, Detector: breaks.DefaultRules(),
 		Needs:  true,
-		Agent:  loop.Agent{Refetch: loop.RefetchFitted},
+		Agent:  sim.Agent{Refetch: sim.RefetchFitted},
 		Prices: Prices{At: priceDateCall, As: map[string]string{}},
 		Seed:   1,
 	}
@@ -313,8 +313,8 @@ func defaults(tree *spec.Tree) Scenario {
 	if !hasUsers(tree) {
 		return s
 	}
-	s.Profile, s.Breaks, s.Needs, s.Overflow = ProfileNone, false, false, loop.OverflowAnswer
-	s.Latency, s.Levels = costmodel.Latency{}, loop.Levels{}
+	s.Profile, s.Breaks, s.Needs, s.Overflow = ProfileNone, false, false, sim.OverflowAnswer
+	s.Latency, s.Levels = costmodel.Latency{}, sim.Levels{}
 	s.Client.System.Split, s.Client.System.MCP = client.SplitSections, client.MCPPrefix
 	s.Client.System.HeaderInKey = "false" // by_provider would have third parties read nothing at all
 	return s

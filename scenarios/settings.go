@@ -12,8 +12,8 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/serving/client"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -193,7 +193,7 @@ func (f *File) Flag(name string, value FlagValue) error {
 		if value.String() != "true" {
 			return nil
 		}
-		return f.Set(origin, loop.RefetchNever.Names()[loop.RefetchNever], "agent", "refetch")
+		return f.Set(origin, sim.RefetchNever.Names()[sim.RefetchNever], "agent", "refetch")
 	}
 	key, ok := flagKeys[name]
 	if !ok {

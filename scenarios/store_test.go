@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/reading/store"
-	"github.com/compactsim/compactsim/internal/results/studies"
-	"github.com/compactsim/compactsim/internal/serving/needs"
+	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/store"
 )
 
 // stored returns a corpus whose sessions have their bodies in a store.

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/parallel"
-	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/serving/calls"
-	"github.com/compactsim/compactsim/internal/serving/client"
-	"github.com/compactsim/compactsim/internal/serving/needs"
-	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/calls"
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/needs"
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -54,7 +54,7 @@ func windowsOf(s *traces.Session) (list []ModelWindow) {
 		known = client.ForVersion(s.Version())
 	}
 	for _, model := range s.Models {
-		list = append(list, ModelWindow{model, loop.RecordedWindow(s, model, known.Window(model))})
+		list = append(list, ModelWindow{model, sim.RecordedWindow(s, model, known.Window(model))})
 	}
 	return list
 }
@@ -200,7 +200,7 @@ func (p *Plan) sight(s *traces.Session, dates []time.Time) *Sight {
 	x := &Sight{Digest: sessionDigest(s)}
 	table := calls.Of(s, p.Prices)
 	for _, at := range dates {
-		row := loop.Billed(s, p.Prices, at)
+		row := sim.Billed(s, p.Prices, at)
 		table.CountMisses(&row)
 		x.Billed = append(x.Billed, row)
 	}
@@ -320,7 +320,7 @@ func (p *Plan) RunPart(
 	for i := range cells {
 		cells[i] = d.Cells[i].result()
 	}
-	simulate := func(runner loop.Runner, configs []loop.Config, first int) error {
+	simulate := func(runner sim.Runner, configs []sim.Config, first int) error {
 		var keeping sync.Mutex
 		runner.Workers = p.Workers
 		runner.Skip = func(cell, session int) bool { return !mine(first+cell, r.sessions[session]) }
@@ -332,11 +332,11 @@ func (p *Plan) RunPart(
 		_, err := runner.Run(ctx, r.sessions, configs)
 		return err
 	}
-	err = simulate(loop.Runner{Cohorts: d.Cohorts(r.sessions)}, r.configs, 0)
+	err = simulate(sim.Runner{Cohorts: d.Cohorts(r.sessions)}, r.configs, 0)
 	plain, other := p.plainly(d)
 	if err = errors.Join(err, other); err == nil && plain != nil {
 		cells = append(cells, plainCell())
-		err = simulate(loop.Runner{}, []loop.Config{*plain}, len(d.Cells))
+		err = simulate(sim.Runner{}, []sim.Config{*plain}, len(d.Cells))
 	}
 	return cells, errors.Join(err, p.library.Err())
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/reading/synthetic"
-	"github.com/compactsim/compactsim/internal/results/studies"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 // madeCorpus returns long generated sessions.

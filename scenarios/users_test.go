@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/loop/users"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/users"
 	"github.com/compactsim/compactsim/traces"
 )
 

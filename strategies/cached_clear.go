@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/internal/serving/breaks"
+	"github.com/compactsim/compactsim/sim/breaks"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"

@@ -1,7 +1,7 @@
 package strategies
 
 import (
-	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"

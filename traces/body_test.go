@@ -5,11 +5,11 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/reading/store"
-	"github.com/compactsim/compactsim/internal/reading/synthetic"
-	"github.com/compactsim/compactsim/internal/serving/needs"
+	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/store"
+	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 // A body that a store has is loaded from there; one that it has lost is read again. What is asked of every session is

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/serving/promptcache"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/promptcache"
 )
 
 // secondOpinion bills what was sent by the simulator's own cache model, and returns an error that names the first call for

@@ -20,12 +20,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/internal/kit/files"
-	"github.com/compactsim/compactsim/internal/reading/synthetic"
-	"github.com/compactsim/compactsim/internal/report/charts"
+	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 func TestMain(m *testing.M) {
@@ -160,7 +160,7 @@ func alone(t *testing.T, args ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reports.Remark(&run.Workload, corpus, &chosen)
+	charts.Remark(&run.Workload, corpus, &chosen)
 	var b bytes.Buffer
 	if err := results.WriteRows(&b, run); err != nil {
 		t.Fatal(err)

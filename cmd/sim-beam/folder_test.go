@@ -14,7 +14,7 @@ import (
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/memfs"
 	"github.com/spf13/pflag"
 
-	"github.com/compactsim/compactsim/internal/loop"
+	"github.com/compactsim/compactsim/sim"
 )
 
 // With --force a run is replaced, and no file that another has put there.
@@ -65,11 +65,11 @@ func TestForceRemote(t *testing.T) {
 
 // A job whose worker found an invariant violated says so to the caller: the engine hands on the text alone.
 func TestInvariant(t *testing.T) {
-	_, err := launched(nil, fmt.Errorf("stacks, caused by:\nsession s: %w: a sum", loop.ErrInvariant))
-	if want := "the job failed: session s: invariant violated: a sum"; !errors.Is(err, loop.ErrInvariant) || err.Error() != want {
+	_, err := launched(nil, fmt.Errorf("stacks, caused by:\nsession s: %w: a sum", sim.ErrInvariant))
+	if want := "the job failed: session s: invariant violated: a sum"; !errors.Is(err, sim.ErrInvariant) || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	if _, err = launched(nil, errors.New("full error: lost")); errors.Is(err, loop.ErrInvariant) || err.Error() != "the job failed: lost" {
+	if _, err = launched(nil, errors.New("full error: lost")); errors.Is(err, sim.ErrInvariant) || err.Error() != "the job failed: lost" {
 		t.Error(err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/report/charts"
+	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -293,7 +293,7 @@ func (l *launch) join(ctx context.Context, plan *scenarios.Plan, names []string)
 		return err
 	}
 	out := l.recipe.Out
-	report := reports.Run(run, reports.Options{Split: true})
+	report := charts.Run(run, charts.Options{Split: true})
 	for _, f := range []struct {
 		name  string
 		write func(io.Writer) error
@@ -305,7 +305,7 @@ func (l *launch) join(ctx context.Context, plan *scenarios.Plan, names []string)
 		}},
 		{fitted, func(w io.Writer) error { _, err := w.Write(l.recipe.Profile); return err }},
 		{"report.txt", func(w io.Writer) error { return report.Write(w, "table") }},
-		{runFile, func(w io.Writer) error { return reports.Run(run, reports.Options{}).Write(w, "json") }},
+		{runFile, func(w io.Writer) error { return charts.Run(run, charts.Options{}).Write(w, "json") }},
 	} {
 		if f.name == fitted && len(l.recipe.Profile) == 0 {
 			continue
@@ -319,7 +319,7 @@ func (l *launch) join(ctx context.Context, plan *scenarios.Plan, names []string)
 			return err
 		}
 	}
-	return reports.Run(run, reports.Options{MaxCells: maxLines}).Write(l.stdout, "table")
+	return charts.Run(run, charts.Options{MaxCells: maxLines}).Write(l.stdout, "table")
 }
 
 // remark puts above the figures what was read and what was lost, as sim run does.
@@ -338,7 +338,7 @@ func (l *launch) remark(ctx context.Context, plan *scenarios.Plan, run *results.
 	}
 	chosen.Sessions, chosen.Of = make([]*traces.Session, all.Chosen), all.Of
 	chosen.Undated = all.Undated
-	reports.Remark(&run.Workload, &traces.Corpus{
+	charts.Remark(&run.Workload, &traces.Corpus{
 		Sessions: l.sessions.Sessions, Lines: all.Lines, BadLines: all.BadLines, Unread: all.Unread, Repeated: all.Repeated, Inherited: all.Inherited, Unsupported: all.Unsupported,
 		Problems: append(l.other.Problems, all.List...), NumProblems: len(l.other.Problems) + all.Problems,
 		Inputs: &traces.Inputs{Files: make([]traces.Input, all.Files), Dangling: l.other.Dangling, Passed: l.other.Passed},

@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim"
 )
 
 // usageError marks an error as the caller's: wrong flags, or requested files that do not exist.
@@ -63,7 +63,7 @@ func main() {
 	switch { // as in sim
 	case interrupted:
 		os.Exit(130)
-	case errors.Is(err, loop.ErrInvariant):
+	case errors.Is(err, sim.ErrInvariant):
 		os.Exit(4)
 	case errors.As(err, &wrong), errors.Is(err, scenarios.ErrContradiction), errors.Is(err, scenarios.ErrEvents):
 		os.Exit(2)

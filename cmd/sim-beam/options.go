@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/internal/kit/files"
-	"github.com/compactsim/compactsim/internal/reading/store"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces/store"
 )
 
 // options are the flags; they mean the same as in sim run.

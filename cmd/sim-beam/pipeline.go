@@ -14,9 +14,9 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/metrics"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
 
-	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/serving/profile"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -252,8 +252,8 @@ func launched(r beam.PipelineResult, err error) (beam.PipelineResult, error) {
 		}
 	}
 	text = strings.TrimSpace(text)
-	if before, after, ok := strings.Cut(text, loop.ErrInvariant.Error()); ok {
-		return r, fmt.Errorf("the job failed: %s%w%s", before, loop.ErrInvariant, after)
+	if before, after, ok := strings.Cut(text, sim.ErrInvariant.Error()); ok {
+		return r, fmt.Errorf("the job failed: %s%w%s", before, sim.ErrInvariant, after)
 	}
 	return r, fmt.Errorf("the job failed: %s", text)
 }

@@ -11,11 +11,11 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/compactsim/compactsim/internal/reading/store"
-	"github.com/compactsim/compactsim/internal/serving/needs"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/store"
 )
 
 // block is a worker's unit of work: the files of whole sessions and, in the simulation, the cells [From, To).

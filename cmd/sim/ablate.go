@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/internal/report/charts"
-	"github.com/compactsim/compactsim/internal/results/studies"
+	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
 // ablateFlags are the flags of sim ablate.
@@ -59,8 +59,8 @@ func (f *ablateFlags) ablate(cmd *cobra.Command, args []string) error {
 			return nil, err
 		}
 		return &found{out.Run,
-			func() report { return reports.Ablation(out) },
-			func() ([]reports.Drawing, error) { return reports.AblationDrawings(out), nil },
+			func() report { return charts.Ablation(out) },
+			func() ([]charts.Drawing, error) { return charts.AblationDrawings(out), nil },
 			func() error { return s.saveAblation(context.WithoutCancel(cmd.Context()), out) },
 		}, err
 	})
@@ -83,7 +83,7 @@ func (s *study) saveAblation(ctx context.Context, a *studies.Ablation) error {
 	if err := s.addRun(a.Run, nil); err != nil {
 		return err
 	}
-	s.folder.addReport(reportFile, reports.Ablation(a), "table")
-	s.folder.addReport(ablationFile, reports.Ablation(a), "csv")
+	s.folder.addReport(reportFile, charts.Ablation(a), "table")
+	s.folder.addReport(ablationFile, charts.Ablation(a), "csv")
 	return s.folder.save(ctx)
 }

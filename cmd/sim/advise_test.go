@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/reading/agenttest"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
 
 // bare writes n sessions of Claude Code with a number of calls each, whose lines have the usage or none, and no tools:

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/report/pseudonym"
+	"github.com/compactsim/compactsim/reports/pseudonym"
 	"github.com/compactsim/compactsim/sim/results"
 )
 

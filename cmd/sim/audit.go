@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/report/charts"
-	"github.com/compactsim/compactsim/internal/serving/calls"
-	"github.com/compactsim/compactsim/internal/serving/needs"
-	"github.com/compactsim/compactsim/internal/study/audit"
+	"github.com/compactsim/compactsim/reports/charts"
+	"github.com/compactsim/compactsim/sim/audit"
+	"github.com/compactsim/compactsim/sim/calls"
+	"github.com/compactsim/compactsim/sim/needs"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 )
@@ -94,8 +94,8 @@ func (f *auditFlags) chains(cmd *cobra.Command, args []string) error {
 		}
 		return &found{
 			run:      run,
-			document: func() report { return reports.Chains(run, cells, most) },
-			drawings: func() ([]reports.Drawing, error) { return reports.ChainDrawings(run, cells), nil },
+			document: func() report { return charts.Chains(run, cells, most) },
+			drawings: func() ([]charts.Drawing, error) { return charts.ChainDrawings(run, cells), nil },
 		}, err
 	}, f.onlyHere("misses", "excludes --compactions"))
 }
@@ -143,7 +143,7 @@ func (f *auditFlags) show(cmd *cobra.Command, corpus *traces.Corpus, prices *cos
 		}
 		o.Advice = advice.Line()
 	}
-	return errors.Join(report.Document(o).Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, reports.AuditDrawings(report)))
+	return errors.Join(report.Document(o).Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, charts.AuditDrawings(report)))
 }
 
 // onlyHere returns an error for a chart of a kind that only the other report has.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
-	"github.com/compactsim/compactsim/internal/report/charts"
+	"github.com/compactsim/compactsim/reports/charts"
 )
 
 // chartFlags say which pictures to draw, where and how.
@@ -25,7 +25,7 @@ type chartFlags struct {
 	kinds  []string // that the verb draws
 	out    string   // folder of the verb's files, "" for none
 	style  string
-	form   reports.Form
+	form   charts.Form
 }
 
 // bind binds the flags of a verb that draws some kinds of charts.
@@ -82,7 +82,7 @@ func (f *chartFlags) check() error {
 			errs = append(errs, fmt.Errorf("--chart %s: unknown kind %q%s", text, kind, nearest.Among(kind, f.kinds)))
 			continue
 		}
-		_, err := reports.ChartFormat(file)
+		_, err := charts.ChartFormat(file)
 		errs = append(errs, err, placeFor("--chart", file))
 	}
 	return errors.Join(errs...)
@@ -99,7 +99,7 @@ func (f *chartFlags) oneChart(strategies int) error {
 }
 
 // inFolder returns the drawings for the folder of --out: those of the main kind, which comes first, and of the kinds asked for.
-func (f *chartFlags) inFolder(drawings []reports.Drawing) (list []reports.Drawing) {
+func (f *chartFlags) inFolder(drawings []charts.Drawing) (list []charts.Drawing) {
 	for _, d := range drawings {
 		if d.Kind == drawings[0].Kind || slices.Contains(f.charts, d.Kind) {
 			list = append(list, d)
@@ -109,10 +109,10 @@ func (f *chartFlags) inFolder(drawings []reports.Drawing) (list []reports.Drawin
 }
 
 // draw draws the charts asked for into their files. The first drawing is the main one. If there is nothing to draw, it warns.
-func (f *chartFlags) draw(cmd *cobra.Command, drawings []reports.Drawing) error {
+func (f *chartFlags) draw(cmd *cobra.Command, drawings []charts.Drawing) error {
 	for _, text := range f.charts {
 		kind, file := f.kindAndFile(text)
-		at := slices.IndexFunc(drawings, func(d reports.Drawing) bool { return kind == "" || d.Kind == kind })
+		at := slices.IndexFunc(drawings, func(d charts.Drawing) bool { return kind == "" || d.Kind == kind })
 		if at < 0 {
 			say(cmd.ErrOrStderr(), "warning: %s is not drawn: there is nothing for a chart of this kind", cmp.Or(file, kind))
 			continue
@@ -121,7 +121,7 @@ func (f *chartFlags) draw(cmd *cobra.Command, drawings []reports.Drawing) error 
 			continue
 		}
 		list, err := f.made(drawings[at], file)
-		if errors.Is(err, reports.ErrTooSmall) {
+		if errors.Is(err, charts.ErrTooSmall) {
 			return usageError{fmt.Errorf("--size: %w", err)}
 		} else if err != nil {
 			say(cmd.ErrOrStderr(), "warning: %s is not drawn: %v", file, err)
@@ -149,8 +149,8 @@ const (
 )
 
 // made returns a picture and what lies beside it: its data and, on paper, its caption.
-func (f *chartFlags) made(d reports.Drawing, file string) ([]files.Member, error) {
-	format, err := reports.ChartFormat(file)
+func (f *chartFlags) made(d charts.Drawing, file string) ([]files.Member, error) {
+	format, err := charts.ChartFormat(file)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -210,16 +210,16 @@ func (f *chartFlags) checkForm() error {
 	case !paper && form.Millimetres > 0:
 		return fmt.Errorf("--size %s: needs --style paper", (*sizeFlag)(form))
 	case paper && form.Millimetres == 0:
-		form.Millimetres = reports.ColumnWidth
+		form.Millimetres = charts.ColumnWidth
 	}
 	return nil
 }
 
 // sizeFlag is the size of a form: WxH pixels, or a width on paper.
-type sizeFlag reports.Form
+type sizeFlag charts.Form
 
 // paperWidths are the widths on paper that have a name, mm.
-var paperWidths = map[string]float64{"column": reports.ColumnWidth, "page": reports.PageWidth}
+var paperWidths = map[string]float64{"column": charts.ColumnWidth, "page": charts.PageWidth}
 
 // String returns WxH or millimetres, or "" for no size.
 func (s *sizeFlag) String() string {

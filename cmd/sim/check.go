@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/kit/files"
-	"github.com/compactsim/compactsim/internal/report/charts"
-	"github.com/compactsim/compactsim/internal/report/check"
+	"github.com/compactsim/compactsim/reports/charts"
+	"github.com/compactsim/compactsim/reports/check"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -63,7 +63,7 @@ the same pseudonym everywhere: sim run, compare and report take it too.`,
 		"annotate lines and write the step summary for GitHub; on by default if GITHUB_ACTIONS is set")
 	flags.BoolVar(&f.update, "update", false, "rewrite the baseline")
 	flags.BoolVar(&f.init, "init", false, "write a first check file and stop")
-	f.charts.bind(cmd, reports.CheckKinds()...)
+	f.charts.bind(cmd, charts.CheckKinds()...)
 	f.keys.bind(cmd)
 	flags.StringVar(&f.keys.create, "new-anonymize-key", "", "make a key and write it into a new `FILE`")
 	f.read.bindReading(cmd)

@@ -14,9 +14,9 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/compactsim/compactsim/internal/kit/spec"
-	"github.com/compactsim/compactsim/internal/report/charts"
-	"github.com/compactsim/compactsim/internal/report/check"
-	"github.com/compactsim/compactsim/internal/report/pseudonym"
+	"github.com/compactsim/compactsim/reports/charts"
+	"github.com/compactsim/compactsim/reports/check"
+	"github.com/compactsim/compactsim/reports/pseudonym"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
@@ -63,7 +63,7 @@ func checkInput(
 		SessionsDigest: hide.name(run.Provenance.SessionsDigest), ScenarioDigest: digest,
 		Prices: table, Calls: run.Workload.Calls, Sessions: map[string]check.Session{}}
 	in.Lost, in.NumLost = lost(corpus, hide)
-	if n, text, first := reports.Uncounted(corpus); n > 0 {
+	if n, text, first := charts.Uncounted(corpus); n > 0 {
 		in.Uncounted, in.UncountedText = n, text+", as in session "+hide.name(first.ID)
 	}
 	in.Key = hide.keyName()

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/kit/files"
-	"github.com/compactsim/compactsim/internal/report/charts"
-	"github.com/compactsim/compactsim/internal/report/check"
+	"github.com/compactsim/compactsim/reports/charts"
+	"github.com/compactsim/compactsim/reports/check"
 )
 
 // publish writes a report to all requested outputs. It fails when the check does.
@@ -28,7 +28,7 @@ func (f *checkFlags) publish(cmd *cobra.Command, r *check.Report) error {
 			errs = append(errs, appendFile(summary, func(w io.Writer) error { return r.Write(w, "markdown") }))
 		}
 	}
-	return errors.Join(append(errs, f.charts.draw(cmd, reports.CheckDrawings(r)), r.Err())...)
+	return errors.Join(append(errs, f.charts.draw(cmd, charts.CheckDrawings(r)), r.Err())...)
 }
 
 // inRepository returns a path relative to the repository that a GitHub workflow

@@ -9,12 +9,12 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/parallel"
-	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/report/check"
-	"github.com/compactsim/compactsim/internal/serving/profile"
-	"github.com/compactsim/compactsim/internal/study/validate"
+	"github.com/compactsim/compactsim/reports/check"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/validate"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -23,7 +23,7 @@ import (
 type foretold struct {
 	ctx      context.Context
 	plan     scenarios.Plan
-	config   loop.Config
+	config   sim.Config
 	workers  int
 	sessions []*traces.Session
 	usd      map[string]float64 // predicted, by session
@@ -186,11 +186,11 @@ func (p *foretold) compacting(tokens float64) (map[string]float64, error) {
 		if err != nil {
 			return err
 		}
-		now, err := loop.NewLoop(p.config).Run(s)
+		now, err := sim.NewLoop(p.config).Run(s)
 		if err != nil {
 			return err
 		}
-		was, err := loop.NewLoop(other).Run(s)
+		was, err := sim.NewLoop(other).Run(s)
 		if now.N(results.Compactions)+was.N(results.Compactions) > 0 {
 			costs[i] = now.CostUSD() - was.CostUSD()
 		}

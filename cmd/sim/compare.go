@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/internal/report/compare"
-	"github.com/compactsim/compactsim/internal/report/pseudonym"
+	"github.com/compactsim/compactsim/reports/compare"
+	"github.com/compactsim/compactsim/reports/pseudonym"
 )
 
 // compareRunsFlags are the flags of sim compare.

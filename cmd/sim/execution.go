@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/internal/report/charts"
+	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
@@ -61,9 +61,9 @@ func (f *runFlags) open(cmd *cobra.Command, s *study, args []string) (err error)
 // found is what a verb has found out about the sessions of a study.
 type found struct {
 	run      *results.Run
-	document func() report                     // after the remarks of the run are complete
-	drawings func() ([]reports.Drawing, error) // the first is the main one
-	save     func() error                      // writes the files into the folder of the study
+	document func() report                    // after the remarks of the run are complete
+	drawings func() ([]charts.Drawing, error) // the first is the main one
+	save     func() error                     // writes the files into the folder of the study
 }
 
 // execute reads the sessions of a scenario, asks a question about them, and shows what was found. All
@@ -107,7 +107,7 @@ func (f *runFlags) draw(cmd *cobra.Command, s *study, out *found) error {
 // addRun adds what every folder of a run has. A folder with pseudonyms, that is with a key, has neither scenario nor profile.
 func (s *study) addRun(run *results.Run, key []byte) error {
 	s.folder.add(rowsFile, func(w io.Writer) error { return results.WriteRows(w, run) })
-	s.folder.setSummary(documentFile, reports.Run(run, reports.Options{}))
+	s.folder.setSummary(documentFile, charts.Run(run, charts.Options{}))
 	if key != nil {
 		return nil
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/results/studies"
-	"github.com/compactsim/compactsim/internal/study/audit"
+	"github.com/compactsim/compactsim/sim/audit"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
 // What sim explain says a session costs is what its row of sim run says, to within rounding. The samples

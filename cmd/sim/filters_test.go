@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/internal/reading/agenttest"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
 
 // filtering has a row for every verb that chooses among sessions: what it is called with besides a folder and the

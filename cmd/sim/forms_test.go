@@ -14,8 +14,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/compactsim/compactsim/internal/reading/agenttest"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
 
 // A form is another way in which the same recordings lie in a folder.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/files"
-	"github.com/compactsim/compactsim/internal/reading/synthetic"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 // genFlags say which sessions to generate, as the flags of sim traces gen.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/compactsim/compactsim/internal/reading/synthetic"
+	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 // sampleSession returns a session of the samples, of some hundred lines.

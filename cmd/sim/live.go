@@ -14,14 +14,14 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/reading/texts"
-	"github.com/compactsim/compactsim/internal/serving/live"
-	"github.com/compactsim/compactsim/internal/serving/summarizer"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/live"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/summarizer"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/texts"
 )
 
 // liveCalls are the real calls of a run: those made now and those stored.
@@ -52,7 +52,7 @@ func (f *liveFlags) live(plan *scenarios.Plan, corpus *traces.Corpus) (*liveCall
 	if plan.Workers == 0 && f.asks() {
 		plan.Workers = f.Concurrency
 	}
-	plan.Summarize = func(_ string, stub *summarizer.Stub) loop.Summarizer { return c.summarizer(stub, false) }
+	plan.Summarize = func(_ string, stub *summarizer.Stub) sim.Summarizer { return c.summarizer(stub, false) }
 	return c, nil
 }
 
@@ -71,7 +71,7 @@ func (c *liveCalls) open(prices pricesNow) (err error) {
 }
 
 // summarizer returns a summariser with the stub of a cell.
-func (c *liveCalls) summarizer(stub *summarizer.Stub, dry bool) loop.Summarizer {
+func (c *liveCalls) summarizer(stub *summarizer.Stub, dry bool) sim.Summarizer {
 	opts := c.opts
 	opts.Stub, opts.Dry = stub, dry
 	return live.New(opts)
@@ -145,7 +145,7 @@ var errNoCalls = errors.New("cancelled: no calls made")
 func (c *liveCalls) estimate(ctx context.Context, plan *scenarios.Plan, corpus *traces.Corpus) (live.Report, error) {
 	dry := *plan
 	dry.Done, dry.Workers = nil, 0
-	dry.Summarize = func(_ string, stub *summarizer.Stub) loop.Summarizer { return c.summarizer(stub, true) }
+	dry.Summarize = func(_ string, stub *summarizer.Stub) sim.Summarizer { return c.summarizer(stub, true) }
 	if _, err := dry.Run(ctx, corpus); err != nil {
 		return live.Report{}, fmt.Errorf("estimate the real calls: %w", c.advised(ctx, err))
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/internal/serving/live"
+	"github.com/compactsim/compactsim/sim/live"
 )
 
 // summarizeStub is --summarizer for sizes drawn from a distribution; its other values are the modes of cassettes.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/serving/live"
+	"github.com/compactsim/compactsim/sim/live"
 )
 
 // Calls that the server refuses are told on standard error and in a note with its

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/serving/live"
+	"github.com/compactsim/compactsim/sim/live"
 )
 
 // What was sent is told apart from what was answered.

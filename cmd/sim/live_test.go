@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/compactsim/compactsim/internal/serving/live"
+	"github.com/compactsim/compactsim/sim/live"
 )
 
 // liveKey is what no file and no message may hold.

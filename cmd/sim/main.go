@@ -22,10 +22,10 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
-	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/report/check"
-	"github.com/compactsim/compactsim/internal/serving/live"
+	"github.com/compactsim/compactsim/reports/check"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/live"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -67,7 +67,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return exitInterrupted
 	case errors.Is(err, check.ErrFailed):
 		return exitCheck
-	case errors.Is(err, loop.ErrInvariant):
+	case errors.Is(err, sim.ErrInvariant):
 		return exitInvariant
 	case errors.As(err, &refused) && refused.Fatal():
 		return exitUsage

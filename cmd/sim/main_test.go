@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/compactsim/compactsim/internal/reading/synthetic"
+	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 func TestMain(m *testing.M) {

@@ -19,7 +19,7 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/internal/kit/parallel"
-	"github.com/compactsim/compactsim/internal/report/charts"
+	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/sim/results"
 )
 
@@ -223,7 +223,7 @@ func (o *outFolder) setSummary(name string, r report) {
 }
 
 // addCharts adds the drawings in a subfolder, each with its data. One that cannot be drawn is left out with a warning.
-func (o *outFolder) addCharts(drawings []reports.Drawing) {
+func (o *outFolder) addCharts(drawings []charts.Drawing) {
 	made, errs := make([][]files.Member, len(drawings)), make([]error, len(drawings))
 	parallel.Each(0, len(drawings), func(i int) {
 		made[i], errs[i] = o.flags.made(drawings[i], drawings[i].Name+"."+o.flags.format())
@@ -280,7 +280,7 @@ func (o *outFolder) earlier() []string {
 	}
 	return slices.DeleteFunc(listed.Files, func(name string) bool {
 		dir, base := path.Split(name)
-		chart := dir == chartFolder+"/" && (slices.Contains(reports.ChartFormats(), strings.TrimPrefix(path.Ext(base), ".")) ||
+		chart := dir == chartFolder+"/" && (slices.Contains(charts.ChartFormats(), strings.TrimPrefix(path.Ext(base), ".")) ||
 			strings.HasSuffix(base, dataEnd) || strings.HasSuffix(base, captionEnd))
 		return !chart && !slices.Contains(besideSummary, name)
 	})

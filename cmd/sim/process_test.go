@@ -16,7 +16,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"github.com/compactsim/compactsim/internal/reading/synthetic"
+	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 // process returns sim as a program of its own: this test binary under the name

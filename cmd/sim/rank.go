@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/compactsim/compactsim/internal/report/charts"
+	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -26,7 +26,7 @@ A place is a range: what chance leaves open of the order.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.rank(cmd, args) },
 	}
 	f.bindCells(cmd)
-	f.output.chartFlags.bind(cmd, reports.TuningKinds()...)
+	f.output.chartFlags.bind(cmd, charts.TuningKinds()...)
 	cmd.Flags().BoolVar(&f.all, "all", false, "list every strategy, and why some are not ranked")
 	cmd.Flags().Lookup("strategy").DefValue = strategies.AllStrategies
 	return cmd
@@ -45,8 +45,8 @@ func (f *rankFlags) rank(cmd *cobra.Command, args []string) error {
 		}
 		return &found{
 			run:      out.Run,
-			document: func() report { return reports.Ranking(out, f.all) },
-			drawings: func() ([]reports.Drawing, error) { return reports.RankingCharts(out), nil },
+			document: func() report { return charts.Ranking(out, f.all) },
+			drawings: func() ([]charts.Drawing, error) { return charts.RankingCharts(out), nil },
 		}, err
 	})
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/reading/store"
-	"github.com/compactsim/compactsim/internal/reading/synthetic"
-	"github.com/compactsim/compactsim/internal/report/charts"
+	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/store"
+	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
 // readFlags are the flags of every verb that reads recordings.
@@ -189,7 +189,7 @@ func (f *readFlags) read(cmd *cobra.Command, paths []string) (c *traces.Corpus, 
 	}
 	stop()
 	if err == nil && f.strict {
-		if _, text, first := reports.Uncounted(c); first != nil {
+		if _, text, first := charts.Uncounted(c); first != nil {
 			err = errors.Join(traces.Problem{File: first.Files[0], Text: fmt.Sprintf("session %s: %s", first.ID, text)}, c.Close())
 		}
 	}
@@ -275,7 +275,7 @@ func (f *readFlags) remark(cmd *cobra.Command, w *results.Workload, c *traces.Co
 	if f.origin != "" {
 		w.Remarks = append(w.Remarks, f.origin)
 	}
-	reports.Remark(w, c, &f.selection)
+	charts.Remark(w, c, &f.selection)
 }
 
 // remarks says where discovered sessions come from, which of them passed the
@@ -285,7 +285,7 @@ func (f *readFlags) remarks(c *traces.Corpus) []string {
 	if f.origin != "" {
 		list = append(list, f.origin)
 	}
-	return append(list, reports.Reading(c, &f.selection)...)
+	return append(list, charts.Reading(c, &f.selection)...)
 }
 
 // made takes the sessions that a plan makes in place of recordings.

@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/report/charts"
-	"github.com/compactsim/compactsim/internal/report/pseudonym"
-	"github.com/compactsim/compactsim/internal/results/studies"
+	"github.com/compactsim/compactsim/reports/charts"
+	"github.com/compactsim/compactsim/reports/pseudonym"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/traces"
 )
 
@@ -92,7 +92,7 @@ func (f *reportFlags) stored(cmd *cobra.Command, dir string, key []byte) error {
 	if err != nil {
 		return usageError{err}
 	}
-	return writeOr(cmd, f.file, func(w io.Writer) error { return anonymous(key, run, reports.PageParts{}).Write(w, f.format) })
+	return writeOr(cmd, f.file, func(w io.Writer) error { return anonymous(key, run, charts.PageParts{}).Write(w, f.format) })
 }
 
 // pageFor is placeFor for a page, which is HTML whatever the extension of its name.
@@ -122,12 +122,12 @@ func finished(cmd *cobra.Command) error {
 }
 
 // anonymous makes the document of a page, with pseudonyms if key is not nil.
-func anonymous(key []byte, run *results.Run, parts reports.PageParts) *document.Document {
+func anonymous(key []byte, run *results.Run, parts charts.PageParts) *document.Document {
 	if key == nil {
-		return reports.Page(run, parts)
+		return charts.Page(run, parts)
 	}
 	parts.Scenario, parts.Labels = "", nil
-	return reports.Page(hidden(key, run, parts.Calls, parts.Chains), parts)
+	return charts.Page(hidden(key, run, parts.Calls, parts.Chains), parts)
 }
 
 // hidden returns run with pseudonyms, which it puts into its calls and compactions too; run itself if key is nil.
@@ -157,7 +157,7 @@ func hidden(key []byte, run *results.Run, calls []results.CellCalls, chains []st
 }
 
 // parts returns what a page has beside the figures of a run over the sessions of s.
-func (s *study) parts(ctx context.Context, run *results.Run) (parts reports.PageParts, err error) {
+func (s *study) parts(ctx context.Context, run *results.Run) (parts charts.PageParts, err error) {
 	parts.Chosen = map[string]string{}
 	advised := *s.plan
 	advised.Summarize = nil // advice uses the stub: nobody agreed to pay for it

@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/report/charts"
-	"github.com/compactsim/compactsim/internal/results/studies"
-	"github.com/compactsim/compactsim/internal/serving/live"
-	"github.com/compactsim/compactsim/internal/serving/profile"
+	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/live"
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/studies"
 	"github.com/compactsim/compactsim/strategies"
 )
 
@@ -95,7 +95,7 @@ sim scenarios show reference prints the manual. Lists are swept, and flags overr
 	f.bindCells(cmd, "table", "markdown", "csv", "json") // sim report writes pages
 	cmd.Flags().Lookup("quiet").Usage = "print the table alone"
 	f.live.bind(cmd, &f.read.discover.yes)
-	f.output.bind(cmd, "run", reports.RunKinds()...)
+	f.output.bind(cmd, "run", charts.RunKinds()...)
 	f.keys.bind(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.split, "split", false, "show cost by token class and by source")
@@ -124,18 +124,18 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		follow := sync.OnceValue(func() *followed { return s.follow(cmd.Context(), run, key, err != nil) })
 		return &found{run,
 			func() report {
-				d := reports.Run(hidden(key, run, nil, nil), reports.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()})
+				d := charts.Run(hidden(key, run, nil, nil), charts.Options{Split: f.split, PerSession: f.perSession, MaxCells: f.most()})
 				if f.read.quiet && err == nil { // an interrupted run says so
 					d.Alone()
 				}
 				return d
 			},
-			func() ([]reports.Drawing, error) {
+			func() ([]charts.Drawing, error) {
 				if s.folder == nil && !f.output.wants("context", "hit") {
-					return reports.Charts(hidden(key, run, nil, nil), nil), nil
+					return charts.Charts(hidden(key, run, nil, nil), nil), nil
 				}
 				seen := follow()
-				return reports.Charts(seen.run, seen.calls), seen.err
+				return charts.Charts(seen.run, seen.calls), seen.err
 			},
 			func() error { return s.save(cmd, follow(), key, made, err != nil) },
 		}, err
@@ -206,8 +206,8 @@ func (s *study) save(cmd *cobra.Command, seen *followed, key []byte, made *live.
 	if err := s.addRun(seen.run, key); err != nil {
 		return err
 	}
-	o.addReport(reportFile, reports.Run(seen.run, reports.Options{Split: true}), "table")
-	o.addReport(chainsFile, reports.Chains(seen.run, seen.chains, 0), "csv")
+	o.addReport(reportFile, charts.Run(seen.run, charts.Options{Split: true}), "table")
+	o.addReport(chainsFile, charts.Chains(seen.run, seen.chains, 0), "csv")
 	if made != nil && key == nil {
 		o.add(liveFile, document.Indented(made))
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/document"
 	"github.com/compactsim/compactsim/internal/kit/files"
 	"github.com/compactsim/compactsim/internal/kit/nearest"
-	"github.com/compactsim/compactsim/internal/serving/client"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/client"
 	"github.com/compactsim/compactsim/strategies"
 )
 

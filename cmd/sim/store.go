@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/reading/store"
-	"github.com/compactsim/compactsim/internal/serving/needs"
+	"github.com/compactsim/compactsim/sim/needs"
+	"github.com/compactsim/compactsim/traces/store"
 )
 
 // storeFolder returns the folder of parsed sessions.

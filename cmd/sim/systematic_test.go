@@ -18,11 +18,11 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/reading/agenttest"
-	"github.com/compactsim/compactsim/internal/report/charts"
+	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
 
 // untold are changes that nothing in a log gives away: no other count holds these, so that they look like those of a
@@ -261,7 +261,7 @@ func billOf(t *testing.T, prices *costmodel.Table, name string, text []byte) (us
 			bill(s.Summaries[i].Model, s.Start, s.Summaries[i].Usage)
 		}
 	}
-	if n, _, _ := reports.Uncounted(c); n > 0 {
+	if n, _, _ := charts.Uncounted(c); n > 0 {
 		told = "uncounted calls"
 	}
 	if _, n := lost(c, hiding{}); n > 0 {

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/reading/agenttest"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
 
 // total is what a verb tells of a folder: its bill, USD, and how many sessions that is of.

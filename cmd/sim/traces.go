@@ -10,8 +10,8 @@ import (
 
 	"github.com/compactsim/compactsim/costmodel"
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/loop"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
@@ -39,17 +39,17 @@ func (f *traceFlags) bind(cmd *cobra.Command, formats ...string) {
 // scenario, at the prices of the flags, and the plan that made it.
 func (f *traceFlags) configured(
 	plan scenarios.Plan, strategy string, set ...string,
-) (loop.Config, *scenarios.Plan, error) {
+) (sim.Config, *scenarios.Plan, error) {
 	var err error
 	if plan.Prices, err = f.prices.table(); err != nil {
-		return loop.Config{}, nil, err
+		return sim.Config{}, nil, err
 	}
 	if plan.Registry, err = strategies.Builtin(); err != nil {
-		return loop.Config{}, nil, err
+		return sim.Config{}, nil, err
 	}
 	config, err := plan.Config(strategy, set)
 	if err != nil {
-		return loop.Config{}, nil, usageError{err}
+		return sim.Config{}, nil, usageError{err}
 	}
 	return config, &plan, nil
 }
@@ -196,7 +196,7 @@ func sessionSheet(corpus *traces.Corpus, prices *costmodel.Table, machine bool) 
 	var rows []*listed
 	var total results.Row
 	for _, session := range corpus.Sessions {
-		s := &listed{session, loop.Billed(session, prices, time.Time{})}
+		s := &listed{session, sim.Billed(session, prices, time.Time{})}
 		rows = append(rows, s)
 		total.Add(&s.bill)
 	}

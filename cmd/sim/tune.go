@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/compactsim/compactsim/internal/report/charts"
-	"github.com/compactsim/compactsim/internal/results/studies"
+	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/scenarios"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/studies"
 )
 
 // tuneFlags are the flags of sim tune.
@@ -36,7 +36,7 @@ may be chance. --chart front=FILE shows what each setting costs and forgets.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.tune(cmd, args) },
 	}
 	f.bindCells(cmd)
-	f.output.chartFlags.bind(cmd, reports.TuningKinds()...)
+	f.output.chartFlags.bind(cmd, charts.TuningKinds()...)
 	flags := cmd.Flags()
 	flags.StringVar(&f.search.Objective, "objective", results.NameCost, "`METRIC` to improve")
 	flags.IntVar(&f.search.Budget, "budget", 50, "try at most `N` settings")
@@ -54,8 +54,8 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) error {
 		out.Command = f.again(cmd, args, out.Settings)
 		return &found{
 			run:      out.Run,
-			document: func() report { return reports.Tuning(out) },
-			drawings: func() ([]reports.Drawing, error) { return reports.TuningCharts(out), nil },
+			document: func() report { return charts.Tuning(out) },
+			drawings: func() ([]charts.Drawing, error) { return charts.TuningCharts(out), nil },
 		}, err
 	}, f.search.Check())
 }

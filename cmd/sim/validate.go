@@ -8,13 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/compactsim/compactsim/costmodel"
-	"github.com/compactsim/compactsim/internal/loop"
-	"github.com/compactsim/compactsim/internal/loop/learning"
-	"github.com/compactsim/compactsim/internal/report/charts"
-	"github.com/compactsim/compactsim/internal/serving/profile"
-	"github.com/compactsim/compactsim/internal/study/validate"
+	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/learning"
+	"github.com/compactsim/compactsim/sim/profile"
 	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/validate"
 	"github.com/compactsim/compactsim/strategies"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -87,12 +87,12 @@ func (f *validateFlags) run(cmd *cobra.Command, args []string) error {
 		if err != nil {
 			return err
 		}
-		return errors.Join(report.Document().Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, reports.ValidationDrawings(report)))
+		return errors.Join(report.Document().Write(cmd.OutOrStdout(), f.format), f.charts.draw(cmd, charts.ValidationDrawings(report)))
 	})
 }
 
 func (f *validateFlags) validate(
-	cmd *cobra.Command, config loop.Config, sessions []*traces.Session,
+	cmd *cobra.Command, config sim.Config, sessions []*traces.Session,
 ) (*validate.Report, error) {
 	config.Profile = nil
 	o := validate.Options{
@@ -110,7 +110,7 @@ func (f *validateFlags) validate(
 	}
 	if p != nil {
 		o.Config, o.Profile = config.WithProfile(p), p.Name
-		o.DrawnFor = func(_ *traces.Session, seed uint64) loop.Config { return validate.Drawn(config, p, seed) }
+		o.DrawnFor = func(_ *traces.Session, seed uint64) sim.Config { return validate.Drawn(config, p, seed) }
 		o.Model += " with " + strings.Join(p.Switches.Names(), ", ")
 		if !slices.ContainsFunc(sessions, func(s *traces.Session) bool { return !agents.Automatic(s) }) {
 			o.Model = "OpenAI's cache with " + strings.Join(p.Codex.Switches.Names(), ", ")

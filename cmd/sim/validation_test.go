@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/serving/promptcache"
+	"github.com/compactsim/compactsim/sim/promptcache"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
 )

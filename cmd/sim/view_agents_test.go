@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/reading/agenttest"
 	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
 
 // everyAgent writes two sessions of each agent into a folder.

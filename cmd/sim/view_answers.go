@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/compactsim/compactsim/internal/kit/document"
-	"github.com/compactsim/compactsim/internal/report/charts"
-	"github.com/compactsim/compactsim/internal/study/explain"
+	"github.com/compactsim/compactsim/reports/charts"
 	"github.com/compactsim/compactsim/scenarios"
+	"github.com/compactsim/compactsim/sim/explain"
 	"github.com/compactsim/compactsim/sim/results"
 	"github.com/compactsim/compactsim/traces"
 	"github.com/compactsim/compactsim/traces/agents"
@@ -140,7 +140,7 @@ func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document
 	if err != nil {
 		return nil, err
 	}
-	parts := reports.PageParts{Chosen: map[string]string{}, Calls: calls, Labels: labelsOf(chosen.Sessions), Scenario: string(scenario),
+	parts := charts.PageParts{Chosen: map[string]string{}, Calls: calls, Labels: labelsOf(chosen.Sessions), Scenario: string(scenario),
 		Verdict: document.List{}} // what to set has a card of its own
 	for _, c := range run.Cells {
 		switch c.Strategy {
@@ -153,7 +153,7 @@ func (v *viewer) document(ctx context.Context, ask *viewAsk) (*document.Document
 	for _, agent := range agentsOf(chosen.Sessions) {
 		parts.Agents = append(parts.Agents, agents.Of(agent).Title)
 	}
-	d := reports.Page(run, parts)
+	d := charts.Page(run, parts)
 	how := []document.Block{document.Raw(v.command(ask, chosen.Sessions))}
 	if text := inClient(chosen.Sessions, ask.Dials); text != "" && ask.Strategy == "own" {
 		how = append(how, document.Text{Text: "In the client:"}, document.Raw(text))

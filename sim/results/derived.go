@@ -3,8 +3,8 @@ package results
 import (
 	"cmp"
 
-	"github.com/compactsim/compactsim/internal/results/confusion"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results/confusion"
 )
 
 // ratio makes m the ratio of the sums of two figures, without a sample when the base is zero.

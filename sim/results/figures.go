@@ -2,8 +2,8 @@ package results
 
 import (
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
-	"github.com/compactsim/compactsim/internal/results/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results/recall"
 )
 
 // ID is the place of a figure in a row.

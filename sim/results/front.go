@@ -3,7 +3,7 @@ package results
 import (
 	"math"
 
-	"github.com/compactsim/compactsim/internal/results/recall"
+	"github.com/compactsim/compactsim/sim/results/recall"
 )
 
 // Front is what the best schedules of full compaction reach in cost and recall for a

@@ -1,6 +1,6 @@
 package results
 
-import "github.com/compactsim/compactsim/internal/results/recall"
+import "github.com/compactsim/compactsim/sim/results/recall"
 
 // needsOf returns what is forgotten, as a part of the row.
 func needsOf(r *Row) *recall.Needs { return (*recall.Needs)(r.Figures[Needs:]) }

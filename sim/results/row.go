@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/compactsim/compactsim/internal/results/confusion"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results/confusion"
 )
 
 // Class is a token class that is billed at its own price.

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/compactsim/compactsim/internal/kit/jsonlines"
-	"github.com/compactsim/compactsim/internal/results/confusion"
-	"github.com/compactsim/compactsim/internal/results/recall"
 	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/sim/results/recall"
 )
 
 // rowForm is the encoded form of a row, breaksForm that of its breaks alone.

@@ -3,27 +3,27 @@
 //
 //	corpus, err := agents.Read(ctx, traces.Options{}, "recordings")
 //
-// A new agent is a folder under internal/reading, which describes it and reads
+// A new agent is a folder under traces/internal, which describes it and reads
 // its files, and a line in the list below.
 package agents
 
 import (
 	"slices"
 
-	"github.com/compactsim/compactsim/internal/reading/atif"
-	"github.com/compactsim/compactsim/internal/reading/claudecode"
-	"github.com/compactsim/compactsim/internal/reading/cline"
-	"github.com/compactsim/compactsim/internal/reading/codex"
-	"github.com/compactsim/compactsim/internal/reading/copilot"
-	"github.com/compactsim/compactsim/internal/reading/dsh"
-	"github.com/compactsim/compactsim/internal/reading/gemini"
-	"github.com/compactsim/compactsim/internal/reading/kimi"
-	"github.com/compactsim/compactsim/internal/reading/opencode"
-	"github.com/compactsim/compactsim/internal/reading/otel"
-	"github.com/compactsim/compactsim/internal/reading/pi"
-	"github.com/compactsim/compactsim/internal/reading/qwen"
-	"github.com/compactsim/compactsim/internal/reading/reqlog"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/internal/atif"
+	"github.com/compactsim/compactsim/traces/internal/claudecode"
+	"github.com/compactsim/compactsim/traces/internal/cline"
+	"github.com/compactsim/compactsim/traces/internal/codex"
+	"github.com/compactsim/compactsim/traces/internal/copilot"
+	"github.com/compactsim/compactsim/traces/internal/dsh"
+	"github.com/compactsim/compactsim/traces/internal/gemini"
+	"github.com/compactsim/compactsim/traces/internal/kimi"
+	"github.com/compactsim/compactsim/traces/internal/opencode"
+	"github.com/compactsim/compactsim/traces/internal/otel"
+	"github.com/compactsim/compactsim/traces/internal/pi"
+	"github.com/compactsim/compactsim/traces/internal/qwen"
+	"github.com/compactsim/compactsim/traces/internal/reqlog"
 )
 
 // list are the built-in agents. The first stands for unknown agents, and its reader

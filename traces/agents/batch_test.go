@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/reading/agenttest"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
 
 // related writes recordings that have much to do with each other, far apart in the order of names:

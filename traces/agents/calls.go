@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/compactsim/compactsim/internal/reading/assembly"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
 
 // Conversation is what a program that keeps no log knows of one of its sessions.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/reading/agenttest"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents/agenttest"
 )
 
 // has is what the reader of an agent finds in a generated session.

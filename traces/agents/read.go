@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/compactsim/compactsim/internal/kit/parallel"
-	"github.com/compactsim/compactsim/internal/reading/assembly"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/internal/assembly"
 )
 
 // Read reads the recordings under paths: files, folders and "-". A file that no

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/compactsim/compactsim/internal/reading/store"
 	"github.com/compactsim/compactsim/sim/prompt"
 	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/store"
 )
 
 // sizes is an index: how much was said in each block.

@@ -1,0 +1,261 @@
+package charts
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/results/studies"
+)
+
+// topRanked is the number of strategies of a ranking that are shown besides the agent's own.
+const topRanked = 12
+
+// Ranking reports strategies in order: the best and the agent's own, or all of them. CSV has a row for each strategy
+// and view.
+func Ranking(r *studies.Ranking, all bool) *document.Document {
+	first := &r.Windows[0]
+	most := topRanked
+	if all {
+		most = math.MaxInt
+	}
+	d := &document.Document{
+		Title: "Strategies of other programs, ranked", Head: append(headLines(r.Run), comparedTexts(r.Windows)...),
+		Data: func() *document.Table { return rankingData(r) },
+	}
+	add := func(x *document.Table) {
+		if len(x.Rows) > 0 {
+			d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{x}})
+		}
+	}
+	add(rankingTable("", first, first.Standings, most))
+	add(rankingGroups(slices.Concat(r.Windows[1:], r.Kinds, r.Servers), first.Standings, most))
+	if all {
+		add(rankingTable("Schedules that no program runs as they are, by themselves", first, first.Idealised, most))
+		ended := &document.Table{Title: "Without a place: they end sessions that the agent's own strategy brings to their end",
+			Columns: document.Left("STRATEGY", "WINDOW", "SESSIONS", "CALLS NOT ANSWERED")}
+		for _, v := range r.Windows {
+			for _, e := range v.Ended {
+				ended.Rows = append(ended.Rows, []any{e.Strategy, v.Name, e.Sessions, e.Calls})
+			}
+		}
+		add(ended)
+		idle := &document.Table{Title: "Not run", Columns: document.Left("STRATEGY", "WHY")}
+		for _, x := range r.NotRun {
+			idle.Rows = append(idle.Rows, []any{x.Strategy, x.Reason})
+		}
+		add(idle)
+	} else if hidden := hiddenText(r, most); hidden != "" {
+		d.Notes = append(d.Notes, "not shown: "+hidden+"; --all lists them, with reasons")
+	}
+	d.Notes = append(d.Notes,
+		"PLACE a–b: a − 1 strategies are shown to cost less, and b − 1 may, as all pairs are judged together, session by session (Holm). "+
+			"In brackets: the same a, by that figure. VS OWN: cost against the agent's own strategy. WAIT: waiting that it adds, negative "+
+			"where shorter contexts answer sooner."+regretText(first),
+		rankingKey(r))
+	d.Notes = append(append(d.Notes, r.Lost...), "", errorLine(r.Run))
+	return d
+}
+
+// regretText says what REGRET is measured from, and how near to it a schedule came.
+func regretText(v *studies.View) string {
+	if v.FoundUSD == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" REGRET: cost above %s, below which no schedule of full compactions comes; the best one that was found, with the "+
+		"future known, costs %s.", document.USD(v.LeastUSD, 2), document.USD(v.FoundUSD, 2))
+}
+
+// hiddenText counts what the short form leaves out.
+func hiddenText(r *studies.Ranking, most int) string {
+	first, more := &r.Windows[0], 0
+	for i := range first.Standings {
+		if i >= most && !first.Standings[i].Own {
+			more++
+		}
+	}
+	var list []string
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{more, "more in this order"}, {len(first.Idealised), "idealised"}, {len(first.Ended), "that end sessions early"}, {len(r.NotRun), "not run"}} {
+		if x.n > 0 {
+			list = append(list, document.Whole(x.n)+" "+x.what)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// rankingKey says what the names of groups stand for, of several that stand for the same once.
+func rankingKey(r *studies.Ranking) string {
+	text := fmt.Sprintf("Groups of fewer than %d acting sessions have no order", studies.LeastActing)
+	if len(r.Kinds) > 0 {
+		text += "; kinds and servers are at a window of " + r.Windows[len(r.Windows)-1].Name
+	}
+	groups, names := slices.Concat(r.Kinds, r.Servers), ""
+	for i, v := range groups {
+		if v.About == "" {
+			continue
+		}
+		if names += v.Name; i+1 < len(groups) && groups[i+1].About == v.About {
+			names += ", "
+			continue
+		}
+		text, names = text+"; "+names+": "+v.About, ""
+	}
+	return text + "."
+}
+
+// comparedTexts says on what each window compares strategies, and what is left out for whom.
+func comparedTexts(windows []studies.View) (list []string) {
+	names := ""
+	for i := range windows {
+		text := comparedText(&windows[i])
+		if names += windows[i].Name; i+1 < len(windows) && comparedText(&windows[i+1]) == text {
+			names += ", "
+			continue
+		}
+		list, names = append(list, "window "+names+": "+text), ""
+	}
+	return list
+}
+
+func comparedText(v *studies.View) string {
+	text := fmt.Sprintf("compared on %s of %s, ranked on the %s in which a strategy acts", document.Count(v.Calls, "call"),
+		document.Count(v.Sessions, "session"), document.Whole(v.Acting))
+	if !v.Ordered() {
+		text += ", too few for an order"
+	}
+	if v.Over > 0 {
+		text += fmt.Sprintf("; left out: %s of %s that the agent's own strategy ends early", document.Count(v.OverCalls, "call"), document.Count(v.Over, "session"))
+	}
+	if v.Unpriced > 0 {
+		text += fmt.Sprintf("; left out: %s with models without a price", document.Count(v.Unpriced, "session"))
+	}
+	return text
+}
+
+// placed is the first place of a strategy, or a dash where there is no order.
+func placed(p studies.Place) string {
+	if p.First == 0 {
+		return "–"
+	}
+	return document.Whole(p.First)
+}
+
+// placeRange is all that chance leaves open of a place.
+func placeRange(p studies.Place) string {
+	if p.Last <= p.First {
+		return placed(p)
+	}
+	return placed(p) + "–" + document.Whole(p.Last)
+}
+
+// ranked is a standing with its view.
+type ranked struct {
+	*studies.Standing
+	view  *studies.View
+	ideal bool
+}
+
+// rankingColumns are the columns of standings. A column without a title is for machines alone.
+func rankingColumns() []document.ColumnOf[ranked] {
+	column := func(name, title string, right bool, of func(ranked) any) document.ColumnOf[ranked] {
+		return document.ColumnOf[ranked]{Column: document.Column{Name: name, Title: title, Right: right}, Of: of}
+	}
+	figure := func(v float64, text string) any { // nothing where it is not known
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+		return document.Cell{Value: v, Text: text}
+	}
+	place := func(n int) any { // nothing where there is no order
+		if n == 0 {
+			return nil
+		}
+		return n
+	}
+	return []document.ColumnOf[ranked]{
+		column("view", "", false, func(s ranked) any { return s.view.Name }),
+		column("acting_sessions", "", true, func(s ranked) any { return s.view.Acting }),
+		column("place", "PLACE", true, func(s ranked) any { return document.Cell{Value: place(s.Place.First), Text: placeRange(s.Place)} }),
+		column("place_last", "", true, func(s ranked) any { return place(s.Place.Last) }),
+		column("strategy", "STRATEGY", false, func(s ranked) any { return s.Strategy }),
+		column("idealised", "", false, func(s ranked) any { return s.ideal }),
+		column("cost_usd", "COST", true, func(s ranked) any { return figure(s.CostUSD, document.USD(s.CostUSD, 2)) }),
+		column("vs_own", "VS OWN", true, func(s ranked) any { return figure(s.VsOwn, document.SignedPercent(s.VsOwn)) }),
+		column("needed_recall", "RECALL", true, func(s ranked) any {
+			return figure(s.Recall, document.Percent(s.Recall)+" ("+placed(s.PlaceRecall)+")")
+		}),
+		column("place_recall", "", true, func(s ranked) any { return place(s.PlaceRecall.First) }),
+		column("added_latency_seconds", "WAIT", true, func(s ranked) any {
+			return figure(s.WaitSeconds, document.Seconds(s.WaitSeconds)+" ("+placed(s.PlaceWait)+")")
+		}),
+		column("place_wait", "", true, func(s ranked) any { return place(s.PlaceWait.First) }),
+		column("regret_usd", "REGRET", true, func(s ranked) any { return figure(s.RegretUSD, document.USD(s.RegretUSD, 2)) }),
+		column("why", "WHY", false, func(s ranked) any { return s.Why }),
+	}
+}
+
+// rankingTable has the best of a list, and the agent's own strategy.
+func rankingTable(title string, v *studies.View, list []studies.Standing, most int) *document.Table {
+	var rows []ranked
+	for i := range list {
+		if i < most || list[i].Own {
+			rows = append(rows, ranked{Standing: &list[i], view: v})
+		}
+	}
+	t := document.TableOf(rankingColumns(), rows)
+	t.Title, t.Fitted = title, true
+	return t
+}
+
+// rankingGroups has the cost against the agent's own strategy and the place at the other window, by kind of session and
+// by server. Views without an order are left out.
+func rankingGroups(views []studies.View, list []studies.Standing, most int) *document.Table {
+	views = slices.DeleteFunc(slices.Clone(views), func(v studies.View) bool { return !v.Ordered() })
+	t := &document.Table{Title: "At another window, by kind of session and by server: cost against the agent's own strategy, and place", Fitted: true,
+		Columns: []document.Column{{Title: "STRATEGY"}}}
+	acting := []any{"acting sessions"}
+	for i := range views {
+		t.Columns, acting = append(t.Columns, document.Column{Title: strings.ToUpper(views[i].Name), Right: true}), append(acting, views[i].Acting)
+	}
+	for i := range list {
+		if len(views) == 0 || i >= most && !list[i].Own {
+			continue
+		}
+		row := []any{list[i].Strategy}
+		for k := range views {
+			text := any(nil)
+			if s := views[k].Of(list[i].Strategy); s != nil {
+				share := document.Signed(math.Round(100*s.VsOwn), func(v float64) string { return fmt.Sprintf("%.0f %%", v) })
+				text = cmp.Or(share, "±0 %") + " (" + placed(s.Place) + ")"
+			}
+			row = append(row, text)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if len(t.Rows) > 0 {
+		t.Rows = slices.Insert(t.Rows, 0, acting)
+	}
+	return t
+}
+
+// rankingData has a row for every standing of every view.
+func rankingData(r *studies.Ranking) *document.Table {
+	var rows []ranked
+	for _, v := range slices.Concat(r.Windows, r.Kinds, r.Servers) {
+		for i, list := range [][]studies.Standing{v.Standings, v.Idealised} {
+			for k := range list {
+				rows = append(rows, ranked{&list[k], &v, i == 1})
+			}
+		}
+	}
+	return document.TableOf(rankingColumns(), rows)
+}
+
+// RankingCharts returns the charts of a ranking, first what strategies cost and forget.
+func RankingCharts(r *studies.Ranking) []Drawing { return TuningCharts(&studies.Tuning{Run: r.Run}) }

@@ -1,0 +1,29 @@
+package charts
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Files that could not be read are named in the order of their names, whatever session they belong to, and three of them
+// at most.
+func TestUnreadFilesAreNamed(t *testing.T) {
+	unread := func(name string) traces.Problem { return traces.Problem{File: name, Text: "torn", Unread: true} }
+	c := &traces.Corpus{
+		Problems: []traces.Problem{unread("d"), {File: "a", Text: "a bad line"}, unread("b")}, NumProblems: 6, BadLines: 1, Unread: 4, Lines: 1000,
+		Sessions: []*traces.Session{{Problems: []traces.Problem{unread("c")}}, {Problems: []traces.Problem{unread("a")}}},
+		Inputs:   &traces.Inputs{Files: make([]traces.Input, 8)},
+	}
+	var w results.Workload
+	Remark(&w, c, &traces.Selection{})
+	want := []string{
+		"1 line of 1,000 could not be read, wholly or in part, 1 problem while reading; -v lists them",
+		"4 files could not be read to the end; what is missing is not in the figures; a: torn; b: torn; c: torn",
+	}
+	if !slices.Equal(w.Remarks, want) || !slices.Equal(w.Quality, []results.Share{{Of: "files", What: "unread", Value: 0.5}}) {
+		t.Errorf("%q, %v; want %q", w.Remarks, w.Quality, want)
+	}
+}

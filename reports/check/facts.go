@@ -1,0 +1,292 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/validate"
+)
+
+// Facts say what becomes of a client that changed.
+type Facts struct {
+	Max      *Amount `yaml:"max" doc:"the most that what changed may cost, as a share of what the sessions are predicted to cost"`
+	Lifetime string  `yaml:"lifetime" doc:"the lifetime that conversations ask for, whatever the baseline has" enum:"any,5m,1h"`
+}
+
+// pinned reports whether the lifetime is fixed.
+func (f *Facts) pinned() bool { return f.Lifetime == "5m" || f.Lifetime == "1h" }
+
+// asked reports whether the check has facts.
+func (f *Facts) asked() bool { return f.Max != nil || f.pinned() }
+
+// Price returns what each session is predicted to cost more than it would with a fact at another
+// value, USD; false if that is unknown. was gives the value of a session, and the mean for "".
+type Price func(fact string, was func(id string) float64) (more map[string]float64, ok bool, err error)
+
+// What facts are called in reports.
+const (
+	factsMetric   = "facts"
+	clientChanged = "the client changed: "
+)
+
+// fact is what the clients do otherwise than in the baseline.
+type fact struct {
+	name          string
+	before, after float64
+	never         bool               // the baseline has none; before is what it reached without one
+	own           map[string]float64 // before, of sessions that the baseline has too
+}
+
+// had formats the value in the baseline.
+func (c *fact) had() string {
+	if c.never {
+		return "none up to " + factFigure(c.before)
+	}
+	return factFigure(c.before)
+}
+
+// was returns the value of a session in the baseline.
+func (c *fact) was(id string) float64 {
+	if v, ok := c.own[id]; ok {
+		return v
+	}
+	return c.before
+}
+
+// judgeFacts tells which facts differ from the baseline's by more than their own spread, with
+// what each costs. What those that can be priced cost together is judged, and returned by session.
+func (f *File) judgeFacts(r *Report, in *Input, b *Baseline, now []Past) map[string]float64 {
+	if in.Price == nil {
+		return nil
+	}
+	var was []Past
+	if b != nil {
+		was = b.Past
+	}
+	by := map[string]float64{}
+	more, of := 0.0, 0.0
+	for i := range now {
+		of += now[i].predicted()
+	}
+	pinned := false
+	var clients []string
+	names := factNames(was, now)
+	for _, name := range names {
+		c := f.changed(name, was, now, len(names))
+		if c == nil {
+			continue
+		}
+		if client, ok := validate.Client(name); ok {
+			clients = append(clients, fmt.Sprintf("%s (%s of calls)", client, factFigure(c.after)))
+			continue
+		}
+		text := fmt.Sprintf("%s: %s → %s", name, c.had(), factFigure(c.after))
+		each, ok, err := in.Price(name, c.was)
+		switch {
+		case err != nil:
+			r.fail(0, "pricing a fact: %v", err)
+		case ok:
+			usd := 0.0
+			for _, id := range slices.Sorted(maps.Keys(each)) {
+				usd += each[id]
+				by[id] += each[id]
+			}
+			more += usd / of
+			text += fmt.Sprintf(" (with what was: %s, %s)", costFigure(usd), signedPoints(math.Round(-1000*usd/of)/10))
+		}
+		r.Changed = append(r.Changed, text)
+		pinned = pinned || name == validate.FactLifetime && f.Facts.pinned()
+	}
+	if len(clients) > 0 {
+		r.Changed = append(r.Changed, "not in the baseline: "+document.Few(clients))
+	}
+	if f.Facts.asked() {
+		r.Results = append(r.Results, f.factResult(more, pinned, r.Changed))
+	}
+	return by
+}
+
+// factResult judges what changed facts cost, as a share of what is predicted.
+func (f *File) factResult(more float64, pinned bool, told []string) Result {
+	res := Result{Metric: factsMetric, Unit: results.UnitRatio, Rule: f.Facts.text(), Status: OK, Observed: new(more), Bar: new(f.Facts.most())}
+	res.Margin = new(*res.Bar - more)
+	if more > *res.Bar || pinned {
+		res.Status, res.Message = Breach, clientChanged+strings.Join(told, "; ")
+		res.Look = fmt.Sprintf("what changed costs %s of what these sessions are predicted to cost; if it is meant, "+
+			"delete the baseline and sim check --update", figure(results.UnitRatio, max(0, more)))
+	}
+	return res
+}
+
+// factNames returns the facts of sessions of a baseline and of a run, sorted.
+func factNames(lists ...[]Past) []string {
+	all := map[string]bool{}
+	for _, p := range slices.Concat(lists...) {
+		for name := range p.Facts {
+			all[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// most is the bar, a share: 2 % unless the check has another.
+func (f *Facts) most() float64 {
+	if f.Max == nil {
+		return 0.02
+	}
+	return f.Max.Value
+}
+
+func (f *Facts) text() string {
+	text := "max " + Amount{f.most(), true}.String()
+	if f.pinned() {
+		text += ", lifetime " + f.Lifetime
+	}
+	return text
+}
+
+// changed returns a fact if it differs from the baseline's by more than both spread, over the same
+// sessions or over all; else nil. A pinned fact has no spread, and a client or a model that no session
+// of the baseline has is told whatever its share.
+func (f *File) changed(name string, was, now []Past, facts int) *fact {
+	b, n := ratioOf(factParts(was, name)), ratioOf(factParts(now, name))
+	c := &fact{name: name, before: b.Value(), after: n.Value()}
+	if name == validate.FactLifetime && f.Facts.pinned() {
+		if c.before = 0; f.Facts.Lifetime == "1h" {
+			c.before = 1
+		}
+		return c.unless(math.Abs(c.after-c.before) <= 0.5)
+	}
+	_, client := validate.Client(name)
+	switch {
+	case name == validate.FactReached:
+		return nil
+	case name == validate.FactCompactedAt && len(b.Part) == 0 && len(n.Part) > 0:
+		return c.unless(!c.first(was, now))
+	case len(b.Part) == 0 || len(n.Part) == 0 || c.before == c.after:
+		return nil
+	case validate.Named(name) && (c.before == 0 || client):
+		return c.unless(c.before > 0)
+	case validate.Set(name) && max(c.before, c.after) > 1 && !another(c.before, c.after):
+		return nil
+	}
+	var same [2][][2]float64
+	c.own = map[string]float64{}
+	for _, pair := range partnersOf(was, now).same {
+		x, y := factParts([]Past{*pair[0]}, name), factParts([]Past{*pair[1]}, name)
+		if len(x) > 0 && len(y) > 0 {
+			same[0], same[1] = append(same[0], x...), append(same[1], y...)
+			c.own[pair[1].key] = x[0][0] / x[0][1]
+		}
+	}
+	x, y := ratioOf(same[0]), ratioOf(same[1])
+	if len(same[0]) > 0 && another(x.Value(), y.Value()) {
+		c.before, c.after = x.Value(), y.Value()
+		return c
+	}
+	lowB, highB := span(&b)
+	lowN, highN := span(&n)
+	if validate.Set(name) && max(lowN-highB, lowB-highN) > leastStep*max(highB, highN) {
+		return c
+	}
+	if validate.Set(name) { // these few can cost something, and the others are told alone
+		facts = lifetimes
+	}
+	e, err := stats.Estimator{Level: 1 - f.Level/float64(facts), Seed: 1, Resamples: apartResamples}.Apart(context.Background(), b, n, 1)
+	return c.unless(err != nil || e.Verdict <= stats.Chance)
+}
+
+// first reports whether sessions compact where sessions of the baseline with the same model went on without. Windows
+// of one model differ too, so that one of either proves nothing.
+func (c *fact) first(was, now []Past) bool {
+	compacting := map[string]int{}
+	for i := range now {
+		if at := now[i].Facts[c.name]; at[1] > 0 {
+			compacting[now[i].model()]++
+		}
+	}
+	beyond := map[string]int{}
+	c.never, c.before = true, 0
+	told := false
+	for i := range was {
+		reached, model := was[i].Facts[validate.FactReached][0], was[i].model()
+		if (1-leastStep)*reached > c.after && compacting[model] >= leastAlike {
+			beyond[model]++
+			c.before = max(c.before, reached)
+			told = told || beyond[model] >= leastAlike
+		}
+	}
+	return told
+}
+
+// leastAlike is how many sessions of a model must show a level on either side.
+const leastAlike = 2
+
+// unless returns c, or nil if it is no change.
+func (c *fact) unless(none bool) *fact {
+	if none {
+		return nil
+	}
+	return c
+}
+
+// lifetimes is how many settings vary among healthy sessions: those that are shares.
+const lifetimes = 2
+
+// What makes a setting another one, for thresholds of one setting vary with the size of the last result:
+// how far the values of sizes lie apart, as a share of the larger, and of shares.
+const leastStep, leastShare = 0.1, 0.01
+
+// another reports whether the same sessions have another fact.
+func another(was, now float64) bool {
+	if most := max(was, now); most > 1 {
+		return math.Abs(now-was) > leastStep*most
+	}
+	return math.Abs(now-was) > leastShare
+}
+
+// factParts returns both sums of a fact in each session that has it.
+func factParts(list []Past, name string) (parts [][2]float64) {
+	for i := range list {
+		p, ok := list[i].Facts[name]
+		if !ok && validate.Named(name) && len(list[i].Facts) > 0 {
+			p, ok = [2]float64{0, float64(list[i].Calls)}, true
+		}
+		if ok && p[1] > 0 {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+// span returns the least and the largest ratio of any session.
+func span(f *stats.Figure) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for i := range f.Part {
+		low, high = min(low, f.Part[i]/f.Base[i]), max(high, f.Part[i]/f.Base[i])
+	}
+	return low, high
+}
+
+// factFigure formats the value of a fact: a share, or a size in tokens.
+func factFigure(v float64) string {
+	if v <= 1 {
+		return figure(results.UnitRatio, v)
+	}
+	return figure(results.UnitTokens, v)
+}
+
+// costFigure formats what a fact costs.
+func costFigure(usd float64) string {
+	if usd < 0 {
+		return figure(results.UnitUSD, -usd) + " more"
+	}
+	return figure(results.UnitUSD, usd) + " less"
+}

@@ -1,0 +1,349 @@
+package check
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/nearest"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/validate"
+)
+
+// Input is a run in the form that a check judges.
+type Input struct {
+	Version        string // of the tool
+	SessionsDigest string // of the sessions that were replayed
+	ScenarioDigest string // of the cells and everything around them
+	Prices         string // date of the table of prices, ISO 8601
+	Calls          int    // recorded calls of all sessions
+	Sessions       map[string]Session
+	Cells          []Cell
+	// Lost says what was wrong with lines, files and sessions that could not be read, each
+	// with its place. NumLost counts them all; Lost may have only the first.
+	Lost    []string
+	NumLost int
+	// Uncounted are calls with token counts that are missing, cannot be read or contradict each
+	// other, UncountedText says so.
+	Uncounted     int
+	UncountedText string
+	// Causes say why calls were billed more than predicted, the dearest first.
+	Causes []Cause
+	// Price prices facts; nil where no rule asks for them.
+	Price Price
+	// Rates are the latest standard prices of the recorded models, USD a million tokens by class; a model without
+	// a price has none.
+	Rates map[string]results.Cost
+	// Key identifies the key of the pseudonyms of projects and sessions; "" if they
+	// have their own names.
+	Key string
+}
+
+// Session has the properties that groups are made from, and what is known of its bill and client.
+type Session struct {
+	Project, Model, Agent string
+	Name                  string // its pseudonym; "" for its own id
+	Task                  string // of which it is a try; "" for none
+	// Excess is what was billed beyond what is predicted, USD by cause, with what no cause explains
+	// under "rest". Predicted is what its calls are predicted to cost, by model and class.
+	Excess    map[string]float64
+	Predicted map[string]results.Cost
+	Facts     map[string][2]float64 // what its client does, by name: both sums of a ratio
+	// Unpriced are its calls of models that have no price, by model.
+	Unpriced map[string]int
+}
+
+// Cause is a reason why calls were billed more than predicted.
+type Cause struct {
+	Text  string
+	Calls int
+	USD   float64 // beyond what was predicted
+	Read  int64   // tokens that most of the calls, Same, still read
+	Same  int     // 0 if they read different sizes
+	Call  string  // the one that cost most, as sim explain takes it
+}
+
+// Cell is one cell of the scenario under one or more seeds.
+type Cell struct {
+	Name     string
+	Strategy string
+	// Draws are the cell under each seed; a cell without draws has one. All have
+	// rows of the same sessions.
+	Draws []*results.Cell
+}
+
+// sessions returns how many sessions the slice covers.
+func (s *slice) sessions() int { return s.totals[0].N(results.Sessions) }
+
+// values returns a metric under each seed, false when one of them has no sample.
+func (s *slice) values(m results.Metric) ([]float64, bool) {
+	values := make([]float64, len(s.totals))
+	for i := range s.totals {
+		v, ok := s.cell.Draws[i].RowValue(&s.totals[i], m)
+		if !ok {
+			return nil, false
+		}
+		values[i] = v
+	}
+	return values, true
+}
+
+// parts returns both sums of a ratio in the session of a row, as means over the seeds.
+func (c *Cell) parts(m *results.Metric, row int) (p [2]float64) {
+	for _, d := range c.Draws {
+		part, base := m.Parts(d.Rows[row])
+		p[0] += part / float64(len(c.Draws))
+		p[1] += base / float64(len(c.Draws))
+	}
+	return p
+}
+
+// parts returns them in each session of a slice that has them.
+func (s *slice) parts(m *results.Metric) (list [][2]float64) {
+	for j, row := range s.cell.Draws[0].Rows {
+		if p := s.cell.parts(m, j); p != [2]float64{} && s.group.has(row.Session) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// targets returns the cells of a rule. The bill is no strategy: a rule must
+// name it.
+func (in *Input) targets(r *Rule) []*Cell {
+	var cells []*Cell
+	for i := range in.Cells {
+		if c := &in.Cells[i]; r.speaksOf(c.Name, c.Strategy) {
+			cells = append(cells, c)
+		}
+	}
+	return cells
+}
+
+// speaksOf reports whether a rule applies to a cell of a strategy.
+func (r *Rule) speaksOf(cell, strategy string) bool {
+	if r.Strategy == "" {
+		return strategy != results.StrategyBilled
+	}
+	return nearest.Match(r.Strategy, strategy) || nearest.Match(r.Strategy, cell)
+}
+
+// Touches reports whether a rule of the check applies to a cell.
+func (f *File) Touches(cell, strategy string) bool {
+	return f.Paired.asked() || slices.ContainsFunc(f.Rules, func(r Rule) bool { return r.speaksOf(cell, strategy) })
+}
+
+// group is a set of sessions.
+type group struct {
+	name string // "" for all sessions, else such as "project web" or "no project"
+	has  func(session string) bool
+}
+
+// of returns the project, model or agent.
+func (s *Session) of(by string) string {
+	return map[string]string{ByProject: s.Project, ByModel: s.Model, ByAgent: s.Agent}[by]
+}
+
+// groups returns the groups of a rule.
+func (in *Input) groups(by string) []group {
+	if by == "" {
+		return []group{{"", func(string) bool { return true }}}
+	}
+	members := map[string]map[string]bool{} // sessions by property
+	for id, s := range in.Sessions {
+		name := s.of(by)
+		members[name] = put(members[name], id, true)
+	}
+	var list []group
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		list = append(list, group{groupName(by, name), func(id string) bool { return members[name][id] }})
+	}
+	return list
+}
+
+// groupName names the group of the sessions with, or without, a project, model
+// or agent. Different groups have different names.
+func groupName(by, name string) string {
+	if name == "" {
+		return "no " + by
+	}
+	return by + " " + name
+}
+
+// slice is one cell over one group: its total under each seed.
+type slice struct {
+	cell   *Cell
+	group  group
+	totals []results.Row // by seed
+}
+
+// sums adds up the rows of each cell and group once, for all rules, and holds
+// what else all rules share.
+type sums struct {
+	slices  map[sliceKey]*slice
+	groups  map[string][]group // by Rule.Group
+	metrics []results.Metric
+	file    *File
+	partners
+}
+
+type sliceKey struct {
+	cell  *Cell
+	group string
+}
+
+func (f *File) newSums() *sums {
+	m := &sums{slices: map[sliceKey]*slice{}, groups: map[string][]group{}, metrics: results.Metrics(), file: f}
+	for i := range f.Rules {
+		if r := &f.Rules[i]; r.Per != "" && !slices.ContainsFunc(m.metrics, func(o results.Metric) bool { return o.Name == r.Metric.Name }) {
+			m.metrics = append(m.metrics, r.Metric)
+		}
+	}
+	return m
+}
+
+// groupsOf is Input.groups, computed once.
+func (m *sums) groupsOf(in *Input, by string) []group {
+	if m.groups[by] == nil {
+		m.groups[by] = in.groups(by)
+	}
+	return m.groups[by]
+}
+
+// of returns a cell over a group, added up once. Rows are added in order, so
+// that rounding does not depend on other work.
+func (m *sums) of(c *Cell, g group) *slice {
+	key := sliceKey{c, g.name}
+	if m.slices[key] == nil {
+		s := &slice{cell: c, group: g, totals: make([]results.Row, len(c.Draws))}
+		for i, d := range c.Draws {
+			if s.totals[i] = d.Total; g.name == "" {
+				continue
+			}
+			s.totals[i] = results.Row{}
+			for _, row := range d.Rows {
+				if g.has(row.Session) {
+					s.totals[i].Add(row)
+				}
+			}
+		}
+		m.slices[key] = s
+	}
+	return m.slices[key]
+}
+
+// Past is what a baseline keeps of a session, to compare later ones with.
+type Past struct {
+	ID     string  `json:"id"`
+	Task   string  `json:"task,omitzero"`
+	Calls  int     `json:"calls"`  // 0 where the bill lacks prices
+	Tokens int64   `json:"tokens"` // of all its calls, input and output
+	USD    float64 `json:"usd"`    // billed
+	// Input is what the calls were billed for input, first calls of threads aside, and what is predicted
+	// for it, USD.
+	Input [2]float64 `json:"input_usd,omitzero"`
+	// Excess is what was billed beyond what is predicted, USD by cause.
+	Excess map[string]float64    `json:"excess_usd,omitempty"`
+	Facts  map[string][2]float64 `json:"facts,omitempty"` // of the client, both sums of a ratio
+	// Costs are those of simulated cells under each seed, USD.
+	Costs map[string][]float64 `json:"costs_usd,omitempty"`
+
+	// Run is how many runs of the baseline are later, 0 for the last one.
+	Run int `json:"run,omitzero"`
+	// Groups are the project, model and agent, as far as rules group by them.
+	Groups map[string]string `json:"groups,omitempty"`
+	// Parts has both sums of the ratios that rules compare, by cell and metric, as means over the seeds.
+	Parts map[string]map[string][2]float64 `json:"parts,omitempty"`
+
+	key string // in Input.Sessions; "" for a session of a baseline
+}
+
+// rest is the cause of what no cause explains.
+var rest = validate.CauseNone.Name()
+
+// predicted returns what the session is predicted to cost, USD.
+func (p *Past) predicted() float64 {
+	usd := p.USD
+	for _, cause := range slices.Sorted(maps.Keys(p.Excess)) { // in order, for the same digits
+		usd -= p.Excess[cause]
+	}
+	return usd
+}
+
+// past returns the sessions of a run in the order of their ids. Costs that lack prices are left out.
+func (f *File) past(in *Input) []Past {
+	byID := map[string]*Past{}
+	for id := range in.Sessions {
+		s := in.Sessions[id]
+		own := Past{key: id, ID: cmp.Or(s.Name, id), Task: s.Task, Excess: s.Excess, Facts: s.Facts, Groups: f.groupOf(&s)}
+		byID[id] = &own
+	}
+	for i := range in.Cells {
+		c := &in.Cells[i]
+		for k, draw := range c.Draws {
+			for _, row := range draw.Rows {
+				own := byID[row.Session]
+				switch {
+				case own == nil || row.N(results.UnpricedCalls) > 0 && f.Unpriced != "allow":
+				case c.Strategy == results.StrategyBilled:
+					own.Calls, own.USD = row.N(results.Calls), row.CostUSD()
+					tokens := row.Usage()
+					own.Tokens = tokens.Input() + tokens.Output
+					own.Input = [2]float64{row.Figures[results.PredictedOfUSD], row.Figures[results.PredictedUSD]}
+				case f.Paired.asked() && k == len(own.Costs[c.Name]):
+					own.Costs = put(own.Costs, c.Name, append(own.Costs[c.Name], row.CostUSD()))
+				}
+			}
+		}
+		f.partsInto(byID, c)
+	}
+	list := make([]Past, 0, len(byID))
+	for _, id := range slices.Sorted(maps.Keys(byID)) {
+		list = append(list, *byID[id])
+	}
+	return list
+}
+
+// groupOf returns what rules group a session by.
+func (f *File) groupOf(s *Session) (groups map[string]string) {
+	for _, by := range f.groupings() {
+		groups = put(groups, by, s.of(by))
+	}
+	return groups
+}
+
+// partsInto puts the ratios of a cell that rules compare into the sessions of a run.
+func (f *File) partsInto(sessions map[string]*Past, c *Cell) {
+	for i := range f.Rules {
+		m := &f.Rules[i].Metric
+		if m.Kind != results.KindRatio || !f.compares(m.Name, c) {
+			continue
+		}
+		for j, row := range c.Draws[0].Rows {
+			own, parts := sessions[row.Session], c.parts(m, j)
+			if own != nil && parts != [2]float64{} && !(priced(m) && row.N(results.UnpricedCalls) > 0 && f.Unpriced != "allow") {
+				own.Parts = put(own.Parts, c.Name, put(own.Parts[c.Name], m.Name, parts))
+			}
+		}
+	}
+}
+
+// put sets a key of a map, which it makes if there is none.
+func put[V any](m map[string]V, key string, v V) map[string]V {
+	if m == nil {
+		m = map[string]V{}
+	}
+	m[key] = v
+	return m
+}
+
+// model returns the model of most calls, "" if unknown.
+func (p *Past) model() (name string) {
+	most := 0.0
+	for _, fact := range factNames([]Past{*p}) {
+		if _, client := validate.Client(fact); validate.Named(fact) && !client && p.Facts[fact][0] > most {
+			most, name = p.Facts[fact][0], fact
+		}
+	}
+	return name
+}

@@ -1,0 +1,104 @@
+package sim
+
+import (
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// forgetting is a session of three calls of an agent; ahead of the third, a
+// prompt, the provider leaves out the thinking of the two before: 40 tokens each.
+func forgetting(agent string) *traces.Session {
+	b := newSession("forget-"+agent).turns(2, second, 5000)
+	b.round(traces.TriggerPrompt, minute, 300)
+	s := b.session()
+	s.Agent = agent
+	ev := traces.Event{Kind: traces.EventForget, Round: 2, Saved: 80}
+	for _, r := range s.Threads[0].Rounds[:2] {
+		ev.Cleared = append(ev.Cleared, r.Reply.From)
+	}
+	s.Threads[0].Events = []traces.Event{ev}
+	return s
+}
+
+// contexts runs a session and returns the input tokens and misses of its calls.
+func contexts(t *testing.T, c Config, s *traces.Session) (tokens []int64, misses []prompt.MissClass) {
+	t.Helper()
+	c.Record = func(r *results.CallRecord) {
+		tokens = append(tokens, r.Context)
+		misses = append(misses, r.Miss)
+	}
+	if _, err := NewLoop(c).Run(s); err != nil {
+		t.Fatal(err)
+	}
+	return tokens, misses
+}
+
+// What the provider leaves out is left out under every strategy: prefix 18,000,
+// prompt 300, reply 200, result 5,000, reply 200, prompt 300, less 80. The
+// prefix changes at the first thinking, which is the edit's miss.
+func TestForgetUnderEveryStrategy(t *testing.T) {
+	for _, strategy := range []string{"recorded", "none", "auto-compact/167k"} {
+		tokens, misses := contexts(t, testConfig(t, strategy), forgetting("claude-code"))
+		if len(tokens) != 3 || tokens[2] != 18000+300+200+5000+200+300-80 {
+			t.Errorf("%s: contexts %v, want 23,920 tokens at the third call", strategy, tokens)
+		}
+		if len(misses) != 3 || misses[1] != prompt.MissNone || misses[2] != prompt.MissEdit {
+			t.Errorf("%s: misses %v, want an edit at the third call", strategy, misses)
+		}
+	}
+}
+
+// When the recording lost more than the thinking, the rest is what no line shows.
+func TestForgetMoreThanThinking(t *testing.T) {
+	s := forgetting("claude-code")
+	s.Threads[0].Events[0].Saved = 1080
+	result := s.Threads[0].Rounds[1].Input.From
+	s.Blocks[result].Kind, s.Blocks[result].Call = prompt.KindUnseen, 0
+	s.Blocks[s.Threads[0].Rounds[0].Reply.To-1].Call = 0
+	tokens, _ := contexts(t, testConfig(t, "none"), s)
+	if len(tokens) != 3 || tokens[2] != 18000+300+200+5000+200+300-1080 {
+		t.Errorf("contexts %v, want 22,920 tokens at the third call", tokens)
+	}
+}
+
+// Each session calls its own agent's server with its own agent's client; a loop
+// makes a server once for an agent.
+func TestServerOfAgent(t *testing.T) {
+	made := map[traces.Cache]int{}
+	c := testConfig(t, "none")
+	c.Server = func(kind traces.Cache) Server {
+		made[kind]++
+		if kind == traces.CacheAutomatic {
+			return promptcache.NewOpenAI(promptcache.OpenAIConfig{})
+		}
+		return promptcache.New(promptcache.Config{})
+	}
+	l := NewLoop(c)
+	for range 2 {
+		for _, agent := range []string{"claude-code", "codex"} {
+			s := forgetting(agent)
+			for i := range s.Threads[0].Rounds {
+				if u := &s.Threads[0].Rounds[i].Usage; agent == "codex" { // its logs have no writes
+					*u = u.Plain()
+				}
+			}
+			row, err := l.Run(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if u := row.Usage(); (u.Writes() > 0) != (agent == "claude-code") {
+				t.Errorf("%s: %d tokens written to the cache", agent, u.Writes())
+			}
+			if want := map[string]int64{"claude-code": 200_000, "codex": 258_400}[agent]; l.Window() != want {
+				t.Errorf("%s: a window of %d, want %d", agent, l.Window(), want)
+			}
+		}
+	}
+	if made[traces.CacheMarked] != 1 || made[traces.CacheAutomatic] != 1 {
+		t.Errorf("servers made: %v, want one for an agent", made)
+	}
+}

@@ -1,0 +1,210 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/compactsim/compactsim/sim/calls"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// NoProject and NoDay stand for what a recording does not say.
+const (
+	NoProject = "(no project)"
+	NoDay     = "(no time)"
+)
+
+// bill adds up what was paid.
+type bill struct {
+	total   Sum
+	logged  float64
+	written float64 // additional cost if all that was not read was written
+	byClass [results.NumClasses]Line
+	by      [len(splitNames)]map[string]*Sum
+	days    map[[3]string]*Sum          // by day, project and model
+	stated  map[*traces.Session]float64 // bill of sessions with a logged cost; NaN where a model has no price; nil for a bill of a period
+	zone    *time.Location
+	first   string
+	last    string
+}
+
+// splitNames are the properties with one value per call; the classes are separate.
+var splitNames = [...]string{"model", "source", "project", "month", "week", "day", "session"}
+
+// periods are those of them in order of time.
+var periods = []string{"month", "week", "day"}
+
+func newBill(zone *time.Location) *bill {
+	b := &bill{zone: zone, days: map[[3]string]*Sum{}, stated: map[*traces.Session]float64{}}
+	for i := range b.by {
+		b.by[i] = map[string]*Sum{}
+	}
+	return b
+}
+
+// day returns the day of a call.
+func day(c *calls.Call, zone *time.Location) string {
+	if c.Untimed {
+		return NoDay
+	}
+	return time.Unix(0, c.At).In(zone).Format(time.DateOnly)
+}
+
+// week returns the ISO 8601 week of a day, such as 2026-W08.
+func week(day string) string {
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return day
+	}
+	y, w := t.ISOWeek()
+	return fmt.Sprintf("%d-W%02d", y, w)
+}
+
+func (b *bill) add(c *calls.Call) {
+	r := c.Recorded
+	b.total.add(&r.Usage, &c.Cost, c.Search)
+	if r.Usage.Output > 0 {
+		b.logged += c.Cost[results.ClassOutput] * float64(r.Logged) / float64(r.Usage.Output)
+	}
+	if agents.Of(c.Session.Agent).Cache(c.Model.Name) == traces.CacheAutomatic && c.Model.Known {
+		b.written += c.Model.Rate.Unwritten(r.Usage)
+	}
+	if b.stated != nil && c.Session.LoggedUSD > 0 {
+		if b.stated[c.Session] += c.Cost.Total() + c.Search; !c.Model.Known {
+			b.stated[c.Session] = math.NaN()
+		}
+	}
+	project := c.Session.Project
+	if project == "" {
+		project = NoProject
+	}
+	day := day(c, b.zone)
+	month := NoDay
+	if day != NoDay {
+		month = day[:len("2006-01")]
+		if b.first == "" || day < b.first {
+			b.first = day
+		}
+		b.last = max(b.last, day)
+	}
+	for i, name := range [len(splitNames)]string{
+		c.Model.Name, c.Source.String(), project, month, week(day), day, c.Session.ID,
+	} {
+		addTo(b.by[i], name, c)
+	}
+	addTo(b.days, [3]string{day, project, c.Model.Name}, c)
+	b.classes(c)
+}
+
+// addTo adds a call to the sum of a key.
+func addTo[K comparable](sums map[K]*Sum, key K, c *calls.Call) {
+	if sums[key] == nil {
+		sums[key] = &Sum{}
+	}
+	sums[key].add(&c.Recorded.Usage, &c.Cost, c.Search)
+}
+
+// classes adds each token class of a call to its line. A call counts in every
+// class in which it has tokens.
+func (b *bill) classes(c *calls.Call) {
+	u := &c.Recorded.Usage
+	for i, n := range [results.NumClasses]int64{u.Uncached, u.Read, u.Write5m, u.Write1h, u.WriteOther, u.Output} {
+		l := &b.byClass[i]
+		if n == 0 {
+			continue
+		}
+		l.Calls++
+		l.USD += c.Cost[i]
+		switch results.Class(i) {
+		case results.ClassUncached:
+			l.Uncached, l.Limited = l.Uncached+n, l.Limited+n
+		case results.ClassRead:
+			l.Read += n
+		case results.ClassWrite5m:
+			l.Write5m, l.Limited = l.Write5m+n, l.Limited+n
+		case results.ClassWrite1h:
+			l.Write1h, l.Limited = l.Write1h+n, l.Limited+n
+		case results.ClassWriteOther:
+			l.WriteOther, l.Limited = l.WriteOther+n, l.Limited+n
+		case results.ClassOutput:
+			l.Output += n
+		}
+	}
+}
+
+func (b *bill) report(r *Report) {
+	r.Total, r.LoggedOutputUSD, r.From, r.Until = b.total, b.logged, b.first, b.last
+	r.UnloggedWritesUSD = b.written
+	for s, usd := range b.stated {
+		if !math.IsNaN(usd) {
+			r.Stated.Sessions++
+			r.Stated.LoggedUSD, r.Stated.USD = r.Stated.LoggedUSD+s.LoggedUSD, r.Stated.USD+usd
+		}
+	}
+	classes := Split{By: "class"}
+	for i, l := range b.byClass {
+		if l.Calls > 0 {
+			l.Name = results.Class(i).String()
+			classes.Lines = append(classes.Lines, l)
+		}
+	}
+	r.Splits = append(r.Splits, classes)
+	for i, name := range splitNames {
+		s := Split{By: name}
+		for value, sum := range b.by[i] {
+			s.Lines = append(s.Lines, Line{value, *sum})
+		}
+		r.Splits = append(r.Splits, s)
+	}
+	for i := range r.Splits {
+		s := &r.Splits[i]
+		if slices.Contains(periods, s.By) {
+			slices.SortFunc(s.Lines, func(a, b Line) int { return cmp.Compare(a.Name, b.Name) })
+		} else {
+			sortBy(s.Lines, func(l *Line) float64 { return l.USD }, func(l *Line) string { return l.Name })
+		}
+	}
+	r.Zone, r.Days = b.zone.String(), []Day{}
+	for key, sum := range b.days {
+		r.Days = append(r.Days, Day{key[0], key[1], key[2], *sum})
+	}
+	slices.SortFunc(r.Days, func(a, b Day) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Project, b.Project), cmp.Compare(a.Model, b.Model))
+	})
+}
+
+// sortBy sorts by an amount, largest first, then by name.
+func sortBy[T any](list []T, usd func(*T) float64, name func(*T) string) {
+	slices.SortStableFunc(list, func(a, b T) int {
+		return cmp.Or(cmp.Compare(usd(&b), usd(&a)), cmp.Compare(name(&a), name(&b)))
+	})
+}
+
+// tally collects the evidence of one finding.
+type tally struct {
+	usd    float64
+	count  int
+	tokens int64
+	places []Place
+}
+
+func (t *tally) add(p Place, tokens int64, usd float64, text string) {
+	t.usd += usd
+	t.count++
+	t.tokens += tokens
+	p.USD, p.Text = usd, text
+	t.places = append(t.places, p)
+}
+
+// finding makes a finding of the evidence, with the n most expensive places.
+func (t *tally) finding(name, title string, n int) Finding {
+	sortBy(t.places, func(p *Place) float64 { return p.USD }, func(p *Place) string { return p.File })
+	return Finding{
+		Name: name, Title: title, USD: t.usd, Count: t.count, Tokens: t.tokens, Places: append([]Place{}, first(n, t.places)...),
+	}
+}

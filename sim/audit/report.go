@@ -1,0 +1,225 @@
+package audit
+
+import (
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/calls"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+)
+
+// Schema is the version of a report as JSON.
+const Schema = 3
+
+// Report explains a bill. Amounts are USD at API prices, counts of tokens are
+// tokens. Lists are sorted by USD, largest first, unless stated otherwise;
+// months, weeks and days are in order.
+type Report struct {
+	Schema   int    `json:"schema"` // Schema
+	Sessions int    `json:"sessions"`
+	From     string `json:"from"` // day of the first call in Zone; "" when no call has a time
+	Until    string `json:"until"`
+	Zone     string `json:"zone"` // of days, weeks and months
+	// Remarks say what was read and what could not be read.
+	Remarks []string `json:"remarks"`
+	Total   Sum      `json:"total"`
+	// LoggedOutputUSD is the cost of the outputs as logged. The bill uses derived
+	// counts where the logged ones are not final.
+	LoggedOutputUSD float64 `json:"logged_output_usd"`
+	// UnloggedWritesUSD is the additional cost if all that was not read was
+	// written, for providers that bill writes and log none.
+	UnloggedWritesUSD float64 `json:"unlogged_writes_usd"`
+	// Stated compares the bill with the costs that clients log. Their prices may be others, and their logs may lack calls.
+	Stated Stated `json:"stated"`
+
+	Splits   []Split   `json:"splits"`
+	Days     []Day     `json:"days"` // in order
+	Findings []Finding `json:"findings"`
+	Misses   []Miss    `json:"misses"`
+	// DailyMisses are for charts, by day and class.
+	DailyMisses []DailyMiss `json:"-"`
+	Detector    []Said      `json:"detector"` // by reason, in the order of the reasons
+	Content     []Content   `json:"content"`
+	Defects     []Defect    `json:"defects"`
+
+	short map[string]string // beginnings of ids that distinguish the sessions
+}
+
+// Day has the sums of the calls of a day to one model in one project.
+type Day struct {
+	Day     string `json:"day"` // such as 2026-02-21, or NoDay
+	Project string `json:"project"`
+	Model   string `json:"model"`
+	Sum
+}
+
+// Sum adds up calls.
+type Sum struct {
+	Calls      int   `json:"calls"`
+	Uncached   int64 `json:"input_uncached_tokens"`
+	Read       int64 `json:"cache_read_tokens"`
+	Write5m    int64 `json:"cache_write_5m_tokens"`
+	Write1h    int64 `json:"cache_write_1h_tokens"`
+	WriteOther int64 `json:"cache_write_other_tokens"`
+	Output     int64 `json:"output_tokens"`
+	// Limited are the tokens that count against the input rate limit: those not
+	// read from the cache (platform.claude.com, rate limits).
+	Limited int64   `json:"rate_limit_tokens"`
+	USD     float64 `json:"cost_usd"`
+	// SearchUSD is the part of USD for searches of the web by the server, beside the tokens.
+	SearchUSD float64 `json:"search_usd,omitzero"`
+}
+
+func (s *Sum) add(u *prompt.Usage, cost *results.Cost, search float64) {
+	s.Calls++
+	s.Uncached += u.Uncached
+	s.Read += u.Read
+	s.Write5m += u.Write5m
+	s.Write1h += u.Write1h
+	s.WriteOther += u.WriteOther
+	s.Output += u.Output
+	s.Limited += u.Uncached + u.Writes()
+	s.USD += cost.Total() + search
+	s.SearchUSD += search
+}
+
+// Stated holds what clients logged as the cost of sessions against the bill of the same sessions.
+type Stated struct {
+	Sessions  int     `json:"sessions"`   // with a logged cost, all calls and models of which are in the bill
+	LoggedUSD float64 `json:"logged_usd"` // by the clients
+	USD       float64 `json:"usd"`        // at API prices
+}
+
+// Plus adds the calls of t.
+func (s *Sum) Plus(t *Sum) {
+	s.Calls += t.Calls
+	s.Uncached += t.Uncached
+	s.Read += t.Read
+	s.Write5m += t.Write5m
+	s.Write1h += t.Write1h
+	s.WriteOther += t.WriteOther
+	s.Output += t.Output
+	s.Limited += t.Limited
+	s.USD += t.USD
+}
+
+// Input returns all input tokens.
+func (s *Sum) Input() int64 { return s.Uncached + s.Read + s.Write5m + s.Write1h + s.WriteOther }
+
+// Split is the bill by one property of calls. Its lines add up to the total.
+type Split struct {
+	By    string `json:"by"` // class, model, source, project, month, week, day or session
+	Lines []Line `json:"lines"`
+}
+
+// Line is one value of a property.
+type Line struct {
+	Name string `json:"name"`
+	Sum
+}
+
+// Place is a line of a recording.
+type Place struct {
+	Call    string  `json:"call"` // as sim explain takes it (traces.CallName)
+	Session string  `json:"session"`
+	File    string  `json:"file"`
+	Line    int     `json:"line"`
+	USD     float64 `json:"cost_usd"`
+	Text    string  `json:"text,omitempty"` // what is there
+}
+
+// Finding is something that cost money.
+type Finding struct {
+	Name   string   `json:"name"`  // for machines
+	Title  string   `json:"title"` // one line for people
+	USD    float64  `json:"cost_usd"`
+	Count  int      `json:"count"`
+	Tokens int64    `json:"tokens"`
+	Notes  []string `json:"notes,omitempty"`
+	Places []Place  `json:"places"`
+}
+
+// Miss is what was missed for one cause.
+type Miss struct {
+	Cause  calls.Cause `json:"cause"`
+	Calls  int         `json:"calls"`
+	Tokens int64       `json:"tokens"`
+	USD    float64     `json:"cost_usd"` // for writing what could have been read
+}
+
+// DailyMiss is what was missed on a day for the causes of a class.
+type DailyMiss struct {
+	Day   string // such as 2026-02-21, or NoDay
+	Class prompt.MissClass
+	USD   float64 // for writing what could have been read
+}
+
+// Said counts the detector's verdicts of one kind.
+type Said struct {
+	Reason string  `json:"reason"`
+	Calls  int     `json:"calls"`
+	Missed int     `json:"calls_that_missed"` // of these, those that read less than the previous call had left
+	Tokens int64   `json:"missed_tokens"`
+	USD    float64 `json:"cost_usd"`
+	// Causes are the calls that missed by cause. The detector does not see what a
+	// cause rests on: logged events, and billed lifetimes.
+	Causes map[calls.Cause]int `json:"causes,omitempty"`
+}
+
+// Defect is something in the input that limits what can be said.
+type Defect struct {
+	Kind  string   `json:"kind"`
+	Text  string   `json:"text"`
+	Count int      `json:"count"`
+	Names []string `json:"names"` // sessions, models or projects concerned
+}
+
+// data returns an audit as one list for spreadsheets. Each line names the part
+// of the report it belongs to; what a line lacks is empty.
+func (r *Report) data() *document.Table {
+	l := lines{Table: document.Table{Columns: document.Columns("section", "name", "text", "cost_usd", "count", "tokens",
+		"output_tokens", "rate_limit_tokens", "session", "file", "line")}}
+	l.sum("total", "", &r.Total)
+	for i := range r.Splits {
+		for j := range r.Splits[i].Lines {
+			l.sum(r.Splits[i].By, r.Splits[i].Lines[j].Name, &r.Splits[i].Lines[j].Sum)
+		}
+	}
+	for i := range r.Findings {
+		l.finding(&r.Findings[i])
+	}
+	for _, m := range r.Misses {
+		l.add("miss", string(m.Cause), "", m.USD, m.Calls, m.Tokens)
+	}
+	for _, d := range r.Detector {
+		l.add("detector", d.Reason, "", d.USD, d.Calls, d.Tokens)
+	}
+	for _, c := range r.Content {
+		l.add("content", c.Part, "", c.USD, nil, c.Tokens)
+	}
+	for _, d := range r.Defects {
+		l.add("open", d.Kind, d.Text+": "+strings.Join(d.Names, ", "), nil, d.Count)
+	}
+	return &l.Table
+}
+
+// lines is the list under construction.
+type lines struct{ document.Table }
+
+// add adds a line of the first values.
+func (l *lines) add(values ...any) {
+	l.Rows = append(l.Rows, append(values, make([]any, len(l.Columns)-len(values))...))
+}
+
+func (l *lines) sum(section, name string, s *Sum) {
+	l.add(section, name, "", s.USD, s.Calls, s.Input(), s.Output, s.Limited)
+}
+
+func (l *lines) finding(f *Finding) {
+	l.add("finding", f.Name, f.Title, f.USD, f.Count, f.Tokens)
+	for i := range f.Places {
+		p := &f.Places[i]
+		l.add("place", f.Name, p.Text, p.USD, nil, nil, nil, nil, p.Session, p.File, p.Line)
+	}
+}

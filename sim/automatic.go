@@ -1,0 +1,220 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/servers"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// automatic is what a thread's earlier calls show of the automatic caches they go to. A
+// call counts only once its response has ended.
+type automatic struct {
+	models []seen // in the order of their first calls
+	last   uint16 // the model of the last call
+	kept   float64
+}
+
+// seen is what the calls of a thread to one model show of its cache.
+type seen struct {
+	model         uint16
+	first         int64                     // what the first one read, tokens
+	input, output int64                     // of the last one, tokens
+	fits          [servers.MaxGrids]float64 // calls that each known grid explains exactly
+	ratio         float64                   // of the last read, where the grid has one; 0 before
+	off           int                       // reads at no step of a known grid
+	steps         steps
+}
+
+// of returns what is known of a model, nil before its first call has ended.
+func (u *automatic) of(model uint16) *seen {
+	for i := range u.models {
+		if u.models[i].model == model {
+			return &u.models[i]
+		}
+	}
+	return nil
+}
+
+// serving returns how the requests of a thread for a model, given by index and name, are served by an automatic
+// cache, and the zero value when that is left to the server. The grid is that of the profile or of the provider's
+// file for agent and model, unless the thread's own calls show another: the profile counts for as many calls as its
+// prior has. How long a prefix lives depends on the model alone.
+func (t *thread) serving(index int32, model string) prompt.Serving {
+	s := t.replay
+	p := s.profile
+	if s.abroad != nil {
+		return s.abroad.ServingOf(s.session.Agent, model)
+	}
+	if p == nil || !p.Codex.Switches.Served {
+		return prompt.Serving{}
+	}
+	best := servers.ServingOf(s.session.Agent, model)
+	if fitted, ok := p.Codex.ServingFor(s.session.Agent, model, s.version); ok {
+		fitted.FromStart, fitted.Forgets = best.FromStart, best.Forgets
+		best = fitted
+	}
+	if u := t.automatic.of(uint16(index)); u != nil {
+		best = u.serving(best, model, p.Weight)
+	}
+	return best
+}
+
+// serving returns how the calls seen are served, which began as base with the weight of so many calls. Where most
+// reads end at no step of a known grid the steps are estimated from them. It keeps the lifetime of base.
+func (u *seen) serving(base prompt.Serving, model string, weight float64) prompt.Serving {
+	best, most := grid(base), weight
+	for i, way := range servers.Grids(model) {
+		fits := u.fits[i]
+		if way == grid(base) {
+			fits += weight
+		}
+		if fits > most {
+			best, most = way, fits
+		}
+	}
+	if own, ok := u.steps.grid(); ok && 2*u.off > u.steps.n && best.Ratio == 0 {
+		best = own
+	}
+	if best.Ratio > 0 && u.ratio > 0 {
+		best.Ratio = u.ratio
+	}
+	best.Retention, best.FromStart, best.Forgets = base.Retention, base.FromStart, base.Forgets
+	return best
+}
+
+// grid returns where the reads of a way of serving end, without how long prefixes live.
+func grid(s prompt.Serving) prompt.Serving {
+	s.Retention, s.FromStart, s.Forgets = 0, false, false
+	return s
+}
+
+// codex reports whether the thread is one of Codex.
+func (t *thread) codex() bool { return t.replay.session.Agent == traces.AgentCodex }
+
+// describeServed adds to the request of a conversation what others keep warm of
+// it in an automatic cache.
+func (l *Loop) describeServed(t *thread, model string, p *profile.Profile) {
+	if p.Codex.Switches.Search && !l.request.Serving.Replies {
+		l.request.Unheld = t.searched()
+	}
+	if p.Codex.Switches.Reasoning && l.request.Serving.Forgets && !t.codex() {
+		l.request.Through = t.reasoned(l.request.Entries)
+	}
+	u := t.automatic.of(t.current().Model)
+	switch c := &p.Codex; {
+	case u != nil && c.Switches.Warm:
+		l.request.Shared = int32(min(u.first, t.opening()))
+	case u == nil && !t.started && c.Switches.First && t.codex():
+		l.request.Shared = int32(min(c.FirstRead(t.firstRead()), t.opening()))
+	}
+}
+
+// reasoned returns the tokens ahead of the first reasoning of the turn that a person's prompt has finished, 0 amid a
+// turn and for a turn without reasoning.
+func (t *thread) reasoned(entries []prompt.Entry) int32 {
+	at := t.round - 1
+	if at < 0 || !t.answersPerson() {
+		return 0
+	}
+	rounds := t.trace.Rounds
+	for at > 0 && rounds[at].Trigger == traces.TriggerToolResult {
+		at--
+	}
+	from, to := prompt.Ref(rounds[at].Reply.From), prompt.Ref(rounds[t.round-1].Reply.To)
+	for i := range entries {
+		if e := &entries[i]; e.Kind == prompt.KindThinking && e.Form == prompt.FormVerbatim && e.Block >= from && e.Block < to {
+			return e.Cum - e.Tokens
+		}
+	}
+	return 0
+}
+
+// webSearch is the tool that the provider runs inside a call.
+const webSearch = "web_search"
+
+// searches reports whether the response of a round searched the web.
+func (t *thread) searches(r *traces.Round) bool {
+	s := t.replay.session
+	return slices.ContainsFunc(s.Blocks[r.Reply.From:r.Reply.To], func(b prompt.Block) bool {
+		return b.Kind == prompt.KindToolUse && s.Tools[b.Tool] == webSearch
+	})
+}
+
+// searched returns the tokens of the round under way that no line shows, if its
+// response searched the web: what the provider's own passes found and said is
+// counted as input of the call, but later calls find only what the request held.
+func (t *thread) searched() int32 {
+	s, r := t.replay.session, t.current()
+	if !t.searches(r) {
+		return 0
+	}
+	n := int32(0)
+	for _, b := range s.Blocks[r.Input.From:r.Input.To] {
+		if b.Kind == prompt.KindUnseen {
+			n += b.Tokens
+		}
+	}
+	return n
+}
+
+// moveFound moves what the provider found when the reasoning of the call that searched is
+// left out: it came after that reasoning, though it counts as input.
+func (t *thread) moveFound(ev *traces.Event) {
+	if p := t.replay.profile; p == nil || !p.Codex.Switches.Search || !t.codex() || len(ev.Cleared) == 0 {
+		return
+	}
+	for i := range t.trace.Rounds[:t.round] {
+		r := &t.trace.Rounds[i]
+		if first := ev.Cleared[0]; first < r.Reply.From || first >= r.Reply.To || !t.searches(r) {
+			continue
+		}
+		for at := range t.context.Len() {
+			if e := t.context.At(at); e.Kind == prompt.KindUnseen && int32(e.Block) >= r.Input.From && int32(e.Block) < r.Input.To {
+				t.context.SetForm(at, prompt.FormCleared, e.Tokens, prompt.CauseEdit)
+			}
+		}
+	}
+}
+
+// learnServed takes from a call that has ended what it shows of the cache.
+func (t *thread) learnServed(r *traces.Round) {
+	all := &t.automatic
+	u, model := all.of(r.Model), t.replay.session.Models[r.Model]
+	if u == nil {
+		all.models = append(all.models, seen{model: r.Model, first: r.Usage.Read})
+		u = &all.models[len(all.models)-1]
+	} else if acted := t.event > 0 && t.trace.Events[t.event-1].Round == t.round; r.Model == all.last && !acted && r.Usage.Read > u.first {
+		u.see(r.Usage.Read, model)
+	}
+	for _, way := range servers.Grids(model) {
+		if u.ratio > 0 {
+			way.Ratio = u.ratio
+		}
+		if ratio, ok := way.RatioOf(r.Usage.Read); ok {
+			u.ratio = ratio
+		}
+	}
+	all.last, u.input, u.output = r.Model, r.Usage.Input(), r.Usage.Output
+}
+
+// see counts the grids that explain a read behind the last call, tokens.
+func (u *seen) see(read int64, model string) {
+	on := false
+	for i, way := range servers.Grids(model) {
+		on = on || (read-int64(way.Offset))%int64(way.Step) == 0
+		end := u.input
+		if way.Replies {
+			end += u.output
+		}
+		if way.Floor(end, 0) == read {
+			u.fits[i]++
+		}
+	}
+	if !on {
+		u.off++
+	}
+	u.steps.see(read, u.input)
+}

@@ -1,0 +1,189 @@
+package sim
+
+import (
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// background is a call that runs beside the conversation, perhaps in several
+// turns. It keeps what it sends: the conversation changes meanwhile.
+type background struct {
+	thread  int32
+	layer   int32
+	model   int32
+	turn    int32 // of the response under way, from 0
+	intent  prompt.Intent
+	answer  prompt.Answer
+	context prompt.Context
+	deleted deletions
+	result  prompt.Result
+	ttl     prompt.TTL
+	event   uint64 // stable id, by where it was started
+	side    uint32 // names it to the server
+	running bool
+}
+
+// endBackgrounds forgets all background calls, keeping storage.
+func (l *Loop) endBackgrounds() {
+	l.turn.TakeBackground()
+	for _, b := range l.backgrounds {
+		b.running = false
+	}
+}
+
+// newBackground returns the index of a background call that is not in use.
+func (l *Loop) newBackground() int32 {
+	for i, b := range l.backgrounds {
+		if !b.running {
+			return int32(i)
+		}
+	}
+	l.backgrounds = append(l.backgrounds, &background{})
+	return int32(len(l.backgrounds) - 1)
+}
+
+// startBackgrounds starts the background calls that a hook of a layer asked for.
+func (l *Loop) startBackgrounds(t *thread, layer int) {
+	for _, in := range l.turn.TakeBackground() {
+		if t.hooks.background[layer] == nil {
+			l.fail(t, layer, "asks for a background call and has no BackgroundResult")
+			return
+		}
+		l.startBackground(t, layer, &in)
+	}
+}
+
+func (l *Loop) startBackground(t *thread, layer int, in *prompt.Intent) {
+	if in.Compacts {
+		t.behind |= 1 << layer
+		l.detectDeadlock(t)
+		return
+	}
+	i := l.newBackground()
+	b := l.backgrounds[i]
+	l.sides++
+	*b = background{
+		thread: t.id, layer: int32(layer), intent: *in, context: b.context, deleted: b.deleted,
+		model: l.callModel(t, in), ttl: l.lifetime(t, in), event: l.event(t, layer, in.Ordinal), side: 1<<31 | l.sides, running: true,
+	}
+	b.deleted.reset()
+	if !in.Own && in.Model == "" {
+		b.deleted.copyFrom(&t.deleted)
+	}
+	span := t.context.Seal()[t.context.Len()-1].Chain
+	l.build(t, &b.context, in)
+	b.result = prompt.Result{Source: in.Source, Ordinal: in.Ordinal, Began: t.replay.now(l.clock.now)}
+	if in.Known == nil {
+		t.replay.asked++
+		b.intent.Number = t.replay.asked
+	}
+	t.replay.row.Figures[results.BackgroundCalls]++
+	if excess := int64(b.context.Tokens()) - t.replay.models.of(b.model).window; excess > 0 {
+		b.answer = prompt.Answer{Failed: prompt.FailTooLong, Excess: excess}
+	} else {
+		b.answer = l.summarize(t, &b.context, &b.intent, b.event, span, b.marks())
+	}
+	if b.answer.Measured != nil {
+		b.intent.Turns = 1 // one response has done it all
+	}
+	if l.err == nil {
+		l.sendBackground(t, i)
+	}
+}
+
+// sendBackground sends the request of the turn that is next.
+func (l *Loop) sendBackground(t *thread, i int32) {
+	b := l.backgrounds[i]
+	if b.answer.Refused() {
+		f := l.newFlight()
+		l.flights[f] = flight{thread: t.id, layer: b.layer, background: i + 1, refused: true, start: l.clock.now, answer: b.answer}
+		l.clock.schedule(l.clock.now+max(b.answer.First, b.answer.Total), eventEnd, f)
+		return
+	}
+	entries := b.context.Seal()
+	l.fly(t, &call{
+		layer: int(b.layer), event: b.event + uint64(b.turn)<<56, background: i + 1, side: b.side, entries: entries, deletions: b.deleted.resolve(&b.context),
+		last: b.turn+1 >= b.intent.Turns || b.answer.Failed != "", marks: b.marks(), change: b.context.Sent(), answer: b.answer, known: b.intent.Known != nil, model: b.model,
+		text: b.intent.AsText(),
+	})
+}
+
+// marks returns where the call's breakpoints are on its messages.
+func (b *background) marks() client.Marks {
+	return client.Marks{TTL: b.ttl, SecondToLast: b.intent.SkipCacheWrite, None: b.intent.Unmarked}
+}
+
+// landBackground takes a response of a background call: the next turn follows,
+// or the layer gets the result.
+func (l *Loop) landBackground(t *thread, f *flight) {
+	b := l.backgrounds[f.background-1]
+	b.result.Answer = f.answer
+	if !f.refused {
+		b.result.Usage.Add(&f.outcome.Usage)
+	}
+	if b.turn++; f.answer.Failed == "" && b.turn < b.intent.Turns {
+		l.nextTurn(t, b, f)
+		l.sendBackground(t, f.background-1)
+		return
+	}
+	b.running = false
+	layer := int(b.layer)
+	l.refresh(t)
+	l.final(t, layer, "background_result", t.hooks.background[layer].BackgroundResult(&l.turn, &b.result))
+	if t.waiting == layer+1 && l.err == nil {
+		l.wake(t)
+	}
+}
+
+// nextTurn appends what the last turn answered and the results of its tools.
+func (l *Loop) nextTurn(t *thread, b *background, f *flight) {
+	mark := uint64(b.side)<<16 | uint64(b.turn)
+	reply := injected(prompt.KindText, b.intent.Source, max(1, f.answer.Output))
+	reply.Digest = reply.Digest.ExtendInt(mark)
+	b.context.Add(reply)
+	results := injected(prompt.KindPrompt, b.intent.Source+" results", max(1, b.intent.TurnInput))
+	results.Digest = results.Digest.ExtendInt(mark)
+	b.context.Add(results)
+	if !b.intent.Own && t.replay.assembly.header {
+		l.forkHead(t, &b.context)
+	}
+}
+
+// await makes a thread wait for a background call of a layer until a time on
+// the session's clock.
+func (l *Loop) await(t *thread, hook, layer int) {
+	until := l.turn.Awaited() + t.replay.origin
+	if until <= l.clock.now {
+		l.fail(t, layer, "waits until a time that has come")
+		return
+	}
+	t.waiting, t.waitHook, t.waitEnd, t.waitFrom = layer+1, hook, max(until, l.clock.now), l.clock.now
+	l.clock.schedule(t.waitEnd, eventAwait, t.id)
+	l.detectDeadlock(t)
+}
+
+// detectDeadlock counts that a thread waits for a background call that waits for
+// a compaction of the thread. The end of the thread's wait dissolves it.
+func (l *Loop) detectDeadlock(t *thread) {
+	if i := t.waiting - 1; i >= 0 && t.behind>>i&1 != 0 {
+		t.replay.refuse(t.layers[i].Name(), prompt.FailDeadlock)
+	}
+}
+
+// wake ends the wait of a thread: the layer is asked again.
+func (l *Loop) wake(t *thread) {
+	t.waiting = 0
+	l.waited(t, t.waitFrom, results.WaitOther)
+	l.ask(t, t.waitHook)
+}
+
+// awaited ends a wait at its latest time.
+func (l *Loop) awaited(t *thread, at int64) {
+	if t.waiting > 0 && t.waitEnd == at {
+		l.wake(t)
+	}
+}
+
+var _ strategies.Host = (*host)(nil)

@@ -1,0 +1,149 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/kit/draws"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// lasting is a server that notes of each conversation beside the main one which of its
+// requests is said to be the last.
+type lasting struct {
+	*promptcache.Anthropic
+	last map[uint32][]bool
+}
+
+func (s lasting) Begin(t int64, r *prompt.Request) prompt.Outcome {
+	if r.Thread>>31 != 0 {
+		s.last[r.Thread] = append(s.last[r.Thread], r.Last)
+	}
+	return s.Anthropic.Begin(t, r)
+}
+
+// The server is told which request of a call beside the conversation is its last, so that
+// it can forget it; until then the next turn of the call is expected to read all the
+// earlier one left.
+func TestLastRequestOfABackgroundCall(t *testing.T) {
+	for params, want := range map[string][]bool{"": {false, true}, "turns: 1": {true}, "turns: 3": {false, false, true}} {
+		c := written(t, "  - memory-extraction: {"+params+"}\n")
+		server := lasting{promptcache.New(promptcache.Config{}), map[uint32][]bool{}}
+		c.Server = func(traces.Cache) Server { return server }
+		_, calls := run(t, c, newSession("s").looping(2, 1).session())
+		if len(server.last) != 2 {
+			t.Errorf("{%s}: %d conversations beside, want one for each turn", params, len(server.last))
+		}
+		for _, got := range server.last {
+			if !slices.Equal(got, want) {
+				t.Errorf("{%s}: last requests %v, want %v", params, got, want)
+			}
+		}
+		turns := callsOf(calls, results.SourceOf("extract_memories"))
+		for i := range turns {
+			if i%len(want) > 0 && turns[i].Expected != turns[i-1].Usage.Input() {
+				t.Errorf("{%s}: turn %d is expected to read %d, want the %d of the one before", params, i, turns[i].Expected, turns[i-1].Usage.Input())
+			}
+		}
+	}
+}
+
+// A call whose answer is known and has no time takes what the latency model says of its
+// input and output.
+func TestTimeOfABackgroundCall(t *testing.T) {
+	c := written(t, "  - memory-extraction: {}\n")
+	c.Latency = costmodel.DefaultLatency()
+	_, calls := run(t, c, newSession("s").looping(2, 1).session())
+	for _, r := range callsOf(calls, results.SourceOf("extract_memories")) {
+		if got, want := r.End-r.Start, c.Latency.Total(r.Usage); got != want {
+			t.Errorf("%+v takes %d ns, want %d", r.Usage, got, want)
+		}
+	}
+}
+
+// A call that fills the window is made; one token more is too long. The conversation has
+// 18,500 tokens when it ends, and the instruction 1,500.
+func TestBackgroundCallAtTheWindow(t *testing.T) {
+	for window, want := range map[int64]int{20_000: 1, 19_999: 0} {
+		c := written(t, "  - memory-extraction: {turns: 1}\n")
+		c.Window = window
+		row, _ := run(t, c, newSession("s").looping(1, 1).session())
+		if got := row.CallsBy(results.SourceOf("extract_memories")); got != want || row.Reasons["memory-extraction: "+prompt.FailTooLong] != 1-want {
+			t.Errorf("a window of %d: %d calls, %v", window, got, row.Reasons)
+		}
+	}
+}
+
+// numbered is a summariser that notes the numbers of the calls it is asked about.
+type numbered struct{ got *[]int32 }
+
+func (s numbered) Summarize(in *prompt.Intent, _ draws.Source, _ uint64, _ prompt.Digest) prompt.Answer {
+	*s.got = append(*s.got, in.Number)
+	return prompt.Answer{Summary: 1000, Output: 1000, Total: second}
+}
+
+// asker makes a call beside the conversation behind every compaction whose answer is the
+// summariser's.
+type asker struct{ follower }
+
+func (l asker) Clone() strategies.Layer { return l }
+func (asker) AfterCompaction(t *strategies.Turn) {
+	t.Background(prompt.Intent{Source: "other", Instruction: 100})
+}
+
+// What a summariser is asked is numbered from 1, calls beside the conversation among them.
+func TestSummariserCallsAreNumbered(t *testing.T) {
+	c := testConfig(t, "auto-compact/167k")
+	taken := 0
+	c.Strategy = strategies.NewStrategy("own", "", append(c.Strategy.Layers(), asker{follower{&taken}})...)
+	var got []int32
+	c.Summarizer = numbered{&got}
+	row, _ := run(t, c, newSession("s").turns(90, 0, 4000).session())
+	for i, n := range got {
+		if n != int32(i+1) {
+			t.Fatalf("numbers %v", got)
+		}
+	}
+	if row.N(results.Compactions) < 2 || len(got) != 2*row.N(results.Compactions) {
+		t.Errorf("%d calls numbered in %d compactions, want two each", len(got), row.N(results.Compactions))
+	}
+}
+
+// resting waits for nothing until now.
+type resting struct{ follower }
+
+func (l resting) Clone() strategies.Layer { return l }
+func (resting) BeforeRequest(t *strategies.Turn) strategies.Outcome {
+	return t.Await(t.Now)
+}
+
+// A layer that waits until a time that has come would wait for ever.
+func TestWaitMustHaveAnEnd(t *testing.T) {
+	c := testConfig(t, "none")
+	c.Strategy = strategies.NewStrategy("own", "", resting{follower{new(int)}})
+	_, err := NewLoop(c).Run(newSession("s").turns(3, 0, 1000).session())
+	if err == nil || !strings.Contains(err.Error(), "layer follower waits until a time that has come") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A session waits as long among others as by itself: its clock starts with it.
+func TestWaitInALaterSession(t *testing.T) {
+	c := written(t, notesAndSummary(", keep: {min_tokens: 0, min_texts: 0}, extract: {tool_calls: 1, growth: 1, turns: 1, seconds: 20}"))
+	alone, _ := run(t, c, memorySession())
+	later := memorySession()
+	later.Start += 600 * minute
+	rows, err := NewLoop(c).RunCohort([]*traces.Session{newSession("first").turns(3, 0, 1000).session(), later})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if alone.Figures[results.AddedLatency] == 0 || !near(rows[1].Figures[results.AddedLatency], alone.Figures[results.AddedLatency]) {
+		t.Errorf("%g s of waiting, by itself %g s", rows[1].Figures[results.AddedLatency], alone.Figures[results.AddedLatency])
+	}
+}

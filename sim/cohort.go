@@ -1,0 +1,229 @@
+package sim
+
+import (
+	"fmt"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Run simulates a session by itself and returns its row. The error wraps
+// ErrInvariant when Verify found a violation.
+func (l *Loop) Run(s *traces.Session) (results.Row, error) {
+	l.alone[0] = s
+	rows, err := l.RunCohort(l.alone[:])
+	if err != nil {
+		return results.Row{}, err
+	}
+	return rows[0], nil
+}
+
+// RunCohort simulates sessions on one clock, at the times they were recorded, with one
+// cache for the sessions of each agent: sessions that send the same read what others have
+// written. Events of one time happen in the order of their users' numbers. It returns the
+// rows in the order given, valid until the next run. A session without a time begins with
+// the first one.
+func (l *Loop) RunCohort(sessions []*traces.Session) ([]results.Row, error) {
+	if err := l.reset(sessions); err != nil {
+		return nil, err
+	}
+	for _, s := range l.replays {
+		l.clock.user = uint64(s.place)
+		for i := range s.session.Threads {
+			if t := &s.session.Threads[i]; t.Parent < 0 {
+				l.clock.schedule(s.origin+t.Delay, eventStart, s.base+int32(i))
+			}
+		}
+	}
+	return l.play()
+}
+
+// play runs all events on the clock and returns the rows. A panic is an error of the session whose
+// thread was under way, as sessions of a batch are no concern of each other.
+func (l *Loop) play() (rows []results.Row, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = l.panicked(r)
+		}
+	}()
+	l.rows = slices.Grow(l.rows[:0], len(l.replays))
+	for n := 1; l.err == nil; n++ {
+		e, ok := l.clock.next()
+		if !ok {
+			break
+		}
+		l.happen(e)
+		if n%untilAsked == 0 && l.ctx != nil && l.ctx.Err() != nil {
+			return nil, l.ctx.Err()
+		}
+	}
+	for _, s := range l.replays {
+		if l.err == nil {
+			l.failing = s.session
+			s.finish(l)
+			l.rows = append(l.rows, s.row)
+		}
+	}
+	if l.err != nil {
+		return nil, l.failed()
+	}
+	return l.rows, nil
+}
+
+// failed names the session that ended a simulation, and the strategy.
+func (l *Loop) failed() error {
+	return fmt.Errorf("session %s under %s: %w", l.failing.ID, l.config.Strategy.Name, l.err)
+}
+
+// panicked returns the error of a panic, with the line of the program that it came from.
+func (l *Loop) panicked(r any) error {
+	l.failing, l.err = l.replays[0].session, nil
+	if t := l.host.thread; t != nil {
+		l.violate(t, "%v%s", r, origin())
+	} else {
+		l.err = fmt.Errorf("%w: %v%s", ErrInvariant, r, origin())
+	}
+	return l.failed()
+}
+
+// origin returns the line that panicked, as " at FILE:LINE"; "" if it is not known. It is called where a panic is
+// recovered.
+func origin() string {
+	var at [32]uintptr
+	frames := runtime.CallersFrames(at[:runtime.Callers(1, at[:])])
+	for below := false; ; {
+		f, more := frames.Next()
+		below = below || f.Function == "runtime.gopanic"
+		if below && !strings.HasPrefix(f.Function, "runtime.") {
+			return fmt.Sprintf(" at %s:%d", path.Join(path.Base(path.Dir(f.File)), path.Base(f.File)), f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}
+
+// untilAsked is how many events happen before a loop asks again whether it has
+// been cancelled.
+const untilAsked = 1 << 14
+
+// reset makes the loop ready for a cohort.
+func (l *Loop) reset(sessions []*traces.Session) error {
+	l.clock.reset()
+	if l.config.Meter != nil {
+		l.config.Meter.Reset()
+	}
+	for i := range l.servers {
+		l.live(l.servers[i].Server)
+		l.servers[i].Reset()
+	}
+	clear(l.sent)
+	l.flights, l.free = l.flights[:0], l.free[:0]
+	l.err, l.sides, l.failing, l.host.thread = nil, 0, nil, nil
+	l.endBackgrounds()
+	l.users = l.users[:0]
+	for len(l.pool) < len(sessions) {
+		l.pool = append(l.pool, &replay{})
+	}
+	l.replays = l.pool[:len(sessions)]
+	threads := 0
+	for _, s := range sessions {
+		threads += len(s.Threads)
+	}
+	l.threads = l.threads[:cap(l.threads)] // what is stored is used again
+	l.threads = slices.Grow(l.threads, max(0, threads-len(l.threads)))[:threads]
+	return l.fill(sessions)
+}
+
+// fill brings the sessions of a cohort and their threads to their initial
+// state.
+func (l *Loop) fill(sessions []*traces.Session) error {
+	first, base := begin(sessions), int32(0)
+	for i, session := range sessions {
+		if err := l.seat(i, session); err != nil {
+			return err
+		}
+	}
+	for i, session := range sessions {
+		s := l.replays[i]
+		s.index, s.base = int32(i), base
+		origin := int64(0)
+		if session.Start > 0 && first > 0 {
+			origin = session.Start - first
+		}
+		s.reset(l, session, origin)
+		threads := l.threads[base : base+int32(len(session.Threads))]
+		for j := range threads {
+			if err := l.prepare(s, int32(j)); err != nil {
+				return fmt.Errorf("session %s: %w", session.ID, err)
+			}
+		}
+		s.orderChildren(threads)
+		if l.config.Verify {
+			s.findAnswered()
+		}
+		base += int32(len(threads))
+	}
+	return nil
+}
+
+// seat gives the session at a place of the cohort its person.
+func (l *Loop) seat(i int, session *traces.Session) error {
+	s, p := l.replays[i], l.config.person(i, session)
+	if p.Owner == 0 || p.User < 0 {
+		return fmt.Errorf("session %s: organisation %d, user %d: want 1 or more, and 0 or more", session.ID, p.Owner, p.User)
+	}
+	l.usersThrough(p.User)
+	s.owner, s.organisation, s.client, s.release, s.assembly = p.Owner, p.Organisation, p.Client, p.Version, p.Assembly
+	s.place, s.seat = p.User, l.users[p.User].seat()
+	if of := l.config.Strategy.For(session.Agent, session.Version(), session.Variant); of != s.strategy {
+		s.strategy, s.ends = of, l.config.Overflow.ends(of)
+	}
+	if s.assembly == nil {
+		s.assembly = l.assembly
+	}
+	if s.levels = p.Levels; s.levels == nil {
+		s.levels = &l.config.Levels
+	}
+	return nil
+}
+
+// begin returns the time of the earliest session that has one, unix ns; 0 for
+// none.
+func begin(sessions []*traces.Session) int64 {
+	var first int64
+	for _, s := range sessions {
+		if s.Start > 0 && (first == 0 || s.Start < first) {
+			first = s.Start
+		}
+	}
+	return first
+}
+
+// prepare brings one thread to its initial state.
+func (l *Loop) prepare(s *replay, i int32) error {
+	t := &l.threads[s.base+i]
+	layers := t.layers
+	if layers == nil || t.strategy != s.strategy {
+		layers = s.strategy.Layers()
+		t.hooks.bind(layers, s.strategy.Bars())
+	}
+	for len(s.firings) < len(layers) {
+		s.firings = append(s.firings, 0)
+	}
+	for _, layer := range layers {
+		layer.Reset()
+		if l, ok := layer.(strategies.Choosy); ok && i == 0 {
+			if why := l.Unfit(s.session); why != "" {
+				s.refuse(layer.Name(), why)
+			}
+		}
+	}
+	t.reset(s, i, layers)
+	return nil
+}

@@ -1,0 +1,151 @@
+package sim
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// shared makes the tools and system prompt of a session those of all others,
+// as a client sends the same to every session of a folder.
+func (b *sessionBuilder) shared() *sessionBuilder {
+	for i := range 2 {
+		b.s.Blocks[i].Digest.Hi, b.s.Blocks[i].Digest.Lo = 7, uint64(i)
+	}
+	return b
+}
+
+// Two sessions that share 16,000 tokens of tools and system prompt: the second
+// begins two minutes after the first, inside the lifetime, and reads them.
+func TestCohortSharesAPrefix(t *testing.T) {
+	a, b := newSession("a").shared().turns(3, 0, 1000).session(), newSession("b").shared().turns(3, 0, 1000).session()
+	b.Start = a.Start + 2*minute
+	c := testConfig(t, "none")
+	rows, err := NewLoop(c).RunCohort([]*traces.Session{a, b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, _ := run(t, c, b)
+	if got, want := rows[1].Usage().Read-alone.Usage().Read, int64(16000); got != want {
+		t.Errorf("the second session reads %d tokens more than alone, want %d", got, want)
+	}
+	first, _ := run(t, c, a)
+	if !reflect.DeepEqual(rows[0], first) {
+		t.Errorf("the first session is not what it is alone:\n%+v\n%+v", rows[0], first)
+	}
+}
+
+// Sessions that send nothing alike do not change each other, whatever shares
+// their clock, and neither does the order they are given in.
+func TestIndependentSessionsOfACohort(t *testing.T) {
+	sessions := []*traces.Session{
+		newSession("a").turns(30, 0, 4000).session(), newSession("b").turns(20, minute, 3000).session(),
+		newSession("c").turns(25, 0, 9000).session(),
+	}
+	sessions[1].Start += 30 * second
+	c := testConfig(t, "auto-compact/167k")
+	loop := NewLoop(c)
+	rows, err := loop.RunCohort(sessions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	together := append([]results.Row(nil), rows...)
+	rows, err = loop.RunCohort([]*traces.Session{sessions[2], sessions[0], sessions[1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range sessions {
+		alone, _ := run(t, c, s)
+		if !reflect.DeepEqual(together[i], alone) {
+			t.Errorf("session %s in a cohort:\n%+v\nalone:\n%+v", s.ID, together[i], alone)
+		}
+		if turned := rows[(i+1)%3]; !reflect.DeepEqual(turned, alone) {
+			t.Errorf("session %s in another order:\n%+v\nalone:\n%+v", s.ID, turned, alone)
+		}
+	}
+}
+
+func TestRunnerCohorts(t *testing.T) {
+	var sessions []*traces.Session
+	for _, id := range []string{"a", "b", "c"} {
+		sessions = append(sessions, newSession(id).turns(5, 0, 1000).session())
+	}
+	cells := []Config{testConfig(t, "none")}
+	want, err := Runner{}.Run(context.Background(), sessions, cells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cohorts := range [][][]int{{{0, 1, 2}}, {{2}, {1, 0}}} {
+		got, err := Runner{Workers: 2, Cohorts: cohorts}.Run(context.Background(), sessions, cells)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("cohorts %v: %v, rows differ: %v", cohorts, err, got)
+		}
+	}
+	for _, cohorts := range [][][]int{{{0, 1}}, {{0, 1, 2, 2}}, {{0, 1, 3}}, {{-1, 0, 1}}} {
+		if _, err := (Runner{Cohorts: cohorts}).Run(context.Background(), sessions, cells); err == nil {
+			t.Errorf("cohorts %v of three sessions are taken", cohorts)
+		}
+	}
+}
+
+// A cohort in the middle of its simulation ends when the run is cancelled.
+func TestCancelInsideACohort(t *testing.T) {
+	s := newSession("s")
+	for range 200 {
+		s.turns(100, minute, 100)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	c := testConfig(t, "truncate-oldest")
+	c.Verify = false
+	calls := 0
+	c.Record = func(*results.CallRecord) {
+		calls++
+		cancel()
+	}
+	if _, err := (Runner{Workers: 1}).Run(ctx, []*traces.Session{s.session()}, []Config{c}); err == nil || calls > 10000 {
+		t.Errorf("%v after %d of 20,000 calls", err, calls)
+	}
+}
+
+// Each root thread of a session begins with it, by its delay later.
+func TestRootThreadsBeginWithTheSession(t *testing.T) {
+	b := newSession("s").turns(2, 0, 1000)
+	b.thread(traces.Thread{ID: "second", Kind: traces.ThreadMain, Parent: -1, ParentRound: -1, Delay: 20 * minute})
+	b.s.Threads[1].Prefix = b.s.Threads[0].Prefix
+	s := b.turns(2, 0, 1000).session()
+	other := newSession("other").turns(2, 0, 1000).session()
+	starts := map[int32]int64{}
+	c := testConfig(t, "none")
+	c.Record = func(r *results.CallRecord) {
+		if _, ok := starts[r.Thread]; !ok && r.Session == "s" {
+			starts[r.Thread] = r.Start
+		}
+	}
+	rows, err := NewLoop(c).RunCohort([]*traces.Session{other, s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows[1].N(results.Calls) != 4 || starts[1]-starts[0] != 20*minute {
+		t.Errorf("%d calls, the second thread begins %d s behind the first", rows[1].N(results.Calls), (starts[1]-starts[0])/second)
+	}
+}
+
+// A session without a time begins with the first one, and changes nothing about when the
+// others begin: six minutes apart they share nothing, and it reads what the first wrote.
+func TestSessionWithoutATime(t *testing.T) {
+	a, b, c := newSession("a").shared().turns(1, 0, 0).session(), newSession("b").shared().turns(1, 0, 0).session(), newSession("c").shared().turns(1, 5*second, 0).session()
+	b.Start, c.Start = a.Start+6*minute, 0
+	rows, err := NewLoop(testConfig(t, "none")).RunCohort([]*traces.Session{a, b, c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows[0].Usage().Read != 0 || rows[1].Usage().Read != 0 {
+		t.Errorf("six minutes apart they read %d and %d tokens", rows[0].Usage().Read, rows[1].Usage().Read)
+	}
+	if rows[2].Usage().Read != 16_000 {
+		t.Errorf("without a time it reads %d tokens, want the 16,000 that the first wrote", rows[2].Usage().Read)
+	}
+}

@@ -1,0 +1,330 @@
+// Package loop replays sessions under a strategy: the clock, the loop over the
+// threads of a cohort, the runner over many cells, and the invariants that must
+// hold.
+//
+// A Loop simulates; Run drives loops over sessions and configurations and adds
+// up rows. The loop knows no format, no preset and no price list: it is given
+// sessions, a strategy, a server, a summariser and prices.
+package sim
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/internal/kit/draws"
+	"github.com/compactsim/compactsim/sim/breaks"
+	"github.com/compactsim/compactsim/sim/changes"
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/needs"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/servers"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// Server is a modelled prompt cache. Times are ns on the cohort's clock and
+// never run back, but that of a first token may lie ahead: it is told as soon as
+// the request has been served.
+type Server interface {
+	Begin(t int64, r *prompt.Request) prompt.Outcome
+	FirstToken(t int64, ticket int32)
+	End(t int64, ticket int32, output int64)
+	Reset()
+}
+
+// Summarizer says what a summary call answers.
+type Summarizer interface {
+	Summarize(in *prompt.Intent, src draws.Source, event uint64, span prompt.Digest) prompt.Answer
+}
+
+// Prices say what a model costs at a time.
+type Prices interface {
+	Lookup(model string, at time.Time) (costmodel.Price, error)
+}
+
+// Config is one cell: everything a loop needs besides the sessions.
+type Config struct {
+	Strategy *strategies.Strategy
+	// Around, when not nil, is equal for cells that differ in nothing but their strategy and Lifetimes. A Runner may
+	// simulate several of these at once, as long as they act alike; the rows are the same as if it did not.
+	Around any
+	Client Client // nil: as the session's agent and version
+	// Assembly holds the settings of how requests are assembled beyond those of the
+	// version; nil for client.DefaultAssembly.
+	Assembly *client.Assembly
+	// Events happen to every session in addition to its own, at most 64.
+	Events []client.Event
+	// Server makes a cache of a kind. The sessions of an agent share one.
+	Server func(kind traces.Cache) Server
+	// Named is the server that all sessions call; nil for that of each recording.
+	Named      *servers.Server
+	Summarizer Summarizer
+	Prices     Prices
+	PricesAt   time.Time // zero: each call at its own date
+	Seed       uint64
+	// Owner returns the organisation of a session, given its place in its cohort: the
+	// session reads what its own organisation has written and what is marked for
+	// everyone. Nil: all belong to organisation 1.
+	Owner func(index int, s *traces.Session) uint32
+	// Person returns who has a session, given its place in its cohort, and replaces
+	// Owner; nil: one user has them all.
+	Person func(index int, s *traces.Session) Person
+	Window int64 // context window, tokens; 0: as the session's client
+	Verify bool  // check the invariants at every call
+	// Lifetimes are those of entries in Server's caches, by class; 0 keeps a cache's own.
+	Lifetimes promptcache.Lifetimes
+	// HintAt is the size, tokens, from which the server refuses a request once with the
+	// hint to clear, when a layer takes hints; 0 for never.
+	HintAt int64
+	// Latency gives the times of calls that the recording does not have, and how those of
+	// others change with the share that is cached. The zero value leaves recorded times
+	// as they are.
+	Latency costmodel.Latency
+	// Levels are what the client shows of how full the window is; the zero
+	// value notes none.
+	Levels Levels
+	// Overflow is what happens to a request that is refused for good.
+	Overflow Overflow
+	// Needs returns what the actions of a session used of what had been said before; nil, or a nil index, measures
+	// nothing. It must be safe for concurrent use.
+	Needs func(*traces.Session) *needs.Index
+	// Agent says how the agent departs from what it did in the recording; zero: not at all.
+	Agent Agent
+	// Breaks watches every call with the break detector of a client. Rules are the
+	// detector's; nil for those of the client.
+	Breaks bool
+	Rules  *breaks.Rules
+	// Profile adds to the plain cache model what recordings show of the client and of
+	// other conversations; nil for the plain model.
+	Profile *profile.Profile
+	// Blind predicts calls without what the recording's calls read, so that a cache that
+	// breaks does not move the prediction it is held against.
+	Blind bool
+	// Draw decides what the profile leaves open by draws; without it the more
+	// likely case is taken.
+	Draw bool
+	// Record, when not nil, gets every call in order of completion. The
+	// record is only valid during the call.
+	Record func(*results.CallRecord)
+	// Observer, when not nil, is told what happens and why.
+	Observer Observer
+	// Meter, when not nil, is told of the calls in flight and counts in the rows of their sessions.
+	Meter Meter
+}
+
+// Meter is told, in order of time, of every request that a server answers and of the end of its
+// response. The request and the outcome are only valid during the call.
+type Meter interface {
+	Reset() // a cohort begins
+	Began(row *results.Row, r *prompt.Request, out *prompt.Outcome)
+	Ended()
+}
+
+// cache returns the kind of cache that a session's calls go to.
+func (c *Config) cache(s *traces.Session) traces.Cache {
+	if c.Named != nil {
+		return c.Named.Cache()
+	}
+	return agents.CacheOf(s)
+}
+
+// abroad reports whether a session calls a server that does not have its models. What recordings show of its own does not
+// hold there.
+func (c *Config) abroad(s *traces.Session) bool {
+	return c.Named != nil && slices.ContainsFunc(s.Models, func(m string) bool { return !c.Named.Serves(m) })
+}
+
+// unwritten reports whether a session's writes are billed as plain input.
+func (c *Config) unwritten(s *traces.Session) bool {
+	if c.Named != nil {
+		return c.Named.Markers && !c.Named.Writes
+	}
+	return agents.Unwritten(s)
+}
+
+// written reports whether what a session's calls do not read is billed as written by a cache that works by itself. What a
+// named server does it knows itself.
+func (c *Config) written(s *traces.Session) bool { return c.Named == nil && agents.Written(s) }
+
+// window returns the context window of a session's main model, tokens.
+func (c *Config) window(cl Client, s *traces.Session, model string) int64 {
+	if c.Window > 0 {
+		return c.Window
+	}
+	return RecordedWindow(s, model, cl.Window(model))
+}
+
+// RecordedWindow returns the context window of a session for a model, tokens: the logged one, or else
+// known, which its client has for the model, or largeWindow if a request is larger.
+// Claude Code logs none: from summer 2026 on a session that goes on above the threshold
+// of the smaller window has the larger one too. A session that Claude Code compacts below
+// the larger one's threshold keeps the smaller, and has it for a model of the larger one
+// where it compacts at the threshold of the smaller. Models without a larger one keep theirs.
+func RecordedWindow(s *traces.Session, model string, known int64) int64 {
+	w := known
+	if s.Window > 0 {
+		w = s.Window
+	}
+	if agents.ClaudeCode(s) && client.SmallAlone(model) {
+		if s.PeakInput() > w {
+			return max(w, smallWindow)
+		}
+		return w
+	}
+	if agents.ClaudeCode(s) && compactsBelow(s, agents.Of(s.Agent).CompactsAt(s.Version(), largeWindow, client.MaxOutput)) {
+		if w == largeWindow && compactsAtSmall(s) {
+			return smallWindow
+		}
+		return w
+	}
+	if s.PeakInput() > w || agents.ClaudeCode(s) && goesOn(s, w) {
+		return largeWindow // the recording itself passed the smaller window
+	}
+	return w
+}
+
+// smallWindow and largeWindow are Claude Code's windows, tokens.
+const smallWindow, largeWindow = 200_000, 1_000_000
+
+// compactsAtSmall reports whether the least count at which the client itself compacts a main conversation is that of the
+// smaller window: its threshold, less a result that came meanwhile or more by the last one.
+func compactsAtSmall(s *traces.Session) bool {
+	at := agents.Of(s.Agent).CompactsAt(s.Version(), smallWindow, client.MaxOutput)
+	least := int64(math.MaxInt64)
+	for i := range s.Threads {
+		for _, e := range s.Threads[i].Events {
+			if s.Threads[i].Kind == traces.ThreadMain && e.Kind == traces.EventCompact && !e.Manual && e.PreTokens > 0 {
+				least = min(least, int64(e.PreTokens))
+			}
+		}
+	}
+	return least >= at-at/100 && least < smallWindow
+}
+
+// compactsBelow reports whether the client itself compacts a main conversation below a limit, tokens: below the
+// threshold of a window, that is not the session's.
+func compactsBelow(s *traces.Session, limit int64) bool {
+	for i := range s.Threads {
+		for _, e := range s.Threads[i].Events {
+			if s.Threads[i].Kind == traces.ThreadMain && e.Kind == traces.EventCompact && !e.Manual &&
+				e.PreTokens > 0 && int64(e.PreTokens) < limit {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// largeWindows is the first version of Claude Code whose recordings show windows of a
+// million without a suffix of the model's name: earlier sessions that go on above the
+// threshold may have automatic compaction off.
+const largeWindows = "2.1.204"
+
+// goesOn reports whether a main conversation sends two requests in a row above its
+// client's threshold at a window, which then is not the session's: the second check saw
+// what the first request held.
+func goesOn(s *traces.Session, window int64) bool {
+	if profile.Compare(s.Version(), largeWindows) < 0 {
+		return false
+	}
+	limit := agents.Of(s.Agent).CompactsAt(s.Version(), window, client.MaxOutput)
+	for i := range s.Threads {
+		t := &s.Threads[i]
+		for j := 1; j < len(t.Rounds) && t.Kind == traces.ThreadMain; j++ {
+			if min(t.Rounds[j-1].Usage.Input(), t.Rounds[j].Usage.Input()) >= limit {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Assembly is how the client of a session assembles requests, and the events that happen
+// to it. Use does not change it: sessions of several loops may share one.
+type Assembly struct {
+	client.Assembly
+	variables client.Variables
+	changes   []changes.Change
+	header    bool // the billing header is in the cache key
+	laid      bool // the head is not that of the recording
+}
+
+// Assemble returns an assembly with events, at most changes.Max, that happen to every
+// session that has it. Neither may be one that its Validate refuses.
+func Assemble(a client.Assembly, events []client.Event) *Assembly {
+	return &Assembly{
+		Assembly: a, variables: a.Env.Variables(), changes: changes.Compile(events),
+		header: a.System.Divided() && a.HeaderInKey(),
+		laid: a.System.Divided() || a.System.ToolMarker == client.ToolMarkerLast || a.System.MCPTools > 0 ||
+			a.System.AgentMemory.Tokens > 0,
+	}
+}
+
+// assemblyOf returns how the clients of a cell assemble requests.
+func assemblyOf(c *Config) *Assembly {
+	if c.Assembly == nil {
+		return Assemble(client.DefaultAssembly(), c.Events)
+	}
+	return Assemble(*c.Assembly, c.Events)
+}
+
+// Person is who has a session: everything in which the persons of one cohort differ.
+type Person struct {
+	// Owner is the organisation, from 1: it reads what its own members have
+	// written, and what is marked for everyone. Organisation is its name in rows.
+	Owner        uint32
+	Organisation string
+	// User is the index of the user, from 0 without large gaps: the sessions of
+	// one share memory files and the lock of the consolidation.
+	User int32
+	// Client assembles the session's requests; nil: that of the cell.
+	Client Client
+	// Version is that of the client, "" for the recording's.
+	Version string
+	// Assembly says how; nil: as that of the cell.
+	Assembly *Assembly
+	// Levels are what the client shows; nil: those of the cell.
+	Levels *Levels
+}
+
+// person returns who has the session at a place in its cohort. By default one user of one
+// organisation has them all.
+func (c *Config) person(index int, s *traces.Session) Person {
+	switch {
+	case c.Person != nil:
+		return c.Person(index, s)
+	case c.Owner != nil:
+		return Person{Owner: c.Owner(index, s)}
+	}
+	return Person{Owner: 1}
+}
+
+// user is what the sessions of one user share beside the cache.
+type user struct{ strategies.User }
+
+// reset makes u a user without a past and without sessions.
+func (u *user) reset() { u.User = strategies.User{Ends: u.Ends[:0], Live: u.Live[:0]} }
+
+// seat gives a session of the user its place among them.
+func (u *user) seat() int32 {
+	u.Ends, u.Live = append(u.Ends, 0), append(u.Live, false)
+	return int32(len(u.Ends) - 1)
+}
+
+// usersThrough makes room for the users through an index. New ones have no past.
+func (l *Loop) usersThrough(index int32) {
+	for int(index) >= len(l.users) {
+		if len(l.users) < cap(l.users) {
+			l.users = l.users[:len(l.users)+1] // what is stored is used again
+		} else {
+			l.users = append(l.users, user{})
+		}
+		l.users[len(l.users)-1].reset()
+	}
+}

@@ -1,0 +1,210 @@
+package sim
+
+import (
+	"strconv"
+
+	"github.com/compactsim/compactsim/sim/breaks"
+	"github.com/compactsim/compactsim/sim/changes"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/confusion"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// told is what a thread's client tells its break detector of the next call.
+type told struct {
+	state     breaks.State
+	same      uint64 // number of the state
+	edits     uint32 // 1 + edits of the context that the state was taken at, 0 for never
+	ttl       prompt.TTL
+	overage   bool
+	compacted bool // messages were replaced by a summary since the last call
+	cleared   bool // content was cleared in place since then
+}
+
+// note takes what a layer did to the context: the client registers what it does itself,
+// so that the fall after it is expected (000, 003). Deletions inside the cached prefix
+// show in the server's count of them; truncations show nowhere, as no documented client
+// has both them and a detector.
+func (d *told) note(b *strategies.Boundary) {
+	switch b.Kind {
+	case strategies.BoundaryCompact:
+		d.compacted = true
+	case strategies.BoundaryMicro, strategies.BoundaryServer:
+		d.cleared = d.cleared || b.Deleted == 0
+	}
+}
+
+// snapshot notes what the client sends with the call of a flight.
+func (l *Loop) snapshot(t *thread, c *call, i int32) {
+	if !l.config.Breaks {
+		return
+	}
+	for len(l.told) <= int(i) {
+		l.told = append(l.told, breaks.Call{})
+	}
+	f, d := &l.flights[i], &l.told[i]
+	f.told = i + 1
+	d.Source, d.Thread, d.Model = f.source, t.index, t.replay.models.of(f.model).name
+	if d.Source == results.SourceCompact {
+		d.Source = ownSource(t.trace.Kind) // whose baseline a summary call has
+	}
+	d.At, d.Context, d.Compacted, d.Cleared = t.replay.now(f.start), f.context, false, false
+	if c.layer >= 0 {
+		d.State, d.Same = l.stateOf(t, c), 0
+		return
+	}
+	k := &t.told
+	if edits := t.context.Edits() + 1; k.edits != edits || k.ttl != c.marks.TTL || k.overage != t.replay.overage {
+		k.state, k.edits, k.ttl, k.overage = l.stateOf(t, c), edits, c.marks.TTL, t.replay.overage
+		l.states++
+		k.same = l.states
+	}
+	if d.Same != k.same {
+		d.State, d.Same = k.state, k.same
+	}
+	d.Compacted, d.Cleared = k.compacted, k.cleared
+	k.compacted, k.cleared = false, false
+}
+
+// detect asks the client's break detector about a call that has ended.
+func (l *Loop) detect(t *thread, f *flight) {
+	if f.told == 0 {
+		return
+	}
+	d, s := &l.told[f.told-1], t.replay
+	d.End, d.Read, d.Deleted = s.now(l.clock.now), f.outcome.Usage.Read, f.outcome.Deleted
+	if f.source == results.SourceCompact {
+		d.Deleted = t.serverDeleted // to the server it is another conversation, whose count begins anew
+	}
+	v := s.detector.See(d)
+	b := (*confusion.Matrix)(&s.row.Breaks)
+	if f.layer >= 0 {
+		b[confusion.Beside+int(v.Reason)]++
+		return
+	}
+	b.Add(v.Reason, f.outcome.Miss)
+	if !v.Broke() {
+		return
+	}
+	if o, ok := l.config.Observer.(breakObserver); ok {
+		o.Broke(l.point(t), v.Text())
+	}
+	for i := range confusion.NumFields {
+		if v.Changed>>i&1 != 0 {
+			b.Changed(confusion.Field(i))[f.outcome.Miss]++
+		}
+	}
+}
+
+// stateOf returns what the client hashes of a request before a call (000:604).
+// Auto mode is not simulated and stays unknown.
+func (l *Loop) stateOf(t *thread, c *call) breaks.State {
+	h := &t.head
+	s := breaks.State{
+		FastMode: flag(!h.keys[changes.ActionFastMode].IsZero()), Overage: flag(t.replay.overage),
+		CachedMicro: flag(t.hooks.deletes), GlobalStrategy: l.globalStrategy(t), Effort: t.valueOf(changes.ActionEffort),
+		Betas: []string{}, ExtraBodyParams: extraBody(h), SystemMarkers: markersHash(c), TTL: c.marks.TTL.String(),
+	}
+	if !h.keys[changes.ActionBeta].IsZero() {
+		s.Betas = append(s.Betas, t.valueOf(changes.ActionBeta))
+	}
+	hashHead(&s, t, c.entries)
+	if t.replay.detector.Values {
+		s.EachTool = t.eachTool()
+	}
+	return s
+}
+
+// hashHead takes tools and system prompt from the entries of a request. Web
+// search is a tool of the server's, so that it stands among the tools.
+func hashHead(s *breaks.State, t *thread, entries []prompt.Entry) {
+	tools, system := t.head.keys[changes.ActionWebSearch], prompt.Digest{}
+	for i := range entries {
+		b := t.context.Block(entries[i].Block)
+		switch entries[i].Kind.Level() {
+		case prompt.LevelTools:
+			tools = tools.Extend(b.Digest)
+		case prompt.LevelSystem:
+			system = system.Extend(b.Digest)
+			s.SystemChars += int(b.Bytes)
+		default:
+			s.Tools, s.SystemText = hashOf(tools), hashOf(system)
+			return
+		}
+	}
+	s.Tools, s.SystemText = hashOf(tools), hashOf(system)
+}
+
+// markersHash stands for the markers ahead of the messages: places, scopes and
+// the lifetime.
+func markersHash(c *call) breaks.Hash {
+	d := prompt.Digest{}.ExtendInt(uint64(c.marks.TTL))
+	for _, m := range c.marks.Head {
+		d = d.ExtendInt(uint64(m.Position)<<8 | uint64(m.Scope))
+	}
+	return hashOf(d)
+}
+
+// extraBody stands for the further parameters of a request. The client has no setting of
+// its own for tool choice and citations, so these are assumed to come this way. Thinking
+// has a setting, which is not hashed (000:604): the detector does not see it change.
+func extraBody(h *head) breaks.Hash {
+	return hashOf(h.keys[changes.ActionToolChoice].Extend(h.keys[changes.ActionCitations]))
+}
+
+// globalStrategy says which part of the prompt the client marks for everyone,
+// "" where the recording's client decides.
+func (l *Loop) globalStrategy(t *thread) string {
+	switch system := &t.replay.assembly.System; {
+	case !system.Divided():
+		return ""
+	case l.ownPrompt(t) || l.staticScope(t) != prompt.ScopeGlobal:
+		return "none"
+	}
+	return "system_prompt"
+}
+
+// valueOf returns what events have made of a parameter, as text.
+func (t *thread) valueOf(a changes.Action) string {
+	key := t.head.keys[a]
+	if key.IsZero() {
+		return "as recorded"
+	}
+	for i := range t.replay.assembly.changes {
+		if c := &t.replay.assembly.changes[i]; c.Action == a && c.Given && textKey(a, c.Value) == key {
+			return c.Value
+		}
+	}
+	return strconv.FormatUint(key.Lo, 36)
+}
+
+// eachTool returns the tool definitions as far as they can be distinguished: the client's
+// own, those of servers, and web search.
+func (t *thread) eachTool() []breaks.Tool {
+	var list []breaks.Tool
+	if _, to := t.stretch(prompt.LevelTools); to > 0 {
+		own := t.context.At(to - 1).Block
+		if t.head.tools.know {
+			own = t.head.tools.base
+		}
+		list = append(list, breaks.Tool{Name: "built-in tools", Schema: hashOf(t.context.Block(own).Digest)})
+	}
+	if n := t.head.tools.mcp; n > 0 {
+		list = append(list, breaks.Tool{Name: "mcp", Schema: breaks.Hash(n)})
+	}
+	if key := t.head.keys[changes.ActionWebSearch]; !key.IsZero() {
+		list = append(list, breaks.Tool{Name: "web_search", Schema: hashOf(key)})
+	}
+	return list
+}
+
+// hashOf returns a hash that is never 0, which means unknown.
+func hashOf(d prompt.Digest) breaks.Hash { return breaks.Hash(d.Lo | 1) }
+
+func flag(on bool) breaks.Flag {
+	if on {
+		return breaks.On
+	}
+	return breaks.Off
+}

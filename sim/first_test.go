@@ -1,0 +1,99 @@
+package sim
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// warmFirst is a profile by which half of the first calls of main threads find
+// 10,000 tokens that other conversations have cached, and no call of a sub-agent.
+func warmFirst() *profile.Profile {
+	return &profile.Profile{
+		Switches:   profile.Switches{First: true},
+		FirstReads: []profile.FirstRead{{Session: "one", Read: 10000}, {Session: "two"}},
+	}
+}
+
+// What a first call finds is the expected value, half of 10,000 tokens, as long
+// as nothing is drawn, and all of it or nothing when it is.
+func TestFirstCallFindsWhatOthersCached(t *testing.T) {
+	c := testConfig(t, "none")
+	c.Profile = warmFirst()
+	s := newSession("a").turns(3, 0, 1000).session()
+	_, calls := run(t, c, s)
+	if got, want := calls[0].Usage.Read, int64(5000); got != want {
+		t.Errorf("the first call reads %d tokens, want %d", got, want)
+	}
+	plain := testConfig(t, "none")
+	_, cold := run(t, plain, s)
+	for i := 1; i < len(calls); i++ {
+		if calls[i].Usage != cold[i].Usage {
+			t.Errorf("call %d is %+v, want %+v as without the profile", i, calls[i].Usage, cold[i].Usage)
+		}
+	}
+	c.Draw = true
+	warm := 0
+	for i := range 200 {
+		_, calls := run(t, c, newSession(fmt.Sprint(i)).turns(1, 0, 1000).session())
+		switch calls[0].Usage.Read {
+		case 10000:
+			warm++
+		case 0:
+		default:
+			t.Fatalf("a first call reads %d tokens, want 0 or 10,000", calls[0].Usage.Read)
+		}
+	}
+	if warm < 70 || warm > 130 { // 100 ± 4.2 σ
+		t.Errorf("%d of 200 first calls are warm, want about half", warm)
+	}
+}
+
+// A profile tells of Claude Code: sessions of Codex take nothing from it.
+func TestProfileIsOfOneAgent(t *testing.T) {
+	c := testConfig(t, "none")
+	s := newSession("a").turns(3, 0, 1000).session()
+	s.Agent = traces.AgentCodex
+	want, _ := run(t, c, s)
+	c.Profile = warmFirst()
+	if got, _ := run(t, c, s); got.Usage() != want.Usage() {
+		t.Errorf("%+v with the profile, %+v without", got.Usage(), want.Usage())
+	}
+}
+
+// A request without a breakpoint, or with a head of its own, finds nothing that
+// other conversations have cached.
+func TestNothingIsFoundWithoutABreakpoint(t *testing.T) {
+	for name, change := range map[string]func(*client.Assembly){
+		"caching is off": func(a *client.Assembly) { a.Env.DisableCaching = "1" },
+		"the billing header is in the key": func(a *client.Assembly) {
+			divided(a)
+			a.System.HeaderInKey = "true"
+		},
+	} {
+		c := headConfig(t, "none", change)
+		c.Profile = warmFirst()
+		_, calls := run(t, c, newSession("a").turns(3, 0, 1000).session())
+		for i := range calls {
+			if calls[i].Usage.Read != 0 {
+				t.Errorf("%s: call %d reads %d tokens", name, i, calls[i].Usage.Read)
+			}
+		}
+	}
+}
+
+// The head of a session is what its first call read, where that can be one: of a
+// version with 20,000 tokens, 17,000 are a part that others share, 18,000 are near,
+// 30,000 of 40,000 are those of who has more tools, 35,000 an earlier conversation.
+func TestHeadOfASession(t *testing.T) {
+	for read, want := range map[int64]int64{0: 20_000, 17_000: 20_000, 18_000: 18_000, 30_000: 30_000, 35_000: 20_000} {
+		s := &traces.Session{Threads: []traces.Thread{{Rounds: []traces.Round{{Usage: prompt.Usage{Read: read, Write5m: 40_000 - read}}}}}}
+		if got := headOf(s, 20_000); got != want {
+			t.Errorf("a first read of %d: a head of %d tokens, want %d", read, got, want)
+		}
+	}
+}

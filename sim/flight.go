@@ -1,0 +1,299 @@
+package sim
+
+import (
+	"github.com/compactsim/compactsim/internal/kit/draws"
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// call is what a request is made from.
+type call struct {
+	layer      int    // whose it is, -1 for the conversation's own
+	background int32  // 1 + index of the background call it belongs to, 0 for none
+	event      uint64 // stable id of a layer's call
+	side       uint32 // the server's name for the conversation of a layer's call
+	last       bool   // no request of that conversation follows
+	entries    []prompt.Entry
+	deletions  []prompt.Deletion
+	marks      client.Marks
+	tail       int32
+	change     prompt.Change
+	answer     prompt.Answer
+	own        bool // of a layer: it sends what the conversation itself would send
+	known      bool // the answer is not the summariser's
+	text       bool // of a layer: it sends a part of the messages as one text, which begins and ends anywhere
+	extra      extra
+	model      int32
+}
+
+// flight is one call between its request and the end of its response.
+type flight struct {
+	thread     int32 // index into the loop's threads
+	layer      int32 // the layer whose intent it is, -1 for the conversation's own call
+	background int32 // as in call
+	ticket     int32
+	model      int32
+	source     results.Source
+	start      int64
+	answer     prompt.Answer
+	outcome    prompt.Outcome
+	context    int64
+	first      bool
+	refused    bool          // the server gave no answer; ticket and outcome mean nothing
+	hidden     bool          // a call that no log shows
+	extra      extra         // what a round that no recording has brings
+	own        bool          // as in call
+	rules      profile.Set   // that had something to say about the request
+	told       int32         // 1 + index of what the break detector is told of it, 0 for nothing
+	class      results.Class // of what it does not read, when a compaction came before it
+}
+
+// fly sends a request and schedules its end.
+func (l *Loop) fly(t *thread, c *call) {
+	s := t.replay
+	m := s.models.of(c.model)
+	c.marks.Head = t.headMarks(c.entries)
+	l.markers = s.client.Mark(l.markers[:0], c.entries, c.marks)
+	if t.replay.assembly.variables.Uncached(m.name) {
+		l.markers = l.markers[:0]
+	}
+	q := &l.request
+	*q = prompt.Request{}
+	q.Thread, q.Owner, q.Model, q.MinTokens = uint32(t.id), s.owner, m.id, m.minCache
+	q.Entries, q.Markers, q.Deletions, q.Change, q.Tail = c.entries, l.markers, c.deletions, c.change, c.tail
+	if q.Last = c.last; t.replay.automatic {
+		q.Serving = t.serving(c.model, m.name)
+	}
+	event := draws.Event(t.index, t.round, 0, 0)
+	if c.extra != (extra{}) {
+		event = draws.Event(t.index, t.round, 0, 1)
+	}
+	if c.layer >= 0 {
+		event = c.event
+		q.Thread = c.side // a conversation of its own: it leaves no prefix to miss
+	}
+	q.Draw = s.draws.Uint64(draws.Eviction, event)
+	lossRate := 0.0
+	if c.layer < 0 {
+		r := t.current()
+		l.describe(t, m.name, r.Usage.Uncached-int64(r.Tail))
+		lossRate = l.lossRate(t, m.name)
+	}
+	if l.config.Draw {
+		q.Loss, lossRate = lossRate, 0
+	}
+	i := l.newFlight()
+	f := &l.flights[i]
+	*f = flight{}
+	f.outcome = s.server.Begin(l.clock.now, q)
+	out := &f.outcome
+	if s.unwritten {
+		out.Usage = out.Usage.Plain()
+	}
+	if s.written && out.Effective >= int64(m.minCache) {
+		out.Usage = out.Usage.Written(int64(q.Tail))
+	}
+	l.expectLoss(t, c.model, lossRate, &out.Usage)
+	if l.config.Verify {
+		l.verify(t, c, out)
+	}
+	first, total := l.timed(t, c, &out.Usage)
+	f.thread, f.layer, f.background, f.ticket, f.model = t.id, int32(c.layer), c.background, out.Ticket, c.model
+	f.start, f.source, f.context, f.answer = l.clock.now, l.source(t, c), out.Effective, c.answer
+	f.first, f.own, f.extra = c.layer < 0 && !t.started, c.own, c.extra
+	if c.layer < 0 {
+		f.rules = t.unlogged.applied
+	}
+	l.snapshot(t, c, i)
+	l.notePayback(t, f)
+	l.tellServed(t, c.layer, &f.outcome)
+	l.meter(s, &f.outcome)
+	l.tellFirst(i, first)
+	l.clock.schedule(l.clock.now+max(first, total), eventEnd, i)
+}
+
+// meter tells the meter, if there is one, of the request that was served.
+func (l *Loop) meter(s *replay, out *prompt.Outcome) {
+	if l.config.Meter != nil {
+		l.config.Meter.Began(&s.row, &l.request, out)
+	}
+}
+
+// tellFirst tells the server when the first token of a flight comes, ns from now. One that comes at once is an event:
+// what is due at this time already does not find what the request writes.
+func (l *Loop) tellFirst(i int32, first int64) {
+	if first == 0 {
+		l.clock.schedule(l.clock.now, eventFirst, i)
+		return
+	}
+	f := &l.flights[i]
+	l.threads[f.thread].replay.server.FirstToken(l.clock.now+first, f.ticket)
+}
+
+func (l *Loop) newFlight() int32 {
+	if n := len(l.free); n > 0 {
+		i := l.free[n-1]
+		l.free = l.free[:n-1]
+		return i
+	}
+	l.flights = append(l.flights, flight{})
+	return int32(len(l.flights) - 1)
+}
+
+// land ends a call: the server keeps its entries, the row gets its figures,
+// and the thread goes on.
+func (l *Loop) land(i int32) {
+	f := l.flights[i]
+	l.free = append(l.free, i)
+	t := &l.threads[f.thread]
+	if !f.refused {
+		t.replay.server.End(l.clock.now, f.ticket, int64(f.answer.Output))
+		f.outcome.Usage.Output = int64(f.answer.Output)
+		if l.config.Meter != nil {
+			l.config.Meter.Ended()
+		}
+		l.account(t, &f)
+	}
+	switch {
+	case f.hidden:
+	case f.extra != (extra{}):
+		l.extended(t, &f)
+	case f.background > 0:
+		l.landBackground(t, &f)
+	case f.layer >= 0:
+		l.deliver(t, &f)
+	default:
+		l.reply(t, &f)
+	}
+}
+
+// reply appends the response of a round and goes on to the next.
+func (l *Loop) reply(t *thread, f *flight) {
+	r, s := t.current(), t.replay
+	t.takeReply()
+	t.look()
+	if s.count.Reasoning > 0 {
+		t.think(r)
+	}
+	t.counted, t.trailing = s.counted(t, f, r.Logged), 0
+	t.lastEnd, t.started, t.idle = l.clock.now, true, true
+	t.usage, t.serverDeleted = f.outcome.Usage, f.outcome.Deleted
+	t.rounds++
+	s.user.Ends[s.seat] = s.session.Start + s.now(l.clock.now)
+	l.look(t, false)
+	l.learn(t, r, f.outcome.Miss)
+	l.hide(t, f)
+	for _, h := range t.hooks.after {
+		l.refresh(t)
+		l.final(t, h.layer, "after_response", h.do.AfterResponse(&l.turn))
+	}
+	if len(t.hooks.loopEnd) > 0 && t.answered() {
+		for _, h := range t.hooks.loopEnd {
+			l.refresh(t)
+			l.final(t, h.layer, "end_of_loop", h.do.EndOfLoop(&l.turn))
+		}
+	}
+	l.spawn(t, t.round)
+	t.round++
+	if int(t.round) < len(t.trace.Rounds) {
+		l.setTimers(t)
+		l.clock.schedule(l.clock.now+t.current().Wait, eventInput, t.id)
+		return
+	}
+	l.end(t)
+}
+
+// launch makes the call a layer asked for.
+func (l *Loop) launch(t *thread, layer int) {
+	in, asked := l.turn.Intent()
+	if !asked {
+		l.resume(t, layer) // a hook that waits for nothing
+		return
+	}
+	if t.hooks.result[layer] == nil {
+		l.fail(t, layer, "asks for a call and has no IntentResult")
+		return
+	}
+	s := t.replay
+	if in.Compacts { // the conversation goes on, and compacts, after the call
+		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailDeadlock}, Source: in.Source})
+		return
+	}
+	model := l.callModel(t, &in)
+	span := t.context.Seal()[t.context.Len()-1].Chain
+	l.build(t, &l.side, &in)
+	entries := l.side.Seal()
+	if excess := int64(l.side.Tokens()) - s.models.of(model).window; excess > 0 && in.Known == nil {
+		l.answer(t, layer, &prompt.Result{Answer: prompt.Answer{Failed: prompt.FailTooLong, Excess: excess}})
+		return
+	}
+	if in.Known == nil {
+		s.asked++
+		in.Number = s.asked
+	}
+	marks := client.Marks{TTL: l.lifetime(t, &in), SecondToLast: in.SkipCacheWrite, None: in.Unmarked}
+	answer := l.summarize(t, &l.side, &in, l.event(t, layer, in.Ordinal), span, marks)
+	if l.err != nil {
+		return
+	}
+	t.called = in.Source
+	if answer.Refused() {
+		l.refuse(t, layer, answer)
+		return
+	}
+	l.sides++
+	c := call{
+		layer: layer, event: l.event(t, layer, in.Ordinal), side: 1<<31 | l.sides, last: true, entries: entries, change: prompt.NoChange, answer: answer, known: in.Known != nil, own: ownPrefix(&in), model: model,
+		marks: marks, text: in.AsText(),
+	}
+	if !in.Own && in.Model == "" {
+		l.sideDeleted.copyFrom(&t.deleted) // those of what the call sends as the conversation does
+		c.deletions = l.sideDeleted.resolve(&l.side)
+	}
+	l.fly(t, &c)
+}
+
+// deliver hands the result of an intent back to its layer.
+func (l *Loop) deliver(t *thread, f *flight) {
+	if !t.held {
+		l.waited(t, f.start, waitOf(t.called))
+	}
+	l.answer(t, int(f.layer), &prompt.Result{Answer: f.answer, Usage: f.outcome.Usage, Source: t.called, Began: t.replay.now(f.start)})
+}
+
+// answer calls a layer's IntentResult and goes on as it says.
+func (l *Loop) answer(t *thread, layer int, r *prompt.Result) {
+	l.refresh(t)
+	out := t.hooks.result[layer].IntentResult(&l.turn, r)
+	l.took(t, layer, "intent_result", out)
+	l.settle(t, layer)
+	if out.Verdict == strategies.Pending {
+		l.launch(t, layer)
+		return
+	}
+	l.conclude(t, layer, out)
+	l.resume(t, layer)
+}
+
+// resume goes on after a layer that waited for a call: with the next
+// layer, with the request that was refused, or with the gap it was made in.
+func (l *Loop) resume(t *thread, layer int) {
+	if t.held {
+		l.release(t)
+		return
+	}
+	if t.retried {
+		l.send(t)
+		return
+	}
+	for i := range t.hooks.before {
+		if t.hooks.before[i].layer == layer {
+			l.ask(t, i+1)
+			return
+		}
+	}
+	l.send(t)
+}

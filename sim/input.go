@@ -1,0 +1,143 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/recall"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// The input of a round is what the recording has of it, less what belongs to the recording's own ways: what its client
+// put back behind a compaction that a strategy does not repeat, and, in a closed loop, what its agent read again because
+// the recorded context had lost what the simulated one still has. A call that does nothing else is not made.
+
+// takeInput appends the input of the round under way to the context, and the client's count of it to what follows the
+// last response.
+func (l *Loop) takeInput(t *thread) {
+	in := t.current().Input
+	from, to := t.broughtBack()
+	if from == to && len(t.left) == 0 {
+		t.context.AppendRange(prompt.Ref(in.From), prompt.Ref(in.To))
+		t.trailing += t.score().estimate
+		return
+	}
+	s := t.replay
+	var results, left int64
+	for k := in.From; k < in.To; k++ {
+		if b := &s.session.Blocks[k]; b.Kind == prompt.KindToolResult {
+			results += int64(b.Tokens)
+			if slices.Contains(t.left, b.Call) {
+				left += int64(b.Tokens)
+			}
+		}
+	}
+	for k := in.From; k < in.To; k++ {
+		b := &s.session.Blocks[k]
+		switch {
+		case k >= from && k < to && isBroughtBack(b),
+			b.Kind == prompt.KindToolResult && slices.Contains(t.left, b.Call),
+			t.passed && (isBroughtBack(b) || b.Kind == prompt.KindUnseen):
+			continue
+		case b.Kind == prompt.KindUnseen && left > 0: // their part of what no line shows
+			t.context.Add(s.invented(t, prompt.KindUnseen, int32(int64(b.Tokens)*(results-left)/results)))
+			continue
+		}
+		t.context.Append(prompt.Ref(k))
+		t.trailing += s.estimate(b)
+	}
+	t.left, t.passed = t.left[:0], false
+}
+
+// leaveOut finds the calls of the coming answer that are left out: those that bring what the recorded context had lost,
+// and the context has. That the agent made them for that reason is drawn. It reports whether these are all its calls.
+func (l *Loop) leaveOut(t *thread) bool {
+	s := t.replay
+	if t.left = t.left[:0]; s.row.Loop != results.LoopClosed || int(t.round)+1 >= len(t.trace.Rounds) {
+		return false
+	}
+	share := l.config.Agent.Refetch.caused(l.config.Profile, s.lean)
+	for _, p := range s.needs.Repeats(t.index, t.round) {
+		if p.Lost && t.judge.Holds(p.Source) && t.drawOf(p.Result, "leave out") < share {
+			t.left = append(t.left, p.Call)
+		}
+	}
+	if len(t.left) == 0 {
+		return false
+	}
+	reply := t.current().Reply
+	return !slices.ContainsFunc(s.session.Blocks[reply.From:reply.To], func(b prompt.Block) bool {
+		return b.Kind == prompt.KindToolUse && !slices.Contains(t.left, b.Call)
+	})
+}
+
+// passes reports whether the round under way is left out as a whole. One that answers a person is not: what it says
+// besides is an answer.
+func (l *Loop) passes(t *thread) bool {
+	if t.replay.row.Loop != results.LoopClosed || t.current().Trigger == traces.TriggerPrompt || t.score().Person {
+		return false
+	}
+	t.look()
+	return l.leaveOut(t)
+}
+
+// pass goes on to the next round without a call.
+func (l *Loop) pass(t *thread) {
+	t.replay.row.Figures[results.Needs+results.ID(recall.LeftOut)]++
+	l.spawn(t, t.round)
+	t.passed = true
+	t.round++
+}
+
+// leftOut returns the recorded calls of the session that were left out so far.
+func (s *replay) leftOut() int { return int(s.row.Figures[results.Needs+results.ID(recall.LeftOut)]) }
+
+// leftTokens returns the tokens of the calls that are left out of an answer.
+func (t *thread) leftTokens() (n int32) {
+	if len(t.left) == 0 {
+		return 0
+	}
+	r := t.current()
+	for _, b := range t.replay.session.Blocks[r.Reply.From:r.Reply.To] {
+		if slices.Contains(t.left, b.Call) {
+			n += b.Tokens
+		}
+	}
+	return min(n, int32(r.Usage.Output))
+}
+
+// takeReply appends the answer to the round under way to the context.
+func (t *thread) takeReply() {
+	reply := t.current().Reply
+	for k := reply.From; k < reply.To; k++ {
+		if len(t.left) == 0 {
+			t.context.AppendRange(prompt.Ref(k), prompt.Ref(reply.To))
+			return
+		}
+		if b := &t.replay.session.Blocks[k]; b.Kind != prompt.KindToolUse || !slices.Contains(t.left, b.Call) {
+			t.context.Append(prompt.Ref(k))
+		}
+	}
+}
+
+// broughtBack returns the part of the input of the round under way that came behind a recorded compaction, if the
+// strategy does not repeat what the recording did; else an empty range.
+func (t *thread) broughtBack() (from, to int32) {
+	if t.replay.replays {
+		return 0, 0
+	}
+	in := t.current().Input
+	for i := t.event; i < len(t.trace.Events) && t.trace.Events[i].Round <= t.round; i++ {
+		if e := &t.trace.Events[i]; e.Kind == traces.EventCompact && e.Round == t.round {
+			from, to = in.From+e.Absorbed, in.To
+		}
+	}
+	return from, to
+}
+
+// isBroughtBack reports whether a client adds a block by itself behind a compaction: files, skills and reminders, and
+// nothing that a person said or a tool answered.
+func isBroughtBack(b *prompt.Block) bool {
+	return (b.Kind == prompt.KindAttachment || b.Kind == prompt.KindReminder) && b.Flags&prompt.FlagMeta != 0
+}

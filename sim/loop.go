@@ -1,0 +1,395 @@
+package sim
+
+import (
+	"context"
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/breaks"
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Loop simulates one cohort of sessions at a time under one configuration. It
+// keeps its storage between cohorts, so that a steady run allocates nothing. A
+// Loop is not safe for concurrent use.
+type Loop struct {
+	config      Config
+	assembly    *Assembly // of sessions whose person has none
+	clock       clock
+	replays     []*replay // the sessions of the cohort
+	pool        []*replay
+	threads     []thread // of all sessions, session by session
+	flights     []flight
+	told        []breaks.Call // by flight
+	free        []int32       // flights not in use
+	backgrounds []*background
+	servers     []agentServer
+	models      modelNumbers
+	users       []user
+	turn        strategies.Turn
+	host        host
+	request     prompt.Request
+	markers     []prompt.Marker
+	side        prompt.Context // context of a layer's own call
+	sideDeleted deletions      // that it declares
+	record      results.CallRecord
+	rows        []results.Row
+	alone       [1]*traces.Session
+	group       []*traces.Session      // the cohort under way
+	ctx         context.Context        // ends a simulation and what it waits for; nil for never
+	composer    Composer               // the summariser, when it wants to see calls
+	sides       uint32                 // calls that layers made
+	states      uint64                 // states of requests that break detectors were told of
+	forks       *forks                 // what goes on where strategies part; nil for a run that cannot be copied
+	related     map[int]related        // by generation, of the cells of a group
+	failing     *traces.Session        // the one with the error err
+	sent        map[prompt.Digest]bool // prefixes that requests of the cohort began with; with Verify
+	err         error                  // first violated invariant, or contract a layer broke
+}
+
+// NewLoop returns a loop for one configuration.
+func NewLoop(c Config) *Loop {
+	l := &Loop{config: c, assembly: assemblyOf(&c), models: modelNumbers{}}
+	l.composer, _ = c.Summarizer.(Composer)
+	l.host.loop = l
+	l.turn.Host = &l.host
+	return l
+}
+
+// Window returns the context window of the first model of the first session
+// simulated last, tokens.
+func (l *Loop) Window() int64 {
+	if len(l.replays) == 0 || len(l.replays[0].models.list) == 0 {
+		return 0
+	}
+	return l.replays[0].models.of(0).window
+}
+
+func (l *Loop) happen(e event) {
+	switch e.kind {
+	case eventStart:
+		l.start(&l.threads[e.of])
+	case eventInput:
+		l.input(&l.threads[e.of])
+	case eventFirst:
+		f := &l.flights[e.of]
+		l.threads[f.thread].replay.server.FirstToken(l.clock.now, f.ticket)
+	case eventEnd:
+		l.land(e.of)
+	case eventTimer:
+		l.ring(&l.threads[e.of], int(e.arg), e.at)
+	case eventAwait:
+		l.awaited(&l.threads[e.of], e.at)
+	}
+}
+
+// start begins a thread: its prefix, or its parent's context as it was at its
+// branch or fork.
+func (l *Loop) start(t *thread) {
+	s := t.replay
+	if !t.forked && t.trace.Kind != traces.ThreadBranch {
+		t.context.AppendRange(prompt.Ref(t.trace.Prefix.From), prompt.Ref(t.trace.Prefix.To))
+		l.layOut(t)
+	}
+	if t.trace.Kind != traces.ThreadBranch { // it goes on from its parent's last response
+		t.lastEnd = l.clock.now
+	}
+	s.open++
+	s.user.Live[s.seat] = true
+	l.spawn(t, -1)
+	if len(t.trace.Rounds) == 0 {
+		l.end(t)
+		return
+	}
+	given := t.context.Len()
+	for _, h := range t.hooks.starting {
+		l.refresh(t)
+		l.final(t, h.layer, "thread_start", h.do.ThreadStart(&l.turn))
+	}
+	for i := given; i < t.context.Len(); i++ {
+		t.trailing += s.estimate(t.context.BlockAt(i))
+	}
+	if t.trace.Kind == traces.ThreadMain {
+		l.showSections(t) // nothing was sent so far: the prompt is rendered as things are now
+	}
+	l.setTimers(t)
+	l.clock.schedule(l.clock.now+t.trace.Rounds[0].Wait, eventInput, t.id)
+}
+
+// end ends a thread after its last response.
+func (l *Loop) end(t *thread) {
+	for _, h := range t.hooks.ending {
+		l.refresh(t)
+		l.final(t, h.layer, "thread_end", h.do.ThreadEnd(&l.turn))
+	}
+	t.ended = true
+	if p := t.trace.Parent; p >= 0 && t.agent() {
+		parent := &l.threads[t.replay.base+p]
+		parent.running--
+		if t.trace.ParentRound < parent.heard-1 { // the input behind its launch has come without its result
+			parent.unread++
+		}
+	}
+	if t.replay.open--; t.replay.open == 0 {
+		t.replay.user.Live[t.replay.seat] = false
+	}
+}
+
+// spawn schedules the children that start from a round of their parent. A
+// branch takes its parent's context and layer state as they are at that point,
+// and so does a sub-agent that a layer forks.
+func (l *Loop) spawn(t *thread, round int32) {
+	s := t.replay
+	for t.child >= 0 && s.session.Threads[t.child].ParentRound <= round {
+		c := t.child
+		t.child = s.children[c]
+		child := &l.threads[s.base+c]
+		switch {
+		case child.trace.Kind == traces.ThreadBranch:
+			l.branch(t, child)
+		case child.agent():
+			t.running++
+			l.fork(t, child)
+		}
+		l.clock.schedule(l.clock.now+child.trace.Delay, eventStart, child.id)
+	}
+}
+
+// fork gives a sub-agent its parent's context if a layer wants it so.
+func (l *Loop) fork(parent, child *thread) {
+	for _, h := range child.hooks.forks {
+		l.refresh(child)
+		l.turn.Forked = parent.forked
+		if h.do.Fork(&l.turn) {
+			l.branch(parent, child)
+			child.forked = true
+			return
+		}
+	}
+}
+
+func (l *Loop) branch(parent, child *thread) {
+	child.context.CopyFrom(&parent.context)
+	for i, layer := range parent.layers {
+		child.layers[i] = layer.Clone()
+	}
+	child.hooks.bind(child.layers, child.strategy.Bars())
+	child.counted, child.trailing, child.rounds = parent.counted, parent.trailing, parent.rounds
+	child.thought, child.old = parent.thought, parent.old
+	child.ttl, child.chain, child.unlogged, child.head = parent.ttl, parent.chain, parent.unlogged, parent.head
+	child.payback = parent.payback
+	if child.replay.needs != nil {
+		child.judge.Inherit(&parent.judge)
+	}
+	child.deleted.copyFrom(&parent.deleted)
+	child.usage, child.serverDeleted, child.lastEnd, child.idle = parent.usage, parent.serverDeleted, parent.lastEnd, parent.idle
+	child.carried.CopyFrom(&parent.carried)
+}
+
+// input appends a round's input and asks the layers.
+func (l *Loop) input(t *thread) {
+	if t.held { // a call that a timer made is under way
+		t.late, t.heldAt = true, l.clock.now
+		return
+	}
+	t.idle, t.late = false, false
+	t.inputAt = t.context.Len()
+	l.hear(t)
+	for l.passes(t) {
+		l.pass(t)
+		l.hear(t)
+	}
+	l.announce(t)
+	l.heed(t)
+	t.retried, t.hinted, t.barred, t.gauge.blocked = false, false, 0, false
+	t.judged, t.extended = false, false
+	t.look()
+	l.ask(t, 0)
+}
+
+// hear appends a round's input.
+func (l *Loop) hear(t *thread) {
+	if t.heard++; t.unread > 0 && l.reports(t, t.current()) {
+		t.unread--
+	}
+	if t.event < len(t.trace.Events) {
+		l.forget(t)
+	}
+	l.changeHead(t)
+	l.takeInput(t)
+	if len(t.inbox)+len(t.mailbox) > 0 {
+		l.open(t)
+	}
+}
+
+// outputTools are the tools that return what a sub-agent in the background has done.
+var outputTools = []string{"TaskOutput", "AgentOutputTool"}
+
+// reports reports whether the input of a round tells of a sub-agent that worked in the
+// background: a notice of it, or what it did.
+func (l *Loop) reports(t *thread, r *traces.Round) bool {
+	if r.Signs.Has(traces.SignNotice) {
+		return true
+	}
+	s := t.replay.session
+	return slices.ContainsFunc(s.Blocks[r.Input.From:r.Input.To], func(b prompt.Block) bool {
+		return b.Kind == prompt.KindToolResult && int(b.Tool) < len(s.Tools) && slices.Contains(outputTools, s.Tools[b.Tool])
+	})
+}
+
+// ask calls the layers' BeforeRequest hooks from one on and sends the request
+// when none is waiting for a call.
+func (l *Loop) ask(t *thread, from int) {
+	for i := from; i < len(t.hooks.before); i++ {
+		h := t.hooks.before[i]
+		if t.barred>>h.layer&1 != 0 && !l.manual(t) {
+			continue
+		}
+		l.refresh(t)
+		if l.forks != nil {
+			l.partWays(t, i)
+		}
+		out := h.do.BeforeRequest(&l.turn)
+		l.took(t, h.layer, "before_request", out)
+		l.settle(t, h.layer)
+		switch out.Verdict {
+		case strategies.Pending:
+			l.launch(t, h.layer)
+			return
+		case strategies.Waiting:
+			l.await(t, i, h.layer)
+			return
+		}
+		l.conclude(t, h.layer, out)
+	}
+	if !l.block(t) {
+		l.send(t)
+	}
+}
+
+// took notes what a hook answered: for the observer, and in the row.
+func (l *Loop) took(t *thread, layer int, hook string, out strategies.Outcome) {
+	l.tellAnswer(t, layer, hook, out)
+	switch out.Verdict {
+	case strategies.Done:
+		t.replay.firings[layer]++
+	case strategies.Failed:
+		t.replay.refuse(t.layers[layer].Name(), out.Reason)
+	}
+	l.startBackgrounds(t, layer)
+}
+
+// final takes the answer of a hook that cannot wait for a call.
+func (l *Loop) final(t *thread, layer int, hook string, out strategies.Outcome) {
+	l.took(t, layer, hook, out)
+	l.settle(t, layer)
+	if out.Verdict == strategies.Pending || out.Verdict == strategies.Waiting {
+		l.fail(t, layer, hook+" cannot wait for a call: only BeforeRequest, PromptTooLong, IntentResult and Timer can")
+	}
+}
+
+// fail ends the simulation of a session over a layer that breaks its contract.
+func (l *Loop) fail(t *thread, layer int, what string) {
+	l.violate(t, "layer %s %s", t.layers[layer].Name(), what)
+}
+
+// manual reports whether a person asked for a compaction before the round: no layer is
+// barred from carrying it out.
+func (l *Loop) manual(t *thread) bool {
+	for i := t.event; i < l.dueEvents(t); i++ {
+		if e := &t.trace.Events[i]; e.Manual && e.Kind == traces.EventCompact {
+			return true
+		}
+	}
+	return false
+}
+
+// conclude takes the final answer of a layer before a request: a failure counts, and a
+// layer that acted bars those that it excludes until the next request.
+func (l *Loop) conclude(t *thread, layer int, out strategies.Outcome) {
+	switch out.Verdict {
+	case strategies.Failed:
+		t.replay.row.Figures[results.FailedCompactions]++
+	case strategies.Done:
+		t.barred |= t.hooks.bars[layer]
+	}
+}
+
+// send assembles the round's request and hands it to the server, or asks the
+// layers what to do about one that does not fit the window.
+func (l *Loop) send(t *thread) {
+	t.event = l.dueEvents(t)
+	l.touchHead(t)
+	if !t.hinted && l.hints(t) {
+		return
+	}
+	r, s := t.current(), t.replay
+	if excess := l.requestTokens(t) + int64(r.Tail) - s.models.of(t.model()).window; excess > 0 {
+		if !t.retried {
+			s.row.Figures[results.Overflows]++
+		}
+		if l.refused(t, excess) {
+			return
+		}
+		t.overflow = true
+		if s.ends {
+			l.cutOff(t)
+			return
+		}
+		s.row.Figures[results.AnsweredOverWindow]++
+	}
+	l.judgeNeeds(t)
+	if l.extend(t) {
+		return
+	}
+	l.leaveOut(t)
+	l.keepTTL(t, r)
+	l.look(t, true)
+	l.fly(t, &call{
+		layer: -1, entries: t.context.Seal(), deletions: t.deleted.resolve(&t.context),
+		marks: client.Marks{TTL: t.ttl}, tail: r.Tail, change: t.context.Sent(), model: t.model(),
+		answer: prompt.Answer{Output: int32(r.Usage.Output) - t.leftTokens(), First: r.First, Total: r.Stream},
+	})
+}
+
+// requestTokens returns what the client expects its next request to weigh,
+// tokens: what it has deleted from the cached prefix is left out as long as the
+// cache is warm.
+func (l *Loop) requestTokens(t *thread) int64 {
+	n := int64(t.context.Tokens())
+	if len(t.deleted.list) > 0 && t.usage.Input() > 0 && l.clock.now-t.lastEnd <= lifeOf(t.ttl) {
+		t.deleted.resolve(&t.context)
+		n -= t.deleted.tokens
+	}
+	return n
+}
+
+// refused asks the layers about a prompt that is too long, once a round. It
+// reports whether one of them took over.
+func (l *Loop) refused(t *thread, excess int64) bool {
+	if t.retried {
+		return false
+	}
+	t.retried = true
+	for _, h := range t.hooks.tooLong {
+		l.refresh(t)
+		l.turn.Excess = excess
+		out := h.do.PromptTooLong(&l.turn)
+		l.took(t, h.layer, "prompt_too_long", out)
+		l.settle(t, h.layer)
+		switch out.Verdict {
+		case strategies.Pending:
+			l.launch(t, h.layer)
+			return true
+		case strategies.Done:
+			l.send(t)
+			return true
+		case strategies.Failed:
+			t.replay.row.Figures[results.FailedCompactions]++
+		}
+	}
+	return false
+}

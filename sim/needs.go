@@ -1,0 +1,73 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/needs"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/recall"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// Just before a call of the conversation is sent, what its answer uses is looked for in the context. What is
+// forgotten and can be had as it was costs a fetch: one more call on the warm prefix, and the tokens of what it
+// brings, written once and read until the next compaction. Their cost is added up apart from that of the calls.
+
+// replays reports whether a strategy repeats what the recording did, in which the agent fetched what it lacked.
+func replays(s *strategies.Strategy) bool {
+	return slices.ContainsFunc(s.LayerNames(), func(layer string) bool { return s.Traits(layer).Replays })
+}
+
+// fetchOutput is the output of a call that reads a file which the agent has only written, tokens: the fixed part of a tool
+// call in the recordings, 54, and a path.
+const fetchOutput = 80
+
+// look shows the judge what is new in the context, before a layer edits it.
+func (t *thread) look() {
+	if t.replay.needs != nil {
+		t.judge.Look(&t.context, t.round, (*recall.Needs)(t.replay.row.Figures[results.Needs:]))
+	}
+}
+
+// judgeNeeds adds what the round under way needs to the row, once a round, and keeps what is missing.
+func (l *Loop) judgeNeeds(t *thread) {
+	if t.replay.needs == nil || t.judged {
+		return
+	}
+	t.judged = true
+	t.missing = t.missing[:0]
+	t.look()
+	t.judge.Call(t.round, (*recall.Needs)(t.replay.row.Figures[results.Needs:]), t.miss)
+}
+
+// miss keeps a need that the context does not have and that of the recording had. Where both lack it, the recording
+// shows what the agent did. A file that is read again is fetched by the round itself.
+func (t *thread) miss(n *needs.Need, state needs.State, kept float64) {
+	if state != needs.Verbatim && n.Had && n.Kind != recall.NeedRead && t.replay.row.Loop == results.LoopClosed {
+		t.missing = append(t.missing, missing{*n, kept})
+	}
+}
+
+// worded is a Summarizer whose summaries have words: what they keep of what is needed is looked up, not modelled.
+type worded interface {
+	// Words returns what a summary says that it gave, "" where that is not known.
+	Words(summary *prompt.Block) string
+}
+
+// missing is a need that the context does not have, and the share of it that summaries are expected to keep.
+type missing struct {
+	needs.Need
+	kept float64
+}
+
+// writtenAs returns the class in which messages of a call were written.
+func writtenAs(u *prompt.Usage) results.Class {
+	switch {
+	case u.Write5m > 0: // of two lifetimes messages have the shorter one
+		return results.ClassWrite5m
+	case u.Write1h > 0:
+		return results.ClassWrite1h
+	}
+	return results.ClassUncached
+}

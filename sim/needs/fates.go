@@ -1,0 +1,129 @@
+package needs
+
+import (
+	"github.com/compactsim/compactsim/sim/results/recall"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Fate counts things, files and outputs of tools, that were known at a point of a conversation: those that the agent
+// read again, and those that it used without doing so.
+type Fate struct{ Read, Used int32 }
+
+// Fates are the counts by the strongest use of a thing up to the next compaction. One that was read again and not
+// visibly used counts as used for a name.
+type Fates [recall.NumNeedKinds]Fate
+
+// Add adds the counts of others.
+func (f *Fates) Add(o *Fates) {
+	for k := range f {
+		f[k].Read, f[k].Used = f[k].Read+o[k].Read, f[k].Used+o[k].Used
+	}
+}
+
+// strength orders kinds of needs: an edit needs the text, a path is often known otherwise.
+var strength = [recall.NumNeedKinds]int8{recall.NeedEdit: 3, recall.NeedName: 2, recall.NeedNumber: 1}
+
+// After returns the fates of what had been shown before a block in rounds from ≤ r < to of a thread. lost takes only
+// what the recorded context no longer had.
+func (x *Index) After(s *traces.Session, thread, from, to, before int32, lost bool) (f Fates) {
+	type fate struct {
+		kind       recall.NeedKind
+		read, used bool
+	}
+	things := map[int32]fate{}
+	name := func(block int32) int32 { // of a thing; -1 for what was shown first behind the point
+		for source, ok := x.sources[block]; ok && source < block; source, ok = x.sources[block] {
+			block = source
+		}
+		switch o := s.Blocks[block].Object; {
+		case block >= before:
+			return -1
+		case o >= 0:
+			return int32(len(s.Blocks)) + o
+		}
+		return block
+	}
+	for r := from; r < to; r++ {
+		for i, list := 0, x.Round(thread, r); i < len(list); i++ {
+			n := &list[i]
+			block := n.Source()
+			if block < 0 || n.Kind == recall.NeedRead {
+				continue
+			}
+			thing := name(block)
+			t, known := things[thing]
+			if thing < 0 || lost && n.Had && !t.read {
+				continue
+			}
+			if !known || strength[n.Kind] > strength[t.kind] || !t.used {
+				t.kind = n.Kind
+			}
+			t.used = true
+			things[thing] = t
+		}
+		for _, p := range x.Repeats(thread, r) {
+			if thing := name(p.Source); thing >= 0 && (p.Lost || !lost) {
+				t, known := things[thing]
+				if !known {
+					t.kind = recall.NeedName
+				}
+				t.read = true
+				things[thing] = t
+			}
+		}
+	}
+	for _, t := range things {
+		if t.read {
+			f[t.kind].Read++
+		} else {
+			f[t.kind].Used++
+		}
+	}
+	return f
+}
+
+// Source returns the block that a fetch of the need brings back, -1 for none.
+func (n *Need) Source() int32 {
+	if n.Fetch >= 0 {
+		return n.Fetch
+	}
+	return n.Found
+}
+
+// stretch is a part of a main thread behind a recorded compaction, up to the next one or another loss.
+type stretch struct{ from, to, before int32 }
+
+// stretches returns those of a thread.
+func stretches(t *traces.Thread) (list []stretch) {
+	if t.Kind != traces.ThreadMain {
+		return nil
+	}
+	for i := range t.Events {
+		e := &t.Events[i]
+		if e.Kind != traces.EventCompact || e.Round == 0 || int(e.Round) >= len(t.Rounds) {
+			continue
+		}
+		to := int32(len(t.Rounds))
+		for j := i + 1; j < len(t.Events); j++ {
+			if o := &t.Events[j]; o.Kind != traces.EventForget && o.Round > e.Round {
+				to = o.Round
+				break
+			}
+		}
+		list = append(list, stretch{e.Round, to, t.Rounds[e.Round].Input.From + e.Absorbed})
+	}
+	return list
+}
+
+// Behind returns the fates of what the compactions of the recording removed.
+func (x *Index) Behind() Fates { return x.behind }
+
+// lookBehind finds these fates.
+func (x *Index) lookBehind(s *traces.Session) {
+	for i := range s.Threads {
+		for _, c := range stretches(&s.Threads[i]) {
+			n := x.After(s, int32(i), c.from, c.to, c.before, true)
+			x.behind.Add(&n)
+		}
+	}
+}

@@ -1,0 +1,384 @@
+package needs
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results/recall"
+)
+
+// State says whether a need is still at hand.
+type State uint8
+
+// The states of a need just before the action that uses it.
+const (
+	Verbatim    State = iota // in the context word for word
+	Recoverable              // not in it, but can be fetched again unchanged: a file, a pointer
+	Gone                     // neither: at best in a summary
+)
+
+// Survival is the share of needs that a modelled summary is expected to keep, by kind, 0…1.
+type Survival [recall.NumNeedKinds]float64
+
+// Published returns what a published measurement found for summaries of coding sessions: they repeat 82 % of strings
+// word for word, and recall 7 % of facts, used here for contents of files (docs/fidelity.md).
+func Published() (s Survival) {
+	for k := range s {
+		s[k] = 0.82
+	}
+	s[recall.NeedEdit], s[recall.NeedRead] = 0.07, 0.07
+	return s
+}
+
+// Expected returns what modelled summaries keep of each kind: what a profile
+// says, else what is published, which contents of files that were read always use.
+func Expected(p *profile.Profile) Survival {
+	keeps := Published()
+	for k := range keeps {
+		if e, ok := p.KeptOf(recall.NeedKind(k).String()); ok && recall.NeedKind(k) != recall.NeedRead {
+			keeps[k] = e.Value
+		}
+	}
+	return keeps
+}
+
+// How an entry shows a block. The upper bits count the summaries since the block left.
+const (
+	absent    uint8 = iota
+	whole           // as it is
+	part            // its first bytes
+	pointer         // a pointer to it
+	cleared         // a placeholder
+	formBits  = 3
+	formMask  = 1<<formBits - 1
+	maxBehind = 1<<(8-formBits) - 1
+)
+
+// Judge finds what a thread's context has of what its actions need. It keeps its storage between sessions.
+type Judge struct {
+	x      *Index
+	blocks []prompt.Block
+	thread int32
+	main   bool
+	keeps  Survival
+
+	shown    []uint8 // by block of the session
+	was      []uint8 // the same before the last compaction
+	low      int32   // blocks from low to high have been seen
+	high     int32
+	restored []int32 // objects that the context has as restored files
+	heard    []int32 // blocks with directives
+	kept     []int32 // needs, by place in the thread, that a modelled summary has room for
+	depth    int     // compactions before the context
+	modelled bool    // the context has a summary of which only the size is known
+	words    Words   // nil if no summary has words
+	known    map[prompt.Digest]written
+	here     []written // of the summaries in the context
+	summary  int32     // id of the newest summary, -1 for none
+	edits    uint32
+	seen     int // entries looked at
+	said     recall.Portion
+	cuts     map[int32]int32 // remaining bytes of blocks that are shown in part
+	files    []uint8         // by object, what artifacts found of it; 0 between compactions
+	met      []int32         // objects that artifacts found
+}
+
+// Reset makes j the judge of a thread of a session at its beginning. main says that
+// people speak in the thread; keeps is what summaries without known words keep.
+func (j *Judge) Reset(x *Index, blocks []prompt.Block, thread int32, main bool, keeps *Survival, words Words) {
+	n := len(blocks)
+	*j = Judge{
+		x: x, blocks: blocks, thread: thread, main: main, keeps: *keeps, summary: -1, words: words,
+		shown: slices.Grow(j.shown[:0], n)[:n], was: slices.Grow(j.was[:0], n)[:n], restored: j.restored[:0],
+		heard: j.heard[:0], kept: j.kept[:0], cuts: j.cuts, files: j.files, met: j.met[:0],
+	}
+	clear(j.shown)
+	clear(j.cuts)
+}
+
+// Inherit makes j continue from the thread that its own branches off.
+func (j *Judge) Inherit(from *Judge) {
+	if j.x == nil || from.x != j.x {
+		return
+	}
+	copy(j.shown, from.shown)
+	j.low, j.high = from.low, from.high
+	j.heard = append(j.heard[:0], from.heard...)
+	j.depth, j.modelled, j.summary = from.depth, from.modelled, from.summary
+	j.said = recall.Portion{recall.Whole: from.said[recall.Whole]}
+	j.seen, j.edits = 0, math.MaxUint32
+}
+
+// Become makes j a copy of another judge, keeping j's storage.
+func (j *Judge) Become(from *Judge) {
+	c := *from
+	c.shown, c.was = append(j.shown[:0], from.shown...), append(j.was[:0], from.was...)
+	c.restored = append(j.restored[:0], from.restored...)
+	c.heard, c.kept = append(j.heard[:0], from.heard...), append(j.kept[:0], from.kept...)
+	c.here, c.cuts = slices.Clone(from.here), maps.Clone(from.cuts)
+	c.files, c.met = j.files, j.met
+	*j = c
+}
+
+// Look brings j up to date with a context. It must see new entries before a strategy
+// edits them. It adds what a compaction left of artifacts to the figures.
+func (j *Judge) Look(c *prompt.Context, round int32, to *recall.Needs) {
+	if c.Edits() != j.edits || c.Len() < j.seen {
+		j.again(c, round, to)
+	}
+	for i := j.seen; i < c.Len(); i++ {
+		j.see(c, i)
+	}
+	j.seen, j.edits = c.Len(), c.Edits()
+}
+
+// again examines the whole context after an edit.
+func (j *Judge) again(c *prompt.Context, round int32, to *recall.Needs) {
+	newest := int32(-1)
+	for i := range c.Len() {
+		if e := c.At(i); e.Kind == prompt.KindSummary {
+			newest = max(newest, e.ID)
+		}
+	}
+	behind := newest > j.summary
+	shown := j.shown[j.low:j.high]
+	if behind {
+		copy(j.was[j.low:], shown)
+		for i, was := range shown {
+			shown[i] = older(was)
+		}
+	} else {
+		for i := range shown {
+			shown[i] &^= formMask
+		}
+	}
+	j.restored, j.here, j.modelled, j.said = j.restored[:0], j.here[:0], false, recall.Portion{recall.Whole: j.said[recall.Whole]}
+	j.seen = 0
+	var room int32
+	for i := range c.Len() {
+		j.see(c, i)
+		if e := c.At(i); e.Kind == prompt.KindSummary && e.ID == newest {
+			room = c.BlockAt(i).Bytes
+		}
+	}
+	j.seen = c.Len()
+	j.retell()
+	if !behind {
+		return
+	}
+	j.summary = newest
+	j.depth++
+	j.fill(round, room)
+	j.artifacts(to)
+}
+
+// older returns the state of a block after one more summary.
+func older(was uint8) uint8 {
+	n := was >> formBits
+	if was&formMask != absent || n > 0 {
+		n = min(n+1, maxBehind)
+	}
+	return n << formBits
+}
+
+// see records how an entry shows its block.
+func (j *Judge) see(c *prompt.Context, i int) {
+	e := c.At(i)
+	if e.Block < 0 {
+		j.seeMade(c, i, e)
+		return
+	}
+	form := [...]uint8{whole, part, pointer, cleared, absent}[e.Form]
+	if form == whole && e.Had > 0 {
+		form = cleared // the server omits its content
+	}
+	j.reach(int32(e.Block))
+	if j.shown[e.Block] = form; form == part {
+		if j.cuts == nil {
+			j.cuts = map[int32]int32{}
+		}
+		b := c.BlockAt(i)
+		j.cuts[int32(e.Block)] = int32(int64(b.Bytes) * int64(e.Tokens) / int64(max(1, b.Tokens)))
+	}
+	if j.main && e.Kind == prompt.KindPrompt {
+		j.hear(int32(e.Block), form)
+	}
+}
+
+// reach extends the range of seen blocks to a block.
+func (j *Judge) reach(block int32) {
+	if j.high == 0 {
+		j.low = block
+	}
+	j.low, j.high = min(j.low, block), max(j.high, block+1)
+}
+
+// seeMade records what a block that is not in the recording shows: a restored file, or a summary.
+func (j *Judge) seeMade(c *prompt.Context, i int, e *prompt.Entry) {
+	b := c.BlockAt(i)
+	switch {
+	case b.Object >= 0 && (e.Kind == prompt.KindAttachment || e.Kind == prompt.KindToolResult && b.Op == prompt.OpRead):
+		j.restored = append(j.restored, b.Object)
+	case e.Kind == prompt.KindSummary:
+		said := j.x.recorded(b.Digest)
+		for k := said.From; k < said.To; k++ {
+			j.reach(k)
+			j.shown[k] = whole
+		}
+		if w := j.read(b); w != nil {
+			j.here = append(j.here, w)
+		} else {
+			j.modelled = true
+		}
+	}
+}
+
+// hear counts the directives of a prompt.
+func (j *Judge) hear(block int32, form uint8) {
+	n := float64(len(j.x.said(block)))
+	if n == 0 {
+		return
+	}
+	if !slices.Contains(j.heard, block) {
+		j.heard = append(j.heard, block)
+		j.said[recall.Whole] += n
+	}
+	if form == whole {
+		j.said[recall.Part] += n
+	}
+}
+
+// Has reports whether the context has a block unchanged.
+func (j *Judge) Has(block int32) bool { return j.shown[block]&formMask == whole }
+
+// Holds reports whether the context shows what a block shows: the block, one that it repeats, or its file, which came
+// back or was fetched.
+func (j *Judge) Holds(block int32) bool {
+	for {
+		if j.Has(block) || j.back(block) {
+			return true
+		}
+		source, ok := j.x.sources[block]
+		if !ok || source >= block {
+			return false
+		}
+		block = source
+	}
+}
+
+// back reports whether the file of a block came back or was fetched.
+func (j *Judge) back(block int32) bool {
+	o := j.blocks[block].Object
+	return o >= 0 && slices.Contains(j.restored, o)
+}
+
+// Call adds to the figures what the request of a round has: of what its answer uses, and of what a person has said.
+// tell, which may be nil, is called for each need with the share of it that summaries are expected to keep.
+func (j *Judge) Call(round int32, to *recall.Needs, tell func(n *Need, state State, kept float64)) {
+	list := j.x.Round(j.thread, round)
+	for i := range list {
+		n := &list[i]
+		state, behind := j.state(n)
+		t := to.Kind(n.Kind)
+		w := float64(n.Weight)
+		kept := 0.0
+		if j.modelled && behind > 0 {
+			kept = math.Pow(j.keeps[n.Kind], float64(behind))
+		}
+		t[recall.Count]++
+		t[recall.Weight] += w
+		switch state {
+		case Verbatim:
+			t[recall.Verbatim] += w
+		case Recoverable:
+			t[recall.Recoverable] += w
+		case Gone:
+			t[recall.Summarized] += math.Round(w * kept)
+			if kept > 0 && holds(j.kept, j.x.threads[j.thread].starts[round]+int32(i)) {
+				t[recall.Most] += w
+			}
+		}
+		if tell != nil {
+			tell(n, state, kept)
+		}
+	}
+	d := to.Portion(recall.Instructions, recall.Depth(j.depth))
+	d[recall.Part] += j.said[recall.Part]
+	d[recall.Whole] += j.said[recall.Whole]
+	if j.modelled {
+		to[recall.Directed] += j.said[recall.Whole] - j.said[recall.Part]
+	}
+}
+
+// state returns the state of a need and the least number of modelled summaries since it left the context.
+func (j *Judge) state(n *Need) (State, uint8) {
+	behind, points := uint8(maxBehind), false
+	for _, p := range j.x.Places(n) {
+		was := j.shown[p.Block]
+		switch form := was & formMask; {
+		case form == part && p.To <= j.cuts[p.Block], form == whole, j.back(p.Block):
+			return Verbatim, 0
+		case form == part, form == pointer:
+			points = true
+		}
+		behind = min(behind, was>>formBits)
+	}
+	switch {
+	case n.Object >= 0 && n.Kind <= recall.NeedRead && slices.Contains(j.restored, n.Object):
+		return Verbatim, 0
+	case n.Fetch >= 0 && n.Kind == recall.NeedEdit && j.Holds(n.Fetch):
+		return Verbatim, 0 // the file from which the edit was made
+	case j.says(n.Term):
+		return Verbatim, 0
+	case points || n.Fetch >= 0:
+		return Recoverable, behind
+	}
+	return Gone, behind
+}
+
+// fill chooses what fits a summary of a size in bytes, from what a compaction removed and later
+// rounds use, most used first. What an earlier summary had no room for cannot be kept.
+func (j *Judge) fill(round, room int32) {
+	u := &j.x.threads[j.thread]
+	had := slices.Clone(j.kept)
+	j.kept = j.kept[:0]
+	if int(round) >= len(u.starts) || !j.modelled {
+		return
+	}
+	type choice struct{ at, later, size int32 }
+	var list []choice
+	for i := u.starts[round]; int(i) < len(u.list); i++ {
+		n := &u.list[i]
+		places := j.x.Places(n)
+		if k := places[0].Block; k < j.low || k >= j.high || j.was[k] == absent {
+			continue // said later, or never to this thread
+		}
+		if state, behind := j.state(n); state == Gone && (behind == 1 || holds(had, i)) {
+			list = append(list, choice{i, n.Later, places[0].To - places[0].From})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b choice) int {
+		return cmp.Or(cmp.Compare(b.later, a.later), cmp.Compare(a.size, b.size))
+	})
+	written := map[uint64]bool{}
+	for _, c := range list {
+		if term := u.list[c.at].Term; !written[term] {
+			if c.size > room {
+				continue
+			}
+			room -= c.size
+			written[term] = true
+		}
+		j.kept = append(j.kept, c.at)
+	}
+	slices.Sort(j.kept)
+}
+
+func holds(sorted []int32, v int32) bool {
+	_, ok := slices.BinarySearch(sorted, v)
+	return ok
+}

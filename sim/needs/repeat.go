@@ -1,0 +1,90 @@
+package needs
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results/recall"
+)
+
+// Repeat is a call of a tool that brought what an earlier result of the conversation, and the edits of the agent since,
+// had brought already.
+type Repeat struct {
+	Round  int32 // of the thread; its answer makes the call
+	Call   int32 // as in prompt.Block
+	Result int32 // block
+	Source int32 // the earlier block
+	Lost   bool  // the recorded context no longer had the source
+}
+
+// covered is the share of the lines of a result that must have been shown before for a repeat. Assumed: a time or a
+// count in a line may differ.
+const covered = 0.95
+
+// Repeats returns the repeats of a round of a thread.
+func (x *Index) Repeats(thread, round int32) []Repeat {
+	list := x.threads[thread].repeats
+	from, _ := slices.BinarySearchFunc(list, round, func(r Repeat, round int32) int { return int(r.Round - round) })
+	to := from
+	for to < len(list) && list[to].Round == round {
+		to++
+	}
+	return list[from:to]
+}
+
+// repeats notes a call whose result repeats an earlier one.
+func (b *builder) repeats(k int32) {
+	bl := &b.s.Blocks[k]
+	result, ok := b.results[bl.Call]
+	h := b.said(k)
+	if !ok || h == nil || bl.Kind != prompt.KindToolUse || b.failed[bl.Call] {
+		return
+	}
+	source := b.same[h.key] - 1
+	if bl.Op == prompt.OpRead && bl.Object >= 0 && b.shown[bl.Object] > 0 {
+		source = b.shown[bl.Object] - 1
+	}
+	if source >= 0 && b.covers(source, result) {
+		lost := !b.held[source] && !slices.ContainsFunc(b.brought, func(k int32) bool { return b.held[k] && b.covers(k, result) })
+		b.at.repeats = append(b.at.repeats, Repeat{b.round, bl.Call, result, source, lost})
+		b.x.sources[result] = source
+	}
+	b.same[h.key] = result + 1
+}
+
+// covers reports whether a block, and the edits of the agent since, have the lines of a result.
+func (b *builder) covers(block, result int32) bool {
+	was, is := b.said(block), b.said(result)
+	if was == nil || is == nil {
+		return false
+	}
+	if was.key == is.key {
+		return true
+	}
+	known := map[uint64]bool{}
+	was.eachLine(func(key uint64) { known[key] = true })
+	for i := len(b.edits) - 1; i >= 0 && b.edits[i] > block; i-- {
+		b.said(b.edits[i]).eachLine(func(key uint64) { known[key] = true })
+	}
+	lines, found := 0, 0
+	is.eachLine(func(key uint64) {
+		if lines++; known[key] {
+			found++
+		}
+	})
+	return lines > 0 && float64(found) >= covered*float64(lines)
+}
+
+// eachLine calls do for the lines of an utterance.
+func (h *utterance) eachLine(do func(key uint64)) {
+	for i := range h.marks {
+		if h.marks[i].kind == recall.NeedEdit {
+			do(h.marks[i].key)
+		}
+	}
+	for i := range h.values {
+		for _, m := range h.values[i].lines() {
+			do(m.key)
+		}
+	}
+}

@@ -1,0 +1,433 @@
+package sim
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/compactsim/compactsim/internal/kit/draws"
+	"github.com/compactsim/compactsim/sim/breaks"
+	"github.com/compactsim/compactsim/sim/client"
+	"github.com/compactsim/compactsim/sim/needs"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/servers"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// replay is a session of the cohort while it is simulated. It keeps its storage
+// between sessions, so that a steady run allocates nothing.
+type replay struct {
+	session      *traces.Session
+	version      string // of its client
+	release      string // of the client it is replayed under; "" for the same
+	index        int32  // in the cohort
+	strategy     *strategies.Strategy
+	ends         bool // a request refused for good ends the session
+	levels       *Levels
+	gauged       bool  // a person sees them
+	place        int32 // of the user among those of the loop
+	user         *user
+	seat         int32     // among the sessions of the user
+	assembly     *Assembly // how requests are put together
+	origin       int64     // when the session begins, ns on the cohort's clock
+	owner        uint32    // the organisation whose cache entries it may read
+	organisation string    // its name in the row
+	base         int32     // index of its first thread among those of the loop
+	server       Server
+	client       Client
+	count        client.Counting // the client's
+	named        bool            // it counts the names of tools
+	draws        draws.Source
+	profile      *profile.Profile // nil for agents that it is not of
+	// automatic says that the calls go to a cache that needs no markers.
+	automatic bool
+	// abroad is the server that was named, nil for that of the recording: how its requests are served is not learned.
+	abroad *servers.Server
+	// unwritten says that what is written to the cache is billed as plain input, as gateways do.
+	unwritten bool
+	written   bool             // what is not read is billed as written, by a cache that works by itself
+	rules     profile.Set      // of the profile, those that hold for the client
+	static    int64            // tokens of the head of main threads, by the profile; 0 for unknown
+	compacts  bool             // the recording has an automatic compaction of a main conversation
+	hides     bool             // the session may have calls at the end of turns that no line shows
+	hidden    [2]float64       // by the profile, share of turns with a hidden call, by kind of round
+	told      traces.Announced // what the client announces
+	perByte   float64          // tokens of a byte of its results; 0 for unknown
+	listing   int32            // the listing of all skills when the conversation opens, tokens
+	dense     float64          // how many times as many tokens a byte of its texts has as the rates say; 0 for unknown
+	scaled    string           // the model that scale is of
+	scale     float64          // of the losses
+	own       float64          // of the losses of the session's person; 0 before it is asked for
+	arena     prompt.Arena
+	children  []int32 // threads by parent and parent round
+	models    models
+	row       results.Row
+	latch     client.Latch
+	overage   bool              // the user has passed the plan's quota
+	contents  uint64            // contents that occur once in the session
+	asked     int32             // calls the summariser was asked about
+	wrote     ownSummary        // what the recording's client was given
+	extras    int32             // rounds that no recording has
+	replays   bool              // the strategy repeats the recording: the agent did fetch what it lacked
+	open      int32             // threads that have begun and not ended
+	firings   []int             // by layer of the strategy
+	reasons   map[[2]string]int // failures and refusals by layer and reason
+	paybacks  []payback         // one for each compaction, in order
+	sights    []sight           // of clients' windows, where a run stands for several strategies
+	limits    []int64           // of those clients, by strategy
+	cut       bool              // a conversation of the session ended early
+	detector  breaks.Detector
+	needs     *needs.Index // nil where nothing is measured
+	keeps     needs.Survival
+	lean      float64     // how far its agent leans to reading again what it has lost, log odds
+	words     needs.Words // nil for summaries of which only sizes are known
+
+	// answered are the rounds whose input has the result of a call; filled under
+	// Verify only.
+	answered map[threadCall]int32
+}
+
+// reset makes s the state of a session at its beginning.
+func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
+	s.session, s.version, s.origin, s.user = session, session.Version(), origin, &l.users[s.place]
+	s.gauged = *s.levels != Levels{}
+	if s.client == nil {
+		s.client = l.config.Client
+	}
+	if s.client == nil {
+		s.client = clientOf(session, l.config.cache(session))
+	}
+	s.count = s.assembly.Count.Over(s.client.Counting())
+	s.named = agents.ClaudeCode(session)
+	s.latch, s.overage, s.contents = client.Latch{}, s.assembly.TTL.Overage, 0
+	s.scaled, s.scale, s.own = "", 1, 0
+	s.server = l.serverOf(session, s.assembly.Provider)
+	s.automatic, s.unwritten = l.config.cache(session) == traces.CacheAutomatic, l.config.unwritten(session)
+	s.written = l.config.written(session)
+	if s.profile = l.config.Profile; !agents.ClaudeCode(session) && !s.automatic || l.config.abroad(session) {
+		s.profile = nil // it describes the others' clients, and other servers
+	}
+	s.abroad, s.hides = l.config.Named, session.MayHide()
+	s.compacts = compactsBelow(session, math.MaxInt64)
+	if s.rules, s.static = 0, 0; s.profile != nil {
+		s.rules, s.static = s.profile.RulesFor(s.version), s.profile.StaticFor(s.version)
+		if profile.Compare(s.version, opensInLines) >= 0 {
+			s.static = 0 // the session's own
+		}
+		for kind := range s.hidden {
+			s.hidden[kind] = s.profile.HiddenFor(s.version, session.Entry, kind > 0)
+		}
+	}
+	s.arena.Reset()
+	s.asked, s.extras, s.open, s.cut = 0, 0, 0, false
+	clear(s.firings)
+	clear(s.reasons)
+	s.paybacks, s.sights, s.limits = s.paybacks[:0], s.sights[:0], s.limits[:0]
+	s.detector.Rules = l.config.Rules
+	_, s.detector.Values = l.config.Observer.(breakObserver)
+	s.detector.Reset()
+	if s.needs = nil; l.config.Needs != nil {
+		s.needs = l.config.Needs(session)
+	}
+	if s.needs != nil {
+		s.keeps = needs.Expected(l.config.Profile)
+		did := s.needs.Behind()
+		s.lean = leanOf(l.config.Profile, &did)
+		if w, ok := l.config.Summarizer.(worded); ok {
+			s.words = w.Words
+		}
+	}
+	s.replays = replays(s.strategy)
+	s.wrote = ownSummaryOf(session)
+	s.draws = draws.Source{Seed: l.config.Seed, Session: prompt.DigestString(session.ID).Lo}
+	s.told, s.listing, s.perByte = s.announces(), listingOf(session), perByte(session)
+	s.dense = 0
+	if s.named && s.perByte > 0 && profile.Compare(s.version, opensInLines) >= 0 {
+		s.denser(s.perByte / resultsPerByte)
+	}
+	s.row = results.Row{Strategy: l.config.Strategy.Name, Session: session.ID, Organisation: s.organisation,
+		Figures: results.Figures{results.Sessions: 1}}
+	if !s.replays {
+		s.row.Loop = results.LoopOpen
+		if s.needs != nil && l.config.Agent.Refetch != RefetchNever {
+			s.row.Loop = results.LoopClosed
+		}
+	}
+	s.models.ids, s.models.prices, s.models.at = l.models, l.config.Prices, l.config.PricesAt
+	if l.config.Named != nil {
+		s.models.minimum = l.config.Named.Minimum
+	}
+	s.models.reset(session)
+	s.nameModels()
+	for i := range s.models.list {
+		m := &s.models.list[i]
+		m.window, m.maxOutput = l.window(s, m.name), s.assembly.variables.Output(m.maxOutput)
+		m.waits = s.named && !s.compacts && !s.assembly.variables.SetsAutoWindow() && client.WaitsForRefusal(cmp.Or(s.release, s.version), m.name)
+	}
+}
+
+// announces returns what the client announces, tokens: what the recording shows or, if it
+// shows nothing, a draw by version. A client of which no recording shows any announces nothing.
+func (s *replay) announces() traces.Announced {
+	if s.profile == nil || !s.named {
+		return s.session.Announced
+	}
+	by := s.profile.AnnouncedBy(cmp.Or(s.release, s.version))
+	switch {
+	case by == nil:
+		return traces.Announced{}
+	case s.session.Announced != traces.Announced{}:
+		return s.session.Announced
+	}
+	var drawn traces.Announced
+	for what, sizes := range [...][]float64{
+		traces.AnnouncedTools: by.Tools, traces.AnnouncedAgents: by.Agents, traces.AnnouncedServers: by.Servers, traces.AnnouncedHooks: by.Hooks,
+	} {
+		drawn[what] = int32(profile.At(sizes, draws.Unit(s.draws.Uint64(draws.Announcement, uint64(what)))))
+	}
+	return drawn
+}
+
+// opensInLines is the version of Claude Code from which on lines show all that the client sends ahead of the first
+// prompt (runs of 2.1.277 to 2.1.332), so that what they do not show is tools and system prompt.
+const opensInLines = "2.1.277"
+
+// resultsPerByte are the tokens of a byte of results by which what lines show is sized.
+var resultsPerByte = traces.DefaultRates().PerByte[prompt.KindToolResult]
+
+// denser scales what the client tells, which is sized by its text, to a session whose texts have more or fewer tokens.
+func (s *replay) denser(by float64) {
+	for i := range s.told {
+		s.told[i] = int32(float64(s.told[i]) * by)
+	}
+	s.listing = int32(float64(s.listing) * by)
+	s.wrote.text = int32(float64(s.wrote.text) * by)
+	s.dense = by
+}
+
+// perByte returns the tokens of a byte of a session's results: of the growth between calls of main conversations whose
+// input is results of a kilobyte and more, what no line shows included. 0 for unknown.
+func perByte(s *traces.Session) float64 {
+	const least, most, leastBytes = 0.1, 1.2, 1000
+	var tokens, bytes float64
+	for i := range s.Threads {
+		t := &s.Threads[i]
+		next := 0
+		for r := range t.Rounds {
+			changed := false
+			for ; next < len(t.Events) && int(t.Events[next].Round) <= r; next++ {
+				changed = true
+			}
+			if r == 0 || changed || t.Kind != traces.ThreadMain {
+				continue
+			}
+			var n, size float64
+			for _, b := range s.Blocks[t.Rounds[r].Input.From:t.Rounds[r].Input.To] {
+				switch b.Kind {
+				case prompt.KindToolResult:
+					n, size = n+float64(b.Tokens), size+float64(b.Bytes)
+				case prompt.KindUnseen:
+					n += float64(b.Tokens)
+				}
+			}
+			if size >= leastBytes && n >= least*size && n <= most*size {
+				tokens, bytes = tokens+n, bytes+size
+			}
+		}
+	}
+	if bytes == 0 {
+		return 0
+	}
+	return tokens / bytes
+}
+
+// listingOf returns the tokens of the listing of skills in the input of a session's first call.
+func listingOf(s *traces.Session) int32 {
+	if len(s.Threads) == 0 || len(s.Threads[0].Rounds) == 0 {
+		return 0
+	}
+	in := s.Threads[0].Rounds[0].Input
+	for i := in.From; i < in.To; i++ {
+		if s.Blocks[i].Flags&prompt.FlagListing != 0 {
+			return s.Blocks[i].Tokens
+		}
+	}
+	return 0
+}
+
+// estimate returns the client's count of a block, tokens. That a call's name counts is
+// known only of Claude Code.
+func (s *replay) estimate(b *prompt.Block) int64 {
+	if s.named {
+		return s.count.Block(b, s.session.Tools)
+	}
+	return s.count.Block(b, nil)
+}
+
+// now returns a time of the cohort's clock on the session's, ns.
+func (s *replay) now(cohort int64) int64 { return cohort - s.origin }
+
+// date returns the date of a time of the cohort's clock in the recording, unix
+// ns; 0 in a session without one.
+func (s *replay) date(cohort int64) int64 {
+	if s.session.Start == 0 {
+		return 0
+	}
+	return s.session.Start + s.now(cohort)
+}
+
+// nameModels tells the server the names behind the models of requests.
+func (s *replay) nameModels() {
+	n, ok := s.server.(namer)
+	if !ok {
+		return
+	}
+	for i := range s.models.list {
+		n.NameModel(s.models.list[i].id, s.models.list[i].name)
+	}
+}
+
+// orderChildren links every thread to its children in the order of the rounds
+// they start from. Readers put parents before children.
+func (s *replay) orderChildren(threads []thread) {
+	s.children = s.children[:0]
+	for range threads {
+		s.children = append(s.children, -1)
+	}
+	for i := len(threads) - 1; i >= 0; i-- {
+		p := s.session.Threads[i].Parent
+		if p < 0 {
+			continue
+		}
+		at := &threads[p].child
+		for *at >= 0 && s.session.Threads[*at].ParentRound < s.session.Threads[i].ParentRound {
+			at = &s.children[*at]
+		}
+		s.children[i] = *at
+		*at = int32(i)
+	}
+}
+
+// threadCall is a tool call of a thread, or of its parent.
+type threadCall struct{ thread, call int32 }
+
+// findAnswered notes where calls have their results in the recording: the person
+// may have interrupted the others.
+func (s *replay) findAnswered() {
+	s.answered = map[threadCall]int32{}
+	for i := range s.session.Threads {
+		for r := range s.session.Threads[i].Rounds {
+			in := s.session.Threads[i].Rounds[r].Input
+			for b := in.From; b < in.To; b++ {
+				if bl := &s.session.Blocks[b]; bl.Kind == prompt.KindToolResult && bl.Call != 0 {
+					s.answered[threadCall{int32(i), bl.Call}] = int32(r)
+				}
+			}
+		}
+	}
+}
+
+// hasResult reports whether a thread has been given the result of a call, or its
+// parent had been when it branched off.
+func (s *replay) hasResult(t *thread, call int32) bool {
+	at, round := t.index, t.round
+	for {
+		if r, ok := s.answered[threadCall{at, call}]; ok && r <= round {
+			return true
+		}
+		th := &s.session.Threads[at]
+		if th.Kind != traces.ThreadBranch || th.Parent < 0 {
+			return false
+		}
+		at, round = th.Parent, th.ParentRound
+	}
+}
+
+// finish completes the row. Every recorded call has been simulated: Verify
+// checks it.
+func (s *replay) finish(l *Loop) {
+	for i := range s.session.Threads {
+		if l.threads[int(s.base)+i].overflow {
+			s.row.Figures[results.OverWindow] = 1
+		}
+	}
+	s.carry(l)
+	s.row.Figures[results.UnpricedCalls] = float64(s.models.unpriced)
+	for key, n := range s.reasons {
+		if s.row.Reasons == nil {
+			s.row.Reasons = make(map[string]int, len(s.reasons))
+		}
+		s.row.Reasons[key[0]+": "+key[1]] = n
+	}
+	for layer, n := range s.firings {
+		if n == 0 {
+			continue
+		}
+		if s.row.Firings == nil {
+			s.row.Firings = map[string]int{}
+		}
+		s.row.Firings[l.threads[s.base].layers[layer].Name()] += n
+	}
+	s.countUnsimulated()
+	s.closePaybacks(l)
+	if l.config.Verify {
+		l.verifyRow(s)
+	}
+}
+
+// Client assembles the requests of a session's agent.
+type Client interface {
+	// Mark appends the cache markers of a request over entries to dst, in order
+	// of position.
+	Mark(dst []prompt.Marker, entries []prompt.Entry, m client.Marks) []prompt.Marker
+	// Counting is how the client estimates what follows the last response:
+	// data, so that the hot loop calls no method through an interface.
+	Counting() client.Counting
+	// Window is the context window the client assumes for a model, tokens.
+	Window(model string) int64
+}
+
+// clientOf returns the client that recorded a session, for calls to a kind of cache.
+func clientOf(s *traces.Session, cache traces.Cache) Client {
+	agent := agents.Of(s.Agent)
+	switch {
+	case agent.ClaudeCode && !agents.Automatic(s):
+		return client.ForVersion(s.Version())
+	case cache == traces.CacheAutomatic:
+		return &client.Codex{UsageAlone: agent.UsageAlone}
+	case s.Markers != 0 && !agents.Automatic(s):
+		return client.Marking(int(s.Markers), agent.UsageAlone)
+	}
+	return client.Marking(max(1, agent.Markers), agent.UsageAlone)
+}
+
+// namer is a server that treats models differently and is told their names.
+type namer interface {
+	NameModel(id uint32, name string)
+}
+
+// agentServer is the server of an agent's sessions at a provider. A loop keeps
+// one for every combination it meets, so that a steady run allocates none.
+type agentServer struct {
+	agent, provider string
+	cache           traces.Cache
+	Server
+}
+
+// serverOf returns the server that a session calls at a provider: providers do
+// not share caches, nor do agents.
+func (l *Loop) serverOf(session *traces.Session, provider string) Server {
+	cache := l.config.cache(session)
+	for i := range l.servers {
+		if s := &l.servers[i]; s.agent == session.Agent && s.cache == cache && s.provider == provider {
+			return s.Server
+		}
+	}
+	s := l.config.Server(cache)
+	l.live(s)
+	l.servers = append(l.servers, agentServer{session.Agent, provider, cache, s})
+	return s
+}

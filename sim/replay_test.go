@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Children stand in the order of the rounds they start from, those of one round as they are
+// in the session, each behind its own parent.
+func TestChildrenInOrder(t *testing.T) {
+	s := &replay{session: &traces.Session{Threads: []traces.Thread{
+		{Parent: -1}, {Parent: 0, ParentRound: 5}, {Parent: 0, ParentRound: 2}, {Parent: 0, ParentRound: 5},
+		{Parent: 2, ParentRound: 1}, {Parent: 0, ParentRound: 0}, {Parent: 2, ParentRound: 0}, {Parent: -1},
+	}}}
+	threads := make([]thread, len(s.session.Threads))
+	for i := range threads {
+		threads[i].child = -1
+	}
+	s.orderChildren(threads)
+	for parent, want := range map[int][]int32{0: {5, 2, 1, 3}, 2: {6, 4}, 1: nil, 7: nil} {
+		var got []int32
+		for at := threads[parent].child; at >= 0; at = s.children[at] {
+			got = append(got, at)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("children of thread %d: %v, want %v", parent, got, want)
+		}
+	}
+}
+
+// A thread has the results that it was given so far, and a branch those that its parent had
+// been given when it branched off; a sub-agent has none of its parent's.
+func TestResultsSoFar(t *testing.T) {
+	result := prompt.Block{Kind: prompt.KindToolResult, Call: 7}
+	other := prompt.Block{Kind: prompt.KindToolUse, Call: 8}
+	s := &replay{session: &traces.Session{
+		Blocks: []prompt.Block{{Kind: prompt.KindPrompt}, other, result, {Kind: prompt.KindToolResult}},
+		Threads: []traces.Thread{
+			{Parent: -1, Kind: traces.ThreadMain, Rounds: []traces.Round{
+				{Input: traces.Span{From: 0, To: 2}}, {Input: traces.Span{From: 2, To: 4}}, {},
+			}},
+			{Parent: 0, ParentRound: 1, Kind: traces.ThreadBranch}, {Parent: 0, ParentRound: 0, Kind: traces.ThreadBranch},
+			{Parent: 0, ParentRound: 2, Kind: traces.ThreadAgent}, {Parent: -1, Kind: traces.ThreadBranch},
+		},
+	}}
+	s.findAnswered()
+	for _, tc := range []struct {
+		thread, round, call int32
+		want                bool
+	}{
+		{0, 0, 7, false}, {0, 1, 7, true}, {0, 2, 7, true}, {0, 2, 8, false}, {0, 2, 0, false},
+		{1, 0, 7, true}, {2, 0, 7, false}, {3, 0, 7, false}, {4, 0, 7, false},
+	} {
+		th := &thread{index: tc.thread, round: tc.round}
+		if got := s.hasResult(th, tc.call); got != tc.want {
+			t.Errorf("thread %d in round %d has the result of call %d: %v", tc.thread, tc.round, tc.call, got)
+		}
+	}
+}
+
+// What happens on a clock that others share is dated by the session's own beginning; one without
+// a beginning has no dates.
+func TestDates(t *testing.T) {
+	s := &replay{session: &traces.Session{Start: 1000}, origin: 50}
+	if now, date := s.now(70), s.date(70); now != 20 || date != 1020 {
+		t.Errorf("at 70 it is %d and %d, want 20 and 1,020", now, date)
+	}
+	s.session.Start = 0
+	if date := s.date(70); date != 0 {
+		t.Errorf("a session without a beginning has the date %d", date)
+	}
+}

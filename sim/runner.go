@@ -1,0 +1,376 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/parallel"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/studies"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Runner simulates sessions under cells on several workers.
+type Runner struct {
+	// Workers is the number of sessions simulated at once; 0 means one per
+	// core. Results do not depend on it.
+	Workers int
+	// Done, when not nil, is called after every session with the number
+	// finished so far. It must be safe for concurrent use.
+	Done func(finished int)
+	// Cohorts are the sessions that share a clock, by index; each session
+	// stands in one of them. Without any, every session is alone.
+	Cohorts [][]int
+	// Keep, when not nil, is given each row when it is complete, in place of the result of Run. It must
+	// be safe for concurrent use.
+	Keep func(cell int, row *results.Row)
+	// Skip, when not nil, reports that a row is not wanted: it is another machine's. A cohort
+	// is simulated under a cell as long as one of its rows is wanted.
+	Skip func(cell, session int) bool
+	// Observe, when not nil, returns the observer of a cell over a cohort, in
+	// place of the cell's own. It must be safe for concurrent use.
+	Observe func(cell int, cohort []*traces.Session) Observer
+}
+
+// partCalls is how many calls of sessions that are not in memory are loaded at once, if cohorts allow: some 4 MB.
+const partCalls = 8192
+
+// Broken is the error of a run in which sessions broke an invariant under a cell. The others
+// of their cohorts are simulated without them.
+type Broken struct {
+	Cells   []map[int]error // by cell, then by index of the session; each wraps ErrInvariant
+	Stopped error           // what ended the run early, nil for nothing
+}
+
+// Error names the sessions, in their order.
+func (b *Broken) Error() string { return errors.Join(b.Unwrap()...).Error() }
+
+// Unwrap returns the error of each session under the first cell that it broke, in the order of
+// sessions, and what ended the run.
+func (b *Broken) Unwrap() (list []error) {
+	first := map[int]error{}
+	for _, sessions := range slices.Backward(b.Cells) {
+		maps.Copy(first, sessions)
+	}
+	for _, i := range slices.Sorted(maps.Keys(first)) {
+		list = append(list, first[i])
+	}
+	if b.Stopped != nil {
+		list = append(list, b.Stopped)
+	}
+	return list
+}
+
+// Run returns the rows by cell, in the order of sessions. On an error or a
+// cancelled context it returns what is complete: rows of sessions not
+// simulated have no Strategy. The error is a *Broken when sessions broke an
+// invariant.
+func (r Runner) Run(ctx context.Context, sessions []*traces.Session, cells []Config) ([][]results.Row, error) {
+	cohorts, err := r.cohorts(sessions)
+	if err != nil {
+		return nil, err
+	}
+	b := batch{Runner: r, all: sessions, cells: cells, groups: r.kindred(cells), sessions: make([]*traces.Session, len(sessions))}
+	for range cells {
+		b.broken = append(b.broken, map[int]error{})
+		b.rows = append(b.rows, nil)
+		if r.Keep == nil {
+			b.rows[len(b.rows)-1] = make([]results.Row, len(sessions))
+		}
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	for len(cohorts) > 0 && ctx.Err() == nil {
+		n := b.part(cohorts)
+		b.run(ctx, stop, cohorts[:n])
+		cohorts = cohorts[n:]
+	}
+	var stopped error
+	finished, total := b.finished.Load(), int64(len(cells)*len(sessions))
+	if err := context.Cause(ctx); err != nil && finished < total {
+		stopped = err
+		if errors.Is(err, context.Canceled) {
+			stopped = fmt.Errorf("interrupted after %s of %s sessions × strategies: %w", document.Whole(finished), document.Whole(total), err)
+		}
+	}
+	return b.rows, brokenIn(b.broken, stopped)
+}
+
+// batch is what the workers of a run share. A job is a cohort under the cells of a group.
+type batch struct {
+	Runner
+	all      []*traces.Session
+	cells    []Config
+	groups   [][]int
+	sessions []*traces.Session // as all, those of the part that is simulated
+	cohorts  [][]int           // of the part
+	rows     [][]results.Row   // by cell, without Keep
+	noting   sync.Mutex
+	broken   []map[int]error // by cell
+	next     atomic.Int64    // job
+	finished atomic.Int64    // sessions
+}
+
+// part returns how many cohorts are loaded together: all whose sessions are in memory.
+func (b *batch) part(cohorts [][]int) int {
+	calls := 0
+	for n, cohort := range cohorts {
+		for _, i := range cohort {
+			if s := b.all[i]; len(s.Threads) == 0 {
+				calls += s.NumCalls()
+			}
+		}
+		if n > 0 && calls > partCalls {
+			return n
+		}
+	}
+	return len(cohorts)
+}
+
+// run simulates a part of the cohorts under all cells. The first error stops the workers.
+func (b *batch) run(ctx context.Context, stop context.CancelCauseFunc, cohorts [][]int) {
+	b.cohorts = cohorts
+	b.next.Store(0)
+	err := parallel.Do(ctx, b.Workers, len(cohorts), func(i int) (err error) {
+		for _, at := range cohorts[i] {
+			if b.sessions[at], err = b.all[at].Load(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		stop(err)
+		return
+	}
+	parallel.Each(b.Workers, parallel.Workers(b.Workers, len(b.groups)*len(cohorts)), func(int) {
+		if err := b.work(ctx); err != nil {
+			stop(err)
+		}
+	})
+	clear(b.sessions)
+}
+
+// work does jobs until none is left or the context has ended. They come group by group, so a
+// worker keeps one loop at a time and memory does not grow with the number of cells.
+func (b *batch) work(ctx context.Context) error {
+	var loop *Loop
+	at := -1
+	for ctx.Err() == nil {
+		job := int(b.next.Add(1) - 1)
+		if job >= len(b.groups)*len(b.cohorts) {
+			break
+		}
+		g, cohort := job/len(b.cohorts), b.cohorts[job%len(b.cohorts)]
+		group := b.groups[g]
+		if at != g {
+			loop, at = b.newGroupLoop(ctx, group), g
+		}
+		run := b.runAlone
+		if len(group) > 1 {
+			run = func(ctx context.Context, l *Loop, _ int, cohort []int) error {
+				return b.runGroup(ctx, l, group, cohort)
+			}
+		}
+		if err := run(ctx, loop, group[0], cohort); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wants reports whether a row of a cohort under a cell is wanted, and counts what is not.
+func (b *batch) wants(cell int, cohort []int) bool {
+	if b.Skip == nil || slices.ContainsFunc(cohort, func(i int) bool { return !b.Skip(cell, i) }) {
+		return true
+	}
+	b.finish(len(cohort))
+	return false
+}
+
+// runAlone simulates a cohort under one cell and hands out its rows.
+func (b *batch) runAlone(ctx context.Context, l *Loop, cell int, cohort []int) error {
+	if !b.wants(cell, cohort) {
+		return nil
+	}
+	if b.Observe != nil {
+		l.group = l.group[:0]
+		for _, i := range cohort {
+			l.group = append(l.group, b.sessions[i])
+		}
+		l.config.Observer = b.Observe(cell, l.group)
+	}
+	breaks, err := l.runOf(b.sessions, cohort, func(cohort []int, rows []results.Row) error {
+		b.keep(cell, cohort, rows)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	b.noting.Lock()
+	maps.Copy(b.broken[cell], breaks)
+	b.noting.Unlock()
+	b.finish(len(cohort))
+	return nil
+}
+
+// keep hands out the rows of a cohort under a cell.
+func (b *batch) keep(cell int, cohort []int, rows []results.Row) {
+	for i, session := range cohort {
+		if b.Skip != nil && b.Skip(cell, session) {
+			continue
+		}
+		if b.Keep == nil {
+			b.rows[cell][session] = rows[i]
+		} else {
+			b.Keep(cell, &rows[i])
+		}
+	}
+}
+
+// finish counts sessions under cells that are done.
+func (b *batch) finish(n int) {
+	if n := b.finished.Add(int64(n)); b.Done != nil {
+		b.Done(int(n))
+	}
+}
+
+// brokenIn returns the error of a run given what broke in each cell and what
+// stopped it.
+func brokenIn(cells []map[int]error, stopped error) error {
+	if slices.ContainsFunc(cells, func(sessions map[int]error) bool { return len(sessions) > 0 }) {
+		return &Broken{Cells: cells, Stopped: stopped}
+	}
+	return stopped
+}
+
+// cohorts returns the cohorts to simulate. Each session must stand in exactly
+// one.
+func (r Runner) cohorts(sessions []*traces.Session) ([][]int, error) {
+	list := r.Cohorts
+	if list == nil {
+		for i := range sessions {
+			list = append(list, []int{i})
+		}
+		return list, nil
+	}
+	seen := make([]bool, len(sessions))
+	n := 0
+	for _, cohort := range list {
+		for _, i := range cohort {
+			if i < 0 || i >= len(sessions) || seen[i] {
+				return nil, fmt.Errorf("cohorts: session %d of %d is not there or stands twice", i, len(sessions))
+			}
+			seen[i] = true
+			n++
+		}
+	}
+	if n != len(sessions) {
+		return nil, fmt.Errorf("cohorts: %d of %d sessions stand in none", len(sessions)-n, len(sessions))
+	}
+	return list, nil
+}
+
+// runOf simulates a cohort of the sessions and hands out its rows by index. Sessions
+// that break an invariant are left out and returned by index.
+func (l *Loop) runOf(
+	sessions []*traces.Session, cohort []int, keep func(cohort []int, rows []results.Row) error,
+) (map[int]error, error) {
+	broken := map[int]error{}
+	for {
+		l.group = l.group[:0]
+		for _, i := range cohort {
+			l.group = append(l.group, sessions[i])
+		}
+		done, err := l.RunCohort(l.group)
+		if err == nil {
+			return broken, keep(cohort, done)
+		}
+		at := slices.Index(l.group, l.failing)
+		if !errors.Is(err, ErrInvariant) || at < 0 {
+			return broken, err
+		}
+		broken[cohort[at]] = err
+		if cohort = slices.Delete(slices.Clone(cohort), at, at+1); len(cohort) == 0 {
+			return broken, nil
+		}
+	}
+}
+
+// Point names where on a thread something happens.
+type Point struct {
+	Session       int32 // index in the cohort
+	Thread, Round int32 // indices into the session
+	Now           int64 // ns on the session's clock
+	Idle          int64 // ns since the thread's last response ended
+}
+
+// Observer sees what a loop does and why, in order. What it is given is only
+// valid during the call.
+type Observer interface {
+	// Checked is told every trigger evaluation.
+	Checked(Point, strategies.Check)
+	// Answered is told what a layer's hook answered.
+	Answered(p Point, layer, hook string, out strategies.Outcome)
+	// Changed is told what a layer did to the context.
+	Changed(Point, string, strategies.Boundary)
+	// Served is told every request and how the server served it; layer is
+	// empty for the conversation's own.
+	Served(p Point, layer string, r *prompt.Request, out *prompt.Outcome)
+}
+
+// PaybackObserver is an Observer that is also told at the end of a session what became of
+// each of its compactions. They count from 0 in the order in which Changed reported them.
+type PaybackObserver interface {
+	Observer
+	Paid(session, compaction int, p *studies.Payback)
+}
+
+// breakObserver is an Observer that is also told what the client's break detector
+// says of a call whose cache broke, before the call's record.
+type breakObserver interface {
+	Observer
+	Broke(p Point, says string)
+}
+
+// point returns where a thread is now.
+func (l *Loop) point(t *thread) Point {
+	return Point{Session: t.replay.index, Thread: t.index, Round: t.round, Now: t.replay.now(l.clock.now), Idle: l.clock.now - t.lastEnd}
+}
+
+// tellAnswer tells the observer, if there is one, what a hook answered.
+func (l *Loop) tellAnswer(t *thread, layer int, hook string, out strategies.Outcome) {
+	if l.config.Observer != nil {
+		l.config.Observer.Answered(l.point(t), t.layers[layer].Name(), hook, out)
+	}
+}
+
+// tellServed tells the observer of a request; layer is −1 for the conversation's.
+func (l *Loop) tellServed(t *thread, layer int, out *prompt.Outcome) {
+	if l.config.Observer == nil {
+		return
+	}
+	name := ""
+	if layer >= 0 {
+		name = t.layers[layer].Name()
+	}
+	l.config.Observer.Served(l.point(t), name, &l.request, out)
+}
+
+// watch makes the turn report trigger evaluations to the observer, if there is
+// one.
+func (l *Loop) watch(t *thread) {
+	if l.config.Observer == nil {
+		l.turn.Watch(nil)
+		return
+	}
+	l.turn.Watch(func(c strategies.Check) { l.config.Observer.Checked(l.point(t), c) })
+}

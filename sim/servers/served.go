@@ -1,0 +1,170 @@
+package servers
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/compactsim/compactsim/internal/kit/spec"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/promptcache"
+)
+
+// MaxGrids is the largest number of grids of all servers together.
+const MaxGrids = 16
+
+// Models says which models a row of a server's file is for: all where it is empty.
+type Models struct {
+	Model string `yaml:"model"` // what their names begin with
+	From  string `yaml:"from"`  // the model of a family from whose version on, as in gpt-5.5
+}
+
+// Match reports whether the row is for a model, whoever sells it.
+func (m *Models) Match(model string) bool {
+	model = model[strings.LastIndexByte(model, '/')+1:]
+	if !strings.HasPrefix(model, m.Model) {
+		return false
+	}
+	if m.From == "" {
+		return true
+	}
+	family, least := version(m.From)
+	own, at := version(model)
+	return own == family && slices.Compare(at[:], least[:]) >= 0
+}
+
+// version splits the name of a model into its family and the two numbers of its version, as in
+// gpt-5.6-sol: gpt, 5 and 6.
+func version(model string) (family string, at [2]int) {
+	family, rest, _ := strings.Cut(model, "-")
+	rest, _, _ = strings.Cut(rest, "-")
+	for i := range at {
+		var number string
+		number, rest, _ = strings.Cut(rest, ".")
+		at[i], _ = strconv.Atoi(number)
+	}
+	return family, at
+}
+
+// Grid is where the reads of a cache without markers end.
+type Grid struct {
+	Agent  string `yaml:"agent"` // "" for any
+	Models `yaml:",inline"`
+	// Learned says that no thread begins with the grid: its own reads have to show it.
+	Learned bool `yaml:"learned"`
+	// The rest is as in prompt.Serving.
+	Step    int32   `yaml:"step" min:"1"`
+	Offset  int32   `yaml:"offset" min:"0"`
+	Lag     int32   `yaml:"lag" min:"0"`
+	Below   int32   `yaml:"below" min:"0"`
+	Ratio   float64 `yaml:"ratio" min:"0" max:"2"`
+	Replies bool    `yaml:"replies"`
+}
+
+// serving returns the grid without a lifetime.
+func (g *Grid) serving() prompt.Serving {
+	return prompt.Serving{Step: g.Step, Offset: g.Offset, Lag: g.Lag, Below: g.Below, Ratio: g.Ratio, Replies: g.Replies}
+}
+
+// Rules returns an error for an offset that no read has.
+func (g *Grid) Rules() []error {
+	if g.Offset >= g.Step {
+		return []error{spec.Wrong("offset", "is %d in steps of %d: it must be smaller", g.Offset, g.Step)}
+	}
+	return nil
+}
+
+// Life is how long a cache without markers keeps an idle prefix of some models, whoever calls, and how the
+// prefix changes.
+type Life struct {
+	Models   `yaml:",inline"`
+	Lifetime time.Duration `yaml:"lifetime" above:"0s"`
+	// FromStart counts it from the start of the last request that used the prefix, not from the
+	// end of its response.
+	FromStart bool `yaml:"from_start"`
+	// Forgets is as in prompt.Serving.
+	Forgets bool `yaml:"forgets"`
+}
+
+// documented is the step that most providers document, tokens, for those that no file describes.
+const documented = 128
+
+// reference returns the server whose file says how the requests of a model were served, nil for a model of
+// a provider without one.
+var reference = sync.OnceValue(func() map[string]*Server {
+	by := map[string]*Server{}
+	list, err := All()
+	if err != nil {
+		return by // every caller of All sees the error
+	}
+	for _, s := range list {
+		for _, p := range s.Sells {
+			if len(s.Grids) > 0 {
+				by[p] = s
+			}
+		}
+	}
+	return by
+})
+
+// ServingOf returns how an agent's requests for a model were served in recordings, by the files of
+// servers: multiples of 128 tokens for a provider that none describes.
+func ServingOf(agent, model string) prompt.Serving {
+	s := reference()[promptcache.ProviderOf(model)]
+	if s == nil {
+		return prompt.Serving{Step: documented}
+	}
+	return s.served(agent, model)
+}
+
+// Recorded returns how requests for a model were served in recordings, whoever calls.
+func Recorded(model string) prompt.Serving { return ServingOf("", model) }
+
+// served returns the first grid that fits, and the first lifetime.
+func (s *Server) served(agent, model string) prompt.Serving {
+	way := prompt.Serving{Step: documented}
+	for i := range s.Grids {
+		if g := &s.Grids[i]; !g.Learned && (g.Agent == "" || g.Agent == agent) && g.Match(model) {
+			way = g.serving()
+			break
+		}
+	}
+	for i := range s.Lifetimes {
+		if l := &s.Lifetimes[i]; l.Match(model) {
+			way.Retention, way.FromStart, way.Forgets = int64(l.Lifetime), l.FromStart, l.Forgets
+			break
+		}
+	}
+	return way
+}
+
+// grids are the different grids of each provider, and of all under "".
+var grids = sync.OnceValue(func() map[string][]prompt.Serving {
+	by := map[string][]prompt.Serving{}
+	add := func(provider string, way prompt.Serving) {
+		if !slices.Contains(by[provider], way) {
+			by[provider] = append(by[provider], way)
+		}
+	}
+	for _, provider := range []string{"openai", "deepseek", "google"} {
+		if s := reference()[provider]; s != nil {
+			for i := range s.Grids {
+				add(provider, s.Grids[i].serving())
+				add("", s.Grids[i].serving())
+			}
+		}
+	}
+	return by
+})
+
+// Grids returns the grids, without lifetimes, that the requests for a model may be served by: those of its provider,
+// of all providers for one that is not known. There are at most MaxGrids.
+func Grids(model string) []prompt.Serving {
+	by := grids()
+	if own := by[promptcache.ProviderOf(model)]; len(own) > 0 {
+		return own
+	}
+	return by[""]
+}

@@ -1,0 +1,216 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/strategies"
+)
+
+// Cells whose strategies or lifetimes differ in values that have not mattered so far are one simulation. It runs
+// under one of them, and its layers ask at each decision how the others would have decided (strategies.Kin). Those
+// that would have decided differently are simulated later; the others get the same rows, except for their names and
+// for what a client shows of its own limit.
+
+// kindred groups cells, by index, of which one simulation may stand for several, in the order of the first of each.
+func (r Runner) kindred(cells []Config) [][]int {
+	type kind struct {
+		around   any
+		layers   string               // what strategies have in common
+		own      any                  // lifetimes that leave some to the server
+		strategy *strategies.Strategy // of one that has nothing in common with others
+	}
+	at := map[kind]int{}
+	var groups [][]int
+	for i := range cells {
+		c := &cells[i]
+		k := kind{around: c.Around}
+		if c.Around != nil && c.Record == nil && c.Observer == nil && c.Meter == nil && r.Observe == nil {
+			if k.layers = c.Strategy.Kind(); k.layers == "" {
+				k.strategy = c.Strategy
+			}
+			if slices.Contains(c.Lifetimes[:], 0) {
+				k.own = c.Lifetimes
+			}
+		}
+		g, ok := at[k]
+		if !ok || k == (kind{around: c.Around}) {
+			g, groups = len(groups), append(groups, nil)
+			at[k] = g
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups
+}
+
+// newGroupLoop returns a loop that simulates cells of one group.
+func (b *batch) newGroupLoop(ctx context.Context, group []int) *Loop {
+	l := NewLoop(b.cells[group[0]])
+	l.ctx = ctx
+	if len(group) > 1 {
+		l.related = map[int]related{}
+	}
+	return l
+}
+
+// related are the strategies of a group for sessions of one generation, and the copies of runs under them.
+type related struct {
+	kin   *strategies.Kin
+	forks *forks
+}
+
+// relate finds the strategies of a group for the cohort of a loop. It returns false when its sessions are not of one
+// generation.
+func (b *batch) relate(l *Loop, group []int) bool {
+	first, at := b.cells[group[0]].Strategy, -1
+	for _, s := range l.group {
+		i := slices.Index(first.Members(), first.For(s.Agent, s.Version(), s.Variant))
+		if at >= 0 && i != at {
+			return false
+		}
+		at = i
+	}
+	r, ok := l.related[at]
+	if !ok {
+		r.kin = &strategies.Kin{}
+		for _, cell := range group {
+			r.kin.All = append(r.kin.All, b.cells[cell].Strategy.Members()[at])
+		}
+		if !slices.ContainsFunc(r.kin.All[0].Layers(), func(l strategies.Layer) bool { _, ok := l.(copier); return !ok }) {
+			r.forks = &forks{}
+		}
+		l.related[at] = r
+	}
+	l.turn.Kin, l.forks = r.kin, r.forks
+	return true
+}
+
+// runGroup simulates a cohort under the cells of a group and hands out their rows.
+func (b *batch) runGroup(ctx context.Context, l *Loop, group, cohort []int) error {
+	l.group = l.group[:0]
+	for _, i := range cohort {
+		l.group = append(l.group, b.sessions[i])
+	}
+	if !b.relate(l, group) {
+		return b.runEach(ctx, group, cohort)
+	}
+	var rest []int // strategies of which there are no rows yet
+	var failed error
+	ended := func(f *Loop, err error) {
+		if err == nil {
+			f.turn.Kin.Part(func(k int) bool { return f.standsFor(b.cells[group[k]].Lifetimes) })
+			rest = append(rest, f.turn.Kin.Parted...)
+			b.keepKin(f, group, cohort)
+		} else if errors.Is(err, ErrInvariant) {
+			var left []int
+			for _, k := range slices.Concat(f.turn.Kin.Alike, f.turn.Kin.Parted) {
+				left = append(left, group[k])
+			}
+			err = b.runEach(ctx, left, cohort)
+		}
+		if failed == nil && err != nil {
+			failed = err
+			if l.err == nil { // ends the run at its next event
+				l.err, l.failing = err, l.group[0]
+			}
+		}
+	}
+	if l.forks != nil {
+		l.forks.ended = ended
+	}
+	for k, cell := range group {
+		if b.wants(cell, cohort) {
+			rest = append(rest, k)
+		}
+	}
+	for len(rest) > 0 && failed == nil {
+		rest = b.stand(l, group, rest)
+		if _, err := l.RunCohort(l.group); failed == nil {
+			ended(l, err)
+		}
+	}
+	return failed
+}
+
+// stand makes a loop run under the longest lifetimes of the cells in rest, for those of them that live no longer, and
+// returns the others.
+func (b *batch) stand(l *Loop, group, rest []int) (others []int) {
+	var longest promptcache.Lifetimes
+	for _, k := range rest {
+		if life := b.cells[group[k]].Lifetimes; slices.Compare(life[:], longest[:]) > 0 {
+			longest = life
+		}
+	}
+	var alike, shorter []int
+	for _, k := range rest {
+		switch life := b.cells[group[k]].Lifetimes; {
+		case life == longest:
+			alike = append(alike, k)
+		case life.Within(longest):
+			shorter = append(shorter, k)
+		default:
+			others = append(others, k)
+		}
+	}
+	l.turn.Kin.Stand(append(shorter, alike...))
+	l.config.Strategy, l.config.Lifetimes = b.cells[group[l.turn.Kin.Runs]].Strategy, longest
+	return others
+}
+
+// keepKin hands out the rows of a loop that has come to its end.
+func (b *batch) keepKin(l *Loop, group, cohort []int) {
+	for _, k := range l.turn.Kin.Alike {
+		l.rows = slices.Grow(l.rows[:0], len(l.replays))[:len(l.replays)]
+		for i, s := range l.replays {
+			s.rowUnder(k, &l.rows[i])
+			l.rows[i].Strategy = b.cells[group[k]].Strategy.Name
+		}
+		b.keep(group[k], cohort, l.rows)
+		b.finish(len(cohort))
+	}
+}
+
+// runEach simulates a cohort under cells one by one.
+func (b *batch) runEach(ctx context.Context, cells, cohort []int) error {
+	for i, cell := range cells {
+		if err := b.runAlone(ctx, b.newGroupLoop(ctx, cells[i:i+1]), cell, cohort); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rowUnder sets the row of a session under one of the strategies that its simulation stood for.
+func (s *replay) rowUnder(k int, row *results.Row) {
+	*row = s.row
+	row.Reasons, row.Firings = maps.Clone(row.Reasons), maps.Clone(row.Firings)
+	gauges := make([]gauge, len(s.session.Threads))
+	for i := range s.sights {
+		v := &s.sights[i]
+		gauges[v.thread].show(row, s.levels, s.limits[int(v.limits)+k], v)
+	}
+}
+
+// live gives the entries of a cache the lifetimes of the cell.
+func (l *Loop) live(s Server) {
+	if a, ok := s.(*promptcache.Anthropic); ok {
+		a.Live(l.config.Lifetimes)
+	}
+}
+
+// standsFor reports whether the run would have been the same under shorter lifetimes.
+func (l *Loop) standsFor(life promptcache.Lifetimes) bool {
+	return life == l.config.Lifetimes || !slices.ContainsFunc(l.servers, func(s agentServer) bool {
+		switch s := s.Server.(type) {
+		case *promptcache.Anthropic:
+			return !s.Oldest().Within(life)
+		case *promptcache.OpenAI:
+			return false
+		}
+		return true
+	})
+}

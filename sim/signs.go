@@ -1,0 +1,109 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// entryDesktop is the desktop client, which keeps no state when it is closed.
+const entryDesktop = "claude-desktop"
+
+// toolSearch is the tool that loads the descriptions of others.
+const toolSearch = "ToolSearch"
+
+// signs are what the lines of a thread have shown so far of what its client does
+// with the next request.
+type signs struct {
+	thinking traces.Thinking
+	ends     bool  // lines show when a turn ends
+	searched bool  // tools were searched for
+	hooked   int32 // 1 + id of the first entry after a hook of this turn, 0 for none
+	lost     bool  // the request under way has another head
+	altered  bool  // its messages differ from what was sent, from a hooked tool call on
+	// applied are the rules that had something to say about the request under way.
+	applied  profile.Set
+	coming   profile.Set // the same for the next request
+	wasPlain bool        // the last request went without thinking
+	shrunk   bool        // the request under way shrank at a prompt
+}
+
+// heed takes from the lines of a round's input what the client did to the
+// request that no line shows, and does it to the context.
+func (l *Loop) heed(t *thread) {
+	u, r := &t.unlogged.signs, t.current()
+	u.lost, u.altered, u.applied, u.coming, u.shrunk = false, false, u.coming, 0, false
+	u.thinking.Hear(t.score().Content, r.Signs)
+	if t.replay.profile == nil {
+		return
+	}
+	defer func() { u.ends = u.ends || r.Signs.Has(traces.SignTurnEnd) }()
+	if l.otherHead(t, r) {
+		u.lost = true
+		l.alter(t, 0)
+	}
+	asked := r.Trigger == traces.TriggerPrompt
+	if asked && u.hooked > 0 {
+		i := slices.IndexFunc(t.context.Seal(), func(e prompt.Entry) bool { return e.ID == u.hooked-1 })
+		if i >= 0 && t.rule(profile.RuleHook) {
+			u.altered = true
+			l.alter(t, i)
+		}
+		u.hooked = 0
+	}
+	if r.Signs.Has(traces.SignHook) && u.hooked == 0 && t.inputAt < t.context.Len() {
+		u.hooked = 1 + t.context.At(t.inputAt).ID
+	}
+	if asked && t.shrinks() && r.Signs&(traces.SignResume|traces.SignCommand) == 0 {
+		u.shrunk = t.rule(profile.RuleShrink)
+	}
+}
+
+// rule notes that a rule has something to say about the request, and reports
+// whether it holds for the client.
+func (t *thread) rule(r profile.Rule) bool {
+	t.unlogged.applied = t.unlogged.applied.With(r)
+	return t.replay.rules.Has(r)
+}
+
+// shrinks reports whether the recording's context shrinks before the round and
+// no line says why.
+func (t *thread) shrinks() bool {
+	for i := t.event; i < len(t.trace.Events) && t.trace.Events[i].Round <= t.round; i++ {
+		if t.trace.Events[i].Kind == traces.EventShrink {
+			return true
+		}
+	}
+	return false
+}
+
+// otherHead reports whether the client builds another head for the round's
+// request than for the one before.
+func (l *Loop) otherHead(t *thread, r *traces.Round) bool {
+	u := &t.unlogged
+	switch {
+	case !t.started:
+		return false
+	case r.Trigger == traces.TriggerPrompt && u.ended && u.ends && t.replay.session.Entry == entryDesktop &&
+		r.Signs&(traces.SignTurnEnd|traces.SignInterrupt) == 0:
+		return t.rule(profile.RuleRestart)
+	case !u.searched && t.score().searched:
+		u.searched = true
+		return t.rule(profile.RuleToolSearch)
+	}
+	return false
+}
+
+// alter gives the entry at a position another content of the same size: the
+// client sends something else there from now on.
+func (l *Loop) alter(t *thread, i int) {
+	if i < t.context.Len() && t.context.At(i).Form == prompt.FormVerbatim {
+		cause := prompt.CauseHead
+		if t.context.At(i).Kind.Level() == prompt.LevelMessages {
+			cause = prompt.CauseEdit
+		}
+		l.swap(&t.context, i, 0, prompt.DigestString("altered").ExtendInt(uint64(t.round)), cause)
+	}
+}

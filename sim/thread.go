@@ -1,0 +1,201 @@
+package sim
+
+import (
+	"github.com/compactsim/compactsim/sim/needs"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// thread is the running state of one conversation.
+type thread struct {
+	replay   *replay
+	trace    *traces.Thread
+	scores   []score // by round
+	id       int32   // index into the loop's threads
+	index    int32   // in the session
+	context  prompt.Context
+	layers   []strategies.Layer
+	strategy *strategies.Strategy // that the layers are of
+	hooks    hooks
+	round    int32 // the round under way
+	inputAt  int   // position of the first entry of its input
+	event    int   // first recorded event not yet due
+	lastEnd  int64 // end of the last response; the thread's start before the first
+	started  bool  // a response has been received
+	ttl      prompt.TTL
+	child    int32  // first child not yet started, index into loop.children
+	retried  bool   // the request was sent again after a refusal
+	barred   uint64 // layers that are not asked before this request, a bit each
+	behind   uint64 // layers with a background call that waits for a compaction, a bit each
+
+	// The client's count: usage of the last response and the estimate of
+	// what followed it.
+	counted  int64
+	trailing int64
+	thought  int64 // reasoning since the last compaction, tokens
+	old      int64 // of thought, what comes before the last prompt
+	rounds   int64 // requests since the start or the last compaction
+
+	unlogged  unlogged
+	automatic automatic
+	head      head
+	gauge     gauge
+	told      told
+	verified  verified // with Verify
+
+	chain    int // compactions in a row
+	overflow bool
+
+	payback   int32 // 1 + index of the last compaction's balance, 0 for none
+	summaries summaries
+
+	usage         prompt.Usage // of the last response
+	serverDeleted int64        // tokens the server has deleted so far
+	deleted       deletions
+	inbox         []int32 // messages from other threads, tokens
+	mailbox       []int32 // those that wait for a prompt
+	running       int32   // sub-agents at work
+	unread        int32   // sub-agents that have ended in the background, and were not reported
+	heard         int32   // rounds whose input has come
+	called        string  // source of the layer's call that the thread waits for
+
+	carried strategies.Carried // beside the messages
+
+	judge  needs.Judge
+	judged bool // of the round under way
+	// extended says that the round under way has had its extra one, and owed is how many are due for other reasons.
+	extended bool
+	owed     float64
+	missing  []missing // what its answer needs and the context does not have
+	fetched  []int32   // blocks that the extra round brings again
+	left     []int32   // calls of the answer under way, or of the last one, that are left out
+	passed   bool      // that answer is left out as a whole
+
+	forked bool // began with its parent's context
+	ended  bool // after its last response
+	idle   bool // between a response and the next input
+	hinted bool // the server has hinted at this request
+
+	held   bool    // a timer's call is under way; input waits for it
+	late   bool    // input has come meanwhile
+	heldAt int64   // when it came
+	wakes  []int64 // by timer: when it rings, 0 for never
+
+	waiting  int // 1 + layer whose background call the thread waits for, 0 for none
+	waitHook int // index among the hooks before a request
+	waitFrom int64
+	waitEnd  int64
+}
+
+// reset makes t the state of a thread that has not begun, keeping storage.
+func (t *thread) reset(s *replay, i int32, layers []strategies.Layer) {
+	*t = thread{
+		replay: s, trace: &s.session.Threads[i], id: s.base + i, index: i, context: t.context, layers: layers,
+		strategy: s.strategy, scores: t.scores,
+		hooks: t.hooks, child: -1, deleted: t.deleted, inbox: t.inbox[:0], mailbox: t.mailbox[:0], wakes: t.wakes[:0],
+		judge: t.judge, missing: t.missing[:0], automatic: automatic{models: t.automatic.models[:0]},
+		fetched: t.fetched[:0], left: t.left[:0],
+	}
+	if s.needs != nil {
+		t.judge.Reset(s.needs, s.session.Blocks, i, !t.agent(), &s.keeps, s.words)
+	}
+	t.scores = s.scores(t.scores[:0], t.trace)
+	t.deleted.reset()
+	t.context.Reset(s.session.Blocks, &s.arena)
+}
+
+// agent reports whether the thread is a sub-agent's.
+func (t *thread) agent() bool {
+	return t.trace.Kind == traces.ThreadAgent || t.trace.Kind == traces.ThreadOrphan
+}
+
+// answered reports whether the response under way calls no tool.
+func (t *thread) answered() bool { return !t.score().Calls }
+
+// model returns the model of the round under way, or of the last one once it has ended.
+func (t *thread) model() int32 {
+	if t.head.model > 0 {
+		return t.head.model - 1
+	}
+	if n := len(t.trace.Rounds); n > 0 {
+		return int32(t.trace.Rounds[min(int(t.round), n-1)].Model)
+	}
+	return 0
+}
+
+// hooks are the layers of a thread by the hooks they implement, with their
+// index, so that a call costs no type assertion.
+type hooks struct {
+	before   []hook[strategies.BeforeRequest]
+	after    []hook[strategies.AfterResponse]
+	tooLong  []hook[strategies.PromptTooLong]
+	result   []strategies.IntentResult // by layer index; nil for a layer without one
+	compact  []hook[strategies.AfterCompaction]
+	starting []hook[strategies.ThreadStart]
+	ending   []hook[strategies.ThreadEnd]
+	loopEnd  []hook[strategies.EndOfLoop]
+	timers   []hook[strategies.Timer]
+	forks    []hook[strategies.Fork]
+	hints    []hook[strategies.ServerHint]
+	limits   []hook[strategies.AutoThreshold]
+	// background is by layer index, nil for a layer without one.
+	background []strategies.BackgroundResult
+	keys       []uint8  // by layer index: identifies the layer in draws
+	bars       []uint64 // by layer index: layers it bars when it is done
+	// suggests says that a layer makes the calls which the profile would add at
+	// the end of turns.
+	suggests bool
+	deletes  bool // a layer has results deleted from the cached prefix
+}
+
+// sleeper is a timer whose settings may keep it from ever being called.
+type sleeper interface{ Sleeps() bool }
+
+type hook[T any] struct {
+	layer int
+	do    T
+}
+
+// bind finds the hooks of the layers, keeping storage.
+func (h *hooks) bind(layers []strategies.Layer, bars []uint64) {
+	*h = hooks{
+		keys: h.keys[:0], bars: bars,
+		before: h.before[:0], after: h.after[:0], tooLong: h.tooLong[:0],
+		result: h.result[:0], compact: h.compact[:0], starting: h.starting[:0], ending: h.ending[:0], loopEnd: h.loopEnd[:0],
+		timers: h.timers[:0], forks: h.forks[:0], hints: h.hints[:0], limits: h.limits[:0], background: h.background[:0],
+	}
+	for i, l := range layers {
+		h.before = implements(h.before, i, l)
+		h.after = implements(h.after, i, l)
+		h.tooLong = implements(h.tooLong, i, l)
+		h.starting = implements(h.starting, i, l)
+		h.ending = implements(h.ending, i, l)
+		h.loopEnd = implements(h.loopEnd, i, l)
+		h.suggests = h.suggests || l.Name() == strategies.SuggestionName
+		h.deletes = h.deletes || l.Name() == strategies.CachedClearName
+		if s, ok := l.(sleeper); !ok || !s.Sleeps() {
+			h.timers = implements(h.timers, i, l)
+		}
+		h.forks = implements(h.forks, i, l)
+		h.hints = implements(h.hints, i, l)
+		h.limits = implements(h.limits, i, l)
+		h.compact = implements(h.compact, i, l)
+		r, _ := l.(strategies.IntentResult)
+		h.result = append(h.result, r)
+		b, _ := l.(strategies.BackgroundResult)
+		h.background = append(h.background, b)
+		h.keys = append(h.keys, layerKey(l.Name()))
+	}
+}
+
+// implements appends a layer to the list of those with a hook if it has the hook.
+func implements[T any](list []hook[T], i int, l strategies.Layer) []hook[T] {
+	if do, ok := l.(T); ok {
+		list = append(list, hook[T]{i, do})
+	}
+	return list
+}
+
+// current returns the round under way.
+func (t *thread) current() *traces.Round { return &t.trace.Rounds[t.round] }

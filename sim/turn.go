@@ -1,0 +1,278 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/draws"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/sim/results/recall"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// refresh brings the turn the layers see up to date.
+func (l *Loop) refresh(t *thread) {
+	u, s := &l.turn, t.replay
+	if l.host.thread != t {
+		l.host.thread = t
+		l.present(t)
+	}
+	u.Round, u.Trigger = t.round, noRound.Trigger
+	if n := len(t.trace.Rounds); n > 0 {
+		u.Trigger = t.trace.Rounds[min(int(t.round), n-1)].Trigger
+	}
+	u.Running, u.Forked = t.running+t.unread, t.forked
+	u.Gap, u.Now, u.Idle = t.idle, s.now(l.clock.now), l.clock.now-t.lastEnd
+	u.TTL, u.Life, u.Usage, u.Deleted = t.ttl, lifeOf(t.ttl), t.usage, t.serverDeleted
+	u.InputAt = min(t.inputAt, t.context.Len())
+	u.Events = t.trace.Events[t.event:l.dueEvents(t)]
+	if len(s.models.list) > 0 {
+		m := s.models.of(t.model())
+		u.Model, u.Reading.Window, u.Reading.MaxOutput = m.name, t.replay.assembly.variables.AutoWindow(m.window), m.maxOutput
+		u.Waits = m.waits
+	}
+	u.Reading.Values[strategies.MeasureClientTokens] = t.counted
+	if s.count.Trailing {
+		u.Reading.Values[strategies.MeasureClientTokens] += s.count.Pad(t.trailing, u.Model)
+	}
+	u.Reading.Values[strategies.MeasureTokens] = int64(t.context.Tokens())
+	u.Reading.Values[strategies.MeasureIdle] = u.Idle
+	u.Reading.Values[strategies.MeasureRounds] = t.rounds
+	l.watch(t)
+}
+
+// present sets what stays the same throughout a thread.
+func (l *Loop) present(t *thread) {
+	u, s := &l.turn, t.replay
+	u.Context, u.Blocks = &t.context, s.session.Blocks
+	u.Tools, u.Objects = s.session.Tools, s.session.Objects
+	u.Carried = &t.carried
+	if u.Profile = nil; !s.automatic {
+		u.Profile = s.profile // of Claude Code
+	}
+	u.Agent, u.Version, u.User = s.session.Agent, s.version, &s.user.User
+	u.Announced, u.Listing, u.PerByte = s.told, s.listing, s.perByte
+	u.Kind, u.Thread, u.Session, u.Epoch, u.Parent = t.trace.Kind, t.index, s.seat, s.session.Start, t.trace.Parent
+}
+
+// noRound stands for the round of a thread that has none.
+var noRound traces.Round
+
+// lifeOf returns how long an entry of a class stays in the cache unused, as
+// documented, ns.
+func lifeOf(ttl prompt.TTL) int64 {
+	if ttl == prompt.TTL1h {
+		return promptcache.DefaultLifetime1h
+	}
+	return promptcache.DefaultLifetime5m
+}
+
+// dueEvents returns the index after the recorded events of the round.
+func (l *Loop) dueEvents(t *thread) int {
+	i := t.event
+	for i < len(t.trace.Events) && t.trace.Events[i].Round <= t.round {
+		i++
+	}
+	return i
+}
+
+// settle carries out what a hook reported about the context.
+func (l *Loop) settle(t *thread, layer int) {
+	t.inputAt = l.turn.InputAt
+	if !l.turn.Reported() {
+		return
+	}
+	b := l.turn.Boundary()
+	b.Standing = t.deleted.tokens - b.Deleted
+	if l.config.Observer != nil {
+		l.config.Observer.Changed(l.point(t), t.layers[layer].Name(), b)
+	}
+	t.told.note(&b)
+	row := &t.replay.row
+	row.Figures[results.ClearedResults] += float64(b.Cleared)
+	if t.replay.needs != nil && b.Kind != strategies.BoundaryStore {
+		row.Figures[results.Needs+results.ID(recall.Removed)] += float64(max(0, b.Before-b.After))
+	}
+	switch b.Kind {
+	case strategies.BoundaryMicro, strategies.BoundaryServer:
+		if b.Kind == strategies.BoundaryMicro {
+			row.Figures[results.Microcompactions]++
+		}
+		row.Figures[results.ClearedTokens] += float64(max(0, b.Before-b.After))
+		t.counted = max(0, t.counted-b.Uncounted)
+		return
+	case strategies.BoundaryStore: // no response has counted it yet
+		t.trailing = max(0, t.trailing-b.Uncounted)
+		return
+	}
+	row.Figures[results.Compactions]++
+	t.chain++
+	if b.Chained {
+		row.Figures[results.Recompactions]++
+	}
+	row.Most(results.ChainMax, int64(t.chain))
+	l.openPayback(t, &b)
+	t.rounds, t.behind = 0, 0
+	t.deleted.reset()
+	l.renderHead(t)
+	l.recount(t)
+	window := t.replay.models.of(t.model()).window
+	for _, h := range t.hooks.compact {
+		h.do.AfterCompaction(&l.turn)
+		l.startBackgrounds(t, h.layer)
+	}
+	t.inputAt = l.turn.InputAt
+	if b.Kind == strategies.BoundaryCompact && !b.Replayed && b.After > window {
+		row.Figures[results.FailedCompactions]++ // what must stay does not fit: no success
+	}
+}
+
+// recount sets the client's count after a compaction to the estimate of every message, as
+// there is no response to take the usage from.
+func (l *Loop) recount(t *thread) {
+	t.counted, t.trailing, t.thought, t.old = 0, 0, 0, 0
+	for i := t.context.Messages(); i < t.context.Len(); i++ {
+		e, b := t.context.At(i), t.context.BlockAt(i)
+		n := t.replay.estimate(b)
+		if e.Form != prompt.FormVerbatim && b.Tokens > 0 {
+			n = n * int64(e.Tokens) / int64(b.Tokens) // it is no longer whole
+		}
+		t.trailing += n
+	}
+}
+
+// think notes the reasoning of a call. That of earlier ones is old if a person has written since.
+func (t *thread) think(r *traces.Round) {
+	blocks := t.replay.session.Blocks
+	if slices.ContainsFunc(blocks[r.Input.From:r.Input.To], func(b prompt.Block) bool { return b.Kind == prompt.KindPrompt }) {
+		t.old = t.thought
+	}
+	for _, b := range blocks[r.Reply.From:r.Reply.To] {
+		if b.Kind == prompt.KindThinking {
+			t.thought += int64(b.Tokens)
+		}
+	}
+}
+
+// counted returns the client's count after a response whose output is logged as given.
+func (s *replay) counted(t *thread, f *flight, logged int64) int64 {
+	return s.count.Response(f.outcome.Usage, f.context, logged) + int64(s.count.Reasoning*float64(t.old))
+}
+
+// source returns the source of a call.
+func (l *Loop) source(t *thread, c *call) results.Source {
+	switch {
+	case c.extra != (extra{}):
+		return results.SourceReread
+	case c.background > 0:
+		return results.SourceOf(l.backgrounds[c.background-1].intent.Source)
+	case c.layer >= 0:
+		return results.SourceOf(t.called)
+	}
+	return ownSource(t.trace.Kind)
+}
+
+// ownSource is the source of a conversation's own calls.
+func ownSource(k traces.ThreadKind) results.Source {
+	switch k {
+	case traces.ThreadBranch:
+		return results.SourceBranch
+	case traces.ThreadMain:
+		return results.SourceMain
+	}
+	return results.SourceAgent
+}
+
+// host serves the layers of the thread whose turn it is.
+type host struct {
+	loop   *Loop
+	thread *thread
+}
+
+// Count adds to the counts of the session's row.
+func (h *host) Count(id results.ID, n int64) { h.thread.replay.row.Figures[id] += float64(n) }
+
+// Refuse counts a reason for which a layer did not act.
+func (h *host) Refuse(layer, reason string) strategies.Outcome {
+	h.thread.replay.refuse(layer, reason)
+	return strategies.Outcome{Reason: reason}
+}
+
+func (s *replay) refuse(layer, reason string) {
+	if s.reasons == nil {
+		s.reasons = map[[2]string]int{}
+	}
+	s.reasons[[2]string{layer, reason}]++
+}
+
+// SetMemory gives the index of memory files another content.
+func (h *host) SetMemory(tokens int32, content prompt.Digest) {
+	h.thread.head.memory = pending{tokens, content, true}
+}
+
+// Post puts a message into the input of another thread's next round, or into its
+// mailbox. One to a thread that does not exist is lost.
+func (h *host) Post(m strategies.Message) {
+	s, from := h.thread.replay, h.thread
+	for i := range s.session.Threads {
+		to := &h.loop.threads[int(s.base)+i]
+		sibling := m.To == strategies.ToSiblings && to != from && to.agent() && to.trace.Parent == from.trace.Parent &&
+			to.started && !to.ended
+		if m.Tokens <= 0 || !sibling && m.To != int32(i) {
+			continue
+		}
+		if m.Mailbox {
+			to.mailbox = append(to.mailbox, m.Tokens)
+		} else {
+			to.inbox = append(to.inbox, m.Tokens)
+		}
+	}
+}
+
+// Draw returns the draw of a layer at the round under way.
+func (h *host) Draw(layer string, ordinal uint8) float64 {
+	t := h.thread
+	event := draws.Event(t.index, t.round, layerKey(layer), ordinal)
+	return draws.Unit(t.replay.draws.Uint64(draws.Layer, event))
+}
+
+// layerKey identifies a layer in draws: by its name, so that adding or removing
+// another shifts nothing.
+func layerKey(name string) uint8 { return uint8(prompt.DigestString(name).Lo) | 1 }
+
+// open delivers the messages that other threads have posted.
+func (l *Loop) open(t *thread) {
+	if t.current().Trigger == traces.TriggerPrompt {
+		t.inbox, t.mailbox = append(t.inbox, t.mailbox...), t.mailbox[:0]
+	}
+	for _, tokens := range t.inbox {
+		b := injected(prompt.KindAttachment, "message", tokens)
+		b.Digest = b.Digest.ExtendInt(uint64(t.index)<<32 | uint64(t.round))
+		t.context.Add(b)
+		t.trailing += t.replay.estimate(&b)
+		t.replay.row.Figures[results.AgentMessages]++
+	}
+	t.inbox = t.inbox[:0]
+}
+
+// hints lets the server refuse a request with the hint to clear, if it does so at this
+// size and a layer takes hints, and sends it again after the layers' answer. It reports
+// whether it did.
+func (l *Loop) hints(t *thread) bool {
+	at := l.config.HintAt
+	if at <= 0 || len(t.hooks.hints) == 0 || l.requestTokens(t) < at {
+		return false
+	}
+	t.hinted = true
+	t.replay.row.Figures[results.ServerHints]++
+	for _, h := range t.hooks.hints {
+		l.refresh(t)
+		l.final(t, h.layer, "server_hint", h.do.ServerHint(&l.turn))
+	}
+	if l.err == nil {
+		l.send(t)
+	}
+	return true
+}

@@ -1,0 +1,252 @@
+package users
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/draws"
+	"github.com/compactsim/compactsim/internal/kit/parallel"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/synthetic"
+)
+
+// The purposes of draws in this package; they differ from those of internal/kit/draws.
+const (
+	drawArrival draws.Purpose = 64 + iota
+	drawKind
+	drawMCP
+	drawProfile
+	drawResume
+	drawOverage
+	_ // spare: draws keep their numbers
+	drawSession
+)
+
+// place is the stable id of the nth thing of a user.
+func place(user, n int) uint64 { return uint64(user)<<32 ^ uint64(uint32(n))<<8 }
+
+// source draws for the users of an organisation, by its name, so that other organisations can be
+// added and removed.
+func (s *Settings) source(organisation string) draws.Source {
+	return draws.Source{Seed: s.Seed, Session: prompt.DigestString(organisation).Lo}
+}
+
+// ErrSize says that sessions do not fit into memory, ErrNone that there are none.
+var (
+	ErrSize = errors.New("too many calls")
+	ErrNone = errors.New("no session begins")
+)
+
+// Sessions are held in memory completely, at 1,100 bytes per call with auto-compact/167k: 2.1 GB
+// for the 2.0 million calls of ten-thousand.
+const (
+	bytesPerCall = 1100
+	maxCalls     = 100_000_000 // expected of all users, 110 GB
+)
+
+// The mean number of calls of a profile is taken over so many sessions, or fewer long ones.
+const (
+	sampledSessions = 16
+	sampledCalls    = 5000
+)
+
+// batchUsers is the number of users drawn between two checks of the context.
+const batchUsers = 32
+
+// Draw draws the sessions of all users, organisation by organisation and user by user, in the
+// order in which a user began them. A session has the organisation as its project, and an id of
+// organisation, user and number. The result does not depend on the number of workers; 0 is one
+// per core. The error wraps ErrSize or ErrNone where settings make too many sessions, or none.
+func (s *Settings) Draw(ctx context.Context, workers int) (*traces.Corpus, error) {
+	var jobs []func() error
+	var parts [][]*traces.Session // by job
+	calls := 0.0
+	for _, name := range s.names() {
+		o := s.Organisations[name]
+		m, err := s.mix(&o)
+		if err != nil {
+			return nil, fmt.Errorf("organisation %s: %w", name, err)
+		}
+		times, _ := o.Arrivals.times(s, o.Users) // an error is told by schedule
+		calls += o.expected(s, len(times)) * m.calls(s.Seed)
+		for from := 0; from < o.Users; from += batchUsers {
+			at := len(parts)
+			parts = append(parts, nil)
+			jobs = append(jobs, func() error {
+				src := s.source(name)
+				begins, err := o.schedule(s, src)
+				for user := from; err == nil && user < min(from+batchUsers, o.Users); user++ {
+					parts[at] = append(parts[at], s.user(name, user, o.Resume, src, m, begins(user))...)
+				}
+				return err
+			})
+		}
+	}
+	if calls > maxCalls {
+		return nil, fmt.Errorf("%w: about %.2g, which take some %.0f GB of memory; at most %.2g are possible: want fewer users, days or sessions.per_user_day",
+			ErrSize, calls, calls*bytesPerCall/1e9, float64(maxCalls))
+	}
+	if err := parallel.Do(ctx, workers, len(jobs), func(i int) error { return jobs[i]() }); err != nil {
+		return nil, fmt.Errorf("draw users: %w", err)
+	}
+	c := &traces.Corpus{Sessions: slices.Concat(parts...), Unknown: map[string]int{}}
+	if len(c.Sessions) == 0 {
+		return nil, fmt.Errorf("%w in %s at seed %d: want more users, days or sessions.per_user_day, or another users.seed",
+			ErrNone, document.Count(s.Days, "day"), s.Seed)
+	}
+	return c, nil
+}
+
+// user draws the sessions of a user that begin at the given times.
+func (s *Settings) user(organisation string, user int, resumes float64, src draws.Source, m *mix, begins []int64) []*traces.Session {
+	var list []*traces.Session
+	next := map[*traces.Session]numbers{} // unused numbers of resumed sessions
+	seed := src.Uint64(drawSession, place(user, 0))
+	for n, at := range begins {
+		x := m.at(draws.Unit(src.Uint64(drawProfile, place(user, n)))).Session(seed, n)
+		move(x, s.Start.UnixNano()+at)
+		if draws.Unit(src.Uint64(drawResume, place(user, n))) < resumes {
+			if earlier := latest(list, x.Start); earlier != nil {
+				if _, ok := next[earlier]; !ok {
+					next[earlier] = numbersAfter(earlier.Blocks)
+				}
+				next[earlier] = resume(earlier, x, next[earlier])
+				continue
+			}
+		}
+		x.ID, x.Project = fmt.Sprintf("%s-%d-%d", organisation, user, n), organisation
+		list = append(list, x)
+	}
+	return list
+}
+
+// latest returns the session that ended last, and before a time; nil for none.
+func latest(sessions []*traces.Session, before int64) (best *traces.Session) {
+	for _, s := range sessions {
+		if s.End < before && (best == nil || s.End > best.End) {
+			best = s
+		}
+	}
+	return best
+}
+
+// move makes a session begin at a time, unix ns.
+func move(s *traces.Session, start int64) {
+	by := start - s.Start
+	s.Start, s.End = start, s.End+by
+	for i := range s.Threads {
+		t := &s.Threads[i]
+		for j := range t.Rounds {
+			t.Rounds[j].At += by
+		}
+		for j := range t.Events {
+			t.Events[j].At += by
+		}
+	}
+}
+
+// mix has the generators of an organisation by weight.
+type mix struct {
+	sum  []float64 // running sums of the weights
+	made []*synthetic.Generator
+}
+
+// mix returns the generators of an organisation.
+func (s *Settings) mix(o *Organisation) (*mix, error) {
+	m, sum := new(mix), 0.0
+	for _, name := range o.profiles() {
+		w, err := s.workload(o, name)
+		if err != nil {
+			return nil, err
+		}
+		made, err := synthetic.NewGenerator(w)
+		if err != nil {
+			return nil, fmt.Errorf("profile %s: %w", name, err)
+		}
+		sum += o.Sessions.Profiles[name]
+		m.sum, m.made = append(m.sum, sum), append(m.made, made)
+	}
+	return m, nil
+}
+
+// at returns the generator at a share of the total weight.
+func (m *mix) at(share float64) *synthetic.Generator {
+	share *= m.sum[len(m.sum)-1]
+	for i, sum := range m.sum {
+		if share < sum {
+			return m.made[i]
+		}
+	}
+	return m.made[len(m.made)-1]
+}
+
+// calls returns the mean number of calls of some sessions.
+func (m *mix) calls(seed uint64) float64 {
+	before, mean := 0.0, 0.0
+	for k, g := range m.made {
+		calls, n := 0, 0
+		for ; n < sampledSessions && calls < sampledCalls; n++ {
+			calls += g.Session(seed, n).NumCalls()
+		}
+		mean += (m.sum[k] - before) * float64(calls) / float64(n)
+		before = m.sum[k]
+	}
+	return mean / before
+}
+
+// profiles returns the profiles that have a weight, by name of file and then by folder, so that
+// what is drawn does not depend on the folder in which a scenario is run.
+func (o *Organisation) profiles() []string {
+	names := slices.SortedFunc(maps.Keys(o.Sessions.Profiles), func(a, b string) int {
+		return cmp.Or(strings.Compare(filepath.Base(a), filepath.Base(b)), strings.Compare(a, b))
+	})
+	return slices.DeleteFunc(names, func(name string) bool { return !(o.Sessions.Profiles[name] > 0) })
+}
+
+// workload returns what the sessions of an organisation are drawn from under a profile. What other
+// conversations keep warm is simulated, so every session begins with the whole static prefix; and
+// users resume sessions by themselves.
+func (s *Settings) workload(o *Organisation, profile string) (*synthetic.Workload, error) {
+	w, err := synthetic.LoadWorkload(profile)
+	if err != nil {
+		return nil, err
+	}
+	w.Start, w.Spread, w.WarmStart, w.Resumes = s.Start.Time, 0, 1, 0
+	from := &o.Sessions
+	w.Version = cmp.Or(from.Version, s.Version, w.Version)
+	w.Static = cmp.Or(from.Static, s.Static, w.Static)
+	if from.Turns != nil {
+		w.Turns = *from.Turns
+	}
+	if from.Rounds != nil {
+		w.Rounds = *from.Rounds
+	}
+	if from.Model != "" {
+		w.Models = []synthetic.WorkModel{{Name: from.Model, Weight: 1}}
+	}
+	if errs := w.Validate(); len(errs) > 0 {
+		return nil, fmt.Errorf("profile %s: %w", profile, errs[0])
+	}
+	if o.MCP > 0 && int(o.MCPTools) > w.Static {
+		return nil, fmt.Errorf("profile %s: mcp_tools: %d tokens are more than the %d of all tools and system prompt", profile, o.MCPTools, w.Static)
+	}
+	return w, nil
+}
+
+// profileErrors returns what is wrong with the profiles of an organisation.
+func (s *Settings) profileErrors(o *Organisation) (errs []error) {
+	for _, name := range o.profiles() {
+		if _, err := s.workload(o, name); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}

@@ -1,0 +1,213 @@
+package validate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/compactsim/compactsim/internal/kit/draws"
+	"github.com/compactsim/compactsim/internal/kit/parallel"
+	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// Bands compares the input cost of sessions, without the first calls of threads, with
+// replications. Hidden calls, warm prefixes and the unexplained residual of a session are
+// drawn. The residual includes losses; drawing these by their rates too would count them
+// twice, and leave out threads that lose nothing.
+type Bands struct {
+	Replications int `json:"replications"`
+	Sessions     int `json:"sessions"`
+	Inside       int `json:"inside"` // sessions whose recorded cost lies in the 90 % band
+	// MeanCorpus is the error of the corpus with the mean of the replications, which is the expected cost.
+	MeanCorpus *float64 `json:"corpus_cost_error_mean"`
+}
+
+// bandLevel is the share of replications outside a band, both sides together.
+const bandLevel = 0.1
+
+// replicate draws what is random and fills in the bands.
+func (r *Report) replicate(ctx context.Context, o Options, sessions []*traces.Session) error {
+	samples := make([][]float64, len(sessions))
+	err := parallel.Do(ctx, o.Workers, len(sessions), func(i int) (err error) {
+		if s := sessions[i]; agents.ClaudeCode(s) || s.Agent == traces.AgentCodex || o.configFor(s).Profile == nil {
+			samples[i], err = o.drawn(s)
+		} else {
+			samples[i], err = o.spread(s)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.hold(o.Replications, sessions, samples)
+	return nil
+}
+
+// drawn simulates the replications of a session of Claude Code or Codex. The residual of its
+// cost includes losses.
+func (o *Options) drawn(s *traces.Session) ([]float64, error) {
+	var samples []float64
+	for n := range o.Replications {
+		config, residual := o.DrawnFor(s, uint64(n+1)), 0.0
+		if config.Profile != nil {
+			// The seed alone decides which residual a replication gets, not the number of
+			// replications.
+			src := draws.Source{Seed: config.Seed, Session: prompt.DigestString(s.ID).Lo}
+			residual = residualFor(config.Profile, s, draws.Unit(src.Uint64(draws.Unlogged, 0)))
+			p := *config.Profile
+			p.Losses = profile.Losses{}
+			config.Profile = &p
+		}
+		usd, err := laterInput(config, s)
+		if err != nil {
+			return nil, err
+		}
+		samples = append(samples, usd*math.Exp(residual))
+	}
+	return samples, nil
+}
+
+// sessionShape is the shape of the gamma distribution of what a session loses in proportion to
+// others of its agent: of 0.25, 0.35 and 0.5 the largest whose bands
+// hold OpenCode's recorded sessions, 8 of 8; with 0.5 they hold 6.
+const sessionShape = 0.35
+
+// mostLost is the share of its prefixes, beside one call's, that no session loses more than: of 201 recorded
+// ones with ten calls or more none lost more than 0.16 of the tokens that it was due.
+const mostLost = 0.25
+
+// mayRead reports whether a call that is predicted to miss may read what was left after all: nobody promises when an
+// automatic cache drops a prefix, and of a context that went back an agent may have sent all.
+func (c *Call) mayRead() bool {
+	switch c.Class {
+	case ClassCompaction, ClassMicrocompact, ClassModel:
+		return false
+	}
+	return c.Miss != prompt.MissNone && (c.Miss != prompt.MissExpiry || !c.TierKnown)
+}
+
+// lateShare is the share of a session's prefixes that an automatic cache still has after the retention that is predicted. Its
+// mean is that of OpenAI's recorded calls after more than ten minutes: 8 of 48 read what was left.
+var lateShare = distuv.Beta{Alpha: 0.5, Beta: 2.5}
+
+// spread draws the costs of a session of another agent, of which there are too few for a
+// residual. What is not known of its losses is drawn: once for all sessions of the agent at
+// the provider, by how many of them it is known from, and once for the session; losses cost no
+// more than mostLost allows. So is the share of expired prefixes that are read after all. The
+// rest of the cost has the residual of clients without evidence.
+func (o *Options) spread(s *traces.Session) ([]float64, error) {
+	calls, _, _, err := o.session(s)
+	if err != nil {
+		return nil, err
+	}
+	var usd, loss, most, late, n float64
+	for i := range calls {
+		if c := &calls[i]; later(c) && c.Priced {
+			usd, loss, most, n = usd+c.PredictedUSD, loss+c.LossUSD, most+c.unreadUSD, n+1
+			if c.mayRead() {
+				late += max(0, c.PredictedUSD-c.leftUSD)
+			}
+		}
+	}
+	most = (most - usd) * min(1, mostLost+1/max(n, 1))
+	p, x := o.configFor(s).Profile, profile.ShownBy(s)
+	known := p.TimesLost(&x).Sessions
+	var samples []float64
+	for n := range o.Replications {
+		all := draws.Source{Seed: uint64(n + 1), Session: prompt.DigestString(x.Agent + "/" + x.Provider).Lo}
+		own := draws.Source{Seed: uint64(n + 1), Session: prompt.DigestString(s.ID).Lo}
+		residual := profile.At(p.NewResidual, draws.Unit(own.Uint64(draws.Unlogged, 1)))
+		lost := min(loss*lossFactor(known, all, own), most)
+		kept := late * lateShare.Quantile(draws.Unit(own.Uint64(draws.Unlogged, 2)))
+		samples = append(samples, usd*math.Exp(residual)+lost-kept)
+	}
+	return samples, nil
+}
+
+// lossFactor draws what a session loses in proportion to the mean of n others of its agent: the
+// mean is as uncertain as that of n such sessions.
+func lossFactor(n int, all, own draws.Source) float64 {
+	return times(sessionShape, own) / times(sessionShape*float64(n), all)
+}
+
+// times draws a factor from a gamma distribution of mean 1.
+func times(shape float64, src draws.Source) float64 {
+	u := draws.Unit(src.Uint64(draws.Unlogged, 0))
+	return distuv.Gamma{Alpha: shape, Beta: shape}.Quantile(max(u, 1e-9))
+}
+
+// hold compares the recorded cost of sessions with their samples.
+func (r *Report) hold(replications int, sessions []*traces.Session, samples [][]float64) {
+	recorded, expected := map[string]float64{}, map[string]float64{} // USD
+	for i := range r.calls {
+		if c := &r.calls[i]; later(c) && c.Priced {
+			recorded[c.Session] += c.ActualUSD
+			expected[c.Session] += c.PredictedUSD + c.LossUSD
+		}
+	}
+	b := &Bands{Replications: replications}
+	var means, total float64
+	for i, s := range sessions {
+		actual := recorded[s.ID]
+		if actual <= 0 {
+			continue
+		}
+		drawn := samples[i]
+		samples[i] = slices.Sorted(slices.Values(drawn))
+		low, high := stats.Quantile(samples[i], bandLevel/2), stats.Quantile(samples[i], 1-bandLevel/2)
+		b.Sessions++
+		// A band without width includes costs within a hundredth of a cent per dollar.
+		slack := 1e-4 * actual
+		inside := actual >= low-slack && actual <= high+slack
+		if inside {
+			b.Inside++
+		}
+		r.replicated(s.ID, drawn, actual, expected[s.ID], inside)
+		means += expected[s.ID]
+		total += actual
+	}
+	r.Bands, r.BandCoverage = b, share(float64(b.Inside), b.Sessions)
+	if total > 0 {
+		b.MeanCorpus = ratio(means-total, total)
+	}
+}
+
+// centred returns samples of what sessions cost together, scaled so that their mean is the expected cost, USD. In the band of one session
+// the residual of its client and late reads are what most sessions do not have; added up they would move the mean,
+// and their mean is in the expected cost already.
+func centred(samples []float64, expected float64) []float64 {
+	list := slices.Clone(samples)
+	if mean := stat.Mean(samples, nil); mean > 0 && expected > 0 {
+		floats.Scale(expected/mean, list)
+	}
+	return list
+}
+
+// laterInput returns the simulated input cost of the conversation's calls that
+// are not the first of their thread, USD.
+func laterInput(config sim.Config, s *traces.Session) (usd float64, err error) {
+	first := map[place]bool{}
+	for i := range s.Threads {
+		first[place{int32(i), 0}] = s.Threads[i].Kind != traces.ThreadBranch
+	}
+	config.Record = func(c *results.CallRecord) {
+		if c.Round >= 0 && !first[place{c.Thread, c.Round}] {
+			usd += c.Cost.Total() - c.Cost[results.ClassOutput]
+		}
+	}
+	if _, err := sim.NewLoop(config).Run(s); err != nil {
+		return 0, fmt.Errorf("validate: %w", err)
+	}
+	return usd, nil
+}

@@ -1,0 +1,164 @@
+package validate
+
+import (
+	"github.com/compactsim/compactsim/sim/calls"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Class is the situation a call is predicted in: the first of the list that
+// applies, so that a prompt after an expiry counts as expiry.
+type Class uint8
+
+// The classes of a call.
+const (
+	ClassFirst        Class = iota // first call of a thread that has no earlier context
+	ClassCompaction                // the messages were replaced by a summary
+	ClassMicrocompact              // tool results were cleared
+	ClassRewind                    // the context went back: an abandoned branch, or a shrink no line explains
+	ClassModel                     // another model than the thread's last call
+	ClassExpiry                    // more than the lifetime since the last response ended
+	ClassSubAgent                  // any other call of a sub-agent
+	ClassToolResult                // any other call that answers tool results alone
+	ClassPrompt                    // any other call that answers a person, a refused tool call with words included
+	ClassOther                     // a retry or a continuation
+	numClasses
+)
+
+var classNames = [numClasses]string{
+	"first_call", "after_compaction", "after_microcompact", "rewind", "model_switch", "after_expiry",
+	"sub_agent", "after_tool_result", "after_prompt", "other",
+}
+
+// String returns the name used in reports.
+func (c Class) String() string { return classNames[min(c, numClasses-1)] }
+
+// Call is one call of a recorded conversation with its prediction.
+type Call struct {
+	Session           string
+	Agent             string
+	Version, Model    string
+	Entry             string // how the client was started
+	File              string
+	Name              string // of the call, without the session's id (traces.CallName)
+	Line              int
+	Thread            string
+	Kind              traces.ThreadKind
+	Round             int
+	Class             Class
+	TTL               prompt.TTL
+	TierKnown         bool         // the recording says for how long it wrote
+	Spread            bool         // the recording has the input of several calls together
+	Gap               int64        // ns since the thread's last response ended
+	Context           int64        // input tokens, recorded and predicted alike
+	Left              int64        // tokens the recording's last call of the thread left in the cache: read + written
+	Predicted, Actual prompt.Usage // Output is 0
+	Naive             prompt.Usage // by the naive rule
+	Miss              prompt.MissClass
+	// Costs of the input, USD; 0 and Priced false for a model without a price.
+	PredictedUSD, ActualUSD, NaiveUSD float64
+	LossUSD                           float64 // average additional cost by losses
+	Priced                            bool
+	Rules                             profile.Set // that applied
+
+	unreadUSD float64 // what the input costs if none of it is read
+	leftUSD   float64 // and if all that was left is
+	round     *traces.Round
+	cost      results.Cost // predicted, output included
+}
+
+// close reports whether a read is within 1 % of the context of the recorded one.
+func (c *Call) close(read int64) bool {
+	d := max(read-c.Actual.Read, c.Actual.Read-read)
+	return float64(d) <= within*float64(c.Context)
+}
+
+// Error returns the predicted less the recorded read, tokens.
+func (c *Call) Error() int64 { return c.Predicted.Read - c.Actual.Read }
+
+// collapseShare is the share of the remaining prefix below which a read counts
+// as collapsed.
+const collapseShare = 0.9
+
+// Collapsed reports whether the recording read less than nine tenths of what
+// the thread had left for no visible reason: within the lifetime, with the same
+// model, no event, and no change of the request in the model either.
+func (c *Call) Collapsed() bool {
+	switch c.Class {
+	case ClassToolResult, ClassPrompt, ClassSubAgent, ClassOther:
+		return !c.Spread && !c.changed() && float64(c.Actual.Read) < collapseShare*float64(c.Left)
+	}
+	return false
+}
+
+// changed reports whether the client sends something different in the model
+// too: another head, or other messages from a hooked tool call on.
+func (c *Call) changed() bool {
+	return c.Miss == prompt.MissHead || c.Miss == prompt.MissEdit && c.Rules.Has(profile.RuleHook)
+}
+
+// callOf returns a line of the table without what the model expects.
+func callOf(l *calls.Call) Call {
+	s, r := l.Session, l.Recorded
+	c := Call{
+		Session: s.ID, Agent: s.Agent, Version: s.Version(), Model: s.Models[r.Model], Entry: s.Entry, round: r,
+		Line: int(r.Line), Thread: l.Thread.ID, Kind: l.Thread.Kind, Round: int(l.Round), TTL: l.Billed(),
+		TierKnown: r.Flags&traces.RoundTierAssumed == 0 && !l.Automatic(), Gap: r.Wait, Context: r.Usage.Input(),
+		Actual: input(r.Usage), Class: classOf(l), Spread: r.Flags&traces.RoundSpread != 0,
+	}
+	if l.Before != nil {
+		c.Left = l.Before.Leaves()
+	}
+	if c.File = l.File(); c.File != "" {
+		c.Name = traces.CallName("", r.File, r.Line)
+	}
+	if c.Naive = naive(&c, l); l.Plain {
+		c.Naive = c.Naive.Plain()
+	}
+	return c
+}
+
+func input(u prompt.Usage) prompt.Usage { u.Output = 0; return u }
+
+func classOf(l *calls.Call) Class {
+	kind := l.Thread.Kind
+	switch {
+	case l.Before == nil:
+		return ClassFirst
+	case l.Acted.Has(traces.EventCompact):
+		return ClassCompaction
+	case l.Acted.Has(traces.EventMicrocompact):
+		return ClassMicrocompact
+	case l.Acted.Has(traces.EventShrink), kind == traces.ThreadBranch && l.First():
+		return ClassRewind
+	case l.Switched():
+		return ClassModel
+	case !l.Continues():
+		return ClassExpiry
+	case kind == traces.ThreadAgent, kind == traces.ThreadOrphan:
+		return ClassSubAgent
+	case l.Prompted():
+		return ClassPrompt
+	case l.Recorded.Trigger == traces.TriggerToolResult:
+		return ClassToolResult
+	}
+	return ClassOther
+}
+
+// naive predicts a call by the simplest possible rule, given the true totals:
+// it reads all that the thread's last call left cached if the gap is within the
+// lifetime, else nothing, and writes the rest.
+func naive(c *Call, l *calls.Call) prompt.Usage {
+	u := prompt.Usage{Uncached: min(int64(l.Recorded.Tail), c.Context)}
+	if l.Before != nil && c.Gap <= profile.Life(l.Tier) {
+		u.Read = min(c.Left, c.Context-u.Uncached)
+	}
+	if rest := c.Context - u.Uncached - u.Read; c.TTL == prompt.TTL1h {
+		u.Write1h = rest
+	} else {
+		u.Write5m = rest
+	}
+	return u
+}

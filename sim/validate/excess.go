@@ -1,0 +1,238 @@
+package validate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/compactsim/compactsim/internal/kit/parallel"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/results"
+	"github.com/compactsim/compactsim/traces"
+)
+
+// Cause says why calls cost more than predicted, as far as logged counts show it. No log
+// holds the prompt itself: a cause is inferred.
+type Cause uint8
+
+// The causes. CauseNone has the calls that read what was predicted.
+const (
+	CauseNone     Cause = iota
+	CauseUnasked        // the client neither reads nor writes
+	CauseEvery          // calls in a row read the same part and never the messages
+	CauseHead           // the server says, or the bodies show, that the system prompt or the tools changed
+	CauseMessages       // the server says, or the bodies show, that the messages changed, or the context was edited
+	CauseExpiry         // the pause was longer than the lifetime
+	CauseLost           // within the lifetime, and no line says why
+	CauseTail           // the head and most messages are read, and not the last ones
+	NumCauses
+)
+
+// causeWords describe causes for people.
+var causeWords = [NumCauses]string{
+	"calls that read what was predicted",
+	"the client does not ask for the cache: nothing is read or written",
+	"something before the messages changes with every call",
+	"the system prompt or the tools changed",
+	"messages that were sent before changed",
+	"more is lost after pauses over the lifetime than predicted",
+	"calls within the lifetime did not read what was cached, for no visible reason",
+	"calls read most of what was cached, and not the last messages that were sent before",
+}
+
+// String describes the cause.
+func (c Cause) String() string { return causeWords[min(c, NumCauses-1)] }
+
+// causeNames are the names of causes in documents for programs.
+var causeNames = [NumCauses]string{"rest", "unasked", "head of every call", "head", "messages", "expiry", "lost", "tail"}
+
+// Name returns a short name; "rest" for CauseNone.
+func (c Cause) Name() string { return causeNames[min(c, NumCauses-1)] }
+
+// Excess is what calls of one cause cost beyond what was predicted.
+type Excess struct {
+	Calls   int
+	USD     float64 // below 0 where they cost less
+	Dearest Call    // the call that costs most beyond its prediction
+	dearest float64
+	reads   []int64
+}
+
+// Add adds what calls of other sessions cost.
+func (e *Excess) Add(o *Excess) {
+	e.reads = append(e.reads, o.reads...)
+	e.Calls += o.Calls
+	e.USD += o.USD
+	if o.dearest > e.dearest {
+		e.dearest, e.Dearest = o.dearest, o.Dearest
+	}
+}
+
+func (e *Excess) add(c *Call) {
+	over := c.ActualUSD - c.PredictedUSD
+	e.reads = append(e.reads, c.Actual.Read)
+	e.Calls++
+	e.USD += over - c.LossUSD
+	if over > e.dearest {
+		e.dearest, e.Dearest = over, *c
+	}
+}
+
+// Read returns the size that most calls still read, alike within 1 %, and how many do: what follows it
+// changed. Without one that half of the calls read, there is none.
+func (e *Excess) Read() (tokens int64, calls int) {
+	reads := slices.Sorted(slices.Values(e.reads))
+	for from, to := 0, 0; to < len(reads); to++ {
+		for !alike(reads[from], reads[to]) {
+			from++
+		}
+		if n := to - from + 1; n > calls {
+			tokens, calls = reads[from], n
+		}
+	}
+	if 2*calls < len(reads) {
+		return 0, 0
+	}
+	return tokens, calls
+}
+
+// alike reports whether two reads are those of one part of the prompt.
+func alike(a, b int64) bool { return math.Abs(float64(a-b)) <= within*float64(max(a, b)) }
+
+// tailShare is the part of the context, one in so many, beyond which a call that reads less than predicted has
+// not read the last messages.
+const tailShare = 100
+
+// short reports whether a call read clearly less than was predicted.
+func short(c *Call) bool { return float64(c.Actual.Read) < collapseShare*float64(c.Predicted.Read) }
+
+// constantReads finds the calls of runs of at least three in a thread that all read the
+// same part of the prompt and less than predicted: a loss is followed by a call that reads
+// what was written again, a prompt that changes with every call by none.
+func constantReads(calls []Call) []bool {
+	const least = 3
+	in := make([]bool, len(calls))
+	from := 0
+	for i := range calls {
+		joins := i > from && calls[i].Thread == calls[from].Thread && short(&calls[i]) && alike(calls[i].Actual.Read, calls[from].Actual.Read)
+		if joins && short(&calls[from]) {
+			if i-from+1 >= least {
+				for k := from; k <= i; k++ {
+					in[k] = true
+				}
+			}
+			continue
+		}
+		from = i
+	}
+	return in
+}
+
+// causeOf returns why a call cost more than predicted. The server's word counts first.
+func causeOf(c *Call, every bool) Cause {
+	verdict := traces.VerdictNone
+	if c.round != nil {
+		verdict = c.round.Verdict
+	}
+	switch {
+	case c.Actual.Read+c.Actual.Writes() == 0 && c.Predicted.Read > 0 && c.TierKnown:
+		return CauseUnasked
+	case !short(c) && c.Predicted.Read-c.Actual.Read > c.Context/tailShare:
+		return CauseTail
+	case !short(c):
+		return CauseNone
+	case verdict == traces.VerdictSystem || verdict == traces.VerdictTools:
+		return CauseHead
+	case every:
+		return CauseEvery
+	case verdict == traces.VerdictMessages:
+		return CauseMessages
+	}
+	switch c.Class {
+	case ClassExpiry:
+		return CauseExpiry
+	case ClassMicrocompact, ClassRewind, ClassCompaction:
+		return CauseMessages
+	}
+	return CauseLost
+}
+
+// Expect is what the input of a session's logged calls cost, and what the same requests
+// cost on average with a cache that works, USD. First calls of threads are left out: what
+// other sessions left in the cache decides them.
+type Expect struct {
+	Session            string
+	BilledUSD, MeanUSD float64
+	Excess             [NumCauses]Excess
+	FirstUSD           float64                 // what first calls of threads cost beyond what was predicted
+	Models             map[string]results.Cost // what all calls are predicted to cost, by model, output included
+}
+
+// HeadChanges returns before how many calls the system prompt or the tools seem to have
+// changed, and of how many calls that is known.
+func (e *Expect) HeadChanges() (changes, calls int) {
+	for k := range e.Excess {
+		calls += e.Excess[k].Calls
+	}
+	return e.Excess[CauseHead].Calls + e.Excess[CauseEvery].Calls, calls
+}
+
+// Against predicts every session by the profile of config, with the expected cost of
+// losses, and holds the bill against it. Nothing that the sessions' calls read goes into a
+// prediction, neither of their own session nor of others: a cache that breaks in all
+// sessions leaves it where it was. Sessions without a priced call that can be predicted
+// have no entry.
+func Against(ctx context.Context, config sim.Config, workers int, sessions []*traces.Session) ([]Expect, error) {
+	config = config.WithProfile(config.Profile)
+	config.Blind = true
+	o := Options{Config: config}
+	found := make([]*Expect, len(sessions))
+	err := parallel.Do(ctx, workers, len(sessions), func(i int) error {
+		s, err := sessions[i].Load()
+		if err != nil {
+			return fmt.Errorf("predicting a bill: %w", err)
+		}
+		calls, _, _, err := o.session(s)
+		if err != nil {
+			return err
+		}
+		found[i] = expect(s.ID, calls)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var list []Expect
+	for _, e := range found {
+		if e != nil {
+			list = append(list, *e)
+		}
+	}
+	return list, nil
+}
+
+// expect sums up the calls of a session.
+func expect(id string, calls []Call) *Expect {
+	e := &Expect{Session: id, Models: map[string]results.Cost{}}
+	every := constantReads(calls)
+	for i := range calls {
+		c := &calls[i]
+		if !c.Priced {
+			continue
+		}
+		cost := e.Models[c.Model]
+		cost.Add(&c.cost)
+		if e.Models[c.Model] = cost; !later(c) {
+			e.FirstUSD += c.ActualUSD - c.PredictedUSD
+			continue
+		}
+		e.BilledUSD += c.ActualUSD
+		e.MeanUSD += c.PredictedUSD + c.LossUSD
+		e.Excess[causeOf(c, every[i])].add(c)
+	}
+	if e.MeanUSD == 0 {
+		return nil
+	}
+	return e
+}

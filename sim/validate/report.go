@@ -1,0 +1,330 @@
+package validate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// Report is the outcome of a validation. Its top level covers the calls that
+// are not the first of their thread.
+type Report struct {
+	Score
+	// BandCoverage is the share of sessions whose recorded input cost lies in
+	// the 90 % band of the replications; nil without replications.
+	BandCoverage *float64     `json:"band_coverage"`
+	Bands        *Bands       `json:"bands,omitempty"`
+	Model        string       `json:"model"`   // the parts of the model that are on
+	Profile      string       `json:"profile"` // name of the profile, "none" for the plain cache model
+	Naive        Score        `json:"naive"`   // the naive rule on the same calls
+	Collapses    int          `json:"unexplained_collapses"`
+	Classes      []Group      `json:"by_class"`
+	Versions     []Group      `json:"by_version"`
+	Agents       []AgentScore `json:"by_agent"`
+	// Expected is the same cost with the average cost of losses: the expected cost
+	// of a session and the prediction of its calls are two figures.
+	Expected Expected    `json:"expected_cost"`
+	Worst    []WorstCall `json:"worst"`
+	Skipped  []Skipped   `json:"skipped"`
+	// Unshown compares the calls that no line shows, in sessions whose client logs the sum of all its calls.
+	Unshown *Unshown `json:"unshown,omitempty"`
+	// Compactions is the check of a preset's trigger, nil if none was asked for.
+	Compactions *CompactionCheck `json:"compactions,omitempty"`
+
+	calls      []Call
+	agentOf    map[string]int                         // index in Agents by session
+	profileFor func(*traces.Session) *profile.Profile // that predicted a session
+}
+
+// Calls returns all calls with their predictions, by session, thread and round.
+func (r *Report) Calls() []Call { return r.calls }
+
+// Group is the score of the calls that share a property.
+type Group struct {
+	Name  string `json:"name"`
+	Score Score  `json:"score"`
+	Naive Score  `json:"naive"`
+}
+
+// Expected compares the expected cost of sessions with the recorded one, over
+// calls that are not first ones.
+type Expected struct {
+	LossUSD float64  `json:"loss_usd"` // average cost of losses, over all sessions
+	Median  *float64 `json:"session_cost_error_median"`
+	Corpus  *float64 `json:"corpus_cost_error"`
+}
+
+// WorstCall is a call that the model missed: its place, and both figures.
+type WorstCall struct {
+	Name      string  `json:"name"` // as sim explain takes it (traces.CallName)
+	Session   string  `json:"session"`
+	Thread    string  `json:"thread"`
+	Call      int     `json:"call"` // round of the thread, from 1
+	File      string  `json:"file"`
+	Line      int     `json:"line"`
+	Class     string  `json:"class"`
+	Gap       float64 `json:"gap_seconds"`
+	Context   int64   `json:"context"`
+	Predicted int64   `json:"predicted_read"`
+	Recorded  int64   `json:"recorded_read"`
+	Miss      string  `json:"predicted_miss"`
+	Collapsed bool    `json:"unexplained"`
+}
+
+// Skipped is a session, or a part of one, that could not be compared with the
+// recording.
+type Skipped struct {
+	Session string `json:"session"`
+	Reason  string `json:"reason"`
+}
+
+// Unshown has the calls that no line shows, summaries and others, of sessions whose client logs its sum.
+type Unshown struct {
+	Sessions  int     `json:"sessions"`
+	BilledUSD float64 `json:"billed_usd"` // beyond the calls of lines, by the clients' sums
+	ModelUSD  float64 `json:"model_usd"`
+}
+
+func later(c *Call) bool { return c.Class != ClassFirst }
+
+// newReport sums up calls. At most worst calls are listed, largest error first.
+func newReport(calls []Call, worst int) *Report {
+	r := &Report{calls: calls, Worst: []WorstCall{}, Skipped: []Skipped{}}
+	r.Score, r.Naive = score(calls, byModel, later), score(calls, byNaive, later)
+	mean := score(calls, byMean, later)
+	r.Expected.Median, r.Expected.Corpus = mean.Median, mean.Corpus
+	for i := range calls {
+		c := &calls[i]
+		if c.Collapsed() {
+			r.Collapses++
+		}
+		if later(c) && c.Priced {
+			r.Expected.LossUSD += c.LossUSD
+		}
+	}
+	for class := range numClasses {
+		r.Classes = group(r.Classes, calls, class.String(), func(c *Call) bool { return c.Class == class })
+	}
+	versions := map[string]bool{}
+	for i := range calls {
+		versions[calls[i].Version] = true
+	}
+	for _, v := range sortedKeys(versions) {
+		r.Versions = group(r.Versions, calls, cmp.Or(v, "unknown"), func(c *Call) bool { return later(c) && c.Version == v })
+	}
+	r.agents()
+	r.worst(worst)
+	return r
+}
+
+// group appends the score of the calls that keep selects, unless there are none.
+func group(list []Group, calls []Call, name string, keep func(*Call) bool) []Group {
+	s := score(calls, byModel, keep)
+	if s.Calls == 0 {
+		return list
+	}
+	return append(list, Group{name, s, score(calls, byNaive, keep)})
+}
+
+func (r *Report) worst(n int) {
+	order := make([]*Call, 0, len(r.calls))
+	for i := range r.calls {
+		if c := &r.calls[i]; later(c) && c.Error() != 0 && !c.Spread {
+			order = append(order, c)
+		}
+	}
+	size := func(c *Call) int64 { return max(c.Error(), -c.Error()) }
+	slices.SortStableFunc(order, func(a, b *Call) int { return cmp.Compare(size(b), size(a)) })
+	for _, c := range order[:min(n, len(order))] {
+		r.Worst = append(r.Worst, WorstCall{
+			Name:    c.Session + c.Name,
+			Session: c.Session, Thread: c.Thread, Call: c.Round + 1, File: c.File, Line: c.Line, Class: c.Class.String(),
+			Gap: float64(c.Gap) / 1e9, Context: c.Context, Predicted: c.Predicted.Read, Recorded: c.Actual.Read,
+			Miss: c.Miss.String(), Collapsed: c.Collapsed(),
+		})
+	}
+}
+
+// Document reports how well predictions match recordings. CSV is the table of
+// scores; JSON is the report itself.
+func (r *Report) Document() *document.Document {
+	d := &document.Document{JSON: document.Indented(r)}
+	tables := []*document.Table{r.scores(), r.byAgent(), r.sessionCosts()}
+	if len(r.Worst) > 0 {
+		tables = append(tables, r.worstTable())
+	}
+	if r.Compactions != nil {
+		tables = append(tables, r.Compactions.table())
+	}
+	for _, t := range tables {
+		d.Sections = append(d.Sections, document.Section{Blocks: []document.Block{t}})
+	}
+	return d
+}
+
+// scores has one line for each set of calls, with the naive rule beside it.
+func (r *Report) scores() *document.Table {
+	t := &document.Table{Notes: r.notes(), Columns: []document.Column{{Name: "group", Title: "CALLS OF"}}}
+	for _, c := range [][2]string{
+		{"calls", "N"}, {"exact", "EXACT"}, {"within_1pct", "WITHIN 1 %"}, {"token_weighted_error", "TOKEN ERROR"},
+		{"sessions", "SESSIONS"}, {"session_cost_error_median", "COST MEDIAN"}, {"session_cost_error_p90", "P90"},
+		{"corpus_cost_error", "CORPUS"}, {"naive_exact", "NAIVE EXACT"}, {"naive_within_1pct", "WITHIN 1 %"},
+		{"naive_corpus_cost_error", "CORPUS"},
+	} {
+		t.Columns = append(t.Columns, document.Column{Name: c[0], Title: c[1], Right: true})
+	}
+	add := func(name string, m, n *Score) {
+		t.Rows = append(t.Rows, []any{
+			name, m.Calls, percentOf(m.Exact, false), percentOf(m.Within1, false), percentOf(m.TokenErr, false), m.Sessions,
+			percentOf(m.Median, false), percentOf(m.P90, false), percentOf(m.Corpus, true),
+			percentOf(n.Exact, false), percentOf(n.Within1, false), percentOf(n.Corpus, true),
+		})
+	}
+	add("all but first calls", &r.Score, &r.Naive)
+	for _, groups := range []struct {
+		prefix string
+		list   []Group
+	}{{"", r.Classes}, {"version ", r.Versions}} {
+		for i := range groups.list {
+			g := &groups.list[i]
+			add(groups.prefix+g.Name, &g.Score, &g.Naive)
+		}
+	}
+	return t
+}
+
+// sessionCosts shows three figures of a session's input cost: the sum of the
+// predictions of its calls, its expected value, and its bands.
+func (r *Report) sessionCosts() *document.Table {
+	t := &document.Table{Columns: document.Left("INPUT COST OF SESSIONS")}
+	t.Columns = append(t.Columns, document.Right("", "SESSIONS", "MEDIAN", "CORPUS", "IN 90 % BAND")...)
+	add := func(name string, n int, median, corpus, band *float64) {
+		t.Rows = append(t.Rows, []any{name, n, Percent(median, false), Percent(corpus, true), Percent(band, false)})
+	}
+	add("calls as predicted", r.Sessions, r.Median, r.Corpus, nil)
+	add("expected, with losses by their rates", r.Sessions, r.Expected.Median, r.Expected.Corpus, nil)
+	if b := r.Bands; b != nil {
+		add(fmt.Sprintf("%d replications", b.Replications), b.Sessions, nil, b.MeanCorpus, r.BandCoverage)
+	}
+	add("naive rule", r.Naive.Sessions, r.Naive.Median, r.Naive.Corpus, nil)
+	return t
+}
+
+// maxSkippedNotes bounds the sessions named below a table.
+const maxSkippedNotes = 10
+
+func (r *Report) notes() []string {
+	notes := []string{
+		"Model: " + r.Model + ". Profile: " + r.Profile + ".",
+		"EXACT, WITHIN 1 %: reads predicted to the token, and within 1 % of the context. COST: input cost of a " +
+			"session.",
+		r.collapses(),
+	}
+	if u := r.Unshown; u != nil {
+		notes = append(notes, fmt.Sprintf("Calls that no line shows, in %s whose client logs the sum of all: %s billed, %s by the model.",
+			document.Count(u.Sessions, "session"), document.USD(u.BilledUSD, 2), document.USD(u.ModelUSD, 2)))
+	}
+	for i, k := range r.Skipped {
+		if i == maxSkippedNotes {
+			notes = append(notes, fmt.Sprintf("… and %d more sessions.", len(r.Skipped)-i))
+			break
+		}
+		notes = append(notes, "Session "+k.Session+": "+k.Reason+".")
+	}
+	return notes
+}
+
+// collapses says how many calls read less than nine tenths of what was left, and where.
+func (r *Report) collapses() string {
+	automatic := 0
+	for i := range r.calls {
+		if c := &r.calls[i]; c.Collapsed() && agents.Of(c.Agent).Cache(c.Model) == traces.CacheAutomatic {
+			automatic++
+		}
+	}
+	text := fmt.Sprintf("For no visible reason %s inside the lifetime read less than nine tenths of what was left",
+		document.Count(r.Collapses-automatic, "call"))
+	if automatic > 0 {
+		text += fmt.Sprintf(", and %d of automatic caches, which promise no lifetime", automatic)
+	}
+	return text + "."
+}
+
+// percentOf is a share as a number, which people see in per cent.
+func percentOf(x *float64, signed bool) document.Cell {
+	c := document.Cell{Text: Percent(x, signed)}
+	if x != nil {
+		c.Value = *x
+	}
+	return c
+}
+
+// Percent formats a share, nil as a dash.
+func Percent(x *float64, signed bool) string {
+	if x == nil {
+		return document.Dash
+	}
+	text := strconv.FormatFloat(100**x, 'f', 2, 64) + " %"
+	if signed && *x >= 0 {
+		text = "+" + text
+	}
+	return strings.Replace(text, "-", document.Minus, 1)
+}
+
+func (r *Report) worstTable() *document.Table {
+	t := &document.Table{Columns: document.Left("WORST CALLS", "CLASS")}
+	var ids []string
+	for i := range r.calls {
+		if n := len(ids); n == 0 || ids[n-1] != r.calls[i].Session {
+			ids = append(ids, r.calls[i].Session)
+		}
+	}
+	short := document.ByBeginning(slices.Compact(slices.Sorted(slices.Values(ids))))
+	t.Columns = append(t.Columns, document.Right(document.UnitSeconds, "GAP")...)
+	t.Columns = append(t.Columns, document.Right("", "CONTEXT", "EXPECTED", "RECORDED")...)
+	t.Columns = append(t.Columns, document.Left("PREDICTED MISS")...)
+	for i := range r.Worst {
+		c := &r.Worst[i]
+		t.Rows = append(t.Rows, []any{
+			short[c.Session] + strings.TrimPrefix(c.Name, c.Session), c.Class, c.Gap, c.Context, c.Predicted, c.Recorded, c.Miss,
+		})
+	}
+	return t
+}
+
+func (c *CompactionCheck) table() *document.Table {
+	t := &document.Table{Columns: document.Left(strings.ToUpper(c.Strategy), "VERSION", "VERDICT")}
+	t.Columns = append(t.Columns, document.Right("",
+		"CALLS OFF", "COUNT", "LOGGED", "THRESHOLD", "CONTEXT AFTER", "EXPECTED AFTER", "CONSTANT", "EXPECTED READ", "RECORDED READ")...)
+	for i := range c.Compactions {
+		x := &c.Compactions[i]
+		t.Rows = append(t.Rows, []any{
+			x.Session + x.name, x.Version, x.Verdict, x.Calls, x.Count, x.Logged, x.Threshold,
+			x.After, tokensOrDash(x.Behind), tokensOrDash(x.Constant), x.Predicted, x.Read,
+		})
+	}
+	t.Notes = []string{fmt.Sprintf(
+		"%s fires at the very call of %d of %d automatic compactions (%s), at it or the one before of %d; "+
+			"earlier at %d, not at %d; %d false. %d were asked for by a person. Anchored anew at each recorded "+
+			"compaction.",
+		c.Strategy, c.Hit, c.Automatic, Percent(c.HitShare, false), c.Near, c.Early, c.Late, c.False, c.Manual)}
+	if note := c.Size.note(c.Strategy); note != "" {
+		t.Notes = append(t.Notes, note)
+	}
+	return t
+}
+
+// tokensOrDash formats a size, a dash for none.
+func tokensOrDash(n int64) any {
+	if n == 0 {
+		return document.Dash
+	}
+	return n
+}

@@ -1,0 +1,261 @@
+package validate
+
+import (
+	"context"
+	"crypto/sha256"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/costmodel"
+	"github.com/compactsim/compactsim/sim"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/sim/summarizer"
+	"github.com/compactsim/compactsim/strategies"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+	"github.com/compactsim/compactsim/traces/synthetic"
+)
+
+func cell(t testing.TB) sim.Config {
+	t.Helper()
+	registry, err := strategies.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded, err := registry.Strategy("recorded")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prices, err := costmodel.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sim.Config{
+		Strategy: recorded, Summarizer: summarizer.Default(), Prices: prices, Verify: true,
+		Server: func(traces.Cache) sim.Server { return promptcache.New(promptcache.Config{}) },
+	}
+}
+
+// unverified is a cell that does not check itself: some recordings are damaged.
+func unverified(t testing.TB) sim.Config {
+	c := cell(t)
+	c.Verify = false
+	return c
+}
+
+func fitted(t testing.TB) *profile.Profile {
+	t.Helper()
+	p, err := profile.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func samples(t testing.TB) []*traces.Session {
+	t.Helper()
+	c, err := agents.ReadFS(context.Background(), traces.Options{}, synthetic.Samples())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c.Sessions
+}
+
+// recordings returns the recorded Claude Code sessions of a set beside the
+// module: all of the first, and of others the half that rules and numbers were
+// chosen on, whose session ids have a SHA-256 that begins with 0 to 7.
+func recordings(t testing.TB, sets ...string) []*traces.Session {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("recorded sessions take long")
+	}
+	name := strings.Join(sets, " ")
+	if list := read[name]; list != nil {
+		return list
+	}
+	var files []string
+	for _, set := range sets {
+		dir := filepath.Join("..", "..", "..", "..", "shared", set, "claude-code")
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			id, _, _ := strings.Cut(d.Name(), ".")
+			if set == "traces" || sha256.Sum256([]byte(id))[0] < 0x80 {
+				files = append(files, path)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Skip("no recorded sessions beside the module:", err)
+		}
+	}
+	c, err := agents.Read(context.Background(), traces.Options{}, files...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read[name] = c.Sessions // nothing changes them: they stay open for the other tests
+	return c.Sessions
+}
+
+// read has the sessions that recordings and recordedBy have read.
+var read = map[string][]*traces.Session{}
+
+func atLeast(t *testing.T, name string, got *float64, want float64) {
+	t.Helper()
+	if got == nil || *got < want {
+		t.Errorf("%s: %v, want at least %g", name, deref(got), want)
+	}
+}
+
+func atMost(t *testing.T, name string, got *float64, want float64) {
+	t.Helper()
+	if got == nil || max(*got, -*got) > want {
+		t.Errorf("%s: %v, want at most %g", name, deref(got), want)
+	}
+}
+
+func deref(x *float64) any {
+	if x == nil {
+		return "none"
+	}
+	return *x
+}
+
+// The samples are written by a generator that keeps the cache's rules and makes
+// neither hidden calls nor switches thinking: the plain model predicts them but
+// for the sizes it does not know.
+func TestSamplesArePredicted(t *testing.T) {
+	r, err := Run(context.Background(), Options{Config: cell(t)}, samples(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	atLeast(t, "exact", r.Exact, 0.98)
+	atLeast(t, "within 1 %", r.Within1, 0.98)
+	atMost(t, "corpus cost", r.Corpus, 0.015)
+}
+
+// docs/validation.md states the figures; these are its tolerances.
+func TestRecordingsArePredicted(t *testing.T) {
+	sessions := recordings(t, "traces")
+	o := Options{Config: cell(t).WithProfile(fitted(t)), Replications: 60}
+	plain := cell(t)
+	plain.Verify = false
+	o.DrawnFor = func(_ *traces.Session, seed uint64) sim.Config { return Drawn(plain, o.Config.Profile, seed) }
+	r, err := Run(context.Background(), o, sessions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range r.Calls() {
+		if c.Predicted.Input() != c.Actual.Input() {
+			t.Fatalf("%s:%d: a request of %d tokens is predicted as one of %d", c.File, c.Line, c.Actual.Input(), c.Predicted.Input())
+		}
+	}
+	if r.Score.Calls != 3339 {
+		t.Errorf("%d calls that are not first ones, the manifest has 3,339", r.Score.Calls)
+	}
+	atLeast(t, "within 1 %", r.Within1, 0.983)
+	atMost(t, "session median", r.Median, 0.005)
+	atMost(t, "corpus", r.Corpus, 0.015)
+	atLeast(t, "bands", r.BandCoverage, 0.80)
+	for _, g := range r.Classes {
+		if g.Name == ClassToolResult.String() {
+			atLeast(t, "exact after tool results", g.Score.Exact, 0.995)
+		}
+	}
+	if *r.Within1 <= *r.Naive.Within1 || *r.TokenErr >= *r.Naive.TokenErr {
+		t.Error("the naive rule is no worse")
+	}
+}
+
+// Each fifth of the sessions is predicted by a profile fitted on the others.
+func TestUnseenSessionsArePredicted(t *testing.T) {
+	r, err := CrossValidate(context.Background(), Options{Config: unverified(t)}, fitted(t), recordings(t, "traces", "traces-3"), "session")
+	if err != nil {
+		t.Fatal(err)
+	}
+	atLeast(t, "within 1 %", r.Within1, 0.988)
+	atMost(t, "session median", r.Median, 0.003)
+	atMost(t, "corpus", r.Corpus, 0.015)
+}
+
+// The default profile is what sim calibrate gives on the recordings.
+func TestDefaultProfileIsReproduced(t *testing.T) {
+	want := fitted(t)
+	got, err := Fit(context.Background(), unverified(t), want, recordings(t, "traces", "traces-2", "traces-3", "traces-5"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want.Static {
+		if i >= len(got.Static) || got.Static[i] != want.Static[i] {
+			t.Fatalf("static prefixes differ from row %d of the profile", i)
+		}
+	}
+	if got.Shared != want.Shared || !reflect.DeepEqual(got.Losses, want.Losses) {
+		t.Errorf("fitted %+v %+v, the profile says %+v %+v",
+			got.Shared, got.Losses, want.Shared, want.Losses)
+	}
+}
+
+// What is learned inside a session comes from earlier calls only: changing how
+// a call in its middle was served changes no prediction up to that call.
+func TestPredictionsDoNotLookAhead(t *testing.T) {
+	o := Options{Config: cell(t).WithProfile(fitted(t))}
+	changes := 0
+	for _, s := range samples(t) {
+		before, _, _, err := o.session(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := *s
+		changed.Threads = append([]traces.Thread(nil), s.Threads...)
+		main := &changed.Threads[0]
+		main.Rounds = append([]traces.Round(nil), main.Rounds...)
+		middle := len(main.Rounds) / 2
+		u := &main.Rounds[middle].Usage
+		if u.Read == 0 {
+			continue
+		}
+		u.Read, u.Uncached = 0, u.Uncached+u.Read
+		changes++
+		after, _, _, err := o.session(&changed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range middle + 1 {
+			if before[i].Predicted != after[i].Predicted {
+				t.Fatalf("session %s: call %d is predicted as %+v, as %+v when call %d was served otherwise",
+					s.ID, i, before[i].Predicted, after[i].Predicted, middle)
+			}
+		}
+	}
+	if changes == 0 {
+		t.Fatal("no sample has a call that read")
+	}
+}
+
+// Sessions that cannot be compared are listed with the reason.
+func TestSkippedSessionsAreListed(t *testing.T) {
+	r, err := Run(context.Background(), Options{Config: cell(t)}, []*traces.Session{{ID: "empty", Models: []string{"m"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Skipped) != 1 || r.Skipped[0].Reason != "no calls" || r.Exact != nil {
+		t.Errorf("skipped %+v, exact %v", r.Skipped, r.Exact)
+	}
+}
+
+func BenchmarkValidate(b *testing.B) {
+	sessions := samples(b)
+	o := Options{Config: cell(b).WithProfile(fitted(b))}
+	for b.Loop() {
+		if _, err := Run(context.Background(), o, sessions); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,369 @@
+package validate
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/compactsim/compactsim/internal/kit/document"
+	"github.com/compactsim/compactsim/internal/kit/stats"
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/sim/promptcache"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents"
+)
+
+// Score says how well predictions match the recording over a set of calls.
+// Shares and errors are nil for an empty set.
+type Score struct {
+	Calls     int      `json:"calls"`
+	Exact     *float64 `json:"exact"`                // share of calls whose read was predicted to the token
+	Within1   *float64 `json:"within_1pct"`          // share whose read was predicted within 1 % of the context
+	TokenErr  *float64 `json:"token_weighted_error"` // Σ|predicted − recorded read| / Σ context
+	Sessions  int      `json:"sessions"`             // with at least one such call, priced
+	Median    *float64 `json:"session_cost_error_median"`
+	P90       *float64 `json:"session_cost_error_p90"`
+	Corpus    *float64 `json:"corpus_cost_error"` // Σ predicted / Σ recorded input cost − 1, with sign
+	CorpusUSD *float64 `json:"recorded_input_usd"`
+}
+
+// within is the tolerance of Within1, as a share of the context.
+const within = 0.01
+
+// rule selects the prediction that is compared with the recording: the model's
+// or the naive rule's.
+type rule func(*Call) (read int64, usd float64)
+
+func byModel(c *Call) (int64, float64) { return c.Predicted.Read, c.PredictedUSD }
+func byMean(c *Call) (int64, float64)  { return c.Predicted.Read, c.PredictedUSD + c.LossUSD }
+func byNaive(c *Call) (int64, float64) { return c.Naive.Read, c.NaiveUSD }
+
+// score sums up the calls that keep selects. Of calls whose input is recorded for several
+// together only the cost counts.
+func score(calls []Call, predict rule, keep func(*Call) bool) Score {
+	var s Score
+	var exact, close int
+	var off, context int64
+	cost := map[string]*[2]float64{} // by session: predicted, recorded
+	for i := range calls {
+		c := &calls[i]
+		if !keep(c) {
+			continue
+		}
+		read, usd := predict(c)
+		if !c.Spread {
+			d := max(read-c.Actual.Read, c.Actual.Read-read)
+			s.Calls++
+			if d == 0 {
+				exact++
+			}
+			if c.close(read) {
+				close++
+			}
+			off += d
+			context += c.Context
+		}
+		if c.Priced {
+			sum := cost[c.Session]
+			if sum == nil {
+				sum = new([2]float64)
+				cost[c.Session] = sum
+			}
+			sum[0] += usd
+			sum[1] += c.ActualUSD
+		}
+	}
+	s.Exact, s.Within1 = share(float64(exact), s.Calls), share(float64(close), s.Calls)
+	if context > 0 {
+		s.TokenErr = ratio(float64(off), float64(context))
+	}
+	s.sumCosts(cost)
+	return s
+}
+
+// sumCosts sets the errors of input cost by session and over all.
+func (s *Score) sumCosts(cost map[string]*[2]float64) {
+	var predicted, recorded float64
+	var errs []float64
+	for _, id := range sortedKeys(cost) {
+		c := cost[id]
+		predicted, recorded = predicted+c[0], recorded+c[1]
+		if c[1] > 0 {
+			errs = append(errs, math.Abs(c[0]/c[1]-1))
+		}
+	}
+	s.Sessions = len(errs)
+	if recorded > 0 {
+		s.CorpusUSD, s.Corpus = &recorded, ratio(predicted-recorded, recorded)
+	}
+	if len(errs) > 0 {
+		slices.Sort(errs)
+		median, p90 := stats.Quantile(errs, 0.5), stats.Quantile(errs, 0.9)
+		s.Median, s.P90 = &median, &p90
+	}
+}
+
+// epochOf names the epoch of a client version, by the profile, and the family
+// of models; within both the cache behaves alike, as far as recordings show.
+// For other agents it is their name and the model.
+func epochOf(p *profile.Profile, agent, version, model string) string {
+	if !agents.Of(agent).ClaudeCode {
+		return agent + ", " + model
+	}
+	name := p.Epoch(version) + " on"
+	if oldModel(model) {
+		return name + ", opus-4-5 and older"
+	}
+	return name + ", newer models"
+}
+
+// oldModel reports whether a model of Anthropic's has version 4.5 or older: the first
+// numbers of its name that are not a date, as in claude-opus-4-5-20251101.
+func oldModel(model string) bool {
+	var numbers []int
+	for _, part := range strings.FieldsFunc(model, func(r rune) bool { return r == '-' || r == '.' || r == '@' }) {
+		if n, err := strconv.Atoi(part); err == nil && n < 100 {
+			numbers = append(numbers, n)
+		}
+	}
+	return len(numbers) > 0 && slices.Compare(numbers, []int{4, 6}) < 0
+}
+
+// epochOfSession returns the epoch of a session's first call.
+func epochOfSession(p *profile.Profile, s *traces.Session) string {
+	model := ""
+	if len(s.Threads) > 0 && len(s.Threads[0].Rounds) > 0 {
+		model = s.Models[s.Threads[0].Rounds[0].Model]
+	}
+	return epochOf(p, s.Agent, s.Version(), model)
+}
+
+func index(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func share(k float64, n int) *float64 {
+	if n == 0 {
+		return nil
+	}
+	return ratio(k, float64(n))
+}
+
+func ratio(a, b float64) *float64 { r := a / b; return &r }
+
+// median returns the type-7 median with the 95 % interval of order statistics:
+// ranks n/2 ∓ 1.96·√n/2.
+func median(x []float64) profile.Estimate {
+	if len(x) == 0 {
+		return profile.Estimate{}
+	}
+	x = slices.Clone(x)
+	slices.Sort(x)
+	n := float64(len(x))
+	d := 0.98 * math.Sqrt(n)
+	low, high := int(math.Floor(n/2-d)), int(math.Ceil(n/2+d))
+	return profile.Estimate{
+		Value: round(stats.Quantile(x, 0.5), 3), Low: round(x[max(0, low)], 3), High: round(x[min(len(x)-1, high)], 3), N: len(x),
+	}
+}
+
+func round(x float64, decimals int) float64 {
+	f := math.Pow10(decimals)
+	return math.Round(x*f)/f + 0 // never −0
+}
+
+// AgentScore is the score of the sessions of one agent at one provider, over calls that are not
+// first ones.
+type AgentScore struct {
+	Agent    string `json:"agent"`
+	Provider string `json:"provider"` // of the session's first such call, "" for one that is not known
+	Score    Score  `json:"score"`
+	Naive    Score  `json:"naive"`
+	// Expected is the error of the corpus with the average cost of losses; Low and High hold
+	// the middle 90 % of it over replications, nil without any.
+	Expected *float64 `json:"expected_corpus_cost_error"`
+	Low      *float64 `json:"expected_low"`
+	High     *float64 `json:"expected_high"`
+	// Inside counts the sessions whose recorded cost lies in their 90 % band, out of Banded.
+	Inside int `json:"band_inside"`
+	Banded int `json:"band_sessions"`
+
+	samples  []float64 // costs of all banded sessions by replication, USD
+	actual   float64   // their recorded cost, USD
+	expected float64   // and the predicted one, losses included, USD
+}
+
+// agents scores the sessions by agent and provider.
+func (r *Report) agents() {
+	r.agentOf = map[string]int{}
+	var of [][]Call
+	for i := range r.calls {
+		c := &r.calls[i]
+		if !later(c) {
+			continue
+		}
+		k, ok := r.agentOf[c.Session]
+		if !ok {
+			a := AgentScore{Agent: c.Agent, Provider: promptcache.ProviderOf(c.Model)}
+			k = slices.IndexFunc(r.Agents, func(b AgentScore) bool { return b.Agent == a.Agent && b.Provider == a.Provider })
+			if k < 0 {
+				k, r.Agents, of = len(r.Agents), append(r.Agents, a), append(of, nil)
+			}
+			r.agentOf[c.Session] = k
+		}
+		of[k] = append(of[k], *c)
+	}
+	for k := range r.Agents {
+		a := &r.Agents[k]
+		a.Score, a.Naive = score(of[k], byModel, later), score(of[k], byNaive, later)
+		mean := score(of[k], byMean, later)
+		a.Expected = mean.Corpus
+	}
+}
+
+// replicated adds the replications of a session with the recorded and the expected cost, USD, to those of
+// its agent.
+func (r *Report) replicated(session string, samples []float64, actual, expected float64, inside bool) {
+	k, ok := r.agentOf[session]
+	if !ok {
+		return
+	}
+	a := &r.Agents[k]
+	a.Banded++
+	if inside {
+		a.Inside++
+	}
+	a.actual, a.expected = a.actual+actual, a.expected+expected
+	if a.samples == nil {
+		a.samples = make([]float64, len(samples))
+	}
+	for i, usd := range samples {
+		a.samples[i] += usd
+	}
+	sorted := slices.Sorted(slices.Values(centred(a.samples, a.expected)))
+	a.Low = ratio(stats.Quantile(sorted, bandLevel/2)-a.actual, a.actual)
+	a.High = ratio(stats.Quantile(sorted, 1-bandLevel/2)-a.actual, a.actual)
+}
+
+// byAgent has one line for each agent at each provider.
+func (r *Report) byAgent() *document.Table {
+	t := &document.Table{Columns: document.Left("BY AGENT", "AND PROVIDER")}
+	t.Columns = append(t.Columns, document.Right("", "N", "WITHIN 1 %", "NAIVE", "SESSIONS", "EXPECTED COST", "FROM", "TO", "IN BAND", "NAIVE COST")...)
+	list := slices.Clone(r.Agents)
+	slices.SortStableFunc(list, func(a, b AgentScore) int {
+		return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Provider, b.Provider))
+	})
+	for i := range list {
+		a := &list[i]
+		band := document.Dash
+		if a.Banded > 0 {
+			band = fmt.Sprintf("%d of %d", a.Inside, a.Banded)
+		}
+		t.Rows = append(t.Rows, []any{a.Agent, cmp.Or(a.Provider, "unknown"), a.Score.Calls, Percent(a.Score.Within1, false), Percent(a.Naive.Within1, false),
+			a.Score.Sessions, Percent(a.Expected, true), Percent(a.Low, true), Percent(a.High, true), band, Percent(a.Naive.Corpus, true)})
+		if a.Provider == "" {
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s of models whose provider is not known, taken to go to %s.",
+				a.Agent, document.Count(a.Score.Calls, "call"), plainCache))
+		}
+	}
+	t.Notes = append([]string{"EXPECTED COST: error of the input cost of all sessions, with losses by their rates; FROM, TO: " +
+		strconv.Itoa(int(100*(1-bandLevel))) + " % of replications."}, t.Notes...)
+	return t
+}
+
+// plainCache says what stands for the cache of a provider that is not known.
+const plainCache = "an automatic cache in steps of 128 tokens, whose losses are those of all others"
+
+// ages are the upper edges of the ages that survival is counted by, seconds.
+var ages = [...]float64{10, 60, 120, 240, 300, 360, 600, 1800, 3500, 3700, 14_400, math.Inf(1)}
+
+// Survival is how often the calls of a provider still read what was left in its cache, by its age.
+type Survival struct {
+	Provider string
+	TTL      prompt.TTL // that was asked for; that of an automatic cache is none
+	Points   []SurvivalPoint
+	Calls    int
+}
+
+// SurvivalPoint is the share of calls, of those after a pause, that read nine tenths or more of what the call before had left.
+type SurvivalPoint struct {
+	Seconds          float64 // mean age, logarithmic
+	profile.Estimate         // of the share, with its 95 % interval
+}
+
+// leastSurvival is the smallest number of calls that a curve, or a point of it, is drawn for.
+const leastSurvival = 5
+
+// survivalKey is what the calls of a curve have in common.
+type survivalKey struct {
+	provider string
+	ttl      prompt.TTL
+}
+
+// ageBin counts the calls of an age.
+type ageBin struct {
+	read, n int
+	logs    float64 // sum of the logarithms of their ages, s
+}
+
+// aged reports whether a call tells how long the cache keeps what the call before had left.
+func (c *Call) aged() bool {
+	switch c.Class {
+	case ClassToolResult, ClassPrompt, ClassSubAgent, ClassOther, ClassExpiry:
+		return !c.Spread && !c.changed() && c.Left > 0 && c.Gap > 0
+	}
+	return false
+}
+
+// Survival returns the curves of all providers with calls whose age is known and whose request continues the last one of
+// its thread: no compaction, clearing, rewind or change of the model or the head lies between.
+func (r *Report) Survival() []Survival {
+	bins := map[survivalKey]*[len(ages)]ageBin{}
+	for i := range r.calls {
+		c := &r.calls[i]
+		if !c.aged() {
+			continue
+		}
+		k := survivalKey{cmp.Or(promptcache.ProviderOf(c.Model), "another provider"), 0}
+		if c.TierKnown {
+			k.ttl = c.TTL
+		}
+		if bins[k] == nil {
+			bins[k] = &[len(ages)]ageBin{}
+		}
+		age := float64(c.Gap) / 1e9
+		at, _ := slices.BinarySearch(ages[:], age)
+		b := &bins[k][at]
+		if b.n++; float64(c.Actual.Read) >= collapseShare*float64(c.Left) {
+			b.read++
+		}
+		b.logs += math.Log(age)
+	}
+	var list []Survival
+	for k, of := range bins {
+		s := Survival{Provider: k.provider, TTL: k.ttl}
+		for _, b := range of {
+			if b.n >= leastSurvival {
+				s.Points = append(s.Points, SurvivalPoint{Seconds: math.Exp(b.logs / float64(b.n)), Estimate: profile.Share(b.read, b.n)})
+				s.Calls += b.n
+			}
+		}
+		if len(s.Points) > 1 {
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, func(a, b Survival) int {
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.TTL, b.TTL))
+	})
+	return list
+}

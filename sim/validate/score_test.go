@@ -1,0 +1,105 @@
+package validate
+
+import (
+	"math"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/profile"
+	"github.com/compactsim/compactsim/sim/prompt"
+)
+
+func near(t *testing.T, name string, got *float64, want float64) {
+	t.Helper()
+	if got == nil {
+		t.Fatalf("%s: no figure, want %g", name, want)
+	}
+	if math.Abs(*got-want) > 1e-12 {
+		t.Errorf("%s: %.15g, want %.15g", name, *got, want)
+	}
+}
+
+func madeCall(session string, class Class, predicted, recorded, context int64, usd, want float64) Call {
+	return Call{
+		Session: session, Class: class, Context: context, Left: context, Priced: true, PredictedUSD: usd, ActualUSD: want,
+		Predicted: prompt.Usage{Read: predicted}, Actual: prompt.Usage{Read: recorded},
+	}
+}
+
+// Four later calls of hand-made sessions: two exact, one off by 5 of 1,000
+// (within 1 %), one off by 500 of 1,000. Session a is predicted at 1.10 of its
+// cost, b at 0.80.
+func TestScoreOfKnownErrors(t *testing.T) {
+	calls := []Call{
+		madeCall("a", ClassFirst, 0, 900, 1000, 9, 1),
+		madeCall("a", ClassToolResult, 990, 990, 1000, 1, 1),
+		madeCall("a", ClassPrompt, 995, 990, 1000, 1.2, 1),
+		madeCall("b", ClassToolResult, 1000, 1000, 1000, 0.5, 0.5),
+		madeCall("b", ClassPrompt, 400, 900, 1000, 0.3, 0.5),
+	}
+	r := newReport(calls, 1)
+	if r.Score.Calls != 4 || r.Score.Sessions != 2 {
+		t.Fatalf("%d calls of %d sessions, want 4 of 2: first calls stand apart", r.Score.Calls, r.Score.Sessions)
+	}
+	near(t, "exact", r.Exact, 2.0/4)
+	near(t, "within 1 %", r.Within1, 3.0/4)
+	near(t, "token-weighted error", r.TokenErr, 505.0/4000)
+	near(t, "median of |1.1−1| and |0.8−1|", r.Median, 0.15)
+	near(t, "p90", r.P90, 0.1+0.9*0.1)
+	near(t, "corpus 3.0/3.0", r.Corpus, 0)
+	if len(r.Worst) != 1 || r.Worst[0].Predicted != 400 || r.Worst[0].Recorded != 900 {
+		t.Errorf("worst calls %+v, want the one off by 500", r.Worst)
+	}
+}
+
+// No figure is computed over an empty set.
+func TestNothingOverAnEmptySet(t *testing.T) {
+	r := newReport(nil, 5)
+	for name, x := range map[string]*float64{
+		"exact": r.Exact, "within": r.Within1, "tokens": r.TokenErr, "median": r.Median, "p90": r.P90,
+		"corpus": r.Corpus, "coverage": r.BandCoverage,
+	} {
+		if x != nil {
+			t.Errorf("%s of no calls is %g, want none", name, *x)
+		}
+	}
+	if len(r.Classes)+len(r.Versions) > 0 {
+		t.Error("groups without calls")
+	}
+}
+
+// A collapse is a shortfall of more than a tenth that nothing visible explains:
+// not one behind an event, and not one whose changed head the model sees.
+func TestCollapse(t *testing.T) {
+	for _, tc := range []struct {
+		class Class
+		read  int64
+		miss  prompt.MissClass
+		want  bool
+	}{
+		{ClassPrompt, 899, prompt.MissNone, true},
+		{ClassPrompt, 900, prompt.MissNone, false},
+		{ClassToolResult, 0, prompt.MissNone, true},
+		{ClassPrompt, 100, prompt.MissHead, false},
+		{ClassExpiry, 0, prompt.MissExpiry, false},
+		{ClassCompaction, 100, prompt.MissCompaction, false},
+	} {
+		c := madeCall("a", tc.class, 0, tc.read, 1000, 0, 0)
+		c.Miss = tc.miss
+		if got := c.Collapsed(); got != tc.want {
+			t.Errorf("%v reading %d of 1000, miss %v: collapsed %v, want %v", tc.class, tc.read, tc.miss, got, tc.want)
+		}
+	}
+}
+
+// Wilson (1927): 0 of 10 gives 0…0.2775, 5 of 10 gives 0.2366…0.7634.
+func TestWilson(t *testing.T) {
+	for _, tc := range []struct {
+		k, n      int
+		low, high float64
+	}{{0, 10, 0, 0.2775}, {5, 10, 0.2366, 0.7634}, {0, 0, 0, 1}} {
+		e := profile.Share(tc.k, tc.n)
+		if math.Abs(e.Low-tc.low) > 1e-4 || math.Abs(e.High-tc.high) > 1e-4 || e.N != tc.n {
+			t.Errorf("profile.Share(%d, %d) = %+v, want %g…%g", tc.k, tc.n, e, tc.low, tc.high)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package assembly
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/internal/jsonscan"
+)
+
+// Log is a file of calls that stand by themselves. Messages that several of them sent are read once.
+type Log struct {
+	*File
+	messages map[prompt.Digest]*Message // by the digests of their JSON
+	beside   []Block                    // of no message, with their texts
+}
+
+// NewLog returns a log that a file is read into.
+func NewLog(f *File) *Log { return &Log{File: f, messages: map[prompt.Digest]*Message{}} }
+
+// List reads a list of messages, one, or a text that a person wrote.
+func (l *Log) List(s *jsonscan.Scanner) []*Message {
+	list := []*Message{}
+	text := s.Peek() == '"'
+	s.Each(func() {
+		raw := s.Raw()
+		if raw == nil {
+			return
+		}
+		if text {
+			raw = []byte(`{"role":"user","content":` + string(raw) + `}`)
+		}
+		d := prompt.DigestBytes(raw)
+		m := l.messages[d]
+		if m == nil {
+			m = l.Message(raw)
+			l.messages[d] = m
+		}
+		list = append(list, m)
+	})
+	return list
+}
+
+// Message reads a message. It is the same as another one if its blocks are, whatever markers it
+// carries; one that cannot be read has none.
+func (f *File) Message(raw []byte) *Message {
+	m, err := f.Maker.Message(raw)
+	if err != nil {
+		m = &Message{Digest: prompt.DigestBytes(raw)}
+		f.Maker.Skip("message")
+	}
+	if m.Marked = bytes.Contains(raw, []byte(`"cache_control"`)); m.System {
+		m.JSON = bytes.Clone(raw)
+	}
+	if len(m.Blocks) > 0 {
+		m.Digest = NewMessage(m.Assistant, m.Blocks).Digest
+	}
+	return m
+}
+
+// Keep returns blocks of no message that was read by List. Where texts are kept, Texts has theirs, too.
+func (l *Log) Keep(blocks ...Block) []Block {
+	if l.Maker.Keep {
+		l.beside = append(l.beside, blocks...)
+	}
+	return blocks
+}
+
+// Texts returns the texts that were kept.
+func (l *Log) Texts() []traces.Text {
+	list := TextsOf(l.beside)
+	for _, m := range l.messages {
+		list = append(list, TextsOf(m.Blocks)...)
+	}
+	return list
+}
+
+// Sessions makes a session of the requests of each name. One in which no call has usable counts is a problem and is left
+// out, unless sizes are to be estimated from what was said. Calls of one response at one time are one call, told twice; at
+// different times that cannot be, so their counts are in doubt.
+func Sessions(opts *traces.Options, agent string, all []*Request) (list []*Session) {
+	of, seen, twice, turns := map[string][]*Request{}, map[[2]string]*Request{}, map[*File]int{}, map[[2]string]string{}
+	var order []string
+	for _, r := range all {
+		id := [2]string{r.Session, r.ID}
+		if o := seen[id]; o != nil && r.ID != "" && SameInput(&o.Usage, &r.Usage) {
+			if r.Start <= o.End {
+				if twice[r.Source]++; !o.Usage.OK {
+					*o = *r
+				}
+				continue
+			}
+			r.Usage.Doubt = true
+		}
+		lane := [2]string{r.Session, r.Lane}
+		turn, begun := turns[lane]
+		turns[lane], r.Prompted = r.Turn, !begun || turn != r.Turn
+		if seen[id] = r; of[r.Session] == nil {
+			order = append(order, r.Session)
+		}
+		of[r.Session] = append(of[r.Session], r)
+	}
+	for f, n := range twice {
+		f.Problems.Add(f.Name, 0, "%d calls are told a second time; each is counted once", n)
+	}
+	for _, name := range order {
+		calls, f := of[name], of[name][0].Source
+		if opts.Estimate || slices.ContainsFunc(calls, func(r *Request) bool { return r.Usage.OK }) {
+			list = append(list, Draft(opts, agent, name, calls))
+		} else {
+			f.Problems.Add(f.Name, int(calls[0].Line), "none of the %d calls of conversation %s has token counts; it is left out without --estimate", len(calls), name)
+		}
+	}
+	for _, s := range list {
+		for _, f := range s.Files {
+			if !f.owned { // its lines and problems count once
+				f.owned = true
+				s.Own(f)
+			}
+		}
+	}
+	return list
+}
+
+// Draft returns the session of some requests.
+func Draft(opts *traces.Options, agent, id string, list []*Request) *Session {
+	s := &Session{Format: &Format{Agent: agent, Rates: opts.Rates, Exact: true}, ID: id, Problems: Problems{Limit: opts.MaxProblems}}
+	shown, markers := false, 0
+	for _, r := range list {
+		s.Start, s.End = Earlier(s.Start, r.Start), max(s.End, r.End)
+		if !slices.Contains(s.Files, r.Source) {
+			s.Files = append(s.Files, r.Source)
+		}
+		if r.Version != "" && !slices.Contains(s.Versions, r.Version) {
+			s.Versions = append(s.Versions, r.Version)
+		}
+		s.LoggedUSD, s.Project = s.LoggedUSD+r.USD, cmp.Or(s.Project, r.Project)
+		shown, markers = shown || r.Messages != nil, max(markers, min(r.Markers, prompt.MaxMarkers))
+		if r.Whole && r.Messages != nil {
+			s.Head = sized
+		}
+	}
+	if s.Head != nil {
+		s.Markers = int8(cmp.Or(markers, -1))
+	}
+	if !shown {
+		s.Problems.Add(list[0].Source.Name, 0, "session %s shows no messages: its context has sizes and no content", id)
+	}
+	s.Threads = Conversations(id, list)
+	return s
+}
+
+// sized gives tools and system prompt their share of the first call of a thread by their
+// bytes, or what that read from the cache if it is about as much.
+func sized(t *Thread) []Block {
+	first := &t.Calls[0]
+	sizes, static := make([]*int32, len(t.Ahead)), int64(0)
+	for i := range t.Ahead {
+		b := &t.Ahead[i]
+		static += int64(b.Bytes)
+		b.Tokens = b.Bytes / bytesPerToken
+		sizes[i] = &b.Tokens
+	}
+	static /= bytesPerToken
+	if read := first.Read; read > static*7/8 && read < static*9/8 {
+		static = read
+	} else if said := Tokens(first.Before); first.OK && static+said > 0 {
+		static = int64(float64(first.Input()) * float64(static) / float64(static+said))
+	}
+	if first.OK {
+		static = min(static, first.Input())
+	}
+	Share(min(static, MaxTokens), sizes)
+	return t.Ahead
+}
+
+// bytesPerToken of tools and system prompts, JSON and Markdown: the rate of the
+// instructions that Codex logs, 0.22 tokens a byte, in whole numbers.
+const bytesPerToken = 4

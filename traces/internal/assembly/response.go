@@ -1,0 +1,280 @@
+package assembly
+
+import (
+	"bytes"
+	"cmp"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces/internal/jsonscan"
+)
+
+// Response is the body of a response of a model, or the events of its stream, in the forms of Anthropic's
+// interface and OpenAI's two.
+type Response struct {
+	ID, Model string
+	Created   jsontext.Value
+	Known     bool // it is that of a model
+	Failed    bool
+	Open      bool // the final count of its output has not come
+
+	file   *File
+	counts Values
+	// Summaries are the passes in which the server summarized the context; no other count has them.
+	Summaries []Usage
+	tier      string
+	inside    bool // the input holds what was read and written
+	blocks    []Block
+	pieces    []piece // of a stream
+}
+
+// Response reads a response.
+func (f *File) Response(body []byte) *Response {
+	a := &Response{file: f, counts: Values{}}
+	if len(body) > 0 && body[0] == '{' {
+		a.add(body)
+		return a
+	}
+	for line := range bytes.Lines(body) {
+		data, ok := bytes.CutPrefix(line, []byte("data:"))
+		if data = bytes.TrimSpace(data); ok && len(data) > 0 && data[0] == '{' {
+			a.add(data)
+		}
+	}
+	return a
+}
+
+// piece is a part of a streamed response.
+type piece struct {
+	kind     prompt.Kind
+	index    int
+	id, name string
+	text     []byte
+}
+
+// event is an event of a stream, or the body of a response.
+type event struct {
+	Type     string         `json:"type"`
+	ID       string         `json:"id"`
+	Model    string         `json:"model"`
+	Created  jsontext.Value `json:"created"`
+	Message  jsontext.Value `json:"message"`  // of Anthropic's first event
+	Response jsontext.Value `json:"response"` // of OpenAI's last event
+	Content  jsontext.Value `json:"content"`
+	Output   jsontext.Value `json:"output"`
+	Choices  []struct {
+		Message jsontext.Value `json:"message"`
+		Delta   delta          `json:"delta"`
+	} `json:"choices"`
+	Index int            `json:"index"`
+	Block delta          `json:"content_block"`
+	Delta jsontext.Value `json:"delta"`
+	Usage jsontext.Value `json:"usage"`
+	Tier  string         `json:"service_tier"` // of OpenAI's interfaces
+	Error jsontext.Value `json:"error"`
+}
+
+// delta is what an event adds to a part, or begins it with.
+type delta struct {
+	Type    string         `json:"type"`
+	ID      string         `json:"id"`
+	Name    string         `json:"name"`
+	Text    jsontext.Value `json:"text|content|partial_json"`
+	Thought jsontext.Value `json:"thinking|reasoning|reasoning_content"`
+	Uses    []struct {
+		Index    int    `json:"index"`
+		ID       string `json:"id"`
+		Function struct {
+			Name      string `json:"name"`
+			Arguments string `json:"arguments"`
+		} `json:"function"`
+	} `json:"tool_calls"`
+}
+
+// add reads a body, or an event.
+func (a *Response) add(v []byte) {
+	var e event
+	if Decode(v, &e) != nil {
+		a.file.Maker.Skip("response")
+	}
+	switch {
+	case e.Type == "message_start":
+		a.add(e.Message)
+		a.Open = true
+		return
+	case e.Type == "response.completed" || e.Type == "response.incomplete" || e.Type == "response.failed":
+		a.blocks = nil
+		a.add(e.Response)
+		return
+	case strings.HasPrefix(e.Type, "response."):
+		return
+	}
+	a.Failed = a.Failed || len(e.Error) > 0 && e.Error.Kind() != 'n'
+	a.ID, a.Model = cmp.Or(a.ID, e.ID), cmp.Or(a.Model, e.Model)
+	if a.Created == nil && string(e.Created) != "0" {
+		a.Created = e.Created
+	}
+	a.tier = cmp.Or(e.Tier, a.tier)
+	if e.Usage.Kind() == '{' {
+		a.Known, a.Open = true, false
+		a.count(e.Usage)
+	}
+	if e.Content.Kind() == '[' {
+		a.say(v)
+	}
+	if s := jsonscan.New(e.Output); e.Output.Kind() == '[' {
+		a.Known = true
+		for range s.Elements {
+			a.say(s.Raw())
+		}
+	}
+	for i := range e.Choices {
+		a.Known = true
+		if m := e.Choices[i].Message; m.Kind() == '{' {
+			a.say(m)
+		}
+		a.delta(-1, &e.Choices[i].Delta)
+	}
+	a.delta(e.Index, &e.Block)
+	var d delta
+	if e.Delta.Kind() == '{' && Decode(e.Delta, &d) == nil {
+		a.delta(e.Index, &d)
+	}
+}
+
+// say adds a message, or what is one part of it.
+func (a *Response) say(raw []byte) {
+	a.Known = true
+	a.blocks = append(a.blocks, a.file.Message(raw).Blocks...)
+}
+
+// delta adds what an event of a stream says.
+func (a *Response) delta(index int, d *delta) {
+	a.piece(prompt.KindThinking, index, "", "", TextOf(d.Thought))
+	kind := prompt.KindText
+	if d.Type == "input_json_delta" || strings.HasSuffix(d.Type, "tool_use") {
+		kind = prompt.KindToolUse
+	}
+	a.piece(kind, index, d.ID, d.Name, TextOf(d.Text))
+	for _, u := range d.Uses {
+		a.piece(prompt.KindToolUse, u.Index, u.ID, u.Function.Name, u.Function.Arguments)
+	}
+}
+
+// piece adds to the last part if it is the same, or begins one.
+func (a *Response) piece(k prompt.Kind, index int, id, name, text string) {
+	if text == "" && name == "" {
+		return
+	}
+	if n := len(a.pieces); n > 0 {
+		if p := &a.pieces[n-1]; p.kind == k && p.index == index && (id == "" || id == p.id) {
+			p.text = append(p.text, text...)
+			p.name = cmp.Or(p.name, name)
+			return
+		}
+	}
+	a.pieces = append(a.pieces, piece{kind: k, index: index, id: id, name: name, text: []byte(text)})
+}
+
+// Reply returns what was answered.
+func (a *Response) Reply() []Block {
+	list := a.blocks
+	for _, p := range a.pieces {
+		if p.kind == prompt.KindToolUse {
+			list = append(list, a.file.Maker.Use(CallID(p.id), p.name, p.text))
+		} else {
+			list = append(list, a.file.Maker.Text(p.kind, string(p.text)))
+		}
+	}
+	return list
+}
+
+// counted are the names of token counts in both interfaces and in those of gateways before them.
+var counted = TableOf(`
+input     prompt_tokens input_tokens
+output    output_tokens completion_tokens
+read      cache_read_input_tokens cached_tokens prompt_cache_hit_tokens
+write     cache_creation_input_tokens cache_write_tokens cache_creation_tokens
+hour      ephemeral_1h_input_tokens
+reasoning reasoning_tokens thinking_tokens
+total     total_tokens
+speed     speed
+geo       inference_geo
+tier      service_tier
+cost      cost
+`)
+
+// count reads an object of counts, and those in it. They take the place of earlier ones, as in a stream.
+func (a *Response) count(v []byte) {
+	s := jsonscan.New(v)
+	for name := range s.Members {
+		c, ok := counted[string(name)]
+		a.inside = a.inside || string(name) == "prompt_tokens" || string(name) == "input_tokens_details"
+		switch v := s.Raw(); {
+		case len(v) == 0 || v[0] == 'n':
+		case string(name) == "iterations":
+			a.Summaries = Summaries(v)
+		case ok:
+			a.counts[c.what] = Value{JSON: v}
+		default:
+			a.count(v)
+		}
+	}
+}
+
+// Summaries returns the passes of type compaction of a list of iterations, as Anthropic's interface has
+// it: "a compaction entry's tokens are not included in the top-level usage fields" (anthropic 2.14.0,
+// BetaIterationsUsage).
+func Summaries(iterations []byte) (list []Usage) {
+	s := jsonscan.New(iterations)
+	if s.Peek() != '[' {
+		return nil
+	}
+	for range s.Elements {
+		var kind struct {
+			Type string `json:"type"`
+		}
+		if v := s.Raw(); Decode(v, &kind) == nil && kind.Type == "compaction" {
+			list = append(list, (*File)(nil).Counted(v).Usage())
+		}
+	}
+	return list
+}
+
+// Usage splits the counts into disjoint classes. Anthropic's interface always has both reads and writes.
+func (a *Response) Usage() Usage {
+	l := a.counts.Logged()
+	if l.Apart = !a.inside; l.Apart && l.Read.Logged != l.Write.Logged {
+		return Usage{Reasoning: -1, Bad: true}
+	}
+	return l.Usage()
+}
+
+// USD returns the cost that a gateway states, 0 for none.
+func (a *Response) USD() float64 {
+	usd, _ := a.counts.Number("cost")
+	return usd
+}
+
+// Served returns the name of the model with the terms that the call was served under.
+func (a *Response) Served() string {
+	if a.Model == "" {
+		return ""
+	}
+	terms := a.Terms()
+	return Served(ModelName(a.Model), terms[:]...)
+}
+
+// Terms returns the speed, the place and the tier that the call was served with.
+func (a *Response) Terms() [3]string {
+	return [3]string{a.counts.Text("speed"), a.counts.Text("geo"), cmp.Or(a.tier, a.counts.Text("tier"))}
+}
+
+// Counted returns a response of which only the object of token counts is known.
+func (f *File) Counted(object []byte) *Response {
+	a := &Response{file: f, counts: Values{}}
+	a.count(object)
+	return a
+}

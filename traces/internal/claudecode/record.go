@@ -1,0 +1,147 @@
+package claudecode
+
+import (
+	"context"
+	"strings"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/internal/assembly"
+)
+
+// recordKind says what a line is in its conversation.
+type recordKind uint8
+
+const (
+	recordOther        recordKind = iota // is in no conversation
+	recordPass                           // is in the chain of parents and carries nothing
+	recordUser                           // part of a user message
+	recordAssistant                      // one block of a response
+	recordAttachment                     // text that the client injects
+	recordCompact                        // boundary of a compaction
+	recordMicrocompact                   // boundary of a microcompaction
+)
+
+type recordFlags uint8
+
+const (
+	flagSidechain recordFlags = 1 << iota
+	flagSummary               // the summary of a compaction
+	flagResult                // holds tool results
+	flagSoft                  // sent to the model, but nobody's prompt: local commands, notices, meta lines
+	flagCommand               // a local command: its time is when it was typed
+	flagProgress              // message of a sub-agent, found in a progress line
+	flagSynthetic             // looks like a response but is none
+)
+
+// record is one line, or the message of a sub-agent inside one, reduced to what
+// assembly needs. Pieces keep the digest and length of their text.
+type record struct {
+	place    int64
+	at       int64 // unix ns, 0 if unknown
+	uuid     prompt.Digest
+	parent   prompt.Digest
+	logical  prompt.Digest // logicalParentUuid of a boundary
+	tool     prompt.Digest // tool_use that started the sub-agent of a progress line
+	content  prompt.Digest // of all pieces, to recognize copies
+	line     int32
+	from, to int32 // pieces of the source
+	session  int32 // these and the following: names of the source, 0 for none
+	agent    int32
+	version  int32
+	project  int32
+	entry    int32
+	answer   int32 // index into the source's answers
+	boundary int32 // index into the source's boundaries
+	kind     recordKind
+	flags    recordFlags
+	verdict  traces.Verdict
+	signs    traces.Signs
+}
+
+func (r *record) has(f recordFlags) bool { return r.flags&f != 0 }
+
+// piece is a content block with its id and names. Its block has no tokens yet.
+type piece struct {
+	prompt.Block
+	id     prompt.Digest // of the tool_use: pairs a call with its result
+	tool   int32         // names of the source
+	object int32         // names of the source
+	task   int32         // 1 + index into the source's tasks
+	heard  any           // what traces.Options.Listener heard
+}
+
+// answer is what a line says about its call as a whole.
+type answer struct {
+	id, model int32 // names of the source; no id is that of a line without one
+	usage     assembly.Usage
+	passes    passes
+	stopped   bool // a stop reason is logged: the usage is final
+}
+
+// boundary is what the log has of a compaction.
+type boundary struct {
+	manual    bool
+	preTokens int32
+	// Claude Code 2.1.204 and later: what is left, what all compactions have
+	// dropped, messages that stayed, and the duration, ms.
+	postTokens, dropped, preserved, took int32
+	cleared                              []prompt.Digest // ids of tool calls whose results were cleared
+}
+
+// source is one file, scanned.
+type source struct {
+	*assembly.File
+	records    []record
+	pieces     []piece
+	answers    []answer
+	boundaries []boundary
+	tasks      []assembly.Task
+	names      names
+	announced  [traces.NumAnnouncements]int // ahead of the first response, bytes
+	folder     string                       // in which the client works, by the latest line that says it
+	opens      bool                         // all that the client sends ahead of the first prompt is in lines
+	totals     []total                      // by line
+	requests   []request                    // by line
+	answered   map[prompt.Digest]bool       // requests that an answer names
+	naming     bool                         // most answers name a request of the file
+}
+
+// names interns the strings of a source; 0 is the empty string.
+type names struct {
+	list  []string
+	index map[string]int32
+}
+
+func (n *names) add(b []byte) int32 {
+	if len(b) == 0 {
+		return 0
+	}
+	if i, ok := n.index[string(b)]; ok {
+		return i
+	}
+	if n.index == nil {
+		n.index = map[string]int32{}
+		n.list = append(n.list, "")
+	}
+	i := int32(len(n.list))
+	n.list = append(n.list, strings.ToValidUTF8(string(b), "\uFFFD"))
+	n.index[string(b)] = i
+	return i
+}
+
+func (n *names) at(i int32) string {
+	if i == 0 {
+		return ""
+	}
+	return n.list[i]
+}
+
+// scan reads one file into records.
+func scan(ctx context.Context, opts traces.Options, in traces.Input) (*source, error) {
+	src := &source{File: assembly.NewFile(in.Name, opts)}
+	p := &parser{src: src, ear: opts.Listener}
+	err := src.Read(ctx, opts, in, p.parse)
+	src.naming = src.nameRequests()
+	return src, err
+}

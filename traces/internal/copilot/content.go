@@ -1,0 +1,122 @@
+package copilot
+
+import (
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/internal/assembly"
+)
+
+// metrics are what a shutdown has of a model.
+type metrics struct {
+	Usage *totals `json:"usage"`
+}
+
+// totals are the tokens of several calls. Input includes what was read and written.
+type totals struct {
+	Input  assembly.Count `json:"inputTokens"`
+	Output assembly.Count `json:"outputTokens"`
+	Read   assembly.Count `json:"cacheReadTokens"`
+	Write  assembly.Count `json:"cacheWriteTokens"`
+}
+
+// used are the tokens of the call that made a summary.
+type used struct {
+	totals
+	Model   string `json:"model"`
+	Copilot struct {
+		Details []struct {
+			Count assembly.Count `json:"tokenCount"`
+			Type  string         `json:"tokenType"`
+		} `json:"tokenDetails"`
+	} `json:"copilotUsage"`
+}
+
+// usage returns the counts of a summary call. What its provider billed as written is in the details alone: the count beside the
+// reads has been seen as 0 where these say otherwise.
+func (u *used) usage() assembly.Usage {
+	if u == nil {
+		return assembly.Usage{}
+	}
+	for _, d := range u.Copilot.Details {
+		if d.Type == "cache_write" && d.Count.N > 0 {
+			u.Write = d.Count
+		}
+	}
+	if !u.Read.Logged || !u.Write.Logged {
+		return assembly.Usage{}
+	}
+	return assembly.Logged{Input: u.Input, Read: u.Read, Write: u.Write, Output: u.Output}.Usage()
+}
+
+// total returns the totals. It is an error if one is not logged.
+func (t *totals) total() (total assembly.Total, err error) {
+	if !t.Input.Logged || !t.Output.Logged || !t.Read.Logged || !t.Write.Logged {
+		err = errTotals
+	}
+	return assembly.Total{Input: t.Input.N, Read: t.Read.N, Write: t.Write.N, Output: t.Output.N}, err
+}
+
+// failure is the error of a tool.
+type failure struct {
+	Message string `json:"message"`
+}
+
+// answer returns the blocks of a message of the model.
+func (d *data) answer(mk assembly.Maker) (list []assembly.Block) {
+	if d.Reasoning != "" {
+		list = append(list, mk.Text(prompt.KindThinking, d.Reasoning))
+	}
+	if d.Content != "" {
+		list = append(list, mk.Text(prompt.KindText, d.Content))
+	}
+	for i := range d.Requests {
+		r := &d.Requests[i]
+		list = append(list, mk.Use(assembly.CallID(r.ID), r.Name, assembly.Arguments(r.Arguments)))
+	}
+	return list
+}
+
+// input returns what a person, the client or a tool said.
+func (d *data) input(mk assembly.Maker, typ string) (assembly.StepKind, []assembly.Block) {
+	if typ == "tool.execution_complete" {
+		text := ""
+		if d.Result != nil {
+			text = d.Result.Content
+		}
+		failed := d.Success != nil && !*d.Success
+		if failed {
+			for _, e := range assembly.PartsOf(mk, d.Error, func(e *failure) *string { return &e.Message }) {
+				text += e.Message
+			}
+		}
+		return assembly.StepResult, []assembly.Block{mk.Result(assembly.CallID(d.Tool), text, failed, false)}
+	}
+	text := d.Content
+	if d.Transformed != "" {
+		text = d.Transformed
+	}
+	if d.Source != "" && d.Source != "user" {
+		return assembly.StepInput, []assembly.Block{mk.Added(text)}
+	}
+	return assembly.StepInput, []assembly.Block{mk.Text(prompt.KindPrompt, text)}
+}
+
+// texts reads the texts of a line again.
+func texts(text []byte) []traces.Text {
+	e, err := eventOf(text)
+	if err != nil {
+		return nil
+	}
+	mk := assembly.Maker{Keep: true}
+	d, _ := e.data() // what cannot be read has no blocks
+	switch e.Type {
+	case "assistant.message":
+		return assembly.TextsOf(d.answer(mk))
+	case "user.message", "tool.execution_complete":
+		_, blocks := d.input(mk, e.Type)
+		return assembly.TextsOf(blocks)
+	case "session.compaction_complete":
+		return assembly.TextsOf([]assembly.Block{mk.Text(prompt.KindSummary, d.Summary)})
+	}
+	return nil
+}

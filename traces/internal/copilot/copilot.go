@@ -1,0 +1,387 @@
+// Package copilot reads the event logs of GitHub's Copilot CLI: JSON lines of a
+// type and data, one file per session with its sub-agents in it.
+//
+// A log has the output of every call and, where a session or a part of it was
+// shut down, the input, reads and writes of all calls of a model since it began
+// or was resumed. These are billed. What each of the calls had of them is
+// estimated, and marked so. Calls that no shutdown follows have their output
+// alone. The call that makes a summary has counts of its own.
+package copilot
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/internal/assembly"
+)
+
+// Agent is the name of the recorded agent in Session.Agent.
+const Agent = traces.AgentCopilot
+
+// Describe returns what the rest of the program needs to know about the Copilot CLI. It marks the last message for models of
+// Anthropic (one marker is an assumption), compacts at 0.8 of the window as its documentation and recordings have it, and asks
+// for a summary in a request of its own.
+func Describe() *traces.Agent {
+	return assembly.Client(&traces.Agent{
+		Name: Agent, Title: "GitHub Copilot CLI", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Markers: 1,
+		Member: func(typ, name string) bool {
+			return name == "data" && (typ == "session.start" || typ == "session.resume" || typ == "assistant.turn_start" || typ == "hook.start")
+		},
+		Places: func(h *traces.Home) {
+			h.Add(traces.Place{Agent: Agent, Suffixes: []string{".jsonl"}}, h.From("COPILOT_HOME", ".copilot"), "session-state")
+		},
+		// copilot-sdk docs/features/session-persistence.md @cc0438d
+		Settings: assembly.ShareOfWindow("backgroundCompactionThreshold", "the configuration of a session of the Copilot SDK",
+			`infiniteSessions: {enabled: true, backgroundCompactionThreshold: %s}`, "the command line alone offers no such setting",
+			"0.2", "0.3", "0.4", "0.5", "0.6", "0.7"),
+	}, 80)
+}
+
+// file is one file.
+type file struct {
+	*assembly.File
+	id, project, version string
+	start, end           int64
+	nano                 int64              // largest total of the session's own cost, 1e-11 USD
+	static               int64              // tokens of tools and system prompt, by the client's count
+	threads              map[string]*thread // by agent; "" is the main one
+	order                []*thread
+	open                 []call                    // that neither a record nor a shutdown has counted
+	records              map[string]record         // of calls whose message has not been read
+	recorded             map[string]assembly.Total // of counted calls since the last shutdown, by model
+	compacting           bool
+	beside               []assembly.Block // what the main thread said since a compaction under way began
+	lost                 int64            // tokens that shutdowns have and no call
+}
+
+// thread is a conversation in a file.
+type thread struct {
+	*assembly.Rounds
+	model   string         // the last one named
+	calls   map[string]int // by the id of the API's call
+	visible int64          // tokens of all that was said, as estimated
+}
+
+// call is a call that waits for its share of a total.
+type call struct {
+	of     *assembly.Call
+	thread *thread
+	said   int64 // what was said before it, as estimated, tokens
+	before int64 // the same of the call before, -1 for none
+}
+
+// event is one line.
+type event struct {
+	Type      string              `json:"type"`
+	Agent     string              `json:"agentId"`
+	Timestamp string              `json:"timestamp"`
+	Payload   assembly.Late[data] `json:"data"`
+}
+
+// eventOf reads a line, of which the result shares bytes.
+func eventOf(text []byte) (e event, err error) {
+	if err = assembly.Decode(text, &e); err == nil && e.Type == "" {
+		err = errNoType
+	}
+	return e, err
+}
+
+// data returns what the event holds. Types that say nothing may hold anything.
+func (e *event) data() (*data, error) {
+	if strings.HasPrefix(e.Type, "hook.") || strings.HasPrefix(e.Type, "permission.") {
+		return &data{}, nil
+	}
+	return e.Payload.Value()
+}
+
+// data holds the members of all types of event.
+type data struct {
+	Session     string         `json:"sessionId"`
+	Version     string         `json:"copilotVersion"`
+	Selected    string         `json:"selectedModel"`
+	Form        jsontext.Value `json:"version"` // of the log, where a session starts
+	Chosen      string         `json:"newModel"`
+	Model       string         `json:"model"`
+	ParentAgent string         `json:"parentToolCallId"` // as older versions name a sub-agent
+	Context     struct {
+		Cwd string `json:"cwd"`
+	} `json:"context"`
+
+	Message     string         `json:"messageId"`
+	Call        string         `json:"apiCallId"`
+	Content     string         `json:"content"`
+	Transformed string         `json:"transformedContent"`
+	Source      string         `json:"source"`
+	Reasoning   string         `json:"reasoningText"`
+	Output      assembly.Count `json:"outputTokens"`
+	Requests    []struct {
+		ID        string         `json:"toolCallId"`
+		Name      string         `json:"name"`
+		Arguments jsontext.Value `json:"arguments"`
+	} `json:"toolRequests"`
+
+	Tool    string `json:"toolCallId"`
+	Success *bool  `json:"success"`
+	Result  *struct {
+		Content string `json:"content"`
+	} `json:"result"`
+	Error jsontext.Value `json:"error"` // an object with a message, or a text
+
+	Usage jsontext.Value `json:"usage"` // of a record
+
+	Nano    assembly.Count     `json:"totalNanoAiu"`
+	Metrics map[string]metrics `json:"modelMetrics"`
+
+	System  int64  `json:"systemTokens"`
+	Tools   int64  `json:"toolDefinitionsTokens"`
+	Before  int64  `json:"preCompactionTokens"`
+	Summary string `json:"summaryContent"`
+	Used    *used  `json:"compactionTokensUsed"`
+	Removed int64  `json:"tokensRemovedDuringTruncation"`
+}
+
+var errNoType = errors.New("not an event of a session: it has no type")
+
+// scan reads one file.
+func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
+	f := &file{File: assembly.NewFile(in.Name, opts), threads: map[string]*thread{}}
+	f.of("")
+	return f, f.Read(ctx, opts, in, f.parse)
+}
+
+// of returns the thread of an agent.
+func (f *file) of(agent string) *thread {
+	t := f.threads[agent]
+	if t == nil {
+		of := assembly.Main()
+		if agent != "" {
+			of.ID, of.Kind, of.Starter = agent, traces.ThreadAgent, assembly.CallID(agent)
+		}
+		t = &thread{Rounds: assembly.NewRounds(of, f.File), calls: map[string]int{}}
+		f.threads[agent], f.order = t, append(f.order, t)
+	}
+	t.Version, t.Project = f.version, f.project
+	return t
+}
+
+// parse reads one line.
+func (f *file) parse(ln assembly.Line) error {
+	e, err := eventOf(ln.Text)
+	if err != nil {
+		return err
+	}
+	at := f.Stamp(ln.Number, []byte(e.Timestamp))
+	if at != 0 {
+		f.start, f.end = assembly.Earlier(f.start, at), max(f.end, at)
+	}
+	d, err := e.data()
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.Type, err)
+	}
+	f.nano = max(f.nano, d.Nano.N)
+	t := f.of(cmp.Or(e.Agent, d.ParentAgent))
+	t.model = cmp.Or(d.Chosen, d.Selected, d.Model, t.model)
+	if d.System > 0 {
+		f.static = min(d.System+max(0, d.Tools), assembly.MaxTokens)
+	}
+	switch e.Type {
+	case "session.start":
+		f.Form(ln.Number, d.Form, "1")
+		if f.id == "" {
+			f.id, f.project, f.version = d.Session, d.Context.Cwd, d.Version
+		}
+	case "system.message":
+		if f.static == 0 { // until the client counts it
+			f.static = f.Weigh(f.Maker.Text(prompt.KindSystem, d.Content))
+		}
+	case "session.usage_record":
+		return f.record(d.Usage)
+	case "session.shutdown":
+		f.shutdown(ln.Number, d.Metrics)
+	case "session.compaction_start":
+		f.compacting, f.beside = true, nil
+	case "session.compaction_complete":
+		f.compacted(t, ln.Number, at, d)
+	case "session.truncation":
+		t.visible = max(0, t.visible-max(0, d.Removed))
+	case "assistant.turn_start":
+		t.Add(&assembly.Step{Kind: assembly.StepInput, At: at, Line: int32(ln.Number)})
+	case "assistant.message":
+		f.answer(t, ln.Number, at, d)
+	case "user.message", "tool.execution_complete":
+		kind, blocks := d.input(f.Maker, e.Type)
+		f.say(t, blocks)
+		t.Add(&assembly.Step{Kind: kind, At: at, Line: int32(ln.Number), Blocks: blocks})
+	default:
+		if kind, _, _ := strings.Cut(e.Type, "."); !slices.Contains(quiet, kind) {
+			f.Unknown[e.Type]++
+		}
+		if d.Metrics != nil || d.Used != nil {
+			return fmt.Errorf("%s: event has token counts that are those of another type", e.Type)
+		}
+	}
+	return nil
+}
+
+// quiet are kinds of events that are known to say nothing to the model, beside those that are read.
+var quiet = strings.Fields("session system hook permission tool subagent assistant abort skill command external_tool user_input elicitation")
+
+// say notes what was said in a thread.
+func (f *file) say(t *thread, blocks []assembly.Block) {
+	t.visible += f.Weigh(blocks...)
+	if f.compacting && t == f.threads[""] {
+		f.beside = append(f.beside, blocks...)
+	}
+}
+
+// answer takes a message of the model. One call may give several.
+func (f *file) answer(t *thread, line int, at int64, d *data) {
+	blocks := d.answer(f.Maker)
+	id := cmp.Or(d.Call, d.Message)
+	if i, ok := t.calls[id]; ok && id != "" {
+		rd := &t.Calls[i]
+		for k := range blocks {
+			blocks[k].Line, blocks[k].Source = int32(line), f.File
+		}
+		rd.Reply, rd.Last = append(rd.Reply, blocks...), max(rd.Last, at)
+		t.visible += max(0, d.Output.N-rd.Output)
+		rd.Output = max(rd.Output, d.Output.N)
+		return
+	}
+	said := t.visible
+	f.say(t, blocks)
+	u := assembly.Usage{Reasoning: -1, Told: true}
+	if n := d.Output.N; n > 0 && n <= assembly.MaxTokens {
+		u.Output, t.visible = n, said+n
+	}
+	t.Add(&assembly.Step{Kind: assembly.StepReply, At: at, Line: int32(line), ID: id, Blocks: blocks})
+	t.Add(&assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: t.model, Usage: u, Final: u.Output > 0})
+	i := len(t.Calls) - 1
+	if id != "" {
+		t.calls[id] = i
+	}
+	if r, ok := f.records[id]; ok && id != "" {
+		delete(f.records, id)
+		f.count(t.Calls[i].Call, &r)
+		return
+	}
+	c := call{of: t.Calls[i].Call, thread: t, said: said, before: -1}
+	for _, o := range f.open {
+		if o.thread == t {
+			c.before = o.said
+		}
+	}
+	f.open = append(f.open, c)
+}
+
+// compacted takes a summary. It was made beside the conversation, whose messages since then stay.
+func (f *file) compacted(t *thread, line int, at int64, d *data) {
+	if d.Success != nil && !*d.Success {
+		f.compacting, f.beside = false, nil
+		return
+	}
+	u, model := d.Used.usage(), t.model
+	u.Bad = !u.OK
+	if d.Used != nil {
+		model = cmp.Or(d.Used.Model, model)
+	}
+	blocks := append(f.beside, f.Maker.Text(prompt.KindSummary, d.Summary))
+	f.compacting, f.beside = false, nil
+	t.visible = 0
+	f.say(t, blocks)
+	t.Add(&assembly.Step{
+		Kind: assembly.StepCompact, At: at, Line: int32(line), Blocks: blocks, Usage: u, Model: model,
+		Tokens: int32(min(max(0, d.Before), assembly.MaxTokens)),
+	})
+}
+
+// sessions makes one session of every file.
+func sessions(opts *traces.Options, files []*file) []*assembly.Session {
+	named := map[string]int{}
+	var list []*assembly.Session
+	for _, f := range files {
+		if f.Lines == 0 {
+			continue
+		}
+		if f.id == "" {
+			f.id = f.Name
+			f.Problems.Add(f.Name, 0, "no session.start; the session is named by its file")
+		}
+		f.Speaks(f.id)
+		static := f.static
+		s := f.Alone(opts, Agent, assembly.UniqueID(named, f.id), f.version)
+		s.Static = func(string) int64 { return static }
+		s.Project, s.Start, s.End, s.LoggedUSD = f.project, f.start, f.end, float64(f.nano)/1e11
+		for _, t := range f.order {
+			loose := t.Done(f.id + "/" + t.ID)
+			if t.Kind == traces.ThreadMain && len(t.Calls) > 0 {
+				f.Loose(loose)
+			}
+			s.Threads = append(s.Threads, t.Thread)
+		}
+		s.Counted(opts)
+		if n := len(f.open); n > 0 && s.Threads != nil {
+			f.Problems.Add(f.Name, int(f.open[0].of.Line), "no shutdown counts the input of %d calls from here on; it is estimated, and only their output is in the bill", n)
+		}
+		s.Own(f.File)
+		s.Quality.LostTokens = f.lost
+		list = append(list, s)
+	}
+	return list
+}
+
+// shutdown gives the calls since the last one their shares of its totals.
+func (f *file) shutdown(line int, metrics map[string]metrics) {
+	of := map[string][]call{}
+	for _, c := range f.open {
+		if c.of.Model == "" && len(metrics) == 1 {
+			c.of.Model = slices.Collect(maps.Keys(metrics))[0]
+		}
+		of[c.of.Model] = append(of[c.of.Model], c)
+	}
+	counted := map[*assembly.Call]bool{}
+	for _, model := range slices.Sorted(maps.Keys(metrics)) {
+		m := metrics[model]
+		if m.Usage == nil {
+			continue
+		}
+		var list []assembly.Portion
+		for _, c := range of[model] {
+			p := assembly.Portion{Of: &c.of.Usage, Context: f.static + c.said}
+			if c.before >= 0 {
+				p.Before = f.static + c.before
+			}
+			list = append(list, p)
+		}
+		total, err := m.Usage.total()
+		if r, ok := f.recorded[model]; ok {
+			total = assembly.Total{Input: total.Input - r.Input, Read: total.Read - r.Read, Write: total.Write - r.Write, Output: total.Output - r.Output}
+		}
+		if err == nil {
+			err = total.Spread(list)
+		}
+		if err != nil {
+			f.Lacks(1, line, "%s: the shutdown has %s", model, err)
+			if errors.Is(err, assembly.ErrNoCalls) {
+				f.lost += total.Input + total.Output
+			}
+			continue
+		}
+		for _, c := range of[model] {
+			counted[c.of], c.of.Final = true, true
+		}
+	}
+	f.open = slices.DeleteFunc(f.open, func(c call) bool { return counted[c.of] })
+	clear(f.recorded)
+}
+
+var errTotals = errors.New("totals that lack some")

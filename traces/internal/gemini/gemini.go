@@ -1,0 +1,282 @@
+// Package gemini reads the sessions of the Gemini CLI: one JSON document per
+// session up to April 2026, JSON lines since. A message is written again as its
+// tokens and tools arrive, so that the last record of an id counts. A line may go
+// back to a message, which leaves a branch, or give a whole new history, which is
+// a compaction where messages are missing from it.
+//
+// Tools and system prompt are in no record, so all of the first call that no
+// record shows counts as these. Nor are the calls that make and verify a
+// summary. The cache is the provider's own: nothing is written to it that is
+// billed.
+package gemini
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/internal/assembly"
+)
+
+// Agent is the name of the recorded agent in Session.Agent.
+const Agent = traces.AgentGemini
+
+// Describe returns what the rest of the program needs to know about the Gemini
+// CLI. It compacts at half of the window, by a request under a prompt of its own.
+func Describe() *traces.Agent {
+	return assembly.Client(&traces.Agent{
+		Name: Agent, Title: "Gemini CLI", Read: assembly.ReadBy(Agent, scan, sessions), Texts: texts, Document: document,
+		Member: func(typ, name string) bool {
+			return typ == "" && (name == "projectHash" || name == "$set" || name == "$rewindTo")
+		},
+		Places: func(h *traces.Home) {
+			h.Add(traces.Place{Agent: Agent, Suffixes: []string{".json", ".jsonl"}}, h.From("GEMINI_CLI_HOME"), ".gemini", "tmp")
+		},
+		Settings: assembly.ShareOfWindow("model.compressionThreshold", "~/.gemini/settings.json", `{"model": {"compressionThreshold": %s}}`, "",
+			"0.05", "0.1", "0.2", "0.3", "0.7"),
+	}, 50)
+}
+
+// document reports whether a file begins with an object that has a session id and
+// the hash of a project: a session as one document, or the first line of one.
+func document(head []byte) bool {
+	names := assembly.Names(head, 1)
+	return names["sessionId"] && names["projectHash"]
+}
+
+// lined reports whether a file that begins with head has records as lines: its first line is an object that is no whole
+// session, or one that is damaged, which does not end as a line inside of a document does.
+func lined(head []byte) bool {
+	for line := range bytes.Lines(head) {
+		line = bytes.TrimSpace(assembly.TrimBOM(line))
+		var r record
+		switch {
+		case len(line) == 0:
+		case assembly.Decode(line, &r) == nil:
+			return r.Messages == nil
+		case bytes.IndexByte([]byte("{[,:"), line[len(line)-1]) >= 0:
+			return false
+		}
+	}
+	return false
+}
+
+// file is one file.
+type file struct {
+	*assembly.Part
+	header
+	at        int32            // the last entry of the history, -1 for none
+	index     map[string]int32 // of entries, by id
+	latest    map[int32]mark   // by entry
+	uncounted map[string]int   // lines of answers without counts, by id
+}
+
+// header is what a session says of itself.
+type header struct {
+	Session string `json:"sessionId"`
+	Hash    string `json:"projectHash"`
+	Kind    string `json:"kind"`
+}
+
+var errNoSession = errors.New("file is no session: it has no messages")
+
+func newFile(f *assembly.File) *file {
+	return &file{Part: assembly.NewPart(f), at: -1, index: map[string]int32{}, latest: map[int32]mark{}, uncounted: map[string]int{}}
+}
+
+// scan reads one file. What precedes a defect in a document is kept.
+func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
+	f := newFile(assembly.NewFile(in.Name, opts))
+	if head, err := in.Head(64 << 10); err == nil && lined(head) {
+		return f, f.Read(ctx, opts, in, f.line)
+	}
+	return f, f.ReadDocument(ctx, opts, in, f.document)
+}
+
+// texts reads the texts of a file again, a document or lines.
+func texts(text []byte) []traces.Text {
+	f := newFile(assembly.Again())
+	if lined(text) {
+		for line := range bytes.Lines(text) {
+			_ = f.line(assembly.Line{Text: line}) // what cannot be read has no blocks
+		}
+	} else {
+		_ = f.document(text) // as far as it is readable
+	}
+	return f.Texts()
+}
+
+// document reads a session that is one document.
+func (f *file) document(text []byte) error {
+	bad := assembly.EachOf(text, "messages", func(name string, v []byte) error {
+		return assembly.Decode([]byte(`{"`+name+`":`+string(v)+`}`), &f.header)
+	}, func(v []byte, line int) error {
+		var r record
+		err := assembly.Decode(v, &r)
+		if err == nil {
+			err = f.message(line, &r)
+		}
+		if err != nil {
+			return f.Refuse(line, err)
+		}
+		return nil
+	})
+	if bad == nil && f.Len() == 0 {
+		return errNoSession
+	}
+	return bad
+}
+
+// line reads one line.
+func (f *file) line(ln assembly.Line) error {
+	var r record
+	if err := assembly.Decode(ln.Text, &r); err != nil {
+		return err
+	}
+	switch {
+	case r.Set != nil:
+		if r.Set.Messages != nil {
+			return f.replace(ln.Number, r.Set.Messages)
+		}
+	case r.Rewind != "":
+		f.rewind(ln.Number, r.Rewind)
+	case r.Type != "":
+		return f.message(ln.Number, &r)
+	case r.Session != "":
+		if f.Session == "" {
+			f.header = r.header
+		}
+	default:
+		return errNoRecord
+	}
+	return nil
+}
+
+var errNoRecord = errors.New("not a record of a session: it has no type")
+
+// message adds a message to the history, or takes it for what an earlier record of its id becomes.
+func (f *file) message(line int, r *record) error {
+	at := f.At(f.Stamp(line, []byte(r.Timestamp)))
+	steps, known := r.steps(f.Maker, at)
+	switch {
+	case r.Type == "":
+		return errNoRecord
+	case !known:
+		f.Unknown[r.Type]++
+		if r.Tokens != nil {
+			return fmt.Errorf("record of type %.40q has the token counts of a call", r.Type)
+		}
+	}
+	for i := range steps {
+		steps[i].Line = int32(line)
+	}
+	for i := range r.Calls {
+		if c := &r.Calls[i]; c.Agent != "" {
+			f.Tasks[c.Agent] = assembly.CallID(c.ID)
+		}
+	}
+	if r.Type == "gemini" {
+		if f.uncounted[r.ID] = line; r.Tokens != nil {
+			delete(f.uncounted, r.ID)
+		}
+	}
+	if i, ok := f.index[r.ID]; ok && r.ID != "" {
+		if r.repeats(f.latest[i]) {
+			f.Set(i, steps)
+			return nil
+		}
+		f.Lacks(1, line, "message %s has the id of an earlier one and other counts; both are read", r.ID)
+	}
+	if r.Type == "gemini" && f.at >= 0 && r.Timestamp != "" && f.latest[f.at].typ == r.Type && f.latest[f.at].timestamp == r.Timestamp {
+		f.Lacks(1, line, "message %q has the time of the one before it and another id; both are read", r.ID)
+	}
+	if r.Type == "gemini" && r.ID == "" {
+		f.Lacks(1, line, "a message has no id, so a copy of it counts again")
+	}
+	f.at = f.Add(f.at, steps)
+	f.latest[f.at] = mark{r.Type, r.Timestamp, r.Tokens}
+	if r.ID != "" {
+		f.index[r.ID] = f.at
+	}
+	return nil
+}
+
+// rewind goes back to where the history was before a message. What was said since is a branch, which was billed.
+func (f *file) rewind(line int, id string) {
+	i, ok := f.index[id]
+	if !ok {
+		f.Problems.Add(f.Name, line, "message %s, to which the session went back, is not in the file; all of it is taken for left", id)
+		f.at = -1
+		return
+	}
+	f.at = f.Parent(i)
+}
+
+// replace makes messages the history. Those that it had and that are among them stay as they are, since a call was answered by
+// what they were; of a new history that lacks some, what precedes the first that stayed is a summary.
+func (f *file) replace(line int, messages []record) error {
+	kept := map[int32]bool{}
+	first := len(messages)
+	for k := range messages {
+		if i, ok := f.index[messages[k].ID]; ok {
+			kept[i], first = true, min(first, k)
+		}
+	}
+	compact := assembly.Step{Kind: assembly.StepCompact, Line: int32(line)}
+	dropped := false
+	var path []int32
+	for i := f.at; i >= 0; i = f.Parent(i) {
+		path = append(path, i)
+		dropped = dropped || !kept[i] && len(f.Steps(i)) > 0
+	}
+	if !dropped {
+		first = 0
+	}
+	for i := range slices.Backward(path) {
+		if kept[path[i]] {
+			for _, st := range f.Steps(path[i]) {
+				compact.Blocks = append(compact.Blocks, st.Blocks...)
+			}
+		}
+	}
+	for k := range messages[:first] {
+		m := &messages[k]
+		compact.At = cmp.Or(f.Stamp(line, []byte(m.Timestamp)), compact.At)
+		m.summary = true
+		steps, _ := m.steps(f.Maker, 0)
+		for _, st := range steps {
+			compact.Blocks = append(compact.Blocks, st.Blocks...)
+		}
+	}
+	if dropped {
+		f.at = f.Add(f.at, []assembly.Step{compact})
+	}
+	for k := first; k < len(messages); k++ {
+		if _, ok := f.index[messages[k].ID]; !ok {
+			if err := f.message(line, &messages[k]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sessions makes sessions of main files, with the files of sub-agents as threads.
+// The folder of a sub-agent's file names the session that started it.
+func sessions(opts *traces.Options, files []*file) []*assembly.Session {
+	for _, f := range files {
+		f.Part.ID, f.Project = f.Session, f.Hash
+		if dir := path.Base(path.Dir(f.Name)); f.Kind == "subagent" && dir != "chats" && dir != "." {
+			f.Up = dir
+		}
+		for _, line := range f.uncounted {
+			f.Bare(line)
+		}
+	}
+	return assembly.Families(Agent, opts, files)
+}

@@ -1,0 +1,286 @@
+// Package kimi reads the sessions of Kimi Code: JSON lines of a type and a time, one wire.jsonl an agent, in the folder of
+// the session.
+//
+// Two things are assumed. Tools and system prompt count as all of the first call that no other line shows. Writes to the
+// cache live for five minutes.
+package kimi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/internal/assembly"
+)
+
+// Agent is the name of the recorded agent in Session.Agent.
+const Agent = traces.AgentKimi
+
+// Describe returns what the rest of the program needs to know about Kimi Code. It marks the last message for models of
+// Anthropic, compacts at 0.85 of the window or 50,000 tokens ahead of its end, and asks for the summary on the
+// conversation's own prefix, as 2.1.0 does.
+func Describe() *traces.Agent {
+	return &traces.Agent{
+		Name: Agent, Title: "Kimi Code", Read: ReadInputs, Texts: texts, Markers: 1,
+		Member: func(typ, name string) bool { return typ == "metadata" && name == "protocol_version" },
+		Places: func(h *traces.Home) {
+			h.Add(traces.Place{Agent: Agent, Suffixes: []string{"wire.jsonl"}}, h.Under(".kimi-code"), "sessions")
+		},
+		Cache:         assembly.CacheByModel,
+		CompactsAt:    func(_ string, window, _ int64) int64 { return min(window*85/100, window-50_000) },
+		SummaryShares: func(string) bool { return true },
+	}
+}
+
+// ReadInputs reads sessions that were found already; see assembly.Reader.
+func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
+	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
+	return r.Read(ctx, opts, inputs, what)
+}
+
+func sessions(opts *traces.Options, files []*file) []*assembly.Session {
+	return assembly.Families(Agent, opts, files)
+}
+
+// file is the wire of an agent.
+type file struct {
+	*assembly.Part
+	model   string           // of the last request
+	asked   string           // what it is for: loop or compaction
+	begun   int64            // when it was made
+	reply   []assembly.Block // what it was answered
+	results []assembly.Block
+	counts  *usage
+	by      string // what started the compaction under way
+}
+
+// line is one line.
+type line struct {
+	Type     string         `json:"type"`
+	Time     int64          `json:"time"` // unix ms
+	Created  int64          `json:"created_at"`
+	Protocol jsontext.Value `json:"protocol_version"`
+	Kind     string         `json:"kind"`
+	Model    string         `json:"model"`
+	Source   string         `json:"source"`
+	Usage    *usage         `json:"usage"`
+	Summary  string         `json:"summary"`
+	Context  string         `json:"contextSummary"` // with the client's words around it
+	Before   int64          `json:"tokensBefore"`
+	Event    event          `json:"event"`
+	Message  struct {
+		Role    string `json:"role"`
+		Content []part `json:"content"`
+		Origin  struct {
+			Kind string `json:"kind"`
+		} `json:"origin"`
+	} `json:"message"`
+	Disclosed struct {
+		Cwd string `json:"cwd"`
+	} `json:"environmentDisclosure"`
+}
+
+// event is an event of a step, which is a call and its tools.
+type event struct {
+	Type   string         `json:"type"`
+	UUID   string         `json:"uuid"`
+	Part   part           `json:"part"`
+	Call   string         `json:"toolCallId"`
+	Name   string         `json:"name"`
+	Args   jsontext.Value `json:"args"`
+	Result struct {
+		Output jsontext.Value `json:"output"` // a text, or parts
+		Failed bool           `json:"isError"`
+	} `json:"result"`
+	Usage *usage `json:"usage"`
+}
+
+// part is a part of a message.
+type part struct {
+	Type  string `json:"type"`
+	Text  string `json:"text"`
+	Think string `json:"think"`
+}
+
+// usage are the counts of a call, in disjoint classes.
+type usage struct {
+	Other  assembly.Count `json:"inputOther"`
+	Read   assembly.Count `json:"inputCacheRead"`
+	Write  assembly.Count `json:"inputCacheCreation"`
+	Output assembly.Count `json:"output"`
+}
+
+func (u *usage) counts() assembly.Usage {
+	if u == nil {
+		return assembly.Usage{Bad: true}
+	}
+	return assembly.Counts(u.Other, u.Read, u.Write, u.Output, assembly.Count{}, -1)
+}
+
+var errNoType = errors.New("not a line of a session: it has no type")
+
+// scan reads one file.
+func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
+	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts))}
+	// sessions/<folder>/<session>/agents/<agent>/wire.jsonl
+	if dir := path.Dir(in.Name); path.Base(path.Dir(dir)) == "agents" {
+		session := path.Base(path.Dir(path.Dir(dir)))
+		if f.Part.ID = session; path.Base(dir) != "main" {
+			f.Part.ID, f.Up = session+"/"+path.Base(dir), session
+		}
+	}
+	err := f.Read(ctx, opts, in, f.parse)
+	f.end(0, 0, "", nil)
+	return f, err
+}
+
+// parse reads one line.
+func (f *file) parse(ln assembly.Line) error {
+	var l line
+	if err := assembly.Decode(ln.Text, &l); err != nil {
+		return err
+	}
+	at := f.At(f.Millis(ln.Number, cmp.Or(l.Time, l.Created)))
+	f.Project = cmp.Or(f.Project, l.Disclosed.Cwd)
+	switch l.Type {
+	case "":
+		return errNoType
+	case "metadata":
+		if p := strings.Trim(string(l.Protocol), `"`); p != "" && !strings.HasPrefix(p, "1.") {
+			f.Form(ln.Number, []byte(p), "1")
+		}
+	case "llm.request":
+		f.model, f.asked, f.begun = cmp.Or(l.Model, f.model), l.Kind, at
+	case "usage.record":
+		f.model = cmp.Or(f.model, l.Model)
+		if f.counts != nil {
+			f.end(at, ln.Number, "", nil)
+		}
+		f.counts = l.Usage
+	case "full_compaction.begin":
+		f.end(at, ln.Number, "", nil)
+		f.by = l.Source
+	case "context.apply_compaction":
+		s := assembly.Step{
+			Kind: assembly.StepCompact, At: at, Line: int32(ln.Number), Model: assembly.ModelName(f.model), Manual: f.by != "" && f.by != "auto",
+			Tokens: int32(min(max(0, l.Before), assembly.MaxTokens)),
+			Blocks: []assembly.Block{f.Maker.Text(prompt.KindSummary, cmp.Or(l.Context, l.Summary))},
+		}
+		if f.counts != nil {
+			s.Usage, f.counts = f.counts.counts(), nil
+		}
+		f.add(s)
+	case "context.append_message":
+		f.add(assembly.Step{Kind: assembly.StepInput, At: at, Line: int32(ln.Number), Blocks: l.said(f.Maker)})
+	case "context.append_loop_event":
+		return f.step(&l.Event, at, ln.Number)
+	}
+	return nil
+}
+
+// add appends a step to the conversation.
+func (f *file) add(steps ...assembly.Step) { f.Part.Tree.Add(f.Len()-1, steps) }
+
+// step takes an event of a step.
+func (f *file) step(e *event, at int64, line int) error {
+	switch e.Type {
+	case "step.end":
+		f.end(at, line, e.UUID, e.Usage)
+	case "tool.result":
+		f.results = append(f.results, e.block(f.Maker))
+	default:
+		f.reply = append(f.reply, e.blocks(f.Maker)...)
+	}
+	return nil
+}
+
+// end ends the call under way: what the model said, its counts, and the results of its tools. A step that was cut off has
+// counts of its own line alone.
+func (f *file) end(at int64, line int, id string, u *usage) {
+	counts := u
+	if counts == nil {
+		counts = f.counts
+	}
+	if counts == nil && len(f.reply)+len(f.results) == 0 {
+		return
+	}
+	steps := []assembly.Step{{Kind: assembly.StepInput, At: f.begun, Line: int32(line)}, {Kind: assembly.StepReply, At: at, Line: int32(line), ID: id, Blocks: f.reply}}
+	if counts != nil {
+		c := counts.counts()
+		steps = append(steps, assembly.Step{Kind: assembly.StepCount, At: at, Line: int32(line), Model: assembly.ModelName(f.model), Usage: c, Final: c.OK})
+	} else {
+		f.Bare(line)
+	}
+	if len(f.results) > 0 {
+		steps = append(steps, assembly.Step{Kind: assembly.StepResult, At: at, Line: int32(line), Blocks: f.results})
+	}
+	f.add(steps...)
+	f.reply, f.results, f.counts, f.begun = nil, nil, nil, 0
+}
+
+// said returns the blocks of a message that is not of the model. What a person did not write is the client's.
+func (l *line) said(mk assembly.Maker) (list []assembly.Block) {
+	for _, p := range l.Message.Content {
+		switch own := l.Message.Origin.Kind != "" && l.Message.Origin.Kind != "user"; {
+		case p.Type != "text":
+			mk.Skip(p.Type)
+		case own || l.Message.Role != "user":
+			b := mk.Text(prompt.KindAttachment, p.Text)
+			b.Flags |= prompt.FlagMeta
+			list = append(list, b)
+		default:
+			list = append(list, mk.Text(prompt.KindPrompt, p.Text))
+		}
+	}
+	return list
+}
+
+// blocks returns what the model said.
+func (e *event) blocks(mk assembly.Maker) []assembly.Block {
+	switch {
+	case e.Type == "tool.call":
+		return []assembly.Block{mk.Use(assembly.CallID(e.Call), e.Name, e.Args)}
+	case e.Type == "content.part" && e.Part.Type == "think":
+		return []assembly.Block{mk.Text(prompt.KindThinking, e.Part.Think)}
+	case e.Type == "content.part" && e.Part.Type == "text":
+		return []assembly.Block{mk.Text(prompt.KindText, e.Part.Text)}
+	case e.Type == "content.part":
+		mk.Skip(e.Part.Type)
+	}
+	return nil
+}
+
+// block returns the result of a tool.
+func (e *event) block(mk assembly.Maker) assembly.Block {
+	var text string
+	if e.Result.Output.Kind() == '"' {
+		_ = assembly.Decode(e.Result.Output, &text) // it was scanned as a part of its line
+	} else {
+		text = string(e.Result.Output)
+	}
+	return mk.Result(assembly.CallID(e.Call), text, e.Result.Failed, false)
+}
+
+// texts reads the texts of a line again.
+func texts(text []byte) []traces.Text {
+	var l line
+	if assembly.Decode(text, &l) != nil {
+		return nil
+	}
+	mk := assembly.Maker{Keep: true}
+	switch {
+	case l.Type == "context.append_message":
+		return assembly.TextsOf(l.said(mk))
+	case l.Type == "context.apply_compaction":
+		return assembly.TextsOf([]assembly.Block{mk.Text(prompt.KindSummary, cmp.Or(l.Context, l.Summary))})
+	case l.Event.Type == "tool.result":
+		return assembly.TextsOf([]assembly.Block{l.Event.block(mk)})
+	}
+	return assembly.TextsOf(l.Event.blocks(mk))
+}

@@ -1,0 +1,88 @@
+package kimi
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces/agents/agenttest"
+)
+
+const head = `{"type":"metadata","protocol_version":"1.5","created_at":1780304400000}
+{"type":"profile.bind","environmentDisclosure":{"cwd":"/repo"},"time":1780304400100}
+`
+
+// call is a step of protocol 1.5: a request, its counts, what it said, a tool at work, and the end.
+func call(kind, usage, id, second string) string {
+	text := `{"type":"llm.request","kind":"` + kind + `","model":"claude-opus-5","time":17803044` + second + `000}
+{"type":"usage.record","model":"alias","usage":` + usage + `,"time":17803044` + second + `500}
+`
+	if kind == "compaction" {
+		return text
+	}
+	event := func(e string) string {
+		return `{"type":"context.append_loop_event","event":` + e + `,"time":17803044` + second + "600}\n"
+	}
+	return text + event(`{"type":"content.part","part":{"type":"think","think":"hm"}}`) + event(`{"type":"content.part","part":{"type":"text","text":"I look"}}`) +
+		event(`{"type":"tool.call","toolCallId":"`+id+`","name":"Read","args":{"path":"/a.go"}}`) +
+		event(`{"type":"tool.result","toolCallId":"`+id+`","result":{"output":"package a"}}`) +
+		event(`{"type":"step.end","uuid":"`+id+`","usage":`+usage+`}`)
+}
+
+func said(text, origin string) string {
+	return `{"type":"context.append_message","message":{"role":"user","content":[{"type":"text","text":"` + text + `"}],"origin":{"kind":"` + origin + `"}},"time":1780304400200}` + "\n"
+}
+
+// A step is a call, counted once though two lines have its counts; a compaction's call is the compaction's; messages of the
+// client are no prompts.
+func TestSession(t *testing.T) {
+	text := head + said("reminder", "injection") + said("fix it", "user") +
+		call("loop", `{"inputOther":3,"output":40,"inputCacheRead":0,"inputCacheCreation":9000}`, "t1", "01") +
+		`{"type":"full_compaction.begin","source":"auto","time":1780304402000}` + "\n" +
+		call("compaction", `{"inputOther":4,"output":700,"inputCacheRead":9000,"inputCacheCreation":90}`, "", "03") +
+		`{"type":"context.apply_compaction","summary":"S","contextSummary":"before: S","tokensBefore":9100,"time":1780304404000}` + "\n" +
+		call("loop", `{"inputOther":3,"output":50,"inputCacheRead":8000,"inputCacheCreation":1400}`, "t2", "05")
+	c := agenttest.Read(t, Describe(), map[string]string{"s1/agents/main/wire.jsonl": text})
+	if len(c.Sessions) != 1 || len(c.Problems) > 0 {
+		t.Fatalf("%d sessions, problems %v", len(c.Sessions), c.Problems)
+	}
+	s := c.Sessions[0]
+	th := &s.Threads[0]
+	if s.ID != "s1" || s.Project != "/repo" || s.Models[0] != "claude-opus-5" || len(th.Rounds) != 2 {
+		t.Fatalf("session %s in %s with %d calls of %v", s.ID, s.Project, len(th.Rounds), s.Models)
+	}
+	if u := s.Usage(); u != (prompt.Usage{Uncached: 6, Read: 8000, Write5m: 10400, Output: 90}) {
+		t.Errorf("usage %+v", u)
+	}
+	if len(s.Summaries) != 1 || s.Summaries[0].Usage != (prompt.Usage{Uncached: 4, Read: 9000, Write5m: 90, Output: 700}) {
+		t.Errorf("summaries %+v", s.Summaries)
+	}
+	if len(th.Events) != 1 || th.Events[0].Manual || th.Events[0].PreTokens != 9100 || th.Events[0].Round != 1 {
+		t.Errorf("events %+v", th.Events)
+	}
+	for what, v := range map[string][2][]string{
+		"input": {agenttest.Kinds(s, th.Rounds[0].Input), {"attachment", "prompt"}},
+		"reply": {agenttest.Kinds(s, th.Rounds[0].Reply), {"thinking", "text", "tool_use"}},
+	} {
+		if !slices.Equal(v[0], v[1]) {
+			t.Errorf("%s: %v, want %v", what, v[0], v[1])
+		}
+	}
+}
+
+// A step that was cut off has the counts of its own line; a line without a type is refused, others are passed over.
+func TestOddLines(t *testing.T) {
+	one := call("loop", `{"inputOther":3,"output":40,"inputCacheRead":0,"inputCacheCreation":9000}`, "t1", "01")
+	cut, _, _ := strings.Cut(one, `{"type":"context.append_loop_event","event":{"type":"tool.call"`)
+	text := head + said("fix it", "user") + cut + said("go on", "user") +
+		call("loop", `{"inputOther":3,"output":50,"inputCacheRead":9000,"inputCacheCreation":400}`, "t2", "05") + `{"type":"something.new"}` + "\n{}\n"
+	c := agenttest.Read(t, Describe(), map[string]string{"s1/agents/main/wire.jsonl": text})
+	if s := c.Sessions[0]; s.NumCalls() != 2 || s.Usage().Output != 90 || c.BadLines != 1 {
+		t.Errorf("%d calls, %+v, %d bad lines, problems %v", s.NumCalls(), s.Usage(), c.BadLines, s.Problems)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	agenttest.Fuzz(f, Describe(), head+said("fix it", "user")+call("loop", `{"inputOther":3,"output":40,"inputCacheRead":0,"inputCacheCreation":9000}`, "t1", "01"))
+}

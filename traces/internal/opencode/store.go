@@ -1,0 +1,197 @@
+package opencode
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/internal/assembly"
+	"github.com/compactsim/compactsim/traces/internal/sqlite"
+)
+
+// A store is the database of the client (opencode.db, kilo.db): tables of sessions, of messages and of parts, whose data
+// are the JSON of an export. Its sessions are read as the exports that the client would write of them.
+
+// between ends an export where several follow each other: no JSON holds it as it is (RFC 7464).
+const between = "\x1e"
+
+// scanStore reads the sessions of a store. One that cannot be read to its end is a problem; what precedes that is kept.
+func (x *export) scanStore(ctx context.Context, opts traces.Options, in traces.Input) error {
+	err := eachStored(ctx, in, func(text []byte) error {
+		if err := opts.Room(x.Name); err != nil {
+			return err
+		}
+		one := &export{
+			File: x.File, thread: assembly.Main(), tasks: map[string]prompt.Digest{}, calls: map[string]bool{}, ear: opts.Listener,
+		}
+		x.Lines += bytes.Count(text, []byte("\n")) + 1
+		x.Bytes += int64(len(text))
+		x.within = append(x.within, one)
+		return one.read(text)
+	})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err == nil && x.within == nil:
+		return x.Refuse(0, errors.New("the database has no sessions"))
+	case err != nil && !errors.As(err, new(traces.Problem)):
+		return x.Unreadable(err)
+	}
+	return err
+}
+
+// source opens a file as the text that its blocks are read from again: of a store, all its exports.
+func source(ctx context.Context, in traces.Input) (io.ReadCloser, error) {
+	if head, err := in.Head(len(sqlite.Magic)); err != nil || string(head) != sqlite.Magic {
+		return in.Open()
+	}
+	var all bytes.Buffer
+	err := eachStored(ctx, in, func(text []byte) error {
+		all.Write(text)
+		all.WriteString(between)
+		return nil
+	})
+	return io.NopCloser(&all), err
+}
+
+// eachStored hands the export of each session of a store that has messages to do, which keeps none of it.
+func eachStored(ctx context.Context, in traces.Input, do func(text []byte) error) error {
+	path := in.Path()
+	if path == "" {
+		return errors.New("a database is read from a file alone; name its path")
+	}
+	store, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	list, err := infos(ctx, store)
+	if err != nil {
+		return sqlite.Explain(err)
+	}
+	var text bytes.Buffer
+	for i := range list {
+		text.Reset()
+		n, err := list[i].write(ctx, store, &text)
+		if err != nil {
+			return fmt.Errorf("session %s: %w", list[i].ID, sqlite.Explain(err))
+		}
+		if n == 0 {
+			continue
+		}
+		if err := do(text.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// infos returns what describes the sessions of a store.
+func infos(ctx context.Context, store *sqlite.Store) (list []info, err error) {
+	rows, err := store.QueryContext(ctx, "select id, coalesce(parent_id, ''), directory, version, time_created from session order by time_created, id")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s info
+		if err := rows.Scan(&s.ID, &s.Parent, &s.Directory, &s.Version, &s.Time.Created); err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, rows.Err()
+}
+
+// write writes a session as an export, a message a line, and returns the number of its messages.
+func (s *info) write(ctx context.Context, store *sqlite.Store, w *bytes.Buffer) (n int, err error) {
+	fmt.Fprintf(w, `{"info":{"id":%s,"parentID":%s,"directory":%s,"version":%s,"time":{"created":%d}},"messages":[`,
+		quoted(s.ID), quoted(s.Parent), quoted(s.Directory), quoted(s.Version), s.Time.Created)
+	parts, err := s.parts(ctx, store)
+	if err != nil {
+		return 0, err
+	}
+	rows, err := store.QueryContext(ctx, "select id, data from message where session_id = ? order by time_created, id", s.ID)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	for ; rows.Next(); n++ {
+		var id string
+		var data sql.RawBytes
+		if err := rows.Scan(&id, &data); err != nil {
+			return n, err
+		}
+		if n > 0 {
+			w.WriteByte(',')
+		}
+		w.WriteString("\n{\"info\":")
+		named(w, id, data)
+		w.WriteString(",\"parts\":[")
+		w.Write(parts[id])
+		w.WriteString("]}")
+	}
+	w.WriteString("]}")
+	return n, rows.Err()
+}
+
+// parts returns the parts of a session's messages, as the members of a list, by message.
+func (s *info) parts(ctx context.Context, store *sqlite.Store) (map[string][]byte, error) {
+	rows, err := store.QueryContext(ctx, "select message_id, id, data from part where session_id = ? order by message_id, id", s.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	parts := map[string][]byte{}
+	for rows.Next() {
+		var message, id string
+		var data sql.RawBytes
+		if err := rows.Scan(&message, &id, &data); err != nil {
+			return nil, err
+		}
+		w := bytes.NewBuffer(parts[message])
+		if w.Len() > 0 {
+			w.WriteByte(',')
+		}
+		named(w, id, data)
+		parts[message] = w.Bytes()
+	}
+	return parts, rows.Err()
+}
+
+// named writes the object that a row has as its data, with the row's id in it. Data that are no object are written as they
+// are, and refused by who reads them.
+func named(w *bytes.Buffer, id string, data []byte) {
+	data = bytes.TrimSpace(data)
+	if len(data) < 2 || data[0] != '{' {
+		w.WriteString("null")
+		return
+	}
+	w.WriteString(`{"id":` + quoted(id))
+	if rest := bytes.TrimSpace(data[1:]); rest[0] != '}' {
+		w.WriteByte(',')
+	}
+	for _, b := range data[1:] { // a message is one line
+		if b == '\n' || b == '\r' {
+			b = ' '
+		}
+		w.WriteByte(b)
+	}
+}
+
+// quoted returns a text as JSON.
+func quoted(text string) string {
+	b, err := jsontext.AppendQuote(nil, text)
+	if err != nil { // it is not UTF-8
+		return strconv.QuoteToASCII("")
+	}
+	return string(b)
+}

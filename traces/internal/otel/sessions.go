@@ -1,0 +1,217 @@
+package otel
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/internal/assembly"
+)
+
+// span is what is kept of a span.
+type span struct {
+	key, up             prompt.Digest // up is zero for none
+	trace, conversation string        // that it names itself
+	name                string        // of a tool: the id of its call
+	scope               string        // the library that reports it, as far as it says
+	answered            bool          // it has the id of the response
+	file                *file
+	line                int
+	start, end          int64            // unix ns
+	tool                []assembly.Block // of a tool: its call and its result
+	call                *assembly.Request
+
+	lane  [2]string // its conversation, and there the tool whose sub-agent it is of
+	below *span     // the tool that it is below, nil for none
+	over  []*span   // calls that hold it, from the inside out
+}
+
+// sessions makes a session of each conversation. A trace is a turn.
+func sessions(opts *traces.Options, files []*file) []*assembly.Session {
+	list, of := collect(files)
+	climb(list, of)
+	innermost(list)
+	pair(list)
+	slices.SortStableFunc(list, func(a, b *span) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
+	})
+	var all []*assembly.Request
+	lanes := map[[2]string][]*assembly.Request{}
+	for _, sp := range once(list, of) {
+		r := sp.call
+		if r.Session, r.Lane, r.Turn = sp.lane[0], sp.lane[1], sp.trace; sp.below != nil {
+			r.Starter = sp.below.tool[0].ID
+		}
+		lanes[sp.lane] = append(lanes[sp.lane], r)
+		all = append(all, r)
+	}
+	for _, sp := range list {
+		if sp.tool != nil {
+			use(lanes[sp.lane], sp)
+		}
+	}
+	return assembly.Sessions(opts, Agent, all)
+}
+
+// collect returns the spans of all files. One that arrives twice counts once.
+func collect(files []*file) (list []*span, of map[prompt.Digest]*span) {
+	of = map[prompt.Digest]*span{}
+	for _, f := range files {
+		if len(f.spans) > 0 && !slices.ContainsFunc(f.spans, func(sp *span) bool { return sp.call != nil }) {
+			f.Problems.Add(f.Name, 0, "none of its %d spans is a call of a model with token counts", len(f.spans))
+		}
+		twice := 0
+		for _, sp := range f.spans {
+			o := of[sp.key]
+			if o == nil {
+				of[sp.key] = sp
+				list = append(list, sp)
+			} else if twice++; sp.richer(o) {
+				*o = *sp
+			}
+		}
+		if f.spans = nil; twice > 0 {
+			f.Problems.Add(f.Name, 0, "%d spans arrive a second time; each is counted once", twice)
+		}
+	}
+	return list, of
+}
+
+// richer reports whether a span says more than another one of its id.
+func (sp *span) richer(o *span) bool {
+	if sp.call != nil && o.call != nil {
+		return sp.call.Usage.OK && !o.call.Usage.OK
+	}
+	return sp.call != nil || o.call == nil && sp.end > o.end
+}
+
+// maxOver is how many spans of one call are told apart.
+const maxOver = 64
+
+// climb finds what is above each span, as far as that is known. What the tools of a call do are other calls. A span is of
+// the conversation that it names, that the first one above it names, or its trace.
+func climb(list []*span, of map[prompt.Digest]*span) {
+	named := map[string]string{}
+	for _, sp := range list {
+		named[sp.trace] = cmp.Or(named[sp.trace], sp.conversation)
+	}
+	for _, sp := range list {
+		in, n := sp.conversation, 0
+		for up := of[sp.up]; up != nil && up != sp && n < len(list); up = of[up.up] {
+			n++
+			in = cmp.Or(in, up.conversation)
+			switch {
+			case sp.below != nil:
+			case up.tool != nil:
+				sp.below, sp.lane[1] = up, up.name
+			case up.call != nil && len(sp.over) < maxOver:
+				sp.over = append(sp.over, up)
+			}
+		}
+		sp.lane[0] = cmp.Or(in, named[sp.trace], sp.trace, sp.file.Stem())
+	}
+}
+
+// innermost drops calls that hold another one, as several libraries make spans of one call. Of a call whose counts only an
+// outer span has, that one stays.
+func innermost(list []*span) {
+	outer := map[*span]bool{}
+	for _, counted := range [...]bool{true, false} {
+		for _, sp := range list {
+			if sp.call == nil || sp.call.Usage.OK != counted {
+				continue
+			}
+			for _, up := range sp.over {
+				if up.call.Usage.OK && !counted {
+					outer[sp] = outer[sp] || !outer[up]
+					break
+				}
+				outer[up] = true
+			}
+		}
+	}
+	for sp, is := range outer {
+		if is {
+			sp.call = nil
+		}
+	}
+}
+
+// pair makes one call of two spans beside each other that a library reports of a streamed one: that of the request, which has
+// no counts, and an instant with them once the response has ended.
+func pair(list []*span) {
+	slices.SortStableFunc(list, func(a, b *span) int { return cmp.Compare(a.start, b.start) })
+	asked := map[prompt.Digest][]*span{} // by the span above
+	for _, sp := range list {
+		switch r := sp.call; {
+		case r == nil || sp.scope == "":
+		case !r.Usage.OK && !sp.answered:
+			asked[sp.up] = append(asked[sp.up], sp)
+		case r.Usage.OK && sp.start == sp.end:
+			i := slices.IndexFunc(asked[sp.up], func(o *span) bool {
+				return o.trace == sp.trace && o.scope == sp.scope && o.call.Model == r.Model && o.call.Head == r.Head &&
+					slices.EqualFunc(o.call.Messages, r.Messages, func(a, b *assembly.Message) bool { return a.Digest == b.Digest })
+			})
+			if i >= 0 {
+				o := asked[sp.up][i]
+				asked[sp.up] = slices.Delete(asked[sp.up], i, i+1)
+				r.Start, r.First, sp.start, o.call = o.start, o.end, o.start, nil
+			}
+		}
+	}
+}
+
+// once returns the calls, without those inside another one that report the same.
+func once(list []*span, of map[prompt.Digest]*span) (kept []*span) {
+	traced := map[string][]*span{}
+	for _, sp := range list {
+		if sp.call == nil {
+			continue
+		}
+		before := traced[sp.trace]
+		recent := before[max(0, len(before)-8):]
+		if i := slices.IndexFunc(recent, func(o *span) bool { return sp.repeats(o, of) }); i >= 0 {
+			sp.file.Problems.Add(sp.file.Name, sp.line, "the call of this span is that of another; it is counted once")
+			if recent[i].call.Adopt(sp.call); sp.answered && !recent[i].answered {
+				recent[i].call.ID = sp.call.ID
+			}
+			continue
+		}
+		kept, traced[sp.trace] = append(kept, sp), append(before, sp)
+	}
+	return kept
+}
+
+// repeats reports whether a span reports the call of an earlier one that encloses it, with the same counts: where the
+// span above one of them is not known, or where two libraries report beside each other. Of these only one knows the
+// id of the response, or each says who it is.
+func (sp *span) repeats(o *span, of map[prompt.Digest]*span) bool {
+	if sp.end > o.end || sp.start == sp.end || !sp.call.Usage.Same(&o.call.Usage) {
+		return false
+	}
+	if of[o.up] == nil || of[sp.up] == nil {
+		return sp.call.Usage == o.call.Usage || sp.scope != o.scope
+	}
+	return sp.up == o.up && (sp.scope != o.scope || sp.answered != o.answered)
+}
+
+// use gives a tool to the call that asked for it, the last one that began before it. The response had ended by then, even if
+// the span had not. Where no messages are shown, the tool is part of the response, and its result of the next request.
+func use(calls []*assembly.Request, t *span) {
+	i, _ := slices.BinarySearchFunc(calls, t.start, func(r *assembly.Request, at int64) int {
+		return cmp.Or(cmp.Compare(r.Start, at), -1)
+	})
+	if i == 0 || t.start == 0 {
+		return
+	}
+	r := calls[i-1]
+	r.End, r.First = min(r.End, t.start), min(r.First, t.start)
+	if r.Messages != nil || i < len(calls) && calls[i].Messages != nil {
+		return
+	}
+	r.Reply = append(r.Reply, t.tool[0])
+	if i < len(calls) {
+		calls[i].Results = append(calls[i].Results, t.tool[1])
+	}
+}

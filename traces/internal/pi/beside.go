@@ -1,0 +1,73 @@
+package pi
+
+import (
+	"cmp"
+
+	"github.com/compactsim/compactsim/traces/internal/assembly"
+)
+
+// summarized adds to a compaction the counts of its calls: two where it cuts a turn and messages precede that turn.
+func (f *file) summarized(l *line, s *assembly.Step) {
+	if l.Usage == nil {
+		return
+	}
+	s.Usage, s.Model, s.Calls = l.Usage.usage(), assembly.ModelName(f.model), 1
+	kept, ok := f.index[l.Kept]
+	if !ok || f.said[kept] == saidByPerson {
+		return
+	}
+	turn := f.Parent(kept)
+	for turn >= 0 && f.said[turn] != saidByPerson {
+		turn = f.Parent(turn)
+	}
+	for turn >= 0 {
+		if turn = f.Parent(turn); turn >= 0 && f.said[turn] != saidNothing {
+			s.Calls = 2
+			return
+		}
+	}
+}
+
+// says returns what a line adds to the conversation.
+func (l *line) says() said {
+	switch {
+	case l.Type == "message" && (l.Message.Role == "user" || l.Message.Role == "bashExecution"):
+		return saidByPerson
+	case l.Type == "message" && l.Message.Role != "system", l.Type == "custom_message", l.Type == "branch_summary":
+		return saidOther
+	}
+	return saidNothing
+}
+
+// beside adds a call that is no part of the conversation: one that keeps the cache warm, or that sums up a branch which was
+// left.
+func (f *file) beside(l *line, at int64, line int32) {
+	u := l.Usage.usage()
+	if !u.OK {
+		f.Lacks(1, int(line), "a call beside the conversation has no usable token counts; it is not in the bill")
+		return
+	}
+	p := assembly.NewPart(f.File)
+	p.ID, p.Up = cmp.Or(l.Beside, l.Type)+"@"+l.ID, f.Part.ID
+	p.Add(-1, []assembly.Step{
+		{Kind: assembly.StepInput, At: at, Line: line},
+		{Kind: assembly.StepReply, At: at, Line: line, ID: l.ID},
+		{Kind: assembly.StepCount, At: at, Line: line, Model: assembly.ModelName(cmp.Or(l.Model, f.model)), Usage: u, Final: true},
+	})
+	f.Below = append(f.Below, p)
+}
+
+// edit takes an answer out of what is sent from then on. It stays in the bill.
+func (f *file) edit(l *line) {
+	i, ok := f.index[l.Target]
+	if !ok || l.Instead.Kind() != 'n' {
+		return
+	}
+	steps := f.Steps(i)
+	for k := range steps {
+		if steps[k].Kind == assembly.StepReply {
+			steps[k].Blocks = nil
+		}
+	}
+	f.Set(i, steps)
+}

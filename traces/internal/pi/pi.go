@@ -1,0 +1,397 @@
+// Package pi reads the sessions of pi and of Oh-My-Pi, whose format is pi's
+// with additions: JSON lines, the session first. Since version 3 entries form a
+// tree by parent; whatever does not lead to the last entry is a branch that was
+// left. Earlier versions are one list.
+//
+// Two things are assumed. Tools and system prompt count as all of the first call
+// that no other line shows. Writes to the cache live for five minutes where the
+// log does not split them.
+package pi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/internal/assembly"
+)
+
+// Agent is the name of the recorded agent in Session.Agent.
+const Agent = traces.AgentPi
+
+// Describe returns what the rest of the program needs to know about pi. It marks
+// the last message for models of Anthropic, compacts 16,384 tokens ahead of the
+// window's end, and asks for a summary in a request of its own, as its source
+// has it.
+func Describe() *traces.Agent {
+	return &traces.Agent{
+		Name: Agent, Title: "pi", Read: ReadInputs, Texts: texts, Markers: 1,
+		Member: func(typ, name string) bool {
+			return typ == "session" && (name == "cwd" || name == "modelId" || name == "thinkingLevel")
+		},
+		Places: func(h *traces.Home) {
+			h.Add(traces.Place{Agent: Agent}, h.From("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions")
+			h.Add(traces.Place{Agent: Agent}, h.Under(".omp", "agent", "sessions"))
+		},
+		Cache:         assembly.CacheByModel,
+		CompactsAt:    func(_ string, window, _ int64) int64 { return window - 16_384 },
+		Settings:      settings(),
+		SummaryShares: func(string) bool { return false },
+		Keeps:         traces.KeepsNewest,
+		SummaryClip:   2000, // compaction/utils.ts:89 @83378aa
+	}
+}
+
+// ReadInputs reads sessions that were found already; see assembly.Reader.
+func ReadInputs(ctx context.Context, opts traces.Options, inputs *traces.Inputs, what string) (*traces.Corpus, error) {
+	r := assembly.Reader[*file]{Name: Agent, Scan: scan, Sessions: sessions}
+	return r.Read(ctx, opts, inputs, what)
+}
+
+// file is one file.
+type file struct {
+	*assembly.Part
+	index map[string]int32 // of entries of the tree, by id
+	said  []said           // by entry of the tree
+	model string           // of the last call
+}
+
+// said is what an entry of the tree says, for the compactions that keep some of them.
+type said uint8
+
+// What an entry says.
+const (
+	saidNothing said = iota
+	saidByPerson
+	saidOther
+)
+
+// line is one line.
+type line struct {
+	Type      string         `json:"type"`
+	ID        string         `json:"id"`
+	Parent    string         `json:"parentId"`
+	Timestamp string         `json:"timestamp"`
+	Cwd       string         `json:"cwd"`
+	Message   message        `json:"message"`
+	Content   jsontext.Value `json:"content"` // of a custom message
+	Summary   string         `json:"summary"`
+	Tokens    int64          `json:"tokensBefore"`
+	Kept      string         `json:"firstKeptEntryId"`
+	Usage     *counts        `json:"usage"` // of a summary, or of a call beside the conversation
+	Beside    string         `json:"kind"`  // what such a call is for
+	Model     string         `json:"model"`
+	Target    string         `json:"targetId"`
+	Instead   jsontext.Value `json:"replacement"` // of the content of the target; null for nothing
+}
+
+// counts are the token counts of a call, or of all calls of a compaction.
+type counts struct {
+	Input     assembly.Count `json:"input"`
+	Output    assembly.Count `json:"output"`
+	Read      assembly.Count `json:"cacheRead"`
+	Write     assembly.Count `json:"cacheWrite"`
+	Write1h   *int64         `json:"cacheWrite1h"` // part of Write
+	Sum       assembly.Count `json:"totalTokens"`
+	Reasoning *int64         `json:"reasoningTokens"`
+	Cost      struct {
+		Total float64 `json:"total"`
+	} `json:"cost"`
+}
+
+// message is what a person, the model or a tool said.
+type message struct {
+	Role       string         `json:"role"`
+	Content    jsontext.Value `json:"content"`
+	Model      string         `json:"model"`
+	Timestamp  int64          `json:"timestamp"` // unix ms; for a message of the model, of the request
+	ResponseID string         `json:"responseId"`
+	StopReason string         `json:"stopReason"`
+	First      float64        `json:"ttft"` // ms
+	ToolCall   string         `json:"toolCallId"`
+	Failed     bool           `json:"isError"`
+	Command    string         `json:"command"` // of a bashExecution
+	Output     string         `json:"output"`
+	Usage      *counts        `json:"usage"`
+}
+
+// content is a content block.
+type content struct {
+	Type      string         `json:"type"`
+	Text      string         `json:"text"`
+	Thinking  string         `json:"thinking"`
+	Signature string         `json:"thinkingSignature"`
+	ID        string         `json:"id"`
+	Name      string         `json:"name"`
+	Arguments jsontext.Value `json:"arguments"`
+	Data      string         `json:"data"`
+}
+
+var (
+	errNoType = errors.New("not a line of a session: it has no type")
+	errNoRole = errors.New("it has no role")
+)
+
+// scan reads one file.
+func scan(ctx context.Context, opts traces.Options, in traces.Input) (*file, error) {
+	f := &file{Part: assembly.NewPart(assembly.NewFile(in.Name, opts)), index: map[string]int32{}}
+	return f, f.Read(ctx, opts, in, f.parse)
+}
+
+// parse reads one line.
+func (f *file) parse(ln assembly.Line) error {
+	var l line
+	if err := assembly.Decode(ln.Text, &l); err != nil {
+		return err
+	}
+	if l.Type == "" {
+		return errNoType
+	}
+	at := f.At(f.Stamp(ln.Number, []byte(l.Timestamp)))
+	if l.Type == "session" {
+		if f.Part.ID == "" {
+			f.Part.ID, f.Project = l.ID, l.Cwd
+		}
+		return nil
+	}
+	steps, err := l.steps(f.Maker, at)
+	if err != nil {
+		return fmt.Errorf("%s: %w", l.Type, err)
+	}
+	if steps == nil && !known(l.Type) {
+		f.Unknown[l.Type]++
+		if l.Message.Usage != nil {
+			return fmt.Errorf("line of type %.40q has the token counts of a call", l.Type)
+		}
+	}
+	for i := range steps {
+		steps[i].Line = int32(ln.Number)
+	}
+	for _, u := range [...]*counts{l.Message.Usage, l.Usage} {
+		if u != nil {
+			f.USD += f.Cost(ln.Number, u.Cost.Total)
+		}
+	}
+	f.model = cmp.Or(l.Message.Model, f.model)
+	switch l.Type {
+	case "compaction":
+		f.summarized(&l, &steps[0])
+	case "branch_summary", "usage":
+		if l.Usage != nil {
+			f.beside(&l, at, int32(ln.Number))
+		}
+	case "context_edit":
+		f.edit(&l)
+	}
+	if l.ID == "" && steps == nil {
+		return nil
+	}
+	if _, twice := f.index[l.ID]; twice && l.ID != "" {
+		return fmt.Errorf("entry %.40q is here a second time", l.ID)
+	}
+	parent := f.Len() - 1
+	if i, ok := f.index[l.Parent]; ok {
+		parent = i
+	} else if l.ID != "" && l.Parent == "" {
+		parent = -1
+	} else if l.Parent != "" {
+		f.Problems.Add(f.Name, ln.Number, "parent %s is not in the file; the line before is taken for it", l.Parent)
+	}
+	i := f.Add(parent, steps)
+	f.said = append(f.said, l.says())
+	if l.ID != "" {
+		f.index[l.ID] = i
+	}
+	return nil
+}
+
+// known reports whether lines of a type are known not to reach the model.
+func known(typ string) bool {
+	switch typ {
+	case "message", "model_change", "thinking_level_change", "custom", "label", "title", "session_init", "session_info",
+		"ttsr_injection", "mode_change", "custom_message", "branch_summary", "compaction", "context_edit", "usage":
+		return true
+	}
+	return false
+}
+
+// texts reads the texts of a line again.
+func texts(text []byte) (list []traces.Text) {
+	var l line
+	if assembly.Decode(text, &l) != nil {
+		return nil
+	}
+	steps, _ := l.steps(assembly.Maker{Keep: true}, 0) // what cannot be read has no blocks
+	for i := range steps {
+		list = append(list, assembly.TextsOf(steps[i].Blocks)...)
+	}
+	return list
+}
+
+// steps returns the steps of a line.
+func (l *line) steps(mk assembly.Maker, at int64) ([]assembly.Step, error) {
+	switch l.Type {
+	case "message":
+		return l.message(mk, at)
+	case "compaction":
+		return []assembly.Step{{
+			Kind: assembly.StepCompact, At: at, Tokens: int32(min(max(0, l.Tokens), assembly.MaxTokens)),
+			Blocks: []assembly.Block{mk.Text(prompt.KindSummary, l.Summary)},
+		}}, nil
+	case "branch_summary":
+		b := mk.Added(l.Summary)
+		return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: []assembly.Block{b}}}, nil
+	case "custom_message":
+		blocks, err := blocksOf(mk, l.Content, prompt.KindAttachment)
+		for i := range blocks {
+			blocks[i] = meta(blocks[i])
+		}
+		return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: blocks}}, err
+	}
+	return nil, nil
+}
+
+func meta(b assembly.Block) assembly.Block {
+	b.Flags |= prompt.FlagMeta
+	return b
+}
+
+// message returns the steps of a message.
+func (l *line) message(mk assembly.Maker, at int64) ([]assembly.Step, error) {
+	m := &l.Message
+	switch m.Role {
+	case "":
+		return nil, errNoRole
+	case "assistant":
+		return l.answer(mk, at)
+	case "toolResult":
+		texts, image, err := textsOf(m.Content, mk.Unknown)
+		b := mk.Result(assembly.CallID(m.ToolCall), texts, m.Failed, image)
+		return []assembly.Step{{Kind: assembly.StepResult, At: at, Blocks: []assembly.Block{b}}}, err
+	case "bashExecution":
+		b := mk.Added(m.Command + "\n" + m.Output)
+		return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: []assembly.Block{b}}}, nil
+	}
+	if m.Role == "system" {
+		return nil, nil // the system prompt in sections, since 1.x
+	}
+	if m.Usage != nil {
+		return nil, fmt.Errorf("role %.40q is not that of the model, and the message has its token counts", m.Role)
+	}
+	blocks, err := blocksOf(mk, m.Content, prompt.KindPrompt)
+	return []assembly.Step{{Kind: assembly.StepInput, At: at, Blocks: blocks}}, err
+}
+
+// answer returns the steps of the model's message, written when it ended. One
+// that failed before any token was counted is no call and is not sent again.
+func (l *line) answer(mk assembly.Maker, at int64) ([]assembly.Step, error) {
+	m := &l.Message
+	u := m.Usage.usage()
+	if !u.OK && !u.Bad && (m.StopReason == "error" || m.StopReason == "aborted") {
+		return nil, nil
+	}
+	blocks, err := blocksOf(mk, m.Content, prompt.KindText)
+	begun := assembly.Millis(m.Timestamp)
+	if begun == 0 && m.Timestamp != 0 || begun > at {
+		begun = at
+	}
+	first := int64(0)
+	if begun != 0 && m.First > 0 && m.First < float64(at-begun)/1e6 {
+		first = begun + int64(m.First*1e6)
+	}
+	id := m.ResponseID
+	if id == "" {
+		id = l.ID + "@" + strconv.FormatInt(m.Timestamp, 10)
+	}
+	return []assembly.Step{
+		{Kind: assembly.StepInput, At: begun},
+		{Kind: assembly.StepReply, At: at, First: first, ID: id, Blocks: blocks},
+		{Kind: assembly.StepCount, At: at, Model: assembly.ModelName(m.Model), Usage: u, Final: u.OK},
+	}, err
+}
+
+// usage returns the counts of a call. Input excludes what was read and written;
+// output includes thinking.
+func (c *counts) usage() assembly.Usage {
+	if c == nil {
+		return assembly.Usage{}
+	}
+	reasoning := int64(-1)
+	if r := c.Reasoning; r != nil && *r >= 0 {
+		reasoning = *r
+	}
+	u := assembly.Counts(c.Input, c.Read, c.Write, c.Output, c.Sum, reasoning)
+	if n := c.Write1h; n != nil && u.OK {
+		long := min(max(0, *n), u.Write5m)
+		u.Write5m, u.Write1h, u.Assumed = u.Write5m-long, long, false
+	}
+	return u
+}
+
+// blocksOf returns the blocks of content, a string or a list; kind is that of
+// its texts.
+func blocksOf(mk assembly.Maker, v jsontext.Value, kind prompt.Kind) ([]assembly.Block, error) {
+	if v.Kind() == '"' {
+		var text string
+		err := assembly.Decode(v, &text)
+		return []assembly.Block{mk.Text(kind, text)}, err
+	}
+	var parts []content
+	if v.Kind() != '[' {
+		return nil, nil
+	}
+	if err := assembly.Decode(v, &parts); err != nil {
+		return nil, err
+	}
+	var list []assembly.Block
+	for _, p := range parts {
+		switch p.Type {
+		case "text":
+			list = append(list, mk.Text(kind, p.Text))
+		case "thinking":
+			b := mk.Text(prompt.KindThinking, p.Thinking)
+			if p.Thinking == "" {
+				b.Digest = b.Digest.Extend(prompt.DigestString(p.Signature))
+				b.Bytes = int32(len(p.Signature) / 4 * 3)
+				if mk.Keep {
+					b.Text.Withheld = true
+				}
+			}
+			list = append(list, b)
+		case "toolCall":
+			list = append(list, mk.Use(assembly.CallID(p.ID), p.Name, p.Arguments))
+		case "image":
+			list = append(list, mk.Text(prompt.KindImage, p.Data))
+		default:
+			mk.Skip(p.Type)
+		}
+	}
+	return list, nil
+}
+
+// textsOf returns the joined texts of content and whether it has an image. It
+// counts unknown types of content.
+func textsOf(v jsontext.Value, unknown map[string]int) (text string, image bool, err error) {
+	blocks, err := blocksOf(assembly.Maker{Keep: true, Unknown: unknown}, v, prompt.KindText)
+	var b strings.Builder
+	for i := range blocks {
+		if blocks[i].Kind == prompt.KindImage {
+			image = true
+			continue
+		}
+		b.WriteString(blocks[i].Text.Text)
+	}
+	return b.String(), image, err
+}
+
+// sessions makes one session of every file.
+func sessions(opts *traces.Options, files []*file) []*assembly.Session {
+	return assembly.Families(Agent, opts, files)
+}

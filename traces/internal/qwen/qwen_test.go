@@ -1,0 +1,94 @@
+package qwen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents/agenttest"
+)
+
+// script writes a session, one second a line.
+type script struct{ lines []string }
+
+func (s *script) add(typ, more string) *script {
+	n := len(s.lines)
+	s.lines = append(s.lines, fmt.Sprintf(`{"uuid":"u%d","parentUuid":"u%d","sessionId":"q1","timestamp":"2026-06-01T10:00:%02d.000Z","type":%q,"cwd":"/repo","version":"0.24.4",%s}`, n, n-1, n, typ, more))
+	return s
+}
+
+func (s *script) user(text, by string) *script {
+	return s.add("user", fmt.Sprintf(`"provenance":%q,"message":{"role":"user","parts":[{"text":%q}]}`, by, text))
+}
+
+// told writes telemetry of a response.
+func (s *script) told(input, cached, output int) *script {
+	return s.add("system", fmt.Sprintf(`"subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response","model":"qwen3-coder-plus","input_token_count":%d,"cached_content_token_count":%d,"output_token_count":%d}}`,
+		input, cached, output))
+}
+
+func (s *script) answer(parts string, input, cached, output int) *script {
+	s.told(input, cached, output)
+	return s.add("assistant", fmt.Sprintf(`"model":"qwen3-coder-plus","message":{"role":"model","parts":[%s]},"contextWindowSize":200000,`+
+		`"usageMetadata":{"promptTokenCount":%d,"cachedContentTokenCount":%d,"candidatesTokenCount":%d}`, parts, input, cached, output))
+}
+
+func (s *script) text() string { return strings.Join(s.lines, "\n") + "\n" }
+
+// session has a call with a tool, a compaction of two calls, a call, and one beside the conversation.
+func session() *script {
+	s := new(script).user("context", "system").user("fix it", "real_user")
+	s.answer(`{"text":"hm","thought":true},{"text":"I look"},{"functionCall":{"id":"t1","name":"read_file","args":{"path":"/a.go"}}}`, 9000, 0, 40)
+	s.add("tool_result", `"message":{"role":"user","parts":[{"functionResponse":{"id":"t1","response":{"output":"package a"}}}]}`)
+	s.told(9100, 9000, 20).told(3000, 0, 200)
+	s.add("system", `"subtype":"chat_compression","systemPayload":{"info":{"originalTokenCount":9100,"triggerReason":"token_limit"},"compressedHistory":[{"role":"user","parts":[{"text":"SUMMARY"}]}]}`)
+	return s.answer(`{"text":"done"}`, 9900, 8000, 30).told(700, 0, 5)
+}
+
+// Messages of the model are calls, once though telemetry has them too; responses ahead of a compaction are its calls, and others
+// are calls beside the conversation.
+func TestSession(t *testing.T) {
+	c := agenttest.Read(t, Describe(), map[string]string{"q1.jsonl": session().text()})
+	if len(c.Sessions) != 1 || len(c.Problems) > 0 {
+		t.Fatalf("%d sessions, problems %v", len(c.Sessions), c.Problems)
+	}
+	s := c.Sessions[0]
+	th := &s.Threads[0]
+	if s.ID != "q1" || s.Project != "/repo" || s.Window != 200_000 || len(th.Rounds) != 2 || s.NumCalls() != 3 || s.Threads[1].Kind != traces.ThreadAgent {
+		t.Fatalf("session %s in %s with %d threads, %d calls", s.ID, s.Project, len(s.Threads), s.NumCalls())
+	}
+	if u := s.Usage(); u != (prompt.Usage{Uncached: 9000 + 1900 + 700, Read: 8000, Output: 75}) {
+		t.Errorf("usage %+v", u)
+	}
+	if len(s.Summaries) != 1 || s.Summaries[0].Calls != 2 || s.Summaries[0].Usage != (prompt.Usage{Uncached: 3100, Read: 9000, Output: 220}) {
+		t.Errorf("summaries %+v", s.Summaries)
+	}
+	for what, v := range map[string][2][]string{
+		"input": {agenttest.Kinds(s, th.Rounds[0].Input), {"attachment", "prompt"}},
+		"reply": {agenttest.Kinds(s, th.Rounds[0].Reply), {"thinking", "text", "tool_use"}},
+	} {
+		if !slices.Equal(v[0], v[1]) {
+			t.Errorf("%s: %v, want %v", what, v[0], v[1])
+		}
+	}
+}
+
+// What was thought counts once, whether the candidates have it or not.
+func TestThoughts(t *testing.T) {
+	for text, want := range map[string]int64{
+		`"candidatesTokenCount":60,"thoughtsTokenCount":20,"totalTokenCount":1060`: 60,
+		`"candidatesTokenCount":60,"thoughtsTokenCount":20,"totalTokenCount":1080`: 80,
+		`"candidatesTokenCount":10,"thoughtsTokenCount":20`:                        30,
+	} {
+		s := new(script).user("go", "real_user").add("assistant", `"model":"m","message":{"role":"model","parts":[{"text":"a"}]},"usageMetadata":{"promptTokenCount":1000,`+text+`}`)
+		c := agenttest.Read(t, Describe(), map[string]string{"q1.jsonl": s.text()})
+		if got := c.Sessions[0].Usage().Output; got != want {
+			t.Errorf("%s: %d tokens of output, want %d", text, got, want)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) { agenttest.Fuzz(f, Describe(), session().text()) }

@@ -1,0 +1,170 @@
+package reqlog
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents/agenttest"
+)
+
+// chat is a program that talks to OpenAI's interface and logs its calls. Every message has 100 tokens.
+type chat struct {
+	lines []string
+	at    int
+}
+
+type message map[string]string
+
+func turn(role string, n int) message {
+	return message{"role": role, "content": fmt.Sprint(role, " ", n, strings.Repeat(" word", 80))}
+}
+
+// talk returns the messages of a conversation up to a prompt: prompt 0, answer 0, …, prompt n.
+func talk(n int) (list []message) {
+	for i := range n {
+		list = append(list, turn("user", i), turn("assistant", i))
+	}
+	return append(list, turn("user", n))
+}
+
+// call logs a call with a system prompt.
+func (c *chat) call(system string, messages []message, answer string) {
+	all := append([]message{{"role": "system", "content": system + strings.Repeat(" be brief", 400)}}, messages...)
+	body, _ := json.Marshal(map[string]any{"model": "gpt-5.1", "messages": all})
+	reply, _ := json.Marshal(map[string]any{
+		"id": fmt.Sprint("r", c.at), "object": "chat.completion", "model": "gpt-5.1",
+		"choices": []any{map[string]any{"index": 0, "finish_reason": "stop", "message": message{"role": "assistant", "content": answer}}},
+		"usage":   map[string]any{"prompt_tokens": 1200 + 100*len(messages), "completion_tokens": 90 + c.at, "prompt_tokens_details": map[string]int{"cached_tokens": 1024}},
+	})
+	c.lines = append(c.lines, fmt.Sprintf(`{"start":%d,"end":%d,"request":%s,"response":%s}`, start+20*c.at, start+20*c.at+5, body, reply))
+	c.at++
+}
+
+// answer logs the call behind prompt n, with some messages.
+func (c *chat) answer(n int, messages []message) {
+	c.call("main", messages, turn("assistant", n)["content"])
+}
+
+func (c *chat) read(t *testing.T) *traces.Session {
+	t.Helper()
+	return agenttest.Read(t, Describe(), map[string]string{"a.jsonl": strings.Join(c.lines, "\n") + "\n"}).Sessions[0]
+}
+
+// events returns the kinds of events and their rounds.
+func events(s *traces.Session) string {
+	var list []string
+	for _, ev := range s.Threads[0].Events {
+		text := fmt.Sprint(ev.Kind, "@", ev.Round)
+		if ev.Uncalled {
+			text += " uncalled"
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, ", ")
+}
+
+// A program that drops its oldest messages has one conversation and makes no call for it: what went is cleared.
+func TestDroppedMessages(t *testing.T) {
+	var once, each, first, answer chat
+	for n := range 8 {
+		all := talk(n)
+		from := 0
+		if n >= 5 {
+			from = 6
+		}
+		once.answer(n, all[from:])
+		each.answer(n, all[max(0, len(all)-6):])
+		newest := all
+		if n == 5 {
+			newest = all[9:]
+		}
+		if n < 6 {
+			answer.answer(n, newest)
+		}
+		head, tail := all[:min(1, len(all))], all[max(1, len(all)-6):]
+		if len(all) > 7 {
+			all = append(head[:1:1], tail...)
+		}
+		first.answer(n, all)
+	}
+	for name, test := range map[string]struct {
+		*chat
+		want string
+	}{
+		"once":             {&once, "microcompact@5"},
+		"but the answer":   {&answer, "microcompact@5"},
+		"in each request":  {&each, "microcompact@3, microcompact@4, microcompact@5, microcompact@6, microcompact@7"},
+		"behind the first": {&first, "microcompact@4, microcompact@5, microcompact@6, microcompact@7"},
+	} {
+		s := test.read(t)
+		if got := events(s); len(s.Threads) != 1 || len(s.Threads[0].Rounds) != len(test.lines) || got != test.want || len(s.Summaries) != 0 {
+			t.Errorf("%s: %d threads, events %s, want %s", name, len(s.Threads), got, test.want)
+		}
+		for _, ev := range s.Threads[0].Events {
+			if len(ev.Cleared) == 0 || ev.Saved == 0 {
+				t.Errorf("%s: event %+v cleared nothing", name, ev)
+			}
+		}
+	}
+}
+
+// A message in another form is an edit in its place.
+func TestMessageInAnotherForm(t *testing.T) {
+	var c chat
+	short := message{"role": "user", "content": "[cut]"}
+	for n := range 6 {
+		all := talk(n)
+		for i := 0; i < len(all)-5; i += 2 {
+			all[i] = short
+		}
+		c.answer(n, all)
+	}
+	s := c.read(t)
+	if got := events(s); len(s.Threads) != 1 || got != "microcompact@3, microcompact@4, microcompact@5" {
+		t.Errorf("%d threads, events %s", len(s.Threads), got)
+	}
+}
+
+// A compaction keeps its first message, or only the newest ones, and its summary is a user's or an assistant's message. The
+// call that wrote it is billed as that, and is no conversation of its own: also where it sent the messages themselves
+// and an instruction. Without such a call in the log none was
+// made, and the summary is another form of what it stands for.
+func TestSummariesInTheLog(t *testing.T) {
+	summary := "the summary:" + strings.Repeat(" sum", 200)
+	for _, role := range []string{"user", "assistant"} {
+		for _, kept := range []int{0, 1} {
+			for _, by := range []string{"nobody", "another prompt", "the conversation"} {
+				var c chat
+				for n := range 5 {
+					c.answer(n, talk(n))
+				}
+				all := talk(5)
+				switch by {
+				case "another prompt":
+					c.call("summarise", []message{{"role": "user", "content": fmt.Sprint(all)}}, summary)
+				case "the conversation":
+					c.call("main", append(talk(4), turn("assistant", 4), message{"role": "user", "content": "summarise"}), summary)
+				}
+				left := append(append([]message{}, all[:kept]...), message{"role": role, "content": "So far, " + summary})
+				for n := 5; n < 8; n++ {
+					c.answer(n, append(left[:len(left):len(left)], talk(n)[8:]...))
+				}
+				s := c.read(t)
+				want, calls := "compact@5", 1
+				if by == "nobody" {
+					want, calls = "microcompact@5", 0
+				}
+				if got := events(s); len(s.Threads) != 1 || len(s.Threads[0].Rounds) != 8 || got != want || len(s.Summaries) != calls {
+					t.Errorf("summary of role %s, %d kept, written by %s: %d threads, %d calls, events %s, %d summary calls; want %s and %d",
+						role, kept, by, len(s.Threads), len(s.Threads[0].Rounds), got, len(s.Summaries), want, calls)
+				}
+				if len(s.Problems) > 0 && strings.Contains(fmt.Sprint(s.Problems), "tool result") {
+					t.Errorf("problems %v", s.Problems)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,244 @@
+package reqlog
+
+import (
+	"bytes"
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces/internal/assembly"
+	"github.com/compactsim/compactsim/traces/internal/jsonscan"
+)
+
+// exchange is a request with its response, or one of the two, while it is read. Its
+// values share the bytes of the text. Members that are not named here, headers among them, are not looked at.
+type exchange struct {
+	ID       jsontext.Value `json:"request_id"`
+	Task     jsontext.Value `json:"task_id|session_id"`
+	Path     jsontext.Value `json:"path|url|upstream_url"`
+	Start    jsontext.Value `json:"start|start_time|captured_at"`
+	End      jsontext.Value `json:"end|end_time"`
+	Late     jsontext.Value `json:"captured_at_resp"` // of a record of a response
+	Status   jsontext.Value `json:"status|status_code"`
+	Request  half           `json:"request"`
+	Response half           `json:"response"`
+	Stream   jsontext.Value `json:"raw"`  // of a response
+	Body     jsontext.Value `json:"body"` // of one of the two
+}
+
+// half is a request or a response: an object that holds a body, or the body itself, which has one of some members. A body is
+// JSON, or a string that holds it or the text of a stream.
+type half struct {
+	there                    bool
+	json, time, path, status jsontext.Value
+}
+
+// bodied are members of bodies; see half.
+var bodied = []string{"model", "usage", "choices", "content", "output", "error"}
+
+// Scan implements jsonscan.Scannable.
+func (h *half) Scan(s *jsonscan.Scanner) {
+	from, bare := s.Offset(), false
+	h.there = true
+	if s.Peek() != '{' {
+		h.json = s.Raw()
+		return
+	}
+	for name := range s.Members {
+		switch v := s.Raw(); string(name) {
+		case "body", "body_raw":
+			if len(v) > 0 && v[0] != 'n' {
+				h.json = v
+			}
+		case "timestamp":
+			h.time = v
+		case "url":
+			h.path = v
+		case "status_code":
+			h.status = v
+		default:
+			bare = bare || slices.Contains(bodied, string(name))
+		}
+	}
+	if h.json == nil && bare {
+		h.json = s.From(from)
+	}
+}
+
+// call is a call of a model, or one half of it.
+type call struct {
+	*assembly.Request
+	half   string // the id that its halves share, "" for none
+	asked  bool   // the request is known
+	told   bool   // the response is known
+	failed bool
+}
+
+// paths are those of interfaces that are known.
+var paths = regexp.MustCompile(`/(messages|completions|responses)/?(\?|$)`)
+
+// first returns the text of the first value that is there.
+func first(list ...jsontext.Value) string {
+	for _, v := range list {
+		if text := assembly.TextOf(v); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// add adds an exchange. It reports whether it is one at all.
+func (f *file) add(line int, x *exchange) bool {
+	ask, answer := x.Request.json, x.Response.json
+	if len(x.Stream) > 0 {
+		answer = x.Stream
+	}
+	if answer == nil && (x.Response.there || x.Late != nil) {
+		answer = x.Body
+	} else if ask == nil {
+		ask = x.Body
+	}
+	if ask == nil && answer == nil {
+		return false
+	}
+	r := &assembly.Request{Source: f.File, Line: int32(line), ID: first(x.ID), Session: first(x.Task), Whole: true}
+	r.Start, r.End = f.Moment(line, []byte(first(x.Start, x.Request.time))), f.Moment(line, []byte(first(x.End, x.Late, x.Response.time)))
+	c := &call{half: r.ID, Request: r}
+	f.ask(c, assembly.Inner(ask, &f.scratch[0]))
+	status, _ := strconv.Atoi(first(x.Status, x.Response.status))
+	c.failed = status >= 400
+	c.hear(f.Response(assembly.Inner(answer, &f.scratch[1])))
+	f.Keep(c.Reply...)
+	if path := first(x.Path, x.Request.path, x.Response.path); path != "" && !paths.MatchString(path) {
+		if c.asked && c.Usage.OK && c.Usage.Output > 0 {
+			f.Lacks(1, line, "the answer of %.40q has the token counts of a call, and the path is that of no known interface", path)
+		}
+		c.asked, c.told = false, false
+	}
+	if !c.asked && !c.told || c.failed && !c.Usage.OK {
+		f.others++
+		f.Unknown["exchange/"+map[bool]string{true: "failed", false: "other"}[c.failed]]++
+		return true
+	}
+	c.Start = cmp.Or(c.Start, c.End)
+	c.End = max(c.End, c.Start)
+	c.First = c.End
+	f.Speaks(c.half)
+	f.Speaks(c.Session)
+	f.calls = append(f.calls, c)
+	return true
+}
+
+// hear takes a response.
+func (c *call) hear(a *assembly.Response) {
+	c.told, c.failed = a.Known, c.failed || a.Failed
+	c.ID, c.Model = cmp.Or(a.ID, c.ID), cmp.Or(a.Served(), c.Model)
+	if c.End == 0 {
+		c.End = c.Source.Moment(int(c.Line), a.Created)
+	}
+	c.Summaries = a.Summaries
+	c.Reply, c.Usage, c.Open, c.USD = a.Reply(), a.Usage(), a.Open, c.Source.Cost(int(c.Line), a.USD())
+}
+
+// ask reads the body of a request.
+func (f *file) ask(c *call, body []byte) {
+	if len(body) == 0 || body[0] != '{' {
+		return
+	}
+	var system, tools []byte
+	s := jsonscan.New(body)
+	for name := range s.Members {
+		switch string(name) {
+		case "model":
+			c.Model = assembly.ModelName(string(s.Str()))
+		case "system", "instructions":
+			system = s.Raw()
+		case "tools":
+			tools = s.Raw()
+		case "messages", "input":
+			c.asked = true
+			system = slices.Concat(system, c.list(f.List(&s)))
+		case "metadata":
+			c.Session = cmp.Or(c.Session, sessionOf(s.Raw()))
+		case "prompt_cache_key":
+			c.Session = cmp.Or(c.Session, string(s.Str()))
+		case "cache_control": // of all that is sent, on its last block
+			c.Markers++
+			s.Skip()
+		default:
+			s.Skip()
+		}
+	}
+	if s.Err() != nil { // cut off where the log limits bodies
+		f.cut++
+	}
+	for i, v := range [...][]byte{tools, system} {
+		if len(v) > 0 && v[0] != 'n' {
+			v = f.unmarked(v)
+			if i == 1 {
+				c.System = f.kept(v)
+			}
+			c.Show([...]prompt.Kind{prompt.KindTools, prompt.KindSystem}[i], v)
+		}
+	}
+}
+
+// marker is a cache marker with the comma before or after it.
+var marker = regexp.MustCompile(`,\s*"cache_control"\s*:\s*(\{[^{}]*\}|null)|"cache_control"\s*:\s*(\{[^{}]*\}|null)\s*,?`)
+
+// unmarked returns tools or a system prompt without cache markers, which move from request to
+// request. What came before is not looked at again.
+func (f *file) unmarked(v []byte) []byte {
+	if !bytes.Contains(v, []byte(`"cache_control"`)) {
+		return v
+	}
+	d := prompt.DigestBytes(v)
+	if f.heads[d] == nil {
+		f.heads[d] = marker.ReplaceAll(v, nil)
+	}
+	return f.heads[d]
+}
+
+// maxKept is the longest system prompt that is kept, bytes.
+const maxKept = 256 << 10
+
+// kept returns a copy of a system prompt that all requests with it share, nil for a long one.
+func (f *file) kept(system []byte) []byte {
+	if len(system) > maxKept {
+		return nil
+	}
+	d := prompt.DigestBytes(system)
+	if f.systems[d] == nil {
+		f.systems[d] = bytes.Clone(system)
+	}
+	return f.systems[d]
+}
+
+// list takes the messages of a request. It returns those of the system at their beginning.
+func (c *call) list(list []*assembly.Message) (system []byte) {
+	for len(list) > 0 && list[0].System {
+		system, list = append(system, list[0].JSON...), list[1:]
+	}
+	for _, m := range list {
+		if m.Marked {
+			c.Markers++
+		}
+	}
+	c.Messages = list
+	return system
+}
+
+// inUser finds the session in the user of a request, as Claude Code names it.
+var inUser = regexp.MustCompile(`session_(?:id\\*"\s*:\s*\\*")?([0-9A-Za-z_.-]{1,64})\\*"`)
+
+// sessionOf returns the session that the metadata of a request names, "" for none.
+func sessionOf(metadata []byte) string {
+	if m := inUser.FindSubmatch(metadata); m != nil {
+		return string(m[1])
+	}
+	return ""
+}

@@ -1,0 +1,387 @@
+package reqlog
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/compactsim/compactsim/sim/prompt"
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/agents/agenttest"
+)
+
+// exchanged is a call of Anthropic's interface, with times in seconds since start.
+type exchanged struct {
+	id         string
+	from, to   int
+	messages   string
+	text       string
+	in, rd, wr int
+	system     string
+}
+
+const start = 1_780_000_000
+
+func (e *exchanged) request() string {
+	system := e.system
+	if system == "" {
+		system = "Be brief."
+	}
+	return fmt.Sprintf(`{"model":"claude-opus-4-6","max_tokens":9,"system":[{"type":"text","text":%q,"cache_control":{"type":"ephemeral"}}],`+
+		`"tools":[{"name":"view","description":%q}],"messages":[%s]}`, system, strings.Repeat("x", 40_000), e.messages)
+}
+
+func (e *exchanged) usage() string {
+	return fmt.Sprintf(`{"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":%d,"output_tokens":7,`+
+		`"cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":%d}}`, e.in, e.rd, e.wr, e.wr)
+}
+
+func (e *exchanged) response() string {
+	return fmt.Sprintf(`{"id":%q,"type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":%q},`+
+		`{"type":"tool_use","id":"u-%s","name":"view","input":{"path":"/a"}}],"usage":%s}`, e.id, e.text, e.id, e.usage())
+}
+
+// stream is the response as a stream of events, whose first one has a count of the output that is not final.
+func (e *exchanged) stream() string {
+	early := strings.Replace(e.usage(), `"output_tokens":7`, `"output_tokens":1`, 1)
+	var b strings.Builder
+	for _, event := range []string{
+		fmt.Sprintf(`{"type":"message_start","message":{"id":%q,"type":"message","role":"assistant","model":"claude-opus-4-6","content":[],"usage":%s}}`, e.id, early),
+		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+		fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%q}}`, e.text[:1]),
+		fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%q}}`, e.text[1:]),
+		fmt.Sprintf(`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"u-%s","name":"view","input":{}}}`, e.id),
+		`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"path\":"}}`,
+		`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"\"/a\"}"}}`,
+		`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":7}}`,
+	} {
+		fmt.Fprintf(&b, "event: x\ndata: %s\n\n", event)
+	}
+	return b.String()
+}
+
+func quoted(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+const url = `"method":"POST","url":"https://api.anthropic.com/v1/messages","headers":{"authorization":"Bearer secret"}`
+
+// forms are the forms of a log, each a file or several.
+var forms = map[string]func(list []exchanged) map[string]string{
+	"claude-trace": func(list []exchanged) map[string]string {
+		return lines(list, func(e *exchanged) string {
+			return fmt.Sprintf(`{"request":{"timestamp":%d.0,%s,"body":%s},"response":{"timestamp":%d,"status_code":200,"headers":{},"body":%s}}`, start+e.from, url, e.request(), start+e.to, e.response())
+		})
+	},
+	"claude-trace, streamed": func(list []exchanged) map[string]string {
+		return lines(list, func(e *exchanged) string {
+			return fmt.Sprintf(`{"request":{"timestamp":%d,%s,"body":%s},"response":{"timestamp":%d,"status_code":200,"body_raw":%s}}`, start+e.from, url, e.request(), start+e.to, quoted(e.stream()))
+		})
+	},
+	"bodies": func(list []exchanged) map[string]string {
+		return lines(list, func(e *exchanged) string {
+			return fmt.Sprintf(`{"start":%d000,"end":%d000,"request":%s,"response":%s}`, start+e.from, start+e.to, e.request(), e.response())
+		})
+	},
+	"agentcap": func(list []exchanged) map[string]string {
+		files := map[string]string{}
+		for i := range list {
+			e := &list[i]
+			files[e.id+".request.json"] = fmt.Sprintf(`{"request_id":"r-%s","captured_at":%d.0,"task_id":"a","body":%s}`, e.id, start+e.from, e.request())
+			files[e.id+".response.json"] = fmt.Sprintf(`{"request_id":"r-%s","captured_at_resp":%d.0,"stream":true,"status_code":200,"raw":%s}`, e.id, start+e.to, quoted(e.stream()))
+		}
+		return files
+	},
+}
+
+func lines(list []exchanged, line func(*exchanged) string) map[string]string {
+	var b strings.Builder
+	for i := range list {
+		b.WriteString(line(&list[i]) + "\n")
+	}
+	return map[string]string{"a.jsonl": b.String()}
+}
+
+func said(role, text string, marked bool) string {
+	marker := ""
+	if marked {
+		marker = `,"cache_control":{"type":"ephemeral"}`
+	}
+	return fmt.Sprintf(`{"role":%q,"content":[{"type":"text","text":%q%s}]}`, role, text, marker)
+}
+
+// conversation is two calls; the marker moves, and a message that no longer carries it is a string.
+func conversation() []exchanged {
+	asked := `{"role":"user","content":"do it"}`
+	answered := `{"role":"assistant","content":[{"type":"text","text":"yes"},{"type":"tool_use","id":"u-m1","name":"view","input":{"path":"/a"}}]}`
+	result := `{"role":"user","content":[{"type":"tool_result","tool_use_id":"u-m1","content":"found","cache_control":{"type":"ephemeral"}}]}`
+	return []exchanged{
+		{id: "m1", from: 0, to: 5, messages: said("user", "do it", true), text: "yes", in: 3, wr: 12_000},
+		{id: "m2", from: 9, to: 12, messages: asked + "," + answered + "," + result, text: "done", in: 3, rd: 12_000, wr: 90},
+	}
+}
+
+// All forms give one session.
+func TestForms(t *testing.T) {
+	c := agenttest.Read(t, Describe(), forms["claude-trace"](conversation()))
+	if len(c.Sessions) != 1 {
+		t.Fatalf("%d sessions, problems %v", len(c.Sessions), c.Problems)
+	}
+	want := c.Sessions[0]
+	rounds := want.Threads[0].Rounds
+	if len(want.Threads) != 1 || len(rounds) != 2 || want.Markers != 1 || len(want.Problems) != 0 {
+		t.Fatalf("%d threads, %d calls, %d markers, %v", len(want.Threads), len(rounds), want.Markers, want.Problems)
+	}
+	if u := (prompt.Usage{Uncached: 3, Read: 12_000, Write1h: 90, Output: 7}); rounds[1].Usage != u || rounds[1].Verdict != traces.VerdictSame {
+		t.Errorf("%+v", rounds[1])
+	}
+	if got := agenttest.Kinds(want, rounds[1].Input); !slices.Equal(got, []string{"tool_result", "unseen"}) || rounds[1].Trigger != traces.TriggerToolResult {
+		t.Errorf("the input is %v", got)
+	}
+	head := want.Blocks[want.Threads[0].Prefix.From:want.Threads[0].Prefix.To]
+	if len(head) != 2 || head[0].Kind != prompt.KindTools || head[0].Tokens < 11_000 || head[1].Tokens > 100 {
+		t.Errorf("the head is %+v", head)
+	}
+	for name, form := range forms {
+		files := form(conversation())
+		for _, text := range files {
+			if !Describe().Document([]byte(text[:300])) {
+				t.Errorf("%s is not recognized: %s", name, text[:300])
+			}
+		}
+		c := agenttest.Read(t, Describe(), files)
+		if len(c.Sessions) != 1 {
+			t.Errorf("%s: %d sessions, problems %v", name, len(c.Sessions), c.Problems)
+			continue
+		}
+		got := *c.Sessions[0]
+		got.Quality, got.Files, got.Problems = want.Quality, want.Files, want.Problems
+		for i := range got.Blocks {
+			got.Blocks[i].Line, got.Blocks[i].File = want.Blocks[i].Line, want.Blocks[i].File
+		}
+		for i := range got.Threads[0].Rounds {
+			r := &got.Threads[0].Rounds[i]
+			r.Line, r.File = rounds[i].Line, rounds[i].File
+		}
+		if !reflect.DeepEqual(&got, want) {
+			t.Errorf("%s: %+v\nwant %+v", name, &got, want)
+		}
+	}
+}
+
+// Counts of OpenAI's two interfaces, whole and streamed, each with 100 tokens of input, of them 60 read, and 7 of output.
+func TestOpenAI(t *testing.T) {
+	chat := `"usage":{"prompt_tokens":100,"completion_tokens":7,"total_tokens":107,"prompt_tokens_details":{"cached_tokens":60}}`
+	items := `"usage":{"input_tokens":100,"output_tokens":7,"total_tokens":107,"input_tokens_details":{"cached_tokens":60},"output_tokens_details":{"reasoning_tokens":2}}`
+	call := `{"index":0,"id":"u1","type":"function","function":{"name":"view","arguments":%q}}`
+	for name, body := range map[string]string{
+		"chat": `{"id":"c1","model":"openai/gpt-5.5","choices":[{"message":{"role":"assistant","content":"hi","tool_calls":[` + fmt.Sprintf(call, `{"path":"/a"}`) + `]}}],` + chat + `}`,
+		"chat, streamed": quoted(`data: {"id":"c1","model":"gpt-5.5","choices":[{"delta":{"role":"assistant","content":"h"}}]}` + "\n\n" + `data: {"choices":[{"delta":{"content":"i"}}]}` + "\n" +
+			`data: {"choices":[{"delta":{"tool_calls":[` + fmt.Sprintf(call, `{"path":`) + `]}}]}` + "\n" + `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"/a\"}"}}]}}]}` + "\n" +
+			`data: {"choices":[],` + chat + "}\n\ndata: [DONE]\n"),
+		"responses": `{"id":"c1","model":"gpt-5.5","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]},` +
+			`{"type":"function_call","call_id":"u1","name":"view","arguments":"{\"path\":\"/a\"}"}],` + items + `}`,
+		"responses, streamed": quoted(`data: {"type":"response.output_text.delta","delta":"hi"}` + "\n" + `data: {"type":"response.completed","response":{"id":"c1","model":"gpt-5.5","output":[` +
+			`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]},{"type":"function_call","call_id":"u1","name":"view","arguments":"{\"path\":\"/a\"}"}],` + items + `}}` + "\n"),
+	} {
+		asked := `{"model":"gpt-5.5","messages":[{"role":"system","content":"s"},{"role":"user","content":"do it"}]}`
+		if strings.HasPrefix(name, "responses") {
+			asked = `{"model":"gpt-5.5","instructions":"s","input":"do it"}`
+		}
+		c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": fmt.Sprintf(`{"start":%d,"request":%s,"response":%s}`, start, asked, body)})
+		if len(c.Sessions) != 1 {
+			t.Errorf("%s: problems %v", name, c.Problems)
+			continue
+		}
+		s := c.Sessions[0]
+		r := &s.Threads[0].Rounds[0]
+		if want := (prompt.Usage{Uncached: 40, Read: 60, Output: 7}); r.Usage != want || r.ID != "c1" || s.Models[r.Model] != "gpt-5.5" {
+			t.Errorf("%s: %+v of %s", name, r, s.Models[r.Model])
+		}
+		if got := agenttest.Kinds(s, r.Reply); !slices.Equal(got, []string{"text", "tool_use"}) || s.Markers != -1 {
+			t.Errorf("%s: the reply is %v, %d markers", name, got, s.Markers)
+		}
+		if head := s.Blocks[s.Threads[0].Prefix.From]; head.Kind != prompt.KindSystem {
+			t.Errorf("%s: the head is %v", name, head.Kind)
+		}
+	}
+}
+
+// What a request changed of the one before, what is a conversation beside it, and what a compaction.
+func TestConversations(t *testing.T) {
+	list := conversation()
+	more := list[1].messages
+	list = append(list,
+		exchanged{id: "m3", from: 20, to: 22, messages: more + "," + said("assistant", "done", false) + "," + said("user", "more", true), text: "ok", in: 3, wr: 12_200, system: "Be verbose."},
+		exchanged{id: "t1", from: 21, to: 22, messages: said("user", "a title", false), text: "title", in: 300, system: "Say a title."},
+		exchanged{id: "m4", from: 30, to: 32, messages: said("user", "what was done", true), text: "ok", in: 3, rd: 12_000, wr: 50, system: "Be verbose."})
+	c := agenttest.Read(t, Describe(), forms["claude-trace"](list))
+	s := c.Sessions[0]
+	if len(s.Threads) != 2 || s.Threads[1].Kind != traces.ThreadAgent || len(s.Threads[0].Rounds) != 4 || len(s.Threads[0].Events) == 0 {
+		t.Fatalf("%d threads, %d calls, events %+v", len(s.Threads), len(s.Threads[0].Rounds), s.Threads[0].Events)
+	}
+	if at := s.Threads[0].Rounds[2].Parted; at < 2 {
+		t.Errorf("the system prompt parts at byte %d, want behind the first", at)
+	}
+	if v := s.Threads[0].Rounds[2].Verdict; v != traces.VerdictSystem {
+		t.Errorf("the system prompt changed: %v", v)
+	}
+	compacted := func(e traces.Event) bool { return e.Kind == traces.EventCompact && e.Round == 3 }
+	if !slices.ContainsFunc(s.Threads[0].Events, compacted) {
+		t.Errorf("events %+v", s.Threads[0].Events)
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	whole := forms["claude-trace"](conversation())["a.jsonl"]
+	first, second, _ := strings.Cut(whole, "\n")
+	for what, text := range map[string]string{
+		"negative":    strings.Replace(whole, `"cache_read_input_tokens":12000`, `"cache_read_input_tokens":-1`, 1),
+		"removed":     strings.Replace(whole, `"cache_read_input_tokens":12000,`, ``, 1),
+		"no number":   strings.Replace(whole, `"cache_read_input_tokens":12000`, `"cache_read_input_tokens":"x"`, 1),
+		"no response": first + "\n" + second[:strings.Index(second, `,"response"`)] + `,"response":null}`,
+	} {
+		c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": text})
+		if len(c.Sessions) != 1 || c.Sessions[0].Quality.Uncounted != 1 || c.Sessions[0].NumCalls() != 2 {
+			t.Errorf("%s: %d sessions, problems %v", what, len(c.Sessions), c.Problems)
+		}
+	}
+	for text, want := range map[string]string{
+		whole + "{\"request\":{\"bo": "last line is cut off", whole + "[1,2]\n": "a.jsonl:3: it holds no requests",
+		whole + whole: "2 calls are told a second time", strings.ReplaceAll(whole, `"usage"`, `"use"`): "none of the 2 calls of conversation a has token counts",
+		strings.ReplaceAll(whole, "/v1/messages", "/v1/messages/count_tokens"): "none of its 2 exchanges is a call",
+	} {
+		c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": text})
+		told := fmt.Sprint(c.Problems)
+		for _, s := range c.Sessions {
+			told += fmt.Sprint(s.Problems)
+		}
+		if !strings.Contains(told, want) || strings.Contains(told, "secret") {
+			t.Errorf("%s, want %q", told, want)
+		}
+	}
+	// A call that failed was not billed; the output of one that was cut off is not known.
+	failed := strings.Replace(second, `"status_code":200`, `"status_code":529`, 1)
+	failed = failed[:strings.LastIndex(failed, `"body"`)] + `"body":{"type":"error","error":{"type":"overloaded_error"}}}}`
+	if c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": first + "\n" + failed}); len(c.Sessions) != 1 || c.Sessions[0].NumCalls() != 1 {
+		t.Errorf("a call that failed: problems %v", c.Problems)
+	}
+	cut := strings.ReplaceAll(forms["claude-trace, streamed"](conversation())["a.jsonl"], "message_delta", "none")
+	c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": strings.ReplaceAll(cut, `"usage\":{\"output_tokens\":7}`, `"x\":0`)})
+	if s := c.Sessions[0]; s.Quality.DerivedOutputs+s.Quality.UnknownOutputs != 2 || s.Usage().Read != 12_000 {
+		t.Errorf("cut off: %+v", s.Quality)
+	}
+}
+
+// What request_log.py beside the recordings adds up.
+func TestRecorded(t *testing.T) {
+	const dir = "traces-4/request-log/cline__cline/"
+	agenttest.Totals(t, Describe(), map[string]agenttest.Sum{
+		dir + "file-edit-auto-approve.json":     {Calls: 2, Uncached: 6, Read: 17_656, Written: 3444, Answered: 218},
+		dir + "headless-json-timeout.json.gz":   {Calls: 1, Uncached: 81, Read: 3712, Answered: 760},
+		dir + "per-turn-metrics.json":           {Calls: 2, Uncached: 1320, Read: 1100, Written: 80, Answered: 65},
+		dir + "read-file-outside-cwd.json":      {Calls: 2, Uncached: 6, Read: 17_412, Written: 4459, Answered: 612},
+		dir + "read-file.json":                  {Calls: 2, Uncached: 6, Read: 16_470, Written: 3517, Answered: 630},
+		dir + "safe-command-no-permission.json": {Calls: 2, Uncached: 6, Read: 17_509, Written: 3325, Answered: 219},
+		dir + "subagents.json":                  {Calls: 8, Uncached: 24, Read: 28_133, Written: 25_116, Answered: 649},
+		dir + "web-fetch.json":                  {Calls: 2, Uncached: 6, Read: 17_516, Written: 3818, Answered: 289},
+	})
+}
+
+func FuzzRead(f *testing.F) {
+	var seeds []string
+	for _, form := range forms {
+		for _, text := range form(conversation()) {
+			seeds = append(seeds, strings.ReplaceAll(text, strings.Repeat("x", 40_000), "x"))
+		}
+	}
+	slices.Sort(seeds)
+	agenttest.Fuzz(f, Describe(), seeds...)
+}
+
+// BenchmarkRead reads 200 requests, each of which repeats the messages before it.
+func BenchmarkRead(b *testing.B) {
+	var list []exchanged
+	var sent []string
+	for i := range 200 {
+		sent = append(sent, said("user", fmt.Sprint(i, strings.Repeat("a line of output\n", 60)), false))
+		list = append(list, exchanged{id: fmt.Sprint("m", i), from: 10 * i, to: 10*i + 5, messages: strings.Join(sent, ","), text: "done", in: 3, rd: 12_000 + 300*i, wr: 300})
+		sent = append(sent, said("assistant", "done", false))
+	}
+	for _, form := range []string{"claude-trace", "claude-trace, streamed"} {
+		b.Run(form, func(b *testing.B) { agenttest.Bench(b, Describe(), forms[form](list)["a.jsonl"]) })
+	}
+}
+
+// A log without token counts is kept if that is asked for, with sizes by what was said.
+func TestEstimate(t *testing.T) {
+	text := strings.ReplaceAll(forms["claude-trace"](conversation())["a.jsonl"], `"usage"`, `"use"`)
+	inputs, err := traces.FindFS(fstest.MapFS{"a.jsonl": {Data: []byte(text)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Describe().Read(context.Background(), traces.Options{Estimate: true}, inputs, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s := c.Sessions[0]
+	if u := s.Usage(); s.NumCalls() != 2 || s.Quality.Uncounted != 2 || u.Input() != 0 || s.Quality.InputTokens < 10_000 {
+		t.Errorf("%+v", s.Quality)
+	}
+}
+
+// Of responses alone, one that calls a tool shows that the next call answers it.
+func TestAnswersOfTools(t *testing.T) {
+	line := func(created int, id, message string) string {
+		return fmt.Sprintf(`{"scope":"https://h","method":"POST","path":"/v1/chat/completions","status":200,"response":{"id":%q,"model":"gpt-5.5","created":%d,"choices":[{"message":{"role":"assistant",%s}}],"usage":{"prompt_tokens":2000,"completion_tokens":9}}}`, id, created, message)
+	}
+	uses := `"tool_calls":[{"id":"t1","function":{"name":"read","arguments":"{}"}}]`
+	text := "[" + strings.Join([]string{line(1774387735, "a", uses), line(1774387745, "b", `"content":"done"`), line(1774387755, "c", `"content":"yes"`)}, ",") + "]"
+	c := agenttest.Read(t, Describe(), map[string]string{"a.json": text})
+	if len(c.Sessions) != 1 || c.Sessions[0].NumCalls() != 3 {
+		t.Fatalf("%d sessions, problems %v", len(c.Sessions), c.Problems)
+	}
+	for i, want := range []traces.Trigger{traces.TriggerPrompt, traces.TriggerToolResult, traces.TriggerOther} {
+		if got := c.Sessions[0].Threads[0].Rounds[i].Trigger; got != want {
+			t.Errorf("call %d answers %v, want %v", i, got, want)
+		}
+	}
+}
+
+// The server compacts inside the second call: a compaction, with a summary call of 150,000 and 3,000 tokens that no other
+// count has. Fast mode is part of the model's name, and a priority tier of OpenAI's is.
+func TestCompactionByTheServer(t *testing.T) {
+	first := exchanged{id: "m1", to: 5, messages: `{"role":"user","content":"go"}`, text: "one", in: 3, wr: 15_000}
+	second := exchanged{id: "m2", from: 10, to: 15, messages: first.messages + `,{"role":"assistant","content":[{"type":"text","text":"one"},` +
+		`{"type":"tool_use","id":"u-m1","name":"view","input":{"path":"/a"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"u-m1","content":"f"}]}`,
+		text: "two", in: 10, wr: 20_000}
+	answer := strings.Replace(second.response(), `"usage":{`, `"usage":{"speed":"fast","iterations":[{"type":"compaction","input_tokens":150000,"output_tokens":3000,`+
+		`"cache_read_input_tokens":0,"cache_creation_input_tokens":0},{"type":"message","input_tokens":10,"output_tokens":7,"cache_read_input_tokens":0,`+
+		`"cache_creation_input_tokens":20000}],`, 1)
+	answer = strings.Replace(answer, `"content":[`, `"content":[{"type":"compaction","content":"what was done"},`, 1)
+	line := func(e *exchanged, answer string) string {
+		return fmt.Sprintf(`{"start":%d,"end":%d,"request":%s,"response":%s}`+"\n", start+e.from, start+e.to, e.request(), answer)
+	}
+	c := agenttest.Read(t, Describe(), map[string]string{"a.jsonl": line(&first, first.response()) + line(&second, answer)})
+	if len(c.Sessions) != 1 || len(c.Sessions[0].Threads) != 1 {
+		t.Fatalf("%d sessions, problems %v", len(c.Sessions), c.Problems)
+	}
+	s := c.Sessions[0]
+	events := s.Threads[0].Events
+	if len(s.Summaries) != 1 || s.Summaries[0].Usage != (prompt.Usage{Uncached: 150_000, Output: 3000}) || len(events) != 1 || events[0].Round != 1 {
+		t.Fatalf("%+v, events %+v", s.Summaries, events)
+	}
+	if u := s.Threads[0].Rounds[1].Usage; u.Input() != 20_010 || s.Models[s.Threads[0].Rounds[1].Model] != "claude-opus-4-6[fast]" || events[0].Summary.Len() != 1 {
+		t.Errorf("%+v of %s, a summary of %d blocks", u, s.Models, events[0].Summary.Len())
+	}
+}

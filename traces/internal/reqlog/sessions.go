@@ -1,0 +1,51 @@
+package reqlog
+
+import (
+	"cmp"
+
+	"github.com/compactsim/compactsim/traces"
+	"github.com/compactsim/compactsim/traces/internal/assembly"
+)
+
+// whole returns the calls of some files, with halves put together.
+func whole(files []*file) (list []*call) {
+	halves := map[string]*call{}
+	for _, f := range files {
+		if f.others > 0 && len(f.calls) == 0 {
+			f.Problems.Add(f.Name, 0, "none of its %d exchanges is a call of a model that was answered", f.others)
+		}
+		for _, c := range f.calls {
+			c.Session = cmp.Or(c.Session, f.Stem())
+			if o := halves[c.half]; c.half != "" && o != nil && o.asked != c.asked && o.told != c.told {
+				o.join(c)
+				continue
+			}
+			halves[c.half] = c
+			list = append(list, c)
+		}
+		f.calls = nil
+	}
+	return list
+}
+
+// join adds the other half of a call.
+func (c *call) join(o *call) {
+	req, resp := c.Request, o.Request
+	if !c.asked {
+		req, resp = resp, req
+	}
+	req.ID, req.End, req.First, req.Usage, req.Open, req.Reply = resp.ID, resp.End, resp.End, resp.Usage, resp.Open, resp.Reply
+	req.Model, req.USD = cmp.Or(resp.Model, req.Model), req.USD+resp.USD
+	c.Request, c.asked, c.told, c.failed = req, true, true, c.failed || o.failed
+}
+
+// sessions makes a session of the calls that name one, and of those of a file that name none.
+func sessions(opts *traces.Options, files []*file) []*assembly.Session {
+	var all []*assembly.Request
+	for _, c := range whole(files) {
+		if !c.failed || c.Usage.OK {
+			all = append(all, c.Request)
+		}
+	}
+	return assembly.Sessions(opts, Agent, all)
+}
