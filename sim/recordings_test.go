@@ -18,7 +18,7 @@ func TestPresetsOnRecordings(t *testing.T) {
 	if testing.Short() {
 		t.Skip("recorded sessions take long")
 	}
-	folder := filepath.Join("..", "..", "..", "shared", "traces", "claude-code")
+	folder := filepath.Join("..", "..", "shared", "traces", "claude-code")
 	if _, err := os.Stat(folder); err != nil {
 		t.Skipf("no recordings at %s", folder)
 	}

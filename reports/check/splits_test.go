@@ -27,7 +27,7 @@ func recordedBills(t *testing.T) []validate.Expect {
 	if testing.Short() {
 		t.Skip("recorded sessions take long")
 	}
-	dir := filepath.Join("..", "..", "..", "..", "shared", "traces", "claude-code")
+	dir := filepath.Join("..", "..", "..", "shared", "traces", "claude-code")
 	c, err := agents.Read(context.Background(), traces.Options{}, dir)
 	if err != nil || len(c.Sessions) == 0 {
 		t.Skip("no recorded sessions beside the module:", err)

@@ -46,7 +46,7 @@ func corpora(t *testing.T) map[string][]*traces.Session {
 	return all
 }
 
-var recordings = filepath.Join("..", "..", "..", "..", "shared", "traces")
+var recordings = filepath.Join("..", "..", "..", "shared", "traces")
 
 var readCorpora = sync.OnceValues(func() (map[string][]*traces.Session, error) {
 	ctx := context.Background()

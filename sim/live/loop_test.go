@@ -163,7 +163,7 @@ func TestRecordings(t *testing.T) {
 	if testing.Short() {
 		t.Skip("recorded sessions take long")
 	}
-	folder := filepath.Join("..", "..", "..", "..", "shared", "traces")
+	folder := filepath.Join("..", "..", "..", "shared", "traces")
 	if _, err := fs.Stat(os.DirFS(folder), "."); err != nil {
 		t.Skipf("no recordings at %s", folder)
 	}

@@ -55,7 +55,7 @@ func (r *tape) Index(s *traces.Session, said []any) any {
 // program, and the recordings beside the module where there are any. Bytes are those of the texts.
 func BenchmarkIndex(b *testing.B) {
 	folders := map[string]fs.FS{"samples": synthetic.Samples()}
-	if dir := "../../../../shared/traces"; exists(dir) {
+	if dir := "../../../shared/traces"; exists(dir) {
 		folders["recordings"] = os.DirFS(dir)
 	}
 	for name, folder := range folders {

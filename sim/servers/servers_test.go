@@ -89,7 +89,7 @@ var update = flag.Bool("update", false, "write the table of servers into docs/se
 
 // The table of docs/servers.md is that of the files.
 func TestDocument(t *testing.T) {
-	const file, head = "../../../docs/servers.md", "| server | what it is | models | shortest prefix | reads end at | kept for | writes billed | certainty, source |\n|---|---|---|---:|---|---|---|---|\n"
+	const file, head = "../../docs/servers.md", "| server | what it is | models | shortest prefix | reads end at | kept for | writes billed | certainty, source |\n|---|---|---|---:|---|---|---|---|\n"
 	list, err := All()
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ func recordedBy(t testing.TB, set, agent string) []*traces.Session {
 	if testing.Short() {
 		t.Skip("recorded sessions take long")
 	}
-	dir := filepath.Join("..", "..", "..", "..", "shared", set, agent)
+	dir := filepath.Join("..", "..", "..", "shared", set, agent)
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("no recorded sessions beside the module:", err)
 	}

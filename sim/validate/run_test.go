@@ -80,7 +80,7 @@ func recordings(t testing.TB, sets ...string) []*traces.Session {
 	}
 	var files []string
 	for _, set := range sets {
-		dir := filepath.Join("..", "..", "..", "..", "shared", set, "claude-code")
+		dir := filepath.Join("..", "..", "..", "shared", set, "claude-code")
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err

@@ -209,7 +209,9 @@ func drawWorkload(t *rapid.T) *Workload {
 	w.FileSize = drawDist(t, "file size", 1, 60_000)
 	w.ReadLimit = rapid.IntRange(100, 30_000).Draw(t, "read limit")
 	w.Reread = share("reread")
-	w.Answer, w.Prompt, w.Thinking = drawDist(t, "answer", 0, 2000), drawDist(t, "prompt", 1, 3000), drawDist(t, "thinking", 0, 2000)
+	// Answers of one length, call after call, are counts that a reader doubts and leaves out.
+	w.Answer = Dist{Median: float64(rapid.IntRange(50, 500).Draw(t, "answer")), Sigma: 1, Max: 2000}
+	w.Prompt, w.Thinking = drawDist(t, "prompt", 1, 3000), drawDist(t, "thinking", 0, 2000)
 	w.Tools = drawMix(t, "tool", w.Tools)
 	w.Static = 20_000
 	w.Reminders = Dist{Median: float64(rapid.IntRange(0, 9000).Draw(t, "reminders")), Sigma: 0.2, Max: 16_000}
