@@ -28,8 +28,8 @@ func (l *agents) Clone() Layer { c := *l; return &c }
 func (l *agents) Copy() Layer  { return l.Clone() }
 func (l *agents) Reset()       {}
 
-// Fork decides about a sub-agent that is about to start; Turn.Forked is that of its
-// parent (003:2547: a fork that finds the boilerplate in its history refuses to fork).
+// Fork decides about a sub-agent that is about to start; Turn.Forked says whether its parent is a
+// fork (003:2547: a fork that finds the boilerplate in its history refuses to fork).
 func (l *agents) Fork(t *Turn) bool {
 	return (l.params.Recursive || !t.Forked) && t.Draw(agentsName, 0) < l.params.Share
 }

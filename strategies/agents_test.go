@@ -67,8 +67,8 @@ func TestForkSiblings(t *testing.T) {
 	}
 }
 
-// Which sub-agents are forks: not those of a fork (003:2547) unless recursive,
-// and a share of the others, by draws of a half.
+// Which sub-agents are forks: no child of a fork (003:2547) unless recursive, and a share of all
+// other sub-agents, by draws of a half.
 func TestForkWhich(t *testing.T) {
 	for _, tc := range []struct {
 		layer  string

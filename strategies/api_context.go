@@ -48,7 +48,7 @@ type clearToolUses struct {
 	ClearInputs  bool      `yaml:"clear_tool_inputs" doc:"the input of a call goes too" needs:"enabled"`
 }
 
-// keepTurns is a number of turns, 0 for all of them.
+// keepTurns is a number of turns, 0 for all turns.
 type keepTurns int
 
 const keepAll = "all"
@@ -239,7 +239,7 @@ func (e *toolEdit) apply(t *Turn, input int64) int {
 	if !e.due(input) || e.past()+e.calls.tokens+e.calls.inputs < e.ClearAtLeast || !e.worth() {
 		return 0
 	}
-	if e.calls.refresh(t) && !(e.due(input) && e.worth()) { // others have cleared some of them
+	if e.calls.refresh(t) && !(e.due(input) && e.worth()) { // other layers have cleared some of these calls
 		return 0
 	}
 	return e.clear(t.Context)
@@ -271,7 +271,7 @@ func (e *toolEdit) worth() bool {
 	return saving > 0 && e.past()+saving >= e.ClearAtLeast
 }
 
-// older returns the listed calls before those that stay.
+// older returns the listed calls before the calls that stay.
 func (e *toolEdit) older() []clearable {
 	if e.KeepTokens == 0 {
 		return e.calls.olderResults(e.Keep)

@@ -136,7 +136,7 @@ func TestAPIContextThinkingTurns(t *testing.T) {
 		k.add(prompt.KindThinking, 10+i)
 		k.add(prompt.KindText, 5)
 		k.think(20 + i)
-		k.round("Read", "", 1) // a response without thinking is no turn of it
+		k.round("Read", "", 1) // a response without thinking is no turn with thinking
 	}
 	l := layer(t, "api-context: {clear_thinking: {keep: 2}}").(*apiContext)
 	asked(t, l, k)
@@ -247,7 +247,7 @@ func TestAPIContextState(t *testing.T) {
 	}
 }
 
-// Thinking that is not shown weighs nothing, and a turn with no other is none of those that stay.
+// Thinking that is not shown weighs nothing, and a turn with no other thinking does not count among the turns that stay.
 func TestThinkingOfNoTokens(t *testing.T) {
 	k := newTalk()
 	for _, tokens := range []int32{40, 50, 0} {

@@ -103,7 +103,7 @@ func (p *attachments) attach(t *Turn, from, to int, kept []int32, c *Carried) ([
 	return refs, files
 }
 
-// announced returns the tokens of an announcement: those that are set, else the client's.
+// announced returns the tokens of an announcement: the setting, else the client's figure.
 func (t *Turn) announced(set *int32, what traces.Announcement) int32 {
 	if set != nil {
 		return *set
@@ -195,9 +195,9 @@ func namesLargeFiles(release string) bool {
 	return !ok || version.AtLeast(release, 2, 1, 17)
 }
 
-// restore returns blocks for the files accessed last among the entries [from, to):
-// read, edited or written (000:468; 002:158), newest first, without those that kept
-// messages show. A file is read again as it is now.
+// restore returns blocks for the files accessed last among the entries [from, to): read, edited or
+// written (000:468; 002:158), newest first. Files that kept messages show are left out. A file is
+// read again as it is now.
 func (b *fileBudget) restore(t *Turn, from, to int, kept, changed []int32) []prompt.Ref {
 	var refs []prompt.Ref
 	seen := slices.Clone(kept)
@@ -321,7 +321,7 @@ func ownFile(t *Turn, b *prompt.Block) bool {
 	return !isPlan(path) && !isTranscript(path) && !strings.HasSuffix(path, "/CLAUDE.md") && path != "CLAUDE.md"
 }
 
-// isTranscript reports whether a path is that of a session's transcript.
+// isTranscript reports whether a path names a session's transcript.
 func isTranscript(path string) bool {
 	return strings.HasSuffix(path, ".jsonl") && strings.Contains(path, "/.claude/projects/")
 }
@@ -506,5 +506,5 @@ func (t *Turn) object(b *prompt.Block) string {
 	return ""
 }
 
-// isPlan reports whether a path is that of a plan file.
+// isPlan reports whether a path names a plan file.
 func isPlan(path string) bool { return strings.Contains(path, "/.claude/plans/") }

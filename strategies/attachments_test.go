@@ -55,7 +55,7 @@ func TestRestoredFiles(t *testing.T) {
 	}
 }
 
-// A file is as long as the last part of it that was read says: 1,000 tokens for lines 401 to
+// The last part of a file that was read tells the file's length: 1,000 tokens for lines 401 to
 // 500 are 5,000 for 500 lines and 6,000 for lines 501 to 600. 2.1.7 cuts what is larger,
 // 2.1.17 names it. Of a smaller one comes back what was seen.
 func TestLargeFilesByVersion(t *testing.T) {
@@ -110,9 +110,9 @@ func TestKeptStubIsARead(t *testing.T) {
 }
 
 // 000:475-478: behind the compaction stand auth.ts, which was edited, and auth.test.ts,
-// which the agent wrote and never read. The order is that of the last access (002:158,
+// which the agent wrote and never read. They stand in the order of their last access (002:158,
 // "most recently accessed"), the size is what the file has now (002:160): what was read, and
-// what later edits and writes made of it. A talk has four bytes a token.
+// what later edits and writes added or took away. A talk has four bytes a token.
 func TestRestoredFilesAreAsTheyAreNow(t *testing.T) {
 	grows := func(b *prompt.Block, bytes int32) *prompt.Block { b.RangeLen = bytes; return b }
 	k := newTalk()
@@ -124,7 +124,7 @@ func TestRestoredFilesAreAsTheyAreNow(t *testing.T) {
 	grows(k.round("Edit", "/src/edited.ts", 10), 4000).Flags |= prompt.FlagError // changed nothing
 	grows(k.round("Write", "/src/over.ts", 10), 8000)                            // 2,000 …
 	grows(k.round("Write", "/src/over.ts", 10), 80)                              // … and written over: 20
-	k.round("Read", "/src/part.ts", 600).RangeFrom = 1                           // lines of it
+	k.round("Read", "/src/part.ts", 600).RangeFrom = 1                           // lines of the file
 	grows(k.round("Edit", "/src/part.ts", 10), 40)                               // +10
 	grows(k.round("Edit", "/src/never.ts", 10), -40)                             // nobody has seen it
 	k.round("Read", "/src/edited.ts", 20)                                        // unchanged, says the stub
@@ -261,7 +261,7 @@ func TestStubLeavesTheSize(t *testing.T) {
 	}
 }
 
-// The files of Claude Code 2.1.332: those that were changed last first, and behind them those that were read or shown by
+// The files of Claude Code 2.1.332: first the files that were changed last, then the files that were read or shown by
 // cat last; what a compaction restored counts no more. A file has the tokens of its bytes and of 200 bytes of the client's
 // words, half a token each here, and cat leaves out line numbers, 9 % of its bytes; above 5,000 it is named, and counts.
 func TestRestoredFilesByChange(t *testing.T) {

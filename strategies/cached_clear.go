@@ -105,8 +105,8 @@ func (l *cachedClear) BeforeRequest(t *Turn) Outcome {
 }
 
 // AfterResponse forgets the deletions when the read of the response shows that the cache
-// they refer to has expired or no longer begins the request (002:55; the thresholds are
-// those of the client's break detector, 000:613). The next request, without their blocks,
+// they refer to has expired or no longer begins the request (002:55; the thresholds are the
+// client's break detector's, 000:613). The next request, without their blocks,
 // is no prefix that the server holds, so that nothing can be deleted from it either.
 func (l *cachedClear) AfterResponse(t *Turn) Outcome {
 	fall := l.read - t.Usage.Read
@@ -147,7 +147,7 @@ func (l *cachedClear) comeBack(t *Turn) {
 	t.Count(results.ReturnedTokens, tokens)
 }
 
-// clear resets the state to that of a thread that has deleted nothing.
+// clear resets the state to the state of a thread that has deleted nothing.
 func (l *cachedClear) clear(t *Turn) {
 	l.dropPins(t)
 	l.active.forget()

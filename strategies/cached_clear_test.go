@@ -100,7 +100,7 @@ func TestCachedDeletionReference(t *testing.T) {
 		t.Errorf("%+v, %v deleted", out, h.deleted)
 	}
 	k.parallel("Read", make([]int32, 10)...)
-	if asked(t, l, k); len(h.deleted) != 12 { // of 22 all but five, ten of them new
+	if asked(t, l, k); len(h.deleted) != 12 { // of 22 results all but five, ten new ones among them
 		t.Errorf("%d deleted, want 12", len(h.deleted))
 	}
 }

@@ -25,7 +25,7 @@ type clearables struct {
 	tools toolset
 	next  int32 // id of the first entry not looked at
 	list  []clearable
-	// Of those in the list that have a result: how many, and the sums.
+	// How many calls in the list have a result, and their sums.
 	paired   int
 	tokens   int64
 	estimate int64

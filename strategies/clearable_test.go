@@ -61,8 +61,8 @@ func (k *talk) parallel(tool string, results ...int32) []*prompt.Block {
 	return blocks
 }
 
-// What a list takes in step by step is what it lists at once, whatever was
-// cleared, and sums are those of the list.
+// A list that takes calls in step by step lists what it would list at once, whatever was cleared,
+// and its sums are right.
 func TestClearablesIncremental(t *testing.T) {
 	k := newTalk()
 	step := newClearables([]string{"Read", "Bash"})

@@ -105,8 +105,8 @@ func newestWithin(c *prompt.Context, body, to int, budget int64, size func(c *pr
 	return i
 }
 
-// keepParams say which messages a compaction of all of them leaves as they are: the first
-// and the newest, around the summary, and the person's own, before it.
+// keepParams say which messages a compaction of a whole context leaves as they are: the first and
+// the newest, around the summary, and the person's own, before it.
 type keepParams struct {
 	KeepSet `yaml:",inline"`
 	User    int64 `yaml:"user_tokens" doc:"the person's own messages that stay before the summary, newest first, tokens; the one that passes them is cut" min:"0" off:"0"`

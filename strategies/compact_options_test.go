@@ -95,8 +95,8 @@ func TestPartialOfNothing(t *testing.T) {
 	}
 }
 
-// Automatic compactions are whole ones, unless an experiment says otherwise, and
-// so are those of a refused request.
+// Automatic compactions are whole ones, unless an experiment says otherwise; a compaction of a
+// refused request is whole too.
 func TestPartialIsByHand(t *testing.T) {
 	for changes, want := range map[string]int32{"": 25, ", auto: true": 14} {
 		l, k := layer(t, plain+", reactive: true, partial: {direction: up_to"+changes+"}}"), rounds(10, 900)
@@ -221,8 +221,8 @@ func TestIdleTimer(t *testing.T) {
 	}
 }
 
-// Three refills in a row within three requests each; a slower one begins anew,
-// and so the count is of those in a row (2.1.89).
+// Three refills in a row within three requests each end the turn; a slower one begins a new count
+// (2.1.89).
 func TestRefills(t *testing.T) {
 	for name, tc := range map[string]struct {
 		since []int64 // requests behind each compaction when the trigger fires

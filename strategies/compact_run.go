@@ -36,7 +36,7 @@ func (l *compact) Clone() Layer {
 	c := *l
 	c.carried.skills, c.carried.changed = slices.Clone(l.carried.skills), slices.Clone(l.carried.changed)
 	c.beside = besideCall{} // belongs to the thread that made it
-	c.looked = 0            // its rounds are not those of a branch
+	c.looked = 0            // a branch counts rounds of its own
 	return &c
 }
 
@@ -197,15 +197,16 @@ func summaryBlock(a *prompt.Answer) prompt.Block {
 	}
 }
 
-// serverParams are the parameters of the provider's compaction on demand
-// (compact-2026-09-04): the request is that of the conversation, the answer one
-// block that comes first from then on, billed as a call of its own.
+// serverParams are the parameters of the provider's compaction on demand (compact-2026-09-04): the
+// request holds the conversation, the answer is one block that comes first from then on, billed as
+// a call of its own.
 type serverParams struct {
 	Instructions int32 `yaml:"instructions" doc:"tokens of instructions of the client's own; 0 for the provider's" unit:"tokens" min:"0"`
 }
 
-// partialParams says which messages a compaction summarises. It applies to those that a
-// person asks for, where the client offers the choice, and with Auto to those that the trigger starts.
+// partialParams says which messages a compaction summarises. It applies to compactions that a
+// person asks for, where the client offers the choice, and with Auto to compactions that the
+// trigger starts.
 type partialParams struct {
 	Direction direction `yaml:"direction" doc:"none for all messages, up_to for those before the pivot, from for those after it" off:"none"`
 	Pivot     float64   `yaml:"pivot" doc:"place of the pivot, as a share of the messages, 0…1; it moves back to where no pair is parted" unit:"share" min:"0" max:"1" needs:"direction=up_to|direction=from"`

@@ -93,7 +93,7 @@ func TestSignalsOfACompaction(t *testing.T) {
 	}
 }
 
-// What is left in the window, all of it used, is a success, and resets the breaker; one
+// A context that fits into the window to the last token is a success, and resets the breaker; one
 // token more counts as a failure, but not behind a compaction that a person asked for. A
 // breaker of 0 stops nothing.
 func TestSuccessIsWhatFitsTheWindow(t *testing.T) {
@@ -176,7 +176,7 @@ func TestMarkerIsAGroupOfTen(t *testing.T) {
 	if in, _ := answer(l, k, prompt.FailTooLong, 0); all-first.Summarised != 2500 || first.Summarised-in.Summarised != 1000 {
 		t.Errorf("%d, then %d, then %d tokens; want 2,500 gone, then 1,000", all, first.Summarised, in.Summarised)
 	}
-	// A conversation that begins with a response has no marker ahead of it.
+	// A conversation that begins with a response has no marker before its first entry.
 	if l, ok := l.(*compact); ok {
 		l.call.from = Body(k.Context)
 		k.Context.Replace(3, 4, nil, prompt.CauseCompaction)

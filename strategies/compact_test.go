@@ -153,10 +153,9 @@ func TestBreakerCounts(t *testing.T) {
 	begin(t, l, k)
 }
 
-// A prompt too long drops the oldest API rounds until the gap is covered, or a
-// fifth of them, at least one, when the gap cannot be read (002:128). The first
-// round is the prompt of 500 with a response of 100 and its result of 900, the
-// others weigh 1,000.
+// A prompt that is too long drops the oldest API rounds until the gap is covered, or a fifth of
+// the rounds, at least one, when the gap cannot be read (002:128). The first round is the prompt
+// of 500 with a response of 100 and its result of 900; every other round weighs 1,000.
 func TestDropOldest(t *testing.T) {
 	const first, round = 500 + 1000, 1000
 	for name, tc := range map[string]struct {
@@ -180,7 +179,7 @@ func TestDropOldest(t *testing.T) {
 		if out.Verdict != Pending || all-in.Summarised != tc.dropped {
 			t.Errorf("%s: dropped %d (%+v), want %d", name, all-in.Summarised, out, tc.dropped)
 		}
-		// A response leads now: a marker stands ahead of it (002:131).
+		// A response leads now: a marker stands before it (002:131).
 		if in.Lead != 12 || !k.Context.At(int(in.From)).Kind.Assistant() {
 			t.Errorf("%s: marker of %d tokens ahead of %v", name, in.Lead, k.Context.At(int(in.From)).Kind)
 		}

@@ -75,9 +75,9 @@ func holdsSummary(c *prompt.Context, from, to int) bool {
 	return false
 }
 
-// sameMessage reports whether the entries at positions i−1 and i belong to one message:
-// those of a response do, and so do blocks logged as one message. The first entry, which is a
-// message where nothing precedes the messages, begins one.
+// sameMessage reports whether the entries at positions i−1 and i belong to one message: entries of
+// a response do, and so do blocks logged as one message. The first entry, which is a message where
+// nothing precedes the messages, begins one.
 func sameMessage(c *prompt.Context, i int) bool {
 	if i == 0 {
 		return false

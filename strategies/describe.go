@@ -151,8 +151,8 @@ func Diff(a, b *Strategy) []spec.Difference {
 	return list
 }
 
-// Order returns the layers as one line in the order they are asked; of those
-// joined by "else" the first that acts bars the rest.
+// Order returns the layers as one line in the order they are asked. Of layers joined by "else" the
+// first that acts bars the rest.
 func (s *Strategy) Order() string { return order(s.layers) }
 
 // InUse is Order without the layers that are off.

@@ -144,7 +144,7 @@ func (l *dream) gate(t *Turn, now int64) (seen int64, reason string) {
 	return seen, ""
 }
 
-// sessions counts those with a response since a time.
+// sessions counts the sessions with a response since a time.
 func (l *dream) sessions(t *Turn, since int64) int {
 	but := t.Session
 	if l.params.CountOwn {
@@ -165,7 +165,7 @@ func (l *dream) locked(t *Turn, now int64) bool {
 	return d.Holder != 0 && !(old && !t.User.lives(d.Holder-1))
 }
 
-// acquire writes the lock: the holder, and the time as that of a consolidation.
+// acquire writes the lock: the holder, and the time of its consolidation.
 func (l *dream) acquire(t *Turn, now, seen int64) {
 	l.before, l.taken = seen, now
 	t.User.Dream = dreamLock{Last: now, Before: seen, Holder: t.Session + 1}
@@ -187,8 +187,8 @@ func (l *dream) call(t *Turn) prompt.Intent {
 	}
 }
 
-// BackgroundResult gives the lock back: its time stays when the dream ended
-// well, and goes back to that of the last one when not (003:2432-2434).
+// BackgroundResult gives the lock back: its time stays when the dream ended well, and goes back to
+// the time of the last dream when not (003:2432-2434).
 func (l *dream) BackgroundResult(t *Turn, r *prompt.Result) Outcome {
 	u := t.User
 	if !l.params.SurvivesExit && !u.lives(t.Session) {

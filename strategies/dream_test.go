@@ -112,8 +112,8 @@ func TestDreamGates(t *testing.T) {
 }
 
 // Two sessions that look at once: the second does not see the lock that the
-// first has just written. Reading it again makes one of them give way
-// (003:2430); without that both dream.
+// first has just written. Reading the lock again makes one session give way (003:2430); without
+// the second reading both dream.
 func TestDreamRace(t *testing.T) {
 	for _, tc := range []struct {
 		layer string
@@ -139,8 +139,8 @@ func TestDreamRace(t *testing.T) {
 	}
 }
 
-// The lock's time is that of the consolidation: it stays on success and goes
-// back on a failure and when a person kills the dream (003:2432-2434, 2498).
+// The lock holds the time of the consolidation: it stays on success and goes back on a failure and
+// when a person kills the dream (003:2432-2434, 2498).
 // Then the next look, ten minutes on, dreams again.
 func TestDreamLockAfterwards(t *testing.T) {
 	for _, tc := range []struct {
@@ -200,8 +200,8 @@ func TestDreamOfASessionThatEnds(t *testing.T) {
 	}
 }
 
-// Who has lost the lock meanwhile does not touch it: neither that of another
-// session nor one that its own has taken since.
+// A session that has lost the lock meanwhile does not touch it: neither the lock of another
+// session nor one that its own session has taken since.
 func TestDreamKeepsOffTheLockOfOthers(t *testing.T) {
 	for _, holder := range []int32{2, 6} {
 		k, _ := dreamTalk()

@@ -12,8 +12,8 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/version"
 )
 
-// Generation says whose client a preset is: that of an agent from one version through
-// another, as its sources show. The nearest generation stands for other versions.
+// Generation says whose client a preset is: an agent from one version through another, as its
+// sources show. The nearest generation stands for other versions.
 type Generation struct {
 	Agent   string `yaml:"agent" doc:"as in a session's agent"`
 	Variant string `yaml:"variant" doc:"of how the client is set up, as recordings show it: local for Codex with a provider that does not compact; \"\" for the usual one"`
@@ -26,7 +26,7 @@ type Generation struct {
 // Holds reports whether the sources of the generation show a version.
 func (g *Generation) Holds(release string) bool { return g.distance(release) == [3]int{} }
 
-// distance returns how far a version is from those of the generation, number by number.
+// distance returns how far a version is from the generation's versions, number by number.
 // Any text that is no version counts as newest.
 func (g *Generation) distance(release string) [3]int {
 	n, ok := version.Numbers(release)

@@ -89,8 +89,8 @@ func TestOwnThresholds(t *testing.T) {
 	}
 }
 
-// What a strategy of generations gives changes those that have the layer, and
-// leaves the presets alone.
+// The layers that a strategy of generations gives change the generations that have the layer, and
+// leave the presets alone.
 func TestOwnChanges(t *testing.T) {
 	r := builtin(t)
 	if err := r.AddPreset([]byte("name: x\nown: true\nlayers: [{session-memory: {breaker: 7}}]"), "x.yaml"); err != nil {

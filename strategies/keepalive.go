@@ -35,7 +35,7 @@ type keepalive struct {
 	busy   bool  // a request is under way
 	cold   bool  // the context was replaced since the last response
 	sent   int   // requests in this gap
-	last   int64 // when the last of them ended, ns on the session's clock
+	last   int64 // when the last ping ended, ns on the session's clock
 }
 
 func (l *keepalive) Name() string { return keepaliveName }

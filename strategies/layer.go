@@ -41,7 +41,7 @@ type Layer interface {
 	// Clone returns an independent copy with the same state, for a thread
 	// that branches off.
 	Clone() Layer
-	// Reset brings the state back to that of a new thread.
+	// Reset returns the state to a new thread's state.
 	Reset()
 }
 
@@ -68,7 +68,7 @@ type IntentResult interface {
 	IntentResult(*Turn, *prompt.Result) Outcome
 }
 
-// AfterCompaction is called on every layer when one of them has compacted the
+// AfterCompaction is called on every layer when a layer has compacted the
 // context.
 type AfterCompaction interface {
 	AfterCompaction(*Turn)
@@ -179,7 +179,7 @@ type Boundary struct {
 	// is known to restore.
 	Remainder int64
 	Calls     int // summary calls made, failed ones included
-	Retries   int // of them, repetitions with the oldest rounds dropped
+	Retries   int // how many of these calls repeat with the oldest rounds dropped
 	Fallbacks int // changes to another way of making the call
 	// Summarised counts the messages that were replaced: responses, prompts and tool
 	// results.

@@ -195,8 +195,8 @@ func TestMemoryIndex(t *testing.T) {
 	}
 }
 
-// What was found to keep grows the index, in this session's section and in that
-// of the next session of the user; draws of a half fall below saves 0.6.
+// What was found to keep grows the index, in this session's section and in the section of the
+// user's next session; draws of a half fall below saves 0.6.
 func TestMemoryExtractionGrowsTheIndex(t *testing.T) {
 	for text, want := range map[string][]int32{
 		"memory-extraction: {saves: 0.6, growth: 2}": {78, 156},

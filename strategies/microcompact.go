@@ -68,8 +68,8 @@ var microcompactDefinition = Define(MicrocompactName,
 		return &microcompact{params: p, results: newClearables(p.Tools)}
 	}).with(Traits{Clears: true, Polls: []string{"trigger", "keep_last", "threshold", "min_saved"}})
 
-// microcompact is the state of the layer on one thread: the calls whose results
-// are not cleared, of those looked at so far, and storage.
+// microcompact is the state of the layer on one thread: the calls looked at so far whose results
+// are not cleared, and storage.
 type microcompact struct {
 	params  microcompactParams
 	results clearables

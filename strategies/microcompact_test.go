@@ -16,9 +16,9 @@ func microcompacted(t *testing.T, k *talk, text string) (Outcome, Boundary) {
 	return out, k.Boundary()
 }
 
-// The worked example of 001:957-981: 17,000 tokens of tool results, 10,000 of
-// them in the three oldest. Below both the threshold of 40,000 and the saving
-// of 20,000: it must not fire, whatever the drawing there shows.
+// The worked example of 001:957-981: 17,000 tokens of tool results, 10,000 tokens in the three
+// oldest results. Below both the threshold of 40,000 and the saving of 20,000: it must not fire,
+// whatever the drawing there shows.
 func TestSeedExampleDoesNotFire(t *testing.T) {
 	k := newTalk()
 	for _, r := range []struct {

@@ -53,7 +53,7 @@ func (s *Strategy) Same(o *Strategy) bool {
 // AllStrategies names all presets that can be replayed.
 const AllStrategies = "all"
 
-// Match returns the names that a word stands for: all presets that can be replayed, those of
+// Match returns the names that a word stands for: all presets that can be replayed, the presets of
 // a pattern, whose * matches slashes too, or the word itself.
 func (r *Registry) Match(word string) ([]string, error) {
 	if _, ok := r.presets[word]; ok || word != AllStrategies && !slices.ContainsFunc([]byte(word), func(b byte) bool { return b == '*' || b == '?' || b == '[' }) {

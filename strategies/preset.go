@@ -30,8 +30,7 @@ type presetFile struct {
 	Generation Generation `yaml:"generation" doc:"the agent and the versions whose client this is"`
 	// Client is the client half of a generation.
 	Client yaml.Node `yaml:"client" doc:"the client half: keys of client in a scenario, and levels"`
-	// Own makes a strategy of all generations: its layers change those of the
-	// generations that have them.
+	// Own makes a strategy of all generations: its layers change the generations that have them.
 	Own bool `yaml:"own" doc:"each session under the generation of its own client; layers change those of the generations"`
 }
 
@@ -136,8 +135,8 @@ func HeadKeys() []string {
 	return append([]string{"name", "doc", "rank"}, spec.Keys(reflect.TypeFor[Origin]())...)
 }
 
-// BodyKeys returns the keys of a preset file that say what its layers are and how they
-// combine, without those that name and describe it.
+// BodyKeys returns the keys of a preset file that say what its layers are and how they combine.
+// Keys that name and describe the preset are left out.
 func BodyKeys() []string {
 	return slices.DeleteFunc(spec.Keys(reflect.TypeFor[presetFile]()), func(key string) bool {
 		return slices.Contains(HeadKeys(), key)
@@ -185,7 +184,7 @@ type presetReader struct {
 	tree     *spec.Tree
 	found    []configured
 	groups   int
-	changes  bool // layers change those of generations
+	changes  bool // layers change the layers of generations
 	errs     []error
 }
 

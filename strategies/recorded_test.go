@@ -8,7 +8,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// A recorded compaction has its summary, 600 and 400 tokens, and its time, half of it to the
+// A recorded compaction has its summary, 600 and 400 tokens, and its time, half the time to the
 // first token; the context behind it weighs what the recording says, 5,000 tokens beside the
 // head: reminders, summary, and what came back. A result that went into it stands no more
 // ahead of the prompt of 444.
@@ -104,7 +104,7 @@ func TestRecordedClearing(t *testing.T) {
 
 // The price of a compaction in prices of an input token, at 100,000 tokens behind a head of
 // 16,000, of which 12,000 come back: output of 4,900 tokens at 5 is 24,500. A fork reads what
-// the request would read; a call under a head of its own pays all of it. A cold cache writes.
+// the request would read; a call under a head of its own pays for its whole input. A cold cache writes.
 func TestRentAndPrice(t *testing.T) {
 	for _, tc := range []struct {
 		what string

@@ -81,8 +81,8 @@ func (d Definition) with(t Traits) Definition {
 	return d
 }
 
-// Registry knows layers by name and presets made of them. It is a value: add a
-// definition to use a layer of one's own.
+// Registry knows layers by name and the presets made from layers. It is a value: add a definition
+// to use a layer of one's own.
 type Registry struct {
 	layers  map[string]Definition
 	presets map[string]listed

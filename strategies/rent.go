@@ -5,7 +5,7 @@ import "github.com/compactsim/compactsim/sim/prompt"
 // rentParams are the parameters of an online policy that rents or buys: what the
 // tokens that a compaction would take out have cost since the last one is rent,
 // and the compaction is bought when the rent has reached its price. Prices are
-// multiples of that of an uncached input token.
+// multiples of the price of an uncached input token.
 type rentParams struct {
 	Enabled bool    `yaml:"enabled" doc:"compact as soon as reading what a compaction would take out has cost as much as the compaction; the trigger holds beside it"`
 	Ratio   float64 `yaml:"ratio" doc:"price of the compaction that the rent has to reach; at 1 the two together are at most twice the rent of one that knew the future, for one compaction of a known price" above:"0" max:"100" needs:"enabled"`

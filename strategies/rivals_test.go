@@ -106,7 +106,7 @@ func TestSameSchedules(t *testing.T) {
 	}
 }
 
-// A word stands for all presets that can be run, for those of a pattern, or for itself.
+// A word stands for all presets that can be run, for the presets of a pattern, or for itself.
 func TestMatch(t *testing.T) {
 	r := builtin(t)
 	for word, want := range map[string][]string{
@@ -129,8 +129,9 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// Every constant of a preset is held: the file has, for each of them, the parameters in which its layers differ from
-// their defaults, what excludes what, and its client. SIM_UPDATE_DOCS=1 writes it; read the difference against
+// Every constant of a preset is held: the file has, for each preset, the parameters in which its
+// layers differ from their defaults, what excludes what, and its client. SIM_UPDATE_DOCS=1 writes
+// it; read the difference against
 // docs/strategies.md and its source.
 func TestConstantsOfPresets(t *testing.T) {
 	const file = "testdata/presets.txt"

@@ -20,7 +20,7 @@ func (p CompactParams) WithoutFiles() CompactParams {
 	return p
 }
 
-// Unscheduled returns the parameters without those that say when to compact.
+// Unscheduled returns the parameters without the parameters that say when to compact.
 func (p CompactParams) Unscheduled() CompactParams {
 	p.Auto, p.Manual, p.Reactive, p.Beside.Enabled, p.Idle.Enabled = false, false, false, false, false
 	p.Trigger, p.When, p.Breaker, p.Refill, p.Rent = Trigger{}, unconditional, 0, refillParams{}, rentParams{}

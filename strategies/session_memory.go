@@ -85,8 +85,8 @@ func defaultSessionMemory() sessionMemoryParams {
 }
 
 // sessionMemoryFile says how large the memory is. The documents give its limits; how it
-// grows is assumed: with what it has summarised, the sections keeping their
-// shares, one of them (the worklog) larger than the others, which are equal.
+// grows is assumed: with what it has summarised, the sections keeping their shares, one section
+// (the worklog) larger than the rest, which are equal.
 type sessionMemoryFile struct {
 	Template int32   `yaml:"template" doc:"tokens of the headers and descriptions of an empty memory" unit:"tokens" min:"0"`
 	Sections int     `yaml:"sections" doc:"sections of the memory" min:"1"`

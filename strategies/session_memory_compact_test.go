@@ -119,8 +119,8 @@ func TestSessionMemoryFloor(t *testing.T) {
 	}
 }
 
-// [memory][kept][attachments][hooks]: the kept messages are those that were
-// there, the memory leads, files that kept messages show do not come back.
+// [memory][kept][attachments][hooks]: the kept messages are the messages that were there, the
+// memory leads, files that kept messages show do not come back.
 func TestSessionMemoryMessageSet(t *testing.T) {
 	l, k := layer(t, `session-memory: {trigger: {fixed: 32000}, count: true, keep: {min_tokens: 0, min_texts: 0}, hooks: {session_start: 80, post_compact: 70},
       attachments: {skills: {each: 0}, plan_mode: 0, agent_status: 0}}`), newTalk()
@@ -136,7 +136,7 @@ func TestSessionMemoryMessageSet(t *testing.T) {
 	if out := l.(BeforeRequest).BeforeRequest(&k.Turn); out.Verdict != Done {
 		t.Fatalf("%+v", out)
 	}
-	// 500 + 6,100 + 4,100 + 100 tokens make 540 of memory, 378 of them in equal
+	// 500 + 6,100 + 4,100 + 100 tokens make 540 of memory, 378 tokens in equal
 	// sections of 42; header 30, pointer 60, continuation 45.
 	if got, want := k.sizes(3), []int32{300 + 162 + 9*42 + 135, 200, 100, 4000, 5000, 80, 70}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

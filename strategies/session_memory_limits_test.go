@@ -6,9 +6,9 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// A limit is reached by what is as large (E5: sections of 2,000, a memory of 12,000): then
-// the update is reminded of it, and nothing is cut off yet. The template is part
-// of the memory, of 500 tokens at most. Here both sections hold half of one token for each that is summarised.
+// A limit is reached by what is as large (E5: sections of 2,000, a memory of 12,000): then the
+// update is reminded of the limit, and nothing is cut off yet. The template is part of the memory,
+// of 500 tokens at most. Here both sections hold half a token for each token that is summarised.
 func TestMemoryAtItsLimits(t *testing.T) {
 	m := sessionMemoryFile{Template: 300, Sections: 2, Section: 100, Total: 500, Share: 1, Largest: 0.5, Condense: true, Reminder: 40, Marker: 25}
 	grown := m
@@ -69,7 +69,7 @@ func TestUpdateOfAnUpdateAtItsGrowth(t *testing.T) {
 	}
 }
 
-// An update is stale by its own age, not by that of the session (N97: 60 s).
+// An update is stale by its own age, not by the session's age (N97: 60 s).
 func TestWaitForAnUpdateLateInASession(t *testing.T) {
 	l, k, _ := remembered(t, notesOnly+"}", 10, 12)
 	k.Now = 3600e9
@@ -80,7 +80,7 @@ func TestWaitForAnUpdateLateInASession(t *testing.T) {
 	}
 }
 
-// Messages stay until both minima hold, or the limit is reached: each of them holds with
+// Messages stay until both minima hold, or the limit is reached: each bound holds with
 // just as much. The prompt and two rounds that the memory does not cover are 2,200 tokens and
 // three messages with text, however many texts one holds.
 func TestKeepRangeIsReached(t *testing.T) {

@@ -217,8 +217,8 @@ func (l *sessionMemory) waits(t *Turn) bool {
 	return t.Now < l.until
 }
 
-// keepFrom returns the position of the first message that stays, given that of
-// the first one the memory does not cover.
+// keepFrom returns the position of the first message that stays, given the position of the first
+// message that the memory does not cover.
 func (l *sessionMemory) keepFrom(c *prompt.Context, first int) int {
 	p := &l.params.Keep
 	floor := max(lastSummary(c)+1, Body(c))

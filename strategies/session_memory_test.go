@@ -63,8 +63,8 @@ func answerCalls(k *talk, calls int, tokens int32) {
 	}
 }
 
-// remembered returns a conversation of which the memory covers everything up to
-// and with the n-th round of 1,000 tokens; the others follow.
+// remembered returns a conversation. The memory covers its entries up to and with the n-th round
+// of 1,000 tokens; later rounds follow.
 func remembered(t *testing.T, text string, n, more int) (Layer, *talk, *compactionHost) {
 	t.Helper()
 	l, k := layer(t, text), newTalk()
@@ -183,7 +183,7 @@ func TestSessionMemoryFailure(t *testing.T) {
 }
 
 // Sections are kept to 2,000 tokens and the memory to 12,000 (E5). At one token
-// in twenty, three tenths of them in the largest section, that one is full at
+// in twenty, three tenths of these tokens in the largest section, that one is full at
 // 2,000/0.3 × 20 = 133,333 summarised tokens.
 func TestMemoryFileSizes(t *testing.T) {
 	m := defaultSessionMemory().Memory

@@ -15,8 +15,8 @@ import (
 type Kin struct {
 	All    []*Strategy
 	Runs   int   // index of the one that is simulated
-	Alike  []int // indices of those that have acted alike so far; the last one runs
-	Parted []int // of those that would have acted differently at some point
+	Alike  []int // indices of the strategies that have acted alike so far; the last one runs
+	Parted []int // indices of the strategies that would have acted differently at some point
 
 	polled []polled // by layer
 	same   bool     // All are one strategy, in other surroundings
@@ -30,7 +30,7 @@ type polled struct {
 	known             bool // what follows is
 	window, maxOutput int64
 	levels            []int64
-	low, high         int64 // of those alike
+	low, high         int64 // levels of the strategies that act alike
 }
 
 // leveled is implemented by parameters of a layer that reads its trigger through
@@ -85,8 +85,7 @@ func (t *Traits) polls(path string) bool {
 	return slices.ContainsFunc(t.Polls, func(p string) bool { return path == p || strings.HasPrefix(path, p+".") })
 }
 
-// Stand makes the simulation stand for the strategies at the indices alike and run the
-// last of them.
+// Stand makes the simulation stand for the strategies at the indices alike and run the last one.
 func (k *Kin) Stand(alike []int) {
 	k.Alike, k.Parted = append(k.Alike[:0], alike...), nil
 	k.Runs = alike[len(alike)-1]
@@ -135,8 +134,8 @@ func (k *Kin) level(layer string, strategy int, r *Reading) (int64, bool) {
 	return 0, false
 }
 
-// Limit lowers limits, by strategy, to the levels of a layer's trigger, or to that of the one that runs where the layer
-// has none.
+// Limit lowers limits, by strategy, to the levels of a layer's trigger, or to the level of the
+// strategy that runs where the layer has none.
 func (k *Kin) Limit(limits []int64, layer string, own int64, r *Reading) {
 	for i := range limits {
 		level, ok := k.level(layer, i, r)
@@ -193,7 +192,7 @@ type adopter interface {
 	adopt(params any)
 }
 
-// splits reports whether a measured value lies between the levels of those alike.
+// splits reports whether a measured value lies between the levels of the strategies that act alike.
 func (a *polled) splits(k *Kin, r *Reading, measured int64) bool {
 	if !a.known || a.window != r.Window || a.maxOutput != r.MaxOutput {
 		a.look(k, r)
@@ -240,8 +239,8 @@ func (k *Kin) Part(agrees func(i int) bool) {
 	}
 }
 
-// poll asks how a layer would answer under the parameters of other strategies, and parts
-// from those that answer differently from the one that runs.
+// poll asks how a layer would answer under the parameters of other strategies, and parts from the
+// strategies that answer differently from the one that runs.
 func poll[P any, A comparable](k *Kin, layer string, answer func(*P) A) {
 	if k.agree() {
 		return

@@ -67,8 +67,9 @@ func TestKindIsWhatIsNotPolled(t *testing.T) {
 	}
 }
 
-// A simulation parts from the strategies whose trigger answers otherwise than that of the
-// one that runs. A trigger fires from its level on, so those part whose level lies on
+// A simulation parts from the strategies whose trigger answers otherwise than the running
+// strategy's trigger. A trigger fires from its level on, so the strategies part whose level lies
+// on
 // the other side of what was measured.
 func TestKinPartAtTheirLevels(t *testing.T) {
 	const a, b, c = 0, 1, 2 // at 100, 120 and 150 thousand
@@ -130,7 +131,7 @@ func TestKinThatLeft(t *testing.T) {
 	}
 }
 
-// Levels are those of the model at hand: half the window and 90 thousand lie on
+// The model at hand sets the levels: half the window and 90 thousand lie on
 // either side of 95 thousand at a window of 200,000, and both below it at one of 100,000.
 func TestKinAtAnotherModel(t *testing.T) {
 	kin := &Kin{All: strategiesOf(t, "  - full-compact: {trigger: {reserve: 40000, reserve_output: true}}\n", "  - full-compact: {trigger: {fixed: 90000}}\n")}
@@ -162,8 +163,8 @@ func TestKinWithoutATrigger(t *testing.T) {
 	}
 }
 
-// The limit a client shows is the lowest level under each strategy, and never above what
-// it was; a layer without a level of its own has that of the strategy that runs.
+// The limit a client shows is the lowest level under each strategy, and never above what it was; a
+// layer without a level has the level of the strategy that runs.
 func TestLimitsOfKin(t *testing.T) {
 	kin := &Kin{All: compactAt(t, 100_000, 120_000, 150_000)}
 	kin.Stand([]int{0, 1, 2})
@@ -180,8 +181,8 @@ func TestLimitsOfKin(t *testing.T) {
 }
 
 // A layer that acts is asked what it would do under the parameters of others: of four
-// results behind a long pause, those that keep five clear none and those that keep two
-// clear two.
+// results behind a long pause, the strategies that keep five clear none and the strategies that
+// keep two clear two.
 func TestKinArePolled(t *testing.T) {
 	kin := &Kin{All: strategiesOf(t, "  - time-microcompact: {keep_recent: 2}\n", "  - time-microcompact: {keep_recent: 5}\n",
 		"  - time-microcompact: {keep_recent: 4}\n")}

@@ -14,8 +14,8 @@ import (
 type Strategy struct {
 	Name string
 	Doc  string
-	// Group is the kind of program it is from, for lists: agents, libraries, papers; "" for
-	// those of Claude Code and of this program's own.
+	// Group is the kind of program a preset is from, for lists: agents, libraries, papers; "" for
+	// Claude Code's presets and this program's own.
 	Group  string
 	Origin Origin
 	// Generation says whose client the strategy is; the zero value for none.
@@ -32,7 +32,7 @@ type configured struct {
 	def    Definition
 	params any        // pointer to the parameters; nil for a layer the caller built
 	group  int        // first_of group it belongs to, 0 for none
-	given  *yaml.Node // what was given of them, in a strategy of generations
+	given  *yaml.Node // the parameters that were given, in a strategy of generations
 }
 
 // on reports whether the layer is switched on.
@@ -49,8 +49,8 @@ func (c *configured) trigger() *Trigger {
 	return nil
 }
 
-// NewStrategy returns a strategy from layers built by the caller. Each thread
-// gets a clone of them.
+// NewStrategy returns a strategy from layers built by the caller. Each thread gets a clone of the
+// layers.
 func NewStrategy(name, doc string, layers ...Layer) *Strategy {
 	s := &Strategy{Name: name, Doc: doc}
 	for _, l := range layers {
@@ -77,8 +77,8 @@ func (s *Strategy) active() []configured {
 	return list
 }
 
-// Layers returns a fresh set of the strategy's layers for one thread, those
-// that are switched off left out.
+// Layers returns a fresh set of the strategy's layers for one thread, without layers that are
+// switched off.
 func (s *Strategy) Layers() []Layer {
 	active := s.active()
 	layers := make([]Layer, len(active))

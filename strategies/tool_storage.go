@@ -41,8 +41,8 @@ type retune struct {
 	Scale   float64 `yaml:"scale" doc:"what all limits are multiplied by, above 0" above:"0" needs:"request"`
 }
 
-// reread says how often a stored result is read back, which no recording of a
-// client without storage can show: all of it is assumed.
+// reread says how often a stored result is read back. No recording of a client without storage can
+// show it: the whole figure is assumed.
 type reread struct {
 	Share  float64 `yaml:"share" doc:"share of stored results that are read back, 0…1; assumed" min:"0" max:"1"`
 	After  int32   `yaml:"after" doc:"requests later, from 1; assumed" unit:"requests" min:"0" needs:"share"`
@@ -182,8 +182,8 @@ func (l *toolStorage) decide(t *Turn, from int) bool {
 }
 
 // gather collects the results of the message that begins at position i, and
-// returns the position after it. Results that another layer has cleared, and
-// those that were read back from disk, are left alone.
+// returns the position after it. Results that another layer has cleared, and results that were
+// read back from disk, are left alone.
 func (l *toolStorage) gather(t *Turn, i int) int {
 	c := t.Context
 	l.message = l.message[:0]

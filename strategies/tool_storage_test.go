@@ -64,7 +64,7 @@ func TestToolStorageLimits(t *testing.T) {
 }
 
 // 200,000 characters per message of parallel results: the largest go first, and
-// no more than needed; what is left of them counts. Read stays and counts.
+// no more than needed; what is left of a result counts. Read stays and counts.
 func TestToolStorageMessageBudget(t *testing.T) {
 	const p = 500 + 60 // 2,000 bytes of four a token
 	for name, tc := range map[string]struct {
@@ -334,8 +334,8 @@ func TestToolStorageLeaves(t *testing.T) {
 	}
 }
 
-// Changed limits are all of them, that of a message too; without a request from which on
-// they hold they never do. What reads a result back is of no file.
+// A change of limits changes every limit, the limit of a message too; without a request from which
+// on they hold they never do. What reads a result back is of no file.
 func TestToolStorageRetune(t *testing.T) {
 	for text, want := range map[string]int{
 		"{retune: {request: 1, scale: 2}, limits: {bash: 100000}}": 0, // 400,000 for a message

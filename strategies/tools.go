@@ -20,8 +20,8 @@ var operations = [...]string{
 	prompt.OpSearch: "search", prompt.OpFetch: "web", prompt.OpAgent: "agent",
 }
 
-// toolNames are tools by name (Bash, exec_command), by operation (read, edit, write,
-// exec, search, web, agent: those that are known to do it, whatever their names) or all.
+// toolNames are tools by name (Bash, exec_command), by operation (read, edit, write, exec, search,
+// web, agent: every tool known to do it, whatever its name) or all.
 type toolNames []string
 
 // UnmarshalYAML reads a list of words, or one word.
@@ -56,8 +56,8 @@ func (n toolNames) holds(name string, op prompt.Op) bool {
 	})
 }
 
-// unfit says why nothing in a session can be of these tools; "" if something can, or if no
-// tool is called there at all.
+// unfit says why no call in a session can be a call of these tools; "" if one can, or if no tool
+// is called there at all.
 func (n toolNames) unfit(s *traces.Session) string {
 	called := false
 	for i := range s.Blocks {

@@ -9,7 +9,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Tools go by name, by what they do, or all of them; of MCP only where the layer takes those.
+// Tools go by name, by what they do, or all; MCP tools only where the layer takes MCP tools.
 func TestToolsByNameAndOperation(t *testing.T) {
 	for text, want := range map[string][]int32{
 		"[Read]":           {12, 30000, 30000},

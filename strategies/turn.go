@@ -49,7 +49,7 @@ type Turn struct {
 	// stays in the cache unused, as documented, ns; TTL is the class.
 	Life int64
 	TTL  prompt.TTL
-	// Usage is that of the thread's last response; zero before the first.
+	// Usage is the usage of the thread's last response; zero before the first.
 	Usage prompt.Usage
 	// Deleted are the tokens the server has deleted from the thread's requests
 	// so far (cache_deleted_input_tokens), cumulative.
@@ -189,8 +189,8 @@ func (t *Turn) Boundary() Boundary {
 // Watch makes the turn report every trigger it evaluates; nil turns that off.
 func (t *Turn) Watch(f func(Check)) { t.log = f }
 
-// User is what the sessions of one user share beside the cache: those of one
-// project, where the memory files lie. The zero value is a user without a past.
+// User is what the sessions of one user share beside the cache: the sessions of one project, where
+// the memory files lie. The zero value is a user without a past.
 type User struct {
 	// Ends are the times at which sessions of the user last had a response, ns
 	// since the epoch, by the order of the sessions; 0 for a session that has not begun.
@@ -203,8 +203,8 @@ type User struct {
 	Memory memoryIndex
 }
 
-// dreamLock is the lock file of the background consolidation: its time is that of the
-// last one, its holder whoever runs one now.
+// dreamLock is the lock file of the background consolidation: it holds the time of the last
+// consolidation, and whoever runs one now.
 type dreamLock struct {
 	Last   int64 // ns since the epoch: the lock's mtime; 0 for never
 	Holder int32 // 1 + index of the session that holds the lock, 0 for none

@@ -56,8 +56,8 @@ func (t *Turn) test(layer string, tr *Trigger) bool {
 	return ok && m >= v
 }
 
-// measure returns what a trigger compares. Those that need a look at the context are
-// computed here.
+// measure returns what a trigger compares. Measures that need a look at the context are computed
+// here.
 func (t *Turn) measure(m Measure) int64 {
 	c := t.Context
 	switch m {

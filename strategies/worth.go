@@ -4,7 +4,7 @@ import "github.com/compactsim/compactsim/sim/prompt"
 
 // worthParams refuse an edit that does not pay back: what it costs now must be less than
 // what reading the tokens that it takes out would cost in so many calls. Prices are
-// multiples of that of an uncached input token; layers see no others.
+// multiples of the price of an uncached input token; layers see no other price.
 type worthParams struct {
 	Calls  float64 `yaml:"calls" doc:"calls within which the edit must pay back; 0 for no such test" unit:"calls" min:"0" max:"1e6" off:"0"`
 	Read   float64 `yaml:"read" doc:"price of a token read from the cache" min:"0" max:"10" needs:"calls"`
