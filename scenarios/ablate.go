@@ -198,8 +198,9 @@ func (a *Ablation) drop(sessions []*traces.Session) {
 	a.Design = &d
 }
 
-// within returns the design without the changes that no session's generation has, and without the changes whose
-// threshold makes no sense for the windows of the sessions; it adds the latter to Refused.
+// within returns the design without the changes that no session's generation has, and without the
+// changes whose threshold makes no sense for the windows of the sessions; it adds changes with
+// such a threshold to Refused.
 func (a *Ablation) within(sessions []*traces.Session) (*Design, error) {
 	w := windows{}
 	for _, s := range sessions {

@@ -7,8 +7,9 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 )
 
-// The mechanisms of own are those of the generations that sessions run under: a session of Claude Code 2.1.42 has
-// full-compact's and microcompact's, and none of a layer that only presets of other agents have.
+// The mechanisms of own are the mechanisms of the generations that sessions run under: a session
+// of Claude Code 2.1.42 has full-compact's and microcompact's, and none of a layer that only
+// presets of other agents have.
 func TestAblateOwn(t *testing.T) {
 	registry, err := strategies.Builtin()
 	if err != nil {

@@ -162,7 +162,7 @@ func TestAblationOfASweep(t *testing.T) {
 	}
 }
 
-// Compactions do not depend on the workers, and are those of the rows.
+// Compactions do not depend on the workers, and equal the compactions in the rows.
 func TestChains(t *testing.T) {
 	p, corpus := samplePlan(t)
 	p.Strategies = []string{"auto-compact/167k", "none"}

@@ -40,8 +40,8 @@ type AgentAdvice struct {
 	UncountedUSD float64 `json:"sessions_without_usage_usd,omitzero"`
 	// Bare counts the calls of Sessions whose input is in no log, such as those after the last shutdown of the Copilot CLI.
 	Bare int `json:"calls_without_input,omitempty"`
-	// Single are those of Sessions with one call, Textless those without texts, of which it is not known what
-	// their agent would fetch again.
+	// Single counts the sessions among Sessions with one call, Textless the sessions without texts, of
+	// which it is not known what their agent would fetch again.
 	Single     int     `json:"sessions_with_one_call,omitempty"`
 	Textless   int     `json:"sessions_without_texts,omitempty"`
 	Calls      int     `json:"calls"`
@@ -328,7 +328,7 @@ func later(s *traces.Setting, version string) bool {
 	return s.From != "" && version != "" && profile.Compare(version, s.From) < 0
 }
 
-// together simulates all changes at once, without those that the others make worthless.
+// together simulates all changes at once, without changes that other changes make worthless.
 func (p *Plan) together(ctx context.Context, sessions []*traces.Session, one *AgentAdvice) error {
 	if len(one.Changes) < 2 {
 		return nil

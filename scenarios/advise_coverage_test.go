@@ -19,7 +19,7 @@ var coverageOf = flag.String("coverage", "", "measure how often the saving on un
 // coverage counts splits of sessions.
 type coverage struct{ splits, inside, advised, insideAdvised int }
 
-// split advises by the costs of some sessions and holds the interval against what the chosen value saves on the others.
+// split advises by the costs of some sessions and holds the interval against what the chosen value saves on the rest.
 func (k *coverage) split(costs [][]float64, train func(session int) bool) {
 	best := cheapest(costs, train)
 	if best == 0 {
@@ -73,8 +73,8 @@ func (k *coverage) halves(costs [][]float64, times int, r *rand.Rand) {
 	}
 }
 
-// Of sessions whose costs spread as those of recordings do (their logarithms by 1.3) and of which values save shares that
-// spread by 0.15, what the chosen value saves on others lies in the interval in at least 85 of 100 splits, and so does
+// Costs of these sessions spread as in recordings (their logarithms by 1.3), and values save shares that
+// spread by 0.15. What the chosen value saves on others lies in the interval in at least 85 of 100 splits, and so does
 // what it saves on average, which is known here.
 func TestIntervalCoversUnseenSessions(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

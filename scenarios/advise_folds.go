@@ -103,8 +103,8 @@ func (p *Plan) costs(ctx context.Context, sessions []*traces.Session, list []can
 // rowsAtOnce is how many sessions have their rows in memory for each candidate: a row takes some kB.
 const rowsAtOnce = 1000
 
-// cutShort is the factor by which the cost of a session without a value counts
-// when the value ends it early, or has no row of it, so that this is no saving.
+// cutShort is the factor by which the cost of a session without a value counts when the value ends
+// the session early, or has no row for it, so that this is no saving.
 const cutShort = 10
 
 func costOf(row, asItIs *results.Row) float64 {

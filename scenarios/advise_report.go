@@ -124,7 +124,7 @@ const (
 	AsTokens  = "tokens"
 )
 
-// Document reports advice on one screen, in dollars or in tokens; a page has both, and shows those of as first.
+// Document reports advice on one screen, in dollars or in tokens; a page has both, and shows the unit as first.
 func (a *Advice) Document(remarks []string, as string) *document.Document {
 	d := &document.Document{Title: "What to set", JSON: document.Indented(a), Data: a.data}
 	head, note := a.paidLine(), dollarsNote
@@ -167,8 +167,8 @@ func (a *Advice) inDollars() []document.Section {
 	return list
 }
 
-// largeError is the model error above which advice warns, as a share: twice
-// that of all recorded sessions together (docs/validation.md).
+// largeError is the model error above which advice warns, as a share: twice the error of all
+// recorded sessions together (docs/validation.md).
 const largeError = 0.1
 
 // paid lists what was paid by agent.

@@ -35,7 +35,7 @@ func TestJudgeOnUnseenSessions(t *testing.T) {
 	}
 }
 
-// A value that is chosen because it fits one session does not win on the others.
+// A value that is chosen because it fits one session does not win on other sessions.
 func TestJudgeSeesWhatOneSessionChose(t *testing.T) {
 	base, one := make([]float64, 20), make([]float64, 20)
 	for i := range base {
@@ -49,7 +49,7 @@ func TestJudgeSeesWhatOneSessionChose(t *testing.T) {
 	}
 }
 
-// A version is offered the settings that it knows; an unknown one all of them.
+// A version is offered the settings that it knows; an unknown version is offered all settings.
 func TestOfferedByVersion(t *testing.T) {
 	settings := agents.Of(traces.AgentClaudeCode).Settings
 	groups := func(v string) (names []string) {
@@ -132,8 +132,9 @@ func TestAdviceIsWhatARunShows(t *testing.T) {
 	}
 }
 
-// What a saving loses is told beside it, in the advice, in brief and behind an audit: a sixth of what is used later, and more than an hour of waiting.
-// A change that keeps both is told without a word of them.
+// The advice, its brief form and the line behind an audit say beside a saving what it loses: a
+// sixth of what is used later, and more than an hour of waiting. A change that keeps both is shown
+// without a word on losses.
 func TestSavingAtALoss(t *testing.T) {
 	for _, c := range []struct {
 		recall, wait float64

@@ -107,7 +107,7 @@ func (t *tally) add(r *results.CallRecord) {
 	t.classes.Add(&r.Usage)
 }
 
-// bill counts the calls that a log shows, those of summaries included.
+// bill counts the calls that a log shows, calls for summaries included.
 func (t *tally) bill(s *traces.Session, prices *costmodel.Table) {
 	table := calls.Of(s, prices)
 	list := table.Records()
@@ -381,8 +381,8 @@ func (t *Tokens) classes() [results.NumClasses]int64 {
 	return [results.NumClasses]int64{t.Uncached, t.Read, t.Write5m, t.Write1h, t.WriteOther, t.Output}
 }
 
-// tokenData returns what is used, for programs: a row for the log, one for the client as it is, one for each change
-// and one for all of them.
+// tokenData returns what is used, for programs: a row for the log, one for the client's own
+// settings, one for each change and one for all changes together.
 func (a *Advice) tokenData() *document.Table {
 	t := &document.Table{Columns: document.Columns("agent", "row", "set", results.NameUncachedTokens, results.NameReadTokens,
 		results.NameWrite5mTokens, results.NameWrite1hTokens, results.NameWriteOtherTokens, results.NameOutputTokens,

@@ -30,7 +30,7 @@ func TestWindows(t *testing.T) {
 	if *u.Logged.Weighted != want || u.Logged.Read != 40 || u.Undated != 1 {
 		t.Errorf("%+v, want %+v; %d tokens read, %d undated", *u.Logged.Weighted, want, u.Logged.Read, u.Undated)
 	}
-	// With a setting: the call of hour 4 comes an hour and a half later, in its window still; one ahead of them all counts in the first.
+	// With a setting: the call of hour 4 comes an hour and a half later, in its window still; a call before all windows counts in the first.
 	with := newTally([]*traces.Session{{ID: "a", Start: start}})
 	for _, c := range []struct {
 		at  int64

@@ -18,7 +18,7 @@ import (
 // family is a set of cells with the same bounds: their surroundings and their
 // compactions are the same.
 type family struct {
-	cell   *Cell // the first of them
+	cell   *Cell // the first cell of this kind
 	params strategies.CompactParams
 	cells  int
 	bounds []bounds // by session

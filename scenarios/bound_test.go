@@ -48,7 +48,7 @@ func TestBoundOfThresholds(t *testing.T) {
 	}
 }
 
-// The bound is that of a session alone.
+// The bound looks at a session alone.
 func TestBoundRefusesSharedCaches(t *testing.T) {
 	p := Plan{Registry: registry(t), Prices: prices(t), Design: expand(t, boundText+"sessions: {cohort: all}\n")}
 	if _, err := p.Run(t.Context(), samples(t)); err == nil || !strings.Contains(err.Error(), "sessions.cohort") {
@@ -56,8 +56,8 @@ func TestBoundRefusesSharedCaches(t *testing.T) {
 	}
 }
 
-// The front loses less the dearer a loss is, costs more, and no threshold lies beyond it. A closed loop has a bound
-// too: that of the open one.
+// The front loses less the dearer a loss is, costs more, and no threshold lies beyond it. A closed
+// loop has a bound too: the open loop's.
 func TestFrontOfThresholds(t *testing.T) {
 	for _, loop := range []string{"never", "fitted"} {
 		r := run(t, expand(t, boundText+"agent: {refetch: "+loop+"}\n"))

@@ -15,8 +15,8 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// A session that breaks an invariant is left out of all cells, by name; the rows of
-// the others are what they are without it, and so they are in a cohort.
+// A session that breaks an invariant is left out of all cells, by name; the rows of other sessions
+// are what they are without it, and so they are in a cohort.
 func TestBrokenSessionIsLeftOut(t *testing.T) {
 	for _, cohort := range []string{"session", "all"} {
 		c := sampleCorpus(t)
@@ -78,8 +78,9 @@ func (l fragile) BeforeRequest(t *strategies.Turn) strategies.Outcome {
 	return strategies.Outcome{}
 }
 
-// A session that one strategy fails on is left out of its row alone, which is compared with the recorded one on the
-// others; it is an error only where invariants are verified.
+// A session that one strategy fails on is left out of that strategy's row alone. The row is
+// compared with the recorded row on the remaining sessions; it is an error only where invariants
+// are verified.
 func TestPairThatFails(t *testing.T) {
 	for _, verify := range []bool{false, true} {
 		c := sampleCorpus(t)

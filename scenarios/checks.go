@@ -131,8 +131,9 @@ func (d *Design) placeOfEvent(i int) string {
 	return d.tree.Name
 }
 
-// PriceGaps says in a line each which prices the models of the sessions lack: the whole price, that of
-// reads or, where a cell calls a server whose caches are paid for by the hour, that of storage.
+// PriceGaps says in a line each which prices the models of the sessions lack: the whole price, the
+// price of reads or, where a cell calls a server whose caches are paid for by the hour, the price
+// of storage.
 func (p *Plan) PriceGaps(sessions []*traces.Session) (lines []string) {
 	for _, err := range p.UnknownModels(sessions) {
 		lines = append(lines, err.Error())
@@ -176,8 +177,9 @@ func (p *Plan) UnknownModels(sessions []*traces.Session) []error {
 	return errs
 }
 
-// Unmet returns a text for every setting of the scenario or a flag that can have no effect: its tag, or that of a
-// section around it, names conditions (needs), and no cell meets one of them.
+// Unmet returns a text for every setting of the scenario or a flag that can have no effect: its
+// tag, or the tag of a section around it, names conditions (needs), and no cell meets any of the
+// conditions.
 func (d *Design) Unmet() []string {
 	if d.file == nil {
 		return nil
@@ -289,7 +291,7 @@ func needsOf(v any, prefix, path string) string {
 // changed is a parameter around the strategies that is not the default.
 type changed struct {
 	spec.Field
-	text  string // its value, or those of its axis
+	text  string // its value, or the values of its axis
 	swept bool
 }
 

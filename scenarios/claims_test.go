@@ -116,8 +116,9 @@ func outcome(holds []bool) string {
 	return "partly"
 }
 
-// TestClaims tries what the documents claim, each claim with its settings and the opposite, and holds
-// docs/claims.md against it. Figures that were worked out by hand are those of the simulation.
+// TestClaims tries what the documents claim, each claim with its settings and the opposite, and
+// holds docs/claims.md against the outcome. It compares figures that were worked out by hand with
+// the simulation's.
 func TestClaims(t *testing.T) {
 	table := &document.Table{Columns: document.Left("ID", "VERDICT", "CLAIM", "SIMULATED", "WITHOUT", "SOURCE")}
 	page := &document.Document{Sections: []document.Section{{}}}

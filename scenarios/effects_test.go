@@ -29,7 +29,7 @@ func assigned(t testing.TB, strategies string, set ...string) (*Design, bool) {
 	return d, err == nil
 }
 
-// cellRows returns the rows of cells, those of cells that follow each other and have the same once.
+// cellRows returns the rows of cells. Where cells that follow each other have the same rows, it returns the rows once.
 func cellRows(t testing.TB, d *Design, c *traces.Corpus) [][]*results.Row {
 	t.Helper()
 	p := Plan{Registry: registry(t), Prices: prices(t), Design: d}

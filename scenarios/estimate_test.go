@@ -7,8 +7,8 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// The calls for charts are those of the recorded cell and of the cheapest
-// others, as many as the rows count.
+// Charts take their calls from the recorded cell and from the cheapest other cells, as many calls
+// as the rows count.
 func TestCallsOfForemostCells(t *testing.T) {
 	corpus := samples(t, "long-refactor")
 	d := expand(t, "schema: 1")

@@ -25,8 +25,8 @@ var ErrCells = fmt.Errorf("more than %d cells: sweep fewer values, or search wit
 type Design struct {
 	// Scenario has the first value of every axis.
 	Scenario Scenario
-	// Cells are ordered by strategy, then by the values of the axes: those of
-	// the strategy's layers by name, then client, server, summarizer, latency,
+	// Cells are ordered by strategy, then by the values of the axes: the axes of the strategy's layers
+	// by name, then client, server, summarizer, latency,
 	// levels, prices and seed. The order of keys in the file does not matter.
 	Cells []Cell
 
@@ -75,10 +75,10 @@ type variant struct {
 	scenario *Scenario
 }
 
-// Expand returns the cells: the cartesian product of the axes that concern a
-// strategy. Axes of its layers multiply that strategy alone, those of client,
-// server, prices and seed all strategies, those of the summariser the
-// strategies that ask it. All problems are reported at once, with file and line.
+// Expand returns the cells: the cartesian product of the axes that concern a strategy. Axes of its
+// layers multiply that strategy alone; axes of client, server, prices and seed multiply all
+// strategies; axes of the summariser multiply the strategies that ask it. All problems are
+// reported at once, with file and line.
 func (f *File) Expand() (*Design, error) { return f.expand(nil) }
 
 // with returns the design under assignments to what surrounds its strategies, which are not read again.
@@ -92,7 +92,7 @@ func (d *Design) with(assignments []string) (*Design, error) {
 	return f.expand(d.entries)
 }
 
-// expand returns the cells of strategies that were read before, or those of the file for nil.
+// expand returns the cells of strategies that were read before, or for nil the cells of the file's strategies.
 func (f *File) expand(entries []*entry) (*Design, error) {
 	x := &expansion{file: f, registry: f.registry}
 	x.tree = f.tree.Copy() // expanding chooses values; the file stays as it is
@@ -351,8 +351,8 @@ func (c *Cell) Draws() bool {
 		})
 }
 
-// fetches reports whether agents fetch again some of what they lack, and leave out what the recording fetched again
-// and they still have: which of it, is drawn.
+// fetches reports whether agents fetch again some of what they lack, and leave out some of what
+// the recording fetched again and they still have. A draw decides which.
 func (s *Scenario) fetches() bool {
 	return s.Needs && s.Agent.Refetch != sim.RefetchNever && s.Agent.Refetch != sim.RefetchAlways
 }

@@ -133,7 +133,7 @@ func TestCellParams(t *testing.T) {
 	}
 }
 
-// lists are those of all presets or layers, which grow.
+// lists contain all presets or layers, which grow.
 var lists = regexp.MustCompile("; known: .*")
 
 // Every problem of a file is reported at once, by line, with the nearest known

@@ -24,7 +24,7 @@ type figure struct {
 	// As selects the effect of the mechanism instead: saved is the value without it minus the value
 	// with it, added the reverse.
 	As        string
-	Unit      string // one of results.Unit…; "" for that of the amount
+	Unit      string // one of results.Unit…; "" for the amount's unit
 	Claimed   *bound // what the document says; nil for a figure that only the reason needs
 	Otherwise *bound // what the document says of the figure without the mechanism; else the claim is not tested
 	// Hand is the same value calculated by hand.
@@ -61,7 +61,7 @@ type callSum struct {
 	Source, Session string // "" for all
 	Thread          int32  // number of a sub-agent; 0 for all threads
 	Round           int32  // of its thread, from 1; 0 for all
-	Nth             int    // only the nth of them in order of completion, from 1
+	Nth             int    // only the nth call in order of completion, from 1
 	Behind          int    // only the conversation's first call after its nth compaction, from 1
 }
 

@@ -42,7 +42,7 @@ type override struct {
 
 // Parse reads the scenario file called name, or the scenario to which keys of the file lead. It returns an error
 // only for text that is not one YAML mapping. Expand finds what is wrong with the content,
-// including what Set made of it.
+// including what Set changed.
 func Parse(registry *strategies.Registry, text []byte, name string, keys ...string) (*File, error) {
 	tree, err := spec.Parse(text, name)
 	if err != nil {
@@ -157,8 +157,7 @@ func (f *File) layerPaths() []string {
 	return all
 }
 
-// entries returns the nodes of the strategies, those of the default when the
-// file has none.
+// entries returns the nodes of the strategies. A file that has none gets the default's.
 func (f *File) entries() []*yaml.Node {
 	list := spec.Child(f.tree.Root, "strategies")
 	if list != nil && list.Kind == yaml.SequenceNode {
@@ -262,7 +261,7 @@ func (f *File) beside(n *yaml.Node, exists func(name string) bool) {
 }
 
 // Resolved returns the scenario as a complete file: defaults written out,
-// presets expanded into their layers, and axes as lists. A run of it makes the same rows.
+// presets expanded into their layers, and axes as lists. Running this file makes the same rows.
 func (d *Design) Resolved() ([]byte, error) {
 	s := d.Scenario
 	s.Strategies = nil

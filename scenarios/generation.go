@@ -20,8 +20,8 @@ import (
 // strategyOwn is the preset that takes each session's own generation.
 const strategyOwn = "own"
 
-// generations returns remarks on cells of generations: how many sessions run under each, and how many of them
-// under that nearest to a version whose own is not known.
+// generations returns remarks on cells of generations: how many sessions run under each, and how
+// many sessions run under the generation nearest to a version whose own is not known.
 func generations(d *Design, sessions []*traces.Session, run *results.Run) []results.Note {
 	byID := map[string]*traces.Session{}
 	for _, s := range sessions {
@@ -105,9 +105,9 @@ type wearer struct {
 	levels   *sim.Levels
 }
 
-// people returns the Person of each session of a cell, by the organisations they belong
-// to (nil: one organisation); nil when all are as the cell says. Versions are those of
-// Claude Code. The client half of a preset applies to sessions of its agent; others keep
+// people returns the Person of each session of a cell, by the organisations they belong to (nil:
+// one organisation); nil when all are as the cell says. Versions are versions of Claude Code. The
+// client half of a preset applies to sessions of its agent; others keep
 // their own client. A version that a generation holds is kept.
 func (c *Cell) people(owner func(int, *traces.Session) uint32) (func(int, *traces.Session) sim.Person, error) {
 	scenario := c.Scenario

@@ -19,7 +19,7 @@ type losses struct {
 	cells      []lossIn
 }
 
-// loss is sessions with the reason why the first of them is lost.
+// loss is sessions with the reason why the first session is lost.
 type loss struct {
 	ids []string // in the order of the run
 	why string

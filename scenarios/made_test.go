@@ -66,7 +66,7 @@ var made = map[string]func() []*traces.Session{
 	"reading": one("reading", 2000, func(b *script) {
 		b.turn(0, toolRead, 20, 6000).turn(65*time.Minute, toolRead, 4, 6000)
 	}),
-	// Twenty of them, and a person who comes back after 65 or 55 minutes with one more to read.
+	// Twenty files, and a person who comes back after 65 or 55 minutes with one more file to read.
 	"late-back":  one("back", 2000, func(b *script) { b.turn(0, toolRead, 20, 6000).turn(65*time.Minute, toolRead, 1, 6000) }),
 	"early-back": one("back", 2000, func(b *script) { b.turn(0, toolRead, 20, 6000).turn(55*time.Minute, toolRead, 1, 6000) }),
 	// Twelve prompts of 4,000 tokens, each with two commands of 3,000.

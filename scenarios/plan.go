@@ -33,12 +33,12 @@ import (
 type Plan struct {
 	Registry *strategies.Registry
 	Prices   *costmodel.Table
-	// Design has the cells. If nil, they are those of the default scenario under
-	// Strategies, Seed and Window, which a given Design ignores.
+	// Design has the cells. If nil, the cells are the default scenario's under Strategies, Seed and
+	// Window, which a given Design ignores.
 	Design     *Design
 	Strategies []string // names; DefaultStrategies when empty
 	Seed       uint64
-	Window     int64 // context window, tokens; 0: that of the session's client
+	Window     int64 // context window, tokens; 0: the window of the session's client
 	// Profiles are the profiles that designs name besides default and none, by name.
 	Profiles map[string]*profile.Profile
 	learned  *profile.Profile // the default profile with what the sessions of the run add
@@ -157,7 +157,7 @@ func (p *Plan) begin(ctx context.Context, corpus *traces.Corpus) (*running, erro
 	return r, err
 }
 
-// Prepare learns from sessions and indexes them once, for runs over parts of them.
+// Prepare learns from sessions and indexes them once, for runs over parts of the sessions.
 func (p *Plan) Prepare(ctx context.Context, corpus *traces.Corpus) error {
 	sessions := withCalls(corpus)
 	if len(sessions) == 0 {
@@ -265,8 +265,8 @@ func (p *Plan) design() (*Design, error) {
 	return p.expand("plan", p.Strategies, nil)
 }
 
-// expand returns the cells of some strategies (nil: those of the default) under
-// the default scenario with assignments.
+// expand returns the cells of some strategies (nil: the default's strategies) under the default
+// scenario with assignments.
 func (p *Plan) expand(origin string, names, assignments []string) (*Design, error) {
 	s := Default()
 	s.Seed, s.Client.Window = p.Seed, p.Window
@@ -305,7 +305,7 @@ func (d *Design) priceDates() []priceDate {
 
 // Study is a question about sessions: which cells answer it, and what is made of their rows.
 type Study struct {
-	// Cells returns the cells to simulate over the sessions that made calls; nil for those of the plan.
+	// Cells returns the cells to simulate over the sessions that made calls; nil for the plan's cells.
 	Cells func(sessions []*traces.Session) (*Design, error)
 	// Judge makes the answer of the run, which lacks rows if it ended early; nil for the run alone.
 	Judge func(run *results.Run) error

@@ -20,7 +20,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// rankWindow is the window, tokens, at which strategies are ranked besides that of each session's client.
+// rankWindow is the window, tokens, at which strategies are ranked besides the window of each session's client.
 const rankWindow = 200_000
 
 // scheduled is the preset whose compactions the best schedule has: one summary in the place of all messages.

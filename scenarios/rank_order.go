@@ -45,8 +45,8 @@ type ranked struct {
 	total results.Row
 }
 
-// view orders the cells of a run on the sessions wanted. It also returns the strategies that could do nothing in any
-// of them.
+// view orders the cells of a run on the sessions wanted. It also returns the strategies that could
+// do nothing in any of these sessions.
 func (r *ranker) view(name string, run *results.Run, wanted func(session string) bool) (studies.View, []studies.NotRun) {
 	compared, over, unpriced := comparedIn(run, wanted)
 	v := studies.View{Name: name, Sessions: len(compared), Over: len(over), Unpriced: unpriced}
@@ -115,8 +115,8 @@ func totalOf(rows []*results.Row) (total results.Row) {
 	return total
 }
 
-// on returns the rows of x on the sessions of y, which both have in the order of sessions: where the program fails on a
-// session under one of them, they are compared without it.
+// on returns the rows of x on the sessions of y, which both have in the order of sessions: where
+// the program fails on a session under one cell, the cells are compared without that session.
 func (x *ranked) on(y *ranked) []*results.Row {
 	if slices.EqualFunc(x.rows, y.rows, func(a, b *results.Row) bool { return a.Session == b.Session }) {
 		return x.rows

@@ -68,8 +68,9 @@ func TestOwnInSweep(t *testing.T) {
 	}
 }
 
-// A strategy that the program fails with on a session is held against the agent's own on the sessions that it has, and
-// has its place among the others by that: $1 where own is $2 in one of two sessions is half of own's $5.
+// A strategy that the program fails with on a session is compared with the agent's own on the
+// sessions that it has, and takes its place by that ratio: $1 where own is $2 in one of two
+// sessions is half of own's $5.
 func TestRankedWithoutASession(t *testing.T) {
 	cell := func(name string, usd map[string]float64) results.Cell {
 		c := results.Cell{Cell: name, Strategy: name}

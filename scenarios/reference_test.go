@@ -159,7 +159,7 @@ func TestDefaultsAreThoseOfTheModels(t *testing.T) {
 	}
 }
 
-// Every setting reaches the model: a scenario that changes all of them makes a
+// Every setting reaches the model: a scenario that changes every setting makes a
 // configuration in which no field is the default.
 func TestEverySettingReachesTheModel(t *testing.T) {
 	d := expand(t, `

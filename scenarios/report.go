@@ -257,9 +257,9 @@ func spreadOf(p *profile.Profile) float64 {
 	return p.Spread()
 }
 
-// modelError sets the model error of a run, with the spread over sessions that
-// the profile gives. If the settings are not those of the recordings, it
-// simulates a recorded cell under those that are.
+// modelError sets the model error of a run, with the spread over sessions that the profile gives.
+// If the settings differ from the recordings' settings, it simulates a recorded cell under the
+// recordings' settings.
 func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Session, run *results.Run) error {
 	fitted, err := p.profile(d.Scenario.Profile)
 	if err != nil {
@@ -299,7 +299,7 @@ func (p *Plan) modelError(ctx context.Context, d *Design, sessions []*traces.Ses
 	return nil
 }
 
-// plainly returns the recorded cell under the settings of the recordings, nil where they are those of the design.
+// plainly returns the recorded cell under the settings of the recordings, nil where the design has these settings.
 func (p *Plan) plainly(d *Design) (*sim.Config, error) {
 	i := slices.IndexFunc(d.Cells, func(c Cell) bool { return c.Strategy.Name == results.StrategyRecorded })
 	if i < 0 || d.asRecorded() {

@@ -112,8 +112,7 @@ func notesOf(t *testing.T, text, file string, c *traces.Corpus) []string {
 }
 
 // Sessions from before the first prices of their model are billed at these, and
-// the run says so. Those of claude-opus-4-6 among the samples are of January
-// to March 2026.
+// the run says so. The samples with claude-opus-4-6 are of January to March 2026.
 func TestEarlyPricesAreNoted(t *testing.T) {
 	c := samples(t, "short-fix")
 	model, day := c.Sessions[0].Models[0], c.Sessions[0].StartTime().UTC()
@@ -230,8 +229,8 @@ func TestInterruptedRun(t *testing.T) {
 	}
 }
 
-// checkRows holds the rows of a cell against those of a run that was not
-// stopped: what is there is final.
+// checkRows compares the rows of a cell with the rows of a run that was not stopped: what is there
+// is final.
 func checkRows(t *testing.T, c *results.Cell, whole *results.Run) {
 	t.Helper()
 	for i := range whole.Cells {
@@ -258,8 +257,8 @@ func TestInterruptedAtOnce(t *testing.T) {
 	}
 }
 
-// With several workers the number of complete sessions is not known before, and
-// what is said of it is what there is.
+// With several workers the number of complete sessions is not known before, and messages tell the
+// number that there is.
 func TestInterruptedWorkers(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -286,8 +285,8 @@ func TestInterruptedWorkers(t *testing.T) {
 	}
 }
 
-// The model error is that of the sessions as they were: a setting that asks what
-// would have been does not change it, nor does the order of a sweep.
+// The model error compares the sessions as they were: a setting that asks what would have been
+// does not change it, nor does the order of a sweep.
 func TestModelErrorIsOfTheSessionsAsTheyWere(t *testing.T) {
 	registry, err := strategies.Builtin()
 	if err != nil {

@@ -143,8 +143,9 @@ func (s *Sessions) Filter() traces.FilterText {
 	return traces.FilterText{Since: s.Since, Until: s.Until, Projects: s.Projects, Models: s.Models, Agents: s.Agents}
 }
 
-// Select returns the filter, and writes the times that its period means into s, so that it stays the same
-// wherever the scenario is run. Days are those of zone; nil stands for local ones, or those in UTC where s says so.
+// Select returns the filter, and writes the times that its period means into s, so that it stays
+// the same wherever the scenario is run. Days are days of zone; nil stands for local days, or for
+// days in UTC where s says so.
 func (s *Sessions) Select(now time.Time, zone *time.Location) (traces.Filter, error) {
 	if zone == nil && s.UTC {
 		zone = time.UTC
@@ -170,8 +171,8 @@ type cohort uint8
 
 const (
 	cohortSession cohort = iota // each is alone
-	cohortProject               // those of one agent and project
-	cohortAll                   // those of one agent
+	cohortProject               // the sessions of one agent and project
+	cohortAll                   // the sessions of one agent
 )
 
 // Names returns the names of cohorts in files.
@@ -221,8 +222,7 @@ func (o organisations) owner() func(int, *traces.Session) uint32 {
 	return func(index int, _ *traces.Session) uint32 { return uint32(index) + 1 }
 }
 
-// Client is the agent whose requests are assembled. A zero value means that of
-// the session.
+// Client is the agent whose requests are assembled. A zero value means the session's agent.
 type Client struct {
 	Version string `yaml:"version" doc:"Version of Claude Code to behave as, such as \"1.0.62\" (two markers on messages) or \"2.1.17\" (one): one to three numbers. A version newer than all known ones behaves as the newest. \"\" is each session's own. Sessions of other agents keep the client they were recorded with."`
 	Prefix  string `yaml:"prefix" enum:"session,preset" doc:"Whose system prompt and lifetimes are sent under a preset that is a whole client: session (those of the recording) or preset (sections, scopes and lifetimes of the preset's client)."`
@@ -344,7 +344,7 @@ func (d *priceDate) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// On returns the date, zero for that of each call.
+// On returns the date, zero for the date of each call.
 func (d priceDate) On() (time.Time, error) {
 	if d == priceDateCall || d == "" {
 		return time.Time{}, nil

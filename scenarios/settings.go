@@ -104,8 +104,8 @@ func storage(e *client.Env) []layerSetting {
 	return list
 }
 
-// under returns the strategy of a variant with its layers changed by the
-// variables of an environment; the same strategy when none of them concerns it.
+// under returns the strategy of a variant with its layers changed by the variables of an
+// environment; the same strategy when no variable concerns it.
 func (x *expansion) under(e *entry, v *variant, a *client.Assembly) (*strategies.Strategy, error) {
 	list := settings(a)
 	if len(list) == 0 {

@@ -183,8 +183,7 @@ client: {env: {DISABLE_AUTO_COMPACT: [0, 1]}}
 	}
 }
 
-// What a scenario says of the client reaches the loop: every part of it, and the
-// events.
+// What a scenario says of the client reaches the loop: every field, and the events.
 func TestClientReachesTheLoop(t *testing.T) {
 	d := expand(t, `
 strategies: [none]

@@ -14,8 +14,8 @@ import (
 	"github.com/compactsim/compactsim/strategies"
 )
 
-// strategyKeys are the keys that a strategy of a scenario may have when it is a
-// mapping, besides those of a preset file's body: layers and what orders them.
+// strategyKeys are the keys that a strategy of a scenario may have when it is a mapping, besides
+// the keys of a preset file's body: layers and what orders them.
 func strategyKeys() []string { return []string{"name", "doc", "preset", "set"} }
 
 // entry is one strategy of a scenario: the body of a preset file with its axes.
@@ -169,7 +169,7 @@ func (x *expansion) mapping(e *entry) bool {
 	}
 	if set != nil && e.body != nil {
 		if child("doc") == nil {
-			e.doc = "" // that of the preset may no longer be true
+			e.doc = "" // the preset's text may no longer be true
 		}
 		x.set(e, set)
 	}

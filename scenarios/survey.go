@@ -151,8 +151,8 @@ func (p *Plan) sights(
 // sightsTogether is how many sessions have their sights in one entry of the store.
 const sightsTogether = 16
 
-// keptSights are the sights of some sessions: those that the last run over the folder kept, by nameOf, and those of this
-// run.
+// keptSights are the sights of some sessions: sights that the last run over the folder kept, by
+// nameOf, and sights of this run.
 type keptSights struct {
 	key  string // "" without a store
 	of   map[string]*Sight
@@ -165,7 +165,7 @@ type keptSight struct {
 	Sight   Sight
 }
 
-// nameOf identifies a session, and the id that it has beside the others, if a store has it; else it returns "".
+// nameOf identifies a session by its key in the store and its id; it returns "" where no store has the session.
 func nameOf(s *traces.Session) string {
 	if key := s.StoreKey(); key != "" {
 		return key + " " + s.ID
@@ -303,7 +303,7 @@ func (p *Plan) Gather(ctx context.Context, corpus *traces.Corpus, sights []Sight
 }
 
 // RunPart simulates the rows of a corpus that mine selects, under the profile that Plan.Profile
-// returned after Gather. A cell after those of the design is one that the model error needs.
+// returned after Gather. A cell after the design's cells is one that the model error needs.
 func (p *Plan) RunPart(
 	ctx context.Context, corpus *traces.Corpus, fitted *profile.Profile, mine func(cell int, s *traces.Session) bool,
 ) ([]results.Cell, error) {

@@ -67,7 +67,7 @@ type choice struct {
 	cut    []bool       // by session: it ended early
 }
 
-// Tune simulates the settings that the file sweeps, or as many of them as the budget allows, and
+// Tune simulates the settings that the file sweeps, or as many settings as the budget allows, and
 // judges them.
 func (p *Plan) Tune(ctx context.Context, file *File, corpus *traces.Corpus, search Search) (*studies.Tuning, error) {
 	metric, err := sought(search.Objective)
@@ -204,7 +204,7 @@ func (t *tuner) estimate(a, b stats.Figure) stats.Estimate {
 	return e
 }
 
-// heldOut chooses, in each of several rounds, on all sessions but those of a block, and judges the
+// heldOut chooses, in each of several rounds, on all sessions outside a block, and judges the
 // choice on that block.
 func (t *tuner) heldOut(list []*choice) studies.Gain {
 	n := len(t.sessions)
@@ -240,7 +240,7 @@ func (t *tuner) heldOut(list []*choice) studies.Gain {
 	return g
 }
 
-// order returns settings by some sessions, best first: those that end fewer of them early, then by the metric.
+// order returns settings by some sessions, best first: settings that end fewer sessions early, then by the metric.
 func (t *tuner) order(list []*choice, on func(session int) bool) []*choice {
 	type ranked struct {
 		*choice

@@ -66,8 +66,8 @@ strategies:
     set: {full-compact.trigger: {measure: client_tokens}, full-compact.trigger.fixed: {from: 60000, to: 180000, step: 4000}}
 `
 
-// With a budget for all, the best is the cheapest of a plain sweep; with a third of it, the cheapest
-// of as many settings, which is within two per cent of that.
+// With a budget for all, the best is the cheapest of a plain sweep; with a third of the budget it
+// is the cheapest of as many settings, within two per cent of the best.
 func TestTuneFindsTheBestOfASweep(t *testing.T) {
 	corpus := madeCorpus(t, 10)
 	all, err := tune(t, sweptThresholds, Search{Budget: 100}, corpus)
@@ -92,7 +92,7 @@ func TestTuneFindsTheBestOfASweep(t *testing.T) {
 	}
 }
 
-// A budget for all settings tries all of each strategy, however many the others have.
+// A budget for all settings tries all settings of each strategy, however many settings another strategy has.
 func TestTuneTriesAllOfUnequalStrategies(t *testing.T) {
 	out, err := tune(t, sweptThresholds+"  - auto-compact/155k\n", Search{Budget: 32}, nil)
 	if err != nil {
@@ -103,7 +103,7 @@ func TestTuneTriesAllOfUnequalStrategies(t *testing.T) {
 	}
 }
 
-// What a search cannot do is said ahead of it.
+// What a search cannot do is said before it begins.
 func TestTuneRefuses(t *testing.T) {
 	two := sweptThresholds + "  - auto-compact/155k\n"
 	for _, c := range []struct {

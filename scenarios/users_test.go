@@ -283,7 +283,7 @@ func TestOrganisationsAreIndependent(t *testing.T) {
 	}
 	of := func(scope, organisations string) *results.Row {
 		sum := inOrganisation(&simulateUsers(t, text(scope, organisations)).Cells[0], "birch")
-		sum.Figures[results.PeakCallsInFlight] = 0 // counts those of others
+		sum.Figures[results.PeakCallsInFlight] = 0 // counts calls of other users
 		return sum
 	}
 	alone := of("false", birch)
