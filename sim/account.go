@@ -89,7 +89,7 @@ func (m modelNumbers) number(name string) uint32 {
 type models struct {
 	prices   Prices
 	at       time.Time // fixed date of the prices; zero: each call's own
-	minimum  int32     // shortest prefix that the server keeps, tokens; 0: that of each model
+	minimum  int32     // shortest prefix that the server keeps, tokens; 0: each model's own
 	ids      modelNumbers
 	list     []model
 	unpriced int
@@ -158,9 +158,8 @@ func (m *models) named(name string, window int64, start time.Time) int32 {
 	return int32(len(m.list) - 1)
 }
 
-// defaultMinCache is the minimum cacheable prefix of a model the price table
-// does not know, tokens: that of most models (platform.claude.com, prompt
-// caching).
+// defaultMinCache is the minimum cacheable prefix of a model the price table does not know,
+// tokens: the minimum of most models (platform.claude.com, prompt caching).
 const defaultMinCache = 1024
 
 // of returns a model by its index in the session.
@@ -205,16 +204,16 @@ func (o *model) take(p *costmodel.Price) {
 	}
 }
 
-// holds reports whether the present price is that of a time, unix ns; it is when the call
-// has no time.
+// holds reports whether the present price is the price at a time, unix ns; it is when the call has
+// no time.
 func (o *model) holds(at int64) bool {
 	return at <= 0 || o.from <= at && at < o.until
 }
 
 // Billed returns the row of what a session was billed: logged usage × price, without a
 // model, with the summary calls that are logged and the calls that the client's own sum has
-// beyond all lines. Outputs that the log does not have in
-// full are derived. Prices are those of each call's date unless at is set.
+// beyond all lines. Outputs that the log does not have in full are derived. Prices hold at each
+// call's date unless at is set.
 func Billed(s *traces.Session, prices Prices, at time.Time) results.Row {
 	r := results.Row{Strategy: "billed", Session: s.ID, Figures: results.Figures{results.Sessions: 1}}
 	m := models{ids: modelNumbers{}, prices: prices, at: at}
@@ -345,9 +344,9 @@ func countEvents(r *results.Row, t *traces.Thread) {
 	r.Most(results.ChainMax, int64(compactions))
 }
 
-// timed returns how long a call takes to its first token and in all, ns. The time that
-// the summariser states comes before that of the call's input. A known answer takes the
-// time that it states, or else what the latency model gives; a call made for real takes
+// timed returns how long a call takes to its first token and in all, ns. The time that the
+// summariser states comes before the time of the call's input. A known answer takes the time that
+// it states, or else what the latency model gives; a call made for real takes
 // as long as it took.
 func (l *Loop) timed(t *thread, c *call, u *prompt.Usage) (first, total int64) {
 	first, total = c.answer.First, max(c.answer.First, c.answer.Total)

@@ -13,7 +13,7 @@ import (
 )
 
 // The row counts what the records of the conversation's own calls show: hits, misses by
-// class and the largest context. A summary call is none of them, even of the first layer.
+// class and the largest context. A summary call does not count here, not even a call of the first layer.
 func TestRowCountsTheConversation(t *testing.T) {
 	row, calls := run(t, testConfig(t, "auto-compact/155k"), newSession("s").turns(40, 0, 4000).turns(30, 6*minute, 4000).session())
 	var want results.Row

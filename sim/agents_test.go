@@ -73,8 +73,8 @@ func TestForkReadsItsParentsPrefix(t *testing.T) {
 	}
 }
 
-// The sub-agents of a fork have a prefix of their own (003:2547); recursive, they
-// fork the fork: its context is that of its first call and a response.
+// The sub-agents of a fork have a prefix of their own (003:2547); recursive, they fork the fork:
+// their context is the fork's first call and a response.
 func TestForksDoNotFork(t *testing.T) {
 	b := coordinated(1)
 	b.subagent(1, 0, 0)
@@ -92,8 +92,8 @@ func TestForksDoNotFork(t *testing.T) {
 // Identical placeholders are to give concurrent forks as much as possible of a
 // cached prefix (003:2551). In a cache with breakpoints they change nothing: the
 // only entries are at the end of the parent's call and behind the first fork's
-// task, so that siblings share up to the former either way. In one that keeps
-// every prefix, the second fork reads the first one's up to its task: 262 tokens
+// task, so that siblings share up to the end of that call either way. In a cache that keeps every
+// prefix, the second fork reads the first one's up to its task: 262 tokens
 // more, of which 128 make a step.
 func TestIdenticalPlaceholders(t *testing.T) {
 	s := coordinated(2).session()
@@ -265,7 +265,7 @@ func TestForkClientCount(t *testing.T) {
 	}
 }
 
-// contextsOf returns the contexts of a source's calls by thread, less those of a run
+// contextsOf returns the contexts of a source's calls by thread, less the contexts of a run
 // without messages.
 func contextsOf(t *testing.T, c, plain Config, s *traces.Session) map[int32][]int64 {
 	t.Helper()

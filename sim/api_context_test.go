@@ -7,10 +7,10 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// With a window of a million the edit fires: at 201,900 tokens eighteen results
-// of 10,000 are there, and fifteen of them are more than 140,000. What follows
-// the first of them is written anew, but for the system prompt; then the new
-// prefix serves (B1: it invalidates from the clearing point).
+// With a window of a million the edit fires: at 201,900 tokens eighteen results of 10,000 are
+// there, and fifteen results are more than 140,000. The part behind the first cleared result is
+// written anew, but for the system prompt; then the new prefix serves (B1: it invalidates from the
+// clearing point).
 func TestAPIContextClearsAtAMillion(t *testing.T) {
 	s := reading(newSession("s").turns(22, 0, 10000).session())
 	c := testConfig(t, "api-context")

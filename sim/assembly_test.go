@@ -149,8 +149,8 @@ func TestInputOnlyCountUndercounts(t *testing.T) {
 	}
 }
 
-// A pause of ten minutes: entries of 5m are gone and everything is written
-// again, 18,300 + 200 + 300 tokens; those of 1h are read (000:188, E2).
+// A pause of ten minutes: entries of 5m are gone and everything is written again, 18,300 + 200 +
+// 300 tokens; entries of 1h are read (000:188, E2).
 func TestLifetimeOverAPause(t *testing.T) {
 	for choice, want := range map[string]prompt.Usage{
 		"5m": {Write5m: 18_800, Output: 200},

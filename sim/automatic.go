@@ -39,8 +39,9 @@ func (u *automatic) of(model uint16) *seen {
 }
 
 // serving returns how the requests of a thread for a model, given by index and name, are served by an automatic
-// cache, and the zero value when that is left to the server. The grid is that of the profile or of the provider's
-// file for agent and model, unless the thread's own calls show another: the profile counts for as many calls as its
+// cache, and the zero value when that is left to the server. The grid comes from the profile or
+// from the provider's file for agent and model, unless the thread's own calls show another: the
+// profile counts for as many calls as its
 // prior has. How long a prefix lives depends on the model alone.
 func (t *thread) serving(index int32, model string) prompt.Serving {
 	s := t.replay
@@ -94,8 +95,8 @@ func grid(s prompt.Serving) prompt.Serving {
 // codex reports whether the thread is one of Codex.
 func (t *thread) codex() bool { return t.replay.session.Agent == traces.AgentCodex }
 
-// describeServed adds to the request of a conversation what others keep warm of
-// it in an automatic cache.
+// describeServed adds to the request of a conversation the part that other sessions keep warm in
+// an automatic cache.
 func (l *Loop) describeServed(t *thread, model string, p *profile.Profile) {
 	if p.Codex.Switches.Search && !l.request.Serving.Replies {
 		l.request.Unheld = t.searched()

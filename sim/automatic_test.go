@@ -13,7 +13,7 @@ import (
 
 // codexSession is a session of Codex with n calls of a model that each bring a
 // tool result of 1,000 tokens and answer with 200: the first has 18,300 tokens and
-// read some of them, the others what a way of serving gives them.
+// read some of these, every later call what a way of serving gives it.
 func codexSession(model, version string, n int, first int64, way prompt.Serving) *traces.Session {
 	s := newSession("s").turns(n, 0, 1000).session()
 	s.Agent, s.Models, s.Versions = traces.AgentCodex, []string{model}, []string{version}
@@ -57,8 +57,8 @@ func codexProfile() *profile.Profile {
 	}}
 }
 
-// A thread's own reads outweigh what is known of its model once there are more of
-// them than the prior counts for. gpt-5.4 is served by 512 tokens unless a profile
+// A thread's own reads outweigh what is known about its model once there are more reads than the
+// prior counts for. gpt-5.4 is served by 512 tokens unless a profile
 // says otherwise; here it reads responses too: 18,300 + 200 − 51 is 18,432 cut to
 // a step, and 18,300 is 17,792 in steps of 512.
 func TestThreadTellsHowItIsServed(t *testing.T) {
@@ -87,7 +87,7 @@ func TestThreadTellsHowItIsServed(t *testing.T) {
 	}
 }
 
-// An automatic cache is that of the model, whoever calls it: DeepSeek's reads the previous
+// An automatic cache follows the model, whoever calls it: DeepSeek's reads the previous
 // request and its response in steps of 128 tokens (api-docs.deepseek.com, context caching),
 // also after two hours. 18,300 + 200 is 18,432 in such steps, without the response 18,176.
 // The rows and first reads of Codex say nothing about another agent.
@@ -104,8 +104,8 @@ func TestOtherAgentsAreServedAsTheirModel(t *testing.T) {
 	}
 }
 
-// The first call reads what that of another session has. After a gap longer than
-// the retention what the first call is recorded to have read is still there; without
+// The first call reads what another session's first call has left. After a gap longer than the
+// retention what the first call is recorded to have read is still there; without
 // the rules nothing is.
 func TestHeadIsWarm(t *testing.T) {
 	s := codexSession("gpt-5.6-sol", "0.144.2", 3, 9984, servers.ServingOf("codex", "gpt-5.6-sol"))
@@ -140,7 +140,7 @@ func TestWebSearchIsNotCached(t *testing.T) {
 }
 
 // Where the response of a call that searched is left out of the context, what the
-// provider found changes its place: the next call reads what stands ahead of it, and
+// provider found changes its place: the next call reads what stands ahead of that place, and
 // without the rule through it.
 func TestWhatASearchFoundMoves(t *testing.T) {
 	s := codexSession("gpt-5.5", "0.142.5", 4, 2432, servers.ServingOf("codex", "gpt-5.5"))

@@ -170,8 +170,8 @@ func TestSuggestionLeavesTheResponse(t *testing.T) {
 	}
 }
 
-// The short forks, switch by switch: calls of ten turns. At 58 % the draws of
-// this session take six of them, both forks the same ones.
+// The short forks, switch by switch: calls of ten turns. At 58 % the draws of this session take
+// six turns, both forks the same ones.
 func TestShortForkSwitches(t *testing.T) {
 	s := newSession("s").looping(10, 1).session()
 	for _, tc := range []struct {
@@ -197,8 +197,8 @@ func TestShortForkSwitches(t *testing.T) {
 	}
 }
 
-// Whatever the share, a session's suggestions are those of a larger share and
-// more: cells that differ in one parameter see the same draws.
+// Whatever the share, the suggestions of a session at a smaller share are among its suggestions at
+// a larger share: cells that differ in one parameter see the same draws.
 func TestShortForkSharesNest(t *testing.T) {
 	s := newSession("s").looping(40, 1).session()
 	before := map[int64]bool{}
@@ -223,7 +223,7 @@ func TestShortForkSharesNest(t *testing.T) {
 // New memories stand in a memoised section: the conversation goes on
 // under the old prompt until a compaction renders it anew. Each of ten turns adds
 // two lines of 39 tokens. The system prompt of 4,000 tokens, which ends the
-// prefix of 16,000 that a compaction leaves, then holds those of the turns so far.
+// prefix of 16,000 that a compaction leaves, then holds the lines of the turns so far.
 func TestMemoriesShowAfterACompaction(t *testing.T) {
 	b := newSession("s").looping(5, 1)
 	compact := len(b.s.Threads[0].Rounds)

@@ -50,7 +50,7 @@ func (d *declared) Served(_ Point, layer string, r *prompt.Request, _ *prompt.Ou
 	}
 }
 
-// A compaction ends the deletions in force, those of messages it keeps too (002: clean-up):
+// A compaction ends the deletions in force, deletions in messages it keeps too (002: clean-up):
 // the result that is deleted ahead of round 13 stands in one of the five last rounds that the
 // compaction ahead of round 16 keeps.
 func TestCompactionEndsDeletions(t *testing.T) {

@@ -42,7 +42,7 @@ type clock struct {
 	heap []event
 	seq  uint64
 	now  int64  // ns, time of the event handed out last
-	user uint64 // whose events are scheduled: that of the event handed out last
+	user uint64 // the user of the event that was handed out last
 }
 
 // seqBits leave 31 for users; so many events of a cohort take an hour to simulate.

@@ -9,8 +9,8 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// shared makes the tools and system prompt of a session those of all others,
-// as a client sends the same to every session of a folder.
+// shared gives every session the same tools and system prompt, as a client sends the same to every
+// session of a folder.
 func (b *sessionBuilder) shared() *sessionBuilder {
 	for i := range 2 {
 		b.s.Blocks[i].Digest.Hi, b.s.Blocks[i].Digest.Lo = 7, uint64(i)
@@ -133,8 +133,8 @@ func TestRootThreadsBeginWithTheSession(t *testing.T) {
 	}
 }
 
-// A session without a time begins with the first one, and changes nothing about when the
-// others begin: six minutes apart they share nothing, and it reads what the first wrote.
+// A session without a time begins with the first one, and changes nothing about when other
+// sessions begin: six minutes apart they share nothing, and it reads what the first wrote.
 func TestSessionWithoutATime(t *testing.T) {
 	a, b, c := newSession("a").shared().turns(1, 0, 0).session(), newSession("b").shared().turns(1, 0, 0).session(), newSession("c").shared().turns(1, 5*second, 0).session()
 	b.Start, c.Start = a.Start+6*minute, 0

@@ -67,7 +67,7 @@ func TestSmallModelIsColdAtItsOwnPrice(t *testing.T) {
 	}
 }
 
-// A model a layer names has its own window, whatever that of the session.
+// A model a layer names has its own window, whatever the session's window.
 func TestSmallModelWindow(t *testing.T) {
 	c := written(t, "  - full-compact: {trigger: {fixed: 250000}, call: [small-model], prompt_too_long: {retries: 0}, breaker: 0}\n")
 	c.Window = 1_000_000

@@ -28,9 +28,8 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// Server is a modelled prompt cache. Times are ns on the cohort's clock and
-// never run back, but that of a first token may lie ahead: it is told as soon as
-// the request has been served.
+// Server is a modelled prompt cache. Times are ns on the cohort's clock and never run back, except
+// that the time of a first token may lie ahead: it is told as soon as the request has been served.
 type Server interface {
 	Begin(t int64, r *prompt.Request) prompt.Outcome
 	FirstToken(t int64, ticket int32)
@@ -55,14 +54,14 @@ type Config struct {
 	// simulate several of these at once, as long as they act alike; the rows are the same as if it did not.
 	Around any
 	Client Client // nil: as the session's agent and version
-	// Assembly holds the settings of how requests are assembled beyond those of the
-	// version; nil for client.DefaultAssembly.
+	// Assembly holds the settings of how requests are assembled beyond the version's settings; nil for
+	// client.DefaultAssembly.
 	Assembly *client.Assembly
 	// Events happen to every session in addition to its own, at most 64.
 	Events []client.Event
 	// Server makes a cache of a kind. The sessions of an agent share one.
 	Server func(kind traces.Cache) Server
-	// Named is the server that all sessions call; nil for that of each recording.
+	// Named is the server that all sessions call; nil for each recording's own server.
 	Named      *servers.Server
 	Summarizer Summarizer
 	Prices     Prices
@@ -77,13 +76,13 @@ type Config struct {
 	Person func(index int, s *traces.Session) Person
 	Window int64 // context window, tokens; 0: as the session's client
 	Verify bool  // check the invariants at every call
-	// Lifetimes are those of entries in Server's caches, by class; 0 keeps a cache's own.
+	// Lifetimes are the lifetimes of entries in Server's caches, by class; 0 keeps a cache's own.
 	Lifetimes promptcache.Lifetimes
 	// HintAt is the size, tokens, from which the server refuses a request once with the
 	// hint to clear, when a layer takes hints; 0 for never.
 	HintAt int64
-	// Latency gives the times of calls that the recording does not have, and how those of
-	// others change with the share that is cached. The zero value leaves recorded times
+	// Latency gives the times of calls that the recording does not have, and how recorded times change
+	// with the share that is cached. The zero value leaves recorded times
 	// as they are.
 	Latency costmodel.Latency
 	// Levels are what the client shows of how full the window is; the zero
@@ -96,8 +95,8 @@ type Config struct {
 	Needs func(*traces.Session) *needs.Index
 	// Agent says how the agent departs from what it did in the recording; zero: not at all.
 	Agent Agent
-	// Breaks watches every call with the break detector of a client. Rules are the
-	// detector's; nil for those of the client.
+	// Breaks watches every call with the break detector of a client. Rules are the detector's; nil for
+	// the client's.
 	Breaks bool
 	Rules  *breaks.Rules
 	// Profile adds to the plain cache model what recordings show of the client and of
@@ -192,8 +191,9 @@ func RecordedWindow(s *traces.Session, model string, known int64) int64 {
 // smallWindow and largeWindow are Claude Code's windows, tokens.
 const smallWindow, largeWindow = 200_000, 1_000_000
 
-// compactsAtSmall reports whether the least count at which the client itself compacts a main conversation is that of the
-// smaller window: its threshold, less a result that came meanwhile or more by the last one.
+// compactsAtSmall reports whether the least count at which the client itself compacts a main
+// conversation fits the smaller window: its threshold, less a result that came meanwhile or more
+// by the last one.
 func compactsAtSmall(s *traces.Session) bool {
 	at := agents.Of(s.Agent).CompactsAt(s.Version(), smallWindow, client.MaxOutput)
 	least := int64(math.MaxInt64)
@@ -252,7 +252,7 @@ type Assembly struct {
 	variables client.Variables
 	changes   []changes.Change
 	header    bool // the billing header is in the cache key
-	laid      bool // the head is not that of the recording
+	laid      bool // the head differs from the recording's
 }
 
 // Assemble returns an assembly with events, at most changes.Max, that happen to every
@@ -283,13 +283,13 @@ type Person struct {
 	// User is the index of the user, from 0 without large gaps: the sessions of
 	// one share memory files and the lock of the consolidation.
 	User int32
-	// Client assembles the session's requests; nil: that of the cell.
+	// Client assembles the session's requests; nil: the cell's client.
 	Client Client
-	// Version is that of the client, "" for the recording's.
+	// Version is the client's version, "" for the recording's.
 	Version string
-	// Assembly says how; nil: as that of the cell.
+	// Assembly says how; nil: as the cell says.
 	Assembly *Assembly
-	// Levels are what the client shows; nil: those of the cell.
+	// Levels are what the client shows; nil: the cell's levels.
 	Levels *Levels
 }
 

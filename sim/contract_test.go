@@ -143,7 +143,7 @@ func (*checks) Answered(Point, string, string, strategies.Outcome)     {}
 func (*checks) Changed(Point, string, strategies.Boundary)             {}
 func (*checks) Served(Point, string, *prompt.Request, *prompt.Outcome) {}
 
-// Codex counts the reasoning ahead of the last prompt once more, a fifth above its tokens, and none of it behind a compaction.
+// Codex counts the reasoning before the last prompt once more, a fifth above its tokens, and no reasoning behind a compaction.
 func TestCodexCountsOldReasoning(t *testing.T) {
 	s := newSession("s").turns(3, 0, 4000).turns(3, 0, 4000).turns(2, 0, 4000).session()
 	s.Agent, s.Models[0] = traces.AgentCodex, "gpt-5.5"

@@ -96,9 +96,9 @@ func (l *Loop) forget(t *thread) {
 	}
 }
 
-// forgetBlocks takes the tokens of an event's blocks out of a context. When all
-// of them are there and the recording lost more, the rest comes off what no line
-// shows (results of tools the provider runs itself), else off any message, newest
+// forgetBlocks takes the tokens of an event's blocks out of a context. When all the blocks are
+// there and the recording lost more, the rest comes off what no line shows (results of tools the
+// provider runs itself), else off any message, newest
 // first.
 func forgetBlocks(c *prompt.Context, ev *traces.Event) {
 	left, found := ev.Saved, 0

@@ -94,7 +94,7 @@ func TestForgottenUnseenGoesFirst(t *testing.T) {
 	}
 }
 
-// What a provider forgets comes off the blocks that the event names. When all of them are
+// What a provider forgets comes off the blocks that the event names. When all blocks are
 // there and more was lost, the rest comes off what no line shows, else off any message, the
 // newest first and the oldest message last; each keeps one token, and one that has no more
 // stays as it is.

@@ -24,8 +24,8 @@ type told struct {
 
 // note takes what a layer did to the context: the client registers what it does itself,
 // so that the fall after it is expected (000, 003). Deletions inside the cached prefix
-// show in the server's count of them; truncations show nowhere, as no documented client
-// has both them and a detector.
+// show in the server's count of deletions; truncations show nowhere, as no documented client has
+// both truncation and a detector.
 func (d *told) note(b *strategies.Boundary) {
 	switch b.Kind {
 	case strategies.BoundaryCompact:
@@ -179,8 +179,8 @@ func (t *thread) valueOf(a changes.Action) string {
 	return strconv.FormatUint(key.Lo, 36)
 }
 
-// eachTool returns the tool definitions as far as they can be distinguished: the client's
-// own, those of servers, and web search.
+// eachTool returns the tool definitions as far as they can be distinguished: the client's own, the
+// definitions of servers, and web search.
 func (t *thread) eachTool() []breaks.Tool {
 	var list []breaks.Tool
 	if _, to := t.stretch(prompt.LevelTools); to > 0 {

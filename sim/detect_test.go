@@ -49,9 +49,9 @@ func onlyBreak(t *testing.T, b *confusion.Matrix) (said, changed, missed string)
 
 // What the detector says of an event ahead of the third call, whose second has
 // read 18,300 tokens: tools 12,000 and system 4,000 in front of 2,300. An effort
-// leaves 16,000, a fall of 2,300 or 13 %; all else leaves less. The fields are
-// those of 000:604: thinking is none of them, and images stand in messages, which
-// it does not look at.
+// leaves 16,000, a fall of 2,300 or 13 %; all else leaves less. The fields are the fields of
+// 000:604: thinking is not a field, and images stand in messages, which the detector does not look
+// at.
 func TestWhatTheDetectorSays(t *testing.T) {
 	prefix := func(a *client.Assembly) { a.System.MCP = "prefix" }
 	policy := func(a *client.Assembly) { a.TTL.Choice, a.TTL.Latch = "policy", false }
@@ -138,8 +138,8 @@ func TestThresholdsOfTheDetector(t *testing.T) {
 }
 
 // The first call behind a compaction has no baseline, whichever layer compacts,
-// session memory without a call of its own included; the summary call shares that
-// of the conversation, and finds all of it (167k) or nothing (155k: a prompt of
+// session memory without a call of its own included; the summary call shares the prefix of the
+// conversation, and finds the whole prefix (167k) or nothing (155k: a prompt of
 // its own).
 func TestCompactionIsExpected(t *testing.T) {
 	for strategy, tc := range map[string]struct {

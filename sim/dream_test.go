@@ -59,7 +59,7 @@ func TestDreamAcrossSessions(t *testing.T) {
 }
 
 // A dream shares its session's prefix: its first turn reads the 18,300 tokens of
-// the one call ahead of it and writes the response of 200 and an instruction of
+// the one call before it and writes the response of 200 and an instruction of
 // 2,000; each further one writes 400 of answer and 2,500 of results.
 func TestDreamUsage(t *testing.T) {
 	_, row := dreamt(t, "past_sessions: 5", dreamers(0))

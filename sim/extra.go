@@ -14,9 +14,10 @@ import (
 )
 
 // In a closed loop the agent does not act as recorded whatever was forgotten: a round that needs what the context does
-// not have, and that of the recording had, may fetch it first, in a call of its own that grows the context, takes time,
-// and can lead to the next compaction. What a file or a pointer has is read; what a tool had shown is asked of it again;
-// what a person or an answer said cannot be had again. What comes back is what the recording has of it: the call, and
+// not have, and the recorded context had, may fetch it first, in a call of its own that grows the
+// context, takes time, and can lead to the next compaction. What a file or a pointer has is read;
+// what a tool had shown is asked again; what a person or an answer said cannot be had again. What
+// the recording has comes back: the call, and
 // the result with its file and its size. On the other side, what the recorded agent read again because its context had
 // lost it is left out where the simulated context still has it (input.go).
 
@@ -41,7 +42,7 @@ type Agent struct {
 	Elongation float64 `yaml:"elongation" min:"0" max:"1" doc:"Further rounds after compactions, as a share of the recorded ones: 0.15 and 0.18 are published for agents whose observations were summarised (The Complexity Trap). Each weighs what the round before it weighed." unit:"share"`
 }
 
-// share returns the probability that an agent fetches what it lacks of a kind; lean is that of the session's agent.
+// share returns the probability that an agent fetches what it lacks of a kind; lean is the probability for the session's agent.
 func (r Refetch) share(p *profile.Profile, kind string, lean float64) float64 {
 	switch {
 	case r == RefetchAlways:

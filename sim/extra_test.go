@@ -73,7 +73,7 @@ func TestWhatIsFetched(t *testing.T) {
 	}
 }
 
-// Each further round weighs what the recorded one ahead of it answered and the one behind it
+// Each further round weighs what the recorded round before it answered and the round behind it
 // brings, is a call of the conversation that no recording has, and counts as a request since
 // the last compaction. What it adds is of no file and of three bytes a token.
 func TestFurtherRounds(t *testing.T) {

@@ -20,7 +20,7 @@ func warmFirst() *profile.Profile {
 }
 
 // What a first call finds is the expected value, half of 10,000 tokens, as long
-// as nothing is drawn, and all of it or nothing when it is.
+// as nothing is drawn, and either the whole or nothing when it is.
 func TestFirstCallFindsWhatOthersCached(t *testing.T) {
 	c := testConfig(t, "none")
 	c.Profile = warmFirst()
@@ -88,7 +88,7 @@ func TestNothingIsFoundWithoutABreakpoint(t *testing.T) {
 
 // The head of a session is what its first call read, where that can be one: of a
 // version with 20,000 tokens, 17,000 are a part that others share, 18,000 are near,
-// 30,000 of 40,000 are those of who has more tools, 35,000 an earlier conversation.
+// 30,000 of 40,000 stand for who has more tools, 35,000 for an earlier conversation.
 func TestHeadOfASession(t *testing.T) {
 	for read, want := range map[int64]int64{0: 20_000, 17_000: 20_000, 18_000: 18_000, 30_000: 30_000, 35_000: 20_000} {
 		s := &traces.Session{Threads: []traces.Thread{{Rounds: []traces.Round{{Usage: prompt.Usage{Read: read, Write5m: 40_000 - read}}}}}}

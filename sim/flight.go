@@ -47,7 +47,7 @@ type flight struct {
 	extra      extra         // what a round that no recording has brings
 	own        bool          // as in call
 	rules      profile.Set   // that had something to say about the request
-	told       int32         // 1 + index of what the break detector is told of it, 0 for nothing
+	told       int32         // 1 + index of what the break detector is told about the call, 0 for nothing
 	class      results.Class // of what it does not read, when a compaction came before it
 }
 
@@ -250,7 +250,7 @@ func (l *Loop) launch(t *thread, layer int) {
 		marks: marks, text: in.AsText(),
 	}
 	if !in.Own && in.Model == "" {
-		l.sideDeleted.copyFrom(&t.deleted) // those of what the call sends as the conversation does
+		l.sideDeleted.copyFrom(&t.deleted) // the deletions in what the call sends as the conversation does
 		c.deletions = l.sideDeleted.resolve(&l.side)
 	}
 	l.fly(t, &c)

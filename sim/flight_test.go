@@ -9,11 +9,11 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// inquirer makes a call ahead of every request, on the conversation's own prefix, and
-// notes what became of it.
+// inquirer makes a call before every request, on the conversation's own prefix, and notes the
+// call's outcome.
 type inquirer struct {
 	instruction int32
-	deletes     bool // the first result ahead of it
+	deletes     bool // deletes the first result before the call
 	failed      *[]string
 }
 
@@ -44,7 +44,7 @@ func inquired(t *testing.T, c Config, l inquirer, s *traces.Session) (row result
 	return row, calls, failed
 }
 
-// The first call of a thread is the conversation's, whatever layers asked ahead of it.
+// The first call of a thread is the conversation's, whatever layers asked before it.
 func TestFirstCallIsTheConversations(t *testing.T) {
 	row, calls, _ := inquired(t, testConfig(t, "none"), inquirer{instruction: 100}, newSession("s").turns(2, 0, 1000).session())
 	if len(calls) != 4 || row.N(results.LaterCalls) != 1 {

@@ -29,8 +29,8 @@ func (l *Loop) copyable() bool {
 	})
 }
 
-// partWays simulates to the end what becomes of the run under the strategies that answer differently at a hook
-// before a request, if there are any, and leaves the others to the run itself.
+// partWays simulates the run to its end under the strategies that answer differently at a hook
+// before a request, if there are any, and leaves all other strategies to the run itself.
 func (l *Loop) partWays(t *thread, hook int) {
 	others := l.turn.Kin.Differ(t.layers[t.hooks.before[hook].layer].Name(), &l.turn.Reading)
 	if len(others) == 0 || !l.copyable() {

@@ -9,7 +9,7 @@ import (
 )
 
 // What a recording dropped is gone from the requests behind it, whole, at no call: they are smaller by what went, and what was
-// cached ahead of it is read. A compaction of which the log shows no call makes none either.
+// cached before it is read. A compaction whose call the log does not show makes no call either.
 func TestDroppedBlocks(t *testing.T) {
 	const at = 4
 	plain := newSession("s").turns(8, 2, 500).session()

@@ -10,7 +10,7 @@ import (
 )
 
 // head is what comes before a thread's conversation, and the changes to it that are due.
-// The zero value is that of the recording.
+// The zero value keeps the recording's head.
 type head struct {
 	sections [client.NumSections]int32 // 1 + id of the entry of a section, 0 for none
 	markers  [prompt.MaxMarkers]prompt.Marker
@@ -25,7 +25,7 @@ type head struct {
 	notices  int32  // tokens of notices due with the next input
 	recorded prompt.TTL
 	flags    uint32 // changes of what the static section depends on
-	rendered uint32 // of them, in the prompt as it was last rendered
+	rendered uint32 // how many sections the prompt held as it was last rendered
 	project  pending
 	memory   pending
 	shown    int32 // tokens of the memory index in the prompt
@@ -39,8 +39,8 @@ type pending struct {
 	due     bool
 }
 
-// layOut shapes the head of a thread that begins: tools, system, reminders. Its
-// tokens stay those of the recording, except for the memory of sub-agents.
+// layOut shapes the head of a thread that begins: tools, system, reminders. Its tokens stay the
+// recording's, except for the memory of sub-agents.
 func (l *Loop) layOut(t *thread) {
 	latch := t.replay.latch // nothing is decided before the first request
 	t.ttl = t.replay.assembly.Lifetime(&t.replay.assembly.variables, l.asking(t, "", prompt.LifetimeClient), &latch)
@@ -89,13 +89,13 @@ func (t *thread) same() prompt.Digest {
 	return prompt.DigestString("shared").Extend(prompt.DigestString(s.Agent)).Extend(prompt.DigestString(s.Version()))
 }
 
-// ownPrompt reports whether the thread's head is not that of every user: a
-// sub-agent's, or a caller's own.
+// ownPrompt reports whether the thread's head differs from every user's: a sub-agent's, or a
+// caller's own.
 func (l *Loop) ownPrompt(t *thread) bool { return t.agent() || t.replay.assembly.System.Custom }
 
-// shareTools makes the recorded tools those of every user who has as many tokens
-// of them: a marker for everyone covers what comes before it as well, and a
-// recording does not show in whose organisation it was made.
+// shareTools replaces the recorded tools by the tools of every user whose tools have as many
+// tokens: a marker for everyone covers what comes before it as well, and a recording does not show
+// in whose organisation it was made.
 func (l *Loop) shareTools(t *thread) {
 	if l.ownPrompt(t) {
 		return
@@ -109,9 +109,9 @@ func (l *Loop) shareTools(t *thread) {
 	}
 }
 
-// divide replaces the recorded system prompt by the sections. Those
-// through the static one are the same for every user of the version; the others
-// are as far the session's own as the recorded prompt is.
+// divide replaces the recorded system prompt by the sections. The sections through the static one
+// are the same for every user of the version; later sections are as far the session's own as the
+// recorded prompt is.
 func (l *Loop) divide(t *thread) {
 	from, to := t.stretch(prompt.LevelSystem)
 	if from == to {
@@ -211,7 +211,7 @@ func (l *Loop) mark(t *thread) {
 }
 
 // staticScope returns who shares the static section: everyone, unless another
-// provider serves the request or the tools of some server stand ahead of it
+// provider serves the request or the tools of some server stand before the section
 // (000:79).
 func (l *Loop) staticScope(t *thread) prompt.Scope {
 	if t.replay.assembly.Provider == client.ProviderFirstParty && t.head.tools.mcp == 0 {
@@ -269,9 +269,9 @@ func (l *Loop) lifetime(t *thread, in *prompt.Intent) prompt.TTL {
 	return t.replay.assembly.Lifetime(&t.replay.assembly.variables, l.asking(t, in.Source, in.Lifetime), &t.replay.latch)
 }
 
-// keepTTL sets the lifetime of the conversation's next call. Where the recording decides,
-// it is what the recorded client asked for, whatever the server made of it. A call that
-// wrote nothing keeps the lifetime of the one before.
+// keepTTL sets the lifetime of the conversation's next call. Where the recording decides, the
+// lifetime is what the recorded client asked for, whatever the server made of the request. A call
+// that wrote nothing keeps the lifetime of the one before.
 func (l *Loop) keepTTL(t *thread, r *traces.Round) {
 	switch {
 	case r.Usage.Write1h > 0:

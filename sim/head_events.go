@@ -10,8 +10,8 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// toolset is what the tools entry of a thread is made of: the tools it has in
-// any case, and those of servers.
+// toolset is what the tools entry of a thread is made of: the tools it has in any case, and the
+// tools of servers.
 type toolset struct {
 	base prompt.Ref // its block without tools of servers; meaningful once known
 	know bool

@@ -173,7 +173,7 @@ func TestBillingHeader(t *testing.T) {
 }
 
 // A section that is not memoised and differs in every request leaves what stands
-// ahead of it: 15,100. At probability 0 it never does.
+// before it: 15,100. At probability 0 it never does.
 func TestUncachedSection(t *testing.T) {
 	for p, want := range map[float64]int64{0: 18_300, 1: 15_100} {
 		row, calls := run(t, headConfig(t, "none", func(a *client.Assembly) { divided(a); a.System.UncachedChange = p }), threeCalls())
@@ -234,7 +234,7 @@ func (o owned) Begin(t int64, r *prompt.Request) prompt.Outcome {
 
 // The static section is everyone's (000:75-79): the first call of another
 // organisation reads it a minute later, unless the whole prompt is one block,
-// another provider serves, or the tools of some server stand ahead of it.
+// another provider serves, or the tools of some server stand before it.
 func TestStaticSectionIsShared(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*client.Assembly)

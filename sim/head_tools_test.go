@@ -40,7 +40,7 @@ func TestBytesOfEvents(t *testing.T) {
 	}
 }
 
-// headless is a session of one kind ahead of its messages, 6,000 tokens of it.
+// headless is a session with one block of a kind, 6,000 tokens, before its messages.
 func headless(kind prompt.Kind) *traces.Session {
 	s := threeCalls()
 	s.Blocks[0].Kind, s.Blocks[0].Tokens = kind, 6000

@@ -9,12 +9,12 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// The input of a round is what the recording has of it, less what belongs to the recording's own ways: what its client
+// The input of a round is the input in the recording, less what belongs to the recording's own ways: what its client
 // put back behind a compaction that a strategy does not repeat, and, in a closed loop, what its agent read again because
 // the recorded context had lost what the simulated one still has. A call that does nothing else is not made.
 
-// takeInput appends the input of the round under way to the context, and the client's count of it to what follows the
-// last response.
+// takeInput appends the input of the round under way to the context, and the client's count of
+// that input to what follows the last response.
 func (l *Loop) takeInput(t *thread) {
 	in := t.current().Input
 	from, to := t.broughtBack()

@@ -7,8 +7,9 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// What a client put back behind a compaction goes with the compaction: a strategy that does not repeat it has none of
-// it. By hand: 18,000 tokens of head, a prompt of 300, two results of 1,000 and two replies of 200 before the third
+// What a client put back behind a compaction goes with the compaction: a strategy that does not
+// repeat the compaction has nothing put back. By hand: 18,000 tokens of head, a prompt of 300, two
+// results of 1,000 and two replies of 200 before the third
 // call. Behind the recorded compaction are 5,000 tokens, the head and what came back, 3,000.
 func TestBroughtBack(t *testing.T) {
 	b := newSession("s")

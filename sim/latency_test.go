@@ -165,7 +165,7 @@ func (*gapCaller) IntentResult(*strategies.Turn, *prompt.Result) strategies.Outc
 	return strategies.Outcome{Verdict: strategies.Done}
 }
 
-// A compaction in a gap costs the person what is left of it when the prompt
+// A compaction in a gap costs the person what is left of the compaction when the prompt
 // comes: 40 s of a minute behind 30 s, nothing behind two minutes.
 func TestWaitForACompactionInAGap(t *testing.T) {
 	for pause, want := range map[int64]float64{30 * second: 40, 2 * minute: 0} {
@@ -180,9 +180,9 @@ func TestWaitForACompactionInAGap(t *testing.T) {
 	}
 }
 
-// A summary takes the summariser's time and that of its input: with 1 s to the
-// first token, 10 tokens a second and 100 of them that is 11 s, and for every token
-// computed 30.4 µs, where the fork reads most of them at 7.6 µs.
+// A summary takes the summariser's time and the time of its input: with 1 s to the first token, 10
+// tokens a second and 100 tokens that is 11 s, and for every token computed 30.4 µs, where the
+// fork reads most tokens at 7.6 µs.
 func TestColdSummariesTakeLonger(t *testing.T) {
 	s := newSession("s").turns(20, 0, 4000).session()
 	var took [2]float64

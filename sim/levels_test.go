@@ -213,8 +213,8 @@ func TestBlockedPromptCompacts(t *testing.T) {
 }
 
 // The session ends at the prompt that the client does not take: 42 of its calls
-// are simulated, 5 are not, nor those of a sub-agent that would have started
-// later; what is left out is counted, and every invariant holds.
+// are simulated, 5 are not, nor the calls of a sub-agent that would have started later; what is
+// left out is counted, and every invariant holds.
 func TestBlockedSessionEnds(t *testing.T) {
 	s := full()
 	b := sessionBuilder{s: *s}

@@ -228,8 +228,8 @@ func (l *Loop) hear(t *thread) {
 // outputTools are the tools that return what a sub-agent in the background has done.
 var outputTools = []string{"TaskOutput", "AgentOutputTool"}
 
-// reports reports whether the input of a round tells of a sub-agent that worked in the
-// background: a notice of it, or what it did.
+// reports reports whether the input of a round tells of a sub-agent that worked in the background:
+// a notice from the sub-agent, or what it did.
 func (l *Loop) reports(t *thread, r *traces.Round) bool {
 	if r.Signs.Has(traces.SignNotice) {
 		return true
@@ -367,8 +367,8 @@ func (l *Loop) requestTokens(t *thread) int64 {
 	return n
 }
 
-// refused asks the layers about a prompt that is too long, once a round. It
-// reports whether one of them took over.
+// refused asks the layers about a prompt that is too long, once a round. It reports whether a
+// layer took over.
 func (l *Loop) refused(t *thread, excess int64) bool {
 	if t.retried {
 		return false

@@ -33,7 +33,7 @@ func lossSession() *traces.Session {
 const lostUSD = 5.75e-6
 
 // What losses cost on average, by hand: 2,300 tokens at the tool result with its
-// rate, 3,500 at the prompt with that of its gap. Nothing is expected of a first
+// rate, 3,500 at the prompt with the rate of its gap. Nothing is expected of a first
 // call, without a profile, and where losses are drawn.
 func TestExpectedLoss(t *testing.T) {
 	c := testConfig(t, "none")
@@ -54,7 +54,7 @@ func TestExpectedLoss(t *testing.T) {
 }
 
 // The mean of the drawn costs is the expected cost: 4,000 draws of losses of 30 %
-// and 20 % lie within 4 standard errors of it. A loss leaves what stands ahead of
+// and 20 % lie within 4 standard errors of the expected cost. A loss leaves what stands ahead of
 // the messages.
 func TestDrawnLossesHaveTheirExpectation(t *testing.T) {
 	c := testConfig(t, "none")

@@ -12,7 +12,7 @@ import (
 
 // Just before a call of the conversation is sent, what its answer uses is looked for in the context. What is
 // forgotten and can be had as it was costs a fetch: one more call on the warm prefix, and the tokens of what it
-// brings, written once and read until the next compaction. Their cost is added up apart from that of the calls.
+// brings, written once and read until the next compaction. Their cost is added up apart from the cost of the calls.
 
 // replays reports whether a strategy repeats what the recording did, in which the agent fetched what it lacked.
 func replays(s *strategies.Strategy) bool {
@@ -41,8 +41,9 @@ func (l *Loop) judgeNeeds(t *thread) {
 	t.judge.Call(t.round, (*recall.Needs)(t.replay.row.Figures[results.Needs:]), t.miss)
 }
 
-// miss keeps a need that the context does not have and that of the recording had. Where both lack it, the recording
-// shows what the agent did. A file that is read again is fetched by the round itself.
+// miss keeps a need that the context does not have and the recorded context had. Where both lack
+// it, the recording shows what the agent did. A file that is read again is fetched by the round
+// itself.
 func (t *thread) miss(n *needs.Need, state needs.State, kept float64) {
 	if state != needs.Verbatim && n.Had && n.Kind != recall.NeedRead && t.replay.row.Loop == results.LoopClosed {
 		t.missing = append(t.missing, missing{*n, kept})
@@ -55,7 +56,7 @@ type worded interface {
 	Words(summary *prompt.Block) string
 }
 
-// missing is a need that the context does not have, and the share of it that summaries are expected to keep.
+// missing is a need that the context does not have, and the share that summaries are expected to keep.
 type missing struct {
 	needs.Need
 	kept float64

@@ -153,7 +153,7 @@ func TestClosedLoop(t *testing.T) {
 			file += int64(b.Tokens)
 		}
 	}
-	// The call of the fetch is the request as it was, that of the edit has the call and the file behind it, and what no
+	// The call of the fetch is the request as it was, the call of the edit has the call and the file behind it, and what no
 	// line shows of a file.
 	unseen := file
 	if more := calls[19].Context - before[18].Context; calls[18].Context != before[18].Context || more < file || more > file+unseen || calls[18].Round != -1 {

@@ -26,8 +26,8 @@ func partlyCompacted(t *testing.T, changes string) (summary, after prompt.Usage)
 }
 
 // Which calls of a compaction hit. The pivot at half of the 60 messages falls on
-// a result and moves back ahead of its call, the 15th response: 77,100 tokens
-// stand ahead of it.
+// a result and moves back ahead of its call, the 15th response: 77,100 tokens stand before that
+// response.
 //
 // The summary call of up_to reads what the 14th request had left, 72,900, and
 // the next turn writes all that stays, as it stands behind the summary now; from
@@ -69,8 +69,7 @@ func TestUpToWritesWhatStays(t *testing.T) {
 }
 
 // The presets that summarise half of the messages by themselves keep every
-// invariant, compact more often than auto-compact/167k, and from misses less at
-// each of them.
+// invariant, compact more often than auto-compact/167k, and from misses less at each compaction.
 func TestAutomaticPartial(t *testing.T) {
 	s := newSession("s").turns(120, 0, 4000).session()
 	rows := map[string]results.Row{}

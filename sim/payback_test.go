@@ -64,7 +64,7 @@ func TestNetIsTheDifferenceToNoCompaction(t *testing.T) {
 }
 
 // A compaction of the last request alone cannot pay: its call costs more than
-// one request saves. The count of the row is that of the nets below zero.
+// one request saves. The count of the row counts the nets below zero.
 func TestNetNegativeCompactionsAreCounted(t *testing.T) {
 	last := newSession("s").turns(21, 0, 4000).session() // 18,000 + 300 + 20 × 4,200 pass 100,000 at the last request
 	list, row := paid(t, written(t, byFork), last)
@@ -150,7 +150,7 @@ func TestBalanceBegins(t *testing.T) {
 	}
 }
 
-// What stayed ahead of the change is that of the conversation's first request behind it. A
+// What stayed before the change is the prefix of the conversation's first request behind it. A
 // balance of nothing is not a loss.
 func TestWhatABalanceNotes(t *testing.T) {
 	for name, tc := range map[string]struct {

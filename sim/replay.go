@@ -28,14 +28,14 @@ type replay struct {
 	ends         bool // a request refused for good ends the session
 	levels       *Levels
 	gauged       bool  // a person sees them
-	place        int32 // of the user among those of the loop
+	place        int32 // the user's index among the loop's users
 	user         *user
 	seat         int32     // among the sessions of the user
 	assembly     *Assembly // how requests are put together
 	origin       int64     // when the session begins, ns on the cohort's clock
 	owner        uint32    // the organisation whose cache entries it may read
 	organisation string    // its name in the row
-	base         int32     // index of its first thread among those of the loop
+	base         int32     // index of its first thread among the loop's threads
 	server       Server
 	client       Client
 	count        client.Counting // the client's
@@ -44,7 +44,7 @@ type replay struct {
 	profile      *profile.Profile // nil for agents that it is not of
 	// automatic says that the calls go to a cache that needs no markers.
 	automatic bool
-	// abroad is the server that was named, nil for that of the recording: how its requests are served is not learned.
+	// abroad is the server that was named, nil for the recording's server: how its requests are served is not learned.
 	abroad *servers.Server
 	// unwritten says that what is written to the cache is billed as plain input, as gateways do.
 	unwritten bool
@@ -108,7 +108,7 @@ func (s *replay) reset(l *Loop, session *traces.Session, origin int64) {
 	s.automatic, s.unwritten = l.config.cache(session) == traces.CacheAutomatic, l.config.unwritten(session)
 	s.written = l.config.written(session)
 	if s.profile = l.config.Profile; !agents.ClaudeCode(session) && !s.automatic || l.config.abroad(session) {
-		s.profile = nil // it describes the others' clients, and other servers
+		s.profile = nil // it describes clients of other agents, and other servers
 	}
 	s.abroad, s.hides = l.config.Named, session.MayHide()
 	s.compacts = compactsBelow(session, math.MaxInt64)
@@ -314,8 +314,8 @@ func (s *replay) orderChildren(threads []thread) {
 // threadCall is a tool call of a thread, or of its parent.
 type threadCall struct{ thread, call int32 }
 
-// findAnswered notes where calls have their results in the recording: the person
-// may have interrupted the others.
+// findAnswered notes which parallel calls have their results in the recording: the person may have
+// interrupted some calls.
 func (s *replay) findAnswered() {
 	s.answered = map[threadCall]int32{}
 	for i := range s.session.Threads {

@@ -8,8 +8,8 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Children stand in the order of the rounds they start from, those of one round as they are
-// in the session, each behind its own parent.
+// Children stand in the order of the rounds they start from, children of one round as they are in
+// the session, each behind its own parent.
 func TestChildrenInOrder(t *testing.T) {
 	s := &replay{session: &traces.Session{Threads: []traces.Thread{
 		{Parent: -1}, {Parent: 0, ParentRound: 5}, {Parent: 0, ParentRound: 2}, {Parent: 0, ParentRound: 5},

@@ -26,8 +26,8 @@ type Runner struct {
 	// Done, when not nil, is called after every session with the number
 	// finished so far. It must be safe for concurrent use.
 	Done func(finished int)
-	// Cohorts are the sessions that share a clock, by index; each session
-	// stands in one of them. Without any, every session is alone.
+	// Cohorts are the sessions that share a clock, by index; each session stands in one cohort.
+	// Without cohorts, every session is alone.
 	Cohorts [][]int
 	// Keep, when not nil, is given each row when it is complete, in place of the result of Run. It must
 	// be safe for concurrent use.
@@ -43,8 +43,8 @@ type Runner struct {
 // partCalls is how many calls of sessions that are not in memory are loaded at once, if cohorts allow: some 4 MB.
 const partCalls = 8192
 
-// Broken is the error of a run in which sessions broke an invariant under a cell. The others
-// of their cohorts are simulated without them.
+// Broken is the error of a run in which sessions broke an invariant under a cell. The remaining
+// sessions of their cohorts are simulated without them.
 type Broken struct {
 	Cells   []map[int]error // by cell, then by index of the session; each wraps ErrInvariant
 	Stopped error           // what ended the run early, nil for nothing
@@ -110,7 +110,7 @@ type batch struct {
 	all      []*traces.Session
 	cells    []Config
 	groups   [][]int
-	sessions []*traces.Session // as all, those of the part that is simulated
+	sessions []*traces.Session // as all, but only the sessions of the part that is simulated
 	cohorts  [][]int           // of the part
 	rows     [][]results.Row   // by cell, without Keep
 	noting   sync.Mutex

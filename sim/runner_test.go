@@ -26,7 +26,7 @@ func broken(id string) *traces.Session {
 	return s
 }
 
-// Sessions that break an invariant are left out of their cohort and named; the others are
+// Sessions that break an invariant are left out of their cohort and named; all other sessions are
 // what they are without them. A cohort of nothing else has no rows, and what ended a run
 // is told behind the sessions.
 func TestBrokenSessionsOfACohort(t *testing.T) {

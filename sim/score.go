@@ -33,7 +33,7 @@ func (s *replay) scores(list []score, t *traces.Thread) []score {
 	return list
 }
 
-// score returns that of the round under way.
+// score returns the score of the round under way.
 func (t *thread) score() *score { return &t.scores[t.round] }
 
 // answersPerson reports whether the round under way answers a person in the main
@@ -43,9 +43,9 @@ func (t *thread) answersPerson() bool {
 }
 
 // behindMarked returns the tokens of results behind the one that the client
-// marks. Results of parallel calls stand in the order in which they came; the
-// client marks the last of them and then sends them in the order of the calls,
-// so that those called later stand behind the breakpoint. The recordings have
+// marks. Results of parallel calls stand in the order in which they came; the client marks the
+// last result and then sends the results in the order of the calls, so that results of later calls
+// stand behind the breakpoint. The recordings have
 // 500 calls with several results: of 415 in order, and of 9 whose last call came
 // last, none left more than the usual tail uncached; of 76 others all but 3 did.
 func behindMarked(blocks []prompt.Block) int32 {

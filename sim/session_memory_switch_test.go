@@ -80,7 +80,7 @@ func TestSessionMemoryOfSubagents(t *testing.T) {
 }
 
 // The 32nd call leaves 148,700 tokens, where the client had expected 147,700
-// ahead of it: the update behind it begins above the trigger of 148,000. Without
+// before it: the update behind it begins above the trigger of 148,000. Without
 // the bar it begins with a compaction, and the conversation's compaction waits
 // for the update: each waits for the other until fifteen seconds have gone by
 // (002:28, 004: q97). A session that never compacts waits for nothing.

@@ -83,7 +83,7 @@ func TestSessionMemoryGuard(t *testing.T) {
 	if with.Reasons["session-memory: the result would reach the trigger again"] == 0 || with.CallsBy(results.SourceCompact) == 0 {
 		t.Errorf("guarded: %v", with.Reasons)
 	}
-	// 90 rounds, the first 20 of them below the trigger.
+	// 90 rounds, the first 20 below the trigger.
 	if without.N(results.Compactions) != 70 || with.N(results.Compactions) > 5 {
 		t.Errorf("%d compactions without the guard, %d with it", without.N(results.Compactions), with.N(results.Compactions))
 	}
@@ -91,7 +91,7 @@ func TestSessionMemoryGuard(t *testing.T) {
 
 // Without an update there is no file, and each request above the trigger is refused for
 // that: the client counts 21,500 tokens and 4,200 more with every round behind the first, so
-// that those of rounds 11 to 29 are at 60,000. A breaker of three asks no further (002:276).
+// that the messages of rounds 11 to 29 are at 60,000. A breaker of three asks no further (002:276).
 func TestSessionMemoryRefusalsAreCounted(t *testing.T) {
 	for breaker, n := range map[string]int{"0": 29 - 11 + 1, "3": 3} {
 		row, _ := run(t, written(t, "  - session-memory: {trigger: {fixed: 60000}, extract: {init: 1000000}, breaker: "+breaker+"}\n"),

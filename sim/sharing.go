@@ -12,9 +12,9 @@ import (
 )
 
 // Cells whose strategies or lifetimes differ in values that have not mattered so far are one simulation. It runs
-// under one of them, and its layers ask at each decision how the others would have decided (strategies.Kin). Those
-// that would have decided differently are simulated later; the others get the same rows, except for their names and
-// for what a client shows of its own limit.
+// under one cell, and its layers ask at each decision how the strategies of all other cells would
+// have decided (strategies.Kin). Cells that would have decided differently are simulated later;
+// the rest get the same rows, except for their names and for what a client shows of its own limit.
 
 // kindred groups cells, by index, of which one simulation may stand for several, in the order of the first of each.
 func (r Runner) kindred(cells []Config) [][]int {
@@ -136,8 +136,8 @@ func (b *batch) runGroup(ctx context.Context, l *Loop, group, cohort []int) erro
 	return failed
 }
 
-// stand makes a loop run under the longest lifetimes of the cells in rest, for those of them that live no longer, and
-// returns the others.
+// stand makes a loop run under the longest lifetimes of the cells in rest, for the cells that live
+// no longer, and returns the remaining cells.
 func (b *batch) stand(l *Loop, group, rest []int) (others []int) {
 	var longest promptcache.Lifetimes
 	for _, k := range rest {

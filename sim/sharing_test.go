@@ -164,8 +164,8 @@ func thresholds(t *testing.T, levels ...int) (cells []Config) {
 	return cells
 }
 
-// A session that breaks an invariant is left out under every strategy of a shared run, and
-// the others are what they are without it.
+// A session that breaks an invariant is left out under every strategy of a shared run, and all
+// other sessions are what they are without it.
 func TestBrokenSessionsOfASharedRun(t *testing.T) {
 	a := newSession("a").turns(40, 0, 4000).session()
 	cells := thresholds(t, 60_000, 90_000, 120_000)

@@ -118,8 +118,8 @@ func include(side *prompt.Context, e prompt.Entry, in *prompt.Intent) {
 	}
 }
 
-// newest returns the position from which a call sends the messages [from, to) that it has room for: that of a response or
-// a prompt, so that no result is sent without its call.
+// newest returns the position from which a call sends the messages [from, to) that it has room
+// for: the position of a response or a prompt, so that no result is sent without its call.
 func newest(c *prompt.Context, from, to int, in *prompt.Intent) int {
 	i, left := to, in.Newest
 	for ; i > from; i-- {

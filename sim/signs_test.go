@@ -120,7 +120,7 @@ func TestRulesChangeReads(t *testing.T) {
 		// What was sent in its last form is not changed again.
 		{"tool hook: once", profile.RuleHook, signed().turn(1, none).turn(0, none).turn(0, none).at(1, traces.SignHook),
 			[]int64{0, 18_300, 19_500, 20_000}, []int64{0, 18_300, 18_300, 20_000}},
-		// Another head reads what the first call had found of it.
+		// Another head reads what the first call had found of that head.
 		{"restart", profile.RuleRestart, desktop(signed().turn(0, none).turn(0, end).turn(0, none).first()),
 			[]int64{0, 18_300, 18_800}, []int64{0, 18_300, firstShared}},
 		{"restart: nothing known of the head", profile.RuleRestart,
@@ -193,8 +193,8 @@ func TestFirstCallReadsItsHistory(t *testing.T) {
 	}
 }
 
-// A call notes the rules that had something to say of it, whether they hold or
-// not: the evidence is counted over these.
+// A call notes the rules that said something about it, whether they hold or not: the evidence is
+// counted over these.
 func TestCallsNoteRules(t *testing.T) {
 	s := signed().turn(1, 0).turn(0, 0).turn(0, traces.SignAway).at(1, traces.SignHook).session()
 	for _, on := range []bool{false, true} {

@@ -68,7 +68,7 @@ func TestContextLayersEnabled(t *testing.T) {
 		"time-microcompact": {"", late(), 14, 34_400 - 8*988, 34_400},
 		// Fifteen of eighteen are more than 140,000 tokens.
 		"api-context":     {"", large(), 18, 201_900 - 15*9988, 201_900},
-		"server-hint":     {"", large(), 10, 120_300 - 5*9960, 120_300}, // hinted at 115,000: five of ten stay, the others leave 40 tokens each
+		"server-hint":     {"", large(), 10, 120_300 - 5*9960, 120_300}, // hinted at 115,000: five of ten stay, the cleared five leave 40 tokens each
 		"recorded":        {"", micro(), 9, 18_300 + 9*4200 - 19_000, 18_300 + 9*4200},
 		"truncate-oldest": {"trigger: {measure: tokens, fixed: 180000}, ", large(), 16, 181_500 - 9*10_200, 181_500}, // down to 90,000
 	} {
@@ -84,7 +84,7 @@ func TestContextLayersEnabled(t *testing.T) {
 }
 
 // Sub-agents clear too, or not. Microcompact counts 69,000 tokens in 23 results
-// when the count passes 100,000, and clears ten of them, down to 39,000; the
+// when the count passes 100,000, and clears ten results, down to 39,000; the
 // server clears fifteen of eighteen results of 10,000.
 func TestSubagentsClear(t *testing.T) {
 	for layer, tc := range map[string]struct {

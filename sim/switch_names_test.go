@@ -21,7 +21,7 @@ func (b *boundaries) Changed(_ Point, _ string, changed strategies.Boundary) {
 }
 func (b *boundaries) last() strategies.Boundary { return b.list[len(b.list)-1] }
 
-// A model writes 4,500 tokens, 3,000 of them the summary. Version 1 keeps the
+// A model writes 4,500 tokens, 3,000 for the summary. Version 1 keeps the
 // analysis of 1,500 as text, and takes the usage of the call for the size
 // afterwards (001:687, 001:1181); later ones throw it away and count the context.
 func TestNamesOfAnalysisAndReport(t *testing.T) {
@@ -70,8 +70,8 @@ func TestNamesOfCounts(t *testing.T) {
 }
 
 // The summary call of a recorded compaction reads the 56,100 tokens of the
-// conversation, or is made under a prompt of its own; which of them a version did
-// is assumed by its generation.
+// conversation, or is made under a prompt of its own; which of the two a version did is assumed by
+// its generation.
 func TestNamesOfRecordedPrefixes(t *testing.T) {
 	for _, tc := range []struct {
 		prefix, version string

@@ -57,8 +57,8 @@ func TestNumbersOfAttachments(t *testing.T) {
 }
 
 // 002:164; 000:486, 558: the status is of agents "still running" at the moment of
-// compaction or "recently finished" and not retrieved. One whose result came with the next
-// input, or that was reported later, is none of them.
+// compaction or "recently finished" and not retrieved. An agent whose result came with the next
+// input, or that was reported later, does not count.
 func TestStatusOfAgentsAtWork(t *testing.T) {
 	const layers = "  - full-compact: {trigger: {fixed: 150000}, attachments: {agent_status: "
 	for name, tc := range map[string]struct {
@@ -96,7 +96,7 @@ func TestStatusOfAgentsAtWork(t *testing.T) {
 }
 
 // A summariser that always fails, sixty rounds: the client counts 17,300 + 4,200 n
-// ahead of the n-th request behind the first, so that 28 of them stand at the
+// before the n-th request behind the first, so that 28 requests stand at the
 // trigger of 150,000 or above it. The breaker of either layer lets it be asked three
 // times.
 func TestNumbersOfBreakers(t *testing.T) {

@@ -143,7 +143,7 @@ func (l *Loop) recount(t *thread) {
 	}
 }
 
-// think notes the reasoning of a call. That of earlier ones is old if a person has written since.
+// think notes the reasoning of a call. Reasoning of earlier calls is old if a person has written since.
 func (t *thread) think(r *traces.Round) {
 	blocks := t.replay.session.Blocks
 	if slices.ContainsFunc(blocks[r.Input.From:r.Input.To], func(b prompt.Block) bool { return b.Kind == prompt.KindPrompt }) {

@@ -20,7 +20,7 @@ type unlogged struct {
 	static   int64
 	hidden   [2]habit // calls at the end of turns: before a person's words, and before a notice
 	warm     habit    // expired calls that still read a shared prefix
-	shared   int64    // tokens of it
+	shared   int64    // its tokens
 	sharedBy uint16   // model that it was seen with
 
 	known bool // a call has been recorded
@@ -57,12 +57,12 @@ const (
 	minShared = 1024
 	// variantPlain is the variant of requests without thinking.
 	variantPlain = 1
-	// nearStatic is how far the read of a first call may lie below the static
-	// prefix of its version to be taken for that of its session, as a share. Below
-	// that it is a part that others share.
+	// nearStatic is how far the read of a first call may lie below the static prefix of its version to
+	// be taken for the static prefix of its session, as a share. A read below is a part that other
+	// sessions share.
 	nearStatic = 0.1
-	// mostHead is how much of a first call's context its head is at most. A read of
-	// more is that of an earlier conversation.
+	// mostHead is how much of a first call's context its head is at most. A longer read is the prefix
+	// of an earlier conversation.
 	mostHead = 0.8
 	// hiddenFirst and hiddenTotal are how long a hidden call takes to its first
 	// token and in all, ns. An assumption: it only delays when its entry is there.
@@ -72,11 +72,11 @@ const (
 	// keepHabit is the weight that an observation retains beside the next one: people
 	// switch suggestions on and off.
 	keepHabit = 0.5
-	// hiddenLayer separates the draws of hidden calls from those of layers.
+	// hiddenLayer separates the draws of hidden calls from the draws of layers.
 	hiddenLayer = 0x7f
 )
 
-// describeFirst adds to the first request of a session, neither Claude Code's nor Codex's, what others of its agent keep warm of it.
+// describeFirst adds to the first request of a session, neither Claude Code's nor Codex's, the part that other sessions of its agent keep warm.
 func (l *Loop) describeFirst(t *thread, model string) {
 	p, s := l.config.Profile, t.replay.session
 	if p == nil || t.started || t.trace.Kind != traces.ThreadMain || agents.ClaudeCode(s) || t.codex() || l.config.abroad(s) {
@@ -254,8 +254,8 @@ func openingOf(entries []prompt.Entry) int64 {
 	return int64(entries[i-1].Cum)
 }
 
-// headOf returns the static prefix of a session, tokens, where that of its version
-// is static, 0 if that is unknown: what its first call read, unless that is a part
+// headOf returns the static prefix of a session, tokens, where its version's prefix is static, 0
+// if it is unknown: what its first call read, unless that is a part
 // of the prefix that others share, or an earlier conversation.
 func headOf(s *traces.Session, static int64) int64 {
 	if len(s.Threads) == 0 || len(s.Threads[0].Rounds) == 0 {

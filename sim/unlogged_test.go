@@ -313,7 +313,7 @@ func TestWhatIsExpected(t *testing.T) {
 	}
 }
 
-// The lifetime of a thread is that of its last write; a call that wrote nothing tells nothing.
+// The lifetime of a thread is the lifetime of its last write; a call that wrote nothing tells nothing.
 func TestLifetimeThatWritesTell(t *testing.T) {
 	c := testConfig(t, "none")
 	c.Profile = &profile.Profile{}

@@ -92,7 +92,7 @@ func (l *Loop) verifyRead(t *thread, out *prompt.Outcome) {
 // to its length.
 type verified struct {
 	entries int           // of the request
-	chain   prompt.Digest // of the last of them: that of all of them
+	chain   prompt.Digest // the chained digest through the last entry
 	first   prompt.Kind   // of the first message
 	pending map[int32]bool
 }

@@ -72,7 +72,7 @@ func TestFailureOfATooLongPrompt(t *testing.T) {
 	}
 }
 
-// The rate of a loss is that of the pause ahead of the call, not of the session's age: a
+// The rate of a loss depends on the pause before the call, not on the session's age: a
 // prompt half a minute behind the last response risks 4,000 tokens of messages as one that
 // comes soon.
 func TestLossByThePause(t *testing.T) {
