@@ -43,7 +43,7 @@ func TestMarkers(t *testing.T) {
 }
 
 // Thinking cannot carry a marker: an answer that was interrupted after it is
-// marked ahead of it (provider's page).
+// marked before it (provider's page).
 func TestMarkersPassThinking(t *testing.T) {
 	entries := context(prompt.KindSystem, prompt.KindPrompt, prompt.KindText, prompt.KindThinking, prompt.KindPrompt)
 	got := ForVersion("2.1.25").Mark(nil, entries, Marks{SecondToLast: true})

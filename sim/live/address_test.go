@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// A base URL that would lead to another path than that of the API is found ahead
-// of the first call, with what to write instead. Nothing of it but host and path
-// is shown.
+// A base URL that would lead to another path than the API's is found before the first call, with
+// what to write instead. Nothing but host and path is shown.
 func TestBaseURL(t *testing.T) {
 	key := NewSecret(canary)
 	messages := func(url string) error {
@@ -50,7 +49,7 @@ func TestBaseURL(t *testing.T) {
 	}
 }
 
-// The path of the API is put behind what a base URL has of it.
+// The path of the API is put behind the part that a base URL has already.
 func TestPaths(t *testing.T) {
 	var path string
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -82,7 +81,7 @@ func TestPaths(t *testing.T) {
 }
 
 // A key that no header can hold is refused, without being shown; white space
-// around it is not part of it.
+// around it does not belong to it.
 func TestKeyThatCannotBeSent(t *testing.T) {
 	for secret, ok := range map[string]bool{
 		canary: true, " " + canary + "\n": true, canary[:8] + " " + canary[8:]: false, canary[:8] + "\n" + canary[8:]: false,

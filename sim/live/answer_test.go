@@ -57,7 +57,7 @@ func TestAnalysisKept(t *testing.T) {
 		tokens, output, message int32
 		kept                    bool
 	}{
-		{1000, 1040, 1135, false}, // 40 tokens of analysis are fewer than those of the client's words
+		{1000, 1040, 1135, false}, // 40 tokens of analysis are fewer than the client's words have
 		{1000, 1040, 1175, true},
 		{1000, 1600, 1135, false},
 		{1000, 1600, 1090, false}, // a client that asks for no continuation

@@ -111,7 +111,7 @@ func timeoutOf(fault string) time.Duration {
 	return 0
 }
 
-// What goes wrong in a response, and what is known of it then.
+// What goes wrong in a response, and what is known about the response then.
 func TestFaultsOfAServer(t *testing.T) {
 	for _, tc := range []struct {
 		fault  string

@@ -13,7 +13,7 @@ import (
 // Composed counts how requests differ from the recording.
 type Composed struct {
 	Unseen int64 `json:"unseen"` // about the bytes of text that no recording shows
-	Lost   int   `json:"lost"`   // of it, summaries
+	Lost   int   `json:"lost"`   // tokens of summaries in it
 }
 
 // composer is a call with what makes its request.
@@ -58,7 +58,7 @@ func (p *composer) request() (*Request, error) {
 	return r, nil
 }
 
-// end returns the position after the conversation: that of the instruction, if the call has one.
+// end returns the position after the conversation: the position of the instruction, if the call has one.
 func (p *composer) end() int {
 	n := p.call.Context.Len()
 	if p.call.Intent.Instruction > 0 && n > 0 && p.call.Context.At(n-1).Block < 0 {

@@ -210,7 +210,7 @@ func TestComposeMarkers(t *testing.T) {
 	c.Markers = []prompt.Marker{
 		{Position: 0, TTL: prompt.TTL1h}, // the fifth from the end
 		{Position: 1, TTL: prompt.TTL1h},
-		{Position: 3}, // thinking, which is not sent: the prompt ahead of it
+		{Position: 3}, // thinking, which is not sent: the prompt before it
 		{Position: 6},
 		{Position: 9},
 	}

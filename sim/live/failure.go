@@ -131,8 +131,8 @@ func (c *Client) failure(err error, begun bool) *Failure {
 	return f
 }
 
-// causes are those of errors by their code or type, which is more specific than the status, or by their status: some
-// servers send errors with status 200.
+// causes are the causes of errors by their code or type, which is more specific than the status,
+// or by their status: some servers send errors with status 200.
 var causes = map[string]Cause{
 	"overloaded_error":        CauseOverloaded,
 	"rate_limit_error":        CauseRate,

@@ -31,7 +31,7 @@ type gate struct {
 
 	mu       sync.Mutex
 	calls    int     // requests sent
-	inFlight int     // of them without an answer yet
+	inFlight int     // calls without an answer yet
 	usd      float64 // of those that ended, 0 without prices
 	reserved float64 // USD, for requests in flight
 	failed   int     // calls that failed in a row, whoever made them

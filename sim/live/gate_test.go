@@ -17,7 +17,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// price is that of claude-sonnet-4-5 in USD.
+// price is the price of claude-sonnet-4-5 in USD.
 func price(_ string, u prompt.Usage) float64 {
 	return (3*float64(u.Uncached) + 0.3*float64(u.Read) + 3.75*float64(u.Write5m) + 6*float64(u.Write1h) + 15*float64(u.Output)) / 1e6
 }

@@ -15,7 +15,7 @@ import (
 const fair = `{"input_tokens":70,"output_tokens":5}`
 
 // A server may say what it likes: no answer is taken that is not whole and of a sane size, the key
-// goes nowhere else, and nothing of it comes back, in whatever form and place.
+// goes nowhere else, and no part of the key comes back, in whatever form and place.
 func TestHostileServer(t *testing.T) {
 	elsewhere := 0
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere++ }))

@@ -137,7 +137,7 @@ func TestFaults(t *testing.T) {
 // A prompt that the server refuses is repeated without its oldest messages, as
 // the layer asks, and fits then.
 func TestTooLongRetry(t *testing.T) {
-	_, web := serve(t, "too-long@1") // by half of it
+	_, web := serve(t, "too-long@1") // by half its length
 	s := long("alpha")
 	l := newLive(t, Options{Backend: web, Texts: library(s), Settings: Settings{MaxOutput: 1000}})
 	a := compose(t, l, s.call())

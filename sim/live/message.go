@@ -111,7 +111,7 @@ const (
 
 // most returns an upper estimate of the bill of a request with this body: nothing is in the cache, everything is
 // written with the longest requested lifetime, and the output is as long as allowed. A quote inside of a text has a
-// backslash ahead of it, so members are told apart from words.
+// backslash before it, so members are told apart from words.
 func (r *Request) most(body []byte) prompt.Usage {
 	input := int64(float64(len(body))*tokensPerByte) + int64(bytes.Count(body, []byte(`{"`)))*overhead
 	u := prompt.Usage{Output: int64(r.MaxTokens)}

@@ -18,7 +18,7 @@ import (
 )
 
 // testServer stands for servers of models: it answers in the shape of the Messages API and of chat completions, and checks
-// nothing but the key of the former, which must begin with "dev". Faults happen on demand. It answers calls, and keeps what it was asked.
+// nothing but the Messages API's key, which must begin with "dev". Faults happen on demand. It answers calls, and keeps what it was asked.
 type testServer struct {
 	URL      string
 	faults   []mishap

@@ -185,7 +185,7 @@ func wordsOf(name string) string {
 	return strings.TrimSuffix(string(b), "\n")
 }
 
-// section is a section that a summary must have, with what is asked of it.
+// section is a section that a summary must have, with the question it answers.
 type section struct{ title, asks string }
 
 // The sections of a summary (000:386-395, 002:84-93), and those that end one after which messages stay (002:118).

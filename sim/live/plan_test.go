@@ -45,7 +45,7 @@ func TestMaxOutput(t *testing.T) {
 	}
 }
 
-// The model that takes the session's place does not take that of a strategy's own.
+// The model that takes the place of the session's does not take the place of a strategy's own.
 func TestModel(t *testing.T) {
 	c := conversation("alpha").call()
 	l := newLive(t, Options{Calls: folder(t, t.TempDir(), Make), Settings: Settings{Model: "us.anthropic.mine-v1:0"}})
@@ -58,8 +58,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// Names as platforms and clients write them (platform.claude.com, models
-// overview) become those of the provider's own endpoint.
+// Names as platforms and clients write them (platform.claude.com, models overview) become the
+// names of the provider's own endpoint.
 func TestAskedName(t *testing.T) {
 	for recorded, want := range map[string]string{
 		"claude-opus-4-6":                            "claude-opus-4-6",

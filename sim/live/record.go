@@ -217,8 +217,8 @@ func (f *Folder) Has(k Key) bool {
 }
 
 // Do returns a call, and true if it was recorded already. Otherwise, except for replay, ask makes it and the result is
-// written: whatever was paid for is on disk when Do returns. If several want a call at once, one asks and the others
-// get the same result.
+// written: whatever was paid for is on disk when Do returns. If several want a call at once, one
+// asks and all get the same result.
 //
 // If ask returns an error, nothing is written.
 func (f *Folder) Do(ctx context.Context, k Key, ask func(context.Context) (*Record, error)) (*Record, bool, error) {

@@ -99,8 +99,9 @@ type completion struct {
 // stops are the reasons to stop in the words of the Messages API.
 var stops = map[string]string{"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
 
-// reply returns the answer in this package's terms. From GPT-5.6 on written tokens have their own price, and a lifetime
-// without a class here. They count as those of five minutes, which have the same multiple of the input's price.
+// reply returns the answer in this package's terms. From GPT-5.6 on written tokens have their own
+// price, and a lifetime without a class here. They count as writes of five minutes, which have the
+// same multiple of the input's price.
 func (c *completion) reply() *Reply {
 	r := &Reply{ID: c.ID, Model: c.Model}
 	for _, k := range c.Choices {

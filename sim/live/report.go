@@ -16,8 +16,8 @@ import (
 type Report struct {
 	Made     int `json:"made"`     // calls that were sent, whatever the outcome
 	Replayed int `json:"replayed"` // calls answered from stored ones
-	// Refused and Unanswered are those of Made without an answer: the server
-	// refused them, or there was another reason.
+	// Refused and Unanswered are the calls among Made without an answer: the server refused them, or
+	// there was another reason.
 	Refused    int `json:"refused,omitzero"`
 	Unanswered int `json:"unanswered,omitzero"`
 	// Requests are those sent for the calls made; the excess over Made are retries.
@@ -40,7 +40,7 @@ type Report struct {
 	Composed Composed       `json:"composed"`
 	Estimate Estimate       `json:"-"`     // of a dry run
 	Models   map[string]int `json:"-"`     // calls that a dry run would make, by model
-	Calls    []Call         `json:"calls"` // each of them once, whichever cells share it, by session, thread and round
+	Calls    []Call         `json:"calls"` // each call once, whichever cells share it, by session, thread and round
 
 	// In whole billionths of a dollar, so that the order of concurrent calls does not matter.
 	spent, likely, most int64
@@ -132,7 +132,7 @@ type Call struct {
 	Refused string `json:"-"`
 
 	Usage prompt.Usage `json:"usage"` // by the server, tokens
-	// Wasted is the bill of attempts that broke off, including those of a failed
+	// Wasted is the bill of attempts that broke off, including attempts of a failed
 	// call; it is not part of Usage. Estimated says that the server gave no count,
 	// so that Usage is estimated from bytes.
 	Wasted    prompt.Usage `json:"wasted,omitzero"`

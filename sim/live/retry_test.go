@@ -63,8 +63,8 @@ func times(n int64) prompt.Usage {
 	return prompt.Usage{Write1h: n * u.Write1h, Output: n * u.Output}
 }
 
-// The nth wait lies between nothing and twice the one before, up to the
-// ceiling, and is spread over all of it. Another seed waits otherwise.
+// The nth wait lies between nothing and twice the one before, up to the ceiling, and is spread
+// over the whole range. Another seed waits otherwise.
 func TestFullJitter(t *testing.T) {
 	waits := func(seed uint64) []time.Duration {
 		var c sleeps
@@ -156,8 +156,8 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
-// A server that refuses the requests of one session works for the others; one
-// that is none, though it answers, does not.
+// A server that refuses the requests of one session works for all other sessions; one that is
+// none, though it answers, does not.
 func TestBreakerAndRefusals(t *testing.T) {
 	for _, tc := range []struct {
 		failure Failure

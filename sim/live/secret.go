@@ -57,7 +57,7 @@ func (k Secret) secret() string {
 // redact looks for: servers quote keys with their middle left out.
 const shortest = 8
 
-// redact returns s without the key and without parts of it, plain or in base64.
+// redact returns s without the key and without parts of the key, plain or in base64.
 func (k Secret) redact(s string) string {
 	forms := k.forms()
 	if len(forms) == 0 || len(s) < shortest {

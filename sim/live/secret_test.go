@@ -36,7 +36,7 @@ func TestKeyIsNeverPrinted(t *testing.T) {
 	}
 }
 
-// A server that quotes the key, or a part of it, does not bring it into an error.
+// A server that quotes the key, or a part, does not bring it into an error.
 func TestKeyIsTakenOutOfMessages(t *testing.T) {
 	for _, quoted := range []string{canary, canary[:14] + "…" + canary[len(canary)-9:]} {
 		url := says(t, 401, `{"type":"error","error":{"type":"authentication_error","message":"invalid key `+quoted+` given"}}`)

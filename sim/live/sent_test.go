@@ -7,7 +7,7 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// A call is counted with what came of it; one that the end of the run met before a
+// A call is counted with its outcome; one that the end of the run met before a
 // server had it is not.
 func TestWhatWasSent(t *testing.T) {
 	for _, c := range []struct {

@@ -3,7 +3,7 @@ package live
 import "testing"
 
 // Two strategies that make the same call share it within the run: it is neither
-// made nor replayed twice, whichever of them came first, and it is listed once.
+// made nor replayed twice, whichever strategy came first, and it is listed once.
 func TestSharedCalls(t *testing.T) {
 	server, web := serve(t)
 	dir := t.TempDir()

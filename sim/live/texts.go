@@ -6,8 +6,8 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// Texts in a request for what is not sent in full. They are this package's own;
-// their sizes are near those of the simulated clients.
+// Texts in a request for what is not sent in full. The texts are this package's own;
+// their sizes are near the sizes of the simulated clients' texts.
 const (
 	clearedText   = "[Old tool result content cleared]"
 	emptyResult   = "(no output)"

@@ -85,7 +85,7 @@ func TestResetAheadOfTheResponseIsBooked(t *testing.T) {
 	}
 }
 
-// An endless answer is booked as the most that the request allowed: 8 MB of it are no two million tokens.
+// An endless answer is booked as the most that the request allowed: its 8 MB are no two million tokens.
 func TestFloodIsBookedWithinTheOutputAllowed(t *testing.T) {
 	for name, b := range both(t, startServer(t, "flood").URL, 0) {
 		g := gated(t, b, Settings{})

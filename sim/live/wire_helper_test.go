@@ -45,7 +45,7 @@ func openAIAt(t testing.TB, url string, timeout time.Duration) *Client {
 	return b
 }
 
-// around returns a client whose single attempts are those of b.
+// around returns a client that makes its single attempts through b.
 func around(t testing.TB, b Backend, c Config) *Client {
 	t.Helper()
 	c.Key, c.Price = NewSecret(canary), price

@@ -10,7 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/recall"
 )
 
-// file returns thirty lines of a file as a tool shows them; a first line stands ahead of them.
+// file returns thirty lines of a file as a tool shows them; a first line stands before them.
 func file(first string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "1→%s\n", first)

@@ -28,8 +28,8 @@ func TestServingForVersion(t *testing.T) {
 	}
 }
 
-// A first call reads what those of the user's other sessions read most often, of
-// its model if there are any, and nothing is learned from the session itself. A
+// A first call reads what first calls of the user's other sessions read most often, with its model
+// if there are any, and nothing is learned from the session itself. A
 // user who is not known reads the median over users: of 10,624 and 2,432 the mean.
 func TestFirstReadOfUser(t *testing.T) {
 	c := Codex{First: []FirstRead{

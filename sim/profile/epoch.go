@@ -57,7 +57,7 @@ func (s Set) Has(r Rule) bool { return s>>r&1 != 0 }
 func (s Set) With(r Rule) Set { return s | 1<<r }
 
 // Trial is the outcome of a rule in an epoch: the calls to which it applied,
-// how many of them were predicted within 1 % of their context only with it
+// how many of these calls were predicted within 1 % of their context only with it
 // (gained) and only without it (lost), and by how much it brought the input
 // costs of calls nearer to the bill. For both counts a session has at most one
 // call more than all others, so that one session cannot decide.
@@ -110,7 +110,7 @@ func coin(heads, tails int) float64 {
 // Evidence has the trials of rules, by rule and epoch.
 type Evidence map[string][]Trial
 
-// With returns the evidence with that of more epochs.
+// With returns the evidence with the evidence of more epochs added.
 func (e Evidence) With(more Evidence) Evidence {
 	all := Evidence{}
 	for _, of := range []Evidence{e, more} {
@@ -150,7 +150,7 @@ func (p *Profile) Epoch(version string) string {
 
 // RulesFor returns the rules that hold for a version by the trials of its
 // epoch. If these are undecided or missing, a rule holds if it would have won
-// in the epochs when each is judged by the others.
+// in the epochs when each is judged by the rest.
 func (p *Profile) RulesFor(version string) Set {
 	epoch := p.Epoch(version)
 	var set Set
@@ -169,8 +169,7 @@ func (p *Profile) RulesFor(version string) Set {
 }
 
 // wins reports whether a rule gains overall, and in at least two epochs, when
-// each epoch switches it on exactly if it is right more often than wrong in the
-// others.
+// each epoch switches it on exactly if it is right more often than wrong in all other epochs.
 func wins(trials []Trial) bool {
 	var all, on Trial
 	for i := range trials {
@@ -224,8 +223,8 @@ const leastHabit, mostHabit = 0.1, 0.9
 // headless begins the names of the ways in which programs start the client: "sdk-cli" (-p), "sdk-ts", "sdk-py".
 const headless = "sdk"
 
-// HiddenFor returns the share of turns with a hidden call: that of the epoch and of how
-// the client was started, else that of other epochs, else that of all. Where programs start
+// HiddenFor returns the share of turns with a hidden call: the share of the epoch and of how the
+// client was started, else of other epochs, else of all. Where programs start
 // the client and no recording shows such calls there are none: runs of 2.1.150 to 2.1.332 with -p
 // against a server that saw all requests made none (2026-11-27; the vendor's feature flags were absent).
 func (p *Profile) HiddenFor(version, entry string, notice bool) float64 {

@@ -8,12 +8,12 @@ import (
 )
 
 // evidence returns a profile with epochs from 2.1.0, 2.1.10 and 2.1.20 and what
-// one rule did in some of them.
+// one rule did in some epochs.
 func evidence(r Rule, trials ...Trial) *Profile {
 	return &Profile{Epochs: []string{"2.1.0", "2.1.10", "2.1.20"}, Evidence: Evidence{r.String(): trials}}
 }
 
-// An epoch goes from its first version to that of the next.
+// An epoch goes from its first version to the first version of the next.
 func TestEpoch(t *testing.T) {
 	p := evidence(RuleHook)
 	for version, want := range map[string]string{
@@ -27,8 +27,8 @@ func TestEpoch(t *testing.T) {
 
 // In an epoch with evidence a rule holds if a coin seldom does as well: three calls
 // of three (1/8) and five of six (7/64) are enough, two of two (1/4) and four of five
-// (6/32) are not. Where that leaves it open, it holds if a rule that is taken where the
-// others together gain would have held.
+// (6/32) are not. Where that leaves it open, it holds if a rule that is taken where all other
+// epochs together gain would have held.
 func TestRulesByEvidence(t *testing.T) {
 	trial := func(from string, with, without int) Trial {
 		return Trial{From: from, Calls: 50, Gained: with, Lost: without}
@@ -76,9 +76,9 @@ func TestForcedRules(t *testing.T) {
 	}
 }
 
-// The share of turns with a hidden call is that of the epoch and the way of
-// starting, weighed by samples, else that of the way of starting, else that of
-// all, but for programs; ahead of a notice it is a share of its own. It stays in 0.1…0.9.
+// The share of turns with a hidden call comes from the epoch and the way of starting, weighed by
+// samples, else from the way of starting, else from all, but for programs; ahead of a notice it is
+// a share of its own. It stays in 0.1…0.9.
 func TestHiddenFor(t *testing.T) {
 	row := func(from, entry string, notice bool, share float64, n int) Habit {
 		return Habit{From: from, Entry: entry, Notice: notice, Estimate: Estimate{Value: share, N: n}}
@@ -154,7 +154,7 @@ func TestFirstCall(t *testing.T) {
 		{"another user's version before his epoch", []FirstRead{
 			row("bob", "2.1.13", "opus", "cli", "a", 10, 30_000), row("bob", "2.1.12", "opus", "cli", "b", 20, 18_000),
 		}, 0.833333, 18_000},
-		// In an epoch nobody has been seen in the share is a half; sizes are those of others.
+		// In an epoch nobody has been seen in the share is a half; sizes come from other epochs.
 		{"another epoch", []FirstRead{row("bob", "2.1.0", "opus", "cli", "a", 10, 30_000)}, 0.5, 30_000},
 		{"without a user nobody is the same", []FirstRead{row("", "2.1.12", "opus", "cli", "a", 10, 30_000)}, 0.75, 30_000},
 	} {

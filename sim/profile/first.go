@@ -71,8 +71,8 @@ type group struct {
 // ownKey identifies first calls of a user in an epoch.
 type ownKey struct{ epoch, user, entry string }
 
-// firsts has the first calls of a profile: by key those that found something, how many did
-// by epoch and user, and whether that of each session did.
+// firsts has the first calls of a profile: by key the calls that found something, how many did by
+// epoch and user, and whether each session's first call did.
 type firsts struct {
 	groups []*group
 	all    map[string]*tally // by epoch
@@ -198,7 +198,7 @@ func (g *group) nearest(f *FirstRead) *FirstRead {
 // ofUser is the least likeness of two first calls of the same user.
 const ofUser = 8
 
-// likeness returns how much a first call has in common with those of a group: the same user
+// likeness returns how much a first call has in common with the calls of a group: the same user
 // counts most, then the version, the model and how the client was started, then
 // the same epoch (near).
 func likeness(f *FirstRead, g *group, same, near bool) int {
@@ -264,8 +264,8 @@ func (t *tally) share(prior, weight float64) float64 {
 	return math.Round(s*1e6) / 1e6
 }
 
-// Learn adds first reads of more sessions to a profile, each session once:
-// those of Claude Code, and those of Codex to its Codex part.
+// Learn adds first reads of more sessions to a profile, each session once. Reads of Codex go to
+// its Codex part.
 func (p *Profile) Learn(reads, codex []FirstRead) {
 	p.FirstReads, p.Codex.First = joined(p.FirstReads, reads), joined(p.Codex.First, codex)
 	p.index()

@@ -10,9 +10,9 @@ import (
 )
 
 // Losses are the shares of calls that lost what they would have read for no visible reason, and
-// what sessions show of them. The shares are those of Claude Code for caches that need markers
-// and of Codex for the others; what a provider, an agent, a model or a series of clients loses
-// in proportion to them is pooled over sessions.
+// what sessions show of these losses. The shares come from Claude Code for caches that need markers and
+// from Codex for all other caches; what a provider, an agent, a model or a series of clients loses
+// in proportion to these shares is pooled over sessions.
 type Losses struct {
 	Marked    Places  `yaml:"marked_caches,omitempty"`
 	Automatic Places  `yaml:"automatic_caches,omitempty"`
@@ -24,12 +24,12 @@ type Losses struct {
 type Places struct {
 	Prompt     []GapShare `yaml:"after_prompt,omitempty" min:"0" max:"1"`
 	ToolResult []GapShare `yaml:"after_tool_result,omitempty" min:"0" max:"1"`
-	Agent      []GapShare `yaml:"in_sub_agent,omitempty" min:"0" max:"1"` // without rows those of ToolResult
+	Agent      []GapShare `yaml:"in_sub_agent,omitempty" min:"0" max:"1"` // without rows the rows of ToolResult
 }
 
 // GapShare is a share among calls with a gap of at most so many seconds, and
-// more than that of the previous row. The last row applies to all longer gaps.
-// Rows for late calls of a thread come before the others.
+// more than the previous row's. The last row applies to all longer gaps. Rows for late calls of a
+// thread come before all other rows.
 type GapShare struct {
 	After   int     `yaml:"after_calls,omitempty" min:"0"` // number of calls of the thread before the call, at least
 	Seconds float64 `yaml:"to_seconds"`
@@ -139,8 +139,8 @@ type Shown struct {
 	Series   string `yaml:"series,omitempty"` // of the client's versions
 	Session  string `yaml:"session"`          // Key of its id: a session tells nothing about itself
 	Marked   bool   `yaml:"marked,omitempty"` // its cache needs markers
-	// Early counts the calls that lose more often: the first EarlyCalls of a thread or, where
-	// caches need markers, those that answer a person. Later counts the others.
+	// Early counts the calls that lose more often: the first EarlyCalls of a thread or, where caches
+	// need markers, calls that answer a person. Later counts all other calls.
 	Early       int64 `yaml:"early_calls,omitempty" min:"0"`
 	EarlyTokens int64 `yaml:"early_tokens,omitempty" min:"0"` // they were due to read
 	Later       int64 `yaml:"later_calls,omitempty" min:"0"`
@@ -175,16 +175,16 @@ const (
 	// model (platform.claude.com, prompt caching).
 	LeastPrefix = 1024
 	// leaning is how many losses a level counts for in the one below it. Recorded sessions, each
-	// predicted from the others, are as close with any value from 0.25 to 1.
+	// predicted from the rest, are as close with any value from 0.25 to 1.
 	leaning = 0.5
 	// sessionLosses is the number of due losses for which the longest session counts: sessions
 	// differ by more than chance. Of 1, 3, 8 and 30 it is the one with which the costs of
-	// OpenCode's recorded sessions are closest; those of Codex's hardly differ.
+	// OpenCode's recorded sessions are closest; the costs of Codex's hardly differ.
 	sessionLosses = 3
 )
 
-// Pooled is what calls lose in proportion to the shares of a profile, and the number of
-// sessions that it rests on: those of the agent at the provider, and one for all others.
+// Pooled is what calls lose in proportion to the shares of a profile, and the number of sessions
+// that it rests on: the sessions of the agent at the provider, and one for all other sessions.
 type Pooled struct {
 	Times    float64
 	Sessions int
@@ -281,7 +281,7 @@ func (l *Losses) dueOf(s *Shown) due {
 	return due{losses, losses * float64(s.Missing) / tokens, 1}
 }
 
-// TimesLost returns what a session loses in proportion to the shares, as other sessions show it: those of its series of
+// TimesLost returns what a session loses in proportion to the shares, as other sessions show it: the sessions of its series of
 // clients lean on its model's, these on the agent's at the provider, these on the provider's, and these on
 // all of the kind of cache. The counts of s are ignored.
 func (p *Profile) TimesLost(s *Shown) Pooled {

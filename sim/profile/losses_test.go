@@ -71,7 +71,7 @@ func laterCalls(agent, provider, session string, n, missing int64) Shown {
 // By hand, with leaning 0.5 and sessionLosses 3: a session that was due 3 losses of 1,000
 // tokens and missed 15,000 lost five times as much, and counts for 1.5 losses. Predicting another
 // session like it, all five levels have it alone: (0.5 + 7.5)/(0.5 + 1.5) = 4, then
-// (0.5·4 + 7.5)/2 = 4.75, 4.9375, 4.984375, 4.99609375; it rests on that session, and the others count for one more.
+// (0.5·4 + 7.5)/2 = 4.75, 4.9375, 4.984375, 4.99609375; it rests on that session, and all other sessions count for one more.
 func TestTimesLost(t *testing.T) {
 	p := shownProfile(laterCalls("a", "x", "1", 3, 15_000))
 	at := laterCalls("a", "x", "2", 0, 0)

@@ -26,8 +26,7 @@ import (
 )
 
 // Estimate is a fitted number with its 95 % interval and sample size. Shares
-// have the interval of Wilson (1927), medians and quantiles that of order
-// statistics.
+// have the interval of Wilson (1927), medians and quantiles an interval of order statistics.
 type Estimate struct {
 	Value float64 `yaml:"value" json:"value"`
 	Low   float64 `yaml:"low" json:"low"`
@@ -153,8 +152,8 @@ type Profile struct {
 	Announced []Announced `yaml:"announced_tokens,omitempty"`
 	// Residual is the unexplained part of a session's input cost: quantiles at equal steps
 	// from 0 to 1 of ln(recorded/predicted), over sessions as predicted by profiles that have
-	// not seen their repository. Bands draw from it. NewResidual is that of epochs without
-	// evidence, from profiles that have not seen the epoch.
+	// not seen their repository. Bands draw from it. NewResidual holds for epochs without evidence,
+	// from profiles that have not seen the epoch.
 	Residual    []float64 `yaml:"session_residual,flow" min:"-20" max:"20"`
 	NewResidual []float64 `yaml:"session_residual_without_evidence,flow,omitempty" min:"-20" max:"20"`
 	// Fitted are the epochs with evidence: ranges of client versions with models.
@@ -278,9 +277,8 @@ func (p *Profile) FirstOfAgent(version string) (share float64, tokens int64) {
 	return p.First.Agent.Value, int64(lookup(p.First.AgentTokens, version))
 }
 
-// lookup returns the estimate of the newest version not after the given one
-// with the same major and minor number, else that of the oldest such version,
-// else that of the first row.
+// lookup returns the estimate of the newest version not after the given one with the same major
+// and minor number, else of the oldest such version, else of the first row.
 func lookup(list []Versioned, version string) float64 {
 	if len(list) == 0 {
 		return 0

@@ -23,8 +23,8 @@ type Anthropic struct {
 		at int32 // 1 + its index, 0 for none
 	}
 	unused []int32 // threads that are forgotten
-	// gatherings are the deletions of threads that declare some; once is for a
-	// thread's first, and cuts are those of the request under way.
+	// gatherings are the deletions of threads that declare some; once is for a thread's first, and
+	// cuts are the deletions of the request under way.
 	gatherings []gathering
 	once       gathering
 	cuts       []cut
@@ -54,15 +54,15 @@ func (a *Anthropic) Reset() {
 	a.oldest = Lifetimes{}
 }
 
-// Lifetimes are those of entries by TTL class.
+// Lifetimes are the lifetimes of entries by TTL class.
 type Lifetimes [2]time.Duration
 
-// Within reports whether no lifetime of l is longer than that of o.
+// Within reports whether no lifetime of l is longer than o's.
 func (l Lifetimes) Within(o Lifetimes) bool {
 	return l[prompt.TTL5m] <= o[prompt.TTL5m] && l[prompt.TTL1h] <= o[prompt.TTL1h]
 }
 
-// Live sets the lifetimes of entries, before the first request. Those of 0 stay as in the Config.
+// Live sets the lifetimes of entries, before the first request. A lifetime of 0 stays as in the Config.
 func (a *Anthropic) Live(l Lifetimes) {
 	for class, life := range l {
 		if life != 0 {

@@ -132,8 +132,8 @@ func TestUnknownTicket(t *testing.T) {
 	}
 }
 
-// Bounds are the documents': up to four markers, lifetimes above zero of which that of
-// an hour is the longer one.
+// Bounds are the documents': up to four markers, lifetimes above zero, of which one hour is the
+// longer.
 func TestConfigBounds(t *testing.T) {
 	for want, change := range map[string]func(*promptcache.Config){
 		"":                                              func(*promptcache.Config) {},

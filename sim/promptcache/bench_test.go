@@ -82,9 +82,8 @@ func BenchmarkExpired(b *testing.B) {
 	}
 }
 
-// BenchmarkDeletions is a call that declares the deletions of all calls in front
-// of it and of one more, up to 400, as a client does that clears results through
-// cache_edits at every call.
+// BenchmarkDeletions is a call that declares the deletions of all calls before it and one more, up
+// to 400, as a client does that clears results through cache_edits at every call.
 func BenchmarkDeletions(b *testing.B) {
 	const calls = 400
 	s := newSession(calls)

@@ -110,8 +110,7 @@ func (a *Anthropic) fresh(r *prompt.Request, from, to int32) int64 {
 	return n
 }
 
-// cut is a deletion that takes part, with the tokens that it and those ahead of
-// it take out.
+// cut is a deletion that takes part, with the tokens that it and the deletions before it take out.
 type cut struct {
 	position int32
 	declared int32 // tokens as the request says

@@ -16,7 +16,7 @@ func twoEntries() *prompt.Request {
 }
 
 // The tail of a request, which no entry has, is plain input: it adds to what is sent,
-// and stays when others keep all that stands ahead of it in the cache.
+// and stays when other requests keep all that stands before it in the cache.
 func TestTailStaysPlain(t *testing.T) {
 	for shared, want := range map[int32]prompt.Usage{0: {Uncached: 2100 + 50}, 2100: {Read: 2100, Uncached: 50}, 9000: {Read: 2100, Uncached: 50}} {
 		r := twoEntries()

@@ -24,12 +24,12 @@
 //
 //   - A marker in front of the hit writes nothing: what is not billed is not
 //     written.
-//   - The prefix of an entry is what its writer read and wrote in front of it.
+//   - The prefix of an entry is what its writer read and wrote before it.
 //     An entry written later at a position in front of a longer one is not
 //     on the longer one's path, and reading the longer one does not refresh it.
 //
-// Times are int64 nanoseconds and must not run backwards from call to call; that of
-// a first token may lie ahead.
+// Times are int64 nanoseconds and must not run backwards from call to call; the time of a first
+// token may lie ahead.
 // No method is safe for concurrent use; Clone makes independent copies.
 package promptcache
 

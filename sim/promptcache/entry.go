@@ -44,7 +44,7 @@ func (k key) hash() uint64 {
 }
 
 // entry is one cached prefix. Entries form a tree by prefix: parent is the
-// entry that its writer had read, or had written just in front of it.
+// entry that its writer had read, or had written just before it.
 type entry struct {
 	key
 	ttl     prompt.TTL
@@ -53,7 +53,7 @@ type entry struct {
 	ready   int64 // ns: when the writer's response began; never until then
 	parent  int32
 	lineage int32
-	depth   int32 // entries in front of it that its uses refresh
+	depth   int32 // entries before this one that its uses refresh
 	deleted int32 // tokens deleted from its prefix when it was written
 	shift   int32 // tokens it holds beyond the end of its prefix; negative when fewer
 }
@@ -188,7 +188,7 @@ type marks struct {
 	global int32 // position of the last one with global scope, -1 for none
 }
 
-// collect fills m with the markers of r that take part, at most limit of them.
+// collect fills m with the markers of r that take part, at most limit markers.
 func (m *marks) collect(r *prompt.Request, limit int) {
 	m.n, m.global = 0, -1
 	last := int32(-1)

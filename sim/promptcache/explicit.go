@@ -14,7 +14,7 @@ type ExplicitConfig struct {
 	MinTokens int32
 	// Lifetime is how long a cache is kept after the last request that reads it, ns.
 	Lifetime int64
-	// Renew is how many tokens a thread sends behind its cache before it has another made, of all of them.
+	// Renew is how many tokens a thread sends behind its cache before it has another made with all its tokens.
 	Renew int64
 }
 
@@ -29,7 +29,7 @@ func (c ExplicitConfig) Validate() error {
 // Explicit is a server on which clients make caches themselves, as Gemini's explicit context caching
 // (ai.google.dev, context caching). A cache does not change and holds one prefix. Making it costs the
 // input, keeping it costs by token and hour (prompt.Outcome.Stored), and a request that names it
-// reads all of it. The client keeps one cache for a thread, with all of the request that makes it, puts off its
+// reads the whole cache. The client keeps one cache for a thread, with all of the request that makes it, puts off its
 // end with every use, and drops it for the next. A last request of a thread makes none. Use NewExplicit.
 type Explicit struct {
 	cfg     ExplicitConfig
@@ -50,7 +50,7 @@ type explicitCache struct {
 // explicitThread is what is remembered of a thread: the prefix that its last request left in a cache.
 type explicitThread struct {
 	thread
-	kept int64 // tokens of it in the cache
+	kept int64 // its tokens in the cache
 }
 
 // NewExplicit returns a server without caches.

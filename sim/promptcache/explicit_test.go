@@ -91,7 +91,7 @@ func TestExplicitEnds(t *testing.T) {
 	}
 }
 
-// Threads with the same prefix read the longest cache of it; another owner or model reads none.
+// Threads with the same prefix read the longest cache of that prefix; another owner or model reads none.
 func TestExplicitIsFoundByItsPrefix(t *testing.T) {
 	k := newExplicitTalk(1 << 20)
 	k.add(prompt.KindPrompt, 10_000)

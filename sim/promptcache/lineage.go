@@ -3,8 +3,8 @@ package promptcache
 import "github.com/compactsim/compactsim/sim/prompt"
 
 // lineage is a stretch of a path through the tree of entries without a branch:
-// what one conversation adds call by call. A read of its tip refreshes all of
-// it, so instead of a time per entry it keeps a stack of uses, deepest first:
+// what one conversation adds call by call. A read of its tip refreshes the whole lineage, so
+// instead of a time per entry it keeps a stack of uses, deepest first:
 // the last use of an entry is the time of the first one from the top that is at
 // least as deep. A use deeper than all before leaves a stack of one, so
 // appending costs no more in a long conversation than in a short one.
@@ -98,7 +98,7 @@ func (a *Anthropic) buryFrom(id int32, t int64) {
 // of its own that branches off from p. Whoever continues from p now appends to
 // the lineage, so a path that moves on stays in one piece, and each abandoned
 // tail is moved once. The caller appends and uses an entry behind p next, which
-// is why the uses of p and of what stands in front of it may go.
+// is why the uses of p and of what stands before p may go.
 func (a *Anthropic) split(p int32) {
 	src, depth := a.entries[p].lineage, a.entries[p].depth
 	tail := a.newLineage(p)

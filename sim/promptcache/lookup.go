@@ -44,7 +44,7 @@ func (a *Anthropic) probe(t int64, k key) (int32, verdict) {
 }
 
 // lookup returns the longest prefix of r that a marker reaches: from the last
-// marker back, then from the one in front of it, and so on.
+// marker back, then from the one before that, and so on.
 func (a *Anthropic) lookup(t int64, r *prompt.Request, m *marks) hit {
 	for k := m.n - 1; k >= 0; k-- {
 		if h := a.walk(t, r, &m.at[k], m.global); h.id != none {

@@ -39,7 +39,7 @@ func day(a *promptcache.Anthropic, sessions, calls int) int {
 // 44,000 entries. One begins every 43.2 s and its entries, 22 at the end, live
 // until 680 s later, so at most 16 conversations have at most 352 at any time. The
 // table is swept when it is half full and grows when the sweep leaves a quarter:
-// less than four times as many are stored, those of the next request included.
+// less than four times as many are stored, the entries of the next request included.
 func TestADayKeepsWhatLives(t *testing.T) {
 	const most = 4 * (352 + prompt.MaxMarkers)
 	a := promptcache.New(promptcache.Config{})
@@ -52,8 +52,8 @@ func TestADayKeepsWhatLives(t *testing.T) {
 	}
 }
 
-// BenchmarkDay is a day of 10,000 conversations of 100 calls on one cache, and
-// what stays on the heap of it.
+// BenchmarkDay is a day of 10,000 conversations of 100 calls on one cache, and what stays on its
+// heap.
 func BenchmarkDay(b *testing.B) {
 	const sessions, calls = 10_000, 100
 	var before, after runtime.MemStats

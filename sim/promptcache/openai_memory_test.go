@@ -11,8 +11,8 @@ import (
 // 184,000 positions. One conversation begins every 43.2 s and its positions, 92 at
 // the end, live until 3,980 s later, so at most 93 conversations have at most 8,556
 // at any time. The table is swept when it is half full and grows when the sweep
-// leaves a quarter: less than four times as many are stored, those of the next
-// request included.
+// leaves a quarter: less than four times as many are stored, the entries of the next request
+// included.
 func TestOpenAIKeepsWhatLives(t *testing.T) {
 	const sessions, calls, most = 2000, 20, 4 * (8556 + 92)
 	s := newSession(calls)

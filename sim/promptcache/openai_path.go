@@ -44,7 +44,7 @@ func openAIKey(r *prompt.Request, i int) key {
 
 // longest returns the last position of a request whose prefix is in the cache,
 // readable yet or not, -1 for none. When a prefix is there all shorter ones are:
-// every use of it was one of theirs. So a conversation that only appended is
+// every use of the longer prefix used them. So a conversation that only appended is
 // looked up from where it ended, any other by halving.
 func (o *OpenAI) longest(t int64, r *prompt.Request, th *openAIThread, life int64) int {
 	n := len(r.Entries)
@@ -151,7 +151,7 @@ func (o *OpenAI) store(t int64, r *prompt.Request, alive, n int) int32 {
 }
 
 // extend returns the run that positions behind a node go into: the node's own
-// when it is the last of it, else a new one.
+// when it is the run's last node, else a new one.
 func (o *OpenAI) extend(behind, pos int32) int32 {
 	parent := none
 	if behind != none {
@@ -219,7 +219,7 @@ func (o *OpenAI) sweep(t int64, n int) {
 
 // markKept notes in o.keeps how much of every run stays: what is inside its
 // retention, what requests in flight sent, and all on their prefixes. When a
-// position stays all in front of it do.
+// position stays all positions before it do.
 func (o *OpenAI) markKept(t int64) {
 	o.keeps = o.keeps[:0]
 	for i := range o.runs {
@@ -278,7 +278,7 @@ func (o *OpenAI) compact() {
 	}
 }
 
-// compactRuns drops the runs of which nothing stays, cuts the others to what
+// compactRuns drops the runs of which nothing stays, cuts the remaining runs to what
 // does, and links them anew. Swapping keeps the storage of the dropped ones for
 // later.
 func (o *OpenAI) compactRuns() {

@@ -172,8 +172,8 @@ func (w *world) request(t *rapid.T, i int) prompt.Request {
 	return r
 }
 
-// deletions returns none, any, or those of the thread's last request that are
-// still in order and more behind them.
+// deletions returns none, any, or the deletions of the thread's last request that are still in
+// order and more behind them.
 func (w *world) deletions(t *rapid.T, thread int, entries []prompt.Entry) []prompt.Deletion {
 	var list []prompt.Deletion
 	mode := below(t, 5, "deletes")

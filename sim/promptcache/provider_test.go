@@ -2,7 +2,7 @@ package promptcache
 
 import "testing"
 
-// Names are those of recordings and of the providers' price lists.
+// Names are as recordings and the providers' price lists have them.
 func TestProviderOf(t *testing.T) {
 	for model, want := range map[string]string{
 		"claude-opus-4-5": "anthropic", "us.anthropic.claude-opus-4-5": "anthropic", "anthropic/claude-sonnet-4.5": "anthropic",

@@ -239,7 +239,7 @@ func (a *Anthropic) store(t int64, r *prompt.Request, m *marks, h hit, b *bill, 
 }
 
 // withhold makes the entry at the last marker hold fewer tokens than its prefix
-// has, as the request says of it.
+// has, as the request says.
 func (a *Anthropic) withhold(r *prompt.Request, m *marks, f *flight) {
 	if r.Unheld == 0 || f.writes == 0 || m.n == 0 {
 		return

@@ -6,8 +6,8 @@ import (
 )
 
 // bareHead is the head of a file with one cell, of a version that does not list
-// its metrics; bareRow is a row of it with every member that a row must have and
-// nothing in it.
+// its metrics; bareRow is a row of such a cell with every member that a row must have and nothing
+// in it.
 const (
 	bareHead = `{"schema":2,"provenance":{"version":"","seed":0,"sessions_digest":"","prices":"","workload":{"sessions":0,"calls":0}},"cells":[{"cell":"c","strategy":"s","params":{}}]}` + "\n"
 	bareRow  = `{"cell":"c","strategy":"s","session":"a","sessions":1,"calls":0,"calls_by_source":{},"tokens":{},"tokens_by_source":{},` +

@@ -90,7 +90,7 @@ func overPredicted() Metric {
 		}}
 }
 
-// regret is the cost beyond that of the best schedule.
+// regret is the cost above the cost of the best schedule.
 func regret() Metric {
 	return Metric{place: atBound, Name: NameRegret, Unit: UnitUSD, Better: Lower, Exact: true,
 		Definition: "cost_usd − bound_usd: what the best schedule of full compaction could save at most; " +

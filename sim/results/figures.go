@@ -9,7 +9,7 @@ import (
 // ID is the place of a figure in a row.
 type ID int
 
-// The figures of rows. What each of them is stands in the list that follows.
+// The figures of rows. The list that follows says what each figure is.
 const (
 	Sessions ID = iota // sessions added up in the row
 	Calls
@@ -37,7 +37,7 @@ const (
 	AddedLatency
 	LeftCalls         // calls at which a client shows how much of its limit is left
 	LeftSum           // of what is left at them, per cent
-	MostUsed          // of the limit at one of them: 100 less the least left, per cent
+	MostUsed          // of the limit at a request: 100 less the least left, per cent
 	LoggedOutputUSD   // billed rows: output as logged, without what was derived
 	UnloggedWritesUSD // billed rows: by how much the bill rises if all that was not read was written, where the provider bills writes and its logs carry none
 	UnpricedCalls     // calls of a model without a price

@@ -19,8 +19,7 @@ type FrontPoint struct {
 	Price float64 `json:"price_usd"`
 	// Below is a lower bound, USD, of any schedule's cost plus the price of its loss.
 	Below float64 `json:"below_usd"`
-	// CostUSD and Recall are those of the schedule found for the price,
-	// as simulated.
+	// CostUSD and Recall belong to the schedule found for the price, as simulated.
 	CostUSD float64 `json:"cost_usd"`
 	Recall  float64 `json:"needed_recall"`
 }

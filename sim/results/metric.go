@@ -66,7 +66,7 @@ type Kind uint8
 // The kinds of metrics.
 const (
 	KindSum     Kind = iota // the values add up
-	KindRatio               // the sum of one figure over that of another: see Metric.Parts
+	KindRatio               // the sum of one figure over the sum of another: see Metric.Parts
 	KindMaximum             // the largest value
 	KindMinimum             // the least value
 )
@@ -76,8 +76,8 @@ func (k Kind) String() string {
 	return [...]string{"sum", "ratio", "maximum", "minimum"}[min(k, KindMinimum)]
 }
 
-// Join returns the value over two sets of rows, given the values over each. For
-// a ratio these are not its values but those of one of its two parts.
+// Join returns the value over two sets of rows, given the values over each. For a ratio these are
+// the values of one of its two parts.
 func (k Kind) Join(a, b float64) float64 {
 	switch k {
 	case KindMaximum:
@@ -111,18 +111,18 @@ type Metric struct {
 	// Kind is how the figures of several rows make one. Row.Add and Kind agree: the value
 	// of added rows is the Join of their values.
 	Kind Kind
-	// Value returns the figure for a row, in Unit. It is false when the row
-	// has no sample of it, such as a ratio over nothing.
+	// Value returns the figure for a row, in Unit. It is false when the row has no sample of the
+	// figure, such as a ratio over nothing.
 	Value func(*Row) (float64, bool)
-	// Parts returns the two figures of which a ratio is the quotient; each of
-	// them adds up over rows. It is nil for other kinds.
+	// Parts returns the two figures of which a ratio is the quotient; each figure adds up over rows.
+	// It is nil for other kinds.
 	Parts func(*Row) (part, base float64)
 
 	place place
 	id    ID // of a metric that is a figure
 }
 
-// Per returns the ratio of m to another metric, or to a thousand of it for tokens, so
+// Per returns the ratio of m to another metric, or to a thousand units of a metric in tokens, so
 // that different sessions can be compared. It is false when one of the two does not add
 // up over rows.
 func (m Metric) Per(base Metric) (Metric, bool) {
@@ -203,7 +203,7 @@ func LookupMetric(name string) (Metric, bool) {
 	return Metric{}, false
 }
 
-// known reports whether a name is that of a metric or of a group.
+// known reports whether a name is the name of a metric or of a group.
 func known(name string) bool {
 	_, ok := LookupMetric(name)
 	return ok || slices.Contains(Groups(), name)

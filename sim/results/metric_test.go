@@ -206,7 +206,7 @@ func TestPartsAddUp(t *testing.T) {
 func TestNoSample(t *testing.T) {
 	var none []string
 	for _, m := range Metrics() {
-		if m.Group == groupLive { // none of them in a row without live calls
+		if m.Group == groupLive { // a row without live calls has no such figure
 			if _, ok := m.Value(&Row{}); ok {
 				t.Errorf("%s has a sample without live calls", m.Name)
 			}

@@ -1,6 +1,6 @@
 package results
 
-// The names of the metrics that programs refer to. Metrics returns all of them.
+// The names of the metrics that programs refer to. Metrics returns all metrics.
 const (
 	NameCost             = "cost_usd"
 	NameCostRead         = NameCost + "_read"

@@ -42,9 +42,9 @@ func (r *Run) Replications() []Replications {
 	return list
 }
 
-// Replicated returns r with one cell instead of replications that cover the same
-// sessions: its metrics are means over the seeds, with intervals, and its rows those of
-// the first seed. Only r has the rows of each seed.
+// Replicated returns r with one cell instead of replications that cover the same sessions: its
+// metrics are means over the seeds, with intervals, and its rows are the first seed's. Only r has
+// the rows of each seed.
 func (r *Run) Replicated() *Run {
 	out := *r
 	out.Cells, out.Notes = nil, slices.Clone(r.Notes)

@@ -196,7 +196,7 @@ func (l Loop) String() string { return loopNames[min(int(l), len(loopNames)-1)] 
 type Row struct {
 	Strategy string
 	Session  string
-	// Organisation is that of the session's user, "" where sessions are not those of users.
+	// Organisation is the organisation of the session's user, "" where sessions have no users.
 	Organisation string
 	Loop         Loop
 	Figures      Figures
@@ -310,9 +310,9 @@ func addCounts(to *map[string]int, counts map[string]int) {
 	}
 }
 
-// LoggedUSD returns the cost, USD, of the calls that a log of the session shows: those of
-// the conversations, and the summary calls of compactions, those of advisors and the calls
-// beside the conversation if billed has some. Searches of the web are theirs.
+// LoggedUSD returns the cost, USD, of the calls that a log of the session shows: the calls of the
+// conversations, and the summary calls of compactions, the calls of advisors and the calls beside
+// the conversation if billed has some. Searches of the web count with the calls that made them.
 func (r *Row) LoggedUSD(billed *Row) float64 {
 	usd := r.Figures[SearchUSD]
 	for _, s := range [...]Source{SourceCompact, SourceAdvisor, SourceOther} {
@@ -327,7 +327,7 @@ func (r *Row) LoggedUSD(billed *Row) float64 {
 }
 
 // WholeUSD returns the total cost, USD, of all that the recordings did. It is an error if
-// sessions ended early: then CostUSD is of less work than that of other rows.
+// sessions ended early: then CostUSD covers less work than other rows do.
 func (r *Row) WholeUSD() (float64, error) {
 	if n := r.N(UnsimulatedCalls); n > 0 {
 		return 0, fmt.Errorf("%d recorded calls were not simulated, as sessions ended early", n)

@@ -150,8 +150,8 @@ func (c *Cell) owns(r *Row) error {
 // call 300 bytes, and a head a few hundred bytes a cell.
 const maxLine = 64 << 20
 
-// readLines calls head with the first line of a file and line with each of the
-// others, and begins errors with the name of the file and the line.
+// readLines calls head with the first line of a file and line with every later line, and begins
+// errors with the name of the file and the line.
 func readLines(name string, r io.Reader, head, line func([]byte) error) error {
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, maxLine)
@@ -307,8 +307,8 @@ func unmarshal(data []byte, v any) error {
 	return jsonlines.Read(data, v)
 }
 
-// withoutYounger makes the metrics unmeasured that the writing program did not know: what
-// it left out of them is not 0.
+// withoutYounger makes the metrics unmeasured that the writing program did not know: what it left
+// out is not 0.
 func (r *Run) withoutYounger(known []string) {
 	for _, m := range published {
 		if known == nil || slices.Contains(known, m.Name) {

@@ -88,7 +88,7 @@ func TestRowFormsAgree(t *testing.T) {
 }
 
 // agrees reports whether a line is read, and fails when it is no JSON then, when
-// another form of it is another row, or when it is written otherwise.
+// another form of the line is another row, or when it is written otherwise.
 func agrees(t interface {
 	Fatal(...any)
 	Fatalf(string, ...any)

@@ -37,8 +37,8 @@ type Run struct {
 	Front *Front
 }
 
-// Provenance says what the figures depend on. Host and wall time are not part
-// of it: the same provenance gives the same bytes.
+// Provenance says what the figures depend on. Host and wall time do not belong to it: the same
+// provenance gives the same bytes.
 type Provenance struct {
 	Version        string            `json:"version"`                 // of the tool
 	Seed           uint64            `json:"seed"`                    // of all draws
@@ -46,7 +46,7 @@ type Provenance struct {
 	Prices         string            `json:"prices"`                  // date of the price table, ISO 8601, or the name of a file
 	PricesDigest   string            `json:"prices_digest,omitzero"`  // SHA-256 of that file, hexadecimal; empty without one
 	Profile        string            `json:"profile,omitzero"`        // name of the profile of recordings; empty without one
-	ProfileDigest  string            `json:"profile_digest,omitzero"` // SHA-256 of it, what was learned from the sessions included
+	ProfileDigest  string            `json:"profile_digest,omitzero"` // SHA-256 of the profile, what was learned from the sessions included
 	Switches       map[string]string `json:"switches,omitempty"`      // flags that change figures
 	Axes           map[string]string `json:"axes,omitempty"`          // what charts call swept parameters, by name: threshold (tokens)
 }
@@ -170,9 +170,8 @@ func (r *Run) Reference(strategy string) *Cell {
 	return &r.Cells[i]
 }
 
-// recordedFor returns the recorded cell to compare c with: the one whose
-// parameters are all those of c, so that both were under one server and one set
-// of prices, or else the first.
+// recordedFor returns the recorded cell to compare c with: the one whose parameters all equal c's,
+// so that both were under one server and one set of prices, or else the first.
 func (r *Run) recordedFor(c *Cell) *Cell {
 	for i := range r.Cells {
 		ref := &r.Cells[i]
@@ -193,8 +192,8 @@ func (c *Cell) within(d *Cell) bool {
 	return true
 }
 
-// VsRecorded returns how the cost of c differs from that of the recorded cell
-// under the same surroundings, over the sessions of c. It is false for the reference
+// VsRecorded returns how the cost of c differs from the cost of the recorded cell under the same
+// surroundings, over the sessions of c. It is false for the reference
 // cells themselves, without a recorded cost, and when the recorded cell lacks a session
 // of c or one of the two was cut short.
 func (r *Run) VsRecorded(c *Cell) (Difference, bool) {
@@ -214,7 +213,7 @@ func (c *Cell) Covers(d *Cell) bool {
 	return slices.EqualFunc(c.Rows, d.Rows, func(r, s *Row) bool { return r.Session == s.Session })
 }
 
-// Over returns c on the sessions of d, false where c lacks one of them.
+// Over returns c on the sessions of d, false where c lacks such a session.
 func (c *Cell) Over(d *Cell) (*Cell, bool) {
 	if c.Covers(d) {
 		return c, true

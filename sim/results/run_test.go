@@ -106,7 +106,7 @@ func TestCutShortIsNoBargain(t *testing.T) {
 		t.Errorf("footnotes %+v, want %+v", r.Footnotes(), want)
 	}
 	half.Total.Figures[CallsBySource+ID(SourceMain)], half.Total.Figures[CallsBySource+ID(SourceCompact)] = 20, 5
-	if got := half.Total.OwnCalls(); got != 20 { // those of the summaries answer no conversation
+	if got := half.Total.OwnCalls(); got != 20 { // calls of the summaries answer no conversation
 		t.Errorf("%d calls, want 20", got)
 	}
 	half.Total.Figures[EndedSessions], half.Total.Figures[UnsimulatedCalls], half.Total.Figures[AnsweredOverWindow] = 0, 0, 40

@@ -10,7 +10,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results/recall"
 )
 
-// rowForm is the encoded form of a row, breaksForm that of its breaks alone.
+// rowForm is the encoded form of a row, breaksForm the encoded form of its breaks alone.
 var (
 	rowForm    = formOf(rowFields...)
 	breaksForm = jsonlines.NewForm("breaks", breaks("breaks").Of)

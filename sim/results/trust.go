@@ -48,8 +48,8 @@ func (e ModelError) Expected() (float64, bool) {
 	return rel, ok
 }
 
-// String says for people how far the model is from the bill, in all and by
-// session. The interval is that of the figure ahead of it.
+// String says for people how far the model is from the bill, in all and by session. The interval
+// belongs to the figure before it.
 func (e ModelError) String() string {
 	rel, ok := e.Relative()
 	if !ok {
@@ -138,8 +138,8 @@ func (e *ModelError) measure(billed, model, expected []float64) {
 	}
 }
 
-// Difference is how the cost of a cell differs from that of another over the same
-// sessions, as a fraction of the latter.
+// Difference is how the cost of a cell differs from the cost of another over the same sessions, as
+// a fraction of the other's cost.
 type Difference struct {
 	Relative float64 `json:"relative"`
 	// Low and High are the 95 % interval over other sessions like these, given that the
@@ -153,8 +153,8 @@ type Difference struct {
 // Chance reports whether the interval of the difference contains 0.
 func (d Difference) Chance() bool { return d.Known && d.Low <= 0 && d.High >= 0 }
 
-// Difference returns the difference in cost of c against base over the sessions of c, false
-// when base lacks one of them, one of the two was cut short, or base costs nothing.
+// Difference returns the difference in cost of c against base over the sessions of c, false when
+// base lacks a session, one of the two was cut short, or base costs nothing.
 func (e ModelError) Difference(c, base *Cell) (Difference, bool) {
 	base, ok := base.Over(c)
 	if !ok || c.Total.CutShort() || base.Total.CutShort() {

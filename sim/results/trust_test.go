@@ -50,7 +50,7 @@ func corpus(sessions int) (billed, recorded Cell) {
 	return billed, recorded
 }
 
-// The interval is that of the figure with expected losses: as predicted every session is a tenth too cheap, which
+// The interval belongs to the figure with expected losses: as predicted every session is a tenth too cheap, which
 // its losses make up for, give or take a hundredth.
 func TestIntervalIsOfTheExpectedFigure(t *testing.T) {
 	billed, recorded := Cell{Cell: "billed", Strategy: "billed"}, Cell{Cell: "recorded", Strategy: "recorded"}
@@ -88,7 +88,7 @@ func TestFewEqualErrorsAreNotSure(t *testing.T) {
 	}
 }
 
-// Errors that cancel leave nothing net and all of it gross.
+// Errors that cancel leave nothing net and everything gross.
 func TestErrorsCancelNetAndNotGross(t *testing.T) {
 	billed, recorded := corpus(100)
 	e := ErrorOf(&billed, &recorded, 0)
@@ -185,7 +185,7 @@ func TestChanceIsCalibrated(t *testing.T) {
 }
 
 // Five sessions of $14, $1.3, $6.8, $2.3 and $13.1 cost $10, 0, 1, 0 and 14.6
-// more: by hand 25.6/37.5 with a standard error of 0.208 and, as two of them make up most
+// more: by hand 25.6/37.5 with a standard error of 0.208 and, as two sessions make up most
 // of the spread, t = 3.22 of 2.9 degrees of freedom, so that the interval is 0.68 ± 0.67 without an
 // error of the model. A difference that two of
 // five sessions make up alone is not told apart from none.

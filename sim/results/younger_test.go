@@ -39,7 +39,7 @@ func TestMetricYoungerThanTheFile(t *testing.T) {
 	}
 }
 
-// The parts of a wait are all of it.
+// The parts of a wait add up to the wait.
 func TestWaitWithoutParts(t *testing.T) {
 	row := with(t, `"added_latency_seconds":0`, `"added_latency_seconds":30`)
 	if _, err := ReadRows("f", strings.NewReader(bareHead+row)); err == nil || !strings.HasPrefix(err.Error(), "f:2: added_latency_seconds is 30, but by part 0") {
@@ -47,7 +47,7 @@ func TestWaitWithoutParts(t *testing.T) {
 	}
 }
 
-// What a cell lists as unmeasured, or the group or whole of it, is not listed twice.
+// A metric that a cell lists as unmeasured, or its group or whole, is not listed twice.
 func TestUnmeasuredOnce(t *testing.T) {
 	head := strings.Replace(bareHead, `"params":{}`, `"params":{},"unmeasured":["misses","tool results","added_latency_seconds","levels of the window"]`, 1)
 	head = strings.Replace(head, `,"cells"`, `,"metrics":["calls"],"cells"`, 1)

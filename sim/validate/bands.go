@@ -98,13 +98,13 @@ func (c *Call) mayRead() bool {
 }
 
 // lateShare is the share of a session's prefixes that an automatic cache still has after the retention that is predicted. Its
-// mean is that of OpenAI's recorded calls after more than ten minutes: 8 of 48 read what was left.
+// mean is the mean of OpenAI's recorded calls after more than ten minutes: 8 of 48 read what was left.
 var lateShare = distuv.Beta{Alpha: 0.5, Beta: 2.5}
 
 // spread draws the costs of a session of another agent, of which there are too few for a
-// residual. What is not known of its losses is drawn: once for all sessions of the agent at
-// the provider, by how many of them it is known from, and once for the session; losses cost no
-// more than mostLost allows. So is the share of expired prefixes that are read after all. The
+// residual. What is not known about its losses is drawn: once for all sessions of the agent at the
+// provider, by how many sessions it is known from, and once for the session; losses cost no more
+// than mostLost allows. So is the share of expired prefixes that are read after all. The
 // rest of the cost has the residual of clients without evidence.
 func (o *Options) spread(s *traces.Session) ([]float64, error) {
 	calls, _, _, err := o.session(s)
@@ -135,8 +135,8 @@ func (o *Options) spread(s *traces.Session) ([]float64, error) {
 	return samples, nil
 }
 
-// lossFactor draws what a session loses in proportion to the mean of n others of its agent: the
-// mean is as uncertain as that of n such sessions.
+// lossFactor draws what a session loses in proportion to the mean of n other sessions of its
+// agent: the mean is as uncertain as n such sessions leave it.
 func lossFactor(n int, all, own draws.Source) float64 {
 	return times(sessionShape, own) / times(sessionShape*float64(n), all)
 }

@@ -61,7 +61,7 @@ func TestBandsHoldTheirShare(t *testing.T) {
 }
 
 // Sessions are generated that lose by a gamma distribution of sessionShape. Bands made of the mean
-// of n of them, however few, hold nine tenths of others.
+// of n sessions, however few, hold nine tenths of other sessions.
 func TestLossBandsHoldTheirShare(t *testing.T) {
 	source := rand.New(rand.NewPCG(7, 8))
 	loses := func() float64 { return times(sessionShape, draws.Source{Seed: source.Uint64()}) }

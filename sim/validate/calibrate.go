@@ -113,7 +113,7 @@ func (f *folder) residuals() error {
 }
 
 // unseen predicts sessions by profiles that have not seen their fold, of at
-// most evenFolds. By repository the rules are those of the profile: an epoch
+// most evenFolds. By repository the profile's own rules hold: an epoch
 // with nearly all sessions from one repository would have none.
 func (f *folder) unseen(by string) (*Report, error) {
 	d, err := divide(f.p, f.sessions, by)
@@ -158,8 +158,8 @@ func setResiduals(p *profile.Profile, calls []Call) {
 	}
 }
 
-// residualFor returns the residual of a session at a share 0…1 of its
-// distribution: that of its client, and of epochs with or without evidence.
+// residualFor returns the residual of a session at a share 0…1 of its distribution: its client's,
+// with or without evidence for its epoch.
 func residualFor(p *profile.Profile, s *traces.Session, share float64) float64 {
 	switch {
 	case s.Agent == traces.AgentCodex:
@@ -229,8 +229,8 @@ type division struct {
 
 // CrossValidate fits a profile on all folds but one and scores that one, for
 // every fold: each call is predicted by a profile that has not seen its
-// repository, session or epoch. The residuals of the bands are those of
-// predictions of the other folds.
+// repository, session or epoch. The residuals of the bands come from predictions of the other
+// folds.
 func CrossValidate(ctx context.Context, o Options, base *profile.Profile, sessions []*traces.Session, by string) (*Report, error) {
 	d, err := divide(base, sessions, by)
 	if err != nil {
@@ -241,7 +241,7 @@ func CrossValidate(ctx context.Context, o Options, base *profile.Profile, sessio
 	})
 }
 
-// validate scores every fold with the profile that fit makes of the others.
+// validate scores every fold with the profile that fit makes of all other folds.
 func (d *division) validate(
 	ctx context.Context, o Options, sessions []*traces.Session,
 	fit func(fold string, rest []*traces.Session) (*profile.Profile, error),
@@ -301,7 +301,7 @@ func (d *division) fit(
 	return profiles, nil
 }
 
-// divide names the fold of each session; epochs are those of a profile.
+// divide names the fold of each session; epochs come from a profile.
 func divide(p *profile.Profile, sessions []*traces.Session, by string) (*division, error) {
 	d := &division{by: by, folds: make([]string, len(sessions))}
 	switch by {

@@ -63,7 +63,7 @@ type Call struct {
 	Priced                            bool
 	Rules                             profile.Set // that applied
 
-	unreadUSD float64 // what the input costs if none of it is read
+	unreadUSD float64 // what the input costs if nothing is read
 	leftUSD   float64 // and if all that was left is
 	round     *traces.Round
 	cost      results.Cost // predicted, output included

@@ -42,8 +42,8 @@ func recordedBy(t testing.TB, set, agent string) []*traces.Session {
 	return slices.Clone(c.Sessions)
 }
 
-// codexScore predicts sessions and returns how many calls that are no first ones
-// each model has, how many of them are within 1,024 tokens, and what predictions
+// codexScore predicts sessions and returns how many calls that are no first ones each model has,
+// how many such calls are within 1,024 tokens, and what predictions
 // cost, with expected losses, against the bill, first calls included.
 func codexScore(t *testing.T, config sim.Config, sessions []*traces.Session) (calls, near map[string]int, off float64) {
 	t.Helper()
@@ -73,7 +73,7 @@ func codexScore(t *testing.T, config sim.Config, sessions []*traces.Session) (ca
 }
 
 // docs/validation.md states the figures by model; these are their tolerances. The third set is
-// 4 % too dear by the profile alone, which one person of it causes.
+// 4 % too dear by the profile alone, because of one person's sessions.
 func TestRolloutsArePredicted(t *testing.T) {
 	least := map[string]map[string]float64{
 		"traces":   {"gpt-5.3-codex-spark": 0.98, "gpt-5.5": 0.90, "gpt-5.6-sol": 0.99},
@@ -95,8 +95,8 @@ func TestRolloutsArePredicted(t *testing.T) {
 	}
 }
 
-// rollout returns a session of Codex whose calls answer tools: totals of input,
-// what of them was read, and seconds of waiting.
+// rollout returns a session of Codex whose calls answer tools: totals of input, what the calls
+// read, and seconds of waiting.
 func rollout(model, version string, calls ...[3]int64) *traces.Session {
 	s := &traces.Session{ID: version, Agent: traces.AgentCodex, Models: []string{model}, Versions: []string{version}, Project: "/home/a/p"}
 	t := traces.Thread{ID: "main", Kind: traces.ThreadMain, Parent: -1, ParentRound: -1}
@@ -111,8 +111,8 @@ func rollout(model, version string, calls ...[3]int64) *traces.Session {
 }
 
 // The reads of six calls tell how a client is served: of 30,000 + 1,000·n tokens
-// and responses of 300, those of 0.118 are 51 in front of the response's end, cut
-// to 128, those of 0.142 are 384 modulo 512.
+// and responses of 300, reads of 0.118 are 51 in front of the response's end, cut to 128; reads of
+// 0.142 are 384 modulo 512.
 func TestServedIsFitted(t *testing.T) {
 	replies := [][3]int64{{30000, 2432, 0}}
 	steps := replies
@@ -191,7 +191,7 @@ func TestLossesGiveWhatWasLost(t *testing.T) {
 }
 
 // Where the recording's calls stand when their losses are counted: after a pause, a clearing or another model,
-// calls of an automatic cache by what they answer, those of marked caches not at all.
+// calls of an automatic cache by what they answer, calls of marked caches not at all.
 func TestPlacesOfLosses(t *testing.T) {
 	asked, told := &traces.Round{Trigger: traces.TriggerPrompt}, &traces.Round{Trigger: traces.TriggerToolResult}
 	for _, tc := range []struct {
@@ -211,7 +211,7 @@ func TestPlacesOfLosses(t *testing.T) {
 	}
 }
 
-// A model that a folder does not show keeps what the profile knew of it.
+// A model that a folder does not show keeps what the profile knew about it.
 func TestUnseenModelsKeepTheirRows(t *testing.T) {
 	base := profile.Codex{
 		Switches: profile.CodexSwitches{Served: true},

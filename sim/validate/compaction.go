@@ -47,7 +47,7 @@ type CheckedCompaction struct {
 	Logged    int64  `json:"logged"` // the client's count as logged, 0 for none
 	After     int64  `json:"recorded_context_after"`
 	Behind    int64  `json:"expected_context_after"` // what the preset leaves; 0 for none
-	Constant  int64  `json:"constant_context_after"` // automatic ones: the median of those of other sessions
+	Constant  int64  `json:"constant_context_after"` // automatic ones: the median over other sessions
 	Read      int64  `json:"recorded_read_after"`
 	Predicted int64  `json:"predicted_read_after"`
 
@@ -91,8 +91,8 @@ func (p *probe) BeforeRequest(t *strategies.Turn) strategies.Outcome {
 // reading is what the preset compared before a call.
 type reading struct{ count, threshold int64 }
 
-// CheckCompactions evaluates the trigger of a preset over recorded contexts; a
-// preset of generations evaluates that of each session's client.
+// CheckCompactions evaluates the trigger of a preset over recorded contexts; a preset of
+// generations evaluates the preset of each session's client.
 func (r *Report) CheckCompactions(config sim.Config, preset *strategies.Strategy, sessions []*traces.Session) error {
 	check := &CompactionCheck{Strategy: preset.Name, Compactions: []CheckedCompaction{}}
 	predicted := map[turn]int64{} // reads
@@ -221,7 +221,7 @@ func (c *CompactionCheck) add(s *traces.Session, t *traces.Thread, r int, verdic
 
 // SizeCheck compares two predictions of the context size after automatic
 // compactions: what the preset would have left, and a constant, the median
-// after those of all other sessions. Errors are shares of the recorded size.
+// after the compactions of all other sessions. Errors are shares of the recorded size.
 type SizeCheck struct {
 	Compactions    int      `json:"compactions"`
 	Median         *float64 `json:"error_median"`

@@ -97,7 +97,7 @@ func (e *Excess) Read() (tokens int64, calls int) {
 	return tokens, calls
 }
 
-// alike reports whether two reads are those of one part of the prompt.
+// alike reports whether two reads end at one part of the prompt.
 func alike(a, b int64) bool { return math.Abs(float64(a-b)) <= within*float64(max(a, b)) }
 
 // tailShare is the part of the context, one in so many, beyond which a call that reads less than predicted has

@@ -146,8 +146,8 @@ func TestBreakOfUnknownVersion(t *testing.T) {
 	testBreaks(t, sessions)
 }
 
-// A client that asks for no cache neither reads nor writes: the prediction is that of one that asks, and the cause
-// is named.
+// A client that asks for no cache neither reads nor writes: the prediction treats it as a client
+// that asks, and the cause is named.
 func TestClientThatDoesNotAsk(t *testing.T) {
 	sessions := generated(t, "chat", 10)
 	billed, mean, _ := sums(held(t, sessions))

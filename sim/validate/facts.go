@@ -37,8 +37,8 @@ func Set(fact string) bool {
 	return fact == FactLifetime || fact == FactLifetimeAgent || fact == FactCompactedAt || fact == FactHead
 }
 
-// Named reports whether the name of a fact has that of a client or a model in it. It is a share
-// of calls, which a session without it has as 0.
+// Named reports whether the name of a fact has the name of a client or a model in it. It is a
+// share of calls, which a session without that client or model has as 0.
 func Named(fact string) bool { return strings.HasPrefix(fact, FactModel) }
 
 // Client returns the client and the version that a fact names.

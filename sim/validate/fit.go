@@ -13,9 +13,8 @@ import (
 	"github.com/compactsim/compactsim/traces/agents"
 )
 
-// Fit returns a profile fitted on sessions: on those of Claude Code, and its
-// Codex part on those of Codex. What is not fitted (switches, epochs, weight of
-// the prior) comes from base.
+// Fit returns a profile fitted on the sessions of Claude Code, and its Codex part on the sessions
+// of Codex. What is not fitted (switches, epochs, weight of the prior) comes from base.
 //
 // Sizes are fitted first, with every rule tried everywhere, so that the effects
 // of a changed head are recognized; then where the rules hold; then, under

@@ -44,8 +44,8 @@ type epoch struct{ agent, model, version string }
 // same reports whether two epochs are of one agent's model.
 func (e epoch) same(f *waysSeen) bool { return e.agent == f.agent && e.model == f.model }
 
-// waysSeen counts the calls of an epoch, and how many of them each known way of
-// serving explains exactly.
+// waysSeen counts the calls of an epoch, and how many calls each known way of serving explains
+// exactly.
 type waysSeen struct {
 	epoch
 	n     int
@@ -172,8 +172,8 @@ type gapSeen struct {
 	alive   bool
 }
 
-// fitEdge returns the gap, seconds, that best separates the calls that are alive from the
-// others: the known one, unless another has at least gain fewer calls on its wrong side.
+// fitEdge returns the gap, seconds, that best separates the calls that are alive from expired
+// calls: the known one, unless another has at least gain fewer calls on its wrong side.
 // The interval holds the gaps with at most one more call there.
 func fitEdge(gaps []gapSeen, known float64, gain int) profile.Estimate {
 	wrong := func(edge float64) (n int) {

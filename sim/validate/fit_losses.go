@@ -74,7 +74,7 @@ func fitLosses(calls []Call, kind *lossKind) (p profile.Places) {
 }
 
 // place returns the class whose losses a call counts among: ClassToolResult, ClassPrompt or ClassSubAgent,
-// or ClassFirst for none of them.
+// or ClassFirst where no class counts it.
 func (k *lossKind) place(c *Call) Class {
 	switch c.Class {
 	case ClassToolResult, ClassPrompt, ClassSubAgent:
@@ -93,8 +93,8 @@ func (k *lossKind) place(c *Call) Class {
 	return ClassToolResult
 }
 
-// rows returns the shares of calls by gap, and what all of them lose. A row with few calls is drawn towards
-// that, and that towards prior.
+// rows returns the shares of calls by gap, and what all calls lose. A row with few calls is drawn
+// towards the share of all calls, which is drawn towards prior.
 func (k *lossKind) rows(calls []*Call, gaps []float64, prior *tally) ([]profile.GapShare, tally) {
 	at := make([]tally, len(gaps))
 	var all, late tally

@@ -24,8 +24,8 @@ func lossCalls(session string, class Class, seconds float64, n, lost int) []Call
 // Six sessions lose two prompts of 50 each within a minute, and as many later on.
 // By hand: the class has (24 + 30·0.04)/(600 + 30) = 0.04; its first row
 // (12 + 30·0.04)/(300 + 30) = 0.04 as well. Tool results that lose nothing have
-// 30·0.0015/(600 + 30) ≈ 0.0001 in all. A row of them has 30·0.0001/630 ≈ 0, one
-// without calls what all have.
+// 30·0.0015/(600 + 30) ≈ 0.0001 in all. A row of such results has 30·0.0001/630 ≈ 0, one without
+// calls what all have.
 func TestLossesAreSharesByGap(t *testing.T) {
 	var calls []Call
 	for i := range 6 {
@@ -53,7 +53,7 @@ func TestLossesAreSharesByGap(t *testing.T) {
 	}
 }
 
-// A session that loses forty prompts of fifty adds one loss to those of nobody
+// A session that loses forty prompts of fifty adds one loss to the losses of nobody
 // else: (1 + 30·0.04)/(50 + 30) = 0.0275 of the class. Its row has
 // (1 + 30·0.0275)/80 = 0.0228.
 func TestLossesDoNotComeFromOneSession(t *testing.T) {
@@ -67,7 +67,7 @@ func TestLossesDoNotComeFromOneSession(t *testing.T) {
 }
 
 // Sub-agents lean on tool results: without calls they lose as many, (3 + 30·0.0015)/3,030 = 0.001, and with 970 of their
-// own that lose nothing (0 + 30·0.001)/1,000 = 0. Without calls they have no rows, and those of tool results apply.
+// own that lose nothing (0 + 30·0.001)/1,000 = 0. Without calls they have no rows, and the rows of tool results apply.
 func TestSubAgentsLeanOnToolResults(t *testing.T) {
 	var calls []Call
 	for i := range 3 {

@@ -95,7 +95,7 @@ func (f *fates) sum() (all fate) {
 // enough is the least number of lost strings of a kind with its own share. Assumed.
 const enough = 15
 
-// shares returns the share of every kind with enough observations, and that of all kinds.
+// shares returns the share of every kind with enough observations, and the share over all kinds.
 func shares(behind *fates, of func(*fate) profile.Estimate) map[string]profile.Estimate {
 	sum := behind.sum()
 	all := of(&sum)

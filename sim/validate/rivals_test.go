@@ -40,7 +40,7 @@ func (x replayed) String() string {
 	return fmt.Sprintf("%d at %d, %+.0f %%", x.recorded, x.call, 5*math.Round(20*share))
 }
 
-// pairs holds the compactions of a session's threads against those of a preset.
+// pairs compares the compactions of a session's threads with a preset's.
 func pairs(t *testing.T, preset *strategies.Strategy, s *traces.Session) (list []replayed, unmatched int) {
 	t.Helper()
 	fired, context, err := drive(unverified(t).WithProfile(middling(fitted(t))), preset, s, false)

@@ -133,8 +133,8 @@ func (o *Options) session(s *traces.Session) (list []Call, skipped string, unsho
 	return list, reasons(len(list), without, lost, spread), unshown, nil
 }
 
-// predict predicts a table. A blind prediction is that of a client which asks for the cache, whatever
-// the recording's did.
+// predict predicts a table. A blind prediction treats the client as one that asks for the cache,
+// whatever the recording's client did.
 func predict(table *calls.Table, config sim.Config) (results.Row, error) {
 	asking := asksForCache(table.Session)
 	if !config.Blind || asking == nil {

@@ -173,7 +173,7 @@ func TestRecordingsArePredicted(t *testing.T) {
 	}
 }
 
-// Each fifth of the sessions is predicted by a profile fitted on the others.
+// Each fifth of the sessions is predicted by a profile fitted on the remaining sessions.
 func TestUnseenSessionsArePredicted(t *testing.T) {
 	r, err := CrossValidate(context.Background(), Options{Config: unverified(t)}, fitted(t), recordings(t, "traces", "traces-3"), "session")
 	if err != nil {

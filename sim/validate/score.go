@@ -190,7 +190,7 @@ type AgentScore struct {
 	Score    Score  `json:"score"`
 	Naive    Score  `json:"naive"`
 	// Expected is the error of the corpus with the average cost of losses; Low and High hold
-	// the middle 90 % of it over replications, nil without any.
+	// the middle 90 % over replications, nil without any.
 	Expected *float64 `json:"expected_corpus_cost_error"`
 	Low      *float64 `json:"expected_low"`
 	High     *float64 `json:"expected_high"`
@@ -231,8 +231,8 @@ func (r *Report) agents() {
 	}
 }
 
-// replicated adds the replications of a session with the recorded and the expected cost, USD, to those of
-// its agent.
+// replicated adds the replications of a session with the recorded and the expected cost, USD, to
+// its agent's.
 func (r *Report) replicated(session string, samples []float64, actual, expected float64, inside bool) {
 	k, ok := r.agentOf[session]
 	if !ok {
@@ -290,7 +290,7 @@ var ages = [...]float64{10, 60, 120, 240, 300, 360, 600, 1800, 3500, 3700, 14_40
 // Survival is how often the calls of a provider still read what was left in its cache, by its age.
 type Survival struct {
 	Provider string
-	TTL      prompt.TTL // that was asked for; that of an automatic cache is none
+	TTL      prompt.TTL // what the client asked for; an automatic cache has none
 	Points   []SurvivalPoint
 	Calls    int
 }
@@ -301,7 +301,7 @@ type SurvivalPoint struct {
 	profile.Estimate         // of the share, with its 95 % interval
 }
 
-// leastSurvival is the smallest number of calls that a curve, or a point of it, is drawn for.
+// leastSurvival is the smallest number of calls that a curve, or a point on a curve, is drawn for.
 const leastSurvival = 5
 
 // survivalKey is what the calls of a curve have in common.

@@ -9,7 +9,7 @@ import (
 )
 
 // Of 14 calls of a rollout behind tools, ten are early; one that waited an hour, one
-// of another model, and one behind an event tell nothing. Two of the others read
+// of another model, and one behind an event tell nothing. Two of the remaining calls read
 // 20,000 and 28,000 less than the request before them had; a read 1,000 short is
 // none.
 func TestShortReadsAreShown(t *testing.T) {

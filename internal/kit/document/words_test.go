@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Lines behind the first have a blank ahead of them. What has no underscore stays.
+// Lines behind the first have a blank before them. What has no underscore stays.
 func TestBrokenName(t *testing.T) {
 	for _, tc := range []struct {
 		name string

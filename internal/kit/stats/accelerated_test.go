@@ -7,9 +7,8 @@ import (
 )
 
 // By hand. Draws 0…1000, of which 500 are below 500 and one is 500: no bias. An
-// influence symmetric about its mean has no acceleration. The point is that of
-// Student with 11 degrees of freedom, 2.200985·√(12/11) = 2.298834, and Φ of it
-// leaves 0.010757 outside.
+// influence symmetric about its mean has no acceleration. The point is Student's with 11 degrees
+// of freedom, 2.200985·√(12/11) = 2.298834, whose Φ leaves 0.010757 outside.
 func TestAcceleratedOfSymmetric(t *testing.T) {
 	draws := make([]float64, 1001)
 	for i := range draws {
@@ -48,8 +47,8 @@ func TestAcceleratedFormula(t *testing.T) {
 	}
 }
 
-// Skewness has no unit: that of 0 0 0 4 is 24/12^1.5 in any, though the squares of
-// 10²⁰⁰ are beyond the range of numbers and those of 10⁻²⁰⁰ are zero.
+// Skewness has no unit: 0 0 0 4 has 24/12^1.5 in any, though the squares of 10²⁰⁰ are beyond the
+// range of numbers and the squares of 10⁻²⁰⁰ are zero.
 func TestSkewnessOfLargeAndSmall(t *testing.T) {
 	want := 24 / math.Pow(12, 1.5)
 	for _, unit := range []float64{1, -1, 1e103, 1e200, 1e300, 1e-200, 1e-300} {

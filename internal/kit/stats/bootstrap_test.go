@@ -21,7 +21,7 @@ func drawn(t testing.TB, b Bootstrap, n int, sums, maxima [][]float64) Draws {
 }
 
 // Three pairs drawn three times have 27 equally likely outcomes. The share of
-// resamples with each sum and each maximum is that of full enumeration.
+// resamples with each sum and each maximum equals the share by full enumeration.
 func TestBootstrapIsFullEnumeration(t *testing.T) {
 	values := []float64{1, 10, 100}
 	sums, maxima := map[float64]float64{}, map[float64]float64{}

@@ -137,8 +137,8 @@ func (e *Estimate) judge() {
 	}
 }
 
-// Blurred returns the estimate of a difference that has an error of its own beside that of
-// sampling, with a standard deviation in the unit of the difference.
+// Blurred returns the estimate of a difference that has an error of its own beside the sampling
+// error, with a standard deviation in the unit of the difference.
 func (e Estimate) Blurred(deviation float64) Estimate {
 	return e.widened(normalPoint((1+e.level)/2), deviation)
 }
@@ -199,7 +199,7 @@ func (e Estimator) Apart(ctx context.Context, was, now Figure, factor float64) (
 		influence[i] *= -factor
 	}
 	wasError, nowError := standardError(influence), standardError(now.influence())
-	lent := 0.0 // a few sessions that happen to be alike spread as the others do
+	lent := 0.0 // a few sessions that happen to be alike spread as all sessions do
 	switch n, k := float64(len(was.Part)), float64(len(now.Part)); {
 	case nowError == 0:
 		lent = wasError * math.Sqrt(n/k) / factor
@@ -238,7 +238,7 @@ func grown(multiple, was, now, value float64) float64 {
 // mostSessions is the largest number that Enough returns.
 const mostSessions = 1000
 
-// Enough returns how many sessions like those of was, and of now where there are two, show a
+// Enough returns how many sessions like the sessions of was, and of now where there are two, show a
 // difference from factor × was in four of five samples; 0 if the spread of was itself hides it.
 func (e Estimator) Enough(was, now Figure, factor, difference float64) int {
 	e = e.defaults()

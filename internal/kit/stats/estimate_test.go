@@ -28,7 +28,7 @@ func changed(by ...float64) Pair {
 // fewer resamples than usual reach the level as well.
 const fewer = 400
 
-// Sessions are generated: costs whose logarithms spread by 1.3, as those of recordings do, of
+// Sessions are generated: costs whose logarithms spread by 1.3, as in recordings, of
 // which a setting saves a share that spreads by 0.15 about a tenth. The relative interval at 95 %
 // holds the true saving in 90 to 97 % of samples, and where the true saving is none a verdict comes
 // out in at most 5 %, up to three standard errors.
@@ -67,7 +67,7 @@ func TestCoverageOfGeneratedSessions(t *testing.T) {
 }
 
 // A difference as large as the detectable one is found in four of five samples, also where it is
-// one of several that are judged together, of which the others are none.
+// one of several that are judged together, all but one of which are nothing.
 func TestDetectableIsFound(t *testing.T) {
 	const samples = 400
 	for _, tc := range []struct{ n, others int }{{10, 0}, {30, 0}, {30, 4}} {
@@ -124,7 +124,7 @@ func TestFewSessions(t *testing.T) {
 }
 
 // A family of differences is corrected by Holm's method: the published example of Wright 1992,
-// P-values 0.0001, 0.0058, 0.0132, 0.0289, 0.0498 and 0.0911, is that of R's p.adjust.
+// P-values 0.0001, 0.0058, 0.0132, 0.0289, 0.0498 and 0.0911, as R's p.adjust corrects them.
 func TestFamilies(t *testing.T) {
 	list, pairs := make([]Estimate, 6), make([]Pair, 6)
 	for i, p := range []float64{0.0132, 0.0001, 0.0911, 0.0058, 0.0498, 0.0289} {
@@ -216,7 +216,7 @@ func TestSwapped(t *testing.T) {
 	}
 }
 
-// Sessions of a side that happen to be alike are taken to spread as the others do: five ones after 12 ones in
+// Sessions of a side that happen to be alike are taken to spread as other sessions do: five ones after 12 ones in
 // twenty are chance, none in ten after eight in ten is not.
 func TestApartOfAlike(t *testing.T) {
 	share := func(ones, n int) (f Figure) {

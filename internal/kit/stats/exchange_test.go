@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The chance is that of counting out all exchanges, also far out, whatever the form of the
+// The chance equals the count over all exchanges, also far out, whatever the form of the
 // differences.
 func TestExchangedIsFullEnumeration(t *testing.T) {
 	chance := rand.New(rand.NewPCG(1, 3))

@@ -64,8 +64,8 @@ func (b Bootstrap) Draw(ctx context.Context, n int, sums, maxima [][]float64) (D
 	return d, nil
 }
 
-// resampling is the purpose of the draws of a bootstrap, which keeps them apart
-// from those of a simulation.
+// resampling is the purpose of the draws of a bootstrap, which keeps them apart from the draws of
+// a simulation.
 const resampling draws.Purpose = 1 << 32
 
 // count draws len(counts) pairs. Each 64-bit draw gives two: its halves, scaled
@@ -164,7 +164,7 @@ func (f *Figure) influence() []float64 {
 }
 
 // Blocks returns a sum or a ratio over n blocks of consecutive sessions in the place of sessions:
-// where neighbours are alike, blocks of them are the units that are sampled.
+// where neighbours are alike, blocks of neighbours are the units that are sampled.
 func (f *Figure) Blocks(n int) Figure {
 	joined := func(column []float64) []float64 {
 		if column == nil {

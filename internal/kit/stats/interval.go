@@ -23,8 +23,9 @@ func Accelerated(draws []float64, estimate float64, influence []float64, level f
 }
 
 // freedom returns the degrees of freedom of a standard error, given the influence of each session
-// on the figure: one less than the number of sessions or, where few of them make up most of the
-// spread, than the number of sessions alike whose spread is known as well, by the fourth moment. Of
+// on the figure: one less than the number of sessions or, where few sessions make up most of the
+// spread, than the number of sessions alike whose spread is known as well, by the fourth moment.
+// Of
 // normal ones that is three times the square of the second moment (Satterthwaite 1946); twice is taken,
 // for small samples lack the largest values.
 func freedom(influence []float64) float64 {
@@ -45,8 +46,8 @@ func freedom(influence []float64) float64 {
 	return max(1, min(n, 2*squares*squares/fourths)-1)
 }
 
-// acceleratedBy returns the interval whose ends are those of the standard normal
-// distribution at −z and z.
+// acceleratedBy returns the interval whose ends belong to the points −z and z of the standard
+// normal distribution.
 func acceleratedBy(draws []float64, estimate float64, influence []float64, z float64) Interval {
 	sorted := slices.Clone(draws)
 	slices.Sort(sorted)
@@ -57,16 +58,16 @@ func acceleratedBy(draws []float64, estimate float64, influence []float64, z flo
 	}
 }
 
-// widened returns the point of the standard normal distribution at which to
-// take a percentile instead of that of the level, given the degrees of freedom.
+// widened returns the point of the standard normal distribution at which to take a percentile
+// instead of the level's point, given the degrees of freedom.
 func widened(level, freedom float64) float64 {
 	t := studentPoint(freedom, 1-(1-level)/2)
 	return math.Sqrt((freedom+1)/freedom) * t
 }
 
 // biasOf returns the normal quantile of the share of ascending draws below
-// estimate, where those equal to it up to rounding count half. A share of none
-// or all counts as that of half a draw.
+// estimate, where draws equal to it up to rounding count half. A share of none or all counts as
+// the share of half a draw.
 func biasOf(ascending []float64, estimate float64) float64 {
 	const rounding = 1e-12
 	off := rounding * math.Abs(estimate)
@@ -110,8 +111,8 @@ func largest(values []float64) float64 {
 	return size
 }
 
-// accelerated returns the probability whose quantile replaces that of the
-// normal point z. Beyond the pole of the formula it is 0 or 1.
+// accelerated returns the probability whose quantile replaces the quantile of the normal point z.
+// Beyond the pole of the formula it is 0 or 1.
 func accelerated(z, bias, acceleration float64) float64 {
 	at := bias + z
 	left := 1 - acceleration*at
@@ -131,8 +132,8 @@ func normalShare(point float64) float64 { return math.Erfc(-point/math.Sqrt2) / 
 // for the same few.
 var points sync.Map
 
-// studentPoint returns a quantile of Student's distribution. Those of whole degrees of freedom, of
-// which there are as many as sessions, are kept.
+// studentPoint returns a quantile of Student's distribution. Quantiles of whole degrees of
+// freedom, of which there are as many as sessions, are kept.
 func studentPoint(freedom, p float64) float64 {
 	key := [2]float64{freedom, p}
 	if x, ok := points.Load(key); ok {
@@ -216,8 +217,8 @@ func standardError(influence []float64) float64 {
 	return math.Sqrt(n/(n-1)) * StandardErrorOfSum(influence)
 }
 
-// StandardErrorOfSum returns the standard error of the sum of values when as
-// many of them are drawn with replacement: the limit of a bootstrap of the sum
+// StandardErrorOfSum returns the standard error of the sum of values when as many values are drawn
+// with replacement: the limit of a bootstrap of the sum
 // for many resamples. For a smooth function of sums, pass the linear influence
 // of each pair on it (the delta method, or infinitesimal jackknife).
 func StandardErrorOfSum(values []float64) float64 {

@@ -22,9 +22,9 @@ type Pair struct {
 // Paired estimates differences over the same sessions. All pairs have the same number of
 // sessions and share the resamples. It fails when ctx ends.
 //
-// An interval is that of the paired bootstrap, corrected for bias and skewness (BCa, see
-// Accelerated); of extremes, on which no session has a linear influence, the plain
-// percentiles. Where resamples cannot reach the level, because there are too few of them or
+// An interval comes from the paired bootstrap, corrected for bias and skewness (BCa, see
+// Accelerated); for extremes, on which no session has a linear influence, from the plain
+// percentiles. Where resamples cannot reach the level, because there are too few resamples or
 // too few sessions, it is Student's.
 func (e Estimator) Paired(ctx context.Context, pairs []Pair) ([]Estimate, error) {
 	e = e.defaults()
@@ -172,8 +172,8 @@ func (c *comparison) influence() []float64 {
 	return influence
 }
 
-// exchangeable returns the differences of sessions whose sum is that of the sides. For ratios it is
-// taken about the ratio of both sides together.
+// exchangeable returns the differences of sessions. Their sum is the difference of the sides. For
+// ratios it is taken about the ratio of both sides together.
 func (c *comparison) exchangeable() []float64 {
 	if c.Base.Base == nil {
 		return c.diff
@@ -187,8 +187,9 @@ func (c *comparison) exchangeable() []float64 {
 	return out
 }
 
-// tested returns the influence that decides how small a difference can be seen. That of sums is taken about
-// the share that all sessions have in common: a tenth off every session is as sure as can be,
+// tested returns the influence that decides how small a difference can be seen. For sums it is
+// taken about the share that all sessions have in common: a tenth off every session is as sure as
+// can be,
 // however their sizes differ. The share is of the mean of both sides.
 func (c *comparison) tested(influence []float64) (tested []float64, share float64) {
 	size := make([]float64, len(c.diff))

@@ -9,8 +9,8 @@ import (
 	"github.com/compactsim/compactsim/internal/kit/draws"
 )
 
-// A sum is that of each value times the number of times its pair was drawn,
-// whatever the weights, of columns with and without zeros. The values are whole numbers, so that all sums are exact.
+// A sum adds each value times the number of times its pair was drawn, whatever the weights, of
+// columns with and without zeros. The values are whole numbers, so that all sums are exact.
 func TestSumsAreWeighted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 70).Draw(t, "n")

@@ -8,7 +8,7 @@ import (
 )
 
 // Claude Code 2.1.204 and later log what a compaction left, dropped and kept, and
-// how long it took: that time is taken, not the 90 s since the result ahead of it.
+// how long it took: that time is taken, not the 90 s since the result before it.
 func TestBoundaryOfNewerClients(t *testing.T) {
 	s := newScript("S")
 	s.prompt(words(1000))
