@@ -121,7 +121,7 @@ func (s *spelling) plain() string {
 }
 
 // respell brings a bare name into the table's spelling: family before version
-// and dashes for Claude, a dotted version for the others.
+// and dashes for Claude, a dotted version for all other models.
 func respell(n string) string {
 	if m := claudeOld.FindStringSubmatch(n); m != nil {
 		return claudeName(m[3], m[1], m[2])

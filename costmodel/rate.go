@@ -64,8 +64,8 @@ import (
 	"github.com/compactsim/compactsim/sim/prompt"
 )
 
-// The token classes that have prices of their own. All arrays of them in this
-// package are in this order, which is that of result rows.
+// The token classes that have prices of their own. All arrays over classes in this package are in
+// this order, which is the order in result rows.
 const (
 	uncached   = iota // input neither read from nor written to the cache
 	read              // input read from the cache

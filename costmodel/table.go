@@ -305,8 +305,8 @@ type Price struct {
 	rate Rate
 }
 
-// Early reports whether at precedes all prices that the table lists for the model; p has
-// the first of them.
+// Early reports whether at precedes all prices that the table lists for the model; p has the first
+// price.
 func (p *Price) Early(at time.Time) bool { return at.Before(p.From) }
 
 // Standard returns the rate.

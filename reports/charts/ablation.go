@@ -61,8 +61,8 @@ func ablatedRows(a *studies.Ablation, base string) (rows []ablated) {
 // blank is what people see of a figure that says nothing to them.
 const blank = " "
 
-// ablationColumns are the columns of rows. Machines have the figures of each row, people those of a change as differences
-// from the strategy as it is, whose name heads the table.
+// ablationColumns are the columns of rows. Machines have the figures of each row, people the
+// figures of a change as differences from the unchanged strategy, whose name heads the table.
 func ablationColumns(head string, rows []ablated) []document.ColumnOf[ablated] {
 	var amounts []float64
 	for _, x := range rows {

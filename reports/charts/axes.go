@@ -13,8 +13,9 @@ import (
 const intervalNote = "bars: 95 % intervals of the difference to recorded over other sessions like these, around the values; " +
 	"of costs with the model error"
 
-// spanOf returns the 95 % interval of a metric of a cell: over its seeds, where it has several, or else that of its
-// difference to the recorded cell by session. It has no length where neither is known.
+// spanOf returns the 95 % interval of a metric of a cell: over its seeds, where it has several, or
+// else the interval of its difference to the recorded cell by session. It has no length where
+// neither is known.
 func spanOf(run *results.Run, c *results.Cell, m results.Metric) document.Span {
 	if over, ok := c.OverSeeds(m); ok {
 		return document.Span{Low: over.Low, High: over.High}

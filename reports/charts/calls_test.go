@@ -61,7 +61,7 @@ func TestTellingSession(t *testing.T) {
 }
 
 // TestHitChart: 200 calls two minutes apart and a night of twelve hours take 19
-// hours. The calls are 200, ten of the agent and those of the summaries.
+// hours. The calls are 200, ten for agents and the summaries' calls.
 func TestHitChart(t *testing.T) {
 	svg := drawn(t, "hits.svg", func(w io.Writer, format string) error {
 		return hitDrawing(sweepRun(), twoCells(200)).Draw(w, format)

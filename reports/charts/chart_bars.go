@@ -134,8 +134,8 @@ func (b *bars) chart(title, trust string, notes ...string) *document.Chart {
 // leastRanked is the smallest number of sessions of a kind that a rank is the mean of.
 const leastRanked = 3
 
-// rankChart draws the mean rank of each cell by cost among the others, 1 for the cheapest, over all sessions and over
-// those of each kind, with 95 % intervals by session.
+// rankChart draws the mean rank of each cell by cost among all cells, 1 for the cheapest, over all
+// sessions and over the sessions of each kind, with 95 % intervals by session.
 func rankChart(run *results.Run) (*document.Chart, error) {
 	base := run.Reference(results.StrategyRecorded)
 	if base == nil || len(base.Rows) < leastRanked {

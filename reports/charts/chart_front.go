@@ -145,7 +145,7 @@ func frontLines(f *results.Front, p *document.Panel) []document.Series {
 	return append([]document.Series{below}, dots...)
 }
 
-// frontDots returns the cells: those of a sweep on a line, each other one under its name.
+// frontDots returns the cells: cells of a sweep on a line, every other cell under its name.
 func frontDots(run *results.Run, points []frontPoint) []document.Series {
 	swept := sweptNames(run)
 	byStrategy := map[string][]frontPoint{}

@@ -335,7 +335,7 @@ func newAxis(key string, values []string) axis {
 	return a
 }
 
-// index returns the index of a value among those of a.
+// index returns the index of a value among a's values.
 func (a *axis) index(value string) int { return slices.Index(a.values, value) }
 
 // label formats a value compactly: 167k for 167000.

@@ -202,8 +202,8 @@ func TestChartFootnotes(t *testing.T) {
 	}
 }
 
-// TestTicks: steps of 1, 2 or 5 times a power of ten, at most six of them, with
-// the decimals that they need.
+// TestTicks: steps of 1, 2 or 5 times a power of ten, at most six steps, with the decimals that
+// they need.
 func TestTicks(t *testing.T) {
 	for _, test := range []struct {
 		high float64

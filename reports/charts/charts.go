@@ -29,7 +29,7 @@ func drawing(kind string, chart func() (*document.Chart, error)) Drawing {
 	return Drawing{Kind: kind, Name: kind, chart: chart}
 }
 
-// In returns the drawing in a form. What it draws is computed once, whatever is written of it.
+// In returns the drawing in a form. What it draws is computed once, whatever forms are written.
 func (d Drawing) In(form Form) Drawing {
 	d.Form, d.chart = form, sync.OnceValues(d.chart)
 	return d
@@ -89,8 +89,8 @@ func RunKinds() []string {
 	return []string{"cost", "sweep", "hit", "context", "front", "rank", "recall", "misses"}
 }
 
-// Charts returns all charts of a run, by kind: first the main one, which is that of what it sweeps, or of cost. Those of
-// single calls need the calls of some cells.
+// Charts returns all charts of a run, by kind: first the main one, which shows what the run
+// sweeps, or cost. Charts of single calls need the calls of some cells.
 func Charts(run *results.Run, calls []results.CellCalls) []Drawing {
 	mean := run.Replicated()
 	list := Drawings(run, calls)
@@ -183,8 +183,9 @@ func sourceLine(run *results.Run) string {
 	return document.Printable(s)
 }
 
-// cellNotes returns the footnotes of a run, those of drawn cells with the names of their cells, because a chart
-// has no place for marks. Cells with the same text share a note, and a note on all of them names none.
+// cellNotes returns the footnotes of a run. Notes on drawn cells name their cells, because a chart
+// has no place for marks. Cells with the same text share a note, and a note on every cell names
+// none.
 func cellNotes(run *results.Run, drawn ...string) []string {
 	var texts []string
 	names := map[string][]string{}

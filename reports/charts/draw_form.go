@@ -45,8 +45,8 @@ const (
 	paperDPI   = 600
 )
 
-// writeChart draws a chart in a format of ChartFormats. Bytes depend on the chart and its form alone; those of PNG can
-// differ between architectures.
+// writeChart draws a chart in a format of ChartFormats. Bytes depend on the chart and its form
+// alone; PNG bytes can differ between architectures.
 func writeChart(w io.Writer, format string, c *document.Chart, form Form) error {
 	if err := c.Check(); err != nil {
 		return fmt.Errorf("drawing a chart: %w", err)
@@ -68,7 +68,7 @@ func writeChart(w io.Writer, format string, c *document.Chart, form Form) error 
 // ErrTooSmall is the error of a chart whose texts do not fit the requested size.
 var ErrTooSmall = errors.New("is too small for its texts")
 
-// leastScale is how far the texts of a picture shrink to fit a size in pixels: those of 9 points to 5.
+// leastScale is how far the texts of a picture shrink to fit a size in pixels: texts of 9 points to 5.
 const leastScale = 0.55
 
 // sketch lays out a chart in the requested size. Texts on paper keep their size, and the areas of the panels take what
@@ -202,7 +202,7 @@ func (s *sketch) write(w io.Writer, format string, form Form) error {
 	return fmt.Errorf("unknown format %q (known: %s)", format, strings.Join(ChartFormats(), ", "))
 }
 
-// texPoint is a point of 1/72 inch in those of TeX, of which 72.27 make an inch (Knuth, The TeXbook, chapter 10).
+// texPoint is a point of 1/72 inch in TeX's points, of which 72.27 make an inch (Knuth, The TeXbook, chapter 10).
 const texPoint = 72.27 / 72
 
 // drawOn draws the chart on a white page.
@@ -267,7 +267,7 @@ func (r rewriting) FillString(f font.Face, at vg.Point, text string) {
 	r.Canvas.FillString(f, at, r.rewrite(text))
 }
 
-// What a text becomes where it is commands, and where characters are those of Windows-1252.
+// What a text becomes where it is commands, and where characters are encoded as Windows-1252.
 var (
 	inTeX = strings.NewReplacer(`\`, `\textbackslash{}`, "{", `\{`, "}", `\}`, "$", `\$`, "&", `\&`, "#", `\#`, "%", `\%`, "_", `\_`,
 		"^", `\textasciicircum{}`, "~", `\textasciitilde{}`, "<", `\textless{}`, ">", `\textgreater{}`, "|", `\textbar{}`,

@@ -82,7 +82,7 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// TestManyLines: ten strategies over one parameter make eight lines, and a note counts the others.
+// TestManyLines: ten strategies over one parameter make eight lines, and a note counts the rest.
 func TestManyLines(t *testing.T) {
 	run := sweepRun()
 	for i := range 10 {
@@ -125,8 +125,8 @@ func TestForemost(t *testing.T) {
 	}
 }
 
-// TestBarsOfManyCells: a page of bars is the reference cells, the cheapest and the dearest
-// of the others, and a note says so.
+// TestBarsOfManyCells: a page of bars is the reference cells and the cheapest and the dearest of
+// all further cells, and a note says so.
 func TestBarsOfManyCells(t *testing.T) {
 	c, err := costChart(bigSweep())
 	if err != nil {

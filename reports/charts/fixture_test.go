@@ -6,8 +6,8 @@ import (
 )
 
 // row makes a row of 447 calls for session a and 3,000 for b. Its cost, USD, is
-// given by token class; all of it is the main conversation's but the output of
-// summary calls, whose cost is given apart.
+// given by token class; the main conversation makes every cost but the output of summary calls,
+// whose cost is given apart.
 func row(strategy, session string, usage prompt.Usage, cost results.Cost, summaries float64) *results.Row {
 	r := &results.Row{Strategy: strategy, Session: session, Figures: results.Figures{results.Sessions: 1}}
 	r.Bill(results.SourceMain, &usage, &cost)

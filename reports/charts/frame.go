@@ -61,7 +61,7 @@ func qualityText(shares []results.Share) string {
 
 // selected returns run with at most limit of its cells for a table, and a line
 // that says which are left out. It keeps the references in their place and, by
-// cost, the cheapest half and the most expensive half of the others. All cells
+// cost, the cheapest half and the most expensive half of the remaining cells. All cells
 // stay when they fit or limit is 0.
 func selected(run *results.Run, limit int) (*results.Run, string) {
 	if limit <= 0 || len(run.Cells) <= limit {
@@ -179,7 +179,7 @@ func marked(run *results.Run) bool {
 	})
 }
 
-// Remark puts above the figures of a workload what was read of a corpus and chosen of it, and what was lost.
+// Remark puts above the figures of a workload what was read and chosen of a corpus, and what was lost.
 func Remark(w *results.Workload, c *traces.Corpus, chosen *traces.Selection) {
 	add := func(format string, args ...any) { w.Remarks = append(w.Remarks, fmt.Sprintf(format, args...)) }
 	w.Remarks = append(w.Remarks, Reading(c, chosen)...)
@@ -222,7 +222,7 @@ func unreadFiles(c *traces.Corpus) []traces.Problem {
 }
 
 // Uncounted returns how many calls have token counts that are missing, cannot be read or
-// contradict each other, what to say of them, and the first session with such a call.
+// contradict each other, what to say about them, and the first session with such a call.
 func Uncounted(c *traces.Corpus) (n int, text string, first *traces.Session) {
 	calls, lost := 0, int64(0)
 	for _, s := range c.Sessions {

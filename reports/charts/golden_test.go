@@ -17,7 +17,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestGolden holds every output of the bill of two sessions against a file that
-// was read through by a person. The figures in them are those of the comment on
+// was read through by a person. The figures in them are worked out in the comment on
 // bill. SVG has a golden file, PNG has none: its bytes can differ between
 // architectures.
 func TestGolden(t *testing.T) {

@@ -211,13 +211,13 @@ func provenance(run *results.Run, scenario string) document.Section {
 	return s
 }
 
-// maxTracked is how many calls of a cell a page follows one by one; of more,
-// those of the longest sessions. A call takes about 40 bytes of the page.
+// maxTracked is how many calls of a cell a page follows one by one; of more, it follows the calls
+// of the longest sessions. A call takes about 40 bytes of the page.
 const maxTracked = 8_000
 
 // Tracks returns what each call of the conversations of some cells read, wrote, sent uncached and
-// answered, session by session, for the sessions with the most calls. labels and chosen are those
-// of PageParts.
+// answered, session by session, for the sessions with the most calls. labels and chosen are as in
+// PageParts.
 func Tracks(calls []results.CellCalls, labels, chosen map[string]string) *document.Tracks {
 	t := &document.Tracks{Step: "call", Parts: []string{"read", "written", "uncached", "output"}}
 	kept := tracked(calls)

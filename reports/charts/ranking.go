@@ -14,7 +14,7 @@ import (
 // topRanked is the number of strategies of a ranking that are shown besides the agent's own.
 const topRanked = 12
 
-// Ranking reports strategies in order: the best and the agent's own, or all of them. CSV has a row for each strategy
+// Ranking reports strategies in order: the best and the agent's own, or every one. CSV has a row for each strategy
 // and view.
 func Ranking(r *studies.Ranking, all bool) *document.Document {
 	first := &r.Windows[0]

@@ -8,8 +8,8 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Files that could not be read are named in the order of their names, whatever session they belong to, and three of them
-// at most.
+// Files that could not be read are named in the order of their names, whatever session they belong
+// to, three files at most.
 func TestUnreadFilesAreNamed(t *testing.T) {
 	unread := func(name string) traces.Problem { return traces.Problem{File: name, Text: "torn", Unread: true} }
 	c := &traces.Corpus{

@@ -92,7 +92,7 @@ func cheapest(run *results.Run, metric string) (best *results.Cell) {
 	return best
 }
 
-// free reports whether no call of a cell has a price, as those of models that the server of a sweep does not have.
+// free reports whether no call of a cell has a price, as calls of models that the server of a sweep does not have.
 func free(c *results.Cell) bool {
 	n := c.Total.N(results.Calls)
 	return n > 0 && c.Total.N(results.UnpricedCalls) == n
@@ -330,7 +330,7 @@ func ofWhole(col column) column {
 }
 
 // cost returns the column of a cost, or of the cost per answered call if
-// sessions ended early: the total then covers less work than that of others.
+// sessions ended early: the total then covers less work than the total of other cells.
 func (t *tables) cost(title, name string) column {
 	col := t.metric(title, name)
 	m, _ := results.LookupMetric(name)
@@ -347,12 +347,12 @@ func (t *tables) cost(title, name string) column {
 	return col
 }
 
-// hasUsers reports whether sessions are those of users.
+// hasUsers reports whether sessions belong to users.
 func hasUsers(run *results.Run) bool {
 	return slices.ContainsFunc(run.Cells, func(c results.Cell) bool { return len(c.Rows) > 0 && c.Rows[0].Organisation != "" })
 }
 
-// organisations shows every cell by organisation, nothing where sessions are not those of users.
+// organisations shows every cell by organisation, nothing where sessions have no users.
 func (t *tables) organisations() []*document.Table {
 	if !hasUsers(t.run) {
 		return nil

@@ -36,7 +36,7 @@ func drawn(t *testing.T, file string, draw func(w io.Writer, format string) erro
 	return a.Bytes()
 }
 
-// wantNotes fails for notes that a chart lacks. A picture has two lines of them.
+// wantNotes fails for notes that a chart lacks. A picture shows two lines.
 func wantNotes(t *testing.T, d Drawing, want ...string) {
 	t.Helper()
 	c, err := d.chart()
@@ -80,7 +80,7 @@ func absentTexts(t *testing.T, svg []byte, absent ...string) {
 	}
 }
 
-// TestSweepLines: two lines over nine thresholds; the figures are those of
+// TestSweepLines: two lines over nine thresholds; the figures are from
 // lineSweep. "none" costs $5,000 and would squeeze the rest into a tenth of the
 // chart.
 func TestSweepLines(t *testing.T) {
@@ -117,7 +117,7 @@ func TestSweepDirections(t *testing.T) {
 	}
 }
 
-// TestSweepMap: the figures are those of mapSweep. Within 1.1 % of the recorded
+// TestSweepMap: the figures are from mapSweep. Within 1.1 % of the recorded
 // $1,010 lie the cells from $998.89 to $1,021.11: $1,008 four times and $1,000
 // twice.
 func TestSweepMap(t *testing.T) {

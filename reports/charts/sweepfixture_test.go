@@ -20,7 +20,7 @@ func total(strategy string, cost, hits float64, compactions int) results.Row {
 }
 
 // sweepRun has the frame of a sweep: billed $1,000, recorded $1,010, and no swept
-// cells. Each of 45 sessions costs the same, and the model is off by 3.77 % of it:
+// cells. Each of 45 sessions costs the same, and the model is off by 3.77 % of that cost:
 // differences of up to 1.96·3.77 %/√45 = 1.1 % may be chance.
 func sweepRun() *results.Run {
 	run := &results.Run{

@@ -35,7 +35,7 @@ func line(t *testing.T, s, name string) string {
 }
 
 // TestTrustLine: recorded $1,010 less a summary call of $5 that no log shows,
-// against billed $1,000, is +0.5 %, all of it in one session of two, of which little is known. Half the cost
+// against billed $1,000, is +0.5 %, the whole difference in one session of two, of which little is known. Half the cost
 // in both sessions is a difference, one that a single session makes can be chance.
 func TestTrustLine(t *testing.T) {
 	s := text(t, "table", bill(), Options{})

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// summaries is a run of sessions whose cost is that of five summaries, drawn as
-// the stub draws them: median 3,070 tokens, σ 0.29, $25 a million.
+// summaries is a run of sessions whose cost is the cost of five summaries, drawn as the stub draws
+// them: median 3,070 tokens, σ 0.29, $25 a million.
 func summaries(r *rand.Rand, seeds int, factor float64) *Input {
 	const median, sigma, price = 3070, 0.29, 25e-6
 	usd := make([]float64, seeds)
@@ -20,11 +20,11 @@ func summaries(r *rand.Rand, seeds int, factor float64) *Input {
 	return input(drawnUSD("s", usd...))
 }
 
-// meanUSD is the expected cost of a run of summaries, that of session b included.
+// meanUSD is the expected cost of a run of summaries, session b's included.
 const meanUSD = 1 + 5*25e-6*3070*1.0429471 // exp(0.29²/2)
 
-// alarms counts for each of some checks how many of n runs fail it, with draws of
-// their own in baseline and run, the latter with summaries larger by a factor.
+// alarms counts for each of some checks how many of n runs fail it, with draws of their own in
+// baseline and run. Summaries of the run are larger by a factor.
 func alarms(t *testing.T, checks map[string]string, n int, factor float64) map[string]int {
 	t.Helper()
 	files, all := map[string]*File{}, new(File)

@@ -18,8 +18,8 @@ import (
 // baselineSchema is the version of the encoded form of a baseline.
 const baselineSchema = 4
 
-// Baseline has the figures with which later runs are compared: those of the cells of the last run, and
-// the sessions of the last runs.
+// Baseline has the figures with which later runs are compared: figures of the cells of the last
+// run, and the sessions of the last runs.
 type Baseline struct {
 	Schema         int                     `json:"schema"`
 	Tool           string                  `json:"tool"` // always "sim check"
@@ -32,11 +32,11 @@ type Baseline struct {
 	Prices         string                  `json:"prices"`                  // date of the table, ISO 8601
 	Key            string                  `json:"pseudonyms_key,omitzero"` // Input.Key
 	Rates          map[string]results.Cost `json:"rates,omitempty"`         // Input.Rates; of earlier runs too
-	Past           []Past                  `json:"past"`                    // sessions by id, those of the last run first
+	Past           []Past                  `json:"past"`                    // sessions by id, the last run's first
 	Cells          []BaselineCell          `json:"cells"`
 }
 
-// BaselineCell is one cell over all sessions of a run or over a group of them.
+// BaselineCell is one cell over all sessions of a run or over a group of sessions.
 type BaselineCell struct {
 	Cell     string `json:"cell"`
 	Strategy string `json:"strategy"`
@@ -78,7 +78,7 @@ func (b *Baseline) parts(cell string, m *results.Metric, by, group string) (list
 	return list
 }
 
-// NewBaseline returns the figures of a run: all metrics of all cells, and those of the groups that rules name.
+// NewBaseline returns the figures of a run: all metrics of all cells, and the metrics of the groups that rules name.
 func (f *File) NewBaseline(in *Input) (*Baseline, error) {
 	if len(in.Sessions) == 0 {
 		return nil, errors.New("no sessions: nothing to compare later runs with")
@@ -100,8 +100,8 @@ func (f *File) NewBaseline(in *Input) (*Baseline, error) {
 	return b, nil
 }
 
-// After adds to b, the baseline of a judged run, the sessions of the runs that was has. Those of another
-// scenario are dropped, and a session that both have is the later one.
+// After adds to b, the baseline of a judged run, the sessions of the runs that was has. Runs of
+// another scenario are dropped, and a session that both have is the later one.
 func (f *File) After(b, was *Baseline) *Baseline {
 	if was == nil || was.ScenarioDigest != b.ScenarioDigest && !f.ScenarioMayChange {
 		return b

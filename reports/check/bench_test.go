@@ -8,7 +8,7 @@ import (
 )
 
 // BenchmarkCheck is all that a check adds to its run: 100 sessions in ten
-// projects, five cells under 20 seeds, forty rules, some of them broken, a baseline
+// projects, five cells under 20 seeds, forty rules, some broken, a baseline
 // read and compared, and every form of the report.
 func BenchmarkCheck(b *testing.B) {
 	var rules strings.Builder

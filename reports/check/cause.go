@@ -57,8 +57,9 @@ type looker struct {
 	apart   bool // the baseline has other sessions: sums are compared per call
 }
 
-// look returns one line that says where to look when a metric is beyond its bar: at the part of it that grew
-// most against the baseline or, for a level where none grew, at the largest. A rule on a class or a source is
+// look returns one line that says where to look when a metric is beyond its bar: at the part that
+// grew most against the baseline or, for a level where none grew, at the largest. A rule on a
+// class or a source is
 // told of that one, whatever else grew more.
 func (l looker) look(m results.Metric) string {
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/compactsim/compactsim/sim/validate"
 )
 
-// Change is that of the bill since the baseline, for each call or task, divided into parts
+// Change is the change of the bill since the baseline, for each call or task, divided into parts
 // that add up. USD.
 type Change struct {
 	Text string  `json:"text"` // in one line

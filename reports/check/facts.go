@@ -196,7 +196,7 @@ func (f *File) changed(name string, was, now []Past, facts int) *fact {
 	if validate.Set(name) && max(lowN-highB, lowB-highN) > leastStep*max(highB, highN) {
 		return c
 	}
-	if validate.Set(name) { // these few can cost something, and the others are told alone
+	if validate.Set(name) { // these few can cost something, and all other facts are told alone
 		facts = lifetimes
 	}
 	e, err := stats.Estimator{Level: 1 - f.Level/float64(facts), Seed: 1, Resamples: apartResamples}.Apart(context.Background(), b, n, 1)

@@ -31,7 +31,7 @@ const factRules = "  - {metric: cost_usd, strategy: billed, max_increase: 100%}\
 
 // A fact that is the baseline's breaks nothing and is not told; one beyond the spread of both
 // is told with its price, (1 − 0.5)·10 = $5 or 5 % of 100, and breaks a bar of 2 %. One session
-// against three is enough where none of them is like it.
+// against three is enough where no session is like it.
 func TestFacts(t *testing.T) {
 	for _, c := range []struct {
 		facts  string

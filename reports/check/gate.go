@@ -300,7 +300,7 @@ func priced(m *results.Metric) bool {
 	return m.Unit == results.UnitUSD || m.Name == results.NameNetNegative || m.Name == results.NameOverPredicted
 }
 
-// tellUnpriced fails a run with figures that lack prices, once for all of them,
+// tellUnpriced fails a run with figures that lack prices, once for all figures,
 // or notes that such calls cost nothing.
 func (f *File) tellUnpriced(r *Report, in *Input, cases []*verdict) {
 	added := 0

@@ -153,7 +153,7 @@ func TestSeedsArePaired(t *testing.T) {
 	now = input(drawnUSD("s", 10.26, 11.26, 12.26, 13.26, 14.26))
 	says(t, against(t, f, was, now), "cost_usd of s is $13.26, above $13.13")
 
-	// The same values under other seeds say nothing: the interval has all of them.
+	// The same values under other seeds say nothing: the interval has every value.
 	now = input(drawnUSD("s", 14.26, 10.26, 13.26, 11.26, 12.26))
 	r := against(t, f, was, now)
 	says(t, r)

@@ -72,7 +72,7 @@ func TestMissingBaselineIsToldOnce(t *testing.T) {
 }
 
 // Pseudonyms on one side, or under two keys, are told from other sessions; the names
-// of groups that come of them are no failures of their own.
+// of groups that they make are no failures of their own.
 func TestPseudonymsOfAnotherKey(t *testing.T) {
 	f := parsed(t, "  - {metric: cost_usd, group: project, max_increase: 1%}\n")
 	keyed := func(key string) *Input {

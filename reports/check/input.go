@@ -75,7 +75,7 @@ type Cell struct {
 // sessions returns how many sessions the slice covers.
 func (s *slice) sessions() int { return s.totals[0].N(results.Sessions) }
 
-// values returns a metric under each seed, false when one of them has no sample.
+// values returns a metric under each seed, false when a seed has no sample.
 func (s *slice) values(m results.Metric) ([]float64, bool) {
 	values := make([]float64, len(s.totals))
 	for i := range s.totals {
@@ -245,7 +245,7 @@ type Past struct {
 	// Excess is what was billed beyond what is predicted, USD by cause.
 	Excess map[string]float64    `json:"excess_usd,omitempty"`
 	Facts  map[string][2]float64 `json:"facts,omitempty"` // of the client, both sums of a ratio
-	// Costs are those of simulated cells under each seed, USD.
+	// Costs are the costs of simulated cells under each seed, USD.
 	Costs map[string][]float64 `json:"costs_usd,omitempty"`
 
 	// Run is how many runs of the baseline are later, 0 for the last one.

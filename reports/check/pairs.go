@@ -124,7 +124,7 @@ func (f *File) pairedCases(in *Input, all *sums, b *Baseline) []*verdict {
 	return cases
 }
 
-// pairedCase compares one cell over the sessions of the baseline, nil if it has none of them.
+// pairedCase compares one cell over the sessions of the baseline, nil if it has no such session.
 func (f *File) pairedCase(rule *Rule, in *Input, all *sums, b *Baseline, c *Cell, p *partners) *verdict {
 	billed := c.Strategy == results.StrategyBilled
 	var then []float64

@@ -38,7 +38,7 @@ func pairedResults(r *Report) (list []Result) {
 }
 
 // The same sessions are compared as they are: 3 % more holds, a cent over it breaks the rule, whatever
-// the others cost. Sessions that went on, and other ones, are not paired.
+// other sessions cost. Sessions that went on, and other ones, are not paired.
 func TestPairedSessions(t *testing.T) {
 	f := levels(t, pairedRules)
 	was := bills(map[string]float64{"a": 60, "b": 40, "c": 7})
@@ -106,8 +106,8 @@ func TestPairedSeeds(t *testing.T) {
 	}
 }
 
-// tries draws three tries of each of eight tasks, whose costs differ by a factor of 50 and those of their
-// tries by about a fifth, each so many times as dear.
+// tries draws three tries of each of eight tasks, whose costs differ by a factor of 50 while their
+// tries' costs differ by about a fifth, each so many times as dear.
 func tries(draw *rand.Rand, run string, times float64) *Input {
 	of := map[string]float64{}
 	for task := range 8 {
@@ -120,7 +120,7 @@ func tries(draw *rand.Rand, run string, times float64) *Input {
 }
 
 // Tries are compared within tasks: what tasks differ by is no spread. Without a change at most 5 % of runs
-// are broken (up to three standard errors), and the smallest change that is printed is found in more than half of them, half of it in less than half, twice of it nearly always.
+// are broken (up to three standard errors), and the smallest change that is printed is found in more than half of the runs, half that change in less than half, twice that change nearly always.
 func TestTries(t *testing.T) {
 	runs := 100
 	if testing.Short() {

@@ -91,7 +91,7 @@ func breaches(t *testing.T, bills []validate.Expect, before, now, splits int, ti
 
 // Splits of recorded sessions in which nothing changed raise an alarm in at most 5 %. Of ten changes between half and
 // twice the mean of the smallest that are printed (the claim: found in four of five) the share that is found agrees with
-// that of a normal figure whose detectable change is so large, within 15 points at the mean over the ten and 30 points each:
+// the share of a normal figure whose detectable change is so large, within 15 points at the mean over the ten and 30 points each:
 // the spread of few sessions is itself uncertain. One session against twenty cannot tell, and raises none.
 func TestSplitsOfRecordedSessions(t *testing.T) {
 	bills := recordedBills(t)

@@ -19,11 +19,11 @@ const (
 	leastEffect = 0.001
 	// apartResamples leaves some draws beyond the end of any interval.
 	apartResamples = 4_000
-	// apartShare of the chance of an alarm is that of other sessions: intervals of few sessions of which some
-	// outweigh the rest miss more often than they say.
+	// apartShare of the chance of an alarm is the share of other sessions: intervals of few sessions
+	// of which some outweigh the rest miss more often than they say.
 	apartShare = 0.5
 	// What an interval must exclude for a figure of other sessions to hold: an increase beyond the bar by
-	// twice the figure, or a decrease by half of it. The smallest break worth a gate is larger: with every
+	// twice the figure, or a decrease by half the figure. The smallest break worth a gate is larger: with every
 	// second read missing, a bill is several times as large.
 	mostIncrease, mostDecrease = 2, 0.5
 )
@@ -36,7 +36,7 @@ type verdict struct {
 	result   Result
 	in       *Input
 	shared   *sums
-	sign     float64       // that of figures that grow towards the bar
+	sign     float64       // the sign of figures that grow towards the bar
 	was      *BaselineCell // the same cell and group in the baseline; may be nil
 	now      []float64     // the metric under each seed
 	then     []float64     // the same in the baseline, for rules against one

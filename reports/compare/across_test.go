@@ -132,7 +132,7 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// Switches that all runs have alike are no difference; of the others each value
+// Switches that all runs have alike are no difference; of all other switches each value
 // stands once, with the runs that have it, and a line of the table stays within
 // the width of text.
 func TestSwitches(t *testing.T) {

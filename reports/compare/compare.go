@@ -42,7 +42,7 @@ type Options struct {
 	Cells []string
 	// Metrics are the names of the metrics to compare; empty for all.
 	Metrics []string
-	// All shows every metric in tables, not only those of the run table and the classes of
+	// All shows every metric in tables, not only the metrics of the run table and the classes of
 	// cost and of misses that differ. CSV and JSON have all.
 	All bool
 }
@@ -60,7 +60,7 @@ type Report struct {
 	Inputs      []Input      `json:"runs"`     // the baseline's first
 	Comparisons []Comparison `json:"comparisons"`
 	Notes       []string     `json:"notes,omitempty"` // about the whole report
-	// Chosen says that metrics were selected by name, so that all of them are shown.
+	// Chosen says that metrics were selected by name, so that every one is shown.
 	Chosen bool `json:"-"`
 	All    bool `json:"-"` // see [Options]
 }

@@ -80,7 +80,7 @@ func TestWins(t *testing.T) {
 
 // With six sessions all 6⁶ resamples can be counted out: sums, a ratio of sums,
 // the maximum. The intervals of maxima are the quantiles of that distribution,
-// those of the others its quantiles as BCa takes them, with the influence of a
+// the intervals of all other metrics its quantiles as BCa takes them, with the influence of a
 // session found by leaving it out.
 func TestIntervalsAreFullEnumeration(t *testing.T) {
 	x, y := run(cell("x", eight(nil, 0, 150_000)[2:]...)), run(cell("x", eight([]float64{-1, -2, -3, -4, -5, -6, 0, 1}, 4, 149_000)[2:]...))

@@ -27,7 +27,7 @@ func summarised(r *results.Row) {
 }
 
 // Figures are exact where nothing was drawn, in the cell and not by their metric
-// alone: sizes of summaries are, but for those of the recording, and evictions.
+// alone: sizes of summaries are, but for the recording's summaries, and evictions.
 func TestDrawn(t *testing.T) {
 	for _, tc := range []struct {
 		what, strategy string

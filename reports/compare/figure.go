@@ -85,7 +85,7 @@ func (c *Comparison) Changed() bool {
 }
 
 // shown returns the figures that a table has: all if they or metrics were asked for,
-// otherwise those of the run table, then the classes of cost and of misses that changed.
+// otherwise the figures of the run table, then the classes of cost and of misses that changed.
 func (r *Report) shown(c *Comparison) []Figure {
 	var list []Figure
 	for _, summary := range []bool{true, false} {

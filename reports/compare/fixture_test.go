@@ -67,8 +67,8 @@ func eight(change []float64, cold int, peak int64) []*results.Row {
 	return rows
 }
 
-// many makes rows of n sessions that differ from those of another shift by a
-// bounded share, as sessions do: most are small, few compact.
+// many makes rows of n sessions that differ from the rows under another shift by a bounded share,
+// as sessions do: most are small, few compact.
 func many(n int, shift float64) []*results.Row {
 	rows := make([]*results.Row, n)
 	for i := range rows {
@@ -83,7 +83,7 @@ func many(n int, shift float64) []*results.Row {
 	return rows
 }
 
-// fill gives a row figures for every other metric; those of compactions only in
+// fill gives a row figures for every other metric; figures of compactions only in
 // one session of five.
 func fill(r *results.Row, u, v, shift float64) {
 	for c := range r.CostByClass() {

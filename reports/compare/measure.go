@@ -260,7 +260,7 @@ func (m *measured) judge(c *Comparison, level float64) {
 	}
 }
 
-// verdict puts that of the estimate in terms of the metric.
+// verdict puts the estimate's verdict in terms of the metric.
 func (m *measured) verdict() Verdict {
 	lower := m.Estimate.Verdict == stats.Lower
 	switch {

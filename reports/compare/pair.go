@@ -273,8 +273,8 @@ func and(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// maxValue is the largest length of a value in a note, in characters: two of
-// them and their labels fit on a line.
+// maxValue is the largest length of a value in a note, in characters: two values and their labels
+// fit on a line.
 const maxValue = 40
 
 // shortened cuts the middle of a long value, which has no blank to break a line

@@ -186,7 +186,7 @@ func within(in Input, wanted []string) (list []*pairs, err error) {
 	return list, nil
 }
 
-// across compares each run with the first, independently of the others: a cell that a third run lacks is
+// across compares each run with the first, whatever further runs hold: a cell that a third run lacks is
 // still compared. Pairs are in the order of the baseline's cells; cells with different names come first.
 func across(inputs []Input, wanted []string) (list []*pairs, notes []string, err error) {
 	var errs []error
@@ -215,7 +215,7 @@ func across(inputs []Input, wanted []string) (list []*pairs, notes []string, err
 	return list, notes, nil
 }
 
-// match pairs the cells of two runs by name, and says which only one of them has. If each run has a single
+// match pairs the cells of two runs by name, and says which only one run has. If each run has a single
 // cell, or one besides the billed and the recorded one, these are compared whatever their names.
 func (in Input) match(other Input, wanted []string) (list []*pairs, only []string, err error) {
 	inputs := [2]Input{in, other}

@@ -120,7 +120,7 @@ func TestWithinRun(t *testing.T) {
 	}
 }
 
-// Seeds are repetitions: those of both runs are averaged, others left out. In x
+// Seeds are repetitions: seeds of both runs are averaged, all other seeds left out. In x
 // seeds 1 and 2 cost 1 and 3, in y seeds 2 and 3 cost 4 and 100: 3 against 4.
 func TestSeedsArePaired(t *testing.T) {
 	x := run(named("p seed=1", "p", seed("1"), "ab", 1), named("p seed=2", "p", seed("2"), "ab", 3))
@@ -196,7 +196,7 @@ func TestMaximaOfSeedsResampled(t *testing.T) {
 }
 
 // A seed without a sample in any session has no part in a minimum, one that lacks
-// a session has that of the others.
+// a session has the other sessions' minimum.
 func TestMinimumOfSampledSeeds(t *testing.T) {
 	used := func(n string, used ...int) results.Cell {
 		c := named("p seed="+n, "p", seed(n), "abcdefg", 1)

@@ -35,7 +35,7 @@ func pipes(t testing.TB, metrics ...string) *Report {
 }
 
 // TestGolden holds the formats against files that were read through by a person.
-// The figures of cost, hit ratio and peak are those of the comment on before.
+// The figures of cost, hit ratio and peak are as in the comment on before.
 func TestGolden(t *testing.T) {
 	single := compared(t, Options{Cells: []string{"x"}}, Input{"old", before()}, Input{"new", after()})
 	for _, tc := range []struct {

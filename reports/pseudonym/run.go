@@ -209,7 +209,7 @@ var (
 	// A model as providers write it, with the marker of a large window. A resource
 	// name of a cloud, which holds an account, has more colons.
 	modelForm = regexp.MustCompile(`^<?[A-Za-z][A-Za-z0-9.-]{0,63}(/[A-Za-z0-9.-]{1,64})?(:\d+)?(@\d{8})?(\[1m\])?>?$`)
-	// A number with a unit, or several of them as in 1h30m.
+	// A number with a unit, or several such numbers as in 1h30m.
 	numberForm = regexp.MustCompile(`^[-+]?(\d+(\.\d+)?(e[-+]?\d+)?(%|ns|us|µs|ms|s|m|h|d|k|K|M)?)+$`)
 	// A version of this program: released, built from a checkout, or a commit.
 	versionForm = regexp.MustCompile(`^(\(?devel\)?|v\d+\.\d+\.\d+(-[0-9A-Za-z.-]{1,40})?(\+[a-z]{1,12})?|[0-9a-f]{7,40}(-dirty)?)$`)

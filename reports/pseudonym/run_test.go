@@ -160,7 +160,7 @@ func TestNamesThatStay(t *testing.T) {
 	}
 }
 
-// What a run really holds, and what becomes of it. The pseudonym of
+// What a run really holds, and what pseudonyms make it. The pseudonym of
 // /home/me/prices.yaml is the first 16 characters of
 // printf %s /home/me/prices.yaml | openssl dgst -sha256 -hmac 0123456789abcdef -binary | base32.
 func TestWhatStaysOfARun(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package audit explains a bill from recorded usage. Where no log has a figure,
-// as for the cost and effect of compactions, it takes that of a simulation.
+// Package audit explains a bill from recorded usage. Where no log has a figure, as for the cost
+// and effect of compactions, it takes the figure from a simulation.
 //
 //	report, err := audit.Run(sessions, audit.Options{Prices: table})
 //
@@ -32,7 +32,7 @@ type Options struct {
 	// nil for all times. Calls at other times cost nothing here, but calls of the
 	// period are still compared with them.
 	In func(at int64) bool
-	// Compactions are those of the recordings, from a simulation of the recorded strategy.
+	// Compactions are the recordings' compactions, from a simulation of the recorded strategy.
 	Compactions []studies.Compaction
 }
 
@@ -59,7 +59,7 @@ type auditor struct {
 
 // Run explains what sessions were billed.
 //
-// Bodies of sessions that are not in memory are loaded one at a time; the error is that of one that cannot be.
+// Bodies of sessions that are not in memory are loaded one at a time; the error says which could not be loaded.
 func Run(sessions []*traces.Session, o Options) (*Report, error) {
 	if o.Zone == nil {
 		o.Zone = time.UTC
@@ -69,7 +69,7 @@ func Run(sessions []*traces.Session, o Options) (*Report, error) {
 		a.simulated[c.Session] = append(a.simulated[c.Session], c)
 	}
 	if o.In != nil {
-		a.bill.stated = nil // what a client logs for a session is for all of it
+		a.bill.stated = nil // a total that a client logs covers a whole session
 	}
 	ids := make([]string, len(sessions))
 	for i, s := range sessions {
@@ -124,7 +124,7 @@ func (a *auditor) session(s *traces.Session) {
 }
 
 // lost adds the compactions of a session whose next call is in the period and that cost more than they
-// saved. No log shows most summary calls, so the figures are those of a simulation of the recording, the
+// saved. No log shows most summary calls, so the figures come from a simulation of the recording, the
 // same as in sim audit --compactions.
 func (a *auditor) lost(s *traces.Session, threads [][]calls.Call, list []studies.Compaction) {
 	for i := range list {

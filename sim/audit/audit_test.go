@@ -14,8 +14,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// The sums are those of the billed rows, to the cent and to the token, and every
-// split adds up to them.
+// The sums equal the billed rows, to the cent and to the token, and every split adds up to them.
 func TestSumsAreTheBill(t *testing.T) {
 	for name, sessions := range corpora(t) {
 		prices := auditPrices(t)
@@ -294,7 +293,7 @@ func TestDetectorOnRecordedCalls(t *testing.T) {
 	}
 }
 
-// Days are those of the zone, in order, and so are weeks and months: a scene begins on
+// Days are days of the zone, in order, and so are weeks and months: a scene begins on
 // 1 January 2026 or later; 40 days are 41 days of calls, seven weeks or six, two months.
 func TestDaysAreInOrder(t *testing.T) {
 	k := newScene("days")

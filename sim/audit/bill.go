@@ -36,7 +36,7 @@ type bill struct {
 // splitNames are the properties with one value per call; the classes are separate.
 var splitNames = [...]string{"model", "source", "project", "month", "week", "day", "session"}
 
-// periods are those of them in order of time.
+// periods are in order of time.
 var periods = []string{"month", "week", "day"}
 
 func newBill(zone *time.Location) *bill {

@@ -11,7 +11,7 @@ import (
 type Content struct {
 	Part string `json:"part"`
 	// Tokens are added up over all calls: what is in the context of ten calls
-	// counts ten times. Share is that of all input tokens.
+	// counts ten times. Share is a share of all input tokens.
 	Tokens int64   `json:"tokens_over_calls"`
 	Share  float64 `json:"share_over_calls"`
 	// Final is what was in the last context of each thread.

@@ -176,7 +176,7 @@ func (p *page) bill() []document.Section {
 	return []document.Section{s}
 }
 
-// split lists the most expensive lines of a split, and the others as one.
+// split lists the most expensive lines of a split, and all further lines as one.
 func (p *page) split(split *Split) *document.Table {
 	t := &document.Table{Columns: slices.Concat(named("BY "+strings.ToUpper(split.By)), amounts("COST"),
 		counts("SHARE", "CALLS"), sizes("READ", "WRITTEN", "UNCACHED", "OUTPUT"), spare(sizes("LIMITED")))}

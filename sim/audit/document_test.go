@@ -89,7 +89,7 @@ func TestAuditOfNothing(t *testing.T) {
 }
 
 // Spreadsheets get as many cells on every line, programs one object; in both
-// the sums are to the cent those of the page.
+// the sums equal the page's to the cent.
 func TestAuditForMachines(t *testing.T) {
 	var b bytes.Buffer
 	if err := audited().Document(DocumentOptions{}).Write(&b, "csv"); err != nil {
@@ -133,8 +133,8 @@ func TestAuditIsPrintable(t *testing.T) {
 	}
 }
 
-// A call is named as sim explain takes it, by as much of the session's id as tells it
-// from the others.
+// A call is named as sim explain takes it, by as much of the session's id as is needed to tell
+// sessions apart.
 func TestCallsAreNamed(t *testing.T) {
 	p := page{Report: &Report{short: map[string]string{"0123456789": "0123"}}}
 	if got := p.at(&Place{Session: "0123456789", Call: "0123456789/2:7"}); got != "0123/2:7" {

@@ -63,7 +63,7 @@ func (r *Report) by(property string) []Line {
 	return r.Splits[i].Lines
 }
 
-// calls returns how many calls of the bill are of a source. sim run counts those of summaries and advisors apart.
+// calls returns how many calls of the bill are of a source. sim run counts calls of summaries and advisors apart.
 func (r *Report) calls(src results.Source) int {
 	for _, l := range r.by("source") {
 		if l.Name == src.String() {

@@ -79,7 +79,7 @@ func Compact(c sim.Config, p strategies.CompactParams, s *traces.Session, prices
 }
 
 // Clear returns the bound over all schedules that clear in place the tool
-// results of earlier requests: clearing all of them each time is never worse.
+// results of earlier requests: clearing all such results each time is never worse.
 func Clear(c sim.Config, s *traces.Session) (*Bound, error) {
 	act := func(f due) *strategies.Strategy { return strategies.ScheduledClear(f) }
 	return find(c, s, &solver{clears: true, prices: []float64{0}}, act, act)
@@ -154,8 +154,7 @@ func (c *call) usd(u prompt.Usage) float64 {
 	return cost.Total()
 }
 
-// thread has the calls of a thread: its own by round, and those of the
-// compaction before each.
+// thread has the calls of a thread: its own by round, and the calls of the compaction before each.
 type thread struct {
 	own       []call
 	summaries [][]call

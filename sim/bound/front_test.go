@@ -32,7 +32,7 @@ func talk() *needstest.Talk {
 	return &t
 }
 
-// Where what is lost has a price, the bound lies below all 2ⁿ schedules, and its own schedule is the best of them.
+// Where what is lost has a price, the bound lies below all 2ⁿ schedules, and its own schedule is the best schedule.
 // The dearer a loss, the more is kept and the more that costs.
 func TestFrontIsTheLeastOfAllSchedules(t *testing.T) {
 	corpus, s := talk().Read(t)

@@ -22,7 +22,7 @@ func breakEven(t *testing.T) *strategies.Strategy {
 	return s
 }
 
-// Behind a head of 16,000 tokens a round adds 10,100. Of them 12,000 would be left
+// Behind a head of 16,000 tokens a round adds 10,100; 12,000 tokens would be left
 // behind a compaction, whose price on a warm cache is 5·4,900 + 0.1·16,000 +
 // 1.25·12,000 = 41,100 input tokens. The rent of round k is 0.1·(10,100·k − 12,000):
 // the tenth brings the sum from 34,840 to 43,740, so the compaction comes ahead of

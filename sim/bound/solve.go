@@ -11,7 +11,7 @@ import (
 
 // solver finds the cheapest schedule of a session by dynamic programming over
 // (call, last action). The history of a thread is a path of calls, including
-// those of the threads it branched off from. State 0 is a path without an
+// the calls of the threads it branched off from. State 0 is a path without an
 // action, state j + 1 one whose last action was before call j.
 type solver struct {
 	session *traces.Session
@@ -267,7 +267,7 @@ func resized(u prompt.Usage, input, read int64) prompt.Usage {
 }
 
 // loss is a need of a call that is lost once the path has compacted before a call
-// at or after a place: that of the last block that answers the need.
+// at or after a place: the place of the last block that answers the need.
 type loss struct {
 	from   int
 	weight float64 // 1 for a need found in one block, less what a first summary is expected to keep

@@ -51,7 +51,7 @@ func TestConfusion(t *testing.T) {
 	}
 }
 
-// Every class of miss but those of messages has a reason that means it, and no
+// Every class of miss but misses of messages has a reason that means it, and no
 // reason of a break means a hit.
 func TestMeanings(t *testing.T) {
 	for m := prompt.MissClass(1); int(m) < prompt.NumMissClasses; m++ {

@@ -109,7 +109,7 @@ type baseline struct {
 // Calls of one source must come in order; how sources mix does not matter.
 // Reset keeps its storage.
 type Detector struct {
-	Rules  *Rules // nil for those of the client
+	Rules  *Rules // nil for the client's rules
 	Values bool   // verdicts on breaks have old and new values
 
 	sources   map[source]int

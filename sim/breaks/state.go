@@ -39,7 +39,7 @@ type State struct {
 	TTL             string // that lifetime, to say how it changed
 	SystemChars     int    // characters of the system prompt, to say by how much it changed
 	Tools           Hash   // all tool definitions
-	EachTool        []Tool // each of them, to say which changed; nil: unknown
+	EachTool        []Tool // each tool, to say which changed; nil: unknown
 	FastMode        Flag
 	GlobalStrategy  string   // position of the globally scoped part of the prompt
 	Betas           []string // beta headers in the order sent; nil: unknown

@@ -32,7 +32,7 @@ type Table struct {
 	Session *traces.Session
 	Threads [][]Call // by thread and round
 	// Apart are the calls that belong to no thread: logged summary calls of compactions, in the order of
-	// Session.Summaries, then those that no line shows, in the order of Session.Unshown, then those of
+	// Session.Summaries, then calls that no line shows, in the order of Session.Unshown, then calls of
 	// advisors, in the order of Session.Advice.
 	Apart []Call
 }
@@ -137,7 +137,7 @@ func (c *Call) leaves(u *prompt.Usage) int64 {
 	return u.Read + u.Writes()
 }
 
-// Billed returns the lifetime that a call was billed for, or that of what it read when it
+// Billed returns the lifetime that a call was billed for, or the lifetime of what it read when it
 // wrote nothing.
 func (c *Call) Billed() prompt.TTL {
 	switch u := &c.Recorded.Usage; {
@@ -183,15 +183,15 @@ type Prediction struct {
 	Rules    profile.Set  // that applied
 }
 
-// Records returns the recorded calls in the form of those of a simulation, with what was
-// billed in the place of what was expected.
+// Records returns the recorded calls in the form of simulated calls, with what was billed in the
+// place of what was expected.
 func (t *Table) Records() []results.CallRecord {
 	var list []results.CallRecord
 	for _, thread := range t.Threads {
 		start := int64(0)
 		for i := range thread {
 			c := &thread[i]
-			if c.At > 0 { // one without a time stands at that of the call before it
+			if c.At > 0 { // a call without a time stands at the time of the call before it
 				start = c.At - t.Session.Start
 			}
 			list = append(list, results.CallRecord{
@@ -220,7 +220,7 @@ type Price struct {
 // pricer prices the calls of one session, each at its own date.
 type pricer struct {
 	prices Prices
-	list   []*Price // by Round.Model: that of the latest call
+	list   []*Price // by Round.Model: the price of the latest call
 }
 
 func newPricer(prices Prices, s *traces.Session) *pricer {
@@ -248,8 +248,8 @@ func (p *pricer) lookup(name string, at time.Time) *Price {
 	return m
 }
 
-// of returns the model of a round with its price at the time of the round, or that of the
-// round before it for one without a time. A price stays with the calls it was found for.
+// of returns the model of a round with its price at the time of the round, or at the time of the
+// round before it for a round without a time. A price stays with the calls it was found for.
 func (p *pricer) of(r *traces.Round) *Price {
 	m := p.list[r.Model]
 	if m.Known && r.At > 0 && !m.holds(r.At) {
@@ -283,8 +283,9 @@ func (m *Price) perToken(input int64) results.Cost {
 	return *m.Rate.PerToken(input)
 }
 
-// UnpricedSearches says how many searches of the web by servers the prices have no rate for, "" for none:
-// those of sessions none of whose models has one. Bodies of sessions need not be in memory.
+// UnpricedSearches says how many searches of the web by servers the prices have no rate for, ""
+// for none: searches in sessions none of whose models has a rate. Bodies of sessions need not be
+// in memory.
 func UnpricedSearches(prices Prices, sessions []*traces.Session) string {
 	n := 0
 	for _, s := range sessions {

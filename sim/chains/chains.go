@@ -189,8 +189,8 @@ func triggerOf(t *thread, b *strategies.Boundary) string {
 	return triggerAuto
 }
 
-// Conditions of a spiral. Rapid refills are those of the client's own breaker:
-// three within three requests each.
+// Conditions of a spiral. Rapid refills follow the client's own breaker: three within three
+// requests each.
 const (
 	refillWithin = 3 // requests after a compaction
 	refillTimes  = 3

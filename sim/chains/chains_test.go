@@ -60,8 +60,8 @@ func followed(t *testing.T, strategy string) ([][]studies.Compaction, []results.
 	return lists, rows
 }
 
-// What is told adds up to the row: compactions, those of a context that held a
-// summary, the longest chain, those that did not pay, and the cost of their
+// What is told adds up to the row: compactions, compactions of a context that held a summary, the
+// longest chain, compactions that did not pay, and the cost of their
 // calls.
 func TestCompactionsAddUpToTheRow(t *testing.T) {
 	seen := 0

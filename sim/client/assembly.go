@@ -7,7 +7,7 @@ import (
 )
 
 // Assembly is how requests are put together, in addition to the client's
-// version. Its keys are those of client in a scenario.
+// version. Its keys are the keys of client in a scenario.
 type Assembly struct {
 	Provider string  `yaml:"provider" enum:"first_party,bedrock,third_party" doc:"Who serves the requests: first_party, bedrock or third_party. Another one than the first shares no system prompt among organisations, has the billing header in the cache key (assumed), and gives no 1h entries under ttl policy."`
 	Windows  windows `yaml:"windows" doc:"Which models have a window of 1,000,000 beside those whose names end in [1m]."`

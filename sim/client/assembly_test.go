@@ -145,7 +145,7 @@ func TestLatch(t *testing.T) {
 }
 
 // A request carries four markers at most: clients with two on messages leave out
-// the first of the others.
+// the first marker on the head.
 func TestMarkersAtMostFour(t *testing.T) {
 	entries := context(prompt.KindTools, prompt.KindSystem, prompt.KindSystem, prompt.KindPrompt, prompt.KindText, prompt.KindPrompt)
 	head := []prompt.Marker{{Position: 0}, {Position: 1}, {Position: 2, Scope: prompt.ScopeGlobal}}

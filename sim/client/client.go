@@ -39,7 +39,7 @@ type ClaudeCode struct {
 // for a message that is a bare string (001:1037); 004:157 counts it. From 2.1.277 on it
 // is padded by a third for models of the newer tokenizer, as 149 firings of 2.1.332 with
 // Opus 4.7 show; Sonnet 4.6 and Opus 4.6 of 2.1.332 have no pad, nor has Opus 5 in a recording
-// of 2.1.226. That the others of the newer models count like Opus 4.7 is assumed.
+// of 2.1.226. The program assumes that all other newer models count like Opus 4.7.
 func ForVersion(release string) *ClaudeCode {
 	c := &ClaudeCode{MessageMarkers: 1, Count: Counting{Trailing: true, Unpadded: true}}
 	release = numbers(release)

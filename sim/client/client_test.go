@@ -17,7 +17,7 @@ func context(kinds ...prompt.Kind) []prompt.Entry {
 }
 
 // Raw captures of 1.0.62 carry markers on the system prompt, the last block of
-// the second-to-last message and that of the last; later clients one on
+// the second-to-last message and the last block of the last; later clients one on
 // messages, and forks that must not write put it on the second-to-last.
 func TestMarkers(t *testing.T) {
 	entries := context(prompt.KindTools, prompt.KindSystem, prompt.KindReminder, prompt.KindPrompt,

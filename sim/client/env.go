@@ -51,8 +51,7 @@ type Env struct {
 	HistorySnip        string `yaml:"HISTORY_SNIP" env:"flag" doc:"Named in the documents without a word on what it does: taken, and without effect."`
 }
 
-// Variables are the effects of an Env on requests. The zero value is that of no
-// variables.
+// Variables are the effects of an Env on requests. The zero value is an Env without variables.
 type Variables struct {
 	force5m   bool
 	enable1h  bool

@@ -71,9 +71,8 @@ const (
 	ClaudeMDSystem = "system"
 )
 
-// DefaultSystem does not divide the system prompt. The sizes are assumed; the
-// order of the sections and which of them change are not (000:36-60). The
-// identity is one line.
+// DefaultSystem does not divide the system prompt. The sizes are assumed; the order of the
+// sections and which sections change are not (000:36-60). The identity is one line.
 func DefaultSystem() System {
 	return System{
 		Split: "none", Sizes: sizes{Billing: 40, Identity: 15, Memoised: 800, Uncached: 100},

@@ -56,8 +56,8 @@ type Ask struct {
 }
 
 // Lifetime returns the lifetime a call requests. Variables come first: forcing
-// 5m has precedence over the settings of a lifetime, those over requesting 1h
-// (the order of the settings is assumed, that of the variables E2). Then comes the
+// 5m has precedence over the settings of a lifetime, which have precedence over requesting 1h (the
+// order of the settings is assumed, the order of the variables is E2). Then comes the
 // opt-in of Bedrock, then what the caller wants for its short forks, then the choice.
 func (a *Assembly) Lifetime(v *Variables, k Ask, latch *Latch) prompt.TTL {
 	set := v.main

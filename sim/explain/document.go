@@ -118,8 +118,8 @@ func list(e *studies.Explanation, o *Options) []document.Section {
 	return []document.Section{{Blocks: []document.Block{t, document.Text{Text: text}}}}
 }
 
-// line returns the figures of a call in a list. A call that no log has is not billed; what the
-// model has of it stands in the columns of the simulation.
+// line returns the figures of a call in a list. A call that no log has is not billed; the model's
+// figures for it stand in the columns of the simulation.
 func line(c *studies.ExplainedCall, asked bool) []any {
 	row := []any{c.Number, c.Thread, fmt.Sprint(c.Round), fmt.Sprint(c.Line), c.Trigger}
 	b := c.Billed

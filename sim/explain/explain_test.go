@@ -184,9 +184,9 @@ func TestCompactionsAreTold(t *testing.T) {
 	}
 }
 
-// The sizes beside a deletion are those of requests: what was deleted before is
-// in none of them, and the next request is what the deletion leaves, and a tail, unless its
-// prefix was lost: then there is nothing to delete from.
+// The sizes beside a deletion are sizes of requests. None holds what was deleted before, and the
+// next request is what the deletion leaves, and a tail, unless its prefix was lost: then there is
+// nothing to delete from.
 func TestSizesLeaveOutWhatIsDeleted(t *testing.T) {
 	edits := 0
 	for e := range explained(t, "cached-microcompact") {
@@ -207,7 +207,7 @@ func TestSizesLeaveOutWhatIsDeleted(t *testing.T) {
 	}
 }
 
-// A break is told with what the client's detector says of it, from what to what.
+// A break is told with what the client's detector says about it, from what to what.
 func TestBreaksAreTold(t *testing.T) {
 	event := changes.Event{Do: "effort", Value: "high"}
 	event.At.Round = 12

@@ -48,7 +48,7 @@ type trial struct {
 }
 
 // Try returns the trials of each rule at the calls to which it applied. In the first round all
-// rules are on; in later rounds each is switched while the others hold where the previous round
+// rules are on; in later rounds each is switched while all other rules hold where the previous round
 // says so.
 func Try(base *profile.Profile, replay Replay, rounds int) (list Trials, err error) {
 	p := *base

@@ -52,7 +52,7 @@ func (r *tape) Index(s *traces.Session, said []any) any {
 }
 
 // BenchmarkIndex makes the indices of sessions whose texts are in hand, on one core: the samples that come with the
-// program, and the recordings beside the module where there are any. Bytes are those of the texts.
+// program, and the recordings beside the module where there are any. Bytes are bytes of the texts.
 func BenchmarkIndex(b *testing.B) {
 	folders := map[string]fs.FS{"samples": synthetic.Samples()}
 	if dir := "../../../shared/traces"; exists(dir) {

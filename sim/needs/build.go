@@ -57,7 +57,7 @@ type builder struct {
 	threadOf []int32
 	roundOf  []int32
 	changed  []int32          // by object: 1 + the last block that changed it
-	shown    []int32          // by object: 1 + the last block that shows all or part of it
+	shown    []int32          // by object: 1 + the last block that shows it whole or in part
 	held     []bool           // by block: the recorded context has it
 	results  map[int32]int32  // blocks by call
 	same     map[uint64]int32 // by what a call of the thread asks for: 1 + its last result

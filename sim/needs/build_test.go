@@ -76,7 +76,7 @@ func TestEditUsesWhatWasRead(t *testing.T) {
 	}
 }
 
-// A call that makes several edits uses the text that each of them replaces, and nothing else of what is in them.
+// A call that makes several edits uses the text that each edit replaces, and nothing else of what is in them.
 func TestSeveralEditsInOneCall(t *testing.T) {
 	var talk needstest.Talk
 	talk.Person("fix the sum")
@@ -260,7 +260,7 @@ func TestOddInput(t *testing.T) {
 	}
 }
 
-// An index made while sessions are read is that of their texts read again: over the samples of all agents.
+// An index made while sessions are read equals the index of their texts read again: over the samples of all agents.
 func TestListenerHearsWhatIsReadAgain(t *testing.T) {
 	ctx := context.Background()
 	c, err := agents.ReadFS(ctx, traces.Options{Listener: NewListener()}, synthetic.Samples())

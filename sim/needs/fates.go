@@ -93,7 +93,7 @@ func (n *Need) Source() int32 {
 // stretch is a part of a main thread behind a recorded compaction, up to the next one or another loss.
 type stretch struct{ from, to, before int32 }
 
-// stretches returns those of a thread.
+// stretches returns the stretches of a thread.
 func stretches(t *traces.Thread) (list []stretch) {
 	if t.Kind != traces.ThreadMain {
 		return nil

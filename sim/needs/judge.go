@@ -83,7 +83,7 @@ type Judge struct {
 	seen     int // entries looked at
 	said     recall.Portion
 	cuts     map[int32]int32 // remaining bytes of blocks that are shown in part
-	files    []uint8         // by object, what artifacts found of it; 0 between compactions
+	files    []uint8         // by object, what artifacts found; 0 between compactions
 	met      []int32         // objects that artifacts found
 }
 
@@ -277,7 +277,7 @@ func (j *Judge) back(block int32) bool {
 }
 
 // Call adds to the figures what the request of a round has: of what its answer uses, and of what a person has said.
-// tell, which may be nil, is called for each need with the share of it that summaries are expected to keep.
+// tell, which may be nil, is called for each need with the share that summaries are expected to keep.
 func (j *Judge) Call(round int32, to *recall.Needs, tell func(n *Need, state State, kept float64)) {
 	list := j.x.Round(j.thread, round)
 	for i := range list {

@@ -160,8 +160,8 @@ func TestModelledSummary(t *testing.T) {
 	}
 }
 
-// A recorded summary is looked into: what it says is there, what it does not say is gone, and nothing is expected of
-// it.
+// A recorded summary is looked into: what it says is there, what it does not say is gone, and
+// nothing is a matter of expectation.
 func TestRecordedSummary(t *testing.T) {
 	var talk needstest.Talk
 	talk.Person("go on")
@@ -253,7 +253,7 @@ func TestDirectivesInSummaries(t *testing.T) {
 	}
 }
 
-// A restored file stands for what was read of it, and keeps its path.
+// A restored file stands for what was read from it, and keeps its path.
 func TestRestoredFile(t *testing.T) {
 	d := ahead(t, editing(false), 14)
 	object := d.c.BlockAt(d.at(t, prompt.KindToolResult, prompt.OpRead)).Object

@@ -27,8 +27,8 @@ type Part uint8
 // The parts of a conversation.
 const (
 	PartWhole Part = iota
-	PartUpTo       // the messages before those that stay; the latter are not sent
-	PartFrom       // the messages after those that stay; the latter are sent
+	PartUpTo       // the messages before those that stay; messages that stay are not sent
+	PartFrom       // the messages after those that stay; messages that stay are sent
 )
 
 // Intent is a model call that a layer asks for. The loop makes it, at its place
@@ -108,7 +108,7 @@ type Intent struct {
 // Whole reports whether the call shows all of the messages it sends.
 func (in *Intent) Whole() bool { return in.Strip == 0 && in.Clip == 0 && in.Newest == 0 }
 
-// AsText reports whether the call sends a part of the messages as one text: it then begins at any of them, and calls of tools
+// AsText reports whether the call sends a part of the messages as one text: it then begins at any message, and calls of tools
 // need no results.
 func (in *Intent) AsText() bool { return in.Newest > 0 || in.Strip&StripTools != 0 }
 

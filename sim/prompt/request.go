@@ -94,7 +94,7 @@ type Request struct {
 	// better than by the model's name; the zero value leaves it to the server.
 	Serving Serving
 	// Last says that no request of Thread follows, so that nothing needs to be
-	// remembered of it.
+	// remembered about the thread.
 	Last bool
 }
 

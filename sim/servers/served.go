@@ -159,8 +159,9 @@ var grids = sync.OnceValue(func() map[string][]prompt.Serving {
 	return by
 })
 
-// Grids returns the grids, without lifetimes, that the requests for a model may be served by: those of its provider,
-// of all providers for one that is not known. There are at most MaxGrids.
+// Grids returns the grids, without lifetimes, that the requests for a model may be served by: the
+// grids of its provider, or of all providers for a model that is not known. There are at most
+// MaxGrids.
 func Grids(model string) []prompt.Serving {
 	by := grids()
 	if own := by[promptcache.ProviderOf(model)]; len(own) > 0 {

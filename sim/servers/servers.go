@@ -23,21 +23,21 @@ var files embed.FS
 
 // Server is the prompt cache of a provider.
 type Server struct {
-	Name      string   `yaml:"-"` // that of its file
+	Name      string   `yaml:"-"` // the name of its file
 	About     string   `yaml:"about"`
 	Source    string   `yaml:"source"`
 	AsOf      string   `yaml:"as_of"`     // year and month
 	Certainty string   `yaml:"certainty"` // recorded, documented or assumed
 	Sells     []string `yaml:"sells"`     // providers whose models it serves (promptcache.ProviderOf); none for any
-	// Markers says that only what a request marks is written. EveryBlockCounts is that of promptcache.Config.
+	// Markers says that only what a request marks is written. EveryBlockCounts is promptcache.Config's.
 	Markers          bool `yaml:"markers"`
 	EveryBlockCounts bool `yaml:"every_block_counts"`
 	Writes           bool `yaml:"writes"` // what is written is billed as such, and not as plain input
-	// Minimum is the shortest prefix that is kept, tokens; 0 for that of the model.
+	// Minimum is the shortest prefix that is kept, tokens; 0 for the model's.
 	Minimum int32 `yaml:"minimum" min:"0"`
 	// Of a cache without markers: reads end at multiples of Step tokens, and responses are kept with their requests if
 	// Replies says so; with Recorded both are as in recordings of the provider's models (ServingOf). Lifetime is counted
-	// from the last use, 0 for that of the model. Overflow is the share of calls that another machine serves, in [0,1].
+	// from the last use, 0 for the model's. Overflow is the share of calls that another machine serves, in [0,1].
 	Step     int32         `yaml:"step" min:"0"`
 	Recorded bool          `yaml:"recorded"`
 	Replies  bool          `yaml:"replies"`

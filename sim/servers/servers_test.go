@@ -64,7 +64,7 @@ func TestServes(t *testing.T) {
 }
 
 // Ways of serving by hand: a read of gpt-5.5 in Codex ends at 384 modulo 512 as recorded, one at DeepSeek at a multiple of 128, one
-// without limits anywhere; the lifetimes are those of the files.
+// without limits anywhere; the lifetimes are the files'.
 func TestServings(t *testing.T) {
 	for name, tt := range map[string]struct {
 		read    int64
@@ -87,7 +87,7 @@ func TestServings(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the table of servers into docs/servers.md")
 
-// The table of docs/servers.md is that of the files.
+// The table of docs/servers.md is what the files say.
 func TestDocument(t *testing.T) {
 	const file, head = "../../docs/servers.md", "| server | what it is | models | shortest prefix | reads end at | kept for | writes billed | certainty, source |\n|---|---|---|---:|---|---|---|---|\n"
 	list, err := All()

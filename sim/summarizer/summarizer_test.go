@@ -88,7 +88,7 @@ func TestFailureRate(t *testing.T) {
 			failed++
 		}
 	}
-	// Binomial(4000, 0.3): standard deviation 29, four of them either way.
+	// Binomial(4000, 0.3): standard deviation 29, four standard deviations either way.
 	if failed < 1084 || failed > 1316 {
 		t.Errorf("%d of 4000 failed, want 1200 ± 116", failed)
 	}
@@ -109,7 +109,7 @@ func TestFailuresByWay(t *testing.T) {
 			t.Fatalf("a failed call gave a summary of %d tokens", a.Summary)
 		}
 	}
-	// Binomial: the standard deviation is at most 31, four of them either way.
+	// Binomial: the standard deviation is at most 31, four standard deviations either way.
 	for reason, want := range map[string]int{
 		prompt.FailToolCall: 400, prompt.FailEmpty: 800, prompt.FailAPI: 1200, prompt.FailTooLong: 1600, "": 0,
 	} {

@@ -39,7 +39,7 @@ const (
 const dayCells = 24 * 12
 
 // calendar is the expected number of a user's sessions since the start, tabulated: arrivals at a
-// varying rate are those of a steady process on another clock.
+// varying rate are arrivals of a steady process on another clock.
 type calendar struct {
 	sum  []float64 // through the end of each cell
 	cell int64     // ns

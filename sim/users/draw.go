@@ -18,7 +18,7 @@ import (
 	"github.com/compactsim/compactsim/traces/synthetic"
 )
 
-// The purposes of draws in this package; they differ from those of internal/kit/draws.
+// The purposes of draws in this package; they differ from the purposes in internal/kit/draws.
 const (
 	drawArrival draws.Purpose = 64 + iota
 	drawKind

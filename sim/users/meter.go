@@ -5,7 +5,7 @@ import (
 	"github.com/compactsim/compactsim/sim/results"
 )
 
-// Meter counts in the rows of sessions what users share: how many calls of all of them are in
+// Meter counts in the rows of sessions what users share: how many calls of all users are in
 // flight, and the input by who shares it. It is a loop.Meter of one loop.
 type Meter struct{ flying int64 }
 

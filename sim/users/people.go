@@ -76,7 +76,7 @@ func (c *Cast) Person(p sim.Person, s *traces.Session) sim.Person {
 	return p
 }
 
-// local returns a client that marks nothing for everyone; nil stands for that of a version.
+// local returns a client that marks nothing for everyone; nil stands for the client of a version.
 func (c *Cast) local(of sim.Client, version string) sim.Client {
 	if of != nil {
 		return localClient{of}
@@ -183,7 +183,7 @@ func (o *Organisation) kindAt(share float64) (last string) {
 }
 
 // overages draws when a user exceeds the quota: on a day with sessions, so long after the first
-// of them. begins are the times at which sessions begin or are resumed, in order.
+// session. begins are the times at which sessions begin or are resumed, in order.
 func (o *staff) overages(user int, begins []int64) (list []overage) {
 	last := int64(-1)
 	for _, at := range begins {

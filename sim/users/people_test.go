@@ -15,7 +15,7 @@ import (
 	"github.com/compactsim/compactsim/traces"
 )
 
-// Adding users and organisations leaves the sessions of the others, and who these are, as they were.
+// Adding users and organisations leaves the sessions and attributes of existing users as they were.
 func TestOthersKeepTheirSessions(t *testing.T) {
 	const acme = "acme: {users: %d, resume: 0.3, mcp: 0.5, kinds: {subscriber: 0.5, api: 0.5}, overage: {share: 0.5}}"
 	few := parse(t, fmt.Sprintf("organisations: {"+acme+"}", 3))

@@ -115,7 +115,7 @@ func (j *joint) thread(t *traces.Thread, main bool) {
 	j.a.Threads = append(j.a.Threads, x)
 }
 
-// goOn appends the rounds of b's main thread to those of a's.
+// goOn appends the rounds of b's main thread to the rounds of a's.
 func (j *joint) goOn(t *traces.Thread) {
 	main := &j.a.Threads[0]
 	last := &main.Rounds[len(main.Rounds)-1]

@@ -47,7 +47,7 @@ func TestResumeKeepsBoth(t *testing.T) {
 	})
 }
 
-// compared are two sessions and what was made of them.
+// compared are two sessions and what each became.
 type compared struct {
 	*rapid.T
 	a, b, both *traces.Session

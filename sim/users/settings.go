@@ -1,10 +1,9 @@
 // Package users draws the users of several organisations and their sessions, says for the loop
-// who has a session, and meters the calls of all of them on one clock: what a scope that everyone
+// who has a session, and meters the calls of all users on one clock: what a scope that everyone
 // shares saves, and what users who exceed their plan's quota do to the cache.
 //
 // Every session is a function of the seed, the name of its organisation, and the ordinals of the
-// user and the session: adding users, organisations or days leaves the sessions of the others as
-// they are.
+// user and the session: adding users, organisations or days leaves all other sessions as they are.
 package users
 
 import (
@@ -97,7 +96,7 @@ func (m *Moment) UnmarshalYAML(n *yaml.Node) error {
 // MarshalYAML writes the time as it is read.
 func (m Moment) MarshalYAML() (any, error) { return m.Format(time.RFC3339), nil }
 
-// Default returns settings without organisations. Version and size of the prompt are those of
+// Default returns settings without organisations. Version and size of the prompt are as in
 // recordings of March 2026.
 func Default() Settings {
 	return Settings{

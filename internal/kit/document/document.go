@@ -10,7 +10,7 @@
 //			Columns: []document.Column{{Name: "model", Title: "MODEL"}, {Name: "cost_usd", Title: "COST", Unit: document.UnitUSD, Right: true}},
 //			Rows:    [][]any{{"opus", document.Cell{Value: 1.25, Notes: []string{"batch prices"}}}},
 //		}}}},
-//		Notes: []string{"Prices are those of today."},
+//		Notes: []string{"Prices are as of today."},
 //	}
 //	err := d.Write(w, "markdown")
 //
@@ -83,7 +83,7 @@ type Block interface{ block() }
 
 // Text is a paragraph.
 type Text struct {
-	Heading string // on a page: a heading below that of the section
+	Heading string // on a page: a heading below the section's heading
 	Lead    string // its beginning, in bold if available
 	Text    string
 	Notes   []string // footnotes

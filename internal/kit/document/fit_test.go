@@ -58,7 +58,7 @@ No room for DDDDDDDDDDDDDDDDDD, AAAAAAAAAAAAAAAAAA: a wider terminal shows more,
 	}
 }
 
-// On a screen the width is that of the screen; headings are bold and heads of tables
+// On a screen the document has the screen's width; headings are bold and heads of tables
 // coloured where it shows any, and the words are the same.
 func TestScreen(t *testing.T) {
 	d := &Document{Head: []string{"a b"}, Sections: []Section{{Title: "Bill", Blocks: []Block{

@@ -393,7 +393,7 @@ func (g *grid) limits(widths []int, width int) []int {
 			limits[i] = g.longest(i, limits[i])
 		}
 	}
-	if last >= 0 { // gets what the others leave
+	if last >= 0 { // gets what all other columns leave
 		limits[last] = min(widths[last], limits[last]+max(0, width-sum(limits)))
 	}
 	return limits

@@ -314,7 +314,7 @@ func ScaleFor(unit string, v float64) Scale {
 	return ScaleOf(unit, math.Abs(v), tenth)
 }
 
-// TwoDigits returns how many decimals show two digits of v, within bounds; the least if no number of them does.
+// TwoDigits returns how many decimals show two digits of v, within bounds; the least if no number of decimals does.
 func TwoDigits(v float64, least, most int) int {
 	if v = math.Abs(v); v < math.Pow10(-most)/2 {
 		return least
@@ -331,7 +331,7 @@ const maxDecimals = 12
 
 // Apart formats two values of a unit, with so many decimals that different ones differ.
 func Apart(unit string, a, b float64) (string, string) {
-	s := ScaleOf(unit, max(math.Abs(a), math.Abs(b)), 11*(a-b)) // one digit of the difference, whatever rounding took of it
+	s := ScaleOf(unit, max(math.Abs(a), math.Abs(b)), 11*(a-b)) // one digit of the difference, whatever rounding took away
 	for s.Text(a) == s.Text(b) && a != b && s.decimals < maxDecimals {
 		s.decimals++
 	}

@@ -38,7 +38,7 @@ func Open(name string) (*os.File, error) {
 	return f, nil
 }
 
-// Regular returns an error that wraps ErrNoFile unless info is that of a regular file.
+// Regular returns an error that wraps ErrNoFile unless info describes a regular file.
 func Regular(name string, info fs.FileInfo) error {
 	var kind string
 	switch mode := info.Mode(); {

@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// System is the part of a file system that writing needs. The functions have
-// the meaning and the errors of those of package os.
+// System is the part of a file system that writing needs. The functions mean what their namesakes
+// in package os mean, with the same errors.
 type System interface {
 	Mkdir(name string, perm fs.FileMode) error
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)

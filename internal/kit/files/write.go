@@ -126,8 +126,8 @@ func sweep(s System, dir, prefix string) {
 	}
 }
 
-// cause returns the system's error for a file without the path, which may be
-// that of the temporary file; Write names the right one.
+// cause returns the system's error for a file without the path, which may be the temporary file's;
+// Write names the right one.
 func cause(err error) error {
 	path, link := (*fs.PathError)(nil), (*os.LinkError)(nil)
 	switch {

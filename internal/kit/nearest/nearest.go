@@ -82,7 +82,7 @@ func Distance(a, b string) int {
 }
 
 // Match reports whether a pattern matches the name of a cell or a strategy.
-// Patterns are those of path.Match, but *, ? and classes also match slashes,
+// Patterns are path.Match's patterns, but *, ? and classes also match slashes,
 // which names of strategies have. A name matches itself; a malformed pattern
 // matches nothing else.
 func Match(pattern, name string) bool {

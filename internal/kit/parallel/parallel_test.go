@@ -39,7 +39,7 @@ func TestDoFails(t *testing.T) {
 	}
 }
 
-// A context that ends stops the tasks, unless all of them are done by then.
+// A context that ends stops the tasks, unless every task is done by then.
 func TestDoInterrupted(t *testing.T) {
 	for last, want := range map[int]error{3: context.Canceled, 9: nil} {
 		ctx, cancel := context.WithCancel(context.Background())

@@ -2,8 +2,8 @@ package spec
 
 import "testing"
 
-// A file names others from its own folder, else from the working folder. Where
-// there is none in either, the error is to be that of the former.
+// A file names other files from its own folder, else from the working folder. Where there is none
+// in either, the error is the error for its own folder.
 func TestBeside(t *testing.T) {
 	files := map[string]bool{"sub/near.yaml": true, "near.yaml": true, "far.yaml": true, "up.yaml": true}
 	for _, tc := range []struct{ file, name, want string }{

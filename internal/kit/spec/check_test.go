@@ -199,8 +199,8 @@ func TestAxes(t *testing.T) {
 	}
 }
 
-// Aliases are expanded, so that an axis is chosen in one place only; a few lines
-// of them that stand for more than memory holds are refused.
+// Aliases are expanded, so that an axis is chosen in one place only; a few lines with aliases that
+// stand for more than memory holds are refused.
 func TestAliases(t *testing.T) {
 	tree, err := Parse([]byte("a: &x {count: [1, 2]}\nb: *x\n"), "a.yaml")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // Enum is a small integer or boolean type with a name for each of its values,
-// by index; files hold the names. The first name of a boolean is that of false.
+// by index; files hold the names. The first name of a boolean means false.
 type Enum interface{ Names() []string }
 
 // Defaulter is an element of a list or a map whose defaults are not zero.
@@ -189,7 +189,7 @@ func flat(v any) []*Field {
 	return list
 }
 
-// Keys returns the YAML keys of a struct type, those of inlined fields included.
+// Keys returns the YAML keys of a struct type, keys of inlined fields included.
 func Keys(t reflect.Type) []string {
 	var keys []string
 	for _, m := range shapeOf(t).members {

@@ -27,8 +27,8 @@ func Decode(text []byte, name string, v any) error {
 }
 
 // Decode reads a node into what v points to, checks it by tags and rules, and
-// returns all problems. Values that cannot be read keep their default. path is
-// that of the node in messages, "" at the top.
+// returns all problems. Values that cannot be read keep their default. path is the node's path in
+// messages, "" at the top.
 func (t *Tree) Decode(n *yaml.Node, v any, path string) []error {
 	c := Checker{Tree: t, single: true}
 	c.read(n, reflect.ValueOf(v).Elem(), "", path, false)
@@ -77,7 +77,7 @@ type Checker struct {
 	lost   []string // paths of values that could not be read
 }
 
-// Check compares n with the type of v; path is that of n, "" at the top.
+// Check compares n with the type of v; path is n's path, "" at the top.
 func (c *Checker) Check(n *yaml.Node, v any, path string) {
 	c.read(n, reflect.New(reflect.TypeOf(v)).Elem(), "", path, c.Sweep)
 }
@@ -156,8 +156,8 @@ func (c *Checker) sound(n *yaml.Node, path string) bool {
 }
 
 // foreign reports, and says, that a document is of another kind than t: no keys and values,
-// or less than half of its keys are, or are like, those of t. A file that somebody else names may be any file,
-// so nothing of it is quoted.
+// or less than half of its keys are, or are like, t's. A file that somebody else names may be any
+// file, so its text is never quoted.
 func (c *Checker) foreign(n *yaml.Node, t reflect.Type) bool {
 	known := 0
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -295,7 +295,7 @@ func (c *Checker) list(n *yaml.Node, v reflect.Value, tag reflect.StructTag, pat
 // isNull reports whether n is null.
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// leaf reads one value, or an axis of them.
+// leaf reads one value, or an axis of values.
 func (c *Checker) leaf(n *yaml.Node, v reflect.Value, tag reflect.StructTag, path string, sweep bool) {
 	t := v.Type()
 	sweep = sweep && !c.single

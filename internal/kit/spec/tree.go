@@ -118,7 +118,7 @@ func (t *Tree) Errorf(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", t.At(n), fmt.Errorf(format, args...))
 }
 
-// Sorted sorts errors by their lines in the document, followed by those of other places.
+// Sorted sorts errors by their lines in the document, followed by errors at other places.
 func (t *Tree) Sorted(errs []error) []error {
 	line := func(err error) int {
 		rest, ok := strings.CutPrefix(err.Error(), t.Name+":")

@@ -12,8 +12,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Problem is something wrong with values. Text says what; Paths are those of
-// the values, the one to report first.
+// Problem is something wrong with values. Text says what; Paths are the paths of the values, the
+// one to report first.
 type Problem struct {
 	Paths []string
 	Text  string
@@ -87,7 +87,7 @@ func fields(v reflect.Value, path string, list *[]Problem) {
 	}
 }
 
-// method returns a struct, or a copy of it, as a T if it has T's methods.
+// method returns a struct, or its copy, as a T if it has T's methods.
 func method[T any](v reflect.Value) (T, bool) {
 	var none T
 	if !v.CanInterface() || !reflect.PointerTo(v.Type()).Implements(reflect.TypeFor[T]()) {
@@ -151,8 +151,8 @@ func below(path string, err error) Problem {
 	return own
 }
 
-// Place returns a problem of values below root as an error at the first of them
-// that the file has, followed by the places of the others.
+// Place returns a problem of values below root as an error at the first value that the file has,
+// followed by the places of the rest.
 func (t *Tree) Place(root *yaml.Node, p Problem) error { return t.place(root, p, "") }
 
 // place is Place for a node at a path.

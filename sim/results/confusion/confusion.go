@@ -92,7 +92,7 @@ type Matrix [NumCounts]uint32
 
 // Where the counts of a Matrix are.
 const (
-	// Calls are those of conversations, by verdict and by class of miss.
+	// Calls are calls of conversations, by verdict and by class of miss.
 	Calls = 0
 	// Changed are the breaks among them with a change, by each named field and by class of miss.
 	Changed = Calls + NumReasons*prompt.NumMissClasses
@@ -140,7 +140,7 @@ func (b *Matrix) Broke() int {
 // Said returns the calls with a reason.
 func (b *Matrix) Said(r Reason) int { return b.Calls(r).total() }
 
-// Right returns those of them on which the cache model agrees.
+// Right returns the calls on which the cache model agrees.
 func (b *Matrix) Right(r Reason) int {
 	n := 0
 	for m, k := range b.Calls(r) {
@@ -154,7 +154,7 @@ func (b *Matrix) Right(r Reason) int {
 // Named returns the breaks for which the detector named a field.
 func (b *Matrix) Named(f Field) int { return b.Changed(f).total() }
 
-// NamedRight returns those of them that missed over a changed head or, for the
+// NamedRight returns the calls that missed over a changed head or, for the
 // model, over another model.
 func (b *Matrix) NamedRight(f Field) int {
 	if f == FieldModel {

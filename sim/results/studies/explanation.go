@@ -12,7 +12,7 @@ type Explanation struct {
 	Calls    []ExplainedCall `json:"calls"`
 	TurnEnds TurnEnds        `json:"turn_ends,omitzero"`
 	// BilledUSD is logged usage × price. ModelUSD is what the model makes of the recording, and
-	// ModelHiddenUSD the part of it for calls that no log has.
+	// ModelHiddenUSD the part for calls that no log has.
 	BilledUSD      float64 `json:"billed_usd"`
 	ModelUSD       float64 `json:"model_usd"`
 	ModelHiddenUSD float64 `json:"model_hidden_usd"`
@@ -76,7 +76,7 @@ type Split struct {
 	Cause    string  `json:"miss"`          // class of the miss, "none"
 }
 
-// Billed is what was billed for a recorded call, and what the cache model expects of it.
+// Billed is what was billed for a recorded call, and what the cache model expects for it.
 type Billed struct {
 	Split
 	Output   int64   `json:"output_tokens"`

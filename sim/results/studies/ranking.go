@@ -41,11 +41,11 @@ type View struct {
 // Standing is what a strategy does on the acting sessions of a view.
 type Standing struct {
 	Strategy string
-	Own      bool // the agent's own strategy, which the others are held against
+	Own      bool // the agent's own strategy, with which all strategies are compared
 	// Place is that by cost, PlaceRecall by recall and PlaceWait by waiting time.
 	Place, PlaceRecall, PlaceWait Place
 	CostUSD                       float64
-	VsOwn                         float64 // cost against the agent's own strategy, as a share of it
+	VsOwn                         float64 // cost against the agent's own strategy, as a share of that strategy's cost
 	Recall                        float64 // NaN without a sample
 	WaitSeconds                   float64
 	RegretUSD                     float64 // cost above View.LeastUSD; NaN where no bound was sought
@@ -53,8 +53,9 @@ type Standing struct {
 	Lacks                         int // acting sessions on which the program fails under it: its figures, VsOwn included, are without these
 }
 
-// Whole returns what the strategy costs on all acting sessions, USD, of which the agent's own strategy costs own: in those
-// that it lacks it is taken to compare with that as in the others.
+// Whole returns what the strategy costs on all acting sessions, USD, of which the agent's own
+// strategy costs own. Sessions that the strategy lacks are taken to compare with own as the
+// sessions do that it has.
 func (s *Standing) Whole(own float64) float64 {
 	if s.Lacks == 0 {
 		return s.CostUSD
@@ -142,7 +143,7 @@ type Setting struct {
 
 // Gain is what choosing saves on sessions that took no part in the choice.
 type Gain struct {
-	// Share is the gain in the objective against recorded, as a share of it and positive for
+	// Share is the gain in the objective against recorded, as a share of recorded and positive for
 	// an improvement, with its interval at Level. It is NaN for too few sessions to choose and judge.
 	Share float64 `json:"share"`
 	Low   float64 `json:"low"`
